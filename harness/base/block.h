@@ -1,0 +1,27 @@
+/* A block: the bipartite graph of one layer of one mini-batch (DESIGN section 1), and the batch that holds them.
+ * Pure data shared by the samplers, which fill it, and the models, which read it. Nobody below owns the arrays:
+ * they live in the sampler's workspace or in a batch's own memory (harness/sample/batch.h). */
+#ifndef GNN_BASE_BLOCK_H
+#define GNN_BASE_BLOCK_H
+
+#include "harness/oocgnn.h"
+
+struct gnn_block {
+    uint32_t dst_count;        /* targets; target i is also source i (destination prefix) */
+    uint32_t src_count;        /* sources, >= dst_count */
+    uint32_t edge_count;       /* sampled (target, source) pairs */
+    const uint32_t *row_start; /* (dst_count + 1), ascending, row_start[0] = 0 */
+    const uint32_t *col;       /* (edge_count) local source IDs, distinct and ascending inside each row */
+};
+
+struct gnn_batch_view {
+    uint64_t epoch;
+    uint64_t batch;                          /* position in the epoch's order: also the RNG key */
+    uint32_t layer_count;                    /* L */
+    uint32_t seed_count;                     /* = blocks[L - 1].dst_count */
+    uint32_t node_count;                     /* = blocks[0].src_count: rows of features the batch needs */
+    const gnn_node *nodes;                   /* (node_count) global IDs in local order; seeds come first */
+    struct gnn_block blocks[GNN_LAYERS_MAX]; /* [0] is the outermost hop (layer 0's input), [L-1] holds the seeds */
+};
+
+#endif

@@ -1,0 +1,34 @@
+#include "harness/oocgnn.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *gnn_status_name(enum gnn_status status)
+{
+    static const char *const names[GNN_STATUS_COUNT] = {
+        [GNN_OK] = "ok",           [GNN_EUSAGE] = "usage",   [GNN_ENOENT] = "missing",
+        [GNN_EIO] = "io",          [GNN_ESHORT] = "short",   [GNN_EFORMAT] = "format",
+        [GNN_ENOMEM] = "memory",   [GNN_ECAP] = "cap",       [GNN_ENOSPC] = "no-space",
+        [GNN_EPERM] = "permission", [GNN_ENOTSUP] = "unsupported", [GNN_ETIME] = "time-limit",
+        [GNN_ECANCELLED] = "cancelled", [GNN_EBUG] = "bug",
+    };
+    assert(status >= 0 && status < GNN_STATUS_COUNT);
+    return names[status];
+}
+
+enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const char *file, int line,
+                            const char *format, ...)
+{
+    assert(status != GNN_OK);
+    if (err == NULL || err->status != GNN_OK)
+        return status;
+    err->status = status;
+    err->file = file;
+    err->line = line;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* The command line: arguments to sub-command to exit status. One file per sub-command. */
+#ifndef GNN_CLI_H
+#define GNN_CLI_H
+
+/* Exit statuses scripts rely on (DESIGN section 7). */
+enum gnn_exit {
+    GNN_EXIT_OK = 0,         /* success; OOM and OOT are results and end here too */
+    GNN_EXIT_FAILED = 1,     /* the run failed or was cut short */
+    GNN_EXIT_USAGE = 2,      /* wrong usage */
+    GNN_EXIT_REGRESSION = 3, /* a comparison found a regression */
+    GNN_EXIT_UNFIT = 4,      /* this machine lacks what was asked */
+};
+
+int gnn_cli(int argc, char **argv);
+
+#endif

@@ -1,0 +1,40 @@
+/* A dataset opened for a run: topology (CSC), features, labels, splits. Opened once per run, read by everybody.
+ * Everything is validated at open: sizes against meta, indptr monotone, labels inside the classes, split IDs inside
+ * the nodes. Neighbour IDs are validated at prepare and by `prepare --check`, and bound-checked where they are used. */
+#ifndef GNN_GRAPH_DATASET_H
+#define GNN_GRAPH_DATASET_H
+
+#include "harness/oocgnn.h"
+#include "harness/world/world.h"
+
+struct gnn_split {
+    const gnn_node *nodes; /* ascending */
+    uint32_t count;
+};
+
+struct gnn_dataset {
+    char name[GNN_NAME_MAX];
+    char dir[512];
+    char digest[40];        /* hash over meta's checksums: the identity stored with every run */
+    uint32_t scale_divisor; /* K of scale 1/K; 1 for imported data */
+    uint32_t node_count;
+    uint64_t edge_count;
+    uint32_t dim;
+    uint32_t class_count;
+    uint32_t row_bytes;       /* dim * 4 */
+    const uint64_t *indptr;   /* (node_count + 1), world memory */
+    const int32_t *labels;    /* (node_count), -1 = unlabelled, world memory */
+    struct gnn_split train, valid, test;
+    char indices_path[600];   /* u32[edge_count], in-neighbour lists */
+    char features_path[600];  /* f32[node_count][dim] */
+    uint64_t topology_bytes;  /* of indptr + indices */
+    uint64_t feature_bytes;
+};
+
+/* dim 0 takes the only (or the first listed) feature file. GNN_ENOENT says how to prepare it; GNN_EFORMAT names the
+ * file, what was expected and what was found. */
+GNN_MUST_CHECK enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint32_t dim,
+                                                struct gnn_dataset **out, struct gnn_err *err);
+void gnn_dataset_close(struct gnn_world *world, struct gnn_dataset *dataset);
+
+#endif

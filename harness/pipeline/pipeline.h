@@ -1,0 +1,97 @@
+/* Stages, bounded queues, workers; and where every stage's time is split.
+ *
+ * A stage is a function run by a fixed number of world threads. Stages talk through queues. The first worker that
+ * fails stops all: its error is kept, every queue is cancelled, every pop and push returns GNN_ECANCELLED, every
+ * worker returns, and gnn_pipeline_run hands the first error to the caller. The same path serves Ctrl-C and limits. */
+#ifndef GNN_PIPELINE_H
+#define GNN_PIPELINE_H
+
+#include "harness/oocgnn.h"
+#include "harness/world/world.h"
+
+/* ---- bounded queue of pointers: many producers, many consumers ---------------------------------------------- */
+
+struct gnn_queue;
+
+/* capacity 0 = unbounded (gnndrive.md: the releasing queue). */
+GNN_MUST_CHECK enum gnn_status gnn_queue_open(struct gnn_world *world, const char *name, uint32_t capacity,
+                                              struct gnn_queue **out, struct gnn_err *err);
+void gnn_queue_close(struct gnn_queue *queue); /* accepts NULL; items still inside stay the caller's */
+
+/* Declares how many producers will call gnn_queue_done; before any worker starts. */
+void gnn_queue_producers(struct gnn_queue *queue, uint32_t producers);
+/* One producer has finished. After the last, pops drain the queue and then give *item = NULL with GNN_OK. */
+void gnn_queue_done(struct gnn_queue *queue);
+/* Wakes everybody; from now on push and pop return GNN_ECANCELLED. */
+void gnn_queue_cancel(struct gnn_queue *queue);
+
+/* Sleeps while full (GNN_WAIT_QUEUE). item is not NULL. */
+GNN_MUST_CHECK enum gnn_status gnn_queue_push(struct gnn_queue *queue, void *item);
+/* Sleeps while empty (GNN_WAIT_QUEUE). *item = NULL: no more will come. */
+GNN_MUST_CHECK enum gnn_status gnn_queue_pop(struct gnn_queue *queue, void **item);
+/* Takes an item if one is there, else *item = NULL at once. */
+GNN_MUST_CHECK enum gnn_status gnn_queue_try_pop(struct gnn_queue *queue, void **item);
+uint32_t gnn_queue_peak(const struct gnn_queue *queue); /* most items ever inside */
+
+/* ---- in-order delivery: item with ticket k leaves after k - 1 (pygplus.md section 3) ---------------------------- */
+
+struct gnn_reorder;
+/* At most `window` tickets may be inside or unclaimed ahead of the next delivery. */
+GNN_MUST_CHECK enum gnn_status gnn_reorder_open(struct gnn_world *world, uint32_t window, struct gnn_reorder **out,
+                                                struct gnn_err *err);
+void gnn_reorder_close(struct gnn_reorder *reorder);
+void gnn_reorder_reset(struct gnn_reorder *reorder, uint64_t first_ticket, uint64_t end_ticket);
+/* Sleeps while ticket >= next + window. */
+GNN_MUST_CHECK enum gnn_status gnn_reorder_put(struct gnn_reorder *reorder, uint64_t ticket, void *item);
+/* Next item in ticket order; *item = NULL after end_ticket - 1. */
+GNN_MUST_CHECK enum gnn_status gnn_reorder_take(struct gnn_reorder *reorder, void **item);
+void gnn_reorder_cancel(struct gnn_reorder *reorder);
+
+/* ---- stages ------------------------------------------------------------------------------------------------------ */
+
+enum { GNN_STAGES_MAX = 12, GNN_WORKERS_MAX = 256 };
+
+/* Summed over the workers of a stage, over one or more epochs. wall = work + waits, within 1 %. */
+struct gnn_stage_time {
+    char stage[GNN_NAME_MAX];
+    uint32_t workers;
+    uint64_t items;   /* mini-batches that left the stage */
+    uint64_t wall_ns; /* summed over workers */
+    uint64_t cpu_ns;
+    uint64_t work_ns;
+    uint64_t wait_ns[GNN_WAIT_KINDS];
+};
+
+struct gnn_worker {
+    struct gnn_world *world;
+    struct gnn_pipeline *pipeline;
+    uint32_t index; /* 0 .. workers - 1 */
+    uint64_t items; /* the stage's function counts what it delivered */
+};
+
+typedef enum gnn_status gnn_stage_fn(void *ctx, struct gnn_worker *worker, struct gnn_err *err);
+
+struct gnn_pipeline;
+
+GNN_MUST_CHECK enum gnn_status gnn_pipeline_open(struct gnn_world *world, struct gnn_pipeline **out,
+                                                 struct gnn_err *err);
+void gnn_pipeline_close(struct gnn_pipeline *pipeline);
+
+/* All before gnn_pipeline_run; ctx, queues and callbacks stay the caller's. */
+GNN_MUST_CHECK enum gnn_status gnn_pipeline_stage(struct gnn_pipeline *pipeline, const char *name, uint32_t workers,
+                                                  gnn_stage_fn *run, void *ctx, struct gnn_err *err);
+/* cancel(target) is called once when the pipeline stops early: queues, reorder buffers, a system's own conditions. */
+GNN_MUST_CHECK enum gnn_status gnn_pipeline_on_cancel(struct gnn_pipeline *pipeline, void (*cancel)(void *target),
+                                                      void *target, struct gnn_err *err);
+
+/* Starts every worker, waits for all, returns the first error. May be called again (the next epoch). */
+GNN_MUST_CHECK enum gnn_status gnn_pipeline_run(struct gnn_pipeline *pipeline, struct gnn_err *err);
+
+/* Stops a running pipeline from any thread (Ctrl-C, time limit): the run returns `status` with this message. */
+void gnn_pipeline_stop(struct gnn_pipeline *pipeline, enum gnn_status status, const char *message);
+bool gnn_pipeline_stopping(struct gnn_pipeline *pipeline);
+
+/* Times of the last run, stage by stage in the order they were added; returns how many. */
+uint32_t gnn_pipeline_times(const struct gnn_pipeline *pipeline, struct gnn_stage_time *out, uint32_t max);
+
+#endif

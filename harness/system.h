@@ -1,0 +1,111 @@
+/* The contract of a system: one constant table of hooks per folder under systems/, listed in systems/registry.c.
+ * Types only. This header is the author's manual; systems/null is the smallest example.
+ *
+ * Life of a run, all on the worker process's main thread of the world:
+ *   plan -> open -> train_epoch x epochs -> close.
+ * A hook that fails fills err; close is then called with whatever open stored (maybe NULL). */
+#ifndef GNN_SYSTEM_H
+#define GNN_SYSTEM_H
+
+#include "harness/base/option.h"
+#include "harness/graph/dataset.h"
+#include "harness/model/model.h"
+#include "harness/oocgnn.h"
+#include "harness/pipeline/pipeline.h"
+#include "harness/sample/sample.h"
+#include "harness/tensor/tensor.h"
+#include "harness/world/world.h"
+
+#include <stdatomic.h>
+
+enum { GNN_SYSTEM_ABI = 1 };
+
+/* What to train on. Constant for the run. */
+struct gnn_workload {
+    uint64_t seed;
+    uint32_t batch_size;
+    uint32_t layers;
+    uint32_t fanout[GNN_LAYERS_MAX];
+    uint32_t epochs;
+    uint32_t max_batches; /* per epoch, 0 = all: smoke runs and probes */
+    bool sample_only;     /* the papers' "-only": sampling without extract and train; features are not even opened */
+};
+
+/* Everything a system may touch. Owned by the harness, constant for the run, outlives the system. */
+struct gnn_env {
+    struct gnn_world *world;
+    const struct gnn_dataset *dataset;
+    const struct gnn_workload *workload;
+    struct gnn_tensor *tensor;        /* NULL when sample_only */
+    struct gnn_model *model;          /* NULL when sample_only; used by one trainer thread at a time */
+    const struct gnn_model_config *model_config;
+    enum gnn_ring_engine io_engine;   /* --io uring|pool */
+    bool io_direct;                   /* --io-direct; systems that never read directly ignore it */
+    bool floyd_biased;
+    uint64_t cap_bytes;               /* 0 = none */
+    const atomic_bool *stop;          /* set on Ctrl-C and on limits: leave at the next batch with GNN_ECANCELLED */
+    /* Called by the trainer after each step, in training order; may be NULL. Traces, tests, progress. */
+    void (*on_step)(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step);
+    void *on_step_ctx;
+};
+
+/* Host memory a system will hold besides the dataset's indptr, labels and splits; asked before anything is opened. */
+struct gnn_memory_plan {
+    uint64_t fixed_bytes;   /* buffers sized at open */
+    uint64_t batches_bytes; /* mini-batches in flight at their bound */
+    const char *largest;    /* name of the largest part, for the message when it does not fit */
+    const char *remedy;     /* the parameter to change: "--set gnndrive.buffer_mult=1" */
+};
+
+/* Counters of one epoch. Unknown is GNN_UNKNOWN, never 0. */
+#define GNN_UNKNOWN UINT64_MAX
+struct gnn_counters {
+    struct gnn_sample_counters sample;
+    uint64_t needed_bytes;    /* logical feature and topology bytes the batches needed */
+    uint64_t requested_bytes; /* bytes asked of storage by explicit reads; GNN_UNKNOWN for mappings */
+    uint64_t requested_ios;
+    uint64_t cache_hits;      /* of the system's own feature cache or buffer, in rows */
+    uint64_t cache_misses;
+    uint64_t cache_evictions;
+    uint64_t prepare_disk_bytes; /* written by open for this run; 0 if none */
+};
+
+struct gnn_epoch_result {
+    double loss_sum;          /* sum over batches of loss * seeds; divide by seeds for the mean */
+    uint64_t seeds;           /* trained */
+    uint64_t correct;         /* dropout-on training accuracy = correct / seeds */
+    uint64_t prepare_ns;      /* part of the epoch spent preparing (inspect, reorder); 0 if none */
+    struct gnn_counters counters;
+    uint32_t stage_count;
+    struct gnn_stage_time stages[GNN_STAGES_MAX];
+    /* A system's own figures, by name: "wait_list_rows", "reorder_stalls". Names are string literals. */
+    uint32_t extra_count;
+    struct {
+        const char *name;
+        uint64_t value;
+    } extra[16];
+};
+
+struct gnn_system {
+    uint32_t abi;       /* GNN_SYSTEM_ABI */
+    const char *name;   /* folder, command line and record's key */
+    const char *title;  /* "GNNDrive (ICPP 2024), CPU variant" */
+    const struct gnn_option *options; /* NULL-name terminated; may hold no entry */
+    size_t config_bytes;
+
+    /* Optional. Fills the plan from the configuration; no side effects. Checks parameters against each other and
+     * returns GNN_EUSAGE with a remedy when they contradict. */
+    enum gnn_status (*plan)(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
+                            struct gnn_err *err);
+    /* Required. Allocates everything that lasts. config stays valid until close. */
+    enum gnn_status (*open)(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err);
+    /* Required. One pass over the training nodes (or sampling only). The result is zeroed by the caller. On failure
+     * everything in flight has stopped and been released before it returns. */
+    enum gnn_status (*train_epoch)(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err);
+    /* Required. Accepts NULL. */
+    void (*close)(void *state);
+};
+
+extern const struct gnn_system *const gnn_systems[]; /* systems/registry.c, NULL-terminated */
+
+#endif

@@ -1,0 +1,382 @@
+/* The world: everything that takes time or memory (DESIGN section 3). A system is written against this header alone;
+ * whether the calls reach Linux (world/measured) or a virtual machine (world/simulated) is decided once, in run.
+ *
+ * Objects are opaque and belong to whoever opened them; every close accepts NULL. Calls may be made by any thread of
+ * this world unless a comment says "owner only". A world thread carries a struct gnn_time_split: each call that can
+ * block is told, or knows, which kind of wait it is, and adds the time it slept to the calling thread's split. So a
+ * stage's wall time always splits into named waits and work.
+ *
+ * Feature memory: pointers from gnn_mem_alloc(GNN_MEM_FEATURES) are never dereferenced outside tensor_ops and the
+ * calls below: in the simulated world they have addresses and no pages. */
+#ifndef GNN_WORLD_H
+#define GNN_WORLD_H
+
+#include "harness/oocgnn.h"
+
+struct gnn_thread;
+struct gnn_mutex;
+struct gnn_cond;
+struct gnn_file;
+struct gnn_map;
+struct gnn_ring;
+
+/* ---- time ------------------------------------------------------------------------------------------------- */
+
+enum gnn_wait {
+    GNN_WAIT_IO,      /* a read, write or page fault has not finished */
+    GNN_WAIT_QUEUE,   /* a queue is empty or full: another stage is slower */
+    GNN_WAIT_LOCK,    /* a mutex is taken */
+    GNN_WAIT_COMPUTE, /* the accelerator (or its model) has not finished */
+    GNN_WAIT_RESOURCE,/* a policy's own condition: a free buffer slot, a row another batch is loading */
+    GNN_WAIT_KINDS
+};
+
+/* Of one thread since it started. wall = work + the waits; cpu_ns is what the kernel charged, as a cross-check. */
+struct gnn_time_split {
+    uint64_t wall_ns;
+    uint64_t cpu_ns;
+    uint64_t wait_ns[GNN_WAIT_KINDS];
+};
+
+/* ---- memory ----------------------------------------------------------------------------------------------- */
+
+enum gnn_mem_flags {
+    GNN_MEM_PLAIN = 0,
+    GNN_MEM_FEATURES = 1, /* holds feature bytes or activations: never dereferenced by systems */
+    GNN_MEM_PINNED = 2,   /* staging for direct I/O or a GPU: anonymous, touched at once, locked where permitted */
+};
+
+struct gnn_mem_usage {
+    uint64_t current_bytes;
+    uint64_t peak_bytes;
+};
+
+/* ---- storage ---------------------------------------------------------------------------------------------- */
+
+enum gnn_open_flags {
+    GNN_OPEN_READ = 0,
+    GNN_OPEN_WRITE = 1,  /* create if missing, read and write */
+    GNN_OPEN_DIRECT = 2, /* bypass the page cache; GNN_ENOTSUP where the file system refuses. Never silent. */
+    GNN_OPEN_TRUNCATE = 4,
+};
+
+struct gnn_file_info {
+    uint64_t size_bytes;
+    uint32_t mem_align_bytes;    /* of buffers, for direct I/O: STATX_DIOALIGN, else sysfs, else 4096 */
+    uint32_t offset_align_bytes; /* of offsets and lengths, likewise; 1 when not direct */
+    bool direct;
+};
+
+enum gnn_map_advice {
+    GNN_MAP_RANDOM, /* no readahead: one fault reads one page */
+    GNN_MAP_NORMAL, /* the kernel's default readahead */
+};
+
+enum gnn_ring_engine { GNN_RING_URING, GNN_RING_POOL };
+
+struct gnn_ring_config {
+    enum gnn_ring_engine engine; /* asked for by name; a world that lacks it says GNN_ENOTSUP */
+    uint32_t depth;              /* reads in flight at most */
+    uint32_t pool_threads;       /* GNN_RING_POOL: 0 = depth, at most 64 */
+    bool sqpoll;                 /* kernel thread polls the submission queue */
+    bool iopoll;                 /* completions are polled; needs a device that can */
+    struct gnn_file *const *register_files; /* optional: registered with the ring where that exists */
+    uint32_t register_file_count;
+    void *register_buffer;       /* optional: one memory range the reads land in */
+    uint64_t register_buffer_bytes;
+};
+
+struct gnn_read {
+    struct gnn_file *file;
+    uint64_t offset_bytes;
+    void *dst;
+    uint32_t len_bytes;
+    uint64_t tag; /* comes back with the completion */
+};
+
+struct gnn_completion {
+    uint64_t tag;
+    int32_t result; /* bytes moved, or a negated errno: compare with what was asked (harness/storage/reader.h does) */
+};
+
+/* ---- work charged in the simulated world, free in the measured one ----------------------------------------- */
+
+enum gnn_work {
+    GNN_WORK_SAMPLED_EDGE, /* draw one position and append it */
+    GNN_WORK_HASHED_ID,    /* one insert or lookup in an ID map */
+    GNN_WORK_SORTED_KEY,
+    GNN_WORK_COPIED_BYTE,
+    GNN_WORK_TABLE_ENTRY,  /* one entry of a mapping table looked up or updated */
+    GNN_WORK_KINDS
+};
+
+typedef void gnn_thread_fn(void *arg);
+
+/* The table a world fills. Every hook is required. Use the wrappers below. */
+struct gnn_world;
+struct gnn_world_ops {
+    const char *name; /* "measured" or "simulated": the record's column */
+
+    uint64_t (*now_ns)(struct gnn_world *w);
+    void (*sleep_until)(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wait kind);
+
+    enum gnn_status (*thread_start)(struct gnn_world *w, const char *name, gnn_thread_fn *fn, void *arg,
+                                    struct gnn_thread **out, struct gnn_err *err);
+    void (*thread_join)(struct gnn_world *w, struct gnn_thread *thread);
+    void (*thread_split)(struct gnn_world *w, struct gnn_time_split *out);
+    void (*add_wait)(struct gnn_world *w, enum gnn_wait kind, uint64_t ns);
+
+    enum gnn_status (*mutex_open)(struct gnn_world *w, struct gnn_mutex **out, struct gnn_err *err);
+    void (*mutex_lock)(struct gnn_world *w, struct gnn_mutex *mutex);
+    void (*mutex_unlock)(struct gnn_world *w, struct gnn_mutex *mutex);
+    void (*mutex_close)(struct gnn_world *w, struct gnn_mutex *mutex);
+    enum gnn_status (*cond_open)(struct gnn_world *w, struct gnn_cond **out, struct gnn_err *err);
+    bool (*cond_wait)(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
+                      enum gnn_wait kind);
+    void (*cond_signal)(struct gnn_world *w, struct gnn_cond *cond);
+    void (*cond_broadcast)(struct gnn_world *w, struct gnn_cond *cond);
+    void (*cond_close)(struct gnn_world *w, struct gnn_cond *cond);
+
+    enum gnn_status (*mem_alloc)(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
+                                 struct gnn_err *err);
+    void (*mem_free)(struct gnn_world *w, void *ptr);
+    void (*mem_usage)(struct gnn_world *w, struct gnn_mem_usage *out);
+
+    enum gnn_status (*file_open)(struct gnn_world *w, const char *path, unsigned flags, struct gnn_file **out,
+                                 struct gnn_err *err);
+    void (*file_info)(struct gnn_world *w, const struct gnn_file *file, struct gnn_file_info *out);
+    const char *(*file_path)(struct gnn_world *w, const struct gnn_file *file);
+    int64_t (*file_read)(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
+                         uint64_t len_bytes);
+    int64_t (*file_write)(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
+                          uint64_t len_bytes);
+    enum gnn_status (*file_sync)(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
+    void (*file_close)(struct gnn_world *w, struct gnn_file *file);
+
+    enum gnn_status (*map_open)(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
+                                struct gnn_map **out, struct gnn_err *err);
+    enum gnn_status (*map_gather_u32)(struct gnn_world *w, struct gnn_map *map, const uint64_t *index, uint64_t count,
+                                      uint32_t *out, struct gnn_err *err);
+    enum gnn_status (*map_gather_rows)(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
+                                       const gnn_node *rows, uint64_t count, void *dst, uint64_t dst_stride_bytes,
+                                       struct gnn_err *err);
+    void (*map_close)(struct gnn_world *w, struct gnn_map *map);
+
+    enum gnn_status (*ring_open)(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                 struct gnn_err *err);
+    enum gnn_status (*ring_submit)(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
+                                   uint32_t count, uint32_t *accepted, struct gnn_err *err);
+    enum gnn_status (*ring_wait)(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
+                                 struct gnn_completion *out, uint32_t *got, struct gnn_err *err);
+    void (*ring_close)(struct gnn_world *w, struct gnn_ring *ring);
+
+    void (*charge)(struct gnn_world *w, enum gnn_work kind, uint64_t count);
+};
+
+struct gnn_world {
+    const struct gnn_world_ops *ops; /* implementations embed this struct first */
+};
+
+/* ---- clock and threads ------------------------------------------------------------------------------------ */
+
+/* Monotonic (or virtual) nanoseconds. */
+static inline uint64_t gnn_now_ns(struct gnn_world *w)
+{
+    return w->ops->now_ns(w);
+}
+
+/* Sleeps until the clock reads deadline_ns; the time slept counts as `kind`. */
+static inline void gnn_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wait kind)
+{
+    w->ops->sleep_until(w, deadline_ns, kind);
+}
+
+/* Starts fn(arg) on a new thread of this world. Every started thread is joined exactly once. */
+static inline enum gnn_status gnn_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn, void *arg,
+                                               struct gnn_thread **out, struct gnn_err *err)
+{
+    return w->ops->thread_start(w, name, fn, arg, out, err);
+}
+
+/* Waits for the thread to return and frees it; NULL is fine. The wait is not charged to any kind. */
+static inline void gnn_thread_join(struct gnn_world *w, struct gnn_thread *thread)
+{
+    w->ops->thread_join(w, thread);
+}
+
+/* The calling thread's split so far. Works on any thread, the one that built the world included. */
+static inline void gnn_thread_split(struct gnn_world *w, struct gnn_time_split *out)
+{
+    w->ops->thread_split(w, out);
+}
+
+/* Adds a wait that a caller timed itself (a library that blocks inside) to the calling thread's split. */
+static inline void gnn_add_wait(struct gnn_world *w, enum gnn_wait kind, uint64_t ns)
+{
+    w->ops->add_wait(w, kind, ns);
+}
+
+/* ---- locks ------------------------------------------------------------------------------------------------ */
+
+static inline enum gnn_status gnn_mutex_open(struct gnn_world *w, struct gnn_mutex **out, struct gnn_err *err)
+{
+    return w->ops->mutex_open(w, out, err);
+}
+static inline void gnn_mutex_lock(struct gnn_world *w, struct gnn_mutex *mutex)
+{
+    w->ops->mutex_lock(w, mutex);
+}
+static inline void gnn_mutex_unlock(struct gnn_world *w, struct gnn_mutex *mutex)
+{
+    w->ops->mutex_unlock(w, mutex);
+}
+static inline void gnn_mutex_close(struct gnn_world *w, struct gnn_mutex *mutex)
+{
+    w->ops->mutex_close(w, mutex);
+}
+static inline enum gnn_status gnn_cond_open(struct gnn_world *w, struct gnn_cond **out, struct gnn_err *err)
+{
+    return w->ops->cond_open(w, out, err);
+}
+
+#define GNN_NO_DEADLINE UINT64_MAX
+
+/* Sleeps until signalled or the clock passes deadline_ns; returns false on the deadline. Wakes may be spurious. */
+static inline bool gnn_cond_wait(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex,
+                                 uint64_t deadline_ns, enum gnn_wait kind)
+{
+    return w->ops->cond_wait(w, cond, mutex, deadline_ns, kind);
+}
+static inline void gnn_cond_signal(struct gnn_world *w, struct gnn_cond *cond)
+{
+    w->ops->cond_signal(w, cond);
+}
+static inline void gnn_cond_broadcast(struct gnn_world *w, struct gnn_cond *cond)
+{
+    w->ops->cond_broadcast(w, cond);
+}
+static inline void gnn_cond_close(struct gnn_world *w, struct gnn_cond *cond)
+{
+    w->ops->cond_close(w, cond);
+}
+
+/* ---- large memory ----------------------------------------------------------------------------------------- */
+
+/* Page-aligned and zeroed; counted under `name` (a string literal). GNN_ENOMEM or GNN_ECAP say name and size. */
+static inline enum gnn_status gnn_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
+                                            void **out, struct gnn_err *err)
+{
+    return w->ops->mem_alloc(w, name, bytes, flags, out, err);
+}
+static inline void gnn_mem_free(struct gnn_world *w, void *ptr)
+{
+    w->ops->mem_free(w, ptr);
+}
+static inline void gnn_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out)
+{
+    w->ops->mem_usage(w, out);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------ */
+
+static inline enum gnn_status gnn_file_open(struct gnn_world *w, const char *path, unsigned flags,
+                                            struct gnn_file **out, struct gnn_err *err)
+{
+    return w->ops->file_open(w, path, flags, out, err);
+}
+static inline void gnn_file_info(struct gnn_world *w, const struct gnn_file *file, struct gnn_file_info *out)
+{
+    w->ops->file_info(w, file, out);
+}
+static inline const char *gnn_file_path(struct gnn_world *w, const struct gnn_file *file)
+{
+    return w->ops->file_path(w, file);
+}
+
+/* One read or write as the kernel does it: bytes moved (maybe fewer than asked, 0 at the end), or a negated errno.
+ * harness/storage/reader.h retries and compares; use that. Counts as GNN_WAIT_IO. */
+static inline int64_t gnn_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
+                                    uint64_t len_bytes)
+{
+    return w->ops->file_read(w, file, offset_bytes, dst, len_bytes);
+}
+static inline int64_t gnn_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes,
+                                     const void *src, uint64_t len_bytes)
+{
+    return w->ops->file_write(w, file, offset_bytes, src, len_bytes);
+}
+static inline enum gnn_status gnn_file_sync(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err)
+{
+    return w->ops->file_sync(w, file, err);
+}
+static inline void gnn_file_close(struct gnn_world *w, struct gnn_file *file)
+{
+    w->ops->file_close(w, file);
+}
+
+/* ---- mappings: the page cache is the cache ------------------------------------------------------------------ */
+
+/* Maps the whole file read-only. The file stays open until the map is closed. */
+static inline enum gnn_status gnn_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
+                                           struct gnn_map **out, struct gnn_err *err)
+{
+    return w->ops->map_open(w, file, advice, out, err);
+}
+
+/* out[i] = ((uint32_t *)map)[index[i]]. Page faults happen in here and count as GNN_WAIT_IO. An index past the end
+ * of the file is GNN_EFORMAT, an unreadable page GNN_EIO. */
+static inline enum gnn_status gnn_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
+                                                 uint64_t count, uint32_t *out, struct gnn_err *err)
+{
+    return w->ops->map_gather_u32(w, map, index, count, out, err);
+}
+
+/* Copies row_bytes from file offset rows[i] * row_bytes to dst + i * dst_stride_bytes, faults and errors as above. */
+static inline enum gnn_status gnn_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
+                                                  const gnn_node *rows, uint64_t count, void *dst,
+                                                  uint64_t dst_stride_bytes, struct gnn_err *err)
+{
+    return w->ops->map_gather_rows(w, map, row_bytes, rows, count, dst, dst_stride_bytes, err);
+}
+static inline void gnn_map_close(struct gnn_world *w, struct gnn_map *map)
+{
+    w->ops->map_close(w, map);
+}
+
+/* ---- rings: asynchronous reads. Owner only: one thread submits to and waits on a ring ----------------------- */
+
+static inline enum gnn_status gnn_ring_open(struct gnn_world *w, const struct gnn_ring_config *config,
+                                            struct gnn_ring **out, struct gnn_err *err)
+{
+    return w->ops->ring_open(w, config, out, err);
+}
+
+/* Hands over up to `count` reads in one batch; *accepted tells how many fitted into the depth (maybe 0). Never
+ * blocks. Buffers belong to the ring until their completion came back. */
+static inline enum gnn_status gnn_ring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
+                                              uint32_t count, uint32_t *accepted, struct gnn_err *err)
+{
+    return w->ops->ring_submit(w, ring, reads, count, accepted, err);
+}
+
+/* Takes up to `max` completions, sleeping (GNN_WAIT_IO) until `min` are there; min = 0 only looks. */
+static inline enum gnn_status gnn_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
+                                            struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
+{
+    return w->ops->ring_wait(w, ring, min, max, out, got, err);
+}
+
+/* Waits for everything in flight, then frees. */
+static inline void gnn_ring_close(struct gnn_world *w, struct gnn_ring *ring)
+{
+    w->ops->ring_close(w, ring);
+}
+
+/* ---- charged CPU work --------------------------------------------------------------------------------------- */
+
+static inline void gnn_charge(struct gnn_world *w, enum gnn_work kind, uint64_t count)
+{
+    w->ops->charge(w, kind, count);
+}
+
+#endif
