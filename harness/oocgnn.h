@@ -23,6 +23,9 @@ enum {
 
 #define GNN_NODE_NONE UINT32_MAX
 
+/* A count, size or time nobody measured: NULL in the record, never 0. For a double it is NAN. */
+#define GNN_UNKNOWN UINT64_MAX
+
 enum gnn_status {
     GNN_OK = 0,
     GNN_EUSAGE,     /* the user asked for something that does not exist or cannot be: exit 2 */

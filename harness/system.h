@@ -58,7 +58,6 @@ struct gnn_memory_plan {
 };
 
 /* Counters of one epoch. Unknown is GNN_UNKNOWN, never 0. */
-#define GNN_UNKNOWN UINT64_MAX
 struct gnn_counters {
     struct gnn_sample_counters sample;
     uint64_t needed_bytes;    /* logical feature and topology bytes the batches needed */
