@@ -1,0 +1,88 @@
+/* Readings: plain data that the cage (confine) and the probes (measure) fill and the record stores. They live
+ * here because those three parts do not know one another. Counts are cumulative unless a comment says
+ * otherwise; GNN_UNKNOWN (integers) and NAN (doubles) mean that this kernel, hierarchy or machine does not
+ * tell. */
+#ifndef GNN_BASE_READING_H
+#define GNN_BASE_READING_H
+
+#include "harness/oocgnn.h"
+
+/* Pressure stall information, Documentation/accounting/psi.rst: total time in which some / all tasks were
+ * stalled. */
+struct gnn_psi {
+    uint64_t some_us;
+    uint64_t full_us;
+};
+
+/* What the kernel says about one control group. */
+struct gnn_group_reading {
+    uint64_t limit_bytes;      /* as read back; GNN_UNKNOWN: no limit */
+    uint64_t swap_limit_bytes; /* swap alone, as read back; GNN_UNKNOWN: no limit, or no swap accounting */
+    uint64_t current_bytes;    /* charged now: anonymous, page cache, kernel */
+    uint64_t peak_bytes;       /* GNN_UNKNOWN before Linux 5.19 on cgroup v2 */
+    uint64_t oom_kills;        /* processes of the group the kernel killed for memory */
+    uint64_t anon_bytes;       /* now */
+    uint64_t file_bytes;       /* now: page cache, shmem included */
+    uint64_t shmem_bytes;      /* now: pinned memory of some drivers shows up here */
+    uint64_t swap_bytes;       /* now */
+    uint64_t refaults;         /* file pages read again after they were evicted (workingset_refault_file) */
+    uint64_t major_faults;
+    uint64_t read_bytes; /* of all block devices */
+    uint64_t read_ios;
+    uint64_t write_bytes;
+    uint64_t write_ios;
+    struct gnn_psi psi_memory; /* the group's own; cgroup v2 only */
+    struct gnn_psi psi_io;
+};
+
+/* What the machine says, and the worker's own line in /proc. */
+struct gnn_host_reading {
+    uint64_t now_ns;       /* CLOCK_MONOTONIC at the reading */
+    uint64_t cpu_total_ns; /* over all CPUs, every state; steal included, guest not counted twice */
+    uint64_t cpu_idle_ns;
+    uint64_t cpu_iowait_ns;
+    uint64_t worker_cpu_ns; /* user + system of the worker's process, its ended threads included */
+    uint64_t worker_rss_bytes;
+    uint64_t worker_major_faults;
+    uint64_t worker_threads;
+    struct gnn_psi psi_cpu;
+    struct gnn_psi psi_memory;
+    struct gnn_psi psi_io;
+    uint64_t disk_read_bytes; /* the watched block device, every process */
+    uint64_t disk_read_ios;
+    uint64_t disk_write_bytes;
+    uint64_t disk_write_ios;
+    uint64_t disk_busy_ns; /* time with at least one request in flight */
+    double gpu_busy_pct;   /* NVML's "gpu": share of its last window with any kernel running, not occupancy */
+    uint64_t gpu_memory_bytes;
+};
+
+struct gnn_sample {
+    struct gnn_host_reading host;
+    struct gnn_group_reading group;
+};
+
+/* One row of a run's time series: the interval that ends at time_ns. */
+struct gnn_series_point {
+    uint64_t time_ns; /* since the start of the run */
+    uint64_t interval_ns;
+    double cpu_pct;        /* busy share of all CPUs; idle and iowait are not busy */
+    double iowait_pct;     /* of all CPUs; its meaning depends on the kernel (DESIGN section 5) */
+    double worker_cpu_pct; /* 100 = one CPU */
+    double psi_cpu_some_pct, psi_memory_some_pct, psi_memory_full_pct, psi_io_some_pct, psi_io_full_pct;
+    double disk_read_bytes_per_s, disk_read_ios_per_s, disk_write_bytes_per_s, disk_busy_pct;
+    double group_read_bytes_per_s, group_read_ios_per_s;
+    uint64_t memory_bytes; /* the group's charge at the end of the interval */
+    uint64_t anon_bytes;
+    uint64_t file_bytes;
+    uint64_t refaults; /* in the interval */
+    uint64_t worker_major_faults;
+    double gpu_busy_pct;
+    uint64_t gpu_memory_bytes;
+};
+
+/* Every field GNN_UNKNOWN or NAN: the state before anything was read. */
+void gnn_group_reading_unknown(struct gnn_group_reading *out);
+void gnn_host_reading_unknown(struct gnn_host_reading *out);
+
+#endif

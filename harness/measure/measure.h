@@ -1,0 +1,61 @@
+/* Probes that look at a run from outside, one reading at a time: CPU and I/O wait, the worker's own CPU, PSI,
+ * the block device, the GPU. The cage's own reading is confine's; gnn_series_point puts the two together.
+ *
+ * A probe is used by one thread. A reading costs a few reads of /proc, well under a millisecond. */
+#ifndef GNN_MEASURE_H
+#define GNN_MEASURE_H
+
+#include "harness/base/reading.h"
+#include "harness/oocgnn.h"
+
+#include <sys/types.h>
+
+struct gnn_probe;
+
+struct gnn_probe_config {
+    pid_t worker_pid;    /* 0: none */
+    uint32_t disk_major; /* whole device to watch (measure/device.h); 0:0 = none */
+    uint32_t disk_minor;
+    bool gpu;              /* look for NVML; absent is fine */
+    const char *proc_root; /* NULL: "/proc" */
+};
+
+GNN_MUST_CHECK enum gnn_status gnn_probe_open(const struct gnn_probe_config *config, struct gnn_probe **out,
+                                              struct gnn_err *err);
+/* Whatever cannot be read is GNN_UNKNOWN or NAN: a probe never stops a run. */
+void gnn_probe_read(struct gnn_probe *probe, struct gnn_host_reading *out);
+void gnn_probe_close(struct gnn_probe *probe); /* accepts NULL */
+
+/* The interval between two samples, as a row of the series. start_ns: CLOCK_MONOTONIC at the run's start. A
+ * counter that is unknown at either end, or ran backwards (a device replaced, a process gone), gives an
+ * unknown rate. */
+void gnn_series_point(uint64_t start_ns, const struct gnn_sample *before, const struct gnn_sample *now,
+                      struct gnn_series_point *out);
+
+/* ---- parsers, one per kernel file; text is the file's content
+ * --------------------------------------------------- */
+/* Each returns false and leaves out untouched when the text is not what the kernel documents. */
+
+struct gnn_cpu_ticks {
+    uint64_t total, idle, iowait; /* in USER_HZ */
+};
+
+bool gnn_parse_proc_stat(const char *text, struct gnn_cpu_ticks *out);
+
+struct gnn_pid_stat {
+    uint64_t major_faults, user_ticks, system_ticks, threads, start_ticks, rss_pages;
+};
+
+/* Survives a process name with spaces and parentheses. */
+bool gnn_parse_pid_stat(const char *text, struct gnn_pid_stat *out);
+
+/* full_us is GNN_UNKNOWN where the file has no "full" line (cpu before Linux 5.13). */
+bool gnn_parse_psi(const char *text, struct gnn_psi *out);
+
+struct gnn_disk_stats {
+    uint64_t read_ios, read_sectors, write_ios, write_sectors, busy_ms; /* sectors of 512 bytes */
+};
+
+bool gnn_parse_diskstats(const char *text, uint32_t major, uint32_t minor, struct gnn_disk_stats *out);
+
+#endif

@@ -1,0 +1,187 @@
+/* The record: one row per run in SQLite, its epochs, stages, counters, series, configuration and environment
+ * beside it, and the same as JSON. results/schema.sql is the one source of names; it is compiled into the
+ * program.
+ *
+ * Unknown is GNN_UNKNOWN, NAN, -1 (tri-states) or "" (text) here and NULL there; never 0.
+ *
+ * One database may be written by several processes at once (WAL, waits up to 30 s for a lock). Every function
+ * below is one transaction: a supervisor that is killed leaves a readable database in which its run says
+ * "running" until the next writer notices that the process is gone and marks it "interrupted". A struct
+ * gnn_db belongs to one thread. */
+#ifndef GNN_RECORD_H
+#define GNN_RECORD_H
+
+#include "harness/base/kv.h"
+#include "harness/base/reading.h"
+#include "harness/oocgnn.h"
+
+#include <stdio.h>
+
+enum {
+    GNN_RECORD_STAGES_MAX = 12,
+    GNN_RECORD_EXTRAS_MAX = 16,
+    GNN_RECORD_REASONS_MAX = 1024,
+};
+
+enum gnn_run_status {
+    GNN_RUN_RUNNING,
+    GNN_RUN_OK,
+    GNN_RUN_OOM,
+    GNN_RUN_GPU_OOM,
+    GNN_RUN_OOT,
+    GNN_RUN_FAILED,
+    GNN_RUN_INVALID,
+    GNN_RUN_INTERRUPTED,
+    GNN_RUN_STATUS_COUNT
+};
+
+/* "running", "ok", "oom", "gpu_oom", "oot", "failed", "invalid", "interrupted" */
+const char *gnn_run_status_name(enum gnn_run_status status);
+
+struct gnn_record_counters {
+    uint64_t needed_bytes, requested_bytes, requested_ios;
+    uint64_t device_read_bytes, device_read_ios,
+        device_write_bytes; /* as the kernel counted, of the worker's group */
+    uint64_t cache_hits, cache_misses, cache_evictions;
+    uint64_t sampled_nodes, sampled_edges, batches;
+    uint64_t batch_digest; /* any 64-bit value; has_digest tells whether it is known */
+    bool has_digest;
+    uint64_t peak_memory_bytes, page_cache_bytes, refaults, prepare_disk_bytes;
+};
+
+/* Summed over the stage's workers: wall = work + waits. */
+struct gnn_record_stage {
+    char stage[GNN_NAME_MAX];
+    uint64_t workers, items;
+    uint64_t wall_ns, work_ns, cpu_ns;
+    uint64_t wait_io_ns, wait_queue_ns, wait_lock_ns, wait_compute_ns, wait_resource_ns;
+};
+
+struct gnn_record_extra {
+    char name[GNN_NAME_MAX];
+    uint64_t value;
+};
+
+/* Plain data without pointers: may travel through a pipe between processes of one build. */
+struct gnn_record_epoch {
+    uint64_t epoch;
+    uint64_t wall_ns, prepare_ns;
+    double loss, train_accuracy, valid_accuracy, test_accuracy; /* NAN: unknown; accuracies in [0, 1] */
+    struct gnn_record_counters counters;
+    uint32_t stage_count, extra_count;
+    struct gnn_record_stage stages[GNN_RECORD_STAGES_MAX];
+    struct gnn_record_extra extras[GNN_RECORD_EXTRAS_MAX];
+};
+
+struct gnn_run_record {
+    int64_t run_id; /* given by gnn_db_begin */
+    enum gnn_run_status status;
+    int valid;                            /* 1, 0, -1 not judged yet */
+    char reasons[GNN_RECORD_REASONS_MAX]; /* why not ok: one per line */
+    uint64_t started_unix_ns;             /* set by gnn_db_begin when 0 */
+    uint64_t wall_ns;                     /* the worker's life, open and evaluation included */
+
+    /* What was asked for. "" is NULL. */
+    char system[GNN_NAME_MAX], dataset[GNN_NAME_MAX], model[GNN_NAME_MAX], preset[GNN_NAME_MAX];
+    char world[GNN_NAME_MAX], profile[GNN_NAME_MAX], compute[GNN_NAME_MAX];
+    char io_engine[GNN_NAME_MAX]; /* "uring", "pool", "mmap" */
+    char variant[GNN_NAME_MAX];   /* "" = the full pipeline; "sample-only" */
+    char tag[GNN_NAME_MAX];       /* the user's own word for this run */
+    char fanout[GNN_NAME_MAX];    /* "10,10,10" */
+    uint64_t scale_divisor;       /* 1/K; the column `scale` holds "1/K" or "1" */
+    uint64_t dim, batch_size, epochs_planned, seed;
+    uint64_t dataset_bytes; /* topology and features on disk */
+
+    /* The cap, as enforced and as read back. */
+    uint64_t cap_bytes; /* asked for; GNN_UNKNOWN: none */
+    uint64_t cap_swap_bytes;
+    char cap_enforcement[GNN_NAME_MAX]; /* "cgroup-v2", "cgroup-v1", "in-program", "none" */
+    uint64_t cap_read_back_bytes, swap_read_back_bytes;
+    uint64_t oom_kills;
+    uint64_t device_bps, device_iops; /* throttle; GNN_UNKNOWN: none */
+
+    /* Observed, not asked: 1, 0, -1 unknown. */
+    int cold_asked, cold_observed, direct_asked, direct_observed;
+    uint64_t resident_start_bytes, resident_end_bytes; /* of the dataset's files */
+
+    struct gnn_record_counters counters; /* the whole run */
+
+    struct gnn_kv_list config, environment; /* owned */
+    struct gnn_record_epoch *epochs;        /* owned; gnn_run_record_add_epoch */
+    uint32_t epoch_count, epoch_room;
+    struct gnn_series_point *series; /* owned; gnn_run_record_add_point */
+    uint32_t series_count, series_room;
+};
+
+/* Everything unknown, empty, status running. */
+void gnn_run_record_init(struct gnn_run_record *run);
+void gnn_record_counters_unknown(struct gnn_record_counters *counters);
+void gnn_record_epoch_unknown(struct gnn_record_epoch *epoch);
+void gnn_record_stage_unknown(struct gnn_record_stage *stage);
+void gnn_run_record_free(struct gnn_run_record *run); /* frees what run owns, not run; accepts NULL */
+
+GNN_MUST_CHECK enum gnn_status gnn_run_record_add_epoch(struct gnn_run_record *run,
+                                                        const struct gnn_record_epoch *epoch,
+                                                        struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_run_record_add_point(struct gnn_run_record *run,
+                                                        const struct gnn_series_point *point,
+                                                        struct gnn_err *err);
+/* Appends one line to run->reasons (cut at its size). */
+void gnn_run_record_reason(struct gnn_run_record *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- database
+ * ----------------------------------------------------------------------------------------------------- */
+
+struct gnn_db;
+
+enum gnn_db_mode {
+    GNN_DB_WRITE, /* created if missing; stale "running" rows become "interrupted" */
+    GNN_DB_READ,  /* GNN_ENOENT if missing */
+};
+
+/* GNN_EFORMAT when the file is no database of ours or of another schema version: the message says which. */
+GNN_MUST_CHECK enum gnn_status gnn_db_open(const char *path, enum gnn_db_mode mode, struct gnn_db **out,
+                                           struct gnn_err *err);
+void gnn_db_close(struct gnn_db *db); /* accepts NULL */
+
+/* Inserts the run with status "running", its config and environment; sets run_id and started_unix_ns. */
+GNN_MUST_CHECK enum gnn_status gnn_db_begin(struct gnn_db *db, struct gnn_run_record *run,
+                                            struct gnn_err *err);
+/* Appends one finished epoch with its stages, counters and extras. */
+GNN_MUST_CHECK enum gnn_status gnn_db_epoch(struct gnn_db *db, int64_t run_id,
+                                            const struct gnn_record_epoch *epoch, struct gnn_err *err);
+/* Appends points of the series: call it every few seconds with what came in since. */
+GNN_MUST_CHECK enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id,
+                                             const struct gnn_series_point *points, uint32_t count,
+                                             struct gnn_err *err);
+/* Writes every column of the run's row and the whole run's counters; status is no longer "running". Epochs
+ * and series are what gnn_db_epoch and gnn_db_series appended. */
+GNN_MUST_CHECK enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn_run_record *run,
+                                             struct gnn_err *err);
+
+/* Reads everything back into a record the caller frees. GNN_ENOENT: no such run. */
+GNN_MUST_CHECK enum gnn_status gnn_db_load(struct gnn_db *db, int64_t run_id, struct gnn_run_record *out,
+                                           struct gnn_err *err);
+
+/* The last n runs, oldest first, into ids[0..*count). */
+GNN_MUST_CHECK enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_t *ids, uint32_t *count,
+                                           struct gnn_err *err);
+
+/* The latest comparison: every finished run of the same workload (dataset, scale, dim, model, world, profile,
+ * compute, cap, batch size, fan-out, variant, tag, cold state) as the newest finished run, all systems and
+ * seeds, oldest first. At most max. */
+GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, uint32_t max, int64_t *ids,
+                                                 uint32_t *count, struct gnn_err *err);
+
+/* ---- JSON
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+/* One object on one line, names as in results/schema.sql: the run's columns, then epochs[] (each with
+ * stages[], counters, extras), stages[] (summed over epochs), counters, config, environment; series[] when
+ * with_series. Of an invalid run every time is null. */
+GNN_MUST_CHECK enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series, FILE *out,
+                                            struct gnn_err *err);
+
+#endif
