@@ -1,0 +1,31 @@
+/* Near misses among names, for messages about unknown options, systems, datasets and keys.
+ *
+ *   struct gnn_near_miss near;
+ *   gnn_near_miss_start(&near, "extracters");
+ *   for each known name: gnn_near_miss_offer(&near, name);
+ *   gnn_fail(err, GNN_EUSAGE, "no option \"extracters\"%s", gnn_near_miss_text(&near));
+ *
+ * text is "" or "; did you mean \"extractors\" or …?". Names are kept by pointer and must outlive the struct.
+ */
+#ifndef GNN_BASE_NEAR_MISS_H
+#define GNN_BASE_NEAR_MISS_H
+
+#include "harness/oocgnn.h"
+
+enum { GNN_NEAR_MISS_MAX = 3 };
+
+struct gnn_near_miss {
+    const char *word;
+    uint32_t count;
+    struct {
+        const char *name;
+        uint32_t distance;
+    } best[GNN_NEAR_MISS_MAX]; /* ascending distance */
+    char text[GNN_NEAR_MISS_MAX * (GNN_NAME_MAX + 8) + 32];
+};
+
+void gnn_near_miss_start(struct gnn_near_miss *near, const char *word);
+void gnn_near_miss_offer(struct gnn_near_miss *near, const char *name);
+const char *gnn_near_miss_text(struct gnn_near_miss *near);
+
+#endif

@@ -1,0 +1,232 @@
+#include "harness/base/option.h"
+
+#include "harness/base/near_miss.h"
+#include "harness/base/units.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *field(const struct gnn_option *option, void *config)
+{
+    return (char *)config + option->offset;
+}
+
+static const void *field_const(const struct gnn_option *option, const void *config)
+{
+    return (const char *)config + option->offset;
+}
+
+static bool has_limits(const struct gnn_option *option)
+{
+    return option->min != 0 || option->max != 0;
+}
+
+/* A limit as the user would write it. */
+static const char *limit_text(const struct gnn_option *option, double limit, char *text, size_t text_bytes)
+{
+    if (option->type == GNN_OPT_BYTES)
+        return gnn_format_bytes((uint64_t)limit, text, text_bytes);
+    (void)snprintf(text, text_bytes, "%.15g", limit);
+    return text;
+}
+
+static enum gnn_status check_limits(const struct gnn_option *option, const char *value, double number,
+                                    struct gnn_err *err)
+{
+    char low[40];
+    char high[40];
+    if (!has_limits(option) || (number >= option->min && number <= option->max))
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is outside %s to %s%s%s", option->name, value,
+                    limit_text(option, option->min, low, sizeof low),
+                    limit_text(option, option->max, high, sizeof high), option->unit[0] == '\0' ? "" : " ",
+                    option->type == GNN_OPT_BYTES ? "" : option->unit);
+}
+
+static enum gnn_status set_bool(const struct gnn_option *option, void *to, const char *value,
+                                struct gnn_err *err)
+{
+    static const char *const words[2][4] = {{"false", "no", "off", "0"}, {"true", "yes", "on", "1"}};
+    for (int truth = 0; truth < 2; truth++)
+        for (int i = 0; i < 4; i++)
+            if (strcmp(value, words[truth][i]) == 0) {
+                *(bool *)to = truth == 1;
+                return GNN_OK;
+            }
+    return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is neither true (yes, on, 1) nor false (no, off, 0)",
+                    option->name, value);
+}
+
+static enum gnn_status set_integer(const struct gnn_option *option, void *to, const char *value,
+                                   struct gnn_err *err)
+{
+    uint64_t number = 0;
+    const uint64_t top = option->type == GNN_OPT_U32 ? UINT32_MAX : UINT64_MAX;
+    const bool bytes = option->type == GNN_OPT_BYTES;
+    struct gnn_err cause = {0};
+    const enum gnn_status status =
+        bytes ? gnn_parse_bytes(value, &number, &cause) : gnn_parse_u64(value, &number, &cause);
+    if (status != GNN_OK)
+        return gnn_fail(err, status, "option %s: %s", option->name, cause.message);
+    GNN_TRY(check_limits(option, value, (double)number, err));
+    if (number > top)
+        return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is above %" PRIu64, option->name, value, top);
+    if (option->type == GNN_OPT_U32)
+        *(uint32_t *)to = (uint32_t)number;
+    else
+        *(uint64_t *)to = number;
+    return GNN_OK;
+}
+
+static enum gnn_status set_f64(const struct gnn_option *option, void *to, const char *value,
+                               struct gnn_err *err)
+{
+    char *end = NULL;
+    errno = 0;
+    const double number = strtod(value, &end);
+    if (end == value || *end != '\0' || errno == ERANGE || !isfinite(number))
+        return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is not a finite number", option->name, value);
+    GNN_TRY(check_limits(option, value, number, err));
+    *(double *)to = number;
+    return GNN_OK;
+}
+
+static enum gnn_status set_choice(const struct gnn_option *option, void *to, const char *value,
+                                  struct gnn_err *err)
+{
+    char words[256] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; option->choices[i] != NULL; i++) {
+        if (strcmp(value, option->choices[i]) == 0) {
+            *(uint32_t *)to = i;
+            return GNN_OK;
+        }
+        if (used < sizeof words)
+            used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i == 0 ? "" : ", ",
+                                     option->choices[i]);
+    }
+    return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is none of %s", option->name, value, words);
+}
+
+static enum gnn_status set_value(const struct gnn_option *option, void *config, const char *value,
+                                 struct gnn_err *err)
+{
+    void *const to = field(option, config);
+    switch (option->type) {
+    case GNN_OPT_BOOL:
+        return set_bool(option, to, value, err);
+    case GNN_OPT_U32:
+    case GNN_OPT_U64:
+    case GNN_OPT_BYTES:
+        return set_integer(option, to, value, err);
+    case GNN_OPT_F64:
+        return set_f64(option, to, value, err);
+    case GNN_OPT_CHOICE:
+        return set_choice(option, to, value, err);
+    }
+    return gnn_fail(err, GNN_EBUG, "option %s has type %d", option->name, (int)option->type);
+}
+
+void gnn_option_defaults(const struct gnn_option *table, void *config)
+{
+    for (const struct gnn_option *option = table; option->name != NULL; option++) {
+        struct gnn_err err = {0};
+        const enum gnn_status status = set_value(option, config, option->def, &err);
+        assert(status == GNN_OK);
+        (void)status;
+    }
+}
+
+enum gnn_status gnn_option_set(const struct gnn_option *table, void *config, const char *name,
+                               const char *value, struct gnn_err *err)
+{
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, name);
+    for (const struct gnn_option *option = table; option->name != NULL; option++) {
+        if (strcmp(option->name, name) == 0)
+            return set_value(option, config, value, err);
+        gnn_near_miss_offer(&near, option->name);
+    }
+    return gnn_fail(err, GNN_EUSAGE, "no option \"%s\"%s", name, gnn_near_miss_text(&near));
+}
+
+/* Fewest digits that read back as the same double. */
+static void format_f64(double value, char *text, size_t text_bytes)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        (void)snprintf(text, text_bytes, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}
+
+/* The largest unit that divides the value, so that no digit is lost. */
+static void format_exact_bytes(uint64_t bytes, char *text, size_t text_bytes)
+{
+    static const char letters[] = "KMGT";
+    uint32_t unit = 0;
+    while (bytes != 0 && unit < 4 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    (void)snprintf(text, text_bytes, "%" PRIu64 "%.*s", bytes, unit == 0 ? 0 : 1,
+                   letters + (unit == 0 ? 0 : unit - 1));
+}
+
+void gnn_option_format(const struct gnn_option *option, const void *config, char *text, size_t text_bytes)
+{
+    const void *const from = field_const(option, config);
+    switch (option->type) {
+    case GNN_OPT_BOOL:
+        (void)snprintf(text, text_bytes, "%s", *(const bool *)from ? "true" : "false");
+        return;
+    case GNN_OPT_U32:
+        (void)snprintf(text, text_bytes, "%" PRIu32, *(const uint32_t *)from);
+        return;
+    case GNN_OPT_U64:
+        (void)snprintf(text, text_bytes, "%" PRIu64, *(const uint64_t *)from);
+        return;
+    case GNN_OPT_F64:
+        format_f64(*(const double *)from, text, text_bytes);
+        return;
+    case GNN_OPT_BYTES:
+        format_exact_bytes(*(const uint64_t *)from, text, text_bytes);
+        return;
+    case GNN_OPT_CHOICE:
+        (void)snprintf(text, text_bytes, "%s", option->choices[*(const uint32_t *)from]);
+        return;
+    }
+}
+
+static void help_range(const struct gnn_option *option, FILE *out)
+{
+    char low[40];
+    char high[40];
+    if (option->type == GNN_OPT_CHOICE) {
+        (void)fputs("; one of", out);
+        for (uint32_t i = 0; option->choices[i] != NULL; i++)
+            (void)fprintf(out, "%s %s", i == 0 ? "" : ",", option->choices[i]);
+    } else if (has_limits(option)) {
+        (void)fprintf(out, "; %s to %s", limit_text(option, option->min, low, sizeof low),
+                      limit_text(option, option->max, high, sizeof high));
+    }
+}
+
+void gnn_option_help(const struct gnn_option *table, FILE *out)
+{
+    static const char *const types[] = {
+        [GNN_OPT_BOOL] = "true or false", [GNN_OPT_U32] = "whole number", [GNN_OPT_U64] = "whole number",
+        [GNN_OPT_F64] = "number",         [GNN_OPT_BYTES] = "size",       [GNN_OPT_CHOICE] = "word",
+    };
+    for (const struct gnn_option *option = table; option->name != NULL; option++) {
+        const bool unit = option->unit[0] != '\0' && option->type != GNN_OPT_BYTES;
+        (void)fprintf(out, "%s=%s%s%s\n    %s", option->name, option->def, unit ? " " : "",
+                      unit ? option->unit : "", types[option->type]);
+        help_range(option, out);
+        (void)fprintf(out, "\n    %s\n    source: %s\n", option->help, option->source);
+    }
+}

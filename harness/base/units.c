@@ -1,0 +1,242 @@
+/* Numbers with units. A value is held as an exact fraction (digits, power of ten), so "1.5G" never passes
+ * through a double and does not depend on the locale. */
+#include "harness/base/units.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 wide;
+
+enum { FRACTION_DIGITS_MAX = 9 };
+
+struct unit {
+    const char *suffix;
+    uint64_t factor;
+};
+
+/* Smallest first: printing takes the last one that is not larger than the value. */
+static const struct unit byte_units[] = {
+    {"", 1},
+    {"K", UINT64_C(1) << 10},
+    {"M", UINT64_C(1) << 20},
+    {"G", UINT64_C(1) << 30},
+    {"T", UINT64_C(1) << 40},
+};
+static const struct unit time_units[] = {
+    {"ns", 1},
+    {"us", 1000},
+    {"ms", 1000000},
+    {"s", 1000000000},
+    {"m", UINT64_C(60) * 1000000000},
+    {"h", UINT64_C(3600) * 1000000000},
+};
+static const struct unit count_units[] = {
+    {"", 1}, {"k", 1000}, {"M", 1000000}, {"G", 1000000000}, {"T", UINT64_C(1000000000000)},
+};
+
+enum { BYTE_UNITS = 5, TIME_UNITS = 6, COUNT_UNITS = 5, TIME_UNIT_SECOND = 3 };
+_Static_assert(sizeof byte_units / sizeof *byte_units == BYTE_UNITS, "table and count agree");
+_Static_assert(sizeof time_units / sizeof *time_units == TIME_UNITS, "table and count agree");
+_Static_assert(sizeof count_units / sizeof *count_units == COUNT_UNITS, "table and count agree");
+
+/* digits / scale */
+struct decimal {
+    uint64_t digits;
+    uint64_t scale; /* a power of ten, at most 10^FRACTION_DIGITS_MAX */
+};
+
+static bool append_digit(uint64_t *digits, char c)
+{
+    return !__builtin_mul_overflow(*digits, (uint64_t)10, digits) &&
+           !__builtin_add_overflow(*digits, (uint64_t)(c - '0'), digits);
+}
+
+/* Reads "12" or "12.5"; leaves *text behind the number. False: no number there, or too many digits. */
+static bool read_decimal(const char **text, struct decimal *out)
+{
+    const char *c = *text;
+    struct decimal d = {.digits = 0, .scale = 1};
+    if (!isdigit((unsigned char)*c))
+        return false;
+    for (; isdigit((unsigned char)*c); c++)
+        if (!append_digit(&d.digits, *c))
+            return false;
+    if (*c == '.') {
+        c++;
+        if (!isdigit((unsigned char)*c))
+            return false;
+        for (int i = 0; isdigit((unsigned char)*c); c++, i++) {
+            if (i == FRACTION_DIGITS_MAX || !append_digit(&d.digits, *c))
+                return false;
+            d.scale *= 10;
+        }
+    }
+    *text = c;
+    *out = d;
+    return true;
+}
+
+/* digits * factor / scale, rounded to nearest; false where it does not fit. */
+static bool scale_decimal(struct decimal d, uint64_t factor, uint64_t *out)
+{
+    const wide value = ((wide)d.digits * factor + d.scale / 2) / d.scale;
+    if (value > UINT64_MAX)
+        return false;
+    *out = (uint64_t)value;
+    return true;
+}
+
+static enum gnn_status bytes_error(const char *text, struct gnn_err *err)
+{
+    return gnn_fail(err, GNN_EUSAGE,
+                    "\"%s\" is not a size below 16 EiB: write bytes (335544320) or K, M, G, T (320M, 1.5GiB)",
+                    text);
+}
+
+/* After the letter: nothing, "B" or "iB". After plain digits: nothing or "B". */
+static bool byte_suffix_ends(const char *rest, bool has_letter)
+{
+    return *rest == '\0' || strcasecmp(rest, "B") == 0 || (has_letter && strcasecmp(rest, "iB") == 0);
+}
+
+enum gnn_status gnn_parse_bytes(const char *text, uint64_t *out, struct gnn_err *err)
+{
+    struct decimal d;
+    const char *rest = text;
+    if (!read_decimal(&rest, &d))
+        return bytes_error(text, err);
+    uint64_t factor = 1;
+    for (int i = 1; i < BYTE_UNITS; i++)
+        if (toupper((unsigned char)*rest) == byte_units[i].suffix[0])
+            factor = byte_units[i].factor;
+    if (factor != 1)
+        rest++;
+    else if (d.scale != 1)
+        return bytes_error(text, err); /* a fraction of a byte */
+    if (!byte_suffix_ends(rest, factor != 1) || !scale_decimal(d, factor, out))
+        return bytes_error(text, err);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_parse_duration_ns(const char *text, uint64_t *out, struct gnn_err *err)
+{
+    struct decimal d;
+    const char *rest = text;
+    if (read_decimal(&rest, &d)) {
+        if (*rest == '\0')
+            rest = time_units[TIME_UNIT_SECOND].suffix;
+        for (int i = 0; i < TIME_UNITS; i++)
+            if (strcmp(rest, time_units[i].suffix) == 0 && scale_decimal(d, time_units[i].factor, out))
+                return GNN_OK;
+    }
+    return gnn_fail(
+        err, GNN_EUSAGE,
+        "\"%s\" is not a duration below 584 years: write seconds (90) or ns, us, ms, s, m, h (30m, 1.5h)",
+        text);
+}
+
+enum gnn_status gnn_parse_scale(const char *text, uint32_t *divisor, struct gnn_err *err)
+{
+    struct decimal d;
+    const char *rest = text;
+    if (read_decimal(&rest, &d) && *rest == '\0' && d.digits != 0 && d.scale % d.digits == 0) {
+        *divisor = (uint32_t)(d.scale / d.digits);
+        return GNN_OK;
+    }
+    uint64_t k = 0;
+    if (strncmp(text, "1/", 2) == 0 && gnn_parse_u64(text + 2, &k, NULL) == GNN_OK && k >= 1 &&
+        k <= UINT32_MAX) {
+        *divisor = (uint32_t)k;
+        return GNN_OK;
+    }
+    return gnn_fail(err, GNN_EUSAGE,
+                    "\"%s\" is not a scale: write 1/K with an integer K >= 1 (1/100, 0.01 or 1)", text);
+}
+
+enum gnn_status gnn_parse_u64(const char *text, uint64_t *out, struct gnn_err *err)
+{
+    uint64_t value = 0;
+    const char *c = text;
+    while (isdigit((unsigned char)*c) && append_digit(&value, *c))
+        c++;
+    if (c == text || *c != '\0')
+        return gnn_fail(err, GNN_EUSAGE, "\"%s\" is not a whole number from 0 to %" PRIu64, text, UINT64_MAX);
+    *out = value;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_parse_u32_list(const char *text, uint32_t *values, uint32_t max, uint32_t limit,
+                                   uint32_t *count, struct gnn_err *err)
+{
+    uint32_t n = 0;
+    const char *c = text;
+    for (;;) {
+        uint64_t value = 0;
+        const char *start = c;
+        while (isdigit((unsigned char)*c) && value <= limit)
+            value = value * 10 + (uint64_t)(*c++ - '0');
+        if (c == start || value < 1 || value > limit || (*c != ',' && *c != '\0'))
+            return gnn_fail(err, GNN_EUSAGE,
+                            "\"%s\": entry %u is not a whole number from 1 to %u; write 10,10,10", text,
+                            n + 1, limit);
+        if (n == max)
+            return gnn_fail(err, GNN_EUSAGE, "\"%s\" has more than %u entries", text, max);
+        values[n++] = (uint32_t)value;
+        if (*c == '\0')
+            break;
+        c++;
+    }
+    *count = n;
+    return GNN_OK;
+}
+
+/* Three significant digits, and all digits of whole units from 100 up. */
+static const char *format_scaled(double value, const char *suffix, char *text, size_t text_bytes)
+{
+    const char *const space = suffix[0] == '\0' ? "" : " ";
+    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    (void)snprintf(text, text_bytes, "%.*f%s%s", decimals, value, space, suffix);
+    return text;
+}
+
+static const struct unit *unit_for(const struct unit *units, int count, double value)
+{
+    int i = count - 1;
+    while (i > 0 && value < (double)units[i].factor)
+        i--;
+    return &units[i];
+}
+
+const char *gnn_format_bytes(uint64_t bytes, char *text, size_t text_bytes)
+{
+    const struct unit *unit = unit_for(byte_units, BYTE_UNITS, (double)bytes);
+    if (unit->factor == 1) {
+        (void)snprintf(text, text_bytes, "%" PRIu64 " B", bytes);
+        return text;
+    }
+    char suffix[8];
+    (void)snprintf(suffix, sizeof suffix, "%siB", unit->suffix);
+    return format_scaled((double)bytes / (double)unit->factor, suffix, text, text_bytes);
+}
+
+const char *gnn_format_duration(uint64_t ns, char *text, size_t text_bytes)
+{
+    const struct unit *unit = unit_for(time_units, TIME_UNITS, (double)ns);
+    if (unit->factor == 1) {
+        (void)snprintf(text, text_bytes, "%" PRIu64 " ns", ns);
+        return text;
+    }
+    return format_scaled((double)ns / (double)unit->factor, unit->suffix, text, text_bytes);
+}
+
+const char *gnn_format_count(double count, char *text, size_t text_bytes)
+{
+    const struct unit *unit = unit_for(count_units, COUNT_UNITS, count);
+    if (unit->factor == 1 && count == (double)(uint64_t)count) {
+        (void)snprintf(text, text_bytes, "%" PRIu64, (uint64_t)count);
+        return text;
+    }
+    return format_scaled(count / (double)unit->factor, unit->suffix, text, text_bytes);
+}

@@ -1,0 +1,209 @@
+/* Option tables: defaults, parsing, limits, near misses, echo that parses back, help that names everything.
+ */
+#include "harness/base/option.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct config {
+    bool reorder;
+    uint32_t extractors;
+    uint64_t rows;
+    double multiplier;
+    uint64_t buffer_bytes;
+    uint32_t policy;
+};
+
+static const char *const policies[] = {"lru", "belady", NULL};
+static const struct gnn_option table[] = {
+    {.name = "reorder",
+     .type = GNN_OPT_BOOL,
+     .offset = offsetof(struct config, reorder),
+     .unit = "",
+     .def = "true",
+     .help = "Deliver out of order.",
+     .source = "section 4"},
+    {.name = "extractors",
+     .type = GNN_OPT_U32,
+     .offset = offsetof(struct config, extractors),
+     .unit = "threads",
+     .def = "4",
+     .min = 1,
+     .max = 64,
+     .help = "Threads that read.",
+     .source = "section 4.2"},
+    {.name = "rows",
+     .type = GNN_OPT_U64,
+     .offset = offsetof(struct config, rows),
+     .unit = "rows",
+     .def = "0",
+     .help = "Rows; 0 = automatic.",
+     .source = "artifact"},
+    {.name = "multiplier",
+     .type = GNN_OPT_F64,
+     .offset = offsetof(struct config, multiplier),
+     .unit = "x",
+     .def = "1.5",
+     .min = 0.5,
+     .max = 8,
+     .help = "Of the minimum.",
+     .source = "section 5"},
+    {.name = "buffer_bytes",
+     .type = GNN_OPT_BYTES,
+     .offset = offsetof(struct config, buffer_bytes),
+     .unit = "bytes",
+     .def = "320M",
+     .min = 4096,
+     .max = 1099511627776.0,
+     .help = "Buffer.",
+     .source = "section 6"},
+    {.name = "policy",
+     .type = GNN_OPT_CHOICE,
+     .offset = offsetof(struct config, policy),
+     .unit = "",
+     .def = "lru",
+     .choices = policies,
+     .help = "Eviction.",
+     .source = "section 3"},
+    {0},
+};
+
+static void defaults(void **state)
+{
+    (void)state;
+    struct config c;
+    memset(&c, 0xff, sizeof c);
+    gnn_option_defaults(table, &c);
+    assert_true(c.reorder);
+    assert_int_equal(c.extractors, 4);
+    assert_int_equal(c.rows, 0);
+    assert_true(c.multiplier == 1.5);
+    assert_int_equal(c.buffer_bytes, 335544320);
+    assert_int_equal(c.policy, 0);
+}
+
+static void values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value;
+        const char *echo;     /* NULL: refused */
+        const char *mentions; /* in the message */
+    } cases[] = {
+        {"reorder", "no", "false", NULL},
+        {"reorder", "on", "true", NULL},
+        {"reorder", "1", "true", NULL},
+        {"reorder", "maybe", NULL, "maybe"},
+        {"reorder", "True", NULL, "True"},
+        {"extractors", "1", "1", NULL},
+        {"extractors", "64", "64", NULL},
+        {"extractors", "0", NULL, "1 to 64 threads"},
+        {"extractors", "65", NULL, "1 to 64 threads"},
+        {"extractors", "4.0", NULL, "extractors"},
+        {"extractors", "-4", NULL, "-4"},
+        {"rows", "18446744073709551615", "18446744073709551615", NULL},
+        {"rows", "18446744073709551616", NULL, "rows"},
+        {"multiplier", "0.5", "0.5", NULL},
+        {"multiplier", "0.1", NULL, "0.5 to 8"},
+        {"multiplier", "1e1", NULL, "0.5 to 8"},
+        {"multiplier", "nan", NULL, "finite"},
+        {"multiplier", "1.2x", NULL, "1.2x"},
+        {"multiplier", "3.3333333333333335", "3.3333333333333335", NULL},
+        {"buffer_bytes", "1.5GiB", "1536M", NULL},
+        {"buffer_bytes", "4097", "4097", NULL},
+        {"buffer_bytes", "4095", NULL, "4.00 KiB to 1.00 TiB"},
+        {"buffer_bytes", "lots", NULL, "lots"},
+        {"policy", "belady", "belady", NULL},
+        {"policy", "fifo", NULL, "lru, belady"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct config c;
+        struct gnn_err err = {0};
+        gnn_option_defaults(table, &c);
+        const enum gnn_status status = gnn_option_set(table, &c, cases[i].name, cases[i].value, &err);
+        if ((status == GNN_OK) != (cases[i].echo != NULL))
+            fail_msg("%s=%s: %s", cases[i].name, cases[i].value, err.message);
+        if (cases[i].echo == NULL) {
+            assert_int_equal(status, GNN_EUSAGE);
+            assert_non_null(strstr(err.message, cases[i].name));
+            if (strstr(err.message, cases[i].mentions) == NULL)
+                fail_msg("\"%s\" does not mention \"%s\"", err.message, cases[i].mentions);
+            continue;
+        }
+        const struct gnn_option *option = table;
+        while (strcmp(option->name, cases[i].name) != 0)
+            option++;
+        char text[64];
+        gnn_option_format(option, &c, text, sizeof text);
+        assert_string_equal(text, cases[i].echo);
+        struct config again;
+        gnn_option_defaults(table, &again);
+        assert_int_equal(gnn_option_set(table, &again, option->name, text, &err), GNN_OK);
+        const size_t end = option[1].name == NULL ? sizeof c : option[1].offset;
+        const size_t width = option->type == GNN_OPT_BOOL                                    ? sizeof(bool)
+                             : option->type == GNN_OPT_U32 || option->type == GNN_OPT_CHOICE ? 4
+                                                                                             : 8;
+        assert_true(option->offset + width <= end);
+        assert_memory_equal((char *)&c + option->offset, (char *)&again + option->offset, width);
+    }
+}
+
+static void near_misses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *expected; /* NULL: no suggestion */
+    } cases[] = {
+        {"extracters", "did you mean \"extractors\"?"},
+        {"row", "did you mean \"rows\"?"},
+        {"buffer", "did you mean \"buffer_bytes\"?"},
+        {"reoder", "did you mean \"reorder\"?"},
+        {"zzzzzz", NULL},
+        {"", NULL},
+    };
+    struct config c;
+    gnn_option_defaults(table, &c);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_err err = {0};
+        assert_int_equal(gnn_option_set(table, &c, cases[i].name, "1", &err), GNN_EUSAGE);
+        const char *const hint = strstr(err.message, "did you mean");
+        if (cases[i].expected == NULL)
+            assert_null(hint);
+        else if (hint == NULL || strcmp(hint, cases[i].expected) != 0)
+            fail_msg("\"%s\": %s", cases[i].name, err.message);
+    }
+}
+
+static void help_names_everything(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    gnn_option_help(table, out);
+    assert_int_equal(fclose(out), 0);
+    static const char *const wanted[] = {
+        "extractors=4 threads", "1 to 64",           "Threads that read.",  "section 4.2",
+        "one of lru, belady",   "buffer_bytes=320M", "4.00 KiB to 1.00 TiB"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (strstr(text, wanted[i]) == NULL)
+            fail_msg("help lacks \"%s\":\n%s", wanted[i], text);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(values),
+        cmocka_unit_test(near_misses),
+        cmocka_unit_test(help_names_everything),
+    };
+    return cmocka_run_group_tests_name("option", tests, NULL, NULL);
+}
