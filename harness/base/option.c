@@ -20,6 +20,11 @@ static const void *field_const(const struct gnn_option *option, const void *conf
     return (const char *)config + option->offset;
 }
 
+static const char *unit_of(const struct gnn_option *option)
+{
+    return option->unit == NULL ? "" : option->unit;
+}
+
 static bool has_limits(const struct gnn_option *option)
 {
     return option->min != 0 || option->max != 0;
@@ -43,8 +48,8 @@ static enum gnn_status check_limits(const struct gnn_option *option, const char 
         return GNN_OK;
     return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is outside %s to %s%s%s", option->name, value,
                     limit_text(option, option->min, low, sizeof low),
-                    limit_text(option, option->max, high, sizeof high), option->unit[0] == '\0' ? "" : " ",
-                    option->type == GNN_OPT_BYTES ? "" : option->unit);
+                    limit_text(option, option->max, high, sizeof high), unit_of(option)[0] == '\0' ? "" : " ",
+                    option->type == GNN_OPT_BYTES ? "" : unit_of(option));
 }
 
 static enum gnn_status set_bool(const struct gnn_option *option, void *to, const char *value,
@@ -112,6 +117,34 @@ static enum gnn_status set_choice(const struct gnn_option *option, void *to, con
     return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is none of %s", option->name, value, words);
 }
 
+static enum gnn_status set_text(const struct gnn_option *option, char *to, const char *value,
+                                struct gnn_err *err)
+{
+    const size_t bytes = strlen(value) + 1;
+    if (bytes > GNN_TEXT_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "option %s: \"%.40s...\" has more than %d characters", option->name,
+                        value, GNN_TEXT_MAX - 1);
+    memcpy(to, value, bytes);
+    return GNN_OK;
+}
+
+/* The types that base/units.h parses whole; its message is prefixed with the option's name. */
+static enum gnn_status set_parsed(const struct gnn_option *option, void *to, const char *value,
+                                  struct gnn_err *err)
+{
+    struct gnn_err cause = {0};
+    struct gnn_u32_list *const list = to;
+    enum gnn_status status;
+    if (option->type == GNN_OPT_DURATION)
+        status = gnn_parse_duration_ns(value, to, &cause);
+    else if (option->type == GNN_OPT_SCALE)
+        status = gnn_parse_scale(value, to, &cause);
+    else
+        status = gnn_parse_u32_list(value, list->values, GNN_LAYERS_MAX, (uint32_t)option->max, &list->count,
+                                    &cause);
+    return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "option %s: %s", option->name, cause.message);
+}
+
 static enum gnn_status set_value(const struct gnn_option *option, void *config, const char *value,
                                  struct gnn_err *err)
 {
@@ -127,6 +160,12 @@ static enum gnn_status set_value(const struct gnn_option *option, void *config, 
         return set_f64(option, to, value, err);
     case GNN_OPT_CHOICE:
         return set_choice(option, to, value, err);
+    case GNN_OPT_TEXT:
+        return set_text(option, to, value, err);
+    case GNN_OPT_DURATION:
+    case GNN_OPT_SCALE:
+    case GNN_OPT_U32_LIST:
+        return set_parsed(option, to, value, err);
     }
     return gnn_fail(err, GNN_EBUG, "option %s has type %d", option->name, (int)option->type);
 }
@@ -177,6 +216,15 @@ static void format_exact_bytes(uint64_t bytes, char *text, size_t text_bytes)
                    letters + (unit == 0 ? 0 : unit - 1));
 }
 
+static void format_list(const struct gnn_u32_list *list, char *text, size_t text_bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < list->count && used < text_bytes; i++)
+        used += (size_t)snprintf(text + used, text_bytes - used, "%s%" PRIu32, i == 0 ? "" : ",",
+                                 list->values[i]);
+}
+
 void gnn_option_format(const struct gnn_option *option, const void *config, char *text, size_t text_bytes)
 {
     const void *const from = field_const(option, config);
@@ -199,6 +247,18 @@ void gnn_option_format(const struct gnn_option *option, const void *config, char
     case GNN_OPT_CHOICE:
         (void)snprintf(text, text_bytes, "%s", option->choices[*(const uint32_t *)from]);
         return;
+    case GNN_OPT_TEXT:
+        (void)snprintf(text, text_bytes, "%s", (const char *)from);
+        return;
+    case GNN_OPT_DURATION:
+        (void)snprintf(text, text_bytes, "%" PRIu64 "ns", *(const uint64_t *)from);
+        return;
+    case GNN_OPT_SCALE:
+        (void)snprintf(text, text_bytes, "1/%" PRIu32, *(const uint32_t *)from);
+        return;
+    case GNN_OPT_U32_LIST:
+        format_list(from, text, text_bytes);
+        return;
     }
 }
 
@@ -219,14 +279,19 @@ static void help_range(const struct gnn_option *option, FILE *out)
 void gnn_option_help(const struct gnn_option *table, FILE *out)
 {
     static const char *const types[] = {
-        [GNN_OPT_BOOL] = "true or false", [GNN_OPT_U32] = "whole number", [GNN_OPT_U64] = "whole number",
-        [GNN_OPT_F64] = "number",         [GNN_OPT_BYTES] = "size",       [GNN_OPT_CHOICE] = "word",
+        [GNN_OPT_BOOL] = "true or false", [GNN_OPT_U32] = "whole number",
+        [GNN_OPT_U64] = "whole number",   [GNN_OPT_F64] = "number",
+        [GNN_OPT_BYTES] = "size",         [GNN_OPT_CHOICE] = "word",
+        [GNN_OPT_TEXT] = "text",          [GNN_OPT_DURATION] = "time",
+        [GNN_OPT_SCALE] = "ratio",        [GNN_OPT_U32_LIST] = "whole numbers with commas",
     };
     for (const struct gnn_option *option = table; option->name != NULL; option++) {
-        const bool unit = option->unit[0] != '\0' && option->type != GNN_OPT_BYTES;
+        const bool unit = unit_of(option)[0] != '\0' && option->type != GNN_OPT_BYTES;
         (void)fprintf(out, "%s=%s%s%s\n    %s", option->name, option->def, unit ? " " : "",
-                      unit ? option->unit : "", types[option->type]);
+                      unit ? unit_of(option) : "", types[option->type]);
         help_range(option, out);
-        (void)fprintf(out, "\n    %s\n    source: %s\n", option->help, option->source);
+        (void)fprintf(out, "\n    %s\n", option->help);
+        if (option->source != NULL)
+            (void)fprintf(out, "    source: %s\n", option->source);
     }
 }

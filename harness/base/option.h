@@ -1,5 +1,6 @@
-/* Options: an option is declared once, in a table; parser, limits, help, echo, record and `oocgnn list params` read
- * that entry (DESIGN section 2, axboe/fio's tables). A table ends with an entry whose name is NULL. */
+/* Options: an option is declared once, in a table; parser, limits, help, echo, record and `oocgnn list
+ * params` read that entry (DESIGN section 2, axboe/fio's tables). A table ends with an entry whose name is
+ * NULL. */
 #ifndef GNN_BASE_OPTION_H
 #define GNN_BASE_OPTION_H
 
@@ -7,31 +8,43 @@
 
 #include <stdio.h>
 
+enum { GNN_TEXT_MAX = 256 }; /* room of a GNN_OPT_TEXT field, its 0 included */
+
+struct gnn_u32_list {
+    uint32_t count;
+    uint32_t values[GNN_LAYERS_MAX];
+};
+
 enum gnn_option_type {
-    GNN_OPT_BOOL,   /* bool: true/false, yes/no, on/off, 1/0 */
-    GNN_OPT_U32,    /* uint32_t */
-    GNN_OPT_U64,    /* uint64_t */
-    GNN_OPT_F64,    /* double */
-    GNN_OPT_BYTES,  /* uint64_t, text as "320M", "1.5GiB" (base/units.h) */
-    GNN_OPT_CHOICE, /* uint32_t: index into choices */
+    GNN_OPT_BOOL,     /* bool: true/false, yes/no, on/off, 1/0 */
+    GNN_OPT_U32,      /* uint32_t */
+    GNN_OPT_U64,      /* uint64_t */
+    GNN_OPT_F64,      /* double */
+    GNN_OPT_BYTES,    /* uint64_t, text as "320M", "1.5GiB" (base/units.h) */
+    GNN_OPT_CHOICE,   /* uint32_t: index into choices */
+    GNN_OPT_TEXT,     /* char[GNN_TEXT_MAX] */
+    GNN_OPT_DURATION, /* uint64_t nanoseconds, text as "30m", "250ms" */
+    GNN_OPT_SCALE,    /* uint32_t K, text as "1/K" */
+    GNN_OPT_U32_LIST, /* struct gnn_u32_list, text as "10,10,10"; max limits each value */
 };
 
 struct gnn_option {
     const char *name; /* "extractors"; the user writes --set gnndrive.extractors=4 */
     enum gnn_option_type type;
     size_t offset;              /* offsetof the field in the config struct */
-    const char *unit;           /* "threads", "bytes", "batches"; "" if none */
+    const char *unit;           /* "threads", "bytes", "batches"; "" or NULL if none */
     const char *def;            /* default as the user would write it */
     double min, max;            /* inclusive; both 0: no limits */
     const char *const *choices; /* GNN_OPT_CHOICE: NULL-terminated words */
     const char *help;           /* one sentence; says what 0 means where 0 means "automatic" */
-    const char *source;         /* paper section or artifact file the default comes from */
+    const char *source;         /* paper section or artifact file the default comes from; NULL: our choice */
 };
 
 /* Fills config with the defaults. A default that does not parse is a bug and asserts. */
 void gnn_option_defaults(const struct gnn_option *table, void *config);
 
-/* Parses one value into config. GNN_EUSAGE names the option, the value, the limits, and near misses among names. */
+/* Parses one value into config. GNN_EUSAGE names the option, the value, the limits, and near misses among
+ * names. */
 GNN_MUST_CHECK enum gnn_status gnn_option_set(const struct gnn_option *table, void *config, const char *name,
                                               const char *value, struct gnn_err *err);
 

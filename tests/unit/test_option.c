@@ -197,9 +197,89 @@ static void help_names_everything(void **state)
     free(text);
 }
 
+struct texts {
+    char path[GNN_TEXT_MAX];
+    uint64_t limit_ns;
+    uint32_t scale_divisor;
+    struct gnn_u32_list fanout;
+};
+
+static const struct gnn_option text_table[] = {
+    {.name = "path",
+     .type = GNN_OPT_TEXT,
+     .offset = offsetof(struct texts, path),
+     .def = "",
+     .help = "A path."},
+    {.name = "limit",
+     .type = GNN_OPT_DURATION,
+     .offset = offsetof(struct texts, limit_ns),
+     .def = "0",
+     .help = "T."},
+    {.name = "scale",
+     .type = GNN_OPT_SCALE,
+     .offset = offsetof(struct texts, scale_divisor),
+     .def = "1/1",
+     .help = "S."},
+    {.name = "fanout",
+     .type = GNN_OPT_U32_LIST,
+     .offset = offsetof(struct texts, fanout),
+     .def = "10,10,10",
+     .max = 64,
+     .help = "F."},
+    {.name = NULL},
+};
+
+/* What each text type stores is what it prints, and printing parses back. */
+static void text_types_round_trip(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value, *echo;
+        bool ok;
+    } cases[] = {
+        {"path", "a/b c", "a/b c", true},
+        {"path", "", "", true},
+        {"limit", "250ms", "250000000ns", true},
+        {"limit", "30m", "1800000000000ns", true},
+        {"limit", "3 parsecs", NULL, false},
+        {"scale", "1/100", "1/100", true},
+        {"scale", "2", NULL, false},
+        {"fanout", "10,10,5", "10,10,5", true},
+        {"fanout", "65", NULL, false},
+        {"fanout", "10,,5", NULL, false},
+        {"fanout", "1,2,3,4,5,6,7,8,9", NULL, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct texts config;
+        struct gnn_err err = {0};
+        gnn_option_defaults(text_table, &config);
+        assert_int_equal(config.fanout.count, 3);
+        const enum gnn_status status =
+            gnn_option_set(text_table, &config, cases[i].name, cases[i].value, &err);
+        if (!cases[i].ok) {
+            assert_int_equal(status, GNN_EUSAGE);
+            assert_non_null(strstr(err.message, cases[i].name));
+            continue;
+        }
+        assert_int_equal(status, GNN_OK);
+        char text[GNN_TEXT_MAX];
+        const struct gnn_option *option = text_table;
+        while (strcmp(option->name, cases[i].name) != 0)
+            option++;
+        gnn_option_format(option, &config, text, sizeof text);
+        assert_string_equal(text, cases[i].echo);
+    }
+    char long_text[GNN_TEXT_MAX + 1];
+    memset(long_text, 'x', GNN_TEXT_MAX);
+    long_text[GNN_TEXT_MAX] = '\0';
+    struct texts config;
+    assert_int_equal(gnn_option_set(text_table, &config, "path", long_text, NULL), GNN_EUSAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_types_round_trip),
         cmocka_unit_test(defaults),
         cmocka_unit_test(values),
         cmocka_unit_test(near_misses),
