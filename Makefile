@@ -1,4 +1,11 @@
-# oocgnn: see README.md. Objects go to $(BUILD); nothing is written elsewhere.
+# oocgnn. Objects go to $(BUILD); nothing is written elsewhere.
+#   make                 the program, $(BUILD)/oocgnn
+#   make demo            everything once: set-up, build, dataset, two systems under a cap, table, plot
+#   make test            the quick suite; with SANITIZE=address,undefined or SANITIZE=thread the same under sanitizers
+#   make test-long       both sanitizers, longer fuzzing, real-data accuracy
+#   make bench           speed against fio and the machine's SGEMM peak
+#   make install         PREFIX= and DESTDIR= as usual
+#   make format lint     clang-format; clang-tidy, cppcheck, shellcheck
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
 
@@ -37,10 +44,11 @@ TEST_SRC := $(wildcard tests/unit/test_*.c tests/op/test_*.c tests/golden/test_*
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 DOUBLE_TEST_SRC := $(wildcard tests/double/test_*.c)
 DOUBLE_TEST_BIN := $(DOUBLE_TEST_SRC:%.c=$(BUILD)/%)
+STYLE_TESTS := $(wildcard tests/style/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 
-.PHONY: all tests bench-bin clean
+.PHONY: all tests bench-bin clean setup-build setup-test demo test run-tests test-long bench install format lint
 .SECONDARY:
 
 all: $(BIN)
@@ -75,6 +83,59 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(SUPPORT_OBJ) $(LIB)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+
+# ---- what people type. The second make sees the packages that the first one installed. ----
+
+DATA ?= data
+
+setup-build:
+	@scripts/setup.sh build
+setup-test:
+	@scripts/setup.sh build test
+
+demo:
+	@scripts/setup.sh build demo
+	@$(MAKE) --no-print-directory -s -j2 all
+	@OOCGNN=$(BIN) DATA=$(DATA) scripts/demo.sh
+
+test: setup-test
+	@$(MAKE) --no-print-directory -s -j2 WERROR=1 tests
+	@$(MAKE) --no-print-directory -s run-tests
+
+# Suites that start the program find it here.
+run-tests: export OOCGNN := $(BIN)
+run-tests:
+	@scripts/run_tests.sh $(BUILD)/logs $(STYLE_TESTS) $(TEST_BIN) $(DOUBLE_TEST_BIN)
+
+test-long: setup-test
+	@$(MAKE) --no-print-directory SANITIZE=address,undefined test
+	@$(MAKE) --no-print-directory SANITIZE=thread test
+	@OOCGNN_FUZZ_S=60 $(MAKE) --no-print-directory test
+
+bench:
+	@scripts/setup.sh build bench
+	@$(MAKE) --no-print-directory -s -j2 bench-bin
+	@OOCGNN=$(BIN) BENCH=$(BUILD)/tests/bench DATA=$(DATA) scripts/bench.sh
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/oocgnn/plots $(DESTDIR)$(PREFIX)/share/doc/oocgnn
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/oocgnn
+	install -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/oocgnn/
+	install -m 644 $(wildcard workloads/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/
+
+C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
+
+format:
+	@scripts/setup.sh lint
+	clang-format -i $(C_FILES)
+
+lint:
+	@scripts/setup.sh build lint
+	@$(MAKE) --no-print-directory -s -j2 CC=clang WERROR=1 all
+	shellcheck scripts/*.sh .ci/run
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+	    --suppress=missingIncludeSystem -I. -D_GNU_SOURCE harness systems workloads
+	clang-tidy --quiet --warnings-as-errors='*' $(LIB_SRC) -- $(CPPFLAGS) -std=c17 2>/dev/null
 
 clean:
 	rm -rf build
