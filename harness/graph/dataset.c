@@ -1,0 +1,244 @@
+#include "harness/graph/dataset.h"
+
+#include "harness/graph/invariants.h"
+#include "harness/storage/meta.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The public struct comes first, so that close finds the memory behind the const pointers. */
+struct dataset {
+    struct gnn_dataset public;
+    struct gnn_meta meta;
+    void *indptr, *labels, *train, *valid, *test;
+};
+
+enum { PATH_MAX_BYTES = sizeof((struct gnn_dataset *)0)->indices_path };
+
+static void join(char path[PATH_MAX_BYTES], const char *dir, const char *name)
+{
+    (void)snprintf(path, PATH_MAX_BYTES, "%s/%s", dir, name);
+}
+
+/* Reads exactly len bytes from the file's start; a file that ends early or a failed read says so. */
+static enum gnn_status read_exactly(struct gnn_world *world, struct gnn_file *file, void *dst, uint64_t len,
+                                    struct gnn_err *err)
+{
+    const uint64_t request_max = UINT64_C(1) << 30;
+    for (uint64_t done = 0; done < len;) {
+        const uint64_t ask = len - done < request_max ? len - done : request_max;
+        const int64_t got = gnn_file_read(world, file, done, (char *)dst + done, ask);
+        if (got < 0)
+            return gnn_fail(err, GNN_EIO, "%s: read of %" PRIu64 " B at %" PRIu64 ": %s",
+                            gnn_file_path(world, file), ask, done, strerror((int)-got));
+        if (got == 0)
+            return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " B",
+                            gnn_file_path(world, file), done, len);
+        done += (uint64_t)got;
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status check_size(struct gnn_world *world, struct gnn_file *file, uint64_t expected,
+                                  struct gnn_err *err)
+{
+    struct gnn_file_info info;
+    gnn_file_info(world, file, &info);
+    if (info.size_bytes != expected)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: %" PRIu64 " B, meta says %" PRIu64
+                        "; the file is truncated, swapped or of another "
+                        "dataset: prepare it again",
+                        gnn_file_path(world, file), info.size_bytes, expected);
+    return GNN_OK;
+}
+
+/* Size alone, for the files that stay on disk during a run. */
+static enum gnn_status check_on_disk(struct gnn_world *world, const char *path, uint64_t expected,
+                                     struct gnn_err *err)
+{
+    struct gnn_file *file;
+    GNN_TRY(gnn_file_open(world, path, GNN_OPEN_READ, &file, err));
+    const enum gnn_status status = check_size(world, file, expected, err);
+    gnn_file_close(world, file);
+    return status;
+}
+
+/* Loads a whole file into world memory and compares its checksum, which also catches two swapped files of one
+ * size. */
+static enum gnn_status load(struct gnn_world *world, const struct dataset *d, const char *name, void **out,
+                            struct gnn_err *err)
+{
+    const struct gnn_meta_file *entry = gnn_meta_find_file(&d->meta, name);
+    assert(entry != NULL); /* gnn_meta_parse demands every one */
+    char path[PATH_MAX_BYTES];
+    join(path, d->public.dir, name);
+    struct gnn_file *file;
+    GNN_TRY(gnn_file_open(world, path, GNN_OPEN_READ, &file, err));
+    enum gnn_status status = check_size(world, file, entry->bytes, err);
+    if (status == GNN_OK) /* an empty split still gets an address */
+        status =
+            gnn_mem_alloc(world, "dataset", entry->bytes > 0 ? entry->bytes : 1, GNN_MEM_PLAIN, out, err);
+    if (status == GNN_OK)
+        status = read_exactly(world, file, *out, entry->bytes, err);
+    gnn_file_close(world, file);
+    GNN_TRY(status);
+    char checksum[GNN_CHECKSUM_TEXT];
+    gnn_checksum_of(*out, entry->bytes, checksum);
+    if (strcmp(checksum, entry->checksum) != 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta says %s; prepare the dataset again", path,
+                        checksum, entry->checksum);
+    return GNN_OK;
+}
+
+static enum gnn_status read_meta(struct gnn_world *world, struct dataset *d, struct gnn_err *err)
+{
+    char path[PATH_MAX_BYTES];
+    join(path, d->public.dir, "meta");
+    struct gnn_file *file;
+    struct gnn_err why = {0};
+    enum gnn_status status = gnn_file_open(world, path, GNN_OPEN_READ, &file, &why);
+    if (status == GNN_ENOENT)
+        return gnn_fail(err, GNN_ENOENT,
+                        "%s is not a dataset: it has no meta file; `oocgnn prepare` makes one",
+                        d->public.dir);
+    if (status != GNN_OK)
+        return gnn_fail(err, status, "%s", why.message);
+    struct gnn_file_info info;
+    gnn_file_info(world, file, &info);
+    char *text = malloc(GNN_META_TEXT_MAX);
+    if (text == NULL)
+        status = gnn_fail(err, GNN_ENOMEM, "no memory to read %s", path);
+    else if (info.size_bytes > GNN_META_TEXT_MAX)
+        status = gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " B, a meta file has at most %d", path,
+                          info.size_bytes, GNN_META_TEXT_MAX);
+    else
+        status = read_exactly(world, file, text, info.size_bytes, err);
+    gnn_file_close(world, file);
+    if (status == GNN_OK)
+        status = gnn_meta_parse(text, info.size_bytes, path, &d->meta, err);
+    free(text);
+    return status;
+}
+
+/* Chooses the feature width and names the files that the run reads itself. */
+static enum gnn_status choose_features(struct dataset *d, uint32_t dim, struct gnn_err *err)
+{
+    struct gnn_dataset *p = &d->public;
+    const struct gnn_meta *meta = &d->meta;
+    if (dim == 0 && meta->dim_count > 0)
+        dim = meta->dims[0];
+    char name[32];
+    gnn_meta_features_name(dim, name, sizeof name);
+    const struct gnn_meta_file *file = gnn_meta_find_file(meta, name);
+    if (file == NULL) {
+        char have[128] = "none";
+        for (uint32_t i = 0, used = 0; i < meta->dim_count && used < sizeof have; i++)
+            used += (uint32_t)snprintf(have + used, sizeof have - used, "%s%" PRIu32, i > 0 ? ", " : "",
+                                       meta->dims[i]);
+        return gnn_fail(err, GNN_ENOENT,
+                        "%s has no features of width %" PRIu32 " (it has: %s); `oocgnn prepare "
+                        "--dim` adds a width",
+                        p->dir, dim, have);
+    }
+    p->dim = dim;
+    p->row_bytes = dim * (uint32_t)sizeof(float);
+    p->feature_bytes = file->bytes;
+    join(p->features_path, p->dir, name);
+    join(p->indices_path, p->dir, "indices");
+    return GNN_OK;
+}
+
+static void publish_meta(struct dataset *d)
+{
+    struct gnn_dataset *p = &d->public;
+    const struct gnn_meta *meta = &d->meta;
+    memcpy(p->name, meta->name, sizeof p->name);
+    gnn_meta_digest(meta, p->dim, p->digest);
+    p->scale_divisor = meta->scale_divisor;
+    p->node_count = meta->node_count;
+    p->edge_count = meta->edge_count;
+    p->class_count = meta->class_count;
+    p->topology_bytes =
+        gnn_meta_find_file(meta, "indptr")->bytes + gnn_meta_find_file(meta, "indices")->bytes;
+}
+
+static enum gnn_status check_split(const struct dataset *d, const char *name, const struct gnn_split *split,
+                                   struct gnn_err *err)
+{
+    char path[PATH_MAX_BYTES];
+    join(path, d->public.dir, name);
+    return gnn_check_split(split->nodes, split->count, d->public.node_count, d->public.labels, path, err);
+}
+
+static enum gnn_status check_contents(const struct dataset *d, struct gnn_err *err)
+{
+    const struct gnn_dataset *p = &d->public;
+    char path[PATH_MAX_BYTES];
+    uint64_t previous = 0;
+    join(path, p->dir, "indptr");
+    GNN_TRY(gnn_check_indptr(p->indptr, (uint64_t)p->node_count + 1, 0, p->node_count, p->edge_count,
+                             &previous, path, err));
+    join(path, p->dir, "labels");
+    GNN_TRY(gnn_check_labels(p->labels, p->node_count, 0, p->class_count, path, err));
+    GNN_TRY(check_split(d, "train", &p->train, err));
+    GNN_TRY(check_split(d, "valid", &p->valid, err));
+    GNN_TRY(check_split(d, "test", &p->test, err));
+    return GNN_OK;
+}
+
+static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t dim, struct gnn_err *err)
+{
+    struct gnn_dataset *p = &d->public;
+    GNN_TRY(read_meta(world, d, err));
+    GNN_TRY(choose_features(d, dim, err));
+    publish_meta(d);
+    GNN_TRY(check_on_disk(world, p->indices_path, gnn_meta_find_file(&d->meta, "indices")->bytes, err));
+    GNN_TRY(check_on_disk(world, p->features_path, p->feature_bytes, err));
+    GNN_TRY(load(world, d, "indptr", &d->indptr, err));
+    GNN_TRY(load(world, d, "labels", &d->labels, err));
+    GNN_TRY(load(world, d, "train", &d->train, err));
+    GNN_TRY(load(world, d, "valid", &d->valid, err));
+    GNN_TRY(load(world, d, "test", &d->test, err));
+    p->indptr = d->indptr;
+    p->labels = d->labels;
+    p->train = (struct gnn_split){.nodes = d->train, .count = d->meta.train_count};
+    p->valid = (struct gnn_split){.nodes = d->valid, .count = d->meta.valid_count};
+    p->test = (struct gnn_split){.nodes = d->test, .count = d->meta.test_count};
+    return check_contents(d, err);
+}
+
+enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint32_t dim,
+                                 struct gnn_dataset **out, struct gnn_err *err)
+{
+    struct dataset *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "no memory to open dataset %s", dir);
+    if (strlen(dir) >= sizeof d->public.dir) {
+        free(d);
+        return gnn_fail(err, GNN_EUSAGE, "dataset path of %zu characters, at most %zu fit", strlen(dir),
+                        sizeof d->public.dir - 1);
+    }
+    (void)snprintf(d->public.dir, sizeof d->public.dir, "%s", dir);
+    const enum gnn_status status = fill(world, d, dim, err);
+    if (status == GNN_OK)
+        *out = &d->public;
+    else
+        gnn_dataset_close(world, &d->public);
+    return status;
+}
+
+void gnn_dataset_close(struct gnn_world *world, struct gnn_dataset *dataset)
+{
+    if (dataset == NULL)
+        return;
+    struct dataset *d = (struct dataset *)dataset;
+    void *const memory[] = {d->indptr, d->labels, d->train, d->valid, d->test};
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
+        if (memory[i] != NULL)
+            gnn_mem_free(world, memory[i]);
+    free(d);
+}

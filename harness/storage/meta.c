@@ -1,0 +1,449 @@
+#include "harness/storage/meta.h"
+
+#include "harness/base/units.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* ---- checksums
+ * ------------------------------------------------------------------------------------------------ */
+
+struct gnn_checksum {
+    XXH3_state_t *state;
+};
+
+enum gnn_status gnn_checksum_open(struct gnn_checksum **out, struct gnn_err *err)
+{
+    struct gnn_checksum *checksum = calloc(1, sizeof *checksum);
+    if (checksum != NULL)
+        checksum->state = XXH3_createState();
+    if (checksum == NULL || checksum->state == NULL || XXH3_128bits_reset(checksum->state) != XXH_OK) {
+        gnn_checksum_close(checksum);
+        return gnn_fail(err, GNN_ENOMEM, "no memory for a checksum");
+    }
+    *out = checksum;
+    return GNN_OK;
+}
+
+void gnn_checksum_add(struct gnn_checksum *checksum, const void *data, uint64_t bytes)
+{
+    const XXH_errorcode code = XXH3_128bits_update(checksum->state, data, bytes);
+    assert(code == XXH_OK); /* fails on a NULL state alone */
+}
+
+static void hash_text(XXH128_hash_t hash, char text[GNN_CHECKSUM_TEXT])
+{
+    (void)snprintf(text, GNN_CHECKSUM_TEXT, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64,
+                   (uint64_t)hash.low64);
+}
+
+void gnn_checksum_text(const struct gnn_checksum *checksum, char text[GNN_CHECKSUM_TEXT])
+{
+    hash_text(XXH3_128bits_digest(checksum->state), text);
+}
+
+void gnn_checksum_close(struct gnn_checksum *checksum)
+{
+    if (checksum == NULL)
+        return;
+    (void)XXH3_freeState(checksum->state);
+    free(checksum);
+}
+
+void gnn_checksum_of(const void *data, uint64_t bytes, char text[GNN_CHECKSUM_TEXT])
+{
+    hash_text(XXH3_128bits(data, bytes), text);
+}
+
+/* ---- the structure
+ * -------------------------------------------------------------------------------------------- */
+
+const struct gnn_meta_file *gnn_meta_find_file(const struct gnn_meta *meta, const char *name)
+{
+    for (uint32_t i = 0; i < meta->file_count; i++)
+        if (strcmp(meta->files[i].name, name) == 0)
+            return &meta->files[i];
+    return NULL;
+}
+
+const char *gnn_meta_param(const struct gnn_meta *meta, const char *key)
+{
+    for (uint32_t i = 0; i < meta->param_count; i++)
+        if (strcmp(meta->params[i].key, key) == 0)
+            return meta->params[i].value;
+    return NULL;
+}
+
+void gnn_meta_features_name(uint32_t dim, char *text, size_t text_bytes)
+{
+    (void)snprintf(text, text_bytes, "features-d%" PRIu32, dim);
+}
+
+void gnn_meta_add_file(struct gnn_meta *meta, const char *name, uint64_t bytes, const char *checksum)
+{
+    uint32_t at = 0;
+    while (at < meta->file_count && strcmp(meta->files[at].name, name) != 0)
+        at++;
+    assert(at < GNN_META_FILES_MAX);
+    struct gnn_meta_file *file = &meta->files[at];
+    assert(strlen(name) < sizeof file->name && strlen(checksum) < sizeof file->checksum);
+    (void)snprintf(file->name, sizeof file->name, "%s", name);
+    (void)snprintf(file->checksum, sizeof file->checksum, "%s", checksum);
+    file->bytes = bytes;
+    if (at == meta->file_count)
+        meta->file_count++;
+}
+
+void gnn_meta_add_param(struct gnn_meta *meta, const char *key, const char *format, ...)
+{
+    assert(meta->param_count < GNN_META_PARAMS_MAX);
+    struct gnn_meta_param *param = &meta->params[meta->param_count++];
+    assert(strlen(key) < sizeof param->key);
+    (void)snprintf(param->key, sizeof param->key, "%s", key);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(param->value, sizeof param->value, format, args);
+    va_end(args);
+}
+
+/* The width in a features file's name, 0 for any other name. */
+static uint32_t features_dim(const char *name)
+{
+    static const char prefix[] = "features-d";
+    uint64_t dim;
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
+        return 0;
+    if (gnn_parse_u64(name + sizeof prefix - 1, &dim, NULL) != GNN_OK || dim == 0 || dim > GNN_DIM_MAX)
+        return 0;
+    return (uint32_t)dim;
+}
+
+uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name)
+{
+    if (strcmp(name, "indptr") == 0)
+        return ((uint64_t)meta->node_count + 1) * sizeof(uint64_t);
+    if (strcmp(name, "indices") == 0)
+        return gnn_mul_bytes(meta->edge_count, sizeof(gnn_node));
+    if (strcmp(name, "labels") == 0)
+        return (uint64_t)meta->node_count * sizeof(int32_t);
+    if (strcmp(name, "train") == 0)
+        return (uint64_t)meta->train_count * sizeof(gnn_node);
+    if (strcmp(name, "valid") == 0)
+        return (uint64_t)meta->valid_count * sizeof(gnn_node);
+    if (strcmp(name, "test") == 0)
+        return (uint64_t)meta->test_count * sizeof(gnn_node);
+    return (uint64_t)meta->node_count * features_dim(name) * sizeof(float);
+}
+
+void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, char text[GNN_CHECKSUM_TEXT])
+{
+    static const char *const fixed[] = {"indptr", "indices", "labels", "train", "valid", "test"};
+    char lines[1024];
+    size_t used = (size_t)snprintf(lines, sizeof lines, "%" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu32 "\n",
+                                   meta->node_count, meta->edge_count, meta->class_count, dim);
+    char features[32];
+    gnn_meta_features_name(dim, features, sizeof features);
+    for (size_t i = 0; i <= sizeof fixed / sizeof fixed[0]; i++) {
+        const char *name = i < sizeof fixed / sizeof fixed[0] ? fixed[i] : features;
+        const struct gnn_meta_file *file = gnn_meta_find_file(meta, name);
+        if (file != NULL)
+            used += (size_t)snprintf(lines + used, sizeof lines - used, "%s %" PRIu64 " %s\n", file->name,
+                                     file->bytes, file->checksum);
+        assert(used < sizeof lines);
+    }
+    gnn_checksum_of(lines, used, text);
+}
+
+/* ---- text out
+ * --------------------------------------------------------------------------------------------------- */
+
+struct text_out {
+    char *text;
+    size_t used, cap;
+};
+
+static void put(struct text_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct text_out *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const size_t room = out->used < out->cap ? out->cap - out->used : 0;
+    const int len = vsnprintf(room > 0 ? out->text + out->used : NULL, room, format, args);
+    va_end(args);
+    assert(len >= 0);
+    out->used += (size_t)len;
+}
+
+enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char *text, size_t text_bytes,
+                                struct gnn_err *err)
+{
+    struct text_out out = {.text = text, .used = 0, .cap = text_bytes};
+    put(&out, "format = oocgnn-dataset %d\n", GNN_META_VERSION);
+    put(&out, "name = %s\norigin = %s\nscale = 1/%" PRIu32 "\n", meta->name, meta->origin,
+        meta->scale_divisor);
+    put(&out, "nodes = %" PRIu32 "\nedges = %" PRIu64 "\nclasses = %" PRIu32 "\n", meta->node_count,
+        meta->edge_count, meta->class_count);
+    put(&out, "dims =");
+    for (uint32_t i = 0; i < meta->dim_count; i++)
+        put(&out, " %" PRIu32, meta->dims[i]);
+    put(&out, "\ntrain = %" PRIu32 "\nvalid = %" PRIu32 "\ntest = %" PRIu32 "\n", meta->train_count,
+        meta->valid_count, meta->test_count);
+    for (uint32_t i = 0; i < meta->param_count; i++)
+        put(&out, "param.%s = %s\n", meta->params[i].key, meta->params[i].value);
+    put(&out, "# file.NAME = bytes, XXH3-128\n");
+    for (uint32_t i = 0; i < meta->file_count; i++)
+        put(&out, "file.%s = %" PRIu64 " %s\n", meta->files[i].name, meta->files[i].bytes,
+            meta->files[i].checksum);
+    if (out.used >= out.cap)
+        return gnn_fail(err, GNN_EBUG, "meta of %s takes %zu B, the limit is %zu", meta->name, out.used,
+                        out.cap);
+    return GNN_OK;
+}
+
+/* ---- text in
+ * ---------------------------------------------------------------------------------------------------- */
+
+enum scalar_key {
+    KEY_FORMAT,
+    KEY_NAME,
+    KEY_ORIGIN,
+    KEY_SCALE,
+    KEY_NODES,
+    KEY_EDGES,
+    KEY_CLASSES,
+    KEY_DIMS,
+    KEY_TRAIN,
+    KEY_VALID,
+    KEY_TEST,
+    KEY_COUNT
+};
+
+static const char *const key_names[KEY_COUNT] = {"format",  "name", "origin", "scale", "nodes", "edges",
+                                                 "classes", "dims", "train",  "valid", "test"};
+
+struct parser {
+    const char *path;
+    unsigned line;
+    bool seen[KEY_COUNT];
+    struct gnn_meta *meta;
+    struct gnn_err *err;
+};
+
+static enum gnn_status parse_count(const struct parser *p, const char *key, const char *value, uint64_t max,
+                                   uint64_t *out)
+{
+    if (gnn_parse_u64(value, out, NULL) == GNN_OK && *out <= max)
+        return GNN_OK;
+    return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: %s = %s: expected an integer up to %" PRIu64, p->path,
+                    p->line, key, value, max);
+}
+
+static enum gnn_status parse_u32(const struct parser *p, const char *key, const char *value, uint32_t max,
+                                 uint32_t *out)
+{
+    uint64_t wide = 0;
+    GNN_TRY(parse_count(p, key, value, max, &wide));
+    *out = (uint32_t)wide;
+    return GNN_OK;
+}
+
+static enum gnn_status parse_word(const struct parser *p, const char *key, const char *value, char *out,
+                                  size_t out_bytes)
+{
+    if (strlen(value) >= out_bytes)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: %s takes %zu characters, at most %zu fit", p->path,
+                        p->line, key, strlen(value), out_bytes - 1);
+    (void)snprintf(out, out_bytes, "%s", value);
+    return GNN_OK;
+}
+
+static enum gnn_status parse_dims(const struct parser *p, const char *value)
+{
+    struct gnn_meta *meta = p->meta;
+    while (*value != '\0') {
+        char word[16];
+        const size_t len = strcspn(value, " ");
+        if (len >= sizeof word || meta->dim_count == GNN_META_DIMS_MAX)
+            return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: dims: at most %d widths up to %d", p->path, p->line,
+                            GNN_META_DIMS_MAX, GNN_DIM_MAX);
+        (void)snprintf(word, sizeof word, "%.*s", (int)len, value);
+        uint32_t dim;
+        GNN_TRY(parse_u32(p, "dims", word, GNN_DIM_MAX, &dim));
+        if (dim == 0)
+            return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: dims: a width of 0", p->path, p->line);
+        for (uint32_t i = 0; i < meta->dim_count; i++)
+            if (meta->dims[i] == dim)
+                return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: dims lists %" PRIu32 " twice", p->path, p->line,
+                                dim);
+        meta->dims[meta->dim_count++] = dim;
+        value += len;
+        value += strspn(value, " ");
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status parse_scalar(struct parser *p, enum scalar_key key, const char *value)
+{
+    struct gnn_meta *meta = p->meta;
+    const char *name = key_names[key];
+    if (p->seen[key])
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: %s appears twice", p->path, p->line, name);
+    p->seen[key] = true;
+    switch (key) {
+    case KEY_FORMAT:
+        if (strcmp(value, "oocgnn-dataset 1") != 0)
+            return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: format is '%s', expected 'oocgnn-dataset %d'",
+                            p->path, p->line, value, GNN_META_VERSION);
+        return GNN_OK;
+    case KEY_NAME:
+        return parse_word(p, name, value, meta->name, sizeof meta->name);
+    case KEY_ORIGIN:
+        return parse_word(p, name, value, meta->origin, sizeof meta->origin);
+    case KEY_SCALE:
+        if (strncmp(value, "1/", 2) != 0)
+            return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: scale is '%s', expected 1/K", p->path, p->line,
+                            value);
+        return parse_u32(p, name, value + 2, UINT32_MAX, &meta->scale_divisor);
+    case KEY_NODES:
+        return parse_u32(p, name, value, GNN_NODE_NONE - 1, &meta->node_count);
+    case KEY_EDGES:
+        return parse_count(p, name, value, UINT64_MAX / sizeof(gnn_node), &meta->edge_count);
+    case KEY_CLASSES:
+        return parse_u32(p, name, value, INT32_MAX, &meta->class_count);
+    case KEY_DIMS:
+        return parse_dims(p, value);
+    case KEY_TRAIN:
+        return parse_u32(p, name, value, UINT32_MAX, &meta->train_count);
+    case KEY_VALID:
+        return parse_u32(p, name, value, UINT32_MAX, &meta->valid_count);
+    case KEY_TEST:
+        return parse_u32(p, name, value, UINT32_MAX, &meta->test_count);
+    case KEY_COUNT:
+        break;
+    }
+    return gnn_fail(p->err, GNN_EBUG, "meta key %d", (int)key);
+}
+
+static enum gnn_status parse_file(const struct parser *p, const char *name, const char *value)
+{
+    struct gnn_meta *meta = p->meta;
+    char bytes_text[24];
+    const size_t digits = strcspn(value, " ");
+    const char *hex = value + digits + strspn(value + digits, " ");
+    if (digits >= sizeof bytes_text || strlen(hex) != 32 || strspn(hex, "0123456789abcdef") != 32)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: file.%s = %s: expected bytes and 32 hex digits", p->path,
+                        p->line, name, value);
+    if (strlen(name) >= sizeof meta->files[0].name || strchr(name, '/') != NULL)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: file.%s is no dataset file", p->path, p->line, name);
+    if (gnn_meta_find_file(meta, name) != NULL || meta->file_count == GNN_META_FILES_MAX)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: file.%s appears twice or is one too many", p->path,
+                        p->line, name);
+    (void)snprintf(bytes_text, sizeof bytes_text, "%.*s", (int)digits, value);
+    uint64_t bytes = 0;
+    GNN_TRY(parse_count(p, name, bytes_text, UINT64_MAX, &bytes));
+    gnn_meta_add_file(meta, name, bytes, hex);
+    return GNN_OK;
+}
+
+static enum gnn_status parse_param(const struct parser *p, const char *key, const char *value)
+{
+    struct gnn_meta *meta = p->meta;
+    if (meta->param_count == GNN_META_PARAMS_MAX)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: more than %d parameters", p->path, p->line,
+                        GNN_META_PARAMS_MAX);
+    struct gnn_meta_param *param = &meta->params[meta->param_count];
+    GNN_TRY(parse_word(p, "a parameter's name", key, param->key, sizeof param->key));
+    GNN_TRY(parse_word(p, key, value, param->value, sizeof param->value));
+    meta->param_count++;
+    return GNN_OK;
+}
+
+/* line: NUL-terminated, without the newline; cut into key and value in place. */
+static enum gnn_status parse_line(struct parser *p, char *line)
+{
+    line += strspn(line, " \t");
+    if (*line == '\0' || *line == '#')
+        return GNN_OK;
+    char *equals = strstr(line, " =");
+    if (equals == NULL || equals == line)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: expected 'key = value'", p->path, p->line);
+    *equals = '\0';
+    char *value = equals + 2 + strspn(equals + 2, " ");
+    for (size_t len = strlen(value); len > 0 && value[len - 1] == ' '; len--)
+        value[len - 1] = '\0';
+    if (strncmp(line, "file.", 5) == 0)
+        return parse_file(p, line + 5, value);
+    if (strncmp(line, "param.", 6) == 0)
+        return parse_param(p, line + 6, value);
+    for (int key = 0; key < KEY_COUNT; key++)
+        if (strcmp(line, key_names[key]) == 0)
+            return parse_scalar(p, (enum scalar_key)key, value);
+    return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: unknown key '%.40s'", p->path, p->line, line);
+}
+
+static enum gnn_status check_file(const struct parser *p, const char *name)
+{
+    const struct gnn_meta_file *file = gnn_meta_find_file(p->meta, name);
+    if (file == NULL)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: no line for file.%s", p->path, name);
+    const uint64_t expected = gnn_meta_expected_bytes(p->meta, name);
+    if (file->bytes != expected)
+        return gnn_fail(p->err, GNN_EFORMAT,
+                        "%s: file.%s: the counts make it %" PRIu64 " B, the line says %" PRIu64, p->path,
+                        name, expected, file->bytes);
+    return GNN_OK;
+}
+
+static enum gnn_status check_meta(const struct parser *p)
+{
+    static const char *const required[] = {"indptr", "indices", "labels", "train", "valid", "test"};
+    const struct gnn_meta *meta = p->meta;
+    for (int key = 0; key < KEY_COUNT; key++)
+        if (!p->seen[key])
+            return gnn_fail(p->err, GNN_EFORMAT, "%s: key '%s' is missing", p->path, key_names[key]);
+    if (meta->scale_divisor == 0 || meta->node_count == 0)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: scale and nodes start at 1", p->path);
+    if (meta->train_count > meta->node_count || meta->valid_count > meta->node_count ||
+        meta->test_count > meta->node_count)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: a split holds more than the %" PRIu32 " nodes", p->path,
+                        meta->node_count);
+    for (size_t i = 0; i < sizeof required / sizeof required[0]; i++)
+        GNN_TRY(check_file(p, required[i]));
+    for (uint32_t i = 0; i < meta->dim_count; i++) {
+        char name[32];
+        gnn_meta_features_name(meta->dims[i], name, sizeof name);
+        GNN_TRY(check_file(p, name));
+    }
+    if (meta->file_count != sizeof required / sizeof required[0] + meta->dim_count)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: lists %" PRIu32 " files, the counts and dims make it %zu",
+                        p->path, meta->file_count, sizeof required / sizeof required[0] + meta->dim_count);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_meta_parse(const char *text, size_t len, const char *path, struct gnn_meta *out,
+                               struct gnn_err *err)
+{
+    *out = (struct gnn_meta){0};
+    struct parser p = {.path = path, .meta = out, .err = err};
+    if (len > GNN_META_TEXT_MAX)
+        return gnn_fail(err, GNN_EFORMAT, "%s: %zu B, a meta file has at most %d", path, len,
+                        GNN_META_TEXT_MAX);
+    for (size_t at = 0; at < len;) {
+        char line[512];
+        const char *newline = memchr(text + at, '\n', len - at);
+        const size_t line_len = newline != NULL ? (size_t)(newline - (text + at)) : len - at;
+        p.line++;
+        if (line_len >= sizeof line || memchr(text + at, '\0', line_len) != NULL)
+            return gnn_fail(err, GNN_EFORMAT, "%s:%u: not a line of text", path, p.line);
+        memcpy(line, text + at, line_len);
+        line[line_len] = '\0';
+        GNN_TRY(parse_line(&p, line));
+        at += line_len + 1;
+    }
+    return check_meta(&p);
+}
