@@ -1,0 +1,148 @@
+/* Making datasets (harness/storage/meta.h says what one is): the registry of the papers' graphs, the
+ * generator, the importers and the check. Runs outside any world: plain files and threads.
+ *
+ * Every function here writes into "<out>.partial-<pid>" beside the target and renames it when complete; on
+ * any error, a full disk or a raised stop flag that directory is removed, so a half dataset never carries the
+ * name. */
+#ifndef GNN_WORKLOADS_PREPARE_H
+#define GNN_WORKLOADS_PREPARE_H
+
+#include "harness/base/option.h"
+#include "harness/oocgnn.h"
+
+#include <stdatomic.h>
+
+/* ---- the registry
+ * ------------------------------------------------------------------------------------------------ */
+
+/* A graph of the papers at scale 1, with the public counts where they exist (README.md names the sources). */
+struct gnn_registry_entry {
+    const char *name;   /* as typed: "papers100m" */
+    const char *title;  /* as published: "ogbn-papers100M" */
+    const char *papers; /* systems whose papers use it, by folder name */
+    uint64_t nodes;
+    uint64_t edges; /* as stored: one entry of indices each */
+    uint32_t dim;   /* default width */
+    uint32_t classes;
+    uint64_t train, valid, test;
+    bool splits_published;  /* false: the counts are this project's choice */
+    double degree_exponent; /* of the generated in-degrees' tail */
+    const char *note;
+};
+
+/* Ends with an entry whose name is NULL. */
+extern const struct gnn_registry_entry gnn_registry[];
+
+/* GNN_EUSAGE names the nearest entries. */
+GNN_MUST_CHECK enum gnn_status gnn_registry_find(const char *name, const struct gnn_registry_entry **out,
+                                                 struct gnn_err *err);
+
+/* What an entry holds at scale 1/divisor: every count divided alike, rounded to nearest, splits at least 1.
+ */
+struct gnn_registry_counts {
+    uint32_t nodes;
+    uint64_t edges; /* target; the generated count is within 1 % of it for 10^5 nodes and more */
+    uint32_t train, valid, test;
+    uint64_t dataset_bytes; /* on disk, with features of width dim */
+};
+GNN_MUST_CHECK enum gnn_status gnn_registry_scale(const struct gnn_registry_entry *entry, uint32_t divisor,
+                                                  uint32_t dim, struct gnn_registry_counts *out,
+                                                  struct gnn_err *err);
+
+/* ---- what all preparations share
+ * --------------------------------------------------------------------------------- */
+
+struct gnn_progress {
+    const char *phase; /* "features": a string literal */
+    const char *unit;  /* "B", "edges" */
+    uint64_t done, total;
+    double rate;      /* units per second since the phase began */
+    double left_s;    /* seconds left in this phase at that rate; negative: not known yet */
+    bool phase_ended; /* the last report of this phase */
+};
+typedef void gnn_progress_fn(void *ctx, const struct gnn_progress *progress);
+
+struct gnn_prepare_job {
+    const char
+        *out_dir; /* must not exist, or hold a dataset that lacks the wanted feature width (generate only) */
+    gnn_progress_fn *progress; /* may be NULL; called about five times a second by the calling thread */
+    void *progress_ctx;
+    const atomic_bool
+        *stop; /* may be NULL; raised (from a signal handler, say): clean up and GNN_ECANCELLED */
+};
+
+/* A gnn_progress_fn that draws one line on a terminal; ctx is a FILE *, and nothing is written when that is
+ * not a terminal. */
+void gnn_progress_terminal(void *ctx, const struct gnn_progress *progress);
+
+/* ---- generating
+ * -------------------------------------------------------------------------------------------------- */
+
+/* Filled by gnn_option_defaults(gnn_generate_table, &options); README.md gives the distributions. */
+struct gnn_generate_options {
+    uint64_t seed;
+    uint32_t dim;     /* 0 = the registry's */
+    uint32_t threads; /* 0 = every core */
+    double homophily;
+    double popularity;
+    double locality;
+    double degree_exponent; /* 0 = the registry's */
+    double label_noise;
+    double signal;
+};
+extern const struct gnn_option gnn_generate_table[];
+
+/* Generates entry at scale 1/divisor into job->out_dir. When that directory already holds the same dataset
+ * (name, scale, seed and parameters) without features of the wanted width, these are added and nothing else
+ * changes. */
+GNN_MUST_CHECK enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry,
+                                                    uint32_t scale_divisor,
+                                                    const struct gnn_generate_options *options,
+                                                    const struct gnn_prepare_job *job, struct gnn_err *err);
+
+/* ---- importing
+ * --------------------------------------------------------------------------------------------------- */
+
+enum gnn_import_format { GNN_IMPORT_OGB, GNN_IMPORT_SNAP };
+extern const char *const gnn_import_formats[]; /* "ogb", "snap", NULL: index = enum */
+
+/* Filled by gnn_option_defaults(gnn_import_table, &options). */
+struct gnn_import_options {
+    uint64_t memory_bytes; /* bound on the importer's own memory */
+    bool add_reverse;      /* store (b, a) for every (a, b): undirected edges that are stored once */
+    bool transpose;        /* swap source and target first */
+    bool drop_self_loops;
+    bool drop_duplicates;
+    bool relabel;       /* snap: number the nodes that occur 0, 1, 2 … in ascending order of their IDs */
+    bool row_normalise; /* divide each feature row by the sum of its absolute values */
+    uint32_t dim;       /* width of random features where the input has none; 0 = that is an error */
+    uint32_t classes; /* number of classes; of random labels where the input has none; 0 = from the labels, or
+                         error */
+    double train_fraction, valid_fraction, test_fraction; /* of random splits where the input has none */
+    uint64_t seed;                                        /* of whatever is random */
+};
+extern const struct gnn_option gnn_import_table[];
+
+struct gnn_import_source {
+    enum gnn_import_format format;
+    const char
+        *from; /* ogb: a directory; snap: a text file, maybe .gz, or a directory that holds edges.txt[.gz] */
+    const char *split; /* ogb: sub-directory that holds the splits; NULL = from itself */
+    const char *name;  /* the dataset's name; NULL = last part of from */
+};
+
+GNN_MUST_CHECK enum gnn_status gnn_prepare_import(const struct gnn_import_source *source,
+                                                  const struct gnn_import_options *options,
+                                                  const struct gnn_prepare_job *job, struct gnn_err *err);
+
+/* ---- checking
+ * ---------------------------------------------------------------------------------------------------- */
+
+/* Checks an existing dataset: meta, sizes, and with `full` every checksum, offset, node ID, order inside
+ * lists, label and split. Memory: 12 B per node at most. GNN_EFORMAT names the file, what was expected and
+ * what was found. */
+GNN_MUST_CHECK enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *progress,
+                                                 void *progress_ctx, const atomic_bool *stop,
+                                                 struct gnn_err *err);
+
+#endif
