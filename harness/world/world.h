@@ -141,6 +141,7 @@ struct gnn_world_ops {
                                  struct gnn_err *err);
     void (*mem_free)(struct gnn_world *w, void *ptr);
     void (*mem_usage)(struct gnn_world *w, struct gnn_mem_usage *out);
+    void (*mem_copy)(struct gnn_world *w, void *dst, const void *src, uint64_t bytes);
 
     enum gnn_status (*file_open)(struct gnn_world *w, const char *path, unsigned flags, struct gnn_file **out,
                                  struct gnn_err *err);
@@ -275,6 +276,13 @@ static inline void gnn_mem_free(struct gnn_world *w, void *ptr)
 static inline void gnn_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out)
 {
     w->ops->mem_usage(w, out);
+}
+
+/* memcpy where either side may be feature memory (a bounced row on its way to its slot): the simulated world charges
+ * the bytes and touches none of them. */
+static inline void gnn_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes)
+{
+    w->ops->mem_copy(w, dst, src, bytes);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------ */
