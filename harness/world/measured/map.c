@@ -1,0 +1,191 @@
+/* Read-only mappings and the gathers that fault on them. How a bad page becomes an error: measured.h. */
+#include "harness/world/measured/internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+enum { GATHER_AHEAD = 24 }; /* elements prefetched ahead: covers a DRAM miss at about 4 ns an element */
+
+struct gnn_map {
+    const struct gnn_file *file;
+    unsigned char *base; /* NULL for an empty file */
+    uint64_t size_bytes;
+    atomic_bool broken;                 /* a page could not be read: zeros stand in its place */
+    atomic_uint_fast64_t broken_offset; /* of the first such page */
+};
+
+/* The mapping this thread is gathering from: all that a signal handler can know. Set around the loops below.
+ */
+static _Thread_local struct gnn_map *gathering;
+
+static void on_sigbus(int signal_number, siginfo_t *info, void *context)
+{
+    (void)context;
+    struct gnn_map *map = gathering;
+    const uintptr_t address = (uintptr_t)info->si_addr;
+    const uintptr_t base = map == NULL ? 0 : (uintptr_t)map->base;
+    if (map != NULL && address >= base && address - base < map->size_bytes) {
+        const int saved_errno = errno;
+        const uintptr_t page = address - address % GNN_PAGE_BYTES;
+        if (!atomic_exchange(&map->broken, true))
+            atomic_store(&map->broken_offset, page - base);
+        void *const zeros =
+            mmap((void *)page, GNN_PAGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        errno = saved_errno;
+        if (zeros != MAP_FAILED)
+            return; /* the load runs again and finds zeros; the gather reports the page */
+    }
+    const struct sigaction standard = {.sa_handler = SIG_DFL};
+    (void)sigaction(signal_number, &standard,
+                    NULL); /* not ours: the access repeats and the process dies of it */
+}
+
+static void install_sigbus_handler(void)
+{
+    struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
+    (void)sigemptyset(&action.sa_mask);
+    const int rc = sigaction(SIGBUS, &action, NULL);
+    assert(rc == 0);
+}
+
+/* ---- open, close
+ * -------------------------------------------------------------------------------------------- */
+
+enum gnn_status measured_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
+                                  struct gnn_map **out, struct gnn_err *err)
+{
+    *out = NULL;
+    struct gnn_map *map = calloc(1, sizeof *map);
+    if (map == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "%s: a mapping handle", file->path);
+    struct gnn_file_info info;
+    measured_file_info(w, file, &info);
+    map->file = file;
+    map->size_bytes = info.size_bytes;
+    if (map->size_bytes > 0) {
+        void *base = mmap(NULL, map->size_bytes, PROT_READ, MAP_SHARED, file->fd, 0);
+        if (base == MAP_FAILED) {
+            const int error = errno;
+            free(map);
+            return gnn_fail(err, error == ENOMEM ? GNN_ENOMEM : GNN_EIO, "%s: mapping %llu bytes: %s",
+                            file->path, (unsigned long long)info.size_bytes, strerror(error));
+        }
+        map->base = base;
+        const int rc = madvise(base, map->size_bytes, advice == GNN_MAP_RANDOM ? MADV_RANDOM : MADV_NORMAL);
+        assert(rc == 0);
+        install_sigbus_handler();
+    }
+    *out = map;
+    return GNN_OK;
+}
+
+void measured_map_close(struct gnn_world *w, struct gnn_map *map)
+{
+    (void)w;
+    if (map == NULL)
+        return;
+    if (map->base != NULL) {
+        const int rc = munmap(map->base, map->size_bytes);
+        assert(rc == 0);
+    }
+    free(map);
+}
+
+/* ---- gathers
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Looks before and after: a mapping breaks for good, whoever's gather hit the page. */
+static enum gnn_status check_map(struct gnn_map *map, struct gnn_err *err)
+{
+    if (atomic_load(&map->broken))
+        return gnn_fail(err, GNN_EIO,
+                        "%s: the page at offset %llu cannot be read: a media error, or the file was cut",
+                        map->file->path, (unsigned long long)atomic_load(&map->broken_offset));
+    struct stat info;
+    if (fstat(map->file->fd, &info) == 0 && S_ISREG(info.st_mode) &&
+        (uint64_t)info.st_size != map->size_bytes)
+        return gnn_fail(err, GNN_EIO, "%s: changed from %llu to %llu bytes while it was mapped",
+                        map->file->path, (unsigned long long)map->size_bytes,
+                        (unsigned long long)info.st_size);
+    return GNN_OK;
+}
+
+/* Returns how many of count were gathered; less when an index passes the end. */
+static uint64_t gather_u32(const uint32_t *values, uint64_t value_count, const uint64_t *index,
+                           uint64_t count, uint32_t *out)
+{
+    const uint64_t ahead_count = count > GATHER_AHEAD ? count - GATHER_AHEAD : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        /* A prefetch never faults: pages that are not resident cost nothing here and are read in order below.
+         */
+        if (i < ahead_count)
+            __builtin_prefetch((const void *)((uintptr_t)values + index[i + GATHER_AHEAD] * sizeof *values));
+        if (index[i] >= value_count)
+            return i;
+        out[i] = values[index[i]];
+    }
+    return count;
+}
+
+enum gnn_status measured_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
+                                        uint64_t count, uint32_t *out, struct gnn_err *err)
+{
+    GNN_TRY(check_map(map, err));
+    struct gnn_thread *self = measured_self(measured_of(w));
+    struct measured_fault_timer timer;
+    measured_fault_timer_start(self, &timer);
+    const uint64_t value_count = map->size_bytes / sizeof(uint32_t);
+    gathering = map;
+    atomic_signal_fence(memory_order_seq_cst);
+    const uint64_t done =
+        gather_u32((const uint32_t *)(const void *)map->base, value_count, index, count, out);
+    atomic_signal_fence(memory_order_seq_cst);
+    gathering = NULL;
+    measured_fault_timer_stop(self, &timer);
+    if (done < count)
+        return gnn_fail(err, GNN_EFORMAT, "%s: element %llu was asked for, the file ends at %llu",
+                        map->file->path, (unsigned long long)index[done], (unsigned long long)value_count);
+    return check_map(map, err);
+}
+
+/* As gather_u32, with rows of row_bytes. */
+static uint64_t gather_rows(const struct gnn_map *map, uint32_t row_bytes, const gnn_node *rows,
+                            uint64_t count, unsigned char *dst, uint64_t dst_stride_bytes)
+{
+    const uint64_t row_count = map->size_bytes / row_bytes;
+    for (uint64_t i = 0; i < count; i++) {
+        if (i + 2 < count)
+            __builtin_prefetch((const void *)((uintptr_t)map->base + (uint64_t)rows[i + 2] * row_bytes));
+        if (rows[i] >= row_count)
+            return i;
+        memcpy(dst + i * dst_stride_bytes, map->base + (uint64_t)rows[i] * row_bytes, row_bytes);
+    }
+    return count;
+}
+
+enum gnn_status measured_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
+                                         const gnn_node *rows, uint64_t count, void *dst,
+                                         uint64_t dst_stride_bytes, struct gnn_err *err)
+{
+    assert(row_bytes > 0 && dst_stride_bytes >= row_bytes);
+    GNN_TRY(check_map(map, err));
+    struct gnn_thread *self = measured_self(measured_of(w));
+    struct measured_fault_timer timer;
+    measured_fault_timer_start(self, &timer);
+    gathering = map;
+    atomic_signal_fence(memory_order_seq_cst);
+    const uint64_t done = gather_rows(map, row_bytes, rows, count, dst, dst_stride_bytes);
+    atomic_signal_fence(memory_order_seq_cst);
+    gathering = NULL;
+    measured_fault_timer_stop(self, &timer);
+    if (done < count)
+        return gnn_fail(err, GNN_EFORMAT, "%s: row %u of %u bytes was asked for, the file holds %llu",
+                        map->file->path, rows[done], row_bytes,
+                        (unsigned long long)(map->size_bytes / row_bytes));
+    return check_map(map, err);
+}

@@ -1,0 +1,92 @@
+/* Large memory: anonymous mappings, counted. One page in front of each holds its size; it is not counted. */
+#include "harness/world/measured/internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { MEM_HEADER_BYTES = GNN_PAGE_BYTES };
+static const uint64_t mem_magic = UINT64_C(0x6f6f63676e6e6d21);
+
+struct mem_header {
+    uint64_t magic;
+    uint64_t bytes; /* counted: the request rounded up to pages */
+};
+
+/* Adds to the count unless that passes the limit. */
+static bool count_bytes(struct measured *m, uint64_t bytes)
+{
+    uint64_t before = atomic_load(&m->memory_bytes);
+    do {
+        if (m->config.memory_limit_bytes != 0 &&
+            (bytes > m->config.memory_limit_bytes || before > m->config.memory_limit_bytes - bytes))
+            return false;
+    } while (!atomic_compare_exchange_weak(&m->memory_bytes, &before, before + bytes));
+    uint64_t peak = atomic_load(&m->memory_peak_bytes);
+    while (peak < before + bytes &&
+           !atomic_compare_exchange_weak(&m->memory_peak_bytes, &peak, before + bytes))
+        continue;
+    return true;
+}
+
+enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
+                                   void **out, struct gnn_err *err)
+{
+    struct measured *m = measured_of(w);
+    *out = NULL;
+    if (bytes > UINT64_MAX / 2)
+        return gnn_fail(err, GNN_ENOMEM, "%s: its size passes 2^63 bytes", name);
+    const uint64_t counted = gnn_round_up(bytes == 0 ? 1 : bytes, GNN_PAGE_BYTES);
+    if (!count_bytes(m, counted))
+        return gnn_fail(err, GNN_ECAP,
+                        "%s: %llu bytes beside the %llu already held pass the memory limit of %llu", name,
+                        (unsigned long long)bytes, (unsigned long long)atomic_load(&m->memory_bytes),
+                        (unsigned long long)m->config.memory_limit_bytes);
+    unsigned char *base =
+        mmap(NULL, counted + MEM_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) {
+        const int error = errno;
+        atomic_fetch_sub(&m->memory_bytes, counted);
+        return gnn_fail(err, GNN_ENOMEM, "%s: %llu bytes: %s", name, (unsigned long long)bytes,
+                        strerror(error));
+    }
+    *(struct mem_header *)(void *)base = (struct mem_header){.magic = mem_magic, .bytes = counted};
+    unsigned char *memory = base + MEM_HEADER_BYTES;
+    if ((flags & GNN_MEM_PINNED) != 0) {
+        /* Locked where RLIMIT_MEMLOCK permits; touched in any case, so that it is charged now and not in
+         * epoch three. The ring's own registration pins the pages it reads into. */
+        (void)mlock(memory, counted);
+        for (uint64_t at = 0; at < counted; at += GNN_PAGE_BYTES)
+            ((volatile unsigned char *)memory)[at] = 0;
+    }
+    *out = memory;
+    return GNN_OK;
+}
+
+void measured_mem_free(struct gnn_world *w, void *ptr)
+{
+    if (ptr == NULL)
+        return;
+    struct measured *m = measured_of(w);
+    unsigned char *base = (unsigned char *)ptr - MEM_HEADER_BYTES;
+    const struct mem_header header = *(const struct mem_header *)(const void *)base;
+    assert(header.magic == mem_magic);
+    const int rc = munmap(base, header.bytes + MEM_HEADER_BYTES);
+    assert(rc == 0);
+    const uint64_t before = atomic_fetch_sub(&m->memory_bytes, header.bytes);
+    assert(before >= header.bytes);
+}
+
+void measured_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out)
+{
+    struct measured *m = measured_of(w);
+    out->current_bytes = atomic_load(&m->memory_bytes);
+    out->peak_bytes = atomic_load(&m->memory_peak_bytes);
+}
+
+void measured_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes)
+{
+    (void)w;
+    memcpy(dst, src, bytes);
+}
