@@ -1,11 +1,11 @@
-/* tensor_ops: the arithmetic of the models behind one table, so that plain loops (ref), BLAS (cpu), CUDA (plugin) and
- * a roofline (modelled) serve the same model code. Matrices are row-major and dense. Every pointer passed in was
- * obtained from this back-end's alloc, or from the world as feature memory where the op says "host"; a caller
- * never dereferences them.
+/* tensor_ops: the arithmetic of the models behind one table, so that plain loops (ref), BLAS (cpu), CUDA
+ * (plugin) and a roofline (modelled) serve the same model code. Matrices are row-major and dense. Every
+ * pointer passed in was obtained from this back-end's alloc, or from the world as feature memory where the op
+ * says "host"; a caller never dereferences them.
  *
  * gnn_real is float; the finite-difference tests compile tensor/ref and model/ a second time with
- * -DGNN_REAL_DOUBLE. Operations are deterministic: same input, same bits, for a given back-end and thread count.
- * Sizes are trusted (asserted); the only errors are GNN_ENOMEM, GNN_ECAP and those of a device. */
+ * -DGNN_REAL_DOUBLE. Operations are deterministic: same input, same bits, for a given back-end and thread
+ * count. Sizes are trusted (asserted); the only errors are GNN_ENOMEM, GNN_ECAP and those of a device. */
 #ifndef GNN_TENSOR_H
 #define GNN_TENSOR_H
 
@@ -28,9 +28,37 @@ enum gnn_reduce { GNN_REDUCE_MEAN, GNN_REDUCE_SUM, GNN_REDUCE_MAX };
 enum gnn_activation { GNN_ACT_NONE, GNN_ACT_RELU, GNN_ACT_ELU };
 enum gnn_gcn_norm { GNN_GCN_NORM_RELEASED, GNN_GCN_NORM_STANDARD }; /* specs/models.md section 3 */
 
+/* Inverted dropout. Element (i, c) of a matrix is kept iff a hash of (key, i, c) says so (tensor/dropout.h),
+ * so the backward pass draws the same mask again and nothing is stored. */
+struct gnn_dropout {
+    double rate; /* [0, 1); 0: nothing is dropped and key is not used */
+    uint64_t key;
+};
+
 struct gnn_adam {
     double lr, beta1, beta2, eps;
-    uint64_t step; /* 1 for the first */
+    double weight_decay; /* added to the gradient, as torch.optim.Adam does */
+    uint64_t step;       /* 1 for the first */
+};
+
+/* The attention of one GAT layer on one block (models.md section 4). Slots of row i start at row_start[i] +
+ * i: first the row's edges, last the self-loop; the slot of an edge that is the target itself holds alpha =
+ * 0. */
+struct gnn_attention {
+    uint32_t heads;
+    gnn_real slope;                /* of the leaky ReLU */
+    const gnn_real *a_src, *a_dst; /* (heads * channels) */
+    struct gnn_mat u;              /* (src_count, heads * channels): W x */
+    struct gnn_mat s;              /* (src_count, heads): <a_src, u>; written by gat_scores */
+    struct gnn_mat d;              /* (dst_count, heads): <a_dst, u>; written by gat_scores */
+    gnn_real *alpha;               /* (edge_count + dst_count, heads); written by gat_softmax */
+};
+
+struct gnn_attention_grad {
+    struct gnn_mat du;         /* (src_count, heads * channels), written */
+    gnn_real *da_src, *da_dst; /* (heads * channels), written */
+    struct gnn_mat ds, dd;     /* scratch, shapes of s and d */
+    gnn_real *dalpha;          /* scratch, shape of alpha */
 };
 
 /* What a back-end may use from outside; passed at open, copied. */
@@ -38,7 +66,8 @@ struct gnn_tensor_env {
     uint32_t threads; /* of BLAS and loops */
     enum gnn_status (*alloc)(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err);
     void (*free)(void *ctx, void *ptr);
-    void (*charge_ns)(void *ctx, uint64_t ns); /* modelled: spend this much accelerator time; NULL elsewhere */
+    void (*charge_ns)(void *ctx,
+                      uint64_t ns); /* modelled: spend this much accelerator time; NULL elsewhere */
     void *ctx;
 };
 
@@ -51,72 +80,71 @@ struct gnn_tensor_ops {
                             struct gnn_err *err);
     void (*close)(struct gnn_tensor *t);
 
-    enum gnn_status (*alloc)(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out, struct gnn_err *err);
+    enum gnn_status (*alloc)(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out,
+                             struct gnn_err *err);
     void (*free)(struct gnn_tensor *t, void *ptr);
     void (*upload)(struct gnn_tensor *t, void *dst, const void *host_src, uint64_t bytes);
     void (*download)(struct gnn_tensor *t, void *host_dst, const void *src, uint64_t bytes);
     void (*fill)(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value);
     void (*copy)(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count);
 
-    /* out[i] = table[rows[i]]; table rows are row_stride reals apart; `table` may be feature memory of the world
-     * (host), out (count, cols). */
+    /* out[i] = table[rows[i]]; table rows are row_stride reals apart; `table` may be feature memory of the
+     * world (host), out (count, cols). */
     void (*gather_rows)(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
                         const uint32_t *rows, uint32_t count, uint32_t cols);
 
     /* c = alpha * op(a) * op(b) + beta * c */
-    void (*gemm)(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,
-                 gnn_real beta, struct gnn_mat c);
-    void (*add_bias)(struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias);        /* z_i += bias */
-    void (*column_sum)(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z);             /* out += sum_i z_i */
+    void (*gemm)(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a,
+                 struct gnn_mat b, gnn_real beta, struct gnn_mat c);
+    void (*add_bias)(struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias); /* z_i += bias */
+    void (*column_sum)(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z);      /* out = sum_i z_i */
     void (*add)(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count); /* dst += src */
 
-    /* out (dst_count, cols) = reduce over the sampled sources of x (src_count, cols); an empty row gives 0. MAX writes
-     * the winning source per element to argmax (dst_count, cols), which may be NULL otherwise. */
-    void (*segment_reduce)(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
-                           struct gnn_mat x, uint32_t *argmax);
+    /* out (dst_count, cols) = reduce over the sampled sources of x (src_count, cols); an empty row gives 0.
+     * MAX writes the winning source per element to argmax (dst_count, cols), which may be NULL otherwise. */
+    void (*segment_reduce)(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
+                           const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax);
     /* dx (src_count, cols) += the transpose of the above applied to dout. */
     void (*segment_reduce_back)(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
                                 const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax);
 
-    /* weight (edge_count) of every edge of the block as models.md section 3 defines it. */
-    void (*gcn_weights)(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, const struct gnn_block *b);
+    /* weight (edge_count) of every edge of the block as models.md section 3 defines it; source_sum
+     * (src_count) is scratch. */
+    void (*gcn_weights)(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
+                        const struct gnn_block *b);
     /* out_i = sum_j weight_ij x_j, and its transpose: dx_j += sum_i weight_ij dout_i. */
     void (*spmm)(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *weight,
                  struct gnn_mat x);
-    void (*spmm_back)(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const gnn_real *weight,
-                      struct gnn_mat dout);
+    void (*spmm_back)(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b,
+                      const gnn_real *weight, struct gnn_mat dout);
 
-    /* GAT, models.md section 4. u (src_count, heads * channels). scores: s (src_count, heads) = <a_src, u>,
-     * d (dst_count, heads) = <a_dst, u>. alpha (edge_count + dst_count, heads): row i's slots start at
-     * row_start[i] + i; the self-loop is the last slot of a row, and the slot of an edge that is the target itself
-     * holds 0. attend: out (dst_count, heads * channels). */
-    void (*gat_scores)(struct gnn_tensor *t, struct gnn_mat s, struct gnn_mat d, struct gnn_mat u,
-                       const gnn_real *a_src, const gnn_real *a_dst, uint32_t heads);
-    void (*gat_softmax)(struct gnn_tensor *t, gnn_real *alpha, const struct gnn_block *b, struct gnn_mat s,
-                        struct gnn_mat d, gnn_real slope);
-    void (*gat_attend)(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *alpha,
-                       struct gnn_mat u, uint32_t heads);
-    /* From dout: du (src_count, heads * channels) is written, da_src and da_dst (heads * channels) are added to. */
-    void (*gat_back)(struct gnn_tensor *t, struct gnn_mat du, gnn_real *da_src, gnn_real *da_dst,
-                     const struct gnn_block *b, const gnn_real *alpha, struct gnn_mat s, struct gnn_mat d,
-                     struct gnn_mat u, const gnn_real *a_src, const gnn_real *a_dst, struct gnn_mat dout,
-                     uint32_t heads, gnn_real slope);
-    /* out (rows, channels) = mean over heads of x (rows, heads * channels), and its transpose (dx is written). */
+    /* GAT: scores, then softmax, then out (dst_count, heads * channels) = sum of alpha u. */
+    void (*gat_scores)(struct gnn_tensor *t, const struct gnn_attention *att);
+    void (*gat_softmax)(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b);
+    void (*gat_attend)(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
+                       const struct gnn_block *b);
+    void (*gat_back)(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
+                     const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout);
+    /* out (rows, channels) = mean over heads of x (rows, heads * channels), and its transpose (dx is
+     * written). */
     void (*head_mean)(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads);
     void (*head_mean_back)(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads);
 
-    /* In place; back: dy is turned into dz given the activation's output y. */
-    void (*activate)(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z);
-    void (*activate_back)(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y);
-    /* Inverted dropout: element k is kept iff hash(key, k) says so; forward and backward are the same call. */
-    void (*dropout)(struct gnn_tensor *t, struct gnn_mat z, double rate, uint64_t key);
+    /* A layer's epilogue in one pass, in place: z = dropout(act(z + bias)). bias (cols) may be NULL. */
+    void (*activate)(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
+                     const struct gnn_dropout *drop);
+    /* dy is turned into the gradient before the activation, given the epilogue's output y and the same drop.
+     */
+    void (*activate_back)(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
+                          const struct gnn_dropout *drop);
 
-    /* Row-wise log-softmax + mean NLL over rows. logits (rows, classes) is replaced by dlogits = (softmax - onehot) /
-     * rows. *loss and *correct (argmax == label) come back to the host. labels on the host, each in [0, classes). */
+    /* Row-wise log-softmax + mean NLL over rows. logits (rows, classes) is replaced by dlogits = (softmax -
+     * onehot) / rows. *loss and *correct (argmax == label, the lowest class wins a tie) come back to the
+     * host. labels on the host, each in [0, classes). No rows: loss 0. */
     void (*softmax_nll)(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
                         uint32_t *correct);
-    void (*adam)(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count,
-                 const struct gnn_adam *adam);
+    void (*adam)(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v,
+                 uint64_t count, const struct gnn_adam *adam);
     void (*synchronize)(struct gnn_tensor *t); /* everything above has finished when this returns */
 };
 
