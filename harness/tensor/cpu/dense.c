@@ -1,0 +1,205 @@
+/* Dense passes over activations, in column chunks small enough for scratch on the stack. */
+#include "harness/tensor/cpu/cpu.h"
+#include "harness/tensor/cpu/lanes.h"
+#include "harness/tensor/dropout.h"
+#include "harness/tensor/ref/ref.h"
+
+#include <assert.h>
+#include <math.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "a mask word's low 16 bits belong to its first element");
+_Static_assert(GNN_CHUNK % 4 == 0, "chunks start on a mask word");
+
+static uint32_t chunk_cols(uint32_t cols, uint32_t first)
+{
+    return cols - first < GNN_CHUNK ? cols - first : GNN_CHUNK;
+}
+
+void gnn_cpu_column_sum(struct gnn_tensor *t, float *out, struct gnn_mat z)
+{
+    enum {
+        ROWS = 64
+    }; /* summed in float before the double total: keeps rounding independent of the row count */
+    (void)t;
+    for (uint32_t first = 0; first < z.cols; first += GNN_CHUNK) {
+        const uint32_t cols = chunk_cols(z.cols, first);
+        double total[GNN_CHUNK] = {0};
+        for (uint32_t start = 0; start < z.rows; start += ROWS) {
+            const uint32_t end = z.rows - start < ROWS ? z.rows : start + ROWS;
+            float part[GNN_CHUNK] = {0};
+            for (uint32_t i = start; i < end; i++) {
+                const float *row = gnn_mat_row(z, i) + first;
+                for (uint32_t c = 0; c < cols; c++)
+                    part[c] += row[c];
+            }
+            for (uint32_t c = 0; c < cols; c++)
+                total[c] += (double)part[c];
+        }
+        for (uint32_t c = 0; c < cols; c++)
+            out[first + c] = (float)total[c];
+    }
+}
+
+/* Dropout as a loop sees it: a threshold of 0 keeps everything, whatever the bits. */
+struct mask {
+    uint64_t key;
+    uint32_t threshold;
+    float scale, keep;
+    uint16_t bits[GNN_CHUNK];
+};
+
+static void mask_open(struct mask *mask, const struct gnn_dropout *drop)
+{
+    mask->key = drop->key;
+    mask->threshold = gnn_dropout_threshold(drop->rate);
+    mask->scale = (float)(1 / (1 - drop->rate));
+    mask->keep = (float)(1 - drop->rate);
+    memset(mask->bits, 0, sizeof mask->bits);
+}
+
+static void mask_draw(struct mask *mask, uint32_t total_cols, uint32_t row, uint32_t first, uint32_t cols)
+{
+    if (mask->threshold == 0)
+        return;
+    uint64_t words[GNN_CHUNK / 4];
+    const uint32_t count = (cols + 3) / 4;
+    for (uint32_t w = 0; w < count; w++)
+        words[w] = gnn_dropout_word(mask->key, total_cols, row, first / 4 + w);
+    memcpy(mask->bits, words, count * sizeof *words);
+}
+
+static void relu_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask,
+                       uint32_t cols)
+{
+    const uint32_t threshold = mask->threshold;
+    const float scale = mask->scale;
+    for (uint32_t c = 0; c < cols; c++) {
+        const float x = z[c] + bias[c];
+        const float y = x > 0 ? x * scale : 0;
+        z[c] = mask->bits[c] >= threshold ? y : 0;
+    }
+}
+
+static void elu_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask,
+                      uint32_t cols)
+{
+    const uint32_t threshold = mask->threshold;
+    const float scale = mask->scale;
+    for (uint32_t c = 0; c < cols; c++) {
+        const float x = z[c] + bias[c];
+        const float less = gnn_lane_expm1(x);
+        const float y = (x > 0 ? x : less) * scale;
+        z[c] = mask->bits[c] >= threshold ? y : 0;
+    }
+}
+
+static void plain_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask,
+                        uint32_t cols)
+{
+    const uint32_t threshold = mask->threshold;
+    const float scale = mask->scale;
+    for (uint32_t c = 0; c < cols; c++) {
+        const float y = (z[c] + bias[c]) * scale;
+        z[c] = mask->bits[c] >= threshold ? y : 0;
+    }
+}
+
+void gnn_cpu_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const float *bias,
+                      const struct gnn_dropout *drop)
+{
+    static const float no_bias[GNN_CHUNK];
+    (void)t;
+    struct mask mask;
+    mask_open(&mask, drop);
+    for (uint32_t i = 0; i < z.rows; i++)
+        for (uint32_t first = 0; first < z.cols; first += GNN_CHUNK) {
+            const uint32_t cols = chunk_cols(z.cols, first);
+            float *row = gnn_mat_row(z, i) + first;
+            const float *add = bias != NULL ? bias + first : no_bias;
+            mask_draw(&mask, z.cols, i, first, cols);
+            if (act == GNN_ACT_RELU)
+                relu_chunk(row, add, &mask, cols);
+            else if (act == GNN_ACT_ELU)
+                elu_chunk(row, add, &mask, cols);
+            else
+                plain_chunk(row, add, &mask, cols);
+        }
+}
+
+/* A positive output was kept and passed the ReLU; everything else has no gradient: the mask is not needed. */
+static void relu_back(float *restrict dy, const float *restrict y, uint64_t count, float scale)
+{
+    for (uint64_t k = 0; k < count; k++)
+        dy[k] = y[k] > 0 ? dy[k] * scale : 0;
+}
+
+static void smooth_back_chunk(enum gnn_activation act, float *restrict dy, const float *restrict y,
+                              const struct mask *restrict mask, uint32_t cols)
+{
+    const uint32_t threshold = mask->threshold;
+    const float scale = mask->scale, keep = mask->keep;
+    for (uint32_t c = 0; c < cols; c++) {
+        const float value = y[c] * keep;
+        const float slope = act != GNN_ACT_ELU || value > 0 ? 1 : value + 1;
+        const float dz = dy[c] * scale * slope;
+        dy[c] = mask->bits[c] >= threshold ? dz : 0;
+    }
+}
+
+void gnn_cpu_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
+                           const struct gnn_dropout *drop)
+{
+    (void)t;
+    assert(dy.rows == y.rows && dy.cols == y.cols);
+    struct mask mask;
+    mask_open(&mask, drop);
+    if (act == GNN_ACT_RELU) {
+        relu_back(dy.data, y.data, (uint64_t)dy.rows * dy.cols, mask.scale);
+        return;
+    }
+    if (act == GNN_ACT_NONE && mask.threshold == 0)
+        return;
+    for (uint32_t i = 0; i < dy.rows; i++)
+        for (uint32_t first = 0; first < dy.cols; first += GNN_CHUNK) {
+            const uint32_t cols = chunk_cols(dy.cols, first);
+            mask_draw(&mask, dy.cols, i, first, cols);
+            smooth_back_chunk(act, gnn_mat_row(dy, i) + first, gnn_mat_row(y, i) + first, &mask, cols);
+        }
+}
+
+/* The first index of the largest element. */
+static uint32_t row_argmax(const float *row, uint32_t cols)
+{
+    uint32_t best = 0;
+    for (uint32_t c = 1; c < cols; c++)
+        best = row[c] > row[best] ? c : best;
+    return best;
+}
+
+void gnn_cpu_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
+                         uint32_t *correct)
+{
+    (void)t;
+    double nll = 0;
+    *correct = 0;
+    for (uint32_t i = 0; i < logits.rows; i++) {
+        float *row = gnn_mat_row(logits, i);
+        assert(labels[i] >= 0 && (uint32_t)labels[i] < logits.cols);
+        const uint32_t label = (uint32_t)labels[i], best = row_argmax(row, logits.cols);
+        const float max = row[best], own = row[label];
+        *correct += best == label;
+        for (uint32_t c = 0; c < logits.cols; c++)
+            row[c] = gnn_lane_exp(row[c] - max);
+        double sum = 0;
+        for (uint32_t c = 0; c < logits.cols; c++)
+            sum += (double)row[c];
+        nll += log(sum) - (double)(own - max);
+        const float scale = (float)(1 / (sum * logits.rows));
+        const float own_p = row[label];
+        for (uint32_t c = 0; c < logits.cols; c++)
+            row[c] *= scale;
+        row[label] = (float)(((double)own_p / sum - 1) / logits.rows);
+    }
+    *loss = logits.rows == 0 ? 0 : nll / logits.rows;
+}

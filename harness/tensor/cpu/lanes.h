@@ -1,0 +1,92 @@
+/* Inner loops the compiler turns into vector code, and an exponential it can vectorise. Sums keep a fixed
+ * number of partial sums whatever the machine's vector width is, so results do not depend on alignment or
+ * -march beyond what the compiler does to single operations. */
+#ifndef GNN_TENSOR_LANES_H
+#define GNN_TENSOR_LANES_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    GNN_LANES = 16,      /* partial sums of a reduction */
+    GNN_CHUNK = 256,     /* columns handled with on-stack scratch */
+    GNN_LINE_FLOATS = 16 /* floats in a cache line */
+};
+
+/* exp(x) = scale + scale * less, with scale a power of two and less = exp(r) - 1, |r| <= ln(2) / 2. Relative
+ * error below 2e-7. x is clamped to [-87, 88]; NaN stays NaN. */
+struct gnn_exp_parts {
+    float scale, less;
+};
+
+static inline struct gnn_exp_parts gnn_exp_split(float x)
+{
+    const float shifter = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer, left in the low bits */
+    x = x < -87.0f ? -87.0f : x;
+    x = x > 88.0f ? 88.0f : x;
+    const float shifted = x * 1.44269504088896341f + shifter;
+    const float n = shifted - shifter;
+    const float r = (x - n * 0.693359375f) - n * -2.12194440054690583e-4f; /* ln(2) in two parts */
+    float series = 1.0f / 5040;
+    series = series * r + 1.0f / 720;
+    series = series * r + 1.0f / 120;
+    series = series * r + 1.0f / 24;
+    series = series * r + 1.0f / 6;
+    series = series * r + 1.0f / 2;
+    uint32_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits + 127) << 23;
+    struct gnn_exp_parts parts = {.less = series * r * r + r};
+    memcpy(&parts.scale, &bits, sizeof bits);
+    return parts;
+}
+
+static inline float gnn_lane_exp(float x)
+{
+    const struct gnn_exp_parts e = gnn_exp_split(x);
+    return e.scale + e.scale * e.less;
+}
+
+/* exp(x) - 1 without cancellation near 0. */
+static inline float gnn_lane_expm1(float x)
+{
+    const struct gnn_exp_parts e = gnn_exp_split(x);
+    return e.scale * e.less + (e.scale - 1.0f);
+}
+
+static inline float gnn_lane_fold(const float *lane)
+{
+    float half[GNN_LANES];
+    memcpy(half, lane, sizeof half);
+    for (int width = GNN_LANES / 2; width >= 1; width /= 2)
+        for (int l = 0; l < width; l++)
+            half[l] += half[l + width];
+    return half[0];
+}
+
+static inline float gnn_lane_dot(const float *restrict a, const float *restrict b, uint32_t count)
+{
+    float lane[GNN_LANES] = {0};
+    uint32_t k = 0;
+    for (; k + GNN_LANES <= count; k += GNN_LANES)
+        for (uint32_t l = 0; l < GNN_LANES; l++)
+            lane[l] += a[k + l] * b[k + l];
+    for (uint32_t l = 0; k + l < count; l++)
+        lane[l] += a[k + l] * b[k + l];
+    return gnn_lane_fold(lane);
+}
+
+static inline void gnn_lane_axpy(float *restrict y, float a, const float *restrict x, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++)
+        y[k] += a * x[k];
+}
+
+/* A row that is about to be read at random: the hardware prefetcher does not know. */
+static inline void gnn_prefetch_row(const float *row, uint32_t cols)
+{
+    for (uint32_t c = 0; c < cols; c += GNN_LINE_FLOATS)
+        __builtin_prefetch(row + c, 0, 2);
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* Graph attention (specs/models.md section 4): scores, edge softmax with one self-loop per target, and the
+ * backward pass in the spec's order. */
+#include "harness/tensor/ref/ref.h"
+
+#include <assert.h>
+#include <math.h>
+#include <tgmath.h>
+
+static gnn_real dot(const gnn_real *a, const gnn_real *b, uint32_t count)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < count; k++)
+        sum += (double)a[k] * (double)b[k];
+    return (gnn_real)sum;
+}
+
+static void axpy(gnn_real *y, gnn_real a, const gnn_real *x, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++)
+        y[k] += a * x[k];
+}
+
+/* Source of slot k (0 .. degree) of row i: its edges, then the target itself. */
+static uint32_t slot_source(const struct gnn_block *b, uint32_t i, uint32_t k)
+{
+    const uint32_t e = b->row_start[i] + k;
+    return e < b->row_start[i + 1] ? b->col[e] : i;
+}
+
+static uint32_t row_slots(const struct gnn_block *b, uint32_t i)
+{
+    return b->row_start[i + 1] - b->row_start[i] + 1;
+}
+
+/* The slot of an edge i -> i: replaced by the self-loop in the last slot. */
+static bool slot_is_dropped(const struct gnn_block *b, uint32_t i, uint32_t k)
+{
+    return k + 1 < row_slots(b, i) && slot_source(b, i, k) == i;
+}
+
+static uint64_t first_slot(const struct gnn_block *b, uint32_t i)
+{
+    return (uint64_t)b->row_start[i] + i;
+}
+
+void gnn_ref_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)
+{
+    (void)t;
+    const uint32_t channels = att->u.cols / att->heads;
+    for (uint32_t j = 0; j < att->u.rows; j++)
+        for (uint32_t h = 0; h < att->heads; h++) {
+            const gnn_real *u = gnn_mat_row(att->u, j) + h * channels;
+            gnn_mat_row(att->s, j)[h] = dot(att->a_src + h * channels, u, channels);
+            if (j < att->d.rows)
+                gnn_mat_row(att->d, j)[h] = dot(att->a_dst + h * channels, u, channels);
+        }
+}
+
+static gnn_real score(const struct gnn_attention *att, uint32_t i, uint32_t j, uint32_t h)
+{
+    const gnn_real e = gnn_mat_row(att->s, j)[h] + gnn_mat_row(att->d, i)[h];
+    return e > 0 ? e : e * att->slope;
+}
+
+void gnn_ref_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
+{
+    (void)t;
+    for (uint32_t i = 0; i < b->dst_count; i++)
+        for (uint32_t h = 0; h < att->heads; h++) {
+            gnn_real *alpha = att->alpha + first_slot(b, i) * att->heads + h;
+            const uint32_t slots = row_slots(b, i);
+            gnn_real max = score(att, i, i, h);
+            for (uint32_t k = 0; k < slots; k++)
+                max = fmax(max, score(att, i, slot_source(b, i, k), h));
+            gnn_real sum = 0;
+            for (uint32_t k = 0; k < slots; k++) {
+                const gnn_real e = score(att, i, slot_source(b, i, k), h);
+                alpha[k * att->heads] = slot_is_dropped(b, i, k) ? 0 : exp(e - max);
+                sum += alpha[k * att->heads];
+            }
+            for (uint32_t k = 0; k < slots; k++)
+                alpha[k * att->heads] /= sum + (gnn_real)1e-16;
+        }
+}
+
+void gnn_ref_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
+                        const struct gnn_block *b)
+{
+    gnn_ref_fill(t, out.data, (uint64_t)out.rows * out.cols, 0);
+    const uint32_t channels = att->u.cols / att->heads;
+    for (uint32_t i = 0; i < b->dst_count; i++)
+        for (uint32_t k = 0; k < row_slots(b, i); k++)
+            for (uint32_t h = 0; h < att->heads; h++)
+                axpy(gnn_mat_row(out, i) + h * channels, att->alpha[(first_slot(b, i) + k) * att->heads + h],
+                     gnn_mat_row(att->u, slot_source(b, i, k)) + h * channels, channels);
+}
+
+/* dr of every slot of (i, h), and what follows from it for s and t; du gets the part that goes through alpha.
+ */
+static void row_back(const struct gnn_attention_grad *grad, const struct gnn_attention *att,
+                     const struct gnn_block *b, uint32_t i, uint32_t h, const gnn_real *dout)
+{
+    const uint32_t channels = att->u.cols / att->heads, slots = row_slots(b, i);
+    const gnn_real *alpha = att->alpha + first_slot(b, i) * att->heads + h;
+    gnn_real *dalpha = grad->dalpha + first_slot(b, i) * att->heads + h;
+    gnn_real g = 0;
+    for (uint32_t k = 0; k < slots; k++) {
+        const uint32_t j = slot_source(b, i, k);
+        dalpha[k * att->heads] = dot(dout, gnn_mat_row(att->u, j) + h * channels, channels);
+        g += alpha[k * att->heads] * dalpha[k * att->heads];
+    }
+    for (uint32_t k = 0; k < slots; k++) {
+        const uint32_t j = slot_source(b, i, k);
+        const gnn_real de = alpha[k * att->heads] * (dalpha[k * att->heads] - g);
+        const bool positive = gnn_mat_row(att->s, j)[h] + gnn_mat_row(att->d, i)[h] > 0;
+        const gnn_real dr = positive ? de : de * att->slope;
+        gnn_mat_row(grad->dd, i)[h] += dr;
+        gnn_mat_row(grad->ds, j)[h] += dr;
+        axpy(gnn_mat_row(grad->du, j) + h * channels, alpha[k * att->heads], dout, channels);
+    }
+}
+
+void gnn_ref_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
+                      const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout)
+{
+    assert(dout.rows == b->dst_count && dout.cols == att->u.cols);
+    const uint32_t heads = att->heads, channels = att->u.cols / heads;
+    gnn_ref_fill(t, grad->du.data, (uint64_t)b->src_count * att->u.cols, 0);
+    gnn_ref_fill(t, grad->ds.data, (uint64_t)b->src_count * heads, 0);
+    gnn_ref_fill(t, grad->dd.data, (uint64_t)b->dst_count * heads, 0);
+    gnn_ref_fill(t, grad->da_src, att->u.cols, 0);
+    gnn_ref_fill(t, grad->da_dst, att->u.cols, 0);
+    for (uint32_t i = 0; i < b->dst_count; i++)
+        for (uint32_t h = 0; h < heads; h++)
+            row_back(grad, att, b, i, h, gnn_mat_row(dout, i) + h * channels);
+    for (uint32_t j = 0; j < b->src_count; j++)
+        for (uint32_t h = 0; h < heads; h++) {
+            const gnn_real *u = gnn_mat_row(att->u, j) + h * channels;
+            gnn_real *du = gnn_mat_row(grad->du, j) + h * channels;
+            const gnn_real ds = gnn_mat_row(grad->ds, j)[h];
+            axpy(du, ds, att->a_src + h * channels, channels);
+            axpy(grad->da_src + h * channels, ds, u, channels);
+            if (j >= b->dst_count)
+                continue;
+            const gnn_real dd = gnn_mat_row(grad->dd, j)[h];
+            axpy(du, dd, att->a_dst + h * channels, channels);
+            axpy(grad->da_dst + h * channels, dd, u, channels);
+        }
+}
