@@ -1,6 +1,6 @@
-/* Models and the training step (specs/models.md). A model owns its parameters, their Adam state and its activation
- * workspaces, all on one tensor back-end; it grows the workspaces at warm-up and then allocates nothing per batch.
- * Not thread-safe: one trainer thread at a time. */
+/* Models and the training step (specs/models.md). A model owns its parameters, their Adam state and its
+ * activation workspaces, all on one tensor back-end; it grows the workspaces at warm-up and then allocates
+ * nothing per batch. Not thread-safe: one trainer thread at a time. */
 #ifndef GNN_MODEL_H
 #define GNN_MODEL_H
 
@@ -13,23 +13,24 @@ extern const char *const gnn_model_names[]; /* "sage", "gcn", "gat", NULL */
 
 struct gnn_model_config {
     enum gnn_model_kind kind;
-    uint32_t layers;       /* = number of fan-outs */
+    uint32_t layers; /* = number of fan-outs */
     uint32_t in_dim;
-    uint32_t hidden;       /* SAGE, GCN: width; GAT: channels per head */
-    uint32_t heads;        /* GAT */
+    uint32_t hidden; /* SAGE, GCN: width; GAT: channels per head */
+    uint32_t heads;  /* GAT */
     uint32_t classes;
-    double dropout;        /* 0.5 */
-    double lr;             /* 0.003 */
-    double weight_decay;   /* 0; decoupled L2 is not used: added to the gradient as in torch.optim.Adam */
-    bool gat_width_total;  /* false: hidden channels per head (as released); true: hidden / heads per head */
+    double dropout;       /* 0.5 */
+    double lr;            /* 0.003 */
+    double weight_decay;  /* 0; decoupled L2 is not used: added to the gradient as in torch.optim.Adam */
+    bool gat_width_total; /* false: hidden channels per head (as released); true: hidden / heads per head */
     enum gnn_gcn_norm gcn_norm;
-    uint64_t seed;         /* parameters' initial values and dropout masks */
+    uint64_t seed; /* parameters' initial values and dropout masks */
 };
 
 struct gnn_model;
 
-GNN_MUST_CHECK enum gnn_status gnn_model_open(struct gnn_tensor *tensor, const struct gnn_model_config *config,
-                                              struct gnn_model **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_model_open(struct gnn_tensor *tensor,
+                                              const struct gnn_model_config *config, struct gnn_model **out,
+                                              struct gnn_err *err);
 void gnn_model_close(struct gnn_model *model);
 
 struct gnn_step_result {
@@ -37,9 +38,9 @@ struct gnn_step_result {
     uint32_t correct; /* argmax == label on this forward pass */
 };
 
-/* Forward, backward, one Adam step. x (batch->node_count, in_dim) on the back-end, labels of the seeds on the host.
- * Dropout masks are keyed by (seed, epoch, batch, layer), so the step depends on nothing but the batch and the
- * parameters. */
+/* Forward, backward, one Adam step. x (batch->node_count, in_dim) on the back-end, labels of the seeds on the
+ * host. Dropout masks are keyed by (seed, epoch, batch, layer), so the step depends on nothing but the batch
+ * and the parameters. */
 GNN_MUST_CHECK enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch,
                                                const gnn_real *x, const int32_t *labels,
                                                struct gnn_step_result *out, struct gnn_err *err);
@@ -49,8 +50,14 @@ GNN_MUST_CHECK enum gnn_status gnn_model_evaluate(struct gnn_model *model, const
                                                   const gnn_real *x, const int32_t *labels,
                                                   struct gnn_step_result *out, struct gnn_err *err);
 
-/* Bytes the model will hold for batches of at most these sizes (workspaces included), for memory plans. */
-uint64_t gnn_model_bytes(const struct gnn_model_config *config, const uint32_t *max_nodes_per_hop /* layers + 1 */);
+/* Forward only, dropout off: the logits out (seed_count, classes), before log-softmax, on the host. */
+GNN_MUST_CHECK enum gnn_status gnn_model_logits(struct gnn_model *model, const struct gnn_batch_view *batch,
+                                                const gnn_real *x, gnn_real *out, struct gnn_err *err);
+
+/* Bytes the model will hold at most for batches of at most these sizes (workspaces and their growth
+ * included), for memory plans. max_nodes_per_hop (layers + 1): [0] the seeds, [layers] all nodes of a batch.
+ */
+uint64_t gnn_model_bytes(const struct gnn_model_config *config, const uint32_t *max_nodes_per_hop);
 
 /* Every parameter, for tests, checkpoints and the record's model hash. name is "layer0.w_l" and the like. */
 struct gnn_param {
