@@ -13,6 +13,7 @@ enum gnn_status gnn_host_open(const struct gnn_tensor_ops *ops, const struct gnn
     if (host == NULL)
         return gnn_fail(err, GNN_ENOMEM, "tensor back-end \"%s\": %zu bytes", ops->name, sizeof *host);
     host->base.ops = ops;
+    host->base.host_memory = true;
     host->env = *env;
     *out = &host->base;
     return GNN_OK;

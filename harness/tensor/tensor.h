@@ -150,6 +150,7 @@ struct gnn_tensor_ops {
 
 struct gnn_tensor {
     const struct gnn_tensor_ops *ops; /* back-ends embed this struct first */
+    bool host_memory; /* alloc gives host memory: reads and gathers may land in it, no upload needed */
 };
 
 extern const struct gnn_tensor_ops gnn_tensor_ref; /* plain loops in the order of the formulas: the oracle */
