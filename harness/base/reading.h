@@ -85,4 +85,9 @@ struct gnn_series_point {
 void gnn_group_reading_unknown(struct gnn_group_reading *out);
 void gnn_host_reading_unknown(struct gnn_host_reading *out);
 
+/* /proc/pressure/X or a group's X.pressure: lines "some avg10=… total=N" and "full …". full_us is GNN_UNKNOWN
+ * where the file has no such line (cpu before Linux 5.13). False, and out untouched, when the text is
+ * something else. */
+bool gnn_parse_psi(const char *text, struct gnn_psi *out);
+
 #endif
