@@ -39,7 +39,8 @@ struct gnn_confine {
         needs_leaf; /* v2: this process has to move into a leaf of its own first (no-internal-process rule) */
     uint64_t ancestor_limit_bytes; /* smallest memory limit from the caller's group up; GNN_UNKNOWN: none */
     uint64_t physical_bytes;
-    char remedy[512]; /* why memory_usable is false and the command that would change it; else "" */
+    char remedy[GNN_CGROUP_PATH_MAX +
+                512]; /* why memory_usable is false and the command that would change it; else "" */
 };
 
 /* Looks at /proc/self/mountinfo, /proc/self/cgroup and the directories they name; creates nothing. Fails only
@@ -53,7 +54,9 @@ uint64_t gnn_confine_effective_bytes(const struct gnn_confine *confine);
 void gnn_confine_describe(const struct gnn_confine *confine, FILE *out);
 
 /* A whole block device as the kernel numbers it (measure/device.h finds it behind a path) and its ceilings,
- * for reads and for writes each; 0 = none. */
+ * for reads and for writes each; 0 = none. Name the device even without ceilings: v1 kernels since 6.10 count
+ * a group's I/O only on devices that were named. 0:0 = no device: I/O of all devices where the kernel tells.
+ */
 struct gnn_throttle {
     uint32_t major, minor;
     uint64_t bps;

@@ -1,0 +1,158 @@
+/* cgroup v1 through libcgroup: memory and blkio are separate hierarchies, each with its own directory of one
+ * name. */
+#include "harness/confine/cage.h"
+#include "harness/confine/group_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <libcgroup.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VALUE_BYTES = 96, STAT_BYTES = 16384 };
+
+struct setting {
+    const char *file;
+    char value[VALUE_BYTES];
+};
+
+/* libcgroup names a group from its hierarchy's mount point. */
+static const char *relative(const char *mount, const char *dir)
+{
+    const size_t length = strlen(mount);
+    assert(strncmp(dir, mount, length) == 0);
+    return dir[length] == '/' ? dir + length + 1 : dir + length;
+}
+
+static enum gnn_status fail_cg(const struct gnn_cage *cage, const char *what, const char *dir, int code,
+                               struct gnn_err *err)
+{
+    if (code == ECGOTHER)
+        return gnn_cage_fail(cage, what, dir, cgroup_get_last_errno(), err);
+    if (code == ECGROUPNOTOWNER || code == ECGROUPNOTALLOWED)
+        return gnn_cage_fail(cage, what, dir, EPERM, err);
+    return gnn_fail(err, GNN_ENOTSUP, "%s %s: libcgroup: %s", what, dir, cgroup_strerror(code));
+}
+
+static enum gnn_status create_group(const struct gnn_cage *cage, const char *mount, const char *dir,
+                                    const char *controller, const struct setting *settings, uint32_t count,
+                                    struct gnn_err *err)
+{
+    int code = cgroup_init();
+    if (code != 0)
+        return fail_cg(cage, "look for control groups for", dir, code, err);
+    struct cgroup *group = cgroup_new_cgroup(relative(mount, dir));
+    struct cgroup_controller *added = group == NULL ? NULL : cgroup_add_controller(group, controller);
+    code = added == NULL ? ECGFAIL : 0;
+    for (uint32_t i = 0; i < count && code == 0; i++)
+        code = cgroup_add_value_string(added, settings[i].file, settings[i].value);
+    if (code == 0)
+        code = cgroup_create_cgroup(group, 1);
+    cgroup_free(&group);
+    return code == 0 ? GNN_OK : fail_cg(cage, "create", dir, code, err);
+}
+
+static void set_bytes(struct setting *setting, const char *file, uint64_t bytes)
+{
+    setting->file = file;
+    (void)snprintf(setting->value, sizeof setting->value, "%" PRIu64, bytes);
+}
+
+enum gnn_status gnn_cage_v1_create_memory(struct gnn_cage *cage, struct gnn_err *err)
+{
+    const char *parent = cage->confine.memory_parent;
+    char dir[sizeof cage->memory_dir];
+    (void)snprintf(dir, sizeof dir, "%s/%s", parent, cage->name);
+    struct setting settings[2];
+    uint32_t count = 0;
+    const uint64_t bytes = cage->config.memory_bytes;
+    if (bytes != 0) {
+        set_bytes(&settings[count++], "memory.limit_in_bytes", bytes);
+        /* The limit of memory and swap together; absent where swap accounting is off. Must not be below the
+         * first. */
+        if (gnn_group_file_exists(parent, "memory.memsw.limit_in_bytes"))
+            set_bytes(&settings[count++], "memory.memsw.limit_in_bytes",
+                      gnn_add_bytes(bytes, cage->config.swap_bytes));
+    }
+    GNN_TRY(create_group(cage, cage->confine.memory_mount, dir, "memory", settings, count, err));
+    memcpy(cage->memory_dir, dir, sizeof dir);
+    return GNN_OK;
+}
+
+static void set_throttle(struct setting *setting, const char *file, const struct gnn_throttle *throttle,
+                         uint64_t value)
+{
+    setting->file = file;
+    (void)snprintf(setting->value, sizeof setting->value, "%" PRIu32 ":%" PRIu32 " %" PRIu64, throttle->major,
+                   throttle->minor, value);
+}
+
+enum gnn_status gnn_cage_v1_create_io(struct gnn_cage *cage, struct gnn_err *err)
+{
+    char dir[sizeof cage->io_dir];
+    (void)snprintf(dir, sizeof dir, "%s/%s", cage->confine.io_parent, cage->name);
+    const struct gnn_throttle *throttle = &cage->config.throttle;
+    struct setting settings[4];
+    uint32_t count = 0;
+    /* 0 means "no limit". It is written all the same: since Linux 6.10 blk-throttle, which does v1's
+     * counting, starts with the first setting of the device. */
+    if (throttle->major != 0 || throttle->minor != 0) {
+        set_throttle(&settings[count++], "blkio.throttle.read_bps_device", throttle, throttle->bps);
+        set_throttle(&settings[count++], "blkio.throttle.write_bps_device", throttle, throttle->bps);
+        set_throttle(&settings[count++], "blkio.throttle.read_iops_device", throttle, throttle->iops);
+        set_throttle(&settings[count++], "blkio.throttle.write_iops_device", throttle, throttle->iops);
+    }
+    GNN_TRY(create_group(cage, cage->confine.io_mount, dir, "blkio", settings, count, err));
+    memcpy(cage->io_dir, dir, sizeof dir);
+    return GNN_OK;
+}
+
+bool gnn_cage_v1_delete(const char *mount, const char *dir, const char *controller)
+{
+    if (cgroup_init() != 0)
+        return false;
+    struct cgroup *group = cgroup_new_cgroup(relative(mount, dir));
+    bool gone = false;
+    if (group != NULL && cgroup_add_controller(group, controller) != NULL) {
+        const int code = cgroup_delete_cgroup_ext(group, CGFLAG_DELETE_EMPTY_ONLY);
+        gone =
+            code == 0 || code == ECGROUPNOTEXIST || (code == ECGOTHER && cgroup_get_last_errno() == ENOENT);
+    }
+    cgroup_free(&group);
+    return gone;
+}
+
+void gnn_cage_v1_read_memory(const char *dir, struct gnn_group_reading *out)
+{
+    out->limit_bytes = gnn_group_file_limit(dir, "memory.limit_in_bytes");
+    const uint64_t both = gnn_group_file_limit(dir, "memory.memsw.limit_in_bytes");
+    if (both != GNN_UNKNOWN && out->limit_bytes != GNN_UNKNOWN && both >= out->limit_bytes)
+        out->swap_limit_bytes = both - out->limit_bytes;
+    out->current_bytes = gnn_group_file_u64(dir, "memory.usage_in_bytes");
+    out->peak_bytes = gnn_group_file_u64(dir, "memory.max_usage_in_bytes");
+    char text[STAT_BYTES];
+    if (gnn_group_file_read(dir, "memory.oom_control", text, sizeof text) == 0)
+        out->oom_kills = gnn_group_parse_flat(text, "oom_kill");
+    if (gnn_group_file_read(dir, "memory.stat", text, sizeof text) != 0)
+        return;
+    out->anon_bytes = gnn_group_parse_flat(text, "total_rss");
+    out->file_bytes = gnn_group_parse_flat(text, "total_cache");
+    out->shmem_bytes = gnn_group_parse_flat(text, "total_shmem");
+    out->swap_bytes = gnn_group_parse_flat(text, "total_swap");
+    out->refaults = gnn_group_parse_flat(text, "total_workingset_refault_file");
+    out->major_faults = gnn_group_parse_flat(text, "total_pgmajfault");
+}
+
+void gnn_cage_v1_read_io(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out)
+{
+    char text[STAT_BYTES];
+    if (gnn_group_file_read(dir, "blkio.throttle.io_service_bytes_recursive", text, sizeof text) == 0) {
+        out->read_bytes = gnn_group_parse_blkio(text, "Read", major, minor);
+        out->write_bytes = gnn_group_parse_blkio(text, "Write", major, minor);
+    }
+    if (gnn_group_file_read(dir, "blkio.throttle.io_serviced_recursive", text, sizeof text) == 0) {
+        out->read_ios = gnn_group_parse_blkio(text, "Read", major, minor);
+        out->write_ios = gnn_group_parse_blkio(text, "Write", major, minor);
+    }
+}

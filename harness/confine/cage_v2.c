@@ -1,0 +1,163 @@
+/* cgroup v2 through the kernel's files (Documentation/admin-guide/cgroup-v2.rst): one directory for all
+ * controllers. */
+#include "harness/confine/cage.h"
+#include "harness/confine/group_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { STAT_BYTES = 16384, VALUE_BYTES = 160 };
+
+static bool enabled(const char *dir, const char *controller)
+{
+    char words[512];
+    return gnn_group_file_read(dir, "cgroup.subtree_control", words, sizeof words) == 0 &&
+           gnn_group_has_word(words, controller);
+}
+
+/* A group with processes may not hand controllers to children: this process steps into a leaf beside the
+ * cages. */
+static enum gnn_status enter_leaf(struct gnn_cage *cage, struct gnn_err *err)
+{
+    char dir[sizeof cage->leaf_dir];
+    (void)snprintf(dir, sizeof dir, "%s/oocgnn-%ld-leaf", cage->confine.memory_parent, (long)getpid());
+    if (mkdir(dir, 0755) != 0 && errno != EEXIST)
+        return gnn_cage_fail(cage, "create", dir, errno, err);
+    memcpy(cage->leaf_dir, dir, sizeof dir);
+    const int failed = gnn_group_file_write(dir, "cgroup.procs", "0");
+    return failed == 0 ? GNN_OK : gnn_cage_fail(cage, "move into", dir, failed, err);
+}
+
+enum gnn_status gnn_cage_v2_prepare_parent(struct gnn_cage *cage, struct gnn_err *err)
+{
+    const char *parent = cage->confine.memory_parent;
+    if (cage->confine.needs_leaf)
+        GNN_TRY(enter_leaf(cage, err));
+    if (!enabled(parent, "memory")) {
+        const int failed = gnn_group_file_write(parent, "cgroup.subtree_control", "+memory");
+        if (failed != 0)
+            return gnn_cage_fail(cage, "enable the memory controller in", parent, failed, err);
+    }
+    /* Without the io controller a cage still caps; I/O is then not counted and a throttle is refused. */
+    if (cage->confine.io_usable && !enabled(parent, "io") &&
+        gnn_group_file_write(parent, "cgroup.subtree_control", "+io") != 0)
+        cage->confine.io_usable = false;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_cage_v2_make_dir(struct gnn_cage *cage, struct gnn_err *err)
+{
+    char dir[sizeof cage->memory_dir];
+    (void)snprintf(dir, sizeof dir, "%s/%s", cage->confine.memory_parent, cage->name);
+    if (mkdir(dir, 0755) != 0)
+        return gnn_cage_fail(cage, "create", dir, errno, err);
+    memcpy(cage->memory_dir, dir, sizeof dir);
+    if (cage->confine.io == GNN_CGROUP_V2 && cage->confine.io_usable)
+        memcpy(cage->io_dir, dir, sizeof dir);
+    return GNN_OK;
+}
+
+static enum gnn_status set_file(struct gnn_cage *cage, const char *file, const char *value,
+                                struct gnn_err *err)
+{
+    const int failed = gnn_group_file_write(cage->memory_dir, file, value);
+    if (failed == 0)
+        return GNN_OK;
+    char what[64 + VALUE_BYTES];
+    (void)snprintf(what, sizeof what, "set %s = %s in", file, value);
+    return gnn_cage_fail(cage, what, cage->memory_dir, failed, err);
+}
+
+static enum gnn_status set_throttle(struct gnn_cage *cage, struct gnn_err *err)
+{
+    const struct gnn_throttle *throttle = &cage->config.throttle;
+    char value[VALUE_BYTES];
+    int used = snprintf(value, sizeof value, "%" PRIu32 ":%" PRIu32, throttle->major, throttle->minor);
+    if (throttle->bps != 0)
+        used += snprintf(value + used, sizeof value - (size_t)used, " rbps=%" PRIu64 " wbps=%" PRIu64,
+                         throttle->bps, throttle->bps);
+    if (throttle->iops != 0)
+        (void)snprintf(value + used, sizeof value - (size_t)used, " riops=%" PRIu64 " wiops=%" PRIu64,
+                       throttle->iops, throttle->iops);
+    return set_file(cage, "io.max", value, err);
+}
+
+enum gnn_status gnn_cage_v2_set_limits(struct gnn_cage *cage, struct gnn_err *err)
+{
+    char value[VALUE_BYTES];
+    if (cage->config.memory_bytes != 0) {
+        (void)snprintf(value, sizeof value, "%" PRIu64, cage->config.memory_bytes);
+        GNN_TRY(set_file(cage, "memory.max", value, err));
+        if (gnn_group_file_exists(cage->memory_dir, "memory.swap.max")) {
+            (void)snprintf(value, sizeof value, "%" PRIu64, cage->config.swap_bytes);
+            GNN_TRY(set_file(cage, "memory.swap.max", value, err));
+        }
+    }
+    if (cage->config.throttle.bps == 0 && cage->config.throttle.iops == 0)
+        return GNN_OK;
+    return set_throttle(cage, err);
+}
+
+/* Another cage below parent would lose its limits with the controller. */
+static bool has_other_cages(const char *parent)
+{
+    DIR *entries = opendir(parent);
+    if (entries == NULL)
+        return true;
+    bool others = false;
+    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
+        others = others || (gnn_cage_owner(entry->d_name) != 0 && strstr(entry->d_name, "-leaf") == NULL);
+    (void)closedir(entries);
+    return others;
+}
+
+void gnn_cage_v2_leave_leaf(struct gnn_cage *cage)
+{
+    const char *parent = cage->confine.memory_parent;
+    if (cage->leaf_dir[0] == '\0' || has_other_cages(parent))
+        return;
+    (void)gnn_group_file_write(parent, "cgroup.subtree_control", "-io");
+    (void)gnn_group_file_write(parent, "cgroup.subtree_control", "-memory");
+    if (gnn_group_file_write(parent, "cgroup.procs", "0") == 0)
+        (void)rmdir(cage->leaf_dir);
+}
+
+static void read_io(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out)
+{
+    char text[STAT_BYTES];
+    if (gnn_group_file_read(dir, "io.stat", text, sizeof text) == 0) {
+        out->read_bytes = gnn_group_parse_io_stat(text, "rbytes", major, minor);
+        out->read_ios = gnn_group_parse_io_stat(text, "rios", major, minor);
+        out->write_bytes = gnn_group_parse_io_stat(text, "wbytes", major, minor);
+        out->write_ios = gnn_group_parse_io_stat(text, "wios", major, minor);
+    }
+    if (gnn_group_file_read(dir, "io.pressure", text, sizeof text) == 0)
+        (void)gnn_parse_psi(text, &out->psi_io);
+    if (gnn_group_file_read(dir, "memory.pressure", text, sizeof text) == 0)
+        (void)gnn_parse_psi(text, &out->psi_memory);
+}
+
+void gnn_cage_v2_read(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out)
+{
+    out->limit_bytes = gnn_group_file_limit(dir, "memory.max");
+    out->swap_limit_bytes = gnn_group_file_limit(dir, "memory.swap.max");
+    out->current_bytes = gnn_group_file_u64(dir, "memory.current");
+    out->peak_bytes = gnn_group_file_u64(dir, "memory.peak");
+    out->swap_bytes = gnn_group_file_u64(dir, "memory.swap.current");
+    char text[STAT_BYTES];
+    if (gnn_group_file_read(dir, "memory.events", text, sizeof text) == 0)
+        out->oom_kills = gnn_group_parse_flat(text, "oom_kill");
+    if (gnn_group_file_read(dir, "memory.stat", text, sizeof text) == 0) {
+        out->anon_bytes = gnn_group_parse_flat(text, "anon");
+        out->file_bytes = gnn_group_parse_flat(text, "file");
+        out->shmem_bytes = gnn_group_parse_flat(text, "shmem");
+        out->refaults = gnn_group_parse_flat(text, "workingset_refault_file");
+        out->major_faults = gnn_group_parse_flat(text, "pgmajfault");
+    }
+    read_io(dir, major, minor, out);
+}

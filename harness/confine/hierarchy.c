@@ -1,0 +1,327 @@
+#include "harness/confine/hierarchy.h"
+
+#include "harness/confine/group_file.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 4096, MOUNTS_BYTES = 1 << 18, WORDS_BYTES = 512 };
+
+/* The fields of a mountinfo line that matter (proc(5)): the mounted subtree, the mount point, type, super
+ * options. */
+struct mount_line {
+    char root[GNN_CGROUP_PATH_MAX];
+    char point[GNN_CGROUP_PATH_MAX];
+    char type[64];
+    char options[512];
+};
+
+static bool parse_mount_line(const char *line, struct mount_line *out)
+{
+    const char *dash = strstr(line, " - ");
+    return dash != NULL && sscanf(line, "%*s %*s %*s %1023s %1023s", out->root, out->point) == 2 &&
+           sscanf(dash + 3, "%63s %*s %511s", out->type, out->options) == 2;
+}
+
+/* Copies the next line into line and moves *text behind it; false at the end. Longer lines are cut. */
+static bool take_line(const char **text, char line[LINE_BYTES])
+{
+    if (**text == '\0')
+        return false;
+    const size_t length = strcspn(*text, "\n");
+    const size_t kept = length < LINE_BYTES ? length : LINE_BYTES - 1;
+    memcpy(line, *text, kept);
+    line[kept] = '\0';
+    *text += length + ((*text)[length] == '\n' ? 1 : 0);
+    return true;
+}
+
+/* The caller's path in the hierarchy with this controller; lines are "id:controllers:path", v2's is
+ * "0::path". */
+static bool find_own_group(const char *self_cgroup, const char *controller, char path[GNN_CGROUP_PATH_MAX])
+{
+    char line[LINE_BYTES];
+    while (take_line(&self_cgroup, line)) {
+        char *controllers = strchr(line, ':');
+        char *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+        if (group == NULL)
+            continue;
+        *group++ = '\0';
+        controllers++;
+        const bool match =
+            controller == NULL ? strcmp(line, "0:") == 0 : gnn_group_has_word(controllers, controller);
+        if (match && strlen(group) < GNN_CGROUP_PATH_MAX) {
+            memcpy(path, group, strlen(group) + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A container may see only a subtree of the hierarchy mounted: the group's path is told from the hierarchy's
+ * root. */
+static void below_mount(const char *group, const char *mount_root, char out[GNN_CGROUP_PATH_MAX])
+{
+    const size_t root_len = strcmp(mount_root, "/") == 0 ? 0 : strlen(mount_root);
+    const bool inside =
+        strncmp(group, mount_root, root_len) == 0 && (group[root_len] == '/' || group[root_len] == '\0');
+    const char *rest = inside ? group + root_len : "";
+    (void)snprintf(out, GNN_CGROUP_PATH_MAX, "%s", strcmp(rest, "/") == 0 ? "" : rest);
+}
+
+bool gnn_hierarchy_find(const char *mountinfo, const char *self_cgroup, const char *controller,
+                        struct gnn_hierarchy *out)
+{
+    char line[LINE_BYTES];
+    struct mount_line mount;
+    while (take_line(&mountinfo, line)) {
+        if (!parse_mount_line(line, &mount))
+            continue;
+        const bool match = controller == NULL ? strcmp(mount.type, "cgroup2") == 0
+                                              : strcmp(mount.type, "cgroup") == 0 &&
+                                                    gnn_group_has_word(mount.options, controller);
+        char group[GNN_CGROUP_PATH_MAX];
+        if (!match || !find_own_group(self_cgroup, controller, group))
+            continue;
+        (void)snprintf(out->mount, sizeof out->mount, "%s", mount.point);
+        below_mount(group, mount.root, out->group);
+        return true;
+    }
+    return false;
+}
+
+/* "<root><mount><group>"; false when too long. */
+static bool group_dir(const char *root, const struct gnn_hierarchy *at, char dir[GNN_CGROUP_PATH_MAX])
+{
+    const int length = snprintf(dir, GNN_CGROUP_PATH_MAX, "%s%s%s", root, at->mount, at->group);
+    return length > 0 && length < GNN_CGROUP_PATH_MAX;
+}
+
+/* Cuts the last component off; false at the mount point (mount_len characters long). */
+static bool climb(char dir[GNN_CGROUP_PATH_MAX], size_t mount_len)
+{
+    char *slash = strrchr(dir, '/');
+    if (slash == NULL || (size_t)(slash - dir) < mount_len)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+/* The smallest limit from dir up to the mount point. */
+static uint64_t smallest_limit(const char *from, size_t mount_len, const char *file)
+{
+    char dir[GNN_CGROUP_PATH_MAX];
+    (void)snprintf(dir, sizeof dir, "%s", from);
+    uint64_t smallest = GNN_UNKNOWN;
+    do {
+        const uint64_t limit = gnn_group_file_limit(dir, file);
+        smallest = limit < smallest ? limit : smallest;
+    } while (climb(dir, mount_len));
+    return smallest;
+}
+
+static void use_v1(const char *root, const struct gnn_hierarchy *at, bool memory, struct gnn_confine *out)
+{
+    char dir[GNN_CGROUP_PATH_MAX];
+    if (!group_dir(root, at, dir))
+        return;
+    const bool usable = gnn_group_file_writable(dir, "");
+    if (memory) {
+        out->memory = GNN_CGROUP_V1;
+        out->memory_usable = usable;
+        out->ancestor_limit_bytes =
+            smallest_limit(dir, strlen(root) + strlen(at->mount), "memory.limit_in_bytes");
+        (void)snprintf(out->memory_mount, sizeof out->memory_mount, "%s", at->mount);
+        (void)snprintf(out->memory_parent, sizeof out->memory_parent, "%s", usable ? dir : "");
+    } else {
+        out->io = GNN_CGROUP_V1;
+        out->io_usable = usable;
+        (void)snprintf(out->io_mount, sizeof out->io_mount, "%s", at->mount);
+        (void)snprintf(out->io_parent, sizeof out->io_parent, "%s", usable ? dir : "");
+    }
+}
+
+static bool has_controller(const char *dir, const char *file, const char *controller)
+{
+    char words[WORDS_BYTES];
+    return gnn_group_file_read(dir, file, words, sizeof words) == 0 && gnn_group_has_word(words, controller);
+}
+
+struct pid_check {
+    long own;
+    bool others;
+};
+
+static void check_pid(void *ctx, long pid)
+{
+    struct pid_check *check = ctx;
+    check->others = check->others || pid != check->own;
+}
+
+/* May children of dir get the memory controller? Either they do already, or this process can switch it on:
+ * nobody else may live in dir then (no-internal-process rule of v2; the machine's root group, without
+ * cgroup.type, is exempt). */
+static bool v2_parent_usable(const char *dir, bool own_group, long pid, bool *needs_leaf)
+{
+    *needs_leaf = false;
+    if (!gnn_group_file_writable(dir, "") || !gnn_group_file_writable(dir, "cgroup.procs"))
+        return false;
+    if (has_controller(dir, "cgroup.subtree_control", "memory"))
+        return true;
+    if (!own_group || !has_controller(dir, "cgroup.controllers", "memory") ||
+        !gnn_group_file_writable(dir, "cgroup.subtree_control"))
+        return false;
+    if (!gnn_group_file_exists(dir, "cgroup.type"))
+        return true;
+    struct pid_check check = {.own = pid, .others = false};
+    *needs_leaf = true;
+    return gnn_group_for_each_pid(dir, check_pid, &check) >= 0 && !check.others;
+}
+
+/* Leaving a group that limits something would be an escape; then only a cage below it will do. */
+static bool limits_nothing(const char *dir)
+{
+    return gnn_group_file_limit(dir, "memory.max") == GNN_UNKNOWN &&
+           gnn_group_file_limit(dir, "memory.high") == GNN_UNKNOWN &&
+           gnn_group_file_limit(dir, "memory.swap.max") == GNN_UNKNOWN;
+}
+
+static void use_v2(const char *root, const struct gnn_hierarchy *at, long pid, struct gnn_confine *out)
+{
+    char dir[GNN_CGROUP_PATH_MAX];
+    const size_t mount_len = strlen(root) + strlen(at->mount);
+    if (!group_dir(root, at, dir))
+        return;
+    out->memory = GNN_CGROUP_V2;
+    out->ancestor_limit_bytes = smallest_limit(dir, mount_len, "memory.max");
+    (void)snprintf(out->memory_mount, sizeof out->memory_mount, "%s", at->mount);
+    bool own_group = true;
+    do {
+        bool needs_leaf;
+        if (v2_parent_usable(dir, own_group, pid, &needs_leaf)) {
+            out->memory_usable = true;
+            out->needs_leaf = needs_leaf;
+            (void)snprintf(out->memory_parent, sizeof out->memory_parent, "%s", dir);
+            return;
+        }
+        own_group = false;
+    } while (limits_nothing(dir) && climb(dir, mount_len));
+}
+
+/* On v2 the I/O controller can be had where the cage is, if that group has it for its children or could. */
+static void use_v2_io(const char *root, const struct gnn_hierarchy *at, struct gnn_confine *out)
+{
+    char mount[GNN_CGROUP_PATH_MAX * 2];
+    (void)snprintf(mount, sizeof mount, "%s%s", root, at->mount);
+    if (!has_controller(mount, "cgroup.controllers", "io"))
+        return;
+    out->io = GNN_CGROUP_V2;
+    (void)snprintf(out->io_mount, sizeof out->io_mount, "%s", at->mount);
+    const char *parent = out->memory_parent;
+    const bool can_enable = has_controller(parent, "cgroup.controllers", "io") &&
+                            gnn_group_file_writable(parent, "cgroup.subtree_control");
+    out->io_usable = out->memory == GNN_CGROUP_V2 && out->memory_usable &&
+                     (has_controller(parent, "cgroup.subtree_control", "io") || can_enable);
+    if (out->io_usable)
+        memcpy(out->io_parent, out->memory_parent, sizeof out->io_parent);
+}
+
+static void write_remedy(struct gnn_confine *out)
+{
+    if (out->memory == GNN_CGROUP_NONE)
+        (void)snprintf(
+            out->remedy, sizeof out->remedy,
+            "no memory controller is mounted: boot without cgroup_disable=memory, or give the container its "
+            "own control groups (docker run --cgroupns=private --privileged)");
+    else if (out->memory == GNN_CGROUP_V1)
+        (void)snprintf(
+            out->remedy, sizeof out->remedy,
+            "the caller's group under %s is not writable: run as root (sudo oocgnn run ...), or have root "
+            "create one: sudo cgcreate -a $USER -t $USER -g memory,blkio:oocgnn && "
+            "cgexec -g memory,blkio:oocgnn oocgnn run ...",
+            out->memory_mount);
+    else
+        (void)snprintf(
+            out->remedy, sizeof out->remedy,
+            "control groups are not delegated to this process: "
+            "systemd-run --scope --user -p Delegate=yes oocgnn run ... (or: sudo systemd-run --scope "
+            "-p Delegate=yes oocgnn run ...; in a container: docker run --cgroupns=private --privileged)");
+}
+
+static enum gnn_status read_proc(const char *root, const char *name, char *text, size_t bytes,
+                                 struct gnn_err *err)
+{
+    char dir[GNN_CGROUP_PATH_MAX];
+    (void)snprintf(dir, sizeof dir, "%s/proc/self", root);
+    const int failed = gnn_group_file_read(dir, name, text, bytes);
+    if (failed != 0)
+        return gnn_fail(err, GNN_ENOTSUP, "%s/%s: %s; control groups need /proc mounted", dir, name,
+                        strerror(failed));
+    return GNN_OK;
+}
+
+static uint64_t physical_bytes(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page = sysconf(_SC_PAGESIZE);
+    return pages <= 0 || page <= 0 ? GNN_UNKNOWN : (uint64_t)pages * (uint64_t)page;
+}
+
+enum gnn_status gnn_confine_detect_at(const char *root, long pid, struct gnn_confine *out,
+                                      struct gnn_err *err)
+{
+    *out = (struct gnn_confine){.ancestor_limit_bytes = GNN_UNKNOWN, .physical_bytes = physical_bytes()};
+    char mounts[MOUNTS_BYTES];
+    char groups[LINE_BYTES * 2];
+    GNN_TRY(read_proc(root, "mountinfo", mounts, sizeof mounts, err));
+    GNN_TRY(read_proc(root, "cgroup", groups, sizeof groups, err));
+    struct gnn_hierarchy memory, io, unified;
+    const bool v1_memory = gnn_hierarchy_find(mounts, groups, "memory", &memory);
+    const bool v1_io = gnn_hierarchy_find(mounts, groups, "blkio", &io);
+    const bool v2 = gnn_hierarchy_find(mounts, groups, NULL, &unified);
+    out->hybrid = v2 && (v1_memory || v1_io);
+    if (v1_memory)
+        use_v1(root, &memory, true, out);
+    if (v1_io)
+        use_v1(root, &io, false, out);
+    char unified_root[GNN_CGROUP_PATH_MAX * 2];
+    (void)snprintf(unified_root, sizeof unified_root, "%s%s", root, v2 ? unified.mount : "");
+    if (v2 && !v1_memory && has_controller(unified_root, "cgroup.controllers", "memory"))
+        use_v2(root, &unified, pid, out);
+    if (v2 && !v1_io)
+        use_v2_io(root, &unified, out);
+    if (!out->memory_usable)
+        write_remedy(out);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_confine_detect(struct gnn_confine *out, struct gnn_err *err)
+{
+    return gnn_confine_detect_at("", (long)getpid(), out, err);
+}
+
+uint64_t gnn_confine_effective_bytes(const struct gnn_confine *confine)
+{
+    return confine->ancestor_limit_bytes < confine->physical_bytes ? confine->ancestor_limit_bytes
+                                                                   : confine->physical_bytes;
+}
+
+void gnn_confine_describe(const struct gnn_confine *confine, FILE *out)
+{
+    static const char *const kinds[] = {"none", "cgroup v1", "cgroup v2"};
+    (void)fprintf(out, "memory cap: %s%s, %s\n", kinds[confine->memory], confine->hybrid ? " (hybrid)" : "",
+                  confine->memory_usable ? "usable" : "not usable");
+    (void)fprintf(out, "device throttle and I/O counts: %s, %s\n", kinds[confine->io],
+                  confine->io_usable ? "usable" : "not usable");
+    if (confine->memory_usable)
+        (void)fprintf(out, "cages are made in %s%s\n", confine->memory_parent,
+                      confine->needs_leaf ? " (this process moves into a leaf of its own)" : "");
+    if (confine->ancestor_limit_bytes != GNN_UNKNOWN)
+        (void)fprintf(out, "this process already lives under a limit of %" PRIu64 " bytes\n",
+                      confine->ancestor_limit_bytes);
+    if (confine->remedy[0] != '\0')
+        (void)fprintf(out, "remedy: %s\n", confine->remedy);
+}
