@@ -49,9 +49,6 @@ struct gnn_pid_stat {
 /* Survives a process name with spaces and parentheses. */
 bool gnn_parse_pid_stat(const char *text, struct gnn_pid_stat *out);
 
-/* full_us is GNN_UNKNOWN where the file has no "full" line (cpu before Linux 5.13). */
-bool gnn_parse_psi(const char *text, struct gnn_psi *out);
-
 struct gnn_disk_stats {
     uint64_t read_ios, read_sectors, write_ios, write_sectors, busy_ms; /* sectors of 512 bytes */
 };
