@@ -1,0 +1,369 @@
+/* GFLOP/s of a training step of SAGE 3 x 256 (specs/models.md) against this machine's SGEMM peak, measured in
+ * the same run with the same threads; then where the step's time goes, op by op.
+ *
+ *   bench_train [threads [seconds per case]]
+ *
+ * Blocks are synthetic: fan-out 10,10,10 from the seeds, sources drawn uniformly from a node set as large as
+ * papers100M at 1/100, so that the sizes of the hops are those of the built-in graph. Floating-point
+ * operations count as models.md section 2 does: 4 Tg in out forward per layer, twice that backward (once in
+ * layer 0), plus the aggregation's additions. */
+#include "harness/base/rng.h"
+#include "harness/model/model.h"
+#include "harness/tensor/tensor.h"
+
+#include <cblas.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { DIM = 128, HIDDEN = 256, CLASSES = 172, LAYERS = 3, FANOUT = 10, NODES = 1110600 };
+
+static double now_s(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void *must_alloc(uint64_t bytes)
+{
+    void *p = aligned_alloc(4096, gnn_round_up(bytes + 1, 4096));
+    if (p == NULL) {
+        (void)fprintf(stderr, "bench_train: %llu bytes of memory are not there\n", (unsigned long long)bytes);
+        exit(1);
+    }
+    return p;
+}
+
+/* ---- synthetic blocks
+ * ------------------------------------------------------------------------------------------ */
+
+static int by_value(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Expands dst nodes by FANOUT uniform draws each; local[node] is a node's local ID or GNN_NODE_NONE. */
+static struct gnn_block draw_block(struct gnn_rng *rng, uint32_t *local, uint32_t dst)
+{
+    uint32_t *row_start = must_alloc((dst + 1ull) * sizeof *row_start);
+    uint32_t *col = must_alloc((uint64_t)dst * FANOUT * sizeof *col);
+    uint32_t src = dst, edges = 0;
+    for (uint32_t i = 0; i < dst; i++) {
+        row_start[i] = edges;
+        for (uint32_t k = 0; k < FANOUT; k++) {
+            const uint32_t node = (uint32_t)gnn_rng_below(rng, NODES);
+            if (local[node] == GNN_NODE_NONE)
+                local[node] = src++;
+            col[edges++] = local[node];
+        }
+        qsort(col + row_start[i], FANOUT, sizeof *col, by_value);
+    }
+    row_start[dst] = edges;
+    return (struct gnn_block){dst, src, edges, row_start, col};
+}
+
+static struct gnn_batch_view draw_batch(uint32_t seeds)
+{
+    struct gnn_rng rng = gnn_rng_at(gnn_rng_fork(1, "bench"));
+    struct gnn_batch_view view = {.layer_count = LAYERS, .seed_count = seeds};
+    uint32_t *local = must_alloc(NODES * sizeof *local);
+    memset(local, 0xff, NODES * sizeof *local);
+    uint32_t dst = seeds;
+    for (uint32_t i = 0; i < seeds; i++)
+        local[i] = i;
+    for (uint32_t k = LAYERS; k-- > 0;) {
+        view.blocks[k] = draw_block(&rng, local, dst);
+        dst = view.blocks[k].src_count;
+    }
+    view.node_count = dst;
+    free(local);
+    return view;
+}
+
+static void free_batch(struct gnn_batch_view *view)
+{
+    for (uint32_t k = 0; k < LAYERS; k++) {
+        free((void *)(uintptr_t)view->blocks[k].row_start);
+        free((void *)(uintptr_t)view->blocks[k].col);
+    }
+}
+
+struct flops {
+    double gemm, aggregate;
+};
+
+static struct flops count_flops(const struct gnn_batch_view *view)
+{
+    struct flops flops = {0};
+    for (uint32_t k = 0; k < LAYERS; k++) {
+        const double in = k == 0 ? DIM : HIDDEN, out = k + 1 == LAYERS ? CLASSES : HIDDEN;
+        const double product = 4.0 * view->blocks[k].dst_count * in * out;
+        flops.gemm += k == 0 ? 2 * product : 3 * product;
+        flops.aggregate += (double)view->blocks[k].edge_count * in * (k == 0 ? 1 : 2);
+    }
+    return flops;
+}
+
+/* ---- a back-end that times every op
+ * --------------------------------------------------------------------------------- */
+
+enum op {
+    OP_GEMM,
+    OP_MEAN,
+    OP_MEAN_BACK,
+    OP_ACTIVATE,
+    OP_ACTIVATE_BACK,
+    OP_COLUMN_SUM,
+    OP_FILL,
+    OP_LOSS,
+    OP_ADAM,
+    OPS
+};
+static const char *const op_names[OPS] = {"gemm",     "segment mean",  "segment mean back",
+                                          "activate", "activate back", "column sum",
+                                          "fill",     "softmax + nll", "adam"};
+
+/* Wraps the CPU table: an op is the CPU's op between two looks at the clock. */
+struct timed {
+    struct gnn_tensor base;
+    struct gnn_tensor *cpu;
+    struct gnn_tensor_ops table;
+    double seconds[OPS];
+};
+
+static struct timed *timed_of(struct gnn_tensor *t)
+{
+    return (struct timed *)t;
+}
+
+static void timed_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a,
+                       struct gnn_mat b, gnn_real beta, struct gnn_mat c)
+{
+    const double start = now_s();
+    gnn_tensor_cpu.gemm(timed_of(t)->cpu, trans_a, trans_b, alpha, a, b, beta, c);
+    timed_of(t)->seconds[OP_GEMM] += now_s() - start;
+}
+
+static void timed_mean(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
+                       const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax)
+{
+    const double start = now_s();
+    gnn_tensor_cpu.segment_reduce(timed_of(t)->cpu, kind, out, b, x, argmax);
+    timed_of(t)->seconds[OP_MEAN] += now_s() - start;
+}
+
+static void timed_mean_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
+                            const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
+{
+    const double start = now_s();
+    gnn_tensor_cpu.segment_reduce_back(timed_of(t)->cpu, kind, dx, b, dout, argmax);
+    timed_of(t)->seconds[OP_MEAN_BACK] += now_s() - start;
+}
+
+static void timed_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z,
+                           const gnn_real *bias, const struct gnn_dropout *drop)
+{
+    const double start = now_s();
+    gnn_tensor_cpu.activate(timed_of(t)->cpu, act, z, bias, drop);
+    timed_of(t)->seconds[OP_ACTIVATE] += now_s() - start;
+}
+
+static void timed_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy,
+                                struct gnn_mat y, const struct gnn_dropout *drop)
+{
+    const double start = now_s();
+    gnn_tensor_cpu.activate_back(timed_of(t)->cpu, act, dy, y, drop);
+    timed_of(t)->seconds[OP_ACTIVATE_BACK] += now_s() - start;
+}
+
+static void timed_column_sum(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z)
+{
+    const double start = now_s();
+    gnn_tensor_cpu.column_sum(timed_of(t)->cpu, out, z);
+    timed_of(t)->seconds[OP_COLUMN_SUM] += now_s() - start;
+}
+
+static void timed_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value)
+{
+    const double start = now_s();
+    gnn_tensor_cpu.fill(timed_of(t)->cpu, dst, count, value);
+    timed_of(t)->seconds[OP_FILL] += now_s() - start;
+}
+
+static void timed_loss(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
+                       uint32_t *correct)
+{
+    const double start = now_s();
+    gnn_tensor_cpu.softmax_nll(timed_of(t)->cpu, logits, labels, loss, correct);
+    timed_of(t)->seconds[OP_LOSS] += now_s() - start;
+}
+
+static void timed_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v,
+                       uint64_t count, const struct gnn_adam *adam)
+{
+    const double start = now_s();
+    gnn_tensor_cpu.adam(timed_of(t)->cpu, param, grad, m, v, count, adam);
+    timed_of(t)->seconds[OP_ADAM] += now_s() - start;
+}
+
+static enum gnn_status timed_alloc(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out,
+                                   struct gnn_err *err)
+{
+    return gnn_tensor_cpu.alloc(timed_of(t)->cpu, name, bytes, out, err);
+}
+
+static void timed_free(struct gnn_tensor *t, void *ptr)
+{
+    gnn_tensor_cpu.free(timed_of(t)->cpu, ptr);
+}
+
+static enum gnn_status plain_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
+                                   struct gnn_err *err)
+{
+    (void)ctx, (void)name, (void)err;
+    *out = must_alloc(bytes);
+    return GNN_OK;
+}
+
+static void plain_free(void *ctx, void *ptr)
+{
+    (void)ctx;
+    free(ptr);
+}
+
+static void timed_open(struct timed *timed, uint32_t threads)
+{
+    const struct gnn_tensor_env env = {.threads = threads, .alloc = plain_alloc, .free = plain_free};
+    *timed = (struct timed){.table = gnn_tensor_cpu};
+    if (gnn_tensor_cpu.open(&env, NULL, &timed->cpu, NULL) != GNN_OK)
+        exit(1);
+    timed->base.ops = &timed->table;
+    timed->table.alloc = timed_alloc;
+    timed->table.free = timed_free;
+    timed->table.gemm = timed_gemm;
+    timed->table.segment_reduce = timed_mean;
+    timed->table.segment_reduce_back = timed_mean_back;
+    timed->table.activate = timed_activate;
+    timed->table.activate_back = timed_activate_back;
+    timed->table.column_sum = timed_column_sum;
+    timed->table.fill = timed_fill;
+    timed->table.softmax_nll = timed_loss;
+    timed->table.adam = timed_adam;
+}
+
+/* ---- measuring
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+/* Best of several large square products, between the cases as well: other load on the machine must not
+ * flatter. */
+static double sgemm_peak_flops(uint32_t threads)
+{
+    enum { N = 1536, ROUNDS = 6 };
+    openblas_set_num_threads((int)threads);
+    float *a = must_alloc((uint64_t)N * N * sizeof *a), *b = must_alloc((uint64_t)N * N * sizeof *b);
+    float *c = must_alloc((uint64_t)N * N * sizeof *c);
+    for (uint64_t k = 0; k < (uint64_t)N * N; k++) {
+        a[k] = (float)(k % 13) - 6;
+        b[k] = (float)(k % 7) - 3;
+    }
+    double best_s = 1e9;
+    for (uint32_t r = 0; r < ROUNDS; r++) {
+        const double start = now_s();
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1, a, N, b, N, 0, c, N);
+        const double s = now_s() - start;
+        best_s = s < best_s ? s : best_s;
+    }
+    free(a);
+    free(b);
+    free(c);
+    return 2.0 * N * N * N / best_s;
+}
+
+static void print_case(const struct gnn_batch_view *view, const struct timed *timed, double total_s,
+                       uint32_t steps, double best_s, double peak)
+{
+    const struct flops flops = count_flops(view);
+    (void)printf("batch %u: %u nodes, %u edges in the outermost block, %u steps\n", view->seed_count,
+                 view->node_count, view->blocks[0].edge_count, steps);
+    const double rate = (flops.gemm + flops.aggregate) / best_s;
+    (void)printf("  step %.3f ms (best; mean %.3f), %.2f GFLOP, %.1f GFLOP/s = %.1f %% of the SGEMM peak\n",
+                 best_s * 1e3, total_s / steps * 1e3, (flops.gemm + flops.aggregate) * 1e-9, rate * 1e-9,
+                 100 * rate / peak);
+    double rest = total_s;
+    for (uint32_t op = 0; op < OPS; op++) {
+        (void)printf("  %-18s %9.3f ms %5.1f %%", op_names[op], timed->seconds[op] / steps * 1e3,
+                     100 * timed->seconds[op] / total_s);
+        if (op == OP_GEMM)
+            (void)printf("   %.1f GFLOP/s", flops.gemm * steps / timed->seconds[op] * 1e-9);
+        (void)printf("\n");
+        rest -= timed->seconds[op];
+    }
+    (void)printf("  %-18s %9.3f ms %5.1f %%\n", "rest", rest / steps * 1e3, 100 * rest / total_s);
+}
+
+static void bench_case(uint32_t seeds, uint32_t threads, double seconds)
+{
+    struct timed timed;
+    timed_open(&timed, threads);
+    const struct gnn_model_config config = {.kind = GNN_MODEL_SAGE,
+                                            .layers = LAYERS,
+                                            .in_dim = DIM,
+                                            .hidden = HIDDEN,
+                                            .classes = CLASSES,
+                                            .dropout = 0.5,
+                                            .lr = 0.003};
+    struct gnn_model *model = NULL;
+    if (gnn_model_open(&timed.base, &config, &model, NULL) != GNN_OK)
+        exit(1);
+    struct gnn_batch_view view = draw_batch(seeds);
+    float *x = must_alloc((uint64_t)view.node_count * DIM * sizeof *x);
+    for (uint64_t k = 0; k < (uint64_t)view.node_count * DIM; k++)
+        x[k] = (float)(k % 101) / 50 - 1;
+    int32_t *labels = must_alloc(seeds * sizeof *labels);
+    for (uint32_t i = 0; i < seeds; i++)
+        labels[i] = (int32_t)(i % CLASSES);
+    const double peak = sgemm_peak_flops(threads);
+    double total_s = 0, best_s = 1e9;
+    uint32_t steps = 0;
+    struct gnn_step_result result;
+    for (uint32_t s = 0; total_s < seconds || steps < 3; s++) {
+        view.batch = s;
+        const double start = now_s();
+        if (gnn_model_train(model, &view, x, labels, &result, NULL) != GNN_OK)
+            exit(1);
+        const double step_s = now_s() - start;
+        if (s < 2) { /* warm-up: workspaces grow, pages are touched */
+            memset(timed.seconds, 0, sizeof timed.seconds);
+            continue;
+        }
+        total_s += step_s;
+        best_s = step_s < best_s ? step_s : best_s;
+        steps++;
+    }
+    const double peak_after = sgemm_peak_flops(threads);
+    (void)printf("SGEMM peak %.1f GFLOP/s (%.1f after) with %u threads\n", peak * 1e-9, peak_after * 1e-9,
+                 threads);
+    print_case(&view, &timed, total_s, steps, best_s, peak > peak_after ? peak : peak_after);
+    gnn_model_close(model);
+    gnn_tensor_cpu.close(timed.cpu);
+    free_batch(&view);
+    free(x);
+    free(labels);
+}
+
+int main(int argc, char **argv)
+{
+    const long threads = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
+    const double seconds = argc > 2 ? strtod(argv[2], NULL) : 3;
+    if (threads < 1 || threads > 1024 || !(seconds > 0)) {
+        (void)fprintf(stderr, "usage: bench_train [threads [seconds per case]]\n");
+        return 2;
+    }
+    bench_case(10, (uint32_t)threads, seconds);
+    bench_case(1000, (uint32_t)threads, seconds);
+    return 0;
+}
