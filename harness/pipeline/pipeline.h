@@ -18,14 +18,16 @@ GNN_MUST_CHECK enum gnn_status gnn_queue_open(struct gnn_world *world, const cha
                                               struct gnn_queue **out, struct gnn_err *err);
 void gnn_queue_close(struct gnn_queue *queue); /* accepts NULL; items still inside stay the caller's */
 
-/* Declares how many producers will call gnn_queue_done; before any worker starts. */
+/* Declares how many producers will call gnn_queue_done; before any worker starts, and again before each next run: it
+ * also lifts a cancellation. Items inside stay. Without it nobody ends the queue: a pool of free batches or slots is
+ * such a queue, filled once, popped to borrow and pushed to return. */
 void gnn_queue_producers(struct gnn_queue *queue, uint32_t producers);
 /* One producer has finished. After the last, pops drain the queue and then give *item = NULL with GNN_OK. */
 void gnn_queue_done(struct gnn_queue *queue);
 /* Wakes everybody; from now on push and pop return GNN_ECANCELLED. */
 void gnn_queue_cancel(struct gnn_queue *queue);
 
-/* Sleeps while full (GNN_WAIT_QUEUE). item is not NULL. */
+/* Sleeps while full (GNN_WAIT_QUEUE). item is not NULL. GNN_ENOMEM: an unbounded queue could not grow. */
 GNN_MUST_CHECK enum gnn_status gnn_queue_push(struct gnn_queue *queue, void *item);
 /* Sleeps while empty (GNN_WAIT_QUEUE). *item = NULL: no more will come. */
 GNN_MUST_CHECK enum gnn_status gnn_queue_pop(struct gnn_queue *queue, void **item);
@@ -40,6 +42,7 @@ struct gnn_reorder;
 GNN_MUST_CHECK enum gnn_status gnn_reorder_open(struct gnn_world *world, uint32_t window, struct gnn_reorder **out,
                                                 struct gnn_err *err);
 void gnn_reorder_close(struct gnn_reorder *reorder);
+/* Before the first use and before each next run: empties it, lifts a cancellation. */
 void gnn_reorder_reset(struct gnn_reorder *reorder, uint64_t first_ticket, uint64_t end_ticket);
 /* Sleeps while ticket >= next + window. */
 GNN_MUST_CHECK enum gnn_status gnn_reorder_put(struct gnn_reorder *reorder, uint64_t ticket, void *item);
@@ -84,10 +87,13 @@ GNN_MUST_CHECK enum gnn_status gnn_pipeline_stage(struct gnn_pipeline *pipeline,
 GNN_MUST_CHECK enum gnn_status gnn_pipeline_on_cancel(struct gnn_pipeline *pipeline, void (*cancel)(void *target),
                                                       void *target, struct gnn_err *err);
 
-/* Starts every worker, waits for all, returns the first error. May be called again (the next epoch). */
+/* Starts every worker, waits for all, returns the first error. May be called again (the next epoch), also after an
+ * error once queues and reorder buffers are readied. A worker that returns GNN_ECANCELLED by itself (it saw the run's
+ * stop flag) stops the others too. */
 GNN_MUST_CHECK enum gnn_status gnn_pipeline_run(struct gnn_pipeline *pipeline, struct gnn_err *err);
 
-/* Stops a running pipeline from any thread (Ctrl-C, time limit): the run returns `status` with this message. */
+/* Stops a running pipeline from any thread (Ctrl-C, time limit): the run returns `status` with this message. Between
+ * two runs it stops the next one before it starts. Cancel callbacks run on the thread that stopped. */
 void gnn_pipeline_stop(struct gnn_pipeline *pipeline, enum gnn_status status, const char *message);
 bool gnn_pipeline_stopping(struct gnn_pipeline *pipeline);
 

@@ -1,0 +1,179 @@
+/* A ring of pointers behind one mutex: mini-batches come by the hundred per second, so a lock costs nothing
+ * beside them, and waiting stays visible to the world. */
+#include "harness/pipeline/pipeline.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { UNBOUNDED_FIRST_SLOTS = 64 };
+
+struct gnn_queue {
+    struct gnn_world *world;
+    const char *name;
+    struct gnn_mutex *mutex; /* guards everything below */
+    struct gnn_cond *not_empty;
+    struct gnn_cond *not_full;
+    void **slots; /* ring of slot_count; items at head .. head + count */
+    uint32_t slot_count;
+    uint32_t head;
+    uint32_t count;
+    uint32_t peak;
+    uint32_t producers;      /* declared; 0: nobody ends this queue */
+    uint32_t producers_left; /* that have not called done */
+    bool bounded;
+    bool cancelled;
+};
+
+static enum gnn_status queue_fill(struct gnn_queue *queue, uint32_t capacity, struct gnn_err *err)
+{
+    queue->bounded = capacity > 0;
+    queue->slot_count = queue->bounded ? capacity : UNBOUNDED_FIRST_SLOTS;
+    queue->slots = calloc(queue->slot_count, sizeof *queue->slots);
+    if (queue->slots == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "queue %s: %u slots", queue->name, queue->slot_count);
+    GNN_TRY(gnn_mutex_open(queue->world, &queue->mutex, err));
+    GNN_TRY(gnn_cond_open(queue->world, &queue->not_empty, err));
+    return gnn_cond_open(queue->world, &queue->not_full, err);
+}
+
+enum gnn_status gnn_queue_open(struct gnn_world *world, const char *name, uint32_t capacity,
+                               struct gnn_queue **out, struct gnn_err *err)
+{
+    struct gnn_queue *const queue = calloc(1, sizeof *queue);
+    if (queue == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "queue %s", name);
+    queue->world = world;
+    queue->name = name;
+    const enum gnn_status status = queue_fill(queue, capacity, err);
+    if (status == GNN_OK)
+        *out = queue;
+    else
+        gnn_queue_close(queue);
+    return status;
+}
+
+void gnn_queue_close(struct gnn_queue *queue)
+{
+    if (queue == NULL)
+        return;
+    gnn_cond_close(queue->world, queue->not_full);
+    gnn_cond_close(queue->world, queue->not_empty);
+    gnn_mutex_close(queue->world, queue->mutex);
+    free(queue->slots);
+    free(queue);
+}
+
+void gnn_queue_producers(struct gnn_queue *queue, uint32_t producers)
+{
+    gnn_mutex_lock(queue->world, queue->mutex);
+    queue->producers = producers;
+    queue->producers_left = producers;
+    queue->cancelled = false;
+    gnn_mutex_unlock(queue->world, queue->mutex);
+}
+
+void gnn_queue_done(struct gnn_queue *queue)
+{
+    gnn_mutex_lock(queue->world, queue->mutex);
+    assert(queue->producers_left > 0);
+    queue->producers_left--;
+    if (queue->producers_left == 0)
+        gnn_cond_broadcast(queue->world, queue->not_empty);
+    gnn_mutex_unlock(queue->world, queue->mutex);
+}
+
+void gnn_queue_cancel(struct gnn_queue *queue)
+{
+    gnn_mutex_lock(queue->world, queue->mutex);
+    queue->cancelled = true;
+    gnn_cond_broadcast(queue->world, queue->not_empty);
+    gnn_cond_broadcast(queue->world, queue->not_full);
+    gnn_mutex_unlock(queue->world, queue->mutex);
+}
+
+/* Unbounded queues double; false when memory is out. */
+static bool ensure_slot(struct gnn_queue *queue)
+{
+    if (queue->count < queue->slot_count)
+        return true;
+    assert(!queue->bounded);
+    void **const larger = reallocarray(queue->slots, 2 * (size_t)queue->slot_count, sizeof *larger);
+    if (larger == NULL)
+        return false;
+    for (uint32_t i = 0; i < queue->head; i++) /* the part that had wrapped around */
+        larger[queue->slot_count + i] = larger[i];
+    queue->slots = larger;
+    queue->slot_count *= 2;
+    return true;
+}
+
+static enum gnn_status push_locked(struct gnn_queue *queue, void *item)
+{
+    while (queue->bounded && queue->count == queue->slot_count && !queue->cancelled)
+        (void)gnn_cond_wait(queue->world, queue->not_full, queue->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
+    if (queue->cancelled)
+        return GNN_ECANCELLED;
+    if (!ensure_slot(queue))
+        return GNN_ENOMEM;
+    queue->slots[(queue->head + queue->count) % queue->slot_count] = item;
+    queue->count++;
+    if (queue->count > queue->peak)
+        queue->peak = queue->count;
+    gnn_cond_signal(queue->world, queue->not_empty);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_queue_push(struct gnn_queue *queue, void *item)
+{
+    assert(item != NULL);
+    gnn_mutex_lock(queue->world, queue->mutex);
+    const enum gnn_status status = push_locked(queue, item);
+    gnn_mutex_unlock(queue->world, queue->mutex);
+    return status;
+}
+
+static bool finished(const struct gnn_queue *queue)
+{
+    return queue->producers > 0 && queue->producers_left == 0;
+}
+
+static enum gnn_status pop_locked(struct gnn_queue *queue, bool wait, void **item)
+{
+    *item = NULL;
+    while (wait && queue->count == 0 && !queue->cancelled && !finished(queue))
+        (void)gnn_cond_wait(queue->world, queue->not_empty, queue->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
+    if (queue->cancelled)
+        return GNN_ECANCELLED;
+    if (queue->count == 0)
+        return GNN_OK;
+    *item = queue->slots[queue->head];
+    queue->head = (queue->head + 1) % queue->slot_count;
+    queue->count--;
+    if (queue->bounded)
+        gnn_cond_signal(queue->world, queue->not_full);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_queue_pop(struct gnn_queue *queue, void **item)
+{
+    gnn_mutex_lock(queue->world, queue->mutex);
+    const enum gnn_status status = pop_locked(queue, true, item);
+    gnn_mutex_unlock(queue->world, queue->mutex);
+    return status;
+}
+
+enum gnn_status gnn_queue_try_pop(struct gnn_queue *queue, void **item)
+{
+    gnn_mutex_lock(queue->world, queue->mutex);
+    const enum gnn_status status = pop_locked(queue, false, item);
+    gnn_mutex_unlock(queue->world, queue->mutex);
+    return status;
+}
+
+uint32_t gnn_queue_peak(const struct gnn_queue *queue)
+{
+    gnn_mutex_lock(queue->world, queue->mutex);
+    const uint32_t peak = queue->peak;
+    gnn_mutex_unlock(queue->world, queue->mutex);
+    return peak;
+}
