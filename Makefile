@@ -26,7 +26,8 @@ WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-protot
 OPT ?= $(if $(SANITIZE),-O1 -fno-omit-frame-pointer,-O2)
 # errno of sqrt and floating-point traps are not used anywhere; without them loops with either vectorise.
 FAST_OPT ?= $(if $(SANITIZE),,-O3 -march=$(ARCH) -fno-math-errno -fno-trapping-math)
-CPPFLAGS += -I. -D_GNU_SOURCE $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+GEN := $(BUILD)/gen
+CPPFLAGS += -I. -I$(GEN) -D_GNU_SOURCE $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 CFLAGS += -std=c17 -g $(OPT) $(WARN) -pthread -ffp-contract=off $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 LDFLAGS += -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 LDLIBS += $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lm -ldl
@@ -66,6 +67,22 @@ $(BUILD)/%.o: %.c
 $(BUILD)/double/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -DGNN_REAL_DOUBLE $(CFLAGS) -MMD -MP -c $< -o $@
+
+# Text that is compiled in. The revision is looked at on every make and written when it changed.
+REVISION := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+$(GEN)/build_revision.h: FORCE
+	@mkdir -p $(@D)
+	@printf '#define GNN_BUILD_REVISION "%s"\n#define GNN_BUILD_FLAGS "%s"\n' '$(REVISION)' '$(OPT) $(FAST_OPT)' > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+FORCE:
+$(BUILD)/harness/measure/environment.o: $(GEN)/build_revision.h
+
+# A text file as the body of a C string.
+$(GEN)/%.inc: %
+	@mkdir -p $(@D)
+	@sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+$(BUILD)/harness/record/db.o: $(GEN)/results/schema.sql.inc
+$(BUILD)/harness/record/plot.o: $(GEN)/plots/grouped_bars.gp.inc $(GEN)/plots/stacked_bars.gp.inc
 
 $(LIB): $(LIB_OBJ)
 	@mkdir -p $(@D)

@@ -1,0 +1,173 @@
+#include "harness/measure/page_cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WINDOW_PAGES = 1 << 18, EVICT_ROUNDS = 3, COLD_ONE_IN = 1000, PATH_BYTES = 4096 };
+
+static enum gnn_status open_file(const char *path, int *fd, struct stat *info, struct gnn_err *err)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0)
+        return gnn_fail(err,
+                        errno == ENOENT   ? GNN_ENOENT
+                        : errno == EACCES ? GNN_EPERM
+                                          : GNN_EIO,
+                        "%s: %s", path, strerror(errno));
+    if (fstat(*fd, info) == 0 && S_ISREG(info->st_mode))
+        return GNN_OK;
+    (void)close(*fd);
+    return gnn_fail(err, GNN_EUSAGE, "%s is no regular file", path);
+}
+
+/* Since Linux 5.2 mincore tells the truth about a file only to those who own it or may write it; to others
+ * every page looks resident. */
+static bool may_see_residency(const char *path, const struct stat *info)
+{
+    return geteuid() == 0 || info->st_uid == geteuid() || access(path, W_OK) == 0;
+}
+
+static enum gnn_status count_window(int fd, uint64_t offset_bytes, uint64_t length_bytes, uint64_t page_bytes,
+                                    unsigned char *vector, uint64_t *resident_bytes)
+{
+    void *map = mmap(NULL, length_bytes, PROT_READ, MAP_SHARED, fd, (off_t)offset_bytes);
+    if (map == MAP_FAILED)
+        return GNN_EIO;
+    const uint64_t pages = (length_bytes + page_bytes - 1) / page_bytes;
+    const bool known = mincore(map, length_bytes, vector) == 0;
+    for (uint64_t i = 0; known && i < pages; i++) {
+        const uint64_t left_bytes = length_bytes - i * page_bytes;
+        if (vector[i] & 1)
+            *resident_bytes += left_bytes < page_bytes ? left_bytes : page_bytes;
+    }
+    (void)munmap(map, length_bytes);
+    return known ? GNN_OK : GNN_EIO;
+}
+
+static enum gnn_status count_file(int fd, uint64_t file_bytes, uint64_t *resident_bytes)
+{
+    const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t window_bytes = WINDOW_PAGES * page_bytes;
+    unsigned char *vector = malloc(WINDOW_PAGES);
+    enum gnn_status status = vector == NULL ? GNN_ENOMEM : GNN_OK;
+    *resident_bytes = 0;
+    for (uint64_t at = 0; at < file_bytes && status == GNN_OK; at += window_bytes) {
+        const uint64_t length_bytes = file_bytes - at < window_bytes ? file_bytes - at : window_bytes;
+        status = count_window(fd, at, length_bytes, page_bytes, vector, resident_bytes);
+    }
+    free(vector);
+    return status;
+}
+
+enum gnn_status gnn_cache_residency(const char *path, struct gnn_residency *out, struct gnn_err *err)
+{
+    *out = (struct gnn_residency){.file_bytes = 0, .resident_bytes = GNN_UNKNOWN};
+    int fd;
+    struct stat info;
+    GNN_TRY(open_file(path, &fd, &info, err));
+    out->file_bytes = (uint64_t)info.st_size;
+    enum gnn_status status = GNN_OK;
+    if (may_see_residency(path, &info))
+        status = count_file(fd, out->file_bytes, &out->resident_bytes);
+    (void)close(fd);
+    return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "%s: mincore: %s", path, strerror(errno));
+}
+
+enum gnn_status gnn_cache_evict(const char *path, struct gnn_err *err)
+{
+    int fd;
+    struct stat info;
+    GNN_TRY(open_file(path, &fd, &info, err));
+    int failed =
+        fdatasync(fd) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno; /* dirty pages would stay */
+    if (failed == 0)
+        failed = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    (void)close(fd);
+    return failed == 0 ? GNN_OK : gnn_fail(err, GNN_EIO, "%s: cannot be evicted: %s", path, strerror(failed));
+}
+
+/* One file's share of a sum over files. */
+typedef enum gnn_status file_fn(const char *path, struct gnn_residency *sum, struct gnn_err *err);
+
+static enum gnn_status for_each_in_dir(const char *dir, file_fn *visit, struct gnn_residency *sum,
+                                       struct gnn_err *err)
+{
+    DIR *entries = opendir(dir);
+    if (entries == NULL)
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "%s: %s", dir, strerror(errno));
+    enum gnn_status status = GNN_OK;
+    for (const struct dirent *entry = readdir(entries); entry != NULL && status == GNN_OK;
+         entry = readdir(entries)) {
+        char path[PATH_BYTES];
+        struct stat info;
+        const int length = snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
+        if (length > 0 && length < PATH_BYTES && lstat(path, &info) == 0 && S_ISREG(info.st_mode))
+            status = visit(path, sum, err);
+    }
+    (void)closedir(entries);
+    return status;
+}
+
+static enum gnn_status for_each(const char *const *paths, uint32_t count, file_fn *visit,
+                                struct gnn_residency *sum, struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct stat info;
+        if (stat(paths[i], &info) != 0)
+            return gnn_fail(err, GNN_ENOENT, "%s: %s", paths[i], strerror(errno));
+        GNN_TRY(S_ISDIR(info.st_mode) ? for_each_in_dir(paths[i], visit, sum, err)
+                                      : visit(paths[i], sum, err));
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status evict_one(const char *path, struct gnn_residency *sum, struct gnn_err *err)
+{
+    (void)sum;
+    return gnn_cache_evict(path, err);
+}
+
+static enum gnn_status add_one(const char *path, struct gnn_residency *sum, struct gnn_err *err)
+{
+    struct gnn_residency one;
+    GNN_TRY(gnn_cache_residency(path, &one, err));
+    sum->file_bytes += one.file_bytes;
+    if (one.resident_bytes == GNN_UNKNOWN || sum->resident_bytes == GNN_UNKNOWN)
+        sum->resident_bytes = GNN_UNKNOWN;
+    else
+        sum->resident_bytes += one.resident_bytes;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_cache_residency_all(const char *const *paths, uint32_t count, struct gnn_residency *out,
+                                        struct gnn_err *err)
+{
+    *out = (struct gnn_residency){0};
+    return for_each(paths, count, add_one, out, err);
+}
+
+enum gnn_status gnn_cache_make_cold(const char *const *paths, uint32_t count, struct gnn_residency *out,
+                                    struct gnn_err *err)
+{
+    for (int round = 0; round < EVICT_ROUNDS; round++) {
+        GNN_TRY(for_each(paths, count, evict_one, out, err));
+        GNN_TRY(gnn_cache_residency_all(paths, count, out, err));
+        if (out->resident_bytes == 0 || out->resident_bytes == GNN_UNKNOWN)
+            break;
+    }
+    return GNN_OK;
+}
+
+bool gnn_cache_is_cold(const struct gnn_residency *residency)
+{
+    return residency->resident_bytes != GNN_UNKNOWN &&
+           residency->resident_bytes <= residency->file_bytes / COLD_ONE_IN;
+}

@@ -1,0 +1,333 @@
+/* Probes: the kernel's texts, intervals, page cache, devices, environment. */
+#include "harness/measure/device.h"
+#include "harness/measure/environment.h"
+#include "harness/measure/gpu.h"
+#include "harness/measure/measure.h"
+#include "harness/measure/page_cache.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void proc_stat(void **state)
+{
+    (void)state;
+    struct gnn_cpu_ticks ticks = {0};
+    assert_true(gnn_parse_proc_stat("cpu  100 10 50 800 40 1 2 3 70 7\ncpu0 1 2 3 4\n", &ticks));
+    assert_int_equal(ticks.total, 1006); /* guest and guest_nice are inside user and nice */
+    assert_int_equal(ticks.idle, 800);
+    assert_int_equal(ticks.iowait, 40);
+    assert_true(gnn_parse_proc_stat("cpu 1 2 3 4 5\n", &ticks));
+    assert_int_equal(ticks.total, 15);
+    assert_false(gnn_parse_proc_stat("cpu0 1 2 3 4 5\n", &ticks));
+    assert_false(gnn_parse_proc_stat("", &ticks));
+    assert_int_equal(ticks.total, 15);
+}
+
+static void pid_stat(void **state)
+{
+    (void)state;
+    struct gnn_pid_stat stat;
+    const char *text =
+        "4242 (a b) (c) S 1 4242 4242 0 -1 4194560 1111 22 33 44 555 66 7 8 20 0 9 0 98765 1000000 "
+        "256 18446744073709551615 1 1 0\n";
+    assert_true(gnn_parse_pid_stat(text, &stat));
+    assert_int_equal(stat.major_faults, 33);
+    assert_int_equal(stat.user_ticks, 555);
+    assert_int_equal(stat.system_ticks, 66);
+    assert_int_equal(stat.threads, 9);
+    assert_int_equal(stat.start_ticks, 98765);
+    assert_int_equal(stat.rss_pages, 256);
+    assert_false(gnn_parse_pid_stat("4242 (x) S 1 2", &stat));
+    assert_false(gnn_parse_pid_stat("", &stat));
+}
+
+static void pressure(void **state)
+{
+    (void)state;
+    struct gnn_psi psi = {1, 2};
+    assert_true(gnn_parse_psi("some avg10=1.53 avg60=0.87 avg300=1.73 total=1088168194\n"
+                              "full avg10=0.00 avg60=0.00 avg300=0.00 total=42\n",
+                              &psi));
+    assert_int_equal(psi.some_us, 1088168194);
+    assert_int_equal(psi.full_us, 42);
+    assert_true(gnn_parse_psi("some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n", &psi));
+    assert_int_equal(psi.full_us, GNN_UNKNOWN);
+    static const char *const bad[] = {"", "some\n", "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
+                                      "other avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(gnn_parse_psi(bad[i], &psi));
+    assert_int_equal(psi.some_us, 7);
+}
+
+static void diskstats(void **state)
+{
+    (void)state;
+    const char *text =
+        "   7       0 loop0 1 2 3 4 5 6 7 8 9 10 11\n"
+        " 259       1 nvme0n1p1 10 20 30 40 50 60 70 80 0 100 110 1 2 3 4\n"
+        " 254       0 vda 33961 9176 4484250 19342 46308 11960 3550608 9356 1 13748 29156 3708 0 2 2\n";
+    struct gnn_disk_stats stats;
+    assert_true(gnn_parse_diskstats(text, 254, 0, &stats));
+    assert_int_equal(stats.read_ios, 33961);
+    assert_int_equal(stats.read_sectors, 4484250);
+    assert_int_equal(stats.write_ios, 46308);
+    assert_int_equal(stats.write_sectors, 3550608);
+    assert_int_equal(stats.busy_ms, 13748);
+    assert_false(gnn_parse_diskstats(text, 8, 0, &stats));
+    assert_false(gnn_parse_diskstats("254 0 vda 1 2\n", 254, 0, &stats));
+}
+
+static void intervals(void **state)
+{
+    (void)state;
+    struct gnn_sample before, now;
+    gnn_host_reading_unknown(&before.host);
+    gnn_group_reading_unknown(&before.group);
+    now = before;
+    before.host.now_ns = 1000000000;
+    now.host.now_ns = 3000000000; /* two seconds */
+    before.host.cpu_total_ns = 0;
+    before.host.cpu_idle_ns = 0;
+    before.host.cpu_iowait_ns = 0;
+    now.host.cpu_total_ns = 4000000000; /* two CPUs */
+    now.host.cpu_idle_ns = 1000000000;
+    now.host.cpu_iowait_ns = 2000000000;
+    before.host.worker_cpu_ns = 5;
+    now.host.worker_cpu_ns = 3000000005;
+    before.host.disk_read_bytes = 4096;
+    now.host.disk_read_bytes = 4096 + 2000000;
+    before.host.disk_busy_ns = 0;
+    now.host.disk_busy_ns = 500000000;
+    before.host.psi_io = (struct gnn_psi){0, 0};
+    now.host.psi_io = (struct gnn_psi){1000000, 500000};
+    before.host.disk_read_ios = 100;
+    now.host.disk_read_ios = 50; /* another device under the same number */
+    before.group.refaults = 3;
+    now.group.refaults = 10;
+    now.group.current_bytes = 77;
+    struct gnn_series_point point;
+    gnn_series_point(500000000, &before, &now, &point);
+    assert_int_equal(point.time_ns, 2500000000);
+    assert_int_equal(point.interval_ns, 2000000000);
+    assert_float_equal(point.cpu_pct, 25.0, 1e-9);
+    assert_float_equal(point.iowait_pct, 50.0, 1e-9);
+    assert_float_equal(point.worker_cpu_pct, 150.0, 1e-9);
+    assert_float_equal(point.disk_read_bytes_per_s, 1e6, 1e-3);
+    assert_float_equal(point.disk_busy_pct, 25.0, 1e-9);
+    assert_float_equal(point.psi_io_some_pct, 50.0, 1e-9);
+    assert_float_equal(point.psi_io_full_pct, 25.0, 1e-9);
+    assert_true(isnan(point.disk_read_ios_per_s));
+    assert_true(isnan(point.psi_memory_some_pct));
+    assert_true(isnan(point.gpu_busy_pct));
+    assert_int_equal(point.refaults, 7);
+    assert_int_equal(point.memory_bytes, 77);
+    assert_int_equal(point.anon_bytes, GNN_UNKNOWN);
+    /* The group's own pressure wins over the machine's. */
+    before.group.psi_io = (struct gnn_psi){0, 0};
+    now.group.psi_io = (struct gnn_psi){200000, 100000};
+    gnn_series_point(0, &before, &now, &point);
+    assert_float_equal(point.psi_io_some_pct, 10.0, 1e-9);
+}
+
+static void probe_reads_this_machine(void **state)
+{
+    (void)state;
+    struct gnn_err err = {0};
+    struct gnn_device_info device;
+    assert_int_equal(gnn_device_find(".", &device, &err), GNN_OK);
+    const struct gnn_probe_config config = {
+        .worker_pid = getpid(), .disk_major = device.major, .disk_minor = device.minor, .gpu = true};
+    struct gnn_probe *probe;
+    assert_int_equal(gnn_probe_open(&config, &probe, &err), GNN_OK);
+    struct gnn_host_reading first, second;
+    gnn_probe_read(probe, &first);
+    volatile uint64_t sink = 0;
+    do {
+        for (uint64_t i = 0; i < 20000000; i++)
+            sink += i;
+        gnn_probe_read(probe, &second);
+    } while (second.worker_cpu_ns < first.worker_cpu_ns + 20000000);
+    assert_true(first.now_ns < second.now_ns);
+    assert_true(first.cpu_total_ns < second.cpu_total_ns);
+    assert_true(second.worker_rss_bytes > 100000 && second.worker_rss_bytes < (UINT64_C(1) << 34));
+    assert_true(second.worker_threads >= 1); /* a BLAS may have started its own */
+    gnn_probe_close(probe);
+    gnn_probe_close(NULL);
+}
+
+/* A machine that tells nothing. */
+static void probe_survives_an_empty_proc(void **state)
+{
+    (void)state;
+    struct gnn_err err = {0};
+    const struct gnn_probe_config config = {.worker_pid = 1, .disk_major = 8, .proc_root = "/nonexistent"};
+    struct gnn_probe *probe;
+    assert_int_equal(gnn_probe_open(&config, &probe, &err), GNN_OK);
+    struct gnn_host_reading reading;
+    gnn_probe_read(probe, &reading);
+    assert_int_equal(reading.cpu_total_ns, GNN_UNKNOWN);
+    assert_int_equal(reading.worker_cpu_ns, GNN_UNKNOWN);
+    assert_int_equal(reading.psi_io.some_us, GNN_UNKNOWN);
+    assert_int_equal(reading.disk_read_bytes, GNN_UNKNOWN);
+    gnn_probe_close(probe);
+}
+
+static void device_under_a_path(void **state)
+{
+    (void)state;
+    struct gnn_device_info device;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_device_find("/nonexistent/x", &device, &err), GNN_ENOENT);
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_device_find("/proc", &device, &err), GNN_OK);
+    assert_int_equal(device.major, 0);
+    assert_string_equal(device.file_system, "proc");
+    assert_int_equal(device.readahead_bytes, GNN_UNKNOWN);
+    assert_int_equal(gnn_device_find(".", &device, &err), GNN_OK);
+    if (device.major == 0) {
+        print_message("no block device under the build: %s\n", device.file_system);
+        return;
+    }
+    print_message("%s (%u:%u), %s, scheduler %s, readahead %llu\n", device.name, device.major, device.minor,
+                  device.file_system, device.scheduler, (unsigned long long)device.readahead_bytes);
+    assert_true(device.name[0] != '\0');
+    assert_true(device.logical_block_bytes >= 512);
+}
+
+static void page_cache(void **state)
+{
+    (void)state;
+    enum { PAGES = 64, PAGE = 4096, TAIL = 100 };
+    char dir[] =
+        "./oocgnn-cache-XXXXXX"; /* a disk's file system; /tmp may be memory, which cannot be evicted */
+    assert_non_null(mkdtemp(dir));
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s/file", dir);
+    const int fd = open(path, O_CREAT | O_RDWR, 0600);
+    assert_true(fd >= 0);
+    static const unsigned char block[PAGE];
+    for (int i = 0; i < PAGES; i++)
+        assert_int_equal(write(fd, block, PAGE), PAGE);
+    assert_int_equal(write(fd, block, TAIL), TAIL);
+    struct gnn_err err = {0};
+    struct gnn_residency residency;
+    assert_int_equal(gnn_cache_residency(path, &residency, &err), GNN_OK);
+    assert_int_equal(residency.file_bytes, PAGES * PAGE + TAIL);
+    assert_int_equal(residency.resident_bytes, residency.file_bytes);
+    assert_false(gnn_cache_is_cold(&residency));
+    const char *paths[] = {dir};
+    assert_int_equal(gnn_cache_make_cold(paths, 1, &residency, &err), GNN_OK);
+    assert_int_equal(residency.file_bytes, PAGES * PAGE + TAIL);
+    struct gnn_device_info device;
+    assert_int_equal(gnn_device_find(dir, &device, &err), GNN_OK);
+    if (device.major != 0) {
+        assert_int_equal(residency.resident_bytes, 0);
+        assert_true(gnn_cache_is_cold(&residency));
+        char page[PAGE];
+        assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0);
+        assert_int_equal(pread(fd, page, PAGE, 8 * PAGE), PAGE);
+        assert_int_equal(gnn_cache_residency_all(paths, 1, &residency, &err), GNN_OK);
+        assert_int_equal(residency.resident_bytes, PAGE);
+        assert_false(gnn_cache_is_cold(&residency)); /* one page of 65 is more than one in a thousand */
+    }
+    (void)close(fd);
+    (void)unlink(path);
+    (void)rmdir(dir);
+    assert_int_equal(gnn_cache_evict(path, &err), GNN_ENOENT);
+    const struct gnn_residency hidden = {.file_bytes = 1 << 20, .resident_bytes = GNN_UNKNOWN};
+    assert_false(gnn_cache_is_cold(&hidden));
+}
+
+static void environment(void **state)
+{
+    (void)state;
+    struct gnn_kv_list list = {0};
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_environment_capture(&list, ".", &err), GNN_OK);
+    static const char *const needed[] = {"kernel.release", "memory.total",   "lib.sqlite", "lib.openblas",
+                                         "build.revision", "build.compiler", "cpu.online", "filesystem.type"};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        assert_non_null(gnn_kv_get(&list, needed[i]));
+    assert_true(list.count > 30);
+    assert_int_equal(gnn_kv_set(&list, "device.name", NULL, &err), GNN_OK);
+    assert_null(gnn_kv_get(&list, "device.name"));
+    gnn_kv_clear(&list);
+    assert_int_equal(list.count, 0);
+    gnn_kv_clear(NULL);
+}
+
+/* NVML as its reference documents it, built on the spot. */
+static const char fake_nvml[] =
+    "struct u { unsigned gpu, memory; }; struct m { unsigned long long total, free, used; };\n"
+    "int nvmlInit_v2(void) { return 0; }\nint nvmlShutdown(void) { return 0; }\n"
+    "int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { *d = 0; return i; }\n"
+    "int nvmlDeviceGetUtilizationRates(void *d, struct u *o) { (void)d; o->gpu = 73; o->memory = 5; return "
+    "0; }\n"
+    "int nvmlDeviceGetMemoryInfo(void *d, struct m *o) { (void)d; o->total = 100; o->free = 60; o->used = "
+    "40; return 0; }\n"
+    "int nvmlDeviceGetName(void *d, char *t, unsigned n) { (void)d; (void)n; t[0] = 'G'; t[1] = 0; return 0; "
+    "}\n"
+    "int nvmlSystemGetDriverVersion(char *t, unsigned n) { (void)t; (void)n; return 3; }\n";
+
+static void gpu(void **state)
+{
+    (void)state;
+    assert_null(gnn_gpu_open("libthere-is-none.so"));
+    gnn_gpu_close(NULL);
+    char dir[] = "/tmp/oocgnn-nvml-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    char source[64], library[64], command[256];
+    (void)snprintf(source, sizeof source, "%s/nvml.c", dir);
+    (void)snprintf(library, sizeof library, "%s/nvml.so", dir);
+    (void)snprintf(command, sizeof command, "cc -shared -fPIC -o %s %s 2>/dev/null", library, source);
+    FILE *file = fopen(source, "w");
+    assert_non_null(file);
+    (void)fputs(fake_nvml, file);
+    (void)fclose(file);
+    const bool built = system(command) == 0;
+    struct gnn_gpu *found = built ? gnn_gpu_open(library) : NULL;
+    (void)unlink(source);
+    (void)unlink(library);
+    (void)rmdir(dir);
+    if (!built) {
+        print_message("skipped: no compiler to build a stand-in for NVML\n");
+        skip();
+    }
+    assert_non_null(found);
+    double busy_pct;
+    uint64_t memory_bytes;
+    gnn_gpu_read(found, &busy_pct, &memory_bytes);
+    assert_float_equal(busy_pct, 73.0, 0);
+    assert_int_equal(memory_bytes, 40);
+    assert_int_equal(gnn_gpu_total_bytes(found), 100);
+    assert_string_equal(gnn_gpu_name(found), "G");
+    assert_string_equal(gnn_gpu_driver(found), "");
+    gnn_gpu_close(found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(proc_stat),
+        cmocka_unit_test(pid_stat),
+        cmocka_unit_test(pressure),
+        cmocka_unit_test(diskstats),
+        cmocka_unit_test(intervals),
+        cmocka_unit_test(probe_reads_this_machine),
+        cmocka_unit_test(probe_survives_an_empty_proc),
+        cmocka_unit_test(device_under_a_path),
+        cmocka_unit_test(page_cache),
+        cmocka_unit_test(environment),
+        cmocka_unit_test(gpu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
