@@ -204,10 +204,11 @@ int64_t measured_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t 
                            uint64_t len_bytes)
 {
     assert(offset_bytes <= INT64_MAX);
+    struct gnn_thread *self = measured_self(measured_of(w));
     const uint64_t start_ns = measured_now_ns(w);
     const ssize_t moved = pread(file->fd, dst, len_bytes, (off_t)offset_bytes);
     const int error = errno;
-    measured_add_wait(w, GNN_WAIT_IO, measured_now_ns(w) - start_ns);
+    self->wait_ns[GNN_WAIT_IO] += measured_now_ns(w) - start_ns;
     return moved < 0 ? -error : moved;
 }
 
@@ -215,22 +216,24 @@ int64_t measured_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t
                             const void *src, uint64_t len_bytes)
 {
     assert(offset_bytes <= INT64_MAX);
+    struct gnn_thread *self = measured_self(measured_of(w));
     const uint64_t start_ns = measured_now_ns(w);
     const ssize_t moved = pwrite(file->fd, src, len_bytes, (off_t)offset_bytes);
     const int error = errno;
-    measured_add_wait(w, GNN_WAIT_IO, measured_now_ns(w) - start_ns);
+    self->wait_ns[GNN_WAIT_IO] += measured_now_ns(w) - start_ns;
     return moved < 0 ? -error : moved;
 }
 
 enum gnn_status measured_file_sync(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err)
 {
+    struct gnn_thread *self = measured_self(measured_of(w));
     const uint64_t start_ns = measured_now_ns(w);
     int rc;
     do {
         rc = fsync(file->fd);
     } while (rc != 0 && errno == EINTR);
     const int error = errno;
-    measured_add_wait(w, GNN_WAIT_IO, measured_now_ns(w) - start_ns);
+    self->wait_ns[GNN_WAIT_IO] += measured_now_ns(w) - start_ns;
     if (rc == 0)
         return GNN_OK;
     const bool full = error == ENOSPC || error == EDQUOT;

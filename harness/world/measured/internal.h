@@ -14,7 +14,6 @@ struct measured;
 struct gnn_thread {
     struct measured *world;
     struct gnn_thread *prev, *next; /* the world's list of joined-in threads, under its lock */
-    uint64_t serial;
     uint64_t start_ns;
     uint64_t start_cpu_ns;
     uint64_t wait_ns[GNN_WAIT_KINDS];
@@ -32,7 +31,6 @@ struct measured {
         self; /* struct gnn_thread of the calling thread: per world, so that worlds may nest in tests */
     pthread_mutex_t lock;
     struct gnn_thread *joined_in;
-    atomic_uint_fast64_t next_serial;
     atomic_uint_fast64_t memory_bytes;
     atomic_uint_fast64_t memory_peak_bytes;
 };
@@ -59,7 +57,8 @@ void measured_thread_join(struct gnn_world *w, struct gnn_thread *thread);
 void measured_thread_split(struct gnn_world *w, struct gnn_time_split *out);
 void measured_add_wait(struct gnn_world *w, enum gnn_wait kind, uint64_t ns);
 
-/* The calling thread's record, made at its first call. Never NULL. */
+/* The calling thread's record, made at its first call; never NULL. Taken before a wait starts, so that the
+ * wait lies within the thread's wall time. */
 struct gnn_thread *measured_self(struct measured *m);
 /* Frees a record that is no longer reachable from its thread. */
 void measured_thread_free(struct gnn_thread *thread);

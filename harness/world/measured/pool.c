@@ -91,12 +91,13 @@ static enum gnn_status pool_wait(struct measured *m, struct gnn_ring *ring, uint
     assert(min <= pool->in_flight);
     (void)pthread_mutex_lock(&pool->lock);
     if (pool->completion_tail - pool->completion_head < min) {
+        struct gnn_thread *self = measured_self(m);
         const uint64_t start_ns = measured_now_ns(&m->base);
         pool->wanted = min;
         while (pool->completion_tail - pool->completion_head < min)
             (void)pthread_cond_wait(&pool->done, &pool->lock);
         pool->wanted = 0;
-        measured_add_wait(&m->base, GNN_WAIT_IO, measured_now_ns(&m->base) - start_ns);
+        self->wait_ns[GNN_WAIT_IO] += measured_now_ns(&m->base) - start_ns;
     }
     uint32_t taken = 0;
     while (taken < max && pool->completion_head != pool->completion_tail)

@@ -26,6 +26,7 @@ uint64_t measured_now_ns(struct gnn_world *w)
 
 void measured_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wait kind)
 {
+    struct gnn_thread *self = measured_self(measured_of(w));
     const uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
     if (deadline_ns <= start_ns)
         return;
@@ -33,7 +34,8 @@ void measured_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wa
                                       .tv_nsec = (long)(deadline_ns % UINT64_C(1000000000))};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) == EINTR)
         continue;
-    measured_add_wait(w, kind, clock_ns(CLOCK_MONOTONIC) - start_ns);
+    assert(kind < GNN_WAIT_KINDS);
+    self->wait_ns[kind] += clock_ns(CLOCK_MONOTONIC) - start_ns;
 }
 
 /* ---- the calling thread's record
@@ -56,7 +58,6 @@ static struct gnn_thread *thread_new(struct measured *m)
         return NULL;
     thread->world = m;
     thread->schedstat_fd = -1;
-    thread->serial = atomic_fetch_add(&m->next_serial, 1);
     return thread;
 }
 

@@ -1,13 +1,10 @@
 /* The io_uring engine: one ring per owner, a whole batch handed over with one system call.
  *
- * Where the kernel has them the ring is set up for a single issuer whose completions are delivered when it
- * asks for them (SINGLE_ISSUER | DEFER_TASKRUN, Linux 6.1), else with COOP_TASKRUN (5.19), else plainly:
- * steps an EINVAL takes on these optional flags alone. What the caller asked for by name (sqpoll, iopoll,
- * registration) works or fails.
- *
- * A single-issuer ring belongs to one thread of the kernel's. An owner of ours may hand its ring to another
- * thread while nothing is in flight (a pipeline starts new threads each epoch); the ring is then set up anew.
- */
+ * Where the kernel has it (Linux 5.19), completions are delivered when the owner enters the kernel anyway
+ * instead of by an interrupt of its own (COOP_TASKRUN): the one optional flag, left out on EINVAL. What the
+ * caller asked for by name (sqpoll, iopoll, registration) works or fails. A single-issuer ring
+ * (SINGLE_ISSUER, DEFER_TASKRUN) is not used: it is bound to the thread that made it, while a pipeline's
+ * stages get new threads each epoch, and reads of a thread that has ended never complete on it. */
 #include "harness/world/measured/internal.h"
 
 #include <assert.h>
@@ -16,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIXED_FILES_MAX = 64, FIXED_BUFFERS_MAX = 64 };
+enum { FIXED_FILES_MAX = 64, FIXED_BUFFERS_MAX = 64, SQPOLL_IDLE_MS = 1000 };
 static const uint64_t fixed_buffer_bytes_max = UINT64_C(1)
                                                << 30; /* the kernel's bound on one registered buffer */
 
@@ -24,10 +21,8 @@ struct uring {
     struct gnn_ring ring;
     struct io_uring kernel;
     bool kernel_ready;
-    bool deferred; /* completions arrive only when the kernel is entered for them */
     struct gnn_ring_config config;
     struct gnn_file *fixed_files[FIXED_FILES_MAX];
-    uint64_t owner_serial;
     uint32_t in_flight; /* handed over and not yet taken back; at most config.depth */
 };
 
@@ -60,34 +55,24 @@ static enum gnn_status setup_failed(const struct gnn_ring_config *config, int er
     }
 }
 
-/* The kernel ring with the best flags it takes. Returns 0 or a negated errno. */
+/* Returns 0 or a negated errno. */
 static int setup_kernel(struct uring *u)
 {
-    unsigned asked = 0;
+    unsigned flags = 0;
     if (u->config.sqpoll)
-        asked |= IORING_SETUP_SQPOLL;
+        flags |= IORING_SETUP_SQPOLL;
     if (u->config.iopoll)
-        asked |= IORING_SETUP_IOPOLL;
-    unsigned optional[3];
-    size_t optional_count = 0;
-#if defined IORING_SETUP_DEFER_TASKRUN && defined IORING_SETUP_TASKRUN_FLAG
-    const unsigned deferred =
-        IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
-    if (!u->config.sqpoll) /* its kernel thread and deferred completions exclude each other */
-        optional[optional_count++] = deferred;
-#else
-    const unsigned deferred = 0;
-#endif
+        flags |= IORING_SETUP_IOPOLL;
 #if defined IORING_SETUP_COOP_TASKRUN && defined IORING_SETUP_TASKRUN_FLAG
-    if (!u->config.sqpoll)
-        optional[optional_count++] = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
+    const unsigned optional = u->config.sqpoll ? 0 : IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
+#else
+    const unsigned optional = 0;
 #endif
-    optional[optional_count++] = 0;
-    int rc = -EINVAL;
-    for (size_t i = 0; i < optional_count && rc == -EINVAL; i++) {
-        struct io_uring_params params = {.flags = asked | optional[i], .sq_thread_idle = 1000};
+    struct io_uring_params params = {.flags = flags | optional, .sq_thread_idle = SQPOLL_IDLE_MS};
+    int rc = io_uring_queue_init_params(u->config.depth, &u->kernel, &params);
+    if (rc == -EINVAL && optional != 0) {
+        params = (struct io_uring_params){.flags = flags, .sq_thread_idle = SQPOLL_IDLE_MS};
         rc = io_uring_queue_init_params(u->config.depth, &u->kernel, &params);
-        u->deferred = deferred != 0 && optional[i] == deferred;
     }
     u->kernel_ready = rc == 0;
     return rc;
@@ -139,32 +124,14 @@ static enum gnn_status register_buffer(struct uring *u, struct gnn_err *err)
     return GNN_OK;
 }
 
-static enum gnn_status uring_setup(struct measured *m, struct uring *u, struct gnn_err *err)
+static enum gnn_status uring_setup(struct uring *u, struct gnn_err *err)
 {
     const int rc = setup_kernel(u);
     if (rc < 0)
         return setup_failed(&u->config, -rc, err);
-    u->owner_serial = measured_self(m)->serial;
     GNN_TRY(probe_read(u, err));
     GNN_TRY(register_files(u, err));
     return register_buffer(u, err);
-}
-
-static void uring_teardown(struct uring *u)
-{
-    if (u->kernel_ready)
-        io_uring_queue_exit(&u->kernel);
-    u->kernel_ready = false;
-}
-
-/* The ring follows its owner to another thread. */
-static enum gnn_status adopt(struct measured *m, struct uring *u, struct gnn_err *err)
-{
-    if (u->kernel_ready && (!u->deferred || measured_self(m)->serial == u->owner_serial))
-        return GNN_OK;
-    assert(u->in_flight == 0);
-    uring_teardown(u);
-    return uring_setup(m, u, err);
 }
 
 /* ---- submission
@@ -213,9 +180,9 @@ static bool try_again(int rc)
 static enum gnn_status uring_submit(struct measured *m, struct gnn_ring *ring, const struct gnn_read *reads,
                                     uint32_t count, uint32_t *accepted, struct gnn_err *err)
 {
+    (void)m;
     struct uring *u = (struct uring *)ring;
     *accepted = 0;
-    GNN_TRY(adopt(m, u, err));
     const uint32_t room = u->config.depth - u->in_flight;
     const uint32_t wanted = count < room ? count : room;
     uint32_t taken = 0;
@@ -276,12 +243,12 @@ static enum gnn_status uring_wait(struct measured *m, struct gnn_ring *ring, uin
     assert(min <= u->in_flight);
     if (u->in_flight == 0 || max == 0)
         return GNN_OK;
-    assert(!u->deferred || measured_self(m)->serial == u->owner_serial);
     const uint32_t ready = io_uring_cq_ready(&u->kernel);
     if (ready < min) {
+        struct gnn_thread *self = measured_self(m);
         const uint64_t start_ns = measured_now_ns(&m->base);
         const enum gnn_status status = enter(u, min, err);
-        measured_add_wait(&m->base, GNN_WAIT_IO, measured_now_ns(&m->base) - start_ns);
+        self->wait_ns[GNN_WAIT_IO] += measured_now_ns(&m->base) - start_ns;
         GNN_TRY(status);
     } else if (ready == 0) {
         GNN_TRY(enter(u, 0, err));
@@ -293,24 +260,18 @@ static enum gnn_status uring_wait(struct measured *m, struct gnn_ring *ring, uin
 /* ---- open, close
  * -------------------------------------------------------------------------------------------- */
 
-/* Everything in flight lands before its buffers may be freed. A thread that ends with reads of a
- * single-issuer ring in flight has waited for them in the kernel, so whoever closes its ring finds the
- * completions posted. */
+/* Everything in flight lands before its buffers may be freed. */
 static void uring_close(struct measured *m, struct gnn_ring *ring)
 {
     struct uring *u = (struct uring *)ring;
-    const bool foreign = u->deferred && measured_self(m)->serial != u->owner_serial;
     while (u->in_flight > 0) {
         struct gnn_completion dropped[64];
         uint32_t got;
-        if (foreign) {
-            if (take_completions(u, 64, dropped) == 0)
-                measured_sleep_until(&m->base, measured_now_ns(&m->base) + UINT64_C(1000000), GNN_WAIT_IO);
-        } else if (uring_wait(m, ring, 1, 64, dropped, &got, NULL) != GNN_OK) {
+        if (uring_wait(m, ring, 1, 64, dropped, &got, NULL) != GNN_OK)
             break; /* the kernel ends what is left with the ring */
-        }
     }
-    uring_teardown(u);
+    if (u->kernel_ready)
+        io_uring_queue_exit(&u->kernel);
     free(u);
 }
 
@@ -334,7 +295,7 @@ enum gnn_status measured_uring_open(struct measured *m, const struct gnn_ring_co
     for (uint32_t i = 0; i < config->register_file_count; i++)
         u->fixed_files[i] = config->register_files[i];
     u->config.register_files = NULL; /* the caller's array need not outlive this call */
-    const enum gnn_status status = uring_setup(m, u, err);
+    const enum gnn_status status = uring_setup(u, err);
     if (status == GNN_OK)
         *out = &u->ring;
     else

@@ -1,0 +1,365 @@
+/* Rings of the measured world: both engines keep the same promises. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/world/measured/measured.h"
+#include "tests/support/io_scratch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_BYTES = 1 << 20, DEPTH = 8, READ_BYTES = 4096 };
+
+struct fixture {
+    struct io_scratch scratch;
+    struct gnn_world *world;
+    struct gnn_file *file;
+    unsigned char *memory; /* FILE_BYTES */
+    struct gnn_ring_config config;
+    struct gnn_ring *ring;
+    enum gnn_status status; /* of work done on other threads */
+};
+
+/* Fills everything but the ring, which each test opens as it likes. */
+static void fixture_open(struct fixture *f, enum gnn_ring_engine engine)
+{
+    *f = (struct fixture){.config = {.engine = engine, .depth = DEPTH}};
+    io_scratch_open(&f->scratch);
+    io_scratch_fill(&f->scratch, "f", FILE_BYTES);
+    assert_int_equal(gnn_world_measured_open(NULL, &f->world, NULL), GNN_OK);
+    char path[512];
+    assert_int_equal(gnn_file_open(f->world, io_scratch_path(&f->scratch, "f", path),
+                                   f->scratch.direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &f->file, NULL),
+                     GNN_OK);
+    void *memory;
+    assert_int_equal(gnn_mem_alloc(f->world, "landing place", FILE_BYTES, GNN_MEM_PINNED, &memory, NULL),
+                     GNN_OK);
+    f->memory = memory;
+}
+
+static void open_ring(struct fixture *f)
+{
+    struct gnn_err err = {0};
+    if (gnn_ring_open(f->world, &f->config, &f->ring, &err) != GNN_OK)
+        fail_msg("%s", err.message);
+}
+
+static void fixture_close(struct fixture *f)
+{
+    gnn_ring_close(f->world, f->ring);
+    gnn_mem_free(f->world, f->memory);
+    gnn_file_close(f->world, f->file);
+    gnn_world_measured_close(f->world);
+    io_scratch_close(&f->scratch);
+}
+
+static struct gnn_read page_read(const struct fixture *f, uint64_t page)
+{
+    return (struct gnn_read){.file = f->file,
+                             .offset_bytes = page * READ_BYTES,
+                             .dst = f->memory + page * READ_BYTES,
+                             .len_bytes = READ_BYTES,
+                             .tag = page + 1000};
+}
+
+static void check_page(const struct fixture *f, uint64_t page)
+{
+    for (uint64_t at = page * READ_BYTES; at < (page + 1) * READ_BYTES; at += 4)
+        assert_int_equal(*(const uint32_t *)(const void *)(f->memory + at), io_scratch_value(at / 4));
+}
+
+/* Reads the whole file through the ring; a status instead of assertions, for it also runs on other threads.
+ */
+static enum gnn_status read_file(struct fixture *f)
+{
+    enum { PAGES = FILE_BYTES / READ_BYTES };
+    uint32_t submitted = 0, completed = 0;
+    while (completed < PAGES) {
+        struct gnn_read reads[5];
+        uint32_t count = 0;
+        while (count < 5 && submitted + count < PAGES) {
+            reads[count] = page_read(f, submitted + count);
+            count++;
+        }
+        uint32_t accepted, got;
+        GNN_TRY(gnn_ring_submit(f->world, f->ring, reads, count, &accepted, NULL));
+        submitted += accepted;
+        if (submitted - completed > DEPTH)
+            return GNN_EBUG;
+        struct gnn_completion out[DEPTH];
+        GNN_TRY(gnn_ring_wait(f->world, f->ring, 1, DEPTH, out, &got, NULL));
+        for (uint32_t i = 0; i < got; i++)
+            if (out[i].result != READ_BYTES || out[i].tag < 1000 || out[i].tag >= 1000 + PAGES)
+                return GNN_EIO;
+        completed += got;
+    }
+    return GNN_OK;
+}
+
+static void check_file(struct fixture *f)
+{
+    memset(f->memory, 0, FILE_BYTES);
+    assert_int_equal(read_file(f), GNN_OK);
+    for (uint64_t page = 0; page < FILE_BYTES / READ_BYTES; page++)
+        check_page(f, page);
+}
+
+static enum gnn_ring_engine engine_of(void **state)
+{
+    return *(const enum gnn_ring_engine *)*state;
+}
+
+/* ---- promises of both engines
+ * ------------------------------------------------------------------------------------ */
+
+static void test_reads_arrive(void **state)
+{
+    struct fixture f;
+    fixture_open(&f, engine_of(state));
+    open_ring(&f);
+    check_file(&f);
+    fixture_close(&f);
+}
+
+static void test_depth_is_a_bound(void **state)
+{
+    struct fixture f;
+    fixture_open(&f, engine_of(state));
+    f.config.depth = 5; /* no power of two */
+    open_ring(&f);
+    struct gnn_read reads[9];
+    for (uint64_t i = 0; i < 9; i++)
+        reads[i] = page_read(&f, i);
+    uint32_t accepted, got;
+    assert_int_equal(gnn_ring_submit(f.world, f.ring, reads, 3, &accepted, NULL), GNN_OK);
+    assert_int_equal(accepted, 3);
+    assert_int_equal(gnn_ring_submit(f.world, f.ring, reads + 3, 6, &accepted, NULL), GNN_OK);
+    assert_int_equal(accepted, 2);
+    assert_int_equal(gnn_ring_submit(f.world, f.ring, reads + 5, 4, &accepted, NULL), GNN_OK);
+    assert_int_equal(accepted, 0);
+    struct gnn_completion out[9];
+    assert_int_equal(gnn_ring_wait(f.world, f.ring, 2, 2, out, &got, NULL), GNN_OK);
+    assert_int_equal(got, 2);
+    assert_int_equal(gnn_ring_submit(f.world, f.ring, reads + 5, 4, &accepted, NULL), GNN_OK);
+    assert_int_equal(accepted, 2);
+    assert_int_equal(gnn_ring_wait(f.world, f.ring, 5, 9, out + 2, &got, NULL), GNN_OK);
+    assert_int_equal(got, 5);
+    uint32_t seen = 0;
+    for (int i = 0; i < 7; i++) {
+        assert_int_equal(out[i].result, READ_BYTES);
+        seen |= 1U << (out[i].tag - 1000);
+    }
+    assert_int_equal(seen, 0x7f);
+    for (uint64_t i = 0; i < 7; i++)
+        check_page(&f, i);
+    assert_int_equal(gnn_ring_wait(f.world, f.ring, 0, 9, out, &got, NULL), GNN_OK);
+    assert_int_equal(got, 0);
+    fixture_close(&f);
+}
+
+/* Looking without sleeping finds the completion in the end. */
+static void test_look(void **state)
+{
+    struct fixture f;
+    fixture_open(&f, engine_of(state));
+    open_ring(&f);
+    const struct gnn_read read = page_read(&f, 3);
+    uint32_t accepted, got = 0;
+    assert_int_equal(gnn_ring_submit(f.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
+    const uint64_t give_up_ns = gnn_now_ns(f.world) + UINT64_C(5000000000);
+    struct gnn_completion out;
+    while (got == 0 && gnn_now_ns(f.world) < give_up_ns)
+        assert_int_equal(gnn_ring_wait(f.world, f.ring, 0, 1, &out, &got, NULL), GNN_OK);
+    assert_int_equal(got, 1);
+    assert_int_equal(out.tag, 1003);
+    fixture_close(&f);
+}
+
+static void test_results_are_the_kernels(void **state)
+{
+    struct fixture f;
+    fixture_open(&f, engine_of(state));
+    open_ring(&f);
+    struct gnn_read read = page_read(&f, 0);
+    uint32_t accepted, got;
+    struct gnn_completion out;
+    read.offset_bytes = FILE_BYTES; /* at the end: nothing */
+    assert_int_equal(gnn_ring_submit(f.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_wait(f.world, f.ring, 1, 1, &out, &got, NULL), GNN_OK);
+    assert_int_equal(out.result, 0);
+    read.offset_bytes = FILE_BYTES - 512;
+    assert_int_equal(gnn_ring_submit(f.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_wait(f.world, f.ring, 1, 1, &out, &got, NULL), GNN_OK);
+    assert_int_equal(out.result, 512);
+    if (f.scratch.direct) {
+        read.offset_bytes = 1; /* misaligned */
+        assert_int_equal(gnn_ring_submit(f.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
+        assert_int_equal(gnn_ring_wait(f.world, f.ring, 1, 1, &out, &got, NULL), GNN_OK);
+        assert_int_equal(out.result, -EINVAL);
+    }
+    fixture_close(&f);
+}
+
+static void read_on_thread(void *arg)
+{
+    struct fixture *f = arg;
+    f->status = read_file(f);
+}
+
+/* A pipeline starts new threads each epoch: the ring follows its owner, registration included. */
+static void test_ring_follows_its_owner(void **state)
+{
+    struct fixture f;
+    fixture_open(&f, engine_of(state));
+    f.config.register_files = &f.file;
+    f.config.register_file_count = 1;
+    open_ring(&f);
+    for (int epoch = 0; epoch < 4; epoch++) {
+        struct gnn_thread *thread;
+        memset(f.memory, 0, FILE_BYTES);
+        assert_int_equal(gnn_thread_start(f.world, "owner", read_on_thread, &f, &thread, NULL), GNN_OK);
+        gnn_thread_join(f.world, thread);
+        assert_int_equal(f.status, GNN_OK);
+        check_page(&f, 17);
+    }
+    check_file(&f);
+    fixture_close(&f);
+}
+
+static void submit_and_leave(void *arg)
+{
+    struct fixture *f = arg;
+    struct gnn_read reads[DEPTH];
+    for (uint64_t i = 0; i < DEPTH; i++)
+        reads[i] = page_read(f, i);
+    uint32_t accepted;
+    f->status = gnn_ring_submit(f->world, f->ring, reads, DEPTH, &accepted, NULL);
+}
+
+/* Closing waits: the reads have landed when it returns, also those of an owner that has ended. */
+static void test_close_in_flight(void **state)
+{
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        struct fixture f;
+        fixture_open(&f, engine_of(state));
+        open_ring(&f);
+        if (elsewhere) {
+            struct gnn_thread *thread;
+            assert_int_equal(gnn_thread_start(f.world, "owner", submit_and_leave, &f, &thread, NULL), GNN_OK);
+            gnn_thread_join(f.world, thread);
+        } else {
+            submit_and_leave(&f);
+        }
+        assert_int_equal(f.status, GNN_OK);
+        gnn_ring_close(f.world, f.ring);
+        f.ring = NULL;
+        for (uint64_t i = 0; i < DEPTH; i++)
+            check_page(&f, i);
+        fixture_close(&f);
+    }
+}
+
+static void test_waiting_is_io(void **state)
+{
+    struct fixture f;
+    fixture_open(&f, engine_of(state));
+    open_ring(&f);
+    check_file(&f);
+    struct gnn_time_split split;
+    gnn_thread_split(f.world, &split);
+    assert_true(split.wait_ns[GNN_WAIT_IO] > 0);
+    assert_true(split.wait_ns[GNN_WAIT_IO] <= split.wall_ns);
+    for (int kind = GNN_WAIT_IO + 1; kind < GNN_WAIT_KINDS; kind++)
+        assert_int_equal(split.wait_ns[kind], 0);
+    fixture_close(&f);
+}
+
+static void test_bad_depth(void **state)
+{
+    struct fixture f;
+    fixture_open(&f, engine_of(state));
+    static const uint32_t depths[] = {0, 4097, UINT32_MAX};
+    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
+        f.config.depth = depths[i];
+        struct gnn_err err = {0};
+        assert_int_equal(gnn_ring_open(f.world, &f.config, &f.ring, &err), GNN_EUSAGE);
+        assert_null(f.ring);
+    }
+    gnn_ring_close(f.world, NULL);
+    fixture_close(&f);
+}
+
+/* ---- io_uring's own
+ * ----------------------------------------------------------------------------------------------- */
+
+static void test_registered_memory(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, GNN_RING_URING);
+    f.config.register_files = &f.file;
+    f.config.register_file_count = 1;
+    f.config.register_buffer = f.memory;
+    f.config.register_buffer_bytes = FILE_BYTES / 2; /* the other half lands unregistered */
+    open_ring(&f);
+    check_file(&f);
+    fixture_close(&f);
+}
+
+static void test_sqpoll(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, GNN_RING_URING);
+    f.config.sqpoll = true;
+    struct gnn_err err = {0};
+    const enum gnn_status status = gnn_ring_open(f.world, &f.config, &f.ring, &err);
+    if (status == GNN_OK) {
+        check_file(&f);
+    } else {
+        assert_true(status == GNN_EPERM || status == GNN_ENOTSUP);
+        assert_non_null(strstr(err.message, "--io pool"));
+        print_message("no sqpoll here: %s\n", err.message);
+    }
+    fixture_close(&f);
+}
+
+static void test_pool_has_no_polling(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, GNN_RING_POOL);
+    f.config.sqpoll = true;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_ring_open(f.world, &f.config, &f.ring, &err), GNN_EUSAGE);
+    f.config.sqpoll = false;
+    f.config.iopoll = true;
+    assert_int_equal(gnn_ring_open(f.world, &f.config, &f.ring, NULL), GNN_EUSAGE);
+    fixture_close(&f);
+}
+
+#define BOTH(test) cmocka_unit_test_prestate(test, &uring), cmocka_unit_test_prestate(test, &pool)
+
+int main(void)
+{
+    static enum gnn_ring_engine uring = GNN_RING_URING, pool = GNN_RING_POOL;
+    const struct CMUnitTest tests[] = {
+        BOTH(test_reads_arrive),
+        BOTH(test_depth_is_a_bound),
+        BOTH(test_look),
+        BOTH(test_results_are_the_kernels),
+        BOTH(test_ring_follows_its_owner),
+        BOTH(test_close_in_flight),
+        BOTH(test_waiting_is_io),
+        BOTH(test_bad_depth),
+        cmocka_unit_test(test_registered_memory),
+        cmocka_unit_test(test_sqpoll),
+        cmocka_unit_test(test_pool_has_no_polling),
+    };
+    return cmocka_run_group_tests_name("world_rings", tests, NULL, NULL);
+}
