@@ -1,0 +1,48 @@
+/* A world that fails on purpose: a decorator around any world (measured or simulated), for tests and fault
+ * runs.
+ *
+ * What it does to a read depends on the seed, the file's base name, the offset and length, and on how often
+ * that same read came before; not on threads or time. So the same seed injects the same faults into the same
+ * reads, and a read that is repeated gets a new draw. The faults "at the n-th" count over all threads.
+ *
+ * Files, threads, locks and memory are the inner world's own: handles of either world work in the other.
+ * Rings and mappings opened here are used here. A gather through a mapping counts as one read at its first
+ * element. */
+#ifndef GNN_WORLD_FAULTS_H
+#define GNN_WORLD_FAULTS_H
+
+#include "harness/world/world.h"
+
+/* Zero = never. Probabilities are per read, write or allocation, in [0, 1]. */
+struct gnn_fault_plan {
+    uint64_t seed;
+    uint64_t read_eio_at; /* the n-th read fails with EIO, counted from 1 */
+    double read_eio_probability;
+    double read_again_probability; /* EAGAIN or EINTR, nothing is read */
+    double read_short_probability; /* part of it is read: whole alignment units on a direct file */
+    double read_slow_probability;  /* it completes, at least slow_ns late */
+    uint64_t slow_ns;
+    bool shuffle;                      /* completions that are there leave a ring in random order */
+    uint64_t write_enospc_after_bytes; /* this many bytes fit on the "disk"; then ENOSPC */
+    bool write_enospc;                 /* enables the line above (0 bytes are a plan too) */
+    double write_short_probability;
+    uint64_t alloc_fail_at; /* the n-th gnn_mem_alloc fails with GNN_ENOMEM, counted from 1 */
+    double alloc_fail_probability;
+};
+
+/* What was injected so far. */
+struct gnn_fault_counts {
+    uint64_t reads; /* seen */
+    uint64_t eio, again, shortened, slow;
+    uint64_t writes_refused, writes_shortened;
+    uint64_t allocs_refused;
+};
+
+/* The inner world outlives this one and is not closed with it. */
+GNN_MUST_CHECK enum gnn_status gnn_world_faulty_open(struct gnn_world *inner,
+                                                     const struct gnn_fault_plan *plan,
+                                                     struct gnn_world **out, struct gnn_err *err);
+void gnn_world_faulty_close(struct gnn_world *world); /* accepts NULL */
+void gnn_world_faulty_counts(struct gnn_world *world, struct gnn_fault_counts *out);
+
+#endif
