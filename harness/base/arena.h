@@ -1,0 +1,36 @@
+/* An arena: carves pieces from one range of memory the caller owns; nothing is freed but all of it. */
+#ifndef GNN_BASE_ARENA_H
+#define GNN_BASE_ARENA_H
+
+#include "harness/oocgnn.h"
+
+#include <assert.h>
+
+enum { GNN_ARENA_ALIGN_BYTES = 64 }; /* of every piece: a cache line */
+
+struct gnn_arena {
+    char *memory; /* NULL: only counts, to learn the size */
+    uint64_t size_bytes;
+    uint64_t used_bytes;
+};
+
+/* The next piece, or NULL when it does not fit (or when the arena only counts). used_bytes grows either way,
+ * so after a dry pass over a counting arena it is the size to ask for. */
+static inline void *gnn_arena_take(struct gnn_arena *arena, uint64_t bytes)
+{
+    const uint64_t start_bytes = arena->used_bytes;
+    const uint64_t padded_bytes = gnn_add_bytes(bytes, GNN_ARENA_ALIGN_BYTES - 1);
+    arena->used_bytes = gnn_add_bytes(start_bytes, padded_bytes == UINT64_MAX
+                                                       ? UINT64_MAX
+                                                       : gnn_round_down(padded_bytes, GNN_ARENA_ALIGN_BYTES));
+    if (arena->memory == NULL || arena->used_bytes > arena->size_bytes)
+        return NULL;
+    return arena->memory + start_bytes;
+}
+
+static inline void gnn_arena_reset(struct gnn_arena *arena)
+{
+    arena->used_bytes = 0;
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* From global node IDs to local ones 0, 1, 2 … in order of arrival, emptied in constant time.
+ *
+ * Open addressing with linear probing in 8-byte slots. A slot holds the key and `base` + local ID; emptying
+ * moves base past every stamp in use, so what is left of earlier generations reads as free. Only when base
+ * would pass 2^32 (after thousands of batches) the slots are zeroed. Where the table would have as many slots
+ * as there are nodes, the key itself is the slot and nothing ever collides.
+ *
+ * The memory is the caller's: gnn_id_map_bytes() of it, zeroed. One thread at a time. */
+#ifndef GNN_BASE_ID_MAP_H
+#define GNN_BASE_ID_MAP_H
+
+#include "harness/oocgnn.h"
+
+struct gnn_id_slot {
+    uint32_t key;
+    uint32_t stamp; /* base + local ID; below base: free */
+};
+
+struct gnn_id_map {
+    struct gnn_id_slot *slots;
+    uint64_t slot_count;
+    uint64_t multiplier; /* slot = key * multiplier >> shift */
+    uint32_t shift;
+    uint32_t base;
+    uint32_t count;    /* IDs inside */
+    uint32_t capacity; /* at most */
+};
+
+/* Bytes for up to `capacity` IDs, each below `universe`. */
+uint64_t gnn_id_map_bytes(uint32_t universe, uint32_t capacity);
+/* memory: gnn_id_map_bytes(universe, capacity), zeroed. */
+void gnn_id_map_init(struct gnn_id_map *map, void *memory, uint32_t universe, uint32_t capacity);
+/* Forgets every ID. */
+void gnn_id_map_clear(struct gnn_id_map *map);
+
+static inline struct gnn_id_slot *gnn_id_map_slot(const struct gnn_id_map *map, gnn_node key)
+{
+    return &map->slots[key * map->multiplier >> map->shift];
+}
+
+/* Brings the slot nearer; harmless for any key. */
+static inline void gnn_id_map_prefetch(const struct gnn_id_map *map, gnn_node key)
+{
+    __builtin_prefetch(gnn_id_map_slot(map, key), 1);
+}
+
+/* The local ID of key, which is < universe; a new key gets the old count. The caller adds at most `capacity`.
+ */
+static inline uint32_t gnn_id_map_add(struct gnn_id_map *map, gnn_node key)
+{
+    struct gnn_id_slot *slot = gnn_id_map_slot(map, key);
+    for (;;) {
+        if (slot->stamp < map->base) {
+            *slot = (struct gnn_id_slot){.key = key, .stamp = map->base + map->count};
+            return map->count++;
+        }
+        if (slot->key == key)
+            return slot->stamp - map->base;
+        slot++;
+        if (slot == map->slots + map->slot_count)
+            slot = map->slots;
+    }
+}
+
+/* The local ID, or GNN_NODE_NONE. */
+static inline uint32_t gnn_id_map_find(const struct gnn_id_map *map, gnn_node key)
+{
+    const struct gnn_id_slot *slot = gnn_id_map_slot(map, key);
+    while (slot->stamp >= map->base) {
+        if (slot->key == key)
+            return slot->stamp - map->base;
+        slot++;
+        if (slot == map->slots + map->slot_count)
+            slot = map->slots;
+    }
+    return GNN_NODE_NONE;
+}
+
+#endif

@@ -1,0 +1,140 @@
+/* The ID map, the arena and the bitset against plain loops. */
+#include "harness/base/arena.h"
+#include "harness/base/bitset.h"
+#include "harness/base/id_map.h"
+#include "harness/base/rng.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Adds `adds` random IDs and compares with a list that is searched from the start. */
+static void compare_generation(struct gnn_id_map *map, struct gnn_rng *rng, uint32_t universe, uint32_t adds)
+{
+    uint32_t *const list = calloc(adds, sizeof *list);
+    uint32_t count = 0;
+    assert_non_null(list);
+    gnn_id_map_clear(map);
+    for (uint32_t i = 0; i < adds; i++) {
+        const uint32_t key = (uint32_t)gnn_rng_below(rng, universe);
+        uint32_t local = 0;
+        while (local < count && list[local] != key)
+            local++;
+        assert_int_equal(gnn_id_map_find(map, key), local < count ? local : GNN_NODE_NONE);
+        if (local == count)
+            list[count++] = key;
+        assert_int_equal(gnn_id_map_add(map, key), local);
+        assert_int_equal(map->count, count);
+    }
+    for (uint32_t local = 0; local < count; local++)
+        assert_int_equal(gnn_id_map_find(map, list[local]), local);
+    free(list);
+}
+
+static void id_map_against_list(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t universe, capacity, adds;
+    } cases[] = {
+        {1, 1, 1},        {5, 5, 20}, {100, 200, 150}, {UINT32_MAX, 16, 16}, {UINT32_MAX, 300, 300},
+        {5000, 100, 100},
+    };
+    struct gnn_rng rng = gnn_rng_at(1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_id_map map;
+        void *const memory = calloc(1, gnn_id_map_bytes(cases[i].universe, cases[i].capacity));
+        assert_non_null(memory);
+        gnn_id_map_init(&map, memory, cases[i].universe, cases[i].capacity);
+        for (int generation = 0; generation < 20; generation++)
+            compare_generation(&map, &rng, cases[i].universe, cases[i].adds);
+        map.base = UINT32_MAX - 2 * map.capacity; /* soon the stamps run out and start again */
+        for (int generation = 0; generation < 20; generation++)
+            compare_generation(&map, &rng, cases[i].universe, cases[i].adds);
+        assert_true(map.base < UINT32_MAX / 2);
+        free(memory);
+    }
+}
+
+/* Keys that start in the last slot and must go round to the first. */
+static void id_map_wraps_around(void **state)
+{
+    (void)state;
+    struct gnn_id_map map;
+    static struct gnn_id_slot memory[16];
+    assert_int_equal(gnn_id_map_bytes(UINT32_MAX, 8), sizeof memory);
+    gnn_id_map_init(&map, memory, UINT32_MAX, 8);
+    uint32_t keys[8];
+    uint32_t found = 0;
+    for (uint32_t key = 0; found < 8; key++)
+        if (gnn_id_map_slot(&map, key) == &memory[15])
+            keys[found++] = key;
+    for (uint32_t i = 0; i < 8; i++)
+        assert_int_equal(gnn_id_map_add(&map, keys[i]), i);
+    for (uint32_t i = 0; i < 8; i++)
+        assert_int_equal(gnn_id_map_find(&map, keys[i]), i);
+    assert_int_equal(memory[0].key, keys[1]);
+}
+
+static void id_map_sizes(void **state)
+{
+    (void)state;
+    assert_int_equal(gnn_id_map_bytes(1000, 400), 1000 * 8); /* a slot per node takes no more than hashing */
+    assert_int_equal(gnn_id_map_bytes(1025, 400), 1024 * 8);
+    assert_int_equal(gnn_id_map_bytes(UINT32_MAX, 512), 1024 * 8);
+    assert_int_equal(gnn_id_map_bytes(UINT32_MAX, 513), 2048 * 8);
+}
+
+static void arena_carves(void **state)
+{
+    (void)state;
+    struct gnn_arena count = {0};
+    assert_null(gnn_arena_take(&count, 1));
+    assert_null(gnn_arena_take(&count, 64));
+    assert_null(gnn_arena_take(&count, 65));
+    assert_int_equal(count.used_bytes, 64 + 64 + 128);
+    static _Alignas(64) char memory[256];
+    struct gnn_arena arena = {.memory = memory, .size_bytes = sizeof memory};
+    assert_ptr_equal(gnn_arena_take(&arena, 1), memory);
+    assert_ptr_equal(gnn_arena_take(&arena, 64), memory + 64);
+    assert_ptr_equal(gnn_arena_take(&arena, 65), memory + 128);
+    assert_null(gnn_arena_take(&arena, 1));
+    gnn_arena_reset(&arena);
+    assert_ptr_equal(gnn_arena_take(&arena, 256), memory);
+    gnn_arena_reset(&arena);
+    assert_null(gnn_arena_take(&arena, UINT64_MAX - 3)); /* no overflow into a small number */
+    assert_null(gnn_arena_take(&arena, 1));
+}
+
+static void bitset_members(void **state)
+{
+    (void)state;
+    assert_int_equal(gnn_bitset_words(0), 0);
+    assert_int_equal(gnn_bitset_words(64), 1);
+    assert_int_equal(gnn_bitset_words(65), 2);
+    uint64_t words[4] = {0};
+    for (uint64_t member = 0; member < 256; member += 3) {
+        assert_true(gnn_bitset_add(words, member));
+        assert_false(gnn_bitset_add(words, member));
+    }
+    for (uint64_t member = 0; member < 256; member++)
+        assert_int_equal(gnn_bitset_has(words, member), member % 3 == 0);
+    assert_int_equal(gnn_bitset_count(words, 4), 86);
+    gnn_bitset_remove(words, 63);
+    gnn_bitset_remove(words, 64);
+    assert_false(gnn_bitset_has(words, 63));
+    assert_int_equal(gnn_bitset_count(words, 4), 85);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(id_map_against_list), cmocka_unit_test(id_map_wraps_around),
+        cmocka_unit_test(id_map_sizes),        cmocka_unit_test(arena_carves),
+        cmocka_unit_test(bitset_members),
+    };
+    return cmocka_run_group_tests_name("containers", tests, NULL, NULL);
+}
