@@ -36,7 +36,7 @@ void gnn_source_close(struct gnn_neighbour_source *source);
 
 /* ---- the order of an epoch ------------------------------------------------------------------------------------ */
 
-/* Fills order (count) with a permutation of nodes keyed by (seed, epoch). Batch k is
+/* Fills order (count; may be nodes itself) with a permutation of nodes keyed by (seed, epoch). Batch k is
  * order[k * batch_size .. min(count, (k + 1) * batch_size)). */
 void gnn_epoch_order(uint64_t seed, uint64_t epoch, const gnn_node *nodes, uint32_t count, gnn_node *order);
 
@@ -73,11 +73,16 @@ GNN_MUST_CHECK enum gnn_status gnn_sampler_open(struct gnn_world *world, const s
                                                 struct gnn_err *err);
 void gnn_sampler_close(struct gnn_sampler *sampler);
 
-/* Samples batch `batch` of `epoch` for the given seed nodes into out. Counts into the sampler's counters. */
+/* Samples batch `batch` of `epoch` for the given seed nodes into out. Counts into the sampler's counters. Seeds or
+ * neighbours outside the graph and repeated seeds are GNN_EFORMAT; after a failure out's view is empty. New nodes get
+ * local IDs in order of discovery: targets in local order, each one's neighbours in the order of its list. */
 GNN_MUST_CHECK enum gnn_status gnn_sampler_sample(struct gnn_sampler *sampler, uint64_t epoch, uint64_t batch,
                                                   const gnn_node *seeds, uint32_t seed_count, struct gnn_batch *out,
                                                   struct gnn_err *err);
 void gnn_sampler_counters(const struct gnn_sampler *sampler, struct gnn_sample_counters *out);
+
+/* The digest of one finished batch, equal to what the sampler counted for it: for blocks that came another way. */
+uint64_t gnn_batch_digest(const struct gnn_batch_view *batch, const gnn_node *original_id);
 
 /* n_L <= min(N, B * prod(1 + s_l)); nodes[l] of hop l in nodes (layers + 1) when not NULL. */
 uint64_t gnn_sample_node_bound(uint32_t node_count, uint32_t batch_size, const uint32_t *fanout, uint32_t layers,

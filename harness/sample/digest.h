@@ -1,0 +1,26 @@
+/* The batch digest: a sum over every sampled edge of a hash of (epoch, batch, layer, destination, source),
+ * the nodes in original IDs. A sum does not care about order, nor about local numbering; layer is the block's
+ * index. */
+#ifndef GNN_SAMPLE_DIGEST_H
+#define GNN_SAMPLE_DIGEST_H
+
+#include "harness/base/rng.h"
+#include "harness/oocgnn.h"
+
+static inline uint64_t gnn_digest_layer_key(uint64_t epoch, uint64_t batch, uint32_t layer)
+{
+    return gnn_rng_fold(gnn_rng_fold(gnn_rng_fold(0, epoch), batch), layer);
+}
+
+static inline uint64_t gnn_digest_row_key(uint64_t layer_key, gnn_node original_dst)
+{
+    return gnn_rng_fold(layer_key, original_dst);
+}
+
+/* What one edge adds. */
+static inline uint64_t gnn_digest_edge(uint64_t row_key, gnn_node original_src)
+{
+    return gnn_splitmix64_at(row_key, original_src);
+}
+
+#endif

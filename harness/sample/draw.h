@@ -1,0 +1,69 @@
+/* Which positions of a neighbour list a node draws: the one place where sampling is random.
+ *
+ * Floyd's method (Bentley and Floyd, CACM 30(9), 1987): for j = g - s … g - 1 draw t uniform in [0, j]; take
+ * t, or j when t is taken already. The released samplers draw t from [0, j) (specs/pygplus.md section 7):
+ * `biased`. */
+#ifndef GNN_SAMPLE_DRAW_H
+#define GNN_SAMPLE_DRAW_H
+
+#include "harness/base/rng.h"
+#include "harness/oocgnn.h"
+
+/* Key of every draw of one hop; hops count from 1 (the seeds') outward. Fold the destination's original ID
+ * in. */
+static inline uint64_t gnn_draw_hop_key(uint64_t sample_key, uint64_t epoch, uint64_t batch, uint32_t hop)
+{
+    return gnn_rng_fold(gnn_rng_fold(gnn_rng_fold(sample_key, epoch), batch), hop);
+}
+
+/* A list of up to 64 entries: the set is one word, and comes out in order by itself. */
+static inline uint32_t gnn_draw_short(struct gnn_rng *rng, uint32_t degree, uint32_t fanout, bool biased,
+                                      uint64_t begin, uint64_t *out)
+{
+    uint64_t chosen = 0;
+    for (uint32_t j = degree - fanout; j < degree; j++) {
+        const uint64_t bit = UINT64_C(1) << gnn_rng_below(rng, (uint64_t)j + !biased);
+        chosen |= (chosen & bit) != 0 ? UINT64_C(1) << j : bit;
+    }
+    for (uint32_t i = 0; i < fanout; i++, chosen &= chosen - 1)
+        out[i] = begin + (uint64_t)__builtin_ctzll(chosen);
+    return fanout;
+}
+
+/* Any list: kept in order by insertion; j is larger than all that was taken before. */
+static inline uint32_t gnn_draw_long(struct gnn_rng *rng, uint64_t degree, uint32_t fanout, bool biased,
+                                     uint64_t begin, uint64_t *out)
+{
+    uint32_t taken = 0;
+    for (uint64_t j = degree - fanout; j < degree; j++, taken++) {
+        const uint64_t position = begin + gnn_rng_below(rng, j + !biased);
+        uint32_t at = taken;
+        while (at > 0 && out[at - 1] > position)
+            at--;
+        if (at > 0 && out[at - 1] == position) {
+            out[taken] = begin + j;
+            continue;
+        }
+        for (uint32_t i = taken; i > at; i--)
+            out[i] = out[i - 1];
+        out[at] = position;
+    }
+    return taken;
+}
+
+/* Edge offsets of the drawn neighbours, ascending, into out (fanout); returns how many: min(degree, fanout).
+ * The list is edges begin .. begin + degree. key: the hop's, with the destination folded in. */
+static inline uint32_t gnn_draw(uint64_t key, uint64_t begin, uint64_t degree, uint32_t fanout, bool biased,
+                                uint64_t *out)
+{
+    if (degree <= fanout) {
+        for (uint32_t i = 0; i < degree; i++)
+            out[i] = begin + i;
+        return (uint32_t)degree;
+    }
+    struct gnn_rng rng = gnn_rng_at(key);
+    return degree <= 64 ? gnn_draw_short(&rng, (uint32_t)degree, fanout, biased, begin, out)
+                        : gnn_draw_long(&rng, degree, fanout, biased, begin, out);
+}
+
+#endif

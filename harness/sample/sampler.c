@@ -1,0 +1,289 @@
+/* Node-wise neighbour sampling, hop by hop.
+ * Source   specs/pygplus.md section 3 (sampler steps 1 to 4), section 7 (Floyd); DESIGN section 4 (keys)
+ * In       seeds (B) distinct node IDs; CSC in-neighbour lists
+ * Out      a batch of L blocks; the frontier of hop l is the whole node list so far
+ * Memory   per sampler: edge offsets of the largest hop (8 B each) and the ID map, at their bounds for the
+ * largest seed count seen Errors   GNN_EFORMAT for IDs outside the graph and repeated seeds; those of the
+ * source A hop is three passes: draw positions, fetch the neighbours in one go, turn them into local IDs.
+ * Each pass has its own random accesses (indptr, indices, ID map) and prefetches ahead of them. */
+#include "harness/sample/sample.h"
+
+#include "harness/base/id_map.h"
+#include "harness/sample/batch.h"
+#include "harness/sample/digest.h"
+#include "harness/sample/draw.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { PREFETCH_ROWS = 16, PREFETCH_IDS = 16 };
+
+struct gnn_sampler {
+    struct gnn_world *world;
+    struct gnn_sampler_config config;
+    const struct gnn_dataset *dataset;
+    struct gnn_neighbour_source *source;
+    uint64_t sample_key;
+    uint32_t seed_capacity; /* seeds the two below are sized for */
+    uint64_t *edge_offset;  /* (edges of the largest hop) */
+    void *map_memory;
+    struct gnn_id_map map;
+    struct gnn_sample_counters counters;
+};
+
+/* One hop in the making; node_count grows while neighbours are given local IDs. */
+struct hop {
+    uint32_t fanout;
+    uint32_t dst_count;
+    uint32_t edge_count;
+    uint64_t draw_key;
+    uint64_t digest_key;
+    gnn_node *nodes;
+    uint32_t *row_start;
+    uint32_t *col;
+};
+
+static enum gnn_status check_config(const struct gnn_sampler_config *config, struct gnn_err *err)
+{
+    if (config->layers < 1 || config->layers > GNN_LAYERS_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "%u layers; give 1 to %d fanouts", config->layers, GNN_LAYERS_MAX);
+    for (uint32_t l = 0; l < config->layers; l++)
+        if (config->fanout[l] < 1 || config->fanout[l] > GNN_FANOUT_MAX)
+            return gnn_fail(err, GNN_EUSAGE, "fanout %u of hop %u is outside 1 to %d", config->fanout[l],
+                            l + 1, GNN_FANOUT_MAX);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_sampler_open(struct gnn_world *world, const struct gnn_sampler_config *config,
+                                 const struct gnn_dataset *dataset, struct gnn_neighbour_source *source,
+                                 struct gnn_sampler **out, struct gnn_err *err)
+{
+    GNN_TRY(check_config(config, err));
+    struct gnn_sampler *const sampler = calloc(1, sizeof *sampler);
+    if (sampler == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "sampler");
+    sampler->world = world;
+    sampler->config = *config;
+    sampler->dataset = dataset;
+    sampler->source = source;
+    sampler->sample_key = gnn_rng_fork(config->seed, "sample");
+    *out = sampler;
+    return GNN_OK;
+}
+
+static void free_workspace(struct gnn_sampler *sampler)
+{
+    gnn_mem_free(sampler->world, sampler->edge_offset);
+    gnn_mem_free(sampler->world, sampler->map_memory);
+    sampler->edge_offset = NULL;
+    sampler->map_memory = NULL;
+    sampler->seed_capacity = 0;
+}
+
+void gnn_sampler_close(struct gnn_sampler *sampler)
+{
+    if (sampler == NULL)
+        return;
+    free_workspace(sampler);
+    free(sampler);
+}
+
+void gnn_sampler_counters(const struct gnn_sampler *sampler, struct gnn_sample_counters *out)
+{
+    *out = sampler->counters;
+}
+
+/* Sizes offsets and map for seed_count seeds, unless they are large enough. */
+static enum gnn_status reserve_workspace(struct gnn_sampler *sampler, const struct gnn_sample_bounds *bounds,
+                                         struct gnn_err *err)
+{
+    const uint32_t seed_count = bounds->nodes[0];
+    if (sampler->edge_offset != NULL && seed_count <= sampler->seed_capacity)
+        return GNN_OK;
+    free_workspace(sampler);
+    uint64_t edges = 1;
+    for (uint32_t l = 1; l <= bounds->layers; l++)
+        edges = bounds->edges[l] > edges ? bounds->edges[l] : edges;
+    const uint32_t universe = sampler->dataset->node_count;
+    const uint32_t capacity = bounds->nodes[bounds->layers];
+    void *offsets = NULL;
+    GNN_TRY(gnn_mem_alloc(sampler->world, "sampler's edge offsets", gnn_mul_bytes(edges, sizeof(uint64_t)),
+                          GNN_MEM_PLAIN, &offsets, err));
+    sampler->edge_offset = offsets;
+    GNN_TRY(gnn_mem_alloc(sampler->world, "sampler's ID map", gnn_id_map_bytes(universe, capacity),
+                          GNN_MEM_PLAIN, &sampler->map_memory, err));
+    gnn_id_map_init(&sampler->map, sampler->map_memory, universe, capacity);
+    sampler->seed_capacity = seed_count;
+    return GNN_OK;
+}
+
+static enum gnn_status node_error(const struct gnn_sampler *sampler, const char *what, gnn_node node,
+                                  struct gnn_err *err)
+{
+    return gnn_fail(err, GNN_EFORMAT,
+                    "dataset %s: %s %u, but there are %u nodes; run `oocgnn prepare --check`",
+                    sampler->dataset->name, what, node, sampler->dataset->node_count);
+}
+
+/* The seeds become local IDs 0 .. B - 1. */
+static enum gnn_status add_seeds(struct gnn_sampler *sampler, const gnn_node *seeds, uint32_t seed_count,
+                                 gnn_node *nodes, struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < seed_count; i++) {
+        if (seeds[i] >= sampler->dataset->node_count)
+            return node_error(sampler, "seed", seeds[i], err);
+        if (gnn_id_map_add(&sampler->map, seeds[i]) != i)
+            return gnn_fail(err, GNN_EFORMAT, "seed %u stands twice in one mini-batch", seeds[i]);
+        nodes[i] = seeds[i];
+    }
+    return GNN_OK;
+}
+
+static gnn_node original(const struct gnn_sampler *sampler, gnn_node node)
+{
+    const gnn_node *const map = sampler->config.original_id;
+    return map == NULL ? node : map[node];
+}
+
+/* Pass 1: row_start, and the edge offsets of every row one after another. */
+static void draw_positions(struct gnn_sampler *sampler, struct hop *hop)
+{
+    const uint64_t *const indptr = sampler->dataset->indptr;
+    const bool biased = sampler->config.floyd_biased;
+    uint32_t edges = 0;
+    for (uint32_t i = 0; i < hop->dst_count; i++) {
+        if (i + PREFETCH_ROWS < hop->dst_count)
+            __builtin_prefetch(indptr + hop->nodes[i + PREFETCH_ROWS]);
+        const gnn_node v = hop->nodes[i];
+        const uint64_t begin = indptr[v];
+        const uint64_t key = gnn_rng_fold(hop->draw_key, original(sampler, v));
+        hop->row_start[i] = edges;
+        edges +=
+            gnn_draw(key, begin, indptr[v + 1] - begin, hop->fanout, biased, sampler->edge_offset + edges);
+    }
+    hop->row_start[hop->dst_count] = edges;
+    hop->edge_count = edges;
+}
+
+static void sort_row(uint32_t *row, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        const uint32_t value = row[i];
+        uint32_t at = i;
+        for (; at > 0 && row[at - 1] > value; at--)
+            row[at] = row[at - 1];
+        row[at] = value;
+    }
+}
+
+/* Pass 3: global neighbour IDs become local columns, new nodes join the list, the digest sees every edge. */
+static enum gnn_status localise(struct gnn_sampler *sampler, const struct hop *hop, uint64_t *digest,
+                                struct gnn_err *err)
+{
+    struct gnn_id_map *const map = &sampler->map;
+    const uint32_t node_count = sampler->dataset->node_count;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < hop->dst_count; i++) {
+        const uint32_t begin = hop->row_start[i];
+        const uint32_t end = hop->row_start[i + 1];
+        const uint64_t row_key = gnn_digest_row_key(hop->digest_key, original(sampler, hop->nodes[i]));
+        for (uint32_t e = begin; e < end; e++) {
+            const gnn_node neighbour = hop->col[e];
+            if (e + PREFETCH_IDS < hop->edge_count)
+                gnn_id_map_prefetch(map, hop->col[e + PREFETCH_IDS]);
+            if (neighbour >= node_count)
+                return node_error(sampler, "neighbour", neighbour, err);
+            const uint32_t fresh = map->count;
+            const uint32_t local = gnn_id_map_add(map, neighbour);
+            if (local == fresh)
+                hop->nodes[local] = neighbour;
+            hop->col[e] = local;
+            sum += gnn_digest_edge(row_key, original(sampler, neighbour));
+        }
+        sort_row(hop->col + begin, end - begin);
+    }
+    *digest += sum;
+    return GNN_OK;
+}
+
+static void charge_hop(struct gnn_world *world, uint64_t edges)
+{
+    gnn_charge(world, GNN_WORK_SAMPLED_EDGE, edges);
+    gnn_charge(world, GNN_WORK_HASHED_ID, edges);
+    gnn_charge(world, GNN_WORK_SORTED_KEY, edges);
+}
+
+static enum gnn_status run_hop(struct gnn_sampler *sampler, struct hop *hop, uint64_t *digest,
+                               struct gnn_err *err)
+{
+    draw_positions(sampler, hop);
+    GNN_TRY(
+        sampler->source->ops->fetch(sampler->source, sampler->edge_offset, hop->edge_count, hop->col, err));
+    GNN_TRY(localise(sampler, hop, digest, err));
+    charge_hop(sampler->world, hop->edge_count);
+    return GNN_OK;
+}
+
+static enum gnn_status run_hops(struct gnn_sampler *sampler, struct gnn_batch *out,
+                                struct gnn_batch_view *view, uint64_t *digest, struct gnn_err *err)
+{
+    for (uint32_t l = 1; l <= view->layer_count; l++) {
+        const uint32_t block = view->layer_count - l;
+        struct hop hop = {
+            .fanout = sampler->config.fanout[l - 1],
+            .dst_count = sampler->map.count,
+            .draw_key = gnn_draw_hop_key(sampler->sample_key, view->epoch, view->batch, l),
+            .digest_key = gnn_digest_layer_key(view->epoch, view->batch, block),
+            .nodes = out->nodes,
+            .row_start = out->row_start[block],
+            .col = out->col[block],
+        };
+        GNN_TRY(run_hop(sampler, &hop, digest, err));
+        view->blocks[block] = (struct gnn_block){
+            .dst_count = hop.dst_count,
+            .src_count = sampler->map.count,
+            .edge_count = hop.edge_count,
+            .row_start = hop.row_start,
+            .col = hop.col,
+        };
+    }
+    return GNN_OK;
+}
+
+static void count_batch(struct gnn_sample_counters *counters, const struct gnn_batch_view *view,
+                        uint64_t digest)
+{
+    counters->batches++;
+    counters->sampled_nodes += view->node_count;
+    for (uint32_t b = 0; b < view->layer_count; b++)
+        counters->sampled_edges += view->blocks[b].edge_count;
+    counters->batch_digest += digest;
+}
+
+enum gnn_status gnn_sampler_sample(struct gnn_sampler *sampler, uint64_t epoch, uint64_t batch,
+                                   const gnn_node *seeds, uint32_t seed_count, struct gnn_batch *out,
+                                   struct gnn_err *err)
+{
+    const struct gnn_sampler_config *const config = &sampler->config;
+    struct gnn_sample_bounds bounds;
+    if (seed_count < 1 || seed_count > sampler->dataset->node_count)
+        return gnn_fail(err, GNN_EUSAGE, "mini-batch of %u seeds; the graph has %u nodes", seed_count,
+                        sampler->dataset->node_count);
+    GNN_TRY(gnn_sample_bounds(sampler->dataset, seed_count, config->fanout, config->layers, &bounds, err));
+    GNN_TRY(gnn_batch_reserve(sampler->world, out, &bounds, err));
+    GNN_TRY(reserve_workspace(sampler, &bounds, err));
+    gnn_id_map_clear(&sampler->map);
+    GNN_TRY(add_seeds(sampler, seeds, seed_count, out->nodes, err));
+    struct gnn_batch_view view = {.epoch = epoch,
+                                  .batch = batch,
+                                  .layer_count = config->layers,
+                                  .seed_count = seed_count,
+                                  .nodes = out->nodes};
+    uint64_t digest = 0;
+    GNN_TRY(run_hops(sampler, out, &view, &digest, err));
+    view.node_count = sampler->map.count;
+    out->view = view; /* only a whole batch is seen */
+    count_batch(&sampler->counters, &view, digest);
+    return GNN_OK;
+}

@@ -1,0 +1,26 @@
+/* Random small graphs in memory, as a dataset without files: zero-degree nodes, short lists, and a few long
+ * ones. */
+#ifndef TESTS_SUPPORT_SMALL_GRAPH_H
+#define TESTS_SUPPORT_SMALL_GRAPH_H
+
+#include "harness/graph/dataset.h"
+
+struct small_graph {
+    struct gnn_dataset dataset; /* indptr, counts and name; no features, labels, splits or paths */
+    uint64_t *indptr;
+    gnn_node *indices; /* distinct and ascending inside each list */
+};
+
+void small_graph_open(struct small_graph *graph, uint64_t seed, uint32_t node_count);
+
+/* The same graph under new names: node v becomes new_id[v] (a random permutation), every list keeps its
+ * order. original_id (node_count) receives the way back. */
+void small_graph_renumber(const struct small_graph *from, uint64_t seed, struct small_graph *out,
+                          gnn_node *original_id);
+
+void small_graph_close(struct small_graph *graph);
+
+/* $OOCGNN_TEST_SEED, or one from the clock; printed, so that a failure can be repeated. */
+uint64_t test_seed(void);
+
+#endif
