@@ -1,0 +1,248 @@
+#include "harness/stage/sampling.h"
+
+#include "harness/base/id_map.h"
+#include "harness/base/rng.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct lane {
+    struct gnn_neighbour_source *source;
+    struct gnn_sampler *sampler;
+    struct gnn_sample_counters before; /* the sampler's counters when the epoch began */
+    uint32_t first_seed, end_seed;     /* of `order` */
+    uint32_t first_batch, end_batch;
+};
+
+struct gnn_sampling {
+    const struct gnn_env *env;
+    struct gnn_sampling_config config;
+    struct gnn_file *file;
+    struct gnn_map *map;
+    struct lane *lanes; /* (workers) */
+    gnn_node *order;    /* (train.count) */
+    uint32_t batches;
+    uint64_t epoch;
+};
+
+static uint32_t batches_of(uint32_t seeds, uint32_t batch_size)
+{
+    return (uint32_t)(((uint64_t)seeds + batch_size - 1) / batch_size);
+}
+
+/* Worker w's seeds and batches; all of them when the order is global. */
+static void divide(struct gnn_sampling *s)
+{
+    const uint32_t total = s->env->dataset->train.count, batch_size = s->env->workload->batch_size;
+    const uint32_t limit = s->env->workload->max_batches > 0 ? s->env->workload->max_batches : UINT32_MAX;
+    uint32_t batches = 0;
+    for (uint32_t w = 0; w < s->config.workers; w++) {
+        struct lane *lane = &s->lanes[w];
+        lane->first_seed = s->config.segments ? (uint32_t)((uint64_t)total * w / s->config.workers) : 0;
+        lane->end_seed =
+            s->config.segments ? (uint32_t)((uint64_t)total * (w + 1) / s->config.workers) : total;
+        lane->first_batch = s->config.segments ? batches : 0;
+        lane->end_batch = lane->first_batch + batches_of(lane->end_seed - lane->first_seed, batch_size);
+        lane->end_batch = lane->end_batch < limit ? lane->end_batch : limit;
+        lane->first_batch = lane->first_batch < limit ? lane->first_batch : limit;
+        batches = lane->end_batch;
+    }
+    s->batches = batches;
+}
+
+static enum gnn_status open_lane(struct gnn_sampling *s, struct lane *lane, struct gnn_err *err)
+{
+    const struct gnn_env *env = s->env;
+    struct gnn_sampler_config config = {
+        .seed = env->workload->seed,
+        .layers = env->workload->layers,
+        .floyd_biased = s->config.floyd_biased,
+    };
+    for (uint32_t l = 0; l < config.layers; l++)
+        config.fanout[l] = env->workload->fanout[l];
+    GNN_TRY(gnn_source_mapped(env->world, s->map, &lane->source, err));
+    return gnn_sampler_open(env->world, &config, env->dataset, lane->source, &lane->sampler, err);
+}
+
+static enum gnn_status open_all(struct gnn_sampling *s, struct gnn_err *err)
+{
+    const struct gnn_env *env = s->env;
+    void *order = NULL;
+    GNN_TRY(gnn_file_open(env->world, env->dataset->indices_path, GNN_OPEN_READ, &s->file, err));
+    GNN_TRY(gnn_map_open(env->world, s->file, s->config.advice, &s->map, err));
+    GNN_TRY(gnn_mem_alloc(env->world, "order of the epoch",
+                          env->dataset->train.count * (uint64_t)sizeof *s->order, GNN_MEM_PLAIN, &order,
+                          err));
+    s->order = order;
+    s->lanes = calloc(s->config.workers, sizeof *s->lanes);
+    if (s->lanes == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "%" PRIu32 " samplers", s->config.workers);
+    for (uint32_t w = 0; w < s->config.workers; w++)
+        GNN_TRY(open_lane(s, &s->lanes[w], err));
+    divide(s);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_sampling_open(const struct gnn_env *env, const struct gnn_sampling_config *config,
+                                  struct gnn_sampling **out, struct gnn_err *err)
+{
+    assert(config->workers > 0);
+    if (env->dataset->train.count == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", env->dataset->dir);
+    struct gnn_sampling *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "sampling stage");
+    s->env = env;
+    s->config = *config;
+    const enum gnn_status status = open_all(s, err);
+    if (status == GNN_OK)
+        *out = s;
+    else
+        gnn_sampling_close(s);
+    return status;
+}
+
+void gnn_sampling_close(struct gnn_sampling *s)
+{
+    if (s == NULL)
+        return;
+    for (uint32_t w = 0; s->lanes != NULL && w < s->config.workers; w++) {
+        gnn_sampler_close(s->lanes[w].sampler);
+        gnn_source_close(s->lanes[w].source);
+    }
+    free(s->lanes);
+    gnn_mem_free(s->env->world, s->order);
+    gnn_map_close(s->env->world, s->map);
+    gnn_file_close(s->env->world, s->file);
+    free(s);
+}
+
+void gnn_sampling_begin(struct gnn_sampling *s, uint64_t epoch)
+{
+    const struct gnn_split *train = &s->env->dataset->train;
+    const uint64_t seed = s->env->workload->seed;
+    s->epoch = epoch;
+    for (uint32_t w = 0; w < s->config.workers; w++) {
+        struct lane *lane = &s->lanes[w];
+        gnn_sampler_counters(lane->sampler, &lane->before);
+        if (s->config.segments)
+            gnn_epoch_order(gnn_rng_fold(seed, w), epoch, train->nodes + lane->first_seed,
+                            lane->end_seed - lane->first_seed, s->order + lane->first_seed);
+    }
+    if (!s->config.segments)
+        gnn_epoch_order(seed, epoch, train->nodes, train->count, s->order);
+}
+
+uint32_t gnn_sampling_batches(const struct gnn_sampling *s)
+{
+    return s->batches;
+}
+
+void gnn_sampling_range(const struct gnn_sampling *s, uint32_t worker, uint32_t *first, uint32_t *end)
+{
+    assert(worker < s->config.workers);
+    *first = s->lanes[worker].first_batch;
+    *end = s->lanes[worker].end_batch;
+}
+
+const gnn_node *gnn_sampling_seeds(const struct gnn_sampling *s, uint32_t k, uint32_t *count)
+{
+    assert(k < s->batches);
+    const struct lane *lane = s->lanes;
+    while (k >= lane->end_batch)
+        lane++;
+    const uint32_t batch_size = s->env->workload->batch_size;
+    const uint64_t start = lane->first_seed + (uint64_t)(k - lane->first_batch) * batch_size;
+    const uint64_t left = lane->end_seed - start;
+    *count = left < batch_size ? (uint32_t)left : batch_size;
+    return s->order + start;
+}
+
+enum gnn_status gnn_check_stop(const struct gnn_env *env, struct gnn_err *err)
+{
+    if (env->stop != NULL && atomic_load(env->stop))
+        return gnn_fail(err, GNN_ECANCELLED, "stopped on request");
+    return GNN_OK;
+}
+
+enum gnn_status gnn_sampling_draw(struct gnn_sampling *s, uint32_t worker, uint32_t k, struct gnn_batch *out,
+                                  struct gnn_err *err)
+{
+    assert(worker < s->config.workers);
+    GNN_TRY(gnn_check_stop(s->env, err));
+    uint32_t count;
+    const gnn_node *seeds = gnn_sampling_seeds(s, k, &count);
+    return gnn_sampler_sample(s->lanes[worker].sampler, s->epoch, k, seeds, count, out, err);
+}
+
+void gnn_sampling_counters(const struct gnn_sampling *s, struct gnn_sample_counters *out)
+{
+    *out = (struct gnn_sample_counters){.batches = 0};
+    for (uint32_t w = 0; w < s->config.workers; w++) {
+        struct gnn_sample_counters now;
+        gnn_sampler_counters(s->lanes[w].sampler, &now);
+        const struct gnn_sample_counters *before = &s->lanes[w].before;
+        out->batches += now.batches - before->batches;
+        out->sampled_nodes += now.sampled_nodes - before->sampled_nodes;
+        out->sampled_edges += now.sampled_edges - before->sampled_edges;
+        out->batch_digest += now.batch_digest - before->batch_digest; /* a sum modulo 2^64 */
+    }
+}
+
+/* ---- sizes
+ * ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t distinct(double draws, uint32_t node_count)
+{
+    const double n = node_count;
+    return (uint32_t)ceil(n * -expm1(-draws / n));
+}
+
+void gnn_batch_expect(const struct gnn_dataset *dataset, const struct gnn_workload *workload,
+                      struct gnn_batch_size *out)
+{
+    const double mean_degree = (double)dataset->edge_count / dataset->node_count;
+    const uint32_t seeds =
+        workload->batch_size < dataset->train.count ? workload->batch_size : dataset->train.count;
+    double draws = seeds;
+    *out = (struct gnn_batch_size){.nodes[0] = seeds};
+    for (uint32_t l = 0; l < workload->layers; l++) {
+        const double drawn = workload->fanout[l] < mean_degree ? workload->fanout[l] : mean_degree;
+        out->edges += (uint64_t)ceil(out->nodes[l] * drawn);
+        draws *= 1 + drawn;
+        out->nodes[l + 1] = distinct(draws, dataset->node_count);
+    }
+}
+
+uint64_t gnn_batch_bytes(const struct gnn_batch_size *size, uint32_t layers)
+{
+    uint64_t entries = size->nodes[layers] + size->edges;
+    for (uint32_t l = 0; l < layers; l++)
+        entries += size->nodes[l] + UINT64_C(1);
+    return entries * sizeof(uint32_t);
+}
+
+uint64_t gnn_sampling_bytes(const struct gnn_env *env, const struct gnn_batch_size *size, uint32_t workers)
+{
+    const struct gnn_workload *load = env->workload;
+    const uint32_t bound = (uint32_t)gnn_sample_node_bound(env->dataset->node_count, load->batch_size,
+                                                           load->fanout, load->layers, NULL);
+    const uint64_t offsets = size->edges * sizeof(uint64_t);
+    const uint64_t map = gnn_id_map_bytes(env->dataset->node_count, bound);
+    const uint64_t order = env->dataset->train.count * (uint64_t)sizeof(gnn_node);
+    return gnn_add_bytes(order, gnn_mul_bytes(workers, gnn_add_bytes(offsets, map)));
+}
+
+uint64_t gnn_run_bytes(const struct gnn_env *env, const struct gnn_batch_size *size)
+{
+    const struct gnn_dataset *d = env->dataset;
+    const uint64_t topology = (d->node_count + UINT64_C(1)) * sizeof *d->indptr;
+    const uint64_t nodes = d->node_count * (uint64_t)sizeof *d->labels;
+    const uint64_t splits = ((uint64_t)d->train.count + d->valid.count + d->test.count) * sizeof(gnn_node);
+    const uint64_t model = env->workload->sample_only || env->model_config == NULL
+                               ? 0
+                               : gnn_model_bytes(env->model_config, size->nodes);
+    return topology + nodes + splits + model;
+}

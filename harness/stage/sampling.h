@@ -1,0 +1,67 @@
+/* The sampling stage of the systems that sample node-wise through the page cache: one mapping of `indices`,
+ * one sampler per worker over it, the epoch's order, and the sum of the counters. Which worker draws which
+ * batch is the system's business: a mini-batch depends on (seed, epoch, batch) alone (DESIGN section 4). */
+#ifndef GNN_STAGE_SAMPLING_H
+#define GNN_STAGE_SAMPLING_H
+
+#include "harness/system.h"
+
+struct gnn_sampling;
+
+struct gnn_sampling_config {
+    uint32_t workers;
+    enum gnn_map_advice advice; /* of the indices mapping */
+    bool floyd_biased;
+    /* GNNDrive's released order: worker w owns the w-th contiguous part of the training nodes and shuffles
+     * inside it (gnndrive.md section 7). false: one permutation of all training nodes. */
+    bool segments;
+};
+
+/* env outlives the stage. Errors: those of opening the file and the mapping, GNN_ENOMEM, GNN_ECAP. */
+GNN_MUST_CHECK enum gnn_status gnn_sampling_open(const struct gnn_env *env,
+                                                 const struct gnn_sampling_config *config,
+                                                 struct gnn_sampling **out, struct gnn_err *err);
+void gnn_sampling_close(struct gnn_sampling *sampling); /* accepts NULL */
+
+/* Before the workers start: the epoch's order, counters to zero. */
+void gnn_sampling_begin(struct gnn_sampling *sampling, uint64_t epoch);
+
+/* Batches of an epoch, max_batches applied. */
+uint32_t gnn_sampling_batches(const struct gnn_sampling *sampling);
+/* Worker w's own batches, first <= k < end: all of them unless the order is by segments. */
+void gnn_sampling_range(const struct gnn_sampling *sampling, uint32_t worker, uint32_t *first, uint32_t *end);
+/* The seeds of batch k; *count of them. */
+const gnn_node *gnn_sampling_seeds(const struct gnn_sampling *sampling, uint32_t k, uint32_t *count);
+
+/* Samples batch k of the current epoch on worker w's sampler. One thread per worker index at a time.
+ * GNN_ECANCELLED when the run's stop flag is up. */
+GNN_MUST_CHECK enum gnn_status gnn_sampling_draw(struct gnn_sampling *sampling, uint32_t worker, uint32_t k,
+                                                 struct gnn_batch *out, struct gnn_err *err);
+
+/* Summed over the workers since begin. Call when none draws. */
+void gnn_sampling_counters(const struct gnn_sampling *sampling, struct gnn_sample_counters *out);
+
+/* GNN_ECANCELLED once the run's stop flag is up. Every stage asks between two batches. */
+GNN_MUST_CHECK enum gnn_status gnn_check_stop(const struct gnn_env *env, struct gnn_err *err);
+
+/* ---- sizes, for memory plans
+ * ------------------------------------------------------------------------------------ */
+
+/* What a mini-batch is expected to hold: every frontier node draws min(s, mean in-degree) neighbours, and
+ * draws fall on distinct nodes like balls into N bins: n_l = N (1 - exp(-m_l / N)), m_l = B prod(1 + s).
+ * Never above gnn_sample_node_bound. Graphs with hubs repeat more and stay below; plans use it, nothing is
+ * sized by it. */
+struct gnn_batch_size {
+    uint32_t nodes[GNN_LAYERS_MAX + 1]; /* [0] = seeds, [layers] = rows of features */
+    uint64_t edges;                     /* of all blocks */
+};
+void gnn_batch_expect(const struct gnn_dataset *dataset, const struct gnn_workload *workload,
+                      struct gnn_batch_size *out);
+/* Bytes of node IDs and blocks of such a batch. */
+uint64_t gnn_batch_bytes(const struct gnn_batch_size *size, uint32_t layers);
+/* The epoch's order and what each sampler holds besides its batch. */
+uint64_t gnn_sampling_bytes(const struct gnn_env *env, const struct gnn_batch_size *size, uint32_t workers);
+/* What the run holds whatever the system: indptr, labels, splits, the model for such batches. */
+uint64_t gnn_run_bytes(const struct gnn_env *env, const struct gnn_batch_size *size);
+
+#endif

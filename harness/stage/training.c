@@ -1,0 +1,94 @@
+#include "harness/stage/training.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+void gnn_rows_init(struct gnn_rows *rows, const struct gnn_env *env, const char *name, bool on_tensor)
+{
+    *rows = (struct gnn_rows){.env = env, .name = name, .on_tensor = on_tensor};
+}
+
+void gnn_rows_close(struct gnn_rows *rows)
+{
+    if (rows->data == NULL)
+        return;
+    if (rows->on_tensor)
+        rows->env->tensor->ops->free(rows->env->tensor, rows->data);
+    else
+        gnn_mem_free(rows->env->world, rows->data);
+    rows->data = NULL;
+    rows->capacity = 0;
+}
+
+enum gnn_status gnn_rows_reserve(struct gnn_rows *rows, uint64_t count, struct gnn_err *err)
+{
+    if (count <= rows->capacity)
+        return GNN_OK;
+    gnn_rows_close(rows);
+    const struct gnn_env *env = rows->env;
+    const uint64_t capacity = gnn_add_bytes(count, count / 8);
+    const uint64_t bytes = gnn_mul_bytes(capacity, env->dataset->row_bytes);
+    void *data = NULL;
+    if (rows->on_tensor)
+        GNN_TRY(env->tensor->ops->alloc(env->tensor, rows->name, bytes, &data, err));
+    else
+        GNN_TRY(gnn_mem_alloc(env->world, rows->name, bytes, GNN_MEM_FEATURES, &data, err));
+    rows->data = data;
+    rows->capacity = capacity;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_training_open(const struct gnn_env *env, struct gnn_training *out, struct gnn_err *err)
+{
+    *out = (struct gnn_training){.env = env};
+    void *labels = NULL;
+    GNN_TRY(gnn_mem_alloc(env->world, "labels of a batch",
+                          env->workload->batch_size * (uint64_t)sizeof *out->labels, GNN_MEM_PLAIN, &labels,
+                          err));
+    out->labels = labels;
+    return GNN_OK;
+}
+
+void gnn_training_close(struct gnn_training *training)
+{
+    if (training->labels != NULL)
+        gnn_mem_free(training->env->world, training->labels);
+    training->labels = NULL;
+}
+
+void gnn_training_begin(struct gnn_training *training)
+{
+    training->loss_sum = 0;
+    training->seeds = training->correct = training->batches = 0;
+}
+
+enum gnn_status gnn_training_step(struct gnn_training *training, const struct gnn_batch_view *batch,
+                                  const gnn_real *x, struct gnn_err *err)
+{
+    const struct gnn_env *env = training->env;
+    assert(batch->seed_count <= env->workload->batch_size);
+    for (uint32_t i = 0; i < batch->seed_count; i++) {
+        const int32_t label = env->dataset->labels[batch->nodes[i]];
+        if (label < 0)
+            return gnn_fail(err, GNN_EFORMAT, "%s: training node %" PRIu32 " has no label", env->dataset->dir,
+                            batch->nodes[i]);
+        training->labels[i] = label;
+    }
+    struct gnn_step_result step;
+    GNN_TRY(gnn_model_train(env->model, batch, x, training->labels, &step, err));
+    training->loss_sum += step.loss * batch->seed_count;
+    training->seeds += batch->seed_count;
+    training->correct += step.correct;
+    training->batches++;
+    if (env->on_step != NULL)
+        env->on_step(env->on_step_ctx, batch, &step);
+    return GNN_OK;
+}
+
+void gnn_training_result(const struct gnn_training *training, struct gnn_epoch_result *out)
+{
+    out->loss_sum = training->loss_sum;
+    out->seeds = training->seeds;
+    out->correct = training->correct;
+}
