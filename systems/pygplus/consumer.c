@@ -1,0 +1,214 @@
+/* PyG+'s epoch: W samplers feed a reorder buffer; one consumer starts the gather of batch k, then trains
+ * batch k - 1.
+ *
+ *   sample (W) --in batch order--> train: take k | wait for gather k-1 | start gather k | train k-1
+ *                                    gather (A): rows of batch k out of the mapping
+ *
+ * Overlap: sampling of later batches, the gather of k, the training of k - 1. A worker draws batch k only
+ * while fewer than `prefetch` of its own batches wait for delivery: it needs one of its tokens, an empty
+ * item, and the consumer hands worker k mod W a fresh one when it takes batch k. Nothing else synchronises;
+ * the stages form a chain. */
+#include "systems/pygplus/pygplus.h"
+
+#include <assert.h>
+#include <string.h>
+
+static void note_drawn(struct pygplus *s)
+{
+    const unsigned now = atomic_fetch_add(&s->outstanding, 1) + 1;
+    unsigned peak = atomic_load(&s->outstanding_peak);
+    while (peak < now && !atomic_compare_exchange_weak(&s->outstanding_peak, &peak, now))
+        ;
+}
+
+static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct pygplus *s = ctx;
+    const uint32_t batches = gnn_sampling_batches(s->sampling);
+    for (uint32_t k = worker->index; k < batches; k += s->config->workers) {
+        void *item;
+        GNN_TRY(gnn_queue_pop(s->tokens[worker->index], &item));
+        assert(item != NULL);
+        note_drawn(s);
+        GNN_TRY(gnn_sampling_draw(s->sampling, worker->index, k, ((struct pygplus_item *)item)->batch, err));
+        GNN_TRY(gnn_reorder_put(s->delivery, k, item));
+        worker->items++;
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct pygplus *s = ctx;
+    return gather_pool_work(s->gather, worker->index, &worker->items, err);
+}
+
+/* Batch k, in order; worker k mod W may draw another into *spare. *item = NULL after the last. */
+static enum gnn_status take(struct pygplus *s, uint32_t k, struct pygplus_item *spare,
+                            struct pygplus_item **item)
+{
+    void *taken;
+    GNN_TRY(gnn_reorder_take(s->delivery, &taken));
+    *item = taken;
+    if (taken == NULL)
+        return GNN_OK;
+    atomic_fetch_sub(&s->outstanding, 1);
+    return gnn_queue_push(s->tokens[k % s->config->workers], spare);
+}
+
+static enum gnn_status start_gather(struct pygplus *s, struct pygplus_item *item, uint32_t k,
+                                    struct gnn_err *err)
+{
+    const struct gnn_batch_view *view = gnn_batch_view(item->batch);
+    item->rows = &s->input[k % PYGPLUS_DELIVERED_MAX];
+    GNN_TRY(gnn_rows_reserve(item->rows, view->node_count, err));
+    gather_pool_post(s->gather, &(struct gather_job){view->nodes, view->node_count, item->rows->data});
+    s->gathered_rows += view->node_count;
+    return GNN_OK;
+}
+
+static enum gnn_status train(struct pygplus *s, const struct pygplus_item *item, struct gnn_err *err)
+{
+    const struct gnn_batch_view *view = gnn_batch_view(item->batch);
+    struct gnn_tensor *tensor = s->env->tensor;
+    const gnn_real *x = item->rows->data;
+    if (!item->rows->on_tensor) {
+        GNN_TRY(gnn_rows_reserve(&s->uploaded, view->node_count, err));
+        tensor->ops->upload(tensor, s->uploaded.data, x,
+                            (uint64_t)view->node_count * s->env->dataset->row_bytes);
+        x = s->uploaded.data;
+    }
+    return gnn_training_step(&s->training, view, x, err);
+}
+
+static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct pygplus *s = ctx;
+    struct pygplus_item *spare = &s->items[0], *other_spare = &s->items[1], *gathering = NULL;
+    for (uint32_t k = 0;; k++) {
+        struct pygplus_item *item;
+        GNN_TRY(gnn_check_stop(s->env, err));
+        GNN_TRY(take(s, k, spare, &item));
+        GNN_TRY(gather_pool_wait(s->gather)); /* of batch k - 1 */
+        if (item == NULL)
+            break;
+        GNN_TRY(start_gather(s, item, k, err));
+        spare = gathering == NULL ? other_spare : gathering;
+        if (gathering != NULL) {
+            GNN_TRY(train(s, gathering, err));
+            worker->items++;
+        }
+        gathering = item;
+    }
+    gather_pool_finish(s->gather);
+    if (gathering == NULL || s->config->drop_last_train)
+        return GNN_OK;
+    GNN_TRY(train(s, gathering, err));
+    worker->items++;
+    return GNN_OK;
+}
+
+/* -only: batches are delivered in order and dropped. */
+static enum gnn_status deliver_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    (void)err;
+    struct pygplus *s = ctx;
+    struct pygplus_item *spare = &s->items[0];
+    for (uint32_t k = 0;; k++) {
+        struct pygplus_item *item;
+        GNN_TRY(take(s, k, spare, &item));
+        if (item == NULL)
+            return GNN_OK;
+        spare = item;
+        worker->items++;
+    }
+}
+
+static void cancel(void *target)
+{
+    struct pygplus *s = target;
+    for (uint32_t w = 0; w < s->config->workers; w++)
+        gnn_queue_cancel(s->tokens[w]);
+    gnn_reorder_cancel(s->delivery);
+    if (s->gather != NULL)
+        gather_pool_cancel(s->gather);
+}
+
+/* Worker w starts with `prefetch` tokens; the first PYGPLUS_DELIVERED_MAX items are the consumer's spares. */
+static enum gnn_status open_queues(struct pygplus *s, struct gnn_err *err)
+{
+    struct gnn_world *world = s->env->world;
+    const uint32_t prefetch = s->config->prefetch;
+    for (uint32_t w = 0; w < s->config->workers; w++) {
+        GNN_TRY(gnn_queue_open(world, "tokens", prefetch, &s->tokens[w], err));
+        for (uint32_t i = 0; i < prefetch; i++)
+            GNN_TRY(gnn_queue_push(s->tokens[w], &s->items[PYGPLUS_DELIVERED_MAX + w * prefetch + i]));
+    }
+    GNN_TRY(gnn_reorder_open(world, prefetch * s->config->workers, &s->delivery, err));
+    gnn_reorder_reset(s->delivery, 0, gnn_sampling_batches(s->sampling));
+    return GNN_OK;
+}
+
+static void close_queues(struct pygplus *s)
+{
+    for (uint32_t w = 0; w < s->config->workers; w++) {
+        gnn_queue_close(s->tokens[w]);
+        s->tokens[w] = NULL;
+    }
+    gnn_reorder_close(s->delivery);
+    s->delivery = NULL;
+}
+
+static enum gnn_status run(struct pygplus *s, struct gnn_pipeline *pipeline, struct gnn_epoch_result *out,
+                           struct gnn_err *err)
+{
+    GNN_TRY(open_queues(s, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "sample", s->config->workers, sample_stage, s, err));
+    if (s->env->workload->sample_only) {
+        GNN_TRY(gnn_pipeline_stage(pipeline, "deliver", 1, deliver_stage, s, err));
+    } else {
+        GNN_TRY(gnn_pipeline_stage(pipeline, "gather", s->config->gather_threads, gather_stage, s, err));
+        GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err));
+    }
+    GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, s, err));
+    const enum gnn_status status = gnn_pipeline_run(pipeline, err);
+    out->stage_count = gnn_pipeline_times(pipeline, out->stages, GNN_STAGES_MAX);
+    return status;
+}
+
+static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
+{
+    if (!s->env->workload->sample_only)
+        gnn_training_result(&s->training, out);
+    struct gnn_counters *c = &out->counters;
+    gnn_sampling_counters(s->sampling, &c->sample);
+    c->needed_bytes =
+        c->sample.sampled_edges * sizeof(gnn_node) + s->gathered_rows * s->env->dataset->row_bytes;
+    c->requested_bytes = c->requested_ios = GNN_UNKNOWN; /* mappings: only the kernel knows */
+    c->cache_hits = c->cache_misses = c->cache_evictions = GNN_UNKNOWN;
+    out->extra[0].name = "sampled_ahead_peak";
+    out->extra[0].value = atomic_load(&s->outstanding_peak);
+    out->extra[1].name = "gathered_rows";
+    out->extra[1].value = s->gathered_rows;
+    out->extra_count = 2;
+}
+
+enum gnn_status pygplus_epoch(struct pygplus *s, uint64_t epoch, struct gnn_epoch_result *out,
+                              struct gnn_err *err)
+{
+    gnn_sampling_begin(s->sampling, epoch);
+    gnn_training_begin(&s->training);
+    if (s->gather != NULL)
+        gather_pool_begin(s->gather);
+    atomic_store(&s->outstanding, 0);
+    atomic_store(&s->outstanding_peak, 0);
+    s->gathered_rows = 0;
+    struct gnn_pipeline *pipeline = NULL;
+    enum gnn_status status = gnn_pipeline_open(s->env->world, &pipeline, err);
+    if (status == GNN_OK)
+        status = run(s, pipeline, out, err);
+    gnn_pipeline_close(pipeline);
+    close_queues(s);
+    fill_result(s, out);
+    return status;
+}

@@ -1,0 +1,60 @@
+/* PyG+ inside: what system.c opens and consumer.c runs. */
+#ifndef PYGPLUS_H
+#define PYGPLUS_H
+
+#include "harness/stage/sampling.h"
+#include "harness/stage/training.h"
+#include "harness/system.h"
+#include "systems/pygplus/gather_pool.h"
+
+#include <stdatomic.h>
+
+enum pygplus_readahead { PYGPLUS_READAHEAD_OFF, PYGPLUS_READAHEAD_KERNEL };
+enum pygplus_floyd { PYGPLUS_FLOYD_EXACT, PYGPLUS_FLOYD_BIASED };
+
+struct pygplus_config {
+    uint32_t workers;        /* W */
+    uint32_t prefetch;       /* batches a worker may be ahead */
+    uint32_t gather_threads; /* A */
+    uint32_t readahead;      /* enum pygplus_readahead */
+    uint32_t floyd;          /* enum pygplus_floyd */
+    bool drop_last_train;
+    uint64_t ballast_bytes; /* per worker */
+};
+
+/* Batches whose samples left the workers: one whose rows are gathered, one in training. */
+enum { PYGPLUS_DELIVERED_MAX = 2 };
+
+struct pygplus_item {
+    struct gnn_batch *batch;
+    struct gnn_rows *rows; /* its gathered input, once posted */
+};
+
+struct pygplus {
+    const struct gnn_env *env;
+    const struct pygplus_config *config;
+    struct gnn_sampling *sampling;
+    struct pygplus_item *items; /* (item_count) = prefetch * W + PYGPLUS_DELIVERED_MAX */
+    uint32_t item_count;
+    void *ballast;
+
+    /* not opened for -only */
+    struct gnn_file *features;
+    struct gnn_map *features_map;
+    struct gather_pool *gather;
+    struct gnn_training training;
+    struct gnn_rows input[PYGPLUS_DELIVERED_MAX]; /* one being gathered, one in training */
+    struct gnn_rows uploaded;                     /* only where the back-end's memory is not the host's */
+
+    /* of one epoch */
+    struct gnn_queue **tokens; /* (W): items worker w may still fill */
+    struct gnn_reorder *delivery;
+    atomic_uint outstanding, outstanding_peak; /* samples being drawn or waiting for delivery */
+    uint64_t gathered_rows;
+};
+
+/* One epoch: consumer.c. Reentrant after a failed one. */
+GNN_MUST_CHECK enum gnn_status pygplus_epoch(struct pygplus *s, uint64_t epoch, struct gnn_epoch_result *out,
+                                             struct gnn_err *err);
+
+#endif

@@ -1,0 +1,201 @@
+/* PyG+: memory-mapped out-of-core training; the page cache is the only cache. See README.md.
+ *
+ * Source   the memory-mapped baseline shipped with Ginex (PVLDB 15(11), 2022), reused in GNNDrive (ICPP 2024)
+ * Memory   gnn_sampling's order and samplers; prefetch * W + 2 mini-batches; two gathered inputs of n_L rows
+ * Errors   those of the mappings (GNN_EIO, GNN_EFORMAT, GNN_ENOENT), GNN_ENOMEM, GNN_ECAP, GNN_ECANCELLED */
+#include "systems/pygplus/pygplus.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const readahead_words[] = {"off", "kernel", NULL};
+static const char *const floyd_words[] = {"exact", "biased", NULL};
+
+#define FIELD(name) offsetof(struct pygplus_config, name)
+static const struct gnn_option options[] = {
+    {.name = "workers",
+     .type = GNN_OPT_U32,
+     .offset = FIELD(workers),
+     .unit = "threads",
+     .def = "2",
+     .min = 1,
+     .max = 128,
+     .help = "Sampler threads (W); batch k is drawn by worker k mod W.",
+     .source = "Ginex artifact: 32; scaled to min(cores, 32) with 2W <= batches / 4"},
+    {.name = "prefetch",
+     .type = GNN_OPT_U32,
+     .offset = FIELD(prefetch),
+     .unit = "batches",
+     .def = "2",
+     .min = 1,
+     .max = 64,
+     .help = "Batches each worker may sample ahead of their delivery.",
+     .source = "PyTorch DataLoader prefetch_factor, Ginex artifact"},
+    {.name = "gather_threads",
+     .type = GNN_OPT_U32,
+     .offset = FIELD(gather_threads),
+     .unit = "threads",
+     .def = "8",
+     .min = 1,
+     .max = 128,
+     .help = "Threads of the gather (A): the number of feature page faults in flight.",
+     .source = "Ginex artifact: 128; GNNDrive section 5: more than 2x physical cores"},
+    {.name = "readahead",
+     .type = GNN_OPT_CHOICE,
+     .offset = FIELD(readahead),
+     .unit = "",
+     .def = "off",
+     .choices = readahead_words,
+     .help = "off: one fault reads one page (MADV_RANDOM on both mappings); kernel: the default read-around.",
+     .source = "Ginex artifact set-up: block readahead off"},
+    {.name = "floyd",
+     .type = GNN_OPT_CHOICE,
+     .offset = FIELD(floyd),
+     .unit = "",
+     .def = "exact",
+     .choices = floyd_words,
+     .help =
+         "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
+     .source = "GNNDrive and Ginex artifacts: biased; papers: uniform"},
+    {.name = "drop_last_train",
+     .type = GNN_OPT_BOOL,
+     .offset = FIELD(drop_last_train),
+     .unit = "",
+     .def = "false",
+     .help = "Leave the last batch of an epoch gathered but untrained, as the released loop does.",
+     .source = "Ginex artifact: true; paper: all batches train"},
+    {.name = "ballast_bytes",
+     .type = GNN_OPT_BYTES,
+     .offset = FIELD(ballast_bytes),
+     .unit = "bytes",
+     .def = "0",
+     .help = "Memory held per worker, standing for the sampler processes' interpreters and page tables; 0 = "
+             "none.",
+     .source = "ours (pygplus.md section 5)"},
+    {.name = NULL},
+};
+
+static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *config,
+                                    struct gnn_memory_plan *out, struct gnn_err *err)
+{
+    const struct pygplus_config *c = config;
+    struct gnn_batch_size size;
+    gnn_batch_expect(env->dataset, env->workload, &size);
+    const uint32_t layers = env->workload->layers;
+    const uint64_t ballast = gnn_mul_bytes(c->ballast_bytes, c->workers);
+    const uint64_t batches = gnn_mul_bytes(gnn_batch_bytes(&size, layers),
+                                           (uint64_t)c->prefetch * c->workers + PYGPLUS_DELIVERED_MAX);
+    const uint64_t inputs = env->workload->sample_only
+                                ? 0
+                                : gnn_mul_bytes(size.nodes[layers], UINT64_C(2) * env->dataset->row_bytes);
+    out->fixed_bytes = gnn_add_bytes(ballast, gnn_sampling_bytes(env, &size, c->workers));
+    out->batches_bytes = gnn_add_bytes(batches, inputs);
+    out->largest = ballast > batches && ballast > inputs ? "ballast of the workers"
+                   : batches > inputs                    ? "mini-batches sampled ahead"
+                                                         : "gathered inputs";
+    out->remedy = ballast > batches && ballast > inputs ? "--set pygplus.ballast_bytes=0"
+                  : batches > inputs ? "--set pygplus.workers=1 or --set pygplus.prefetch=1"
+                                     : "--batch or --fanout";
+    const uint64_t total =
+        gnn_add_bytes(gnn_add_bytes(out->fixed_bytes, out->batches_bytes), gnn_run_bytes(env, &size));
+    if (env->cap_bytes > 0 && total > env->cap_bytes)
+        return gnn_fail(err, GNN_ECAP,
+                        "pygplus needs about %" PRIu64 " bytes besides the page cache, the cap is %" PRIu64
+                        "; the largest part is %s: raise --memory or lower %s",
+                        total, env->cap_bytes, out->largest, out->remedy);
+    return GNN_OK;
+}
+
+static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
+{
+    const struct gnn_env *env = s->env;
+    const struct gnn_sampling_config sampling = {
+        .workers = s->config->workers,
+        .advice = s->config->readahead == PYGPLUS_READAHEAD_OFF ? GNN_MAP_RANDOM : GNN_MAP_NORMAL,
+        .floyd_biased = env->floyd_biased || s->config->floyd == PYGPLUS_FLOYD_BIASED,
+    };
+    GNN_TRY(gnn_sampling_open(env, &sampling, &s->sampling, err));
+    s->item_count = s->config->prefetch * s->config->workers + PYGPLUS_DELIVERED_MAX;
+    s->items = calloc(s->item_count, sizeof *s->items);
+    s->tokens = calloc(s->config->workers, sizeof(struct gnn_queue *));
+    if (s->items == NULL || s->tokens == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "pygplus: %" PRIu32 " mini-batches", s->item_count);
+    for (uint32_t i = 0; i < s->item_count; i++)
+        GNN_TRY(gnn_batch_open(env->world, &s->items[i].batch, err));
+    const uint64_t ballast = gnn_mul_bytes(s->config->ballast_bytes, s->config->workers);
+    if (ballast > 0) {
+        GNN_TRY(gnn_mem_alloc(env->world, "pygplus ballast", ballast, GNN_MEM_PLAIN, &s->ballast, err));
+        memset(s->ballast, 1, ballast); /* a page nobody touched is not charged */
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status open_features(struct pygplus *s, struct gnn_err *err)
+{
+    const struct gnn_env *env = s->env;
+    const enum gnn_map_advice advice =
+        s->config->readahead == PYGPLUS_READAHEAD_OFF ? GNN_MAP_RANDOM : GNN_MAP_NORMAL;
+    GNN_TRY(gnn_file_open(env->world, env->dataset->features_path, GNN_OPEN_READ, &s->features, err));
+    GNN_TRY(gnn_map_open(env->world, s->features, advice, &s->features_map, err));
+    GNN_TRY(gather_pool_open(env->world, s->features_map, env->dataset->row_bytes, s->config->gather_threads,
+                             &s->gather, err));
+    GNN_TRY(gnn_training_open(env, &s->training, err));
+    for (uint32_t i = 0; i < PYGPLUS_DELIVERED_MAX; i++)
+        gnn_rows_init(&s->input[i], env, "pygplus gathered input", env->tensor->host_memory);
+    gnn_rows_init(&s->uploaded, env, "pygplus uploaded input", true);
+    return GNN_OK;
+}
+
+static void pygplus_close(void *state)
+{
+    struct pygplus *s = state;
+    if (s == NULL)
+        return;
+    struct gnn_world *w = s->env->world;
+    gnn_rows_close(&s->uploaded);
+    for (uint32_t i = 0; i < PYGPLUS_DELIVERED_MAX; i++)
+        gnn_rows_close(&s->input[i]);
+    gnn_training_close(&s->training);
+    gather_pool_close(s->gather);
+    gnn_map_close(w, s->features_map);
+    gnn_file_close(w, s->features);
+    gnn_mem_free(w, s->ballast);
+    for (uint32_t i = 0; s->items != NULL && i < s->item_count; i++)
+        gnn_batch_close(w, s->items[i].batch);
+    free(s->tokens);
+    free(s->items);
+    gnn_sampling_close(s->sampling);
+    free(s);
+}
+
+static enum gnn_status pygplus_open(const struct gnn_env *env, const void *config, void **state,
+                                    struct gnn_err *err)
+{
+    struct pygplus *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "pygplus: state");
+    *state = s;
+    s->env = env;
+    s->config = config;
+    GNN_TRY(open_samplers(s, err));
+    return env->workload->sample_only ? GNN_OK : open_features(s, err);
+}
+
+static enum gnn_status pygplus_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
+                                           struct gnn_err *err)
+{
+    return pygplus_epoch(state, epoch, out, err);
+}
+
+const struct gnn_system gnn_system_pygplus = {
+    .abi = GNN_SYSTEM_ABI,
+    .name = "pygplus",
+    .title = "PyG+ (memory-mapped PyTorch Geometric, as in Ginex 2022 and GNNDrive 2024)",
+    .options = options,
+    .config_bytes = sizeof(struct pygplus_config),
+    .plan = pygplus_plan,
+    .open = pygplus_open,
+    .train_epoch = pygplus_train_epoch,
+    .close = pygplus_close,
+};
