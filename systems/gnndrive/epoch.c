@@ -1,0 +1,290 @@
+/* GNNDrive's epoch: sample (Ns) -> extract (Ne) -> train (1) -> release (1), and back to the samplers' free
+ * items.
+ *
+ *   free items --> sample --[Q_e]--> extract --[Q_t]--> train --[unbounded]--> release --> free items
+ *
+ * Batches may overtake each other at both queues (section 4.3, reordering); with in_order both are reorder
+ * buffers and batches enter the feature buffer in order too. The trainer and the releaser never wait for an
+ * extractor, which the feature buffer's deadlock rule needs. */
+#include "systems/gnndrive/gnndrive.h"
+
+#include <assert.h>
+
+/* The next batch of sampler w; false when there is none. */
+static bool next_batch(struct gnndrive *s, uint32_t w, uint32_t *k)
+{
+    uint32_t first, end;
+    gnn_sampling_range(s->sampling, w, &first, &end);
+    const uint32_t lane = s->config->order == GNNDRIVE_ORDER_SEGMENTS ? w : 0;
+    const uint32_t taken = atomic_fetch_add(&s->next_batch[lane], 1);
+    *k = first + taken;
+    return taken < end - first;
+}
+
+/* An item is held before a batch is taken: whoever has the next batch can always go on. */
+static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct gnndrive *s = ctx;
+    for (;;) {
+        void *popped;
+        GNN_TRY(gnn_queue_pop(s->free_items, &popped));
+        struct gnndrive_item *item = popped;
+        if (!next_batch(s, worker->index, &item->k)) {
+            gnndrive_channel_done(&s->extracting);
+            return gnn_queue_push(s->free_items, item);
+        }
+        GNN_TRY(gnn_sampling_draw(s->sampling, worker->index, item->k, item->batch, err));
+        GNN_TRY(gnndrive_channel_push(&s->extracting, item));
+        worker->items++;
+    }
+}
+
+/* -only: nothing downstream. */
+static enum gnn_status sample_only_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct gnndrive *s = ctx;
+    uint32_t k;
+    while (next_batch(s, worker->index, &k)) {
+        GNN_TRY(gnn_sampling_draw(s->sampling, worker->index, k, s->items[worker->index].batch, err));
+        worker->items++;
+    }
+    return GNN_OK;
+}
+
+static void note_size(struct gnndrive *s, uint32_t nodes)
+{
+    unsigned peak = atomic_load(&s->batch_nodes_peak);
+    while (peak < nodes && !atomic_compare_exchange_weak(&s->batch_nodes_peak, &peak, nodes))
+        ;
+}
+
+static enum gnn_status extract_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct gnndrive *s = ctx;
+    for (;;) {
+        struct gnndrive_item *item;
+        GNN_TRY(gnn_check_stop(s->env, err));
+        GNN_TRY(gnndrive_channel_pop(&s->extracting, &item));
+        if (item == NULL) {
+            gnndrive_channel_done(&s->training_queue);
+            return GNN_OK;
+        }
+        note_size(s, gnn_batch_view(item->batch)->node_count);
+        GNN_TRY(gnndrive_extract(s, worker->index, item, err));
+        GNN_TRY(gnndrive_channel_push(&s->training_queue, item));
+        worker->items++;
+    }
+}
+
+static void note_order(struct gnndrive *s, uint32_t k)
+{
+    if (k + 1 < s->trained_last)
+        s->overtaken++;
+    else
+        s->trained_last = k + 1;
+}
+
+static enum gnn_status train_one(struct gnndrive *s, const struct gnndrive_item *item, struct gnn_err *err)
+{
+    const struct gnn_batch_view *view = gnn_batch_view(item->batch);
+    struct gnn_tensor *tensor = s->env->tensor;
+    const uint32_t dim = s->env->dataset->dim;
+    if (s->config->serial_extract) { /* the interpreter lock kept the trainer out while rows were extracted */
+        feature_buffer_lock(s->fb);
+        feature_buffer_unlock(s->fb);
+    }
+    GNN_TRY(gnn_rows_reserve(&s->input, view->node_count, err));
+    tensor->ops->gather_rows(tensor, s->input.data, s->slots, dim, item->alias, view->node_count, dim);
+    GNN_TRY(gnn_training_step(&s->training, view, s->input.data, err));
+    s->trained_rows += view->node_count;
+    note_order(s, item->k);
+    return GNN_OK;
+}
+
+static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct gnndrive *s = ctx;
+    for (;;) {
+        struct gnndrive_item *item;
+        GNN_TRY(gnn_check_stop(s->env, err));
+        GNN_TRY(gnndrive_channel_pop(&s->training_queue, &item));
+        if (item == NULL) {
+            gnn_queue_done(s->releasing);
+            return GNN_OK;
+        }
+        GNN_TRY(train_one(s, item, err));
+        GNN_TRY(gnn_queue_push(s->releasing, item));
+        worker->items++;
+    }
+}
+
+static void release(struct gnndrive *s, struct gnndrive_item *item)
+{
+    const struct gnn_batch_view *view = gnn_batch_view(item->batch);
+    feature_buffer_lock(s->fb);
+    feature_buffer_release(s->fb, view->nodes, view->node_count);
+    feature_buffer_unlock(s->fb);
+    item->held = false;
+}
+
+static enum gnn_status release_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    (void)err;
+    struct gnndrive *s = ctx;
+    for (;;) {
+        void *item;
+        GNN_TRY(gnn_queue_pop(s->releasing, &item));
+        if (item == NULL)
+            return GNN_OK;
+        release(s, item);
+        GNN_TRY(gnn_queue_push(s->free_items, item));
+        worker->items++;
+    }
+}
+
+static void cancel(void *target)
+{
+    struct gnndrive *s = target;
+    gnn_queue_cancel(s->free_items);
+    gnndrive_channel_cancel(&s->extracting);
+    feature_buffer_cancel(s->fb);
+    gnndrive_channel_cancel(&s->training_queue);
+    gnn_queue_cancel(s->releasing);
+}
+
+static enum gnn_status open_queues(struct gnndrive *s, struct gnn_err *err)
+{
+    struct gnn_world *world = s->env->world;
+    const struct gnndrive_config *config = s->config;
+    const uint32_t batches = gnn_sampling_batches(s->sampling);
+    GNN_TRY(gnn_queue_open(world, "free items", s->sizes.items, &s->free_items, err));
+    for (uint32_t i = 0; i < s->sizes.items; i++)
+        GNN_TRY(gnn_queue_push(s->free_items, &s->items[i]));
+    GNN_TRY(gnndrive_channel_open(world, "extracting", config->in_order, s->sizes.extract_queue,
+                                  config->samplers, batches, &s->extracting, err));
+    GNN_TRY(gnndrive_channel_open(world, "training", config->in_order, s->sizes.train_queue,
+                                  config->extractors, batches, &s->training_queue, err));
+    GNN_TRY(gnn_queue_open(world, "releasing", 0, &s->releasing, err));
+    gnn_queue_producers(s->releasing, 1);
+    return GNN_OK;
+}
+
+static void close_queues(struct gnndrive *s)
+{
+    gnn_queue_close(s->releasing);
+    gnndrive_channel_close(&s->training_queue);
+    gnndrive_channel_close(&s->extracting);
+    gnn_queue_close(s->free_items);
+    s->releasing = s->free_items = NULL;
+}
+
+static enum gnn_status add_stages(struct gnndrive *s, struct gnn_pipeline *pipeline, struct gnn_err *err)
+{
+    if (s->env->workload->sample_only)
+        return gnn_pipeline_stage(pipeline, "sample", s->config->samplers, sample_only_stage, s, err);
+    GNN_TRY(open_queues(s, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "sample", s->config->samplers, sample_stage, s, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "extract", s->config->extractors, extract_stage, s, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "release", 1, release_stage, s, err));
+    return gnn_pipeline_on_cancel(pipeline, cancel, s, err);
+}
+
+/* After an epoch, however it ended: no batch holds a row, and the buffer's invariants stand. */
+static enum gnn_status settle(struct gnndrive *s, struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < s->sizes.items; i++)
+        if (s->items[i].held)
+            release(s, &s->items[i]);
+    feature_buffer_lock(s->fb);
+    const enum gnn_status status = feature_buffer_check(s->fb, true, err);
+    feature_buffer_unlock(s->fb);
+    return status;
+}
+
+static void add_extra(struct gnn_epoch_result *out, const char *name, uint64_t value)
+{
+    assert(out->extra_count < sizeof out->extra / sizeof *out->extra);
+    out->extra[out->extra_count].name = name;
+    out->extra[out->extra_count++].value = value;
+}
+
+static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
+{
+    uint64_t bounced = 0;
+    for (uint32_t e = 0; e < s->config->extractors; e++) {
+        struct gnn_reader_counters now;
+        const struct gnn_reader_counters *before = &s->extractors[e].before;
+        gnn_reader_counters(s->extractors[e].reader, &now);
+        out->counters.requested_bytes += now.requested_bytes - before->requested_bytes;
+        out->counters.requested_ios += now.requested_ios - before->requested_ios;
+        bounced += now.bounced_loads - before->bounced_loads;
+    }
+    struct feature_buffer_counts n;
+    feature_buffer_counts(s->fb, &n);
+    out->counters.cache_hits = n.rows - n.loads;
+    out->counters.cache_misses = n.loads;
+    out->counters.cache_evictions = n.evictions;
+    const uint64_t useful = (n.loads + n.joint_rows) * s->env->dataset->row_bytes;
+    const uint64_t requested = out->counters.requested_bytes;
+    add_extra(out, "wait_list_rows", n.waited_rows);
+    add_extra(out, "row_waits", n.row_waits);
+    add_extra(out, "slot_waits", n.slot_waits);
+    add_extra(out, "joint_rows", n.joint_rows);
+    add_extra(out, "overtaken_batches", s->overtaken);
+    add_extra(out, "redundant_bytes", requested > useful ? requested - useful : 0);
+    add_extra(out, "bounced_reads", bounced);
+    add_extra(out, "buffer_slots", s->sizes.slots);
+    add_extra(out, "rows_per_slot", s->sizes.layout.rows_per_load);
+    add_extra(out, "batch_nodes", s->sizes.batch_nodes);
+    add_extra(out, "batch_nodes_peak", atomic_load(&s->batch_nodes_peak));
+}
+
+static void fill_result(const struct gnndrive *s, struct gnn_epoch_result *out)
+{
+    struct gnn_counters *c = &out->counters;
+    gnn_sampling_counters(s->sampling, &c->sample);
+    c->needed_bytes =
+        c->sample.sampled_edges * sizeof(gnn_node) + s->trained_rows * s->env->dataset->row_bytes;
+    if (s->env->workload->sample_only)
+        return;
+    gnn_training_result(&s->training, out);
+    add_io(s, out);
+}
+
+static void begin(struct gnndrive *s, uint64_t epoch)
+{
+    gnn_sampling_begin(s->sampling, epoch);
+    for (uint32_t w = 0; w < s->config->samplers; w++)
+        atomic_store(&s->next_batch[w], 0);
+    s->trained_rows = s->overtaken = 0;
+    s->trained_last = 0;
+    atomic_store(&s->batch_nodes_peak, 0);
+    if (s->env->workload->sample_only)
+        return;
+    gnn_training_begin(&s->training);
+    feature_buffer_begin(s->fb);
+    for (uint32_t e = 0; e < s->config->extractors; e++)
+        gnn_reader_counters(s->extractors[e].reader, &s->extractors[e].before);
+}
+
+enum gnn_status gnndrive_epoch(struct gnndrive *s, uint64_t epoch, struct gnn_epoch_result *out,
+                               struct gnn_err *err)
+{
+    begin(s, epoch);
+    struct gnn_pipeline *pipeline = NULL;
+    enum gnn_status status = gnn_pipeline_open(s->env->world, &pipeline, err);
+    if (status == GNN_OK)
+        status = add_stages(s, pipeline, err);
+    if (status == GNN_OK) {
+        status = gnn_pipeline_run(pipeline, err);
+        out->stage_count = gnn_pipeline_times(pipeline, out->stages, GNN_STAGES_MAX);
+    }
+    gnn_pipeline_close(pipeline);
+    close_queues(s);
+    fill_result(s, out);
+    if (s->fb == NULL)
+        return status;
+    const enum gnn_status settled = settle(s, err);
+    return status != GNN_OK ? status : settled;
+}

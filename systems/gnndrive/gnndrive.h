@@ -1,0 +1,138 @@
+/* GNNDrive inside: what system.c sizes and opens, extract.c fills and epoch.c runs. */
+#ifndef GNNDRIVE_H
+#define GNNDRIVE_H
+
+#include "harness/stage/sampling.h"
+#include "harness/stage/training.h"
+#include "harness/storage/reader.h"
+#include "harness/system.h"
+#include "systems/gnndrive/feature_buffer.h"
+
+enum gnndrive_io { GNNDRIVE_IO_DIRECT, GNNDRIVE_IO_BUFFERED };
+enum gnndrive_valid { GNNDRIVE_VALID_COMPLETION, GNNDRIVE_VALID_BATCH };
+enum gnndrive_meta { GNNDRIVE_META_ARTIFACT, GNNDRIVE_META_COMPACT };
+enum gnndrive_order { GNNDRIVE_ORDER_GLOBAL, GNNDRIVE_ORDER_SEGMENTS };
+
+struct gnndrive_config {
+    uint32_t samplers;            /* Ns */
+    uint32_t extractors;          /* Ne */
+    uint32_t extract_queue;       /* Q_e, 0 = Ns + 2 */
+    uint32_t train_queue;         /* Q_t, 0 = Ne */
+    uint32_t batch_nodes;         /* Mb, 0 = automatic */
+    uint32_t calibration_batches; /* sampled at open for the automatic Mb */
+    uint32_t buffer_mult;
+    uint32_t slots; /* S, 0 = (Q_t + 1) Mb buffer_mult */
+    uint32_t depth; /* reads in flight per extractor */
+    uint32_t io;    /* enum gnndrive_io */
+    bool joint;
+    bool in_order;
+    uint32_t valid; /* enum gnndrive_valid */
+    bool serial_extract;
+    bool lock_submit;
+    uint32_t order; /* enum gnndrive_order */
+    uint32_t meta;  /* enum gnndrive_meta */
+    uint32_t readahead;
+};
+
+/* Every size that follows from the configuration, the data and Mb. */
+struct gnndrive_sizes {
+    uint32_t extract_queue, train_queue;
+    uint32_t batch_nodes;         /* Mb */
+    uint32_t slots;               /* S */
+    uint32_t node_limit;          /* a batch with more nodes is refused: S / Ne, or N when everything fits */
+    uint32_t items;               /* mini-batches in flight */
+    bool whole;                   /* every group has a slot: nobody ever waits for one */
+    struct gnn_row_layout layout; /* rows on sectors; rows_per_load = G */
+    uint32_t bounce_bytes_max;
+};
+
+/* A mini-batch on its way through the stages. */
+struct gnndrive_item {
+    struct gnn_batch *batch;
+    uint32_t k;
+    uint32_t *alias; /* (node_limit) rows of the feature buffer */
+    bool held;       /* published and not yet released */
+};
+
+/* What one extractor owns. */
+struct gnndrive_extractor {
+    struct gnn_reader *reader;
+    uint32_t *load_key, *load_slot, *wait, *pending; /* (node_limit) each */
+    struct gnn_reader_counters before;               /* when the epoch began */
+};
+
+/* Batches between two stages: by ticket when training is in order, else as they come. */
+struct gnndrive_channel {
+    struct gnn_queue *queue;
+    struct gnn_reorder *reorder; /* in_order */
+};
+
+struct gnndrive {
+    const struct gnn_env *env;
+    const struct gnndrive_config *config;
+    struct gnndrive_sizes sizes;
+    struct gnn_sampling *sampling;
+    struct gnndrive_item *items; /* (sizes.items) */
+
+    /* not opened for -only */
+    struct gnn_file *features;
+    uint64_t features_bytes;
+    struct feature_buffer *fb;
+    void *slots;                           /* (S, load_bytes) feature memory; G rows of dim floats each */
+    void *lists;                           /* memory of the aliases and of the extractors' lists */
+    struct gnndrive_extractor *extractors; /* (Ne) */
+    struct gnn_training training;
+    struct gnn_rows input; /* dense input of the batch in training */
+
+    /* of one epoch */
+    struct gnn_queue *free_items, *releasing;
+    struct gnndrive_channel extracting, training_queue;
+    atomic_uint *next_batch; /* (Ns, or 1 with the global order) */
+    uint64_t trained_rows, overtaken;
+    uint32_t trained_last; /* highest batch trained so far, plus 1 */
+    atomic_uint batch_nodes_peak;
+};
+
+/* channel.c */
+GNN_MUST_CHECK enum gnn_status gnndrive_channel_open(struct gnn_world *world, const char *name, bool in_order,
+                                                     uint32_t depth, uint32_t producers, uint32_t batches,
+                                                     struct gnndrive_channel *out, struct gnn_err *err);
+void gnndrive_channel_close(struct gnndrive_channel *channel);
+void gnndrive_channel_cancel(struct gnndrive_channel *channel);
+GNN_MUST_CHECK enum gnn_status gnndrive_channel_push(struct gnndrive_channel *channel,
+                                                     struct gnndrive_item *item);
+GNN_MUST_CHECK enum gnn_status gnndrive_channel_pop(struct gnndrive_channel *channel,
+                                                    struct gnndrive_item **item);
+void gnndrive_channel_done(struct gnndrive_channel *channel); /* one producer has finished */
+
+/* sizes.c: no side effects. */
+GNN_MUST_CHECK enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_config *config,
+                                             uint32_t batch_nodes, uint32_t align_bytes,
+                                             struct gnndrive_sizes *out, struct gnn_err *err);
+/* Mb by the bound when that is small or the user's, else 0: it has to be measured. */
+uint32_t gnndrive_batch_nodes(const struct gnn_env *env, const struct gnndrive_config *config);
+/* Mb from the largest batch a calibration saw. */
+uint32_t gnndrive_measured_batch_nodes(const struct gnn_env *env, uint32_t largest);
+/* Fills the plan; GNN_ECAP with the parameter to change when it cannot live under env->cap_bytes. */
+GNN_MUST_CHECK enum gnn_status gnndrive_memory(const struct gnn_env *env,
+                                               const struct gnndrive_config *config,
+                                               const struct gnndrive_sizes *sizes,
+                                               struct gnn_memory_plan *out, struct gnn_err *err);
+struct feature_buffer_config gnndrive_buffer_config(const struct gnn_env *env,
+                                                    const struct gnndrive_config *config,
+                                                    const struct gnndrive_sizes *sizes);
+struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env,
+                                                const struct gnndrive_config *config,
+                                                const struct gnndrive_sizes *sizes,
+                                                struct gnn_file *const *file);
+
+/* extract.c: brings the item's rows into the buffer. On failure nothing is in flight and nothing is pinned.
+ */
+GNN_MUST_CHECK enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor,
+                                                struct gnndrive_item *item, struct gnn_err *err);
+
+/* epoch.c */
+GNN_MUST_CHECK enum gnn_status gnndrive_epoch(struct gnndrive *s, uint64_t epoch,
+                                              struct gnn_epoch_result *out, struct gnn_err *err);
+
+#endif

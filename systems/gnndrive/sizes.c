@@ -1,0 +1,199 @@
+/* Every size of GNNDrive from its configuration: queues, Mb, S, rows per slot, and the host memory they come
+ * to (gnndrive.md sections 5 and 6). */
+#include "systems/gnndrive/gnndrive.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    MB_MARGIN_PERCENT = 110, /* automatic Mb = 1.1 x the largest batch seen */
+    SMALL_SHARE = 20,        /* the bound serves as Mb when it is at most N / 20 */
+    SECTOR_BYTES = 512,      /* assumed until the file is open */
+};
+
+static uint64_t node_bound(const struct gnn_env *env)
+{
+    return gnn_sample_node_bound(env->dataset->node_count, env->workload->batch_size, env->workload->fanout,
+                                 env->workload->layers, NULL);
+}
+
+static uint32_t with_margin(uint64_t nodes, uint64_t bound)
+{
+    const uint64_t wide = (nodes * MB_MARGIN_PERCENT + 99) / 100;
+    return (uint32_t)(wide < bound ? wide : bound);
+}
+
+uint32_t gnndrive_batch_nodes(const struct gnn_env *env, const struct gnndrive_config *config)
+{
+    const uint64_t bound = node_bound(env);
+    if (config->batch_nodes > 0)
+        return config->batch_nodes < bound ? config->batch_nodes : (uint32_t)bound;
+    return bound <= env->dataset->node_count / SMALL_SHARE ? (uint32_t)bound : 0;
+}
+
+uint32_t gnndrive_measured_batch_nodes(const struct gnn_env *env, uint32_t largest)
+{
+    return with_margin(largest, node_bound(env));
+}
+
+static void lay_rows(const struct gnndrive_config *config, uint32_t row_bytes, uint32_t align_bytes,
+                     struct gnndrive_sizes *out)
+{
+    out->layout = gnn_row_layout(row_bytes, align_bytes);
+    out->bounce_bytes_max = out->layout.bounce_bytes_max;
+    if (config->joint || out->layout.rows_per_load == 1)
+        return;
+    out->layout.rows_per_load = 1; /* each row alone: a sector is read for it and the rest thrown away */
+    out->layout.load_bytes = row_bytes;
+    out->layout.window_bytes_max = align_bytes;
+    out->bounce_bytes_max = row_bytes;
+}
+
+static enum gnn_status choose_slots(const struct gnn_env *env, const struct gnndrive_config *config,
+                                    struct gnndrive_sizes *out, struct gnn_err *err)
+{
+    const uint32_t group = out->layout.rows_per_load, ne = config->extractors;
+    const uint64_t keys = ((uint64_t)env->dataset->node_count + group - 1) / group;
+    uint64_t slots = config->slots;
+    if (slots == 0)
+        slots = gnn_mul_bytes((out->train_queue + UINT64_C(1)) * out->batch_nodes, config->buffer_mult);
+    out->whole = slots >= keys;
+    out->slots = (uint32_t)(out->whole ? keys : slots);
+    const uint64_t bound = node_bound(env), share = out->whole ? env->dataset->node_count : slots / ne;
+    out->node_limit = (uint32_t)(share < bound ? share : bound);
+    if (!out->whole && slots < (uint64_t)ne * out->batch_nodes)
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "gnndrive: %" PRIu64 " slots are fewer than %" PRIu32 " extractors x %" PRIu32
+            " nodes of a batch, which can deadlock: raise gnndrive.buffer_mult, gnndrive.train_queue or "
+            "gnndrive.slots, or lower gnndrive.extractors",
+            slots, ne, out->batch_nodes);
+    return GNN_OK;
+}
+
+static enum gnn_status check_switches(const struct gnndrive_config *config, struct gnn_err *err)
+{
+    if (config->in_order && config->order == GNNDRIVE_ORDER_SEGMENTS)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "gnndrive.in_order needs one order of all batches: set gnndrive.order=global");
+    if (config->lock_submit && config->serial_extract)
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "gnndrive.serial_extract holds the table lock longer than gnndrive.lock_submit: set one");
+    if (config->batch_nodes > 0 && config->slots > 0 && config->slots < config->batch_nodes)
+        return gnn_fail(err, GNN_EUSAGE, "gnndrive.slots=%" PRIu32 " is below gnndrive.batch_nodes=%" PRIu32,
+                        config->slots, config->batch_nodes);
+    return GNN_OK;
+}
+
+enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_config *config,
+                              uint32_t batch_nodes, uint32_t align_bytes, struct gnndrive_sizes *out,
+                              struct gnn_err *err)
+{
+    memset(out, 0, sizeof *out);
+    GNN_TRY(check_switches(config, err));
+    out->extract_queue = config->extract_queue > 0 ? config->extract_queue : config->samplers + 2;
+    out->train_queue = config->train_queue > 0 ? config->train_queue : config->extractors;
+    out->items = env->workload->sample_only
+                     ? config->samplers
+                     : config->samplers + out->extract_queue + config->extractors + out->train_queue + 2;
+    if (batch_nodes == 0) { /* not measured yet */
+        struct gnn_batch_size expected;
+        gnn_batch_expect(env->dataset, env->workload, &expected);
+        batch_nodes = with_margin(expected.nodes[env->workload->layers], node_bound(env));
+    }
+    out->batch_nodes = batch_nodes;
+    const bool direct = config->io == GNNDRIVE_IO_DIRECT;
+    lay_rows(config, env->dataset->row_bytes,
+             !direct           ? 1
+             : align_bytes > 0 ? align_bytes
+                               : SECTOR_BYTES,
+             out);
+    return choose_slots(env, config, out, err);
+}
+
+struct feature_buffer_config gnndrive_buffer_config(const struct gnn_env *env,
+                                                    const struct gnndrive_config *config,
+                                                    const struct gnndrive_sizes *sizes)
+{
+    return (struct feature_buffer_config){
+        .node_count = env->dataset->node_count,
+        .slots = sizes->slots,
+        .rows_per_slot = sizes->layout.rows_per_load,
+        .extractors = config->extractors,
+        .artifact_tables = config->meta == GNNDRIVE_META_ARTIFACT,
+    };
+}
+
+struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env,
+                                                const struct gnndrive_config *config,
+                                                const struct gnndrive_sizes *sizes,
+                                                struct gnn_file *const *file)
+{
+    return (struct gnn_reader_config){
+        .engine = env->io_engine,
+        .depth = config->depth,
+        .files = file,
+        .file_count = 1,
+        .bounce_bytes_max = sizes->bounce_bytes_max,
+    };
+}
+
+struct part {
+    const char *name, *remedy;
+    uint64_t bytes;
+};
+
+static struct part largest(const struct part *parts, size_t count)
+{
+    struct part best = parts[0];
+    for (size_t i = 1; i < count; i++)
+        if (parts[i].bytes > best.bytes)
+            best = parts[i];
+    return best;
+}
+
+enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive_config *config,
+                                const struct gnndrive_sizes *sizes, struct gnn_memory_plan *out,
+                                struct gnn_err *err)
+{
+    struct gnn_batch_size size;
+    gnn_batch_expect(env->dataset, env->workload, &size);
+    const uint64_t batches = gnn_mul_bytes(gnn_batch_bytes(&size, env->workload->layers), sizes->items);
+    struct part parts[] = {
+        {"mini-batches in flight", "--set gnndrive.extract_queue=1", batches},
+        {"samplers", "--set gnndrive.samplers=1", gnn_sampling_bytes(env, &size, config->samplers)},
+        {"feature buffer", "--set gnndrive.buffer_mult=1, gnndrive.train_queue or gnndrive.batch_nodes", 0},
+        {"tables of the feature buffer", "--set gnndrive.meta=compact", 0},
+        {"bounce windows", "--set gnndrive.depth", 0},
+        {"input of the batch in training", "--batch or --fanout", 0},
+    };
+    if (!env->workload->sample_only) {
+        const struct feature_buffer_config buffer = gnndrive_buffer_config(env, config, sizes);
+        const struct gnn_reader_config reader = gnndrive_reader_config(env, config, sizes, NULL);
+        const uint64_t lists = gnn_mul_bytes(sizes->items + UINT64_C(4) * config->extractors,
+                                             sizes->node_limit * (uint64_t)sizeof(uint32_t));
+        parts[0].bytes += lists;
+        parts[2].bytes = gnn_mul_bytes(sizes->slots, sizes->layout.load_bytes);
+        parts[3].bytes = feature_buffer_table_bytes(&buffer);
+        parts[4].bytes =
+            gnn_mul_bytes(config->extractors, gnn_reader_memory_bytes(&reader, sizes->layout.align_bytes));
+        parts[5].bytes = gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes);
+    }
+    const size_t count = sizeof parts / sizeof *parts;
+    const struct part most = largest(parts, count);
+    out->batches_bytes = gnn_add_bytes(parts[0].bytes, parts[5].bytes);
+    out->fixed_bytes = 0;
+    for (size_t i = 1; i + 1 < count; i++)
+        out->fixed_bytes = gnn_add_bytes(out->fixed_bytes, parts[i].bytes);
+    out->largest = most.name;
+    out->remedy = most.remedy;
+    const uint64_t total =
+        gnn_add_bytes(gnn_add_bytes(out->fixed_bytes, out->batches_bytes), gnn_run_bytes(env, &size));
+    if (env->cap_bytes == 0 || total <= env->cap_bytes)
+        return GNN_OK;
+    return gnn_fail(err, GNN_ECAP,
+                    "gnndrive needs about %" PRIu64 " bytes besides the page cache, the cap is %" PRIu64
+                    "; the largest part is the %s with %" PRIu64 ": raise --memory or lower %s",
+                    total, env->cap_bytes, most.name, most.bytes, most.remedy);
+}
