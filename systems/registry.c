@@ -1,6 +1,13 @@
 /* Every system of this build, by hand: one line per folder under systems/ (tests/style compares the two). */
 #include "harness/system.h"
 
+extern const struct gnn_system gnn_system_null;
+extern const struct gnn_system gnn_system_pygplus;
+extern const struct gnn_system gnn_system_gnndrive;
+
 const struct gnn_system *const gnn_systems[] = {
+    &gnn_system_null,
+    &gnn_system_pygplus,
+    &gnn_system_gnndrive,
     NULL,
 };

@@ -1,0 +1,245 @@
+/* PyG+ and GNNDrive on storage and memory that fail: a clean first error, nothing leaked or left pinned, no
+ * hang, and the next epoch right again; slow, short and repeated reads change nothing but time
+ * (specs/gnndrive.md section 9: 1, 5; run under the address and thread sanitizers too). */
+#include "harness/world/faults.h"
+#include "harness/world/measured/measured.h"
+#include "tests/support/train_graph.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { TRAIN = 90, HANG_SECONDS = 150 };
+
+static const struct train_graph_config usual = {
+    .nodes = 700, .mean_degree = 6, .dim = 100, .classes = 4, .train = TRAIN, .seed = 5};
+
+static const char *const buffered[] = {"io=buffered", "batch_nodes=220", NULL};
+static const char *const direct[] = {"io=direct", "batch_nodes=220", NULL};
+static const char *const shallow[] = {"io=buffered", "batch_nodes=220", "extractors=3",
+                                      "depth=2",     "in_order=true",   NULL};
+static const char *const serial[] = {"io=buffered", "batch_nodes=220", "serial_extract=true", NULL};
+static const char *const workers[] = {"workers=3", "gather_threads=3", NULL};
+
+static const struct system_case {
+    const char *system;
+    const char *const *options;
+    bool direct;
+} systems[] = {
+    {"pygplus", workers, false},  {"gnndrive", buffered, false}, {"gnndrive", direct, true},
+    {"gnndrive", shallow, false}, {"gnndrive", serial, false},
+};
+enum { SYSTEMS = sizeof systems / sizeof *systems };
+
+struct place {
+    struct gnn_world *inner, *world;
+    struct train_graph graph;
+    bool direct_works;
+};
+
+static void open_place(struct place *p, const struct gnn_fault_plan *plan)
+{
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_world_measured_open(NULL, &p->inner, &err), GNN_OK);
+    assert_int_equal(gnn_world_faulty_open(p->inner, plan, &p->world, &err), GNN_OK);
+    train_graph_open(&usual, &p->graph);
+    struct gnn_file *file = NULL;
+    p->direct_works =
+        gnn_file_open(p->inner, p->graph.dataset.features_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK;
+    if (p->direct_works)
+        gnn_file_close(p->inner, file);
+}
+
+static void close_place(struct place *p)
+{
+    struct gnn_mem_usage usage;
+    gnn_mem_usage(p->inner, &usage);
+    assert_int_equal(usage.current_bytes, 0);
+    train_graph_close(&p->graph);
+    gnn_world_faulty_close(p->world);
+    gnn_world_measured_close(p->inner);
+}
+
+static bool left_out(const struct place *p, const struct system_case *c)
+{
+    if (c->direct && !p->direct_works)
+        print_message("%s with direct I/O left out: not on this file system\n", c->system);
+    return c->direct && !p->direct_works;
+}
+
+static void init_run(struct train_run *run, const struct place *p, const struct system_case *c)
+{
+    train_run_init(run, p->world, c->system);
+    run->options = c->options;
+    run->check_rows = true;
+    run->workload.batch_size = 9;
+}
+
+static void expect_good_epoch(struct train_run *run, uint64_t epoch)
+{
+    const enum gnn_status status = train_run_epoch(run, epoch);
+    if (status != GNN_OK)
+        fail_msg("%s: %s", run->system, run->err.message);
+    assert_int_equal(run->result.seeds, TRAIN);
+    assert_int_equal(run->wrong_values, 0);
+    for (uint32_t i = 0; i < TRAIN; i++)
+        assert_int_equal(run->seen[run->env.dataset->train.nodes[i]], 1);
+}
+
+/* The n-th read fails once. Whoever meets it stops everybody; afterwards the same state trains a whole epoch.
+ */
+static void test_a_failed_read_ends_the_epoch_and_nothing_else(void **state)
+{
+    (void)state;
+    static const uint64_t at[] = {1, 2, 3, 7, 20, 45, 60, 150, 800};
+    for (size_t s = 0; s < SYSTEMS; s++)
+        for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+            struct place p;
+            open_place(&p, &(struct gnn_fault_plan){.seed = 1, .read_eio_at = at[i]});
+            if (!left_out(&p, &systems[s])) {
+                struct train_run run;
+                init_run(&run, &p, &systems[s]);
+                const enum gnn_status opened = train_run_open(&run, &p.graph);
+                const enum gnn_status status = opened == GNN_OK ? train_run_epoch(&run, 0) : opened;
+                struct gnn_fault_counts counts;
+                gnn_world_faulty_counts(p.world, &counts);
+                assert_int_equal(status, counts.eio > 0 ? GNN_EIO : GNN_OK);
+                assert_true(status == GNN_OK || strlen(run.err.message) > 0);
+                assert_true(counts.eio == 1 || counts.reads < at[i]);
+                if (opened == GNN_OK && counts.eio > 0)
+                    expect_good_epoch(&run, 1);
+                train_run_close(&run);
+            }
+            close_place(&p);
+        }
+}
+
+static void test_many_failures_at_once(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SYSTEMS; s++)
+        for (uint64_t seed = 1; seed <= 6; seed++) {
+            struct place p;
+            open_place(&p, &(struct gnn_fault_plan){.seed = seed,
+                                                    .read_eio_probability = 0.3,
+                                                    .read_slow_probability = 0.3,
+                                                    .slow_ns = 300000,
+                                                    .shuffle = true});
+            if (!left_out(&p, &systems[s])) {
+                struct train_run run;
+                init_run(&run, &p, &systems[s]);
+                enum gnn_status status = train_run_open(&run, &p.graph);
+                for (uint64_t epoch = 0; status == GNN_OK && epoch < 3; epoch++) {
+                    assert_int_equal(train_run_epoch(&run, epoch), GNN_EIO);
+                    assert_int_equal(run.wrong_values, 0); /* what was trained before the error was right */
+                }
+                train_run_close(&run);
+            }
+            close_place(&p);
+        }
+}
+
+/* Delays, short reads, EAGAIN and EINTR, completions out of order: rows stay right, nothing is loaded twice.
+ */
+static void test_slow_and_short_reads_change_nothing(void **state)
+{
+    (void)state;
+    static const struct gnn_fault_plan plans[] = {
+        {.seed = 3, .read_slow_probability = 0.2, .slow_ns = 400000, .shuffle = true},
+        {.seed = 4, .read_short_probability = 0.4},
+        {.seed = 5, .read_again_probability = 0.4},
+        {.seed = 6,
+         .read_short_probability = 0.2,
+         .read_again_probability = 0.2,
+         .read_slow_probability = 0.1,
+         .slow_ns = 400000,
+         .shuffle = true},
+    };
+    for (size_t s = 0; s < SYSTEMS; s++)
+        for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+            struct place p;
+            open_place(&p, &plans[i]);
+            if (!left_out(&p, &systems[s])) {
+                struct train_run run;
+                init_run(&run, &p, &systems[s]);
+                if (train_run_open(&run, &p.graph) != GNN_OK)
+                    fail_msg("%s", run.err.message);
+                expect_good_epoch(&run, 0);
+                expect_good_epoch(&run, 1);
+                const struct gnn_counters *n = &run.result.counters;
+                if (n->cache_misses != GNN_UNKNOWN)
+                    assert_int_equal(n->cache_hits + n->cache_misses, n->sample.sampled_nodes);
+                train_run_close(&run);
+            }
+            close_place(&p);
+        }
+}
+
+/* Every allocation in turn fails. */
+static void test_every_failed_allocation_is_reported_and_undone(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SYSTEMS; s++) {
+        uint64_t at = 1;
+        for (bool refused = true; refused; at++) {
+            struct place p;
+            open_place(&p, &(struct gnn_fault_plan){.seed = 1, .alloc_fail_at = at});
+            refused = false;
+            if (!left_out(&p, &systems[s])) {
+                struct train_run run;
+                init_run(&run, &p, &systems[s]);
+                run.workload.max_batches = 3;
+                enum gnn_status status = train_run_open(&run, &p.graph);
+                if (status == GNN_OK)
+                    status = train_run_epoch(&run, 0);
+                struct gnn_fault_counts counts;
+                gnn_world_faulty_counts(p.world, &counts);
+                refused = counts.allocs_refused > 0;
+                assert_int_equal(status, refused ? GNN_ENOMEM : GNN_OK);
+                assert_int_equal(run.wrong_values, 0);
+                train_run_close(&run);
+            }
+            close_place(&p);
+        }
+        print_message("%s: %lu allocations\n", systems[s].system, (unsigned long)(at - 2));
+    }
+}
+
+static void test_a_cut_feature_file_is_refused(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SYSTEMS; s++) {
+        struct place p;
+        open_place(&p, &(struct gnn_fault_plan){.seed = 1});
+        if (!left_out(&p, &systems[s])) {
+            struct train_run run;
+            assert_int_equal(truncate(p.graph.dataset.features_path, 100000), 0);
+            init_run(&run, &p, &systems[s]);
+            enum gnn_status status = train_run_open(&run, &p.graph);
+            if (status == GNN_OK)
+                status = train_run_epoch(&run, 0);
+            assert_int_equal(status, GNN_EFORMAT);
+            assert_non_null(strstr(run.err.message, "features-d100"));
+            train_run_close(&run);
+        }
+        close_place(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_failed_read_ends_the_epoch_and_nothing_else),
+        cmocka_unit_test(test_many_failures_at_once),
+        cmocka_unit_test(test_slow_and_short_reads_change_nothing),
+        cmocka_unit_test(test_every_failed_allocation_is_reported_and_undone),
+        cmocka_unit_test(test_a_cut_feature_file_is_refused),
+    };
+    alarm(HANG_SECONDS); /* a hang is a failure too */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

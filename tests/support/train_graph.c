@@ -1,0 +1,273 @@
+#include "tests/support/train_graph.h"
+
+#include "harness/base/rng.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+float train_feature(gnn_node node, uint32_t column)
+{
+    return (float)(gnn_splitmix64_at(node, column) >> 48) / 32768.0f - 1.0f;
+}
+
+static void write_file(const char *path, const void *data, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const gnn_node x = *(const gnn_node *)a, y = *(const gnn_node *)b;
+    return (x > y) - (x < y);
+}
+
+/* Distinct ascending neighbours; returns how many. */
+static uint32_t draw_list(struct gnn_rng *rng, uint32_t nodes, uint32_t wanted, gnn_node *list)
+{
+    for (uint32_t i = 0; i < wanted; i++)
+        list[i] = (gnn_node)(gnn_rng_unit(rng) * gnn_rng_unit(rng) * nodes);
+    qsort(list, wanted, sizeof *list, by_id);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < wanted; i++)
+        if (count == 0 || list[count - 1] != list[i])
+            list[count++] = list[i];
+    return count;
+}
+
+static void make_topology(const struct train_graph_config *c, struct train_graph *g)
+{
+    struct gnn_rng rng = gnn_rng_at(gnn_rng_fork(c->seed, "small graph"));
+    uint64_t *indptr = calloc(c->nodes + 1, sizeof *indptr);
+    g->indices = calloc((size_t)c->nodes * c->mean_degree * 12, sizeof *g->indices);
+    assert_true(indptr != NULL && g->indices != NULL);
+    for (uint32_t v = 0; v < c->nodes; v++) {
+        const double wide = -log(1 - gnn_rng_unit(&rng)) * c->mean_degree;
+        const uint32_t wanted = wide < 10.0 * c->mean_degree ? (uint32_t)wide : 10 * c->mean_degree;
+        indptr[v + 1] = indptr[v] + draw_list(&rng, c->nodes, wanted, g->indices + indptr[v]);
+    }
+    g->dataset.indptr = indptr;
+    g->dataset.edge_count = indptr[c->nodes];
+    write_file(g->dataset.indices_path, g->indices, g->dataset.edge_count * sizeof *g->indices);
+}
+
+static void make_nodes(const struct train_graph_config *c, struct train_graph *g)
+{
+    float *rows = calloc((size_t)c->nodes * c->dim, sizeof *rows);
+    int32_t *labels = calloc(c->nodes, sizeof *labels);
+    gnn_node *train = calloc(c->train, sizeof *train);
+    assert_true(rows != NULL && labels != NULL && train != NULL);
+    for (uint32_t v = 0; v < c->nodes; v++) {
+        labels[v] = (int32_t)(gnn_mix64(v) % c->classes);
+        for (uint32_t col = 0; col < c->dim; col++)
+            rows[(size_t)v * c->dim + col] = train_feature(v, col);
+    }
+    for (uint32_t i = 0; i < c->train; i++)
+        train[i] = (gnn_node)((uint64_t)i * c->nodes / c->train);
+    write_file(g->dataset.features_path, rows, (size_t)c->nodes * c->dim * sizeof *rows);
+    free(rows);
+    g->dataset.labels = labels;
+    g->dataset.train = (struct gnn_split){.nodes = train, .count = c->train};
+}
+
+void train_graph_open(const struct train_graph_config *c, struct train_graph *g)
+{
+    *g = (struct train_graph){.dataset = {.name = "small",
+                                          .scale_divisor = 1,
+                                          .node_count = c->nodes,
+                                          .dim = c->dim,
+                                          .class_count = c->classes,
+                                          .row_bytes = c->dim * (uint32_t)sizeof(float)}};
+    struct gnn_dataset *d = &g->dataset;
+    const char *tmp = getenv("TMPDIR");
+    (void)snprintf(d->dir, sizeof d->dir, "%.200s/oocgnn-small-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    assert_non_null(mkdtemp(d->dir));
+    (void)snprintf(d->indices_path, sizeof d->indices_path, "%s/indices", d->dir);
+    (void)snprintf(d->features_path, sizeof d->features_path, "%s/features-d%u", d->dir, c->dim);
+    make_topology(c, g);
+    make_nodes(c, g);
+    d->topology_bytes = (c->nodes + 1) * sizeof *d->indptr + d->edge_count * sizeof(gnn_node);
+    d->feature_bytes = (uint64_t)c->nodes * d->row_bytes;
+}
+
+void train_graph_close(struct train_graph *g)
+{
+    (void)unlink(g->dataset.indices_path);
+    (void)unlink(g->dataset.features_path);
+    assert_int_equal(rmdir(g->dataset.dir), 0);
+    free((void *)g->dataset.indptr);
+    free((void *)g->dataset.labels);
+    free((void *)g->dataset.train.nodes);
+    free(g->indices);
+}
+
+/* ---- a run
+ * ------------------------------------------------------------------------------------------------------ */
+
+void train_run_init(struct train_run *run, struct gnn_world *world, const char *system)
+{
+    *run = (struct train_run){
+        .system = system,
+        .world = world,
+        .workload = {.seed = 7, .batch_size = 20, .layers = 2, .fanout = {4, 3}, .epochs = 2},
+        .model_config = {
+            .kind = GNN_MODEL_SAGE, .hidden = 8, .heads = 2, .dropout = 0.5, .lr = 0.003, .seed = 7}};
+}
+
+/* The op that reads the input first in GraphSAGE's layer 0. ops is the struct's only way to reach the run. */
+static struct train_run *run_of(struct gnn_tensor *t)
+{
+    return (struct train_run *)((char *)(uintptr_t)t->ops - offsetof(struct train_run, ops));
+}
+
+static const struct gnn_tensor_ops *back_end(const struct train_run *run)
+{
+    return run->cpu ? &gnn_tensor_cpu : &gnn_tensor_ref;
+}
+
+static void watched_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
+                           const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax)
+{
+    struct train_run *run = run_of(t);
+    if (run->input == NULL)
+        run->input = x.data;
+    back_end(run)->segment_reduce(t, kind, out, b, x, argmax);
+}
+
+static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
+                                    struct gnn_err *err)
+{
+    return gnn_mem_alloc(ctx, name, bytes, GNN_MEM_FEATURES, out, err);
+}
+
+static void tensor_free(void *ctx, void *ptr)
+{
+    gnn_mem_free(ctx, ptr);
+}
+
+static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step)
+{
+    struct train_run *run = ctx;
+    const uint32_t dim = run->env.dataset->dim;
+    for (uint32_t i = 0; run->check_rows && i < batch->node_count; i++)
+        for (uint32_t c = 0; c < dim; c++)
+            run->wrong_values += run->input[(size_t)i * dim + c] != train_feature(batch->nodes[i], c);
+    run->input = NULL;
+    for (uint32_t i = 0; i < batch->seed_count; i++)
+        run->seen[batch->nodes[i]]++;
+    for (uint32_t i = 0; i < batch->node_count; i++)
+        run->needed[batch->nodes[i]]++;
+    assert_true(batch->batch < TRAIN_BATCHES_MAX && run->step_count < TRAIN_BATCHES_MAX);
+    run->loss[batch->batch] = step->loss;
+    run->order[run->step_count++] = (uint32_t)batch->batch;
+    if (run->stop_after > 0 && run->step_count == run->stop_after)
+        atomic_store(&run->stop, true);
+}
+
+static const struct gnn_system *find_system(const char *name)
+{
+    for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++)
+        if (strcmp((*s)->name, name) == 0)
+            return *s;
+    fail_msg("no system %s", name);
+    return NULL;
+}
+
+static enum gnn_status configure(struct train_run *run, const struct train_graph *graph)
+{
+    run->table = find_system(run->system);
+    run->config = calloc(1, run->table->config_bytes);
+    assert_non_null(run->config);
+    gnn_option_defaults(run->table->options, run->config);
+    for (const char *const *o = run->options; o != NULL && *o != NULL; o++) {
+        char name[64];
+        const char *equals = strchr(*o, '=');
+        assert_non_null(equals);
+        (void)snprintf(name, sizeof name, "%.*s", (int)(equals - *o), *o);
+        if (gnn_option_set(run->table->options, run->config, name, equals + 1, &run->err) != GNN_OK)
+            fail_msg("%s", run->err.message);
+    }
+    run->model_config.layers = run->workload.layers;
+    run->model_config.in_dim = graph->dataset.dim;
+    run->model_config.classes = graph->dataset.class_count;
+    run->env = (struct gnn_env){.world = run->world,
+                                .dataset = &graph->dataset,
+                                .workload = &run->workload,
+                                .model_config = &run->model_config,
+                                .io_engine = run->io_engine,
+                                .cap_bytes = run->cap_bytes,
+                                .stop = &run->stop,
+                                .on_step = on_step,
+                                .on_step_ctx = run};
+    return GNN_OK;
+}
+
+enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *graph,
+                               struct gnn_memory_plan *plan)
+{
+    *plan = (struct gnn_memory_plan){.fixed_bytes = 0};
+    GNN_TRY(configure(run, graph));
+    return run->table->plan(&run->env, run->config, plan, &run->err);
+}
+
+enum gnn_status train_run_open(struct train_run *run, const struct train_graph *graph)
+{
+    GNN_TRY(configure(run, graph));
+    run->seen = calloc(graph->dataset.node_count, sizeof *run->seen);
+    run->needed = calloc(graph->dataset.node_count, sizeof *run->needed);
+    assert_true(run->seen != NULL && run->needed != NULL);
+    if (!run->workload.sample_only) {
+        const struct gnn_tensor_env env = {
+            .threads = 1, .alloc = tensor_alloc, .free = tensor_free, .ctx = run->world};
+        GNN_TRY(back_end(run)->open(&env, NULL, &run->env.tensor, &run->err));
+        run->ops = *back_end(run);
+        if (run->model_config.kind == GNN_MODEL_SAGE)
+            run->ops.segment_reduce = watched_reduce;
+        run->env.tensor->ops = &run->ops;
+        GNN_TRY(gnn_model_open(run->env.tensor, &run->model_config, &run->env.model, &run->err));
+    }
+    return run->table->open(&run->env, run->config, &run->state, &run->err);
+}
+
+enum gnn_status train_run_epoch(struct train_run *run, uint64_t epoch)
+{
+    const uint32_t nodes = run->env.dataset->node_count;
+    memset(run->seen, 0, nodes * sizeof *run->seen);
+    memset(run->needed, 0, nodes * sizeof *run->needed);
+    run->step_count = 0;
+    run->input = NULL;
+    run->result = (struct gnn_epoch_result){.loss_sum = 0};
+    run->err = (struct gnn_err){.status = GNN_OK};
+    return run->table->train_epoch(run->state, epoch, &run->result, &run->err);
+}
+
+void train_run_close(struct train_run *run)
+{
+    if (run->table != NULL)
+        run->table->close(run->state);
+    if (run->env.tensor != NULL) {
+        gnn_model_close(run->env.model);
+        run->ops.close(run->env.tensor);
+    }
+    free(run->needed);
+    free(run->seen);
+    free(run->config);
+}
+
+uint64_t train_run_extra(const struct train_run *run, const char *name)
+{
+    for (uint32_t i = 0; i < run->result.extra_count; i++)
+        if (strcmp(run->result.extra[i].name, name) == 0)
+            return run->result.extra[i].value;
+    fail_msg("%s reports no %s", run->system, name);
+    return 0;
+}

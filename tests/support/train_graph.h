@@ -1,0 +1,66 @@
+/* A small dataset made in a temporary directory, and one run of a system on it: what the tests of systems
+ * share. Feature c of node v is train_feature(v, c), so that a test knows what every gathered row must hold.
+ */
+#ifndef TESTS_TRAIN_GRAPH_H
+#define TESTS_TRAIN_GRAPH_H
+
+#include "harness/system.h"
+
+struct train_graph_config {
+    uint32_t nodes, mean_degree, dim, classes, train;
+    uint64_t seed;
+};
+
+struct train_graph {
+    struct gnn_dataset dataset;
+    gnn_node *indices; /* (edge_count), also on disk */
+};
+
+float train_feature(gnn_node node, uint32_t column);
+
+/* cmocka assertions fail on errors. Degrees are skewed: some nodes have none, a few have many. */
+void train_graph_open(const struct train_graph_config *config, struct train_graph *out);
+void train_graph_close(struct train_graph *graph); /* removes the directory */
+
+enum { TRAIN_BATCHES_MAX = 512 };
+
+/* A system opened on a graph. Fill the first part (train_run_init gives defaults), then train_run_open. */
+struct train_run {
+    const char *system;
+    const char *const *options; /* "name=value" ..., NULL; may be NULL */
+    struct gnn_workload workload;
+    struct gnn_model_config model_config;
+    bool cpu; /* the CPU back-end instead of the reference */
+    enum gnn_ring_engine io_engine;
+    bool check_rows; /* compare every training input with train_feature */
+    uint64_t cap_bytes;
+    uint32_t stop_after;     /* raises the stop flag after so many steps; 0 = never */
+    struct gnn_world *world; /* the caller's */
+
+    /* filled */
+    const struct gnn_system *table;
+    struct gnn_env env;
+    void *config, *state;
+    struct gnn_tensor_ops ops; /* the back-end's, with the model's first reduction watched */
+    const gnn_real *input;     /* of the step in progress */
+    atomic_bool stop;
+    uint32_t step_count; /* of the epoch */
+    uint32_t order[TRAIN_BATCHES_MAX];
+    double loss[TRAIN_BATCHES_MAX]; /* by batch number */
+    uint32_t wrong_values;
+    uint32_t *seen;   /* (node_count) times a node was a seed in this epoch */
+    uint32_t *needed; /* (node_count) times a node was in a batch in this epoch */
+    struct gnn_epoch_result result;
+    struct gnn_err err;
+};
+
+void train_run_init(struct train_run *run, struct gnn_world *world, const char *system);
+enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *graph,
+                               struct gnn_memory_plan *plan);
+enum gnn_status train_run_open(struct train_run *run, const struct train_graph *graph);
+enum gnn_status train_run_epoch(struct train_run *run, uint64_t epoch);
+void train_run_close(struct train_run *run);
+
+uint64_t train_run_extra(const struct train_run *run, const char *name);
+
+#endif
