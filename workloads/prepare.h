@@ -53,7 +53,7 @@ GNN_MUST_CHECK enum gnn_status gnn_registry_scale(const struct gnn_registry_entr
  * --------------------------------------------------------------------------------- */
 
 struct gnn_progress {
-    const char *phase; /* "features": a string literal */
+    const char *phase; /* "indices"; valid during the call */
     const char *unit;  /* "B", "edges" */
     uint64_t done, total;
     double rate;      /* units per second since the phase began */

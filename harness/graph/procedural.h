@@ -1,0 +1,61 @@
+/* A graph without storage: every degree, class, label and neighbour is a pure function of (seed, position),
+ * so the generator writes it with any number of threads and a simulated device serves it without a disk
+ * (DESIGN section 3).
+ *
+ * In-degrees follow a shifted power law, dealt out by a pseudo-random permutation, so the sum is the same for
+ * every seed. In-neighbour lists are stratified: position i of a list of length d is drawn from its own
+ * interval of the node IDs, [i N / d, (i + 1) N / d) when locality is 0. So lists are strictly ascending
+ * without sorting, hold no duplicate and no self-loop, and any single entry costs O(1). Inside the interval
+ * the source is chosen
+ *   - by class: the destination's own with probability `homophily`, else another one uniformly;
+ *   - by popularity tier: tier t has one node of that class in each aligned run of 2^t members, at a hashed
+ * place; t is drawn with weight 2^(-t (1 - popularity)), so the number of nodes drawn at least 2^(popularity
+ * t) times as often as the median falls as 2^-t: Zipf's law with exponent `popularity`, hubs scattered over
+ * the ID space. A tier or class that has no member in the interval (lists longer than N / (2 classes), few)
+ * falls back to a lower tier, then to any node of the interval.
+ *
+ * workloads/README.md states the same with formulas. Immutable after open: any thread may call. */
+#ifndef GNN_GRAPH_PROCEDURAL_H
+#define GNN_GRAPH_PROCEDURAL_H
+
+#include "harness/oocgnn.h"
+
+struct gnn_procedural_config {
+    uint64_t seed;
+    uint32_t node_count;
+    double mean_degree;     /* edges / nodes; at least 1, as every node has an in-neighbour */
+    double degree_exponent; /* alpha of P(d) ~ (d + d0)^-alpha, above 2 */
+    uint32_t class_count;   /* at least 1 */
+    double homophily;       /* [0, 1]: share of edges inside a class */
+    double popularity;      /* [0, 1]: Zipf exponent of the sources; 0 = all alike */
+    double locality;        /* [0, 1]: share of a list drawn from the window around its destination */
+    uint32_t window;        /* nodes in that window; 0 = node_count / 100 */
+    double label_noise;     /* [0, 1]: share of nodes whose label is another class than their own */
+};
+
+struct gnn_procedural;
+
+/* GNN_EUSAGE names the parameter that is out of range, or says that the graph is too small for its mean
+ * degree. */
+GNN_MUST_CHECK enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config,
+                                                   struct gnn_procedural **out, struct gnn_err *err);
+void gnn_procedural_close(struct gnn_procedural *graph); /* accepts NULL */
+
+/* In-degree, in [1, gnn_procedural_degree_max]. indptr is its running sum over the nodes. */
+uint32_t gnn_procedural_degree(const struct gnn_procedural *graph, gnn_node node);
+uint32_t gnn_procedural_degree_max(const struct gnn_procedural *graph);
+
+/* Entry `position` of node's in-neighbour list; degree is gnn_procedural_degree(graph, node). The neighbour
+ * at edge offset e of node v is position e - indptr[v]. */
+gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node node, uint32_t degree,
+                                  uint32_t position);
+
+/* The community a node belongs to, and the label it shows (the same but for label_noise). */
+uint32_t gnn_procedural_class(const struct gnn_procedural *graph, gnn_node node);
+uint32_t gnn_procedural_label(const struct gnn_procedural *graph, gnn_node node);
+
+/* A bijection of [0, count) chosen by key: a Feistel network over the next power of four, walked until
+ * inside. */
+uint32_t gnn_permute(uint64_t key, uint32_t count, uint32_t index);
+
+#endif

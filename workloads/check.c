@@ -1,0 +1,293 @@
+/* `oocgnn prepare --check`: every claim of a dataset's meta against its files, in one pass over each. */
+#include "harness/graph/invariants.h"
+#include "workloads/output.h"
+#include "workloads/read.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK_BYTES = 4 << 20 };
+
+struct check {
+    const char *dir;
+    const struct gnn_meta *meta;
+    struct gnn_prepare_job job;
+    uint64_t *indptr; /* (node_count + 1), once loaded */
+    int32_t *labels;  /* (node_count) */
+    gnn_node *splits[3];
+    char *chunk; /* CHUNK_BYTES */
+};
+
+static void path_of(const char *dir, const char *name, char path[GNN_OUTPUT_PATH])
+{
+    (void)snprintf(path, GNN_OUTPUT_PATH, "%s/%s", dir, name);
+}
+
+static enum gnn_status read_at_least_to_end(int fd, char *dst, uint64_t want, const char *path, uint64_t *got,
+                                            struct gnn_err *err)
+{
+    *got = 0;
+    while (*got < want) {
+        const ssize_t step = read(fd, dst + *got, want - *got);
+        if (step < 0 && errno == EINTR)
+            continue;
+        if (step < 0)
+            return gnn_out_errno(errno, "reading", path, err);
+        if (step == 0)
+            break;
+        *got += (uint64_t)step;
+    }
+    return GNN_OK;
+}
+
+enum gnn_status gnn_read_meta(const char *dir, struct gnn_meta *out, struct gnn_err *err)
+{
+    char path[GNN_OUTPUT_PATH];
+    path_of(dir, "meta", path);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return gnn_fail(err, GNN_ENOENT, "%s is not a dataset: it has no meta file", dir);
+    if (fd < 0)
+        return gnn_out_errno(errno, "cannot open", path, err);
+    uint64_t got = 0;
+    char *text = malloc(GNN_META_TEXT_MAX + 1);
+    enum gnn_status status = GNN_OK;
+    if (text == NULL)
+        status = gnn_fail(err, GNN_ENOMEM, "no memory to read %s", path);
+    else
+        status = read_at_least_to_end(fd, text, GNN_META_TEXT_MAX + 1, path, &got, err);
+    (void)close(fd);
+    if (status == GNN_OK)
+        status = gnn_meta_parse(text, got, path, out, err);
+    free(text);
+    return status;
+}
+
+/* ---- sizes
+ * -------------------------------------------------------------------------------------------------------- */
+
+static enum gnn_status check_sizes(const struct check *c, struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < c->meta->file_count; i++) {
+        const struct gnn_meta_file *file = &c->meta->files[i];
+        char path[GNN_OUTPUT_PATH];
+        struct stat info;
+        path_of(c->dir, file->name, path);
+        if (stat(path, &info) != 0)
+            return gnn_out_errno(errno, "cannot read", path, err);
+        if ((uint64_t)info.st_size != file->bytes)
+            return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " B, meta says %" PRIu64, path,
+                            (uint64_t)info.st_size, file->bytes);
+    }
+    return GNN_OK;
+}
+
+/* ---- contents
+ * ----------------------------------------------------------------------------------------------------- */
+
+/* Judges `count` items that start at item `first` of the file. */
+typedef enum gnn_status visit_fn(struct check *c, const void *items, uint64_t first, uint64_t count,
+                                 const char *path, struct gnn_err *err);
+
+static enum gnn_status visit_indptr(struct check *c, const void *items, uint64_t first, uint64_t count,
+                                    const char *path, struct gnn_err *err)
+{
+    uint64_t previous = first > 0 ? c->indptr[first - 1] : 0;
+    memcpy(c->indptr + first, items, count * sizeof *c->indptr);
+    return gnn_check_indptr(items, count, first, c->meta->node_count, c->meta->edge_count, &previous, path,
+                            err);
+}
+
+static enum gnn_status visit_labels(struct check *c, const void *items, uint64_t first, uint64_t count,
+                                    const char *path, struct gnn_err *err)
+{
+    memcpy(c->labels + first, items, count * sizeof *c->labels);
+    return gnn_check_labels(items, count, first, c->meta->class_count, path, err);
+}
+
+static enum gnn_status visit_indices(struct check *c, const void *items, uint64_t first, uint64_t count,
+                                     const char *path, struct gnn_err *err)
+{
+    return gnn_check_ids(items, count, first, c->meta->node_count, path, err);
+}
+
+static enum gnn_status visit_features(struct check *c, const void *items, uint64_t first, uint64_t count,
+                                      const char *path, struct gnn_err *err)
+{
+    (void)c;
+    const float *values = items;
+    for (uint64_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return gnn_fail(err, GNN_EFORMAT, "%s: value %" PRIu64 " is not finite", path, first + i);
+    return GNN_OK;
+}
+
+static enum gnn_status visit_split(struct check *c, const void *items, uint64_t first, uint64_t count,
+                                   const char *path, struct gnn_err *err)
+{
+    static const char *const names[] = {"train", "valid", "test"};
+    const char *base = strrchr(path, '/') + 1;
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(base, names[i]) == 0)
+            memcpy(c->splits[i] + first, items, count * sizeof(gnn_node));
+    (void)err;
+    return GNN_OK;
+}
+
+static enum gnn_status visit_chunks(struct check *c, int fd, const struct gnn_meta_file *file,
+                                    uint32_t item_bytes, visit_fn *visit, struct gnn_checksum *checksum,
+                                    const char *path, struct gnn_err *err)
+{
+    struct gnn_ticker ticker;
+    gnn_ticker_start(&ticker, &c->job, file->name, "B", file->bytes);
+    for (uint64_t done = 0; done < file->bytes;) {
+        const uint64_t left = file->bytes - done, ask = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+        uint64_t got = 0;
+        GNN_TRY(read_at_least_to_end(fd, c->chunk, ask, path, &got, err));
+        if (got < ask)
+            return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " B", path, done + got,
+                            file->bytes);
+        gnn_checksum_add(checksum, c->chunk, got);
+        GNN_TRY(visit(c, c->chunk, done / item_bytes, got / item_bytes, path, err));
+        done += got;
+        GNN_TRY(gnn_ticker_set(&ticker, done, err));
+    }
+    gnn_ticker_end(&ticker);
+    char text[GNN_CHECKSUM_TEXT];
+    gnn_checksum_text(checksum, text);
+    if (strcmp(text, file->checksum) != 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta says %s", path, text, file->checksum);
+    return GNN_OK;
+}
+
+static enum gnn_status check_file(struct check *c, const char *name, uint32_t item_bytes, visit_fn *visit,
+                                  struct gnn_err *err)
+{
+    const struct gnn_meta_file *file = gnn_meta_find_file(c->meta, name);
+    assert(file != NULL);
+    char path[GNN_OUTPUT_PATH];
+    path_of(c->dir, name, path);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return gnn_out_errno(errno, "cannot open", path, err);
+    struct gnn_checksum *checksum = NULL;
+    enum gnn_status status = gnn_checksum_open(&checksum, err);
+    if (status == GNN_OK)
+        status = visit_chunks(c, fd, file, item_bytes, visit, checksum, path, err);
+    gnn_checksum_close(checksum);
+    (void)close(fd);
+    return status;
+}
+
+/* Lists ascend: walks indices a second time along the offsets, which are valid by now. */
+static enum gnn_status visit_order(struct check *c, const void *items, uint64_t first, uint64_t count,
+                                   const char *path, struct gnn_err *err)
+{
+    const gnn_node *ids = items;
+    uint64_t low = 0, high = c->meta->node_count; /* indptr[low] <= first < indptr[high] */
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (c->indptr[middle] <= first)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (uint64_t i = 1; i < count; i++) {
+        while (c->indptr[low + 1] <= first + i)
+            low++;
+        if (c->indptr[low] != first + i && ids[i] < ids[i - 1])
+            return gnn_fail(err, GNN_EFORMAT,
+                            "%s: entry %" PRIu64 ", in the list of node %" PRIu64 ", is node %" PRIu32
+                            ", expected at least its predecessor %" PRIu32,
+                            path, first + i, low, ids[i], ids[i - 1]);
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status visit_topology(struct check *c, const void *items, uint64_t first, uint64_t count,
+                                      const char *path, struct gnn_err *err)
+{
+    GNN_TRY(visit_indices(c, items, first, count, path, err));
+    return visit_order(c, items, first, count, path, err);
+}
+
+static enum gnn_status check_splits(const struct check *c, struct gnn_err *err)
+{
+    const uint32_t counts[] = {c->meta->train_count, c->meta->valid_count, c->meta->test_count};
+    char paths[3][GNN_OUTPUT_PATH];
+    path_of(c->dir, "train", paths[0]);
+    path_of(c->dir, "valid", paths[1]);
+    path_of(c->dir, "test", paths[2]);
+    for (int i = 0; i < 3; i++)
+        GNN_TRY(gnn_check_split(c->splits[i], counts[i], c->meta->node_count, c->labels, paths[i], err));
+    for (int i = 0; i < 3; i++)
+        for (int j = i + 1; j < 3; j++)
+            GNN_TRY(gnn_check_disjoint(c->splits[i], counts[i], paths[i], c->splits[j], counts[j], paths[j],
+                                       err));
+    return GNN_OK;
+}
+
+static enum gnn_status check_contents(struct check *c, struct gnn_err *err)
+{
+    GNN_TRY(check_file(c, "indptr", sizeof(uint64_t), visit_indptr, err));
+    GNN_TRY(check_file(c, "indices", sizeof(gnn_node), visit_topology, err));
+    GNN_TRY(check_file(c, "labels", sizeof(int32_t), visit_labels, err));
+    GNN_TRY(check_file(c, "train", sizeof(gnn_node), visit_split, err));
+    GNN_TRY(check_file(c, "valid", sizeof(gnn_node), visit_split, err));
+    GNN_TRY(check_file(c, "test", sizeof(gnn_node), visit_split, err));
+    GNN_TRY(check_splits(c, err));
+    for (uint32_t i = 0; i < c->meta->dim_count; i++) {
+        char name[32];
+        gnn_meta_features_name(c->meta->dims[i], name, sizeof name);
+        GNN_TRY(check_file(c, name, sizeof(float), visit_features, err));
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status check_full(struct check *c, struct gnn_err *err)
+{
+    const uint64_t nodes = c->meta->node_count;
+    const uint64_t counts[] = {c->meta->train_count, c->meta->valid_count, c->meta->test_count};
+    c->chunk = malloc(CHUNK_BYTES);
+    c->indptr = malloc((nodes + 1) * sizeof *c->indptr);
+    c->labels = malloc(nodes * sizeof *c->labels);
+    bool complete = c->chunk != NULL && c->indptr != NULL && c->labels != NULL;
+    for (int i = 0; i < 3; i++) {
+        c->splits[i] = malloc((counts[i] + 1) * sizeof(gnn_node));
+        complete = complete && c->splits[i] != NULL;
+    }
+    const enum gnn_status status =
+        complete ? check_contents(c, err)
+                 : gnn_fail(err, GNN_ENOMEM, "no memory to check %" PRIu64 " nodes", nodes);
+    for (int i = 0; i < 3; i++)
+        free(c->splits[i]);
+    free(c->labels);
+    free(c->indptr);
+    free(c->chunk);
+    return status;
+}
+
+enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *progress, void *progress_ctx,
+                                  const atomic_bool *stop, struct gnn_err *err)
+{
+    struct gnn_meta *meta = malloc(sizeof *meta);
+    if (meta == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "no memory for meta");
+    struct check c = {
+        .dir = dir, .meta = meta, .job = {.progress = progress, .progress_ctx = progress_ctx, .stop = stop}};
+    enum gnn_status status = gnn_read_meta(dir, meta, err);
+    if (status == GNN_OK)
+        status = check_sizes(&c, err);
+    if (status == GNN_OK && full)
+        status = check_full(&c, err);
+    free(meta);
+    return status;
+}

@@ -1,0 +1,364 @@
+#include "workloads/output.h"
+
+#include "harness/base/units.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- progress
+ * ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *job, const char *phase,
+                      const char *unit, uint64_t total)
+{
+    *ticker = (struct gnn_ticker){.job = job,
+                                  .report = {.phase = phase, .unit = unit, .total = total, .left_s = -1}};
+    ticker->start_ns = ticker->last_ns = now_ns();
+}
+
+static void report(struct gnn_ticker *ticker, uint64_t at_ns)
+{
+    struct gnn_progress *r = &ticker->report;
+    const double passed_s = (double)(at_ns - ticker->start_ns) * 1e-9;
+    r->rate = passed_s > 0 ? (double)r->done / passed_s : 0;
+    r->left_s = r->rate > 0 && r->total >= r->done ? (double)(r->total - r->done) / r->rate : -1;
+    ticker->last_ns = at_ns;
+    if (ticker->job->progress != NULL)
+        ticker->job->progress(ticker->job->progress_ctx, r);
+}
+
+enum gnn_status gnn_ticker_set(struct gnn_ticker *ticker, uint64_t done, struct gnn_err *err)
+{
+    const uint64_t interval_ns = 200000000;
+    ticker->report.done = done;
+    if (ticker->job->stop != NULL && atomic_load_explicit(ticker->job->stop, memory_order_relaxed))
+        return gnn_fail(err, GNN_ECANCELLED, "interrupted during %s; nothing is left behind",
+                        ticker->report.phase);
+    const uint64_t at_ns = now_ns();
+    if (at_ns - ticker->last_ns >= interval_ns)
+        report(ticker, at_ns);
+    return GNN_OK;
+}
+
+void gnn_ticker_end(struct gnn_ticker *ticker)
+{
+    ticker->report.phase_ended = true;
+    report(ticker, now_ns());
+}
+
+/* ---- errors
+ * ------------------------------------------------------------------------------------------------------- */
+
+enum gnn_status gnn_out_errno(int code, const char *what, const char *path, struct gnn_err *err)
+{
+    switch (code) {
+    case ENOSPC:
+    case EDQUOT:
+        return gnn_fail(err, GNN_ENOSPC,
+                        "%s %s: the disk is full (%s); free space or choose another directory", what, path,
+                        strerror(code));
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return gnn_fail(err, GNN_EPERM, "%s %s: %s", what, path, strerror(code));
+    case ENOENT:
+    case ENOTDIR:
+        return gnn_fail(err, GNN_ENOENT, "%s %s: %s", what, path, strerror(code));
+    default:
+        return gnn_fail(err, GNN_EIO, "%s %s: %s", what, path, strerror(code));
+    }
+}
+
+/* ---- the directory
+ * ------------------------------------------------------------------------------------------------ */
+
+/* A preparation makes no sub-directories, so one level is all there is to remove. */
+static void remove_directory(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return;
+    for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    (void)closedir(dir);
+    (void)rmdir(path);
+}
+
+static void parent_of(const char *path, char parent[GNN_OUTPUT_PATH])
+{
+    (void)snprintf(parent, GNN_OUTPUT_PATH, "%s", path);
+    char *slash = strrchr(parent, '/');
+    if (slash == NULL)
+        (void)snprintf(parent, GNN_OUTPUT_PATH, ".");
+    else
+        slash[slash == parent ? 1 : 0] = '\0';
+}
+
+/* Removes "<target>.partial-<pid>" of processes that died without cleaning up (SIGKILL, power). */
+static void sweep_stale(const char *target)
+{
+    char parent[GNN_OUTPUT_PATH], prefix[GNN_OUTPUT_PATH + 16];
+    parent_of(target, parent);
+    const char *slash = strrchr(target, '/');
+    const int prefix_len = snprintf(prefix, sizeof prefix, "%s.partial-", slash != NULL ? slash + 1 : target);
+    DIR *dir = opendir(parent);
+    if (dir == NULL)
+        return;
+    for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        uint64_t pid;
+        if (strncmp(entry->d_name, prefix, (size_t)prefix_len) != 0 ||
+            gnn_parse_u64(entry->d_name + prefix_len, &pid, NULL) != GNN_OK || pid == 0 || pid > INT32_MAX)
+            continue;
+        if (kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+            continue;
+        char stale[GNN_OUTPUT_PATH + 512];
+        (void)snprintf(stale, sizeof stale, "%s/%s", parent, entry->d_name);
+        remove_directory(stale);
+    }
+    (void)closedir(dir);
+}
+
+static enum gnn_status check_space(const char *target, uint64_t needed_bytes, struct gnn_err *err)
+{
+    char parent[GNN_OUTPUT_PATH], needed[32], have[32];
+    struct statvfs fs;
+    parent_of(target, parent);
+    if (statvfs(parent, &fs) != 0)
+        return gnn_out_errno(errno, "cannot use directory", parent, err);
+    const uint64_t free_bytes = gnn_mul_bytes(fs.f_bavail, fs.f_frsize);
+    if (needed_bytes > free_bytes)
+        return gnn_fail(err, GNN_ENOSPC,
+                        "%s needs %s, its file system has %s left: free space, choose another directory or a "
+                        "smaller scale",
+                        target, gnn_format_bytes(needed_bytes, needed, sizeof needed),
+                        gnn_format_bytes(free_bytes, have, sizeof have));
+    return GNN_OK;
+}
+
+enum gnn_status gnn_output_open(const struct gnn_prepare_job *job, uint64_t needed_bytes,
+                                struct gnn_output *out, struct gnn_err *err)
+{
+    *out = (struct gnn_output){.job = job};
+    size_t len = strlen(job->out_dir);
+    while (len > 1 && job->out_dir[len - 1] == '/')
+        len--;
+    if (len == 0 || len + 32 > sizeof out->target)
+        return gnn_fail(err, GNN_EUSAGE, "output directory of %zu characters, expected 1 to %zu", len,
+                        sizeof out->target - 32);
+    (void)snprintf(out->target, sizeof out->target, "%.*s", (int)len, job->out_dir);
+    (void)snprintf(out->partial, sizeof out->partial, "%.*s.partial-%ld", (int)len, job->out_dir,
+                   (long)getpid());
+    GNN_TRY(check_space(out->target, needed_bytes, err));
+    sweep_stale(out->target);
+    if (mkdir(out->partial, 0777) != 0)
+        return gnn_out_errno(errno, "cannot make directory", out->partial, err);
+    out->created = true;
+    return GNN_OK;
+}
+
+static enum gnn_status write_meta(struct gnn_output *output, const struct gnn_meta *meta, struct gnn_err *err)
+{
+    char *text = malloc(GNN_META_TEXT_MAX);
+    if (text == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "no memory for meta");
+    enum gnn_status status = gnn_meta_format(meta, text, GNN_META_TEXT_MAX, err);
+    struct gnn_out_file *file = NULL;
+    if (status == GNN_OK)
+        status = gnn_out_open(output, "meta", 4096, GNN_OUT_META, &file, err);
+    if (status == GNN_OK)
+        status = gnn_out_write(file, text, strlen(text), err);
+    free(text);
+    if (status != GNN_OK) {
+        gnn_out_close(file);
+        return status;
+    }
+    return gnn_out_finish(file, NULL, err);
+}
+
+static void sync_directory(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >=
+        0) { /* some file systems refuse to sync a directory; the rename is then as durable as they make it */
+        (void)fsync(fd);
+        (void)close(fd);
+    }
+}
+
+enum gnn_status gnn_output_commit(struct gnn_output *output, const struct gnn_meta *meta, struct gnn_err *err)
+{
+    GNN_TRY(write_meta(output, meta, err));
+    sync_directory(output->partial);
+    if (rename(output->partial, output->target) != 0)
+        return errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
+                   ? gnn_fail(err, GNN_EUSAGE, "%s exists already: remove it or choose another name",
+                              output->target)
+                   : gnn_out_errno(errno, "cannot rename to", output->target, err);
+    output->created = false;
+    char parent[GNN_OUTPUT_PATH];
+    parent_of(output->target, parent);
+    sync_directory(parent);
+    return GNN_OK;
+}
+
+static enum gnn_status move_in(const struct gnn_output *output, const char *name, struct gnn_err *err)
+{
+    char from[GNN_OUTPUT_PATH + 64], to[GNN_OUTPUT_PATH + 64];
+    (void)snprintf(from, sizeof from, "%s/%s", output->partial, name);
+    (void)snprintf(to, sizeof to, "%s/%s", output->target, name);
+    if (rename(from, to) != 0)
+        return gnn_out_errno(errno, "cannot rename to", to, err);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *file,
+                                       const struct gnn_meta *meta, struct gnn_err *err)
+{
+    GNN_TRY(write_meta(output, meta, err));
+    GNN_TRY(move_in(output, file, err)); /* harmless until meta lists it */
+    GNN_TRY(move_in(output, "meta", err));
+    sync_directory(output->target);
+    return GNN_OK;
+}
+
+void gnn_output_close(struct gnn_output *output)
+{
+    if (output->created)
+        remove_directory(output->partial);
+    output->created = false;
+}
+
+/* ---- a file in it
+ * ------------------------------------------------------------------------------------------------- */
+
+struct gnn_out_file {
+    enum gnn_out_kind kind;
+    int fd;
+    char name[32];
+    char path[GNN_OUTPUT_PATH + 64];
+    uint64_t written_bytes;
+    struct gnn_checksum *checksum; /* NULL: none wanted */
+    uint64_t used, room;
+    char *buffer;
+};
+
+enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64_t buffer_bytes,
+                             enum gnn_out_kind kind, struct gnn_out_file **out, struct gnn_err *err)
+{
+    assert(buffer_bytes >= 4096);
+    struct gnn_out_file *file = calloc(1, sizeof *file);
+    if (file == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "no memory to write %s", name);
+    file->kind = kind;
+    file->room = buffer_bytes;
+    file->buffer = malloc(buffer_bytes);
+    (void)snprintf(file->name, sizeof file->name, "%s", name);
+    (void)snprintf(file->path, sizeof file->path, "%s/%s", output->partial, name);
+    file->fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    enum gnn_status status = GNN_OK;
+    if (file->fd < 0)
+        status = gnn_out_errno(errno, "cannot create", file->path, err);
+    else if (file->buffer == NULL)
+        status = gnn_fail(err, GNN_ENOMEM, "no memory to write %s", name);
+    else if (kind == GNN_OUT_DATASET)
+        status = gnn_checksum_open(&file->checksum, err);
+    if (status == GNN_OK)
+        *out = file;
+    else
+        gnn_out_close(file);
+    return status;
+}
+
+/* A short write is followed by another one, which tells why. */
+static enum gnn_status write_all(struct gnn_out_file *file, const void *data, uint64_t bytes,
+                                 struct gnn_err *err)
+{
+    for (uint64_t done = 0; done < bytes;) {
+        const ssize_t got = write(file->fd, (const char *)data + done, bytes - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return gnn_out_errno(errno, "writing", file->path, err);
+        done += (uint64_t)got;
+    }
+    if (file->checksum != NULL)
+        gnn_checksum_add(file->checksum, data, bytes);
+    file->written_bytes += bytes;
+    return GNN_OK;
+}
+
+static enum gnn_status flush(struct gnn_out_file *file, struct gnn_err *err)
+{
+    const uint64_t bytes = file->used;
+    file->used = 0;
+    return write_all(file, file->buffer, bytes, err);
+}
+
+enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes,
+                              struct gnn_err *err)
+{
+    if (bytes > file->room - file->used)
+        GNN_TRY(flush(file, err));
+    if (bytes >= file->room)
+        return write_all(file, data, bytes, err);
+    memcpy(file->buffer + file->used, data, bytes);
+    file->used += bytes;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_out_finish(struct gnn_out_file *file, struct gnn_meta *meta, struct gnn_err *err)
+{
+    enum gnn_status status = flush(file, err);
+    if (status == GNN_OK && file->kind != GNN_OUT_SPILL && fdatasync(file->fd) != 0 && errno != EINVAL)
+        status = gnn_out_errno(errno, "writing", file->path, err);
+    if (status == GNN_OK && file->kind == GNN_OUT_DATASET) {
+        char text[GNN_CHECKSUM_TEXT] = "";
+        assert(meta != NULL);
+        gnn_checksum_text(file->checksum, text);
+        gnn_meta_add_file(meta, file->name, file->written_bytes, text);
+    }
+    gnn_out_close(file);
+    return status;
+}
+
+void gnn_out_close(struct gnn_out_file *file)
+{
+    if (file == NULL)
+        return;
+    if (file->fd >= 0)
+        (void)close(file->fd);
+    gnn_checksum_close(file->checksum);
+    free(file->buffer);
+    free(file);
+}
+
+enum gnn_status gnn_out_array(struct gnn_output *output, const char *name, const void *data, uint64_t bytes,
+                              struct gnn_meta *meta, struct gnn_err *err)
+{
+    struct gnn_out_file *file;
+    GNN_TRY(gnn_out_open(output, name, 4096, GNN_OUT_DATASET, &file, err));
+    const enum gnn_status status = gnn_out_write(file, data, bytes, err);
+    if (status == GNN_OK)
+        return gnn_out_finish(file, meta, err);
+    gnn_out_close(file);
+    return status;
+}

@@ -1,0 +1,82 @@
+/* Where a preparation writes: a partial directory that becomes the dataset by a rename, files with running
+ * checksums, and a ticker for progress. Internal to workloads/. One thread at a time. */
+#ifndef GNN_WORKLOADS_OUTPUT_H
+#define GNN_WORKLOADS_OUTPUT_H
+
+#include "harness/storage/meta.h"
+#include "workloads/prepare.h"
+
+enum { GNN_OUTPUT_PATH = 1024 };
+
+/* ---- progress
+ * ---------------------------------------------------------------------------------------------------- */
+
+struct gnn_ticker {
+    const struct gnn_prepare_job *job;
+    struct gnn_progress report;
+    uint64_t start_ns, last_ns;
+};
+
+void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *job, const char *phase,
+                      const char *unit, uint64_t total);
+/* Sets what is done so far and reports when a fifth of a second has passed. GNN_ECANCELLED once stop is
+ * raised. */
+GNN_MUST_CHECK enum gnn_status gnn_ticker_set(struct gnn_ticker *ticker, uint64_t done, struct gnn_err *err);
+/* The phase's last report. */
+void gnn_ticker_end(struct gnn_ticker *ticker);
+
+/* ---- the directory
+ * ------------------------------------------------------------------------------------------------ */
+
+struct gnn_output {
+    const struct gnn_prepare_job *job;
+    bool created;
+    char target[GNN_OUTPUT_PATH];
+    char partial[GNN_OUTPUT_PATH]; /* "<target>.partial-<pid>" */
+};
+
+/* Makes the partial directory after sweeping away those of processes that no longer exist. needed_bytes is
+ * compared with the free space first; 0: unknown. GNN_ENOSPC, GNN_EPERM, GNN_ENOENT name the directory. */
+GNN_MUST_CHECK enum gnn_status gnn_output_open(const struct gnn_prepare_job *job, uint64_t needed_bytes,
+                                               struct gnn_output *out, struct gnn_err *err);
+/* Writes meta, syncs, renames. target must not exist. */
+GNN_MUST_CHECK enum gnn_status gnn_output_commit(struct gnn_output *output, const struct gnn_meta *meta,
+                                                 struct gnn_err *err);
+/* Moves one finished file and the new meta into the existing dataset at target. */
+GNN_MUST_CHECK enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *file,
+                                                      const struct gnn_meta *meta, struct gnn_err *err);
+/* Removes whatever has not been committed. Accepts a zeroed struct. */
+void gnn_output_close(struct gnn_output *output);
+
+/* ---- a file in it
+ * ------------------------------------------------------------------------------------------------- */
+
+struct gnn_out_file; /* buffered, sequential */
+
+enum gnn_out_kind {
+    GNN_OUT_DATASET, /* checksummed and synced */
+    GNN_OUT_META,    /* synced */
+    GNN_OUT_SPILL,   /* read back and removed by this process: neither */
+};
+
+/* buffer_bytes at least 4096. The file must not exist. */
+GNN_MUST_CHECK enum gnn_status gnn_out_open(struct gnn_output *output, const char *name,
+                                            uint64_t buffer_bytes, enum gnn_out_kind kind,
+                                            struct gnn_out_file **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes,
+                                             struct gnn_err *err);
+/* Flushes, syncs and enters size and checksum of a dataset file into meta (NULL for other kinds). The file is
+ * closed either way. */
+GNN_MUST_CHECK enum gnn_status gnn_out_finish(struct gnn_out_file *file, struct gnn_meta *meta,
+                                              struct gnn_err *err);
+/* Closes without finishing; accepts NULL. */
+void gnn_out_close(struct gnn_out_file *file);
+
+/* Writes a whole array as dataset file `name`. */
+GNN_MUST_CHECK enum gnn_status gnn_out_array(struct gnn_output *output, const char *name, const void *data,
+                                             uint64_t bytes, struct gnn_meta *meta, struct gnn_err *err);
+
+/* errno of a failed call on path as status and message: a full disk says what to do about it. */
+enum gnn_status gnn_out_errno(int code, const char *what, const char *path, struct gnn_err *err);
+
+#endif

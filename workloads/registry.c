@@ -1,0 +1,220 @@
+#include "workloads/prepare.h"
+
+#include "harness/base/near_miss.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Counts are the public ones where the graph is public; papers print them rounded. Where a paper gives no
+ * split, the counts are 1 %, 0.1 % and 0.2 % of the nodes, about ogbn-papers100M's shares. */
+const struct gnn_registry_entry gnn_registry[] = {
+    {.name = "papers100m",
+     .title = "ogbn-papers100M",
+     .papers = "gnndrive mariusgnn ringsampler agnes",
+     .nodes = 111059956,
+     .edges = 1615685872,
+     .dim = 128,
+     .classes = 172,
+     .train = 1207179,
+     .valid = 125265,
+     .test = 214338,
+     .splits_published = true,
+     .degree_exponent = 2.5,
+     .note = "each citation once"},
+    {.name = "papers100m-sym",
+     .title = "ogbn-papers100M, symmetric",
+     .papers = "diskgnn",
+     .nodes = 111059956,
+     .edges = 3231371744,
+     .dim = 128,
+     .classes = 172,
+     .train = 1207179,
+     .valid = 125265,
+     .test = 214338,
+     .splits_published = true,
+     .degree_exponent = 2.5,
+     .note = "the reverse of every citation added"},
+    {.name = "twitter",
+     .title = "twitter-2010",
+     .papers = "gnndrive agnes",
+     .nodes = 41652230,
+     .edges = 1468365182,
+     .dim = 128,
+     .classes = 50,
+     .train = 416522,
+     .valid = 41652,
+     .test = 83304,
+     .degree_exponent = 2.276,
+     .note = "exponent from Kwak et al. 2010; the papers generate features and labels too"},
+    {.name = "friendster",
+     .title = "com-Friendster, each pair once",
+     .papers = "gnndrive",
+     .nodes = 65608366,
+     .edges = 1806067135,
+     .dim = 128,
+     .classes = 50,
+     .train = 656084,
+     .valid = 65608,
+     .test = 131217,
+     .degree_exponent = 2.5,
+     .note = "the papers generate features and labels too"},
+    {.name = "friendster-sym",
+     .title = "com-Friendster, each pair twice",
+     .papers = "diskgnn ringsampler",
+     .nodes = 65608366,
+     .edges = 3612134270,
+     .dim = 128,
+     .classes = 50,
+     .train = 656084,
+     .valid = 65608,
+     .test = 131217,
+     .degree_exponent = 2.5,
+     .note = "training share 1 % as DiskGNN"},
+    {.name = "friendster-agnes",
+     .title = "Friendster as AGNES counts it",
+     .papers = "agnes",
+     .nodes = 68349466,
+     .edges = 2290000000,
+     .dim = 128,
+     .classes = 50,
+     .train = 683495,
+     .valid = 68349,
+     .test = 136699,
+     .degree_exponent = 2.5,
+     .note = "KONECT's node count; the paper's edge count matches no public crawl"},
+    {.name = "mag240m-cites",
+     .title = "MAG240M, papers and citations",
+     .papers = "gnndrive mariusgnn",
+     .nodes = 121751666,
+     .edges = 1297748926,
+     .dim = 768,
+     .classes = 153,
+     .train = 1112392,
+     .valid = 138949,
+     .test = 138949,
+     .degree_exponent = 2.5,
+     .note = "test labels are not public: as many test as validation nodes"},
+    {.name = "mag240m",
+     .title = "MAG240M, every node and relation",
+     .papers = "diskgnn",
+     .nodes = 244160499,
+     .edges = 3456728464,
+     .dim = 128,
+     .classes = 153,
+     .train = 1112392,
+     .valid = 138949,
+     .test = 138949,
+     .degree_exponent = 2.5,
+     .note = "both directions of 1728364232 relations; dim 128 from the paper's bytes"},
+    {.name = "igb-medium",
+     .title = "IGB-medium",
+     .papers = "agnes",
+     .nodes = 10000000,
+     .edges = 120077694,
+     .dim = 128,
+     .classes = 19,
+     .train = 100000,
+     .valid = 10000,
+     .test = 20000,
+     .degree_exponent = 2.5,
+     .note = "19-class labels"},
+    {.name = "igb260m",
+     .title = "IGB260M (IGB-HOM)",
+     .papers = "diskgnn",
+     .nodes = 269346174,
+     .edges = 3995777033,
+     .dim = 128,
+     .classes = 19,
+     .train = 13628916,
+     .valid = 269346,
+     .test = 538692,
+     .degree_exponent = 2.5,
+     .note = "training share 5.06 % as DiskGNN; dim 128 from the paper's bytes"},
+    {.name = "yahoo",
+     .title = "yahoo-web",
+     .papers = "ringsampler agnes",
+     .nodes = 1413511394,
+     .edges = 6636600779,
+     .dim = 128,
+     .classes = 50,
+     .train = 14135114,
+     .valid = 1413511,
+     .test = 2827023,
+     .degree_exponent = 2.5,
+     .note = "each link once"},
+    {.name = "kronecker",
+     .title = "Synthetic (Graph500 Kronecker)",
+     .papers = "ringsampler",
+     .nodes = 134217728,
+     .edges = 8200000000,
+     .dim = 128,
+     .classes = 50,
+     .train = 1342177,
+     .valid = 134218,
+     .test = 268435,
+     .degree_exponent = 2.5,
+     .note = "counts only: the edges come from this generator, not from Kronecker's"},
+    {.name = "livejournal",
+     .title = "LiveJournal",
+     .papers = "mariusgnn",
+     .nodes = 4847571,
+     .edges = 68993773,
+     .dim = 128,
+     .classes = 50,
+     .train = 48476,
+     .valid = 4848,
+     .test = 9695,
+     .degree_exponent = 2.5,
+     .note = "sampling only in the paper"},
+    {0},
+};
+
+enum gnn_status gnn_registry_find(const char *name, const struct gnn_registry_entry **out,
+                                  struct gnn_err *err)
+{
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, name);
+    for (const struct gnn_registry_entry *entry = gnn_registry; entry->name != NULL; entry++) {
+        if (strcmp(entry->name, name) == 0) {
+            *out = entry;
+            return GNN_OK;
+        }
+        gnn_near_miss_offer(&near, entry->name);
+    }
+    return gnn_fail(err, GNN_EUSAGE, "no built-in dataset \"%s\"%s; `oocgnn list datasets` shows them all",
+                    name, gnn_near_miss_text(&near));
+}
+
+static uint64_t divided(uint64_t count, uint32_t divisor)
+{
+    return (count + divisor / 2) / divisor;
+}
+
+static uint32_t divided_split(uint64_t count, uint32_t divisor)
+{
+    const uint64_t nodes = divided(count, divisor);
+    return nodes > 0 ? (uint32_t)nodes : 1;
+}
+
+enum gnn_status gnn_registry_scale(const struct gnn_registry_entry *entry, uint32_t divisor, uint32_t dim,
+                                   struct gnn_registry_counts *out, struct gnn_err *err)
+{
+    if (divisor == 0 || dim == 0 || dim > GNN_DIM_MAX)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "scale 1/%" PRIu32 ", dim %" PRIu32 ": expected 1/1 or less and 1 to %d", divisor,
+                        dim, GNN_DIM_MAX);
+    *out = (struct gnn_registry_counts){.nodes = (uint32_t)divided(entry->nodes, divisor),
+                                        .edges = divided(entry->edges, divisor),
+                                        .train = divided_split(entry->train, divisor),
+                                        .valid = divided_split(entry->valid, divisor),
+                                        .test = divided_split(entry->test, divisor)};
+    const uint64_t splits = (uint64_t)out->train + out->valid + out->test;
+    if (out->nodes < 100 || splits > out->nodes)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s at 1/%" PRIu32 " has %" PRIu32 " nodes; choose a scale that leaves 100",
+                        entry->name, divisor, out->nodes);
+    out->dataset_bytes = ((uint64_t)out->nodes + 1) * 8 + out->edges * 4 + (uint64_t)out->nodes * 4 +
+                         splits * 4 + (uint64_t)out->nodes * dim * sizeof(float);
+    return GNN_OK;
+}
