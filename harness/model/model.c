@@ -71,6 +71,7 @@ static void shape_layer(const struct gnn_model_config *config, uint32_t index, s
     const bool gat = config->kind == GNN_MODEL_GAT;
     const uint32_t width = gat ? config->heads * hidden_channels(config) : config->hidden;
     layer->kind = layer_kinds[config->kind];
+    assert(layer->kind != NULL);
     layer->index = index;
     layer->last = index + 1 == config->layers;
     layer->in = index == 0 ? config->in_dim : width;
@@ -123,6 +124,7 @@ static void place_params(struct gnn_model *model)
     uint32_t total = 0;
     for (uint32_t k = 0; k < model->layer_count; k++) {
         struct gnn_layer *layer = &model->layer[k];
+        assert(layer->kind != NULL);
         struct gnn_param_spec spec[GNN_LAYER_PARAMS_MAX];
         layer->kind->params(layer, spec);
         for (uint32_t p = 0; p < layer->kind->param_count; p++) {
@@ -277,7 +279,7 @@ static struct gnn_mat layer_input(const struct gnn_model *model, const struct gn
     if (k > 0)
         return layer_output(&model->layer[k - 1], &batch->blocks[k - 1]);
     /* struct gnn_mat serves inputs and outputs; nothing writes to a layer's input */
-    return (struct gnn_mat){(gnn_real *)(uintptr_t)x, batch->blocks[0].src_count, model->config.in_dim};
+    return (struct gnn_mat){(gnn_real *)x, batch->blocks[0].src_count, model->config.in_dim};
 }
 
 static struct gnn_dropout layer_dropout(const struct gnn_model *model, const struct gnn_batch_view *batch,

@@ -40,6 +40,6 @@ struct gnn_cpu_rows {
 };
 
 /* out (cols) = the weighted sum of the rows, in their order. */
-void gnn_cpu_sum_rows(float *out, uint32_t cols, const struct gnn_cpu_rows *rows);
+void gnn_cpu_sum_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows);
 
 #endif

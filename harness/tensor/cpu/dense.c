@@ -62,11 +62,11 @@ static void mask_draw(struct mask *mask, uint32_t total_cols, uint32_t row, uint
 {
     if (mask->threshold == 0)
         return;
-    uint64_t words[GNN_CHUNK / 4];
     const uint32_t count = (cols + 3) / 4;
-    for (uint32_t w = 0; w < count; w++)
-        words[w] = gnn_dropout_word(mask->key, total_cols, row, first / 4 + w);
-    memcpy(mask->bits, words, count * sizeof *words);
+    for (uint32_t w = 0; w < count; w++) {
+        const uint64_t word = gnn_dropout_word(mask->key, total_cols, row, first / 4 + w);
+        memcpy(mask->bits + 4 * (uint64_t)w, &word, sizeof word);
+    }
 }
 
 static void relu_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask,
@@ -183,6 +183,7 @@ void gnn_cpu_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int3
     (void)t;
     double nll = 0;
     *correct = 0;
+    assert(logits.cols >= 1);
     for (uint32_t i = 0; i < logits.rows; i++) {
         float *row = gnn_mat_row(logits, i);
         assert(labels[i] >= 0 && (uint32_t)labels[i] < logits.cols);
@@ -191,8 +192,8 @@ void gnn_cpu_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int3
         *correct += best == label;
         for (uint32_t c = 0; c < logits.cols; c++)
             row[c] = gnn_lane_exp(row[c] - max);
-        double sum = 0;
-        for (uint32_t c = 0; c < logits.cols; c++)
+        double sum = (double)row[0];
+        for (uint32_t c = 1; c < logits.cols; c++)
             sum += (double)row[c];
         nll += log(sum) - (double)(own - max);
         const float scale = (float)(1 / (sum * logits.rows));

@@ -9,7 +9,7 @@
 void gnn_cpu_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)
 {
     (void)t;
-    const uint32_t channels = att->u.cols / att->heads;
+    const uint64_t heads = att->heads, channels = att->u.cols / heads;
     for (uint32_t j = 0; j < att->u.rows; j++)
         for (uint32_t h = 0; h < att->heads; h++) {
             const float *u = gnn_mat_row(att->u, j) + h * channels;
@@ -40,7 +40,7 @@ static uint32_t slot_source(const struct slots *row, uint32_t k)
 void gnn_cpu_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
 {
     (void)t;
-    const uint32_t heads = att->heads;
+    const uint64_t heads = att->heads;
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const struct slots row = row_slots(b, i);
         const uint32_t count = row.edges + 1;
@@ -74,7 +74,7 @@ void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
 {
     (void)t;
     assert(out.rows == b->dst_count && out.cols == att->u.cols);
-    const uint32_t heads = att->heads, channels = att->u.cols / heads;
+    const uint64_t heads = att->heads, channels = att->u.cols / heads;
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const struct slots row = row_slots(b, i);
         for (uint32_t h = 0; h < heads; h++) {
@@ -84,11 +84,10 @@ void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
                                               .col = row.col,
                                               .count = row.edges,
                                               .weight = alpha,
-                                              .weight_stride = heads};
+                                              .weight_stride = att->heads};
             float *sum = gnn_mat_row(out, i) + h * channels;
             gnn_cpu_sum_rows(sum, channels, &rows);
-            gnn_lane_axpy(sum, alpha[(uint64_t)row.edges * heads], gnn_mat_row(att->u, i) + h * channels,
-                          channels);
+            gnn_lane_axpy(sum, alpha[row.edges * heads], gnn_mat_row(att->u, i) + h * channels, channels);
         }
     }
 }
@@ -96,7 +95,7 @@ void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
 static void row_back(const struct gnn_attention_grad *grad, const struct gnn_attention *att,
                      const struct slots *row, uint32_t h, const float *dout)
 {
-    const uint32_t heads = att->heads, channels = att->u.cols / heads;
+    const uint64_t heads = att->heads, channels = att->u.cols / heads;
     const float *alpha = att->alpha + row->first * heads + h;
     float *dalpha = grad->dalpha + row->first * heads + h;
     float g = 0;
@@ -122,7 +121,7 @@ static void row_back(const struct gnn_attention_grad *grad, const struct gnn_att
 /* What reaches u and the attention vector through one side's scores: du_j += ds_j a, da += sum_j ds_j u_j. */
 static void scores_back(struct gnn_mat du, float *da, struct gnn_mat ds, const float *a, struct gnn_mat u)
 {
-    const uint32_t heads = ds.cols, channels = u.cols / heads;
+    const uint64_t heads = ds.cols, channels = u.cols / heads;
     memset(da, 0, u.cols * sizeof *da);
     for (uint32_t j = 0; j < ds.rows; j++)
         for (uint32_t h = 0; h < heads; h++) {
@@ -137,7 +136,7 @@ void gnn_cpu_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *gra
 {
     (void)t;
     assert(dout.rows == b->dst_count && dout.cols == att->u.cols);
-    const uint32_t heads = att->heads, channels = att->u.cols / heads;
+    const uint64_t heads = att->heads, channels = att->u.cols / heads;
     memset(grad->du.data, 0, (uint64_t)b->src_count * att->u.cols * sizeof(float));
     memset(grad->ds.data, 0, (uint64_t)b->src_count * heads * sizeof(float));
     for (uint32_t i = 0; i < b->dst_count; i++) {

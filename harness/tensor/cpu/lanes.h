@@ -64,10 +64,10 @@ static inline float gnn_lane_fold(const float *lane)
     return half[0];
 }
 
-static inline float gnn_lane_dot(const float *restrict a, const float *restrict b, uint32_t count)
+static inline float gnn_lane_dot(const float *restrict a, const float *restrict b, uint64_t count)
 {
     float lane[GNN_LANES] = {0};
-    uint32_t k = 0;
+    uint64_t k = 0;
     for (; k + GNN_LANES <= count; k += GNN_LANES)
         for (uint32_t l = 0; l < GNN_LANES; l++)
             lane[l] += a[k + l] * b[k + l];
@@ -76,9 +76,9 @@ static inline float gnn_lane_dot(const float *restrict a, const float *restrict 
     return gnn_lane_fold(lane);
 }
 
-static inline void gnn_lane_axpy(float *restrict y, float a, const float *restrict x, uint32_t count)
+static inline void gnn_lane_axpy(float *restrict y, float a, const float *restrict x, uint64_t count)
 {
-    for (uint32_t k = 0; k < count; k++)
+    for (uint64_t k = 0; k < count; k++)
         y[k] += a * x[k];
 }
 

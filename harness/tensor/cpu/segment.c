@@ -9,21 +9,21 @@
 
 enum { PREFETCH_ROWS = 8 };
 
-static void copy_scaled(float *restrict out, float w, const float *restrict x, uint32_t cols)
+static void copy_scaled(float *restrict out, float w, const float *restrict x, uint64_t cols)
 {
-    for (uint32_t c = 0; c < cols; c++)
+    for (uint64_t c = 0; c < cols; c++)
         out[c] = w * x[c];
 }
 
-static void add_four(float *restrict out, const float *restrict w, const float *const *x, uint32_t cols)
+static void add_four(float *restrict out, const float *restrict w, const float *const *x, uint64_t cols)
 {
     const float *restrict x0 = x[0], *restrict x1 = x[1], *restrict x2 = x[2], *restrict x3 = x[3];
     const float w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
-    for (uint32_t c = 0; c < cols; c++)
+    for (uint64_t c = 0; c < cols; c++)
         out[c] = (((out[c] + w0 * x0[c]) + w1 * x1[c]) + w2 * x2[c]) + w3 * x3[c];
 }
 
-void gnn_cpu_sum_rows(float *out, uint32_t cols, const struct gnn_cpu_rows *rows)
+void gnn_cpu_sum_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows)
 {
     if (rows->count == 0) {
         memset(out, 0, cols * sizeof *out);

@@ -166,6 +166,7 @@ void gnn_ref_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int3
     (void)t;
     double nll = 0;
     *correct = 0;
+    assert(logits.cols >= 1);
     for (uint32_t i = 0; i < logits.rows; i++) {
         gnn_real *row = gnn_mat_row(logits, i);
         assert(labels[i] >= 0 && (uint32_t)labels[i] < logits.cols);
@@ -175,8 +176,8 @@ void gnn_ref_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int3
             best = row[c] > row[best] ? c : best;
         *correct += best == label;
         const double max = (double)row[best], own = (double)row[label];
-        double sum = 0;
-        for (uint32_t c = 0; c < logits.cols; c++)
+        double sum = exp((double)row[0] - max);
+        for (uint32_t c = 1; c < logits.cols; c++)
             sum += exp((double)row[c] - max);
         nll += max + log(sum) - own;
         for (uint32_t c = 0; c < logits.cols; c++) {

@@ -6,17 +6,17 @@
 #include <math.h>
 #include <tgmath.h>
 
-static gnn_real dot(const gnn_real *a, const gnn_real *b, uint32_t count)
+static gnn_real dot(const gnn_real *a, const gnn_real *b, uint64_t count)
 {
     double sum = 0;
-    for (uint32_t k = 0; k < count; k++)
+    for (uint64_t k = 0; k < count; k++)
         sum += (double)a[k] * (double)b[k];
     return (gnn_real)sum;
 }
 
-static void axpy(gnn_real *y, gnn_real a, const gnn_real *x, uint32_t count)
+static void axpy(gnn_real *y, gnn_real a, const gnn_real *x, uint64_t count)
 {
-    for (uint32_t k = 0; k < count; k++)
+    for (uint64_t k = 0; k < count; k++)
         y[k] += a * x[k];
 }
 
@@ -46,7 +46,7 @@ static uint64_t first_slot(const struct gnn_block *b, uint32_t i)
 void gnn_ref_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)
 {
     (void)t;
-    const uint32_t channels = att->u.cols / att->heads;
+    const uint64_t heads = att->heads, channels = att->u.cols / heads;
     for (uint32_t j = 0; j < att->u.rows; j++)
         for (uint32_t h = 0; h < att->heads; h++) {
             const gnn_real *u = gnn_mat_row(att->u, j) + h * channels;
@@ -65,9 +65,10 @@ static gnn_real score(const struct gnn_attention *att, uint32_t i, uint32_t j, u
 void gnn_ref_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
 {
     (void)t;
+    const uint64_t heads = att->heads;
     for (uint32_t i = 0; i < b->dst_count; i++)
-        for (uint32_t h = 0; h < att->heads; h++) {
-            gnn_real *alpha = att->alpha + first_slot(b, i) * att->heads + h;
+        for (uint32_t h = 0; h < heads; h++) {
+            gnn_real *alpha = att->alpha + first_slot(b, i) * heads + h;
             const uint32_t slots = row_slots(b, i);
             gnn_real max = score(att, i, i, h);
             for (uint32_t k = 0; k < slots; k++)
@@ -75,11 +76,11 @@ void gnn_ref_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, 
             gnn_real sum = 0;
             for (uint32_t k = 0; k < slots; k++) {
                 const gnn_real e = score(att, i, slot_source(b, i, k), h);
-                alpha[k * att->heads] = slot_is_dropped(b, i, k) ? 0 : exp(e - max);
-                sum += alpha[k * att->heads];
+                alpha[k * heads] = slot_is_dropped(b, i, k) ? 0 : exp(e - max);
+                sum += alpha[k * heads];
             }
             for (uint32_t k = 0; k < slots; k++)
-                alpha[k * att->heads] /= sum + (gnn_real)1e-16;
+                alpha[k * heads] /= sum + (gnn_real)1e-16;
         }
 }
 
@@ -87,11 +88,11 @@ void gnn_ref_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
                         const struct gnn_block *b)
 {
     gnn_ref_fill(t, out.data, (uint64_t)out.rows * out.cols, 0);
-    const uint32_t channels = att->u.cols / att->heads;
+    const uint64_t heads = att->heads, channels = att->u.cols / heads;
     for (uint32_t i = 0; i < b->dst_count; i++)
         for (uint32_t k = 0; k < row_slots(b, i); k++)
             for (uint32_t h = 0; h < att->heads; h++)
-                axpy(gnn_mat_row(out, i) + h * channels, att->alpha[(first_slot(b, i) + k) * att->heads + h],
+                axpy(gnn_mat_row(out, i) + h * channels, att->alpha[(first_slot(b, i) + k) * heads + h],
                      gnn_mat_row(att->u, slot_source(b, i, k)) + h * channels, channels);
 }
 
@@ -100,23 +101,24 @@ void gnn_ref_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
 static void row_back(const struct gnn_attention_grad *grad, const struct gnn_attention *att,
                      const struct gnn_block *b, uint32_t i, uint32_t h, const gnn_real *dout)
 {
-    const uint32_t channels = att->u.cols / att->heads, slots = row_slots(b, i);
-    const gnn_real *alpha = att->alpha + first_slot(b, i) * att->heads + h;
-    gnn_real *dalpha = grad->dalpha + first_slot(b, i) * att->heads + h;
+    const uint64_t heads = att->heads, channels = att->u.cols / heads;
+    const uint32_t slots = row_slots(b, i);
+    const gnn_real *alpha = att->alpha + first_slot(b, i) * heads + h;
+    gnn_real *dalpha = grad->dalpha + first_slot(b, i) * heads + h;
     gnn_real g = 0;
     for (uint32_t k = 0; k < slots; k++) {
         const uint32_t j = slot_source(b, i, k);
-        dalpha[k * att->heads] = dot(dout, gnn_mat_row(att->u, j) + h * channels, channels);
-        g += alpha[k * att->heads] * dalpha[k * att->heads];
+        dalpha[k * heads] = dot(dout, gnn_mat_row(att->u, j) + h * channels, channels);
+        g += alpha[k * heads] * dalpha[k * heads];
     }
     for (uint32_t k = 0; k < slots; k++) {
         const uint32_t j = slot_source(b, i, k);
-        const gnn_real de = alpha[k * att->heads] * (dalpha[k * att->heads] - g);
+        const gnn_real de = alpha[k * heads] * (dalpha[k * heads] - g);
         const bool positive = gnn_mat_row(att->s, j)[h] + gnn_mat_row(att->d, i)[h] > 0;
         const gnn_real dr = positive ? de : de * att->slope;
         gnn_mat_row(grad->dd, i)[h] += dr;
         gnn_mat_row(grad->ds, j)[h] += dr;
-        axpy(gnn_mat_row(grad->du, j) + h * channels, alpha[k * att->heads], dout, channels);
+        axpy(gnn_mat_row(grad->du, j) + h * channels, alpha[k * heads], dout, channels);
     }
 }
 
@@ -124,7 +126,7 @@ void gnn_ref_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *gra
                       const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout)
 {
     assert(dout.rows == b->dst_count && dout.cols == att->u.cols);
-    const uint32_t heads = att->heads, channels = att->u.cols / heads;
+    const uint64_t heads = att->heads, channels = att->u.cols / heads;
     gnn_ref_fill(t, grad->du.data, (uint64_t)b->src_count * att->u.cols, 0);
     gnn_ref_fill(t, grad->ds.data, (uint64_t)b->src_count * heads, 0);
     gnn_ref_fill(t, grad->dd.data, (uint64_t)b->dst_count * heads, 0);
