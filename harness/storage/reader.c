@@ -443,6 +443,9 @@ void gnn_reader_drain(struct gnn_reader *reader)
 static enum gnn_status load_all(struct gnn_reader *reader, const struct gnn_load *loads, uint64_t count,
                                 gnn_reader_done_fn *done, void *ctx, struct gnn_err *err)
 {
+    /* Taken in eighths of the depth, so that the device has its next reads before the last of a burst is
+     * used. */
+    const uint32_t step = reader->depth / 8 + 1 < READER_CHUNK ? reader->depth / 8 + 1 : READER_CHUNK;
     uint64_t submitted = 0;
     uint64_t completed = 0;
     while (completed < count) {
@@ -453,7 +456,7 @@ static enum gnn_status load_all(struct gnn_reader *reader, const struct gnn_load
         submitted += accepted;
         uint64_t tags[READER_CHUNK];
         uint32_t got;
-        GNN_TRY(gnn_reader_harvest(reader, 1, READER_CHUNK, tags, &got, err));
+        GNN_TRY(gnn_reader_harvest(reader, 1, step, tags, &got, err));
         for (uint32_t i = 0; done != NULL && i < got; i++)
             GNN_TRY(done(ctx, tags[i], err));
         completed += got;

@@ -12,6 +12,8 @@
  *     for (...) { submit(one or many); harvest(min = 0); use what completed; }
  *     while (in_flight) harvest(min = 1);
  *
+ * Harvesting an eighth of the depth at a time keeps a device busier than taking a whole burst before the next submit.
+ *
  * After an error: gnn_reader_drain before the destinations are freed or the reader is used again. */
 #ifndef GNN_STORAGE_READER_H
 #define GNN_STORAGE_READER_H

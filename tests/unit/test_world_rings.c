@@ -10,8 +10,14 @@
 #include "tests/support/io_scratch.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { FILE_BYTES = 1 << 20, DEPTH = 8, READ_BYTES = 4096 };
 
@@ -343,6 +349,56 @@ static void test_pool_has_no_polling(void **state)
     fixture_close(&f);
 }
 
+/* In a process of its own: system call io_uring_setup fails with `error`, as in a container. Exit status 0:
+ * refused as expected, and the pool works. */
+static int open_where_forbidden(struct fixture *f, int error, enum gnn_status expected)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {.len = sizeof code / sizeof code[0], .filter = code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        return 77;
+    struct gnn_err err = {0};
+    if (gnn_ring_open(f->world, &f->config, &f->ring, &err) != expected || f->ring != NULL ||
+        strstr(err.message, "--io pool") == NULL)
+        return 1;
+    f->config.engine = GNN_RING_POOL;
+    if (gnn_ring_open(f->world, &f->config, &f->ring, NULL) != GNN_OK || read_file(f) != GNN_OK)
+        return 2;
+    gnn_ring_close(f->world, f->ring);
+    return 0;
+}
+
+static void test_forbidden(void **state)
+{
+    (void)state;
+    static const struct {
+        int error;
+        enum gnn_status expected;
+    } cases[] = {{EPERM, GNN_EPERM}, {ENOSYS, GNN_ENOTSUP}, {ENOMEM, GNN_EPERM}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture f;
+        fixture_open(&f, GNN_RING_URING);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            _exit(open_where_forbidden(&f, cases[i].error, cases[i].expected));
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        if (WEXITSTATUS(status) == 77)
+            print_message("no seccomp filters here: skipped\n");
+        else
+            assert_int_equal(WEXITSTATUS(status), 0);
+        fixture_close(&f);
+    }
+}
+
 #define BOTH(test) cmocka_unit_test_prestate(test, &uring), cmocka_unit_test_prestate(test, &pool)
 
 int main(void)
@@ -358,6 +414,7 @@ int main(void)
         BOTH(test_waiting_is_io),
         BOTH(test_bad_depth),
         cmocka_unit_test(test_registered_memory),
+        cmocka_unit_test(test_forbidden),
         cmocka_unit_test(test_sqpoll),
         cmocka_unit_test(test_pool_has_no_polling),
     };

@@ -99,13 +99,18 @@ void measured_map_close(struct gnn_world *w, struct gnn_map *map)
 /* ---- gathers
  * ------------------------------------------------------------------------------------------------ */
 
-/* Looks before and after: a mapping breaks for good, whoever's gather hit the page. */
-static enum gnn_status check_map(struct gnn_map *map, struct gnn_err *err)
+/* A mapping breaks for good, whoever's gather hit the page: looked at before and after. */
+static enum gnn_status check_pages(struct gnn_map *map, struct gnn_err *err)
 {
-    if (atomic_load(&map->broken))
-        return gnn_fail(err, GNN_EIO,
-                        "%s: the page at offset %llu cannot be read: a media error, or the file was cut",
-                        map->file->path, (unsigned long long)atomic_load(&map->broken_offset));
+    if (!atomic_load(&map->broken))
+        return GNN_OK;
+    return gnn_fail(err, GNN_EIO,
+                    "%s: the page at offset %llu cannot be read: a media error, or the file was cut",
+                    map->file->path, (unsigned long long)atomic_load(&map->broken_offset));
+}
+
+static enum gnn_status check_size(const struct gnn_map *map, struct gnn_err *err)
+{
     struct stat info;
     if (fstat(map->file->fd, &info) == 0 && S_ISREG(info.st_mode) &&
         (uint64_t)info.st_size != map->size_bytes)
@@ -135,7 +140,8 @@ static uint64_t gather_u32(const uint32_t *values, uint64_t value_count, const u
 enum gnn_status measured_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
                                         uint64_t count, uint32_t *out, struct gnn_err *err)
 {
-    GNN_TRY(check_map(map, err));
+    GNN_TRY(check_pages(map, err));
+    GNN_TRY(check_size(map, err));
     struct gnn_thread *self = measured_self(measured_of(w));
     struct measured_fault_timer timer;
     measured_fault_timer_start(self, &timer);
@@ -150,7 +156,7 @@ enum gnn_status measured_map_gather_u32(struct gnn_world *w, struct gnn_map *map
     if (done < count)
         return gnn_fail(err, GNN_EFORMAT, "%s: element %llu was asked for, the file ends at %llu",
                         map->file->path, (unsigned long long)index[done], (unsigned long long)value_count);
-    return check_map(map, err);
+    return check_pages(map, err);
 }
 
 /* As gather_u32, with rows of row_bytes. */
@@ -173,7 +179,8 @@ enum gnn_status measured_map_gather_rows(struct gnn_world *w, struct gnn_map *ma
                                          uint64_t dst_stride_bytes, struct gnn_err *err)
 {
     assert(row_bytes > 0 && dst_stride_bytes >= row_bytes);
-    GNN_TRY(check_map(map, err));
+    GNN_TRY(check_pages(map, err));
+    GNN_TRY(check_size(map, err));
     struct gnn_thread *self = measured_self(measured_of(w));
     struct measured_fault_timer timer;
     measured_fault_timer_start(self, &timer);
@@ -187,5 +194,5 @@ enum gnn_status measured_map_gather_rows(struct gnn_world *w, struct gnn_map *ma
         return gnn_fail(err, GNN_EFORMAT, "%s: row %u of %u bytes was asked for, the file holds %llu",
                         map->file->path, rows[done], row_bytes,
                         (unsigned long long)(map->size_bytes / row_bytes));
-    return check_map(map, err);
+    return check_pages(map, err);
 }

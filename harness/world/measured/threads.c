@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { FAULT_WAIT_NS_MIN = 2000 }; /* shorter than any device, longer than the clocks' own time */
+
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now;
@@ -186,8 +188,8 @@ void measured_fault_timer_stop(struct gnn_thread *self, const struct measured_fa
 {
     const uint64_t wall_ns = clock_ns(CLOCK_MONOTONIC) - timer->wall_ns;
     const uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - timer->cpu_ns;
-    if (cpu_ns >= wall_ns)
-        return;
+    if (wall_ns < cpu_ns + FAULT_WAIT_NS_MIN)
+        return; /* no page was waited for: not worth the second look into /proc */
     const uint64_t delay_ns = runqueue_ns(self) - timer->runqueue_ns;
     if (delay_ns < wall_ns - cpu_ns)
         self->wait_ns[GNN_WAIT_IO] += wall_ns - cpu_ns - delay_ns;

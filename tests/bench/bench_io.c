@@ -1,0 +1,302 @@
+/* Random direct reads through the batched reader against fio at the same size and depth, in alternate short
+ * rounds on one file. Target: 90 % of fio's IOPS.
+ *
+ *     bench_io [--dir build/bench] [--seconds 3] [--rounds 2]
+ *
+ * The file (1 GiB, written once) is made in --dir, which must do direct I/O. fio runs its io_uring engine
+ * with its clock reads reduced; its command line is printed. The last line is what a gather costs that
+ * touches nothing. */
+#include "harness/base/rng.h"
+#include "harness/storage/reader.h"
+#include "harness/world/measured/measured.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { ROUNDS_MAX = 16, DEPTH_MAX = 128, MIB = 1 << 20 };
+static const uint64_t file_bytes = UINT64_C(1) << 30;
+
+struct bench {
+    const char *dir;
+    uint64_t seconds;
+    uint32_t rounds;
+    char path[512];
+    struct gnn_world *world;
+    struct gnn_file *file;
+    unsigned char *memory; /* MIB */
+};
+
+/* ---- the file
+ * ---------------------------------------------------------------------------------------------------- */
+
+/* Written, not merely allocated: reads of unwritten extents never reach the disk. */
+static enum gnn_status write_file(struct bench *b, struct gnn_err *err)
+{
+    printf("# writing %s\n", b->path);
+    struct gnn_file *file;
+    GNN_TRY(
+        gnn_file_open(b->world, b->path, GNN_OPEN_WRITE | GNN_OPEN_DIRECT | GNN_OPEN_TRUNCATE, &file, err));
+    enum gnn_status status = GNN_OK;
+    for (uint64_t at = 0; status == GNN_OK && at < file_bytes; at += MIB) {
+        for (uint64_t i = 0; i < MIB; i += 8) {
+            const uint64_t value = gnn_mix64(at + i);
+            memcpy(b->memory + i, &value, sizeof value);
+        }
+        status = gnn_write_all(b->world, file, at, b->memory, MIB, err);
+    }
+    if (status == GNN_OK)
+        status = gnn_file_sync(b->world, file, err);
+    gnn_file_close(b->world, file);
+    return status;
+}
+
+static enum gnn_status prepare(struct bench *b, struct gnn_err *err)
+{
+    if (mkdir(b->dir, 0777) != 0 && errno != EEXIST)
+        return gnn_fail(err, GNN_EIO, "%s: %s", b->dir, strerror(errno));
+    (void)snprintf(b->path, sizeof b->path, "%s/bench_io.data", b->dir);
+    GNN_TRY(gnn_world_measured_open(NULL, &b->world, err));
+    void *memory;
+    GNN_TRY(gnn_mem_alloc(b->world, "bench buffers", MIB, GNN_MEM_PINNED, &memory, err));
+    b->memory = memory;
+    struct stat info;
+    if (stat(b->path, &info) != 0 || (uint64_t)info.st_size != file_bytes)
+        GNN_TRY(write_file(b, err));
+    return gnn_file_open(b->world, b->path, GNN_OPEN_DIRECT, &b->file, err);
+}
+
+static void finish(struct bench *b)
+{
+    if (b->world == NULL)
+        return;
+    gnn_file_close(b->world, b->file);
+    gnn_mem_free(b->world, b->memory);
+    gnn_world_measured_close(b->world);
+}
+
+/* ---- ours
+ * -------------------------------------------------------------------------------------------------------- */
+
+/* Keeps `depth` random reads in flight until the time is over, in the rhythm of gnn_reader_load_all. */
+static enum gnn_status run_reader(struct bench *b, struct gnn_reader *reader, uint32_t bytes, uint32_t depth,
+                                  struct gnn_rng *rng, double *iops, struct gnn_err *err)
+{
+    const uint64_t start_ns = gnn_now_ns(b->world);
+    const uint64_t end_ns = start_ns + b->seconds * UINT64_C(1000000000);
+    uint64_t free_tags[DEPTH_MAX];
+    uint32_t free_count = 0;
+    for (uint32_t i = 0; i < depth; i++)
+        free_tags[free_count++] = i;
+    uint64_t completed = 0;
+    while (gnn_now_ns(b->world) < end_ns) {
+        struct gnn_load loads[DEPTH_MAX];
+        for (uint32_t i = 0; i < free_count; i++)
+            loads[i] = (struct gnn_load){.len_bytes = bytes,
+                                         .offset_bytes = gnn_rng_below(rng, file_bytes / bytes) * bytes,
+                                         .dst = b->memory + free_tags[i] * 4096,
+                                         .tag = free_tags[i]};
+        uint32_t accepted;
+        GNN_TRY(gnn_reader_submit(reader, loads, free_count, &accepted, err));
+        memmove(free_tags, free_tags + accepted, (free_count - accepted) * sizeof free_tags[0]);
+        free_count -= accepted;
+        uint32_t got;
+        GNN_TRY(gnn_reader_harvest(reader, 1, depth / 8 + 1, free_tags + free_count, &got, err));
+        free_count += got;
+        completed += got;
+    }
+    *iops = (double)completed / ((double)(gnn_now_ns(b->world) - start_ns) * 1e-9);
+    return GNN_OK;
+}
+
+static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t depth, uint32_t round,
+                                    double *iops, struct gnn_err *err)
+{
+    const struct gnn_reader_config config = {
+        .engine = GNN_RING_URING, .depth = depth, .files = &b->file, .file_count = 1};
+    struct gnn_reader *reader;
+    GNN_TRY(gnn_reader_open(b->world, &config, &reader, err));
+    struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(gnn_rng_fold(bytes, depth), round));
+    const enum gnn_status status = run_reader(b, reader, bytes, depth, &rng, iops, err);
+    gnn_reader_close(reader);
+    return status;
+}
+
+/* ---- fio
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Runs argv and returns what it printed, to be freed; NULL when it failed. */
+static char *output_of(char *const argv[])
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return NULL;
+    posix_spawn_file_actions_t actions;
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    (void)posix_spawn_file_actions_addclose(&actions, ends[0]);
+    pid_t child;
+    const int rc = posix_spawnp(&child, argv[0], &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)close(ends[1]);
+    char *text = NULL;
+    size_t text_bytes = 0;
+    FILE *from = fdopen(ends[0], "r");
+    FILE *into = open_memstream(&text, &text_bytes);
+    if (rc == 0 && from != NULL && into != NULL)
+        for (int c = fgetc(from); c != EOF; c = fgetc(from))
+            (void)fputc(c, into);
+    if (from != NULL)
+        (void)fclose(from);
+    if (into != NULL)
+        (void)fclose(into);
+    int exit_status = -1;
+    if (rc == 0 && waitpid(child, &exit_status, 0) == child && exit_status == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* jobs[0].read.iops; fio may put notes before the opening brace. */
+static bool iops_of(const char *text, double *iops)
+{
+    const char *const brace = strchr(text, '{');
+    json_t *root = brace == NULL ? NULL : json_loads(brace, JSON_DISABLE_EOF_CHECK, NULL);
+    const json_t *const job = json_array_get(json_object_get(root, "jobs"), 0);
+    const json_t *const value = json_object_get(json_object_get(job, "read"), "iops");
+    *iops = json_number_value(value);
+    json_decref(root);
+    return *iops > 0;
+}
+
+static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32_t depth, uint32_t round,
+                                   double *iops, struct gnn_err *err)
+{
+    char filename[600], bs[32], iodepth[32], runtime[32], seed[32];
+    (void)snprintf(filename, sizeof filename, "--filename=%s", b->path);
+    (void)snprintf(bs, sizeof bs, "--bs=%u", bytes);
+    (void)snprintf(iodepth, sizeof iodepth, "--iodepth=%u", depth);
+    (void)snprintf(runtime, sizeof runtime, "--runtime=%u", (unsigned)b->seconds);
+    (void)snprintf(seed, sizeof seed, "--randseed=%u", round + 1);
+    const char *const argv[] = {"fio",
+                                "--name=bench",
+                                "--ioengine=io_uring",
+                                "--direct=1",
+                                "--rw=randread",
+                                "--norandommap",
+                                "--time_based",
+                                "--gtod_reduce=1",
+                                "--size=1g",
+                                "--allow_file_create=0",
+                                "--output-format=json",
+                                filename,
+                                bs,
+                                iodepth,
+                                runtime,
+                                seed,
+                                NULL};
+    if (round == 0) {
+        printf("#");
+        for (size_t i = 0; argv[i] != NULL; i++)
+            printf(" %s", argv[i]);
+        printf("\n");
+        (void)fflush(stdout);
+    }
+    char *const text = output_of((char *const *)argv);
+    const bool found = text != NULL && iops_of(text, iops);
+    free(text);
+    return found ? GNN_OK
+                 : gnn_fail(err, GNN_ENOTSUP,
+                            "fio did not run or printed no IOPS; install fio and try the "
+                            "line above");
+}
+
+/* ---- comparison
+ * -------------------------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, uint32_t count)
+{
+    qsort(values, count, sizeof values[0], by_value);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static enum gnn_status compare(struct bench *b, uint32_t bytes, uint32_t depth, struct gnn_err *err)
+{
+    double ours[ROUNDS_MAX], theirs[ROUNDS_MAX];
+    for (uint32_t round = 0; round < b->rounds; round++) {
+        GNN_TRY(measure_fio(b, bytes, depth, round, &theirs[round], err));
+        GNN_TRY(measure_ours(b, bytes, depth, round, &ours[round], err));
+    }
+    const double fio = median(theirs, b->rounds), reader = median(ours, b->rounds);
+    printf("randread %4u B depth %3u: fio %9.0f IOPS, reader %9.0f IOPS, ratio %5.1f %%%s\n", bytes, depth,
+           fio, reader, 100 * reader / fio, reader < 0.9 * fio ? "  below the target of 90 %" : "");
+    (void)fflush(stdout);
+    return GNN_OK;
+}
+
+static enum gnn_status measure_gather(struct bench *b, struct gnn_err *err)
+{
+    enum { CALLS = 200000 };
+    struct gnn_map *map;
+    GNN_TRY(gnn_map_open(b->world, b->file, GNN_MAP_RANDOM, &map, err));
+    const uint64_t index = 0;
+    uint32_t value;
+    const uint64_t start_ns = gnn_now_ns(b->world);
+    enum gnn_status status = GNN_OK;
+    for (uint32_t i = 0; status == GNN_OK && i < CALLS; i++)
+        status = gnn_map_gather_u32(b->world, map, &index, 1, &value, err);
+    printf("gather of one resident element: %.2f us\n",
+           (double)(gnn_now_ns(b->world) - start_ns) / CALLS * 1e-3);
+    gnn_map_close(b->world, map);
+    return status;
+}
+
+static enum gnn_status run(struct bench *b, struct gnn_err *err)
+{
+    static const uint32_t sizes[] = {512, 4096};
+    static const uint32_t depths[] = {1, 32, DEPTH_MAX};
+    GNN_TRY(prepare(b, err));
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++)
+            GNN_TRY(compare(b, sizes[s], depths[d], err));
+    return measure_gather(b, err);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = {.dir = "build/bench", .seconds = 3, .rounds = 2};
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--dir") == 0)
+            b.dir = argv[i + 1];
+        else if (strcmp(argv[i], "--seconds") == 0)
+            b.seconds = strtoull(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--rounds") == 0)
+            b.rounds = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+    }
+    if (argc % 2 == 0 || b.seconds == 0 || b.rounds == 0 || b.rounds > ROUNDS_MAX) {
+        (void)fprintf(stderr, "usage: bench_io [--dir build/bench] [--seconds 3] [--rounds 1..%d]\n",
+                      ROUNDS_MAX);
+        return 2;
+    }
+    struct gnn_err err = {0};
+    const enum gnn_status status = run(&b, &err);
+    if (status != GNN_OK)
+        (void)fprintf(stderr, "bench_io: %s\n", err.message);
+    finish(&b);
+    return status == GNN_OK ? 0 : 1;
+}
