@@ -101,19 +101,17 @@ static enum gnn_status take_locked(struct gnn_reorder *reorder, void **item)
                             GNN_WAIT_QUEUE);
     if (reorder->cancelled)
         return GNN_ECANCELLED;
-    if (reorder->next == reorder->end) {
-        gnn_cond_broadcast(reorder->world, reorder->arrived); /* other takers end too */
+    if (reorder->next == reorder->end)
         return GNN_OK;
-    }
     void **const slot = &reorder->slots[reorder->next % reorder->window];
     *item = *slot;
     *slot = NULL;
     reorder->next++;
     gnn_cond_broadcast(reorder->world, reorder->moved);
-    /* The one signal of the next item may have come while nobody but this taker was awake; the end has none.
-     */
-    if (reorder->next == reorder->end || reorder->slots[reorder->next % reorder->window] != NULL)
-        gnn_cond_signal(reorder->world, reorder->arrived);
+    if (reorder->next == reorder->end)
+        gnn_cond_broadcast(reorder->world, reorder->arrived); /* other takers end too */
+    else if (reorder->slots[reorder->next % reorder->window] != NULL)
+        gnn_cond_signal(reorder->world, reorder->arrived); /* its own put found it not yet due */
     return GNN_OK;
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -295,8 +296,10 @@ static void first_error_reaches_the_caller(void **state)
  * ------------------------------------------------------------------------ */
 
 struct stuck {
+    struct gnn_world *world;
     struct gnn_queue *never;
     atomic_uint arrived;
+    atomic_bool cancelled;
 };
 
 static enum gnn_status stuck_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -328,7 +331,7 @@ static void stop_later(void *arg)
 static void stop_from_another_thread(void **state)
 {
     struct gnn_world *const world = *state;
-    struct stuck stuck = {0};
+    struct stuck stuck = {.world = world};
     struct stopper stopper = {.world = world, .stuck = &stuck};
     struct gnn_thread *thread = NULL;
     struct gnn_err err = {0};
@@ -344,6 +347,34 @@ static void stop_from_another_thread(void **state)
     gnn_queue_close(stuck.never);
 }
 
+static void slow_cancel(void *target)
+{
+    struct stuck *const stuck = target;
+    gnn_queue_cancel(stuck->never);
+    nap(stuck->world, 20 * MS, GNN_WAIT_LOCK); /* the workers have left long before */
+    atomic_store(&stuck->cancelled, true);
+}
+
+/* What a callback touches may be freed after the run: so the run waits for a callback on another thread. */
+static void run_waits_for_callbacks(void **state)
+{
+    struct gnn_world *const world = *state;
+    struct stuck stuck = {.world = world};
+    struct stopper stopper = {.world = world, .stuck = &stuck};
+    struct gnn_thread *thread = NULL;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_queue_open(world, "never", 1, &stuck.never, &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_open(world, &stopper.pipeline, &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_stage(stopper.pipeline, "stuck", 5, stuck_stage, &stuck, &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_on_cancel(stopper.pipeline, slow_cancel, &stuck, &err), GNN_OK);
+    assert_int_equal(gnn_thread_start(world, "stopper", stop_later, &stopper, &thread, &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_run(stopper.pipeline, &err), GNN_ETIME);
+    assert_true(atomic_load(&stuck.cancelled));
+    gnn_thread_join(world, thread);
+    gnn_pipeline_close(stopper.pipeline);
+    gnn_queue_close(stuck.never);
+}
+
 static void stop_between_runs(void **state)
 {
     static struct line line;
@@ -351,6 +382,7 @@ static void stop_between_runs(void **state)
     line_open(&line, *state, 2, 2, 1, 1);
     gnn_pipeline_stop(line.pipeline, GNN_ECANCELLED, "Ctrl-C");
     assert_true(gnn_pipeline_stopping(line.pipeline));
+    assert_int_equal(line.cancels, 0); /* nobody runs: nothing to cancel */
     assert_int_equal(line_run(&line, 1, &err), GNN_ECANCELLED);
     assert_string_equal(err.message, "Ctrl-C");
     assert_int_equal(line.collected, 0);
@@ -535,6 +567,41 @@ static enum gnn_status put_all(void *ctx, struct gnn_worker *worker, struct gnn_
     return GNN_OK;
 }
 
+static enum gnn_status take_all(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct window_probe *const probe = ctx;
+    (void)err;
+    void *item = probe;
+    for (;;) {
+        GNN_TRY(gnn_reorder_take(probe->reorder, &item));
+        if (item == NULL)
+            return GNN_OK;
+        worker->items++;
+    }
+}
+
+/* Several takers share the items, and all of them end. */
+static void reorder_with_many_takers(void **state)
+{
+    struct window_probe probe = {0};
+    struct gnn_pipeline *pipeline = NULL;
+    struct gnn_stage_time times[2];
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_reorder_open(*state, 2, &probe.reorder, &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_open(*state, &pipeline, &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_stage(pipeline, "take", 4, take_all, &probe, &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_stage(pipeline, "put", 1, put_all, &probe, &err), GNN_OK);
+    for (int round = 0; round < 50; round++) {
+        gnn_reorder_reset(probe.reorder, 1, 8);
+        if (gnn_pipeline_run(pipeline, &err) != GNN_OK)
+            fail_msg("%s", err.message);
+        (void)gnn_pipeline_times(pipeline, times, 2);
+        assert_int_equal(times[0].items, 7);
+    }
+    gnn_pipeline_close(pipeline);
+    gnn_reorder_close(probe.reorder);
+}
+
 static enum gnn_status take_late(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct window_probe *const probe = ctx;
@@ -582,12 +649,15 @@ int main(void)
         cmocka_unit_test(line_runs_epochs_in_order),
         cmocka_unit_test(first_error_reaches_the_caller),
         cmocka_unit_test(stop_from_another_thread),
+        cmocka_unit_test(run_waits_for_callbacks),
         cmocka_unit_test(stop_between_runs),
         cmocka_unit_test(failure_without_text),
         cmocka_unit_test(a_thread_that_does_not_start),
         cmocka_unit_test(sleeps_land_in_their_kind),
         cmocka_unit_test(reorder_window_holds),
+        cmocka_unit_test(reorder_with_many_takers),
         cmocka_unit_test(stress),
     };
+    (void)alarm(120); /* a worker that nobody wakes is a failure, not a wait */
     return cmocka_run_group_tests_name("pipeline", tests, open_world, close_world);
 }

@@ -535,13 +535,13 @@ static void refused_batches(void **state)
     } cases[] = {
         {{0, 1, 0}, 3, GNN_EFORMAT, "seed 0 stands twice"},
         {{0, 4, 1}, 3, GNN_EFORMAT, "seed 4, but there are 4 nodes"},
-        {{2, 0, 0}, 1, GNN_EFORMAT, "neighbour 9, but there are 4 nodes"},
+        {{2, 0, 0}, 1, GNN_EFORMAT, "neighbour 4, but there are 4 nodes"},
         {{0, 0, 0}, 0, GNN_EUSAGE, "0 seeds"},
         {{0, 1, 2}, 5, GNN_EUSAGE, "5 seeds"},
         {{3, 0, 0}, 1, GNN_EFORMAT, "edge offset 3 of 3"},
     };
     const uint64_t indptr[] = {0, 1, 2, 3, 4};
-    const gnn_node indices[] = {1, 0, 9};
+    const gnn_node indices[] = {1, 0, 4};
     const struct gnn_dataset dataset = {.name = "bad", .node_count = 4, .edge_count = 4, .indptr = indptr};
     const struct gnn_sampler_config config = {.layers = 1, .fanout = {1}};
     struct rig rig = {.world = *state};
