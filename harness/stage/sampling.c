@@ -191,8 +191,7 @@ void gnn_sampling_counters(const struct gnn_sampling *s, struct gnn_sample_count
     }
 }
 
-/* ---- sizes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- sizes ---------------------------------------------------------------------------------- */
 
 static uint32_t distinct(double draws, uint32_t node_count)
 {
