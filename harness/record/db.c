@@ -1,0 +1,366 @@
+/* Opening, and every write. One write is one transaction. */
+#include "harness/record/db.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BUSY_MS = 30000, APPLICATION_ID = 1869570919 };
+
+static const char schema_sql[] =
+#include "results/schema.sql.inc" /* made from results/schema.sql */
+    ;
+
+enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err *err)
+{
+    const int code = db->handle == NULL ? SQLITE_NOMEM : sqlite3_errcode(db->handle) & 0xff;
+    const char *text = db->handle == NULL ? "out of memory" : sqlite3_errmsg(db->handle);
+    switch (code) {
+    case SQLITE_FULL:
+        return gnn_fail(err, GNN_ENOSPC, "cannot %s %s: the disk is full; free space or choose another --db",
+                        what, db->path);
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+        return gnn_fail(err, GNN_EFORMAT, "cannot %s %s: %s; choose another --db", what, db->path, text);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; choose a --db in a directory you may write", what,
+                        db->path, text);
+    case SQLITE_CANTOPEN:
+        return gnn_fail(err, GNN_ENOENT, "cannot %s %s: %s; does its directory exist?", what, db->path, text);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return gnn_fail(err, GNN_EIO, "cannot %s %s: another process has held it for %d s", what, db->path,
+                        BUSY_MS / 1000);
+    case SQLITE_NOMEM:
+        return gnn_fail(err, GNN_ENOMEM, "cannot %s %s: out of memory", what, db->path);
+    default:
+        return gnn_fail(err, GNN_EIO, "cannot %s %s: %s", what, db->path, text);
+    }
+}
+
+enum gnn_status gnn_db_exec(struct gnn_db *db, const char *sql, const char *what, struct gnn_err *err)
+{
+    return sqlite3_exec(db->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? GNN_OK : gnn_db_fail(db, what, err);
+}
+
+enum gnn_status gnn_db_prepare(struct gnn_db *db, const char *sql, sqlite3_stmt **out, struct gnn_err *err)
+{
+    return sqlite3_prepare_v2(db->handle, sql, -1, out, NULL) == SQLITE_OK ? GNN_OK
+                                                                           : gnn_db_fail(db, "query", err);
+}
+
+enum gnn_status gnn_db_run(struct gnn_db *db, sqlite3_stmt *statement, const char *what, struct gnn_err *err)
+{
+    const bool done = statement != NULL && sqlite3_step(statement) == SQLITE_DONE;
+    const enum gnn_status status = done ? GNN_OK : gnn_db_fail(db, what, err);
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------ */
+
+static enum gnn_status query_i64(struct gnn_db *db, const char *sql, int64_t *out, struct gnn_err *err)
+{
+    sqlite3_stmt *statement;
+    GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
+    const int code = sqlite3_step(statement);
+    *out = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    const enum gnn_status status =
+        code == SQLITE_ROW || code == SQLITE_DONE ? GNN_OK : gnn_db_fail(db, "open", err);
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+/* An empty file gets the schema when it may be written; anything else must be ours and of this version. */
+static enum gnn_status check_schema(struct gnn_db *db, bool create, struct gnn_err *err)
+{
+    int64_t application, version, objects;
+    GNN_TRY(query_i64(db, "PRAGMA application_id", &application, err));
+    GNN_TRY(query_i64(db, "PRAGMA user_version", &version, err));
+    GNN_TRY(query_i64(db, "SELECT count(*) FROM sqlite_schema", &objects, err));
+    if (create && application == 0 && version == 0 && objects == 0)
+        return gnn_db_exec(db, schema_sql, "create", err);
+    if (application != APPLICATION_ID)
+        return gnn_fail(err, GNN_EFORMAT, "%s is a database, but none of oocgnn's; choose another --db",
+                        db->path);
+    if (version != GNN_SCHEMA_VERSION)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s has schema version %" PRId64
+                        ", this program reads version %d: use the program that wrote "
+                        "it, or choose another --db",
+                        db->path, version, GNN_SCHEMA_VERSION);
+    return GNN_OK;
+}
+
+static enum gnn_status end_transaction(struct gnn_db *db, enum gnn_status status, const char *what,
+                                       struct gnn_err *err)
+{
+    if (status == GNN_OK)
+        status = gnn_db_exec(db, "COMMIT", what, err);
+    if (status != GNN_OK)
+        (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+static enum gnn_status mark_interrupted(struct gnn_db *db, int64_t run_id, struct gnn_err *err)
+{
+    sqlite3_stmt *statement;
+    GNN_TRY(gnn_db_prepare(
+        db,
+        "UPDATE runs SET status = 'interrupted', valid = 0, reasons = ifnull(reasons || char(10), '') "
+        "|| 'the supervisor ended without writing a result' WHERE run_id = ?",
+        &statement, err));
+    (void)sqlite3_bind_int64(statement, 1, run_id);
+    return gnn_db_run(db, statement, "mark a stale run in", err);
+}
+
+static void load_writer(sqlite3_stmt *statement, struct gnn_writer *out)
+{
+    char *const texts[] = {out->machine_id, out->boot_id, out->pid_namespace};
+    for (int i = 0; i < 3; i++) {
+        const unsigned char *text = sqlite3_column_text(statement, 1 + i);
+        (void)snprintf(texts[i], sizeof out->machine_id, "%s", text == NULL ? "" : (const char *)text);
+    }
+    out->pid = sqlite3_column_int64(statement, 4);
+    out->start_ticks = sqlite3_column_int64(statement, 5);
+}
+
+/* Rows that say "running" although their supervisor is gone. */
+static enum gnn_status mark_stale(struct gnn_db *db, struct gnn_err *err)
+{
+    struct gnn_writer self;
+    gnn_writer_self(&self);
+    sqlite3_stmt *statement;
+    GNN_TRY(gnn_db_prepare(
+        db,
+        "SELECT run_id, machine_id, boot_id, pid_namespace, supervisor_pid, supervisor_start_ticks "
+        "FROM runs WHERE status = 'running'",
+        &statement, err));
+    enum gnn_status status = GNN_OK;
+    while (status == GNN_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        struct gnn_writer writer;
+        load_writer(statement, &writer);
+        if (!gnn_writer_may_live(&writer, &self))
+            status = mark_interrupted(db, sqlite3_column_int64(statement, 0), err);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+static enum gnn_status prepare_for_writing(struct gnn_db *db, struct gnn_err *err)
+{
+    /* The switch to WAL takes an exclusive lock and, unlike other locks, does not always wait for it. */
+    int code = SQLITE_BUSY;
+    for (int tries = 0; code == SQLITE_BUSY && tries < BUSY_MS / 10; tries++) {
+        code = sqlite3_exec(db->handle, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", NULL, NULL,
+                            NULL);
+        if (code == SQLITE_BUSY)
+            (void)usleep(10000);
+    }
+    if (code != SQLITE_OK)
+        return gnn_db_fail(db, "open", err);
+    GNN_TRY(gnn_db_exec(db, "PRAGMA foreign_keys = ON; BEGIN IMMEDIATE", "open", err));
+    enum gnn_status status = check_schema(db, true, err);
+    if (status == GNN_OK)
+        status = mark_stale(db, err);
+    return end_transaction(db, status, "open", err);
+}
+
+static enum gnn_status open_handle(struct gnn_db *db, enum gnn_db_mode mode, struct gnn_err *err)
+{
+    if (mode == GNN_DB_READ && access(db->path, F_OK) != 0)
+        return gnn_fail(err, GNN_ENOENT, "%s: no such database; --db names it, oocgnn run makes it",
+                        db->path);
+    /* A reader of a WAL database writes its index: read-only is the second choice. */
+    int code = sqlite3_open_v2(db->path, &db->handle,
+                               SQLITE_OPEN_READWRITE | (mode == GNN_DB_WRITE ? SQLITE_OPEN_CREATE : 0), NULL);
+    if (code != SQLITE_OK && mode == GNN_DB_READ) {
+        (void)sqlite3_close(db->handle);
+        code = sqlite3_open_v2(db->path, &db->handle, SQLITE_OPEN_READONLY, NULL);
+    }
+    if (code != SQLITE_OK)
+        return gnn_db_fail(db, "open", err);
+    (void)sqlite3_busy_timeout(db->handle, BUSY_MS);
+    if (mode == GNN_DB_WRITE)
+        return prepare_for_writing(db, err);
+    GNN_TRY(gnn_db_exec(db, "PRAGMA query_only = ON", "open", err));
+    return check_schema(db, false, err);
+}
+
+enum gnn_status gnn_db_open(const char *path, enum gnn_db_mode mode, struct gnn_db **out, struct gnn_err *err)
+{
+    *out = NULL;
+    struct gnn_db *db = calloc(1, sizeof *db);
+    if (db == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "out of memory for %s", path);
+    (void)snprintf(db->path, sizeof db->path, "%s", path);
+    const enum gnn_status status = open_handle(db, mode, err);
+    if (status == GNN_OK)
+        *out = db;
+    else
+        gnn_db_close(db);
+    return status;
+}
+
+void gnn_db_close(struct gnn_db *db)
+{
+    if (db == NULL)
+        return;
+    (void)sqlite3_close(db->handle);
+    free(db);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------ */
+
+/* Inserts or replaces one row of table, its keys first. */
+static enum gnn_status put_row(struct gnn_db *db, const struct gnn_table *table, const int64_t *keys,
+                               const void *row, struct gnn_err *err)
+{
+    char sql[GNN_SQL_BYTES];
+    sqlite3_stmt *statement;
+    GNN_TRY(gnn_db_prepare(db, gnn_table_insert_sql(table, sql, sizeof sql), &statement, err));
+    for (uint32_t i = 0; i < table->key_count; i++)
+        (void)sqlite3_bind_int64(statement, 1 + (int)i, keys[i]);
+    (void)gnn_table_bind(table, row, statement, 1 + (int)table->key_count);
+    return gnn_db_run(db, statement, "write to", err);
+}
+
+static enum gnn_status put_pairs(struct gnn_db *db, const char *sql, int64_t run_id,
+                                 const struct gnn_kv_list *list, struct gnn_err *err)
+{
+    sqlite3_stmt *statement;
+    GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
+    enum gnn_status status = GNN_OK;
+    for (uint32_t i = 0; i < list->count && status == GNN_OK; i++) {
+        (void)sqlite3_bind_int64(statement, 1, run_id);
+        (void)sqlite3_bind_text(statement, 2, list->items[i].key, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_text(statement, 3, list->items[i].value, -1, SQLITE_STATIC);
+        if (sqlite3_step(statement) != SQLITE_DONE)
+            status = gnn_db_fail(db, "write to", err);
+        (void)sqlite3_reset(statement);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+/* Replacing keeps a pair's place: the order is the rowid's. */
+static enum gnn_status put_lists(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err)
+{
+    GNN_TRY(put_pairs(db,
+                      "INSERT INTO config (run_id, key, value) VALUES (?, ?, ?) "
+                      "ON CONFLICT (run_id, key) DO UPDATE SET value = excluded.value",
+                      run->run_id, &run->config, err));
+    return put_pairs(db,
+                     "INSERT INTO environment (run_id, key, value) VALUES (?, ?, ?) "
+                     "ON CONFLICT (run_id, key) DO UPDATE SET value = excluded.value",
+                     run->run_id, &run->environment, err);
+}
+
+static enum gnn_status put_writer(struct gnn_db *db, int64_t run_id, struct gnn_err *err)
+{
+    struct gnn_writer self;
+    gnn_writer_self(&self);
+    sqlite3_stmt *statement;
+    GNN_TRY(
+        gnn_db_prepare(db,
+                       "UPDATE runs SET machine_id = ?, boot_id = ?, pid_namespace = ?, supervisor_pid = ?, "
+                       "supervisor_start_ticks = ? WHERE run_id = ?",
+                       &statement, err));
+    (void)sqlite3_bind_text(statement, 1, self.machine_id, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(statement, 2, self.boot_id, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(statement, 3, self.pid_namespace, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(statement, 4, self.pid);
+    (void)sqlite3_bind_int64(statement, 5, self.start_ticks);
+    (void)sqlite3_bind_int64(statement, 6, run_id);
+    return gnn_db_run(db, statement, "write to", err);
+}
+
+static uint64_t unix_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static enum gnn_status begin_rows(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err)
+{
+    GNN_TRY(put_row(db, &gnn_table_runs, NULL, run, err));
+    run->run_id = sqlite3_last_insert_rowid(db->handle);
+    GNN_TRY(put_writer(db, run->run_id, err));
+    return put_lists(db, run, err);
+}
+
+enum gnn_status gnn_db_begin(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err)
+{
+    run->status = GNN_RUN_RUNNING;
+    if (run->started_unix_ns == 0)
+        run->started_unix_ns = unix_ns();
+    GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "begin a run in", err));
+    return end_transaction(db, begin_rows(db, run, err), "begin a run in", err);
+}
+
+static enum gnn_status epoch_rows(struct gnn_db *db, int64_t run_id, const struct gnn_record_epoch *epoch,
+                                  struct gnn_err *err)
+{
+    int64_t keys[3] = {run_id, (int64_t)epoch->epoch, 0};
+    GNN_TRY(put_row(db, &gnn_table_epochs, keys, epoch, err));
+    GNN_TRY(put_row(db, &gnn_table_counters, keys, &epoch->counters, err));
+    for (uint32_t i = 0; i < epoch->stage_count; i++) {
+        keys[2] = i;
+        GNN_TRY(put_row(db, &gnn_table_stages, keys, &epoch->stages[i], err));
+    }
+    for (uint32_t i = 0; i < epoch->extra_count; i++)
+        GNN_TRY(put_row(db, &gnn_table_extras, keys, &epoch->extras[i], err));
+    return GNN_OK;
+}
+
+enum gnn_status gnn_db_epoch(struct gnn_db *db, int64_t run_id, const struct gnn_record_epoch *epoch,
+                             struct gnn_err *err)
+{
+    assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX && epoch->extra_count <= GNN_RECORD_EXTRAS_MAX);
+    GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "write an epoch to", err));
+    return end_transaction(db, epoch_rows(db, run_id, epoch, err), "write an epoch to", err);
+}
+
+enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id, const struct gnn_series_point *points,
+                              uint32_t count, struct gnn_err *err)
+{
+    GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "write a series to", err));
+    enum gnn_status status = GNN_OK;
+    for (uint32_t i = 0; i < count && status == GNN_OK; i++)
+        status = put_row(db, &gnn_table_series, &run_id, &points[i], err);
+    return end_transaction(db, status, "write a series to", err);
+}
+
+static enum gnn_status finish_rows(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err)
+{
+    char sql[GNN_SQL_BYTES];
+    sqlite3_stmt *statement;
+    (void)gnn_table_update_sql(&gnn_table_runs, sql, sizeof sql);
+    const size_t used = strlen(sql);
+    (void)snprintf(sql + used, sizeof sql - used, ", finished_unix_ns = ? WHERE run_id = ?");
+    GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
+    (void)gnn_table_bind(&gnn_table_runs, run, statement, 1);
+    (void)sqlite3_bind_int64(statement, (int)gnn_table_runs.column_count + 1, (sqlite3_int64)unix_ns());
+    (void)sqlite3_bind_int64(statement, (int)gnn_table_runs.column_count + 2, run->run_id);
+    GNN_TRY(gnn_db_run(db, statement, "finish a run in", err));
+    if (sqlite3_changes(db->handle) != 1)
+        return gnn_fail(err, GNN_EBUG, "%s has no run %" PRId64 " to finish", db->path, run->run_id);
+    const int64_t keys[2] = {run->run_id, GNN_WHOLE_RUN};
+    GNN_TRY(put_row(db, &gnn_table_counters, keys, &run->counters, err));
+    return put_lists(db, run, err);
+}
+
+enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err)
+{
+    assert(run->status != GNN_RUN_RUNNING);
+    GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "finish a run in", err));
+    return end_transaction(db, finish_rows(db, run, err), "finish a run in", err);
+}

@@ -1,0 +1,36 @@
+/* Inside of a database handle. Internal to record. */
+#ifndef GNN_RECORD_DB_H
+#define GNN_RECORD_DB_H
+
+#include "harness/record/columns.h"
+#include "harness/record/record.h"
+
+struct gnn_db {
+    sqlite3 *handle;
+    char path[1024];
+};
+
+enum { GNN_SQL_BYTES = 4096, GNN_SCHEMA_VERSION = 1, GNN_WHOLE_RUN = -1 /* counters.epoch */ };
+
+/* Maps SQLite's code to a status and a message with the path; what: "write an epoch to". */
+enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err *err);
+/* Runs statements without results. */
+GNN_MUST_CHECK enum gnn_status gnn_db_exec(struct gnn_db *db, const char *sql, const char *what,
+                                           struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_db_prepare(struct gnn_db *db, const char *sql, sqlite3_stmt **out,
+                                              struct gnn_err *err);
+/* Steps a statement that returns no rows, and finalises it. NULL: fails. */
+GNN_MUST_CHECK enum gnn_status gnn_db_run(struct gnn_db *db, sqlite3_stmt *statement, const char *what,
+                                          struct gnn_err *err);
+
+/* Who is writing: ties a "running" row to a live process. Texts are "" where unknown. */
+struct gnn_writer {
+    char machine_id[64], boot_id[64], pid_namespace[64];
+    int64_t pid, start_ticks; /* start_ticks 0: unknown */
+};
+void gnn_writer_self(struct gnn_writer *out);
+/* False only when it is certain: another boot of this machine, or the process is gone (or its number was
+ * given to another one). Other machines and PID namespaces cannot be judged: true. */
+bool gnn_writer_may_live(const struct gnn_writer *writer, const struct gnn_writer *self);
+
+#endif

@@ -1,0 +1,85 @@
+#include "harness/record/gnuplot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 1024, COMPLAINT_BYTES = 400, EXIT_NO_GNUPLOT = 127 };
+
+void gnn_gnuplot_string(FILE *script, const char *text)
+{
+    (void)fputc('"', script);
+    for (; *text != '\0'; text++) {
+        if (*text == '\n') {
+            (void)fputs("\\n", script);
+            continue;
+        }
+        if (*text == '"' || *text == '\\')
+            (void)fputc('\\', script);
+        (void)fputc(*text, script);
+    }
+    (void)fputc('"', script);
+}
+
+/* In the child. */
+static void become_gnuplot(const char *dir, const char *script, int complain_fd)
+{
+    if (chdir(dir) != 0 || dup2(complain_fd, STDERR_FILENO) < 0 || dup2(complain_fd, STDOUT_FILENO) < 0)
+        _exit(1);
+    (void)execlp("gnuplot", "gnuplot", script, (char *)NULL);
+    _exit(EXIT_NO_GNUPLOT);
+}
+
+/* Reads until the other end is closed; keeps what fits. */
+static void drain(int fd, char *text, size_t text_bytes)
+{
+    size_t used = 0;
+    char rest[256];
+    for (;;) {
+        const bool keep = used + 1 < text_bytes;
+        const ssize_t got = read(fd, keep ? text + used : rest, keep ? text_bytes - 1 - used : sizeof rest);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        used += keep ? (size_t)got : 0;
+    }
+    text[used] = '\0';
+}
+
+static bool has_picture(const char *dir, const char *base, const char *suffix)
+{
+    char path[PATH_BYTES];
+    struct stat info;
+    (void)snprintf(path, sizeof path, "%s/%s.%s", dir, base, suffix);
+    return stat(path, &info) == 0 && info.st_size > 0;
+}
+
+enum gnn_status gnn_gnuplot_run(const char *dir, const char *base, struct gnn_err *err)
+{
+    char script[PATH_BYTES];
+    (void)snprintf(script, sizeof script, "%s.gp", base);
+    int pipe_fds[2];
+    if (pipe2(pipe_fds, O_CLOEXEC) != 0)
+        return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
+    const pid_t child = fork();
+    if (child == 0)
+        become_gnuplot(dir, script, pipe_fds[1]);
+    (void)close(pipe_fds[1]);
+    char complaint[COMPLAINT_BYTES] = "";
+    if (child > 0)
+        drain(pipe_fds[0], complaint, sizeof complaint);
+    (void)close(pipe_fds[0]);
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return gnn_fail(err, GNN_EIO, "gnuplot could not be started: %s", strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_GNUPLOT)
+        return gnn_fail(err, GNN_ENOTSUP, "gnuplot is not installed: apt-get install gnuplot-nox");
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || !has_picture(dir, base, "png") ||
+        !has_picture(dir, base, "svg"))
+        return gnn_fail(err, GNN_EFORMAT, "gnuplot %s/%s failed: %s", dir, script, complaint);
+    return GNN_OK;
+}

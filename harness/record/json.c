@@ -1,0 +1,120 @@
+#include "harness/record/columns.h"
+#include "harness/record/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Adds `value` (taken over) under name; NULL anywhere means out of memory. */
+static bool add(json_t *object, const char *name, json_t *value)
+{
+    return value != NULL && json_object_set_new(object, name, value) == 0;
+}
+
+static json_t *row_object(const struct gnn_table *table, const void *row, bool hide_times)
+{
+    json_t *object = json_object();
+    if (object != NULL && gnn_table_json(table, row, hide_times, object))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *row_array(const struct gnn_table *table, const void *rows, uint32_t count, bool hide_times)
+{
+    json_t *array = json_array();
+    bool whole = array != NULL;
+    for (uint32_t i = 0; i < count && whole; i++)
+        whole = json_array_append_new(
+                    array, row_object(table, (const char *)rows + i * table->row_bytes, hide_times)) == 0;
+    if (whole)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static json_t *extras_object(const struct gnn_record_epoch *epoch)
+{
+    json_t *object = json_object();
+    bool whole = object != NULL;
+    for (uint32_t i = 0; i < epoch->extra_count && whole; i++) {
+        const struct gnn_record_extra *extra = &epoch->extras[i];
+        whole = add(object, extra->name,
+                    extra->value == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)extra->value));
+    }
+    if (whole)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *epoch_object(const struct gnn_record_epoch *epoch, bool hide_times)
+{
+    json_t *object = json_object();
+    if (object != NULL && add(object, "epoch", json_integer((json_int_t)epoch->epoch)) &&
+        gnn_table_json(&gnn_table_epochs, epoch, hide_times, object) &&
+        add(object, "stages", row_array(&gnn_table_stages, epoch->stages, epoch->stage_count, hide_times)) &&
+        add(object, "counters", row_object(&gnn_table_counters, &epoch->counters, false)) &&
+        add(object, "extras", extras_object(epoch)))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *epochs_array(const struct gnn_run_record *run, bool hide_times)
+{
+    json_t *array = json_array();
+    bool whole = array != NULL;
+    for (uint32_t i = 0; i < run->epoch_count && whole; i++)
+        whole = json_array_append_new(array, epoch_object(&run->epochs[i], hide_times)) == 0;
+    if (whole)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static json_t *pairs_object(const struct gnn_kv_list *list)
+{
+    json_t *object = json_object();
+    bool whole = object != NULL;
+    for (uint32_t i = 0; i < list->count && whole; i++) {
+        const char *value = list->items[i].value;
+        whole = add(object, list->items[i].key, value == NULL ? json_null() : json_string(value));
+    }
+    if (whole)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static bool fill(const struct gnn_run_record *run, bool with_series, json_t *object)
+{
+    const bool hide_times = gnn_run_withholds_times(run);
+    struct gnn_record_stage stages[GNN_RECORD_STAGES_MAX];
+    const uint32_t stage_count = gnn_run_stage_sums(run, stages);
+    return add(object, "run_id", run->run_id == 0 ? json_null() : json_integer(run->run_id)) &&
+           gnn_table_json(&gnn_table_runs, run, hide_times, object) &&
+           add(object, "epochs", epochs_array(run, hide_times)) &&
+           add(object, "stages", row_array(&gnn_table_stages, stages, stage_count, hide_times)) &&
+           add(object, "counters", row_object(&gnn_table_counters, &run->counters, false)) &&
+           add(object, "config", pairs_object(&run->config)) &&
+           add(object, "environment", pairs_object(&run->environment)) &&
+           (!with_series ||
+            add(object, "series", row_array(&gnn_table_series, run->series, run->series_count, hide_times)));
+}
+
+enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series, FILE *out,
+                             struct gnn_err *err)
+{
+    json_t *object = json_object();
+    if (object == NULL || !fill(run, with_series, object)) {
+        json_decref(object);
+        return gnn_fail(err, GNN_ENOMEM, "out of memory, or text that is no UTF-8, in the JSON of run %lld",
+                        (long long)run->run_id);
+    }
+    const bool written =
+        json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER) == 0 && fputc('\n', out) != EOF;
+    json_decref(object);
+    return written
+               ? GNN_OK
+               : gnn_fail(err, GNN_EIO, "the JSON of run %lld could not be written", (long long)run->run_id);
+}

@@ -1,0 +1,494 @@
+/* From runs to a data file and a script per picture; the drawing is plots/<shape>.gp's. */
+#include "harness/record/plot.h"
+
+#include "harness/record/gnuplot.h"
+#include "harness/record/summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SYSTEMS_MAX = 16, RUNS_MAX = 256, PATH_BYTES = 1024, LINE_CHARACTERS = 140, PARTS = 6 };
+
+static const char grouped_bars_gp[] =
+#include "plots/grouped_bars.gp.inc" /* made from plots/grouped_bars.gp */
+    ;
+static const char stacked_bars_gp[] =
+#include "plots/stacked_bars.gp.inc"
+    ;
+
+/* Okabe and Ito's palette: told apart by people with any kind of colour vision. */
+static const char *const palette[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
+                                      "#CC79A7", "#56B4E9", "#F0E442", "#999999"};
+enum { PALETTE = sizeof palette / sizeof *palette };
+
+/* One system's runs: repetitions, by seed or plainly again. */
+struct group {
+    char label[2 * GNN_NAME_MAX];
+    const struct gnn_run_record *runs[RUNS_MAX];
+    uint32_t run_count;
+    uint32_t usable; /* runs with times */
+};
+
+struct comparison {
+    struct group groups[SYSTEMS_MAX];
+    uint32_t group_count;
+    bool repeated; /* some system has more than one run */
+    char caption[2 * GNN_CAPTION_BYTES];
+};
+
+struct spread {
+    double median, low, high; /* NAN: nothing known */
+};
+
+static struct spread spread_of(double *values, uint32_t count)
+{
+    const double median = gnn_median(values, count); /* sorts */
+    return count == 0 ? (struct spread){.median = NAN, .low = NAN, .high = NAN}
+                      : (struct spread){.median = median, .low = values[0], .high = values[count - 1]};
+}
+
+static bool usable(const struct gnn_run_record *run)
+{
+    return run->status == GNN_RUN_OK && !gnn_run_withholds_times(run) && run->epoch_count > 0;
+}
+
+static enum gnn_status group_runs(const struct gnn_run_record *runs, uint32_t count, struct comparison *out,
+                                  struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char label[2 * GNN_NAME_MAX];
+        (void)snprintf(label, sizeof label, "%s%s%s", runs[i].system, runs[i].variant[0] == '\0' ? "" : " ",
+                       runs[i].variant);
+        uint32_t g = 0;
+        while (g < out->group_count && strcmp(out->groups[g].label, label) != 0)
+            g++;
+        if (g == SYSTEMS_MAX)
+            return gnn_fail(err, GNN_EUSAGE, "more than %d systems in one picture; name fewer runs",
+                            SYSTEMS_MAX);
+        if (g == out->group_count) {
+            memcpy(out->groups[g].label, label, sizeof label);
+            out->group_count++;
+        }
+        struct group *group = &out->groups[g];
+        group->runs[group->run_count++] = &runs[i];
+        group->usable += usable(&runs[i]) ? 1 : 0;
+    }
+    return GNN_OK;
+}
+
+/* Breaks the caption at a space before the picture's edge. */
+static void wrap(char *text)
+{
+    size_t line = 0;
+    char *space = NULL;
+    for (char *at = text; *at != '\0'; at++, line++) {
+        if (*at == ' ')
+            space = at;
+        if (line >= LINE_CHARACTERS && space != NULL) {
+            *space = '\n';
+            line = (size_t)(at - space);
+            space = NULL;
+        }
+    }
+}
+
+static void write_caption(const struct gnn_run_record *runs, struct comparison *out)
+{
+    gnn_run_caption(&runs[0], out->caption, GNN_CAPTION_BYTES);
+    uint32_t least = UINT32_MAX;
+    uint32_t most = 0;
+    for (uint32_t g = 0; g < out->group_count; g++) {
+        least = out->groups[g].run_count < least ? out->groups[g].run_count : least;
+        most = out->groups[g].run_count > most ? out->groups[g].run_count : most;
+    }
+    const size_t used = strlen(out->caption);
+    char *rest = out->caption + used;
+    const size_t room = sizeof out->caption - used;
+    out->repeated = most > 1;
+    if (most == 1)
+        (void)snprintf(rest, room, ". One run of each system.");
+    else if (least == most)
+        (void)snprintf(rest, room, ". %u runs of each system.", most);
+    else
+        (void)snprintf(rest, room, ". %u to %u runs of each system.", least, most);
+    wrap(out->caption);
+}
+
+/* The word that stands where a bar would be. */
+static const char *missing_word(const struct group *group)
+{
+    const struct gnn_run_record *last = group->runs[group->run_count - 1];
+    switch (last->status) {
+    case GNN_RUN_OOM:
+        return "OOM";
+    case GNN_RUN_GPU_OOM:
+        return "GPU OOM";
+    case GNN_RUN_OOT:
+        return "OOT";
+    case GNN_RUN_FAILED:
+        return "failed";
+    case GNN_RUN_INTERRUPTED:
+    case GNN_RUN_RUNNING:
+        return "unfinished";
+    case GNN_RUN_OK:
+    case GNN_RUN_INVALID:
+    case GNN_RUN_STATUS_COUNT:
+        break;
+    }
+    return "invalid";
+}
+
+/* ---- files -------------------------------------------------------------------------------------------- */
+
+static enum gnn_status open_file(const char *dir, const char *base, const char *suffix, FILE **out,
+                                 struct gnn_err *err)
+{
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s.%s", dir, base, suffix);
+    *out = fopen(path, "we");
+    if (*out == NULL)
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "%s: %s", path, strerror(errno));
+    return GNN_OK;
+}
+
+static enum gnn_status close_file(FILE *file, const char *dir, const char *base, struct gnn_err *err)
+{
+    const bool bad = ferror(file) != 0;
+    if (fclose(file) != 0 || bad)
+        return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "%s/%s: %s", dir, base, strerror(errno));
+    return GNN_OK;
+}
+
+static void set_string(FILE *script, const char *name, const char *text)
+{
+    (void)fprintf(script, "%s = ", name);
+    gnn_gnuplot_string(script, text);
+    (void)fputc('\n', script);
+}
+
+static void set_strings(FILE *script, const char *name, const char *const *texts, uint32_t count)
+{
+    (void)fprintf(script, "array %s[%u] = [", name, count);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)fputs(i == 0 ? "" : ", ", script);
+        gnn_gnuplot_string(script, texts[i]);
+    }
+    (void)fputs("]\n", script);
+}
+
+static void write_head(FILE *script, const char *base, const char *heading, const char *ylabel,
+                       const char *caption, double top)
+{
+    char data[GNN_NAME_MAX];
+    (void)snprintf(data, sizeof data, "%s.dat", base);
+    (void)fprintf(script, "# Edit and run again: gnuplot %s.gp\n", base);
+    set_string(script, "data", data);
+    set_string(script, "base", base);
+    set_string(script, "heading", heading);
+    set_string(script, "ylabel", ylabel);
+    set_string(script, "caption", caption);
+    (void)fprintf(script, "top = %.9g\n", top);
+}
+
+/* ---- epoch time --------------------------------------------------------------------------------------- */
+
+/* Which epochs of a run a group of bars shows. */
+enum { FIRST_EPOCH, LATER_EPOCHS };
+
+static double epochs_seconds(const struct gnn_run_record *run, int which)
+{
+    double seconds[64];
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < run->epoch_count && count < 64; e++)
+        if ((e == 0) == (which == FIRST_EPOCH) && run->epochs[e].wall_ns != GNN_UNKNOWN)
+            seconds[count++] = 1e-9 * (double)run->epochs[e].wall_ns;
+    return gnn_median(seconds, count);
+}
+
+static struct spread group_spread(const struct group *group, int which)
+{
+    double seconds[RUNS_MAX];
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < group->run_count; r++) {
+        const double value = usable(group->runs[r]) ? epochs_seconds(group->runs[r], which) : (double)NAN;
+        if (isfinite(value))
+            seconds[count++] = value;
+    }
+    return spread_of(seconds, count);
+}
+
+static void write_bar(FILE *data, const struct group *group, int which, double *top)
+{
+    const struct spread spread = group_spread(group, which);
+    if (!isfinite(spread.median)) {
+        (void)fprintf(data, "\tNaN\tNaN\tNaN\t0\t%s", missing_word(group));
+        return;
+    }
+    (void)fprintf(data, "\t%.9g\t%.9g\t%.9g\t%.9g\t%.3g", spread.median, spread.low, spread.high, spread.high,
+                  spread.median);
+    *top = spread.high > *top ? spread.high : *top;
+}
+
+static bool has_later_epochs(const struct comparison *comparison)
+{
+    for (uint32_t g = 0; g < comparison->group_count; g++)
+        for (uint32_t r = 0; r < comparison->groups[g].run_count; r++)
+            if (usable(comparison->groups[g].runs[r]) && comparison->groups[g].runs[r]->epoch_count > 1)
+                return true;
+    return false;
+}
+
+static enum gnn_status write_epoch_data(const struct comparison *comparison, const char *dir, uint32_t *rows,
+                                        double *top, struct gnn_err *err)
+{
+    FILE *data;
+    GNN_TRY(open_file(dir, "epoch-time", "dat", &data, err));
+    *rows = has_later_epochs(comparison) ? 2 : 1;
+    (void)fputs("# group, then of each system: median, least, most, label's height, label; seconds\n", data);
+    for (uint32_t row = 0; row < *rows; row++) {
+        (void)fputs(*rows == 1 ? "epoch" : row == 0 ? "first epoch" : "later epochs (median)", data);
+        for (uint32_t g = 0; g < comparison->group_count; g++)
+            write_bar(data, &comparison->groups[g], row == 0 ? FIRST_EPOCH : LATER_EPOCHS, top);
+        (void)fputc('\n', data);
+    }
+    return close_file(data, dir, "epoch-time.dat", err);
+}
+
+static enum gnn_status draw_epoch_time(const struct comparison *comparison, const char *dir,
+                                       struct gnn_err *err)
+{
+    uint32_t rows = 0;
+    double top = 0;
+    GNN_TRY(write_epoch_data(comparison, dir, &rows, &top, err));
+    FILE *script;
+    GNN_TRY(open_file(dir, "epoch-time", "gp", &script, err));
+    const char *names[SYSTEMS_MAX];
+    const char *colours[SYSTEMS_MAX];
+    for (uint32_t g = 0; g < comparison->group_count; g++) {
+        names[g] = comparison->groups[g].label;
+        colours[g] = palette[g % PALETTE];
+    }
+    char caption[sizeof comparison->caption + 64];
+    (void)snprintf(caption, sizeof caption,
+                   comparison->repeated ? "%s\nBars: median of the runs; whiskers: least and most." : "%s",
+                   comparison->caption);
+    write_head(script, "epoch-time", "Time per training epoch", "seconds", caption, 1.15 * top);
+    (void)fprintf(script, "series = %u\ngroups = %u\n", comparison->group_count, rows);
+    set_strings(script, "names", names, comparison->group_count);
+    set_strings(script, "colours", colours, comparison->group_count);
+    (void)fputs(grouped_bars_gp, script);
+    GNN_TRY(close_file(script, dir, "epoch-time.gp", err));
+    return gnn_gnuplot_run(dir, "epoch-time", err);
+}
+
+/* ---- stage split -------------------------------------------------------------------------------------- */
+
+static const char *const part_names[PARTS] = {"work",       "wait: I/O",         "wait: other stage",
+                                              "wait: lock", "wait: accelerator", "wait: buffer or row"};
+static const char *const part_colours[PARTS] = {"#0072B2", "#D55E00", "#DDDDDD",
+                                                "#CC79A7", "#009E73", "#E69F00"};
+
+/* A bar: one worker's seconds per epoch in one stage, mean over the system's runs. */
+struct stage_bar {
+    char stage[GNN_NAME_MAX];
+    double position;
+    double part_s[PARTS];
+    uint32_t runs;
+};
+
+struct split {
+    struct stage_bar bars[SYSTEMS_MAX * GNN_RECORD_STAGES_MAX];
+    uint32_t bar_count;
+    double middles[SYSTEMS_MAX];
+    double right, top;
+    bool seen[PARTS]; /* parts that are nowhere are left out of the legend */
+};
+
+static enum gnn_status add_stage(struct stage_bar *bar, const struct gnn_run_record *run,
+                                 const struct gnn_record_stage *stage, struct gnn_err *err)
+{
+    const uint64_t parts_ns[PARTS] = {stage->work_ns,      stage->wait_io_ns,      stage->wait_queue_ns,
+                                      stage->wait_lock_ns, stage->wait_compute_ns, stage->wait_resource_ns};
+    const bool counted = stage->workers != GNN_UNKNOWN && stage->workers > 0;
+    for (int p = 0; p < PARTS; p++) {
+        if (!counted || parts_ns[p] == GNN_UNKNOWN)
+            return gnn_fail(err, GNN_EFORMAT,
+                            "stage %s of run %" PRId64 " has no split (%s): nothing to draw", stage->stage,
+                            run->run_id, part_names[p]);
+        bar->part_s[p] += 1e-9 * (double)parts_ns[p] / ((double)stage->workers * (double)run->epoch_count);
+    }
+    bar->runs++;
+    return GNN_OK;
+}
+
+static struct stage_bar *find_bar(struct split *split, uint32_t first, const char *stage)
+{
+    for (uint32_t b = first; b < split->bar_count; b++)
+        if (strcmp(split->bars[b].stage, stage) == 0)
+            return &split->bars[b];
+    struct stage_bar *bar = &split->bars[split->bar_count++];
+    *bar = (struct stage_bar){0};
+    (void)snprintf(bar->stage, sizeof bar->stage, "%.63s", stage);
+    return bar;
+}
+
+static enum gnn_status add_group(struct split *split, const struct group *group, struct gnn_err *err)
+{
+    const uint32_t first = split->bar_count;
+    for (uint32_t r = 0; r < group->run_count; r++) {
+        struct gnn_record_stage stages[GNN_RECORD_STAGES_MAX];
+        if (!usable(group->runs[r]))
+            continue;
+        const uint32_t count = gnn_run_stage_sums(group->runs[r], stages);
+        for (uint32_t s = 0; s < count && split->bar_count < first + GNN_RECORD_STAGES_MAX; s++)
+            GNN_TRY(add_stage(find_bar(split, first, stages[s].stage), group->runs[r], &stages[s], err));
+    }
+    if (group->usable > 0 && split->bar_count == first)
+        return gnn_fail(err, GNN_EFORMAT, "%s has no stages to draw: its series would be empty",
+                        group->label);
+    return GNN_OK;
+}
+
+/* Clusters stand one bar's width apart; a system without times keeps two empty places for its word. */
+static void place_group(struct split *split, uint32_t first, uint32_t group)
+{
+    const double start = group == 0 ? 0.0 : split->right + 2.0;
+    const uint32_t bars = split->bar_count - first;
+    for (uint32_t b = 0; b < bars; b++) {
+        struct stage_bar *bar = &split->bars[first + b];
+        bar->position = start + b;
+        double height_s = 0;
+        for (int p = 0; p < PARTS; p++) {
+            bar->part_s[p] /= bar->runs;
+            height_s += bar->part_s[p];
+            split->seen[p] = split->seen[p] || bar->part_s[p] > 0;
+        }
+        split->top = height_s > split->top ? height_s : split->top;
+    }
+    split->right = start + (bars == 0 ? 1.0 : bars - 1);
+    split->middles[group] = 0.5 * (start + split->right);
+}
+
+static enum gnn_status write_split_data(const struct split *split, const char *dir, struct gnn_err *err)
+{
+    FILE *data;
+    GNN_TRY(open_file(dir, "stage-split", "dat", &data, err));
+    (void)fputs("# position, stage, seconds of one worker per epoch:", data);
+    for (int p = 0; p < PARTS; p++)
+        if (split->seen[p])
+            (void)fprintf(data, " %s;", part_names[p]);
+    (void)fputc('\n', data);
+    for (uint32_t b = 0; b < split->bar_count; b++) {
+        (void)fprintf(data, "%.9g\t%s", split->bars[b].position, split->bars[b].stage);
+        for (int p = 0; p < PARTS; p++)
+            if (split->seen[p])
+                (void)fprintf(data, "\t%.9g", split->bars[b].part_s[p]);
+        (void)fputc('\n', data);
+    }
+    return close_file(data, dir, "stage-split.dat", err);
+}
+
+static void write_clusters(FILE *script, const struct comparison *comparison, const struct split *split)
+{
+    (void)fprintf(script, "clusters = %u\nright = %.9g\n", comparison->group_count, split->right);
+    (void)fprintf(script, "array cluster_names[%u]\narray cluster_middles[%u]\n", comparison->group_count,
+                  comparison->group_count);
+    for (uint32_t g = 0; g < comparison->group_count; g++) {
+        const struct group *group = &comparison->groups[g];
+        char label[sizeof group->label + 32];
+        (void)snprintf(label, sizeof label, group->usable == 0 ? "%s\n%s" : "%s", group->label,
+                       missing_word(group));
+        (void)fprintf(script, "cluster_middles[%u] = %.9g\ncluster_names[%u] = ", g + 1, split->middles[g],
+                      g + 1);
+        gnn_gnuplot_string(script, label);
+        (void)fputc('\n', script);
+    }
+}
+
+static enum gnn_status draw_stage_split(const struct comparison *comparison, const char *dir,
+                                        struct gnn_err *err)
+{
+    struct split split = {0};
+    for (uint32_t g = 0; g < comparison->group_count; g++) {
+        const uint32_t first = split.bar_count;
+        GNN_TRY(add_group(&split, &comparison->groups[g], err));
+        place_group(&split, first, g);
+    }
+    GNN_TRY(write_split_data(&split, dir, err));
+    FILE *script;
+    GNN_TRY(open_file(dir, "stage-split", "gp", &script, err));
+    char caption[sizeof comparison->caption + 96];
+    (void)snprintf(caption, sizeof caption, "%s\nEach bar: one worker of a stage in one epoch (mean).",
+                   comparison->caption);
+    write_head(script, "stage-split", "What each stage's time goes into", "seconds per epoch and worker",
+               caption, 1.08 * split.top);
+    const char *names[PARTS];
+    const char *colours[PARTS];
+    uint32_t parts = 0;
+    for (int p = 0; p < PARTS; p++) {
+        names[parts] = part_names[p];
+        colours[parts] = part_colours[p];
+        parts += split.seen[p] ? 1 : 0;
+    }
+    (void)fprintf(script, "parts = %u\n", parts);
+    set_strings(script, "names", names, parts);
+    set_strings(script, "colours", colours, parts);
+    write_clusters(script, comparison, &split);
+    (void)fputs(stacked_bars_gp, script);
+    GNN_TRY(close_file(script, dir, "stage-split.gp", err));
+    return gnn_gnuplot_run(dir, "stage-split", err);
+}
+
+/* ---- the comparison ----------------------------------------------------------------------------------- */
+
+static enum gnn_status draw(const struct gnn_run_record *runs, uint32_t count, const char *dir,
+                            struct gnn_err *err)
+{
+    struct comparison *comparison = calloc(1, sizeof *comparison);
+    if (comparison == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "out of memory for a picture");
+    enum gnn_status status = group_runs(runs, count, comparison, err);
+    uint32_t with_times = 0;
+    for (uint32_t g = 0; g < comparison->group_count; g++)
+        with_times += comparison->groups[g].usable;
+    if (status == GNN_OK && with_times == 0)
+        status = gnn_fail(err, GNN_EFORMAT, "none of the %u runs has a valid epoch: nothing to draw", count);
+    if (status == GNN_OK) {
+        write_caption(runs, comparison);
+        status = draw_epoch_time(comparison, dir, err);
+    }
+    if (status == GNN_OK)
+        status = draw_stage_split(comparison, dir, err);
+    free(comparison);
+    return status;
+}
+
+enum gnn_status gnn_plot_comparison(struct gnn_db *db, const int64_t *runs, uint32_t count,
+                                    const char *out_dir, struct gnn_err *err)
+{
+    if (count == 0)
+        return gnn_fail(err, GNN_EFORMAT, "no finished runs: nothing to draw");
+    if (count > RUNS_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "%u runs in one picture, at most %d: name fewer", count, RUNS_MAX);
+    if (mkdir(out_dir, 0777) != 0 && errno != EEXIST)
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "%s: %s", out_dir, strerror(errno));
+    struct gnn_run_record *records = calloc(count, sizeof *records);
+    if (records == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "out of memory for %u runs", count);
+    enum gnn_status status = GNN_OK;
+    uint32_t loaded = 0;
+    while (loaded < count && status == GNN_OK) {
+        status = gnn_db_load(db, runs[loaded], &records[loaded], err);
+        loaded += status == GNN_OK ? 1 : 0;
+    }
+    if (status == GNN_OK)
+        status = draw(records, count, out_dir, err);
+    for (uint32_t i = 0; i < loaded; i++)
+        gnn_run_record_free(&records[i]);
+    free(records);
+    return status;
+}

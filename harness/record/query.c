@@ -1,0 +1,185 @@
+/* Reading runs back. */
+#include "harness/record/db.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "SELECT columns FROM table <tail>" with up to two integers bound. */
+static enum gnn_status select_rows(struct gnn_db *db, const struct gnn_table *table, const char *tail,
+                                   int64_t first, int64_t second, sqlite3_stmt **out, struct gnn_err *err)
+{
+    char sql[GNN_SQL_BYTES];
+    (void)gnn_table_select_sql(table, sql, sizeof sql);
+    const size_t used = strlen(sql);
+    (void)snprintf(sql + used, sizeof sql - used, "%s", tail);
+    GNN_TRY(gnn_db_prepare(db, sql, out, err));
+    (void)sqlite3_bind_int64(*out, 1, first);
+    if (sqlite3_bind_parameter_count(*out) > 1)
+        (void)sqlite3_bind_int64(*out, 2, second);
+    return GNN_OK;
+}
+
+/* Ends a loop over rows: an error that stopped it is reported. */
+static enum gnn_status end_rows(struct gnn_db *db, sqlite3_stmt *statement, enum gnn_status status,
+                                struct gnn_err *err)
+{
+    if (sqlite3_finalize(statement) != SQLITE_OK && status == GNN_OK)
+        return gnn_db_fail(db, "read", err);
+    return status;
+}
+
+static enum gnn_status load_pairs(struct gnn_db *db, const char *sql, int64_t run_id,
+                                  struct gnn_kv_list *list, struct gnn_err *err)
+{
+    sqlite3_stmt *statement;
+    GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
+    (void)sqlite3_bind_int64(statement, 1, run_id);
+    enum gnn_status status = GNN_OK;
+    while (status == GNN_OK && sqlite3_step(statement) == SQLITE_ROW)
+        status = gnn_kv_set(list, (const char *)sqlite3_column_text(statement, 0),
+                            (const char *)sqlite3_column_text(statement, 1), err);
+    return end_rows(db, statement, status, err);
+}
+
+static enum gnn_status load_counters(struct gnn_db *db, int64_t run_id, int64_t epoch,
+                                     struct gnn_record_counters *out, struct gnn_err *err)
+{
+    sqlite3_stmt *statement;
+    GNN_TRY(select_rows(db, &gnn_table_counters, "WHERE run_id = ? AND epoch = ?", run_id, epoch, &statement,
+                        err));
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        gnn_table_load(&gnn_table_counters, statement, 0, out);
+    return end_rows(db, statement, GNN_OK, err);
+}
+
+static enum gnn_status load_epoch_parts(struct gnn_db *db, int64_t run_id, struct gnn_record_epoch *epoch,
+                                        struct gnn_err *err)
+{
+    const int64_t number = (int64_t)epoch->epoch;
+    GNN_TRY(load_counters(db, run_id, number, &epoch->counters, err));
+    sqlite3_stmt *statement;
+    GNN_TRY(select_rows(db, &gnn_table_stages, "WHERE run_id = ? AND epoch = ? ORDER BY position", run_id,
+                        number, &statement, err));
+    while (epoch->stage_count < GNN_RECORD_STAGES_MAX && sqlite3_step(statement) == SQLITE_ROW)
+        gnn_table_load(&gnn_table_stages, statement, 0, &epoch->stages[epoch->stage_count++]);
+    GNN_TRY(end_rows(db, statement, GNN_OK, err));
+    GNN_TRY(select_rows(db, &gnn_table_extras, "WHERE run_id = ? AND epoch = ? ORDER BY rowid", run_id,
+                        number, &statement, err));
+    while (epoch->extra_count < GNN_RECORD_EXTRAS_MAX && sqlite3_step(statement) == SQLITE_ROW)
+        gnn_table_load(&gnn_table_extras, statement, 0, &epoch->extras[epoch->extra_count++]);
+    return end_rows(db, statement, GNN_OK, err);
+}
+
+static enum gnn_status load_epochs(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err)
+{
+    char sql[GNN_SQL_BYTES];
+    char columns[GNN_SQL_BYTES];
+    (void)gnn_table_select_sql(&gnn_table_epochs, columns, sizeof columns);
+    (void)snprintf(sql, sizeof sql, "SELECT epoch, %.2000s WHERE run_id = ? ORDER BY epoch",
+                   columns + strlen("SELECT "));
+    sqlite3_stmt *statement;
+    GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
+    (void)sqlite3_bind_int64(statement, 1, run->run_id);
+    enum gnn_status status = GNN_OK;
+    while (status == GNN_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        struct gnn_record_epoch epoch;
+        gnn_record_epoch_unknown(&epoch);
+        epoch.epoch = (uint64_t)sqlite3_column_int64(statement, 0);
+        gnn_table_load(&gnn_table_epochs, statement, 1, &epoch);
+        status = gnn_run_record_add_epoch(run, &epoch, err);
+    }
+    status = end_rows(db, statement, status, err);
+    for (uint32_t i = 0; i < run->epoch_count && status == GNN_OK; i++)
+        status = load_epoch_parts(db, run->run_id, &run->epochs[i], err);
+    return status;
+}
+
+static enum gnn_status load_series(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err)
+{
+    sqlite3_stmt *statement;
+    GNN_TRY(select_rows(db, &gnn_table_series, "WHERE run_id = ? ORDER BY time_ns", run->run_id, 0,
+                        &statement, err));
+    enum gnn_status status = GNN_OK;
+    while (status == GNN_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        struct gnn_series_point point;
+        gnn_table_load(&gnn_table_series, statement, 0, &point);
+        status = gnn_run_record_add_point(run, &point, err);
+    }
+    return end_rows(db, statement, status, err);
+}
+
+static enum gnn_status load_run(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err)
+{
+    sqlite3_stmt *statement;
+    GNN_TRY(select_rows(db, &gnn_table_runs, "WHERE run_id = ?", run->run_id, 0, &statement, err));
+    const bool found = sqlite3_step(statement) == SQLITE_ROW;
+    if (found)
+        gnn_table_load(&gnn_table_runs, statement, 0, run);
+    GNN_TRY(end_rows(db, statement, GNN_OK, err));
+    if (!found)
+        return gnn_fail(err, GNN_ENOENT,
+                        "%s has no run %" PRId64 "; oocgnn report --last 20 lists the latest", db->path,
+                        run->run_id);
+    GNN_TRY(load_counters(db, run->run_id, GNN_WHOLE_RUN, &run->counters, err));
+    GNN_TRY(load_pairs(db, "SELECT key, value FROM config WHERE run_id = ? ORDER BY rowid", run->run_id,
+                       &run->config, err));
+    GNN_TRY(load_pairs(db, "SELECT key, value FROM environment WHERE run_id = ? ORDER BY rowid", run->run_id,
+                       &run->environment, err));
+    GNN_TRY(load_epochs(db, run, err));
+    return load_series(db, run, err);
+}
+
+enum gnn_status gnn_db_load(struct gnn_db *db, int64_t run_id, struct gnn_run_record *out,
+                            struct gnn_err *err)
+{
+    gnn_run_record_init(out);
+    out->run_id = run_id;
+    const enum gnn_status status = load_run(db, out, err);
+    if (status != GNN_OK)
+        gnn_run_record_free(out);
+    return status;
+}
+
+/* The statement gives run IDs, newest first; ids get them oldest first. */
+static enum gnn_status collect_ids(struct gnn_db *db, const char *sql, uint32_t max, int64_t *ids,
+                                   uint32_t *count, struct gnn_err *err)
+{
+    *count = 0;
+    sqlite3_stmt *statement;
+    GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
+    (void)sqlite3_bind_int64(statement, 1, max);
+    while (*count < max && sqlite3_step(statement) == SQLITE_ROW)
+        ids[(*count)++] = sqlite3_column_int64(statement, 0);
+    for (uint32_t i = 0; i < *count / 2; i++) {
+        const int64_t swapped = ids[i];
+        ids[i] = ids[*count - 1 - i];
+        ids[*count - 1 - i] = swapped;
+    }
+    return end_rows(db, statement, GNN_OK, err);
+}
+
+enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_t *ids, uint32_t *count, struct gnn_err *err)
+{
+    return collect_ids(db, "SELECT run_id FROM runs ORDER BY run_id DESC LIMIT ?", n, ids, count, err);
+}
+
+/* Repetitions made by another build are another comparison: the revision has to be the same. */
+enum gnn_status gnn_db_comparison(struct gnn_db *db, uint32_t max, int64_t *ids, uint32_t *count,
+                                  struct gnn_err *err)
+{
+    static const char sql[] =
+        "WITH finished AS (SELECT runs.*, environment.value AS revision FROM runs LEFT JOIN environment "
+        "  ON environment.run_id = runs.run_id AND key = 'build.revision' "
+        "  WHERE status IN ('ok', 'oom', 'gpu_oom', 'oot', 'invalid')), "
+        "newest AS (SELECT * FROM finished ORDER BY run_id DESC LIMIT 1) "
+        "SELECT f.run_id FROM finished f, newest n WHERE f.dataset IS n.dataset AND f.scale IS n.scale "
+        "AND f.dim IS n.dim AND f.model IS n.model AND f.variant IS n.variant AND f.tag IS n.tag "
+        "AND f.world IS n.world AND f.profile IS n.profile AND f.compute IS n.compute AND f.cap_bytes IS "
+        "n.cap_bytes "
+        "AND f.batch_size IS n.batch_size AND f.fanout IS n.fanout AND f.cold_observed IS n.cold_observed "
+        "AND f.device_bps IS n.device_bps AND f.device_iops IS n.device_iops AND f.revision IS n.revision "
+        "ORDER BY f.run_id DESC LIMIT ?";
+    return collect_ids(db, sql, max, ids, count, err);
+}

@@ -1,0 +1,269 @@
+#include "harness/record/report.h"
+
+#include "harness/base/units.h"
+#include "harness/record/summary.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL_BYTES = 96, COLUMNS_MAX = 12, TEXT_BYTES = 32 };
+
+/* A table of short texts; row 0 is the heading. A cell of NULL table (out of memory) is dropped silently by
+ * nobody: the report then says so. */
+struct grid {
+    char (*cells)[CELL_BYTES];
+    uint32_t rows, columns, rows_used;
+    bool right[COLUMNS_MAX]; /* numbers are aligned to the right */
+};
+
+static bool grid_open(struct grid *grid, uint32_t rows, const char *const *headings)
+{
+    *grid = (struct grid){.rows = rows + 1};
+    while (headings[grid->columns] != NULL)
+        grid->columns++;
+    grid->cells = calloc((size_t)grid->rows * grid->columns, CELL_BYTES);
+    if (grid->cells == NULL)
+        return false;
+    for (uint32_t c = 0; c < grid->columns; c++) {
+        grid->right[c] = headings[c][0] == '>';
+        (void)snprintf(grid->cells[c], CELL_BYTES, "%s", headings[c] + (grid->right[c] ? 1 : 0));
+    }
+    grid->rows_used = 1;
+    return true;
+}
+
+static void grid_set(struct grid *grid, uint32_t column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* In the last row. */
+static void grid_set(struct grid *grid, uint32_t column, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(grid->cells[(size_t)(grid->rows_used - 1) * grid->columns + column], CELL_BYTES, format,
+                    args);
+    va_end(args);
+}
+
+static int cell_width(const struct grid *grid, uint32_t column)
+{
+    size_t width = 3; /* Markdown's rule needs three characters */
+    for (uint32_t r = 0; r < grid->rows_used; r++) {
+        const size_t length = strlen(grid->cells[(size_t)r * grid->columns + column]);
+        width = length > width ? length : width;
+    }
+    return (int)width;
+}
+
+static void print_rule(const struct grid *grid, bool markdown, FILE *out)
+{
+    for (uint32_t c = 0; c < grid->columns; c++) {
+        const int width = cell_width(grid, c);
+        (void)fputs(markdown ? (c == 0 ? "| " : " | ") : (c == 0 ? "" : "  "), out);
+        for (int i = 0; i < width; i++)
+            (void)fputc(markdown && grid->right[c] && i == width - 1 ? ':' : '-', out);
+    }
+    (void)fputs(markdown ? " |\n" : "\n", out);
+}
+
+static void grid_print(const struct grid *grid, enum gnn_report_style style, FILE *out)
+{
+    const bool markdown = style == GNN_REPORT_MARKDOWN;
+    for (uint32_t r = 0; r < grid->rows_used; r++) {
+        char line[COLUMNS_MAX * (CELL_BYTES + 4)];
+        size_t used = 0;
+        for (uint32_t c = 0; c < grid->columns; c++) {
+            const char *text = grid->cells[(size_t)r * grid->columns + c];
+            const int width = cell_width(grid, c);
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s%*s",
+                                     markdown ? (c == 0 ? "| " : " | ") : (c == 0 ? "" : "  "),
+                                     grid->right[c] ? width : -width, text);
+        }
+        while (!markdown && used > 0 && line[used - 1] == ' ')
+            line[--used] = '\0';
+        (void)fprintf(out, "%s%s\n", line, markdown ? " |" : "");
+        if (r == 0)
+            print_rule(grid, markdown, out);
+    }
+}
+
+/* ---- cells -------------------------------------------------------------------------------------------- */
+
+static const char *bytes_text(uint64_t bytes, char text[TEXT_BYTES])
+{
+    return bytes == GNN_UNKNOWN ? "-" : gnn_format_bytes(bytes, text, TEXT_BYTES);
+}
+
+/* Seconds, so that a column compares at a glance. */
+static const char *time_text(uint64_t ns, char text[TEXT_BYTES])
+{
+    if (ns == GNN_UNKNOWN)
+        return "-";
+    const double seconds = 1e-9 * (double)ns;
+    (void)snprintf(text, TEXT_BYTES, "%.*f", seconds >= 100 ? 1 : seconds >= 1 ? 2 : 4, seconds);
+    return text;
+}
+
+static const char *count_text(uint64_t count, char text[TEXT_BYTES])
+{
+    return count == GNN_UNKNOWN ? "-" : gnn_format_count((double)count, text, TEXT_BYTES);
+}
+
+static const char *pct_text(double pct, const char *format, char text[TEXT_BYTES])
+{
+    if (!isfinite(pct))
+        return "-";
+    (void)snprintf(text, TEXT_BYTES, strcmp(format, "2") == 0 ? "%.2f" : "%.1f", pct);
+    return text;
+}
+
+static const char *or_dash(const char *text)
+{
+    return text[0] == '\0' ? "-" : text;
+}
+
+/* The system's name, with the variant where it is not the full pipeline. */
+static void set_system(struct grid *grid, uint32_t column, const struct gnn_run_record *run)
+{
+    grid_set(grid, column, "%.60s%s%.30s", or_dash(run->system), run->variant[0] == '\0' ? "" : " ",
+             run->variant);
+}
+
+static void set_run_row(struct grid *grid, const struct gnn_run_record *run)
+{
+    char text[TEXT_BYTES];
+    grid->rows_used++;
+    grid_set(grid, 0, "%" PRId64, run->run_id);
+    set_system(grid, 1, run);
+    grid_set(grid, 2, "%.60s %.20s", or_dash(run->dataset), run->model);
+    if (run->status == GNN_RUN_OK && !gnn_run_withholds_times(run))
+        grid_set(grid, 3, "%s", time_text(gnn_run_epoch_ns(run), text));
+    else
+        grid_set(grid, 3, "%s",
+                 gnn_run_status_name(run->status == GNN_RUN_OK ? GNN_RUN_INVALID : run->status));
+    grid_set(grid, 4, "%s", pct_text(gnn_run_io_wait_pct(run), "1", text));
+    grid_set(grid, 5, "%s", pct_text(gnn_run_cpu_pct(run), "1", text));
+    grid_set(grid, 6, "%s", bytes_text(run->counters.device_read_bytes, text));
+    grid_set(grid, 7, "%s", count_text(run->counters.device_read_ios, text));
+    grid_set(grid, 8, "%s", bytes_text(run->counters.requested_bytes, text));
+    grid_set(grid, 9, "%s", bytes_text(run->counters.peak_memory_bytes, text));
+    grid_set(grid, 10, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
+}
+
+static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style,
+                       FILE *out)
+{
+    static const char *const headings[] = {">run",        "system",       "dataset",        ">epoch s",
+                                           ">I/O wait %", ">CPU %",       ">disk read/run", ">I/Os/run",
+                                           ">asked/run",  ">peak memory", ">test acc %",    NULL};
+    struct grid grid;
+    if (!grid_open(&grid, count, headings)) {
+        (void)fputs("out of memory for the table\n", out);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        set_run_row(&grid, &runs[i]);
+    grid_print(&grid, style, out);
+    free(grid.cells);
+}
+
+/* ---- stages: how one worker's time per epoch splits --------------------------------------------------- */
+
+static uint32_t count_stages(const struct gnn_run_record *runs, uint32_t count)
+{
+    uint32_t total = 0;
+    struct gnn_record_stage sums[GNN_RECORD_STAGES_MAX];
+    for (uint32_t i = 0; i < count; i++)
+        total += gnn_run_withholds_times(&runs[i]) ? 0 : gnn_run_stage_sums(&runs[i], sums);
+    return total;
+}
+
+static void set_share(struct grid *grid, uint32_t column, uint64_t part_ns, uint64_t wall_ns)
+{
+    char text[TEXT_BYTES];
+    const bool known = part_ns != GNN_UNKNOWN && wall_ns != GNN_UNKNOWN && wall_ns > 0;
+    const double pct = known ? 100.0 * (double)part_ns / (double)wall_ns : (double)NAN;
+    grid_set(grid, column, "%s", pct_text(pct, "1", text));
+}
+
+static void set_stage_row(struct grid *grid, const struct gnn_run_record *run,
+                          const struct gnn_record_stage *stage, bool first)
+{
+    char text[TEXT_BYTES];
+    grid->rows_used++;
+    if (first) {
+        grid_set(grid, 0, "%" PRId64, run->run_id);
+        set_system(grid, 1, run);
+    }
+    grid_set(grid, 2, "%s", stage->stage);
+    grid_set(grid, 3, "%s", count_text(stage->workers, text));
+    const bool known = stage->wall_ns != GNN_UNKNOWN && stage->workers != GNN_UNKNOWN && stage->workers > 0;
+    const uint64_t shares = known ? stage->workers * run->epoch_count : 1;
+    grid_set(grid, 4, "%s", known ? time_text(stage->wall_ns / shares, text) : "-");
+    const uint64_t parts_ns[] = {stage->work_ns,      stage->wait_io_ns,      stage->wait_queue_ns,
+                                 stage->wait_lock_ns, stage->wait_compute_ns, stage->wait_resource_ns};
+    for (uint32_t p = 0; p < 6; p++)
+        set_share(grid, 5 + p, parts_ns[p], stage->wall_ns);
+}
+
+static void print_stages(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style,
+                         FILE *out)
+{
+    static const char *const headings[] = {">run",    "system",     "stage",       ">workers",
+                                           ">time s", ">work %",    ">I/O %",      ">queue %",
+                                           ">lock %", ">compute %", ">resource %", NULL};
+    const uint32_t rows = count_stages(runs, count);
+    struct grid grid;
+    if (rows == 0 || !grid_open(&grid, rows, headings))
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        struct gnn_record_stage sums[GNN_RECORD_STAGES_MAX];
+        const uint32_t stages = gnn_run_withholds_times(&runs[i]) ? 0 : gnn_run_stage_sums(&runs[i], sums);
+        for (uint32_t s = 0; s < stages; s++)
+            set_stage_row(&grid, &runs[i], &sums[s], s == 0);
+    }
+    (void)fputs("\nStages: time of one worker in an epoch, and what it went into\n\n", out);
+    grid_print(&grid, style, out);
+    free(grid.cells);
+}
+
+/* ---- notes -------------------------------------------------------------------------------------------- */
+
+static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE *out)
+{
+    char before[GNN_CAPTION_BYTES] = "";
+    for (uint32_t i = 0; i < count; i++) {
+        char caption[GNN_CAPTION_BYTES];
+        gnn_run_caption(&runs[i], caption, sizeof caption);
+        if (strcmp(caption, before) == 0)
+            continue;
+        (void)fprintf(out, "%sfrom run %" PRId64 ": %s\n", before[0] == '\0' ? "\n" : "", runs[i].run_id,
+                      caption);
+        memcpy(before, caption, sizeof before);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (runs[i].status == GNN_RUN_OK && !gnn_run_withholds_times(&runs[i]))
+            continue;
+        char reasons[GNN_RECORD_REASONS_MAX];
+        (void)snprintf(reasons, sizeof reasons, "%s", or_dash(runs[i].reasons));
+        for (char *line = reasons; (line = strchr(line, '\n')) != NULL;)
+            *line = ';';
+        (void)fprintf(out, "run %" PRId64 " is %s: %s\n", runs[i].run_id, gnn_run_status_name(runs[i].status),
+                      reasons);
+    }
+}
+
+void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style,
+                     FILE *out)
+{
+    if (count == 0) {
+        (void)fputs("no runs\n", out);
+        return;
+    }
+    print_runs(runs, count, style, out);
+    print_stages(runs, count, style, out);
+    print_notes(runs, count, out);
+}

@@ -1,0 +1,218 @@
+#include "harness/record/summary.h"
+
+#include "harness/base/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool gnn_run_withholds_times(const struct gnn_run_record *run)
+{
+    return run->status == GNN_RUN_INVALID || run->valid == 0;
+}
+
+static void add(uint64_t *sum, uint64_t value)
+{
+    *sum = *sum == GNN_UNKNOWN || value == GNN_UNKNOWN ? GNN_UNKNOWN : *sum + value;
+}
+
+static struct gnn_record_stage *find_or_add(struct gnn_record_stage *sums, uint32_t *count, const char *name)
+{
+    for (uint32_t i = 0; i < *count; i++)
+        if (strcmp(sums[i].stage, name) == 0)
+            return &sums[i];
+    if (*count == GNN_RECORD_STAGES_MAX)
+        return NULL;
+    struct gnn_record_stage *sum = &sums[(*count)++];
+    memset(sum, 0, sizeof *sum);
+    memcpy(sum->stage, name, sizeof sum->stage);
+    return sum;
+}
+
+static void add_stage(struct gnn_record_stage *sum, const struct gnn_record_stage *stage)
+{
+    if (sum->workers < stage->workers)
+        sum->workers = stage->workers;
+    add(&sum->items, stage->items);
+    add(&sum->wall_ns, stage->wall_ns);
+    add(&sum->work_ns, stage->work_ns);
+    add(&sum->cpu_ns, stage->cpu_ns);
+    add(&sum->wait_io_ns, stage->wait_io_ns);
+    add(&sum->wait_queue_ns, stage->wait_queue_ns);
+    add(&sum->wait_lock_ns, stage->wait_lock_ns);
+    add(&sum->wait_compute_ns, stage->wait_compute_ns);
+    add(&sum->wait_resource_ns, stage->wait_resource_ns);
+}
+
+uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums)
+{
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < run->epoch_count; e++)
+        for (uint32_t i = 0; i < run->epochs[e].stage_count; i++) {
+            const struct gnn_record_stage *stage = &run->epochs[e].stages[i];
+            struct gnn_record_stage *sum = find_or_add(sums, &count, stage->stage);
+            if (sum != NULL)
+                add_stage(sum, stage);
+        }
+    return count;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double gnn_median(double *values, uint32_t count)
+{
+    if (count == 0)
+        return (double)NAN;
+    qsort(values, count, sizeof *values, compare_doubles);
+    return count % 2 == 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run)
+{
+    if (run->epoch_count == 0 || gnn_run_withholds_times(run))
+        return GNN_UNKNOWN;
+    double *walls_ns = malloc(run->epoch_count * sizeof *walls_ns);
+    if (walls_ns == NULL)
+        return GNN_UNKNOWN;
+    uint32_t known = 0;
+    for (uint32_t e = 0; e < run->epoch_count; e++)
+        if (run->epochs[e].wall_ns != GNN_UNKNOWN)
+            walls_ns[known++] = (double)run->epochs[e].wall_ns;
+    const double median_ns = gnn_median(walls_ns, known);
+    free(walls_ns);
+    return known == 0 ? GNN_UNKNOWN : (uint64_t)llround(median_ns);
+}
+
+double gnn_run_io_wait_pct(const struct gnn_run_record *run)
+{
+    if (gnn_run_withholds_times(run))
+        return (double)NAN;
+    struct gnn_record_stage sums[GNN_RECORD_STAGES_MAX];
+    const uint32_t count = gnn_run_stage_sums(run, sums);
+    uint64_t wall_ns = 0;
+    uint64_t wait_ns = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        add(&wall_ns, sums[i].wall_ns);
+        add(&wait_ns, sums[i].wait_io_ns);
+    }
+    if (wall_ns == 0 || wall_ns == GNN_UNKNOWN || wait_ns == GNN_UNKNOWN)
+        return (double)NAN;
+    return 100.0 * (double)wait_ns / (double)wall_ns;
+}
+
+/* offset: of a double in struct gnn_series_point. */
+static double series_mean(const struct gnn_run_record *run, size_t offset)
+{
+    double sum = 0;
+    double weight = 0;
+    for (uint32_t i = 0; i < run->series_count && !gnn_run_withholds_times(run); i++) {
+        const struct gnn_series_point *point = &run->series[i];
+        double value;
+        memcpy(&value, (const char *)point + offset, sizeof value);
+        if (!isfinite(value) || point->interval_ns == GNN_UNKNOWN)
+            continue;
+        sum += value * (double)point->interval_ns;
+        weight += (double)point->interval_ns;
+    }
+    return weight > 0 ? sum / weight : (double)NAN;
+}
+
+double gnn_run_cpu_pct(const struct gnn_run_record *run)
+{
+    return series_mean(run, offsetof(struct gnn_series_point, cpu_pct));
+}
+
+double gnn_run_system_iowait_pct(const struct gnn_run_record *run)
+{
+    return series_mean(run, offsetof(struct gnn_series_point, iowait_pct));
+}
+
+double gnn_run_test_accuracy(const struct gnn_run_record *run)
+{
+    for (uint32_t e = run->epoch_count; e-- > 0;)
+        if (isfinite(run->epochs[e].test_accuracy))
+            return run->epochs[e].test_accuracy;
+    return (double)NAN;
+}
+
+double gnn_run_valid_accuracy(const struct gnn_run_record *run)
+{
+    for (uint32_t e = run->epoch_count; e-- > 0;)
+        if (isfinite(run->epochs[e].valid_accuracy))
+            return run->epochs[e].valid_accuracy;
+    return (double)NAN;
+}
+
+/* ---- caption ------------------------------------------------------------------------------------------ */
+
+static void say(char *text, size_t text_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Appends, with a comma where something stands already. */
+static void say(char *text, size_t text_bytes, const char *format, ...)
+{
+    size_t used = strlen(text);
+    if (used > 0 && used + 2 < text_bytes) {
+        memcpy(text + used, ", ", 3);
+        used += 2;
+    }
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text + used, text_bytes - used, format, args);
+    va_end(args);
+}
+
+static void say_cap(const struct gnn_run_record *run, char *text, size_t text_bytes)
+{
+    char bytes[32];
+    if (run->cap_bytes == GNN_UNKNOWN) {
+        say(text, text_bytes, "no memory cap");
+        return;
+    }
+    say(text, text_bytes, "cap %s (%s%s)", gnn_format_bytes(run->cap_bytes, bytes, sizeof bytes),
+        run->cap_enforcement[0] == '\0' ? "enforcement unknown" : run->cap_enforcement,
+        run->cap_swap_bytes != GNN_UNKNOWN && run->cap_swap_bytes > 0 ? ", swap allowed" : "");
+}
+
+static void say_storage(const struct gnn_run_record *run, char *text, size_t text_bytes)
+{
+    say(text, text_bytes, "%s",
+        run->cold_observed == 1   ? "cold start"
+        : run->cold_observed == 0 ? "warm start"
+                                  : "page cache at start unknown");
+    char number[32];
+    if (run->device_bps != GNN_UNKNOWN)
+        say(text, text_bytes, "disk limited to %s/s",
+            gnn_format_bytes(run->device_bps, number, sizeof number));
+    if (run->device_iops != GNN_UNKNOWN)
+        say(text, text_bytes, "disk limited to %s I/Os per second",
+            gnn_format_count((double)run->device_iops, number, sizeof number));
+}
+
+void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_bytes)
+{
+    text[0] = '\0';
+    say(text, text_bytes, "%s world", run->world[0] == '\0' ? "unknown" : run->world);
+    say(text, text_bytes, "%s", run->dataset);
+    if (run->scale_divisor != GNN_UNKNOWN)
+        say(text, text_bytes, run->scale_divisor == 1 ? "scale 1" : "scale 1/%" PRIu64, run->scale_divisor);
+    if (run->dim != GNN_UNKNOWN)
+        say(text, text_bytes, "dim %" PRIu64, run->dim);
+    if (run->model[0] != '\0')
+        say(text, text_bytes, "model %s", run->model);
+    if (run->batch_size != GNN_UNKNOWN)
+        say(text, text_bytes, "batch %" PRIu64, run->batch_size);
+    if (run->fanout[0] != '\0')
+        say(text, text_bytes, "fan-out %s", run->fanout);
+    say_cap(run, text, text_bytes);
+    say_storage(run, text, text_bytes);
+    say(text, text_bytes, "compute %s", run->compute[0] == '\0' ? "unknown" : run->compute);
+    if (run->profile[0] != '\0')
+        say(text, text_bytes, "profile %s", run->profile);
+}

@@ -1,0 +1,36 @@
+/* One run's figures as tables, pictures and JSON show them. Pure functions over a record. */
+#ifndef GNN_RECORD_SUMMARY_H
+#define GNN_RECORD_SUMMARY_H
+
+#include "harness/record/record.h"
+
+/* Status invalid, or judged not valid: no time of this run may be shown. */
+bool gnn_run_withholds_times(const struct gnn_run_record *run);
+
+/* The epochs' stages summed by name, in pipeline order, into sums[0 .. GNN_RECORD_STAGES_MAX); returns how
+ * many. A sum over something unknown is unknown. workers is the largest. */
+uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums);
+
+/* Median of the epochs' wall times; GNN_UNKNOWN without one, or when times are withheld. */
+uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run);
+
+/* Share of the workers' time spent waiting for I/O, over all stages, in per cent; NAN when unknown. The
+ * primary I/O-wait figure (DESIGN section 5). */
+double gnn_run_io_wait_pct(const struct gnn_run_record *run);
+
+/* Means over the series, weighted by interval; NAN without one. */
+double gnn_run_cpu_pct(const struct gnn_run_record *run);
+double gnn_run_system_iowait_pct(const struct gnn_run_record *run);
+
+/* The last known accuracy; NAN if none. */
+double gnn_run_test_accuracy(const struct gnn_run_record *run);
+double gnn_run_valid_accuracy(const struct gnn_run_record *run);
+
+enum { GNN_CAPTION_BYTES = 512 };
+/* What a number of this run depends on: dataset, scale, model, world, cap, cold or warm, compute, throttle.
+ */
+void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_bytes);
+
+double gnn_median(double *values, uint32_t count); /* sorts values; NAN when count is 0 */
+
+#endif

@@ -1,0 +1,168 @@
+-- The record of runs. This file is the one source of names: it is compiled into the program, and --json uses the same.
+-- Units are in the names (_ns, _bytes, _pct). Unknown is NULL, never 0. 64-bit values above 2^63 - 1 wrap to negative.
+-- Opened with WAL and a busy timeout: several processes may write one database on a local disk.
+
+PRAGMA application_id = 1869570919; -- "oocg"
+PRAGMA user_version = 1;            -- raised when a name changes its meaning or goes away
+
+CREATE TABLE runs (
+    run_id                INTEGER PRIMARY KEY, -- ascending in the order of their starts
+    status                TEXT NOT NULL CHECK (status IN -- how it ended
+        ('running', 'ok', 'oom', 'gpu_oom', 'oot', 'failed', 'invalid', 'interrupted')),
+    valid                 INTEGER, -- 1: every invariant held; 0: times must not be used; NULL: not judged yet
+    reasons               TEXT,    -- why the status is not ok, one reason a line
+    started_unix_ns       INTEGER, -- wall-clock time of the start
+    finished_unix_ns      INTEGER, -- of the last write to this row; NULL while running
+    wall_ns               INTEGER, -- the worker's life: opening and evaluation included
+
+    system                TEXT,    -- what ran: a folder under systems/
+    dataset               TEXT,    -- registry name or directory name
+    scale                 TEXT,    -- '1' or '1/K' of the paper's dataset
+    dim                   INTEGER, -- floats in a feature row
+    dataset_bytes         INTEGER, -- topology and features on disk
+    model                 TEXT,    -- sage, gcn, gat
+    preset                TEXT,    -- paper whose defaults were taken; NULL: none
+    variant               TEXT,    -- 'sample-only'; NULL: the full pipeline
+    tag                   TEXT,    -- the user's own word for this run or sweep
+    world                 TEXT,    -- measured or simulated
+    profile               TEXT,    -- hardware profile of a simulated run or a modelled accelerator; NULL: none
+    compute               TEXT,    -- cpu, cuda or model:PROFILE
+    io_engine             TEXT,    -- uring, pool or mmap
+    seed                  INTEGER, -- of everything random
+    batch_size            INTEGER, -- training nodes per mini-batch
+    fanout                TEXT,    -- neighbours drawn per hop: '10,10,10'
+    epochs_planned        INTEGER, -- asked for
+
+    cap_bytes             INTEGER, -- memory limit asked for; NULL: none
+    cap_swap_bytes        INTEGER, -- swap allowed on top of it
+    cap_enforcement       TEXT,    -- cgroup-v2, cgroup-v1, in-program or none
+    cap_read_back_bytes   INTEGER, -- the limit as the kernel said it afterwards
+    swap_read_back_bytes  INTEGER, -- swap allowed as the kernel said it
+    oom_kills             INTEGER, -- processes the kernel killed at the limit
+    device_bps            INTEGER, -- throttle in bytes per second; NULL: none
+    device_iops           INTEGER, -- throttle in requests per second; NULL: none
+
+    cold_asked            INTEGER, -- 1: eviction of the dataset was asked for
+    cold_observed         INTEGER, -- 1: (almost) nothing of the dataset was resident at the start
+    direct_asked          INTEGER, -- 1: reads past the page cache were asked for
+    direct_observed       INTEGER, -- 1: and were what happened
+    resident_start_bytes  INTEGER, -- of the dataset's files, in the page cache
+    resident_end_bytes    INTEGER,
+
+    -- Who wrote this row: tells a run in progress from one whose supervisor died.
+    machine_id            TEXT,
+    boot_id               TEXT,
+    pid_namespace         TEXT,
+    supervisor_pid        INTEGER,
+    supervisor_start_ticks INTEGER -- start time of that process since boot, in clock ticks
+) STRICT;
+
+CREATE TABLE config ( -- every option after defaults, as the user would write it
+    run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
+    key    TEXT NOT NULL, -- option name: 'batch', 'gnndrive.extractors'
+    value  TEXT,
+    PRIMARY KEY (run_id, key)
+) STRICT;
+
+CREATE TABLE environment ( -- what the numbers depend on besides the configuration
+    run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
+    key    TEXT NOT NULL, -- dotted: 'kernel.release', 'device.scheduler', 'build.revision'
+    value  TEXT,          -- NULL: this machine does not tell
+    PRIMARY KEY (run_id, key)
+) STRICT;
+
+CREATE TABLE epochs (
+    run_id         INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
+    epoch          INTEGER NOT NULL, -- from 0
+    wall_ns        INTEGER, -- of training, evaluation left out
+    prepare_ns     INTEGER, -- part of wall_ns spent preparing (inspect, reorder)
+    loss           REAL,    -- mean over the training nodes
+    train_accuracy REAL,    -- in [0, 1], with dropout on
+    valid_accuracy REAL,    -- in [0, 1]; NULL: not evaluated after this epoch
+    test_accuracy  REAL,
+    PRIMARY KEY (run_id, epoch)
+) STRICT;
+
+CREATE TABLE stages ( -- summed over a stage's workers; wall = work + waits within 1 %
+    run_id           INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
+    epoch            INTEGER NOT NULL,
+    position         INTEGER NOT NULL, -- order in the pipeline, from 0
+    stage            TEXT NOT NULL,    -- sample, extract, train, release …
+    workers          INTEGER, -- threads
+    items            INTEGER, -- mini-batches that left the stage
+    wall_ns          INTEGER, -- of all workers together
+    work_ns          INTEGER, -- not waiting
+    cpu_ns           INTEGER, -- as the kernel charged it: a cross-check of work_ns
+    wait_io_ns       INTEGER, -- for reads, writes and page faults
+    wait_queue_ns    INTEGER, -- for another stage: a queue empty or full
+    wait_lock_ns     INTEGER, -- for a mutex
+    wait_compute_ns  INTEGER, -- for the accelerator or its model
+    wait_resource_ns INTEGER, -- for a buffer slot, or a row another batch is loading
+    PRIMARY KEY (run_id, epoch, position)
+) STRICT;
+
+CREATE TABLE counters (
+    run_id             INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
+    epoch              INTEGER NOT NULL, -- -1: the whole run
+    needed_bytes       INTEGER, -- feature and topology bytes the mini-batches needed
+    requested_bytes    INTEGER, -- asked of storage by explicit reads; NULL for mappings
+    requested_ios      INTEGER,
+    device_read_bytes  INTEGER, -- as the kernel counted for the worker's control group
+    device_read_ios    INTEGER,
+    device_write_bytes INTEGER,
+    cache_hits         INTEGER, -- of the system's own cache or buffer, in rows
+    cache_misses       INTEGER,
+    cache_evictions    INTEGER,
+    sampled_nodes      INTEGER, -- unique nodes, summed over mini-batches
+    sampled_edges      INTEGER,
+    batches            INTEGER,
+    batch_digest       TEXT,    -- 16 hex digits over every block; equal wherever the mini-batches are equal
+    peak_memory_bytes  INTEGER, -- highest charge of the control group, page cache included
+    page_cache_bytes   INTEGER, -- page cache in that charge at the end
+    refaults           INTEGER, -- file pages read again after they were evicted
+    prepare_disk_bytes INTEGER, -- written to disk before training, for this run
+    PRIMARY KEY (run_id, epoch)
+) STRICT;
+
+CREATE TABLE extras ( -- a system's own figures, summed over the epoch
+    run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
+    epoch  INTEGER NOT NULL,
+    name   TEXT NOT NULL,
+    value  INTEGER,
+    PRIMARY KEY (run_id, epoch, name)
+) STRICT;
+
+CREATE TABLE series ( -- one row an interval, sampled from outside the worker
+    run_id                 INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
+    time_ns                INTEGER NOT NULL, -- end of the interval, since the start of the run
+    interval_ns            INTEGER,
+    cpu_pct                REAL,    -- busy share of all CPUs
+    iowait_pct             REAL,    -- /proc/stat, of all CPUs; not comparable between kernels or between mmap and io_uring
+    worker_cpu_pct         REAL,    -- of the worker's process; 100 = one CPU
+    psi_cpu_some_pct       REAL,    -- pressure stall information of the machine
+    psi_memory_some_pct    REAL,    -- … of the control group where the kernel keeps it (v2), else of the machine
+    psi_memory_full_pct    REAL,
+    psi_io_some_pct        REAL,
+    psi_io_full_pct        REAL,
+    disk_read_bytes_per_s  REAL,    -- the dataset's block device, every process
+    disk_read_ios_per_s    REAL,
+    disk_write_bytes_per_s REAL,
+    disk_busy_pct          REAL,    -- time with a request in flight
+    group_read_bytes_per_s REAL,    -- the worker's control group
+    group_read_ios_per_s   REAL,
+    memory_bytes           INTEGER, -- charge of the control group at the end of the interval
+    anon_bytes             INTEGER,
+    file_bytes             INTEGER, -- page cache in it
+    refaults               INTEGER, -- in the interval
+    worker_major_faults    INTEGER, -- in the interval
+    gpu_busy_pct           REAL,    -- NVML's window with any kernel running; not occupancy
+    gpu_memory_bytes       INTEGER,
+    PRIMARY KEY (run_id, time_ns)
+) STRICT;
+
+-- Times that may be used: of valid runs alone.
+CREATE VIEW epoch_times AS
+SELECT runs.run_id, system, dataset, scale, model, world, compute, cap_bytes, seed, epoch, epochs.wall_ns, prepare_ns, loss,
+       train_accuracy, valid_accuracy, test_accuracy
+FROM runs JOIN epochs USING (run_id)
+WHERE runs.valid = 1;

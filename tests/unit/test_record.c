@@ -1,0 +1,513 @@
+/* The record: what goes in comes out, unknown stays unknown, and neither neighbours nor kills hurt it. */
+#include "harness/record/columns.h"
+#include "harness/record/db.h"
+#include "harness/record/record.h"
+#include "harness/record/summary.h"
+#include "tests/support/fake_run.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct place {
+    char dir[64];
+    char db[96];
+};
+
+static int make_place(void **state)
+{
+    struct place *place = calloc(1, sizeof *place);
+    const char *tmp = getenv("TMPDIR");
+    (void)snprintf(place->dir, sizeof place->dir, "%.40s/oocgnn-db-XXXXXX", tmp == NULL ? "/tmp" : tmp);
+    *state = place;
+    if (mkdtemp(place->dir) == NULL)
+        return 1;
+    (void)snprintf(place->db, sizeof place->db, "%s/runs.db", place->dir);
+    return 0;
+}
+
+static int remove_place(void **state)
+{
+    struct place *place = *state;
+    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < 4; i++) {
+        char path[128];
+        (void)snprintf(path, sizeof path, "%s%s", place->db, suffixes[i]);
+        (void)unlink(path);
+    }
+    const int failed = rmdir(place->dir);
+    free(place);
+    return failed;
+}
+
+static struct gnn_db *open_db(const struct place *place, enum gnn_db_mode mode)
+{
+    struct gnn_db *db = NULL;
+    struct gnn_err err = {0};
+    if (gnn_db_open(place->db, mode, &db, &err) != GNN_OK)
+        fail_msg("%s", err.message);
+    return db;
+}
+
+/* Writes a whole run; the record keeps its final status. */
+static void store(struct gnn_db *db, struct gnn_run_record *run)
+{
+    struct gnn_err err = {0};
+    const enum gnn_run_status final = run->status;
+    if (gnn_db_begin(db, run, &err) != GNN_OK)
+        fail_msg("%s", err.message);
+    run->status = final;
+    for (uint32_t e = 0; e < run->epoch_count; e++)
+        assert_int_equal(gnn_db_epoch(db, run->run_id, &run->epochs[e], &err), GNN_OK);
+    assert_int_equal(gnn_db_series(db, run->run_id, run->series, run->series_count, &err), GNN_OK);
+    if (gnn_db_finish(db, run, &err) != GNN_OK)
+        fail_msg("%s", err.message);
+}
+
+static void add_point(struct gnn_run_record *run, uint64_t time_ns, double cpu_pct)
+{
+    struct gnn_series_point point = {.time_ns = time_ns, .interval_ns = 1000000000, .cpu_pct = cpu_pct};
+    point.gpu_busy_pct = NAN;
+    point.gpu_memory_bytes = GNN_UNKNOWN;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_run_record_add_point(run, &point, &err), GNN_OK);
+}
+
+static char *json_text(const struct gnn_run_record *run)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_run_json(run, true, out, &err), GNN_OK);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void round_trip(void **state)
+{
+    struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
+    struct gnn_run_record run, back;
+    struct gnn_err err = {0};
+    fake_run(&run, "gnndrive", 9.87, 3, 7);
+    add_point(&run, 1000000000, 50.0);
+    add_point(&run, 2000000000, NAN);
+    gnn_run_record_reason(&run, "first %d", 1);
+    gnn_run_record_reason(&run, "second");
+    store(db, &run);
+    assert_int_equal(gnn_db_load(db, run.run_id, &back, &err), GNN_OK);
+    char *before = json_text(&run);
+    char *after = json_text(&back);
+    assert_string_equal(before, after);
+    assert_non_null(strstr(before, "\"reasons\":\"first 1\\nsecond\""));
+    assert_int_equal(back.scale_divisor, 100);
+    assert_int_equal(back.swap_read_back_bytes, GNN_UNKNOWN);
+    assert_true(isnan(back.epochs[0].valid_accuracy));
+    assert_true(isnan(back.series[1].cpu_pct));
+    assert_int_equal(back.counters.batch_digest, UINT64_C(0xfedcba9876543210));
+    free(before);
+    free(after);
+    gnn_run_record_free(&run);
+    gnn_run_record_free(&back);
+    assert_int_equal(gnn_db_load(db, 999, &back, &err), GNN_ENOENT);
+    gnn_db_close(db);
+    gnn_db_close(NULL);
+}
+
+/* A record of which nothing is known: every column but the required ones is NULL, in SQL and in JSON. */
+static void unknown_is_null(void **state)
+{
+    struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
+    struct gnn_run_record run;
+    gnn_run_record_init(&run);
+    run.status = GNN_RUN_FAILED;
+    struct gnn_record_epoch epoch;
+    gnn_record_epoch_unknown(&epoch);
+    epoch.stage_count = 1;
+    gnn_record_stage_unknown(&epoch.stages[0]);
+    (void)snprintf(epoch.stages[0].stage, sizeof epoch.stages[0].stage, "sample");
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_run_record_add_epoch(&run, &epoch, &err), GNN_OK);
+    store(db, &run);
+    static const struct {
+        const struct gnn_table *table;
+        uint32_t known; /* columns that are never NULL: status and start; the stage's name */
+    } cases[] = {
+        {&gnn_table_runs, 2}, {&gnn_table_epochs, 0}, {&gnn_table_stages, 1}, {&gnn_table_counters, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char sql[GNN_SQL_BYTES];
+        sqlite3_stmt *statement;
+        (void)gnn_table_select_sql(cases[i].table, sql, sizeof sql);
+        assert_int_equal(gnn_db_prepare(db, sql, &statement, &err), GNN_OK);
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+        uint32_t known = 0;
+        for (uint32_t c = 0; c < cases[i].table->column_count; c++)
+            known += sqlite3_column_type(statement, (int)c) != SQLITE_NULL;
+        assert_int_equal(known, cases[i].known);
+        (void)sqlite3_finalize(statement);
+    }
+    char *text = json_text(&run);
+    assert_non_null(strstr(text, "\"cap_bytes\":null"));
+    assert_non_null(strstr(text, "\"batch_digest\":null"));
+    assert_non_null(strstr(text, "\"cold_observed\":null"));
+    assert_non_null(strstr(text, "\"loss\":null"));
+    free(text);
+    gnn_run_record_free(&run);
+    gnn_db_close(db);
+}
+
+/* results/schema.sql and the column tables name the same things, and every column is explained. */
+static void schema_and_columns_agree(void **state)
+{
+    struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
+    static const struct gnn_table *const tables[] = {&gnn_table_runs,   &gnn_table_epochs,
+                                                     &gnn_table_stages, &gnn_table_counters,
+                                                     &gnn_table_extras, &gnn_table_series};
+    /* In SQL alone: the key, who wrote the row and when it was finished; the series' time is key and column.
+     */
+    static const uint32_t only_sql[] = {7, 2, 3, 2, 2, 1};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        char sql[256];
+        sqlite3_stmt *statement;
+        struct gnn_err err = {0};
+        (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s')", tables[t]->name);
+        assert_int_equal(gnn_db_prepare(db, sql, &statement, &err), GNN_OK);
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(statement, 0), tables[t]->column_count + only_sql[t]);
+        (void)sqlite3_finalize(statement);
+        for (uint32_t c = 0; c < tables[t]->column_count; c++) {
+            (void)snprintf(sql, sizeof sql, "SELECT 1 FROM pragma_table_info('%s') WHERE name = '%s'",
+                           tables[t]->name, tables[t]->columns[c].name);
+            assert_int_equal(gnn_db_prepare(db, sql, &statement, &err), GNN_OK);
+            if (sqlite3_step(statement) != SQLITE_ROW)
+                fail_msg("%s.%s is not in results/schema.sql", tables[t]->name, tables[t]->columns[c].name);
+            (void)sqlite3_finalize(statement);
+        }
+    }
+    gnn_db_close(db);
+}
+
+/* Names scripts rely on. */
+static void json_has_the_promised_names(void **state)
+{
+    (void)state;
+    static const char *const run_names[] = {
+        "run_id",    "status", "system", "dataset", "scale",  "model",  "world",    "profile", "compute",
+        "cap_bytes", "seed",   "valid",  "reasons", "epochs", "stages", "counters", "config",  "environment"};
+    static const char *const epoch_names[] = {"epoch",          "wall_ns",        "prepare_ns",   "loss",
+                                              "train_accuracy", "valid_accuracy", "test_accuracy"};
+    static const char *const stage_names[] = {"stage",      "workers",       "work_ns",
+                                              "wait_io_ns", "wait_queue_ns", "wait_lock_ns"};
+    static const char *const counter_names[] = {
+        "needed_bytes",       "requested_bytes", "requested_ios", "device_read_bytes", "device_read_ios",
+        "device_write_bytes", "cache_hits",      "cache_misses",  "cache_evictions",   "sampled_nodes",
+        "sampled_edges",      "batches",         "batch_digest",  "peak_memory_bytes", "prepare_disk_bytes"};
+    struct gnn_run_record run;
+    fake_run(&run, "pygplus", 60, 2, 1);
+    char *text = json_text(&run);
+    json_t *object = json_loads(text, 0, NULL);
+    assert_non_null(object);
+    const json_t *epoch = json_array_get(json_object_get(object, "epochs"), 1);
+    const json_t *stage = json_array_get(json_object_get(object, "stages"), 0);
+    const json_t *counters = json_object_get(object, "counters");
+    for (size_t i = 0; i < sizeof run_names / sizeof *run_names; i++)
+        assert_non_null(json_object_get(object, run_names[i]));
+    for (size_t i = 0; i < sizeof epoch_names / sizeof *epoch_names; i++)
+        assert_non_null(json_object_get(epoch, epoch_names[i]));
+    for (size_t i = 0; i < sizeof stage_names / sizeof *stage_names; i++)
+        assert_non_null(json_object_get(stage, stage_names[i]));
+    for (size_t i = 0; i < sizeof counter_names / sizeof *counter_names; i++)
+        assert_non_null(json_object_get(counters, counter_names[i]));
+    assert_string_equal(json_string_value(json_object_get(object, "scale")), "1/100");
+    const json_t *first =
+        json_array_get(json_object_get(json_array_get(json_object_get(object, "epochs"), 0), "stages"), 0);
+    const json_t *second = json_array_get(json_object_get(epoch, "stages"), 0);
+    assert_int_equal(json_integer_value(json_object_get(stage, "work_ns")),
+                     json_integer_value(json_object_get(first, "work_ns")) +
+                         json_integer_value(json_object_get(second, "work_ns")));
+    json_decref(object);
+    free(text);
+    gnn_run_record_free(&run);
+}
+
+static void invalid_runs_show_no_times(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    fake_run(&run, "pygplus", 60, 1, 1);
+    add_point(&run, 1, 40.0);
+    assert_true(gnn_run_epoch_ns(&run) != GNN_UNKNOWN);
+    assert_float_equal(gnn_run_cpu_pct(&run), 40.0, 1e-9);
+    run.status = GNN_RUN_INVALID;
+    run.valid = 0;
+    char *text = json_text(&run);
+    json_t *object = json_loads(text, 0, NULL);
+    const json_t *epoch = json_array_get(json_object_get(object, "epochs"), 0);
+    assert_true(json_is_null(json_object_get(object, "wall_ns")));
+    assert_true(json_is_null(json_object_get(epoch, "wall_ns")));
+    assert_true(
+        json_is_null(json_object_get(json_array_get(json_object_get(epoch, "stages"), 0), "work_ns")));
+    assert_true(
+        json_is_null(json_object_get(json_array_get(json_object_get(object, "stages"), 0), "wait_io_ns")));
+    assert_true(
+        json_is_null(json_object_get(json_array_get(json_object_get(object, "series"), 0), "cpu_pct")));
+    assert_true(json_is_integer(json_object_get(json_object_get(object, "counters"), "needed_bytes")));
+    assert_int_equal(gnn_run_epoch_ns(&run), GNN_UNKNOWN);
+    assert_true(isnan(gnn_run_io_wait_pct(&run)));
+    assert_true(isnan(gnn_run_cpu_pct(&run)));
+    json_decref(object);
+    free(text);
+    gnn_run_record_free(&run);
+}
+
+static void put_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void foreign_files_are_refused(void **state)
+{
+    const struct place *place = *state;
+    struct gnn_db *db;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_db_open(place->db, GNN_DB_READ, &db, &err), GNN_ENOENT);
+    assert_null(db);
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_db_open("/nonexistent/dir/x.db", GNN_DB_WRITE, &db, &err), GNN_ENOENT);
+    put_file(place->db,
+             "this is a text of some length and certainly no database of SQLite, whatever its name says");
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_db_open(place->db, GNN_DB_WRITE, &db, &err), GNN_EFORMAT);
+    (void)unlink(place->db);
+    sqlite3 *other;
+    assert_int_equal(sqlite3_open(place->db, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "CREATE TABLE notes (x)", NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(other);
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_db_open(place->db, GNN_DB_WRITE, &db, &err), GNN_EFORMAT);
+    assert_non_null(strstr(err.message, "none of oocgnn's"));
+    (void)unlink(place->db);
+    gnn_db_close(open_db(place, GNN_DB_WRITE));
+    assert_int_equal(sqlite3_open(place->db, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(other);
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_db_open(place->db, GNN_DB_READ, &db, &err), GNN_EFORMAT);
+    assert_non_null(strstr(err.message, "99"));
+}
+
+static uint64_t count_rows(struct gnn_db *db, const char *sql)
+{
+    sqlite3_stmt *statement;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_db_prepare(db, sql, &statement, &err), GNN_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    const uint64_t count = (uint64_t)sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    return count;
+}
+
+/* Several supervisors create and fill one database at the same moment. */
+static void writers_in_parallel(void **state)
+{
+    enum { WRITERS = 3, RUNS = 4, EPOCHS = 5 };
+    const struct place *place = *state;
+    pid_t writers[WRITERS];
+    for (int w = 0; w < WRITERS; w++) {
+        writers[w] = fork();
+        if (writers[w] != 0)
+            continue;
+        struct gnn_db *db = open_db(place, GNN_DB_WRITE);
+        for (int r = 0; r < RUNS; r++) {
+            struct gnn_run_record run;
+            fake_run(&run, w == 0 ? "pygplus" : "gnndrive", 10 + w, EPOCHS, (uint64_t)r);
+            store(db, &run);
+            gnn_run_record_free(&run);
+        }
+        gnn_db_close(db);
+        _exit(0);
+    }
+    for (int w = 0; w < WRITERS; w++) {
+        int status = 1;
+        assert_int_equal(waitpid(writers[w], &status, 0), writers[w]);
+        assert_int_equal(status, 0);
+    }
+    struct gnn_db *db = open_db(place, GNN_DB_READ);
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM runs WHERE status = 'ok'"), WRITERS * RUNS);
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM epochs"), WRITERS * RUNS * EPOCHS);
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM (SELECT DISTINCT run_id FROM counters)"),
+                     WRITERS * RUNS);
+    struct gnn_err err = {0};
+    int64_t ids[64];
+    uint32_t count;
+    assert_int_equal(gnn_db_last(db, 3, ids, &count, &err), GNN_OK);
+    assert_int_equal(count, 3);
+    assert_true(ids[0] < ids[1] && ids[1] < ids[2] && ids[2] == WRITERS * RUNS);
+    gnn_db_close(db);
+}
+
+/* A supervisor is killed between two epochs and in the middle of a transaction. */
+static void killed_writer_leaves_a_readable_database(void **state)
+{
+    const struct place *place = *state;
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    const pid_t writer = fork();
+    if (writer == 0) {
+        struct gnn_db *db = open_db(place, GNN_DB_WRITE);
+        struct gnn_run_record run;
+        struct gnn_err err = {0};
+        fake_run(&run, "gnndrive", 10, 2, 1);
+        if (gnn_db_begin(db, &run, &err) != GNN_OK ||
+            gnn_db_epoch(db, run.run_id, &run.epochs[0], &err) != GNN_OK ||
+            sqlite3_exec(db->handle, "BEGIN IMMEDIATE; INSERT INTO epochs (run_id, epoch) VALUES (1, 77)",
+                         NULL, NULL, NULL) != SQLITE_OK ||
+            write(ready[1], "r", 1) != 1)
+            _exit(1);
+        for (;;)
+            (void)pause();
+    }
+    (void)close(ready[1]);
+    char word;
+    assert_int_equal(read(ready[0], &word, 1), 1);
+    (void)close(ready[0]);
+    struct gnn_db *db = open_db(place, GNN_DB_READ);
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM runs WHERE status = 'running'"), 1);
+    gnn_db_close(db);
+    assert_int_equal(kill(writer, SIGKILL), 0);
+    assert_int_equal(waitpid(writer, NULL, 0), writer);
+    db = open_db(place, GNN_DB_READ);
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM epochs"), 1);
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM runs WHERE status = 'running'"), 1);
+    gnn_db_close(db);
+    db = open_db(place, GNN_DB_WRITE); /* the next writer sees that nobody is at work on it */
+    struct gnn_run_record run;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_db_load(db, 1, &run, &err), GNN_OK);
+    assert_int_equal(run.status, GNN_RUN_INTERRUPTED);
+    assert_int_equal(run.valid, 0);
+    assert_int_equal(run.epoch_count, 1);
+    assert_non_null(strstr(run.reasons, "supervisor"));
+    gnn_run_record_free(&run);
+    gnn_db_close(db);
+}
+
+static void running_rows_of_the_living_stay(void **state)
+{
+    struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
+    struct gnn_run_record run;
+    struct gnn_err err = {0};
+    fake_run(&run, "null", 1, 1, 1);
+    assert_int_equal(gnn_db_begin(db, &run, &err), GNN_OK);
+    gnn_db_close(open_db(*state, GNN_DB_WRITE));
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM runs WHERE status = 'running'"), 1);
+    gnn_run_record_free(&run);
+    gnn_db_close(db);
+    struct gnn_writer self, other;
+    gnn_writer_self(&self);
+    assert_true(gnn_writer_may_live(&self, &self));
+    other = self;
+    other.boot_id[0] = other.boot_id[0] == 'x' ? 'y' : 'x';
+    assert_false(gnn_writer_may_live(&other, &self));
+    (void)snprintf(other.machine_id, sizeof other.machine_id, "elsewhere");
+    assert_true(gnn_writer_may_live(&other, &self));
+    other = self;
+    other.start_ticks += 1; /* the number was given to another process */
+    assert_false(gnn_writer_may_live(&other, &self));
+    other = self;
+    other.pid = 0x7ffffff0;
+    assert_false(gnn_writer_may_live(&other, &self));
+    (void)snprintf(other.pid_namespace, sizeof other.pid_namespace, "pid:[1]");
+    assert_true(gnn_writer_may_live(&other, &self));
+}
+
+static int64_t store_fake(struct gnn_db *db, const char *system, enum gnn_run_status status,
+                          uint64_t cap_bytes, const char *revision)
+{
+    struct gnn_run_record run;
+    struct gnn_err err = {0};
+    fake_run(&run, system, 10, 1, 1);
+    run.status = status;
+    run.cap_bytes = cap_bytes;
+    assert_int_equal(gnn_kv_set(&run.environment, "build.revision", revision, &err), GNN_OK);
+    store(db, &run);
+    const int64_t run_id = run.run_id;
+    gnn_run_record_free(&run);
+    return run_id;
+}
+
+static void comparison_takes_what_compares(void **state)
+{
+    struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
+    int64_t ids[8];
+    uint32_t count = 9;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_db_comparison(db, 8, ids, &count, &err), GNN_OK);
+    assert_int_equal(count, 0);
+    (void)store_fake(db, "pygplus", GNN_RUN_OK, 1 << 28, "a"); /* another cap */
+    (void)store_fake(db, "pygplus", GNN_RUN_OK, 1 << 29, "b"); /* another build */
+    const int64_t first = store_fake(db, "pygplus", GNN_RUN_OK, 1 << 29, "a");
+    (void)store_fake(db, "pygplus", GNN_RUN_FAILED, 1 << 29, "a");
+    const int64_t second = store_fake(db, "ginex", GNN_RUN_OOM, 1 << 29, "a");
+    const int64_t third = store_fake(db, "gnndrive", GNN_RUN_OK, 1 << 29, "a");
+    (void)store_fake(db, "gnndrive", GNN_RUN_INTERRUPTED, 1 << 29, "a");
+    assert_int_equal(gnn_db_comparison(db, 8, ids, &count, &err), GNN_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(ids[0], first);
+    assert_int_equal(ids[1], second);
+    assert_int_equal(ids[2], third);
+    assert_int_equal(gnn_db_comparison(db, 2, ids, &count, &err), GNN_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(ids[1], third);
+    gnn_db_close(db);
+}
+
+static void writing_errors_are_told(void **state)
+{
+    struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
+    struct gnn_record_epoch epoch;
+    gnn_record_epoch_unknown(&epoch);
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_db_epoch(db, 4711, &epoch, &err),
+                     GNN_EIO); /* no such run: the foreign key says so */
+    assert_non_null(strstr(err.message, "FOREIGN KEY"));
+    struct gnn_run_record run;
+    fake_run(&run, "null", 1, 0, 1);
+    run.run_id = 4711;
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_db_finish(db, &run, &err), GNN_EBUG);
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM counters"), 0);
+    gnn_run_record_free(&run);
+    gnn_db_close(db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(round_trip, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(unknown_is_null, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(schema_and_columns_agree, make_place, remove_place),
+        cmocka_unit_test(json_has_the_promised_names),
+        cmocka_unit_test(invalid_runs_show_no_times),
+        cmocka_unit_test_setup_teardown(foreign_files_are_refused, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(writers_in_parallel, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(killed_writer_leaves_a_readable_database, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(running_rows_of_the_living_stay, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(comparison_takes_what_compares, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(writing_errors_are_told, make_place, remove_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
