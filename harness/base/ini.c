@@ -195,8 +195,8 @@ enum gnn_status gnn_ini_parse(const char *name, const char *text, struct gnn_ini
 static void section_clear(struct section *section)
 {
     for (uint32_t i = 0; i < section->view.entry_count; i++) {
-        free((void *)(uintptr_t)section->entries[i].key);
-        free((void *)(uintptr_t)section->entries[i].value);
+        free((char *)section->entries[i].key);
+        free((char *)section->entries[i].value);
     }
     free(section->entries);
     free(section->name);
