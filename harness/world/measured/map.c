@@ -31,11 +31,11 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
     const uintptr_t base = map == NULL ? 0 : (uintptr_t)map->base;
     if (map != NULL && address >= base && address - base < map->size_bytes) {
         const int saved_errno = errno;
-        const uintptr_t page = address - address % GNN_PAGE_BYTES;
+        const uint64_t page_offset = (address - base) / GNN_PAGE_BYTES * GNN_PAGE_BYTES;
         if (!atomic_exchange(&map->broken, true))
-            atomic_store(&map->broken_offset, page - base);
-        void *const zeros =
-            mmap((void *)page, GNN_PAGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+            atomic_store(&map->broken_offset, page_offset);
+        void *const zeros = mmap(map->base + page_offset, GNN_PAGE_BYTES, PROT_READ,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         errno = saved_errno;
         if (zeros != MAP_FAILED)
             return; /* the load runs again and finds zeros; the gather reports the page */
@@ -126,12 +126,12 @@ static uint64_t gather_u32(const uint32_t *values, uint64_t value_count, const u
 {
     const uint64_t ahead_count = count > GATHER_AHEAD ? count - GATHER_AHEAD : 0;
     for (uint64_t i = 0; i < count; i++) {
-        /* A prefetch never faults: pages that are not resident cost nothing here and are read in order below.
-         */
-        if (i < ahead_count)
-            __builtin_prefetch((const void *)((uintptr_t)values + index[i + GATHER_AHEAD] * sizeof *values));
         if (index[i] >= value_count)
             return i;
+        /* A prefetch never faults: pages that are not resident cost nothing here and are read in order below.
+         */
+        if (i < ahead_count && index[i + GATHER_AHEAD] < value_count)
+            __builtin_prefetch(values + index[i + GATHER_AHEAD]);
         out[i] = values[index[i]];
     }
     return count;
@@ -165,10 +165,10 @@ static uint64_t gather_rows(const struct gnn_map *map, uint32_t row_bytes, const
 {
     const uint64_t row_count = map->size_bytes / row_bytes;
     for (uint64_t i = 0; i < count; i++) {
-        if (i + 2 < count)
-            __builtin_prefetch((const void *)((uintptr_t)map->base + (uint64_t)rows[i + 2] * row_bytes));
         if (rows[i] >= row_count)
             return i;
+        if (i + 2 < count && rows[i + 2] < row_count)
+            __builtin_prefetch(map->base + (uint64_t)rows[i + 2] * row_bytes);
         memcpy(dst + i * dst_stride_bytes, map->base + (uint64_t)rows[i] * row_bytes, row_bytes);
     }
     return count;
