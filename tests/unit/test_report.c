@@ -1,0 +1,319 @@
+/* Tables and pictures of comparisons. */
+#include "harness/record/plot.h"
+#include "harness/record/report.h"
+#include "harness/record/summary.h"
+#include "tests/support/fake_run.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- tables ------------------------------------------------------------------------------------------- */
+
+static char *report_text(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    gnn_report_runs(runs, count, style, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void assert_shows(const char *text, const char *wanted)
+{
+    if (strstr(text, wanted) == NULL)
+        fail_msg("\"%s\" is missing in:\n%s", wanted, text);
+}
+
+static void table_of_a_comparison(void **state)
+{
+    (void)state;
+    struct gnn_run_record runs[2];
+    fake_run(&runs[0], "pygplus", 60, 1, 1);
+    fake_run(&runs[1], "gnndrive", 10, 1, 1);
+    runs[0].run_id = 41;
+    runs[1].run_id = 42;
+    char *text = report_text(runs, 2, GNN_REPORT_TEXT);
+    /* 60 s * 1.15 for the first epoch; I/O wait (2 * 0.55 + 4 * 0.6) / 7 workers, and 3.5 / 8 rounded down */
+    assert_shows(text, " 41  pygplus   papers100m sage    69.00        50.0      -       18.0 GiB    4.70 M");
+    assert_shows(text, " 42  gnndrive  papers100m sage    11.50        43.7");
+    assert_shows(text, "61.00\n");
+    assert_shows(text,
+                 "     extract        4   69.00    10.0   60.0     20.0     0.0        0.0        10.0\n");
+    assert_shows(text, "from run 41: measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, "
+                       "fan-out 10,10,10, cap 320 MiB (cgroup-v1), cold start, compute cpu\n");
+    assert_null(strstr(text, "from run 42")); /* the same */
+    free(text);
+    text = report_text(runs, 2, GNN_REPORT_MARKDOWN);
+    assert_shows(text, "| run | system   | dataset");
+    assert_shows(text, "| --: | -------- | ---");
+    assert_shows(text, "|  42 | gnndrive |");
+    free(text);
+    text = report_text(runs, 0, GNN_REPORT_TEXT);
+    assert_string_equal(text, "no runs\n");
+    free(text);
+    gnn_run_record_free(&runs[0]);
+    gnn_run_record_free(&runs[1]);
+}
+
+static void words_instead_of_times(void **state)
+{
+    (void)state;
+    static const struct {
+        enum gnn_run_status status;
+        int valid;
+        const char *word;
+    } cases[] = {
+        {GNN_RUN_OOM, -1, " oom "},         {GNN_RUN_OOT, -1, " oot "},
+        {GNN_RUN_GPU_OOM, -1, " gpu_oom "}, {GNN_RUN_INVALID, 0, " invalid "},
+        {GNN_RUN_OK, 0, " invalid "},       {GNN_RUN_FAILED, -1, " failed "},
+        {GNN_RUN_RUNNING, -1, " running "}, {GNN_RUN_INTERRUPTED, 0, " interrupted "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_run_record run;
+        fake_run(&run, "ginex", 25, 1, 1);
+        run.status = cases[i].status;
+        run.valid = cases[i].valid;
+        gnn_run_record_reason(&run, "because");
+        char *text = report_text(&run, 1, GNN_REPORT_TEXT);
+        assert_shows(text, cases[i].word);
+        assert_shows(text, "because");
+        if (cases[i].valid == 0)
+            assert_null(strstr(text, "28.7")); /* 25 s * 1.15 */
+        free(text);
+        gnn_run_record_free(&run);
+    }
+}
+
+static void summaries(void **state)
+{
+    (void)state;
+    double odd[] = {3, 1, 2};
+    double even[] = {4, 1, 3, 2};
+    assert_float_equal(gnn_median(odd, 3), 2, 0);
+    assert_float_equal(gnn_median(even, 4), 2.5, 0);
+    assert_true(isnan(gnn_median(odd, 0)));
+    struct gnn_run_record run;
+    fake_run(&run, "gnndrive", 10, 3, 1); /* 11.5, 10, 10 s */
+    assert_int_equal(gnn_run_epoch_ns(&run), 10000000000);
+    assert_float_equal(gnn_run_test_accuracy(&run), 0.63, 1e-9);
+    assert_true(isnan(gnn_run_valid_accuracy(&run)));
+    struct gnn_record_stage sums[GNN_RECORD_STAGES_MAX];
+    assert_int_equal(gnn_run_stage_sums(&run, sums), 4);
+    assert_string_equal(sums[1].stage, "extract");
+    assert_int_equal(sums[1].workers, 4);
+    assert_int_equal(sums[1].wall_ns, 4 * UINT64_C(31500000000));
+    assert_int_equal(sums[1].items, 3 * 1208);
+    run.epochs[1].stages[1].wait_io_ns = GNN_UNKNOWN;
+    assert_int_equal(gnn_run_stage_sums(&run, sums), 4);
+    assert_int_equal(sums[1].wait_io_ns, GNN_UNKNOWN);
+    assert_true(isnan(gnn_run_io_wait_pct(&run)));
+    run.cold_observed = 0;
+    run.device_bps = 100 << 20;
+    run.cap_bytes = GNN_UNKNOWN;
+    char caption[GNN_CAPTION_BYTES];
+    gnn_run_caption(&run, caption, sizeof caption);
+    assert_shows(caption, "no memory cap, warm start, disk limited to 100 MiB/s");
+    gnn_run_record_free(&run);
+}
+
+/* ---- pictures ----------------------------------------------------------------------------------------- */
+
+struct place {
+    char dir[64];
+    char db[96];
+    char pictures[96];
+    struct gnn_db *handle;
+};
+
+static int make_place(void **state)
+{
+    struct place *place = calloc(1, sizeof *place);
+    const char *tmp = getenv("TMPDIR");
+    struct gnn_err err = {0};
+    *state = place;
+    (void)snprintf(place->dir, sizeof place->dir, "%.40s/oocgnn-plot-XXXXXX", tmp == NULL ? "/tmp" : tmp);
+    if (mkdtemp(place->dir) == NULL)
+        return 1;
+    (void)snprintf(place->db, sizeof place->db, "%s/runs.db", place->dir);
+    (void)snprintf(place->pictures, sizeof place->pictures, "%s/pictures", place->dir);
+    return gnn_db_open(place->db, GNN_DB_WRITE, &place->handle, &err) != GNN_OK;
+}
+
+static void empty_dir(const char *dir)
+{
+    DIR *entries = opendir(dir);
+    if (entries == NULL)
+        return;
+    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        char path[512];
+        (void)snprintf(path, sizeof path, "%s/%.200s", dir, entry->d_name);
+        (void)unlink(path);
+    }
+    (void)closedir(entries);
+    (void)rmdir(dir);
+}
+
+static int remove_place(void **state)
+{
+    struct place *place = *state;
+    gnn_db_close(place->handle);
+    empty_dir(place->pictures);
+    empty_dir(place->dir);
+    free(place);
+    return 0;
+}
+
+static int64_t store(struct gnn_db *db, struct gnn_run_record *run)
+{
+    struct gnn_err err = {0};
+    const enum gnn_run_status final = run->status;
+    assert_int_equal(gnn_db_begin(db, run, &err), GNN_OK);
+    run->status = final;
+    for (uint32_t e = 0; e < run->epoch_count; e++)
+        assert_int_equal(gnn_db_epoch(db, run->run_id, &run->epochs[e], &err), GNN_OK);
+    assert_int_equal(gnn_db_finish(db, run, &err), GNN_OK);
+    const int64_t run_id = run->run_id;
+    gnn_run_record_free(run);
+    return run_id;
+}
+
+static bool have_gnuplot(void)
+{
+    return system("gnuplot --version >/dev/null 2>&1") == 0;
+}
+
+static char *file_text(const struct place *place, const char *name)
+{
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", place->pictures, name);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        fail_msg("%s is missing", path);
+    char *text = calloc(1, 1 << 20);
+    assert_true(fread(text, 1, (1 << 20) - 1, file) > 0);
+    (void)fclose(file);
+    return text;
+}
+
+static void assert_file_shows(const struct place *place, const char *name, const char *wanted)
+{
+    char *text = file_text(place, name);
+    assert_shows(text, wanted);
+    free(text);
+}
+
+static void pictures_of_a_comparison(void **state)
+{
+    struct place *place = *state;
+    if (!have_gnuplot()) {
+        print_message("skipped: gnuplot is not installed\n");
+        skip();
+    }
+    int64_t ids[8];
+    uint32_t count = 0;
+    for (uint64_t seed = 0; seed < 2; seed++) {
+        struct gnn_run_record run;
+        fake_run(&run, "pygplus", 60 + 4 * (double)seed, 3, seed);
+        ids[count++] = store(place->handle, &run);
+        fake_run(&run, "gnndrive", 10, 3, seed);
+        ids[count++] = store(place->handle, &run);
+    }
+    struct gnn_run_record run;
+    fake_run(&run, "gin\"ex\\", 25, 0, 1); /* a name gnuplot would trip over */
+    run.status = GNN_RUN_OOM;
+    ids[count++] = store(place->handle, &run);
+    struct gnn_err err = {0};
+    if (gnn_plot_comparison(place->handle, ids, count, place->pictures, &err) != GNN_OK)
+        fail_msg("%s", err.message);
+    /* median of 60 and 64, least, most, label above, label; a word where there is no time */
+    assert_file_shows(
+        place, "epoch-time.dat",
+        "later epochs (median)\t62\t60\t64\t64\t62\t10\t10\t10\t10\t10\tNaN\tNaN\tNaN\t0\tOOM\n");
+    assert_file_shows(place, "epoch-time.dat", "first epoch\t71.3\t69\t73.6\t73.6\t71.3\t11.5\t");
+    assert_file_shows(place, "epoch-time.svg", "seconds");
+    assert_file_shows(place, "epoch-time.svg", "gnndrive");
+    assert_file_shows(place, "epoch-time.svg", "OOM");
+    assert_file_shows(place, "epoch-time.svg", "scale 1/100");
+    assert_file_shows(place, "epoch-time.svg", "cap 320 MiB (cgroup-v1)");
+    assert_file_shows(place, "epoch-time.svg", "1 to 2 runs of each system");
+    assert_file_shows(place, "stage-split.svg", "wait: I/O");
+    assert_file_shows(place, "stage-split.svg", "extract");
+    char *split = file_text(place, "stage-split.svg");
+    assert_null(strstr(split, "accelerator")); /* nobody waited for one: not in the legend */
+    free(split);
+    /* One worker's extract stage of gnndrive: 10.5 s mean wall; 0.1 work, 0.6 I/O, 0.2 queue, 0.1 resource.
+     */
+    assert_file_shows(place, "stage-split.dat", "5\textract\t1.05\t6.3\t2.1\t1.05\n");
+    char *png = file_text(place, "stage-split.png");
+    assert_memory_equal(png, "\x89PNG", 4);
+    free(png);
+}
+
+static void nothing_to_draw_is_an_error(void **state)
+{
+    struct place *place = *state;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_plot_comparison(place->handle, NULL, 0, place->pictures, &err), GNN_EFORMAT);
+    struct gnn_run_record run;
+    fake_run(&run, "ginex", 25, 1, 1);
+    run.status = GNN_RUN_INVALID;
+    run.valid = 0;
+    int64_t ids[2];
+    ids[0] = store(place->handle, &run);
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_plot_comparison(place->handle, ids, 1, place->pictures, &err), GNN_EFORMAT);
+    if (!have_gnuplot())
+        skip();
+    fake_run(&run, "pygplus", 60, 1, 1);
+    run.epochs[0].stage_count = 0;
+    ids[1] = store(place->handle, &run);
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_plot_comparison(place->handle, ids, 2, place->pictures, &err), GNN_EFORMAT);
+    assert_shows(err.message, "empty");
+    fake_run(&run, "pygplus", 60, 1, 1);
+    run.epochs[0].stages[0].wait_lock_ns = GNN_UNKNOWN;
+    ids[1] = store(place->handle, &run);
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_plot_comparison(place->handle, ids, 2, place->pictures, &err), GNN_EFORMAT);
+    assert_shows(err.message, "wait: lock");
+}
+
+static void missing_gnuplot_is_told(void **state)
+{
+    struct place *place = *state;
+    struct gnn_run_record run;
+    fake_run(&run, "pygplus", 60, 1, 1);
+    const int64_t id = store(place->handle, &run);
+    const char *path = getenv("PATH");
+    char *saved = strdup(path == NULL ? "" : path);
+    assert_int_equal(setenv("PATH", "/nonexistent", 1), 0);
+    struct gnn_err err = {0};
+    const enum gnn_status status = gnn_plot_comparison(place->handle, &id, 1, place->pictures, &err);
+    assert_int_equal(setenv("PATH", saved, 1), 0);
+    free(saved);
+    assert_int_equal(status, GNN_ENOTSUP);
+    assert_shows(err.message, "gnuplot-nox");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_of_a_comparison),
+        cmocka_unit_test(words_instead_of_times),
+        cmocka_unit_test(summaries),
+        cmocka_unit_test_setup_teardown(pictures_of_a_comparison, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(nothing_to_draw_is_an_error, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(missing_gnuplot_is_told, make_place, remove_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
