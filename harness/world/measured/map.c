@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { GATHER_AHEAD = 24 }; /* elements prefetched ahead: covers a DRAM miss at about 4 ns an element */
 
@@ -15,6 +16,7 @@ struct gnn_map {
     const struct gnn_file *file;
     unsigned char *base; /* NULL for an empty file */
     uint64_t size_bytes;
+    size_t page_bytes;                  /* of this kernel */
     atomic_bool broken;                 /* a page could not be read: zeros stand in its place */
     atomic_uint_fast64_t broken_offset; /* of the first such page */
 };
@@ -31,18 +33,18 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
     const uintptr_t base = map == NULL ? 0 : (uintptr_t)map->base;
     if (map != NULL && address >= base && address - base < map->size_bytes) {
         const int saved_errno = errno;
-        const uint64_t page_offset = (address - base) / GNN_PAGE_BYTES * GNN_PAGE_BYTES;
+        const uint64_t page_offset = gnn_round_down(address - base, map->page_bytes);
         if (!atomic_exchange(&map->broken, true))
             atomic_store(&map->broken_offset, page_offset);
-        void *const zeros = mmap(map->base + page_offset, GNN_PAGE_BYTES, PROT_READ,
+        void *const zeros = mmap(map->base + page_offset, map->page_bytes, PROT_READ,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         errno = saved_errno;
         if (zeros != MAP_FAILED)
             return; /* the load runs again and finds zeros; the gather reports the page */
     }
+    /* Not ours: the access repeats and the process dies of it. */
     const struct sigaction standard = {.sa_handler = SIG_DFL};
-    (void)sigaction(signal_number, &standard,
-                    NULL); /* not ours: the access repeats and the process dies of it */
+    (void)sigaction(signal_number, &standard, NULL);
 }
 
 static void install_sigbus_handler(void)
@@ -67,6 +69,7 @@ enum gnn_status measured_map_open(struct gnn_world *w, struct gnn_file *file, en
     measured_file_info(w, file, &info);
     map->file = file;
     map->size_bytes = info.size_bytes;
+    map->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     if (map->size_bytes > 0) {
         void *base = mmap(NULL, map->size_bytes, PROT_READ, MAP_SHARED, file->fd, 0);
         if (base == MAP_FAILED) {
