@@ -20,13 +20,15 @@ static bool join(char path[PATH_BYTES], const char *dir, const char *name)
         return false;
     memcpy(path, dir, dir_len);
     path[dir_len] = '/';
-    memcpy(path + dir_len + 1, name, name_len + 1);
+    memcpy(path + dir_len + 1, name, name_len);
+    path[dir_len + 1 + name_len] = '\0';
     return true;
 }
 
 int gnn_group_file_read(const char *dir, const char *name, char *text, size_t text_bytes)
 {
     assert(text_bytes > 0);
+    text[0] = '\0';
     char path[PATH_BYTES];
     if (!join(path, dir, name))
         return ENAMETOOLONG;

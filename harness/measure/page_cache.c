@@ -71,7 +71,7 @@ enum gnn_status gnn_cache_residency(const char *path, struct gnn_residency *out,
 {
     *out = (struct gnn_residency){.file_bytes = 0, .resident_bytes = GNN_UNKNOWN};
     int fd;
-    struct stat info;
+    struct stat info = {0};
     GNN_TRY(open_file(path, &fd, &info, err));
     out->file_bytes = (uint64_t)info.st_size;
     enum gnn_status status = GNN_OK;

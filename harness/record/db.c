@@ -220,12 +220,13 @@ void gnn_db_close(struct gnn_db *db)
 /* ---- writing ------------------------------------------------------------------------------------------ */
 
 /* Inserts or replaces one row of table, its keys first. */
-static enum gnn_status put_row(struct gnn_db *db, const struct gnn_table *table, const int64_t *keys,
-                               const void *row, struct gnn_err *err)
+static enum gnn_status put_row(struct gnn_db *db, const struct gnn_table *table,
+                               const int64_t keys[GNN_KEYS_MAX], const void *row, struct gnn_err *err)
 {
     char sql[GNN_SQL_BYTES];
     sqlite3_stmt *statement;
     GNN_TRY(gnn_db_prepare(db, gnn_table_insert_sql(table, sql, sizeof sql), &statement, err));
+    assert(table->key_count <= GNN_KEYS_MAX);
     for (uint32_t i = 0; i < table->key_count; i++)
         (void)sqlite3_bind_int64(statement, 1 + (int)i, keys[i]);
     (void)gnn_table_bind(table, row, statement, 1 + (int)table->key_count);
@@ -291,7 +292,8 @@ static uint64_t unix_ns(void)
 
 static enum gnn_status begin_rows(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err)
 {
-    GNN_TRY(put_row(db, &gnn_table_runs, NULL, run, err));
+    const int64_t keys[GNN_KEYS_MAX] = {0}; /* none: the database gives the ID */
+    GNN_TRY(put_row(db, &gnn_table_runs, keys, run, err));
     run->run_id = sqlite3_last_insert_rowid(db->handle);
     GNN_TRY(put_writer(db, run->run_id, err));
     return put_lists(db, run, err);
@@ -309,7 +311,7 @@ enum gnn_status gnn_db_begin(struct gnn_db *db, struct gnn_run_record *run, stru
 static enum gnn_status epoch_rows(struct gnn_db *db, int64_t run_id, const struct gnn_record_epoch *epoch,
                                   struct gnn_err *err)
 {
-    int64_t keys[3] = {run_id, (int64_t)epoch->epoch, 0};
+    int64_t keys[GNN_KEYS_MAX] = {run_id, (int64_t)epoch->epoch, 0};
     GNN_TRY(put_row(db, &gnn_table_epochs, keys, epoch, err));
     GNN_TRY(put_row(db, &gnn_table_counters, keys, &epoch->counters, err));
     for (uint32_t i = 0; i < epoch->stage_count; i++) {
@@ -333,9 +335,10 @@ enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id, const struct gn
                               uint32_t count, struct gnn_err *err)
 {
     GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "write a series to", err));
+    const int64_t keys[GNN_KEYS_MAX] = {run_id};
     enum gnn_status status = GNN_OK;
     for (uint32_t i = 0; i < count && status == GNN_OK; i++)
-        status = put_row(db, &gnn_table_series, &run_id, &points[i], err);
+        status = put_row(db, &gnn_table_series, keys, &points[i], err);
     return end_transaction(db, status, "write a series to", err);
 }
 
@@ -353,7 +356,7 @@ static enum gnn_status finish_rows(struct gnn_db *db, const struct gnn_run_recor
     GNN_TRY(gnn_db_run(db, statement, "finish a run in", err));
     if (sqlite3_changes(db->handle) != 1)
         return gnn_fail(err, GNN_EBUG, "%s has no run %" PRId64 " to finish", db->path, run->run_id);
-    const int64_t keys[2] = {run->run_id, GNN_WHOLE_RUN};
+    const int64_t keys[GNN_KEYS_MAX] = {run->run_id, GNN_WHOLE_RUN};
     GNN_TRY(put_row(db, &gnn_table_counters, keys, &run->counters, err));
     return put_lists(db, run, err);
 }

@@ -10,7 +10,12 @@ struct gnn_db {
     char path[1024];
 };
 
-enum { GNN_SQL_BYTES = 4096, GNN_SCHEMA_VERSION = 1, GNN_WHOLE_RUN = -1 /* counters.epoch */ };
+enum {
+    GNN_SQL_BYTES = 4096,
+    GNN_SCHEMA_VERSION = 1,
+    GNN_KEYS_MAX = 3,
+    GNN_WHOLE_RUN = -1 /* counters.epoch */
+};
 
 /* Maps SQLite's code to a status and a message with the path; what: "write an epoch to". */
 enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err *err);

@@ -37,7 +37,7 @@ static void become_gnuplot(const char *dir, const char *script, int complain_fd)
 static void drain(int fd, char *text, size_t text_bytes)
 {
     size_t used = 0;
-    char rest[256];
+    char rest[256] = "";
     for (;;) {
         const bool keep = used + 1 < text_bytes;
         const ssize_t got = read(fd, keep ? text + used : rest, keep ? text_bytes - 1 - used : sizeof rest);

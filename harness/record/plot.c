@@ -266,8 +266,8 @@ static enum gnn_status draw_epoch_time(const struct comparison *comparison, cons
     GNN_TRY(write_epoch_data(comparison, dir, &rows, &top, err));
     FILE *script;
     GNN_TRY(open_file(dir, "epoch-time", "gp", &script, err));
-    const char *names[SYSTEMS_MAX];
-    const char *colours[SYSTEMS_MAX];
+    const char *names[SYSTEMS_MAX] = {0};
+    const char *colours[SYSTEMS_MAX] = {0};
     for (uint32_t g = 0; g < comparison->group_count; g++) {
         names[g] = comparison->groups[g].label;
         colours[g] = palette[g % PALETTE];
@@ -426,8 +426,8 @@ static enum gnn_status draw_stage_split(const struct comparison *comparison, con
                    comparison->caption);
     write_head(script, "stage-split", "What each stage's time goes into", "seconds per epoch and worker",
                caption, 1.08 * split.top);
-    const char *names[PARTS];
-    const char *colours[PARTS];
+    const char *names[PARTS] = {0};
+    const char *colours[PARTS] = {0};
     uint32_t parts = 0;
     for (int p = 0; p < PARTS; p++) {
         names[parts] = part_names[p];

@@ -153,7 +153,7 @@ static void probe_reads_this_machine(void **state)
     volatile uint64_t sink = 0;
     do {
         for (uint64_t i = 0; i < 20000000; i++)
-            sink += i;
+            sink = sink + i;
         gnn_probe_read(probe, &second);
     } while (second.worker_cpu_ns < first.worker_cpu_ns + 20000000);
     assert_true(first.now_ns < second.now_ns);
