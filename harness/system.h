@@ -40,7 +40,6 @@ struct gnn_env {
     struct gnn_model *model;          /* NULL when sample_only; used by one trainer thread at a time */
     const struct gnn_model_config *model_config;
     enum gnn_ring_engine io_engine;   /* --io uring|pool */
-    bool io_direct;                   /* --io-direct; systems that never read directly ignore it */
     bool floyd_biased;
     uint64_t cap_bytes;               /* 0 = none */
     const atomic_bool *stop;          /* set on Ctrl-C and on limits: leave at the next batch with GNN_ECANCELLED */
