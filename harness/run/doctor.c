@@ -1,0 +1,234 @@
+#include "harness/run/doctor.h"
+
+#include "harness/base/units.h"
+#include "harness/confine/confine.h"
+#include "harness/measure/device.h"
+#include "harness/measure/measure.h"
+#include "harness/world/measured/measured.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+struct doctor {
+    const char *dir;
+    struct gnn_world *world;
+    struct gnn_finding *out;
+    uint32_t count;
+};
+
+static struct gnn_finding *find(struct doctor *d, const char *topic, enum gnn_verdict verdict, bool needed,
+                                const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+static struct gnn_finding *find(struct doctor *d, const char *topic, enum gnn_verdict verdict, bool needed,
+                                const char *format, ...)
+{
+    struct gnn_finding *const f = &d->out[d->count++];
+    *f = (struct gnn_finding){.topic = topic, .verdict = verdict, .needed = needed};
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(f->text, sizeof f->text, format, args);
+    va_end(args);
+    return f;
+}
+
+static void remedy(struct gnn_finding *f, const char *text)
+{
+    (void)snprintf(f->remedy, sizeof f->remedy, "%.*s", (int)sizeof f->remedy - 1, text);
+}
+
+static void look_at_kernel(struct doctor *d)
+{
+    struct utsname name;
+    struct sysinfo info;
+    char memory[32];
+    (void)uname(&name);
+    (void)sysinfo(&info);
+    (void)find(d, "kernel", GNN_VERDICT_OK, true, "%s %s %s, %ld CPUs, %s memory", name.sysname, name.release,
+               name.machine, sysconf(_SC_NPROCESSORS_ONLN),
+               gnn_format_bytes((uint64_t)info.totalram * info.mem_unit, memory, sizeof memory));
+    if (info.totalswap != 0)
+        remedy(find(d, "swap", GNN_VERDICT_NOTE, false, "%s of swap",
+                    gnn_format_bytes((uint64_t)info.totalswap * info.mem_unit, memory, sizeof memory)),
+               "capped runs forbid it unless --swap is given; swapoff -a rules it out altogether");
+}
+
+static void look_at_ring(struct doctor *d, enum gnn_ring_engine engine, const char *topic)
+{
+    const struct gnn_ring_config config = {.engine = engine, .depth = 32};
+    struct gnn_ring *ring = NULL;
+    struct gnn_err err = {0};
+    if (gnn_ring_open(d->world, &config, &ring, &err) == GNN_OK) {
+        (void)find(d, topic, GNN_VERDICT_OK, false, "works (--io %s)",
+                   engine == GNN_RING_URING ? "uring" : "pool");
+        gnn_ring_close(d->world, ring);
+    } else {
+        remedy(
+            find(d, topic, GNN_VERDICT_MISSING, engine == GNN_RING_POOL, "%s", err.message),
+            "run with --io pool, or allow io_uring (sysctl kernel.io_uring_disabled=0; containers: a seccomp "
+            "profile that permits it)");
+    }
+}
+
+static void look_at_direct(struct doctor *d)
+{
+    char path[600];
+    struct gnn_file *file = NULL;
+    struct gnn_err err = {0};
+    (void)snprintf(path, sizeof path, "%s/.oocgnn-doctor-%d", d->dir, (int)getpid());
+    const enum gnn_status made =
+        gnn_file_open(d->world, path, GNN_OPEN_WRITE | GNN_OPEN_TRUNCATE, &file, &err);
+    if (made != GNN_OK) {
+        remedy(find(d, "data directory", GNN_VERDICT_MISSING, true, "%s", err.message),
+               "name a directory you may write to: oocgnn doctor --data DIR");
+        return;
+    }
+    gnn_file_close(d->world, file);
+    struct gnn_file *direct = NULL;
+    if (gnn_file_open(d->world, path, GNN_OPEN_READ | GNN_OPEN_DIRECT, &direct, &err) == GNN_OK) {
+        struct gnn_file_info info;
+        gnn_file_info(d->world, direct, &info);
+        (void)find(d, "direct I/O", GNN_VERDICT_OK, false,
+                   "works in %s, offsets aligned to %u B, buffers to %u B", d->dir, info.offset_align_bytes,
+                   info.mem_align_bytes);
+        gnn_file_close(d->world, direct);
+    } else {
+        remedy(find(d, "direct I/O", GNN_VERDICT_MISSING, false, "%s", err.message),
+               "put the datasets on ext4 or xfs, or read them buffered, by name: --set gnndrive.io=buffered");
+    }
+    (void)unlink(path);
+}
+
+static void look_at_device(struct doctor *d)
+{
+    struct gnn_device_info info;
+    struct gnn_err err = {0};
+    struct statvfs space;
+    char bytes[32], readahead[32] = "?";
+    if (gnn_device_find(d->dir, &info, &err) != GNN_OK)
+        return; /* look_at_direct told */
+    if (info.readahead_bytes != GNN_UNKNOWN)
+        (void)gnn_format_bytes(info.readahead_bytes, readahead, sizeof readahead);
+    const uint64_t free_bytes = statvfs(d->dir, &space) == 0 ? (uint64_t)space.f_bavail * space.f_frsize : 0;
+    (void)find(d, "device", info.major == 0 ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false,
+               "%s on %s (%s), readahead %s, %s free", info.file_system,
+               info.name[0] ? info.name : "no block device",
+               info.scheduler[0] ? info.scheduler : "no scheduler", readahead,
+               gnn_format_bytes(free_bytes, bytes, sizeof bytes));
+}
+
+static void look_at_cage(struct doctor *d)
+{
+    struct gnn_confine confine;
+    struct gnn_err err = {0};
+    uint64_t rise_bytes = 0;
+    static const uint64_t probe_bytes = 8u << 20;
+    if (gnn_confine_detect(&confine, &err) != GNN_OK || !confine.memory_usable) {
+        remedy(find(d, "memory cap", GNN_VERDICT_MISSING, false, "no writable control group for memory"),
+               err.status != GNN_OK ? err.message : confine.remedy);
+        return;
+    }
+    if (gnn_confine_self_test(&confine, probe_bytes, &rise_bytes, &err) != GNN_OK) {
+        remedy(find(d, "memory cap", GNN_VERDICT_MISSING, false, "%s", err.message), confine.remedy);
+        return;
+    }
+    (void)find(d, "memory cap", rise_bytes >= probe_bytes ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false,
+               "cgroup %s%s; touching 8 MiB raised the charge by %.1f MiB",
+               confine.memory == GNN_CGROUP_V2 ? "v2" : "v1", confine.hybrid ? " (hybrid)" : "",
+               (double)rise_bytes / (1 << 20));
+    if (confine.io_usable)
+        (void)find(d, "device throttle", GNN_VERDICT_OK, false, "cgroup %s",
+                   confine.io == GNN_CGROUP_V2 ? "v2" : "v1");
+    else
+        remedy(find(d, "device throttle", GNN_VERDICT_MISSING, false,
+                    "no writable control group for I/O: device bytes are not counted either"),
+               confine.remedy);
+}
+
+static void look_at_limits(struct doctor *d)
+{
+    struct rlimit lock;
+    char text[32] = "unlimited";
+    (void)getrlimit(RLIMIT_MEMLOCK, &lock);
+    if (lock.rlim_cur != RLIM_INFINITY)
+        (void)gnn_format_bytes(lock.rlim_cur, text, sizeof text);
+    struct gnn_finding *const f = find(
+        d, "memlock", geteuid() == 0 || lock.rlim_cur == RLIM_INFINITY ? GNN_VERDICT_OK : GNN_VERDICT_NOTE,
+        false, "%s may be pinned", geteuid() == 0 ? "any amount (root)" : text);
+    if (f->verdict == GNN_VERDICT_NOTE)
+        remedy(f, "registered buffers beyond it are refused: ulimit -l unlimited");
+}
+
+/* A program in PATH, as a shell would find it. */
+static bool in_path(const char *program)
+{
+    char dirs[4096], path[4200];
+    const char *const value = getenv("PATH");
+    (void)snprintf(dirs, sizeof dirs, "%s", value == NULL ? "" : value);
+    char *rest = dirs;
+    for (char *dir = strsep(&rest, ":"); dir != NULL; dir = strsep(&rest, ":")) {
+        (void)snprintf(path, sizeof path, "%s/%s", dir, program);
+        if (access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void look_at_programs(struct doctor *d)
+{
+    static const struct {
+        const char *program, *use, *remedy;
+    } programs[] = {{"gnuplot", "plots", "sudo apt-get install -y gnuplot-nox"},
+                    {"fio", "make bench", "sudo apt-get install -y fio"}};
+    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
+        const bool there = in_path(programs[i].program);
+        struct gnn_finding *const f =
+            find(d, programs[i].program, there ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false, "%s (%s)",
+                 there ? "installed" : "not installed", programs[i].use);
+        if (!there)
+            remedy(f, programs[i].remedy);
+    }
+}
+
+static void look_at_gpu(struct doctor *d)
+{
+    const struct gnn_probe_config config = {.gpu = true};
+    struct gnn_probe *probe;
+    struct gnn_host_reading reading;
+    if (gnn_probe_open(&config, &probe, NULL) != GNN_OK)
+        return;
+    gnn_probe_read(probe, &reading);
+    const bool there = !isnan(reading.gpu_busy_pct) || reading.gpu_memory_bytes != GNN_UNKNOWN;
+    (void)find(d, "GPU", there ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false, "%s",
+               there ? "seen through NVML; this build trains on the CPU"
+                     : "none seen (NVML absent): training is on the CPU");
+    gnn_probe_close(probe);
+}
+
+uint32_t gnn_doctor(const char *dir, struct gnn_finding *out)
+{
+    struct doctor d = {.dir = dir, .out = out};
+    struct gnn_err err = {0};
+    look_at_kernel(&d);
+    if (gnn_world_measured_open(NULL, &d.world, &err) != GNN_OK) {
+        (void)find(&d, "world", GNN_VERDICT_MISSING, true, "%s", err.message);
+        return d.count;
+    }
+    look_at_ring(&d, GNN_RING_URING, "io_uring");
+    look_at_ring(&d, GNN_RING_POOL, "pread pool");
+    look_at_direct(&d);
+    look_at_device(&d);
+    look_at_cage(&d);
+    look_at_limits(&d);
+    look_at_gpu(&d);
+    look_at_programs(&d);
+    gnn_world_measured_close(d.world);
+    return d.count;
+}

@@ -1,0 +1,14 @@
+/* Accuracy on a split by sampled inference (models.md section 5): same fan-outs, no shuffling, dropout off.
+ * One path for every system, outside the epoch's clock. Features are read with direct I/O where the file
+ * system has it, so that an evaluation between two epochs leaves the page cache to the system under test;
+ * buffered elsewhere. The neighbourhoods are keyed apart from training and are the same after every epoch. */
+#ifndef GNN_RUN_EVALUATE_H
+#define GNN_RUN_EVALUATE_H
+
+#include "harness/system.h"
+
+/* *accuracy = correct / count over nodes; NAN for an empty split. GNN_ECANCELLED when env->stop is set. */
+GNN_MUST_CHECK enum gnn_status gnn_evaluate_split(const struct gnn_env *env, const struct gnn_split *split,
+                                                  double *accuracy, struct gnn_err *err);
+
+#endif

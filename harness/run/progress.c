@@ -1,0 +1,77 @@
+#include "harness/run/progress.h"
+
+#include "harness/base/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REDRAW_NS = 250 * 1000 * 1000 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
+static void clear_line(struct gnn_run_progress *p)
+{
+    if (p->line_open)
+        (void)fputs("\r\033[K", stderr);
+    p->line_open = false;
+}
+
+void gnn_run_progress_start(struct gnn_run_progress *p, bool quiet, const char *system, uint64_t epochs)
+{
+    *p = (struct gnn_run_progress){
+        .on = !quiet && isatty(STDERR_FILENO) == 1, .system = system, .epochs = epochs};
+    p->epoch_start_ns = now_ns();
+}
+
+void gnn_run_progress_batches(struct gnn_run_progress *p, uint64_t epoch, uint64_t done, uint64_t total,
+                              double loss)
+{
+    const uint64_t now = now_ns();
+    if (!p->on || now - p->drawn_ns < REDRAW_NS)
+        return;
+    p->drawn_ns = now;
+    char left[32] = "?";
+    if (done > 0 && done <= total)
+        (void)gnn_format_duration((now - p->epoch_start_ns) / done * (total - done), left, sizeof left);
+    clear_line(p);
+    (void)fprintf(stderr,
+                  "%s  epoch %" PRIu64 "/%" PRIu64 "  batch %" PRIu64 "/%" PRIu64 "  loss %.4f  %s left",
+                  p->system, epoch + 1, p->epochs, done, total, loss, left);
+    (void)fflush(stderr);
+    p->line_open = true;
+}
+
+void gnn_run_progress_epoch(struct gnn_run_progress *p, uint64_t epoch, uint64_t wall_ns, double loss)
+{
+    p->epoch_start_ns = now_ns();
+    if (!p->on)
+        return;
+    char wall[32], text[64] = "";
+    if (isfinite(loss))
+        (void)snprintf(text, sizeof text, "  loss %.4f", loss);
+    clear_line(p);
+    (void)fprintf(stderr, "%s  epoch %" PRIu64 "/%" PRIu64 "  %s%s\n", p->system, epoch + 1, p->epochs,
+                  gnn_format_duration(wall_ns, wall, sizeof wall), text);
+}
+
+void gnn_run_progress_accuracy(struct gnn_run_progress *p, double valid, double test)
+{
+    p->epoch_start_ns = now_ns();
+    if (!p->on)
+        return;
+    clear_line(p);
+    (void)fprintf(stderr, "%s  accuracy: valid %.2f %%, test %.2f %%\n", p->system, 100 * valid, 100 * test);
+}
+
+void gnn_run_progress_end(struct gnn_run_progress *p)
+{
+    clear_line(p);
+}

@@ -1,0 +1,135 @@
+#include "harness/run/spawn.h"
+
+#include "harness/run/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ARGUMENTS_MAX = 160, SELF = 0 };
+
+struct arguments {
+    char *argv[ARGUMENTS_MAX];
+    uint32_t count;
+};
+
+static enum gnn_status add_argument(struct arguments *a, const char *text, struct gnn_err *err)
+{
+    if (a->count + 1 >= ARGUMENTS_MAX || (a->argv[a->count] = strdup(text)) == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "argument %u of the worker", a->count);
+    a->count++;
+    return GNN_OK;
+}
+
+static void free_arguments(struct arguments *a)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        free(a->argv[i]);
+}
+
+static enum gnn_status build_arguments(const struct gnn_run_config *config, struct arguments *a,
+                                       struct gnn_err *err)
+{
+    GNN_TRY(add_argument(a, "oocgnn", err));
+    GNN_TRY(add_argument(a, "--worker", err));
+    char text[GNN_TEXT_MAX * 2], value[GNN_TEXT_MAX];
+    for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++) {
+        gnn_option_format(o, config, value, sizeof value);
+        (void)snprintf(text, sizeof text, "%s=%s", o->name, value);
+        GNN_TRY(add_argument(a, text, err));
+    }
+    for (uint32_t i = 0; i < config->set_count; i++) {
+        (void)snprintf(text, sizeof text, "set=%s", config->sets[i]);
+        GNN_TRY(add_argument(a, text, err));
+    }
+    return GNN_OK;
+}
+
+enum gnn_status gnn_spawn_parse(int argc, char **argv, struct gnn_run_config *config, struct gnn_err *err)
+{
+    gnn_run_config_defaults(config);
+    for (int i = 2; i < argc; i++) {
+        char *const equals = strchr(argv[i], '=');
+        if (equals == NULL)
+            return gnn_fail(err, GNN_EBUG, "worker argument '%s' has no value", argv[i]);
+        char name[GNN_NAME_MAX];
+        (void)snprintf(name, sizeof name, "%.*s", (int)(equals - argv[i]), argv[i]);
+        if (strcmp(name, "set") == 0)
+            GNN_TRY(gnn_run_config_set(config, equals + 1, err));
+        else
+            GNN_TRY(gnn_option_set(gnn_run_options, config, name, equals + 1, err));
+    }
+    return GNN_OK;
+}
+
+/* Moves fd to `target`, which survives exec. */
+static bool place_fd(int fd, int target)
+{
+    return fd == target ? fcntl(fd, F_SETFD, 0) == 0 : dup2(fd, target) == target;
+}
+
+/* In the child: only async-signal-safe calls until exec. */
+static _Noreturn void become_worker(const struct gnn_cage *cage, int out_fd, int control_fd, char **argv)
+{
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)setpgid(SELF, SELF); /* the terminal's Ctrl-C goes to the supervisor alone */
+    if (cage != NULL && gnn_cage_enter(cage) != 0)
+        _exit(126);
+    /* Both away from the targets first, so that neither dup2 can close the other. */
+    const int high_out = fcntl(out_fd, F_DUPFD, 10), high_control = fcntl(control_fd, F_DUPFD, 10);
+    if (high_out < 0 || high_control < 0 || !place_fd(high_out, GNN_WORKER_OUT_FD) ||
+        !place_fd(high_control, GNN_WORKER_CONTROL_FD))
+        _exit(126);
+    (void)close(high_out);
+    (void)close(high_control);
+    (void)execv("/proc/self/exe", argv);
+    _exit(127);
+}
+
+static void close_pair(const int fds[2])
+{
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+}
+
+enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const struct gnn_cage *cage,
+                                 struct gnn_child *out, struct gnn_err *err)
+{
+    int results[2], control[2];
+    if (pipe2(results, O_CLOEXEC) != 0)
+        return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
+    if (pipe2(control, O_CLOEXEC) != 0) {
+        close_pair(results);
+        return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
+    }
+    /* OpenBLAS reads this when it is loaded: threads it starts beyond need would only cost memory under the
+     * cap. */
+    char threads[16];
+    (void)snprintf(threads, sizeof threads, "%u", config->compute_threads);
+    (void)setenv("OPENBLAS_NUM_THREADS", threads, 1);
+    struct arguments arguments = {.count = 0};
+    enum gnn_status status = build_arguments(config, &arguments, err);
+    const pid_t pid = status == GNN_OK ? fork() : -1;
+    if (pid == 0)
+        become_worker(cage, results[1], control[0], arguments.argv);
+    if (status == GNN_OK && pid < 0)
+        status = gnn_fail(err, GNN_ENOMEM, "fork: %s", strerror(errno));
+    free_arguments(&arguments);
+    if (pid > 0)
+        (void)setpgid(pid, pid); /* the child does too: whoever is first, kill(-pid) works from here on */
+    (void)close(results[1]);
+    (void)close(control[0]);
+    if (status != GNN_OK) {
+        (void)close(results[0]);
+        (void)close(control[1]);
+        return status;
+    }
+    *out = (struct gnn_child){.pid = pid, .from_fd = results[0], .control_fd = control[1]};
+    return GNN_OK;
+}

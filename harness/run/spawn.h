@@ -1,0 +1,26 @@
+/* Starting the worker: this executable again, born in its cage, with two pipes. */
+#ifndef GNN_RUN_SPAWN_H
+#define GNN_RUN_SPAWN_H
+
+#include "harness/confine/confine.h"
+#include "harness/run/config.h"
+
+#include <sys/types.h>
+
+struct gnn_child {
+    pid_t pid;
+    int from_fd;    /* messages of the worker (run/wire.h) */
+    int control_fd; /* commands to it; closing it means stop */
+};
+
+/* cage may be NULL. The worker's arguments are the config printed through its option table, so the hand-over
+ * is the command line's own parser. */
+GNN_MUST_CHECK enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config,
+                                                const struct gnn_cage *cage, struct gnn_child *out,
+                                                struct gnn_err *err);
+
+/* The worker's side: the config from argv[2…] of `oocgnn --worker …`. */
+GNN_MUST_CHECK enum gnn_status gnn_spawn_parse(int argc, char **argv, struct gnn_run_config *config,
+                                               struct gnn_err *err);
+
+#endif

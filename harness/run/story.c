@@ -1,0 +1,207 @@
+#include "harness/run/story.h"
+
+#include "harness/base/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void copy_name(char *to, const char *from)
+{
+    (void)snprintf(to, GNN_NAME_MAX, "%.*s", GNN_NAME_MAX - 1, from);
+}
+
+/* The last part of a dataset directory, or the name itself. */
+static const char *dataset_name(const char *dataset)
+{
+    const char *const slash = strrchr(dataset, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : dataset;
+}
+
+static enum gnn_status list_config(const struct gnn_run_config *config, struct gnn_kv_list *out,
+                                   struct gnn_err *err)
+{
+    char value[GNN_TEXT_MAX], key[GNN_TEXT_MAX];
+    for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++) {
+        gnn_option_format(o, config, value, sizeof value);
+        GNN_TRY(gnn_kv_set(out, o->name, value, err));
+    }
+    const struct gnn_system *system;
+    GNN_TRY(gnn_system_find(config->system, &system, err));
+    void *settings;
+    GNN_TRY(gnn_system_configure(system, config, &settings, err));
+    enum gnn_status status = GNN_OK;
+    for (const struct gnn_option *o = system->options; o->name != NULL && status == GNN_OK; o++) {
+        gnn_option_format(o, settings, value, sizeof value);
+        (void)snprintf(key, sizeof key, "%s.%s", system->name, o->name);
+        status = gnn_kv_set(out, key, value, err);
+    }
+    free(settings);
+    return status;
+}
+
+enum gnn_status gnn_story_begin(const struct gnn_run_config *config, struct gnn_run_record *run,
+                                struct gnn_err *err)
+{
+    copy_name(run->system, config->system);
+    copy_name(run->dataset, dataset_name(config->dataset));
+    copy_name(run->model, gnn_model_names[config->model]);
+    copy_name(run->preset, config->preset);
+    copy_name(run->world, "measured");
+    copy_name(run->profile, config->profile);
+    copy_name(run->compute, config->sample_only ? "" : config->compute);
+    copy_name(run->io_engine, config->io_engine == GNN_RING_URING ? "uring" : "pool");
+    copy_name(run->variant, config->sample_only ? "sample-only" : "");
+    char fanout[GNN_TEXT_MAX] = "";
+    for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++)
+        if (strcmp(o->name, "fanout") == 0)
+            gnn_option_format(o, config, fanout, sizeof fanout);
+    copy_name(run->fanout, fanout);
+    run->scale_divisor = config->scale_divisor;
+    run->dim = config->dim == 0 ? GNN_UNKNOWN : config->dim;
+    run->batch_size = config->batch_size;
+    run->epochs_planned = config->epochs;
+    run->seed = config->seed;
+    run->cap_bytes = config->memory_bytes == 0 ? GNN_UNKNOWN : config->memory_bytes;
+    run->cap_swap_bytes = config->memory_bytes == 0 ? GNN_UNKNOWN : config->swap_bytes;
+    copy_name(run->cap_enforcement, "none");
+    run->device_bps = config->device_bps == 0 ? GNN_UNKNOWN : config->device_bps;
+    run->device_iops = config->device_iops == 0 ? GNN_UNKNOWN : config->device_iops;
+    run->cold_asked = config->cold ? 1 : 0;
+    return list_config(config, &run->config, err);
+}
+
+enum gnn_status gnn_story_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,
+                                 struct gnn_err *err)
+{
+    copy_name(run->dataset, opened->dataset);
+    run->scale_divisor = opened->scale_divisor;
+    run->dim = opened->dim;
+    run->dataset_bytes = opened->topology_bytes + opened->feature_bytes;
+    struct gnn_kv_list *const env = &run->environment;
+    GNN_TRY(gnn_kv_set(env, "dataset.digest", opened->digest, err));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.nodes", "%" PRIu32, opened->node_count));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.edges", "%" PRIu64, opened->edge_count));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.classes", "%" PRIu32, opened->class_count));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.train", "%" PRIu32, opened->train_count));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.valid", "%" PRIu32, opened->valid_count));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.test", "%" PRIu32, opened->test_count));
+    GNN_TRY(gnn_kv_setf(env, err, "plan.fixed_bytes", "%" PRIu64, opened->plan_fixed_bytes));
+    GNN_TRY(gnn_kv_setf(env, err, "plan.batches_bytes", "%" PRIu64, opened->plan_batches_bytes));
+    GNN_TRY(gnn_kv_setf(env, err, "system.open_ns", "%" PRIu64, opened->open_ns));
+    return gnn_kv_setf(env, err, "model.parameters", "%" PRIu64, opened->parameters);
+}
+
+static uint64_t difference(uint64_t after, uint64_t before)
+{
+    return after == GNN_UNKNOWN || before == GNN_UNKNOWN || after < before ? GNN_UNKNOWN : after - before;
+}
+
+static void fill_counters(const struct gnn_counters *c, const struct gnn_group_reading *before,
+                          const struct gnn_group_reading *after, struct gnn_record_counters *out)
+{
+    *out = (struct gnn_record_counters){
+        .needed_bytes = c->needed_bytes,
+        .requested_bytes = c->requested_bytes,
+        .requested_ios = c->requested_ios,
+        .device_read_bytes = difference(after->read_bytes, before->read_bytes),
+        .device_read_ios = difference(after->read_ios, before->read_ios),
+        .device_write_bytes = difference(after->write_bytes, before->write_bytes),
+        .cache_hits = c->cache_hits,
+        .cache_misses = c->cache_misses,
+        .cache_evictions = c->cache_evictions,
+        .sampled_nodes = c->sample.sampled_nodes,
+        .sampled_edges = c->sample.sampled_edges,
+        .batches = c->sample.batches,
+        .batch_digest = c->sample.batch_digest,
+        .has_digest = c->sample.sampled_nodes != 0,
+        .peak_memory_bytes = after->peak_bytes,
+        .page_cache_bytes = after->file_bytes,
+        .refaults = difference(after->refaults, before->refaults),
+        .prepare_disk_bytes = c->prepare_disk_bytes,
+    };
+}
+
+static void fill_stage(const struct gnn_stage_time *t, struct gnn_record_stage *out)
+{
+    gnn_record_stage_unknown(out);
+    copy_name(out->stage, t->stage);
+    out->workers = t->workers;
+    out->items = t->items;
+    out->wall_ns = t->wall_ns;
+    out->work_ns = t->work_ns;
+    out->cpu_ns = t->cpu_ns;
+    out->wait_io_ns = t->wait_ns[GNN_WAIT_IO];
+    out->wait_queue_ns = t->wait_ns[GNN_WAIT_QUEUE];
+    out->wait_lock_ns = t->wait_ns[GNN_WAIT_LOCK];
+    out->wait_compute_ns = t->wait_ns[GNN_WAIT_COMPUTE];
+    out->wait_resource_ns = t->wait_ns[GNN_WAIT_RESOURCE];
+}
+
+static void add_extra(struct gnn_record_epoch *out, const char *name, uint64_t value)
+{
+    if (out->extra_count == GNN_RECORD_EXTRAS_MAX)
+        return;
+    struct gnn_record_extra *const extra = &out->extras[out->extra_count++];
+    copy_name(extra->name, name);
+    extra->value = value;
+}
+
+void gnn_story_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
+                     const struct gnn_group_reading *after, struct gnn_record_epoch *out)
+{
+    const struct gnn_epoch_result *const r = &wire->result;
+    gnn_record_epoch_unknown(out);
+    out->epoch = wire->epoch;
+    out->wall_ns = wire->wall_ns;
+    out->prepare_ns = r->prepare_ns;
+    if (r->seeds > 0) {
+        out->loss = r->loss_sum / (double)r->seeds;
+        out->train_accuracy = (double)r->correct / (double)r->seeds;
+    }
+    fill_counters(&r->counters, before, after, &out->counters);
+    out->stage_count = r->stage_count;
+    for (uint32_t i = 0; i < r->stage_count; i++)
+        fill_stage(&r->stages[i], &out->stages[i]);
+    add_extra(out, "process_cpu_ns", wire->cpu_ns);
+    add_extra(out, "major_faults", wire->major_faults);
+    for (uint32_t i = 0; i < r->extra_count; i++)
+        add_extra(out, wire->extra_names[i], r->extra[i].value);
+}
+
+/* Unknown stays unknown: a sum with a hole in it is not a sum. */
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    return a == GNN_UNKNOWN || b == GNN_UNKNOWN ? GNN_UNKNOWN : a + b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    if (a == GNN_UNKNOWN || b == GNN_UNKNOWN)
+        return a == GNN_UNKNOWN ? b : a;
+    return a > b ? a : b;
+}
+
+void gnn_story_add(struct gnn_record_counters *total, const struct gnn_record_counters *e)
+{
+    total->needed_bytes = sum(total->needed_bytes, e->needed_bytes);
+    total->requested_bytes = sum(total->requested_bytes, e->requested_bytes);
+    total->requested_ios = sum(total->requested_ios, e->requested_ios);
+    total->device_read_bytes = sum(total->device_read_bytes, e->device_read_bytes);
+    total->device_read_ios = sum(total->device_read_ios, e->device_read_ios);
+    total->device_write_bytes = sum(total->device_write_bytes, e->device_write_bytes);
+    total->cache_hits = sum(total->cache_hits, e->cache_hits);
+    total->cache_misses = sum(total->cache_misses, e->cache_misses);
+    total->cache_evictions = sum(total->cache_evictions, e->cache_evictions);
+    total->sampled_nodes = sum(total->sampled_nodes, e->sampled_nodes);
+    total->sampled_edges = sum(total->sampled_edges, e->sampled_edges);
+    total->batches = sum(total->batches, e->batches);
+    total->batch_digest += e->batch_digest; /* order-free, as within an epoch */
+    total->has_digest = total->has_digest || e->has_digest;
+    total->peak_memory_bytes = larger(total->peak_memory_bytes, e->peak_memory_bytes);
+    total->page_cache_bytes = larger(total->page_cache_bytes, e->page_cache_bytes);
+    total->refaults = sum(total->refaults, e->refaults);
+    total->prepare_disk_bytes = larger(total->prepare_disk_bytes, e->prepare_disk_bytes);
+}

@@ -1,0 +1,129 @@
+#include "harness/run/validity.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+struct context {
+    const struct gnn_run_config *config;
+    const struct gnn_validity_facts *facts;
+    struct gnn_run_record *run;
+};
+
+/* A check returns true when the invariant holds; when not, it adds a reason with expected and actual. */
+typedef bool check_fn(const struct context *c);
+
+static bool all_epochs(const struct context *c)
+{
+    if (c->run->epoch_count == c->config->epochs)
+        return true;
+    gnn_run_record_reason(c->run, "%u of %u epochs finished", c->run->epoch_count, c->config->epochs);
+    return false;
+}
+
+static bool batches_counted(const struct context *c)
+{
+    for (uint32_t i = 0; i < c->run->epoch_count; i++) {
+        const uint64_t batches = c->run->epochs[i].counters.batches;
+        if (batches != c->facts->batches_expected) {
+            gnn_run_record_reason(c->run, "epoch %u trained %" PRIu64 " mini-batches, expected %" PRIu64, i,
+                                  batches, c->facts->batches_expected);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool loss_finite(const struct context *c)
+{
+    for (uint32_t i = 0; i < c->run->epoch_count && !c->config->sample_only; i++)
+        if (!isfinite(c->run->epochs[i].loss)) {
+            gnn_run_record_reason(c->run, "the loss of epoch %u is not finite", i);
+            return false;
+        }
+    return true;
+}
+
+static bool cap_respected(const struct context *c)
+{
+    if (c->run->cap_bytes == GNN_UNKNOWN || c->config->cap_kind != GNN_CAP_CGROUP)
+        return true;
+    /* The kernel rounds the limit to pages. */
+    const uint64_t limit_bytes = c->run->cap_read_back_bytes;
+    if (limit_bytes == GNN_UNKNOWN || limit_bytes > c->run->cap_bytes) {
+        gnn_run_record_reason(c->run, "the cap of %" PRIu64 " B was read back as %" PRIu64 " B",
+                              c->run->cap_bytes, limit_bytes);
+        return false;
+    }
+    const uint64_t peak_bytes = c->run->counters.peak_memory_bytes;
+    if (peak_bytes != GNN_UNKNOWN && peak_bytes > c->run->cap_bytes) {
+        gnn_run_record_reason(c->run, "peak memory %" PRIu64 " B exceeds the cap of %" PRIu64 " B",
+                              peak_bytes, c->run->cap_bytes);
+        return false;
+    }
+    return true;
+}
+
+static bool started_cold(const struct context *c)
+{
+    if (c->run->cold_asked != 1 || c->run->cold_observed == 1)
+        return true;
+    gnn_run_record_reason(c->run,
+                          "a cold start was asked for, but %" PRIu64
+                          " B of the dataset stayed in the page cache (another process maps it?)",
+                          c->run->resident_start_bytes);
+    return false;
+}
+
+/* What explicit direct reads asked for, the device must have delivered: within 2 % for counters that lag. */
+static bool device_moved(const struct context *c)
+{
+    if (!c->facts->direct)
+        return true;
+    const struct gnn_record_counters *const k = &c->run->counters;
+    if (k->requested_bytes == GNN_UNKNOWN || k->device_read_bytes == GNN_UNKNOWN)
+        return true;
+    if ((double)k->device_read_bytes >= 0.98 * (double)k->requested_bytes)
+        return true;
+    gnn_run_record_reason(c->run, "direct reads asked for %" PRIu64 " B, the device delivered %" PRIu64 " B",
+                          k->requested_bytes, k->device_read_bytes);
+    return false;
+}
+
+static bool stages_accounted(const struct context *c)
+{
+    for (uint32_t i = 0; i < c->run->epoch_count; i++)
+        for (uint32_t s = 0; s < c->run->epochs[i].stage_count; s++) {
+            const struct gnn_record_stage *const st = &c->run->epochs[i].stages[s];
+            const uint64_t parts_ns = st->work_ns + st->wait_io_ns + st->wait_queue_ns + st->wait_lock_ns +
+                                      st->wait_compute_ns + st->wait_resource_ns;
+            if (fabs((double)parts_ns - (double)st->wall_ns) <= 0.01 * (double)st->wall_ns)
+                continue;
+            gnn_run_record_reason(c->run,
+                                  "epoch %u stage %s: work and waits make %" PRIu64 " ns of %" PRIu64 " ns",
+                                  i, st->stage, parts_ns, st->wall_ns);
+            return false;
+        }
+    return true;
+}
+
+static bool nobody_killed(const struct context *c)
+{
+    if (c->run->oom_kills == GNN_UNKNOWN || c->run->oom_kills == 0)
+        return true;
+    gnn_run_record_reason(c->run, "the kernel killed %" PRIu64 " process(es) of the run for memory",
+                          c->run->oom_kills);
+    return false;
+}
+
+static check_fn *const checks[] = {all_epochs,   batches_counted, loss_finite,      cap_respected,
+                                   started_cold, device_moved,    stages_accounted, nobody_killed};
+
+uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
+                            struct gnn_run_record *run)
+{
+    const struct context context = {.config = config, .facts = facts, .run = run};
+    uint32_t failed = 0;
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
+        failed += checks[i](&context) ? 0 : 1;
+    return failed;
+}

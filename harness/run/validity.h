@@ -1,0 +1,21 @@
+/* A run is valid or it has no number (ANCHORS pattern 19): the table of checks made on every run that ended.
+ */
+#ifndef GNN_RUN_VALIDITY_H
+#define GNN_RUN_VALIDITY_H
+
+#include "harness/record/record.h"
+#include "harness/run/config.h"
+
+/* What the checks need besides the record. */
+struct gnn_validity_facts {
+    uint64_t batches_expected; /* per epoch */
+    uint64_t train_count;
+    bool direct; /* the system read features directly, observed */
+};
+
+/* Applies every check to a run whose worker ended well; appends a reason per failed check and returns how
+ * many. */
+uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
+                            struct gnn_run_record *run);
+
+#endif

@@ -1,0 +1,84 @@
+/* What a worker tells its supervisor: fixed-size messages over a pipe. Both ends are the same executable, so
+ * a message is the bytes of a struct; a header with a magic word catches anything else. The supervisor talks
+ * back with single bytes on a second pipe, whose end of file (the supervisor died) means stop as well. */
+#ifndef GNN_RUN_WIRE_H
+#define GNN_RUN_WIRE_H
+
+#include "harness/oocgnn.h"
+#include "harness/system.h"
+
+enum { GNN_WIRE_MAGIC = 0x6f6f6367, GNN_WIRE_EXTRA_MAX = 16 };
+
+enum gnn_wire_type {
+    GNN_WIRE_OPENED,
+    GNN_WIRE_PROGRESS,
+    GNN_WIRE_EPOCH_BEGIN,
+    GNN_WIRE_EPOCH_END,
+    GNN_WIRE_ACCURACY,
+    GNN_WIRE_DONE,
+    GNN_WIRE_ERROR
+};
+
+enum gnn_wire_command { GNN_COMMAND_INTERRUPT = 'i', GNN_COMMAND_TIME = 't' };
+
+struct gnn_wire_opened {
+    char dataset[GNN_NAME_MAX];
+    char digest[40];
+    uint32_t scale_divisor, dim, class_count, node_count;
+    uint64_t edge_count, topology_bytes, feature_bytes;
+    uint32_t train_count, valid_count, test_count;
+    uint64_t plan_fixed_bytes, plan_batches_bytes;
+    uint64_t parameters; /* of the model */
+    uint64_t open_ns;    /* the system's open: calibration, preprocessing */
+    bool direct_possible;
+};
+
+struct gnn_wire_progress {
+    uint64_t epoch, batches_done, batches_total;
+    double loss;
+};
+
+struct gnn_wire_epoch {
+    uint64_t epoch;
+    uint64_t batches_expected;
+    uint64_t wall_ns;
+    uint64_t cpu_ns; /* of the whole process */
+    uint64_t major_faults;
+    struct gnn_epoch_result result; /* extra[].name is not valid here: see extra_names */
+    char extra_names[GNN_WIRE_EXTRA_MAX][32];
+};
+
+struct gnn_wire_accuracy {
+    uint64_t epoch;
+    uint64_t wall_ns;
+    double valid, test; /* shares in [0, 1]; NAN where the split is empty */
+};
+
+struct gnn_wire_done {
+    uint64_t model_hash; /* over every parameter's bits */
+    uint64_t allocated_peak_bytes;
+};
+
+struct gnn_wire_message {
+    uint32_t magic;
+    uint32_t type; /* enum gnn_wire_type */
+    union {
+        struct gnn_wire_opened opened;
+        struct gnn_wire_progress progress;
+        struct gnn_wire_epoch epoch; /* EPOCH_BEGIN fills epoch.epoch only */
+        struct gnn_wire_accuracy accuracy;
+        struct gnn_wire_done done;
+        struct gnn_err error;
+    } as;
+};
+
+/* Writes the whole message; GNN_EIO if the other end is gone. */
+GNN_MUST_CHECK enum gnn_status gnn_wire_send(int fd, const struct gnn_wire_message *message,
+                                             struct gnn_err *err);
+
+/* Reads one whole message. *end is true at a clean end of file; a torn message is GNN_ESHORT (the worker was
+ * killed). */
+GNN_MUST_CHECK enum gnn_status gnn_wire_receive(int fd, struct gnn_wire_message *message, bool *end,
+                                                struct gnn_err *err);
+
+#endif

@@ -1,0 +1,409 @@
+#include "harness/run/worker.h"
+
+#include "harness/base/rng.h"
+#include "harness/run/evaluate.h"
+#include "harness/run/wire.h"
+#include "harness/world/measured/measured.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PROGRESS_INTERVAL_NS = 250 * 1000 * 1000 };
+
+struct worker {
+    const struct gnn_run_config *config;
+    const struct gnn_system *system;
+    void *system_config;
+    void *system_state;
+    struct gnn_world *world;
+    struct gnn_dataset *dataset;
+    struct gnn_tensor *tensor;
+    struct gnn_model *model;
+    struct gnn_model_config model_config;
+    struct gnn_workload workload;
+    struct gnn_env env;
+    struct gnn_memory_plan plan;
+    FILE *trace;
+
+    atomic_bool stop;
+    struct gnn_thread *control_thread;
+    int control_wake_fd;
+
+    bool trained;   /* some epoch changed the model */
+    uint64_t epoch; /* of the progress messages; the training thread's */
+    uint64_t steps_done;
+    uint64_t steps_total;
+    uint64_t progress_ns;
+};
+
+/* ---- talking to the supervisor
+ * ---------------------------------------------------------------------------------- */
+
+/* If the supervisor is gone there is nobody to tell; its death also ends the worker (PR_SET_PDEATHSIG). */
+static void send_message(struct gnn_wire_message *message, enum gnn_wire_type type)
+{
+    message->magic = GNN_WIRE_MAGIC;
+    message->type = type;
+    struct gnn_err ignored = {0};
+    (void)!gnn_wire_send(GNN_WORKER_OUT_FD, message, &ignored);
+}
+
+static void send_error(const struct gnn_err *err)
+{
+    struct gnn_wire_message message = {0};
+    message.as.error = *err;
+    message.as.error.file = NULL; /* an address of this process */
+    send_message(&message, GNN_WIRE_ERROR);
+}
+
+/* Any byte, or the end of the pipe, means stop. */
+static void control_main(void *arg)
+{
+    struct worker *const w = arg;
+    struct pollfd fds[] = {{.fd = GNN_WORKER_CONTROL_FD, .events = POLLIN},
+                           {.fd = w->control_wake_fd, .events = POLLIN}};
+    while (poll(fds, 2, -1) < 0 && errno == EINTR)
+        continue;
+    if (fds[0].revents != 0)
+        atomic_store(&w->stop, true);
+}
+
+static enum gnn_status start_control(struct worker *w, struct gnn_err *err)
+{
+    w->control_wake_fd = eventfd(0, EFD_CLOEXEC);
+    if (w->control_wake_fd < 0)
+        return gnn_fail(err, GNN_EIO, "eventfd: %s", strerror(errno));
+    return gnn_thread_start(w->world, "control", control_main, w, &w->control_thread, err);
+}
+
+static void stop_control(struct worker *w)
+{
+    if (w->control_thread != NULL) {
+        const uint64_t one = 1;
+        (void)!write(w->control_wake_fd, &one, sizeof one);
+        gnn_thread_join(w->world, w->control_thread);
+    }
+    if (w->control_wake_fd >= 0)
+        (void)close(w->control_wake_fd);
+}
+
+/* Called by the system's trainer after each step. */
+static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step)
+{
+    struct worker *const w = ctx;
+    w->steps_done++;
+    if (w->trace != NULL)
+        (void)fprintf(w->trace, "%" PRIu64 " %" PRIu64 " %a %u\n", batch->epoch, batch->batch, step->loss,
+                      step->correct);
+    const uint64_t now_ns = gnn_now_ns(w->world);
+    if (now_ns - w->progress_ns < PROGRESS_INTERVAL_NS)
+        return;
+    w->progress_ns = now_ns;
+    struct gnn_wire_message message = {0};
+    message.as.progress = (struct gnn_wire_progress){.epoch = w->epoch,
+                                                     .batches_done = w->steps_done,
+                                                     .batches_total = w->steps_total,
+                                                     .loss = step->loss};
+    send_message(&message, GNN_WIRE_PROGRESS);
+}
+
+/* ---- opening
+ * ------------------------------------------------------------------------------------------------------ */
+
+static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
+                                    struct gnn_err *err)
+{
+    return gnn_mem_alloc(ctx, name, bytes, GNN_MEM_FEATURES, out, err);
+}
+
+static void tensor_free(void *ctx, void *ptr)
+{
+    gnn_mem_free(ctx, ptr);
+}
+
+static void fill_workload(struct worker *w)
+{
+    const struct gnn_run_config *const c = w->config;
+    w->workload = (struct gnn_workload){.seed = c->seed,
+                                        .batch_size = c->batch_size,
+                                        .layers = c->fanout.count,
+                                        .epochs = c->epochs,
+                                        .max_batches = c->max_batches,
+                                        .sample_only = c->sample_only};
+    memcpy(w->workload.fanout, c->fanout.values, sizeof w->workload.fanout);
+    w->model_config = (struct gnn_model_config){.kind = (enum gnn_model_kind)c->model,
+                                                .layers = c->fanout.count,
+                                                .in_dim = w->dataset->dim,
+                                                .hidden = c->hidden,
+                                                .heads = c->heads,
+                                                .classes = w->dataset->class_count,
+                                                .dropout = c->dropout,
+                                                .lr = c->lr,
+                                                .weight_decay = c->weight_decay,
+                                                .gat_width_total = c->gat_width_total,
+                                                .gcn_norm = (enum gnn_gcn_norm)c->gcn_norm,
+                                                .seed = c->seed};
+}
+
+static enum gnn_status open_model(struct worker *w, struct gnn_err *err)
+{
+    const struct gnn_tensor_ops *const ops =
+        strcmp(w->config->compute, "ref") == 0 ? &gnn_tensor_ref : &gnn_tensor_cpu;
+    const struct gnn_tensor_env env = {
+        .threads = w->config->compute_threads, .alloc = tensor_alloc, .free = tensor_free, .ctx = w->world};
+    GNN_TRY(ops->open(&env, NULL, &w->tensor, err));
+    return gnn_model_open(w->tensor, &w->model_config, &w->model, err);
+}
+
+static uint64_t batches_per_epoch(const struct worker *w)
+{
+    const uint64_t all =
+        (w->dataset->train.count + (uint64_t)w->workload.batch_size - 1) / w->workload.batch_size;
+    const uint64_t most = w->workload.max_batches;
+    return most != 0 && most < all ? most : all;
+}
+
+/* What must fit at the least: said before the first read, with the number and the parameter to change. */
+static enum gnn_status check_plan(struct worker *w, struct gnn_err *err)
+{
+    w->plan = (struct gnn_memory_plan){.largest = "dataset offsets", .remedy = "a larger --memory"};
+    if (w->system->plan != NULL)
+        GNN_TRY(w->system->plan(&w->env, w->system_config, &w->plan, err));
+    const struct gnn_dataset *const d = w->dataset;
+    const uint64_t dataset_bytes =
+        gnn_add_bytes(gnn_mul_bytes(8, (uint64_t)d->node_count + 1), gnn_mul_bytes(4, d->node_count));
+    const uint64_t cap_bytes = w->config->memory_bytes;
+    const uint64_t need_bytes = gnn_add_bytes(dataset_bytes, w->plan.fixed_bytes);
+    if (cap_bytes != 0 && need_bytes > cap_bytes)
+        return gnn_fail(err, GNN_ECAP,
+                        "--memory %" PRIu64 " B is too small for %s on %s: it holds %" PRIu64
+                        " B at the least (offsets and labels %" PRIu64 " B, the system's own %" PRIu64
+                        " B, most of it %s); raise --memory, or change %s",
+                        cap_bytes, w->system->name, d->name, need_bytes, dataset_bytes, w->plan.fixed_bytes,
+                        w->plan.largest, w->plan.remedy);
+    return GNN_OK;
+}
+
+static enum gnn_status open_trace(struct worker *w, struct gnn_err *err)
+{
+    if (w->config->trace_loss[0] == '\0')
+        return GNN_OK;
+    w->trace = fopen(w->config->trace_loss, "w");
+    if (w->trace == NULL)
+        return gnn_fail(err, GNN_EUSAGE, "--trace-loss %s: %s", w->config->trace_loss, strerror(errno));
+    return GNN_OK;
+}
+
+static void send_opened(const struct worker *w, uint64_t open_ns)
+{
+    const struct gnn_dataset *const d = w->dataset;
+    struct gnn_wire_message message = {0};
+    struct gnn_wire_opened *const opened = &message.as.opened;
+    *opened = (struct gnn_wire_opened){.scale_divisor = d->scale_divisor,
+                                       .dim = d->dim,
+                                       .class_count = d->class_count,
+                                       .node_count = d->node_count,
+                                       .edge_count = d->edge_count,
+                                       .topology_bytes = d->topology_bytes,
+                                       .feature_bytes = d->feature_bytes,
+                                       .train_count = d->train.count,
+                                       .valid_count = d->valid.count,
+                                       .test_count = d->test.count,
+                                       .plan_fixed_bytes = w->plan.fixed_bytes,
+                                       .plan_batches_bytes = w->plan.batches_bytes,
+                                       .open_ns = open_ns};
+    memcpy(opened->dataset, d->name, sizeof opened->dataset);
+    memcpy(opened->digest, d->digest, sizeof opened->digest);
+    for (uint32_t i = 0; w->model != NULL && i < gnn_model_param_count(w->model); i++) {
+        const struct gnn_param p = gnn_model_param(w->model, i);
+        opened->parameters += (uint64_t)p.rows * p.cols;
+    }
+    send_message(&message, GNN_WIRE_OPENED);
+}
+
+static enum gnn_status open_worker(struct worker *w, struct gnn_err *err)
+{
+    GNN_TRY(gnn_system_find(w->config->system, &w->system, err));
+    GNN_TRY(gnn_system_configure(w->system, w->config, &w->system_config, err));
+    const struct gnn_measured_config measured = {
+        .memory_limit_bytes = w->config->cap_kind == GNN_CAP_PROGRAM ? w->config->memory_bytes : 0};
+    GNN_TRY(gnn_world_measured_open(&measured, &w->world, err));
+    GNN_TRY(start_control(w, err));
+    GNN_TRY(open_trace(w, err));
+    char dir[GNN_TEXT_MAX * 2];
+    gnn_run_dataset_dir(w->config, dir, sizeof dir);
+    GNN_TRY(gnn_dataset_open(w->world, dir, w->config->dim, &w->dataset, err));
+    fill_workload(w);
+    w->env = (struct gnn_env){.world = w->world,
+                              .dataset = w->dataset,
+                              .workload = &w->workload,
+                              .model_config = &w->model_config,
+                              .io_engine = (enum gnn_ring_engine)w->config->io_engine,
+                              .floyd_biased = w->config->floyd_biased,
+                              .cap_bytes = w->config->memory_bytes,
+                              .stop = &w->stop,
+                              .on_step = on_step,
+                              .on_step_ctx = w};
+    GNN_TRY(check_plan(w, err));
+    if (!w->workload.sample_only)
+        GNN_TRY(open_model(w, err));
+    w->env.tensor = w->tensor;
+    w->env.model = w->model;
+    const uint64_t start_ns = gnn_now_ns(w->world);
+    GNN_TRY(w->system->open(&w->env, w->system_config, &w->system_state, err));
+    send_opened(w, gnn_now_ns(w->world) - start_ns);
+    return GNN_OK;
+}
+
+static void close_worker(struct worker *w)
+{
+    if (w->system != NULL)
+        w->system->close(w->system_state);
+    gnn_model_close(w->model);
+    if (w->tensor != NULL)
+        w->tensor->ops->close(w->tensor);
+    if (w->dataset != NULL)
+        gnn_dataset_close(w->world, w->dataset);
+    if (w->trace != NULL)
+        (void)fclose(w->trace);
+    if (w->world != NULL) {
+        stop_control(w);
+        gnn_world_measured_close(w->world);
+    }
+    free(w->system_config);
+}
+
+/* ---- epochs
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t process_cpu_ns(void)
+{
+    struct timespec ts;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t major_faults(void)
+{
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_majflt;
+}
+
+static enum gnn_status train_epoch(struct worker *w, uint64_t epoch, struct gnn_err *err)
+{
+    struct gnn_wire_message message = {0};
+    struct gnn_wire_epoch *const e = &message.as.epoch;
+    e->epoch = epoch;
+    send_message(&message, GNN_WIRE_EPOCH_BEGIN);
+    w->epoch = epoch;
+    w->steps_done = 0;
+    w->steps_total = batches_per_epoch(w);
+
+    const uint64_t cpu_ns = process_cpu_ns(), faults = major_faults(), start_ns = gnn_now_ns(w->world);
+    GNN_TRY(w->system->train_epoch(w->system_state, epoch, &e->result, err));
+    e->wall_ns = gnn_now_ns(w->world) - start_ns;
+    e->cpu_ns = process_cpu_ns() - cpu_ns;
+    e->major_faults = major_faults() - faults;
+    e->batches_expected = w->steps_total;
+    w->trained = w->trained || e->result.seeds > 0;
+    for (uint32_t i = 0; i < e->result.extra_count; i++)
+        (void)snprintf(e->extra_names[i], sizeof e->extra_names[i], "%s", e->result.extra[i].name);
+    send_message(&message, GNN_WIRE_EPOCH_END);
+    return GNN_OK;
+}
+
+static enum gnn_status evaluate_epoch(struct worker *w, uint64_t epoch, struct gnn_err *err)
+{
+    const bool last = epoch + 1 == w->workload.epochs;
+    if (!w->trained || w->config->evaluate == GNN_EVALUATE_NEVER ||
+        (w->config->evaluate == GNN_EVALUATE_LAST && !last))
+        return GNN_OK;
+    struct gnn_wire_message message = {0};
+    struct gnn_wire_accuracy *const a = &message.as.accuracy;
+    const uint64_t start_ns = gnn_now_ns(w->world);
+    a->epoch = epoch;
+    GNN_TRY(gnn_evaluate_split(&w->env, &w->dataset->valid, &a->valid, err));
+    GNN_TRY(gnn_evaluate_split(&w->env, &w->dataset->test, &a->test, err));
+    a->wall_ns = gnn_now_ns(w->world) - start_ns;
+    send_message(&message, GNN_WIRE_ACCURACY);
+    return GNN_OK;
+}
+
+/* Over the bits of every parameter: equal models, equal hash. */
+static uint64_t hash_model(struct worker *w)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; w->model != NULL && i < gnn_model_param_count(w->model); i++) {
+        const struct gnn_param p = gnn_model_param(w->model, i);
+        const uint64_t count = (uint64_t)p.rows * p.cols;
+        gnn_real *const values = malloc(gnn_mul_bytes(count, sizeof *values));
+        if (values == NULL)
+            return 0;
+        w->tensor->ops->download(w->tensor, values, p.value, count * sizeof *values);
+        for (uint64_t k = 0; k < count; k++) {
+            uint32_t bits;
+            memcpy(&bits, &values[k], sizeof bits);
+            hash = gnn_rng_fold(hash, bits);
+        }
+        free(values);
+    }
+    return hash;
+}
+
+static enum gnn_status run_epochs(struct worker *w, struct gnn_err *err)
+{
+    for (uint64_t epoch = 0; epoch < w->workload.epochs; epoch++) {
+        if (atomic_load(&w->stop))
+            return gnn_fail(err, GNN_ECANCELLED, "stopped before epoch %" PRIu64, epoch);
+        GNN_TRY(train_epoch(w, epoch, err));
+        GNN_TRY(evaluate_epoch(w, epoch, err));
+    }
+    struct gnn_wire_message message = {0};
+    struct gnn_mem_usage usage;
+    gnn_mem_usage(w->world, &usage);
+    message.as.done =
+        (struct gnn_wire_done){.model_hash = hash_model(w), .allocated_peak_bytes = usage.peak_bytes};
+    send_message(&message, GNN_WIRE_DONE);
+    return GNN_OK;
+}
+
+int gnn_worker_main(const struct gnn_run_config *config)
+{
+    /* The supervisor decides when this process ends: not the terminal, and not after the supervisor's own
+     * death. */
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+
+    struct gnn_err err = {0};
+    struct worker *const w = calloc(1, sizeof *w);
+    if (w == NULL) {
+        (void)gnn_fail(&err, GNN_ENOMEM, "worker state");
+        send_error(&err);
+        return 1;
+    }
+    w->config = config;
+    w->control_wake_fd = -1;
+    enum gnn_status status = open_worker(w, &err);
+    if (status == GNN_OK)
+        status = run_epochs(w, &err);
+    if (status != GNN_OK)
+        send_error(&err);
+    close_worker(w);
+    free(w);
+    return status == GNN_OK ? 0 : 1;
+}

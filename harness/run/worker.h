@@ -1,0 +1,14 @@
+/* The worker: born inside its cgroup, it opens the world, dataset, model and system, trains, and streams what
+ * happens to the supervisor. It is this executable started again as `oocgnn --worker`, so nothing of the
+ * supervisor's memory or threads comes along. */
+#ifndef GNN_RUN_WORKER_H
+#define GNN_RUN_WORKER_H
+
+#include "harness/run/config.h"
+
+enum { GNN_WORKER_OUT_FD = 3, GNN_WORKER_CONTROL_FD = 4 };
+
+/* Runs to the end and returns the process's exit status: 0, or 1 after an error was sent. */
+int gnn_worker_main(const struct gnn_run_config *config);
+
+#endif
