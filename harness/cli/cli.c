@@ -1,14 +1,85 @@
 #include "harness/cli/cli.h"
 
+#include "harness/base/near_miss.h"
+#include "harness/cli/args.h"
+#include "harness/cli/commands.h"
+#include "harness/measure/environment.h"
+#include "harness/run/spawn.h"
+#include "harness/run/worker.h"
+
 #include <stdio.h>
 #include <string.h>
 
+struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+    {"doctor", "what this machine can do, and how to get what is missing", gnn_cmd_doctor},
+    {"list", "systems, datasets, models, presets, params SYSTEM", gnn_cmd_list},
+    {"prepare", "generate, import or check a dataset", gnn_cmd_prepare},
+    {"run", "train one system on one dataset and record it", gnn_cmd_run},
+    {"sweep", "run every cell of a job file", gnn_cmd_sweep},
+    {"report", "tables and plots of recorded runs", gnn_cmd_report},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_help(FILE *out)
+{
+    (void)fputs("oocgnn: out-of-core training of graph neural networks, measured\n\n"
+                "usage: oocgnn COMMAND [OPTION...]\n\n",
+                out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    (void)fputs("\n`oocgnn COMMAND --help` tells more. Results go to stdout, everything else to stderr.\n"
+                "Exit status: 0 done (oom and oot are results), 1 failed or cut short, 2 wrong usage,\n"
+                "3 regression found, 4 this machine lacks what was asked.\n",
+                out);
+}
+
+/* The process the supervisor starts; not for people. */
+static int run_worker(int argc, char **argv)
+{
+    struct gnn_err err = {0};
+    struct gnn_run_config config;
+    if (gnn_spawn_parse(argc, argv, &config, &err) != GNN_OK)
+        return gnn_cli_failed(&err);
+    return gnn_worker_main(&config);
+}
+
+static int unknown_command(const char *name)
+{
+    struct gnn_err err = {0};
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, name);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        gnn_near_miss_offer(&near, commands[i].name);
+    (void)gnn_fail(&err, GNN_EUSAGE, "no command \"%s\"%s; `oocgnn --help` lists them", name,
+                   gnn_near_miss_text(&near));
+    return gnn_cli_failed(&err);
+}
+
 int gnn_cli(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        (void)puts("usage: oocgnn COMMAND [OPTION...]");
+    if (argc < 2) {
+        print_help(stderr);
+        return GNN_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
         return GNN_EXIT_OK;
     }
-    (void)fputs("oocgnn: no such command; oocgnn --help lists them\n", stderr);
-    return GNN_EXIT_USAGE;
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+        (void)printf("oocgnn %s\n", gnn_build_revision());
+        return GNN_EXIT_OK;
+    }
+    if (strcmp(argv[1], "--worker") == 0)
+        return run_worker(argc, argv);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    return unknown_command(argv[1]);
 }

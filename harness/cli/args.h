@@ -1,0 +1,41 @@
+/* Arguments of a sub-command, one at a time: "--name value", "--name=value", "--flag", "--no-flag", or a
+ * word. */
+#ifndef GNN_CLI_ARGS_H
+#define GNN_CLI_ARGS_H
+
+#include "harness/base/option.h"
+#include "harness/cli/cli.h"
+
+struct gnn_args {
+    int argc;
+    char **argv;
+    int at;                  /* next to look at */
+    char name[GNN_NAME_MAX]; /* of the option just taken, without dashes; "" for a word */
+    const char *value;       /* inline value, the word itself, or NULL */
+};
+
+/* Takes the next argument; false at the end. */
+GNN_MUST_CHECK bool gnn_args_next(struct gnn_args *args);
+
+/* The value of the option just taken: inline, or the next argument. GNN_EUSAGE when there is none. */
+GNN_MUST_CHECK enum gnn_status gnn_args_value(struct gnn_args *args, const char **value, struct gnn_err *err);
+
+/* The value-less option just taken: GNN_EUSAGE when it carries a value. */
+GNN_MUST_CHECK enum gnn_status gnn_args_flag(const struct gnn_args *args, struct gnn_err *err);
+
+/* Sets the option just taken if the table has it; *known tells. */
+GNN_MUST_CHECK enum gnn_status gnn_args_set(struct gnn_args *args, const struct gnn_option *table,
+                                            void *config, bool *known, struct gnn_err *err);
+
+/* GNN_EUSAGE for an argument nobody took: names the command's --help and the nearest option of the tables
+ * (NULL ends). */
+enum gnn_status gnn_args_unknown(const struct gnn_args *args, const char *command,
+                                 const struct gnn_option *const *tables, struct gnn_err *err);
+
+/* Options of a table as help: "--name UNIT   what it does (default)". */
+void gnn_args_help(const struct gnn_option *table, FILE *out);
+
+/* Prints the error and maps it to an exit status. */
+int gnn_cli_failed(const struct gnn_err *err);
+
+#endif

@@ -1,0 +1,93 @@
+/* oocgnn doctor: what this machine can do, and how to get what is missing. */
+#include "harness/cli/args.h"
+#include "harness/cli/commands.h"
+#include "harness/run/doctor.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct doctor_config {
+    char dir[GNN_TEXT_MAX];
+    bool json;
+};
+
+static const struct gnn_option doctor_table[] = {
+    {.name = "data",
+     .type = GNN_OPT_TEXT,
+     .offset = offsetof(struct doctor_config, dir),
+     .def = "",
+     .unit = "DIR",
+     .help = "directory that holds the datasets, data or . otherwise"},
+    {.name = "json",
+     .type = GNN_OPT_BOOL,
+     .offset = offsetof(struct doctor_config, json),
+     .def = "no",
+     .help = "one JSON object per finding"},
+    {.name = NULL},
+};
+
+static const char *const verdicts[] = {
+    [GNN_VERDICT_OK] = "ok", [GNN_VERDICT_NOTE] = "note", [GNN_VERDICT_MISSING] = "missing"};
+
+static void print_text(const struct gnn_finding *f)
+{
+    (void)printf("%-8s %-16s %s\n", verdicts[f->verdict], f->topic, f->text);
+    if (f->remedy[0] != '\0')
+        (void)printf("%-25s %s\n", "", f->remedy);
+}
+
+static void print_json(const struct gnn_finding *f)
+{
+    json_t *const object =
+        json_pack("{s:s, s:s, s:b, s:s, s:s}", "topic", f->topic, "verdict", verdicts[f->verdict], "needed",
+                  f->needed, "text", f->text, "remedy", f->remedy);
+    if (object != NULL && json_dumpf(object, stdout, JSON_COMPACT) == 0)
+        (void)putchar('\n');
+    json_decref(object);
+}
+
+static enum gnn_status parse(int argc, char **argv, struct doctor_config *config, bool *help,
+                             struct gnn_err *err)
+{
+    static const struct gnn_option *const tables[] = {doctor_table, NULL};
+    struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
+    gnn_option_defaults(doctor_table, config);
+    while (gnn_args_next(&args)) {
+        bool known = true;
+        if (strcmp(args.name, "help") == 0)
+            *help = true;
+        else
+            GNN_TRY(gnn_args_set(&args, doctor_table, config, &known, err));
+        if (!known)
+            return gnn_args_unknown(&args, "doctor", tables, err);
+    }
+    return GNN_OK;
+}
+
+int gnn_cmd_doctor(int argc, char **argv)
+{
+    struct gnn_err err = {0};
+    struct doctor_config config;
+    struct gnn_finding findings[GNN_FINDINGS_MAX];
+    struct stat info;
+    bool help = false, fit = true;
+    if (parse(argc, argv, &config, &help, &err) != GNN_OK)
+        return gnn_cli_failed(&err);
+    if (help) {
+        (void)puts("usage: oocgnn doctor [OPTION...]\n");
+        gnn_args_help(doctor_table, stdout);
+        return GNN_EXIT_OK;
+    }
+    const char *const dir = config.dir[0] != '\0' ? config.dir : stat("data", &info) == 0 ? "data" : ".";
+    const uint32_t count = gnn_doctor(dir, findings);
+    for (uint32_t i = 0; i < count; i++) {
+        if (config.json)
+            print_json(&findings[i]);
+        else
+            print_text(&findings[i]);
+        fit = fit && !(findings[i].needed && findings[i].verdict == GNN_VERDICT_MISSING);
+    }
+    return fit ? GNN_EXIT_OK : GNN_EXIT_UNFIT;
+}

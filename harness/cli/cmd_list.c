@@ -1,0 +1,84 @@
+/* oocgnn list: what this build knows. One line per thing on stdout. */
+#include "harness/base/units.h"
+#include "harness/cli/args.h"
+#include "harness/cli/commands.h"
+#include "harness/run/config.h"
+#include "harness/run/preset.h"
+#include "workloads/prepare.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int list_systems(void)
+{
+    for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++)
+        (void)printf("%-12s %s\n", (*s)->name, (*s)->title);
+    return GNN_EXIT_OK;
+}
+
+static int list_datasets(void)
+{
+    (void)printf("%-16s %13s %15s %5s %8s  %s\n", "name", "nodes", "edges", "dim", "classes", "used by");
+    for (const struct gnn_registry_entry *e = gnn_registry; e->name != NULL; e++)
+        (void)printf("%-16s %13llu %15llu %5u %8u  %s\n", e->name, (unsigned long long)e->nodes,
+                     (unsigned long long)e->edges, e->dim, e->classes, e->papers);
+    (void)puts(
+        "\nAny of them at any scale: oocgnn prepare NAME --scale 1/K. Imports: oocgnn prepare --help.");
+    return GNN_EXIT_OK;
+}
+
+static int list_models(void)
+{
+    static const char *const meanings[GNN_MODEL_KINDS] = {[GNN_MODEL_SAGE] = "GraphSAGE, mean aggregation",
+                                                          [GNN_MODEL_GCN] = "GCN, normalised per block",
+                                                          [GNN_MODEL_GAT] =
+                                                              "GAT with a linear skip connection"};
+    for (int i = 0; i < GNN_MODEL_KINDS; i++)
+        (void)printf("%-6s %s\n", gnn_model_names[i], meanings[i]);
+    return GNN_EXIT_OK;
+}
+
+static int list_presets(void)
+{
+    char memory[32];
+    for (const struct gnn_preset *p = gnn_presets; p->name != NULL; p++)
+        (void)printf("%-10s %-36s cap %s, batch %u, fan-out %s, hidden %s (%s); divided by the scale\n",
+                     p->name, p->title, gnn_format_bytes(p->memory_bytes, memory, sizeof memory),
+                     p->batch_size, p->fanout, p->hidden, p->source);
+    return GNN_EXIT_OK;
+}
+
+static int list_params(const char *name)
+{
+    struct gnn_err err = {0};
+    const struct gnn_system *system;
+    if (gnn_system_find(name, &system, &err) != GNN_OK)
+        return gnn_cli_failed(&err);
+    (void)printf("%s: %s. Set with --set %s.NAME=VALUE.\n\n", system->name, system->title, system->name);
+    gnn_option_help(system->options, stdout);
+    return GNN_EXIT_OK;
+}
+
+static const struct {
+    const char *name;
+    int (*list)(void);
+} lists[] = {{"systems", list_systems},
+             {"datasets", list_datasets},
+             {"models", list_models},
+             {"presets", list_presets}};
+
+int gnn_cmd_list(int argc, char **argv)
+{
+    static const char usage[] = "usage: oocgnn list systems|datasets|models|presets|params SYSTEM\n";
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        (void)fputs(usage, stdout);
+        return GNN_EXIT_OK;
+    }
+    if (argc == 3 && strcmp(argv[1], "params") == 0)
+        return list_params(argv[2]);
+    for (size_t i = 0; argc == 2 && i < sizeof lists / sizeof lists[0]; i++)
+        if (strcmp(argv[1], lists[i].name) == 0)
+            return lists[i].list();
+    (void)fputs(usage, stderr);
+    return GNN_EXIT_USAGE;
+}

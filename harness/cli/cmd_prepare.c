@@ -1,0 +1,166 @@
+/* oocgnn prepare: generate a registry dataset, import one, or check what is there. */
+#include "harness/base/log.h"
+#include "harness/base/units.h"
+#include "harness/cli/args.h"
+#include "harness/cli/commands.h"
+#include "workloads/prepare.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The command's own options; those of generating and importing are in their tables. */
+struct prepare_config {
+    char data_dir[GNN_TEXT_MAX];
+    char out_dir[GNN_TEXT_MAX];
+    uint32_t scale_divisor;
+    bool check;
+    bool quick;
+    bool quiet;
+};
+
+#define FIELD(name) offsetof(struct prepare_config, name)
+
+/* clang-format off */
+static const struct gnn_option prepare_table[] = {
+    {.name = "data", .type = GNN_OPT_TEXT, .offset = FIELD(data_dir), .def = "data", .unit = "DIR",
+     .help = "directory that holds the prepared datasets"},
+    {.name = "out", .type = GNN_OPT_TEXT, .offset = FIELD(out_dir), .def = "", .unit = "DIR",
+     .help = "write the dataset here instead of below --data"},
+    {.name = "scale", .type = GNN_OPT_SCALE, .offset = FIELD(scale_divisor), .def = "1/1", .unit = "1/K",
+     .help = "generate at this scale"},
+    {.name = "check", .type = GNN_OPT_BOOL, .offset = FIELD(check), .def = "no",
+     .help = "verify checksums and invariants of the dataset named, change nothing"},
+    {.name = "quick", .type = GNN_OPT_BOOL, .offset = FIELD(quick), .def = "no",
+     .help = "with --check: meta and sizes only"},
+    {.name = "quiet", .type = GNN_OPT_BOOL, .offset = FIELD(quiet), .def = "no", .help = "no progress"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+struct request {
+    struct prepare_config config;
+    struct gnn_generate_options generate;
+    const char *name; /* the word on the command line, or NULL */
+    bool help;
+    char out_dir[GNN_TEXT_MAX * 2];
+};
+
+/* The one thing a signal handler can reach; written by it alone. */
+static atomic_bool stop_requested;
+
+static void on_signal(int number)
+{
+    (void)number;
+    atomic_store(&stop_requested, true);
+}
+
+static enum gnn_status take_option(struct gnn_args *args, struct request *r, struct gnn_err *err)
+{
+    static const struct gnn_option *const tables[] = {prepare_table, gnn_generate_table, NULL};
+    if (strcmp(args->name, "help") == 0) {
+        r->help = true;
+        return gnn_args_flag(args, err);
+    }
+    bool known;
+    GNN_TRY(gnn_args_set(args, prepare_table, &r->config, &known, err));
+    if (!known)
+        GNN_TRY(gnn_args_set(args, gnn_generate_table, &r->generate, &known, err));
+    return known ? GNN_OK : gnn_args_unknown(args, "prepare", tables, err);
+}
+
+static enum gnn_status parse(int argc, char **argv, struct request *r, struct gnn_err *err)
+{
+    struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
+    gnn_option_defaults(prepare_table, &r->config);
+    gnn_option_defaults(gnn_generate_table, &r->generate);
+    while (gnn_args_next(&args)) {
+        if (args.name[0] != '\0')
+            GNN_TRY(take_option(&args, r, err));
+        else if (r->name == NULL)
+            r->name = args.value;
+        else
+            return gnn_fail(err, GNN_EUSAGE, "prepare: one dataset at a time, got \"%s\" and \"%s\"", r->name,
+                            args.value);
+    }
+    if (r->name == NULL && !r->help)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "prepare: which dataset? `oocgnn list datasets` names those of the registry");
+    return GNN_OK;
+}
+
+static bool is_dir(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Where the dataset is or will be: --out, a directory that was named, data/NAME-1_K, or data/NAME for
+ * imports. */
+static void choose_dir(struct request *r)
+{
+    const struct gnn_registry_entry *entry;
+    if (r->config.out_dir[0] != '\0')
+        (void)snprintf(r->out_dir, sizeof r->out_dir, "%s", r->config.out_dir);
+    else if (strchr(r->name, '/') != NULL)
+        (void)snprintf(r->out_dir, sizeof r->out_dir, "%s", r->name);
+    else if (gnn_registry_find(r->name, &entry, NULL) == GNN_OK)
+        (void)snprintf(r->out_dir, sizeof r->out_dir, "%s/%s-1_%u", r->config.data_dir, r->name,
+                       r->config.scale_divisor);
+    else
+        (void)snprintf(r->out_dir, sizeof r->out_dir, "%s/%s", r->config.data_dir, r->name);
+}
+
+static enum gnn_status make_parent(const struct request *r, struct gnn_err *err)
+{
+    if (r->config.out_dir[0] != '\0' || is_dir(r->config.data_dir) || mkdir(r->config.data_dir, 0777) == 0)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EPERM, "--data %s: cannot be created; name a directory you may write to",
+                    r->config.data_dir);
+}
+
+static enum gnn_status prepare(struct request *r, struct gnn_err *err)
+{
+    gnn_progress_fn *const progress = r->config.quiet ? NULL : gnn_progress_terminal;
+    choose_dir(r);
+    if (r->config.check)
+        return gnn_prepare_check(r->out_dir, !r->config.quick, progress, stderr, &stop_requested, err);
+    GNN_TRY(make_parent(r, err));
+    const struct gnn_prepare_job job = {
+        .out_dir = r->out_dir, .progress = progress, .progress_ctx = stderr, .stop = &stop_requested};
+    const struct gnn_registry_entry *entry;
+    GNN_TRY(gnn_registry_find(r->name, &entry, err));
+    return gnn_prepare_generate(entry, r->config.scale_divisor, &r->generate, &job, err);
+}
+
+static void print_help(void)
+{
+    (void)puts(
+        "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [OPTION...]     generate a registry dataset\n"
+        "       oocgnn prepare DATASET|DIR --check [--quick]                             verify\n");
+    gnn_args_help(prepare_table, stdout);
+    (void)puts("\ngenerating:");
+    gnn_args_help(gnn_generate_table, stdout);
+}
+
+int gnn_cmd_prepare(int argc, char **argv)
+{
+    struct gnn_err err = {0};
+    struct request r = {.name = NULL};
+    if (parse(argc, argv, &r, &err) != GNN_OK)
+        return gnn_cli_failed(&err);
+    if (r.help) {
+        print_help();
+        return GNN_EXIT_OK;
+    }
+    const struct sigaction action = {.sa_handler = on_signal};
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    if (prepare(&r, &err) != GNN_OK)
+        return gnn_cli_failed(&err);
+    (void)printf("%s\n", r.out_dir);
+    gnn_log_info(r.config.check ? "%s is sound" : "%s is ready", r.out_dir);
+    return GNN_EXIT_OK;
+}

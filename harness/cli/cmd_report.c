@@ -1,0 +1,143 @@
+/* oocgnn report: tables and plots of recorded runs. */
+#include "harness/base/units.h"
+#include "harness/cli/args.h"
+#include "harness/cli/commands.h"
+#include "harness/record/plot.h"
+#include "harness/record/record.h"
+#include "harness/record/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS_MAX = 256 };
+
+struct report_config {
+    char db[GNN_TEXT_MAX];
+    char plot_dir[GNN_TEXT_MAX];
+    uint32_t last;
+    bool comparison;
+    bool markdown;
+    bool json;
+    bool series;
+};
+
+#define FIELD(name) offsetof(struct report_config, name)
+
+/* clang-format off */
+static const struct gnn_option report_table[] = {
+    {.name = "db", .type = GNN_OPT_TEXT, .offset = FIELD(db), .def = "oocgnn.db", .unit = "FILE",
+     .help = "database to read"},
+    {.name = "last", .type = GNN_OPT_U32, .offset = FIELD(last), .def = "0", .unit = "N", .max = RUNS_MAX,
+     .help = "the last N runs"},
+    {.name = "comparison", .type = GNN_OPT_BOOL, .offset = FIELD(comparison), .def = "no",
+     .help = "every run of the newest run's workload; the default without RUN and --last"},
+    {.name = "plot", .type = GNN_OPT_TEXT, .offset = FIELD(plot_dir), .def = "", .unit = "DIR",
+     .help = "draw epoch time and stage split into this directory (PNG and SVG)"},
+    {.name = "markdown", .type = GNN_OPT_BOOL, .offset = FIELD(markdown), .def = "no", .help = "a Markdown table"},
+    {.name = "json", .type = GNN_OPT_BOOL, .offset = FIELD(json), .def = "no", .help = "one JSON object per run"},
+    {.name = "series", .type = GNN_OPT_BOOL, .offset = FIELD(series), .def = "no",
+     .help = "with --json: the time series too"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+struct report {
+    struct report_config config;
+    int64_t ids[RUNS_MAX];
+    uint32_t count;
+    bool help;
+};
+
+static enum gnn_status add_run(struct report *r, const char *text, struct gnn_err *err)
+{
+    uint64_t id;
+    GNN_TRY(gnn_parse_u64(text, &id, err));
+    if (r->count == RUNS_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "report: more than %d runs", RUNS_MAX);
+    r->ids[r->count++] = (int64_t)id;
+    return GNN_OK;
+}
+
+static enum gnn_status parse(int argc, char **argv, struct report *r, struct gnn_err *err)
+{
+    static const struct gnn_option *const tables[] = {report_table, NULL};
+    struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
+    gnn_option_defaults(report_table, &r->config);
+    while (gnn_args_next(&args)) {
+        bool known = true;
+        if (args.name[0] == '\0')
+            GNN_TRY(add_run(r, args.value, err));
+        else if (strcmp(args.name, "help") == 0)
+            r->help = true;
+        else
+            GNN_TRY(gnn_args_set(&args, report_table, &r->config, &known, err));
+        if (!known)
+            return gnn_args_unknown(&args, "report", tables, err);
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status choose_runs(struct report *r, struct gnn_db *db, struct gnn_err *err)
+{
+    if (r->count > 0)
+        return GNN_OK;
+    if (r->config.last > 0)
+        GNN_TRY(gnn_db_last(db, r->config.last, r->ids, &r->count, err));
+    else
+        GNN_TRY(gnn_db_comparison(db, RUNS_MAX, r->ids, &r->count, err));
+    return r->count > 0 ? GNN_OK : gnn_fail(err, GNN_ENOENT, "%s holds no finished run", r->config.db);
+}
+
+static enum gnn_status print_runs(const struct report *r, const struct gnn_run_record *runs,
+                                  struct gnn_err *err)
+{
+    if (!r->config.json) {
+        gnn_report_runs(runs, r->count, r->config.markdown ? GNN_REPORT_MARKDOWN : GNN_REPORT_TEXT, stdout);
+        return GNN_OK;
+    }
+    for (uint32_t i = 0; i < r->count; i++)
+        GNN_TRY(gnn_run_json(&runs[i], r->config.series, stdout, err));
+    return GNN_OK;
+}
+
+static enum gnn_status show(struct report *r, struct gnn_db *db, struct gnn_err *err)
+{
+    GNN_TRY(choose_runs(r, db, err));
+    struct gnn_run_record *const runs = calloc(r->count, sizeof *runs);
+    if (runs == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "%u runs", r->count);
+    enum gnn_status status = GNN_OK;
+    uint32_t loaded = 0;
+    while (loaded < r->count && status == GNN_OK) {
+        status = gnn_db_load(db, r->ids[loaded], &runs[loaded], err);
+        loaded += status == GNN_OK ? 1 : 0;
+    }
+    if (status == GNN_OK)
+        status = print_runs(r, runs, err);
+    if (status == GNN_OK && r->config.plot_dir[0] != '\0')
+        status = gnn_plot_comparison(db, r->ids, r->count, r->config.plot_dir, err);
+    for (uint32_t i = 0; i < loaded; i++)
+        gnn_run_record_free(&runs[i]);
+    free(runs);
+    return status;
+}
+
+int gnn_cmd_report(int argc, char **argv)
+{
+    struct gnn_err err = {0};
+    struct report r = {.count = 0};
+    if (parse(argc, argv, &r, &err) != GNN_OK)
+        return gnn_cli_failed(&err);
+    if (r.help) {
+        (void)puts("usage: oocgnn report [RUN...] [OPTION...]\n");
+        gnn_args_help(report_table, stdout);
+        return GNN_EXIT_OK;
+    }
+    struct gnn_db *db = NULL;
+    enum gnn_status status = gnn_db_open(r.config.db, GNN_DB_READ, &db, &err);
+    if (status == GNN_OK)
+        status = show(&r, db, &err);
+    gnn_db_close(db);
+    return status == GNN_OK ? GNN_EXIT_OK : gnn_cli_failed(&err);
+}

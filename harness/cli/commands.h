@@ -1,0 +1,12 @@
+/* The sub-commands. Each gets its own arguments (argv[0] is its name) and returns the exit status. */
+#ifndef GNN_CLI_COMMANDS_H
+#define GNN_CLI_COMMANDS_H
+
+int gnn_cmd_doctor(int argc, char **argv);
+int gnn_cmd_list(int argc, char **argv);
+int gnn_cmd_prepare(int argc, char **argv);
+int gnn_cmd_run(int argc, char **argv);
+int gnn_cmd_sweep(int argc, char **argv);
+int gnn_cmd_report(int argc, char **argv);
+
+#endif

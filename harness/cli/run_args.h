@@ -1,0 +1,16 @@
+/* From arguments to a run's configuration: preset first, explicit options over it, whatever their order.
+ * Shared by run and sweep. */
+#ifndef GNN_CLI_RUN_ARGS_H
+#define GNN_CLI_RUN_ARGS_H
+
+#include "harness/run/config.h"
+
+/* One "name value" pair of a run: an option of gnn_run_options, or "system.key". */
+GNN_MUST_CHECK enum gnn_status gnn_run_pair(struct gnn_run_config *config, const char *name,
+                                            const char *value, struct gnn_err *err);
+
+/* argv[1…] of `oocgnn run`; *help is set when --help was among them. */
+GNN_MUST_CHECK enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, bool *help,
+                                            struct gnn_err *err);
+
+#endif
