@@ -1,0 +1,166 @@
+/* The command line: what bad input gets. Each case ends with one clear message that names the remedy, and the
+ * exit status that DESIGN section 7 promises; nothing is written to stdout. */
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ARGUMENTS_MAX = 24 };
+
+struct wrong {
+    const char *arguments; /* cut at blanks */
+    int exit_status;
+    const char *message; /* part of stderr */
+};
+
+static const struct wrong wrongs[] = {
+    {"", 2, "usage: oocgnn COMMAND"},
+    {"rum", 2, "did you mean \"run\""},
+    {"run --system", 2, "--system needs a value"},
+    {"run --dataset cora", 2, "--system is missing; this build has: null, pygplus, gnndrive"},
+    {"run --system gnndive --dataset cora", 2, "unknown system 'gnndive'"},
+    {"run --system pygplus", 2, "--dataset is missing"},
+    {"run --system pygplus --dataset nosuch", 2, "oocgnn prepare nosuch"},
+    {"run --system pygplus --dataset ./nosuch", 2, "no dataset there"},
+    {"run --system pygplus --dataset cora --memory 16GB!", 2, "option memory"},
+    {"run --system pygplus --dataset cora --memry 16M", 2, "did you mean \"memory\""},
+    {"run --system pygplus --dataset cora --fanout 10,,10", 2, "option fanout"},
+    {"run --system pygplus --dataset cora --fanout 1,1,1,1,1,1,1,1,1", 2, "option fanout"},
+    {"run --system pygplus --dataset cora --batch 0", 2, "option batch"},
+    {"run --system pygplus --dataset cora --model mlp", 2, "none of sage, gcn, gat"},
+    {"run --system pygplus --dataset cora --set extractors=2", 2, "expected system.key=value"},
+    {"run --system gnndrive --dataset cora --set gnndrive.extracters=2", 2, "did you mean \"extractors\""},
+    {"run --system gnndrive --dataset cora --set gnndrive.extractors=many", 2, "extractors"},
+    {"run --system gnndrive --dataset cora --set gnndrve.extractors=2", 2, "unknown system 'gnndrve'"},
+    {"run --system pygplus --dataset cora --preset nopaper", 2, "--preset nopaper: there are gnndrive"},
+    {"run --system pygplus --dataset cora --world simulated", 4, "measured world only"},
+    {"run --system pygplus --dataset cora --compute cuda", 4, "use --compute cpu"},
+    {"run --system pygplus --dataset cora --compute fpga", 2, "unknown back-end"},
+    {"run --system pygplus --dataset cora --hidden 30 --heads 4 --gat-width-total", 2, "choose a multiple"},
+    {"run extra --system pygplus", 2, "what is \"extra\""},
+    {"list", 2, "usage: oocgnn list"},
+    {"list params", 2, "usage: oocgnn list"},
+    {"list params nosuch", 2, "unknown system 'nosuch'"},
+    {"prepare", 2, "which dataset?"},
+    {"prepare papers10m", 2, "papers100m"},
+    {"prepare papers100m --scale 3", 2, "option scale"},
+    {"prepare papers100m --scal 1/100", 2, "did you mean \"scale\""},
+    {"prepare cora --from /nonexistent --format ogb", 2, "/nonexistent"},
+    {"prepare ./nosuch --check", 2, "nosuch"},
+    {"report --db /nonexistent/x.db", 2, "/nonexistent/x.db"},
+    {"report --last many", 2, "option last"},
+    {"report seven", 2, "seven"},
+    {"sweep", 2, "which job file?"},
+    {"sweep /nonexistent.ini", 2, "/nonexistent.ini"},
+    {"doctor --jsn", 2, "did you mean \"json\""},
+};
+
+static struct process_result run_words(const char *arguments)
+{
+    char words[1024];
+    const char *argv[ARGUMENTS_MAX] = {process_program()};
+    int count = 1;
+    (void)snprintf(words, sizeof words, "%s", arguments);
+    char *rest = words;
+    for (char *word = strsep(&rest, " "); word != NULL && count < ARGUMENTS_MAX - 1;
+         word = strsep(&rest, " "))
+        if (word[0] != '\0')
+            argv[count++] = word;
+    return process_run(argv);
+}
+
+static void bad_input_gets_a_message(void **state)
+{
+    (void)state;
+    int bad = 0;
+    for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
+        struct process_result r = run_words(wrongs[i].arguments);
+        if (r.exit_status != wrongs[i].exit_status || strstr(r.err, wrongs[i].message) == NULL ||
+            r.out[0] != '\0') {
+            bad++;
+            print_error("oocgnn %s\n  exit %d, expected %d; expected \"%s\" in:\n%s%s\n", wrongs[i].arguments,
+                        r.exit_status, wrongs[i].exit_status, wrongs[i].message, r.err, r.out);
+        }
+        process_free(&r);
+    }
+    assert_int_equal(bad, 0);
+}
+
+static void help_and_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arguments, *part;
+    } cases[] = {
+        {"--help", "doctor"},
+        {"--version", "oocgnn "},
+        {"run --help", "--memory"},
+        {"prepare --help", "--drop-duplicates"},
+        {"report --help", "--plot"},
+        {"sweep --help", "--resume"},
+        {"doctor --help", "--json"},
+        {"list systems", "gnndrive"},
+        {"list datasets", "papers100m"},
+        {"list models", "gat"},
+        {"list presets", "gnndrive"},
+        {"list params gnndrive", "extractors="},
+        {"list params pygplus", "source:"},
+        {"sweep workloads/smoke.ini --dry-run", "3 cells, 3 runs"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct process_result r = run_words(cases[i].arguments);
+        if (r.exit_status != 0 || strstr(r.out, cases[i].part) == NULL)
+            fail_msg("oocgnn %s: exit %d, expected \"%s\" in:\n%s%s", cases[i].arguments, r.exit_status,
+                     cases[i].part, r.out, r.err);
+        process_free(&r);
+    }
+}
+
+/* A job file's mistakes are named with file and line, and nothing runs. */
+static void job_file_mistakes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        {"[global]\nsystem = null\n", "nothing to run"},
+        {"[a]\nsystem = nul\ndataset = cora\n", "unknown system 'nul'"},
+        {"[a]\nsystem = null\nmemry = 3M\n", "job.ini:3"},
+        {"[a]\nsystem = null\nmemory = 3 parsecs\n", "job.ini:3"},
+        {"[a]\nsystem = null\nsystem = null\n", "job.ini:3"},
+        {"system = null\n", "job.ini:1"},
+    };
+    char *const dir = process_temp_dir();
+    char path[600], command[700];
+    (void)snprintf(path, sizeof path, "%s/job.ini", dir);
+    (void)snprintf(command, sizeof command, "sweep %s", path);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        FILE *const file = fopen(path, "w");
+        assert_non_null(file);
+        (void)fputs(cases[i].text, file);
+        (void)fclose(file);
+        struct process_result r = run_words(command);
+        if (r.exit_status != 2 || strstr(r.err, cases[i].part) == NULL)
+            fail_msg("case %zu: exit %d, expected \"%s\" in:\n%s", i, r.exit_status, cases[i].part, r.err);
+        process_free(&r);
+    }
+    process_remove_tree(dir);
+    free(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_input_gets_a_message),
+        cmocka_unit_test(help_and_lists),
+        cmocka_unit_test(job_file_mistakes),
+    };
+    return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
+}

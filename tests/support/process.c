@@ -1,0 +1,128 @@
+#include "tests/support/process.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char *read_all(FILE *file)
+{
+    char *text = NULL;
+    size_t used = 0, room = 0;
+    rewind(file);
+    for (;;) {
+        if (used + 4096 > room) {
+            room = room * 2 + 8192;
+            text = realloc(text, room);
+            assert(text != NULL);
+        }
+        const size_t got = fread(text + used, 1, 4095, file);
+        used += got;
+        if (got == 0)
+            break;
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static pid_t start(const char *const *argv, int out_fd, int err_fd)
+{
+    const pid_t pid = fork();
+    assert(pid >= 0);
+    if (pid == 0) {
+        const int in_fd = open("/dev/null", O_RDONLY);
+        (void)dup2(in_fd, 0);
+        (void)dup2(out_fd, 1);
+        (void)dup2(err_fd, 2);
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
+        _exit(127);
+    }
+    return pid;
+}
+
+static int decode(int status)
+{
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+struct process_result process_run(const char *const *argv)
+{
+    FILE *const out = tmpfile();
+    FILE *const err = tmpfile();
+    assert(out != NULL && err != NULL);
+    const pid_t pid = start(argv, fileno(out), fileno(err));
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0)
+        assert(errno == EINTR);
+    struct process_result result = {
+        .exit_status = decode(status), .out = read_all(out), .err = read_all(err)};
+    (void)fclose(out);
+    (void)fclose(err);
+    return result;
+}
+
+void process_free(struct process_result *result)
+{
+    free(result->out);
+    free(result->err);
+}
+
+pid_t process_start(const char *const *argv)
+{
+    const int null_fd = open("/dev/null", O_WRONLY);
+    assert(null_fd >= 0);
+    const pid_t pid = start(argv, null_fd, null_fd);
+    (void)close(null_fd);
+    return pid;
+}
+
+int process_wait(pid_t pid, double limit_s)
+{
+    const struct timespec step = {.tv_nsec = 10 * 1000 * 1000};
+    int status = 0;
+    for (double waited_s = 0; waited_s < limit_s; waited_s += 0.01) {
+        if (waitpid(pid, &status, WNOHANG) == pid)
+            return decode(status);
+        (void)nanosleep(&step, NULL);
+    }
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, &status, 0);
+    return -SIGKILL;
+}
+
+const char *process_program(void)
+{
+    const char *const program = getenv("OOCGNN");
+    return program != NULL ? program : "build/gcc/oocgnn";
+}
+
+char *process_temp_dir(void)
+{
+    const char *const base = getenv("TMPDIR");
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/oocgnn-test-XXXXXX", base != NULL ? base : "/tmp");
+    char *const dir = strdup(mkdtemp(path) != NULL ? path : "");
+    assert(dir != NULL && dir[0] != '\0');
+    return dir;
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+    (void)info;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+void process_remove_tree(const char *path)
+{
+    (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}

@@ -1,0 +1,31 @@
+/* Starting programs from tests and keeping what they printed. */
+#ifndef TEST_SUPPORT_PROCESS_H
+#define TEST_SUPPORT_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct process_result {
+    int exit_status; /* -signal when killed by one */
+    char *out;       /* NUL-terminated; freed by process_free */
+    char *err;
+};
+
+/* Runs argv to its end with empty standard input. Fails the test (assert) when it cannot be started. */
+struct process_result process_run(const char *const *argv);
+void process_free(struct process_result *result);
+
+/* Starts argv in the background, output to /dev/null; reap with process_wait. */
+pid_t process_start(const char *const *argv);
+/* Exit status, or -signal; waits at most limit_s, then kills and returns -9. */
+int process_wait(pid_t pid, double limit_s);
+
+/* The program under test: $OOCGNN, else build/gcc/oocgnn. */
+const char *process_program(void);
+
+/* A fresh directory under $TMPDIR or /tmp (mkdtemp); process_remove_tree deletes it with everything inside.
+ */
+char *process_temp_dir(void);
+void process_remove_tree(const char *path);
+
+#endif
