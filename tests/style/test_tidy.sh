@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2046,SC2086  # lists of file names without blanks are meant to split
+# Rules that nobody runs are wishes: banned calls, leftover marks, long lines and functions, the registry, includes of
+# systems among one another. Each check prints what it found; closes with cmocka's summary lines.
+set -uo pipefail
+passed=0
+failed=0
+
+verdict() { # name, findings
+    if [ -z "$2" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf '%s:\n%s\n' "$1" "$2"
+    fi
+}
+
+sources=$(git ls-files '*.c' '*.h')
+product=$(git ls-files 'harness/*.[ch]' 'systems/*.[ch]' 'workloads/*.[ch]')
+
+verdict "systems reach the outside world through harness/world only" \
+    "$(grep -nE '\b(pthread_[a-z_]+|clock_gettime|pread|pwrite|mmap|munmap|madvise|io_uring_[a-z_]+|cblas_[a-z]+|cuda[A-Z][A-Za-z]+|usleep|nanosleep)[[:space:]]*\(' \
+        $(git ls-files 'systems/*.[ch]') /dev/null)"
+verdict "no branch on the world outside of run" \
+    "$(grep -nE 'if[[:space:]]*\(.*simulated' $(echo "$product" | grep -v '^harness/run/') /dev/null)"
+verdict "unfinished marks" "$(grep -nwE 'TODO|FIXME|XXX|HACK' $sources /dev/null)"
+verdict "calls that cannot be bounded or seeded" \
+    "$(grep -nE '\b(sprintf|strcpy|strcat|gets|rand|srand|random|strtok|alloca|system)[[:space:]]*\(' $product /dev/null | grep -vE '^[^:]+:[0-9]+:[[:space:]]*(\*|"|/\*)')"
+verdict "exit only in main and in children" \
+    "$(grep -nE '\bexit[[:space:]]*\(' $(echo "$product" | grep -v '^harness/main.c$') /dev/null | grep -v '_exit')"
+verdict "absolute paths other than kernel interfaces" \
+    "$(grep -nE '"/(home|mnt|root|data|work|tmp|opt)/' $product /dev/null)"
+verdict "lines over 120 columns" "$(awk 'length > 120 { print FILENAME ":" FNR ": " length }' $sources /dev/null)"
+verdict "tabs in C" "$(grep -nP '\t' $sources /dev/null | head)"
+verdict "registry.c and the folders under systems/ differ" \
+    "$(diff <(grep -oE '&gnn_system_[a-z]+' systems/registry.c | sed 's/&gnn_system_//' | sort) \
+        <(git ls-files systems | awk -F/ 'NF == 3 { print $2 }' | sort -u))"
+verdict "a system without its README.md" \
+    "$(for d in $(git ls-files systems | awk -F/ 'NF == 3 { print $2 }' | sort -u); do [ -f "systems/$d/README.md" ] || echo "$d"; done)"
+verdict "headers without a guard" "$(grep -L '^#ifndef [A-Z_]*_H$\|^#ifndef OOCGNN_H$' $(git ls-files '*.h') /dev/null | grep -v /dev/null)"
+
+# Functions over 70 lines, as a ratchet: the list may only shrink.
+long=$(awk '
+    /^[a-z].*[^;]$/ && !/^(struct|enum|union|typedef|static const|const|extern)[^(]*$/ { head = $0; at = FNR }
+    /^{$/ { start = FNR; name = head }
+    /^}$/ && start { if (FNR - start > 70) { match(name, /[a-z_0-9]+\(/); print FILENAME " " substr(name, RSTART, RLENGTH - 1) }; start = 0 }
+' $product /dev/null)
+verdict "functions over 70 lines that tests/style/long_functions.txt does not list" \
+    "$(comm -13 <(sort tests/style/long_functions.txt) <(printf '%s\n' "$long" | sed '/^$/d' | sort))"
+
+printf '[  PASSED  ] %d test(s).\n' "$passed"
+[ "$failed" -eq 0 ] || printf '[  FAILED  ] %d test(s), listed below:\n' "$failed"
+[ "$failed" -eq 0 ]
