@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Speed against something outside this project: fio's IOPS, the machine's SGEMM peak; and the harness's own cost.
+# Wants OOCGNN (the program), BENCH (folder of the bench programs) and DATA (where datasets go).
+set -euo pipefail
+
+dataset="$DATA/papers100m-1_100"
+[ -f "$dataset/meta" ] || "$OOCGNN" prepare papers100m --scale 1/100 --dim 128 --data "$DATA"
+
+echo "== storage: random direct reads, this engine against fio"
+"$BENCH/bench_io" --dir build/bench
+echo
+echo "== sampling: 3 layers 10,10,10, topology in memory"
+"$BENCH/bench_sample" "$dataset"
+echo
+echo "== training: SAGE 3x256 against the SGEMM peak"
+"$BENCH/bench_train"
+echo
+echo "== the harness's own cost: the null system on the same mini-batch count"
+"$OOCGNN" run --system null --dataset papers100m --scale 1/100 --data "$DATA" --preset gnndrive --evaluate never \
+    --db build/bench.db
