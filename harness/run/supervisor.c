@@ -372,9 +372,9 @@ static void judge_killed(struct supervision *s, int wait_status)
     struct gnn_run_record *const run = s->run;
     if (run->oom_kills != GNN_UNKNOWN && run->oom_kills > 0) {
         run->status = GNN_RUN_OOM;
-        gnn_run_record_reason(run,
-                              "the kernel killed the worker: the cap of %" PRIu64 " B is too small for it",
-                              s->config->memory_bytes);
+        gnn_run_record_reason(
+            run, "the kernel killed the worker: it does not fit into %" PRIu64 " B; raise --memory",
+            s->config->memory_bytes);
         return;
     }
     run->status = GNN_RUN_FAILED;

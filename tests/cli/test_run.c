@@ -168,8 +168,8 @@ static void stages_add_up(void **state)
 static void a_cap_that_cannot_be_is_oom(void **state)
 {
     const struct fixture *const f = *state;
-    const char *const planned[] = {"--system", "gnndrive", "--memory", "1M", NULL};
-    const char *const killed[] = {"--system", "pygplus", "--memory", "5M", NULL};
+    const char *const planned[] = {"--system", "gnndrive", "--memory", "3M", NULL};
+    const char *const killed[] = {"--system", "pygplus", "--memory", "2M", NULL};
     if (!f->caged) {
         print_message("skip: no writable memory control group\n");
         skip();
