@@ -193,6 +193,21 @@ void gnn_sampling_counters(const struct gnn_sampling *s, struct gnn_sample_count
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
+enum { DEGREES_LOOKED_AT = 1 << 16 };
+
+/* Mean of min(in-degree, fanout) over nodes spread evenly over all. */
+static double mean_draws(const struct gnn_dataset *dataset, uint32_t fanout)
+{
+    const uint32_t looked = dataset->node_count < DEGREES_LOOKED_AT ? dataset->node_count : DEGREES_LOOKED_AT;
+    uint64_t draws = 0;
+    for (uint32_t i = 0; i < looked; i++) {
+        const uint64_t v = (uint64_t)i * dataset->node_count / looked;
+        const uint64_t degree = dataset->indptr[v + 1] - dataset->indptr[v];
+        draws += degree < fanout ? degree : fanout;
+    }
+    return (double)draws / looked;
+}
+
 static uint32_t distinct(double draws, uint32_t node_count)
 {
     const double n = node_count;
@@ -202,13 +217,12 @@ static uint32_t distinct(double draws, uint32_t node_count)
 void gnn_batch_expect(const struct gnn_dataset *dataset, const struct gnn_workload *workload,
                       struct gnn_batch_size *out)
 {
-    const double mean_degree = (double)dataset->edge_count / dataset->node_count;
     const uint32_t seeds =
         workload->batch_size < dataset->train.count ? workload->batch_size : dataset->train.count;
     double draws = seeds;
     *out = (struct gnn_batch_size){.nodes[0] = seeds};
     for (uint32_t l = 0; l < workload->layers; l++) {
-        const double drawn = workload->fanout[l] < mean_degree ? workload->fanout[l] : mean_degree;
+        const double drawn = mean_draws(dataset, workload->fanout[l]);
         out->edges += (uint64_t)ceil(out->nodes[l] * drawn);
         draws *= 1 + drawn;
         out->nodes[l + 1] = distinct(draws, dataset->node_count);

@@ -46,9 +46,9 @@ GNN_MUST_CHECK enum gnn_status gnn_check_stop(const struct gnn_env *env, struct 
 
 /* ---- sizes, for memory plans ---------------------------------------------------------------- */
 
-/* What a mini-batch is expected to hold: every frontier node draws min(s, mean in-degree) neighbours, and
- * draws fall on distinct nodes like balls into N bins: n_l = N (1 - exp(-m_l / N)), m_l = B prod(1 + s).
- * Never above gnn_sample_node_bound. Graphs with hubs repeat more and stay below; plans use it, nothing is
+/* What a mini-batch is expected to hold: every frontier node draws the mean of min(in-degree, s), over nodes
+ * spread evenly over the graph, and draws fall on distinct nodes like balls into N bins: n_l = N (1 -
+ * exp(-m_l / N)) with m_l = B prod(1 + mean). Graphs whose hubs repeat stay below. Plans use it; nothing is
  * sized by it. */
 struct gnn_batch_size {
     uint32_t nodes[GNN_LAYERS_MAX + 1]; /* [0] = seeds, [layers] = rows of features */

@@ -89,6 +89,9 @@ static void expect_good_epoch(struct train_run *run, uint64_t epoch)
     assert_int_equal(run->wrong_values, 0);
     for (uint32_t i = 0; i < TRAIN; i++)
         assert_int_equal(run->seen[run->env.dataset->train.nodes[i]], 1);
+    const bool in_order = run->options == workers || run->options == shallow;
+    for (uint32_t k = 0; in_order && k < run->step_count; k++)
+        assert_int_equal(run->order[k], k);
 }
 
 /* The n-th read fails once. Whoever meets it stops everybody; afterwards the same state trains a whole epoch.
