@@ -22,7 +22,7 @@ const struct gnn_option gnn_generate_table[] = {
      .help = "feature width; 0 = the dataset's own"},
     {OPTION(threads), .type = GNN_OPT_U32, .unit = "threads", .def = "0", .min = 0, .max = 64,
      .help = "generating threads, which do not change the result; 0 = one per core"},
-    {OPTION(homophily), .type = GNN_OPT_F64, .def = "0.6", .min = 0, .max = 1,
+    {OPTION(homophily), .type = GNN_OPT_F64, .def = "0.7", .min = 0, .max = 1,
      .help = "share of edges that stay inside a class"},
     {OPTION(popularity), .type = GNN_OPT_F64, .def = "1", .min = 0, .max = 1,
      .help = "Zipf exponent of how often a node is a neighbour; 0 = all alike"},
@@ -32,7 +32,7 @@ const struct gnn_option gnn_generate_table[] = {
      .help = "alpha of the in-degrees' power law, above 2; 0 = the dataset's own"},
     {OPTION(label_noise), .type = GNN_OPT_F64, .def = "0.1", .min = 0, .max = 1,
      .help = "share of nodes that show a wrong label, so no model reaches 100 %"},
-    {OPTION(signal), .type = GNN_OPT_F64, .def = "0.6", .min = 0, .max = 10,
+    {OPTION(signal), .type = GNN_OPT_F64, .def = "0.75", .min = 0, .max = 10,
      .help =
          "distance of the class centroids over the noise; small values leave the answer to the neighbours"},
     {0},

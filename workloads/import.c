@@ -1,0 +1,158 @@
+/* Importing a graph that somebody else wrote.
+ * Memory: options->memory_bytes, whatever the size of the input. Edges are sorted by (target, source) outside
+ * memory where they do not fit; offsets, labels, splits and features are streamed. Disk: the dataset, and 8 B
+ * for each edge that does not fit into memory, given back while the lists are written. */
+#include "workloads/import.h"
+
+#include "workloads/npy.h"
+#include "workloads/sorter.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const gnn_import_formats[] = {"ogb", "snap", NULL};
+
+#define OPTION(field) .name = #field, .offset = offsetof(struct gnn_import_options, field)
+
+const struct gnn_option gnn_import_table[] = {
+    {.name = "memory",
+     .offset = offsetof(struct gnn_import_options, memory_bytes),
+     .type = GNN_OPT_BYTES,
+     .unit = "bytes",
+     .def = "2G",
+     .min = 4 << 20,
+     .max = 0x1p50,
+     .help = "bound on the importer's own memory"},
+    {OPTION(add_reverse), .type = GNN_OPT_BOOL, .def = "no",
+     .help = "also store each edge the other way round: for undirected edges that the input lists once"},
+    {OPTION(transpose), .type = GNN_OPT_BOOL, .def = "no",
+     .help = "swap source and target: messages then flow against the stored edges"},
+    {OPTION(drop_self_loops), .type = GNN_OPT_BOOL, .def = "no",
+     .help = "leave out edges from a node to itself"},
+    {OPTION(drop_duplicates), .type = GNN_OPT_BOOL, .def = "no",
+     .help = "keep each (source, target) pair once"},
+    {OPTION(relabel), .type = GNN_OPT_BOOL, .def = "no",
+     .help = "number the nodes that occur in an edge list 0, 1, 2 and so on, in the order of their IDs"},
+    {OPTION(row_normalise), .type = GNN_OPT_BOOL, .def = "no",
+     .help = "divide each feature row by the sum of its absolute values"},
+    {OPTION(dim), .type = GNN_OPT_U32, .unit = "floats", .def = "0", .min = 0, .max = GNN_DIM_MAX,
+     .help = "width of random features for an input without features; 0 = such an input is an error"},
+    {OPTION(classes), .type = GNN_OPT_U32, .unit = "classes", .def = "0", .min = 0, .max = 1 << 24,
+     .help = "number of classes, of random labels for an input without labels; 0 = largest label + 1"},
+    {OPTION(train_fraction), .type = GNN_OPT_F64, .def = "0.01", .min = 0, .max = 1,
+     .help = "share of the nodes drawn for training where the input has no splits"},
+    {OPTION(valid_fraction), .type = GNN_OPT_F64, .def = "0.001", .min = 0, .max = 1,
+     .help = "share of the nodes drawn for validation where the input has no splits"},
+    {OPTION(test_fraction), .type = GNN_OPT_F64, .def = "0.002", .min = 0, .max = 1,
+     .help = "share of the nodes drawn for testing where the input has no splits"},
+    {OPTION(seed), .type = GNN_OPT_U64, .def = "1", .help = "of random features, labels and splits"},
+    {0},
+};
+
+uint64_t gnn_import_budget(const struct gnn_importer *importer)
+{
+    return importer->options->memory_bytes - GNN_IMPORT_RESERVE;
+}
+
+static void base_name(const char *path, char *out, size_t out_bytes)
+{
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    size_t start = len;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    (void)snprintf(out, out_bytes, "%.*s", (int)(len - start), path + start);
+}
+
+static void describe(struct gnn_importer *importer, const struct gnn_node_files *files)
+{
+    struct gnn_meta *meta = &importer->meta;
+    const struct gnn_import_source *source = importer->source;
+    char last[128];
+    base_name(source->from, last, sizeof last);
+    meta->scale_divisor = 1;
+    (void)snprintf(meta->name, sizeof meta->name, "%.63s", source->name != NULL ? source->name : last);
+    (void)snprintf(meta->origin, sizeof meta->origin, "imported from %s (%s)%s%s%s", last,
+                   gnn_import_formats[source->format],
+                   files->dense || files->sparse ? "" : ", features random",
+                   files->labels ? "" : ", labels random", files->train ? "" : ", splits random");
+    if (source->split != NULL)
+        gnn_meta_add_param(meta, "split", "%s", source->split);
+    for (const struct gnn_option *option = gnn_import_table; option->name != NULL; option++) {
+        char value[64];
+        if (strcmp(option->name, "memory") == 0)
+            continue; /* does not change the result */
+        gnn_option_format(option, importer->options, value, sizeof value);
+        gnn_meta_add_param(meta, option->name, "%s", value);
+    }
+}
+
+static enum gnn_status check_request(const struct gnn_import_source *source,
+                                     const struct gnn_import_options *options,
+                                     const struct gnn_prepare_job *job, struct gnn_err *err)
+{
+    if (options->memory_bytes < GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN)
+        return gnn_fail(err, GNN_EUSAGE, "--memory %" PRIu64 ": an import takes at least %d",
+                        options->memory_bytes, GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN);
+    if (options->relabel && source->format != GNN_IMPORT_SNAP)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "relabel is for edge lists: the node files of %s are in the order of the IDs",
+                        source->from);
+    if (options->train_fraction + options->valid_fraction + options->test_fraction > 1)
+        return gnn_fail(err, GNN_EUSAGE, "the fractions of the splits add up to %g, at most 1 is possible",
+                        options->train_fraction + options->valid_fraction + options->test_fraction);
+    if (access(source->from, R_OK) != 0)
+        return gnn_fail(err, GNN_ENOENT, "--from %s: not there or not readable", source->from);
+    if (access(job->out_dir, F_OK) == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s exists already: remove it or choose another name", job->out_dir);
+    return GNN_OK;
+}
+
+static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_err *err)
+{
+    struct gnn_node_files *files = malloc(sizeof *files);
+    if (files == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "no memory to import");
+    enum gnn_status status = gnn_import_find_nodes(importer, files, err);
+    if (status == GNN_OK) {
+        describe(importer, files);
+        const uint64_t row_bytes =
+            importer->meta.dims[0] * sizeof(float) + sizeof(int32_t) + sizeof(uint64_t);
+        status =
+            gnn_output_open(importer->job, importer->meta.node_count * row_bytes, &importer->output, err);
+    }
+    if (status == GNN_OK)
+        status = gnn_import_topology(importer, err);
+    if (status == GNN_OK)
+        status = gnn_import_labels(importer, files, err);
+    if (status == GNN_OK)
+        status = gnn_import_splits(importer, files, err);
+    if (status == GNN_OK)
+        status = gnn_import_features(importer, files, err);
+    if (status == GNN_OK)
+        status = gnn_output_commit(&importer->output, &importer->meta, err);
+    gnn_output_close(&importer->output);
+    free(files);
+    return status;
+}
+
+enum gnn_status gnn_prepare_import(const struct gnn_import_source *source,
+                                   const struct gnn_import_options *options,
+                                   const struct gnn_prepare_job *job, struct gnn_err *err)
+{
+    GNN_TRY(check_request(source, options, job, err));
+    struct gnn_importer *importer = calloc(1, sizeof *importer);
+    if (importer == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "no memory to import");
+    importer->source = source;
+    importer->options = options;
+    importer->job = job;
+    const enum gnn_status status = import_parts(importer, err);
+    free(importer);
+    return status;
+}

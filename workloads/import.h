@@ -1,0 +1,45 @@
+/* The parts of an import, in the order in which they run. Internal to workloads/. */
+#ifndef GNN_WORKLOADS_IMPORT_H
+#define GNN_WORKLOADS_IMPORT_H
+
+#include "workloads/output.h"
+
+enum {
+    GNN_IMPORT_RESERVE = 2 << 20, /* of the memory bound: input windows, zlib, output buffers */
+};
+
+struct gnn_importer {
+    const struct gnn_import_source *source;
+    const struct gnn_import_options *options;
+    const struct gnn_prepare_job *job;
+    struct gnn_output output;
+    struct gnn_meta meta; /* filled as the parts finish */
+    bool nodes_known;     /* from labels or features; otherwise the largest ID decides */
+};
+
+/* Memory for the large structures of a part. */
+uint64_t gnn_import_budget(const struct gnn_importer *importer);
+
+/* Edges to indptr and indices: transforms each edge, sorts by (target, source) in bounded memory, writes
+ * lists. Sets meta's node count unless it is known. */
+GNN_MUST_CHECK enum gnn_status gnn_import_topology(struct gnn_importer *importer, struct gnn_err *err);
+
+/* Which node files the input has, found before any work; sets meta's node count and dims where they tell. */
+struct gnn_node_files {
+    bool labels, dense, sparse, train;
+    char label_path[GNN_OUTPUT_PATH];
+    char feature_path[GNN_OUTPUT_PATH];   /* dense */
+    char sparse_path[4][GNN_OUTPUT_PATH]; /* data, indices, indptr, shape */
+    char split_path[3][GNN_OUTPUT_PATH];  /* train, valid, test; empty = missing */
+    bool split_present[3];
+};
+GNN_MUST_CHECK enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer,
+                                                     struct gnn_node_files *out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_import_labels(struct gnn_importer *importer,
+                                                 const struct gnn_node_files *files, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_import_splits(struct gnn_importer *importer,
+                                                 const struct gnn_node_files *files, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_import_features(struct gnn_importer *importer,
+                                                   const struct gnn_node_files *files, struct gnn_err *err);
+
+#endif

@@ -1,0 +1,579 @@
+#include "harness/base/log.h"
+#include "harness/base/rng.h"
+#include "workloads/features.h"
+#include "workloads/import.h"
+#include "workloads/npy.h"
+#include "workloads/sorter.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OUT_BUFFER = 262144, SPLITS = 3 };
+
+static const char *const split_names[SPLITS] = {"train", "valid", "test"};
+
+/* ---- what the input has
+ * ------------------------------------------------------------------------------------------- */
+
+static bool find_sparse(const char *from, struct gnn_node_files *f)
+{
+    static const char *const names[] = {"feat_data.npy", "feat_indices.npy", "feat_indptr.npy",
+                                        "feat_shape.npy"};
+    for (int i = 0; i < 4; i++)
+        if (!gnn_input_find(from, names[i], f->sparse_path[i]))
+            return false;
+    return true;
+}
+
+/* <split>_idx.npy, or OGB's own <split>.csv; each maybe .gz. */
+static void find_splits(const char *dir, struct gnn_node_files *f)
+{
+    for (int i = 0; i < SPLITS; i++) {
+        char npy[32], csv[32];
+        (void)snprintf(npy, sizeof npy, "%s_idx.npy", split_names[i]);
+        (void)snprintf(csv, sizeof csv, "%s.csv", split_names[i]);
+        f->split_present[i] =
+            gnn_input_find(dir, npy, f->split_path[i]) || gnn_input_find(dir, csv, f->split_path[i]);
+    }
+}
+
+/* Every file that tells the number of nodes must tell the same. */
+static enum gnn_status agree_on_nodes(struct gnn_importer *importer, uint64_t nodes, const char *path,
+                                      struct gnn_err *err)
+{
+    if (nodes == 0 || nodes >= GNN_NODE_NONE)
+        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " nodes, expected 1 to %" PRIu32, path, nodes,
+                        GNN_NODE_NONE - 1);
+    if (importer->nodes_known && nodes != importer->meta.node_count)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: %" PRIu64 " rows, expected one for each of the %" PRIu32 " labels", path, nodes,
+                        importer->meta.node_count);
+    importer->meta.node_count = (uint32_t)nodes;
+    importer->nodes_known = true;
+    return GNN_OK;
+}
+
+static enum gnn_status set_dim(struct gnn_importer *importer, uint64_t dim, const char *path,
+                               struct gnn_err *err)
+{
+    if (dim == 0 || dim > GNN_DIM_MAX)
+        return gnn_fail(err, GNN_EFORMAT, "%s: features of width %" PRIu64 ", expected 1 to %d", path, dim,
+                        GNN_DIM_MAX);
+    importer->meta.dims[0] = (uint32_t)dim;
+    importer->meta.dim_count = 1;
+    return GNN_OK;
+}
+
+static enum gnn_status probe_labels(struct gnn_importer *importer, const struct gnn_node_files *f,
+                                    struct gnn_err *err)
+{
+    struct gnn_npy *npy;
+    GNN_TRY(gnn_npy_open(f->label_path, &npy, err));
+    const struct gnn_npy_header *header = gnn_npy_header(npy);
+    enum gnn_status status;
+    if (header->dim_count == 0 || (header->dim_count == 2 && header->shape[1] != 1))
+        status = gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N] or [N, 1]", f->label_path);
+    else
+        status = agree_on_nodes(importer, header->shape[0], f->label_path, err);
+    gnn_npy_close(npy);
+    return status;
+}
+
+static enum gnn_status probe_dense(struct gnn_importer *importer, const struct gnn_node_files *f,
+                                   struct gnn_err *err)
+{
+    struct gnn_npy *npy;
+    GNN_TRY(gnn_npy_open(f->feature_path, &npy, err));
+    const struct gnn_npy_header *header = gnn_npy_header(npy);
+    enum gnn_status status;
+    if (header->dim_count != 2)
+        status = gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N, dim]", f->feature_path);
+    else
+        status = agree_on_nodes(importer, header->shape[0], f->feature_path, err);
+    if (status == GNN_OK)
+        status = set_dim(importer, header->shape[1], f->feature_path, err);
+    gnn_npy_close(npy);
+    return status;
+}
+
+static enum gnn_status probe_sparse(struct gnn_importer *importer, const struct gnn_node_files *f,
+                                    struct gnn_err *err)
+{
+    struct gnn_npy *npy;
+    int64_t shape[2] = {0, 0};
+    GNN_TRY(gnn_npy_open(f->sparse_path[3], &npy, err));
+    enum gnn_status status = GNN_OK;
+    if (gnn_npy_header(npy)->items != 2)
+        status = gnn_fail(err, GNN_EFORMAT, "%s: expected two numbers, rows and columns", f->sparse_path[3]);
+    if (status == GNN_OK)
+        status = gnn_npy_read_i64(npy, shape, 2, err);
+    gnn_npy_close(npy);
+    GNN_TRY(status);
+    GNN_TRY(agree_on_nodes(importer, shape[0] < 0 ? 0 : (uint64_t)shape[0], f->sparse_path[3], err));
+    return set_dim(importer, shape[1] < 0 ? 0 : (uint64_t)shape[1], f->sparse_path[3], err);
+}
+
+enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_node_files *out,
+                                      struct gnn_err *err)
+{
+    const struct gnn_import_source *source = importer->source;
+    const struct gnn_import_options *options = importer->options;
+    *out = (struct gnn_node_files){0};
+    if (source->format == GNN_IMPORT_OGB) {
+        char split_dir[GNN_OUTPUT_PATH];
+        (void)snprintf(split_dir, sizeof split_dir, "%s%s%s", source->from, source->split != NULL ? "/" : "",
+                       source->split != NULL ? source->split : "");
+        out->labels = gnn_input_find(source->from, "node_label.npy", out->label_path);
+        out->dense = gnn_input_find(source->from, "node_feat.npy", out->feature_path);
+        out->sparse = !out->dense && find_sparse(source->from, out);
+        find_splits(split_dir, out);
+        if (source->split != NULL && !out->split_present[0])
+            return gnn_fail(err, GNN_ENOENT,
+                            "%s has neither train_idx.npy nor train.csv (nor either with .gz)", split_dir);
+    }
+    out->train = out->split_present[0];
+    if (!out->labels && options->classes == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s has no labels: --classes C draws random ones", source->from);
+    if (!out->dense && !out->sparse && options->dim == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s has no features: --dim D draws random ones", source->from);
+    if (out->labels)
+        GNN_TRY(probe_labels(importer, out, err));
+    if (out->dense)
+        GNN_TRY(probe_dense(importer, out, err));
+    else if (out->sparse)
+        GNN_TRY(probe_sparse(importer, out, err));
+    else
+        GNN_TRY(set_dim(importer, options->dim, "--dim", err));
+    if ((out->dense || out->sparse) && options->dim != 0 && options->dim != importer->meta.dims[0])
+        return gnn_fail(err, GNN_EUSAGE, "%s has features of width %" PRIu32 ": --dim is for inputs without",
+                        source->from, importer->meta.dims[0]);
+    return GNN_OK;
+}
+
+/* ---- labels
+ * ------------------------------------------------------------------------------------------------------- */
+
+static enum gnn_status check_label(int64_t value, uint64_t node, const struct gnn_import_options *options,
+                                   const char *path, int32_t *out, struct gnn_err *err)
+{
+    const int64_t end = options->classes > 0 ? options->classes : INT32_MAX;
+    if (value == GNN_NPY_NAN)
+        value = -1;
+    if (value < -1 || value >= end)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: node %" PRIu64 " has label %" PRId64
+                        ", expected -1 (none) or a class below %" PRId64,
+                        path, node, value, end);
+    *out = (int32_t)value;
+    return GNN_OK;
+}
+
+/* Stored labels, class_count = the largest + 1 unless --classes says more. */
+static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy *npy,
+                                   struct gnn_out_file *out, struct gnn_err *err)
+{
+    const uint64_t nodes = importer->meta.node_count;
+    int64_t values[GNN_NPY_BATCH];
+    int32_t labels[GNN_NPY_BATCH];
+    int32_t largest = -1;
+    for (uint64_t first = 0; first < nodes; first += GNN_NPY_BATCH) {
+        const uint64_t count = nodes - first < GNN_NPY_BATCH ? nodes - first : GNN_NPY_BATCH;
+        GNN_TRY(gnn_npy_read_i64(npy, values, count, err));
+        for (uint64_t i = 0; i < count; i++) {
+            GNN_TRY(check_label(values[i], first + i, importer->options, gnn_npy_path(npy), &labels[i], err));
+            largest = labels[i] > largest ? labels[i] : largest;
+        }
+        GNN_TRY(gnn_out_write(out, labels, count * sizeof *labels, err));
+    }
+    if (largest < 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s: no node has a label", gnn_npy_path(npy));
+    importer->meta.class_count =
+        importer->options->classes > 0 ? importer->options->classes : (uint32_t)largest + 1;
+    return gnn_npy_expect_end(npy, err);
+}
+
+static enum gnn_status draw_labels(struct gnn_importer *importer, struct gnn_out_file *out,
+                                   struct gnn_err *err)
+{
+    const uint64_t key = gnn_rng_fork(importer->options->seed, "import.label");
+    const uint32_t classes = importer->options->classes;
+    importer->meta.class_count = classes;
+    for (uint64_t node = 0; node < importer->meta.node_count; node++) {
+        struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(key, node));
+        const int32_t label = (int32_t)gnn_rng_below(&rng, classes);
+        GNN_TRY(gnn_out_write(out, &label, sizeof label, err));
+    }
+    return GNN_OK;
+}
+
+enum gnn_status gnn_import_labels(struct gnn_importer *importer, const struct gnn_node_files *files,
+                                  struct gnn_err *err)
+{
+    struct gnn_out_file *out;
+    struct gnn_npy *npy = NULL;
+    GNN_TRY(gnn_out_open(&importer->output, "labels", OUT_BUFFER, GNN_OUT_DATASET, &out, err));
+    enum gnn_status status = files->labels ? gnn_npy_open(files->label_path, &npy, err) : GNN_OK;
+    if (status == GNN_OK)
+        status = files->labels ? copy_labels(importer, npy, out, err) : draw_labels(importer, out, err);
+    gnn_npy_close(npy);
+    if (status == GNN_OK)
+        return gnn_out_finish(out, &importer->meta, err);
+    gnn_out_close(out);
+    return status;
+}
+
+/* ---- splits
+ * ------------------------------------------------------------------------------------------------------- */
+
+/* Keys are (node << 2 | split): one sort puts all three splits in order beside the labels and shows overlaps.
+ */
+static enum gnn_status add_member(const struct gnn_importer *importer, int64_t node, int split,
+                                  const char *path, struct gnn_sorter *sorter, struct gnn_err *err)
+{
+    if (node < 0 || node >= importer->meta.node_count)
+        return gnn_fail(err, GNN_EFORMAT, "%s: node %" PRId64 ", expected 0 to %" PRIu32, path, node,
+                        importer->meta.node_count - 1);
+    return gnn_sorter_add(sorter, (uint64_t)node << 2 | (uint64_t)split, err);
+}
+
+static enum gnn_status add_npy_split(const struct gnn_importer *importer, const char *path, int split,
+                                     struct gnn_sorter *sorter, struct gnn_err *err)
+{
+    struct gnn_npy *npy;
+    GNN_TRY(gnn_npy_open(path, &npy, err));
+    const uint64_t items = gnn_npy_header(npy)->items;
+    enum gnn_status status = GNN_OK;
+    for (uint64_t first = 0; status == GNN_OK && first < items; first += GNN_NPY_BATCH) {
+        int64_t nodes[GNN_NPY_BATCH];
+        const uint64_t count = items - first < GNN_NPY_BATCH ? items - first : GNN_NPY_BATCH;
+        status = gnn_npy_read_i64(npy, nodes, count, err);
+        for (uint64_t i = 0; status == GNN_OK && i < count; i++)
+            status = add_member(importer, nodes[i], split, path, sorter, err);
+    }
+    if (status == GNN_OK)
+        status = gnn_npy_expect_end(npy, err);
+    gnn_npy_close(npy);
+    return status;
+}
+
+static enum gnn_status add_csv_split(const struct gnn_importer *importer, const char *path, int split,
+                                     struct gnn_sorter *sorter, struct gnn_err *err)
+{
+    struct gnn_input *input;
+    char line[GNN_INPUT_LINE_MAX];
+    GNN_TRY(gnn_input_open(path, &input, err));
+    enum gnn_status status = GNN_OK;
+    for (bool more = true; status == GNN_OK && more;) {
+        status = gnn_input_line(input, line, &more, err);
+        if (status != GNN_OK || !more || line[0] == '\0')
+            continue;
+        char *end;
+        errno = 0;
+        const long long node = strtoll(line, &end, 10);
+        if (errno != 0 || end == line || *end != '\0')
+            status = gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": not a node ID: '%.60s'", path,
+                              gnn_input_line_number(input), line);
+        else
+            status = add_member(importer, node, split, path, sorter, err);
+    }
+    gnn_input_close(input);
+    return status;
+}
+
+static enum gnn_status add_splits(const struct gnn_importer *importer, const struct gnn_node_files *files,
+                                  struct gnn_sorter *sorter, struct gnn_err *err)
+{
+    for (int i = 0; i < SPLITS; i++) {
+        if (!files->split_present[i])
+            continue;
+        const bool csv = strstr(files->split_path[i], ".csv") != NULL;
+        GNN_TRY((csv ? add_csv_split : add_npy_split)(importer, files->split_path[i], i, sorter, err));
+    }
+    return GNN_OK;
+}
+
+/* Each node on its own: uniform draw u, train if u < a, valid if u < a + b, test if u < a + b + c. */
+static int drawn_split(const struct gnn_import_options *options, uint64_t key, uint64_t node)
+{
+    struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(key, node));
+    const double shares[SPLITS] = {options->train_fraction, options->valid_fraction, options->test_fraction};
+    double u = gnn_rng_unit(&rng);
+    for (int i = 0; i < SPLITS; i++) {
+        if (u < shares[i])
+            return i;
+        u -= shares[i];
+    }
+    return -1;
+}
+
+struct split_writer {
+    struct gnn_out_file *files[SPLITS];
+    FILE *labels; /* as written just before, node after node */
+    uint32_t counts[SPLITS];
+    uint64_t next; /* node whose label is read next */
+    int32_t label;
+    uint64_t unlabelled;
+};
+
+/* Moves on to node's label. Nodes ascend. */
+static enum gnn_status label_of(struct split_writer *w, uint64_t node, struct gnn_err *err)
+{
+    for (; w->next <= node; w->next++)
+        if (fread(&w->label, sizeof w->label, 1, w->labels) != 1)
+            return gnn_fail(err, GNN_EIO, "reading back the labels: %s",
+                            ferror(w->labels) ? strerror(errno) : "short");
+    return GNN_OK;
+}
+
+static enum gnn_status put_member(struct split_writer *w, uint64_t node, int split, struct gnn_err *err)
+{
+    const gnn_node id = (gnn_node)node;
+    GNN_TRY(label_of(w, node, err));
+    if (w->label < 0) { /* nothing to learn from or to compare with */
+        w->unlabelled++;
+        return GNN_OK;
+    }
+    w->counts[split]++;
+    return gnn_out_write(w->files[split], &id, sizeof id, err);
+}
+
+static enum gnn_status write_sorted(struct gnn_sorter *sorter, struct split_writer *w, struct gnn_err *err)
+{
+    uint64_t previous = UINT64_MAX;
+    for (;;) {
+        const uint64_t *keys;
+        uint64_t count = 0;
+        GNN_TRY(gnn_sorter_next(sorter, &keys, &count, err));
+        if (count == 0)
+            return GNN_OK;
+        for (uint64_t i = 0; i < count; i++) {
+            if (previous != UINT64_MAX && previous >> 2 == keys[i] >> 2)
+                return gnn_fail(err, GNN_EFORMAT, "node %" PRIu64 " is in the splits %s and %s", keys[i] >> 2,
+                                split_names[previous & 3], split_names[keys[i] & 3]);
+            GNN_TRY(put_member(w, keys[i] >> 2, (int)(keys[i] & 3), err));
+            previous = keys[i];
+        }
+    }
+}
+
+static enum gnn_status write_given(struct gnn_importer *importer, const struct gnn_node_files *files,
+                                   struct split_writer *w, struct gnn_err *err)
+{
+    struct gnn_sorter *sorter;
+    GNN_TRY(gnn_sorter_open(&importer->output, gnn_import_budget(importer), false, &sorter, err));
+    enum gnn_status status = add_splits(importer, files, sorter, err);
+    if (status == GNN_OK)
+        status = gnn_sorter_finish(sorter, err);
+    if (status == GNN_OK)
+        status = write_sorted(sorter, w, err);
+    gnn_sorter_close(sorter);
+    return status;
+}
+
+static enum gnn_status write_drawn(const struct gnn_importer *importer, struct split_writer *w,
+                                   struct gnn_err *err)
+{
+    const uint64_t key = gnn_rng_fork(importer->options->seed, "import.split");
+    for (uint64_t node = 0; node < importer->meta.node_count; node++) {
+        const int split = drawn_split(importer->options, key, node);
+        if (split >= 0)
+            GNN_TRY(put_member(w, node, split, err));
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status open_split_files(struct gnn_importer *importer, struct split_writer *w,
+                                        struct gnn_err *err)
+{
+    char path[GNN_OUTPUT_PATH + 16];
+    (void)snprintf(path, sizeof path, "%s/labels", importer->output.partial);
+    w->labels = fopen(path, "rbe");
+    if (w->labels == NULL)
+        return gnn_out_errno(errno, "cannot open", path, err);
+    for (int i = 0; i < SPLITS; i++)
+        GNN_TRY(gnn_out_open(&importer->output, split_names[i], 65536, GNN_OUT_DATASET, &w->files[i], err));
+    return GNN_OK;
+}
+
+enum gnn_status gnn_import_splits(struct gnn_importer *importer, const struct gnn_node_files *files,
+                                  struct gnn_err *err)
+{
+    struct split_writer w = {0};
+    enum gnn_status status = open_split_files(importer, &w, err);
+    if (status == GNN_OK)
+        status = files->train ? write_given(importer, files, &w, err) : write_drawn(importer, &w, err);
+    if (w.labels != NULL)
+        (void)fclose(w.labels);
+    for (int i = 0; i < SPLITS; i++) {
+        if (status == GNN_OK)
+            status = gnn_out_finish(w.files[i], &importer->meta, err);
+        else
+            gnn_out_close(w.files[i]);
+    }
+    GNN_TRY(status);
+    importer->meta.train_count = w.counts[0];
+    importer->meta.valid_count = w.counts[1];
+    importer->meta.test_count = w.counts[2];
+    if (w.unlabelled > 0)
+        gnn_log_warn("%" PRIu64 " nodes of the splits have no label and were left out", w.unlabelled);
+    if (w.counts[0] == 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s: no labelled node to train on", importer->source->from);
+    return GNN_OK;
+}
+
+/* ---- features
+ * ----------------------------------------------------------------------------------------------------- */
+
+struct feature_writer {
+    struct gnn_importer *importer;
+    struct gnn_out_file *out;
+    struct gnn_npy *data, *indices, *indptr; /* dense: data alone */
+    uint64_t offset;                         /* sparse: where the row starts */
+    float *row;                              /* (dim) */
+};
+
+static enum gnn_status finish_row(const struct feature_writer *w, uint64_t node, struct gnn_err *err)
+{
+    const uint32_t dim = w->importer->meta.dims[0];
+    double sum = 0;
+    for (uint32_t i = 0; i < dim; i++) {
+        if (!isfinite(w->row[i]))
+            return gnn_fail(err, GNN_EFORMAT, "%s: row %" PRIu64 ", column %" PRIu32 " is not finite",
+                            gnn_npy_path(w->data), node, i);
+        sum += fabs((double)w->row[i]);
+    }
+    if (w->importer->options->row_normalise && sum > 0)
+        for (uint32_t i = 0; i < dim; i++)
+            w->row[i] = (float)((double)w->row[i] / sum);
+    return gnn_out_write(w->out, w->row, dim * sizeof *w->row, err);
+}
+
+static enum gnn_status dense_row(struct feature_writer *w, uint64_t node, struct gnn_err *err)
+{
+    const uint32_t dim = w->importer->meta.dims[0];
+    for (uint32_t first = 0; first < dim; first += GNN_NPY_BATCH)
+        GNN_TRY(gnn_npy_read_f32(w->data, w->row + first,
+                                 dim - first < GNN_NPY_BATCH ? dim - first : GNN_NPY_BATCH, err));
+    return finish_row(w, node, err);
+}
+
+static enum gnn_status sparse_row(struct feature_writer *w, uint64_t node, struct gnn_err *err)
+{
+    const uint32_t dim = w->importer->meta.dims[0];
+    int64_t end = 0;
+    GNN_TRY(gnn_npy_read_i64(w->indptr, &end, 1, err));
+    if (end < 0 || (uint64_t)end < w->offset || (uint64_t)end > gnn_npy_header(w->data)->items)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: row %" PRIu64 " ends at %" PRId64 ", expected %" PRIu64 " to %" PRIu64,
+                        gnn_npy_path(w->indptr), node, end, w->offset, gnn_npy_header(w->data)->items);
+    memset(w->row, 0, dim * sizeof *w->row);
+    while (w->offset < (uint64_t)end) {
+        int64_t columns[GNN_NPY_BATCH];
+        float values[GNN_NPY_BATCH];
+        const uint64_t left = (uint64_t)end - w->offset, count = left < GNN_NPY_BATCH ? left : GNN_NPY_BATCH;
+        GNN_TRY(gnn_npy_read_i64(w->indices, columns, count, err));
+        GNN_TRY(gnn_npy_read_f32(w->data, values, count, err));
+        for (uint64_t i = 0; i < count; i++) {
+            if (columns[i] < 0 || columns[i] >= dim)
+                return gnn_fail(err, GNN_EFORMAT,
+                                "%s: row %" PRIu64 " has column %" PRId64 ", expected below %" PRIu32,
+                                gnn_npy_path(w->indices), node, columns[i], dim);
+            w->row[columns[i]] += values[i]; /* a repeated column adds up, as in SciPy */
+        }
+        w->offset += count;
+    }
+    return finish_row(w, node, err);
+}
+
+static enum gnn_status open_sparse(struct feature_writer *w, const struct gnn_node_files *files,
+                                   struct gnn_err *err)
+{
+    int64_t first = 0;
+    GNN_TRY(gnn_npy_open(files->sparse_path[0], &w->data, err));
+    GNN_TRY(gnn_npy_open(files->sparse_path[1], &w->indices, err));
+    GNN_TRY(gnn_npy_open(files->sparse_path[2], &w->indptr, err));
+    const uint64_t values = gnn_npy_header(w->data)->items, columns = gnn_npy_header(w->indices)->items;
+    const uint64_t offsets = gnn_npy_header(w->indptr)->items,
+                   expected = (uint64_t)w->importer->meta.node_count + 1;
+    if (values != columns)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: %" PRIu64 " entries, expected one for each of the %" PRIu64 " values",
+                        files->sparse_path[1], columns, values);
+    if (offsets != expected)
+        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " entries, expected %" PRIu64 " (rows + 1)",
+                        files->sparse_path[2], offsets, expected);
+    GNN_TRY(gnn_npy_read_i64(w->indptr, &first, 1, err));
+    if (first != 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s: starts at %" PRId64 ", expected 0", files->sparse_path[2],
+                        first);
+    return GNN_OK;
+}
+
+static enum gnn_status expect_ends(const struct feature_writer *w, struct gnn_err *err)
+{
+    const uint64_t values = gnn_npy_header(w->data)->items;
+    if (w->indptr != NULL && w->offset != values)
+        return gnn_fail(err, GNN_EFORMAT, "%s: ends at %" PRIu64 ", expected the %" PRIu64 " values",
+                        gnn_npy_path(w->indptr), w->offset, values);
+    GNN_TRY(gnn_npy_expect_end(w->data, err));
+    if (w->indptr == NULL)
+        return GNN_OK;
+    GNN_TRY(gnn_npy_expect_end(w->indices, err));
+    return gnn_npy_expect_end(w->indptr, err);
+}
+
+static enum gnn_status write_rows(struct feature_writer *w, const char *name, struct gnn_err *err)
+{
+    const struct gnn_meta *meta = &w->importer->meta;
+    const uint64_t row_bytes = meta->dims[0] * sizeof(float);
+    const uint64_t key = gnn_rng_fork(w->importer->options->seed, "import.features");
+    struct gnn_ticker ticker;
+    gnn_ticker_start(&ticker, w->importer->job, name, "B", meta->node_count * row_bytes);
+    for (uint64_t node = 0; node < meta->node_count; node++) {
+        if (w->indptr != NULL) {
+            GNN_TRY(sparse_row(w, node, err));
+        } else if (w->data != NULL) {
+            GNN_TRY(dense_row(w, node, err));
+        } else {
+            gnn_feature_row(key, 0, (gnn_node)node, meta->dims[0], 0, w->row);
+            GNN_TRY(gnn_out_write(w->out, w->row, row_bytes, err));
+        }
+        if (node % 1024 == 0)
+            GNN_TRY(gnn_ticker_set(&ticker, node * row_bytes, err));
+    }
+    GNN_TRY(gnn_ticker_set(&ticker, meta->node_count * row_bytes, err));
+    gnn_ticker_end(&ticker);
+    return w->data != NULL ? expect_ends(w, err) : GNN_OK;
+}
+
+enum gnn_status gnn_import_features(struct gnn_importer *importer, const struct gnn_node_files *files,
+                                    struct gnn_err *err)
+{
+    struct feature_writer w = {.importer = importer};
+    char name[32];
+    gnn_meta_features_name(importer->meta.dims[0], name, sizeof name);
+    enum gnn_status status = gnn_out_open(&importer->output, name, OUT_BUFFER, GNN_OUT_DATASET, &w.out, err);
+    if (status == GNN_OK && files->dense)
+        status = gnn_npy_open(files->feature_path, &w.data, err);
+    if (status == GNN_OK && files->sparse)
+        status = open_sparse(&w, files, err);
+    if (status == GNN_OK) {
+        w.row = malloc(importer->meta.dims[0] * sizeof *w.row);
+        status = w.row != NULL ? write_rows(&w, name, err)
+                               : gnn_fail(err, GNN_ENOMEM, "no memory for a feature row");
+    }
+    free(w.row);
+    gnn_npy_close(w.data);
+    gnn_npy_close(w.indices);
+    gnn_npy_close(w.indptr);
+    if (status == GNN_OK)
+        return gnn_out_finish(w.out, &importer->meta, err);
+    gnn_out_close(w.out);
+    return status;
+}

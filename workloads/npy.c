@@ -1,0 +1,361 @@
+#include "workloads/npy.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the header
+ * --------------------------------------------------------------------------------------------------- */
+
+struct cursor {
+    const char *at, *end;
+};
+
+static void skip_blanks(struct cursor *c)
+{
+    while (c->at < c->end && (*c->at == ' ' || *c->at == '\n' || *c->at == '\t'))
+        c->at++;
+}
+
+/* Takes `text` if it comes next. */
+static bool take(struct cursor *c, const char *text)
+{
+    const size_t len = strlen(text);
+    skip_blanks(c);
+    if ((size_t)(c->end - c->at) < len || memcmp(c->at, text, len) != 0)
+        return false;
+    c->at += len;
+    return true;
+}
+
+/* A quoted word without escapes. */
+static bool take_word(struct cursor *c, char *word, size_t word_bytes)
+{
+    skip_blanks(c);
+    if (c->at == c->end || (*c->at != '\'' && *c->at != '"'))
+        return false;
+    const char quote = *c->at++;
+    size_t used = 0;
+    while (c->at < c->end && *c->at != quote && used + 1 < word_bytes)
+        word[used++] = *c->at++;
+    word[used] = '\0';
+    return c->at < c->end && *c->at++ == quote;
+}
+
+static bool take_number(struct cursor *c, uint64_t *out)
+{
+    skip_blanks(c);
+    const char *start = c->at;
+    *out = 0;
+    for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++)
+        if (__builtin_mul_overflow(*out, UINT64_C(10), out) ||
+            __builtin_add_overflow(*out, (uint64_t)(*c->at - '0'), out))
+            return false;
+    return c->at > start;
+}
+
+static enum gnn_status parse_descr(struct cursor *c, const char *path, struct gnn_npy_header *out,
+                                   struct gnn_err *err)
+{
+    char descr[16];
+    if (!take_word(c, descr, sizeof descr))
+        return gnn_fail(err, GNN_EFORMAT, "%s: structured or unreadable dtype: expected plain numbers", path);
+    static const char *const known[] = {"<f2", "<f4", "<f8", "<i2", "<i4", "<i8",
+                                        "<u2", "<u4", "<u8", "|i1", "|u1", "|b1"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(descr, known[i]) == 0) {
+            out->kind = descr[1];
+            out->item_bytes = (uint32_t)(descr[2] - '0');
+            return GNN_OK;
+        }
+    return gnn_fail(
+        err, GNN_EFORMAT,
+        "%s: dtype '%s' is not supported: save it as little-endian int32, int64, float32 or float64 "
+        "(a.astype('<f4'))",
+        path, descr);
+}
+
+static enum gnn_status parse_shape(struct cursor *c, const char *path, struct gnn_npy_header *out,
+                                   struct gnn_err *err)
+{
+    bool good = take(c, "(");
+    while (good && !take(c, ")")) {
+        uint64_t size = 0;
+        good = take_number(c, &size);
+        if (good && out->dim_count == GNN_NPY_DIMS_MAX)
+            return gnn_fail(err, GNN_EFORMAT, "%s: more than %d dimensions", path, GNN_NPY_DIMS_MAX);
+        if (good)
+            out->shape[out->dim_count++] = size;
+        (void)take(c, ",");
+    }
+    if (!good)
+        return gnn_fail(err, GNN_EFORMAT, "%s: no readable shape in its header", path);
+    out->items = 1;
+    for (uint32_t i = 0; i < out->dim_count; i++)
+        if (__builtin_mul_overflow(out->items, out->shape[i], &out->items))
+            return gnn_fail(err, GNN_EFORMAT, "%s: a shape of more than 2^64 numbers", path);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path, struct gnn_npy_header *out,
+                              struct gnn_err *err)
+{
+    *out = (struct gnn_npy_header){0};
+    struct cursor c = {text, text + len};
+    bool fortran = false, descr = false, order = false, shape = false, good = take(&c, "{");
+    while (good && !take(&c, "}")) {
+        char key[32];
+        good = take_word(&c, key, sizeof key) && take(&c, ":");
+        if (good && strcmp(key, "descr") == 0 && !descr) {
+            GNN_TRY(parse_descr(&c, path, out, err));
+            descr = true;
+        } else if (good && strcmp(key, "fortran_order") == 0 && !order) {
+            fortran = take(&c, "True");
+            good = fortran || take(&c, "False");
+            order = true;
+        } else if (good && strcmp(key, "shape") == 0 && !shape) {
+            GNN_TRY(parse_shape(&c, path, out, err));
+            shape = true;
+        } else {
+            good = false;
+        }
+        (void)take(&c, ",");
+    }
+    skip_blanks(&c);
+    if (!good || !descr || !order || !shape || c.at != c.end)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: its header is not a NumPy dictionary of descr, fortran_order, shape", path);
+    if (fortran && out->dim_count > 1)
+        return gnn_fail(err, GNN_EFORMAT, "%s: Fortran order: save numpy.ascontiguousarray(a) instead", path);
+    if (gnn_mul_bytes(out->items, out->item_bytes) == UINT64_MAX)
+        return gnn_fail(err, GNN_EFORMAT, "%s: a shape of more than 2^64 bytes", path);
+    return GNN_OK;
+}
+
+/* ---- the stream
+ * --------------------------------------------------------------------------------------------------- */
+
+struct gnn_npy {
+    struct gnn_input *input;
+    struct gnn_npy_header header;
+    uint64_t data_offset;
+    uint64_t read_items;
+    unsigned char batch[GNN_NPY_BATCH * 8];
+};
+
+static enum gnn_status read_whole(struct gnn_npy *npy, void *dst, uint64_t bytes, struct gnn_err *err)
+{
+    uint64_t got = 0;
+    GNN_TRY(gnn_input_read(npy->input, dst, bytes, &got, err));
+    if (got < bytes)
+        return gnn_fail(err, GNN_ESHORT, "%s: ends inside its header", gnn_npy_path(npy));
+    return GNN_OK;
+}
+
+static enum gnn_status read_header(struct gnn_npy *npy, struct gnn_err *err)
+{
+    unsigned char fixed[12];
+    char text[GNN_NPY_HEADER_MAX];
+    GNN_TRY(read_whole(npy, fixed, 8, err));
+    if (memcmp(fixed, "\x93NUMPY", 6) != 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s: not a NumPy file: its magic number is missing",
+                        gnn_npy_path(npy));
+    const unsigned version = fixed[6];
+    if (version < 1 || version > 3)
+        return gnn_fail(err, GNN_EFORMAT, "%s: NumPy format %u.%u, expected 1.0 to 3.0", gnn_npy_path(npy),
+                        version, fixed[7]);
+    const uint32_t length_bytes = version == 1 ? 2 : 4;
+    GNN_TRY(read_whole(npy, fixed + 8, length_bytes, err));
+    uint32_t len = (uint32_t)fixed[8] | (uint32_t)fixed[9] << 8;
+    if (version > 1)
+        len |= (uint32_t)fixed[10] << 16 | (uint32_t)fixed[11] << 24;
+    if (len > sizeof text)
+        return gnn_fail(err, GNN_EFORMAT, "%s: a header of %" PRIu32 " B, at most %zu are expected",
+                        gnn_npy_path(npy), len, sizeof text);
+    GNN_TRY(read_whole(npy, text, len, err));
+    npy->data_offset = 8 + length_bytes + len;
+    return gnn_npy_parse(text, len, gnn_npy_path(npy), &npy->header, err);
+}
+
+/* Only a plain file tells its size in advance. */
+static enum gnn_status check_plain_size(const struct gnn_npy *npy, struct gnn_err *err)
+{
+    const char *path = gnn_npy_path(npy);
+    const size_t len = strlen(path);
+    const uint64_t expected = npy->data_offset + npy->header.items * npy->header.item_bytes;
+    const uint64_t found = gnn_input_size(npy->input);
+    if (len > 3 && strcmp(path + len - 3, ".gz") == 0)
+        return GNN_OK;
+    if (found != expected)
+        return gnn_fail(err, found < expected ? GNN_ESHORT : GNN_EFORMAT,
+                        "%s: %" PRIu64 " B, its header says %" PRIu64, path, found, expected);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_npy_open(const char *path, struct gnn_npy **out, struct gnn_err *err)
+{
+    struct gnn_npy *npy = calloc(1, sizeof *npy);
+    if (npy == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "no memory to read %s", path);
+    enum gnn_status status = gnn_input_open(path, &npy->input, err);
+    if (status == GNN_OK)
+        status = read_header(npy, err);
+    if (status == GNN_OK)
+        status = check_plain_size(npy, err);
+    if (status == GNN_OK)
+        *out = npy;
+    else
+        gnn_npy_close(npy);
+    return status;
+}
+
+void gnn_npy_close(struct gnn_npy *npy)
+{
+    if (npy == NULL)
+        return;
+    gnn_input_close(npy->input);
+    free(npy);
+}
+
+const struct gnn_npy_header *gnn_npy_header(const struct gnn_npy *npy)
+{
+    return &npy->header;
+}
+
+const char *gnn_npy_path(const struct gnn_npy *npy)
+{
+    return gnn_input_path(npy->input);
+}
+
+enum gnn_status gnn_npy_skip(struct gnn_npy *npy, uint64_t items, struct gnn_err *err)
+{
+    assert(items <= npy->header.items - npy->read_items);
+    npy->read_items += items;
+    return gnn_input_skip(npy->input, items * npy->header.item_bytes, err);
+}
+
+/* Fills npy->batch with the next count items. */
+static enum gnn_status read_batch(struct gnn_npy *npy, uint64_t count, struct gnn_err *err)
+{
+    assert(count <= GNN_NPY_BATCH && count <= npy->header.items - npy->read_items);
+    const uint64_t bytes = count * npy->header.item_bytes;
+    uint64_t got = 0;
+    GNN_TRY(gnn_input_read(npy->input, npy->batch, bytes, &got, err));
+    if (got < bytes)
+        return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " numbers",
+                        gnn_npy_path(npy), npy->read_items + got / npy->header.item_bytes, npy->header.items);
+    npy->read_items += count;
+    return GNN_OK;
+}
+
+static double half_to_double(uint16_t half)
+{
+    const int exponent = (half >> 10) & 31, fraction = half & 1023;
+    double value;
+    if (exponent == 31)
+        value = fraction != 0 ? (double)NAN : (double)INFINITY;
+    else if (exponent == 0)
+        value = ldexp(fraction, -24);
+    else
+        value = ldexp(1024 + fraction, exponent - 25);
+    return half & 0x8000 ? -value : value;
+}
+
+static double float_at(const struct gnn_npy *npy, uint64_t index)
+{
+    const unsigned char *at = npy->batch + index * npy->header.item_bytes;
+    double wide;
+    float single;
+    uint16_t half;
+    switch (npy->header.item_bytes) {
+    case 8:
+        memcpy(&wide, at, sizeof wide);
+        return wide;
+    case 4:
+        memcpy(&single, at, sizeof single);
+        return (double)single;
+    default:
+        memcpy(&half, at, sizeof half);
+        return half_to_double(half);
+    }
+}
+
+/* Bits of an integer, sign-extended if signed. */
+static uint64_t integer_at(const struct gnn_npy *npy, uint64_t index)
+{
+    const unsigned bytes = npy->header.item_bytes;
+    uint64_t value = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        value |= (uint64_t)npy->batch[index * bytes + i] << (8 * i);
+    if (npy->header.kind == 'i' && bytes < 8 && (value >> (8 * bytes - 1)) != 0)
+        value |= UINT64_MAX << (8 * bytes);
+    return value;
+}
+
+static enum gnn_status i64_at(const struct gnn_npy *npy, uint64_t index, uint64_t item, int64_t *out,
+                              struct gnn_err *err)
+{
+    if (npy->header.kind != 'f') {
+        const uint64_t bits = integer_at(npy, index);
+        if (npy->header.kind != 'i' && bits > INT64_MAX)
+            return gnn_fail(err, GNN_EFORMAT, "%s: number %" PRIu64 " is %" PRIu64 ", which is too large",
+                            gnn_npy_path(npy), item, bits);
+        *out = (int64_t)bits;
+        return GNN_OK;
+    }
+    const double value = float_at(npy, index);
+    *out = GNN_NPY_NAN;
+    if (isnan(value))
+        return GNN_OK;
+    if (!(value >= -0x1p62 && value <= 0x1p62) || value != floor(value))
+        return gnn_fail(err, GNN_EFORMAT, "%s: number %" PRIu64 " is %g, expected an integer",
+                        gnn_npy_path(npy), item, value);
+    *out = (int64_t)value;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_npy_read_i64(struct gnn_npy *npy, int64_t *out, uint64_t count, struct gnn_err *err)
+{
+    const uint64_t first = npy->read_items;
+    GNN_TRY(read_batch(npy, count, err));
+    if (npy->header.kind == 'i' && npy->header.item_bytes == 8) {
+        memcpy(out, npy->batch, count * sizeof *out);
+        return GNN_OK;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        GNN_TRY(i64_at(npy, i, first + i, &out[i], err));
+    return GNN_OK;
+}
+
+enum gnn_status gnn_npy_read_f32(struct gnn_npy *npy, float *out, uint64_t count, struct gnn_err *err)
+{
+    GNN_TRY(read_batch(npy, count, err));
+    if (npy->header.kind == 'f' && npy->header.item_bytes == 4) {
+        memcpy(out, npy->batch, count * sizeof *out);
+        return GNN_OK;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        if (npy->header.kind == 'f')
+            out[i] = (float)float_at(npy, i);
+        else if (npy->header.kind == 'i')
+            out[i] = (float)(int64_t)integer_at(npy, i);
+        else
+            out[i] = (float)integer_at(npy, i);
+    }
+    return GNN_OK;
+}
+
+enum gnn_status gnn_npy_expect_end(struct gnn_npy *npy, struct gnn_err *err)
+{
+    assert(npy->read_items == npy->header.items);
+    char extra;
+    uint64_t got = 0;
+    GNN_TRY(gnn_input_read(npy->input, &extra, 1, &got, err));
+    if (got > 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s: data follows the %" PRIu64 " numbers of its header",
+                        gnn_npy_path(npy), npy->header.items);
+    return GNN_OK;
+}
