@@ -2,6 +2,8 @@
  * to (gnndrive.md sections 5 and 6). */
 #include "systems/gnndrive/gnndrive.h"
 
+#include "harness/base/units.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -161,11 +163,11 @@ enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive
     gnn_batch_expect(env->dataset, env->workload, &size);
     const uint64_t batches = gnn_mul_bytes(gnn_batch_bytes(&size, env->workload->layers), sizes->items);
     struct part parts[] = {
-        {"mini-batches in flight", "--set gnndrive.extract_queue=1", batches},
-        {"samplers", "--set gnndrive.samplers=1", gnn_sampling_bytes(env, &size, config->samplers)},
-        {"feature buffer", "--set gnndrive.buffer_mult=1, gnndrive.train_queue or gnndrive.batch_nodes", 0},
-        {"tables of the feature buffer", "--set gnndrive.meta=compact", 0},
-        {"bounce windows", "--set gnndrive.depth", 0},
+        {"mini-batches in flight", "gnndrive.extract_queue", batches},
+        {"samplers", "gnndrive.samplers", gnn_sampling_bytes(env, &size, config->samplers)},
+        {"feature buffer", "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes", 0},
+        {"tables of the feature buffer", "gnndrive.meta=compact", 0},
+        {"bounce windows", "gnndrive.depth", 0},
         {"input of the batch in training", "--batch or --fanout", 0},
     };
     if (!env->workload->sample_only) {
@@ -192,8 +194,11 @@ enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive
         gnn_add_bytes(gnn_add_bytes(out->fixed_bytes, out->batches_bytes), gnn_run_bytes(env, &size));
     if (env->cap_bytes == 0 || total <= env->cap_bytes)
         return GNN_OK;
-    return gnn_fail(err, GNN_ECAP,
-                    "gnndrive needs about %" PRIu64 " bytes besides the page cache, the cap is %" PRIu64
-                    "; the largest part is the %s with %" PRIu64 ": raise --memory or lower %s",
-                    total, env->cap_bytes, most.name, most.bytes, most.remedy);
+    char needed[32], cap[32], part[32];
+    return gnn_fail(
+        err, GNN_ECAP,
+        "gnndrive needs about %s besides the page cache, the cap is %s; the largest part is the %s with "
+        "%s: raise --memory or change %s",
+        gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
+        most.name, gnn_format_bytes(most.bytes, part, sizeof part), most.remedy);
 }

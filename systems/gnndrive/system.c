@@ -217,16 +217,8 @@ static enum gnn_status open_feature_file(struct gnndrive *s, uint32_t *align_byt
 {
     struct gnn_world *world = s->env->world;
     const bool direct = s->config->io == GNNDRIVE_IO_DIRECT;
-    struct gnn_err cause = {0};
-    const enum gnn_status status =
-        gnn_file_open(world, s->env->dataset->features_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ,
-                      &s->features, &cause);
-    if (status == GNN_ENOTSUP && direct)
-        return gnn_fail(err, status,
-                        "%s: put the data on a file system with direct I/O, or --set gnndrive.io=buffered",
-                        cause.message);
-    if (status != GNN_OK)
-        return gnn_fail(err, status, "%s", cause.message);
+    GNN_TRY(gnn_file_open(world, s->env->dataset->features_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ,
+                          &s->features, err)); /* without direct I/O its message names gnndrive.io */
     struct gnn_file_info info;
     gnn_file_info(world, s->features, &info);
     s->features_bytes = info.size_bytes;

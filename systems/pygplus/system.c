@@ -5,6 +5,8 @@
  * Errors   those of the mappings (GNN_EIO, GNN_EFORMAT, GNN_ENOENT), GNN_ENOMEM, GNN_ECAP, GNN_ECANCELLED */
 #include "systems/pygplus/pygplus.h"
 
+#include "harness/base/units.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,17 +96,20 @@ static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *confi
     out->largest = ballast > batches && ballast > inputs ? "ballast of the workers"
                    : batches > inputs                    ? "mini-batches sampled ahead"
                                                          : "gathered inputs";
-    out->remedy = ballast > batches && ballast > inputs ? "--set pygplus.ballast_bytes=0"
-                  : batches > inputs ? "--set pygplus.workers=1 or --set pygplus.prefetch=1"
-                                     : "--batch or --fanout";
+    out->remedy = ballast > batches && ballast > inputs ? "pygplus.ballast_bytes"
+                  : batches > inputs                    ? "pygplus.workers or pygplus.prefetch"
+                                                        : "--batch or --fanout";
     const uint64_t total =
         gnn_add_bytes(gnn_add_bytes(out->fixed_bytes, out->batches_bytes), gnn_run_bytes(env, &size));
-    if (env->cap_bytes > 0 && total > env->cap_bytes)
-        return gnn_fail(err, GNN_ECAP,
-                        "pygplus needs about %" PRIu64 " bytes besides the page cache, the cap is %" PRIu64
-                        "; the largest part is %s: raise --memory or lower %s",
-                        total, env->cap_bytes, out->largest, out->remedy);
-    return GNN_OK;
+    if (env->cap_bytes == 0 || total <= env->cap_bytes)
+        return GNN_OK;
+    char needed[32], cap[32];
+    return gnn_fail(
+        err, GNN_ECAP,
+        "pygplus needs about %s besides the page cache, the cap is %s; the largest part is the %s: raise "
+        "--memory or change %s",
+        gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
+        out->largest, out->remedy);
 }
 
 static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
