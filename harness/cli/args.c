@@ -40,10 +40,19 @@ enum gnn_status gnn_args_flag(const struct gnn_args *args, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* Parameters are written with '_' in tables and job files; on the command line '-' means the same. */
+static bool same_name(const char *a, const char *b)
+{
+    for (; *a != '\0' && *b != '\0'; a++, b++)
+        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_')))
+            return false;
+    return *a == *b;
+}
+
 static const struct gnn_option *find(const struct gnn_option *table, const char *name)
 {
     for (const struct gnn_option *o = table; o->name != NULL; o++)
-        if (strcmp(o->name, name) == 0)
+        if (same_name(o->name, name))
             return o;
     return NULL;
 }
@@ -54,17 +63,17 @@ enum gnn_status gnn_args_set(struct gnn_args *args, const struct gnn_option *tab
     *known = true;
     const struct gnn_option *option = find(table, args->name);
     if (option != NULL && option->type == GNN_OPT_BOOL) /* a bare flag is yes; a value only with '=' */
-        return gnn_option_set(table, config, args->name, args->value == NULL ? "yes" : args->value, err);
+        return gnn_option_set(table, config, option->name, args->value == NULL ? "yes" : args->value, err);
     if (option != NULL) {
         const char *value;
         GNN_TRY(gnn_args_value(args, &value, err));
-        return gnn_option_set(table, config, args->name, value, err);
+        return gnn_option_set(table, config, option->name, value, err);
     }
     if (strncmp(args->name, "no-", 3) == 0) {
         option = find(table, args->name + 3);
         if (option != NULL && option->type == GNN_OPT_BOOL) {
             GNN_TRY(gnn_args_flag(args, err));
-            return gnn_option_set(table, config, args->name + 3, "no", err);
+            return gnn_option_set(table, config, option->name, "no", err);
         }
     }
     *known = false;
@@ -91,6 +100,8 @@ void gnn_args_help(const struct gnn_option *table, FILE *out)
     for (const struct gnn_option *o = table; o->name != NULL; o++) {
         char left[GNN_TEXT_MAX];
         size_t used = (size_t)snprintf(left, sizeof left, "--%s", o->name);
+        for (char *c = left; *c != '\0'; c++)
+            *c = *c == '_' ? '-' : *c;
         if (o->type == GNN_OPT_CHOICE) {
             for (uint32_t i = 0; o->choices[i] != NULL && used < sizeof left; i++)
                 used += (size_t)snprintf(left + used, sizeof left - used, "%s%s", i == 0 ? " " : "|",

@@ -15,6 +15,9 @@
 struct prepare_config {
     char data_dir[GNN_TEXT_MAX];
     char out_dir[GNN_TEXT_MAX];
+    char from[GNN_TEXT_MAX];
+    char split[GNN_TEXT_MAX];
+    uint32_t format;
     uint32_t scale_divisor;
     bool check;
     bool quick;
@@ -31,6 +34,12 @@ static const struct gnn_option prepare_table[] = {
      .help = "write the dataset here instead of below --data"},
     {.name = "scale", .type = GNN_OPT_SCALE, .offset = FIELD(scale_divisor), .def = "1/1", .unit = "1/K",
      .help = "generate at this scale"},
+    {.name = "from", .type = GNN_OPT_TEXT, .offset = FIELD(from), .def = "", .unit = "DIR|FILE",
+     .help = "import from here"},
+    {.name = "format", .type = GNN_OPT_CHOICE, .offset = FIELD(format), .def = "ogb", .choices = gnn_import_formats,
+     .help = "of the input: NumPy directory, or SNAP edge list"},
+    {.name = "split", .type = GNN_OPT_TEXT, .offset = FIELD(split), .def = "", .unit = "SUBDIR",
+     .help = "sub-directory of --from that holds the splits"},
     {.name = "check", .type = GNN_OPT_BOOL, .offset = FIELD(check), .def = "no",
      .help = "verify checksums and invariants of the dataset named, change nothing"},
     {.name = "quick", .type = GNN_OPT_BOOL, .offset = FIELD(quick), .def = "no",
@@ -43,6 +52,7 @@ static const struct gnn_option prepare_table[] = {
 struct request {
     struct prepare_config config;
     struct gnn_generate_options generate;
+    struct gnn_import_options import;
     const char *name; /* the word on the command line, or NULL */
     bool help;
     char out_dir[GNN_TEXT_MAX * 2];
@@ -59,16 +69,28 @@ static void on_signal(int number)
 
 static enum gnn_status take_option(struct gnn_args *args, struct request *r, struct gnn_err *err)
 {
-    static const struct gnn_option *const tables[] = {prepare_table, gnn_generate_table, NULL};
+    static const struct gnn_option *const tables[] = {prepare_table, gnn_generate_table, gnn_import_table,
+                                                      NULL};
     if (strcmp(args->name, "help") == 0) {
         r->help = true;
         return gnn_args_flag(args, err);
     }
-    bool known;
+    bool known, again;
     GNN_TRY(gnn_args_set(args, prepare_table, &r->config, &known, err));
-    if (!known)
+    if (known)
+        return GNN_OK;
+    /* seed and dim mean the same to both: each table takes its own copy. */
+    const int at = args->at;
+    const char *const value = args->value;
+    GNN_TRY(gnn_args_set(args, gnn_generate_table, &r->generate, &known, err));
+    if (known) {
+        args->at = at;
+        args->value = value;
+    }
+    GNN_TRY(gnn_args_set(args, gnn_import_table, &r->import, &again, err));
+    if (known && !again) /* only generating knows it: step over its value once more */
         GNN_TRY(gnn_args_set(args, gnn_generate_table, &r->generate, &known, err));
-    return known ? GNN_OK : gnn_args_unknown(args, "prepare", tables, err);
+    return known || again ? GNN_OK : gnn_args_unknown(args, "prepare", tables, err);
 }
 
 static enum gnn_status parse(int argc, char **argv, struct request *r, struct gnn_err *err)
@@ -76,6 +98,7 @@ static enum gnn_status parse(int argc, char **argv, struct request *r, struct gn
     struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
     gnn_option_defaults(prepare_table, &r->config);
     gnn_option_defaults(gnn_generate_table, &r->generate);
+    gnn_option_defaults(gnn_import_table, &r->import);
     while (gnn_args_next(&args)) {
         if (args.name[0] != '\0')
             GNN_TRY(take_option(&args, r, err));
@@ -106,7 +129,7 @@ static void choose_dir(struct request *r)
         (void)snprintf(r->out_dir, sizeof r->out_dir, "%s", r->config.out_dir);
     else if (strchr(r->name, '/') != NULL)
         (void)snprintf(r->out_dir, sizeof r->out_dir, "%s", r->name);
-    else if (gnn_registry_find(r->name, &entry, NULL) == GNN_OK)
+    else if (r->config.from[0] == '\0' && gnn_registry_find(r->name, &entry, NULL) == GNN_OK)
         (void)snprintf(r->out_dir, sizeof r->out_dir, "%s/%s-1_%u", r->config.data_dir, r->name,
                        r->config.scale_divisor);
     else
@@ -130,6 +153,13 @@ static enum gnn_status prepare(struct request *r, struct gnn_err *err)
     GNN_TRY(make_parent(r, err));
     const struct gnn_prepare_job job = {
         .out_dir = r->out_dir, .progress = progress, .progress_ctx = stderr, .stop = &stop_requested};
+    if (r->config.from[0] != '\0') {
+        const struct gnn_import_source source = {.format = (enum gnn_import_format)r->config.format,
+                                                 .from = r->config.from,
+                                                 .split = r->config.split[0] == '\0' ? NULL : r->config.split,
+                                                 .name = r->name};
+        return gnn_prepare_import(&source, &r->import, &job, err);
+    }
     const struct gnn_registry_entry *entry;
     GNN_TRY(gnn_registry_find(r->name, &entry, err));
     return gnn_prepare_generate(entry, r->config.scale_divisor, &r->generate, &job, err);
@@ -139,10 +169,13 @@ static void print_help(void)
 {
     (void)puts(
         "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [OPTION...]     generate a registry dataset\n"
+        "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap [OPTION...]        import\n"
         "       oocgnn prepare DATASET|DIR --check [--quick]                             verify\n");
     gnn_args_help(prepare_table, stdout);
     (void)puts("\ngenerating:");
     gnn_args_help(gnn_generate_table, stdout);
+    (void)puts("\nimporting:");
+    gnn_args_help(gnn_import_table, stdout);
 }
 
 int gnn_cmd_prepare(int argc, char **argv)
