@@ -1,6 +1,7 @@
 #include "harness/graph/dataset.h"
 
 #include "harness/graph/invariants.h"
+#include "harness/storage/exact.h"
 #include "harness/storage/meta.h"
 
 #include <assert.h>
@@ -21,25 +22,6 @@ enum { PATH_MAX_BYTES = sizeof((struct gnn_dataset *)0)->indices_path };
 static void join(char path[PATH_MAX_BYTES], const char *dir, const char *name)
 {
     (void)snprintf(path, PATH_MAX_BYTES, "%s/%s", dir, name);
-}
-
-/* Reads exactly len bytes from the file's start; a file that ends early or a failed read says so. */
-static enum gnn_status read_exactly(struct gnn_world *world, struct gnn_file *file, void *dst, uint64_t len,
-                                    struct gnn_err *err)
-{
-    const uint64_t request_max = UINT64_C(1) << 30;
-    for (uint64_t done = 0; done < len;) {
-        const uint64_t ask = len - done < request_max ? len - done : request_max;
-        const int64_t got = gnn_file_read(world, file, done, (char *)dst + done, ask);
-        if (got < 0)
-            return gnn_fail(err, GNN_EIO, "%s: read of %" PRIu64 " B at %" PRIu64 ": %s",
-                            gnn_file_path(world, file), ask, done, strerror((int)-got));
-        if (got == 0)
-            return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " B",
-                            gnn_file_path(world, file), done, len);
-        done += (uint64_t)got;
-    }
-    return GNN_OK;
 }
 
 static enum gnn_status check_size(struct gnn_world *world, struct gnn_file *file, uint64_t expected,
@@ -83,7 +65,7 @@ static enum gnn_status load(struct gnn_world *world, const struct dataset *d, co
         status =
             gnn_mem_alloc(world, "dataset", entry->bytes > 0 ? entry->bytes : 1, GNN_MEM_PLAIN, out, err);
     if (status == GNN_OK)
-        status = read_exactly(world, file, *out, entry->bytes, err);
+        status = gnn_read_all(world, file, 0, *out, entry->bytes, err);
     gnn_file_close(world, file);
     GNN_TRY(status);
     char checksum[GNN_CHECKSUM_TEXT];
@@ -116,7 +98,7 @@ static enum gnn_status read_meta(struct gnn_world *world, struct dataset *d, str
         status = gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " B, a meta file has at most %d", path,
                           info.size_bytes, GNN_META_TEXT_MAX);
     else
-        status = read_exactly(world, file, text, info.size_bytes, err);
+        status = gnn_read_all(world, file, 0, text, info.size_bytes, err);
     gnn_file_close(world, file);
     if (status == GNN_OK)
         status = gnn_meta_parse(text, info.size_bytes, path, &d->meta, err);

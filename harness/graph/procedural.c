@@ -336,8 +336,12 @@ enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config, 
     g->homophily_24bit = (uint32_t)(config->homophily * 0x1p24);
     g->label_noise_24bit = config->class_count > 1 ? (uint32_t)(config->label_noise * 0x1p24) : 0;
     g->degree_max = longest_list(config);
-    for (unsigned tier = 0; tier < TIERS; tier++)
-        g->tier_cdf[tier + 1] = g->tier_cdf[tier] + exp2(-(double)tier * (1 - config->popularity));
+    /* weight 1 for tier 0, then 2^(-t (1 - s)) (1 - 2^-s): popularity 0 leaves tier 0 alone, which is uniform
+     */
+    g->tier_cdf[1] = 1;
+    for (unsigned tier = 1; tier < TIERS; tier++)
+        g->tier_cdf[tier + 1] = g->tier_cdf[tier] + exp2(-(double)tier * (1 - config->popularity)) *
+                                                        (1 - exp2(-config->popularity));
     const enum gnn_status status = build_degrees(g, err);
     if (status == GNN_OK)
         *out = g;

@@ -5,14 +5,14 @@
  * In-degrees follow a shifted power law, dealt out by a pseudo-random permutation, so the sum is the same for
  * every seed. In-neighbour lists are stratified: position i of a list of length d is drawn from its own
  * interval of the node IDs, [i N / d, (i + 1) N / d) when locality is 0. So lists are strictly ascending
- * without sorting, hold no duplicate and no self-loop, and any single entry costs O(1). Inside the interval
- * the source is chosen
- *   - by class: the destination's own with probability `homophily`, else another one uniformly;
- *   - by popularity tier: tier t has one node of that class in each aligned run of 2^t members, at a hashed
- * place; t is drawn with weight 2^(-t (1 - popularity)), so the number of nodes drawn at least 2^(popularity
- * t) times as often as the median falls as 2^-t: Zipf's law with exponent `popularity`, hubs scattered over
- * the ID space. A tier or class that has no member in the interval (lists longer than N / (2 classes), few)
- * falls back to a lower tier, then to any node of the interval.
+ * without sorting, hold no duplicate and no self-loop, and any single entry costs O(1).
+ *
+ * Inside the interval the source's class is the destination's own with probability `homophily`, else another
+ * one uniformly. Then a popularity tier is drawn: tier t has one node of the class in each aligned run of 2^t
+ * members, at a hashed place; tier 0 has weight 1, tier t has 2^(-t (1 - s)) (1 - 2^-s), s = `popularity`. So
+ * 2^-t of the nodes are drawn about 2^(s t) times as often as the rest: Zipf's law with exponent s, hubs
+ * scattered over the ID space. A run must fit into the interval, which bounds the hubs of small graphs; an
+ * interval without any member of the class (lists longer than N / classes) yields any of its nodes.
  *
  * workloads/README.md states the same with formulas. Immutable after open: any thread may call. */
 #ifndef GNN_GRAPH_PROCEDURAL_H

@@ -1,0 +1,30 @@
+/* Files for tests of datasets and imports: raw, gzip and NumPy files, and where the real graphs lie. */
+#ifndef TESTS_SUPPORT_DATA_FILES_H
+#define TESTS_SUPPORT_DATA_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DATA_PATH = 1024 };
+
+/* dir/name in path; returns path. */
+const char *data_path(char path[DATA_PATH], const char *dir, const char *name);
+
+void data_write(const char *dir, const char *name, const void *bytes, size_t len);
+void data_write_gz(const char *dir, const char *name, const void *bytes, size_t len);
+/* The whole file with a NUL behind it, to be freed; NULL when it is missing. */
+char *data_read(const char *dir, const char *name, size_t *len);
+bool data_exists(const char *dir, const char *name);
+/* Files and directories in dir. */
+unsigned data_entries(const char *dir);
+
+/* A NumPy 1.0 file as NumPy writes it; shape is "(3,)" or "(2, 5)". name may end in .gz. */
+void data_write_npy(const char *dir, const char *name, const char *descr, const char *shape,
+                    const void *items, size_t bytes);
+
+/* The real graph `name` under $OOCGNN_TEST_DATA or ../shared/data; NULL, with a printed message, when it is
+ * not there. */
+const char *data_real(const char *name, char path[DATA_PATH]);
+
+#endif

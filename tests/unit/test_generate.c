@@ -1,0 +1,293 @@
+/* Generating: the same bytes for any number of threads and for ever, statistics of the features, added
+ * widths, and nothing left behind when it is stopped or the disk is full. */
+#include "tests/support/data_files.h"
+#include "tests/support/process.h"
+#include "workloads/prepare.h"
+#include "workloads/read.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int set_up(void **state)
+{
+    *state = process_temp_dir();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    process_remove_tree(*state);
+    free(*state);
+    return 0;
+}
+
+static enum gnn_status generate(const char *dir, uint32_t divisor, const struct gnn_generate_options *options,
+                                struct gnn_prepare_job job, struct gnn_err *err)
+{
+    const struct gnn_registry_entry *entry;
+    *err = (struct gnn_err){0};
+    job.out_dir = dir;
+    assert_int_equal(gnn_registry_find("papers100m", &entry, err), GNN_OK);
+    return gnn_prepare_generate(entry, divisor, options, &job, err);
+}
+
+static struct gnn_generate_options defaults(uint32_t dim)
+{
+    struct gnn_generate_options options;
+    gnn_option_defaults(gnn_generate_table, &options);
+    options.dim = dim;
+    return options;
+}
+
+static void expect_ok(enum gnn_status status, const struct gnn_err *err)
+{
+    if (status != GNN_OK)
+        fail_msg("%s: %s", gnn_status_name(status), err->message);
+}
+
+/* Sizes follow the registry; any thread count gives the same checksums, and they never change: a run's
+ * dataset digest must stay comparable. A change here is a new generator: raise its number in the origin line.
+ */
+static void test_same_bytes(void **state)
+{
+    static const struct {
+        const char *name, *checksum;
+    } golden[] = {
+        {"indptr", "b975a186a4ad6d14b9b5b8bba54f4cec"},       {"indices", "d0459fe12bcb62ad765347b2f7802bc9"},
+        {"features-d16", "aff40c30be9318d7f6b2c52fa85c6145"}, {"labels", "db4626a29f26431fe71d61cc1fcdd313"},
+        {"train", "89bdc09d3ec277c22b0f31565e36efcf"},
+    };
+    struct gnn_err err;
+    for (uint32_t threads = 1; threads <= 5; threads += 2) {
+        char dir[DATA_PATH], name[32];
+        struct gnn_meta meta;
+        struct gnn_generate_options options = defaults(16);
+        options.threads = threads;
+        (void)snprintf(name, sizeof name, "threads-%u", threads);
+        expect_ok(generate(data_path(dir, *state, name), 1000, &options, (struct gnn_prepare_job){0}, &err),
+                  &err);
+        expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+        expect_ok(gnn_read_meta(dir, &meta, &err), &err);
+        assert_int_equal(meta.node_count, 111060);
+        assert_true(fabs((double)meta.edge_count / 1615685.872 - 1) < 0.01);
+        assert_int_equal(meta.scale_divisor, 1000);
+        assert_int_equal(meta.class_count, 172);
+        assert_int_equal(meta.train_count, 1207);
+        assert_int_equal(meta.valid_count, 125);
+        assert_int_equal(meta.test_count, 214);
+        for (size_t i = 0; i < sizeof golden / sizeof golden[0]; i++)
+            assert_string_equal(gnn_meta_find_file(&meta, golden[i].name)->checksum, golden[i].checksum);
+    }
+}
+
+/* Rows of one class share a centre of the stated amplitude; the noise around it has mean 0 and variance 1. */
+static void test_features(void **state)
+{
+    char dir[DATA_PATH];
+    struct gnn_err err;
+    size_t len = 0;
+    const struct gnn_generate_options base = defaults(0);
+    struct gnn_generate_options options = defaults(8);
+    options.label_noise = 0;
+    expect_ok(generate(data_path(dir, *state, "d"), 1000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    float *rows = (float *)(void *)data_read(dir, "features-d8", &len);
+    int32_t *labels = (int32_t *)(void *)data_read(dir, "labels", &len);
+    const double amplitude = base.signal * sqrt(2 * log(172) / 8);
+    double sums[172][8] = {{0}}, squares = 0;
+    for (int v = 0; v < 111060; v++)
+        for (int j = 0; j < 8; j++) {
+            sums[labels[v]][j] += (double)rows[8 * v + j];
+            squares += (double)rows[8 * v + j] * (double)rows[8 * v + j];
+        }
+    for (int c = 0; c < 172; c++)
+        for (int j = 0; j < 8; j++) /* 645 rows a class: standard error 0.04 */
+            assert_true(fabs(fabs(sums[c][j] / (111060.0 / 172)) - amplitude) < 0.2);
+    assert_true(fabs(squares / (111060 * 8) - 1 - amplitude * amplitude) < 0.01);
+    free(rows);
+    free(labels);
+}
+
+/* A second width joins the dataset; the same one, other parameters and foreign directories are refused. */
+static void test_existing(void **state)
+{
+    char dir[DATA_PATH], other[DATA_PATH];
+    struct gnn_err err;
+    struct gnn_meta meta;
+    struct gnn_generate_options options = defaults(4);
+    expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
+              &err);
+    options.dim = 12;
+    expect_ok(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+    expect_ok(gnn_read_meta(dir, &meta, &err), &err);
+    assert_int_equal(meta.dim_count, 2);
+    assert_int_equal(meta.dims[0], 4);
+    assert_int_equal(meta.dims[1], 12);
+    assert_int_equal(data_entries(*state), 1);
+
+    assert_int_equal(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "already"));
+    options.dim = 6;
+    options.seed = 2;
+    assert_int_equal(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "seed 1, not 2"));
+    options.seed = 1;
+    assert_int_equal(generate(dir, 9999, &options, (struct gnn_prepare_job){0}, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "1/10000"));
+    assert_int_equal(mkdir(data_path(other, *state, "other"), 0777), 0);
+    assert_int_equal(generate(other, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_ENOENT);
+    assert_int_equal(generate("/nowhere/at/all", 10000, &options, (struct gnn_prepare_job){0}, &err),
+                     GNN_ENOENT);
+}
+
+static void test_scales(void **state)
+{
+    (void)state;
+    struct gnn_err err = {0};
+    const struct gnn_registry_entry *entry;
+    struct gnn_registry_counts counts;
+    assert_int_equal(gnn_registry_find("paper100m", &entry, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "did you mean \"papers100m\""));
+    for (entry = gnn_registry; entry->name != NULL; entry++) {
+        err = (struct gnn_err){0};
+        expect_ok(gnn_registry_scale(entry, 1, entry->dim, &counts, &err), &err);
+        assert_int_equal(counts.nodes, entry->nodes);
+        assert_int_equal(counts.edges, entry->edges);
+        assert_true(entry->train + entry->valid + entry->test < entry->nodes);
+        assert_int_equal(gnn_registry_scale(entry, UINT32_MAX, entry->dim, &counts, &err), GNN_EUSAGE);
+        for (const struct gnn_registry_entry *twin = gnn_registry; twin < entry; twin++)
+            assert_string_not_equal(twin->name, entry->name);
+    }
+}
+
+static void raise_stop(void *ctx, const struct gnn_progress *progress)
+{
+    if (strcmp(progress->phase, "degrees") == 0 && progress->phase_ended)
+        atomic_store((atomic_bool *)ctx, true);
+}
+
+static void test_stopped(void **state)
+{
+    char dir[DATA_PATH];
+    struct gnn_err err;
+    atomic_bool stop = false;
+    const struct gnn_generate_options options = defaults(16);
+    const struct gnn_prepare_job job = {.progress = raise_stop, .progress_ctx = &stop, .stop = &stop};
+    assert_int_equal(generate(data_path(dir, *state, "d"), 1000, &options, job, &err), GNN_ECANCELLED);
+    assert_int_equal(data_entries(*state), 0);
+}
+
+/* What a killed process left is swept away by the next one; what a living one writes is not. */
+static void test_stale(void **state)
+{
+    char dir[DATA_PATH], dead[DATA_PATH], alive[DATA_PATH], name[64];
+    struct gnn_err err;
+    const struct gnn_generate_options options = defaults(4);
+    assert_int_equal(mkdir(data_path(dead, *state, "d.partial-2147483647"), 0777), 0);
+    data_write(dead, "indices", "x", 1);
+    (void)snprintf(name, sizeof name, "d.partial-%ld", (long)getppid());
+    assert_int_equal(mkdir(data_path(alive, *state, name), 0777), 0);
+    expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
+              &err);
+    assert_false(data_exists(*state, "d.partial-2147483647"));
+    assert_true(data_exists(*state, name));
+}
+
+/* A tmpfs of 4 MiB: refused before anything is written when the size is known, and with nothing left when
+ * another file takes the space meanwhile. */
+static void fill_disk(void *ctx, const struct gnn_progress *progress)
+{
+    if (strcmp(progress->phase, "indices") != 0 || !progress->phase_ended)
+        return;
+    char *bytes = calloc(1, 3 << 20);
+    assert_non_null(bytes);
+    data_write(ctx, "hog", bytes, 3 << 20);
+    free(bytes);
+}
+
+static void test_full_disk(void **state)
+{
+    char dir[DATA_PATH];
+    struct gnn_err err;
+    if (geteuid() != 0 || mount("tmpfs", *state, "tmpfs", 0, "size=4m") != 0) {
+        print_message("no tmpfs of its own: mounting takes root\n");
+        skip();
+    }
+    struct gnn_generate_options options = defaults(128);
+    const enum gnn_status large =
+        generate(data_path(dir, *state, "d"), 1000, &options, (struct gnn_prepare_job){0}, &err);
+    const bool large_named = strstr(err.message, "MiB") != NULL && strstr(err.message, "free space") != NULL;
+    options.dim = 64;
+    const struct gnn_prepare_job job = {.progress = fill_disk, .progress_ctx = *state};
+    const enum gnn_status meanwhile = generate(dir, 10000, &options, job, &err);
+    const bool file_named =
+        strstr(err.message, "features-d64") != NULL && strstr(err.message, "disk is full") != NULL;
+    const unsigned left = data_entries(*state);
+    assert_int_equal(umount(*state), 0); /* before any assertion may leave the function */
+    assert_int_equal(large, GNN_ENOSPC);
+    assert_true(large_named);
+    assert_int_equal(meanwhile, GNN_ENOSPC);
+    assert_true(file_named);
+    assert_int_equal(left, 1);
+}
+
+/* Damage that sizes do not show is found by the full check, and named. */
+static void test_check(void **state)
+{
+    static const struct {
+        const char *name, *message;
+        size_t offset;
+    } cases[] = {
+        {"indptr", "/indptr: ", 800}, {"indices", "/indices: ", 4003}, {"labels", "/labels: ", 403},
+        {"train", "/train: ", 0},     {"test", "/test: ", 0},          {"features-d4", "/features-d4: ", 402},
+    };
+    char dir[DATA_PATH];
+    struct gnn_err err;
+    const struct gnn_generate_options options = defaults(4);
+    expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
+              &err);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t len = 0;
+        char *bytes = data_read(dir, cases[i].name, &len);
+        bytes[cases[i].offset] ^= 1;
+        data_write(dir, cases[i].name, bytes, len);
+        err = (struct gnn_err){0};
+        expect_ok(gnn_prepare_check(dir, false, NULL, NULL, NULL, &err), &err);
+        assert_int_equal(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), GNN_EFORMAT);
+        if (strstr(err.message, cases[i].message) == NULL)
+            fail_msg("case %zu: '%s'", i, err.message);
+        bytes[cases[i].offset] ^= 1;
+        data_write(dir, cases[i].name, bytes, len - 1);
+        err = (struct gnn_err){0};
+        assert_int_equal(gnn_prepare_check(dir, false, NULL, NULL, NULL, &err), GNN_EFORMAT);
+        data_write(dir, cases[i].name, bytes, len);
+        free(bytes);
+    }
+    err = (struct gnn_err){0};
+    expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+    assert_int_equal(gnn_prepare_check(*state, false, NULL, NULL, NULL, &err), GNN_ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_same_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_features, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_existing, set_up, tear_down),
+        cmocka_unit_test(test_scales),
+        cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stale, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("generate", tests, NULL, NULL);
+}
