@@ -1,12 +1,14 @@
 #include "harness/run/config.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define FIELD(name) offsetof(struct gnn_run_config, name)
+#define INTERVAL_MIN_NS UINT64_C(10000000)
 
 static const char *const worlds[] = {"measured", "simulated", NULL};
 static const char *const io_engines[] = {"uring", "pool", NULL};
@@ -219,6 +221,7 @@ const struct gnn_option gnn_run_options[] = {
      .offset = FIELD(device_iops),
      .def = "0",
      .unit = "reads/s",
+     .max = 4294967295.0, /* the kernel's */
      .help = "throttle reads of the dataset's device; 0 = none"},
     {.name = "cold",
      .type = GNN_OPT_BOOL,
@@ -300,7 +303,8 @@ enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out,
     return gnn_fail(err, GNN_EUSAGE, "unknown system '%s'; this build has: %s", name, known);
 }
 
-/* Applies "system.key=value" if it is meant for this system; other systems' settings are somebody else's. */
+/* Applies "system.key=value" if it is meant for this system; other systems' settings (a sweep's [global] has
+ * them) are checked and left. */
 static enum gnn_status apply_set(const struct gnn_system *system, void *config, const char *text,
                                  struct gnn_err *err)
 {
@@ -309,11 +313,16 @@ static enum gnn_status apply_set(const struct gnn_system *system, void *config, 
     const char *const equals = strchr(text, '=');
     (void)snprintf(owner, sizeof owner, "%.*s", (int)(dot - text), text);
     (void)snprintf(key, sizeof key, "%.*s", (int)(equals - dot - 1), dot + 1);
-    if (strcmp(owner, system->name) != 0) {
-        const struct gnn_system *other;
-        return gnn_system_find(owner, &other, err);
-    }
-    return gnn_option_set(system->options, config, key, equals + 1, err);
+    if (strcmp(owner, system->name) == 0)
+        return gnn_option_set(system->options, config, key, equals + 1, err);
+    const struct gnn_system *other;
+    GNN_TRY(gnn_system_find(owner, &other, err));
+    void *const unused = calloc(1, other->config_bytes > 0 ? other->config_bytes : 1);
+    if (unused == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "configuration of %s", other->name);
+    const enum gnn_status status = gnn_option_set(other->options, unused, key, equals + 1, err);
+    free(unused);
+    return status;
 }
 
 enum gnn_status gnn_system_configure(const struct gnn_system *system, const struct gnn_run_config *config,
@@ -324,10 +333,11 @@ enum gnn_status gnn_system_configure(const struct gnn_system *system, const stru
         return gnn_fail(err, GNN_ENOMEM, "configuration of %s", system->name);
     gnn_option_defaults(system->options, settings);
     for (uint32_t i = 0; i < config->set_count; i++) {
-        const enum gnn_status status = apply_set(system, settings, config->sets[i], err);
+        struct gnn_err cause = {0};
+        const enum gnn_status status = apply_set(system, settings, config->sets[i], &cause);
         if (status != GNN_OK) {
             free(settings);
-            return status;
+            return gnn_fail(err, status, "--set %s: %s", config->sets[i], cause.message);
         }
     }
     *out = settings;
@@ -348,6 +358,23 @@ static enum gnn_status check_compute(const struct gnn_run_config *config, struct
                     config->compute);
 }
 
+/* What would be accepted and then not be there. */
+static enum gnn_status check_environment(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    if (config->profile[0] != '\0')
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--profile %s: a profile belongs to the simulated world, which this build lacks",
+                        config->profile);
+    if (config->swap_bytes != 0 && (config->memory_bytes == 0 || config->cap_kind != GNN_CAP_CGROUP))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--swap %" PRIu64 ": swap is limited beside --memory with --cap cgroup only",
+                        config->swap_bytes);
+    if (config->interval_ns < INTERVAL_MIN_NS)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--interval: at least 10ms, or the probes disturb what they measure");
+    return GNN_OK;
+}
+
 enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct gnn_err *err)
 {
     const struct gnn_system *system;
@@ -366,6 +393,7 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
     if (config->gat_width_total && config->hidden % config->heads != 0)
         return gnn_fail(err, GNN_EUSAGE, "--hidden %u cannot be shared by --heads %u; choose a multiple",
                         config->hidden, config->heads);
+    GNN_TRY(check_environment(config, err));
     return check_compute(config, err);
 }
 
