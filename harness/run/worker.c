@@ -104,7 +104,7 @@ static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct 
 {
     struct worker *const w = ctx;
     w->steps_done++;
-    if (w->trace != NULL)
+    if (w->trace != NULL) /* a failed write is kept by the stream: flush_trace() */
         (void)fprintf(w->trace, "%" PRIu64 " %" PRIu64 " %a %u\n", batch->epoch, batch->batch, step->loss,
                       step->correct);
     const uint64_t now_ns = gnn_now_ns(w->world);
@@ -204,6 +204,18 @@ static enum gnn_status open_trace(struct worker *w, struct gnn_err *err)
     if (w->trace == NULL)
         return gnn_fail(err, GNN_EUSAGE, "--trace-loss %s: %s", w->config->trace_loss, strerror(errno));
     return GNN_OK;
+}
+
+/* After every epoch, so that a trace that cannot be written ends the run instead of being cut in silence. */
+static enum gnn_status flush_trace(struct worker *w, struct gnn_err *err)
+{
+    if (w->trace == NULL)
+        return GNN_OK;
+    errno = 0;
+    if (fflush(w->trace) == 0 && ferror(w->trace) == 0)
+        return GNN_OK;
+    return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "--trace-loss %s: %s", w->config->trace_loss,
+                    errno != 0 ? strerror(errno) : "a write failed");
 }
 
 static void send_opened(const struct worker *w, uint64_t open_ns)
@@ -370,6 +382,7 @@ static enum gnn_status run_epochs(struct worker *w, struct gnn_err *err)
         if (atomic_load(&w->stop))
             return gnn_fail(err, GNN_ECANCELLED, "stopped before epoch %" PRIu64, epoch);
         GNN_TRY(train_epoch(w, epoch, err));
+        GNN_TRY(flush_trace(w, err));
         GNN_TRY(evaluate_epoch(w, epoch, err));
     }
     struct gnn_wire_message message = {0};
