@@ -186,7 +186,13 @@ static void say_storage(const struct gnn_run_record *run, char *text, size_t tex
         run->cold_observed == 1   ? "cold start"
         : run->cold_observed == 0 ? "warm start"
                                   : "page cache at start unknown");
-    char number[32];
+    char number[32], key[GNN_NAME_MAX + 4];
+    (void)snprintf(key, sizeof key, "%s.io", run->system);
+    const char *const reads = gnn_kv_get(&run->config, key);
+    if (reads != NULL && strcmp(reads, "buffered") == 0)
+        say(text, text_bytes, "buffered reads");
+    if (strcmp(run->io_engine, "pool") == 0)
+        say(text, text_bytes, "pread threads instead of io_uring");
     if (run->device_bps != GNN_UNKNOWN)
         say(text, text_bytes, "disk limited to %s/s",
             gnn_format_bytes(run->device_bps, number, sizeof number));
@@ -212,7 +218,8 @@ void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_b
         say(text, text_bytes, "fan-out %s", run->fanout);
     say_cap(run, text, text_bytes);
     say_storage(run, text, text_bytes);
-    say(text, text_bytes, "compute %s", run->compute[0] == '\0' ? "unknown" : run->compute);
+    if (strcmp(run->variant, "sample-only") != 0)
+        say(text, text_bytes, "compute %s", run->compute[0] == '\0' ? "unknown" : run->compute);
     if (run->profile[0] != '\0')
         say(text, text_bytes, "profile %s", run->profile);
 }
