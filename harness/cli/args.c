@@ -12,6 +12,10 @@ bool gnn_args_next(struct gnn_args *args)
     const char *const text = args->argv[args->at++];
     args->name[0] = '\0';
     args->value = text;
+    if (strcmp(text, "-h") == 0) {
+        (void)snprintf(args->name, sizeof args->name, "help");
+        args->value = NULL;
+    }
     if (strncmp(text, "--", 2) != 0)
         return true;
     const char *const equals = strchr(text, '=');
@@ -115,10 +119,9 @@ void gnn_args_help(const struct gnn_option *table, FILE *out)
     }
 }
 
-int gnn_cli_failed(const struct gnn_err *err)
+int gnn_cli_exit_of(enum gnn_status status)
 {
-    (void)fprintf(stderr, "oocgnn: %s\n", err->message);
-    switch (err->status) {
+    switch (status) {
     case GNN_EUSAGE:
     case GNN_ENOENT:
         return GNN_EXIT_USAGE;
@@ -128,4 +131,10 @@ int gnn_cli_failed(const struct gnn_err *err)
     default:
         return GNN_EXIT_FAILED;
     }
+}
+
+int gnn_cli_failed(const struct gnn_err *err)
+{
+    (void)fprintf(stderr, "oocgnn: %s\n", err->message);
+    return gnn_cli_exit_of(err->status);
 }

@@ -10,7 +10,7 @@ struct gnn_args {
     int argc;
     char **argv;
     int at;                  /* next to look at */
-    char name[GNN_NAME_MAX]; /* of the option just taken, without dashes; "" for a word */
+    char name[GNN_NAME_MAX]; /* of the option just taken, without dashes ("help" for -h); "" for a word */
     const char *value;       /* inline value, the word itself, or NULL */
 };
 
@@ -34,6 +34,9 @@ enum gnn_status gnn_args_unknown(const struct gnn_args *args, const char *comman
 
 /* Options of a table as help: "--name UNIT   what it does (default)". */
 void gnn_args_help(const struct gnn_option *table, FILE *out);
+
+/* What a status means to the caller: wrong usage 2, not on this machine 4, anything else 1. */
+int gnn_cli_exit_of(enum gnn_status status);
 
 /* Prints the error and maps it to an exit status. */
 int gnn_cli_failed(const struct gnn_err *err);

@@ -7,8 +7,11 @@
 #include "harness/run/spawn.h"
 #include "harness/run/worker.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct command {
     const char *name;
@@ -62,13 +65,33 @@ static int unknown_command(const char *name)
     return gnn_cli_failed(&err);
 }
 
-int gnn_cli(int argc, char **argv)
+/* A caller that closed a standard stream must not find a database or a pipe in its place; what is written to
+ * it fails. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", O_RDONLY);
+}
+
+/* Results that nobody received are a failure. */
+static int finish_output(int exit_status)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && ferror(stdout) == 0)
+        return exit_status;
+    (void)fprintf(stderr, "oocgnn: writing to standard output: %s\n",
+                  errno != 0 ? strerror(errno) : "an earlier write failed");
+    return exit_status == GNN_EXIT_OK ? GNN_EXIT_FAILED : exit_status;
+}
+
+static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
         return GNN_EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         print_help(stdout);
         return GNN_EXIT_OK;
     }
@@ -82,4 +105,10 @@ int gnn_cli(int argc, char **argv)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     return unknown_command(argv[1]);
+}
+
+int gnn_cli(int argc, char **argv)
+{
+    hold_standard_streams();
+    return finish_output(dispatch(argc, argv));
 }

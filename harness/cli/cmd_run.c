@@ -2,8 +2,6 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/run_args.h"
-#include "harness/record/report.h"
-#include "harness/run/supervisor.h"
 
 #include <stdio.h>
 
@@ -28,17 +26,6 @@ int gnn_cmd_run(int argc, char **argv)
         print_help();
         return GNN_EXIT_OK;
     }
-    struct gnn_run_record run;
-    int exit_status;
-    if (gnn_run_supervised(&config, &run, &err) != GNN_OK) {
-        exit_status = gnn_cli_failed(&err);
-    } else {
-        exit_status = gnn_run_exit_status(&run);
-        if (!config.json)
-            gnn_report_runs(&run, 1, GNN_REPORT_TEXT, stdout);
-        else if (gnn_run_json(&run, false, stdout, &err) != GNN_OK)
-            exit_status = gnn_cli_failed(&err);
-    }
-    gnn_run_record_free(&run);
-    return exit_status;
+    enum gnn_run_status end;
+    return gnn_run_and_show(&config, config.json, &end);
 }

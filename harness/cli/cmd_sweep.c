@@ -5,7 +5,6 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/run_args.h"
-#include "harness/record/report.h"
 #include "harness/run/preset.h"
 #include "harness/run/supervisor.h"
 
@@ -210,6 +209,26 @@ static bool is_identity(const char *key)
     return true;
 }
 
+/* Every parameter of the system, set or default, as it was recorded. */
+static bool same_parameters(const struct gnn_run_config *config, const struct gnn_run_record *run)
+{
+    const struct gnn_system *system;
+    void *settings;
+    if (gnn_system_find(config->system, &system, NULL) != GNN_OK ||
+        gnn_system_configure(system, config, &settings, NULL) != GNN_OK)
+        return false;
+    bool same = true;
+    char value[GNN_TEXT_MAX], key[2 * GNN_NAME_MAX];
+    for (const struct gnn_option *o = system->options; o->name != NULL && same; o++) {
+        (void)snprintf(key, sizeof key, "%s.%s", system->name, o->name);
+        gnn_option_format(o, settings, value, sizeof value);
+        const char *const recorded = gnn_kv_get(&run->config, key);
+        same = recorded != NULL && strcmp(recorded, value) == 0;
+    }
+    free(settings);
+    return same;
+}
+
 static bool same_configuration(const struct gnn_run_config *config, const struct gnn_run_record *run)
 {
     char value[GNN_TEXT_MAX];
@@ -219,15 +238,7 @@ static bool same_configuration(const struct gnn_run_config *config, const struct
         if (is_identity(o->name) && (recorded == NULL || strcmp(recorded, value) != 0))
             return false;
     }
-    for (uint32_t i = 0; i < config->set_count; i++) {
-        char key[GNN_SET_MAX];
-        const char *const equals = strchr(config->sets[i], '=');
-        (void)snprintf(key, sizeof key, "%.*s", (int)(equals - config->sets[i]), config->sets[i]);
-        const char *const recorded = gnn_kv_get(&run->config, key);
-        if (recorded == NULL || strcmp(recorded, equals + 1) != 0)
-            return false;
-    }
-    return true;
+    return same_parameters(config, run);
 }
 
 /* How many finished runs of exactly this configuration the database holds. */
@@ -260,22 +271,9 @@ static enum gnn_status count_done(const struct gnn_run_config *config, uint32_t 
 
 static int run_cell(const struct sweep *s, const struct cell *cell)
 {
-    struct gnn_err err = {0};
-    struct gnn_run_record run;
-    int exit_status;
-    if (gnn_run_supervised(&cell->config, &run, &err) != GNN_OK) {
-        exit_status = gnn_cli_failed(&err);
-    } else {
-        exit_status = gnn_run_exit_status(&run);
-        if (!s->config.json)
-            gnn_report_runs(&run, 1, GNN_REPORT_TEXT, stdout);
-        else if (gnn_run_json(&run, false, stdout, &err) != GNN_OK)
-            exit_status = gnn_cli_failed(&err);
-        if (run.status == GNN_RUN_INTERRUPTED)
-            exit_status = -1;
-    }
-    gnn_run_record_free(&run);
-    return exit_status;
+    enum gnn_run_status end;
+    const int exit_status = gnn_run_and_show(&cell->config, s->config.json, &end);
+    return end == GNN_RUN_INTERRUPTED ? -1 : exit_status;
 }
 
 static void print_plan(const struct sweep *s)

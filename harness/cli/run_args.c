@@ -1,8 +1,12 @@
 #include "harness/cli/run_args.h"
 
 #include "harness/cli/args.h"
+#include "harness/cli/cli.h"
+#include "harness/record/report.h"
 #include "harness/run/preset.h"
+#include "harness/run/supervisor.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum gnn_status gnn_run_pair(struct gnn_run_config *config, const char *name, const char *value,
@@ -58,4 +62,35 @@ enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *confi
     config->scale_divisor = typed.scale_divisor;
     GNN_TRY(gnn_preset_apply(typed.preset, config, err));
     return take_all(argc, argv, config, help, err);
+}
+
+/* oom and oot are results; what else did not end well says so on stderr too, where a redirected table is not
+ * seen. */
+static int exit_of_run(const struct gnn_run_record *run)
+{
+    if (run->status == GNN_RUN_OK || run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM ||
+        run->status == GNN_RUN_OOT)
+        return GNN_EXIT_OK;
+    (void)fprintf(stderr, "oocgnn: run %lld is %s: %s\n", (long long)run->run_id,
+                  gnn_run_status_name(run->status), run->reasons);
+    return gnn_cli_exit_of(run->failure);
+}
+
+int gnn_run_and_show(const struct gnn_run_config *config, bool json, enum gnn_run_status *end)
+{
+    struct gnn_err err = {0};
+    struct gnn_run_record run;
+    int exit_status;
+    if (gnn_run_supervised(config, &run, &err) != GNN_OK) {
+        exit_status = gnn_cli_failed(&err);
+    } else {
+        exit_status = exit_of_run(&run);
+        if (!json)
+            gnn_report_runs(&run, 1, GNN_REPORT_TEXT, stdout);
+        else if (gnn_run_json(&run, false, stdout, &err) != GNN_OK)
+            exit_status = gnn_cli_failed(&err);
+    }
+    *end = run.status;
+    gnn_run_record_free(&run);
+    return exit_status;
 }

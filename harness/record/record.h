@@ -78,8 +78,9 @@ struct gnn_run_record {
     enum gnn_run_status status;
     int valid;                            /* 1, 0, -1 not judged yet */
     char reasons[GNN_RECORD_REASONS_MAX]; /* why not ok: one per line */
-    uint64_t started_unix_ns;             /* set by gnn_db_begin when 0 */
-    uint64_t wall_ns;                     /* the worker's life, open and evaluation included */
+    enum gnn_status failure;  /* what a failed run's worker said; decides the exit status, not kept */
+    uint64_t started_unix_ns; /* set by gnn_db_begin when 0 */
+    uint64_t wall_ns;         /* the worker's life, open and evaluation included */
 
     /* What was asked for. "" is NULL. */
     char system[GNN_NAME_MAX], dataset[GNN_NAME_MAX], model[GNN_NAME_MAX], preset[GNN_NAME_MAX];

@@ -43,6 +43,7 @@ struct supervision {
     struct gnn_child child;
     int signal_fd;
     sigset_t old_mask;
+    struct sigaction old_pipe;
     bool mask_changed;
 
     uint64_t start_ns, next_probe_ns, stop_ns;
@@ -65,6 +66,12 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
 }
 
+/* start + span, at the end of time when that is beyond it. */
+static uint64_t later(uint64_t start_ns, uint64_t span_ns)
+{
+    return gnn_add_bytes(start_ns, span_ns);
+}
+
 /* ---- before the worker
  * ------------------------------------------------------------------------------------------- */
 
@@ -76,6 +83,9 @@ static enum gnn_status find_dataset(struct supervision *s, struct gnn_err *err)
     struct stat info;
     if (stat(meta, &info) == 0)
         return GNN_OK;
+    if (errno != ENOENT && errno != ENOTDIR)
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "dataset %s: %s: %s", s->config->dataset,
+                        meta, strerror(errno));
     if (strchr(s->config->dataset, '/') != NULL)
         return gnn_fail(err, GNN_ENOENT,
                         "--dataset %s: no dataset there (%s is missing); make one with `oocgnn prepare`",
@@ -123,12 +133,24 @@ static enum gnn_status make_cage(struct supervision *s, struct gnn_err *err)
 
 static enum gnn_status start_cold(struct supervision *s, struct gnn_err *err)
 {
+    if (s->config->cold &&
+        (strcmp(s->device.file_system, "tmpfs") == 0 || strcmp(s->device.file_system, "ramfs") == 0))
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "%s lies on %s, in memory, so no start can be cold; keep the dataset on a disk file "
+                        "system (ext4, XFS), or give --no-cold",
+                        s->dataset_dir, s->device.file_system);
     const char *const paths[] = {s->dataset_dir};
     struct gnn_residency residency;
     if (s->config->cold)
         GNN_TRY(gnn_cache_make_cold(paths, 1, &residency, err));
     else
         GNN_TRY(gnn_cache_residency_all(paths, 1, &residency, err));
+    if (s->config->cold && residency.resident_bytes == GNN_UNKNOWN)
+        return gnn_fail(
+            err, GNN_EPERM,
+            "a cold start of %s cannot be observed: the kernel tells what is in the page cache only "
+            "to those who own the files or may write them; own a copy, or give --no-cold",
+            s->dataset_dir);
     s->run->resident_start_bytes = residency.resident_bytes;
     s->run->cold_observed = residency.resident_bytes == GNN_UNKNOWN ? -1
                             : gnn_cache_is_cold(&residency)         ? 1
@@ -146,6 +168,10 @@ static enum gnn_status open_signals(struct supervision *s, struct gnn_err *err)
     if (sigprocmask(SIG_BLOCK, &mask, &s->old_mask) != 0)
         return gnn_fail(err, GNN_EIO, "sigprocmask: %s", strerror(errno));
     s->mask_changed = true;
+    /* A pipe whose reader is gone is an error of its write, not the end of this process: the worker may die
+     * while it is written to, and a run whose output nobody reads is recorded all the same. */
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGPIPE, &ignore, &s->old_pipe);
     s->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     return s->signal_fd >= 0 ? GNN_OK : gnn_fail(err, GNN_EIO, "signalfd: %s", strerror(errno));
 }
@@ -177,7 +203,7 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
                                            .gpu = true};
     GNN_TRY(gnn_probe_open(&probe, &s->probe, err));
     s->start_ns = now_ns();
-    s->next_probe_ns = s->start_ns + s->config->interval_ns;
+    s->next_probe_ns = later(s->start_ns, s->config->interval_ns);
     gnn_probe_read(s->probe, &s->last_sample.host);
     read_group(s, &s->last_sample.group);
     s->run->cap_read_back_bytes = s->last_sample.group.limit_bytes;
@@ -316,12 +342,16 @@ static void check_limits(struct supervision *s)
 
 static int poll_timeout_ms(const struct supervision *s)
 {
-    uint64_t until_ns = s->next_probe_ns;
-    if (s->config->time_limit_ns != 0 && s->cause == STOP_NONE &&
-        s->start_ns + s->config->time_limit_ns < until_ns)
-        until_ns = s->start_ns + s->config->time_limit_ns;
+    static const uint64_t most_ms = 60 * 1000;
+    uint64_t until_ns = s->next_probe_ns, cause_ns = UINT64_MAX;
+    if (s->cause != STOP_NONE)
+        cause_ns = later(s->stop_ns, STOP_GRACE_NS);
+    else if (s->config->time_limit_ns != 0)
+        cause_ns = later(s->start_ns, s->config->time_limit_ns);
+    until_ns = cause_ns < until_ns ? cause_ns : until_ns;
     const uint64_t now = now_ns();
-    return until_ns <= now ? 0 : (int)((until_ns - now) / 1000000 + 1);
+    const uint64_t left_ms = until_ns <= now ? 0 : (until_ns - now) / 1000000 + 1;
+    return (int)(left_ms < most_ms ? left_ms : most_ms);
 }
 
 static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
@@ -336,7 +366,7 @@ static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
         check_limits(s);
         if (now_ns() >= s->next_probe_ns) {
             GNN_TRY(take_sample(s, err));
-            s->next_probe_ns += s->config->interval_ns;
+            s->next_probe_ns = later(now_ns(), s->config->interval_ns);
         }
         if (fds[0].revents == 0)
             continue;
@@ -403,6 +433,7 @@ static void judge(struct supervision *s, int wait_status)
         gnn_run_record_reason(run, "%s", s->worker_err.message);
     } else if (s->worker_err.status != GNN_OK) {
         run->status = GNN_RUN_FAILED;
+        run->failure = s->worker_err.status;
         gnn_run_record_reason(run, "%s", s->worker_err.message);
     } else if (!s->done || !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0) {
         judge_killed(s, wait_status);
@@ -426,13 +457,15 @@ static void read_end(struct supervision *s)
         s->run->resident_end_bytes = residency.resident_bytes;
 }
 
+/* The verdict is written even where what belongs to it could not be (a full disk). */
 static enum gnn_status finish(struct supervision *s, struct gnn_err *err)
 {
-    GNN_TRY(flush_epoch(s, err));
-    if (s->run->series_count > s->series_flushed)
-        GNN_TRY(gnn_db_series(s->db, s->run->run_id, s->run->series + s->series_flushed,
-                              s->run->series_count - s->series_flushed, err));
-    return gnn_db_finish(s->db, s->run, err);
+    enum gnn_status status = flush_epoch(s, err);
+    if (status == GNN_OK && s->run->series_count > s->series_flushed)
+        status = gnn_db_series(s->db, s->run->run_id, s->run->series + s->series_flushed,
+                               s->run->series_count - s->series_flushed, err);
+    const enum gnn_status last = gnn_db_finish(s->db, s->run, err);
+    return status == GNN_OK ? last : status;
 }
 
 static void close_fd(int fd)
@@ -453,8 +486,10 @@ static void close_supervision(struct supervision *s)
     gnn_cage_close(s->cage);
     gnn_db_close(s->db);
     close_fd(s->signal_fd);
-    if (s->mask_changed)
+    if (s->mask_changed) {
+        (void)sigaction(SIGPIPE, &s->old_pipe, NULL);
         (void)sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+    }
 }
 
 /* Once the worker was started, what goes wrong on this side ends the run as failed, not unrecorded. */
@@ -499,17 +534,4 @@ enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct g
     close_supervision(s);
     free(s);
     return status;
-}
-
-int gnn_run_exit_status(const struct gnn_run_record *run)
-{
-    switch (run->status) {
-    case GNN_RUN_OK:
-    case GNN_RUN_OOM:
-    case GNN_RUN_GPU_OOM:
-    case GNN_RUN_OOT:
-        return 0;
-    default:
-        return 1;
-    }
 }

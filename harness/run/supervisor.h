@@ -10,11 +10,9 @@
 /* Runs one configuration to its recorded end. GNN_OK means that `out` tells the story (its status may be oom,
  * oot, failed, invalid, interrupted); an error means that no run took place (wrong usage, unfit machine, no
  * database) or could not be recorded. `out` is initialised here and freed by the caller in both cases. Blocks
- * SIGINT and SIGTERM while it runs: the first one asks the worker to stop, the second kills it. */
+ * SIGINT, SIGTERM and SIGHUP while it runs: the first one asks the worker to stop, the second kills it.
+ * Ignores SIGPIPE meanwhile. */
 GNN_MUST_CHECK enum gnn_status gnn_run_supervised(const struct gnn_run_config *config,
                                                   struct gnn_run_record *out, struct gnn_err *err);
-
-/* Exit status of a run that took place (enum gnn_exit's numbers): oom and oot are results. */
-int gnn_run_exit_status(const struct gnn_run_record *run);
 
 #endif
