@@ -1,0 +1,24 @@
+/* libFuzzer's way in; the first byte chooses the format:
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -I. -D_GNU_SOURCE tests/fuzz/fuzz_formats.c
+ * harness/base/[a-z]*.c \ harness/storage/meta.c workloads/{edges,npy,input,output}.c -lxxhash -lz -lm -o
+ * /tmp/fuzz && /tmp/fuzz */
+#include "tests/fuzz/fuzz_targets.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    if (len == 0)
+        return 0;
+    switch (data[0] % 3) {
+    case 0:
+        fuzz_meta(data + 1, len - 1);
+        break;
+    case 1:
+        fuzz_npy(data + 1, len - 1);
+        break;
+    default:
+        fuzz_snap(data + 1, len - 1);
+        break;
+    }
+    return 0;
+}

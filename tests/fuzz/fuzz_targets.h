@@ -1,0 +1,60 @@
+/* One function per format that reads bytes from outside: any bytes must end in a value or an error, never in
+ * undefined behaviour. Shared by the bounded fuzzer of the quick suite (test_fuzz_formats.c) and libFuzzer
+ * (fuzz_formats.c). */
+#ifndef TESTS_FUZZ_TARGETS_H
+#define TESTS_FUZZ_TARGETS_H
+
+#include "harness/storage/meta.h"
+#include "workloads/edges.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A meta that parses is written, parsed again and equal. */
+static inline void fuzz_meta(const unsigned char *data, size_t len)
+{
+    struct gnn_meta *meta = malloc(2 * sizeof *meta);
+    char *text = malloc(2 * GNN_META_TEXT_MAX);
+    struct gnn_err err = {0};
+    assert(meta != NULL && text != NULL);
+    if (gnn_meta_parse((const char *)data, len, "meta", &meta[0], &err) == GNN_OK) {
+        assert(gnn_meta_format(&meta[0], text, 2 * GNN_META_TEXT_MAX, &err) == GNN_OK);
+        assert(gnn_meta_parse(text, strlen(text), "meta", &meta[1], &err) == GNN_OK);
+        assert(memcmp(&meta[0], &meta[1], sizeof *meta) == 0);
+    } else {
+        assert(err.message[0] != '\0');
+    }
+    free(text);
+    free(meta);
+}
+
+/* A header that parses has a size that is consistent and cannot overflow. */
+static inline void fuzz_npy(const unsigned char *data, size_t len)
+{
+    struct gnn_npy_header header;
+    struct gnn_err err = {0};
+    if (gnn_npy_parse((const char *)data, len, "f.npy", &header, &err) == GNN_OK) {
+        uint64_t items = 1;
+        assert(header.dim_count <= GNN_NPY_DIMS_MAX && header.item_bytes >= 1 && header.item_bytes <= 8);
+        for (uint32_t i = 0; i < header.dim_count; i++)
+            items *= header.shape[i];
+        assert(items == header.items && gnn_mul_bytes(items, header.item_bytes) != UINT64_MAX);
+    } else {
+        assert(err.message[0] != '\0');
+    }
+}
+
+static inline void fuzz_snap(const unsigned char *data, size_t len)
+{
+    char line[GNN_INPUT_LINE_MAX];
+    gnn_node source = 0, target = 0;
+    const char *why = NULL;
+    len = len < sizeof line - 1 ? len : sizeof line - 1;
+    memcpy(line, data, len);
+    line[len] = '\0';
+    const enum gnn_snap_line kind = gnn_snap_parse_line(line, &source, &target, &why);
+    assert(source < GNN_NODE_NONE && target < GNN_NODE_NONE && (kind == GNN_SNAP_BAD) == (why != NULL));
+}
+
+#endif

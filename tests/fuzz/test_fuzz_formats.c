@@ -1,0 +1,116 @@
+/* The bounded fuzzer: good texts, damaged at random, through every parser of outside bytes. $OOCGNN_FUZZ_S
+ * seconds (default 0.6) a format; $OOCGNN_TEST_SEED repeats a run. */
+#include "harness/base/rng.h"
+#include "tests/fuzz/fuzz_targets.h"
+#include "tests/support/small_graph.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+enum { INPUT_MAX = 2048 };
+
+#define SUM "0123456789abcdef0123456789abcdef"
+
+static const char *const meta_seeds[] = {
+    "format = oocgnn-dataset 1\nname = t\norigin = o\nscale = 1/100\nnodes = 4\nedges = 6\nclasses = 2\ndims "
+    "= 3 5\n"
+    "train = 2\nvalid = 1\ntest = 0\nparam.seed = 7\n# c\nfile.indptr = 40 " SUM "\nfile.indices = 24 " SUM
+    "\nfile.features-d3 = 48 " SUM "\nfile.features-d5 = 80 " SUM "\nfile.labels = 16 " SUM
+    "\nfile.train = 8 " SUM "\nfile.valid = 4 " SUM "\nfile.test = 0 " SUM "\n",
+    NULL};
+static const char *const npy_seeds[] = {
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }       \n",
+    "{\"shape\": (18446744073709551615,), \"fortran_order\": True, \"descr\": \"|b1\"}", NULL};
+static const char *const snap_seeds[] = {"12 4294967294", "\t0\t 7 ", "# comment", "1 2 3", NULL};
+
+/* Flips, removes, repeats or inserts bytes; what it inserts is mostly what the formats are made of. */
+static size_t damage(struct gnn_rng *rng, unsigned char *text, size_t len)
+{
+    static const char alphabet[] = "0123456789 =.#/'\"(),{}:\n\r\t-fileparamdimsTrueFalse<|\x80\xff";
+    for (uint64_t times = 1 + gnn_rng_below(rng, 4); times > 0; times--) {
+        const size_t at = len > 0 ? gnn_rng_below(rng, len) : 0;
+        const size_t span = len > 0 ? 1 + gnn_rng_below(rng, len - at < 40 ? len - at : 40) : 0;
+        switch (gnn_rng_below(rng, 4)) {
+        case 0:
+            if (len > 0)
+                text[at] ^= (unsigned char)(1u << gnn_rng_below(rng, 8));
+            break;
+        case 1:
+            memmove(text + at, text + at + span, len - at - span);
+            len -= span;
+            break;
+        case 2:
+            if (len + span <= INPUT_MAX) {
+                memmove(text + at + span, text + at, len - at);
+                len += span;
+            }
+            break;
+        default:
+            if (len < INPUT_MAX) {
+                memmove(text + at + 1, text + at, len - at);
+                text[at] = (unsigned char)alphabet[gnn_rng_below(rng, sizeof alphabet - 1)];
+                len++;
+            }
+            break;
+        }
+    }
+    return len;
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void fuzz(const char *const *seeds, void (*target)(const unsigned char *, size_t))
+{
+    const char *limit = getenv("OOCGNN_FUZZ_S");
+    const double end_s = now_s() + (limit != NULL ? atof(limit) : 0.6);
+    struct gnn_rng rng = gnn_rng_at(test_seed());
+    uint64_t inputs = 0;
+    while (inputs % 256 != 0 || now_s() < end_s) {
+        for (const char *const *seed = seeds; *seed != NULL; seed++) {
+            size_t len = strlen(*seed);
+            unsigned char text[INPUT_MAX];
+            memcpy(text, *seed, len);
+            len = damage(&rng, text, len);
+            unsigned char *exact = malloc(len + 1); /* so that a sanitizer sees the first byte past the end */
+            memcpy(exact + 1, text, len);
+            target(exact + 1, len);
+            free(exact);
+        }
+        inputs++;
+    }
+    print_message("%llu inputs a seed text\n", (unsigned long long)inputs);
+}
+
+static void test_meta(void **state)
+{
+    (void)state;
+    fuzz(meta_seeds, fuzz_meta);
+}
+
+static void test_npy(void **state)
+{
+    (void)state;
+    fuzz(npy_seeds, fuzz_npy);
+}
+
+static void test_snap(void **state)
+{
+    (void)state;
+    fuzz(snap_seeds, fuzz_snap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_meta), cmocka_unit_test(test_npy),
+                                       cmocka_unit_test(test_snap)};
+    return cmocka_run_group_tests_name("fuzz_formats", tests, NULL, NULL);
+}
