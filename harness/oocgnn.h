@@ -58,7 +58,12 @@ const char *gnn_status_name(enum gnn_status status);
 enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const char *file, int line,
                             const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+#ifndef __clang_analyzer__
 #define gnn_fail(err, status, ...) gnn_err_set((err), (status), __FILE__, __LINE__, __VA_ARGS__)
+#else /* the analyser does not see into gnn_err_set: it is shown which status comes back */
+#define gnn_fail(err, status, ...) \
+    ((void)gnn_err_set((err), (status), __FILE__, __LINE__, __VA_ARGS__), (enum gnn_status)(status))
+#endif
 
 /* Forwards a failed status; err is already filled by the callee. */
 #define GNN_TRY(call)                                                                                        \

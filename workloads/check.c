@@ -258,7 +258,7 @@ static enum gnn_status check_full(struct check *c, struct gnn_err *err)
     const uint64_t counts[] = {c->meta->train_count, c->meta->valid_count, c->meta->test_count};
     c->chunk = malloc(CHUNK_BYTES);
     c->indptr = malloc((nodes + 1) * sizeof *c->indptr);
-    c->labels = malloc(nodes * sizeof *c->labels);
+    c->labels = malloc((nodes + 1) * sizeof *c->labels);
     bool complete = c->chunk != NULL && c->indptr != NULL && c->labels != NULL;
     for (int i = 0; i < 3; i++) {
         c->splits[i] = malloc((counts[i] + 1) * sizeof(gnn_node));
@@ -278,7 +278,7 @@ static enum gnn_status check_full(struct check *c, struct gnn_err *err)
 enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *progress, void *progress_ctx,
                                   const atomic_bool *stop, struct gnn_err *err)
 {
-    struct gnn_meta *meta = malloc(sizeof *meta);
+    struct gnn_meta *meta = calloc(1, sizeof *meta);
     if (meta == NULL)
         return gnn_fail(err, GNN_ENOMEM, "no memory for meta");
     struct check c = {

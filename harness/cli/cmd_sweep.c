@@ -8,6 +8,7 @@
 #include "harness/run/preset.h"
 #include "harness/run/supervisor.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,7 @@ static enum gnn_status expand_section(struct sweep *s, const struct gnn_ini_sect
         GNN_TRY(add_cell(s, section->name, keys, count, choice, err));
         more = false;
         for (uint32_t i = count; i-- > 0 && !more;) {
+            assert(keys[i].count > 0);
             choice[i] = (choice[i] + 1) % keys[i].count;
             more = choice[i] != 0;
         }

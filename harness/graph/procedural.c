@@ -233,6 +233,7 @@ static struct interval members(const struct gnn_procedural *g, uint32_t class, s
 
 static unsigned draw_tier(const struct gnn_procedural *g, uint64_t room, uint32_t bits)
 {
+    assert(room > 0);
     const unsigned top = 63 - (unsigned)__builtin_clzll(room);
     const double u = bits * 0x1p-32 * g->tier_cdf[top + 1];
     unsigned tier = 0;
@@ -248,6 +249,7 @@ static uint32_t draw_member(const struct gnn_procedural *g, uint32_t class, stru
     unsigned tier = draw_tier(g, run.high - run.low, (uint32_t)bits);
     uint64_t first = 0, last = 0;
     for (;; tier--) { /* tier 0 always fits: its blocks are single members */
+        assert(tier < 64);
         first = (run.low + (UINT64_C(1) << tier) - 1) >> tier;
         last = run.high >> tier;
         if (first < last)
@@ -299,7 +301,7 @@ static enum gnn_status check_config(const struct gnn_procedural_config *config, 
         {"popularity", config->popularity, 0, 1},
         {"locality", config->locality, 0, 1},
         {"label noise", config->label_noise, 0, 1},
-        {"window", config->window, 0, config->node_count / 2},
+        {"window", config->window, 0, floor(config->node_count / 2.0)},
     };
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
         if (!(limits[i].value >= limits[i].min && limits[i].value <= limits[i].max))
