@@ -67,8 +67,8 @@ static enum gnn_status parse_descr(struct cursor *c, const char *path, struct gn
                                         "<u2", "<u4", "<u8", "|i1", "|u1", "|b1"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(descr, known[i]) == 0) {
-            out->kind = descr[1];
-            out->item_bytes = (uint32_t)(descr[2] - '0');
+            out->kind = known[i][1];
+            out->item_bytes = (uint32_t)(known[i][2] - '0');
             return GNN_OK;
         }
     return gnn_fail(
@@ -287,6 +287,7 @@ static double float_at(const struct gnn_npy *npy, uint64_t index)
 static uint64_t integer_at(const struct gnn_npy *npy, uint64_t index)
 {
     const unsigned bytes = npy->header.item_bytes;
+    assert(bytes >= 1 && bytes <= 8);
     uint64_t value = 0;
     for (unsigned i = 0; i < bytes; i++)
         value |= (uint64_t)npy->batch[index * bytes + i] << (8 * i);

@@ -238,6 +238,7 @@ static enum gnn_status merge_next(struct gnn_sorter *s, uint64_t *out, uint64_t 
     *count = 0;
     while (*count < room && m->heap_count > 0) {
         struct run *run = &m->runs[m->heap[0]];
+        assert(run->at < run->filled); /* an empty run leaves the heap */
         const uint64_t key = run->buffer[run->at++];
         if (!s->drop_duplicates || !s->any_last || key != s->last)
             out[(*count)++] = key;

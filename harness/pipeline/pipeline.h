@@ -44,9 +44,9 @@ GNN_MUST_CHECK enum gnn_status gnn_reorder_open(struct gnn_world *world, uint32_
 void gnn_reorder_close(struct gnn_reorder *reorder);
 /* Before the first use and before each next run: empties it, lifts a cancellation. */
 void gnn_reorder_reset(struct gnn_reorder *reorder, uint64_t first_ticket, uint64_t end_ticket);
-/* Sleeps while ticket >= next + window. Whoever holds the next ticket must be able to get here: a ticket is drawn by the
- * worker that will put it, or travels through queues in ticket order. Drawn before a bounded queue by several
- * producers, it can be locked out by its own successors. */
+/* Sleeps while ticket >= next + window. Whoever holds the next ticket must be able to get here: a ticket is
+ * drawn by the worker that will put it, or travels through queues in ticket order. Drawn before a bounded queue
+ * by several producers, it can be locked out by its own successors. */
 GNN_MUST_CHECK enum gnn_status gnn_reorder_put(struct gnn_reorder *reorder, uint64_t ticket, void *item);
 /* Next item in ticket order; *item = NULL after end_ticket - 1. */
 GNN_MUST_CHECK enum gnn_status gnn_reorder_take(struct gnn_reorder *reorder, void **item);

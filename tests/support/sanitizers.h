@@ -1,0 +1,19 @@
+/* What a test must know of the sanitizer it is compiled under: shadow memory is charged like any other. */
+#ifndef TESTS_SUPPORT_SANITIZERS_H
+#define TESTS_SUPPORT_SANITIZERS_H
+
+#ifdef __has_feature /* clang */
+#define SANITIZERS_CLANG_FEATURE(name) __has_feature(name)
+#else
+#define SANITIZERS_CLANG_FEATURE(name) 0
+#endif
+
+#if defined(__SANITIZE_THREAD__) || SANITIZERS_CLANG_FEATURE(thread_sanitizer)
+enum { SANITIZERS_SHADOW_PERCENT = 400 }; /* of the bytes touched, at most */
+#elif defined(__SANITIZE_ADDRESS__) || SANITIZERS_CLANG_FEATURE(address_sanitizer)
+enum { SANITIZERS_SHADOW_PERCENT = 13 }; /* one byte in eight */
+#else
+enum { SANITIZERS_SHADOW_PERCENT = 0 };
+#endif
+
+#endif
