@@ -272,6 +272,12 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
     gnn_run_progress_epoch(&s->progress, wire->epoch, wire->wall_ns, s->pending.loss);
 }
 
+static void let_go(const struct supervision *s)
+{
+    const char command = GNN_COMMAND_GO;
+    (void)!write(s->child.control_fd, &command, 1);
+}
+
 static enum gnn_status take_message(struct supervision *s, const struct gnn_wire_message *m,
                                     struct gnn_err *err)
 {
@@ -286,9 +292,11 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
     case GNN_WIRE_EPOCH_BEGIN:
         GNN_TRY(flush_epoch(s, err));
         read_group(s, &s->epoch_start);
+        let_go(s);
         return GNN_OK;
     case GNN_WIRE_EPOCH_END:
         end_epoch(s, &m->as.epoch);
+        let_go(s);
         return GNN_OK;
     case GNN_WIRE_ACCURACY:
         s->pending.valid_accuracy = m->as.accuracy.valid;

@@ -19,7 +19,10 @@ enum gnn_wire_type {
     GNN_WIRE_ERROR
 };
 
-enum gnn_wire_command { GNN_COMMAND_INTERRUPT = 'i', GNN_COMMAND_TIME = 't' };
+/* GO answers EPOCH_BEGIN and EPOCH_END, at which the worker stands still: what the supervisor reads of the
+ * group and of the page cache in between is the epoch's alone, not the evaluation's. Anything else means
+ * stop. */
+enum gnn_wire_command { GNN_COMMAND_INTERRUPT = 'i', GNN_COMMAND_TIME = 't', GNN_COMMAND_GO = 'g' };
 
 struct gnn_wire_opened {
     char dataset[GNN_NAME_MAX];

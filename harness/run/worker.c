@@ -39,7 +39,8 @@ struct worker {
 
     atomic_bool stop;
     struct gnn_thread *control_thread;
-    int control_wake_fd;
+    int control_wake_fd; /* ends the control thread */
+    int go_fd;           /* counts the supervisor's GO, and the stop that ends all waiting */
 
     bool trained;   /* some epoch changed the model */
     uint64_t epoch; /* of the progress messages; the training thread's */
@@ -68,22 +69,40 @@ static void send_error(const struct gnn_err *err)
     send_message(&message, GNN_WIRE_ERROR);
 }
 
-/* Any byte, or the end of the pipe, means stop. */
+/* Any byte but GO, or the end of the pipe, means stop. */
 static void control_main(void *arg)
 {
     struct worker *const w = arg;
     struct pollfd fds[] = {{.fd = GNN_WORKER_CONTROL_FD, .events = POLLIN},
                            {.fd = w->control_wake_fd, .events = POLLIN}};
-    while (poll(fds, 2, -1) < 0 && errno == EINTR)
+    const uint64_t one = 1;
+    for (bool more = true; more;) {
+        if (poll(fds, 2, -1) < 0)
+            continue;
+        if (fds[0].revents == 0)
+            return;
+        char command = GNN_COMMAND_INTERRUPT;
+        more = read(GNN_WORKER_CONTROL_FD, &command, 1) == 1 && command == GNN_COMMAND_GO;
+        if (!more)
+            atomic_store(&w->stop, true);
+        (void)!write(w->go_fd, &one, sizeof one);
+    }
+}
+
+/* Sends, and stands still until the supervisor has looked. */
+static void announce(struct worker *w, struct gnn_wire_message *message, enum gnn_wire_type type)
+{
+    uint64_t count;
+    send_message(message, type);
+    while (!atomic_load(&w->stop) && read(w->go_fd, &count, sizeof count) < 0 && errno == EINTR)
         continue;
-    if (fds[0].revents != 0)
-        atomic_store(&w->stop, true);
 }
 
 static enum gnn_status start_control(struct worker *w, struct gnn_err *err)
 {
     w->control_wake_fd = eventfd(0, EFD_CLOEXEC);
-    if (w->control_wake_fd < 0)
+    w->go_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+    if (w->control_wake_fd < 0 || w->go_fd < 0)
         return gnn_fail(err, GNN_EIO, "eventfd: %s", strerror(errno));
     return gnn_thread_start(w->world, "control", control_main, w, &w->control_thread, err);
 }
@@ -97,6 +116,8 @@ static void stop_control(struct worker *w)
     }
     if (w->control_wake_fd >= 0)
         (void)close(w->control_wake_fd);
+    if (w->go_fd >= 0)
+        (void)close(w->go_fd);
 }
 
 /* Called by the system's trainer after each step. */
@@ -320,7 +341,7 @@ static enum gnn_status train_epoch(struct worker *w, uint64_t epoch, struct gnn_
     struct gnn_wire_message message = {0};
     struct gnn_wire_epoch *const e = &message.as.epoch;
     e->epoch = epoch;
-    send_message(&message, GNN_WIRE_EPOCH_BEGIN);
+    announce(w, &message, GNN_WIRE_EPOCH_BEGIN);
     w->epoch = epoch;
     w->steps_done = 0;
     w->steps_total = batches_per_epoch(w);
@@ -334,7 +355,7 @@ static enum gnn_status train_epoch(struct worker *w, uint64_t epoch, struct gnn_
     w->trained = w->trained || e->result.seeds > 0;
     for (uint32_t i = 0; i < e->result.extra_count; i++)
         (void)snprintf(e->extra_names[i], sizeof e->extra_names[i], "%s", e->result.extra[i].name);
-    send_message(&message, GNN_WIRE_EPOCH_END);
+    announce(w, &message, GNN_WIRE_EPOCH_END);
     return GNN_OK;
 }
 
@@ -410,7 +431,7 @@ int gnn_worker_main(const struct gnn_run_config *config)
         return 1;
     }
     w->config = config;
-    w->control_wake_fd = -1;
+    w->control_wake_fd = w->go_fd = -1;
     enum gnn_status status = open_worker(w, &err);
     if (status == GNN_OK)
         status = run_epochs(w, &err);
