@@ -1,6 +1,7 @@
 #include "harness/run/story.h"
 
 #include "harness/base/units.h"
+#include "harness/run/validity.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -165,6 +166,8 @@ void gnn_story_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_r
     out->stage_count = r->stage_count;
     for (uint32_t i = 0; i < r->stage_count; i++)
         fill_stage(&r->stages[i], &out->stages[i]);
+    if (r->seeds > 0)
+        add_extra(out, GNN_EXTRA_SEEDS, r->seeds);
     add_extra(out, "process_cpu_ns", wire->cpu_ns);
     add_extra(out, "major_faults", wire->major_faults);
     for (uint32_t i = 0; i < r->extra_count; i++)

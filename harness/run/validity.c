@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 struct context {
     const struct gnn_run_config *config;
@@ -27,6 +28,31 @@ static bool batches_counted(const struct context *c)
         if (batches != c->facts->batches_expected) {
             gnn_run_record_reason(c->run, "epoch %u trained %" PRIu64 " mini-batches, expected %" PRIu64, i,
                                   batches, c->facts->batches_expected);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A figure of an epoch's extras by name; 0 if it has none. */
+static uint64_t extra(const struct gnn_record_epoch *epoch, const char *name)
+{
+    for (uint32_t i = 0; i < epoch->extra_count; i++)
+        if (strcmp(epoch->extras[i].name, name) == 0)
+            return epoch->extras[i].value;
+    return 0;
+}
+
+/* Every training node once an epoch, or as many as --max-batches leaves. */
+static bool seeds_counted(const struct context *c)
+{
+    const uint64_t most = c->facts->batches_expected * c->config->batch_size;
+    const uint64_t expected = most < c->facts->train_count ? most : c->facts->train_count;
+    for (uint32_t i = 0; i < c->run->epoch_count && !c->config->sample_only; i++) {
+        const uint64_t seeds = extra(&c->run->epochs[i], GNN_EXTRA_SEEDS);
+        if (seeds != expected) {
+            gnn_run_record_reason(c->run, "epoch %u trained %" PRIu64 " seeds, expected %" PRIu64, i, seeds,
+                                  expected);
             return false;
         }
     }
@@ -67,10 +93,13 @@ static bool started_cold(const struct context *c)
 {
     if (c->run->cold_asked != 1 || c->run->cold_observed == 1)
         return true;
-    gnn_run_record_reason(c->run,
-                          "a cold start was asked for, but %" PRIu64
-                          " B of the dataset stayed in the page cache (another process maps it?)",
-                          c->run->resident_start_bytes);
+    if (c->run->cold_observed != 0)
+        gnn_run_record_reason(c->run, "a cold start was asked for, but could not be observed");
+    else
+        gnn_run_record_reason(c->run,
+                              "a cold start was asked for, but %" PRIu64
+                              " B of the dataset stayed in the page cache (another process maps it?)",
+                              c->run->resident_start_bytes);
     return false;
 }
 
@@ -89,13 +118,40 @@ static bool device_moved(const struct context *c)
     return false;
 }
 
+/* Whoever reads explicitly asks for a row at least once per miss. */
+static bool misses_read(const struct context *c)
+{
+    const struct gnn_record_counters *const k = &c->run->counters;
+    if (k->requested_bytes == GNN_UNKNOWN || k->cache_misses == GNN_UNKNOWN || c->run->dim == GNN_UNKNOWN)
+        return true;
+    const uint64_t least_bytes = gnn_mul_bytes(k->cache_misses, c->run->dim * sizeof(float));
+    if (k->requested_bytes >= least_bytes)
+        return true;
+    gnn_run_record_reason(c->run, "%" PRIu64 " rows were missed, %" PRIu64 " B, but %" PRIu64 " B were read",
+                          k->cache_misses, least_bytes, k->requested_bytes);
+    return false;
+}
+
+static uint64_t parts_of(const struct gnn_record_stage *st)
+{
+    const uint64_t parts_ns[] = {st->work_ns,      st->wait_io_ns,      st->wait_queue_ns,
+                                 st->wait_lock_ns, st->wait_compute_ns, st->wait_resource_ns};
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < sizeof parts_ns / sizeof parts_ns[0]; i++)
+        sum_ns += parts_ns[i] == GNN_UNKNOWN ? 0 : parts_ns[i];
+    return sum_ns;
+}
+
 static bool stages_accounted(const struct context *c)
 {
-    for (uint32_t i = 0; i < c->run->epoch_count; i++)
+    for (uint32_t i = 0; i < c->run->epoch_count; i++) {
+        if (c->run->epochs[i].stage_count == 0) {
+            gnn_run_record_reason(c->run, "epoch %u tells no stage's time", i);
+            return false;
+        }
         for (uint32_t s = 0; s < c->run->epochs[i].stage_count; s++) {
             const struct gnn_record_stage *const st = &c->run->epochs[i].stages[s];
-            const uint64_t parts_ns = st->work_ns + st->wait_io_ns + st->wait_queue_ns + st->wait_lock_ns +
-                                      st->wait_compute_ns + st->wait_resource_ns;
+            const uint64_t parts_ns = parts_of(st);
             if (fabs((double)parts_ns - (double)st->wall_ns) <= 0.01 * (double)st->wall_ns)
                 continue;
             gnn_run_record_reason(c->run,
@@ -103,6 +159,7 @@ static bool stages_accounted(const struct context *c)
                                   i, st->stage, parts_ns, st->wall_ns);
             return false;
         }
+    }
     return true;
 }
 
@@ -115,8 +172,9 @@ static bool nobody_killed(const struct context *c)
     return false;
 }
 
-static check_fn *const checks[] = {all_epochs,   batches_counted, loss_finite,      cap_respected,
-                                   started_cold, device_moved,    stages_accounted, nobody_killed};
+static check_fn *const checks[] = {all_epochs,       batches_counted, seeds_counted, loss_finite,
+                                   cap_respected,    started_cold,    misses_read,   device_moved,
+                                   stages_accounted, nobody_killed};
 
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run)

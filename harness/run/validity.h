@@ -6,6 +6,9 @@
 #include "harness/record/record.h"
 #include "harness/run/config.h"
 
+/* Name of the epoch's extra that counts the seeds trained. */
+#define GNN_EXTRA_SEEDS "trained_seeds"
+
 /* What the checks need besides the record. */
 struct gnn_validity_facts {
     uint64_t batches_expected; /* per epoch */

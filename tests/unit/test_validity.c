@@ -1,0 +1,303 @@
+/* Each validity check goes red when its invariant is broken, and only then: a sound fabricated run, broken in
+ * one place per case. */
+#include "harness/run/validity.h"
+#include "tests/support/fake_run.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { EPOCHS = 2, BATCH_SIZE = 10, BATCHES = 1208, TRAIN_COUNT = 12072 };
+
+struct fixture {
+    struct gnn_run_config config;
+    struct gnn_validity_facts facts;
+    struct gnn_run_record run;
+};
+
+static void add_seeds(struct gnn_record_epoch *epoch, uint64_t seeds)
+{
+    struct gnn_record_extra *const extra = &epoch->extras[epoch->extra_count++];
+    (void)snprintf(extra->name, sizeof extra->name, "%s", GNN_EXTRA_SEEDS);
+    extra->value = seeds;
+}
+
+static void make_sound(struct fixture *f)
+{
+    gnn_run_config_defaults(&f->config);
+    f->config.epochs = EPOCHS;
+    f->config.batch_size = BATCH_SIZE;
+    f->config.memory_bytes = 320u << 20;
+    f->config.cold = true;
+    f->facts =
+        (struct gnn_validity_facts){.batches_expected = BATCHES, .train_count = TRAIN_COUNT, .direct = true};
+    fake_run(&f->run, "gnndrive", 1.0, EPOCHS, 1);
+    f->run.counters.device_read_bytes = f->run.counters.requested_bytes;
+    for (uint32_t i = 0; i < EPOCHS; i++)
+        add_seeds(&f->run.epochs[i], TRAIN_COUNT);
+}
+
+/* ---- ways to break it; each reaches one check ---- */
+
+static void lose_an_epoch(struct fixture *f)
+{
+    f->run.epoch_count = 1;
+}
+
+static void lose_a_batch(struct fixture *f)
+{
+    f->run.epochs[1].counters.batches = BATCHES - 1;
+}
+
+static void add_a_batch(struct fixture *f)
+{
+    f->run.epochs[0].counters.batches = BATCHES + 1;
+}
+
+static void unknown_batches(struct fixture *f)
+{
+    f->run.epochs[0].counters.batches = GNN_UNKNOWN;
+}
+
+static void lose_a_seed(struct fixture *f)
+{
+    f->run.epochs[1].extras[f->run.epochs[1].extra_count - 1].value = TRAIN_COUNT - 1;
+}
+
+static void forget_the_seeds(struct fixture *f)
+{
+    f->run.epochs[0].extra_count--;
+}
+
+static void too_many_seeds_for_max_batches(struct fixture *f)
+{
+    f->facts.batches_expected = 3;
+    for (uint32_t i = 0; i < EPOCHS; i++)
+        f->run.epochs[i].counters.batches = 3;
+}
+
+static void loss_not_a_number(struct fixture *f)
+{
+    f->run.epochs[1].loss = (double)NAN;
+}
+
+static void loss_infinite(struct fixture *f)
+{
+    f->run.epochs[0].loss = (double)INFINITY;
+}
+
+static void cap_not_set(struct fixture *f)
+{
+    f->run.cap_read_back_bytes = f->run.cap_bytes + 4096;
+}
+
+static void cap_unread(struct fixture *f)
+{
+    f->run.cap_read_back_bytes = GNN_UNKNOWN;
+}
+
+static void peak_beyond_cap(struct fixture *f)
+{
+    f->run.counters.peak_memory_bytes = f->run.cap_bytes + 1;
+}
+
+static void warm_start(struct fixture *f)
+{
+    f->run.cold_observed = 0;
+    f->run.resident_start_bytes = 123456;
+}
+
+static void start_unobserved(struct fixture *f)
+{
+    f->run.cold_observed = -1;
+    f->run.resident_start_bytes = GNN_UNKNOWN;
+}
+
+static void device_idle(struct fixture *f)
+{
+    f->run.counters.device_read_bytes = f->run.counters.requested_bytes / 100 * 97;
+}
+
+static void rows_unread(struct fixture *f)
+{
+    f->run.counters.cache_misses = f->run.counters.requested_bytes / (f->run.dim * 4) + 1;
+}
+
+static void time_lost(struct fixture *f)
+{
+    struct gnn_record_stage *const stage = &f->run.epochs[1].stages[2];
+    stage->wall_ns += stage->wall_ns / 50;
+}
+
+static void time_invented(struct fixture *f)
+{
+    struct gnn_record_stage *const stage = &f->run.epochs[0].stages[1];
+    stage->wait_lock_ns += stage->wall_ns / 50;
+}
+
+static void no_stage(struct fixture *f)
+{
+    f->run.epochs[0].stage_count = 0;
+}
+
+static void somebody_killed(struct fixture *f)
+{
+    f->run.oom_kills = 1;
+}
+
+static const struct {
+    void (*damage)(struct fixture *f);
+    const char *reason;
+} damages[] = {
+    {lose_an_epoch, "1 of 2 epochs"},
+    {lose_a_batch, "epoch 1 trained 1207 mini-batches, expected 1208"},
+    {add_a_batch, "epoch 0 trained 1209 mini-batches"},
+    {unknown_batches, "mini-batches"},
+    {lose_a_seed, "epoch 1 trained 12071 seeds, expected 12072"},
+    {forget_the_seeds, "epoch 0 trained 0 seeds"},
+    {too_many_seeds_for_max_batches, "12072 seeds, expected 30"},
+    {loss_not_a_number, "the loss of epoch 1"},
+    {loss_infinite, "the loss of epoch 0"},
+    {cap_not_set, "read back as"},
+    {cap_unread, "read back as"},
+    {peak_beyond_cap, "exceeds the cap"},
+    {warm_start, "123456 B of the dataset"},
+    {start_unobserved, "could not be observed"},
+    {device_idle, "the device delivered"},
+    {rows_unread, "rows were missed"},
+    {time_lost, "epoch 1 stage train"},
+    {time_invented, "epoch 0 stage extract"},
+    {no_stage, "no stage"},
+    {somebody_killed, "killed 1 process"},
+};
+
+static void each_broken_invariant_is_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        struct fixture f;
+        make_sound(&f);
+        damages[i].damage(&f);
+        const uint32_t failed = gnn_validity_check(&f.config, &f.facts, &f.run);
+        if (failed != 1 || strstr(f.run.reasons, damages[i].reason) == NULL)
+            fail_msg("case %zu: %u checks failed, expected \"%s\" in: %s", i, failed, damages[i].reason,
+                     f.run.reasons);
+        gnn_run_record_free(&f.run);
+    }
+}
+
+/* ---- what may be so, and is no fault ---- */
+
+static void leave(struct fixture *f)
+{
+    (void)f;
+}
+
+static void within_one_percent(struct fixture *f)
+{
+    f->run.epochs[0].stages[0].work_ns += f->run.epochs[0].stages[0].wall_ns / 200;
+}
+
+static void counters_lag(struct fixture *f)
+{
+    f->run.counters.device_read_bytes = f->run.counters.requested_bytes / 100 * 99;
+}
+
+static void buffered_reads(struct fixture *f)
+{
+    f->facts.direct = false;
+    f->run.counters.device_read_bytes = 0;
+}
+
+static void mapped(struct fixture *f)
+{
+    f->run.counters.requested_bytes = GNN_UNKNOWN;
+}
+
+static void no_counting_group(struct fixture *f)
+{
+    f->run.counters.device_read_bytes = GNN_UNKNOWN;
+    f->run.counters.peak_memory_bytes = GNN_UNKNOWN;
+    f->run.oom_kills = GNN_UNKNOWN;
+    f->run.cap_bytes = GNN_UNKNOWN;
+    f->run.cap_read_back_bytes = GNN_UNKNOWN;
+}
+
+static void program_cap(struct fixture *f)
+{
+    f->config.cap_kind = GNN_CAP_PROGRAM;
+    f->run.cap_read_back_bytes = GNN_UNKNOWN;
+}
+
+static void warm_by_wish(struct fixture *f)
+{
+    f->run.cold_asked = 0;
+    f->run.cold_observed = 0;
+}
+
+static void sampling_alone(struct fixture *f)
+{
+    f->config.sample_only = true;
+    for (uint32_t i = 0; i < EPOCHS; i++) {
+        f->run.epochs[i].loss = (double)NAN;
+        f->run.epochs[i].extra_count--;
+    }
+}
+
+static void max_batches(struct fixture *f)
+{
+    f->facts.batches_expected = 3;
+    for (uint32_t i = 0; i < EPOCHS; i++) {
+        f->run.epochs[i].counters.batches = 3;
+        f->run.epochs[i].extras[f->run.epochs[i].extra_count - 1].value = 3 * BATCH_SIZE;
+    }
+}
+
+static void sound_runs_pass(void **state)
+{
+    (void)state;
+    void (*const variants[])(struct fixture * f) = {
+        leave,       within_one_percent, counters_lag,   buffered_reads, mapped, no_counting_group,
+        program_cap, warm_by_wish,       sampling_alone, max_batches};
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+        struct fixture f;
+        make_sound(&f);
+        variants[i](&f);
+        const uint32_t failed = gnn_validity_check(&f.config, &f.facts, &f.run);
+        if (failed != 0)
+            fail_msg("variant %zu: %s", i, f.run.reasons);
+        gnn_run_record_free(&f.run);
+    }
+}
+
+/* Every broken invariant has its line, not the first alone. */
+static void reasons_add_up(void **state)
+{
+    (void)state;
+    struct fixture f;
+    make_sound(&f);
+    lose_a_batch(&f);
+    loss_infinite(&f);
+    somebody_killed(&f);
+    assert_int_equal(gnn_validity_check(&f.config, &f.facts, &f.run), 3);
+    assert_non_null(strstr(f.run.reasons, "mini-batches"));
+    assert_non_null(strstr(f.run.reasons, "loss"));
+    assert_non_null(strstr(f.run.reasons, "killed"));
+    gnn_run_record_free(&f.run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_broken_invariant_is_found),
+        cmocka_unit_test(sound_runs_pass),
+        cmocka_unit_test(reasons_add_up),
+    };
+    return cmocka_run_group_tests_name("validity", tests, NULL, NULL);
+}
