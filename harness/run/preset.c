@@ -30,7 +30,8 @@ enum gnn_status gnn_preset_apply(const char *name, struct gnn_run_config *config
     const uint32_t k = config->scale_divisor;
     const uint32_t batch = (preset->batch_size + k / 2) / k;
     config->batch_size = batch > 0 ? batch : 1;
-    config->memory_bytes = gnn_round_down(preset->memory_bytes / k, GNN_PAGE_BYTES);
+    const uint64_t memory_bytes = gnn_round_down(preset->memory_bytes / k, GNN_PAGE_BYTES);
+    config->memory_bytes = memory_bytes > 0 ? memory_bytes : GNN_PAGE_BYTES; /* 0 would be no cap at all */
     GNN_TRY(gnn_option_set(gnn_run_options, config, "preset", name, err));
     GNN_TRY(gnn_option_set(gnn_run_options, config, "model", "sage", err));
     GNN_TRY(gnn_option_set(gnn_run_options, config, "hidden", preset->hidden, err));

@@ -1,0 +1,131 @@
+/* Presets: a paper's figures divided by the scale (DESIGN section 6), and what was typed wins wherever it
+ * stands. */
+#include "harness/cli/run_args.h"
+#include "harness/run/preset.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { WORDS_MAX = 24 };
+
+/* `oocgnn run WORDS`, as far as the configuration. */
+static enum gnn_status parse(const char *words, struct gnn_run_config *config, struct gnn_err *err)
+{
+    char text[512];
+    char *argv[WORDS_MAX] = {text};
+    int argc = 1;
+    (void)snprintf(text, sizeof text, "run %s", words);
+    char *rest = text;
+    (void)strsep(&rest, " ");
+    for (char *word = strsep(&rest, " "); word != NULL && argc < WORDS_MAX - 1; word = strsep(&rest, " "))
+        if (word[0] != '\0')
+            argv[argc++] = word;
+    bool help = false;
+    return gnn_run_args(argc, argv, config, &help, err);
+}
+
+static void figures_are_divided_by_the_scale(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words;
+        uint32_t batch;
+        uint64_t memory_bytes;
+    } cases[] = {
+        {"--preset gnndrive", 1000, UINT64_C(32) << 30},
+        {"--preset gnndrive --scale 1/100", 10, UINT64_C(343597383) / 4096 * 4096},
+        {"--scale 0.01 --preset gnndrive", 10, UINT64_C(343597383) / 4096 * 4096},
+        {"--preset ginex --scale 1/100", 10, UINT64_C(85899345) / 4096 * 4096},
+        {"--preset agnes --scale 1/1000", 1, UINT64_C(34359738) / 4096 * 4096},
+        {"--preset gnndrive --scale 1/2001", 1, UINT64_C(17171283) / 4096 * 4096}, /* never 0 seeds */
+        {"--preset gnndrive --scale 1/400", 3, UINT64_C(85899345) / 4096 * 4096},  /* 2.5, rounded */
+        {"--preset gnndrive --scale 1/4294967295", 1, 4096},                       /* never no cap */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gnn_run_config config;
+        struct gnn_err err = {0};
+        if (parse(cases[i].words, &config, &err) != GNN_OK)
+            fail_msg("%s: %s", cases[i].words, err.message);
+        if (config.batch_size != cases[i].batch || config.memory_bytes != cases[i].memory_bytes)
+            fail_msg("%s: batch %u, memory %llu", cases[i].words, config.batch_size,
+                     (unsigned long long)config.memory_bytes);
+        assert_int_equal(config.hidden, 256);
+        assert_int_equal(config.fanout.count, 3);
+        for (int hop = 0; hop < 3; hop++)
+            assert_int_equal(config.fanout.values[hop], 10);
+    }
+}
+
+/* An option that was typed wins over the preset before and after it, even where it equals the program's
+ * default. */
+static void what_was_typed_wins(void **state)
+{
+    (void)state;
+    static const char *const orders[] = {
+        "--preset gnndrive --scale 1/100 --batch 1000 --memory 64M --fanout 3,2 --hidden 7 --model gat",
+        "--batch 1000 --memory 64M --fanout 3,2 --hidden 7 --model gat --scale 1/100 --preset gnndrive",
+    };
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        struct gnn_run_config config;
+        struct gnn_err err = {0};
+        assert_int_equal(parse(orders[i], &config, &err), GNN_OK);
+        assert_string_equal(config.preset, "gnndrive");
+        assert_int_equal(config.batch_size, 1000);
+        assert_int_equal(config.memory_bytes, 64u << 20);
+        assert_int_equal(config.hidden, 7);
+        assert_int_equal(config.model, GNN_MODEL_GAT);
+        assert_int_equal(config.fanout.count, 2);
+        assert_int_equal(config.fanout.values[0], 3);
+        assert_int_equal(config.scale_divisor, 100);
+    }
+}
+
+/* --set is taken once, though the words are read twice. */
+static void settings_are_not_doubled(void **state)
+{
+    (void)state;
+    struct gnn_run_config config;
+    struct gnn_err err = {0};
+    assert_int_equal(parse("--set gnndrive.extractors=2 --preset gnndrive --scale 1/10", &config, &err),
+                     GNN_OK);
+    assert_int_equal(config.set_count, 1);
+}
+
+static void every_preset_applies_at_every_scale(void **state)
+{
+    (void)state;
+    static const uint32_t scales[] = {1, 10, 100, 4000, UINT32_MAX};
+    for (const struct gnn_preset *p = gnn_presets; p->name != NULL; p++)
+        for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
+            struct gnn_run_config config;
+            struct gnn_err err = {0};
+            gnn_run_config_defaults(&config);
+            config.scale_divisor = scales[i];
+            assert_int_equal(gnn_preset_apply(p->name, &config, &err), GNN_OK);
+            assert_true(config.batch_size >= 1);
+            assert_true(config.memory_bytes > 0 && config.memory_bytes % GNN_PAGE_BYTES == 0);
+            assert_string_equal(config.preset, p->name);
+        }
+    struct gnn_run_config config;
+    struct gnn_err err = {0};
+    gnn_run_config_defaults(&config);
+    assert_int_equal(gnn_preset_apply("gnndrve", &config, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "gnndrive"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_are_divided_by_the_scale),
+        cmocka_unit_test(what_was_typed_wins),
+        cmocka_unit_test(settings_are_not_doubled),
+        cmocka_unit_test(every_preset_applies_at_every_scale),
+    };
+    return cmocka_run_group_tests_name("preset", tests, NULL, NULL);
+}
