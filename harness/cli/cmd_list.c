@@ -42,7 +42,8 @@ static int list_presets(void)
 {
     char memory[32];
     for (const struct gnn_preset *p = gnn_presets; p->name != NULL; p++)
-        (void)printf("%-10s %-36s cap %s, batch %u, fan-out %s, hidden %s (%s); divided by the scale\n",
+        (void)printf("%-10s %-36s cap %s, batch %u, fan-out %s, hidden %s (%s); divided by the scale, lr by "
+                     "its root\n",
                      p->name, p->title, gnn_format_bytes(p->memory_bytes, memory, sizeof memory),
                      p->batch_size, p->fanout, p->hidden, p->source);
     return GNN_EXIT_OK;

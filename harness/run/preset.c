@@ -1,5 +1,6 @@
 #include "harness/run/preset.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,9 +8,9 @@
 
 /* clang-format off */
 const struct gnn_preset gnn_presets[] = {
-    {"gnndrive", "GNNDrive (ICPP 2024), section 5", 32 * GIB, 1000, "10,10,10", "256", "gnndrive.md 6, models.md 6"},
-    {"ginex", "Ginex (PVLDB 2022), released script", 8 * GIB, 1000, "10,10,10", "256", "pygplus.md 6, models.md 6"},
-    {"agnes", "AGNES (KDD 2026), 32 GB setting", 32 * GIB, 1000, "10,10,10", "256", "models.md 6, hardware.csv"},
+    {"gnndrive", "GNNDrive (ICPP 2024), section 5", 32 * GIB, 1000, "10,10,10", "256", 0.003, "gnndrive.md 6, models.md 6"},
+    {"ginex", "Ginex (PVLDB 2022), released script", 8 * GIB, 1000, "10,10,10", "256", 0.003, "pygplus.md 6, models.md 6"},
+    {"agnes", "AGNES (KDD 2026), 32 GB setting", 32 * GIB, 1000, "10,10,10", "256", 0.003, "models.md 6, hardware.csv"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -30,6 +31,7 @@ enum gnn_status gnn_preset_apply(const char *name, struct gnn_run_config *config
     const uint32_t k = config->scale_divisor;
     const uint32_t batch = (preset->batch_size + k / 2) / k;
     config->batch_size = batch > 0 ? batch : 1;
+    config->lr = preset->lr * sqrt((double)config->batch_size / preset->batch_size);
     const uint64_t memory_bytes = gnn_round_down(preset->memory_bytes / k, GNN_PAGE_BYTES);
     config->memory_bytes = memory_bytes > 0 ? memory_bytes : GNN_PAGE_BYTES; /* 0 would be no cap at all */
     GNN_TRY(gnn_option_set(gnn_run_options, config, "preset", name, err));
