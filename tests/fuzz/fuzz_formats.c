@@ -1,7 +1,9 @@
-/* libFuzzer's way in; the first byte chooses the format:
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -I. -D_GNU_SOURCE tests/fuzz/fuzz_formats.c
- * harness/base/[a-z]*.c \ harness/storage/meta.c workloads/{edges,npy,input,output}.c -lxxhash -lz -lm -o
- * /tmp/fuzz && /tmp/fuzz */
+/* libFuzzer's way in; the first byte chooses the format. To build and run it:
+ *
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -I. -D_GNU_SOURCE -o /tmp/fuzz \
+ *       tests/fuzz/fuzz_formats.c harness/base/{err,units}.c harness/storage/meta.c \
+ *       workloads/{edges,npy,input,output}.c -lxxhash -lz -lm
+ *   /tmp/fuzz -max_total_time=60 */
 #include "tests/fuzz/fuzz_targets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

@@ -105,9 +105,10 @@ static void reference(const int64_t *edges, const struct gnn_import_options *o, 
         if (o->add_reverse && a != b)
             count[a][b]++;
     }
-    for (int i = 0; i < NODES * NODES; i++)
-        if (o->drop_duplicates && count[0][i] > 1)
-            count[0][i] = 1;
+    for (int b = 0; b < NODES; b++)
+        for (int a = 0; a < NODES; a++)
+            if (o->drop_duplicates && count[b][a] > 1)
+                count[b][a] = 1;
 }
 
 static void compare_lists(const char *dir, int count[NODES][NODES])
