@@ -18,7 +18,7 @@ prepare fb100 fb100-13schools --add-reverse
 prepare cora cora --row-normalise
 prepare physics coauthor-physics --row-normalise
 
-"$oocgnn" sweep workloads/accuracy.ini --db "$db" --resume --keep-going >/dev/null
+"$oocgnn" sweep workloads/accuracy.ini --db "$db" --data "$data" --resume --keep-going >/dev/null
 
 sqlite3 -markdown "$db" "
 with per_run as (

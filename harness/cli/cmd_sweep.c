@@ -18,6 +18,7 @@ enum { CELLS_MAX = 1024, KEYS_MAX = 64, ALTERNATIVES_MAX = 32 };
 
 struct sweep_config {
     char db[GNN_TEXT_MAX];
+    char data_dir[GNN_TEXT_MAX];
     bool dry_run;
     bool resume;
     bool json;
@@ -31,6 +32,8 @@ struct sweep_config {
 static const struct gnn_option sweep_table[] = {
     {.name = "db", .type = GNN_OPT_TEXT, .offset = FIELD(db), .def = "", .unit = "FILE",
      .help = "database for every cell; wins over the job file"},
+    {.name = "data", .type = GNN_OPT_TEXT, .offset = FIELD(data_dir), .def = "", .unit = "DIR",
+     .help = "directory of the datasets for every cell; wins over the job file"},
     {.name = "dry-run", .type = GNN_OPT_BOOL, .offset = FIELD(dry_run), .def = "no",
      .help = "check every cell and print the expanded plan"},
     {.name = "resume", .type = GNN_OPT_BOOL, .offset = FIELD(resume), .def = "no",
@@ -154,6 +157,8 @@ static enum gnn_status add_cell(struct sweep *s, const char *section, const stru
     GNN_TRY(fill_config(s->ini, keys, count, choice, &cell->config, err));
     if (s->config.db[0] != '\0')
         GNN_TRY(gnn_option_set(gnn_run_options, &cell->config, "db", s->config.db, err));
+    if (s->config.data_dir[0] != '\0')
+        GNN_TRY(gnn_option_set(gnn_run_options, &cell->config, "data", s->config.data_dir, err));
     struct gnn_err cause = {0};
     const enum gnn_status status = gnn_run_config_check(&cell->config, &cause);
     if (status != GNN_OK)
