@@ -3,6 +3,7 @@
 #   scripts/accuracy.sh DATADIR        DATADIR holds cora/, coauthor-physics/ and fb100-13schools/ as NumPy directories
 # The test accuracy of a run is that of its best validation epoch.
 set -euo pipefail
+"$(dirname "$0")/setup.sh" build bench
 from=${1:?usage: scripts/accuracy.sh DATADIR}
 oocgnn=${OOCGNN:-build/gcc/oocgnn}
 data=${DATA:-data}
