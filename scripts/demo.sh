@@ -23,7 +23,7 @@ if ! "$OOCGNN" prepare papers100m --scale "$scale" --data "$DATA" --check --quic
     "$OOCGNN" prepare papers100m --scale "$scale" --dim 128 --data "$DATA"
 fi
 
-workload=(--dataset papers100m --scale "$scale" --data "$DATA" --preset gnndrive --batch 10 --epochs 2 "${cap[@]}")
+workload=(--dataset papers100m --scale "$scale" --data "$DATA" --preset gnndrive --batch 10 --lr 0.0005 --epochs 6 "${cap[@]}")
 for system in pygplus gnndrive; do
     echo "== $system, all stages" >&2
     "$OOCGNN" run --system $system "${workload[@]}" --db "$db" >/dev/null

@@ -6,14 +6,15 @@
 
 #define GIB (UINT64_C(1) << 30)
 
-/* clang-format off */
 const struct gnn_preset gnn_presets[] = {
-    {"gnndrive", "GNNDrive (ICPP 2024), section 5", 32 * GIB, 1000, "10,10,10", "256", 0.003, "gnndrive.md 6, models.md 6"},
-    {"ginex", "Ginex (PVLDB 2022), released script", 8 * GIB, 1000, "10,10,10", "256", 0.003, "pygplus.md 6, models.md 6"},
-    {"agnes", "AGNES (KDD 2026), 32 GB setting", 32 * GIB, 1000, "10,10,10", "256", 0.003, "models.md 6, hardware.csv"},
+    {"gnndrive", "GNNDrive (ICPP 2024), section 5", 32 * GIB, 1000, "10,10,10", "256", 0.003,
+     "gnndrive.md 6, models.md 6"},
+    {"ginex", "Ginex (PVLDB 2022), released script", 8 * GIB, 1000, "10,10,10", "256", 0.003,
+     "pygplus.md 6, models.md 6"},
+    {"agnes", "AGNES (KDD 2026), 32 GB setting", 32 * GIB, 1000, "10,10,10", "256", 0.003,
+     "models.md 6, hardware.csv"},
     {.name = NULL},
 };
-/* clang-format on */
 
 static const struct gnn_preset *find(const char *name)
 {
