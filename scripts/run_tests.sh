@@ -33,7 +33,7 @@ for program in "$@"; do
         echo "----"
     fi
     if [ "$skip" -ne 0 ]; then
-        grep -ih '^skip' "$log" | sort -u | sed 's/^/    /'
+        grep -ihE '^(skip|no )' "$log" | sort -u | sed 's/^/    /'
     fi
 done
 

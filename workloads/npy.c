@@ -311,7 +311,7 @@ static enum gnn_status i64_at(const struct gnn_npy *npy, uint64_t index, uint64_
     *out = GNN_NPY_NAN;
     if (isnan(value))
         return GNN_OK;
-    if (!(value >= -0x1p62 && value <= 0x1p62) || value != floor(value))
+    if (!(fabs(value) <= 0x1p62) || value != floor(value))
         return gnn_fail(err, GNN_EFORMAT, "%s: number %" PRIu64 " is %g, expected an integer",
                         gnn_npy_path(npy), item, value);
     *out = (int64_t)value;

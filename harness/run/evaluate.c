@@ -82,6 +82,7 @@ static enum gnn_status gather_rows(struct evaluation *e, const struct gnn_batch_
     GNN_TRY(gnn_rows_reserve(&e->rows, view->node_count, err));
     uint32_t threads = view->node_count / ROWS_PER_THREAD + 1;
     threads = threads < GATHER_THREADS ? threads : GATHER_THREADS;
+    assert(threads >= 1);
     enum gnn_status status = GNN_OK;
     for (uint32_t t = 0; t < threads; t++) {
         const uint32_t first = (uint32_t)((uint64_t)view->node_count * t / threads);

@@ -350,7 +350,7 @@ static void check_limits(struct supervision *s)
 
 static int poll_timeout_ms(const struct supervision *s)
 {
-    static const uint64_t most_ms = 60 * 1000;
+    static const uint64_t most_ms = UINT64_C(60) * 1000;
     uint64_t until_ns = s->next_probe_ns, cause_ns = UINT64_MAX;
     if (s->cause != STOP_NONE)
         cause_ns = later(s->stop_ns, STOP_GRACE_NS);
