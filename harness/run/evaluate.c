@@ -82,16 +82,16 @@ static enum gnn_status gather_rows(struct evaluation *e, const struct gnn_batch_
     GNN_TRY(gnn_rows_reserve(&e->rows, view->node_count, err));
     uint32_t threads = view->node_count / ROWS_PER_THREAD + 1;
     threads = threads < GATHER_THREADS ? threads : GATHER_THREADS;
-    assert(threads >= 1);
     enum gnn_status status = GNN_OK;
     for (uint32_t t = 0; t < threads; t++) {
         const uint32_t first = (uint32_t)((uint64_t)view->node_count * t / threads);
         const uint32_t end = (uint32_t)((uint64_t)view->node_count * (t + 1) / threads);
         parts[t] = (struct gather){.e = e, .view = view, .first = first, .count = end - first};
-        if (t + 1 < threads && status == GNN_OK)
+        if (t + 1 == threads)
+            gather_part(&parts[t]);
+        else if (status == GNN_OK)
             status = gnn_thread_start(w, "evaluate", gather_part, &parts[t], &parts[t].thread, err);
     }
-    gather_part(&parts[threads - 1]);
     for (uint32_t t = 0; t < threads; t++) {
         gnn_thread_join(w, parts[t].thread);
         if (status == GNN_OK && parts[t].err.status != GNN_OK)
