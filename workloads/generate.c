@@ -238,6 +238,7 @@ static enum gnn_status check_same(const struct generator *g, const struct gnn_me
         return gnn_fail(err, GNN_EUSAGE,
                         "%s holds %s at 1/%" PRIu32 ": remove it or choose another directory", dir,
                         have->name, have->scale_divisor);
+    assert(want->param_count <= GNN_META_PARAMS_MAX);
     for (uint32_t i = 0; i < want->param_count; i++) {
         const char *value = gnn_meta_param(have, want->params[i].key);
         if (value == NULL || strcmp(value, want->params[i].value) != 0)

@@ -1,5 +1,7 @@
 #include "harness/confine/group_file.h"
 
+#include "harness/base/text_file.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,28 +29,9 @@ static bool join(char path[PATH_BYTES], const char *dir, const char *name)
 
 int gnn_group_file_read(const char *dir, const char *name, char *text, size_t text_bytes)
 {
-    assert(text_bytes > 0);
-    text[0] = '\0';
     char path[PATH_BYTES];
-    if (!join(path, dir, name))
-        return ENAMETOOLONG;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno;
-    size_t used = 0;
-    ssize_t got = 0;
-    while (used + 1 < text_bytes) {
-        got = read(fd, text + used, text_bytes - 1 - used);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        used += (size_t)got;
-    }
-    const int failed = got < 0 ? errno : 0;
-    text[used] = '\0';
-    (void)close(fd);
-    return failed;
+    text[0] = '\0';
+    return join(path, dir, name) ? gnn_text_file_read(path, text, text_bytes) : ENAMETOOLONG;
 }
 
 int gnn_group_file_write(const char *dir, const char *name, const char *text)

@@ -1,31 +1,12 @@
 #include "harness/measure/text.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
+#include "harness/base/text_file.h"
+
 #include <string.h>
-#include <unistd.h>
 
 bool gnn_read_text(const char *path, char *text, size_t text_bytes)
 {
-    assert(text_bytes > 0);
-    text[0] = '\0';
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    size_t used = 0;
-    ssize_t got = 0;
-    while (used + 1 < text_bytes) {
-        got = read(fd, text + used, text_bytes - 1 - used);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        used += (size_t)got;
-    }
-    text[got < 0 ? 0 : used] = '\0';
-    (void)close(fd);
-    return got >= 0;
+    return gnn_text_file_read(path, text, text_bytes) == 0;
 }
 
 void gnn_trim(char *text)

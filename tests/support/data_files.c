@@ -1,12 +1,37 @@
 #include "tests/support/data_files.h"
 
+#include "tests/support/process.h"
+
 #include <assert.h>
 #include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#include <cmocka.h>
+
+int data_set_up(void **state)
+{
+    *state = process_temp_dir();
+    return 0;
+}
+
+int data_tear_down(void **state)
+{
+    process_remove_tree(*state);
+    free(*state);
+    return 0;
+}
+
+void data_expect_ok(enum gnn_status status, const struct gnn_err *err)
+{
+    if (status != GNN_OK)
+        fail_msg("%s: %s", gnn_status_name(status), err->message);
+}
 
 const char *data_path(char path[DATA_PATH], const char *dir, const char *name)
 {

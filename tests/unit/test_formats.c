@@ -1,7 +1,6 @@
 /* What imports read: NumPy headers and numbers, gzip streams, SNAP lines, and the sorter behind them. */
 #include "harness/base/rng.h"
 #include "tests/support/data_files.h"
-#include "tests/support/process.h"
 #include "tests/support/small_graph.h"
 #include "workloads/edges.h"
 #include "workloads/sorter.h"
@@ -14,25 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static int set_up(void **state)
-{
-    *state = process_temp_dir();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    process_remove_tree(*state);
-    free(*state);
-    return 0;
-}
-
-static void expect_ok(enum gnn_status status, const struct gnn_err *err)
-{
-    if (status != GNN_OK)
-        fail_msg("%s: %s", gnn_status_name(status), err->message);
-}
 
 /* ---- NumPy headers
  * ------------------------------------------------------------------------------------------------ */
@@ -80,7 +60,7 @@ static void test_npy_headers(void **state)
         const enum gnn_status status =
             gnn_npy_parse(cases[i].text, strlen(cases[i].text), "f.npy", &header, &err);
         if (cases[i].message == NULL) {
-            expect_ok(status, &err);
+            data_expect_ok(status, &err);
             assert_int_equal(header.kind, cases[i].kind);
             assert_int_equal(header.item_bytes, cases[i].item_bytes);
             assert_int_equal(header.dim_count, cases[i].dims);
@@ -129,10 +109,10 @@ static void test_npy_files(void **state)
         if (status != GNN_OK)
             continue;
         int64_t values[2];
-        expect_ok(gnn_npy_read_i64(npy, values, 2, &err), &err);
+        data_expect_ok(gnn_npy_read_i64(npy, values, 2, &err), &err);
         assert_int_equal(values[0], 1);
         assert_int_equal(values[1], 2);
-        expect_ok(gnn_npy_expect_end(npy, &err), &err);
+        data_expect_ok(gnn_npy_expect_end(npy, &err), &err);
         gnn_npy_close(npy);
     }
     struct gnn_npy *npy;
@@ -181,11 +161,11 @@ static void test_npy_numbers(void **state)
             int64_t whole[2];
             float real[2];
             data_write_npy(*state, name, cases[i].descr, "(2,)", cases[i].items, cases[i].bytes);
-            expect_ok(gnn_npy_open(data_path(path, *state, name), &npy, &err), &err);
-            expect_ok(gnn_npy_read_i64(npy, whole, 2, &err), &err);
+            data_expect_ok(gnn_npy_open(data_path(path, *state, name), &npy, &err), &err);
+            data_expect_ok(gnn_npy_read_i64(npy, whole, 2, &err), &err);
             gnn_npy_close(npy);
-            expect_ok(gnn_npy_open(path, &npy, &err), &err);
-            expect_ok(gnn_npy_read_f32(npy, real, 2, &err), &err);
+            data_expect_ok(gnn_npy_open(path, &npy, &err), &err);
+            data_expect_ok(gnn_npy_read_f32(npy, real, 2, &err), &err);
             gnn_npy_close(npy);
             for (int j = 0; j < 2; j++) {
                 assert_int_equal(whole[j], cases[i].expected[j]);
@@ -217,7 +197,7 @@ static void test_npy_misfits(void **state)
         struct gnn_err err = {0};
         int64_t value = 0;
         data_write_npy(*state, "f.npy", cases[i].descr, "(1,)", cases[i].items, cases[i].bytes);
-        expect_ok(gnn_npy_open(data_path(path, *state, "f.npy"), &npy, &err), &err);
+        data_expect_ok(gnn_npy_open(data_path(path, *state, "f.npy"), &npy, &err), &err);
         assert_int_equal(gnn_npy_read_i64(npy, &value, 1, &err), cases[i].status);
         assert_true(cases[i].status != GNN_OK || value == cases[i].expected);
         gnn_npy_close(npy);
@@ -344,7 +324,7 @@ static void test_snap_files(void **state)
     }
     for (int gz = 0; gz < 2; gz++) {
         (gz ? data_write_gz : data_write)(*state, "edges.txt", text, len - 1);
-        expect_ok(count_edges(data_path(path, *state, "edges.txt"), false, &count, &sum, &err), &err);
+        data_expect_ok(count_edges(data_path(path, *state, "edges.txt"), false, &count, &sum, &err), &err);
         assert_int_equal(count, LINES);
         assert_int_equal(sum, expected);
     }
@@ -389,7 +369,7 @@ static void test_npy_edges(void **state)
             const enum gnn_status status =
                 count_edges(data_path(path, *state, name), true, &count, &sum, &err);
             if (cases[i].message == NULL) {
-                expect_ok(status, &err);
+                data_expect_ok(status, &err);
                 assert_int_equal(count, 3);
                 assert_int_equal(sum, 3 * 3 + 33);
             } else if (status != GNN_EFORMAT || strstr(err.message, cases[i].message) == NULL) {
@@ -422,14 +402,14 @@ static uint32_t check_sorter(const char *dir, const uint64_t *keys, uint64_t cou
     for (uint64_t i = 0; i < count; i++)
         if (!drop || kept == 0 || expected[i] != expected[kept - 1])
             expected[kept++] = expected[i];
-    expect_ok(gnn_output_open(&job, 0, &output, &err), &err);
-    expect_ok(gnn_sorter_open(&output, memory, drop, &sorter, &err), &err);
+    data_expect_ok(gnn_output_open(&job, 0, &output, &err), &err);
+    data_expect_ok(gnn_sorter_open(&output, memory, drop, &sorter, &err), &err);
     for (uint64_t i = 0; i < count; i++)
-        expect_ok(gnn_sorter_add(sorter, keys[i], &err), &err);
-    expect_ok(gnn_sorter_finish(sorter, &err), &err);
+        data_expect_ok(gnn_sorter_add(sorter, keys[i], &err), &err);
+    data_expect_ok(gnn_sorter_finish(sorter, &err), &err);
     do {
         const uint64_t *slice;
-        expect_ok(gnn_sorter_next(sorter, &slice, &got, &err), &err);
+        data_expect_ok(gnn_sorter_next(sorter, &slice, &got, &err), &err);
         assert_true(at + got <= kept);
         assert_memory_equal(slice, expected + at, got * sizeof *slice);
         at += got;
@@ -468,14 +448,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_npy_headers),
-        cmocka_unit_test_setup_teardown(test_npy_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_npy_numbers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_npy_misfits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gzip_damage, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_npy_files, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_npy_numbers, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_npy_misfits, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_gzip_damage, data_set_up, data_tear_down),
         cmocka_unit_test(test_snap_lines),
-        cmocka_unit_test_setup_teardown(test_snap_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_npy_edges, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sorter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_snap_files, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_npy_edges, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_sorter, data_set_up, data_tear_down),
     };
     return cmocka_run_group_tests_name("formats", tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 /* Generating: the same bytes for any number of threads and for ever, statistics of the features, added
  * widths, and nothing left behind when it is stopped or the disk is full. */
 #include "tests/support/data_files.h"
-#include "tests/support/process.h"
 #include "workloads/prepare.h"
 #include "workloads/read.h"
 
@@ -16,19 +15,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static int set_up(void **state)
-{
-    *state = process_temp_dir();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    process_remove_tree(*state);
-    free(*state);
-    return 0;
-}
 
 static enum gnn_status generate(const char *dir, uint32_t divisor, const struct gnn_generate_options *options,
                                 struct gnn_prepare_job job, struct gnn_err *err)
@@ -46,12 +32,6 @@ static struct gnn_generate_options defaults(uint32_t dim)
     gnn_option_defaults(gnn_generate_table, &options);
     options.dim = dim;
     return options;
-}
-
-static void expect_ok(enum gnn_status status, const struct gnn_err *err)
-{
-    if (status != GNN_OK)
-        fail_msg("%s: %s", gnn_status_name(status), err->message);
 }
 
 /* Sizes follow the registry; any thread count gives the same checksums, and they never change: a run's
@@ -73,10 +53,10 @@ static void test_same_bytes(void **state)
         struct gnn_generate_options options = defaults(16);
         options.threads = threads;
         (void)snprintf(name, sizeof name, "threads-%u", threads);
-        expect_ok(generate(data_path(dir, *state, name), 1000, &options, (struct gnn_prepare_job){0}, &err),
+        data_expect_ok(generate(data_path(dir, *state, name), 1000, &options, (struct gnn_prepare_job){0}, &err),
                   &err);
-        expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
-        expect_ok(gnn_read_meta(dir, &meta, &err), &err);
+        data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+        data_expect_ok(gnn_read_meta(dir, &meta, &err), &err);
         assert_int_equal(meta.node_count, 111060);
         assert_true(fabs((double)meta.edge_count / 1615685.872 - 1) < 0.01);
         assert_int_equal(meta.scale_divisor, 1000);
@@ -98,7 +78,7 @@ static void test_features(void **state)
     const struct gnn_generate_options base = defaults(0);
     struct gnn_generate_options options = defaults(8);
     options.label_noise = 0;
-    expect_ok(generate(data_path(dir, *state, "d"), 1000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    data_expect_ok(generate(data_path(dir, *state, "d"), 1000, &options, (struct gnn_prepare_job){0}, &err), &err);
     float *rows = (float *)(void *)data_read(dir, "features-d8", &len);
     int32_t *labels = (int32_t *)(void *)data_read(dir, "labels", &len);
     const double amplitude = base.signal * sqrt(2 * log(172) / 8);
@@ -123,12 +103,12 @@ static void test_existing(void **state)
     struct gnn_err err;
     struct gnn_meta meta;
     struct gnn_generate_options options = defaults(4);
-    expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
+    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
               &err);
     options.dim = 12;
-    expect_ok(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
-    expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
-    expect_ok(gnn_read_meta(dir, &meta, &err), &err);
+    data_expect_ok(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+    data_expect_ok(gnn_read_meta(dir, &meta, &err), &err);
     assert_int_equal(meta.dim_count, 2);
     assert_int_equal(meta.dims[0], 4);
     assert_int_equal(meta.dims[1], 12);
@@ -159,7 +139,7 @@ static void test_scales(void **state)
     assert_non_null(strstr(err.message, "did you mean \"papers100m\""));
     for (entry = gnn_registry; entry->name != NULL; entry++) {
         err = (struct gnn_err){0};
-        expect_ok(gnn_registry_scale(entry, 1, entry->dim, &counts, &err), &err);
+        data_expect_ok(gnn_registry_scale(entry, 1, entry->dim, &counts, &err), &err);
         assert_int_equal(counts.nodes, entry->nodes);
         assert_int_equal(counts.edges, entry->edges);
         assert_true(entry->train + entry->valid + entry->test < entry->nodes);
@@ -196,7 +176,7 @@ static void test_stale(void **state)
     data_write(dead, "indices", "x", 1);
     (void)snprintf(name, sizeof name, "d.partial-%ld", (long)getppid());
     assert_int_equal(mkdir(data_path(alive, *state, name), 0777), 0);
-    expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
+    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
               &err);
     assert_false(data_exists(*state, "d.partial-2147483647"));
     assert_true(data_exists(*state, name));
@@ -253,7 +233,7 @@ static void test_check(void **state)
     char dir[DATA_PATH];
     struct gnn_err err;
     const struct gnn_generate_options options = defaults(4);
-    expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
+    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
               &err);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t len = 0;
@@ -261,7 +241,7 @@ static void test_check(void **state)
         bytes[cases[i].offset] ^= 1;
         data_write(dir, cases[i].name, bytes, len);
         err = (struct gnn_err){0};
-        expect_ok(gnn_prepare_check(dir, false, NULL, NULL, NULL, &err), &err);
+        data_expect_ok(gnn_prepare_check(dir, false, NULL, NULL, NULL, &err), &err);
         assert_int_equal(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), GNN_EFORMAT);
         if (strstr(err.message, cases[i].message) == NULL)
             fail_msg("case %zu: '%s'", i, err.message);
@@ -273,21 +253,21 @@ static void test_check(void **state)
         free(bytes);
     }
     err = (struct gnn_err){0};
-    expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+    data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
     assert_int_equal(gnn_prepare_check(*state, false, NULL, NULL, NULL, &err), GNN_ENOENT);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_same_bytes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_features, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_existing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_same_bytes, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_features, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_existing, data_set_up, data_tear_down),
         cmocka_unit_test(test_scales),
-        cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_stale, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stopped, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_stale, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_full_disk, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_check, data_set_up, data_tear_down),
     };
     return cmocka_run_group_tests_name("generate", tests, NULL, NULL);
 }

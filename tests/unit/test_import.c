@@ -1,7 +1,6 @@
 /* Imports against a brute-force reference, in and out of memory; malformed input; nothing left behind. */
 #include "harness/base/rng.h"
 #include "tests/support/data_files.h"
-#include "tests/support/process.h"
 #include "tests/support/small_graph.h"
 #include "workloads/prepare.h"
 #include "workloads/read.h"
@@ -21,25 +20,6 @@
 #include <cmocka.h>
 
 enum { NODES = 60, EDGES = 900, DIM = 3 };
-
-static int set_up(void **state)
-{
-    *state = process_temp_dir();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    process_remove_tree(*state);
-    free(*state);
-    return 0;
-}
-
-static void expect_ok(enum gnn_status status, const struct gnn_err *err)
-{
-    if (status != GNN_OK)
-        fail_msg("%s: %s", gnn_status_name(status), err->message);
-}
 
 static struct gnn_import_options defaults(void)
 {
@@ -145,10 +125,10 @@ static void test_transformations(void **state)
         options.drop_self_loops = bits & 4;
         options.drop_duplicates = bits & 8;
         (void)snprintf(name, sizeof name, "out%u", bits);
-        expect_ok(import(*state, name, GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err),
+        data_expect_ok(import(*state, name, GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err),
                   &err);
         data_path(dir, *state, name);
-        expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+        data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
         reference(edges, &options, count);
         compare_lists(dir, count);
     }
@@ -164,9 +144,9 @@ static void test_node_files(void **state)
     struct gnn_import_options options = defaults();
     options.row_normalise = true;
     write_ogb(*state, edges);
-    expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
+    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
     data_path(dir, *state, "out");
-    expect_ok(gnn_read_meta(dir, &meta, &err), &err);
+    data_expect_ok(gnn_read_meta(dir, &meta, &err), &err);
     assert_int_equal(meta.class_count, 4);
     assert_int_equal(meta.dims[0], DIM);
     assert_string_equal(meta.name, "in");
@@ -213,10 +193,10 @@ static void test_other_forms(void **state)
     data_write_npy(in, "node_label.npy", "<f4", "(60, 1)", labels, sizeof labels);
     assert_int_equal(mkdir(data_path(split, in, "time"), 0777), 0);
     data_write_gz(split, "train.csv.gz", "5\n4\r\n\n6\n", 8);
-    expect_ok(import(*state, "out", GNN_IMPORT_OGB, "time", &options, (struct gnn_prepare_job){0}, &err),
+    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, "time", &options, (struct gnn_prepare_job){0}, &err),
               &err);
     data_path(path, *state, "out");
-    expect_ok(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
+    data_expect_ok(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
     float *rows = (float *)(void *)data_read(path, "features-d3", &len);
     assert_true(rows[0] == 0 + 20 && rows[1] == 10 && rows[2] == 0);
     assert_true(rows[3 * 7] == 27 && rows[3 * 7 + 1] == 17 && rows[3 * 7 + 2] == 7);
@@ -255,10 +235,10 @@ static void test_snap(void **state)
     options.train_fraction = 1;
     options.valid_fraction = options.test_fraction = 0;
     options.relabel = true;
-    expect_ok(import(*state, "out", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err),
+    data_expect_ok(import(*state, "out", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err),
               &err);
     data_path(path, *state, "out");
-    expect_ok(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
+    data_expect_ok(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
     char *bytes = data_read(path, "indptr", &len);
     assert_int_equal(len, sizeof indptr);
     assert_memory_equal(bytes, indptr, len);
@@ -329,8 +309,8 @@ static void test_memory_bound(void **state)
     const long bounded_kib = peak_kib(*state, "bounded", 4 << 20),
                large_kib = peak_kib(*state, "large", 1 << 30);
     print_message("peak KiB: one edge %ld, bounded %ld, unbounded %ld\n", floor_kib, bounded_kib, large_kib);
-    expect_ok(gnn_read_meta(data_path(a, *state, "bounded"), &bounded, &err), &err);
-    expect_ok(gnn_read_meta(data_path(b, *state, "large"), &large, &err), &err);
+    data_expect_ok(gnn_read_meta(data_path(a, *state, "bounded"), &bounded, &err), &err);
+    data_expect_ok(gnn_read_meta(data_path(b, *state, "large"), &large, &err), &err);
     assert_int_equal(bounded.file_count, large.file_count);
     for (uint32_t i = 0; i < large.file_count; i++)
         assert_string_equal(bounded.files[i].checksum, large.files[i].checksum);
@@ -465,7 +445,7 @@ static void test_requests(void **state)
         assert_int_equal(data_entries(*state), 1);
     }
     const struct gnn_import_options options = defaults();
-    expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
+    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
     assert_int_equal(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err),
                      GNN_EUSAGE);
     assert_non_null(strstr(err.message, "exists already"));
@@ -529,16 +509,16 @@ static void test_full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_transformations, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_node_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_other_forms, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_snap, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_memory_bound, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_malformed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_malformed_sparse, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_requests, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_transformations, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_node_files, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_other_forms, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_snap, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_bound, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_malformed, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_malformed_sparse, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_requests, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_stopped, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_full_disk, data_set_up, data_tear_down),
     };
     return cmocka_run_group_tests_name("import", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * split. */
 #include "harness/base/rng.h"
 #include "harness/pipeline/pipeline.h"
-#include "harness/world/measured/measured.h"
+#include "tests/support/measured_world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,22 +16,6 @@
 #include <cmocka.h>
 
 enum { ITEMS = 400, MS = 1000000 };
-
-static int open_world(void **state)
-{
-    struct gnn_world *world = NULL;
-    struct gnn_err err = {0};
-    if (gnn_world_measured_open(NULL, &world, &err) != GNN_OK)
-        return -1;
-    *state = world;
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    gnn_world_measured_close(*state);
-    return 0;
-}
 
 static void nap(struct gnn_world *world, uint64_t ns, enum gnn_wait kind)
 {
@@ -659,5 +643,5 @@ int main(void)
         cmocka_unit_test(stress),
     };
     (void)alarm(120); /* a worker that nobody wakes is a failure, not a wait */
-    return cmocka_run_group_tests_name("pipeline", tests, open_world, close_world);
+    return cmocka_run_group_tests_name("pipeline", tests, measured_world_open, measured_world_close);
 }

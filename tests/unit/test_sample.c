@@ -4,6 +4,7 @@
 #include "harness/sample/draw.h"
 #include "harness/sample/sample.h"
 #include "harness/world/measured/measured.h"
+#include "tests/support/measured_world.h"
 #include "tests/support/small_graph.h"
 
 #include <math.h>
@@ -23,22 +24,6 @@ struct rig {
     struct gnn_sampler *sampler;
     struct gnn_batch *batch;
 };
-
-static int open_world(void **state)
-{
-    struct gnn_world *world = NULL;
-    struct gnn_err err = {0};
-    if (gnn_world_measured_open(NULL, &world, &err) != GNN_OK)
-        return -1;
-    *state = world;
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    gnn_world_measured_close(*state);
-    return 0;
-}
 
 static void rig_open(struct rig *rig, struct gnn_world *world, uint64_t graph_seed, uint32_t node_count,
                      const struct gnn_sampler_config *config)
@@ -639,5 +624,5 @@ int main(void)
         cmocka_unit_test(refused_batches),          cmocka_unit_test(no_allocation_after_warm_up),
         cmocka_unit_test(no_memory_is_an_error),
     };
-    return cmocka_run_group_tests_name("sample", tests, open_world, close_world);
+    return cmocka_run_group_tests_name("sample", tests, measured_world_open, measured_world_close);
 }
