@@ -238,7 +238,6 @@ static enum gnn_status check_same(const struct generator *g, const struct gnn_me
         return gnn_fail(err, GNN_EUSAGE,
                         "%s holds %s at 1/%" PRIu32 ": remove it or choose another directory", dir,
                         have->name, have->scale_divisor);
-    assert(want->param_count <= GNN_META_PARAMS_MAX);
     for (uint32_t i = 0; i < want->param_count; i++) {
         const char *value = gnn_meta_param(have, want->params[i].key);
         if (value == NULL || strcmp(value, want->params[i].value) != 0)
@@ -259,25 +258,29 @@ static enum gnn_status check_same(const struct generator *g, const struct gnn_me
 
 static enum gnn_status add_features(struct generator *g, struct gnn_err *err)
 {
-    struct gnn_meta *meta = malloc(2 * sizeof *meta);
-    if (meta == NULL)
+    struct gnn_meta *const have = malloc(sizeof *have), *const want = malloc(sizeof *want);
+    if (have == NULL || want == NULL) {
+        free(have);
+        free(want);
         return gnn_fail(err, GNN_ENOMEM, "no memory for meta");
+    }
     struct gnn_output output = {0};
-    describe(g, &meta[1]);
-    enum gnn_status status = gnn_read_meta(g->job->out_dir, &meta[0], err);
+    describe(g, want);
+    enum gnn_status status = gnn_read_meta(g->job->out_dir, have, err);
     if (status == GNN_OK)
-        status = check_same(g, &meta[0], &meta[1], err);
+        status = check_same(g, have, want, err);
     if (status == GNN_OK)
         status =
             gnn_output_open(g->job, (uint64_t)g->counts.nodes * g->options.dim * sizeof(float), &output, err);
     if (status == GNN_OK)
-        status = write_features(g, &output, &meta[0], err);
+        status = write_features(g, &output, have, err);
     char name[32];
     gnn_meta_features_name(g->options.dim, name, sizeof name);
     if (status == GNN_OK)
-        status = gnn_output_commit_into(&output, name, &meta[0], err);
+        status = gnn_output_commit_into(&output, name, have, err);
     gnn_output_close(&output);
-    free(meta);
+    free(have);
+    free(want);
     return status;
 }
 
