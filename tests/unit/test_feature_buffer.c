@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -650,6 +651,67 @@ static void test_admission_follows_tickets_and_space(void **state)
     close_buffer(&f);
 }
 
+struct applicant {
+    struct fixture *f;
+    uint32_t ticket, node_count;
+    struct gnn_thread *thread;
+    enum gnn_status status;
+    atomic_bool started, admitted;
+};
+
+static void apply(void *arg)
+{
+    struct applicant *a = arg;
+    feature_buffer_lock(a->f->fb);
+    atomic_store(&a->started, true);
+    a->status = feature_buffer_admit(a->f->fb, a->ticket, a->node_count);
+    atomic_store(&a->admitted, true);
+    feature_buffer_unlock(a->f->fb);
+}
+
+static void start_applicant(struct applicant *a, struct fixture *f, uint32_t ticket, uint32_t node_count)
+{
+    struct gnn_err err = {0};
+    *a = (struct applicant){.f = f, .ticket = ticket, .node_count = node_count};
+    assert_int_equal(gnn_thread_start(f->world, "applicant", apply, a, &a->thread, &err), GNN_OK);
+    while (!atomic_load(&a->started))
+        gnn_sleep_until(f->world, gnn_now_ns(f->world) + 100000, GNN_WAIT_RESOURCE);
+    feature_buffer_lock(f->fb); /* free only when it sleeps or is through */
+    feature_buffer_unlock(f->fb);
+}
+
+static void join_applicant(struct applicant *a)
+{
+    gnn_thread_join(a->f->world, a->thread);
+    assert_int_equal(a->status, GNN_OK);
+}
+
+/* A later ticket sleeps though there is room; the next one sleeps while there is none. */
+static void test_admission_sleeps_until_its_turn_and_room(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct batch first;
+    struct applicant second, third;
+    open_buffer(&f, 100, 10, 1, 3);
+    start_applicant(&third, &f, 2, 1);
+    assert_false(atomic_load(&third.admitted));
+    feature_buffer_lock(f.fb);
+    assert_int_equal(feature_buffer_admit(f.fb, 0, 6), GNN_OK);
+    set_range(&first, 0, 0, 6);
+    extract(&f, &first);
+    feature_buffer_unlock(f.fb);
+    start_applicant(&second, &f, 1, 5); /* 6 + 5 > 10 */
+    assert_false(atomic_load(&second.admitted));
+    assert_false(atomic_load(&third.admitted));
+    feature_buffer_lock(f.fb);
+    release(&f, &first);
+    feature_buffer_unlock(f.fb);
+    join_applicant(&second); /* woken by the release */
+    join_applicant(&third);  /* woken by the second's admission */
+    close_buffer(&f);
+}
+
 /* Extractors and a releaser at full speed over the smallest buffer that must not deadlock. Slots hold the key
  * they were loaded with, so a moved or doubly used slot shows. */
 enum { STRESS_EXTRACTORS = 4, STRESS_N = 12, STRESS_BATCHES = 400, STRESS_NODES = 600, STRESS_GROUP = 2 };
@@ -784,7 +846,9 @@ int main(void)
         cmocka_unit_test(test_the_watchdog_sees_a_wait_for_a_row_too),
         cmocka_unit_test(test_a_waiter_wakes_when_the_row_arrives),
         cmocka_unit_test(test_admission_follows_tickets_and_space),
+        cmocka_unit_test(test_admission_sleeps_until_its_turn_and_room),
         cmocka_unit_test(test_overlapping_batches_never_load_twice_nor_deadlock),
     };
+    alarm(60); /* a missing signal is a failure, not a hang */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
