@@ -4,6 +4,7 @@
 #include "harness/world/measured/measured.h"
 #include "tests/support/train_graph.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -137,6 +138,15 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
     close_world(world);
 }
 
+/* Of an epoch trained in order: every seed counts alike, those of the short last batch too. */
+static double sum_of_losses(const struct train_run *run)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < BATCHES; k++)
+        sum += run->loss[k] * (k + 1 < BATCHES ? 20 : 10);
+    return sum;
+}
+
 static void test_losses_agree_to_the_bit(void **state)
 {
     (void)state;
@@ -176,6 +186,7 @@ static void test_losses_agree_to_the_bit(void **state)
                     if (c == 0)
                         memcpy(expected[epoch], run.loss, sizeof expected[epoch]);
                     assert_memory_equal(run.loss, expected[epoch], sizeof expected[epoch]);
+                    assert_true(fabs(run.result.loss_sum - sum_of_losses(&run)) < 1e-9);
                     check_each_once(&run);
                 }
                 train_run_close(&run);
@@ -446,6 +457,10 @@ static void test_reads_are_the_distinct_absent_groups(void **state)
             assert_int_equal(n->requested_ios, reads);
             assert_int_equal(n->cache_hits + n->cache_misses, n->sample.sampled_nodes);
             assert_int_equal(n->cache_evictions, 0);
+            const uint64_t joint = train_run_extra(&run, "joint_rows");
+            assert_true(cases[c].group == 1 ? joint == 0 : joint > 0);
+            assert_int_equal(train_run_extra(&run, "redundant_bytes"),
+                             n->requested_bytes - (reads + joint) * cases[c].dim * 4);
             if (cases[c].read_bytes > 0)
                 assert_int_equal(n->requested_bytes, reads * cases[c].read_bytes);
             else /* rows of 400 bytes touch one or two sectors */
@@ -462,6 +477,17 @@ static void test_reads_are_the_distinct_absent_groups(void **state)
         train_graph_close(&g);
         close_world(world);
     }
+}
+
+/* Batches trained after one that comes later in the epoch's order. */
+static uint32_t overtaken(const struct train_run *run)
+{
+    uint32_t count = 0, highest = 0;
+    for (uint32_t i = 0; i < run->step_count; i++) {
+        count += run->order[i] < highest;
+        highest = run->order[i] > highest ? run->order[i] : highest;
+    }
+    return count;
 }
 
 static void test_a_tight_buffer_evicts_and_stays_right(void **state)
@@ -483,6 +509,7 @@ static void test_a_tight_buffer_evicts_and_stays_right(void **state)
         check_each_once(&run);
         assert_true(run.result.counters.cache_evictions > 0 || epoch == 0);
         assert_int_equal(train_run_extra(&run, "buffer_slots"), 600);
+        assert_int_equal(train_run_extra(&run, "overtaken_batches"), overtaken(&run));
     }
     train_run_close(&run);
     train_graph_close(&g);
