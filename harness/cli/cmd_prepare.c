@@ -5,6 +5,7 @@
 #include "harness/cli/commands.h"
 #include "workloads/prepare.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,8 @@ struct request {
     struct gnn_import_options import;
     const char *name; /* the word on the command line, or NULL */
     bool help;
+    char for_import[GNN_NAME_MAX],
+        for_generate[GNN_NAME_MAX]; /* the last option that only one of them knows */
     char out_dir[GNN_TEXT_MAX * 2];
 };
 
@@ -77,8 +80,13 @@ static enum gnn_status take_option(struct gnn_args *args, struct request *r, str
     }
     bool known, again;
     GNN_TRY(gnn_args_set(args, prepare_table, &r->config, &known, err));
-    if (known)
+    if (known) {
+        if (strcmp(args->name, "format") == 0 || strcmp(args->name, "split") == 0)
+            (void)snprintf(r->for_import, sizeof r->for_import, "%s", args->name);
+        if (strcmp(args->name, "scale") == 0)
+            (void)snprintf(r->for_generate, sizeof r->for_generate, "%s", args->name);
         return GNN_OK;
+    }
     /* seed and dim mean the same to both: each table takes its own copy. */
     const int at = args->at;
     const char *const value = args->value;
@@ -88,9 +96,29 @@ static enum gnn_status take_option(struct gnn_args *args, struct request *r, str
         args->value = value;
     }
     GNN_TRY(gnn_args_set(args, gnn_import_table, &r->import, &again, err));
-    if (known && !again) /* only generating knows it: step over its value once more */
+    if (known && !again) { /* only generating knows it: step over its value once more */
         GNN_TRY(gnn_args_set(args, gnn_generate_table, &r->generate, &known, err));
+        (void)snprintf(r->for_generate, sizeof r->for_generate, "%s", args->name);
+    } else if (again && !known) {
+        (void)snprintf(r->for_import, sizeof r->for_import, "%s", args->name);
+    }
     return known || again ? GNN_OK : gnn_args_unknown(args, "prepare", tables, err);
+}
+
+/* An option that would change nothing was meant to change something. */
+static enum gnn_status check_together(const struct request *r, struct gnn_err *err)
+{
+    const bool import = r->config.from[0] != '\0';
+    if (r->config.quick && !r->config.check)
+        return gnn_fail(err, GNN_EUSAGE, "prepare: --quick goes with --check");
+    if (r->for_import[0] != '\0' && !import)
+        return gnn_fail(err, GNN_EUSAGE, "prepare: --%s is for imports; name the input with --from",
+                        r->for_import);
+    if (r->for_generate[0] != '\0' && import)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "prepare: --%s is for generated datasets; an import takes --from as it is",
+                        r->for_generate);
+    return GNN_OK;
 }
 
 static enum gnn_status parse(int argc, char **argv, struct request *r, struct gnn_err *err)
@@ -111,7 +139,7 @@ static enum gnn_status parse(int argc, char **argv, struct request *r, struct gn
     if (r->name == NULL && !r->help)
         return gnn_fail(err, GNN_EUSAGE,
                         "prepare: which dataset? `oocgnn list datasets` names those of the registry");
-    return GNN_OK;
+    return check_together(r, err);
 }
 
 static bool is_dir(const char *path)
@@ -140,8 +168,9 @@ static enum gnn_status make_parent(const struct request *r, struct gnn_err *err)
 {
     if (r->config.out_dir[0] != '\0' || is_dir(r->config.data_dir) || mkdir(r->config.data_dir, 0777) == 0)
         return GNN_OK;
-    return gnn_fail(err, GNN_EPERM, "--data %s: cannot be created; name a directory you may write to",
-                    r->config.data_dir);
+    return gnn_fail(err, errno == EACCES || errno == EPERM || errno == EROFS ? GNN_EPERM : GNN_EUSAGE,
+                    "--data %s: cannot be created (%s); name a directory you may write to",
+                    r->config.data_dir, strerror(errno));
 }
 
 static enum gnn_status prepare(struct request *r, struct gnn_err *err)
@@ -191,6 +220,7 @@ int gnn_cmd_prepare(int argc, char **argv)
     const struct sigaction action = {.sa_handler = on_signal};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGHUP, &action, NULL);
     if (prepare(&r, &err) != GNN_OK)
         return gnn_cli_failed(&err);
     (void)printf("%s\n", r.out_dir);
