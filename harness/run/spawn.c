@@ -1,10 +1,10 @@
 #include "harness/run/spawn.h"
 
+#include "harness/run/signals.h"
 #include "harness/run/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,9 +75,7 @@ static bool place_fd(int fd, int target)
 /* In the child: only async-signal-safe calls until exec. */
 static _Noreturn void become_worker(const struct gnn_cage *cage, int out_fd, int control_fd, char **argv)
 {
-    sigset_t none;
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    gnn_signals_leave_to_child();
     (void)setpgid(SELF, SELF); /* the terminal's Ctrl-C goes to the supervisor alone */
     if (cage != NULL && gnn_cage_enter(cage) != 0)
         _exit(126);

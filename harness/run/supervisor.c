@@ -7,6 +7,7 @@
 #include "harness/measure/measure.h"
 #include "harness/measure/page_cache.h"
 #include "harness/run/progress.h"
+#include "harness/run/signals.h"
 #include "harness/run/spawn.h"
 #include "harness/run/story.h"
 #include "harness/run/validity.h"
@@ -20,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -41,10 +41,7 @@ struct supervision {
     struct gnn_cage *cage;
     struct gnn_probe *probe;
     struct gnn_child child;
-    int signal_fd;
-    sigset_t old_mask;
-    struct sigaction old_pipe;
-    bool mask_changed;
+    struct gnn_signals signals;
 
     uint64_t start_ns, next_probe_ns, stop_ns;
     enum stop_cause cause;
@@ -158,24 +155,6 @@ static enum gnn_status start_cold(struct supervision *s, struct gnn_err *err)
     return GNN_OK;
 }
 
-static enum gnn_status open_signals(struct supervision *s, struct gnn_err *err)
-{
-    sigset_t mask;
-    (void)sigemptyset(&mask);
-    (void)sigaddset(&mask, SIGINT);
-    (void)sigaddset(&mask, SIGTERM);
-    (void)sigaddset(&mask, SIGHUP);
-    if (sigprocmask(SIG_BLOCK, &mask, &s->old_mask) != 0)
-        return gnn_fail(err, GNN_EIO, "sigprocmask: %s", strerror(errno));
-    s->mask_changed = true;
-    /* A pipe whose reader is gone is an error of its write, not the end of this process: the worker may die
-     * while it is written to, and a run whose output nobody reads is recorded all the same. */
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    (void)sigaction(SIGPIPE, &ignore, &s->old_pipe);
-    s->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    return s->signal_fd >= 0 ? GNN_OK : gnn_fail(err, GNN_EIO, "signalfd: %s", strerror(errno));
-}
-
 static void read_group(const struct supervision *s, struct gnn_group_reading *out)
 {
     struct gnn_err ignored = {0};
@@ -192,7 +171,7 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
     GNN_TRY(gnn_story_begin(s->config, s->run, err));
     GNN_TRY(gnn_environment_capture(&s->run->environment, s->dataset_dir, err));
     GNN_TRY(gnn_db_open(s->config->db, GNN_DB_WRITE, &s->db, err));
-    GNN_TRY(open_signals(s, err));
+    GNN_TRY(gnn_signals_open(&s->signals, err));
     GNN_TRY(make_cage(s, err));
     GNN_TRY(start_cold(s, err));
     GNN_TRY(gnn_db_begin(s->db, s->run, err));
@@ -333,8 +312,7 @@ static void ask_to_stop(struct supervision *s, enum stop_cause cause)
 
 static void take_signal(struct supervision *s)
 {
-    struct signalfd_siginfo info;
-    if (read(s->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+    if (gnn_signals_take(&s->signals))
         ask_to_stop(s, STOP_INTERRUPT);
 }
 
@@ -365,7 +343,7 @@ static int poll_timeout_ms(const struct supervision *s)
 static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
 {
     struct pollfd fds[] = {{.fd = s->child.from_fd, .events = POLLIN},
-                           {.fd = s->signal_fd, .events = POLLIN}};
+                           {.fd = s->signals.fd, .events = POLLIN}};
     for (bool end = false; !end;) {
         if (poll(fds, 2, poll_timeout_ms(s)) < 0 && errno != EINTR)
             return gnn_fail(err, GNN_EIO, "poll: %s", strerror(errno));
@@ -493,11 +471,7 @@ static void close_supervision(struct supervision *s)
     gnn_probe_close(s->probe);
     gnn_cage_close(s->cage);
     gnn_db_close(s->db);
-    close_fd(s->signal_fd);
-    if (s->mask_changed) {
-        (void)sigaction(SIGPIPE, &s->old_pipe, NULL);
-        (void)sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
-    }
+    gnn_signals_close(&s->signals);
 }
 
 /* Once the worker was started, what goes wrong on this side ends the run as failed, not unrecorded. */
@@ -529,7 +503,7 @@ enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct g
         return gnn_fail(err, GNN_ENOMEM, "supervisor state");
     s->config = config;
     s->run = out;
-    s->signal_fd = s->child.from_fd = s->child.control_fd = -1;
+    s->signals.fd = s->child.from_fd = s->child.control_fd = -1;
     enum gnn_status status = prepare_run(s, err);
     if (status == GNN_OK)
         status = run_started(s, err);

@@ -38,6 +38,7 @@ static pid_t start(const char *const *argv, int out_fd, int err_fd)
     const pid_t pid = fork();
     assert(pid >= 0);
     if (pid == 0) {
+        (void)signal(SIGINT, SIG_DFL); /* a shell's background job ignores it, and so would its children */
         const int in_fd = open("/dev/null", O_RDONLY);
         (void)dup2(in_fd, 0);
         (void)dup2(out_fd, 1);
