@@ -1,8 +1,7 @@
 /* Runs end to end on a tiny generated dataset: statuses, digests, caps, limits, Ctrl-C, a killed supervisor.
  */
-#include "tests/support/process.h"
+#include "tests/support/tiny_runs.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,91 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
-
-struct fixture {
-    char *dir;
-    char data[600], db[600];
-    bool caged; /* a memory cage may be made here */
-};
-
-enum { ARGUMENTS_MAX = 48 };
-
-/* oocgnn run on the tiny dataset with more arguments, NULL-terminated, after the usual ones. */
-static uint32_t fill_arguments(const struct fixture *f, const char *const *more, const char **argv)
-{
-    const char *const usual[] = {process_program(), "run",   "--dataset", "papers100m", "--scale", "1/4000",
-                                 "--data",          f->data, "--db",      f->db,        "--batch", "32",
-                                 "--hidden",        "16",    "--fanout",  "5,5",        "--json",  "--quiet"};
-    uint32_t count = 0;
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
-        argv[count++] = usual[i];
-    while (*more != NULL && count < ARGUMENTS_MAX - 1)
-        argv[count++] = *more++;
-    argv[count] = NULL;
-    return count;
-}
-
-static json_t *run_json(const struct fixture *f, const char *const *more, int *exit_status)
-{
-    const char *argv[ARGUMENTS_MAX];
-    (void)fill_arguments(f, more, argv);
-    struct process_result r = process_run(argv);
-    *exit_status = r.exit_status;
-    json_error_t error;
-    json_t *const run = json_loads(r.out, 0, &error);
-    if (run == NULL)
-        print_error("exit %d, no JSON: %s\n%s\n", r.exit_status, error.text, r.err);
-    process_free(&r);
-    assert_non_null(run);
-    return run;
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *const text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
-static int set_up(void **state)
-{
-    struct fixture *const f = calloc(1, sizeof *f);
-    f->dir = process_temp_dir();
-    (void)snprintf(f->data, sizeof f->data, "%s/data", f->dir);
-    (void)snprintf(f->db, sizeof f->db, "%s/runs.db", f->dir);
-    const char *const prepare[] = {process_program(), "prepare", "papers100m", "--scale",
-                                   "1/4000",          "--dim",   "32",         "--data",
-                                   f->data,           "--quiet", NULL};
-    struct process_result r = process_run(prepare);
-    if (r.exit_status != 0)
-        print_error("%s", r.err);
-    const bool ready = r.exit_status == 0;
-    process_free(&r);
-    const char *const doctor[] = {process_program(), "doctor", "--data", f->dir, NULL};
-    r = process_run(doctor);
-    f->caged = strstr(r.out, "ok       memory cap") != NULL;
-    process_free(&r);
-    *state = f;
-    return ready ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *const f = *state;
-    process_remove_tree(f->dir);
-    free(f->dir);
-    free(f);
-    return 0;
-}
 
 /* Same seed, same mini-batches, same first loss order-independent facts, for both systems and both I/O
  * engines. */
 static void systems_agree(void **state)
 {
-    const struct fixture *const f = *state;
+    const struct tiny_runs *const f = *state;
     const char *const variants[][8] = {
         {"--system", "pygplus", NULL},
         {"--system", "gnndrive", NULL},
@@ -107,9 +29,9 @@ static void systems_agree(void **state)
     char digest[64] = "";
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         int exit_status;
-        json_t *const run = run_json(f, variants[i], &exit_status);
+        json_t *const run = tiny_runs_json(f, variants[i], &exit_status);
         assert_int_equal(exit_status, 0);
-        assert_string_equal(text_of(run, "status"), "ok");
+        assert_string_equal(tiny_runs_text(run, "status"), "ok");
         assert_true(json_is_true(json_object_get(run, "valid")) ||
                     json_integer_value(json_object_get(run, "valid")) == 1);
         const json_t *const counters = json_object_get(run, "counters");
@@ -128,10 +50,10 @@ static void systems_agree(void **state)
 /* Unknown is NULL: a sampling run has no loss and no accuracy, PyG+ has no requested bytes. */
 static void unknown_is_null(void **state)
 {
-    const struct fixture *const f = *state;
+    const struct tiny_runs *const f = *state;
     const char *const more[] = {"--system", "pygplus", "--sample-only", NULL};
     int exit_status;
-    json_t *const run = run_json(f, more, &exit_status);
+    json_t *const run = tiny_runs_json(f, more, &exit_status);
     const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
     assert_true(json_is_null(json_object_get(epoch, "loss")));
     assert_true(json_is_null(json_object_get(epoch, "test_accuracy")));
@@ -142,12 +64,12 @@ static void unknown_is_null(void **state)
 /* Stage times: work and waits make the wall time, for every stage of every system. */
 static void stages_add_up(void **state)
 {
-    const struct fixture *const f = *state;
+    const struct tiny_runs *const f = *state;
     const char *const systems[] = {"pygplus", "gnndrive", "null"};
     for (size_t s = 0; s < sizeof systems / sizeof systems[0]; s++) {
         const char *const more[] = {"--system", systems[s], "--evaluate", "never", NULL};
         int exit_status;
-        json_t *const run = run_json(f, more, &exit_status);
+        json_t *const run = tiny_runs_json(f, more, &exit_status);
         assert_int_equal(exit_status, 0);
         const json_t *const stages = json_object_get(run, "stages");
         assert_true(json_array_size(stages) >= 1);
@@ -167,7 +89,7 @@ static void stages_add_up(void **state)
 
 static void a_cap_that_cannot_be_is_oom(void **state)
 {
-    const struct fixture *const f = *state;
+    const struct tiny_runs *const f = *state;
     const char *const planned[] = {"--system", "gnndrive", "--memory", "3M", NULL};
     const char *const killed[] = {"--system", "pygplus", "--memory", "2M", NULL};
     if (!f->caged) {
@@ -175,32 +97,32 @@ static void a_cap_that_cannot_be_is_oom(void **state)
         skip();
     }
     int exit_status;
-    json_t *run = run_json(f, planned, &exit_status);
+    json_t *run = tiny_runs_json(f, planned, &exit_status);
     assert_int_equal(exit_status, 0);
-    assert_string_equal(text_of(run, "status"), "oom");
+    assert_string_equal(tiny_runs_text(run, "status"), "oom");
     char *reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
     assert_non_null(strstr(reasons, "--memory"));
     free(reasons);
     json_decref(run);
 
-    run = run_json(f, killed, &exit_status);
+    run = tiny_runs_json(f, killed, &exit_status);
     assert_int_equal(exit_status, 0);
-    assert_string_equal(text_of(run, "status"), "oom");
+    assert_string_equal(tiny_runs_text(run, "status"), "oom");
     json_decref(run);
 }
 
 static void a_cap_is_read_back(void **state)
 {
-    const struct fixture *const f = *state;
+    const struct tiny_runs *const f = *state;
     const char *const more[] = {"--system", "pygplus", "--memory", "96M", NULL};
     if (!f->caged) {
         print_message("skip: no writable memory control group\n");
         skip();
     }
     int exit_status;
-    json_t *const run = run_json(f, more, &exit_status);
+    json_t *const run = tiny_runs_json(f, more, &exit_status);
     assert_int_equal(exit_status, 0);
-    assert_string_equal(text_of(run, "status"), "ok");
+    assert_string_equal(tiny_runs_text(run, "status"), "ok");
     assert_int_equal(json_integer_value(json_object_get(run, "cap_read_back_bytes")), 96 << 20);
     const json_t *const counters = json_object_get(run, "counters");
     const json_int_t peak = json_integer_value(json_object_get(counters, "peak_memory_bytes"));
@@ -211,81 +133,50 @@ static void a_cap_is_read_back(void **state)
 
 static void the_time_limit_is_oot(void **state)
 {
-    const struct fixture *const f = *state;
+    const struct tiny_runs *const f = *state;
     const char *const more[] = {"--system", "pygplus", "--epochs", "100000", "--time-limit", "1s", NULL};
     int exit_status;
-    json_t *const run = run_json(f, more, &exit_status);
+    json_t *const run = tiny_runs_json(f, more, &exit_status);
     assert_int_equal(exit_status, 0);
-    assert_string_equal(text_of(run, "status"), "oot");
+    assert_string_equal(tiny_runs_text(run, "status"), "oot");
     assert_true(json_array_size(json_object_get(run, "epochs")) > 0); /* what finished is kept */
     json_decref(run);
 }
 
-static void nap(double seconds)
-{
-    const struct timespec ts = {.tv_sec = (time_t)seconds,
-                                .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    (void)nanosleep(&ts, NULL);
-}
-
-static json_t *last_run(const struct fixture *f)
-{
-    const char *const argv[] = {process_program(), "report", "--last", "1", "--json", "--db", f->db, NULL};
-    struct process_result r = process_run(argv);
-    json_t *const run = json_loads(r.out, 0, NULL);
-    if (run == NULL)
-        print_error("%s", r.err);
-    process_free(&r);
-    assert_non_null(run);
-    return run;
-}
-
-/* No process of the run is left: its cage and its worker are gone. */
-static bool worker_left(const struct fixture *f)
-{
-    char pattern[700];
-    (void)snprintf(pattern, sizeof pattern, "data=%s", f->data);
-    const char *const argv[] = {"pgrep", "-f", pattern, NULL};
-    struct process_result r = process_run(argv);
-    const bool left = r.exit_status == 0;
-    process_free(&r);
-    return left;
-}
-
 static void ctrl_c_is_recorded(void **state)
 {
-    const struct fixture *const f = *state;
+    const struct tiny_runs *const f = *state;
     const char *const more[] = {"--system", "gnndrive", "--epochs", "100000", NULL};
-    const char *argv[ARGUMENTS_MAX];
-    (void)fill_arguments(f, more, argv);
+    const char *argv[TINY_ARGUMENTS_MAX];
+    tiny_runs_arguments(f, more, argv);
     const pid_t pid = process_start(argv);
-    nap(1.5);
+    tiny_runs_nap(1.5);
     assert_int_equal(kill(pid, SIGINT), 0);
     assert_int_equal(process_wait(pid, 20), 1);
-    json_t *const run = last_run(f);
-    assert_string_equal(text_of(run, "status"), "interrupted");
+    json_t *const run = tiny_runs_last(f);
+    assert_string_equal(tiny_runs_text(run, "status"), "interrupted");
     json_decref(run);
-    assert_false(worker_left(f));
+    assert_false(tiny_runs_worker_left(f));
 }
 
 static void a_killed_supervisor_takes_its_worker_along(void **state)
 {
-    const struct fixture *const f = *state;
+    const struct tiny_runs *const f = *state;
     const char *const more[] = {"--system", "gnndrive", "--epochs", "100000", NULL};
-    const char *argv[ARGUMENTS_MAX];
-    (void)fill_arguments(f, more, argv);
+    const char *argv[TINY_ARGUMENTS_MAX];
+    tiny_runs_arguments(f, more, argv);
     const pid_t pid = process_start(argv);
-    nap(1.5);
+    tiny_runs_nap(1.5);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(process_wait(pid, 5), -SIGKILL);
-    for (int i = 0; i < 100 && worker_left(f); i++)
-        nap(0.05);
-    assert_false(worker_left(f));
+    for (int i = 0; i < 100 && tiny_runs_worker_left(f); i++)
+        tiny_runs_nap(0.05);
+    assert_false(tiny_runs_worker_left(f));
 
     /* The database is readable, and the next writer sees that nobody is running that run any more. */
     const char *const next[] = {"--system", "null", "--evaluate", "never", NULL};
     int exit_status;
-    json_decref(run_json(f, next, &exit_status));
+    json_decref(tiny_runs_json(f, next, &exit_status));
     assert_int_equal(exit_status, 0);
     const char *const report[] = {process_program(), "report", "--last", "2", "--json", "--db", f->db, NULL};
     struct process_result r = process_run(report);
@@ -295,24 +186,25 @@ static void a_killed_supervisor_takes_its_worker_along(void **state)
 
 static void two_runs_share_a_database(void **state)
 {
-    const struct fixture *const f = *state;
+    const struct tiny_runs *const f = *state;
     const char *const more[] = {"--system", "pygplus", "--evaluate", "never", NULL};
-    const char *argv[ARGUMENTS_MAX];
-    (void)fill_arguments(f, more, argv);
+    const char *argv[TINY_ARGUMENTS_MAX];
+    tiny_runs_arguments(f, more, argv);
     const pid_t first = process_start(argv), second = process_start(argv);
     /* Both evict the dataset when they start, so one may find pages of the other: invalid, not broken. */
     const int a = process_wait(first, 60), b = process_wait(second, 60);
     assert_true(a == 0 || a == 1);
     assert_true(b == 0 || b == 1);
-    json_t *const run = last_run(f);
-    assert_true(strcmp(text_of(run, "status"), "ok") == 0 || strcmp(text_of(run, "status"), "invalid") == 0);
+    json_t *const run = tiny_runs_last(f);
+    assert_true(strcmp(tiny_runs_text(run, "status"), "ok") == 0 ||
+                strcmp(tiny_runs_text(run, "status"), "invalid") == 0);
     json_decref(run);
 }
 
 /* --trace-loss writes the exact bits, in training order: two runs in order give the same file. */
 static void losses_repeat_bit_for_bit(void **state)
 {
-    const struct fixture *const f = *state;
+    const struct tiny_runs *const f = *state;
     char traces[2][700];
     const char *const systems[] = {"pygplus", "gnndrive"};
     for (int i = 0; i < 2; i++) {
@@ -320,7 +212,7 @@ static void losses_repeat_bit_for_bit(void **state)
         (void)snprintf(traces[i], sizeof traces[i], "%s/loss%d", f->dir, i);
         const char *const more[] = {"--system", systems[i], "--trace-loss",          traces[i], "--evaluate",
                                     "never",    "--set",    "gnndrive.in_order=yes", NULL};
-        json_decref(run_json(f, more, &exit_status));
+        json_decref(tiny_runs_json(f, more, &exit_status));
         assert_int_equal(exit_status, 0);
     }
     const char *const diff[] = {"cmp", traces[0], traces[1], NULL};
@@ -345,5 +237,5 @@ int main(void)
         cmocka_unit_test(two_runs_share_a_database),
         cmocka_unit_test(losses_repeat_bit_for_bit),
     };
-    return cmocka_run_group_tests_name("run", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("run", tests, tiny_runs_set_up, tiny_runs_tear_down);
 }

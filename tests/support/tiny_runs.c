@@ -1,0 +1,126 @@
+#include "tests/support/tiny_runs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+void tiny_runs_arguments(const struct tiny_runs *t, const char *const *more, const char **argv)
+{
+    const char *const usual[] = {process_program(), "run",   "--dataset", "papers100m", "--scale", "1/4000",
+                                 "--data",          t->data, "--db",      t->db,        "--batch", "32",
+                                 "--hidden",        "16",    "--fanout",  "5,5",        "--json",  "--quiet"};
+    uint32_t count = 0;
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+        argv[count++] = usual[i];
+    while (*more != NULL && count < TINY_ARGUMENTS_MAX - 1)
+        argv[count++] = *more++;
+    assert_null(*more);
+    argv[count] = NULL;
+}
+
+json_t *tiny_runs_json(const struct tiny_runs *t, const char *const *more, int *exit_status)
+{
+    const char *argv[TINY_ARGUMENTS_MAX];
+    tiny_runs_arguments(t, more, argv);
+    struct process_result r = process_run(argv);
+    *exit_status = r.exit_status;
+    json_error_t error;
+    json_t *const run = json_loads(r.out, 0, &error);
+    if (run == NULL)
+        print_error("exit %d, no JSON: %s\n%s\n", r.exit_status, error.text, r.err);
+    process_free(&r);
+    assert_non_null(run);
+    return run;
+}
+
+json_t *tiny_runs_last(const struct tiny_runs *t)
+{
+    const char *const argv[] = {process_program(), "report", "--last", "1", "--json", "--db", t->db, NULL};
+    struct process_result r = process_run(argv);
+    json_t *const run = json_loads(r.out, 0, NULL);
+    if (run == NULL)
+        print_error("%s", r.err);
+    process_free(&r);
+    assert_non_null(run);
+    return run;
+}
+
+bool tiny_runs_worker_left(const struct tiny_runs *t)
+{
+    char pattern[700];
+    (void)snprintf(pattern, sizeof pattern, "data=%s", t->data);
+    const char *const argv[] = {"pgrep", "-f", pattern, NULL};
+    struct process_result r = process_run(argv);
+    const bool left = r.exit_status == 0;
+    process_free(&r);
+    return left;
+}
+
+pid_t tiny_runs_worker_of(pid_t supervisor)
+{
+    char parent[32];
+    pid_t worker = 0;
+    (void)snprintf(parent, sizeof parent, "%ld", (long)supervisor);
+    const char *const argv[] = {"pgrep", "-P", parent, NULL};
+    for (int i = 0; i < 100 && worker == 0; i++) {
+        struct process_result r = process_run(argv);
+        worker = (pid_t)strtol(r.out, NULL, 10);
+        process_free(&r);
+        if (worker == 0)
+            tiny_runs_nap(0.05);
+    }
+    return worker;
+}
+
+const char *tiny_runs_text(const json_t *object, const char *key)
+{
+    const char *const text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}
+
+void tiny_runs_nap(double seconds)
+{
+    const struct timespec ts = {.tv_sec = (time_t)seconds,
+                                .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    (void)nanosleep(&ts, NULL);
+}
+
+int tiny_runs_set_up(void **state)
+{
+    struct tiny_runs *const t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    t->dir = process_temp_dir();
+    (void)snprintf(t->data, sizeof t->data, "%s/data", t->dir);
+    (void)snprintf(t->db, sizeof t->db, "%s/runs.db", t->dir);
+    const char *const prepare[] = {process_program(), "prepare", "papers100m", "--scale",
+                                   "1/4000",          "--dim",   "32",         "--data",
+                                   t->data,           "--quiet", NULL};
+    struct process_result r = process_run(prepare);
+    if (r.exit_status != 0)
+        print_error("%s", r.err);
+    const bool ready = r.exit_status == 0;
+    process_free(&r);
+    const char *const doctor[] = {process_program(), "doctor", "--data", t->dir, NULL};
+    r = process_run(doctor);
+    t->caged = strstr(r.out, "ok       memory cap") != NULL;
+    t->throttled = t->caged && strstr(r.out, "ok       device throttle") != NULL &&
+                   strstr(r.out, "ok       device ") != NULL;
+    process_free(&r);
+    *state = t;
+    return ready ? 0 : -1;
+}
+
+int tiny_runs_tear_down(void **state)
+{
+    struct tiny_runs *const t = *state;
+    process_remove_tree(t->dir);
+    free(t->dir);
+    free(t);
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* A tiny generated dataset and runs of the program on it, for tests from outside. */
+#ifndef TEST_SUPPORT_TINY_RUNS_H
+#define TEST_SUPPORT_TINY_RUNS_H
+
+#include "tests/support/process.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { TINY_ARGUMENTS_MAX = 64 };
+
+struct tiny_runs {
+    char *dir;
+    char data[600], db[600];
+    bool caged;     /* a memory cage may be made here */
+    bool throttled; /* … and the device can be slowed down */
+};
+
+/* cmocka's group set-up and tear-down: *state is a struct tiny_runs. */
+int tiny_runs_set_up(void **state);
+int tiny_runs_tear_down(void **state);
+
+/* `oocgnn run` on the dataset: the usual arguments, then more (NULL-terminated); a later one wins. */
+void tiny_runs_arguments(const struct tiny_runs *t, const char *const *more, const char **argv);
+
+/* Runs to the end; the JSON object of the record, which must be there. The caller decrefs it. */
+json_t *tiny_runs_json(const struct tiny_runs *t, const char *const *more, int *exit_status);
+
+/* The newest run in the database. */
+json_t *tiny_runs_last(const struct tiny_runs *t);
+
+/* A process of a run on this dataset is alive. */
+bool tiny_runs_worker_left(const struct tiny_runs *t);
+
+/* The worker of the supervisor, once there is one; 0 after 5 s without. */
+pid_t tiny_runs_worker_of(pid_t supervisor);
+
+/* "" where the key is missing or null. */
+const char *tiny_runs_text(const json_t *object, const char *key);
+
+void tiny_runs_nap(double seconds);
+
+#endif
