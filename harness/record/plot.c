@@ -122,6 +122,8 @@ static void write_caption(const struct gnn_run_record *runs, struct comparison *
 static const char *missing_word(const struct group *group)
 {
     const struct gnn_run_record *last = group->runs[group->run_count - 1];
+    if (usable(last)) /* it ran, and had no such epoch */
+        return "none";
     switch (last->status) {
     case GNN_RUN_OOM:
         return "OOM";
