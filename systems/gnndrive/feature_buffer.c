@@ -52,6 +52,7 @@ struct feature_buffer {
     struct bed slots, rows;
     struct gnn_cond *admission;
     bool cancelled;
+    bool failed; /* a claim was abandoned: its error is on the way, and a cancel behind it */
 
     uint32_t active;    /* claims between pin and publish */
     uint32_t published; /* batches between publish and release: these always come to an end */
@@ -209,7 +210,7 @@ void feature_buffer_begin(struct feature_buffer *fb)
 {
     feature_buffer_lock(fb);
     assert(fb->active == 0 && fb->published == 0);
-    fb->cancelled = false;
+    fb->cancelled = fb->failed = false;
     fb->next_ticket = 0;
     fb->admitted_nodes = 0;
     fb->admitting = false;
@@ -272,7 +273,7 @@ static enum gnn_status sleep_in(struct feature_buffer *fb, struct bed *bed, stru
     bed->asleep++;
     const uint64_t wakes = bed->wakes;
     enum gnn_status status = GNN_OK;
-    if (fb->published == 0 && fb->slots.asleep + fb->rows.asleep == fb->active)
+    if (!fb->failed && fb->published == 0 && fb->slots.asleep + fb->rows.asleep == fb->active)
         status = report_deadlock(fb, err);
     else
         (void)gnn_cond_wait(fb->world, bed->cond, fb->mutex, GNN_NO_DEADLINE, GNN_WAIT_RESOURCE);
@@ -472,6 +473,7 @@ void feature_buffer_abandon(struct feature_buffer *fb, struct feature_claim *cla
     assert(fb->claim[claim->extractor] == claim && fb->active > 0);
     fb->claim[claim->extractor] = NULL;
     fb->active--;
+    fb->failed = true;
     unpin(fb, claim->nodes, claim->node_count);
 }
 

@@ -99,7 +99,9 @@ void feature_buffer_publish(struct feature_buffer *fb, struct feature_claim *cla
  * list. */
 void feature_buffer_release(struct feature_buffer *fb, const gnn_node *nodes, uint32_t node_count);
 /* Locked. Unpins a claim that failed between pin and publish; no read may be in flight. Rows that never
- * arrived are forgotten. */
+ * arrived are forgotten. Who sleeps for them sleeps until feature_buffer_cancel, which must follow: the
+ * watchdog says nothing until the next feature_buffer_begin, so that the failure is not taken for a deadlock.
+ */
 void feature_buffer_abandon(struct feature_buffer *fb, struct feature_claim *claim);
 
 void feature_buffer_counts(struct feature_buffer *fb, struct feature_buffer_counts *out); /* takes the lock */

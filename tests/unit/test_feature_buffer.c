@@ -584,6 +584,41 @@ static void test_the_watchdog_sees_a_wait_for_a_row_too(void **state)
     close_buffer(&f);
 }
 
+/* Its rows and slots never come, but that is the failed batch's error to tell. */
+static void test_a_failed_batch_is_not_taken_for_a_deadlock(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct batch failing, waits_for_row, waits_for_slot;
+    struct sleeper row, slot;
+    open_buffer(&f, 100, 2, 1, 3);
+    feature_buffer_lock(f.fb);
+    set_range(&failing, 0, 0, 2);
+    claim_all(&f, &failing);
+    set_range(&waits_for_row, 1, 0, 2);
+    claim_all(&f, &waits_for_row);
+    set_range(&waits_for_slot, 2, 50, 1);
+    feature_buffer_pin(f.fb, &waits_for_slot.claim);
+    feature_buffer_unlock(f.fb);
+    start_sleeper(&row, &f, &waits_for_row, wait_rest);
+    start_sleeper(&slot, &f, &waits_for_slot, take_rest);
+    feature_buffer_lock(f.fb);
+    feature_buffer_abandon(f.fb, &failing.claim); /* wakes the third, for nothing: the second holds both */
+    feature_buffer_unlock(f.fb);
+    gnn_sleep_until(f.world, gnn_now_ns(f.world) + 5000000, GNN_WAIT_RESOURCE);
+    feature_buffer_cancel(f.fb);
+    gnn_thread_join(f.world, row.thread);
+    gnn_thread_join(f.world, slot.thread);
+    assert_int_equal(row.status, GNN_ECANCELLED);
+    assert_int_equal(slot.status, GNN_ECANCELLED);
+    feature_buffer_lock(f.fb);
+    feature_buffer_abandon(f.fb, &waits_for_row.claim);
+    feature_buffer_abandon(f.fb, &waits_for_slot.claim);
+    check(&f, true);
+    feature_buffer_unlock(f.fb);
+    close_buffer(&f);
+}
+
 static void test_a_waiter_wakes_when_the_row_arrives(void **state)
 {
     (void)state;
@@ -844,6 +879,7 @@ int main(void)
         cmocka_unit_test(test_an_abandoned_claim_leaves_nothing_behind),
         cmocka_unit_test(test_the_reservation_is_tight),
         cmocka_unit_test(test_the_watchdog_sees_a_wait_for_a_row_too),
+        cmocka_unit_test(test_a_failed_batch_is_not_taken_for_a_deadlock),
         cmocka_unit_test(test_a_waiter_wakes_when_the_row_arrives),
         cmocka_unit_test(test_admission_follows_tickets_and_space),
         cmocka_unit_test(test_admission_sleeps_until_its_turn_and_room),
