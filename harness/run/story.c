@@ -3,6 +3,7 @@
 #include "harness/base/units.h"
 #include "harness/run/validity.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -143,8 +144,7 @@ static void fill_stage(const struct gnn_stage_time *t, struct gnn_record_stage *
 
 static void add_extra(struct gnn_record_epoch *out, const char *name, uint64_t value)
 {
-    if (out->extra_count == GNN_RECORD_EXTRAS_MAX)
-        return;
+    assert(out->extra_count < GNN_RECORD_EXTRAS_MAX);
     struct gnn_record_extra *const extra = &out->extras[out->extra_count++];
     copy_name(extra->name, name);
     extra->value = value;
@@ -170,6 +170,8 @@ void gnn_story_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_r
         add_extra(out, GNN_EXTRA_SEEDS, r->seeds);
     add_extra(out, "process_cpu_ns", wire->cpu_ns);
     add_extra(out, "major_faults", wire->major_faults);
+    if (after->anon_bytes != GNN_UNKNOWN)
+        add_extra(out, "anon_bytes", after->anon_bytes);
     for (uint32_t i = 0; i < r->extra_count; i++)
         add_extra(out, wire->extra_names[i], r->extra[i].value);
 }
