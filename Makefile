@@ -146,7 +146,7 @@ C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 
 format:
 	@scripts/setup.sh lint
-	clang-format -i $(C_FILES)
+	@clang-format -i $(C_FILES)
 
 # Everything builds under clang with -Werror, then the checkers read it. What clang-tidy passed is not read again until
 # it, or a header it includes, changes. One file a call: over several, version 14 carries analysis state along.

@@ -13,12 +13,12 @@
 typedef uint32_t gnn_node; /* a node ID; edge offsets are uint64_t */
 
 enum {
-    GNN_LAYERS_MAX = 8,      /* layers of a model, hops of a sample */
-    GNN_FANOUT_MAX = 64,     /* neighbours drawn per node and hop */
-    GNN_DIM_MAX = 16384,     /* floats in a feature row */
-    GNN_PAGE_BYTES = 4096,   /* page cache granule assumed by the papers' arithmetic */
-    GNN_NAME_MAX = 64,       /* system, dataset, stage names */
-    GNN_ERR_MAX = 768,       /* bytes of an error message */
+    GNN_LAYERS_MAX = 8,    /* layers of a model, hops of a sample */
+    GNN_FANOUT_MAX = 64,   /* neighbours drawn per node and hop */
+    GNN_DIM_MAX = 16384,   /* floats in a feature row */
+    GNN_PAGE_BYTES = 4096, /* page cache granule assumed by the papers' arithmetic */
+    GNN_NAME_MAX = 64,     /* system, dataset, stage names */
+    GNN_ERR_MAX = 768,     /* bytes of an error message */
 };
 
 #define GNN_NODE_NONE UINT32_MAX
@@ -61,7 +61,7 @@ enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const c
 #ifndef __clang_analyzer__
 #define gnn_fail(err, status, ...) gnn_err_set((err), (status), __FILE__, __LINE__, __VA_ARGS__)
 #else /* the analyser does not see into gnn_err_set: it is shown which status comes back */
-#define gnn_fail(err, status, ...) \
+#define gnn_fail(err, status, ...)                                                                           \
     ((void)gnn_err_set((err), (status), __FILE__, __LINE__, __VA_ARGS__), (enum gnn_status)(status))
 #endif
 

@@ -28,7 +28,7 @@ struct gnn_workload {
     uint32_t fanout[GNN_LAYERS_MAX];
     uint32_t epochs;
     uint32_t max_batches; /* per epoch, 0 = all: smoke runs and probes */
-    bool sample_only;     /* the papers' "-only": sampling without extract and train; features are not even opened */
+    bool sample_only;     /* the papers' "-only": no extract, no train; features are not even opened */
 };
 
 /* Everything a system may touch. Owned by the harness, constant for the run, outlives the system. */
@@ -36,13 +36,13 @@ struct gnn_env {
     struct gnn_world *world;
     const struct gnn_dataset *dataset;
     const struct gnn_workload *workload;
-    struct gnn_tensor *tensor;        /* NULL when sample_only */
-    struct gnn_model *model;          /* NULL when sample_only; used by one trainer thread at a time */
+    struct gnn_tensor *tensor; /* NULL when sample_only */
+    struct gnn_model *model;   /* NULL when sample_only; used by one trainer thread at a time */
     const struct gnn_model_config *model_config;
-    enum gnn_ring_engine io_engine;   /* --io uring|pool */
+    enum gnn_ring_engine io_engine; /* --io uring|pool */
     bool floyd_biased;
-    uint64_t cap_bytes;               /* 0 = none */
-    const atomic_bool *stop;          /* set on Ctrl-C and on limits: leave at the next batch with GNN_ECANCELLED */
+    uint64_t cap_bytes;      /* 0 = none */
+    const atomic_bool *stop; /* set on Ctrl-C and on limits: leave at the next batch with GNN_ECANCELLED */
     /* Called by the trainer after each step, in training order; may be NULL. Traces, tests, progress. */
     void (*on_step)(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step);
     void *on_step_ctx;
@@ -62,17 +62,17 @@ struct gnn_counters {
     uint64_t needed_bytes;    /* logical feature and topology bytes the batches needed */
     uint64_t requested_bytes; /* bytes asked of storage by explicit reads; GNN_UNKNOWN for mappings */
     uint64_t requested_ios;
-    uint64_t cache_hits;      /* of the system's own feature cache or buffer, in rows */
+    uint64_t cache_hits; /* of the system's own feature cache or buffer, in rows */
     uint64_t cache_misses;
     uint64_t cache_evictions;
     uint64_t prepare_disk_bytes; /* written by open for this run; 0 if none */
 };
 
 struct gnn_epoch_result {
-    double loss_sum;          /* sum over batches of loss * seeds; divide by seeds for the mean */
-    uint64_t seeds;           /* trained */
-    uint64_t correct;         /* dropout-on training accuracy = correct / seeds */
-    uint64_t prepare_ns;      /* part of the epoch spent preparing (inspect, reorder); 0 if none */
+    double loss_sum;     /* sum over batches of loss * seeds; divide by seeds for the mean */
+    uint64_t seeds;      /* trained */
+    uint64_t correct;    /* dropout-on training accuracy = correct / seeds */
+    uint64_t prepare_ns; /* part of the epoch spent preparing (inspect, reorder); 0 if none */
     struct gnn_counters counters;
     uint32_t stage_count;
     struct gnn_stage_time stages[GNN_STAGES_MAX];
@@ -85,9 +85,9 @@ struct gnn_epoch_result {
 };
 
 struct gnn_system {
-    uint32_t abi;       /* GNN_SYSTEM_ABI */
-    const char *name;   /* folder, command line and record's key */
-    const char *title;  /* "GNNDrive (ICPP 2024), CPU variant" */
+    uint32_t abi;                     /* GNN_SYSTEM_ABI */
+    const char *name;                 /* folder, command line and record's key */
+    const char *title;                /* "GNNDrive (ICPP 2024), CPU variant" */
     const struct gnn_option *options; /* NULL-name terminated; may hold no entry */
     size_t config_bytes;
 
@@ -99,7 +99,8 @@ struct gnn_system {
     enum gnn_status (*open)(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err);
     /* Required. One pass over the training nodes (or sampling only). The result is zeroed by the caller. On failure
      * everything in flight has stopped and been released before it returns. */
-    enum gnn_status (*train_epoch)(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err);
+    enum gnn_status (*train_epoch)(void *state, uint64_t epoch, struct gnn_epoch_result *out,
+                                   struct gnn_err *err);
     /* Required. Accepts NULL. */
     void (*close)(void *state);
 };

@@ -71,8 +71,7 @@ enum gnn_status gnn_read_meta(const char *dir, struct gnn_meta *out, struct gnn_
     return status;
 }
 
-/* ---- sizes
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ---- */
 
 static enum gnn_status check_sizes(const struct check *c, struct gnn_err *err)
 {
@@ -90,8 +89,7 @@ static enum gnn_status check_sizes(const struct check *c, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* ---- contents
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- contents ---- */
 
 /* Judges `count` items that start at item `first` of the file. */
 typedef enum gnn_status visit_fn(struct check *c, const void *items, uint64_t first, uint64_t count,

@@ -14,8 +14,7 @@ struct gnn_edges {
     char line[GNN_INPUT_LINE_MAX];
 };
 
-/* ---- NumPy
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- NumPy ---- */
 
 static enum gnn_status open_rows(struct gnn_edges *e, const char *path, struct gnn_err *err)
 {
@@ -61,9 +60,7 @@ static enum gnn_status next_npy(struct gnn_edges *e, gnn_node *source, gnn_node 
     return GNN_OK;
 }
 
-/* ---- SNAP
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- SNAP ---- */
 
 static const char *skip_blanks(const char *at)
 {
@@ -126,8 +123,7 @@ static enum gnn_status next_snap(struct gnn_edges *e, gnn_node *source, gnn_node
     }
 }
 
-/* ---- either
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- either ---- */
 
 static enum gnn_status open_edges(const char *path, bool npy, struct gnn_edges **out, struct gnn_err *err)
 {

@@ -50,8 +50,7 @@ struct generator {
     float amplitude;
 };
 
-/* ---- what the chunks hold
- * ----------------------------------------------------------------------------------------- */
+/* ---- what the chunks hold ---- */
 
 static void fill_degrees(const void *ctx, uint64_t first, uint64_t count, void *dst)
 {
@@ -117,8 +116,7 @@ static enum gnn_status write_chunked(const struct generator *g, gnn_chunk_fill *
     return gnn_chunks_write(&stream, output, name, meta, err);
 }
 
-/* ---- steps
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
 static enum gnn_status build_indptr(struct generator *g, struct gnn_err *err)
 {

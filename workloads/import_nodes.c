@@ -18,8 +18,7 @@ enum { OUT_BUFFER = 262144, SPLITS = 3 };
 
 static const char *const split_names[SPLITS] = {"train", "valid", "test"};
 
-/* ---- what the input has
- * ------------------------------------------------------------------------------------------- */
+/* ---- what the input has ---- */
 
 static bool find_sparse(const char *from, struct gnn_node_files *f)
 {
@@ -156,8 +155,7 @@ enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_
     return GNN_OK;
 }
 
-/* ---- labels
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 static enum gnn_status check_label(int64_t value, uint64_t node, const struct gnn_import_options *options,
                                    const char *path, int32_t *out, struct gnn_err *err)
@@ -228,8 +226,7 @@ enum gnn_status gnn_import_labels(struct gnn_importer *importer, const struct gn
     return status;
 }
 
-/* ---- splits
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- splits ---- */
 
 /* Keys are (node << 2 | split): one sort puts all three splits in order beside the labels and shows overlaps.
  */
@@ -427,8 +424,7 @@ enum gnn_status gnn_import_splits(struct gnn_importer *importer, const struct gn
     return GNN_OK;
 }
 
-/* ---- features
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- features ---- */
 
 struct feature_writer {
     struct gnn_importer *importer;

@@ -10,8 +10,7 @@
 
 enum { TICK_EDGES = 65536 };
 
-/* ---- numbering the nodes that occur
- * ------------------------------------------------------------------------------- */
+/* ---- numbering the nodes that occur ---- */
 
 /* A bit per possible ID and, once complete, the rank of each word's first bit. */
 struct id_set {
@@ -78,8 +77,7 @@ static gnn_node id_set_rank(const struct id_set *set, gnn_node id)
     return set->rank[id / 64] + (uint32_t)__builtin_popcountll(below);
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 static enum gnn_status open_edges(const struct gnn_importer *importer, struct gnn_edges **out,
                                   struct gnn_err *err)
@@ -171,8 +169,7 @@ static enum gnn_status collect_edge(void *ctx, gnn_node source, gnn_node target,
     return GNN_OK;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- writing ---- */
 
 /* Keys ascend by target, so the offsets come out in order and need no table. */
 static enum gnn_status write_lists(struct gnn_sorter *sorter, const struct gnn_importer *importer,

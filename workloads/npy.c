@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the header
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the header ---- */
 
 struct cursor {
     const char *at, *end;
@@ -135,8 +134,7 @@ enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path, st
     return GNN_OK;
 }
 
-/* ---- the stream
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the stream ---- */
 
 struct gnn_npy {
     struct gnn_input *input;

@@ -16,8 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- progress
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- progress ---- */
 
 static uint64_t now_ns(void)
 {
@@ -64,8 +63,7 @@ void gnn_ticker_end(struct gnn_ticker *ticker)
     report(ticker, now_ns());
 }
 
-/* ---- errors
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 enum gnn_status gnn_out_errno(int code, const char *what, const char *path, struct gnn_err *err)
 {
@@ -87,8 +85,7 @@ enum gnn_status gnn_out_errno(int code, const char *what, const char *path, stru
     }
 }
 
-/* ---- the directory
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the directory ---- */
 
 /* A preparation makes no sub-directories, so one level is all there is to remove. */
 static void remove_directory(const char *path)
@@ -247,8 +244,7 @@ void gnn_output_close(struct gnn_output *output)
     output->created = false;
 }
 
-/* ---- a file in it
- * ------------------------------------------------------------------------------------------------- */
+/* ---- a file in it ---- */
 
 struct gnn_out_file {
     enum gnn_out_kind kind;

@@ -8,8 +8,7 @@
 
 enum { GNN_OUTPUT_PATH = 1024 };
 
-/* ---- progress
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- progress ---- */
 
 struct gnn_ticker {
     const struct gnn_prepare_job *job;
@@ -25,8 +24,7 @@ GNN_MUST_CHECK enum gnn_status gnn_ticker_set(struct gnn_ticker *ticker, uint64_
 /* The phase's last report. */
 void gnn_ticker_end(struct gnn_ticker *ticker);
 
-/* ---- the directory
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the directory ---- */
 
 struct gnn_output {
     const struct gnn_prepare_job *job;
@@ -48,8 +46,7 @@ GNN_MUST_CHECK enum gnn_status gnn_output_commit_into(struct gnn_output *output,
 /* Removes whatever has not been committed. Accepts a zeroed struct. */
 void gnn_output_close(struct gnn_output *output);
 
-/* ---- a file in it
- * ------------------------------------------------------------------------------------------------- */
+/* ---- a file in it ---- */
 
 struct gnn_out_file; /* buffered, sequential */
 

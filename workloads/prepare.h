@@ -12,8 +12,7 @@
 
 #include <stdatomic.h>
 
-/* ---- the registry
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the registry ---- */
 
 /* A graph of the papers at scale 1, with the public counts where they exist (README.md names the sources). */
 struct gnn_registry_entry {
@@ -49,8 +48,7 @@ GNN_MUST_CHECK enum gnn_status gnn_registry_scale(const struct gnn_registry_entr
                                                   uint32_t dim, struct gnn_registry_counts *out,
                                                   struct gnn_err *err);
 
-/* ---- what all preparations share
- * --------------------------------------------------------------------------------- */
+/* ---- what all preparations share ---- */
 
 struct gnn_progress {
     const char *phase; /* "indices"; valid during the call */
@@ -75,8 +73,7 @@ struct gnn_prepare_job {
  * not a terminal. */
 void gnn_progress_terminal(void *ctx, const struct gnn_progress *progress);
 
-/* ---- generating
- * -------------------------------------------------------------------------------------------------- */
+/* ---- generating ---- */
 
 /* Filled by gnn_option_defaults(gnn_generate_table, &options); README.md gives the distributions. */
 struct gnn_generate_options {
@@ -100,8 +97,7 @@ GNN_MUST_CHECK enum gnn_status gnn_prepare_generate(const struct gnn_registry_en
                                                     const struct gnn_generate_options *options,
                                                     const struct gnn_prepare_job *job, struct gnn_err *err);
 
-/* ---- importing
- * --------------------------------------------------------------------------------------------------- */
+/* ---- importing ---- */
 
 enum gnn_import_format { GNN_IMPORT_OGB, GNN_IMPORT_SNAP };
 extern const char *const gnn_import_formats[]; /* "ogb", "snap", NULL: index = enum */
@@ -135,8 +131,7 @@ GNN_MUST_CHECK enum gnn_status gnn_prepare_import(const struct gnn_import_source
                                                   const struct gnn_import_options *options,
                                                   const struct gnn_prepare_job *job, struct gnn_err *err);
 
-/* ---- checking
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- checking ---- */
 
 /* Checks an existing dataset: meta, sizes, and with `full` every checksum, offset, node ID, order inside
  * lists, label and split. Memory: 12 B per node at most. GNN_EFORMAT names the file, what was expected and

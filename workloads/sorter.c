@@ -48,9 +48,7 @@ struct gnn_sorter {
     uint64_t *slice;
 };
 
-/* ---- runs
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- runs ---- */
 
 /* Least significant byte first; bytes in which all keys agree cost nothing. The result is in s->keys. */
 static void radix_sort(struct gnn_sorter *s)
@@ -133,8 +131,7 @@ static enum gnn_status spill(struct gnn_sorter *s, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* ---- merging
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- merging ---- */
 
 static void merge_close(struct merge *m)
 {
@@ -278,8 +275,7 @@ static enum gnn_status merge_to_run(struct gnn_sorter *s, uint32_t first, uint32
     return note_run(s, keys, err);
 }
 
-/* ---- the sorter
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the sorter ---- */
 
 enum gnn_status gnn_sorter_open(struct gnn_output *output, uint64_t memory_bytes, bool drop_duplicates,
                                 struct gnn_sorter **out, struct gnn_err *err)

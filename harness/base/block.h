@@ -21,7 +21,7 @@ struct gnn_batch_view {
     uint32_t seed_count;                     /* = blocks[L - 1].dst_count */
     uint32_t node_count;                     /* = blocks[0].src_count: rows of features the batch needs */
     const gnn_node *nodes;                   /* (node_count) global IDs in local order; seeds come first */
-    struct gnn_block blocks[GNN_LAYERS_MAX]; /* [0] is the outermost hop (layer 0's input), [L-1] holds the seeds */
+    struct gnn_block blocks[GNN_LAYERS_MAX]; /* [0]: outermost hop, layer 0's input; [L-1]: the seeds */
 };
 
 #endif

@@ -61,8 +61,7 @@ struct sweep {
     uint32_t count, room;
 };
 
-/* ---- from the file to cells
- * --------------------------------------------------------------------------------------- */
+/* ---- from the file to cells ---- */
 
 /* A key of a case with its alternatives, cut at '|'. */
 struct key {
@@ -202,9 +201,7 @@ static enum gnn_status expand(struct sweep *s, struct gnn_err *err)
     return status;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 /* Options that say where a run is told, not what it is. */
 static bool is_identity(const char *key)

@@ -35,7 +35,7 @@ enum gnn_status gnn_cage_fail(const struct gnn_cage *cage, const char *what, con
                     v2 ? "systemd-run --scope --user -p Delegate=yes oocgnn run ..." : "sudo oocgnn run ...");
 }
 
-/* ---- other people's leftovers ------------------------------------------------------------------------ */
+/* ---- other people's leftovers ---- */
 
 long gnn_cage_owner(const char *name)
 {
@@ -118,7 +118,7 @@ void gnn_cage_reclaim(const char *mount, const char *parent, const char *control
     (void)closedir(entries);
 }
 
-/* ---- life of a cage ---------------------------------------------------------------------------------- */
+/* ---- life of a cage ---- */
 
 static enum gnn_status check_config(const struct gnn_confine *confine, const struct gnn_cage_config *config,
                                     struct gnn_err *err)

@@ -21,13 +21,13 @@ struct gnn_dataset {
     uint64_t edge_count;
     uint32_t dim;
     uint32_t class_count;
-    uint32_t row_bytes;       /* dim * 4 */
-    const uint64_t *indptr;   /* (node_count + 1), world memory */
-    const int32_t *labels;    /* (node_count), -1 = unlabelled, world memory */
+    uint32_t row_bytes;     /* dim * 4 */
+    const uint64_t *indptr; /* (node_count + 1), world memory */
+    const int32_t *labels;  /* (node_count), -1 = unlabelled, world memory */
     struct gnn_split train, valid, test;
-    char indices_path[600];   /* u32[edge_count], in-neighbour lists */
-    char features_path[600];  /* f32[node_count][dim] */
-    uint64_t topology_bytes;  /* of indptr + indices */
+    char indices_path[600];  /* u32[edge_count], in-neighbour lists */
+    char features_path[600]; /* f32[node_count][dim] */
+    uint64_t topology_bytes; /* of indptr + indices */
     uint64_t feature_bytes;
 };
 

@@ -25,8 +25,7 @@ struct gnn_procedural {
     double tier_cdf[TIERS + 1];             /* running sum of the tier weights; [0] = 0 */
 };
 
-/* ---- permutation
- * ------------------------------------------------------------------------------------------------ */
+/* ---- permutation ---- */
 
 uint32_t gnn_permute(uint64_t key, uint32_t count, uint32_t index)
 {
@@ -49,8 +48,7 @@ uint32_t gnn_permute(uint64_t key, uint32_t count, uint32_t index)
     return (uint32_t)x;
 }
 
-/* ---- degrees
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- degrees ---- */
 
 /* Mean of P(d) ~ (d + shift)^-alpha over 1..max. The first terms are summed, the rest is the integral from
  * half a step below to half a step above: with u = x + shift, x u^-alpha = u^(1-alpha) - shift u^-alpha. */
@@ -140,8 +138,7 @@ uint32_t gnn_procedural_degree(const struct gnn_procedural *graph, gnn_node node
     return low + 1;
 }
 
-/* ---- classes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- classes ---- */
 
 /* Uniform in [0, bound) from 32 random bits. */
 static uint32_t below32(uint32_t bits, uint32_t bound)
@@ -184,8 +181,7 @@ uint32_t gnn_procedural_label(const struct gnn_procedural *graph, gnn_node node)
     return other_class(graph, class, (uint32_t)(draw >> 32));
 }
 
-/* ---- neighbours
- * --------------------------------------------------------------------------------------------------- */
+/* ---- neighbours ---- */
 
 struct interval {
     uint64_t low, high;
@@ -285,8 +281,7 @@ gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node n
     return (gnn_node)source;
 }
 
-/* ---- open and close
- * --------------------------------------------------------------------------------------------- */
+/* ---- open and close ---- */
 
 static enum gnn_status check_config(const struct gnn_procedural_config *config, struct gnn_err *err)
 {

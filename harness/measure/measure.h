@@ -32,7 +32,7 @@ void gnn_probe_close(struct gnn_probe *probe); /* accepts NULL */
 void gnn_series_point(uint64_t start_ns, const struct gnn_sample *before, const struct gnn_sample *now,
                       struct gnn_series_point *out);
 
-/* ---- parsers, one per kernel file; text is the file's content ---------------------------------------- */
+/* ---- parsers, one per kernel file; text is the file's content ---- */
 /* Each returns false and leaves out untouched when the text is not what the kernel documents. */
 
 struct gnn_cpu_ticks {

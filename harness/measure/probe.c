@@ -116,7 +116,7 @@ void gnn_probe_close(struct gnn_probe *probe)
     free(probe);
 }
 
-/* ---- intervals --------------------------------------------------------------------------------------- */
+/* ---- intervals ---- */
 
 static uint64_t rise(uint64_t before, uint64_t now)
 {

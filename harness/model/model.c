@@ -26,8 +26,7 @@ struct gnn_model {
     uint64_t step;
 };
 
-/* ---- shape
- * ------------------------------------------------------------------------------------------------- */
+/* ---- shape ---- */
 
 static uint32_t hidden_channels(const struct gnn_model_config *config)
 {
@@ -98,8 +97,7 @@ static uint64_t layer_param_count(const struct gnn_layer *layer)
     return count;
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 /* Uniform in [-bound, bound), a pure function of (key, index): uploaded piece by piece, no host copy of the
  * whole. */
@@ -194,8 +192,7 @@ void gnn_model_close(struct gnn_model *model)
     free(model);
 }
 
-/* ---- workspaces
- * ------------------------------------------------------------------------------------------------ */
+/* ---- workspaces ---- */
 
 /* Mini-batches of one epoch differ by a few per cent: an eighth of slack ends the growing after the first
  * ones. */
@@ -265,8 +262,7 @@ uint64_t gnn_model_bytes(const struct gnn_model_config *config, const uint32_t *
     return gnn_mul_bytes(reals, sizeof(gnn_real));
 }
 
-/* ---- a step
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- a step ---- */
 
 static struct gnn_mat layer_output(const struct gnn_layer *layer, const struct gnn_block *b)
 {
@@ -381,8 +377,7 @@ enum gnn_status gnn_model_logits(struct gnn_model *model, const struct gnn_batch
     return GNN_OK;
 }
 
-/* ---- looking inside
- * ---------------------------------------------------------------------------------------------- */
+/* ---- looking inside ---- */
 
 uint32_t gnn_model_param_count(const struct gnn_model *model)
 {

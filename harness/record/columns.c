@@ -138,7 +138,7 @@ const struct gnn_table gnn_table_extras = {"extras",      "run_id, epoch",      
 const struct gnn_table gnn_table_series = {"series",     "run_id", 1, series_columns, COUNT(series_columns),
                                            sizeof(POINT)};
 
-/* ---- SQL ---------------------------------------------------------------------------------------------- */
+/* ---- SQL ---- */
 
 static void append(char *sql, size_t sql_bytes, const char *format, const char *word)
 {
@@ -187,7 +187,7 @@ const char *gnn_table_update_sql(const struct gnn_table *table, char *sql, size_
     return sql;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static uint64_t field_u64(const void *field)
 {

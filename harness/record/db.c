@@ -64,7 +64,7 @@ enum gnn_status gnn_db_run(struct gnn_db *db, sqlite3_stmt *statement, const cha
     return status;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------ */
+/* ---- opening ---- */
 
 static enum gnn_status query_i64(struct gnn_db *db, const char *sql, int64_t *out, struct gnn_err *err)
 {
@@ -217,7 +217,7 @@ void gnn_db_close(struct gnn_db *db)
     free(db);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------ */
+/* ---- writing ---- */
 
 /* Inserts or replaces one row of table, its keys first. */
 static enum gnn_status put_row(struct gnn_db *db, const struct gnn_table *table,

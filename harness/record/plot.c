@@ -144,7 +144,7 @@ static const char *missing_word(const struct group *group)
     return "invalid";
 }
 
-/* ---- files -------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static enum gnn_status open_file(const char *dir, const char *base, const char *suffix, FILE **out,
                                  struct gnn_err *err)
@@ -196,7 +196,7 @@ static void write_head(FILE *script, const char *base, const char *heading, cons
     (void)fprintf(script, "top = %.9g\n", top);
 }
 
-/* ---- epoch time --------------------------------------------------------------------------------------- */
+/* ---- epoch time ---- */
 
 /* Which epochs of a run a group of bars shows. */
 enum { FIRST_EPOCH, LATER_EPOCHS };
@@ -287,7 +287,7 @@ static enum gnn_status draw_epoch_time(const struct comparison *comparison, cons
     return gnn_gnuplot_run(dir, "epoch-time", err);
 }
 
-/* ---- stage split -------------------------------------------------------------------------------------- */
+/* ---- stage split ---- */
 
 static const char *const part_names[PARTS] = {"work",       "wait: I/O",         "wait: other stage",
                                               "wait: lock", "wait: accelerator", "wait: buffer or row"};
@@ -445,7 +445,7 @@ static enum gnn_status draw_stage_split(const struct comparison *comparison, con
     return gnn_gnuplot_run(dir, "stage-split", err);
 }
 
-/* ---- the comparison ----------------------------------------------------------------------------------- */
+/* ---- the comparison ---- */
 
 static enum gnn_status draw(const struct gnn_run_record *runs, uint32_t count, const char *dir,
                             struct gnn_err *err)

@@ -131,7 +131,7 @@ GNN_MUST_CHECK enum gnn_status gnn_run_record_add_point(struct gnn_run_record *r
 void gnn_run_record_reason(struct gnn_run_record *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ---- database ---------------------------------------------------------------------------------------- */
+/* ---- database ---- */
 
 struct gnn_db;
 
@@ -174,7 +174,7 @@ GNN_MUST_CHECK enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_
 GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, uint32_t max, int64_t *ids,
                                                  uint32_t *count, struct gnn_err *err);
 
-/* ---- JSON -------------------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 /* One object on one line, names as in results/schema.sql: the run's columns, then epochs[] (each with
  * stages[], counters, extras), stages[] (summed over epochs), counters, config, environment; series[] when

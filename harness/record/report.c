@@ -90,7 +90,7 @@ static void grid_print(const struct grid *grid, enum gnn_report_style style, FIL
     }
 }
 
-/* ---- cells -------------------------------------------------------------------------------------------- */
+/* ---- cells ---- */
 
 static const char *bytes_text(uint64_t bytes, char text[TEXT_BYTES])
 {
@@ -170,7 +170,7 @@ static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum g
     free(grid.cells);
 }
 
-/* ---- stages: how one worker's time per epoch splits --------------------------------------------------- */
+/* ---- stages: how one worker's time per epoch splits ---- */
 
 static uint32_t count_stages(const struct gnn_run_record *runs, uint32_t count)
 {
@@ -230,7 +230,7 @@ static void print_stages(const struct gnn_run_record *runs, uint32_t count, enum
     free(grid.cells);
 }
 
-/* ---- notes -------------------------------------------------------------------------------------------- */
+/* ---- notes ---- */
 
 static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE *out)
 {

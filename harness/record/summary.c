@@ -150,7 +150,7 @@ double gnn_run_valid_accuracy(const struct gnn_run_record *run)
     return (double)NAN;
 }
 
-/* ---- caption ------------------------------------------------------------------------------------------ */
+/* ---- caption ---- */
 
 static void say(char *text, size_t text_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -69,8 +69,7 @@ static uint64_t later(uint64_t start_ns, uint64_t span_ns)
     return gnn_add_bytes(start_ns, span_ns);
 }
 
-/* ---- before the worker
- * ------------------------------------------------------------------------------------------- */
+/* ---- before the worker ---- */
 
 static enum gnn_status find_dataset(struct supervision *s, struct gnn_err *err)
 {
@@ -191,8 +190,7 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* ---- while it runs
- * ------------------------------------------------------------------------------------------------ */
+/* ---- while it runs ---- */
 
 static enum gnn_status take_sample(struct supervision *s, struct gnn_err *err)
 {
@@ -369,8 +367,7 @@ static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* ---- after it
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- after it ---- */
 
 static int reap(struct supervision *s)
 {

@@ -49,8 +49,7 @@ struct worker {
     uint64_t progress_ns;
 };
 
-/* ---- talking to the supervisor
- * ---------------------------------------------------------------------------------- */
+/* ---- talking to the supervisor ---- */
 
 /* If the supervisor is gone there is nobody to tell; its death also ends the worker (PR_SET_PDEATHSIG). */
 static void send_message(struct gnn_wire_message *message, enum gnn_wire_type type)
@@ -140,8 +139,7 @@ static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct 
     send_message(&message, GNN_WIRE_PROGRESS);
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ---- */
 
 static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
                                     struct gnn_err *err)
@@ -318,9 +316,7 @@ static void close_worker(struct worker *w)
     free(w->system_config);
 }
 
-/* ---- epochs
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- epochs ---- */
 
 static uint64_t process_cpu_ns(void)
 {

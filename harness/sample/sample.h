@@ -10,7 +10,7 @@
 #include "harness/oocgnn.h"
 #include "harness/world/world.h"
 
-/* ---- where neighbour lists come from ------------------------------------------------------------------------ */
+/* ---- where neighbour lists come from ---- */
 
 /* A source answers a whole hop at once: edge offsets in, neighbour IDs out, in the same order. One handle serves one
  * thread; shared state behind it is the source's own business. */
@@ -34,28 +34,29 @@ GNN_MUST_CHECK enum gnn_status gnn_source_memory(struct gnn_world *world, const 
                                                  struct gnn_err *err);
 void gnn_source_close(struct gnn_neighbour_source *source);
 
-/* ---- the order of an epoch ------------------------------------------------------------------------------------ */
+/* ---- the order of an epoch ---- */
 
 /* Fills order (count; may be nodes itself) with a permutation of nodes keyed by (seed, epoch). Batch k is
  * order[k * batch_size .. min(count, (k + 1) * batch_size)). */
 void gnn_epoch_order(uint64_t seed, uint64_t epoch, const gnn_node *nodes, uint32_t count, gnn_node *order);
 
-/* ---- a batch's memory ----------------------------------------------------------------------------------------- */
+/* ---- a batch's memory ---- */
 
 /* Owns the arrays of one sampled mini-batch; reused from batch to batch, grows at warm-up only. */
 struct gnn_batch;
-GNN_MUST_CHECK enum gnn_status gnn_batch_open(struct gnn_world *world, struct gnn_batch **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_batch_open(struct gnn_world *world, struct gnn_batch **out,
+                                              struct gnn_err *err);
 void gnn_batch_close(struct gnn_world *world, struct gnn_batch *batch);
 const struct gnn_batch_view *gnn_batch_view(const struct gnn_batch *batch);
 
-/* ---- the sampler ---------------------------------------------------------------------------------------------- */
+/* ---- the sampler ---- */
 
 struct gnn_sampler_config {
     uint64_t seed;
     uint32_t layers;
     uint32_t fanout[GNN_LAYERS_MAX]; /* from the seeds outward */
     bool floyd_biased;               /* the released off-by-one, to match traces (pygplus.md section 7) */
-    const gnn_node *original_id;     /* (node_count) for renumbered graphs, NULL = identity: RNG keys, digest */
+    const gnn_node *original_id; /* (node_count) for renumbered graphs, NULL = identity: RNG keys, digest */
 };
 
 struct gnn_sampler; /* one per thread */
@@ -64,10 +65,11 @@ struct gnn_sample_counters {
     uint64_t batches;
     uint64_t sampled_nodes; /* sum of node_count */
     uint64_t sampled_edges; /* sum of edge_count over the blocks */
-    uint64_t batch_digest;  /* order-independent combination over (epoch, batch, layer, dst, src) in original IDs */
+    uint64_t batch_digest;  /* of (epoch, batch, layer, dst, src) in original IDs, in any order */
 };
 
-GNN_MUST_CHECK enum gnn_status gnn_sampler_open(struct gnn_world *world, const struct gnn_sampler_config *config,
+GNN_MUST_CHECK enum gnn_status gnn_sampler_open(struct gnn_world *world,
+                                                const struct gnn_sampler_config *config,
                                                 const struct gnn_dataset *dataset,
                                                 struct gnn_neighbour_source *source, struct gnn_sampler **out,
                                                 struct gnn_err *err);
@@ -77,15 +79,15 @@ void gnn_sampler_close(struct gnn_sampler *sampler);
  * neighbours outside the graph and repeated seeds are GNN_EFORMAT; after a failure out's view is empty. New nodes get
  * local IDs in order of discovery: targets in local order, each one's neighbours in the order of its list. */
 GNN_MUST_CHECK enum gnn_status gnn_sampler_sample(struct gnn_sampler *sampler, uint64_t epoch, uint64_t batch,
-                                                  const gnn_node *seeds, uint32_t seed_count, struct gnn_batch *out,
-                                                  struct gnn_err *err);
+                                                  const gnn_node *seeds, uint32_t seed_count,
+                                                  struct gnn_batch *out, struct gnn_err *err);
 void gnn_sampler_counters(const struct gnn_sampler *sampler, struct gnn_sample_counters *out);
 
 /* The digest of one finished batch, equal to what the sampler counted for it: for blocks that came another way. */
 uint64_t gnn_batch_digest(const struct gnn_batch_view *batch, const gnn_node *original_id);
 
 /* n_L <= min(N, B * prod(1 + s_l)); nodes[l] of hop l in nodes (layers + 1) when not NULL. */
-uint64_t gnn_sample_node_bound(uint32_t node_count, uint32_t batch_size, const uint32_t *fanout, uint32_t layers,
-                               uint32_t *nodes);
+uint64_t gnn_sample_node_bound(uint32_t node_count, uint32_t batch_size, const uint32_t *fanout,
+                               uint32_t layers, uint32_t *nodes);
 
 #endif

@@ -191,7 +191,7 @@ void gnn_sampling_counters(const struct gnn_sampling *s, struct gnn_sample_count
     }
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------- */
+/* ---- sizes ---- */
 
 enum { DEGREES_LOOKED_AT = 1 << 16 };
 

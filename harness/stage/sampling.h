@@ -44,7 +44,7 @@ void gnn_sampling_counters(const struct gnn_sampling *sampling, struct gnn_sampl
 /* GNN_ECANCELLED once the run's stop flag is up. Every stage asks between two batches. */
 GNN_MUST_CHECK enum gnn_status gnn_check_stop(const struct gnn_env *env, struct gnn_err *err);
 
-/* ---- sizes, for memory plans ---------------------------------------------------------------- */
+/* ---- sizes, for memory plans ---- */
 
 /* What a mini-batch is expected to hold: every frontier node draws the mean of min(in-degree, s), over nodes
  * spread evenly over the graph, and draws fall on distinct nodes like balls into N bins: n_l = N (1 -

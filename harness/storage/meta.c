@@ -10,8 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* ---- checksums
- * ------------------------------------------------------------------------------------------------ */
+/* ---- checksums ---- */
 
 struct gnn_checksum {
     XXH3_state_t *state;
@@ -60,8 +59,7 @@ void gnn_checksum_of(const void *data, uint64_t bytes, char text[GNN_CHECKSUM_TE
     hash_text(XXH3_128bits(data, bytes), text);
 }
 
-/* ---- the structure
- * -------------------------------------------------------------------------------------------- */
+/* ---- the structure ---- */
 
 const struct gnn_meta_file *gnn_meta_find_file(const struct gnn_meta *meta, const char *name)
 {
@@ -159,8 +157,7 @@ void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, char text[GNN_CH
     gnn_checksum_of(lines, used, text);
 }
 
-/* ---- text out
- * --------------------------------------------------------------------------------------------------- */
+/* ---- text out ---- */
 
 struct text_out {
     char *text;
@@ -205,8 +202,7 @@ enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char *text, size_t 
     return GNN_OK;
 }
 
-/* ---- text in
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- text in ---- */
 
 enum scalar_key {
     KEY_FORMAT,

@@ -97,8 +97,7 @@ uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name);
  * except features of other widths (32 hex digits). dim 0: the topology, labels and splits alone. */
 void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, char text[GNN_CHECKSUM_TEXT]);
 
-/* ---- checksums
- * ------------------------------------------------------------------------------------------------ */
+/* ---- checksums ---- */
 
 /* XXH3-128 of a stream, in hex as `xxh128sum` prints it. */
 struct gnn_checksum;

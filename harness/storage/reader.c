@@ -50,8 +50,7 @@ struct gnn_reader {
     struct gnn_reader_counters counters;
 };
 
-/* ---- rows on sectors
- * ------------------------------------------------------------------------------------------ */
+/* ---- rows on sectors ---- */
 
 static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
 {
@@ -94,8 +93,7 @@ struct gnn_row_range gnn_row_range(const struct gnn_row_layout *layout, uint64_t
                                                                                : layout->load_bytes};
 }
 
-/* ---- open, close
- * ---------------------------------------------------------------------------------------------- */
+/* ---- open, close ---- */
 
 static uint64_t bounce_stride(uint32_t bounce_bytes_max, uint32_t align_bytes)
 {
@@ -200,8 +198,7 @@ void gnn_reader_close(struct gnn_reader *reader)
     free(reader);
 }
 
-/* ---- submission
- * ----------------------------------------------------------------------------------------------- */
+/* ---- submission ---- */
 
 /* Fills the slot: the window, and where it lands. */
 static enum gnn_status place_load(struct gnn_reader *reader, const struct gnn_load *load, uint32_t index,
@@ -297,8 +294,7 @@ enum gnn_status gnn_reader_submit(struct gnn_reader *reader, const struct gnn_lo
     return GNN_OK;
 }
 
-/* ---- completion
- * ----------------------------------------------------------------------------------------------- */
+/* ---- completion ---- */
 
 static enum gnn_status read_failed(const struct gnn_reader *reader, const struct reader_slot *slot,
                                    enum gnn_status status, const char *why, struct gnn_err *err)

@@ -21,8 +21,7 @@
 #include "harness/storage/exact.h"
 #include "harness/world/world.h"
 
-/* ---- how rows lie on sectors
- * ---------------------------------------------------------------------------------- */
+/* ---- how rows lie on sectors ---- */
 
 /* R = row_bytes, q = align_bytes. */
 struct gnn_row_layout {
@@ -46,8 +45,7 @@ struct gnn_row_range {
 };
 struct gnn_row_range gnn_row_range(const struct gnn_row_layout *layout, uint64_t row, uint64_t file_bytes);
 
-/* ---- the reader
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the reader ---- */
 
 enum { GNN_READER_FILES_MAX = 16, GNN_READER_LOAD_BYTES_MAX = 1 << 30 };
 

@@ -30,8 +30,7 @@ static struct gnn_world *inner_of(struct gnn_world *w)
     return faulty_of(w)->inner;
 }
 
-/* ---- decisions
- * ------------------------------------------------------------------------------------------------- */
+/* ---- decisions ---- */
 
 struct verdict {
     int error;          /* a negated errno instead of the read, or 0 */
@@ -93,8 +92,7 @@ static void be_slow(struct faulty *f)
     gnn_sleep_until(f->inner, gnn_now_ns(f->inner) + f->plan.slow_ns, GNN_WAIT_IO);
 }
 
-/* ---- single reads and writes, memory, mappings
- * ------------------------------------------------------------------- */
+/* ---- single reads and writes, memory, mappings ---- */
 
 static int64_t faulty_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
                                 uint64_t len_bytes)
@@ -206,9 +204,7 @@ static enum gnn_status faulty_map_gather_rows(struct gnn_world *w, struct gnn_ma
     return gnn_map_gather_rows(inner_of(w), map->inner, row_bytes, rows, count, dst, dst_stride_bytes, err);
 }
 
-/* ---- rings
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- rings ---- */
 
 enum slot_state { SLOT_FREE, SLOT_IN_INNER, SLOT_HELD };
 
@@ -368,8 +364,7 @@ static enum gnn_status faulty_ring_wait(struct gnn_world *w, struct gnn_ring *ha
     }
 }
 
-/* ---- forwarded as they are
- * ------------------------------------------------------------------------------------------- */
+/* ---- forwarded as they are ---- */
 
 static uint64_t faulty_now_ns(struct gnn_world *w)
 {

@@ -20,14 +20,14 @@ struct gnn_file;
 struct gnn_map;
 struct gnn_ring;
 
-/* ---- time ------------------------------------------------------------------------------------------------- */
+/* ---- time ---- */
 
 enum gnn_wait {
-    GNN_WAIT_IO,      /* a read, write or page fault has not finished */
-    GNN_WAIT_QUEUE,   /* a queue is empty or full: another stage is slower */
-    GNN_WAIT_LOCK,    /* a mutex is taken */
-    GNN_WAIT_COMPUTE, /* the accelerator (or its model) has not finished */
-    GNN_WAIT_RESOURCE,/* a policy's own condition: a free buffer slot, a row another batch is loading */
+    GNN_WAIT_IO,       /* a read, write or page fault has not finished */
+    GNN_WAIT_QUEUE,    /* a queue is empty or full: another stage is slower */
+    GNN_WAIT_LOCK,     /* a mutex is taken */
+    GNN_WAIT_COMPUTE,  /* the accelerator (or its model) has not finished */
+    GNN_WAIT_RESOURCE, /* a policy's own condition: a free buffer slot, a row another batch is loading */
     GNN_WAIT_KINDS
 };
 
@@ -38,12 +38,12 @@ struct gnn_time_split {
     uint64_t wait_ns[GNN_WAIT_KINDS];
 };
 
-/* ---- memory ----------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 enum gnn_mem_flags {
     GNN_MEM_PLAIN = 0,
     GNN_MEM_FEATURES = 1, /* holds feature bytes or activations: never dereferenced by systems */
-    GNN_MEM_PINNED = 2,   /* staging for direct I/O or a GPU: anonymous, touched at once, locked where permitted */
+    GNN_MEM_PINNED = 2,   /* staging for direct I/O or a GPU: touched at once, locked where permitted */
 };
 
 struct gnn_mem_usage {
@@ -51,7 +51,7 @@ struct gnn_mem_usage {
     uint64_t peak_bytes;
 };
 
-/* ---- storage ---------------------------------------------------------------------------------------------- */
+/* ---- storage ---- */
 
 enum gnn_open_flags {
     GNN_OPEN_READ = 0,
@@ -75,14 +75,14 @@ enum gnn_map_advice {
 enum gnn_ring_engine { GNN_RING_URING, GNN_RING_POOL };
 
 struct gnn_ring_config {
-    enum gnn_ring_engine engine; /* asked for by name; a world that lacks it says GNN_ENOTSUP */
-    uint32_t depth;              /* reads in flight at most */
-    uint32_t pool_threads;       /* GNN_RING_POOL: 0 = depth, at most 64 */
-    bool sqpoll;                 /* kernel thread polls the submission queue */
-    bool iopoll;                 /* completions are polled; needs a device that can */
+    enum gnn_ring_engine engine;            /* asked for by name; a world that lacks it says GNN_ENOTSUP */
+    uint32_t depth;                         /* reads in flight at most */
+    uint32_t pool_threads;                  /* GNN_RING_POOL: 0 = depth, at most 64 */
+    bool sqpoll;                            /* kernel thread polls the submission queue */
+    bool iopoll;                            /* completions are polled; needs a device that can */
     struct gnn_file *const *register_files; /* optional: registered with the ring where that exists */
     uint32_t register_file_count;
-    void *register_buffer;       /* optional: one memory range the reads land in */
+    void *register_buffer; /* optional: one memory range the reads land in */
     uint64_t register_buffer_bytes;
 };
 
@@ -96,17 +96,17 @@ struct gnn_read {
 
 struct gnn_completion {
     uint64_t tag;
-    int32_t result; /* bytes moved, or a negated errno: compare with what was asked (harness/storage/reader.h does) */
+    int32_t result; /* bytes moved, or a negated errno: fewer than asked is possible */
 };
 
-/* ---- work charged in the simulated world, free in the measured one ----------------------------------------- */
+/* ---- work charged in the simulated world, free in the measured one ---- */
 
 enum gnn_work {
     GNN_WORK_SAMPLED_EDGE, /* draw one position and append it */
     GNN_WORK_HASHED_ID,    /* one insert or lookup in an ID map */
     GNN_WORK_SORTED_KEY,
     GNN_WORK_COPIED_BYTE,
-    GNN_WORK_TABLE_ENTRY,  /* one entry of a mapping table looked up or updated */
+    GNN_WORK_TABLE_ENTRY, /* one entry of a mapping table looked up or updated */
     GNN_WORK_KINDS
 };
 
@@ -131,14 +131,14 @@ struct gnn_world_ops {
     void (*mutex_unlock)(struct gnn_world *w, struct gnn_mutex *mutex);
     void (*mutex_close)(struct gnn_world *w, struct gnn_mutex *mutex);
     enum gnn_status (*cond_open)(struct gnn_world *w, struct gnn_cond **out, struct gnn_err *err);
-    bool (*cond_wait)(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
-                      enum gnn_wait kind);
+    bool (*cond_wait)(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex,
+                      uint64_t deadline_ns, enum gnn_wait kind);
     void (*cond_signal)(struct gnn_world *w, struct gnn_cond *cond);
     void (*cond_broadcast)(struct gnn_world *w, struct gnn_cond *cond);
     void (*cond_close)(struct gnn_world *w, struct gnn_cond *cond);
 
-    enum gnn_status (*mem_alloc)(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
-                                 struct gnn_err *err);
+    enum gnn_status (*mem_alloc)(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
+                                 void **out, struct gnn_err *err);
     void (*mem_free)(struct gnn_world *w, void *ptr);
     void (*mem_usage)(struct gnn_world *w, struct gnn_mem_usage *out);
     void (*mem_copy)(struct gnn_world *w, void *dst, const void *src, uint64_t bytes);
@@ -156,15 +156,15 @@ struct gnn_world_ops {
 
     enum gnn_status (*map_open)(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
                                 struct gnn_map **out, struct gnn_err *err);
-    enum gnn_status (*map_gather_u32)(struct gnn_world *w, struct gnn_map *map, const uint64_t *index, uint64_t count,
-                                      uint32_t *out, struct gnn_err *err);
+    enum gnn_status (*map_gather_u32)(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
+                                      uint64_t count, uint32_t *out, struct gnn_err *err);
     enum gnn_status (*map_gather_rows)(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
-                                       const gnn_node *rows, uint64_t count, void *dst, uint64_t dst_stride_bytes,
-                                       struct gnn_err *err);
+                                       const gnn_node *rows, uint64_t count, void *dst,
+                                       uint64_t dst_stride_bytes, struct gnn_err *err);
     void (*map_close)(struct gnn_world *w, struct gnn_map *map);
 
-    enum gnn_status (*ring_open)(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
-                                 struct gnn_err *err);
+    enum gnn_status (*ring_open)(struct gnn_world *w, const struct gnn_ring_config *config,
+                                 struct gnn_ring **out, struct gnn_err *err);
     enum gnn_status (*ring_submit)(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
                                    uint32_t count, uint32_t *accepted, struct gnn_err *err);
     enum gnn_status (*ring_wait)(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
@@ -178,7 +178,7 @@ struct gnn_world {
     const struct gnn_world_ops *ops; /* implementations embed this struct first */
 };
 
-/* ---- clock and threads ------------------------------------------------------------------------------------ */
+/* ---- clock and threads ---- */
 
 /* Monotonic (or virtual) nanoseconds. */
 static inline uint64_t gnn_now_ns(struct gnn_world *w)
@@ -193,8 +193,8 @@ static inline void gnn_sleep_until(struct gnn_world *w, uint64_t deadline_ns, en
 }
 
 /* Starts fn(arg) on a new thread of this world. Every started thread is joined exactly once. */
-static inline enum gnn_status gnn_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn, void *arg,
-                                               struct gnn_thread **out, struct gnn_err *err)
+static inline enum gnn_status gnn_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn,
+                                               void *arg, struct gnn_thread **out, struct gnn_err *err)
 {
     return w->ops->thread_start(w, name, fn, arg, out, err);
 }
@@ -217,7 +217,7 @@ static inline void gnn_add_wait(struct gnn_world *w, enum gnn_wait kind, uint64_
     w->ops->add_wait(w, kind, ns);
 }
 
-/* ---- locks ------------------------------------------------------------------------------------------------ */
+/* ---- locks ---- */
 
 static inline enum gnn_status gnn_mutex_open(struct gnn_world *w, struct gnn_mutex **out, struct gnn_err *err)
 {
@@ -261,11 +261,11 @@ static inline void gnn_cond_close(struct gnn_world *w, struct gnn_cond *cond)
     w->ops->cond_close(w, cond);
 }
 
-/* ---- large memory ----------------------------------------------------------------------------------------- */
+/* ---- large memory ---- */
 
 /* Page-aligned and zeroed; counted under `name` (a string literal). GNN_ENOMEM or GNN_ECAP say name and size. */
-static inline enum gnn_status gnn_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
-                                            void **out, struct gnn_err *err)
+static inline enum gnn_status gnn_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes,
+                                            unsigned flags, void **out, struct gnn_err *err)
 {
     return w->ops->mem_alloc(w, name, bytes, flags, out, err);
 }
@@ -285,7 +285,7 @@ static inline void gnn_mem_copy(struct gnn_world *w, void *dst, const void *src,
     w->ops->mem_copy(w, dst, src, bytes);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------ */
+/* ---- files ---- */
 
 static inline enum gnn_status gnn_file_open(struct gnn_world *w, const char *path, unsigned flags,
                                             struct gnn_file **out, struct gnn_err *err)
@@ -303,8 +303,8 @@ static inline const char *gnn_file_path(struct gnn_world *w, const struct gnn_fi
 
 /* One read or write as the kernel does it: bytes moved (maybe fewer than asked, 0 at the end), or a negated errno.
  * harness/storage/reader.h retries and compares; use that. Counts as GNN_WAIT_IO. */
-static inline int64_t gnn_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
-                                    uint64_t len_bytes)
+static inline int64_t gnn_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes,
+                                    void *dst, uint64_t len_bytes)
 {
     return w->ops->file_read(w, file, offset_bytes, dst, len_bytes);
 }
@@ -322,27 +322,29 @@ static inline void gnn_file_close(struct gnn_world *w, struct gnn_file *file)
     w->ops->file_close(w, file);
 }
 
-/* ---- mappings: the page cache is the cache ------------------------------------------------------------------ */
+/* ---- mappings: the page cache is the cache ---- */
 
 /* Maps the whole file read-only. The file stays open until the map is closed. */
-static inline enum gnn_status gnn_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
-                                           struct gnn_map **out, struct gnn_err *err)
+static inline enum gnn_status gnn_map_open(struct gnn_world *w, struct gnn_file *file,
+                                           enum gnn_map_advice advice, struct gnn_map **out,
+                                           struct gnn_err *err)
 {
     return w->ops->map_open(w, file, advice, out, err);
 }
 
 /* out[i] = ((uint32_t *)map)[index[i]]. Page faults happen in here and count as GNN_WAIT_IO. An index past the end
  * of the file is GNN_EFORMAT, an unreadable page GNN_EIO. */
-static inline enum gnn_status gnn_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
-                                                 uint64_t count, uint32_t *out, struct gnn_err *err)
+static inline enum gnn_status gnn_map_gather_u32(struct gnn_world *w, struct gnn_map *map,
+                                                 const uint64_t *index, uint64_t count, uint32_t *out,
+                                                 struct gnn_err *err)
 {
     return w->ops->map_gather_u32(w, map, index, count, out, err);
 }
 
 /* Copies row_bytes from file offset rows[i] * row_bytes to dst + i * dst_stride_bytes, faults and errors as above. */
-static inline enum gnn_status gnn_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
-                                                  const gnn_node *rows, uint64_t count, void *dst,
-                                                  uint64_t dst_stride_bytes, struct gnn_err *err)
+static inline enum gnn_status gnn_map_gather_rows(struct gnn_world *w, struct gnn_map *map,
+                                                  uint32_t row_bytes, const gnn_node *rows, uint64_t count,
+                                                  void *dst, uint64_t dst_stride_bytes, struct gnn_err *err)
 {
     return w->ops->map_gather_rows(w, map, row_bytes, rows, count, dst, dst_stride_bytes, err);
 }
@@ -351,7 +353,7 @@ static inline void gnn_map_close(struct gnn_world *w, struct gnn_map *map)
     w->ops->map_close(w, map);
 }
 
-/* ---- rings: asynchronous reads. Owner only: one thread submits to and waits on a ring ----------------------- */
+/* ---- rings: asynchronous reads. Owner only: one thread submits to and waits on a ring ---- */
 
 static inline enum gnn_status gnn_ring_open(struct gnn_world *w, const struct gnn_ring_config *config,
                                             struct gnn_ring **out, struct gnn_err *err)
@@ -361,15 +363,17 @@ static inline enum gnn_status gnn_ring_open(struct gnn_world *w, const struct gn
 
 /* Hands over up to `count` reads in one batch; *accepted tells how many fitted into the depth (maybe 0). Never
  * blocks. Buffers belong to the ring until their completion came back. */
-static inline enum gnn_status gnn_ring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
-                                              uint32_t count, uint32_t *accepted, struct gnn_err *err)
+static inline enum gnn_status gnn_ring_submit(struct gnn_world *w, struct gnn_ring *ring,
+                                              const struct gnn_read *reads, uint32_t count,
+                                              uint32_t *accepted, struct gnn_err *err)
 {
     return w->ops->ring_submit(w, ring, reads, count, accepted, err);
 }
 
 /* Takes up to `max` completions, sleeping (GNN_WAIT_IO) until `min` are there; min = 0 only looks. */
-static inline enum gnn_status gnn_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
-                                            struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
+static inline enum gnn_status gnn_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min,
+                                            uint32_t max, struct gnn_completion *out, uint32_t *got,
+                                            struct gnn_err *err)
 {
     return w->ops->ring_wait(w, ring, min, max, out, got, err);
 }
@@ -380,7 +384,7 @@ static inline void gnn_ring_close(struct gnn_world *w, struct gnn_ring *ring)
     w->ops->ring_close(w, ring);
 }
 
-/* ---- charged CPU work --------------------------------------------------------------------------------------- */
+/* ---- charged CPU work ---- */
 
 static inline void gnn_charge(struct gnn_world *w, enum gnn_work kind, uint64_t count)
 {

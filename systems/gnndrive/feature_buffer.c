@@ -90,7 +90,7 @@ uint64_t feature_buffer_table_bytes(const struct feature_buffer_config *config)
     return own_table_bytes(config) + ballast_bytes(config);
 }
 
-/* ---- the standby list ----------------------------------------------------------------------- */
+/* ---- the standby list ---- */
 
 static void standby_insert_after(struct feature_buffer *fb, uint32_t prev, uint32_t slot)
 {
@@ -123,7 +123,7 @@ static void standby_fill(struct feature_buffer *fb)
     }
 }
 
-/* ---- open and close ------------------------------------------------------------------------- */
+/* ---- open and close ---- */
 
 static enum gnn_status allocate(struct feature_buffer *fb, struct gnn_err *err)
 {
@@ -235,7 +235,7 @@ void feature_buffer_counts(struct feature_buffer *fb, struct feature_buffer_coun
     feature_buffer_unlock(fb);
 }
 
-/* ---- sleeping, and the watchdog ------------------------------------------------------------- */
+/* ---- sleeping, and the watchdog ---- */
 
 /* Whoever slept here looks again before it counts as asleep again: the watchdog never mistakes a thread that
  * was woken but has not run yet for one that nobody will wake. */
@@ -302,7 +302,7 @@ enum gnn_status feature_buffer_admit(struct feature_buffer *fb, uint64_t ticket,
     return GNN_OK;
 }
 
-/* ---- pin, take, ready, publish -------------------------------------------------------------- */
+/* ---- pin, take, ready, publish ---- */
 
 static void reference(struct entry *entry)
 {
@@ -433,7 +433,7 @@ void feature_buffer_publish(struct feature_buffer *fb, struct feature_claim *cla
     fb->published++;
 }
 
-/* ---- release -------------------------------------------------------------------------------- */
+/* ---- release ---- */
 
 static void unpin(struct feature_buffer *fb, const gnn_node *nodes, uint32_t node_count)
 {
@@ -477,7 +477,7 @@ void feature_buffer_abandon(struct feature_buffer *fb, struct feature_claim *cla
     unpin(fb, claim->nodes, claim->node_count);
 }
 
-/* ---- looking inside ------------------------------------------------------------------------- */
+/* ---- looking inside ---- */
 
 uint32_t feature_buffer_standby(const struct feature_buffer *fb, uint32_t *slots, uint32_t max)
 {

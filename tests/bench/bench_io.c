@@ -35,8 +35,7 @@ struct bench {
     unsigned char *memory; /* MIB */
 };
 
-/* ---- the file
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 /* Written, not merely allocated: reads of unwritten extents never reach the disk. */
 static enum gnn_status write_file(struct bench *b, struct gnn_err *err)
@@ -83,8 +82,7 @@ static void finish(struct bench *b)
     gnn_world_measured_close(b->world);
 }
 
-/* ---- ours
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- ours ---- */
 
 /* Keeps `depth` random reads in flight until the time is over, in the rhythm of gnn_reader_load_all. */
 static enum gnn_status run_reader(struct bench *b, struct gnn_reader *reader, uint32_t bytes, uint32_t depth,
@@ -130,9 +128,7 @@ static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t de
     return status;
 }
 
-/* ---- fio
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- fio ---- */
 
 /* Runs argv and returns what it printed, to be freed; NULL when it failed. */
 static char *output_of(char *const argv[])
@@ -220,8 +216,7 @@ static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32
                             "line above");
 }
 
-/* ---- comparison
- * -------------------------------------------------------------------------------------------------- */
+/* ---- comparison ---- */
 
 /* Other work on the machine only slows a round down: the best one is the least disturbed. */
 static double best(const double *values, uint32_t count)

@@ -36,8 +36,7 @@ static void *must_alloc(uint64_t bytes)
     return p;
 }
 
-/* ---- synthetic blocks
- * ------------------------------------------------------------------------------------------ */
+/* ---- synthetic blocks ---- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -107,8 +106,7 @@ static struct flops count_flops(const struct gnn_batch_view *view)
     return flops;
 }
 
-/* ---- a back-end that times every op
- * --------------------------------------------------------------------------------- */
+/* ---- a back-end that times every op ---- */
 
 enum op {
     OP_GEMM,
@@ -254,9 +252,7 @@ static void timed_open(struct timed *timed, uint32_t threads)
     timed->table.adam = timed_adam;
 }
 
-/* ---- measuring
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- measuring ---- */
 
 /* Best of several large square products, between the cases as well: other load on the machine must not
  * flatter. */

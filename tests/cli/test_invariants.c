@@ -175,7 +175,7 @@ static uint64_t resident_pages(const struct fixture *f, const char *scale_dir, c
     return resident;
 }
 
-/* ---- PyG+ ----------------------------------------------------------------------------------- */
+/* ---- PyG+ ---- */
 
 /* The cap holds a third of the data: every epoch misses, and a miss reads one page. */
 static void a_page_fault_reads_one_page(void **state)
@@ -218,7 +218,7 @@ static void what_fits_is_read_once(void **state)
     }
 }
 
-/* ---- GNNDrive ------------------------------------------------------------------------------- */
+/* ---- GNNDrive ---- */
 
 /* Feature reads bypass the page cache; what else comes from the device are the topology's page faults. */
 static void device_bytes_are_the_requested_bytes(void **state)
@@ -278,7 +278,7 @@ static void the_charge_follows_the_plan(void **state)
     json_decref(null);
 }
 
-/* ---- both on a real graph ------------------------------------------------------------------- */
+/* ---- both on a real graph ---- */
 
 enum { REAL_BATCHES = 3, REAL_EPOCHS = 2 };
 

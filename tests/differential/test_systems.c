@@ -69,7 +69,7 @@ static void check_each_once(const struct train_run *run)
     assert_int_equal(all, TRAIN);
 }
 
-/* ---- the same mini-batches ------------------------------------------------------------------ */
+/* ---- the same mini-batches ---- */
 
 static void reference_digests(struct gnn_world *world, const struct train_graph *g,
                               const struct gnn_workload *load, struct gnn_sample_counters *out)
@@ -196,7 +196,7 @@ static void test_losses_agree_to_the_bit(void **state)
         }
 }
 
-/* ---- every row of every batch at the moment of training ------------------------------------- */
+/* ---- every row of every batch at the moment of training ---- */
 
 static void check_rows_of(struct gnn_world *world, const struct train_graph *g, const char *system,
                           const char *const *options)
@@ -264,7 +264,7 @@ static void test_both_engines_read_the_same_rows(void **state)
     close_world(world);
 }
 
-/* ---- order and bounds ----------------------------------------------------------------------- */
+/* ---- order and bounds ---- */
 
 static void test_pygplus_delivers_in_order_and_stays_in_its_window(void **state)
 {
@@ -374,7 +374,7 @@ static void test_biased_floyd_draws_other_batches(void **state)
     close_world(world);
 }
 
-/* ---- reads and memory ----------------------------------------------------------------------- */
+/* ---- reads and memory ---- */
 
 static void test_sampling_only_never_opens_the_features(void **state)
 {
@@ -544,7 +544,7 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
     close_world(world);
 }
 
-/* ---- refusals and stopping ------------------------------------------------------------------ */
+/* ---- refusals and stopping ---- */
 
 static void test_impossible_sizes_are_refused_by_name(void **state)
 {

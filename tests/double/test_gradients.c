@@ -119,8 +119,7 @@ static void test_parameter_gradients(void **state)
     }
 }
 
-/* ---- inputs of inner layers
- * -------------------------------------------------------------------------------------- */
+/* ---- inputs of inner layers ---- */
 
 /* <z, r> with z the layer's output before the epilogue: any linear functional will do as a loss. */
 static double layer_value(struct fixture *f, struct gnn_layer *layer, const struct gnn_block *b,
@@ -213,8 +212,7 @@ static void test_activation_gradients(void **state)
     t->ops->close(t);
 }
 
-/* ---- closed forms (checks 2 to 4)
- * ---------------------------------------------------------------------------------- */
+/* ---- closed forms (checks 2 to 4) ---- */
 
 static double param_dot(const struct gnn_param *w, uint32_t row, const gnn_real *x)
 {

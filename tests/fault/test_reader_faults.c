@@ -99,8 +99,7 @@ static void check_rows(const struct fixture *f)
         }
 }
 
-/* ---- what may be repeated is repeated
- * ---------------------------------------------------------------------------- */
+/* ---- what may be repeated is repeated ---- */
 
 static void test_repeatable_faults(void **state)
 {
@@ -175,8 +174,7 @@ static void test_endless_repeats_end(void **state)
     fixture_close(&f);
 }
 
-/* ---- what fails reaches the caller
- * ------------------------------------------------------------------------------- */
+/* ---- what fails reaches the caller ---- */
 
 static void test_failure_at_every_read(void **state)
 {
@@ -286,8 +284,7 @@ static void test_threads_under_faults(void **state)
     fixture_close(&f);
 }
 
-/* ---- memory, mappings, writes
- * ------------------------------------------------------------------------------------ */
+/* ---- memory, mappings, writes ---- */
 
 static void test_allocation_fails(void **state)
 {

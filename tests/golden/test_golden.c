@@ -27,8 +27,7 @@ static const double tolerance = 1e-5;
 
 static const struct gnn_tensor_ops *const backends[] = {&gnn_tensor_ref, &gnn_tensor_cpu};
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 enum { VERSION = 1, PARAMS_MAX = 32, STEPS_MAX = 8 };
 
@@ -155,8 +154,7 @@ static void golden_close(struct golden *g)
     free(g->bytes);
 }
 
-/* ---- comparing
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- comparing ---- */
 
 static void compare(const char *file, const char *backend, const char *what, const gnn_real *got,
                     const double *want, uint64_t count)

@@ -13,8 +13,7 @@
 static const uint64_t seed = 7;
 static const struct gnn_tensor_ops *const backends[] = {&gnn_tensor_cpu};
 
-/* ---- an op run once: named inputs drawn from a fixed seed, everything it wrote kept
- * ---------------------------------- */
+/* ---- an op run once: named inputs drawn from a fixed seed, everything it wrote kept ---- */
 
 struct shape {
     uint32_t dst, src, cols, heads; /* cols: per head where heads matter */
@@ -80,9 +79,7 @@ static uint32_t *argmax_buffer(struct op_run *run, uint64_t count)
     return (uint32_t *)(void *)keep(run, calloc(count + 1, sizeof(uint32_t)));
 }
 
-/* ---- the ops
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- the ops ---- */
 
 static void run_gather(struct op_run *run)
 {
@@ -368,9 +365,7 @@ static const struct op_case ops[] = {
 };
 enum { OPS = sizeof ops / sizeof *ops, SHAPES = sizeof shapes / sizeof *shapes };
 
-/* ---- comparison
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- comparison ---- */
 
 static void run_once(struct op_run *run, struct gnn_tensor *t, const struct op_case *op,
                      const struct shape *shape, uint32_t variant)
@@ -480,8 +475,7 @@ static void test_same_bits(void **state)
         }
 }
 
-/* ---- the oracle itself, by hand
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the oracle itself, by hand ---- */
 
 static void test_reductions_by_hand(void **state)
 {

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* Every allocation is filled with NaN: whoever reads before writing shows up. */
 struct toy_memory {
@@ -62,8 +61,7 @@ static inline struct gnn_tensor *toy_tensor_open(const struct gnn_tensor_ops *op
     return t;
 }
 
-/* ---- numbers
- * ------------------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static inline gnn_real *toy_reals(struct gnn_rng *rng, uint64_t count, double low, double high)
 {
@@ -74,8 +72,7 @@ static inline gnn_real *toy_reals(struct gnn_rng *rng, uint64_t count, double lo
     return x;
 }
 
-/* ---- blocks
- * -------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 struct toy_degree {
     uint32_t min, max;

@@ -110,7 +110,7 @@ void train_graph_close(struct train_graph *g)
     free(g->indices);
 }
 
-/* ---- a run ---------------------------------------------------------------------------------- */
+/* ---- a run ---- */
 
 void train_run_init(struct train_run *run, struct gnn_world *world, const char *system)
 {

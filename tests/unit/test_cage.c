@@ -84,7 +84,8 @@ static void charge_rises_by_what_is_touched(void **state)
                   (unsigned long long)rise_bytes);
     assert_true(rise_bytes >= bytes);
     const uint64_t shadow_bytes = bytes / 100 * SANITIZERS_SHADOW_PERCENT;
-    assert_true(rise_bytes < bytes + bytes / 8 + shadow_bytes); /* page tables, the kernel's batches of pages */
+    /* An eighth for page tables and the kernel's batches of pages. */
+    assert_true(rise_bytes < bytes + bytes / 8 + shadow_bytes);
 }
 
 static void limit_is_read_back(void **state)

@@ -15,8 +15,7 @@
 
 #include <cmocka.h>
 
-/* ---- texts
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- texts ---- */
 
 static void limits(void **state)
 {
@@ -93,8 +92,7 @@ static void cage_names(void **state)
     assert_int_equal(gnn_cage_owner("docker-12-1"), 0);
 }
 
-/* ---- where the controllers are
- * ----------------------------------------------------------------------------------- */
+/* ---- where the controllers are ---- */
 
 static const char hybrid_mounts[] =
     "25 21 0:22 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"

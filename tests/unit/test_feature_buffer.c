@@ -105,7 +105,7 @@ static void release(struct fixture *f, struct batch *b)
     feature_buffer_release(f->fb, b->claim.nodes, b->claim.node_count);
 }
 
-/* ---- one batch after another ---------------------------------------------------------------- */
+/* ---- one batch after another ---- */
 
 static void test_slots_are_given_in_order_of_last_release(void **state)
 {
@@ -234,7 +234,7 @@ static void test_tables_weigh_what_the_released_code_holds(void **state)
     gnn_world_measured_close(world);
 }
 
-/* ---- a reference LRU on random traces ------------------------------------------------------- */
+/* ---- a reference LRU on random traces ---- */
 
 enum { MODEL_SLOTS = 24, MODEL_NODES = 90, MODEL_LIVE = 3, UNIVERSE_MAX = 600 };
 
@@ -405,7 +405,7 @@ static void test_serial_reads_never_increase_with_the_buffer(void **state)
     }
 }
 
-/* ---- giving up ------------------------------------------------------------------------------ */
+/* ---- giving up ---- */
 
 static void test_an_abandoned_claim_leaves_nothing_behind(void **state)
 {
@@ -441,7 +441,7 @@ static void test_an_abandoned_claim_leaves_nothing_behind(void **state)
     }
 }
 
-/* ---- threads -------------------------------------------------------------------------------- */
+/* ---- threads ---- */
 
 struct sleeper {
     struct fixture *f;

@@ -14,8 +14,7 @@
 
 #include <cmocka.h>
 
-/* ---- NumPy headers
- * ------------------------------------------------------------------------------------------------ */
+/* ---- NumPy headers ---- */
 
 static void test_npy_headers(void **state)
 {
@@ -71,8 +70,7 @@ static void test_npy_headers(void **state)
     }
 }
 
-/* ---- NumPy files
- * -------------------------------------------------------------------------------------------------- */
+/* ---- NumPy files ---- */
 
 #define NPY_HEAD "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }\n"
 
@@ -244,9 +242,7 @@ static void test_gzip_damage(void **state)
     free(bytes);
 }
 
-/* ---- SNAP
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- SNAP ---- */
 
 static void test_snap_lines(void **state)
 {
@@ -378,8 +374,7 @@ static void test_npy_edges(void **state)
         }
 }
 
-/* ---- the sorter
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the sorter ---- */
 
 static int ascending(const void *a, const void *b)
 {

@@ -41,8 +41,7 @@ static enum gnn_status import(const char *root, const char *out, enum gnn_import
     return gnn_prepare_import(&source, options, &job, err);
 }
 
-/* ---- against brute force
- * ------------------------------------------------------------------------------------------ */
+/* ---- against brute force ---- */
 
 static void write_ogb(const char *root, const int64_t *edges)
 {
@@ -125,8 +124,8 @@ static void test_transformations(void **state)
         options.drop_self_loops = bits & 4;
         options.drop_duplicates = bits & 8;
         (void)snprintf(name, sizeof name, "out%u", bits);
-        data_expect_ok(import(*state, name, GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err),
-                  &err);
+        data_expect_ok(
+            import(*state, name, GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
         data_path(dir, *state, name);
         data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
         reference(edges, &options, count);
@@ -144,7 +143,8 @@ static void test_node_files(void **state)
     struct gnn_import_options options = defaults();
     options.row_normalise = true;
     write_ogb(*state, edges);
-    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
+    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err),
+                   &err);
     data_path(dir, *state, "out");
     data_expect_ok(gnn_read_meta(dir, &meta, &err), &err);
     assert_int_equal(meta.class_count, 4);
@@ -194,7 +194,7 @@ static void test_other_forms(void **state)
     assert_int_equal(mkdir(data_path(split, in, "time"), 0777), 0);
     data_write_gz(split, "train.csv.gz", "5\n4\r\n\n6\n", 8);
     data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, "time", &options, (struct gnn_prepare_job){0}, &err),
-              &err);
+                   &err);
     data_path(path, *state, "out");
     data_expect_ok(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
     float *rows = (float *)(void *)data_read(path, "features-d3", &len);
@@ -236,7 +236,7 @@ static void test_snap(void **state)
     options.valid_fraction = options.test_fraction = 0;
     options.relabel = true;
     data_expect_ok(import(*state, "out", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err),
-              &err);
+                   &err);
     data_path(path, *state, "out");
     data_expect_ok(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
     char *bytes = data_read(path, "indptr", &len);
@@ -253,8 +253,7 @@ static void test_snap(void **state)
     assert_non_null(strstr(err.message, "--memory"));
 }
 
-/* ---- the memory bound
- * --------------------------------------------------------------------------------------------- */
+/* ---- the memory bound ---- */
 
 /* Peak resident memory of a child that imports in memory_bytes, in KiB. */
 static long peak_kib(const char *root, const char *out, uint64_t memory_bytes)
@@ -320,8 +319,7 @@ static void test_memory_bound(void **state)
 #endif
 }
 
-/* ---- malformed input
- * ---------------------------------------------------------------------------------------------- */
+/* ---- malformed input ---- */
 
 static void test_malformed(void **state)
 {
@@ -445,14 +443,14 @@ static void test_requests(void **state)
         assert_int_equal(data_entries(*state), 1);
     }
     const struct gnn_import_options options = defaults();
-    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
+    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err),
+                   &err);
     assert_int_equal(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err),
                      GNN_EUSAGE);
     assert_non_null(strstr(err.message, "exists already"));
 }
 
-/* ---- stopped, full
- * ------------------------------------------------------------------------------------------------ */
+/* ---- stopped, full ---- */
 
 static void raise_stop(void *ctx, const struct gnn_progress *progress)
 {

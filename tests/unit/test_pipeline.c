@@ -32,8 +32,7 @@ static void cancel_reorder(void *reorder)
     gnn_reorder_cancel(reorder);
 }
 
-/* ---- queues on one thread
- * ---------------------------------------------------------------------------------- */
+/* ---- queues on one thread ---- */
 
 static void queue_keeps_order(void **state)
 {
@@ -93,8 +92,7 @@ static void queue_ends_after_last_producer(void **state)
     gnn_queue_close(queue);
 }
 
-/* ---- a line of stages: make -> work -> (in order) -> collect
- * -------------------------------------------------- */
+/* ---- a line of stages: make -> work -> (in order) -> collect ---- */
 
 struct line {
     struct gnn_world *world;
@@ -276,8 +274,7 @@ static void first_error_reaches_the_caller(void **state)
     line_close(&line);
 }
 
-/* ---- what ends a run, and where time goes
- * ------------------------------------------------------------------------ */
+/* ---- what ends a run, and where time goes ---- */
 
 struct stuck {
     struct gnn_world *world;
@@ -497,8 +494,7 @@ static void sleeps_land_in_their_kind(void **state)
     gnn_queue_close(sleeper.queue);
 }
 
-/* ---- many random lines
- * ---------------------------------------------------------------------------------------------- */
+/* ---- many random lines ---- */
 
 static void stress(void **state)
 {

@@ -19,8 +19,7 @@
 
 enum { FILE_BYTES = 6 * 1024 * 1024, ROWS_CHECKED = 40 };
 
-/* ---- a world whose ring_submit checks alignment
- * ---------------------------------------------------------------- */
+/* ---- a world whose ring_submit checks alignment ---- */
 
 static const struct gnn_world_ops *plain_ops;
 static uint32_t demanded_align;
@@ -47,8 +46,7 @@ static void check_alignment(struct gnn_world *world, struct gnn_world_ops *check
     world->ops = checking;
 }
 
-/* ---- layouts
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- layouts ---- */
 
 static void test_row_layout(void **state)
 {
@@ -95,8 +93,7 @@ static void test_widest_window(void **state)
     }
 }
 
-/* ---- every row width
- * -------------------------------------------------------------------------------------------- */
+/* ---- every row width ---- */
 
 struct fixture {
     struct io_scratch scratch;
@@ -263,8 +260,7 @@ static void test_widths_buffered(void **state)
     check_all_widths(0, false, GNN_RING_URING);
 }
 
-/* ---- the extractor's rhythm, refusals, blocks
- * ------------------------------------------------------------------- */
+/* ---- the extractor's rhythm, refusals, blocks ---- */
 
 /* Submit one, take what is there, and drain at the end: each tag comes back exactly once. */
 static void test_submit_and_harvest(void **state)

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* ---- tables ------------------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 static char *report_text(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style)
 {
@@ -126,7 +126,7 @@ static void summaries(void **state)
     gnn_run_record_free(&run);
 }
 
-/* ---- pictures ----------------------------------------------------------------------------------------- */
+/* ---- pictures ---- */
 
 struct place {
     char dir[64];

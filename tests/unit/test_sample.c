@@ -67,8 +67,7 @@ static uint32_t random_seeds(struct gnn_rng *rng, uint32_t node_count, gnn_node 
     return count;
 }
 
-/* ---- the plain sampler
- * ----------------------------------------------------------------------------------------- */
+/* ---- the plain sampler ---- */
 
 struct plain_hop {
     uint32_t dst_count;
@@ -170,8 +169,7 @@ static void compare_with_plain(const struct plain *plain, const struct gnn_batch
     }
 }
 
-/* ---- invariants 3 and 4, checked without knowing the draws
- * --------------------------------------------------------- */
+/* ---- invariants 3 and 4, checked without knowing the draws ---- */
 
 static void check_row(const struct small_graph *graph, const struct gnn_batch_view *view,
                       const struct gnn_block *block, uint32_t dst, uint32_t fanout)
@@ -253,8 +251,7 @@ static void fuzz_against_plain(void **state)
     }
 }
 
-/* ---- fixed for ever
- * ------------------------------------------------------------------------------------------------- */
+/* ---- fixed for ever ---- */
 
 /* These numbers are the project's contract: whoever changes a draw, a key or the digest changes every record.
  */
@@ -287,8 +284,7 @@ static void golden_digest(void **state)
     }
 }
 
-/* ---- invariant 5: how often a position is drawn
- * ---------------------------------------------------------------------- */
+/* ---- invariant 5: how often a position is drawn ---- */
 
 enum { DRAWS = 40000, DEGREE_MAX = 512 };
 
@@ -397,8 +393,7 @@ static void biased_inclusion_formula(void **state)
     }
 }
 
-/* ---- invariant 2: the order of an epoch
- * -------------------------------------------------------------------------------- */
+/* ---- invariant 2: the order of an epoch ---- */
 
 static void epoch_orders(void **state)
 {
@@ -442,8 +437,7 @@ static void epoch_order_is_uniform(void **state)
     assert_true(chi < chi_square_limit(23));
 }
 
-/* ---- edges of the domain
- * -------------------------------------------------------------------------------------------------- */
+/* ---- edges of the domain ---- */
 
 static void node_bounds(void **state)
 {
@@ -550,9 +544,7 @@ static void refused_batches(void **state)
     rig_close(&rig);
 }
 
-/* ---- memory
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 static const struct gnn_world_ops *real_ops;
 static uint32_t allocations;

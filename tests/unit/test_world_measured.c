@@ -36,8 +36,7 @@ static uint64_t waits_of(const struct gnn_time_split *split)
     return sum;
 }
 
-/* ---- time
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- time ---- */
 
 static void test_sleep_counts_as_its_kind(void **state)
 {
@@ -118,8 +117,7 @@ static void test_every_thread_has_a_split(void **state)
     gnn_world_measured_close(w);
 }
 
-/* ---- locks
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- locks ---- */
 
 struct locking {
     struct gnn_world *world;
@@ -231,8 +229,7 @@ static void test_mutex_excludes(void **state)
     gnn_world_measured_close(l.world);
 }
 
-/* ---- memory
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static void test_memory_is_counted(void **state)
 {
@@ -288,8 +285,7 @@ static void test_impossible_memory(void **state)
     gnn_world_measured_close(w);
 }
 
-/* ---- files
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- files ---- */
 
 static void test_file_errors(void **state)
 {
@@ -405,8 +401,7 @@ static void test_direct_alignment(void **state)
     io_scratch_close(&scratch);
 }
 
-/* ---- mappings
- * --------------------------------------------------------------------------------------------------- */
+/* ---- mappings ---- */
 
 struct mapping {
     struct io_scratch scratch;

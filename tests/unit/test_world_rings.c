@@ -120,8 +120,7 @@ static enum gnn_ring_engine engine_of(void **state)
     return *(const enum gnn_ring_engine *)*state;
 }
 
-/* ---- promises of both engines
- * ------------------------------------------------------------------------------------ */
+/* ---- promises of both engines ---- */
 
 static void test_reads_arrive(void **state)
 {
@@ -300,8 +299,7 @@ static void test_bad_depth(void **state)
     fixture_close(&f);
 }
 
-/* ---- io_uring's own
- * ----------------------------------------------------------------------------------------------- */
+/* ---- io_uring's own ---- */
 
 static void test_registered_memory(void **state)
 {

@@ -14,11 +14,10 @@
 
 enum { DIRECT_ALIGN_FALLBACK_BYTES = 4096 };
 
-static const char direct_remedy[] =
-    "keep the dataset on a disk file system (ext4, XFS), or read it buffered (--set gnndrive.io=buffered and the like)";
+static const char direct_remedy[] = "keep the dataset on a disk file system (ext4, XFS), or read it buffered "
+                                    "(--set gnndrive.io=buffered and the like)";
 
-/* ---- alignment of direct I/O
- * -------------------------------------------------------------------------------- */
+/* ---- alignment of direct I/O ---- */
 
 /* "512" in <device>/queue/logical_block_size; a partition keeps its queue one level up. 0 where sysfs is
  * silent. */
@@ -94,8 +93,7 @@ static enum gnn_status ask_alignment(const struct measured *m, struct gnn_file *
     return GNN_OK;
 }
 
-/* ---- open, close
- * -------------------------------------------------------------------------------------------- */
+/* ---- open, close ---- */
 
 static enum gnn_status open_failed(const char *path, unsigned flags, int error, struct gnn_err *err)
 {
@@ -197,8 +195,7 @@ const char *measured_file_path(struct gnn_world *w, const struct gnn_file *file)
     return file->path;
 }
 
-/* ---- one read, one write
- * ------------------------------------------------------------------------------------ */
+/* ---- one read, one write ---- */
 
 int64_t measured_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
                            uint64_t len_bytes)

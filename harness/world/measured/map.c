@@ -55,8 +55,7 @@ static void install_sigbus_handler(void)
     assert(rc == 0);
 }
 
-/* ---- open, close
- * -------------------------------------------------------------------------------------------- */
+/* ---- open, close ---- */
 
 enum gnn_status measured_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
                                   struct gnn_map **out, struct gnn_err *err)
@@ -99,8 +98,7 @@ void measured_map_close(struct gnn_world *w, struct gnn_map *map)
     free(map);
 }
 
-/* ---- gathers
- * ------------------------------------------------------------------------------------------------ */
+/* ---- gathers ---- */
 
 /* A mapping breaks for good, whoever's gather hit the page: looked at before and after. */
 static enum gnn_status check_pages(struct gnn_map *map, struct gnn_err *err)

@@ -40,8 +40,7 @@ void measured_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wa
     self->wait_ns[kind] += clock_ns(CLOCK_MONOTONIC) - start_ns;
 }
 
-/* ---- the calling thread's record
- * ---------------------------------------------------------------------------- */
+/* ---- the calling thread's record ---- */
 
 /* Runs on the thread itself: the clocks and /proc/thread-self are its own. */
 static void thread_begin(struct gnn_thread *thread)
@@ -104,8 +103,7 @@ void measured_thread_exit(void *thread)
     measured_thread_free(self);
 }
 
-/* ---- start, join
- * -------------------------------------------------------------------------------------------- */
+/* ---- start, join ---- */
 
 static void *thread_main(void *arg)
 {
@@ -148,8 +146,7 @@ void measured_thread_join(struct gnn_world *w, struct gnn_thread *thread)
     measured_thread_free(thread);
 }
 
-/* ---- splits
- * ------------------------------------------------------------------------------------------------- */
+/* ---- splits ---- */
 
 void measured_thread_split(struct gnn_world *w, struct gnn_time_split *out)
 {

@@ -26,8 +26,7 @@ struct uring {
     uint32_t in_flight; /* handed over and not yet taken back; at most config.depth */
 };
 
-/* ---- set-up
- * ------------------------------------------------------------------------------------------------- */
+/* ---- set-up ---- */
 
 static enum gnn_status setup_failed(const struct gnn_ring_config *config, int error, struct gnn_err *err)
 {
@@ -134,8 +133,7 @@ static enum gnn_status uring_setup(struct uring *u, struct gnn_err *err)
     return register_buffer(u, err);
 }
 
-/* ---- submission
- * --------------------------------------------------------------------------------------------- */
+/* ---- submission ---- */
 
 /* Index of the registered piece that holds the whole read, or -1. */
 static int fixed_buffer_of(const struct uring *u, const struct gnn_read *read)
@@ -211,8 +209,7 @@ static enum gnn_status uring_submit(struct measured *m, struct gnn_ring *ring, c
     return *accepted % step == 0 ? GNN_OK : flush(u, err);
 }
 
-/* ---- completion
- * --------------------------------------------------------------------------------------------- */
+/* ---- completion ---- */
 
 static uint32_t take_completions(struct uring *u, uint32_t max, struct gnn_completion *out)
 {
@@ -265,8 +262,7 @@ static enum gnn_status uring_wait(struct measured *m, struct gnn_ring *ring, uin
     return GNN_OK;
 }
 
-/* ---- open, close
- * -------------------------------------------------------------------------------------------- */
+/* ---- open, close ---- */
 
 /* Everything in flight lands before its buffers may be freed. */
 static void uring_close(struct measured *m, struct gnn_ring *ring)
