@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "harness/measure/text.h"
 
@@ -38,9 +39,29 @@ static bool find_mount(const char *mountinfo, unsigned major_id, unsigned minor_
     return false;
 }
 
+/* Where the mount table does not show the path's file system (a chroot that is no mount point), its magic number names
+ * the usual ones. */
+static void name_by_magic(const char *path, struct gnn_device_info *out)
+{
+    static const struct {
+        uint32_t magic;
+        const char *name;
+    } known[] = {{0xef53, "ext4"},
+                 {0x58465342, "xfs"},
+                 {0x9123683e, "btrfs"},
+                 {0x01021994, "tmpfs"},
+                 {0x794c7630, "overlay"}};
+    struct statfs info;
+    if (statfs(path, &info) != 0)
+        return;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if ((uint32_t)info.f_type == known[i].magic)
+            (void)snprintf(out->file_system, sizeof out->file_system, "%s", known[i].name);
+}
+
 /* The device behind path. File systems that span devices (btrfs, overlay) number files with a device of their
  * own; then the mount's source, if it is a block device, is the answer. */
-static void find_numbers(const struct stat *info, struct gnn_device_info *out)
+static void find_numbers(const char *path, const struct stat *info, struct gnn_device_info *out)
 {
     out->major = major(info->st_dev);
     out->minor = minor(info->st_dev);
@@ -52,6 +73,8 @@ static void find_numbers(const struct stat *info, struct gnn_device_info *out)
     if (found) {
         (void)snprintf(out->file_system, sizeof out->file_system, "%s", mount.file_system);
         (void)snprintf(out->mount_options, sizeof out->mount_options, "%s", mount.options);
+    } else {
+        name_by_magic(path, out);
     }
     if (out->major != 0)
         return;
@@ -126,7 +149,7 @@ enum gnn_status gnn_device_find(const char *path, struct gnn_device_info *out, s
     struct stat info;
     if (stat(path, &info) != 0)
         return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EIO, "%s: %s", path, strerror(errno));
-    find_numbers(&info, out);
+    find_numbers(path, &info, out);
     if (out->major == 0)
         return GNN_OK;
     climb_to_disk(out);
