@@ -44,6 +44,19 @@ void gnn_host_upload(struct gnn_tensor *t, void *dst, const void *host_src, uint
     memcpy(dst, host_src, bytes);
 }
 
+void gnn_host_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src,
+                           uint64_t bytes)
+{
+    (void)lane;
+    gnn_host_upload(t, dst, host_src, bytes);
+}
+
+void gnn_host_upload_wait(struct gnn_tensor *t, uint32_t lane)
+{
+    (void)t;
+    (void)lane;
+}
+
 void gnn_host_download(struct gnn_tensor *t, void *host_dst, const void *src, uint64_t bytes)
 {
     (void)t;

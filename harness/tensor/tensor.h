@@ -64,20 +64,26 @@ struct gnn_attention_grad {
 /* What a back-end may use from outside; passed at open, copied. */
 struct gnn_tensor_env {
     uint32_t threads; /* of BLAS and loops */
+    bool gpu;         /* modelled: the profile's GPU, else its CPU */
     enum gnn_status (*alloc)(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err);
     void (*free)(void *ctx, void *ptr);
-    void (*charge_ns)(void *ctx,
-                      uint64_t ns); /* modelled: spend this much accelerator time; NULL elsewhere */
+    /* Modelled only, NULL elsewhere: the clock of the world, waiting for the accelerator (GNN_WAIT_COMPUTE), and
+     * computing on a core of the host for that long. Any thread. */
+    uint64_t (*now_ns)(void *ctx);
+    void (*wait_until)(void *ctx, uint64_t deadline_ns);
+    void (*compute_ns)(void *ctx, uint64_t ns);
     void *ctx;
 };
 
+struct gnn_profile;
 struct gnn_tensor; /* a back-end's open state; starts with `ops` */
 
 struct gnn_tensor_ops {
     const char *name; /* "ref", "cpu", "cuda", "model": the record's compute column */
 
-    enum gnn_status (*open)(const struct gnn_tensor_env *env, const char *profile, struct gnn_tensor **out,
-                            struct gnn_err *err);
+    /* profile: what is modelled; NULL for the back-ends that compute. */
+    enum gnn_status (*open)(const struct gnn_tensor_env *env, const struct gnn_profile *profile,
+                            struct gnn_tensor **out, struct gnn_err *err);
     void (*close)(struct gnn_tensor *t);
 
     enum gnn_status (*alloc)(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out,
@@ -85,6 +91,12 @@ struct gnn_tensor_ops {
     void (*free)(struct gnn_tensor *t, void *ptr);
     void (*upload)(struct gnn_tensor *t, void *dst, const void *host_src, uint64_t bytes);
     void (*download)(struct gnn_tensor *t, void *host_dst, const void *src, uint64_t bytes);
+    /* Copies that run beside everything else, in the order they were given to their lane (a CUDA stream; lanes are
+     * numbered from 0, one thread at a time uses a lane). host_src is pinned memory and stays untouched until
+     * upload_wait(lane), which returns when the lane's copies have landed. */
+    void (*upload_async)(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src,
+                         uint64_t bytes);
+    void (*upload_wait)(struct gnn_tensor *t, uint32_t lane);
     void (*fill)(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value);
     void (*copy)(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count);
 
@@ -156,6 +168,8 @@ struct gnn_tensor {
 extern const struct gnn_tensor_ops gnn_tensor_ref; /* plain loops in the order of the formulas: the oracle */
 #ifndef GNN_REAL_DOUBLE
 extern const struct gnn_tensor_ops gnn_tensor_cpu; /* BLAS, vectorised */
+extern const struct gnn_tensor_ops
+    gnn_tensor_modelled; /* a profile's CPU or GPU: time and memory, no values */
 #endif
 
 #endif

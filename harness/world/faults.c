@@ -484,6 +484,22 @@ static void faulty_file_close(struct gnn_world *w, struct gnn_file *file)
     gnn_file_close(inner_of(w), file);
 }
 
+static enum gnn_status faulty_file_rename(struct gnn_world *w, const char *from, const char *to,
+                                          struct gnn_err *err)
+{
+    return gnn_file_rename(inner_of(w), from, to, err);
+}
+
+static enum gnn_status faulty_file_remove(struct gnn_world *w, const char *path, struct gnn_err *err)
+{
+    return gnn_file_remove(inner_of(w), path, err);
+}
+
+static enum gnn_status faulty_dir_make(struct gnn_world *w, const char *path, struct gnn_err *err)
+{
+    return gnn_dir_make(inner_of(w), path, err);
+}
+
 static void faulty_charge(struct gnn_world *w, enum gnn_work kind, uint64_t count)
 {
     gnn_charge(inner_of(w), kind, count);
@@ -517,6 +533,9 @@ static const struct gnn_world_ops faulty_ops = {
     .file_write = faulty_file_write,
     .file_sync = faulty_file_sync,
     .file_close = faulty_file_close,
+    .file_rename = faulty_file_rename,
+    .file_remove = faulty_file_remove,
+    .dir_make = faulty_dir_make,
     .map_open = faulty_map_open,
     .map_gather_u32 = faulty_map_gather_u32,
     .map_gather_rows = faulty_map_gather_rows,

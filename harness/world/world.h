@@ -58,6 +58,10 @@ enum gnn_open_flags {
     GNN_OPEN_WRITE = 1,  /* create if missing, read and write */
     GNN_OPEN_DIRECT = 2, /* bypass the page cache; GNN_ENOTSUP where the file system refuses. Never silent. */
     GNN_OPEN_TRUNCATE = 4,
+    GNN_OPEN_SCRATCH =
+        8, /* with WRITE: a new file without a name in the directory `path`; gone with its handle,
+                           * or with the process, however that ends. Traces and spills. */
+    GNN_OPEN_RANDOM = 16, /* buffered reads bring in what was asked for and nothing ahead of it */
 };
 
 struct gnn_file_info {
@@ -75,11 +79,13 @@ enum gnn_map_advice {
 enum gnn_ring_engine { GNN_RING_URING, GNN_RING_POOL };
 
 struct gnn_ring_config {
-    enum gnn_ring_engine engine;            /* asked for by name; a world that lacks it says GNN_ENOTSUP */
-    uint32_t depth;                         /* reads in flight at most */
-    uint32_t pool_threads;                  /* GNN_RING_POOL: 0 = depth, at most 64 */
-    bool sqpoll;                            /* kernel thread polls the submission queue */
-    bool iopoll;                            /* completions are polled; needs a device that can */
+    enum gnn_ring_engine engine; /* asked for by name; a world that lacks it says GNN_ENOTSUP */
+    uint32_t depth;              /* reads in flight at most */
+    uint32_t pool_threads;       /* GNN_RING_POOL: 0 = depth, at most 64 */
+    bool sqpoll;                 /* kernel thread polls the submission queue */
+    bool iopoll;                 /* completions are polled; needs a device that can */
+    bool spin; /* a wait looks at the completion queue until something is there, and keeps its core meanwhile:
+                * it costs CPU time and no wake-up (it still counts as GNN_WAIT_IO) */
     struct gnn_file *const *register_files; /* optional: registered with the ring where that exists */
     uint32_t register_file_count;
     void *register_buffer; /* optional: one memory range the reads land in */
@@ -107,6 +113,7 @@ enum gnn_work {
     GNN_WORK_SORTED_KEY,
     GNN_WORK_COPIED_BYTE,
     GNN_WORK_TABLE_ENTRY, /* one entry of a mapping table looked up or updated */
+    GNN_WORK_CPU_NS,      /* nanoseconds of one core that somebody has modelled already (tensor/modelled) */
     GNN_WORK_KINDS
 };
 
@@ -153,6 +160,10 @@ struct gnn_world_ops {
                           uint64_t len_bytes);
     enum gnn_status (*file_sync)(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
     void (*file_close)(struct gnn_world *w, struct gnn_file *file);
+    enum gnn_status (*file_rename)(struct gnn_world *w, const char *from, const char *to,
+                                   struct gnn_err *err);
+    enum gnn_status (*file_remove)(struct gnn_world *w, const char *path, struct gnn_err *err);
+    enum gnn_status (*dir_make)(struct gnn_world *w, const char *path, struct gnn_err *err);
 
     enum gnn_status (*map_open)(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
                                 struct gnn_map **out, struct gnn_err *err);
@@ -320,6 +331,24 @@ static inline enum gnn_status gnn_file_sync(struct gnn_world *w, struct gnn_file
 static inline void gnn_file_close(struct gnn_world *w, struct gnn_file *file)
 {
     w->ops->file_close(w, file);
+}
+
+/* Replaces `to`. What a system prepares (a block layout, say) is written under another name, synced, and renamed
+ * last: a name is a promise that the file is whole. */
+static inline enum gnn_status gnn_file_rename(struct gnn_world *w, const char *from, const char *to,
+                                              struct gnn_err *err)
+{
+    return w->ops->file_rename(w, from, to, err);
+}
+/* A file that is not there is not an error. */
+static inline enum gnn_status gnn_file_remove(struct gnn_world *w, const char *path, struct gnn_err *err)
+{
+    return w->ops->file_remove(w, path, err);
+}
+/* One level; a directory that is there already is not an error. */
+static inline enum gnn_status gnn_dir_make(struct gnn_world *w, const char *path, struct gnn_err *err)
+{
+    return w->ops->dir_make(w, path, err);
 }
 
 /* ---- mappings: the page cache is the cache ---- */

@@ -2,7 +2,7 @@
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/host.h"
 
-static enum gnn_status ref_open(const struct gnn_tensor_env *env, const char *profile,
+static enum gnn_status ref_open(const struct gnn_tensor_env *env, const struct gnn_profile *profile,
                                 struct gnn_tensor **out, struct gnn_err *err)
 {
     (void)profile;
@@ -16,6 +16,8 @@ const struct gnn_tensor_ops gnn_tensor_ref = {
     .alloc = gnn_host_alloc,
     .free = gnn_host_free,
     .upload = gnn_host_upload,
+    .upload_async = gnn_host_upload_async,
+    .upload_wait = gnn_host_upload_wait,
     .download = gnn_host_download,
     .fill = gnn_ref_fill,
     .copy = gnn_host_copy,

@@ -123,25 +123,58 @@ static enum gnn_status open_failed(const char *path, unsigned flags, int error, 
     return gnn_fail(err, GNN_EIO, "%s: %s", path, strerror(error));
 }
 
+/* A file without a name: O_TMPFILE, or where the file system has none, a name that is gone at once. */
+static int open_scratch(const char *dir, int mode)
+{
+    const int fd = open(dir, mode | O_TMPFILE, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+        return fd;
+    char path[1024];
+    if ((size_t)snprintf(path, sizeof path, "%s/scratch-XXXXXX", dir) >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    const int named = mkostemp(path, mode & ~O_ACCMODE);
+    if (named >= 0)
+        (void)unlink(path);
+    return named;
+}
+
+static int open_mode(unsigned flags)
+{
+    assert((flags & (GNN_OPEN_TRUNCATE | GNN_OPEN_SCRATCH)) == 0 || (flags & GNN_OPEN_WRITE) != 0);
+    int mode = O_CLOEXEC | ((flags & GNN_OPEN_WRITE) != 0 ? O_RDWR : O_RDONLY);
+    if ((flags & GNN_OPEN_WRITE) != 0 && (flags & GNN_OPEN_SCRATCH) == 0)
+        mode |= O_CREAT;
+    if ((flags & GNN_OPEN_DIRECT) != 0)
+        mode |= O_DIRECT;
+    if ((flags & GNN_OPEN_TRUNCATE) != 0)
+        mode |= O_TRUNC;
+    return mode;
+}
+
+static int open_file(const char *path, unsigned flags)
+{
+    int fd;
+    do {
+        fd = (flags & GNN_OPEN_SCRATCH) != 0 ? open_scratch(path, open_mode(flags))
+                                             : open(path, open_mode(flags), 0666);
+    } while (fd < 0 && errno == EINTR);
+    if (fd >= 0 && (flags & GNN_OPEN_RANDOM) != 0)
+        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+    return fd;
+}
+
 enum gnn_status measured_file_open(struct gnn_world *w, const char *path, unsigned flags,
                                    struct gnn_file **out, struct gnn_err *err)
 {
     *out = NULL;
-    int mode = O_CLOEXEC | ((flags & GNN_OPEN_WRITE) != 0 ? O_RDWR | O_CREAT : O_RDONLY);
-    if ((flags & GNN_OPEN_DIRECT) != 0)
-        mode |= O_DIRECT;
-    if ((flags & GNN_OPEN_TRUNCATE) != 0) {
-        assert((flags & GNN_OPEN_WRITE) != 0);
-        mode |= O_TRUNC;
-    }
     struct gnn_file *file = calloc(1, sizeof *file);
     if (file == NULL)
         return gnn_fail(err, GNN_ENOMEM, "%s: a file handle", path);
     file->direct = (flags & GNN_OPEN_DIRECT) != 0;
     file->path = strdup(path);
-    do {
-        file->fd = open(path, mode, 0666);
-    } while (file->fd < 0 && errno == EINTR);
+    file->fd = open_file(path, flags);
     const int error = errno;
     enum gnn_status status = GNN_OK;
     struct stat info;
@@ -235,4 +268,37 @@ enum gnn_status measured_file_sync(struct gnn_world *w, struct gnn_file *file, s
         return GNN_OK;
     const bool full = error == ENOSPC || error == EDQUOT;
     return gnn_fail(err, full ? GNN_ENOSPC : GNN_EIO, "%s: sync: %s", file->path, strerror(error));
+}
+
+/* ---- names ---- */
+
+static enum gnn_status name_failed(const char *what, const char *path, int error, struct gnn_err *err)
+{
+    const bool full = error == ENOSPC || error == EDQUOT;
+    const bool denied = error == EACCES || error == EPERM || error == EROFS;
+    return gnn_fail(err,
+                    full     ? GNN_ENOSPC
+                    : denied ? GNN_EPERM
+                             : GNN_EIO,
+                    "%s: %s: %s", path, what, strerror(error));
+}
+
+enum gnn_status measured_file_rename(struct gnn_world *w, const char *from, const char *to,
+                                     struct gnn_err *err)
+{
+    (void)w;
+    return rename(from, to) == 0 ? GNN_OK : name_failed("rename", from, errno, err);
+}
+
+enum gnn_status measured_file_remove(struct gnn_world *w, const char *path, struct gnn_err *err)
+{
+    (void)w;
+    return unlink(path) == 0 || errno == ENOENT ? GNN_OK : name_failed("remove", path, errno, err);
+}
+
+enum gnn_status measured_dir_make(struct gnn_world *w, const char *path, struct gnn_err *err)
+{
+    (void)w;
+    return mkdir(path, 0777) == 0 || errno == EEXIST ? GNN_OK
+                                                     : name_failed("make directory", path, errno, err);
 }

@@ -103,6 +103,10 @@ int64_t measured_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t
                             const void *src, uint64_t len_bytes);
 enum gnn_status measured_file_sync(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
 void measured_file_close(struct gnn_world *w, struct gnn_file *file);
+enum gnn_status measured_file_rename(struct gnn_world *w, const char *from, const char *to,
+                                     struct gnn_err *err);
+enum gnn_status measured_file_remove(struct gnn_world *w, const char *path, struct gnn_err *err);
+enum gnn_status measured_dir_make(struct gnn_world *w, const char *path, struct gnn_err *err);
 
 /* map.c */
 enum gnn_status measured_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,

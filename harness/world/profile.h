@@ -1,0 +1,89 @@
+/* A profile: one machine's figures, from which the simulated world, and the modelled tensor back-end in either world,
+ * compute time. Files: workloads/hardware/NAME.ini (its README says what each key means and how a figure is sourced:
+ * stated, datasheet, measured, derived, assumed); `this` is written by `oocgnn calibrate`.
+ *
+ * Figures are integers once loaded, so that the same profile gives the same nanosecond on every machine. Immutable
+ * after open: any thread may read. */
+#ifndef GNN_WORLD_PROFILE_H
+#define GNN_WORLD_PROFILE_H
+
+#include "harness/oocgnn.h"
+#include "harness/world/world.h"
+
+enum { GNN_PROFILE_SIZES_MAX = 16, GNN_PROFILE_DEPTHS_MAX = 16 };
+
+/* One device under a closed loop: read_ps[s][d] is the time between two completions, in picoseconds, when `depth[d]`
+ * reads of size_bytes[s] are kept in flight. Between grid points it is interpolated, beyond the largest size time is
+ * linear in size, beyond the largest depth it is constant. A calibrated profile carries fio's grid; the others are
+ * filled from latency, IOPS and bandwidth: max(latency(size) / depth, 1 / IOPS, size / bandwidth). */
+struct gnn_profile_storage {
+    uint32_t devices; /* members of a RAID-0, all alike */
+    uint64_t stripe_bytes;
+    uint32_t sector_bytes;
+    uint32_t depth_max; /* requests one device works on; more wait in its queue */
+    uint32_t size_count, depth_count;
+    uint64_t size_bytes[GNN_PROFILE_SIZES_MAX]; /* ascending */
+    uint32_t depth[GNN_PROFILE_DEPTHS_MAX];     /* ascending, the first is 1 */
+    uint64_t read_ps[GNN_PROFILE_SIZES_MAX][GNN_PROFILE_DEPTHS_MAX];
+    uint64_t write_latency_ns;
+    uint64_t write_bytes_per_s; /* of one device */
+    uint64_t write_iops;
+    uint64_t readahead_bytes; /* the kernel's window: read_ahead_kb */
+};
+
+/* What calls and work cost on one core. Charged picoseconds are per unit of enum gnn_work. */
+struct gnn_profile_cpu {
+    uint32_t cores;
+    uint64_t work_ps[GNN_WORK_KINDS];
+    uint64_t gather_element_ns; /* a 4-byte element at a random place in a mapping whose page is there */
+    uint64_t gather_row_ns;     /* a row likewise, besides its copied bytes */
+    uint64_t fault_minor_ns;    /* the page is in the cache but not in the page table */
+    uint64_t fault_major_ns;    /* CPU time of a fault that reads, the device's time not included */
+    uint64_t readahead_page_ns; /* CPU time of every further page such a fault brings in */
+    uint64_t syscall_ns;        /* entering and leaving the kernel: pread, io_uring_enter */
+    uint64_t submit_ns;         /* each request handed to a ring, direct */
+    uint64_t complete_ns;       /* each completion: interrupt and reaping */
+    uint64_t buffered_page_ns;  /* each 4 KiB page a buffered read or write copies */
+    uint64_t lock_ns;           /* taking or leaving a lock nobody holds; a signal nobody waits for */
+    uint64_t wake_ns;           /* waking a sleeping thread: CPU time of who wakes */
+    uint64_t wake_latency_ns;   /* from the wake until the sleeper runs on an idle core */
+    uint64_t thread_start_ns;
+};
+
+/* A device that computes: max(FLOPs / flops_per_s, bytes / bytes_per_s) + launches x launch_ns. */
+struct gnn_profile_compute {
+    bool present;
+    uint64_t gemm_flops_per_s;   /* of one core on the CPU, of the whole GPU: what SGEMM reaches */
+    uint64_t bytes_per_s;        /* streaming; of one core on the CPU */
+    uint64_t bytes_per_s_shared; /* CPU: all cores together; GPU: the same as bytes_per_s */
+    uint64_t gather_bytes_per_s; /* rows at random places */
+    uint64_t launch_ns;          /* CPU time to start an op */
+    uint64_t memory_bytes;       /* GPU memory; 0 on the CPU */
+};
+
+struct gnn_profile_bus {
+    uint64_t pinned_bytes_per_s;
+    uint64_t pageable_bytes_per_s;
+    uint64_t latency_ns;
+};
+
+struct gnn_profile {
+    char name[GNN_NAME_MAX];
+    char title[128];        /* "GNNDrive's single-GPU server" */
+    char digest[40];        /* over the file's bytes: stored with every run */
+    uint64_t memory_bytes;  /* the room of a run without a cap */
+    uint64_t process_bytes; /* code, libraries and heap of the harness itself, charged to the cap */
+    struct gnn_profile_storage storage;
+    struct gnn_profile_cpu cpu;
+    struct gnn_profile_compute host, gpu;
+    struct gnn_profile_bus bus;
+};
+
+/* name is a file's path when it holds a '/', else NAME.ini in one of the directories of search_dirs (NULL-terminated),
+ * or a profile whose `machine_id` is NAME. GNN_EUSAGE names near misses; a missing or doubtful figure is GNN_EFORMAT with
+ * file, line and key. */
+GNN_MUST_CHECK enum gnn_status gnn_profile_open(const char *name, const char *const *search_dirs,
+                                                struct gnn_profile **out, struct gnn_err *err);
+void gnn_profile_close(struct gnn_profile *profile); /* accepts NULL */
+
+#endif

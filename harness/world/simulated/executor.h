@@ -1,0 +1,61 @@
+/* Cooperative threads on a virtual clock, with cores as a resource.
+ *
+ * Every thread is a coroutine of the operating-system thread that opened the executor (which is thread 0 itself). Code
+ * between two scheduling points takes no time; sim_cpu() says how much it would have taken, and at the next scheduling
+ * point (sim_settle, called by everything below that can block or be seen by others) the thread holds a core that long.
+ * With more threads computing than cores, each progresses at cores / threads of full speed (processor sharing, which
+ * is what a fair scheduler tends to); so a burst of d on a machine with free cores takes d.
+ *
+ * The runnable thread with the least virtual time goes next, ties by thread number. When the running thread would be
+ * next anyway it goes on without a switch. Times are nanoseconds, sums of CPU work picoseconds; integers throughout. */
+#ifndef GNN_SIM_EXECUTOR_H
+#define GNN_SIM_EXECUTOR_H
+
+#include "harness/world/world.h"
+
+struct sim_executor;
+
+struct sim_executor_config {
+    uint32_t cores;
+    uint64_t lock_ns, wake_ns, wake_latency_ns, thread_start_ns; /* as in struct gnn_profile_cpu */
+    void (*on_deadlock)(void *ctx, const char *report);          /* as in struct gnn_simulated_config */
+    void *on_deadlock_ctx;
+};
+
+GNN_MUST_CHECK enum gnn_status sim_executor_open(const struct sim_executor_config *config,
+                                                 struct sim_executor **out, struct gnn_err *err);
+void sim_executor_close(struct sim_executor *ex); /* every thread was joined; accepts NULL */
+
+/* The running thread's time as of its last scheduling point (nanoseconds since open). */
+uint64_t sim_now(const struct sim_executor *ex);
+uint64_t sim_busy_ns(const struct sim_executor *ex); /* CPU time over all cores */
+
+/* Adds CPU time to the running thread; it passes at the next scheduling point, at the latest after `quantum`. */
+void sim_cpu(struct sim_executor *ex, uint64_t ps);
+/* Scheduling point: what sim_cpu() added passes, and others whose time has come run first. */
+void sim_settle(struct sim_executor *ex);
+
+/* Settles, then sleeps until the clock reads deadline_ns; counts as `kind`. Costs no CPU. */
+void sim_sleep_until(struct sim_executor *ex, uint64_t deadline_ns, enum gnn_wait kind);
+/* Settles, then computes until the clock reads deadline_ns: a spinning wait. It holds a core meanwhile, but counts as
+ * `kind`. */
+void sim_spin_until(struct sim_executor *ex, uint64_t deadline_ns, enum gnn_wait kind);
+
+/* The hooks of the world's table that the executor serves whole. */
+enum gnn_status sim_thread_start(struct sim_executor *ex, const char *name, gnn_thread_fn *fn, void *arg,
+                                 struct gnn_thread **out, struct gnn_err *err);
+void sim_thread_join(struct sim_executor *ex, struct gnn_thread *thread);
+void sim_thread_split(struct sim_executor *ex, struct gnn_time_split *out);
+void sim_add_wait(struct sim_executor *ex, enum gnn_wait kind, uint64_t ns);
+enum gnn_status sim_mutex_open(struct sim_executor *ex, struct gnn_mutex **out, struct gnn_err *err);
+void sim_mutex_lock(struct sim_executor *ex, struct gnn_mutex *mutex);
+void sim_mutex_unlock(struct sim_executor *ex, struct gnn_mutex *mutex);
+void sim_mutex_close(struct sim_executor *ex, struct gnn_mutex *mutex);
+enum gnn_status sim_cond_open(struct sim_executor *ex, struct gnn_cond **out, struct gnn_err *err);
+bool sim_cond_wait(struct sim_executor *ex, struct gnn_cond *cond, struct gnn_mutex *mutex,
+                   uint64_t deadline_ns, enum gnn_wait kind);
+void sim_cond_signal(struct sim_executor *ex, struct gnn_cond *cond);
+void sim_cond_broadcast(struct sim_executor *ex, struct gnn_cond *cond);
+void sim_cond_close(struct sim_executor *ex, struct gnn_cond *cond);
+
+#endif

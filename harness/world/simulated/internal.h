@@ -1,0 +1,76 @@
+/* The parts of a simulated world, for the files of this folder: simulated.c (table, memory) opens them; files.c has
+ * names, bytes and direct I/O; cached.c buffered reads and page faults; ring.c rings; map.c mappings. */
+#ifndef GNN_SIM_INTERNAL_H
+#define GNN_SIM_INTERNAL_H
+
+#include "harness/world/simulated/device.h"
+#include "harness/world/simulated/executor.h"
+#include "harness/world/simulated/page_cache.h"
+#include "harness/world/simulated/simulated.h"
+
+struct sim_files;  /* files.c: everything that has a name, and scratch files */
+struct sim_cached; /* cached.c: reads in flight into the page cache */
+struct sim_memory; /* memory.c: allocations against the cap */
+
+struct simulated {
+    struct gnn_world base;
+    struct gnn_simulated_config config;
+    const struct gnn_profile *profile;
+    struct sim_executor *executor;
+    struct sim_device *device;
+    struct sim_page_cache *cache;
+    struct sim_files *files;
+    struct sim_cached *cached;
+    struct sim_memory *memory;
+};
+
+static inline struct simulated *simulated_of(struct gnn_world *w)
+{
+    return (struct simulated *)w;
+}
+
+/* ---- memory.c ---- */
+enum gnn_status sim_memory_open(struct simulated *s, struct gnn_err *err);
+void sim_memory_close(struct simulated *s);
+enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
+                              void **out, struct gnn_err *err);
+void sim_mem_free(struct gnn_world *w, void *ptr);
+void sim_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out);
+void sim_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes);
+/* Whether the range lies in feature memory, whose bytes are neither read nor written. */
+bool sim_is_feature(const struct simulated *s, const void *ptr);
+
+/* ---- files.c ---- */
+struct sim_inode; /* one file's bytes and place on the device; shared by its handles */
+struct gnn_file {
+    struct sim_inode *inode;
+    char *path;
+    bool direct, random, writable;
+};
+enum gnn_status sim_files_open(struct simulated *s, struct gnn_err *err);
+void sim_files_close(struct simulated *s);
+uint64_t sim_file_size(const struct gnn_file *file);
+uint32_t sim_file_cache_number(const struct gnn_file *file); /* in the page cache */
+/* Where byte `offset` of the file lies on the device: files get disjoint aligned extents. */
+uint64_t sim_file_device_offset(const struct gnn_file *file, uint64_t offset_bytes);
+/* Moves real bytes (offset + len inside the file); a no-op for feature memory. Takes no virtual time. */
+void sim_file_fetch(struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes,
+                    uint64_t len_bytes, void *dst);
+/* The content's gather where it has one; NULL otherwise. */
+const struct gnn_content *sim_file_content(const struct gnn_file *file);
+
+/* ---- cached.c ---- */
+enum gnn_status sim_cached_open(struct simulated *s, struct gnn_err *err);
+void sim_cached_close(struct simulated *s);
+/* A buffered read of [offset, offset + len) at time now_ns: charges nothing, says when the bytes are there (now_ns when
+ * all were cached) and what CPU time (picoseconds) the call costs besides syscall_ns. */
+uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
+                         uint64_t offset_bytes, uint64_t len_bytes, uint64_t *cpu_ps);
+/* A buffered write likewise: pages become cached and dirty; written back when the file is synced or room runs out. */
+uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
+                          uint64_t offset_bytes, uint64_t len_bytes, uint64_t *cpu_ps);
+/* One page through a mapping. true: it is there, CPU time in *cpu_ps; false: it is read, be back at *done_ns. */
+bool sim_cached_touch(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
+                      uint64_t now_ns, uint64_t page, uint64_t *done_ns, uint64_t *cpu_ps);
+
+#endif
