@@ -43,7 +43,7 @@ DOUBLE_SRC := $(wildcard harness/base/*.c harness/model/*.c harness/tensor/*.c h
 DOUBLE_OBJ := $(DOUBLE_SRC:%.c=$(BUILD)/double/%.o)
 
 TEST_SRC := $(wildcard tests/unit/test_*.c tests/op/test_*.c tests/golden/test_*.c tests/differential/test_*.c \
-              tests/fault/test_*.c tests/cli/test_*.c tests/fuzz/test_*.c)
+              tests/fault/test_*.c tests/sim/test_*.c tests/cli/test_*.c tests/fuzz/test_*.c)
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 DOUBLE_TEST_SRC := $(wildcard tests/double/test_*.c)
 DOUBLE_TEST_BIN := $(DOUBLE_TEST_SRC:%.c=$(BUILD)/%)
