@@ -73,4 +73,46 @@ uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint
 bool sim_cached_touch(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
                       uint64_t now_ns, uint64_t page, uint64_t *done_ns, uint64_t *cpu_ps);
 
+/* ---- hooks of the world's table, with the contracts of world.h ---- */
+
+/* files.c */
+enum gnn_status sim_file_open(struct gnn_world *w, const char *path, unsigned flags, struct gnn_file **out,
+                              struct gnn_err *err);
+void sim_file_info(struct gnn_world *w, const struct gnn_file *file, struct gnn_file_info *out);
+const char *sim_file_path(struct gnn_world *w, const struct gnn_file *file);
+int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
+                      uint64_t len_bytes);
+int64_t sim_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
+                       uint64_t len_bytes);
+enum gnn_status sim_file_sync(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
+void sim_file_close(struct gnn_world *w, struct gnn_file *file);
+enum gnn_status sim_file_rename(struct gnn_world *w, const char *from, const char *to, struct gnn_err *err);
+enum gnn_status sim_file_remove(struct gnn_world *w, const char *path, struct gnn_err *err);
+enum gnn_status sim_dir_make(struct gnn_world *w, const char *path, struct gnn_err *err);
+/* gnn_world_simulated_add_file hands on to this. */
+enum gnn_status sim_file_add(struct simulated *s, const char *path, const struct gnn_content *content,
+                             struct gnn_err *err);
+
+/* map.c */
+enum gnn_status sim_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
+                             struct gnn_map **out, struct gnn_err *err);
+enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
+                                   uint64_t count, uint32_t *out, struct gnn_err *err);
+enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
+                                    const gnn_node *rows, uint64_t count, void *dst,
+                                    uint64_t dst_stride_bytes, struct gnn_err *err);
+void sim_map_close(struct gnn_world *w, struct gnn_map *map);
+
+/* ring.c */
+enum gnn_status sim_ring_open(struct gnn_world *w, const struct gnn_ring_config *config,
+                              struct gnn_ring **out, struct gnn_err *err);
+enum gnn_status sim_ring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
+                                uint32_t count, uint32_t *accepted, struct gnn_err *err);
+enum gnn_status sim_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
+                              struct gnn_completion *out, uint32_t *got, struct gnn_err *err);
+void sim_ring_close(struct gnn_world *w, struct gnn_ring *ring);
+
+/* memory.c */
+void sim_charge(struct gnn_world *w, enum gnn_work kind, uint64_t count);
+
 #endif
