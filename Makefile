@@ -141,8 +141,9 @@ install: all
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/oocgnn
 	install -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/oocgnn/
 	install -m 644 $(wildcard workloads/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/
-	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/hardware
-	install -m 644 workloads/hardware/* $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/
+	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs
+	install -m 644 $(wildcard workloads/hardware/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/
+	install -m 644 $(wildcard workloads/hardware/costs/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs/
 
 C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 

@@ -68,11 +68,12 @@ struct gnn_profile_bus {
 };
 
 struct gnn_profile {
-    char name[GNN_NAME_MAX];
-    char title[128];        /* "GNNDrive's single-GPU server" */
-    char digest[40];        /* over the file's bytes: stored with every run */
-    uint64_t memory_bytes;  /* the room of a run without a cap */
-    uint64_t process_bytes; /* code, libraries and heap of the harness itself, charged to the cap */
+    char name[GNN_NAME_MAX];       /* of the file, without ".ini" */
+    char machine_id[GNN_NAME_MAX]; /* "gnndrive-main" */
+    char title[128];               /* "GNNDrive's single-GPU server" */
+    char digest[40];               /* over the bytes of the file and its costs: stored with every run */
+    uint64_t memory_bytes;         /* the room of a run without a cap */
+    uint64_t process_bytes;        /* code, libraries and heap of the harness itself, charged to the cap */
     struct gnn_profile_storage storage;
     struct gnn_profile_cpu cpu;
     struct gnn_profile_compute host, gpu;
@@ -80,10 +81,21 @@ struct gnn_profile {
 };
 
 /* name is a file's path when it holds a '/', else NAME.ini in one of the directories of search_dirs (NULL-terminated),
- * or a profile whose `machine_id` is NAME. GNN_EUSAGE names near misses; a missing or doubtful figure is GNN_EFORMAT with
- * file, line and key. */
+ * or a profile whose `machine_id` is NAME. GNN_EUSAGE names near misses, or says what is no INI file; a missing or
+ * doubtful figure is GNN_EFORMAT with file, line and key. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_open(const char *name, const char *const *search_dirs,
                                                 struct gnn_profile **out, struct gnn_err *err);
 void gnn_profile_close(struct gnn_profile *profile); /* accepts NULL */
+
+/* The same over text. path stands in messages; its last part without ".ini" is the profile's name, and its folder is
+ * where the file of `costs` is looked for. */
+GNN_MUST_CHECK enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn_profile **out,
+                                                 struct gnn_err *err);
+
+/* Calls fn for every profile of search_dirs, in order of directory and name; the strings live during the call. Files
+ * that do not parse are passed over (opening them says why). A directory that is not there holds none. */
+typedef void gnn_profile_seen_fn(void *ctx, const char *path, const struct gnn_profile *profile);
+GNN_MUST_CHECK enum gnn_status gnn_profile_scan(const char *const *search_dirs, gnn_profile_seen_fn *fn,
+                                                void *ctx, struct gnn_err *err);
 
 #endif

@@ -1,0 +1,166 @@
+#include "harness/world/profile.h"
+#include "harness/base/near_miss.h"
+#include "harness/world/profile_text.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MAX = 65536, PATH_BYTES = 1024 };
+
+enum gnn_status gnn_profile_read_text(const char *path, char **text, struct gnn_err *err)
+{
+    FILE *const file = fopen(path, "re");
+    if (file == NULL)
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EIO, "%s: %s", path, strerror(errno));
+    char *const bytes = malloc(TEXT_MAX + 1);
+    const size_t got = bytes != NULL ? fread(bytes, 1, TEXT_MAX + 1, file) : 0;
+    const bool failed = ferror(file) != 0;
+    enum gnn_status status = GNN_OK;
+    (void)fclose(file);
+    if (bytes == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "%s: out of memory", path);
+    if (failed)
+        status = gnn_fail(err, GNN_EIO, "%s: cannot be read", path);
+    else if (got > TEXT_MAX || memchr(bytes, '\0', got) != NULL)
+        status = gnn_fail(err, GNN_EFORMAT, "%s: not a text of at most 64 KiB", path);
+    if (status != GNN_OK) {
+        free(bytes);
+        return status;
+    }
+    bytes[got] = '\0';
+    *text = bytes;
+    return GNN_OK;
+}
+
+static enum gnn_status open_file(const char *path, struct gnn_profile **out, struct gnn_err *err)
+{
+    char *text = NULL;
+    GNN_TRY(gnn_profile_read_text(path, &text, err));
+    const enum gnn_status status = gnn_profile_parse(path, text, out, err);
+    free(text);
+    return status;
+}
+
+static int is_profile(const struct dirent *entry)
+{
+    const size_t len = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && len > 4 && strcmp(entry->d_name + len - 4, ".ini") == 0;
+}
+
+static void scan_file(const char *dir, const char *name, gnn_profile_seen_fn *fn, void *ctx)
+{
+    char path[PATH_BYTES];
+    struct gnn_profile *profile = NULL;
+    const int wrote = snprintf(path, sizeof path, "%s/%s", dir, name);
+    if (wrote < 0 || (size_t)wrote >= sizeof path || open_file(path, &profile, NULL) != GNN_OK)
+        return;
+    fn(ctx, path, profile);
+    gnn_profile_close(profile);
+}
+
+enum gnn_status gnn_profile_scan(const char *const *search_dirs, gnn_profile_seen_fn *fn, void *ctx,
+                                 struct gnn_err *err)
+{
+    for (const char *const *dir = search_dirs; *dir != NULL; dir++) {
+        struct dirent **names = NULL;
+        const int count = scandir(*dir, &names, is_profile, alphasort);
+        if (count < 0 && errno != ENOENT && errno != ENOTDIR)
+            return gnn_fail(err, GNN_EIO, "%s: %s", *dir, strerror(errno));
+        for (int i = 0; i < count; i++) {
+            scan_file(*dir, names[i]->d_name, fn, ctx);
+            free(names[i]);
+        }
+        free(names);
+    }
+    return GNN_OK;
+}
+
+/* Looks for a machine_id and keeps the names for a message. */
+struct lookup {
+    const char *name;
+    char path[PATH_BYTES]; /* "" as long as nothing was found */
+    char (*known)[GNN_NAME_MAX];
+    size_t known_count;
+};
+
+static void keep_name(struct lookup *lookup, const char *name)
+{
+    void *const more = reallocarray(lookup->known, lookup->known_count + 1, sizeof *lookup->known);
+    if (more == NULL)
+        return; /* one name less in a message */
+    lookup->known = more;
+    (void)snprintf(lookup->known[lookup->known_count++], sizeof *lookup->known, "%s", name);
+}
+
+static void look(void *ctx, const char *path, const struct gnn_profile *profile)
+{
+    struct lookup *const lookup = ctx;
+    if (lookup->path[0] == '\0' && strcmp(profile->machine_id, lookup->name) == 0)
+        (void)snprintf(lookup->path, sizeof lookup->path, "%s", path);
+    keep_name(lookup, profile->name);
+    if (strcmp(profile->machine_id, profile->name) != 0)
+        keep_name(lookup, profile->machine_id);
+}
+
+static enum gnn_status not_found(const struct lookup *lookup, const char *const *search_dirs,
+                                 struct gnn_err *err)
+{
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, lookup->name);
+    for (size_t i = 0; i < lookup->known_count; i++)
+        gnn_near_miss_offer(&near, lookup->known[i]);
+    return gnn_fail(err, GNN_EUSAGE, "no profile \"%s\" among the %zu names in %s%s%s", lookup->name,
+                    lookup->known_count, search_dirs[0] != NULL ? search_dirs[0] : "no directory",
+                    search_dirs[0] != NULL && search_dirs[1] != NULL ? " and the directories after it" : "",
+                    gnn_near_miss_text(&near));
+}
+
+static enum gnn_status find_machine(const char *name, const char *const *search_dirs,
+                                    struct gnn_profile **out, struct gnn_err *err)
+{
+    struct lookup *const lookup = calloc(1, sizeof *lookup);
+    if (lookup == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "profile %s: out of memory", name);
+    lookup->name = name;
+    enum gnn_status status = gnn_profile_scan(search_dirs, look, lookup, err);
+    if (status == GNN_OK && lookup->path[0] != '\0')
+        status = open_file(lookup->path, out, err);
+    else if (status == GNN_OK)
+        status = not_found(lookup, search_dirs, err);
+    free(lookup->known);
+    free(lookup);
+    return status;
+}
+
+enum gnn_status gnn_profile_open(const char *name, const char *const *search_dirs, struct gnn_profile **out,
+                                 struct gnn_err *err)
+{
+    if (strchr(name, '/') != NULL)
+        return open_file(name, out, err);
+    for (const char *const *dir = search_dirs; *dir != NULL; dir++) {
+        char path[PATH_BYTES];
+        char *text = NULL;
+        const int wrote = snprintf(path, sizeof path, "%s/%s.ini", *dir, name);
+        if (wrote < 0 || (size_t)wrote >= sizeof path)
+            continue;
+        struct gnn_err missing = {0};
+        enum gnn_status status = gnn_profile_read_text(path, &text, &missing);
+        if (status == GNN_ENOENT)
+            continue;
+        if (status != GNN_OK)
+            return gnn_fail(err, status, "%s", missing.message);
+        status = gnn_profile_parse(path, text, out, err);
+        free(text);
+        return status;
+    }
+    return find_machine(name, search_dirs, out, err);
+}
+
+void gnn_profile_close(struct gnn_profile *profile)
+{
+    free(profile);
+}

@@ -1,0 +1,573 @@
+/* A profile's text into figures. One table says for every key its section, unit, place and limits; the README of
+ * workloads/hardware says the same for people. */
+#include "harness/base/ini.h"
+#include "harness/base/near_miss.h"
+#include "harness/base/units.h"
+#include "harness/world/profile_text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum unit { UNIT_COUNT, UNIT_BYTES, UNIT_PS, UNIT_NS, UNIT_RATE, UNIT_PER_S, UNIT_FLOPS, UNIT_HZ, UNIT_TEXT };
+
+/* Which profiles need the key. */
+enum need {
+    NEED_ALWAYS,
+    NEED_NEVER,
+    NEED_CURVE, /* unless the read grid is given */
+    NEED_COST,  /* unless a file of costs gives it */
+    NEED_GPU,   /* if [gpu] is there */
+};
+
+/* What is read before it becomes a profile. */
+struct draft {
+    struct gnn_profile profile;
+    uint64_t clock_hz, read_latency_ps, read_iops, read_bytes_per_s;
+    char costs[GNN_NAME_MAX];
+    char model[128];
+};
+
+struct field {
+    const char *section, *key;
+    enum unit unit;
+    enum need need;
+    size_t offset;
+    size_t bytes; /* 4, 8, or a text's room */
+    uint64_t min, max;
+};
+
+#define PLACE(member) offsetof(struct draft, member), sizeof(((struct draft *)0)->member)
+#define IN_STORAGE(member) PLACE(profile.storage.member)
+#define IN_CPU(member) PLACE(profile.cpu.member)
+#define WORK(kind) offsetof(struct draft, profile.cpu.work_ps) + sizeof(uint64_t) * (kind), sizeof(uint64_t)
+
+#define COUNT_MAX UINT64_C(65536)
+#define BYTES_MAX (UINT64_C(1) << 56)
+#define RATE_MAX UINT64_C(1000000000000000000)
+#define SECOND_PS UINT64_C(1000000000000)
+#define SECOND_NS UINT64_C(1000000000)
+
+static const struct field fields[] = {
+    {"machine", "machine_id", UNIT_TEXT, NEED_ALWAYS, PLACE(profile.machine_id), 0, 0},
+    {"machine", "title", UNIT_TEXT, NEED_ALWAYS, PLACE(profile.title), 0, 0},
+    {"machine", "memory", UNIT_BYTES, NEED_ALWAYS, PLACE(profile.memory_bytes), 1, BYTES_MAX},
+    {"machine", "process", UNIT_BYTES, NEED_ALWAYS, PLACE(profile.process_bytes), 0, BYTES_MAX},
+
+    {"storage", "model", UNIT_TEXT, NEED_NEVER, PLACE(model), 0, 0},
+    {"storage", "devices", UNIT_COUNT, NEED_ALWAYS, IN_STORAGE(devices), 1, 256},
+    {"storage", "stripe", UNIT_BYTES, NEED_ALWAYS, IN_STORAGE(stripe_bytes), 512, BYTES_MAX},
+    {"storage", "sector", UNIT_BYTES, NEED_ALWAYS, IN_STORAGE(sector_bytes), 512, 65536},
+    {"storage", "depth_max", UNIT_COUNT, NEED_ALWAYS, IN_STORAGE(depth_max), 1, COUNT_MAX},
+    {"storage", "read_latency", UNIT_PS, NEED_CURVE, PLACE(read_latency_ps), 1, SECOND_PS},
+    {"storage", "read_iops", UNIT_PER_S, NEED_CURVE, PLACE(read_iops), 1, SECOND_NS},
+    {"storage", "read_bandwidth", UNIT_RATE, NEED_CURVE, PLACE(read_bytes_per_s), 1, RATE_MAX},
+    {"storage", "write_latency", UNIT_NS, NEED_ALWAYS, IN_STORAGE(write_latency_ns), 1, SECOND_NS},
+    {"storage", "write_iops", UNIT_PER_S, NEED_ALWAYS, IN_STORAGE(write_iops), 1, SECOND_NS},
+    {"storage", "write_bandwidth", UNIT_RATE, NEED_ALWAYS, IN_STORAGE(write_bytes_per_s), 1, RATE_MAX},
+    {"storage", "readahead", UNIT_BYTES, NEED_ALWAYS, IN_STORAGE(readahead_bytes), 0, UINT64_C(1) << 30},
+
+    {"cpu", "model", UNIT_TEXT, NEED_NEVER, PLACE(model), 0, 0},
+    {"cpu", "cores", UNIT_COUNT, NEED_ALWAYS, IN_CPU(cores), 1, COUNT_MAX},
+    {"cpu", "clock", UNIT_HZ, NEED_ALWAYS, PLACE(clock_hz), 1000000, UINT64_C(100000000000)},
+    {"cpu", "costs", UNIT_TEXT, NEED_NEVER, PLACE(costs), 0, 0},
+    {"cpu", "sampled_edge", UNIT_PS, NEED_COST, WORK(GNN_WORK_SAMPLED_EDGE), 0, SECOND_PS},
+    {"cpu", "hashed_id", UNIT_PS, NEED_COST, WORK(GNN_WORK_HASHED_ID), 0, SECOND_PS},
+    {"cpu", "sorted_key", UNIT_PS, NEED_COST, WORK(GNN_WORK_SORTED_KEY), 0, SECOND_PS},
+    {"cpu", "copied_byte", UNIT_PS, NEED_COST, WORK(GNN_WORK_COPIED_BYTE), 0, SECOND_PS},
+    {"cpu", "table_entry", UNIT_PS, NEED_COST, WORK(GNN_WORK_TABLE_ENTRY), 0, SECOND_PS},
+    {"cpu", "gather_element", UNIT_NS, NEED_COST, IN_CPU(gather_element_ns), 0, SECOND_NS},
+    {"cpu", "gather_row", UNIT_NS, NEED_COST, IN_CPU(gather_row_ns), 0, SECOND_NS},
+    {"cpu", "fault_minor", UNIT_NS, NEED_COST, IN_CPU(fault_minor_ns), 0, SECOND_NS},
+    {"cpu", "fault_major", UNIT_NS, NEED_COST, IN_CPU(fault_major_ns), 0, SECOND_NS},
+    {"cpu", "readahead_page", UNIT_NS, NEED_COST, IN_CPU(readahead_page_ns), 0, SECOND_NS},
+    {"cpu", "syscall", UNIT_NS, NEED_COST, IN_CPU(syscall_ns), 0, SECOND_NS},
+    {"cpu", "submit", UNIT_NS, NEED_COST, IN_CPU(submit_ns), 0, SECOND_NS},
+    {"cpu", "complete", UNIT_NS, NEED_COST, IN_CPU(complete_ns), 0, SECOND_NS},
+    {"cpu", "buffered_page", UNIT_NS, NEED_COST, IN_CPU(buffered_page_ns), 0, SECOND_NS},
+    {"cpu", "lock", UNIT_NS, NEED_COST, IN_CPU(lock_ns), 0, SECOND_NS},
+    {"cpu", "wake", UNIT_NS, NEED_COST, IN_CPU(wake_ns), 0, SECOND_NS},
+    {"cpu", "wake_latency", UNIT_NS, NEED_COST, IN_CPU(wake_latency_ns), 0, SECOND_NS},
+    {"cpu", "thread_start", UNIT_NS, NEED_COST, IN_CPU(thread_start_ns), 0, SECOND_NS},
+
+    {"host", "gemm", UNIT_FLOPS, NEED_ALWAYS, PLACE(profile.host.gemm_flops_per_s), 1, RATE_MAX},
+    {"host", "bandwidth", UNIT_RATE, NEED_ALWAYS, PLACE(profile.host.bytes_per_s), 1, RATE_MAX},
+    {"host", "bandwidth_shared", UNIT_RATE, NEED_ALWAYS, PLACE(profile.host.bytes_per_s_shared), 1, RATE_MAX},
+    {"host", "gather", UNIT_RATE, NEED_ALWAYS, PLACE(profile.host.gather_bytes_per_s), 1, RATE_MAX},
+    {"host", "launch", UNIT_NS, NEED_ALWAYS, PLACE(profile.host.launch_ns), 0, SECOND_NS},
+
+    {"gpu", "model", UNIT_TEXT, NEED_NEVER, PLACE(model), 0, 0},
+    {"gpu", "gemm", UNIT_FLOPS, NEED_GPU, PLACE(profile.gpu.gemm_flops_per_s), 1, RATE_MAX},
+    {"gpu", "bandwidth", UNIT_RATE, NEED_GPU, PLACE(profile.gpu.bytes_per_s), 1, RATE_MAX},
+    {"gpu", "gather", UNIT_RATE, NEED_GPU, PLACE(profile.gpu.gather_bytes_per_s), 1, RATE_MAX},
+    {"gpu", "launch", UNIT_NS, NEED_GPU, PLACE(profile.gpu.launch_ns), 0, SECOND_NS},
+    {"gpu", "memory", UNIT_BYTES, NEED_GPU, PLACE(profile.gpu.memory_bytes), 1, BYTES_MAX},
+
+    {"bus", "pinned", UNIT_RATE, NEED_GPU, PLACE(profile.bus.pinned_bytes_per_s), 1, RATE_MAX},
+    {"bus", "pageable", UNIT_RATE, NEED_GPU, PLACE(profile.bus.pageable_bytes_per_s), 1, RATE_MAX},
+    {"bus", "latency", UNIT_NS, NEED_GPU, PLACE(profile.bus.latency_ns), 0, SECOND_NS},
+};
+
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+static const char depths_key[] = "read_depths", grid_prefix[] = "read_us.";
+
+struct parse {
+    const char *path; /* of the file being read: the profile's or that of its costs */
+    struct draft draft;
+    bool seen[FIELD_COUNT];
+    uint32_t depths_line, gpu_line;
+    struct gnn_err *err;
+};
+
+/* ---- one value ---- */
+
+struct suffix {
+    const char *text;
+    uint64_t factor;
+};
+
+static const struct suffix count_units[] = {{"", 1}, {NULL, 0}};
+static const struct suffix ps_units[] = {{"ps", 1},         {"ns", 1000},     {"us", 1000000},
+                                         {"ms", SECOND_NS}, {"s", SECOND_PS}, {NULL, 0}};
+static const struct suffix ns_units[] = {
+    {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", SECOND_NS}, {NULL, 0}};
+static const struct suffix us_units[] = {{"", 1000000}, {NULL, 0}}; /* the grid's plain microseconds */
+static const struct suffix rate_units[] = {
+    {"B/s", 1}, {"kB/s", 1000}, {"MB/s", 1000000}, {"GB/s", SECOND_NS}, {NULL, 0}};
+static const struct suffix per_s_units[] = {{"/s", 1}, {"k/s", 1000}, {"M/s", 1000000}, {NULL, 0}};
+static const struct suffix flops_units[] = {
+    {"MFLOP/s", 1000000}, {"GFLOP/s", SECOND_NS}, {"TFLOP/s", SECOND_PS}, {NULL, 0}};
+static const struct suffix hz_units[] = {{"MHz", 1000000}, {"GHz", SECOND_NS}, {NULL, 0}};
+
+static const struct suffix *const units_of[] = {
+    [UNIT_COUNT] = count_units, [UNIT_PS] = ps_units,       [UNIT_NS] = ns_units, [UNIT_RATE] = rate_units,
+    [UNIT_PER_S] = per_s_units, [UNIT_FLOPS] = flops_units, [UNIT_HZ] = hz_units,
+};
+
+/* What a message calls for. */
+static const char *const unit_words[] = {
+    [UNIT_COUNT] = "a plain integer",
+    [UNIT_BYTES] = "a size as 512, 128K, 24G",
+    [UNIT_PS] = "a time in ps, ns, us, ms or s, whole picoseconds",
+    [UNIT_NS] = "a time in ns, us, ms or s, whole nanoseconds",
+    [UNIT_RATE] = "a rate in B/s, kB/s, MB/s or GB/s (powers of 1000)",
+    [UNIT_PER_S] = "a rate as 98000/s, 98k/s or 1.5M/s",
+    [UNIT_FLOPS] = "a rate in MFLOP/s, GFLOP/s or TFLOP/s",
+    [UNIT_HZ] = "a clock in MHz or GHz",
+    [UNIT_TEXT] = "a text",
+};
+
+/* text[0..len) = DIGITS[.DIGITS]SUFFIX into a whole number of base units; false: it is none. */
+static bool parse_decimal(const char *text, size_t len, const struct suffix *units, uint64_t *out)
+{
+    size_t at = 0;
+    uint64_t mantissa = 0, divisor = 1;
+    bool point = false, digit = false;
+    for (; at < len && ((text[at] >= '0' && text[at] <= '9') || (text[at] == '.' && !point)); at++) {
+        if (text[at] == '.') {
+            point = true;
+            continue;
+        }
+        if (mantissa >= RATE_MAX || (point && divisor >= SECOND_PS))
+            return false;
+        mantissa = mantissa * 10 + (uint64_t)(text[at] - '0');
+        divisor *= point ? 10 : 1;
+        digit = true;
+    }
+    for (; digit && units->text != NULL; units++) {
+        if (strlen(units->text) != len - at || strncmp(units->text, text + at, len - at) != 0)
+            continue;
+        const unsigned __int128 scaled = (unsigned __int128)mantissa * units->factor;
+        if (scaled % divisor != 0 || scaled / divisor > UINT64_MAX)
+            return false;
+        *out = (uint64_t)(scaled / divisor);
+        return true;
+    }
+    return false;
+}
+
+static bool parse_size(const char *text, size_t len, uint64_t *out)
+{
+    char copy[32];
+    if (len == 0 || len >= sizeof copy)
+        return false;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    return gnn_parse_bytes(copy, out, NULL) == GNN_OK;
+}
+
+static enum gnn_status refuse(struct parse *p, const struct gnn_ini_entry *entry, const char *what)
+{
+    return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": %s = %s: %s", p->path, entry->line, entry->key,
+                    entry->value, what);
+}
+
+/* A figure is followed by where it comes from: a word, then perhaps ": why". *figure_len is the first part. */
+static enum gnn_status check_source(struct parse *p, const struct gnn_ini_entry *entry, size_t *figure_len)
+{
+    static const char *const words[] = {"stated", "datasheet", "measured", "derived", "assumed", NULL};
+    const size_t len = strcspn(entry->value, " \t");
+    const char *const source = entry->value + len + strspn(entry->value + len, " \t");
+    const size_t word_len = strcspn(source, " \t:");
+    *figure_len = len;
+    for (const char *const *word = words; *word != NULL; word++)
+        if (strlen(*word) == word_len && strncmp(*word, source, word_len) == 0)
+            return source[word_len] == '\0' || source[word_len] == ':'
+                       ? GNN_OK
+                       : refuse(p, entry, "what follows the source stands behind a colon");
+    return refuse(p, entry,
+                  "a figure is followed by its source: stated, datasheet, measured, derived or assumed");
+}
+
+static void store(struct draft *draft, const struct field *field, uint64_t value)
+{
+    char *const at = (char *)draft + field->offset;
+    const uint32_t narrow = (uint32_t)value;
+    if (field->bytes == sizeof narrow)
+        memcpy(at, &narrow, sizeof narrow);
+    else
+        memcpy(at, &value, sizeof value);
+}
+
+static enum gnn_status parse_field(struct parse *p, const struct field *field,
+                                   const struct gnn_ini_entry *entry)
+{
+    if (field->unit == UNIT_TEXT) {
+        if (entry->value[0] == '\0' || strlen(entry->value) >= field->bytes)
+            return refuse(p, entry, "a text that is empty or too long");
+        memcpy((char *)&p->draft + field->offset, entry->value, strlen(entry->value) + 1);
+        return GNN_OK;
+    }
+    size_t len;
+    uint64_t value = 0;
+    GNN_TRY(check_source(p, entry, &len));
+    const bool parsed = field->unit == UNIT_BYTES
+                            ? parse_size(entry->value, len, &value)
+                            : parse_decimal(entry->value, len, units_of[field->unit], &value);
+    if (!parsed)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": %s = %s: expected %s", p->path, entry->line,
+                        entry->key, entry->value, unit_words[field->unit]);
+    if (value < field->min || value > field->max)
+        return refuse(p, entry, value < field->min ? "too small" : "too large");
+    store(&p->draft, field, value);
+    return GNN_OK;
+}
+
+/* ---- the read grid ---- */
+
+/* "80.1,40.2": up to `max` numbers; false when one is none. */
+static bool parse_list(const char *text, size_t len, const struct suffix *units, uint64_t *out, uint32_t max,
+                       uint32_t *count)
+{
+    *count = 0;
+    for (size_t at = 0; at <= len;) {
+        const char *const comma = memchr(text + at, ',', len - at);
+        const size_t part = comma != NULL ? (size_t)(comma - text) - at : len - at;
+        if (*count == max || !parse_decimal(text + at, part, units, &out[*count]) || out[*count] == 0 ||
+            out[*count] > SECOND_PS * 10)
+            return false;
+        ++*count;
+        at += part + 1;
+    }
+    return true;
+}
+
+static enum gnn_status parse_depths(struct parse *p, const struct gnn_ini_entry *entry)
+{
+    struct gnn_profile_storage *const storage = &p->draft.profile.storage;
+    uint64_t values[GNN_PROFILE_DEPTHS_MAX];
+    size_t len;
+    GNN_TRY(check_source(p, entry, &len));
+    if (!parse_list(entry->value, len, count_units, values, GNN_PROFILE_DEPTHS_MAX, &storage->depth_count))
+        return refuse(p, entry, "expected up to 16 depths as 1,2,4");
+    for (uint32_t i = 0; i < storage->depth_count; i++) {
+        if (i == 0 ? values[i] != 1 : values[i] <= values[i - 1] || values[i] > COUNT_MAX)
+            return refuse(p, entry, "depths start at 1 and ascend");
+        storage->depth[i] = (uint32_t)values[i];
+    }
+    p->depths_line = entry->line;
+    return GNN_OK;
+}
+
+static enum gnn_status parse_grid(struct parse *p, const struct gnn_ini_entry *entry)
+{
+    struct gnn_profile_storage *const storage = &p->draft.profile.storage;
+    const char *const size_text = entry->key + strlen(grid_prefix);
+    const uint32_t at = storage->size_count;
+    uint64_t size = 0;
+    uint32_t count = 0;
+    size_t len;
+    GNN_TRY(check_source(p, entry, &len));
+    if (storage->depth_count == 0)
+        return refuse(p, entry, "read_depths stands before the first row of the grid");
+    if (at == GNN_PROFILE_SIZES_MAX)
+        return refuse(p, entry, "more than 16 sizes");
+    if (!parse_size(size_text, strlen(size_text), &size) || size == 0 || size > UINT64_C(1) << 30 ||
+        (at > 0 && size <= storage->size_bytes[at - 1]))
+        return refuse(p, entry, "the key's size is at most 1G and above that of the row before");
+    if (!parse_list(entry->value, len, us_units, storage->read_ps[at], GNN_PROFILE_DEPTHS_MAX, &count) ||
+        count != storage->depth_count)
+        return refuse(p, entry, "expected one time in plain microseconds for each of read_depths");
+    storage->size_bytes[at] = size;
+    storage->size_count++;
+    return GNN_OK;
+}
+
+/* latency is that of a read of one page: a larger one takes its further bytes at the device's bandwidth besides. */
+static uint64_t curve_ps(const struct draft *draft, uint64_t size_bytes, uint32_t depth)
+{
+    const unsigned __int128 second = SECOND_PS;
+    const uint64_t more = size_bytes > GNN_PAGE_BYTES ? size_bytes - GNN_PAGE_BYTES : 0;
+    const uint64_t latency =
+        (draft->read_latency_ps + (uint64_t)(more * second / draft->read_bytes_per_s)) / depth;
+    const uint64_t by_count = SECOND_PS / draft->read_iops;
+    const uint64_t by_bytes = (uint64_t)(size_bytes * second / draft->read_bytes_per_s);
+    const uint64_t limit = by_count > by_bytes ? by_count : by_bytes;
+    return latency > limit ? latency : limit;
+}
+
+static void expand_curve(struct draft *draft)
+{
+    struct gnn_profile_storage *const storage = &draft->profile.storage;
+    for (uint64_t size = storage->sector_bytes; size <= UINT64_C(1) << 20; size *= 2)
+        storage->size_bytes[storage->size_count++] = size;
+    for (uint32_t depth = 1; depth <= storage->depth_max && storage->depth_count < GNN_PROFILE_DEPTHS_MAX;
+         depth *= 2)
+        storage->depth[storage->depth_count++] = depth;
+    if (storage->depth[storage->depth_count - 1] < storage->depth_max &&
+        storage->depth_count < GNN_PROFILE_DEPTHS_MAX)
+        storage->depth[storage->depth_count++] = storage->depth_max;
+    for (uint32_t s = 0; s < storage->size_count; s++)
+        for (uint32_t d = 0; d < storage->depth_count; d++)
+            storage->read_ps[s][d] = curve_ps(draft, storage->size_bytes[s], storage->depth[d]);
+}
+
+/* ---- sections ---- */
+
+static enum gnn_status unknown_key(struct parse *p, const struct gnn_ini_section *section,
+                                   const struct gnn_ini_entry *entry)
+{
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, entry->key);
+    for (uint32_t f = 0; f < FIELD_COUNT; f++)
+        if (strcmp(fields[f].section, section->name) == 0)
+            gnn_near_miss_offer(&near, fields[f].key);
+    if (strcmp(section->name, "storage") == 0)
+        gnn_near_miss_offer(&near, depths_key);
+    return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": [%s] has no key \"%s\"%s", p->path, entry->line,
+                    section->name, entry->key, gnn_near_miss_text(&near));
+}
+
+static enum gnn_status parse_entry(struct parse *p, const struct gnn_ini_section *section,
+                                   const struct gnn_ini_entry *entry)
+{
+    if (strcmp(section->name, "storage") == 0 && strcmp(entry->key, depths_key) == 0)
+        return parse_depths(p, entry);
+    if (strcmp(section->name, "storage") == 0 && strncmp(entry->key, grid_prefix, strlen(grid_prefix)) == 0)
+        return parse_grid(p, entry);
+    for (uint32_t f = 0; f < FIELD_COUNT; f++)
+        if (strcmp(fields[f].section, section->name) == 0 && strcmp(fields[f].key, entry->key) == 0) {
+            p->seen[f] = true;
+            return parse_field(p, &fields[f], entry);
+        }
+    return unknown_key(p, section, entry);
+}
+
+static enum gnn_status check_section(struct parse *p, const struct gnn_ini_section *section)
+{
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, section->name);
+    for (uint32_t f = 0; f < FIELD_COUNT; f++) {
+        if (strcmp(fields[f].section, section->name) == 0)
+            return GNN_OK;
+        if (f == 0 || strcmp(fields[f].section, fields[f - 1].section) != 0)
+            gnn_near_miss_offer(&near, fields[f].section);
+    }
+    return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": no section [%s] in a profile%s", p->path,
+                    section->line, section->name, gnn_near_miss_text(&near));
+}
+
+static enum gnn_status parse_sections(struct parse *p, const struct gnn_ini *ini)
+{
+    if (gnn_ini_global(ini) != NULL)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": no section [global] in a profile", p->path,
+                        gnn_ini_global(ini)->line);
+    for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++) {
+        const struct gnn_ini_section *const section = gnn_ini_section(ini, i);
+        GNN_TRY(check_section(p, section));
+        if (strcmp(section->name, "gpu") == 0)
+            p->gpu_line = section->line;
+        for (uint32_t e = 0; e < section->entry_count; e++)
+            GNN_TRY(parse_entry(p, section, &section->entries[e]));
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status check_needs(struct parse *p, enum need need)
+{
+    for (uint32_t f = 0; f < FIELD_COUNT; f++)
+        if (fields[f].need == need && !p->seen[f])
+            return gnn_fail(p->err, GNN_EFORMAT, "%s: [%s] lacks %s = %s", p->path, fields[f].section,
+                            fields[f].key, unit_words[fields[f].unit]);
+    return GNN_OK;
+}
+
+/* ---- the file of costs ---- */
+
+/* Costs measured at one clock become those of another: time is cycles. */
+static enum gnn_status scale_costs(struct parse *p, const struct parse *from)
+{
+    for (uint32_t f = 0; f < FIELD_COUNT; f++) {
+        uint64_t value;
+        if (fields[f].need != NEED_COST || p->seen[f])
+            continue;
+        assert(fields[f].bytes == sizeof value && from->seen[f]);
+        memcpy(&value, (const char *)&from->draft + fields[f].offset, sizeof value);
+        const unsigned __int128 cycles = (unsigned __int128)value * from->draft.clock_hz;
+        value = (uint64_t)((cycles + p->draft.clock_hz / 2) / p->draft.clock_hz);
+        store(&p->draft, &fields[f], value);
+        p->seen[f] = true;
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status check_costs_only(const struct parse *p)
+{
+    for (uint32_t f = 0; f < FIELD_COUNT; f++)
+        if (p->seen[f] && fields[f].need != NEED_COST && strcmp(fields[f].key, "clock") != 0 &&
+            strcmp(fields[f].key, "model") != 0)
+            return gnn_fail(p->err, GNN_EFORMAT, "%s: [%s] %s does not belong into a file of costs", p->path,
+                            fields[f].section, fields[f].key);
+    if (p->draft.clock_hz == 0)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: [cpu] lacks the clock its costs were measured at", p->path);
+    return GNN_OK;
+}
+
+static enum gnn_status parse_costs(struct parse *p, XXH3_state_t *hash)
+{
+    char path[512], *text = NULL;
+    const char *const slash = strrchr(p->path, '/');
+    const int folder = slash != NULL ? (int)(slash - p->path + 1) : 0;
+    const int wrote = snprintf(path, sizeof path, "%.*s%s", folder, p->path, p->draft.costs);
+    if (wrote < 0 || (size_t)wrote >= sizeof path)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: the path of %s is too long", p->path, p->draft.costs);
+    GNN_TRY(gnn_profile_read_text(path, &text, p->err));
+    struct parse *const from = calloc(1, sizeof *from);
+    struct gnn_ini *ini = NULL;
+    enum gnn_status status = from == NULL ? gnn_fail(p->err, GNN_ENOMEM, "%s: out of memory", path) : GNN_OK;
+    if (status == GNN_OK) {
+        *from = (struct parse){.path = path, .err = p->err};
+        status = gnn_ini_parse(path, text, &ini, p->err);
+    }
+    if (status == GNN_OK)
+        status = parse_sections(from, ini);
+    if (status == GNN_OK)
+        status = check_needs(from, NEED_COST);
+    if (status == GNN_OK)
+        status = check_costs_only(from);
+    if (status == GNN_OK) {
+        (void)XXH3_128bits_update(hash, text, strlen(text));
+        status = scale_costs(p, from);
+    }
+    gnn_ini_close(ini);
+    free(from);
+    free(text);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static enum gnn_status check_storage(struct parse *p)
+{
+    struct gnn_profile_storage *const storage = &p->draft.profile.storage;
+    if (p->depths_line != 0 && storage->size_count == 0)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": read_depths without a row read_us.SIZE",
+                        p->path, p->depths_line);
+    if ((storage->sector_bytes & (storage->sector_bytes - 1)) != 0 ||
+        storage->stripe_bytes % storage->sector_bytes != 0)
+        return gnn_fail(p->err, GNN_EFORMAT,
+                        "%s: [storage] sector is a power of two, and stripe a multiple of it", p->path);
+    if (p->depths_line == 0) {
+        GNN_TRY(check_needs(p, NEED_CURVE));
+        expand_curve(&p->draft);
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status check_whole(struct parse *p)
+{
+    struct gnn_profile *const profile = &p->draft.profile;
+    GNN_TRY(check_needs(p, NEED_ALWAYS));
+    GNN_TRY(check_needs(p, NEED_COST));
+    if (p->gpu_line != 0)
+        GNN_TRY(check_needs(p, NEED_GPU));
+    if (profile->host.bytes_per_s_shared < profile->host.bytes_per_s)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: [host] bandwidth_shared is below the bandwidth of one core",
+                        p->path);
+    profile->cpu.work_ps[GNN_WORK_CPU_NS] = 1000; /* by its definition */
+    profile->host.present = true;
+    profile->gpu.present = p->gpu_line != 0;
+    profile->gpu.bytes_per_s_shared = profile->gpu.bytes_per_s;
+    return check_storage(p);
+}
+
+static enum gnn_status set_name(struct parse *p)
+{
+    const char *const slash = strrchr(p->path, '/');
+    const char *const base = slash != NULL ? slash + 1 : p->path;
+    const size_t len = strlen(base);
+    const size_t stem = len > 4 && strcmp(base + len - 4, ".ini") == 0 ? len - 4 : len;
+    if (stem == 0 || stem >= sizeof p->draft.profile.name)
+        return gnn_fail(p->err, GNN_EUSAGE, "%s: a profile's file name has 1 to %d bytes before .ini",
+                        p->path, GNN_NAME_MAX - 1);
+    memcpy(p->draft.profile.name, base, stem);
+    return GNN_OK;
+}
+
+static enum gnn_status parse_all(struct parse *p, const char *text, XXH3_state_t *hash)
+{
+    struct gnn_ini *ini = NULL;
+    GNN_TRY(set_name(p));
+    GNN_TRY(gnn_ini_parse(p->path, text, &ini, p->err));
+    enum gnn_status status = parse_sections(p, ini);
+    gnn_ini_close(ini);
+    if (status == GNN_OK && p->draft.clock_hz == 0)
+        status = check_needs(p, NEED_ALWAYS);
+    (void)XXH3_128bits_update(hash, text, strlen(text));
+    if (status == GNN_OK && p->draft.costs[0] != '\0')
+        status = parse_costs(p, hash);
+    return status == GNN_OK ? check_whole(p) : status;
+}
+
+enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn_profile **out,
+                                  struct gnn_err *err)
+{
+    struct parse *const p = calloc(1, sizeof *p);
+    struct gnn_profile *const profile = calloc(1, sizeof *profile);
+    XXH3_state_t *const hash = XXH3_createState();
+    enum gnn_status status = p == NULL || profile == NULL || hash == NULL
+                                 ? gnn_fail(err, GNN_ENOMEM, "%s: out of memory", path)
+                                 : GNN_OK;
+    if (status == GNN_OK) {
+        *p = (struct parse){.path = path, .err = err};
+        (void)XXH3_128bits_reset(hash);
+        status = parse_all(p, text, hash);
+    }
+    if (status == GNN_OK) {
+        const XXH128_hash_t digest = XXH3_128bits_digest(hash);
+        (void)snprintf(p->draft.profile.digest, sizeof p->draft.profile.digest, "%016" PRIx64 "%016" PRIx64,
+                       (uint64_t)digest.high64, (uint64_t)digest.low64);
+        *profile = p->draft.profile;
+        *out = profile;
+    } else {
+        free(profile);
+    }
+    (void)XXH3_freeState(hash);
+    free(p);
+    return status;
+}
