@@ -3,9 +3,14 @@
  * offered in ascending order of now_ns. O(1) amortised and well under 100 ns of host time a request.
  *
  * A request that arrives as the k-th in flight completes no earlier than arrival + k x read_ps(size, k), which is what
- * a closed loop of depth k shows for its latency (Little's law), and no earlier than the one before it plus the time
- * between two completions at full depth. So a closed loop of any depth reproduces the profile's grid, an idle device
- * answers after its latency, and a burst drains at the device's full speed. */
+ * a closed loop of depth k shows for its latency (Little's law). In a mixture of sizes smaller requests count for less
+ * than one, and a request completes no earlier than the device, at full speed, could have served all that came before
+ * it; except that small ones pass large ones at their fair share of the device. So a closed loop of any depth
+ * reproduces the profile's grid, an idle device answers after its latency, a burst drains at the device's full speed
+ * and no mixture exceeds it. The arithmetic stands at the head of device.c.
+ *
+ * With one member a request is served whole; with more it is cut at stripes, and the I/Os counted are the parts, as
+ * the members see them. */
 #ifndef GNN_SIM_DEVICE_H
 #define GNN_SIM_DEVICE_H
 

@@ -1,0 +1,98 @@
+/* Host time of one request to the simulated storage device, in closed loops of one size and of several.
+ *
+ *   bench_device
+ *
+ * Exit status 1 when a request costs 100 ns or more. */
+#include "harness/base/rng.h"
+#include "harness/world/simulated/device.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { REQUESTS = 4 * 1000 * 1000, DEPTH_MAX = 1024 };
+static const double target_ns = 100;
+
+static double now_s(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* 90 us, 600 000 reads/s, 3.2 GB/s. */
+static void fill(struct gnn_profile_storage *g, uint32_t devices)
+{
+    *g = (struct gnn_profile_storage){.devices = devices,
+                                      .stripe_bytes = 128 * 1024,
+                                      .sector_bytes = 512,
+                                      .depth_max = 1024,
+                                      .size_count = 12,
+                                      .depth_count = 8,
+                                      .write_latency_ns = 20000,
+                                      .write_bytes_per_s = UINT64_C(1600000000),
+                                      .write_iops = 150000};
+    for (uint32_t s = 0; s < g->size_count; s++) {
+        g->size_bytes[s] = UINT64_C(512) << s;
+        for (uint32_t d = 0; d < g->depth_count; d++) {
+            g->depth[d] = 1U << d;
+            const uint64_t transfer_ps = g->size_bytes[s] * 10000 / 32;
+            uint64_t ps = (90000000 + transfer_ps) / g->depth[d];
+            ps = ps < 1666667 ? 1666667 : ps;
+            g->read_ps[s][d] = ps < transfer_ps ? transfer_ps : ps;
+        }
+    }
+}
+
+/* Host nanoseconds a request. The oldest request is taken for the first to end: nearly right, and cheap. */
+static double run(uint32_t devices, uint32_t depth, const uint64_t *sizes, uint32_t size_count,
+                  double *virtual_s)
+{
+    struct gnn_profile_storage storage;
+    fill(&storage, devices);
+    struct sim_device *device;
+    if (sim_device_open(&storage, &device, NULL) != GNN_OK)
+        return -1;
+    static uint64_t done_ns[DEPTH_MAX];
+    for (uint32_t i = 0; i < depth; i++)
+        done_ns[i] = sim_device_read(device, 0, (uint64_t)i * 4096, sizes[i % size_count]);
+    uint64_t now_ns = 0;
+    const double start_s = now_s();
+    for (uint64_t i = 0; i < REQUESTS; i++) {
+        const uint32_t slot = (uint32_t)(i % depth);
+        now_ns = done_ns[slot] > now_ns ? done_ns[slot] : now_ns;
+        done_ns[slot] =
+            sim_device_read(device, now_ns, (gnn_mix64(i) & 0xffffff) * 4096, sizes[i % size_count]);
+    }
+    const double spent_s = now_s() - start_s;
+    *virtual_s = (double)now_ns * 1e-9;
+    sim_device_close(device);
+    return spent_s * 1e9 / REQUESTS;
+}
+
+int main(void)
+{
+    static const uint64_t one[] = {512}, mixed[] = {512, 4096, 1024, 65536, 2048};
+    static const struct {
+        const char *name;
+        uint32_t devices, depth;
+        const uint64_t *sizes;
+        uint32_t size_count;
+    } cases[] = {
+        {"512 B, depth 32", 1, 32, one, 1},
+        {"512 B, depth 1000", 1, 1000, one, 1},
+        {"five sizes, depth 32", 1, 32, mixed, 5},
+        {"five sizes, depth 256", 1, 256, mixed, 5},
+        {"512 B, RAID-0 of 4, depth 128", 4, 128, one, 1},
+    };
+    bool fast = true;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double virtual_s = 0;
+        const double ns =
+            run(cases[i].devices, cases[i].depth, cases[i].sizes, cases[i].size_count, &virtual_s);
+        (void)printf("device  %-32s %6.1f ns a request (%.2f M requests/s of virtual time)\n", cases[i].name,
+                     ns, REQUESTS / virtual_s * 1e-6);
+        fast = fast && ns >= 0 && ns < target_ns;
+    }
+    return fast ? 0 : 1;
+}

@@ -1,0 +1,493 @@
+/* The device model: closed loops reproduce the grid they came from, idle latency, bursts, arrivals at random, RAID-0,
+ * mixtures. Whatever is expected here is computed from the profile's figures, not by the model. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/base/rng.h"
+#include "harness/world/simulated/device.h"
+#include "tests/support/small_graph.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const uint64_t mib = 1024 * 1024;
+
+/* As profile.h fills a grid: max(latency / depth, 1 / IOPS, size / bandwidth). */
+static void fill_grid(struct gnn_profile_storage *g, uint64_t latency_ns, uint64_t iops, uint64_t bytes_per_s)
+{
+    *g = (struct gnn_profile_storage){.devices = 1,
+                                      .stripe_bytes = 128 * 1024,
+                                      .sector_bytes = 512,
+                                      .depth_max = 1024,
+                                      .size_count = 12,
+                                      .depth_count = 8,
+                                      .write_latency_ns = 20000,
+                                      .write_bytes_per_s = bytes_per_s / 2,
+                                      .write_iops = iops / 4,
+                                      .readahead_bytes = 128 * 1024};
+    for (uint32_t s = 0; s < g->size_count; s++)
+        g->size_bytes[s] = UINT64_C(512) << s;
+    for (uint32_t d = 0; d < g->depth_count; d++)
+        g->depth[d] = 1U << d;
+    for (uint32_t s = 0; s < g->size_count; s++) {
+        const uint64_t transfer_ps = g->size_bytes[s] * 1000000 / (bytes_per_s / 1000000);
+        for (uint32_t d = 0; d < g->depth_count; d++) {
+            uint64_t ps = (latency_ns * 1000 + transfer_ps) / g->depth[d];
+            ps = ps < 1000000000000 / iops ? 1000000000000 / iops : ps;
+            g->read_ps[s][d] = ps < transfer_ps ? transfer_ps : ps;
+        }
+    }
+}
+
+static void fill_nvme(struct gnn_profile_storage *g)
+{
+    fill_grid(g, 85000, 550000, UINT64_C(3200000000));
+}
+
+/* A measured grid is not smooth: every point off by up to 15 %. */
+static void roughen(struct gnn_profile_storage *g, uint64_t seed)
+{
+    struct gnn_rng rng = gnn_rng_at(seed);
+    for (uint32_t s = 0; s < g->size_count; s++)
+        for (uint32_t d = 0; d < g->depth_count; d++)
+            g->read_ps[s][d] = g->read_ps[s][d] * (85 + gnn_rng_below(&rng, 31)) / 100;
+}
+
+static struct sim_device *open_device(const struct gnn_profile_storage *g)
+{
+    struct sim_device *device;
+    struct gnn_err err = {0};
+    if (sim_device_open(g, &device, &err) != GNN_OK)
+        fail_msg("%s", err.message);
+    return device;
+}
+
+/* ---- closed loops ---- */
+
+struct loop {
+    uint64_t span_ns;    /* from the end of the warm-up */
+    uint64_t latency_ns; /* mean */
+};
+
+enum { LOOP_DEPTH_MAX = 2048 };
+
+/* Keeps `depth` reads of size_bytes in flight and times `count` of them after as many to warm up. count is a multiple
+ * of depth: reads that end together are counted whole. */
+static struct loop closed_loop(struct sim_device *device, uint64_t size_bytes, uint32_t depth, uint64_t count)
+{
+    static uint64_t done_ns[LOOP_DEPTH_MAX];
+    assert_true(depth <= LOOP_DEPTH_MAX);
+    struct gnn_rng rng = gnn_rng_at(size_bytes + depth);
+    uint64_t now_ns = 0, start_ns = 0, latency_ns = 0;
+    for (uint32_t i = 0; i < depth; i++)
+        done_ns[i] = sim_device_read(device, 0, gnn_rng_below(&rng, 1 << 20) * size_bytes, size_bytes);
+    for (uint64_t i = 0; i <= 2 * count; i++) {
+        uint32_t first = 0;
+        for (uint32_t k = 1; k < depth; k++)
+            first = done_ns[k] < done_ns[first] ? k : first;
+        now_ns = done_ns[first];
+        if (i == count)
+            start_ns = now_ns;
+        done_ns[first] =
+            sim_device_read(device, now_ns, gnn_rng_below(&rng, 1 << 20) * size_bytes, size_bytes);
+        if (i > count)
+            latency_ns += done_ns[first] - now_ns;
+    }
+    return (struct loop){.span_ns = now_ns - start_ns, .latency_ns = latency_ns / count};
+}
+
+static void check_close(double got, double expected, double tolerance, const char *what, uint64_t size_bytes,
+                        uint32_t depth)
+{
+    if (fabs(got / expected - 1) > tolerance)
+        fail_msg("%s of %u bytes at depth %u: %.1f, expected %.1f", what, (unsigned)size_bytes, depth, got,
+                 expected);
+}
+
+static void check_grid(const struct gnn_profile_storage *g)
+{
+    for (uint32_t s = 0; s < g->size_count; s++) {
+        for (uint32_t d = 0; d < g->depth_count; d++) {
+            struct sim_device *device = open_device(g);
+            const uint64_t count = 40 * (uint64_t)g->depth[d];
+            const struct loop loop = closed_loop(device, g->size_bytes[s], g->depth[d], count);
+            const double ns = (double)g->read_ps[s][d] / 1000;
+            check_close((double)loop.span_ns / (double)count, ns, 0.01, "time between reads",
+                        g->size_bytes[s], g->depth[d]);
+            check_close((double)loop.latency_ns, ns * g->depth[d], 0.01, "latency", g->size_bytes[s],
+                        g->depth[d]);
+            sim_device_close(device);
+        }
+    }
+}
+
+static void test_closed_loops_reproduce_the_grid(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    check_grid(&g);
+    fill_grid(&g, 90000, 90000, UINT64_C(520000000)); /* a SATA disk */
+    check_grid(&g);
+    fill_grid(&g, 8000, 3000000, UINT64_C(14000000000)); /* faster than a nanosecond resolves well */
+    check_grid(&g);
+    const uint64_t seed = test_seed();
+    fill_nvme(&g);
+    roughen(&g, seed);
+    check_grid(&g);
+}
+
+/* Between the points: as fast as one neighbour at least, no faster than the other. */
+static void test_between_grid_points(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    double previous = 0;
+    for (uint32_t depth = 1; depth <= 160; depth += depth < 16 ? 1 : 13) {
+        struct sim_device *device = open_device(&g);
+        const uint64_t count = 40 * (uint64_t)depth;
+        const struct loop loop = closed_loop(device, 4096, depth, count);
+        const double per_s = (double)count / (double)loop.span_ns * 1e9;
+        assert_true(per_s >= previous * 0.999);
+        assert_true(per_s < 550000 * 1.001);
+        previous = per_s;
+        sim_device_close(device);
+    }
+    assert_true(previous > 550000 * 0.99);
+    uint64_t latency_ns = 0;
+    for (uint64_t size_bytes = 1; size_bytes <= 16 * mib; size_bytes += 1 + size_bytes / 5) {
+        struct sim_device *device = open_device(&g);
+        const uint64_t done_ns = sim_device_read(device, 1000, 0, size_bytes);
+        assert_true(done_ns >= 1000 + latency_ns);
+        latency_ns = done_ns - 1000;
+        sim_device_close(device);
+    }
+    /* 16 MiB, far beyond the grid: 85 us and the transfer. */
+    check_close((double)latency_ns, 85000 + 14.5e6 / 3.2, 0.17, "latency", 16 * mib, 1);
+}
+
+/* More than a device works on waits in its queue: the same throughput, the latency grows. */
+static void test_beyond_the_deepest(void **state)
+{
+    (void)state;
+    static const uint32_t depth_max[] = {4, 6, 128, 1024};
+    for (size_t i = 0; i < sizeof depth_max / sizeof depth_max[0]; i++) {
+        struct gnn_profile_storage g;
+        fill_nvme(&g);
+        g.depth_max = depth_max[i];
+        struct sim_device *device = open_device(&g);
+        const uint32_t depth = 2000;
+        const uint64_t count = 20 * (uint64_t)depth;
+        const struct loop loop = closed_loop(device, 4096, depth, count);
+        const double slots_ns = (85000 + 4096 / 3.2) / (depth_max[i] < 128 ? depth_max[i] : 128);
+        const double expected_ns = slots_ns > 1e9 / 550000 ? slots_ns : 1e9 / 550000;
+        check_close((double)loop.span_ns / (double)count, expected_ns, 0.01, "time between reads", 4096,
+                    depth);
+        check_close((double)loop.latency_ns, expected_ns * depth, 0.01, "latency", 4096, depth);
+        sim_device_close(device);
+    }
+}
+
+/* ---- open arrivals ---- */
+
+static void test_idle_latency(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    struct sim_device *device = open_device(&g);
+    uint64_t now_ns = 7;
+    for (uint32_t i = 0; i < 100; i++) {
+        const uint32_t s = i % g.size_count;
+        const uint64_t done_ns = sim_device_read(device, now_ns, i * mib, g.size_bytes[s]);
+        assert_int_equal(done_ns - now_ns, (g.read_ps[s][0] + 999) / 1000);
+        now_ns = done_ns;
+    }
+    const uint64_t done_ns = sim_device_write(device, now_ns, 0, 4096);
+    check_close((double)(done_ns - now_ns), 20000 + 4096 / 1.6, 0.001, "write latency", 4096, 1);
+    struct sim_device_counts counts;
+    sim_device_counts(device, &counts);
+    assert_int_equal(counts.read_ios, 100);
+    assert_int_equal(counts.write_ios, 1);
+    assert_int_equal(counts.write_bytes, 4096);
+    assert_int_equal(counts.busy_ns, done_ns - 7); /* one after the other, no gap */
+    sim_device_close(device);
+}
+
+static void test_burst_drains_at_full_speed(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    for (uint64_t size_bytes = 512; size_bytes <= mib; size_bytes *= 8) {
+        struct sim_device *device = open_device(&g);
+        enum { BURST = 20000 };
+        uint64_t last_ns = 0;
+        for (uint32_t i = 0; i < BURST; i++) {
+            const uint64_t done_ns = sim_device_read(device, 5000, i * size_bytes, size_bytes);
+            last_ns = done_ns > last_ns ? done_ns : last_ns;
+        }
+        const double transfer_ns = (double)size_bytes / 3.2;
+        const double full_ns = transfer_ns > 1e9 / 550000 ? transfer_ns : 1e9 / 550000;
+        check_close((double)(last_ns - 5000), BURST * full_ns, 0.01, "burst", size_bytes, BURST);
+        struct sim_device_counts counts;
+        sim_device_counts(device, &counts);
+        assert_int_equal(counts.read_ios, BURST);
+        assert_int_equal(counts.read_bytes, BURST * size_bytes);
+        assert_int_equal(counts.busy_ns, last_ns - 5000);
+        sim_device_close(device);
+    }
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Arrivals at random, of one size, at a share of what the device can do: what comes in goes out; the number in flight,
+ * counted over time from the two lists of times, is throughput x mean latency; latency grows with the load and starts
+ * at the idle device's. */
+static void test_littles_law(void **state)
+{
+    (void)state;
+    enum { COUNT = 40000 };
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    const uint64_t seed = test_seed();
+    struct gnn_rng rng = gnn_rng_at(seed);
+    uint64_t *arrived_ns = calloc(COUNT, sizeof *arrived_ns), *done_ns = calloc(COUNT, sizeof *done_ns);
+    assert_non_null(arrived_ns);
+    assert_non_null(done_ns);
+    double previous_ns = 86000;
+    for (uint32_t percent = 10; percent <= 90; percent += 20) {
+        struct sim_device *device = open_device(&g);
+        const double gap_ns = 1e9 / 550000 * 100 / percent;
+        double at_ns = 0, latency_sum_ns = 0;
+        for (uint32_t i = 0; i < COUNT; i++) {
+            at_ns += -log(1 - gnn_rng_unit(&rng)) * gap_ns;
+            arrived_ns[i] = (uint64_t)at_ns;
+            done_ns[i] = sim_device_read(device, arrived_ns[i], gnn_rng_below(&rng, 1 << 20) * 4096, 4096);
+            latency_sum_ns += (double)(done_ns[i] - arrived_ns[i]);
+        }
+        qsort(done_ns, COUNT, sizeof *done_ns, compare_u64);
+        double area = 0; /* integral of the number in flight */
+        uint32_t in = 0, out = 0;
+        uint64_t t_ns = 0;
+        while (out < COUNT) {
+            const bool arrival = in < COUNT && arrived_ns[in] < done_ns[out];
+            const uint64_t next_ns = arrival ? arrived_ns[in] : done_ns[out];
+            area += (double)(in - out) * (double)(next_ns - t_ns);
+            t_ns = next_ns;
+            in += arrival ? 1 : 0;
+            out += arrival ? 0 : 1;
+        }
+        const double mean_ns = latency_sum_ns / COUNT, per_ns = COUNT / (double)t_ns;
+        check_close(area / (double)t_ns, per_ns * mean_ns, 0.001, "in flight", 4096, percent);
+        check_close(per_ns, 1 / gap_ns, 0.03, "throughput", 4096, percent);
+        assert_true(mean_ns >= previous_ns * 0.999);
+        previous_ns = mean_ns;
+        sim_device_close(device);
+    }
+    assert_true(previous_ns < 4 * 86000); /* 90 % busy: queues, but no congestion */
+    free(arrived_ns);
+    free(done_ns);
+}
+
+/* ---- RAID-0 ---- */
+
+static void test_raid0_multiplies(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t size_bytes;
+        uint32_t depth;
+    } cases[] = {{4096, 256}, {131072, 128}, {mib, 64}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double alone = 0;
+        for (uint32_t devices = 1; devices <= 4; devices *= 2) {
+            struct gnn_profile_storage g;
+            fill_nvme(&g);
+            g.devices = devices;
+            struct sim_device *device = open_device(&g);
+            const uint64_t count = 40 * (uint64_t)cases[i].depth;
+            const struct loop loop =
+                closed_loop(device, cases[i].size_bytes, cases[i].depth * devices, count);
+            const double per_ns = (double)count / (double)loop.span_ns;
+            alone = devices == 1 ? per_ns : alone;
+            check_close(per_ns, alone * devices, 0.05, "reads per ns", cases[i].size_bytes, devices);
+            sim_device_close(device);
+        }
+    }
+}
+
+/* One large read uses all members at once; the parts are counted, the bytes are not counted twice. */
+static void test_raid0_cuts_at_stripes(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    g.devices = 4;
+    static const struct {
+        uint64_t offset_bytes, len_bytes, parts;
+    } cases[] = {{0, 131072, 1},    {0, 131073, 2},     {131071, 2, 2},       {131072, 131072, 1},
+                 {4096, 131072, 2}, {0, 4 * 131072, 4}, {512, 8 * 131072, 9}, {5 * 131072 - 1, 1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sim_device *device = open_device(&g);
+        (void)sim_device_read(device, 0, cases[i].offset_bytes, cases[i].len_bytes);
+        struct sim_device_counts counts;
+        sim_device_counts(device, &counts);
+        assert_int_equal(counts.read_ios, cases[i].parts);
+        assert_int_equal(counts.read_bytes, cases[i].len_bytes);
+        sim_device_close(device);
+    }
+    struct sim_device *device = open_device(&g);
+    const uint64_t four_ns = sim_device_read(device, 0, 0, 4 * 131072);
+    const uint64_t now_ns = four_ns;
+    const uint64_t one_ns = sim_device_read(device, now_ns, 0, 131072) - now_ns;
+    assert_int_equal(four_ns, one_ns); /* one stripe of each */
+    sim_device_close(device);
+}
+
+/* ---- mixtures ---- */
+
+struct mixture {
+    uint64_t small_bytes, large_bytes;
+    uint32_t small_depth, large_depth;
+};
+
+/* Two closed loops side by side. Every read weighs what it costs the device at full speed; the sum over a time is that
+ * time when the device is kept busy, and never more. */
+static void check_mixture(const struct mixture *mix)
+{
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    struct sim_device *device = open_device(&g);
+    uint64_t done_ns[256], weight_sum_ns = 0, now_ns = 0, small_ns = 0, smalls = 0;
+    const uint32_t depth = mix->small_depth + mix->large_depth;
+    assert_true(depth <= 256);
+    for (uint32_t i = 0; i < depth; i++)
+        done_ns[i] = 0;
+    const uint64_t end_ns = UINT64_C(2000000000);
+    while (true) {
+        uint32_t first = 0;
+        for (uint32_t k = 1; k < depth; k++)
+            first = done_ns[k] < done_ns[first] ? k : first;
+        now_ns = done_ns[first];
+        if (now_ns > end_ns)
+            break;
+        const bool is_small = first < mix->small_depth;
+        const uint64_t size_bytes = is_small ? mix->small_bytes : mix->large_bytes;
+        done_ns[first] = sim_device_read(device, now_ns, 0, size_bytes);
+        const uint64_t transfer_ns = size_bytes * 10 / 32;
+        weight_sum_ns += transfer_ns > 1818 ? transfer_ns : 1818;
+        small_ns += is_small ? done_ns[first] - now_ns : 0;
+        smalls += is_small ? 1 : 0;
+    }
+    const double share = (double)weight_sum_ns / (double)now_ns;
+    if (share > 1.03 || share < 0.9)
+        fail_msg("%u x %u and %u x %u bytes: the device served %.3f of its time", mix->small_depth,
+                 (unsigned)mix->small_bytes, mix->large_depth, (unsigned)mix->large_bytes, share);
+    /* A small read waits for its share, not for everybody's large ones. */
+    const double fair_ns = 86300 > (double)depth * 1818 ? 86300 : (double)depth * 1818;
+    assert_true((double)small_ns / (double)smalls < 2.1 * fair_ns);
+    sim_device_close(device);
+}
+
+static void test_mixtures_conserve_bandwidth(void **state)
+{
+    (void)state;
+    static const struct mixture mixtures[] = {{4096, mib, 32, 16},   {4096, mib, 1, 16},
+                                              {512, 131072, 64, 32}, {4096, 8192, 64, 64},
+                                              {4096, mib, 200, 1},   {512, 65536, 8, 128}};
+    for (size_t i = 0; i < sizeof mixtures / sizeof mixtures[0]; i++)
+        check_mixture(&mixtures[i]);
+}
+
+/* Reads and writes share the device. */
+static void test_writes(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    static const struct {
+        uint64_t size_bytes;
+        double expected_ns;
+    } cases[] = {{4096, 1e9 / (550000.0 / 4)}, {mib, (double)(1024 * 1024) / 1.6}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sim_device *device = open_device(&g);
+        enum { COUNT = 5000 };
+        uint64_t last_ns = 0;
+        for (uint32_t k = 0; k < COUNT; k++)
+            last_ns = sim_device_write(device, 0, k * cases[i].size_bytes, cases[i].size_bytes);
+        check_close((double)last_ns, COUNT * cases[i].expected_ns, 0.01, "writes", cases[i].size_bytes,
+                    COUNT);
+        /* A large read now waits behind them. */
+        assert_true(sim_device_read(device, 1, 0, 16 * mib) > last_ns);
+        sim_device_close(device);
+    }
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage good;
+    fill_nvme(&good);
+    for (int i = 0; i < 8; i++) {
+        struct gnn_profile_storage g = good;
+        switch (i) {
+        case 0:
+            g.devices = 0;
+            break;
+        case 1:
+            g.stripe_bytes = 0;
+            break;
+        case 2:
+            g.depth[0] = 2;
+            break;
+        case 3:
+            g.depth[3] = g.depth[2];
+            break;
+        case 4:
+            g.size_bytes[1] = g.size_bytes[0];
+            break;
+        case 5:
+            g.read_ps[2][3] = 0;
+            break;
+        case 6:
+            g.write_bytes_per_s = 0;
+            break;
+        default:
+            g.size_count = 0;
+            break;
+        }
+        struct sim_device *device;
+        struct gnn_err err = {0};
+        assert_int_equal(sim_device_open(&g, &device, &err), GNN_EFORMAT);
+        assert_null(device);
+    }
+    sim_device_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_closed_loops_reproduce_the_grid),
+        cmocka_unit_test(test_between_grid_points),
+        cmocka_unit_test(test_beyond_the_deepest),
+        cmocka_unit_test(test_idle_latency),
+        cmocka_unit_test(test_burst_drains_at_full_speed),
+        cmocka_unit_test(test_littles_law),
+        cmocka_unit_test(test_raid0_multiplies),
+        cmocka_unit_test(test_raid0_cuts_at_stripes),
+        cmocka_unit_test(test_mixtures_conserve_bandwidth),
+        cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests_name("device", tests, NULL, NULL);
+}
