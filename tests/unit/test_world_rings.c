@@ -284,11 +284,45 @@ static void test_waiting_is_io(void **state)
     fixture_close(&f);
 }
 
+/* A wait that spins finds what a wait that sleeps finds, and is a wait all the same: it keeps its core. */
+static void test_spinning(void **state)
+{
+    struct fixture f;
+    fixture_open(&f, engine_of(state));
+    f.config.spin = true;
+    open_ring(&f);
+    check_file(&f);
+    struct gnn_time_split split;
+    gnn_thread_split(f.world, &split);
+    assert_true(split.wait_ns[GNN_WAIT_IO] > 0);
+    assert_true(split.wait_ns[GNN_WAIT_IO] <= split.wall_ns);
+    const struct gnn_read read = page_read(&f, 3);
+    uint32_t accepted, got = 0;
+    assert_int_equal(gnn_ring_submit(f.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
+    const uint64_t give_up_ns = gnn_now_ns(f.world) + UINT64_C(5000000000);
+    struct gnn_completion out;
+    while (got == 0 &&
+           gnn_now_ns(f.world) < give_up_ns) /* looking without a wait needs no system call either */
+        assert_int_equal(gnn_ring_wait(f.world, f.ring, 0, 1, &out, &got, NULL), GNN_OK);
+    assert_int_equal(got, 1);
+    struct gnn_thread *thread;
+    memset(f.memory, 0, FILE_BYTES);
+    assert_int_equal(gnn_thread_start(f.world, "owner", read_on_thread, &f, &thread, NULL), GNN_OK);
+    gnn_thread_join(f.world, thread);
+    assert_int_equal(f.status, GNN_OK);
+    submit_and_leave(&f); /* closing waits for these */
+    gnn_ring_close(f.world, f.ring);
+    f.ring = NULL;
+    for (uint64_t i = 0; i < DEPTH; i++)
+        check_page(&f, i);
+    fixture_close(&f);
+}
+
 static void test_bad_depth(void **state)
 {
     struct fixture f;
     fixture_open(&f, engine_of(state));
-    static const uint32_t depths[] = {0, 4097, UINT32_MAX};
+    static const uint32_t depths[] = {0, 8193, UINT32_MAX};
     for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
         f.config.depth = depths[i];
         struct gnn_err err = {0};
@@ -410,6 +444,7 @@ int main(void)
         BOTH(test_ring_follows_its_owner),
         BOTH(test_close_in_flight),
         BOTH(test_waiting_is_io),
+        BOTH(test_spinning),
         BOTH(test_bad_depth),
         cmocka_unit_test(test_registered_memory),
         cmocka_unit_test(test_forbidden),

@@ -129,6 +129,16 @@ struct gnn_ring_engine_ops {
 struct gnn_ring {
     const struct gnn_ring_engine_ops *ops;
 };
+/* One round of a spinning wait. */
+static inline void measured_pause(void)
+{
+#if defined __x86_64__ || defined __i386__
+    __builtin_ia32_pause();
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
 enum gnn_status measured_uring_open(struct measured *m, const struct gnn_ring_config *config,
                                     struct gnn_ring **out, struct gnn_err *err);
 enum gnn_status measured_pool_open(struct measured *m, const struct gnn_ring_config *config,

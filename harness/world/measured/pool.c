@@ -25,6 +25,8 @@ struct pool {
     uint64_t read_head, read_tail;
     struct gnn_completion *completions;
     uint64_t completion_head, completion_tail;
+    bool spin;
+    atomic_uint_fast64_t completed; /* completion_tail, for an owner that looks without the lock */
     uint32_t thread_count;
     pthread_t threads[POOL_THREADS_MAX];
 };
@@ -53,6 +55,7 @@ static void *pool_main(void *arg)
         (void)pthread_mutex_lock(&pool->lock);
         pool->completions[pool->completion_tail++ % pool->depth] =
             (struct gnn_completion){.tag = read.tag, .result = result};
+        atomic_store(&pool->completed, pool->completion_tail);
         if (pool->wanted != 0 && pool->completion_tail - pool->completion_head >= pool->wanted)
             (void)pthread_cond_signal(&pool->done);
     }
@@ -83,12 +86,26 @@ static enum gnn_status pool_submit(struct measured *m, struct gnn_ring *ring, co
     return GNN_OK;
 }
 
+/* Looks until at least `min` completions are there. */
+static void pool_spin(struct measured *m, struct pool *pool, uint32_t min)
+{
+    if (atomic_load(&pool->completed) - pool->completion_head >= min)
+        return;
+    struct gnn_thread *self = measured_self(m);
+    const uint64_t start_ns = measured_now_ns(&m->base);
+    while (atomic_load(&pool->completed) - pool->completion_head < min)
+        measured_pause();
+    self->wait_ns[GNN_WAIT_IO] += measured_now_ns(&m->base) - start_ns;
+}
+
 static enum gnn_status pool_wait(struct measured *m, struct gnn_ring *ring, uint32_t min, uint32_t max,
                                  struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
 {
     (void)err;
     struct pool *pool = (struct pool *)ring;
     assert(min <= pool->in_flight);
+    if (pool->spin)
+        pool_spin(m, pool, min);
     (void)pthread_mutex_lock(&pool->lock);
     if (pool->completion_tail - pool->completion_head < min) {
         struct gnn_thread *self = measured_self(m);
@@ -169,6 +186,7 @@ enum gnn_status measured_pool_open(struct measured *m, const struct gnn_ring_con
         return gnn_fail(err, GNN_ENOMEM, "a read pool");
     pool->ring.ops = &pool_ops;
     pool->depth = config->depth;
+    pool->spin = config->spin;
     const uint32_t asked = config->pool_threads != 0 ? config->pool_threads : config->depth;
     const enum gnn_status status = pool_start(pool, asked < POOL_THREADS_MAX ? asked : POOL_THREADS_MAX, err);
     if (status == GNN_OK)

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-enum { RING_DEPTH_MAX = 4096 };
+enum { RING_DEPTH_MAX = 8192 };
 
 enum gnn_status measured_ring_open(struct gnn_world *w, const struct gnn_ring_config *config,
                                    struct gnn_ring **out, struct gnn_err *err)

@@ -63,7 +63,9 @@ static int setup_kernel(struct uring *u)
     if (u->config.iopoll)
         flags |= IORING_SETUP_IOPOLL;
 #if defined IORING_SETUP_COOP_TASKRUN && defined IORING_SETUP_TASKRUN_FLAG
-    const unsigned optional = u->config.sqpoll ? 0 : IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
+    /* An owner that spins does not enter: its completions have to interrupt it. */
+    const unsigned optional =
+        u->config.sqpoll || u->config.spin ? 0 : IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
 #else
     const unsigned optional = 0;
 #endif
@@ -240,6 +242,20 @@ static enum gnn_status enter(struct uring *u, uint32_t min, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* Looks until at least `min` completions are there. Polled I/O (iopoll) only completes inside the kernel, so its
+ * owner looks from there. */
+static enum gnn_status spin(struct uring *u, uint32_t min, struct gnn_err *err)
+{
+    if (u->config.iopoll)
+        return enter(u, min, err);
+    while (io_uring_cq_ready(&u->kernel) < min) {
+        if (io_uring_sq_ready(&u->kernel) > 0 && !u->config.sqpoll)
+            GNN_TRY(flush(u, err)); /* what an earlier submission could not hand over */
+        measured_pause();
+    }
+    return GNN_OK;
+}
+
 static enum gnn_status uring_wait(struct measured *m, struct gnn_ring *ring, uint32_t min, uint32_t max,
                                   struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
 {
@@ -252,10 +268,10 @@ static enum gnn_status uring_wait(struct measured *m, struct gnn_ring *ring, uin
     if (ready < min) {
         struct gnn_thread *self = measured_self(m);
         const uint64_t start_ns = measured_now_ns(&m->base);
-        const enum gnn_status status = enter(u, min, err);
+        const enum gnn_status status = u->config.spin ? spin(u, min, err) : enter(u, min, err);
         self->wait_ns[GNN_WAIT_IO] += measured_now_ns(&m->base) - start_ns;
         GNN_TRY(status);
-    } else if (ready == 0) {
+    } else if (ready == 0 && (!u->config.spin || u->config.iopoll || io_uring_sq_ready(&u->kernel) > 0)) {
         GNN_TRY(enter(u, 0, err));
     }
     *got = take_completions(u, max, out);
