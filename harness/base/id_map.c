@@ -37,6 +37,7 @@ void gnn_id_map_init(struct gnn_id_map *map, void *memory, uint32_t universe, ui
         .shift = by_key ? 0 : 64 - bits,
         .base = 1,
         .capacity = capacity < universe ? capacity : universe,
+        .memory_slots = by_key ? universe : UINT64_C(1) << bits,
     };
 }
 
@@ -47,6 +48,38 @@ void gnn_id_map_clear(struct gnn_id_map *map)
     map->count = 0;
     if (map->base <= UINT32_MAX - map->capacity)
         return;
-    memset(map->slots, 0, map->slot_count * sizeof *map->slots);
+    memset(map->slots, 0, map->memory_slots * sizeof *map->slots);
+    map->base = 1;
+}
+
+/* Four fifths full at most: what is asked for is a bound that repeats leave far away. */
+uint64_t gnn_id_map_sized_slots(uint64_t wanted)
+{
+    uint64_t slots = 16;
+    while (slots / 5 * 4 < wanted)
+        slots *= 2;
+    return slots;
+}
+
+void gnn_id_map_init_sized(struct gnn_id_map *map, void *memory, uint64_t slots)
+{
+    assert(slots >= 16 && (slots & (slots - 1)) == 0);
+    *map = (struct gnn_id_map){
+        .slots = memory, .multiplier = GNN_RNG_GOLDEN, .shift = 63, .base = 1, .memory_slots = slots};
+}
+
+void gnn_id_map_resize(struct gnn_id_map *map, uint64_t wanted)
+{
+    const uint64_t ideal = gnn_id_map_sized_slots(wanted);
+    map->slot_count = ideal < map->memory_slots ? ideal : map->memory_slots;
+    map->shift = (uint32_t)__builtin_clzll(map->slot_count) + 1; /* 64 - log2(slots) */
+    const uint64_t room = map->slot_count / 5 * 4;
+    assert(map->count <= map->capacity);
+    map->capacity = room < UINT32_MAX / 2 ? (uint32_t)room : UINT32_MAX / 2;
+    map->base += map->count;
+    map->count = 0;
+    if (map->base <= UINT32_MAX - map->capacity)
+        return;
+    memset(map->slots, 0, map->memory_slots * sizeof *map->slots);
     map->base = 1;
 }

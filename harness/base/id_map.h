@@ -22,8 +22,9 @@ struct gnn_id_map {
     uint64_t multiplier; /* slot = key * multiplier >> shift */
     uint32_t shift;
     uint32_t base;
-    uint32_t count;    /* IDs inside */
-    uint32_t capacity; /* at most */
+    uint32_t count;        /* IDs inside */
+    uint32_t capacity;     /* at most */
+    uint64_t memory_slots; /* that the caller's memory holds; slot_count of them are in use */
 };
 
 /* Bytes for up to `capacity` IDs, each below `universe`. */
@@ -32,6 +33,14 @@ uint64_t gnn_id_map_bytes(uint32_t universe, uint32_t capacity);
 void gnn_id_map_init(struct gnn_id_map *map, void *memory, uint32_t universe, uint32_t capacity);
 /* Forgets every ID. */
 void gnn_id_map_clear(struct gnn_id_map *map);
+
+/* A map whose table grows and shrinks inside one range of memory (slots, zeroed): what is small touches few pages and
+ * stays in the processor's caches. Starts empty with room for nothing: resize first. */
+void gnn_id_map_init_sized(struct gnn_id_map *map, void *memory, uint64_t slots);
+/* Forgets every ID; from now on up to min(wanted, what the memory allows) fit: see capacity. */
+void gnn_id_map_resize(struct gnn_id_map *map, uint64_t wanted);
+/* Slots for `wanted` IDs in such a map. */
+uint64_t gnn_id_map_sized_slots(uint64_t wanted);
 
 static inline struct gnn_id_slot *gnn_id_map_slot(const struct gnn_id_map *map, gnn_node key)
 {
