@@ -69,6 +69,10 @@ uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint6
 /* A buffered write likewise: pages become cached and dirty; written back when the file is synced or room runs out. */
 uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
                           uint64_t offset_bytes, uint64_t len_bytes, uint64_t *cpu_ps);
+/* fsync: the file's dirty pages go to the device; when the last of them is written (now_ns when none was dirty). */
+uint64_t sim_cached_sync(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t *cpu_ps);
+/* The file of that number in the page cache was truncated, or is gone: its pages go, dirty ones unwritten. */
+void sim_cached_forget(struct simulated *s, uint32_t cache_number);
 /* One page through a mapping. true: it is there, CPU time in *cpu_ps; false: it is read, be back at *done_ns. */
 bool sim_cached_touch(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
                       uint64_t now_ns, uint64_t page, uint64_t *done_ns, uint64_t *cpu_ps);
