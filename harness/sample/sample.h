@@ -19,6 +19,11 @@ struct gnn_neighbour_source_ops {
     const char *name;
     enum gnn_status (*fetch)(struct gnn_neighbour_source *source, const uint64_t *edge_offset, uint64_t count,
                              gnn_node *out, struct gnn_err *err);
+    /* Optional, called instead of fetch where present: the same with the lists named. The draws of nodes[i] are
+     * edge_offset[row_start[i] .. row_start[i + 1]), ascending; out as above. Nodes are < node_count. */
+    enum gnn_status (*fetch_lists)(struct gnn_neighbour_source *source, const gnn_node *nodes,
+                                   const uint32_t *row_start, uint32_t row_count, const uint64_t *edge_offset,
+                                   gnn_node *out, struct gnn_err *err);
     void (*close)(struct gnn_neighbour_source *source); /* accepts NULL */
 };
 struct gnn_neighbour_source {

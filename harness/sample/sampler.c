@@ -217,9 +217,13 @@ static void charge_hop(struct gnn_world *world, uint64_t edges)
 static enum gnn_status run_hop(struct gnn_sampler *sampler, struct hop *hop, uint64_t *digest,
                                struct gnn_err *err)
 {
+    const struct gnn_neighbour_source_ops *const ops = sampler->source->ops;
     draw_positions(sampler, hop);
-    GNN_TRY(
-        sampler->source->ops->fetch(sampler->source, sampler->edge_offset, hop->edge_count, hop->col, err));
+    if (ops->fetch_lists != NULL)
+        GNN_TRY(ops->fetch_lists(sampler->source, hop->nodes, hop->row_start, hop->dst_count,
+                                 sampler->edge_offset, hop->col, err));
+    else
+        GNN_TRY(ops->fetch(sampler->source, sampler->edge_offset, hop->edge_count, hop->col, err));
     GNN_TRY(localise(sampler, hop, digest, err));
     charge_hop(sampler->world, hop->edge_count);
     return GNN_OK;

@@ -52,8 +52,9 @@ static void divide(struct gnn_sampling *s)
     s->batches = batches;
 }
 
-static enum gnn_status open_lane(struct gnn_sampling *s, struct lane *lane, struct gnn_err *err)
+static enum gnn_status open_lane(struct gnn_sampling *s, uint32_t worker, struct gnn_err *err)
 {
+    struct lane *const lane = &s->lanes[worker];
     const struct gnn_env *env = s->env;
     struct gnn_sampler_config config = {
         .seed = env->workload->seed,
@@ -62,7 +63,10 @@ static enum gnn_status open_lane(struct gnn_sampling *s, struct lane *lane, stru
     };
     for (uint32_t l = 0; l < config.layers; l++)
         config.fanout[l] = env->workload->fanout[l];
-    GNN_TRY(gnn_source_mapped(env->world, s->map, &lane->source, err));
+    if (s->config.open_source != NULL)
+        GNN_TRY(s->config.open_source(s->config.open_source_ctx, worker, &lane->source, err));
+    else
+        GNN_TRY(gnn_source_mapped(env->world, s->map, &lane->source, err));
     return gnn_sampler_open(env->world, &config, env->dataset, lane->source, &lane->sampler, err);
 }
 
@@ -70,8 +74,10 @@ static enum gnn_status open_all(struct gnn_sampling *s, struct gnn_err *err)
 {
     const struct gnn_env *env = s->env;
     void *order = NULL;
-    GNN_TRY(gnn_file_open(env->world, env->dataset->indices_path, GNN_OPEN_READ, &s->file, err));
-    GNN_TRY(gnn_map_open(env->world, s->file, s->config.advice, &s->map, err));
+    if (s->config.open_source == NULL) {
+        GNN_TRY(gnn_file_open(env->world, env->dataset->indices_path, GNN_OPEN_READ, &s->file, err));
+        GNN_TRY(gnn_map_open(env->world, s->file, s->config.advice, &s->map, err));
+    }
     GNN_TRY(gnn_mem_alloc(env->world, "order of the epoch",
                           env->dataset->train.count * (uint64_t)sizeof *s->order, GNN_MEM_PLAIN, &order,
                           err));
@@ -80,7 +86,7 @@ static enum gnn_status open_all(struct gnn_sampling *s, struct gnn_err *err)
     if (s->lanes == NULL)
         return gnn_fail(err, GNN_ENOMEM, "%" PRIu32 " samplers", s->config.workers);
     for (uint32_t w = 0; w < s->config.workers; w++)
-        GNN_TRY(open_lane(s, &s->lanes[w], err));
+        GNN_TRY(open_lane(s, w, err));
     divide(s);
     return GNN_OK;
 }

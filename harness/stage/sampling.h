@@ -1,5 +1,5 @@
-/* The sampling stage of the systems that sample node-wise through the page cache: one mapping of `indices`,
- * one sampler per worker over it, the epoch's order, and the sum of the counters. Which worker draws which
+/* The sampling stage of the systems that sample node-wise: one mapping of `indices` (or the system's own neighbour
+ * sources), one sampler per worker over it, the epoch's order, and the sum of the counters. Which worker draws which
  * batch is the system's business: a mini-batch depends on (seed, epoch, batch) alone (DESIGN section 4). */
 #ifndef GNN_STAGE_SAMPLING_H
 #define GNN_STAGE_SAMPLING_H
@@ -15,6 +15,11 @@ struct gnn_sampling_config {
     /* GNNDrive's released order: worker w owns the w-th contiguous part of the training nodes and shuffles
      * inside it (gnndrive.md section 7). false: one permutation of all training nodes. */
     bool segments;
+    /* NULL: the mapping. Else each worker's source comes from here, is closed with the stage, and `indices` is not
+     * opened. */
+    enum gnn_status (*open_source)(void *ctx, uint32_t worker, struct gnn_neighbour_source **out,
+                                   struct gnn_err *err);
+    void *open_source_ctx;
 };
 
 /* env outlives the stage. Errors: those of opening the file and the mapping, GNN_ENOMEM, GNN_ECAP. */
