@@ -37,6 +37,13 @@ static enum gnn_status check_alignment(struct gnn_world *world, const struct gnn
 enum gnn_status gnn_read_all(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, void *dst,
                              uint64_t len_bytes, struct gnn_err *err)
 {
+    return gnn_read_window(world, file, offset_bytes, dst, len_bytes, len_bytes, err);
+}
+
+enum gnn_status gnn_read_window(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes,
+                                void *dst, uint64_t len_bytes, uint64_t need_bytes, struct gnn_err *err)
+{
+    assert(need_bytes <= len_bytes);
     uint64_t step;
     GNN_TRY(check_alignment(world, file, offset_bytes, dst, len_bytes, &step, err));
     uint64_t done = 0;
@@ -50,7 +57,7 @@ enum gnn_status gnn_read_all(struct gnn_world *world, struct gnn_file *file, uin
                             gnn_file_path(world, file), (unsigned long long)done,
                             (unsigned long long)len_bytes, (unsigned long long)offset_bytes);
         assert(moved <= (int64_t)left);
-        if (moved == (int64_t)left)
+        if (moved > 0 && done + (uint64_t)moved >= need_bytes)
             return GNN_OK;
         const uint64_t progress = moved > 0 ? gnn_round_down((uint64_t)moved, step) : 0;
         const bool repeat = moved > 0 || moved == -EINTR || moved == -EAGAIN;

@@ -200,14 +200,24 @@ void gnn_reader_close(struct gnn_reader *reader)
 
 /* ---- submission ---- */
 
+static bool inside(const struct reader_file *file, const struct gnn_load *load)
+{
+    return load->offset_bytes <= file->size_bytes && load->len_bytes <= file->size_bytes - load->offset_bytes;
+}
+
 /* Fills the slot: the window, and where it lands. */
 static enum gnn_status place_load(struct gnn_reader *reader, const struct gnn_load *load, uint32_t index,
                                   struct gnn_err *err)
 {
     assert(load->file < reader->file_count);
     assert(load->len_bytes > 0 && load->len_bytes <= GNN_READER_LOAD_BYTES_MAX);
-    const struct reader_file *file = &reader->files[load->file];
-    if (load->offset_bytes > file->size_bytes || load->len_bytes > file->size_bytes - load->offset_bytes)
+    struct reader_file *file = &reader->files[load->file];
+    if (!inside(file, load)) { /* it may have grown since */
+        struct gnn_file_info info;
+        gnn_file_info(reader->world, file->file, &info);
+        file->size_bytes = info.size_bytes;
+    }
+    if (!inside(file, load))
         return gnn_fail(err, GNN_ESHORT, "%s: %u bytes at offset %llu pass the end of the file at %llu",
                         gnn_file_path(reader->world, file->file), load->len_bytes,
                         (unsigned long long)load->offset_bytes, (unsigned long long)file->size_bytes);
