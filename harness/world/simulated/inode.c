@@ -1,0 +1,223 @@
+#include "harness/world/simulated/inode.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const uint64_t chunk_bytes = UINT64_C(1) << 20;
+
+/* ---- open, close ---- */
+
+static struct sim_inode *inode_new(enum sim_source source, uint64_t size_bytes)
+{
+    struct sim_inode *inode = calloc(1, sizeof *inode);
+    if (inode == NULL)
+        return NULL;
+    inode->source = source;
+    inode->holders = 1;
+    inode->size_bytes = size_bytes;
+    return inode;
+}
+
+/* The mapping outlives the descriptor. */
+static enum gnn_status map_host(int fd, const char *path, struct sim_inode **out, struct gnn_err *err)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return gnn_fail(err, GNN_EIO, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return gnn_fail(err, GNN_ENOTSUP, "%s: not a regular file; the simulated world reads no others",
+                        path);
+    struct sim_inode *inode = inode_new(SIM_SOURCE_HOST, (uint64_t)info.st_size);
+    if (inode == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "%s: a file", path);
+    if (inode->size_bytes > 0) {
+        void *host = mmap(NULL, inode->size_bytes, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+        if (host == MAP_FAILED) {
+            const int error = errno;
+            free(inode);
+            return gnn_fail(err, GNN_EIO, "%s: cannot be mapped: %s", path, strerror(error));
+        }
+        inode->host = host;
+    }
+    *out = inode;
+    return GNN_OK;
+}
+
+enum gnn_status sim_inode_host(const char *path, struct sim_inode **out, struct gnn_err *err)
+{
+    *out = NULL;
+    int fd;
+    do {
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    } while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return gnn_fail(err, errno == EACCES || errno == EPERM ? GNN_EPERM : GNN_EIO,
+                        "%s: cannot be opened for reading: %s", path, strerror(errno));
+    const enum gnn_status status = map_host(fd, path, out, err);
+    (void)close(fd);
+    return status;
+}
+
+enum gnn_status sim_inode_content(const struct gnn_content *content, struct sim_inode **out,
+                                  struct gnn_err *err)
+{
+    *out = inode_new(SIM_SOURCE_CONTENT, content->size_bytes);
+    if (*out == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "a file");
+    (*out)->content = content;
+    return GNN_OK;
+}
+
+enum gnn_status sim_inode_written(struct sim_inode **out, struct gnn_err *err)
+{
+    *out = inode_new(SIM_SOURCE_WRITTEN, 0);
+    return *out != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "a file");
+}
+
+static void free_chunks(struct sim_inode *inode)
+{
+    for (uint64_t i = 0; i < inode->chunk_count; i++)
+        free(inode->chunks[i]);
+    free(inode->chunks);
+    inode->chunks = NULL;
+    inode->chunk_count = 0;
+}
+
+void sim_inode_release(struct simulated *s, struct sim_inode *inode)
+{
+    if (inode == NULL)
+        return;
+    assert(inode->holders > 0);
+    if (--inode->holders > 0)
+        return;
+    if (inode->has_cache_number)
+        sim_cached_forget(s, inode->cache_number);
+    if (inode->host != NULL)
+        (void)munmap((void *)(uintptr_t)inode->host, inode->size_bytes);
+    free_chunks(inode);
+    free(inode);
+}
+
+/* ---- bytes ---- */
+
+/* The part of [offset, offset + len) that lies in the chunk of offset. */
+static uint64_t part_in_chunk(uint64_t offset_bytes, uint64_t len_bytes)
+{
+    const uint64_t left_bytes = chunk_bytes - offset_bytes % chunk_bytes;
+    return len_bytes < left_bytes ? len_bytes : left_bytes;
+}
+
+static void fetch_written(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes,
+                          unsigned char *dst)
+{
+    while (len_bytes > 0) {
+        const uint64_t k = offset_bytes / chunk_bytes, part = part_in_chunk(offset_bytes, len_bytes);
+        const unsigned char *const chunk = k < inode->chunk_count ? inode->chunks[k] : NULL;
+        if (chunk != NULL)
+            (void)memcpy(dst, chunk + offset_bytes % chunk_bytes, part);
+        else
+            (void)memset(dst, 0, part);
+        dst += part;
+        offset_bytes += part;
+        len_bytes -= part;
+    }
+}
+
+void sim_inode_fetch(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, void *dst)
+{
+    assert(offset_bytes <= inode->size_bytes && len_bytes <= inode->size_bytes - offset_bytes);
+    if (len_bytes == 0)
+        return;
+    switch (inode->source) {
+    case SIM_SOURCE_HOST:
+        (void)memcpy(dst, inode->host + offset_bytes, len_bytes);
+        return;
+    case SIM_SOURCE_CONTENT:
+        if (inode->content->read != NULL)
+            inode->content->read(inode->content, offset_bytes, len_bytes, dst);
+        else
+            (void)memset(dst, 0, len_bytes);
+        return;
+    case SIM_SOURCE_WRITTEN:
+        fetch_written(inode, offset_bytes, len_bytes, dst);
+        return;
+    }
+}
+
+/* ---- writing ---- */
+
+static bool grow_chunks(struct sim_inode *inode, uint64_t needed)
+{
+    if (needed <= inode->chunk_count)
+        return true;
+    uint64_t count = 2 * inode->chunk_count;
+    count = count > needed ? count : needed;
+    unsigned char **const chunks = realloc(inode->chunks, count * sizeof *chunks);
+    if (chunks == NULL)
+        return false;
+    (void)memset(chunks + inode->chunk_count, 0, (count - inode->chunk_count) * sizeof *chunks);
+    inode->chunks = chunks;
+    inode->chunk_count = count;
+    return true;
+}
+
+static bool store_part(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes,
+                       const unsigned char *src)
+{
+    const uint64_t k = offset_bytes / chunk_bytes;
+    if (!grow_chunks(inode, k + 1))
+        return false;
+    if (inode->chunks[k] == NULL)
+        inode->chunks[k] = calloc(1, chunk_bytes);
+    if (inode->chunks[k] == NULL)
+        return false;
+    (void)memcpy(inode->chunks[k] + offset_bytes % chunk_bytes, src, len_bytes);
+    return true;
+}
+
+/* What was there is overwritten by bytes that nobody keeps. */
+static void drop_part(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes)
+{
+    const uint64_t k = offset_bytes / chunk_bytes;
+    if (k >= inode->chunk_count || inode->chunks[k] == NULL)
+        return;
+    if (len_bytes == chunk_bytes) {
+        free(inode->chunks[k]);
+        inode->chunks[k] = NULL;
+    } else {
+        (void)memset(inode->chunks[k] + offset_bytes % chunk_bytes, 0, len_bytes);
+    }
+}
+
+bool sim_inode_store(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, const void *src)
+{
+    assert(inode->source == SIM_SOURCE_WRITTEN);
+    assert(offset_bytes <= sim_written_bytes_max && len_bytes <= sim_written_bytes_max - offset_bytes);
+    for (uint64_t done = 0; done < len_bytes;) {
+        const uint64_t at = offset_bytes + done, part = part_in_chunk(at, len_bytes - done);
+        if (src == NULL)
+            drop_part(inode, at, part);
+        else if (!store_part(inode, at, part, (const unsigned char *)src + done))
+            return false;
+        done += part;
+    }
+    const uint64_t end_bytes = offset_bytes + len_bytes;
+    if (len_bytes > 0 && end_bytes > inode->size_bytes)
+        inode->size_bytes = end_bytes;
+    return true;
+}
+
+void sim_inode_truncate(struct simulated *s, struct sim_inode *inode)
+{
+    assert(inode->source == SIM_SOURCE_WRITTEN);
+    if (inode->has_cache_number)
+        sim_cached_forget(s, inode->cache_number);
+    free_chunks(inode);
+    inode->size_bytes = 0;
+}

@@ -1,0 +1,51 @@
+/* One file of the simulated world: where its bytes come from and where they lie on the device.
+ *
+ *   host     a file of this machine, mapped read-only: prepared datasets run in place. It must not shrink meanwhile.
+ *   content  a function of the offset (content.h)
+ *   written  in the world: chunks of host memory where bytes were written, zeros elsewhere. Of feature memory no bytes
+ *            exist, so what is written from it takes room on the device, counts towards the size, and reads as zeros.
+ *
+ * Counted: its name and every handle hold it. Takes no virtual time. */
+#ifndef GNN_SIM_INODE_H
+#define GNN_SIM_INODE_H
+
+#include "harness/world/simulated/internal.h"
+
+enum sim_source { SIM_SOURCE_HOST, SIM_SOURCE_CONTENT, SIM_SOURCE_WRITTEN };
+
+/* Device addresses: files start at multiples of the first, a file that grows has the second to itself. */
+static const uint64_t sim_extent_align_bytes = UINT64_C(1) << 20;
+static const uint64_t sim_written_bytes_max = UINT64_C(1) << 40;
+
+struct sim_inode {
+    enum sim_source source;
+    uint32_t holders;
+    uint64_t size_bytes;
+    uint64_t device_offset_bytes;
+    bool has_cache_number; /* opened without DIRECT at least once */
+    uint32_t cache_number;
+    const struct gnn_content *content;
+    const unsigned char *host; /* mapping; NULL when empty */
+    unsigned char **chunks;    /* (chunk_count) NULL: zeros */
+    uint64_t chunk_count;
+};
+
+/* With one holder. GNN_EPERM or GNN_EIO when the host's file cannot be read: path, reason. */
+GNN_MUST_CHECK enum gnn_status sim_inode_host(const char *path, struct sim_inode **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status sim_inode_content(const struct gnn_content *content, struct sim_inode **out,
+                                                 struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status sim_inode_written(struct sim_inode **out, struct gnn_err *err);
+
+/* The last holder frees it; accepts NULL. */
+void sim_inode_release(struct simulated *s, struct sim_inode *inode);
+
+/* dst (len_bytes), all of it inside the file. */
+void sim_inode_fetch(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, void *dst);
+
+/* Written files: src NULL stands for bytes that nobody keeps. Grows the file. false: out of host memory. */
+GNN_MUST_CHECK bool sim_inode_store(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes,
+                                    const void *src);
+/* Written files: empty again. */
+void sim_inode_truncate(struct simulated *s, struct sim_inode *inode);
+
+#endif

@@ -1,0 +1,227 @@
+/* Rings: io_uring as a model, without an event per read. A read is handed to the device (direct) or the page cache
+ * (buffered) when it is submitted, which says at once when it will be done; waiting is looking at that time.
+ *
+ * CPU time, all of it the owner's: submit_ns for each direct read, what cached.c says for a buffered one, syscall_ns
+ * for each eighth of the depth handed over (as the measured world does it) and for each wait that enters the kernel,
+ * complete_ns for each completion. With sqpoll handing over costs no system call; the core of the kernel's polling
+ * thread is not taken from the others. A wait that sleeps ends wake_latency_ns after the completion it waited for;
+ * spin and iopoll wait on the core instead, without that latency. Registering files and buffers changes nothing.
+ *
+ * A wait that only looks (min = 0) costs something in any profile, so that a loop of looks gets somewhere. */
+#include "harness/world/simulated/ring.h"
+
+#include "harness/world/simulated/io.h"
+#include "harness/world/simulated/time_queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { RING_DEPTH_MAX = 8192 };
+
+/* One read in flight. */
+struct flight {
+    struct gnn_read read;
+    int32_t result;
+};
+
+struct uring {
+    struct gnn_ring ring;
+    uint32_t depth, step;
+    bool sqpoll, spin, iopoll;
+    struct flight *flights; /* (depth) */
+    uint32_t *free_flights; /* (depth) stack of indices */
+    uint32_t free_count;
+    struct sim_time_queue in_flight; /* value: index into flights; at most depth */
+};
+
+/* ---- submission ---- */
+
+/* Starts one read at now_ns; CPU time besides what the caller charged. */
+static uint64_t start_read(struct simulated *s, struct uring *u, uint64_t now_ns, const struct gnn_read *read)
+{
+    assert(u->free_count > 0 && read->len_bytes <= INT32_MAX);
+    const uint32_t slot = u->free_flights[--u->free_count];
+    const int64_t bytes = sim_io_readable(s, read->file, read->offset_bytes, read->dst, read->len_bytes);
+    uint64_t cpu_ps = 0, done_ns = now_ns;
+    if (bytes > 0)
+        done_ns = sim_io_start_read(s, read->file, now_ns, read->offset_bytes, (uint64_t)bytes, &cpu_ps);
+    u->flights[slot] = (struct flight){.read = *read, .result = (int32_t)bytes};
+    sim_time_queue_add(&u->in_flight, done_ns, slot);
+    return cpu_ps;
+}
+
+/* One entry into the kernel. */
+static void hand_over(struct simulated *s, struct uring *u, const struct gnn_read *reads, uint32_t count)
+{
+    const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
+    uint64_t direct = 0;
+    for (uint32_t i = 0; i < count; i++)
+        direct += reads[i].file->direct ? 1 : 0;
+    sim_cpu(s->executor, ((u->sqpoll ? 0 : cpu->syscall_ns) + direct * cpu->submit_ns) * SIM_PS_PER_NS);
+    sim_settle(s->executor);
+    const uint64_t now_ns = sim_now(s->executor);
+    uint64_t cpu_ps = 0;
+    for (uint32_t i = 0; i < count; i++)
+        cpu_ps += start_read(s, u, now_ns, &reads[i]);
+    sim_cpu(s->executor, cpu_ps);
+}
+
+static enum gnn_status uring_submit(struct simulated *s, struct gnn_ring *ring, const struct gnn_read *reads,
+                                    uint32_t count, uint32_t *accepted, struct gnn_err *err)
+{
+    (void)err;
+    struct uring *const u = (struct uring *)ring;
+    const uint32_t taken = count < u->free_count ? count : u->free_count;
+    for (uint32_t at = 0; at < taken; at += u->step)
+        hand_over(s, u, reads + at, taken - at < u->step ? taken - at : u->step);
+    *accepted = taken;
+    return GNN_OK;
+}
+
+/* ---- completion ---- */
+
+/* What is done by now, up to max. Here the bytes arrive. */
+static uint32_t take(struct simulated *s, struct uring *u, uint32_t max, struct gnn_completion *out)
+{
+    const uint64_t now_ns = sim_now(s->executor);
+    uint32_t taken = 0;
+    const struct sim_timed *first = sim_time_queue_first(&u->in_flight);
+    while (taken < max && first != NULL && first->time_ns <= now_ns) {
+        const uint32_t slot = (uint32_t)first->value;
+        const struct flight *const flight = &u->flights[slot];
+        if (flight->result > 0)
+            sim_file_fetch(s, flight->read.file, flight->read.offset_bytes, (uint32_t)flight->result,
+                           flight->read.dst);
+        out[taken++] = (struct gnn_completion){.tag = flight->read.tag, .result = flight->result};
+        u->free_flights[u->free_count++] = slot;
+        sim_time_queue_drop(&u->in_flight);
+        first = sim_time_queue_first(&u->in_flight);
+    }
+    sim_cpu(s->executor, taken * s->profile->cpu.complete_ns * SIM_PS_PER_NS);
+    return taken;
+}
+
+/* Until done_ns, the time of the last completion that is waited for. */
+static void wait_until(struct simulated *s, const struct uring *u, uint64_t done_ns)
+{
+    const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
+    if (!u->spin) {
+        sim_cpu(s->executor, cpu->syscall_ns * SIM_PS_PER_NS);
+        sim_settle(s->executor);
+    }
+    if (done_ns <= sim_now(s->executor))
+        return;
+    if (u->spin || u->iopoll)
+        sim_spin_until(s->executor, done_ns, GNN_WAIT_IO);
+    else
+        sim_sleep_until(s->executor, done_ns + cpu->wake_latency_ns, GNN_WAIT_IO);
+}
+
+/* Looks without waiting; nothing there: the kernel is entered, as it may hold completions back. */
+static void look(struct simulated *s, const struct uring *u)
+{
+    const struct sim_timed *const first = sim_time_queue_first(&u->in_flight);
+    const bool there = first != NULL && first->time_ns <= sim_now(s->executor);
+    const uint64_t enter_ps =
+        there || first == NULL || u->spin ? 0 : s->profile->cpu.syscall_ns * SIM_PS_PER_NS;
+    sim_cpu(s->executor, enter_ps > sim_look_ps ? enter_ps : sim_look_ps);
+    sim_settle(s->executor);
+}
+
+static enum gnn_status uring_wait(struct simulated *s, struct gnn_ring *ring, uint32_t min, uint32_t max,
+                                  struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
+{
+    (void)err;
+    struct uring *const u = (struct uring *)ring;
+    assert(min <= u->in_flight.count);
+    sim_settle(s->executor);
+    const uint64_t done_ns = min == 0 ? 0 : sim_time_queue_at(&u->in_flight, min - 1)->time_ns;
+    if (done_ns > sim_now(s->executor))
+        wait_until(s, u, done_ns);
+    else
+        look(s, u);
+    *got = take(s, u, max, out);
+    return GNN_OK;
+}
+
+/* ---- open, close ---- */
+
+static void uring_close(struct simulated *s, struct gnn_ring *ring)
+{
+    struct uring *const u = (struct uring *)ring;
+    while (u->in_flight.count > 0) {
+        struct gnn_completion dropped[64];
+        uint32_t got;
+        (void)uring_wait(s, ring, 1, 64, dropped, &got, NULL); /* it cannot fail */
+    }
+    sim_time_queue_close(&u->in_flight);
+    free(u->free_flights);
+    free(u->flights);
+    free(u);
+}
+
+static const struct sim_ring_ops uring_ops = {
+    .submit = uring_submit, .wait = uring_wait, .close = uring_close};
+
+static enum gnn_status uring_open(struct simulated *s, const struct gnn_ring_config *config,
+                                  struct gnn_ring **out, struct gnn_err *err)
+{
+    struct uring *const u = calloc(1, sizeof *u);
+    if (u == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "a ring");
+    u->ring.ops = &uring_ops;
+    u->depth = config->depth;
+    u->step = config->depth / 8 + 1;
+    u->sqpoll = config->sqpoll;
+    u->spin = config->spin;
+    u->iopoll = config->iopoll;
+    u->flights = calloc(u->depth, sizeof *u->flights);
+    u->free_flights = calloc(u->depth, sizeof *u->free_flights);
+    if (u->flights == NULL || u->free_flights == NULL || !sim_time_queue_open(&u->in_flight, u->depth)) {
+        uring_close(s, &u->ring);
+        return gnn_fail(err, GNN_ENOMEM, "a ring of depth %u", config->depth);
+    }
+    while (u->free_count < u->depth) {
+        u->free_flights[u->free_count] = u->depth - 1 - u->free_count;
+        u->free_count++;
+    }
+    *out = &u->ring;
+    return GNN_OK;
+}
+
+/* ---- the world's table ---- */
+
+enum gnn_status sim_ring_open(struct gnn_world *w, const struct gnn_ring_config *config,
+                              struct gnn_ring **out, struct gnn_err *err)
+{
+    *out = NULL;
+    if (config->depth == 0 || config->depth > RING_DEPTH_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "a ring of depth %u: 1 to %d are possible", config->depth,
+                        RING_DEPTH_MAX);
+    switch (config->engine) {
+    case GNN_RING_URING:
+        return uring_open(simulated_of(w), config, out, err);
+    case GNN_RING_POOL:
+        return sim_ring_pool_open(simulated_of(w), config, out, err);
+    }
+    return gnn_fail(err, GNN_EBUG, "ring engine %d does not exist", (int)config->engine);
+}
+
+enum gnn_status sim_ring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
+                                uint32_t count, uint32_t *accepted, struct gnn_err *err)
+{
+    return ring->ops->submit(simulated_of(w), ring, reads, count, accepted, err);
+}
+
+enum gnn_status sim_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
+                              struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
+{
+    assert(min <= max);
+    return ring->ops->wait(simulated_of(w), ring, min, max, out, got, err);
+}
+
+void sim_ring_close(struct gnn_world *w, struct gnn_ring *ring)
+{
+    if (ring != NULL)
+        ring->ops->close(simulated_of(w), ring);
+}
