@@ -35,6 +35,7 @@ enum gnn_status {
     GNN_EFORMAT,    /* bytes that are not what their header or meta file says */
     GNN_ENOMEM,     /* the allocator said no */
     GNN_ECAP,       /* does not fit the memory cap or another stated limit: the result "oom" */
+    GNN_EGPU,       /* does not fit the accelerator's memory: the result "gpu_oom" */
     GNN_ENOSPC,     /* the disk is full */
     GNN_EPERM,      /* not permitted on this machine */
     GNN_ENOTSUP,    /* this machine or file system lacks what was asked: exit 4 */

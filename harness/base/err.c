@@ -15,6 +15,7 @@ const char *gnn_status_name(enum gnn_status status)
         [GNN_EFORMAT] = "format",
         [GNN_ENOMEM] = "memory",
         [GNN_ECAP] = "cap",
+        [GNN_EGPU] = "gpu-memory",
         [GNN_ENOSPC] = "no-space",
         [GNN_EPERM] = "permission",
         [GNN_ENOTSUP] = "unsupported",

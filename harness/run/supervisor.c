@@ -411,8 +411,9 @@ static void judge(struct supervision *s, int wait_status)
         run->status = GNN_RUN_OOT;
         gnn_run_record_reason(run, "the time limit of %.3g s passed",
                               (double)s->config->time_limit_ns * 1e-9);
-    } else if (s->worker_err.status == GNN_ECAP || s->worker_err.status == GNN_ENOMEM) {
-        run->status = GNN_RUN_OOM;
+    } else if (s->worker_err.status == GNN_ECAP || s->worker_err.status == GNN_ENOMEM ||
+               s->worker_err.status == GNN_EGPU) {
+        run->status = s->worker_err.status == GNN_EGPU ? GNN_RUN_GPU_OOM : GNN_RUN_OOM;
         gnn_run_record_reason(run, "%s", s->worker_err.message);
     } else if (s->worker_err.status != GNN_OK) {
         run->status = GNN_RUN_FAILED;

@@ -5,7 +5,8 @@
  *
  * gnn_real is float; the finite-difference tests compile tensor/ref and model/ a second time with
  * -DGNN_REAL_DOUBLE. Operations are deterministic: same input, same bits, for a given back-end and thread
- * count. Sizes are trusted (asserted); the only errors are GNN_ENOMEM, GNN_ECAP and those of a device. */
+ * count. Sizes are trusted (asserted); the only errors are GNN_ENOMEM, GNN_ECAP and those
+ * of a device (GNN_EGPU: its memory is full). */
 #ifndef GNN_TENSOR_H
 #define GNN_TENSOR_H
 
