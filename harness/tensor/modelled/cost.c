@@ -1,0 +1,228 @@
+#include "harness/tensor/modelled/cost.h"
+
+enum {
+    REAL = 4,  /* bytes */
+    INDEX = 4, /* bytes of a row number, an edge offset, a label */
+    EXP = 10,  /* FLOPs of exp, log, expm1 */
+    HASH = 12, /* FLOPs of one dropout decision */
+    ADAM = 13, /* FLOPs of one parameter's update */
+};
+
+static const uint64_t second_ns = 1000000000;
+
+static uint64_t max_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t ratio_ns(uint64_t amount, uint64_t per_s)
+{
+    const unsigned __int128 scaled = (unsigned __int128)amount * second_ns;
+    return (uint64_t)((scaled + per_s - 1) / per_s);
+}
+
+uint64_t gnn_transfer_ns(uint64_t bytes, uint64_t bytes_per_s)
+{
+    return ratio_ns(bytes, bytes_per_s);
+}
+
+uint64_t gnn_cost_ns(const struct gnn_cost *cost, const struct gnn_roof *roof)
+{
+    return max_of(ratio_ns(cost->flops, roof->flops_per_s),
+                  ratio_ns(cost->stream_bytes, roof->stream_bytes_per_s) +
+                      ratio_ns(cost->gather_bytes, roof->gather_bytes_per_s));
+}
+
+uint64_t gnn_cost_block_bytes(const struct gnn_block *b)
+{
+    return INDEX * (UINT64_C(1) + b->dst_count + b->edge_count);
+}
+
+/* ---- dense ---- */
+
+struct gnn_cost gnn_cost_fill(uint64_t count)
+{
+    return (struct gnn_cost){.stream_bytes = REAL * count, .launches = 1};
+}
+
+struct gnn_cost gnn_cost_copy(uint64_t count)
+{
+    return (struct gnn_cost){.stream_bytes = 2 * REAL * count, .launches = 1};
+}
+
+struct gnn_cost gnn_cost_gather_rows(uint64_t count, uint64_t cols)
+{
+    return (struct gnn_cost){.stream_bytes = REAL * count * cols + INDEX * count,
+                             .gather_bytes = REAL * count * cols,
+                             .launches = 1};
+}
+
+struct gnn_cost gnn_cost_gemm(uint64_t m, uint64_t n, uint64_t k, bool accumulates, uint32_t tile)
+{
+    return (struct gnn_cost){
+        .flops = 2 * gnn_round_up(m, tile) * gnn_round_up(n, tile) * k,
+        .stream_bytes = REAL * (m * k + k * n + m * n * (accumulates ? 2 : 1)),
+        .launches = 1,
+    };
+}
+
+struct gnn_cost gnn_cost_add_bias(uint64_t rows, uint64_t cols)
+{
+    return (struct gnn_cost){
+        .flops = rows * cols, .stream_bytes = REAL * (2 * rows * cols + cols), .launches = 1};
+}
+
+/* Partial sums of stripes of rows, then their sum. */
+struct gnn_cost gnn_cost_column_sum(uint64_t rows, uint64_t cols)
+{
+    return (struct gnn_cost){
+        .flops = rows * cols, .stream_bytes = REAL * (rows * cols + cols), .launches = 2};
+}
+
+struct gnn_cost gnn_cost_add(uint64_t count)
+{
+    return (struct gnn_cost){.flops = count, .stream_bytes = 3 * REAL * count, .launches = 1};
+}
+
+struct gnn_cost gnn_cost_head_mean(uint64_t rows, uint64_t channels, uint64_t heads)
+{
+    return (struct gnn_cost){.flops = rows * channels * (heads + 1),
+                             .stream_bytes = REAL * rows * channels * (heads + 1),
+                             .launches = 1};
+}
+
+struct gnn_cost gnn_cost_activate(enum gnn_activation act, uint64_t rows, uint64_t cols, bool bias, bool drop)
+{
+    const uint64_t each = (bias ? 1u : 0u) +
+                          (act == GNN_ACT_ELU    ? EXP
+                           : act == GNN_ACT_RELU ? 1u
+                                                 : 0u) +
+                          (drop ? HASH : 0u);
+    return (struct gnn_cost){.flops = rows * cols * each,
+                             .stream_bytes = REAL * (2 * rows * cols + (bias ? cols : 0)),
+                             .launches = 1};
+}
+
+struct gnn_cost gnn_cost_activate_back(uint64_t rows, uint64_t cols, bool drop)
+{
+    return (struct gnn_cost){.flops = rows * cols * (2 + (drop ? HASH : 0u)),
+                             .stream_bytes = 3 * REAL * rows * cols,
+                             .launches = 1};
+}
+
+/* Row by row: maximum, sum of exponentials, gradient in place; then the loss over rows. */
+struct gnn_cost gnn_cost_softmax_nll(uint64_t rows, uint64_t classes)
+{
+    return (struct gnn_cost){.flops = rows * (classes * (EXP + 4) + EXP),
+                             .stream_bytes = REAL * 2 * rows * classes + INDEX * rows,
+                             .launches = 2};
+}
+
+/* Reads parameter, gradient and both moments; writes all but the gradient. */
+struct gnn_cost gnn_cost_adam(uint64_t count)
+{
+    return (struct gnn_cost){.flops = ADAM * count, .stream_bytes = 7 * REAL * count, .launches = 1};
+}
+
+/* ---- over a block ---- */
+
+/* Rows of the sources are gathered, rows of the targets written. MAX writes the winners too. */
+struct gnn_cost gnn_cost_segment_reduce(enum gnn_reduce kind, const struct gnn_block *b, uint64_t cols)
+{
+    const uint64_t edges = b->edge_count, targets = b->dst_count;
+    return (struct gnn_cost){
+        .flops = (edges + (kind == GNN_REDUCE_MEAN ? targets : 0)) * cols,
+        .stream_bytes =
+            gnn_cost_block_bytes(b) + (REAL + (kind == GNN_REDUCE_MAX ? INDEX : 0u)) * targets * cols,
+        .gather_bytes = REAL * edges * cols,
+        .launches = 1,
+    };
+}
+
+/* Rows of the targets are read, rows of the sources added to; MAX adds to the winners alone. */
+struct gnn_cost gnn_cost_segment_reduce_back(enum gnn_reduce kind, const struct gnn_block *b, uint64_t cols)
+{
+    const bool winners = kind == GNN_REDUCE_MAX;
+    const uint64_t added = winners ? b->dst_count : b->edge_count, targets = b->dst_count;
+    return (struct gnn_cost){
+        .flops = added * cols * (kind == GNN_REDUCE_MEAN ? 2 : 1),
+        .stream_bytes = gnn_cost_block_bytes(b) + (REAL + (winners ? INDEX : 0u)) * targets * cols,
+        .gather_bytes = 2 * REAL * added * cols,
+        .launches = 1,
+    };
+}
+
+/* Sums over sources first, then every edge's weight from its source's sum. */
+struct gnn_cost gnn_cost_gcn_weights(const struct gnn_block *b)
+{
+    const uint64_t edges = b->edge_count, sources = b->src_count;
+    return (struct gnn_cost){
+        .flops = edges * (EXP + 2),
+        .stream_bytes = 2 * gnn_cost_block_bytes(b) + REAL * (sources + 3 * edges),
+        .gather_bytes = 3 * REAL * edges,
+        .launches = 2,
+    };
+}
+
+struct gnn_cost gnn_cost_spmm(const struct gnn_block *b, uint64_t cols)
+{
+    const uint64_t edges = b->edge_count, targets = b->dst_count;
+    return (struct gnn_cost){.flops = 2 * edges * cols,
+                             .stream_bytes = gnn_cost_block_bytes(b) + REAL * (edges + targets * cols),
+                             .gather_bytes = REAL * edges * cols,
+                             .launches = 1};
+}
+
+struct gnn_cost gnn_cost_spmm_back(const struct gnn_block *b, uint64_t cols)
+{
+    struct gnn_cost cost = gnn_cost_spmm(b, cols);
+    cost.gather_bytes *= 2;
+    return cost;
+}
+
+/* s of all sources, d of the targets, which are the first of them: u is read once. */
+struct gnn_cost gnn_cost_gat_scores(uint64_t src, uint64_t dst, uint64_t heads, uint64_t width)
+{
+    return (struct gnn_cost){.flops = 2 * (src + dst) * width,
+                             .stream_bytes = REAL * (src * width + 2 * width + (src + dst) * heads),
+                             .launches = 1};
+}
+
+/* Per slot and head: score, exponential, quotient. */
+struct gnn_cost gnn_cost_gat_softmax(const struct gnn_block *b, uint64_t heads)
+{
+    const uint64_t slots = UINT64_C(0) + b->edge_count + b->dst_count;
+    return (struct gnn_cost){
+        .flops = slots * heads * (EXP + 6),
+        .stream_bytes = gnn_cost_block_bytes(b) + REAL * heads * (slots + b->dst_count),
+        .gather_bytes = REAL * slots * heads,
+        .launches = 1,
+    };
+}
+
+struct gnn_cost gnn_cost_gat_attend(const struct gnn_block *b, uint64_t heads, uint64_t width)
+{
+    const uint64_t slots = UINT64_C(0) + b->edge_count + b->dst_count;
+    return (struct gnn_cost){
+        .flops = 2 * slots * width,
+        .stream_bytes = gnn_cost_block_bytes(b) + REAL * (slots * heads + b->dst_count * width),
+        .gather_bytes = REAL * slots * width,
+        .launches = 1,
+    };
+}
+
+/* Zeroing of du, ds, dd; per slot <dout, u> and du += alpha dout; the softmax's derivative into ds, dd; then du, da_src
+ * and da_dst from ds and dd. */
+struct gnn_cost gnn_cost_gat_back(const struct gnn_block *b, uint64_t heads, uint64_t width)
+{
+    const uint64_t src = b->src_count, dst = b->dst_count, slots = UINT64_C(0) + b->edge_count + dst;
+    const uint64_t zeroed = src * width + (src + dst) * heads;
+    const uint64_t per_slot = 4 * slots * heads + dst * width;
+    const uint64_t finish = 3 * src * width + (src + dst) * heads + 4 * width;
+    return (struct gnn_cost){
+        .flops = 4 * slots * width + 8 * slots * heads + 4 * (src + dst) * width,
+        .stream_bytes = 2 * gnn_cost_block_bytes(b) + REAL * (zeroed + per_slot + finish),
+        .gather_bytes = REAL * (3 * slots * width + 2 * slots * heads),
+        .launches = 4,
+    };
+}

@@ -1,0 +1,67 @@
+/* What every tensor operation costs: floating-point operations, bytes, launches; and how long that takes on a given
+ * roofline. The one place that knows formulas; modelled.c knows time lines.
+ *
+ * Counting rules
+ *   - reals are 4 bytes; a matrix is read or written once (caches hold what an op reads twice)
+ *   - rows reached through a list (gathers, the sources of a block) move at the gather rate, all else streams
+ *   - a row that is added to at a random place is read and written: twice its bytes
+ *   - an exponential or logarithm counts EXP FLOPs, a dropout decision HASH
+ *   - an op is one launch unless a result must be complete before its second half starts
+ *
+ * E edges, D targets and S sources of a block; C columns; H heads; W = heads x channels; slots = E + D. */
+#ifndef GNN_TENSOR_COST_H
+#define GNN_TENSOR_COST_H
+
+#include "harness/tensor/tensor.h"
+
+struct gnn_cost {
+    uint64_t flops;
+    uint64_t stream_bytes; /* read or written in order */
+    uint64_t gather_bytes; /* read or written at random places */
+    uint32_t launches;
+};
+
+/* The machine an op runs on, all of its cores together. */
+struct gnn_roof {
+    uint64_t flops_per_s;
+    uint64_t stream_bytes_per_s;
+    uint64_t gather_bytes_per_s;
+    uint32_t gemm_tile; /* rows and columns of a product's result are computed in tiles of so many */
+};
+
+/* max(flops / rate, stream / rate + gather / rate), rounded up; launches are not in it. */
+uint64_t gnn_cost_ns(const struct gnn_cost *cost, const struct gnn_roof *roof);
+
+/* bytes / rate in nanoseconds, rounded up. */
+uint64_t gnn_transfer_ns(uint64_t bytes, uint64_t bytes_per_s);
+
+struct gnn_cost gnn_cost_fill(uint64_t count);
+struct gnn_cost gnn_cost_copy(uint64_t count);
+struct gnn_cost gnn_cost_gather_rows(uint64_t count, uint64_t cols);
+/* (m, k) x (k, n). A product works in tiles of the result: a last tile that is partly outside takes as long as a full
+ * one, so m and n count rounded up to `tile`. That is all that is assumed about small shapes: k is taken as long enough,
+ * and few tiles are not taken to leave cores idle (libraries split k then). */
+struct gnn_cost gnn_cost_gemm(uint64_t m, uint64_t n, uint64_t k, bool accumulates, uint32_t tile);
+struct gnn_cost gnn_cost_add_bias(uint64_t rows, uint64_t cols);
+struct gnn_cost gnn_cost_column_sum(uint64_t rows, uint64_t cols);
+struct gnn_cost gnn_cost_add(uint64_t count);
+struct gnn_cost gnn_cost_segment_reduce(enum gnn_reduce kind, const struct gnn_block *b, uint64_t cols);
+struct gnn_cost gnn_cost_segment_reduce_back(enum gnn_reduce kind, const struct gnn_block *b, uint64_t cols);
+struct gnn_cost gnn_cost_gcn_weights(const struct gnn_block *b);
+struct gnn_cost gnn_cost_spmm(const struct gnn_block *b, uint64_t cols);
+struct gnn_cost gnn_cost_spmm_back(const struct gnn_block *b, uint64_t cols);
+struct gnn_cost gnn_cost_gat_scores(uint64_t src, uint64_t dst, uint64_t heads, uint64_t width);
+struct gnn_cost gnn_cost_gat_softmax(const struct gnn_block *b, uint64_t heads);
+struct gnn_cost gnn_cost_gat_attend(const struct gnn_block *b, uint64_t heads, uint64_t width);
+struct gnn_cost gnn_cost_gat_back(const struct gnn_block *b, uint64_t heads, uint64_t width);
+struct gnn_cost gnn_cost_head_mean(uint64_t rows, uint64_t channels, uint64_t heads); /* and its transpose */
+struct gnn_cost gnn_cost_activate(enum gnn_activation act, uint64_t rows, uint64_t cols, bool bias,
+                                  bool drop);
+struct gnn_cost gnn_cost_activate_back(uint64_t rows, uint64_t cols, bool drop);
+struct gnn_cost gnn_cost_softmax_nll(uint64_t rows, uint64_t classes);
+struct gnn_cost gnn_cost_adam(uint64_t count);
+
+/* Bytes of the arrays an accelerator needs of a block: row starts and columns. */
+uint64_t gnn_cost_block_bytes(const struct gnn_block *b);
+
+#endif

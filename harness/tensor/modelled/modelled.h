@@ -1,0 +1,36 @@
+/* tensor_ops without arithmetic: every op takes the time a profile's CPU or GPU would need and gives no values. The
+ * table is gnn_tensor_modelled in tensor.h; here is what happened on it.
+ *
+ * CPU (env.gpu false)  an op is max(FLOPs, bytes) on `threads` cores plus its launches, spent through env.compute_ns on
+ *                      the calling thread's core (that the other threads hold cores too is not modelled). Memory is
+ *                      env.alloc's.
+ * GPU (env.gpu true)   one stream in order: an op starts when it has been launched and the one before it has ended; the
+ *                      launch is CPU time of the caller. synchronize, download and softmax_nll wait for the stream.
+ *                      upload is a pageable copy: it waits for the stream and then for itself. upload_async rides the
+ *                      bus at the pinned rate beside the stream; lanes are in order, and all copies share the bus. A
+ *                      block's arrays are uploaded when an op first needs them in a step (synchronize ends it).
+ *                      Memory is address space without pages, accounted against the profile: GNN_EGPU.
+ *
+ * Values: nothing is read or written. softmax_nll gives loss = NAN and correct = 0, download gives zeros. Times are
+ * integers of the profile's figures, the same on every machine. Any thread may call anything (extractors upload while
+ * the trainer computes); one thread at a time uses a lane, one computes. */
+#ifndef GNN_TENSOR_MODELLED_H
+#define GNN_TENSOR_MODELLED_H
+
+#include "harness/tensor/tensor.h"
+
+enum { GNN_MODELLED_LANES_MAX = 256 };
+
+/* Since open. On the CPU the bus is unused and memory is 0. */
+struct gnn_modelled_counts {
+    uint64_t ops, launches;
+    uint64_t busy_ns;     /* of the GPU's stream, or of the core that computed */
+    uint64_t bus_busy_ns; /* copies in either direction */
+    uint64_t uploaded_bytes, downloaded_bytes;
+    uint64_t memory_bytes, memory_peak_bytes; /* of the GPU */
+};
+
+/* t was opened by gnn_tensor_modelled. */
+void gnn_modelled_counts(struct gnn_tensor *t, struct gnn_modelled_counts *out);
+
+#endif
