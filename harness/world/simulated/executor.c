@@ -1,0 +1,512 @@
+/* Virtual time is one number for all: code takes none, so whoever runs stands at `now`. A thread that computes d is
+ * put into `computing` with the service at which it is done (what it has received so far plus d); service grows with
+ * time at rate 1 while there are cores for all, at cores / threads else. The next event is the first of the timers or
+ * the first thread to be done; its time follows from the rate, rounded up to a nanosecond. Threads whose event has come
+ * are `ready` and run in the order of their numbers.
+ *
+ * The running thread goes on without all this while its time stays below the horizon: the time of the next event if it
+ * computes until then. Events that others add lower the horizon; a switch forgets it. */
+#include "harness/world/simulated/executor.h"
+
+#include "harness/world/simulated/executor_internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SERVICE_PER_NS = 1024, HEAP_SLOTS_FIRST = 64 };
+static const uint64_t quantum_ps = UINT64_C(1000000000); /* 1 ms: longer computations pass in pieces */
+
+/* ---- heaps ---- */
+
+static bool entry_before(const struct sim_heap_entry *a, const struct sim_heap_entry *b)
+{
+    return a->key < b->key || (a->key == b->key && a->thread->number < b->thread->number);
+}
+
+static void heap_put(struct sim_heap *heap, uint32_t at, struct sim_heap_entry entry)
+{
+    heap->entries[at] = entry;
+    entry.thread->heap_at = at;
+}
+
+static void heap_up(struct sim_heap *heap, uint32_t at, struct sim_heap_entry entry)
+{
+    while (at > 0) {
+        const uint32_t parent = (at - 1) / 2;
+        if (!entry_before(&entry, &heap->entries[parent]))
+            break;
+        heap_put(heap, at, heap->entries[parent]);
+        at = parent;
+    }
+    heap_put(heap, at, entry);
+}
+
+static void heap_down(struct sim_heap *heap, uint32_t at, struct sim_heap_entry entry)
+{
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= heap->count)
+            break;
+        if (child + 1 < heap->count && entry_before(&heap->entries[child + 1], &heap->entries[child]))
+            child++;
+        if (!entry_before(&heap->entries[child], &entry))
+            break;
+        heap_put(heap, at, heap->entries[child]);
+        at = child;
+    }
+    heap_put(heap, at, entry);
+}
+
+static void heap_push(struct sim_heap *heap, uint64_t key, struct gnn_thread *thread)
+{
+    heap_up(heap, heap->count++, (struct sim_heap_entry){.key = key, .thread = thread});
+}
+
+static void heap_remove(struct sim_heap *heap, uint32_t at)
+{
+    assert(at < heap->count);
+    const struct sim_heap_entry last = heap->entries[--heap->count];
+    if (at == heap->count)
+        return;
+    if (at > 0 && entry_before(&last, &heap->entries[(at - 1) / 2]))
+        heap_up(heap, at, last);
+    else
+        heap_down(heap, at, last);
+}
+
+static struct gnn_thread *heap_pop(struct sim_heap *heap)
+{
+    struct gnn_thread *const first = heap->entries[0].thread;
+    heap_remove(heap, 0);
+    return first;
+}
+
+static bool heap_reserve(struct sim_heap *heap, uint32_t slots)
+{
+    struct sim_heap_entry *const larger = reallocarray(heap->entries, slots, sizeof *larger);
+    if (larger == NULL)
+        return false;
+    heap->entries = larger;
+    return true;
+}
+
+/* ---- time and service ---- */
+
+/* a * b / c, rounded down or up. */
+static uint64_t mul_div(uint64_t a, uint64_t b, uint64_t c, bool up)
+{
+    __extension__ typedef unsigned __int128 wide;
+    const uint64_t add = up ? c - 1 : 0;
+    if ((a >> 40) == 0 && (b >> 23) == 0)
+        return (a * b + add) / c;
+    return (uint64_t)(((wide)a * b + add) / c);
+}
+
+/* Time until each of `threads` computing threads has received that much service. */
+static uint64_t time_for(const struct sim_executor *ex, uint64_t service, uint32_t threads)
+{
+    if (threads <= ex->config.cores)
+        return (service + SERVICE_PER_NS - 1) / SERVICE_PER_NS;
+    return mul_div(service, threads, (uint64_t)ex->config.cores * SERVICE_PER_NS, true);
+}
+
+static void advance(struct sim_executor *ex, uint64_t to_ns, uint32_t threads)
+{
+    const uint64_t dt_ns = to_ns - ex->now_ns;
+    ex->now_ns = to_ns;
+    if (threads <= ex->config.cores)
+        ex->service += dt_ns * SERVICE_PER_NS;
+    else
+        ex->service += mul_div(dt_ns, (uint64_t)ex->config.cores * SERVICE_PER_NS, threads, false);
+}
+
+/* When the next timer fires or the next thread is done, if that many compute until then. */
+static uint64_t next_event_ns(const struct sim_executor *ex, uint32_t threads)
+{
+    uint64_t next_ns = ex->timers.count > 0 ? ex->timers.entries[0].key : UINT64_MAX;
+    if (ex->computing.count > 0) {
+        const uint64_t end_ns =
+            ex->now_ns + time_for(ex, ex->computing.entries[0].key - ex->service, threads);
+        if (end_ns < next_ns)
+            next_ns = end_ns;
+    }
+    return next_ns;
+}
+
+static uint32_t computing(const struct sim_executor *ex)
+{
+    return ex->computing.count + ex->spinning;
+}
+
+/* ---- deadlock ---- */
+
+static void describe(FILE *out, const struct gnn_thread *thread)
+{
+    static const char *const kinds[] = {"I/O", "queue", "lock", "compute", "resource"};
+    _Static_assert(sizeof kinds / sizeof *kinds == GNN_WAIT_KINDS, "a word for each kind of wait");
+    (void)fprintf(out, "  thread %" PRIu32 " %s: ", thread->number, thread->name);
+    if (thread->state == SIM_DONE) {
+        (void)fprintf(out, "has returned\n");
+        return;
+    }
+    if (thread->state == SIM_JOINING) {
+        const struct gnn_thread *const other = thread->object;
+        (void)fprintf(out, "joins thread %" PRIu32 " %s", other->number, other->name);
+    } else if (thread->state == SIM_ON_MUTEX) {
+        const struct gnn_thread *const owner = sim_mutex_owner(thread->object);
+        (void)fprintf(out, "waits (%s) for mutex %" PRIu32 ", held by thread %" PRIu32 " %s",
+                      kinds[thread->wait_kind], sim_mutex_number(thread->object), owner->number, owner->name);
+    } else {
+        (void)fprintf(out, "waits (%s) for condition %" PRIu32, kinds[thread->wait_kind],
+                      sim_cond_number(thread->object));
+    }
+    (void)fprintf(out, ", since %" PRIu64 " ns\n", thread->since_ns);
+}
+
+static _Noreturn void deadlock(const struct sim_executor *ex)
+{
+    char *report = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&report, &bytes);
+    if (out != NULL) {
+        (void)fprintf(out, "deadlock at %" PRIu64 " ns of virtual time: every thread waits for another\n",
+                      ex->now_ns);
+        for (const struct gnn_thread *t = ex->first_thread; t != NULL; t = t->next_all)
+            describe(out, t);
+        (void)fclose(out);
+    }
+    const char *const text = report != NULL ? report : "deadlock, and no memory to describe it\n";
+    if (ex->config.on_deadlock != NULL)
+        ex->config.on_deadlock(ex->config.on_deadlock_ctx, text);
+    else
+        (void)fputs(text, stderr);
+    abort();
+}
+
+/* ---- who runs ---- */
+
+static void make_ready(struct sim_executor *ex, struct gnn_thread *thread)
+{
+    ex->horizon_ns = 0;
+    heap_push(&ex->ready, 0, thread);
+}
+
+static void fire_timers(struct sim_executor *ex)
+{
+    while (ex->timers.count > 0 && ex->timers.entries[0].key <= ex->now_ns) {
+        struct gnn_thread *const thread = heap_pop(&ex->timers);
+        if (thread->queue != NULL) {
+            thread->timed_out = true;
+            sim_cond_leave(thread);
+        }
+        make_ready(ex, thread);
+    }
+}
+
+/* The thread whose turn is next, at its time. */
+static struct gnn_thread *next_thread(struct sim_executor *ex)
+{
+    while (ex->ready.count == 0) {
+        const uint32_t threads = computing(ex);
+        const uint64_t next_ns = next_event_ns(ex, threads);
+        if (next_ns == UINT64_MAX)
+            deadlock(ex);
+        advance(ex, next_ns, threads);
+        fire_timers(ex);
+        while (ex->computing.count > 0 && ex->computing.entries[0].key <= ex->service)
+            make_ready(ex, heap_pop(&ex->computing));
+    }
+    return heap_pop(&ex->ready);
+}
+
+/* The running thread stands in a heap or a queue: others run until its turn comes again. */
+static void dispatch(struct sim_executor *ex)
+{
+    struct gnn_thread *const self = ex->running;
+    struct gnn_thread *const next = next_thread(ex);
+    ex->horizon_ns = 0;
+    if (next == self)
+        return;
+    ex->running = next;
+    sim_coroutine_switch(&self->coroutine, &next->coroutine);
+    assert(ex->running == self);
+}
+
+static void settle_slowly(struct sim_executor *ex, uint64_t d_ns)
+{
+    struct gnn_thread *const self = ex->running;
+    if (d_ns == 0) {
+        if (ex->ready.count == 0 || ex->ready.entries[0].thread->number > self->number)
+            return;
+        make_ready(ex, self);
+        dispatch(ex);
+        return;
+    }
+    self->cpu_ns += d_ns;
+    ex->busy_ns += d_ns;
+    const uint32_t threads = computing(ex) + 1;
+    const uint64_t end_ns = ex->now_ns + time_for(ex, d_ns * SERVICE_PER_NS, threads);
+    if (ex->ready.count == 0) {
+        ex->horizon_ns = next_event_ns(ex, threads);
+        if (end_ns < ex->horizon_ns) {
+            advance(ex, end_ns, threads);
+            return;
+        }
+    }
+    heap_push(&ex->computing, ex->service + d_ns * SERVICE_PER_NS, self);
+    dispatch(ex);
+}
+
+void sim_settle(struct sim_executor *ex)
+{
+    struct gnn_thread *const self = ex->running;
+    const uint64_t d_ns = self->pending_ps / PS_PER_NS;
+    self->pending_ps -= d_ns * PS_PER_NS; /* what is less than a nanosecond passes later */
+    if (computing(ex) < ex->config.cores && ex->now_ns + d_ns < ex->horizon_ns) {
+        ex->now_ns += d_ns;
+        ex->service += d_ns * SERVICE_PER_NS;
+        ex->busy_ns += d_ns;
+        self->cpu_ns += d_ns;
+        return;
+    }
+    settle_slowly(ex, d_ns);
+}
+
+void sim_cpu(struct sim_executor *ex, uint64_t ps)
+{
+    struct gnn_thread *const self = ex->running;
+    self->pending_ps += ps;
+    if (self->pending_ps >= quantum_ps)
+        sim_settle(ex);
+}
+
+uint64_t sim_now(const struct sim_executor *ex)
+{
+    return ex->now_ns;
+}
+
+uint64_t sim_busy_ns(const struct sim_executor *ex)
+{
+    return ex->busy_ns;
+}
+
+/* ---- blocking and waking ---- */
+
+void sim_block(struct sim_executor *ex, enum sim_state state, const void *object, enum gnn_wait kind)
+{
+    struct gnn_thread *const self = ex->running;
+    self->state = state;
+    self->object = object;
+    self->wait_kind = kind;
+    self->since_ns = ex->now_ns;
+    dispatch(ex);
+    self->state = SIM_RUNNABLE;
+    if (kind < GNN_WAIT_KINDS)
+        self->wait_ns[kind] += ex->now_ns - self->since_ns;
+}
+
+void sim_wake_at(struct sim_executor *ex, struct gnn_thread *thread, uint64_t deadline_ns)
+{
+    if (deadline_ns < ex->horizon_ns)
+        ex->horizon_ns = deadline_ns;
+    heap_push(&ex->timers, deadline_ns, thread);
+}
+
+void sim_cancel_wake(struct sim_executor *ex, struct gnn_thread *thread)
+{
+    assert(ex->timers.entries[thread->heap_at].thread == thread);
+    heap_remove(&ex->timers, thread->heap_at);
+}
+
+static void sleep_over(struct sim_executor *ex, struct gnn_thread *thread)
+{
+    if (ex->config.wake_latency_ns == 0)
+        make_ready(ex, thread);
+    else
+        sim_wake_at(ex, thread, ex->now_ns + ex->config.wake_latency_ns);
+}
+
+void sim_wake(struct sim_executor *ex, struct gnn_thread *thread)
+{
+    ex->running->pending_ps += ex->config.wake_ns * PS_PER_NS;
+    sleep_over(ex, thread);
+}
+
+void sim_sleep_until(struct sim_executor *ex, uint64_t deadline_ns, enum gnn_wait kind)
+{
+    assert(kind < GNN_WAIT_KINDS);
+    sim_settle(ex);
+    if (deadline_ns <= ex->now_ns)
+        return;
+    sim_wake_at(ex, ex->running, deadline_ns);
+    sim_block(ex, SIM_SLEEPING, NULL, kind);
+}
+
+void sim_spin_until(struct sim_executor *ex, uint64_t deadline_ns, enum gnn_wait kind)
+{
+    assert(kind < GNN_WAIT_KINDS);
+    sim_settle(ex);
+    if (deadline_ns <= ex->now_ns)
+        return;
+    const uint64_t service = ex->service;
+    sim_wake_at(ex, ex->running, deadline_ns);
+    ex->spinning++;
+    sim_block(ex, SIM_SLEEPING, NULL, kind);
+    ex->spinning--;
+    const uint64_t cpu_ns = (ex->service - service) / SERVICE_PER_NS;
+    ex->running->cpu_ns += cpu_ns;
+    ex->busy_ns += cpu_ns;
+}
+
+/* ---- threads ---- */
+
+static void thread_name(struct gnn_thread *thread, const char *name)
+{
+    (void)snprintf(thread->name, sizeof thread->name, "%s", name);
+}
+
+static void list_add(struct sim_executor *ex, struct gnn_thread *thread)
+{
+    thread->executor = ex;
+    thread->number = ex->threads_started++;
+    thread->start_ns = ex->now_ns;
+    thread->prev_all = ex->last_thread;
+    if (ex->last_thread != NULL)
+        ex->last_thread->next_all = thread;
+    else
+        ex->first_thread = thread;
+    ex->last_thread = thread;
+    ex->threads++;
+}
+
+static void list_remove(struct sim_executor *ex, struct gnn_thread *thread)
+{
+    if (thread->prev_all != NULL)
+        thread->prev_all->next_all = thread->next_all;
+    else
+        ex->first_thread = thread->next_all;
+    if (thread->next_all != NULL)
+        thread->next_all->prev_all = thread->prev_all;
+    else
+        ex->last_thread = thread->prev_all;
+    ex->threads--;
+}
+
+/* Room for every thread in every heap, so that no scheduling point allocates. */
+static bool reserve(struct sim_executor *ex, uint32_t threads)
+{
+    if (threads <= ex->heap_slots)
+        return true;
+    const uint32_t slots = ex->heap_slots == 0 ? HEAP_SLOTS_FIRST : 2 * ex->heap_slots;
+    if (!heap_reserve(&ex->ready, slots) || !heap_reserve(&ex->timers, slots) ||
+        !heap_reserve(&ex->computing, slots))
+        return false;
+    ex->heap_slots = slots;
+    return true;
+}
+
+static void thread_main(void *arg)
+{
+    struct gnn_thread *const self = arg;
+    struct sim_executor *const ex = self->executor;
+    self->fn(self->arg);
+    sim_settle(ex);
+    if (self->joiner != NULL)
+        self->pending_ps += ex->config.wake_ns * PS_PER_NS;
+    sim_settle(ex);
+    self->state = SIM_DONE;
+    if (self->joiner != NULL)
+        sleep_over(ex, self->joiner);
+    struct gnn_thread *const next = next_thread(ex);
+    assert(next != self);
+    ex->horizon_ns = 0;
+    ex->running = next;
+    sim_coroutine_leave(&self->coroutine, &next->coroutine);
+}
+
+enum gnn_status sim_thread_start(struct sim_executor *ex, const char *name, gnn_thread_fn *fn, void *arg,
+                                 struct gnn_thread **out, struct gnn_err *err)
+{
+    sim_cpu(ex, ex->config.thread_start_ns * PS_PER_NS);
+    sim_settle(ex);
+    struct gnn_thread *const thread = calloc(1, sizeof *thread);
+    if (thread == NULL || !reserve(ex, ex->threads + 1)) {
+        free(thread);
+        return gnn_fail(err, GNN_ENOMEM, "thread %s", name);
+    }
+    thread_name(thread, name);
+    thread->fn = fn;
+    thread->arg = arg;
+    if (sim_coroutine_open(&thread->coroutine, thread_main, thread, err) != GNN_OK) {
+        free(thread);
+        return GNN_ENOMEM;
+    }
+    list_add(ex, thread);
+    make_ready(ex, thread);
+    *out = thread;
+    return GNN_OK;
+}
+
+void sim_thread_join(struct sim_executor *ex, struct gnn_thread *thread)
+{
+    if (thread == NULL)
+        return;
+    sim_settle(ex);
+    assert(thread != ex->running && thread->joiner == NULL);
+    if (thread->state != SIM_DONE) {
+        thread->joiner = ex->running;
+        sim_block(ex, SIM_JOINING, thread, GNN_WAIT_KINDS);
+    }
+    list_remove(ex, thread);
+    sim_coroutine_close(&thread->coroutine);
+    free(thread);
+}
+
+void sim_thread_split(struct sim_executor *ex, struct gnn_time_split *out)
+{
+    sim_settle(ex);
+    const struct gnn_thread *const self = ex->running;
+    out->wall_ns = ex->now_ns - self->start_ns;
+    out->cpu_ns = self->cpu_ns;
+    memcpy(out->wait_ns, self->wait_ns, sizeof out->wait_ns);
+}
+
+void sim_add_wait(struct sim_executor *ex, enum gnn_wait kind, uint64_t ns)
+{
+    assert(kind < GNN_WAIT_KINDS);
+    ex->running->wait_ns[kind] += ns;
+}
+
+/* ---- open, close ---- */
+
+enum gnn_status sim_executor_open(const struct sim_executor_config *config, struct sim_executor **out,
+                                  struct gnn_err *err)
+{
+    assert(config->cores > 0);
+    struct sim_executor *const ex = calloc(1, sizeof *ex);
+    if (ex == NULL || !reserve(ex, 1)) {
+        sim_executor_close(ex);
+        return gnn_fail(err, GNN_ENOMEM, "the simulated world's executor");
+    }
+    ex->config = *config;
+    thread_name(&ex->main, "main");
+    sim_coroutine_adopt(&ex->main.coroutine);
+    list_add(ex, &ex->main);
+    ex->running = &ex->main;
+    *out = ex;
+    return GNN_OK;
+}
+
+void sim_executor_close(struct sim_executor *ex)
+{
+    if (ex == NULL)
+        return;
+    assert(ex->threads <= 1); /* every thread was joined */
+    free(ex->ready.entries);
+    free(ex->timers.entries);
+    free(ex->computing.entries);
+    free(ex);
+}

@@ -1,0 +1,85 @@
+/* What executor.c (clock, cores, threads) and locks.c (mutexes, conditions) share. */
+#ifndef GNN_SIM_EXECUTOR_INTERNAL_H
+#define GNN_SIM_EXECUTOR_INTERNAL_H
+
+#include "harness/world/simulated/coroutine.h"
+#include "harness/world/simulated/executor.h"
+
+enum { PS_PER_NS = 1000 };
+
+/* What a thread that does not run is doing: for reports. */
+enum sim_state {
+    SIM_RUNNABLE, /* runs, computes, or its turn comes */
+    SIM_SLEEPING,
+    SIM_ON_MUTEX,
+    SIM_ON_COND,
+    SIM_JOINING,
+    SIM_DONE
+};
+
+struct gnn_thread {
+    struct sim_coroutine coroutine;
+    struct sim_executor *executor;
+    struct gnn_thread *prev_all, *next_all; /* every thread of the executor, in order of their start */
+    struct gnn_thread *prev, *next;         /* of a mutex's or condition's queue */
+    struct gnn_thread *joiner;
+    gnn_thread_fn *fn;
+    void *arg;
+    uint32_t number;
+    uint32_t heap_at;    /* where it stands in the one heap it may be in */
+    uint64_t pending_ps; /* CPU time that has not passed yet */
+    uint64_t start_ns;
+    uint64_t cpu_ns;
+    uint64_t wait_ns[GNN_WAIT_KINDS];
+    enum sim_state state;
+    enum gnn_wait wait_kind; /* of a thread that waits */
+    uint64_t since_ns;
+    const void *object;     /* struct gnn_mutex, gnn_cond or gnn_thread it waits for, by state */
+    struct gnn_cond *queue; /* condition whose queue it is in; a deadline takes it out */
+    bool has_deadline, timed_out;
+    char name[GNN_NAME_MAX];
+};
+
+/* Threads by (key, number): timers by time, computing ones by the service at which they are done, those whose turn has
+ * come by number alone. */
+struct sim_heap_entry {
+    uint64_t key;
+    struct gnn_thread *thread;
+};
+struct sim_heap {
+    struct sim_heap_entry *entries;
+    uint32_t count;
+};
+
+struct sim_executor {
+    struct sim_executor_config config;
+    uint64_t now_ns;
+    uint64_t horizon_ns; /* until here, exclusive, the running thread may compute on; 0: not known */
+    uint64_t service;    /* what each computing thread has received, in 1/1024 ns */
+    uint64_t busy_ns;
+    uint32_t spinning; /* threads that hold a core until a time, in `timers` */
+    struct sim_heap ready, timers, computing;
+    uint32_t heap_slots; /* of each heap: threads there may be */
+    struct gnn_thread *running;
+    struct gnn_thread *first_thread, *last_thread;
+    uint32_t threads;
+    uint32_t threads_started, mutexes_opened, conds_opened; /* their numbers */
+    struct gnn_thread main;
+};
+
+/* Sleeps until somebody wakes the calling thread, whose state is set; the time counts as `kind` unless that is
+ * GNN_WAIT_KINDS. */
+void sim_block(struct sim_executor *ex, enum sim_state state, const void *object, enum gnn_wait kind);
+/* The blocked thread goes on wake_latency_ns from now; waking it costs the running thread wake_ns. */
+void sim_wake(struct sim_executor *ex, struct gnn_thread *thread);
+/* The blocked thread goes on at deadline_ns unless sim_wake comes first. */
+void sim_wake_at(struct sim_executor *ex, struct gnn_thread *thread, uint64_t deadline_ns);
+void sim_cancel_wake(struct sim_executor *ex, struct gnn_thread *thread);
+
+/* locks.c, for the executor: a deadline has passed for a thread in a condition's queue; and words for a report. */
+void sim_cond_leave(struct gnn_thread *thread);
+uint32_t sim_cond_number(const struct gnn_cond *cond);
+uint32_t sim_mutex_number(const struct gnn_mutex *mutex);
+const struct gnn_thread *sim_mutex_owner(const struct gnn_mutex *mutex);
+
+#endif

@@ -1,0 +1,199 @@
+/* Mutexes are handed over in the order of arrival: who unlocks makes the first waiter the owner, so nobody overtakes.
+ * A condition's sleepers are woken in the order of arrival too, and take the mutex like anybody else when they run
+ * again; all of that time is theirs under the kind they gave. Every operation is a scheduling point first: others
+ * whose time has come act before it. */
+#include "harness/world/simulated/executor_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct queue {
+    struct gnn_thread *first, *last;
+};
+
+struct gnn_mutex {
+    struct gnn_thread *owner; /* NULL: free */
+    struct queue waiting;
+    uint32_t number;
+};
+
+struct gnn_cond {
+    struct queue waiting;
+    uint32_t number;
+};
+
+/* ---- queues ---- */
+
+static void queue_add(struct queue *queue, struct gnn_thread *thread)
+{
+    thread->prev = queue->last;
+    thread->next = NULL;
+    if (queue->last != NULL)
+        queue->last->next = thread;
+    else
+        queue->first = thread;
+    queue->last = thread;
+}
+
+static void queue_remove(struct queue *queue, struct gnn_thread *thread)
+{
+    if (thread->prev != NULL)
+        thread->prev->next = thread->next;
+    else
+        queue->first = thread->next;
+    if (thread->next != NULL)
+        thread->next->prev = thread->prev;
+    else
+        queue->last = thread->prev;
+    thread->prev = thread->next = NULL;
+}
+
+/* ---- mutexes ---- */
+
+enum gnn_status sim_mutex_open(struct sim_executor *ex, struct gnn_mutex **out, struct gnn_err *err)
+{
+    struct gnn_mutex *const mutex = calloc(1, sizeof *mutex);
+    if (mutex == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "a mutex: %zu bytes", sizeof *mutex);
+    mutex->number = ex->mutexes_opened++;
+    *out = mutex;
+    return GNN_OK;
+}
+
+static void pay_for_lock(struct sim_executor *ex)
+{
+    ex->running->pending_ps += ex->config.lock_ns * PS_PER_NS;
+    sim_settle(ex);
+}
+
+/* The time until it is ours counts as `kind`. */
+static void take(struct sim_executor *ex, struct gnn_mutex *mutex, enum gnn_wait kind)
+{
+    struct gnn_thread *const self = ex->running;
+    assert(mutex->owner != self);
+    if (mutex->owner == NULL) {
+        mutex->owner = self;
+        return;
+    }
+    queue_add(&mutex->waiting, self);
+    sim_block(ex, SIM_ON_MUTEX, mutex, kind);
+    assert(mutex->owner == self);
+}
+
+static void hand_over(struct sim_executor *ex, struct gnn_mutex *mutex)
+{
+    assert(mutex->owner == ex->running);
+    struct gnn_thread *const next = mutex->waiting.first;
+    mutex->owner = next;
+    if (next == NULL)
+        return;
+    queue_remove(&mutex->waiting, next);
+    sim_wake(ex, next);
+}
+
+void sim_mutex_lock(struct sim_executor *ex, struct gnn_mutex *mutex)
+{
+    pay_for_lock(ex);
+    take(ex, mutex, GNN_WAIT_LOCK);
+}
+
+void sim_mutex_unlock(struct sim_executor *ex, struct gnn_mutex *mutex)
+{
+    pay_for_lock(ex);
+    hand_over(ex, mutex);
+}
+
+void sim_mutex_close(struct sim_executor *ex, struct gnn_mutex *mutex)
+{
+    (void)ex;
+    assert(mutex == NULL || (mutex->owner == NULL && mutex->waiting.first == NULL));
+    free(mutex);
+}
+
+uint32_t sim_mutex_number(const struct gnn_mutex *mutex)
+{
+    return mutex->number;
+}
+
+const struct gnn_thread *sim_mutex_owner(const struct gnn_mutex *mutex)
+{
+    return mutex->owner;
+}
+
+/* ---- conditions ---- */
+
+enum gnn_status sim_cond_open(struct sim_executor *ex, struct gnn_cond **out, struct gnn_err *err)
+{
+    struct gnn_cond *const cond = calloc(1, sizeof *cond);
+    if (cond == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "a condition: %zu bytes", sizeof *cond);
+    cond->number = ex->conds_opened++;
+    *out = cond;
+    return GNN_OK;
+}
+
+bool sim_cond_wait(struct sim_executor *ex, struct gnn_cond *cond, struct gnn_mutex *mutex,
+                   uint64_t deadline_ns, enum gnn_wait kind)
+{
+    assert(kind < GNN_WAIT_KINDS);
+    pay_for_lock(ex);
+    struct gnn_thread *const self = ex->running;
+    self->timed_out = false;
+    self->has_deadline = deadline_ns != GNN_NO_DEADLINE;
+    if (self->has_deadline && deadline_ns <= ex->now_ns) {
+        hand_over(ex, mutex); /* as the kernel does it: others may have it in between */
+        self->timed_out = true;
+    } else {
+        self->queue = cond;
+        queue_add(&cond->waiting, self);
+        if (self->has_deadline)
+            sim_wake_at(ex, self, deadline_ns);
+        hand_over(ex, mutex);
+        sim_block(ex, SIM_ON_COND, cond, kind);
+    }
+    const bool signalled = !self->timed_out;
+    take(ex, mutex, kind);
+    return signalled;
+}
+
+void sim_cond_leave(struct gnn_thread *thread)
+{
+    assert(thread->queue != NULL);
+    queue_remove(&thread->queue->waiting, thread);
+    thread->queue = NULL;
+}
+
+static void wake_first(struct sim_executor *ex, struct gnn_cond *cond)
+{
+    struct gnn_thread *const thread = cond->waiting.first;
+    sim_cond_leave(thread);
+    if (thread->has_deadline)
+        sim_cancel_wake(ex, thread);
+    sim_wake(ex, thread);
+}
+
+void sim_cond_signal(struct sim_executor *ex, struct gnn_cond *cond)
+{
+    pay_for_lock(ex);
+    if (cond->waiting.first != NULL)
+        wake_first(ex, cond);
+}
+
+void sim_cond_broadcast(struct sim_executor *ex, struct gnn_cond *cond)
+{
+    pay_for_lock(ex);
+    while (cond->waiting.first != NULL)
+        wake_first(ex, cond);
+}
+
+void sim_cond_close(struct sim_executor *ex, struct gnn_cond *cond)
+{
+    (void)ex;
+    assert(cond == NULL || cond->waiting.first == NULL);
+    free(cond);
+}
+
+uint32_t sim_cond_number(const struct gnn_cond *cond)
+{
+    return cond->number;
+}
