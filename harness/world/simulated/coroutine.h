@@ -1,8 +1,8 @@
 /* Stacks to switch between: what the executor's threads run on. One operating-system thread at a time uses them.
  *
- * A switch saves what the calling convention makes a function keep (and neither signal mask nor floating-point control
- * words, which the threads of a simulated world share), so it costs a few nanoseconds. x86-64 and aarch64 have their own
- * code, anything else uses ucontext. AddressSanitizer and ThreadSanitizer are told. */
+ * A switch saves the registers a function must keep, and neither the signal mask nor floating-point control words,
+ * which the threads of a simulated world share: a few nanoseconds. x86-64 and aarch64 have their own code, anything
+ * else uses ucontext. AddressSanitizer and ThreadSanitizer are told. */
 #ifndef GNN_SIM_COROUTINE_H
 #define GNN_SIM_COROUTINE_H
 
