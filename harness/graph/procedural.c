@@ -10,42 +10,89 @@
 enum {
     TIERS = 32,
     DEGREE_LIMIT = 1 << 20, /* longest list at any scale; bounds the table */
-    GUIDE_BITS = 10,
+    GUIDE_BITS = 14,
+    TIER_GUIDE_BITS = 6,
     EXACT_TERMS = 4096, /* of the sums behind d0; the tail is integrated */
+    ROUNDS = 4,         /* of the permutation */
+    BATCH = 256,        /* nodes whose walks through the permutation overlap */
 };
 
 struct gnn_procedural {
     struct gnn_procedural_config config;
-    uint64_t degree_key, edge_key, class_key, hub_key, label_key;
-    uint32_t homophily_24bit;   /* of 2^24 */
-    uint32_t label_noise_24bit; /* of 2^24 */
+    uint64_t edge_key, class_key, hub_key, label_key;
+    uint64_t class_magic;         /* floor(2^64 / classes) + 1: division by the number of classes */
+    unsigned rank_half_bits;      /* of the permutation that deals out the degrees */
+    uint16_t *rank_round[ROUNDS]; /* (2^rank_half_bits) its round functions, tabulated: one block of memory */
+    uint32_t homophily_24bit;     /* of 2^24 */
+    uint32_t label_noise_24bit;   /* of 2^24 */
     uint32_t degree_max;
     uint32_t *degree_cdf; /* (degree_max) P(D <= d + 1) * 2^32; the last entry is never read */
     uint32_t guide[(1u << GUIDE_BITS) + 1]; /* first degree to look at for the leading bits of the draw */
     double tier_cdf[TIERS + 1];             /* running sum of the tier weights; [0] = 0 */
+    uint8_t tier_guide[TIERS][1u << TIER_GUIDE_BITS]; /* lowest tier of the draws with these leading bits */
 };
 
 /* ---- permutation ---- */
 
-uint32_t gnn_permute(uint64_t key, uint32_t count, uint32_t index)
+static unsigned permutation_half_bits(uint32_t count)
 {
-    assert(index < count);
     unsigned half = 1;
     while (half < 16 && (UINT64_C(1) << (2 * half)) < count)
         half++;
+    return half;
+}
+
+static uint32_t round_function(uint64_t key, unsigned round, uint32_t right, uint32_t mask)
+{
+    return (uint32_t)(gnn_splitmix64_at(key + round, right) >> 32) & mask;
+}
+
+uint32_t gnn_permute(uint64_t key, uint32_t count, uint32_t index)
+{
+    assert(index < count);
+    const unsigned half = permutation_half_bits(count);
     const uint32_t mask = (uint32_t)((1u << half) - 1);
     uint64_t x = index;
     do {
         uint32_t left = (uint32_t)(x >> half), right = (uint32_t)x & mask;
-        for (unsigned round = 0; round < 4; round++) {
-            const uint32_t mixed = (uint32_t)(gnn_splitmix64_at(key + round, right) >> 32) & mask;
-            const uint32_t swap = left ^ mixed;
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            const uint32_t swap = left ^ round_function(key, round, right, mask);
             left = right;
             right = swap;
         }
         x = (uint64_t)left << half | right;
     } while (x >= count);
     return (uint32_t)x;
+}
+
+/* gnn_permute with the degrees' key, one step: its round functions have at most 2^16 arguments. */
+static inline uint32_t rank_step(const struct gnn_procedural *g, uint32_t x)
+{
+    const unsigned half = g->rank_half_bits;
+    uint32_t left = x >> half, right = x & ((1u << half) - 1);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        const uint32_t swap = left ^ g->rank_round[round][right];
+        left = right;
+        right = swap;
+    }
+    return left << half | right;
+}
+
+static enum gnn_status build_ranks(struct gnn_procedural *g, struct gnn_err *err)
+{
+    const uint64_t key = gnn_rng_fork(g->config.seed, "graph.degree");
+    g->rank_half_bits = permutation_half_bits(g->config.node_count);
+    const uint32_t size = 1u << g->rank_half_bits;
+    uint16_t *const table = malloc((size_t)ROUNDS * size * sizeof *table);
+    if (table == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "no memory for a permutation of %" PRIu32 " nodes",
+                        g->config.node_count);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        g->rank_round[round] = table + (size_t)round * size;
+        for (uint32_t right = 0; right < size; right++)
+            g->rank_round[round][right] = (uint16_t)round_function(key, round, right, size - 1);
+    }
+    return GNN_OK;
 }
 
 /* ---- degrees ---- */
@@ -122,10 +169,9 @@ uint32_t gnn_procedural_degree_max(const struct gnn_procedural *graph)
     return graph->degree_max;
 }
 
-uint32_t gnn_procedural_degree(const struct gnn_procedural *graph, gnn_node node)
+static uint32_t degree_of_rank(const struct gnn_procedural *graph, uint32_t rank)
 {
     const uint32_t count = graph->config.node_count;
-    const uint32_t rank = gnn_permute(graph->degree_key, count, node);
     const uint32_t u = (uint32_t)((((uint64_t)rank << 32) + (UINT64_C(1) << 31)) / count);
     uint32_t low = graph->guide[u >> (32 - GUIDE_BITS)], high = graph->guide[(u >> (32 - GUIDE_BITS)) + 1];
     while (low < high) { /* the first entry above u, the last one at most */
@@ -138,21 +184,78 @@ uint32_t gnn_procedural_degree(const struct gnn_procedural *graph, gnn_node node
     return low + 1;
 }
 
+uint32_t gnn_procedural_degree(const struct gnn_procedural *graph, gnn_node node)
+{
+    const uint32_t count = graph->config.node_count;
+    assert(node < count);
+    uint32_t x = node;
+    do
+        x = rank_step(graph, x);
+    while (x >= count);
+    return degree_of_rank(graph, x);
+}
+
+/* A step leaves the nodes' range about as often as not, which no branch predictor foresees: so a whole batch takes a
+ * step, and those outside are listed for the next one. */
+static void ranks_of_batch(const struct gnn_procedural *g, gnn_node first, uint32_t count, uint32_t *rank)
+{
+    assert(count <= BATCH);
+    uint16_t outside[BATCH];
+    uint32_t outside_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        rank[i] = rank_step(g, first + i);
+        outside[outside_count] = (uint16_t)i;
+        outside_count += rank[i] >= g->config.node_count;
+    }
+    while (outside_count > 0) {
+        uint32_t left = 0;
+        for (uint32_t k = 0; k < outside_count; k++) {
+            const uint16_t i = outside[k];
+            rank[i] = rank_step(g, rank[i]);
+            outside[left] = i;
+            left += rank[i] >= g->config.node_count;
+        }
+        outside_count = left;
+    }
+}
+
+void gnn_procedural_degrees(const struct gnn_procedural *graph, gnn_node first, uint32_t count,
+                            uint32_t *degrees)
+{
+    assert((uint64_t)first + count <= graph->config.node_count);
+    for (uint32_t done = 0; done < count; done += BATCH) {
+        const uint32_t step = count - done < BATCH ? count - done : BATCH;
+        ranks_of_batch(graph, first + done, step, degrees + done);
+        for (uint32_t i = done; i < done + step; i++)
+            degrees[i] = degree_of_rank(graph, degrees[i]);
+    }
+}
+
 /* ---- classes ---- */
 
 /* Uniform in [0, bound) from 32 random bits. */
-static uint32_t below32(uint32_t bits, uint32_t bound)
+static inline uint32_t below32(uint32_t bits, uint32_t bound)
 {
     return (uint32_t)(((uint64_t)bits * bound) >> 32);
 }
 
+/* node / class_count; exact for 32 bits (Lemire, Kaser and Kurz 2019, "Faster remainder by direct computation"). */
+static inline uint32_t group_of(const struct gnn_procedural *g, uint64_t node)
+{
+    __extension__ typedef unsigned __int128 wide;
+    assert(node <= UINT32_MAX);
+    if (g->class_magic == 0) /* one class */
+        return (uint32_t)node;
+    return (uint32_t)(((wide)g->class_magic * node) >> 64);
+}
+
 /* IDs come in groups of class_count, each a rotation of all classes: member k of class c is in group k. */
-static uint32_t rotation(const struct gnn_procedural *g, uint32_t group)
+static inline uint32_t rotation(const struct gnn_procedural *g, uint32_t group)
 {
     return below32((uint32_t)(gnn_splitmix64_at(g->class_key, group) >> 32), g->config.class_count);
 }
 
-static uint64_t member_node(const struct gnn_procedural *g, uint32_t class, uint32_t member)
+static inline uint64_t member_node(const struct gnn_procedural *g, uint32_t class, uint32_t member)
 {
     const uint32_t count = g->config.class_count, turn = rotation(g, member);
     return (uint64_t)member * count + (class >= turn ? class - turn : class + count - turn);
@@ -160,8 +263,8 @@ static uint64_t member_node(const struct gnn_procedural *g, uint32_t class, uint
 
 uint32_t gnn_procedural_class(const struct gnn_procedural *graph, gnn_node node)
 {
-    const uint32_t count = graph->config.class_count;
-    const uint32_t sum = node % count + rotation(graph, node / count);
+    const uint32_t count = graph->config.class_count, group = group_of(graph, node);
+    const uint32_t sum = node - group * count + rotation(graph, group);
     return sum < count ? sum : sum - count;
 }
 
@@ -187,65 +290,93 @@ struct interval {
     uint64_t low, high;
 };
 
-static struct interval part(uint64_t start, uint64_t length, uint64_t pieces, uint64_t piece)
+static inline struct interval part(uint64_t start, uint64_t length, uint64_t pieces, uint64_t piece)
 {
     return (struct interval){start + piece * length / pieces, start + (piece + 1) * length / pieces};
 }
 
-/* The interval of node IDs that a position owns. With locality, three runs of positions share out what lies
- * before, inside and after the window; degree_max <= node_count / 4 keeps every interval non-empty. */
-static struct interval stratum(const struct gnn_procedural *g, gnn_node node, uint32_t degree,
-                               uint32_t position)
+/* What the entries of one list have in common. With locality, three runs of positions share out what lies before,
+ * inside and after the window: `before` positions, `inside` ones, and the rest. */
+struct list {
+    gnn_node node;
+    uint32_t degree;
+    uint32_t class;
+    uint64_t key;
+    uint64_t before, inside; /* positions; inside 0: no window */
+    uint64_t start, window;  /* node IDs */
+};
+
+/* degree_max <= node_count / 4 keeps every interval non-empty. */
+static inline struct list list_of(const struct gnn_procedural *g, gnn_node node, uint32_t degree)
 {
+    assert(node < g->config.node_count && degree <= g->degree_max);
     const uint64_t count = g->config.node_count;
-    const uint64_t inside = (uint64_t)(g->config.locality * degree);
-    if (inside == 0)
-        return part(0, count, degree, position);
-    uint64_t window = g->config.window > 2 * inside ? g->config.window : 2 * inside;
-    if (window > count / 2)
-        window = count / 2;
-    uint64_t start = node > window / 2 ? node - window / 2 : 0;
-    if (start > count - window)
-        start = count - window;
-    const uint64_t outside = degree - inside, before = outside * start / (count - window);
-    if (position < before)
-        return part(0, start, before, position);
-    if (position < before + inside)
-        return part(start, window, inside, position - before);
-    return part(start + window, count - window - start, outside - before, position - before - inside);
+    struct list list = {.node = node,
+                        .degree = degree,
+                        .class = gnn_procedural_class(g, node),
+                        .key = gnn_splitmix64_at(g->edge_key, node),
+                        .inside = (uint64_t)(g->config.locality * degree)};
+    if (list.inside == 0)
+        return list;
+    list.window = g->config.window > 2 * list.inside ? g->config.window : 2 * list.inside;
+    if (list.window > count / 2)
+        list.window = count / 2;
+    list.start = node > list.window / 2 ? node - list.window / 2 : 0;
+    if (list.start > count - list.window)
+        list.start = count - list.window;
+    list.before = (degree - list.inside) * list.start / (count - list.window);
+    return list;
+}
+
+/* The interval of node IDs that a position owns. */
+static inline struct interval stratum(const struct gnn_procedural *g, const struct list *list,
+                                      uint32_t position)
+{
+    const uint64_t count = g->config.node_count, after = list->before + list->inside;
+    if (list->inside == 0)
+        return part(0, count, list->degree, position);
+    if (position < list->before)
+        return part(0, list->start, list->before, position);
+    if (position < after)
+        return part(list->start, list->window, list->inside, position - list->before);
+    return part(list->start + list->window, count - list->window - list->start, list->degree - after,
+                position - after);
 }
 
 /* The members of a class whose node IDs lie in the interval: a run [low, high) of member numbers. */
-static struct interval members(const struct gnn_procedural *g, uint32_t class, struct interval nodes)
+static inline struct interval members(const struct gnn_procedural *g, uint32_t class, struct interval nodes)
 {
     const uint32_t count = g->config.class_count;
-    struct interval run = {nodes.low / count, nodes.high / count};
-    if (member_node(g, class, (uint32_t)run.low) < nodes.low)
-        run.low++;
-    if (nodes.high % count != 0 && member_node(g, class, (uint32_t)run.high) < nodes.high)
-        run.high++;
-    return run;
+    const uint32_t low = group_of(g, nodes.low), high = group_of(g, nodes.high);
+    return (struct interval){
+        low + (member_node(g, class, low) < nodes.low),
+        high + ((uint64_t)high * count != nodes.high && member_node(g, class, high) < nodes.high)};
 }
 
-static unsigned draw_tier(const struct gnn_procedural *g, uint64_t room, uint32_t bits)
+static inline double tier_draw(const struct gnn_procedural *g, unsigned top, uint32_t bits)
 {
-    assert(room > 0);
-    const unsigned top = 63 - (unsigned)__builtin_clzll(room);
-    const double u = bits * 0x1p-32 * g->tier_cdf[top + 1];
-    unsigned tier = 0;
+    return bits * 0x1p-32 * g->tier_cdf[top + 1];
+}
+
+/* The tier a draw falls into, looked for from `tier` on; top = log2 of the room. */
+static inline unsigned tier_from(const struct gnn_procedural *g, unsigned tier, unsigned top, uint32_t bits)
+{
+    const double u = tier_draw(g, top, bits);
     while (tier < top && g->tier_cdf[tier + 1] <= u)
         tier++;
     return tier;
 }
 
 /* A member of the run, by popularity. run is not empty. */
-static uint32_t draw_member(const struct gnn_procedural *g, uint32_t class, struct interval run,
-                            uint64_t bits)
+static inline uint32_t draw_member(const struct gnn_procedural *g, uint32_t class, struct interval run,
+                                   uint64_t bits)
 {
-    unsigned tier = draw_tier(g, run.high - run.low, (uint32_t)bits);
+    const unsigned top = 63 - (unsigned)__builtin_clzll(run.high - run.low);
+    unsigned tier =
+        tier_from(g, g->tier_guide[top][(uint32_t)bits >> (32 - TIER_GUIDE_BITS)], top, (uint32_t)bits);
     uint64_t first = 0, last = 0;
     for (;; tier--) { /* tier 0 always fits: its blocks are single members */
-        assert(tier < 64);
+        assert(tier < TIERS);
         first = (run.low + (UINT64_C(1) << tier) - 1) >> tier;
         last = run.high >> tier;
         if (first < last)
@@ -258,27 +389,41 @@ static uint32_t draw_member(const struct gnn_procedural *g, uint32_t class, stru
     return (uint32_t)(((uint64_t)block << tier) + (place & ((UINT64_C(1) << tier) - 1)));
 }
 
-gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node node, uint32_t degree,
-                                  uint32_t position)
+static inline gnn_node entry_of(const struct gnn_procedural *g, const struct list *list, uint32_t position)
 {
-    assert(position < degree && degree <= graph->degree_max);
-    const uint64_t edge = gnn_splitmix64_at(gnn_splitmix64_at(graph->edge_key, node), position);
+    assert(position < list->degree);
+    const uint64_t edge = gnn_splitmix64_at(list->key, position);
     const uint64_t bits = gnn_mix64(edge ^ GNN_RNG_GOLDEN);
-    uint32_t class = gnn_procedural_class(graph, node);
-    if (graph->config.class_count > 1 && (edge & 0xffffff) >= graph->homophily_24bit)
-        class = other_class(graph, class, (uint32_t)(edge >> 32));
-    const struct interval nodes = stratum(graph, node, degree, position);
-    const struct interval run = members(graph, class, nodes);
+    uint32_t class = list->class;
+    if (g->config.class_count > 1 && (edge & 0xffffff) >= g->homophily_24bit)
+        class = other_class(g, class, (uint32_t)(edge >> 32));
+    const struct interval nodes = stratum(g, list, position);
+    const struct interval run = members(g, class, nodes);
     uint64_t source;
     if (run.low < run.high)
-        source = member_node(graph, class, draw_member(graph, class, run, bits));
+        source = member_node(g, class, draw_member(g, class, run, bits));
     else
         source = nodes.low + below32((uint32_t)(bits >> 32), (uint32_t)(nodes.high - nodes.low));
-    if (source ==
-        node) /* step aside inside the interval, which holds at least two nodes around its destination */
+    if (source == list->node) /* step aside inside the interval, which holds at least two nodes around its
+                                 destination */
         source = source + 1 < nodes.high ? source + 1 : source - 1;
     assert(source >= nodes.low && source < nodes.high);
     return (gnn_node)source;
+}
+
+gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node node, uint32_t degree,
+                                  uint32_t position)
+{
+    const struct list list = list_of(graph, node, degree);
+    return entry_of(graph, &list, position);
+}
+
+void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree,
+                               uint64_t begin, const uint64_t *edge_offset, uint64_t count, gnn_node *out)
+{
+    const struct list list = list_of(graph, node, degree);
+    for (uint64_t i = 0; i < count; i++)
+        out[i] = entry_of(graph, &list, (uint32_t)(edge_offset[i] - begin));
 }
 
 /* ---- open and close ---- */
@@ -315,6 +460,19 @@ static uint32_t longest_list(const struct gnn_procedural_config *config)
     return max < config->node_count / 4 ? max : config->node_count / 4;
 }
 
+/* Weight 1 for tier 0, then 2^(-t (1 - s)) (1 - 2^-s): popularity 0 leaves tier 0 alone, which is uniform. */
+static void build_tiers(struct gnn_procedural *g)
+{
+    const double popularity = g->config.popularity;
+    g->tier_cdf[1] = 1;
+    for (unsigned tier = 1; tier < TIERS; tier++)
+        g->tier_cdf[tier + 1] =
+            g->tier_cdf[tier] + exp2(-(double)tier * (1 - popularity)) * (1 - exp2(-popularity));
+    for (unsigned top = 0; top < TIERS; top++)
+        for (uint32_t slot = 0; slot < 1u << TIER_GUIDE_BITS; slot++)
+            g->tier_guide[top][slot] = (uint8_t)tier_from(g, 0, top, slot << (32 - TIER_GUIDE_BITS));
+}
+
 enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config, struct gnn_procedural **out,
                                     struct gnn_err *err)
 {
@@ -325,21 +483,18 @@ enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config, 
     g->config = *config;
     if (g->config.window == 0)
         g->config.window = config->node_count / 100;
-    g->degree_key = gnn_rng_fork(config->seed, "graph.degree");
     g->edge_key = gnn_rng_fork(config->seed, "graph.edge");
     g->class_key = gnn_rng_fork(config->seed, "graph.class");
     g->hub_key = gnn_rng_fork(config->seed, "graph.hub");
     g->label_key = gnn_rng_fork(config->seed, "graph.label");
     g->homophily_24bit = (uint32_t)(config->homophily * 0x1p24);
     g->label_noise_24bit = config->class_count > 1 ? (uint32_t)(config->label_noise * 0x1p24) : 0;
+    g->class_magic = config->class_count > 1 ? UINT64_MAX / config->class_count + 1 : 0;
     g->degree_max = longest_list(config);
-    /* weight 1 for tier 0, then 2^(-t (1 - s)) (1 - 2^-s): popularity 0 leaves tier 0 alone, which is uniform
-     */
-    g->tier_cdf[1] = 1;
-    for (unsigned tier = 1; tier < TIERS; tier++)
-        g->tier_cdf[tier + 1] = g->tier_cdf[tier] + exp2(-(double)tier * (1 - config->popularity)) *
-                                                        (1 - exp2(-config->popularity));
-    const enum gnn_status status = build_degrees(g, err);
+    build_tiers(g);
+    enum gnn_status status = build_ranks(g, err);
+    if (status == GNN_OK)
+        status = build_degrees(g, err);
     if (status == GNN_OK)
         *out = g;
     else
@@ -351,6 +506,7 @@ void gnn_procedural_close(struct gnn_procedural *graph)
 {
     if (graph == NULL)
         return;
+    free(graph->rank_round[0]);
     free(graph->degree_cdf);
     free(graph);
 }
