@@ -2,7 +2,7 @@
 #   make                 the program, $(BUILD)/oocgnn
 #   make demo            everything once: set-up, build, dataset, two systems under a cap, table, plot
 #   make test            the quick suite; with SANITIZE=address,undefined or SANITIZE=thread the same under sanitizers
-#   make test-long       both sanitizers, longer fuzzing, real-data accuracy
+#   make test-long       both sanitizers, longer fuzzing, large graphs, real-data accuracy
 #   make bench           speed against fio and the machine's SGEMM peak
 #   make install         PREFIX= and DESTDIR= as usual
 #   make format lint     clang-format; clang-tidy, cppcheck, shellcheck
@@ -129,7 +129,7 @@ run-tests:
 test-long: setup-test
 	@$(MAKE) --no-print-directory SANITIZE=address,undefined test
 	@$(MAKE) --no-print-directory SANITIZE=thread test
-	@OOCGNN_FUZZ_S=60 $(MAKE) --no-print-directory test
+	@OOCGNN_FUZZ_S=60 OOCGNN_TEST_LONG=1 $(MAKE) --no-print-directory test
 
 bench:
 	@scripts/setup.sh build bench

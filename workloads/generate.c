@@ -1,10 +1,10 @@
 /* The generator: writes the procedural graph (harness/graph/procedural.h) and synthetic features as a
  * dataset. Memory: 8 B a node for indptr, 4 B a node of the splits, and the chunks in flight. */
-#include "harness/base/rng.h"
-#include "harness/graph/procedural.h"
 #include "workloads/chunks.h"
 #include "workloads/features.h"
+#include "workloads/kron.h"
 #include "workloads/read.h"
+#include "workloads/recipe.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -24,10 +24,10 @@ const struct gnn_option gnn_generate_table[] = {
      .help = "generating threads, which do not change the result; 0 = one per core"},
     {OPTION(homophily), .type = GNN_OPT_F64, .def = "0.7", .min = 0, .max = 1,
      .help = "share of edges that stay inside a class"},
-    {OPTION(popularity), .type = GNN_OPT_F64, .def = "1", .min = 0, .max = 1,
-     .help = "Zipf exponent of how often a node is a neighbour; 0 = all alike"},
-    {OPTION(locality), .type = GNN_OPT_F64, .def = "0", .min = 0, .max = 1,
-     .help = "share of a node's neighbours within the 1 % of node IDs around it"},
+    {OPTION(popularity), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
+     .help = "Zipf exponent of how often a node is a neighbour; 0 = all alike, -1 = the dataset's own"},
+    {OPTION(locality), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
+     .help = "share of a node's neighbours within the 1 % of node IDs around it; -1 = the dataset's own"},
     {OPTION(degree_exponent), .type = GNN_OPT_F64, .def = "0", .min = 0, .max = 10,
      .help = "alpha of the in-degrees' power law, above 2; 0 = the dataset's own"},
     {OPTION(label_noise), .type = GNN_OPT_F64, .def = "0.1", .min = 0, .max = 1,
@@ -35,35 +35,23 @@ const struct gnn_option gnn_generate_table[] = {
     {OPTION(signal), .type = GNN_OPT_F64, .def = "0.75", .min = 0, .max = 10,
      .help =
          "distance of the class centroids over the noise; small values leave the answer to the neighbours"},
+    {OPTION(levels), .type = GNN_OPT_U32, .unit = "levels", .def = "0", .min = 0, .max = 30,
+     .help = "kron alone: 2^levels nodes; 0 = its 23"},
     {0},
 };
 
 struct generator {
-    const struct gnn_registry_entry *entry;
-    struct gnn_generate_options options;
+    struct gnn_recipe recipe;
     const struct gnn_prepare_job *job;
-    uint32_t scale_divisor;
-    struct gnn_registry_counts counts;
-    struct gnn_procedural *graph;
     uint64_t *indptr; /* (nodes + 1) */
-    uint64_t feature_key;
-    float amplitude;
 };
 
 /* ---- what the chunks hold ---- */
 
-static void fill_degrees(const void *ctx, uint64_t first, uint64_t count, void *dst)
-{
-    const struct generator *g = ctx;
-    uint64_t *degrees = dst;
-    for (uint64_t i = 0; i < count; i++)
-        degrees[i] = gnn_procedural_degree(g->graph, (gnn_node)(first + i));
-}
-
 /* The node whose list holds edge offset e. */
 static gnn_node node_of_edge(const struct generator *g, uint64_t edge)
 {
-    uint64_t low = 0, high = g->counts.nodes; /* indptr[low] <= edge < indptr[high] */
+    uint64_t low = 0, high = g->recipe.counts.nodes; /* indptr[low] <= edge < indptr[high] */
     while (high - low > 1) {
         const uint64_t middle = low + (high - low) / 2;
         if (g->indptr[middle] <= edge)
@@ -77,33 +65,24 @@ static gnn_node node_of_edge(const struct generator *g, uint64_t edge)
 static void fill_indices(const void *ctx, uint64_t first, uint64_t count, void *dst)
 {
     const struct generator *g = ctx;
-    gnn_node *out = dst;
-    gnn_node node = node_of_edge(g, first);
-    for (uint64_t edge = first; edge < first + count; node++) {
-        const uint64_t start = g->indptr[node];
-        const uint64_t end = g->indptr[node + 1] < first + count ? g->indptr[node + 1] : first + count;
-        const uint32_t degree = (uint32_t)(g->indptr[node + 1] - start);
-        for (; edge < end; edge++)
-            *out++ = gnn_procedural_neighbour(g->graph, node, degree, (uint32_t)(edge - start));
-    }
+    gnn_recipe_indices(&g->recipe, g->indptr, node_of_edge(g, first), first, count, dst);
 }
 
 static void fill_labels(const void *ctx, uint64_t first, uint64_t count, void *dst)
 {
     const struct generator *g = ctx;
-    int32_t *labels = dst;
-    for (uint64_t i = 0; i < count; i++)
-        labels[i] = (int32_t)gnn_procedural_label(g->graph, (gnn_node)(first + i));
+    gnn_recipe_labels(&g->recipe, (gnn_node)first, count, dst);
 }
 
 static void fill_features(const void *ctx, uint64_t first, uint64_t count, void *dst)
 {
-    const struct generator *g = ctx;
+    const struct gnn_recipe *recipe = &((const struct generator *)ctx)->recipe;
+    const uint32_t dim = recipe->options.dim;
     float *rows = dst;
     for (uint64_t i = 0; i < count; i++) {
         const gnn_node node = (gnn_node)(first + i);
-        gnn_feature_row(g->feature_key, gnn_procedural_class(g->graph, node), node, g->options.dim,
-                        g->amplitude, rows + i * g->options.dim);
+        gnn_feature_row(recipe->feature_key, gnn_procedural_class(recipe->graph, node), node, dim,
+                        recipe->amplitude, rows + i * dim);
     }
 }
 
@@ -111,8 +90,11 @@ static enum gnn_status write_chunked(const struct generator *g, gnn_chunk_fill *
                                      uint32_t item_bytes, const char *name, struct gnn_output *output,
                                      struct gnn_meta *meta, struct gnn_err *err)
 {
-    const struct gnn_chunk_stream stream = {
-        .fill = fill, .ctx = g, .items = items, .item_bytes = item_bytes, .threads = g->options.threads};
+    const struct gnn_chunk_stream stream = {.fill = fill,
+                                            .ctx = g,
+                                            .items = items,
+                                            .item_bytes = item_bytes,
+                                            .threads = g->recipe.options.threads};
     return gnn_chunks_write(&stream, output, name, meta, err);
 }
 
@@ -120,44 +102,32 @@ static enum gnn_status write_chunked(const struct generator *g, gnn_chunk_fill *
 
 static enum gnn_status build_indptr(struct generator *g, struct gnn_err *err)
 {
-    const uint64_t nodes = g->counts.nodes;
-    g->indptr = malloc((nodes + 1) * sizeof *g->indptr);
+    const uint32_t nodes = g->recipe.counts.nodes;
+    g->indptr = malloc(((uint64_t)nodes + 1) * sizeof *g->indptr);
     if (g->indptr == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for the offsets of %" PRIu64 " nodes", nodes);
+        return gnn_fail(err, GNN_ENOMEM, "no memory for the offsets of %" PRIu32 " nodes", nodes);
     struct gnn_ticker ticker;
     gnn_ticker_start(&ticker, g->job, "degrees", "nodes", nodes);
-    const uint64_t step = 65536;
-    g->indptr[0] = 0;
-    for (uint64_t first = 0; first < nodes; first += step) {
-        const uint64_t count = nodes - first < step ? nodes - first : step;
-        fill_degrees(g, first, count, g->indptr + first + 1);
-        for (uint64_t i = first; i < first + count; i++)
-            g->indptr[i + 1] += g->indptr[i];
-        GNN_TRY(gnn_ticker_set(&ticker, first + count, err));
+    const uint32_t step = 65536;
+    for (uint32_t first = 0; first < nodes;) {
+        const uint32_t count = nodes - first < step ? nodes - first : step;
+        gnn_recipe_indptr(&g->recipe, first, count, g->indptr);
+        first += count;
+        GNN_TRY(gnn_ticker_set(&ticker, first, err));
     }
     gnn_ticker_end(&ticker);
     return GNN_OK;
 }
 
-static int compare_nodes(const void *a, const void *b)
+static enum gnn_status write_split(const struct generator *g, enum gnn_recipe_split split,
+                                   struct gnn_output *output, struct gnn_meta *meta, struct gnn_err *err)
 {
-    const gnn_node x = *(const gnn_node *)a, y = *(const gnn_node *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Members [first, first + count) of one permutation of the nodes, in ascending order: disjoint splits, exact
- * counts. */
-static enum gnn_status write_split(const struct generator *g, const char *name, uint32_t first,
-                                   uint32_t count, struct gnn_output *output, struct gnn_meta *meta,
-                                   struct gnn_err *err)
-{
-    const uint64_t key = gnn_rng_fork(g->options.seed, "split");
+    const char *const name = gnn_recipe_split_names[split];
+    const uint32_t count = gnn_recipe_split_count(&g->recipe, split);
     gnn_node *nodes = malloc(((size_t)count + 1) * sizeof *nodes);
     if (nodes == NULL)
         return gnn_fail(err, GNN_ENOMEM, "no memory for split %s of %" PRIu32 " nodes", name, count);
-    for (uint32_t i = 0; i < count; i++)
-        nodes[i] = gnn_permute(key, g->counts.nodes, first + i);
-    qsort(nodes, count, sizeof *nodes, compare_nodes);
+    gnn_recipe_split(&g->recipe, split, nodes);
     const enum gnn_status status =
         gnn_out_array(output, name, nodes, (uint64_t)count * sizeof *nodes, meta, err);
     free(nodes);
@@ -168,32 +138,11 @@ static enum gnn_status write_features(const struct generator *g, struct gnn_outp
                                       struct gnn_meta *meta, struct gnn_err *err)
 {
     char name[32];
-    gnn_meta_features_name(g->options.dim, name, sizeof name);
+    gnn_meta_features_name(g->recipe.options.dim, name, sizeof name);
     assert(meta->dim_count < GNN_META_DIMS_MAX);
-    meta->dims[meta->dim_count++] = g->options.dim;
-    return write_chunked(g, fill_features, g->counts.nodes, g->options.dim * (uint32_t)sizeof(float), name,
-                         output, meta, err);
-}
-
-static void describe(const struct generator *g, struct gnn_meta *meta)
-{
-    *meta = (struct gnn_meta){.scale_divisor = g->scale_divisor,
-                              .node_count = g->counts.nodes,
-                              .edge_count = g->indptr[g->counts.nodes],
-                              .class_count = g->entry->classes,
-                              .train_count = g->counts.train,
-                              .valid_count = g->counts.valid,
-                              .test_count = g->counts.test};
-    (void)snprintf(meta->name, sizeof meta->name, "%s", g->entry->name);
-    (void)snprintf(meta->origin, sizeof meta->origin, "generated by oocgnn, generator 1; counts of %s",
-                   g->entry->title);
-    for (const struct gnn_option *option = gnn_generate_table; option->name != NULL; option++) {
-        char value[64];
-        if (strcmp(option->name, "dim") == 0 || strcmp(option->name, "threads") == 0)
-            continue;
-        gnn_option_format(option, &g->options, value, sizeof value);
-        gnn_meta_add_param(meta, option->name, "%s", value);
-    }
+    meta->dims[meta->dim_count++] = g->recipe.options.dim;
+    return write_chunked(g, fill_features, g->recipe.counts.nodes,
+                         g->recipe.options.dim * (uint32_t)sizeof(float), name, output, meta, err);
 }
 
 static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
@@ -202,9 +151,9 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
     struct gnn_meta *meta = malloc(sizeof *meta);
     if (meta == NULL)
         return gnn_fail(err, GNN_ENOMEM, "no memory for meta");
-    describe(g, meta);
-    const uint64_t nodes = g->counts.nodes, edges = meta->edge_count;
-    enum gnn_status status = gnn_output_open(g->job, g->counts.dataset_bytes, &output, err);
+    const uint64_t nodes = g->recipe.counts.nodes, edges = g->indptr[nodes];
+    gnn_recipe_describe(&g->recipe, edges, meta);
+    enum gnn_status status = gnn_output_open(g->job, g->recipe.counts.dataset_bytes, &output, err);
     if (status == GNN_OK)
         status = gnn_out_array(&output, "indptr", g->indptr, (nodes + 1) * sizeof *g->indptr, meta, err);
     if (status == GNN_OK)
@@ -213,13 +162,8 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
         status = write_features(g, &output, meta, err);
     if (status == GNN_OK)
         status = write_chunked(g, fill_labels, nodes, sizeof(int32_t), "labels", &output, meta, err);
-    if (status == GNN_OK)
-        status = write_split(g, "train", 0, g->counts.train, &output, meta, err);
-    if (status == GNN_OK)
-        status = write_split(g, "valid", g->counts.train, g->counts.valid, &output, meta, err);
-    if (status == GNN_OK)
-        status =
-            write_split(g, "test", g->counts.train + g->counts.valid, g->counts.test, &output, meta, err);
+    for (unsigned split = GNN_RECIPE_TRAIN; status == GNN_OK && split <= GNN_RECIPE_TEST; split++)
+        status = write_split(g, (enum gnn_recipe_split)split, &output, meta, err);
     if (status == GNN_OK)
         status = gnn_output_commit(&output, meta, err);
     gnn_output_close(&output);
@@ -244,10 +188,10 @@ static enum gnn_status check_same(const struct generator *g, const struct gnn_me
                             want->params[i].key, value != NULL ? value : "unknown", want->params[i].value);
     }
     for (uint32_t i = 0; i < have->dim_count; i++)
-        if (have->dims[i] == g->options.dim)
+        if (have->dims[i] == g->recipe.options.dim)
             return gnn_fail(err, GNN_EUSAGE,
                             "%s holds this dataset already, features of width %" PRIu32 " included", dir,
-                            g->options.dim);
+                            g->recipe.options.dim);
     if (have->dim_count == GNN_META_DIMS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "%s holds %d feature widths, the most a dataset may have", dir,
                         GNN_META_DIMS_MAX);
@@ -263,17 +207,17 @@ static enum gnn_status add_features(struct generator *g, struct gnn_err *err)
         return gnn_fail(err, GNN_ENOMEM, "no memory for meta");
     }
     struct gnn_output output = {0};
-    describe(g, want);
+    gnn_recipe_describe(&g->recipe, g->indptr[g->recipe.counts.nodes], want);
     enum gnn_status status = gnn_read_meta(g->job->out_dir, have, err);
     if (status == GNN_OK)
         status = check_same(g, have, want, err);
     if (status == GNN_OK)
-        status =
-            gnn_output_open(g->job, (uint64_t)g->counts.nodes * g->options.dim * sizeof(float), &output, err);
+        status = gnn_output_open(
+            g->job, (uint64_t)g->recipe.counts.nodes * g->recipe.options.dim * sizeof(float), &output, err);
     if (status == GNN_OK)
         status = write_features(g, &output, have, err);
     char name[32];
-    gnn_meta_features_name(g->options.dim, name, sizeof name);
+    gnn_meta_features_name(g->recipe.options.dim, name, sizeof name);
     if (status == GNN_OK)
         status = gnn_output_commit_into(&output, name, have, err);
     gnn_output_close(&output);
@@ -286,28 +230,14 @@ enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry, uin
                                      const struct gnn_generate_options *options,
                                      const struct gnn_prepare_job *job, struct gnn_err *err)
 {
-    struct generator g = {.entry = entry, .options = *options, .job = job, .scale_divisor = scale_divisor};
-    if (g.options.dim == 0)
-        g.options.dim = entry->dim;
-    if (g.options.degree_exponent == 0)
-        g.options.degree_exponent = entry->degree_exponent;
-    GNN_TRY(gnn_registry_scale(entry, scale_divisor, g.options.dim, &g.counts, err));
-    const struct gnn_procedural_config config = {.seed = g.options.seed,
-                                                 .node_count = g.counts.nodes,
-                                                 .mean_degree = (double)g.counts.edges / g.counts.nodes,
-                                                 .degree_exponent = g.options.degree_exponent,
-                                                 .class_count = entry->classes,
-                                                 .homophily = g.options.homophily,
-                                                 .popularity = g.options.popularity,
-                                                 .locality = g.options.locality,
-                                                 .label_noise = g.options.label_noise};
-    GNN_TRY(gnn_procedural_open(&config, &g.graph, err));
-    g.feature_key = gnn_rng_fork(g.options.seed, "features");
-    g.amplitude = gnn_feature_amplitude(g.options.signal, entry->classes, g.options.dim);
+    if (entry->kind == GNN_REGISTRY_KRON)
+        return gnn_prepare_kron(entry, scale_divisor, options, GNN_KRON_WINDOW_EDGES, job, err);
+    struct generator g = {.job = job};
+    GNN_TRY(gnn_recipe_open(entry, scale_divisor, options, &g.recipe, err));
     enum gnn_status status = build_indptr(&g, err);
     if (status == GNN_OK)
         status = access(job->out_dir, F_OK) == 0 ? add_features(&g, err) : write_dataset(&g, err);
     free(g.indptr);
-    gnn_procedural_close(g.graph);
+    gnn_recipe_close(&g.recipe);
     return status;
 }

@@ -14,6 +14,11 @@
 
 /* ---- the registry ---- */
 
+enum gnn_registry_kind {
+    GNN_REGISTRY_PROCEDURAL, /* harness/graph/procedural.h, at any scale, with or without a disk */
+    GNN_REGISTRY_KRON,       /* R-MAT edges grouped by source (kron.h), at its own size, on a disk */
+};
+
 /* A graph of the papers at scale 1, with the public counts where they exist (README.md names the sources). */
 struct gnn_registry_entry {
     const char *name;   /* as typed: "papers100m" */
@@ -24,8 +29,11 @@ struct gnn_registry_entry {
     uint32_t dim;   /* default width */
     uint32_t classes;
     uint64_t train, valid, test;
-    bool splits_published;  /* false: the counts are this project's choice */
+    bool splits_published; /* false: the counts are this project's choice */
+    enum gnn_registry_kind kind;
     double degree_exponent; /* of the generated in-degrees' tail */
+    double popularity;      /* Zipf exponent of the generated sources, 0 to 1 (README.md: fits) */
+    double locality;        /* share of generated sources near their target */
     const char *note;
 };
 
@@ -81,11 +89,12 @@ struct gnn_generate_options {
     uint32_t dim;     /* 0 = the registry's */
     uint32_t threads; /* 0 = every core */
     double homophily;
-    double popularity;
-    double locality;
+    double popularity;      /* below 0 = the registry's */
+    double locality;        /* below 0 = the registry's */
     double degree_exponent; /* 0 = the registry's */
     double label_noise;
     double signal;
+    uint32_t levels; /* kron alone: log2 of its nodes; 0 = the registry's */
 };
 extern const struct gnn_option gnn_generate_table[];
 

@@ -148,8 +148,8 @@ static bool is_dir(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Where the dataset is or will be: --out, a directory that was named, data/NAME-1_K, or data/NAME for
- * imports. */
+/* Where the dataset is or will be: --out, a directory that was named, data/NAME-1_K, data/NAME-levelsL, or
+ * data/NAME for imports. */
 static void choose_dir(struct request *r)
 {
     const struct gnn_registry_entry *entry;
@@ -157,6 +157,9 @@ static void choose_dir(struct request *r)
         (void)snprintf(r->out_dir, sizeof r->out_dir, "%s", r->config.out_dir);
     else if (strchr(r->name, '/') != NULL)
         (void)snprintf(r->out_dir, sizeof r->out_dir, "%s", r->name);
+    else if (r->config.from[0] == '\0' && r->generate.levels > 0)
+        (void)snprintf(r->out_dir, sizeof r->out_dir, "%s/%s-levels%u", r->config.data_dir, r->name,
+                       r->generate.levels);
     else if (r->config.from[0] == '\0' && gnn_registry_find(r->name, &entry, NULL) == GNN_OK)
         (void)snprintf(r->out_dir, sizeof r->out_dir, "%s/%s-1_%u", r->config.data_dir, r->name,
                        r->config.scale_divisor);

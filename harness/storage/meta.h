@@ -20,6 +20,7 @@
  *
  *     indptr          u64 [nodes + 1]     where a node's in-neighbour list starts in indices; [0] = 0,
  * [nodes] = edges indices         u32 [edges]         in-neighbours, ascending inside each list
+ *                                         (param.list_order = generation: as they were drawn)
  *     features-d<dim> f32 [nodes][dim]    one file for each entry of dims; several widths may coexist
  *     labels          i32 [nodes]         class, or -1 = unlabelled
  *     train valid test u32 [count]        node IDs, ascending
@@ -39,6 +40,10 @@ enum {
     GNN_META_TEXT_MAX = 32 * 1024, /* bytes of a meta file */
     GNN_CHECKSUM_TEXT = 33,        /* 32 hex digits and the terminator */
 };
+
+/* A parameter that says how lists are ordered where they are not ascending. */
+#define GNN_META_LIST_ORDER "list_order"
+#define GNN_META_LIST_ORDER_GENERATION "generation"
 
 struct gnn_meta_file {
     char name[32];

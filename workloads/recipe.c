@@ -1,0 +1,153 @@
+#include "workloads/recipe.h"
+
+#include "harness/base/rng.h"
+#include "workloads/features.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const gnn_recipe_split_names[] = {
+    [GNN_RECIPE_TRAIN] = "train", [GNN_RECIPE_VALID] = "valid", [GNN_RECIPE_TEST] = "test"};
+
+static void settle(struct gnn_generate_options *options, const struct gnn_registry_entry *entry)
+{
+    if (options->dim == 0)
+        options->dim = entry->dim;
+    if (options->degree_exponent == 0)
+        options->degree_exponent = entry->degree_exponent;
+    if (options->popularity < 0)
+        options->popularity = entry->popularity;
+    if (options->locality < 0)
+        options->locality = entry->locality;
+}
+
+enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
+                                const struct gnn_generate_options *options, struct gnn_recipe *out,
+                                struct gnn_err *err)
+{
+    *out = (struct gnn_recipe){.entry = entry, .options = *options, .scale_divisor = scale_divisor};
+    if (entry->kind != GNN_REGISTRY_PROCEDURAL)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s is not a procedural graph: its edges take a sort, so it lives on a disk; `oocgnn "
+                        "prepare %s` makes it",
+                        entry->name, entry->name);
+    if (options->levels != 0)
+        return gnn_fail(err, GNN_EUSAGE, "levels %" PRIu32 ": %s takes a scale; levels are for kron",
+                        options->levels, entry->name);
+    settle(&out->options, entry);
+    GNN_TRY(gnn_registry_scale(entry, scale_divisor, out->options.dim, &out->counts, err));
+    const struct gnn_procedural_config config = {.seed = out->options.seed,
+                                                 .node_count = out->counts.nodes,
+                                                 .mean_degree = (double)out->counts.edges / out->counts.nodes,
+                                                 .degree_exponent = out->options.degree_exponent,
+                                                 .class_count = entry->classes,
+                                                 .homophily = out->options.homophily,
+                                                 .popularity = out->options.popularity,
+                                                 .locality = out->options.locality,
+                                                 .label_noise = out->options.label_noise};
+    GNN_TRY(gnn_procedural_open(&config, &out->graph, err));
+    out->feature_key = gnn_rng_fork(out->options.seed, "features");
+    out->amplitude = gnn_feature_amplitude(out->options.signal, entry->classes, out->options.dim);
+    return GNN_OK;
+}
+
+void gnn_recipe_close(struct gnn_recipe *recipe)
+{
+    gnn_procedural_close(recipe->graph);
+    recipe->graph = NULL;
+}
+
+void gnn_recipe_indptr(const struct gnn_recipe *recipe, gnn_node first, uint32_t count, uint64_t *indptr)
+{
+    enum { STEP = 4096 };
+    uint32_t degrees[STEP];
+    if (first == 0)
+        indptr[0] = 0;
+    for (uint32_t done = 0; done < count; done += STEP) {
+        const uint32_t step = count - done < STEP ? count - done : STEP;
+        gnn_procedural_degrees(recipe->graph, first + done, step, degrees);
+        uint64_t *const offsets = indptr + first + done;
+        for (uint32_t i = 0; i < step; i++)
+            offsets[i + 1] = offsets[i] + degrees[i];
+    }
+}
+
+void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr, gnn_node node,
+                        uint64_t first, uint64_t count, gnn_node *out)
+{
+    enum { STEP = 256 };
+    uint64_t offsets[STEP];
+    assert(count == 0 || (indptr[node] <= first && first < indptr[node + 1]));
+    for (uint64_t edge = first; edge < first + count;) {
+        while (indptr[node + 1] <= edge)
+            node++;
+        const uint64_t end = indptr[node + 1] < first + count ? indptr[node + 1] : first + count;
+        const uint64_t step = end - edge < STEP ? end - edge : STEP;
+        for (uint64_t i = 0; i < step; i++)
+            offsets[i] = edge + i;
+        gnn_procedural_neighbours(recipe->graph, node, (uint32_t)(indptr[node + 1] - indptr[node]),
+                                  indptr[node], offsets, step, out);
+        out += step;
+        edge += step;
+    }
+}
+
+void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, int32_t *labels)
+{
+    for (uint64_t i = 0; i < count; i++)
+        labels[i] = (int32_t)gnn_procedural_label(recipe->graph, (gnn_node)(first + i));
+}
+
+uint32_t gnn_recipe_split_count(const struct gnn_recipe *recipe, enum gnn_recipe_split split)
+{
+    const uint32_t counts[] = {recipe->counts.train, recipe->counts.valid, recipe->counts.test};
+    return counts[split];
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const gnn_node x = *(const gnn_node *)a, y = *(const gnn_node *)b;
+    return x < y ? -1 : x > y;
+}
+
+void gnn_recipe_split(const struct gnn_recipe *recipe, enum gnn_recipe_split split, gnn_node *nodes)
+{
+    const uint64_t key = gnn_rng_fork(recipe->options.seed, "split");
+    uint32_t first = 0;
+    for (unsigned earlier = 0; earlier < split; earlier++)
+        first += gnn_recipe_split_count(recipe, (enum gnn_recipe_split)earlier);
+    const uint32_t count = gnn_recipe_split_count(recipe, split);
+    for (uint32_t i = 0; i < count; i++)
+        nodes[i] = gnn_permute(key, recipe->counts.nodes, first + i);
+    qsort(nodes, count, sizeof *nodes, compare_nodes);
+}
+
+/* What the graph and its files do not depend on, or what other entries take. */
+static bool is_parameter(const char *option)
+{
+    return strcmp(option, "dim") != 0 && strcmp(option, "threads") != 0 && strcmp(option, "levels") != 0;
+}
+
+void gnn_recipe_describe(const struct gnn_recipe *recipe, uint64_t edge_count, struct gnn_meta *meta)
+{
+    *meta = (struct gnn_meta){.scale_divisor = recipe->scale_divisor,
+                              .node_count = recipe->counts.nodes,
+                              .edge_count = edge_count,
+                              .class_count = recipe->entry->classes,
+                              .train_count = recipe->counts.train,
+                              .valid_count = recipe->counts.valid,
+                              .test_count = recipe->counts.test};
+    (void)snprintf(meta->name, sizeof meta->name, "%s", recipe->entry->name);
+    (void)snprintf(meta->origin, sizeof meta->origin, "generated by oocgnn, generator 1; counts of %s",
+                   recipe->entry->title);
+    for (const struct gnn_option *option = gnn_generate_table; option->name != NULL; option++) {
+        char value[64];
+        if (!is_parameter(option->name))
+            continue;
+        gnn_option_format(option, &recipe->options, value, sizeof value);
+        gnn_meta_add_param(meta, option->name, "%s", value);
+    }
+}

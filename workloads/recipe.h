@@ -1,0 +1,47 @@
+/* A registry entry at one scale with its parameters settled: everything that decides what the graph is. The generator
+ * (generate.c) writes it to disk, synthetic.c serves it without one; both go through here, so they agree.
+ * Internal to workloads/. Immutable after open: any thread may call. */
+#ifndef GNN_WORKLOADS_RECIPE_H
+#define GNN_WORKLOADS_RECIPE_H
+
+#include "harness/graph/procedural.h"
+#include "harness/storage/meta.h"
+#include "workloads/prepare.h"
+
+struct gnn_recipe {
+    const struct gnn_registry_entry *entry;
+    struct gnn_generate_options options; /* whatever was left to the dataset is filled in */
+    uint32_t scale_divisor;
+    struct gnn_registry_counts counts;
+    struct gnn_procedural *graph;
+    uint64_t feature_key;
+    float amplitude; /* of the class centroids */
+};
+
+/* GNN_EUSAGE: a scale, width or parameter outside its limits, or an entry that is not generated this way. */
+GNN_MUST_CHECK enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
+                                               const struct gnn_generate_options *options,
+                                               struct gnn_recipe *out, struct gnn_err *err);
+void gnn_recipe_close(struct gnn_recipe *recipe); /* accepts a zeroed one */
+
+/* indptr[first + 1 .. first + count] from indptr[first]; indptr[0] is set when first is 0. */
+void gnn_recipe_indptr(const struct gnn_recipe *recipe, gnn_node first, uint32_t count, uint64_t *indptr);
+
+/* Neighbours at edge offsets [first, first + count), given the node whose list holds `first` and the offsets of the
+ * nodes concerned. */
+void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr, gnn_node node,
+                        uint64_t first, uint64_t count, gnn_node *out);
+
+/* Labels of nodes [first, first + count). */
+void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, int32_t *labels);
+
+/* Members of a split in ascending order: disjoint runs of one permutation of the nodes. */
+enum gnn_recipe_split { GNN_RECIPE_TRAIN, GNN_RECIPE_VALID, GNN_RECIPE_TEST };
+extern const char *const gnn_recipe_split_names[]; /* the dataset's file names: index = enum */
+uint32_t gnn_recipe_split_count(const struct gnn_recipe *recipe, enum gnn_recipe_split split);
+void gnn_recipe_split(const struct gnn_recipe *recipe, enum gnn_recipe_split split, gnn_node *nodes);
+
+/* Name, scale, counts, origin and parameters; no files and no widths. */
+void gnn_recipe_describe(const struct gnn_recipe *recipe, uint64_t edge_count, struct gnn_meta *meta);
+
+#endif
