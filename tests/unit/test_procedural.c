@@ -131,6 +131,36 @@ static void test_lists(void **state)
     }
 }
 
+/* What is computed for many at once is what single calls give, any start and length, with and without locality. */
+static void test_many_at_once(void **state)
+{
+    (void)state;
+    enum { COUNT = 700 };
+    for (int local = 0; local < 2; local++) {
+        struct gnn_procedural_config config = base;
+        config.locality = local ? 0.4 : 0;
+        config.node_count = 40000 + (uint32_t)local * 3571;
+        struct gnn_procedural *graph = open_graph(&config);
+        for (uint32_t first = 0; first + COUNT < config.node_count; first += 3989) {
+            uint32_t degrees[COUNT];
+            gnn_procedural_degrees(graph, first, COUNT - first % 97, degrees);
+            for (uint32_t i = 0; i < COUNT - first % 97; i++)
+                assert_int_equal(degrees[i], gnn_procedural_degree(graph, first + i));
+            uint64_t offsets[COUNT];
+            gnn_node got[COUNT];
+            const uint64_t begin = UINT64_C(5000000000) + first; /* offsets beyond 32 bits */
+            const uint32_t degree = degrees[0], count = degree < COUNT ? degree : COUNT;
+            for (uint32_t i = 0; i < count; i++)
+                offsets[i] = begin + (degree - 1 - i); /* in any order */
+            gnn_procedural_neighbours(graph, first, degree, begin, offsets, count, got);
+            for (uint32_t i = 0; i < count; i++)
+                assert_int_equal(got[i], gnn_procedural_neighbour(graph, first, degree, degree - 1 - i));
+        }
+        gnn_procedural_degrees(graph, config.node_count, 0, NULL);
+        gnn_procedural_close(graph);
+    }
+}
+
 static double same_class_rate(const struct gnn_procedural *graph, uint32_t nodes)
 {
     uint64_t same = 0, all = 0;
@@ -263,10 +293,15 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_permute),    cmocka_unit_test(test_degrees),
-        cmocka_unit_test(test_lists),      cmocka_unit_test(test_homophily),
-        cmocka_unit_test(test_popularity), cmocka_unit_test(test_classes_and_labels),
-        cmocka_unit_test(test_locality),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_permute),
+        cmocka_unit_test(test_degrees),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_many_at_once),
+        cmocka_unit_test(test_homophily),
+        cmocka_unit_test(test_popularity),
+        cmocka_unit_test(test_classes_and_labels),
+        cmocka_unit_test(test_locality),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests_name("procedural", tests, NULL, NULL);
 }
