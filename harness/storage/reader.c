@@ -146,8 +146,8 @@ static enum gnn_status reader_fill(struct gnn_reader *reader, const struct gnn_r
     const uint64_t bounce_bytes = gnn_mul_bytes(reader->bounce_stride_bytes, config->depth);
     if (bounce_bytes > 0) {
         void *bounce;
-        GNN_TRY(gnn_mem_alloc(reader->world, "read bounce slots", bounce_bytes,
-                              GNN_MEM_FEATURES | GNN_MEM_PINNED, &bounce, err));
+        /* Plain memory: neighbour lists pass through it too, and their bytes are real in every world. */
+        GNN_TRY(gnn_mem_alloc(reader->world, "read bounce slots", bounce_bytes, GNN_MEM_PINNED, &bounce, err));
         reader->bounce = bounce;
     }
     const struct gnn_ring_config ring = {.engine = config->engine,
