@@ -1,5 +1,5 @@
 /* The page cache of one memory group, page by page (4 KiB), as Linux keeps it: an active and an inactive list, the
- * accessed bit of mapped pages looked at by reclaim only, refault distance, readahead windows per open file, and a room
+ * accessed bit of mapped pages looked at by reclaim only, refault distance, readahead windows per file, and a room
  * that is what the group's own memory leaves of the cap. A pure model without threads or time: the caller says which
  * pages are touched, the model says what must be read.
  *
@@ -13,24 +13,32 @@
 struct sim_page_cache;
 
 struct sim_page_cache_counts {
-    uint64_t hits;         /* touched pages that were mapped, or buffered reads of cached pages */
+    uint64_t hits;         /* touches of mapped pages, and pages a buffered read found cached */
     uint64_t minor_faults; /* cached, not in the page table */
-    uint64_t major_faults; /* not cached */
-    uint64_t evicted, refaulted, readahead;
-    uint64_t pages; /* cached now */
+    uint64_t major_faults; /* touched, or read() through the cache, and not cached */
+    uint64_t evicted, refaulted;
+    uint64_t readahead; /* pages brought in that the call did not ask for */
+    uint64_t pages;     /* cached now */
 };
 
 enum sim_readahead {
-    SIM_READAHEAD_RANDOM, /* madvise or fadvise RANDOM: what was touched and nothing else */
+    SIM_READAHEAD_RANDOM, /* madvise or fadvise RANDOM: what was touched and nothing else. A mapping with this advice
+                           * leaves no accessed bits that reclaim would look at */
     SIM_READAHEAD_NORMAL, /* the kernel's heuristic with the device's window */
 };
 
-/* What one touch needs: nothing, a page-table entry, or reads. Pages brought in belong to the cache at once; the caller
- * submits the range to the device and keeps who touches them waiting until it is done (in_flight below). */
+struct sim_page_range {
+    uint32_t file; /* a number of sim_page_cache_add_file */
+    uint64_t first_page, pages;
+};
+
+/* What one call needs: nothing, a page-table entry, or reads. Pages brought in belong to the cache at once; the caller
+ * submits the ranges to the device and keeps who touches them waiting until they are done (cached.c). */
 struct sim_touch {
-    bool minor;                           /* a page-table entry was missing */
-    bool major;                           /* the touched page must be read */
-    uint64_t read_first_page, read_pages; /* range to read, readahead included; 0 pages: none */
+    bool minor;                         /* a page-table entry was missing */
+    bool major;                         /* a page the call asked for must be read */
+    uint32_t read_count;                /* ranges to read, readahead included, ascending and apart */
+    const struct sim_page_range *reads; /* the cache's; good until the next call */
 };
 
 GNN_MUST_CHECK enum gnn_status sim_page_cache_open(uint64_t room_bytes, uint64_t readahead_bytes,
@@ -40,22 +48,34 @@ void sim_page_cache_close(struct sim_page_cache *cache); /* accepts NULL */
 /* The group's own memory grew or shrank: pages are reclaimed at once when there is less room than pages. */
 void sim_page_cache_set_room(struct sim_page_cache *cache, uint64_t room_bytes);
 
-/* A file of that many bytes takes part; its number. Memory grows with the file: a few bytes a page. A file that is
- * closed keeps its pages (Linux does); forgetting drops them (unlink, DONTNEED). */
+/* The kernel sums up a group's statistics every two seconds, and when somebody reads them; until then reclaim works
+ * with the old sums (how many pages are active, whether refaults came). The caller, who has a clock, says when. */
+void sim_page_cache_sum_statistics(struct sim_page_cache *cache);
+
+/* A file of that many bytes takes part; its number. Memory comes with the pages that are touched: at most about ten
+ * bytes each. A file that is closed keeps its pages (Linux does); forgetting drops them (unlink, DONTNEED). */
 GNN_MUST_CHECK enum gnn_status sim_page_cache_add_file(struct sim_page_cache *cache, uint64_t size_bytes,
                                                        uint32_t *file, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status sim_page_cache_grow_file(struct sim_page_cache *cache, uint32_t file,
                                                         uint64_t size_bytes, struct gnn_err *err);
 void sim_page_cache_forget(struct sim_page_cache *cache, uint32_t file);
 
-/* An access through a mapping, and one of a buffered read() or write(). */
+/* An access through a mapping; one read() of `pages` > 0 pages through the cache; one write(). Inside the file. */
 void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t file, uint64_t page,
                           enum sim_readahead readahead, struct sim_touch *out);
-void sim_page_cache_read(struct sim_page_cache *cache, uint32_t file, uint64_t page, uint64_t pages_left,
+void sim_page_cache_read(struct sim_page_cache *cache, uint32_t file, uint64_t first_page, uint64_t pages,
                          enum sim_readahead readahead, struct sim_touch *out);
-void sim_page_cache_write(struct sim_page_cache *cache, uint32_t file, uint64_t page);
+void sim_page_cache_write(struct sim_page_cache *cache, uint32_t file, uint64_t first_page, uint64_t pages);
 /* Unmapping: the page-table entries are gone, the pages stay. */
 void sim_page_cache_unmap(struct sim_page_cache *cache, uint32_t file);
+
+/* Dirty pages that reclaim evicted since the last call: they must be written now. At most `max` ranges; returns how
+ * many. Call until 0. */
+uint32_t sim_page_cache_take_evicted(struct sim_page_cache *cache, struct sim_page_range *out, uint32_t max);
+/* The file's dirty pages from *from_page on become clean: the next range of them in *out, *from_page behind it. Returns
+ * false when there is none. Start at page 0. */
+bool sim_page_cache_take_dirty(struct sim_page_cache *cache, uint32_t file, uint64_t *from_page,
+                               struct sim_page_range *out);
 
 bool sim_page_cache_holds(const struct sim_page_cache *cache, uint32_t file, uint64_t page);
 void sim_page_cache_counts(const struct sim_page_cache *cache, struct sim_page_cache_counts *out);

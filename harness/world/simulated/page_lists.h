@@ -1,0 +1,79 @@
+/* The lists under the page cache: which pages are cached, in which order they go, and what making room costs. Pages
+ * have numbers here, unique over all files; page_cache.c maps files to them and decides what is read. Internal to
+ * page_cache.c; the parts of Linux that are modelled are named at its head. */
+#ifndef GNN_SIM_PAGE_LISTS_H
+#define GNN_SIM_PAGE_LISTS_H
+
+#include "harness/oocgnn.h"
+
+/* One byte a page: all that a hit looks at. */
+enum sim_page_flags {
+    SIM_PAGE_CACHED = 1,
+    SIM_PAGE_ACTIVE = 2,      /* on the active list, else the inactive one */
+    SIM_PAGE_REFERENCED = 4,  /* seen once by reclaim or by read(): the next time activates */
+    SIM_PAGE_YOUNG = 8,       /* the accessed bit of a page-table entry */
+    SIM_PAGE_MAPPED = 16,     /* has a page-table entry */
+    SIM_PAGE_WORKINGSET = 32, /* was active once */
+    SIM_PAGE_DIRTY = 64,
+    SIM_PAGE_MARK = 128, /* whoever gets here makes the kernel read the next window */
+};
+
+/* SIM_PAGES_ALIGN numbers share one page of page-table entries: files start at multiples of it. */
+enum { SIM_PAGES_ALIGN = 512 };
+
+struct sim_page_link {
+    uint32_t prev, next; /* cached: neighbours. Evicted: age at eviction, enum shadow. Never cached: zeros */
+};
+
+struct sim_page_run {
+    uint32_t first, pages;
+};
+
+/* What reclaim reads of the group's statistics: as of the last time the kernel summed them up. */
+struct sim_page_statistics {
+    uint64_t active, inactive, activated;
+};
+
+struct sim_page_lists {
+    uint8_t *flags;                           /* (capacity) */
+    struct sim_page_link *links;              /* (capacity) */
+    uint8_t *nodes;                           /* (capacity / 64): the index node is allocated */
+    uint8_t *tables;                          /* (capacity / 512): the page of entries is allocated */
+    uint64_t numbers, capacity;               /* pages handed out, and with memory behind them */
+    uint64_t limit_bytes, kernel_bytes;       /* the room; what nodes and tables take of it */
+    struct sim_page_statistics exact, summed; /* now; as reclaim sees them */
+    uint64_t activated_seen;                  /* summed.activated when reclaim last ended */
+    uint64_t age;                             /* evictions and activations so far */
+    uint64_t evicted, refaulted;
+    struct sim_page_run *written; /* (SIM_WRITTEN_MAX): dirty pages evicted and not yet handed on */
+    uint32_t written_count;
+};
+
+enum { SIM_WRITTEN_MAX = 1 << 16 };
+
+GNN_MUST_CHECK enum gnn_status sim_page_lists_open(struct sim_page_lists *lists, struct gnn_err *err);
+void sim_page_lists_close(struct sim_page_lists *lists);
+
+/* `pages` further numbers, the first a multiple of SIM_PAGES_ALIGN. Costs address space; memory comes with use. */
+GNN_MUST_CHECK enum gnn_status sim_page_lists_add(struct sim_page_lists *lists, uint64_t pages,
+                                                  uint32_t *first, struct gnn_err *err);
+
+/* Makes room for the page, then puts it on the list it belongs to. It was not cached. */
+void sim_page_insert(struct sim_page_lists *lists, uint32_t page);
+/* Drops `pages` pages from `first` on, without a trace of them; both are multiples of SIM_PAGES_ALIGN. */
+void sim_page_lists_forget(struct sim_page_lists *lists, uint32_t first, uint64_t pages);
+/* An access by read(), or the accessed bit seen when a mapping goes: the second one activates. */
+void sim_page_mark_accessed(struct sim_page_lists *lists, uint32_t page);
+/* A page-table entry for a cached page. */
+void sim_page_map(struct sim_page_lists *lists, uint32_t page, bool young);
+/* No page of the range has an entry any more; what the accessed bits said is kept. */
+void sim_page_lists_unmap(struct sim_page_lists *lists, uint32_t first, uint64_t pages);
+/* Reclaims until what is cached fits limit_bytes. */
+void sim_page_lists_fit(struct sim_page_lists *lists);
+
+static inline uint64_t sim_page_lists_cached(const struct sim_page_lists *lists)
+{
+    return lists->exact.active + lists->exact.inactive;
+}
+
+#endif

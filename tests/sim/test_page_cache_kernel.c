@@ -1,0 +1,313 @@
+/* The page cache model against this machine's kernel: the same accesses run in a child inside a memory group, where
+ * mincore says before each whether its page is cached, and through the model; hit rates must agree. Files are sparse:
+ * the kernel caches their pages like any others and the disk stays out of it. OOCGNN_LONG=1 runs longer traces. Skipped where no group can be
+ * made. */
+#include "harness/base/rng.h"
+#include "harness/confine/confine.h"
+#include "harness/world/simulated/page_cache.h"
+#include "tests/support/sanitizers.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MIB = 1 << 20, FILES_MAX = 2, MIB_PAGES = MIB / GNN_PAGE_BYTES };
+
+static const double tolerance_points = 3;
+
+enum access { MAP_RANDOM, MAP_NORMAL, READ_RANDOM, READ_NORMAL };
+enum pattern { UNIFORM, SKEWED, SCAN_AND_HOT, SCAN };
+
+struct trace_file {
+    uint32_t mib;
+    enum access access;
+    enum pattern pattern;
+    uint32_t share; /* of the touches, in parts of the sum */
+};
+
+struct trace {
+    const char *name;
+    uint32_t cap_mib;
+    uint32_t touches;
+    uint32_t sum_every; /* touches between two sums of the group's statistics */
+    struct trace_file files[FILES_MAX];
+};
+
+static const struct trace traces[] = {
+    {"uniform, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, UNIFORM, 1}}},
+    {"skewed, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, SKEWED, 1}}},
+    {"scan and hot set, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, SCAN_AND_HOT, 1}}},
+    {"topology and features, mapped random",
+     80,
+     80000,
+     2000,
+     {{40, MAP_RANDOM, SKEWED, 3}, {240, MAP_RANDOM, SKEWED, 2}}},
+    {"uniform, mapped normal", 64, 3000, 500, {{200, MAP_NORMAL, UNIFORM, 1}}},
+    {"skewed, mapped normal", 64, 3000, 500, {{200, MAP_NORMAL, SKEWED, 1}}},
+    {"scan and hot set, mapped normal", 64, 3000, 500, {{200, MAP_NORMAL, SCAN_AND_HOT, 1}}},
+    {"topology and features, mapped normal",
+     80,
+     3000,
+     500,
+     {{40, MAP_NORMAL, SKEWED, 3}, {240, MAP_NORMAL, SKEWED, 2}}},
+    {"uniform, read random", 64, 60000, 2000, {{200, READ_RANDOM, UNIFORM, 1}}},
+    {"skewed, read random", 64, 60000, 2000, {{200, READ_RANDOM, SKEWED, 1}}},
+    {"uniform, read normal", 64, 60000, 2000, {{200, READ_NORMAL, UNIFORM, 1}}},
+    {"skewed, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SKEWED, 1}}},
+    {"scan and hot set, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SCAN_AND_HOT, 1}}},
+    {"scan, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SCAN, 1}}},
+    {"mapped topology, features by read",
+     80,
+     80000,
+     2000,
+     {{40, MAP_RANDOM, SKEWED, 3}, {240, READ_NORMAL, SKEWED, 2}}},
+};
+
+struct touch {
+    uint32_t file, page;
+};
+
+/* Shared with the child. */
+struct shared {
+    uint64_t room_bytes;
+    uint64_t hits[FILES_MAX], touches[FILES_MAX];
+    uint64_t window_bytes;
+    struct touch touch[];
+};
+
+/* ---- traces ---- */
+
+/* Pages of equal popularity lie apart: multiplied by a number without a factor in common. */
+static uint32_t scatter(uint64_t rank, uint64_t pages)
+{
+    return (uint32_t)(rank * UINT64_C(2654435761) % pages);
+}
+
+static uint32_t next_page(const struct trace_file *file, struct gnn_rng *rng, uint64_t *scan)
+{
+    const uint64_t pages = (uint64_t)file->mib * MIB_PAGES;
+    switch (file->pattern) {
+    case UNIFORM:
+        return (uint32_t)(gnn_rng_unit(rng) * (double)pages);
+    case SKEWED:
+        return scatter((uint64_t)((double)pages * pow(gnn_rng_unit(rng), 3)), pages);
+    case SCAN_AND_HOT: /* one touch in three goes on with the scan; a tenth of the file is hot */
+        if (gnn_rng_unit(rng) < 2.0 / 3)
+            return scatter((uint64_t)(gnn_rng_unit(rng) * (double)(pages / 10)), pages);
+        return (uint32_t)((*scan)++ % pages);
+    case SCAN:
+        return (uint32_t)((*scan)++ % pages);
+    }
+    abort();
+}
+
+static void fill(const struct trace *trace, struct touch *out, uint32_t touches)
+{
+    struct gnn_rng rng = gnn_rng_at(gnn_rng_fork(1, "page cache"));
+    uint64_t scan[FILES_MAX] = {0};
+    const uint32_t shares = trace->files[0].share + trace->files[1].share;
+    for (uint32_t i = 0; i < touches; i++) {
+        const uint32_t file = gnn_rng_unit(&rng) * shares < trace->files[0].share ? 0 : 1;
+        out[i] = (struct touch){file, next_page(&trace->files[file], &rng, &scan[file])};
+    }
+}
+
+/* ---- the kernel's side ---- */
+
+struct opened {
+    int fd;
+    volatile unsigned char *map;
+};
+
+static struct opened open_one(const struct trace_file *file)
+{
+    struct opened o = {.fd = -1};
+    char path[] = "./oocgnn-pages-XXXXXX"; /* on the build's disk: /tmp may be memory */
+    o.fd = mkstemp(path);
+    if (o.fd < 0 || unlink(path) != 0 || ftruncate(o.fd, (off_t)file->mib * MIB) != 0)
+        abort();
+    if (file->access == READ_RANDOM && posix_fadvise(o.fd, 0, 0, POSIX_FADV_RANDOM) != 0)
+        abort();
+    void *map = mmap(NULL, (size_t)file->mib * MIB, PROT_READ, MAP_SHARED, o.fd, 0);
+    if (map == MAP_FAILED)
+        abort();
+    if (madvise(map, (size_t)file->mib * MIB, file->access == MAP_NORMAL ? MADV_NORMAL : MADV_RANDOM) != 0)
+        abort();
+    o.map = map;
+    return o;
+}
+
+static void touch_one(const struct opened *o, const struct trace_file *file, uint32_t page)
+{
+    unsigned char byte[GNN_PAGE_BYTES];
+    if (file->access == MAP_RANDOM || file->access == MAP_NORMAL)
+        (void)o->map[(uint64_t)page * GNN_PAGE_BYTES];
+    else if (pread(o->fd, byte, sizeof byte, (off_t)page * GNN_PAGE_BYTES) != sizeof byte)
+        abort();
+}
+
+static uint64_t window_bytes(int fd)
+{
+    struct stat info;
+    char path[128];
+    unsigned long long kib = 128;
+    if (fstat(fd, &info) != 0)
+        abort();
+    (void)snprintf(path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", major(info.st_dev),
+                   minor(info.st_dev));
+    FILE *stream = fopen(path, "re");
+    if (stream != NULL) {
+        if (fscanf(stream, "%llu", &kib) != 1)
+            kib = 128;
+        (void)fclose(stream);
+    }
+    return kib * 1024;
+}
+
+/* Reading the group's statistics is what makes the kernel sum them up. */
+static struct gnn_group_reading sum_statistics(const struct gnn_cage *cage)
+{
+    struct gnn_group_reading reading;
+    struct gnn_err err = {0};
+    if (gnn_cage_read(cage, &reading, &err) != GNN_OK)
+        abort();
+    return reading;
+}
+
+static void run_child(const struct gnn_cage *cage, const struct trace *trace, uint32_t touches,
+                      struct shared *shared)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one); /* a CPU holds a few dozen pages back: one CPU's worth is enough */
+    (void)sched_setaffinity(0, sizeof one, &one);
+    struct opened files[FILES_MAX];
+    for (uint32_t f = 0; f < FILES_MAX && trace->files[f].mib > 0; f++)
+        files[f] = open_one(&trace->files[f]);
+    shared->window_bytes = window_bytes(files[0].fd);
+    shared->room_bytes = (uint64_t)trace->cap_mib * MIB - sum_statistics(cage).current_bytes;
+    for (uint32_t i = 0; i < touches; i++) {
+        const struct touch *t = &shared->touch[i];
+        unsigned char resident = 0;
+        void *at = (void *)(uintptr_t)(files[t->file].map + (uint64_t)t->page * GNN_PAGE_BYTES);
+        if (mincore(at, GNN_PAGE_BYTES, &resident) != 0)
+            abort();
+        shared->hits[t->file] += resident & 1;
+        shared->touches[t->file]++;
+        touch_one(&files[t->file], &trace->files[t->file], t->page);
+        if ((i + 1) % trace->sum_every == 0)
+            (void)sum_statistics(cage);
+    }
+}
+
+/* ---- the model's side ---- */
+
+static void run_model(const struct trace *trace, uint32_t touches, const struct shared *shared,
+                      uint64_t hits[FILES_MAX])
+{
+    struct gnn_err err = {0};
+    struct sim_page_cache *cache = NULL;
+    uint32_t number[FILES_MAX] = {0};
+    if (sim_page_cache_open(shared->room_bytes, shared->window_bytes, &cache, &err) != GNN_OK)
+        fail_msg("%s", err.message);
+    for (uint32_t f = 0; f < FILES_MAX && trace->files[f].mib > 0; f++)
+        assert_int_equal(
+            sim_page_cache_add_file(cache, (uint64_t)trace->files[f].mib * MIB, &number[f], &err), GNN_OK);
+    for (uint32_t i = 0; i < touches; i++) {
+        const struct touch *t = &shared->touch[i];
+        const enum access access = trace->files[t->file].access;
+        const enum sim_readahead advice =
+            access == MAP_NORMAL || access == READ_NORMAL ? SIM_READAHEAD_NORMAL : SIM_READAHEAD_RANDOM;
+        struct sim_touch out;
+        hits[t->file] += sim_page_cache_holds(cache, number[t->file], t->page);
+        if (access == MAP_RANDOM || access == MAP_NORMAL)
+            sim_page_cache_touch(cache, number[t->file], t->page, advice, &out);
+        else
+            sim_page_cache_read(cache, number[t->file], t->page, 1, advice, &out);
+        if ((i + 1) % trace->sum_every == 0)
+            sim_page_cache_sum_statistics(cache);
+    }
+    sim_page_cache_close(cache);
+}
+
+/* ---- tests ---- */
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
+}
+
+static bool compare(const struct gnn_confine *confine, const struct trace *trace, uint32_t scale)
+{
+    const uint32_t touches = trace->touches * scale;
+    const size_t bytes = sizeof(struct shared) + touches * sizeof(struct touch);
+    struct shared *shared =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    assert_true(shared != MAP_FAILED);
+    fill(trace, shared->touch, touches);
+    struct gnn_err err = {0};
+    struct gnn_cage *cage = NULL;
+    const struct gnn_cage_config config = {.memory_bytes = (uint64_t)trace->cap_mib * MIB};
+    if (gnn_cage_create(confine, &config, &cage, &err) != GNN_OK)
+        fail_msg("%s", err.message);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (gnn_cage_enter(cage) != 0)
+            _exit(9);
+        run_child(cage, trace, touches, shared);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    gnn_cage_close(cage);
+    uint64_t hits[FILES_MAX] = {0};
+    run_model(trace, touches, shared, hits);
+    bool close = true;
+    for (uint32_t f = 0; f < FILES_MAX && trace->files[f].mib > 0; f++) {
+        const double real = percent(shared->hits[f], shared->touches[f]);
+        const double modelled = percent(hits[f], shared->touches[f]);
+        print_message("%-38s file %u  kernel %6.2f %%  model %6.2f %%  %+.2f\n", trace->name, f, real,
+                      modelled, modelled - real);
+        close = close && fabs(real - modelled) <= tolerance_points;
+    }
+    (void)munmap(shared, bytes);
+    return close;
+}
+
+static void test_hit_rates_are_the_kernels(void **state)
+{
+    (void)state;
+    struct gnn_confine confine;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_confine_detect(&confine, &err), GNN_OK);
+    if (!confine.memory_usable) {
+        print_message("skipped: no memory group can be made here: %s\n", confine.remedy);
+        skip();
+    }
+    const uint32_t scale = getenv("OOCGNN_LONG") != NULL ? 10 : 1;
+    const char *only = getenv("OOCGNN_TRACE");
+    bool close = true;
+    for (size_t i = 0; i < sizeof traces / sizeof traces[0]; i++)
+        if (only == NULL || strstr(traces[i].name, only) != NULL)
+            close = compare(&confine, &traces[i], scale) && close;
+    assert_true(close);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_hit_rates_are_the_kernels)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
