@@ -193,6 +193,39 @@ static void test_beyond_the_deepest(void **state)
     }
 }
 
+/* Callers who come back a little after each read leave a device busy that has others to do meanwhile, and bound one
+ * that has not. */
+static void test_late_callers(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t depth;
+        uint64_t think_ns;
+        double expected_ns;
+    } cases[] = {{128, 0, 1e9 / 550000},
+                 {128, 700, 1e9 / 550000},
+                 {128, 20000, 1e9 / 550000},
+                 {1, 50000, 136280},
+                 {8, 100000, 186280.0 / 8}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gnn_profile_storage g;
+        fill_nvme(&g);
+        struct sim_device *device = open_device(&g);
+        uint64_t next_ns[128] = {0}, now_ns = 0;
+        enum { COUNT = 20000 };
+        for (uint32_t k = 0; k < COUNT; k++) {
+            uint32_t first = 0;
+            for (uint32_t c = 1; c < cases[i].depth; c++)
+                first = next_ns[c] < next_ns[first] ? c : first;
+            now_ns = next_ns[first];
+            next_ns[first] = sim_device_read(device, now_ns, (uint64_t)k * 4096, 4096) + cases[i].think_ns;
+        }
+        check_close((double)now_ns / COUNT, cases[i].expected_ns, 0.01, "time between reads", 4096,
+                    cases[i].depth);
+        sim_device_close(device);
+    }
+}
+
 /* ---- open arrivals ---- */
 
 static void test_idle_latency(void **state)
@@ -480,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_closed_loops_reproduce_the_grid),
         cmocka_unit_test(test_between_grid_points),
         cmocka_unit_test(test_beyond_the_deepest),
+        cmocka_unit_test(test_late_callers),
         cmocka_unit_test(test_idle_latency),
         cmocka_unit_test(test_burst_drains_at_full_speed),
         cmocka_unit_test(test_littles_law),

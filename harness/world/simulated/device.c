@@ -11,7 +11,8 @@
  * State    of a member device: the requests in flight with their weights (n requests, w picoseconds), and the time at
  *          which everything accepted so far could have been served one after the other at full speed (gate).
  * A read   that finds n others weighing w takes f(size, 1 + min(n, w / g)): others count as one each, or less when
- *          they are smaller. It ends not before the gate, which moved on by g, unless that lies further off than
+ *          they are smaller; the one that ends next counts for the part of it that is still to come (so a caller who
+ *          comes a little late does not leave a device idle that never was). It ends not before the gate, which moved on by g, unless that lies further off than
  *          (n + 1) x g: large requests do not hold a small one up for longer than its fair share of the device.
  *          Where all sizes are equal the gate never binds, since f(k) >= k x g.
  * A write  takes write_latency + bytes / bandwidth, behind the same gate, with g = max(1 / IOPS, bytes / bandwidth). */
@@ -35,6 +36,7 @@ struct member {
     struct sim_time_queue in_flight; /* value: the request's weight */
     uint64_t weight_ps;              /* of all in flight */
     uint64_t gate_ps;
+    uint64_t since_ns; /* the last one ended then, or the first came to an idle device */
     uint64_t busy_until_ns;
 };
 
@@ -143,6 +145,7 @@ static void retire(struct member *m, uint64_t now_ns)
     while (first != NULL && first->time_ns <= now_ns) {
         assert(m->weight_ps >= first->value);
         m->weight_ps -= first->value;
+        m->since_ns = first->time_ns;
         sim_time_queue_drop(&m->in_flight);
         first = sim_time_queue_first(&m->in_flight);
     }
@@ -168,6 +171,8 @@ static uint64_t accept(struct sim_device *device, struct member *m, uint64_t now
     const uint64_t gate_ps = m->gate_ps < fair_ps ? m->gate_ps : fair_ps;
     const uint64_t done_ps = now_ps + taken_ps > gate_ps ? now_ps + taken_ps : gate_ps;
     const uint64_t done_ns = (done_ps + ps_per_ns - 1) / ps_per_ns;
+    if (m->in_flight.count == 0)
+        m->since_ns = now_ns;
     sim_time_queue_add(&m->in_flight, done_ns, weight_ps);
     m->weight_ps += weight_ps;
     if (done_ns > m->busy_until_ns) {
@@ -177,14 +182,27 @@ static uint64_t accept(struct sim_device *device, struct member *m, uint64_t now
     return done_ns;
 }
 
+/* f of as many as are there and this one, less what the next of them to end has behind it. */
+static uint64_t read_takes_ps(const struct sim_device *device, const struct member *m, uint64_t now_ns,
+                              const struct shape *shape)
+{
+    const uint64_t others = others_of(m, shape->weight_ps);
+    const uint64_t full_ps = latency_ps(device, shape, others + 1);
+    if (others == 0 || now_ns == m->since_ns)
+        return full_ps;
+    const uint64_t without_ps = latency_ps(device, shape, others);
+    const uint64_t next_ns = sim_time_queue_first(&m->in_flight)->time_ns;
+    assert(m->since_ns < now_ns && now_ns < next_ns);
+    return between(now_ns, m->since_ns, next_ns, full_ps, without_ps);
+}
+
 static uint64_t read_member(struct sim_device *device, struct member *m, uint64_t now_ns, uint64_t len_bytes)
 {
     device->counts.read_bytes += len_bytes;
     device->counts.read_ios++;
     retire(m, now_ns);
     const struct shape *shape = shape_of(device, len_bytes);
-    const uint64_t k = others_of(m, shape->weight_ps) + 1;
-    return accept(device, m, now_ns, latency_ps(device, shape, k), shape->weight_ps);
+    return accept(device, m, now_ns, read_takes_ps(device, m, now_ns, shape), shape->weight_ps);
 }
 
 static uint64_t write_member(struct sim_device *device, struct member *m, uint64_t now_ns, uint64_t len_bytes)
