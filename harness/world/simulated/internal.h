@@ -73,9 +73,14 @@ uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint
 uint64_t sim_cached_sync(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t *cpu_ps);
 /* The file of that number in the page cache was truncated, or is gone: its pages go, dirty ones unwritten. */
 void sim_cached_forget(struct simulated *s, uint32_t cache_number);
-/* One page through a mapping. true: it is there, CPU time in *cpu_ps; false: it is read, be back at *done_ns. */
-bool sim_cached_touch(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
-                      uint64_t now_ns, uint64_t page, uint64_t *done_ns, uint64_t *cpu_ps);
+/* The running thread touches one page through a mapping. false: it has no page-table entry or is still being read, and
+ * nothing happened: fault on it. Charges nothing and is no scheduling point. */
+bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
+                    uint64_t page);
+/* The fault: its CPU time passes (a scheduling point), then what is missing is read. When the page is there; not after
+ * sim_now() when it is there already. */
+uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
+                          uint64_t page);
 
 /* ---- hooks of the world's table, with the contracts of world.h ---- */
 

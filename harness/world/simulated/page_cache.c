@@ -458,20 +458,26 @@ static void fault_major(struct sim_page_cache *cache, uint32_t number, uint64_t 
     (void)fault_around(cache, file, page, readahead == SIM_READAHEAD_NORMAL);
 }
 
+bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t number, uint64_t page,
+                        enum sim_readahead readahead)
+{
+    assert(number < cache->file_count && page < cache->files[number].pages);
+    uint8_t *const flags = &cache->lists.flags[number_of(&cache->files[number], page)];
+    if ((*flags & SIM_PAGE_MAPPED) == 0)
+        return false;
+    cache->hits++;
+    if (readahead == SIM_READAHEAD_NORMAL)
+        *flags |= SIM_PAGE_YOUNG;
+    return true;
+}
+
 void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t number, uint64_t page,
                           enum sim_readahead readahead, struct sim_touch *out)
 {
-    assert(number < cache->file_count && page < cache->files[number].pages);
     begin(cache, out);
-    const uint32_t at = number_of(&cache->files[number], page);
-    const uint8_t flags = cache->lists.flags[at];
-    if ((flags & SIM_PAGE_MAPPED) != 0) {
-        cache->hits++;
-        if (readahead == SIM_READAHEAD_NORMAL)
-            cache->lists.flags[at] = flags | SIM_PAGE_YOUNG;
+    if (sim_page_cache_hit(cache, number, page, readahead))
         return;
-    }
-    out->minor = (flags & SIM_PAGE_CACHED) != 0;
+    out->minor = sim_page_cache_holds(cache, number, page);
     out->major = !out->minor;
     if (out->minor) {
         cache->minor_faults++;

@@ -66,6 +66,9 @@ void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t file, uint64_t 
 void sim_page_cache_read(struct sim_page_cache *cache, uint32_t file, uint64_t first_page, uint64_t pages,
                          enum sim_readahead readahead, struct sim_touch *out);
 void sim_page_cache_write(struct sim_page_cache *cache, uint32_t file, uint64_t first_page, uint64_t pages);
+/* The usual touch, short: false when the page has no entry, and nothing happened: touch it then. */
+bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t file, uint64_t page,
+                        enum sim_readahead readahead);
 /* Unmapping: the page-table entries are gone, the pages stay. */
 void sim_page_cache_unmap(struct sim_page_cache *cache, uint32_t file);
 

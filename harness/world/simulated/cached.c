@@ -1,0 +1,298 @@
+/* What goes through the page cache: page_cache.c says which pages must be read, this file has the device read them,
+ * keeps pages in flight until they are there, and names the CPU time.
+ *
+ * Pages count as cached from the moment their read is submitted (Linux puts them into the cache locked); a table keeps
+ * when they are done, and whoever needs one before waits for it. Linux never evicts a page whose read is in flight, the
+ * model can when a window is larger than the room.
+ *
+ * CPU time  before its read is submitted a fault costs fault_minor_ns or fault_major_ns, every further
+ *           page it brings in readahead_page_ns; read() and write() cost buffered_page_ns a page, and readahead_page_ns for each page brought in
+ * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); who waits for a page waits for its piece
+ * Dirty     pages that reclaim evicts are written then, and a writer waits for those it pushed out, which is how a
+ *           group that is full of dirty pages is slowed down to the device. Part of a page written is not read first */
+#include "harness/world/simulated/internal.h"
+#include "harness/world/simulated/io.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+    REQUEST_PAGES_MAX = 256,
+    FLIGHTS_MIN = 1024, /* slots; a power of two */
+    RANGES_AT_ONCE = 64,
+    FILE_SHIFT = 40,
+};
+
+/* Reclaim sees the group's statistics as of the last time anybody read them; the harness's probes do, four times a
+ * second, and the kernel itself every two seconds. */
+static const uint64_t statistics_ns = UINT64_C(250000000);
+
+struct flight {
+    uint64_t key; /* file and page, plus one; 0: free */
+    uint64_t done_ns;
+};
+
+struct sim_cached {
+    struct flight *flights; /* (mask + 1) hash table, at most half full */
+    uint64_t mask, count;
+    uint64_t last_done_ns;    /* of everything in the table */
+    uint64_t summed_ns;       /* when the statistics were summed up */
+    uint64_t *device_offsets; /* (file_count) of files that were written to */
+    uint32_t file_count;
+};
+
+enum gnn_status sim_cached_open(struct simulated *s, struct gnn_err *err)
+{
+    struct sim_cached *const c = calloc(1, sizeof *c);
+    s->cached = c;
+    if (c == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "pages in flight");
+    c->flights = calloc(FLIGHTS_MIN, sizeof *c->flights);
+    c->mask = FLIGHTS_MIN - 1;
+    return c->flights != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "pages in flight");
+}
+
+void sim_cached_close(struct simulated *s)
+{
+    if (s->cached == NULL)
+        return;
+    free(s->cached->flights);
+    free(s->cached->device_offsets);
+    free(s->cached);
+    s->cached = NULL;
+}
+
+void sim_cached_forget(struct simulated *s, uint32_t cache_number)
+{
+    sim_page_cache_forget(s->cache, cache_number);
+}
+
+/* ---- pages in flight ---- */
+
+static uint64_t key_of(uint32_t file, uint64_t page)
+{
+    assert(page >> FILE_SHIFT == 0);
+    return ((uint64_t)file << FILE_SHIFT) + page + 1;
+}
+
+static struct flight *find(const struct sim_cached *c, uint64_t key)
+{
+    uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+    while (c->flights[at & c->mask].key != 0 && c->flights[at & c->mask].key != key)
+        at++;
+    return &c->flights[at & c->mask];
+}
+
+/* Leaves behind what is done; twice the room when that does not help. Without host memory the table goes on fuller. */
+static void make_room(struct sim_cached *c, uint64_t now_ns)
+{
+    struct flight *const old = c->flights;
+    const uint64_t old_slots = c->mask + 1;
+    uint64_t alive = 0;
+    for (uint64_t i = 0; i < old_slots; i++)
+        alive += old[i].key != 0 && old[i].done_ns > now_ns;
+    const uint64_t slots = alive > old_slots / 4 ? 2 * old_slots : old_slots;
+    struct flight *const flights = calloc(slots, sizeof *flights);
+    if (flights == NULL) {
+        assert(c->count < c->mask);
+        return;
+    }
+    c->flights = flights;
+    c->mask = slots - 1;
+    c->count = alive;
+    for (uint64_t i = 0; i < old_slots; i++)
+        if (old[i].key != 0 && old[i].done_ns > now_ns)
+            *find(c, old[i].key) = old[i];
+    free(old);
+}
+
+static void add_flight(struct sim_cached *c, uint32_t file, uint64_t page, uint64_t now_ns, uint64_t done_ns)
+{
+    if (2 * c->count > c->mask)
+        make_room(c, now_ns);
+    struct flight *const flight = find(c, key_of(file, page));
+    c->count += flight->key == 0;
+    *flight = (struct flight){.key = key_of(file, page), .done_ns = done_ns};
+    c->last_done_ns = done_ns > c->last_done_ns ? done_ns : c->last_done_ns;
+}
+
+/* When the page is there; now_ns when nobody is reading it. */
+static uint64_t flight_done(const struct sim_cached *c, uint32_t file, uint64_t page, uint64_t now_ns)
+{
+    if (c->last_done_ns <= now_ns)
+        return now_ns;
+    const struct flight *const flight = find(c, key_of(file, page));
+    return flight->key != 0 && flight->done_ns > now_ns ? flight->done_ns : now_ns;
+}
+
+/* ---- the device ---- */
+
+static uint64_t device_write(struct simulated *s, uint64_t now_ns, uint64_t device_offset_bytes,
+                             const struct sim_page_range *range)
+{
+    uint64_t done_ns = now_ns;
+    for (uint64_t at = 0; at < range->pages; at += REQUEST_PAGES_MAX) {
+        const uint64_t left = range->pages - at;
+        const uint64_t pages = left < REQUEST_PAGES_MAX ? left : (uint64_t)REQUEST_PAGES_MAX;
+        const uint64_t written_ns = sim_device_write(
+            s->device, now_ns, device_offset_bytes + (range->first_page + at) * GNN_PAGE_BYTES,
+            pages * GNN_PAGE_BYTES);
+        done_ns = written_ns > done_ns ? written_ns : done_ns;
+    }
+    return done_ns;
+}
+
+/* Dirty pages that had to go; when the last is written. */
+static uint64_t write_evicted(struct simulated *s, uint64_t now_ns)
+{
+    struct sim_page_range ranges[RANGES_AT_ONCE];
+    uint64_t done_ns = now_ns;
+    uint32_t count;
+    while ((count = sim_page_cache_take_evicted(s->cache, ranges, RANGES_AT_ONCE)) > 0) {
+        for (uint32_t i = 0; i < count; i++) {
+            assert(ranges[i].file < s->cached->file_count);
+            const uint64_t written_ns =
+                device_write(s, now_ns, s->cached->device_offsets[ranges[i].file], &ranges[i]);
+            done_ns = written_ns > done_ns ? written_ns : done_ns;
+        }
+    }
+    return done_ns;
+}
+
+/* Submits what a touch brings in; how many pages that is. */
+static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
+                       const struct sim_touch *touch)
+{
+    uint64_t brought_in = 0;
+    for (uint32_t i = 0; i < touch->read_count; i++) {
+        const struct sim_page_range *const range = &touch->reads[i];
+        for (uint64_t at = 0; at < range->pages; at += REQUEST_PAGES_MAX) {
+            const uint64_t left = range->pages - at, first = range->first_page + at;
+            const uint64_t pages = left < REQUEST_PAGES_MAX ? left : (uint64_t)REQUEST_PAGES_MAX;
+            const uint64_t done_ns =
+                sim_device_read(s->device, now_ns, sim_file_device_offset(file, first * GNN_PAGE_BYTES),
+                                pages * GNN_PAGE_BYTES);
+            for (uint64_t page = first; page < first + pages; page++)
+                add_flight(s->cached, range->file, page, now_ns, done_ns);
+        }
+        brought_in += range->pages;
+    }
+    (void)write_evicted(s, now_ns);
+    return brought_in;
+}
+
+static void sum_statistics(struct simulated *s, uint64_t now_ns)
+{
+    if (now_ns - s->cached->summed_ns < statistics_ns)
+        return;
+    s->cached->summed_ns = now_ns;
+    sim_page_cache_sum_statistics(s->cache);
+}
+
+/* ---- read, write, sync ---- */
+
+static uint64_t pages_of(uint64_t offset_bytes, uint64_t len_bytes, uint64_t *first)
+{
+    assert(len_bytes > 0);
+    *first = offset_bytes / GNN_PAGE_BYTES;
+    return (offset_bytes + len_bytes - 1) / GNN_PAGE_BYTES - *first + 1;
+}
+
+uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
+                         uint64_t offset_bytes, uint64_t len_bytes, uint64_t *cpu_ps)
+{
+    const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
+    const uint32_t number = sim_file_cache_number(file);
+    uint64_t first;
+    const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
+    struct sim_touch touch;
+    sum_statistics(s, now_ns);
+    sim_page_cache_read(s->cache, number, first, pages,
+                        file->random ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL, &touch);
+    const uint64_t brought_in = submit(s, file, now_ns, &touch);
+    *cpu_ps = (pages * cpu->buffered_page_ns + brought_in * cpu->readahead_page_ns) * SIM_PS_PER_NS;
+    uint64_t done_ns = now_ns;
+    for (uint64_t page = first; page < first + pages && s->cached->last_done_ns > done_ns; page++) {
+        const uint64_t page_ns = flight_done(s->cached, number, page, now_ns);
+        done_ns = page_ns > done_ns ? page_ns : done_ns;
+    }
+    return done_ns;
+}
+
+/* Evicted pages are known by their file's number alone. */
+static bool remember_place(struct sim_cached *c, uint32_t number, const struct gnn_file *file)
+{
+    if (number >= c->file_count) {
+        uint64_t *const offsets = realloc(c->device_offsets, (number + (size_t)1) * sizeof *offsets);
+        if (offsets == NULL)
+            return false;
+        for (uint32_t i = c->file_count; i <= number; i++)
+            offsets[i] = 0;
+        c->device_offsets = offsets;
+        c->file_count = number + 1;
+    }
+    c->device_offsets[number] = sim_file_device_offset(file, 0);
+    return true;
+}
+
+uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
+                          uint64_t offset_bytes, uint64_t len_bytes, uint64_t *cpu_ps)
+{
+    const uint32_t number = sim_file_cache_number(file);
+    uint64_t first;
+    const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
+    *cpu_ps = pages * s->profile->cpu.buffered_page_ns * SIM_PS_PER_NS;
+    const struct sim_page_range through = {.file = number, .first_page = first, .pages = pages};
+    if (!remember_place(s->cached, number, file)) /* out of host memory: as if it were synced at once */
+        return device_write(s, now_ns, sim_file_device_offset(file, 0), &through);
+    sum_statistics(s, now_ns);
+    sim_page_cache_write(s->cache, number, first, pages);
+    return write_evicted(s, now_ns);
+}
+
+uint64_t sim_cached_sync(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t *cpu_ps)
+{
+    const uint32_t number = sim_file_cache_number(file);
+    uint64_t from_page = 0, done_ns = now_ns;
+    struct sim_page_range range;
+    *cpu_ps = 0;
+    while (sim_page_cache_take_dirty(s->cache, number, &from_page, &range)) {
+        const uint64_t written_ns = device_write(s, now_ns, sim_file_device_offset(file, 0), &range);
+        done_ns = written_ns > done_ns ? written_ns : done_ns;
+        *cpu_ps += s->profile->cpu.submit_ns * SIM_PS_PER_NS;
+    }
+    return done_ns;
+}
+
+/* ---- faults ---- */
+
+static enum sim_readahead readahead_of(enum gnn_map_advice advice)
+{
+    return advice == GNN_MAP_RANDOM ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL;
+}
+
+bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
+                    uint64_t page)
+{
+    const uint32_t number = sim_file_cache_number(file);
+    const uint64_t now_ns = sim_now(s->executor);
+    return flight_done(s->cached, number, page, now_ns) == now_ns &&
+           sim_page_cache_hit(s->cache, number, page, readahead_of(advice));
+}
+
+uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
+                          uint64_t page)
+{
+    const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
+    const uint32_t number = sim_file_cache_number(file);
+    const bool cached = sim_page_cache_holds(s->cache, number, page);
+    sim_cpu(s->executor, (cached ? cpu->fault_minor_ns : cpu->fault_major_ns) * SIM_PS_PER_NS);
+    sim_settle(s->executor);
+    const uint64_t now_ns = sim_now(s->executor);
+    struct sim_touch touch;
+    sum_statistics(s, now_ns);
+    sim_page_cache_touch(s->cache, number, page, readahead_of(advice), &touch);
+    const uint64_t further = submit(s, file, now_ns, &touch) - (touch.major ? 1 : 0);
+    sim_cpu(s->executor, further * cpu->readahead_page_ns * SIM_PS_PER_NS);
+    return flight_done(s->cached, number, page, now_ns);
+}

@@ -1,0 +1,136 @@
+/* Mappings and the gathers that fault on them. A page that is there costs a look at its flags; a page that is not makes
+ * the thread sleep, as GNN_WAIT_IO, until cached.c's read of it is done, and be scheduled wake_latency_ns later.
+ *
+ * Values come once every page was touched: from the content in bulk where it can, else from the file's bytes. Rows that
+ * go to feature memory are not moved at all.
+ *
+ * CPU time  gather_element_ns an element; gather_row_ns a row, and its bytes as GNN_WORK_COPIED_BYTE; faults: cached.c */
+#include "harness/world/simulated/internal.h"
+#include "harness/world/simulated/io.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct gnn_map {
+    const struct gnn_file *file;
+    enum gnn_map_advice advice;
+    uint64_t size_bytes;
+};
+
+/* One gather under way. */
+struct gather {
+    struct simulated *s;
+    const struct gnn_map *map;
+    uint64_t last_page;  /* touched just before; UINT64_MAX: none */
+    uint64_t pending_ps; /* not yet given to the executor */
+};
+
+enum gnn_status sim_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
+                             struct gnn_map **out, struct gnn_err *err)
+{
+    struct simulated *const s = simulated_of(w);
+    *out = NULL;
+    struct gnn_map *const map = calloc(1, sizeof *map);
+    if (map == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "%s: a mapping handle", file->path);
+    *map = (struct gnn_map){.file = file, .advice = advice, .size_bytes = sim_file_size(file)};
+    sim_cpu(s->executor, 2 * s->profile->cpu.syscall_ns * SIM_PS_PER_NS); /* mmap, madvise */
+    *out = map;
+    return GNN_OK;
+}
+
+void sim_map_close(struct gnn_world *w, struct gnn_map *map)
+{
+    if (map == NULL)
+        return;
+    struct simulated *const s = simulated_of(w);
+    sim_cpu(s->executor, s->profile->cpu.syscall_ns * SIM_PS_PER_NS);
+    sim_page_cache_unmap(s->cache, sim_file_cache_number(map->file));
+    free(map);
+}
+
+static void charge(struct gather *g)
+{
+    sim_cpu(g->s->executor, g->pending_ps);
+    g->pending_ps = 0;
+}
+
+static void touch(struct gather *g, uint64_t page)
+{
+    if (page == g->last_page)
+        return;
+    g->last_page = page;
+    struct simulated *const s = g->s;
+    if (sim_cached_hit(s, g->map->file, g->map->advice, page))
+        return;
+    charge(g);
+    const uint64_t done_ns = sim_cached_fault(s, g->map->file, g->map->advice, page);
+    if (done_ns > sim_now(s->executor))
+        sim_sleep_until(s->executor, done_ns + s->profile->cpu.wake_latency_ns, GNN_WAIT_IO);
+}
+
+/* ---- elements ---- */
+
+static void take_values(struct simulated *s, const struct gnn_map *map, const uint64_t *index, uint64_t count,
+                        uint32_t *out)
+{
+    const struct gnn_content *const content = sim_file_content(map->file);
+    if (content != NULL) {
+        content->gather_u32(content, index, count, out);
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        sim_file_fetch(s, map->file, index[i] * sizeof *out, sizeof *out, &out[i]);
+}
+
+enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
+                                   uint64_t count, uint32_t *out, struct gnn_err *err)
+{
+    struct simulated *const s = simulated_of(w);
+    struct gather g = {.s = s, .map = map, .last_page = UINT64_MAX};
+    const uint64_t value_count = map->size_bytes / sizeof *out;
+    const uint64_t element_ps = s->profile->cpu.gather_element_ns * SIM_PS_PER_NS;
+    uint64_t done = 0;
+    for (; done < count && index[done] < value_count; done++) {
+        touch(&g, index[done] * sizeof *out / GNN_PAGE_BYTES);
+        g.pending_ps += element_ps;
+    }
+    charge(&g);
+    take_values(s, map, index, done, out);
+    if (done < count)
+        return gnn_fail(err, GNN_EFORMAT, "%s: element %llu was asked for, the file ends at %llu",
+                        map->file->path, (unsigned long long)index[done], (unsigned long long)value_count);
+    return GNN_OK;
+}
+
+/* ---- rows ---- */
+
+enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
+                                    const gnn_node *rows, uint64_t count, void *dst,
+                                    uint64_t dst_stride_bytes, struct gnn_err *err)
+{
+    assert(row_bytes > 0 && dst_stride_bytes >= row_bytes);
+    struct simulated *const s = simulated_of(w);
+    const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
+    struct gather g = {.s = s, .map = map, .last_page = UINT64_MAX};
+    const uint64_t row_count = map->size_bytes / row_bytes;
+    const uint64_t row_ps =
+        cpu->gather_row_ns * SIM_PS_PER_NS + row_bytes * cpu->work_ps[GNN_WORK_COPIED_BYTE];
+    const bool moves = count > 0 && !sim_is_feature(s, dst);
+    uint64_t done = 0;
+    for (; done < count && rows[done] < row_count; done++) {
+        const uint64_t first_byte = (uint64_t)rows[done] * row_bytes;
+        for (uint64_t page = first_byte / GNN_PAGE_BYTES; page * GNN_PAGE_BYTES < first_byte + row_bytes;
+             page++)
+            touch(&g, page);
+        g.pending_ps += row_ps;
+        if (moves)
+            sim_file_fetch(s, map->file, first_byte, row_bytes,
+                           (unsigned char *)dst + done * dst_stride_bytes);
+    }
+    charge(&g);
+    if (done < count)
+        return gnn_fail(err, GNN_EFORMAT, "%s: row %u of %u bytes was asked for, the file holds %llu",
+                        map->file->path, rows[done], row_bytes, (unsigned long long)row_count);
+    return GNN_OK;
+}
