@@ -48,6 +48,12 @@ struct gnn_env {
     void *on_step_ctx;
 };
 
+/* Whether the tensor back-end has a memory of its own: what it computes on must be uploaded. */
+static inline bool gnn_env_on_device(const struct gnn_env *env)
+{
+    return env->tensor != NULL && !env->tensor->host_memory;
+}
+
 /* Host memory a system will hold besides the dataset's indptr, labels and splits; asked before anything is opened. */
 struct gnn_memory_plan {
     uint64_t fixed_bytes;   /* buffers sized at open */

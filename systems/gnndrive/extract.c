@@ -1,6 +1,10 @@
-/* Extraction of one mini-batch: pin, take slots, read what is absent straight into the slots, wait for what
- * others read (gnndrive.md section 3, steps 1 to 7; CPU variant: no staging buffer, a row is ready when its
- * read completed).
+/* Extraction of one mini-batch: pin, take slots, read what is absent, wait for what others read (gnndrive.md section 3,
+ * steps 1 to 7).
+ *
+ * CPU: reads land in the slots, and a row is ready when its read completed. GPU: reads land in the extractor's part of
+ * the staging buffer, every completed one is copied to its slot beside the others, and rows are ready when the copies
+ * have landed, which is waited for once all reads of a round have completed. A round is as many loads as the part holds;
+ * with the paper's Mb that is nearly always the whole batch. No part of it is read into again before its copy landed.
  *
  * How far one locked section reaches: lookup and allocation (the paper's description), all submissions too
  * (lock_submit), or everything until the batch is ready (serial_extract: what the interpreter lock did to the
@@ -21,6 +25,21 @@ struct extraction {
     bool ready_at_end; /* rows become ready together when all have arrived */
     uint32_t arrived;
 };
+
+static bool staged(const struct extraction *x)
+{
+    return x->own->staging != NULL;
+}
+
+static char *slot_of(const struct extraction *x, uint32_t index)
+{
+    return (char *)x->s->slots + (uint64_t)x->claim.load_slot[index] * x->s->sizes.layout.load_bytes;
+}
+
+static char *staging_of(const struct extraction *x, uint32_t index)
+{
+    return x->own->staging + (uint64_t)(index % x->s->sizes.staging) * x->s->sizes.layout.load_bytes;
+}
 
 static void lock(struct extraction *x)
 {
@@ -45,37 +64,61 @@ static struct gnn_load load_of(const struct extraction *x, uint32_t index)
         .file = 0,
         .len_bytes = range.len_bytes,
         .offset_bytes = range.offset_bytes,
-        .dst = (char *)x->s->slots + (uint64_t)x->claim.load_slot[index] * layout->load_bytes,
+        .dst = staged(x) ? staging_of(x, index) : slot_of(x, index),
         .tag = index,
     };
 }
 
-/* Takes completions, sleeping for `min` of them, and makes their rows ready. */
+static void make_ready(struct extraction *x, const uint32_t *index, uint32_t count)
+{
+    const bool was_locked = x->locked;
+    lock(x);
+    feature_buffer_ready(x->s->fb, &x->claim, index, count);
+    if (!was_locked)
+        unlock(x);
+}
+
+static void make_range_ready(struct extraction *x, uint32_t first, uint32_t end)
+{
+    uint32_t index[CHUNK];
+    while (first < end) {
+        uint32_t count = 0;
+        while (count < CHUNK && first < end)
+            index[count++] = first++;
+        make_ready(x, index, count);
+    }
+}
+
+static void start_copy(const struct extraction *x, uint32_t index)
+{
+    struct gnn_tensor *tensor = x->s->env->tensor;
+    const struct gnn_load load = load_of(x, index);
+    tensor->ops->upload_async(tensor, x->claim.extractor, slot_of(x, index), load.dst, load.len_bytes);
+}
+
+/* Takes completions, sleeping for `min` of them; their rows become ready, or start their way to the GPU. */
 static enum gnn_status harvest(struct extraction *x, uint32_t min, struct gnn_err *err)
 {
     uint64_t tags[CHUNK];
     uint32_t index[CHUNK], got = 0;
     GNN_TRY(gnn_reader_harvest(x->own->reader, min, CHUNK, tags, &got, err));
     x->arrived += got;
-    if (got == 0 || x->ready_at_end)
-        return GNN_OK;
-    for (uint32_t i = 0; i < got; i++)
+    for (uint32_t i = 0; i < got; i++) {
         index[i] = (uint32_t)tags[i];
-    const bool was_locked = x->locked;
-    lock(x);
-    feature_buffer_ready(x->s->fb, &x->claim, index, got);
-    if (!was_locked)
-        unlock(x);
+        if (staged(x))
+            start_copy(x, index[i]);
+    }
+    if (got > 0 && !staged(x) && !x->ready_at_end)
+        make_ready(x, index, got);
     return GNN_OK;
 }
 
-/* Submits every load, harvesting what is there after each submission; sleeps only when the ring is full. */
-static enum gnn_status submit_all(struct extraction *x, struct gnn_err *err)
+/* Submits loads [next, end), harvesting what is there after each submission; sleeps only when the ring is full. */
+static enum gnn_status submit_range(struct extraction *x, uint32_t next, uint32_t end, struct gnn_err *err)
 {
     struct gnn_load loads[CHUNK];
-    uint32_t next = 0;
-    while (next < x->claim.load_count) {
-        const uint32_t left = x->claim.load_count - next;
+    while (next < end) {
+        const uint32_t left = end - next;
         const uint32_t count = left < CHUNK ? left : CHUNK;
         for (uint32_t i = 0; i < count; i++)
             loads[i] = load_of(x, next + i);
@@ -87,15 +130,24 @@ static enum gnn_status submit_all(struct extraction *x, struct gnn_err *err)
     return GNN_OK;
 }
 
-static void all_ready(struct extraction *x)
+/* Everything before `end` has been submitted: waits until it is where the trainer looks. */
+static enum gnn_status finish_round(struct extraction *x, uint32_t first, uint32_t end, struct gnn_err *err)
 {
-    uint32_t index[CHUNK];
-    for (uint32_t next = 0; next < x->claim.load_count;) {
-        uint32_t count = 0;
-        while (count < CHUNK && next < x->claim.load_count)
-            index[count++] = next++;
-        feature_buffer_ready(x->s->fb, &x->claim, index, count);
-    }
+    while (x->arrived < end)
+        GNN_TRY(harvest(x, 1, err));
+    if (!staged(x) || first == end)
+        return GNN_OK;
+    struct gnn_tensor *tensor = x->s->env->tensor;
+    tensor->ops->upload_wait(tensor, x->claim.extractor);
+    if (!x->ready_at_end)
+        make_range_ready(x, first, end);
+    return GNN_OK;
+}
+
+static uint32_t round_end(const struct extraction *x, uint32_t first)
+{
+    const uint32_t left = x->claim.load_count - first;
+    return staged(x) && left > x->s->sizes.staging ? first + x->s->sizes.staging : first + left;
 }
 
 static enum gnn_status read_rows(struct extraction *x, struct gnn_err *err)
@@ -103,15 +155,30 @@ static enum gnn_status read_rows(struct extraction *x, struct gnn_err *err)
     const struct gnndrive_config *config = x->s->config;
     if (!config->serial_extract && !config->lock_submit)
         unlock(x);
-    GNN_TRY(submit_all(x, err));
+    uint32_t first = 0, end = round_end(x, 0);
+    GNN_TRY(submit_range(x, first, end, err));
+    while (end < x->claim.load_count) {
+        GNN_TRY(finish_round(x, first, end, err));
+        first = end;
+        end = round_end(x, first);
+        GNN_TRY(submit_range(x, first, end, err));
+    }
     if (!config->serial_extract)
         unlock(x);
-    while (x->arrived < x->claim.load_count)
-        GNN_TRY(harvest(x, 1, err));
+    GNN_TRY(finish_round(x, first, end, err));
     lock(x);
     if (x->ready_at_end)
-        all_ready(x);
+        make_range_ready(x, 0, end);
     return feature_buffer_wait_rows(x->s->fb, &x->claim, err);
+}
+
+/* After a failure: no slot is given away while a read or a copy may still land in it. */
+static void drain(struct extraction *x)
+{
+    struct gnn_tensor *tensor = x->s->env->tensor;
+    gnn_reader_drain(x->own->reader);
+    if (staged(x))
+        tensor->ops->upload_wait(tensor, x->claim.extractor);
 }
 
 static enum gnn_status check_size(const struct gnndrive *s, const struct gnn_batch_view *view,
@@ -162,7 +229,7 @@ enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct 
         feature_buffer_publish(s->fb, &x.claim);
         item->held = true;
     } else {
-        gnn_reader_drain(own->reader); /* no slot is given away while a read may still land in it */
+        drain(&x);
         lock(&x);
         feature_buffer_abandon(s->fb, &x.claim);
     }

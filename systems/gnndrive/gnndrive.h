@@ -32,16 +32,18 @@ struct gnndrive_config {
     uint32_t order; /* enum gnndrive_order */
     uint32_t meta;  /* enum gnndrive_meta */
     uint32_t readahead;
+    uint32_t staging; /* loads each extractor can stage on the way to a GPU, 0 = Mb */
 };
 
 /* Every size that follows from the configuration, the data and Mb. */
 struct gnndrive_sizes {
     uint32_t extract_queue, train_queue;
-    uint32_t batch_nodes;         /* Mb */
-    uint32_t slots;               /* S */
-    uint32_t node_limit;          /* a batch with more nodes is refused: S / Ne, or N when everything fits */
-    uint32_t items;               /* mini-batches in flight */
-    bool whole;                   /* every group has a slot: nobody ever waits for one */
+    uint32_t batch_nodes; /* Mb */
+    uint32_t slots;       /* S */
+    uint32_t node_limit;  /* a batch with more nodes is refused: S / Ne, or N when everything fits */
+    uint32_t items;       /* mini-batches in flight */
+    uint32_t staging;     /* loads of an extractor's staging buffer; 0 on the CPU: reads land in slots */
+    bool whole;           /* every group has a slot: nobody ever waits for one */
     struct gnn_row_layout layout; /* rows on sectors; rows_per_load = G */
     uint32_t bounce_bytes_max;
 };
@@ -57,6 +59,7 @@ struct gnndrive_item {
 /* What one extractor owns. */
 struct gnndrive_extractor {
     struct gnn_reader *reader;
+    char *staging; /* (sizes.staging, load_bytes) its part of the staging buffer; NULL on the CPU */
     uint32_t *load_key, *load_slot, *wait, *pending; /* (node_limit) each */
     struct gnn_reader_counters before;               /* when the epoch began */
 };
@@ -78,7 +81,9 @@ struct gnndrive {
     struct gnn_file *features;
     uint64_t features_bytes;
     struct feature_buffer *fb;
-    void *slots;                           /* (S, load_bytes) feature memory; G rows of dim floats each */
+    void *slots;                           /* (S, load_bytes) G rows of dim floats each; feature memory of the
+                                            * host, or the GPU's when there is one */
+    void *staging;                         /* (Ne, sizes.staging, load_bytes) pinned, with a GPU only */
     void *lists;                           /* memory of the aliases and of the extractors' lists */
     struct gnndrive_extractor *extractors; /* (Ne) */
     struct gnn_training training;

@@ -111,7 +111,12 @@ enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_c
              : align_bytes > 0 ? align_bytes
                                : SECTOR_BYTES,
              out);
-    return choose_slots(env, config, out, err);
+    GNN_TRY(choose_slots(env, config, out, err));
+    if (gnn_env_on_device(env)) {
+        const uint32_t wanted = config->staging > 0 ? config->staging : out->batch_nodes;
+        out->staging = wanted < out->node_limit ? wanted : out->node_limit; /* no batch has more loads */
+    }
+    return GNN_OK;
 }
 
 struct feature_buffer_config gnndrive_buffer_config(const struct gnn_env *env,
@@ -168,6 +173,7 @@ enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive
         {"feature buffer", "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes", 0},
         {"tables of the feature buffer", "gnndrive.meta=compact", 0},
         {"bounce windows", "gnndrive.depth", 0},
+        {"staging buffer", "gnndrive.staging or gnndrive.batch_nodes", 0},
         {"input of the batch in training", "--batch or --fanout", 0},
     };
     if (!env->workload->sample_only) {
@@ -176,15 +182,18 @@ enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive
         const uint64_t lists = gnn_mul_bytes(sizes->items + UINT64_C(4) * config->extractors,
                                              sizes->node_limit * (uint64_t)sizeof(uint32_t));
         parts[0].bytes += lists;
-        parts[2].bytes = gnn_mul_bytes(sizes->slots, sizes->layout.load_bytes);
+        const bool gpu = sizes->staging > 0; /* holds the feature buffer and the input */
+        parts[2].bytes = gpu ? 0 : gnn_mul_bytes(sizes->slots, sizes->layout.load_bytes);
         parts[3].bytes = feature_buffer_table_bytes(&buffer);
         parts[4].bytes =
             gnn_mul_bytes(config->extractors, gnn_reader_memory_bytes(&reader, sizes->layout.align_bytes));
-        parts[5].bytes = gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes);
+        parts[5].bytes =
+            gnn_mul_bytes(config->extractors * (uint64_t)sizes->staging, sizes->layout.load_bytes);
+        parts[6].bytes = gpu ? 0 : gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes);
     }
     const size_t count = sizeof parts / sizeof *parts;
     const struct part most = largest(parts, count);
-    out->batches_bytes = gnn_add_bytes(parts[0].bytes, parts[5].bytes);
+    out->batches_bytes = gnn_add_bytes(parts[0].bytes, parts[6].bytes);
     out->fixed_bytes = 0;
     for (size_t i = 1; i + 1 < count; i++)
         out->fixed_bytes = gnn_add_bytes(out->fixed_bytes, parts[i].bytes);

@@ -1,9 +1,11 @@
-/* GNNDrive, CPU variant: asynchronous extraction into a reference-counted feature buffer in host memory. See
- * README.md.
+/* GNNDrive: asynchronous extraction into a reference-counted feature buffer, in host memory (CPU variant) or, where the
+ * tensor back-end has memory of its own, in that (GPU variant: reads land in a staging buffer first). See README.md.
  *
  * Source   GNNDrive (ICPP 2024); where paper and released code differ, the paper is the default (gnndrive.md
- * section 7) Memory   S slots; the buffer's tables; items = Ns + Q_e + Ne + Q_t + 2 mini-batches; one dense
- * input Errors   those of the files and rings (GNN_EIO, GNN_ESHORT, GNN_ENOTSUP without direct I/O),
+ * section 7)
+ * Memory   S slots and one dense input, or on the host the staging buffer and the two on the GPU; the buffer's tables;
+ *          items = Ns + Q_e + Ne + Q_t + 2 mini-batches
+ * Errors   those of the files and rings (GNN_EIO, GNN_ESHORT, GNN_ENOTSUP without direct I/O),
  * GNN_ENOMEM, GNN_ECAP, GNN_EUSAGE for sizes that can deadlock, GNN_ECANCELLED */
 #include "systems/gnndrive/gnndrive.h"
 
@@ -169,6 +171,14 @@ static const struct gnn_option options[] = {
      .choices = readahead_words,
      .help = "Of the topology mapping. off: one fault reads one page; kernel: the default read-around.",
      .source = "as PyG+ (Ginex artifact set-up)"},
+    {.name = "staging",
+     .type = GNN_OPT_U32,
+     .offset = FIELD(staging),
+     .unit = "loads",
+     .def = "0",
+     .max = INT32_MAX,
+     .help = "With a GPU: loads each extractor stages in pinned host memory; 0 = batch_nodes (Mb).",
+     .source = "paper and artifact: Ne x Mb"},
     {.name = NULL},
 };
 
@@ -249,20 +259,45 @@ static enum gnn_status open_lists(struct gnndrive *s, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* The feature buffer: on the GPU where there is one, with a staging buffer to read into. */
+static enum gnn_status open_slots(struct gnndrive *s, struct gnn_err *err)
+{
+    const struct gnn_env *env = s->env;
+    const uint64_t bytes = gnn_mul_bytes(s->sizes.slots, s->sizes.layout.load_bytes);
+    if (s->sizes.staging == 0)
+        return gnn_mem_alloc(env->world, "gnndrive feature buffer", bytes, GNN_MEM_FEATURES, &s->slots, err);
+    GNN_TRY(env->tensor->ops->alloc(env->tensor, "gnndrive feature buffer", bytes, &s->slots, err));
+    const uint64_t loads = gnn_mul_bytes(s->config->extractors, s->sizes.staging);
+    return gnn_mem_alloc(env->world, "gnndrive staging buffer",
+                         gnn_mul_bytes(loads, s->sizes.layout.load_bytes), GNN_MEM_FEATURES | GNN_MEM_PINNED,
+                         &s->staging, err);
+}
+
+static void close_slots(struct gnndrive *s)
+{
+    if (s->sizes.staging > 0 && s->slots != NULL)
+        s->env->tensor->ops->free(s->env->tensor, s->slots);
+    else
+        gnn_mem_free(s->env->world, s->slots);
+    gnn_mem_free(s->env->world, s->staging);
+}
+
 static enum gnn_status open_extraction(struct gnndrive *s, struct gnn_err *err)
 {
     const struct gnn_env *env = s->env;
     const struct feature_buffer_config buffer = gnndrive_buffer_config(env, s->config, &s->sizes);
     const struct gnn_reader_config reader = gnndrive_reader_config(env, s->config, &s->sizes, &s->features);
     GNN_TRY(feature_buffer_open(env->world, &buffer, &s->fb, err));
-    GNN_TRY(gnn_mem_alloc(env->world, "gnndrive feature buffer",
-                          gnn_mul_bytes(s->sizes.slots, s->sizes.layout.load_bytes), GNN_MEM_FEATURES,
-                          &s->slots, err));
+    GNN_TRY(open_slots(s, err));
     s->extractors = calloc(s->config->extractors, sizeof *s->extractors);
     if (s->extractors == NULL)
         return gnn_fail(err, GNN_ENOMEM, "gnndrive: %" PRIu32 " extractors", s->config->extractors);
-    for (uint32_t e = 0; e < s->config->extractors; e++)
+    for (uint32_t e = 0; e < s->config->extractors; e++) {
         GNN_TRY(gnn_reader_open(env->world, &reader, &s->extractors[e].reader, err));
+        if (s->staging != NULL)
+            s->extractors[e].staging =
+                (char *)s->staging + (uint64_t)e * s->sizes.staging * s->sizes.layout.load_bytes;
+    }
     GNN_TRY(open_lists(s, err));
     gnn_rows_init(&s->input, env, "gnndrive input", true);
     return gnn_training_open(env, &s->training, err);
@@ -308,7 +343,7 @@ static void gnndrive_close(void *state)
         gnn_reader_close(s->extractors[e].reader);
     free(s->extractors);
     gnn_mem_free(world, s->lists);
-    gnn_mem_free(world, s->slots);
+    close_slots(s);
     feature_buffer_close(s->fb);
     for (uint32_t i = 0; s->items != NULL && i < s->sizes.items; i++)
         gnn_batch_close(world, s->items[i].batch);
@@ -340,7 +375,7 @@ static enum gnn_status gnndrive_train_epoch(void *state, uint64_t epoch, struct 
 const struct gnn_system gnn_system_gnndrive = {
     .abi = GNN_SYSTEM_ABI,
     .name = "gnndrive",
-    .title = "GNNDrive (ICPP 2024), CPU variant",
+    .title = "GNNDrive (ICPP 2024)",
     .options = options,
     .config_bytes = sizeof(struct gnndrive_config),
     .plan = gnndrive_plan,

@@ -2,6 +2,7 @@
  * (DESIGN section 4; specs/pygplus.md section 9: 1, 2, 6, 8, 9, 10; specs/gnndrive.md section 9: 1, 4, 7, 8,
  * 9, 12). */
 #include "harness/world/measured/measured.h"
+#include "tests/support/device_tensor.h"
 #include "tests/support/train_graph.h"
 
 #include <math.h>
@@ -262,6 +263,100 @@ static void test_both_engines_read_the_same_rows(void **state)
     train_run_close(&run);
     train_graph_close(&g);
     close_world(world);
+}
+
+/* ---- a tensor back-end with memory of its own ---- */
+
+/* Same losses to the bit, every row where the trainer looks, and nothing read into memory that is not the host's. */
+static void test_a_device_of_its_own_changes_no_loss(void **state)
+{
+    (void)state;
+    const struct {
+        const char *system;
+        const char *const *options;
+        bool lanes; /* copies go through them */
+    } cases[] = {
+        {"pygplus", OPTIONS("workers=1", "gather_threads=1"), false},
+        {"pygplus", OPTIONS("workers=3", "gather_threads=7"), false},
+        {"gnndrive", OPTIONS("io=buffered", "samplers=1", "extractors=1", "in_order=true"), true},
+        {"gnndrive", OPTIONS("io=buffered", "samplers=3", "extractors=3", "in_order=true"), true},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=3", "in_order=true", "staging=1"), true},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "staging=7", "valid=batch"),
+         true},
+        {"gnndrive",
+         OPTIONS("io=buffered", "extractors=3", "in_order=true", "staging=13", "lock_submit=true"), true},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "batch_nodes=300", "staging=5"),
+         true},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "serial_extract=true"), true},
+    };
+    static double expected[EPOCHS][BATCHES];
+    struct gnn_world *world = open_world(0);
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)
+        for (size_t c = 0; c <= sizeof cases / sizeof *cases; c++) {
+            struct train_run run;
+            train_run_init(&run, world, c == 0 ? "pygplus" : cases[c - 1].system);
+            run.options = c == 0 ? NULL : cases[c - 1].options;
+            run.model_config.kind = (enum gnn_model_kind)kind;
+            run.device = c > 0;
+            run.check_rows = run.model_config.kind == GNN_MODEL_SAGE;
+            must(train_run_open(&run, &g), &run);
+            for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+                must(train_run_epoch(&run, epoch), &run);
+                if (c == 0)
+                    memcpy(expected[epoch], run.loss, sizeof expected[epoch]);
+                assert_memory_equal(run.loss, expected[epoch], sizeof expected[epoch]);
+                assert_int_equal(run.wrong_values, 0);
+                check_each_once(&run);
+            }
+            if (c > 0) {
+                const uint64_t copies = device_tensor_lane_copies(run.env.tensor);
+                assert_true((copies > 0) == cases[c - 1].lanes);
+                assert_true(copies >= run.result.counters.cache_misses || !cases[c - 1].lanes);
+            }
+            train_run_close(&run);
+        }
+    train_graph_close(&g);
+    close_world(world);
+}
+
+/* Sectors, groups, rows that straddle them, eviction: out of order, with every kind of staging. */
+static void test_rows_on_a_device_are_the_files_rows(void **state)
+{
+    (void)state;
+    static const uint32_t dims[] = {1, 32, 100, 128, 768};
+    const char *const *const variants[] = {
+        OPTIONS("io=direct"),
+        OPTIONS("io=direct", "batch_nodes=290", "extractors=3", "staging=40"),
+        OPTIONS("io=direct", "joint=false", "batch_nodes=290"),
+        OPTIONS("io=direct", "lock_submit=true", "depth=4", "staging=3"),
+        OPTIONS("io=buffered", "batch_nodes=290"),
+    };
+    enum { BUFFERED = 4 };
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        struct train_graph_config config = usual;
+        struct train_graph g;
+        config.dim = dims[i];
+        train_graph_open(&config, &g);
+        struct gnn_world *world = open_world(0);
+        const bool direct = direct_works(world, &g);
+        for (size_t v = direct ? 0 : BUFFERED; v < sizeof variants / sizeof *variants; v++) {
+            struct train_run run;
+            train_run_init(&run, world, "gnndrive");
+            run.options = variants[v];
+            run.device = run.check_rows = true;
+            must(train_run_open(&run, &g), &run);
+            for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+                must(train_run_epoch(&run, epoch), &run);
+                assert_int_equal(run.wrong_values, 0);
+                check_each_once(&run);
+            }
+            train_run_close(&run);
+        }
+        close_world(world);
+        train_graph_close(&g);
+    }
 }
 
 /* ---- order and bounds ---- */
@@ -673,6 +768,8 @@ int main(void)
         cmocka_unit_test(test_losses_agree_to_the_bit),
         cmocka_unit_test(test_rows_are_the_files_rows),
         cmocka_unit_test(test_both_engines_read_the_same_rows),
+        cmocka_unit_test(test_a_device_of_its_own_changes_no_loss),
+        cmocka_unit_test(test_rows_on_a_device_are_the_files_rows),
         cmocka_unit_test(test_pygplus_delivers_in_order_and_stays_in_its_window),
         cmocka_unit_test(test_the_last_batch_can_be_left_untrained),
         cmocka_unit_test(test_max_batches_and_orders),

@@ -24,15 +24,18 @@ static const char *const direct[] = {"io=direct", "batch_nodes=220", NULL};
 static const char *const shallow[] = {"io=buffered", "batch_nodes=220", "extractors=3",
                                       "depth=2",     "in_order=true",   NULL};
 static const char *const serial[] = {"io=buffered", "batch_nodes=220", "serial_extract=true", NULL};
+static const char *const staging[] = {"io=buffered", "batch_nodes=220", "extractors=3", "staging=17", NULL};
 static const char *const workers[] = {"workers=3", "gather_threads=3", NULL};
 
 static const struct system_case {
     const char *system;
     const char *const *options;
-    bool direct;
+    bool direct, device;
 } systems[] = {
-    {"pygplus", workers, false},  {"gnndrive", buffered, false}, {"gnndrive", direct, true},
-    {"gnndrive", shallow, false}, {"gnndrive", serial, false},
+    {"pygplus", workers, false, false},  {"gnndrive", buffered, false, false},
+    {"gnndrive", direct, true, false},   {"gnndrive", shallow, false, false},
+    {"gnndrive", serial, false, false},  {"pygplus", workers, false, true},
+    {"gnndrive", buffered, false, true}, {"gnndrive", staging, false, true},
 };
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 
@@ -76,6 +79,7 @@ static void init_run(struct train_run *run, const struct place *p, const struct 
 {
     train_run_init(run, p->world, c->system);
     run->options = c->options;
+    run->device = c->device;
     run->check_rows = true;
     run->workload.batch_size = 9;
 }

@@ -352,7 +352,8 @@ static void test_open_refuses(void **state)
 
 /* ---- models ---- */
 
-/* CPU memory without pages, so that a back-end or a model that looks inside dies. Address space goes with the process. */
+/* CPU memory without pages, so that a back-end or a model that looks inside dies. The address space goes with the
+ * process. */
 struct untouchable {
     struct clock clock;
     uint32_t alive;

@@ -1,6 +1,7 @@
 #include "tests/support/train_graph.h"
 
 #include "harness/base/rng.h"
+#include "tests/support/device_tensor.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -130,7 +131,7 @@ static struct train_run *run_of(struct gnn_tensor *t)
 
 static const struct gnn_tensor_ops *back_end(const struct train_run *run)
 {
-    return run->cpu ? &gnn_tensor_cpu : &gnn_tensor_ref;
+    return run->device ? &device_tensor : run->cpu ? &gnn_tensor_cpu : &gnn_tensor_ref;
 }
 
 static void watched_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
@@ -138,7 +139,7 @@ static void watched_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gn
 {
     struct train_run *run = run_of(t);
     if (run->input == NULL)
-        run->input = x.data;
+        run->input = run->device ? device_tensor_look(t, x.data) : x.data;
     back_end(run)->segment_reduce(t, kind, out, b, x, argmax);
 }
 

@@ -30,7 +30,8 @@ struct train_run {
     const char *const *options; /* "name=value" ..., NULL; may be NULL */
     struct gnn_workload workload;
     struct gnn_model_config model_config;
-    bool cpu; /* the CPU back-end instead of the reference */
+    bool cpu;    /* the CPU back-end instead of the reference */
+    bool device; /* the reference with a memory of its own (device_tensor.h) */
     enum gnn_ring_engine io_engine;
     bool check_rows; /* compare every training input with train_feature */
     uint64_t cap_bytes;

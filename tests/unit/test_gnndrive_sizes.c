@@ -116,12 +116,47 @@ static void test_nodes_of_a_batch(void **state)
     assert_int_equal(gnndrive_measured_batch_nodes(&s.env, 5000), 5082);
 }
 
+/* With a GPU the buffer and the input leave the host's plan, and Ne x staging loads enter it. */
+static void test_staging(void **state)
+{
+    (void)state;
+    struct gnn_tensor gpu = {.host_memory = false}, cpu = {.host_memory = true};
+    static uint64_t indptr[NODES + 1];
+    for (uint32_t v = 0; v <= NODES; v++)
+        indptr[v] = UINT64_C(10) * v;
+    const struct {
+        uint32_t asked, extractors, staging;
+    } cases[] = {{0, 2, 1000}, {0, 3, 1000}, {17, 2, 17}, {1200, 2, 1200}, {5000, 2, 1500}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct setting s;
+        struct gnndrive_sizes sizes[2];
+        struct gnn_memory_plan plan[2];
+        struct gnn_err err = {0};
+        set(&s, 128);
+        s.dataset.indptr = indptr;
+        s.dataset.edge_count = indptr[NODES];
+        s.config.staging = cases[c].asked;
+        s.config.extractors = cases[c].extractors;
+        for (int on_gpu = 0; on_gpu < 2; on_gpu++) {
+            s.env.tensor = on_gpu ? &gpu : &cpu;
+            assert_int_equal(gnndrive_size(&s.env, &s.config, 1000, 512, &sizes[on_gpu], &err), GNN_OK);
+            assert_int_equal(gnndrive_memory(&s.env, &s.config, &sizes[on_gpu], &plan[on_gpu], &err), GNN_OK);
+        }
+        assert_int_equal(sizes[0].staging, 0);
+        assert_int_equal(sizes[1].staging, cases[c].staging);
+        assert_int_equal(plan[0].fixed_bytes - plan[1].fixed_bytes,
+                         512 * ((uint64_t)sizes[0].slots - cases[c].extractors * cases[c].staging));
+        assert_int_equal(plan[0].batches_bytes - plan[1].batches_bytes, 512 * 1000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_by_hand),
         cmocka_unit_test(test_the_reservation_is_the_limit),
         cmocka_unit_test(test_nodes_of_a_batch),
+        cmocka_unit_test(test_staging),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,8 +39,8 @@ struct gnn_cost gnn_cost_fill(uint64_t count);
 struct gnn_cost gnn_cost_copy(uint64_t count);
 struct gnn_cost gnn_cost_gather_rows(uint64_t count, uint64_t cols);
 /* (m, k) x (k, n). A product works in tiles of the result: a last tile that is partly outside takes as long as a full
- * one, so m and n count rounded up to `tile`. That is all that is assumed about small shapes: k is taken as long enough,
- * and few tiles are not taken to leave cores idle (libraries split k then). */
+ * one, so m and n count rounded up to `tile`. That is all that is assumed about small shapes: k is taken as long
+ * enough, and few tiles are not taken to leave cores idle (libraries split k then). */
 struct gnn_cost gnn_cost_gemm(uint64_t m, uint64_t n, uint64_t k, bool accumulates, uint32_t tile);
 struct gnn_cost gnn_cost_add_bias(uint64_t rows, uint64_t cols);
 struct gnn_cost gnn_cost_column_sum(uint64_t rows, uint64_t cols);
