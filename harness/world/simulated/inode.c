@@ -99,7 +99,7 @@ void sim_inode_release(struct simulated *s, struct sim_inode *inode)
     if (inode->has_cache_number)
         sim_cached_forget(s, inode->cache_number);
     if (inode->host != NULL)
-        (void)munmap((void *)(uintptr_t)inode->host, inode->size_bytes);
+        (void)munmap(inode->host, inode->size_bytes);
     free_chunks(inode);
     free(inode);
 }
@@ -136,7 +136,7 @@ void sim_inode_fetch(const struct sim_inode *inode, uint64_t offset_bytes, uint6
         return;
     switch (inode->source) {
     case SIM_SOURCE_HOST:
-        (void)memcpy(dst, inode->host + offset_bytes, len_bytes);
+        (void)memcpy(dst, (const unsigned char *)inode->host + offset_bytes, len_bytes);
         return;
     case SIM_SOURCE_CONTENT:
         if (inode->content->read != NULL)

@@ -25,8 +25,8 @@ struct sim_inode {
     bool has_cache_number; /* opened without DIRECT at least once */
     uint32_t cache_number;
     const struct gnn_content *content;
-    const unsigned char *host; /* mapping; NULL when empty */
-    unsigned char **chunks;    /* (chunk_count) NULL: zeros */
+    void *host;             /* mapping, read-only; NULL when empty */
+    unsigned char **chunks; /* (chunk_count) NULL: zeros */
     uint64_t chunk_count;
 };
 
