@@ -19,7 +19,7 @@
 
 enum {
     GNN_RECORD_STAGES_MAX = 12,
-    GNN_RECORD_EXTRAS_MAX = 24, /* a system's 16 and the harness's own */
+    GNN_RECORD_EXTRAS_MAX = 32, /* a system's 16 and the harness's own */
     GNN_RECORD_REASONS_MAX = 1024,
 };
 
@@ -113,6 +113,12 @@ struct gnn_run_record {
     struct gnn_series_point *series; /* owned; gnn_run_record_add_point */
     uint32_t series_count, series_room;
 };
+
+/* Extras of the harness that others look up by name: --batches ran a part of the epoch; this is the whole, with the
+ * 95 % interval of the extrapolation. */
+#define GNN_EXTRA_FULL_EPOCH "full_epoch_ns"
+#define GNN_EXTRA_FULL_EPOCH_LOW "full_epoch_low_ns"
+#define GNN_EXTRA_FULL_EPOCH_HIGH "full_epoch_high_ns"
 
 /* Everything unknown, empty, status running. */
 void gnn_run_record_init(struct gnn_run_record *run);

@@ -74,6 +74,20 @@ double gnn_median(double *values, uint32_t count)
     return count % 2 == 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
+uint64_t gnn_epoch_extra(const struct gnn_record_epoch *epoch, const char *name)
+{
+    for (uint32_t i = 0; i < epoch->extra_count; i++)
+        if (strcmp(epoch->extras[i].name, name) == 0)
+            return epoch->extras[i].value;
+    return GNN_UNKNOWN;
+}
+
+uint64_t gnn_epoch_whole_ns(const struct gnn_record_epoch *epoch)
+{
+    const uint64_t full_ns = gnn_epoch_extra(epoch, GNN_EXTRA_FULL_EPOCH);
+    return full_ns != GNN_UNKNOWN ? full_ns : epoch->wall_ns;
+}
+
 uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run)
 {
     if (run->epoch_count == 0 || gnn_run_withholds_times(run))
@@ -83,8 +97,8 @@ uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run)
         return GNN_UNKNOWN;
     uint32_t known = 0;
     for (uint32_t e = 0; e < run->epoch_count; e++)
-        if (run->epochs[e].wall_ns != GNN_UNKNOWN)
-            walls_ns[known++] = (double)run->epochs[e].wall_ns;
+        if (gnn_epoch_whole_ns(&run->epochs[e]) != GNN_UNKNOWN)
+            walls_ns[known++] = (double)gnn_epoch_whole_ns(&run->epochs[e]);
     const double median_ns = gnn_median(walls_ns, known);
     free(walls_ns);
     return known == 0 ? GNN_UNKNOWN : (uint64_t)llround(median_ns);
@@ -201,6 +215,25 @@ static void say_storage(const struct gnn_run_record *run, char *text, size_t tex
             gnn_format_count((double)run->device_iops, number, sizeof number));
 }
 
+/* A part of an epoch stands for the whole: from how much, and within what. */
+static void say_part(const struct gnn_run_record *run, char *text, size_t text_bytes)
+{
+    if (run->epoch_count == 0 || gnn_run_withholds_times(run))
+        return;
+    const struct gnn_record_epoch *const epoch = &run->epochs[0];
+    const uint64_t full_ns = gnn_epoch_extra(epoch, GNN_EXTRA_FULL_EPOCH);
+    const uint64_t low_ns = gnn_epoch_extra(epoch, GNN_EXTRA_FULL_EPOCH_LOW);
+    const uint64_t high_ns = gnn_epoch_extra(epoch, GNN_EXTRA_FULL_EPOCH_HIGH);
+    if (full_ns == GNN_UNKNOWN || low_ns == GNN_UNKNOWN || high_ns == GNN_UNKNOWN)
+        return;
+    say(text, text_bytes,
+        "epoch extrapolated from %" PRIu64 " mini-batches after %" PRIu64
+        " (95 %% interval of the first epoch "
+        "%.4g to %.4g s); counters and stages are of those mini-batches",
+        gnn_epoch_extra(epoch, "extrapolated_from_batches"), gnn_epoch_extra(epoch, "warmup_batches"),
+        1e-9 * (double)low_ns, 1e-9 * (double)high_ns);
+}
+
 void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_bytes)
 {
     text[0] = '\0';
@@ -222,4 +255,8 @@ void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_b
         say(text, text_bytes, "compute %s", run->compute[0] == '\0' ? "unknown" : run->compute);
     if (run->profile[0] != '\0')
         say(text, text_bytes, "profile %s", run->profile);
+    say_part(run, text, text_bytes);
+    const char *const fault = gnn_kv_get(&run->config, "fault");
+    if (fault != NULL && fault[0] != '\0')
+        say(text, text_bytes, "with injected faults (%s)", fault);
 }

@@ -11,7 +11,13 @@ bool gnn_run_withholds_times(const struct gnn_run_record *run);
  * many. A sum over something unknown is unknown. workers is the largest. */
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums);
 
-/* Median of the epochs' wall times; GNN_UNKNOWN without one, or when times are withheld. */
+/* A figure of an epoch's extras; GNN_UNKNOWN if it has none of that name. */
+uint64_t gnn_epoch_extra(const struct gnn_record_epoch *epoch, const char *name);
+
+/* The epoch's wall time, extrapolated where only a part of it ran (--batches). */
+uint64_t gnn_epoch_whole_ns(const struct gnn_record_epoch *epoch);
+
+/* Median of the epochs' wall times (gnn_epoch_whole_ns); GNN_UNKNOWN without one, or when times are withheld. */
 uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run);
 
 /* Share of the workers' time spent waiting for I/O, over all stages, in per cent; NAN when unknown. The
