@@ -97,10 +97,8 @@ static enum gnn_status capture_cpu(struct gnn_kv_list *out, struct gnn_err *err)
     GNN_TRY(set_number(out, "cpu.online", online <= 0 ? GNN_UNKNOWN : (uint64_t)online, err));
     GNN_TRY(set_file(out, "cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", err));
     GNN_TRY(set_file(out, "cpu.no_turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo", err));
-    GNN_TRY(set_file(out, "cpu.load", "/proc/loadavg", err));
     GNN_TRY(set_file(out, "memory.numa_nodes", "/sys/devices/system/node/online", err));
     GNN_TRY(set_field(out, "memory.total", "/proc/meminfo", "MemTotal", err));
-    GNN_TRY(set_field(out, "memory.available", "/proc/meminfo", "MemAvailable", err));
     return set_field(out, "memory.swap", "/proc/meminfo", "SwapTotal", err);
 }
 
@@ -165,12 +163,21 @@ static enum gnn_status capture_gpu(struct gnn_kv_list *out, struct gnn_err *err)
     return status;
 }
 
+/* What changes from one moment to the next: of use beside what was measured here, noise beside what was not. */
+static enum gnn_status capture_moment(struct gnn_kv_list *out, struct gnn_err *err)
+{
+    GNN_TRY(set_file(out, "cpu.load", "/proc/loadavg", err));
+    return set_field(out, "memory.available", "/proc/meminfo", "MemAvailable", err);
+}
+
 enum gnn_status gnn_environment_capture(struct gnn_kv_list *out, const char *data_path, struct gnn_err *err)
 {
     GNN_TRY(capture_kernel(out, err));
     GNN_TRY(capture_cpu(out, err));
-    if (data_path != NULL)
+    if (data_path != NULL) {
+        GNN_TRY(capture_moment(out, err));
         GNN_TRY(capture_device(out, data_path, err));
+    }
     GNN_TRY(capture_limits(out, err));
     GNN_TRY(capture_build(out, err));
     return capture_gpu(out, err);
