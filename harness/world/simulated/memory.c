@@ -94,7 +94,8 @@ enum gnn_status sim_memory_open(struct simulated *s, struct gnn_err *err)
     const uint64_t cap_bytes = s->config.cap_bytes != 0 ? s->config.cap_bytes : s->profile->memory_bytes;
     if (s->profile->process_bytes > cap_bytes)
         return gnn_fail(
-            err, GNN_ECAP, "the process itself takes %llu bytes (profile %s), the memory cap is %llu",
+            err, GNN_ECAP,
+            "the process itself takes %llu B (profile %s), the memory cap is %llu B; raise --memory",
             (unsigned long long)s->profile->process_bytes, s->profile->name, (unsigned long long)cap_bytes);
     s->memory = calloc(1, sizeof *s->memory);
     if (s->memory == NULL)
