@@ -1,9 +1,11 @@
 /* oocgnn list: what this build knows. One line per thing on stdout. */
+#include "harness/base/data_dirs.h"
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/run/config.h"
 #include "harness/run/preset.h"
+#include "harness/world/profile.h"
 #include "workloads/prepare.h"
 
 #include <stdio.h>
@@ -49,6 +51,24 @@ static int list_presets(void)
     return GNN_EXIT_OK;
 }
 
+static void print_profile(void *ctx, const char *path, const struct gnn_profile *profile)
+{
+    (void)ctx;
+    (void)printf("%-22s %-24s %s\n%47s %s\n", profile->name, profile->machine_id, profile->title, "", path);
+}
+
+static int list_profiles(void)
+{
+    struct gnn_err err = {0};
+    struct gnn_data_dirs places;
+    gnn_data_dirs(&places);
+    (void)printf("%-22s %-24s %s\n", "name", "machine", "title and file");
+    if (gnn_profile_scan(places.dirs, print_profile, NULL, &err) != GNN_OK)
+        return gnn_cli_failed(&err);
+    (void)puts("\noocgnn run --world simulated --profile NAME; one of this machine: oocgnn calibrate.");
+    return GNN_EXIT_OK;
+}
+
 static int list_params(const char *name)
 {
     struct gnn_err err = {0};
@@ -66,11 +86,12 @@ static const struct {
 } lists[] = {{"systems", list_systems},
              {"datasets", list_datasets},
              {"models", list_models},
-             {"presets", list_presets}};
+             {"presets", list_presets},
+             {"profiles", list_profiles}};
 
 int gnn_cmd_list(int argc, char **argv)
 {
-    static const char usage[] = "usage: oocgnn list systems|datasets|models|presets|params SYSTEM\n";
+    static const char usage[] = "usage: oocgnn list systems|datasets|models|presets|profiles|params SYSTEM\n";
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         (void)fputs(usage, stdout);
         return GNN_EXIT_OK;

@@ -5,6 +5,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/run_args.h"
+#include "harness/run/place.h"
 #include "harness/run/preset.h"
 #include "harness/run/supervisor.h"
 
@@ -159,7 +160,9 @@ static enum gnn_status add_cell(struct sweep *s, const char *section, const stru
     if (s->config.data_dir[0] != '\0')
         GNN_TRY(gnn_option_set(gnn_run_options, &cell->config, "data", s->config.data_dir, err));
     struct gnn_err cause = {0};
-    const enum gnn_status status = gnn_run_config_check(&cell->config, &cause);
+    enum gnn_status status = gnn_run_config_check(&cell->config, &cause);
+    if (status == GNN_OK)
+        status = gnn_place_resolve(&cell->config, &cause);
     if (status != GNN_OK)
         return gnn_fail(err, status, "%s: [%s]: %s", s->job_file, section, cause.message);
     s->count++;

@@ -1,5 +1,8 @@
 #include "harness/run/config.h"
 
+#include "harness/run/fault_option.h"
+#include "workloads/prepare.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -141,6 +144,19 @@ const struct gnn_option gnn_run_options[] = {
      .offset = FIELD(max_batches),
      .def = "0",
      .help = "train only the first so many mini-batches of an epoch; 0 = all"},
+    {.name = "batches",
+     .type = GNN_OPT_U32,
+     .offset = FIELD(batches),
+     .def = "0",
+     .help = "train so many mini-batches after the warm-up and extrapolate to the epoch, with the spread; 0 "
+             "= whole "
+             "epochs"},
+    {.name = "warmup",
+     .type = GNN_OPT_U32,
+     .offset = FIELD(warmup),
+     .def = "0",
+     .unit = "batches",
+     .help = "mini-batches before those that --batches extrapolates from"},
     {.name = "sample-only",
      .type = GNN_OPT_BOOL,
      .offset = FIELD(sample_only),
@@ -169,13 +185,25 @@ const struct gnn_option gnn_run_options[] = {
      .offset = FIELD(profile),
      .def = "",
      .unit = "NAME",
-     .help = "hardware profile of a simulated world"},
+     .help = "hardware profile of a simulated world; `oocgnn list profiles` has them"},
     {.name = "compute",
      .type = GNN_OPT_TEXT,
      .offset = FIELD(compute),
-     .def = "cpu",
-     .unit = "cpu|ref",
-     .help = "tensor back-end: BLAS, or the plain reference loops"},
+     .def = "auto",
+     .unit = "auto|cpu|ref|cuda|model:PROFILE[/cpu|/gpu]",
+     .help = "tensor back-end: BLAS, the plain reference loops, or a profile's GPU or CPU as a model "
+             "(training waits "
+             "as long as it would take, nothing is computed). auto: BLAS; in the simulated world the "
+             "profile's GPU, "
+             "or its CPU if it has none"},
+    {.name = "fault",
+     .type = GNN_OPT_TEXT,
+     .offset = FIELD(fault),
+     .def = "",
+     .unit = "KEY=VALUE,...",
+     .help =
+         "what is to go wrong, for tests: seed, eio-at, eio, again, short, slow, slow-by, shuffle, enospc, "
+         "enospc-after, short-write, alloc-at, alloc, device-slowdown, die-at-batch"},
     {.name = "compute-threads",
      .type = GNN_OPT_U32,
      .offset = FIELD(compute_threads),
@@ -346,25 +374,70 @@ enum gnn_status gnn_system_configure(const struct gnn_system *system, const stru
 
 static enum gnn_status check_compute(const struct gnn_run_config *config, struct gnn_err *err)
 {
-    if (strcmp(config->compute, "cpu") == 0 || strcmp(config->compute, "ref") == 0)
-        return GNN_OK;
-    if (strcmp(config->compute, "cuda") == 0)
-        return gnn_fail(err, GNN_ENOTSUP, "--compute cuda: no CUDA plugin in this build; use --compute cpu");
+    static const char *const known[] = {"auto", "cpu", "ref", "cuda"};
     if (strncmp(config->compute, "model:", 6) == 0)
-        return gnn_fail(err, GNN_ENOTSUP,
-                        "--compute %s: modelled compute is not in this build; use --compute cpu",
-                        config->compute);
-    return gnn_fail(err, GNN_EUSAGE, "--compute %s: unknown back-end; there are cpu and ref",
+        return GNN_OK; /* gnn_place_resolve opens the profile */
+    if (strcmp(config->compute, "cuda") == 0 && config->world == GNN_WORLD_MEASURED)
+        return gnn_fail(
+            err, GNN_ENOTSUP,
+            "--compute cuda: no CUDA plugin in this build; use --compute cpu, or model:PROFILE to wait as "
+            "long as that profile's GPU would take");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(config->compute, known[i]) == 0)
+            return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE,
+                    "--compute %s: unknown back-end; there are auto, cpu, ref, cuda and model:PROFILE",
                     config->compute);
+}
+
+/* The simulated world has no machine to throttle, to cage or to heat up, and computes no values. */
+static enum gnn_status check_simulated(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    if (config->device_bps != 0 || config->device_iops != 0 || config->swap_bytes != 0)
+        return gnn_fail(
+            err, GNN_ENOTSUP,
+            "--device-bps, --device-iops and --swap act on this machine; in the simulated world change "
+            "the profile, or use --fault device-slowdown=F");
+    if (!config->cold)
+        return gnn_fail(err, GNN_ENOTSUP, "--no-cold: a simulated machine starts with an empty page cache");
+    return GNN_OK;
+}
+
+static enum gnn_status check_batches(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    if (config->batches == 0 && config->warmup != 0)
+        return gnn_fail(err, GNN_EUSAGE, "--warmup %u stands before --batches N, which is missing",
+                        config->warmup);
+    if (config->batches != 0 && config->max_batches != 0)
+        return gnn_fail(err, GNN_EUSAGE, "--batches %u and --max-batches %u: choose one", config->batches,
+                        config->max_batches);
+    if (config->batches == 1)
+        return gnn_fail(err, GNN_EUSAGE, "--batches 1: a spread needs at least 2");
+    if (config->batches > UINT32_MAX - config->warmup)
+        return gnn_fail(err, GNN_EUSAGE, "--batches %u + --warmup %u: too many", config->batches,
+                        config->warmup);
+    return GNN_OK;
 }
 
 /* What would be accepted and then not be there. */
 static enum gnn_status check_environment(const struct gnn_run_config *config, struct gnn_err *err)
 {
-    if (config->profile[0] != '\0')
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--profile %s: a profile belongs to the simulated world, which this build lacks",
-                        config->profile);
+    if (config->profile[0] != '\0' && config->world != GNN_WORLD_SIMULATED)
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "--profile %s: a profile belongs to --world simulated; for a modelled accelerator beside "
+            "measured storage say --compute model:%s",
+            config->profile, config->profile);
+    struct gnn_run_faults faults;
+    GNN_TRY(gnn_faults_parse(config->fault, &faults, err));
+    if (faults.device_slowdown != 1 && config->world != GNN_WORLD_SIMULATED)
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "--fault device-slowdown: only a simulated device can be slowed; here use --device-iops or "
+            "--device-bps");
+    if (config->world == GNN_WORLD_SIMULATED)
+        GNN_TRY(check_simulated(config, err));
+    GNN_TRY(check_batches(config, err));
     if (config->swap_bytes != 0 && (config->memory_bytes == 0 || config->cap_kind != GNN_CAP_CGROUP))
         return gnn_fail(err, GNN_EUSAGE,
                         "--swap %" PRIu64 ": swap is limited beside --memory with --cap cgroup only",
@@ -385,8 +458,6 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
     if (config->dataset[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE,
                         "--dataset is missing; `oocgnn list datasets` names those of the registry");
-    if (config->world == GNN_WORLD_SIMULATED)
-        return gnn_fail(err, GNN_ENOTSUP, "--world simulated: this build has the measured world only");
     if (config->fanout.count == 0 || config->fanout.count > GNN_LAYERS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "--fanout: %u hops; 1 to %d are possible", config->fanout.count,
                         GNN_LAYERS_MAX);
@@ -395,6 +466,19 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
                         config->hidden, config->heads);
     GNN_TRY(check_environment(config, err));
     return check_compute(config, err);
+}
+
+uint32_t gnn_run_max_batches(const struct gnn_run_config *config)
+{
+    return config->batches != 0 ? config->warmup + config->batches : config->max_batches;
+}
+
+bool gnn_run_dataset_is_computed(const struct gnn_run_config *config)
+{
+    const struct gnn_registry_entry *entry;
+    struct gnn_err ignored = {0};
+    return config->world == GNN_WORLD_SIMULATED && strchr(config->dataset, '/') == NULL &&
+           gnn_registry_find(config->dataset, &entry, &ignored) == GNN_OK;
 }
 
 void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t path_bytes)

@@ -35,6 +35,8 @@ struct gnn_run_config {
     uint32_t batch_size;
     uint32_t epochs;
     uint32_t max_batches;
+    uint32_t batches; /* train so many after the warm-up and extrapolate; 0 = whole epochs */
+    uint32_t warmup;  /* mini-batches before them */
     bool sample_only;
     bool floyd_biased;
     uint64_t seed;
@@ -42,6 +44,7 @@ struct gnn_run_config {
     uint32_t world; /* enum gnn_world_kind */
     char profile[GNN_TEXT_MAX];
     char compute[GNN_TEXT_MAX];
+    char fault[GNN_TEXT_MAX]; /* harness/run/fault_option.h; "" = none */
     uint32_t compute_threads;
     uint32_t io_engine; /* enum gnn_ring_engine */
 
@@ -83,6 +86,12 @@ GNN_MUST_CHECK enum gnn_status gnn_system_find(const char *name, const struct gn
 GNN_MUST_CHECK enum gnn_status gnn_system_configure(const struct gnn_system *system,
                                                     const struct gnn_run_config *config, void **out,
                                                     struct gnn_err *err);
+
+/* Mini-batches an epoch trains at most; 0 = all. */
+uint32_t gnn_run_max_batches(const struct gnn_run_config *config);
+
+/* Whether the run's graph is computed (simulated world, a registry name) instead of read from a prepared dataset. */
+bool gnn_run_dataset_is_computed(const struct gnn_run_config *config);
 
 /* Directory of the dataset: config->dataset itself if it names a directory, else data_dir/NAME-1_K. */
 void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t path_bytes);

@@ -48,6 +48,8 @@ static enum gnn_status parse_pair(const char *pair, size_t length, struct gnn_ru
     if (equals == NULL)
         return gnn_fail(err, GNN_EUSAGE, "--fault: '%s' is no key=value, for example eio-at=1000", text);
     *equals = '\0';
+    for (char *c = text; *c != '\0'; c++) /* both spellings, as on the command line */
+        *c = *c == '_' ? '-' : *c;
     struct gnn_err cause = {0};
     const enum gnn_status status = gnn_option_set(gnn_fault_options, out, text, equals + 1, &cause);
     return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "--fault: %s", cause.message);

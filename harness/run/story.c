@@ -51,7 +51,7 @@ enum gnn_status gnn_story_begin(const struct gnn_run_config *config, struct gnn_
     copy_name(run->dataset, dataset_name(config->dataset));
     copy_name(run->model, gnn_model_names[config->model]);
     copy_name(run->preset, config->preset);
-    copy_name(run->world, "measured");
+    copy_name(run->world, config->world == GNN_WORLD_SIMULATED ? "simulated" : "measured");
     copy_name(run->profile, config->profile);
     copy_name(run->compute, config->sample_only ? "" : config->compute);
     copy_name(run->io_engine, config->io_engine == GNN_RING_URING ? "uring" : "pool");
@@ -68,7 +68,8 @@ enum gnn_status gnn_story_begin(const struct gnn_run_config *config, struct gnn_
     run->seed = config->seed;
     run->cap_bytes = config->memory_bytes == 0 ? GNN_UNKNOWN : config->memory_bytes;
     run->cap_swap_bytes = config->memory_bytes == 0 ? GNN_UNKNOWN : config->swap_bytes;
-    copy_name(run->cap_enforcement, "none");
+    copy_name(run->cap_enforcement,
+              config->world == GNN_WORLD_SIMULATED && config->memory_bytes != 0 ? "simulated" : "none");
     run->device_bps = config->device_bps == 0 ? GNN_UNKNOWN : config->device_bps;
     run->device_iops = config->device_iops == 0 ? GNN_UNKNOWN : config->device_iops;
     run->cold_asked = config->cold ? 1 : 0;
@@ -84,6 +85,8 @@ enum gnn_status gnn_story_opened(const struct gnn_wire_opened *opened, struct gn
     run->dataset_bytes = opened->topology_bytes + opened->feature_bytes;
     struct gnn_kv_list *const env = &run->environment;
     GNN_TRY(gnn_kv_set(env, "dataset.digest", opened->digest, err));
+    if (opened->profile_digest[0] != '\0')
+        GNN_TRY(gnn_kv_set(env, "profile.digest", opened->profile_digest, err));
     GNN_TRY(gnn_kv_setf(env, err, "dataset.nodes", "%" PRIu32, opened->node_count));
     GNN_TRY(gnn_kv_setf(env, err, "dataset.edges", "%" PRIu64, opened->edge_count));
     GNN_TRY(gnn_kv_setf(env, err, "dataset.classes", "%" PRIu32, opened->class_count));
@@ -150,6 +153,16 @@ static void add_extra(struct gnn_record_epoch *out, const char *name, uint64_t v
     extra->value = value;
 }
 
+/* wall_ns stays what was run; the whole epoch stands beside it with its spread. */
+static void add_extrapolation(struct gnn_record_epoch *out, const struct gnn_extrapolation *full)
+{
+    add_extra(out, GNN_EXTRA_FULL_EPOCH, full->full_ns);
+    add_extra(out, GNN_EXTRA_FULL_EPOCH_LOW, full->low_ns);
+    add_extra(out, GNN_EXTRA_FULL_EPOCH_HIGH, full->high_ns);
+    add_extra(out, "warmup_batches", full->warmup);
+    add_extra(out, "extrapolated_from_batches", full->used);
+}
+
 void gnn_story_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
                      const struct gnn_group_reading *after, struct gnn_record_epoch *out)
 {
@@ -158,7 +171,7 @@ void gnn_story_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_r
     out->epoch = wire->epoch;
     out->wall_ns = wire->wall_ns;
     out->prepare_ns = r->prepare_ns;
-    if (r->seeds > 0) {
+    if (r->seeds > 0 && wire->has_values) {
         out->loss = r->loss_sum / (double)r->seeds;
         out->train_accuracy = (double)r->correct / (double)r->seeds;
     }
@@ -170,6 +183,12 @@ void gnn_story_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_r
         add_extra(out, GNN_EXTRA_SEEDS, r->seeds);
     add_extra(out, "process_cpu_ns", wire->cpu_ns);
     add_extra(out, "major_faults", wire->major_faults);
+    if (wire->page_hits != GNN_UNKNOWN) {
+        add_extra(out, "page_hits", wire->page_hits);
+        add_extra(out, "page_misses", wire->page_misses);
+    }
+    if (wire->extrapolated)
+        add_extrapolation(out, &wire->full);
     if (after->anon_bytes != GNN_UNKNOWN)
         add_extra(out, "anon_bytes", after->anon_bytes);
     for (uint32_t i = 0; i < r->extra_count; i++)

@@ -6,6 +6,7 @@
 #include "harness/measure/environment.h"
 #include "harness/measure/measure.h"
 #include "harness/measure/page_cache.h"
+#include "harness/run/place.h"
 #include "harness/run/progress.h"
 #include "harness/run/signals.h"
 #include "harness/run/spawn.h"
@@ -32,7 +33,9 @@ enum { SERIES_FLUSH_POINTS = 16 };
 enum stop_cause { STOP_NONE, STOP_INTERRUPT, STOP_TIME };
 
 struct supervision {
+    struct gnn_run_config resolved; /* what was asked, with its words made plain */
     const struct gnn_run_config *config;
+    bool modelled; /* the machine is a profile's: nothing of this one is caged, cooled or probed */
     struct gnn_run_record *run;
     char dataset_dir[GNN_TEXT_MAX * 2];
     struct gnn_confine confine;
@@ -52,6 +55,7 @@ struct supervision {
     uint32_t series_flushed;
     struct gnn_validity_facts facts;
     bool done;
+    uint64_t clock_ns;         /* of the worker's world at its end */
     struct gnn_err worker_err; /* status GNN_OK: the worker reported none */
     struct gnn_run_progress progress;
 };
@@ -162,34 +166,45 @@ static void read_group(const struct supervision *s, struct gnn_group_reading *ou
         gnn_group_reading_unknown(out);
 }
 
-static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
+static enum gnn_status open_probe(struct supervision *s, struct gnn_err *err)
 {
-    GNN_TRY(gnn_run_config_check(s->config, err));
-    GNN_TRY(find_dataset(s, err));
-    GNN_TRY(gnn_device_find(s->dataset_dir, &s->device, err));
-    GNN_TRY(gnn_story_begin(s->config, s->run, err));
-    GNN_TRY(gnn_environment_capture(&s->run->environment, s->dataset_dir, err));
-    GNN_TRY(gnn_db_open(s->config->db, GNN_DB_WRITE, &s->db, err));
-    GNN_TRY(gnn_signals_open(&s->signals, err));
-    GNN_TRY(make_cage(s, err));
-    GNN_TRY(start_cold(s, err));
-    GNN_TRY(gnn_db_begin(s->db, s->run, err));
-    GNN_TRY(gnn_spawn_worker(s->config, s->cage, &s->child, err));
     const struct gnn_probe_config probe = {.worker_pid = s->child.pid,
                                            .disk_major = s->device.major,
                                            .disk_minor = s->device.minor,
                                            .gpu = true};
     GNN_TRY(gnn_probe_open(&probe, &s->probe, err));
-    s->start_ns = now_ns();
     s->next_probe_ns = later(s->start_ns, s->config->interval_ns);
     gnn_probe_read(s->probe, &s->last_sample.host);
     read_group(s, &s->last_sample.group);
     s->run->cap_read_back_bytes = s->last_sample.group.limit_bytes;
     s->run->swap_read_back_bytes = s->last_sample.group.swap_limit_bytes;
-    gnn_run_progress_start(&s->progress, s->config->quiet, s->config->system, s->config->epochs);
     return GNN_OK;
 }
 
+static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
+{
+    GNN_TRY(gnn_run_config_check(s->config, err));
+    GNN_TRY(gnn_place_resolve(&s->resolved, err));
+    if (!gnn_run_dataset_is_computed(s->config))
+        GNN_TRY(find_dataset(s, err));
+    if (!s->modelled)
+        GNN_TRY(gnn_device_find(s->dataset_dir, &s->device, err));
+    GNN_TRY(gnn_story_begin(s->config, s->run, err));
+    GNN_TRY(gnn_environment_capture(&s->run->environment, s->modelled ? NULL : s->dataset_dir, err));
+    GNN_TRY(gnn_db_open(s->config->db, GNN_DB_WRITE, &s->db, err));
+    GNN_TRY(gnn_signals_open(&s->signals, err));
+    if (s->modelled) {
+        s->run->cold_observed = 1; /* a modelled page cache starts empty */
+    } else {
+        GNN_TRY(make_cage(s, err));
+        GNN_TRY(start_cold(s, err));
+    }
+    GNN_TRY(gnn_db_begin(s->db, s->run, err));
+    GNN_TRY(gnn_spawn_worker(s->config, s->cage, &s->child, err));
+    s->start_ns = now_ns();
+    gnn_run_progress_start(&s->progress, s->config->quiet, s->config->system, s->config->epochs);
+    return s->modelled ? GNN_OK : open_probe(s, err);
+}
 /* ---- while it runs ---- */
 
 static enum gnn_status take_sample(struct supervision *s, struct gnn_err *err)
@@ -240,12 +255,20 @@ static void observe_direct(struct supervision *s)
 
 static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
 {
-    struct gnn_group_reading after;
-    read_group(s, &after);
-    gnn_story_epoch(wire, &s->epoch_start, &after, &s->pending);
+    struct gnn_group_reading before = s->epoch_start, after;
+    if (wire->modelled_machine) {
+        before = wire->before;
+        after = wire->after;
+        s->run->cap_read_back_bytes = after.limit_bytes;
+        s->last_sample.group = after;
+    } else {
+        read_group(s, &after);
+    }
+    gnn_story_epoch(wire, &before, &after, &s->pending);
     s->has_pending = true;
     s->facts.batches_expected = wire->batches_expected;
-    observe_direct(s);
+    if (!s->modelled)
+        observe_direct(s);
     gnn_run_progress_epoch(&s->progress, wire->epoch, wire->wall_ns, s->pending.loss);
 }
 
@@ -283,7 +306,10 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
     case GNN_WIRE_DONE:
         s->done = true;
         GNN_TRY(flush_epoch(s, err));
-        GNN_TRY(gnn_kv_setf(&s->run->environment, err, "model.hash", "%016" PRIx64, m->as.done.model_hash));
+        s->clock_ns = m->as.done.clock_ns;
+        if (!gnn_compute_is_modelled(s->config))
+            GNN_TRY(
+                gnn_kv_setf(&s->run->environment, err, "model.hash", "%016" PRIx64, m->as.done.model_hash));
         return gnn_kv_setf(&s->run->environment, err, "memory.allocated_peak_bytes", "%" PRIu64,
                            m->as.done.allocated_peak_bytes);
     case GNN_WIRE_ERROR:
@@ -314,11 +340,16 @@ static void take_signal(struct supervision *s)
         ask_to_stop(s, STOP_INTERRUPT);
 }
 
+/* The limit is one of this clock; the worker watches a modelled one itself. */
+static bool has_time_limit(const struct supervision *s)
+{
+    return !s->modelled && s->config->time_limit_ns != 0;
+}
+
 static void check_limits(struct supervision *s)
 {
     const uint64_t now = now_ns();
-    if (s->cause == STOP_NONE && s->config->time_limit_ns != 0 &&
-        now - s->start_ns >= s->config->time_limit_ns)
+    if (s->cause == STOP_NONE && has_time_limit(s) && now - s->start_ns >= s->config->time_limit_ns)
         ask_to_stop(s, STOP_TIME);
     if (s->cause != STOP_NONE && now - s->stop_ns >= STOP_GRACE_NS)
         (void)kill(-s->child.pid, SIGKILL);
@@ -327,10 +358,10 @@ static void check_limits(struct supervision *s)
 static int poll_timeout_ms(const struct supervision *s)
 {
     static const uint64_t most_ms = UINT64_C(60) * 1000;
-    uint64_t until_ns = s->next_probe_ns, cause_ns = UINT64_MAX;
+    uint64_t until_ns = s->modelled ? UINT64_MAX : s->next_probe_ns, cause_ns = UINT64_MAX;
     if (s->cause != STOP_NONE)
         cause_ns = later(s->stop_ns, STOP_GRACE_NS);
-    else if (s->config->time_limit_ns != 0)
+    else if (has_time_limit(s))
         cause_ns = later(s->start_ns, s->config->time_limit_ns);
     until_ns = cause_ns < until_ns ? cause_ns : until_ns;
     const uint64_t now = now_ns();
@@ -348,7 +379,7 @@ static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
         if (fds[1].revents != 0)
             take_signal(s);
         check_limits(s);
-        if (now_ns() >= s->next_probe_ns) {
+        if (!s->modelled && now_ns() >= s->next_probe_ns) {
             GNN_TRY(take_sample(s, err));
             s->next_probe_ns = later(now_ns(), s->config->interval_ns);
         }
@@ -411,6 +442,9 @@ static void judge(struct supervision *s, int wait_status)
         run->status = GNN_RUN_OOT;
         gnn_run_record_reason(run, "the time limit of %.3g s passed",
                               (double)s->config->time_limit_ns * 1e-9);
+    } else if (s->worker_err.status == GNN_ETIME) {
+        run->status = GNN_RUN_OOT;
+        gnn_run_record_reason(run, "%s", s->worker_err.message);
     } else if (s->worker_err.status == GNN_ECAP || s->worker_err.status == GNN_ENOMEM ||
                s->worker_err.status == GNN_EGPU) {
         run->status = s->worker_err.status == GNN_EGPU ? GNN_RUN_GPU_OOM : GNN_RUN_OOM;
@@ -429,6 +463,10 @@ static void judge(struct supervision *s, int wait_status)
 
 static void read_end(struct supervision *s)
 {
+    if (s->modelled) {
+        s->run->oom_kills = 0;
+        return;
+    }
     struct gnn_group_reading end;
     read_group(s, &end);
     s->run->oom_kills = end.oom_kills;
@@ -481,7 +519,11 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
         (void)kill(-s->child.pid, SIGKILL);
     gnn_run_progress_end(&s->progress);
     const int wait_status = reap(s);
-    s->run->wall_ns = now_ns() - s->start_ns;
+    const uint64_t host_ns = now_ns() - s->start_ns;
+    s->run->wall_ns = s->modelled ? s->clock_ns : host_ns;
+    if (s->modelled &&
+        gnn_kv_setf(&s->run->environment, &trouble, "host.wall_ns", "%" PRIu64, host_ns) != GNN_OK)
+        gnn_run_record_reason(s->run, "%s", trouble.message);
     read_end(s);
     if (status == GNN_OK) {
         judge(s, wait_status);
@@ -499,7 +541,9 @@ enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct g
     struct supervision *const s = calloc(1, sizeof *s);
     if (s == NULL)
         return gnn_fail(err, GNN_ENOMEM, "supervisor state");
-    s->config = config;
+    s->resolved = *config;
+    s->config = &s->resolved;
+    s->modelled = config->world == GNN_WORLD_SIMULATED;
     s->run = out;
     s->signals.fd = s->child.from_fd = s->child.control_fd = -1;
     enum gnn_status status = prepare_run(s, err);

@@ -4,7 +4,9 @@
 #ifndef GNN_RUN_WIRE_H
 #define GNN_RUN_WIRE_H
 
+#include "harness/base/reading.h"
 #include "harness/oocgnn.h"
+#include "harness/run/extrapolate.h"
 #include "harness/system.h"
 
 enum { GNN_WIRE_MAGIC = 0x6f6f6367, GNN_WIRE_EXTRA_MAX = 16 };
@@ -27,6 +29,7 @@ enum gnn_wire_command { GNN_COMMAND_INTERRUPT = 'i', GNN_COMMAND_TIME = 't', GNN
 struct gnn_wire_opened {
     char dataset[GNN_NAME_MAX];
     char digest[40];
+    char profile_digest[40]; /* "" without a profile */
     uint32_t scale_divisor, dim, class_count, node_count;
     uint64_t edge_count, topology_bytes, feature_bytes;
     uint32_t train_count, valid_count, test_count;
@@ -47,6 +50,12 @@ struct gnn_wire_epoch {
     uint64_t wall_ns;
     uint64_t cpu_ns; /* of the whole process */
     uint64_t major_faults;
+    bool has_values;       /* false: compute was modelled, there is no loss */
+    bool modelled_machine; /* the group below is the model's; else the supervisor reads the kernel's */
+    struct gnn_group_reading before, after;
+    uint64_t page_hits, page_misses; /* of the page cache; GNN_UNKNOWN: nobody counts */
+    bool extrapolated;
+    struct gnn_extrapolation full;  /* --batches: the whole epoch */
     struct gnn_epoch_result result; /* extra[].name is not valid here: see extra_names */
     char extra_names[GNN_WIRE_EXTRA_MAX][32];
 };
@@ -60,6 +69,7 @@ struct gnn_wire_accuracy {
 struct gnn_wire_done {
     uint64_t model_hash; /* over every parameter's bits */
     uint64_t allocated_peak_bytes;
+    uint64_t clock_ns; /* the world's own, at the end */
 };
 
 struct gnn_wire_message {

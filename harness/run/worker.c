@@ -2,21 +2,22 @@
 
 #include "harness/base/rng.h"
 #include "harness/run/evaluate.h"
+#include "harness/run/fault_option.h"
+#include "harness/run/place.h"
 #include "harness/run/wire.h"
-#include "harness/world/measured/measured.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,8 +28,9 @@ struct worker {
     const struct gnn_system *system;
     void *system_config;
     void *system_state;
-    struct gnn_world *world;
-    struct gnn_dataset *dataset;
+    struct gnn_place *place;
+    struct gnn_world *world; /* the place's, as the next two */
+    const struct gnn_dataset *dataset;
     struct gnn_tensor *tensor;
     struct gnn_model *model;
     struct gnn_model_config model_config;
@@ -38,7 +40,10 @@ struct worker {
     FILE *trace;
 
     atomic_bool stop;
-    struct gnn_thread *control_thread;
+    bool time_passed; /* the limit of a clock that only the worker can read */
+    bool control_started;
+    pthread_t
+        control_thread; /* not a thread of the world: it waits for the supervisor, not for anything modelled */
     int control_wake_fd; /* ends the control thread */
     int go_fd;           /* counts the supervisor's GO, and the stop that ends all waiting */
 
@@ -47,6 +52,8 @@ struct worker {
     uint64_t steps_done;
     uint64_t steps_total;
     uint64_t progress_ns;
+    uint64_t *step_ns; /* (gnn_run_max_batches) the clock after each step; --batches only */
+    uint64_t die_at_batch, steps_ever;
 };
 
 /* ---- talking to the supervisor ---- */
@@ -69,7 +76,7 @@ static void send_error(const struct gnn_err *err)
 }
 
 /* Any byte but GO, or the end of the pipe, means stop. */
-static void control_main(void *arg)
+static void *control_main(void *arg)
 {
     struct worker *const w = arg;
     struct pollfd fds[] = {{.fd = GNN_WORKER_CONTROL_FD, .events = POLLIN},
@@ -79,13 +86,14 @@ static void control_main(void *arg)
         if (poll(fds, 2, -1) < 0)
             continue;
         if (fds[0].revents == 0)
-            return;
+            return NULL;
         char command = GNN_COMMAND_INTERRUPT;
         more = read(GNN_WORKER_CONTROL_FD, &command, 1) == 1 && command == GNN_COMMAND_GO;
         if (!more)
             atomic_store(&w->stop, true);
         (void)!write(w->go_fd, &one, sizeof one);
     }
+    return NULL;
 }
 
 /* Sends, and stands still until the supervisor has looked. */
@@ -103,15 +111,19 @@ static enum gnn_status start_control(struct worker *w, struct gnn_err *err)
     w->go_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
     if (w->control_wake_fd < 0 || w->go_fd < 0)
         return gnn_fail(err, GNN_EIO, "eventfd: %s", strerror(errno));
-    return gnn_thread_start(w->world, "control", control_main, w, &w->control_thread, err);
+    const int error = pthread_create(&w->control_thread, NULL, control_main, w);
+    if (error != 0)
+        return gnn_fail(err, GNN_ENOMEM, "the control thread: %s", strerror(error));
+    w->control_started = true;
+    return GNN_OK;
 }
 
 static void stop_control(struct worker *w)
 {
-    if (w->control_thread != NULL) {
+    if (w->control_started) {
         const uint64_t one = 1;
         (void)!write(w->control_wake_fd, &one, sizeof one);
-        gnn_thread_join(w->world, w->control_thread);
+        (void)pthread_join(w->control_thread, NULL);
     }
     if (w->control_wake_fd >= 0)
         (void)close(w->control_wake_fd);
@@ -119,15 +131,38 @@ static void stop_control(struct worker *w)
         (void)close(w->go_fd);
 }
 
+static uint64_t host_now_ns(void)
+{
+    struct timespec ts;
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* What hangs on the world's clock: the steps to extrapolate from, and the time limit where that clock is not the
+ * supervisor's. */
+static void note_step(struct worker *w)
+{
+    if (w->config->world == GNN_WORLD_SIMULATED && w->config->time_limit_ns != 0 &&
+        gnn_now_ns(w->world) > w->config->time_limit_ns) {
+        w->time_passed = true;
+        atomic_store(&w->stop, true);
+    }
+    if (w->step_ns != NULL && w->steps_done < gnn_run_max_batches(w->config))
+        w->step_ns[w->steps_done] = gnn_now_ns(w->world);
+    if (++w->steps_ever == w->die_at_batch)
+        (void)raise(SIGKILL);
+}
+
 /* Called by the system's trainer after each step. */
 static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step)
 {
     struct worker *const w = ctx;
+    note_step(w);
     w->steps_done++;
     if (w->trace != NULL) /* a failed write is kept by the stream: flush_trace() */
         (void)fprintf(w->trace, "%" PRIu64 " %" PRIu64 " %a %u\n", batch->epoch, batch->batch, step->loss,
                       step->correct);
-    const uint64_t now_ns = gnn_now_ns(w->world);
+    const uint64_t now_ns = host_now_ns();
     if (now_ns - w->progress_ns < PROGRESS_INTERVAL_NS)
         return;
     w->progress_ns = now_ns;
@@ -141,17 +176,6 @@ static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct 
 
 /* ---- opening ---- */
 
-static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
-                                    struct gnn_err *err)
-{
-    return gnn_mem_alloc(ctx, name, bytes, GNN_MEM_FEATURES, out, err);
-}
-
-static void tensor_free(void *ctx, void *ptr)
-{
-    gnn_mem_free(ctx, ptr);
-}
-
 static void fill_workload(struct worker *w)
 {
     const struct gnn_run_config *const c = w->config;
@@ -159,7 +183,7 @@ static void fill_workload(struct worker *w)
                                         .batch_size = c->batch_size,
                                         .layers = c->fanout.count,
                                         .epochs = c->epochs,
-                                        .max_batches = c->max_batches,
+                                        .max_batches = gnn_run_max_batches(c),
                                         .sample_only = c->sample_only};
     memcpy(w->workload.fanout, c->fanout.values, sizeof w->workload.fanout);
     w->model_config = (struct gnn_model_config){.kind = (enum gnn_model_kind)c->model,
@@ -178,18 +202,18 @@ static void fill_workload(struct worker *w)
 
 static enum gnn_status open_model(struct worker *w, struct gnn_err *err)
 {
-    const struct gnn_tensor_ops *const ops =
-        strcmp(w->config->compute, "ref") == 0 ? &gnn_tensor_ref : &gnn_tensor_cpu;
-    const struct gnn_tensor_env env = {
-        .threads = w->config->compute_threads, .alloc = tensor_alloc, .free = tensor_free, .ctx = w->world};
-    GNN_TRY(ops->open(&env, NULL, &w->tensor, err));
+    GNN_TRY(gnn_place_tensor(w->place, &w->tensor, err));
     return gnn_model_open(w->tensor, &w->model_config, &w->model, err);
+}
+
+static uint64_t batches_of_all(const struct worker *w)
+{
+    return (w->dataset->train.count + (uint64_t)w->workload.batch_size - 1) / w->workload.batch_size;
 }
 
 static uint64_t batches_per_epoch(const struct worker *w)
 {
-    const uint64_t all =
-        (w->dataset->train.count + (uint64_t)w->workload.batch_size - 1) / w->workload.batch_size;
+    const uint64_t all = batches_of_all(w);
     const uint64_t most = w->workload.max_batches;
     return most != 0 && most < all ? most : all;
 }
@@ -257,6 +281,8 @@ static void send_opened(const struct worker *w, uint64_t open_ns)
                                        .open_ns = open_ns};
     memcpy(opened->dataset, d->name, sizeof opened->dataset);
     memcpy(opened->digest, d->digest, sizeof opened->digest);
+    (void)snprintf(opened->profile_digest, sizeof opened->profile_digest, "%s",
+                   gnn_place_profile_digest(w->place));
     for (uint32_t i = 0; w->model != NULL && i < gnn_model_param_count(w->model); i++) {
         const struct gnn_param p = gnn_model_param(w->model, i);
         opened->parameters += (uint64_t)p.rows * p.cols;
@@ -264,18 +290,39 @@ static void send_opened(const struct worker *w, uint64_t open_ns)
     send_message(&message, GNN_WIRE_OPENED);
 }
 
+/* Every thread waits for another: nothing can be closed any more. */
+static void on_deadlock(void *ctx, const char *report)
+{
+    (void)ctx;
+    struct gnn_err err = {0};
+    (void)gnn_fail(&err, GNN_EBUG, "deadlock: %s", report);
+    send_error(&err);
+    _exit(1);
+}
+
+static enum gnn_status open_place(struct worker *w, struct gnn_err *err)
+{
+    const struct gnn_place_hooks hooks = {.on_deadlock = on_deadlock, .ctx = w};
+    GNN_TRY(gnn_place_open(w->config, &hooks, &w->place, err));
+    w->world = gnn_place_world(w->place);
+    struct gnn_run_faults faults;
+    GNN_TRY(gnn_faults_parse(w->config->fault, &faults, err));
+    w->die_at_batch = faults.die_at_batch;
+    if (w->config->batches == 0)
+        return GNN_OK;
+    w->step_ns = malloc(gnn_mul_bytes(gnn_run_max_batches(w->config), sizeof *w->step_ns));
+    return w->step_ns != NULL ? GNN_OK
+                              : gnn_fail(err, GNN_ENOMEM, "the clock of %u steps", w->config->batches);
+}
+
 static enum gnn_status open_worker(struct worker *w, struct gnn_err *err)
 {
     GNN_TRY(gnn_system_find(w->config->system, &w->system, err));
     GNN_TRY(gnn_system_configure(w->system, w->config, &w->system_config, err));
-    const struct gnn_measured_config measured = {
-        .memory_limit_bytes = w->config->cap_kind == GNN_CAP_PROGRAM ? w->config->memory_bytes : 0};
-    GNN_TRY(gnn_world_measured_open(&measured, &w->world, err));
     GNN_TRY(start_control(w, err));
+    GNN_TRY(open_place(w, err));
     GNN_TRY(open_trace(w, err));
-    char dir[GNN_TEXT_MAX * 2];
-    gnn_run_dataset_dir(w->config, dir, sizeof dir);
-    GNN_TRY(gnn_dataset_open(w->world, dir, w->config->dim, &w->dataset, err));
+    GNN_TRY(gnn_place_dataset(w->place, &w->dataset, err));
     fill_workload(w);
     w->env = (struct gnn_env){.world = w->world,
                               .dataset = w->dataset,
@@ -303,33 +350,24 @@ static void close_worker(struct worker *w)
     if (w->system != NULL)
         w->system->close(w->system_state);
     gnn_model_close(w->model);
-    if (w->tensor != NULL)
-        w->tensor->ops->close(w->tensor);
-    if (w->dataset != NULL)
-        gnn_dataset_close(w->world, w->dataset);
     if (w->trace != NULL)
         (void)fclose(w->trace);
-    if (w->world != NULL) {
-        stop_control(w);
-        gnn_world_measured_close(w->world);
-    }
+    stop_control(w);
+    gnn_place_close(w->place);
+    free(w->step_ns);
     free(w->system_config);
 }
 
 /* ---- epochs ---- */
 
-static uint64_t process_cpu_ns(void)
+/* Fewer batches than asked for are all there are: nothing to extrapolate. */
+static void extrapolate(const struct worker *w, uint64_t start_ns, struct gnn_wire_epoch *e)
 {
-    struct timespec ts;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static uint64_t major_faults(void)
-{
-    struct rusage usage;
-    (void)getrusage(RUSAGE_SELF, &usage);
-    return (uint64_t)usage.ru_majflt;
+    const uint64_t all = batches_of_all(w);
+    if (w->step_ns == NULL || w->steps_done < (uint64_t)w->config->warmup + 2 || w->steps_done >= all)
+        return;
+    gnn_extrapolate(w->step_ns, (uint32_t)w->steps_done, w->config->warmup, start_ns, all, &e->full);
+    e->extrapolated = true;
 }
 
 static enum gnn_status train_epoch(struct worker *w, uint64_t epoch, struct gnn_err *err)
@@ -342,11 +380,21 @@ static enum gnn_status train_epoch(struct worker *w, uint64_t epoch, struct gnn_
     w->steps_done = 0;
     w->steps_total = batches_per_epoch(w);
 
-    const uint64_t cpu_ns = process_cpu_ns(), faults = major_faults(), start_ns = gnn_now_ns(w->world);
+    struct gnn_place_usage before, after;
+    gnn_place_usage(w->place, &before);
+    const uint64_t start_ns = gnn_now_ns(w->world);
     GNN_TRY(w->system->train_epoch(w->system_state, epoch, &e->result, err));
     e->wall_ns = gnn_now_ns(w->world) - start_ns;
-    e->cpu_ns = process_cpu_ns() - cpu_ns;
-    e->major_faults = major_faults() - faults;
+    gnn_place_usage(w->place, &after);
+    e->cpu_ns = after.cpu_ns - before.cpu_ns;
+    e->major_faults = after.major_faults - before.major_faults;
+    e->page_hits = after.page_hits == GNN_UNKNOWN ? GNN_UNKNOWN : after.page_hits - before.page_hits;
+    e->page_misses = after.page_misses == GNN_UNKNOWN ? GNN_UNKNOWN : after.page_misses - before.page_misses;
+    e->has_values = !gnn_compute_is_modelled(w->config);
+    e->modelled_machine = before.modelled_machine;
+    e->before = before.group;
+    e->after = after.group;
+    extrapolate(w, start_ns, e);
     e->batches_expected = w->steps_total;
     w->trained = w->trained || e->result.seeds > 0;
     for (uint32_t i = 0; i < e->result.extra_count; i++)
@@ -358,7 +406,7 @@ static enum gnn_status train_epoch(struct worker *w, uint64_t epoch, struct gnn_
 static enum gnn_status evaluate_epoch(struct worker *w, uint64_t epoch, struct gnn_err *err)
 {
     const bool last = epoch + 1 == w->workload.epochs;
-    if (!w->trained || w->config->evaluate == GNN_EVALUATE_NEVER ||
+    if (!w->trained || gnn_compute_is_modelled(w->config) || w->config->evaluate == GNN_EVALUATE_NEVER ||
         (w->config->evaluate == GNN_EVALUATE_LAST && !last))
         return GNN_OK;
     struct gnn_wire_message message = {0};
@@ -376,7 +424,8 @@ static enum gnn_status evaluate_epoch(struct worker *w, uint64_t epoch, struct g
 static uint64_t hash_model(struct worker *w)
 {
     uint64_t hash = 0;
-    for (uint32_t i = 0; w->model != NULL && i < gnn_model_param_count(w->model); i++) {
+    const bool has_values = w->model != NULL && !gnn_compute_is_modelled(w->config);
+    for (uint32_t i = 0; has_values && i < gnn_model_param_count(w->model); i++) {
         const struct gnn_param p = gnn_model_param(w->model, i);
         const uint64_t count = (uint64_t)p.rows * p.cols;
         gnn_real *const values = malloc(gnn_mul_bytes(count, sizeof *values));
@@ -405,8 +454,9 @@ static enum gnn_status run_epochs(struct worker *w, struct gnn_err *err)
     struct gnn_wire_message message = {0};
     struct gnn_mem_usage usage;
     gnn_mem_usage(w->world, &usage);
-    message.as.done =
-        (struct gnn_wire_done){.model_hash = hash_model(w), .allocated_peak_bytes = usage.peak_bytes};
+    message.as.done = (struct gnn_wire_done){.model_hash = hash_model(w),
+                                             .allocated_peak_bytes = usage.peak_bytes,
+                                             .clock_ns = gnn_now_ns(w->world)};
     send_message(&message, GNN_WIRE_DONE);
     return GNN_OK;
 }
@@ -431,6 +481,11 @@ int gnn_worker_main(const struct gnn_run_config *config)
     enum gnn_status status = open_worker(w, &err);
     if (status == GNN_OK)
         status = run_epochs(w, &err);
+    if (status != GNN_OK && w->time_passed) {
+        err = (struct gnn_err){0};
+        status = gnn_fail(&err, GNN_ETIME, "the time limit of %.3g s passed",
+                          (double)config->time_limit_ns * 1e-9);
+    }
     if (status != GNN_OK)
         send_error(&err);
     close_worker(w);

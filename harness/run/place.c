@@ -1,0 +1,346 @@
+#include "harness/run/place.h"
+
+#include "harness/run/fault_option.h"
+#include "harness/run/profiles.h"
+#include "harness/world/measured/measured.h"
+#include "harness/world/simulated/simulated.h"
+#include "workloads/synthetic.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+/* A sleep shorter than this is mostly the timer's own error: modelled host time is saved up to it. */
+enum { DEBT_NS = 500 * 1000 };
+
+struct gnn_place {
+    const struct gnn_run_config *config;
+    bool simulated;
+    struct gnn_run_faults faults;
+    struct gnn_profile *profile; /* of the machine; NULL in the measured world */
+    struct gnn_profile slowed;   /* the same with --fault device-slowdown applied */
+    struct gnn_profile *compute; /* of --compute model:P; NULL without */
+    struct gnn_world *inner, *faulty, *world;
+    struct gnn_synthetic *synthetic; /* a computed graph … */
+    struct gnn_dataset *dataset;     /* … or a prepared one */
+    struct gnn_tensor *tensor;
+    _Atomic uint64_t debt_ns; /* measured world: modelled host time not slept yet */
+};
+
+/* ---- names ---- */
+
+bool gnn_compute_is_modelled(const struct gnn_run_config *config)
+{
+    return strncmp(config->compute, "model:", 6) == 0;
+}
+
+/* "model:P/cpu" to P and false, "model:P/gpu" and "model:P" to P and true. */
+static void split_compute(const char *compute, char *profile, size_t profile_bytes, bool *gpu, bool *named)
+{
+    const char *const text = compute + strlen("model:");
+    const size_t length = strlen(text);
+    const bool cpu = length > 4 && strcmp(text + length - 4, "/cpu") == 0;
+    *named = cpu || (length > 4 && strcmp(text + length - 4, "/gpu") == 0);
+    *gpu = !cpu;
+    (void)snprintf(profile, profile_bytes, "%.*s", (int)(*named ? length - 4 : length), text);
+}
+
+static enum gnn_status set_compute(struct gnn_run_config *config, const char *profile, bool gpu,
+                                   struct gnn_err *err)
+{
+    char text[sizeof config->compute * 2];
+    const int length = snprintf(text, sizeof text, "model:%s/%s", profile, gpu ? "gpu" : "cpu");
+    if ((size_t)length >= sizeof config->compute)
+        return gnn_fail(err, GNN_EUSAGE, "--compute %.40s...: too long", text);
+    memcpy(config->compute, text, (size_t)length + 1);
+    return GNN_OK;
+}
+
+/* Which half of which profile computes: checked here, so that a mistake is said before anything is opened. */
+static enum gnn_status resolve_model(struct gnn_run_config *config, const char *profile, bool gpu, bool named,
+                                     struct gnn_err *err)
+{
+    struct gnn_profile *opened;
+    GNN_TRY(gnn_run_profile_open(profile, &opened, err));
+    const bool has_gpu = opened->gpu.present;
+    gnn_profile_close(opened);
+    if (gpu && named && !has_gpu)
+        return gnn_fail(err, GNN_EUSAGE, "profile %s has no GPU; say --compute cpu", profile);
+    return set_compute(config, profile, gpu && has_gpu, err);
+}
+
+enum gnn_status gnn_place_resolve(struct gnn_run_config *config, struct gnn_err *err)
+{
+    const bool simulated = config->world == GNN_WORLD_SIMULATED;
+    const bool is_auto = strcmp(config->compute, "auto") == 0;
+    if (gnn_compute_is_modelled(config)) {
+        char profile[sizeof config->compute];
+        bool gpu, named;
+        split_compute(config->compute, profile, sizeof profile, &gpu, &named);
+        return resolve_model(config, profile, gpu, named, err);
+    }
+    if (!simulated) {
+        if (is_auto)
+            memcpy(config->compute, "cpu", sizeof "cpu");
+        return GNN_OK;
+    }
+    if (config->profile[0] == '\0')
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "--world simulated needs --profile NAME; `oocgnn list profiles` has them, `oocgnn calibrate` "
+            "makes one of this machine");
+    if (strcmp(config->compute, "ref") == 0)
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "--compute ref computes values, the simulated world has none; say auto, cpu, cuda or model:P");
+    const bool cpu = strcmp(config->compute, "cpu") == 0;
+    return resolve_model(config, config->profile, !cpu, strcmp(config->compute, "cuda") == 0, err);
+}
+
+/* ---- the world ---- */
+
+static void slow_down(struct gnn_profile *profile, double factor)
+{
+    struct gnn_profile_storage *const st = &profile->storage;
+    for (uint32_t i = 0; i < st->size_count; i++)
+        for (uint32_t d = 0; d < st->depth_count; d++)
+            st->read_ps[i][d] = (uint64_t)((double)st->read_ps[i][d] * factor);
+    st->write_latency_ns = (uint64_t)((double)st->write_latency_ns * factor);
+    st->write_bytes_per_s = (uint64_t)((double)st->write_bytes_per_s / factor) + 1;
+    st->write_iops = (uint64_t)((double)st->write_iops / factor) + 1;
+}
+
+static enum gnn_status open_simulated(struct gnn_place *p, const struct gnn_place_hooks *hooks,
+                                      struct gnn_err *err)
+{
+    GNN_TRY(gnn_run_profile_open(p->config->profile, &p->profile, err));
+    p->slowed = *p->profile;
+    if (p->faults.device_slowdown != 1)
+        slow_down(&p->slowed, p->faults.device_slowdown);
+    const struct gnn_simulated_config config = {.profile = &p->slowed,
+                                                .cap_bytes = p->config->memory_bytes,
+                                                .on_deadlock = hooks->on_deadlock,
+                                                .on_deadlock_ctx = hooks->ctx};
+    return gnn_world_simulated_open(&config, &p->inner, err);
+}
+
+static enum gnn_status open_measured(struct gnn_place *p, struct gnn_err *err)
+{
+    const struct gnn_measured_config config = {
+        .memory_limit_bytes = p->config->cap_kind == GNN_CAP_PROGRAM ? p->config->memory_bytes : 0};
+    return gnn_world_measured_open(&config, &p->inner, err);
+}
+
+static enum gnn_status open_place(struct gnn_place *p, const struct gnn_place_hooks *hooks,
+                                  struct gnn_err *err)
+{
+    GNN_TRY(gnn_faults_parse(p->config->fault, &p->faults, err));
+    GNN_TRY(p->simulated ? open_simulated(p, hooks, err) : open_measured(p, err));
+    p->world = p->inner;
+    if (p->config->fault[0] == '\0')
+        return GNN_OK;
+    GNN_TRY(gnn_world_faulty_open(p->inner, &p->faults.plan, &p->faulty, err));
+    p->world = p->faulty;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_place_open(const struct gnn_run_config *config, const struct gnn_place_hooks *hooks,
+                               struct gnn_place **out, struct gnn_err *err)
+{
+    struct gnn_place *const p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "a world's place");
+    p->config = config;
+    p->simulated = config->world == GNN_WORLD_SIMULATED;
+    const enum gnn_status status = open_place(p, hooks, err);
+    if (status != GNN_OK) {
+        gnn_place_close(p);
+        return status;
+    }
+    *out = p;
+    return GNN_OK;
+}
+
+void gnn_place_close(struct gnn_place *p)
+{
+    if (p == NULL)
+        return;
+    if (p->tensor != NULL)
+        p->tensor->ops->close(p->tensor);
+    gnn_synthetic_close(p->world, p->synthetic);
+    if (p->dataset != NULL)
+        gnn_dataset_close(p->world, p->dataset);
+    gnn_world_faulty_close(p->faulty);
+    if (p->simulated)
+        gnn_world_simulated_close(p->inner);
+    else
+        gnn_world_measured_close(p->inner);
+    gnn_profile_close(p->compute);
+    gnn_profile_close(p->profile);
+    free(p);
+}
+
+struct gnn_world *gnn_place_world(struct gnn_place *p)
+{
+    return p->world;
+}
+
+/* ---- the dataset ---- */
+
+static enum gnn_status open_synthetic(struct gnn_place *p, struct gnn_err *err)
+{
+    struct gnn_generate_options options = {0};
+    gnn_option_defaults(gnn_generate_table, &options);
+    options.dim = p->config->dim;
+    GNN_TRY(gnn_synthetic_open(p->world, p->config->dataset, &options, p->config->scale_divisor,
+                               &p->synthetic, err));
+    const struct gnn_dataset *const d = gnn_synthetic_dataset(p->synthetic);
+    GNN_TRY(
+        gnn_world_simulated_add_file(p->inner, d->indices_path, gnn_synthetic_indices(p->synthetic), err));
+    return gnn_world_simulated_add_file(p->inner, d->features_path, gnn_synthetic_features(p->synthetic),
+                                        err);
+}
+
+enum gnn_status gnn_place_dataset(struct gnn_place *p, const struct gnn_dataset **out, struct gnn_err *err)
+{
+    if (gnn_run_dataset_is_computed(p->config)) {
+        GNN_TRY(open_synthetic(p, err));
+        *out = gnn_synthetic_dataset(p->synthetic);
+        return GNN_OK;
+    }
+    char dir[GNN_TEXT_MAX * 2];
+    gnn_run_dataset_dir(p->config, dir, sizeof dir);
+    GNN_TRY(gnn_dataset_open(p->world, dir, p->config->dim, &p->dataset, err));
+    *out = p->dataset;
+    return GNN_OK;
+}
+
+/* ---- compute ---- */
+
+static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
+                                    struct gnn_err *err)
+{
+    const struct gnn_place *const p = ctx;
+    return gnn_mem_alloc(p->world, name, bytes, GNN_MEM_FEATURES, out, err);
+}
+
+static void tensor_free(void *ctx, void *ptr)
+{
+    const struct gnn_place *const p = ctx;
+    gnn_mem_free(p->world, ptr);
+}
+
+static uint64_t tensor_now_ns(void *ctx)
+{
+    const struct gnn_place *const p = ctx;
+    return gnn_now_ns(p->world);
+}
+
+static void tensor_wait_until(void *ctx, uint64_t deadline_ns)
+{
+    const struct gnn_place *const p = ctx;
+    gnn_sleep_until(p->world, deadline_ns, GNN_WAIT_COMPUTE);
+}
+
+static void simulated_compute_ns(void *ctx, uint64_t ns)
+{
+    const struct gnn_place *const p = ctx;
+    gnn_charge(p->world, GNN_WORK_CPU_NS, ns);
+}
+
+/* Modelled host time in the measured world: the thread sleeps through it, DEBT_NS and more at once. */
+static void measured_compute_ns(void *ctx, uint64_t ns)
+{
+    struct gnn_place *const p = ctx;
+    const uint64_t owed_ns = atomic_fetch_add(&p->debt_ns, ns) + ns;
+    if (owed_ns < DEBT_NS)
+        return;
+    const uint64_t slept_ns = atomic_exchange(&p->debt_ns, 0);
+    gnn_sleep_until(p->world, gnn_now_ns(p->world) + slept_ns, GNN_WAIT_COMPUTE);
+}
+
+static const struct gnn_tensor_ops *tensor_ops(const struct gnn_run_config *config)
+{
+    if (gnn_compute_is_modelled(config))
+        return &gnn_tensor_modelled;
+    return strcmp(config->compute, "ref") == 0 ? &gnn_tensor_ref : &gnn_tensor_cpu;
+}
+
+enum gnn_status gnn_place_tensor(struct gnn_place *p, struct gnn_tensor **out, struct gnn_err *err)
+{
+    struct gnn_tensor_env env = {
+        .threads = p->config->compute_threads, .alloc = tensor_alloc, .free = tensor_free, .ctx = p};
+    if (gnn_compute_is_modelled(p->config)) {
+        char name[sizeof p->config->compute];
+        bool named;
+        split_compute(p->config->compute, name, sizeof name, &env.gpu, &named);
+        GNN_TRY(gnn_run_profile_open(name, &p->compute, err));
+        env.now_ns = tensor_now_ns;
+        env.wait_until = tensor_wait_until;
+        env.compute_ns = p->simulated ? simulated_compute_ns : measured_compute_ns;
+    }
+    GNN_TRY(tensor_ops(p->config)->open(&env, p->compute, &p->tensor, err));
+    *out = p->tensor;
+    return GNN_OK;
+}
+
+/* ---- what the record asks ---- */
+
+static void measured_usage(struct gnn_place_usage *out)
+{
+    struct timespec ts;
+    struct rusage usage;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+    (void)getrusage(RUSAGE_SELF, &usage);
+    out->cpu_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+    out->major_faults = (uint64_t)usage.ru_majflt;
+}
+
+static void simulated_usage(const struct gnn_place *p, struct gnn_place_usage *out)
+{
+    struct gnn_simulated_counts counts;
+    struct gnn_mem_usage usage;
+    gnn_world_simulated_counts(p->inner, &counts);
+    gnn_mem_usage(p->inner, &usage);
+    out->cpu_ns = counts.cpu_busy_ns;
+    out->major_faults = counts.page_major_faults;
+    out->page_hits = counts.page_hits + counts.page_minor_faults;
+    out->page_misses = counts.page_major_faults;
+    struct gnn_group_reading *const group = &out->group;
+    group->limit_bytes = p->config->memory_bytes == 0 ? GNN_UNKNOWN : p->config->memory_bytes;
+    const uint64_t process_bytes = p->slowed.process_bytes;
+    group->current_bytes = process_bytes + usage.current_bytes + counts.cached_bytes;
+    group->peak_bytes = process_bytes + usage.peak_bytes;
+    group->oom_kills = 0;
+    group->anon_bytes = process_bytes + usage.current_bytes;
+    group->file_bytes = counts.cached_bytes;
+    group->refaults = counts.pages_refaulted;
+    group->major_faults = counts.page_major_faults;
+    group->read_bytes = counts.device_read_bytes;
+    group->read_ios = counts.device_read_ios;
+    group->write_bytes = counts.device_write_bytes;
+    group->write_ios = counts.device_write_ios;
+}
+
+void gnn_place_usage(struct gnn_place *p, struct gnn_place_usage *out)
+{
+    *out = (struct gnn_place_usage){
+        .modelled_machine = p->simulated, .page_hits = GNN_UNKNOWN, .page_misses = GNN_UNKNOWN};
+    gnn_group_reading_unknown(&out->group);
+    if (p->simulated)
+        simulated_usage(p, out);
+    else
+        measured_usage(out);
+}
+
+const char *gnn_place_profile_digest(const struct gnn_place *p)
+{
+    if (p->profile != NULL)
+        return p->profile->digest;
+    return p->compute != NULL ? p->compute->digest : "";
+}
