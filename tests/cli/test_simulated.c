@@ -1,0 +1,243 @@
+/* The simulated world from outside: the same systems without this machine. Runs repeat to the nanosecond, draw the
+ * measured world's mini-batches, and end as the papers' cells do. */
+#include "tests/support/tiny_runs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SIMULATED "--world", "simulated", "--profile", "gnndrive-paper"
+
+static const char *const systems[] = {"null", "pygplus", "gnndrive"};
+
+static json_t *simulate(const struct tiny_runs *t, const char *const *more, int *exit_status)
+{
+    const char *all[TINY_ARGUMENTS_MAX] = {SIMULATED, "--dim", "32"};
+    uint32_t count = 6;
+    for (; *more != NULL; more++)
+        all[count++] = *more;
+    all[count] = NULL;
+    return tiny_runs_json(t, all, exit_status);
+}
+
+static json_int_t whole(const json_t *run, const char *part, const char *key)
+{
+    const json_t *const object = part == NULL ? run : json_object_get(run, part);
+    return json_integer_value(json_object_get(object, key));
+}
+
+/* What may differ between two runs: identity and the host's own clock. */
+static char *comparable(json_t *run)
+{
+    static const char *const host[] = {"run_id",         "started_unix_ns",        "finished_unix_ns",
+                                       "supervisor_pid", "supervisor_start_ticks", "machine_id",
+                                       "boot_id",        "pid_namespace"};
+    for (size_t i = 0; i < sizeof host / sizeof host[0]; i++)
+        (void)json_object_del(run, host[i]);
+    (void)json_object_del(json_object_get(run, "environment"), "host.wall_ns");
+    return json_dumps(run, JSON_COMPACT | JSON_PRESERVE_ORDER);
+}
+
+static void the_same_run_gives_the_same_bytes(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const variants[][4] = {
+        {"--memory", "0", NULL}, {"--compute", "cpu", NULL}, {"--sample-only", NULL}};
+    for (size_t s = 0; s < sizeof systems / sizeof systems[0]; s++)
+        for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
+            const char *more[8] = {"--system", systems[s], "--epochs", "2"};
+            for (uint32_t i = 0; variants[v][i] != NULL; i++)
+                more[4 + i] = variants[v][i];
+            char *texts[2];
+            for (int turn = 0; turn < 2; turn++) {
+                int exit_status;
+                json_t *const run = simulate(t, more, &exit_status);
+                assert_int_equal(exit_status, 0);
+                assert_string_equal(tiny_runs_text(run, "status"), "ok");
+                assert_string_equal(tiny_runs_text(run, "world"), "simulated");
+                texts[turn] = comparable(run);
+                json_decref(run);
+            }
+            assert_string_equal(texts[0], texts[1]);
+            free(texts[0]);
+            free(texts[1]);
+        }
+}
+
+static void both_worlds_draw_the_same_mini_batches(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    for (size_t s = 1; s < sizeof systems / sizeof systems[0]; s++) {
+        const char *const more[] = {"--system", systems[s], NULL};
+        int exit_status;
+        json_t *const here = tiny_runs_json(t, more, &exit_status);
+        json_t *const there = simulate(t, more, &exit_status);
+        json_t *const counters[] = {json_object_get(here, "counters"), json_object_get(there, "counters")};
+        static const char *const equal[] = {"batch_digest", "batches", "sampled_nodes", "sampled_edges",
+                                            "needed_bytes"};
+        for (size_t k = 0; k < sizeof equal / sizeof equal[0]; k++) {
+            json_t *const value = json_object_get(counters[0], equal[k]);
+            if (!json_equal(value, json_object_get(counters[1], equal[k])))
+                fail_msg("%s: %s differs between the worlds", systems[s], equal[k]);
+            assert_false(json_is_null(value));
+        }
+        json_decref(here);
+        json_decref(there);
+    }
+}
+
+/* A model has no values: nothing may pretend otherwise. */
+static void no_loss_and_no_accuracy(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const more[] = {"--system", "gnndrive", NULL};
+    int exit_status;
+    json_t *const run = simulate(t, more, &exit_status);
+    json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+    static const char *const unknown[] = {"loss", "train_accuracy", "valid_accuracy", "test_accuracy"};
+    for (size_t k = 0; k < sizeof unknown / sizeof unknown[0]; k++)
+        assert_true(json_is_null(json_object_get(epoch, unknown[k])));
+    assert_true(whole(run, "counters", "device_read_ios") > 0);
+    assert_null(json_object_get(json_object_get(run, "environment"), "model.hash"));
+    json_decref(run);
+}
+
+/* papers100m at scale 1/4000 without a file on disk: 27 765 nodes. */
+static void a_registry_graph_needs_no_disk(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const more[] = {"--system", "pygplus", "--data", "/nowhere", "--dim", "128", NULL};
+    int exit_status;
+    json_t *const run = simulate(t, more, &exit_status);
+    assert_string_equal(tiny_runs_text(run, "status"), "ok");
+    assert_int_equal(whole(run, NULL, "dim"), 128);
+    json_decref(run);
+}
+
+static void endings(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *more[8];
+        const char *status, *reason;
+    } cases[] = {
+        {{"--system", "gnndrive", "--memory", "1M"}, "oom", "--memory"},
+        {{"--system", "pygplus", "--time-limit", "1us"}, "oot", "time limit"},
+        {{"--system", "gnndrive", "--fault", "eio-at=300"}, "failed", "features"},
+        {{"--system", "pygplus", "--fault", "eio-at=5"}, "failed", "indices"},
+        {{"--system", "gnndrive", "--fault", "alloc-at=9"}, "oom", ""},
+        {{"--system", "gnndrive", "--fault", "die-at-batch=3"}, "failed", "signal 9"},
+        {{"--system", "gnndrive", "--fault", "short=0.2,again=0.2,shuffle=yes"}, "ok", ""},
+        {{"--system", "pygplus", "--fault", "slow=0.1,slow-by=1ms"}, "ok", ""},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        int exit_status;
+        json_t *const run = simulate(t, cases[c].more, &exit_status);
+        const char *const reasons = tiny_runs_text(run, "reasons");
+        if (strcmp(tiny_runs_text(run, "status"), cases[c].status) != 0 ||
+            strstr(reasons, cases[c].reason) == NULL)
+            fail_msg("%s %s %s: %s (%s), expected %s (%s)", cases[c].more[1], cases[c].more[2],
+                     cases[c].more[3], tiny_runs_text(run, "status"), reasons, cases[c].status,
+                     cases[c].reason);
+        json_decref(run);
+        assert_false(tiny_runs_worker_left(t));
+    }
+}
+
+/* A device four times as slow is felt by a run that waits for it. */
+static void a_slowed_device(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    json_int_t wall_ns[2];
+    static const char *const faults[] = {"", "device-slowdown=4"};
+    for (int i = 0; i < 2; i++) {
+        const char *const more[] = {"--system", "gnndrive", "--fault", faults[i], NULL};
+        int exit_status;
+        json_t *const run = simulate(t, more, &exit_status);
+        wall_ns[i] = whole(json_array_get(json_object_get(run, "epochs"), 0), NULL, "wall_ns");
+        json_decref(run);
+    }
+    assert_in_range(wall_ns[1], 2 * wall_ns[0], 4 * wall_ns[0]);
+}
+
+static void a_part_of_an_epoch(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const more[] = {"--system", "gnndrive", "--warmup", "2", "--batches", "5", NULL};
+    int exit_status;
+    json_t *const run = simulate(t, more, &exit_status);
+    assert_string_equal(tiny_runs_text(run, "status"), "ok");
+    const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+    assert_int_equal(whole(epoch, "counters", "batches"), 7);
+    assert_int_equal(whole(epoch, "extras", "warmup_batches"), 2);
+    assert_int_equal(whole(epoch, "extras", "extrapolated_from_batches"), 5);
+    assert_true(whole(epoch, "extras", "full_epoch_ns") > whole(epoch, NULL, "wall_ns"));
+    assert_true(whole(epoch, "extras", "full_epoch_low_ns") <= whole(epoch, "extras", "full_epoch_ns"));
+    json_decref(run);
+}
+
+static void wrong_words(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *more[10];
+        int exit_status;
+        const char *message;
+    } cases[] = {
+        {{"--world", "simulated", "--system", "null"}, 2, "--profile"},
+        {{"--world", "simulated", "--profile", "gnndrive-papre", "--system", "null"}, 2, "gnndrive-paper"},
+        {{"--profile", "gnndrive-paper", "--system", "null"}, 2, "--world simulated"},
+        {{SIMULATED, "--compute", "ref", "--system", "null", NULL}, 2, "--compute ref"},
+        {{SIMULATED, "--no-cold", "--system", "null", NULL}, 4, "--no-cold"},
+        {{SIMULATED, "--device-iops", "1000", "--system", "null", NULL}, 4, "device-slowdown"},
+        {{"--compute", "model:nobody", "--system", "null"}, 2, "nobody"},
+        {{"--warmup", "3", "--system", "null"}, 2, "--batches"},
+        {{"--fault", "eoi=1", "--system", "null"}, 2, "eio"},
+        {{"--fault", "device-slowdown=2", "--system", "null"}, 2, "--device-iops"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const char *argv[TINY_ARGUMENTS_MAX];
+        tiny_runs_arguments(t, cases[c].more, argv);
+        struct process_result r = process_run(argv);
+        if (r.exit_status != cases[c].exit_status || strstr(r.err, cases[c].message) == NULL)
+            fail_msg("case %zu: exit %d, expected %d and \"%s\" in: %s", c, r.exit_status,
+                     cases[c].exit_status, cases[c].message, r.err);
+        process_free(&r);
+    }
+}
+
+/* Measured storage, a profile's GPU: training sleeps as long as it would take, and the record says so. */
+static void modelled_compute_in_the_measured_world(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const more[] = {"--system", "gnndrive", "--compute", "model:gnndrive-paper", NULL};
+    int exit_status;
+    json_t *const run = tiny_runs_json(t, more, &exit_status);
+    assert_string_equal(tiny_runs_text(run, "status"), "ok");
+    assert_string_equal(tiny_runs_text(run, "world"), "measured");
+    assert_string_equal(tiny_runs_text(run, "compute"), "model:gnndrive-paper/gpu");
+    assert_true(json_is_null(json_object_get(json_array_get(json_object_get(run, "epochs"), 0), "loss")));
+    json_decref(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_run_gives_the_same_bytes),
+        cmocka_unit_test(both_worlds_draw_the_same_mini_batches),
+        cmocka_unit_test(no_loss_and_no_accuracy),
+        cmocka_unit_test(a_registry_graph_needs_no_disk),
+        cmocka_unit_test(endings),
+        cmocka_unit_test(a_slowed_device),
+        cmocka_unit_test(a_part_of_an_epoch),
+        cmocka_unit_test(wrong_words),
+        cmocka_unit_test(modelled_compute_in_the_measured_world),
+    };
+    return cmocka_run_group_tests(tests, tiny_runs_set_up, tiny_runs_tear_down);
+}
