@@ -5,9 +5,9 @@
 #include "harness/base/kv.h"
 #include "harness/oocgnn.h"
 
-/* Appends kernel, host, CPU, memory, block device and file system behind data_path (NULL: left out, and so
- * is the machine's momentary load), limits, library versions, compiler, git revision and GPU. What cannot be
- * found out is NULL. Keys are dotted: "kernel.release", "cpu.model", "device.scheduler", "lib.sqlite", "build.revision" … */
+/* Appends kernel, host, CPU, memory, block device and file system behind data_path (NULL: left out, and so is
+ * the machine's momentary load), limits, library versions, compiler, git revision and GPU. What cannot be found
+ * out is NULL. Keys are dotted: "kernel.release", "cpu.model", "device.scheduler", "lib.sqlite" … */
 GNN_MUST_CHECK enum gnn_status gnn_environment_capture(struct gnn_kv_list *out, const char *data_path,
                                                        struct gnn_err *err);
 
