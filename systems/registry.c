@@ -4,10 +4,8 @@
 extern const struct gnn_system gnn_system_null;
 extern const struct gnn_system gnn_system_pygplus;
 extern const struct gnn_system gnn_system_gnndrive;
+extern const struct gnn_system gnn_system_ringsampler;
 
 const struct gnn_system *const gnn_systems[] = {
-    &gnn_system_null,
-    &gnn_system_pygplus,
-    &gnn_system_gnndrive,
-    NULL,
+    &gnn_system_null, &gnn_system_pygplus, &gnn_system_gnndrive, &gnn_system_ringsampler, NULL,
 };

@@ -114,6 +114,11 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
         {"gnndrive", OPTIONS("io=buffered", "samplers=1", "extractors=1")},
         {"gnndrive", OPTIONS("io=buffered", "samplers=3", "extractors=3", "in_order=true")},
         {"gnndrive", OPTIONS("io=buffered", "samplers=4", "extractors=2", "depth=3")},
+        {"ringsampler", OPTIONS("io=buffered", "threads=1", "feature_io=buffered")},
+        {"ringsampler", OPTIONS("io=buffered-random", "threads=3", "ring=7", "feature_io=buffered")},
+        {"ringsampler", OPTIONS("io=mapped", "threads=2", "dedupe=sort", "feature_io=buffered")},
+        {"ringsampler",
+         OPTIONS("io=buffered", "order=drain-first", "threads=5", "polling=false", "feature_io=buffered")},
     };
     struct gnn_world *world = open_world(0);
     struct train_graph g;
@@ -166,6 +171,8 @@ static void test_losses_agree_to_the_bit(void **state)
         {"gnndrive",
          OPTIONS("io=buffered", "extractors=3", "in_order=true", "lock_submit=true", "valid=batch")},
         {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "meta=compact", "depth=1")},
+        {"ringsampler", OPTIONS("threads=1", "feature_io=buffered", "prefetch=1")},
+        {"ringsampler", OPTIONS("io=mapped", "threads=3", "feature_io=buffered", "extract_depth=3")},
     };
     static double expected[EPOCHS][BATCHES];
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)

@@ -1,0 +1,333 @@
+/* A mini-batch's blocks: sizes first, then slots, then local IDs (specs/ringsampler.md section 3, steps 2, 6 and 7).
+ *
+ * In       a hop's targets; after the reads, the neighbour each slot drew
+ * Out      row_start, and col in local IDs: targets first, then new nodes in slot order
+ * Frontier `all`: every node known so far is a target of the next hop (what the other systems and the models expect);
+ *          `neighbours`: the distinct samples alone, the seeds and earlier targets are dropped (paper, Figure 1)
+ * Dedupe   a hash map, or a sort of (ID, slot) pairs as an ablation
+ * Errors   GNN_EFORMAT for IDs outside the graph; a batch that outgrows its memory is marked full */
+#include "systems/ringsampler/ringsampler.h"
+
+#include "harness/sample/digest.h"
+#include "harness/sample/draw.h"
+#include "systems/ringsampler/extents.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum { PREFETCH_TARGETS = 16, PREFETCH_IDS = 16 };
+
+/* ---- memory of a batch ---- */
+
+static void *take_low(struct rs_batch *b, uint64_t bytes)
+{
+    if (b->full || bytes > b->size_bytes - b->high_bytes - b->low_bytes) {
+        b->full = true;
+        return NULL;
+    }
+    void *const piece = b->memory + b->low_bytes;
+    b->low_bytes += bytes;
+    return piece;
+}
+
+static void *take_high(struct rs_batch *b, uint64_t bytes)
+{
+    if (b->full || bytes > b->size_bytes - b->high_bytes - b->low_bytes) {
+        b->full = true;
+        return NULL;
+    }
+    b->high_bytes += bytes;
+    return b->memory + (b->size_bytes - b->high_bytes);
+}
+
+/* ---- begin ---- */
+
+static enum gnn_status node_error(const struct rs_lane *lane, const char *what, gnn_node node,
+                                  struct gnn_err *err)
+{
+    const struct gnn_dataset *const d = lane->s->env->dataset;
+    return gnn_fail(err, GNN_EFORMAT,
+                    "dataset %s: %s %" PRIu32 ", but there are %" PRIu32
+                    " nodes; run `oocgnn prepare --check`",
+                    d->name, what, node, d->node_count);
+}
+
+enum gnn_status rs_batch_begin(const struct rs_lane *lane, struct rs_batch *b, uint32_t number,
+                               const gnn_node *seeds, uint32_t seed_count, struct gnn_err *err)
+{
+    assert(b->size_bytes % sizeof(uint64_t) == 0);
+    b->low_bytes = b->high_bytes = b->digest = 0;
+    b->full = false;
+    b->number = number;
+    b->seed_count = seed_count;
+    b->hop_count = lane->s->env->workload->layers;
+    b->view = (struct gnn_batch_view){.node_count = 0};
+    gnn_node *const nodes = take_low(b, seed_count * (uint64_t)sizeof *nodes);
+    if (nodes == NULL)
+        return GNN_OK;
+    for (uint32_t i = 0; i < seed_count; i++) {
+        if (seeds[i] >= lane->s->env->dataset->node_count)
+            return node_error(lane, "seed", seeds[i], err);
+        nodes[i] = seeds[i];
+    }
+    b->hops[0].nodes = nodes;
+    b->hops[0].node_count = seed_count;
+    return GNN_OK;
+}
+
+/* Slots of every target, from the index alone. Returns how many in all. */
+static uint64_t count_slots(const struct rs_hop *hop)
+{
+    uint64_t slots = 0;
+    for (uint32_t t = 0; t < hop->target_count; t++) {
+        if (t + PREFETCH_TARGETS < hop->target_count)
+            __builtin_prefetch(hop->indptr + hop->targets[t + PREFETCH_TARGETS]);
+        const uint64_t degree = hop->indptr[hop->targets[t] + 1] - hop->indptr[hop->targets[t]];
+        hop->row_start[t] = (uint32_t)slots;
+        slots += degree < hop->fanout ? degree : hop->fanout;
+    }
+    return slots;
+}
+
+void rs_hop_begin(const struct rs_lane *lane, struct rs_batch *b, uint32_t l)
+{
+    const struct gnn_env *const env = lane->s->env;
+    const uint32_t block = b->hop_count - 1 - l;
+    struct rs_hop *const hop = &b->hops[l];
+    *hop = (struct rs_hop){
+        .targets = hop->nodes,
+        .target_count = hop->node_count,
+        .fanout = env->workload->fanout[l],
+        .replace = lane->s->config->replace,
+        .biased = env->floyd_biased,
+        .draw_key = gnn_draw_hop_key(lane->s->sample_key, lane->epoch, b->number, l + 1),
+        .digest_key = gnn_digest_layer_key(lane->epoch, b->number, block),
+        .indptr = env->dataset->indptr,
+        .nodes = hop->nodes,
+        .node_count = hop->node_count,
+    };
+    hop->row_start = take_high(b, (hop->target_count + UINT64_C(1)) * sizeof *hop->row_start);
+    if (hop->row_start == NULL)
+        return;
+    const uint64_t slots = count_slots(hop);
+    if (slots > UINT32_MAX) {
+        b->full = true;
+        return;
+    }
+    hop->row_start[hop->target_count] = hop->sample_count = (uint32_t)slots;
+    hop->col = take_high(b, slots * sizeof *hop->col);
+}
+
+/* ---- end: the hash map ---- */
+
+/* Makes the map know the hop's nodes so far, with room for what the hop may bring. */
+static enum gnn_status load_map(struct rs_lane *lane, const struct rs_batch *b, const struct rs_hop *hop,
+                                bool chained, struct gnn_err *err)
+{
+    struct gnn_id_map *const map = &lane->map;
+    const uint64_t universe = lane->s->env->dataset->node_count,
+                   most = (uint64_t)hop->node_count + hop->sample_count;
+    const uint64_t wanted = (most < universe ? most : universe) + 1;
+    if (chained && lane->map_holds == b && map->count == hop->node_count &&
+        gnn_id_map_sized_slots(wanted) <= map->slot_count)
+        return GNN_OK;
+    gnn_id_map_resize(map, wanted);
+    lane->map_holds = b;
+    if (hop->node_count >= map->capacity)
+        return GNN_OK; /* the first new node will not fit */
+    for (uint32_t i = 0; i < hop->node_count; i++) {
+        if (i + PREFETCH_IDS < hop->node_count)
+            gnn_id_map_prefetch(map, hop->nodes[i + PREFETCH_IDS]);
+        if (gnn_id_map_add(map, hop->nodes[i]) != i)
+            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu32 " stands twice in one mini-batch",
+                            hop->nodes[i]);
+    }
+    return GNN_OK;
+}
+
+/* Global neighbour IDs become local columns; new nodes join the list as far as `limit`. *fits = false: no further. */
+static enum gnn_status localise_hash(struct rs_lane *lane, struct rs_hop *hop, uint32_t limit,
+                                     uint64_t *digest, bool *fits, struct gnn_err *err)
+{
+    struct gnn_id_map *const map = &lane->map;
+    const uint32_t universe = lane->s->env->dataset->node_count;
+    uint64_t sum = 0;
+    for (uint32_t t = 0; t < hop->target_count; t++) {
+        const uint64_t row_key = gnn_digest_row_key(hop->digest_key, hop->targets[t]);
+        for (uint32_t p = hop->row_start[t]; p < hop->row_start[t + 1]; p++) {
+            const gnn_node neighbour = hop->col[p];
+            if (p + PREFETCH_IDS < hop->sample_count)
+                gnn_id_map_prefetch(map, hop->col[p + PREFETCH_IDS]);
+            if (neighbour >= universe)
+                return node_error(lane, "neighbour", neighbour, err);
+            const uint32_t fresh = map->count, local = gnn_id_map_add(map, neighbour);
+            if (local == fresh) {
+                if (fresh >= limit) {
+                    *fits = false;
+                    return GNN_OK;
+                }
+                hop->nodes[local] = neighbour;
+            }
+            hop->col[p] = local;
+            sum += gnn_digest_edge(row_key, neighbour);
+        }
+    }
+    hop->node_count = map->count;
+    *digest += sum;
+    return GNN_OK;
+}
+
+/* ---- end: sorted pairs ---- */
+
+/* first[i] of node i (targets, then slots): the earliest index with the same ID. */
+static enum gnn_status find_first(struct rs_lane *lane, const struct rs_hop *hop, uint32_t *first,
+                                  struct gnn_err *err)
+{
+    const uint32_t universe = lane->s->env->dataset->node_count, known = hop->node_count;
+    const uint64_t count = (uint64_t)known + hop->sample_count;
+    uint64_t *const pairs = lane->pairs;
+    for (uint32_t i = 0; i < known; i++)
+        pairs[i] = (uint64_t)hop->nodes[i] << 32 | i;
+    for (uint32_t p = 0; p < hop->sample_count; p++) {
+        if (hop->col[p] >= universe)
+            return node_error(lane, "neighbour", hop->col[p], err);
+        pairs[known + (uint64_t)p] = (uint64_t)hop->col[p] << 32 | (known + p);
+    }
+    rs_sort(pairs, count, 0, 32 + rs_bits(universe));
+    uint32_t head = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (i == 0 || pairs[i] >> 32 != pairs[i - 1] >> 32)
+            head = (uint32_t)pairs[i];
+        else if ((uint32_t)pairs[i] < hop->node_count)
+            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu64 " stands twice in one mini-batch",
+                            pairs[i] >> 32);
+        first[(uint32_t)pairs[i]] = head;
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status localise_sort(struct rs_lane *lane, struct rs_hop *hop, uint32_t limit,
+                                     uint64_t *digest, bool *fits, struct gnn_err *err)
+{
+    const uint32_t known = hop->node_count;
+    *fits = (uint64_t)known + hop->sample_count <= lane->pair_capacity;
+    if (!*fits)
+        return GNN_OK;
+    uint32_t *const first = (uint32_t *)(lane->pairs + lane->pair_capacity);
+    GNN_TRY(find_first(lane, hop, first, err));
+    for (uint32_t t = 0; t < hop->target_count; t++) {
+        const uint64_t row_key = gnn_digest_row_key(hop->digest_key, hop->targets[t]);
+        for (uint32_t p = hop->row_start[t]; p < hop->row_start[t + 1]; p++) {
+            const uint32_t earliest = first[known + p];
+            *digest += gnn_digest_edge(row_key, hop->col[p]);
+            if (earliest == known + p) { /* a new node: its local ID is the next */
+                if (hop->node_count >= limit) {
+                    *fits = false;
+                    return GNN_OK;
+                }
+                hop->nodes[hop->node_count] = hop->col[p];
+                hop->col[p] = hop->node_count++;
+            } else {
+                hop->col[p] = earliest < known ? earliest : hop->col[earliest - known];
+            }
+        }
+    }
+    return GNN_OK;
+}
+
+/* ---- end: what follows ---- */
+
+static void sort_rows(const struct rs_hop *hop)
+{
+    for (uint32_t t = 0; t < hop->target_count; t++) {
+        uint32_t *const row = hop->col + hop->row_start[t];
+        const uint32_t count = hop->row_start[t + 1] - hop->row_start[t];
+        for (uint32_t i = 1; i < count; i++) {
+            const uint32_t value = row[i];
+            uint32_t at = i;
+            for (; at > 0 && row[at - 1] > value; at--)
+                row[at] = row[at - 1];
+            row[at] = value;
+        }
+    }
+}
+
+/* The distinct samples, in local order: the targets among them, then every new node. */
+static void take_samples(struct rs_batch *b, const struct rs_hop *hop, struct rs_hop *next)
+{
+    const uint64_t mark_bytes = gnn_round_up(hop->target_count, 8);
+    b->low_bytes = gnn_round_up(b->low_bytes, sizeof(uint32_t));
+    unsigned char *const sampled = take_high(b, mark_bytes);
+    next->nodes = take_low(b, hop->node_count * (uint64_t)sizeof *next->nodes);
+    next->node_count = 0;
+    if (b->full)
+        return;
+    memset(sampled, 0, mark_bytes);
+    for (uint32_t p = 0; p < hop->sample_count; p++)
+        if (hop->col[p] < hop->target_count)
+            sampled[hop->col[p]] = 1;
+    for (uint32_t i = 0; i < hop->node_count; i++)
+        if (i >= hop->target_count || sampled[i] != 0)
+            next->nodes[next->node_count++] = hop->nodes[i];
+    b->high_bytes -= mark_bytes;
+    b->low_bytes -= (hop->node_count - next->node_count) * (uint64_t)sizeof *next->nodes;
+}
+
+enum gnn_status rs_hop_end(struct rs_lane *lane, struct rs_batch *b, uint32_t l, struct gnn_err *err)
+{
+    struct rs_hop *const hop = &b->hops[l];
+    const bool chained = lane->s->config->frontier == RS_FRONTIER_ALL;
+    const bool hash = lane->s->config->dedupe == RS_DEDUPE_HASH;
+    const uint64_t room = (b->size_bytes - b->high_bytes - b->low_bytes) / sizeof *hop->nodes;
+    uint64_t limit = hop->node_count + room;
+    if (hash) {
+        GNN_TRY(load_map(lane, b, hop, chained, err));
+        const uint64_t map_limit = lane->map.capacity > 0 ? lane->map.capacity - 1 : 0;
+        limit = limit < map_limit ? limit : map_limit;
+    }
+    bool fits = hop->node_count <= limit;
+    const uint32_t before = hop->node_count;
+    if (fits)
+        GNN_TRY((hash ? localise_hash : localise_sort)(
+            lane, hop, limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX, &b->digest, &fits, err));
+    if (!fits) {
+        b->full = true;
+        lane->map_holds = NULL;
+        return GNN_OK;
+    }
+    b->low_bytes += (hop->node_count - before) * (uint64_t)sizeof *hop->nodes;
+    gnn_charge(lane->s->env->world, GNN_WORK_SAMPLED_EDGE, hop->sample_count);
+    gnn_charge(lane->s->env->world, hash ? GNN_WORK_HASHED_ID : GNN_WORK_SORTED_KEY, hop->sample_count);
+    struct rs_hop ignored, *const next = l + 1 < b->hop_count ? &b->hops[l + 1] : &ignored;
+    if (chained) {
+        sort_rows(hop);
+        gnn_charge(lane->s->env->world, GNN_WORK_SORTED_KEY, hop->sample_count);
+        next->nodes = hop->nodes;
+        next->node_count = hop->node_count;
+    } else if (next != &ignored) {
+        take_samples(b, hop, next);
+    }
+    return GNN_OK;
+}
+
+void rs_batch_end(struct rs_batch *b, uint64_t epoch, bool chained)
+{
+    if (!chained)
+        return;
+    const struct rs_hop *const last = &b->hops[b->hop_count - 1];
+    b->view = (struct gnn_batch_view){.epoch = epoch,
+                                      .batch = b->number,
+                                      .layer_count = b->hop_count,
+                                      .seed_count = b->seed_count,
+                                      .node_count = last->node_count,
+                                      .nodes = last->nodes};
+    for (uint32_t l = 0; l < b->hop_count; l++) {
+        const struct rs_hop *const hop = &b->hops[l];
+        b->view.blocks[b->hop_count - 1 - l] = (struct gnn_block){.dst_count = hop->target_count,
+                                                                  .src_count = hop->node_count,
+                                                                  .edge_count = hop->sample_count,
+                                                                  .row_start = hop->row_start,
+                                                                  .col = hop->col};
+    }
+}

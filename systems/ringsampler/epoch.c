@@ -1,0 +1,184 @@
+/* An epoch: lanes take their batches by a static rule and run to the end without meeting (paper, section 3.1).
+ *
+ *   consecutive   lane i: floor(M / n) batches in a row, the first M mod n lanes one more (paper; sampling only)
+ *   interleaved   lane i: batches i, i + n, … (always with training: batches are wanted in order)
+ *   release       as consecutive, but lane i's first seed is number i * floor(M / n), not B times that: the released
+ *                 code's bug. Seeds repeat between lanes; kept to reproduce published capped figures (spec 7.1) */
+#include "systems/ringsampler/ringsampler.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* First batch of a lane under the consecutive split; how many it has. */
+static uint32_t consecutive(const struct ringsampler *s, uint32_t lane, uint32_t *count)
+{
+    const uint32_t each = s->batches / s->sizes.lanes, over = s->batches % s->sizes.lanes;
+    *count = each + (lane < over);
+    return lane * each + (lane < over ? lane : over);
+}
+
+/* The seed that batch `number` starts with under the released split. */
+static uint64_t release_start(const struct ringsampler *s, uint32_t number)
+{
+    uint32_t lane = 0, count, first = consecutive(s, 0, &count);
+    while (number >= first + count)
+        first = consecutive(s, ++lane, &count);
+    return (uint64_t)first + (uint64_t)(number - first) * s->env->workload->batch_size;
+}
+
+const gnn_node *rs_seeds(const struct ringsampler *s, uint32_t number, uint32_t *count)
+{
+    const uint32_t total = s->env->dataset->train.count, size = s->env->workload->batch_size;
+    if (s->config->requests > 0) { /* a stream of single targets: the order, again and again */
+        *count = 1;
+        return s->order + number % total;
+    }
+    assert(number < s->batches);
+    const uint64_t start =
+        s->config->split == RS_SPLIT_RELEASE ? release_start(s, number) : (uint64_t)number * size;
+    assert(start < total);
+    const uint64_t left = total - start;
+    *count = left < size ? (uint32_t)left : size;
+    return s->order + start;
+}
+
+/* ---- sampling only ---- */
+
+static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct ringsampler *const s = ctx;
+    if (s->config->requests > 0)
+        return rs_on_demand_lane(s, worker->index, &worker->items, err);
+    struct rs_lane *const lane = &s->lanes[worker->index];
+    if (s->config->split == RS_SPLIT_INTERLEAVED) {
+        const uint32_t n = s->sizes.lanes, first = worker->index;
+        const uint32_t count = first < s->batches ? (s->batches - first + n - 1) / n : 0;
+        return rs_lane_run(lane, first, count, n, &worker->items, err);
+    }
+    uint32_t count;
+    const uint32_t first = consecutive(s, worker->index, &count);
+    return rs_lane_run(lane, first, count, 1, &worker->items, err);
+}
+
+/* ---- result ---- */
+
+void rs_add_extra(struct gnn_epoch_result *out, const char *name, uint64_t value)
+{
+    assert(out->extra_count < sizeof out->extra / sizeof *out->extra);
+    out->extra[out->extra_count].name = name;
+    out->extra[out->extra_count++].value = value;
+}
+
+static void add_counts(struct rs_fetch_counts *sum, const struct rs_fetch_counts *one)
+{
+    sum->reads += one->reads;
+    sum->completions += one->completions;
+    sum->requested_bytes += one->requested_bytes;
+    sum->submits += one->submits;
+    sum->cache_hits += one->cache_hits;
+    sum->cache_misses += one->cache_misses;
+    sum->sweeps += one->sweeps;
+    sum->in_flight_peak =
+        one->in_flight_peak > sum->in_flight_peak ? one->in_flight_peak : sum->in_flight_peak;
+}
+
+static void sum_fetches(const struct ringsampler *s, struct rs_fetch_counts *sum)
+{
+    *sum = (struct rs_fetch_counts){.reads = 0};
+    for (uint32_t i = 0; i < s->sizes.lanes; i++)
+        add_counts(sum, &s->lanes[i].fetch->counts);
+}
+
+static void fill_extras(const struct ringsampler *s, const struct rs_fetch_counts *now,
+                        uint64_t frontier_nodes, uint64_t deferred, uint64_t bundle,
+                        struct gnn_epoch_result *out)
+{
+    const struct rs_fetch_counts *const before = &s->before;
+    rs_add_extra(out, "frontier_nodes", frontier_nodes);
+    if (s->config->io == RS_IO_MAPPED)
+        return;
+    rs_add_extra(out, "edge_reads", now->reads - before->reads);
+    rs_add_extra(out, "edge_completions", now->completions - before->completions);
+    rs_add_extra(out, "submits", now->submits - before->submits);
+    rs_add_extra(out, "in_flight_peak", now->in_flight_peak);
+    if (s->config->io != RS_IO_SORTED)
+        return;
+    rs_add_extra(out, "sweeps", now->sweeps - before->sweeps);
+    rs_add_extra(out, "bundle", bundle);
+    rs_add_extra(out, "deferred_batches", deferred);
+}
+
+static void fill_result(const struct ringsampler *s, struct gnn_epoch_result *out)
+{
+    struct gnn_counters *const c = &out->counters;
+    struct rs_fetch_counts now;
+    uint64_t frontier_nodes = 0, deferred = 0, bundle = 0;
+    for (uint32_t i = 0; i < s->sizes.lanes; i++) {
+        const struct rs_lane *const lane = &s->lanes[i];
+        c->sample.batches += lane->counters.batches;
+        c->sample.sampled_nodes += lane->counters.sampled_nodes;
+        c->sample.sampled_edges += lane->counters.sampled_edges;
+        c->sample.batch_digest += lane->counters.batch_digest;
+        frontier_nodes += lane->frontier_nodes;
+        deferred += lane->deferred_batches;
+        bundle = lane->bundle_peak > bundle ? lane->bundle_peak : bundle;
+    }
+    sum_fetches(s, &now);
+    c->needed_bytes =
+        c->sample.sampled_edges * sizeof(gnn_node) + s->extracted_rows * s->env->dataset->row_bytes;
+    c->requested_ios = c->requested_bytes = GNN_UNKNOWN; /* a mapping: only the kernel knows */
+    c->cache_hits = c->cache_misses = c->cache_evictions = GNN_UNKNOWN;
+    if (s->config->io != RS_IO_MAPPED) {
+        c->requested_ios = now.reads - s->before.reads;
+        c->requested_bytes = now.requested_bytes - s->before.requested_bytes;
+    }
+    if (s->cache != NULL) {
+        c->cache_hits = now.cache_hits - s->before.cache_hits;
+        c->cache_misses = now.cache_misses - s->before.cache_misses;
+        c->cache_evictions = 0;
+    }
+    fill_extras(s, &now, frontier_nodes, deferred, bundle, out);
+    if (!s->env->workload->sample_only)
+        rs_training_result(s, out);
+    if (s->config->requests > 0)
+        rs_on_demand_result(s, out);
+}
+
+/* ---- the epoch ---- */
+
+static void begin(struct ringsampler *s, uint64_t epoch)
+{
+    const struct gnn_split *const train = &s->env->dataset->train;
+    gnn_epoch_order(s->env->workload->seed, epoch, train->nodes, train->count, s->order);
+    for (uint32_t i = 0; i < s->sizes.lanes; i++)
+        rs_lane_begin(&s->lanes[i], epoch);
+    sum_fetches(s, &s->before);
+    s->extracted_rows = 0;
+    s->start_ns = gnn_now_ns(s->env->world);
+}
+
+static enum gnn_status run(struct ringsampler *s, struct gnn_pipeline *pipeline, struct gnn_epoch_result *out,
+                           struct gnn_err *err)
+{
+    if (s->env->workload->sample_only)
+        GNN_TRY(gnn_pipeline_stage(pipeline, "sample", s->sizes.lanes, sample_stage, s, err));
+    else
+        GNN_TRY(rs_training_stages(s, pipeline, err));
+    const enum gnn_status status = gnn_pipeline_run(pipeline, err);
+    out->stage_count = gnn_pipeline_times(pipeline, out->stages, GNN_STAGES_MAX);
+    return status;
+}
+
+enum gnn_status rs_epoch(struct ringsampler *s, uint64_t epoch, struct gnn_epoch_result *out,
+                         struct gnn_err *err)
+{
+    begin(s, epoch);
+    struct gnn_pipeline *pipeline = NULL;
+    enum gnn_status status = gnn_pipeline_open(s->env->world, &pipeline, err);
+    if (status == GNN_OK)
+        status = run(s, pipeline, out, err);
+    gnn_pipeline_close(pipeline);
+    rs_training_stages_close(s);
+    fill_result(s, out);
+    return status;
+}

@@ -1,0 +1,54 @@
+#include "systems/ringsampler/latency.h"
+
+#include <math.h>
+
+/* Below RS_LATENCY_SUB every value has a bucket; above, the leading bit chooses 32 buckets and the next five bits one
+ * of them. */
+static uint32_t bucket_of(uint64_t ns)
+{
+    if (ns < RS_LATENCY_SUB)
+        return (uint32_t)ns;
+    const uint32_t octave = 63 - (uint32_t)__builtin_clzll(ns); /* >= 5 */
+    return (octave - 4) * RS_LATENCY_SUB + (uint32_t)(ns >> (octave - 5)) % RS_LATENCY_SUB;
+}
+
+/* The largest value of a bucket. */
+static uint64_t upper_ns(uint32_t bucket)
+{
+    if (bucket < RS_LATENCY_SUB)
+        return bucket;
+    const uint32_t shift = bucket / RS_LATENCY_SUB - 1;
+    const uint64_t lower = (uint64_t)(RS_LATENCY_SUB + bucket % RS_LATENCY_SUB) << shift;
+    return lower + (UINT64_C(1) << shift) - 1;
+}
+
+void rs_histogram_add(struct rs_histogram *histogram, uint64_t ns)
+{
+    histogram->buckets[bucket_of(ns)]++;
+    histogram->count++;
+    if (ns > histogram->max_ns)
+        histogram->max_ns = ns;
+}
+
+void rs_histogram_merge(struct rs_histogram *into, const struct rs_histogram *from)
+{
+    for (uint32_t i = 0; i < RS_LATENCY_BUCKETS; i++)
+        into->buckets[i] += from->buckets[i];
+    into->count += from->count;
+    if (from->max_ns > into->max_ns)
+        into->max_ns = from->max_ns;
+}
+
+uint64_t rs_histogram_quantile(const struct rs_histogram *histogram, double share)
+{
+    if (histogram->count == 0)
+        return GNN_UNKNOWN;
+    const uint64_t wanted = (uint64_t)ceil(share * (double)histogram->count);
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < RS_LATENCY_BUCKETS; i++) {
+        seen += histogram->buckets[i];
+        if (seen >= wanted && seen > 0)
+            return upper_ns(i) < histogram->max_ns ? upper_ns(i) : histogram->max_ns;
+    }
+    return histogram->max_ns;
+}

@@ -1,0 +1,29 @@
+/* Offset-based sampling: which positions of the edge file a target draws, before anything is read (paper, section 3.1;
+ * specs/ringsampler.md section 3, steps 1 and 2). Without replacement the draws are the project's own (sample/draw.h),
+ * so blocks equal every other exact system's. */
+#ifndef RINGSAMPLER_OFFSETS_H
+#define RINGSAMPLER_OFFSETS_H
+
+#include "harness/sample/draw.h"
+#include "systems/ringsampler/ringsampler.h"
+
+enum { RS_PREFETCH_TARGETS = 16 };
+
+/* Positions of target t into out (fanout); returns how many: min(degree, fanout). With replacement they come as drawn,
+ * repeats included. */
+static inline uint32_t rs_draw(const struct rs_hop *hop, uint32_t t, uint64_t *out)
+{
+    if (t + RS_PREFETCH_TARGETS < hop->target_count)
+        __builtin_prefetch(hop->indptr + hop->targets[t + RS_PREFETCH_TARGETS]);
+    const gnn_node v = hop->targets[t];
+    const uint64_t begin = hop->indptr[v], degree = hop->indptr[v + 1] - begin;
+    const uint64_t key = gnn_rng_fold(hop->draw_key, v);
+    if (!hop->replace || degree <= hop->fanout)
+        return gnn_draw(key, begin, degree, hop->fanout, hop->biased, out);
+    struct gnn_rng rng = gnn_rng_at(key);
+    for (uint32_t i = 0; i < hop->fanout; i++)
+        out[i] = begin + gnn_rng_below(&rng, degree);
+    return hop->fanout;
+}
+
+#endif

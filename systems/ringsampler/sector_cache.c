@@ -1,0 +1,71 @@
+#include "systems/ringsampler/sector_cache.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t blocks_of(uint64_t edge_count)
+{
+    return edge_count / RS_CACHE_EDGES + (edge_count % RS_CACHE_EDGES != 0);
+}
+
+static uint64_t slots_of(uint64_t edge_count, uint64_t cache_bytes)
+{
+    const uint64_t blocks = blocks_of(edge_count), room = cache_bytes / GNN_PAGE_BYTES;
+    const uint64_t slots = room < blocks ? room : blocks;
+    return slots < RS_CACHE_FILLING - 1 ? slots : RS_CACHE_FILLING - 2;
+}
+
+uint64_t rs_cache_bytes(uint64_t edge_count, uint64_t cache_bytes)
+{
+    const uint64_t slots = slots_of(edge_count, cache_bytes);
+    return slots == 0 ? 0 : slots * GNN_PAGE_BYTES + blocks_of(edge_count) * sizeof(uint32_t);
+}
+
+enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint64_t cache_bytes,
+                              struct rs_cache **out, struct gnn_err *err)
+{
+    struct rs_cache *const cache = calloc(1, sizeof *cache);
+    if (cache == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "ringsampler: sector cache");
+    *out = cache;
+    cache->world = world;
+    cache->block_count = blocks_of(edge_count);
+    cache->slot_count = (uint32_t)slots_of(edge_count, cache_bytes);
+    void *table = NULL, *slots = NULL;
+    GNN_TRY(gnn_mem_alloc(world, "ringsampler sector cache's table",
+                          cache->block_count * sizeof *cache->table, GNN_MEM_PLAIN, &table, err));
+    cache->table = table;
+    GNN_TRY(gnn_mem_alloc(world, "ringsampler sector cache", (uint64_t)cache->slot_count * GNN_PAGE_BYTES,
+                          GNN_MEM_PLAIN, &slots, err));
+    cache->slots = slots;
+    return GNN_OK;
+}
+
+void rs_cache_close(struct rs_cache *cache)
+{
+    if (cache == NULL)
+        return;
+    gnn_mem_free(cache->world, cache->slots);
+    gnn_mem_free(cache->world, cache->table);
+    free(cache);
+}
+
+void rs_cache_offer(struct rs_cache *cache, uint64_t block, const void *data, uint64_t bytes)
+{
+    assert(block < cache->block_count && bytes <= GNN_PAGE_BYTES);
+    if (atomic_load_explicit(&cache->used, memory_order_relaxed) >= cache->slot_count)
+        return;
+    uint32_t absent = 0;
+    if (!atomic_compare_exchange_strong(&cache->table[block], &absent, RS_CACHE_FILLING))
+        return;
+    const unsigned slot = atomic_fetch_add(&cache->used, 1);
+    if (slot >= cache->slot_count) { /* another lane took the last one */
+        atomic_fetch_sub(&cache->used, 1);
+        atomic_store(&cache->table[block], 0);
+        return;
+    }
+    memcpy(cache->slots + (uint64_t)slot * GNN_PAGE_BYTES, data, bytes);
+    gnn_charge(cache->world, GNN_WORK_COPIED_BYTE, bytes);
+    atomic_store_explicit(&cache->table[block], slot + 1, memory_order_release);
+}

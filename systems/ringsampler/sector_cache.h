@@ -1,0 +1,43 @@
+/* A cache of edge-file blocks that fills and never evicts. A sweep passes over the file in order again and again; of a
+ * cyclic scan that keeps what came first is what an optimal policy keeps too, and a block that never leaves needs no
+ * lock: lanes share it, and none ever waits for another. One that finds a block being filled reads it itself.
+ * RingSampler's paper has no cache and asks for one (section 4.4). */
+#ifndef RINGSAMPLER_SECTOR_CACHE_H
+#define RINGSAMPLER_SECTOR_CACHE_H
+
+#include "harness/world/world.h"
+
+#include <stdatomic.h>
+
+struct rs_cache {
+    struct gnn_world *world;
+    _Atomic uint32_t *table; /* (blocks of the file): slot + 1, 0 = absent, RS_CACHE_FILLING */
+    unsigned char *slots;    /* (slot_count) blocks */
+    uint32_t slot_count;
+    uint64_t block_count;
+    atomic_uint used;
+};
+#define RS_CACHE_FILLING UINT32_MAX
+enum { RS_CACHE_EDGES = 4096 / sizeof(gnn_node) }; /* of a block */
+
+uint64_t rs_cache_bytes(uint64_t edge_count, uint64_t cache_bytes);
+GNN_MUST_CHECK enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count,
+                                             uint64_t cache_bytes, struct rs_cache **out,
+                                             struct gnn_err *err);
+void rs_cache_close(struct rs_cache *cache); /* accepts NULL */
+
+/* Where the value at `position` lies, or NULL. */
+static inline const uint32_t *rs_cache_find(const struct rs_cache *cache, uint64_t position)
+{
+    const uint32_t entry =
+        atomic_load_explicit(&cache->table[position / RS_CACHE_EDGES], memory_order_acquire);
+    if (entry == 0 || entry == RS_CACHE_FILLING)
+        return NULL;
+    return (const uint32_t *)(const void *)(cache->slots + (uint64_t)(entry - 1) * 4096) +
+           position % RS_CACHE_EDGES;
+}
+
+/* Offers the bytes of `block` (4096, or what the file's end leaves); kept if there is room. */
+void rs_cache_offer(struct rs_cache *cache, uint64_t block, const void *data, uint64_t bytes);
+
+#endif
