@@ -1,8 +1,9 @@
-/* Queues, in-order delivery and stages on the measured world: order, bounds, shutdown, the first error, time
+/* Queues, in-order delivery and stages on either world: order, bounds, shutdown, the first error, time
  * split. */
 #include "harness/base/rng.h"
 #include "harness/pipeline/pipeline.h"
 #include "tests/support/measured_world.h"
+#include "tests/support/sim_world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -623,7 +624,7 @@ static void reorder_window_holds(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest measured[] = {
         cmocka_unit_test(queue_keeps_order),
         cmocka_unit_test(queue_ends_after_last_producer),
         cmocka_unit_test(line_runs_epochs_in_order),
@@ -638,6 +639,24 @@ int main(void)
         cmocka_unit_test(reorder_with_many_takers),
         cmocka_unit_test(stress),
     };
+    /* The same on a virtual clock; sleeps_land_in_their_kind uses the host's (tests/sim has its counterpart). */
+    const struct CMUnitTest simulated[] = {
+        cmocka_unit_test(queue_keeps_order),
+        cmocka_unit_test(queue_ends_after_last_producer),
+        cmocka_unit_test(line_runs_epochs_in_order),
+        cmocka_unit_test(first_error_reaches_the_caller),
+        cmocka_unit_test(stop_from_another_thread),
+        cmocka_unit_test(run_waits_for_callbacks),
+        cmocka_unit_test(stop_between_runs),
+        cmocka_unit_test(failure_without_text),
+        cmocka_unit_test(a_thread_that_does_not_start),
+        cmocka_unit_test(reorder_window_holds),
+        cmocka_unit_test(reorder_with_many_takers),
+        cmocka_unit_test(stress),
+    };
     (void)alarm(120); /* a worker that nobody wakes is a failure, not a wait */
-    return cmocka_run_group_tests_name("pipeline", tests, measured_world_open, measured_world_close);
+    const int failed = cmocka_run_group_tests_name("pipeline, measured", measured, measured_world_open,
+                                                   measured_world_close);
+    return failed +
+           cmocka_run_group_tests_name("pipeline, simulated", simulated, sim_world_open, sim_world_close);
 }
