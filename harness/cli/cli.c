@@ -26,6 +26,7 @@ static const struct command commands[] = {
     {"run", "train one system on one dataset and record it", gnn_cmd_run},
     {"sweep", "run every cell of a job file", gnn_cmd_sweep},
     {"report", "tables and plots of recorded runs", gnn_cmd_report},
+    {"calibrate", "measure this machine into a profile of the simulated world", gnn_cmd_calibrate},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -8,5 +8,6 @@ int gnn_cmd_prepare(int argc, char **argv);
 int gnn_cmd_run(int argc, char **argv);
 int gnn_cmd_sweep(int argc, char **argv);
 int gnn_cmd_report(int argc, char **argv);
+int gnn_cmd_calibrate(int argc, char **argv);
 
 #endif

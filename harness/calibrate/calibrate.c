@@ -1,0 +1,154 @@
+#include "harness/calibrate/calibrate.h"
+
+#include "harness/base/text_file.h"
+#include "harness/calibrate/internal.h"
+#include "harness/measure/environment.h"
+#include "harness/world/measured/measured.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REPEATS = 7, QUICK_REPEATS = 3 };
+
+/* ---- the machine ---- */
+
+static void copy_text(char *out, size_t out_bytes, const struct gnn_kv_list *from, const char *key)
+{
+    const char *const value = gnn_kv_get(from, key);
+    (void)snprintf(out, out_bytes, "%s", value != NULL ? value : "unknown");
+    /* In a profile's text ';' would begin a comment. */
+    for (char *c = out; *c != '\0'; c++)
+        *c = *c == ';' ? ',' : *c;
+}
+
+static enum gnn_status describe(struct gnn_calibration *out, struct gnn_err *err)
+{
+    struct gnn_kv_list environment = {0};
+    const time_t now = time(NULL);
+    struct tm utc;
+    char load[64];
+    const enum gnn_status status = gnn_environment_capture(&environment, NULL, err);
+    if (status == GNN_OK) {
+        copy_text(out->host, sizeof out->host, &environment, "host.name");
+        copy_text(out->kernel, sizeof out->kernel, &environment, "kernel.release");
+        copy_text(out->cpu_model, sizeof out->cpu_model, &environment, "cpu.model");
+    }
+    gnn_kv_clear(&environment);
+    GNN_TRY(status);
+    (void)strftime(out->date, sizeof out->date, "%Y-%m-%d %H:%M UTC", gmtime_r(&now, &utc));
+    (void)gnn_text_file_read("/proc/loadavg", load, sizeof load);
+    (void)snprintf(out->load, sizeof out->load, "%.*s", (int)strcspn(load, " \n"), load);
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES),
+               page = sysconf(_SC_PAGESIZE);
+    if (cores < 1 || pages < 1 || page < 1)
+        return gnn_fail(err, GNN_ENOTSUP, "calibrate: the kernel does not tell its cores and memory");
+    out->cores = (uint32_t)cores;
+    out->memory_bytes = (uint64_t)pages * (uint64_t)page;
+    return GNN_OK;
+}
+
+/* ---- where things are written ---- */
+
+static enum gnn_status choose_places(struct gnn_bench *b, struct gnn_err *err)
+{
+    struct stat info;
+    char dir[GNN_BENCH_PATH_BYTES];
+    const char *const device = b->config->device;
+    if (stat(device, &info) != 0)
+        return gnn_fail(err, GNN_ENOENT, "--device %s: %s", device, strerror(errno));
+    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
+        return gnn_fail(err, GNN_EUSAGE, "--device %s: name a directory on that device, or a file", device);
+    b->data_given = S_ISREG(info.st_mode);
+    b->data_bytes =
+        b->data_given ? gnn_round_down((uint64_t)info.st_size, UINT64_C(1) << 20) : b->config->file_bytes;
+    (void)snprintf(dir, sizeof dir, "%s", device);
+    if (b->data_given) {
+        char *const slash = strrchr(dir, '/');
+        (void)snprintf(slash == NULL ? dir : slash, slash == NULL ? sizeof dir : 2, "%s",
+                       slash == NULL ? "." : "/");
+    }
+    const int wrote = snprintf(b->scratch, sizeof b->scratch, "%s/oocgnn-calibrate-XXXXXX", dir);
+    if (wrote < 0 || (size_t)wrote + 64 > sizeof b->scratch)
+        return gnn_fail(err, GNN_EUSAGE, "--device %s: the path is too long", device);
+    if (mkdtemp(b->scratch) == NULL) {
+        b->scratch[0] = '\0';
+        return gnn_fail(err, errno == EACCES || errno == EPERM || errno == EROFS ? GNN_EPERM : GNN_EIO,
+                        "--device %s: no directory can be made there: %s", device, strerror(errno));
+    }
+    if (b->data_given)
+        (void)snprintf(b->data, sizeof b->data, "%s", device);
+    else
+        (void)snprintf(b->data, sizeof b->data, "%.1000s/data", b->scratch);
+    b->out->file_bytes = b->data_bytes;
+    return GNN_OK;
+}
+
+/* Files and directories of one level below; the dataset is such a directory. */
+static void remove_tree(const char *path, int depth)
+{
+    DIR *const dir = opendir(path);
+    if (dir != NULL) {
+        for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+            char inside[GNN_BENCH_PATH_BYTES + 264];
+            if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+                continue;
+            (void)snprintf(inside, sizeof inside, "%s/%s", path, entry->d_name);
+            if (unlink(inside) != 0 && depth > 0)
+                remove_tree(inside, depth - 1);
+        }
+        (void)closedir(dir);
+    }
+    (void)rmdir(path);
+}
+
+/* ---- the whole ---- */
+
+static const struct step {
+    const char *what;
+    enum gnn_status (*run)(struct gnn_bench *bench, struct gnn_err *err);
+} steps[] = {
+    {"memory of the process", gnn_bench_process},
+    {"storage, by fio", gnn_bench_storage},
+    {"memory", gnn_bench_memory},
+    {"page faults and buffered reads", gnn_bench_pages}, /* needs the data file */
+    {"direct reads through a ring", gnn_bench_ring},     /* needs the cost of a system call */
+    {"sampling", gnn_bench_sampling},
+    {"locks and threads", gnn_bench_threads},
+    {"compute", gnn_bench_compute},
+};
+
+static enum gnn_status run_steps(struct gnn_bench *b, struct gnn_err *err)
+{
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (b->config->stop != NULL && atomic_load(b->config->stop))
+            return gnn_fail(err, GNN_ECANCELLED, "calibrate: stopped");
+        if (b->config->progress != NULL)
+            (void)fprintf(b->config->progress, "measuring %s\n", steps[i].what);
+        GNN_TRY(steps[i].run(b, err));
+    }
+    return GNN_OK;
+}
+
+enum gnn_status gnn_calibrate(const struct gnn_calibrate_config *config, struct gnn_calibration *out,
+                              struct gnn_err *err)
+{
+    struct gnn_bench b = {.config = config, .out = out, .repeats = config->quick ? QUICK_REPEATS : REPEATS};
+    *out = (struct gnn_calibration){.quick = config->quick};
+    GNN_TRY(describe(out, err));
+    enum gnn_status status = choose_places(&b, err);
+    if (status == GNN_OK)
+        status = gnn_world_measured_open(NULL, &b.world, err);
+    if (status == GNN_OK)
+        status = run_steps(&b, err);
+    if (b.world != NULL)
+        gnn_world_measured_close(b.world);
+    if (b.scratch[0] != '\0')
+        remove_tree(b.scratch, 1);
+    return status;
+}

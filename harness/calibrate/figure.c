@@ -1,0 +1,53 @@
+#include "harness/calibrate/figure.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct gnn_figure gnn_figure_of(double *values, uint32_t count)
+{
+    assert(count > 0);
+    qsort(values, count, sizeof *values, compare);
+    const double median =
+        count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+    /* Of three values the quartiles are the outer two: half of them lie between. */
+    const double apart = values[count - 1 - count / 4] - values[count / 4];
+    return (struct gnn_figure){.value = median, .spread = median != 0 ? apart / fabs(median) : 0};
+}
+
+struct gnn_figure gnn_figure_least(double *values, uint32_t count)
+{
+    struct gnn_figure figure = gnn_figure_of(values, count);
+    figure.value = values[0];
+    return figure;
+}
+
+enum gnn_status gnn_figures_measure(gnn_repeat_fn *fn, void *ctx, uint32_t repeats, uint32_t count,
+                                    struct gnn_figure *out, struct gnn_err *err)
+{
+    return gnn_figures_measure_by(gnn_figure_of, fn, ctx, repeats, count, out, err);
+}
+
+enum gnn_status gnn_figures_measure_by(gnn_figure_fn *of, gnn_repeat_fn *fn, void *ctx, uint32_t repeats,
+                                       uint32_t count, struct gnn_figure *out, struct gnn_err *err)
+{
+    double seen[GNN_FIGURES_MAX][GNN_REPEATS_MAX], values[GNN_FIGURES_MAX];
+    assert(repeats >= 1 && repeats <= GNN_REPEATS_MAX && count >= 1 && count <= GNN_FIGURES_MAX);
+    GNN_TRY(fn(ctx, values, err));
+    for (uint32_t r = 0; r < repeats; r++) {
+        GNN_TRY(fn(ctx, values, err));
+        for (uint32_t i = 0; i < count; i++) {
+            assert(isfinite(values[i]));
+            seen[i][r] = values[i];
+        }
+    }
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = of(seen[i], repeats);
+    return GNN_OK;
+}

@@ -1,0 +1,163 @@
+#include "harness/calibrate/fio.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- the report ---- */
+
+static enum gnn_status number_of(const json_t *object, const char *job, const char *key, double *out,
+                                 struct gnn_err *err)
+{
+    const json_t *const value = json_object_get(object, key);
+    *out = json_number_value(value);
+    if (!json_is_number(value) || !isfinite(*out) || *out < 0)
+        return gnn_fail(err, GNN_EFORMAT, "fio: job \"%s\": no %s in its report", job, key);
+    return GNN_OK;
+}
+
+static enum gnn_status parse_job(const json_t *from, struct gnn_fio_job *out, struct gnn_err *err)
+{
+    const char *const name = json_string_value(json_object_get(from, "jobname"));
+    const json_t *const read = json_object_get(from, "read"), *const write = json_object_get(from, "write");
+    if (name == NULL || strlen(name) >= sizeof out->name || read == NULL || write == NULL)
+        return gnn_fail(err, GNN_EFORMAT, "fio: a job without jobname, read and write in its report");
+    memcpy(out->name, name, strlen(name) + 1);
+    const json_int_t error = json_integer_value(json_object_get(from, "error"));
+    if (error != 0)
+        return gnn_fail(err, error == ENOSPC ? GNN_ENOSPC : GNN_EIO, "fio: job \"%s\" failed: %s", name,
+                        strerror((int)error));
+    GNN_TRY(number_of(read, name, "iops", &out->read_iops, err));
+    GNN_TRY(number_of(read, name, "bw_bytes", &out->read_bytes_per_s, err));
+    GNN_TRY(number_of(write, name, "iops", &out->write_iops, err));
+    GNN_TRY(number_of(write, name, "bw_bytes", &out->write_bytes_per_s, err));
+    /* With its clock reads reduced fio leaves the latency out, or 0. */
+    out->write_latency_ns = json_number_value(json_object_get(json_object_get(write, "lat_ns"), "mean"));
+    return GNN_OK;
+}
+
+static enum gnn_status parse_root(const json_t *root, struct gnn_fio_report *out, struct gnn_err *err)
+{
+    const char *const version = json_string_value(json_object_get(root, "fio version"));
+    const json_t *const jobs = json_object_get(root, "jobs");
+    const size_t count = json_array_size(jobs);
+    if (version == NULL || strlen(version) >= sizeof out->version)
+        return gnn_fail(err, GNN_EFORMAT, "fio: no \"fio version\" in its report");
+    if (count == 0 || count > GNN_FIO_JOBS_MAX)
+        return gnn_fail(err, GNN_EFORMAT, "fio: %zu jobs in its report, expected 1 to %d", count,
+                        GNN_FIO_JOBS_MAX);
+    memcpy(out->version, version, strlen(version) + 1);
+    for (size_t i = 0; i < count; i++)
+        GNN_TRY(parse_job(json_array_get(jobs, i), &out->jobs[i], err));
+    out->count = (uint32_t)count;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_fio_parse(const char *text, struct gnn_fio_report *out, struct gnn_err *err)
+{
+    json_error_t error;
+    const char *const brace = strchr(text, '{');
+    *out = (struct gnn_fio_report){.count = 0};
+    if (brace == NULL)
+        return gnn_fail(err, GNN_EFORMAT, "fio: its report holds no JSON object");
+    json_t *const root = json_loads(brace, JSON_DISABLE_EOF_CHECK, &error);
+    if (root == NULL)
+        return gnn_fail(err, GNN_EFORMAT, "fio: its report, line %d: %s", error.line, error.text);
+    const enum gnn_status status = parse_root(root, out, err);
+    json_decref(root);
+    if (status != GNN_OK)
+        out->count = 0;
+    return status;
+}
+
+/* ---- running it ---- */
+
+/* Starts argv with its output at *from. Returns 0 or an errno. */
+static int start(char *const argv[], pid_t *child, FILE **from)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return errno;
+    posix_spawn_file_actions_t actions;
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    (void)posix_spawn_file_actions_addclose(&actions, ends[0]);
+    (void)posix_spawn_file_actions_addclose(&actions, ends[1]);
+    const int rc = posix_spawnp(child, argv[0], &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)close(ends[1]);
+    *from = rc == 0 ? fdopen(ends[0], "r") : NULL;
+    if (*from == NULL)
+        (void)close(ends[0]);
+    return rc;
+}
+
+/* Everything it prints, to be freed (NULL: out of memory), and how it ended. */
+static char *collect(pid_t child, FILE *from, int *exit_status)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *const into = open_memstream(&text, &bytes);
+    for (int c = fgetc(from); c != EOF && into != NULL; c = fgetc(from))
+        (void)fputc(c, into);
+    (void)fclose(from);
+    if (into != NULL)
+        (void)fclose(into);
+    while (waitpid(child, exit_status, 0) < 0 && errno == EINTR)
+        continue;
+    return text;
+}
+
+/* The last line that is not part of a report. */
+static void last_words(const char *text, char *out, size_t out_bytes)
+{
+    const size_t whole = strlen(text), report = strcspn(text, "{");
+    size_t end = report > 0 ? report : whole;
+    while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' '))
+        end--;
+    size_t begin = end;
+    while (begin > 0 && text[begin - 1] != '\n')
+        begin--;
+    (void)snprintf(out, out_bytes, "%.*s", (int)(end - begin), text + begin);
+}
+
+enum gnn_status gnn_fio_run(const char *job_file, struct gnn_fio_report *out, struct gnn_err *err)
+{
+    const char *const argv[] = {"fio", "--output-format=json", job_file, NULL};
+    pid_t child = 0;
+    FILE *from = NULL;
+    const int rc = start((char *const *)argv, &child, &from);
+    if (rc == ENOENT)
+        return gnn_fail(err, GNN_ENOTSUP, "calibrate: fio is not there; install it: apt-get install fio");
+    if (rc != 0 || from == NULL)
+        return gnn_fail(err, GNN_ENOTSUP, "calibrate: fio does not start: %s",
+                        strerror(rc != 0 ? rc : errno));
+    int exit_status = 0;
+    char *const text = collect(child, from, &exit_status);
+    if (text == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "calibrate: fio's report");
+    enum gnn_status status = GNN_OK;
+    if (WIFSIGNALED(exit_status)) {
+        status =
+            gnn_fail(err, GNN_ECANCELLED, "calibrate: fio was ended by signal %d", WTERMSIG(exit_status));
+    } else if (WEXITSTATUS(exit_status) != 0) {
+        char words[256];
+        last_words(text, words, sizeof words);
+        status = gnn_fail(err, GNN_ENOTSUP, "calibrate: fio ended with status %d: %s",
+                          WEXITSTATUS(exit_status), words);
+    }
+    if (status == GNN_OK)
+        status = gnn_fio_parse(text, out, err);
+    free(text);
+    return status;
+}

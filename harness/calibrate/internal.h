@@ -1,0 +1,38 @@
+/* What the files of calibrate share. */
+#ifndef GNN_CALIBRATE_INTERNAL_H
+#define GNN_CALIBRATE_INTERNAL_H
+
+#include "harness/calibrate/busy.h"
+#include "harness/calibrate/calibrate.h"
+#include "harness/world/world.h"
+
+enum { GNN_BENCH_PATH_BYTES = 1024 };
+
+struct gnn_bench {
+    const struct gnn_calibrate_config *config;
+    struct gnn_calibration *out;
+    struct gnn_world *world;
+    char scratch[GNN_BENCH_PATH_BYTES]; /* a new directory beside what is measured; removed at the end */
+    char data[GNN_BENCH_PATH_BYTES];    /* the file that is read */
+    uint64_t data_bytes;
+    bool data_given; /* by the user: never written to */
+    uint32_t repeats;
+};
+
+/* A whole number, or a tenth of it (at least 1) when the measurement is a quick one. */
+static inline uint64_t gnn_bench_count(const struct gnn_bench *bench, uint64_t count)
+{
+    return bench->config->quick && count >= 10 ? count / 10 : count;
+}
+
+/* Each fills its figures of bench->out. */
+enum gnn_status gnn_bench_process(struct gnn_bench *bench, struct gnn_err *err);  /* process.c */
+enum gnn_status gnn_bench_storage(struct gnn_bench *bench, struct gnn_err *err);  /* storage.c */
+enum gnn_status gnn_bench_sampling(struct gnn_bench *bench, struct gnn_err *err); /* sampling.c */
+enum gnn_status gnn_bench_memory(struct gnn_bench *bench, struct gnn_err *err);   /* memory.c */
+enum gnn_status gnn_bench_pages(struct gnn_bench *bench, struct gnn_err *err);    /* pages.c */
+enum gnn_status gnn_bench_ring(struct gnn_bench *bench, struct gnn_err *err);     /* ring.c */
+enum gnn_status gnn_bench_threads(struct gnn_bench *bench, struct gnn_err *err);  /* threads.c */
+enum gnn_status gnn_bench_compute(struct gnn_bench *bench, struct gnn_err *err);  /* compute.c */
+
+#endif

@@ -1,0 +1,91 @@
+/* What the process itself takes of a memory cap: everything that is not in the world's large allocations. Measured
+ * first, before this command has taken memory of its own: the world open, the tensor back-end open and warm (BLAS keeps
+ * buffers), a few threads started. Files the program is mapped from are shared with others and not counted. */
+#include "harness/base/text_file.h"
+#include "harness/calibrate/internal.h"
+#include "harness/tensor/tensor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WARM_ROWS = 2048, WARM_COLS = 256, THREADS = 8, KERNEL_STACK_BYTES = 16384, TEXT_BYTES = 8192 };
+
+static enum gnn_status host_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
+                                  struct gnn_err *err)
+{
+    return gnn_mem_alloc(ctx, name, bytes, GNN_MEM_FEATURES, out, err);
+}
+
+static void host_free(void *ctx, void *ptr)
+{
+    gnn_mem_free(ctx, ptr);
+}
+
+/* "Name:   123 kB" in /proc/self/status; 0 where it is not told. */
+static uint64_t status_bytes(const char *text, const char *name)
+{
+    const char *const line = strstr(text, name);
+    uint64_t kib = 0;
+    if (line == NULL || sscanf(line + strlen(name), " %" SCNu64, &kib) != 1)
+        return 0;
+    return kib * 1024;
+}
+
+static void idle_main(void *arg)
+{
+    (void)arg;
+}
+
+static enum gnn_status start_threads(struct gnn_world *world, struct gnn_err *err)
+{
+    struct gnn_thread *threads[THREADS] = {NULL};
+    enum gnn_status status = GNN_OK;
+    for (uint32_t i = 0; status == GNN_OK && i < THREADS; i++)
+        status = gnn_thread_start(world, "idle", idle_main, NULL, &threads[i], err);
+    for (uint32_t i = 0; i < THREADS; i++)
+        gnn_thread_join(world, threads[i]);
+    return status;
+}
+
+/* One product of the size training has. */
+static enum gnn_status warm_up(struct gnn_tensor *tensor, struct gnn_err *err)
+{
+    const struct gnn_tensor_ops *const ops = tensor->ops;
+    const uint64_t x_count = (uint64_t)WARM_ROWS * WARM_COLS, w_count = (uint64_t)WARM_COLS * WARM_COLS;
+    void *memory = NULL;
+    GNN_TRY(ops->alloc(tensor, "warm-up", (2 * x_count + w_count) * sizeof(gnn_real), &memory, err));
+    gnn_real *const data = memory;
+    const struct gnn_mat x = {.data = data, .rows = WARM_ROWS, .cols = WARM_COLS},
+                         y = {.data = data + x_count, .rows = WARM_ROWS, .cols = WARM_COLS},
+                         w = {.data = data + 2 * x_count, .rows = WARM_COLS, .cols = WARM_COLS};
+    ops->gemm(tensor, false, false, 1, x, w, 0, y);
+    ops->free(tensor, memory);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_bench_process(struct gnn_bench *bench, struct gnn_err *err)
+{
+    char text[TEXT_BYTES];
+    struct gnn_tensor *tensor = NULL;
+    const struct gnn_tensor_env env = {
+        .threads = 1, .alloc = host_alloc, .free = host_free, .ctx = bench->world};
+    GNN_TRY(gnn_tensor_cpu.open(&env, NULL, &tensor, err));
+    enum gnn_status status = warm_up(tensor, err);
+    if (status == GNN_OK)
+        status = start_threads(bench->world, err);
+    const int error = gnn_text_file_read("/proc/self/status", text, sizeof text);
+    tensor->ops->close(tensor);
+    GNN_TRY(status);
+    if (error != 0)
+        return gnn_fail(err, GNN_ENOTSUP, "/proc/self/status: %s", strerror(error));
+    struct gnn_mem_usage usage;
+    gnn_mem_usage(bench->world, &usage);
+    const uint64_t held = status_bytes(text, "RssAnon:") + status_bytes(text, "VmPTE:") +
+                          (uint64_t)THREADS * KERNEL_STACK_BYTES;
+    bench->out->figure[GNN_FIGURE_PROCESS] =
+        (struct gnn_figure){.value = (double)(held - usage.current_bytes)};
+    return held > usage.current_bytes
+               ? GNN_OK
+               : gnn_fail(err, GNN_ENOTSUP, "/proc/self/status does not tell the memory of this process");
+}

@@ -1,0 +1,272 @@
+/* The storage device, by fio: the time between two completions of random direct reads at every size and depth.
+ * Each point is read several times, the whole grid through before it starts again, so that a disturbance of some
+ * seconds meets one reading of a point and not all of them. */
+#include "harness/calibrate/fio.h"
+#include "harness/calibrate/internal.h"
+#include "harness/measure/device.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PASSES = 3, QUICK_PASSES = 1 };
+
+/* A quick grid is every third size and depth of it. */
+static const uint64_t sizes[] = {512, 1024, 2048, 4096, 16384, 65536, 262144, 1048576};
+static const uint32_t depths[] = {1, 2, 4, 8, 16, 32, 64, 128};
+enum { SIZE_COUNT = sizeof sizes / sizeof *sizes, DEPTH_COUNT = sizeof depths / sizeof *depths };
+
+static const char *const engines[] = {"io_uring", "libaio", NULL};
+
+struct grid {
+    double ps[SIZE_COUNT][DEPTH_COUNT][PASSES];
+};
+
+static bool size_taken(const struct gnn_calibration *out, uint32_t size)
+{
+    return sizes[size] >= out->storage.sector_bytes && (!out->quick || size % 3 == 0);
+}
+
+static bool depth_taken(const struct gnn_calibration *out, uint32_t depth)
+{
+    return !out->quick || depth % 3 == 0;
+}
+
+/* ---- job files ---- */
+
+static FILE *job_open(const struct gnn_bench *b, const char *path)
+{
+    FILE *const file = fopen(path, "we");
+    if (file != NULL)
+        (void)fprintf(file, "[global]\nioengine=%s\ndirect=1\nthread=1\nallow_file_create=0\nfilename=%s\n",
+                      b->out->fio_engine, b->data);
+    return file;
+}
+
+static enum gnn_status job_run(const struct gnn_bench *b, FILE *file, const char *path,
+                               struct gnn_fio_report *report, struct gnn_err *err)
+{
+    if (file == NULL || fclose(file) != 0)
+        return gnn_fail(err, GNN_EIO, "calibrate: %s cannot be written", path);
+    if (b->config->stop != NULL && atomic_load(b->config->stop))
+        return gnn_fail(err, GNN_ECANCELLED, "calibrate: stopped");
+    return gnn_fio_run(path, report, err);
+}
+
+static void job_path(const struct gnn_bench *b, char *path, size_t path_bytes)
+{
+    (void)snprintf(path, path_bytes, "%s/job.fio", b->scratch);
+}
+
+/* ---- the file ---- */
+
+/* Written and not merely allocated: reads of unwritten extents never reach the device. Where the user named a file,
+ * that one is read and a small one is written, which shows whether the engine works. */
+static enum gnn_status write_data(struct gnn_bench *b, struct gnn_fio_report *report, struct gnn_err *err)
+{
+    char path[GNN_BENCH_PATH_BYTES + 16], probe[GNN_BENCH_PATH_BYTES + 16];
+    job_path(b, path, sizeof path);
+    (void)snprintf(probe, sizeof probe, "%s/probe", b->scratch);
+    FILE *const file = fopen(path, "we");
+    if (file != NULL)
+        (void)fprintf(file,
+                      "[global]\nioengine=%s\ndirect=1\nthread=1\nfilename=%s\nrefill_buffers=1\n"
+                      "[write]\nrw=write\nbs=1m\niodepth=8\nsize=%" PRIu64 "\nend_fsync=1\n",
+                      b->out->fio_engine, b->data_given ? probe : b->data,
+                      b->data_given ? UINT64_C(4) << 20 : b->data_bytes);
+    return job_run(b, file, path, report, err);
+}
+
+/* The first engine that can; io_uring may be forbidden. */
+static enum gnn_status write_with_engine(struct gnn_bench *b, struct gnn_fio_report *report,
+                                         struct gnn_err *err)
+{
+    struct gnn_err first = {0};
+    for (const char *const *engine = engines; *engine != NULL; engine++) {
+        struct gnn_err again = {0};
+        (void)snprintf(b->out->fio_engine, sizeof b->out->fio_engine, "%s", *engine);
+        const enum gnn_status status = write_data(b, report, engine == engines ? &first : &again);
+        if (status == GNN_OK)
+            return GNN_OK;
+        if (status != GNN_ENOTSUP && status != GNN_EIO)
+            return gnn_fail(err, status, "%s", engine == engines ? first.message : again.message);
+    }
+    return gnn_fail(err, first.status, "%s (direct writes to %s; --device names another place)",
+                    first.message, b->scratch);
+}
+
+/* ---- reads ---- */
+
+/* All depths of one size in one job file, one after another. */
+static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, uint32_t pass,
+                                 struct gnn_fio_report *report, struct gnn_err *err)
+{
+    char path[GNN_BENCH_PATH_BYTES + 16];
+    const uint32_t runtime_ms = b->config->quick ? 30 : 350, ramp_ms = b->config->quick ? 10 : 80;
+    job_path(b, path, sizeof path);
+    FILE *const file = job_open(b, path);
+    if (file != NULL) {
+        (void)fprintf(file,
+                      "rw=randread\nnorandommap=1\nrandrepeat=0\nrandseed=%u\ngtod_reduce=1\nbs=%" PRIu64
+                      "\nsize=%" PRIu64 "\ntime_based=1\nruntime=%ums\nramp_time=%ums\n",
+                      pass * SIZE_COUNT + size + 1, sizes[size], b->data_bytes, runtime_ms, ramp_ms);
+        for (uint32_t d = 0; d < DEPTH_COUNT; d++)
+            if (depth_taken(b->out, d))
+                (void)fprintf(file, "[d%u]\nstonewall\niodepth=%u\n", depths[d], depths[d]);
+    }
+    return job_run(b, file, path, report, err);
+}
+
+static enum gnn_status read_pass(struct gnn_bench *b, uint32_t pass, struct grid *grid,
+                                 struct gnn_fio_report *report, struct gnn_err *err)
+{
+    for (uint32_t s = 0; s < SIZE_COUNT; s++) {
+        if (!size_taken(b->out, s))
+            continue;
+        GNN_TRY(read_size(b, s, pass, report, err));
+        uint32_t job = 0;
+        for (uint32_t d = 0; d < DEPTH_COUNT; d++) {
+            if (!depth_taken(b->out, d))
+                continue;
+            if (job == report->count || !(report->jobs[job].read_iops > 0))
+                return gnn_fail(err, GNN_EFORMAT,
+                                "fio: no read of %" PRIu64 " bytes at depth %u was completed", sizes[s],
+                                depths[d]);
+            grid->ps[s][d][pass] = 1e12 / report->jobs[job++].read_iops;
+        }
+    }
+    if (b->config->progress != NULL)
+        (void)fprintf(b->config->progress, "  read grid, pass %u: %.0f reads/s of 4 KiB at depth %u\n",
+                      pass + 1, 1e12 / grid->ps[3][6][pass], depths[6]);
+    return GNN_OK;
+}
+
+static void keep_grid(struct gnn_calibration *out, struct grid *grid, uint32_t passes)
+{
+    struct gnn_profile_storage *const storage = &out->storage;
+    for (uint32_t d = 0; d < DEPTH_COUNT; d++)
+        if (depth_taken(out, d))
+            storage->depth[storage->depth_count++] = depths[d];
+    storage->depth_max = storage->depth[storage->depth_count - 1];
+    for (uint32_t s = 0; s < SIZE_COUNT; s++) {
+        if (!size_taken(out, s))
+            continue;
+        const uint32_t at = storage->size_count++;
+        storage->size_bytes[at] = sizes[s];
+        uint32_t column = 0;
+        for (uint32_t d = 0; d < DEPTH_COUNT; d++) {
+            if (!depth_taken(out, d))
+                continue;
+            const struct gnn_figure figure = gnn_figure_of(grid->ps[s][d], passes);
+            storage->read_ps[at][column] = (uint64_t)llround(figure.value);
+            out->read_spread[at][column++] = figure.spread;
+        }
+    }
+}
+
+/* ---- writes, and reads in order ---- */
+
+static const struct gnn_fio_job *job_named(const struct gnn_fio_report *report, const char *name)
+{
+    for (uint32_t i = 0; i < report->count; i++)
+        if (strcmp(report->jobs[i].name, name) == 0)
+            return &report->jobs[i];
+    return NULL;
+}
+
+static enum gnn_status stream_once(void *ctx, double *values, struct gnn_err *err)
+{
+    struct gnn_bench *const b = ctx;
+    char path[GNN_BENCH_PATH_BYTES + 16], written[GNN_BENCH_PATH_BYTES + 16];
+    job_path(b, path, sizeof path);
+    (void)snprintf(written, sizeof written, "%s/written", b->scratch);
+    const uint32_t runtime_ms = b->config->quick ? 30 : 500;
+    struct gnn_fio_report *const report = malloc(sizeof *report);
+    if (report == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "calibrate: fio's report");
+    FILE *const file = job_open(b, path);
+    if (file != NULL)
+        (void)fprintf(
+            file,
+            "size=%" PRIu64 "\ntime_based=1\nruntime=%ums\nramp_time=20ms\n"
+            "[latency]\nstonewall\nallow_file_create=1\nfilename=%s\nrw=randwrite\nnorandommap=1\nbs=4k\n"
+            "iodepth=1\n"
+            "[iops]\nstonewall\nfilename=%s\nrw=randwrite\nnorandommap=1\nbs=4k\niodepth=32\n"
+            "[bandwidth]\nstonewall\nfilename=%s\nrw=write\nbs=1m\niodepth=8\n"
+            "[sequential]\nstonewall\nrw=read\nbs=1m\niodepth=8\nsize=%" PRIu64 "\n",
+            b->data_bytes < (64U << 20) ? b->data_bytes : (64U << 20), runtime_ms, written, written, written,
+            b->data_bytes);
+    const enum gnn_status status = job_run(b, file, path, report, err);
+    const struct gnn_fio_job *const latency = job_named(report, "latency"),
+                                    *const iops = job_named(report, "iops"),
+                                    *const bandwidth = job_named(report, "bandwidth"),
+                                    *const sequential = job_named(report, "sequential");
+    const bool whole =
+        status == GNN_OK && latency != NULL && iops != NULL && bandwidth != NULL && sequential != NULL;
+    if (whole) {
+        values[0] = latency->write_latency_ns;
+        values[1] = iops->write_iops;
+        values[2] = bandwidth->write_bytes_per_s;
+        values[3] = sequential->read_bytes_per_s;
+    }
+    free(report);
+    if (status == GNN_OK && !whole)
+        return gnn_fail(err, GNN_EFORMAT, "fio: jobs are missing in its report");
+    return status;
+}
+
+static enum gnn_status measure_streams(struct gnn_bench *b, struct gnn_err *err)
+{
+    struct gnn_figure figures[4];
+    GNN_TRY(gnn_figures_measure(stream_once, b, b->config->quick ? 1 : 3, 4, figures, err));
+    b->out->figure[GNN_FIGURE_WRITE_LATENCY] = figures[0];
+    b->out->figure[GNN_FIGURE_WRITE_IOPS] = figures[1];
+    b->out->figure[GNN_FIGURE_WRITE_BANDWIDTH] = figures[2];
+    b->out->sequential_read_bytes_per_s = figures[3].value;
+    return GNN_OK;
+}
+
+/* ---- the whole ---- */
+
+static enum gnn_status find_device(struct gnn_bench *b, struct gnn_err *err)
+{
+    struct gnn_device_info device;
+    struct gnn_profile_storage *const storage = &b->out->storage;
+    GNN_TRY(gnn_device_find(b->scratch, &device, err));
+    *storage = (struct gnn_profile_storage){.devices = 1, .stripe_bytes = UINT64_C(1) << 20};
+    storage->sector_bytes =
+        device.logical_block_bytes == GNN_UNKNOWN ? 4096 : (uint32_t)device.logical_block_bytes;
+    storage->readahead_bytes =
+        device.readahead_bytes == GNN_UNKNOWN ? UINT64_C(128) << 10 : device.readahead_bytes;
+    (void)snprintf(b->out->device_model, sizeof b->out->device_model, "%.40s%s%.40s, scheduler %.20s",
+                   device.name, device.model[0] != '\0' ? " " : "", device.model,
+                   device.scheduler[0] != '\0' ? device.scheduler : "unknown");
+    (void)snprintf(b->out->file_system, sizeof b->out->file_system, "%.63s", device.file_system);
+    return GNN_OK;
+}
+
+static enum gnn_status read_grid(struct gnn_bench *b, struct grid *grid, struct gnn_fio_report *report,
+                                 struct gnn_err *err)
+{
+    const uint32_t passes = b->config->quick ? QUICK_PASSES : PASSES;
+    GNN_TRY(write_with_engine(b, report, err));
+    (void)snprintf(b->out->fio_version, sizeof b->out->fio_version, "%s", report->version);
+    for (uint32_t pass = 0; pass < passes; pass++)
+        GNN_TRY(read_pass(b, pass, grid, report, err));
+    keep_grid(b->out, grid, passes);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_bench_storage(struct gnn_bench *b, struct gnn_err *err)
+{
+    GNN_TRY(find_device(b, err));
+    struct grid *const grid = calloc(1, sizeof *grid);
+    struct gnn_fio_report *const report = malloc(sizeof *report);
+    enum gnn_status status = grid == NULL || report == NULL
+                                 ? gnn_fail(err, GNN_ENOMEM, "calibrate: the read grid")
+                                 : read_grid(b, grid, report, err);
+    free(report);
+    free(grid);
+    return status == GNN_OK ? measure_streams(b, err) : status;
+}

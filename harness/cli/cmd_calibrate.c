@@ -1,0 +1,223 @@
+/* oocgnn calibrate: measures this machine into the profile `this`, or checks the simulated device against a profile's
+ * own grid. */
+#include "harness/base/data_dirs.h"
+#include "harness/base/log.h"
+#include "harness/calibrate/calibrate.h"
+#include "harness/cli/args.h"
+#include "harness/cli/commands.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_NAME_MAX };
+static const double tolerance = 0.10;
+
+struct calibrate_options {
+    char device[GNN_TEXT_MAX];
+    char out[GNN_TEXT_MAX];
+    char verify[GNN_TEXT_MAX];
+    uint64_t size_bytes;
+    bool quick, quiet;
+};
+
+#define FIELD(name) offsetof(struct calibrate_options, name)
+
+/* clang-format off */
+static const struct gnn_option calibrate_table[] = {
+    {.name = "device", .type = GNN_OPT_TEXT, .offset = FIELD(device), .def = "", .unit = "PATH",
+     .help = "directory on the device to measure, or a large file to read there; empty: data if it is there, else ."},
+    {.name = "size", .type = GNN_OPT_BYTES, .offset = FIELD(size_bytes), .def = "2G", .unit = "BYTES", .min = 16777216,
+     .max = 1099511627776.0, .help = "of the file that is written into the directory; larger than the device's cache"},
+    {.name = "out", .type = GNN_OPT_TEXT, .offset = FIELD(out), .def = "", .unit = "FILE",
+     .help = "write the profile here; empty: this.ini where --profile this finds it"},
+    {.name = "verify", .type = GNN_OPT_TEXT, .offset = FIELD(verify), .def = "", .unit = "PROFILE",
+     .help = "measure nothing: the simulated device against that profile's own read grid"},
+    {.name = "quick", .type = GNN_OPT_BOOL, .offset = FIELD(quick), .def = "no",
+     .help = "seconds instead of two minutes, 64M instead of --size; to try the command, not to rely on"},
+    {.name = "quiet", .type = GNN_OPT_BOOL, .offset = FIELD(quiet), .def = "no", .help = "no progress"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+/* The one thing a signal handler can reach; written by it alone. */
+static atomic_bool stop_requested;
+
+static void on_signal(int number)
+{
+    (void)number;
+    atomic_store(&stop_requested, true);
+}
+
+static void print_help(void)
+{
+    (void)puts(
+        "usage: oocgnn calibrate [--device PATH] [--out FILE] [OPTION...]     measure this machine\n"
+        "       oocgnn calibrate --verify PROFILE                             check the simulated device\n\n"
+        "Needs the machine for itself, some two minutes, and fio.\n");
+    gnn_args_help(calibrate_table, stdout);
+}
+
+static enum gnn_status parse(int argc, char **argv, struct calibrate_options *o, bool *help,
+                             struct gnn_err *err)
+{
+    static const struct gnn_option *const tables[] = {calibrate_table, NULL};
+    struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
+    gnn_option_defaults(calibrate_table, o);
+    while (gnn_args_next(&args)) {
+        bool known = false;
+        if (strcmp(args.name, "help") == 0) {
+            *help = true;
+            GNN_TRY(gnn_args_flag(&args, err));
+            continue;
+        }
+        if (args.name[0] != '\0')
+            GNN_TRY(gnn_args_set(&args, calibrate_table, o, &known, err));
+        if (!known)
+            return gnn_args_unknown(&args, "calibrate", tables, err);
+    }
+    return GNN_OK;
+}
+
+/* ---- the check ---- */
+
+/* fio's figure, the simulated device's, and their ratio, one row a size and depth. */
+static void print_check(const struct gnn_grid_check *check, FILE *out)
+{
+    (void)fprintf(out, "%10s %6s %14s %14s %8s\n", "bytes", "depth", "profile IOPS", "simulated", "ratio");
+    for (uint32_t i = 0; i < check->count; i++) {
+        const struct gnn_grid_point *const point = &check->points[i];
+        (void)fprintf(out, "%10" PRIu64 " %6u %14.0f %14.0f %8.3f\n", point->size_bytes, point->depth,
+                      point->profile_iops, point->simulated_iops,
+                      point->simulated_iops / point->profile_iops);
+    }
+    (void)fprintf(out, "%u points, the worst is off by %.1f %% (limit %.0f %%)\n", check->count,
+                  100 * check->worst, 100 * tolerance);
+}
+
+static enum gnn_status verify(const struct gnn_profile *profile, FILE *out, struct gnn_err *err)
+{
+    struct gnn_grid_check check;
+    GNN_TRY(gnn_grid_check(&profile->storage, &check, err));
+    print_check(&check, out);
+    if (check.worst <= tolerance)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EBUG, "the simulated device misses the grid of profile %s by %.1f %%",
+                    profile->name, 100 * check.worst);
+}
+
+static enum gnn_status verify_named(const char *name, struct gnn_err *err)
+{
+    struct gnn_data_dirs dirs;
+    struct gnn_profile *profile = NULL;
+    gnn_data_dirs(&dirs);
+    GNN_TRY(gnn_profile_open(name, dirs.dirs, &profile, err));
+    const enum gnn_status status = verify(profile, stdout, err);
+    gnn_profile_close(profile);
+    return status;
+}
+
+/* ---- writing ---- */
+
+/* Under another name first: a profile is there whole or not at all. */
+static enum gnn_status write_file(const char *path, const char *text, struct gnn_err *err)
+{
+    char partial[PATH_BYTES + 32];
+    (void)snprintf(partial, sizeof partial, "%s.partial-%ld", path, (long)getpid());
+    FILE *const file = fopen(partial, "we");
+    const bool wrote =
+        file != NULL && fputs(text, file) != EOF && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    int error = wrote ? 0 : errno;
+    if (file != NULL && fclose(file) != 0 && error == 0)
+        error = errno;
+    if (error == 0 && rename(partial, path) != 0)
+        error = errno;
+    if (error == 0)
+        return GNN_OK;
+    (void)unlink(partial);
+    return gnn_fail(err, error == EACCES || error == EPERM || error == EROFS ? GNN_EPERM : GNN_EIO,
+                    "%s: cannot be written: %s; name another file with --out", path, strerror(error));
+}
+
+static enum gnn_status choose_out(const struct calibrate_options *o, char *path, size_t path_bytes,
+                                  struct gnn_err *err)
+{
+    char dir[GNN_DATA_DIR_BYTES];
+    if (o->out[0] != '\0') {
+        (void)snprintf(path, path_bytes, "%s", o->out);
+        return GNN_OK;
+    }
+    GNN_TRY(gnn_data_dir_of_user(dir, sizeof dir, err));
+    GNN_TRY(gnn_make_dirs(dir, err));
+    (void)snprintf(path, path_bytes, "%s/this.ini", dir);
+    return GNN_OK;
+}
+
+static const char *choose_device(const struct calibrate_options *o)
+{
+    struct stat info;
+    if (o->device[0] != '\0')
+        return o->device;
+    return stat("data", &info) == 0 && S_ISDIR(info.st_mode) ? "data" : ".";
+}
+
+static enum gnn_status measure(const struct calibrate_options *o, const char *out, struct gnn_err *err)
+{
+    const struct gnn_calibrate_config config = {.device = choose_device(o),
+                                                .file_bytes = o->quick ? UINT64_C(64) << 20 : o->size_bytes,
+                                                .quick = o->quick,
+                                                .stop = &stop_requested,
+                                                .progress = o->quiet ? NULL : stderr};
+    char *text = NULL;
+    struct gnn_profile *profile = NULL;
+    struct gnn_calibration *const calibration = calloc(1, sizeof *calibration);
+    if (calibration == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "calibrate: out of memory");
+    enum gnn_status status = gnn_calibrate(&config, calibration, err);
+    if (status == GNN_OK)
+        status = gnn_calibration_text(calibration, &text, err);
+    if (status == GNN_OK)
+        status = gnn_profile_parse(out, text, &profile, err);
+    if (status == GNN_OK)
+        status = write_file(out, text, err);
+    if (status == GNN_OK) {
+        (void)printf("%s\n", out);
+        status = verify(profile, stderr, err);
+    }
+    gnn_profile_close(profile);
+    free(text);
+    free(calibration);
+    return status;
+}
+
+int gnn_cmd_calibrate(int argc, char **argv)
+{
+    struct gnn_err err = {0};
+    struct calibrate_options options;
+    char out[PATH_BYTES];
+    bool help = false;
+    if (parse(argc, argv, &options, &help, &err) != GNN_OK)
+        return gnn_cli_failed(&err);
+    if (help) {
+        print_help();
+        return GNN_EXIT_OK;
+    }
+    enum gnn_status status;
+    if (options.verify[0] != '\0') {
+        status = verify_named(options.verify, &err);
+    } else {
+        const struct sigaction action = {.sa_handler = on_signal};
+        (void)sigaction(SIGINT, &action, NULL);
+        (void)sigaction(SIGTERM, &action, NULL);
+        (void)sigaction(SIGHUP, &action, NULL);
+        status = choose_out(&options, out, sizeof out, &err);
+        if (status == GNN_OK)
+            status = measure(&options, out, &err);
+    }
+    return status == GNN_OK ? GNN_EXIT_OK : gnn_cli_failed(&err);
+}
