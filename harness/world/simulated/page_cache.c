@@ -504,7 +504,7 @@ static struct sim_page_range locate(const struct sim_page_cache *cache, uint32_t
             start = segment->end_page;
         }
     }
-    assert(!"a page that belongs to no file");
+    assert(false && "a page that belongs to no file");
     return (struct sim_page_range){0};
 }
 
