@@ -11,10 +11,11 @@
  * State    of a member device: the requests in flight with their weights (n requests, w picoseconds), and the time at
  *          which everything accepted so far could have been served one after the other at full speed (gate).
  * A read   that finds n others weighing w takes f(size, 1 + min(n, w / g)): others count as one each, or less when
- *          they are smaller; the one that ends next counts for the part of it that is still to come (so a caller who
- *          comes a little late does not leave a device idle that never was). It ends not before the gate, which moved on by g, unless that lies further off than
- *          (n + 1) x g: large requests do not hold a small one up for longer than its fair share of the device.
- *          Where all sizes are equal the gate never binds, since f(k) >= k x g.
+ *          they are smaller; the one that ends next counts for the part of it that is still to come, so a caller who
+ *          comes a little late leaves no device idle that had others to serve. It ends not before the gate, which
+ *          moved on by g, unless that lies further off than (n + 1) x g: large requests do not hold a small one up for
+ *          longer than its fair share of the device. Where all sizes are equal f keeps to the gate by itself, but for
+ *          that part of a request.
  * A write  takes write_latency + bytes / bandwidth, behind the same gate, with g = max(1 / IOPS, bytes / bandwidth). */
 #include "harness/world/simulated/device.h"
 
