@@ -15,6 +15,9 @@ echo
 echo "== a dataset without a disk: papers100m at 1/1, 1.4 GB of memory"
 "$BENCH/bench_procedural"
 echo
+echo "== the simulated storage device, and a ring over it: host time a read"
+"$BENCH/bench_device"
+echo
 echo "== training: SAGE 3x256 against the SGEMM peak"
 "$BENCH/bench_train"
 echo
