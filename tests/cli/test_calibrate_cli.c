@@ -1,0 +1,132 @@
+/* `oocgnn calibrate` from outside: wrong usage, a machine without fio, and a quick calibration whose profile is found by
+ * name and checked. */
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct process_result calibrate(const char *a, const char *b, const char *c, const char *d,
+                                       const char *e)
+{
+    const char *const argv[] = {process_program(), "calibrate", a, b, c, d, e, NULL};
+    return process_run(argv);
+}
+
+static void expect(struct process_result r, int exit_status, const char *message)
+{
+    if (r.exit_status != exit_status || strstr(r.err, message) == NULL)
+        fail_msg("exit %d, expected %d; expected \"%s\" in:\n%s", r.exit_status, exit_status, message, r.err);
+    assert_string_equal(r.out, "");
+    process_free(&r);
+}
+
+static void test_wrong_usage(void **state)
+{
+    (void)state;
+    expect(calibrate("--devise", "x", NULL, NULL, NULL), 2, "did you mean \"device\"");
+    expect(calibrate("now", NULL, NULL, NULL, NULL), 2, "what is \"now\"");
+    expect(calibrate("--size", "1M", NULL, NULL, NULL), 2, "option size");
+    expect(calibrate("--device", "/nonexistent", "--out", "/dev/null", NULL), 2, "/nonexistent");
+    expect(calibrate("--device", "/dev/null", "--out", "x.ini", NULL), 2, "name a directory");
+    expect(calibrate("--verify", "nosuch", NULL, NULL, NULL), 2, "nosuch");
+    struct process_result r = calibrate("--help", NULL, NULL, NULL, NULL);
+    assert_int_equal(r.exit_status, 0);
+    assert_non_null(strstr(r.out, "--verify"));
+    process_free(&r);
+}
+
+static unsigned entries_of(const char *dir)
+{
+    char command[700];
+    (void)snprintf(command, sizeof command, "ls -A '%s' | wc -l", dir);
+    const char *const argv[] = {"/bin/sh", "-c", command, NULL};
+    struct process_result r = process_run(argv);
+    const unsigned count = (unsigned)strtoul(r.out, NULL, 10);
+    process_free(&r);
+    return count;
+}
+
+/* Nothing in $PATH: exit 4 with the package to install, and nothing left behind. */
+static void test_without_fio(void **state)
+{
+    (void)state;
+    char *const dir = process_temp_dir();
+    char *const path = strdup(getenv("PATH") != NULL ? getenv("PATH") : "");
+    char out[600];
+    (void)snprintf(out, sizeof out, "%s/this.ini", dir);
+    (void)setenv("PATH", "/nonexistent", 1);
+    struct process_result r = calibrate("--quick", "--device", dir, "--out", out);
+    (void)setenv("PATH", path, 1);
+    expect(r, 4, "apt-get install fio");
+    assert_int_equal(entries_of(dir), 0);
+    free(path);
+    process_remove_tree(dir);
+    free(dir);
+}
+
+static bool have_fio(void)
+{
+    const char *const argv[] = {"/bin/sh", "-c", "command -v fio", NULL};
+    struct process_result r = process_run(argv);
+    const bool have = r.exit_status == 0;
+    process_free(&r);
+    return have;
+}
+
+/* Measures, writes this.ini where profiles are looked for, and finds it again. */
+static void test_quick(void **state)
+{
+    (void)state;
+    if (!have_fio()) {
+        printf("no fio: a quick calibration is not tried\n");
+        skip();
+    }
+    char *const dir = process_temp_dir();
+    char data[600], found[700];
+    (void)snprintf(data, sizeof data, "%s/xdg", dir);
+    (void)snprintf(found, sizeof found, "%s/oocgnn/this.ini\n", data);
+    (void)setenv("XDG_DATA_HOME", data, 1);
+    struct process_result r = calibrate("--quick", "--quiet", "--device", dir, NULL);
+    if (r.exit_status == 4 && strstr(r.err, "--device") != NULL) {
+        printf("no direct I/O in %s: a quick calibration is not tried\n", dir);
+        process_free(&r);
+        process_remove_tree(dir);
+        free(dir);
+        skip();
+    }
+    if (r.exit_status != 0)
+        fail_msg("exit %d:\n%s", r.exit_status, r.err);
+    assert_string_equal(r.out, found);
+    process_free(&r);
+    assert_int_equal(entries_of(dir), 1); /* xdg alone: what was measured on is gone */
+    r = calibrate("--verify", "this", NULL, NULL, NULL);
+    if (r.exit_status != 0)
+        fail_msg("exit %d:\n%s", r.exit_status, r.err);
+    assert_non_null(strstr(r.out, "simulated"));
+    process_free(&r);
+    const char *const list[] = {process_program(), "list", "profiles", NULL};
+    r = process_run(list);
+    assert_non_null(strstr(r.out, "this.ini"));
+    process_free(&r);
+    (void)unsetenv("XDG_DATA_HOME");
+    process_remove_tree(dir);
+    free(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_usage),
+        cmocka_unit_test(test_without_fio),
+        cmocka_unit_test(test_quick),
+    };
+    return cmocka_run_group_tests_name("calibrate-cli", tests, NULL, NULL);
+}

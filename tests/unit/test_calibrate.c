@@ -1,0 +1,380 @@
+/* Calibration without measuring: fio's report, medians and spreads, figures to a profile's text and back, and the
+ * check of the simulated device. */
+#include "harness/calibrate/busy.h"
+#include "harness/calibrate/calibrate.h"
+#include "harness/calibrate/fio.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- fio ---- */
+
+/* What fio 3.33 prints, cut down to two jobs and the fields that matter. */
+static const char report[] =
+    "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1\n"
+    "{\n"
+    "  \"fio version\" : \"fio-3.33\",\n"
+    "  \"timestamp\" : 1795247822,\n"
+    "  \"jobs\" : [\n"
+    "    { \"jobname\" : \"d16\", \"error\" : 0, \"job options\" : { \"bs\" : \"4k\", \"iodepth\" : \"16\" "
+    "},\n"
+    "      \"read\" : { \"io_bytes\" : 26077696, \"bw_bytes\" : 331200000, \"iops\" : 80850.117882,\n"
+    "                   \"lat_ns\" : { \"mean\" : 197500.25 } },\n"
+    "      \"write\" : { \"io_bytes\" : 0, \"bw_bytes\" : 0, \"iops\" : 0.000000 } },\n"
+    "    { \"jobname\" : \"latency\", \"error\" : 0,\n"
+    "      \"read\" : { \"bw_bytes\" : 0, \"iops\" : 0.0 },\n"
+    "      \"write\" : { \"bw_bytes\" : 88000000, \"iops\" : 21484.5, \"lat_ns\" : { \"mean\" : 45100.5 } } "
+    "}\n"
+    "  ]\n"
+    "}\n"
+    "fio: terminating on signal 15\n";
+
+static void test_fio_report(void **state)
+{
+    (void)state;
+    struct gnn_fio_report *const r = malloc(sizeof *r);
+    struct gnn_err err = {0};
+    assert_non_null(r);
+    assert_int_equal(gnn_fio_parse(report, r, &err), GNN_OK);
+    assert_string_equal(r->version, "fio-3.33");
+    assert_int_equal(r->count, 2);
+    assert_string_equal(r->jobs[0].name, "d16");
+    assert_true(fabs(r->jobs[0].read_iops - 80850.117882) < 1e-6);
+    assert_true(r->jobs[0].read_bytes_per_s == 331200000.0);
+    assert_true(r->jobs[0].write_iops == 0 && r->jobs[0].write_latency_ns == 0);
+    assert_string_equal(r->jobs[1].name, "latency");
+    assert_true(fabs(r->jobs[1].write_latency_ns - 45100.5) < 1e-6);
+    assert_true(fabs(r->jobs[1].write_iops - 21484.5) < 1e-6);
+    free(r);
+}
+
+#define SIDE "{ \"iops\" : 1, \"bw_bytes\" : 512 }"
+#define JOBS(text) "{ \"fio version\" : \"fio-3.33\", \"jobs\" : [" text "] }"
+
+static const struct {
+    const char *text;
+    enum gnn_status status;
+    const char *message;
+} bad_reports[] = {
+    {"", GNN_EFORMAT, "no JSON"},
+    {"fio: unknown engine", GNN_EFORMAT, "no JSON"},
+    {"{ \"fio version\" : ", GNN_EFORMAT, "line 1"},
+    {"{ \"jobs\" : [] }", GNN_EFORMAT, "fio version"},
+    {JOBS(""), GNN_EFORMAT, "0 jobs"},
+    {"{ \"fio version\" : \"fio-3.33\" }", GNN_EFORMAT, "0 jobs"},
+    {JOBS("{ \"read\" : " SIDE ", \"write\" : " SIDE " }"), GNN_EFORMAT, "without jobname"},
+    {JOBS("{ \"jobname\" : \"a\", \"read\" : " SIDE " }"), GNN_EFORMAT, "without jobname, read and write"},
+    {JOBS("{ \"jobname\" : \"a\", \"read\" : { \"bw_bytes\" : 1 }, \"write\" : " SIDE " }"), GNN_EFORMAT,
+     "\"a\": no iops"},
+    {JOBS("{ \"jobname\" : \"a\", \"read\" : { \"iops\" : \"many\", \"bw_bytes\" : 1 }, \"write\" : " SIDE
+          " }"),
+     GNN_EFORMAT, "\"a\": no iops"},
+    {JOBS("{ \"jobname\" : \"a\", \"read\" : { \"iops\" : -1, \"bw_bytes\" : 1 }, \"write\" : " SIDE " }"),
+     GNN_EFORMAT, "\"a\": no iops"},
+    {JOBS("{ \"jobname\" : \"a\", \"error\" : 28, \"read\" : " SIDE ", \"write\" : " SIDE " }"), GNN_ENOSPC,
+     "\"a\" failed"},
+    {JOBS("{ \"jobname\" : \"a\", \"error\" : 5, \"read\" : " SIDE ", \"write\" : " SIDE " }"), GNN_EIO,
+     "\"a\" failed"},
+};
+
+static void test_bad_fio_reports(void **state)
+{
+    (void)state;
+    struct gnn_fio_report *const r = malloc(sizeof *r);
+    assert_non_null(r);
+    for (size_t i = 0; i < sizeof bad_reports / sizeof *bad_reports; i++) {
+        struct gnn_err err = {0};
+        const enum gnn_status status = gnn_fio_parse(bad_reports[i].text, r, &err);
+        if (status != bad_reports[i].status || strstr(err.message, bad_reports[i].message) == NULL ||
+            r->count != 0)
+            fail_msg("report %zu: status %d, \"%s\", %u jobs; expected %d, \"%s\"", i, status, err.message,
+                     r->count, bad_reports[i].status, bad_reports[i].message);
+    }
+    free(r);
+}
+
+/* ---- figures ---- */
+
+static const struct {
+    uint32_t count;
+    double values[8];
+    double median, spread, least;
+} medians[] = {
+    {1, {5}, 5, 0, 5},
+    {2, {2, 4}, 3, 2.0 / 3, 2},
+    {3, {9, 1, 5}, 5, 8.0 / 5, 1},
+    {4, {4, 1, 3, 2}, 2.5, 1.0 / 2.5, 1}, /* the outer two are outside the quartiles */
+    {7, {10, 10, 1000, 10, 12, 10, 1}, 10, 0.2, 1},
+};
+
+static void test_median_and_spread(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof medians / sizeof *medians; i++) {
+        double values[8];
+        memcpy(values, medians[i].values, sizeof values);
+        const struct gnn_figure figure = gnn_figure_of(values, medians[i].count);
+        if (fabs(figure.value - medians[i].median) > 1e-12 || fabs(figure.spread - medians[i].spread) > 1e-12)
+            fail_msg("case %zu: median %g, spread %g", i, figure.value, figure.spread);
+        assert_true(gnn_figure_least(values, medians[i].count).value == medians[i].least);
+    }
+}
+
+static enum gnn_status count_up(void *ctx, double *values, struct gnn_err *err)
+{
+    double *const calls = ctx;
+    if (*calls == 4)
+        return gnn_fail(err, GNN_EIO, "the fifth call");
+    *calls += 1;
+    values[0] = *calls;
+    values[1] = -*calls;
+    return GNN_OK;
+}
+
+static void test_repetitions(void **state)
+{
+    (void)state;
+    struct gnn_figure figures[2];
+    struct gnn_err err = {0};
+    double calls = 0;
+    assert_int_equal(gnn_figures_measure(count_up, &calls, 3, 2, figures, &err), GNN_OK);
+    assert_true(calls == 4); /* one more to warm up, not counted: the median of 2, 3, 4 */
+    assert_true(figures[0].value == 3 && figures[1].value == -3);
+    assert_int_equal(gnn_figures_measure(count_up, &calls, 3, 2, figures, &err), GNN_EIO);
+}
+
+/* Time of this thread is not "besides"; more than all cores cannot be. */
+static void test_busy(void **state)
+{
+    (void)state;
+    struct gnn_busy busy;
+    gnn_busy_begin(1, &busy);
+    const uint64_t start_ns = gnn_wall_ns();
+    while (gnn_wall_ns() - start_ns < 30000000)
+        continue;
+    assert_true(gnn_busy_besides_ns(&busy, 1e12) == 0);
+    assert_true(gnn_busy_besides_ns(&busy, 0) <= (double)(gnn_wall_ns() - busy.wall_ns) + 4e7);
+}
+
+/* ---- the profile ---- */
+
+/* Figures that tell each other apart, in the units a profile's text has. */
+static struct gnn_calibration *some_calibration(void)
+{
+    struct gnn_calibration *const c = calloc(1, sizeof *c);
+    assert_non_null(c);
+    (void)snprintf(c->date, sizeof c->date, "2026-01-02 03:04 UTC");
+    (void)snprintf(c->host, sizeof c->host, "host");
+    (void)snprintf(c->kernel, sizeof c->kernel, "6.1");
+    (void)snprintf(c->cpu_model, sizeof c->cpu_model, "A CPU, quick");
+    (void)snprintf(c->device_model, sizeof c->device_model, "vda, scheduler none");
+    (void)snprintf(c->fio_version, sizeof c->fio_version, "fio-3.33");
+    (void)snprintf(c->fio_engine, sizeof c->fio_engine, "io_uring");
+    c->memory_bytes = UINT64_C(25276514304);
+    c->file_bytes = UINT64_C(2) << 30;
+    c->cores = 3;
+    c->sequential_read_bytes_per_s = 1e9;
+    struct gnn_profile_storage *const s = &c->storage;
+    *s = (struct gnn_profile_storage){.devices = 1,
+                                      .stripe_bytes = 1 << 20,
+                                      .sector_bytes = 512,
+                                      .depth_max = 128,
+                                      .readahead_bytes = 128 << 10};
+    for (uint64_t size = 512; size <= 1 << 20; size *= 4)
+        s->size_bytes[s->size_count++] = size;
+    for (uint32_t depth = 1; depth <= 128; depth *= 2)
+        s->depth[s->depth_count++] = depth;
+    for (uint32_t i = 0; i < s->size_count; i++)
+        for (uint32_t d = 0; d < s->depth_count; d++) {
+            const double latency_us = 40.0 + (double)s->size_bytes[i] / 1000,
+                         floor_us = 10.0 + latency_us / 40;
+            s->read_ps[i][d] = (uint64_t)(1e6 * fmax(latency_us / s->depth[d], floor_us));
+        }
+    for (uint32_t i = 0; i < GNN_FIGURE_COUNT; i++)
+        c->figure[i] = (struct gnn_figure){.value = 1001 + i, .spread = i % 3 * 0.2};
+    c->figure[GNN_FIGURE_PROCESS].value = 3 << 20;
+    static const enum gnn_figure_id rates[] = {
+        GNN_FIGURE_WRITE_BANDWIDTH,  GNN_FIGURE_CLOCK,      GNN_FIGURE_GEMM, GNN_FIGURE_BANDWIDTH,
+        GNN_FIGURE_BANDWIDTH_SHARED, GNN_FIGURE_HOST_GATHER};
+    for (uint32_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        c->figure[rates[i]].value *= 1e6;
+    return c;
+}
+
+static struct gnn_profile *through_text(const struct gnn_calibration *c)
+{
+    struct gnn_err err = {0};
+    struct gnn_profile *profile = NULL;
+    char *text = NULL;
+    assert_int_equal(gnn_calibration_text(c, &text, &err), GNN_OK);
+    const enum gnn_status status = gnn_profile_parse("here/this.ini", text, &profile, &err);
+    if (status != GNN_OK)
+        fail_msg("%s\n%s", err.message, text);
+    free(text);
+    return profile;
+}
+
+static void test_grid_survives(void **state)
+{
+    (void)state;
+    struct gnn_calibration *const c = some_calibration();
+    struct gnn_profile *const p = through_text(c);
+    const struct gnn_profile_storage *const a = &c->storage, *const b = &p->storage;
+    assert_int_equal(a->size_count, b->size_count);
+    assert_int_equal(a->depth_count, b->depth_count);
+    assert_memory_equal(a->size_bytes, b->size_bytes, sizeof a->size_bytes);
+    assert_memory_equal(a->depth, b->depth, sizeof a->depth);
+    for (uint32_t i = 0; i < a->size_count; i++)
+        for (uint32_t d = 0; d < a->depth_count; d++) {
+            const double ratio = (double)b->read_ps[i][d] / (double)a->read_ps[i][d];
+            if (fabs(ratio - 1) > 1e-4) /* a nanosecond below 100 us, four digits above */
+                fail_msg("%u at depth %u: %g", (unsigned)a->size_bytes[i], a->depth[d], ratio);
+        }
+    assert_int_equal(b->sector_bytes, 512);
+    assert_int_equal(b->depth_max, 128);
+    assert_int_equal(b->devices, 1);
+    assert_int_equal(b->readahead_bytes, 128 << 10);
+    gnn_profile_close(p);
+    free(c);
+}
+
+static void test_figures_survive(void **state)
+{
+    (void)state;
+    struct gnn_calibration *const c = some_calibration();
+    struct gnn_profile *const p = through_text(c);
+    const struct gnn_profile_cpu *const cpu = &p->cpu;
+    const struct {
+        enum gnn_figure_id id;
+        uint64_t got, factor; /* factor: of the figure's own unit */
+    } rows[] = {
+        {GNN_FIGURE_PROCESS, p->process_bytes, 1},
+        {GNN_FIGURE_WRITE_LATENCY, p->storage.write_latency_ns, 1},
+        {GNN_FIGURE_WRITE_IOPS, p->storage.write_iops, 1},
+        {GNN_FIGURE_WRITE_BANDWIDTH, p->storage.write_bytes_per_s, 1},
+        {GNN_FIGURE_SAMPLED_EDGE, cpu->work_ps[GNN_WORK_SAMPLED_EDGE], 1000},
+        {GNN_FIGURE_HASHED_ID, cpu->work_ps[GNN_WORK_HASHED_ID], 1000},
+        {GNN_FIGURE_SORTED_KEY, cpu->work_ps[GNN_WORK_SORTED_KEY], 1000},
+        {GNN_FIGURE_COPIED_BYTE, cpu->work_ps[GNN_WORK_COPIED_BYTE], 1000},
+        {GNN_FIGURE_TABLE_ENTRY, cpu->work_ps[GNN_WORK_TABLE_ENTRY], 1000},
+        {GNN_FIGURE_GATHER_ELEMENT, cpu->gather_element_ns, 1},
+        {GNN_FIGURE_GATHER_ROW, cpu->gather_row_ns, 1},
+        {GNN_FIGURE_FAULT_MINOR, cpu->fault_minor_ns, 1},
+        {GNN_FIGURE_FAULT_MAJOR, cpu->fault_major_ns, 1},
+        {GNN_FIGURE_READAHEAD_PAGE, cpu->readahead_page_ns, 1},
+        {GNN_FIGURE_SYSCALL, cpu->syscall_ns, 1},
+        {GNN_FIGURE_SUBMIT, cpu->submit_ns, 1},
+        {GNN_FIGURE_COMPLETE, cpu->complete_ns, 1},
+        {GNN_FIGURE_BUFFERED_PAGE, cpu->buffered_page_ns, 1},
+        {GNN_FIGURE_LOCK, cpu->lock_ns, 1},
+        {GNN_FIGURE_WAKE, cpu->wake_ns, 1},
+        {GNN_FIGURE_WAKE_LATENCY, cpu->wake_latency_ns, 1},
+        {GNN_FIGURE_THREAD_START, cpu->thread_start_ns, 1},
+        {GNN_FIGURE_GEMM, p->host.gemm_flops_per_s, 1},
+        {GNN_FIGURE_BANDWIDTH, p->host.bytes_per_s, 1},
+        {GNN_FIGURE_BANDWIDTH_SHARED, p->host.bytes_per_s_shared, 1},
+        {GNN_FIGURE_HOST_GATHER, p->host.gather_bytes_per_s, 1},
+        {GNN_FIGURE_LAUNCH, p->host.launch_ns, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].got != (uint64_t)c->figure[rows[i].id].value * rows[i].factor)
+            fail_msg("figure %d: %g became %llu", rows[i].id, c->figure[rows[i].id].value,
+                     (unsigned long long)rows[i].got);
+    assert_int_equal(p->cpu.cores, 3);
+    assert_int_equal(p->memory_bytes, c->memory_bytes);
+    assert_string_equal(p->name, "this");
+    assert_false(p->gpu.present);
+    gnn_profile_close(p);
+    free(c);
+}
+
+static void test_text_tells_noise(void **state)
+{
+    (void)state;
+    struct gnn_calibration *const c = some_calibration();
+    struct gnn_err err = {0};
+    char *text = NULL;
+    assert_int_equal(gnn_calibration_text(c, &text, &err), GNN_OK);
+    assert_non_null(strstr(text, "; spread 40 %"));
+    assert_non_null(strstr(text, "was not idle"));
+    free(text);
+    for (uint32_t i = 0; i < GNN_FIGURE_COUNT; i++)
+        c->figure[i].spread = 0.05;
+    c->quick = true;
+    assert_int_equal(gnn_calibration_text(c, &text, &err), GNN_OK);
+    assert_null(strstr(text, "was not idle"));
+    assert_non_null(strstr(text, "QUICK"));
+    free(text);
+    free(c);
+}
+
+static void test_text_refuses_nonsense(void **state)
+{
+    (void)state;
+    static const double nonsense[] = {0, -1, NAN, INFINITY};
+    struct gnn_calibration *const c = some_calibration();
+    char *text = NULL;
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        struct gnn_err err = {0};
+        c->figure[GNN_FIGURE_WAKE].value = nonsense[i];
+        assert_int_equal(gnn_calibration_text(c, &text, &err), GNN_EBUG);
+        assert_non_null(strstr(err.message, "wake"));
+        assert_null(text);
+    }
+    c->figure[GNN_FIGURE_WAKE].value = 1;
+    c->storage.read_ps[1][2] = 0;
+    assert_int_equal(gnn_calibration_text(c, &text, NULL), GNN_EBUG);
+    free(c);
+}
+
+/* The simulated device reproduces a grid with its knee and its floor within a tenth (issue's third acceptance). */
+static void test_device_keeps_to_the_grid(void **state)
+{
+    (void)state;
+    struct gnn_calibration *const c = some_calibration();
+    struct gnn_profile *const profile = through_text(c);
+    struct gnn_profile_storage storage = profile->storage;
+    struct gnn_grid_check check;
+    struct gnn_err err = {0};
+    storage.devices = 4; /* the grid is one device's, whatever the RAID */
+    assert_int_equal(gnn_grid_check(&storage, &check, &err), GNN_OK);
+    assert_int_equal(check.count, storage.size_count * storage.depth_count);
+    double worst = 0;
+    for (uint32_t i = 0; i < check.count; i++) {
+        const struct gnn_grid_point *const p = &check.points[i];
+        const uint32_t s = i / storage.depth_count, d = i % storage.depth_count;
+        assert_int_equal(p->size_bytes, storage.size_bytes[s]);
+        assert_int_equal(p->depth, storage.depth[d]);
+        assert_true(fabs(p->profile_iops * (double)storage.read_ps[s][d] - 1e12) < 1e3);
+        worst = fmax(worst, fabs(p->simulated_iops / p->profile_iops - 1));
+    }
+    assert_true(worst == check.worst);
+    if (check.worst > 0.1)
+        fail_msg("off by %.1f %%", 100 * check.worst);
+    gnn_profile_close(profile);
+    free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fio_report),
+        cmocka_unit_test(test_bad_fio_reports),
+        cmocka_unit_test(test_median_and_spread),
+        cmocka_unit_test(test_repetitions),
+        cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_grid_survives),
+        cmocka_unit_test(test_figures_survive),
+        cmocka_unit_test(test_text_tells_noise),
+        cmocka_unit_test(test_text_refuses_nonsense),
+        cmocka_unit_test(test_device_keeps_to_the_grid),
+    };
+    return cmocka_run_group_tests_name("calibrate", tests, NULL, NULL);
+}
