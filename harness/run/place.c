@@ -315,7 +315,9 @@ static void simulated_usage(const struct gnn_place *p, struct gnn_place_usage *o
     group->limit_bytes = p->config->memory_bytes == 0 ? GNN_UNKNOWN : p->config->memory_bytes;
     const uint64_t process_bytes = p->slowed.process_bytes;
     group->current_bytes = process_bytes + usage.current_bytes + counts.cached_bytes;
-    group->peak_bytes = process_bytes + usage.peak_bytes;
+    /* Page cache leaves for want of room only, so the highest charge is the last one, or that of the own memory. */
+    const uint64_t own_peak_bytes = process_bytes + usage.peak_bytes;
+    group->peak_bytes = own_peak_bytes > group->current_bytes ? own_peak_bytes : group->current_bytes;
     group->oom_kills = 0;
     group->anon_bytes = process_bytes + usage.current_bytes;
     group->file_bytes = counts.cached_bytes;
