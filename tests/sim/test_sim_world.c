@@ -246,8 +246,8 @@ static void allocations_count_against_the_cap(void **state)
         assert_null(none);
         char expected[256];
         (void)snprintf(expected, sizeof expected,
-                       "the feature buffer: %" PRIu64 " bytes beside the %d already held (%d of them by the "
-                       "process itself) make %" PRIu64 ", the memory cap is %" PRIu64,
+                       "the feature buffer: %" PRIu64 " B beside the %d B already held (%d B of them by the "
+                       "process itself) make %" PRIu64 " B, the memory cap is %" PRIu64 " B",
                        left_bytes + 1, MIB + 8192, MIB, cases[i].room_bytes + MIB + 4096,
                        cases[i].room_bytes + MIB);
         assert_string_equal(err.message, expected);
@@ -279,8 +279,9 @@ static void a_cap_below_the_process(void **state)
     struct gnn_err err = {0};
     assert_int_equal(gnn_world_simulated_open(&config, &world, &err), GNN_ECAP);
     assert_null(world);
-    assert_string_equal(err.message,
-                        "the process itself takes 1048576 bytes (profile round), the memory cap is 1048575");
+    assert_string_equal(
+        err.message,
+        "the process itself takes 1048576 B (profile round), the memory cap is 1048575 B; raise --memory");
 }
 
 static uint64_t resident_bytes(const void *memory, uint64_t bytes)

@@ -190,10 +190,9 @@ static void release(struct sim_coroutine *coroutine)
 /* The adopted stack has no context of its own until it is left for the first time. */
 static void swap(struct sim_coroutine *from, struct sim_coroutine *to)
 {
-    ucontext_t adopted;
-    if (from->stack == NULL)
-        from->saved = &adopted;
-    if (swapcontext(from->saved, to->saved) != 0)
+    if (from->saved == NULL)
+        from->saved = calloc(1, sizeof(ucontext_t));
+    if (from->saved == NULL || swapcontext(from->saved, to->saved) != 0)
         abort();
 }
 
@@ -253,13 +252,13 @@ enum gnn_status sim_coroutine_open(struct sim_coroutine *coroutine, void (*fn)(v
 
 void sim_coroutine_close(struct sim_coroutine *coroutine)
 {
+    release(coroutine);
     if (coroutine->stack == NULL)
         return;
 #if UNDER_TSAN
     if (coroutine->fiber != NULL)
         __tsan_destroy_fiber(coroutine->fiber);
 #endif
-    release(coroutine);
     const int rc = munmap(coroutine->stack, SIM_COROUTINE_STACK_BYTES);
     assert(rc == 0);
     coroutine->stack = NULL;

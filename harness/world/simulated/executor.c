@@ -23,7 +23,7 @@ static const uint64_t quantum_ps = UINT64_C(1000000000); /* 1 ms: longer computa
 
 static bool entry_before(const struct sim_heap_entry *a, const struct sim_heap_entry *b)
 {
-    return a->key < b->key || (a->key == b->key && a->thread->number < b->thread->number);
+    return a->key < b->key || (a->key == b->key && a->number < b->number);
 }
 
 static void heap_put(struct sim_heap *heap, uint32_t at, struct sim_heap_entry entry)
@@ -62,7 +62,8 @@ static void heap_down(struct sim_heap *heap, uint32_t at, struct sim_heap_entry 
 
 static void heap_push(struct sim_heap *heap, uint64_t key, struct gnn_thread *thread)
 {
-    heap_up(heap, heap->count++, (struct sim_heap_entry){.key = key, .thread = thread});
+    heap_up(heap, heap->count++,
+            (struct sim_heap_entry){.key = key, .number = thread->number, .thread = thread});
 }
 
 static void heap_remove(struct sim_heap *heap, uint32_t at)
@@ -238,8 +239,9 @@ static void dispatch(struct sim_executor *ex)
 static void settle_slowly(struct sim_executor *ex, uint64_t d_ns)
 {
     struct gnn_thread *const self = ex->running;
+    assert(pthread_equal(pthread_self(), ex->host)); /* a thread of the host's is no thread of this world */
     if (d_ns == 0) {
-        if (ex->ready.count == 0 || ex->ready.entries[0].thread->number > self->number)
+        if (ex->ready.count == 0 || ex->ready.entries[0].number > self->number)
             return;
         make_ready(ex, self);
         dispatch(ex);
@@ -492,6 +494,7 @@ enum gnn_status sim_executor_open(const struct sim_executor_config *config, stru
         return gnn_fail(err, GNN_ENOMEM, "the simulated world's executor");
     }
     ex->config = *config;
+    ex->host = pthread_self();
     thread_name(&ex->main, "main");
     sim_coroutine_adopt(&ex->main.coroutine);
     list_add(ex, &ex->main);
@@ -505,6 +508,7 @@ void sim_executor_close(struct sim_executor *ex)
     if (ex == NULL)
         return;
     assert(ex->threads <= 1); /* every thread was joined */
+    sim_coroutine_close(&ex->main.coroutine);
     free(ex->ready.entries);
     free(ex->timers.entries);
     free(ex->computing.entries);

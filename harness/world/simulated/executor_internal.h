@@ -5,6 +5,8 @@
 #include "harness/world/simulated/coroutine.h"
 #include "harness/world/simulated/executor.h"
 
+#include <pthread.h>
+
 enum { PS_PER_NS = 1000 };
 
 /* What a thread that does not run is doing: for reports. */
@@ -44,6 +46,7 @@ struct gnn_thread {
  * come by number alone. */
 struct sim_heap_entry {
     uint64_t key;
+    uint32_t number; /* the thread's: comparing needs no look at it */
     struct gnn_thread *thread;
 };
 struct sim_heap {
@@ -53,6 +56,7 @@ struct sim_heap {
 
 struct sim_executor {
     struct sim_executor_config config;
+    pthread_t host; /* the operating-system thread everything runs on */
     uint64_t now_ns;
     uint64_t horizon_ns; /* until here, exclusive, the running thread may compute on; 0: not known */
     uint64_t service;    /* what each computing thread has received, in 1/1024 ns */

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 struct range {
-    uintptr_t base;
+    unsigned char *base;
     uint64_t bytes; /* counted: the request rounded up to pages */
 };
 
@@ -38,7 +38,7 @@ static uint32_t ranges_at(const struct ranges *ranges, uintptr_t address)
     uint32_t high = ranges->count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (ranges->items[middle].base + ranges->items[middle].bytes > address)
+        if ((uintptr_t)ranges->items[middle].base + ranges->items[middle].bytes > address)
             high = middle;
         else
             low = middle + 1;
@@ -62,22 +62,29 @@ static bool ranges_reserve(struct ranges *ranges)
 static void ranges_add(struct ranges *ranges, struct range range)
 {
     assert(ranges->count < ranges->slots);
-    const uint32_t at = ranges_at(ranges, range.base);
+    const uint32_t at = ranges_at(ranges, (uintptr_t)range.base);
     memmove(&ranges->items[at + 1], &ranges->items[at], (ranges->count - at) * sizeof *ranges->items);
     ranges->items[at] = range;
     ranges->count++;
 }
 
 /* Takes out the range that starts there; false if none does. */
-static bool ranges_take(struct ranges *ranges, uintptr_t base, struct range *out)
+static bool ranges_take(struct ranges *ranges, const void *base, struct range *out)
 {
-    const uint32_t at = ranges_at(ranges, base);
+    const uint32_t at = ranges_at(ranges, (uintptr_t)base);
     if (at == ranges->count || ranges->items[at].base != base)
         return false;
     *out = ranges->items[at];
     ranges->count--;
     memmove(&ranges->items[at], &ranges->items[at + 1], (ranges->count - at) * sizeof *ranges->items);
     return true;
+}
+
+static void ranges_close(struct ranges *ranges)
+{
+    for (uint32_t at = 0; at < ranges->count; at++)
+        (void)munmap(ranges->items[at].base, ranges->items[at].bytes);
+    free(ranges->items);
 }
 
 /* ---- open, close ---- */
@@ -113,12 +120,8 @@ void sim_memory_close(struct simulated *s)
     if (memory->held_bytes != 0)
         gnn_log_warn("%llu bytes of large memory were still allocated when the simulated world closed",
                      (unsigned long long)memory->held_bytes);
-    const struct ranges *const both[] = {&memory->plain, &memory->features};
-    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
-        for (uint32_t at = 0; at < both[i]->count; at++)
-            (void)munmap((void *)both[i]->items[at].base, both[i]->items[at].bytes);
-        free(both[i]->items);
-    }
+    ranges_close(&memory->plain);
+    ranges_close(&memory->features);
     free(memory);
     s->memory = NULL;
 }
@@ -133,7 +136,7 @@ static void find_around_features(struct sim_memory *memory)
         return;
     const struct range *const last = &features->items[features->count - 1];
     memory->around_features.base = features->items[0].base;
-    memory->around_features.bytes = last->base + last->bytes - features->items[0].base;
+    memory->around_features.bytes = (uint64_t)(last->base - features->items[0].base) + last->bytes;
 }
 
 static enum gnn_status check_cap(const struct simulated *s, const char *name, uint64_t bytes,
@@ -144,8 +147,8 @@ static enum gnn_status check_cap(const struct simulated *s, const char *name, ui
     if (counted_bytes <= memory->cap_bytes - own_bytes)
         return GNN_OK;
     return gnn_fail(err, GNN_ECAP,
-                    "%s: %llu bytes beside the %llu already held (%llu of them by the process itself) make "
-                    "%llu, the memory cap is %llu",
+                    "%s: %llu B beside the %llu B already held (%llu B of them by the process itself) make "
+                    "%llu B, the memory cap is %llu B",
                     name, (unsigned long long)bytes, (unsigned long long)own_bytes,
                     (unsigned long long)s->profile->process_bytes,
                     (unsigned long long)gnn_add_bytes(own_bytes, counted_bytes),
@@ -171,7 +174,7 @@ enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t by
     if (base == MAP_FAILED)
         return gnn_fail(err, GNN_ENOMEM, "%s: %llu bytes of the host's memory: %s", name,
                         (unsigned long long)bytes, strerror(errno));
-    ranges_add(ranges, (struct range){.base = (uintptr_t)base, .bytes = counted_bytes});
+    ranges_add(ranges, (struct range){.base = base, .bytes = counted_bytes});
     find_around_features(memory);
     memory->held_bytes += counted_bytes;
     if (memory->held_bytes > memory->peak_bytes)
@@ -188,8 +191,8 @@ void sim_mem_free(struct gnn_world *w, void *ptr)
     struct simulated *const s = simulated_of(w);
     struct sim_memory *const memory = s->memory;
     struct range range = {0};
-    const bool known = ranges_take(&memory->plain, (uintptr_t)ptr, &range) ||
-                       ranges_take(&memory->features, (uintptr_t)ptr, &range);
+    const bool known =
+        ranges_take(&memory->plain, ptr, &range) || ranges_take(&memory->features, ptr, &range);
     assert(known); /* allocated here, and freed once */
     const int rc = munmap(ptr, range.bytes);
     assert(rc == 0);
@@ -209,10 +212,10 @@ bool sim_is_feature(const struct simulated *s, const void *ptr)
 {
     const struct sim_memory *const memory = s->memory;
     const uintptr_t address = (uintptr_t)ptr;
-    if (address - memory->around_features.base >= memory->around_features.bytes)
+    if (address - (uintptr_t)memory->around_features.base >= memory->around_features.bytes)
         return false;
     const uint32_t at = ranges_at(&memory->features, address);
-    return at < memory->features.count && memory->features.items[at].base <= address;
+    return at < memory->features.count && (uintptr_t)memory->features.items[at].base <= address;
 }
 
 void sim_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes)
