@@ -3,8 +3,9 @@
  *
  * CPU: reads land in the slots, and a row is ready when its read completed. GPU: reads land in the extractor's part of
  * the staging buffer, every completed one is copied to its slot beside the others, and rows are ready when the copies
- * have landed, which is waited for once all reads of a round have completed. A round is as many loads as the part holds;
- * with the paper's Mb that is nearly always the whole batch. No part of it is read into again before its copy landed.
+ * have landed, which is waited for once all reads of a round have completed. A round is as many loads as the part
+ * holds; with the paper's Mb that is nearly always the whole batch. Nothing is read over a row whose copy has not
+ * landed.
  *
  * How far one locked section reaches: lookup and allocation (the paper's description), all submissions too
  * (lock_submit), or everything until the batch is ready (serial_extract: what the interpreter lock did to the
