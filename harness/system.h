@@ -97,8 +97,8 @@ struct gnn_system {
     const struct gnn_option *options; /* NULL-name terminated; may hold no entry */
     size_t config_bytes;
 
-    /* Optional. Fills the plan from the configuration; no side effects. Checks parameters against each other and
-     * returns GNN_EUSAGE with a remedy when they contradict. */
+    /* Optional. Fills the plan from the configuration; no side effects; env->model is not open yet. Checks parameters
+     * against each other and returns GNN_EUSAGE with a remedy when they contradict. */
     enum gnn_status (*plan)(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
                             struct gnn_err *err);
     /* Required. Allocates everything that lasts. config stays valid until close. */

@@ -200,10 +200,23 @@ static void fill_workload(struct worker *w)
                                                 .seed = c->seed};
 }
 
+/* A plan depends on where the tensor back-end has its memory, so that is opened first; the model's comes after it. */
+static enum gnn_status open_tensor(struct worker *w, struct gnn_err *err)
+{
+    if (w->workload.sample_only)
+        return GNN_OK;
+    GNN_TRY(gnn_place_tensor(w->place, &w->tensor, err));
+    w->env.tensor = w->tensor;
+    return GNN_OK;
+}
+
 static enum gnn_status open_model(struct worker *w, struct gnn_err *err)
 {
-    GNN_TRY(gnn_place_tensor(w->place, &w->tensor, err));
-    return gnn_model_open(w->tensor, &w->model_config, &w->model, err);
+    if (w->workload.sample_only)
+        return GNN_OK;
+    GNN_TRY(gnn_model_open(w->tensor, &w->model_config, &w->model, err));
+    w->env.model = w->model;
+    return GNN_OK;
 }
 
 static uint64_t batches_of_all(const struct worker *w)
@@ -334,11 +347,9 @@ static enum gnn_status open_worker(struct worker *w, struct gnn_err *err)
                               .stop = &w->stop,
                               .on_step = on_step,
                               .on_step_ctx = w};
+    GNN_TRY(open_tensor(w, err));
     GNN_TRY(check_plan(w, err));
-    if (!w->workload.sample_only)
-        GNN_TRY(open_model(w, err));
-    w->env.tensor = w->tensor;
-    w->env.model = w->model;
+    GNN_TRY(open_model(w, err));
     const uint64_t start_ns = gnn_now_ns(w->world);
     GNN_TRY(w->system->open(&w->env, w->system_config, &w->system_state, err));
     send_opened(w, gnn_now_ns(w->world) - start_ns);
