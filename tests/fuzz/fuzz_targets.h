@@ -5,6 +5,7 @@
 #define TESTS_FUZZ_TARGETS_H
 
 #include "harness/storage/meta.h"
+#include "harness/world/profile.h"
 #include "workloads/edges.h"
 
 #include <assert.h>
@@ -55,6 +56,34 @@ static inline void fuzz_snap(const unsigned char *data, size_t len)
     line[len] = '\0';
     const enum gnn_snap_line kind = gnn_snap_parse_line(line, &source, &target, &why);
     assert(source < GNN_NODE_NONE && target < GNN_NODE_NONE && (kind == GNN_SNAP_BAD) == (why != NULL));
+}
+
+/* A profile that parses has figures that nobody divides by 0 with, and parses again to the same digest. */
+static inline void fuzz_profile(const unsigned char *data, size_t len)
+{
+    char *text = malloc(len + 1);
+    struct gnn_profile *profile = NULL, *again = NULL;
+    struct gnn_err err = {0};
+    assert(text != NULL);
+    memcpy(text, data, len);
+    text[len] = '\0';
+    if (gnn_profile_parse("/nowhere/fuzz.ini", text, &profile, &err) == GNN_OK) {
+        const struct gnn_profile_storage *st = &profile->storage;
+        assert(profile->cpu.cores > 0 && st->devices > 0 && st->write_iops > 0 && st->write_bytes_per_s > 0);
+        assert(profile->host.bytes_per_s > 0 && profile->host.gemm_flops_per_s > 0);
+        assert(st->size_count >= 1 && st->size_count <= GNN_PROFILE_SIZES_MAX);
+        assert(st->depth_count >= 1 && st->depth_count <= GNN_PROFILE_DEPTHS_MAX && st->depth[0] == 1);
+        for (uint32_t s = 0; s < st->size_count; s++)
+            for (uint32_t d = 0; d < st->depth_count; d++)
+                assert(st->read_ps[s][d] > 0);
+        assert(gnn_profile_parse("/nowhere/fuzz.ini", text, &again, &err) == GNN_OK);
+        assert(memcmp(profile, again, sizeof *profile) == 0);
+    } else {
+        assert(err.message[0] != '\0');
+    }
+    gnn_profile_close(again);
+    gnn_profile_close(profile);
+    free(text);
 }
 
 #endif

@@ -1,0 +1,376 @@
+/* Hardware profiles: every shipped file, what is refused with file and line, the grid by hand, scaled costs, names,
+ * digests. */
+#include "harness/world/profile.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char *const shipped[] = {"workloads/hardware", NULL};
+
+#define MACHINE                                                                                              \
+    "[machine]\nmachine_id = toy\ntitle = A toy\nmemory = 8G stated\nprocess = 1M assumed: small\n"
+#define WRITES                                                                                               \
+    "devices = 2 stated\nstripe = 64K stated\nsector = 512 stated\ndepth_max = 32 stated\n"                  \
+    "write_latency = 40us assumed\nwrite_iops = 20k/s stated\nwrite_bandwidth = 400MB/s stated\n"            \
+    "readahead = 128K assumed\n"
+#define CURVE                                                                                                \
+    "read_latency = 80us measured\nread_iops = 100k/s datasheet\nread_bandwidth = 409.6MB/s datasheet\n"
+#define COSTS                                                                                                \
+    "sampled_edge = 7ns measured\nhashed_id = 8.5ns measured\nsorted_key = 5ns measured\n"                   \
+    "copied_byte = 0.07ns measured\ntable_entry = 12ns measured\ngather_element = 11ns measured\n"           \
+    "gather_row = 120ns measured\nfault_minor = 330ns measured\nfault_major = 2.5us assumed\n"               \
+    "readahead_page = 300ns measured\nsyscall = 167ns measured\nsubmit = 700ns assumed\n"                    \
+    "complete = 600ns assumed\nbuffered_page = 500ns measured\nlock = 6ns measured\nwake = 3.5us measured\n" \
+    "wake_latency = 5.7us measured\nthread_start = 36us measured\n"
+#define CPU "[cpu]\nmodel = Toy\ncores = 4 stated\nclock = 2.6GHz stated\n"
+#define HOST                                                                                                 \
+    "[host]\ngemm = 100GFLOP/s derived\nbandwidth = 10GB/s assumed\nbandwidth_shared = 40GB/s derived\n"     \
+    "gather = 4GB/s assumed\nlaunch = 200ns assumed\n"
+#define GPU                                                                                                  \
+    "[gpu]\ngemm = 24.9TFLOP/s derived\nbandwidth = 795GB/s derived\ngather = 400GB/s derived\n"             \
+    "launch = 3us assumed\nmemory = 24G stated\n"
+#define BUS "[bus]\npinned = 25GB/s derived\npageable = 8GB/s assumed\nlatency = 10us assumed\n"
+#define GOOD MACHINE "[storage]\n" WRITES CURVE CPU COSTS HOST GPU BUS
+
+static struct gnn_profile *parse(const char *path, const char *text)
+{
+    struct gnn_profile *p = NULL;
+    struct gnn_err err = {0};
+    if (gnn_profile_parse(path, text, &p, &err) != GNN_OK)
+        fail_msg("%s", err.message);
+    return p;
+}
+
+static void test_figures(void **state)
+{
+    (void)state;
+    struct gnn_profile *p = parse("some/where/toy-box.ini", GOOD);
+    assert_string_equal(p->name, "toy-box");
+    assert_string_equal(p->machine_id, "toy");
+    assert_string_equal(p->title, "A toy");
+    assert_int_equal(p->memory_bytes, UINT64_C(8) << 30);
+    assert_int_equal(p->storage.devices, 2);
+    assert_int_equal(p->storage.write_latency_ns, 40000);
+    assert_int_equal(p->storage.write_iops, 20000);
+    assert_int_equal(p->storage.write_bytes_per_s, 400000000);
+    assert_int_equal(p->cpu.cores, 4);
+    assert_int_equal(p->cpu.work_ps[GNN_WORK_SAMPLED_EDGE], 7000);
+    assert_int_equal(p->cpu.work_ps[GNN_WORK_HASHED_ID], 8500);
+    assert_int_equal(p->cpu.work_ps[GNN_WORK_COPIED_BYTE], 70);
+    assert_int_equal(p->cpu.work_ps[GNN_WORK_CPU_NS], 1000);
+    assert_int_equal(p->cpu.fault_major_ns, 2500);
+    assert_true(p->host.present && p->gpu.present);
+    assert_int_equal(p->host.gemm_flops_per_s, UINT64_C(100000000000));
+    assert_int_equal(p->gpu.gemm_flops_per_s, UINT64_C(24900000000000));
+    assert_int_equal(p->gpu.memory_bytes, UINT64_C(24) << 30);
+    assert_int_equal(p->gpu.bytes_per_s_shared, UINT64_C(795000000000));
+    assert_int_equal(p->bus.latency_ns, 10000);
+    gnn_profile_close(p);
+    gnn_profile_close(NULL);
+}
+
+/* Latency 80 us, 100 k/s, 409.6 MB/s: 10 us a request, and 10 us for each 4 KiB. */
+static void test_grid_from_three_figures(void **state)
+{
+    (void)state;
+    struct gnn_profile *p = parse("toy.ini", GOOD);
+    const struct gnn_profile_storage *st = &p->storage;
+    assert_int_equal(st->size_count, 12);
+    assert_int_equal(st->size_bytes[0], 512);
+    assert_int_equal(st->size_bytes[11], 1 << 20);
+    assert_int_equal(st->depth_count, 6);
+    assert_int_equal(st->depth[0], 1);
+    assert_int_equal(st->depth[5], 32);
+    const struct {
+        uint32_t size, depth;
+        uint64_t us;
+    } cases[] = {
+        {0, 0, 80},    {3, 0, 80},    {0, 3, 10}, /* 512 B and 4 KiB alike: 80 / 8 = 10 */
+        {3, 2, 20},    {3, 5, 10},                /* IOPS bound */
+        {4, 0, 90},    {4, 3, 20},                /* 8 KiB: 80 + 10 alone; the bandwidth at depth */
+        {11, 0, 2630}, {11, 5, 2560},             /* 1 MiB */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(st->read_ps[cases[i].size][cases[i].depth], cases[i].us * 1000000);
+    gnn_profile_close(p);
+    p = parse("deep.ini",
+              MACHINE "[storage]\ndevices = 1 stated\nstripe = 64K stated\nsector = 4096 stated\n"
+                      "depth_max = 48 stated\nwrite_latency = 1us stated\nwrite_iops = 1/s stated\n"
+                      "write_bandwidth = 1B/s stated\nreadahead = 0 stated\n" CURVE CPU COSTS HOST);
+    assert_int_equal(p->storage.size_bytes[0], 4096);
+    assert_int_equal(p->storage.depth_count, 7);
+    assert_int_equal(p->storage.depth[6], 48); /* the deepest is in the grid */
+    assert_false(p->gpu.present);
+    gnn_profile_close(p);
+}
+
+static void test_grid_given(void **state)
+{
+    (void)state;
+    struct gnn_profile *p =
+        parse("toy.ini", MACHINE "[storage]\n" WRITES "read_depths = 1,4,128 measured: fio\n"
+                                 "read_us.512 = 80.25,20.000001,10 measured\n"
+                                 "read_us.1M = 2000,1900,1900 measured\n" CPU COSTS HOST);
+    const struct gnn_profile_storage *st = &p->storage;
+    assert_int_equal(st->size_count, 2);
+    assert_int_equal(st->depth_count, 3);
+    assert_int_equal(st->depth[2], 128);
+    assert_int_equal(st->size_bytes[1], 1 << 20);
+    assert_int_equal(st->read_ps[0][0], 80250000);
+    assert_int_equal(st->read_ps[0][1], 20000001);
+    assert_int_equal(st->read_ps[1][2], UINT64_C(1900000000));
+    gnn_profile_close(p);
+}
+
+/* ---- refusals ---- */
+
+static void test_refusals_name_file_line_and_key(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *words[3];
+    } cases[] = {
+        {MACHINE "[storage]\n" WRITES CURVE "[cpu]\ncores = 4\n",
+         {"p.ini:19:", "cores = 4", "stated, datasheet"}},
+        {MACHINE "[cpu]\ncores = 4 guessed\n", {"p.ini:7:", "cores", "source"}},
+        {MACHINE "[cpu]\ncores = 4 stated by nobody\n", {"p.ini:7:", "colon"}},
+        {MACHINE "[cpu]\ncores = 4 statedly\n", {"p.ini:7:", "source"}},
+        {MACHINE "[cpu]\ncoers = 4 stated\n", {"p.ini:7:", "coers", "did you mean \"cores\""}},
+        {"[machin]\nmemory = 8G stated\n", {"p.ini:1:", "[machin]", "\"machine\""}},
+        {"[global]\nmemory = 8G stated\n", {"p.ini:1:", "[global]"}},
+        {MACHINE "[cpu]\nclock = 2.6 stated\n", {"p.ini:7:", "MHz or GHz"}},
+        {MACHINE "[cpu]\nclock = 2.6GB/s stated\n", {"p.ini:7:", "clock"}},
+        {MACHINE "[cpu]\ncores = 4.5 stated\n", {"p.ini:7:", "plain integer"}},
+        {MACHINE "[cpu]\ncores = -4 stated\n", {"p.ini:7:", "plain integer"}},
+        {MACHINE "[cpu]\ncores = 0 stated\n", {"p.ini:7:", "too small"}},
+        {MACHINE "[cpu]\ncores = 99999999999 stated\n", {"p.ini:7:", "too large"}},
+        {MACHINE "[cpu]\nsyscall = 0.5ns stated\n", {"p.ini:7:", "whole nanoseconds"}},
+        {MACHINE "[cpu]\nsampled_edge = 0.0001ns stated\n", {"p.ini:7:", "whole picoseconds"}},
+        {MACHINE "[cpu]\nsyscall = 99999999999999999999999s stated\n", {"p.ini:7:", "syscall"}},
+        {MACHINE "[cpu]\nsyscall = . stated\n", {"p.ini:7:", "syscall"}},
+        {MACHINE "[storage]\nread_bandwidth = 550MiB/s stated\n", {"p.ini:7:", "powers of 1000"}},
+        {MACHINE "[storage]\nread_iops = 98000 stated\n", {"p.ini:7:", "98k/s"}},
+        {MACHINE "[storage]\nstripe = 64Q stated\n", {"p.ini:7:", "128K"}},
+        {MACHINE "[storage]\nread_us.512 = 1 stated\n", {"p.ini:7:", "read_depths"}},
+        {MACHINE "[storage]\nread_depths = 2,4 stated\n", {"p.ini:7:", "start at 1"}},
+        {MACHINE "[storage]\nread_depths = 1,4,4 stated\n", {"p.ini:7:", "ascend"}},
+        {MACHINE "[storage]\nread_depths = 1,,4 stated\n", {"p.ini:7:", "1,2,4"}},
+        {MACHINE "[storage]\nread_depths = 1,2 stated\nread_us.4K = 3 stated\n",
+         {"p.ini:8:", "each of read_depths"}},
+        {MACHINE "[storage]\nread_depths = 1 stated\nread_us.4K = 0 stated\n", {"p.ini:8:", "microseconds"}},
+        {MACHINE "[storage]\nread_depths = 1 stated\nread_us.4K = 3 stated\nread_us.512 = 3 stated\n",
+         {"p.ini:9:", "above"}},
+        {MACHINE "[storage]\n" WRITES "read_depths = 1 stated\n" CPU COSTS HOST,
+         {"p.ini:15:", "read_us.SIZE"}},
+        {MACHINE "[storage]\n" WRITES CPU COSTS HOST, {"p.ini:", "read_latency"}},
+        {MACHINE "[storage]\n" WRITES CURVE CPU HOST, {"p.ini:", "sampled_edge"}},
+        {MACHINE "[storage]\n" WRITES CURVE CPU COSTS, {"p.ini:", "[host] lacks gemm"}},
+        {MACHINE "[storage]\n" WRITES CURVE CPU COSTS HOST GPU, {"p.ini:", "[bus] lacks pinned"}},
+        {MACHINE "[storage]\n" WRITES CURVE CPU COSTS HOST "[gpu]\n" BUS, {"p.ini:", "[gpu] lacks gemm"}},
+        {MACHINE "[storage]\n" WRITES CURVE CPU "costs = no/such.ini\n" HOST, {"no/such.ini"}},
+        {"[machine]\nmachine_id = toy\n", {"p.ini:", "title"}},
+        {"[machine]\nmachine_id =\n", {"p.ini:2:"}},
+        {"memory = 8G stated\n", {"p.ini:1:", "section"}},
+        {"", {"p.ini:", "machine_id"}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct gnn_profile *p = NULL;
+        struct gnn_err err = {0};
+        const enum gnn_status status = gnn_profile_parse("p.ini", cases[c].text, &p, &err);
+        if (status == GNN_OK)
+            fail_msg("case %zu is taken", c);
+        for (size_t w = 0; w < 3 && cases[c].words[w] != NULL; w++)
+            if (strstr(err.message, cases[c].words[w]) == NULL)
+                fail_msg("case %zu: \"%s\" is not in: %s", c, cases[c].words[w], err.message);
+        assert_null(p);
+    }
+}
+
+/* ---- files ---- */
+
+static void write_text(const char *dir, const char *name, const char *text)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void remove_files(const char *dir)
+{
+    DIR *open_dir = opendir(dir);
+    assert_non_null(open_dir);
+    for (struct dirent *entry; (entry = readdir(open_dir)) != NULL;) {
+        char path[1024];
+        (void)snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
+        if (entry->d_name[0] != '.')
+            assert_int_equal(unlink(path), 0);
+    }
+    (void)closedir(open_dir);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void test_costs_scale_with_the_clock(void **state)
+{
+    (void)state;
+    char dir[256];
+    const char *tmp = getenv("TMPDIR");
+    (void)snprintf(dir, sizeof dir, "%.200s/oocgnn-profile-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    assert_non_null(mkdtemp(dir));
+    write_text(dir, "costs.ini", "[cpu]\nclock = 2.6GHz stated\n" COSTS);
+    write_text(dir, "slow.ini",
+               MACHINE "[storage]\n" WRITES CURVE
+                       "[cpu]\ncores = 1 stated\nclock = 1.3GHz stated\ncosts = costs.ini\n"
+                       "lock = 5ns measured\n" HOST);
+    const char *const dirs[] = {"no-such-directory", dir, NULL};
+    struct gnn_profile *p = NULL;
+    struct gnn_err err = {0};
+    if (gnn_profile_open("slow", dirs, &p, &err) != GNN_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(p->cpu.work_ps[GNN_WORK_SAMPLED_EDGE], 14000);
+    assert_int_equal(p->cpu.work_ps[GNN_WORK_COPIED_BYTE], 140);
+    assert_int_equal(p->cpu.fault_minor_ns, 660);
+    assert_int_equal(p->cpu.lock_ns, 5); /* its own figure wins, unscaled */
+    char digest[sizeof p->digest];
+    memcpy(digest, p->digest, sizeof digest);
+    gnn_profile_close(p);
+    write_text(dir, "costs.ini", "[cpu]\nclock = 2.7GHz stated\n" COSTS);
+    assert_int_equal(gnn_profile_open("toy", dirs, &p, &err), GNN_OK); /* by its machine_id */
+    assert_string_not_equal(digest, p->digest);                        /* costs belong to it */
+    assert_int_equal(p->cpu.work_ps[GNN_WORK_SAMPLED_EDGE], 14538);    /* 7 ns x 2.7 / 1.3, rounded */
+    gnn_profile_close(p);
+    static const char *const wrong[][2] = {
+        {"[cpu]\n" COSTS, "clock"},
+        {"[cpu]\nclock = 1GHz stated\nlock = 1ns stated\n", "sampled_edge"},
+        {"[cpu]\nclock = 1GHz stated\ncores = 2 stated\n" COSTS, "cores"}};
+    for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+        write_text(dir, "costs.ini", wrong[w][0]);
+        err = (struct gnn_err){0};
+        assert_int_equal(gnn_profile_open("slow", dirs, &p, &err), GNN_EFORMAT);
+        assert_non_null(strstr(err.message, "costs.ini"));
+        assert_non_null(strstr(err.message, wrong[w][1]));
+    }
+    remove_files(dir);
+}
+
+/* In the order of hardware.csv: every machine of the papers' tables. */
+static const char *const machines[] = {
+    "gnndrive-main",        "gnndrive-multigpu",    "diskgnn-g5.48xlarge",
+    "mariusgnn-p3.2xlarge", "mariusgnn-p3.8xlarge", "mariusgnn-p3.16xlarge",
+    "ringsampler-main",     "agnes-main",           "agnes-distdgl-node"};
+enum { MACHINES = sizeof machines / sizeof *machines };
+
+static void test_every_machine_has_a_profile(void **state)
+{
+    (void)state;
+    char digests[MACHINES][40];
+    for (size_t i = 0; i < MACHINES; i++) {
+        struct gnn_profile *p = NULL;
+        struct gnn_err err = {0};
+        if (gnn_profile_open(machines[i], shipped, &p, &err) != GNN_OK)
+            fail_msg("%s", err.message);
+        assert_string_equal(p->machine_id, machines[i]);
+        assert_int_equal(strlen(p->digest), 32);
+        memcpy(digests[i], p->digest, sizeof digests[i]);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(digests[i], digests[j]);
+        assert_true(p->cpu.work_ps[GNN_WORK_SAMPLED_EDGE] > 1000);
+        assert_true(p->gpu.present == (strcmp(machines[i], "agnes-distdgl-node") != 0));
+        /* deeper is never slower, larger never faster */
+        for (uint32_t s = 0; s < p->storage.size_count; s++)
+            for (uint32_t d = 0; d < p->storage.depth_count; d++) {
+                assert_true(d == 0 || p->storage.read_ps[s][d] <= p->storage.read_ps[s][d - 1]);
+                assert_true(s == 0 || p->storage.read_ps[s][d] >= p->storage.read_ps[s - 1][d]);
+            }
+        gnn_profile_close(p);
+    }
+}
+
+struct seen {
+    uint32_t count;
+    char last[256];
+};
+
+static void see(void *ctx, const char *path, const struct gnn_profile *profile)
+{
+    struct seen *seen = ctx;
+    assert_true(strcmp(path, seen->last) > 0); /* in order */
+    assert_non_null(strstr(path, profile->name));
+    (void)snprintf(seen->last, sizeof seen->last, "%s", path);
+    seen->count++;
+}
+
+static uint32_t count_files(const char *dir)
+{
+    uint32_t count = 0;
+    DIR *open_dir = opendir(dir);
+    assert_non_null(open_dir);
+    for (struct dirent *entry; (entry = readdir(open_dir)) != NULL;)
+        count += strstr(entry->d_name, ".ini") != NULL;
+    (void)closedir(open_dir);
+    return count;
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const papers[][2] = {{"gnndrive-paper", "gnndrive-main"},
+                                            {"diskgnn-paper", "diskgnn-g5.48xlarge"},
+                                            {"mariusgnn-paper", "mariusgnn-p3.2xlarge"},
+                                            {"ringsampler-paper", "ringsampler-main"},
+                                            {"agnes-paper", "agnes-main"},
+                                            {"workloads/hardware/gnndrive-paper.ini", "gnndrive-main"}};
+    struct gnn_profile *p = NULL;
+    struct gnn_err err = {0};
+    for (size_t i = 0; i < sizeof papers / sizeof *papers; i++) {
+        assert_int_equal(gnn_profile_open(papers[i][0], shipped, &p, &err), GNN_OK);
+        assert_string_equal(p->machine_id, papers[i][1]);
+        gnn_profile_close(p);
+    }
+    p = NULL;
+    assert_int_equal(gnn_profile_open("gnndrive-papr", shipped, &p, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "did you mean \"gnndrive-paper\""));
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_profile_open("./no-such.ini", shipped, &p, &err), GNN_ENOENT);
+    assert_null(p);
+    struct seen seen = {0};
+    assert_int_equal(gnn_profile_scan(shipped, see, &seen, &err), GNN_OK);
+    assert_true(seen.count >= MACHINES);
+    assert_int_equal(seen.count, count_files(shipped[0])); /* none that does not parse */
+}
+
+static void test_digest_is_of_the_bytes(void **state)
+{
+    (void)state;
+    struct gnn_profile *a = parse("toy.ini", GOOD), *b = parse("other/name.ini", GOOD),
+                       *c = parse("toy.ini", GOOD "; more\n");
+    assert_string_equal(a->digest, b->digest);
+    assert_string_not_equal(a->digest, c->digest);
+    gnn_profile_close(a);
+    gnn_profile_close(b);
+    gnn_profile_close(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_grid_from_three_figures),
+        cmocka_unit_test(test_grid_given),
+        cmocka_unit_test(test_refusals_name_file_line_and_key),
+        cmocka_unit_test(test_costs_scale_with_the_clock),
+        cmocka_unit_test(test_every_machine_has_a_profile),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_digest_is_of_the_bytes),
+    };
+    return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}
