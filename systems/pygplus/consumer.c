@@ -37,10 +37,24 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
     return GNN_OK;
 }
 
+/* An equal contiguous part of the node list, row by row. */
+static enum gnn_status gather_part(void *ctx, uint32_t worker, uint32_t workers, struct gnn_err *err)
+{
+    const struct pygplus *s = ctx;
+    const struct pygplus_gather *job = &s->in_gather;
+    const uint32_t row_bytes = s->env->dataset->row_bytes;
+    uint64_t first, end;
+    gnn_gang_part(job->count, worker, workers, &first, &end);
+    if (first == end)
+        return GNN_OK;
+    return gnn_map_gather_rows(s->env->world, s->features_map, row_bytes, job->nodes + first, end - first,
+                               (char *)job->dst + first * row_bytes, row_bytes, err);
+}
+
 static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct pygplus *s = ctx;
-    return gather_pool_work(s->gather, worker->index, &worker->items, err);
+    return gnn_gang_work(s->gather, worker->index, &worker->items, err);
 }
 
 /* Batch k, in order; worker k mod W may draw another into *spare. *item = NULL after the last. */
@@ -62,7 +76,8 @@ static enum gnn_status start_gather(struct pygplus *s, struct pygplus_item *item
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
     item->rows = &s->input[k % PYGPLUS_DELIVERED_MAX];
     GNN_TRY(gnn_rows_reserve(item->rows, view->node_count, err));
-    gather_pool_post(s->gather, &(struct gather_job){view->nodes, view->node_count, item->rows->data});
+    s->in_gather = (struct pygplus_gather){view->nodes, view->node_count, item->rows->data};
+    gnn_gang_post(s->gather, gather_part, s);
     s->gathered_rows += view->node_count;
     return GNN_OK;
 }
@@ -89,7 +104,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
         struct pygplus_item *item;
         GNN_TRY(gnn_check_stop(s->env, err));
         GNN_TRY(take(s, k, spare, &item));
-        GNN_TRY(gather_pool_wait(s->gather)); /* of batch k - 1 */
+        GNN_TRY(gnn_gang_wait(s->gather)); /* of batch k - 1 */
         if (item == NULL)
             break;
         GNN_TRY(start_gather(s, item, k, err));
@@ -100,7 +115,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
         }
         gathering = item;
     }
-    gather_pool_finish(s->gather);
+    gnn_gang_finish(s->gather);
     if (gathering == NULL || s->config->drop_last_train)
         return GNN_OK;
     GNN_TRY(train(s, gathering, err));
@@ -131,7 +146,7 @@ static void cancel(void *target)
         gnn_queue_cancel(s->tokens[w]);
     gnn_reorder_cancel(s->delivery);
     if (s->gather != NULL)
-        gather_pool_cancel(s->gather);
+        gnn_gang_cancel(s->gather);
 }
 
 /* Worker w starts with `prefetch` tokens; the first PYGPLUS_DELIVERED_MAX items are the consumer's spares. */
@@ -199,7 +214,7 @@ enum gnn_status pygplus_epoch(struct pygplus *s, uint64_t epoch, struct gnn_epoc
     gnn_sampling_begin(s->sampling, epoch);
     gnn_training_begin(&s->training);
     if (s->gather != NULL)
-        gather_pool_begin(s->gather);
+        gnn_gang_begin(s->gather);
     atomic_store(&s->outstanding, 0);
     atomic_store(&s->outstanding_peak, 0);
     s->gathered_rows = 0;

@@ -2,10 +2,10 @@
 #ifndef PYGPLUS_H
 #define PYGPLUS_H
 
+#include "harness/stage/gang.h"
 #include "harness/stage/sampling.h"
 #include "harness/stage/training.h"
 #include "harness/system.h"
-#include "systems/pygplus/gather_pool.h"
 
 #include <stdatomic.h>
 
@@ -30,6 +30,13 @@ struct pygplus_item {
     struct gnn_rows *rows; /* its gathered input, once posted */
 };
 
+/* Copies the rows of a batch out of the mapping. */
+struct pygplus_gather {
+    const gnn_node *nodes; /* (count) */
+    uint32_t count;
+    void *dst; /* (count, row_bytes) dense */
+};
+
 struct pygplus {
     const struct gnn_env *env;
     const struct pygplus_config *config;
@@ -41,7 +48,8 @@ struct pygplus {
     /* not opened for -only */
     struct gnn_file *features;
     struct gnn_map *features_map;
-    struct gather_pool *gather;
+    struct gnn_gang *gather;         /* A threads: page faults happen inside their copies */
+    struct pygplus_gather in_gather; /* the job they are at */
     struct gnn_training training;
     struct gnn_rows input[PYGPLUS_DELIVERED_MAX]; /* one being gathered, one in training */
     struct gnn_rows uploaded;                     /* only where the back-end's memory is not the host's */

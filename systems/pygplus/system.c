@@ -143,8 +143,7 @@ static enum gnn_status open_features(struct pygplus *s, struct gnn_err *err)
         s->config->readahead == PYGPLUS_READAHEAD_OFF ? GNN_MAP_RANDOM : GNN_MAP_NORMAL;
     GNN_TRY(gnn_file_open(env->world, env->dataset->features_path, GNN_OPEN_READ, &s->features, err));
     GNN_TRY(gnn_map_open(env->world, s->features, advice, &s->features_map, err));
-    GNN_TRY(gather_pool_open(env->world, s->features_map, env->dataset->row_bytes, s->config->gather_threads,
-                             &s->gather, err));
+    GNN_TRY(gnn_gang_open(env->world, s->config->gather_threads, &s->gather, err));
     GNN_TRY(gnn_training_open(env, &s->training, err));
     for (uint32_t i = 0; i < PYGPLUS_DELIVERED_MAX; i++)
         gnn_rows_init(&s->input[i], env, "pygplus gathered input", env->tensor->host_memory);
@@ -162,7 +161,7 @@ static void pygplus_close(void *state)
     for (uint32_t i = 0; i < PYGPLUS_DELIVERED_MAX; i++)
         gnn_rows_close(&s->input[i]);
     gnn_training_close(&s->training);
-    gather_pool_close(s->gather);
+    gnn_gang_close(s->gather);
     gnn_map_close(w, s->features_map);
     gnn_file_close(w, s->features);
     gnn_mem_free(w, s->ballast);
