@@ -1,4 +1,4 @@
-/* PyG+ and GNNDrive on the same mini-batches: digests, losses to the bit, every gathered row, order, reads
+/* PyG+, GNNDrive and Ginex on the same mini-batches: digests, losses to the bit, every gathered row, order, reads
  * (DESIGN section 4; specs/pygplus.md section 9: 1, 2, 6, 8, 9, 10; specs/gnndrive.md section 9: 1, 4, 7, 8,
  * 9, 12). */
 #include "harness/world/measured/measured.h"
@@ -119,6 +119,10 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
         {"ringsampler", OPTIONS("io=mapped", "threads=2", "dedupe=sort", "feature_io=buffered")},
         {"ringsampler",
          OPTIONS("io=buffered", "order=drain-first", "threads=5", "polling=false", "feature_io=buffered")},
+        {"ginex", OPTIONS("io=buffered", "samplers=1", "gather_threads=1", "trace_loaders=1")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=3", "samplers=3", "gather_threads=5")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=1", "trace_loaders=2", "cache_neighbours=false")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=4", "list_read=cover", "neighbour_cache=12K")},
     };
     struct gnn_world *world = open_world(0);
     struct train_graph g;
@@ -173,6 +177,13 @@ static void test_losses_agree_to_the_bit(void **state)
         {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "meta=compact", "depth=1")},
         {"ringsampler", OPTIONS("threads=1", "feature_io=buffered", "prefetch=1")},
         {"ringsampler", OPTIONS("io=mapped", "threads=3", "feature_io=buffered", "extract_depth=3")},
+        {"ginex", OPTIONS("io=buffered", "samplers=1", "gather_threads=1", "trace_loaders=1")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=3", "samplers=3", "gather_threads=7")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=2", "trace_loaders=3", "feature_cache=10K")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=8", "replacement=lru", "fill=direct")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=5", "replacement=static", "initial=score")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=4", "overlap=false", "hold_ids=false")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=3", "overlap_caches=true", "initial=score")},
     };
     static double expected[EPOCHS][BATCHES];
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)
@@ -235,6 +246,11 @@ static void test_rows_are_the_files_rows(void **state)
         OPTIONS("io=direct", "serial_extract=true", "valid=batch"),
         OPTIONS("io=direct", "lock_submit=true", "depth=4"),
     };
+    const char *const *const ginex[] = {
+        OPTIONS("superbatch=3", "gather_threads=3"),
+        OPTIONS("superbatch=5", "fill=direct", "trace_block=8K", "gather_threads=2"),
+        OPTIONS("io_unit=16K", "neighbour_block=64K", "replacement=lru", "gather_threads=3"),
+    };
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
         struct train_graph_config config = usual;
         struct train_graph g;
@@ -247,6 +263,9 @@ static void test_rows_are_the_files_rows(void **state)
             check_rows_of(world, &g, "gnndrive", OPTIONS("io=buffered", "batch_nodes=290"));
             for (size_t v = 0; direct && v < sizeof variants / sizeof *variants; v++)
                 check_rows_of(world, &g, "gnndrive", variants[v]);
+            check_rows_of(world, &g, "ginex", OPTIONS("io=buffered", "superbatch=3", "gather_threads=3"));
+            for (size_t v = 0; direct && v < sizeof ginex / sizeof *ginex; v++)
+                check_rows_of(world, &g, "ginex", ginex[v]);
             close_world(world);
         }
         train_graph_close(&g);

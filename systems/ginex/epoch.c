@@ -1,0 +1,137 @@
+/* An epoch: Inspect and Execute in turn, one superbatch ahead (ginex.md section 3).
+ *
+ *     Inspect 0 | Inspect 1, Execute 0 | Inspect 2, Execute 1 | ... | Inspect M, Execute M - 1
+ *
+ * Inspect i samples superbatch i and inspects superbatch i - 1; the last one samples nothing. Nothing of a superbatch
+ * outlives its Execute: its trace is gone, and the next one starts with an empty cache. */
+#include "systems/ginex/ginex.h"
+
+#include <assert.h>
+#include <string.h>
+
+void ginex_add_times(const struct gnn_pipeline *pipeline, struct gnn_epoch_result *out)
+{
+    struct gnn_stage_time times[GNN_STAGES_MAX];
+    const uint32_t count = gnn_pipeline_times(pipeline, times, GNN_STAGES_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = 0;
+        while (at < out->stage_count && strcmp(out->stages[at].stage, times[i].stage) != 0)
+            at++;
+        if (at == out->stage_count) {
+            assert(out->stage_count < GNN_STAGES_MAX);
+            out->stages[out->stage_count++] = times[i];
+            continue;
+        }
+        struct gnn_stage_time *sum = &out->stages[at];
+        sum->items += times[i].items;
+        sum->wall_ns += times[i].wall_ns;
+        sum->cpu_ns += times[i].cpu_ns;
+        sum->work_ns += times[i].work_ns;
+        for (int kind = 0; kind < GNN_WAIT_KINDS; kind++)
+            sum->wait_ns[kind] += times[i].wait_ns[kind];
+    }
+}
+
+/* What was sampled is stored now; what was stored before is gone. */
+static void turn_over(struct ginex *s)
+{
+    ginex_superbatch_close(s, s->stored);
+    s->stored = s->sampled;
+    s->sampled = NULL;
+}
+
+static enum gnn_status run(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err)
+{
+    const bool only = s->env->workload->sample_only;
+    const uint32_t inspections = s->sizes.superbatches + !only;
+    for (uint32_t i = 0; i < inspections; i++) {
+        GNN_TRY(gnn_check_stop(s->env, err));
+        if (i < s->sizes.superbatches)
+            GNN_TRY(ginex_superbatch_open(s, i, &s->sampled, err));
+        GNN_TRY(ginex_inspect(s, out, err));
+        if (i > 0 && !only)
+            GNN_TRY(ginex_execute(s, out, err));
+        turn_over(s);
+    }
+    return GNN_OK;
+}
+
+static void add_extra(struct gnn_epoch_result *out, const char *name, uint64_t value)
+{
+    assert(out->extra_count < sizeof out->extra / sizeof *out->extra);
+    out->extra[out->extra_count].name = name;
+    out->extra[out->extra_count++].value = value;
+}
+
+static void fill_extras(const struct ginex *s, const struct ginex_neighbours_counters *lists,
+                        struct gnn_epoch_result *out)
+{
+    const struct ginex_epoch_figures *f = &s->figures;
+    struct ginex_neighbours_figures cache;
+    ginex_neighbours_figures(s->neighbours, &cache);
+    add_extra(out, "superbatches", s->sizes.superbatches);
+    add_extra(out, "sample_ns", f->sample_ns);
+    add_extra(out, "neighbour_load_ns", f->neighbour_load_ns);
+    add_extra(out, "neighbour_build_ns", cache.build_ns);
+    add_extra(out, "list_hits", lists->cached_lists);
+    add_extra(out, "list_misses", lists->read_lists);
+    add_extra(out, "list_read_bytes", lists->list_bytes);
+    add_extra(out, "trace_written_bytes", f->trace_written_bytes);
+    add_extra(out, "trace_read_bytes", f->trace_read_bytes);
+    if (s->env->workload->sample_only)
+        return;
+    add_extra(out, "pass1_ns", f->pass_ns[0]);
+    add_extra(out, "pass2_ns", f->pass_ns[1]);
+    add_extra(out, "pass3_ns", f->pass_ns[2]);
+    add_extra(out, "fill_ns", f->fill_ns);
+    add_extra(out, "fill_rows", f->fill_rows);
+    add_extra(out, "cache_rows", s->sizes.cache_rows);
+    add_extra(out, "superbatch_accesses", f->accesses_max);
+}
+
+static void fill_result(const struct ginex *s, struct gnn_epoch_result *out)
+{
+    const struct ginex_epoch_figures *f = &s->figures;
+    struct gnn_counters *c = &out->counters;
+    struct ginex_neighbours_counters lists;
+    struct ginex_neighbours_figures cache;
+    ginex_neighbours_counters(s->neighbours, &lists);
+    ginex_neighbours_figures(s->neighbours, &cache);
+    lists.cached_lists -= f->before.cached_lists;
+    lists.read_lists -= f->before.read_lists;
+    lists.list_bytes -= f->before.list_bytes;
+    lists.list_ios -= f->before.list_ios;
+    lists.load_bytes -= f->before.load_bytes;
+    lists.load_ios -= f->before.load_ios;
+    gnn_sampling_counters(s->sampling, &c->sample);
+    c->needed_bytes =
+        c->sample.sampled_edges * sizeof(gnn_node) + f->gathered_rows * s->env->dataset->row_bytes;
+    /* A fill through the mapping comes on top: only the kernel knows what it reads. */
+    c->requested_bytes = lists.list_bytes + lists.load_bytes + f->trace_read_bytes + f->feature_bytes;
+    c->requested_ios = lists.list_ios + lists.load_ios + f->trace_read_ios + f->feature_ios;
+    c->prepare_disk_bytes = cache.file_bytes;
+    out->prepare_ns = f->inspect_ns - f->sample_ns + f->fill_ns;
+    fill_extras(s, &lists, out);
+    if (s->env->workload->sample_only)
+        return;
+    c->cache_hits = f->gathered_rows - f->misses;
+    c->cache_misses = f->misses;
+    c->cache_evictions = f->evictions;
+    gnn_training_result(&s->training, out);
+}
+
+enum gnn_status ginex_epoch(struct ginex *s, uint64_t epoch, struct gnn_epoch_result *out,
+                            struct gnn_err *err)
+{
+    gnn_sampling_begin(s->sampling, epoch);
+    gnn_training_begin(&s->training);
+    s->figures = (struct ginex_epoch_figures){.sample_ns = 0};
+    ginex_neighbours_counters(s->neighbours, &s->figures.before);
+    const enum gnn_status status = run(s, out, err);
+    turn_over(s);
+    turn_over(s);
+    ginex_cache_close(s->cache);
+    s->cache = NULL;
+    fill_result(s, out);
+    return status;
+}
