@@ -8,10 +8,10 @@
  *          (Belady, IBM Systems Journal 5(2), 1966)
  * Memory   belady_bytes(): 13 bytes a node, 2 an access, 12 a row of the largest batch
  * Time     linear in accesses, plus log per row thrown out. The released code recounts all candidates in every batch
- *          (on a GPU); here each access moves one node from one bucket to another. Bucket t holds the cached nodes whose
- *          next access is batch t; each bucket is a pairing heap whose root has the largest ID, so a victim is the root
- *          of the last bucket that is not empty, and bucket b at batch b is exactly the batch's hits: it is dropped
- *          whole, and every node of the batch enters the bucket of its next access. */
+ *          (on a GPU); here each access moves one node from one bucket to another. Bucket t holds the cached nodes
+ *          whose next access is batch t; each bucket is a pairing heap whose root has the largest ID, so a victim is
+ *          the root of the last bucket that is not empty, and bucket b at batch b is exactly the batch's hits: it is
+ *          dropped whole, and every node of the batch enters the bucket of its next access. */
 #ifndef GINEX_BELADY_H
 #define GINEX_BELADY_H
 

@@ -1,4 +1,5 @@
-/* Neighbour lists during superbatch sampling: the static neighbour cache, and reads of whole lists for what is not in it.
+/* Neighbour lists during superbatch sampling: the static neighbour cache, and reads of whole lists for what it
+ * lacks.
  *
  * Source   Ginex (PVLDB 15(11), 2022), neighbour cache; ginex.md sections 2, 3 (Inspect step 4) and 4
  * Cache    the longest prefix of the nodes by score whose lists fit; an entry is a count and the neighbours, 32 bits
