@@ -18,6 +18,9 @@ echo
 echo "== the simulated storage device, and a ring over it: host time a read"
 "$BENCH/bench_device"
 echo
+echo "== the simulator's executor: host time of a scheduling point"
+"$BENCH/bench_simulator"
+echo
 echo "== training: SAGE 3x256 against the SGEMM peak"
 "$BENCH/bench_train"
 echo
