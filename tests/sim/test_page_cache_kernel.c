@@ -1,7 +1,9 @@
 /* The page cache model against this machine's kernel: the same accesses run in a child inside a memory group, where
  * mincore says before each whether its page is cached, and through the model; hit rates must agree. Files are sparse:
- * the kernel caches their pages like any others and the disk stays out of it. OOCGNN_LONG=1 runs longer traces. Skipped where no group can be
- * made. */
+ * the kernel caches their pages like any others and the disk stays out of it.
+ *
+ * OOCGNN_LONG=1 runs ten times the accesses, and on cached pages only what has a window: minutes. OOCGNN_TRACE=TEXT
+ * runs the traces with TEXT in their name. Skipped where no group can be made. */
 #include "harness/base/rng.h"
 #include "harness/confine/confine.h"
 #include "harness/world/simulated/page_cache.h"

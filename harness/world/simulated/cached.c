@@ -5,8 +5,9 @@
  * when they are done, and whoever needs one before waits for it. Linux never evicts a page whose read is in flight, the
  * model can when a window is larger than the room.
  *
- * CPU time  before its read is submitted a fault costs fault_minor_ns or fault_major_ns, every further
- *           page it brings in readahead_page_ns; read() and write() cost buffered_page_ns a page, and readahead_page_ns for each page brought in
+ * CPU time  a fault costs fault_minor_ns or fault_major_ns before its read is submitted, and readahead_page_ns for
+ *           every further page it brings in; read() and write() cost buffered_page_ns a page, and readahead_page_ns for each
+ *           page brought in
  * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); who waits for a page waits for its piece
  * Dirty     pages that reclaim evicts are written then, and a writer waits for those it pushed out, which is how a
  *           group that is full of dirty pages is slowed down to the device. Part of a page written is not read first */

@@ -14,7 +14,7 @@
  *   kernel memory      a node of 64 pages' slots, and a page of 512 page-table entries, both charged to the group
  *   mappings           read-around of one window about the page while misses do not outnumber hits by 100; 16 aligned
  *                      pages get their entries by one fault
- *   read()             first window, doubling, a marked page that starts the next window, small random reads as they are
+ *   read()             first window, doubling, a marked page that starts the next window, small random reads as is
  *
  * Not modelled, with what it costs
  *   large folios       sequential read() makes folios of up to 2 MiB, which age and leave as one: page counts of a
