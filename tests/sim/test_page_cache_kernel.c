@@ -2,8 +2,9 @@
  * mincore says before each whether its page is cached, and through the model; hit rates must agree. Files are sparse:
  * the kernel caches their pages like any others and the disk stays out of it.
  *
- * OOCGNN_LONG=1 runs ten times the accesses, and on cached pages only what has a window: minutes. OOCGNN_TRACE=TEXT
- * runs the traces with TEXT in their name. Skipped where no group can be made. */
+ * OOCGNN_LONG=1 runs ten times the accesses: minutes, since each miss of a mapping with the kernel's readahead reads the
+ * device's whole window. OOCGNN_TRACE=TEXT runs the traces with TEXT in their name. Skipped where no group can be made.
+ */
 #include "harness/base/rng.h"
 #include "harness/confine/confine.h"
 #include "harness/world/simulated/page_cache.h"
@@ -25,7 +26,7 @@
 
 #include <cmocka.h>
 
-enum { MIB = 1 << 20, FILES_MAX = 2, MIB_PAGES = MIB / GNN_PAGE_BYTES };
+enum { MIB = 1 << 20, FILES_MAX = 2, PAGES_MAX = 8, MIB_PAGES = MIB / GNN_PAGE_BYTES };
 
 static const double tolerance_points = 3;
 
@@ -37,6 +38,7 @@ struct trace_file {
     enum access access;
     enum pattern pattern;
     uint32_t share; /* of the touches, in parts of the sum */
+    uint32_t pages; /* of one read(), aligned to them */
 };
 
 struct trace {
@@ -48,33 +50,35 @@ struct trace {
 };
 
 static const struct trace traces[] = {
-    {"uniform, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, UNIFORM, 1}}},
-    {"skewed, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, SKEWED, 1}}},
-    {"scan and hot set, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, SCAN_AND_HOT, 1}}},
+    {"uniform, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, UNIFORM, 1, 1}}},
+    {"skewed, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, SKEWED, 1, 1}}},
+    {"scan and hot set, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, SCAN_AND_HOT, 1, 1}}},
     {"topology and features, mapped random",
      80,
      80000,
      2000,
-     {{40, MAP_RANDOM, SKEWED, 3}, {240, MAP_RANDOM, SKEWED, 2}}},
-    {"uniform, mapped normal", 64, 3000, 500, {{200, MAP_NORMAL, UNIFORM, 1}}},
-    {"skewed, mapped normal", 64, 3000, 500, {{200, MAP_NORMAL, SKEWED, 1}}},
-    {"scan and hot set, mapped normal", 64, 3000, 500, {{200, MAP_NORMAL, SCAN_AND_HOT, 1}}},
+     {{40, MAP_RANDOM, SKEWED, 3, 1}, {240, MAP_RANDOM, SKEWED, 2, 1}}},
+    {"uniform, mapped normal", 64, 250, 50, {{200, MAP_NORMAL, UNIFORM, 1, 1}}},
+    {"skewed, mapped normal", 64, 250, 50, {{200, MAP_NORMAL, SKEWED, 1, 1}}},
+    {"scan and hot set, mapped normal", 64, 250, 50, {{200, MAP_NORMAL, SCAN_AND_HOT, 1, 1}}},
     {"topology and features, mapped normal",
      80,
-     3000,
-     500,
-     {{40, MAP_NORMAL, SKEWED, 3}, {240, MAP_NORMAL, SKEWED, 2}}},
-    {"uniform, read random", 64, 60000, 2000, {{200, READ_RANDOM, UNIFORM, 1}}},
-    {"skewed, read random", 64, 60000, 2000, {{200, READ_RANDOM, SKEWED, 1}}},
-    {"uniform, read normal", 64, 60000, 2000, {{200, READ_NORMAL, UNIFORM, 1}}},
-    {"skewed, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SKEWED, 1}}},
-    {"scan and hot set, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SCAN_AND_HOT, 1}}},
-    {"scan, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SCAN, 1}}},
+     250,
+     50,
+     {{40, MAP_NORMAL, SKEWED, 3, 1}, {240, MAP_NORMAL, SKEWED, 2, 1}}},
+    {"uniform, read random", 64, 60000, 2000, {{200, READ_RANDOM, UNIFORM, 1, 1}}},
+    {"skewed, read random", 64, 60000, 2000, {{200, READ_RANDOM, SKEWED, 1, 1}}},
+    {"uniform, read normal", 64, 60000, 2000, {{200, READ_NORMAL, UNIFORM, 1, 1}}},
+    {"skewed, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SKEWED, 1, 1}}},
+    {"scan and hot set, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SCAN_AND_HOT, 1, 1}}},
+    {"scan, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SCAN, 1, 1}}},
+    {"uniform, read normal, 8 pages", 64, 20000, 1000, {{200, READ_NORMAL, UNIFORM, 1, 8}}},
+    {"skewed, read random, 3 pages", 64, 30000, 1000, {{200, READ_RANDOM, SKEWED, 1, 3}}},
     {"mapped topology, features by read",
      80,
      80000,
      2000,
-     {{40, MAP_RANDOM, SKEWED, 3}, {240, READ_NORMAL, SKEWED, 2}}},
+     {{40, MAP_RANDOM, SKEWED, 3, 1}, {240, READ_NORMAL, SKEWED, 2, 1}}},
 };
 
 struct touch {
@@ -97,9 +101,10 @@ static uint32_t scatter(uint64_t rank, uint64_t pages)
     return (uint32_t)(rank * UINT64_C(2654435761) % pages);
 }
 
+/* In units of file->pages. */
 static uint32_t next_page(const struct trace_file *file, struct gnn_rng *rng, uint64_t *scan)
 {
-    const uint64_t pages = (uint64_t)file->mib * MIB_PAGES;
+    const uint64_t pages = (uint64_t)file->mib * MIB_PAGES / file->pages;
     switch (file->pattern) {
     case UNIFORM:
         return (uint32_t)(gnn_rng_unit(rng) * (double)pages);
@@ -122,7 +127,8 @@ static void fill(const struct trace *trace, struct touch *out, uint32_t touches)
     const uint32_t shares = trace->files[0].share + trace->files[1].share;
     for (uint32_t i = 0; i < touches; i++) {
         const uint32_t file = gnn_rng_unit(&rng) * shares < trace->files[0].share ? 0 : 1;
-        out[i] = (struct touch){file, next_page(&trace->files[file], &rng, &scan[file])};
+        const uint32_t unit = next_page(&trace->files[file], &rng, &scan[file]);
+        out[i] = (struct touch){file, unit * trace->files[file].pages};
     }
 }
 
@@ -153,10 +159,11 @@ static struct opened open_one(const struct trace_file *file)
 
 static void touch_one(const struct opened *o, const struct trace_file *file, uint32_t page)
 {
-    unsigned char byte[GNN_PAGE_BYTES];
+    static unsigned char bytes[PAGES_MAX * GNN_PAGE_BYTES];
+    const size_t len_bytes = (size_t)file->pages * GNN_PAGE_BYTES;
     if (file->access == MAP_RANDOM || file->access == MAP_NORMAL)
         (void)o->map[(uint64_t)page * GNN_PAGE_BYTES];
-    else if (pread(o->fd, byte, sizeof byte, (off_t)page * GNN_PAGE_BYTES) != sizeof byte)
+    else if (pread(o->fd, bytes, len_bytes, (off_t)page * GNN_PAGE_BYTES) != (ssize_t)len_bytes)
         abort();
 }
 
@@ -202,12 +209,14 @@ static void run_child(const struct gnn_cage *cage, const struct trace *trace, ui
     shared->room_bytes = (uint64_t)trace->cap_mib * MIB - sum_statistics(cage).current_bytes;
     for (uint32_t i = 0; i < touches; i++) {
         const struct touch *t = &shared->touch[i];
-        unsigned char resident = 0;
+        const uint32_t pages = trace->files[t->file].pages;
+        unsigned char resident[PAGES_MAX];
         void *at = (void *)(uintptr_t)(files[t->file].map + (uint64_t)t->page * GNN_PAGE_BYTES);
-        if (mincore(at, GNN_PAGE_BYTES, &resident) != 0)
+        if (mincore(at, (size_t)pages * GNN_PAGE_BYTES, resident) != 0)
             abort();
-        shared->hits[t->file] += resident & 1;
-        shared->touches[t->file]++;
+        for (uint32_t p = 0; p < pages; p++)
+            shared->hits[t->file] += resident[p] & 1;
+        shared->touches[t->file] += pages;
         touch_one(&files[t->file], &trace->files[t->file], t->page);
         if ((i + 1) % trace->sum_every == 0)
             (void)sum_statistics(cage);
@@ -233,11 +242,13 @@ static void run_model(const struct trace *trace, uint32_t touches, const struct 
         const enum sim_readahead advice =
             access == MAP_NORMAL || access == READ_NORMAL ? SIM_READAHEAD_NORMAL : SIM_READAHEAD_RANDOM;
         struct sim_touch out;
-        hits[t->file] += sim_page_cache_holds(cache, number[t->file], t->page);
+        const uint32_t pages = trace->files[t->file].pages;
+        for (uint32_t p = 0; p < pages; p++)
+            hits[t->file] += sim_page_cache_holds(cache, number[t->file], t->page + p);
         if (access == MAP_RANDOM || access == MAP_NORMAL)
             sim_page_cache_touch(cache, number[t->file], t->page, advice, &out);
         else
-            sim_page_cache_read(cache, number[t->file], t->page, 1, advice, &out);
+            sim_page_cache_read(cache, number[t->file], t->page, pages, advice, &out);
         if ((i + 1) % trace->sum_every == 0)
             sim_page_cache_sum_statistics(cache);
     }

@@ -12,6 +12,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum {
+    LOOK_AHEAD = 12
+}; /* elements or rows: the host's memory is as far away as the page's flags are scattered */
+
 struct gnn_map {
     const struct gnn_file *file;
     enum gnn_map_advice advice;
@@ -22,6 +26,7 @@ struct gnn_map {
 struct gather {
     struct simulated *s;
     const struct gnn_map *map;
+    uint32_t number;     /* of the file in the page cache */
     uint64_t last_page;  /* touched just before; UINT64_MAX: none */
     uint64_t pending_ps; /* not yet given to the executor */
 };
@@ -56,6 +61,12 @@ static void charge(struct gather *g)
     g->pending_ps = 0;
 }
 
+static void look_ahead(const struct gather *g, uint64_t byte)
+{
+    if (byte < g->map->size_bytes)
+        sim_page_cache_prefetch(g->s->cache, g->number, byte / GNN_PAGE_BYTES);
+}
+
 static void touch(struct gather *g, uint64_t page)
 {
     if (page == g->last_page)
@@ -88,11 +99,14 @@ enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, con
                                    uint64_t count, uint32_t *out, struct gnn_err *err)
 {
     struct simulated *const s = simulated_of(w);
-    struct gather g = {.s = s, .map = map, .last_page = UINT64_MAX};
+    struct gather g = {
+        .s = s, .map = map, .number = sim_file_cache_number(map->file), .last_page = UINT64_MAX};
     const uint64_t value_count = map->size_bytes / sizeof *out;
     const uint64_t element_ps = s->profile->cpu.gather_element_ns * SIM_PS_PER_NS;
     uint64_t done = 0;
     for (; done < count && index[done] < value_count; done++) {
+        if (done + LOOK_AHEAD < count)
+            look_ahead(&g, index[done + LOOK_AHEAD] * sizeof *out);
         touch(&g, index[done] * sizeof *out / GNN_PAGE_BYTES);
         g.pending_ps += element_ps;
     }
@@ -113,7 +127,8 @@ enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, ui
     assert(row_bytes > 0 && dst_stride_bytes >= row_bytes);
     struct simulated *const s = simulated_of(w);
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
-    struct gather g = {.s = s, .map = map, .last_page = UINT64_MAX};
+    struct gather g = {
+        .s = s, .map = map, .number = sim_file_cache_number(map->file), .last_page = UINT64_MAX};
     const uint64_t row_count = map->size_bytes / row_bytes;
     const uint64_t row_ps =
         cpu->gather_row_ns * SIM_PS_PER_NS + row_bytes * cpu->work_ps[GNN_WORK_COPIED_BYTE];
@@ -121,6 +136,8 @@ enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, ui
     uint64_t done = 0;
     for (; done < count && rows[done] < row_count; done++) {
         const uint64_t first_byte = (uint64_t)rows[done] * row_bytes;
+        if (done + LOOK_AHEAD < count)
+            look_ahead(&g, (uint64_t)rows[done + LOOK_AHEAD] * row_bytes);
         for (uint64_t page = first_byte / GNN_PAGE_BYTES; page * GNN_PAGE_BYTES < first_byte + row_bytes;
              page++)
             touch(&g, page);

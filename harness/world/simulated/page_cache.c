@@ -110,7 +110,7 @@ void sim_page_cache_set_room(struct sim_page_cache *cache, uint64_t room_bytes)
 
 void sim_page_cache_sum_statistics(struct sim_page_cache *cache)
 {
-    cache->lists.summed = cache->lists.exact;
+    sim_page_lists_sum(&cache->lists);
 }
 
 static enum gnn_status add_segment(struct sim_page_cache *cache, struct file *file, uint64_t pages,
@@ -469,6 +469,14 @@ bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t number, uint64_t 
     if (readahead == SIM_READAHEAD_NORMAL)
         *flags |= SIM_PAGE_YOUNG;
     return true;
+}
+
+void sim_page_cache_prefetch(const struct sim_page_cache *cache, uint32_t number, uint64_t page)
+{
+    assert(number < cache->file_count && page < cache->files[number].pages);
+    const uint32_t at = number_of(&cache->files[number], page);
+    __builtin_prefetch(&cache->lists.flags[at], 1);
+    __builtin_prefetch(&cache->lists.place[at], 1);
 }
 
 void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t number, uint64_t page,

@@ -69,6 +69,8 @@ void sim_page_cache_write(struct sim_page_cache *cache, uint32_t file, uint64_t 
 /* The usual touch, short: false when the page has no entry, and nothing happened: touch it then. */
 bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t file, uint64_t page,
                         enum sim_readahead readahead);
+/* The page will be touched soon: its bookkeeping comes into the host's caches. Inside the file. */
+void sim_page_cache_prefetch(const struct sim_page_cache *cache, uint32_t file, uint64_t page);
 /* Unmapping: the page-table entries are gone, the pages stay. */
 void sim_page_cache_unmap(struct sim_page_cache *cache, uint32_t file);
 

@@ -6,17 +6,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Numbers 0 and 1 are the heads of the two circular lists: next is the newest page, prev the one to look at first. */
-enum { INACTIVE_HEAD = 0, ACTIVE_HEAD = 1 };
-
-enum shadow { SHADOW_NONE = 0, SHADOW_EVICTED = 1, SHADOW_WORKINGSET = 2 };
-
 enum {
     SWAP_CLUSTER_MAX = 32, /* pages a reclaim wants, and looks at in one go */
     DEF_PRIORITY = 12,     /* a reclaim starts with 1 / 2^12 of each list and doubles */
     NODE_PAGES = 64,       /* slots of one node of a file's index (XA_CHUNK_SIZE) */
     NODE_BYTES = 584,      /* sizeof(struct xa_node), and the pointer that charges it to the group */
     GIB_PAGES_SHIFT = 18,
+    RING_MIN = 1024,
+    PREFETCH_AHEAD = 12, /* pages of a ring: their flags lie anywhere */
 };
 
 /* ---- memory ---- */
@@ -35,16 +32,32 @@ static bool grow(void **array, uint64_t old_bytes, uint64_t new_bytes)
     return true;
 }
 
+/* Address space for a ring that never gets more than half full. */
+static bool reserve(struct sim_page_ring *ring, uint64_t pages)
+{
+    uint64_t reserved = RING_MIN;
+    while (reserved < 2 * pages)
+        reserved *= 2;
+    void *array = ring->pages;
+    if (!grow(&array, ring->reserved * sizeof *ring->pages, reserved * sizeof *ring->pages))
+        return false;
+    ring->pages = array;
+    ring->reserved = reserved;
+    ring->mask = ring->mask > 0 ? ring->mask : RING_MIN - 1;
+    return true;
+}
+
 static bool grow_all(struct sim_page_lists *lists, uint64_t capacity)
 {
     const uint64_t old = lists->capacity;
-    void *flags = lists->flags, *links = lists->links, *nodes = lists->nodes, *tables = lists->tables;
+    void *flags = lists->flags, *place = lists->place, *nodes = lists->nodes, *tables = lists->tables;
     const bool done = grow(&flags, old, capacity) &&
-                      grow(&links, old * sizeof *lists->links, capacity * sizeof *lists->links) &&
+                      grow(&place, old * sizeof *lists->place, capacity * sizeof *lists->place) &&
                       grow(&nodes, old / NODE_PAGES, capacity / NODE_PAGES) &&
-                      grow(&tables, old / SIM_PAGES_ALIGN, capacity / SIM_PAGES_ALIGN);
+                      grow(&tables, old / SIM_PAGES_ALIGN, capacity / SIM_PAGES_ALIGN) &&
+                      reserve(&lists->active, capacity) && reserve(&lists->inactive, capacity);
     lists->flags = flags;
-    lists->links = links;
+    lists->place = place;
     lists->nodes = nodes;
     lists->tables = tables;
     if (done)
@@ -71,14 +84,12 @@ enum gnn_status sim_page_lists_add(struct sim_page_lists *lists, uint64_t pages,
 
 enum gnn_status sim_page_lists_open(struct sim_page_lists *lists, struct gnn_err *err)
 {
-    uint32_t heads;
+    uint32_t none;
     lists->written = calloc(SIM_WRITTEN_MAX, sizeof *lists->written);
     if (lists->written == NULL)
         return gnn_fail(err, GNN_ENOMEM, "page cache: pages to write back");
-    GNN_TRY(sim_page_lists_add(lists, SIM_PAGES_ALIGN, &heads, err));
-    assert(heads == 0);
-    lists->links[INACTIVE_HEAD] = (struct sim_page_link){INACTIVE_HEAD, INACTIVE_HEAD};
-    lists->links[ACTIVE_HEAD] = (struct sim_page_link){ACTIVE_HEAD, ACTIVE_HEAD};
+    GNN_TRY(sim_page_lists_add(lists, SIM_PAGES_ALIGN, &none, err)); /* number 0 is no page */
+    assert(none == 0);
     return GNN_OK;
 }
 
@@ -88,40 +99,85 @@ void sim_page_lists_close(struct sim_page_lists *lists)
     free(lists->written);
     if (lists->flags != NULL)
         (void)munmap(lists->flags, capacity);
-    if (lists->links != NULL)
-        (void)munmap(lists->links, capacity * sizeof *lists->links);
+    if (lists->place != NULL)
+        (void)munmap(lists->place, capacity * sizeof *lists->place);
     if (lists->nodes != NULL)
         (void)munmap(lists->nodes, capacity / NODE_PAGES);
     if (lists->tables != NULL)
         (void)munmap(lists->tables, capacity / SIM_PAGES_ALIGN);
+    if (lists->active.pages != NULL)
+        (void)munmap(lists->active.pages, lists->active.reserved * sizeof *lists->active.pages);
+    if (lists->inactive.pages != NULL)
+        (void)munmap(lists->inactive.pages, lists->inactive.reserved * sizeof *lists->inactive.pages);
 }
 
 /* ---- lists ---- */
 
+/* Closes the gaps, towards the oldest. */
+static void squeeze(struct sim_page_lists *lists, struct sim_page_ring *ring)
+{
+    uint32_t to = ring->oldest;
+    for (uint32_t from = ring->oldest; from != ring->next; from++) {
+        const uint32_t page = ring->pages[from & ring->mask];
+        if (page == 0)
+            continue;
+        ring->pages[to & ring->mask] = page;
+        lists->place[page] = to++;
+    }
+    ring->next = to;
+}
+
+/* Twice the room: positions stay, some pages move to the new half. */
+static void widen(struct sim_page_ring *ring)
+{
+    const uint32_t old = ring->mask, mask = 2 * old + 1;
+    assert(mask < ring->reserved);
+    for (uint32_t at = ring->oldest; at != ring->next; at++)
+        if ((at & mask) != (at & old))
+            ring->pages[at & mask] = ring->pages[at & old];
+    ring->mask = mask;
+}
+
+static struct sim_page_ring *ring_of(struct sim_page_lists *lists, uint32_t page)
+{
+    return (lists->flags[page] & SIM_PAGE_ACTIVE) != 0 ? &lists->active : &lists->inactive;
+}
+
 static void unlink_page(struct sim_page_lists *lists, uint32_t page)
 {
-    const struct sim_page_link link = lists->links[page];
-    lists->links[link.prev].next = link.next;
-    lists->links[link.next].prev = link.prev;
-    if ((lists->flags[page] & SIM_PAGE_ACTIVE) != 0)
-        lists->exact.active--;
-    else
-        lists->exact.inactive--;
+    struct sim_page_ring *const ring = ring_of(lists, page);
+    assert(ring->pages[lists->place[page] & ring->mask] == page);
+    ring->pages[lists->place[page] & ring->mask] = 0;
+    ring->count--;
 }
 
 /* To the newest end of the list its flags say. */
 static void link_page(struct sim_page_lists *lists, uint32_t page)
 {
-    const bool active = (lists->flags[page] & SIM_PAGE_ACTIVE) != 0;
-    const uint32_t head = active ? ACTIVE_HEAD : INACTIVE_HEAD;
-    const uint32_t newest = lists->links[head].next;
-    lists->links[page] = (struct sim_page_link){.prev = head, .next = newest};
-    lists->links[newest].prev = page;
-    lists->links[head].next = page;
-    if (active)
-        lists->exact.active++;
-    else
-        lists->exact.inactive++;
+    struct sim_page_ring *const ring = ring_of(lists, page);
+    if (ring->next - ring->oldest > ring->mask) {
+        if (ring->count <= ring->mask / 2)
+            squeeze(lists, ring);
+        else
+            widen(ring);
+    }
+    ring->pages[ring->next & ring->mask] = page;
+    lists->place[page] = ring->next++;
+    ring->count++;
+}
+
+/* The oldest page, off the list that is not empty. */
+static uint32_t take_oldest(struct sim_page_lists *lists, struct sim_page_ring *ring)
+{
+    uint32_t page;
+    do {
+        const uint32_t soon = ring->pages[(ring->oldest + PREFETCH_AHEAD) & ring->mask];
+        __builtin_prefetch(&lists->flags[soon]);
+        __builtin_prefetch(&lists->place[soon]);
+        page = ring->pages[ring->oldest++ & ring->mask];
+    } while (page == 0);
+    ring->count--;
+    return page;
 }
 
 static void set_flags(struct sim_page_lists *lists, uint32_t page, unsigned on, unsigned off)
@@ -160,18 +216,14 @@ static void note_written(struct sim_page_lists *lists, uint32_t page)
         lists->written[lists->written_count++] = (struct sim_page_run){.first = page, .pages = 1};
 }
 
-/* A shadow stays behind, which tells how long ago it was. */
+/* The page is off its list. Its age stays behind, which tells how long ago that was. */
 static void evict(struct sim_page_lists *lists, uint32_t page)
 {
     const uint8_t flags = lists->flags[page];
-    unlink_page(lists, page);
     if ((flags & SIM_PAGE_DIRTY) != 0)
         note_written(lists, page);
-    lists->flags[page] = 0;
-    lists->links[page] = (struct sim_page_link){
-        .prev = (uint32_t)lists->age,
-        .next = (flags & SIM_PAGE_WORKINGSET) != 0 ? SHADOW_WORKINGSET : SHADOW_EVICTED,
-    };
+    lists->flags[page] = (flags & SIM_PAGE_WORKINGSET) != 0 ? SIM_SHADOW_WORKINGSET : SIM_SHADOW;
+    lists->place[page] = (uint32_t)lists->age;
     lists->age++;
     lists->evicted++;
 }
@@ -182,8 +234,8 @@ static void evict(struct sim_page_lists *lists, uint32_t page)
 static uint64_t shrink_inactive(struct sim_page_lists *lists, uint64_t count)
 {
     uint64_t evicted = 0;
-    for (; count > 0 && lists->exact.inactive > 0; count--) {
-        const uint32_t page = lists->links[INACTIVE_HEAD].prev;
+    for (; count > 0 && lists->inactive.count > 0; count--) {
+        const uint32_t page = take_oldest(lists, &lists->inactive);
         const uint8_t flags = lists->flags[page];
         if ((flags & SIM_PAGE_YOUNG) == 0) {
             evict(lists, page);
@@ -192,20 +244,18 @@ static uint64_t shrink_inactive(struct sim_page_lists *lists, uint64_t count)
         }
         set_flags(lists, page, SIM_PAGE_REFERENCED, SIM_PAGE_YOUNG);
         if ((flags & SIM_PAGE_REFERENCED) != 0) {
-            activate(lists, page, 0);
-        } else {
-            unlink_page(lists, page);
-            link_page(lists, page);
+            set_flags(lists, page, SIM_PAGE_ACTIVE, 0);
+            lists->age++;
         }
+        link_page(lists, page);
     }
     return evicted;
 }
 
 static void shrink_active(struct sim_page_lists *lists, uint64_t count)
 {
-    for (; count > 0 && lists->exact.active > 0; count--) {
-        const uint32_t page = lists->links[ACTIVE_HEAD].prev;
-        unlink_page(lists, page);
+    for (; count > 0 && lists->active.count > 0; count--) {
+        const uint32_t page = take_oldest(lists, &lists->active);
         set_flags(lists, page, SIM_PAGE_WORKINGSET, SIM_PAGE_ACTIVE | SIM_PAGE_YOUNG);
         link_page(lists, page);
     }
@@ -229,7 +279,7 @@ static bool inactive_is_low(const struct sim_page_statistics *s)
 /* One pass over 1 / 2^priority of both lists. */
 static uint64_t shrink_lists(struct sim_page_lists *lists, unsigned priority, uint64_t want, bool deactivate)
 {
-    uint64_t inactive = lists->exact.inactive >> priority, active = lists->exact.active >> priority;
+    uint64_t inactive = lists->inactive.count >> priority, active = lists->active.count >> priority;
     uint64_t evicted = 0;
     while ((inactive > 0 || active > 0) && evicted < want) {
         const uint64_t old = inactive < SWAP_CLUSTER_MAX ? inactive : SWAP_CLUSTER_MAX;
@@ -272,6 +322,15 @@ static void make_room(struct sim_page_lists *lists, uint64_t bytes)
     }
 }
 
+void sim_page_lists_sum(struct sim_page_lists *lists)
+{
+    lists->summed = (struct sim_page_statistics){
+        .active = lists->active.count,
+        .inactive = lists->inactive.count,
+        .activated = lists->activated,
+    };
+}
+
 void sim_page_lists_fit(struct sim_page_lists *lists)
 {
     make_room(lists, 0);
@@ -279,11 +338,16 @@ void sim_page_lists_fit(struct sim_page_lists *lists)
 
 /* ---- pages in ---- */
 
-/* The page comes back: had the active list been the other list's, would it have stayed? */
-static bool refault_activates(const struct sim_page_lists *lists, uint32_t page)
+/* The page comes back: it is active at once if it would have stayed, had the active pages not been there. */
+static unsigned refault(struct sim_page_lists *lists, uint32_t page)
 {
-    const uint32_t distance = (uint32_t)lists->age - lists->links[page].prev;
-    return distance <= lists->summed.active;
+    const uint32_t distance = (uint32_t)lists->age - lists->place[page];
+    lists->refaulted++;
+    if (distance > lists->summed.active)
+        return 0;
+    lists->age++;
+    lists->activated++;
+    return SIM_PAGE_ACTIVE | (lists->flags[page] & SIM_PAGE_WORKINGSET);
 }
 
 void sim_page_insert(struct sim_page_lists *lists, uint32_t page)
@@ -294,18 +358,8 @@ void sim_page_insert(struct sim_page_lists *lists, uint32_t page)
         lists->kernel_bytes += NODE_BYTES;
     }
     make_room(lists, GNN_PAGE_BYTES);
-    unsigned flags = SIM_PAGE_CACHED;
-    if (lists->links[page].next != SHADOW_NONE) {
-        lists->refaulted++;
-        if (refault_activates(lists, page)) {
-            flags |= SIM_PAGE_ACTIVE;
-            if (lists->links[page].next == SHADOW_WORKINGSET)
-                flags |= SIM_PAGE_WORKINGSET;
-            lists->age++;
-            lists->exact.activated++;
-        }
-    }
-    lists->flags[page] = (uint8_t)flags;
+    const unsigned more = lists->flags[page] != 0 ? refault(lists, page) : 0;
+    lists->flags[page] = (uint8_t)(SIM_PAGE_CACHED | more);
     link_page(lists, page);
 }
 
@@ -359,14 +413,11 @@ void sim_page_lists_unmap(struct sim_page_lists *lists, uint32_t first, uint64_t
 void sim_page_lists_forget(struct sim_page_lists *lists, uint32_t first, uint64_t pages)
 {
     const uint64_t end = first + pages;
-    assert(first % SIM_PAGES_ALIGN == 0 && pages % SIM_PAGES_ALIGN == 0);
     for (uint64_t page = next_known(lists, first, end); page < end; page = next_known(lists, page + 1, end)) {
-        unlink_page(lists, (uint32_t)page);
+        if ((lists->flags[page] & SIM_PAGE_CACHED) != 0)
+            unlink_page(lists, (uint32_t)page);
         lists->flags[page] = 0;
     }
-    /* Shadows: the range is whole host pages of links, which read as zeros again. */
-    const int rc = madvise(lists->links + first, pages * sizeof *lists->links, MADV_DONTNEED);
-    assert(rc == 0);
     for (uint64_t node = first / NODE_PAGES; node < end / NODE_PAGES; node++) {
         lists->kernel_bytes -= lists->nodes[node] != 0 ? NODE_BYTES : 0;
         lists->nodes[node] = 0;

@@ -18,11 +18,22 @@ enum sim_page_flags {
     SIM_PAGE_MARK = 128, /* whoever gets here makes the kernel read the next window */
 };
 
+/* The flags of a page that was evicted: its age stays behind. Never together with SIM_PAGE_CACHED. */
+enum sim_page_shadow {
+    SIM_SHADOW = SIM_PAGE_REFERENCED,
+    SIM_SHADOW_WORKINGSET = SIM_PAGE_REFERENCED | SIM_PAGE_WORKINGSET,
+};
+
 /* SIM_PAGES_ALIGN numbers share one page of page-table entries: files start at multiples of it. */
 enum { SIM_PAGES_ALIGN = 512 };
 
-struct sim_page_link {
-    uint32_t prev, next; /* cached: neighbours. Evicted: age at eviction, enum shadow. Never cached: zeros */
+/* One list, oldest page first: a ring of page numbers, 0 where a page left from the middle. */
+struct sim_page_ring {
+    uint32_t *pages; /* (reserved) of which the first mask + 1 are in use */
+    uint64_t reserved;
+    uint32_t mask;
+    uint32_t oldest, next; /* positions: they only grow, modulo 2^32 */
+    uint64_t count;        /* pages in it */
 };
 
 struct sim_page_run {
@@ -35,15 +46,17 @@ struct sim_page_statistics {
 };
 
 struct sim_page_lists {
-    uint8_t *flags;                           /* (capacity) */
-    struct sim_page_link *links;              /* (capacity) */
-    uint8_t *nodes;                           /* (capacity / 64): the index node is allocated */
-    uint8_t *tables;                          /* (capacity / 512): the page of entries is allocated */
-    uint64_t numbers, capacity;               /* pages handed out, and with memory behind them */
-    uint64_t limit_bytes, kernel_bytes;       /* the room; what nodes and tables take of it */
-    struct sim_page_statistics exact, summed; /* now; as reclaim sees them */
-    uint64_t activated_seen;                  /* summed.activated when reclaim last ended */
-    uint64_t age;                             /* evictions and activations so far */
+    uint8_t *flags;                     /* (capacity) */
+    uint32_t *place;                    /* (capacity) cached: position in its ring; evicted: age then */
+    uint8_t *nodes;                     /* (capacity / 64): the index node is allocated */
+    uint8_t *tables;                    /* (capacity / 512): the page of entries is allocated */
+    uint64_t numbers, capacity;         /* pages handed out, and with memory behind them */
+    uint64_t limit_bytes, kernel_bytes; /* the room; what nodes and tables take of it */
+    struct sim_page_ring active, inactive;
+    uint64_t activated;                /* by refaults, so far */
+    struct sim_page_statistics summed; /* as reclaim sees them */
+    uint64_t activated_seen;           /* summed.activated when reclaim last ended */
+    uint64_t age;                      /* evictions and activations so far */
     uint64_t evicted, refaulted;
     struct sim_page_run *written; /* (SIM_WRITTEN_MAX): dirty pages evicted and not yet handed on */
     uint32_t written_count;
@@ -68,12 +81,14 @@ void sim_page_mark_accessed(struct sim_page_lists *lists, uint32_t page);
 void sim_page_map(struct sim_page_lists *lists, uint32_t page, bool young);
 /* No page of the range has an entry any more; what the accessed bits said is kept. */
 void sim_page_lists_unmap(struct sim_page_lists *lists, uint32_t first, uint64_t pages);
+/* Reclaim sees what is so now. */
+void sim_page_lists_sum(struct sim_page_lists *lists);
 /* Reclaims until what is cached fits limit_bytes. */
 void sim_page_lists_fit(struct sim_page_lists *lists);
 
 static inline uint64_t sim_page_lists_cached(const struct sim_page_lists *lists)
 {
-    return lists->exact.active + lists->exact.inactive;
+    return lists->active.count + lists->inactive.count;
 }
 
 #endif
