@@ -1,12 +1,10 @@
 #include "harness/tensor/modelled/cost.h"
 
-enum {
-    REAL = 4,  /* bytes */
-    INDEX = 4, /* bytes of a row number, an edge offset, a label */
-    EXP = 10,  /* FLOPs of exp, log, expm1 */
-    HASH = 12, /* FLOPs of one dropout decision */
-    ADAM = 13, /* FLOPs of one parameter's update */
-};
+static const uint64_t real_bytes = 4;
+static const uint64_t index_bytes = 4; /* of a row number, an edge offset, a label */
+static const uint64_t exp_flops = 10;  /* exp, log, expm1 */
+static const uint64_t hash_flops = 12; /* one dropout decision */
+static const uint64_t adam_flops = 13; /* one parameter's update */
 
 static const uint64_t second_ns = 1000000000;
 
@@ -35,25 +33,25 @@ uint64_t gnn_cost_ns(const struct gnn_cost *cost, const struct gnn_roof *roof)
 
 uint64_t gnn_cost_block_bytes(const struct gnn_block *b)
 {
-    return INDEX * (UINT64_C(1) + b->dst_count + b->edge_count);
+    return index_bytes * (UINT64_C(1) + b->dst_count + b->edge_count);
 }
 
 /* ---- dense ---- */
 
 struct gnn_cost gnn_cost_fill(uint64_t count)
 {
-    return (struct gnn_cost){.stream_bytes = REAL * count, .launches = 1};
+    return (struct gnn_cost){.stream_bytes = real_bytes * count, .launches = 1};
 }
 
 struct gnn_cost gnn_cost_copy(uint64_t count)
 {
-    return (struct gnn_cost){.stream_bytes = 2 * REAL * count, .launches = 1};
+    return (struct gnn_cost){.stream_bytes = 2 * real_bytes * count, .launches = 1};
 }
 
 struct gnn_cost gnn_cost_gather_rows(uint64_t count, uint64_t cols)
 {
-    return (struct gnn_cost){.stream_bytes = REAL * count * cols + INDEX * count,
-                             .gather_bytes = REAL * count * cols,
+    return (struct gnn_cost){.stream_bytes = real_bytes * count * cols + index_bytes * count,
+                             .gather_bytes = real_bytes * count * cols,
                              .launches = 1};
 }
 
@@ -61,7 +59,7 @@ struct gnn_cost gnn_cost_gemm(uint64_t m, uint64_t n, uint64_t k, bool accumulat
 {
     return (struct gnn_cost){
         .flops = 2 * gnn_round_up(m, tile) * gnn_round_up(n, tile) * k,
-        .stream_bytes = REAL * (m * k + k * n + m * n * (accumulates ? 2 : 1)),
+        .stream_bytes = real_bytes * (m * k + k * n + m * n * (accumulates ? 2 : 1)),
         .launches = 1,
     };
 }
@@ -69,59 +67,60 @@ struct gnn_cost gnn_cost_gemm(uint64_t m, uint64_t n, uint64_t k, bool accumulat
 struct gnn_cost gnn_cost_add_bias(uint64_t rows, uint64_t cols)
 {
     return (struct gnn_cost){
-        .flops = rows * cols, .stream_bytes = REAL * (2 * rows * cols + cols), .launches = 1};
+        .flops = rows * cols, .stream_bytes = real_bytes * (2 * rows * cols + cols), .launches = 1};
 }
 
 /* Partial sums of stripes of rows, then their sum. */
 struct gnn_cost gnn_cost_column_sum(uint64_t rows, uint64_t cols)
 {
     return (struct gnn_cost){
-        .flops = rows * cols, .stream_bytes = REAL * (rows * cols + cols), .launches = 2};
+        .flops = rows * cols, .stream_bytes = real_bytes * (rows * cols + cols), .launches = 2};
 }
 
 struct gnn_cost gnn_cost_add(uint64_t count)
 {
-    return (struct gnn_cost){.flops = count, .stream_bytes = 3 * REAL * count, .launches = 1};
+    return (struct gnn_cost){.flops = count, .stream_bytes = 3 * real_bytes * count, .launches = 1};
 }
 
 struct gnn_cost gnn_cost_head_mean(uint64_t rows, uint64_t channels, uint64_t heads)
 {
     return (struct gnn_cost){.flops = rows * channels * (heads + 1),
-                             .stream_bytes = REAL * rows * channels * (heads + 1),
+                             .stream_bytes = real_bytes * rows * channels * (heads + 1),
                              .launches = 1};
 }
 
 struct gnn_cost gnn_cost_activate(enum gnn_activation act, uint64_t rows, uint64_t cols, bool bias, bool drop)
 {
     const uint64_t each = (bias ? 1u : 0u) +
-                          (act == GNN_ACT_ELU    ? EXP
+                          (act == GNN_ACT_ELU    ? exp_flops
                            : act == GNN_ACT_RELU ? 1u
                                                  : 0u) +
-                          (drop ? HASH : 0u);
+                          (drop ? hash_flops : 0u);
     return (struct gnn_cost){.flops = rows * cols * each,
-                             .stream_bytes = REAL * (2 * rows * cols + (bias ? cols : 0)),
+                             .stream_bytes = real_bytes * (2 * rows * cols + (bias ? cols : 0)),
                              .launches = 1};
 }
 
 struct gnn_cost gnn_cost_activate_back(uint64_t rows, uint64_t cols, bool drop)
 {
-    return (struct gnn_cost){.flops = rows * cols * (2 + (drop ? HASH : 0u)),
-                             .stream_bytes = 3 * REAL * rows * cols,
+    return (struct gnn_cost){.flops = rows * cols * (2 + (drop ? hash_flops : 0u)),
+                             .stream_bytes = 3 * real_bytes * rows * cols,
                              .launches = 1};
 }
 
 /* Row by row: maximum, sum of exponentials, gradient in place; then the loss over rows. */
 struct gnn_cost gnn_cost_softmax_nll(uint64_t rows, uint64_t classes)
 {
-    return (struct gnn_cost){.flops = rows * (classes * (EXP + 4) + EXP),
-                             .stream_bytes = REAL * 2 * rows * classes + INDEX * rows,
+    return (struct gnn_cost){.flops = rows * (classes * (exp_flops + 4) + exp_flops),
+                             .stream_bytes = real_bytes * 2 * rows * classes + index_bytes * rows,
                              .launches = 2};
 }
 
 /* Reads parameter, gradient and both moments; writes all but the gradient. */
 struct gnn_cost gnn_cost_adam(uint64_t count)
 {
-    return (struct gnn_cost){.flops = ADAM * count, .stream_bytes = 7 * REAL * count, .launches = 1};
+    return (struct gnn_cost){
+        .flops = adam_flops * count, .stream_bytes = 7 * real_bytes * count, .launches = 1};
 }
 
 /* ---- over a block ---- */
@@ -132,9 +131,9 @@ struct gnn_cost gnn_cost_segment_reduce(enum gnn_reduce kind, const struct gnn_b
     const uint64_t edges = b->edge_count, targets = b->dst_count;
     return (struct gnn_cost){
         .flops = (edges + (kind == GNN_REDUCE_MEAN ? targets : 0)) * cols,
-        .stream_bytes =
-            gnn_cost_block_bytes(b) + (REAL + (kind == GNN_REDUCE_MAX ? INDEX : 0u)) * targets * cols,
-        .gather_bytes = REAL * edges * cols,
+        .stream_bytes = gnn_cost_block_bytes(b) +
+                        (real_bytes + (kind == GNN_REDUCE_MAX ? index_bytes : 0u)) * targets * cols,
+        .gather_bytes = real_bytes * edges * cols,
         .launches = 1,
     };
 }
@@ -146,8 +145,9 @@ struct gnn_cost gnn_cost_segment_reduce_back(enum gnn_reduce kind, const struct 
     const uint64_t added = winners ? b->dst_count : b->edge_count, targets = b->dst_count;
     return (struct gnn_cost){
         .flops = added * cols * (kind == GNN_REDUCE_MEAN ? 2 : 1),
-        .stream_bytes = gnn_cost_block_bytes(b) + (REAL + (winners ? INDEX : 0u)) * targets * cols,
-        .gather_bytes = 2 * REAL * added * cols,
+        .stream_bytes =
+            gnn_cost_block_bytes(b) + (real_bytes + (winners ? index_bytes : 0u)) * targets * cols,
+        .gather_bytes = 2 * real_bytes * added * cols,
         .launches = 1,
     };
 }
@@ -157,9 +157,9 @@ struct gnn_cost gnn_cost_gcn_weights(const struct gnn_block *b)
 {
     const uint64_t edges = b->edge_count, sources = b->src_count;
     return (struct gnn_cost){
-        .flops = edges * (EXP + 2),
-        .stream_bytes = 2 * gnn_cost_block_bytes(b) + REAL * (sources + 3 * edges),
-        .gather_bytes = 3 * REAL * edges,
+        .flops = edges * (exp_flops + 2),
+        .stream_bytes = 2 * gnn_cost_block_bytes(b) + real_bytes * (sources + 3 * edges),
+        .gather_bytes = 3 * real_bytes * edges,
         .launches = 2,
     };
 }
@@ -168,8 +168,8 @@ struct gnn_cost gnn_cost_spmm(const struct gnn_block *b, uint64_t cols)
 {
     const uint64_t edges = b->edge_count, targets = b->dst_count;
     return (struct gnn_cost){.flops = 2 * edges * cols,
-                             .stream_bytes = gnn_cost_block_bytes(b) + REAL * (edges + targets * cols),
-                             .gather_bytes = REAL * edges * cols,
+                             .stream_bytes = gnn_cost_block_bytes(b) + real_bytes * (edges + targets * cols),
+                             .gather_bytes = real_bytes * edges * cols,
                              .launches = 1};
 }
 
@@ -184,7 +184,7 @@ struct gnn_cost gnn_cost_spmm_back(const struct gnn_block *b, uint64_t cols)
 struct gnn_cost gnn_cost_gat_scores(uint64_t src, uint64_t dst, uint64_t heads, uint64_t width)
 {
     return (struct gnn_cost){.flops = 2 * (src + dst) * width,
-                             .stream_bytes = REAL * (src * width + 2 * width + (src + dst) * heads),
+                             .stream_bytes = real_bytes * (src * width + 2 * width + (src + dst) * heads),
                              .launches = 1};
 }
 
@@ -193,9 +193,9 @@ struct gnn_cost gnn_cost_gat_softmax(const struct gnn_block *b, uint64_t heads)
 {
     const uint64_t slots = UINT64_C(0) + b->edge_count + b->dst_count;
     return (struct gnn_cost){
-        .flops = slots * heads * (EXP + 6),
-        .stream_bytes = gnn_cost_block_bytes(b) + REAL * heads * (slots + b->dst_count),
-        .gather_bytes = REAL * slots * heads,
+        .flops = slots * heads * (exp_flops + 6),
+        .stream_bytes = gnn_cost_block_bytes(b) + real_bytes * heads * (slots + b->dst_count),
+        .gather_bytes = real_bytes * slots * heads,
         .launches = 1,
     };
 }
@@ -205,8 +205,8 @@ struct gnn_cost gnn_cost_gat_attend(const struct gnn_block *b, uint64_t heads, u
     const uint64_t slots = UINT64_C(0) + b->edge_count + b->dst_count;
     return (struct gnn_cost){
         .flops = 2 * slots * width,
-        .stream_bytes = gnn_cost_block_bytes(b) + REAL * (slots * heads + b->dst_count * width),
-        .gather_bytes = REAL * slots * width,
+        .stream_bytes = gnn_cost_block_bytes(b) + real_bytes * (slots * heads + b->dst_count * width),
+        .gather_bytes = real_bytes * slots * width,
         .launches = 1,
     };
 }
@@ -221,8 +221,8 @@ struct gnn_cost gnn_cost_gat_back(const struct gnn_block *b, uint64_t heads, uin
     const uint64_t finish = 3 * src * width + (src + dst) * heads + 4 * width;
     return (struct gnn_cost){
         .flops = 4 * slots * width + 8 * slots * heads + 4 * (src + dst) * width,
-        .stream_bytes = 2 * gnn_cost_block_bytes(b) + REAL * (zeroed + per_slot + finish),
-        .gather_bytes = REAL * (3 * slots * width + 2 * slots * heads),
+        .stream_bytes = 2 * gnn_cost_block_bytes(b) + real_bytes * (zeroed + per_slot + finish),
+        .gather_bytes = real_bytes * (3 * slots * width + 2 * slots * heads),
         .launches = 4,
     };
 }

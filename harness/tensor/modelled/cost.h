@@ -5,7 +5,7 @@
  *   - reals are 4 bytes; a matrix is read or written once (caches hold what an op reads twice)
  *   - rows reached through a list (gathers, the sources of a block) move at the gather rate, all else streams
  *   - a row that is added to at a random place is read and written: twice its bytes
- *   - an exponential or logarithm counts EXP FLOPs, a dropout decision HASH
+ *   - an exponential or logarithm counts 10 FLOPs, a dropout decision 12
  *   - an op is one launch unless a result must be complete before its second half starts
  *
  * E edges, D targets and S sources of a block; C columns; H heads; W = heads x channels; slots = E + D. */
