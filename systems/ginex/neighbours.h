@@ -7,7 +7,8 @@
  *          at every Inspect and freed at its end, so that it never shares memory with the feature cache
  * Miss     one read of the WHOLE list, at each hop and in each batch anew, whatever of it was drawn
  * Differs  words of 32 bits (node IDs are); entries lie in node order, not in score order, so that building is two
- *          sequential passes over the topology; lists above 256 KiB arrive in several reads */
+ *          sequential passes over the topology; lists above 256 KiB arrive in several reads, without the
+ *          rule's page too many */
 #ifndef GINEX_NEIGHBOURS_H
 #define GINEX_NEIGHBOURS_H
 

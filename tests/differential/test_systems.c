@@ -314,6 +314,7 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
         {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "batch_nodes=300", "staging=5"),
          true},
         {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "serial_extract=true"), true},
+        {"ginex", OPTIONS("io=buffered", "superbatch=3", "feature_cache=20K"), false},
     };
     static double expected[EPOCHS][BATCHES];
     struct gnn_world *world = open_world(0);
@@ -444,11 +445,11 @@ static void test_max_batches_and_orders(void **state)
     struct gnn_world *world = open_world(0);
     struct train_graph g;
     train_graph_open(&usual, &g);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null"};
-    for (size_t s = 0; s < 3; s++) {
+    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex"};
+    for (size_t s = 0; s < 4; s++) {
         struct train_run run;
         train_run_init(&run, world, systems[s]);
-        run.options = s == 1 ? OPTIONS("io=buffered") : NULL;
+        run.options = s % 2 == 1 ? OPTIONS("io=buffered") : NULL;
         run.workload.max_batches = 3;
         must(train_run_open(&run, &g), &run);
         must(train_run_epoch(&run, 0), &run);
@@ -504,11 +505,12 @@ static void test_sampling_only_never_opens_the_features(void **state)
     struct train_graph g;
     train_graph_open(&usual, &g);
     assert_int_equal(unlink(g.dataset.features_path), 0);
-    static const char *const systems[] = {"pygplus", "gnndrive"};
-    for (size_t s = 0; s < 2; s++)
+    static const char *const systems[] = {"pygplus", "gnndrive", "ginex"};
+    for (size_t s = 0; s < 3; s++)
         for (int only = 0; only < 2; only++) {
             struct train_run run;
             train_run_init(&run, world, systems[s]);
+            run.options = s == 2 ? OPTIONS("io=buffered") : NULL;
             run.workload.sample_only = only;
             const enum gnn_status status = train_run_open(&run, &g);
             assert_int_equal(status, only ? GNN_OK : GNN_ENOENT);
@@ -643,12 +645,14 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
     struct gnn_world *world = open_world(0);
     struct train_graph g;
     train_graph_open(&usual, &g);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null"};
-    for (size_t s = 0; s < 3; s++) {
+    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex"};
+    for (size_t s = 0; s < 4; s++) {
         struct train_run run;
         struct gnn_mem_usage second = {0}, later;
         train_run_init(&run, world, systems[s]);
-        run.options = s == 1 ? OPTIONS("io=buffered", "samplers=1", "extractors=1") : NULL;
+        run.options = s == 1   ? OPTIONS("io=buffered", "samplers=1", "extractors=1")
+                      : s == 3 ? OPTIONS("io=buffered", "samplers=1")
+                               : NULL;
         run.model_config.dropout = 0;
         run.workload.fanout[0] = run.workload.fanout[1] =
             60; /* whole lists: every epoch's batches grow alike */
@@ -690,6 +694,18 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
         {"pygplus", OPTIONS("workers=4"), 100000, GNN_ECAP, "--memory"},
         {"pygplus", OPTIONS("ballast_bytes=100M"), 300000000, GNN_OK, ""},
         {"pygplus", OPTIONS("ballast_bytes=100M"), 200000000, GNN_ECAP, "pygplus.ballast_bytes"},
+        {"ginex", OPTIONS("superbatch=8"), 0, GNN_OK, ""},
+        {"ginex", OPTIONS("superbatch=8"), 100000000, GNN_OK, ""},
+        {"ginex", OPTIONS("superbatch=8"), 100000, GNN_ECAP, "--memory"},
+        {"ginex", OPTIONS("samplers=100"), 8000000, GNN_ECAP, "ginex.samplers"},
+        {"ginex", OPTIONS("feature_cache=3K"), 0, GNN_ECAP, "ginex.feature_cache"},
+        {"ginex", OPTIONS("feature_cache=3664"), 0, GNN_OK, ""}, /* 4 N + R */
+        {"ginex", OPTIONS("feature_cache=3663"), 0, GNN_ECAP, "ginex.feature_cache"},
+        {"ginex", OPTIONS("neighbour_cache=7199"), 0, GNN_ECAP, "ginex.neighbour_cache"}, /* 8 N */
+        {"ginex", OPTIONS("neighbour_cache=7200"), 0, GNN_OK, ""},
+        {"ginex", OPTIONS("trace_block=64M", "samplers=1"), 30000000, GNN_ECAP, "ginex.trace_block"},
+        {"ginex", OPTIONS("io_unit=5000"), 0, GNN_EUSAGE, "ginex.io_unit"},
+        {"ginex", OPTIONS("trace_block=5000"), 0, GNN_EUSAGE, "ginex.trace_block"},
         {"null", NULL, 0, GNN_OK, ""},
     };
     struct gnn_world *world = open_world(0);
@@ -740,6 +756,8 @@ static void test_the_stop_flag_ends_an_epoch_cleanly(void **state)
         {"pygplus", OPTIONS("workers=3")},
         {"gnndrive", OPTIONS("io=buffered", "extractors=2")},
         {"gnndrive", OPTIONS("io=buffered", "extractors=3", "in_order=true", "batch_nodes=290")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=7")},
+        {"ginex", OPTIONS("io=buffered")},
     };
     struct gnn_world *world = open_world(0);
     struct train_graph g;
