@@ -391,7 +391,7 @@ static enum gnn_status write_dataset(struct kron *k, struct gnn_err *err)
     const uint64_t bytes = ((uint64_t)k->nodes + 1) * sizeof *k->indptr + k->edges * sizeof(gnn_node) +
                            (uint64_t)k->nodes * sizeof(int32_t) +
                            gnn_mul_bytes(k->nodes, k->dim * sizeof(float)) +
-                           2 * GNN_KRON_SEEDS * sizeof(gnn_node);
+                           UINT64_C(2) * GNN_KRON_SEEDS * sizeof(gnn_node);
     struct gnn_output output;
     struct gnn_meta *meta = malloc(sizeof *meta);
     if (meta == NULL)

@@ -103,8 +103,9 @@ void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t
 
 uint32_t gnn_recipe_split_count(const struct gnn_recipe *recipe, enum gnn_recipe_split split)
 {
-    const uint32_t counts[] = {recipe->counts.train, recipe->counts.valid, recipe->counts.test};
-    return counts[split];
+    if (split == GNN_RECIPE_TRAIN)
+        return recipe->counts.train;
+    return split == GNN_RECIPE_VALID ? recipe->counts.valid : recipe->counts.test;
 }
 
 static int compare_nodes(const void *a, const void *b)
