@@ -103,7 +103,7 @@ static enum gnn_status write_chunked(const struct generator *g, gnn_chunk_fill *
 static enum gnn_status build_indptr(struct generator *g, struct gnn_err *err)
 {
     const uint32_t nodes = g->recipe.counts.nodes;
-    g->indptr = malloc(((uint64_t)nodes + 1) * sizeof *g->indptr);
+    g->indptr = calloc((uint64_t)nodes + 1, sizeof *g->indptr);
     if (g->indptr == NULL)
         return gnn_fail(err, GNN_ENOMEM, "no memory for the offsets of %" PRIu32 " nodes", nodes);
     struct gnn_ticker ticker;
