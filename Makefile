@@ -4,6 +4,7 @@
 #   make test            the quick suite; with SANITIZE=address,undefined or SANITIZE=thread the same under sanitizers
 #   make test-long       both sanitizers, longer fuzzing, large graphs, real-data accuracy
 #   make bench           speed against fio and the machine's SGEMM peak
+#   make agree           the same runs on this machine and simulated with its profile; AGREE= passes options
 #   make install         PREFIX= and DESTDIR= as usual
 #   make format lint     clang-format; clang-tidy, cppcheck, shellcheck
 SHELL := /bin/bash
@@ -51,7 +52,7 @@ STYLE_TESTS := $(wildcard tests/style/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 
-.PHONY: all tests bench-bin clean setup-build setup-test demo test run-tests test-long bench install format lint lint-c
+.PHONY: all tests bench-bin clean setup-build setup-test demo test run-tests test-long bench agree install format lint lint-c
 .SECONDARY:
 
 all: $(BIN)
@@ -135,6 +136,11 @@ bench:
 	@scripts/setup.sh build bench
 	@$(MAKE) --no-print-directory -s -j2 bench-bin
 	@OOCGNN=$(BIN) BENCH=$(BUILD)/tests/bench DATA=$(DATA) scripts/bench.sh
+
+agree:
+	@scripts/setup.sh build bench
+	@$(MAKE) --no-print-directory -s -j2 all
+	@OOCGNN=$(BIN) DATA=$(DATA) scripts/agree.sh --stages --out docs/agree.md $(AGREE)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/oocgnn $(DESTDIR)$(PREFIX)/share/doc/oocgnn

@@ -21,21 +21,8 @@ struct gnn_figure gnn_figure_of(double *values, uint32_t count)
     return (struct gnn_figure){.value = median, .spread = median != 0 ? apart / fabs(median) : 0};
 }
 
-struct gnn_figure gnn_figure_least(double *values, uint32_t count)
-{
-    struct gnn_figure figure = gnn_figure_of(values, count);
-    figure.value = values[0];
-    return figure;
-}
-
 enum gnn_status gnn_figures_measure(gnn_repeat_fn *fn, void *ctx, uint32_t repeats, uint32_t count,
                                     struct gnn_figure *out, struct gnn_err *err)
-{
-    return gnn_figures_measure_by(gnn_figure_of, fn, ctx, repeats, count, out, err);
-}
-
-enum gnn_status gnn_figures_measure_by(gnn_figure_fn *of, gnn_repeat_fn *fn, void *ctx, uint32_t repeats,
-                                       uint32_t count, struct gnn_figure *out, struct gnn_err *err)
 {
     double seen[GNN_FIGURES_MAX][GNN_REPEATS_MAX], values[GNN_FIGURES_MAX];
     assert(repeats >= 1 && repeats <= GNN_REPEATS_MAX && count >= 1 && count <= GNN_FIGURES_MAX);
@@ -48,6 +35,6 @@ enum gnn_status gnn_figures_measure_by(gnn_figure_fn *of, gnn_repeat_fn *fn, voi
         }
     }
     for (uint32_t i = 0; i < count; i++)
-        out[i] = of(seen[i], repeats);
+        out[i] = gnn_figure_of(seen[i], repeats);
     return GNN_OK;
 }

@@ -14,18 +14,10 @@ struct gnn_figure {
 /* values (count, at least 1) is sorted. */
 struct gnn_figure gnn_figure_of(double *values, uint32_t count);
 
-/* The least value instead of the median: for what other work can only add to. */
-struct gnn_figure gnn_figure_least(double *values, uint32_t count);
-
 /* One repetition: fills `count` values, all finite. */
 typedef enum gnn_status gnn_repeat_fn(void *ctx, double *values, struct gnn_err *err);
 
 /* Runs fn `repeats` times (once more before, not counted, to warm up) and fills out (count). */
-typedef struct gnn_figure gnn_figure_fn(double *values, uint32_t count);
-GNN_MUST_CHECK enum gnn_status gnn_figures_measure_by(gnn_figure_fn *of, gnn_repeat_fn *fn, void *ctx,
-                                                      uint32_t repeats, uint32_t count,
-                                                      struct gnn_figure *out, struct gnn_err *err);
-/* Medians. */
 GNN_MUST_CHECK enum gnn_status gnn_figures_measure(gnn_repeat_fn *fn, void *ctx, uint32_t repeats,
                                                    uint32_t count, struct gnn_figure *out,
                                                    struct gnn_err *err);

@@ -25,9 +25,9 @@ static enum gnn_status gather_width(struct gather *g, uint32_t width, uint64_t r
     for (uint64_t k = 0; k < batches; k++) {
         for (uint32_t i = 0; i < BATCH_ROWS; i++)
             g->rows[i] = (gnn_node)(gnn_splitmix64_at(round * 131 + k, i) % (g->bytes / width));
-        const uint64_t start_ns = gnn_wall_ns();
+        const uint64_t start_ns = gnn_thread_cpu_ns();
         GNN_TRY(gnn_map_gather_rows(g->bench->world, g->map, width, g->rows, BATCH_ROWS, g->dst, width, err));
-        sum_ns += gnn_wall_ns() - start_ns;
+        sum_ns += gnn_thread_cpu_ns() - start_ns;
     }
     *ns = (double)sum_ns / (double)(batches * BATCH_ROWS);
     return GNN_OK;
@@ -118,14 +118,14 @@ static enum gnn_status table_once(void *ctx, double *values, struct gnn_err *err
     (void)err;
     const uint64_t visits = gnn_bench_count(t->bench, 2000000);
     uint32_t seen = 0;
-    const uint64_t start_ns = gnn_wall_ns();
+    const uint64_t start_ns = gnn_thread_cpu_ns();
     for (uint64_t i = 0; i < visits; i++) {
         struct entry *const entry = &t->entries[(gnn_splitmix64_at(3, i) >> 32) * t->count >> 32];
         entry->references++;
         seen += entry->slot;
         __asm__ volatile("" : "+r"(seen));
     }
-    values[0] = (double)(gnn_wall_ns() - start_ns) / (double)visits;
+    values[0] = (double)(gnn_thread_cpu_ns() - start_ns) / (double)visits;
     return GNN_OK;
 }
 
@@ -149,13 +149,13 @@ static enum gnn_status clock_once(void *ctx, double *values, struct gnn_err *err
     const uint64_t steps = gnn_bench_count(ctx, CHAIN);
     uint64_t value = 1, step = 3;
     (void)err;
-    const uint64_t start_ns = gnn_wall_ns();
+    const uint64_t start_ns = gnn_thread_cpu_ns();
     for (uint64_t i = 0; i < steps; i += 8)
         for (uint32_t k = 0; k < 8; k++) {
             value += step;
             __asm__ volatile("" : "+r"(value), "+r"(step));
         }
-    values[0] = (double)steps / (double)(gnn_wall_ns() - start_ns) * 1e9;
+    values[0] = (double)steps / (double)(gnn_thread_cpu_ns() - start_ns) * 1e9;
     return GNN_OK;
 }
 

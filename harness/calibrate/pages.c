@@ -199,10 +199,10 @@ static enum gnn_status read_once(void *ctx, double *values, struct gnn_err *err)
     for (uint64_t at = 0; at < bytes; at += BUFFER_BYTES)
         if (gnn_file_read(world, p->plain, at, p->buffer, BUFFER_BYTES) != BUFFER_BYTES)
             return gnn_fail(err, GNN_EIO, "%s: cannot be read", p->bench->data);
-    uint64_t start_ns = gnn_wall_ns();
+    uint64_t start_ns = gnn_thread_cpu_ns();
     for (uint64_t i = 0; i < calls; i++)
         (void)gnn_file_read(world, p->plain, 0, p->buffer, 0);
-    const double syscall_ns = (double)(gnn_wall_ns() - start_ns) / (double)calls;
+    const double syscall_ns = (double)(gnn_thread_cpu_ns() - start_ns) / (double)calls;
     start_ns = gnn_thread_cpu_ns();
     for (uint64_t i = 0; i < rounds; i++)
         (void)gnn_file_read(world, p->plain, i * BUFFER_BYTES % bytes, p->buffer, BUFFER_BYTES);
@@ -235,8 +235,7 @@ static enum gnn_status measure(struct pages *p, struct gnn_err *err)
 {
     struct gnn_figure *const figure = p->bench->out->figure, calls[2];
     const uint32_t repeats = p->bench->repeats;
-    GNN_TRY(gnn_figures_measure_by(gnn_figure_least, major_once, p, repeats, 1,
-                                   &figure[GNN_FIGURE_FAULT_MAJOR], err));
+    GNN_TRY(gnn_figures_measure(major_once, p, repeats, 1, &figure[GNN_FIGURE_FAULT_MAJOR], err));
     GNN_TRY(gnn_figures_measure(minor_once, p, repeats, 1, &figure[GNN_FIGURE_FAULT_MINOR], err));
     GNN_TRY(gnn_figures_measure(readahead_once, p, repeats, 1, &figure[GNN_FIGURE_READAHEAD_PAGE], err));
     GNN_TRY(gnn_figures_measure(read_once, p, repeats, 2, calls, err));

@@ -81,12 +81,12 @@ static enum gnn_status lock_once(void *ctx, double *values, struct gnn_err *err)
     struct turns *const t = ctx;
     const uint64_t rounds = gnn_bench_count(t->bench, 1000000);
     (void)err;
-    const uint64_t start_ns = gnn_wall_ns();
+    const uint64_t start_ns = gnn_thread_cpu_ns();
     for (uint64_t i = 0; i < rounds; i++) {
         gnn_mutex_lock(t->bench->world, t->mutex);
         gnn_mutex_unlock(t->bench->world, t->mutex);
     }
-    values[0] = (double)(gnn_wall_ns() - start_ns) / (double)(2 * rounds);
+    values[0] = (double)(gnn_thread_cpu_ns() - start_ns) / (double)(2 * rounds);
     return GNN_OK;
 }
 

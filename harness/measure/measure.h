@@ -37,6 +37,7 @@ void gnn_series_point(uint64_t start_ns, const struct gnn_sample *before, const 
 
 struct gnn_cpu_ticks {
     uint64_t total, idle, iowait; /* in USER_HZ */
+    uint64_t interrupts, steal;   /* interrupts: hard and soft */
 };
 
 bool gnn_parse_proc_stat(const char *text, struct gnn_cpu_ticks *out);

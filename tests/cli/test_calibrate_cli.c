@@ -1,5 +1,5 @@
-/* `oocgnn calibrate` from outside: wrong usage, a machine without fio, and a quick calibration whose profile is found by
- * name and checked. */
+/* `oocgnn calibrate` from outside: wrong usage, a machine without fio, and a quick calibration whose profile is found
+ * by name and checked. */
 #include "tests/support/process.h"
 
 #include <setjmp.h>
