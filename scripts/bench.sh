@@ -21,6 +21,9 @@ echo
 echo "== the simulator's executor: host time of a scheduling point"
 "$BENCH/bench_simulator"
 echo
+echo "== the page cache model at a published run's size: host time a touch"
+"$BENCH/bench_page_cache"
+echo
 echo "== training: SAGE 3x256 against the SGEMM peak"
 "$BENCH/bench_train"
 echo

@@ -2,8 +2,9 @@
  * mincore says before each whether its page is cached, and through the model; hit rates must agree. Files are sparse:
  * the kernel caches their pages like any others and the disk stays out of it.
  *
- * OOCGNN_LONG=1 runs ten times the accesses: minutes, since each miss of a mapping with the kernel's readahead reads the
- * device's whole window. OOCGNN_TRACE=TEXT runs the traces with TEXT in their name. Skipped where no group can be made.
+ * OOCGNN_LONG=1 runs ten times the accesses: minutes, since each miss of a mapping with the kernel's readahead reads
+ * the device's whole window. OOCGNN_TRACE=TEXT runs the traces with TEXT in their name. Skipped where no group can be
+ * made.
  */
 #include "harness/base/rng.h"
 #include "harness/confine/confine.h"

@@ -98,7 +98,7 @@ static uint64_t io_wait_ns(const struct fixture *f)
 /* One value of each of `count` pages, `stride` apart. */
 static void gather_pages(const struct fixture *f, uint64_t first, uint64_t count, uint64_t stride)
 {
-    uint64_t index[FILE_PAGES];
+    uint64_t index[FILE_PAGES] = {0};
     uint32_t out[FILE_PAGES];
     struct gnn_err err = {0};
     for (uint64_t i = 0; i < count; i++)

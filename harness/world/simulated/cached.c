@@ -6,8 +6,8 @@
  * model can when a window is larger than the room.
  *
  * CPU time  a fault costs fault_minor_ns or fault_major_ns before its read is submitted, and readahead_page_ns for
- *           every further page it brings in; read() and write() cost buffered_page_ns a page, and readahead_page_ns for each
- *           page brought in
+ *           every further page it brings in; read() and write() cost buffered_page_ns a page, and readahead_page_ns
+ *           for each page brought in
  * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); who waits for a page waits for its piece
  * Dirty     pages that reclaim evicts are written then, and a writer waits for those it pushed out, which is how a
  *           group that is full of dirty pages is slowed down to the device. Part of a page written is not read first */
@@ -90,6 +90,7 @@ static void make_room(struct sim_cached *c, uint64_t now_ns)
     struct flight *const old = c->flights;
     const uint64_t old_slots = c->mask + 1;
     uint64_t alive = 0;
+    assert(old_slots >= FLIGHTS_MIN);
     for (uint64_t i = 0; i < old_slots; i++)
         alive += old[i].key != 0 && old[i].done_ns > now_ns;
     const uint64_t slots = alive > old_slots / 4 ? 2 * old_slots : old_slots;

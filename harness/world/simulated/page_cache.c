@@ -65,7 +65,7 @@ struct sim_page_cache {
     uint64_t window_pages; /* the device's readahead */
     struct file *files;
     uint32_t file_count, file_capacity;
-    struct sim_page_range *reads; /* (REQUEST_RANGES_MAX) */
+    struct sim_page_range reads[REQUEST_RANGES_MAX];
     uint32_t read_count;
     uint64_t hits, minor_faults, major_faults, brought_in;
 };
@@ -81,10 +81,7 @@ enum gnn_status sim_page_cache_open(uint64_t room_bytes, uint64_t readahead_byte
         return gnn_fail(err, GNN_ENOMEM, "page cache");
     cache->window_pages = readahead_bytes / GNN_PAGE_BYTES;
     cache->lists.limit_bytes = room_bytes;
-    cache->reads = calloc(REQUEST_RANGES_MAX, sizeof *cache->reads);
-    const enum gnn_status status = cache->reads == NULL
-                                       ? gnn_fail(err, GNN_ENOMEM, "page cache: ranges to read")
-                                       : sim_page_lists_open(&cache->lists, err);
+    const enum gnn_status status = sim_page_lists_open(&cache->lists, err);
     if (status == GNN_OK)
         *out = cache;
     else
@@ -97,7 +94,6 @@ void sim_page_cache_close(struct sim_page_cache *cache)
     if (cache == NULL)
         return;
     sim_page_lists_close(&cache->lists);
-    free(cache->reads);
     free(cache->files);
     free(cache);
 }

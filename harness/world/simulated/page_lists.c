@@ -2,7 +2,6 @@
 #include "harness/world/simulated/page_lists.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -85,9 +84,6 @@ enum gnn_status sim_page_lists_add(struct sim_page_lists *lists, uint64_t pages,
 enum gnn_status sim_page_lists_open(struct sim_page_lists *lists, struct gnn_err *err)
 {
     uint32_t none;
-    lists->written = calloc(SIM_WRITTEN_MAX, sizeof *lists->written);
-    if (lists->written == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "page cache: pages to write back");
     GNN_TRY(sim_page_lists_add(lists, SIM_PAGES_ALIGN, &none, err)); /* number 0 is no page */
     assert(none == 0);
     return GNN_OK;
@@ -96,7 +92,6 @@ enum gnn_status sim_page_lists_open(struct sim_page_lists *lists, struct gnn_err
 void sim_page_lists_close(struct sim_page_lists *lists)
 {
     const uint64_t capacity = lists->capacity;
-    free(lists->written);
     if (lists->flags != NULL)
         (void)munmap(lists->flags, capacity);
     if (lists->place != NULL)

@@ -36,6 +36,8 @@ struct sim_page_ring {
     uint64_t count;        /* pages in it */
 };
 
+enum { SIM_WRITTEN_MAX = 1 << 16 };
+
 struct sim_page_run {
     uint32_t first, pages;
 };
@@ -58,11 +60,9 @@ struct sim_page_lists {
     uint64_t activated_seen;           /* summed.activated when reclaim last ended */
     uint64_t age;                      /* evictions and activations so far */
     uint64_t evicted, refaulted;
-    struct sim_page_run *written; /* (SIM_WRITTEN_MAX): dirty pages evicted and not yet handed on */
+    struct sim_page_run written[SIM_WRITTEN_MAX]; /* dirty pages evicted and not yet handed on */
     uint32_t written_count;
 };
-
-enum { SIM_WRITTEN_MAX = 1 << 16 };
 
 GNN_MUST_CHECK enum gnn_status sim_page_lists_open(struct sim_page_lists *lists, struct gnn_err *err);
 void sim_page_lists_close(struct sim_page_lists *lists);
