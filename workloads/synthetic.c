@@ -271,6 +271,13 @@ void gnn_synthetic_close(struct gnn_world *world, struct gnn_synthetic *syntheti
     free(synthetic);
 }
 
+void gnn_synthetic_drop_labels(struct gnn_world *world, struct gnn_synthetic *synthetic)
+{
+    gnn_mem_free(world, synthetic->labels);
+    synthetic->labels = NULL;
+    synthetic->dataset.labels = NULL;
+}
+
 const struct gnn_dataset *gnn_synthetic_dataset(const struct gnn_synthetic *synthetic)
 {
     return &synthetic->dataset;

@@ -29,6 +29,9 @@ void gnn_synthetic_close(struct gnn_world *world, struct gnn_synthetic *syntheti
  * The digest is "procedural:" and a hash of every parameter, the width included; never that of a dataset on a disk. */
 const struct gnn_dataset *gnn_synthetic_dataset(const struct gnn_synthetic *synthetic);
 
+/* As gnn_dataset_drop_labels. */
+void gnn_synthetic_drop_labels(struct gnn_world *world, struct gnn_synthetic *synthetic);
+
 /* Contents of dataset->indices_path and dataset->features_path. Immutable: hooks may run on any thread. indices is read
  * in any byte range, at the cost of computing each entry it touches; features has bytes nobody looks at (read NULL). */
 const struct gnn_content *gnn_synthetic_indices(const struct gnn_synthetic *synthetic);

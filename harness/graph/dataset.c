@@ -213,6 +213,14 @@ enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint3
     return status;
 }
 
+void gnn_dataset_drop_labels(struct gnn_world *world, struct gnn_dataset *dataset)
+{
+    struct dataset *const d = (struct dataset *)dataset;
+    gnn_mem_free(world, d->labels);
+    d->labels = NULL;
+    dataset->labels = NULL;
+}
+
 void gnn_dataset_close(struct gnn_world *world, struct gnn_dataset *dataset)
 {
     if (dataset == NULL)

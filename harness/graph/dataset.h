@@ -23,7 +23,7 @@ struct gnn_dataset {
     uint32_t class_count;
     uint32_t row_bytes;     /* dim * 4 */
     const uint64_t *indptr; /* (node_count + 1), world memory */
-    const int32_t *labels;  /* (node_count), -1 = unlabelled, world memory */
+    const int32_t *labels;  /* (node_count), -1 = unlabelled, world memory; NULL when dropped */
     struct gnn_split train, valid, test;
     char indices_path[600];  /* u32[edge_count], in-neighbour lists */
     char features_path[600]; /* f32[node_count][dim] */
@@ -36,5 +36,8 @@ struct gnn_dataset {
 GNN_MUST_CHECK enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint32_t dim,
                                                 struct gnn_dataset **out, struct gnn_err *err);
 void gnn_dataset_close(struct gnn_world *world, struct gnn_dataset *dataset);
+
+/* Frees the labels, once they were checked: a run that only samples has no use for 4 bytes a node. */
+void gnn_dataset_drop_labels(struct gnn_world *world, struct gnn_dataset *dataset);
 
 #endif

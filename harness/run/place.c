@@ -210,12 +210,16 @@ enum gnn_status gnn_place_dataset(struct gnn_place *p, const struct gnn_dataset 
 {
     if (gnn_run_dataset_is_computed(p->config)) {
         GNN_TRY(open_synthetic(p, err));
+        if (p->config->sample_only)
+            gnn_synthetic_drop_labels(p->world, p->synthetic);
         *out = gnn_synthetic_dataset(p->synthetic);
         return GNN_OK;
     }
     char dir[GNN_TEXT_MAX * 2];
     gnn_run_dataset_dir(p->config, dir, sizeof dir);
     GNN_TRY(gnn_dataset_open(p->world, dir, p->config->dim, &p->dataset, err));
+    if (p->config->sample_only)
+        gnn_dataset_drop_labels(p->world, p->dataset);
     *out = p->dataset;
     return GNN_OK;
 }

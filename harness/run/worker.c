@@ -238,8 +238,8 @@ static enum gnn_status check_plan(struct worker *w, struct gnn_err *err)
     if (w->system->plan != NULL)
         GNN_TRY(w->system->plan(&w->env, w->system_config, &w->plan, err));
     const struct gnn_dataset *const d = w->dataset;
-    const uint64_t dataset_bytes =
-        gnn_add_bytes(gnn_mul_bytes(8, (uint64_t)d->node_count + 1), gnn_mul_bytes(4, d->node_count));
+    const uint64_t dataset_bytes = gnn_add_bytes(gnn_mul_bytes(8, (uint64_t)d->node_count + 1),
+                                                 d->labels == NULL ? 0 : gnn_mul_bytes(4, d->node_count));
     const uint64_t cap_bytes = w->config->memory_bytes;
     const uint64_t need_bytes = gnn_add_bytes(dataset_bytes, w->plan.fixed_bytes);
     if (cap_bytes != 0 && need_bytes > cap_bytes)

@@ -258,7 +258,7 @@ uint64_t gnn_run_bytes(const struct gnn_env *env, const struct gnn_batch_size *s
 {
     const struct gnn_dataset *d = env->dataset;
     const uint64_t topology = (d->node_count + UINT64_C(1)) * sizeof *d->indptr;
-    const uint64_t nodes = d->node_count * (uint64_t)sizeof *d->labels;
+    const uint64_t nodes = env->workload->sample_only ? 0 : d->node_count * (uint64_t)sizeof *d->labels;
     const uint64_t splits = ((uint64_t)d->train.count + d->valid.count + d->test.count) * sizeof(gnn_node);
     const uint64_t model = env->workload->sample_only || env->model_config == NULL || gnn_env_on_device(env)
                                ? 0

@@ -115,6 +115,9 @@ static void test_open(void **state)
     gnn_dataset_close(f->world, d);
 
     assert_int_equal(gnn_dataset_open(f->world, f->dir, 5, &d, &err), GNN_OK);
+    assert_non_null(d->labels);
+    gnn_dataset_drop_labels(f->world, d);
+    assert_null(d->labels);
     assert_int_equal(d->dim, 5);
     assert_string_not_equal(digest, d->digest);
     gnn_dataset_close(f->world, d);
