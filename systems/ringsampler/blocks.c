@@ -297,6 +297,8 @@ enum gnn_status rs_hop_end(struct rs_lane *lane, struct rs_batch *b, uint32_t l,
         return GNN_OK;
     }
     b->low_bytes += (hop->node_count - before) * (uint64_t)sizeof *hop->nodes;
+    if (hash && hop->node_count > lane->map_peak)
+        lane->map_peak = hop->node_count;
     gnn_charge(lane->s->env->world, GNN_WORK_SAMPLED_EDGE, hop->sample_count);
     gnn_charge(lane->s->env->world, hash ? GNN_WORK_HASHED_ID : GNN_WORK_SORTED_KEY, hop->sample_count);
     struct rs_hop ignored, *const next = l + 1 < b->hop_count ? &b->hops[l + 1] : &ignored;

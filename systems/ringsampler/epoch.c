@@ -103,6 +103,12 @@ static void fill_extras(const struct ringsampler *s, const struct rs_fetch_count
     rs_add_extra(out, "in_flight_peak", now->in_flight_peak);
     if (s->config->io != RS_IO_SORTED)
         return;
+    if (s->cache != NULL) {
+        rs_add_extra(out, "sector_hits", now->cache_hits - before->cache_hits);
+        rs_add_extra(out, "sector_misses", now->cache_misses - before->cache_misses);
+    }
+    if (s->config->requests > 0)
+        return;
     rs_add_extra(out, "sweeps", now->sweeps - before->sweeps);
     rs_add_extra(out, "bundle", bundle);
     rs_add_extra(out, "deferred_batches", deferred);
@@ -126,16 +132,11 @@ static void fill_result(const struct ringsampler *s, struct gnn_epoch_result *ou
     sum_fetches(s, &now);
     c->needed_bytes =
         c->sample.sampled_edges * sizeof(gnn_node) + s->extracted_rows * s->env->dataset->row_bytes;
-    c->requested_ios = c->requested_bytes = GNN_UNKNOWN; /* a mapping: only the kernel knows */
-    c->cache_hits = c->cache_misses = c->cache_evictions = GNN_UNKNOWN;
+    c->requested_ios = c->requested_bytes = GNN_UNKNOWN;                /* a mapping: only the kernel knows */
+    c->cache_hits = c->cache_misses = c->cache_evictions = GNN_UNKNOWN; /* of feature rows: there are none */
     if (s->config->io != RS_IO_MAPPED) {
         c->requested_ios = now.reads - s->before.reads;
         c->requested_bytes = now.requested_bytes - s->before.requested_bytes;
-    }
-    if (s->cache != NULL) {
-        c->cache_hits = now.cache_hits - s->before.cache_hits;
-        c->cache_misses = now.cache_misses - s->before.cache_misses;
-        c->cache_evictions = 0;
     }
     fill_extras(s, &now, frontier_nodes, deferred, bundle, out);
     if (!s->env->workload->sample_only)

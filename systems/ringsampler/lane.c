@@ -15,6 +15,20 @@
 
 /* ---- open, close ---- */
 
+/* The ID map takes the front of the workspace, entries and batches get the rest. Slots that were something else's are
+ * zeroed. */
+static void divide(struct rs_lane *lane, uint64_t slots)
+{
+    const struct rs_sizes *const z = &lane->s->sizes;
+    if (slots > lane->map.memory_slots)
+        memset(lane->map.slots + lane->map.memory_slots, 0,
+               (slots - lane->map.memory_slots) * sizeof *lane->map.slots);
+    lane->map.memory_slots = slots;
+    const uint64_t map_bytes = gnn_round_up(slots * sizeof *lane->map.slots, GNN_ARENA_ALIGN_BYTES);
+    lane->rest = (unsigned char *)lane->workspace + map_bytes;
+    lane->rest_bytes = z->workspace_bytes - map_bytes;
+}
+
 static enum gnn_status open_workspace(struct rs_lane *lane, struct gnn_err *err)
 {
     const struct rs_sizes *const z = &lane->s->sizes;
@@ -23,12 +37,13 @@ static enum gnn_status open_workspace(struct rs_lane *lane, struct gnn_err *err)
                           err));
     if (lane->s->config->dedupe == RS_DEDUPE_HASH) {
         gnn_id_map_init_sized(&lane->map, lane->workspace, z->map_slots);
+        divide(lane, z->map_slots);
     } else {
         lane->pairs = lane->workspace;
         lane->pair_capacity = z->dedupe_bytes / (sizeof(uint64_t) + sizeof(uint32_t)) / 2 * 2;
+        lane->rest = (unsigned char *)lane->workspace + z->dedupe_bytes;
+        lane->rest_bytes = z->workspace_bytes - z->dedupe_bytes;
     }
-    lane->rest = (unsigned char *)lane->workspace + z->dedupe_bytes;
-    lane->rest_bytes = z->workspace_bytes - z->dedupe_bytes;
     lane->entries = (uint64_t *)(void *)lane->rest; /* with training batches lie elsewhere */
     lane->entry_capacity = lane->rest_bytes / sizeof *lane->entries;
     if (z->release_bytes > 0) {
@@ -107,8 +122,8 @@ static void count_batch(struct rs_lane *lane, const struct rs_batch *b)
         n->sampled_edges += hop->sample_count;
         nodes += hop->node_count - hop->target_count;
         lane->frontier_nodes += hop->target_count;
-        if (hop->sample_count > lane->hop_samples_peak)
-            lane->hop_samples_peak = hop->sample_count;
+        if (hop->target_count > lane->hop_targets_peak)
+            lane->hop_targets_peak = hop->target_count;
     }
     n->sampled_nodes += nodes; /* frontier=neighbours: new in their hop, a node may be so in several */
     if (b->low_bytes + b->high_bytes > lane->batch_bytes_peak)
@@ -177,7 +192,7 @@ static uint32_t bundle_of(const struct rs_lane *lane, uint32_t left)
 {
     const struct ringsampler_config *const c = lane->s->config;
     const uint64_t one =
-        with_margin(lane->batch_bytes_peak) + with_margin(lane->hop_samples_peak * sizeof(uint64_t));
+        with_margin(lane->batch_bytes_peak) + with_margin(lane->hop_targets_peak * sizeof(uint64_t));
     uint64_t most = c->bundle;
     if (c->io != RS_IO_SORTED)
         most = 1;
@@ -192,7 +207,7 @@ static struct shares share(const struct rs_lane *lane, uint32_t left)
 {
     struct shares s = {.count = bundle_of(lane, left)};
     if (lane->s->config->io == RS_IO_SORTED) {
-        const uint64_t entry_bytes = lane->hop_samples_peak * sizeof(uint64_t),
+        const uint64_t entry_bytes = lane->hop_targets_peak * sizeof(uint64_t),
                        batch = lane->batch_bytes_peak;
         /* Of batches not seen yet: 4 B of blocks and 8 B of entries a sample of the largest hop, and the other hops. */
         s.entries_bytes =
@@ -218,12 +233,33 @@ static void lay_out(struct rs_lane *lane, const struct shares *s)
     lane->entry_capacity = s->entries_bytes / sizeof(uint64_t);
 }
 
-/* Those that did not fit beside others, one by one. */
+static void full_map(struct rs_lane *lane)
+{
+    if (lane->pairs == NULL)
+        divide(lane, lane->s->sizes.map_slots);
+}
+
+/* After the first batch the map is as large as batches need it, and a bundle gets what it leaves. */
+static struct shares share_rest(struct rs_lane *lane, uint32_t left)
+{
+    if (lane->s->config->io == RS_IO_SORTED && left > 1 && lane->map_peak > 0) {
+        const uint64_t slots = gnn_id_map_sized_slots(with_margin(lane->map_peak) + 2);
+        divide(lane, slots < lane->s->sizes.map_slots ? slots : lane->s->sizes.map_slots);
+        const struct shares s = share(lane, left);
+        if (s.count > 1)
+            return s;
+    }
+    full_map(lane);
+    return share(lane, left);
+}
+
+/* Those that did not fit beside others, one by one, with a map of full size. */
 static enum gnn_status sample_put_off(struct rs_lane *lane, const uint32_t *numbers, uint32_t count,
                                       struct gnn_err *err)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct shares alone = share(lane, 1);
+        full_map(lane);
+        const struct shares alone = share(lane, 1);
         lay_out(lane, &alone);
         GNN_TRY(rs_sample_one(lane, &lane->batches[0], numbers[i], err));
         lane->deferred_batches++;
@@ -235,7 +271,7 @@ enum gnn_status rs_lane_run(struct rs_lane *lane, uint32_t first, uint32_t count
                             uint64_t *items, struct gnn_err *err)
 {
     for (uint32_t done = 0; done < count;) {
-        const struct shares s = share(lane, count - done);
+        const struct shares s = share_rest(lane, count - done);
         lay_out(lane, &s);
         if (s.count == 1) {
             GNN_TRY(rs_sample_one(lane, &lane->batches[0], first + done * step, err));

@@ -9,13 +9,10 @@
 
 enum { RS_PREFETCH_TARGETS = 16 };
 
-/* Positions of target t into out (fanout); returns how many: min(degree, fanout). With replacement they come as drawn,
- * repeats included. */
-static inline uint32_t rs_draw(const struct rs_hop *hop, uint32_t t, uint64_t *out)
+/* Positions that target v draws into out (fanout); returns how many: min(degree, fanout). With replacement they come as
+ * drawn, repeats included. */
+static inline uint32_t rs_draw_node(const struct rs_hop *hop, gnn_node v, uint64_t *out)
 {
-    if (t + RS_PREFETCH_TARGETS < hop->target_count)
-        __builtin_prefetch(hop->indptr + hop->targets[t + RS_PREFETCH_TARGETS]);
-    const gnn_node v = hop->targets[t];
     const uint64_t begin = hop->indptr[v], degree = hop->indptr[v + 1] - begin;
     const uint64_t key = gnn_rng_fold(hop->draw_key, v);
     if (!hop->replace || degree <= hop->fanout)
@@ -24,6 +21,14 @@ static inline uint32_t rs_draw(const struct rs_hop *hop, uint32_t t, uint64_t *o
     for (uint32_t i = 0; i < hop->fanout; i++)
         out[i] = begin + gnn_rng_below(&rng, degree);
     return hop->fanout;
+}
+
+/* Those of target t, where targets are taken one after another. */
+static inline uint32_t rs_draw(const struct rs_hop *hop, uint32_t t, uint64_t *out)
+{
+    if (t + RS_PREFETCH_TARGETS < hop->target_count)
+        __builtin_prefetch(hop->indptr + hop->targets[t + RS_PREFETCH_TARGETS]);
+    return rs_draw_node(hop, hop->targets[t], out);
 }
 
 #endif

@@ -54,7 +54,7 @@ struct rs_sizes {
     uint64_t samples[GNN_LAYERS_MAX]; /* of hop l, at most */
     uint64_t batch_bytes;             /* nodes and blocks at their bounds */
     uint64_t map_slots, dedupe_bytes; /* ID map, or the pairs of dedupe=sort */
-    uint64_t entries_bytes;           /* io=sorted: (position, slot) pairs of the largest hop */
+    uint64_t entries_bytes;           /* io=sorted: 8 B a target of the largest hop */
     uint64_t workspace_bytes;         /* of a lane: dedupe, entries, and one batch or a bundle of them */
     uint64_t engine_bytes;            /* of a lane: read buffers and request records, ring included */
     uint64_t release_bytes;           /* of a lane: what the released code holds besides */
@@ -155,7 +155,7 @@ struct rs_lane {
     uint64_t entry_capacity;
     const struct rs_batch *map_holds; /* whose nodes the map knows */
     uint64_t epoch;
-    uint64_t batch_bytes_peak, hop_samples_peak; /* of any batch so far: sizes the bundles */
+    uint64_t batch_bytes_peak, hop_targets_peak, map_peak; /* of any batch so far: sizes the bundles */
     struct gnn_sample_counters counters;
     uint64_t frontier_nodes, deferred_batches, bundle_peak;
     struct rs_batch *batches; /* (RS_BUNDLE_MAX) */

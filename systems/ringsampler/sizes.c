@@ -9,7 +9,8 @@
 #include <inttypes.h>
 
 enum { RELEASE_READ_BYTES = 24 + 32, RELEASE_READS_PER_SEED = 3000 + 1, SECTOR_BYTES = 4096 };
-static const uint64_t slack_bytes = UINT64_C(16) << 20; /* page tables, the program, the kernel's objects */
+static const uint64_t slack_bytes = UINT64_C(16)
+                                    << 20; /* page tables, the program, the kernel's objects; at most */
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -88,13 +89,14 @@ static void bound_neighbours(const struct gnn_env *env, struct rs_sizes *z, uint
 /* Blocks, entries and the dedupe's memory follow from targets and samples. */
 static void add_up(const struct ringsampler_config *c, uint32_t layers, uint64_t nodes, struct rs_sizes *z)
 {
-    uint64_t largest_hop = 0;
+    uint64_t largest_hop = 0, most_targets = 0;
     for (uint32_t l = 0; l < layers; l++) {
         z->batch_bytes += (z->targets[l] + UINT64_C(1) + z->samples[l]) * sizeof(uint32_t);
         largest_hop = z->samples[l] > largest_hop ? z->samples[l] : largest_hop;
+        most_targets = z->targets[l] > most_targets ? z->targets[l] : most_targets;
     }
     z->batch_bytes = gnn_round_up(z->batch_bytes, GNN_ARENA_ALIGN_BYTES);
-    z->entries_bytes = c->io != RS_IO_SORTED ? 0 : largest_hop * sizeof(uint64_t);
+    z->entries_bytes = c->io != RS_IO_SORTED ? 0 : most_targets * sizeof(uint64_t);
     if (c->io == RS_IO_SORTED && z->entries_bytes < RS_ENTRIES_BYTES_MIN)
         z->entries_bytes = RS_ENTRIES_BYTES_MIN;
     z->map_slots = gnn_id_map_sized_slots(nodes + 2);
@@ -145,9 +147,9 @@ static void expected_bytes(const struct gnn_env *env, const struct ringsampler_c
     const uint64_t nodes = size->nodes[layers], slots = gnn_id_map_sized_slots(nodes + 2);
     const uint64_t map = slots * sizeof(struct gnn_id_slot), pairs = (nodes + size->edges) * 12;
     *batch = least(gnn_batch_bytes(size, layers), z->batch_bytes);
-    *lane = least(c->dedupe == RS_DEDUPE_HASH ? map : pairs, z->dedupe_bytes) +
-            least(c->io == RS_IO_SORTED ? size->edges * sizeof(uint64_t) + RS_ENTRIES_BYTES_MIN : 0,
-                  z->entries_bytes);
+    *lane =
+        least(c->dedupe == RS_DEDUPE_HASH ? map : pairs, z->dedupe_bytes) +
+        least(c->io == RS_IO_SORTED ? nodes * sizeof(uint64_t) + RS_ENTRIES_BYTES_MIN : 0, z->entries_bytes);
 }
 
 /* The dedupe gets its bound, or about a third of a workspace that is too small for all bounds. */
@@ -186,7 +188,7 @@ static void choose(const struct gnn_env *env, const struct ringsampler_config *c
     const uint64_t wanted = gnn_add_bytes(gnn_mul_bytes(z->lanes, lane), gnn_mul_bytes(z->items, item));
     if (env->cap_bytes > 0) {
         const uint64_t rest =
-            gnn_add_bytes(rest_of_run(env, c, z, &size), least(slack_bytes, env->cap_bytes / 8));
+            gnn_add_bytes(rest_of_run(env, c, z, &size), least(slack_bytes, env->cap_bytes / 16));
         const uint64_t there = env->cap_bytes > rest ? env->cap_bytes - rest : 0;
         if (wanted > there) {
             const double share = (double)there / (double)wanted;

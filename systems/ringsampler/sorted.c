@@ -1,12 +1,15 @@
-/* Reads in the order of the file: the positions of a whole hop, of every mini-batch of a bundle, are drawn, sorted and
- * joined; one sweep over the edge file reads each wanted block once, in pieces up to `extent` long, and passes over
- * gaps up to `gap` rather than end a read. Ours: RingSampler's discussion asks for a cache, and its reads repeat
- * sectors that many targets share (specs/ringsampler.md section 4: 66 M samples touch 6.3 M pages an epoch).
+/* Reads in the order of the file. Lists lie in the file in the order of their nodes, so the targets of a hop, of every
+ * mini-batch of a bundle, are put in order of node; then one sweep draws their positions, joins them into reads and
+ * reads each wanted block once, in pieces up to `extent` long, passing over gaps up to `gap` rather than ending a read.
+ * Ours: RingSampler's discussion asks for a cache, and its reads repeat sectors that many targets share
+ * (specs/ringsampler.md section 4: 66 M samples touch 6.3 M pages an epoch).
  *
  * Reads    direct, asynchronous on the lane's ring, into a circular buffer; while they are in flight the next 256th of
- *          the entries is put in order
- * Cache    blocks read once stay while there is room (sector_cache.h); a sample whose block is there needs no entry
- * Memory   8 B an entry in the lane's workspace; when they do not fit, the hop takes several sweeps. The read buffer
+ *          the targets is put in order and drawn
+ * Cache    blocks read once stay while there is room (sector_cache.h); a target whose samples all lie there needs no
+ *          entry in the sweep
+ * Memory   8 B a target in the lane's workspace; when they do not fit, the hop takes several sweeps. The read buffer,
+ *          and a window of the samples that wait for reads in flight
  * Errors   as ring_reads.h; GNN_EUSAGE when position and slot do not share 64 bits */
 #include "systems/ringsampler/extents.h"
 #include "systems/ringsampler/offsets.h"
@@ -17,10 +20,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { CHUNK = 1024 }; /* positions drawn before they are looked up: their cache lines arrive meanwhile */
+enum {
+    CHUNK = 1024,   /* positions drawn before they are looked up: their cache lines arrive meanwhile */
+    WINDOW = 65536, /* samples in reads in flight, a power of two */
+    TARGET_BITS = 32,
+    DRAWN_MAX = RS_BUNDLE_MAX * GNN_FANOUT_MAX,
+};
 
 struct flight {
-    struct rs_extent extent;
+    struct rs_extent extent; /* begin, end: running numbers of its samples */
     const unsigned char *data;
     uint64_t buffer_begin; /* running offset into the circular buffer */
     bool done;
@@ -34,26 +42,43 @@ struct sorted {
     struct rs_extent_rules rules;
     uint32_t unit_bytes;
     unsigned char *buffer;
-    uint64_t buffer_bytes, buffer_head, buffer_tail; /* running offsets */
+    uint64_t buffer_bytes, buffer_tail; /* running offset */
     uint32_t depth;
     struct flight *flights; /* (depth), circular */
     uint64_t flight_head, flight_tail;
     struct gnn_read *pending; /* (depth): laid out, not yet handed over */
     uint32_t pending_count;
     uint64_t *tags;         /* (depth) */
+    uint64_t *window;       /* (WINDOW): position << slot_bits | slot, circular */
+    uint64_t window_tail;   /* running number of the next sample */
+    struct rs_extent open;  /* the read that samples are being joined to; none while begin == end */
+    uint64_t *drawn;        /* samples of one node, of every batch that has it */
     uint64_t *positions;    /* (CHUNK + GNN_FANOUT_MAX) */
     const uint32_t **found; /* likewise */
     /* of one fetch */
-    uint32_t *out; /* slots count from here */
-    uint32_t key_bits;
+    struct rs_hop *const *hops;
+    uint32_t hop_count, target_bits; /* an entry is node << 32 | hop << target_bits | target */
+    uint32_t *out;                   /* slots count from here */
+    uint32_t key_bits;               /* of position and slot */
     uint64_t entry_count;
 };
 
 /* ---- reads in flight ---- */
 
+static void scatter(struct sorted *x, const struct flight *f)
+{
+    const uint32_t *const values = (const uint32_t *)(const void *)f->data;
+    const uint64_t first = f->extent.first_unit << x->rules.unit_shift;
+    const uint64_t slot_mask = (UINT64_C(1) << x->rules.slot_bits) - 1;
+    for (uint64_t n = f->extent.begin; n < f->extent.end; n++) {
+        const uint64_t sample = x->window[n & (WINDOW - 1)];
+        x->out[sample & slot_mask] = values[(sample >> x->rules.slot_bits) - first];
+    }
+}
+
 static void land(struct sorted *x, struct flight *f)
 {
-    rs_extent_scatter(&x->rules, x->lane->entries, &f->extent, f->data, x->out);
+    scatter(x, f);
     f->done = true;
     if (x->cache == NULL)
         return;
@@ -73,8 +98,6 @@ static enum gnn_status harvest(struct sorted *x, uint32_t min, struct gnn_err *e
         land(x, &x->flights[x->tags[i] % x->depth]);
     while (x->flight_head < x->flight_tail && x->flights[x->flight_head % x->depth].done)
         x->flight_head++;
-    x->buffer_head =
-        x->flight_head < x->flight_tail ? x->flights[x->flight_head % x->depth].buffer_begin : x->buffer_tail;
     return GNN_OK;
 }
 
@@ -94,7 +117,8 @@ static enum gnn_status make_room(struct sorted *x, uint64_t bytes, struct gnn_er
     if (at + bytes > x->buffer_bytes)
         x->buffer_tail += x->buffer_bytes - at; /* a read is not split at the buffer's end */
     while (x->flight_tail - x->flight_head == x->depth ||
-           (x->flight_head < x->flight_tail && x->buffer_tail + bytes - x->buffer_head > x->buffer_bytes)) {
+           (x->flight_head < x->flight_tail &&
+            x->buffer_tail + bytes - x->flights[x->flight_head % x->depth].buffer_begin > x->buffer_bytes)) {
         GNN_TRY(hand_over(x, err));
         GNN_TRY(harvest(x, 1, err));
     }
@@ -125,36 +149,108 @@ static enum gnn_status launch(struct sorted *x, const struct rs_extent *extent, 
 static void reset(struct sorted *x)
 {
     rs_reads_drain(&x->reads);
-    x->flight_head = x->flight_tail = x->buffer_head = x->buffer_tail = 0;
+    x->flight_head = x->flight_tail = x->buffer_tail = x->window_tail = 0;
+    x->open = (struct rs_extent){.begin = 0};
     x->pending_count = 0;
+}
+
+/* ---- joining samples into reads ---- */
+
+static enum gnn_status end_read(struct sorted *x, struct gnn_err *err)
+{
+    if (x->open.begin == x->open.end)
+        return GNN_OK;
+    const struct rs_extent whole = x->open;
+    x->open.begin = whole.end;
+    return launch(x, &whole, err);
+}
+
+/* Samples from here on wait for a read: those in flight, then those being joined. */
+static uint64_t window_head(const struct sorted *x)
+{
+    return x->flight_head < x->flight_tail ? x->flights[x->flight_head % x->depth].extent.begin
+                                           : x->open.begin;
+}
+
+/* One sample; they come in ascending order of position. */
+static enum gnn_status join(struct sorted *x, uint64_t sample, struct gnn_err *err)
+{
+    const uint64_t unit = sample >> x->rules.slot_bits >> x->rules.unit_shift;
+    const bool starts = x->open.begin == x->open.end;
+    if (!starts && (unit > x->open.first_unit + x->open.units + x->rules.gap_units ||
+                    unit - x->open.first_unit >= x->rules.units_max))
+        GNN_TRY(end_read(x, err));
+    while (x->window_tail - window_head(x) == WINDOW) {
+        GNN_TRY(end_read(x, err));
+        GNN_TRY(hand_over(x, err));
+        GNN_TRY(harvest(x, 1, err));
+    }
+    if (x->open.begin == x->open.end) {
+        x->open.first_unit = unit;
+        x->open.begin = x->open.end = x->window_tail;
+    }
+    x->window[x->window_tail++ & (WINDOW - 1)] = sample;
+    x->open.end = x->window_tail;
+    x->open.units = unit - x->open.first_unit + 1;
+    return GNN_OK;
 }
 
 /* ---- one sweep ---- */
 
-static enum gnn_status read_range(struct sorted *x, uint64_t begin, uint64_t end, struct gnn_err *err)
+/* The samples of one target of an entry, to `out`; what the cache holds goes to its slot at once. */
+static uint32_t draw_entry(struct sorted *x, uint64_t entry, uint64_t *out)
 {
+    const uint32_t low = (uint32_t)entry;
+    const struct rs_hop *const hop = x->hops[(uint64_t)low >> x->target_bits];
+    const uint32_t t = low & (uint32_t)((UINT64_C(1) << x->target_bits) - 1);
+    const uint64_t slot = (uint64_t)(hop->col - x->out) + hop->row_start[t];
+    const uint32_t count = rs_draw_node(hop, (gnn_node)(entry >> TARGET_BITS), x->positions);
+    uint32_t missing = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t *const value = x->cache == NULL ? NULL : rs_cache_find(x->cache, x->positions[i]);
+        if (value != NULL)
+            x->out[slot + i] = *value;
+        else
+            out[missing++] = x->positions[i] << x->rules.slot_bits | (slot + i);
+    }
+    if (x->cache != NULL) {
+        x->base.counts.cache_misses += missing;
+        x->base.counts.cache_hits += count - missing;
+    }
+    return missing;
+}
+
+/* Entries in order of node. Several batches may have drawn from one node's list: their samples are merged. */
+static enum gnn_status read_nodes(struct sorted *x, uint64_t begin, uint64_t end, struct gnn_err *err)
+{
+    const uint64_t *const entries = x->lane->entries;
     while (begin < end) {
-        const struct rs_extent extent = rs_extent_at(&x->rules, x->lane->entries, begin, end);
-        GNN_TRY(launch(x, &extent, err));
-        begin = extent.end;
+        const uint64_t node = entries[begin] >> TARGET_BITS;
+        uint32_t count = 0, batches = 0;
+        for (; begin < end && entries[begin] >> TARGET_BITS == node; begin++, batches++)
+            count += draw_entry(x, entries[begin], x->drawn + count);
+        if (batches > 1 || x->hops[0]->replace)
+            rs_sort(x->drawn, count, x->rules.slot_bits, x->key_bits);
+        for (uint32_t i = 0; i < count; i++)
+            GNN_TRY(join(x, x->drawn[i], err));
     }
     return GNN_OK;
 }
 
-/* Puts a 256th of the file's positions in order after another, each while reads of those before are in flight. */
+/* Puts a 256th of the nodes in order after another, each while reads of those before are in flight. */
 static enum gnn_status read_parts(struct sorted *x, struct gnn_err *err)
 {
     uint64_t *const entries = x->lane->entries;
-    const uint32_t low_bit = x->rules.slot_bits + x->rules.unit_shift;
-    if (x->key_bits <= low_bit + 8) { /* a part would be less than a block */
-        rs_sort(entries, x->entry_count, low_bit, x->key_bits);
-        return read_range(x, 0, x->entry_count, err);
+    const uint32_t high_bit = TARGET_BITS + rs_bits(x->lane->s->env->dataset->node_count);
+    if (high_bit <= TARGET_BITS + 8) {
+        rs_sort(entries, x->entry_count, TARGET_BITS, high_bit);
+        return read_nodes(x, 0, x->entry_count, err);
     }
     uint64_t starts[RS_PARTS + 1];
-    rs_partition(entries, x->entry_count, x->key_bits, starts);
+    rs_partition(entries, x->entry_count, high_bit, starts);
     for (uint32_t g = 0; g < RS_PARTS; g++) {
-        rs_sort(entries + starts[g], starts[g + 1] - starts[g], low_bit, x->key_bits - 8);
-        GNN_TRY(read_range(x, starts[g], starts[g + 1], err));
+        rs_sort(entries + starts[g], starts[g + 1] - starts[g], TARGET_BITS, high_bit - 8);
+        GNN_TRY(read_nodes(x, starts[g], starts[g + 1], err));
     }
     return GNN_OK;
 }
@@ -165,6 +261,7 @@ static enum gnn_status sweep(struct sorted *x, struct gnn_err *err)
         return GNN_OK;
     gnn_charge(x->reads.world, GNN_WORK_SORTED_KEY, x->entry_count);
     GNN_TRY(read_parts(x, err));
+    GNN_TRY(end_read(x, err));
     GNN_TRY(hand_over(x, err));
     while (x->flight_head < x->flight_tail)
         GNN_TRY(harvest(x, 1, err));
@@ -173,88 +270,99 @@ static enum gnn_status sweep(struct sorted *x, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* ---- drawing ---- */
+/* ---- the targets of a hop ---- */
 
-/* What the cache holds goes to its slot at once, the rest becomes entries. */
-static void look_up(struct sorted *x, uint32_t count, uint64_t slot)
+static enum gnn_status add_entry(struct sorted *x, uint32_t hop, uint32_t t, struct gnn_err *err)
 {
+    if (x->entry_count == x->lane->entry_capacity)
+        GNN_TRY(sweep(x, err));
+    x->lane->entries[x->entry_count++] =
+        (uint64_t)x->hops[hop]->targets[t] << TARGET_BITS | (uint64_t)hop << x->target_bits | t;
+    return GNN_OK;
+}
+
+/* Targets [begin, end) of a hop, whose `count` positions are drawn: served when the cache holds all of a target's. */
+static enum gnn_status look_up(struct sorted *x, uint32_t h, uint32_t begin, uint32_t end, uint32_t count,
+                               struct gnn_err *err)
+{
+    const struct rs_hop *const hop = x->hops[h];
     for (uint32_t i = 0; i < count; i++) {
         x->found[i] = rs_cache_find(x->cache, x->positions[i]);
         if (x->found[i] != NULL)
             __builtin_prefetch(x->found[i]);
     }
-    uint64_t *const entries = x->lane->entries;
-    const uint64_t before = x->entry_count;
-    for (uint32_t i = 0; i < count; i++) {
-        if (x->found[i] != NULL)
-            x->out[slot + i] = *x->found[i];
+    const uint32_t **found = x->found;
+    for (uint32_t t = begin; t < end; t++) {
+        const uint32_t samples = hop->row_start[t + 1] - hop->row_start[t];
+        uint32_t *const col = hop->col + hop->row_start[t];
+        uint32_t i = 0;
+        while (i < samples && found[i] != NULL) {
+            col[i] = *found[i];
+            i++;
+        }
+        found += samples;
+        if (i == samples) /* col is never NULL: a sample is there already, or is none */
+            x->base.counts.cache_hits += samples;
         else
-            entries[x->entry_count++] = x->positions[i] << x->rules.slot_bits | (slot + i);
+            GNN_TRY(add_entry(x, h, t, err));
     }
-    x->base.counts.cache_misses += x->entry_count - before;
-    x->base.counts.cache_hits += count - (x->entry_count - before);
     gnn_charge(x->reads.world, GNN_WORK_TABLE_ENTRY, count);
-}
-
-static enum gnn_status take_chunk(struct sorted *x, uint32_t count, uint64_t slot, struct gnn_err *err)
-{
-    if (x->entry_count + count > x->lane->entry_capacity)
-        GNN_TRY(sweep(x, err));
-    assert(x->entry_count + count <= x->lane->entry_capacity);
-    if (x->cache != NULL) {
-        look_up(x, count, slot);
-        return GNN_OK;
-    }
-    uint64_t *const entries = x->lane->entries + x->entry_count;
-    for (uint32_t i = 0; i < count; i++)
-        entries[i] = x->positions[i] << x->rules.slot_bits | (slot + i);
-    x->entry_count += count;
     return GNN_OK;
 }
 
-static enum gnn_status draw_hop(struct sorted *x, const struct rs_hop *hop, struct gnn_err *err)
+static enum gnn_status add_hop(struct sorted *x, uint32_t h, struct gnn_err *err)
 {
-    uint64_t slot = (uint64_t)(hop->col - x->out);
-    uint32_t count = 0;
+    const struct rs_hop *const hop = x->hops[h];
+    uint32_t count = 0, first = 0;
     for (uint32_t t = 0; t < hop->target_count; t++) {
-        count += rs_draw(hop, t, x->positions + count);
-        if (count < CHUNK)
+        if (hop->row_start[t + 1] == hop->row_start[t] && x->cache == NULL)
             continue;
-        GNN_TRY(take_chunk(x, count, slot, err));
-        slot += count;
+        if (x->cache == NULL) {
+            GNN_TRY(add_entry(x, h, t, err));
+            continue;
+        }
+        count += rs_draw(hop, t, x->positions + count);
+        if (count < CHUNK && t + 1 < hop->target_count)
+            continue;
+        GNN_TRY(look_up(x, h, first, t + 1, count, err));
+        first = t + 1;
         count = 0;
     }
-    return take_chunk(x, count, slot, err);
+    return GNN_OK;
 }
 
-/* Slots count from the lowest col; position and slot share a word. */
-static enum gnn_status lay_out_keys(struct sorted *x, struct rs_hop *const *hops, uint32_t count,
-                                    struct gnn_err *err)
+/* Slots count from the lowest col; position and slot share a word, hop and target half of one. */
+static enum gnn_status lay_out_keys(struct sorted *x, struct gnn_err *err)
 {
-    uint32_t *low = hops[0]->col, *high = low + hops[0]->sample_count;
-    for (uint32_t i = 1; i < count; i++) {
-        low = hops[i]->col < low ? hops[i]->col : low;
-        high = hops[i]->col + hops[i]->sample_count > high ? hops[i]->col + hops[i]->sample_count : high;
+    uint32_t *low = x->hops[0]->col, *high = low, targets = 0;
+    for (uint32_t i = 0; i < x->hop_count; i++) {
+        const struct rs_hop *const hop = x->hops[i];
+        low = hop->col < low ? hop->col : low;
+        high = hop->col + hop->sample_count > high ? hop->col + hop->sample_count : high;
+        targets = hop->target_count > targets ? hop->target_count : targets;
     }
+    const uint64_t edges = x->lane->s->env->dataset->edge_count;
     x->out = low;
     x->rules.slot_bits = rs_bits((uint64_t)(high - low));
-    x->key_bits = x->rules.slot_bits + rs_bits(x->lane->s->env->dataset->edge_count);
-    if (x->key_bits > 64)
+    x->key_bits = x->rules.slot_bits + rs_bits(edges);
+    x->target_bits = rs_bits(targets);
+    if (x->key_bits > 64 || x->target_bits + rs_bits(x->hop_count - 1) > TARGET_BITS)
         return gnn_fail(err, GNN_EUSAGE,
-                        "ringsampler: %" PRIu64 " edges and %" PRIu64
-                        " samples of a bundle need more than 64 bits: "
-                        "lower ringsampler.bundle",
-                        x->lane->s->env->dataset->edge_count, (uint64_t)(high - low));
+                        "ringsampler: %" PRIu64 " edges, and %" PRIu64 " samples of a bundle of %" PRIu32
+                        " batches: their numbers do not fit 64 bits; lower ringsampler.bundle or --batch",
+                        edges, (uint64_t)(high - low), x->hop_count);
     return GNN_OK;
 }
 
 static enum gnn_status fetch_all(struct sorted *x, struct rs_hop *const *hops, uint32_t count,
                                  struct gnn_err *err)
 {
-    GNN_TRY(lay_out_keys(x, hops, count, err));
+    x->hops = hops;
+    x->hop_count = count;
     x->entry_count = 0;
+    GNN_TRY(lay_out_keys(x, err));
     for (uint32_t i = 0; i < count; i++)
-        GNN_TRY(draw_hop(x, hops[i], err));
+        GNN_TRY(add_hop(x, i, err));
     return sweep(x, err);
 }
 
@@ -288,6 +396,8 @@ static void sorted_close(struct rs_fetch *fetch)
     free(x->tags);
     free(x->positions);
     free((void *)x->found);
+    free(x->window);
+    free(x->drawn);
     free(x);
 }
 
@@ -297,7 +407,7 @@ uint64_t rs_sorted_bytes(const struct ringsampler_config *config)
 {
     const uint64_t a_read = sizeof(struct flight) + sizeof(struct gnn_read) + sizeof(uint64_t);
     return config->read_buffer_bytes + config->ring * a_read + rs_reads_bytes(config->ring) +
-           (CHUNK + GNN_FANOUT_MAX) * UINT64_C(16);
+           (CHUNK + GNN_FANOUT_MAX) * UINT64_C(16) + (WINDOW + DRAWN_MAX) * sizeof(uint64_t);
 }
 
 static enum gnn_status open_arrays(struct sorted *x, struct gnn_err *err)
@@ -311,8 +421,10 @@ static enum gnn_status open_arrays(struct sorted *x, struct gnn_err *err)
     x->tags = calloc(x->depth, sizeof *x->tags);
     x->positions = calloc(CHUNK + GNN_FANOUT_MAX, sizeof *x->positions);
     x->found = calloc(CHUNK + GNN_FANOUT_MAX, sizeof *x->found);
+    x->window = calloc(WINDOW, sizeof *x->window);
+    x->drawn = calloc(DRAWN_MAX, sizeof *x->drawn);
     if (x->flights == NULL || x->pending == NULL || x->tags == NULL || x->positions == NULL ||
-        x->found == NULL)
+        x->found == NULL || x->window == NULL || x->drawn == NULL)
         return gnn_fail(err, GNN_ENOMEM, "ringsampler: %" PRIu32 " reads in flight", x->depth);
     return GNN_OK;
 }
