@@ -22,7 +22,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 static enum gnn_status check(const struct gnn_env *env, const struct ringsampler_config *c,
                              struct gnn_err *err)
 {
-    for (uint32_t l = 0; l < env->workload->layers; l++)
+    const bool grouped = c->io != RS_IO_MAPPED && c->io != RS_IO_SORTED;
+    for (uint32_t l = 0; grouped && l < env->workload->layers; l++)
         if (env->workload->fanout[l] > c->ring)
             return gnn_fail(err, GNN_EUSAGE,
                             "ringsampler.ring=%" PRIu32 " is below the fan-out %" PRIu32 " of hop %" PRIu32

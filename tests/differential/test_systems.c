@@ -266,6 +266,11 @@ static void test_rows_are_the_files_rows(void **state)
             check_rows_of(world, &g, "ginex", OPTIONS("io=buffered", "superbatch=3", "gather_threads=3"));
             for (size_t v = 0; direct && v < sizeof ginex / sizeof *ginex; v++)
                 check_rows_of(world, &g, "ginex", ginex[v]);
+            check_rows_of(world, &g, "ringsampler", OPTIONS("io=buffered", "feature_io=buffered"));
+            if (direct) {
+                check_rows_of(world, &g, "ringsampler", OPTIONS("io=direct", "ring=16", "extract_depth=3"));
+                check_rows_of(world, &g, "ringsampler", OPTIONS("io=sorted", "threads=3", "cache=4K"));
+            }
             close_world(world);
         }
         train_graph_close(&g);
@@ -315,6 +320,7 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
          true},
         {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "serial_extract=true"), true},
         {"ginex", OPTIONS("io=buffered", "superbatch=3", "feature_cache=20K"), false},
+        {"ringsampler", OPTIONS("threads=3", "feature_io=buffered"), false},
     };
     static double expected[EPOCHS][BATCHES];
     struct gnn_world *world = open_world(0);
@@ -445,11 +451,11 @@ static void test_max_batches_and_orders(void **state)
     struct gnn_world *world = open_world(0);
     struct train_graph g;
     train_graph_open(&usual, &g);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex"};
-    for (size_t s = 0; s < 4; s++) {
+    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler"};
+    for (size_t s = 0; s < 5; s++) {
         struct train_run run;
         train_run_init(&run, world, systems[s]);
-        run.options = s % 2 == 1 ? OPTIONS("io=buffered") : NULL;
+        run.options = s % 2 == 1 ? OPTIONS("io=buffered") : s == 4 ? OPTIONS("feature_io=buffered") : NULL;
         run.workload.max_batches = 3;
         must(train_run_open(&run, &g), &run);
         must(train_run_epoch(&run, 0), &run);
@@ -505,8 +511,8 @@ static void test_sampling_only_never_opens_the_features(void **state)
     struct train_graph g;
     train_graph_open(&usual, &g);
     assert_int_equal(unlink(g.dataset.features_path), 0);
-    static const char *const systems[] = {"pygplus", "gnndrive", "ginex"};
-    for (size_t s = 0; s < 3; s++)
+    static const char *const systems[] = {"pygplus", "gnndrive", "ginex", "ringsampler"};
+    for (size_t s = 0; s < 4; s++)
         for (int only = 0; only < 2; only++) {
             struct train_run run;
             train_run_init(&run, world, systems[s]);
@@ -645,13 +651,14 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
     struct gnn_world *world = open_world(0);
     struct train_graph g;
     train_graph_open(&usual, &g);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex"};
-    for (size_t s = 0; s < 4; s++) {
+    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler"};
+    for (size_t s = 0; s < 5; s++) {
         struct train_run run;
         struct gnn_mem_usage second = {0}, later;
         train_run_init(&run, world, systems[s]);
         run.options = s == 1   ? OPTIONS("io=buffered", "samplers=1", "extractors=1")
                       : s == 3 ? OPTIONS("io=buffered", "samplers=1")
+                      : s == 4 ? OPTIONS("feature_io=buffered")
                                : NULL;
         run.model_config.dropout = 0;
         run.workload.fanout[0] = run.workload.fanout[1] =
@@ -706,6 +713,8 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
         {"ginex", OPTIONS("trace_block=64M", "samplers=1"), 30000000, GNN_ECAP, "ginex.trace_block"},
         {"ginex", OPTIONS("io_unit=5000"), 0, GNN_EUSAGE, "ginex.io_unit"},
         {"ginex", OPTIONS("trace_block=5000"), 0, GNN_EUSAGE, "ginex.trace_block"},
+        {"ringsampler", OPTIONS("threads=2"), 100000, GNN_ECAP, "--memory"},
+        {"ringsampler", OPTIONS("threads=2"), 100000000, GNN_OK, ""},
         {"null", NULL, 0, GNN_OK, ""},
     };
     struct gnn_world *world = open_world(0);
@@ -758,6 +767,7 @@ static void test_the_stop_flag_ends_an_epoch_cleanly(void **state)
         {"gnndrive", OPTIONS("io=buffered", "extractors=3", "in_order=true", "batch_nodes=290")},
         {"ginex", OPTIONS("io=buffered", "superbatch=7")},
         {"ginex", OPTIONS("io=buffered")},
+        {"ringsampler", OPTIONS("threads=3", "feature_io=buffered")},
     };
     struct gnn_world *world = open_world(0);
     struct train_graph g;

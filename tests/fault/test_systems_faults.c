@@ -1,4 +1,4 @@
-/* PyG+, GNNDrive and Ginex on storage and memory that fail: a clean first error, nothing leaked or left pinned, no
+/* PyG+, GNNDrive, Ginex and RingSampler on storage and memory that fail: a clean first error, nothing leaked or left pinned, no
  * hang, and the next epoch right again; slow, short and repeated reads change nothing but time
  * (specs/gnndrive.md section 9: 1, 5; run under the address and thread sanitizers too). */
 #include "harness/world/faults.h"
@@ -31,17 +31,22 @@ static const char *const ginex_buffered[] = {"io=buffered", "superbatch=4", "fea
 static const char *const ginex_direct[] = {"superbatch=3",   "feature_cache=40K", "neighbour_cache=8K",
                                            "trace_block=8K", "fill=direct",       NULL};
 
+/* Its own reads of the edge file: test_ringsampler_faults.c. */
+static const char *const ring_buffered[] = {"io=mapped", "feature_io=buffered", "threads=3", NULL};
+static const char *const ring_direct[] = {"io=mapped", "extract_depth=5", "prefetch=1", NULL};
+
 static const struct system_case {
     const char *system;
     const char *const *options;
     bool direct, device;
 } systems[] = {
-    {"pygplus", workers, false, false},      {"gnndrive", buffered, false, false},
-    {"gnndrive", direct, true, false},       {"gnndrive", shallow, false, false},
-    {"gnndrive", serial, false, false},      {"pygplus", workers, false, true},
-    {"gnndrive", buffered, false, true},     {"gnndrive", staging, false, true},
-    {"ginex", ginex_buffered, false, false}, {"ginex", ginex_direct, true, false},
-    {"ginex", ginex_buffered, false, true},
+    {"pygplus", workers, false, false},        {"gnndrive", buffered, false, false},
+    {"gnndrive", direct, true, false},         {"gnndrive", shallow, false, false},
+    {"gnndrive", serial, false, false},        {"pygplus", workers, false, true},
+    {"gnndrive", buffered, false, true},       {"gnndrive", staging, false, true},
+    {"ginex", ginex_buffered, false, false},   {"ginex", ginex_direct, true, false},
+    {"ginex", ginex_buffered, false, true},    {"ringsampler", ring_buffered, false, false},
+    {"ringsampler", ring_direct, true, false}, {"ringsampler", ring_buffered, false, true},
 };
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 
@@ -99,8 +104,8 @@ static void expect_good_epoch(struct train_run *run, uint64_t epoch)
     assert_int_equal(run->wrong_values, 0);
     for (uint32_t i = 0; i < TRAIN; i++)
         assert_int_equal(run->seen[run->env.dataset->train.nodes[i]], 1);
-    const bool in_order =
-        run->options == workers || run->options == shallow || strcmp(run->system, "ginex") == 0;
+    const bool in_order = run->options == workers || run->options == shallow ||
+                          strcmp(run->system, "ginex") == 0 || strcmp(run->system, "ringsampler") == 0;
     for (uint32_t k = 0; in_order && k < run->step_count; k++)
         assert_int_equal(run->order[k], k);
 }

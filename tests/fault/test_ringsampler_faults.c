@@ -1,0 +1,277 @@
+/* RingSampler's own reads of the edge file, on storage that fails (specs/ringsampler.md section 9: 12): a failed or
+ * short read ends the run with its position in the message and nothing in flight, and the next epoch is right; what the
+ * kernel asks to repeat is repeated; allocations that fail are undone. */
+#include "harness/world/faults.h"
+#include "harness/world/measured/measured.h"
+#include "tests/support/train_graph.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { TRAIN = 90, HANG_SECONDS = 120 };
+
+static const struct train_graph_config usual = {
+    .nodes = 700, .mean_degree = 6, .dim = 8, .classes = 4, .train = TRAIN, .seed = 5};
+
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+struct place {
+    struct gnn_world *inner, *world;
+    struct train_graph graph;
+    bool direct_works;
+};
+
+static void open_place(struct place *p, const struct gnn_fault_plan *plan)
+{
+    struct gnn_err err = {0};
+    struct gnn_file *file = NULL;
+    assert_int_equal(gnn_world_measured_open(NULL, &p->inner, &err), GNN_OK);
+    assert_int_equal(gnn_world_faulty_open(p->inner, plan, &p->world, &err), GNN_OK);
+    train_graph_open(&usual, &p->graph);
+    p->direct_works =
+        gnn_file_open(p->inner, p->graph.dataset.indices_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK;
+    if (p->direct_works)
+        gnn_file_close(p->inner, file);
+}
+
+static void close_place(struct place *p)
+{
+    struct gnn_mem_usage usage;
+    gnn_mem_usage(p->inner, &usage);
+    assert_int_equal(usage.current_bytes, 0);
+    train_graph_close(&p->graph);
+    gnn_world_faulty_close(p->world);
+    gnn_world_measured_close(p->inner);
+}
+
+enum { CASES = 7, FIRST_DIRECT = 3 };
+static const char *const cases[CASES][8] = {
+    {"io=buffered", "ring=16"},
+    {"io=buffered", "ring=16", "order=drain-first", "threads=3", "polling=false"},
+    {"io=buffered-random", "frontier=neighbours", "ring=8", "replace=true"},
+    {"io=direct", "coalesce=none", "ring=16"},
+    {"io=direct", "coalesce=adjacent", "ring=16"},
+    {"io=sorted", "bundle=3", "ring=4", "gap=0", "extent=4K", "read_buffer=64K"},
+    {"io=sorted", "cache=8K", "ring=8", "extent=4K", "read_buffer=64K"},
+};
+
+static bool left_out(const struct place *p, int c)
+{
+    if (c >= FIRST_DIRECT && !p->direct_works)
+        print_message("%s left out: no direct reads on this file system\n", cases[c][0]);
+    return c >= FIRST_DIRECT && !p->direct_works;
+}
+
+static void init_run(struct train_run *run, const struct place *p, int c)
+{
+    train_run_init(run, p->world, "ringsampler");
+    run->options = cases[c];
+    run->workload.sample_only = true;
+    run->workload.batch_size = 9;
+}
+
+/* What the same batches are without faults. */
+static struct gnn_sample_counters right(int c, uint64_t epoch)
+{
+    struct place p;
+    struct train_run run;
+    open_place(&p, &(struct gnn_fault_plan){.seed = 1});
+    init_run(&run, &p, c);
+    assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+    assert_int_equal(train_run_epoch(&run, epoch), GNN_OK);
+    const struct gnn_sample_counters counters = run.result.counters.sample;
+    train_run_close(&run);
+    close_place(&p);
+    return counters;
+}
+
+static void expect_good_epoch(struct train_run *run, uint64_t epoch,
+                              const struct gnn_sample_counters *expected)
+{
+    const enum gnn_status status = train_run_epoch(run, epoch);
+    if (status != GNN_OK)
+        fail_msg("%s", run->err.message);
+    assert_memory_equal(&run->result.counters.sample, expected, sizeof *expected);
+}
+
+static void check_position(const struct train_run *run)
+{
+    const char *const at = strstr(run->err.message, "(edge ");
+    if (at == NULL || strstr(run->err.message, "indices") == NULL)
+        fail_msg("no position in: %s", run->err.message);
+    const unsigned long long edge = strtoull(at + strlen("(edge "), NULL, 10);
+    assert_true(edge < run->env.dataset->edge_count);
+}
+
+static void test_a_failed_read_ends_the_run_with_its_position(void **state)
+{
+    (void)state;
+    static const uint64_t at[] = {1, 2, 5, 17, 40, 160, 700};
+    for (int c = 0; c < CASES; c++) {
+        const struct gnn_sample_counters expected = right(c, 1);
+        for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+            struct place p;
+            open_place(&p, &(struct gnn_fault_plan){.seed = 1, .read_eio_at = at[i]});
+            if (!left_out(&p, c)) {
+                struct train_run run;
+                struct gnn_fault_counts counts;
+                init_run(&run, &p, c);
+                assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+                const enum gnn_status status = train_run_epoch(&run, 0);
+                gnn_world_faulty_counts(p.world, &counts);
+                assert_int_equal(status, counts.eio > 0 ? GNN_EIO : GNN_OK);
+                assert_true(counts.eio == 1 || counts.reads < at[i]);
+                if (status != GNN_OK) {
+                    check_position(&run);
+                    expect_good_epoch(&run, 1, &expected);
+                }
+                train_run_close(&run);
+            }
+            close_place(&p);
+        }
+    }
+}
+
+static void test_a_short_read_ends_the_run_with_its_position(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CASES; c++)
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            struct place p;
+            open_place(&p, &(struct gnn_fault_plan){.seed = seed, .read_short_probability = 0.3});
+            if (!left_out(&p, c)) {
+                struct train_run run;
+                struct gnn_fault_counts counts;
+                init_run(&run, &p, c);
+                assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+                const enum gnn_status status = train_run_epoch(&run, 0);
+                gnn_world_faulty_counts(p.world, &counts);
+                /* A read of one sector cannot be cut: alignment units arrive whole. */
+                assert_int_equal(status, counts.shortened > 0 ? GNN_ESHORT : GNN_OK);
+                if (status != GNN_OK)
+                    check_position(&run);
+                assert_true(c >= FIRST_DIRECT || status == GNN_ESHORT);
+                train_run_close(&run);
+            }
+            close_place(&p);
+        }
+}
+
+static void test_many_failures_at_once(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CASES; c++)
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            struct place p;
+            open_place(&p, &(struct gnn_fault_plan){.seed = seed,
+                                                    .read_eio_probability = 0.4,
+                                                    .read_slow_probability = 0.2,
+                                                    .slow_ns = 200000,
+                                                    .shuffle = true});
+            if (!left_out(&p, c)) {
+                struct train_run run;
+                init_run(&run, &p, c);
+                assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+                for (uint64_t epoch = 0; epoch < 3; epoch++)
+                    assert_int_equal(train_run_epoch(&run, epoch), GNN_EIO);
+                train_run_close(&run);
+            }
+            close_place(&p);
+        }
+}
+
+/* Delays, EAGAIN and EINTR, completions out of order: the same blocks. */
+static void test_slow_and_repeated_reads_change_nothing(void **state)
+{
+    (void)state;
+    static const struct gnn_fault_plan plans[] = {
+        {.seed = 3, .read_slow_probability = 0.05, .slow_ns = 200000, .shuffle = true},
+        {.seed = 5, .read_again_probability = 0.4},
+        {.seed = 6,
+         .read_again_probability = 0.2,
+         .read_slow_probability = 0.03,
+         .slow_ns = 200000,
+         .shuffle = true},
+    };
+    for (int c = 0; c < CASES; c++) {
+        const struct gnn_sample_counters expected[2] = {right(c, 0), right(c, 1)};
+        for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+            struct place p;
+            open_place(&p, &plans[i]);
+            if (!left_out(&p, c)) {
+                struct train_run run;
+                init_run(&run, &p, c);
+                assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+                expect_good_epoch(&run, 0, &expected[0]);
+                expect_good_epoch(&run, 1, &expected[1]);
+                train_run_close(&run);
+            }
+            close_place(&p);
+        }
+    }
+}
+
+/* Every allocation in turn fails. */
+static void test_every_failed_allocation_is_reported_and_undone(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CASES; c++) {
+        bool refused = true;
+        for (uint64_t at = 1; refused; at++) {
+            struct place p;
+            open_place(&p, &(struct gnn_fault_plan){.seed = 1, .alloc_fail_at = at});
+            refused = false;
+            if (!left_out(&p, c)) {
+                struct train_run run;
+                struct gnn_fault_counts counts;
+                init_run(&run, &p, c);
+                enum gnn_status status = train_run_open(&run, &p.graph);
+                if (status == GNN_OK)
+                    status = train_run_epoch(&run, 0);
+                gnn_world_faulty_counts(p.world, &counts);
+                refused = counts.allocs_refused > 0;
+                assert_int_equal(status, refused ? GNN_ENOMEM : GNN_OK);
+                train_run_close(&run);
+            }
+            close_place(&p);
+        }
+    }
+}
+
+static void test_a_cut_edge_file_is_refused(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CASES; c++) {
+        struct place p;
+        open_place(&p, &(struct gnn_fault_plan){.seed = 1});
+        if (!left_out(&p, c)) {
+            struct train_run run;
+            assert_int_equal(truncate(p.graph.dataset.indices_path, 4096), 0);
+            init_run(&run, &p, c);
+            assert_int_equal(train_run_open(&run, &p.graph), GNN_EFORMAT);
+            assert_non_null(strstr(run.err.message, "indices"));
+            train_run_close(&run);
+        }
+        close_place(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_failed_read_ends_the_run_with_its_position),
+        cmocka_unit_test(test_a_short_read_ends_the_run_with_its_position),
+        cmocka_unit_test(test_many_failures_at_once),
+        cmocka_unit_test(test_slow_and_repeated_reads_change_nothing),
+        cmocka_unit_test(test_every_failed_allocation_is_reported_and_undone),
+        cmocka_unit_test(test_a_cut_edge_file_is_refused),
+    };
+    alarm(HANG_SECONDS); /* a hang is a failure too */
+    return cmocka_run_group_tests_name("ringsampler_faults", tests, NULL, NULL);
+}
