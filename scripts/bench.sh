@@ -24,6 +24,9 @@ echo
 echo "== the page cache model at a published run's size: host time a touch"
 "$BENCH/bench_page_cache"
 echo
+echo "== RingSampler: ways to read, on the fixed graph kron"
+DB=build/bench_ringsampler.db "$(dirname "$0")/bench_ringsampler.sh"
+echo
 echo "== training: SAGE 3x256 against the SGEMM peak"
 "$BENCH/bench_train"
 echo
