@@ -11,8 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* ---- the report ---- */
 
 static enum gnn_status number_of(const json_t *object, const char *job, const char *key, double *out,

@@ -5,6 +5,7 @@
 #include "harness/calibrate/internal.h"
 #include "harness/measure/page_cache.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -24,7 +25,7 @@ struct pages {
     unsigned char *buffer; /* of buffered reads */
 };
 
-enum { BUFFER_BYTES = 1 << 20 };
+enum { BUFFER_BYTES = 1 << 20, BUFFERS = 8 /* of the file, read through the cache */ };
 
 struct faults {
     uint64_t minor, major;
@@ -112,6 +113,7 @@ static enum gnn_status touch(struct pages *p, enum gnn_map_advice advice, uint64
 static void scattered(struct pages *p, uint64_t round, uint64_t count)
 {
     const uint64_t windows = p->page_count / AROUND_PAGES;
+    assert(count > 0 && count <= windows);
     for (uint64_t i = 0; i < count; i++)
         p->index[i] = (i * (windows / count) * AROUND_PAGES + gnn_splitmix64_at(round, i) % AROUND_PAGES) *
                       page_elements;
@@ -194,8 +196,7 @@ static enum gnn_status read_once(void *ctx, double *values, struct gnn_err *err)
     struct pages *const p = ctx;
     struct gnn_world *const world = p->bench->world;
     const uint64_t calls = gnn_bench_count(p->bench, 20000), rounds = gnn_bench_count(p->bench, 64);
-    const uint64_t bytes =
-        p->page_count * GNN_PAGE_BYTES < 8 * BUFFER_BYTES ? BUFFER_BYTES : 8 * BUFFER_BYTES;
+    const uint64_t bytes = (uint64_t)BUFFERS * BUFFER_BYTES;
     for (uint64_t at = 0; at < bytes; at += BUFFER_BYTES)
         if (gnn_file_read(world, p->plain, at, p->buffer, BUFFER_BYTES) != BUFFER_BYTES)
             return gnn_fail(err, GNN_EIO, "%s: cannot be read", p->bench->data);
@@ -208,7 +209,7 @@ static enum gnn_status read_once(void *ctx, double *values, struct gnn_err *err)
         (void)gnn_file_read(world, p->plain, i * BUFFER_BYTES % bytes, p->buffer, BUFFER_BYTES);
     const double round_ns = (double)(gnn_thread_cpu_ns() - start_ns) / (double)rounds;
     values[0] = syscall_ns;
-    values[1] = fmax(1, (round_ns - syscall_ns) / (BUFFER_BYTES / GNN_PAGE_BYTES));
+    values[1] = fmax(1, (round_ns - syscall_ns) * GNN_PAGE_BYTES / BUFFER_BYTES);
     return GNN_OK;
 }
 
@@ -220,8 +221,8 @@ static enum gnn_status pages_open(struct pages *p, struct gnn_err *err)
     void *buffer = NULL;
     p->page_count = b->data_bytes / GNN_PAGE_BYTES;
     p->index_max = 32768;
-    if (p->page_count < (BUFFER_BYTES / GNN_PAGE_BYTES) * 8)
-        return gnn_fail(err, GNN_EUSAGE, "%s: %llu bytes are too few to measure page faults in; 16M at least",
+    if (b->data_bytes < (uint64_t)BUFFERS * BUFFER_BYTES)
+        return gnn_fail(err, GNN_EUSAGE, "%s: %llu bytes are too few to measure page faults in; 8M at least",
                         b->data, (unsigned long long)b->data_bytes);
     GNN_TRY(gnn_file_open(b->world, b->data, GNN_OPEN_READ, &p->plain, err));
     GNN_TRY(gnn_file_open(b->world, b->data, GNN_OPEN_READ | GNN_OPEN_RANDOM, &p->random, err));

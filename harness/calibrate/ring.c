@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum { DEPTH = 32, STEP = DEPTH / 8 + 1 /* what the ring hands over with one call */, SLOT_BYTES = 4096 };
+enum { DEPTH = 64, STEP = DEPTH / 8 + 1 /* what the ring hands over with one call */, SLOT_BYTES = 4096 };
 
 struct ring {
     struct gnn_bench *bench;

@@ -182,7 +182,7 @@ static enum gnn_status stream_once(void *ctx, double *values, struct gnn_err *er
     job_path(b, path, sizeof path);
     (void)snprintf(written, sizeof written, "%s/written", b->scratch);
     const uint32_t runtime_ms = b->config->quick ? 30 : 500;
-    struct gnn_fio_report *const report = malloc(sizeof *report);
+    struct gnn_fio_report *const report = calloc(1, sizeof *report);
     if (report == NULL)
         return gnn_fail(err, GNN_ENOMEM, "calibrate: fio's report");
     FILE *const file = job_open(b, path);

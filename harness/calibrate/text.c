@@ -43,7 +43,7 @@ static const struct row rows[] = {
      "a scan of evicted pages through a mapping, less its faults"},
     {GNN_FIGURE_SYSCALL, SHAPE_NS, "cpu", "syscall", "pread of no bytes"},
     {GNN_FIGURE_SUBMIT, SHAPE_NS, "cpu", "submit",
-     "the ring at depth 32, direct reads, CPU time less its calls"},
+     "the ring at depth 64, direct reads, CPU time less its calls"},
     {GNN_FIGURE_COMPLETE, SHAPE_NS, "cpu", "complete",
      "likewise: reaping, sleeping, and interrupts on any core"},
     {GNN_FIGURE_BUFFERED_PAGE, SHAPE_NS, "cpu", "buffered_page", "pread of 1 MiB in cached pages, 1/256"},

@@ -63,7 +63,8 @@ static enum gnn_status closed_loop(const struct gnn_profile_storage *storage, ui
     GNN_TRY(status);
     if (now_ns <= half_ns)
         return gnn_fail(err, GNN_EBUG, "the simulated device answers without time passing");
-    *iops = (double)(reads - 1 - reads / 2) / (double)(now_ns - half_ns) * 1e9;
+    const uint32_t half = reads / 2;
+    *iops = (double)(reads - 1 - half) / (double)(now_ns - half_ns) * 1e9;
     return GNN_OK;
 }
 
