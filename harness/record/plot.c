@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 enum { SYSTEMS_MAX = 16, RUNS_MAX = 256, PATH_BYTES = 1024, LINE_CHARACTERS = 140, PARTS = 6 };
+enum { CONDITIONS_BYTES = 4 * GNN_CAPTION_BYTES };
 
 static const char grouped_bars_gp[] =
 #include "plots/grouped_bars.gp.inc" /* made from plots/grouped_bars.gp */
@@ -37,7 +38,7 @@ struct comparison {
     struct group groups[SYSTEMS_MAX];
     uint32_t group_count;
     bool repeated; /* some system has more than one run */
-    char caption[2 * GNN_CAPTION_BYTES];
+    char caption[CONDITIONS_BYTES + 64];
 };
 
 struct spread {
@@ -80,6 +81,22 @@ static enum gnn_status group_runs(const struct gnn_run_record *runs, uint32_t co
     return GNN_OK;
 }
 
+/* The run whose conditions stand in the caption: one with a bar, if there is any. */
+static const struct gnn_run_record *shown(const struct group *group)
+{
+    for (uint32_t r = 0; r < group->run_count; r++)
+        if (usable(group->runs[r]))
+            return group->runs[r];
+    return group->runs[0];
+}
+
+/* A caption's next part, to the ", " behind it. */
+static size_t part_length(const char *caption)
+{
+    const char *const end = strstr(caption, ", ");
+    return end != NULL ? (size_t)(end - caption) : strlen(caption);
+}
+
 /* Breaks the caption at a space before the picture's edge. */
 static void wrap(char *text)
 {
@@ -96,9 +113,62 @@ static void wrap(char *text)
     }
 }
 
-static void write_caption(const struct gnn_run_record *runs, struct comparison *out)
+/* Whether a part stands in every caption; a system of which nothing ran at all has none to compare. */
+static bool in_all(const char (*captions)[GNN_CAPTION_BYTES], uint32_t count, const char *part)
 {
-    gnn_run_caption(&runs[0], out->caption, GNN_CAPTION_BYTES);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *at = captions[i];
+        while (*at != '\0') {
+            const size_t length = part_length(at);
+            if (strlen(part) == length && memcmp(at, part, length) == 0)
+                break;
+            at += length + (at[length] == ',' ? 2 : 0);
+        }
+        if (*at == '\0')
+            return false;
+    }
+    return true;
+}
+
+/* The parts of a caption that stand in all of them (common), or do not, each behind what `lead` and then ", " say. */
+static void say_parts(const char (*captions)[GNN_CAPTION_BYTES], uint32_t count, uint32_t which, bool common,
+                      const char *lead, char *text, size_t text_bytes)
+{
+    for (const char *at = captions[which]; *at != '\0';) {
+        char part[GNN_CAPTION_BYTES];
+        const size_t length = part_length(at);
+        (void)snprintf(part, sizeof part, "%.*s", (int)length, at);
+        if (in_all(captions, count, part) == common) {
+            const size_t used = strlen(text);
+            (void)snprintf(text + used, text_bytes - used, "%s%s", lead, part);
+            lead = ", ";
+        }
+        at += length + (at[length] == ',' ? 2 : 0);
+    }
+}
+
+/* What all runs share, then what each system has of its own: no bar passes for one of another world. */
+static enum gnn_status say_conditions(struct comparison *out, struct gnn_err *err)
+{
+    char(*const captions)[GNN_CAPTION_BYTES] = calloc(out->group_count, sizeof *captions);
+    if (captions == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "out of memory for a caption");
+    for (uint32_t g = 0; g < out->group_count; g++)
+        gnn_run_caption(shown(&out->groups[g]), captions[g], sizeof captions[g]);
+    const char(*const all)[GNN_CAPTION_BYTES] = (const char(*)[GNN_CAPTION_BYTES])captions;
+    say_parts(all, out->group_count, 0, true, "", out->caption, GNN_CAPTION_BYTES);
+    for (uint32_t g = 0; g < out->group_count; g++) {
+        char lead[sizeof out->groups[g].label + 4];
+        (void)snprintf(lead, sizeof lead, "; %s: ", out->groups[g].label);
+        say_parts(all, out->group_count, g, false, lead, out->caption, CONDITIONS_BYTES);
+    }
+    free(captions);
+    return GNN_OK;
+}
+
+static enum gnn_status write_caption(struct comparison *out, struct gnn_err *err)
+{
+    GNN_TRY(say_conditions(out, err));
     uint32_t least = UINT32_MAX;
     uint32_t most = 0;
     for (uint32_t g = 0; g < out->group_count; g++) {
@@ -116,6 +186,7 @@ static void write_caption(const struct gnn_run_record *runs, struct comparison *
     else
         (void)snprintf(rest, room, ". %u to %u runs of each system.", least, most);
     wrap(out->caption);
+    return GNN_OK;
 }
 
 /* The word that stands where a bar would be. */
@@ -206,8 +277,8 @@ static double epochs_seconds(const struct gnn_run_record *run, int which)
     double seconds[64];
     uint32_t count = 0;
     for (uint32_t e = 0; e < run->epoch_count && count < 64; e++)
-        if ((e == 0) == (which == FIRST_EPOCH) && run->epochs[e].wall_ns != GNN_UNKNOWN)
-            seconds[count++] = 1e-9 * (double)run->epochs[e].wall_ns;
+        if ((e == 0) == (which == FIRST_EPOCH) && gnn_epoch_whole_ns(&run->epochs[e]) != GNN_UNKNOWN)
+            seconds[count++] = 1e-9 * (double)gnn_epoch_whole_ns(&run->epochs[e]);
     return gnn_median(seconds, count);
 }
 
@@ -460,9 +531,10 @@ static enum gnn_status draw(const struct gnn_run_record *runs, uint32_t count, c
     if (status == GNN_OK && with_times == 0)
         status = gnn_fail(err, GNN_EFORMAT, "none of the %u runs has a valid epoch: nothing to draw", count);
     if (status == GNN_OK) {
-        write_caption(runs, comparison);
-        status = draw_epoch_time(comparison, dir, err);
+        status = write_caption(comparison, err);
     }
+    if (status == GNN_OK)
+        status = draw_epoch_time(comparison, dir, err);
     if (status == GNN_OK)
         status = draw_stage_split(comparison, dir, err);
     free(comparison);

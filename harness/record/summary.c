@@ -228,8 +228,7 @@ static void say_part(const struct gnn_run_record *run, char *text, size_t text_b
         return;
     say(text, text_bytes,
         "epoch extrapolated from %" PRIu64 " mini-batches after %" PRIu64
-        " (95 %% interval of the first epoch "
-        "%.4g to %.4g s); counters and stages are of those mini-batches",
+        ", 95 %% interval of the first epoch %.4g to %.4g s, counters and stages of those mini-batches alone",
         gnn_epoch_extra(epoch, "extrapolated_from_batches"), gnn_epoch_extra(epoch, "warmup_batches"),
         1e-9 * (double)low_ns, 1e-9 * (double)high_ns);
 }

@@ -259,6 +259,51 @@ static void pictures_of_a_comparison(void **state)
     free(png);
 }
 
+static void give_extra(struct gnn_record_epoch *epoch, const char *name, uint64_t value)
+{
+    struct gnn_record_extra *const extra = &epoch->extras[epoch->extra_count++];
+    (void)snprintf(extra->name, sizeof extra->name, "%s", name);
+    extra->value = value;
+}
+
+/* A bar of a part of an epoch has the height of the whole; what is not common to all runs is said with each. */
+static void a_picture_of_two_worlds(void **state)
+{
+    struct place *place = *state;
+    if (!have_gnuplot()) {
+        print_message("skipped: gnuplot is not installed\n");
+        skip();
+    }
+    struct gnn_run_record run;
+    int64_t ids[2];
+    fake_run(&run, "pygplus", 60, 1, 1);
+    ids[0] = store(place->handle, &run);
+    fake_run(&run, "gnndrive", 10, 1, 1);
+    (void)snprintf(run.world, sizeof run.world, "simulated");
+    (void)snprintf(run.profile, sizeof run.profile, "agnes-paper");
+    (void)snprintf(run.compute, sizeof run.compute, "model:agnes-paper/gpu");
+    give_extra(&run.epochs[0], "full_epoch_ns", UINT64_C(23000000000));
+    give_extra(&run.epochs[0], "full_epoch_low_ns", UINT64_C(22000000000));
+    give_extra(&run.epochs[0], "full_epoch_high_ns", UINT64_C(24000000000));
+    give_extra(&run.epochs[0], "warmup_batches", 5);
+    give_extra(&run.epochs[0], "extrapolated_from_batches", 50);
+    ids[1] = store(place->handle, &run);
+    struct gnn_err err = {0};
+    if (gnn_plot_comparison(place->handle, ids, 2, place->pictures, &err) != GNN_OK)
+        fail_msg("%s", err.message);
+    assert_file_shows(place, "epoch-time.dat", "epoch\t69\t69\t69\t69\t69\t23\t23\t23\t23\t23\n");
+    char *text = file_text(place, "epoch-time.gp");
+    for (char *c = text; (c = strstr(c, "\\n")) != NULL;)
+        memcpy(c, " ", 1), memmove(c + 1, c + 2, strlen(c + 2) + 1); /* where lines are broken is free */
+    assert_shows(
+        text, "\"papers100m, scale 1/100, dim 128, model sage, batch 10, fan-out 10,10,10, cap 320 MiB "
+              "(cgroup-v1), cold start; pygplus: measured world, compute cpu; gnndrive: simulated world, "
+              "compute model:agnes-paper/gpu, profile agnes-paper, epoch extrapolated from 50 mini-batches "
+              "after 5, 95 % interval of the first epoch 22 to 24 s, counters and stages of those "
+              "mini-batches alone. One run of each system.\"");
+    free(text);
+}
+
 static void nothing_to_draw_is_an_error(void **state)
 {
     struct place *place = *state;
@@ -312,6 +357,7 @@ int main(void)
         cmocka_unit_test(words_instead_of_times),
         cmocka_unit_test(summaries),
         cmocka_unit_test_setup_teardown(pictures_of_a_comparison, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_picture_of_two_worlds, make_place, remove_place),
         cmocka_unit_test_setup_teardown(nothing_to_draw_is_an_error, make_place, remove_place),
         cmocka_unit_test_setup_teardown(missing_gnuplot_is_told, make_place, remove_place),
     };
