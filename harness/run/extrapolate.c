@@ -36,7 +36,8 @@ void gnn_extrapolate(const uint64_t *step_ns, uint32_t count, uint32_t warmup, u
     const double mean_ns = (double)(step_ns[count - 1] - warm_ns) / used;
     const double half_ns = half_interval_ns(step_ns + warmup, used, warm_ns);
     const double rest = (double)(total - warmup), head_ns = (double)(warm_ns - start_ns);
-    const double low_ns = head_ns + rest * fmax(mean_ns - half_ns, 0);
+    /* What has passed has passed, however wide the interval is. */
+    const double low_ns = fmax(head_ns + rest * (mean_ns - half_ns), (double)(step_ns[count - 1] - start_ns));
     *out = (struct gnn_extrapolation){.full_ns = (uint64_t)llround(head_ns + rest * mean_ns),
                                       .low_ns = (uint64_t)llround(low_ns),
                                       .high_ns = (uint64_t)llround(head_ns + rest * (mean_ns + half_ns)),

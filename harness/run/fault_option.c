@@ -59,11 +59,11 @@ enum gnn_status gnn_faults_parse(const char *text, struct gnn_run_faults *out, s
 {
     memset(out, 0, sizeof *out);
     gnn_option_defaults(gnn_fault_options, out);
-    while (*text != '\0') {
+    for (bool more = *text != '\0'; more;) {
         const size_t length = strcspn(text, ",");
-        if (length > 0)
-            GNN_TRY(parse_pair(text, length, out, err));
-        text += length + (text[length] == ',' ? 1 : 0);
+        GNN_TRY(parse_pair(text, length, out, err));
+        more = text[length] == ',';
+        text += length + (more ? 1 : 0);
     }
     return GNN_OK;
 }
