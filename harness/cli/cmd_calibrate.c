@@ -158,6 +158,23 @@ static enum gnn_status choose_out(const struct calibrate_options *o, char *path,
     return GNN_OK;
 }
 
+/* Said before two minutes of measuring, not after them. */
+static enum gnn_status check_writable(const char *path, struct gnn_err *err)
+{
+    char dir[PATH_BYTES];
+    (void)snprintf(dir, sizeof dir, "%s", path);
+    char *const slash = strrchr(dir, '/');
+    if (slash == NULL)
+        (void)snprintf(dir, sizeof dir, ".");
+    else
+        slash[slash == dir ? 1 : 0] = '\0';
+    if (access(dir, W_OK | X_OK) == 0)
+        return GNN_OK;
+    return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM,
+                    "--out %s: nothing can be written in %s: %s; name another file", path, dir,
+                    strerror(errno));
+}
+
 static const char *choose_device(const struct calibrate_options *o)
 {
     struct stat info;
@@ -216,6 +233,8 @@ int gnn_cmd_calibrate(int argc, char **argv)
         (void)sigaction(SIGTERM, &action, NULL);
         (void)sigaction(SIGHUP, &action, NULL);
         status = choose_out(&options, out, sizeof out, &err);
+        if (status == GNN_OK)
+            status = check_writable(out, &err);
         if (status == GNN_OK)
             status = measure(&options, out, &err);
     }
