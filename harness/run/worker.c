@@ -40,6 +40,7 @@ struct worker {
     FILE *trace;
 
     atomic_bool stop;
+    atomic_bool opened;
     bool time_passed; /* the limit of a clock that only the worker can read */
     bool control_started;
     pthread_t
@@ -91,6 +92,9 @@ static void *control_main(void *arg)
         more = read(GNN_WORKER_CONTROL_FD, &command, 1) == 1 && command == GNN_COMMAND_GO;
         if (!more)
             atomic_store(&w->stop, true);
+        /* A graph of the simulated world takes a while to compute, and leaves nothing behind on this machine. */
+        if (!more && w->config->world == GNN_WORLD_SIMULATED && !atomic_load(&w->opened))
+            _exit(1);
         (void)!write(w->go_fd, &one, sizeof one);
     }
     return NULL;
@@ -353,6 +357,7 @@ static enum gnn_status open_worker(struct worker *w, struct gnn_err *err)
     const uint64_t start_ns = gnn_now_ns(w->world);
     GNN_TRY(w->system->open(&w->env, w->system_config, &w->system_state, err));
     send_opened(w, gnn_now_ns(w->world) - start_ns);
+    atomic_store(&w->opened, true);
     return GNN_OK;
 }
 
