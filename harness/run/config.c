@@ -375,7 +375,14 @@ enum gnn_status gnn_system_configure(const struct gnn_system *system, const stru
 static enum gnn_status check_compute(const struct gnn_run_config *config, struct gnn_err *err)
 {
     static const char *const known[] = {"auto", "cpu", "ref", "cuda"};
-    if (strncmp(config->compute, "model:", 6) == 0)
+    const bool modelled = strncmp(config->compute, "model:", 6) == 0;
+    if (config->trace_loss[0] != '\0' && (modelled || config->world == GNN_WORLD_SIMULATED))
+        return gnn_fail(
+            err, GNN_ENOTSUP,
+            "--trace-loss %s: a modelled back-end computes no loss; leave it out, or use --compute "
+            "cpu in the measured world",
+            config->trace_loss);
+    if (modelled)
         return GNN_OK; /* gnn_place_resolve opens the profile */
     if (strcmp(config->compute, "cuda") == 0 && config->world == GNN_WORLD_MEASURED)
         return gnn_fail(
@@ -400,6 +407,10 @@ static enum gnn_status check_simulated(const struct gnn_run_config *config, stru
             "the profile, or use --fault device-slowdown=F");
     if (!config->cold)
         return gnn_fail(err, GNN_ENOTSUP, "--no-cold: a simulated machine starts with an empty page cache");
+    if (config->cap_kind == GNN_CAP_PROGRAM)
+        return gnn_fail(
+            err, GNN_ENOTSUP,
+            "--cap program: the simulated cap is the kernel's, page cache included; leave it out");
     return GNN_OK;
 }
 

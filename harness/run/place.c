@@ -66,7 +66,7 @@ static enum gnn_status resolve_model(struct gnn_run_config *config, const char *
                                      struct gnn_err *err)
 {
     struct gnn_profile *opened;
-    GNN_TRY(gnn_run_profile_open(profile, &opened, err));
+    GNN_TRY(gnn_run_profile_open("--compute model:", profile, &opened, err));
     const bool has_gpu = opened->gpu.present;
     gnn_profile_close(opened);
     if (gpu && named && !has_gpu)
@@ -74,10 +74,32 @@ static enum gnn_status resolve_model(struct gnn_run_config *config, const char *
     return set_compute(config, profile, gpu && has_gpu, err);
 }
 
+/* The profile of a simulated world, and a cap that its machine could hold. */
+static enum gnn_status check_machine(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    if (config->profile[0] == '\0')
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "--world simulated needs --profile NAME; `oocgnn list profiles` has them, `oocgnn calibrate` "
+            "makes one of this machine");
+    struct gnn_profile *opened;
+    GNN_TRY(gnn_run_profile_open("--profile", config->profile, &opened, err));
+    const uint64_t memory_bytes = opened->memory_bytes;
+    gnn_profile_close(opened);
+    if (config->memory_bytes > memory_bytes)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--memory %" PRIu64 ": the machine of profile %s has %" PRIu64
+                        " B; lower it, or leave it out for no cap",
+                        config->memory_bytes, config->profile, memory_bytes);
+    return GNN_OK;
+}
+
 enum gnn_status gnn_place_resolve(struct gnn_run_config *config, struct gnn_err *err)
 {
     const bool simulated = config->world == GNN_WORLD_SIMULATED;
     const bool is_auto = strcmp(config->compute, "auto") == 0;
+    if (simulated)
+        GNN_TRY(check_machine(config, err));
     if (gnn_compute_is_modelled(config)) {
         char profile[sizeof config->compute];
         bool gpu, named;
@@ -89,11 +111,6 @@ enum gnn_status gnn_place_resolve(struct gnn_run_config *config, struct gnn_err 
             memcpy(config->compute, "cpu", sizeof "cpu");
         return GNN_OK;
     }
-    if (config->profile[0] == '\0')
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "--world simulated needs --profile NAME; `oocgnn list profiles` has them, `oocgnn calibrate` "
-            "makes one of this machine");
     if (strcmp(config->compute, "ref") == 0)
         return gnn_fail(
             err, GNN_EUSAGE,
@@ -118,7 +135,7 @@ static void slow_down(struct gnn_profile *profile, double factor)
 static enum gnn_status open_simulated(struct gnn_place *p, const struct gnn_place_hooks *hooks,
                                       struct gnn_err *err)
 {
-    GNN_TRY(gnn_run_profile_open(p->config->profile, &p->profile, err));
+    GNN_TRY(gnn_run_profile_open("--profile", p->config->profile, &p->profile, err));
     p->slowed = *p->profile;
     if (p->faults.device_slowdown != 1)
         slow_down(&p->slowed, p->faults.device_slowdown);
@@ -283,7 +300,7 @@ enum gnn_status gnn_place_tensor(struct gnn_place *p, struct gnn_tensor **out, s
         char name[sizeof p->config->compute];
         bool named;
         split_compute(p->config->compute, name, sizeof name, &env.gpu, &named);
-        GNN_TRY(gnn_run_profile_open(name, &p->compute, err));
+        GNN_TRY(gnn_run_profile_open("--compute model:", name, &p->compute, err));
         env.now_ns = tensor_now_ns;
         env.wait_until = tensor_wait_until;
         env.compute_ns = p->simulated ? simulated_compute_ns : measured_compute_ns;

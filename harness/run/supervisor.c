@@ -13,6 +13,7 @@
 #include "harness/run/story.h"
 #include "harness/run/validity.h"
 #include "harness/run/wire.h"
+#include "workloads/prepare.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -90,6 +91,11 @@ static enum gnn_status find_dataset(struct supervision *s, struct gnn_err *err)
         return gnn_fail(err, GNN_ENOENT,
                         "--dataset %s: no dataset there (%s is missing); make one with `oocgnn prepare`",
                         s->config->dataset, meta);
+    const struct gnn_registry_entry *entry;
+    struct gnn_err unknown = {0};
+    if (gnn_registry_find(s->config->dataset, &entry, &unknown) != GNN_OK)
+        return gnn_fail(err, GNN_ENOENT, "--dataset %s: nothing of that name in %s (%s is missing), and %s",
+                        s->config->dataset, s->config->data_dir, meta, unknown.message);
     return gnn_fail(err, GNN_ENOENT,
                     "dataset %s is not prepared (%s is missing); type: oocgnn prepare %s --scale 1/%u "
                     "--data %s",
