@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum {
-    CAP_RESERVE = 16,   /* automatic caches leave 1/16 of the cap to code, stacks and the page cache */
+    CAP_RESERVE = 16,         /* automatic caches leave 1/16 of the cap to the page cache */
+    PROCESS_BYTES = 12 << 20, /* the process itself: its data and hot code, stacks, page tables, rings */
     NO_CAP_SHARE = 10,  /* without a cap: a tenth of the features, a tenth of the topology (DiskGNN's rule) */
     FEATURE_SHARE = 75, /* percent of the cap: 24 GB of 32 GB */
     NEIGHBOUR_SHARE = 19 /* percent of the cap: 6 GB of 32 GB */
@@ -149,7 +150,7 @@ static void add_fixed(struct memory *m, const struct gnn_env *env, const struct 
     const struct gnn_batch_size *size = &sizes->expected;
     const uint32_t layers = env->workload->layers, nodes = size->nodes[layers];
     const uint64_t batch = gnn_batch_bytes(size, layers), row_bytes = env->dataset->row_bytes;
-    m->run = gnn_run_bytes(env, size);
+    m->run = gnn_add_bytes(gnn_run_bytes(env, size), PROCESS_BYTES);
     m->part[ALWAYS] =
         gnn_add_bytes(gnn_sampling_bytes(env, size, config->samplers),
                       gnn_mul_bytes(config->samplers, batch + (uint64_t)GINEX_LIST_BUFFER_BYTES));
