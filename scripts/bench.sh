@@ -27,6 +27,9 @@ echo
 echo "== RingSampler: ways to read, on the fixed graph kron"
 DB=build/bench_ringsampler.db "$(dirname "$0")/bench_ringsampler.sh"
 echo
+echo "== Ginex: what a superbatch's inspection costs per sampled node; its large reads and writes against fio"
+"$BENCH/bench_ginex" --dir build/bench
+echo
 echo "== training: SAGE 3x256 against the SGEMM peak"
 "$BENCH/bench_train"
 echo

@@ -9,18 +9,14 @@
 #include "harness/base/rng.h"
 #include "harness/storage/reader.h"
 #include "harness/world/measured/measured.h"
+#include "tests/bench/fio.h"
 
 #include <errno.h>
-#include <jansson.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum { ROUNDS_MAX = 16, DEPTH_MAX = 128, MIB = 1 << 20 };
 static const uint64_t file_bytes = UINT64_C(1) << 30;
@@ -130,50 +126,6 @@ static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t de
 
 /* ---- fio ---- */
 
-/* Runs argv and returns what it printed, to be freed; NULL when it failed. */
-static char *output_of(char *const argv[])
-{
-    int ends[2];
-    if (pipe(ends) != 0)
-        return NULL;
-    posix_spawn_file_actions_t actions;
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    (void)posix_spawn_file_actions_addclose(&actions, ends[0]);
-    pid_t child;
-    const int rc = posix_spawnp(&child, argv[0], &actions, NULL, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)close(ends[1]);
-    char *text = NULL;
-    size_t text_bytes = 0;
-    FILE *from = fdopen(ends[0], "r");
-    FILE *into = open_memstream(&text, &text_bytes);
-    if (rc == 0 && from != NULL && into != NULL)
-        for (int c = fgetc(from); c != EOF; c = fgetc(from))
-            (void)fputc(c, into);
-    if (from != NULL)
-        (void)fclose(from);
-    if (into != NULL)
-        (void)fclose(into);
-    int exit_status = -1;
-    if (rc == 0 && waitpid(child, &exit_status, 0) == child && exit_status == 0)
-        return text;
-    free(text);
-    return NULL;
-}
-
-/* jobs[0].read.iops; fio may put notes before the opening brace. */
-static bool iops_of(const char *text, double *iops)
-{
-    const char *const brace = strchr(text, '{');
-    json_t *root = brace == NULL ? NULL : json_loads(brace, JSON_DISABLE_EOF_CHECK, NULL);
-    const json_t *const job = json_array_get(json_object_get(root, "jobs"), 0);
-    const json_t *const value = json_object_get(json_object_get(job, "read"), "iops");
-    *iops = json_number_value(value);
-    json_decref(root);
-    return *iops > 0;
-}
-
 static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32_t depth, uint32_t round,
                                    double *iops, struct gnn_err *err)
 {
@@ -207,9 +159,7 @@ static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32
         printf("\n");
         (void)fflush(stdout);
     }
-    char *const text = output_of((char *const *)argv);
-    const bool found = text != NULL && iops_of(text, iops);
-    free(text);
+    const bool found = fio_figure(argv, "read", "iops", iops);
     return found ? GNN_OK
                  : gnn_fail(err, GNN_ENOTSUP,
                             "fio did not run or printed no IOPS; install fio and try the "

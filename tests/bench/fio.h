@@ -1,0 +1,69 @@
+/* Runs fio and takes one figure from its JSON output. Included by the benches that compare with it; each is one file. */
+#ifndef TESTS_BENCH_FIO_H
+#define TESTS_BENCH_FIO_H
+
+#include <jansson.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Runs argv and returns what it printed, to be freed; NULL when it failed. */
+static char *output_of(char *const argv[])
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return NULL;
+    posix_spawn_file_actions_t actions;
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    (void)posix_spawn_file_actions_addclose(&actions, ends[0]);
+    pid_t child;
+    const int rc = posix_spawnp(&child, argv[0], &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)close(ends[1]);
+    char *text = NULL;
+    size_t text_bytes = 0;
+    FILE *from = fdopen(ends[0], "r");
+    FILE *into = open_memstream(&text, &text_bytes);
+    if (rc == 0 && from != NULL && into != NULL)
+        for (int c = fgetc(from); c != EOF; c = fgetc(from))
+            (void)fputc(c, into);
+    if (from != NULL)
+        (void)fclose(from);
+    if (into != NULL)
+        (void)fclose(into);
+    int exit_status = -1;
+    if (rc == 0 && waitpid(child, &exit_status, 0) == child && exit_status == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* jobs[0].<direction>.<key>; fio may put notes before the opening brace. */
+static bool figure_of(const char *text, const char *direction, const char *key, double *figure)
+{
+    const char *const brace = strchr(text, '{');
+    json_t *root = brace == NULL ? NULL : json_loads(brace, JSON_DISABLE_EOF_CHECK, NULL);
+    const json_t *const job = json_array_get(json_object_get(root, "jobs"), 0);
+    const json_t *const value = json_object_get(json_object_get(job, direction), key);
+    *figure = json_number_value(value);
+    json_decref(root);
+    return *figure > 0;
+}
+
+/* argv ends with NULL and asks for JSON. direction: "read" or "write"; key: "iops", "bw_bytes". */
+static bool fio_figure(const char *const *argv, const char *direction, const char *key, double *figure)
+{
+    char *const text = output_of((char *const *)argv);
+    const bool found = text != NULL && figure_of(text, direction, key, figure);
+    free(text);
+    return found;
+}
+
+#endif
