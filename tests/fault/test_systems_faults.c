@@ -1,5 +1,5 @@
-/* PyG+, GNNDrive, Ginex and RingSampler on storage and memory that fail: a clean first error, nothing leaked or left pinned, no
- * hang, and the next epoch right again; slow, short and repeated reads change nothing but time
+/* PyG+, GNNDrive, Ginex and RingSampler on storage and memory that fail: a clean first error, nothing leaked or left
+ * pinned, no hang, and the next epoch right again; slow, short and repeated reads change nothing but time
  * (specs/gnndrive.md section 9: 1, 5; run under the address and thread sanitizers too). */
 #include "harness/world/faults.h"
 #include "harness/world/measured/measured.h"
