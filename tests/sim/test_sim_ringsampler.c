@@ -1,5 +1,5 @@
-/* RingSampler in the simulated world: the blocks of the measured one, the same nanosecond twice, and device bytes to the
- * page and the sector (specs/ringsampler.md section 9: 4, 8). */
+/* RingSampler in the simulated world: the blocks of the measured one, the same nanosecond twice, and device bytes to
+ * the page and the sector (specs/ringsampler.md section 9: 4, 8). */
 #include "harness/world/measured/measured.h"
 #include "tests/support/sim_profile.h"
 #include "tests/support/sim_world.h"
