@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <dirent.h>
 
 #include <cmocka.h>
 
@@ -100,10 +101,27 @@ void train_graph_open(const struct train_graph_config *c, struct train_graph *g)
     d->feature_bytes = (uint64_t)c->nodes * d->row_bytes;
 }
 
+/* What a system prepared for itself: directories of files. */
+static void remove_prepared(const char *dir)
+{
+    DIR *const all = opendir(dir);
+    assert_non_null(all);
+    for (const struct dirent *entry = readdir(all); entry != NULL; entry = readdir(all)) {
+        char path[1024];
+        if (entry->d_name[0] == '.')
+            continue;
+        (void)snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
+        if (unlink(path) != 0) {
+            remove_prepared(path);
+            assert_int_equal(rmdir(path), 0);
+        }
+    }
+    assert_int_equal(closedir(all), 0);
+}
+
 void train_graph_close(struct train_graph *g)
 {
-    (void)unlink(g->dataset.indices_path);
-    (void)unlink(g->dataset.features_path);
+    remove_prepared(g->dataset.dir);
     assert_int_equal(rmdir(g->dataset.dir), 0);
     free((void *)g->dataset.indptr);
     free((void *)g->dataset.labels);

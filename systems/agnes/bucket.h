@@ -1,0 +1,53 @@
+/* The bucket matrix: which positions of which mini-batches need which block (AGNES, KDD 2026, section 3.3). Rows are
+ * blocks; a row's entries come grouped by mini-batch, positions ascending. Built by counting sort in parallel: task t
+ * counts and places the t-th part of the mini-batches, so the result does not depend on the number of tasks.
+ *
+ *     row_begin[b] .. row_begin[b + 1]      entries {mini-batch, position} of block b
+ *     needed[0 .. needed_count)             blocks that have entries, ascending
+ *
+ * Memory: 8 bytes an entry; 8 (tasks + 1) + 4 a block. The release holds a dense blocks x mini-batches matrix of lists.
+ */
+#ifndef AGNES_BUCKET_H
+#define AGNES_BUCKET_H
+
+#include "harness/world/world.h"
+#include "systems/agnes/team.h"
+
+struct agnes_entry {
+    uint32_t batch, position;
+};
+
+/* Blocks that hold what (batch, position) needs, ascending, into out (GNN_FANOUT_MAX); returns how many. */
+typedef uint32_t agnes_blocks_fn(void *ctx, uint32_t batch, uint32_t position, uint32_t *out);
+
+struct agnes_bucket {
+    struct gnn_world *world;
+    uint32_t blocks, tasks;
+    uint64_t *row_begin; /* (blocks + 1) */
+    uint64_t *cursor;    /* (tasks, blocks) */
+    uint32_t *needed;    /* (blocks) */
+    uint32_t needed_count;
+    struct agnes_entry *entries;
+    uint64_t entry_capacity;
+    void *memory; /* of the three fixed arrays */
+
+    uint64_t built_entries, built_ns; /* since the caller zeroed them: what building cost, in the builders' time */
+
+    /* of the build in progress */
+    const uint32_t *counts;
+    uint32_t batches;
+    agnes_blocks_fn *blocks_of;
+    void *ctx;
+};
+
+GNN_MUST_CHECK enum gnn_status agnes_bucket_open(struct gnn_world *world, uint32_t blocks, uint32_t tasks,
+                                                 struct agnes_bucket *out, struct gnn_err *err);
+void agnes_bucket_close(struct agnes_bucket *bucket);
+
+/* counts (batches): positions of each mini-batch. Runs on the team (nothing else does meanwhile); team NULL: here. */
+GNN_MUST_CHECK enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct agnes_team *team,
+                                                  const uint32_t *counts, uint32_t batches,
+                                                  agnes_blocks_fn *blocks_of, void *ctx, struct gnn_err *err);
+uint64_t agnes_bucket_bytes(uint64_t blocks, uint64_t tasks, uint64_t entries);
+
+#endif
