@@ -9,6 +9,11 @@ extern const struct gnn_system gnn_system_ringsampler;
 extern const struct gnn_system gnn_system_agnes;
 
 const struct gnn_system *const gnn_systems[] = {
-    &gnn_system_null,     &gnn_system_pygplus,     &gnn_system_ginex,
-    &gnn_system_gnndrive, &gnn_system_ringsampler, &gnn_system_agnes, NULL,
+    &gnn_system_null,
+    &gnn_system_pygplus,
+    &gnn_system_ginex,
+    &gnn_system_gnndrive,
+    &gnn_system_ringsampler,
+    &gnn_system_agnes,
+    NULL,
 };

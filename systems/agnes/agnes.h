@@ -38,7 +38,7 @@ struct agnes_config {
 
 enum {
     AGNES_SPOOL_BLOCK_BYTES = 256 << 10,
-    AGNES_LOCKS = 64,      /* of staging buffers, taken in turn */
+    AGNES_LOCKS = 64,       /* of staging buffers, taken in turn */
     AGNES_CONTEXTS_MAX = 3, /* hyperbatches between the first seed and the last step */
     AGNES_INPUTS = 2,       /* one in the making, one in training */
 };
@@ -50,13 +50,13 @@ struct agnes_sizes {
     uint32_t id_bytes;    /* w */
     uint32_t rows;        /* r = floor(Z / R) */
     uint32_t feature_blocks, graph_blocks;
-    uint32_t batches;     /* of an epoch */
-    uint32_t hyperbatch;  /* H */
-    uint32_t contexts;    /* hyperbatches alive: 2, with overlap=full 3 */
-    uint32_t gathers;     /* sets of gathering memory: 1, with overlap=full 2 */
-    uint32_t graph_frames; /* G */
-    uint32_t cache_rows;   /* C */
-    uint32_t pool_frames;  /* feature blocks being read or served */
+    uint32_t batches;          /* of an epoch */
+    uint32_t hyperbatch;       /* H */
+    uint32_t contexts;         /* hyperbatches alive: 2, with overlap=full 3 */
+    uint32_t gathers;          /* sets of gathering memory: 1, with overlap=full 2 */
+    uint32_t graph_frames;     /* G */
+    uint32_t cache_rows;       /* C */
+    uint32_t pool_frames;      /* feature blocks being read or served */
     uint64_t unbudgeted_bytes; /* everything besides the two buffers */
 };
 
@@ -73,7 +73,7 @@ struct agnes_layout_files {
     char dir[700];
     struct gnn_file *graph, *features; /* features NULL for -only */
     struct agnes_index index;
-    gnn_node *new_to_old; /* (node_count), NULL: identity */
+    gnn_node *new_to_old;               /* (node_count), NULL: identity */
     uint64_t prepare_ns, written_bytes; /* 0: it was there */
 };
 
@@ -85,8 +85,8 @@ void agnes_layout_close(struct gnn_world *world, struct agnes_layout_files *file
 /* new_to_old (node_count), world memory; *out = NULL for layout=input. scratch_dir: where the transposed lists lie
  * meanwhile. window_bytes: memory for one window of them. */
 GNN_MUST_CHECK enum gnn_status agnes_renumber(const struct gnn_env *env, const struct agnes_config *config,
-                                              const char *scratch_dir, uint64_t window_bytes,
-                                              gnn_node **out, struct gnn_err *err);
+                                              const char *scratch_dir, uint64_t window_bytes, gnn_node **out,
+                                              struct gnn_err *err);
 
 /* Every byte of a file in order, in pieces of a multiple of `unit` bytes (the last may be shorter): visit(ctx, at,
  * data, bytes). */
@@ -115,7 +115,7 @@ struct agnes_record {
 struct agnes_batch {
     uint32_t number; /* in the epoch */
     uint32_t seed_count, count;
-    gnn_node *nodes; /* (count) F_j, later V_j; new IDs, seeds first */
+    gnn_node *nodes;                             /* (count) F_j, later V_j; new IDs, seeds first */
     struct agnes_record records[GNN_LAYERS_MAX]; /* by hop - 1 */
 };
 
@@ -164,8 +164,9 @@ struct agnes_pump_config {
     unsigned mem_flags;
     const char *name;
 };
-GNN_MUST_CHECK enum gnn_status agnes_pump_open(const struct gnn_env *env, const struct agnes_pump_config *config,
-                                               struct agnes_pump *out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status agnes_pump_open(const struct gnn_env *env,
+                                               const struct agnes_pump_config *config, struct agnes_pump *out,
+                                               struct gnn_err *err);
 void agnes_pump_close(struct agnes_pump *pump);
 /* Nothing is in flight or with a worker: after an epoch that failed, too. */
 void agnes_pump_begin(struct agnes_pump *pump);
@@ -188,7 +189,7 @@ void agnes_array_close(struct gnn_world *world, struct agnes_array *array);
 
 /* ---- sampling.c ---- */
 
-struct agnes_lane { /* what one sampling worker owns */
+struct agnes_lane {      /* what one sampling worker owns */
     gnn_node *nodes;     /* (node bound) F_j in the making */
     uint32_t *row_start; /* (node bound + 1) */
     struct gnn_id_map map;
@@ -224,15 +225,15 @@ struct agnes_spill_job {
 /* Rows of one hyperbatch: cached, staged, spilled. */
 struct agnes_gathered {
     void *tier_memory;
-    _Atomic uint32_t *tier; /* (node_count) first counts, then AGNES_CACHED | slot */
-    void *cache;            /* (C, dim) */
-    void *staging;          /* (H + spares, Z) */
+    _Atomic uint32_t *tier;       /* (node_count) first counts, then AGNES_CACHED | slot */
+    void *cache;                  /* (C, dim) */
+    void *staging;                /* (H + spares, Z) */
     uint32_t *staging_of;         /* (H) which of them is j's */
     struct agnes_spill_job *jobs; /* (H + spares), spill=async */
     struct gnn_queue *spare;      /* spill=async: free buffers, as jobs */
-    struct agnes_array place; /* (sum |V_j|) row of position p of j among j's spilled rows */
-    uint64_t *base;           /* (H + 1) */
-    struct agnes_array spill_at; /* (H, blocks_max) places in the spill file, in blocks */
+    struct agnes_array place;     /* (sum |V_j|) row of position p of j among j's spilled rows */
+    uint64_t *base;               /* (H + 1) */
+    struct agnes_array spill_at;  /* (H, blocks_max) places in the spill file, in blocks */
     uint32_t blocks_max;
     struct agnes_spill_batch *batches; /* (H) */
     struct gnn_file *spill;
@@ -321,8 +322,9 @@ GNN_MUST_CHECK enum gnn_status agnes_spill_reload(struct agnes *s, struct agnes_
 const void *agnes_spilled(const struct agnes *s, const struct agnes_gathered *g, uint32_t j, uint32_t row);
 
 /* assemble.c: the contiguous input and blocks of one mini-batch. */
-GNN_MUST_CHECK enum gnn_status agnes_assemble(struct agnes *s, uint32_t h, uint32_t j, struct gnn_reader *spool,
-                                              struct agnes_item *item, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status agnes_assemble(struct agnes *s, uint32_t h, uint32_t j,
+                                              struct gnn_reader *spool, struct agnes_item *item,
+                                              struct gnn_err *err);
 
 GNN_MUST_CHECK enum gnn_status agnes_epoch(struct agnes *s, uint64_t epoch, struct gnn_epoch_result *out,
                                            struct gnn_err *err);

@@ -1,5 +1,5 @@
-/* The input of one mini-batch (AGNES, KDD 2026, section 3.3; specs/agnes.md section 3, "Training"): its blocks come back
- * from the sample spool and its spilled rows from the spill file; cached, staged and reloaded rows become one
+/* The input of one mini-batch (AGNES, KDD 2026, section 3.3; specs/agnes.md section 3, "Training"): its blocks come
+ * back from the sample spool and its spilled rows from the spill file; cached, staged and reloaded rows become one
  * contiguous matrix. Runs one mini-batch ahead of training. */
 #include "systems/agnes/agnes.h"
 

@@ -120,8 +120,8 @@ static enum gnn_status reserve(struct agnes_bucket *bucket, uint64_t entries, st
     return GNN_OK;
 }
 
-static enum gnn_status for_all_parts(struct agnes_bucket *bucket, struct agnes_team *team, agnes_each_fn *each,
-                                     struct gnn_err *err)
+static enum gnn_status for_all_parts(struct agnes_bucket *bucket, struct agnes_team *team,
+                                     agnes_each_fn *each, struct gnn_err *err)
 {
     if (team != NULL)
         return agnes_team_each(team, bucket->tasks, each, bucket, err);
@@ -130,8 +130,9 @@ static enum gnn_status for_all_parts(struct agnes_bucket *bucket, struct agnes_t
     return GNN_OK;
 }
 
-enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct agnes_team *team, const uint32_t *counts,
-                                   uint32_t batches, agnes_blocks_fn *blocks_of, void *ctx, struct gnn_err *err)
+enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct agnes_team *team,
+                                   const uint32_t *counts, uint32_t batches, agnes_blocks_fn *blocks_of,
+                                   void *ctx, struct gnn_err *err)
 {
     bucket->counts = counts;
     bucket->batches = batches;

@@ -31,7 +31,8 @@ struct agnes_bucket {
     uint64_t entry_capacity;
     void *memory; /* of the three fixed arrays */
 
-    uint64_t built_entries, built_ns; /* since the caller zeroed them: what building cost, in the builders' time */
+    uint64_t built_entries,
+        built_ns; /* since the caller zeroed them: what building cost, in the builders' time */
 
     /* of the build in progress */
     const uint32_t *counts;

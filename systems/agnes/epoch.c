@@ -290,8 +290,7 @@ static void add_io(const struct agnes *s, struct gnn_epoch_result *out)
     const struct agnes_pump *const graph = &s->sampling.pump, *const features = &y->pump;
     struct gnn_counters *const c = &out->counters;
     c->requested_ios = graph->reads + features->reads + s->spool_reads + s->spill_reads;
-    c->requested_bytes =
-        graph->read_bytes + features->read_bytes + s->spool_read_bytes + s->spill_read_bytes;
+    c->requested_bytes = graph->read_bytes + features->read_bytes + s->spool_read_bytes + s->spill_read_bytes;
     c->cache_evictions = agnes_frames_evictions(graph->frames) - s->evictions_before;
     add_extra(out, "hyperbatches", s->hyperbatches);
     add_extra(out, "hyperbatch_size", s->sizes.hyperbatch);
@@ -366,7 +365,8 @@ static void settle(struct agnes *s, enum gnn_status status)
     assert(agnes_frames_pinned(s->sampling.pump.frames) == 0);
 }
 
-enum gnn_status agnes_epoch(struct agnes *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
+enum gnn_status agnes_epoch(struct agnes *s, uint64_t epoch, struct gnn_epoch_result *out,
+                            struct gnn_err *err)
 {
     begin(s, epoch);
     struct gnn_pipeline *pipeline = NULL;

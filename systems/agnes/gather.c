@@ -30,8 +30,8 @@ static uint32_t spares(const struct agnes *s)
 static enum gnn_status open_staging(struct agnes *s, struct agnes_gathered *g, struct gnn_err *err)
 {
     const uint32_t h = s->sizes.hyperbatch, buffers = h + spares(s);
-    GNN_TRY(gnn_mem_alloc(s->env->world, "agnes staging buffers", gnn_mul_bytes(buffers, s->sizes.block_bytes),
-                          GNN_MEM_FEATURES, &g->staging, err));
+    GNN_TRY(gnn_mem_alloc(s->env->world, "agnes staging buffers",
+                          gnn_mul_bytes(buffers, s->sizes.block_bytes), GNN_MEM_FEATURES, &g->staging, err));
     g->staging_of = calloc(h, sizeof *g->staging_of);
     g->batches = calloc(h, sizeof *g->batches);
     g->base = calloc(h + UINT64_C(1), sizeof *g->base);
@@ -199,8 +199,9 @@ static void cache_row(const struct gather *x, gnn_node v, const void *data)
     if ((tier & AGNES_COPIED) != 0)
         return;
     x->g->tier[v] = tier | AGNES_COPIED;
-    gnn_mem_copy(x->s->env->world, (unsigned char *)x->g->cache + (uint64_t)(tier & AGNES_SLOT_MASK) * row_bytes,
-                 data, row_bytes);
+    gnn_mem_copy(x->s->env->world,
+                 (unsigned char *)x->g->cache + (uint64_t)(tier & AGNES_SLOT_MASK) * row_bytes, data,
+                 row_bytes);
     atomic_fetch_add_explicit(&x->s->gathering.cached_rows, 1, memory_order_relaxed);
 }
 
@@ -267,7 +268,8 @@ static enum gnn_status begin(struct gather *x, uint32_t *counts, struct gnn_err 
     GNN_TRY(agnes_array_reserve(s->env->world, &g->place, g->base[x->hb->count] * sizeof(uint32_t),
                                 GNN_MEM_PLAIN, err));
     GNN_TRY(agnes_array_reserve(s->env->world, &g->spill_at,
-                                (uint64_t)x->hb->count * g->blocks_max * sizeof(uint32_t), GNN_MEM_PLAIN, err));
+                                (uint64_t)x->hb->count * g->blocks_max * sizeof(uint32_t), GNN_MEM_PLAIN,
+                                err));
     x->place = g->place.data;
     for (uint32_t i = 0; i < spares(s); i++)
         GNN_TRY(gnn_queue_push(g->spare, &g->jobs[s->sizes.hyperbatch + i]));
@@ -299,9 +301,8 @@ static enum gnn_status run(struct gather *x, uint32_t *counts, struct gnn_err *e
 
 enum gnn_status agnes_gather(struct agnes *s, uint32_t h, struct gnn_err *err)
 {
-    struct gather x = {.s = s,
-                       .hb = &s->contexts[h % s->sizes.contexts],
-                       .g = &s->gathered[h % s->sizes.gathers]};
+    struct gather x = {
+        .s = s, .hb = &s->contexts[h % s->sizes.contexts], .g = &s->gathered[h % s->sizes.gathers]};
     uint32_t *const counts = calloc(x.hb->count, sizeof *counts);
     if (counts == NULL)
         return gnn_fail(err, GNN_ENOMEM, "agnes: hyperbatch of %" PRIu32, x.hb->count);

@@ -87,9 +87,9 @@ void agnes_block_format(const struct agnes_index *index, uint32_t block, const u
         }
     }
     const uint32_t slots = r->last - r->first + 1;
-    const int32_t trailer[2] = {(int32_t)(index->block_bytes - AGNES_TRAILER_BYTES -
-                                          AGNES_SLOT_BYTES * (uint64_t)slots - used),
-                                (int32_t)slots};
+    const int32_t trailer[2] = {
+        (int32_t)(index->block_bytes - AGNES_TRAILER_BYTES - AGNES_SLOT_BYTES * (uint64_t)slots - used),
+        (int32_t)slots};
     memcpy(memory + index->block_bytes - sizeof trailer, trailer, sizeof trailer);
 }
 
@@ -131,8 +131,8 @@ void agnes_blocks_put(const struct agnes_index *index, uint32_t first, uint32_t 
     }
 }
 
-enum gnn_status agnes_block_check(const struct agnes_index *index, uint32_t block, const unsigned char *memory,
-                                  const char *path, struct gnn_err *err)
+enum gnn_status agnes_block_check(const struct agnes_index *index, uint32_t block,
+                                  const unsigned char *memory, const char *path, struct gnn_err *err)
 {
     const struct agnes_object_range *const r = &index->ranges[block];
     int32_t trailer[2];

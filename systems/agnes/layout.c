@@ -33,8 +33,8 @@ struct search {
     struct agnes_array lists;
 };
 
-static enum gnn_status alloc_nodes(const struct gnn_env *env, const char *name, uint64_t entry_bytes, void *out,
-                                   struct gnn_err *err)
+static enum gnn_status alloc_nodes(const struct gnn_env *env, const char *name, uint64_t entry_bytes,
+                                   void *out, struct gnn_err *err)
 {
     void *memory = NULL;
     const uint64_t entries = env->dataset->node_count + UINT64_C(1);
@@ -49,12 +49,14 @@ static enum gnn_status check_id(const struct search *x, gnn_node id, struct gnn_
 {
     if (id < x->nodes)
         return GNN_OK;
-    return gnn_fail(err, GNN_EFORMAT, "%s: neighbour %" PRIu32 ", but there are %" PRIu32
-                                      " nodes; run `oocgnn prepare --check`",
+    return gnn_fail(err, GNN_EFORMAT,
+                    "%s: neighbour %" PRIu32 ", but there are %" PRIu32
+                    " nodes; run `oocgnn prepare --check`",
                     x->env->dataset->indices_path, id, x->nodes);
 }
 
-static enum gnn_status count_out(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err)
+static enum gnn_status count_out(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes,
+                                 struct gnn_err *err)
 {
     (void)at_bytes;
     struct search *const x = ctx;
@@ -67,7 +69,8 @@ static enum gnn_status count_out(void *ctx, uint64_t at_bytes, void *data, uint6
     return GNN_OK;
 }
 
-static enum gnn_status scan_edges(const struct search *x, agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
+static enum gnn_status scan_edges(const struct search *x, agnes_scan_fn *visit, void *ctx,
+                                  struct gnn_err *err)
 {
     const struct agnes_scan scan = {.path = x->env->dataset->indices_path,
                                     .direct = x->config->io == AGNES_IO_DIRECT,

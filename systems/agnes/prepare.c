@@ -61,8 +61,8 @@ static unsigned direct_flag(const struct agnes_config *config)
 }
 
 /* Opens <name>.part for writing. */
-static enum gnn_status part_open(const struct job *job, const char *name, unsigned flags, struct gnn_file **out,
-                                 struct gnn_err *err)
+static enum gnn_status part_open(const struct job *job, const char *name, unsigned flags,
+                                 struct gnn_file **out, struct gnn_err *err)
 {
     char path[PATH_BYTES];
     name_of(job->files, name, ".part", path);
@@ -113,7 +113,8 @@ struct graph_window {
     gnn_node node; /* old ID whose list the scan is in */
 };
 
-static enum gnn_status put_edges(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err)
+static enum gnn_status put_edges(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes,
+                                 struct gnn_err *err)
 {
     struct graph_window *const w = ctx;
     const struct gnn_dataset *const d = w->job->env->dataset;
@@ -137,7 +138,8 @@ static enum gnn_status put_edges(void *ctx, uint64_t at_bytes, void *data, uint6
                                     d->indices_path, list[i], d->node_count);
                 list[i] = map == NULL ? list[i] : map[list[i]];
             }
-            agnes_blocks_put(index, w->first, w->end, v, e - d->indptr[w->node], list, list_end - e, w->memory);
+            agnes_blocks_put(index, w->first, w->end, v, e - d->indptr[w->node], list, list_end - e,
+                             w->memory);
         }
         e = list_end;
     }
@@ -160,15 +162,16 @@ static enum gnn_status fill_graph_window(struct graph_window *w, struct gnn_err 
                               .unit_bytes = sizeof(gnn_node),
                               .mem_flags = GNN_MEM_PLAIN};
     if (job->old_to_new == NULL) {
-        scan.begin_bytes = gnn_round_down(index->ranges[w->first].edge_begin * sizeof(gnn_node), GNN_PAGE_BYTES);
+        scan.begin_bytes =
+            gnn_round_down(index->ranges[w->first].edge_begin * sizeof(gnn_node), GNN_PAGE_BYTES);
         scan.end_bytes = index->ranges[w->end].edge_begin * sizeof(gnn_node);
     }
     w->node = 0;
     return agnes_scan_file(job->env, &scan, put_edges, w, err);
 }
 
-static enum gnn_status write_graph_windows(const struct job *job, struct gnn_file *file, unsigned char *memory,
-                                           uint32_t window, struct gnn_err *err)
+static enum gnn_status write_graph_windows(const struct job *job, struct gnn_file *file,
+                                           unsigned char *memory, uint32_t window, struct gnn_err *err)
 {
     const struct agnes_index *const index = &job->files->index;
     struct graph_window w = {.job = job, .memory = memory};
@@ -195,8 +198,8 @@ static enum gnn_status write_graph(const struct job *job, struct gnn_err *err)
     const uint32_t window = window_blocks(job, index->block_bytes, index->blocks);
     struct gnn_file *file = NULL;
     void *memory = NULL;
-    enum gnn_status status = gnn_mem_alloc(world, "agnes window of blocks",
-                                           (uint64_t)window * index->block_bytes, GNN_MEM_PLAIN, &memory, err);
+    enum gnn_status status = gnn_mem_alloc(
+        world, "agnes window of blocks", (uint64_t)window * index->block_bytes, GNN_MEM_PLAIN, &memory, err);
     if (status == GNN_OK)
         status = part_open(job, "graph", direct_flag(job->config), &file, err);
     if (status == GNN_OK)
@@ -226,10 +229,11 @@ static enum gnn_status make_index(const struct job *job, struct gnn_err *err)
                                      index->id_bytes, NULL);
     void *ranges = NULL;
     GNN_TRY(gnn_mem_alloc(job->env->world, "agnes object index",
-                          (index->blocks + UINT64_C(1)) * sizeof *index->ranges, GNN_MEM_PLAIN, &ranges, err));
+                          (index->blocks + UINT64_C(1)) * sizeof *index->ranges, GNN_MEM_PLAIN, &ranges,
+                          err));
     index->ranges = ranges;
-    (void)agnes_blocks_cut(d->indptr, job->files->new_to_old, d->node_count, index->block_bytes, index->id_bytes,
-                           index->ranges);
+    (void)agnes_blocks_cut(d->indptr, job->files->new_to_old, d->node_count, index->block_bytes,
+                           index->id_bytes, index->ranges);
     return GNN_OK;
 }
 
@@ -237,7 +241,8 @@ static enum gnn_status write_index(const struct job *job, struct gnn_err *err)
 {
     const struct agnes_index *const index = &job->files->index;
     struct gnn_world *const world = job->env->world;
-    const uint64_t count = index->blocks + UINT64_C(1), bytes = GNN_PAGE_BYTES + count * sizeof *index->ranges;
+    const uint64_t count = index->blocks + UINT64_C(1),
+                   bytes = GNN_PAGE_BYTES + count * sizeof *index->ranges;
     struct index_header header = {.block_bytes = index->block_bytes,
                                   .id_bytes = index->id_bytes,
                                   .blocks = index->blocks,
@@ -278,7 +283,8 @@ static enum gnn_status read_index(const struct job *job, struct gnn_file *file, 
     index->blocks = header.blocks;
     GNN_TRY(gnn_read_all(world, file, GNN_PAGE_BYTES, ranges, count * sizeof *index->ranges, err));
     if (ranges_checksum(index->ranges, count) != header.checksum)
-        return gnn_fail(err, GNN_EFORMAT, "%s: checksum differs; remove the directory to prepare it again", path);
+        return gnn_fail(err, GNN_EFORMAT, "%s: checksum differs; remove the directory to prepare it again",
+                        path);
     return GNN_OK;
 }
 
@@ -302,7 +308,8 @@ static enum gnn_status read_order(const struct job *job, struct gnn_err *err)
     gnn_file_close(world, file);
     for (uint32_t v = 0; status == GNN_OK && v < nodes; v++)
         if (job->files->new_to_old[v] >= nodes)
-            status = gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu32 " is no node; remove the directory", path, v);
+            status =
+                gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu32 " is no node; remove the directory", path, v);
     return status;
 }
 
@@ -373,8 +380,7 @@ static enum gnn_status write_row_windows(const struct job *job, struct gnn_file 
                                          uint32_t window, struct gnn_err *err)
 {
     const uint32_t block_bytes = job->files->index.block_bytes;
-    struct row_window w = {
-        .job = job, .rows = block_bytes / job->env->dataset->row_bytes, .memory = memory};
+    struct row_window w = {.job = job, .rows = block_bytes / job->env->dataset->row_bytes, .memory = memory};
     for (w.first = 0; w.first < job->row_blocks; w.first = w.end) {
         const uint32_t left = job->row_blocks - w.first;
         w.end = w.first + (left < window ? left : window);
@@ -394,7 +400,8 @@ static enum gnn_status check_features(const struct gnn_env *env, struct gnn_err 
     gnn_file_close(env->world, file);
     if (info.size_bytes == env->dataset->feature_bytes)
         return GNN_OK;
-    return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
+    return gnn_fail(err, GNN_EFORMAT,
+                    "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
                     env->dataset->features_path, info.size_bytes, env->dataset->feature_bytes);
 }
 
@@ -476,7 +483,8 @@ static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
             return status;
     }
     name_of(files, "graph", "", path);
-    GNN_TRY(gnn_file_open(job->env->world, path, GNN_OPEN_READ | direct_flag(job->config), &files->graph, err));
+    GNN_TRY(
+        gnn_file_open(job->env->world, path, GNN_OPEN_READ | direct_flag(job->config), &files->graph, err));
     return check_size(job, files->graph, files->index.blocks, err);
 }
 
@@ -528,7 +536,8 @@ enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_
     const uint32_t rows = out->index.block_bytes / d->row_bytes;
     if (rows == 0)
         return gnn_fail(err, GNN_EUSAGE,
-                        "a row has %" PRIu32 " bytes, a block %" PRIu32 ": raise agnes.block to a row at least",
+                        "a row has %" PRIu32 " bytes, a block %" PRIu32
+                        ": raise agnes.block to a row at least",
                         d->row_bytes, out->index.block_bytes);
     (void)snprintf(out->dir, sizeof out->dir, "%s/agnes-%s-%" PRIu32 "k-%" PRIu32 "-%.12s", d->dir,
                    layout_words[config->layout], out->index.block_bytes / 1024, out->index.id_bytes,

@@ -89,8 +89,9 @@ enum gnn_status agnes_sampling_open(struct agnes *s, struct gnn_err *err)
     const struct gnn_workload *const load = env->workload;
     struct agnes_sampling *const x = &s->sampling;
     struct gnn_sample_bounds bounds;
-    GNN_TRY(gnn_sample_bounds(env->dataset, load->batch_size < env->dataset->train.count ? load->batch_size
-                                                                                        : env->dataset->train.count,
+    GNN_TRY(gnn_sample_bounds(env->dataset,
+                              load->batch_size < env->dataset->train.count ? load->batch_size
+                                                                           : env->dataset->train.count,
                               load->fanout, load->layers, &bounds, err));
     x->node_bound = bounds.nodes[load->layers];
     x->sample_key = gnn_rng_fork(load->seed, "sample");
@@ -220,16 +221,16 @@ static uint32_t serve_node(const struct hop *hop, uint64_t hop_key, gnn_node v, 
         (uint64_t)slot.offset_bytes + (uint64_t)slot.count * index->id_bytes > index->block_bytes)
         return UINT32_MAX;
     uint64_t drawn[GNN_FANOUT_MAX];
-    const uint32_t n = gnn_draw(gnn_rng_fold(hop_key, original(hop->s, v)), 0, (uint64_t)slot.count, hop->fanout,
-                                hop->s->env->floyd_biased, drawn);
+    const uint32_t n = gnn_draw(gnn_rng_fold(hop_key, original(hop->s, v)), 0, (uint64_t)slot.count,
+                                hop->fanout, hop->s->env->floyd_biased, drawn);
     for (uint32_t i = 0; i < n; i++)
         out[i] = agnes_block_id(memory, index->id_bytes, (uint64_t)slot.offset_bytes, drawn[i]);
     return n;
 }
 
 /* A block of a run: those positions that lie in it. The first of them tells how many there are in all. */
-static uint32_t serve_piece(const struct hop *hop, const struct agnes_entry *entry, gnn_node v, uint32_t block,
-                            const unsigned char *memory, gnn_node *out, uint8_t *count)
+static uint32_t serve_piece(const struct hop *hop, const struct agnes_entry *entry, gnn_node v,
+                            uint32_t block, const unsigned char *memory, gnn_node *out, uint8_t *count)
 {
     const struct agnes_index *const index = &hop->s->files.index;
     const uint32_t begin = agnes_index_find(index, v);
@@ -298,12 +299,14 @@ static void sort_row(uint32_t *row, uint32_t count)
     }
 }
 
-static enum gnn_status add_known(const struct agnes_batch *batch, struct agnes_lane *lane, struct gnn_err *err)
+static enum gnn_status add_known(const struct agnes_batch *batch, struct agnes_lane *lane,
+                                 struct gnn_err *err)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
         lane->nodes[i] = batch->nodes[i];
         if (gnn_id_map_add(&lane->map, batch->nodes[i]) != i)
-            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu32 " stands twice in one mini-batch", batch->nodes[i]);
+            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu32 " stands twice in one mini-batch",
+                            batch->nodes[i]);
     }
     return GNN_OK;
 }
@@ -325,7 +328,8 @@ static enum gnn_status number_rows(const struct hop *hop, const struct agnes_bat
         for (uint32_t k = 0; k < hop->counts[base + i]; k++) {
             const gnn_node v = row[k];
             if (v >= nodes)
-                return gnn_fail(err, GNN_EFORMAT, "%s/graph: neighbour %" PRIu32 ", but there are %" PRIu32 " nodes",
+                return gnn_fail(err, GNN_EFORMAT,
+                                "%s/graph: neighbour %" PRIu32 ", but there are %" PRIu32 " nodes",
                                 s->files.dir, v, nodes);
             const uint32_t fresh = lane->map.count, local = gnn_id_map_add(&lane->map, v);
             if (local == fresh)
@@ -339,8 +343,8 @@ static enum gnn_status number_rows(const struct hop *hop, const struct agnes_bat
     return GNN_OK;
 }
 
-static enum gnn_status spool(struct gnn_stream *stream, struct agnes_record *record, const uint32_t *row_start,
-                             const uint32_t *col, struct gnn_err *err)
+static enum gnn_status spool(struct gnn_stream *stream, struct agnes_record *record,
+                             const uint32_t *row_start, const uint32_t *col, struct gnn_err *err)
 {
     record->stream = stream;
     GNN_TRY(gnn_stream_begin(stream, &record->offset_bytes, err));
@@ -380,9 +384,8 @@ static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct g
     uint64_t digest = 0;
     GNN_TRY(number_rows(hop, batch, base, lane, &digest, err));
     struct agnes_record *const record = &batch->records[hop->number - 1];
-    *record = (struct agnes_record){.dst_count = batch->count,
-                                    .edge_count = lane->row_start[batch->count],
-                                    .src_count = lane->map.count};
+    *record = (struct agnes_record){
+        .dst_count = batch->count, .edge_count = lane->row_start[batch->count], .src_count = lane->map.count};
     gnn_charge(world, GNN_WORK_HASHED_ID, batch->count + (uint64_t)record->edge_count);
     gnn_charge(world, GNN_WORK_SORTED_KEY, record->edge_count);
     struct gnn_stream *const stream = hop->hb->streams[worker];
@@ -408,8 +411,9 @@ static enum gnn_status lay_hop(struct hop *hop, uint32_t *counts, struct gnn_err
         x->base[j + 1] = x->base[j] + counts[j];
     }
     const uint64_t positions = x->base[hop->hb->count];
-    GNN_TRY(agnes_array_reserve(s->env->world, &x->drawn, gnn_mul_bytes(positions, hop->fanout * sizeof(gnn_node)),
-                                GNN_MEM_PLAIN, err));
+    GNN_TRY(agnes_array_reserve(s->env->world, &x->drawn,
+                                gnn_mul_bytes(positions, hop->fanout * sizeof(gnn_node)), GNN_MEM_PLAIN,
+                                err));
     GNN_TRY(agnes_array_reserve(s->env->world, &x->counts, positions, GNN_MEM_PLAIN, err));
     hop->drawn = x->drawn.data;
     hop->counts = x->counts.data;
@@ -425,7 +429,8 @@ static enum gnn_status run_hop(struct hop *hop, uint32_t *counts, struct gnn_err
     return agnes_team_each(&x->team, hop->hb->count, localise, hop, err);
 }
 
-static enum gnn_status take_seeds(struct agnes *s, struct agnes_hyperbatch *hb, uint32_t h, struct gnn_err *err)
+static enum gnn_status take_seeds(struct agnes *s, struct agnes_hyperbatch *hb, uint32_t h,
+                                  struct gnn_err *err)
 {
     const uint32_t batch_size = s->env->workload->batch_size, total = s->env->dataset->train.count;
     hb->first = h * s->sizes.hyperbatch;

@@ -75,18 +75,19 @@ static enum gnn_status scan_open(const struct gnn_env *env, const struct agnes_s
     return status;
 }
 
-enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_scan *scan, agnes_scan_fn *visit,
-                                void *ctx, struct gnn_err *err)
+enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_scan *scan,
+                                agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
 {
     struct gnn_file *file = NULL;
     struct gnn_file_info info;
-    GNN_TRY(gnn_file_open(env->world, scan->path, scan->direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &file, err));
+    GNN_TRY(
+        gnn_file_open(env->world, scan->path, scan->direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &file, err));
     gnn_file_info(env->world, file, &info);
     enum gnn_status status = GNN_OK;
     if (info.size_bytes < scan->end_bytes)
         status = gnn_fail(err, GNN_EFORMAT,
-                          "%s: %" PRIu64 " bytes, %" PRIu64 " expected: prepare the dataset again", scan->path,
-                          info.size_bytes, scan->end_bytes);
+                          "%s: %" PRIu64 " bytes, %" PRIu64 " expected: prepare the dataset again",
+                          scan->path, info.size_bytes, scan->end_bytes);
     else if (scan->begin_bytes < scan->end_bytes)
         status = scan_open(env, scan, file, visit, ctx, err);
     gnn_file_close(env->world, file);

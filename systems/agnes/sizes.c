@@ -111,8 +111,9 @@ static void add_up(const struct gnn_env *env, const struct agnes_config *c, cons
 {
     const struct gnn_dataset *const d = env->dataset;
     const bool only = env->workload->sample_only;
-    const uint64_t w = c->workers, bound = gnn_sample_node_bound(d->node_count, env->workload->batch_size,
-                                                                 env->workload->fanout, env->workload->layers, NULL);
+    const uint64_t w = c->workers,
+                   bound = gnn_sample_node_bound(d->node_count, env->workload->batch_size,
+                                                 env->workload->fanout, env->workload->layers, NULL);
     struct gnn_batch_size size;
     gnn_batch_expect(d, env->workload, &size);
     const uint64_t touched = size.nodes[env->workload->layers]; /* of workspaces at their bound */
@@ -126,8 +127,9 @@ static void add_up(const struct gnn_env *env, const struct agnes_config *c, cons
     if (only)
         return;
     p->workers += z->contexts * w * AGNES_SPOOL_BLOCK_BYTES;
-    p->staging = gnn_mul_bytes(z->gathers, gnn_mul_bytes(z->hyperbatch + (c->spill == AGNES_SPILL_ASYNC ? w + 1 : 0),
-                                                         z->block_bytes));
+    p->staging =
+        gnn_mul_bytes(z->gathers, gnn_mul_bytes(z->hyperbatch + (c->spill == AGNES_SPILL_ASYNC ? w + 1 : 0),
+                                                z->block_bytes));
     p->pool = z->pool_frames * (uint64_t)z->block_bytes;
     p->inputs = inputs_bytes(env, z, &size);
     p->nodes += z->gathers * d->node_count * (uint64_t)sizeof(uint32_t) +
@@ -142,8 +144,8 @@ static uint64_t sum_of(const struct parts *p)
 /* ---- the two buffers ---- */
 
 /* A quarter of each in setting 2. */
-static void paper_buffers(const struct gnn_env *env, const struct agnes_config *c, const struct agnes_sizes *z,
-                          uint64_t *graph, uint64_t *cache)
+static void paper_buffers(const struct gnn_env *env, const struct agnes_config *c,
+                          const struct agnes_sizes *z, uint64_t *graph, uint64_t *cache)
 {
     const struct ratio *const r = ratio_of(env->dataset);
     const double share = c->setting == AGNES_SETTING_1 ? 1.0 : 0.25;
@@ -196,8 +198,8 @@ static void choose_buffers(const struct gnn_env *env, const struct agnes_config 
     graph = c->graph_buffer_bytes > 0 ? c->graph_buffer_bytes : graph;
     cache = c->feature_cache_bytes > 0 ? c->feature_cache_bytes : cache;
     z->graph_frames = (uint32_t)least(most(graph / z->block_bytes, 1), z->graph_blocks);
-    z->cache_rows = (uint32_t)least(least(cache / env->dataset->row_bytes, env->dataset->node_count),
-                                    AGNES_SLOT_MASK);
+    z->cache_rows =
+        (uint32_t)least(least(cache / env->dataset->row_bytes, env->dataset->node_count), AGNES_SLOT_MASK);
     if (env->workload->sample_only)
         z->cache_rows = 0;
 }
@@ -225,7 +227,8 @@ static void shape(const struct gnn_env *env, const struct agnes_config *c, uint3
 }
 
 static enum gnn_status refuse(const struct gnn_env *env, const struct agnes_config *c, const struct parts *p,
-                              uint64_t buffers, uint64_t total, struct gnn_memory_plan *plan, struct gnn_err *err)
+                              uint64_t buffers, uint64_t total, struct gnn_memory_plan *plan,
+                              struct gnn_err *err)
 {
     const struct {
         const char *name, *remedy;
@@ -255,18 +258,20 @@ static enum gnn_status refuse(const struct gnn_env *env, const struct agnes_conf
         parts[at].name, gnn_format_bytes(parts[at].bytes, part, sizeof part), parts[at].remedy);
 }
 
-static enum gnn_status check(const struct gnn_env *env, const struct agnes_config *c, const struct agnes_sizes *z,
-                             struct gnn_err *err)
+static enum gnn_status check(const struct gnn_env *env, const struct agnes_config *c,
+                             const struct agnes_sizes *z, struct gnn_err *err)
 {
     if (z->block_bytes % GNN_PAGE_BYTES != 0)
         return gnn_fail(err, GNN_EUSAGE, "agnes.block=%" PRIu32 " is no multiple of %d", z->block_bytes,
                         GNN_PAGE_BYTES);
     if (z->rows == 0)
         return gnn_fail(err, GNN_EUSAGE,
-                        "a row has %" PRIu32 " bytes, a block %" PRIu32 ": raise agnes.block to a row at least",
+                        "a row has %" PRIu32 " bytes, a block %" PRIu32
+                        ": raise agnes.block to a row at least",
                         env->dataset->row_bytes, z->block_bytes);
     if (c->overlap == AGNES_OVERLAP_FULL && env->workload->sample_only)
-        return gnn_fail(err, GNN_EUSAGE, "agnes.overlap=full overlaps training: leave it out of --sample-only");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "agnes.overlap=full overlaps training: leave it out of --sample-only");
     return GNN_OK;
 }
 

@@ -1,7 +1,7 @@
-/* Spilled rows: what the feature cache does not keep is packed per mini-batch (AGNES, KDD 2026, section 3.3; specs/agnes.md
- * section 3, gathering steps 5 and 6). Mini-batch j has a staging buffer of one block; when r rows are in it, it is
- * written whole to the next free place of the spill file. The tail stays in memory. Before j trains its blocks are read
- * back, all at once. spill=async: full buffers go to a writer thread, and a spare one takes their place.
+/* Spilled rows: what the feature cache does not keep is packed per mini-batch (AGNES, KDD 2026, section 3.3;
+ * specs/agnes.md section 3, gathering steps 5 and 6). Mini-batch j has a staging buffer of one block; when r rows are
+ * in it, it is written whole to the next free place of the spill file. The tail stays in memory. Before j trains its
+ * blocks are read back, all at once. spill=async: full buffers go to a writer thread, and a spare one takes their place.
  *
  * The spill file has no name: it goes with its handle, however the run ends. */
 #include "systems/agnes/agnes.h"
@@ -41,8 +41,9 @@ enum gnn_status agnes_spill_row(struct agnes *s, struct agnes_gathered *g, uint3
     struct agnes_spill_batch *const batch = &g->batches[j];
     const uint32_t row_bytes = s->env->dataset->row_bytes;
     const uint32_t at = batch->rows % s->sizes.rows;
-    gnn_mem_copy(s->env->world, (unsigned char *)staging_at(s, g, g->staging_of[j]) + (uint64_t)at * row_bytes,
-                 data, row_bytes);
+    gnn_mem_copy(s->env->world,
+                 (unsigned char *)staging_at(s, g, g->staging_of[j]) + (uint64_t)at * row_bytes, data,
+                 row_bytes);
     *row = batch->rows++;
     if (at + 1 < s->sizes.rows)
         return GNN_OK;
@@ -72,7 +73,8 @@ enum gnn_status agnes_spill_reload(struct agnes *s, struct agnes_gathered *g, ui
     enum { CHUNK = 64 };
     const uint32_t block_bytes = s->sizes.block_bytes, count = g->batches[j].blocks;
     const uint32_t *const places = (const uint32_t *)g->spill_at.data + (uint64_t)j * g->blocks_max;
-    GNN_TRY(agnes_array_reserve(s->env->world, &s->reload, (uint64_t)count * block_bytes, GNN_MEM_FEATURES, err));
+    GNN_TRY(
+        agnes_array_reserve(s->env->world, &s->reload, (uint64_t)count * block_bytes, GNN_MEM_FEATURES, err));
     for (uint32_t done = 0; done < count; done += CHUNK) {
         struct gnn_load loads[CHUNK];
         const uint32_t n = count - done < CHUNK ? count - done : CHUNK;

@@ -51,8 +51,9 @@ static const struct gnn_option options[] = {
      .unit = "batches",
      .def = "0",
      .max = 1 << 24,
-     .help = "Mini-batches of a hyperbatch (H); 1 = AGNES-No; 0 = as many hyperbatches an epoch as in the paper "
-             "(2; yahoo 14), or more where the cap wants it.",
+     .help =
+         "Mini-batches of a hyperbatch (H); 1 = AGNES-No; 0 = as many hyperbatches an epoch as in the paper "
+         "(2; yahoo 14), or more where the cap wants it.",
      .source = "paper section 4, Figure 9: 1024, swept from 64 to 2048"},
     {.name = "accounting",
      .type = GNN_OPT_CHOICE,
@@ -60,7 +61,8 @@ static const struct gnn_option options[] = {
      .unit = "",
      .def = "full",
      .choices = accounting_words,
-     .help = "full: all memory counts against the cap; paper: the two buffers have a budget, nothing else counts.",
+     .help = "full: all memory counts against the cap; paper: the two buffers have a budget, nothing else "
+             "counts.",
      .source = "paper section 4: paper"},
     {.name = "setting",
      .type = GNN_OPT_CHOICE,
@@ -68,7 +70,8 @@ static const struct gnn_option options[] = {
      .unit = "",
      .def = "1",
      .choices = setting_words,
-     .help = "Buffers relative to the data when accounting=paper or there is no cap: setting 1, or 2 (a quarter).",
+     .help = "Buffers relative to the data when accounting=paper or there is no cap: setting 1, or 2 (a "
+             "quarter).",
      .source = "paper section 4: 16 + 16 GB, 4 + 4 GB"},
     {.name = "graph_buffer",
      .type = GNN_OPT_BYTES,
@@ -112,7 +115,8 @@ static const struct gnn_option options[] = {
      .unit = "",
      .def = "threshold",
      .choices = rank_words,
-     .help = "Who gets into the feature cache: counts at or above the mean, lowest IDs first; or highest counts.",
+     .help =
+         "Who gets into the feature cache: counts at or above the mean, lowest IDs first; or highest counts.",
      .source = "paper section 3.3: a threshold, without a value; released code: the mean"},
     {.name = "spill",
      .type = GNN_OPT_CHOICE,
@@ -182,8 +186,8 @@ static enum gnn_status open_seeds(struct agnes *s, struct gnn_err *err)
     memcpy(s->train, d->train.nodes, bytes);
     if (order == NULL)
         return GNN_OK;
-    GNN_TRY(gnn_mem_alloc(s->env->world, "agnes new names of nodes", d->node_count * (uint64_t)sizeof(gnn_node),
-                          GNN_MEM_PLAIN, &names, err));
+    GNN_TRY(gnn_mem_alloc(s->env->world, "agnes new names of nodes",
+                          d->node_count * (uint64_t)sizeof(gnn_node), GNN_MEM_PLAIN, &names, err));
     gnn_node *const new_of = names;
     for (uint32_t v = 0; v < d->node_count; v++)
         new_of[order[v]] = v;

@@ -123,6 +123,13 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
         {"ginex", OPTIONS("io=buffered", "superbatch=3", "samplers=3", "gather_threads=5")},
         {"ginex", OPTIONS("io=buffered", "superbatch=1", "trace_loaders=2", "cache_neighbours=false")},
         {"ginex", OPTIONS("io=buffered", "superbatch=4", "list_read=cover", "neighbour_cache=12K")},
+        {"agnes", OPTIONS("io=buffered", "workers=1")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=1", "graph_buffer=4K", "policy=clock")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "workers=5", "graph_buffer=12K")},
+        {"agnes", OPTIONS("io=buffered", "layout=input", "block=4K", "hyperbatch=1024", "id_bytes=8")},
+        {"agnes", OPTIONS("io=buffered", "layout=random", "block=8K", "hyperbatch=5", "resident_first=false",
+                          "gbuf_keep=true", "graph_buffer=16K")},
+        {"agnes", OPTIONS("io=buffered", "layout=degree", "block=4K", "depth=1", "gbuf_keep=true")},
     };
     struct gnn_world *world = open_world(0);
     struct train_graph g;
@@ -184,6 +191,11 @@ static void test_losses_agree_to_the_bit(void **state)
         {"ginex", OPTIONS("io=buffered", "superbatch=5", "replacement=static", "initial=score")},
         {"ginex", OPTIONS("io=buffered", "superbatch=4", "overlap=false", "hold_ids=false")},
         {"ginex", OPTIONS("io=buffered", "superbatch=3", "overlap_caches=true", "initial=score")},
+        {"agnes", OPTIONS("io=buffered", "workers=1", "block=4K", "hyperbatch=1")},
+        {"agnes", OPTIONS("io=buffered", "workers=3", "block=4K", "hyperbatch=3", "feature_cache=4K")},
+        {"agnes", OPTIONS("io=buffered", "layout=input", "block=4K", "spill=async", "feature_cache=1K")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=2", "overlap=full", "cache_rank=count",
+                          "feature_cache=2K")},
     };
     static double expected[EPOCHS][BATCHES];
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)
@@ -267,7 +279,11 @@ static void test_rows_are_the_files_rows(void **state)
             for (size_t v = 0; direct && v < sizeof ginex / sizeof *ginex; v++)
                 check_rows_of(world, &g, "ginex", ginex[v]);
             check_rows_of(world, &g, "ringsampler", OPTIONS("io=buffered", "feature_io=buffered"));
+            check_rows_of(world, &g, "agnes", OPTIONS("io=buffered", "hyperbatch=3", "feature_cache=1"));
             if (direct) {
+                check_rows_of(world, &g, "agnes", OPTIONS("block=4K", "hyperbatch=3", "feature_cache=20K"));
+                check_rows_of(world, &g, "agnes",
+                              OPTIONS("block=4K", "layout=input", "feature_cache=1", "spill=async"));
                 check_rows_of(world, &g, "ringsampler", OPTIONS("io=direct", "ring=16", "extract_depth=3"));
                 check_rows_of(world, &g, "ringsampler", OPTIONS("io=sorted", "threads=3", "cache=4K"));
             }
@@ -321,6 +337,7 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
         {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "serial_extract=true"), true},
         {"ginex", OPTIONS("io=buffered", "superbatch=3", "feature_cache=20K"), false},
         {"ringsampler", OPTIONS("threads=3", "feature_io=buffered"), false},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "feature_cache=4K"), false},
     };
     static double expected[EPOCHS][BATCHES];
     struct gnn_world *world = open_world(0);
@@ -451,8 +468,8 @@ static void test_max_batches_and_orders(void **state)
     struct gnn_world *world = open_world(0);
     struct train_graph g;
     train_graph_open(&usual, &g);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler"};
-    for (size_t s = 0; s < 5; s++) {
+    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler", "agnes"};
+    for (size_t s = 0; s < 6; s++) {
         struct train_run run;
         train_run_init(&run, world, systems[s]);
         run.options = s % 2 == 1 ? OPTIONS("io=buffered") : s == 4 ? OPTIONS("feature_io=buffered") : NULL;
@@ -511,12 +528,12 @@ static void test_sampling_only_never_opens_the_features(void **state)
     struct train_graph g;
     train_graph_open(&usual, &g);
     assert_int_equal(unlink(g.dataset.features_path), 0);
-    static const char *const systems[] = {"pygplus", "gnndrive", "ginex", "ringsampler"};
-    for (size_t s = 0; s < 4; s++)
+    static const char *const systems[] = {"pygplus", "gnndrive", "ginex", "ringsampler", "agnes"};
+    for (size_t s = 0; s < 5; s++)
         for (int only = 0; only < 2; only++) {
             struct train_run run;
             train_run_init(&run, world, systems[s]);
-            run.options = s == 2 ? OPTIONS("io=buffered") : NULL;
+            run.options = s == 2 || s == 4 ? OPTIONS("io=buffered") : NULL;
             run.workload.sample_only = only;
             const enum gnn_status status = train_run_open(&run, &g);
             assert_int_equal(status, only ? GNN_OK : GNN_ENOENT);
@@ -651,14 +668,15 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
     struct gnn_world *world = open_world(0);
     struct train_graph g;
     train_graph_open(&usual, &g);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler"};
-    for (size_t s = 0; s < 5; s++) {
+    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler", "agnes"};
+    for (size_t s = 0; s < 6; s++) {
         struct train_run run;
         struct gnn_mem_usage second = {0}, later;
         train_run_init(&run, world, systems[s]);
         run.options = s == 1   ? OPTIONS("io=buffered", "samplers=1", "extractors=1")
                       : s == 3 ? OPTIONS("io=buffered", "samplers=1")
                       : s == 4 ? OPTIONS("feature_io=buffered")
+                      : s == 5 ? OPTIONS("io=buffered", "workers=1")
                                : NULL;
         run.model_config.dropout = 0;
         run.workload.fanout[0] = run.workload.fanout[1] =
@@ -768,6 +786,8 @@ static void test_the_stop_flag_ends_an_epoch_cleanly(void **state)
         {"ginex", OPTIONS("io=buffered", "superbatch=7")},
         {"ginex", OPTIONS("io=buffered")},
         {"ringsampler", OPTIONS("threads=3", "feature_io=buffered")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "overlap=full", "hyperbatch=2", "spill=async")},
     };
     struct gnn_world *world = open_world(0);
     struct train_graph g;

@@ -3,6 +3,7 @@
 #include "harness/base/rng.h"
 #include "tests/support/device_tensor.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <dirent.h>
 
 #include <cmocka.h>
 
