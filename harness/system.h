@@ -41,7 +41,9 @@ struct gnn_env {
     const struct gnn_model_config *model_config;
     enum gnn_ring_engine io_engine; /* --io uring|pool */
     bool floyd_biased;
-    uint64_t cap_bytes;      /* 0 = none */
+    uint64_t cap_bytes; /* 0 = none */
+    uint64_t
+        process_bytes; /* of the cap, what the process itself takes (code, libraries, stacks); 0 = unknown */
     const atomic_bool *stop; /* set on Ctrl-C and on limits: leave at the next batch with GNN_ECANCELLED */
     /* Called by the trainer after each step, in training order; may be NULL. Traces, tests, progress. */
     void (*on_step)(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step);

@@ -367,3 +367,8 @@ const char *gnn_place_profile_digest(const struct gnn_place *p)
         return p->profile->digest;
     return p->compute != NULL ? p->compute->digest : "";
 }
+
+uint64_t gnn_place_process_bytes(const struct gnn_place *p)
+{
+    return p->simulated ? p->slowed.process_bytes : 0;
+}

@@ -40,6 +40,9 @@ struct gnn_place_usage {
 };
 void gnn_place_usage(struct gnn_place *place, struct gnn_place_usage *out);
 
+/* What the process itself takes of the cap: the profile's figure; 0 in the measured world, where nobody knows. */
+uint64_t gnn_place_process_bytes(const struct gnn_place *place);
+
 const char *gnn_place_profile_digest(const struct gnn_place *place); /* "" without a profile */
 
 /* ---- what the configuration says about it ---- */

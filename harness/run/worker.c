@@ -348,6 +348,7 @@ static enum gnn_status open_worker(struct worker *w, struct gnn_err *err)
                               .io_engine = (enum gnn_ring_engine)w->config->io_engine,
                               .floyd_biased = w->config->floyd_biased,
                               .cap_bytes = w->config->memory_bytes,
+                              .process_bytes = gnn_place_process_bytes(w->place),
                               .stop = &w->stop,
                               .on_step = on_step,
                               .on_step_ctx = w};
