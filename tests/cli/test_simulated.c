@@ -70,6 +70,48 @@ static void the_same_run_gives_the_same_bytes(void **state)
         }
 }
 
+/* One seed, one nanosecond, on any machine: what gcc -O2 gave on one x86-64. Other compilers, optimisation levels,
+ * sanitizers and address layouts have to give it too, so an entry that differs between two builds of one source is a
+ * bug (an address, a rounding or the host's clock got in).
+ *
+ * To renew an entry after a change that is meant to alter times, run this test and write down what the message says. A
+ * digest changes with the generated graph or the sampler alone; where it stays and wall_ns moves, a cost or a policy of
+ * the simulated world, or the system's own order of work, has changed: the commit says which. */
+static void golden_times(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *more[8];
+        const char *batch_digest;
+        json_int_t wall_ns, device_read_ios;
+    } cases[] = {
+        {{"--system", "pygplus", "--memory", "8M"}, "69d702bd77b446b6", 67748049, 4711},
+        {{"--system", "pygplus", "--compute", "cpu"}, "69d702bd77b446b6", 46028188, 2822},
+        {{"--system", "gnndrive", "--memory", "12M"}, "69d702bd77b446b6", 43024857, 5786},
+        {{"--system", "gnndrive", "--compute", "cpu", "--model", "gat"}, "69d702bd77b446b6", 45629471, 5786},
+    };
+    int different = 0;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const char *all[TINY_ARGUMENTS_MAX] = {
+            "--world", "simulated", "--profile", "tests/golden/machine.ini", "--dim", "100"};
+        for (uint32_t i = 0; cases[c].more[i] != NULL; i++)
+            all[6 + i] = cases[c].more[i];
+        int exit_status;
+        json_t *const run = tiny_runs_json(t, all, &exit_status);
+        const char *const digest = tiny_runs_text(json_object_get(run, "counters"), "batch_digest");
+        const json_int_t wall_ns = whole(json_array_get(json_object_get(run, "epochs"), 0), NULL, "wall_ns");
+        const json_int_t reads = whole(run, "counters", "device_read_ios");
+        if (strcmp(digest, cases[c].batch_digest) != 0 || wall_ns != cases[c].wall_ns ||
+            reads != cases[c].device_read_ios) {
+            print_error("case %zu: now \"%s\", %lld, %lld (%s %s)\n", c, digest, (long long)wall_ns,
+                        (long long)reads, tiny_runs_text(run, "status"), tiny_runs_text(run, "reasons"));
+            different++;
+        }
+        json_decref(run);
+    }
+    assert_int_equal(different, 0);
+}
+
 static void both_worlds_draw_the_same_mini_batches(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -237,6 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_run_gives_the_same_bytes),
+        cmocka_unit_test(golden_times),
         cmocka_unit_test(both_worlds_draw_the_same_mini_batches),
         cmocka_unit_test(no_loss_and_no_accuracy),
         cmocka_unit_test(a_registry_graph_needs_no_disk),
