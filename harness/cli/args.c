@@ -69,7 +69,7 @@ enum gnn_status gnn_args_set(struct gnn_args *args, const struct gnn_option *tab
     if (option != NULL && option->type == GNN_OPT_BOOL) /* a bare flag is yes; a value only with '=' */
         return gnn_option_set(table, config, option->name, args->value == NULL ? "yes" : args->value, err);
     if (option != NULL) {
-        const char *value;
+        const char *value = NULL;
         GNN_TRY(gnn_args_value(args, &value, err));
         return gnn_option_set(table, config, option->name, value, err);
     }
