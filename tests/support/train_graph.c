@@ -149,6 +149,8 @@ static struct train_run *run_of(struct gnn_tensor *t)
 
 static const struct gnn_tensor_ops *back_end(const struct train_run *run)
 {
+    if (run->modelled != NULL)
+        return &gnn_tensor_modelled;
     return run->device ? &device_tensor : run->cpu ? &gnn_tensor_cpu : &gnn_tensor_ref;
 }
 
@@ -157,7 +159,7 @@ static void watched_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gn
 {
     struct train_run *run = run_of(t);
     if (run->input == NULL)
-        run->input = run->device ? device_tensor_look(t, x.data) : x.data;
+        run->input = run->device && run->modelled == NULL ? device_tensor_look(t, x.data) : x.data;
     back_end(run)->segment_reduce(t, kind, out, b, x, argmax);
 }
 
@@ -170,6 +172,21 @@ static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes,
 static void tensor_free(void *ctx, void *ptr)
 {
     gnn_mem_free(ctx, ptr);
+}
+
+static uint64_t tensor_now_ns(void *ctx)
+{
+    return gnn_now_ns(ctx);
+}
+
+static void tensor_wait_until(void *ctx, uint64_t deadline_ns)
+{
+    gnn_sleep_until(ctx, deadline_ns, GNN_WAIT_COMPUTE);
+}
+
+static void tensor_compute_ns(void *ctx, uint64_t ns)
+{
+    gnn_charge(ctx, GNN_WORK_CPU_NS, ns);
 }
 
 static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step)
@@ -244,9 +261,15 @@ enum gnn_status train_run_open(struct train_run *run, const struct train_graph *
     run->needed = calloc(graph->dataset.node_count, sizeof *run->needed);
     assert_true(run->seen != NULL && run->needed != NULL);
     if (!run->workload.sample_only) {
-        const struct gnn_tensor_env env = {
-            .threads = 1, .alloc = tensor_alloc, .free = tensor_free, .ctx = run->world};
-        GNN_TRY(back_end(run)->open(&env, NULL, &run->env.tensor, &run->err));
+        const struct gnn_tensor_env env = {.threads = 1,
+                                           .alloc = tensor_alloc,
+                                           .free = tensor_free,
+                                           .gpu = run->modelled != NULL && run->device,
+                                           .now_ns = tensor_now_ns,
+                                           .wait_until = tensor_wait_until,
+                                           .compute_ns = tensor_compute_ns,
+                                           .ctx = run->world};
+        GNN_TRY(back_end(run)->open(&env, run->modelled, &run->env.tensor, &run->err));
         run->ops = *back_end(run);
         if (run->model_config.kind == GNN_MODEL_SAGE)
             run->ops.segment_reduce = watched_reduce;
