@@ -278,6 +278,37 @@ static void the_charge_follows_the_plan(void **state)
     json_decref(null);
 }
 
+/* ---- Ginex ---- */
+
+/* Lists, traces, neighbour cache and rows are asked for one by one; a fill by page faults reads a page per row at most,
+ * and nothing else is in the page cache. */
+static void ginex_reads_what_it_asks_for(void **state)
+{
+    const struct fixture *const f = *state;
+    if (left_out(f))
+        skip();
+    for (int direct = 0; direct < 2; direct++) {
+        json_t *const run =
+            run_generated(f, SMALL, "ginex",
+                          WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M", "--set",
+                                "ginex.superbatch=4", "--set", "ginex.feature_cache=1M", "--set",
+                                direct ? "ginex.fill=direct" : "ginex.fill=mapped"));
+        for (uint32_t e = 0; e < EPOCHS; e++) {
+            const uint64_t requested = counter(run, e, "requested_bytes"), faults = fault_bytes(run, e);
+            assert_true(requested > MIB && counter(run, e, "cache_misses") > 0);
+            near("device bytes and requested bytes", e, counter(run, e, "device_read_bytes") - faults,
+                 requested, 2);
+            assert_true(faults <= PAGE_BYTES * (number_in(run, e, "extras", "fill_rows") + 64));
+            assert_true(!direct || faults <= PAGE_BYTES * 64);
+            assert_true(counter(run, e, "peak_memory_bytes") <= 64 * MIB);
+        }
+        json_decref(run);
+        assert_int_equal(resident_pages(f, "papers100m-1_4000", "indices"), 0);
+        if (direct)
+            assert_int_equal(resident_pages(f, "papers100m-1_4000", "features-d128"), 0);
+    }
+}
+
 /* ---- both on a real graph ---- */
 
 enum { REAL_BATCHES = 3, REAL_EPOCHS = 2 };
@@ -338,8 +369,11 @@ static void losses_on_a_real_graph_are_equal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_fault_reads_one_page),          cmocka_unit_test(what_fits_is_read_once),
-        cmocka_unit_test(device_bytes_are_the_requested_bytes), cmocka_unit_test(the_charge_follows_the_plan),
+        cmocka_unit_test(a_page_fault_reads_one_page),
+        cmocka_unit_test(what_fits_is_read_once),
+        cmocka_unit_test(device_bytes_are_the_requested_bytes),
+        cmocka_unit_test(the_charge_follows_the_plan),
+        cmocka_unit_test(ginex_reads_what_it_asks_for),
         cmocka_unit_test(losses_on_a_real_graph_are_equal),
     };
     return cmocka_run_group_tests_name("invariants", tests, set_up, tear_down);
