@@ -301,13 +301,17 @@ enum gnn_status rs_hop_end(struct rs_lane *lane, struct rs_batch *b, uint32_t l,
         lane->map_peak = hop->node_count;
     gnn_charge(lane->s->env->world, GNN_WORK_SAMPLED_EDGE, hop->sample_count);
     gnn_charge(lane->s->env->world, hash ? GNN_WORK_HASHED_ID : GNN_WORK_SORTED_KEY, hop->sample_count);
-    struct rs_hop ignored, *const next = l + 1 < b->hop_count ? &b->hops[l + 1] : &ignored;
     if (chained) {
         sort_rows(hop);
         gnn_charge(lane->s->env->world, GNN_WORK_SORTED_KEY, hop->sample_count);
+    }
+    if (l + 1 == b->hop_count)
+        return GNN_OK;
+    struct rs_hop *const next = &b->hops[l + 1];
+    if (chained) {
         next->nodes = hop->nodes;
         next->node_count = hop->node_count;
-    } else if (next != &ignored) {
+    } else {
         take_samples(b, hop, next);
     }
     return GNN_OK;

@@ -101,7 +101,7 @@ static enum gnn_status open_queues(struct ringsampler *s, struct gnn_err *err)
 {
     struct gnn_world *const world = s->env->world;
     const uint32_t prefetch = s->config->prefetch, items = s->sizes.items;
-    assert(prefetch > 0);
+    assert(prefetch > 0 && s->sizes.lanes > 0);
     for (uint32_t i = 0; i < s->sizes.lanes; i++)
         GNN_TRY(gnn_queue_open(world, "tokens", items, &s->tokens[i], err));
     for (uint32_t i = 0; i < items; i++) /* what is over goes to the first lanes */
