@@ -33,7 +33,8 @@ struct train_run {
     struct gnn_model_config model_config;
     bool cpu;    /* the CPU back-end instead of the reference */
     bool device; /* the reference with a memory of its own (device_tensor.h) */
-    /* Of a simulated world: the modelled back-end of this machine, its GPU if `device`. No values: check_rows is false. */
+    /* In a simulated world: the modelled back-end of this machine, its GPU if `device`. No values: check_rows is
+     * false. */
     const struct gnn_profile *modelled;
     enum gnn_ring_engine io_engine;
     bool check_rows; /* compare every training input with train_feature */
