@@ -1,6 +1,7 @@
-/* Every size of Ginex from its configuration: superbatches, both caches, and the host memory of the two phases, which
+/* Every size of Ginex from its configuration: superbatches, both caches, and the host memory of the phases, which
  * are never there together (ginex.md sections 5 and 6).
  *
+ *     build     of the neighbour cache, before anything else is there: out-degrees, two scans, its writing
  *     always    order of the epoch, samplers and their batches
  *     inspect   passes 1 and 2: the tables of belady.c and the ids of the superbatch;
  *               then: neighbour cache, trace buffers, and the tables while pass 3 runs beside the sampling
@@ -25,7 +26,7 @@ struct part {
     uint64_t bytes;
 };
 
-enum { ALWAYS, NEIGHBOURS, TABLES, IDS, TRACE, INITIAL, CACHE, TABLE, ITEMS, INPUTS, PARTS };
+enum { ALWAYS, NEIGHBOURS, TABLES, IDS, TRACE, INITIAL, CACHE, TABLE, ITEMS, INPUTS, BUILD, PARTS };
 
 struct memory {
     uint64_t part[PARTS];
@@ -43,6 +44,7 @@ static const struct part names[PARTS] = {
     [TABLE] = {.name = "address table and read windows", .remedy = "ginex.gather_threads"},
     [ITEMS] = {.name = "mini-batches read from the trace", .remedy = "ginex.trace_loaders"},
     [INPUTS] = {.name = "gathered inputs", .remedy = "--batch or --fanout"},
+    [BUILD] = {.name = "building of the neighbour cache", .remedy = "ginex.cache_neighbours=false"},
 };
 
 static uint64_t sum(const uint64_t *parts, size_t count)
@@ -65,14 +67,23 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 /* ---- phases ---- */
 
+static uint64_t kept_bytes(const struct memory *m, const struct ginex_config *config)
+{
+    return config->overlap_caches ? gnn_add_bytes(m->part[CACHE], m->part[TABLE]) : 0;
+}
+
+static uint64_t passes_bytes(const struct memory *m)
+{
+    return gnn_add_bytes(m->part[TABLES], m->part[IDS]);
+}
+
 /* Passes 1 and 2, or sampling with pass 3 beside it: whichever holds more. */
 static uint64_t inspect_bytes(const struct memory *m, const struct ginex_config *config)
 {
-    const uint64_t passes = gnn_add_bytes(m->part[TABLES], m->part[IDS]);
     const uint64_t tables = gnn_add_bytes(m->part[TABLES], m->part[TRACE]);
     const uint64_t sampling = gnn_add_bytes(m->part[NEIGHBOURS], tables);
-    const uint64_t kept = config->overlap_caches ? gnn_add_bytes(m->part[CACHE], m->part[TABLE]) : 0;
-    return gnn_add_bytes(gnn_add_bytes(larger(passes, sampling), m->part[INITIAL]), kept);
+    return gnn_add_bytes(gnn_add_bytes(larger(passes_bytes(m), sampling), m->part[INITIAL]),
+                         kept_bytes(m, config));
 }
 
 static uint64_t execute_bytes(const struct memory *m)
@@ -82,21 +93,37 @@ static uint64_t execute_bytes(const struct memory *m)
     return sum(parts, sizeof parts / sizeof *parts);
 }
 
-static uint64_t total_bytes(const struct memory *m, const struct ginex_config *config)
+static uint64_t epoch_bytes(const struct memory *m, const struct ginex_config *config)
 {
-    return gnn_add_bytes(gnn_add_bytes(m->run, m->part[ALWAYS]),
-                         larger(inspect_bytes(m, config), execute_bytes(m)));
+    return gnn_add_bytes(m->part[ALWAYS], larger(inspect_bytes(m, config), execute_bytes(m)));
 }
 
+/* The neighbour cache is built before anything else is opened. */
+static uint64_t total_bytes(const struct memory *m, const struct ginex_config *config)
+{
+    return gnn_add_bytes(m->run, larger(epoch_bytes(m, config), m->part[BUILD]));
+}
+
+/* Of the moment that holds the most. */
 static const struct part *largest(const struct memory *m, const struct ginex_config *config, struct part *out)
 {
-    static const int inspect[] = {ALWAYS, NEIGHBOURS, TABLES, IDS, TRACE},
-                     execute[] = {ALWAYS, CACHE, TABLE, ITEMS, INPUTS};
-    const int *const parts = inspect_bytes(m, config) > execute_bytes(m) ? inspect : execute;
+    enum { CANDIDATES = 6 };
+    static const int passes[CANDIDATES] = {ALWAYS, TABLES, IDS, INITIAL, INITIAL, INITIAL},
+                     sampling[CANDIDATES] = {ALWAYS, TABLES, NEIGHBOURS, TRACE, INITIAL, INITIAL},
+                     execute[CANDIDATES] = {ALWAYS, CACHE, TABLE, ITEMS, INPUTS, INITIAL},
+                     build[CANDIDATES] = {BUILD, BUILD, BUILD, BUILD, BUILD, BUILD};
+    const bool inspecting = inspect_bytes(m, config) > execute_bytes(m);
+    const bool counting = passes_bytes(m) > m->part[TABLES] + m->part[TRACE] + m->part[NEIGHBOURS];
+    const int *const parts = m->part[BUILD] > epoch_bytes(m, config) ? build
+                             : !inspecting                           ? execute
+                             : counting                              ? passes
+                                                                     : sampling;
     int most = parts[0];
-    for (int i = 1; i < 5; i++)
+    for (int i = 1; i < CANDIDATES; i++)
         if (m->part[parts[i]] > m->part[most])
             most = parts[i];
+    if (inspecting && parts != build && kept_bytes(m, config) > 0 && m->part[CACHE] > m->part[most])
+        most = CACHE;
     *out = names[most];
     out->bytes = m->part[most];
     return out;
@@ -294,12 +321,13 @@ enum gnn_status ginex_size(const struct gnn_env *env, const struct ginex_config 
     GNN_TRY(choose_neighbour_cache(env, config, &m, out, err));
     const struct ginex_neighbours_config neighbours = ginex_neighbours_settings(env, config, out);
     struct part part;
+    m.part[BUILD] = ginex_neighbours_build_bytes(env, &neighbours);
     (void)largest(&m, config, &part);
     const uint64_t phases = larger(inspect_bytes(&m, config), execute_bytes(&m));
     const uint64_t batches = m.part[ITEMS] + m.part[INPUTS];
     plan->batches_bytes = batches;
     plan->fixed_bytes = gnn_add_bytes(m.part[ALWAYS], left_of(phases, batches));
-    plan->fixed_bytes = larger(plan->fixed_bytes, ginex_neighbours_build_bytes(env, &neighbours));
+    plan->fixed_bytes = larger(plan->fixed_bytes, m.part[BUILD]);
     plan->largest = part.name;
     plan->remedy = part.remedy;
     return check_cap(env, config, &m, "", err);

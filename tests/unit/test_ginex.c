@@ -1,6 +1,7 @@
 /* Ginex' parts and the invariants of a whole epoch (specs/ginex.md section 9: 5, 6, 7, 8, 9, 10, 11; batches, losses
  * and rows against the other systems are in differential/test_systems.c, the replacement in test_belady.c). */
 #include "harness/base/rng.h"
+#include "harness/stage/sampling.h"
 #include "harness/storage/trace.h"
 #include "harness/world/measured/measured.h"
 #include "systems/ginex/neighbours.h"
@@ -621,6 +622,155 @@ static void test_policies(void **state)
     close_world(world);
 }
 
+/* A row that crosses a page costs two, and the last row of the file what there is: by hand, from the nodes. */
+static void test_rows_across_pages_cost_two(void **state)
+{
+    (void)state;
+    struct train_graph_config config = usual;
+    config.dim = 100; /* 400 bytes */
+    struct train_graph g;
+    train_graph_open(&config, &g);
+    struct gnn_world *world = open_world();
+    struct gnn_file *file = NULL;
+    struct gnn_err err = {0};
+    if (gnn_file_open(world, g.dataset.features_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK) {
+        gnn_file_close(world, file);
+        struct train_run run;
+        struct seen seen;
+        init_run(&run, world,
+                 OPTIONS("cache_neighbours=false", "replacement=static", "feature_cache=4000",
+                         "gather_threads=3"));
+        must(train_run_open(&run, &g), &run.err);
+        watch(&run, &seen);
+        must(train_run_epoch(&run, 0), &run.err);
+        assert_int_equal(train_run_extra(&run, "cache_rows"), 1);
+        uint64_t expected = 0, crossing = 0, misses = 0;
+        for (uint32_t b = 0; b < seen.batches; b++)
+            for (uint32_t i = 0; i < seen.count[b]; i++) {
+                const uint64_t v = seen.nodes[b][i], first = v * 400 / 4096, last = (v * 400 + 399) / 4096;
+                if (v == seen.nodes[0][0])
+                    continue;
+                misses++;
+                crossing += first != last;
+                expected += (last - first + 1) * 4096;
+            }
+        const struct gnn_counters *c = &run.result.counters;
+        assert_true(crossing > 0);
+        assert_int_equal(c->cache_misses, misses);
+        assert_int_equal(c->requested_bytes - train_run_extra(&run, "list_read_bytes") -
+                             train_run_extra(&run, "trace_read_bytes"),
+                         expected);
+        forget(&seen);
+        train_run_close(&run);
+    } else {
+        print_message("direct I/O left out: %s\n", err.message);
+    }
+    close_world(world);
+    train_graph_close(&g);
+}
+
+/* Below the least cap the message names what is largest in the phase that does not fit, and less of it helps. */
+static void test_the_advice_below_a_cap_helps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options[6], *words, *better;
+    } cases[] = {
+        {{"feature_cache=60M", "cache_neighbours=false"}, "ginex.feature_cache", "feature_cache=6M"},
+        {{"feature_cache=60M", "cache_neighbours=false", "overlap_caches=true", "samplers=1",
+          "trace_block=10M"},
+         "ginex.feature_cache",
+         "feature_cache=6M"},
+        {{"feature_cache=1M", "trace_block=20M"}, "ginex.trace_block", "trace_block=4K"},
+        {{"feature_cache=1M", "samplers=100"}, "ginex.samplers", "samplers=1"},
+        {{"feature_cache=1M", "neighbour_cache=900M", "trace_block=4K"},
+         "ginex.neighbour_cache",
+         "cache_neighbours=false"},
+        {{"feature_cache=1M", "io_unit=16M"}, "ginex.gather_threads", "gather_threads=1"},
+        {{"feature_cache=1M", "trace_loaders=64", "trace_queue=64"},
+         "ginex.trace_loaders",
+         "trace_loaders=1"},
+    };
+    struct train_graph_config config = usual;
+    config.nodes = 150000;
+    config.mean_degree = 12;
+    config.dim = 256;
+    struct train_graph g;
+    train_graph_open(&config, &g);
+    struct gnn_world *world = open_world();
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        uint64_t least[2];
+        for (int helped = 0; helped < 2; helped++) {
+            const char *options[8] = {NULL};
+            for (uint32_t i = 0; i < 6; i++)
+                options[i] = cases[c].options[i];
+            for (uint32_t i = 0; helped == 1; i++)
+                if (options[i] == NULL) {
+                    options[i] = cases[c].better;
+                    break;
+                }
+            uint64_t low = 1000, high = UINT64_C(1) << 40;
+            while (low < high) {
+                const uint64_t middle = (low + high) / 2;
+                struct train_run run;
+                struct gnn_memory_plan plan;
+                init_run(&run, world, options);
+                run.cap_bytes = middle;
+                const enum gnn_status status = train_run_plan(&run, &g, &plan);
+                assert_true(status == GNN_OK || status == GNN_ECAP);
+                if (helped == 0 && status == GNN_ECAP && strstr(run.err.message, cases[c].words) == NULL)
+                    fail_msg("case %zu: %s", c, run.err.message);
+                free(run.config);
+                *(status == GNN_OK ? &high : &low) = status == GNN_OK ? middle : middle + 1;
+            }
+            least[helped] = high;
+        }
+        if (least[1] >= least[0])
+            fail_msg("case %zu: %s does not help", c, cases[c].better);
+    }
+    close_world(world);
+    train_graph_close(&g);
+}
+
+/* What a run holds at most is what was planned, in either phase. */
+static void test_the_peak_is_planned_for(void **state)
+{
+    (void)state;
+    static const char *const variants[][6] = {
+        {"io=buffered", "superbatch=3", "feature_cache=600K"},
+        {"io=buffered", "superbatch=3", "neighbour_cache=2M", "feature_cache=30K"},
+        {"io=buffered", "superbatch=3", "feature_cache=600K", "overlap_caches=true"},
+        {"io=buffered", "superbatch=3", "hold_ids=false", "fill=direct", "initial=score"},
+    };
+    struct train_graph_config config = usual;
+    config.nodes = 4000;
+    config.mean_degree = 100;
+    struct train_graph g;
+    train_graph_open(&config, &g);
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+        struct gnn_world *world = open_world();
+        struct gnn_memory_plan plan;
+        struct gnn_mem_usage usage;
+        struct train_run run;
+        init_run(&run, world, variants[v]);
+        must(train_run_plan(&run, &g, &plan), &run.err);
+        free(run.config);
+        init_run(&run, world, variants[v]);
+        must(train_run_open(&run, &g), &run.err);
+        must(train_run_epoch(&run, 0), &run.err);
+        gnn_mem_usage(world, &usage);
+        struct gnn_batch_size size;
+        gnn_batch_expect(&g.dataset, &run.workload, &size);
+        const uint64_t planned = plan.fixed_bytes + plan.batches_bytes + gnn_run_bytes(&run.env, &size);
+        if (usage.peak_bytes > planned + planned / 20)
+            fail_msg("variant %zu: %lu bytes at the peak, %lu planned", v, (unsigned long)usage.peak_bytes,
+                     (unsigned long)planned);
+        train_run_close(&run);
+        close_world(world);
+    }
+    train_graph_close(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -634,6 +784,9 @@ int main(void)
         cmocka_unit_test(test_nothing_is_left_after_a_stop),
         cmocka_unit_test(test_the_caches_share_their_memory_in_time),
         cmocka_unit_test(test_policies),
+        cmocka_unit_test(test_rows_across_pages_cost_two),
+        cmocka_unit_test(test_the_advice_below_a_cap_helps),
+        cmocka_unit_test(test_the_peak_is_planned_for),
     };
     alarm(120);
     return cmocka_run_group_tests(tests, NULL, NULL);
