@@ -128,7 +128,7 @@ static uint64_t rest_of_run(const struct gnn_env *env, const struct ringsampler_
                             const struct rs_sizes *z, const struct gnn_batch_size *size)
 {
     const uint64_t order = env->dataset->train.count * (uint64_t)sizeof(gnn_node);
-    uint64_t sum = gnn_add_bytes(gnn_run_bytes(env, size), order);
+    uint64_t sum = gnn_add_bytes(gnn_add_bytes(gnn_run_bytes(env, size), env->process_bytes), order);
     sum = gnn_add_bytes(sum, gnn_mul_bytes(z->lanes, z->engine_bytes + z->release_bytes));
     sum = gnn_add_bytes(sum, z->cache_bytes);
     if (env->workload->sample_only)
