@@ -14,7 +14,7 @@
 
 #define SIMULATED "--world", "simulated", "--profile", "gnndrive-paper"
 
-static const char *const systems[] = {"null", "pygplus", "gnndrive"};
+static const char *const systems[] = {"null", "pygplus", "gnndrive", "ginex", "ringsampler", "agnes"};
 
 static json_t *simulate(const struct tiny_runs *t, const char *const *more, int *exit_status)
 {
@@ -131,6 +131,86 @@ static void both_worlds_draw_the_same_mini_batches(void **state)
         }
         json_decref(here);
         json_decref(there);
+    }
+}
+
+/* One workload, one digest: whatever the system, the world and the number of threads. */
+static void every_exact_system_draws_the_same(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const runs[][6] = {
+        {"pygplus"},
+        {"pygplus", "pygplus.workers=1"},
+        {"gnndrive", "gnndrive.samplers=1", "gnndrive.extractors=3"},
+        {"ginex", "ginex.samplers=1", "ginex.gather_threads=1", "ginex.trace_loaders=1"},
+        {"ginex", "ginex.samplers=7", "ginex.superbatch=3"},
+        {"ringsampler", "ringsampler.threads=1"},
+        {"ringsampler", "ringsampler.threads=5", "ringsampler.io=mapped"},
+        {"agnes"},
+    };
+    char *digest = NULL;
+    for (size_t r = 0; r < sizeof runs / sizeof runs[0]; r++)
+        for (int simulated = 0; simulated < 2; simulated++) {
+            const char *more[16] = {"--system", runs[r][0], "--epochs", "2", "--evaluate", "never"};
+            uint32_t count = 6;
+            for (uint32_t i = 1; i < 6 && runs[r][i] != NULL; i++) {
+                more[count++] = "--set";
+                more[count++] = runs[r][i];
+            }
+            int exit_status;
+            json_t *const run =
+                simulated != 0 ? simulate(t, more, &exit_status) : tiny_runs_json(t, more, &exit_status);
+            assert_int_equal(exit_status, 0);
+            char *const own = json_dumps(json_object_get(json_object_get(run, "counters"), "batch_digest"),
+                                         JSON_ENCODE_ANY);
+            assert_non_null(own);
+            if (digest == NULL)
+                digest = strdup(own);
+            if (strcmp(own, digest) != 0)
+                fail_msg("%s (%s, simulated %d): %s, not %s", runs[r][0],
+                         runs[r][1] == NULL ? "as it comes" : runs[r][1], simulated, own, digest);
+            free(own);
+            json_decref(run);
+        }
+    free(digest);
+}
+
+/* The least cap a system takes: below it the message says what to change, and nothing is found out only while running. */
+static void the_least_cap_is_planned_for(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const variants[][8] = {
+        {"--system", "ginex", "--set", "ginex.feature_cache=200K"},
+        {"--system", "ginex"},
+        {"--system", "ginex", "--sample-only"},
+        {"--system", "ringsampler", "--sample-only"},
+        {"--system", "ringsampler", "--sample-only", "--set", "ringsampler.io=sorted"},
+        {"--system", "ringsampler", "--set", "ringsampler.io=direct"},
+    };
+    for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
+        uint32_t low = 60000, high = 140000; /* KiB: too little, enough */
+        char message[600] = "";
+        while (high - low > 64) {
+            const uint32_t middle = (low + high) / 2;
+            char cap[32];
+            (void)snprintf(cap, sizeof cap, "%uK", middle);
+            const char *more[16] = {"--compute", "cpu", "--evaluate", "never", "--memory", cap};
+            for (uint32_t i = 0; i < 8 && variants[v][i] != NULL; i++)
+                more[6 + i] = variants[v][i];
+            int exit_status;
+            json_t *const run = simulate(t, more, &exit_status);
+            const bool oom = strcmp(tiny_runs_text(run, "status"), "oom") == 0;
+            assert_true(oom || strcmp(tiny_runs_text(run, "status"), "ok") == 0);
+            if (oom) {
+                char *const text = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
+                (void)snprintf(message, sizeof message, "%s", text);
+                free(text);
+            }
+            *(oom ? &low : &high) = middle;
+            json_decref(run);
+        }
+        if (high == 140000 || strstr(message, "raise --memory or change ") == NULL)
+            fail_msg("variant %zu: least cap %u KiB, below it: %s", v, high, message);
     }
 }
 
@@ -281,6 +361,8 @@ int main(void)
         cmocka_unit_test(the_same_run_gives_the_same_bytes),
         cmocka_unit_test(golden_times),
         cmocka_unit_test(both_worlds_draw_the_same_mini_batches),
+        cmocka_unit_test(every_exact_system_draws_the_same),
+        cmocka_unit_test(the_least_cap_is_planned_for),
         cmocka_unit_test(no_loss_and_no_accuracy),
         cmocka_unit_test(a_registry_graph_needs_no_disk),
         cmocka_unit_test(endings),
