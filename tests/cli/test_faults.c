@@ -429,6 +429,69 @@ static void every_model_on_both_systems(void **state)
     }
 }
 
+/* ---- what sampling ahead leaves behind ---- */
+
+static pid_t start_ahead(const struct tiny_runs *t, const char *const *system)
+{
+    const char *words[16] = {"--epochs", "100000", "--evaluate", "never", "--no-cold"};
+    const char *argv[TINY_ARGUMENTS_MAX];
+    size_t count = 5;
+    for (; *system != NULL && count < 15; system++)
+        words[count++] = *system;
+    words[count] = NULL;
+    tiny_runs_arguments(t, words, argv);
+    return process_start(argv);
+}
+
+/* Scratch files without a name that the process holds on the dataset's file system. */
+static bool holds_scratch(const struct tiny_runs *t, pid_t pid)
+{
+    struct process_result r =
+        shell("ls -l /proc/%ld/fd 2>/dev/null | grep -F '%s' | grep -c deleted", (long)pid, t->data);
+    const bool holds = strtol(r.out, NULL, 10) > 0;
+    process_free(&r);
+    return holds;
+}
+
+/* Everything below the data directory, with sizes. */
+static struct process_result listing(const struct tiny_runs *t)
+{
+    return shell("find %s -printf '%%p %%y %%s\\n' | sort", t->data);
+}
+
+/* A superbatch is on disk while it is trained: whoever ends the run in its middle, and however, its files go too. */
+static void nothing_is_left_of_a_superbatch(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const systems[][9] = {
+        {"--system", "ginex", "--set", "ginex.superbatch=3", NULL},
+        {"--system", "ginex", "--set", "ginex.superbatch=3", "--set", "ginex.io=buffered", NULL},
+    };
+    struct process_result before = listing(t);
+    for (size_t s = 0; s < sizeof systems / sizeof systems[0]; s++)
+        for (int way = 0; way < 3; way++) {
+            const pid_t supervisor = start_ahead(t, systems[s]);
+            const pid_t worker = tiny_runs_worker_of(supervisor);
+            assert_true(worker > 0);
+            bool holds = false;
+            for (int i = 0; i < 200 && !holds; i++) {
+                holds = holds_scratch(t, worker);
+                tiny_runs_nap(0.02);
+            }
+            assert_true(holds); /* otherwise nothing is tested */
+            tiny_runs_nap(0.1);
+            assert_int_equal(kill(way == 1 ? worker : supervisor, way == 2 ? SIGINT : SIGKILL), 0);
+            assert_int_equal(process_wait(supervisor, 20), way == 0 ? -SIGKILL : 1);
+            for (int i = 0; i < 200 && tiny_runs_worker_left(t); i++)
+                tiny_runs_nap(0.05);
+            assert_false(tiny_runs_worker_left(t));
+            struct process_result after = listing(t);
+            assert_string_equal(after.out, before.out);
+            process_free(&after);
+        }
+    process_free(&before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +504,7 @@ int main(void)
         cmocka_unit_test(a_crashed_worker_is_a_failed_run),
         cmocka_unit_test(the_second_signal_insists),
         cmocka_unit_test(interrupted_at_any_moment),
+        cmocka_unit_test(nothing_is_left_of_a_superbatch),
         cmocka_unit_test(the_next_run_removes_a_dead_ones_cage),
         cmocka_unit_test(a_time_limit_shorter_than_opening),
         cmocka_unit_test(a_slow_device_is_slow),
