@@ -177,8 +177,8 @@ static void add_fixed(struct memory *m, const struct gnn_env *env, const struct 
     const struct gnn_batch_size *size = &sizes->expected;
     const uint32_t layers = env->workload->layers, nodes = size->nodes[layers];
     const uint64_t batch = gnn_batch_bytes(size, layers), row_bytes = env->dataset->row_bytes;
-    m->run =
-        gnn_add_bytes(gnn_run_bytes(env, size), env->process_bytes > 0 ? env->process_bytes : PROCESS_BYTES);
+    m->run = gnn_add_bytes(gnn_run_bytes(env, size),
+                           env->process_bytes > PROCESS_BYTES ? env->process_bytes : PROCESS_BYTES);
     m->part[ALWAYS] =
         gnn_add_bytes(gnn_sampling_bytes(env, size, config->samplers),
                       gnn_mul_bytes(config->samplers, batch + (uint64_t)GINEX_LIST_BUFFER_BYTES));
