@@ -19,7 +19,8 @@ bool gnn_parse_proc_stat(const char *text, struct gnn_cpu_ticks *out)
     uint64_t total = 0;
     for (int i = 0; i < 8; i++)
         total += t[i];
-    *out = (struct gnn_cpu_ticks){.total = total, .idle = t[3], .iowait = t[4], .interrupts = t[5] + t[6], .steal = t[7]};
+    *out = (struct gnn_cpu_ticks){
+        .total = total, .idle = t[3], .iowait = t[4], .interrupts = t[5] + t[6], .steal = t[7]};
     return true;
 }
 
