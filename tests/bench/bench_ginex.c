@@ -5,7 +5,8 @@
  * 1. Inspection: nanoseconds of one core per sampled node and pass, at three sizes of a superbatch and three of the
  *    feature cache, on a power-law stream of accesses. Linear means: the same number at every size.
  * 2. Large reads and writes beside fio at the same size and depth, in alternate rounds on one file system: the trace as
- *    it is written and read back, the neighbour cache as it is loaded, the direct fill. Target: 90 % of fio's bandwidth.
+ *    it is written and read back, the neighbour cache as it is loaded, the direct fill. Target: 90 % of fio's
+ *    bandwidth.
  * The files (512 MiB) are made in --dir, which must do direct I/O, and have no name. */
 #include "harness/base/rng.h"
 #include "harness/base/units.h"

@@ -1,4 +1,5 @@
-/* Runs fio and takes one figure from its JSON output. Included by the benches that compare with it; each is one file. */
+/* Runs fio and takes one figure from its JSON output. Included by the benches that compare with it; each is one
+ * file. */
 #ifndef TESTS_BENCH_FIO_H
 #define TESTS_BENCH_FIO_H
 
