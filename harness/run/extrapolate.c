@@ -12,6 +12,7 @@ static const double t_of[GROUPS_MAX - 1] = {12.706, 4.303, 3.182, 2.776, 2.571, 
  * drains), so groups of them are compared, not single ones. */
 static double half_interval_ns(const uint64_t *step_ns, uint32_t count, uint64_t before_ns)
 {
+    assert(count >= 2);
     const uint32_t groups = count < GROUPS_MAX ? count : GROUPS_MAX;
     double means_ns[GROUPS_MAX], sum_ns = 0, squares = 0;
     uint64_t from_ns = before_ns;
@@ -30,7 +31,7 @@ static double half_interval_ns(const uint64_t *step_ns, uint32_t count, uint64_t
 void gnn_extrapolate(const uint64_t *step_ns, uint32_t count, uint32_t warmup, uint64_t start_ns,
                      uint64_t total, struct gnn_extrapolation *out)
 {
-    assert(count >= warmup + 2 && total >= count);
+    assert(count >= warmup && count - warmup >= 2 && total >= count);
     const uint32_t used = count - warmup;
     const uint64_t warm_ns = warmup > 0 ? step_ns[warmup - 1] : start_ns;
     const double mean_ns = (double)(step_ns[count - 1] - warm_ns) / used;

@@ -175,7 +175,8 @@ static void every_exact_system_draws_the_same(void **state)
     free(digest);
 }
 
-/* The least cap a system takes: below it the message says what to change, and nothing is found out only while running. */
+/* The least cap a system takes: below it the message says what to change, and nothing is found out only while
+ * running. */
 static void the_least_cap_is_planned_for(void **state)
 {
     const struct tiny_runs *const t = *state;
