@@ -13,7 +13,8 @@
 #include <string.h>
 
 static const uint64_t block_most = UINT64_C(1) << 20, block_least = UINT64_C(64) << 10;
-static const uint64_t slack_bytes = UINT64_C(16) << 20; /* the program, page tables, the kernel's objects */
+static const uint64_t process_bytes = UINT64_C(16)
+                                      << 20; /* the program and the kernel's objects, where unknown */
 enum { BLOCKS_AT_LEAST = 1000, RING_BYTES = 64 << 10 };
 
 /* Buffers of setting 1 at d = 128 relative to the data, and hyperbatches of an epoch (specs/agnes.md section 6). */
@@ -117,7 +118,8 @@ static void add_up(const struct gnn_env *env, const struct agnes_config *c, cons
     struct gnn_batch_size size;
     gnn_batch_expect(d, env->workload, &size);
     const uint64_t touched = size.nodes[env->workload->layers]; /* of workspaces at their bound */
-    *p = (struct parts){.lists = lists_bytes(env, z, &size), .run = gnn_run_bytes(env, &size) + slack_bytes};
+    *p = (struct parts){.lists = lists_bytes(env, z, &size), .run = gnn_run_bytes(env, &size)};
+    p->run += env->process_bytes > 0 ? env->process_bytes : process_bytes;
     p->workers = w * (least(bound, touched + touched / 4) * 8 +
                       gnn_id_map_sized_slots(least(bound, 2 * touched)) * sizeof(struct gnn_id_slot));
     p->nodes = d->node_count * (uint64_t)(c->layout == AGNES_LAYOUT_INPUT ? 0 : sizeof(gnn_node)) +

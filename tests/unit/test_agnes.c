@@ -1,0 +1,815 @@
+/* AGNES' parts against worked-out and brute-force results: blocks and index, renumbering, prepared files, frames,
+ * bucket; and its reads, rows and memory over whole epochs (specs/agnes.md section 9: 1 to 5, 7 to 12; 6 and 13 are in
+ * tests/differential/test_systems.c). */
+#include "harness/base/rng.h"
+#include "harness/world/measured/measured.h"
+#include "systems/agnes/agnes.h"
+#include "tests/support/small_graph.h"
+#include "tests/support/train_graph.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { Z = 4096, TRAIN = 150, BATCH = 20, BATCHES = 8 };
+
+static const struct train_graph_config usual = {
+    .nodes = 900, .mean_degree = 6, .dim = 100, .classes = 5, .train = TRAIN, .seed = 11};
+
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static struct gnn_world *open_world(uint64_t limit_bytes)
+{
+    const struct gnn_measured_config config = {.memory_limit_bytes = limit_bytes};
+    struct gnn_world *world;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_world_measured_open(&config, &world, &err), GNN_OK);
+    return world;
+}
+
+static void close_world(struct gnn_world *world)
+{
+    struct gnn_mem_usage usage;
+    gnn_mem_usage(world, &usage);
+    assert_int_equal(usage.current_bytes, 0);
+    gnn_world_measured_close(world);
+}
+
+static void must(enum gnn_status status, const struct gnn_err *err)
+{
+    if (status != GNN_OK)
+        fail_msg("%s", err->message);
+}
+
+/* ---- graph blocks ---- */
+
+struct lists {
+    uint32_t nodes;
+    uint64_t *indptr;
+    gnn_node *ids;
+};
+
+static void make_lists(const uint32_t *degrees, uint32_t nodes, struct lists *out)
+{
+    *out = (struct lists){.nodes = nodes, .indptr = calloc(nodes + 1, sizeof *out->indptr)};
+    for (uint32_t v = 0; v < nodes; v++)
+        out->indptr[v + 1] = out->indptr[v] + degrees[v];
+    out->ids = calloc(out->indptr[nodes] + 1, sizeof *out->ids);
+    for (uint64_t e = 0; e < out->indptr[nodes]; e++)
+        out->ids[e] = (gnn_node)(gnn_splitmix64_at(7, e) % 1000000);
+}
+
+static void free_lists(struct lists *l)
+{
+    free(l->indptr);
+    free(l->ids);
+}
+
+/* The neighbour at `at` of new node v, decoded. */
+static gnn_node decoded(const struct agnes_index *index, const unsigned char *memory, gnn_node v, uint64_t at)
+{
+    uint32_t block = agnes_index_find(index, v);
+    if (agnes_index_is_run(index, block)) {
+        const uint32_t run_ids = agnes_run_ids(index->block_bytes, index->id_bytes);
+        block += (uint32_t)(at / run_ids);
+        return agnes_block_id(memory + (uint64_t)block * Z, index->id_bytes, 0, at % run_ids);
+    }
+    const unsigned char *const data = memory + (uint64_t)block * Z;
+    const struct agnes_slot slot = agnes_block_slot(data, Z, v - index->ranges[block].first);
+    assert_true(at < (uint64_t)slot.count);
+    return agnes_block_id(data, index->id_bytes, (uint64_t)slot.offset_bytes, at);
+}
+
+static uint64_t degree_in_blocks(const struct agnes_index *index, const unsigned char *memory, gnn_node v)
+{
+    const uint32_t begin = agnes_index_find(index, v);
+    uint32_t end;
+    if (agnes_index_is_run(index, begin)) {
+        uint64_t sum = 0;
+        const uint64_t whole = agnes_index_run(index, begin, &end);
+        for (uint32_t b = begin; b < end; b++)
+            sum += (uint64_t)agnes_block_slot(memory + (uint64_t)b * Z, Z, 0).count;
+        assert_int_equal(sum, whole);
+        return sum;
+    }
+    const unsigned char *const data = memory + (uint64_t)begin * Z;
+    return (uint64_t)agnes_block_slot(data, Z, v - index->ranges[begin].first).count;
+}
+
+/* Packs window by window, decodes everything, checks the ranges. */
+static void check_round_trip(const struct lists *l, const gnn_node *order, uint32_t id_bytes, uint32_t window)
+{
+    struct agnes_index index = {.block_bytes = Z, .id_bytes = id_bytes, .node_count = l->nodes};
+    struct gnn_err err = {0};
+    index.blocks = agnes_blocks_cut(l->indptr, order, l->nodes, Z, id_bytes, NULL);
+    index.ranges = calloc(index.blocks + 1, sizeof *index.ranges);
+    assert_int_equal(agnes_blocks_cut(l->indptr, order, l->nodes, Z, id_bytes, index.ranges), index.blocks);
+    unsigned char *const memory = calloc(index.blocks, Z);
+    for (uint32_t first = 0; first < index.blocks; first += window) {
+        const uint32_t end = first + window < index.blocks ? first + window : index.blocks;
+        for (uint32_t b = first; b < end; b++)
+            agnes_block_format(&index, b, l->indptr, order, memory + (uint64_t)b * Z);
+        for (gnn_node v = 0; v < l->nodes; v++) { /* in two pieces, as a scan may bring them */
+            const gnn_node old = agnes_old(order, v);
+            const uint64_t begin = l->indptr[old], all = l->indptr[old + 1] - begin, cut = all / 3;
+            unsigned char *const at = memory + (uint64_t)first * Z;
+            agnes_blocks_put(&index, first, end, v, 0, l->ids + begin, cut, at);
+            agnes_blocks_put(&index, first, end, v, cut, l->ids + begin + cut, all - cut, at);
+        }
+    }
+    uint64_t edges = 0;
+    gnn_node next = 0;
+    for (uint32_t b = 0; b < index.blocks; b++) {
+        must(agnes_block_check(&index, b, memory + (uint64_t)b * Z, "blocks", &err), &err);
+        assert_int_equal(index.ranges[b].edge_begin, edges);
+        edges += index.ranges[b + 1].edge_begin - edges;
+        const bool run = b > 0 && index.ranges[b].first == index.ranges[b - 1].first;
+        assert_int_equal(index.ranges[b].first, run ? next - 1 : next);
+        next = index.ranges[b].last + 1;
+    }
+    assert_int_equal(next, l->nodes);
+    assert_int_equal(edges, l->indptr[l->nodes]);
+    for (gnn_node v = 0; v < l->nodes; v++) {
+        const gnn_node old = agnes_old(order, v);
+        const uint64_t begin = l->indptr[old], all = l->indptr[old + 1] - begin;
+        const uint32_t found = agnes_index_find(&index, v);
+        assert_true(index.ranges[found].first <= v && v <= index.ranges[found].last);
+        assert_true(found == 0 || index.ranges[found - 1].last < v); /* the left-most */
+        assert_int_equal(degree_in_blocks(&index, memory, v), all);
+        for (uint64_t i = 0; i < all; i++)
+            assert_int_equal(decoded(&index, memory, v, i), l->ids[begin + i]);
+    }
+    free(memory);
+    free(index.ranges);
+}
+
+static void test_blocks_decode_to_the_lists(void **state)
+{
+    (void)state;
+    for (uint32_t id_bytes = 4; id_bytes <= 8; id_bytes += 4) {
+        const uint32_t full = (Z - 16) / id_bytes;
+        const uint32_t shapes[][7] = {
+            {0, 0, 0, 0, 0, 0, 0},
+            {full, 0, full, 1, full - 3, 2, 1},
+            {full + 1, 0, 5, full + 1, full + 1, 0, 0},
+            {3, 2 * full + 1, 4, 3 * full, 0, full, full + 7},
+            {1, 2, 3, 4, 5, 6, 5 * full},
+        };
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            static const gnn_node backwards[7] = {6, 5, 4, 3, 2, 1, 0};
+            struct lists l;
+            make_lists(shapes[s], 7, &l);
+            for (uint32_t window = 1; window < 9; window += 3) {
+                check_round_trip(&l, NULL, id_bytes, window);
+                check_round_trip(&l, backwards, id_bytes, window);
+            }
+            free_lists(&l);
+        }
+    }
+}
+
+static void test_exactly_full_is_one_block_and_one_more_two(void **state)
+{
+    (void)state;
+    const uint32_t full = (Z - 16) / 4;
+    for (uint32_t extra = 0; extra < 2; extra++) {
+        const uint32_t degree = full + extra;
+        struct lists l;
+        make_lists(&degree, 1, &l);
+        assert_int_equal(agnes_blocks_cut(l.indptr, NULL, 1, Z, 4, NULL), 1 + extra);
+        free_lists(&l);
+    }
+    /* 510 empty objects and their slots fill a block of 4096 - 8 bytes but for 8: 511 fit, the 512th does not */
+    uint32_t none[512] = {0};
+    struct lists l;
+    make_lists(none, 512, &l);
+    assert_int_equal(agnes_blocks_cut(l.indptr, NULL, 511, Z, 4, NULL), 1);
+    assert_int_equal(agnes_blocks_cut(l.indptr, NULL, 512, Z, 4, NULL), 2);
+    free_lists(&l);
+}
+
+static void test_a_random_graph_in_a_random_order(void **state)
+{
+    (void)state;
+    const uint64_t seed = test_seed();
+    struct small_graph g;
+    small_graph_open(&g, seed, 3000);
+    gnn_node *const order = calloc(3000, sizeof *order);
+    for (gnn_node v = 0; v < 3000; v++)
+        order[v] = v;
+    gnn_epoch_order(seed, 1, order, 3000, order);
+    const struct lists l = {.nodes = 3000, .indptr = g.indptr, .ids = g.indices};
+    check_round_trip(&l, NULL, 4, 5);
+    check_round_trip(&l, order, 4, 3);
+    check_round_trip(&l, order, 8, 100);
+    free(order);
+    small_graph_close(&g);
+}
+
+/* ---- frames ---- */
+
+static struct agnes_frames *open_frames(struct gnn_world *world, uint32_t frames, enum agnes_policy policy)
+{
+    struct agnes_frames *out;
+    struct gnn_err err = {0};
+    const struct agnes_frames_config config = {
+        .name = "frames", .frames = frames, .blocks = 20, .block_bytes = Z, .policy = policy};
+    must(agnes_frames_open(world, &config, &out, &err), &err);
+    return out;
+}
+
+static void use(struct agnes_frames *f, uint32_t block)
+{
+    uint32_t frame = agnes_frames_find(f, block);
+    if (frame == AGNES_NO_FRAME)
+        frame = agnes_frames_take(f, block);
+    else
+        agnes_frames_pin(f, frame);
+    assert_int_not_equal(frame, AGNES_NO_FRAME);
+    agnes_frames_unpin(f, frame);
+}
+
+static void test_eviction_follows_the_policy(void **state)
+{
+    (void)state;
+    struct gnn_world *world = open_world(0);
+    struct agnes_frames *lru = open_frames(world, 3, AGNES_POLICY_LRU);
+    for (uint32_t b = 0; b < 3; b++)
+        use(lru, b);
+    use(lru, 0);
+    use(lru, 3); /* 1 is the least recent */
+    assert_int_equal(agnes_frames_find(lru, 1), AGNES_NO_FRAME);
+    assert_int_not_equal(agnes_frames_find(lru, 0), AGNES_NO_FRAME);
+    assert_int_equal(agnes_frames_evictions(lru), 1);
+    agnes_frames_close(lru);
+
+    struct agnes_frames *clock = open_frames(world, 3, AGNES_POLICY_CLOCK);
+    for (uint32_t b = 0; b < 3; b++)
+        use(clock, b);
+    use(clock, 3); /* all bits are up: the hand lowers them and takes the first frame, block 0 */
+    assert_int_equal(agnes_frames_find(clock, 0), AGNES_NO_FRAME);
+    use(clock, 1); /* its bit is up again: 2 goes next */
+    use(clock, 4);
+    assert_int_equal(agnes_frames_find(clock, 2), AGNES_NO_FRAME);
+    assert_int_not_equal(agnes_frames_find(clock, 1), AGNES_NO_FRAME);
+    agnes_frames_close(clock);
+    close_world(world);
+}
+
+static void test_pinned_frames_stay(void **state)
+{
+    (void)state;
+    for (int policy = 0; policy < 2; policy++)
+        for (uint32_t frames = 1; frames < 5; frames++) {
+            struct gnn_world *world = open_world(0);
+            struct agnes_frames *f = open_frames(world, frames, (enum agnes_policy)policy);
+            for (uint32_t b = 0; b < frames; b++)
+                assert_int_not_equal(agnes_frames_take(f, b), AGNES_NO_FRAME);
+            assert_int_equal(agnes_frames_take(f, 10), AGNES_NO_FRAME);
+            assert_int_equal(agnes_frames_pinned(f), frames);
+            const uint32_t last = agnes_frames_find(f, frames - 1);
+            agnes_frames_pin(f, last);
+            agnes_frames_unpin(f, last); /* one pin is left */
+            assert_int_equal(agnes_frames_take(f, 10), AGNES_NO_FRAME);
+            agnes_frames_unpin(f, last);
+            assert_int_equal(agnes_frames_take(f, 10), last);
+            assert_int_equal(agnes_frames_find(f, frames - 1), AGNES_NO_FRAME);
+            agnes_frames_clear(f);
+            assert_int_equal(agnes_frames_pinned(f), 0);
+            assert_int_equal(agnes_frames_find(f, 10), AGNES_NO_FRAME);
+            agnes_frames_close(f);
+            close_world(world);
+        }
+}
+
+/* ---- bucket ---- */
+
+enum { BUCKET_BATCHES = 37, BUCKET_BLOCKS = 50 };
+
+/* Zero, one or two blocks, by a hash. */
+static uint32_t hashed_blocks(void *ctx, uint32_t batch, uint32_t position, uint32_t *out)
+{
+    const uint64_t hash = gnn_splitmix64_at(*(const uint64_t *)ctx + batch, position);
+    const uint32_t count = (uint32_t)(hash % 3);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = (uint32_t)((hash >> 8) % (BUCKET_BLOCKS - 1)) + i;
+    return count;
+}
+
+static void test_the_bucket_holds_every_entry_once_in_order(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    struct gnn_world *world = open_world(0);
+    uint32_t counts[BUCKET_BATCHES];
+    for (uint32_t j = 0; j < BUCKET_BATCHES; j++)
+        counts[j] = (uint32_t)(gnn_splitmix64_at(seed, j) % 40);
+    for (uint32_t tasks = 1; tasks < 50; tasks += 6) {
+        struct agnes_bucket bucket;
+        struct gnn_err err = {0};
+        must(agnes_bucket_open(world, BUCKET_BLOCKS, tasks, &bucket, &err), &err);
+        must(agnes_bucket_build(&bucket, NULL, counts, BUCKET_BATCHES, hashed_blocks, &seed, &err), &err);
+        uint64_t at = 0;
+        uint32_t needed = 0;
+        for (uint32_t b = 0; b < BUCKET_BLOCKS; b++) {
+            const uint64_t begin = at;
+            assert_int_equal(bucket.row_begin[b], at);
+            for (uint32_t j = 0; j < BUCKET_BATCHES; j++)
+                for (uint32_t p = 0; p < counts[j]; p++) {
+                    uint32_t blocks[GNN_FANOUT_MAX];
+                    const uint32_t n = hashed_blocks(&seed, j, p, blocks);
+                    for (uint32_t i = 0; i < n; i++)
+                        if (blocks[i] == b) {
+                            assert_int_equal(bucket.entries[at].batch, j);
+                            assert_int_equal(bucket.entries[at++].position, p);
+                        }
+                }
+            if (at > begin)
+                assert_int_equal(bucket.needed[needed++], b);
+        }
+        assert_int_equal(bucket.row_begin[BUCKET_BLOCKS], at);
+        assert_int_equal(bucket.needed_count, needed);
+        assert_int_equal(bucket.built_entries, at);
+        agnes_bucket_close(&bucket);
+    }
+    close_world(world);
+}
+
+/* ---- preparation ---- */
+
+static void open_files(struct gnn_world *world, const struct train_graph *g, uint32_t layout,
+                       struct agnes_layout_files *files)
+{
+    const struct gnn_workload load = {.batch_size = BATCH, .layers = 1, .fanout = {3}};
+    const struct gnn_env env = {.world = world, .dataset = &g->dataset, .workload = &load};
+    const struct agnes_config config = {.layout = layout, .block_bytes = Z, .io = AGNES_IO_BUFFERED};
+    struct gnn_err err = {0};
+    must(agnes_layout_open(&env, &config, files, &err), &err);
+}
+
+static void check_rows(struct gnn_world *world, const struct train_graph *g,
+                       const struct agnes_layout_files *files)
+{
+    const struct gnn_dataset *const d = &g->dataset;
+    const uint32_t rows = Z / d->row_bytes;
+    unsigned char *const block = calloc(1, Z);
+    for (gnn_node v = 0; v < d->node_count; v++) {
+        if (v % rows == 0)
+            assert_int_equal(gnn_file_read(world, files->features, (uint64_t)(v / rows) * Z, block, Z), Z);
+        const float *const row = (const float *)(const void *)(block + (uint64_t)(v % rows) * d->row_bytes);
+        for (uint32_t c = 0; c < d->dim; c++)
+            assert_true(row[c] == train_feature(agnes_old(files->new_to_old, v), c));
+    }
+    free(block);
+}
+
+static void check_graph(struct gnn_world *world, const struct train_graph *g,
+                        const struct agnes_layout_files *files)
+{
+    const struct gnn_dataset *const d = &g->dataset;
+    const struct agnes_index *const index = &files->index;
+    unsigned char *const memory = calloc(index->blocks, Z);
+    assert_int_equal(gnn_file_read(world, files->graph, 0, memory, (uint64_t)index->blocks * Z),
+                     (uint64_t)index->blocks * Z);
+    for (gnn_node v = 0; v < d->node_count; v++) {
+        const gnn_node old = agnes_old(files->new_to_old, v);
+        const uint64_t begin = d->indptr[old], all = d->indptr[old + 1] - begin;
+        assert_int_equal(degree_in_blocks(index, memory, v), all);
+        for (uint64_t i = 0; i < all; i++) /* list order is kept, names are new */
+            assert_int_equal(agnes_old(files->new_to_old, decoded(index, memory, v, i)),
+                             g->indices[begin + i]);
+    }
+    free(memory);
+}
+
+static void check_permutation(const struct agnes_layout_files *files, uint32_t nodes)
+{
+    uint8_t *const seen = calloc(nodes, 1);
+    for (gnn_node v = 0; files->new_to_old != NULL && v < nodes; v++) {
+        assert_int_equal(seen[files->new_to_old[v]], 0);
+        seen[files->new_to_old[v]] = 1;
+    }
+    free(seen);
+}
+
+static void test_prepared_files_hold_the_dataset(void **state)
+{
+    (void)state;
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    for (uint32_t layout = 0; layout < 4; layout++) {
+        struct gnn_world *world = open_world(0);
+        for (int again = 0; again < 2; again++) {
+            struct agnes_layout_files files;
+            open_files(world, &g, layout, &files);
+            assert_true((files.written_bytes > 0) == (again == 0));
+            assert_true((files.prepare_ns > 0) == (again == 0));
+            assert_true((files.new_to_old == NULL) == (layout == AGNES_LAYOUT_INPUT));
+            check_permutation(&files, usual.nodes);
+            check_graph(world, &g, &files);
+            check_rows(world, &g, &files);
+            agnes_layout_close(world, &files);
+        }
+        close_world(world);
+    }
+    train_graph_close(&g);
+}
+
+/* The same by the book: adjacency matrix, queue, one node at a time. */
+static void breadth_first(const struct train_graph *g, gnn_node *order)
+{
+    enum { N = 900 };
+    static bool linked[N][N];
+    static uint32_t key[N];
+    static bool visited[N];
+    memset(linked, 0, sizeof linked);
+    memset(key, 0, sizeof key);
+    memset(visited, 0, sizeof visited);
+    for (uint32_t v = 0; v < N; v++)
+        for (uint64_t e = g->dataset.indptr[v]; e < g->dataset.indptr[v + 1]; e++) {
+            const gnn_node u = g->indices[e];
+            linked[v][u] = linked[u][v] = true;
+            key[v]++;
+            key[u]++;
+        }
+    uint32_t head = 0, tail = 0;
+    while (tail < N) {
+        if (head == tail) {
+            uint32_t root = N;
+            for (uint32_t v = 0; v < N; v++)
+                if (!visited[v] && (root == N || key[v] > key[root]))
+                    root = v;
+            visited[root] = true;
+            order[tail++] = root;
+        }
+        const gnn_node v = order[head++];
+        for (uint32_t u = 0; u < N; u++)
+            if (linked[v][u] && !visited[u]) {
+                visited[u] = true;
+                order[tail++] = u;
+            }
+    }
+}
+
+static void test_the_order_is_breadth_first(void **state)
+{
+    (void)state;
+    struct train_graph g;
+    static gnn_node expected[900];
+    train_graph_open(&usual, &g);
+    breadth_first(&g, expected);
+    struct gnn_world *world = open_world(0);
+    struct agnes_layout_files files;
+    open_files(world, &g, AGNES_LAYOUT_BF, &files);
+    assert_memory_equal(files.new_to_old, expected, sizeof expected);
+    agnes_layout_close(world, &files);
+    open_files(world, &g, AGNES_LAYOUT_DEGREE, &files);
+    uint64_t previous = UINT64_MAX;
+    for (uint32_t v = 0; v < 900; v++) { /* falling in- plus out-degree, ties by ID */
+        uint64_t key = 0;
+        const gnn_node old = files.new_to_old[v];
+        key += g.dataset.indptr[old + 1] - g.dataset.indptr[old];
+        for (uint64_t e = 0; e < g.dataset.edge_count; e++)
+            key += g.indices[e] == old;
+        assert_true(key <= previous);
+        assert_true(v == 0 || key < previous || files.new_to_old[v - 1] < old);
+        previous = key;
+    }
+    agnes_layout_close(world, &files);
+    close_world(world);
+    train_graph_close(&g);
+}
+
+static uint32_t parts_left(const char *dir)
+{
+    uint32_t parts = 0;
+    DIR *const all = opendir(dir);
+    assert_non_null(all);
+    for (const struct dirent *entry = readdir(all); entry != NULL; entry = readdir(all))
+        parts += strstr(entry->d_name, ".part") != NULL;
+    assert_int_equal(closedir(all), 0);
+    return parts;
+}
+
+/* A crash left half a file under its other name; a whole file of something else is refused. */
+static void test_a_name_is_a_promise(void **state)
+{
+    (void)state;
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    struct gnn_world *world = open_world(0);
+    struct agnes_layout_files files;
+    open_files(world, &g, AGNES_LAYOUT_BF, &files);
+    agnes_layout_close(world, &files);
+    char from[900], to[900];
+    (void)snprintf(from, sizeof from, "%s/index", files.dir);
+    (void)snprintf(to, sizeof to, "%s/index.part", files.dir);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(parts_left(files.dir), 1);
+    open_files(world, &g, AGNES_LAYOUT_BF, &files);
+    assert_true(files.written_bytes > 0);
+    assert_int_equal(parts_left(files.dir), 0);
+    check_graph(world, &g, &files);
+    agnes_layout_close(world, &files);
+
+    (void)snprintf(from, sizeof from, "%s/graph", files.dir);
+    assert_int_equal(truncate(from, 100), 0);
+    const struct gnn_workload load = {.batch_size = BATCH, .layers = 1, .fanout = {3}};
+    const struct gnn_env env = {.world = world, .dataset = &g.dataset, .workload = &load};
+    const struct agnes_config config = {.block_bytes = Z, .io = AGNES_IO_BUFFERED};
+    struct gnn_err err = {0};
+    assert_int_equal(agnes_layout_open(&env, &config, &files, &err), GNN_EFORMAT);
+    assert_non_null(strstr(err.message, "remove the directory"));
+    agnes_layout_close(world, &files);
+    close_world(world);
+    train_graph_close(&g);
+}
+
+/* ---- epochs ---- */
+
+static void open_run(struct train_run *run, struct gnn_world *world, const struct train_graph *g,
+                     const char *const *options)
+{
+    train_run_init(run, world, "agnes");
+    run->options = options;
+    run->check_rows = true;
+    must(train_run_open(run, g), &run->err);
+}
+
+static void run_epoch(struct train_run *run, uint64_t epoch)
+{
+    must(train_run_epoch(run, epoch), &run->err);
+    assert_int_equal(run->wrong_values, 0);
+    assert_int_equal(run->result.seeds, TRAIN);
+    const struct gnn_counters *const n = &run->result.counters;
+    assert_int_equal(n->cache_hits + n->cache_misses, n->sample.sampled_nodes);
+    assert_int_equal(train_run_extra(run, "spill_write_bytes"), train_run_extra(run, "spill_read_bytes"));
+}
+
+/* One hyperbatch, input layout: what is needed is known from outside. */
+static void test_feature_blocks_are_read_once(void **state)
+{
+    (void)state;
+    struct gnn_world *world = open_world(0);
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    static const struct {
+        const char *cache;
+        uint32_t rows;
+    } cases[] = {{"feature_cache=1", 0}, {"feature_cache=40000", 100}, {"feature_cache=1M", 900}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int rank = 0; rank < 2; rank++) {
+            struct train_run run;
+            open_run(&run, world, &g,
+                     OPTIONS("io=buffered", "layout=input", "block=4K", "hyperbatch=1024", "workers=3",
+                             rank ? "cache_rank=count" : "cache_rank=threshold", cases[c].cache));
+            for (uint64_t epoch = 0; epoch < 2; epoch++) {
+                run_epoch(&run, epoch);
+                uint64_t blocks = 0, used = 0;
+                for (uint32_t v = 0, last = UINT32_MAX; v < 900; v++) {
+                    used += run.needed[v] > 0;
+                    blocks += run.needed[v] > 0 && v / 10 != last;
+                    last = run.needed[v] > 0 ? v / 10 : last;
+                }
+                assert_int_equal(train_run_extra(&run, "feature_block_reads"), blocks);
+                assert_int_equal(train_run_extra(&run, "cached_rows"),
+                                 used < cases[c].rows ? used : cases[c].rows);
+                assert_int_equal(train_run_extra(&run, "hyperbatches"), 1);
+                assert_true(cases[c].rows < used || run.result.counters.cache_misses == 0);
+            }
+            train_run_close(&run);
+        }
+    train_graph_close(&g);
+    close_world(world);
+}
+
+/* The best C by count leave fewer rows to spill than any other choice, the threshold's included. */
+static void test_ranking_by_count_spills_least(void **state)
+{
+    (void)state;
+    struct gnn_world *world = open_world(0);
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    uint64_t spilled[2];
+    for (int rank = 0; rank < 2; rank++) {
+        struct train_run run;
+        open_run(&run, world, &g,
+                 OPTIONS("io=buffered", "block=4K", "hyperbatch=1024", "layout=input", "feature_cache=40000",
+                         rank ? "cache_rank=count" : "cache_rank=threshold"));
+        run_epoch(&run, 0);
+        spilled[rank] = run.result.counters.cache_misses;
+        if (rank == 1) { /* brute force: all uses but those of the 100 most used */
+            uint64_t kept = 0, all = 0;
+            bool taken[900] = {false};
+            for (uint32_t v = 0; v < 900; v++)
+                all += run.needed[v];
+            for (int i = 0; i < 100; i++) {
+                uint32_t best = 0;
+                while (taken[best])
+                    best++;
+                for (uint32_t v = 0; v < 900; v++)
+                    best = !taken[v] && run.needed[v] > run.needed[best] ? v : best;
+                taken[best] = true;
+                kept += run.needed[best];
+            }
+            assert_int_equal(spilled[1], all - kept);
+        }
+        train_run_close(&run);
+    }
+    assert_true(spilled[1] <= spilled[0]);
+    train_graph_close(&g);
+    close_world(world);
+}
+
+static uint64_t graph_reads(struct gnn_world *world, const struct train_graph *g, const char *hyperbatch,
+                            const char *buffer)
+{
+    struct train_run run;
+    open_run(&run, world, g, OPTIONS("io=buffered", "block=4K", hyperbatch, buffer));
+    run_epoch(&run, 0);
+    const uint64_t reads = train_run_extra(&run, "graph_block_reads");
+    train_run_close(&run);
+    return reads;
+}
+
+static void test_a_hyperbatch_never_reads_more_than_its_mini_batches(void **state)
+{
+    (void)state;
+    struct gnn_world *world = open_world(0);
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    static const char *const buffers[] = {"graph_buffer=4K", "graph_buffer=8K", "graph_buffer=1M"};
+    for (size_t b = 0; b < 3; b++) {
+        const uint64_t alone = graph_reads(world, &g, "hyperbatch=1", buffers[b]);
+        const uint64_t pairs = graph_reads(world, &g, "hyperbatch=2", buffers[b]);
+        const uint64_t all = graph_reads(world, &g, "hyperbatch=8", buffers[b]);
+        assert_true(alone >= pairs && pairs >= all && all > 0);
+        assert_true(alone > all);
+    }
+    train_graph_close(&g);
+    close_world(world);
+}
+
+/* With room for all, the second hop finds everything the first one read. */
+static void test_resident_blocks_are_hits(void **state)
+{
+    (void)state;
+    struct gnn_world *world = open_world(0);
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    for (int keep = 0; keep < 2; keep++) {
+        struct train_run run;
+        open_run(&run, world, &g,
+                 OPTIONS("io=buffered", "block=4K", "hyperbatch=4", "graph_buffer=1M",
+                         keep ? "gbuf_keep=true" : "gbuf_keep=false"));
+        run_epoch(&run, 0);
+        const uint64_t blocks = train_run_extra(&run, "graph_frames"); /* as many as there are */
+        const uint64_t reads = train_run_extra(&run, "graph_block_reads");
+        assert_true(train_run_extra(&run, "graph_block_hits") > 0);
+        assert_true(keep ? reads <= blocks : reads <= 2 * blocks);
+        run_epoch(&run, 1);
+        assert_true(!keep || train_run_extra(&run, "graph_block_reads") <= blocks - reads);
+        assert_int_equal(run.result.counters.cache_evictions, 0);
+        train_run_close(&run);
+    }
+    train_graph_close(&g);
+    close_world(world);
+}
+
+/* T a multiple of b H, T < b, a tail. */
+static void test_every_seed_once_whatever_the_tails(void **state)
+{
+    (void)state;
+    struct gnn_world *world = open_world(0);
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    static const uint32_t batch_sizes[] = {1, 7, 10, 75, 150, 400};
+    static const char *const sizes[] = {"hyperbatch=1", "hyperbatch=5", "hyperbatch=15", "hyperbatch=1000"};
+    for (size_t b = 0; b < 6; b++)
+        for (size_t h = b == 0 ? 1 : 0; h < 4; h++) {
+            struct train_run run;
+            train_run_init(&run, world, "agnes");
+            run.options = OPTIONS("io=buffered", "block=4K", sizes[h]);
+            run.workload.batch_size = batch_sizes[b];
+            must(train_run_open(&run, &g), &run.err);
+            run_epoch(&run, 0);
+            for (uint32_t i = 0; i < TRAIN; i++)
+                assert_int_equal(run.seen[g.dataset.train.nodes[i]], 1);
+            train_run_close(&run);
+        }
+    train_graph_close(&g);
+    close_world(world);
+}
+
+/* ---- memory ---- */
+
+static enum gnn_status plan_under(const struct train_graph *g, struct gnn_world *world, uint64_t cap_bytes,
+                                  const char *const *options, struct gnn_err *err)
+{
+    struct train_run run;
+    struct gnn_memory_plan plan;
+    train_run_init(&run, world, "agnes");
+    run.options = options;
+    run.cap_bytes = cap_bytes;
+    const enum gnn_status status = train_run_plan(&run, g, &plan);
+    *err = run.err;
+    free(run.config);
+    return status;
+}
+
+static void test_the_smallest_accepted_cap_is_kept(void **state)
+{
+    (void)state;
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    const char *const *const options = OPTIONS("io=buffered", "block=16K", "depth=4", "workers=2");
+    struct gnn_world *world = open_world(0);
+    uint64_t low = 1 << 20, high = 200 << 20;
+    struct gnn_err err;
+    while (high - low > 4096) {
+        const uint64_t middle = (low + high) / 2;
+        const bool fits = plan_under(&g, world, middle, options, &err) == GNN_OK;
+        *(fits ? &high : &low) = middle;
+    }
+    assert_int_equal(plan_under(&g, world, low, options, &err), GNN_ECAP);
+    assert_non_null(strstr(err.message, "agnes."));
+    assert_non_null(strstr(err.message, "--memory"));
+    close_world(world);
+    world = open_world(high);
+    struct train_run run;
+    train_run_init(&run, world, "agnes");
+    run.options = options;
+    run.cap_bytes = high;
+    must(train_run_open(&run, &g), &run.err);
+    for (uint64_t epoch = 0; epoch < 2; epoch++)
+        run_epoch(&run, epoch);
+    train_run_close(&run);
+    close_world(world);
+    train_graph_close(&g);
+}
+
+static void test_refusals_name_the_parameter(void **state)
+{
+    (void)state;
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    struct gnn_world *world = open_world(0);
+    const struct {
+        const char *const *options;
+        uint64_t cap_bytes;
+        enum gnn_status status;
+        const char *words;
+    } cases[] = {
+        {OPTIONS("block=5000"), 0, GNN_EUSAGE, "agnes.block"},
+        {OPTIONS("hyperbatch=8", "block=4M", "depth=1", "workers=1"), 40 << 20, GNN_ECAP, "agnes.hyperbatch"},
+        {OPTIONS("feature_cache=100M", "graph_buffer=100M"), 30 << 20, GNN_OK,
+         ""}, /* no more than the data */
+        {OPTIONS("accounting=paper", "block=4M"), 1 << 20, GNN_OK, ""},
+        {OPTIONS("block=4K"), 1 << 20, GNN_ECAP, "--memory"},
+        {OPTIONS("block=4K"), 100 << 20, GNN_OK, ""},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct gnn_err err;
+        const enum gnn_status status = plan_under(&g, world, cases[c].cap_bytes, cases[c].options, &err);
+        if (status != cases[c].status || (status != GNN_OK && strstr(err.message, cases[c].words) == NULL))
+            fail_msg("case %zu: %s: %s", c, gnn_status_name(status), err.message);
+    }
+    struct train_run run;
+    train_run_init(&run, world, "agnes");
+    run.options = OPTIONS("overlap=full", "io=buffered");
+    run.workload.sample_only = true;
+    struct gnn_memory_plan plan;
+    assert_int_equal(train_run_plan(&run, &g, &plan), GNN_EUSAGE);
+    free(run.config);
+    close_world(world);
+    train_graph_close(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks_decode_to_the_lists),
+        cmocka_unit_test(test_exactly_full_is_one_block_and_one_more_two),
+        cmocka_unit_test(test_a_random_graph_in_a_random_order),
+        cmocka_unit_test(test_eviction_follows_the_policy),
+        cmocka_unit_test(test_pinned_frames_stay),
+        cmocka_unit_test(test_the_bucket_holds_every_entry_once_in_order),
+        cmocka_unit_test(test_prepared_files_hold_the_dataset),
+        cmocka_unit_test(test_the_order_is_breadth_first),
+        cmocka_unit_test(test_a_name_is_a_promise),
+        cmocka_unit_test(test_feature_blocks_are_read_once),
+        cmocka_unit_test(test_ranking_by_count_spills_least),
+        cmocka_unit_test(test_a_hyperbatch_never_reads_more_than_its_mini_batches),
+        cmocka_unit_test(test_resident_blocks_are_hits),
+        cmocka_unit_test(test_every_seed_once_whatever_the_tails),
+        cmocka_unit_test(test_the_smallest_accepted_cap_is_kept),
+        cmocka_unit_test(test_refusals_name_the_parameter),
+    };
+    alarm(300); /* a hang is a failure too */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
