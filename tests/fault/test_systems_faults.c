@@ -1,5 +1,5 @@
-/* PyG+, GNNDrive, Ginex and RingSampler on storage and memory that fail: a clean first error, nothing leaked or left
- * pinned, no hang, and the next epoch right again; slow, short and repeated reads change nothing but time
+/* PyG+, GNNDrive, Ginex, RingSampler and AGNES on storage and memory that fail: a clean first error, nothing leaked or
+ * left pinned, no hang, and the next epoch right again; slow, short and repeated reads change nothing but time
  * (specs/gnndrive.md section 9: 1, 5; run under the address and thread sanitizers too). Every case in both worlds: the
  * simulated one has no values to compare, and ends in a report where the measured one would hang. */
 #include "harness/world/faults.h"
@@ -38,6 +38,12 @@ static const char *const ginex_direct[] = {"superbatch=3",   "feature_cache=40K"
 static const char *const ring_buffered[] = {"io=mapped", "feature_io=buffered", "threads=3", NULL};
 static const char *const ring_direct[] = {"io=mapped", "extract_depth=5", "prefetch=1", NULL};
 
+static const char *const agnes_buffered[] = {"io=buffered", "block=4K",         "hyperbatch=4",
+                                             "workers=3",   "feature_cache=4K", NULL};
+static const char *const agnes_direct[] = {"block=4K",        "hyperbatch=3",    "layout=input",
+                                           "spill=async",     "overlap=full",    "depth=2",
+                                           "graph_buffer=8K", "feature_cache=1", NULL};
+
 static const struct system_case {
     const char *system;
     const char *const *options;
@@ -50,6 +56,8 @@ static const struct system_case {
     {"ginex", ginex_buffered, false, false},   {"ginex", ginex_direct, true, false},
     {"ginex", ginex_buffered, false, true},    {"ringsampler", ring_buffered, false, false},
     {"ringsampler", ring_direct, true, false}, {"ringsampler", ring_buffered, false, true},
+    {"agnes", agnes_buffered, false, false},   {"agnes", agnes_direct, true, false},
+    {"agnes", agnes_buffered, false, true},
 };
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 
@@ -124,7 +132,8 @@ static void expect_good_epoch(struct train_run *run, uint64_t epoch)
     for (uint32_t i = 0; i < TRAIN; i++)
         assert_int_equal(run->seen[run->env.dataset->train.nodes[i]], 1);
     const bool in_order = run->options == workers || run->options == shallow ||
-                          strcmp(run->system, "ginex") == 0 || strcmp(run->system, "ringsampler") == 0;
+                          strcmp(run->system, "ginex") == 0 || strcmp(run->system, "ringsampler") == 0 ||
+                          strcmp(run->system, "agnes") == 0;
     for (uint32_t k = 0; in_order && k < run->step_count; k++)
         assert_int_equal(run->order[k], k);
 }

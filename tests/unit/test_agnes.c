@@ -2,6 +2,7 @@
  * bucket; and its reads, rows and memory over whole epochs (specs/agnes.md section 9: 1 to 5, 7 to 12; 6 and 13 are in
  * tests/differential/test_systems.c). */
 #include "harness/base/rng.h"
+#include "harness/world/faults.h"
 #include "harness/world/measured/measured.h"
 #include "systems/agnes/agnes.h"
 #include "tests/support/small_graph.h"
@@ -530,6 +531,67 @@ static void test_a_name_is_a_promise(void **state)
     train_graph_close(&g);
 }
 
+/* Prepares and trains an epoch on a disk that fails in `plan`'s way; the status of the whole. */
+static enum gnn_status faulty_epoch(const struct gnn_fault_plan *plan, const struct train_graph *g,
+                                    char *prepared, size_t prepared_bytes)
+{
+    struct gnn_world *const inner = open_world(0);
+    struct gnn_world *world;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_world_faulty_open(inner, plan, &world, &err), GNN_OK);
+    struct train_run run;
+    train_run_init(&run, world, "agnes");
+    run.options = OPTIONS("io=buffered", "block=4K", "hyperbatch=4", "feature_cache=1");
+    enum gnn_status status = train_run_open(&run, g);
+    if (status == GNN_OK)
+        status = train_run_epoch(&run, 0);
+    assert_int_equal(run.wrong_values, 0);
+    (void)snprintf(prepared, prepared_bytes, "%s/agnes-bf-4k-4-unnamed", g->dataset.dir);
+    train_run_close(&run);
+    gnn_world_faulty_close(world);
+    close_world(inner);
+    return status;
+}
+
+/* The disk is full at any moment of preparation, spooling and spilling: no half file stays, and what is whole is used
+ * by the next try. */
+static void test_a_full_disk_leaves_no_half_file(void **state)
+{
+    (void)state;
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    char prepared[700];
+    uint32_t refused = 0;
+    for (uint64_t room = 0;; room += 50000) {
+        const struct gnn_fault_plan plan = {
+            .seed = 1, .write_enospc = true, .write_enospc_after_bytes = room};
+        const enum gnn_status status = faulty_epoch(&plan, &g, prepared, sizeof prepared);
+        assert_int_equal(parts_left(prepared), 0);
+        if (status == GNN_OK)
+            break;
+        assert_int_equal(status, GNN_ENOSPC);
+        refused++;
+    }
+    assert_in_range(refused, 5, 100);
+    train_graph_close(&g);
+}
+
+static void test_a_failed_read_while_preparing_leaves_no_half_file(void **state)
+{
+    (void)state;
+    char prepared[700];
+    for (uint64_t at = 1; at < 40; at += 2) {
+        struct train_graph g;
+        train_graph_open(&usual, &g);
+        const struct gnn_fault_plan plan = {.seed = 1, .read_eio_at = at};
+        assert_int_equal(faulty_epoch(&plan, &g, prepared, sizeof prepared), GNN_EIO);
+        assert_int_equal(parts_left(prepared), 0);
+        assert_int_equal(faulty_epoch(&(struct gnn_fault_plan){.seed = 1}, &g, prepared, sizeof prepared),
+                         GNN_OK);
+        train_graph_close(&g);
+    }
+}
+
 /* ---- epochs ---- */
 
 static void open_run(struct train_run *run, struct gnn_world *world, const struct train_graph *g,
@@ -802,6 +864,8 @@ int main(void)
         cmocka_unit_test(test_prepared_files_hold_the_dataset),
         cmocka_unit_test(test_the_order_is_breadth_first),
         cmocka_unit_test(test_a_name_is_a_promise),
+        cmocka_unit_test(test_a_full_disk_leaves_no_half_file),
+        cmocka_unit_test(test_a_failed_read_while_preparing_leaves_no_half_file),
         cmocka_unit_test(test_feature_blocks_are_read_once),
         cmocka_unit_test(test_ranking_by_count_spills_least),
         cmocka_unit_test(test_a_hyperbatch_never_reads_more_than_its_mini_batches),
