@@ -197,7 +197,19 @@ struct agnes_lane {      /* what one sampling worker owns */
     struct gnn_sample_counters counters;
 };
 
+struct agnes;
+struct agnes_hop { /* the one being sampled */
+    struct agnes *s;
+    struct agnes_hyperbatch *hb;
+    uint32_t number; /* from 1 */
+    uint32_t fanout;
+    gnn_node *drawn; /* (sum |F_j|, fanout) */
+    uint8_t *counts; /* (sum |F_j|) */
+};
+
 struct agnes_sampling {
+    struct agnes_hop hop;
+    uint32_t *list_counts; /* (H) |F_j| */
     struct agnes_team team;
     struct agnes_pump pump;
     struct agnes_bucket bucket;
@@ -242,7 +254,16 @@ struct agnes_gathered {
     struct gnn_reader *reload;
 };
 
+struct agnes_gather_round { /* the hyperbatch being gathered */
+    struct agnes *s;
+    struct agnes_hyperbatch *hb;
+    struct agnes_gathered *g;
+    uint32_t *place; /* (sum |V_j|) */
+};
+
 struct agnes_gathering {
+    struct agnes_gather_round round;
+    uint32_t *list_counts; /* (H) |V_j| */
     struct agnes_team team;
     struct agnes_pump pump;
     struct agnes_bucket bucket;

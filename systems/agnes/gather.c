@@ -13,13 +13,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-struct gather {
-    struct agnes *s;
-    struct agnes_hyperbatch *hb;
-    struct agnes_gathered *g;
-    uint32_t *place; /* (sum |V_j|) */
-};
-
 /* ---- open, close ---- */
 
 static uint32_t spares(const struct agnes *s)
@@ -85,6 +78,9 @@ static void close_gathered(struct agnes *s, struct agnes_gathered *g)
 enum gnn_status agnes_gathering_open(struct agnes *s, struct gnn_err *err)
 {
     struct agnes_gathering *const x = &s->gathering;
+    x->list_counts = calloc(s->sizes.hyperbatch, sizeof *x->list_counts);
+    if (x->list_counts == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "agnes: hyperbatch of %" PRIu32, s->sizes.hyperbatch);
     GNN_TRY(agnes_team_open(s->env->world, s->config->workers, &x->team, err));
     GNN_TRY(agnes_bucket_open(s->env->world, s->sizes.feature_blocks, s->config->workers, &x->bucket, err));
     const struct agnes_pump_config pump = {.team = &x->team,
@@ -108,6 +104,7 @@ void agnes_gathering_close(struct agnes *s)
     agnes_pump_close(&s->gathering.pump);
     agnes_bucket_close(&s->gathering.bucket);
     agnes_team_close(&s->gathering.team);
+    free(s->gathering.list_counts);
     for (uint32_t i = 0; i < s->sizes.gathers; i++)
         close_gathered(s, &s->gathered[i]);
 }
@@ -119,7 +116,7 @@ static enum gnn_status count_nodes(void *ctx, uint32_t worker, uint64_t j, struc
 {
     (void)worker;
     (void)err;
-    const struct gather *const x = ctx;
+    const struct agnes_gather_round *const x = ctx;
     const struct agnes_batch *const batch = &x->hb->batches[j];
     for (uint32_t i = 0; i < batch->count; i++)
         atomic_fetch_add_explicit(&x->g->tier[batch->nodes[i]], 1, memory_order_relaxed);
@@ -187,13 +184,13 @@ static enum gnn_status place_nodes(const struct agnes *s, struct agnes_gathered 
 /* agnes_blocks_fn */
 static uint32_t feature_block_of(void *ctx, uint32_t j, uint32_t position, uint32_t *out)
 {
-    const struct gather *const x = ctx;
+    const struct agnes_gather_round *const x = ctx;
     out[0] = x->hb->batches[j].nodes[position] / x->s->sizes.rows;
     return 1;
 }
 
 /* A block's nodes are one worker's: nobody else looks at their tiers. */
-static void cache_row(const struct gather *x, gnn_node v, const void *data)
+static void cache_row(const struct agnes_gather_round *x, gnn_node v, const void *data)
 {
     const uint32_t tier = x->g->tier[v], row_bytes = x->s->env->dataset->row_bytes;
     if ((tier & AGNES_COPIED) != 0)
@@ -206,8 +203,8 @@ static void cache_row(const struct gather *x, gnn_node v, const void *data)
 }
 
 /* Entries [e, end) of one mini-batch. */
-static enum gnn_status serve_batch(const struct gather *x, uint32_t block, const void *memory, uint64_t e,
-                                   uint64_t end, struct gnn_err *err)
+static enum gnn_status serve_batch(const struct agnes_gather_round *x, uint32_t block, const void *memory,
+                                   uint64_t e, uint64_t end, struct gnn_err *err)
 {
     const struct agnes_entry *const entries = x->s->gathering.bucket.entries;
     const uint32_t j = entries[e].batch, rows = x->s->sizes.rows;
@@ -237,7 +234,7 @@ static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, c
                                    struct gnn_err *err)
 {
     (void)worker;
-    const struct gather *const x = ctx;
+    const struct agnes_gather_round *const x = ctx;
     const struct agnes_bucket *const bucket = &x->s->gathering.bucket;
     const uint64_t row_end = bucket->row_begin[block + 1];
     for (uint64_t e = bucket->row_begin[block], end; e < row_end; e = end) {
@@ -250,11 +247,11 @@ static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, c
 
 /* ---- a hyperbatch ---- */
 
-static enum gnn_status begin(struct gather *x, uint32_t *counts, struct gnn_err *err)
+static enum gnn_status begin(struct agnes_gather_round *x, struct gnn_err *err)
 {
     struct agnes *const s = x->s;
     struct agnes_gathered *const g = x->g;
-    uint32_t largest = 0;
+    uint32_t *const counts = s->gathering.list_counts, largest = 0;
     for (uint32_t j = 0; j < x->hb->count; j++) {
         counts[j] = x->hb->batches[j].count;
         g->base[j + 1] = g->base[j] + counts[j];
@@ -286,13 +283,13 @@ static enum gnn_status finish_writes(const struct agnes *s, const struct agnes_g
     return GNN_OK;
 }
 
-static enum gnn_status run(struct gather *x, uint32_t *counts, struct gnn_err *err)
+static enum gnn_status run(struct agnes_gather_round *x, struct gnn_err *err)
 {
     struct agnes_gathering *const y = &x->s->gathering;
-    GNN_TRY(begin(x, counts, err));
+    GNN_TRY(begin(x, err));
     GNN_TRY(agnes_team_each(&y->team, x->hb->count, count_nodes, x, err));
     GNN_TRY(place_nodes(x->s, x->g, err));
-    GNN_TRY(agnes_bucket_build(&y->bucket, &y->team, counts, x->hb->count, feature_block_of, x, err));
+    GNN_TRY(agnes_bucket_build(&y->bucket, &y->team, y->list_counts, x->hb->count, feature_block_of, x, err));
     agnes_frames_clear(y->pump.frames); /* one visit a block: nothing is worth keeping */
     GNN_TRY(gnn_check_stop(x->s->env, err));
     GNN_TRY(agnes_pump_run(&y->pump, y->bucket.needed, y->bucket.needed_count, serve_block, x, err));
@@ -301,12 +298,7 @@ static enum gnn_status run(struct gather *x, uint32_t *counts, struct gnn_err *e
 
 enum gnn_status agnes_gather(struct agnes *s, uint32_t h, struct gnn_err *err)
 {
-    struct gather x = {
+    s->gathering.round = (struct agnes_gather_round){
         .s = s, .hb = &s->contexts[h % s->sizes.contexts], .g = &s->gathered[h % s->sizes.gathers]};
-    uint32_t *const counts = calloc(x.hb->count, sizeof *counts);
-    if (counts == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "agnes: hyperbatch of %" PRIu32, x.hb->count);
-    const enum gnn_status status = run(&x, counts, err);
-    free(counts);
-    return status;
+    return run(&s->gathering.round, err);
 }

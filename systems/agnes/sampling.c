@@ -21,15 +21,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-struct hop {
-    struct agnes *s;
-    struct agnes_hyperbatch *hb;
-    uint32_t number; /* from 1 */
-    uint32_t fanout;
-    gnn_node *drawn; /* (sum |F_j|, fanout) */
-    uint8_t *counts; /* (sum |F_j|) */
-};
-
 /* ---- memory ---- */
 
 enum gnn_status agnes_array_reserve(struct gnn_world *world, struct agnes_array *array, uint64_t bytes,
@@ -112,8 +103,9 @@ enum gnn_status agnes_sampling_open(struct agnes *s, struct gnn_err *err)
                                            .name = "agnes graph buffer"};
     GNN_TRY(agnes_pump_open(env, &pump, &x->pump, err));
     x->base = calloc(s->sizes.hyperbatch + UINT64_C(1), sizeof *x->base);
+    x->list_counts = calloc(s->sizes.hyperbatch, sizeof *x->list_counts);
     x->lanes = calloc(s->config->workers, sizeof *x->lanes);
-    if (x->base == NULL || x->lanes == NULL)
+    if (x->base == NULL || x->list_counts == NULL || x->lanes == NULL)
         return gnn_fail(err, GNN_ENOMEM, "agnes: %" PRIu32 " sampling workers", s->config->workers);
     for (uint32_t w = 0; w < s->config->workers; w++)
         GNN_TRY(open_lane(s, &x->lanes[w], err));
@@ -130,6 +122,7 @@ void agnes_sampling_close(struct agnes *s)
     for (uint32_t w = 0; x->lanes != NULL && w < s->config->workers; w++)
         gnn_mem_free(world, x->lanes[w].memory);
     free(x->lanes);
+    free(x->list_counts);
     free(x->base);
     agnes_array_close(world, &x->drawn);
     agnes_array_close(world, &x->counts);
@@ -158,7 +151,7 @@ void agnes_hyperbatch_clear(struct agnes *s, struct agnes_hyperbatch *hb)
 
 /* ---- draws ---- */
 
-static uint64_t draw_key(const struct hop *hop, const struct agnes_batch *batch)
+static uint64_t draw_key(const struct agnes_hop *hop, const struct agnes_batch *batch)
 {
     return gnn_draw_hop_key(hop->s->sampling.sample_key, hop->s->epoch, batch->number, hop->number);
 }
@@ -169,8 +162,8 @@ static gnn_node original(const struct agnes *s, gnn_node v)
 }
 
 /* Positions of the list of a large object, ascending; *begin: its first block. */
-static uint32_t draw_run(const struct hop *hop, uint32_t j, gnn_node v, uint32_t begin, uint64_t *degree,
-                         uint64_t *out)
+static uint32_t draw_run(const struct agnes_hop *hop, uint32_t j, gnn_node v, uint32_t begin,
+                         uint64_t *degree, uint64_t *out)
 {
     uint32_t end;
     *degree = agnes_index_run(&hop->s->files.index, begin, &end);
@@ -181,7 +174,7 @@ static uint32_t draw_run(const struct hop *hop, uint32_t j, gnn_node v, uint32_t
 /* agnes_blocks_fn */
 static uint32_t graph_blocks_of(void *ctx, uint32_t j, uint32_t position, uint32_t *out)
 {
-    const struct hop *const hop = ctx;
+    const struct agnes_hop *const hop = ctx;
     const struct agnes_index *const index = &hop->s->files.index;
     const gnn_node v = hop->hb->batches[j].nodes[position];
     const uint32_t begin = agnes_index_find(index, v);
@@ -212,7 +205,7 @@ static enum gnn_status bad_slot(const struct agnes *s, uint32_t block, struct gn
 }
 
 /* A node of a normal block: the whole list is here. Returns how many were drawn; UINT32_MAX: a bad slot. */
-static uint32_t serve_node(const struct hop *hop, uint64_t hop_key, gnn_node v, gnn_node first,
+static uint32_t serve_node(const struct agnes_hop *hop, uint64_t hop_key, gnn_node v, gnn_node first,
                            const unsigned char *memory, gnn_node *out)
 {
     const struct agnes_index *const index = &hop->s->files.index;
@@ -229,7 +222,7 @@ static uint32_t serve_node(const struct hop *hop, uint64_t hop_key, gnn_node v, 
 }
 
 /* A block of a run: those positions that lie in it. The first of them tells how many there are in all. */
-static uint32_t serve_piece(const struct hop *hop, const struct agnes_entry *entry, gnn_node v,
+static uint32_t serve_piece(const struct agnes_hop *hop, const struct agnes_entry *entry, gnn_node v,
                             uint32_t block, const unsigned char *memory, gnn_node *out, uint8_t *count)
 {
     const struct agnes_index *const index = &hop->s->files.index;
@@ -255,7 +248,7 @@ static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, c
                                    struct gnn_err *err)
 {
     (void)worker;
-    const struct hop *const hop = ctx;
+    const struct agnes_hop *const hop = ctx;
     const struct agnes *const s = hop->s;
     const struct agnes_bucket *const bucket = &s->sampling.bucket;
     const bool run = agnes_index_is_run(&s->files.index, block);
@@ -312,8 +305,9 @@ static enum gnn_status add_known(const struct agnes_batch *batch, struct agnes_l
 }
 
 /* Global IDs of the rows become local ones, in place and packed: `col` never passes what is still to be read. */
-static enum gnn_status number_rows(const struct hop *hop, const struct agnes_batch *batch, uint64_t base,
-                                   struct agnes_lane *lane, uint64_t *digest, struct gnn_err *err)
+static enum gnn_status number_rows(const struct agnes_hop *hop, const struct agnes_batch *batch,
+                                   uint64_t base, struct agnes_lane *lane, uint64_t *digest,
+                                   struct gnn_err *err)
 {
     const struct agnes *const s = hop->s;
     const uint32_t layer = s->env->workload->layers - hop->number, nodes = s->env->dataset->node_count;
@@ -370,7 +364,7 @@ static enum gnn_status grow_list(struct gnn_world *world, struct agnes_batch *ba
 /* agnes_each_fn: mini-batch j. */
 static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct gnn_err *err)
 {
-    const struct hop *const hop = ctx;
+    const struct agnes_hop *const hop = ctx;
     struct agnes *const s = hop->s;
     struct gnn_world *const world = s->env->world;
     struct agnes_lane *const lane = &s->sampling.lanes[worker];
@@ -402,13 +396,13 @@ static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct g
 
 /* ---- a hyperbatch ---- */
 
-static enum gnn_status lay_hop(struct hop *hop, uint32_t *counts, struct gnn_err *err)
+static enum gnn_status lay_hop(struct agnes_hop *hop, struct gnn_err *err)
 {
     struct agnes *const s = hop->s;
     struct agnes_sampling *const x = &s->sampling;
     for (uint32_t j = 0; j < hop->hb->count; j++) {
-        counts[j] = hop->hb->batches[j].count;
-        x->base[j + 1] = x->base[j] + counts[j];
+        x->list_counts[j] = hop->hb->batches[j].count;
+        x->base[j + 1] = x->base[j] + x->list_counts[j];
     }
     const uint64_t positions = x->base[hop->hb->count];
     GNN_TRY(agnes_array_reserve(s->env->world, &x->drawn,
@@ -417,14 +411,15 @@ static enum gnn_status lay_hop(struct hop *hop, uint32_t *counts, struct gnn_err
     GNN_TRY(agnes_array_reserve(s->env->world, &x->counts, positions, GNN_MEM_PLAIN, err));
     hop->drawn = x->drawn.data;
     hop->counts = x->counts.data;
-    return agnes_bucket_build(&x->bucket, &x->team, counts, hop->hb->count, graph_blocks_of, hop, err);
+    return agnes_bucket_build(&x->bucket, &x->team, x->list_counts, hop->hb->count, graph_blocks_of, hop,
+                              err);
 }
 
-static enum gnn_status run_hop(struct hop *hop, uint32_t *counts, struct gnn_err *err)
+static enum gnn_status run_hop(struct agnes_hop *hop, struct gnn_err *err)
 {
     struct agnes_sampling *const x = &hop->s->sampling;
     GNN_TRY(gnn_check_stop(hop->s->env, err));
-    GNN_TRY(lay_hop(hop, counts, err));
+    GNN_TRY(lay_hop(hop, err));
     GNN_TRY(agnes_pump_run(&x->pump, x->bucket.needed, x->bucket.needed_count, serve_block, hop, err));
     return agnes_team_each(&x->team, hop->hb->count, localise, hop, err);
 }
@@ -473,12 +468,13 @@ static enum gnn_status seal_spool(struct agnes *s, struct agnes_hyperbatch *hb, 
     return GNN_OK;
 }
 
-static enum gnn_status sample_hops(struct agnes *s, struct agnes_hyperbatch *hb, uint32_t *counts,
-                                   struct gnn_err *err)
+/* What workers look at does not lie on this thread's stack: on a failure it leaves while they are still at work. */
+static enum gnn_status sample_hops(struct agnes *s, struct agnes_hyperbatch *hb, struct gnn_err *err)
 {
     for (uint32_t l = 1; l <= s->env->workload->layers; l++) {
-        struct hop hop = {.s = s, .hb = hb, .number = l, .fanout = s->env->workload->fanout[l - 1]};
-        GNN_TRY(run_hop(&hop, counts, err));
+        s->sampling.hop =
+            (struct agnes_hop){.s = s, .hb = hb, .number = l, .fanout = s->env->workload->fanout[l - 1]};
+        GNN_TRY(run_hop(&s->sampling.hop, err));
     }
     return GNN_OK;
 }
@@ -490,13 +486,7 @@ enum gnn_status agnes_sample(struct agnes *s, uint32_t h, struct gnn_err *err)
     GNN_TRY(take_seeds(s, hb, h, err));
     if (spools)
         GNN_TRY(open_spool(s, hb, err));
-    uint32_t *const counts = calloc(hb->count, sizeof *counts);
-    if (counts == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "agnes: hyperbatch of %" PRIu32, hb->count);
-    const enum gnn_status status = sample_hops(s, hb, counts, err);
-    free(counts);
-    if (status != GNN_OK)
-        return status;
+    GNN_TRY(sample_hops(s, hb, err));
     if (!s->config->gbuf_keep)
         agnes_frames_clear(s->sampling.pump.frames);
     return spools ? seal_spool(s, hb, err) : GNN_OK;

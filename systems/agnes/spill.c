@@ -1,8 +1,7 @@
 /* Spilled rows: what the feature cache does not keep is packed per mini-batch (AGNES, KDD 2026, section 3.3;
  * specs/agnes.md section 3, gathering steps 5 and 6). Mini-batch j has a staging buffer of one block; when r rows are
  * in it, it is written whole to the next free place of the spill file. The tail stays in memory. Before j trains its
- * blocks are read back, all at once. spill=async: full buffers go to a writer thread, and a spare one takes
- * their place.
+ * blocks are read back, all at once. spill=async: full buffers go to a writer thread, and spare ones take their place.
  *
  * The spill file has no name: it goes with its handle, however the run ends. */
 #include "systems/agnes/agnes.h"
