@@ -301,7 +301,7 @@ static enum gnn_status breadth_first(struct search *x, const char *scratch_dir, 
     struct gnn_load *loads = NULL;
     enum gnn_status status = open_search(x, scratch_dir, err);
     if (status == GNN_OK) {
-        loads = malloc(STRETCH_NODES * 2 * sizeof *loads);
+        loads = malloc((size_t)STRETCH_NODES * 2 * sizeof *loads);
         if (loads == NULL)
             status = gnn_fail(err, GNN_ENOMEM, "agnes: reads of the breadth-first search");
     }

@@ -123,7 +123,7 @@ static void add_up(const struct gnn_env *env, const struct agnes_config *c, cons
     p->workers = w * (least(bound, touched + touched / 4) * 8 +
                       gnn_id_map_sized_slots(least(bound, 2 * touched)) * sizeof(struct gnn_id_slot));
     p->nodes = d->node_count * (uint64_t)(c->layout == AGNES_LAYOUT_INPUT ? 0 : sizeof(gnn_node)) +
-               2 * d->train.count * (uint64_t)sizeof(gnn_node) +
+               2 * (uint64_t)d->train.count * sizeof(gnn_node) +
                z->graph_blocks * (sizeof(struct agnes_object_range) + sizeof(uint32_t)) +
                agnes_bucket_bytes(z->graph_blocks, w, 0) + RING_BYTES;
     if (only)
@@ -134,7 +134,7 @@ static void add_up(const struct gnn_env *env, const struct agnes_config *c, cons
                                                 z->block_bytes));
     p->pool = z->pool_frames * (uint64_t)z->block_bytes;
     p->inputs = inputs_bytes(env, z, &size);
-    p->nodes += z->gathers * d->node_count * (uint64_t)sizeof(uint32_t) +
+    p->nodes += (uint64_t)z->gathers * d->node_count * sizeof(uint32_t) +
                 agnes_bucket_bytes(z->feature_blocks, w, 0) + z->feature_blocks * sizeof(uint32_t);
 }
 
