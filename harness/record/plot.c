@@ -32,6 +32,7 @@ struct group {
     const struct gnn_run_record *runs[RUNS_MAX];
     uint32_t run_count;
     uint32_t usable; /* runs with times */
+    char caption[GNN_CAPTION_BYTES];
 };
 
 struct comparison {
@@ -113,34 +114,35 @@ static void wrap(char *text)
     }
 }
 
-/* Whether a part stands in every caption; a system of which nothing ran at all has none to compare. */
-static bool in_all(const char (*captions)[GNN_CAPTION_BYTES], uint32_t count, const char *part)
+static bool has_part(const char *caption, const char *part)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        const char *at = captions[i];
-        while (*at != '\0') {
-            const size_t length = part_length(at);
-            if (strlen(part) == length && memcmp(at, part, length) == 0)
-                break;
-            at += length + (at[length] == ',' ? 2 : 0);
-        }
-        if (*at == '\0')
-            return false;
+    for (const char *at = caption; *at != '\0';) {
+        const size_t length = part_length(at);
+        if (strlen(part) == length && memcmp(at, part, length) == 0)
+            return true;
+        at += length + (at[length] == ',' ? 2 : 0);
     }
+    return false;
+}
+
+static bool in_all(const struct comparison *comparison, const char *part)
+{
+    for (uint32_t g = 0; g < comparison->group_count; g++)
+        if (!has_part(comparison->groups[g].caption, part))
+            return false;
     return true;
 }
 
-/* The parts of a caption that stand in all of them (common), or do not, each behind what `lead` and then ", " say. */
-static void say_parts(const char (*captions)[GNN_CAPTION_BYTES], uint32_t count, uint32_t which, bool common,
-                      const char *lead, char *text, size_t text_bytes)
+/* Appends the parts of a system's caption that stand in every system's, or those that do not: the first behind
+ * `lead`. */
+static void say_parts(struct comparison *out, const struct group *group, bool common, const char *lead)
 {
-    for (const char *at = captions[which]; *at != '\0';) {
+    for (const char *at = group->caption; *at != '\0';) {
         char part[GNN_CAPTION_BYTES];
-        const size_t length = part_length(at);
+        const size_t length = part_length(at), used = strlen(out->caption);
         (void)snprintf(part, sizeof part, "%.*s", (int)length, at);
-        if (in_all(captions, count, part) == common) {
-            const size_t used = strlen(text);
-            (void)snprintf(text + used, text_bytes - used, "%s%s", lead, part);
+        if (in_all(out, part) == common) {
+            (void)snprintf(out->caption + used, CONDITIONS_BYTES - used, "%s%s", lead, part);
             lead = ", ";
         }
         at += length + (at[length] == ',' ? 2 : 0);
@@ -148,27 +150,21 @@ static void say_parts(const char (*captions)[GNN_CAPTION_BYTES], uint32_t count,
 }
 
 /* What all runs share, then what each system has of its own: no bar passes for one of another world. */
-static enum gnn_status say_conditions(struct comparison *out, struct gnn_err *err)
+static void say_conditions(struct comparison *out)
 {
-    char(*const captions)[GNN_CAPTION_BYTES] = calloc(out->group_count, sizeof *captions);
-    if (captions == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for a caption");
     for (uint32_t g = 0; g < out->group_count; g++)
-        gnn_run_caption(shown(&out->groups[g]), captions[g], sizeof captions[g]);
-    const char(*const all)[GNN_CAPTION_BYTES] = (const char(*)[GNN_CAPTION_BYTES])captions;
-    say_parts(all, out->group_count, 0, true, "", out->caption, GNN_CAPTION_BYTES);
+        gnn_run_caption(shown(&out->groups[g]), out->groups[g].caption, sizeof out->groups[g].caption);
+    say_parts(out, &out->groups[0], true, "");
     for (uint32_t g = 0; g < out->group_count; g++) {
         char lead[sizeof out->groups[g].label + 4];
         (void)snprintf(lead, sizeof lead, "; %s: ", out->groups[g].label);
-        say_parts(all, out->group_count, g, false, lead, out->caption, CONDITIONS_BYTES);
+        say_parts(out, &out->groups[g], false, lead);
     }
-    free(captions);
-    return GNN_OK;
 }
 
-static enum gnn_status write_caption(struct comparison *out, struct gnn_err *err)
+static void write_caption(struct comparison *out)
 {
-    GNN_TRY(say_conditions(out, err));
+    say_conditions(out);
     uint32_t least = UINT32_MAX;
     uint32_t most = 0;
     for (uint32_t g = 0; g < out->group_count; g++) {
@@ -186,7 +182,6 @@ static enum gnn_status write_caption(struct comparison *out, struct gnn_err *err
     else
         (void)snprintf(rest, room, ". %u to %u runs of each system.", least, most);
     wrap(out->caption);
-    return GNN_OK;
 }
 
 /* The word that stands where a bar would be. */
@@ -531,10 +526,9 @@ static enum gnn_status draw(const struct gnn_run_record *runs, uint32_t count, c
     if (status == GNN_OK && with_times == 0)
         status = gnn_fail(err, GNN_EFORMAT, "none of the %u runs has a valid epoch: nothing to draw", count);
     if (status == GNN_OK) {
-        status = write_caption(comparison, err);
-    }
-    if (status == GNN_OK)
+        write_caption(comparison);
         status = draw_epoch_time(comparison, dir, err);
+    }
     if (status == GNN_OK)
         status = draw_stage_split(comparison, dir, err);
     free(comparison);

@@ -5,15 +5,16 @@
 
 enum { GROUPS_MAX = 10 };
 
-/* Student's t at 97.5 % for 1 … 9 degrees of freedom. */
-static const double t_of[GROUPS_MAX - 1] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
+/* Student's t at 97.5 % by the number of groups: one degree of freedom less. */
+static const double t_of[GROUPS_MAX + 1] = {0,     0,     12.706, 4.303, 3.182, 2.776,
+                                            2.571, 2.447, 2.365,  2.306, 2.262};
 
 /* Half the 95 % interval of the mean time of a step: consecutive steps depend on each other (a cache fills, a queue
  * drains), so groups of them are compared, not single ones. */
 static double half_interval_ns(const uint64_t *step_ns, uint32_t count, uint64_t before_ns)
 {
-    assert(count >= 2);
     const uint32_t groups = count < GROUPS_MAX ? count : GROUPS_MAX;
+    assert(groups >= 2);
     double means_ns[GROUPS_MAX], sum_ns = 0, squares = 0;
     uint64_t from_ns = before_ns;
     for (uint32_t g = 0, first = 0; g < groups; g++) {
@@ -25,7 +26,7 @@ static double half_interval_ns(const uint64_t *step_ns, uint32_t count, uint64_t
     }
     for (uint32_t g = 0; g < groups; g++)
         squares += (means_ns[g] - sum_ns / groups) * (means_ns[g] - sum_ns / groups);
-    return t_of[groups - 2] * sqrt(squares / (groups - 1) / groups);
+    return t_of[groups] * sqrt(squares / (groups - 1) / groups);
 }
 
 void gnn_extrapolate(const uint64_t *step_ns, uint32_t count, uint32_t warmup, uint64_t start_ns,
