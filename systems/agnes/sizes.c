@@ -119,7 +119,7 @@ static void add_up(const struct gnn_env *env, const struct agnes_config *c, cons
     gnn_batch_expect(d, env->workload, &size);
     const uint64_t touched = size.nodes[env->workload->layers]; /* of workspaces at their bound */
     *p = (struct parts){.lists = lists_bytes(env, z, &size), .run = gnn_run_bytes(env, &size)};
-    p->run += env->process_bytes > 0 ? env->process_bytes : process_bytes;
+    p->run += env->process_bytes > process_bytes ? env->process_bytes : process_bytes;
     p->workers = w * (least(bound, touched + touched / 4) * 8 +
                       gnn_id_map_sized_slots(least(bound, 2 * touched)) * sizeof(struct gnn_id_slot));
     p->nodes = d->node_count * (uint64_t)(c->layout == AGNES_LAYOUT_INPUT ? 0 : sizeof(gnn_node)) +
