@@ -857,6 +857,6 @@ int main(void)
         cmocka_unit_test(test_the_stop_flag_ends_an_epoch_cleanly),
         cmocka_unit_test(test_null_counts_batches_and_moves_nothing),
     };
-    alarm(120); /* a hang is a failure too */
+    alarm(280); /* a hang is a failure too */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
