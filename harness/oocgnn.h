@@ -56,22 +56,22 @@ struct gnn_err {
 const char *gnn_status_name(enum gnn_status status);
 
 /* Fills err (which may be NULL) unless it already holds an error; returns status, never GNN_OK. */
-enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const char *file, int line,
-                            const char *format, ...) __attribute__((format(printf, 5, 6)));
+enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const char *file, int line, const char *format,
+                            ...) __attribute__((format(printf, 5, 6)));
 
 #ifndef __clang_analyzer__
 #define gnn_fail(err, status, ...) gnn_err_set((err), (status), __FILE__, __LINE__, __VA_ARGS__)
 #else /* the analyser does not see into gnn_err_set: it is shown which status comes back */
-#define gnn_fail(err, status, ...)                                                                           \
+#define gnn_fail(err, status, ...)                                                                                     \
     ((void)gnn_err_set((err), (status), __FILE__, __LINE__, __VA_ARGS__), (enum gnn_status)(status))
 #endif
 
 /* Forwards a failed status; err is already filled by the callee. */
-#define GNN_TRY(call)                                                                                        \
-    do {                                                                                                     \
-        const enum gnn_status gnn_try_status_ = (call);                                                      \
-        if (gnn_try_status_ != GNN_OK)                                                                       \
-            return gnn_try_status_;                                                                          \
+#define GNN_TRY(call)                                                                                                  \
+    do {                                                                                                               \
+        const enum gnn_status gnn_try_status_ = (call);                                                                \
+        if (gnn_try_status_ != GNN_OK)                                                                                 \
+            return gnn_try_status_;                                                                                    \
     } while (0)
 
 #define GNN_MUST_CHECK __attribute__((warn_unused_result))

@@ -41,9 +41,8 @@ struct gnn_env {
     const struct gnn_model_config *model_config;
     enum gnn_ring_engine io_engine; /* --io uring|pool */
     bool floyd_biased;
-    uint64_t cap_bytes; /* 0 = none */
-    uint64_t
-        process_bytes; /* of the cap, what the process itself takes (code, libraries, stacks); 0 = unknown */
+    uint64_t cap_bytes;      /* 0 = none */
+    uint64_t process_bytes;  /* of the cap, what the process itself takes (code, libraries, stacks); 0 = unknown */
     const atomic_bool *stop; /* set on Ctrl-C and on limits: leave at the next batch with GNN_ECANCELLED */
     /* Called by the trainer after each step, in training order; may be NULL. Traces, tests, progress. */
     void (*on_step)(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step);
@@ -107,8 +106,7 @@ struct gnn_system {
     enum gnn_status (*open)(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err);
     /* Required. One pass over the training nodes (or sampling only). The result is zeroed by the caller. On failure
      * everything in flight has stopped and been released before it returns. */
-    enum gnn_status (*train_epoch)(void *state, uint64_t epoch, struct gnn_epoch_result *out,
-                                   struct gnn_err *err);
+    enum gnn_status (*train_epoch)(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err);
     /* Required. Accepts NULL. */
     void (*close)(void *state);
 };

@@ -83,8 +83,8 @@ static enum gnn_status check_sizes(const struct check *c, struct gnn_err *err)
         if (stat(path, &info) != 0)
             return gnn_out_errno(errno, "cannot read", path, err);
         if ((uint64_t)info.st_size != file->bytes)
-            return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " B, meta says %" PRIu64, path,
-                            (uint64_t)info.st_size, file->bytes);
+            return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " B, meta says %" PRIu64, path, (uint64_t)info.st_size,
+                            file->bytes);
     }
     return GNN_OK;
 }
@@ -92,16 +92,15 @@ static enum gnn_status check_sizes(const struct check *c, struct gnn_err *err)
 /* ---- contents ---- */
 
 /* Judges `count` items that start at item `first` of the file. */
-typedef enum gnn_status visit_fn(struct check *c, const void *items, uint64_t first, uint64_t count,
-                                 const char *path, struct gnn_err *err);
+typedef enum gnn_status visit_fn(struct check *c, const void *items, uint64_t first, uint64_t count, const char *path,
+                                 struct gnn_err *err);
 
 static enum gnn_status visit_indptr(struct check *c, const void *items, uint64_t first, uint64_t count,
                                     const char *path, struct gnn_err *err)
 {
     uint64_t previous = first > 0 ? c->indptr[first - 1] : 0;
     memcpy(c->indptr + first, items, count * sizeof *c->indptr);
-    return gnn_check_indptr(items, count, first, c->meta->node_count, c->meta->edge_count, &previous, path,
-                            err);
+    return gnn_check_indptr(items, count, first, c->meta->node_count, c->meta->edge_count, &previous, path, err);
 }
 
 static enum gnn_status visit_labels(struct check *c, const void *items, uint64_t first, uint64_t count,
@@ -128,8 +127,8 @@ static enum gnn_status visit_features(struct check *c, const void *items, uint64
     return GNN_OK;
 }
 
-static enum gnn_status visit_split(struct check *c, const void *items, uint64_t first, uint64_t count,
-                                   const char *path, struct gnn_err *err)
+static enum gnn_status visit_split(struct check *c, const void *items, uint64_t first, uint64_t count, const char *path,
+                                   struct gnn_err *err)
 {
     static const char *const names[] = {"train", "valid", "test"};
     const char *base = strrchr(path, '/') + 1;
@@ -140,9 +139,9 @@ static enum gnn_status visit_split(struct check *c, const void *items, uint64_t 
     return GNN_OK;
 }
 
-static enum gnn_status visit_chunks(struct check *c, int fd, const struct gnn_meta_file *file,
-                                    uint32_t item_bytes, visit_fn *visit, struct gnn_checksum *checksum,
-                                    const char *path, struct gnn_err *err)
+static enum gnn_status visit_chunks(struct check *c, int fd, const struct gnn_meta_file *file, uint32_t item_bytes,
+                                    visit_fn *visit, struct gnn_checksum *checksum, const char *path,
+                                    struct gnn_err *err)
 {
     struct gnn_ticker ticker;
     gnn_ticker_start(&ticker, &c->job, file->name, "B", file->bytes);
@@ -187,8 +186,8 @@ static enum gnn_status check_file(struct check *c, const char *name, uint32_t it
 
 /* Lists ascend, unless meta says that they are as they were drawn: walks indices a second time along the offsets,
  * which are valid by now. */
-static enum gnn_status visit_order(struct check *c, const void *items, uint64_t first, uint64_t count,
-                                   const char *path, struct gnn_err *err)
+static enum gnn_status visit_order(struct check *c, const void *items, uint64_t first, uint64_t count, const char *path,
+                                   struct gnn_err *err)
 {
     const gnn_node *ids = items;
     uint64_t low = 0, high = c->meta->node_count; /* indptr[low] <= first < indptr[high] */
@@ -232,8 +231,7 @@ static enum gnn_status check_splits(const struct check *c, struct gnn_err *err)
         GNN_TRY(gnn_check_split(c->splits[i], counts[i], c->meta->node_count, c->labels, paths[i], err));
     for (int i = 0; i < 3; i++)
         for (int j = i + 1; j < 3; j++)
-            GNN_TRY(gnn_check_disjoint(c->splits[i], counts[i], paths[i], c->splits[j], counts[j], paths[j],
-                                       err));
+            GNN_TRY(gnn_check_disjoint(c->splits[i], counts[i], paths[i], c->splits[j], counts[j], paths[j], err));
     return GNN_OK;
 }
 
@@ -267,8 +265,7 @@ static enum gnn_status check_full(struct check *c, struct gnn_err *err)
         complete = complete && c->splits[i] != NULL;
     }
     const enum gnn_status status =
-        complete ? check_contents(c, err)
-                 : gnn_fail(err, GNN_ENOMEM, "no memory to check %" PRIu64 " nodes", nodes);
+        complete ? check_contents(c, err) : gnn_fail(err, GNN_ENOMEM, "no memory to check %" PRIu64 " nodes", nodes);
     for (int i = 0; i < 3; i++)
         free(c->splits[i]);
     free(c->labels);

@@ -86,8 +86,8 @@ static enum gnn_status run_pool(struct pool *pool, uint32_t threads, struct gnn_
     while (started < threads && status == GNN_OK) {
         const int code = pthread_create(&ids[started], NULL, fill_chunks, pool);
         if (code != 0)
-            status = gnn_fail(err, GNN_ENOMEM, "cannot start thread %u of %u: %s", started + 1, threads,
-                              strerror(code));
+            status =
+                gnn_fail(err, GNN_ENOMEM, "cannot start thread %u of %u: %s", started + 1, threads, strerror(code));
         else
             started++;
     }
@@ -134,8 +134,8 @@ static enum gnn_status fill_file(const struct gnn_chunk_stream *stream, struct g
     return status;
 }
 
-enum gnn_status gnn_chunks_write(const struct gnn_chunk_stream *stream, struct gnn_output *output,
-                                 const char *name, struct gnn_meta *meta, struct gnn_err *err)
+enum gnn_status gnn_chunks_write(const struct gnn_chunk_stream *stream, struct gnn_output *output, const char *name,
+                                 struct gnn_meta *meta, struct gnn_err *err)
 {
     assert(stream->item_bytes > 0);
     struct gnn_out_file *file;

@@ -17,8 +17,7 @@ struct gnn_chunk_stream {
 };
 
 /* Streams the items into dataset file `name`. Memory: two chunks of about 4 MiB a thread. */
-GNN_MUST_CHECK enum gnn_status gnn_chunks_write(const struct gnn_chunk_stream *stream,
-                                                struct gnn_output *output, const char *name,
-                                                struct gnn_meta *meta, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_chunks_write(const struct gnn_chunk_stream *stream, struct gnn_output *output,
+                                                const char *name, struct gnn_meta *meta, struct gnn_err *err);
 
 #endif

@@ -49,8 +49,7 @@ static enum gnn_status next_npy(struct gnn_edges *e, gnn_node *source, gnn_node 
     const int64_t a = e->batch[0][e->at], b = e->batch[1][e->at];
     if (a < 0 || b < 0 || a >= GNN_NODE_NONE || b >= GNN_NODE_NONE)
         return gnn_fail(err, GNN_EFORMAT,
-                        "%s: edge %" PRIu64 " joins %" PRId64 " and %" PRId64
-                        ", expected node IDs from 0 to %" PRIu32,
+                        "%s: edge %" PRIu64 " joins %" PRId64 " and %" PRId64 ", expected node IDs from 0 to %" PRIu32,
                         gnn_npy_path(e->rows[0]), e->taken, a, b, GNN_NODE_NONE - 1);
     *source = (gnn_node)a;
     *target = (gnn_node)b;

@@ -8,8 +8,7 @@
 static float noise(uint64_t bits)
 {
     const float scale = (float)(1.0 / 37837.2274); /* sqrt((65536^2 - 1) / 3) */
-    const int32_t sum =
-        (int32_t)((bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48));
+    const int32_t sum = (int32_t)((bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48));
     return (float)(sum - 131070) * scale;
 }
 

@@ -33,8 +33,7 @@ const struct gnn_option gnn_generate_table[] = {
     {OPTION(label_noise), .type = GNN_OPT_F64, .def = "0.1", .min = 0, .max = 1,
      .help = "share of nodes that show a wrong label, so no model reaches 100 %"},
     {OPTION(signal), .type = GNN_OPT_F64, .def = "0.75", .min = 0, .max = 10,
-     .help =
-         "distance of the class centroids over the noise; small values leave the answer to the neighbours"},
+     .help = "distance of the class centroids over the noise; small values leave the answer to the neighbours"},
     {OPTION(levels), .type = GNN_OPT_U32, .unit = "levels", .def = "0", .min = 0, .max = 30,
      .help = "kron alone: 2^levels nodes; 0 = its 23"},
     {0},
@@ -81,8 +80,8 @@ static void fill_features(const void *ctx, uint64_t first, uint64_t count, void 
     float *rows = dst;
     for (uint64_t i = 0; i < count; i++) {
         const gnn_node node = (gnn_node)(first + i);
-        gnn_feature_row(recipe->feature_key, gnn_procedural_class(recipe->graph, node), node, dim,
-                        recipe->amplitude, rows + i * dim);
+        gnn_feature_row(recipe->feature_key, gnn_procedural_class(recipe->graph, node), node, dim, recipe->amplitude,
+                        rows + i * dim);
     }
 }
 
@@ -90,11 +89,8 @@ static enum gnn_status write_chunked(const struct generator *g, gnn_chunk_fill *
                                      uint32_t item_bytes, const char *name, struct gnn_output *output,
                                      struct gnn_meta *meta, struct gnn_err *err)
 {
-    const struct gnn_chunk_stream stream = {.fill = fill,
-                                            .ctx = g,
-                                            .items = items,
-                                            .item_bytes = item_bytes,
-                                            .threads = g->recipe.options.threads};
+    const struct gnn_chunk_stream stream = {
+        .fill = fill, .ctx = g, .items = items, .item_bytes = item_bytes, .threads = g->recipe.options.threads};
     return gnn_chunks_write(&stream, output, name, meta, err);
 }
 
@@ -119,8 +115,8 @@ static enum gnn_status build_indptr(struct generator *g, struct gnn_err *err)
     return GNN_OK;
 }
 
-static enum gnn_status write_split(const struct generator *g, enum gnn_recipe_split split,
-                                   struct gnn_output *output, struct gnn_meta *meta, struct gnn_err *err)
+static enum gnn_status write_split(const struct generator *g, enum gnn_recipe_split split, struct gnn_output *output,
+                                   struct gnn_meta *meta, struct gnn_err *err)
 {
     const char *const name = gnn_recipe_split_names[split];
     const uint32_t count = gnn_recipe_split_count(&g->recipe, split);
@@ -128,21 +124,20 @@ static enum gnn_status write_split(const struct generator *g, enum gnn_recipe_sp
     if (nodes == NULL)
         return gnn_fail(err, GNN_ENOMEM, "no memory for split %s of %" PRIu32 " nodes", name, count);
     gnn_recipe_split(&g->recipe, split, nodes);
-    const enum gnn_status status =
-        gnn_out_array(output, name, nodes, (uint64_t)count * sizeof *nodes, meta, err);
+    const enum gnn_status status = gnn_out_array(output, name, nodes, (uint64_t)count * sizeof *nodes, meta, err);
     free(nodes);
     return status;
 }
 
-static enum gnn_status write_features(const struct generator *g, struct gnn_output *output,
-                                      struct gnn_meta *meta, struct gnn_err *err)
+static enum gnn_status write_features(const struct generator *g, struct gnn_output *output, struct gnn_meta *meta,
+                                      struct gnn_err *err)
 {
     char name[32];
     gnn_meta_features_name(g->recipe.options.dim, name, sizeof name);
     assert(meta->dim_count < GNN_META_DIMS_MAX);
     meta->dims[meta->dim_count++] = g->recipe.options.dim;
-    return write_chunked(g, fill_features, g->recipe.counts.nodes,
-                         g->recipe.options.dim * (uint32_t)sizeof(float), name, output, meta, err);
+    return write_chunked(g, fill_features, g->recipe.counts.nodes, g->recipe.options.dim * (uint32_t)sizeof(float),
+                         name, output, meta, err);
 }
 
 static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
@@ -172,13 +167,12 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
 }
 
 /* The dataset at out_dir has the same name, scale and parameters. */
-static enum gnn_status check_same(const struct generator *g, const struct gnn_meta *have,
-                                  const struct gnn_meta *want, struct gnn_err *err)
+static enum gnn_status check_same(const struct generator *g, const struct gnn_meta *have, const struct gnn_meta *want,
+                                  struct gnn_err *err)
 {
     const char *dir = g->job->out_dir;
     if (strcmp(have->name, want->name) != 0 || have->scale_divisor != want->scale_divisor)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "%s holds %s at 1/%" PRIu32 ": remove it or choose another directory", dir,
+        return gnn_fail(err, GNN_EUSAGE, "%s holds %s at 1/%" PRIu32 ": remove it or choose another directory", dir,
                         have->name, have->scale_divisor);
     for (uint32_t i = 0; i < want->param_count; i++) {
         const char *value = gnn_meta_param(have, want->params[i].key);
@@ -189,9 +183,8 @@ static enum gnn_status check_same(const struct generator *g, const struct gnn_me
     }
     for (uint32_t i = 0; i < have->dim_count; i++)
         if (have->dims[i] == g->recipe.options.dim)
-            return gnn_fail(err, GNN_EUSAGE,
-                            "%s holds this dataset already, features of width %" PRIu32 " included", dir,
-                            g->recipe.options.dim);
+            return gnn_fail(err, GNN_EUSAGE, "%s holds this dataset already, features of width %" PRIu32 " included",
+                            dir, g->recipe.options.dim);
     if (have->dim_count == GNN_META_DIMS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "%s holds %d feature widths, the most a dataset may have", dir,
                         GNN_META_DIMS_MAX);
@@ -212,8 +205,8 @@ static enum gnn_status add_features(struct generator *g, struct gnn_err *err)
     if (status == GNN_OK)
         status = check_same(g, have, want, err);
     if (status == GNN_OK)
-        status = gnn_output_open(
-            g->job, (uint64_t)g->recipe.counts.nodes * g->recipe.options.dim * sizeof(float), &output, err);
+        status = gnn_output_open(g->job, (uint64_t)g->recipe.counts.nodes * g->recipe.options.dim * sizeof(float),
+                                 &output, err);
     if (status == GNN_OK)
         status = write_features(g, &output, have, err);
     char name[32];
@@ -227,8 +220,8 @@ static enum gnn_status add_features(struct generator *g, struct gnn_err *err)
 }
 
 enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
-                                     const struct gnn_generate_options *options,
-                                     const struct gnn_prepare_job *job, struct gnn_err *err)
+                                     const struct gnn_generate_options *options, const struct gnn_prepare_job *job,
+                                     struct gnn_err *err)
 {
     if (entry->kind == GNN_REGISTRY_KRON)
         return gnn_prepare_kron(entry, scale_divisor, options, GNN_KRON_WINDOW_EDGES, job, err);

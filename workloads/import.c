@@ -31,10 +31,8 @@ const struct gnn_option gnn_import_table[] = {
      .help = "also store each edge the other way round: for undirected edges that the input lists once"},
     {OPTION(transpose), .type = GNN_OPT_BOOL, .def = "no",
      .help = "swap source and target: messages then flow against the stored edges"},
-    {OPTION(drop_self_loops), .type = GNN_OPT_BOOL, .def = "no",
-     .help = "leave out edges from a node to itself"},
-    {OPTION(drop_duplicates), .type = GNN_OPT_BOOL, .def = "no",
-     .help = "keep each (source, target) pair once"},
+    {OPTION(drop_self_loops), .type = GNN_OPT_BOOL, .def = "no", .help = "leave out edges from a node to itself"},
+    {OPTION(drop_duplicates), .type = GNN_OPT_BOOL, .def = "no", .help = "keep each (source, target) pair once"},
     {OPTION(relabel), .type = GNN_OPT_BOOL, .def = "no",
      .help = "number the nodes that occur in an edge list 0, 1, 2 and so on, in the order of their IDs"},
     {OPTION(row_normalise), .type = GNN_OPT_BOOL, .def = "no",
@@ -78,8 +76,7 @@ static void describe(struct gnn_importer *importer, const struct gnn_node_files 
     meta->scale_divisor = 1;
     (void)snprintf(meta->name, sizeof meta->name, "%.63s", source->name != NULL ? source->name : last);
     (void)snprintf(meta->origin, sizeof meta->origin, "imported from %s (%s)%s%s%s", last,
-                   gnn_import_formats[source->format],
-                   files->dense || files->sparse ? "" : ", features random",
+                   gnn_import_formats[source->format], files->dense || files->sparse ? "" : ", features random",
                    files->labels ? "" : ", labels random", files->train ? "" : ", splits random");
     if (source->split != NULL)
         gnn_meta_add_param(meta, "split", "%s", source->split);
@@ -92,16 +89,14 @@ static void describe(struct gnn_importer *importer, const struct gnn_node_files 
     }
 }
 
-static enum gnn_status check_request(const struct gnn_import_source *source,
-                                     const struct gnn_import_options *options,
+static enum gnn_status check_request(const struct gnn_import_source *source, const struct gnn_import_options *options,
                                      const struct gnn_prepare_job *job, struct gnn_err *err)
 {
     if (options->memory_bytes < GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN)
-        return gnn_fail(err, GNN_EUSAGE, "--memory %" PRIu64 ": an import takes at least %d",
-                        options->memory_bytes, GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN);
+        return gnn_fail(err, GNN_EUSAGE, "--memory %" PRIu64 ": an import takes at least %d", options->memory_bytes,
+                        GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN);
     if (options->relabel && source->format != GNN_IMPORT_SNAP)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "relabel is for edge lists: the node files of %s are in the order of the IDs",
+        return gnn_fail(err, GNN_EUSAGE, "relabel is for edge lists: the node files of %s are in the order of the IDs",
                         source->from);
     if (options->train_fraction + options->valid_fraction + options->test_fraction > 1)
         return gnn_fail(err, GNN_EUSAGE, "the fractions of the splits add up to %g, at most 1 is possible",
@@ -121,10 +116,8 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
     enum gnn_status status = gnn_import_find_nodes(importer, files, err);
     if (status == GNN_OK) {
         describe(importer, files);
-        const uint64_t row_bytes =
-            importer->meta.dims[0] * sizeof(float) + sizeof(int32_t) + sizeof(uint64_t);
-        status =
-            gnn_output_open(importer->job, importer->meta.node_count * row_bytes, &importer->output, err);
+        const uint64_t row_bytes = importer->meta.dims[0] * sizeof(float) + sizeof(int32_t) + sizeof(uint64_t);
+        status = gnn_output_open(importer->job, importer->meta.node_count * row_bytes, &importer->output, err);
     }
     if (status == GNN_OK)
         status = gnn_import_topology(importer, err);
@@ -141,8 +134,7 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
     return status;
 }
 
-enum gnn_status gnn_prepare_import(const struct gnn_import_source *source,
-                                   const struct gnn_import_options *options,
+enum gnn_status gnn_prepare_import(const struct gnn_import_source *source, const struct gnn_import_options *options,
                                    const struct gnn_prepare_job *job, struct gnn_err *err)
 {
     GNN_TRY(check_request(source, options, job, err));

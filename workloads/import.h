@@ -33,13 +33,13 @@ struct gnn_node_files {
     char split_path[3][GNN_OUTPUT_PATH];  /* train, valid, test; empty = missing */
     bool split_present[3];
 };
-GNN_MUST_CHECK enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer,
-                                                     struct gnn_node_files *out, struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status gnn_import_labels(struct gnn_importer *importer,
-                                                 const struct gnn_node_files *files, struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status gnn_import_splits(struct gnn_importer *importer,
-                                                 const struct gnn_node_files *files, struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status gnn_import_features(struct gnn_importer *importer,
-                                                   const struct gnn_node_files *files, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_node_files *out,
+                                                     struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_import_labels(struct gnn_importer *importer, const struct gnn_node_files *files,
+                                                 struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_import_splits(struct gnn_importer *importer, const struct gnn_node_files *files,
+                                                 struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_import_features(struct gnn_importer *importer, const struct gnn_node_files *files,
+                                                   struct gnn_err *err);
 
 #endif

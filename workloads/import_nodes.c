@@ -22,8 +22,7 @@ static const char *const split_names[SPLITS] = {"train", "valid", "test"};
 
 static bool find_sparse(const char *from, struct gnn_node_files *f)
 {
-    static const char *const names[] = {"feat_data.npy", "feat_indices.npy", "feat_indptr.npy",
-                                        "feat_shape.npy"};
+    static const char *const names[] = {"feat_data.npy", "feat_indices.npy", "feat_indptr.npy", "feat_shape.npy"};
     for (int i = 0; i < 4; i++)
         if (!gnn_input_find(from, names[i], f->sparse_path[i]))
             return false;
@@ -37,8 +36,7 @@ static void find_splits(const char *dir, struct gnn_node_files *f)
         char npy[32], csv[32];
         (void)snprintf(npy, sizeof npy, "%s_idx.npy", split_names[i]);
         (void)snprintf(csv, sizeof csv, "%s.csv", split_names[i]);
-        f->split_present[i] =
-            gnn_input_find(dir, npy, f->split_path[i]) || gnn_input_find(dir, csv, f->split_path[i]);
+        f->split_present[i] = gnn_input_find(dir, npy, f->split_path[i]) || gnn_input_find(dir, csv, f->split_path[i]);
     }
 }
 
@@ -50,16 +48,14 @@ static enum gnn_status agree_on_nodes(struct gnn_importer *importer, uint64_t no
         return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " nodes, expected 1 to %" PRIu32, path, nodes,
                         GNN_NODE_NONE - 1);
     if (importer->nodes_known && nodes != importer->meta.node_count)
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: %" PRIu64 " rows, expected one for each of the %" PRIu32 " labels", path, nodes,
-                        importer->meta.node_count);
+        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " rows, expected one for each of the %" PRIu32 " labels", path,
+                        nodes, importer->meta.node_count);
     importer->meta.node_count = (uint32_t)nodes;
     importer->nodes_known = true;
     return GNN_OK;
 }
 
-static enum gnn_status set_dim(struct gnn_importer *importer, uint64_t dim, const char *path,
-                               struct gnn_err *err)
+static enum gnn_status set_dim(struct gnn_importer *importer, uint64_t dim, const char *path, struct gnn_err *err)
 {
     if (dim == 0 || dim > GNN_DIM_MAX)
         return gnn_fail(err, GNN_EFORMAT, "%s: features of width %" PRIu64 ", expected 1 to %d", path, dim,
@@ -69,8 +65,7 @@ static enum gnn_status set_dim(struct gnn_importer *importer, uint64_t dim, cons
     return GNN_OK;
 }
 
-static enum gnn_status probe_labels(struct gnn_importer *importer, const struct gnn_node_files *f,
-                                    struct gnn_err *err)
+static enum gnn_status probe_labels(struct gnn_importer *importer, const struct gnn_node_files *f, struct gnn_err *err)
 {
     struct gnn_npy *npy;
     GNN_TRY(gnn_npy_open(f->label_path, &npy, err));
@@ -84,8 +79,7 @@ static enum gnn_status probe_labels(struct gnn_importer *importer, const struct 
     return status;
 }
 
-static enum gnn_status probe_dense(struct gnn_importer *importer, const struct gnn_node_files *f,
-                                   struct gnn_err *err)
+static enum gnn_status probe_dense(struct gnn_importer *importer, const struct gnn_node_files *f, struct gnn_err *err)
 {
     struct gnn_npy *npy;
     GNN_TRY(gnn_npy_open(f->feature_path, &npy, err));
@@ -101,8 +95,7 @@ static enum gnn_status probe_dense(struct gnn_importer *importer, const struct g
     return status;
 }
 
-static enum gnn_status probe_sparse(struct gnn_importer *importer, const struct gnn_node_files *f,
-                                    struct gnn_err *err)
+static enum gnn_status probe_sparse(struct gnn_importer *importer, const struct gnn_node_files *f, struct gnn_err *err)
 {
     struct gnn_npy *npy;
     int64_t shape[2] = {0, 0};
@@ -118,8 +111,7 @@ static enum gnn_status probe_sparse(struct gnn_importer *importer, const struct 
     return set_dim(importer, shape[1] < 0 ? 0 : (uint64_t)shape[1], f->sparse_path[3], err);
 }
 
-enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_node_files *out,
-                                      struct gnn_err *err)
+enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_node_files *out, struct gnn_err *err)
 {
     const struct gnn_import_source *source = importer->source;
     const struct gnn_import_options *options = importer->options;
@@ -133,8 +125,8 @@ enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_
         out->sparse = !out->dense && find_sparse(source->from, out);
         find_splits(split_dir, out);
         if (source->split != NULL && !out->split_present[0])
-            return gnn_fail(err, GNN_ENOENT,
-                            "%s has neither train_idx.npy nor train.csv (nor either with .gz)", split_dir);
+            return gnn_fail(err, GNN_ENOENT, "%s has neither train_idx.npy nor train.csv (nor either with .gz)",
+                            split_dir);
     }
     out->train = out->split_present[0];
     if (!out->labels && options->classes == 0)
@@ -165,16 +157,15 @@ static enum gnn_status check_label(int64_t value, uint64_t node, const struct gn
         value = -1;
     if (value < -1 || value >= end)
         return gnn_fail(err, GNN_EFORMAT,
-                        "%s: node %" PRIu64 " has label %" PRId64
-                        ", expected -1 (none) or a class below %" PRId64,
+                        "%s: node %" PRIu64 " has label %" PRId64 ", expected -1 (none) or a class below %" PRId64,
                         path, node, value, end);
     *out = (int32_t)value;
     return GNN_OK;
 }
 
 /* Stored labels, class_count = the largest + 1 unless --classes says more. */
-static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy *npy,
-                                   struct gnn_out_file *out, struct gnn_err *err)
+static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy *npy, struct gnn_out_file *out,
+                                   struct gnn_err *err)
 {
     const uint64_t nodes = importer->meta.node_count;
     int64_t values[GNN_NPY_BATCH];
@@ -191,13 +182,11 @@ static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy
     }
     if (largest < 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: no node has a label", gnn_npy_path(npy));
-    importer->meta.class_count =
-        importer->options->classes > 0 ? importer->options->classes : (uint32_t)largest + 1;
+    importer->meta.class_count = importer->options->classes > 0 ? importer->options->classes : (uint32_t)largest + 1;
     return gnn_npy_expect_end(npy, err);
 }
 
-static enum gnn_status draw_labels(struct gnn_importer *importer, struct gnn_out_file *out,
-                                   struct gnn_err *err)
+static enum gnn_status draw_labels(struct gnn_importer *importer, struct gnn_out_file *out, struct gnn_err *err)
 {
     const uint64_t key = gnn_rng_fork(importer->options->seed, "import.label");
     const uint32_t classes = importer->options->classes;
@@ -230,8 +219,8 @@ enum gnn_status gnn_import_labels(struct gnn_importer *importer, const struct gn
 
 /* Keys are (node << 2 | split): one sort puts all three splits in order beside the labels and shows overlaps.
  */
-static enum gnn_status add_member(const struct gnn_importer *importer, int64_t node, int split,
-                                  const char *path, struct gnn_sorter *sorter, struct gnn_err *err)
+static enum gnn_status add_member(const struct gnn_importer *importer, int64_t node, int split, const char *path,
+                                  struct gnn_sorter *sorter, struct gnn_err *err)
 {
     if (node < 0 || node >= importer->meta.node_count)
         return gnn_fail(err, GNN_EFORMAT, "%s: node %" PRId64 ", expected 0 to %" PRIu32, path, node,
@@ -323,8 +312,7 @@ static enum gnn_status label_of(struct split_writer *w, uint64_t node, struct gn
 {
     for (; w->next <= node; w->next++)
         if (fread(&w->label, sizeof w->label, 1, w->labels) != 1)
-            return gnn_fail(err, GNN_EIO, "reading back the labels: %s",
-                            ferror(w->labels) ? strerror(errno) : "short");
+            return gnn_fail(err, GNN_EIO, "reading back the labels: %s", ferror(w->labels) ? strerror(errno) : "short");
     return GNN_OK;
 }
 
@@ -373,8 +361,7 @@ static enum gnn_status write_given(struct gnn_importer *importer, const struct g
     return status;
 }
 
-static enum gnn_status write_drawn(const struct gnn_importer *importer, struct split_writer *w,
-                                   struct gnn_err *err)
+static enum gnn_status write_drawn(const struct gnn_importer *importer, struct split_writer *w, struct gnn_err *err)
 {
     const uint64_t key = gnn_rng_fork(importer->options->seed, "import.split");
     for (uint64_t node = 0; node < importer->meta.node_count; node++) {
@@ -385,8 +372,7 @@ static enum gnn_status write_drawn(const struct gnn_importer *importer, struct s
     return GNN_OK;
 }
 
-static enum gnn_status open_split_files(struct gnn_importer *importer, struct split_writer *w,
-                                        struct gnn_err *err)
+static enum gnn_status open_split_files(struct gnn_importer *importer, struct split_writer *w, struct gnn_err *err)
 {
     char path[GNN_OUTPUT_PATH + 16];
     (void)snprintf(path, sizeof path, "%s/labels", importer->output.partial);
@@ -454,8 +440,8 @@ static enum gnn_status dense_row(struct feature_writer *w, uint64_t node, struct
 {
     const uint32_t dim = w->importer->meta.dims[0];
     for (uint32_t first = 0; first < dim; first += GNN_NPY_BATCH)
-        GNN_TRY(gnn_npy_read_f32(w->data, w->row + first,
-                                 dim - first < GNN_NPY_BATCH ? dim - first : GNN_NPY_BATCH, err));
+        GNN_TRY(
+            gnn_npy_read_f32(w->data, w->row + first, dim - first < GNN_NPY_BATCH ? dim - first : GNN_NPY_BATCH, err));
     return finish_row(w, node, err);
 }
 
@@ -465,8 +451,7 @@ static enum gnn_status sparse_row(struct feature_writer *w, uint64_t node, struc
     int64_t end = 0;
     GNN_TRY(gnn_npy_read_i64(w->indptr, &end, 1, err));
     if (end < 0 || (uint64_t)end < w->offset || (uint64_t)end > gnn_npy_header(w->data)->items)
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: row %" PRIu64 " ends at %" PRId64 ", expected %" PRIu64 " to %" PRIu64,
+        return gnn_fail(err, GNN_EFORMAT, "%s: row %" PRIu64 " ends at %" PRId64 ", expected %" PRIu64 " to %" PRIu64,
                         gnn_npy_path(w->indptr), node, end, w->offset, gnn_npy_header(w->data)->items);
     memset(w->row, 0, dim * sizeof *w->row);
     while (w->offset < (uint64_t)end) {
@@ -477,8 +462,7 @@ static enum gnn_status sparse_row(struct feature_writer *w, uint64_t node, struc
         GNN_TRY(gnn_npy_read_f32(w->data, values, count, err));
         for (uint64_t i = 0; i < count; i++) {
             if (columns[i] < 0 || columns[i] >= dim)
-                return gnn_fail(err, GNN_EFORMAT,
-                                "%s: row %" PRIu64 " has column %" PRId64 ", expected below %" PRIu32,
+                return gnn_fail(err, GNN_EFORMAT, "%s: row %" PRIu64 " has column %" PRId64 ", expected below %" PRIu32,
                                 gnn_npy_path(w->indices), node, columns[i], dim);
             w->row[columns[i]] += values[i]; /* a repeated column adds up, as in SciPy */
         }
@@ -487,27 +471,23 @@ static enum gnn_status sparse_row(struct feature_writer *w, uint64_t node, struc
     return finish_row(w, node, err);
 }
 
-static enum gnn_status open_sparse(struct feature_writer *w, const struct gnn_node_files *files,
-                                   struct gnn_err *err)
+static enum gnn_status open_sparse(struct feature_writer *w, const struct gnn_node_files *files, struct gnn_err *err)
 {
     int64_t first = 0;
     GNN_TRY(gnn_npy_open(files->sparse_path[0], &w->data, err));
     GNN_TRY(gnn_npy_open(files->sparse_path[1], &w->indices, err));
     GNN_TRY(gnn_npy_open(files->sparse_path[2], &w->indptr, err));
     const uint64_t values = gnn_npy_header(w->data)->items, columns = gnn_npy_header(w->indices)->items;
-    const uint64_t offsets = gnn_npy_header(w->indptr)->items,
-                   expected = (uint64_t)w->importer->meta.node_count + 1;
+    const uint64_t offsets = gnn_npy_header(w->indptr)->items, expected = (uint64_t)w->importer->meta.node_count + 1;
     if (values != columns)
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: %" PRIu64 " entries, expected one for each of the %" PRIu64 " values",
+        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " entries, expected one for each of the %" PRIu64 " values",
                         files->sparse_path[1], columns, values);
     if (offsets != expected)
         return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " entries, expected %" PRIu64 " (rows + 1)",
                         files->sparse_path[2], offsets, expected);
     GNN_TRY(gnn_npy_read_i64(w->indptr, &first, 1, err));
     if (first != 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: starts at %" PRId64 ", expected 0", files->sparse_path[2],
-                        first);
+        return gnn_fail(err, GNN_EFORMAT, "%s: starts at %" PRId64 ", expected 0", files->sparse_path[2], first);
     return GNN_OK;
 }
 
@@ -561,8 +541,7 @@ enum gnn_status gnn_import_features(struct gnn_importer *importer, const struct 
         status = open_sparse(&w, files, err);
     if (status == GNN_OK) {
         w.row = malloc(importer->meta.dims[0] * sizeof *w.row);
-        status = w.row != NULL ? write_rows(&w, name, err)
-                               : gnn_fail(err, GNN_ENOMEM, "no memory for a feature row");
+        status = w.row != NULL ? write_rows(&w, name, err) : gnn_fail(err, GNN_ENOMEM, "no memory for a feature row");
     }
     free(w.row);
     gnn_npy_close(w.data);

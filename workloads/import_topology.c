@@ -79,8 +79,7 @@ static gnn_node id_set_rank(const struct id_set *set, gnn_node id)
 
 /* ---- reading ---- */
 
-static enum gnn_status open_edges(const struct gnn_importer *importer, struct gnn_edges **out,
-                                  struct gnn_err *err)
+static enum gnn_status open_edges(const struct gnn_importer *importer, struct gnn_edges **out, struct gnn_err *err)
 {
     const char *from = importer->source->from;
     char path[GNN_OUTPUT_PATH];
@@ -98,8 +97,8 @@ static enum gnn_status open_edges(const struct gnn_importer *importer, struct gn
 typedef enum gnn_status edge_fn(void *ctx, gnn_node source, gnn_node target, const struct gnn_edges *edges,
                                 struct gnn_err *err);
 
-static enum gnn_status for_each_edge(const struct gnn_importer *importer, const char *phase, edge_fn *visit,
-                                     void *ctx, struct gnn_err *err)
+static enum gnn_status for_each_edge(const struct gnn_importer *importer, const char *phase, edge_fn *visit, void *ctx,
+                                     struct gnn_err *err)
 {
     struct gnn_edges *edges;
     GNN_TRY(open_edges(importer, &edges, err));
@@ -141,8 +140,8 @@ static enum gnn_status collect_ids(void *ctx, gnn_node source, gnn_node target, 
     return id_set_add(&r->ids, target, r->id_limit_bytes, err);
 }
 
-static enum gnn_status collect_edge(void *ctx, gnn_node source, gnn_node target,
-                                    const struct gnn_edges *edges, struct gnn_err *err)
+static enum gnn_status collect_edge(void *ctx, gnn_node source, gnn_node target, const struct gnn_edges *edges,
+                                    struct gnn_err *err)
 {
     struct reader *r = ctx;
     if (r->options->relabel) {
@@ -152,8 +151,8 @@ static enum gnn_status collect_edge(void *ctx, gnn_node source, gnn_node target,
     if (source >= r->node_limit || target >= r->node_limit) {
         char place[GNN_OUTPUT_PATH + 32];
         gnn_edges_place(edges, place, sizeof place);
-        return gnn_fail(err, GNN_EFORMAT, "%s joins %" PRIu32 " and %" PRIu32 ", the nodes end at %" PRIu64,
-                        place, source, target, r->node_limit - 1);
+        return gnn_fail(err, GNN_EFORMAT, "%s joins %" PRIu32 " and %" PRIu32 ", the nodes end at %" PRIu64, place,
+                        source, target, r->node_limit - 1);
     }
     if (source > r->largest)
         r->largest = source;
@@ -161,8 +160,7 @@ static enum gnn_status collect_edge(void *ctx, gnn_node source, gnn_node target,
         r->largest = target;
     if (source == target && r->options->drop_self_loops)
         return GNN_OK;
-    const gnn_node from = r->options->transpose ? target : source,
-                   to = r->options->transpose ? source : target;
+    const gnn_node from = r->options->transpose ? target : source, to = r->options->transpose ? source : target;
     GNN_TRY(gnn_sorter_add(r->sorter, (uint64_t)to << 32 | from, err));
     if (r->options->add_reverse && source != target)
         GNN_TRY(gnn_sorter_add(r->sorter, (uint64_t)from << 32 | to, err));
@@ -201,8 +199,7 @@ static enum gnn_status write_lists(struct gnn_sorter *sorter, const struct gnn_i
     return GNN_OK;
 }
 
-static enum gnn_status write_topology(struct gnn_importer *importer, struct gnn_sorter *sorter,
-                                      struct gnn_err *err)
+static enum gnn_status write_topology(struct gnn_importer *importer, struct gnn_sorter *sorter, struct gnn_err *err)
 {
     struct gnn_out_file *indptr = NULL, *indices = NULL;
     enum gnn_status status = gnn_out_open(&importer->output, "indptr", 65536, GNN_OUT_DATASET, &indptr, err);

@@ -72,12 +72,11 @@ static enum gnn_status stream_error(const struct gnn_input *input, struct gnn_er
     const char *text = gzerror(input->gz, &code);
     if (code == Z_ERRNO)
         return gnn_out_errno(errno, "reading", input->path, err);
-    return gnn_fail(err, GNN_EFORMAT, "%s: damaged or truncated gzip data near byte %" PRIu64 " (%s)",
-                    input->path, gnn_input_position(input), text);
+    return gnn_fail(err, GNN_EFORMAT, "%s: damaged or truncated gzip data near byte %" PRIu64 " (%s)", input->path,
+                    gnn_input_position(input), text);
 }
 
-enum gnn_status gnn_input_read(struct gnn_input *input, void *dst, uint64_t bytes, uint64_t *got,
-                               struct gnn_err *err)
+enum gnn_status gnn_input_read(struct gnn_input *input, void *dst, uint64_t bytes, uint64_t *got, struct gnn_err *err)
 {
     *got = 0;
     while (*got < bytes) {
@@ -101,8 +100,7 @@ enum gnn_status gnn_input_skip(struct gnn_input *input, uint64_t bytes, struct g
     return GNN_OK;
 }
 
-enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE_MAX], bool *more,
-                               struct gnn_err *err)
+enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE_MAX], bool *more, struct gnn_err *err)
 {
     uint32_t used = 0;
     input->line++;

@@ -35,11 +35,9 @@ enum {
 /* gnn_prepare_generate for kron. options: dim, threads and levels; any other that is not at its default is GNN_EUSAGE,
  * as is a scale other than 1/1. window_edges bounds the entries held at a time (tests take few); it does not change the
  * result. GNN_ECAP: a list longer than that. */
-GNN_MUST_CHECK enum gnn_status gnn_prepare_kron(const struct gnn_registry_entry *entry,
-                                                uint32_t scale_divisor,
-                                                const struct gnn_generate_options *options,
-                                                uint64_t window_edges, const struct gnn_prepare_job *job,
-                                                struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_prepare_kron(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
+                                                const struct gnn_generate_options *options, uint64_t window_edges,
+                                                const struct gnn_prepare_job *job, struct gnn_err *err);
 
 /* The seeds in their order: reads the counts from indptr (nodes + 1), permutes `ids` (nodes; scratch) and returns how
  * many of its first entries are seeds. */

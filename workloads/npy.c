@@ -56,8 +56,7 @@ static bool take_number(struct cursor *c, uint64_t *out)
     return c->at > start;
 }
 
-static enum gnn_status parse_descr(struct cursor *c, const char *path, struct gnn_npy_header *out,
-                                   struct gnn_err *err)
+static enum gnn_status parse_descr(struct cursor *c, const char *path, struct gnn_npy_header *out, struct gnn_err *err)
 {
     char descr[16];
     if (!take_word(c, descr, sizeof descr))
@@ -70,15 +69,13 @@ static enum gnn_status parse_descr(struct cursor *c, const char *path, struct gn
             out->item_bytes = (uint32_t)(known[i][2] - '0');
             return GNN_OK;
         }
-    return gnn_fail(
-        err, GNN_EFORMAT,
-        "%s: dtype '%s' is not supported: save it as little-endian int32, int64, float32 or float64 "
-        "(a.astype('<f4'))",
-        path, descr);
+    return gnn_fail(err, GNN_EFORMAT,
+                    "%s: dtype '%s' is not supported: save it as little-endian int32, int64, float32 or float64 "
+                    "(a.astype('<f4'))",
+                    path, descr);
 }
 
-static enum gnn_status parse_shape(struct cursor *c, const char *path, struct gnn_npy_header *out,
-                                   struct gnn_err *err)
+static enum gnn_status parse_shape(struct cursor *c, const char *path, struct gnn_npy_header *out, struct gnn_err *err)
 {
     bool good = take(c, "(");
     while (good && !take(c, ")")) {
@@ -125,8 +122,8 @@ enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path, st
     }
     skip_blanks(&c);
     if (!good || !descr || !order || !shape || c.at != c.end)
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: its header is not a NumPy dictionary of descr, fortran_order, shape", path);
+        return gnn_fail(err, GNN_EFORMAT, "%s: its header is not a NumPy dictionary of descr, fortran_order, shape",
+                        path);
     if (fortran && out->dim_count > 1)
         return gnn_fail(err, GNN_EFORMAT, "%s: Fortran order: save numpy.ascontiguousarray(a) instead", path);
     if (gnn_mul_bytes(out->items, out->item_bytes) == UINT64_MAX)
@@ -159,20 +156,19 @@ static enum gnn_status read_header(struct gnn_npy *npy, struct gnn_err *err)
     char text[GNN_NPY_HEADER_MAX];
     GNN_TRY(read_whole(npy, fixed, 8, err));
     if (memcmp(fixed, "\x93NUMPY", 6) != 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: not a NumPy file: its magic number is missing",
-                        gnn_npy_path(npy));
+        return gnn_fail(err, GNN_EFORMAT, "%s: not a NumPy file: its magic number is missing", gnn_npy_path(npy));
     const unsigned version = fixed[6];
     if (version < 1 || version > 3)
-        return gnn_fail(err, GNN_EFORMAT, "%s: NumPy format %u.%u, expected 1.0 to 3.0", gnn_npy_path(npy),
-                        version, fixed[7]);
+        return gnn_fail(err, GNN_EFORMAT, "%s: NumPy format %u.%u, expected 1.0 to 3.0", gnn_npy_path(npy), version,
+                        fixed[7]);
     const uint32_t length_bytes = version == 1 ? 2 : 4;
     GNN_TRY(read_whole(npy, fixed + 8, length_bytes, err));
     uint32_t len = (uint32_t)fixed[8] | (uint32_t)fixed[9] << 8;
     if (version > 1)
         len |= (uint32_t)fixed[10] << 16 | (uint32_t)fixed[11] << 24;
     if (len > sizeof text)
-        return gnn_fail(err, GNN_EFORMAT, "%s: a header of %" PRIu32 " B, at most %zu are expected",
-                        gnn_npy_path(npy), len, sizeof text);
+        return gnn_fail(err, GNN_EFORMAT, "%s: a header of %" PRIu32 " B, at most %zu are expected", gnn_npy_path(npy),
+                        len, sizeof text);
     GNN_TRY(read_whole(npy, text, len, err));
     npy->data_offset = 8 + length_bytes + len;
     return gnn_npy_parse(text, len, gnn_npy_path(npy), &npy->header, err);
@@ -188,8 +184,8 @@ static enum gnn_status check_plain_size(const struct gnn_npy *npy, struct gnn_er
     if (len > 3 && strcmp(path + len - 3, ".gz") == 0)
         return GNN_OK;
     if (found != expected)
-        return gnn_fail(err, found < expected ? GNN_ESHORT : GNN_EFORMAT,
-                        "%s: %" PRIu64 " B, its header says %" PRIu64, path, found, expected);
+        return gnn_fail(err, found < expected ? GNN_ESHORT : GNN_EFORMAT, "%s: %" PRIu64 " B, its header says %" PRIu64,
+                        path, found, expected);
     return GNN_OK;
 }
 
@@ -243,8 +239,8 @@ static enum gnn_status read_batch(struct gnn_npy *npy, uint64_t count, struct gn
     uint64_t got = 0;
     GNN_TRY(gnn_input_read(npy->input, npy->batch, bytes, &got, err));
     if (got < bytes)
-        return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " numbers",
-                        gnn_npy_path(npy), npy->read_items + got / npy->header.item_bytes, npy->header.items);
+        return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " numbers", gnn_npy_path(npy),
+                        npy->read_items + got / npy->header.item_bytes, npy->header.items);
     npy->read_items += count;
     return GNN_OK;
 }
@@ -310,8 +306,8 @@ static enum gnn_status i64_at(const struct gnn_npy *npy, uint64_t index, uint64_
     if (isnan(value))
         return GNN_OK;
     if (!(fabs(value) <= 0x1p62) || value != floor(value))
-        return gnn_fail(err, GNN_EFORMAT, "%s: number %" PRIu64 " is %g, expected an integer",
-                        gnn_npy_path(npy), item, value);
+        return gnn_fail(err, GNN_EFORMAT, "%s: number %" PRIu64 " is %g, expected an integer", gnn_npy_path(npy), item,
+                        value);
     *out = (int64_t)value;
     return GNN_OK;
 }
@@ -354,7 +350,7 @@ enum gnn_status gnn_npy_expect_end(struct gnn_npy *npy, struct gnn_err *err)
     uint64_t got = 0;
     GNN_TRY(gnn_input_read(npy->input, &extra, 1, &got, err));
     if (got > 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: data follows the %" PRIu64 " numbers of its header",
-                        gnn_npy_path(npy), npy->header.items);
+        return gnn_fail(err, GNN_EFORMAT, "%s: data follows the %" PRIu64 " numbers of its header", gnn_npy_path(npy),
+                        npy->header.items);
     return GNN_OK;
 }

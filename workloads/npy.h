@@ -18,8 +18,8 @@ struct gnn_npy_header {
 
 /* Parses the header's dictionary, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }" and what pads
  * it. text need not end in NUL. Pure. GNN_EFORMAT names path and what is wrong. */
-GNN_MUST_CHECK enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path,
-                                             struct gnn_npy_header *out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path, struct gnn_npy_header *out,
+                                             struct gnn_err *err);
 
 struct gnn_npy;
 
@@ -36,10 +36,8 @@ GNN_MUST_CHECK enum gnn_status gnn_npy_skip(struct gnn_npy *npy, uint64_t items,
  * GNN_EFORMAT. Fewer numbers than the header promises are GNN_ESHORT. */
 enum { GNN_NPY_BATCH = 4096 };
 #define GNN_NPY_NAN INT64_MIN
-GNN_MUST_CHECK enum gnn_status gnn_npy_read_i64(struct gnn_npy *npy, int64_t *out, uint64_t count,
-                                                struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status gnn_npy_read_f32(struct gnn_npy *npy, float *out, uint64_t count,
-                                                struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_npy_read_i64(struct gnn_npy *npy, int64_t *out, uint64_t count, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_npy_read_f32(struct gnn_npy *npy, float *out, uint64_t count, struct gnn_err *err);
 
 /* After the last number: nothing may follow. */
 GNN_MUST_CHECK enum gnn_status gnn_npy_expect_end(struct gnn_npy *npy, struct gnn_err *err);

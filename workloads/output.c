@@ -25,11 +25,10 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *job, const char *phase,
-                      const char *unit, uint64_t total)
+void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *job, const char *phase, const char *unit,
+                      uint64_t total)
 {
-    *ticker = (struct gnn_ticker){.job = job,
-                                  .report = {.phase = phase, .unit = unit, .total = total, .left_s = -1}};
+    *ticker = (struct gnn_ticker){.job = job, .report = {.phase = phase, .unit = unit, .total = total, .left_s = -1}};
     ticker->start_ns = ticker->last_ns = now_ns();
 }
 
@@ -49,8 +48,7 @@ enum gnn_status gnn_ticker_set(struct gnn_ticker *ticker, uint64_t done, struct 
     const uint64_t interval_ns = 200000000;
     ticker->report.done = done;
     if (ticker->job->stop != NULL && atomic_load_explicit(ticker->job->stop, memory_order_relaxed))
-        return gnn_fail(err, GNN_ECANCELLED, "interrupted during %s; nothing is left behind",
-                        ticker->report.phase);
+        return gnn_fail(err, GNN_ECANCELLED, "interrupted during %s; nothing is left behind", ticker->report.phase);
     const uint64_t at_ns = now_ns();
     if (at_ns - ticker->last_ns >= interval_ns)
         report(ticker, at_ns);
@@ -70,9 +68,8 @@ enum gnn_status gnn_out_errno(int code, const char *what, const char *path, stru
     switch (code) {
     case ENOSPC:
     case EDQUOT:
-        return gnn_fail(err, GNN_ENOSPC,
-                        "%s %s: the disk is full (%s); free space or choose another directory", what, path,
-                        strerror(code));
+        return gnn_fail(err, GNN_ENOSPC, "%s %s: the disk is full (%s); free space or choose another directory", what,
+                        path, strerror(code));
     case EACCES:
     case EPERM:
     case EROFS:
@@ -151,8 +148,8 @@ static enum gnn_status check_space(const char *target, uint64_t needed_bytes, st
     return GNN_OK;
 }
 
-enum gnn_status gnn_output_open(const struct gnn_prepare_job *job, uint64_t needed_bytes,
-                                struct gnn_output *out, struct gnn_err *err)
+enum gnn_status gnn_output_open(const struct gnn_prepare_job *job, uint64_t needed_bytes, struct gnn_output *out,
+                                struct gnn_err *err)
 {
     *out = (struct gnn_output){.job = job};
     size_t len = strlen(job->out_dir);
@@ -162,8 +159,7 @@ enum gnn_status gnn_output_open(const struct gnn_prepare_job *job, uint64_t need
         return gnn_fail(err, GNN_EUSAGE, "output directory of %zu characters, expected 1 to %zu", len,
                         sizeof out->target - 32);
     (void)snprintf(out->target, sizeof out->target, "%.*s", (int)len, job->out_dir);
-    (void)snprintf(out->partial, sizeof out->partial, "%.*s.partial-%ld", (int)len, job->out_dir,
-                   (long)getpid());
+    (void)snprintf(out->partial, sizeof out->partial, "%.*s.partial-%ld", (int)len, job->out_dir, (long)getpid());
     GNN_TRY(check_space(out->target, needed_bytes, err));
     sweep_stale(out->target);
     if (mkdir(out->partial, 0777) != 0)
@@ -194,8 +190,7 @@ static enum gnn_status write_meta(struct gnn_output *output, const struct gnn_me
 static void sync_directory(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >=
-        0) { /* some file systems refuse to sync a directory; the rename is then as durable as they make it */
+    if (fd >= 0) { /* some file systems refuse to sync a directory; the rename is then as durable as they make it */
         (void)fsync(fd);
         (void)close(fd);
     }
@@ -207,8 +202,7 @@ enum gnn_status gnn_output_commit(struct gnn_output *output, const struct gnn_me
     sync_directory(output->partial);
     if (rename(output->partial, output->target) != 0)
         return errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
-                   ? gnn_fail(err, GNN_EUSAGE, "%s exists already: remove it or choose another name",
-                              output->target)
+                   ? gnn_fail(err, GNN_EUSAGE, "%s exists already: remove it or choose another name", output->target)
                    : gnn_out_errno(errno, "cannot rename to", output->target, err);
     output->created = false;
     char parent[GNN_OUTPUT_PATH];
@@ -227,8 +221,8 @@ static enum gnn_status move_in(const struct gnn_output *output, const char *name
     return GNN_OK;
 }
 
-enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *file,
-                                       const struct gnn_meta *meta, struct gnn_err *err)
+enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *file, const struct gnn_meta *meta,
+                                       struct gnn_err *err)
 {
     GNN_TRY(write_meta(output, meta, err));
     GNN_TRY(move_in(output, file, err)); /* harmless until meta lists it */
@@ -257,8 +251,8 @@ struct gnn_out_file {
     char *buffer;
 };
 
-enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64_t buffer_bytes,
-                             enum gnn_out_kind kind, struct gnn_out_file **out, struct gnn_err *err)
+enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64_t buffer_bytes, enum gnn_out_kind kind,
+                             struct gnn_out_file **out, struct gnn_err *err)
 {
     assert(buffer_bytes >= 4096);
     struct gnn_out_file *file = calloc(1, sizeof *file);
@@ -285,8 +279,7 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
 }
 
 /* A short write is followed by another one, which tells why. */
-static enum gnn_status write_all(struct gnn_out_file *file, const void *data, uint64_t bytes,
-                                 struct gnn_err *err)
+static enum gnn_status write_all(struct gnn_out_file *file, const void *data, uint64_t bytes, struct gnn_err *err)
 {
     for (uint64_t done = 0; done < bytes;) {
         const ssize_t got = write(file->fd, (const char *)data + done, bytes - done);
@@ -309,8 +302,7 @@ static enum gnn_status flush(struct gnn_out_file *file, struct gnn_err *err)
     return write_all(file, file->buffer, bytes, err);
 }
 
-enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes,
-                              struct gnn_err *err)
+enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes, struct gnn_err *err)
 {
     if (bytes > file->room - file->used)
         GNN_TRY(flush(file, err));

@@ -16,8 +16,8 @@ struct gnn_ticker {
     uint64_t start_ns, last_ns;
 };
 
-void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *job, const char *phase,
-                      const char *unit, uint64_t total);
+void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *job, const char *phase, const char *unit,
+                      uint64_t total);
 /* Sets what is done so far and reports when a fifth of a second has passed. GNN_ECANCELLED once stop is
  * raised. */
 GNN_MUST_CHECK enum gnn_status gnn_ticker_set(struct gnn_ticker *ticker, uint64_t done, struct gnn_err *err);
@@ -57,15 +57,13 @@ enum gnn_out_kind {
 };
 
 /* buffer_bytes at least 4096. The file must not exist. */
-GNN_MUST_CHECK enum gnn_status gnn_out_open(struct gnn_output *output, const char *name,
-                                            uint64_t buffer_bytes, enum gnn_out_kind kind,
-                                            struct gnn_out_file **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64_t buffer_bytes,
+                                            enum gnn_out_kind kind, struct gnn_out_file **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes,
                                              struct gnn_err *err);
 /* Flushes, syncs and enters size and checksum of a dataset file into meta (NULL for other kinds). The file is
  * closed either way. */
-GNN_MUST_CHECK enum gnn_status gnn_out_finish(struct gnn_out_file *file, struct gnn_meta *meta,
-                                              struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_out_finish(struct gnn_out_file *file, struct gnn_meta *meta, struct gnn_err *err);
 /* Closes without finishing; accepts NULL. */
 void gnn_out_close(struct gnn_out_file *file);
 

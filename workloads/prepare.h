@@ -53,8 +53,7 @@ struct gnn_registry_counts {
     uint64_t dataset_bytes; /* on disk, with features of width dim */
 };
 GNN_MUST_CHECK enum gnn_status gnn_registry_scale(const struct gnn_registry_entry *entry, uint32_t divisor,
-                                                  uint32_t dim, struct gnn_registry_counts *out,
-                                                  struct gnn_err *err);
+                                                  uint32_t dim, struct gnn_registry_counts *out, struct gnn_err *err);
 
 /* ---- what all preparations share ---- */
 
@@ -69,12 +68,10 @@ struct gnn_progress {
 typedef void gnn_progress_fn(void *ctx, const struct gnn_progress *progress);
 
 struct gnn_prepare_job {
-    const char
-        *out_dir; /* must not exist, or hold a dataset that lacks the wanted feature width (generate only) */
+    const char *out_dir; /* must not exist, or hold a dataset that lacks the wanted feature width (generate only) */
     gnn_progress_fn *progress; /* may be NULL; called about five times a second by the calling thread */
     void *progress_ctx;
-    const atomic_bool
-        *stop; /* may be NULL; raised (from a signal handler, say): clean up and GNN_ECANCELLED */
+    const atomic_bool *stop; /* may be NULL; raised (from a signal handler, say): clean up and GNN_ECANCELLED */
 };
 
 /* A gnn_progress_fn that draws one line on a terminal; ctx is a FILE *, and nothing is written when that is
@@ -101,8 +98,7 @@ extern const struct gnn_option gnn_generate_table[];
 /* Generates entry at scale 1/divisor into job->out_dir. When that directory already holds the same dataset
  * (name, scale, seed and parameters) without features of the wanted width, these are added and nothing else
  * changes. */
-GNN_MUST_CHECK enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry,
-                                                    uint32_t scale_divisor,
+GNN_MUST_CHECK enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
                                                     const struct gnn_generate_options *options,
                                                     const struct gnn_prepare_job *job, struct gnn_err *err);
 
@@ -121,7 +117,7 @@ struct gnn_import_options {
     bool relabel;       /* snap: number the nodes that occur 0, 1, 2 … in ascending order of their IDs */
     bool row_normalise; /* divide each feature row by the sum of its absolute values */
     uint32_t dim;       /* width of random features where the input has none; 0 = that is an error */
-    uint32_t classes; /* number of classes; of random labels where the input has none; 0 = from the labels, or
+    uint32_t classes;   /* number of classes; of random labels where the input has none; 0 = from the labels, or
                          error */
     double train_fraction, valid_fraction, test_fraction; /* of random splits where the input has none */
     uint64_t seed;                                        /* of whatever is random */
@@ -130,8 +126,7 @@ extern const struct gnn_option gnn_import_table[];
 
 struct gnn_import_source {
     enum gnn_import_format format;
-    const char
-        *from; /* ogb: a directory; snap: a text file, maybe .gz, or a directory that holds edges.txt[.gz] */
+    const char *from;  /* ogb: a directory; snap: a text file, maybe .gz, or a directory that holds edges.txt[.gz] */
     const char *split; /* ogb: sub-directory that holds the splits; NULL = from itself */
     const char *name;  /* the dataset's name; NULL = last part of from */
 };
@@ -146,7 +141,6 @@ GNN_MUST_CHECK enum gnn_status gnn_prepare_import(const struct gnn_import_source
  * lists, label and split. Memory: 12 B per node at most. GNN_EFORMAT names the file, what was expected and
  * what was found. */
 GNN_MUST_CHECK enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *progress,
-                                                 void *progress_ctx, const atomic_bool *stop,
-                                                 struct gnn_err *err);
+                                                 void *progress_ctx, const atomic_bool *stop, struct gnn_err *err);
 
 #endif

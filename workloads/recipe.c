@@ -25,8 +25,7 @@ static void settle(struct gnn_generate_options *options, const struct gnn_regist
 }
 
 enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
-                                const struct gnn_generate_options *options, struct gnn_recipe *out,
-                                struct gnn_err *err)
+                                const struct gnn_generate_options *options, struct gnn_recipe *out, struct gnn_err *err)
 {
     *out = (struct gnn_recipe){.entry = entry, .options = *options, .scale_divisor = scale_divisor};
     if (entry->kind != GNN_REGISTRY_PROCEDURAL)
@@ -35,8 +34,8 @@ enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t
                         "prepare %s` makes it",
                         entry->name, entry->name);
     if (options->levels != 0)
-        return gnn_fail(err, GNN_EUSAGE, "levels %" PRIu32 ": %s takes a scale; levels are for kron",
-                        options->levels, entry->name);
+        return gnn_fail(err, GNN_EUSAGE, "levels %" PRIu32 ": %s takes a scale; levels are for kron", options->levels,
+                        entry->name);
     settle(&out->options, entry);
     GNN_TRY(gnn_registry_scale(entry, scale_divisor, out->options.dim, &out->counts, err));
     const struct gnn_procedural_config config = {.seed = out->options.seed,
@@ -75,8 +74,8 @@ void gnn_recipe_indptr(const struct gnn_recipe *recipe, gnn_node first, uint32_t
     }
 }
 
-void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr, gnn_node node,
-                        uint64_t first, uint64_t count, gnn_node *out)
+void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr, gnn_node node, uint64_t first,
+                        uint64_t count, gnn_node *out)
 {
     enum { STEP = 256 };
     uint64_t offsets[STEP];
@@ -88,8 +87,8 @@ void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr,
         const uint64_t step = end - edge < STEP ? end - edge : STEP;
         for (uint64_t i = 0; i < step; i++)
             offsets[i] = edge + i;
-        gnn_procedural_neighbours(recipe->graph, node, (uint32_t)(indptr[node + 1] - indptr[node]),
-                                  indptr[node], offsets, step, out);
+        gnn_procedural_neighbours(recipe->graph, node, (uint32_t)(indptr[node + 1] - indptr[node]), indptr[node],
+                                  offsets, step, out);
         out += step;
         edge += step;
     }

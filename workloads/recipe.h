@@ -20,8 +20,8 @@ struct gnn_recipe {
 
 /* GNN_EUSAGE: a scale, width or parameter outside its limits, or an entry that is not generated this way. */
 GNN_MUST_CHECK enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
-                                               const struct gnn_generate_options *options,
-                                               struct gnn_recipe *out, struct gnn_err *err);
+                                               const struct gnn_generate_options *options, struct gnn_recipe *out,
+                                               struct gnn_err *err);
 void gnn_recipe_close(struct gnn_recipe *recipe); /* accepts a zeroed one */
 
 /* indptr[first + 1 .. first + count] from indptr[first]; indptr[0] is set when first is 0. */
@@ -29,8 +29,8 @@ void gnn_recipe_indptr(const struct gnn_recipe *recipe, gnn_node first, uint32_t
 
 /* Neighbours at edge offsets [first, first + count), given the node whose list holds `first` and the offsets of the
  * nodes concerned. */
-void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr, gnn_node node,
-                        uint64_t first, uint64_t count, gnn_node *out);
+void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr, gnn_node node, uint64_t first,
+                        uint64_t count, gnn_node *out);
 
 /* Labels of nodes [first, first + count). */
 void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, int32_t *labels);

@@ -206,8 +206,7 @@ const struct gnn_registry_entry gnn_registry[] = {
     {0},
 };
 
-enum gnn_status gnn_registry_find(const char *name, const struct gnn_registry_entry **out,
-                                  struct gnn_err *err)
+enum gnn_status gnn_registry_find(const char *name, const struct gnn_registry_entry **out, struct gnn_err *err)
 {
     struct gnn_near_miss near;
     gnn_near_miss_start(&near, name);
@@ -218,8 +217,8 @@ enum gnn_status gnn_registry_find(const char *name, const struct gnn_registry_en
         }
         gnn_near_miss_offer(&near, entry->name);
     }
-    return gnn_fail(err, GNN_EUSAGE, "no built-in dataset \"%s\"%s; `oocgnn list datasets` shows them all",
-                    name, gnn_near_miss_text(&near));
+    return gnn_fail(err, GNN_EUSAGE, "no built-in dataset \"%s\"%s; `oocgnn list datasets` shows them all", name,
+                    gnn_near_miss_text(&near));
 }
 
 static uint64_t divided(uint64_t count, uint32_t divisor)
@@ -237,9 +236,8 @@ enum gnn_status gnn_registry_scale(const struct gnn_registry_entry *entry, uint3
                                    struct gnn_registry_counts *out, struct gnn_err *err)
 {
     if (divisor == 0 || dim == 0 || dim > GNN_DIM_MAX)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "scale 1/%" PRIu32 ", dim %" PRIu32 ": expected 1/1 or less and 1 to %d", divisor,
-                        dim, GNN_DIM_MAX);
+        return gnn_fail(err, GNN_EUSAGE, "scale 1/%" PRIu32 ", dim %" PRIu32 ": expected 1/1 or less and 1 to %d",
+                        divisor, dim, GNN_DIM_MAX);
     if (divided(entry->nodes, divisor) >= GNN_NODE_NONE)
         return gnn_fail(err, GNN_EUSAGE,
                         "%s at 1/%" PRIu32 " has %" PRIu64 " nodes, at most %" PRIu32
@@ -253,10 +251,9 @@ enum gnn_status gnn_registry_scale(const struct gnn_registry_entry *entry, uint3
                                         .test = divided_split(entry->test, divisor)};
     const uint64_t splits = (uint64_t)out->train + out->valid + out->test;
     if (out->nodes < 100 || splits > out->nodes)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "%s at 1/%" PRIu32 " has %" PRIu32 " nodes; choose a scale that leaves 100",
+        return gnn_fail(err, GNN_EUSAGE, "%s at 1/%" PRIu32 " has %" PRIu32 " nodes; choose a scale that leaves 100",
                         entry->name, divisor, out->nodes);
-    out->dataset_bytes = ((uint64_t)out->nodes + 1) * 8 + out->edges * 4 + (uint64_t)out->nodes * 4 +
-                         splits * 4 + (uint64_t)out->nodes * dim * sizeof(float);
+    out->dataset_bytes = ((uint64_t)out->nodes + 1) * 8 + out->edges * 4 + (uint64_t)out->nodes * 4 + splits * 4 +
+                         (uint64_t)out->nodes * dim * sizeof(float);
     return GNN_OK;
 }

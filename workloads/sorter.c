@@ -154,8 +154,7 @@ static enum gnn_status refill(struct run *run, uint64_t buffer_keys, struct gnn_
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return gnn_fail(err, GNN_EIO, "reading back a sorted run: %s",
-                            got < 0 ? strerror(errno) : "it ends early");
+            return gnn_fail(err, GNN_EIO, "reading back a sorted run: %s", got < 0 ? strerror(errno) : "it ends early");
         done += (uint64_t)got;
     }
     run->left -= keys;
@@ -329,8 +328,7 @@ enum gnn_status gnn_sorter_finish(struct gnn_sorter *sorter, struct gnn_err *err
     return merge_open(sorter, sorter->first_run, sorter->run_count - sorter->first_run, err);
 }
 
-enum gnn_status gnn_sorter_next(struct gnn_sorter *sorter, const uint64_t **keys, uint64_t *count,
-                                struct gnn_err *err)
+enum gnn_status gnn_sorter_next(struct gnn_sorter *sorter, const uint64_t **keys, uint64_t *count, struct gnn_err *err)
 {
     if (sorter->run_count > 0) {
         *keys = sorter->slice;

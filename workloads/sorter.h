@@ -12,15 +12,14 @@ struct gnn_sorter;
 
 /* Spilled runs live in output's directory and are removed when they have been merged. memory_bytes (at least
  * GNN_SORTER_MEMORY_MIN) bounds everything the sorter allocates. */
-GNN_MUST_CHECK enum gnn_status gnn_sorter_open(struct gnn_output *output, uint64_t memory_bytes,
-                                               bool drop_duplicates, struct gnn_sorter **out,
-                                               struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_sorter_open(struct gnn_output *output, uint64_t memory_bytes, bool drop_duplicates,
+                                               struct gnn_sorter **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_sorter_add(struct gnn_sorter *sorter, uint64_t key, struct gnn_err *err);
 /* After the last add, before the first next. */
 GNN_MUST_CHECK enum gnn_status gnn_sorter_finish(struct gnn_sorter *sorter, struct gnn_err *err);
 /* The next keys in ascending order, valid until the following call; *count 0 at the end. */
-GNN_MUST_CHECK enum gnn_status gnn_sorter_next(struct gnn_sorter *sorter, const uint64_t **keys,
-                                               uint64_t *count, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_sorter_next(struct gnn_sorter *sorter, const uint64_t **keys, uint64_t *count,
+                                               struct gnn_err *err);
 /* Keys added so far; after finish an upper bound on what next will deliver. */
 uint64_t gnn_sorter_added(const struct gnn_sorter *sorter);
 uint32_t gnn_sorter_runs(const struct gnn_sorter *sorter); /* spilled so far: 0 = all in memory */

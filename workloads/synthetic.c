@@ -40,8 +40,7 @@ static inline gnn_node node_of_edge(const struct indices *x, uint64_t edge)
     return node;
 }
 
-static void gather_indices(const struct gnn_content *content, const uint64_t *index, uint64_t count,
-                           uint32_t *out)
+static void gather_indices(const struct gnn_content *content, const uint64_t *index, uint64_t count, uint32_t *out)
 {
     const struct indices *x = (const struct indices *)content;
     for (uint64_t i = 0; i < count;) {
@@ -59,15 +58,13 @@ static void gather_indices(const struct gnn_content *content, const uint64_t *in
             }
             next++;
         } while (next < count && index[next] >= begin && index[next] < end);
-        gnn_procedural_neighbours(x->recipe->graph, node, (uint32_t)(end - begin), begin, index + i, next - i,
-                                  out + i);
+        gnn_procedural_neighbours(x->recipe->graph, node, (uint32_t)(end - begin), begin, index + i, next - i, out + i);
         i = next;
     }
 }
 
 /* Whole entries are computed in place, those cut at either end through a word of their own. */
-static void read_indices(const struct gnn_content *content, uint64_t offset_bytes, uint64_t len_bytes,
-                         void *dst)
+static void read_indices(const struct gnn_content *content, uint64_t offset_bytes, uint64_t len_bytes, void *dst)
 {
     enum { WORDS = 1024 };
     const struct indices *x = (const struct indices *)content;
@@ -123,8 +120,8 @@ static enum gnn_status check_host(const struct gnn_recipe *recipe, struct gnn_er
                     "%s at 1/%" PRIu32 ": offsets and labels of %" PRIu32 " nodes take %s, this host has %s "
                     "available; choose --scale 1/%" PRIu64 " or less, or a host with more memory",
                     recipe->entry->name, recipe->scale_divisor, recipe->counts.nodes,
-                    gnn_format_bytes(bytes, needed, sizeof needed),
-                    gnn_format_bytes(available, have, sizeof have), divisor);
+                    gnn_format_bytes(bytes, needed, sizeof needed), gnn_format_bytes(available, have, sizeof have),
+                    divisor);
 }
 
 /* ---- open ---- */
@@ -134,8 +131,7 @@ static enum gnn_status check_host(const struct gnn_recipe *recipe, struct gnn_er
 static void hint_large_pages(void *memory, uint64_t bytes)
 {
     const uint64_t page = 2 << 20;
-    const uint64_t first = gnn_round_up((uintptr_t)memory, page),
-                   end = gnn_round_down((uintptr_t)memory + bytes, page);
+    const uint64_t first = gnn_round_up((uintptr_t)memory, page), end = gnn_round_down((uintptr_t)memory + bytes, page);
     if (first < end)
         (void)madvise((char *)memory + (first - (uintptr_t)memory), end - first, MADV_HUGEPAGE);
 }
@@ -143,8 +139,7 @@ static void hint_large_pages(void *memory, uint64_t bytes)
 static enum gnn_status fill_offsets(struct gnn_world *world, struct gnn_synthetic *s, struct gnn_err *err)
 {
     const uint32_t nodes = s->recipe.counts.nodes;
-    GNN_TRY(gnn_mem_alloc(world, "dataset", ((uint64_t)nodes + 1) * sizeof(uint64_t), GNN_MEM_PLAIN,
-                          &s->indptr, err));
+    GNN_TRY(gnn_mem_alloc(world, "dataset", ((uint64_t)nodes + 1) * sizeof(uint64_t), GNN_MEM_PLAIN, &s->indptr, err));
     uint64_t *const indptr = s->indptr;
     hint_large_pages(indptr, ((uint64_t)nodes + 1) * sizeof *indptr);
     gnn_recipe_indptr(&s->recipe, 0, nodes, indptr);
@@ -156,20 +151,18 @@ static enum gnn_status fill_offsets(struct gnn_world *world, struct gnn_syntheti
     for (uint32_t v = 0; v < nodes; v++)
         for (; entry << COARSE_BITS < indptr[v + 1]; entry++)
             coarse[entry] = v;
-    s->indices = (struct indices){.content = {.size_bytes = indptr[nodes] * sizeof(gnn_node),
-                                              .read = read_indices,
-                                              .gather_u32 = gather_indices},
-                                  .recipe = &s->recipe,
-                                  .indptr = indptr,
-                                  .coarse = coarse};
+    s->indices = (struct indices){
+        .content = {.size_bytes = indptr[nodes] * sizeof(gnn_node), .read = read_indices, .gather_u32 = gather_indices},
+        .recipe = &s->recipe,
+        .indptr = indptr,
+        .coarse = coarse};
     return GNN_OK;
 }
 
 static enum gnn_status fill_nodes(struct gnn_world *world, struct gnn_synthetic *s, struct gnn_err *err)
 {
     const uint32_t nodes = s->recipe.counts.nodes;
-    GNN_TRY(
-        gnn_mem_alloc(world, "dataset", (uint64_t)nodes * sizeof(int32_t), GNN_MEM_PLAIN, &s->labels, err));
+    GNN_TRY(gnn_mem_alloc(world, "dataset", (uint64_t)nodes * sizeof(int32_t), GNN_MEM_PLAIN, &s->labels, err));
     gnn_recipe_labels(&s->recipe, 0, nodes, s->labels);
     struct gnn_split *const splits[] = {&s->dataset.train, &s->dataset.valid, &s->dataset.test};
     for (unsigned i = GNN_RECIPE_TRAIN; i <= GNN_RECIPE_TEST; i++) {
@@ -183,8 +176,7 @@ static enum gnn_status fill_nodes(struct gnn_world *world, struct gnn_synthetic 
 }
 
 /* A hash of what describes the graph and its features. */
-static enum gnn_status name_digest(struct gnn_synthetic *s, char digest[GNN_CHECKSUM_TEXT],
-                                   struct gnn_err *err)
+static enum gnn_status name_digest(struct gnn_synthetic *s, char digest[GNN_CHECKSUM_TEXT], struct gnn_err *err)
 {
     struct gnn_meta *const meta = malloc(sizeof *meta);
     char *const text = malloc(GNN_META_TEXT_MAX);
@@ -222,8 +214,7 @@ static enum gnn_status publish(struct gnn_synthetic *s, struct gnn_err *err)
     GNN_TRY(name_digest(s, digest, err));
     (void)snprintf(d->name, sizeof d->name, "%s", recipe->entry->name);
     (void)snprintf(d->digest, sizeof d->digest, "procedural:%.28s", digest);
-    (void)snprintf(d->dir, sizeof d->dir, "/procedural/%s-1_%" PRIu32 "-%.8s", d->name, d->scale_divisor,
-                   digest);
+    (void)snprintf(d->dir, sizeof d->dir, "/procedural/%s-1_%" PRIu32 "-%.8s", d->name, d->scale_divisor, digest);
     (void)snprintf(d->indices_path, sizeof d->indices_path, "%s/indices", d->dir);
     (void)snprintf(d->features_path, sizeof d->features_path, "%s/features-d%" PRIu32, d->dir, d->dim);
     return GNN_OK;

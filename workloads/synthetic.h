@@ -19,9 +19,8 @@ struct gnn_synthetic;
  * before anything is allocated, when the host's free memory cannot hold offsets and labels; GNN_ECAP and GNN_ENOMEM
  * from the world. The host's share of the work is about 4 s at papers100m 1/1. */
 GNN_MUST_CHECK enum gnn_status gnn_synthetic_open(struct gnn_world *world, const char *name,
-                                                  const struct gnn_generate_options *options,
-                                                  uint32_t scale_divisor, struct gnn_synthetic **out,
-                                                  struct gnn_err *err);
+                                                  const struct gnn_generate_options *options, uint32_t scale_divisor,
+                                                  struct gnn_synthetic **out, struct gnn_err *err);
 /* Accepts NULL. The world's files that use the contents are closed by then. */
 void gnn_synthetic_close(struct gnn_world *world, struct gnn_synthetic *synthetic);
 

@@ -20,9 +20,8 @@ static inline void *gnn_arena_take(struct gnn_arena *arena, uint64_t bytes)
 {
     const uint64_t start_bytes = arena->used_bytes;
     const uint64_t padded_bytes = gnn_add_bytes(bytes, GNN_ARENA_ALIGN_BYTES - 1);
-    arena->used_bytes = gnn_add_bytes(start_bytes, padded_bytes == UINT64_MAX
-                                                       ? UINT64_MAX
-                                                       : gnn_round_down(padded_bytes, GNN_ARENA_ALIGN_BYTES));
+    arena->used_bytes = gnn_add_bytes(
+        start_bytes, padded_bytes == UINT64_MAX ? UINT64_MAX : gnn_round_down(padded_bytes, GNN_ARENA_ALIGN_BYTES));
     if (arena->memory == NULL || arena->used_bytes > arena->size_bytes)
         return NULL;
     return arena->memory + start_bytes;

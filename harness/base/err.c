@@ -27,8 +27,8 @@ const char *gnn_status_name(enum gnn_status status)
     return names[status];
 }
 
-enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const char *file, int line,
-                            const char *format, ...)
+enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const char *file, int line, const char *format,
+                            ...)
 {
     assert(status != GNN_OK);
     if (err == NULL || err->status != GNN_OK)

@@ -69,8 +69,7 @@ static bool add_section(struct parse *p, const char *name, size_t name_len)
     for (uint32_t i = 0; i < ini->section_count; i++)
         if (strlen(ini->sections[i].name) == name_len && strncmp(ini->sections[i].name, name, name_len) == 0)
             return refuse(p, "section [", ini->sections[i].name, "] appears twice");
-    struct section *const larger =
-        grow(ini->sections, ini->section_count, &ini->section_capacity, sizeof *larger);
+    struct section *const larger = grow(ini->sections, ini->section_count, &ini->section_capacity, sizeof *larger);
     if (larger == NULL)
         return out_of_memory(p);
     ini->sections = larger;
@@ -96,8 +95,7 @@ static bool add_entry(struct parse *p, const char *key, const char *value)
     if (strlen(key) >= INIH_NAME_BYTES - 1)
         return refuse(p, "a key has at most 48 bytes: ", key, "…");
     if (gnn_ini_find(&section->view, key) != NULL)
-        return refuse(p, "key \"", key,
-                      "\" appears twice in its section (an indented line continues the one before)");
+        return refuse(p, "key \"", key, "\" appears twice in its section (an indented line continues the one before)");
     struct gnn_ini_entry *const larger =
         grow(section->entries, section->view.entry_count, &section->capacity, sizeof *larger);
     if (larger == NULL)
@@ -140,8 +138,7 @@ static int on_entry(void *ctx, const char *section, const char *key, const char 
     if (p->ini->section_count == 0 || strcmp(p->ini->sections[p->ini->section_count - 1].name, section) != 0)
         return refuse(p, "key \"", key,
                       "\" stands outside a section; a section starts with [name] at the line's start");
-    return key == NULL || value == NULL ? refuse(p, "expected key = value", "", "")
-                                        : add_entry(p, key, value);
+    return key == NULL || value == NULL ? refuse(p, "expected key = value", "", "") : add_entry(p, key, value);
 }
 
 static enum gnn_status parse_stream(const char *name, FILE *file, struct gnn_ini **out, struct gnn_err *err)
@@ -156,8 +153,7 @@ static enum gnn_status parse_stream(const char *name, FILE *file, struct gnn_ini
     if (p.status == GNN_OK && ferror(file) != 0)
         p.status = gnn_fail(err, GNN_EIO, "%s: %s", name, strerror(errno));
     if (p.status == GNN_OK && bad_line > 0)
-        p.status =
-            gnn_fail(err, GNN_EUSAGE, "%s:%d: expected key = value, [section] or a comment", name, bad_line);
+        p.status = gnn_fail(err, GNN_EUSAGE, "%s:%d: expected key = value, [section] or a comment", name, bad_line);
     if (p.status == GNN_OK && bad_line < 0)
         p.status = gnn_fail(err, GNN_ENOMEM, "%s: the INI parser ran out of memory", name);
     if (p.status == GNN_OK)
@@ -184,8 +180,8 @@ enum gnn_status gnn_ini_parse(const char *name, const char *text, struct gnn_ini
     if (asprintf(&padded, "%s\n", text) < 0)
         return gnn_fail(err, GNN_ENOMEM, "%s: out of memory", name);
     FILE *const file = fmemopen(padded, strlen(padded), "r");
-    const enum gnn_status status = file == NULL ? gnn_fail(err, GNN_ENOMEM, "%s: %s", name, strerror(errno))
-                                                : parse_stream(name, file, out, err);
+    const enum gnn_status status =
+        file == NULL ? gnn_fail(err, GNN_ENOMEM, "%s: %s", name, strerror(errno)) : parse_stream(name, file, out, err);
     if (file != NULL)
         (void)fclose(file);
     free(padded);

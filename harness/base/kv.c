@@ -49,8 +49,7 @@ enum gnn_status gnn_kv_set(struct gnn_kv_list *list, const char *key, const char
     return GNN_OK;
 }
 
-enum gnn_status gnn_kv_setf(struct gnn_kv_list *list, struct gnn_err *err, const char *key,
-                            const char *format, ...)
+enum gnn_status gnn_kv_setf(struct gnn_kv_list *list, struct gnn_err *err, const char *key, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

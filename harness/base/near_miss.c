@@ -63,8 +63,8 @@ const char *gnn_near_miss_text(struct gnn_near_miss *near)
     for (uint32_t i = 0; i < near->count; i++) {
         const char *const lead = i == 0 ? "; did you mean" : i + 1 == near->count ? " or" : ",";
         const char *const end = i + 1 == near->count ? "?" : "";
-        const int wrote = snprintf(near->text + used, sizeof near->text - used, "%s \"%.*s\"%s", lead,
-                                   GNN_NAME_MAX, near->best[i].name, end);
+        const int wrote = snprintf(near->text + used, sizeof near->text - used, "%s \"%.*s\"%s", lead, GNN_NAME_MAX,
+                                   near->best[i].name, end);
         used += (size_t)wrote;
     }
     return near->text;

@@ -52,8 +52,7 @@ static enum gnn_status check_limits(const struct gnn_option *option, const char 
                     option->type == GNN_OPT_BYTES ? "" : unit_of(option));
 }
 
-static enum gnn_status set_bool(const struct gnn_option *option, void *to, const char *value,
-                                struct gnn_err *err)
+static enum gnn_status set_bool(const struct gnn_option *option, void *to, const char *value, struct gnn_err *err)
 {
     static const char *const words[2][4] = {{"false", "no", "off", "0"}, {"true", "yes", "on", "1"}};
     for (int truth = 0; truth < 2; truth++)
@@ -66,8 +65,7 @@ static enum gnn_status set_bool(const struct gnn_option *option, void *to, const
                     option->name, value);
 }
 
-static enum gnn_status set_integer(const struct gnn_option *option, void *to, const char *value,
-                                   struct gnn_err *err)
+static enum gnn_status set_integer(const struct gnn_option *option, void *to, const char *value, struct gnn_err *err)
 {
     uint64_t number = 0;
     const uint64_t top = option->type == GNN_OPT_U32 ? UINT32_MAX : UINT64_MAX;
@@ -87,8 +85,7 @@ static enum gnn_status set_integer(const struct gnn_option *option, void *to, co
     return GNN_OK;
 }
 
-static enum gnn_status set_f64(const struct gnn_option *option, void *to, const char *value,
-                               struct gnn_err *err)
+static enum gnn_status set_f64(const struct gnn_option *option, void *to, const char *value, struct gnn_err *err)
 {
     char *end = NULL;
     errno = 0;
@@ -100,8 +97,7 @@ static enum gnn_status set_f64(const struct gnn_option *option, void *to, const 
     return GNN_OK;
 }
 
-static enum gnn_status set_choice(const struct gnn_option *option, void *to, const char *value,
-                                  struct gnn_err *err)
+static enum gnn_status set_choice(const struct gnn_option *option, void *to, const char *value, struct gnn_err *err)
 {
     char words[256] = "";
     size_t used = 0;
@@ -111,26 +107,23 @@ static enum gnn_status set_choice(const struct gnn_option *option, void *to, con
             return GNN_OK;
         }
         if (used < sizeof words)
-            used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i == 0 ? "" : ", ",
-                                     option->choices[i]);
+            used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i == 0 ? "" : ", ", option->choices[i]);
     }
     return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is none of %s", option->name, value, words);
 }
 
-static enum gnn_status set_text(const struct gnn_option *option, char *to, const char *value,
-                                struct gnn_err *err)
+static enum gnn_status set_text(const struct gnn_option *option, char *to, const char *value, struct gnn_err *err)
 {
     const size_t bytes = strlen(value) + 1;
     if (bytes > GNN_TEXT_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "option %s: \"%.40s...\" has more than %d characters", option->name,
-                        value, GNN_TEXT_MAX - 1);
+        return gnn_fail(err, GNN_EUSAGE, "option %s: \"%.40s...\" has more than %d characters", option->name, value,
+                        GNN_TEXT_MAX - 1);
     memcpy(to, value, bytes);
     return GNN_OK;
 }
 
 /* The types that base/units.h parses whole; its message is prefixed with the option's name. */
-static enum gnn_status set_parsed(const struct gnn_option *option, void *to, const char *value,
-                                  struct gnn_err *err)
+static enum gnn_status set_parsed(const struct gnn_option *option, void *to, const char *value, struct gnn_err *err)
 {
     struct gnn_err cause = {0};
     struct gnn_u32_list *const list = to;
@@ -140,13 +133,11 @@ static enum gnn_status set_parsed(const struct gnn_option *option, void *to, con
     else if (option->type == GNN_OPT_SCALE)
         status = gnn_parse_scale(value, to, &cause);
     else
-        status = gnn_parse_u32_list(value, list->values, GNN_LAYERS_MAX, (uint32_t)option->max, &list->count,
-                                    &cause);
+        status = gnn_parse_u32_list(value, list->values, GNN_LAYERS_MAX, (uint32_t)option->max, &list->count, &cause);
     return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "option %s: %s", option->name, cause.message);
 }
 
-static enum gnn_status set_value(const struct gnn_option *option, void *config, const char *value,
-                                 struct gnn_err *err)
+static enum gnn_status set_value(const struct gnn_option *option, void *config, const char *value, struct gnn_err *err)
 {
     void *const to = field(option, config);
     switch (option->type) {
@@ -180,8 +171,8 @@ void gnn_option_defaults(const struct gnn_option *table, void *config)
     }
 }
 
-enum gnn_status gnn_option_set(const struct gnn_option *table, void *config, const char *name,
-                               const char *value, struct gnn_err *err)
+enum gnn_status gnn_option_set(const struct gnn_option *table, void *config, const char *name, const char *value,
+                               struct gnn_err *err)
 {
     struct gnn_near_miss near;
     gnn_near_miss_start(&near, name);
@@ -212,8 +203,7 @@ static void format_exact_bytes(uint64_t bytes, char *text, size_t text_bytes)
         bytes /= 1024;
         unit++;
     }
-    (void)snprintf(text, text_bytes, "%" PRIu64 "%.*s", bytes, unit == 0 ? 0 : 1,
-                   letters + (unit == 0 ? 0 : unit - 1));
+    (void)snprintf(text, text_bytes, "%" PRIu64 "%.*s", bytes, unit == 0 ? 0 : 1, letters + (unit == 0 ? 0 : unit - 1));
 }
 
 static void format_list(const struct gnn_u32_list *list, char *text, size_t text_bytes)
@@ -221,8 +211,7 @@ static void format_list(const struct gnn_u32_list *list, char *text, size_t text
     size_t used = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < list->count && used < text_bytes; i++)
-        used += (size_t)snprintf(text + used, text_bytes - used, "%s%" PRIu32, i == 0 ? "" : ",",
-                                 list->values[i]);
+        used += (size_t)snprintf(text + used, text_bytes - used, "%s%" PRIu32, i == 0 ? "" : ",", list->values[i]);
 }
 
 void gnn_option_format(const struct gnn_option *option, const void *config, char *text, size_t text_bytes)
@@ -287,8 +276,8 @@ void gnn_option_help(const struct gnn_option *table, FILE *out)
     };
     for (const struct gnn_option *option = table; option->name != NULL; option++) {
         const bool unit = unit_of(option)[0] != '\0' && option->type != GNN_OPT_BYTES;
-        (void)fprintf(out, "%s=%s%s%s\n    %s", option->name, option->def, unit ? " " : "",
-                      unit ? unit_of(option) : "", types[option->type]);
+        (void)fprintf(out, "%s=%s%s%s\n    %s", option->name, option->def, unit ? " " : "", unit ? unit_of(option) : "",
+                      types[option->type]);
         help_range(option, out);
         (void)fprintf(out, "\n    %s\n", option->help);
         if (option->source != NULL)

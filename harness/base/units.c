@@ -18,11 +18,7 @@ struct unit {
 
 /* Smallest first: printing takes the last one that is not larger than the value. */
 static const struct unit byte_units[] = {
-    {"", 1},
-    {"K", UINT64_C(1) << 10},
-    {"M", UINT64_C(1) << 20},
-    {"G", UINT64_C(1) << 30},
-    {"T", UINT64_C(1) << 40},
+    {"", 1}, {"K", UINT64_C(1) << 10}, {"M", UINT64_C(1) << 20}, {"G", UINT64_C(1) << 30}, {"T", UINT64_C(1) << 40},
 };
 static const struct unit time_units[] = {
     {"ns", 1},
@@ -91,8 +87,7 @@ static bool scale_decimal(struct decimal d, uint64_t factor, uint64_t *out)
 static enum gnn_status bytes_error(const char *text, struct gnn_err *err)
 {
     return gnn_fail(err, GNN_EUSAGE,
-                    "\"%s\" is not a size below 16 EiB: write bytes (335544320) or K, M, G, T (320M, 1.5GiB)",
-                    text);
+                    "\"%s\" is not a size below 16 EiB: write bytes (335544320) or K, M, G, T (320M, 1.5GiB)", text);
 }
 
 /* After the letter: nothing, "B" or "iB". After plain digits: nothing or "B". */
@@ -131,10 +126,9 @@ enum gnn_status gnn_parse_duration_ns(const char *text, uint64_t *out, struct gn
             if (strcmp(rest, time_units[i].suffix) == 0 && scale_decimal(d, time_units[i].factor, out))
                 return GNN_OK;
     }
-    return gnn_fail(
-        err, GNN_EUSAGE,
-        "\"%s\" is not a duration below 584 years: write seconds (90) or ns, us, ms, s, m, h (30m, 1.5h)",
-        text);
+    return gnn_fail(err, GNN_EUSAGE,
+                    "\"%s\" is not a duration below 584 years: write seconds (90) or ns, us, ms, s, m, h (30m, 1.5h)",
+                    text);
 }
 
 enum gnn_status gnn_parse_scale(const char *text, uint32_t *divisor, struct gnn_err *err)
@@ -146,13 +140,12 @@ enum gnn_status gnn_parse_scale(const char *text, uint32_t *divisor, struct gnn_
         return GNN_OK;
     }
     uint64_t k = 0;
-    if (strncmp(text, "1/", 2) == 0 && gnn_parse_u64(text + 2, &k, NULL) == GNN_OK && k >= 1 &&
-        k <= UINT32_MAX) {
+    if (strncmp(text, "1/", 2) == 0 && gnn_parse_u64(text + 2, &k, NULL) == GNN_OK && k >= 1 && k <= UINT32_MAX) {
         *divisor = (uint32_t)k;
         return GNN_OK;
     }
-    return gnn_fail(err, GNN_EUSAGE,
-                    "\"%s\" is not a scale: write 1/K with an integer K >= 1 (1/100, 0.01 or 1)", text);
+    return gnn_fail(err, GNN_EUSAGE, "\"%s\" is not a scale: write 1/K with an integer K >= 1 (1/100, 0.01 or 1)",
+                    text);
 }
 
 enum gnn_status gnn_parse_u64(const char *text, uint64_t *out, struct gnn_err *err)
@@ -167,8 +160,8 @@ enum gnn_status gnn_parse_u64(const char *text, uint64_t *out, struct gnn_err *e
     return GNN_OK;
 }
 
-enum gnn_status gnn_parse_u32_list(const char *text, uint32_t *values, uint32_t max, uint32_t limit,
-                                   uint32_t *count, struct gnn_err *err)
+enum gnn_status gnn_parse_u32_list(const char *text, uint32_t *values, uint32_t max, uint32_t limit, uint32_t *count,
+                                   struct gnn_err *err)
 {
     uint32_t n = 0;
     const char *c = text;
@@ -178,9 +171,8 @@ enum gnn_status gnn_parse_u32_list(const char *text, uint32_t *values, uint32_t 
         while (isdigit((unsigned char)*c) && value <= limit)
             value = value * 10 + (uint64_t)(*c++ - '0');
         if (c == start || value < 1 || value > limit || (*c != ',' && *c != '\0'))
-            return gnn_fail(err, GNN_EUSAGE,
-                            "\"%s\": entry %u is not a whole number from 1 to %u; write 10,10,10", text,
-                            n + 1, limit);
+            return gnn_fail(err, GNN_EUSAGE, "\"%s\": entry %u is not a whole number from 1 to %u; write 10,10,10",
+                            text, n + 1, limit);
         if (n == max)
             return gnn_fail(err, GNN_EUSAGE, "\"%s\" has more than %u entries", text, max);
         values[n++] = (uint32_t)value;

@@ -18,8 +18,8 @@ GNN_MUST_CHECK enum gnn_status gnn_parse_scale(const char *text, uint32_t *divis
 GNN_MUST_CHECK enum gnn_status gnn_parse_u64(const char *text, uint64_t *out, struct gnn_err *err);
 
 /* "10,10,10" into values[0..*count); at most max entries, each in [1, limit]. */
-GNN_MUST_CHECK enum gnn_status gnn_parse_u32_list(const char *text, uint32_t *values, uint32_t max,
-                                                  uint32_t limit, uint32_t *count, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_parse_u32_list(const char *text, uint32_t *values, uint32_t max, uint32_t limit,
+                                                  uint32_t *count, struct gnn_err *err);
 
 /* "1.50 GiB", "12.3 s", "98.1 k": for people, three significant digits or more; return text. */
 const char *gnn_format_bytes(uint64_t bytes, char *text, size_t text_bytes);

@@ -44,8 +44,7 @@ static enum gnn_status describe(struct gnn_calibration *out, struct gnn_err *err
     (void)strftime(out->date, sizeof out->date, "%Y-%m-%d %H:%M UTC", gmtime_r(&now, &utc));
     (void)gnn_text_file_read("/proc/loadavg", load, sizeof load);
     (void)snprintf(out->load, sizeof out->load, "%.*s", (int)strcspn(load, " \n"), load);
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES),
-               page = sysconf(_SC_PAGESIZE);
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (cores < 1 || pages < 1 || page < 1)
         return gnn_fail(err, GNN_ENOTSUP, "calibrate: the kernel does not tell its cores and memory");
     out->cores = (uint32_t)cores;
@@ -65,13 +64,11 @@ static enum gnn_status choose_places(struct gnn_bench *b, struct gnn_err *err)
     if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
         return gnn_fail(err, GNN_EUSAGE, "--device %s: name a directory on that device, or a file", device);
     b->data_given = S_ISREG(info.st_mode);
-    b->data_bytes =
-        b->data_given ? gnn_round_down((uint64_t)info.st_size, UINT64_C(1) << 20) : b->config->file_bytes;
+    b->data_bytes = b->data_given ? gnn_round_down((uint64_t)info.st_size, UINT64_C(1) << 20) : b->config->file_bytes;
     (void)snprintf(dir, sizeof dir, "%s", device);
     if (b->data_given) {
         char *const slash = strrchr(dir, '/');
-        (void)snprintf(slash == NULL ? dir : slash, slash == NULL ? sizeof dir : 2, "%s",
-                       slash == NULL ? "." : "/");
+        (void)snprintf(slash == NULL ? dir : slash, slash == NULL ? sizeof dir : 2, "%s", slash == NULL ? "." : "/");
     }
     const int wrote = snprintf(b->scratch, sizeof b->scratch, "%s/oocgnn-calibrate-XXXXXX", dir);
     if (wrote < 0 || (size_t)wrote + 64 > sizeof b->scratch)

@@ -71,8 +71,8 @@ struct gnn_calibrate_config {
 };
 
 /* GNN_ENOTSUP: no fio, or no direct I/O there; GNN_ENOSPC; GNN_ECANCELLED: stop was raised. Leaves nothing behind. */
-GNN_MUST_CHECK enum gnn_status gnn_calibrate(const struct gnn_calibrate_config *config,
-                                             struct gnn_calibration *out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_calibrate(const struct gnn_calibrate_config *config, struct gnn_calibration *out,
+                                             struct gnn_err *err);
 
 /* The profile's text, to be freed; gnn_profile_parse reads it. GNN_EBUG names a figure that is no positive number. */
 GNN_MUST_CHECK enum gnn_status gnn_calibration_text(const struct gnn_calibration *calibration, char **text,
@@ -92,7 +92,7 @@ struct gnn_grid_check {
 };
 
 /* The simulated device in a closed loop at every point of the profile's own grid. */
-GNN_MUST_CHECK enum gnn_status gnn_grid_check(const struct gnn_profile_storage *storage,
-                                              struct gnn_grid_check *out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_grid_check(const struct gnn_profile_storage *storage, struct gnn_grid_check *out,
+                                              struct gnn_err *err);
 
 #endif

@@ -20,8 +20,7 @@ struct compute {
     struct gnn_block block;
 };
 
-static enum gnn_status host_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
-                                  struct gnn_err *err)
+static enum gnn_status host_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     return gnn_mem_alloc(ctx, name, bytes, GNN_MEM_FEATURES, out, err);
 }
@@ -133,8 +132,7 @@ static enum gnn_status shared_once(void *ctx, double *values, struct gnn_err *er
     const uint32_t cores = c->bench->out->cores < CORES_MAX ? c->bench->out->cores : CORES_MAX;
     struct lane *const lanes = calloc(cores, sizeof *lanes);
     atomic_uint waiting = cores;
-    enum gnn_status status =
-        lanes == NULL ? gnn_fail(err, GNN_ENOMEM, "calibrate: %u streams", cores) : GNN_OK;
+    enum gnn_status status = lanes == NULL ? gnn_fail(err, GNN_ENOMEM, "calibrate: %u streams", cores) : GNN_OK;
     for (uint32_t i = 0; status == GNN_OK && i < cores; i++) {
         void *memory = NULL;
         status = gnn_mem_alloc(world, "a stream", 2 * matrix_bytes, GNN_MEM_PLAIN, &memory, err);
@@ -157,8 +155,8 @@ static enum gnn_status shared_once(void *ctx, double *values, struct gnn_err *er
 
 /* ---- the whole ---- */
 
-static enum gnn_status take(struct compute *c, const char *name, uint32_t rows, uint32_t cols,
-                            struct gnn_mat *out, struct gnn_err *err)
+static enum gnn_status take(struct compute *c, const char *name, uint32_t rows, uint32_t cols, struct gnn_mat *out,
+                            struct gnn_err *err)
 {
     void *memory = NULL;
     *out = (struct gnn_mat){.rows = rows, .cols = cols};
@@ -179,18 +177,14 @@ static enum gnn_status make_block(struct compute *c, struct gnn_err *err)
         c->row_start[i] = i * FAN;
     for (uint32_t e = 0; e < TARGETS * FAN; e++)
         c->col[e] = e % FAN * (ROWS / FAN) + (uint32_t)(gnn_splitmix64_at(5, e) % (ROWS / FAN));
-    c->block = (struct gnn_block){.dst_count = TARGETS,
-                                  .src_count = ROWS,
-                                  .edge_count = TARGETS * FAN,
-                                  .row_start = c->row_start,
-                                  .col = c->col};
+    c->block = (struct gnn_block){
+        .dst_count = TARGETS, .src_count = ROWS, .edge_count = TARGETS * FAN, .row_start = c->row_start, .col = c->col};
     return GNN_OK;
 }
 
 static enum gnn_status compute_open(struct compute *c, struct gnn_err *err)
 {
-    const struct gnn_tensor_env env = {
-        .threads = 1, .alloc = host_alloc, .free = host_free, .ctx = c->bench->world};
+    const struct gnn_tensor_env env = {.threads = 1, .alloc = host_alloc, .free = host_free, .ctx = c->bench->world};
     GNN_TRY(gnn_tensor_cpu.open(&env, NULL, &c->tensor, err));
     GNN_TRY(take(c, "inputs", ROWS, COLS, &c->x, err));
     GNN_TRY(take(c, "outputs", ROWS, COLS, &c->y, err));

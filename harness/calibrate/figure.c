@@ -14,8 +14,7 @@ struct gnn_figure gnn_figure_of(double *values, uint32_t count)
 {
     assert(count > 0);
     qsort(values, count, sizeof *values, compare);
-    const double median =
-        count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+    const double median = count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
     /* Of three values the quartiles are the outer two: half of them lie between. */
     const double apart = values[count - 1 - count / 4] - values[count / 4];
     return (struct gnn_figure){.value = median, .spread = median != 0 ? apart / fabs(median) : 0};

@@ -18,8 +18,7 @@ struct gnn_figure gnn_figure_of(double *values, uint32_t count);
 typedef enum gnn_status gnn_repeat_fn(void *ctx, double *values, struct gnn_err *err);
 
 /* Runs fn `repeats` times (once more before, not counted, to warm up) and fills out (count). */
-GNN_MUST_CHECK enum gnn_status gnn_figures_measure(gnn_repeat_fn *fn, void *ctx, uint32_t repeats,
-                                                   uint32_t count, struct gnn_figure *out,
-                                                   struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_figures_measure(gnn_repeat_fn *fn, void *ctx, uint32_t repeats, uint32_t count,
+                                                   struct gnn_figure *out, struct gnn_err *err);
 
 #endif

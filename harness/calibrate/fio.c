@@ -51,8 +51,7 @@ static enum gnn_status parse_root(const json_t *root, struct gnn_fio_report *out
     if (version == NULL || strlen(version) >= sizeof out->version)
         return gnn_fail(err, GNN_EFORMAT, "fio: no \"fio version\" in its report");
     if (count == 0 || count > GNN_FIO_JOBS_MAX)
-        return gnn_fail(err, GNN_EFORMAT, "fio: %zu jobs in its report, expected 1 to %d", count,
-                        GNN_FIO_JOBS_MAX);
+        return gnn_fail(err, GNN_EFORMAT, "fio: %zu jobs in its report, expected 1 to %d", count, GNN_FIO_JOBS_MAX);
     memcpy(out->version, version, strlen(version) + 1);
     for (size_t i = 0; i < count; i++)
         GNN_TRY(parse_job(json_array_get(jobs, i), &out->jobs[i], err));
@@ -138,21 +137,18 @@ enum gnn_status gnn_fio_run(const char *job_file, struct gnn_fio_report *out, st
     if (rc == ENOENT)
         return gnn_fail(err, GNN_ENOTSUP, "calibrate: fio is not there; install it: apt-get install fio");
     if (rc != 0 || from == NULL)
-        return gnn_fail(err, GNN_ENOTSUP, "calibrate: fio does not start: %s",
-                        strerror(rc != 0 ? rc : errno));
+        return gnn_fail(err, GNN_ENOTSUP, "calibrate: fio does not start: %s", strerror(rc != 0 ? rc : errno));
     int exit_status = 0;
     char *const text = collect(child, from, &exit_status);
     if (text == NULL)
         return gnn_fail(err, GNN_ENOMEM, "calibrate: fio's report");
     enum gnn_status status = GNN_OK;
     if (WIFSIGNALED(exit_status)) {
-        status =
-            gnn_fail(err, GNN_ECANCELLED, "calibrate: fio was ended by signal %d", WTERMSIG(exit_status));
+        status = gnn_fail(err, GNN_ECANCELLED, "calibrate: fio was ended by signal %d", WTERMSIG(exit_status));
     } else if (WEXITSTATUS(exit_status) != 0) {
         char words[256];
         last_words(text, words, sizeof words);
-        status = gnn_fail(err, GNN_ENOTSUP, "calibrate: fio ended with status %d: %s",
-                          WEXITSTATUS(exit_status), words);
+        status = gnn_fail(err, GNN_ENOTSUP, "calibrate: fio ended with status %d: %s", WEXITSTATUS(exit_status), words);
     }
     if (status == GNN_OK)
         status = gnn_fio_parse(text, out, err);

@@ -21,12 +21,10 @@ struct gnn_fio_report {
 
 /* text is what `fio --output-format=json` printed: notes may stand before the opening brace. GNN_EFORMAT says what is
  * missing; GNN_EIO when a job reports an error of its own. */
-GNN_MUST_CHECK enum gnn_status gnn_fio_parse(const char *text, struct gnn_fio_report *out,
-                                             struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_fio_parse(const char *text, struct gnn_fio_report *out, struct gnn_err *err);
 
 /* Runs `fio --output-format=json JOBFILE` and parses its report. GNN_ENOTSUP: fio is not there (names the package), or
  * it failed (shows its last words). */
-GNN_MUST_CHECK enum gnn_status gnn_fio_run(const char *job_file, struct gnn_fio_report *out,
-                                           struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_fio_run(const char *job_file, struct gnn_fio_report *out, struct gnn_err *err);
 
 #endif

@@ -17,8 +17,7 @@ struct gather {
 };
 
 /* Nanoseconds of one row of that width, from random places, into consecutive ones. */
-static enum gnn_status gather_width(struct gather *g, uint32_t width, uint64_t round, double *ns,
-                                    struct gnn_err *err)
+static enum gnn_status gather_width(struct gather *g, uint32_t width, uint64_t round, double *ns, struct gnn_err *err)
 {
     const uint64_t batches = gnn_bench_count(g->bench, 40);
     uint64_t sum_ns = 0;
@@ -80,8 +79,8 @@ static enum gnn_status measure_gather(struct gnn_bench *b, struct gnn_err *err)
     if (status == GNN_OK)
         status = gnn_map_open(b->world, file, GNN_MAP_NORMAL, &g.map, err);
     if (status == GNN_OK)
-        status = gnn_mem_alloc(b->world, "gathered rows", (uint64_t)BATCH_ROWS * row_bytes[WIDTHS - 1],
-                               GNN_MEM_PLAIN, &dst, err);
+        status = gnn_mem_alloc(b->world, "gathered rows", (uint64_t)BATCH_ROWS * row_bytes[WIDTHS - 1], GNN_MEM_PLAIN,
+                               &dst, err);
     g.dst = dst;
     g.rows = calloc(BATCH_ROWS, sizeof *g.rows);
     if (status == GNN_OK && g.rows == NULL)
@@ -161,8 +160,7 @@ static enum gnn_status clock_once(void *ctx, double *values, struct gnn_err *err
 
 enum gnn_status gnn_bench_memory(struct gnn_bench *bench, struct gnn_err *err)
 {
-    GNN_TRY(gnn_figures_measure(clock_once, bench, bench->repeats, 1, &bench->out->figure[GNN_FIGURE_CLOCK],
-                                err));
+    GNN_TRY(gnn_figures_measure(clock_once, bench, bench->repeats, 1, &bench->out->figure[GNN_FIGURE_CLOCK], err));
     GNN_TRY(measure_gather(bench, err));
     return measure_table(bench, err);
 }

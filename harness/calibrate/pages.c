@@ -59,21 +59,19 @@ static void toucher_main(void *arg)
     const struct faults before = faults_so_far();
     const uint64_t start_ns = gnn_thread_cpu_ns();
     for (uint64_t at = 0; t->status == GNN_OK && at < t->count; at += CHUNK)
-        t->status = gnn_map_gather_u32(t->world, t->map, t->index + at,
-                                       t->count - at < CHUNK ? t->count - at : CHUNK, out, &t->err);
+        t->status = gnn_map_gather_u32(t->world, t->map, t->index + at, t->count - at < CHUNK ? t->count - at : CHUNK,
+                                       out, &t->err);
     t->cpu_ns = (double)(gnn_thread_cpu_ns() - start_ns);
     const struct faults after = faults_so_far();
     t->happened = (struct faults){.minor = after.minor - before.minor, .major = after.major - before.major};
 }
 
 /* Starts the threads and waits for all; what they did is summed up in `sum`. */
-static enum gnn_status run_touchers(struct toucher *touchers, uint32_t count, struct toucher *sum,
-                                    struct gnn_err *err)
+static enum gnn_status run_touchers(struct toucher *touchers, uint32_t count, struct toucher *sum, struct gnn_err *err)
 {
     enum gnn_status status = GNN_OK;
     for (uint32_t i = 0; status == GNN_OK && i < count; i++)
-        status = gnn_thread_start(touchers[i].world, "faults", toucher_main, &touchers[i],
-                                  &touchers[i].thread, err);
+        status = gnn_thread_start(touchers[i].world, "faults", toucher_main, &touchers[i], &touchers[i].thread, err);
     for (uint32_t i = 0; i < count; i++) {
         gnn_thread_join(touchers[i].world, touchers[i].thread);
         if (status == GNN_OK && touchers[i].status != GNN_OK)
@@ -115,8 +113,8 @@ static void scattered(struct pages *p, uint64_t round, uint64_t count)
     const uint64_t windows = p->page_count / AROUND_PAGES;
     assert(count > 0 && count <= windows);
     for (uint64_t i = 0; i < count; i++)
-        p->index[i] = (i * (windows / count) * AROUND_PAGES + gnn_splitmix64_at(round, i) % AROUND_PAGES) *
-                      page_elements;
+        p->index[i] =
+            (i * (windows / count) * AROUND_PAGES + gnn_splitmix64_at(round, i) % AROUND_PAGES) * page_elements;
     for (uint64_t i = count - 1; i > 0; i--) {
         const uint64_t other = gnn_splitmix64_at(round + 1, i) % (i + 1), kept = p->index[i];
         p->index[i] = p->index[other];
@@ -127,8 +125,7 @@ static void scattered(struct pages *p, uint64_t round, uint64_t count)
 static enum gnn_status nothing_happened(const char *what, struct gnn_err *err)
 {
     return gnn_fail(err, GNN_ENOTSUP,
-                    "calibrate: evicted pages were touched and no %s happened: does --device lie in memory?",
-                    what);
+                    "calibrate: evicted pages were touched and no %s happened: does --device lie in memory?", what);
 }
 
 static uint64_t fault_count(const struct pages *p, uint64_t wanted)
@@ -222,8 +219,8 @@ static enum gnn_status pages_open(struct pages *p, struct gnn_err *err)
     p->page_count = b->data_bytes / GNN_PAGE_BYTES;
     p->index_max = 32768;
     if (b->data_bytes < (uint64_t)BUFFERS * BUFFER_BYTES)
-        return gnn_fail(err, GNN_EUSAGE, "%s: %llu bytes are too few to measure page faults in; 8M at least",
-                        b->data, (unsigned long long)b->data_bytes);
+        return gnn_fail(err, GNN_EUSAGE, "%s: %llu bytes are too few to measure page faults in; 8M at least", b->data,
+                        (unsigned long long)b->data_bytes);
     GNN_TRY(gnn_file_open(b->world, b->data, GNN_OPEN_READ, &p->plain, err));
     GNN_TRY(gnn_file_open(b->world, b->data, GNN_OPEN_READ | GNN_OPEN_RANDOM, &p->random, err));
     GNN_TRY(gnn_mem_alloc(b->world, "a buffer of reads", BUFFER_BYTES, GNN_MEM_PINNED, &buffer, err));

@@ -11,8 +11,7 @@
 
 enum { WARM_ROWS = 2048, WARM_COLS = 256, THREADS = 8, KERNEL_STACK_BYTES = 16384, TEXT_BYTES = 8192 };
 
-static enum gnn_status host_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
-                                  struct gnn_err *err)
+static enum gnn_status host_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     return gnn_mem_alloc(ctx, name, bytes, GNN_MEM_FEATURES, out, err);
 }
@@ -68,8 +67,7 @@ enum gnn_status gnn_bench_process(struct gnn_bench *bench, struct gnn_err *err)
 {
     char text[TEXT_BYTES];
     struct gnn_tensor *tensor = NULL;
-    const struct gnn_tensor_env env = {
-        .threads = 1, .alloc = host_alloc, .free = host_free, .ctx = bench->world};
+    const struct gnn_tensor_env env = {.threads = 1, .alloc = host_alloc, .free = host_free, .ctx = bench->world};
     GNN_TRY(gnn_tensor_cpu.open(&env, NULL, &tensor, err));
     enum gnn_status status = warm_up(tensor, err);
     if (status == GNN_OK)
@@ -81,10 +79,9 @@ enum gnn_status gnn_bench_process(struct gnn_bench *bench, struct gnn_err *err)
         return gnn_fail(err, GNN_ENOTSUP, "/proc/self/status: %s", strerror(error));
     struct gnn_mem_usage usage;
     gnn_mem_usage(bench->world, &usage);
-    const uint64_t held = status_bytes(text, "RssAnon:") + status_bytes(text, "VmPTE:") +
-                          (uint64_t)THREADS * KERNEL_STACK_BYTES;
-    bench->out->figure[GNN_FIGURE_PROCESS] =
-        (struct gnn_figure){.value = (double)(held - usage.current_bytes)};
+    const uint64_t held =
+        status_bytes(text, "RssAnon:") + status_bytes(text, "VmPTE:") + (uint64_t)THREADS * KERNEL_STACK_BYTES;
+    bench->out->figure[GNN_FIGURE_PROCESS] = (struct gnn_figure){.value = (double)(held - usage.current_bytes)};
     return held > usage.current_bytes
                ? GNN_OK
                : gnn_fail(err, GNN_ENOTSUP, "/proc/self/status does not tell the memory of this process");

@@ -31,17 +31,16 @@ static uint64_t sleeps_so_far(void)
     return (uint64_t)usage.ru_nvcsw;
 }
 
-static enum gnn_status submit(struct ring *r, const uint64_t *tags, uint32_t count, uint64_t *serial,
-                              struct sums *sums, struct gnn_err *err)
+static enum gnn_status submit(struct ring *r, const uint64_t *tags, uint32_t count, uint64_t *serial, struct sums *sums,
+                              struct gnn_err *err)
 {
     struct gnn_read reads[DEPTH];
     for (uint32_t i = 0; i < count; i++)
-        reads[i] =
-            (struct gnn_read){.file = r->file,
-                              .offset_bytes = gnn_splitmix64_at(17, (*serial)++) % r->offsets * r->read_bytes,
-                              .dst = r->slots + tags[i] * SLOT_BYTES,
-                              .len_bytes = r->read_bytes,
-                              .tag = tags[i]};
+        reads[i] = (struct gnn_read){.file = r->file,
+                                     .offset_bytes = gnn_splitmix64_at(17, (*serial)++) % r->offsets * r->read_bytes,
+                                     .dst = r->slots + tags[i] * SLOT_BYTES,
+                                     .len_bytes = r->read_bytes,
+                                     .tag = tags[i]};
     for (uint32_t done = 0; done < count;) {
         uint32_t accepted;
         const uint32_t part = count - done < STEP ? count - done : STEP;
@@ -73,8 +72,8 @@ static enum gnn_status keep_busy(struct ring *r, uint64_t wanted, uint32_t *in_f
         sums->reads += free_count;
         for (uint32_t i = 0; i < free_count; i++) {
             if (done[i].result != (int32_t)r->read_bytes)
-                return gnn_fail(err, GNN_EIO, "%s: a direct read of %u bytes gave %d", r->bench->data,
-                                r->read_bytes, done[i].result);
+                return gnn_fail(err, GNN_EIO, "%s: a direct read of %u bytes gave %d", r->bench->data, r->read_bytes,
+                                done[i].result);
             tags[i] = done[i].tag;
         }
     }
@@ -97,8 +96,7 @@ static void drain(struct ring *r, uint32_t in_flight)
 static enum gnn_status ring_once(void *ctx, double *values, struct gnn_err *err)
 {
     struct ring *const r = ctx;
-    const double syscall_ns = r->bench->out->figure[GNN_FIGURE_SYSCALL].value,
-                 look_ns = gnn_thread_cpu_look_ns();
+    const double syscall_ns = r->bench->out->figure[GNN_FIGURE_SYSCALL].value, look_ns = gnn_thread_cpu_look_ns();
     struct sums sums = {0};
     uint32_t in_flight = 0;
     struct gnn_busy busy;
@@ -129,8 +127,7 @@ static enum gnn_status ring_open(struct ring *r, struct gnn_err *err)
     if (r->read_bytes > SLOT_BYTES)
         return gnn_fail(err, GNN_ENOTSUP, "%s: direct reads want %u bytes", b->data, r->read_bytes);
     r->offsets = b->data_bytes / r->read_bytes;
-    GNN_TRY(
-        gnn_mem_alloc(b->world, "slots of reads", (uint64_t)DEPTH * SLOT_BYTES, GNN_MEM_PINNED, &slots, err));
+    GNN_TRY(gnn_mem_alloc(b->world, "slots of reads", (uint64_t)DEPTH * SLOT_BYTES, GNN_MEM_PINNED, &slots, err));
     r->slots = slots;
     const struct gnn_ring_config config = {.engine = GNN_RING_URING, .depth = DEPTH};
     return gnn_ring_open(b->world, &config, &r->ring, err);

@@ -22,8 +22,8 @@ struct timed_source {
     uint64_t ns, elements, fetches;
 };
 
-static enum gnn_status timed_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset,
-                                   uint64_t count, gnn_node *out, struct gnn_err *err)
+static enum gnn_status timed_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset, uint64_t count,
+                                   gnn_node *out, struct gnn_err *err)
 {
     struct timed_source *const timed = (struct timed_source *)source;
     const uint64_t start_ns = gnn_thread_cpu_ns();
@@ -89,8 +89,7 @@ static enum gnn_status sampling_open(struct sampling *s, struct gnn_err *err)
     GNN_TRY(touch_topology(s, err));
     s->source.base.ops = &timed_ops;
     GNN_TRY(gnn_source_mapped(world, s->map, &s->source.inner, err));
-    const struct gnn_sampler_config config = {
-        .seed = 1, .layers = LAYERS, .fanout = {FANOUT, FANOUT, FANOUT}};
+    const struct gnn_sampler_config config = {.seed = 1, .layers = LAYERS, .fanout = {FANOUT, FANOUT, FANOUT}};
     GNN_TRY(gnn_sampler_open(world, &config, s->dataset, &s->source.base, &s->sampler, err));
     GNN_TRY(gnn_batch_open(world, &s->batch, err));
     s->order = calloc(s->dataset->train.count, sizeof *s->order);
@@ -129,8 +128,8 @@ static enum gnn_status sample_once(void *ctx, double *values, struct gnn_err *er
         if (k % per_epoch == 0)
             gnn_epoch_order(1, s->epoch++, s->dataset->train.nodes, count, s->order);
         const uint64_t start_ns = gnn_thread_cpu_ns();
-        GNN_TRY(gnn_sampler_sample(s->sampler, s->epoch, k % per_epoch, s->order + k % per_epoch * size, size,
-                                   s->batch, err));
+        GNN_TRY(gnn_sampler_sample(s->sampler, s->epoch, k % per_epoch, s->order + k % per_epoch * size, size, s->batch,
+                                   err));
         ns += gnn_thread_cpu_ns() - start_ns;
     }
     gnn_sampler_counters(s->sampler, &after);
@@ -218,8 +217,8 @@ static enum gnn_status measure_alone(struct sampling *s, struct alone *a, struct
     if (a->keys == NULL)
         return gnn_fail(err, GNN_ENOMEM, "calibrate: %u keys", a->edges);
     a->copy = a->keys + a->edges;
-    GNN_TRY(gnn_mem_alloc(s->bench->world, "ID map", gnn_id_map_bytes(a->universe, a->capacity),
-                          GNN_MEM_PLAIN, &a->map_memory, err));
+    GNN_TRY(gnn_mem_alloc(s->bench->world, "ID map", gnn_id_map_bytes(a->universe, a->capacity), GNN_MEM_PLAIN,
+                          &a->map_memory, err));
     gnn_id_map_init(&a->map, a->map_memory, a->universe, a->capacity);
     fill_keys(a, (uint32_t)(s->nodes / s->batches));
     GNN_TRY(gnn_figures_measure(hash_once, a, s->bench->repeats, 1, &figures[0], err));

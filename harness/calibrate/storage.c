@@ -44,8 +44,8 @@ static FILE *job_open(const struct gnn_bench *b, const char *path)
     return file;
 }
 
-static enum gnn_status job_run(const struct gnn_bench *b, FILE *file, const char *path,
-                               struct gnn_fio_report *report, struct gnn_err *err)
+static enum gnn_status job_run(const struct gnn_bench *b, FILE *file, const char *path, struct gnn_fio_report *report,
+                               struct gnn_err *err)
 {
     if (file == NULL || fclose(file) != 0)
         return gnn_fail(err, GNN_EIO, "calibrate: %s cannot be written", path);
@@ -79,8 +79,7 @@ static enum gnn_status write_data(struct gnn_bench *b, struct gnn_fio_report *re
 }
 
 /* The first engine that can; io_uring may be forbidden. */
-static enum gnn_status write_with_engine(struct gnn_bench *b, struct gnn_fio_report *report,
-                                         struct gnn_err *err)
+static enum gnn_status write_with_engine(struct gnn_bench *b, struct gnn_fio_report *report, struct gnn_err *err)
 {
     struct gnn_err first = {0};
     for (const char *const *engine = engines; *engine != NULL; engine++) {
@@ -92,15 +91,15 @@ static enum gnn_status write_with_engine(struct gnn_bench *b, struct gnn_fio_rep
         if (status != GNN_ENOTSUP && status != GNN_EIO)
             return gnn_fail(err, status, "%s", engine == engines ? first.message : again.message);
     }
-    return gnn_fail(err, first.status, "%s (direct writes to %s; --device names another place)",
-                    first.message, b->scratch);
+    return gnn_fail(err, first.status, "%s (direct writes to %s; --device names another place)", first.message,
+                    b->scratch);
 }
 
 /* ---- reads ---- */
 
 /* All depths of one size in one job file, one after another. */
-static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, uint32_t pass,
-                                 struct gnn_fio_report *report, struct gnn_err *err)
+static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, uint32_t pass, struct gnn_fio_report *report,
+                                 struct gnn_err *err)
 {
     char path[GNN_BENCH_PATH_BYTES + 16];
     const uint32_t runtime_ms = b->config->quick ? 30 : 350, ramp_ms = b->config->quick ? 10 : 80;
@@ -118,8 +117,8 @@ static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, uint32_t pa
     return job_run(b, file, path, report, err);
 }
 
-static enum gnn_status read_pass(struct gnn_bench *b, uint32_t pass, struct grid *grid,
-                                 struct gnn_fio_report *report, struct gnn_err *err)
+static enum gnn_status read_pass(struct gnn_bench *b, uint32_t pass, struct grid *grid, struct gnn_fio_report *report,
+                                 struct gnn_err *err)
 {
     for (uint32_t s = 0; s < SIZE_COUNT; s++) {
         if (!size_taken(b->out, s))
@@ -130,15 +129,14 @@ static enum gnn_status read_pass(struct gnn_bench *b, uint32_t pass, struct grid
             if (!depth_taken(b->out, d))
                 continue;
             if (job == report->count || !(report->jobs[job].read_iops > 0))
-                return gnn_fail(err, GNN_EFORMAT,
-                                "fio: no read of %" PRIu64 " bytes at depth %u was completed", sizes[s],
-                                depths[d]);
+                return gnn_fail(err, GNN_EFORMAT, "fio: no read of %" PRIu64 " bytes at depth %u was completed",
+                                sizes[s], depths[d]);
             grid->ps[s][d][pass] = 1e12 / report->jobs[job++].read_iops;
         }
     }
     if (b->config->progress != NULL)
-        (void)fprintf(b->config->progress, "  read grid, pass %u: %.0f reads/s of 4 KiB at depth %u\n",
-                      pass + 1, 1e12 / grid->ps[3][6][pass], depths[6]);
+        (void)fprintf(b->config->progress, "  read grid, pass %u: %.0f reads/s of 4 KiB at depth %u\n", pass + 1,
+                      1e12 / grid->ps[3][6][pass], depths[6]);
     return GNN_OK;
 }
 
@@ -187,23 +185,20 @@ static enum gnn_status stream_once(void *ctx, double *values, struct gnn_err *er
         return gnn_fail(err, GNN_ENOMEM, "calibrate: fio's report");
     FILE *const file = job_open(b, path);
     if (file != NULL)
-        (void)fprintf(
-            file,
-            "size=%" PRIu64 "\ntime_based=1\nruntime=%ums\nramp_time=20ms\n"
-            "[latency]\nstonewall\nallow_file_create=1\nfilename=%s\nrw=randwrite\nnorandommap=1\nbs=4k\n"
-            "iodepth=1\n"
-            "[iops]\nstonewall\nfilename=%s\nrw=randwrite\nnorandommap=1\nbs=4k\niodepth=32\n"
-            "[bandwidth]\nstonewall\nfilename=%s\nrw=write\nbs=1m\niodepth=8\n"
-            "[sequential]\nstonewall\nrw=read\nbs=1m\niodepth=8\nsize=%" PRIu64 "\n",
-            b->data_bytes < (64U << 20) ? b->data_bytes : (64U << 20), runtime_ms, written, written, written,
-            b->data_bytes);
+        (void)fprintf(file,
+                      "size=%" PRIu64 "\ntime_based=1\nruntime=%ums\nramp_time=20ms\n"
+                      "[latency]\nstonewall\nallow_file_create=1\nfilename=%s\nrw=randwrite\nnorandommap=1\nbs=4k\n"
+                      "iodepth=1\n"
+                      "[iops]\nstonewall\nfilename=%s\nrw=randwrite\nnorandommap=1\nbs=4k\niodepth=32\n"
+                      "[bandwidth]\nstonewall\nfilename=%s\nrw=write\nbs=1m\niodepth=8\n"
+                      "[sequential]\nstonewall\nrw=read\nbs=1m\niodepth=8\nsize=%" PRIu64 "\n",
+                      b->data_bytes < (64U << 20) ? b->data_bytes : (64U << 20), runtime_ms, written, written, written,
+                      b->data_bytes);
     const enum gnn_status status = job_run(b, file, path, report, err);
-    const struct gnn_fio_job *const latency = job_named(report, "latency"),
-                                    *const iops = job_named(report, "iops"),
+    const struct gnn_fio_job *const latency = job_named(report, "latency"), *const iops = job_named(report, "iops"),
                                     *const bandwidth = job_named(report, "bandwidth"),
                                     *const sequential = job_named(report, "sequential");
-    const bool whole =
-        status == GNN_OK && latency != NULL && iops != NULL && bandwidth != NULL && sequential != NULL;
+    const bool whole = status == GNN_OK && latency != NULL && iops != NULL && bandwidth != NULL && sequential != NULL;
     if (whole) {
         values[0] = latency->write_latency_ns;
         values[1] = iops->write_iops;
@@ -235,12 +230,10 @@ static enum gnn_status find_device(struct gnn_bench *b, struct gnn_err *err)
     struct gnn_profile_storage *const storage = &b->out->storage;
     GNN_TRY(gnn_device_find(b->scratch, &device, err));
     *storage = (struct gnn_profile_storage){.devices = 1, .stripe_bytes = UINT64_C(1) << 20};
-    storage->sector_bytes =
-        device.logical_block_bytes == GNN_UNKNOWN ? 4096 : (uint32_t)device.logical_block_bytes;
-    storage->readahead_bytes =
-        device.readahead_bytes == GNN_UNKNOWN ? UINT64_C(128) << 10 : device.readahead_bytes;
-    (void)snprintf(b->out->device_model, sizeof b->out->device_model, "%.40s%s%.40s, scheduler %.20s",
-                   device.name, device.model[0] != '\0' ? " " : "", device.model,
+    storage->sector_bytes = device.logical_block_bytes == GNN_UNKNOWN ? 4096 : (uint32_t)device.logical_block_bytes;
+    storage->readahead_bytes = device.readahead_bytes == GNN_UNKNOWN ? UINT64_C(128) << 10 : device.readahead_bytes;
+    (void)snprintf(b->out->device_model, sizeof b->out->device_model, "%.40s%s%.40s, scheduler %.20s", device.name,
+                   device.model[0] != '\0' ? " " : "", device.model,
                    device.scheduler[0] != '\0' ? device.scheduler : "unknown");
     (void)snprintf(b->out->file_system, sizeof b->out->file_system, "%.63s", device.file_system);
     return GNN_OK;
@@ -263,9 +256,8 @@ enum gnn_status gnn_bench_storage(struct gnn_bench *b, struct gnn_err *err)
     GNN_TRY(find_device(b, err));
     struct grid *const grid = calloc(1, sizeof *grid);
     struct gnn_fio_report *const report = malloc(sizeof *report);
-    enum gnn_status status = grid == NULL || report == NULL
-                                 ? gnn_fail(err, GNN_ENOMEM, "calibrate: the read grid")
-                                 : read_grid(b, grid, report, err);
+    enum gnn_status status = grid == NULL || report == NULL ? gnn_fail(err, GNN_ENOMEM, "calibrate: the read grid")
+                                                            : read_grid(b, grid, report, err);
     free(report);
     free(grid);
     return status == GNN_OK ? measure_streams(b, err) : status;

@@ -22,8 +22,7 @@ static const struct row rows[] = {
      "anonymous memory, page tables and stacks with BLAS warm, less large allocations"},
     {GNN_FIGURE_WRITE_LATENCY, SHAPE_NS, "storage", "write_latency", "fio randwrite, 4 KiB, direct, depth 1"},
     {GNN_FIGURE_WRITE_IOPS, SHAPE_PER_S, "storage", "write_iops", "fio randwrite, 4 KiB, direct, depth 32"},
-    {GNN_FIGURE_WRITE_BANDWIDTH, SHAPE_MB_PER_S, "storage", "write_bandwidth",
-     "fio write, 1 MiB, direct, depth 8"},
+    {GNN_FIGURE_WRITE_BANDWIDTH, SHAPE_MB_PER_S, "storage", "write_bandwidth", "fio write, 1 MiB, direct, depth 8"},
     {GNN_FIGURE_CLOCK, SHAPE_MHZ, "cpu", "clock", "additions that need one another, one a cycle"},
     {GNN_FIGURE_SAMPLED_EDGE, SHAPE_PS, "cpu", "sampled_edge",
      "the sampler, batch 10, fanout 10,10,10, without fetching, hashing, sorting"},
@@ -31,8 +30,7 @@ static const struct row rows[] = {
     {GNN_FIGURE_SORTED_KEY, SHAPE_PS, "cpu", "sorted_key", "rows of 10 by insertion"},
     {GNN_FIGURE_COPIED_BYTE, SHAPE_PS, "cpu", "copied_byte",
      "random rows of 256 B to 2 KiB from a resident mapping, slope over their width"},
-    {GNN_FIGURE_TABLE_ENTRY, SHAPE_PS, "cpu", "table_entry",
-     "8-byte entries of a 128 MiB table, read and written"},
+    {GNN_FIGURE_TABLE_ENTRY, SHAPE_PS, "cpu", "table_entry", "8-byte entries of a 128 MiB table, read and written"},
     {GNN_FIGURE_GATHER_ELEMENT, SHAPE_NS, "cpu", "gather_element",
      "neighbours fetched through a resident mapping in the sampler's order"},
     {GNN_FIGURE_GATHER_ROW, SHAPE_NS, "cpu", "gather_row", "as copied_byte, the row of no bytes"},
@@ -42,21 +40,17 @@ static const struct row rows[] = {
     {GNN_FIGURE_READAHEAD_PAGE, SHAPE_NS, "cpu", "readahead_page",
      "a scan of evicted pages through a mapping, less its faults"},
     {GNN_FIGURE_SYSCALL, SHAPE_NS, "cpu", "syscall", "pread of no bytes"},
-    {GNN_FIGURE_SUBMIT, SHAPE_NS, "cpu", "submit",
-     "the ring at depth 64, direct reads, CPU time less its calls"},
-    {GNN_FIGURE_COMPLETE, SHAPE_NS, "cpu", "complete",
-     "likewise: reaping, sleeping, and interrupts on any core"},
+    {GNN_FIGURE_SUBMIT, SHAPE_NS, "cpu", "submit", "the ring at depth 64, direct reads, CPU time less its calls"},
+    {GNN_FIGURE_COMPLETE, SHAPE_NS, "cpu", "complete", "likewise: reaping, sleeping, and interrupts on any core"},
     {GNN_FIGURE_BUFFERED_PAGE, SHAPE_NS, "cpu", "buffered_page", "pread of 1 MiB in cached pages, 1/256"},
     {GNN_FIGURE_LOCK, SHAPE_NS, "cpu", "lock", "a free mutex taken and left, half of it"},
     {GNN_FIGURE_WAKE, SHAPE_NS, "cpu", "wake", "a condition signalled, its sleeper on an idle core"},
-    {GNN_FIGURE_WAKE_LATENCY, SHAPE_NS, "cpu", "wake_latency",
-     "from that signal's start until the sleeper runs"},
+    {GNN_FIGURE_WAKE_LATENCY, SHAPE_NS, "cpu", "wake_latency", "from that signal's start until the sleeper runs"},
     {GNN_FIGURE_THREAD_START, SHAPE_NS, "cpu", "thread_start", "started and joined, CPU time"},
     {GNN_FIGURE_GEMM, SHAPE_MFLOP_PER_S, "host", "gemm",
      "SGEMM, 4096 x 256 by 256 x 256 and its two gradients, one core"},
     {GNN_FIGURE_BANDWIDTH, SHAPE_MB_PER_S, "host", "bandwidth", "y += x over matrices of 4 MiB, one core"},
-    {GNN_FIGURE_BANDWIDTH_SHARED, SHAPE_MB_PER_S, "host", "bandwidth_shared",
-     "likewise, every core its own matrices"},
+    {GNN_FIGURE_BANDWIDTH_SHARED, SHAPE_MB_PER_S, "host", "bandwidth_shared", "likewise, every core its own matrices"},
     {GNN_FIGURE_HOST_GATHER, SHAPE_MB_PER_S, "host", "gather",
      "means of 10 random rows of 1 KiB out of 4 MiB, bytes read"},
     {GNN_FIGURE_LAUNCH, SHAPE_NS, "host", "launch", "an operation on one number"},
@@ -149,15 +143,13 @@ static void write_storage(FILE *out, const struct gnn_calibration *c)
 {
     const struct gnn_profile_storage *const storage = &c->storage;
     (void)fprintf(out, "\n[storage]\nmodel = %.90s\n", c->device_model);
-    (void)fprintf(out, "devices = %" PRIu32 " assumed: one device as this machine sees it\n",
-                  storage->devices);
+    (void)fprintf(out, "devices = %" PRIu32 " assumed: one device as this machine sees it\n", storage->devices);
     (void)fputs("stripe = ", out);
     write_size(out, storage->stripe_bytes);
     (void)fputs(" assumed: none, with one device\n", out);
     (void)fprintf(out, "sector = %" PRIu32 " stated: logical block of the device\n", storage->sector_bytes);
-    (void)fprintf(
-        out, "depth_max = %" PRIu32 " measured: the deepest queue of the grid; beyond it requests wait\n",
-        storage->depth_max);
+    (void)fprintf(out, "depth_max = %" PRIu32 " measured: the deepest queue of the grid; beyond it requests wait\n",
+                  storage->depth_max);
     write_grid(out, storage);
     write_rows(out, c, "storage");
     (void)fputs("readahead = ", out);
@@ -174,25 +166,22 @@ static void write_head(FILE *out, const struct gnn_calibration *c)
             apart += c->read_spread[s][d] > noisy;
             worst = fmax(worst, c->read_spread[s][d]);
         }
-    (void)fprintf(
-        out,
-        "; Written by `oocgnn calibrate%s` on %s. Medians; a spread is (upper - lower quartile) / median.\n",
-        c->quick ? " --quick" : "", c->date);
+    (void)fprintf(out,
+                  "; Written by `oocgnn calibrate%s` on %s. Medians; a spread is (upper - lower quartile) / median.\n",
+                  c->quick ? " --quick" : "", c->date);
     if (c->quick)
         (void)fputs("; QUICK: a trial of the command, too short for figures to rely on.\n", out);
     (void)fprintf(out, "; kernel %.100s, load %.40s when it began\n", c->kernel, c->load);
-    (void)fprintf(
-        out, "; %s with %s on %.30s, a file of %" PRIu64 " MiB; 1 MiB reads in order at depth 8: %.0f MB/s\n",
-        c->fio_version, c->fio_engine, c->file_system, c->file_bytes >> 20,
-        c->sequential_read_bytes_per_s * 1e-6);
-    (void)fprintf(out, "; read grid: %u of %u points spread by more than %.0f %%, the widest by %.0f %%\n",
-                  apart, c->storage.size_count * c->storage.depth_count, 100 * noisy, 100 * worst);
+    (void)fprintf(out, "; %s with %s on %.30s, a file of %" PRIu64 " MiB; 1 MiB reads in order at depth 8: %.0f MB/s\n",
+                  c->fio_version, c->fio_engine, c->file_system, c->file_bytes >> 20,
+                  c->sequential_read_bytes_per_s * 1e-6);
+    (void)fprintf(out, "; read grid: %u of %u points spread by more than %.0f %%, the widest by %.0f %%\n", apart,
+                  c->storage.size_count * c->storage.depth_count, 100 * noisy, 100 * worst);
     uint32_t figures = 0;
     for (uint32_t i = 0; i < GNN_FIGURE_COUNT; i++)
         figures += c->figure[i].spread > noisy;
     (void)fprintf(out, "; other figures: %u of %d did%s\n", figures, GNN_FIGURE_COUNT,
-                  figures + apart > 0 ? "; such a machine was not idle, or is not alone on its hardware"
-                                      : "");
+                  figures + apart > 0 ? "; such a machine was not idle, or is not alone on its hardware" : "");
 }
 
 static enum gnn_status check(const struct gnn_calibration *c, struct gnn_err *err)
@@ -207,8 +196,7 @@ static enum gnn_status check(const struct gnn_calibration *c, struct gnn_err *er
     for (uint32_t s = 0; s < c->storage.size_count; s++)
         for (uint32_t d = 0; d < c->storage.depth_count; d++)
             if (c->storage.read_ps[s][d] < 1000)
-                return gnn_fail(err, GNN_EBUG,
-                                "calibrate: no time for a read of %" PRIu64 " bytes at depth %" PRIu32,
+                return gnn_fail(err, GNN_EBUG, "calibrate: no time for a read of %" PRIu64 " bytes at depth %" PRIu32,
                                 c->storage.size_bytes[s], c->storage.depth[d]);
     return GNN_OK;
 }
@@ -228,8 +216,8 @@ enum gnn_status gnn_calibration_text(const struct gnn_calibration *c, char **tex
     (void)fprintf(out, "memory = %" PRIu64 " stated: MemTotal\n", c->memory_bytes);
     write_rows(out, c, "machine");
     write_storage(out, c);
-    (void)fprintf(out, "\n[cpu]\nmodel = %.100s\ncores = %" PRIu32 " stated: online processors\n",
-                  c->cpu_model, c->cores);
+    (void)fprintf(out, "\n[cpu]\nmodel = %.100s\ncores = %" PRIu32 " stated: online processors\n", c->cpu_model,
+                  c->cores);
     write_rows(out, c, "cpu");
     (void)fputs("\n[host]\n", out);
     write_rows(out, c, "host");

@@ -4,10 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum {
-    ASLEEP_NS = 100000 /* after this long a waiting thread sleeps and its core is idle */,
-    WAKES_MAX = 400
-};
+enum { ASLEEP_NS = 100000 /* after this long a waiting thread sleeps and its core is idle */, WAKES_MAX = 400 };
 
 /* Two threads: one sleeps until its turn comes, the other gives it the turn and looks at the clock. */
 struct turns {

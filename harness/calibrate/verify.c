@@ -40,8 +40,8 @@ static uint64_t heap_pop(struct heap *h)
 }
 
 /* Keeps `depth` reads in flight; the rate of completions of the second half. */
-static enum gnn_status closed_loop(const struct gnn_profile_storage *storage, uint64_t size_bytes,
-                                   uint32_t depth, double *iops, struct gnn_err *err)
+static enum gnn_status closed_loop(const struct gnn_profile_storage *storage, uint64_t size_bytes, uint32_t depth,
+                                   double *iops, struct gnn_err *err)
 {
     struct sim_device *device = NULL;
     struct heap heap = {.times = calloc(depth, sizeof *heap.times)};

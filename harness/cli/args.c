@@ -39,8 +39,7 @@ enum gnn_status gnn_args_value(struct gnn_args *args, const char **value, struct
 enum gnn_status gnn_args_flag(const struct gnn_args *args, struct gnn_err *err)
 {
     if (args->value != NULL)
-        return gnn_fail(err, GNN_EUSAGE, "option --%s takes no value, but got \"%s\"", args->name,
-                        args->value);
+        return gnn_fail(err, GNN_EUSAGE, "option --%s takes no value, but got \"%s\"", args->name, args->value);
     return GNN_OK;
 }
 
@@ -88,15 +87,15 @@ enum gnn_status gnn_args_unknown(const struct gnn_args *args, const char *comman
                                  const struct gnn_option *const *tables, struct gnn_err *err)
 {
     if (args->name[0] == '\0')
-        return gnn_fail(err, GNN_EUSAGE, "%s: what is \"%s\"? `oocgnn %s --help` shows the usage", command,
-                        args->value, command);
+        return gnn_fail(err, GNN_EUSAGE, "%s: what is \"%s\"? `oocgnn %s --help` shows the usage", command, args->value,
+                        command);
     struct gnn_near_miss near;
     gnn_near_miss_start(&near, args->name);
     for (; *tables != NULL; tables++)
         for (const struct gnn_option *o = *tables; o->name != NULL; o++)
             gnn_near_miss_offer(&near, o->name);
-    return gnn_fail(err, GNN_EUSAGE, "%s: no option --%s%s; `oocgnn %s --help` lists them", command,
-                    args->name, gnn_near_miss_text(&near), command);
+    return gnn_fail(err, GNN_EUSAGE, "%s: no option --%s%s; `oocgnn %s --help` lists them", command, args->name,
+                    gnn_near_miss_text(&near), command);
 }
 
 void gnn_args_help(const struct gnn_option *table, FILE *out)
@@ -108,8 +107,7 @@ void gnn_args_help(const struct gnn_option *table, FILE *out)
             *c = *c == '_' ? '-' : *c;
         if (o->type == GNN_OPT_CHOICE) {
             for (uint32_t i = 0; o->choices[i] != NULL && used < sizeof left; i++)
-                used += (size_t)snprintf(left + used, sizeof left - used, "%s%s", i == 0 ? " " : "|",
-                                         o->choices[i]);
+                used += (size_t)snprintf(left + used, sizeof left - used, "%s%s", i == 0 ? " " : "|", o->choices[i]);
         } else if (o->type != GNN_OPT_BOOL) {
             (void)snprintf(left + used, sizeof left - used, " %s",
                            o->unit != NULL && o->unit[0] != '\0' ? o->unit : "VALUE");

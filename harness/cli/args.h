@@ -24,8 +24,8 @@ GNN_MUST_CHECK enum gnn_status gnn_args_value(struct gnn_args *args, const char 
 GNN_MUST_CHECK enum gnn_status gnn_args_flag(const struct gnn_args *args, struct gnn_err *err);
 
 /* Sets the option just taken if the table has it; *known tells. */
-GNN_MUST_CHECK enum gnn_status gnn_args_set(struct gnn_args *args, const struct gnn_option *table,
-                                            void *config, bool *known, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_args_set(struct gnn_args *args, const struct gnn_option *table, void *config,
+                                            bool *known, struct gnn_err *err);
 
 /* GNN_EUSAGE for an argument nobody took: names the command's --help and the nearest option of the tables
  * (NULL ends). */

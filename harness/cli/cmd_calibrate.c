@@ -56,15 +56,13 @@ static void on_signal(int number)
 
 static void print_help(void)
 {
-    (void)puts(
-        "usage: oocgnn calibrate [--device PATH] [--out FILE] [OPTION...]     measure this machine\n"
-        "       oocgnn calibrate --verify PROFILE                             check the simulated device\n\n"
-        "Needs the machine for itself, some two minutes, and fio.\n");
+    (void)puts("usage: oocgnn calibrate [--device PATH] [--out FILE] [OPTION...]     measure this machine\n"
+               "       oocgnn calibrate --verify PROFILE                             check the simulated device\n\n"
+               "Needs the machine for itself, some two minutes, and fio.\n");
     gnn_args_help(calibrate_table, stdout);
 }
 
-static enum gnn_status parse(int argc, char **argv, struct calibrate_options *o, bool *help,
-                             struct gnn_err *err)
+static enum gnn_status parse(int argc, char **argv, struct calibrate_options *o, bool *help, struct gnn_err *err)
 {
     static const struct gnn_option *const tables[] = {calibrate_table, NULL};
     struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
@@ -93,11 +91,10 @@ static void print_check(const struct gnn_grid_check *check, FILE *out)
     for (uint32_t i = 0; i < check->count; i++) {
         const struct gnn_grid_point *const point = &check->points[i];
         (void)fprintf(out, "%10" PRIu64 " %6u %14.0f %14.0f %8.3f\n", point->size_bytes, point->depth,
-                      point->profile_iops, point->simulated_iops,
-                      point->simulated_iops / point->profile_iops);
+                      point->profile_iops, point->simulated_iops, point->simulated_iops / point->profile_iops);
     }
-    (void)fprintf(out, "%u points, the worst is off by %.1f %% (limit %.0f %%)\n", check->count,
-                  100 * check->worst, 100 * tolerance);
+    (void)fprintf(out, "%u points, the worst is off by %.1f %% (limit %.0f %%)\n", check->count, 100 * check->worst,
+                  100 * tolerance);
 }
 
 static enum gnn_status verify(const struct gnn_profile *profile, FILE *out, struct gnn_err *err)
@@ -107,8 +104,8 @@ static enum gnn_status verify(const struct gnn_profile *profile, FILE *out, stru
     print_check(&check, out);
     if (check.worst <= tolerance)
         return GNN_OK;
-    return gnn_fail(err, GNN_EBUG, "the simulated device misses the grid of profile %s by %.1f %%",
-                    profile->name, 100 * check.worst);
+    return gnn_fail(err, GNN_EBUG, "the simulated device misses the grid of profile %s by %.1f %%", profile->name,
+                    100 * check.worst);
 }
 
 static enum gnn_status verify_named(const char *name, struct gnn_err *err)
@@ -130,8 +127,7 @@ static enum gnn_status write_file(const char *path, const char *text, struct gnn
     char partial[PATH_BYTES + 32];
     (void)snprintf(partial, sizeof partial, "%s.partial-%ld", path, (long)getpid());
     FILE *const file = fopen(partial, "we");
-    const bool wrote =
-        file != NULL && fputs(text, file) != EOF && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    const bool wrote = file != NULL && fputs(text, file) != EOF && fflush(file) == 0 && fsync(fileno(file)) == 0;
     int error = wrote ? 0 : errno;
     if (file != NULL && fclose(file) != 0 && error == 0)
         error = errno;
@@ -144,8 +140,7 @@ static enum gnn_status write_file(const char *path, const char *text, struct gnn
                     "%s: cannot be written: %s; name another file with --out", path, strerror(error));
 }
 
-static enum gnn_status choose_out(const struct calibrate_options *o, char *path, size_t path_bytes,
-                                  struct gnn_err *err)
+static enum gnn_status choose_out(const struct calibrate_options *o, char *path, size_t path_bytes, struct gnn_err *err)
 {
     char dir[GNN_DATA_DIR_BYTES];
     if (o->out[0] != '\0') {
@@ -171,8 +166,7 @@ static enum gnn_status check_writable(const char *path, struct gnn_err *err)
     if (access(dir, W_OK | X_OK) == 0)
         return GNN_OK;
     return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM,
-                    "--out %s: nothing can be written in %s: %s; name another file", path, dir,
-                    strerror(errno));
+                    "--out %s: nothing can be written in %s: %s; name another file", path, dir, strerror(errno));
 }
 
 static const char *choose_device(const struct calibrate_options *o)

@@ -40,16 +40,14 @@ static void print_text(const struct gnn_finding *f)
 
 static void print_json(const struct gnn_finding *f)
 {
-    json_t *const object =
-        json_pack("{s:s, s:s, s:b, s:s, s:s}", "topic", f->topic, "verdict", verdicts[f->verdict], "needed",
-                  f->needed, "text", f->text, "remedy", f->remedy);
+    json_t *const object = json_pack("{s:s, s:s, s:b, s:s, s:s}", "topic", f->topic, "verdict", verdicts[f->verdict],
+                                     "needed", f->needed, "text", f->text, "remedy", f->remedy);
     if (object != NULL && json_dumpf(object, stdout, JSON_COMPACT) == 0)
         (void)putchar('\n');
     json_decref(object);
 }
 
-static enum gnn_status parse(int argc, char **argv, struct doctor_config *config, bool *help,
-                             struct gnn_err *err)
+static enum gnn_status parse(int argc, char **argv, struct doctor_config *config, bool *help, struct gnn_err *err)
 {
     static const struct gnn_option *const tables[] = {doctor_table, NULL};
     struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};

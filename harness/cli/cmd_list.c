@@ -24,8 +24,7 @@ static int list_datasets(void)
     for (const struct gnn_registry_entry *e = gnn_registry; e->name != NULL; e++)
         (void)printf("%-16s %13llu %15llu %5u %8u  %s\n", e->name, (unsigned long long)e->nodes,
                      (unsigned long long)e->edges, e->dim, e->classes, e->papers);
-    (void)puts(
-        "\nAny of them at any scale: oocgnn prepare NAME --scale 1/K. Imports: oocgnn prepare --help.");
+    (void)puts("\nAny of them at any scale: oocgnn prepare NAME --scale 1/K. Imports: oocgnn prepare --help.");
     return GNN_EXIT_OK;
 }
 
@@ -33,8 +32,7 @@ static int list_models(void)
 {
     static const char *const meanings[GNN_MODEL_KINDS] = {[GNN_MODEL_SAGE] = "GraphSAGE, mean aggregation",
                                                           [GNN_MODEL_GCN] = "GCN, normalised per block",
-                                                          [GNN_MODEL_GAT] =
-                                                              "GAT with a linear skip connection"};
+                                                          [GNN_MODEL_GAT] = "GAT with a linear skip connection"};
     for (int i = 0; i < GNN_MODEL_KINDS; i++)
         (void)printf("%-6s %s\n", gnn_model_names[i], meanings[i]);
     return GNN_EXIT_OK;
@@ -46,8 +44,8 @@ static int list_presets(void)
     for (const struct gnn_preset *p = gnn_presets; p->name != NULL; p++)
         (void)printf("%-10s %-36s cap %s, batch %u, fan-out %s, hidden %s (%s); divided by the scale, lr by "
                      "its root\n",
-                     p->name, p->title, gnn_format_bytes(p->memory_bytes, memory, sizeof memory),
-                     p->batch_size, p->fanout, p->hidden, p->source);
+                     p->name, p->title, gnn_format_bytes(p->memory_bytes, memory, sizeof memory), p->batch_size,
+                     p->fanout, p->hidden, p->source);
     return GNN_EXIT_OK;
 }
 

@@ -56,8 +56,7 @@ struct request {
     struct gnn_import_options import;
     const char *name; /* the word on the command line, or NULL */
     bool help;
-    char for_import[GNN_NAME_MAX],
-        for_generate[GNN_NAME_MAX]; /* the last option that only one of them knows */
+    char for_import[GNN_NAME_MAX], for_generate[GNN_NAME_MAX]; /* the last option that only one of them knows */
     char out_dir[GNN_TEXT_MAX * 2];
 };
 
@@ -72,8 +71,7 @@ static void on_signal(int number)
 
 static enum gnn_status take_option(struct gnn_args *args, struct request *r, struct gnn_err *err)
 {
-    static const struct gnn_option *const tables[] = {prepare_table, gnn_generate_table, gnn_import_table,
-                                                      NULL};
+    static const struct gnn_option *const tables[] = {prepare_table, gnn_generate_table, gnn_import_table, NULL};
     if (strcmp(args->name, "help") == 0) {
         r->help = true;
         return gnn_args_flag(args, err);
@@ -112,11 +110,9 @@ static enum gnn_status check_together(const struct request *r, struct gnn_err *e
     if (r->config.quick && !r->config.check)
         return gnn_fail(err, GNN_EUSAGE, "prepare: --quick goes with --check");
     if (r->for_import[0] != '\0' && !import)
-        return gnn_fail(err, GNN_EUSAGE, "prepare: --%s is for imports; name the input with --from",
-                        r->for_import);
+        return gnn_fail(err, GNN_EUSAGE, "prepare: --%s is for imports; name the input with --from", r->for_import);
     if (r->for_generate[0] != '\0' && import)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "prepare: --%s is for generated datasets; an import takes --from as it is",
+        return gnn_fail(err, GNN_EUSAGE, "prepare: --%s is for generated datasets; an import takes --from as it is",
                         r->for_generate);
     return GNN_OK;
 }
@@ -137,8 +133,7 @@ static enum gnn_status parse(int argc, char **argv, struct request *r, struct gn
                             args.value);
     }
     if (r->name == NULL && !r->help)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "prepare: which dataset? `oocgnn list datasets` names those of the registry");
+        return gnn_fail(err, GNN_EUSAGE, "prepare: which dataset? `oocgnn list datasets` names those of the registry");
     return check_together(r, err);
 }
 
@@ -172,8 +167,8 @@ static enum gnn_status make_parent(const struct request *r, struct gnn_err *err)
     if (r->config.out_dir[0] != '\0' || is_dir(r->config.data_dir) || mkdir(r->config.data_dir, 0777) == 0)
         return GNN_OK;
     return gnn_fail(err, errno == EACCES || errno == EPERM || errno == EROFS ? GNN_EPERM : GNN_EUSAGE,
-                    "--data %s: cannot be created (%s); name a directory you may write to",
-                    r->config.data_dir, strerror(errno));
+                    "--data %s: cannot be created (%s); name a directory you may write to", r->config.data_dir,
+                    strerror(errno));
 }
 
 static enum gnn_status prepare(struct request *r, struct gnn_err *err)
@@ -199,10 +194,9 @@ static enum gnn_status prepare(struct request *r, struct gnn_err *err)
 
 static void print_help(void)
 {
-    (void)puts(
-        "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [OPTION...]     generate a registry dataset\n"
-        "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap [OPTION...]        import\n"
-        "       oocgnn prepare DATASET|DIR --check [--quick]                             verify\n");
+    (void)puts("usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [OPTION...]     generate a registry dataset\n"
+               "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap [OPTION...]        import\n"
+               "       oocgnn prepare DATASET|DIR --check [--quick]                             verify\n");
     gnn_args_help(prepare_table, stdout);
     (void)puts("\ngenerating:");
     gnn_args_help(gnn_generate_table, stdout);

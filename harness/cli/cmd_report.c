@@ -89,8 +89,7 @@ static enum gnn_status choose_runs(struct report *r, struct gnn_db *db, struct g
     return r->count > 0 ? GNN_OK : gnn_fail(err, GNN_ENOENT, "%s holds no finished run", r->config.db);
 }
 
-static enum gnn_status print_runs(const struct report *r, const struct gnn_run_record *runs,
-                                  struct gnn_err *err)
+static enum gnn_status print_runs(const struct report *r, const struct gnn_run_record *runs, struct gnn_err *err)
 {
     if (!r->config.json) {
         gnn_report_runs(runs, r->count, r->config.markdown ? GNN_REPORT_MARKDOWN : GNN_REPORT_TEXT, stdout);

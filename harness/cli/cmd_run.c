@@ -10,9 +10,8 @@ static void print_help(void)
     (void)puts("usage: oocgnn run --system S --dataset D [OPTION...] [--set system.key=value]...\n\n"
                "Trains one system on one dataset under a memory cap and records what happened.\n");
     gnn_args_help(gnn_run_options, stdout);
-    (void)puts(
-        "  --set system.key=value           a system's parameter; `oocgnn list params SYSTEM` has them\n\n"
-        "example: oocgnn run --system gnndrive --dataset papers100m --scale 1/100 --preset gnndrive");
+    (void)puts("  --set system.key=value           a system's parameter; `oocgnn list params SYSTEM` has them\n\n"
+               "example: oocgnn run --system gnndrive --dataset papers100m --scale 1/100 --preset gnndrive");
 }
 
 int gnn_cmd_run(int argc, char **argv)

@@ -81,8 +81,7 @@ static enum gnn_status add_alternative(struct key *key, const char *text, size_t
     while (length > 0 && isspace((unsigned char)text[length - 1]))
         length--;
     if (key->count == ALTERNATIVES_MAX || length >= GNN_SET_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "line %u: %s has too many or too long alternatives", key->line,
-                        key->name);
+        return gnn_fail(err, GNN_EUSAGE, "line %u: %s has too many or too long alternatives", key->line, key->name);
     memcpy(key->alternatives[key->count], text, length);
     key->alternatives[key->count++][length] = '\0';
     return GNN_OK;
@@ -125,9 +124,7 @@ static enum gnn_status fill_config(const struct gnn_ini *ini, const struct key *
     for (int pass = 0; pass < 3; pass++)
         for (uint32_t i = 0; i < count; i++) {
             const char *const value = keys[i].alternatives[choice[i]];
-            const int turn = strcmp(keys[i].name, "scale") == 0    ? 0
-                             : strcmp(keys[i].name, "preset") == 0 ? 1
-                                                                   : 2;
+            const int turn = strcmp(keys[i].name, "scale") == 0 ? 0 : strcmp(keys[i].name, "preset") == 0 ? 1 : 2;
             struct gnn_err cause = {0};
             enum gnn_status status = GNN_OK;
             if (turn == pass)
@@ -170,8 +167,8 @@ static enum gnn_status add_cell(struct sweep *s, const char *section, const stru
 }
 
 /* Every combination of the alternatives; the last key turns fastest. */
-static enum gnn_status expand_section(struct sweep *s, const struct gnn_ini_section *section,
-                                      struct key *keys, struct gnn_err *err)
+static enum gnn_status expand_section(struct sweep *s, const struct gnn_ini_section *section, struct key *keys,
+                                      struct gnn_err *err)
 {
     uint32_t count = 0;
     uint32_t choice[KEYS_MAX] = {0};
@@ -361,9 +358,8 @@ int gnn_cmd_sweep(int argc, char **argv)
     } else if (s.help) {
         (void)puts("usage: oocgnn sweep JOBFILE [OPTION...]\n");
         gnn_args_help(sweep_table, stdout);
-        (void)puts(
-            "\nA job file is INI: [global] first, one section per case; keys are options of `oocgnn run` or\n"
-            "system.key; `a | b` runs both.");
+        (void)puts("\nA job file is INI: [global] first, one section per case; keys are options of `oocgnn run` or\n"
+                   "system.key; `a | b` runs both.");
     } else if (expand(&s, &err) != GNN_OK) {
         exit_status = gnn_cli_failed(&err);
     } else if (s.config.dry_run) {

@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum gnn_status gnn_run_pair(struct gnn_run_config *config, const char *name, const char *value,
-                             struct gnn_err *err)
+enum gnn_status gnn_run_pair(struct gnn_run_config *config, const char *name, const char *value, struct gnn_err *err)
 {
     if (strchr(name, '.') == NULL)
         return gnn_option_set(gnn_run_options, config, name, value, err);
@@ -21,8 +20,7 @@ enum gnn_status gnn_run_pair(struct gnn_run_config *config, const char *name, co
     return gnn_run_config_set(config, text, err);
 }
 
-static enum gnn_status take(struct gnn_args *args, struct gnn_run_config *config, bool *help,
-                            struct gnn_err *err)
+static enum gnn_status take(struct gnn_args *args, struct gnn_run_config *config, bool *help, struct gnn_err *err)
 {
     static const struct gnn_option *const tables[] = {gnn_run_options, NULL};
     if (strcmp(args->name, "help") == 0) {
@@ -39,8 +37,7 @@ static enum gnn_status take(struct gnn_args *args, struct gnn_run_config *config
     return known ? GNN_OK : gnn_args_unknown(args, "run", tables, err);
 }
 
-static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *config, bool *help,
-                                struct gnn_err *err)
+static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *config, bool *help, struct gnn_err *err)
 {
     struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
     while (gnn_args_next(&args))
@@ -48,8 +45,7 @@ static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *co
     return GNN_OK;
 }
 
-enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, bool *help,
-                             struct gnn_err *err)
+enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, bool *help, struct gnn_err *err)
 {
     *help = false;
     gnn_run_config_defaults(config);
@@ -71,8 +67,8 @@ static int exit_of_run(const struct gnn_run_record *run)
     if (run->status == GNN_RUN_OK || run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM ||
         run->status == GNN_RUN_OOT)
         return GNN_EXIT_OK;
-    (void)fprintf(stderr, "oocgnn: run %lld is %s: %s\n", (long long)run->run_id,
-                  gnn_run_status_name(run->status), run->reasons);
+    (void)fprintf(stderr, "oocgnn: run %lld is %s: %s\n", (long long)run->run_id, gnn_run_status_name(run->status),
+                  run->reasons);
     return gnn_cli_exit_of(run->failure);
 }
 

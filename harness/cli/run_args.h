@@ -7,8 +7,8 @@
 #include "harness/run/config.h"
 
 /* One "name value" pair of a run: an option of gnn_run_options, or "system.key". */
-GNN_MUST_CHECK enum gnn_status gnn_run_pair(struct gnn_run_config *config, const char *name,
-                                            const char *value, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_run_pair(struct gnn_run_config *config, const char *name, const char *value,
+                                            struct gnn_err *err);
 
 /* argv[1…] of `oocgnn run`; *help is set when --help was among them. */
 GNN_MUST_CHECK enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, bool *help,

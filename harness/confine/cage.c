@@ -128,13 +128,11 @@ static enum gnn_status check_config(const struct gnn_confine *confine, const str
     if (!confine->memory_usable)
         return gnn_fail(err, GNN_EPERM, "no memory cap for this user: %s", confine->remedy);
     if (config->memory_bytes != 0 && config->memory_bytes < GNN_PAGE_BYTES)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "a memory cap of %" PRIu64 " bytes is below one page; write 320M for 320 MiB",
+        return gnn_fail(err, GNN_EUSAGE, "a memory cap of %" PRIu64 " bytes is below one page; write 320M for 320 MiB",
                         config->memory_bytes);
     if (config->memory_bytes > confine->ancestor_limit_bytes)
         return gnn_fail(err, GNN_EUSAGE,
-                        "a memory cap of %" PRIu64
-                        " bytes is above the limit this process lives under (%" PRIu64
+                        "a memory cap of %" PRIu64 " bytes is above the limit this process lives under (%" PRIu64
                         " bytes): lower --memory or raise that limit",
                         config->memory_bytes, confine->ancestor_limit_bytes);
     const struct gnn_throttle *throttle = &config->throttle;
@@ -144,10 +142,9 @@ static enum gnn_status check_config(const struct gnn_confine *confine, const str
         return gnn_fail(err, GNN_ENOTSUP,
                         "no block device to throttle behind the data: put it on a disk's file system");
     if (!confine->io_usable)
-        return gnn_fail(
-            err, confine->io == GNN_CGROUP_NONE ? GNN_ENOTSUP : GNN_EPERM,
-            "no device throttle: the %s controller is not usable here; drop --device-bps and --device-iops",
-            confine->io == GNN_CGROUP_V1 ? "blkio" : "io");
+        return gnn_fail(err, confine->io == GNN_CGROUP_NONE ? GNN_ENOTSUP : GNN_EPERM,
+                        "no device throttle: the %s controller is not usable here; drop --device-bps and --device-iops",
+                        confine->io == GNN_CGROUP_V1 ? "blkio" : "io");
     return GNN_OK;
 }
 
@@ -182,8 +179,7 @@ static enum gnn_status check_read_back(const struct gnn_cage *cage, struct gnn_e
     GNN_TRY(gnn_cage_read(cage, &reading, err));
     const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     if (reading.limit_bytes / page_bytes != cage->config.memory_bytes / page_bytes)
-        return gnn_fail(err, GNN_ENOTSUP,
-                        "%s: asked for a limit of %" PRIu64 " bytes, the kernel says %" PRIu64,
+        return gnn_fail(err, GNN_ENOTSUP, "%s: asked for a limit of %" PRIu64 " bytes, the kernel says %" PRIu64,
                         cage->memory_dir, cage->config.memory_bytes, reading.limit_bytes);
     return GNN_OK;
 }
@@ -201,8 +197,7 @@ enum gnn_status gnn_cage_create(const struct gnn_confine *confine, const struct 
     cage->config = *config;
     cage->memory_lock_fd = -1;
     cage->io_lock_fd = -1;
-    (void)snprintf(cage->name, sizeof cage->name, "oocgnn-%ld-%u", (long)getpid(),
-                   atomic_fetch_add(&next_number, 1));
+    (void)snprintf(cage->name, sizeof cage->name, "oocgnn-%ld-%u", (long)getpid(), atomic_fetch_add(&next_number, 1));
     enum gnn_status status = create_groups(cage, err);
     if (status == GNN_OK)
         status = check_read_back(cage, err);
@@ -251,8 +246,7 @@ enum gnn_status gnn_cage_kill(struct gnn_cage *cage, struct gnn_err *err)
 {
     if (gnn_group_kill(cage->memory_dir, KILL_MS))
         return GNN_OK;
-    return gnn_fail(err, GNN_ETIME, "%s: a process survives SIGKILL (stuck in the kernel?)",
-                    cage->memory_dir);
+    return gnn_fail(err, GNN_ETIME, "%s: a process survives SIGKILL (stuck in the kernel?)", cage->memory_dir);
 }
 
 static void remove_dir(const char *mount, const char *dir, const char *controller)

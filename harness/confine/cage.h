@@ -12,9 +12,8 @@ struct gnn_cage {
     char name[GNN_CAGE_NAME_MAX];
     char memory_dir[GNN_CGROUP_PATH_MAX + GNN_CAGE_NAME_MAX]; /* "" until it exists */
     char io_dir[GNN_CGROUP_PATH_MAX + GNN_CAGE_NAME_MAX];     /* "" if none; on v2 the same as memory_dir */
-    char leaf_dir[GNN_CGROUP_PATH_MAX +
-                  GNN_CAGE_NAME_MAX]; /* v2: where this process moved; "" if it did not */
-    int memory_lock_fd;               /* flock held as long as the owner lives; -1 if none */
+    char leaf_dir[GNN_CGROUP_PATH_MAX + GNN_CAGE_NAME_MAX];   /* v2: where this process moved; "" if it did not */
+    int memory_lock_fd;                                       /* flock held as long as the owner lives; -1 if none */
     int io_lock_fd;
 };
 

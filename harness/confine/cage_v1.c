@@ -72,16 +72,14 @@ enum gnn_status gnn_cage_v1_create_memory(struct gnn_cage *cage, struct gnn_err 
         /* The limit of memory and swap together; absent where swap accounting is off. Must not be below the
          * first. */
         if (gnn_group_file_exists(parent, "memory.memsw.limit_in_bytes"))
-            set_bytes(&settings[count++], "memory.memsw.limit_in_bytes",
-                      gnn_add_bytes(bytes, cage->config.swap_bytes));
+            set_bytes(&settings[count++], "memory.memsw.limit_in_bytes", gnn_add_bytes(bytes, cage->config.swap_bytes));
     }
     GNN_TRY(create_group(cage, cage->confine.memory_mount, dir, "memory", settings, count, err));
     memcpy(cage->memory_dir, dir, sizeof dir);
     return GNN_OK;
 }
 
-static void set_throttle(struct setting *setting, const char *file, const struct gnn_throttle *throttle,
-                         uint64_t value)
+static void set_throttle(struct setting *setting, const char *file, const struct gnn_throttle *throttle, uint64_t value)
 {
     setting->file = file;
     (void)snprintf(setting->value, sizeof setting->value, "%" PRIu32 ":%" PRIu32 " %" PRIu64, throttle->major,
@@ -116,8 +114,7 @@ bool gnn_cage_v1_delete(const char *mount, const char *dir, const char *controll
     bool gone = false;
     if (group != NULL && cgroup_add_controller(group, controller) != NULL) {
         const int code = cgroup_delete_cgroup_ext(group, CGFLAG_DELETE_EMPTY_ONLY);
-        gone =
-            code == 0 || code == ECGROUPNOTEXIST || (code == ECGOTHER && cgroup_get_last_errno() == ENOENT);
+        gone = code == 0 || code == ECGROUPNOTEXIST || (code == ECGOTHER && cgroup_get_last_errno() == ENOENT);
     }
     cgroup_free(&group);
     return gone;

@@ -62,8 +62,7 @@ enum gnn_status gnn_cage_v2_make_dir(struct gnn_cage *cage, struct gnn_err *err)
     return GNN_OK;
 }
 
-static enum gnn_status set_file(struct gnn_cage *cage, const char *file, const char *value,
-                                struct gnn_err *err)
+static enum gnn_status set_file(struct gnn_cage *cage, const char *file, const char *value, struct gnn_err *err)
 {
     const int failed = gnn_group_file_write(cage->memory_dir, file, value);
     if (failed == 0)
@@ -79,11 +78,11 @@ static enum gnn_status set_throttle(struct gnn_cage *cage, struct gnn_err *err)
     char value[VALUE_BYTES];
     int used = snprintf(value, sizeof value, "%" PRIu32 ":%" PRIu32, throttle->major, throttle->minor);
     if (throttle->bps != 0)
-        used += snprintf(value + used, sizeof value - (size_t)used, " rbps=%" PRIu64 " wbps=%" PRIu64,
-                         throttle->bps, throttle->bps);
+        used += snprintf(value + used, sizeof value - (size_t)used, " rbps=%" PRIu64 " wbps=%" PRIu64, throttle->bps,
+                         throttle->bps);
     if (throttle->iops != 0)
-        (void)snprintf(value + used, sizeof value - (size_t)used, " riops=%" PRIu64 " wiops=%" PRIu64,
-                       throttle->iops, throttle->iops);
+        (void)snprintf(value + used, sizeof value - (size_t)used, " riops=%" PRIu64 " wiops=%" PRIu64, throttle->iops,
+                       throttle->iops);
     return set_file(cage, "io.max", value, err);
 }
 

@@ -35,8 +35,7 @@ struct gnn_confine {
     char io_parent[GNN_CGROUP_PATH_MAX];
     bool memory_usable; /* a cage with a cap can be made here */
     bool io_usable;     /* a cage with a throttle can be made, and its I/O is counted */
-    bool
-        needs_leaf; /* v2: this process has to move into a leaf of its own first (no-internal-process rule) */
+    bool needs_leaf;    /* v2: this process has to move into a leaf of its own first (no-internal-process rule) */
     uint64_t ancestor_limit_bytes; /* smallest memory limit from the caller's group up; GNN_UNKNOWN: none */
     uint64_t physical_bytes;
     char remedy[GNN_CGROUP_PATH_MAX +
@@ -74,9 +73,8 @@ struct gnn_cage;
 /* Makes the group with its limits set, after removing cages whose owners are dead. GNN_EPERM with the exact
  * command when this process may not; GNN_ENOTSUP without the controller; GNN_EUSAGE when the cap is below one
  * page or above an ancestor's limit (the run would live under less than it says). */
-GNN_MUST_CHECK enum gnn_status gnn_cage_create(const struct gnn_confine *confine,
-                                               const struct gnn_cage_config *config, struct gnn_cage **out,
-                                               struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_cage_create(const struct gnn_confine *confine, const struct gnn_cage_config *config,
+                                               struct gnn_cage **out, struct gnn_err *err);
 
 /* "oocgnn-<pid>-<n>" */
 const char *gnn_cage_name(const struct gnn_cage *cage);

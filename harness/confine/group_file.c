@@ -113,8 +113,7 @@ uint64_t gnn_group_parse_flat(const char *text, const char *key)
     const size_t key_len = strlen(key);
     for (const char *line = text; *line != '\0'; line = next_line(line)) {
         uint64_t value;
-        if (strncmp(line, key, key_len) == 0 && line[key_len] == ' ' &&
-            parse_number(line + key_len + 1, &value))
+        if (strncmp(line, key, key_len) == 0 && line[key_len] == ' ' && parse_number(line + key_len + 1, &value))
             return value;
     }
     return GNN_UNKNOWN;
@@ -167,8 +166,7 @@ uint64_t gnn_group_parse_io_stat(const char *text, const char *key, uint32_t maj
         const char *at = device_line(line, major, minor);
         while (at != NULL && *at != '\0' && *at != '\n') {
             uint64_t value;
-            if (strncmp(at, key, key_len) == 0 && at[key_len] == '=' &&
-                parse_number(at + key_len + 1, &value))
+            if (strncmp(at, key, key_len) == 0 && at[key_len] == '=' && parse_number(at + key_len + 1, &value))
                 sum += value;
             at += strcspn(at, " \n");
             at += *at == ' ' ? 1 : 0;

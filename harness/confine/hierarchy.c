@@ -51,8 +51,7 @@ static bool find_own_group(const char *self_cgroup, const char *controller, char
             continue;
         *group++ = '\0';
         controllers++;
-        const bool match =
-            controller == NULL ? strcmp(line, "0:") == 0 : gnn_group_has_word(controllers, controller);
+        const bool match = controller == NULL ? strcmp(line, "0:") == 0 : gnn_group_has_word(controllers, controller);
         if (match && strlen(group) < GNN_CGROUP_PATH_MAX) {
             memcpy(path, group, strlen(group) + 1);
             return true;
@@ -80,9 +79,9 @@ bool gnn_hierarchy_find(const char *mountinfo, const char *self_cgroup, const ch
     while (take_line(&mountinfo, line)) {
         if (!parse_mount_line(line, &mount))
             continue;
-        const bool match = controller == NULL ? strcmp(mount.type, "cgroup2") == 0
-                                              : strcmp(mount.type, "cgroup") == 0 &&
-                                                    gnn_group_has_word(mount.options, controller);
+        const bool match = controller == NULL
+                               ? strcmp(mount.type, "cgroup2") == 0
+                               : strcmp(mount.type, "cgroup") == 0 && gnn_group_has_word(mount.options, controller);
         char group[GNN_CGROUP_PATH_MAX];
         if (!match || !find_own_group(self_cgroup, controller, group))
             continue;
@@ -132,8 +131,7 @@ static void use_v1(const char *root, const struct gnn_hierarchy *at, bool memory
     if (memory) {
         out->memory = GNN_CGROUP_V1;
         out->memory_usable = usable;
-        out->ancestor_limit_bytes =
-            smallest_limit(dir, strlen(root) + strlen(at->mount), "memory.limit_in_bytes");
+        out->ancestor_limit_bytes = smallest_limit(dir, strlen(root) + strlen(at->mount), "memory.limit_in_bytes");
         (void)snprintf(out->memory_mount, sizeof out->memory_mount, "%s", at->mount);
         (void)snprintf(out->memory_parent, sizeof out->memory_parent, "%s", usable ? dir : "");
     } else {
@@ -221,8 +219,8 @@ static void use_v2_io(const char *root, const struct gnn_hierarchy *at, struct g
     out->io = GNN_CGROUP_V2;
     (void)snprintf(out->io_mount, sizeof out->io_mount, "%s", at->mount);
     const char *parent = out->memory_parent;
-    const bool can_enable = has_controller(parent, "cgroup.controllers", "io") &&
-                            gnn_group_file_writable(parent, "cgroup.subtree_control");
+    const bool can_enable =
+        has_controller(parent, "cgroup.controllers", "io") && gnn_group_file_writable(parent, "cgroup.subtree_control");
     out->io_usable = out->memory == GNN_CGROUP_V2 && out->memory_usable &&
                      (has_controller(parent, "cgroup.subtree_control", "io") || can_enable);
     if (out->io_usable)
@@ -232,34 +230,29 @@ static void use_v2_io(const char *root, const struct gnn_hierarchy *at, struct g
 static void write_remedy(struct gnn_confine *out)
 {
     if (out->memory == GNN_CGROUP_NONE)
-        (void)snprintf(
-            out->remedy, sizeof out->remedy,
-            "no memory controller is mounted: boot without cgroup_disable=memory, or give the container its "
-            "own control groups (docker run --cgroupns=private --privileged)");
+        (void)snprintf(out->remedy, sizeof out->remedy,
+                       "no memory controller is mounted: boot without cgroup_disable=memory, or give the container its "
+                       "own control groups (docker run --cgroupns=private --privileged)");
     else if (out->memory == GNN_CGROUP_V1)
-        (void)snprintf(
-            out->remedy, sizeof out->remedy,
-            "the caller's group under %s is not writable: run as root (sudo oocgnn run ...), or have root "
-            "create one: sudo cgcreate -a $USER -t $USER -g memory,blkio:oocgnn && "
-            "cgexec -g memory,blkio:oocgnn oocgnn run ...",
-            out->memory_mount);
+        (void)snprintf(out->remedy, sizeof out->remedy,
+                       "the caller's group under %s is not writable: run as root (sudo oocgnn run ...), or have root "
+                       "create one: sudo cgcreate -a $USER -t $USER -g memory,blkio:oocgnn && "
+                       "cgexec -g memory,blkio:oocgnn oocgnn run ...",
+                       out->memory_mount);
     else
-        (void)snprintf(
-            out->remedy, sizeof out->remedy,
-            "control groups are not delegated to this process: "
-            "systemd-run --scope --user -p Delegate=yes oocgnn run ... (or: sudo systemd-run --scope "
-            "-p Delegate=yes oocgnn run ...; in a container: docker run --cgroupns=private --privileged)");
+        (void)snprintf(out->remedy, sizeof out->remedy,
+                       "control groups are not delegated to this process: "
+                       "systemd-run --scope --user -p Delegate=yes oocgnn run ... (or: sudo systemd-run --scope "
+                       "-p Delegate=yes oocgnn run ...; in a container: docker run --cgroupns=private --privileged)");
 }
 
-static enum gnn_status read_proc(const char *root, const char *name, char *text, size_t bytes,
-                                 struct gnn_err *err)
+static enum gnn_status read_proc(const char *root, const char *name, char *text, size_t bytes, struct gnn_err *err)
 {
     char dir[GNN_CGROUP_PATH_MAX];
     (void)snprintf(dir, sizeof dir, "%s/proc/self", root);
     const int failed = gnn_group_file_read(dir, name, text, bytes);
     if (failed != 0)
-        return gnn_fail(err, GNN_ENOTSUP, "%s/%s: %s; control groups need /proc mounted", dir, name,
-                        strerror(failed));
+        return gnn_fail(err, GNN_ENOTSUP, "%s/%s: %s; control groups need /proc mounted", dir, name, strerror(failed));
     return GNN_OK;
 }
 
@@ -270,8 +263,7 @@ static uint64_t physical_bytes(void)
     return pages <= 0 || page <= 0 ? GNN_UNKNOWN : (uint64_t)pages * (uint64_t)page;
 }
 
-enum gnn_status gnn_confine_detect_at(const char *root, long pid, struct gnn_confine *out,
-                                      struct gnn_err *err)
+enum gnn_status gnn_confine_detect_at(const char *root, long pid, struct gnn_confine *out, struct gnn_err *err)
 {
     *out = (struct gnn_confine){.ancestor_limit_bytes = GNN_UNKNOWN, .physical_bytes = physical_bytes()};
     char mounts[MOUNTS_BYTES];

@@ -18,8 +18,7 @@ static void live_in_cage(const struct gnn_cage *cage, uint64_t bytes, int say_fd
     char word = 'x';
     if (gnn_cage_enter(cage) != 0 || write(say_fd, "e", 1) != 1 || read(hear_fd, &word, 1) != 1)
         _exit(1);
-    volatile unsigned char *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    volatile unsigned char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         _exit(1);
     for (uint64_t at = 0; at < bytes; at += GNN_PAGE_BYTES)
@@ -57,8 +56,7 @@ static enum gnn_status charge_before_and_after(const struct gnn_cage *cage, int 
     return GNN_OK;
 }
 
-static enum gnn_status run_child(struct gnn_cage *cage, uint64_t bytes, uint64_t *rise_bytes,
-                                 struct gnn_err *err)
+static enum gnn_status run_child(struct gnn_cage *cage, uint64_t bytes, uint64_t *rise_bytes, struct gnn_err *err)
 {
     int up[2], down[2];
     if (pipe2(up, O_CLOEXEC) != 0)
@@ -91,8 +89,7 @@ static enum gnn_status run_child(struct gnn_cage *cage, uint64_t bytes, uint64_t
 enum gnn_status gnn_confine_self_test(const struct gnn_confine *confine, uint64_t bytes, uint64_t *rise_bytes,
                                       struct gnn_err *err)
 {
-    const struct gnn_cage_config config = {.memory_bytes =
-                                               gnn_round_up(bytes, GNN_PAGE_BYTES) + HEADROOM_BYTES};
+    const struct gnn_cage_config config = {.memory_bytes = gnn_round_up(bytes, GNN_PAGE_BYTES) + HEADROOM_BYTES};
     struct gnn_cage *cage;
     GNN_TRY(gnn_cage_create(confine, &config, &cage, err));
     const enum gnn_status status = run_child(cage, bytes, rise_bytes, err);

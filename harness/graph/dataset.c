@@ -31,16 +31,14 @@ static enum gnn_status check_size(struct gnn_world *world, struct gnn_file *file
     gnn_file_info(world, file, &info);
     if (info.size_bytes != expected)
         return gnn_fail(err, GNN_EFORMAT,
-                        "%s: %" PRIu64 " B, meta says %" PRIu64
-                        "; the file is truncated, swapped or of another "
+                        "%s: %" PRIu64 " B, meta says %" PRIu64 "; the file is truncated, swapped or of another "
                         "dataset: prepare it again",
                         gnn_file_path(world, file), info.size_bytes, expected);
     return GNN_OK;
 }
 
 /* Size alone, for the files that stay on disk during a run. */
-static enum gnn_status check_on_disk(struct gnn_world *world, const char *path, uint64_t expected,
-                                     struct gnn_err *err)
+static enum gnn_status check_on_disk(struct gnn_world *world, const char *path, uint64_t expected, struct gnn_err *err)
 {
     struct gnn_file *file;
     GNN_TRY(gnn_file_open(world, path, GNN_OPEN_READ, &file, err));
@@ -62,8 +60,7 @@ static enum gnn_status load(struct gnn_world *world, const struct dataset *d, co
     GNN_TRY(gnn_file_open(world, path, GNN_OPEN_READ, &file, err));
     enum gnn_status status = check_size(world, file, entry->bytes, err);
     if (status == GNN_OK) /* an empty split still gets an address */
-        status =
-            gnn_mem_alloc(world, "dataset", entry->bytes > 0 ? entry->bytes : 1, GNN_MEM_PLAIN, out, err);
+        status = gnn_mem_alloc(world, "dataset", entry->bytes > 0 ? entry->bytes : 1, GNN_MEM_PLAIN, out, err);
     if (status == GNN_OK)
         status = gnn_read_all(world, file, 0, *out, entry->bytes, err);
     gnn_file_close(world, file);
@@ -71,8 +68,8 @@ static enum gnn_status load(struct gnn_world *world, const struct dataset *d, co
     char checksum[GNN_CHECKSUM_TEXT];
     gnn_checksum_of(*out, entry->bytes, checksum);
     if (strcmp(checksum, entry->checksum) != 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta says %s; prepare the dataset again", path,
-                        checksum, entry->checksum);
+        return gnn_fail(err, GNN_EFORMAT, "%s: checksum %s, meta says %s; prepare the dataset again", path, checksum,
+                        entry->checksum);
     return GNN_OK;
 }
 
@@ -84,8 +81,7 @@ static enum gnn_status read_meta(struct gnn_world *world, struct dataset *d, str
     struct gnn_err why = {0};
     enum gnn_status status = gnn_file_open(world, path, GNN_OPEN_READ, &file, &why);
     if (status == GNN_ENOENT)
-        return gnn_fail(err, GNN_ENOENT,
-                        "%s is not a dataset: it has no meta file; `oocgnn prepare` makes one",
+        return gnn_fail(err, GNN_ENOENT, "%s is not a dataset: it has no meta file; `oocgnn prepare` makes one",
                         d->public.dir);
     if (status != GNN_OK)
         return gnn_fail(err, status, "%s", why.message);
@@ -95,8 +91,8 @@ static enum gnn_status read_meta(struct gnn_world *world, struct dataset *d, str
     if (text == NULL)
         status = gnn_fail(err, GNN_ENOMEM, "no memory to read %s", path);
     else if (info.size_bytes > GNN_META_TEXT_MAX)
-        status = gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " B, a meta file has at most %d", path,
-                          info.size_bytes, GNN_META_TEXT_MAX);
+        status = gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " B, a meta file has at most %d", path, info.size_bytes,
+                          GNN_META_TEXT_MAX);
     else
         status = gnn_read_all(world, file, 0, text, info.size_bytes, err);
     gnn_file_close(world, file);
@@ -119,8 +115,7 @@ static enum gnn_status choose_features(struct dataset *d, uint32_t dim, struct g
     if (file == NULL) {
         char have[128] = "none";
         for (uint32_t i = 0, used = 0; i < meta->dim_count && used < sizeof have; i++)
-            used += (uint32_t)snprintf(have + used, sizeof have - used, "%s%" PRIu32, i > 0 ? ", " : "",
-                                       meta->dims[i]);
+            used += (uint32_t)snprintf(have + used, sizeof have - used, "%s%" PRIu32, i > 0 ? ", " : "", meta->dims[i]);
         return gnn_fail(err, GNN_ENOENT,
                         "%s has no features of width %" PRIu32 " (it has: %s); `oocgnn prepare "
                         "--dim` adds a width",
@@ -144,8 +139,7 @@ static void publish_meta(struct dataset *d)
     p->node_count = meta->node_count;
     p->edge_count = meta->edge_count;
     p->class_count = meta->class_count;
-    p->topology_bytes =
-        gnn_meta_find_file(meta, "indptr")->bytes + gnn_meta_find_file(meta, "indices")->bytes;
+    p->topology_bytes = gnn_meta_find_file(meta, "indptr")->bytes + gnn_meta_find_file(meta, "indices")->bytes;
 }
 
 static enum gnn_status check_split(const struct dataset *d, const char *name, const struct gnn_split *split,
@@ -162,8 +156,8 @@ static enum gnn_status check_contents(const struct dataset *d, struct gnn_err *e
     char path[PATH_MAX_BYTES];
     uint64_t previous = 0;
     join(path, p->dir, "indptr");
-    GNN_TRY(gnn_check_indptr(p->indptr, (uint64_t)p->node_count + 1, 0, p->node_count, p->edge_count,
-                             &previous, path, err));
+    GNN_TRY(gnn_check_indptr(p->indptr, (uint64_t)p->node_count + 1, 0, p->node_count, p->edge_count, &previous, path,
+                             err));
     join(path, p->dir, "labels");
     GNN_TRY(gnn_check_labels(p->labels, p->node_count, 0, p->class_count, path, err));
     GNN_TRY(check_split(d, "train", &p->train, err));
@@ -193,8 +187,8 @@ static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t
     return check_contents(d, err);
 }
 
-enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint32_t dim,
-                                 struct gnn_dataset **out, struct gnn_err *err)
+enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint32_t dim, struct gnn_dataset **out,
+                                 struct gnn_err *err)
 {
     struct dataset *d = calloc(1, sizeof *d);
     if (d == NULL)

@@ -3,21 +3,18 @@
 #include <inttypes.h>
 
 enum gnn_status gnn_check_indptr(const uint64_t *offsets, uint64_t count, uint64_t first, uint32_t node_count,
-                                 uint64_t edge_count, uint64_t *previous, const char *path,
-                                 struct gnn_err *err)
+                                 uint64_t edge_count, uint64_t *previous, const char *path, struct gnn_err *err)
 {
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t at = first + i;
         const uint64_t low = at == 0 ? 0 : *previous;
         const uint64_t high = at == 0 ? 0 : edge_count;
         if (offsets[i] < low || offsets[i] > high)
-            return gnn_fail(err, GNN_EFORMAT,
-                            "%s: offset %" PRIu64 " is %" PRIu64 ", expected %" PRIu64 " to %" PRIu64, path,
-                            at, offsets[i], low, high);
+            return gnn_fail(err, GNN_EFORMAT, "%s: offset %" PRIu64 " is %" PRIu64 ", expected %" PRIu64 " to %" PRIu64,
+                            path, at, offsets[i], low, high);
         if (at == node_count && offsets[i] != edge_count)
-            return gnn_fail(err, GNN_EFORMAT,
-                            "%s: the last offset is %" PRIu64 ", expected the edge count %" PRIu64, path,
-                            offsets[i], edge_count);
+            return gnn_fail(err, GNN_EFORMAT, "%s: the last offset is %" PRIu64 ", expected the edge count %" PRIu64,
+                            path, offsets[i], edge_count);
         *previous = offsets[i];
     }
     return GNN_OK;
@@ -28,9 +25,8 @@ enum gnn_status gnn_check_ids(const gnn_node *ids, uint64_t count, uint64_t firs
 {
     for (uint64_t i = 0; i < count; i++)
         if (ids[i] >= node_count)
-            return gnn_fail(err, GNN_EFORMAT,
-                            "%s: entry %" PRIu64 " is node %" PRIu32 ", expected below %" PRIu32, path,
-                            first + i, ids[i], node_count);
+            return gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu64 " is node %" PRIu32 ", expected below %" PRIu32,
+                            path, first + i, ids[i], node_count);
     return GNN_OK;
 }
 
@@ -40,22 +36,20 @@ enum gnn_status gnn_check_labels(const int32_t *labels, uint64_t count, uint64_t
     for (uint64_t i = 0; i < count; i++)
         if (labels[i] < -1 || (labels[i] >= 0 && (uint32_t)labels[i] >= class_count))
             return gnn_fail(err, GNN_EFORMAT,
-                            "%s: node %" PRIu64 " has label %" PRId32
-                            ", expected -1 or a class below %" PRIu32,
-                            path, first + i, labels[i], class_count);
+                            "%s: node %" PRIu64 " has label %" PRId32 ", expected -1 or a class below %" PRIu32, path,
+                            first + i, labels[i], class_count);
     return GNN_OK;
 }
 
-enum gnn_status gnn_check_split(const gnn_node *nodes, uint32_t count, uint32_t node_count,
-                                const int32_t *labels, const char *path, struct gnn_err *err)
+enum gnn_status gnn_check_split(const gnn_node *nodes, uint32_t count, uint32_t node_count, const int32_t *labels,
+                                const char *path, struct gnn_err *err)
 {
     GNN_TRY(gnn_check_ids(nodes, count, 0, node_count, path, err));
     for (uint32_t i = 0; i < count; i++) {
         if (i > 0 && nodes[i] <= nodes[i - 1])
             return gnn_fail(err, GNN_EFORMAT,
-                            "%s: entry %" PRIu32 " is node %" PRIu32
-                            ", expected above its predecessor %" PRIu32,
-                            path, i, nodes[i], nodes[i - 1]);
+                            "%s: entry %" PRIu32 " is node %" PRIu32 ", expected above its predecessor %" PRIu32, path,
+                            i, nodes[i], nodes[i - 1]);
         if (labels != NULL && labels[nodes[i]] < 0)
             return gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu32 ": node %" PRIu32 " has no label", path, i,
                             nodes[i]);

@@ -14,8 +14,8 @@ GNN_MUST_CHECK enum gnn_status gnn_check_indptr(const uint64_t *offsets, uint64_
                                                 const char *path, struct gnn_err *err);
 
 /* Node IDs below node_count (the indices file). */
-GNN_MUST_CHECK enum gnn_status gnn_check_ids(const gnn_node *ids, uint64_t count, uint64_t first,
-                                             uint32_t node_count, const char *path, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_check_ids(const gnn_node *ids, uint64_t count, uint64_t first, uint32_t node_count,
+                                             const char *path, struct gnn_err *err);
 
 /* Labels in [-1, class_count). */
 GNN_MUST_CHECK enum gnn_status gnn_check_labels(const int32_t *labels, uint64_t count, uint64_t first,

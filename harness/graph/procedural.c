@@ -26,7 +26,7 @@ struct gnn_procedural {
     uint32_t homophily_24bit;     /* of 2^24 */
     uint32_t label_noise_24bit;   /* of 2^24 */
     uint32_t degree_max;
-    uint32_t *degree_cdf; /* (degree_max) P(D <= d + 1) * 2^32; the last entry is never read */
+    uint32_t *degree_cdf;                   /* (degree_max) P(D <= d + 1) * 2^32; the last entry is never read */
     uint32_t guide[(1u << GUIDE_BITS) + 1]; /* first degree to look at for the leading bits of the draw */
     double tier_cdf[TIERS + 1];             /* running sum of the tier weights; [0] = 0 */
     uint8_t tier_guide[TIERS][1u << TIER_GUIDE_BITS]; /* lowest tier of the draws with these leading bits */
@@ -85,8 +85,7 @@ static enum gnn_status build_ranks(struct gnn_procedural *g, struct gnn_err *err
     const uint32_t size = 1u << g->rank_half_bits;
     uint16_t *const table = malloc((size_t)ROUNDS * size * sizeof *table);
     if (table == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for a permutation of %" PRIu32 " nodes",
-                        g->config.node_count);
+        return gnn_fail(err, GNN_ENOMEM, "no memory for a permutation of %" PRIu32 " nodes", g->config.node_count);
     for (unsigned round = 0; round < ROUNDS; round++) {
         g->rank_round[round] = table + (size_t)round * size;
         for (uint32_t right = 0; right < size; right++)
@@ -219,8 +218,7 @@ static void ranks_of_batch(const struct gnn_procedural *g, gnn_node first, uint3
     }
 }
 
-void gnn_procedural_degrees(const struct gnn_procedural *graph, gnn_node first, uint32_t count,
-                            uint32_t *degrees)
+void gnn_procedural_degrees(const struct gnn_procedural *graph, gnn_node first, uint32_t count, uint32_t *degrees)
 {
     assert((uint64_t)first + count <= graph->config.node_count);
     for (uint32_t done = 0; done < count; done += BATCH) {
@@ -329,8 +327,7 @@ static inline struct list list_of(const struct gnn_procedural *g, gnn_node node,
 }
 
 /* The interval of node IDs that a position owns. */
-static inline struct interval stratum(const struct gnn_procedural *g, const struct list *list,
-                                      uint32_t position)
+static inline struct interval stratum(const struct gnn_procedural *g, const struct list *list, uint32_t position)
 {
     const uint64_t count = g->config.node_count, after = list->before + list->inside;
     if (list->inside == 0)
@@ -339,8 +336,7 @@ static inline struct interval stratum(const struct gnn_procedural *g, const stru
         return part(0, list->start, list->before, position);
     if (position < after)
         return part(list->start, list->window, list->inside, position - list->before);
-    return part(list->start + list->window, count - list->window - list->start, list->degree - after,
-                position - after);
+    return part(list->start + list->window, count - list->window - list->start, list->degree - after, position - after);
 }
 
 /* The members of a class whose node IDs lie in the interval: a run [low, high) of member numbers. */
@@ -348,9 +344,8 @@ static inline struct interval members(const struct gnn_procedural *g, uint32_t c
 {
     const uint32_t count = g->config.class_count;
     const uint32_t low = group_of(g, nodes.low), high = group_of(g, nodes.high);
-    return (struct interval){
-        low + (member_node(g, class, low) < nodes.low),
-        high + ((uint64_t)high * count != nodes.high && member_node(g, class, high) < nodes.high)};
+    return (struct interval){low + (member_node(g, class, low) < nodes.low),
+                             high + ((uint64_t)high * count != nodes.high && member_node(g, class, high) < nodes.high)};
 }
 
 static inline double tier_draw(const struct gnn_procedural *g, unsigned top, uint32_t bits)
@@ -368,12 +363,10 @@ static inline unsigned tier_from(const struct gnn_procedural *g, unsigned tier, 
 }
 
 /* A member of the run, by popularity. run is not empty. */
-static inline uint32_t draw_member(const struct gnn_procedural *g, uint32_t class, struct interval run,
-                                   uint64_t bits)
+static inline uint32_t draw_member(const struct gnn_procedural *g, uint32_t class, struct interval run, uint64_t bits)
 {
     const unsigned top = 63 - (unsigned)__builtin_clzll(run.high - run.low);
-    unsigned tier =
-        tier_from(g, g->tier_guide[top][(uint32_t)bits >> (32 - TIER_GUIDE_BITS)], top, (uint32_t)bits);
+    unsigned tier = tier_from(g, g->tier_guide[top][(uint32_t)bits >> (32 - TIER_GUIDE_BITS)], top, (uint32_t)bits);
     uint64_t first = 0, last = 0;
     for (;; tier--) { /* tier 0 always fits: its blocks are single members */
         assert(tier < TIERS);
@@ -411,15 +404,14 @@ static inline gnn_node entry_of(const struct gnn_procedural *g, const struct lis
     return (gnn_node)source;
 }
 
-gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node node, uint32_t degree,
-                                  uint32_t position)
+gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint32_t position)
 {
     const struct list list = list_of(graph, node, degree);
     return entry_of(graph, &list, position);
 }
 
-void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree,
-                               uint64_t begin, const uint64_t *edge_offset, uint64_t count, gnn_node *out)
+void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
+                               const uint64_t *edge_offset, uint64_t count, gnn_node *out)
 {
     const struct list list = list_of(graph, node, degree);
     for (uint64_t i = 0; i < count; i++)
@@ -466,8 +458,7 @@ static void build_tiers(struct gnn_procedural *g)
     const double popularity = g->config.popularity;
     g->tier_cdf[1] = 1;
     for (unsigned tier = 1; tier < TIERS; tier++)
-        g->tier_cdf[tier + 1] =
-            g->tier_cdf[tier] + exp2(-(double)tier * (1 - popularity)) * (1 - exp2(-popularity));
+        g->tier_cdf[tier + 1] = g->tier_cdf[tier] + exp2(-(double)tier * (1 - popularity)) * (1 - exp2(-popularity));
     for (unsigned top = 0; top < TIERS; top++)
         for (uint32_t slot = 0; slot < 1u << TIER_GUIDE_BITS; slot++)
             g->tier_guide[top][slot] = (uint8_t)tier_from(g, 0, top, slot << (32 - TIER_GUIDE_BITS));

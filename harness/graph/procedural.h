@@ -44,8 +44,7 @@ void gnn_procedural_close(struct gnn_procedural *graph); /* accepts NULL */
 /* In-degree, in [1, gnn_procedural_degree_max]. indptr is its running sum over the nodes. */
 uint32_t gnn_procedural_degree(const struct gnn_procedural *graph, gnn_node node);
 /* The same of nodes [first, first + count), several times faster a node. */
-void gnn_procedural_degrees(const struct gnn_procedural *graph, gnn_node first, uint32_t count,
-                            uint32_t *degrees);
+void gnn_procedural_degrees(const struct gnn_procedural *graph, gnn_node first, uint32_t count, uint32_t *degrees);
 uint32_t gnn_procedural_degree_max(const struct gnn_procedural *graph);
 
 /* Entry `position` of node's in-neighbour list; degree is gnn_procedural_degree(graph, node). The neighbour
@@ -54,8 +53,8 @@ gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node n
                                   uint32_t position);
 
 /* out[i] = the neighbour at edge_offset[i], for offsets of this one list, which begins at edge `begin`. */
-void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree,
-                               uint64_t begin, const uint64_t *edge_offset, uint64_t count, gnn_node *out);
+void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node, uint32_t degree, uint64_t begin,
+                               const uint64_t *edge_offset, uint64_t count, gnn_node *out);
 
 /* The community a node belongs to, and the label it shows (the same but for label_noise). */
 uint32_t gnn_procedural_class(const struct gnn_procedural *graph, gnn_node node);

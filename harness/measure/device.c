@@ -46,11 +46,8 @@ static void name_by_magic(const char *path, struct gnn_device_info *out)
     static const struct {
         uint32_t magic;
         const char *name;
-    } known[] = {{0xef53, "ext4"},
-                 {0x58465342, "xfs"},
-                 {0x9123683e, "btrfs"},
-                 {0x01021994, "tmpfs"},
-                 {0x794c7630, "overlay"}};
+    } known[] = {
+        {0xef53, "ext4"}, {0x58465342, "xfs"}, {0x9123683e, "btrfs"}, {0x01021994, "tmpfs"}, {0x794c7630, "overlay"}};
     struct statfs info;
     if (statfs(path, &info) != 0)
         return;

@@ -5,7 +5,7 @@
 #include "harness/oocgnn.h"
 
 struct gnn_device_info {
-    uint32_t major, minor; /* the whole device (a partition's parent); 0:0 if no block device is behind it */
+    uint32_t major, minor;   /* the whole device (a partition's parent); 0:0 if no block device is behind it */
     char name[GNN_NAME_MAX]; /* "nvme0n1"; "" if none */
     char model[128];         /* "" if the kernel does not tell */
     char scheduler[32];      /* the active one */
@@ -20,7 +20,6 @@ struct gnn_device_info {
 
 /* GNN_ENOENT if path does not exist. tmpfs, overlay or network file systems give 0:0 and a file_system name.
  */
-GNN_MUST_CHECK enum gnn_status gnn_device_find(const char *path, struct gnn_device_info *out,
-                                               struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_device_find(const char *path, struct gnn_device_info *out, struct gnn_err *err);
 
 #endif

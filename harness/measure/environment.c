@@ -28,22 +28,18 @@ const char *gnn_build_revision(void)
 }
 
 /* "" is unknown. */
-static enum gnn_status set_text(struct gnn_kv_list *out, const char *key, const char *value,
-                                struct gnn_err *err)
+static enum gnn_status set_text(struct gnn_kv_list *out, const char *key, const char *value, struct gnn_err *err)
 {
     return gnn_kv_set(out, key, value == NULL || value[0] == '\0' ? NULL : value, err);
 }
 
-static enum gnn_status set_number(struct gnn_kv_list *out, const char *key, uint64_t value,
-                                  struct gnn_err *err)
+static enum gnn_status set_number(struct gnn_kv_list *out, const char *key, uint64_t value, struct gnn_err *err)
 {
-    return value == GNN_UNKNOWN ? gnn_kv_set(out, key, NULL, err)
-                                : gnn_kv_setf(out, err, key, "%" PRIu64, value);
+    return value == GNN_UNKNOWN ? gnn_kv_set(out, key, NULL, err) : gnn_kv_setf(out, err, key, "%" PRIu64, value);
 }
 
 /* The first line of a file. */
-static enum gnn_status set_file(struct gnn_kv_list *out, const char *key, const char *path,
-                                struct gnn_err *err)
+static enum gnn_status set_file(struct gnn_kv_list *out, const char *key, const char *path, struct gnn_err *err)
 {
     char text[TEXT_BYTES];
     if (!gnn_read_text(path, text, sizeof text))
@@ -157,8 +153,7 @@ static enum gnn_status capture_gpu(struct gnn_kv_list *out, struct gnn_err *err)
     if (status == GNN_OK)
         status = set_text(out, "gpu.driver", gpu == NULL ? NULL : gnn_gpu_driver(gpu), err);
     if (status == GNN_OK)
-        status =
-            set_number(out, "gpu.memory_bytes", gpu == NULL ? GNN_UNKNOWN : gnn_gpu_total_bytes(gpu), err);
+        status = set_number(out, "gpu.memory_bytes", gpu == NULL ? GNN_UNKNOWN : gnn_gpu_total_bytes(gpu), err);
     gnn_gpu_close(gpu);
     return status;
 }

@@ -47,8 +47,7 @@ static bool load(void *library, const char *symbol, void *slot)
 static bool load_all(struct gnn_gpu *gpu)
 {
     struct nvml *nvml = &gpu->nvml;
-    return load(gpu->library, "nvmlInit_v2", &nvml->init) &&
-           load(gpu->library, "nvmlShutdown", &nvml->shutdown) &&
+    return load(gpu->library, "nvmlInit_v2", &nvml->init) && load(gpu->library, "nvmlShutdown", &nvml->shutdown) &&
            load(gpu->library, "nvmlDeviceGetHandleByIndex_v2", &nvml->device_by_index) &&
            load(gpu->library, "nvmlDeviceGetUtilizationRates", &nvml->device_utilization) &&
            load(gpu->library, "nvmlDeviceGetMemoryInfo", &nvml->device_memory) &&
@@ -85,8 +84,7 @@ void gnn_gpu_read(const struct gnn_gpu *gpu, double *busy_pct, uint64_t *memory_
 {
     struct utilization utilization;
     struct memory memory;
-    *busy_pct =
-        gpu->nvml.device_utilization(gpu->device, &utilization) == NVML_OK ? utilization.gpu : (double)NAN;
+    *busy_pct = gpu->nvml.device_utilization(gpu->device, &utilization) == NVML_OK ? utilization.gpu : (double)NAN;
     *memory_bytes = gpu->nvml.device_memory(gpu->device, &memory) == NVML_OK ? memory.used : GNN_UNKNOWN;
 }
 

@@ -86,8 +86,7 @@ enum gnn_status gnn_cache_evict(const char *path, struct gnn_err *err)
     int fd;
     struct stat info;
     GNN_TRY(open_file(path, &fd, &info, err));
-    int failed =
-        fdatasync(fd) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno; /* dirty pages would stay */
+    int failed = fdatasync(fd) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno; /* dirty pages would stay */
     if (failed == 0)
         failed = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     (void)close(fd);
@@ -97,15 +96,13 @@ enum gnn_status gnn_cache_evict(const char *path, struct gnn_err *err)
 /* One file's share of a sum over files. */
 typedef enum gnn_status file_fn(const char *path, struct gnn_residency *sum, struct gnn_err *err);
 
-static enum gnn_status for_each_in_dir(const char *dir, file_fn *visit, struct gnn_residency *sum,
-                                       struct gnn_err *err)
+static enum gnn_status for_each_in_dir(const char *dir, file_fn *visit, struct gnn_residency *sum, struct gnn_err *err)
 {
     DIR *entries = opendir(dir);
     if (entries == NULL)
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "%s: %s", dir, strerror(errno));
     enum gnn_status status = GNN_OK;
-    for (const struct dirent *entry = readdir(entries); entry != NULL && status == GNN_OK;
-         entry = readdir(entries)) {
+    for (const struct dirent *entry = readdir(entries); entry != NULL && status == GNN_OK; entry = readdir(entries)) {
         char path[PATH_BYTES];
         struct stat info;
         const int length = snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
@@ -116,15 +113,14 @@ static enum gnn_status for_each_in_dir(const char *dir, file_fn *visit, struct g
     return status;
 }
 
-static enum gnn_status for_each(const char *const *paths, uint32_t count, file_fn *visit,
-                                struct gnn_residency *sum, struct gnn_err *err)
+static enum gnn_status for_each(const char *const *paths, uint32_t count, file_fn *visit, struct gnn_residency *sum,
+                                struct gnn_err *err)
 {
     for (uint32_t i = 0; i < count; i++) {
         struct stat info;
         if (stat(paths[i], &info) != 0)
             return gnn_fail(err, GNN_ENOENT, "%s: %s", paths[i], strerror(errno));
-        GNN_TRY(S_ISDIR(info.st_mode) ? for_each_in_dir(paths[i], visit, sum, err)
-                                      : visit(paths[i], sum, err));
+        GNN_TRY(S_ISDIR(info.st_mode) ? for_each_in_dir(paths[i], visit, sum, err) : visit(paths[i], sum, err));
     }
     return GNN_OK;
 }
@@ -168,6 +164,5 @@ enum gnn_status gnn_cache_make_cold(const char *const *paths, uint32_t count, st
 
 bool gnn_cache_is_cold(const struct gnn_residency *residency)
 {
-    return residency->resident_bytes != GNN_UNKNOWN &&
-           residency->resident_bytes <= residency->file_bytes / COLD_ONE_IN;
+    return residency->resident_bytes != GNN_UNKNOWN && residency->resident_bytes <= residency->file_bytes / COLD_ONE_IN;
 }

@@ -11,16 +11,15 @@ struct gnn_residency {
 };
 
 /* Resident pages of one regular file, by mincore. */
-GNN_MUST_CHECK enum gnn_status gnn_cache_residency(const char *path, struct gnn_residency *out,
-                                                   struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_cache_residency(const char *path, struct gnn_residency *out, struct gnn_err *err);
 
 /* Writes dirty pages back and asks the kernel to drop the file's pages. Pages another process maps stay. */
 GNN_MUST_CHECK enum gnn_status gnn_cache_evict(const char *path, struct gnn_err *err);
 
 /* Evicts the files (twice where pages stay) and sums up what is resident afterwards. Cold was observed when
  * gnn_cache_is_cold(out). A path may be a directory: then every regular file directly inside counts. */
-GNN_MUST_CHECK enum gnn_status gnn_cache_make_cold(const char *const *paths, uint32_t count,
-                                                   struct gnn_residency *out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_cache_make_cold(const char *const *paths, uint32_t count, struct gnn_residency *out,
+                                                   struct gnn_err *err);
 
 /* The same sum without evicting. */
 GNN_MUST_CHECK enum gnn_status gnn_cache_residency_all(const char *const *paths, uint32_t count,

@@ -10,17 +10,16 @@ bool gnn_parse_proc_stat(const char *text, struct gnn_cpu_ticks *out)
 {
     /* user nice system idle iowait irq softirq steal; the guest columns behind are part of user and nice. */
     uint64_t t[8] = {0};
-    const int got = sscanf(text,
-                           "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-                           " %" SCNu64 " %" SCNu64,
-                           &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]);
+    const int got =
+        sscanf(text, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+               &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]);
     if (strncmp(text, "cpu ", 4) != 0 || got < 5)
         return false;
     uint64_t total = 0;
     for (int i = 0; i < 8; i++)
         total += t[i];
-    *out = (struct gnn_cpu_ticks){
-        .total = total, .idle = t[3], .iowait = t[4], .interrupts = t[5] + t[6], .steal = t[7]};
+    *out =
+        (struct gnn_cpu_ticks){.total = total, .idle = t[3], .iowait = t[4], .interrupts = t[5] + t[6], .steal = t[7]};
     return true;
 }
 
@@ -35,8 +34,8 @@ bool gnn_parse_pid_stat(const char *text, struct gnn_pid_stat *out)
     const int got = sscanf(name_end + 1,
                            " %*c %*d %*d %*d %*d %*d %*u %*u %*u %" SCNu64 " %*u %" SCNu64 " %" SCNu64
                            " %*d %*d %*d %*d %" SCNu64 " %*d %" SCNu64 " %*u %" SCNu64,
-                           &stat.major_faults, &stat.user_ticks, &stat.system_ticks, &stat.threads,
-                           &stat.start_ticks, &stat.rss_pages);
+                           &stat.major_faults, &stat.user_ticks, &stat.system_ticks, &stat.threads, &stat.start_ticks,
+                           &stat.rss_pages);
     if (got != 6)
         return false;
     *out = stat;
@@ -50,10 +49,10 @@ bool gnn_parse_diskstats(const char *text, uint32_t major, uint32_t minor, struc
         unsigned line_minor;
         struct gnn_disk_stats stats;
         /* name, then reads merged sectors ms, writes merged sectors ms, in flight, busy ms */
-        const int got = sscanf(
-            line, " %u %u %*s %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %*u %" SCNu64,
-            &line_major, &line_minor, &stats.read_ios, &stats.read_sectors, &stats.write_ios,
-            &stats.write_sectors, &stats.busy_ms);
+        const int got =
+            sscanf(line, " %u %u %*s %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %*u %" SCNu64,
+                   &line_major, &line_minor, &stats.read_ios, &stats.read_sectors, &stats.write_ios,
+                   &stats.write_sectors, &stats.busy_ms);
         if (got == 7 && line_major == major && line_minor == minor) {
             *out = stats;
             return true;

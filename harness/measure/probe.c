@@ -22,16 +22,14 @@ struct gnn_probe {
     char text[TEXT_BYTES]; /* one file at a time */
 };
 
-enum gnn_status gnn_probe_open(const struct gnn_probe_config *config, struct gnn_probe **out,
-                               struct gnn_err *err)
+enum gnn_status gnn_probe_open(const struct gnn_probe_config *config, struct gnn_probe **out, struct gnn_err *err)
 {
     *out = NULL;
     struct gnn_probe *probe = calloc(1, sizeof *probe);
     if (probe == NULL)
         return gnn_fail(err, GNN_ENOMEM, "out of memory for a probe");
     probe->config = *config;
-    (void)snprintf(probe->root, sizeof probe->root, "%s",
-                   config->proc_root == NULL ? "/proc" : config->proc_root);
+    (void)snprintf(probe->root, sizeof probe->root, "%s", config->proc_root == NULL ? "/proc" : config->proc_root);
     probe->config.proc_root = probe->root;
     probe->ns_per_tick = ns_per_s / (uint64_t)sysconf(_SC_CLK_TCK);
     probe->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -141,8 +139,7 @@ static double stall_pct(uint64_t before_us, uint64_t now_us, uint64_t interval_n
     return share_pct(before_us, now_us, interval_ns) * 1000.0;
 }
 
-static void host_rates(const struct gnn_host_reading *b, const struct gnn_host_reading *n,
-                       struct gnn_series_point *out)
+static void host_rates(const struct gnn_host_reading *b, const struct gnn_host_reading *n, struct gnn_series_point *out)
 {
     const uint64_t interval_ns = out->interval_ns;
     const uint64_t cpu_ns = rise(b->cpu_total_ns, n->cpu_total_ns);
@@ -168,8 +165,7 @@ static const struct gnn_psi *group_or_host(const struct gnn_psi *group, const st
     return group->some_us != GNN_UNKNOWN ? group : host;
 }
 
-static void pressure_rates(const struct gnn_sample *b, const struct gnn_sample *n,
-                           struct gnn_series_point *out)
+static void pressure_rates(const struct gnn_sample *b, const struct gnn_sample *n, struct gnn_series_point *out)
 {
     const uint64_t interval_ns = out->interval_ns;
     const struct gnn_psi *memory_before = group_or_host(&b->group.psi_memory, &b->host.psi_memory);
@@ -195,7 +191,6 @@ void gnn_series_point(uint64_t start_ns, const struct gnn_sample *before, const 
     };
     host_rates(&before->host, &now->host, out);
     pressure_rates(before, now, out);
-    out->group_read_bytes_per_s =
-        per_second(before->group.read_bytes, now->group.read_bytes, out->interval_ns);
+    out->group_read_bytes_per_s = per_second(before->group.read_bytes, now->group.read_bytes, out->interval_ns);
     out->group_read_ios_per_s = per_second(before->group.read_ios, now->group.read_ios, out->interval_ns);
 }

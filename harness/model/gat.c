@@ -29,8 +29,7 @@ static void gat_params(const struct gnn_layer *layer, struct gnn_param_spec *out
     out[GAT_SKIP_W] = (struct gnn_param_spec){"skip_w", layer->out, layer->in, skip};
 }
 
-static void gat_sizes(const struct gnn_layer *layer, const struct gnn_layer_size *size, bool train,
-                      uint64_t *reals)
+static void gat_sizes(const struct gnn_layer *layer, const struct gnn_layer_size *size, bool train, uint64_t *reals)
 {
     const uint64_t width = gat_width(layer), slots = size->edges + size->dst;
     reals[GAT_U] = size->src * width;
@@ -57,8 +56,8 @@ static struct gnn_attention gat_attention(const struct gnn_layer *layer, const s
     };
 }
 
-static void gat_forward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b,
-                        struct gnn_mat x, struct gnn_mat z)
+static void gat_forward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                        struct gnn_mat z)
 {
     const struct gnn_attention att = gat_attention(layer, b);
     t->ops->gemm(t, false, true, 1, x, gnn_layer_weight(layer, GAT_W), 0, att.u);
@@ -75,8 +74,8 @@ static void gat_forward(struct gnn_tensor *t, struct gnn_layer *layer, const str
     t->ops->add_bias(t, z, layer->param[GAT_B].value);
 }
 
-static void gat_backward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b,
-                         struct gnn_mat x, struct gnn_mat dz, struct gnn_mat dx)
+static void gat_backward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                         struct gnn_mat dz, struct gnn_mat dx)
 {
     const struct gnn_attention att = gat_attention(layer, b);
     gnn_real *dscores = layer->work[GAT_DSCORES].data;
@@ -94,15 +93,13 @@ static void gat_backward(struct gnn_tensor *t, struct gnn_layer *layer, const st
         t->ops->head_mean_back(t, dout, dz, layer->heads);
     }
     t->ops->copy(t, layer->param[GAT_B].grad, layer->param[GAT_SKIP_B].grad, layer->out);
-    t->ops->gemm(t, true, false, 1, dz, gnn_mat_head(x, b->dst_count), 0,
-                 gnn_layer_gradient(layer, GAT_SKIP_W));
+    t->ops->gemm(t, true, false, 1, dz, gnn_mat_head(x, b->dst_count), 0, gnn_layer_gradient(layer, GAT_SKIP_W));
     t->ops->gat_back(t, &grad, &att, b, dout);
     t->ops->gemm(t, true, false, 1, grad.du, x, 0, gnn_layer_gradient(layer, GAT_W));
     if (dx.data == NULL)
         return;
     t->ops->gemm(t, false, false, 1, grad.du, gnn_layer_weight(layer, GAT_W), 0, dx);
-    t->ops->gemm(t, false, false, 1, dz, gnn_layer_weight(layer, GAT_SKIP_W), 1,
-                 gnn_mat_head(dx, b->dst_count));
+    t->ops->gemm(t, false, false, 1, dz, gnn_layer_weight(layer, GAT_SKIP_W), 1, gnn_mat_head(dx, b->dst_count));
 }
 
 const struct gnn_layer_kind gnn_layer_gat = {

@@ -11,12 +11,10 @@ enum { GCN_U, GCN_WEIGHT, GCN_SUM, GCN_WORKS };
 static void gcn_params(const struct gnn_layer *layer, struct gnn_param_spec *out)
 {
     out[GCN_B] = (struct gnn_param_spec){"b", 1, layer->out, 0};
-    out[GCN_W] =
-        (struct gnn_param_spec){"w", layer->out, layer->in, sqrt(6.0 / ((double)layer->in + layer->out))};
+    out[GCN_W] = (struct gnn_param_spec){"w", layer->out, layer->in, sqrt(6.0 / ((double)layer->in + layer->out))};
 }
 
-static void gcn_sizes(const struct gnn_layer *layer, const struct gnn_layer_size *size, bool train,
-                      uint64_t *reals)
+static void gcn_sizes(const struct gnn_layer *layer, const struct gnn_layer_size *size, bool train, uint64_t *reals)
 {
     (void)train;
     reals[GCN_U] = size->src * layer->out;
@@ -24,8 +22,8 @@ static void gcn_sizes(const struct gnn_layer *layer, const struct gnn_layer_size
     reals[GCN_SUM] = size->src;
 }
 
-static void gcn_forward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b,
-                        struct gnn_mat x, struct gnn_mat z)
+static void gcn_forward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                        struct gnn_mat z)
 {
     const struct gnn_mat u = {layer->work[GCN_U].data, b->src_count, layer->out};
     gnn_real *weight = layer->work[GCN_WEIGHT].data;
@@ -34,8 +32,8 @@ static void gcn_forward(struct gnn_tensor *t, struct gnn_layer *layer, const str
     t->ops->spmm(t, z, b, weight, u);
 }
 
-static void gcn_backward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b,
-                         struct gnn_mat x, struct gnn_mat dz, struct gnn_mat dx)
+static void gcn_backward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                         struct gnn_mat dz, struct gnn_mat dx)
 {
     const struct gnn_mat du = {layer->work[GCN_U].data, b->src_count, layer->out}; /* u has served */
     t->ops->fill(t, du.data, (uint64_t)du.rows * du.cols, 0);

@@ -30,8 +30,7 @@ struct gnn_layer {
     struct gnn_param param[GNN_LAYER_PARAMS_MAX]; /* [0] is the bias of the epilogue */
     char param_name[GNN_LAYER_PARAMS_MAX][32];
     struct gnn_buffer work[GNN_LAYER_WORK_MAX];
-    struct gnn_buffer y,
-        dy; /* the layer's output (dst, out) and its gradient; the last layer's dy is its y */
+    struct gnn_buffer y, dy; /* the layer's output (dst, out) and its gradient; the last layer's dy is its y */
 };
 
 /* Initial values are uniform in [-bound, bound]; 0: zeros. */
@@ -47,15 +46,14 @@ struct gnn_layer_kind {
     uint32_t work_count;
     void (*params)(const struct gnn_layer *layer, struct gnn_param_spec *out);
     /* Reals of every workspace; the ones that only training needs are 0 otherwise. */
-    void (*sizes)(const struct gnn_layer *layer, const struct gnn_layer_size *size, bool train,
-                  uint64_t *reals);
+    void (*sizes)(const struct gnn_layer *layer, const struct gnn_layer_size *size, bool train, uint64_t *reals);
     /* z (dst, out) = the layer before bias param[0], activation and dropout. x (src, in). */
-    void (*forward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b,
-                    struct gnn_mat x, struct gnn_mat z);
+    void (*forward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                    struct gnn_mat z);
     /* Right after forward on the same block and x. Writes the gradients of every parameter but param[0],
      * whose gradient is there already, and dx (src, in) unless dx.data is NULL. */
-    void (*backward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b,
-                     struct gnn_mat x, struct gnn_mat dz, struct gnn_mat dx);
+    void (*backward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                     struct gnn_mat dz, struct gnn_mat dx);
 };
 
 extern const struct gnn_layer_kind gnn_layer_sage;
@@ -67,8 +65,7 @@ struct gnn_layer *gnn_model_layer(struct gnn_model *model, uint32_t index);
 
 /* Grows every buffer of the layer to what a block of this size needs. */
 GNN_MUST_CHECK enum gnn_status gnn_layer_reserve(struct gnn_tensor *t, struct gnn_layer *layer,
-                                                 const struct gnn_layer_size *size, bool train,
-                                                 struct gnn_err *err);
+                                                 const struct gnn_layer_size *size, bool train, struct gnn_err *err);
 
 static inline struct gnn_mat gnn_layer_weight(const struct gnn_layer *layer, uint32_t index)
 {

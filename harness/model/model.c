@@ -21,7 +21,7 @@ struct gnn_model {
     struct gnn_model_config config;
     uint32_t layer_count;
     struct gnn_layer layer[GNN_LAYERS_MAX];
-    gnn_real *state; /* all values, then all gradients, then Adam's m, then its v: one pass updates them */
+    gnn_real *state;      /* all values, then all gradients, then Adam's m, then its v: one pass updates them */
     uint64_t state_count; /* reals of each of the four, padding included */
     uint64_t step;
 };
@@ -36,8 +36,7 @@ static uint32_t hidden_channels(const struct gnn_model_config *config)
 static enum gnn_status check_config(const struct gnn_model_config *config, struct gnn_err *err)
 {
     if ((unsigned)config->kind >= GNN_MODEL_KINDS)
-        return gnn_fail(err, GNN_EUSAGE, "model kind %u does not exist; use sage, gcn or gat",
-                        (unsigned)config->kind);
+        return gnn_fail(err, GNN_EUSAGE, "model kind %u does not exist; use sage, gcn or gat", (unsigned)config->kind);
     if (config->layers < 1 || config->layers > GNN_LAYERS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "layers %u: must be 1 to %d", config->layers, GNN_LAYERS_MAX);
     if (config->in_dim < 1 || config->in_dim > GNN_DIM_MAX)
@@ -60,8 +59,8 @@ static enum gnn_status check_config(const struct gnn_model_config *config, struc
         return gnn_fail(err, GNN_EUSAGE, "hidden width %u is not a multiple of %u heads; change one of them",
                         config->hidden, config->heads);
     if ((uint64_t)config->heads * hidden_channels(config) > GNN_DIM_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "%u heads of %u channels: their product must be at most %d",
-                        config->heads, hidden_channels(config), GNN_DIM_MAX);
+        return gnn_fail(err, GNN_EUSAGE, "%u heads of %u channels: their product must be at most %d", config->heads,
+                        hidden_channels(config), GNN_DIM_MAX);
     return GNN_OK;
 }
 
@@ -159,8 +158,8 @@ static enum gnn_status fill_model(struct gnn_model *model, struct gnn_err *err)
     return GNN_OK;
 }
 
-enum gnn_status gnn_model_open(struct gnn_tensor *tensor, const struct gnn_model_config *config,
-                               struct gnn_model **out, struct gnn_err *err)
+enum gnn_status gnn_model_open(struct gnn_tensor *tensor, const struct gnn_model_config *config, struct gnn_model **out,
+                               struct gnn_err *err)
 {
     GNN_TRY(check_config(config, err));
     struct gnn_model *model = calloc(1, sizeof *model);
@@ -201,8 +200,7 @@ static uint64_t with_slack(uint64_t count)
     return count + count / 8;
 }
 
-static enum gnn_status reserve(struct gnn_tensor *t, struct gnn_buffer *buffer, uint64_t count,
-                               struct gnn_err *err)
+static enum gnn_status reserve(struct gnn_tensor *t, struct gnn_buffer *buffer, uint64_t count, struct gnn_err *err)
 {
     if (count <= buffer->count)
         return GNN_OK;
@@ -214,8 +212,8 @@ static enum gnn_status reserve(struct gnn_tensor *t, struct gnn_buffer *buffer, 
     return GNN_OK;
 }
 
-enum gnn_status gnn_layer_reserve(struct gnn_tensor *t, struct gnn_layer *layer,
-                                  const struct gnn_layer_size *size, bool train, struct gnn_err *err)
+enum gnn_status gnn_layer_reserve(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_layer_size *size,
+                                  bool train, struct gnn_err *err)
 {
     uint64_t reals[GNN_LAYER_WORK_MAX] = {0};
     layer->kind->sizes(layer, size, train, reals);
@@ -234,8 +232,7 @@ static enum gnn_status reserve_batch(struct gnn_model *model, const struct gnn_b
     for (uint32_t k = 0; k < model->layer_count; k++) {
         const struct gnn_block *b = &batch->blocks[k];
         assert(b->dst_count <= b->src_count);
-        assert(b->dst_count ==
-               (k + 1 < model->layer_count ? batch->blocks[k + 1].src_count : batch->seed_count));
+        assert(b->dst_count == (k + 1 < model->layer_count ? batch->blocks[k + 1].src_count : batch->seed_count));
         const struct gnn_layer_size size = {b->dst_count, b->src_count, b->edge_count};
         GNN_TRY(gnn_layer_reserve(model->tensor, &model->layer[k], &size, train, err));
     }
@@ -248,8 +245,7 @@ uint64_t gnn_model_bytes(const struct gnn_model_config *config, const uint32_t *
     for (uint32_t k = 0; k < config->layers; k++) {
         struct gnn_layer layer = {0};
         shape_layer(config, k, &layer);
-        const uint64_t dst = max_nodes_per_hop[config->layers - k - 1],
-                       src = max_nodes_per_hop[config->layers - k];
+        const uint64_t dst = max_nodes_per_hop[config->layers - k - 1], src = max_nodes_per_hop[config->layers - k];
         const uint64_t fanout = src < GNN_FANOUT_MAX ? src : GNN_FANOUT_MAX;
         const struct gnn_layer_size size = {dst, src, dst * fanout};
         uint64_t work[GNN_LAYER_WORK_MAX] = {0};
@@ -269,8 +265,8 @@ static struct gnn_mat layer_output(const struct gnn_layer *layer, const struct g
     return (struct gnn_mat){layer->y.data, b->dst_count, layer->out};
 }
 
-static struct gnn_mat layer_input(const struct gnn_model *model, const struct gnn_batch_view *batch,
-                                  uint32_t k, const gnn_real *x)
+static struct gnn_mat layer_input(const struct gnn_model *model, const struct gnn_batch_view *batch, uint32_t k,
+                                  const gnn_real *x)
 {
     if (k > 0)
         return layer_output(&model->layer[k - 1], &batch->blocks[k - 1]);
@@ -278,8 +274,8 @@ static struct gnn_mat layer_input(const struct gnn_model *model, const struct gn
     return (struct gnn_mat){(gnn_real *)x, batch->blocks[0].src_count, model->config.in_dim};
 }
 
-static struct gnn_dropout layer_dropout(const struct gnn_model *model, const struct gnn_batch_view *batch,
-                                        uint32_t k, bool train)
+static struct gnn_dropout layer_dropout(const struct gnn_model *model, const struct gnn_batch_view *batch, uint32_t k,
+                                        bool train)
 {
     if (!train || model->layer[k].last)
         return (struct gnn_dropout){0};
@@ -332,9 +328,8 @@ static void backward(struct gnn_model *model, const struct gnn_batch_view *batch
     }
 }
 
-enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch,
-                                const gnn_real *x, const int32_t *labels, struct gnn_step_result *out,
-                                struct gnn_err *err)
+enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
+                                const int32_t *labels, struct gnn_step_result *out, struct gnn_err *err)
 {
     struct gnn_tensor *t = model->tensor;
     GNN_TRY(reserve_batch(model, batch, true, err));
@@ -355,9 +350,8 @@ enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_
     return GNN_OK;
 }
 
-enum gnn_status gnn_model_evaluate(struct gnn_model *model, const struct gnn_batch_view *batch,
-                                   const gnn_real *x, const int32_t *labels, struct gnn_step_result *out,
-                                   struct gnn_err *err)
+enum gnn_status gnn_model_evaluate(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
+                                   const int32_t *labels, struct gnn_step_result *out, struct gnn_err *err)
 {
     struct gnn_tensor *t = model->tensor;
     GNN_TRY(reserve_batch(model, batch, false, err));
@@ -367,8 +361,8 @@ enum gnn_status gnn_model_evaluate(struct gnn_model *model, const struct gnn_bat
     return GNN_OK;
 }
 
-enum gnn_status gnn_model_logits(struct gnn_model *model, const struct gnn_batch_view *batch,
-                                 const gnn_real *x, gnn_real *out, struct gnn_err *err)
+enum gnn_status gnn_model_logits(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
+                                 gnn_real *out, struct gnn_err *err)
 {
     struct gnn_tensor *t = model->tensor;
     GNN_TRY(reserve_batch(model, batch, false, err));

@@ -28,9 +28,8 @@ struct gnn_model_config {
 
 struct gnn_model;
 
-GNN_MUST_CHECK enum gnn_status gnn_model_open(struct gnn_tensor *tensor,
-                                              const struct gnn_model_config *config, struct gnn_model **out,
-                                              struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_model_open(struct gnn_tensor *tensor, const struct gnn_model_config *config,
+                                              struct gnn_model **out, struct gnn_err *err);
 void gnn_model_close(struct gnn_model *model);
 
 struct gnn_step_result {
@@ -42,13 +41,13 @@ struct gnn_step_result {
  * host. Dropout masks are keyed by (seed, epoch, batch, layer), so the step depends on nothing but the batch
  * and the parameters. */
 GNN_MUST_CHECK enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch,
-                                               const gnn_real *x, const int32_t *labels,
-                                               struct gnn_step_result *out, struct gnn_err *err);
+                                               const gnn_real *x, const int32_t *labels, struct gnn_step_result *out,
+                                               struct gnn_err *err);
 
 /* Forward only, dropout off. */
 GNN_MUST_CHECK enum gnn_status gnn_model_evaluate(struct gnn_model *model, const struct gnn_batch_view *batch,
-                                                  const gnn_real *x, const int32_t *labels,
-                                                  struct gnn_step_result *out, struct gnn_err *err);
+                                                  const gnn_real *x, const int32_t *labels, struct gnn_step_result *out,
+                                                  struct gnn_err *err);
 
 /* Forward only, dropout off: the logits out (seed_count, classes), before log-softmax, on the host. */
 GNN_MUST_CHECK enum gnn_status gnn_model_logits(struct gnn_model *model, const struct gnn_batch_view *batch,

@@ -15,15 +15,14 @@ static void sage_params(const struct gnn_layer *layer, struct gnn_param_spec *ou
     out[SAGE_W_R] = (struct gnn_param_spec){"w_r", layer->out, layer->in, bound};
 }
 
-static void sage_sizes(const struct gnn_layer *layer, const struct gnn_layer_size *size, bool train,
-                       uint64_t *reals)
+static void sage_sizes(const struct gnn_layer *layer, const struct gnn_layer_size *size, bool train, uint64_t *reals)
 {
     (void)train;
     reals[SAGE_MEAN] = size->dst * layer->in;
 }
 
-static void sage_forward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b,
-                         struct gnn_mat x, struct gnn_mat z)
+static void sage_forward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                         struct gnn_mat z)
 {
     const struct gnn_mat mean = {layer->work[SAGE_MEAN].data, b->dst_count, layer->in};
     t->ops->segment_reduce(t, GNN_REDUCE_MEAN, mean, b, x, NULL);
@@ -31,20 +30,18 @@ static void sage_forward(struct gnn_tensor *t, struct gnn_layer *layer, const st
     t->ops->gemm(t, false, true, 1, gnn_mat_head(x, b->dst_count), gnn_layer_weight(layer, SAGE_W_R), 1, z);
 }
 
-static void sage_backward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b,
-                          struct gnn_mat x, struct gnn_mat dz, struct gnn_mat dx)
+static void sage_backward(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                          struct gnn_mat dz, struct gnn_mat dx)
 {
     const struct gnn_mat mean = {layer->work[SAGE_MEAN].data, b->dst_count, layer->in};
     t->ops->gemm(t, true, false, 1, dz, mean, 0, gnn_layer_gradient(layer, SAGE_W_L));
-    t->ops->gemm(t, true, false, 1, dz, gnn_mat_head(x, b->dst_count), 0,
-                 gnn_layer_gradient(layer, SAGE_W_R));
+    t->ops->gemm(t, true, false, 1, dz, gnn_mat_head(x, b->dst_count), 0, gnn_layer_gradient(layer, SAGE_W_R));
     if (dx.data == NULL)
         return;
     const struct gnn_mat dmean = mean; /* the means have served */
     const uint64_t head = (uint64_t)b->dst_count * layer->in;
     t->ops->gemm(t, false, false, 1, dz, gnn_layer_weight(layer, SAGE_W_L), 0, dmean);
-    t->ops->gemm(t, false, false, 1, dz, gnn_layer_weight(layer, SAGE_W_R), 0,
-                 gnn_mat_head(dx, b->dst_count));
+    t->ops->gemm(t, false, false, 1, dz, gnn_layer_weight(layer, SAGE_W_R), 0, gnn_mat_head(dx, b->dst_count));
     t->ops->fill(t, dx.data + head, (uint64_t)b->src_count * layer->in - head, 0);
     t->ops->segment_reduce_back(t, GNN_REDUCE_MEAN, dx, b, dmean, NULL);
 }

@@ -76,15 +76,14 @@ void gnn_pipeline_close(struct gnn_pipeline *pipeline)
     free(pipeline);
 }
 
-enum gnn_status gnn_pipeline_stage(struct gnn_pipeline *pipeline, const char *name, uint32_t workers,
-                                   gnn_stage_fn *run, void *ctx, struct gnn_err *err)
+enum gnn_status gnn_pipeline_stage(struct gnn_pipeline *pipeline, const char *name, uint32_t workers, gnn_stage_fn *run,
+                                   void *ctx, struct gnn_err *err)
 {
     assert(!pipeline->running);
     if (pipeline->stage_count == GNN_STAGES_MAX)
         return gnn_fail(err, GNN_EBUG, "stage %s is one more than %d", name, GNN_STAGES_MAX);
     if (workers < 1 || workers > GNN_WORKERS_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "stage %s has %u workers; give it 1 to %d", name, workers,
-                        GNN_WORKERS_MAX);
+        return gnn_fail(err, GNN_EUSAGE, "stage %s has %u workers; give it 1 to %d", name, workers, GNN_WORKERS_MAX);
     struct slot *const slots = calloc(workers, sizeof *slots);
     if (slots == NULL)
         return gnn_fail(err, GNN_ENOMEM, "stage %s: %u workers", name, workers);
@@ -98,8 +97,8 @@ enum gnn_status gnn_pipeline_stage(struct gnn_pipeline *pipeline, const char *na
     return GNN_OK;
 }
 
-enum gnn_status gnn_pipeline_on_cancel(struct gnn_pipeline *pipeline, void (*cancel)(void *target),
-                                       void *target, struct gnn_err *err)
+enum gnn_status gnn_pipeline_on_cancel(struct gnn_pipeline *pipeline, void (*cancel)(void *target), void *target,
+                                       struct gnn_err *err)
 {
     assert(!pipeline->running);
     if (pipeline->cancel_count == CANCELS_MAX)
@@ -168,8 +167,8 @@ static void start_workers(struct gnn_pipeline *pipeline)
             struct gnn_err err = {0};
             if (gnn_pipeline_stopping(pipeline))
                 return;
-            if (gnn_thread_start(pipeline->world, slot->stage->name, worker_main, slot, &slot->thread,
-                                 &err) != GNN_OK) {
+            if (gnn_thread_start(pipeline->world, slot->stage->name, worker_main, slot, &slot->thread, &err) !=
+                GNN_OK) {
                 slot->thread = NULL;
                 stop_with(pipeline, &err);
                 return;
@@ -210,8 +209,7 @@ static struct gnn_err take_first_error(struct gnn_pipeline *pipeline)
 {
     gnn_mutex_lock(pipeline->world, pipeline->mutex);
     while (pipeline->cancelling)
-        (void)gnn_cond_wait(pipeline->world, pipeline->cancelled, pipeline->mutex, GNN_NO_DEADLINE,
-                            GNN_WAIT_LOCK);
+        (void)gnn_cond_wait(pipeline->world, pipeline->cancelled, pipeline->mutex, GNN_NO_DEADLINE, GNN_WAIT_LOCK);
     const struct gnn_err first = pipeline->first;
     pipeline->first = (struct gnn_err){0};
     pipeline->running = false;

@@ -39,8 +39,8 @@ uint32_t gnn_queue_peak(const struct gnn_queue *queue); /* most items ever insid
 
 struct gnn_reorder;
 /* At most `window` tickets may be inside or unclaimed ahead of the next delivery. */
-GNN_MUST_CHECK enum gnn_status gnn_reorder_open(struct gnn_world *world, uint32_t window,
-                                                struct gnn_reorder **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_reorder_open(struct gnn_world *world, uint32_t window, struct gnn_reorder **out,
+                                                struct gnn_err *err);
 void gnn_reorder_close(struct gnn_reorder *reorder);
 /* Before the first use and before each next run: empties it, lifts a cancellation. */
 void gnn_reorder_reset(struct gnn_reorder *reorder, uint64_t first_ticket, uint64_t end_ticket);
@@ -83,13 +83,11 @@ GNN_MUST_CHECK enum gnn_status gnn_pipeline_open(struct gnn_world *world, struct
 void gnn_pipeline_close(struct gnn_pipeline *pipeline);
 
 /* All before gnn_pipeline_run; ctx, queues and callbacks stay the caller's. */
-GNN_MUST_CHECK enum gnn_status gnn_pipeline_stage(struct gnn_pipeline *pipeline, const char *name,
-                                                  uint32_t workers, gnn_stage_fn *run, void *ctx,
-                                                  struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_pipeline_stage(struct gnn_pipeline *pipeline, const char *name, uint32_t workers,
+                                                  gnn_stage_fn *run, void *ctx, struct gnn_err *err);
 /* cancel(target) is called once when the pipeline stops early: queues, reorder buffers, a system's own conditions. */
-GNN_MUST_CHECK enum gnn_status gnn_pipeline_on_cancel(struct gnn_pipeline *pipeline,
-                                                      void (*cancel)(void *target), void *target,
-                                                      struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_pipeline_on_cancel(struct gnn_pipeline *pipeline, void (*cancel)(void *target),
+                                                      void *target, struct gnn_err *err);
 
 /* Starts every worker, waits for all, returns the first error. May be called again (the next epoch), also after an
  * error once queues and reorder buffers are readied. A worker that returns GNN_ECANCELLED by itself (it saw the run's

@@ -36,8 +36,8 @@ static enum gnn_status queue_fill(struct gnn_queue *queue, uint32_t capacity, st
     return gnn_cond_open(queue->world, &queue->not_full, err);
 }
 
-enum gnn_status gnn_queue_open(struct gnn_world *world, const char *name, uint32_t capacity,
-                               struct gnn_queue **out, struct gnn_err *err)
+enum gnn_status gnn_queue_open(struct gnn_world *world, const char *name, uint32_t capacity, struct gnn_queue **out,
+                               struct gnn_err *err)
 {
     struct gnn_queue *const queue = calloc(1, sizeof *queue);
     if (queue == NULL)

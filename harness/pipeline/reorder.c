@@ -97,8 +97,7 @@ static enum gnn_status take_locked(struct gnn_reorder *reorder, void **item)
     *item = NULL;
     while (!reorder->cancelled && reorder->next < reorder->end &&
            reorder->slots[reorder->next % reorder->window] == NULL)
-        (void)gnn_cond_wait(reorder->world, reorder->arrived, reorder->mutex, GNN_NO_DEADLINE,
-                            GNN_WAIT_QUEUE);
+        (void)gnn_cond_wait(reorder->world, reorder->arrived, reorder->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
     if (reorder->cancelled)
         return GNN_ECANCELLED;
     if (reorder->next == reorder->end)

@@ -8,10 +8,10 @@
 
 enum { VALUE_BYTES = 32 };
 
-#define FIELD(record, member, kind, time)                                                                    \
-    {                                                                                                        \
-        .name = #member, .type = (kind), .offset = offsetof(record, member),                                 \
-        .text_bytes = sizeof(((record *)0)->member), .is_time = (time)                                       \
+#define FIELD(record, member, kind, time)                                                                              \
+    {                                                                                                                  \
+        .name = #member, .type = (kind), .offset = offsetof(record, member),                                           \
+        .text_bytes = sizeof(((record *)0)->member), .is_time = (time)                                                 \
     }
 #define U64(record, member) FIELD(record, member, GNN_COLUMN_U64, false)
 #define TIME(record, member) FIELD(record, member, GNN_COLUMN_U64, true)
@@ -135,8 +135,7 @@ const struct gnn_table gnn_table_counters = {"counters",      "run_id, epoch",  
                                              counter_columns, COUNT(counter_columns), sizeof(COUNTERS)};
 const struct gnn_table gnn_table_extras = {"extras",      "run_id, epoch",      2,
                                            extra_columns, COUNT(extra_columns), sizeof(EXTRA)};
-const struct gnn_table gnn_table_series = {"series",     "run_id", 1, series_columns, COUNT(series_columns),
-                                           sizeof(POINT)};
+const struct gnn_table gnn_table_series = {"series", "run_id", 1, series_columns, COUNT(series_columns), sizeof(POINT)};
 
 /* ---- SQL ---- */
 
@@ -243,9 +242,8 @@ static int bind_one(const struct gnn_column *column, const void *row, sqlite3_st
     char scratch[VALUE_BYTES];
     switch (column->type) {
     case GNN_COLUMN_U64:
-        return field_u64(field) == GNN_UNKNOWN
-                   ? sqlite3_bind_null(statement, index)
-                   : sqlite3_bind_int64(statement, index, (sqlite3_int64)field_u64(field));
+        return field_u64(field) == GNN_UNKNOWN ? sqlite3_bind_null(statement, index)
+                                               : sqlite3_bind_int64(statement, index, (sqlite3_int64)field_u64(field));
     case GNN_COLUMN_F64: /* SQLite turns NAN into NULL by itself; infinities are no measurements either */
         return isfinite(field_f64(field)) ? sqlite3_bind_double(statement, index, field_f64(field))
                                           : sqlite3_bind_null(statement, index);

@@ -22,16 +22,16 @@ enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err 
     const char *text = db->handle == NULL ? "out of memory" : sqlite3_errmsg(db->handle);
     switch (code) {
     case SQLITE_FULL:
-        return gnn_fail(err, GNN_ENOSPC, "cannot %s %s: the disk is full; free space or choose another --db",
-                        what, db->path);
+        return gnn_fail(err, GNN_ENOSPC, "cannot %s %s: the disk is full; free space or choose another --db", what,
+                        db->path);
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
         return gnn_fail(err, GNN_EFORMAT, "cannot %s %s: %s; choose another --db", what, db->path, text);
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-        return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; choose a --db in a directory you may write", what,
-                        db->path, text);
+        return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; choose a --db in a directory you may write", what, db->path,
+                        text);
     case SQLITE_CANTOPEN:
         return gnn_fail(err, GNN_ENOENT, "cannot %s %s: %s; does its directory exist?", what, db->path, text);
     case SQLITE_BUSY:
@@ -52,8 +52,7 @@ enum gnn_status gnn_db_exec(struct gnn_db *db, const char *sql, const char *what
 
 enum gnn_status gnn_db_prepare(struct gnn_db *db, const char *sql, sqlite3_stmt **out, struct gnn_err *err)
 {
-    return sqlite3_prepare_v2(db->handle, sql, -1, out, NULL) == SQLITE_OK ? GNN_OK
-                                                                           : gnn_db_fail(db, "query", err);
+    return sqlite3_prepare_v2(db->handle, sql, -1, out, NULL) == SQLITE_OK ? GNN_OK : gnn_db_fail(db, "query", err);
 }
 
 enum gnn_status gnn_db_run(struct gnn_db *db, sqlite3_stmt *statement, const char *what, struct gnn_err *err)
@@ -72,8 +71,7 @@ static enum gnn_status query_i64(struct gnn_db *db, const char *sql, int64_t *ou
     GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
     const int code = sqlite3_step(statement);
     *out = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-    const enum gnn_status status =
-        code == SQLITE_ROW || code == SQLITE_DONE ? GNN_OK : gnn_db_fail(db, "open", err);
+    const enum gnn_status status = code == SQLITE_ROW || code == SQLITE_DONE ? GNN_OK : gnn_db_fail(db, "open", err);
     (void)sqlite3_finalize(statement);
     return status;
 }
@@ -88,19 +86,16 @@ static enum gnn_status check_schema(struct gnn_db *db, bool create, struct gnn_e
     if (create && application == 0 && version == 0 && objects == 0)
         return gnn_db_exec(db, schema_sql, "create", err);
     if (application != APPLICATION_ID)
-        return gnn_fail(err, GNN_EFORMAT, "%s is a database, but none of oocgnn's; choose another --db",
-                        db->path);
+        return gnn_fail(err, GNN_EFORMAT, "%s is a database, but none of oocgnn's; choose another --db", db->path);
     if (version != GNN_SCHEMA_VERSION)
         return gnn_fail(err, GNN_EFORMAT,
-                        "%s has schema version %" PRId64
-                        ", this program reads version %d: use the program that wrote "
+                        "%s has schema version %" PRId64 ", this program reads version %d: use the program that wrote "
                         "it, or choose another --db",
                         db->path, version, GNN_SCHEMA_VERSION);
     return GNN_OK;
 }
 
-static enum gnn_status end_transaction(struct gnn_db *db, enum gnn_status status, const char *what,
-                                       struct gnn_err *err)
+static enum gnn_status end_transaction(struct gnn_db *db, enum gnn_status status, const char *what, struct gnn_err *err)
 {
     if (status == GNN_OK)
         status = gnn_db_exec(db, "COMMIT", what, err);
@@ -112,11 +107,11 @@ static enum gnn_status end_transaction(struct gnn_db *db, enum gnn_status status
 static enum gnn_status mark_interrupted(struct gnn_db *db, int64_t run_id, struct gnn_err *err)
 {
     sqlite3_stmt *statement;
-    GNN_TRY(gnn_db_prepare(
-        db,
-        "UPDATE runs SET status = 'interrupted', valid = 0, reasons = ifnull(reasons || char(10), '') "
-        "|| 'the supervisor ended without writing a result' WHERE run_id = ?",
-        &statement, err));
+    GNN_TRY(
+        gnn_db_prepare(db,
+                       "UPDATE runs SET status = 'interrupted', valid = 0, reasons = ifnull(reasons || char(10), '') "
+                       "|| 'the supervisor ended without writing a result' WHERE run_id = ?",
+                       &statement, err));
     (void)sqlite3_bind_int64(statement, 1, run_id);
     return gnn_db_run(db, statement, "mark a stale run in", err);
 }
@@ -138,11 +133,10 @@ static enum gnn_status mark_stale(struct gnn_db *db, struct gnn_err *err)
     struct gnn_writer self;
     gnn_writer_self(&self);
     sqlite3_stmt *statement;
-    GNN_TRY(gnn_db_prepare(
-        db,
-        "SELECT run_id, machine_id, boot_id, pid_namespace, supervisor_pid, supervisor_start_ticks "
-        "FROM runs WHERE status = 'running'",
-        &statement, err));
+    GNN_TRY(gnn_db_prepare(db,
+                           "SELECT run_id, machine_id, boot_id, pid_namespace, supervisor_pid, supervisor_start_ticks "
+                           "FROM runs WHERE status = 'running'",
+                           &statement, err));
     enum gnn_status status = GNN_OK;
     while (status == GNN_OK && sqlite3_step(statement) == SQLITE_ROW) {
         struct gnn_writer writer;
@@ -159,8 +153,7 @@ static enum gnn_status prepare_for_writing(struct gnn_db *db, struct gnn_err *er
     /* The switch to WAL takes an exclusive lock and, unlike other locks, does not always wait for it. */
     int code = SQLITE_BUSY;
     for (int tries = 0; code == SQLITE_BUSY && tries < BUSY_MS / 10; tries++) {
-        code = sqlite3_exec(db->handle, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", NULL, NULL,
-                            NULL);
+        code = sqlite3_exec(db->handle, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
         if (code == SQLITE_BUSY)
             (void)usleep(10000);
     }
@@ -176,8 +169,7 @@ static enum gnn_status prepare_for_writing(struct gnn_db *db, struct gnn_err *er
 static enum gnn_status open_handle(struct gnn_db *db, enum gnn_db_mode mode, struct gnn_err *err)
 {
     if (mode == GNN_DB_READ && access(db->path, F_OK) != 0)
-        return gnn_fail(err, GNN_ENOENT, "%s: no such database; --db names it, oocgnn run makes it",
-                        db->path);
+        return gnn_fail(err, GNN_ENOENT, "%s: no such database; --db names it, oocgnn run makes it", db->path);
     /* A reader of a WAL database writes its index: read-only is the second choice. */
     int code = sqlite3_open_v2(db->path, &db->handle,
                                SQLITE_OPEN_READWRITE | (mode == GNN_DB_WRITE ? SQLITE_OPEN_CREATE : 0), NULL);
@@ -220,8 +212,8 @@ void gnn_db_close(struct gnn_db *db)
 /* ---- writing ---- */
 
 /* Inserts or replaces one row of table, its keys first. */
-static enum gnn_status put_row(struct gnn_db *db, const struct gnn_table *table,
-                               const int64_t keys[GNN_KEYS_MAX], const void *row, struct gnn_err *err)
+static enum gnn_status put_row(struct gnn_db *db, const struct gnn_table *table, const int64_t keys[GNN_KEYS_MAX],
+                               const void *row, struct gnn_err *err)
 {
     char sql[GNN_SQL_BYTES];
     sqlite3_stmt *statement;
@@ -233,8 +225,8 @@ static enum gnn_status put_row(struct gnn_db *db, const struct gnn_table *table,
     return gnn_db_run(db, statement, "write to", err);
 }
 
-static enum gnn_status put_pairs(struct gnn_db *db, const char *sql, int64_t run_id,
-                                 const struct gnn_kv_list *list, struct gnn_err *err)
+static enum gnn_status put_pairs(struct gnn_db *db, const char *sql, int64_t run_id, const struct gnn_kv_list *list,
+                                 struct gnn_err *err)
 {
     sqlite3_stmt *statement;
     GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
@@ -269,11 +261,10 @@ static enum gnn_status put_writer(struct gnn_db *db, int64_t run_id, struct gnn_
     struct gnn_writer self;
     gnn_writer_self(&self);
     sqlite3_stmt *statement;
-    GNN_TRY(
-        gnn_db_prepare(db,
-                       "UPDATE runs SET machine_id = ?, boot_id = ?, pid_namespace = ?, supervisor_pid = ?, "
-                       "supervisor_start_ticks = ? WHERE run_id = ?",
-                       &statement, err));
+    GNN_TRY(gnn_db_prepare(db,
+                           "UPDATE runs SET machine_id = ?, boot_id = ?, pid_namespace = ?, supervisor_pid = ?, "
+                           "supervisor_start_ticks = ? WHERE run_id = ?",
+                           &statement, err));
     (void)sqlite3_bind_text(statement, 1, self.machine_id, -1, SQLITE_STATIC);
     (void)sqlite3_bind_text(statement, 2, self.boot_id, -1, SQLITE_STATIC);
     (void)sqlite3_bind_text(statement, 3, self.pid_namespace, -1, SQLITE_STATIC);
@@ -331,8 +322,8 @@ enum gnn_status gnn_db_epoch(struct gnn_db *db, int64_t run_id, const struct gnn
     return end_transaction(db, epoch_rows(db, run_id, epoch, err), "write an epoch to", err);
 }
 
-enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id, const struct gnn_series_point *points,
-                              uint32_t count, struct gnn_err *err)
+enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id, const struct gnn_series_point *points, uint32_t count,
+                              struct gnn_err *err)
 {
     GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "write a series to", err));
     const int64_t keys[GNN_KEYS_MAX] = {run_id};

@@ -20,8 +20,7 @@ enum {
 /* Maps SQLite's code to a status and a message with the path; what: "write an epoch to". */
 enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err *err);
 /* Runs statements without results. */
-GNN_MUST_CHECK enum gnn_status gnn_db_exec(struct gnn_db *db, const char *sql, const char *what,
-                                           struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_db_exec(struct gnn_db *db, const char *sql, const char *what, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_db_prepare(struct gnn_db *db, const char *sql, sqlite3_stmt **out,
                                               struct gnn_err *err);
 /* Steps a statement that returns no rows, and finalises it. NULL: fails. */

@@ -24,8 +24,8 @@ static json_t *row_array(const struct gnn_table *table, const void *rows, uint32
     json_t *array = json_array();
     bool whole = array != NULL;
     for (uint32_t i = 0; i < count && whole; i++)
-        whole = json_array_append_new(
-                    array, row_object(table, (const char *)rows + i * table->row_bytes, hide_times)) == 0;
+        whole =
+            json_array_append_new(array, row_object(table, (const char *)rows + i * table->row_bytes, hide_times)) == 0;
     if (whole)
         return array;
     json_decref(array);
@@ -102,8 +102,7 @@ static bool fill(const struct gnn_run_record *run, bool with_series, json_t *obj
             add(object, "series", row_array(&gnn_table_series, run->series, run->series_count, hide_times)));
 }
 
-enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series, FILE *out,
-                             struct gnn_err *err)
+enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series, FILE *out, struct gnn_err *err)
 {
     json_t *object = json_object();
     if (object == NULL || !fill(run, with_series, object)) {
@@ -111,10 +110,8 @@ enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series,
         return gnn_fail(err, GNN_ENOMEM, "out of memory, or text that is no UTF-8, in the JSON of run %lld",
                         (long long)run->run_id);
     }
-    const bool written =
-        json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER) == 0 && fputc('\n', out) != EOF;
+    const bool written = json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER) == 0 && fputc('\n', out) != EOF;
     json_decref(object);
-    return written
-               ? GNN_OK
-               : gnn_fail(err, GNN_EIO, "the JSON of run %lld could not be written", (long long)run->run_id);
+    return written ? GNN_OK
+                   : gnn_fail(err, GNN_EIO, "the JSON of run %lld could not be written", (long long)run->run_id);
 }

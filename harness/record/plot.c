@@ -69,8 +69,7 @@ static enum gnn_status group_runs(const struct gnn_run_record *runs, uint32_t co
         while (g < out->group_count && strcmp(out->groups[g].label, label) != 0)
             g++;
         if (g == SYSTEMS_MAX)
-            return gnn_fail(err, GNN_EUSAGE, "more than %d systems in one picture; name fewer runs",
-                            SYSTEMS_MAX);
+            return gnn_fail(err, GNN_EUSAGE, "more than %d systems in one picture; name fewer runs", SYSTEMS_MAX);
         if (g == out->group_count) {
             memcpy(out->groups[g].label, label, sizeof label);
             out->group_count++;
@@ -212,8 +211,7 @@ static const char *missing_word(const struct group *group)
 
 /* ---- files ---- */
 
-static enum gnn_status open_file(const char *dir, const char *base, const char *suffix, FILE **out,
-                                 struct gnn_err *err)
+static enum gnn_status open_file(const char *dir, const char *base, const char *suffix, FILE **out, struct gnn_err *err)
 {
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/%s.%s", dir, base, suffix);
@@ -248,8 +246,8 @@ static void set_strings(FILE *script, const char *name, const char *const *texts
     (void)fputs("]\n", script);
 }
 
-static void write_head(FILE *script, const char *base, const char *heading, const char *ylabel,
-                       const char *caption, double top)
+static void write_head(FILE *script, const char *base, const char *heading, const char *ylabel, const char *caption,
+                       double top)
 {
     char data[GNN_NAME_MAX];
     (void)snprintf(data, sizeof data, "%s.dat", base);
@@ -326,8 +324,7 @@ static enum gnn_status write_epoch_data(const struct comparison *comparison, con
     return close_file(data, dir, "epoch-time.dat", err);
 }
 
-static enum gnn_status draw_epoch_time(const struct comparison *comparison, const char *dir,
-                                       struct gnn_err *err)
+static enum gnn_status draw_epoch_time(const struct comparison *comparison, const char *dir, struct gnn_err *err)
 {
     uint32_t rows = 0;
     double top = 0;
@@ -357,8 +354,7 @@ static enum gnn_status draw_epoch_time(const struct comparison *comparison, cons
 
 static const char *const part_names[PARTS] = {"work",       "wait: I/O",         "wait: other stage",
                                               "wait: lock", "wait: accelerator", "wait: buffer or row"};
-static const char *const part_colours[PARTS] = {"#0072B2", "#D55E00", "#DDDDDD",
-                                                "#CC79A7", "#009E73", "#E69F00"};
+static const char *const part_colours[PARTS] = {"#0072B2", "#D55E00", "#DDDDDD", "#CC79A7", "#009E73", "#E69F00"};
 
 /* A bar: one worker's seconds per epoch in one stage, mean over the system's runs. */
 struct stage_bar {
@@ -384,9 +380,8 @@ static enum gnn_status add_stage(struct stage_bar *bar, const struct gnn_run_rec
     const bool counted = stage->workers != GNN_UNKNOWN && stage->workers > 0;
     for (int p = 0; p < PARTS; p++) {
         if (!counted || parts_ns[p] == GNN_UNKNOWN)
-            return gnn_fail(err, GNN_EFORMAT,
-                            "stage %s of run %" PRId64 " has no split (%s): nothing to draw", stage->stage,
-                            run->run_id, part_names[p]);
+            return gnn_fail(err, GNN_EFORMAT, "stage %s of run %" PRId64 " has no split (%s): nothing to draw",
+                            stage->stage, run->run_id, part_names[p]);
         bar->part_s[p] += 1e-9 * (double)parts_ns[p] / ((double)stage->workers * (double)run->epoch_count);
     }
     bar->runs++;
@@ -416,8 +411,7 @@ static enum gnn_status add_group(struct split *split, const struct group *group,
             GNN_TRY(add_stage(find_bar(split, first, stages[s].stage), group->runs[r], &stages[s], err));
     }
     if (group->usable > 0 && split->bar_count == first)
-        return gnn_fail(err, GNN_EFORMAT, "%s has no stages to draw: its series would be empty",
-                        group->label);
+        return gnn_fail(err, GNN_EFORMAT, "%s has no stages to draw: its series would be empty", group->label);
     return GNN_OK;
 }
 
@@ -468,17 +462,14 @@ static void write_clusters(FILE *script, const struct comparison *comparison, co
     for (uint32_t g = 0; g < comparison->group_count; g++) {
         const struct group *group = &comparison->groups[g];
         char label[sizeof group->label + 32];
-        (void)snprintf(label, sizeof label, group->usable == 0 ? "%s\n%s" : "%s", group->label,
-                       missing_word(group));
-        (void)fprintf(script, "cluster_middles[%u] = %.9g\ncluster_names[%u] = ", g + 1, split->middles[g],
-                      g + 1);
+        (void)snprintf(label, sizeof label, group->usable == 0 ? "%s\n%s" : "%s", group->label, missing_word(group));
+        (void)fprintf(script, "cluster_middles[%u] = %.9g\ncluster_names[%u] = ", g + 1, split->middles[g], g + 1);
         gnn_gnuplot_string(script, label);
         (void)fputc('\n', script);
     }
 }
 
-static enum gnn_status draw_stage_split(const struct comparison *comparison, const char *dir,
-                                        struct gnn_err *err)
+static enum gnn_status draw_stage_split(const struct comparison *comparison, const char *dir, struct gnn_err *err)
 {
     struct split split = {0};
     for (uint32_t g = 0; g < comparison->group_count; g++) {
@@ -492,8 +483,8 @@ static enum gnn_status draw_stage_split(const struct comparison *comparison, con
     char caption[sizeof comparison->caption + 96];
     (void)snprintf(caption, sizeof caption, "%s\nEach bar: one worker of a stage in one epoch (mean).",
                    comparison->caption);
-    write_head(script, "stage-split", "What each stage's time goes into", "seconds per epoch and worker",
-               caption, 1.08 * split.top);
+    write_head(script, "stage-split", "What each stage's time goes into", "seconds per epoch and worker", caption,
+               1.08 * split.top);
     const char *names[PARTS] = {0};
     const char *colours[PARTS] = {0};
     uint32_t parts = 0;
@@ -513,8 +504,7 @@ static enum gnn_status draw_stage_split(const struct comparison *comparison, con
 
 /* ---- the comparison ---- */
 
-static enum gnn_status draw(const struct gnn_run_record *runs, uint32_t count, const char *dir,
-                            struct gnn_err *err)
+static enum gnn_status draw(const struct gnn_run_record *runs, uint32_t count, const char *dir, struct gnn_err *err)
 {
     struct comparison *comparison = calloc(1, sizeof *comparison);
     if (comparison == NULL)
@@ -535,8 +525,8 @@ static enum gnn_status draw(const struct gnn_run_record *runs, uint32_t count, c
     return status;
 }
 
-enum gnn_status gnn_plot_comparison(struct gnn_db *db, const int64_t *runs, uint32_t count,
-                                    const char *out_dir, struct gnn_err *err)
+enum gnn_status gnn_plot_comparison(struct gnn_db *db, const int64_t *runs, uint32_t count, const char *out_dir,
+                                    struct gnn_err *err)
 {
     if (count == 0)
         return gnn_fail(err, GNN_EFORMAT, "no finished runs: nothing to draw");

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* "SELECT columns FROM table <tail>" with up to two integers bound. */
-static enum gnn_status select_rows(struct gnn_db *db, const struct gnn_table *table, const char *tail,
-                                   int64_t first, int64_t second, sqlite3_stmt **out, struct gnn_err *err)
+static enum gnn_status select_rows(struct gnn_db *db, const struct gnn_table *table, const char *tail, int64_t first,
+                                   int64_t second, sqlite3_stmt **out, struct gnn_err *err)
 {
     char sql[GNN_SQL_BYTES];
     (void)gnn_table_select_sql(table, sql, sizeof sql);
@@ -22,16 +22,15 @@ static enum gnn_status select_rows(struct gnn_db *db, const struct gnn_table *ta
 }
 
 /* Ends a loop over rows: an error that stopped it is reported. */
-static enum gnn_status end_rows(struct gnn_db *db, sqlite3_stmt *statement, enum gnn_status status,
-                                struct gnn_err *err)
+static enum gnn_status end_rows(struct gnn_db *db, sqlite3_stmt *statement, enum gnn_status status, struct gnn_err *err)
 {
     if (sqlite3_finalize(statement) != SQLITE_OK && status == GNN_OK)
         return gnn_db_fail(db, "read", err);
     return status;
 }
 
-static enum gnn_status load_pairs(struct gnn_db *db, const char *sql, int64_t run_id,
-                                  struct gnn_kv_list *list, struct gnn_err *err)
+static enum gnn_status load_pairs(struct gnn_db *db, const char *sql, int64_t run_id, struct gnn_kv_list *list,
+                                  struct gnn_err *err)
 {
     sqlite3_stmt *statement;
     GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
@@ -43,12 +42,11 @@ static enum gnn_status load_pairs(struct gnn_db *db, const char *sql, int64_t ru
     return end_rows(db, statement, status, err);
 }
 
-static enum gnn_status load_counters(struct gnn_db *db, int64_t run_id, int64_t epoch,
-                                     struct gnn_record_counters *out, struct gnn_err *err)
+static enum gnn_status load_counters(struct gnn_db *db, int64_t run_id, int64_t epoch, struct gnn_record_counters *out,
+                                     struct gnn_err *err)
 {
     sqlite3_stmt *statement;
-    GNN_TRY(select_rows(db, &gnn_table_counters, "WHERE run_id = ? AND epoch = ?", run_id, epoch, &statement,
-                        err));
+    GNN_TRY(select_rows(db, &gnn_table_counters, "WHERE run_id = ? AND epoch = ?", run_id, epoch, &statement, err));
     if (sqlite3_step(statement) == SQLITE_ROW)
         gnn_table_load(&gnn_table_counters, statement, 0, out);
     return end_rows(db, statement, GNN_OK, err);
@@ -60,13 +58,13 @@ static enum gnn_status load_epoch_parts(struct gnn_db *db, int64_t run_id, struc
     const int64_t number = (int64_t)epoch->epoch;
     GNN_TRY(load_counters(db, run_id, number, &epoch->counters, err));
     sqlite3_stmt *statement;
-    GNN_TRY(select_rows(db, &gnn_table_stages, "WHERE run_id = ? AND epoch = ? ORDER BY position", run_id,
-                        number, &statement, err));
+    GNN_TRY(select_rows(db, &gnn_table_stages, "WHERE run_id = ? AND epoch = ? ORDER BY position", run_id, number,
+                        &statement, err));
     while (epoch->stage_count < GNN_RECORD_STAGES_MAX && sqlite3_step(statement) == SQLITE_ROW)
         gnn_table_load(&gnn_table_stages, statement, 0, &epoch->stages[epoch->stage_count++]);
     GNN_TRY(end_rows(db, statement, GNN_OK, err));
-    GNN_TRY(select_rows(db, &gnn_table_extras, "WHERE run_id = ? AND epoch = ? ORDER BY rowid", run_id,
-                        number, &statement, err));
+    GNN_TRY(select_rows(db, &gnn_table_extras, "WHERE run_id = ? AND epoch = ? ORDER BY rowid", run_id, number,
+                        &statement, err));
     while (epoch->extra_count < GNN_RECORD_EXTRAS_MAX && sqlite3_step(statement) == SQLITE_ROW)
         gnn_table_load(&gnn_table_extras, statement, 0, &epoch->extras[epoch->extra_count++]);
     return end_rows(db, statement, GNN_OK, err);
@@ -99,8 +97,7 @@ static enum gnn_status load_epochs(struct gnn_db *db, struct gnn_run_record *run
 static enum gnn_status load_series(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err)
 {
     sqlite3_stmt *statement;
-    GNN_TRY(select_rows(db, &gnn_table_series, "WHERE run_id = ? ORDER BY time_ns", run->run_id, 0,
-                        &statement, err));
+    GNN_TRY(select_rows(db, &gnn_table_series, "WHERE run_id = ? ORDER BY time_ns", run->run_id, 0, &statement, err));
     enum gnn_status status = GNN_OK;
     while (status == GNN_OK && sqlite3_step(statement) == SQLITE_ROW) {
         struct gnn_series_point point;
@@ -119,20 +116,18 @@ static enum gnn_status load_run(struct gnn_db *db, struct gnn_run_record *run, s
         gnn_table_load(&gnn_table_runs, statement, 0, run);
     GNN_TRY(end_rows(db, statement, GNN_OK, err));
     if (!found)
-        return gnn_fail(err, GNN_ENOENT,
-                        "%s has no run %" PRId64 "; oocgnn report --last 20 lists the latest", db->path,
-                        run->run_id);
+        return gnn_fail(err, GNN_ENOENT, "%s has no run %" PRId64 "; oocgnn report --last 20 lists the latest",
+                        db->path, run->run_id);
     GNN_TRY(load_counters(db, run->run_id, GNN_WHOLE_RUN, &run->counters, err));
-    GNN_TRY(load_pairs(db, "SELECT key, value FROM config WHERE run_id = ? ORDER BY rowid", run->run_id,
-                       &run->config, err));
+    GNN_TRY(load_pairs(db, "SELECT key, value FROM config WHERE run_id = ? ORDER BY rowid", run->run_id, &run->config,
+                       err));
     GNN_TRY(load_pairs(db, "SELECT key, value FROM environment WHERE run_id = ? ORDER BY rowid", run->run_id,
                        &run->environment, err));
     GNN_TRY(load_epochs(db, run, err));
     return load_series(db, run, err);
 }
 
-enum gnn_status gnn_db_load(struct gnn_db *db, int64_t run_id, struct gnn_run_record *out,
-                            struct gnn_err *err)
+enum gnn_status gnn_db_load(struct gnn_db *db, int64_t run_id, struct gnn_run_record *out, struct gnn_err *err)
 {
     gnn_run_record_init(out);
     out->run_id = run_id;
@@ -143,8 +138,8 @@ enum gnn_status gnn_db_load(struct gnn_db *db, int64_t run_id, struct gnn_run_re
 }
 
 /* The statement gives run IDs, newest first; ids get them oldest first. */
-static enum gnn_status collect_ids(struct gnn_db *db, const char *sql, uint32_t max, int64_t *ids,
-                                   uint32_t *count, struct gnn_err *err)
+static enum gnn_status collect_ids(struct gnn_db *db, const char *sql, uint32_t max, int64_t *ids, uint32_t *count,
+                                   struct gnn_err *err)
 {
     *count = 0;
     sqlite3_stmt *statement;
@@ -166,8 +161,7 @@ enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_t *ids, uint32_
 }
 
 /* Repetitions made by another build are another comparison: the revision has to be the same. */
-enum gnn_status gnn_db_comparison(struct gnn_db *db, uint32_t max, int64_t *ids, uint32_t *count,
-                                  struct gnn_err *err)
+enum gnn_status gnn_db_comparison(struct gnn_db *db, uint32_t max, int64_t *ids, uint32_t *count, struct gnn_err *err)
 {
     static const char sql[] =
         "WITH finished AS (SELECT runs.*, environment.value AS revision FROM runs LEFT JOIN environment "

@@ -40,8 +40,7 @@ const char *gnn_run_status_name(enum gnn_run_status status);
 
 struct gnn_record_counters {
     uint64_t needed_bytes, requested_bytes, requested_ios;
-    uint64_t device_read_bytes, device_read_ios,
-        device_write_bytes; /* as the kernel counted, of the worker's group */
+    uint64_t device_read_bytes, device_read_ios, device_write_bytes; /* as the kernel counted, of the worker's group */
     uint64_t cache_hits, cache_misses, cache_evictions;
     uint64_t sampled_nodes, sampled_edges, batches;
     uint64_t batch_digest; /* any 64-bit value; has_digest tells whether it is known */
@@ -78,9 +77,9 @@ struct gnn_run_record {
     enum gnn_run_status status;
     int valid;                            /* 1, 0, -1 not judged yet */
     char reasons[GNN_RECORD_REASONS_MAX]; /* why not ok: one per line */
-    enum gnn_status failure;  /* what a failed run's worker said; decides the exit status, not kept */
-    uint64_t started_unix_ns; /* set by gnn_db_begin when 0 */
-    uint64_t wall_ns;         /* the worker's life, open and evaluation included */
+    enum gnn_status failure;              /* what a failed run's worker said; decides the exit status, not kept */
+    uint64_t started_unix_ns;             /* set by gnn_db_begin when 0 */
+    uint64_t wall_ns;                     /* the worker's life, open and evaluation included */
 
     /* What was asked for. "" is NULL. */
     char system[GNN_NAME_MAX], dataset[GNN_NAME_MAX], model[GNN_NAME_MAX], preset[GNN_NAME_MAX];
@@ -128,14 +127,11 @@ void gnn_record_stage_unknown(struct gnn_record_stage *stage);
 void gnn_run_record_free(struct gnn_run_record *run); /* frees what run owns, not run; accepts NULL */
 
 GNN_MUST_CHECK enum gnn_status gnn_run_record_add_epoch(struct gnn_run_record *run,
-                                                        const struct gnn_record_epoch *epoch,
-                                                        struct gnn_err *err);
+                                                        const struct gnn_record_epoch *epoch, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_run_record_add_point(struct gnn_run_record *run,
-                                                        const struct gnn_series_point *point,
-                                                        struct gnn_err *err);
+                                                        const struct gnn_series_point *point, struct gnn_err *err);
 /* Appends one line to run->reasons (cut at its size). */
-void gnn_run_record_reason(struct gnn_run_record *run, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void gnn_run_record_reason(struct gnn_run_record *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- database ---- */
 
@@ -152,19 +148,16 @@ GNN_MUST_CHECK enum gnn_status gnn_db_open(const char *path, enum gnn_db_mode mo
 void gnn_db_close(struct gnn_db *db); /* accepts NULL */
 
 /* Inserts the run with status "running", its config and environment; sets run_id and started_unix_ns. */
-GNN_MUST_CHECK enum gnn_status gnn_db_begin(struct gnn_db *db, struct gnn_run_record *run,
-                                            struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_db_begin(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err);
 /* Appends one finished epoch with its stages, counters and extras. */
-GNN_MUST_CHECK enum gnn_status gnn_db_epoch(struct gnn_db *db, int64_t run_id,
-                                            const struct gnn_record_epoch *epoch, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_db_epoch(struct gnn_db *db, int64_t run_id, const struct gnn_record_epoch *epoch,
+                                            struct gnn_err *err);
 /* Appends points of the series: call it every few seconds with what came in since. */
-GNN_MUST_CHECK enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id,
-                                             const struct gnn_series_point *points, uint32_t count,
-                                             struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id, const struct gnn_series_point *points,
+                                             uint32_t count, struct gnn_err *err);
 /* Writes every column of the run's row and the whole run's counters; status is no longer "running". Epochs
  * and series are what gnn_db_epoch and gnn_db_series appended. */
-GNN_MUST_CHECK enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn_run_record *run,
-                                             struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err);
 
 /* Reads everything back into a record the caller frees. GNN_ENOENT: no such run. */
 GNN_MUST_CHECK enum gnn_status gnn_db_load(struct gnn_db *db, int64_t run_id, struct gnn_run_record *out,
@@ -177,8 +170,8 @@ GNN_MUST_CHECK enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_
 /* The latest comparison: every finished run of the same workload (dataset, scale, dim, model, world, profile,
  * compute, cap, batch size, fan-out, variant, tag, cold state) as the newest finished run, all systems and
  * seeds, oldest first. At most max. */
-GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, uint32_t max, int64_t *ids,
-                                                 uint32_t *count, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, uint32_t max, int64_t *ids, uint32_t *count,
+                                                 struct gnn_err *err);
 
 /* ---- JSON ---- */
 

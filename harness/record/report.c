@@ -35,16 +35,14 @@ static bool grid_open(struct grid *grid, uint32_t rows, const char *const *headi
     return true;
 }
 
-static void grid_set(struct grid *grid, uint32_t column, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static void grid_set(struct grid *grid, uint32_t column, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* In the last row. */
 static void grid_set(struct grid *grid, uint32_t column, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(grid->cells[(size_t)(grid->rows_used - 1) * grid->columns + column], CELL_BYTES, format,
-                    args);
+    (void)vsnprintf(grid->cells[(size_t)(grid->rows_used - 1) * grid->columns + column], CELL_BYTES, format, args);
     va_end(args);
 }
 
@@ -128,8 +126,7 @@ static const char *or_dash(const char *text)
 /* The system's name, with the variant where it is not the full pipeline. */
 static void set_system(struct grid *grid, uint32_t column, const struct gnn_run_record *run)
 {
-    grid_set(grid, column, "%.60s%s%.30s", or_dash(run->system), run->variant[0] == '\0' ? "" : " ",
-             run->variant);
+    grid_set(grid, column, "%.60s%s%.30s", or_dash(run->system), run->variant[0] == '\0' ? "" : " ", run->variant);
 }
 
 static void set_run_row(struct grid *grid, const struct gnn_run_record *run)
@@ -142,8 +139,7 @@ static void set_run_row(struct grid *grid, const struct gnn_run_record *run)
     if (run->status == GNN_RUN_OK && !gnn_run_withholds_times(run))
         grid_set(grid, 3, "%s", time_text(gnn_run_epoch_ns(run), text));
     else
-        grid_set(grid, 3, "%s",
-                 gnn_run_status_name(run->status == GNN_RUN_OK ? GNN_RUN_INVALID : run->status));
+        grid_set(grid, 3, "%s", gnn_run_status_name(run->status == GNN_RUN_OK ? GNN_RUN_INVALID : run->status));
     grid_set(grid, 4, "%s", pct_text(gnn_run_io_wait_pct(run), "1", text));
     grid_set(grid, 5, "%s", pct_text(gnn_run_cpu_pct(run), "1", text));
     grid_set(grid, 6, "%s", bytes_text(run->counters.device_read_bytes, text));
@@ -153,8 +149,7 @@ static void set_run_row(struct grid *grid, const struct gnn_run_record *run)
     grid_set(grid, 10, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
 }
 
-static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style,
-                       FILE *out)
+static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
 {
     static const char *const headings[] = {">run",        "system",       "dataset",        ">epoch s",
                                            ">I/O wait %", ">CPU %",       ">disk read/run", ">I/Os/run",
@@ -189,8 +184,8 @@ static void set_share(struct grid *grid, uint32_t column, uint64_t part_ns, uint
     grid_set(grid, column, "%s", pct_text(pct, "1", text));
 }
 
-static void set_stage_row(struct grid *grid, const struct gnn_run_record *run,
-                          const struct gnn_record_stage *stage, bool first)
+static void set_stage_row(struct grid *grid, const struct gnn_run_record *run, const struct gnn_record_stage *stage,
+                          bool first)
 {
     char text[TEXT_BYTES];
     grid->rows_used++;
@@ -209,12 +204,10 @@ static void set_stage_row(struct grid *grid, const struct gnn_run_record *run,
         set_share(grid, 5 + p, parts_ns[p], stage->wall_ns);
 }
 
-static void print_stages(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style,
-                         FILE *out)
+static void print_stages(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
 {
-    static const char *const headings[] = {">run",    "system",     "stage",       ">workers",
-                                           ">time s", ">work %",    ">I/O %",      ">queue %",
-                                           ">lock %", ">compute %", ">resource %", NULL};
+    static const char *const headings[] = {">run",   "system",   "stage",   ">workers",   ">time s",     ">work %",
+                                           ">I/O %", ">queue %", ">lock %", ">compute %", ">resource %", NULL};
     const uint32_t rows = count_stages(runs, count);
     struct grid grid;
     if (rows == 0 || !grid_open(&grid, rows, headings))
@@ -240,8 +233,7 @@ static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE 
         gnn_run_caption(&runs[i], caption, sizeof caption);
         if (strcmp(caption, before) == 0)
             continue;
-        (void)fprintf(out, "%sfrom run %" PRId64 ": %s\n", before[0] == '\0' ? "\n" : "", runs[i].run_id,
-                      caption);
+        (void)fprintf(out, "%sfrom run %" PRId64 ": %s\n", before[0] == '\0' ? "\n" : "", runs[i].run_id, caption);
         memcpy(before, caption, sizeof before);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -251,13 +243,11 @@ static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE 
         (void)snprintf(reasons, sizeof reasons, "%s", or_dash(runs[i].reasons));
         for (char *line = reasons; (line = strchr(line, '\n')) != NULL;)
             *line = ';';
-        (void)fprintf(out, "run %" PRId64 " is %s: %s\n", runs[i].run_id, gnn_run_status_name(runs[i].status),
-                      reasons);
+        (void)fprintf(out, "run %" PRId64 " is %s: %s\n", runs[i].run_id, gnn_run_status_name(runs[i].status), reasons);
     }
 }
 
-void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style,
-                     FILE *out)
+void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
 {
     if (count == 0) {
         (void)fputs("no runs\n", out);

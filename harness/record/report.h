@@ -13,7 +13,6 @@ enum gnn_report_style { GNN_REPORT_TEXT, GNN_REPORT_MARKDOWN };
  * bytes and I/Os read, peak memory, accuracy. A run that is oom, oot, invalid … shows that word where its
  * times would be. Below the table stand the runs' worlds, scales, caps and the reasons of those that are not
  * ok. */
-void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style,
-                     FILE *out);
+void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out);
 
 #endif

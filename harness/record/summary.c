@@ -208,8 +208,7 @@ static void say_storage(const struct gnn_run_record *run, char *text, size_t tex
     if (strcmp(run->io_engine, "pool") == 0)
         say(text, text_bytes, "pread threads instead of io_uring");
     if (run->device_bps != GNN_UNKNOWN)
-        say(text, text_bytes, "disk limited to %s/s",
-            gnn_format_bytes(run->device_bps, number, sizeof number));
+        say(text, text_bytes, "disk limited to %s/s", gnn_format_bytes(run->device_bps, number, sizeof number));
     if (run->device_iops != GNN_UNKNOWN)
         say(text, text_bytes, "disk limited to %s I/Os per second",
             gnn_format_count((double)run->device_iops, number, sizeof number));

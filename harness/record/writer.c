@@ -30,8 +30,7 @@ static int64_t start_ticks(int64_t pid)
     const char *name_end = strrchr(line, ')');
     int64_t ticks = 0;
     if (name_end == NULL ||
-        sscanf(name_end + 1,
-               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNd64,
+        sscanf(name_end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNd64,
                &ticks) != 1)
         return 0;
     return ticks;

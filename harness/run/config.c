@@ -201,9 +201,8 @@ const struct gnn_option gnn_run_options[] = {
      .offset = FIELD(fault),
      .def = "",
      .unit = "KEY=VALUE,...",
-     .help =
-         "what is to go wrong, for tests: seed, eio-at, eio, again, short, slow, slow-by, shuffle, enospc, "
-         "enospc-after, short-write, alloc-at, alloc, device-slowdown, die-at-batch"},
+     .help = "what is to go wrong, for tests: seed, eio-at, eio, again, short, slow, slow-by, shuffle, enospc, "
+             "enospc-after, short-write, alloc-at, alloc, device-slowdown, die-at-batch"},
     {.name = "compute-threads",
      .type = GNN_OPT_U32,
      .offset = FIELD(compute_threads),
@@ -304,8 +303,8 @@ enum gnn_status gnn_run_config_set(struct gnn_run_config *config, const char *te
     const char *const dot = strchr(text, '.');
     const char *const equals = strchr(text, '=');
     if (dot == NULL || equals == NULL || dot > equals || dot == text || equals == dot + 1)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--set %s: expected system.key=value, for example gnndrive.extractors=4", text);
+        return gnn_fail(err, GNN_EUSAGE, "--set %s: expected system.key=value, for example gnndrive.extractors=4",
+                        text);
     if (strlen(text) >= GNN_SET_MAX)
         return gnn_fail(err, GNN_EUSAGE, "--set %.40s...: longer than %d characters", text, GNN_SET_MAX - 1);
     if (config->set_count == GNN_SETS_MAX)
@@ -333,8 +332,7 @@ enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out,
 
 /* Applies "system.key=value" if it is meant for this system; other systems' settings (a sweep's [global] has
  * them) are checked and left. */
-static enum gnn_status apply_set(const struct gnn_system *system, void *config, const char *text,
-                                 struct gnn_err *err)
+static enum gnn_status apply_set(const struct gnn_system *system, void *config, const char *text, struct gnn_err *err)
 {
     char owner[GNN_SET_MAX], key[GNN_SET_MAX];
     const char *const dot = strchr(text, '.');
@@ -353,8 +351,8 @@ static enum gnn_status apply_set(const struct gnn_system *system, void *config, 
     return status;
 }
 
-enum gnn_status gnn_system_configure(const struct gnn_system *system, const struct gnn_run_config *config,
-                                     void **out, struct gnn_err *err)
+enum gnn_status gnn_system_configure(const struct gnn_system *system, const struct gnn_run_config *config, void **out,
+                                     struct gnn_err *err)
 {
     void *const settings = calloc(1, system->config_bytes > 0 ? system->config_bytes : 1);
     if (settings == NULL)
@@ -377,23 +375,20 @@ static enum gnn_status check_compute(const struct gnn_run_config *config, struct
     static const char *const known[] = {"auto", "cpu", "ref", "cuda"};
     const bool modelled = strncmp(config->compute, "model:", 6) == 0;
     if (config->trace_loss[0] != '\0' && (modelled || config->world == GNN_WORLD_SIMULATED))
-        return gnn_fail(
-            err, GNN_ENOTSUP,
-            "--trace-loss %s: a modelled back-end computes no loss; leave it out, or use --compute "
-            "cpu in the measured world",
-            config->trace_loss);
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--trace-loss %s: a modelled back-end computes no loss; leave it out, or use --compute "
+                        "cpu in the measured world",
+                        config->trace_loss);
     if (modelled)
         return GNN_OK; /* gnn_place_resolve opens the profile */
     if (strcmp(config->compute, "cuda") == 0 && config->world == GNN_WORLD_MEASURED)
-        return gnn_fail(
-            err, GNN_ENOTSUP,
-            "--compute cuda: no CUDA plugin in this build; use --compute cpu, or model:PROFILE to wait as "
-            "long as that profile's GPU would take");
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--compute cuda: no CUDA plugin in this build; use --compute cpu, or model:PROFILE to wait as "
+                        "long as that profile's GPU would take");
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(config->compute, known[i]) == 0)
             return GNN_OK;
-    return gnn_fail(err, GNN_EUSAGE,
-                    "--compute %s: unknown back-end; there are auto, cpu, ref, cuda and model:PROFILE",
+    return gnn_fail(err, GNN_EUSAGE, "--compute %s: unknown back-end; there are auto, cpu, ref, cuda and model:PROFILE",
                     config->compute);
 }
 
@@ -401,32 +396,28 @@ static enum gnn_status check_compute(const struct gnn_run_config *config, struct
 static enum gnn_status check_simulated(const struct gnn_run_config *config, struct gnn_err *err)
 {
     if (config->device_bps != 0 || config->device_iops != 0 || config->swap_bytes != 0)
-        return gnn_fail(
-            err, GNN_ENOTSUP,
-            "--device-bps, --device-iops and --swap act on this machine; in the simulated world change "
-            "the profile, or use --fault device-slowdown=F");
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--device-bps, --device-iops and --swap act on this machine; in the simulated world change "
+                        "the profile, or use --fault device-slowdown=F");
     if (!config->cold)
         return gnn_fail(err, GNN_ENOTSUP, "--no-cold: a simulated machine starts with an empty page cache");
     if (config->cap_kind == GNN_CAP_PROGRAM)
-        return gnn_fail(
-            err, GNN_ENOTSUP,
-            "--cap program: the simulated cap is the kernel's, page cache included; leave it out");
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--cap program: the simulated cap is the kernel's, page cache included; leave it out");
     return GNN_OK;
 }
 
 static enum gnn_status check_batches(const struct gnn_run_config *config, struct gnn_err *err)
 {
     if (config->batches == 0 && config->warmup != 0)
-        return gnn_fail(err, GNN_EUSAGE, "--warmup %u stands before --batches N, which is missing",
-                        config->warmup);
+        return gnn_fail(err, GNN_EUSAGE, "--warmup %u stands before --batches N, which is missing", config->warmup);
     if (config->batches != 0 && config->max_batches != 0)
         return gnn_fail(err, GNN_EUSAGE, "--batches %u and --max-batches %u: choose one", config->batches,
                         config->max_batches);
     if (config->batches == 1)
         return gnn_fail(err, GNN_EUSAGE, "--batches 1: a spread needs at least 2");
     if (config->batches > UINT32_MAX - config->warmup)
-        return gnn_fail(err, GNN_EUSAGE, "--batches %u + --warmup %u: too many", config->batches,
-                        config->warmup);
+        return gnn_fail(err, GNN_EUSAGE, "--batches %u + --warmup %u: too many", config->batches, config->warmup);
     return GNN_OK;
 }
 
@@ -434,28 +425,24 @@ static enum gnn_status check_batches(const struct gnn_run_config *config, struct
 static enum gnn_status check_environment(const struct gnn_run_config *config, struct gnn_err *err)
 {
     if (config->profile[0] != '\0' && config->world != GNN_WORLD_SIMULATED)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "--profile %s: a profile belongs to --world simulated; for a modelled accelerator beside "
-            "measured storage say --compute model:%s",
-            config->profile, config->profile);
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--profile %s: a profile belongs to --world simulated; for a modelled accelerator beside "
+                        "measured storage say --compute model:%s",
+                        config->profile, config->profile);
     struct gnn_run_faults faults;
     GNN_TRY(gnn_faults_parse(config->fault, &faults, err));
     if (faults.device_slowdown != 1 && config->world != GNN_WORLD_SIMULATED)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "--fault device-slowdown: only a simulated device can be slowed; here use --device-iops or "
-            "--device-bps");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--fault device-slowdown: only a simulated device can be slowed; here use --device-iops or "
+                        "--device-bps");
     if (config->world == GNN_WORLD_SIMULATED)
         GNN_TRY(check_simulated(config, err));
     GNN_TRY(check_batches(config, err));
     if (config->swap_bytes != 0 && (config->memory_bytes == 0 || config->cap_kind != GNN_CAP_CGROUP))
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--swap %" PRIu64 ": swap is limited beside --memory with --cap cgroup only",
+        return gnn_fail(err, GNN_EUSAGE, "--swap %" PRIu64 ": swap is limited beside --memory with --cap cgroup only",
                         config->swap_bytes);
     if (config->interval_ns < INTERVAL_MIN_NS)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--interval: at least 10ms, or the probes disturb what they measure");
+        return gnn_fail(err, GNN_EUSAGE, "--interval: at least 10ms, or the probes disturb what they measure");
     return GNN_OK;
 }
 
@@ -467,8 +454,7 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
     GNN_TRY(gnn_system_configure(system, config, &settings, err));
     free(settings);
     if (config->dataset[0] == '\0')
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--dataset is missing; `oocgnn list datasets` names those of the registry");
+        return gnn_fail(err, GNN_EUSAGE, "--dataset is missing; `oocgnn list datasets` names those of the registry");
     if (config->fanout.count == 0 || config->fanout.count > GNN_LAYERS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "--fanout: %u hops; 1 to %d are possible", config->fanout.count,
                         GNN_LAYERS_MAX);

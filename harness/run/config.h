@@ -72,15 +72,13 @@ void gnn_run_config_defaults(struct gnn_run_config *config);
 
 /* "system.key=value"; GNN_EUSAGE when malformed or too many. The key itself is checked when the system is
  * known. */
-GNN_MUST_CHECK enum gnn_status gnn_run_config_set(struct gnn_run_config *config, const char *text,
-                                                  struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_run_config_set(struct gnn_run_config *config, const char *text, struct gnn_err *err);
 
 /* Checks fields against each other and against this build; fills what follows from others (GAT's fan-out). */
 GNN_MUST_CHECK enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct gnn_err *err);
 
 /* The named system; GNN_EUSAGE lists what there is. */
-GNN_MUST_CHECK enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out,
-                                               struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out, struct gnn_err *err);
 
 /* A new config of the system with defaults and this run's sets applied; free() it. */
 GNN_MUST_CHECK enum gnn_status gnn_system_configure(const struct gnn_system *system,

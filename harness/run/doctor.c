@@ -66,14 +66,12 @@ static void look_at_ring(struct doctor *d, enum gnn_ring_engine engine, const ch
     struct gnn_ring *ring = NULL;
     struct gnn_err err = {0};
     if (gnn_ring_open(d->world, &config, &ring, &err) == GNN_OK) {
-        (void)find(d, topic, GNN_VERDICT_OK, false, "works (--io %s)",
-                   engine == GNN_RING_URING ? "uring" : "pool");
+        (void)find(d, topic, GNN_VERDICT_OK, false, "works (--io %s)", engine == GNN_RING_URING ? "uring" : "pool");
         gnn_ring_close(d->world, ring);
     } else {
-        remedy(
-            find(d, topic, GNN_VERDICT_MISSING, engine == GNN_RING_POOL, "%s", err.message),
-            "run with --io pool, or allow io_uring (sysctl kernel.io_uring_disabled=0; containers: a seccomp "
-            "profile that permits it)");
+        remedy(find(d, topic, GNN_VERDICT_MISSING, engine == GNN_RING_POOL, "%s", err.message),
+               "run with --io pool, or allow io_uring (sysctl kernel.io_uring_disabled=0; containers: a seccomp "
+               "profile that permits it)");
     }
 }
 
@@ -83,8 +81,7 @@ static void look_at_direct(struct doctor *d)
     struct gnn_file *file = NULL;
     struct gnn_err err = {0};
     (void)snprintf(path, sizeof path, "%s/.oocgnn-doctor-%d", d->dir, (int)getpid());
-    const enum gnn_status made =
-        gnn_file_open(d->world, path, GNN_OPEN_WRITE | GNN_OPEN_TRUNCATE, &file, &err);
+    const enum gnn_status made = gnn_file_open(d->world, path, GNN_OPEN_WRITE | GNN_OPEN_TRUNCATE, &file, &err);
     if (made != GNN_OK) {
         remedy(find(d, "data directory", GNN_VERDICT_MISSING, true, "%s", err.message),
                "name a directory you may write to: oocgnn doctor --data DIR");
@@ -95,9 +92,8 @@ static void look_at_direct(struct doctor *d)
     if (gnn_file_open(d->world, path, GNN_OPEN_READ | GNN_OPEN_DIRECT, &direct, &err) == GNN_OK) {
         struct gnn_file_info info;
         gnn_file_info(d->world, direct, &info);
-        (void)find(d, "direct I/O", GNN_VERDICT_OK, false,
-                   "works in %s, offsets aligned to %u B, buffers to %u B", d->dir, info.offset_align_bytes,
-                   info.mem_align_bytes);
+        (void)find(d, "direct I/O", GNN_VERDICT_OK, false, "works in %s, offsets aligned to %u B, buffers to %u B",
+                   d->dir, info.offset_align_bytes, info.mem_align_bytes);
         gnn_file_close(d->world, direct);
     } else {
         remedy(find(d, "direct I/O", GNN_VERDICT_MISSING, false, "%s", err.message),
@@ -118,8 +114,7 @@ static void look_at_device(struct doctor *d)
         (void)gnn_format_bytes(info.readahead_bytes, readahead, sizeof readahead);
     const uint64_t free_bytes = statvfs(d->dir, &space) == 0 ? (uint64_t)space.f_bavail * space.f_frsize : 0;
     (void)find(d, "device", info.major == 0 ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false,
-               "%s on %s (%s), readahead %s, %s free", info.file_system,
-               info.name[0] ? info.name : "no block device",
+               "%s on %s (%s), readahead %s, %s free", info.file_system, info.name[0] ? info.name : "no block device",
                info.scheduler[0] ? info.scheduler : "no scheduler", readahead,
                gnn_format_bytes(free_bytes, bytes, sizeof bytes));
 }
@@ -144,8 +139,7 @@ static void look_at_cage(struct doctor *d)
                confine.memory == GNN_CGROUP_V2 ? "v2" : "v1", confine.hybrid ? " (hybrid)" : "",
                (double)rise_bytes / (1 << 20));
     if (confine.io_usable)
-        (void)find(d, "device throttle", GNN_VERDICT_OK, false, "cgroup %s",
-                   confine.io == GNN_CGROUP_V2 ? "v2" : "v1");
+        (void)find(d, "device throttle", GNN_VERDICT_OK, false, "cgroup %s", confine.io == GNN_CGROUP_V2 ? "v2" : "v1");
     else
         remedy(find(d, "device throttle", GNN_VERDICT_MISSING, false,
                     "no writable control group for I/O: device bytes are not counted either"),
@@ -159,9 +153,9 @@ static void look_at_limits(struct doctor *d)
     (void)getrlimit(RLIMIT_MEMLOCK, &lock);
     if (lock.rlim_cur != RLIM_INFINITY)
         (void)gnn_format_bytes(lock.rlim_cur, text, sizeof text);
-    struct gnn_finding *const f = find(
-        d, "memlock", geteuid() == 0 || lock.rlim_cur == RLIM_INFINITY ? GNN_VERDICT_OK : GNN_VERDICT_NOTE,
-        false, "%s may be pinned", geteuid() == 0 ? "any amount (root)" : text);
+    struct gnn_finding *const f =
+        find(d, "memlock", geteuid() == 0 || lock.rlim_cur == RLIM_INFINITY ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false,
+             "%s may be pinned", geteuid() == 0 ? "any amount (root)" : text);
     if (f->verdict == GNN_VERDICT_NOTE)
         remedy(f, "registered buffers beyond it are refused: ulimit -l unlimited");
 }
@@ -189,9 +183,8 @@ static void look_at_programs(struct doctor *d)
                     {"fio", "make bench", "sudo apt-get install -y fio"}};
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
         const bool there = in_path(programs[i].program);
-        struct gnn_finding *const f =
-            find(d, programs[i].program, there ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false, "%s (%s)",
-                 there ? "installed" : "not installed", programs[i].use);
+        struct gnn_finding *const f = find(d, programs[i].program, there ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false,
+                                           "%s (%s)", there ? "installed" : "not installed", programs[i].use);
         if (!there)
             remedy(f, programs[i].remedy);
     }

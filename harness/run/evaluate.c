@@ -47,9 +47,8 @@ static enum gnn_status open_evaluation(struct evaluation *e, struct gnn_err *err
     GNN_TRY(gnn_map_open(w, e->indices_file, GNN_MAP_RANDOM, &e->indices, err));
     GNN_TRY(gnn_map_open(w, e->features_file, GNN_MAP_RANDOM, &e->features, err));
     GNN_TRY(gnn_source_mapped(w, e->indices, &e->source, err));
-    struct gnn_sampler_config config = {.seed = gnn_rng_fork(load->seed, "evaluate"),
-                                        .layers = load->layers,
-                                        .floyd_biased = e->env->floyd_biased};
+    struct gnn_sampler_config config = {
+        .seed = gnn_rng_fork(load->seed, "evaluate"), .layers = load->layers, .floyd_biased = e->env->floyd_biased};
     memcpy(config.fanout, load->fanout, sizeof config.fanout);
     GNN_TRY(gnn_sampler_open(w, &config, data, e->source, &e->sampler, err));
     return gnn_batch_open(w, &e->batch, err);
@@ -70,12 +69,11 @@ static void gather_part(void *arg)
     const uint32_t row_bytes = g->e->env->dataset->row_bytes;
     char *const dst = (char *)g->e->rows.data + (uint64_t)g->first * row_bytes;
     /* The error's own status tells how it went. */
-    (void)!gnn_map_gather_rows(g->e->env->world, g->e->features, row_bytes, g->view->nodes + g->first,
-                               g->count, dst, row_bytes, &g->err);
+    (void)!gnn_map_gather_rows(g->e->env->world, g->e->features, row_bytes, g->view->nodes + g->first, g->count, dst,
+                               row_bytes, &g->err);
 }
 
-static enum gnn_status gather_rows(struct evaluation *e, const struct gnn_batch_view *view,
-                                   struct gnn_err *err)
+static enum gnn_status gather_rows(struct evaluation *e, const struct gnn_batch_view *view, struct gnn_err *err)
 {
     struct gnn_world *const w = e->env->world;
     struct gather parts[GATHER_THREADS] = {{.e = NULL}};
@@ -100,8 +98,8 @@ static enum gnn_status gather_rows(struct evaluation *e, const struct gnn_batch_
     return status;
 }
 
-static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, const gnn_node *seeds,
-                                      uint32_t count, uint64_t *correct, struct gnn_err *err)
+static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, const gnn_node *seeds, uint32_t count,
+                                      uint64_t *correct, struct gnn_err *err)
 {
     GNN_TRY(gnn_sampler_sample(e->sampler, 0, index, seeds, count, e->batch, err));
     const struct gnn_batch_view *const view = gnn_batch_view(e->batch);

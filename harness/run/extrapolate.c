@@ -6,8 +6,7 @@
 enum { GROUPS_MAX = 10 };
 
 /* Student's t at 97.5 % by the number of groups: one degree of freedom less. */
-static const double t_of[GROUPS_MAX + 1] = {0,     0,     12.706, 4.303, 3.182, 2.776,
-                                            2.571, 2.447, 2.365,  2.306, 2.262};
+static const double t_of[GROUPS_MAX + 1] = {0, 0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
 
 /* Half the 95 % interval of the mean time of a step: consecutive steps depend on each other (a cache fills, a queue
  * drains), so groups of them are compared, not single ones. */
@@ -29,8 +28,8 @@ static double half_interval_ns(const uint64_t *step_ns, uint32_t count, uint64_t
     return t_of[groups] * sqrt(squares / (groups - 1) / groups);
 }
 
-void gnn_extrapolate(const uint64_t *step_ns, uint32_t count, uint32_t warmup, uint64_t start_ns,
-                     uint64_t total, struct gnn_extrapolation *out)
+void gnn_extrapolate(const uint64_t *step_ns, uint32_t count, uint32_t warmup, uint64_t start_ns, uint64_t total,
+                     struct gnn_extrapolation *out)
 {
     assert(count >= warmup && count - warmup >= 2 && total >= count);
     const uint32_t used = count - warmup;

@@ -13,7 +13,7 @@ struct gnn_extrapolation {
 
 /* step_ns (count): the clock after each training step, ascending; start_ns: when the epoch began. The first `warmup`
  * steps are warm-up, the rest at least 2. total: mini-batches of the whole epoch, at least count. */
-void gnn_extrapolate(const uint64_t *step_ns, uint32_t count, uint32_t warmup, uint64_t start_ns,
-                     uint64_t total, struct gnn_extrapolation *out);
+void gnn_extrapolate(const uint64_t *step_ns, uint32_t count, uint32_t warmup, uint64_t start_ns, uint64_t total,
+                     struct gnn_extrapolation *out);
 
 #endif

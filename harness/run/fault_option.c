@@ -39,8 +39,7 @@ const struct gnn_option gnn_fault_options[] = {
 };
 /* clang-format on */
 
-static enum gnn_status parse_pair(const char *pair, size_t length, struct gnn_run_faults *out,
-                                  struct gnn_err *err)
+static enum gnn_status parse_pair(const char *pair, size_t length, struct gnn_run_faults *out, struct gnn_err *err)
 {
     char text[GNN_TEXT_MAX];
     (void)snprintf(text, sizeof text, "%.*s", (int)length, pair);

@@ -15,7 +15,6 @@ struct gnn_run_faults {
 extern const struct gnn_option gnn_fault_options[]; /* into struct gnn_run_faults */
 
 /* "" is no fault at all. GNN_EUSAGE names the key, the value and what there is. */
-GNN_MUST_CHECK enum gnn_status gnn_faults_parse(const char *text, struct gnn_run_faults *out,
-                                                struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_faults_parse(const char *text, struct gnn_run_faults *out, struct gnn_err *err);
 
 #endif

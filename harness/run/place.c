@@ -50,8 +50,7 @@ static void split_compute(const char *compute, char *profile, size_t profile_byt
     (void)snprintf(profile, profile_bytes, "%.*s", (int)(*named ? length - 4 : length), text);
 }
 
-static enum gnn_status set_compute(struct gnn_run_config *config, const char *profile, bool gpu,
-                                   struct gnn_err *err)
+static enum gnn_status set_compute(struct gnn_run_config *config, const char *profile, bool gpu, struct gnn_err *err)
 {
     char text[sizeof config->compute * 2];
     const int length = snprintf(text, sizeof text, "model:%s/%s", profile, gpu ? "gpu" : "cpu");
@@ -78,10 +77,9 @@ static enum gnn_status resolve_model(struct gnn_run_config *config, const char *
 static enum gnn_status check_machine(const struct gnn_run_config *config, struct gnn_err *err)
 {
     if (config->profile[0] == '\0')
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "--world simulated needs --profile NAME; `oocgnn list profiles` has them, `oocgnn calibrate` "
-            "makes one of this machine");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--world simulated needs --profile NAME; `oocgnn list profiles` has them, `oocgnn calibrate` "
+                        "makes one of this machine");
     struct gnn_profile *opened;
     GNN_TRY(gnn_run_profile_open("--profile", config->profile, &opened, err));
     const uint64_t memory_bytes = opened->memory_bytes;
@@ -112,9 +110,8 @@ enum gnn_status gnn_place_resolve(struct gnn_run_config *config, struct gnn_err 
         return GNN_OK;
     }
     if (strcmp(config->compute, "ref") == 0)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "--compute ref computes values, the simulated world has none; say auto, cpu, cuda or model:P");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--compute ref computes values, the simulated world has none; say auto, cpu, cuda or model:P");
     const bool cpu = strcmp(config->compute, "cpu") == 0;
     return resolve_model(config, config->profile, !cpu, strcmp(config->compute, "cuda") == 0, err);
 }
@@ -132,8 +129,7 @@ static void slow_down(struct gnn_profile *profile, double factor)
     st->write_iops = (uint64_t)((double)st->write_iops / factor) + 1;
 }
 
-static enum gnn_status open_simulated(struct gnn_place *p, const struct gnn_place_hooks *hooks,
-                                      struct gnn_err *err)
+static enum gnn_status open_simulated(struct gnn_place *p, const struct gnn_place_hooks *hooks, struct gnn_err *err)
 {
     GNN_TRY(gnn_run_profile_open("--profile", p->config->profile, &p->profile, err));
     p->slowed = *p->profile;
@@ -153,8 +149,7 @@ static enum gnn_status open_measured(struct gnn_place *p, struct gnn_err *err)
     return gnn_world_measured_open(&config, &p->inner, err);
 }
 
-static enum gnn_status open_place(struct gnn_place *p, const struct gnn_place_hooks *hooks,
-                                  struct gnn_err *err)
+static enum gnn_status open_place(struct gnn_place *p, const struct gnn_place_hooks *hooks, struct gnn_err *err)
 {
     GNN_TRY(gnn_faults_parse(p->config->fault, &p->faults, err));
     GNN_TRY(p->simulated ? open_simulated(p, hooks, err) : open_measured(p, err));
@@ -214,13 +209,10 @@ static enum gnn_status open_synthetic(struct gnn_place *p, struct gnn_err *err)
     struct gnn_generate_options options = {0};
     gnn_option_defaults(gnn_generate_table, &options);
     options.dim = p->config->dim;
-    GNN_TRY(gnn_synthetic_open(p->world, p->config->dataset, &options, p->config->scale_divisor,
-                               &p->synthetic, err));
+    GNN_TRY(gnn_synthetic_open(p->world, p->config->dataset, &options, p->config->scale_divisor, &p->synthetic, err));
     const struct gnn_dataset *const d = gnn_synthetic_dataset(p->synthetic);
-    GNN_TRY(
-        gnn_world_simulated_add_file(p->inner, d->indices_path, gnn_synthetic_indices(p->synthetic), err));
-    return gnn_world_simulated_add_file(p->inner, d->features_path, gnn_synthetic_features(p->synthetic),
-                                        err);
+    GNN_TRY(gnn_world_simulated_add_file(p->inner, d->indices_path, gnn_synthetic_indices(p->synthetic), err));
+    return gnn_world_simulated_add_file(p->inner, d->features_path, gnn_synthetic_features(p->synthetic), err);
 }
 
 enum gnn_status gnn_place_dataset(struct gnn_place *p, const struct gnn_dataset **out, struct gnn_err *err)
@@ -243,8 +235,7 @@ enum gnn_status gnn_place_dataset(struct gnn_place *p, const struct gnn_dataset 
 
 /* ---- compute ---- */
 
-static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
-                                    struct gnn_err *err)
+static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     const struct gnn_place *const p = ctx;
     return gnn_mem_alloc(p->world, name, bytes, GNN_MEM_FEATURES, out, err);

@@ -15,9 +15,8 @@ struct gnn_place_hooks {
 };
 
 /* Errors: those of the worlds, GNN_EUSAGE for an unknown profile. */
-GNN_MUST_CHECK enum gnn_status gnn_place_open(const struct gnn_run_config *config,
-                                              const struct gnn_place_hooks *hooks, struct gnn_place **out,
-                                              struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_place_open(const struct gnn_run_config *config, const struct gnn_place_hooks *hooks,
+                                              struct gnn_place **out, struct gnn_err *err);
 void gnn_place_close(struct gnn_place *place); /* accepts NULL; everything opened in the world is closed */
 
 struct gnn_world *gnn_place_world(struct gnn_place *place); /* with the run's faults, if any */
@@ -25,8 +24,7 @@ struct gnn_world *gnn_place_world(struct gnn_place *place); /* with the run's fa
 /* The prepared dataset, or in the simulated world the registry's graph without one. The place keeps it. */
 GNN_MUST_CHECK enum gnn_status gnn_place_dataset(struct gnn_place *place, const struct gnn_dataset **out,
                                                  struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status gnn_place_tensor(struct gnn_place *place, struct gnn_tensor **out,
-                                                struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_place_tensor(struct gnn_place *place, struct gnn_tensor **out, struct gnn_err *err);
 
 /* What the run has used so far. Of a modelled machine everything is the model's, and the group too, which in the
  * measured world is read from outside (unknown here). */
@@ -34,8 +32,7 @@ struct gnn_place_usage {
     bool modelled_machine;
     uint64_t cpu_ns;
     uint64_t major_faults;
-    uint64_t page_hits,
-        page_misses; /* touched pages that were cached, and that were not; GNN_UNKNOWN: not counted */
+    uint64_t page_hits, page_misses; /* touched pages that were cached, and that were not; GNN_UNKNOWN: not counted */
     struct gnn_group_reading group;
 };
 void gnn_place_usage(struct gnn_place *place, struct gnn_place_usage *out);

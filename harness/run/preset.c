@@ -11,8 +11,7 @@ const struct gnn_preset gnn_presets[] = {
      "gnndrive.md 6, models.md 6"},
     {"ginex", "Ginex (PVLDB 2022), released script", 8 * GIB, 1000, "10,10,10", "256", 0.003,
      "pygplus.md 6, models.md 6"},
-    {"agnes", "AGNES (KDD 2026), 32 GB setting", 32 * GIB, 1000, "10,10,10", "256", 0.003,
-     "models.md 6, hardware.csv"},
+    {"agnes", "AGNES (KDD 2026), 32 GB setting", 32 * GIB, 1000, "10,10,10", "256", 0.003, "models.md 6, hardware.csv"},
     {.name = NULL},
 };
 

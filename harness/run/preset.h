@@ -21,7 +21,6 @@ extern const struct gnn_preset gnn_presets[]; /* ends with name NULL */
 /* Sets model, fan-out, batch, hidden width, learning rate and cap for config->scale_divisor; keeps the name
  * in config->preset. The learning rate goes down with the square root of the batch (Adam's usual rule): at
  * the paper's rate a batch of 10 seeds of 172 classes is mostly noise and nothing is learned. */
-GNN_MUST_CHECK enum gnn_status gnn_preset_apply(const char *name, struct gnn_run_config *config,
-                                                struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_preset_apply(const char *name, struct gnn_run_config *config, struct gnn_err *err);
 
 #endif

@@ -18,6 +18,5 @@ enum gnn_status gnn_run_profile_open(const char *option, const char *name, struc
     if (status != GNN_EUSAGE)
         return gnn_fail(err, status, "%s %s: %s", option, name, cause.message);
     return gnn_fail(err, status, "%s: %s; %s", option, cause.message,
-                    strcmp(name, "this") == 0 ? "`oocgnn calibrate` makes it"
-                                              : "`oocgnn list profiles` has them all");
+                    strcmp(name, "this") == 0 ? "`oocgnn calibrate` makes it" : "`oocgnn list profiles` has them all");
 }

@@ -5,7 +5,7 @@
 
 #include "harness/world/profile.h"
 
-GNN_MUST_CHECK enum gnn_status gnn_run_profile_open(const char *option, const char *name,
-                                                    struct gnn_profile **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_run_profile_open(const char *option, const char *name, struct gnn_profile **out,
+                                                    struct gnn_err *err);
 
 #endif

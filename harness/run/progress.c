@@ -26,13 +26,11 @@ static void clear_line(struct gnn_run_progress *p)
 
 void gnn_run_progress_start(struct gnn_run_progress *p, bool quiet, const char *system, uint64_t epochs)
 {
-    *p = (struct gnn_run_progress){
-        .on = !quiet && isatty(STDERR_FILENO) == 1, .system = system, .epochs = epochs};
+    *p = (struct gnn_run_progress){.on = !quiet && isatty(STDERR_FILENO) == 1, .system = system, .epochs = epochs};
     p->epoch_start_ns = now_ns();
 }
 
-void gnn_run_progress_batches(struct gnn_run_progress *p, uint64_t epoch, uint64_t done, uint64_t total,
-                              double loss)
+void gnn_run_progress_batches(struct gnn_run_progress *p, uint64_t epoch, uint64_t done, uint64_t total, double loss)
 {
     const uint64_t now = now_ns();
     if (!p->on || now - p->drawn_ns < REDRAW_NS)
@@ -42,8 +40,7 @@ void gnn_run_progress_batches(struct gnn_run_progress *p, uint64_t epoch, uint64
     if (done > 0 && done <= total)
         (void)gnn_format_duration((now - p->epoch_start_ns) / done * (total - done), left, sizeof left);
     clear_line(p);
-    (void)fprintf(stderr,
-                  "%s  epoch %" PRIu64 "/%" PRIu64 "  batch %" PRIu64 "/%" PRIu64 "  loss %.4f  %s left",
+    (void)fprintf(stderr, "%s  epoch %" PRIu64 "/%" PRIu64 "  batch %" PRIu64 "/%" PRIu64 "  loss %.4f  %s left",
                   p->system, epoch + 1, p->epochs, done, total, loss, left);
     (void)fflush(stderr);
     p->line_open = true;

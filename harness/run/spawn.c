@@ -31,8 +31,7 @@ static void free_arguments(struct arguments *a)
         free(a->argv[i]);
 }
 
-static enum gnn_status build_arguments(const struct gnn_run_config *config, struct arguments *a,
-                                       struct gnn_err *err)
+static enum gnn_status build_arguments(const struct gnn_run_config *config, struct arguments *a, struct gnn_err *err)
 {
     GNN_TRY(add_argument(a, "oocgnn", err));
     GNN_TRY(add_argument(a, "--worker", err));

@@ -15,9 +15,8 @@ struct gnn_child {
 
 /* cage may be NULL. The worker's arguments are the config printed through its option table, so the hand-over
  * is the command line's own parser. */
-GNN_MUST_CHECK enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config,
-                                                const struct gnn_cage *cage, struct gnn_child *out,
-                                                struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const struct gnn_cage *cage,
+                                                struct gnn_child *out, struct gnn_err *err);
 
 /* The worker's side: the config from argv[2…] of `oocgnn --worker …`. */
 GNN_MUST_CHECK enum gnn_status gnn_spawn_parse(int argc, char **argv, struct gnn_run_config *config,

@@ -22,8 +22,7 @@ static const char *dataset_name(const char *dataset)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : dataset;
 }
 
-static enum gnn_status list_config(const struct gnn_run_config *config, struct gnn_kv_list *out,
-                                   struct gnn_err *err)
+static enum gnn_status list_config(const struct gnn_run_config *config, struct gnn_kv_list *out, struct gnn_err *err)
 {
     char value[GNN_TEXT_MAX], key[GNN_TEXT_MAX];
     for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++) {
@@ -44,8 +43,7 @@ static enum gnn_status list_config(const struct gnn_run_config *config, struct g
     return status;
 }
 
-enum gnn_status gnn_story_begin(const struct gnn_run_config *config, struct gnn_run_record *run,
-                                struct gnn_err *err)
+enum gnn_status gnn_story_begin(const struct gnn_run_config *config, struct gnn_run_record *run, struct gnn_err *err)
 {
     copy_name(run->system, config->system);
     copy_name(run->dataset, dataset_name(config->dataset));
@@ -76,8 +74,7 @@ enum gnn_status gnn_story_begin(const struct gnn_run_config *config, struct gnn_
     return list_config(config, &run->config, err);
 }
 
-enum gnn_status gnn_story_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,
-                                 struct gnn_err *err)
+enum gnn_status gnn_story_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run, struct gnn_err *err)
 {
     copy_name(run->dataset, opened->dataset);
     run->scale_divisor = opened->scale_divisor;

@@ -9,12 +9,12 @@
 #include "harness/run/wire.h"
 
 /* What was asked: identity, cap and configuration of the record. */
-GNN_MUST_CHECK enum gnn_status gnn_story_begin(const struct gnn_run_config *config,
-                                               struct gnn_run_record *run, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_story_begin(const struct gnn_run_config *config, struct gnn_run_record *run,
+                                               struct gnn_err *err);
 
 /* The dataset and system are open. */
-GNN_MUST_CHECK enum gnn_status gnn_story_opened(const struct gnn_wire_opened *opened,
-                                                struct gnn_run_record *run, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_story_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,
+                                                struct gnn_err *err);
 
 /* An epoch ended; before and after are the group's readings around it. */
 void gnn_story_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,

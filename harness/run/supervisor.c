@@ -85,8 +85,8 @@ static enum gnn_status find_dataset(struct supervision *s, struct gnn_err *err)
     if (stat(meta, &info) == 0)
         return GNN_OK;
     if (errno != ENOENT && errno != ENOTDIR)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "dataset %s: %s: %s", s->config->dataset,
-                        meta, strerror(errno));
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "dataset %s: %s: %s", s->config->dataset, meta,
+                        strerror(errno));
     if (strchr(s->config->dataset, '/') != NULL)
         return gnn_fail(err, GNN_ENOENT,
                         "--dataset %s: no dataset there (%s is missing); make one with `oocgnn prepare`",
@@ -99,8 +99,7 @@ static enum gnn_status find_dataset(struct supervision *s, struct gnn_err *err)
     return gnn_fail(err, GNN_ENOENT,
                     "dataset %s is not prepared (%s is missing); type: oocgnn prepare %s --scale 1/%u "
                     "--data %s",
-                    s->config->dataset, meta, s->config->dataset, s->config->scale_divisor,
-                    s->config->data_dir);
+                    s->config->dataset, meta, s->config->dataset, s->config->scale_divisor, s->config->data_dir);
 }
 
 /* A cage counts even where nothing is capped; where a cap was asked for, there has to be one. */
@@ -132,15 +131,13 @@ static enum gnn_status make_cage(struct supervision *s, struct gnn_err *err)
                                                         .iops = s->config->device_iops}};
     GNN_TRY(gnn_cage_create(&s->confine, &config, &s->cage, err));
     if (capped)
-        (void)snprintf(s->run->cap_enforcement, sizeof s->run->cap_enforcement, "%s",
-                       gnn_cage_enforcement(s->cage));
+        (void)snprintf(s->run->cap_enforcement, sizeof s->run->cap_enforcement, "%s", gnn_cage_enforcement(s->cage));
     return GNN_OK;
 }
 
 static enum gnn_status start_cold(struct supervision *s, struct gnn_err *err)
 {
-    if (s->config->cold &&
-        (strcmp(s->device.file_system, "tmpfs") == 0 || strcmp(s->device.file_system, "ramfs") == 0))
+    if (s->config->cold && (strcmp(s->device.file_system, "tmpfs") == 0 || strcmp(s->device.file_system, "ramfs") == 0))
         return gnn_fail(err, GNN_ENOTSUP,
                         "%s lies on %s, in memory, so no start can be cold; keep the dataset on a disk file "
                         "system (ext4, XFS), or give --no-cold",
@@ -152,15 +149,12 @@ static enum gnn_status start_cold(struct supervision *s, struct gnn_err *err)
     else
         GNN_TRY(gnn_cache_residency_all(paths, 1, &residency, err));
     if (s->config->cold && residency.resident_bytes == GNN_UNKNOWN)
-        return gnn_fail(
-            err, GNN_EPERM,
-            "a cold start of %s cannot be observed: the kernel tells what is in the page cache only "
-            "to those who own the files or may write them; own a copy, or give --no-cold",
-            s->dataset_dir);
+        return gnn_fail(err, GNN_EPERM,
+                        "a cold start of %s cannot be observed: the kernel tells what is in the page cache only "
+                        "to those who own the files or may write them; own a copy, or give --no-cold",
+                        s->dataset_dir);
     s->run->resident_start_bytes = residency.resident_bytes;
-    s->run->cold_observed = residency.resident_bytes == GNN_UNKNOWN ? -1
-                            : gnn_cache_is_cold(&residency)         ? 1
-                                                                    : 0;
+    s->run->cold_observed = residency.resident_bytes == GNN_UNKNOWN ? -1 : gnn_cache_is_cold(&residency) ? 1 : 0;
     return GNN_OK;
 }
 
@@ -174,10 +168,8 @@ static void read_group(const struct supervision *s, struct gnn_group_reading *ou
 
 static enum gnn_status open_probe(struct supervision *s, struct gnn_err *err)
 {
-    const struct gnn_probe_config probe = {.worker_pid = s->child.pid,
-                                           .disk_major = s->device.major,
-                                           .disk_minor = s->device.minor,
-                                           .gpu = true};
+    const struct gnn_probe_config probe = {
+        .worker_pid = s->child.pid, .disk_major = s->device.major, .disk_minor = s->device.minor, .gpu = true};
     GNN_TRY(gnn_probe_open(&probe, &s->probe, err));
     s->next_probe_ns = later(s->start_ns, s->config->interval_ns);
     gnn_probe_read(s->probe, &s->last_sample.host);
@@ -284,8 +276,7 @@ static void let_go(const struct supervision *s)
     (void)!write(s->child.control_fd, &command, 1);
 }
 
-static enum gnn_status take_message(struct supervision *s, const struct gnn_wire_message *m,
-                                    struct gnn_err *err)
+static enum gnn_status take_message(struct supervision *s, const struct gnn_wire_message *m, struct gnn_err *err)
 {
     switch ((enum gnn_wire_type)m->type) {
     case GNN_WIRE_OPENED:
@@ -314,8 +305,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
         GNN_TRY(flush_epoch(s, err));
         s->clock_ns = m->as.done.clock_ns;
         if (!gnn_compute_is_modelled(s->config))
-            GNN_TRY(
-                gnn_kv_setf(&s->run->environment, err, "model.hash", "%016" PRIx64, m->as.done.model_hash));
+            GNN_TRY(gnn_kv_setf(&s->run->environment, err, "model.hash", "%016" PRIx64, m->as.done.model_hash));
         return gnn_kv_setf(&s->run->environment, err, "memory.allocated_peak_bytes", "%" PRIu64,
                            m->as.done.allocated_peak_bytes);
     case GNN_WIRE_ERROR:
@@ -377,8 +367,7 @@ static int poll_timeout_ms(const struct supervision *s)
 
 static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
 {
-    struct pollfd fds[] = {{.fd = s->child.from_fd, .events = POLLIN},
-                           {.fd = s->signals.fd, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = s->child.from_fd, .events = POLLIN}, {.fd = s->signals.fd, .events = POLLIN}};
     for (bool end = false; !end;) {
         if (poll(fds, 2, poll_timeout_ms(s)) < 0 && errno != EINTR)
             return gnn_fail(err, GNN_EIO, "poll: %s", strerror(errno));
@@ -422,9 +411,8 @@ static void judge_killed(struct supervision *s, int wait_status)
     struct gnn_run_record *const run = s->run;
     if (run->oom_kills != GNN_UNKNOWN && run->oom_kills > 0) {
         run->status = GNN_RUN_OOM;
-        gnn_run_record_reason(
-            run, "the kernel killed the worker: it does not fit into %" PRIu64 " B; raise --memory",
-            s->config->memory_bytes);
+        gnn_run_record_reason(run, "the kernel killed the worker: it does not fit into %" PRIu64 " B; raise --memory",
+                              s->config->memory_bytes);
         return;
     }
     run->status = GNN_RUN_FAILED;
@@ -434,8 +422,7 @@ static void judge_killed(struct supervision *s, int wait_status)
     else if (WEXITSTATUS(wait_status) == 126)
         gnn_run_record_reason(run, "the worker could not enter its control group");
     else
-        gnn_run_record_reason(run, "the worker ended with status %d and no message",
-                              WEXITSTATUS(wait_status));
+        gnn_run_record_reason(run, "the worker ended with status %d and no message", WEXITSTATUS(wait_status));
 }
 
 static void judge(struct supervision *s, int wait_status)
@@ -446,8 +433,7 @@ static void judge(struct supervision *s, int wait_status)
         gnn_run_record_reason(run, "interrupted by the user");
     } else if (s->cause == STOP_TIME && !s->done) {
         run->status = GNN_RUN_OOT;
-        gnn_run_record_reason(run, "the time limit of %.3g s passed",
-                              (double)s->config->time_limit_ns * 1e-9);
+        gnn_run_record_reason(run, "the time limit of %.3g s passed", (double)s->config->time_limit_ns * 1e-9);
     } else if (s->worker_err.status == GNN_ETIME) {
         run->status = GNN_RUN_OOT;
         gnn_run_record_reason(run, "%s", s->worker_err.message);
@@ -527,8 +513,7 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
     const int wait_status = reap(s);
     const uint64_t host_ns = now_ns() - s->start_ns;
     s->run->wall_ns = s->modelled ? s->clock_ns : host_ns;
-    if (s->modelled &&
-        gnn_kv_setf(&s->run->environment, &trouble, "host.wall_ns", "%" PRIu64, host_ns) != GNN_OK)
+    if (s->modelled && gnn_kv_setf(&s->run->environment, &trouble, "host.wall_ns", "%" PRIu64, host_ns) != GNN_OK)
         gnn_run_record_reason(s->run, "%s", trouble.message);
     read_end(s);
     if (status == GNN_OK) {
@@ -540,8 +525,7 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
     return finish(s, err);
 }
 
-enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct gnn_run_record *out,
-                                   struct gnn_err *err)
+enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct gnn_run_record *out, struct gnn_err *err)
 {
     gnn_run_record_init(out);
     struct supervision *const s = calloc(1, sizeof *s);

@@ -12,7 +12,7 @@
  * database) or could not be recorded. `out` is initialised here and freed by the caller in both cases. Blocks
  * SIGINT, SIGTERM and SIGHUP while it runs: the first one asks the worker to stop, the second kills it.
  * Ignores SIGPIPE meanwhile. */
-GNN_MUST_CHECK enum gnn_status gnn_run_supervised(const struct gnn_run_config *config,
-                                                  struct gnn_run_record *out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct gnn_run_record *out,
+                                                  struct gnn_err *err);
 
 #endif

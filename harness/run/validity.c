@@ -28,8 +28,8 @@ static bool batches_counted(const struct context *c)
     for (uint32_t i = 0; i < c->run->epoch_count; i++) {
         const uint64_t batches = c->run->epochs[i].counters.batches;
         if (batches != c->facts->batches_expected) {
-            gnn_run_record_reason(c->run, "epoch %u trained %" PRIu64 " mini-batches, expected %" PRIu64, i,
-                                  batches, c->facts->batches_expected);
+            gnn_run_record_reason(c->run, "epoch %u trained %" PRIu64 " mini-batches, expected %" PRIu64, i, batches,
+                                  c->facts->batches_expected);
             return false;
         }
     }
@@ -53,8 +53,7 @@ static bool seeds_counted(const struct context *c)
     for (uint32_t i = 0; i < c->run->epoch_count && !c->config->sample_only; i++) {
         const uint64_t seeds = extra(&c->run->epochs[i], GNN_EXTRA_SEEDS);
         if (seeds != expected) {
-            gnn_run_record_reason(c->run, "epoch %u trained %" PRIu64 " seeds, expected %" PRIu64, i, seeds,
-                                  expected);
+            gnn_run_record_reason(c->run, "epoch %u trained %" PRIu64 " seeds, expected %" PRIu64, i, seeds, expected);
             return false;
         }
     }
@@ -81,14 +80,14 @@ static bool cap_respected(const struct context *c)
     /* The kernel rounds the limit to pages. */
     const uint64_t limit_bytes = c->run->cap_read_back_bytes;
     if (limit_bytes == GNN_UNKNOWN || limit_bytes > c->run->cap_bytes) {
-        gnn_run_record_reason(c->run, "the cap of %" PRIu64 " B was read back as %" PRIu64 " B",
-                              c->run->cap_bytes, limit_bytes);
+        gnn_run_record_reason(c->run, "the cap of %" PRIu64 " B was read back as %" PRIu64 " B", c->run->cap_bytes,
+                              limit_bytes);
         return false;
     }
     const uint64_t peak_bytes = c->run->counters.peak_memory_bytes;
     if (peak_bytes != GNN_UNKNOWN && peak_bytes > c->run->cap_bytes) {
-        gnn_run_record_reason(c->run, "peak memory %" PRIu64 " B exceeds the cap of %" PRIu64 " B",
-                              peak_bytes, c->run->cap_bytes);
+        gnn_run_record_reason(c->run, "peak memory %" PRIu64 " B exceeds the cap of %" PRIu64 " B", peak_bytes,
+                              c->run->cap_bytes);
         return false;
     }
     return true;
@@ -159,9 +158,8 @@ static bool stages_accounted(const struct context *c)
             const uint64_t parts_ns = parts_of(st);
             if (fabs((double)parts_ns - (double)st->wall_ns) <= 0.01 * (double)st->wall_ns)
                 continue;
-            gnn_run_record_reason(c->run,
-                                  "epoch %u stage %s: work and waits make %" PRIu64 " ns of %" PRIu64 " ns",
-                                  i, st->stage, parts_ns, st->wall_ns);
+            gnn_run_record_reason(c->run, "epoch %u stage %s: work and waits make %" PRIu64 " ns of %" PRIu64 " ns", i,
+                                  st->stage, parts_ns, st->wall_ns);
             return false;
         }
     }
@@ -172,14 +170,12 @@ static bool nobody_killed(const struct context *c)
 {
     if (c->run->oom_kills == GNN_UNKNOWN || c->run->oom_kills == 0)
         return true;
-    gnn_run_record_reason(c->run, "the kernel killed %" PRIu64 " process(es) of the run for memory",
-                          c->run->oom_kills);
+    gnn_run_record_reason(c->run, "the kernel killed %" PRIu64 " process(es) of the run for memory", c->run->oom_kills);
     return false;
 }
 
-static check_fn *const checks[] = {all_epochs,       batches_counted, seeds_counted, loss_finite,
-                                   cap_respected,    started_cold,    misses_read,   device_moved,
-                                   stages_accounted, nobody_killed};
+static check_fn *const checks[] = {all_epochs,   batches_counted, seeds_counted, loss_finite,      cap_respected,
+                                   started_cold, misses_read,     device_moved,  stages_accounted, nobody_killed};
 
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run)

@@ -38,10 +38,9 @@ enum gnn_status gnn_wire_receive(int fd, struct gnn_wire_message *message, bool 
         return GNN_OK;
     }
     if (done < sizeof *message)
-        return gnn_fail(err, GNN_ESHORT, "the worker ended inside a message (%zu of %zu B)", done,
-                        sizeof *message);
+        return gnn_fail(err, GNN_ESHORT, "the worker ended inside a message (%zu of %zu B)", done, sizeof *message);
     if (message->magic != GNN_WIRE_MAGIC)
-        return gnn_fail(err, GNN_EFORMAT, "message from the worker starts with %08x, expected %08x",
-                        message->magic, (unsigned)GNN_WIRE_MAGIC);
+        return gnn_fail(err, GNN_EFORMAT, "message from the worker starts with %08x, expected %08x", message->magic,
+                        (unsigned)GNN_WIRE_MAGIC);
     return GNN_OK;
 }

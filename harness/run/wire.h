@@ -86,8 +86,7 @@ struct gnn_wire_message {
 };
 
 /* Writes the whole message; GNN_EIO if the other end is gone. */
-GNN_MUST_CHECK enum gnn_status gnn_wire_send(int fd, const struct gnn_wire_message *message,
-                                             struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_wire_send(int fd, const struct gnn_wire_message *message, struct gnn_err *err);
 
 /* Reads one whole message. *end is true at a clean end of file; a torn message is GNN_ESHORT (the worker was
  * killed). */

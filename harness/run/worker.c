@@ -43,10 +43,9 @@ struct worker {
     atomic_bool opened;
     bool time_passed; /* the limit of a clock that only the worker can read */
     bool control_started;
-    pthread_t
-        control_thread; /* not a thread of the world: it waits for the supervisor, not for anything modelled */
-    int control_wake_fd; /* ends the control thread */
-    int go_fd;           /* counts the supervisor's GO, and the stop that ends all waiting */
+    pthread_t control_thread; /* not a thread of the world: it waits for the supervisor, not for anything modelled */
+    int control_wake_fd;      /* ends the control thread */
+    int go_fd;                /* counts the supervisor's GO, and the stop that ends all waiting */
 
     bool trained;   /* some epoch changed the model */
     uint64_t epoch; /* of the progress messages; the training thread's */
@@ -171,10 +170,8 @@ static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct 
         return;
     w->progress_ns = now_ns;
     struct gnn_wire_message message = {0};
-    message.as.progress = (struct gnn_wire_progress){.epoch = w->epoch,
-                                                     .batches_done = w->steps_done,
-                                                     .batches_total = w->steps_total,
-                                                     .loss = step->loss};
+    message.as.progress = (struct gnn_wire_progress){
+        .epoch = w->epoch, .batches_done = w->steps_done, .batches_total = w->steps_total, .loss = step->loss};
     send_message(&message, GNN_WIRE_PROGRESS);
 }
 
@@ -298,8 +295,7 @@ static void send_opened(const struct worker *w, uint64_t open_ns)
                                        .open_ns = open_ns};
     memcpy(opened->dataset, d->name, sizeof opened->dataset);
     memcpy(opened->digest, d->digest, sizeof opened->digest);
-    (void)snprintf(opened->profile_digest, sizeof opened->profile_digest, "%s",
-                   gnn_place_profile_digest(w->place));
+    (void)snprintf(opened->profile_digest, sizeof opened->profile_digest, "%s", gnn_place_profile_digest(w->place));
     for (uint32_t i = 0; w->model != NULL && i < gnn_model_param_count(w->model); i++) {
         const struct gnn_param p = gnn_model_param(w->model, i);
         opened->parameters += (uint64_t)p.rows * p.cols;
@@ -328,8 +324,7 @@ static enum gnn_status open_place(struct worker *w, struct gnn_err *err)
     if (w->config->batches == 0)
         return GNN_OK;
     w->step_ns = malloc(gnn_mul_bytes(gnn_run_max_batches(w->config), sizeof *w->step_ns));
-    return w->step_ns != NULL ? GNN_OK
-                              : gnn_fail(err, GNN_ENOMEM, "the clock of %u steps", w->config->batches);
+    return w->step_ns != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "the clock of %u steps", w->config->batches);
 }
 
 static enum gnn_status open_worker(struct worker *w, struct gnn_err *err)
@@ -471,9 +466,8 @@ static enum gnn_status run_epochs(struct worker *w, struct gnn_err *err)
     struct gnn_wire_message message = {0};
     struct gnn_mem_usage usage;
     gnn_mem_usage(w->world, &usage);
-    message.as.done = (struct gnn_wire_done){.model_hash = hash_model(w),
-                                             .allocated_peak_bytes = usage.peak_bytes,
-                                             .clock_ns = gnn_now_ns(w->world)};
+    message.as.done = (struct gnn_wire_done){
+        .model_hash = hash_model(w), .allocated_peak_bytes = usage.peak_bytes, .clock_ns = gnn_now_ns(w->world)};
     send_message(&message, GNN_WIRE_DONE);
     return GNN_OK;
 }
@@ -500,8 +494,7 @@ int gnn_worker_main(const struct gnn_run_config *config)
         status = run_epochs(w, &err);
     if (status != GNN_OK && w->time_passed) {
         err = (struct gnn_err){0};
-        status = gnn_fail(&err, GNN_ETIME, "the time limit of %.3g s passed",
-                          (double)config->time_limit_ns * 1e-9);
+        status = gnn_fail(&err, GNN_ETIME, "the time limit of %.3g s passed", (double)config->time_limit_ns * 1e-9);
     }
     if (status != GNN_OK)
         send_error(&err);

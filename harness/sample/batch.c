@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-uint64_t gnn_sample_node_bound(uint32_t node_count, uint32_t batch_size, const uint32_t *fanout,
-                               uint32_t layers, uint32_t *nodes)
+uint64_t gnn_sample_node_bound(uint32_t node_count, uint32_t batch_size, const uint32_t *fanout, uint32_t layers,
+                               uint32_t *nodes)
 {
     uint64_t bound = batch_size < node_count ? batch_size : node_count;
     for (uint32_t l = 0;; l++) {
@@ -21,9 +21,8 @@ uint64_t gnn_sample_node_bound(uint32_t node_count, uint32_t batch_size, const u
     }
 }
 
-enum gnn_status gnn_sample_bounds(const struct gnn_dataset *dataset, uint32_t seed_count,
-                                  const uint32_t *fanout, uint32_t layers, struct gnn_sample_bounds *out,
-                                  struct gnn_err *err)
+enum gnn_status gnn_sample_bounds(const struct gnn_dataset *dataset, uint32_t seed_count, const uint32_t *fanout,
+                                  uint32_t layers, struct gnn_sample_bounds *out, struct gnn_err *err)
 {
     assert(layers >= 1 && layers <= GNN_LAYERS_MAX);
     *out = (struct gnn_sample_bounds){.layers = layers};
@@ -33,8 +32,7 @@ enum gnn_status gnn_sample_bounds(const struct gnn_dataset *dataset, uint32_t se
         out->edges[l] = drawn < dataset->edge_count ? drawn : dataset->edge_count;
         if (out->edges[l] > UINT32_MAX)
             return gnn_fail(err, GNN_EUSAGE,
-                            "hop %u could draw %" PRIu64
-                            " edges, a block holds %u: lower the batch size (%u) or the "
+                            "hop %u could draw %" PRIu64 " edges, a block holds %u: lower the batch size (%u) or the "
                             "fanout (%u)",
                             l, out->edges[l], UINT32_MAX, seed_count, fanout[l - 1]);
     }

@@ -24,8 +24,8 @@ struct gnn_sample_bounds {
 
 /* GNN_EUSAGE where a block could hold 2^32 edges. */
 GNN_MUST_CHECK enum gnn_status gnn_sample_bounds(const struct gnn_dataset *dataset, uint32_t seed_count,
-                                                 const uint32_t *fanout, uint32_t layers,
-                                                 struct gnn_sample_bounds *out, struct gnn_err *err);
+                                                 const uint32_t *fanout, uint32_t layers, struct gnn_sample_bounds *out,
+                                                 struct gnn_err *err);
 
 /* Points the arrays into memory that holds the bounds; allocates only when they exceed every earlier call's.
  * The view is emptied. */

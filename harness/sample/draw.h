@@ -31,8 +31,8 @@ static inline uint32_t gnn_draw_short(struct gnn_rng *rng, uint32_t degree, uint
 }
 
 /* Any list: kept in order by insertion; j is larger than all that was taken before. */
-static inline uint32_t gnn_draw_long(struct gnn_rng *rng, uint64_t degree, uint32_t fanout, bool biased,
-                                     uint64_t begin, uint64_t *out)
+static inline uint32_t gnn_draw_long(struct gnn_rng *rng, uint64_t degree, uint32_t fanout, bool biased, uint64_t begin,
+                                     uint64_t *out)
 {
     uint32_t taken = 0;
     for (uint64_t j = degree - fanout; j < degree; j++, taken++) {

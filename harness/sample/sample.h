@@ -34,9 +34,8 @@ struct gnn_neighbour_source {
 GNN_MUST_CHECK enum gnn_status gnn_source_mapped(struct gnn_world *world, struct gnn_map *indices,
                                                  struct gnn_neighbour_source **out, struct gnn_err *err);
 /* In memory: indices (edge_count), kept by the caller. */
-GNN_MUST_CHECK enum gnn_status gnn_source_memory(struct gnn_world *world, const gnn_node *indices,
-                                                 uint64_t edge_count, struct gnn_neighbour_source **out,
-                                                 struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_source_memory(struct gnn_world *world, const gnn_node *indices, uint64_t edge_count,
+                                                 struct gnn_neighbour_source **out, struct gnn_err *err);
 void gnn_source_close(struct gnn_neighbour_source *source);
 
 /* ---- the order of an epoch ---- */
@@ -49,8 +48,7 @@ void gnn_epoch_order(uint64_t seed, uint64_t epoch, const gnn_node *nodes, uint3
 
 /* Owns the arrays of one sampled mini-batch; reused from batch to batch, grows at warm-up only. */
 struct gnn_batch;
-GNN_MUST_CHECK enum gnn_status gnn_batch_open(struct gnn_world *world, struct gnn_batch **out,
-                                              struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_batch_open(struct gnn_world *world, struct gnn_batch **out, struct gnn_err *err);
 void gnn_batch_close(struct gnn_world *world, struct gnn_batch *batch);
 const struct gnn_batch_view *gnn_batch_view(const struct gnn_batch *batch);
 
@@ -61,7 +59,7 @@ struct gnn_sampler_config {
     uint32_t layers;
     uint32_t fanout[GNN_LAYERS_MAX]; /* from the seeds outward */
     bool floyd_biased;               /* the released off-by-one, to match traces (pygplus.md section 7) */
-    const gnn_node *original_id; /* (node_count) for renumbered graphs, NULL = identity: RNG keys, digest */
+    const gnn_node *original_id;     /* (node_count) for renumbered graphs, NULL = identity: RNG keys, digest */
 };
 
 struct gnn_sampler; /* one per thread */
@@ -73,26 +71,24 @@ struct gnn_sample_counters {
     uint64_t batch_digest;  /* of (epoch, batch, layer, dst, src) in original IDs, in any order */
 };
 
-GNN_MUST_CHECK enum gnn_status gnn_sampler_open(struct gnn_world *world,
-                                                const struct gnn_sampler_config *config,
-                                                const struct gnn_dataset *dataset,
-                                                struct gnn_neighbour_source *source, struct gnn_sampler **out,
-                                                struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_sampler_open(struct gnn_world *world, const struct gnn_sampler_config *config,
+                                                const struct gnn_dataset *dataset, struct gnn_neighbour_source *source,
+                                                struct gnn_sampler **out, struct gnn_err *err);
 void gnn_sampler_close(struct gnn_sampler *sampler);
 
 /* Samples batch `batch` of `epoch` for the given seed nodes into out. Counts into the sampler's counters. Seeds or
  * neighbours outside the graph and repeated seeds are GNN_EFORMAT; after a failure out's view is empty. New nodes get
  * local IDs in order of discovery: targets in local order, each one's neighbours in the order of its list. */
 GNN_MUST_CHECK enum gnn_status gnn_sampler_sample(struct gnn_sampler *sampler, uint64_t epoch, uint64_t batch,
-                                                  const gnn_node *seeds, uint32_t seed_count,
-                                                  struct gnn_batch *out, struct gnn_err *err);
+                                                  const gnn_node *seeds, uint32_t seed_count, struct gnn_batch *out,
+                                                  struct gnn_err *err);
 void gnn_sampler_counters(const struct gnn_sampler *sampler, struct gnn_sample_counters *out);
 
 /* The digest of one finished batch, equal to what the sampler counted for it: for blocks that came another way. */
 uint64_t gnn_batch_digest(const struct gnn_batch_view *batch, const gnn_node *original_id);
 
 /* n_L <= min(N, B * prod(1 + s_l)); nodes[l] of hop l in nodes (layers + 1) when not NULL. */
-uint64_t gnn_sample_node_bound(uint32_t node_count, uint32_t batch_size, const uint32_t *fanout,
-                               uint32_t layers, uint32_t *nodes);
+uint64_t gnn_sample_node_bound(uint32_t node_count, uint32_t batch_size, const uint32_t *fanout, uint32_t layers,
+                               uint32_t *nodes);
 
 #endif

@@ -50,8 +50,8 @@ static enum gnn_status check_config(const struct gnn_sampler_config *config, str
         return gnn_fail(err, GNN_EUSAGE, "%u layers; give 1 to %d fanouts", config->layers, GNN_LAYERS_MAX);
     for (uint32_t l = 0; l < config->layers; l++)
         if (config->fanout[l] < 1 || config->fanout[l] > GNN_FANOUT_MAX)
-            return gnn_fail(err, GNN_EUSAGE, "fanout %u of hop %u is outside 1 to %d", config->fanout[l],
-                            l + 1, GNN_FANOUT_MAX);
+            return gnn_fail(err, GNN_EUSAGE, "fanout %u of hop %u is outside 1 to %d", config->fanout[l], l + 1,
+                            GNN_FANOUT_MAX);
     return GNN_OK;
 }
 
@@ -111,8 +111,8 @@ static enum gnn_status reserve_workspace(struct gnn_sampler *sampler, const stru
     GNN_TRY(gnn_mem_alloc(sampler->world, "sampler's edge offsets", gnn_mul_bytes(edges, sizeof(uint64_t)),
                           GNN_MEM_PLAIN, &offsets, err));
     sampler->edge_offset = offsets;
-    GNN_TRY(gnn_mem_alloc(sampler->world, "sampler's ID map", gnn_id_map_bytes(universe, capacity),
-                          GNN_MEM_PLAIN, &sampler->map_memory, err));
+    GNN_TRY(gnn_mem_alloc(sampler->world, "sampler's ID map", gnn_id_map_bytes(universe, capacity), GNN_MEM_PLAIN,
+                          &sampler->map_memory, err));
     gnn_id_map_init(&sampler->map, sampler->map_memory, universe, capacity);
     sampler->seed_capacity = seed_count;
     return GNN_OK;
@@ -121,8 +121,7 @@ static enum gnn_status reserve_workspace(struct gnn_sampler *sampler, const stru
 static enum gnn_status node_error(const struct gnn_sampler *sampler, const char *what, gnn_node node,
                                   struct gnn_err *err)
 {
-    return gnn_fail(err, GNN_EFORMAT,
-                    "dataset %s: %s %u, but there are %u nodes; run `oocgnn prepare --check`",
+    return gnn_fail(err, GNN_EFORMAT, "dataset %s: %s %u, but there are %u nodes; run `oocgnn prepare --check`",
                     sampler->dataset->name, what, node, sampler->dataset->node_count);
 }
 
@@ -159,8 +158,7 @@ static void draw_positions(struct gnn_sampler *sampler, struct hop *hop)
         const uint64_t begin = indptr[v];
         const uint64_t key = gnn_rng_fold(hop->draw_key, original(sampler, v));
         hop->row_start[i] = edges;
-        edges +=
-            gnn_draw(key, begin, indptr[v + 1] - begin, hop->fanout, biased, sampler->edge_offset + edges);
+        edges += gnn_draw(key, begin, indptr[v + 1] - begin, hop->fanout, biased, sampler->edge_offset + edges);
     }
     hop->row_start[hop->dst_count] = edges;
     hop->edge_count = edges;
@@ -214,14 +212,13 @@ static void charge_hop(struct gnn_world *world, uint64_t edges)
     gnn_charge(world, GNN_WORK_SORTED_KEY, edges);
 }
 
-static enum gnn_status run_hop(struct gnn_sampler *sampler, struct hop *hop, uint64_t *digest,
-                               struct gnn_err *err)
+static enum gnn_status run_hop(struct gnn_sampler *sampler, struct hop *hop, uint64_t *digest, struct gnn_err *err)
 {
     const struct gnn_neighbour_source_ops *const ops = sampler->source->ops;
     draw_positions(sampler, hop);
     if (ops->fetch_lists != NULL)
-        GNN_TRY(ops->fetch_lists(sampler->source, hop->nodes, hop->row_start, hop->dst_count,
-                                 sampler->edge_offset, hop->col, err));
+        GNN_TRY(ops->fetch_lists(sampler->source, hop->nodes, hop->row_start, hop->dst_count, sampler->edge_offset,
+                                 hop->col, err));
     else
         GNN_TRY(ops->fetch(sampler->source, sampler->edge_offset, hop->edge_count, hop->col, err));
     GNN_TRY(localise(sampler, hop, digest, err));
@@ -229,8 +226,8 @@ static enum gnn_status run_hop(struct gnn_sampler *sampler, struct hop *hop, uin
     return GNN_OK;
 }
 
-static enum gnn_status run_hops(struct gnn_sampler *sampler, struct gnn_batch *out,
-                                struct gnn_batch_view *view, uint64_t *digest, struct gnn_err *err)
+static enum gnn_status run_hops(struct gnn_sampler *sampler, struct gnn_batch *out, struct gnn_batch_view *view,
+                                uint64_t *digest, struct gnn_err *err)
 {
     for (uint32_t l = 1; l <= view->layer_count; l++) {
         const uint32_t block = view->layer_count - l;
@@ -255,8 +252,7 @@ static enum gnn_status run_hops(struct gnn_sampler *sampler, struct gnn_batch *o
     return GNN_OK;
 }
 
-static void count_batch(struct gnn_sample_counters *counters, const struct gnn_batch_view *view,
-                        uint64_t digest)
+static void count_batch(struct gnn_sample_counters *counters, const struct gnn_batch_view *view, uint64_t digest)
 {
     counters->batches++;
     counters->sampled_nodes += view->node_count;
@@ -265,9 +261,8 @@ static void count_batch(struct gnn_sample_counters *counters, const struct gnn_b
     counters->batch_digest += digest;
 }
 
-enum gnn_status gnn_sampler_sample(struct gnn_sampler *sampler, uint64_t epoch, uint64_t batch,
-                                   const gnn_node *seeds, uint32_t seed_count, struct gnn_batch *out,
-                                   struct gnn_err *err)
+enum gnn_status gnn_sampler_sample(struct gnn_sampler *sampler, uint64_t epoch, uint64_t batch, const gnn_node *seeds,
+                                   uint32_t seed_count, struct gnn_batch *out, struct gnn_err *err)
 {
     const struct gnn_sampler_config *const config = &sampler->config;
     struct gnn_sample_bounds bounds;
@@ -279,11 +274,8 @@ enum gnn_status gnn_sampler_sample(struct gnn_sampler *sampler, uint64_t epoch, 
     GNN_TRY(reserve_workspace(sampler, &bounds, err));
     gnn_id_map_clear(&sampler->map);
     GNN_TRY(add_seeds(sampler, seeds, seed_count, out->nodes, err));
-    struct gnn_batch_view view = {.epoch = epoch,
-                                  .batch = batch,
-                                  .layer_count = config->layers,
-                                  .seed_count = seed_count,
-                                  .nodes = out->nodes};
+    struct gnn_batch_view view = {
+        .epoch = epoch, .batch = batch, .layer_count = config->layers, .seed_count = seed_count, .nodes = out->nodes};
     uint64_t digest = 0;
     GNN_TRY(run_hops(sampler, out, &view, &digest, err));
     view.node_count = sampler->map.count;

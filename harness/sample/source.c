@@ -18,15 +18,15 @@ struct memory {
     uint64_t edge_count;
 };
 
-static enum gnn_status mapped_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset,
-                                    uint64_t count, gnn_node *out, struct gnn_err *err)
+static enum gnn_status mapped_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset, uint64_t count,
+                                    gnn_node *out, struct gnn_err *err)
 {
     const struct mapped *const mapped = (const struct mapped *)source;
     return gnn_map_gather_u32(mapped->world, mapped->indices, edge_offset, count, out, err);
 }
 
-static enum gnn_status memory_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset,
-                                    uint64_t count, gnn_node *out, struct gnn_err *err)
+static enum gnn_status memory_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset, uint64_t count,
+                                    gnn_node *out, struct gnn_err *err)
 {
     const struct memory *const memory = (const struct memory *)source;
     for (uint64_t i = 0; i < count; i++) {
@@ -50,8 +50,8 @@ static const struct gnn_neighbour_source_ops mapped_ops = {
 static const struct gnn_neighbour_source_ops memory_ops = {
     .name = "memory", .fetch = memory_fetch, .close = plain_close};
 
-enum gnn_status gnn_source_mapped(struct gnn_world *world, struct gnn_map *indices,
-                                  struct gnn_neighbour_source **out, struct gnn_err *err)
+enum gnn_status gnn_source_mapped(struct gnn_world *world, struct gnn_map *indices, struct gnn_neighbour_source **out,
+                                  struct gnn_err *err)
 {
     struct mapped *const mapped = calloc(1, sizeof *mapped);
     if (mapped == NULL)

@@ -44,8 +44,7 @@ static enum gnn_status open_all(struct gnn_extraction *x, const struct gnn_extra
                           GNN_OPEN_READ | (config->direct ? (unsigned)GNN_OPEN_DIRECT : 0U), &x->file, err));
     gnn_file_info(env->world, x->file, &info);
     if (info.size_bytes < env->dataset->feature_bytes)
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: %" PRIu64 " bytes, %" PRIu64 " expected; run `oocgnn prepare` again",
+        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, %" PRIu64 " expected; run `oocgnn prepare` again",
                         env->dataset->features_path, info.size_bytes, env->dataset->feature_bytes);
     const uint32_t align =
         info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
@@ -94,8 +93,8 @@ void gnn_extraction_counters(const struct gnn_extraction *x, struct gnn_reader_c
                                         .repeated_ios = now.repeated_ios - x->before.repeated_ios};
 }
 
-static enum gnn_status read_rows(struct gnn_extraction *x, const gnn_node *nodes, uint32_t count,
-                                 gnn_real *rows, struct gnn_err *err)
+static enum gnn_status read_rows(struct gnn_extraction *x, const gnn_node *nodes, uint32_t count, gnn_real *rows,
+                                 struct gnn_err *err)
 {
     uint32_t submitted = 0, completed = 0;
     while (completed < count) {
@@ -122,8 +121,8 @@ static enum gnn_status read_rows(struct gnn_extraction *x, const gnn_node *nodes
     return GNN_OK;
 }
 
-enum gnn_status gnn_extraction_rows(struct gnn_extraction *x, const gnn_node *nodes, uint32_t count,
-                                    gnn_real *rows, struct gnn_err *err)
+enum gnn_status gnn_extraction_rows(struct gnn_extraction *x, const gnn_node *nodes, uint32_t count, gnn_real *rows,
+                                    struct gnn_err *err)
 {
     assert(gnn_reader_in_flight(x->reader) == 0);
     GNN_TRY(gnn_check_stop(x->env, err));

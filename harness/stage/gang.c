@@ -20,8 +20,7 @@ struct gnn_gang {
     bool finished, cancelled;
 };
 
-enum gnn_status gnn_gang_open(struct gnn_world *world, uint32_t workers, struct gnn_gang **out,
-                              struct gnn_err *err)
+enum gnn_status gnn_gang_open(struct gnn_world *world, uint32_t workers, struct gnn_gang **out, struct gnn_err *err)
 {
     assert(workers > 0);
     struct gnn_gang *gang = calloc(1, sizeof *gang);

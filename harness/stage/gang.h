@@ -33,8 +33,7 @@ GNN_MUST_CHECK enum gnn_status gnn_gang_work(struct gnn_gang *gang, uint32_t ind
 void gnn_gang_cancel(struct gnn_gang *gang);
 
 /* The part [*first, *end) of `count` things that is this worker's. */
-static inline void gnn_gang_part(uint64_t count, uint32_t worker, uint32_t workers, uint64_t *first,
-                                 uint64_t *end)
+static inline void gnn_gang_part(uint64_t count, uint32_t worker, uint32_t workers, uint64_t *first, uint64_t *end)
 {
     *first = count * worker / workers;
     *end = count * (worker + 1) / workers;

@@ -41,8 +41,7 @@ static void divide(struct gnn_sampling *s)
     for (uint32_t w = 0; w < s->config.workers; w++) {
         struct lane *lane = &s->lanes[w];
         lane->first_seed = s->config.segments ? (uint32_t)((uint64_t)total * w / s->config.workers) : 0;
-        lane->end_seed =
-            s->config.segments ? (uint32_t)((uint64_t)total * (w + 1) / s->config.workers) : total;
+        lane->end_seed = s->config.segments ? (uint32_t)((uint64_t)total * (w + 1) / s->config.workers) : total;
         lane->first_batch = s->config.segments ? batches : 0;
         lane->end_batch = lane->first_batch + batches_of(lane->end_seed - lane->first_seed, batch_size);
         lane->end_batch = lane->end_batch < limit ? lane->end_batch : limit;
@@ -78,9 +77,8 @@ static enum gnn_status open_all(struct gnn_sampling *s, struct gnn_err *err)
         GNN_TRY(gnn_file_open(env->world, env->dataset->indices_path, GNN_OPEN_READ, &s->file, err));
         GNN_TRY(gnn_map_open(env->world, s->file, s->config.advice, &s->map, err));
     }
-    GNN_TRY(gnn_mem_alloc(env->world, "order of the epoch",
-                          env->dataset->train.count * (uint64_t)sizeof *s->order, GNN_MEM_PLAIN, &order,
-                          err));
+    GNN_TRY(gnn_mem_alloc(env->world, "order of the epoch", env->dataset->train.count * (uint64_t)sizeof *s->order,
+                          GNN_MEM_PLAIN, &order, err));
     s->order = order;
     s->lanes = calloc(s->config.workers, sizeof *s->lanes);
     if (s->lanes == NULL)
@@ -223,8 +221,7 @@ static uint32_t distinct(double draws, uint32_t node_count)
 void gnn_batch_expect(const struct gnn_dataset *dataset, const struct gnn_workload *workload,
                       struct gnn_batch_size *out)
 {
-    const uint32_t seeds =
-        workload->batch_size < dataset->train.count ? workload->batch_size : dataset->train.count;
+    const uint32_t seeds = workload->batch_size < dataset->train.count ? workload->batch_size : dataset->train.count;
     double draws = seeds;
     *out = (struct gnn_batch_size){.nodes[0] = seeds};
     for (uint32_t l = 0; l < workload->layers; l++) {
@@ -246,8 +243,8 @@ uint64_t gnn_batch_bytes(const struct gnn_batch_size *size, uint32_t layers)
 uint64_t gnn_sampling_bytes(const struct gnn_env *env, const struct gnn_batch_size *size, uint32_t workers)
 {
     const struct gnn_workload *load = env->workload;
-    const uint32_t bound = (uint32_t)gnn_sample_node_bound(env->dataset->node_count, load->batch_size,
-                                                           load->fanout, load->layers, NULL);
+    const uint32_t bound =
+        (uint32_t)gnn_sample_node_bound(env->dataset->node_count, load->batch_size, load->fanout, load->layers, NULL);
     const uint64_t offsets = size->edges * sizeof(uint64_t);
     const uint64_t map = gnn_id_map_bytes(env->dataset->node_count, bound);
     const uint64_t order = env->dataset->train.count * (uint64_t)sizeof(gnn_node);

@@ -17,14 +17,12 @@ struct gnn_sampling_config {
     bool segments;
     /* NULL: the mapping. Else each worker's source comes from here, is closed with the stage, and `indices` is not
      * opened. */
-    enum gnn_status (*open_source)(void *ctx, uint32_t worker, struct gnn_neighbour_source **out,
-                                   struct gnn_err *err);
+    enum gnn_status (*open_source)(void *ctx, uint32_t worker, struct gnn_neighbour_source **out, struct gnn_err *err);
     void *open_source_ctx;
 };
 
 /* env outlives the stage. Errors: those of opening the file and the mapping, GNN_ENOMEM, GNN_ECAP. */
-GNN_MUST_CHECK enum gnn_status gnn_sampling_open(const struct gnn_env *env,
-                                                 const struct gnn_sampling_config *config,
+GNN_MUST_CHECK enum gnn_status gnn_sampling_open(const struct gnn_env *env, const struct gnn_sampling_config *config,
                                                  struct gnn_sampling **out, struct gnn_err *err);
 void gnn_sampling_close(struct gnn_sampling *sampling); /* accepts NULL */
 

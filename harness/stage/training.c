@@ -43,9 +43,8 @@ enum gnn_status gnn_training_open(const struct gnn_env *env, struct gnn_training
 {
     *out = (struct gnn_training){.env = env};
     void *labels = NULL;
-    GNN_TRY(gnn_mem_alloc(env->world, "labels of a batch",
-                          env->workload->batch_size * (uint64_t)sizeof *out->labels, GNN_MEM_PLAIN, &labels,
-                          err));
+    GNN_TRY(gnn_mem_alloc(env->world, "labels of a batch", env->workload->batch_size * (uint64_t)sizeof *out->labels,
+                          GNN_MEM_PLAIN, &labels, err));
     out->labels = labels;
     return GNN_OK;
 }
@@ -63,8 +62,8 @@ void gnn_training_begin(struct gnn_training *training)
     training->seeds = training->correct = training->batches = 0;
 }
 
-enum gnn_status gnn_training_step(struct gnn_training *training, const struct gnn_batch_view *batch,
-                                  const gnn_real *x, struct gnn_err *err)
+enum gnn_status gnn_training_step(struct gnn_training *training, const struct gnn_batch_view *batch, const gnn_real *x,
+                                  struct gnn_err *err)
 {
     const struct gnn_env *env = training->env;
     assert(batch->seed_count <= env->workload->batch_size);

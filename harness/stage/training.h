@@ -31,9 +31,8 @@ void gnn_training_close(struct gnn_training *training);
 void gnn_training_begin(struct gnn_training *training); /* sums to zero */
 
 /* One step on x (batch->node_count, dim) on the back-end; then on_step. */
-GNN_MUST_CHECK enum gnn_status gnn_training_step(struct gnn_training *training,
-                                                 const struct gnn_batch_view *batch, const gnn_real *x,
-                                                 struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_training_step(struct gnn_training *training, const struct gnn_batch_view *batch,
+                                                 const gnn_real *x, struct gnn_err *err);
 void gnn_training_result(const struct gnn_training *training, struct gnn_epoch_result *out);
 
 #endif

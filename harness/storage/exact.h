@@ -7,19 +7,16 @@
 /* dst (len_bytes). Goes on after short reads, EINTR and EAGAIN. GNN_EIO names file, offset and the kernel's
  * reason; GNN_ESHORT when the file ends first. A direct file wants offset, length and dst aligned: GNN_EUSAGE
  * otherwise. */
-GNN_MUST_CHECK enum gnn_status gnn_read_all(struct gnn_world *world, struct gnn_file *file,
-                                            uint64_t offset_bytes, void *dst, uint64_t len_bytes,
-                                            struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_read_all(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes,
+                                            void *dst, uint64_t len_bytes, struct gnn_err *err);
 
 /* As gnn_read_all for a window that may pass the end of the file: len_bytes are asked for, and it is enough when the
  * first need_bytes of them are there. */
-GNN_MUST_CHECK enum gnn_status gnn_read_window(struct gnn_world *world, struct gnn_file *file,
-                                               uint64_t offset_bytes, void *dst, uint64_t len_bytes,
-                                               uint64_t need_bytes, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_read_window(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes,
+                                               void *dst, uint64_t len_bytes, uint64_t need_bytes, struct gnn_err *err);
 
 /* As gnn_read_all; GNN_ENOSPC when the disk is full. What was written so far stays. */
-GNN_MUST_CHECK enum gnn_status gnn_write_all(struct gnn_world *world, struct gnn_file *file,
-                                             uint64_t offset_bytes, const void *src, uint64_t len_bytes,
-                                             struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_write_all(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes,
+                                             const void *src, uint64_t len_bytes, struct gnn_err *err);
 
 #endif

@@ -37,8 +37,7 @@ void gnn_checksum_add(struct gnn_checksum *checksum, const void *data, uint64_t 
 
 static void hash_text(XXH128_hash_t hash, char text[GNN_CHECKSUM_TEXT])
 {
-    (void)snprintf(text, GNN_CHECKSUM_TEXT, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64,
-                   (uint64_t)hash.low64);
+    (void)snprintf(text, GNN_CHECKSUM_TEXT, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64, (uint64_t)hash.low64);
 }
 
 void gnn_checksum_text(const struct gnn_checksum *checksum, char text[GNN_CHECKSUM_TEXT])
@@ -150,8 +149,8 @@ void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, char text[GNN_CH
         const char *name = i < sizeof fixed / sizeof fixed[0] ? fixed[i] : features;
         const struct gnn_meta_file *file = gnn_meta_find_file(meta, name);
         if (file != NULL)
-            used += (size_t)snprintf(lines + used, sizeof lines - used, "%s %" PRIu64 " %s\n", file->name,
-                                     file->bytes, file->checksum);
+            used += (size_t)snprintf(lines + used, sizeof lines - used, "%s %" PRIu64 " %s\n", file->name, file->bytes,
+                                     file->checksum);
         assert(used < sizeof lines);
     }
     gnn_checksum_of(lines, used, text);
@@ -176,29 +175,25 @@ static void put(struct text_out *out, const char *format, ...)
     out->used += (size_t)len;
 }
 
-enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char *text, size_t text_bytes,
-                                struct gnn_err *err)
+enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char *text, size_t text_bytes, struct gnn_err *err)
 {
     struct text_out out = {.text = text, .used = 0, .cap = text_bytes};
     put(&out, "format = oocgnn-dataset %d\n", GNN_META_VERSION);
-    put(&out, "name = %s\norigin = %s\nscale = 1/%" PRIu32 "\n", meta->name, meta->origin,
-        meta->scale_divisor);
-    put(&out, "nodes = %" PRIu32 "\nedges = %" PRIu64 "\nclasses = %" PRIu32 "\n", meta->node_count,
-        meta->edge_count, meta->class_count);
+    put(&out, "name = %s\norigin = %s\nscale = 1/%" PRIu32 "\n", meta->name, meta->origin, meta->scale_divisor);
+    put(&out, "nodes = %" PRIu32 "\nedges = %" PRIu64 "\nclasses = %" PRIu32 "\n", meta->node_count, meta->edge_count,
+        meta->class_count);
     put(&out, "dims =");
     for (uint32_t i = 0; i < meta->dim_count; i++)
         put(&out, " %" PRIu32, meta->dims[i]);
-    put(&out, "\ntrain = %" PRIu32 "\nvalid = %" PRIu32 "\ntest = %" PRIu32 "\n", meta->train_count,
-        meta->valid_count, meta->test_count);
+    put(&out, "\ntrain = %" PRIu32 "\nvalid = %" PRIu32 "\ntest = %" PRIu32 "\n", meta->train_count, meta->valid_count,
+        meta->test_count);
     for (uint32_t i = 0; i < meta->param_count; i++)
         put(&out, "param.%s = %s\n", meta->params[i].key, meta->params[i].value);
     put(&out, "# file.NAME = bytes, XXH3-128\n");
     for (uint32_t i = 0; i < meta->file_count; i++)
-        put(&out, "file.%s = %" PRIu64 " %s\n", meta->files[i].name, meta->files[i].bytes,
-            meta->files[i].checksum);
+        put(&out, "file.%s = %" PRIu64 " %s\n", meta->files[i].name, meta->files[i].bytes, meta->files[i].checksum);
     if (out.used >= out.cap)
-        return gnn_fail(err, GNN_EBUG, "meta of %s takes %zu B, the limit is %zu", meta->name, out.used,
-                        out.cap);
+        return gnn_fail(err, GNN_EBUG, "meta of %s takes %zu B, the limit is %zu", meta->name, out.used, out.cap);
     return GNN_OK;
 }
 
@@ -235,8 +230,8 @@ static enum gnn_status parse_count(const struct parser *p, const char *key, cons
 {
     if (gnn_parse_u64(value, out, NULL) == GNN_OK && *out <= max)
         return GNN_OK;
-    return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: %s = %s: expected an integer up to %" PRIu64, p->path,
-                    p->line, key, value, max);
+    return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: %s = %s: expected an integer up to %" PRIu64, p->path, p->line, key,
+                    value, max);
 }
 
 static enum gnn_status parse_u32(const struct parser *p, const char *key, const char *value, uint32_t max,
@@ -252,8 +247,8 @@ static enum gnn_status parse_word(const struct parser *p, const char *key, const
                                   size_t out_bytes)
 {
     if (strlen(value) >= out_bytes)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: %s takes %zu characters, at most %zu fit", p->path,
-                        p->line, key, strlen(value), out_bytes - 1);
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: %s takes %zu characters, at most %zu fit", p->path, p->line, key,
+                        strlen(value), out_bytes - 1);
     (void)snprintf(out, out_bytes, "%s", value);
     return GNN_OK;
 }
@@ -274,8 +269,7 @@ static enum gnn_status parse_dims(const struct parser *p, const char *value)
             return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: dims: a width of 0", p->path, p->line);
         for (uint32_t i = 0; i < meta->dim_count; i++)
             if (meta->dims[i] == dim)
-                return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: dims lists %" PRIu32 " twice", p->path, p->line,
-                                dim);
+                return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: dims lists %" PRIu32 " twice", p->path, p->line, dim);
         meta->dims[meta->dim_count++] = dim;
         value += len;
         value += strspn(value, " ");
@@ -293,8 +287,8 @@ static enum gnn_status parse_scalar(struct parser *p, enum scalar_key key, const
     switch (key) {
     case KEY_FORMAT:
         if (strcmp(value, "oocgnn-dataset 1") != 0)
-            return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: format is '%s', expected 'oocgnn-dataset %d'",
-                            p->path, p->line, value, GNN_META_VERSION);
+            return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: format is '%s', expected 'oocgnn-dataset %d'", p->path,
+                            p->line, value, GNN_META_VERSION);
         return GNN_OK;
     case KEY_NAME:
         return parse_word(p, name, value, meta->name, sizeof meta->name);
@@ -302,8 +296,7 @@ static enum gnn_status parse_scalar(struct parser *p, enum scalar_key key, const
         return parse_word(p, name, value, meta->origin, sizeof meta->origin);
     case KEY_SCALE:
         if (strncmp(value, "1/", 2) != 0)
-            return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: scale is '%s', expected 1/K", p->path, p->line,
-                            value);
+            return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: scale is '%s', expected 1/K", p->path, p->line, value);
         return parse_u32(p, name, value + 2, UINT32_MAX, &meta->scale_divisor);
     case KEY_NODES:
         return parse_u32(p, name, value, GNN_NODE_NONE - 1, &meta->node_count);
@@ -332,13 +325,12 @@ static enum gnn_status parse_file(const struct parser *p, const char *name, cons
     const size_t digits = strcspn(value, " ");
     const char *hex = value + digits + strspn(value + digits, " ");
     if (digits >= sizeof bytes_text || strlen(hex) != 32 || strspn(hex, "0123456789abcdef") != 32)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: file.%s = %s: expected bytes and 32 hex digits", p->path,
-                        p->line, name, value);
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: file.%s = %s: expected bytes and 32 hex digits", p->path, p->line,
+                        name, value);
     if (strlen(name) >= sizeof meta->files[0].name || strchr(name, '/') != NULL)
         return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: file.%s is no dataset file", p->path, p->line, name);
     if (gnn_meta_find_file(meta, name) != NULL || meta->file_count == GNN_META_FILES_MAX)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: file.%s appears twice or is one too many", p->path,
-                        p->line, name);
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: file.%s appears twice or is one too many", p->path, p->line, name);
     (void)snprintf(bytes_text, sizeof bytes_text, "%.*s", (int)digits, value);
     uint64_t bytes = 0;
     GNN_TRY(parse_count(p, name, bytes_text, UINT64_MAX, &bytes));
@@ -350,8 +342,7 @@ static enum gnn_status parse_param(const struct parser *p, const char *key, cons
 {
     struct gnn_meta *meta = p->meta;
     if (meta->param_count == GNN_META_PARAMS_MAX)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: more than %d parameters", p->path, p->line,
-                        GNN_META_PARAMS_MAX);
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: more than %d parameters", p->path, p->line, GNN_META_PARAMS_MAX);
     struct gnn_meta_param *param = &meta->params[meta->param_count];
     GNN_TRY(parse_word(p, "a parameter's name", key, param->key, sizeof param->key));
     GNN_TRY(parse_word(p, key, value, param->value, sizeof param->value));
@@ -389,9 +380,8 @@ static enum gnn_status check_file(const struct parser *p, const char *name)
         return gnn_fail(p->err, GNN_EFORMAT, "%s: no line for file.%s", p->path, name);
     const uint64_t expected = gnn_meta_expected_bytes(p->meta, name);
     if (file->bytes != expected)
-        return gnn_fail(p->err, GNN_EFORMAT,
-                        "%s: file.%s: the counts make it %" PRIu64 " B, the line says %" PRIu64, p->path,
-                        name, expected, file->bytes);
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: file.%s: the counts make it %" PRIu64 " B, the line says %" PRIu64,
+                        p->path, name, expected, file->bytes);
     return GNN_OK;
 }
 
@@ -416,8 +406,8 @@ static enum gnn_status check_meta(const struct parser *p)
         GNN_TRY(check_file(p, name));
     }
     if (meta->file_count != sizeof required / sizeof required[0] + meta->dim_count)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s: lists %" PRIu32 " files, the counts and dims make it %zu",
-                        p->path, meta->file_count, sizeof required / sizeof required[0] + meta->dim_count);
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: lists %" PRIu32 " files, the counts and dims make it %zu", p->path,
+                        meta->file_count, sizeof required / sizeof required[0] + meta->dim_count);
     return GNN_OK;
 }
 
@@ -427,8 +417,7 @@ enum gnn_status gnn_meta_parse(const char *text, size_t len, const char *path, s
     *out = (struct gnn_meta){0};
     struct parser p = {.path = path, .meta = out, .err = err};
     if (len > GNN_META_TEXT_MAX)
-        return gnn_fail(err, GNN_EFORMAT, "%s: %zu B, a meta file has at most %d", path, len,
-                        GNN_META_TEXT_MAX);
+        return gnn_fail(err, GNN_EFORMAT, "%s: %zu B, a meta file has at most %d", path, len, GNN_META_TEXT_MAX);
     for (size_t at = 0; at < len;) {
         char line[512];
         const char *newline = memchr(text + at, '\n', len - at);

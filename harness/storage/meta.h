@@ -76,8 +76,8 @@ struct gnn_meta {
 /* Parses and checks text (len bytes, need not end in NUL): every key present, every file listed with the size
  * that the counts demand. path is for messages. GNN_EFORMAT names path, line, what was expected and what was
  * found. */
-GNN_MUST_CHECK enum gnn_status gnn_meta_parse(const char *text, size_t len, const char *path,
-                                              struct gnn_meta *out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_meta_parse(const char *text, size_t len, const char *path, struct gnn_meta *out,
+                                              struct gnn_err *err);
 
 /* Writes the text that parses back into the same meta; GNN_EBUG when it does not fit text_bytes. */
 GNN_MUST_CHECK enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char *text, size_t text_bytes,

@@ -89,8 +89,8 @@ struct gnn_row_range gnn_row_range(const struct gnn_row_layout *layout, uint64_t
     assert(offset_bytes < file_bytes);
     const uint64_t left_bytes = file_bytes - offset_bytes;
     return (struct gnn_row_range){.offset_bytes = offset_bytes,
-                                  .len_bytes = left_bytes < layout->load_bytes ? (uint32_t)left_bytes
-                                                                               : layout->load_bytes};
+                                  .len_bytes =
+                                      left_bytes < layout->load_bytes ? (uint32_t)left_bytes : layout->load_bytes};
 }
 
 /* ---- open, close ---- */
@@ -104,10 +104,8 @@ static uint64_t bounce_stride(uint32_t bounce_bytes_max, uint32_t align_bytes)
 
 uint64_t gnn_reader_memory_bytes(const struct gnn_reader_config *config, uint32_t align_bytes)
 {
-    const uint64_t bounce =
-        gnn_mul_bytes(config->depth, bounce_stride(config->bounce_bytes_max, align_bytes));
-    return gnn_add_bytes(bounce,
-                         (uint64_t)config->depth * (sizeof(struct reader_slot) + 2 * sizeof(uint32_t)));
+    const uint64_t bounce = gnn_mul_bytes(config->depth, bounce_stride(config->bounce_bytes_max, align_bytes));
+    return gnn_add_bytes(bounce, (uint64_t)config->depth * (sizeof(struct reader_slot) + 2 * sizeof(uint32_t)));
 }
 
 /* Direct I/O alignments are powers of two, so the largest serves all files. */
@@ -236,12 +234,11 @@ static enum gnn_status place_load(struct gnn_reader *reader, const struct gnn_lo
     if (slot->window_bytes == load->len_bytes && (uintptr_t)load->dst % file->mem_align_bytes == 0)
         return GNN_OK;
     if (load->len_bytes > reader->bounce_bytes_max)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "%s: %u bytes at offset %llu do not lie on the direct I/O alignment of %llu, and the reader's "
-            "bounce slots hold %u",
-            gnn_file_path(reader->world, file->file), load->len_bytes, (unsigned long long)load->offset_bytes,
-            (unsigned long long)align, reader->bounce_bytes_max);
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s: %u bytes at offset %llu do not lie on the direct I/O alignment of %llu, and the reader's "
+                        "bounce slots hold %u",
+                        gnn_file_path(reader->world, file->file), load->len_bytes,
+                        (unsigned long long)load->offset_bytes, (unsigned long long)align, reader->bounce_bytes_max);
     slot->window = reader->bounce + index * reader->bounce_stride_bytes;
     assert(slot->window_bytes <= reader->bounce_stride_bytes);
     return GNN_OK;
@@ -310,14 +307,12 @@ static enum gnn_status read_failed(const struct gnn_reader *reader, const struct
                                    enum gnn_status status, const char *why, struct gnn_err *err)
 {
     return gnn_fail(err, status, "%s: read of %u bytes at offset %llu: %s",
-                    gnn_file_path(reader->world, reader->files[slot->file].file),
-                    slot->window_bytes - slot->done_bytes,
+                    gnn_file_path(reader->world, reader->files[slot->file].file), slot->window_bytes - slot->done_bytes,
                     (unsigned long long)(slot->window_offset_bytes + slot->done_bytes), why);
 }
 
 /* The read goes to the ring once more; fails when that has been fruitless too often. */
-static enum gnn_status repeat_read(struct gnn_reader *reader, uint32_t index, const char *why,
-                                   struct gnn_err *err)
+static enum gnn_status repeat_read(struct gnn_reader *reader, uint32_t index, const char *why, struct gnn_err *err)
 {
     struct reader_slot *slot = &reader->slots[index];
     if (slot->stalls > READER_STALLS_MAX)
@@ -330,8 +325,8 @@ static enum gnn_status repeat_read(struct gnn_reader *reader, uint32_t index, co
 
 /* Compares one completion with what was asked. *complete: the load's bytes are in dst and its slot is free.
  */
-static enum gnn_status settle(struct gnn_reader *reader, const struct gnn_completion *completion,
-                              bool *complete, struct gnn_err *err)
+static enum gnn_status settle(struct gnn_reader *reader, const struct gnn_completion *completion, bool *complete,
+                              struct gnn_err *err)
 {
     *complete = false;
     assert(completion->tag < reader->depth);
@@ -372,8 +367,7 @@ static enum gnn_status submit_again(struct gnn_reader *reader, struct gnn_err *e
         for (uint32_t i = 0; i < count; i++)
             reads[i] = read_of(reader, reader->again[reader->again_count - 1 - i]);
         uint32_t accepted = 0;
-        const enum gnn_status status =
-            gnn_ring_submit(reader->world, reader->ring, reads, count, &accepted, err);
+        const enum gnn_status status = gnn_ring_submit(reader->world, reader->ring, reads, count, &accepted, err);
         reader->again_count -= accepted;
         reader->in_ring += accepted;
         reader->counters.repeated_ios += accepted;
@@ -386,8 +380,8 @@ static enum gnn_status submit_again(struct gnn_reader *reader, struct gnn_err *e
 
 /* Settles a batch of completions; after a failure the rest is settled too, so that every slot is accounted
  * for. */
-static enum gnn_status settle_all(struct gnn_reader *reader, const struct gnn_completion *completions,
-                                  uint32_t count, uint64_t *tags, uint32_t *got, struct gnn_err *err)
+static enum gnn_status settle_all(struct gnn_reader *reader, const struct gnn_completion *completions, uint32_t count,
+                                  uint64_t *tags, uint32_t *got, struct gnn_err *err)
 {
     enum gnn_status first = GNN_OK;
     for (uint32_t i = 0; i < count; i++) {
@@ -404,8 +398,8 @@ static enum gnn_status settle_all(struct gnn_reader *reader, const struct gnn_co
     return first;
 }
 
-enum gnn_status gnn_reader_harvest(struct gnn_reader *reader, uint32_t min, uint32_t max, uint64_t *tags,
-                                   uint32_t *got, struct gnn_err *err)
+enum gnn_status gnn_reader_harvest(struct gnn_reader *reader, uint32_t min, uint32_t max, uint64_t *tags, uint32_t *got,
+                                   struct gnn_err *err)
 {
     assert(min <= max && min <= gnn_reader_in_flight(reader));
     *got = 0;
@@ -457,8 +451,8 @@ static enum gnn_status load_all(struct gnn_reader *reader, const struct gnn_load
     while (completed < count) {
         const uint64_t left = count - submitted;
         uint32_t accepted;
-        GNN_TRY(gnn_reader_submit(reader, loads + submitted, left < UINT32_MAX ? (uint32_t)left : UINT32_MAX,
-                                  &accepted, err));
+        GNN_TRY(gnn_reader_submit(reader, loads + submitted, left < UINT32_MAX ? (uint32_t)left : UINT32_MAX, &accepted,
+                                  err));
         submitted += accepted;
         uint64_t tags[READER_CHUNK];
         uint32_t got;

@@ -27,9 +27,8 @@
 struct gnn_row_layout {
     uint32_t row_bytes;
     uint32_t align_bytes;
-    uint32_t
-        rows_per_load;   /* G = q / R where R divides q: neighbours come along (joint extraction); else 1 */
-    uint32_t load_bytes; /* G * R: also the bytes of a slot that keeps a load */
+    uint32_t rows_per_load;    /* G = q / R where R divides q: neighbours come along (joint extraction); else 1 */
+    uint32_t load_bytes;       /* G * R: also the bytes of a slot that keeps a load */
     uint32_t window_bytes_max; /* bytes of the widest read: load_bytes, or more where rows straddle sectors */
     uint32_t bounce_bytes_max; /* for gnn_reader_config: 0 when every load is its own window */
 };
@@ -56,9 +55,8 @@ struct gnn_reader_config {
     bool sqpoll, iopoll;           /* as in gnn_ring_config */
     struct gnn_file *const *files; /* (file_count) kept open by the caller; loads name them by index */
     uint32_t file_count;
-    uint32_t
-        bounce_bytes_max; /* longest load that is not its own aligned window; costs depth windows of memory */
-    void *register_buffer; /* optional, as in gnn_ring_config: where most destinations lie */
+    uint32_t bounce_bytes_max; /* longest load that is not its own aligned window; costs depth windows of memory */
+    void *register_buffer;     /* optional, as in gnn_ring_config: where most destinations lie */
     uint64_t register_buffer_bytes;
 };
 
@@ -84,8 +82,7 @@ struct gnn_reader;
 
 /* Allocates the bounce slots ("read bounce slots", pinned) and the ring. Errors as gnn_ring_open and
  * gnn_mem_alloc. */
-GNN_MUST_CHECK enum gnn_status gnn_reader_open(struct gnn_world *world,
-                                               const struct gnn_reader_config *config,
+GNN_MUST_CHECK enum gnn_status gnn_reader_open(struct gnn_world *world, const struct gnn_reader_config *config,
                                                struct gnn_reader **out, struct gnn_err *err);
 /* Waits for what is in flight. Accepts NULL. */
 void gnn_reader_close(struct gnn_reader *reader);
@@ -103,8 +100,8 @@ GNN_MUST_CHECK enum gnn_status gnn_reader_submit(struct gnn_reader *reader, cons
 /* Tags of up to `max` completed loads, in the order they completed; sleeps (GNN_WAIT_IO) until `min` are
  * there. min <= loads in flight. On an error *got tags are valid too; the load that failed is the message's.
  */
-GNN_MUST_CHECK enum gnn_status gnn_reader_harvest(struct gnn_reader *reader, uint32_t min, uint32_t max,
-                                                  uint64_t *tags, uint32_t *got, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_reader_harvest(struct gnn_reader *reader, uint32_t min, uint32_t max, uint64_t *tags,
+                                                  uint32_t *got, struct gnn_err *err);
 
 uint32_t gnn_reader_in_flight(const struct gnn_reader *reader);
 

@@ -40,8 +40,8 @@ static enum gnn_status check_block(const struct gnn_trace *trace, struct gnn_err
                     block_bytes, GNN_PAGE_BYTES, info.offset_align_bytes);
 }
 
-enum gnn_status gnn_trace_open(struct gnn_world *world, const struct gnn_trace_config *config,
-                               struct gnn_trace **out, struct gnn_err *err)
+enum gnn_status gnn_trace_open(struct gnn_world *world, const struct gnn_trace_config *config, struct gnn_trace **out,
+                               struct gnn_err *err)
 {
     *out = NULL;
     struct gnn_trace *trace = calloc(1, sizeof *trace);
@@ -49,8 +49,7 @@ enum gnn_status gnn_trace_open(struct gnn_world *world, const struct gnn_trace_c
         return gnn_fail(err, GNN_ENOMEM, "a trace handle");
     trace->world = world;
     trace->config = *config;
-    const unsigned flags =
-        GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | (config->direct ? (unsigned)GNN_OPEN_DIRECT : 0);
+    const unsigned flags = GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | (config->direct ? (unsigned)GNN_OPEN_DIRECT : 0);
     enum gnn_status status = gnn_file_open(world, config->dir, flags, &trace->file, err);
     if (status == GNN_OK)
         status = check_block(trace, err);
@@ -93,8 +92,8 @@ enum gnn_status gnn_stream_open(struct gnn_trace *trace, struct gnn_stream **out
     stream->trace = trace;
     stream->file = trace->file;
     void *buffer = NULL;
-    const enum gnn_status status = gnn_mem_alloc(trace->world, "trace buffer", trace->config.block_bytes,
-                                                 trace->config.mem_flags, &buffer, err);
+    const enum gnn_status status =
+        gnn_mem_alloc(trace->world, "trace buffer", trace->config.block_bytes, trace->config.mem_flags, &buffer, err);
     stream->buffer = buffer;
     if (status == GNN_OK)
         *out = stream;
@@ -153,8 +152,7 @@ static enum gnn_status write_block(struct gnn_stream *stream, struct gnn_err *er
     const uint64_t last = stream->block_count - 1, filled = stream->bytes - last * block_bytes;
     const uint64_t len_bytes = gnn_round_up(filled, GNN_PAGE_BYTES);
     assert(filled > 0 && len_bytes <= block_bytes);
-    GNN_TRY(gnn_write_all(stream->world, stream->file, stream->block_offset[last], stream->buffer, len_bytes,
-                          err));
+    GNN_TRY(gnn_write_all(stream->world, stream->file, stream->block_offset[last], stream->buffer, len_bytes, err));
     atomic_fetch_add(&trace->written_bytes, len_bytes);
     atomic_fetch_add(&trace->writes, 1);
     stream->flushed_bytes = stream->bytes;
@@ -183,8 +181,7 @@ enum gnn_status gnn_stream_begin(struct gnn_stream *stream, uint64_t *offset_byt
     return GNN_OK;
 }
 
-enum gnn_status gnn_stream_append(struct gnn_stream *stream, const void *data, uint64_t bytes,
-                                  struct gnn_err *err)
+enum gnn_status gnn_stream_append(struct gnn_stream *stream, const void *data, uint64_t bytes, struct gnn_err *err)
 {
     assert(stream->buffer != NULL);
     const uint64_t block_bytes = stream->trace->config.block_bytes;
@@ -246,8 +243,8 @@ static enum gnn_status submit_piece(struct gnn_reader *reader, struct gnn_world 
     const struct piece piece = piece_at(span, done, align_bytes);
     *taken = 0;
     if (piece.end_bytes > 0) {
-        GNN_TRY(gnn_read_window(world, span->stream->file, piece.file_offset_bytes,
-                                (unsigned char *)dst + done, align_bytes, piece.end_bytes, err));
+        GNN_TRY(gnn_read_window(world, span->stream->file, piece.file_offset_bytes, (unsigned char *)dst + done,
+                                align_bytes, piece.end_bytes, err));
         *taken = piece.end_bytes;
         return GNN_OK;
     }
@@ -281,8 +278,7 @@ static enum gnn_status load_spans(struct gnn_reader *reader, const struct gnn_sp
         struct gnn_world *const world = spans[i].stream->world;
         const uint32_t align_bytes = spans[i].len_bytes == 0 ? 1 : align_of(world, spans[i].stream->file);
         for (uint64_t done = 0, taken; done < spans[i].len_bytes; done += taken) {
-            GNN_TRY(submit_piece(reader, world, align_bytes, &spans[i], done, dst[i], i, &taken, &in_flight,
-                                 err));
+            GNN_TRY(submit_piece(reader, world, align_bytes, &spans[i], done, dst[i], i, &taken, &in_flight, err));
             uint64_t tags[1];
             uint32_t got = 0;
             if (taken == 0)
@@ -340,18 +336,18 @@ uint64_t gnn_span_reader_bytes(const struct gnn_span_reader_config *config)
 static enum gnn_status span_reader_fill(struct gnn_span_reader *r, struct gnn_err *err)
 {
     void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(r->world, "read-ahead", gnn_span_reader_bytes(&r->config), r->config.mem_flags,
-                          &memory, err));
+    GNN_TRY(
+        gnn_mem_alloc(r->world, "read-ahead", gnn_span_reader_bytes(&r->config), r->config.mem_flags, &memory, err));
     r->memory = memory;
     r->slots = calloc(r->config.depth, sizeof *r->slots);
     if (r->slots == NULL)
         return gnn_fail(err, GNN_ENOMEM, "read-ahead of %" PRIu32 " spans", r->config.depth);
     const uint64_t pieces = r->config.depth * UINT64_C(2);
-    const struct gnn_reader_config config = {
-        .engine = r->config.engine,
-        .depth = pieces < PIECES_IN_FLIGHT_MAX ? (uint32_t)pieces : (uint32_t)PIECES_IN_FLIGHT_MAX,
-        .files = &r->config.file,
-        .file_count = 1};
+    const struct gnn_reader_config config = {.engine = r->config.engine,
+                                             .depth = pieces < PIECES_IN_FLIGHT_MAX ? (uint32_t)pieces
+                                                                                    : (uint32_t)PIECES_IN_FLIGHT_MAX,
+                                             .files = &r->config.file,
+                                             .file_count = 1};
     return gnn_reader_open(r->world, &config, &r->reader, err);
 }
 
@@ -445,8 +441,7 @@ static enum gnn_status pump(struct gnn_span_reader *r, struct gnn_err *err)
     return GNN_OK;
 }
 
-enum gnn_status gnn_span_reader_next(struct gnn_span_reader *r, struct gnn_span *span, void **data,
-                                     struct gnn_err *err)
+enum gnn_status gnn_span_reader_next(struct gnn_span_reader *r, struct gnn_span *span, void **data, struct gnn_err *err)
 {
     *data = NULL;
     if (r->lent)

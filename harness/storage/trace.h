@@ -47,17 +47,14 @@ void gnn_trace_counters(const struct gnn_trace *trace, struct gnn_trace_counters
 
 /* A stream belongs to one thread at a time; different streams of a trace may be written at once. It holds block_bytes
  * of memory until gnn_stream_seal or close. */
-GNN_MUST_CHECK enum gnn_status gnn_stream_open(struct gnn_trace *trace, struct gnn_stream **out,
-                                               struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_stream_open(struct gnn_trace *trace, struct gnn_stream **out, struct gnn_err *err);
 /* A stream that is an existing file of `bytes` bytes, for reading. The file stays the caller's. */
-GNN_MUST_CHECK enum gnn_status gnn_stream_attach(struct gnn_world *world, struct gnn_file *file,
-                                                 uint64_t bytes, struct gnn_stream **out,
-                                                 struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_stream_attach(struct gnn_world *world, struct gnn_file *file, uint64_t bytes,
+                                                 struct gnn_stream **out, struct gnn_err *err);
 void gnn_stream_close(struct gnn_stream *stream); /* accepts NULL */
 
 /* Pads to the next multiple of the alignment and returns that offset: where a record begins that is read on its own. */
-GNN_MUST_CHECK enum gnn_status gnn_stream_begin(struct gnn_stream *stream, uint64_t *offset_bytes,
-                                                struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_stream_begin(struct gnn_stream *stream, uint64_t *offset_bytes, struct gnn_err *err);
 /* Errors of gnn_write_all: GNN_ENOSPC, GNN_EIO. */
 GNN_MUST_CHECK enum gnn_status gnn_stream_append(struct gnn_stream *stream, const void *data, uint64_t bytes,
                                                  struct gnn_err *err);
@@ -110,8 +107,8 @@ uint64_t gnn_span_reader_bytes(const struct gnn_span_reader_config *config);
 /* Another sequence of spans. What was in flight is dropped. */
 void gnn_span_reader_start(struct gnn_span_reader *reader, gnn_span_fn *next, void *ctx);
 /* The next span in order and its bytes, which stay valid until the next call; *data = NULL after the last. */
-GNN_MUST_CHECK enum gnn_status gnn_span_reader_next(struct gnn_span_reader *reader, struct gnn_span *span,
-                                                    void **data, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_span_reader_next(struct gnn_span_reader *reader, struct gnn_span *span, void **data,
+                                                    struct gnn_err *err);
 /* requested_bytes and requested_ios so far. */
 void gnn_span_reader_counters(const struct gnn_span_reader *reader, struct gnn_reader_counters *out);
 

@@ -22,8 +22,7 @@ static inline uint64_t gnn_dropout_word(uint64_t key, uint32_t cols, uint64_t ro
     return gnn_splitmix64_at(key, row * gnn_dropout_words(cols) + word);
 }
 
-static inline bool gnn_dropout_keeps(uint64_t key, uint32_t threshold, uint32_t cols, uint64_t row,
-                                     uint32_t col)
+static inline bool gnn_dropout_keeps(uint64_t key, uint32_t threshold, uint32_t cols, uint64_t row, uint32_t col)
 {
     const uint64_t word = gnn_dropout_word(key, cols, row, col / 4);
     return (uint32_t)(word >> (col % 4 * 16) & 0xffff) >= threshold;

@@ -24,8 +24,7 @@ void gnn_host_close(struct gnn_tensor *t)
     free(t);
 }
 
-enum gnn_status gnn_host_alloc(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out,
-                               struct gnn_err *err)
+enum gnn_status gnn_host_alloc(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     const struct gnn_tensor_env *env = &((struct gnn_host_tensor *)t)->env;
     return env->alloc(env->ctx, name, bytes, out, err);
@@ -44,8 +43,7 @@ void gnn_host_upload(struct gnn_tensor *t, void *dst, const void *host_src, uint
     memcpy(dst, host_src, bytes);
 }
 
-void gnn_host_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src,
-                           uint64_t bytes)
+void gnn_host_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
 {
     (void)lane;
     gnn_host_upload(t, dst, host_src, bytes);

@@ -87,16 +87,14 @@ struct gnn_tensor_ops {
                             struct gnn_tensor **out, struct gnn_err *err);
     void (*close)(struct gnn_tensor *t);
 
-    enum gnn_status (*alloc)(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out,
-                             struct gnn_err *err);
+    enum gnn_status (*alloc)(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out, struct gnn_err *err);
     void (*free)(struct gnn_tensor *t, void *ptr);
     void (*upload)(struct gnn_tensor *t, void *dst, const void *host_src, uint64_t bytes);
     void (*download)(struct gnn_tensor *t, void *host_dst, const void *src, uint64_t bytes);
     /* Copies that run beside everything else, in the order they were given to their lane (a CUDA stream; lanes are
      * numbered from 0, one thread at a time uses a lane). host_src is pinned memory and stays untouched until
      * upload_wait(lane), which returns when the lane's copies have landed. */
-    void (*upload_async)(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src,
-                         uint64_t bytes);
+    void (*upload_async)(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes);
     void (*upload_wait)(struct gnn_tensor *t, uint32_t lane);
     void (*fill)(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value);
     void (*copy)(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count);
@@ -107,16 +105,16 @@ struct gnn_tensor_ops {
                         const uint32_t *rows, uint32_t count, uint32_t cols);
 
     /* c = alpha * op(a) * op(b) + beta * c */
-    void (*gemm)(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a,
-                 struct gnn_mat b, gnn_real beta, struct gnn_mat c);
-    void (*add_bias)(struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias); /* z_i += bias */
-    void (*column_sum)(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z);      /* out = sum_i z_i */
+    void (*gemm)(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,
+                 gnn_real beta, struct gnn_mat c);
+    void (*add_bias)(struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias);        /* z_i += bias */
+    void (*column_sum)(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z);             /* out = sum_i z_i */
     void (*add)(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count); /* dst += src */
 
     /* out (dst_count, cols) = reduce over the sampled sources of x (src_count, cols); an empty row gives 0.
      * MAX writes the winning source per element to argmax (dst_count, cols), which may be NULL otherwise. */
-    void (*segment_reduce)(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
-                           const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax);
+    void (*segment_reduce)(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
+                           struct gnn_mat x, uint32_t *argmax);
     /* dx (src_count, cols) += the transpose of the above applied to dout. */
     void (*segment_reduce_back)(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
                                 const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax);
@@ -128,16 +126,16 @@ struct gnn_tensor_ops {
     /* out_i = sum_j weight_ij x_j, and its transpose: dx_j += sum_i weight_ij dout_i. */
     void (*spmm)(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *weight,
                  struct gnn_mat x);
-    void (*spmm_back)(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b,
-                      const gnn_real *weight, struct gnn_mat dout);
+    void (*spmm_back)(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const gnn_real *weight,
+                      struct gnn_mat dout);
 
     /* GAT: scores, then softmax, then out (dst_count, heads * channels) = sum of alpha u. */
     void (*gat_scores)(struct gnn_tensor *t, const struct gnn_attention *att);
     void (*gat_softmax)(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b);
     void (*gat_attend)(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
                        const struct gnn_block *b);
-    void (*gat_back)(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
-                     const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout);
+    void (*gat_back)(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
+                     const struct gnn_block *b, struct gnn_mat dout);
     /* out (rows, channels) = mean over heads of x (rows, heads * channels), and its transpose (dx is
      * written). */
     void (*head_mean)(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads);
@@ -156,21 +154,20 @@ struct gnn_tensor_ops {
      * host. labels on the host, each in [0, classes). No rows: loss 0. */
     void (*softmax_nll)(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
                         uint32_t *correct);
-    void (*adam)(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v,
-                 uint64_t count, const struct gnn_adam *adam);
+    void (*adam)(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count,
+                 const struct gnn_adam *adam);
     void (*synchronize)(struct gnn_tensor *t); /* everything above has finished when this returns */
 };
 
 struct gnn_tensor {
     const struct gnn_tensor_ops *ops; /* back-ends embed this struct first */
-    bool host_memory; /* alloc gives host memory: reads and gathers may land in it, no upload needed */
+    bool host_memory;                 /* alloc gives host memory: reads and gathers may land in it, no upload needed */
 };
 
 extern const struct gnn_tensor_ops gnn_tensor_ref; /* plain loops in the order of the formulas: the oracle */
 #ifndef GNN_REAL_DOUBLE
-extern const struct gnn_tensor_ops gnn_tensor_cpu; /* BLAS, vectorised */
-extern const struct gnn_tensor_ops
-    gnn_tensor_modelled; /* a profile's CPU or GPU: time and memory, no values */
+extern const struct gnn_tensor_ops gnn_tensor_cpu;      /* BLAS, vectorised */
+extern const struct gnn_tensor_ops gnn_tensor_modelled; /* a profile's CPU or GPU: time and memory, no values */
 #endif
 
 #endif

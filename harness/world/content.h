@@ -13,8 +13,7 @@ struct gnn_content {
     void (*read)(const struct gnn_content *content, uint64_t offset_bytes, uint64_t len_bytes, void *dst);
     /* out[i] = element index[i] of the file as uint32_t[]; a fast path for mappings. NULL: read is used. Index is
      * mostly ascending inside runs that belong to one list. */
-    void (*gather_u32)(const struct gnn_content *content, const uint64_t *index, uint64_t count,
-                       uint32_t *out);
+    void (*gather_u32)(const struct gnn_content *content, const uint64_t *index, uint64_t count, uint32_t *out);
 };
 
 #endif

@@ -39,8 +39,7 @@ struct verdict {
 };
 
 /* Draws of one operation, whichever thread issues it. */
-static struct gnn_rng draws_of(struct faulty *f, const struct gnn_file *file, uint64_t offset_bytes,
-                               uint64_t len_bytes)
+static struct gnn_rng draws_of(struct faulty *f, const struct gnn_file *file, uint64_t offset_bytes, uint64_t len_bytes)
 {
     const char *const path = gnn_file_path(f->inner, file);
     const char *const slash = strrchr(path, '/');
@@ -51,8 +50,7 @@ static struct gnn_rng draws_of(struct faulty *f, const struct gnn_file *file, ui
 }
 
 /* A proper part of len_bytes in whole alignment units; len_bytes when there is none. */
-static uint64_t part_of(struct faulty *f, const struct gnn_file *file, uint64_t len_bytes,
-                        struct gnn_rng *rng)
+static uint64_t part_of(struct faulty *f, const struct gnn_file *file, uint64_t len_bytes, struct gnn_rng *rng)
 {
     struct gnn_file_info info;
     gnn_file_info(f->inner, file, &info);
@@ -101,17 +99,15 @@ static int64_t faulty_file_read(struct gnn_world *w, struct gnn_file *file, uint
     const struct verdict verdict = judge_read(f, file, offset_bytes, len_bytes);
     if (verdict.slow)
         be_slow(f);
-    return verdict.error != 0 ? verdict.error
-                              : gnn_file_read(f->inner, file, offset_bytes, dst, verdict.len_bytes);
+    return verdict.error != 0 ? verdict.error : gnn_file_read(f->inner, file, offset_bytes, dst, verdict.len_bytes);
 }
 
-static int64_t faulty_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes,
-                                 const void *src, uint64_t len_bytes)
+static int64_t faulty_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
+                                 uint64_t len_bytes)
 {
     struct faulty *f = faulty_of(w);
     struct gnn_rng rng = draws_of(f, file, offset_bytes, len_bytes);
-    if (f->plan.write_enospc &&
-        atomic_load(&f->written_bytes) + len_bytes > f->plan.write_enospc_after_bytes) {
+    if (f->plan.write_enospc && atomic_load(&f->written_bytes) + len_bytes > f->plan.write_enospc_after_bytes) {
         atomic_fetch_add(&f->writes_refused, 1);
         return -ENOSPC;
     }
@@ -184,9 +180,8 @@ static enum gnn_status judge_gather(struct faulty *f, const struct faulty_map *m
     return GNN_OK;
 }
 
-static enum gnn_status faulty_map_gather_u32(struct gnn_world *w, struct gnn_map *handle,
-                                             const uint64_t *index, uint64_t count, uint32_t *out,
-                                             struct gnn_err *err)
+static enum gnn_status faulty_map_gather_u32(struct gnn_world *w, struct gnn_map *handle, const uint64_t *index,
+                                             uint64_t count, uint32_t *out, struct gnn_err *err)
 {
     const struct faulty_map *map = (const struct faulty_map *)handle;
     if (count > 0)
@@ -245,9 +240,8 @@ static enum gnn_status faulty_ring_open(struct gnn_world *w, const struct gnn_ri
     ring->depth = config->depth;
     ring->shuffle = gnn_rng_at(gnn_rng_fork(faulty_of(w)->plan.seed, "shuffle"));
     ring->slots = calloc((size_t)config->depth + 1, sizeof *ring->slots);
-    const enum gnn_status status = ring->slots == NULL
-                                       ? gnn_fail(err, GNN_ENOMEM, "a ring of depth %u", config->depth)
-                                       : gnn_ring_open(inner_of(w), config, &ring->inner, err);
+    const enum gnn_status status = ring->slots == NULL ? gnn_fail(err, GNN_ENOMEM, "a ring of depth %u", config->depth)
+                                                       : gnn_ring_open(inner_of(w), config, &ring->inner, err);
     if (status == GNN_OK)
         *out = (struct gnn_ring *)ring;
     else
@@ -281,9 +275,8 @@ static enum gnn_status submit_one(struct faulty *f, struct faulty_ring *ring, co
     return status;
 }
 
-static enum gnn_status faulty_ring_submit(struct gnn_world *w, struct gnn_ring *handle,
-                                          const struct gnn_read *reads, uint32_t count, uint32_t *accepted,
-                                          struct gnn_err *err)
+static enum gnn_status faulty_ring_submit(struct gnn_world *w, struct gnn_ring *handle, const struct gnn_read *reads,
+                                          uint32_t count, uint32_t *accepted, struct gnn_err *err)
 {
     struct faulty_ring *ring = (struct faulty_ring *)handle;
     *accepted = 0;
@@ -344,9 +337,8 @@ static uint64_t earliest_due_ns(const struct faulty_ring *ring)
     return earliest;
 }
 
-static enum gnn_status faulty_ring_wait(struct gnn_world *w, struct gnn_ring *handle, uint32_t min,
-                                        uint32_t max, struct gnn_completion *out, uint32_t *got,
-                                        struct gnn_err *err)
+static enum gnn_status faulty_ring_wait(struct gnn_world *w, struct gnn_ring *handle, uint32_t min, uint32_t max,
+                                        struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
 {
     struct faulty *f = faulty_of(w);
     struct faulty_ring *ring = (struct faulty_ring *)handle;
@@ -376,8 +368,8 @@ static void faulty_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum g
     gnn_sleep_until(inner_of(w), deadline_ns, kind);
 }
 
-static enum gnn_status faulty_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn,
-                                           void *arg, struct gnn_thread **out, struct gnn_err *err)
+static enum gnn_status faulty_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn, void *arg,
+                                           struct gnn_thread **out, struct gnn_err *err)
 {
     return gnn_thread_start(inner_of(w), name, fn, arg, out, err);
 }
@@ -422,8 +414,8 @@ static enum gnn_status faulty_cond_open(struct gnn_world *w, struct gnn_cond **o
     return gnn_cond_open(inner_of(w), out, err);
 }
 
-static bool faulty_cond_wait(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex,
-                             uint64_t deadline_ns, enum gnn_wait kind)
+static bool faulty_cond_wait(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
+                             enum gnn_wait kind)
 {
     return gnn_cond_wait(inner_of(w), cond, mutex, deadline_ns, kind);
 }
@@ -458,8 +450,8 @@ static void faulty_mem_copy(struct gnn_world *w, void *dst, const void *src, uin
     gnn_mem_copy(inner_of(w), dst, src, bytes);
 }
 
-static enum gnn_status faulty_file_open(struct gnn_world *w, const char *path, unsigned flags,
-                                        struct gnn_file **out, struct gnn_err *err)
+static enum gnn_status faulty_file_open(struct gnn_world *w, const char *path, unsigned flags, struct gnn_file **out,
+                                        struct gnn_err *err)
 {
     return gnn_file_open(inner_of(w), path, flags, out, err);
 }
@@ -484,8 +476,7 @@ static void faulty_file_close(struct gnn_world *w, struct gnn_file *file)
     gnn_file_close(inner_of(w), file);
 }
 
-static enum gnn_status faulty_file_rename(struct gnn_world *w, const char *from, const char *to,
-                                          struct gnn_err *err)
+static enum gnn_status faulty_file_rename(struct gnn_world *w, const char *from, const char *to, struct gnn_err *err)
 {
     return gnn_file_rename(inner_of(w), from, to, err);
 }

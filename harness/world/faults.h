@@ -39,8 +39,7 @@ struct gnn_fault_counts {
 };
 
 /* The inner world outlives this one and is not closed with it. */
-GNN_MUST_CHECK enum gnn_status gnn_world_faulty_open(struct gnn_world *inner,
-                                                     const struct gnn_fault_plan *plan,
+GNN_MUST_CHECK enum gnn_status gnn_world_faulty_open(struct gnn_world *inner, const struct gnn_fault_plan *plan,
                                                      struct gnn_world **out, struct gnn_err *err);
 void gnn_world_faulty_close(struct gnn_world *world); /* accepts NULL */
 void gnn_world_faulty_counts(struct gnn_world *world, struct gnn_fault_counts *out);

@@ -106,8 +106,7 @@ static void look(void *ctx, const char *path, const struct gnn_profile *profile)
         keep_name(lookup, profile->machine_id);
 }
 
-static enum gnn_status not_found(const struct lookup *lookup, const char *const *search_dirs,
-                                 struct gnn_err *err)
+static enum gnn_status not_found(const struct lookup *lookup, const char *const *search_dirs, struct gnn_err *err)
 {
     struct gnn_near_miss near;
     gnn_near_miss_start(&near, lookup->name);
@@ -119,8 +118,8 @@ static enum gnn_status not_found(const struct lookup *lookup, const char *const 
                     gnn_near_miss_text(&near));
 }
 
-static enum gnn_status find_machine(const char *name, const char *const *search_dirs,
-                                    struct gnn_profile **out, struct gnn_err *err)
+static enum gnn_status find_machine(const char *name, const char *const *search_dirs, struct gnn_profile **out,
+                                    struct gnn_err *err)
 {
     struct lookup *const lookup = calloc(1, sizeof *lookup);
     if (lookup == NULL)

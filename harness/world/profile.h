@@ -95,7 +95,7 @@ GNN_MUST_CHECK enum gnn_status gnn_profile_parse(const char *path, const char *t
 /* Calls fn for every profile of search_dirs, in order of directory and name; the strings live during the call. Files
  * that do not parse are passed over (opening them says why). A directory that is not there holds none. */
 typedef void gnn_profile_seen_fn(void *ctx, const char *path, const struct gnn_profile *profile);
-GNN_MUST_CHECK enum gnn_status gnn_profile_scan(const char *const *search_dirs, gnn_profile_seen_fn *fn,
-                                                void *ctx, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_profile_scan(const char *const *search_dirs, gnn_profile_seen_fn *fn, void *ctx,
+                                                struct gnn_err *err);
 
 #endif

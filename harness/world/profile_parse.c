@@ -134,8 +134,7 @@ struct suffix {
 static const struct suffix count_units[] = {{"", 1}, {NULL, 0}};
 static const struct suffix ps_units[] = {{"ps", 1},         {"ns", 1000},     {"us", 1000000},
                                          {"ms", SECOND_NS}, {"s", SECOND_PS}, {NULL, 0}};
-static const struct suffix ns_units[] = {
-    {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", SECOND_NS}, {NULL, 0}};
+static const struct suffix ns_units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", SECOND_NS}, {NULL, 0}};
 static const struct suffix us_units[] = {{"", 1000000}, {NULL, 0}}; /* the grid's plain microseconds */
 static const struct suffix rate_units[] = {
     {"B/s", 1}, {"kB/s", 1000}, {"MB/s", 1000000}, {"GB/s", SECOND_NS}, {NULL, 0}};
@@ -203,8 +202,8 @@ static bool parse_size(const char *text, size_t len, uint64_t *out)
 
 static enum gnn_status refuse(struct parse *p, const struct gnn_ini_entry *entry, const char *what)
 {
-    return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": %s = %s: %s", p->path, entry->line, entry->key,
-                    entry->value, what);
+    return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": %s = %s: %s", p->path, entry->line, entry->key, entry->value,
+                    what);
 }
 
 /* A figure is followed by where it comes from: a word, then perhaps ": why". *figure_len is the first part. */
@@ -220,8 +219,7 @@ static enum gnn_status check_source(struct parse *p, const struct gnn_ini_entry 
             return source[word_len] == '\0' || source[word_len] == ':'
                        ? GNN_OK
                        : refuse(p, entry, "what follows the source stands behind a colon");
-    return refuse(p, entry,
-                  "a figure is followed by its source: stated, datasheet, measured, derived or assumed");
+    return refuse(p, entry, "a figure is followed by its source: stated, datasheet, measured, derived or assumed");
 }
 
 static void store(struct draft *draft, const struct field *field, uint64_t value)
@@ -234,8 +232,7 @@ static void store(struct draft *draft, const struct field *field, uint64_t value
         memcpy(at, &value, sizeof value);
 }
 
-static enum gnn_status parse_field(struct parse *p, const struct field *field,
-                                   const struct gnn_ini_entry *entry)
+static enum gnn_status parse_field(struct parse *p, const struct field *field, const struct gnn_ini_entry *entry)
 {
     if (field->unit == UNIT_TEXT) {
         if (entry->value[0] == '\0' || strlen(entry->value) >= field->bytes)
@@ -246,12 +243,11 @@ static enum gnn_status parse_field(struct parse *p, const struct field *field,
     size_t len;
     uint64_t value = 0;
     GNN_TRY(check_source(p, entry, &len));
-    const bool parsed = field->unit == UNIT_BYTES
-                            ? parse_size(entry->value, len, &value)
-                            : parse_decimal(entry->value, len, units_of[field->unit], &value);
+    const bool parsed = field->unit == UNIT_BYTES ? parse_size(entry->value, len, &value)
+                                                  : parse_decimal(entry->value, len, units_of[field->unit], &value);
     if (!parsed)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": %s = %s: expected %s", p->path, entry->line,
-                        entry->key, entry->value, unit_words[field->unit]);
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": %s = %s: expected %s", p->path, entry->line, entry->key,
+                        entry->value, unit_words[field->unit]);
     if (value < field->min || value > field->max)
         return refuse(p, entry, value < field->min ? "too small" : "too large");
     store(&p->draft, field, value);
@@ -323,8 +319,7 @@ static uint64_t curve_ps(const struct draft *draft, uint64_t size_bytes, uint32_
 {
     const unsigned __int128 second = SECOND_PS;
     const uint64_t more = size_bytes > GNN_PAGE_BYTES ? size_bytes - GNN_PAGE_BYTES : 0;
-    const uint64_t latency =
-        (draft->read_latency_ps + (uint64_t)(more * second / draft->read_bytes_per_s)) / depth;
+    const uint64_t latency = (draft->read_latency_ps + (uint64_t)(more * second / draft->read_bytes_per_s)) / depth;
     const uint64_t by_count = SECOND_PS / draft->read_iops;
     const uint64_t by_bytes = (uint64_t)(size_bytes * second / draft->read_bytes_per_s);
     const uint64_t limit = by_count > by_bytes ? by_count : by_bytes;
@@ -336,11 +331,9 @@ static void expand_curve(struct draft *draft)
     struct gnn_profile_storage *const storage = &draft->profile.storage;
     for (uint64_t size = storage->sector_bytes; size <= UINT64_C(1) << 20; size *= 2)
         storage->size_bytes[storage->size_count++] = size;
-    for (uint32_t depth = 1; depth <= storage->depth_max && storage->depth_count < GNN_PROFILE_DEPTHS_MAX;
-         depth *= 2)
+    for (uint32_t depth = 1; depth <= storage->depth_max && storage->depth_count < GNN_PROFILE_DEPTHS_MAX; depth *= 2)
         storage->depth[storage->depth_count++] = depth;
-    if (storage->depth[storage->depth_count - 1] < storage->depth_max &&
-        storage->depth_count < GNN_PROFILE_DEPTHS_MAX)
+    if (storage->depth[storage->depth_count - 1] < storage->depth_max && storage->depth_count < GNN_PROFILE_DEPTHS_MAX)
         storage->depth[storage->depth_count++] = storage->depth_max;
     for (uint32_t s = 0; s < storage->size_count; s++)
         for (uint32_t d = 0; d < storage->depth_count; d++)
@@ -388,8 +381,8 @@ static enum gnn_status check_section(struct parse *p, const struct gnn_ini_secti
         if (f == 0 || strcmp(fields[f].section, fields[f - 1].section) != 0)
             gnn_near_miss_offer(&near, fields[f].section);
     }
-    return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": no section [%s] in a profile%s", p->path,
-                    section->line, section->name, gnn_near_miss_text(&near));
+    return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": no section [%s] in a profile%s", p->path, section->line,
+                    section->name, gnn_near_miss_text(&near));
 }
 
 static enum gnn_status parse_sections(struct parse *p, const struct gnn_ini *ini)
@@ -412,8 +405,8 @@ static enum gnn_status check_needs(struct parse *p, enum need need)
 {
     for (uint32_t f = 0; f < FIELD_COUNT; f++)
         if (fields[f].need == need && !p->seen[f])
-            return gnn_fail(p->err, GNN_EFORMAT, "%s: [%s] lacks %s = %s", p->path, fields[f].section,
-                            fields[f].key, unit_words[fields[f].unit]);
+            return gnn_fail(p->err, GNN_EFORMAT, "%s: [%s] lacks %s = %s", p->path, fields[f].section, fields[f].key,
+                            unit_words[fields[f].unit]);
     return GNN_OK;
 }
 
@@ -486,12 +479,12 @@ static enum gnn_status check_storage(struct parse *p)
 {
     struct gnn_profile_storage *const storage = &p->draft.profile.storage;
     if (p->depths_line != 0 && storage->size_count == 0)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": read_depths without a row read_us.SIZE",
-                        p->path, p->depths_line);
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": read_depths without a row read_us.SIZE", p->path,
+                        p->depths_line);
     if ((storage->sector_bytes & (storage->sector_bytes - 1)) != 0 ||
         storage->stripe_bytes % storage->sector_bytes != 0)
-        return gnn_fail(p->err, GNN_EFORMAT,
-                        "%s: [storage] sector is a power of two, and stripe a multiple of it", p->path);
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: [storage] sector is a power of two, and stripe a multiple of it",
+                        p->path);
     if (p->depths_line == 0) {
         GNN_TRY(check_needs(p, NEED_CURVE));
         expand_curve(&p->draft);
@@ -507,8 +500,7 @@ static enum gnn_status check_whole(struct parse *p)
     if (p->gpu_line != 0)
         GNN_TRY(check_needs(p, NEED_GPU));
     if (profile->host.bytes_per_s_shared < profile->host.bytes_per_s)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s: [host] bandwidth_shared is below the bandwidth of one core",
-                        p->path);
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: [host] bandwidth_shared is below the bandwidth of one core", p->path);
     profile->cpu.work_ps[GNN_WORK_CPU_NS] = 1000; /* by its definition */
     profile->host.present = true;
     profile->gpu.present = p->gpu_line != 0;
@@ -523,8 +515,8 @@ static enum gnn_status set_name(struct parse *p)
     const size_t len = strlen(base);
     const size_t stem = len > 4 && strcmp(base + len - 4, ".ini") == 0 ? len - 4 : len;
     if (stem == 0 || stem >= sizeof p->draft.profile.name)
-        return gnn_fail(p->err, GNN_EUSAGE, "%s: a profile's file name has 1 to %d bytes before .ini",
-                        p->path, GNN_NAME_MAX - 1);
+        return gnn_fail(p->err, GNN_EUSAGE, "%s: a profile's file name has 1 to %d bytes before .ini", p->path,
+                        GNN_NAME_MAX - 1);
     memcpy(p->draft.profile.name, base, stem);
     return GNN_OK;
 }
@@ -544,15 +536,13 @@ static enum gnn_status parse_all(struct parse *p, const char *text, XXH3_state_t
     return status == GNN_OK ? check_whole(p) : status;
 }
 
-enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn_profile **out,
-                                  struct gnn_err *err)
+enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn_profile **out, struct gnn_err *err)
 {
     struct parse *const p = calloc(1, sizeof *p);
     struct gnn_profile *const profile = calloc(1, sizeof *profile);
     XXH3_state_t *const hash = XXH3_createState();
-    enum gnn_status status = p == NULL || profile == NULL || hash == NULL
-                                 ? gnn_fail(err, GNN_ENOMEM, "%s: out of memory", path)
-                                 : GNN_OK;
+    enum gnn_status status =
+        p == NULL || profile == NULL || hash == NULL ? gnn_fail(err, GNN_ENOMEM, "%s: out of memory", path) : GNN_OK;
     if (status == GNN_OK) {
         *p = (struct parse){.path = path, .err = err};
         (void)XXH3_128bits_reset(hash);

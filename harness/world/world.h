@@ -58,8 +58,7 @@ enum gnn_open_flags {
     GNN_OPEN_WRITE = 1,  /* create if missing, read and write */
     GNN_OPEN_DIRECT = 2, /* bypass the page cache; GNN_ENOTSUP where the file system refuses. Never silent. */
     GNN_OPEN_TRUNCATE = 4,
-    GNN_OPEN_SCRATCH =
-        8, /* with WRITE: a new file without a name in the directory `path`; gone with its handle,
+    GNN_OPEN_SCRATCH = 8, /* with WRITE: a new file without a name in the directory `path`; gone with its handle,
                            * or with the process, however that ends. Traces and spills. */
     GNN_OPEN_RANDOM = 16, /* buffered reads bring in what was asked for and nothing ahead of it */
 };
@@ -138,14 +137,14 @@ struct gnn_world_ops {
     void (*mutex_unlock)(struct gnn_world *w, struct gnn_mutex *mutex);
     void (*mutex_close)(struct gnn_world *w, struct gnn_mutex *mutex);
     enum gnn_status (*cond_open)(struct gnn_world *w, struct gnn_cond **out, struct gnn_err *err);
-    bool (*cond_wait)(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex,
-                      uint64_t deadline_ns, enum gnn_wait kind);
+    bool (*cond_wait)(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
+                      enum gnn_wait kind);
     void (*cond_signal)(struct gnn_world *w, struct gnn_cond *cond);
     void (*cond_broadcast)(struct gnn_world *w, struct gnn_cond *cond);
     void (*cond_close)(struct gnn_world *w, struct gnn_cond *cond);
 
-    enum gnn_status (*mem_alloc)(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
-                                 void **out, struct gnn_err *err);
+    enum gnn_status (*mem_alloc)(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
+                                 struct gnn_err *err);
     void (*mem_free)(struct gnn_world *w, void *ptr);
     void (*mem_usage)(struct gnn_world *w, struct gnn_mem_usage *out);
     void (*mem_copy)(struct gnn_world *w, void *dst, const void *src, uint64_t bytes);
@@ -160,22 +159,21 @@ struct gnn_world_ops {
                           uint64_t len_bytes);
     enum gnn_status (*file_sync)(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
     void (*file_close)(struct gnn_world *w, struct gnn_file *file);
-    enum gnn_status (*file_rename)(struct gnn_world *w, const char *from, const char *to,
-                                   struct gnn_err *err);
+    enum gnn_status (*file_rename)(struct gnn_world *w, const char *from, const char *to, struct gnn_err *err);
     enum gnn_status (*file_remove)(struct gnn_world *w, const char *path, struct gnn_err *err);
     enum gnn_status (*dir_make)(struct gnn_world *w, const char *path, struct gnn_err *err);
 
     enum gnn_status (*map_open)(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
                                 struct gnn_map **out, struct gnn_err *err);
-    enum gnn_status (*map_gather_u32)(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
-                                      uint64_t count, uint32_t *out, struct gnn_err *err);
+    enum gnn_status (*map_gather_u32)(struct gnn_world *w, struct gnn_map *map, const uint64_t *index, uint64_t count,
+                                      uint32_t *out, struct gnn_err *err);
     enum gnn_status (*map_gather_rows)(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
-                                       const gnn_node *rows, uint64_t count, void *dst,
-                                       uint64_t dst_stride_bytes, struct gnn_err *err);
+                                       const gnn_node *rows, uint64_t count, void *dst, uint64_t dst_stride_bytes,
+                                       struct gnn_err *err);
     void (*map_close)(struct gnn_world *w, struct gnn_map *map);
 
-    enum gnn_status (*ring_open)(struct gnn_world *w, const struct gnn_ring_config *config,
-                                 struct gnn_ring **out, struct gnn_err *err);
+    enum gnn_status (*ring_open)(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                 struct gnn_err *err);
     enum gnn_status (*ring_submit)(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
                                    uint32_t count, uint32_t *accepted, struct gnn_err *err);
     enum gnn_status (*ring_wait)(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
@@ -204,8 +202,8 @@ static inline void gnn_sleep_until(struct gnn_world *w, uint64_t deadline_ns, en
 }
 
 /* Starts fn(arg) on a new thread of this world. Every started thread is joined exactly once. */
-static inline enum gnn_status gnn_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn,
-                                               void *arg, struct gnn_thread **out, struct gnn_err *err)
+static inline enum gnn_status gnn_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn, void *arg,
+                                               struct gnn_thread **out, struct gnn_err *err)
 {
     return w->ops->thread_start(w, name, fn, arg, out, err);
 }
@@ -275,8 +273,8 @@ static inline void gnn_cond_close(struct gnn_world *w, struct gnn_cond *cond)
 /* ---- large memory ---- */
 
 /* Page-aligned and zeroed; counted under `name` (a string literal). GNN_ENOMEM or GNN_ECAP say name and size. */
-static inline enum gnn_status gnn_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes,
-                                            unsigned flags, void **out, struct gnn_err *err)
+static inline enum gnn_status gnn_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
+                                            void **out, struct gnn_err *err)
 {
     return w->ops->mem_alloc(w, name, bytes, flags, out, err);
 }
@@ -314,13 +312,13 @@ static inline const char *gnn_file_path(struct gnn_world *w, const struct gnn_fi
 
 /* One read or write as the kernel does it: bytes moved (maybe fewer than asked, 0 at the end), or a negated errno.
  * harness/storage/reader.h retries and compares; use that. Counts as GNN_WAIT_IO. */
-static inline int64_t gnn_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes,
-                                    void *dst, uint64_t len_bytes)
+static inline int64_t gnn_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
+                                    uint64_t len_bytes)
 {
     return w->ops->file_read(w, file, offset_bytes, dst, len_bytes);
 }
-static inline int64_t gnn_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes,
-                                     const void *src, uint64_t len_bytes)
+static inline int64_t gnn_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
+                                     uint64_t len_bytes)
 {
     return w->ops->file_write(w, file, offset_bytes, src, len_bytes);
 }
@@ -354,26 +352,24 @@ static inline enum gnn_status gnn_dir_make(struct gnn_world *w, const char *path
 /* ---- mappings: the page cache is the cache ---- */
 
 /* Maps the whole file read-only. The file stays open until the map is closed. */
-static inline enum gnn_status gnn_map_open(struct gnn_world *w, struct gnn_file *file,
-                                           enum gnn_map_advice advice, struct gnn_map **out,
-                                           struct gnn_err *err)
+static inline enum gnn_status gnn_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
+                                           struct gnn_map **out, struct gnn_err *err)
 {
     return w->ops->map_open(w, file, advice, out, err);
 }
 
 /* out[i] = ((uint32_t *)map)[index[i]]. Page faults happen in here and count as GNN_WAIT_IO. An index past the end
  * of the file is GNN_EFORMAT, an unreadable page GNN_EIO. */
-static inline enum gnn_status gnn_map_gather_u32(struct gnn_world *w, struct gnn_map *map,
-                                                 const uint64_t *index, uint64_t count, uint32_t *out,
-                                                 struct gnn_err *err)
+static inline enum gnn_status gnn_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
+                                                 uint64_t count, uint32_t *out, struct gnn_err *err)
 {
     return w->ops->map_gather_u32(w, map, index, count, out, err);
 }
 
 /* Copies row_bytes from file offset rows[i] * row_bytes to dst + i * dst_stride_bytes, faults and errors as above. */
-static inline enum gnn_status gnn_map_gather_rows(struct gnn_world *w, struct gnn_map *map,
-                                                  uint32_t row_bytes, const gnn_node *rows, uint64_t count,
-                                                  void *dst, uint64_t dst_stride_bytes, struct gnn_err *err)
+static inline enum gnn_status gnn_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
+                                                  const gnn_node *rows, uint64_t count, void *dst,
+                                                  uint64_t dst_stride_bytes, struct gnn_err *err)
 {
     return w->ops->map_gather_rows(w, map, row_bytes, rows, count, dst, dst_stride_bytes, err);
 }
@@ -392,17 +388,15 @@ static inline enum gnn_status gnn_ring_open(struct gnn_world *w, const struct gn
 
 /* Hands over up to `count` reads in one batch; *accepted tells how many fitted into the depth (maybe 0). Never
  * blocks. Buffers belong to the ring until their completion came back. */
-static inline enum gnn_status gnn_ring_submit(struct gnn_world *w, struct gnn_ring *ring,
-                                              const struct gnn_read *reads, uint32_t count,
-                                              uint32_t *accepted, struct gnn_err *err)
+static inline enum gnn_status gnn_ring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
+                                              uint32_t count, uint32_t *accepted, struct gnn_err *err)
 {
     return w->ops->ring_submit(w, ring, reads, count, accepted, err);
 }
 
 /* Takes up to `max` completions, sleeping (GNN_WAIT_IO) until `min` are there; min = 0 only looks. */
-static inline enum gnn_status gnn_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min,
-                                            uint32_t max, struct gnn_completion *out, uint32_t *got,
-                                            struct gnn_err *err)
+static inline enum gnn_status gnn_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
+                                            struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
 {
     return w->ops->ring_wait(w, ring, min, max, out, got, err);
 }

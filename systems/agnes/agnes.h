@@ -63,8 +63,8 @@ struct agnes_sizes {
 uint32_t agnes_block_bytes(const struct gnn_env *env, const struct agnes_config *config);
 /* graph_blocks: 0 = not known yet, estimated. GNN_EUSAGE, GNN_ECAP: with the parameter to change. */
 GNN_MUST_CHECK enum gnn_status agnes_size(const struct gnn_env *env, const struct agnes_config *config,
-                                          uint32_t graph_blocks, struct agnes_sizes *out,
-                                          struct gnn_memory_plan *plan, struct gnn_err *err);
+                                          uint32_t graph_blocks, struct agnes_sizes *out, struct gnn_memory_plan *plan,
+                                          struct gnn_err *err);
 
 /* ---- layout.c, prepare.c ---- */
 
@@ -90,8 +90,7 @@ GNN_MUST_CHECK enum gnn_status agnes_renumber(const struct gnn_env *env, const s
 
 /* Every byte of a file in order, in pieces of a multiple of `unit` bytes (the last may be shorter): visit(ctx, at,
  * data, bytes). */
-typedef enum gnn_status agnes_scan_fn(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes,
-                                      struct gnn_err *err);
+typedef enum gnn_status agnes_scan_fn(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err);
 struct agnes_scan {
     const char *path;
     bool direct;
@@ -164,9 +163,8 @@ struct agnes_pump_config {
     unsigned mem_flags;
     const char *name;
 };
-GNN_MUST_CHECK enum gnn_status agnes_pump_open(const struct gnn_env *env,
-                                               const struct agnes_pump_config *config, struct agnes_pump *out,
-                                               struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status agnes_pump_open(const struct gnn_env *env, const struct agnes_pump_config *config,
+                                               struct agnes_pump *out, struct gnn_err *err);
 void agnes_pump_close(struct agnes_pump *pump);
 /* Nothing is in flight or with a worker: after an epoch that failed, too. */
 void agnes_pump_begin(struct agnes_pump *pump);
@@ -183,8 +181,8 @@ struct agnes_array {
     uint64_t bytes;
 };
 /* Room for `bytes`; old contents are lost when it grows. */
-GNN_MUST_CHECK enum gnn_status agnes_array_reserve(struct gnn_world *world, struct agnes_array *array,
-                                                   uint64_t bytes, unsigned mem_flags, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status agnes_array_reserve(struct gnn_world *world, struct agnes_array *array, uint64_t bytes,
+                                                   unsigned mem_flags, struct gnn_err *err);
 void agnes_array_close(struct gnn_world *world, struct agnes_array *array);
 
 /* ---- sampling.c ---- */
@@ -333,8 +331,8 @@ GNN_MUST_CHECK enum gnn_status agnes_gather(struct agnes *s, uint32_t h, struct 
 
 /* spill.c: appends the row to j's staging buffer; writes the buffer out when it is full. The caller holds j's lock.
  * *row: its number among j's spilled rows. */
-GNN_MUST_CHECK enum gnn_status agnes_spill_row(struct agnes *s, struct agnes_gathered *g, uint32_t j,
-                                               const void *data, uint32_t *row, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status agnes_spill_row(struct agnes *s, struct agnes_gathered *g, uint32_t j, const void *data,
+                                               uint32_t *row, struct gnn_err *err);
 /* spill=async: writes full staging buffers until there are no more. */
 GNN_MUST_CHECK enum gnn_status agnes_spill_writer(struct agnes *s, uint64_t *items, struct gnn_err *err);
 /* Brings j's spilled rows back: row k is at agnes_spill_find. */
@@ -343,9 +341,8 @@ GNN_MUST_CHECK enum gnn_status agnes_spill_reload(struct agnes *s, struct agnes_
 const void *agnes_spilled(const struct agnes *s, const struct agnes_gathered *g, uint32_t j, uint32_t row);
 
 /* assemble.c: the contiguous input and blocks of one mini-batch. */
-GNN_MUST_CHECK enum gnn_status agnes_assemble(struct agnes *s, uint32_t h, uint32_t j,
-                                              struct gnn_reader *spool, struct agnes_item *item,
-                                              struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status agnes_assemble(struct agnes *s, uint32_t h, uint32_t j, struct gnn_reader *spool,
+                                              struct agnes_item *item, struct gnn_err *err);
 
 GNN_MUST_CHECK enum gnn_status agnes_epoch(struct agnes *s, uint64_t epoch, struct gnn_epoch_result *out,
                                            struct gnn_err *err);

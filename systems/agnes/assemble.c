@@ -23,9 +23,8 @@ static enum gnn_status load_blocks(struct agnes *s, const struct agnes_batch *ba
     unsigned char *at = item->blocks.data;
     for (uint32_t l = 0; l < layers; l++) {
         const struct agnes_record *const record = &batch->records[l];
-        spans[l] = (struct gnn_span){.stream = record->stream,
-                                     .offset_bytes = record->offset_bytes,
-                                     .len_bytes = record_bytes(record)};
+        spans[l] = (struct gnn_span){
+            .stream = record->stream, .offset_bytes = record->offset_bytes, .len_bytes = record_bytes(record)};
         dst[l] = at;
         const uint32_t *const words = dst[l];
         item->view.blocks[layers - 1 - l] = (struct gnn_block){.dst_count = record->dst_count,
@@ -43,8 +42,8 @@ static enum gnn_status load_blocks(struct agnes *s, const struct agnes_batch *ba
 static enum gnn_status name_nodes(struct agnes *s, const struct agnes_batch *batch, struct agnes_item *item,
                                   struct gnn_err *err)
 {
-    GNN_TRY(agnes_array_reserve(s->env->world, &item->nodes, batch->count * (uint64_t)sizeof(gnn_node),
-                                GNN_MEM_PLAIN, err));
+    GNN_TRY(agnes_array_reserve(s->env->world, &item->nodes, batch->count * (uint64_t)sizeof(gnn_node), GNN_MEM_PLAIN,
+                                err));
     gnn_node *const nodes = item->nodes.data;
     for (uint32_t i = 0; i < batch->count; i++)
         nodes[i] = agnes_old(s->files.new_to_old, batch->nodes[i]);
@@ -60,10 +59,9 @@ static void copy_rows(const struct agnes *s, const struct agnes_gathered *g, con
     const uint32_t *const place = (const uint32_t *)g->place.data + g->base[j];
     for (uint32_t i = 0; i < batch->count; i++) {
         const uint32_t tier = g->tier[batch->nodes[i]];
-        const void *const from =
-            (tier & AGNES_CACHED) != 0
-                ? (const unsigned char *)g->cache + (uint64_t)(tier & AGNES_SLOT_MASK) * row_bytes
-                : agnes_spilled(s, g, j, place[i]);
+        const void *const from = (tier & AGNES_CACHED) != 0
+                                     ? (const unsigned char *)g->cache + (uint64_t)(tier & AGNES_SLOT_MASK) * row_bytes
+                                     : agnes_spilled(s, g, j, place[i]);
         gnn_mem_copy(s->env->world, (unsigned char *)x + (uint64_t)i * row_bytes, from, row_bytes);
     }
 }

@@ -10,12 +10,12 @@ uint64_t agnes_bucket_bytes(uint64_t blocks, uint64_t tasks, uint64_t entries)
            gnn_mul_bytes(entries, sizeof(struct agnes_entry));
 }
 
-enum gnn_status agnes_bucket_open(struct gnn_world *world, uint32_t blocks, uint32_t tasks,
-                                  struct agnes_bucket *out, struct gnn_err *err)
+enum gnn_status agnes_bucket_open(struct gnn_world *world, uint32_t blocks, uint32_t tasks, struct agnes_bucket *out,
+                                  struct gnn_err *err)
 {
     *out = (struct agnes_bucket){.world = world, .blocks = blocks, .tasks = tasks};
-    GNN_TRY(gnn_mem_alloc(world, "agnes bucket rows", agnes_bucket_bytes(blocks, tasks, 0), GNN_MEM_PLAIN,
-                          &out->memory, err));
+    GNN_TRY(gnn_mem_alloc(world, "agnes bucket rows", agnes_bucket_bytes(blocks, tasks, 0), GNN_MEM_PLAIN, &out->memory,
+                          err));
     out->row_begin = out->memory;
     out->cursor = out->row_begin + blocks + 1;
     out->needed = (uint32_t *)(out->cursor + (uint64_t)tasks * blocks);
@@ -57,8 +57,7 @@ static enum gnn_status count_part(void *ctx, uint32_t worker, uint64_t t, struct
             entries += n;
         }
     gnn_charge(bucket->world, GNN_WORK_TABLE_ENTRY, entries);
-    __atomic_fetch_add(&((struct agnes_bucket *)ctx)->built_ns, gnn_now_ns(bucket->world) - start_ns,
-                       __ATOMIC_RELAXED);
+    __atomic_fetch_add(&((struct agnes_bucket *)ctx)->built_ns, gnn_now_ns(bucket->world) - start_ns, __ATOMIC_RELAXED);
     return GNN_OK;
 }
 
@@ -79,8 +78,7 @@ static enum gnn_status place_part(void *ctx, uint32_t worker, uint64_t t, struct
             entries += n;
         }
     gnn_charge(bucket->world, GNN_WORK_TABLE_ENTRY, entries);
-    __atomic_fetch_add(&((struct agnes_bucket *)ctx)->built_ns, gnn_now_ns(bucket->world) - start_ns,
-                       __ATOMIC_RELAXED);
+    __atomic_fetch_add(&((struct agnes_bucket *)ctx)->built_ns, gnn_now_ns(bucket->world) - start_ns, __ATOMIC_RELAXED);
     return GNN_OK;
 }
 
@@ -113,15 +111,15 @@ static enum gnn_status reserve(struct agnes_bucket *bucket, uint64_t entries, st
     bucket->entries = NULL;
     bucket->entry_capacity = 0;
     void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(bucket->world, "agnes bucket entries",
-                          gnn_mul_bytes(entries, sizeof *bucket->entries), GNN_MEM_PLAIN, &memory, err));
+    GNN_TRY(gnn_mem_alloc(bucket->world, "agnes bucket entries", gnn_mul_bytes(entries, sizeof *bucket->entries),
+                          GNN_MEM_PLAIN, &memory, err));
     bucket->entries = memory;
     bucket->entry_capacity = entries;
     return GNN_OK;
 }
 
-static enum gnn_status for_all_parts(struct agnes_bucket *bucket, struct agnes_team *team,
-                                     agnes_each_fn *each, struct gnn_err *err)
+static enum gnn_status for_all_parts(struct agnes_bucket *bucket, struct agnes_team *team, agnes_each_fn *each,
+                                     struct gnn_err *err)
 {
     if (team != NULL)
         return agnes_team_each(team, bucket->tasks, each, bucket, err);
@@ -130,9 +128,8 @@ static enum gnn_status for_all_parts(struct agnes_bucket *bucket, struct agnes_t
     return GNN_OK;
 }
 
-enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct agnes_team *team,
-                                   const uint32_t *counts, uint32_t batches, agnes_blocks_fn *blocks_of,
-                                   void *ctx, struct gnn_err *err)
+enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct agnes_team *team, const uint32_t *counts,
+                                   uint32_t batches, agnes_blocks_fn *blocks_of, void *ctx, struct gnn_err *err)
 {
     bucket->counts = counts;
     bucket->batches = batches;

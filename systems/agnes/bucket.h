@@ -31,8 +31,7 @@ struct agnes_bucket {
     uint64_t entry_capacity;
     void *memory; /* of the three fixed arrays */
 
-    uint64_t built_entries,
-        built_ns; /* since the caller zeroed them: what building cost, in the builders' time */
+    uint64_t built_entries, built_ns; /* since the caller zeroed them: what building cost, in the builders' time */
 
     /* of the build in progress */
     const uint32_t *counts;
@@ -47,8 +46,8 @@ void agnes_bucket_close(struct agnes_bucket *bucket);
 
 /* counts (batches): positions of each mini-batch. Runs on the team (nothing else does meanwhile); team NULL: here. */
 GNN_MUST_CHECK enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct agnes_team *team,
-                                                  const uint32_t *counts, uint32_t batches,
-                                                  agnes_blocks_fn *blocks_of, void *ctx, struct gnn_err *err);
+                                                  const uint32_t *counts, uint32_t batches, agnes_blocks_fn *blocks_of,
+                                                  void *ctx, struct gnn_err *err);
 uint64_t agnes_bucket_bytes(uint64_t blocks, uint64_t tasks, uint64_t entries);
 
 #endif

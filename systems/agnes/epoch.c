@@ -112,8 +112,7 @@ static enum gnn_status assemble_batches(struct agnes *s, uint32_t h, struct gnn_
     return GNN_OK;
 }
 
-static enum gnn_status assemble_hyperbatch(struct agnes *s, uint32_t h, struct gnn_worker *worker,
-                                           struct gnn_err *err)
+static enum gnn_status assemble_hyperbatch(struct agnes *s, uint32_t h, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct gnn_file *const file = gnn_trace_file(s->contexts[h % s->sizes.contexts].spool);
     const struct gnn_reader_config config = {
@@ -147,8 +146,7 @@ static enum gnn_status train(struct agnes *s, const struct agnes_item *item, str
     const gnn_real *x = item->rows.data;
     if (!item->rows.on_tensor) {
         GNN_TRY(gnn_rows_reserve(&s->uploaded, item->view.node_count, err));
-        tensor->ops->upload(tensor, s->uploaded.data, x,
-                            (uint64_t)item->view.node_count * s->env->dataset->row_bytes);
+        tensor->ops->upload(tensor, s->uploaded.data, x, (uint64_t)item->view.node_count * s->env->dataset->row_bytes);
         x = s->uploaded.data;
     }
     s->trained_rows += item->view.node_count;
@@ -319,8 +317,7 @@ static void fill_result(struct agnes *s, struct gnn_epoch_result *out)
 {
     struct gnn_counters *const c = &out->counters;
     sum_samples(s, &c->sample);
-    c->needed_bytes =
-        c->sample.sampled_edges * sizeof(gnn_node) + s->trained_rows * s->env->dataset->row_bytes;
+    c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + s->trained_rows * s->env->dataset->row_bytes;
     if (!s->env->workload->sample_only)
         gnn_training_result(&s->training, out);
     add_io(s, out);
@@ -365,8 +362,7 @@ static void settle(struct agnes *s, enum gnn_status status)
     assert(agnes_frames_pinned(s->sampling.pump.frames) == 0);
 }
 
-enum gnn_status agnes_epoch(struct agnes *s, uint64_t epoch, struct gnn_epoch_result *out,
-                            struct gnn_err *err)
+enum gnn_status agnes_epoch(struct agnes *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     begin(s, epoch);
     struct gnn_pipeline *pipeline = NULL;

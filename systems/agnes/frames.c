@@ -129,8 +129,7 @@ uint32_t agnes_frames_take(struct agnes_frames *f, uint32_t block)
     assert(f->frame_of[block] == AGNES_NO_FRAME);
     if (f->pinned == f->config.frames)
         return AGNES_NO_FRAME;
-    const uint32_t frame =
-        f->config.policy == AGNES_POLICY_CLOCK ? clock_victim(f) : f->frames[f->config.frames].next;
+    const uint32_t frame = f->config.policy == AGNES_POLICY_CLOCK ? clock_victim(f) : f->frames[f->config.frames].next;
     assert(frame < f->config.frames && f->frames[frame].pins == 0);
     struct frame *const x = &f->frames[frame];
     if (x->block != UINT32_MAX) {

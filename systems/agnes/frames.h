@@ -20,8 +20,7 @@ struct agnes_frames_config {
     enum agnes_policy policy;
     unsigned mem_flags;
 };
-GNN_MUST_CHECK enum gnn_status agnes_frames_open(struct gnn_world *world,
-                                                 const struct agnes_frames_config *config,
+GNN_MUST_CHECK enum gnn_status agnes_frames_open(struct gnn_world *world, const struct agnes_frames_config *config,
                                                  struct agnes_frames **out, struct gnn_err *err);
 void agnes_frames_close(struct agnes_frames *frames); /* accepts NULL */
 uint64_t agnes_frames_bytes(const struct agnes_frames_config *config);

@@ -23,8 +23,8 @@ static uint32_t spares(const struct agnes *s)
 static enum gnn_status open_staging(struct agnes *s, struct agnes_gathered *g, struct gnn_err *err)
 {
     const uint32_t h = s->sizes.hyperbatch, buffers = h + spares(s);
-    GNN_TRY(gnn_mem_alloc(s->env->world, "agnes staging buffers",
-                          gnn_mul_bytes(buffers, s->sizes.block_bytes), GNN_MEM_FEATURES, &g->staging, err));
+    GNN_TRY(gnn_mem_alloc(s->env->world, "agnes staging buffers", gnn_mul_bytes(buffers, s->sizes.block_bytes),
+                          GNN_MEM_FEATURES, &g->staging, err));
     g->staging_of = calloc(h, sizeof *g->staging_of);
     g->batches = calloc(h, sizeof *g->batches);
     g->base = calloc(h + UINT64_C(1), sizeof *g->base);
@@ -42,8 +42,8 @@ static enum gnn_status open_gathered(struct agnes *s, struct agnes_gathered *g, 
     const struct gnn_dataset *const d = s->env->dataset;
     g->place.name = "agnes places of spilled rows";
     g->spill_at.name = "agnes spilled blocks";
-    GNN_TRY(gnn_mem_alloc(world, "agnes tiers of nodes", d->node_count * (uint64_t)sizeof *g->tier,
-                          GNN_MEM_PLAIN, &g->tier_memory, err));
+    GNN_TRY(gnn_mem_alloc(world, "agnes tiers of nodes", d->node_count * (uint64_t)sizeof *g->tier, GNN_MEM_PLAIN,
+                          &g->tier_memory, err));
     g->tier = g->tier_memory;
     GNN_TRY(gnn_mem_alloc(world, "agnes feature cache", gnn_mul_bytes(s->sizes.cache_rows, d->row_bytes),
                           GNN_MEM_FEATURES, &g->cache, err));
@@ -196,15 +196,14 @@ static void cache_row(const struct agnes_gather_round *x, gnn_node v, const void
     if ((tier & AGNES_COPIED) != 0)
         return;
     x->g->tier[v] = tier | AGNES_COPIED;
-    gnn_mem_copy(x->s->env->world,
-                 (unsigned char *)x->g->cache + (uint64_t)(tier & AGNES_SLOT_MASK) * row_bytes, data,
+    gnn_mem_copy(x->s->env->world, (unsigned char *)x->g->cache + (uint64_t)(tier & AGNES_SLOT_MASK) * row_bytes, data,
                  row_bytes);
     atomic_fetch_add_explicit(&x->s->gathering.cached_rows, 1, memory_order_relaxed);
 }
 
 /* Entries [e, end) of one mini-batch. */
-static enum gnn_status serve_batch(const struct agnes_gather_round *x, uint32_t block, const void *memory,
-                                   uint64_t e, uint64_t end, struct gnn_err *err)
+static enum gnn_status serve_batch(const struct agnes_gather_round *x, uint32_t block, const void *memory, uint64_t e,
+                                   uint64_t end, struct gnn_err *err)
 {
     const struct agnes_entry *const entries = x->s->gathering.bucket.entries;
     const uint32_t j = entries[e].batch, rows = x->s->sizes.rows;
@@ -230,8 +229,7 @@ static enum gnn_status serve_batch(const struct agnes_gather_round *x, uint32_t 
 }
 
 /* agnes_serve_fn */
-static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, const void *memory,
-                                   struct gnn_err *err)
+static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, const void *memory, struct gnn_err *err)
 {
     (void)worker;
     const struct agnes_gather_round *const x = ctx;
@@ -262,11 +260,10 @@ static enum gnn_status begin(struct agnes_gather_round *x, struct gnn_err *err)
     g->blocks_max = largest / s->sizes.rows;
     atomic_store(&g->spill_end, 0);
     memset(g->tier_memory, 0, s->env->dataset->node_count * sizeof *g->tier);
-    GNN_TRY(agnes_array_reserve(s->env->world, &g->place, g->base[x->hb->count] * sizeof(uint32_t),
+    GNN_TRY(
+        agnes_array_reserve(s->env->world, &g->place, g->base[x->hb->count] * sizeof(uint32_t), GNN_MEM_PLAIN, err));
+    GNN_TRY(agnes_array_reserve(s->env->world, &g->spill_at, (uint64_t)x->hb->count * g->blocks_max * sizeof(uint32_t),
                                 GNN_MEM_PLAIN, err));
-    GNN_TRY(agnes_array_reserve(s->env->world, &g->spill_at,
-                                (uint64_t)x->hb->count * g->blocks_max * sizeof(uint32_t), GNN_MEM_PLAIN,
-                                err));
     x->place = g->place.data;
     for (uint32_t i = 0; i < spares(s); i++)
         GNN_TRY(gnn_queue_push(g->spare, &g->jobs[s->sizes.hyperbatch + i]));

@@ -21,14 +21,13 @@ struct cut {
 static void close_block(struct cut *cut, gnn_node first, gnn_node last, uint64_t edges)
 {
     if (cut->ranges != NULL)
-        cut->ranges[cut->blocks] =
-            (struct agnes_object_range){.first = first, .last = last, .edge_begin = cut->edges};
+        cut->ranges[cut->blocks] = (struct agnes_object_range){.first = first, .last = last, .edge_begin = cut->edges};
     cut->blocks++;
     cut->edges += edges;
 }
 
-uint32_t agnes_blocks_cut(const uint64_t *indptr, const gnn_node *new_to_old, uint32_t node_count,
-                          uint32_t block_bytes, uint32_t id_bytes, struct agnes_object_range *ranges)
+uint32_t agnes_blocks_cut(const uint64_t *indptr, const gnn_node *new_to_old, uint32_t node_count, uint32_t block_bytes,
+                          uint32_t id_bytes, struct agnes_object_range *ranges)
 {
     const uint64_t room = block_bytes - AGNES_TRAILER_BYTES, run_ids = agnes_run_ids(block_bytes, id_bytes);
     struct cut cut = {.ranges = ranges};
@@ -65,8 +64,7 @@ uint32_t agnes_blocks_cut(const uint64_t *indptr, const gnn_node *new_to_old, ui
 static void put_slot(unsigned char *memory, uint32_t block_bytes, uint32_t k, uint64_t count, uint64_t offset)
 {
     const struct agnes_slot slot = {.count = (int32_t)count, .offset_bytes = (int32_t)offset};
-    memcpy(memory + block_bytes - AGNES_TRAILER_BYTES - AGNES_SLOT_BYTES * (k + UINT64_C(1)), &slot,
-           sizeof slot);
+    memcpy(memory + block_bytes - AGNES_TRAILER_BYTES - AGNES_SLOT_BYTES * (k + UINT64_C(1)), &slot, sizeof slot);
 }
 
 void agnes_block_format(const struct agnes_index *index, uint32_t block, const uint64_t *indptr,
@@ -115,8 +113,7 @@ void agnes_blocks_put(const struct agnes_index *index, uint32_t first, uint32_t 
         if (begin < first || begin >= end)
             return;
         unsigned char *const block = memory + (uint64_t)(begin - first) * index->block_bytes;
-        const struct agnes_slot slot =
-            agnes_block_slot(block, index->block_bytes, v - index->ranges[begin].first);
+        const struct agnes_slot slot = agnes_block_slot(block, index->block_bytes, v - index->ranges[begin].first);
         put_ids(index, block, (uint64_t)slot.offset_bytes, at, ids, count);
         return;
     }
@@ -131,8 +128,8 @@ void agnes_blocks_put(const struct agnes_index *index, uint32_t first, uint32_t 
     }
 }
 
-enum gnn_status agnes_block_check(const struct agnes_index *index, uint32_t block,
-                                  const unsigned char *memory, const char *path, struct gnn_err *err)
+enum gnn_status agnes_block_check(const struct agnes_index *index, uint32_t block, const unsigned char *memory,
+                                  const char *path, struct gnn_err *err)
 {
     const struct agnes_object_range *const r = &index->ranges[block];
     int32_t trailer[2];

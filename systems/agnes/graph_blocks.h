@@ -70,13 +70,11 @@ static inline uint64_t agnes_index_run(const struct agnes_index *index, uint32_t
 static inline struct agnes_slot agnes_block_slot(const unsigned char *block, uint32_t block_bytes, uint32_t k)
 {
     struct agnes_slot slot;
-    memcpy(&slot, block + block_bytes - AGNES_TRAILER_BYTES - AGNES_SLOT_BYTES * (k + UINT64_C(1)),
-           sizeof slot);
+    memcpy(&slot, block + block_bytes - AGNES_TRAILER_BYTES - AGNES_SLOT_BYTES * (k + UINT64_C(1)), sizeof slot);
     return slot;
 }
 
-static inline gnn_node agnes_block_id(const unsigned char *block, uint32_t id_bytes, uint64_t offset_bytes,
-                                      uint64_t at)
+static inline gnn_node agnes_block_id(const unsigned char *block, uint32_t id_bytes, uint64_t offset_bytes, uint64_t at)
 {
     if (id_bytes == sizeof(uint32_t)) {
         uint32_t id;
@@ -102,8 +100,8 @@ static inline gnn_node agnes_old(const gnn_node *new_to_old, gnn_node v)
 
 /* Cuts the nodes, in new order, into blocks. ranges NULL: only counts. indptr (node_count + 1) is in old IDs. Returns
  * the number of blocks; ranges (that many + 1) are filled. */
-uint32_t agnes_blocks_cut(const uint64_t *indptr, const gnn_node *new_to_old, uint32_t node_count,
-                          uint32_t block_bytes, uint32_t id_bytes, struct agnes_object_range *ranges);
+uint32_t agnes_blocks_cut(const uint64_t *indptr, const gnn_node *new_to_old, uint32_t node_count, uint32_t block_bytes,
+                          uint32_t id_bytes, struct agnes_object_range *ranges);
 
 /* Slots and trailer of one block, everything else zero: the ids are put in as they come. */
 void agnes_block_format(const struct agnes_index *index, uint32_t block, const uint64_t *indptr,
@@ -116,7 +114,6 @@ void agnes_blocks_put(const struct agnes_index *index, uint32_t first, uint32_t 
 
 /* What a block says of itself against the index: GNN_EFORMAT. */
 GNN_MUST_CHECK enum gnn_status agnes_block_check(const struct agnes_index *index, uint32_t block,
-                                                 const unsigned char *memory, const char *path,
-                                                 struct gnn_err *err);
+                                                 const unsigned char *memory, const char *path, struct gnn_err *err);
 
 #endif

@@ -33,8 +33,8 @@ struct search {
     struct agnes_array lists;
 };
 
-static enum gnn_status alloc_nodes(const struct gnn_env *env, const char *name, uint64_t entry_bytes,
-                                   void *out, struct gnn_err *err)
+static enum gnn_status alloc_nodes(const struct gnn_env *env, const char *name, uint64_t entry_bytes, void *out,
+                                   struct gnn_err *err)
 {
     void *memory = NULL;
     const uint64_t entries = env->dataset->node_count + UINT64_C(1);
@@ -50,13 +50,11 @@ static enum gnn_status check_id(const struct search *x, gnn_node id, struct gnn_
     if (id < x->nodes)
         return GNN_OK;
     return gnn_fail(err, GNN_EFORMAT,
-                    "%s: neighbour %" PRIu32 ", but there are %" PRIu32
-                    " nodes; run `oocgnn prepare --check`",
+                    "%s: neighbour %" PRIu32 ", but there are %" PRIu32 " nodes; run `oocgnn prepare --check`",
                     x->env->dataset->indices_path, id, x->nodes);
 }
 
-static enum gnn_status count_out(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes,
-                                 struct gnn_err *err)
+static enum gnn_status count_out(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err)
 {
     (void)at_bytes;
     struct search *const x = ctx;
@@ -69,8 +67,7 @@ static enum gnn_status count_out(void *ctx, uint64_t at_bytes, void *data, uint6
     return GNN_OK;
 }
 
-static enum gnn_status scan_edges(const struct search *x, agnes_scan_fn *visit, void *ctx,
-                                  struct gnn_err *err)
+static enum gnn_status scan_edges(const struct search *x, agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
 {
     const struct agnes_scan scan = {.path = x->env->dataset->indices_path,
                                     .direct = x->config->io == AGNES_IO_DIRECT,
@@ -88,8 +85,7 @@ static uint32_t key_of(const struct search *x, gnn_node v)
 }
 
 /* One stable pass over 16 bits of the key, the largest first. */
-static void radix_pass(const struct search *x, const gnn_node *from, gnn_node *to, uint32_t shift,
-                       uint32_t *count)
+static void radix_pass(const struct search *x, const gnn_node *from, gnn_node *to, uint32_t shift, uint32_t *count)
 {
     memset(count, 0, RADIX * sizeof *count);
     for (uint32_t i = 0; i < x->nodes; i++)
@@ -128,8 +124,7 @@ struct window {
     gnn_node dst;     /* whose list the scan is in */
 };
 
-static enum gnn_status fill_window(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes,
-                                   struct gnn_err *err)
+static enum gnn_status fill_window(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err)
 {
     (void)err;
     struct window *const w = ctx;
@@ -148,8 +143,7 @@ static enum gnn_status fill_window(void *ctx, uint64_t at_bytes, void *data, uin
     return GNN_OK;
 }
 
-static enum gnn_status transpose_windows(struct search *x, struct window *w, uint64_t window_edges,
-                                         struct gnn_err *err)
+static enum gnn_status transpose_windows(struct search *x, struct window *w, uint64_t window_edges, struct gnn_err *err)
 {
     for (w->first = 0; w->first < x->nodes; w->first = w->end) {
         const uint64_t begin = x->out_pointer[w->first];
@@ -176,8 +170,8 @@ static enum gnn_status transpose(struct search *x, struct gnn_err *err)
     edges = edges < x->env->dataset->edge_count ? edges : x->env->dataset->edge_count;
     edges = edges > largest ? edges : largest;
     void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(x->env->world, "agnes transposed window", edges * sizeof(gnn_node), GNN_MEM_PLAIN,
-                          &memory, err));
+    GNN_TRY(
+        gnn_mem_alloc(x->env->world, "agnes transposed window", edges * sizeof(gnn_node), GNN_MEM_PLAIN, &memory, err));
     memset(x->queue, 0, x->nodes * sizeof *x->queue);
     struct window w = {.x = x, .edges = memory, .cursor = x->queue};
     const enum gnn_status status = transpose_windows(x, &w, edges, err);
@@ -288,8 +282,7 @@ static enum gnn_status open_search(struct search *x, const char *scratch_dir, st
     GNN_TRY(gnn_file_open(world, scratch_dir, GNN_OPEN_WRITE | GNN_OPEN_SCRATCH, &x->out_file, err));
     GNN_TRY(transpose(x, err));
     GNN_TRY(alloc_nodes(x->env, "agnes visited nodes", sizeof *x->visited, &x->visited, err));
-    GNN_TRY(gnn_file_open(world, x->env->dataset->indices_path, GNN_OPEN_READ | GNN_OPEN_RANDOM, &x->in_file,
-                          err));
+    GNN_TRY(gnn_file_open(world, x->env->dataset->indices_path, GNN_OPEN_READ | GNN_OPEN_RANDOM, &x->in_file, err));
     struct gnn_file *const files[] = {x->in_file, x->out_file};
     const struct gnn_reader_config config = {
         .engine = x->env->io_engine, .depth = SEARCH_DEPTH, .files = files, .file_count = 2};
@@ -338,9 +331,8 @@ static void at_random(struct search *x)
     gnn_epoch_order(layout_seed, 0, x->queue, x->nodes, x->queue);
 }
 
-enum gnn_status agnes_renumber(const struct gnn_env *env, const struct agnes_config *config,
-                               const char *scratch_dir, uint64_t window_bytes, gnn_node **out,
-                               struct gnn_err *err)
+enum gnn_status agnes_renumber(const struct gnn_env *env, const struct agnes_config *config, const char *scratch_dir,
+                               uint64_t window_bytes, gnn_node **out, struct gnn_err *err)
 {
     *out = NULL;
     if (config->layout == AGNES_LAYOUT_INPUT)

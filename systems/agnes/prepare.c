@@ -61,8 +61,8 @@ static unsigned direct_flag(const struct agnes_config *config)
 }
 
 /* Opens <name>.part for writing. */
-static enum gnn_status part_open(const struct job *job, const char *name, unsigned flags,
-                                 struct gnn_file **out, struct gnn_err *err)
+static enum gnn_status part_open(const struct job *job, const char *name, unsigned flags, struct gnn_file **out,
+                                 struct gnn_err *err)
 {
     char path[PATH_BYTES];
     name_of(job->files, name, ".part", path);
@@ -113,8 +113,7 @@ struct graph_window {
     gnn_node node; /* old ID whose list the scan is in */
 };
 
-static enum gnn_status put_edges(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes,
-                                 struct gnn_err *err)
+static enum gnn_status put_edges(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err)
 {
     struct graph_window *const w = ctx;
     const struct gnn_dataset *const d = w->job->env->dataset;
@@ -138,8 +137,7 @@ static enum gnn_status put_edges(void *ctx, uint64_t at_bytes, void *data, uint6
                                     d->indices_path, list[i], d->node_count);
                 list[i] = map == NULL ? list[i] : map[list[i]];
             }
-            agnes_blocks_put(index, w->first, w->end, v, e - d->indptr[w->node], list, list_end - e,
-                             w->memory);
+            agnes_blocks_put(index, w->first, w->end, v, e - d->indptr[w->node], list, list_end - e, w->memory);
         }
         e = list_end;
     }
@@ -162,16 +160,15 @@ static enum gnn_status fill_graph_window(struct graph_window *w, struct gnn_err 
                               .unit_bytes = sizeof(gnn_node),
                               .mem_flags = GNN_MEM_PLAIN};
     if (job->old_to_new == NULL) {
-        scan.begin_bytes =
-            gnn_round_down(index->ranges[w->first].edge_begin * sizeof(gnn_node), GNN_PAGE_BYTES);
+        scan.begin_bytes = gnn_round_down(index->ranges[w->first].edge_begin * sizeof(gnn_node), GNN_PAGE_BYTES);
         scan.end_bytes = index->ranges[w->end].edge_begin * sizeof(gnn_node);
     }
     w->node = 0;
     return agnes_scan_file(job->env, &scan, put_edges, w, err);
 }
 
-static enum gnn_status write_graph_windows(const struct job *job, struct gnn_file *file,
-                                           unsigned char *memory, uint32_t window, struct gnn_err *err)
+static enum gnn_status write_graph_windows(const struct job *job, struct gnn_file *file, unsigned char *memory,
+                                           uint32_t window, struct gnn_err *err)
 {
     const struct agnes_index *const index = &job->files->index;
     struct graph_window w = {.job = job, .memory = memory};
@@ -198,8 +195,8 @@ static enum gnn_status write_graph(const struct job *job, struct gnn_err *err)
     const uint32_t window = window_blocks(job, index->block_bytes, index->blocks);
     struct gnn_file *file = NULL;
     void *memory = NULL;
-    enum gnn_status status = gnn_mem_alloc(
-        world, "agnes window of blocks", (uint64_t)window * index->block_bytes, GNN_MEM_PLAIN, &memory, err);
+    enum gnn_status status = gnn_mem_alloc(world, "agnes window of blocks", (uint64_t)window * index->block_bytes,
+                                           GNN_MEM_PLAIN, &memory, err);
     if (status == GNN_OK)
         status = part_open(job, "graph", direct_flag(job->config), &file, err);
     if (status == GNN_OK)
@@ -225,15 +222,14 @@ static enum gnn_status make_index(const struct job *job, struct gnn_err *err)
 {
     const struct gnn_dataset *const d = job->env->dataset;
     struct agnes_index *const index = &job->files->index;
-    index->blocks = agnes_blocks_cut(d->indptr, job->files->new_to_old, d->node_count, index->block_bytes,
-                                     index->id_bytes, NULL);
+    index->blocks =
+        agnes_blocks_cut(d->indptr, job->files->new_to_old, d->node_count, index->block_bytes, index->id_bytes, NULL);
     void *ranges = NULL;
-    GNN_TRY(gnn_mem_alloc(job->env->world, "agnes object index",
-                          (index->blocks + UINT64_C(1)) * sizeof *index->ranges, GNN_MEM_PLAIN, &ranges,
-                          err));
+    GNN_TRY(gnn_mem_alloc(job->env->world, "agnes object index", (index->blocks + UINT64_C(1)) * sizeof *index->ranges,
+                          GNN_MEM_PLAIN, &ranges, err));
     index->ranges = ranges;
-    (void)agnes_blocks_cut(d->indptr, job->files->new_to_old, d->node_count, index->block_bytes,
-                           index->id_bytes, index->ranges);
+    (void)agnes_blocks_cut(d->indptr, job->files->new_to_old, d->node_count, index->block_bytes, index->id_bytes,
+                           index->ranges);
     return GNN_OK;
 }
 
@@ -241,8 +237,7 @@ static enum gnn_status write_index(const struct job *job, struct gnn_err *err)
 {
     const struct agnes_index *const index = &job->files->index;
     struct gnn_world *const world = job->env->world;
-    const uint64_t count = index->blocks + UINT64_C(1),
-                   bytes = GNN_PAGE_BYTES + count * sizeof *index->ranges;
+    const uint64_t count = index->blocks + UINT64_C(1), bytes = GNN_PAGE_BYTES + count * sizeof *index->ranges;
     struct index_header header = {.block_bytes = index->block_bytes,
                                   .id_bytes = index->id_bytes,
                                   .blocks = index->blocks,
@@ -259,8 +254,7 @@ static enum gnn_status write_index(const struct job *job, struct gnn_err *err)
     return status;
 }
 
-static enum gnn_status read_index(const struct job *job, struct gnn_file *file, const char *path,
-                                  struct gnn_err *err)
+static enum gnn_status read_index(const struct job *job, struct gnn_file *file, const char *path, struct gnn_err *err)
 {
     struct agnes_index *const index = &job->files->index;
     struct gnn_world *const world = job->env->world;
@@ -270,21 +264,17 @@ static enum gnn_status read_index(const struct job *job, struct gnn_file *file, 
     struct gnn_file_info info;
     gnn_file_info(world, file, &info);
     const uint64_t count = header.blocks + UINT64_C(1);
-    if (memcmp(header.magic, index_magic, sizeof header.magic) != 0 ||
-        header.block_bytes != index->block_bytes || header.id_bytes != index->id_bytes ||
-        header.node_count != d->node_count || header.edge_count != d->edge_count ||
-        info.size_bytes != GNN_PAGE_BYTES + count * sizeof *index->ranges)
-        return gnn_fail(err, GNN_EFORMAT, "%s: not of this dataset; remove the directory to prepare it again",
-                        path);
+    if (memcmp(header.magic, index_magic, sizeof header.magic) != 0 || header.block_bytes != index->block_bytes ||
+        header.id_bytes != index->id_bytes || header.node_count != d->node_count ||
+        header.edge_count != d->edge_count || info.size_bytes != GNN_PAGE_BYTES + count * sizeof *index->ranges)
+        return gnn_fail(err, GNN_EFORMAT, "%s: not of this dataset; remove the directory to prepare it again", path);
     void *ranges = NULL;
-    GNN_TRY(gnn_mem_alloc(world, "agnes object index", count * sizeof *index->ranges, GNN_MEM_PLAIN, &ranges,
-                          err));
+    GNN_TRY(gnn_mem_alloc(world, "agnes object index", count * sizeof *index->ranges, GNN_MEM_PLAIN, &ranges, err));
     index->ranges = ranges;
     index->blocks = header.blocks;
     GNN_TRY(gnn_read_all(world, file, GNN_PAGE_BYTES, ranges, count * sizeof *index->ranges, err));
     if (ranges_checksum(index->ranges, count) != header.checksum)
-        return gnn_fail(err, GNN_EFORMAT, "%s: checksum differs; remove the directory to prepare it again",
-                        path);
+        return gnn_fail(err, GNN_EFORMAT, "%s: checksum differs; remove the directory to prepare it again", path);
     return GNN_OK;
 }
 
@@ -300,16 +290,15 @@ static enum gnn_status read_order(const struct job *job, struct gnn_err *err)
     name_of(job->files, "order", "", path);
     struct gnn_file *file = NULL;
     void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(world, "agnes order of nodes", nodes * (uint64_t)sizeof(gnn_node), GNN_MEM_PLAIN,
-                          &memory, err));
+    GNN_TRY(
+        gnn_mem_alloc(world, "agnes order of nodes", nodes * (uint64_t)sizeof(gnn_node), GNN_MEM_PLAIN, &memory, err));
     job->files->new_to_old = memory;
     GNN_TRY(gnn_file_open(world, path, GNN_OPEN_READ, &file, err));
     enum gnn_status status = gnn_read_all(world, file, 0, memory, nodes * (uint64_t)sizeof(gnn_node), err);
     gnn_file_close(world, file);
     for (uint32_t v = 0; status == GNN_OK && v < nodes; v++)
         if (job->files->new_to_old[v] >= nodes)
-            status =
-                gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu32 " is no node; remove the directory", path, v);
+            status = gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu32 " is no node; remove the directory", path, v);
     return status;
 }
 
@@ -350,8 +339,7 @@ static enum gnn_status put_rows(void *ctx, uint64_t at_bytes, void *data, uint64
         const uint32_t block = v / w->rows;
         if (block >= w->first && block < w->end)
             gnn_mem_copy(job->env->world,
-                         w->memory + (uint64_t)(block - w->first) * block_bytes +
-                             (uint64_t)(v % w->rows) * row_bytes,
+                         w->memory + (uint64_t)(block - w->first) * block_bytes + (uint64_t)(v % w->rows) * row_bytes,
                          (unsigned char *)data + i * row_bytes, row_bytes);
     }
     gnn_charge(job->env->world, GNN_WORK_TABLE_ENTRY, count);
@@ -400,8 +388,7 @@ static enum gnn_status check_features(const struct gnn_env *env, struct gnn_err 
     gnn_file_close(env->world, file);
     if (info.size_bytes == env->dataset->feature_bytes)
         return GNN_OK;
-    return gnn_fail(err, GNN_EFORMAT,
-                    "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
+    return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
                     env->dataset->features_path, info.size_bytes, env->dataset->feature_bytes);
 }
 
@@ -413,8 +400,8 @@ static enum gnn_status write_features(struct job *job, const char *name, struct 
     const uint32_t window = window_blocks(job, block_bytes, job->row_blocks);
     struct gnn_file *file = NULL;
     void *memory = NULL;
-    enum gnn_status status = gnn_mem_alloc(world, "agnes window of blocks", (uint64_t)window * block_bytes,
-                                           GNN_MEM_FEATURES, &memory, err);
+    enum gnn_status status =
+        gnn_mem_alloc(world, "agnes window of blocks", (uint64_t)window * block_bytes, GNN_MEM_FEATURES, &memory, err);
     if (status == GNN_OK)
         status = part_open(job, name, direct_flag(job->config), &file, err);
     if (status == GNN_OK)
@@ -426,8 +413,8 @@ static enum gnn_status write_features(struct job *job, const char *name, struct 
 /* ---- open ---- */
 
 /* An error text of "it is not there" is nobody's error. */
-static enum gnn_status open_if_there(const struct job *job, const char *name, unsigned flags,
-                                     struct gnn_file **out, struct gnn_err *err)
+static enum gnn_status open_if_there(const struct job *job, const char *name, unsigned flags, struct gnn_file **out,
+                                     struct gnn_err *err)
 {
     char path[PATH_BYTES];
     struct gnn_err local = {0};
@@ -439,8 +426,7 @@ static enum gnn_status open_if_there(const struct job *job, const char *name, un
     return gnn_fail(err, status, "%s", local.message);
 }
 
-static enum gnn_status check_size(const struct job *job, struct gnn_file *file, uint64_t blocks,
-                                  struct gnn_err *err)
+static enum gnn_status check_size(const struct job *job, struct gnn_file *file, uint64_t blocks, struct gnn_err *err)
 {
     struct gnn_file_info info;
     gnn_file_info(job->env->world, file, &info);
@@ -483,8 +469,7 @@ static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
             return status;
     }
     name_of(files, "graph", "", path);
-    GNN_TRY(
-        gnn_file_open(job->env->world, path, GNN_OPEN_READ | direct_flag(job->config), &files->graph, err));
+    GNN_TRY(gnn_file_open(job->env->world, path, GNN_OPEN_READ | direct_flag(job->config), &files->graph, err));
     return check_size(job, files->graph, files->index.blocks, err);
 }
 
@@ -514,9 +499,7 @@ static uint64_t window_bytes(const struct gnn_env *env)
     if (env->cap_bytes == 0)
         return window_bytes_most;
     const uint64_t window = env->cap_bytes > held ? (env->cap_bytes - held) / 4 : 0;
-    return window < window_bytes_least  ? window_bytes_least
-           : window > window_bytes_most ? window_bytes_most
-                                        : window;
+    return window < window_bytes_least ? window_bytes_least : window > window_bytes_most ? window_bytes_most : window;
 }
 
 static enum gnn_status open_all(struct job *job, struct gnn_err *err)
@@ -536,8 +519,7 @@ enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_
     const uint32_t rows = out->index.block_bytes / d->row_bytes;
     if (rows == 0)
         return gnn_fail(err, GNN_EUSAGE,
-                        "a row has %" PRIu32 " bytes, a block %" PRIu32
-                        ": raise agnes.block to a row at least",
+                        "a row has %" PRIu32 " bytes, a block %" PRIu32 ": raise agnes.block to a row at least",
                         d->row_bytes, out->index.block_bytes);
     (void)snprintf(out->dir, sizeof out->dir, "%s/agnes-%s-%" PRIu32 "k-%" PRIu32 "-%.12s", d->dir,
                    layout_words[config->layout], out->index.block_bytes / 1024, out->index.id_bytes,

@@ -18,8 +18,7 @@ static enum gnn_status run_flight(struct agnes_task *task, uint32_t worker, stru
 
 /* ---- open, close ---- */
 
-static enum gnn_status open_all(struct agnes_pump *p, const struct agnes_pump_config *config,
-                                struct gnn_err *err)
+static enum gnn_status open_all(struct agnes_pump *p, const struct agnes_pump_config *config, struct gnn_err *err)
 {
     struct gnn_world *const world = p->env->world;
     const struct agnes_frames_config frames = {.name = config->name,
@@ -158,8 +157,8 @@ static enum gnn_status submit(struct agnes_pump *p, const uint32_t *needed, uint
     return GNN_OK;
 }
 
-static enum gnn_status serve_all(struct agnes_pump *p, const uint32_t *needed, uint32_t count,
-                                 const uint64_t *skip, struct gnn_err *err)
+static enum gnn_status serve_all(struct agnes_pump *p, const uint32_t *needed, uint32_t count, const uint64_t *skip,
+                                 struct gnn_err *err)
 {
     uint32_t next = 0;
     for (;;) {
@@ -192,8 +191,8 @@ static enum gnn_status run(struct agnes_pump *p, const uint32_t *needed, uint32_
     return serve_all(p, needed, count, resident, err);
 }
 
-enum gnn_status agnes_pump_run(struct agnes_pump *p, const uint32_t *needed, uint32_t count,
-                               agnes_serve_fn *serve, void *ctx, struct gnn_err *err)
+enum gnn_status agnes_pump_run(struct agnes_pump *p, const uint32_t *needed, uint32_t count, agnes_serve_fn *serve,
+                               void *ctx, struct gnn_err *err)
 {
     assert(p->busy == 0 && agnes_frames_pinned(p->frames) == 0);
     p->serve = serve;

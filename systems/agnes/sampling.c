@@ -54,8 +54,8 @@ static enum gnn_status open_lane(struct agnes *s, struct agnes_lane *lane, struc
     struct gnn_arena count = {0};
     void *map;
     carve_lane(lane, s->sampling.node_bound, &count, &map);
-    GNN_TRY(gnn_mem_alloc(s->env->world, "agnes sampler's workspace", count.used_bytes, GNN_MEM_PLAIN,
-                          &lane->memory, err));
+    GNN_TRY(
+        gnn_mem_alloc(s->env->world, "agnes sampler's workspace", count.used_bytes, GNN_MEM_PLAIN, &lane->memory, err));
     struct gnn_arena arena = {.memory = lane->memory, .size_bytes = count.used_bytes};
     carve_lane(lane, s->sampling.node_bound, &arena, &map);
     gnn_id_map_init_sized(&lane->map, map, gnn_id_map_sized_slots(s->sampling.node_bound));
@@ -80,10 +80,9 @@ enum gnn_status agnes_sampling_open(struct agnes *s, struct gnn_err *err)
     const struct gnn_workload *const load = env->workload;
     struct agnes_sampling *const x = &s->sampling;
     struct gnn_sample_bounds bounds;
-    GNN_TRY(gnn_sample_bounds(env->dataset,
-                              load->batch_size < env->dataset->train.count ? load->batch_size
-                                                                           : env->dataset->train.count,
-                              load->fanout, load->layers, &bounds, err));
+    GNN_TRY(gnn_sample_bounds(
+        env->dataset, load->batch_size < env->dataset->train.count ? load->batch_size : env->dataset->train.count,
+        load->fanout, load->layers, &bounds, err));
     x->node_bound = bounds.nodes[load->layers];
     x->sample_key = gnn_rng_fork(load->seed, "sample");
     x->drawn.name = "agnes drawn neighbours";
@@ -162,8 +161,8 @@ static gnn_node original(const struct agnes *s, gnn_node v)
 }
 
 /* Positions of the list of a large object, ascending; *begin: its first block. */
-static uint32_t draw_run(const struct agnes_hop *hop, uint32_t j, gnn_node v, uint32_t begin,
-                         uint64_t *degree, uint64_t *out)
+static uint32_t draw_run(const struct agnes_hop *hop, uint32_t j, gnn_node v, uint32_t begin, uint64_t *degree,
+                         uint64_t *out)
 {
     uint32_t end;
     *degree = agnes_index_run(&hop->s->files.index, begin, &end);
@@ -214,16 +213,16 @@ static uint32_t serve_node(const struct agnes_hop *hop, uint64_t hop_key, gnn_no
         (uint64_t)slot.offset_bytes + (uint64_t)slot.count * index->id_bytes > index->block_bytes)
         return UINT32_MAX;
     uint64_t drawn[GNN_FANOUT_MAX];
-    const uint32_t n = gnn_draw(gnn_rng_fold(hop_key, original(hop->s, v)), 0, (uint64_t)slot.count,
-                                hop->fanout, hop->s->env->floyd_biased, drawn);
+    const uint32_t n = gnn_draw(gnn_rng_fold(hop_key, original(hop->s, v)), 0, (uint64_t)slot.count, hop->fanout,
+                                hop->s->env->floyd_biased, drawn);
     for (uint32_t i = 0; i < n; i++)
         out[i] = agnes_block_id(memory, index->id_bytes, (uint64_t)slot.offset_bytes, drawn[i]);
     return n;
 }
 
 /* A block of a run: those positions that lie in it. The first of them tells how many there are in all. */
-static uint32_t serve_piece(const struct agnes_hop *hop, const struct agnes_entry *entry, gnn_node v,
-                            uint32_t block, const unsigned char *memory, gnn_node *out, uint8_t *count)
+static uint32_t serve_piece(const struct agnes_hop *hop, const struct agnes_entry *entry, gnn_node v, uint32_t block,
+                            const unsigned char *memory, gnn_node *out, uint8_t *count)
 {
     const struct agnes_index *const index = &hop->s->files.index;
     const uint32_t begin = agnes_index_find(index, v);
@@ -244,8 +243,7 @@ static uint32_t serve_piece(const struct agnes_hop *hop, const struct agnes_entr
 }
 
 /* agnes_serve_fn: every entry of the block's row. */
-static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, const void *memory,
-                                   struct gnn_err *err)
+static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, const void *memory, struct gnn_err *err)
 {
     (void)worker;
     const struct agnes_hop *const hop = ctx;
@@ -292,22 +290,19 @@ static void sort_row(uint32_t *row, uint32_t count)
     }
 }
 
-static enum gnn_status add_known(const struct agnes_batch *batch, struct agnes_lane *lane,
-                                 struct gnn_err *err)
+static enum gnn_status add_known(const struct agnes_batch *batch, struct agnes_lane *lane, struct gnn_err *err)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
         lane->nodes[i] = batch->nodes[i];
         if (gnn_id_map_add(&lane->map, batch->nodes[i]) != i)
-            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu32 " stands twice in one mini-batch",
-                            batch->nodes[i]);
+            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu32 " stands twice in one mini-batch", batch->nodes[i]);
     }
     return GNN_OK;
 }
 
 /* Global IDs of the rows become local ones, in place and packed: `col` never passes what is still to be read. */
-static enum gnn_status number_rows(const struct agnes_hop *hop, const struct agnes_batch *batch,
-                                   uint64_t base, struct agnes_lane *lane, uint64_t *digest,
-                                   struct gnn_err *err)
+static enum gnn_status number_rows(const struct agnes_hop *hop, const struct agnes_batch *batch, uint64_t base,
+                                   struct agnes_lane *lane, uint64_t *digest, struct gnn_err *err)
 {
     const struct agnes *const s = hop->s;
     const uint32_t layer = s->env->workload->layers - hop->number, nodes = s->env->dataset->node_count;
@@ -322,8 +317,7 @@ static enum gnn_status number_rows(const struct agnes_hop *hop, const struct agn
         for (uint32_t k = 0; k < hop->counts[base + i]; k++) {
             const gnn_node v = row[k];
             if (v >= nodes)
-                return gnn_fail(err, GNN_EFORMAT,
-                                "%s/graph: neighbour %" PRIu32 ", but there are %" PRIu32 " nodes",
+                return gnn_fail(err, GNN_EFORMAT, "%s/graph: neighbour %" PRIu32 ", but there are %" PRIu32 " nodes",
                                 s->files.dir, v, nodes);
             const uint32_t fresh = lane->map.count, local = gnn_id_map_add(&lane->map, v);
             if (local == fresh)
@@ -337,8 +331,8 @@ static enum gnn_status number_rows(const struct agnes_hop *hop, const struct agn
     return GNN_OK;
 }
 
-static enum gnn_status spool(struct gnn_stream *stream, struct agnes_record *record,
-                             const uint32_t *row_start, const uint32_t *col, struct gnn_err *err)
+static enum gnn_status spool(struct gnn_stream *stream, struct agnes_record *record, const uint32_t *row_start,
+                             const uint32_t *col, struct gnn_err *err)
 {
     record->stream = stream;
     GNN_TRY(gnn_stream_begin(stream, &record->offset_bytes, err));
@@ -347,12 +341,12 @@ static enum gnn_status spool(struct gnn_stream *stream, struct agnes_record *rec
 }
 
 /* The list of the next hop takes the place of this one's. */
-static enum gnn_status grow_list(struct gnn_world *world, struct agnes_batch *batch,
-                                 const struct agnes_lane *lane, struct gnn_err *err)
+static enum gnn_status grow_list(struct gnn_world *world, struct agnes_batch *batch, const struct agnes_lane *lane,
+                                 struct gnn_err *err)
 {
     void *grown = NULL;
-    GNN_TRY(gnn_mem_alloc(world, "agnes node lists", lane->map.count * (uint64_t)sizeof *batch->nodes,
-                          GNN_MEM_PLAIN, &grown, err));
+    GNN_TRY(gnn_mem_alloc(world, "agnes node lists", lane->map.count * (uint64_t)sizeof *batch->nodes, GNN_MEM_PLAIN,
+                          &grown, err));
     memcpy(grown, lane->nodes, lane->map.count * sizeof *batch->nodes);
     gnn_mem_free(world, batch->nodes);
     batch->nodes = grown;
@@ -405,14 +399,12 @@ static enum gnn_status lay_hop(struct agnes_hop *hop, struct gnn_err *err)
         x->base[j + 1] = x->base[j] + x->list_counts[j];
     }
     const uint64_t positions = x->base[hop->hb->count];
-    GNN_TRY(agnes_array_reserve(s->env->world, &x->drawn,
-                                gnn_mul_bytes(positions, hop->fanout * sizeof(gnn_node)), GNN_MEM_PLAIN,
-                                err));
+    GNN_TRY(agnes_array_reserve(s->env->world, &x->drawn, gnn_mul_bytes(positions, hop->fanout * sizeof(gnn_node)),
+                                GNN_MEM_PLAIN, err));
     GNN_TRY(agnes_array_reserve(s->env->world, &x->counts, positions, GNN_MEM_PLAIN, err));
     hop->drawn = x->drawn.data;
     hop->counts = x->counts.data;
-    return agnes_bucket_build(&x->bucket, &x->team, x->list_counts, hop->hb->count, graph_blocks_of, hop,
-                              err);
+    return agnes_bucket_build(&x->bucket, &x->team, x->list_counts, hop->hb->count, graph_blocks_of, hop, err);
 }
 
 static enum gnn_status run_hop(struct agnes_hop *hop, struct gnn_err *err)
@@ -424,8 +416,7 @@ static enum gnn_status run_hop(struct agnes_hop *hop, struct gnn_err *err)
     return agnes_team_each(&x->team, hop->hb->count, localise, hop, err);
 }
 
-static enum gnn_status take_seeds(struct agnes *s, struct agnes_hyperbatch *hb, uint32_t h,
-                                  struct gnn_err *err)
+static enum gnn_status take_seeds(struct agnes *s, struct agnes_hyperbatch *hb, uint32_t h, struct gnn_err *err)
 {
     const uint32_t batch_size = s->env->workload->batch_size, total = s->env->dataset->train.count;
     hb->first = h * s->sizes.hyperbatch;
@@ -436,11 +427,10 @@ static enum gnn_status take_seeds(struct agnes *s, struct agnes_hyperbatch *hb, 
         const uint64_t begin = (uint64_t)(hb->first + j) * batch_size, rest = total - begin;
         const uint32_t seeds = rest < batch_size ? (uint32_t)rest : batch_size;
         void *nodes = NULL;
-        GNN_TRY(gnn_mem_alloc(s->env->world, "agnes node lists", seeds * (uint64_t)sizeof *batch->nodes,
-                              GNN_MEM_PLAIN, &nodes, err));
+        GNN_TRY(gnn_mem_alloc(s->env->world, "agnes node lists", seeds * (uint64_t)sizeof *batch->nodes, GNN_MEM_PLAIN,
+                              &nodes, err));
         memcpy(nodes, s->order + begin, seeds * sizeof *batch->nodes);
-        *batch = (struct agnes_batch){
-            .number = hb->first + j, .seed_count = seeds, .count = seeds, .nodes = nodes};
+        *batch = (struct agnes_batch){.number = hb->first + j, .seed_count = seeds, .count = seeds, .nodes = nodes};
     }
     return GNN_OK;
 }
@@ -472,8 +462,7 @@ static enum gnn_status seal_spool(struct agnes *s, struct agnes_hyperbatch *hb, 
 static enum gnn_status sample_hops(struct agnes *s, struct agnes_hyperbatch *hb, struct gnn_err *err)
 {
     for (uint32_t l = 1; l <= s->env->workload->layers; l++) {
-        s->sampling.hop =
-            (struct agnes_hop){.s = s, .hb = hb, .number = l, .fanout = s->env->workload->fanout[l - 1]};
+        s->sampling.hop = (struct agnes_hop){.s = s, .hb = hb, .number = l, .fanout = s->env->workload->fanout[l - 1]};
         GNN_TRY(run_hop(&s->sampling.hop, err));
     }
     return GNN_OK;

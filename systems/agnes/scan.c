@@ -17,15 +17,14 @@ static bool next_span(void *ctx, struct gnn_span *out)
     if (c->at_bytes >= c->end_bytes)
         return false;
     const uint64_t left = c->end_bytes - c->at_bytes;
-    *out = (struct gnn_span){.stream = c->stream,
-                             .offset_bytes = c->at_bytes,
-                             .len_bytes = left < c->step_bytes ? left : c->step_bytes};
+    *out = (struct gnn_span){
+        .stream = c->stream, .offset_bytes = c->at_bytes, .len_bytes = left < c->step_bytes ? left : c->step_bytes};
     c->at_bytes += out->len_bytes;
     return true;
 }
 
-static enum gnn_status visit_all(const struct gnn_env *env, struct gnn_span_reader *reader,
-                                 struct cursor *cursor, agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
+static enum gnn_status visit_all(const struct gnn_env *env, struct gnn_span_reader *reader, struct cursor *cursor,
+                                 agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
 {
     gnn_span_reader_start(reader, next_span, cursor);
     for (;;) {
@@ -49,16 +48,15 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-static enum gnn_status scan_open(const struct gnn_env *env, const struct agnes_scan *scan,
-                                 struct gnn_file *file, agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
+static enum gnn_status scan_open(const struct gnn_env *env, const struct agnes_scan *scan, struct gnn_file *file,
+                                 agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
 {
     struct gnn_stream *stream = NULL;
     struct gnn_span_reader *reader = NULL;
     /* Pieces begin on sectors and end between units. */
     const uint64_t whole = scan->unit_bytes / gcd(scan->unit_bytes, GNN_PAGE_BYTES) * GNN_PAGE_BYTES;
-    struct cursor cursor = {.at_bytes = scan->begin_bytes,
-                            .end_bytes = scan->end_bytes,
-                            .step_bytes = gnn_round_up(span_bytes_min, whole)};
+    struct cursor cursor = {
+        .at_bytes = scan->begin_bytes, .end_bytes = scan->end_bytes, .step_bytes = gnn_round_up(span_bytes_min, whole)};
     const struct gnn_span_reader_config config = {.engine = env->io_engine,
                                                   .file = file,
                                                   .depth = SPANS,
@@ -75,18 +73,16 @@ static enum gnn_status scan_open(const struct gnn_env *env, const struct agnes_s
     return status;
 }
 
-enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_scan *scan,
-                                agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
+enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_scan *scan, agnes_scan_fn *visit,
+                                void *ctx, struct gnn_err *err)
 {
     struct gnn_file *file = NULL;
     struct gnn_file_info info;
-    GNN_TRY(
-        gnn_file_open(env->world, scan->path, scan->direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &file, err));
+    GNN_TRY(gnn_file_open(env->world, scan->path, scan->direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &file, err));
     gnn_file_info(env->world, file, &info);
     enum gnn_status status = GNN_OK;
     if (info.size_bytes < scan->end_bytes)
-        status = gnn_fail(err, GNN_EFORMAT,
-                          "%s: %" PRIu64 " bytes, %" PRIu64 " expected: prepare the dataset again",
+        status = gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, %" PRIu64 " expected: prepare the dataset again",
                           scan->path, info.size_bytes, scan->end_bytes);
     else if (scan->begin_bytes < scan->end_bytes)
         status = scan_open(env, scan, file, visit, ctx, err);

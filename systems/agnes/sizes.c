@@ -13,8 +13,7 @@
 #include <string.h>
 
 static const uint64_t block_most = UINT64_C(1) << 20, block_least = UINT64_C(64) << 10;
-static const uint64_t process_bytes = UINT64_C(16)
-                                      << 20; /* the program and the kernel's objects, where unknown */
+static const uint64_t process_bytes = UINT64_C(16) << 20; /* the program and the kernel's objects, where unknown */
 enum { BLOCKS_AT_LEAST = 1000, RING_BYTES = 64 << 10 };
 
 /* Buffers of setting 1 at d = 128 relative to the data, and hyperbatches of an epoch (specs/agnes.md section 6). */
@@ -61,8 +60,8 @@ uint32_t agnes_block_bytes(const struct gnn_env *env, const struct agnes_config 
 {
     if (c->block_bytes > 0)
         return (uint32_t)c->block_bytes;
-    const uint64_t smaller = least(graph_bytes(env->dataset, id_bytes_of(c)),
-                                   env->dataset->node_count * (uint64_t)env->dataset->row_bytes);
+    const uint64_t smaller =
+        least(graph_bytes(env->dataset, id_bytes_of(c)), env->dataset->node_count * (uint64_t)env->dataset->row_bytes);
     uint64_t block = block_most;
     while (block > block_least && block > smaller / BLOCKS_AT_LEAST)
         block /= 2;
@@ -81,8 +80,7 @@ struct parts {
     uint64_t run;     /* held whatever the system */
 };
 
-static uint64_t lists_bytes(const struct gnn_env *env, const struct agnes_sizes *z,
-                            const struct gnn_batch_size *size)
+static uint64_t lists_bytes(const struct gnn_env *env, const struct agnes_sizes *z, const struct gnn_batch_size *size)
 {
     const struct gnn_workload *const load = env->workload;
     const uint64_t h = z->hyperbatch, all = h * size->nodes[load->layers];
@@ -98,8 +96,7 @@ static uint64_t lists_bytes(const struct gnn_env *env, const struct agnes_sizes 
     return lists + hop + hop / 16 + spill + spill / 16 + all * sizeof(struct agnes_entry);
 }
 
-static uint64_t inputs_bytes(const struct gnn_env *env, const struct agnes_sizes *z,
-                             const struct gnn_batch_size *size)
+static uint64_t inputs_bytes(const struct gnn_env *env, const struct agnes_sizes *z, const struct gnn_batch_size *size)
 {
     const uint64_t rows = size->nodes[env->workload->layers] * (uint64_t)env->dataset->row_bytes;
     const uint64_t blocks = gnn_batch_bytes(size, env->workload->layers);
@@ -112,9 +109,8 @@ static void add_up(const struct gnn_env *env, const struct agnes_config *c, cons
 {
     const struct gnn_dataset *const d = env->dataset;
     const bool only = env->workload->sample_only;
-    const uint64_t w = c->workers,
-                   bound = gnn_sample_node_bound(d->node_count, env->workload->batch_size,
-                                                 env->workload->fanout, env->workload->layers, NULL);
+    const uint64_t w = c->workers, bound = gnn_sample_node_bound(d->node_count, env->workload->batch_size,
+                                                                 env->workload->fanout, env->workload->layers, NULL);
     struct gnn_batch_size size;
     gnn_batch_expect(d, env->workload, &size);
     const uint64_t touched = size.nodes[env->workload->layers]; /* of workspaces at their bound */
@@ -129,13 +125,12 @@ static void add_up(const struct gnn_env *env, const struct agnes_config *c, cons
     if (only)
         return;
     p->workers += z->contexts * w * AGNES_SPOOL_BLOCK_BYTES;
-    p->staging =
-        gnn_mul_bytes(z->gathers, gnn_mul_bytes(z->hyperbatch + (c->spill == AGNES_SPILL_ASYNC ? w + 1 : 0),
-                                                z->block_bytes));
+    p->staging = gnn_mul_bytes(
+        z->gathers, gnn_mul_bytes(z->hyperbatch + (c->spill == AGNES_SPILL_ASYNC ? w + 1 : 0), z->block_bytes));
     p->pool = z->pool_frames * (uint64_t)z->block_bytes;
     p->inputs = inputs_bytes(env, z, &size);
-    p->nodes += (uint64_t)z->gathers * d->node_count * sizeof(uint32_t) +
-                agnes_bucket_bytes(z->feature_blocks, w, 0) + z->feature_blocks * sizeof(uint32_t);
+    p->nodes += (uint64_t)z->gathers * d->node_count * sizeof(uint32_t) + agnes_bucket_bytes(z->feature_blocks, w, 0) +
+                z->feature_blocks * sizeof(uint32_t);
 }
 
 static uint64_t sum_of(const struct parts *p)
@@ -146,8 +141,8 @@ static uint64_t sum_of(const struct parts *p)
 /* ---- the two buffers ---- */
 
 /* A quarter of each in setting 2. */
-static void paper_buffers(const struct gnn_env *env, const struct agnes_config *c,
-                          const struct agnes_sizes *z, uint64_t *graph, uint64_t *cache)
+static void paper_buffers(const struct gnn_env *env, const struct agnes_config *c, const struct agnes_sizes *z,
+                          uint64_t *graph, uint64_t *cache)
 {
     const struct ratio *const r = ratio_of(env->dataset);
     const double share = c->setting == AGNES_SETTING_1 ? 1.0 : 0.25;
@@ -200,24 +195,21 @@ static void choose_buffers(const struct gnn_env *env, const struct agnes_config 
     graph = c->graph_buffer_bytes > 0 ? c->graph_buffer_bytes : graph;
     cache = c->feature_cache_bytes > 0 ? c->feature_cache_bytes : cache;
     z->graph_frames = (uint32_t)least(most(graph / z->block_bytes, 1), z->graph_blocks);
-    z->cache_rows =
-        (uint32_t)least(least(cache / env->dataset->row_bytes, env->dataset->node_count), AGNES_SLOT_MASK);
+    z->cache_rows = (uint32_t)least(least(cache / env->dataset->row_bytes, env->dataset->node_count), AGNES_SLOT_MASK);
     if (env->workload->sample_only)
         z->cache_rows = 0;
 }
 
 /* ---- the plan ---- */
 
-static void shape(const struct gnn_env *env, const struct agnes_config *c, uint32_t graph_blocks,
-                  struct agnes_sizes *z)
+static void shape(const struct gnn_env *env, const struct agnes_config *c, uint32_t graph_blocks, struct agnes_sizes *z)
 {
     const struct gnn_dataset *const d = env->dataset;
     const uint32_t batch_size = env->workload->batch_size, limit = env->workload->max_batches;
     *z = (struct agnes_sizes){.block_bytes = agnes_block_bytes(env, c), .id_bytes = id_bytes_of(c)};
     z->rows = z->block_bytes / d->row_bytes;
     z->feature_blocks = z->rows > 0 ? (uint32_t)(((uint64_t)d->node_count + z->rows - 1) / z->rows) : 0;
-    z->graph_blocks =
-        graph_blocks > 0 ? graph_blocks : (uint32_t)(graph_bytes(d, z->id_bytes) / z->block_bytes + 1);
+    z->graph_blocks = graph_blocks > 0 ? graph_blocks : (uint32_t)(graph_bytes(d, z->id_bytes) / z->block_bytes + 1);
     z->batches = (uint32_t)(((uint64_t)d->train.count + batch_size - 1) / batch_size);
     z->batches = limit > 0 && limit < z->batches ? limit : z->batches;
     const uint32_t epoch = ratio_of(d)->hyperbatches;
@@ -229,8 +221,7 @@ static void shape(const struct gnn_env *env, const struct agnes_config *c, uint3
 }
 
 static enum gnn_status refuse(const struct gnn_env *env, const struct agnes_config *c, const struct parts *p,
-                              uint64_t buffers, uint64_t total, struct gnn_memory_plan *plan,
-                              struct gnn_err *err)
+                              uint64_t buffers, uint64_t total, struct gnn_memory_plan *plan, struct gnn_err *err)
 {
     const struct {
         const char *name, *remedy;
@@ -260,20 +251,18 @@ static enum gnn_status refuse(const struct gnn_env *env, const struct agnes_conf
         parts[at].name, gnn_format_bytes(parts[at].bytes, part, sizeof part), parts[at].remedy);
 }
 
-static enum gnn_status check(const struct gnn_env *env, const struct agnes_config *c,
-                             const struct agnes_sizes *z, struct gnn_err *err)
+static enum gnn_status check(const struct gnn_env *env, const struct agnes_config *c, const struct agnes_sizes *z,
+                             struct gnn_err *err)
 {
     if (z->block_bytes % GNN_PAGE_BYTES != 0)
         return gnn_fail(err, GNN_EUSAGE, "agnes.block=%" PRIu32 " is no multiple of %d", z->block_bytes,
                         GNN_PAGE_BYTES);
     if (z->rows == 0)
         return gnn_fail(err, GNN_EUSAGE,
-                        "a row has %" PRIu32 " bytes, a block %" PRIu32
-                        ": raise agnes.block to a row at least",
+                        "a row has %" PRIu32 " bytes, a block %" PRIu32 ": raise agnes.block to a row at least",
                         env->dataset->row_bytes, z->block_bytes);
     if (c->overlap == AGNES_OVERLAP_FULL && env->workload->sample_only)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "agnes.overlap=full overlaps training: leave it out of --sample-only");
+        return gnn_fail(err, GNN_EUSAGE, "agnes.overlap=full overlaps training: leave it out of --sample-only");
     return GNN_OK;
 }
 

@@ -18,8 +18,8 @@ static void *staging_at(const struct agnes *s, const struct agnes_gathered *g, u
 static enum gnn_status write_out(struct agnes *s, struct agnes_gathered *g, uint32_t buffer, uint32_t place,
                                  struct gnn_err *err)
 {
-    GNN_TRY(gnn_write_all(s->env->world, g->spill, (uint64_t)place * s->sizes.block_bytes,
-                          staging_at(s, g, buffer), s->sizes.block_bytes, err));
+    GNN_TRY(gnn_write_all(s->env->world, g->spill, (uint64_t)place * s->sizes.block_bytes, staging_at(s, g, buffer),
+                          s->sizes.block_bytes, err));
     atomic_fetch_add(&s->gathering.spill_writes, 1);
     atomic_fetch_add(&s->gathering.spill_write_bytes, s->sizes.block_bytes);
     return GNN_OK;
@@ -35,14 +35,13 @@ static enum gnn_status hand_over(struct agnes *s, struct agnes_gathered *g, uint
     return gnn_queue_push(s->gathering.full, full);
 }
 
-enum gnn_status agnes_spill_row(struct agnes *s, struct agnes_gathered *g, uint32_t j, const void *data,
-                                uint32_t *row, struct gnn_err *err)
+enum gnn_status agnes_spill_row(struct agnes *s, struct agnes_gathered *g, uint32_t j, const void *data, uint32_t *row,
+                                struct gnn_err *err)
 {
     struct agnes_spill_batch *const batch = &g->batches[j];
     const uint32_t row_bytes = s->env->dataset->row_bytes;
     const uint32_t at = batch->rows % s->sizes.rows;
-    gnn_mem_copy(s->env->world,
-                 (unsigned char *)staging_at(s, g, g->staging_of[j]) + (uint64_t)at * row_bytes, data,
+    gnn_mem_copy(s->env->world, (unsigned char *)staging_at(s, g, g->staging_of[j]) + (uint64_t)at * row_bytes, data,
                  row_bytes);
     *row = batch->rows++;
     if (at + 1 < s->sizes.rows)
@@ -73,16 +72,14 @@ enum gnn_status agnes_spill_reload(struct agnes *s, struct agnes_gathered *g, ui
     enum { CHUNK = 64 };
     const uint32_t block_bytes = s->sizes.block_bytes, count = g->batches[j].blocks;
     const uint32_t *const places = (const uint32_t *)g->spill_at.data + (uint64_t)j * g->blocks_max;
-    GNN_TRY(
-        agnes_array_reserve(s->env->world, &s->reload, (uint64_t)count * block_bytes, GNN_MEM_FEATURES, err));
+    GNN_TRY(agnes_array_reserve(s->env->world, &s->reload, (uint64_t)count * block_bytes, GNN_MEM_FEATURES, err));
     for (uint32_t done = 0; done < count; done += CHUNK) {
         struct gnn_load loads[CHUNK];
         const uint32_t n = count - done < CHUNK ? count - done : CHUNK;
         for (uint32_t i = 0; i < n; i++)
             loads[i] = (struct gnn_load){.len_bytes = block_bytes,
                                          .offset_bytes = (uint64_t)places[done + i] * block_bytes,
-                                         .dst = (unsigned char *)s->reload.data +
-                                                (uint64_t)(done + i) * block_bytes};
+                                         .dst = (unsigned char *)s->reload.data + (uint64_t)(done + i) * block_bytes};
         GNN_TRY(gnn_reader_load_all(g->reload, loads, n, NULL, NULL, err));
     }
     s->spill_reads += count;
@@ -95,8 +92,7 @@ const void *agnes_spilled(const struct agnes *s, const struct agnes_gathered *g,
     const uint32_t block = row / s->sizes.rows;
     const uint64_t in_block = (uint64_t)(row % s->sizes.rows) * s->env->dataset->row_bytes;
     const unsigned char *const from =
-        block < g->batches[j].blocks
-            ? (const unsigned char *)s->reload.data + (uint64_t)block * s->sizes.block_bytes
-            : staging_at(s, g, g->staging_of[j]);
+        block < g->batches[j].blocks ? (const unsigned char *)s->reload.data + (uint64_t)block * s->sizes.block_bytes
+                                     : staging_at(s, g, g->staging_of[j]);
     return from + in_block;
 }

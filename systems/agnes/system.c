@@ -51,9 +51,8 @@ static const struct gnn_option options[] = {
      .unit = "batches",
      .def = "0",
      .max = 1 << 24,
-     .help =
-         "Mini-batches of a hyperbatch (H); 1 = AGNES-No; 0 = as many hyperbatches an epoch as in the paper "
-         "(2; yahoo 14), or more where the cap wants it.",
+     .help = "Mini-batches of a hyperbatch (H); 1 = AGNES-No; 0 = as many hyperbatches an epoch as in the paper "
+             "(2; yahoo 14), or more where the cap wants it.",
      .source = "paper section 4, Figure 9: 1024, swept from 64 to 2048"},
     {.name = "accounting",
      .type = GNN_OPT_CHOICE,
@@ -115,8 +114,7 @@ static const struct gnn_option options[] = {
      .unit = "",
      .def = "threshold",
      .choices = rank_words,
-     .help =
-         "Who gets into the feature cache: counts at or above the mean, lowest IDs first; or highest counts.",
+     .help = "Who gets into the feature cache: counts at or above the mean, lowest IDs first; or highest counts.",
      .source = "paper section 3.3: a threshold, without a value; released code: the mean"},
     {.name = "spill",
      .type = GNN_OPT_CHOICE,
@@ -186,8 +184,8 @@ static enum gnn_status open_seeds(struct agnes *s, struct gnn_err *err)
     memcpy(s->train, d->train.nodes, bytes);
     if (order == NULL)
         return GNN_OK;
-    GNN_TRY(gnn_mem_alloc(s->env->world, "agnes new names of nodes",
-                          d->node_count * (uint64_t)sizeof(gnn_node), GNN_MEM_PLAIN, &names, err));
+    GNN_TRY(gnn_mem_alloc(s->env->world, "agnes new names of nodes", d->node_count * (uint64_t)sizeof(gnn_node),
+                          GNN_MEM_PLAIN, &names, err));
     gnn_node *const new_of = names;
     for (uint32_t v = 0; v < d->node_count; v++)
         new_of[order[v]] = v;
@@ -245,8 +243,7 @@ static void agnes_close(void *state)
     free(s);
 }
 
-static enum gnn_status agnes_open(const struct gnn_env *env, const void *config, void **state,
-                                  struct gnn_err *err)
+static enum gnn_status agnes_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
 {
     struct agnes *const s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -257,8 +254,7 @@ static enum gnn_status agnes_open(const struct gnn_env *env, const void *config,
     return open_all(s, err);
 }
 
-static enum gnn_status agnes_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
-                                         struct gnn_err *err)
+static enum gnn_status agnes_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     return agnes_epoch(state, epoch, out, err);
 }

@@ -20,8 +20,7 @@ static enum gnn_status run_loop(struct agnes_task *task, uint32_t worker, struct
     }
 }
 
-enum gnn_status agnes_team_open(struct gnn_world *world, uint32_t workers, struct agnes_team *out,
-                                struct gnn_err *err)
+enum gnn_status agnes_team_open(struct gnn_world *world, uint32_t workers, struct agnes_team *out, struct gnn_err *err)
 {
     (void)world;
     out->workers = workers;

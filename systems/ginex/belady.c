@@ -20,9 +20,8 @@ struct belady {
     /* A node's accesses: iters[cursor[v]] is the batch of the next one. Stepping onto the first entry of another
      * node's segment means that there is none. */
     uint32_t *cursor; /* (N) */
-    uint16_t
-        *iters; /* (accesses + 1); the last is the entry of nodes without further access: batch `batches` */
-    uint16_t *freq; /* (N), passes 1 and 2: lies where child is later */
+    uint16_t *iters;  /* (accesses + 1); the last is the entry of nodes without further access: batch `batches` */
+    uint16_t *freq;   /* (N), passes 1 and 2: lies where child is later */
     /* Links of a node in its bucket's heap; of the recency list (towards older, towards newer) under LRU. */
     gnn_node *child, *sibling; /* (N) */
     uint8_t *state;            /* (N) */
@@ -99,8 +98,7 @@ void belady_close(struct belady *b)
 
 /* ---- passes 1 and 2 ---- */
 
-void belady_count(struct belady *b, const gnn_node *nodes, uint32_t count, gnn_node *initial,
-                  uint32_t *initial_count)
+void belady_count(struct belady *b, const gnn_node *nodes, uint32_t count, gnn_node *initial, uint32_t *initial_count)
 {
     gnn_charge(b->world, GNN_WORK_TABLE_ENTRY, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -341,8 +339,7 @@ static uint32_t count_misses(const struct belady *b, const gnn_node *nodes, uint
     return misses;
 }
 
-void belady_step(struct belady *b, uint32_t batch, const gnn_node *nodes, uint32_t count,
-                 struct belady_changes *out)
+void belady_step(struct belady *b, uint32_t batch, const gnn_node *nodes, uint32_t count, struct belady_changes *out)
 {
     assert(batch == b->next_batch && count <= b->config.batch_nodes_max);
     b->next_batch++;

@@ -54,8 +54,7 @@ void belady_close(struct belady *b); /* accepts NULL */
 
 /* Pass 1, every batch in order: counts accesses. initial (cache_rows) gets the first distinct nodes in access order, as
  * many as fit; *initial_count of them. NULL: the caller has an initial cache of its own. */
-void belady_count(struct belady *b, const gnn_node *nodes, uint32_t count, gnn_node *initial,
-                  uint32_t *initial_count);
+void belady_count(struct belady *b, const gnn_node *nodes, uint32_t count, gnn_node *initial, uint32_t *initial_count);
 /* Between the passes: every node's accesses get their place. */
 void belady_counted(struct belady *b);
 /* Pass 2, every batch in order: the accesses themselves. */
@@ -63,8 +62,7 @@ void belady_place(struct belady *b, uint32_t batch, const gnn_node *nodes, uint3
 /* After pass 2: the cache holds these nodes (distinct; min(C, N) of them unless they are all that is accessed). */
 void belady_begin(struct belady *b, const gnn_node *initial, uint32_t initial_count);
 /* Pass 3, every batch in order. The changes stay valid until the next call. */
-void belady_step(struct belady *b, uint32_t batch, const gnn_node *nodes, uint32_t count,
-                 struct belady_changes *out);
+void belady_step(struct belady *b, uint32_t batch, const gnn_node *nodes, uint32_t count, struct belady_changes *out);
 
 bool belady_cached(const struct belady *b, gnn_node node); /* after the last step; for tests */
 uint32_t belady_distinct(const struct belady *b);          /* nodes accessed at all */

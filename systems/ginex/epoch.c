@@ -104,8 +104,7 @@ static void fill_result(const struct ginex *s, struct gnn_epoch_result *out)
     lists.load_bytes -= f->before.load_bytes;
     lists.load_ios -= f->before.load_ios;
     gnn_sampling_counters(s->sampling, &c->sample);
-    c->needed_bytes =
-        c->sample.sampled_edges * sizeof(gnn_node) + f->gathered_rows * s->env->dataset->row_bytes;
+    c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + f->gathered_rows * s->env->dataset->row_bytes;
     /* A fill through the mapping comes on top: only the kernel knows what it reads. */
     c->requested_bytes = lists.list_bytes + lists.load_bytes + f->trace_read_bytes + f->feature_bytes;
     c->requested_ios = lists.list_ios + lists.load_ios + f->trace_read_ios + f->feature_ios;
@@ -120,8 +119,7 @@ static void fill_result(const struct ginex *s, struct gnn_epoch_result *out)
     gnn_training_result(&s->training, out);
 }
 
-enum gnn_status ginex_epoch(struct ginex *s, uint64_t epoch, struct gnn_epoch_result *out,
-                            struct gnn_err *err)
+enum gnn_status ginex_epoch(struct ginex *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     gnn_sampling_begin(s->sampling, epoch);
     gnn_training_begin(&s->training);

@@ -115,8 +115,7 @@ static enum gnn_status train(struct ginex *s, const struct ginex_item *item, str
     const gnn_real *x = item->rows->data;
     if (!item->rows->on_tensor) {
         GNN_TRY(gnn_rows_reserve(&s->uploaded, item->view.node_count, err));
-        tensor->ops->upload(tensor, s->uploaded.data, x,
-                            (uint64_t)item->view.node_count * s->env->dataset->row_bytes);
+        tensor->ops->upload(tensor, s->uploaded.data, x, (uint64_t)item->view.node_count * s->env->dataset->row_bytes);
         x = s->uploaded.data;
     }
     return gnn_training_step(&s->training, &item->view, x, err);

@@ -42,16 +42,16 @@ static enum gnn_status cache_fill_memory(struct ginex_cache *cache, struct gnn_e
 {
     const struct ginex_cache_config *c = &cache->config;
     void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(cache->world, "ginex address table",
-                          gnn_mul_bytes(c->node_count, sizeof *cache->table), GNN_MEM_PLAIN, &memory, err));
+    GNN_TRY(gnn_mem_alloc(cache->world, "ginex address table", gnn_mul_bytes(c->node_count, sizeof *cache->table),
+                          GNN_MEM_PLAIN, &memory, err));
     cache->table = memory;
-    GNN_TRY(gnn_mem_alloc(cache->world, "ginex feature cache", gnn_mul_bytes(c->rows, c->row_bytes),
-                          GNN_MEM_FEATURES, &memory, err));
+    GNN_TRY(gnn_mem_alloc(cache->world, "ginex feature cache", gnn_mul_bytes(c->rows, c->row_bytes), GNN_MEM_FEATURES,
+                          &memory, err));
     cache->rows = memory;
     if (c->unit_bytes > 1 && c->row_bytes % c->unit_bytes != 0) {
         GNN_TRY(gnn_mem_alloc(cache->world, "ginex read windows",
-                              gnn_mul_bytes(c->workers, cache->layout.window_bytes_max), GNN_MEM_FEATURES,
-                              &memory, err));
+                              gnn_mul_bytes(c->workers, cache->layout.window_bytes_max), GNN_MEM_FEATURES, &memory,
+                              err));
         cache->windows = memory;
     }
     cache->counts = calloc(c->workers, sizeof *cache->counts);
@@ -160,13 +160,11 @@ static bool next_run(void *ctx, struct gnn_span *out)
     for (; r->next < r->count; r->next++) {
         const gnn_node v = r->initial[r->next];
         assert(v > r->initial[r->next - 1]);
-        if (window_start(r->cache, v) > end + FILL_GAP_BYTES ||
-            window_end(r->cache, v) - start > FILL_SPAN_BYTES)
+        if (window_start(r->cache, v) > end + FILL_GAP_BYTES || window_end(r->cache, v) - start > FILL_SPAN_BYTES)
             break;
         end = window_end(r->cache, v);
     }
-    *out = (struct gnn_span){
-        .stream = r->features, .offset_bytes = start, .len_bytes = end - start, .tag = first};
+    *out = (struct gnn_span){.stream = r->features, .offset_bytes = start, .len_bytes = end - start, .tag = first};
     return true;
 }
 
@@ -208,9 +206,8 @@ static enum gnn_status fill_runs(struct ginex_cache *cache, struct gnn_span_read
     }
 }
 
-enum gnn_status ginex_cache_fill_direct(struct ginex_cache *cache, enum gnn_ring_engine engine,
-                                        const gnn_node *initial, uint32_t count, uint64_t *bytes,
-                                        uint64_t *ios, struct gnn_err *err)
+enum gnn_status ginex_cache_fill_direct(struct ginex_cache *cache, enum gnn_ring_engine engine, const gnn_node *initial,
+                                        uint32_t count, uint64_t *bytes, uint64_t *ios, struct gnn_err *err)
 {
     const struct gnn_span_reader_config config = {.engine = engine,
                                                   .file = cache->config.features,
@@ -239,8 +236,7 @@ enum gnn_status ginex_cache_fill_direct(struct ginex_cache *cache, enum gnn_ring
 
 /* ---- gather ---- */
 
-static enum gnn_status read_row(struct ginex_cache *cache, uint32_t worker, gnn_node v, void *dst,
-                                struct gnn_err *err)
+static enum gnn_status read_row(struct ginex_cache *cache, uint32_t worker, gnn_node v, void *dst, struct gnn_err *err)
 {
     const uint64_t row_bytes = cache->config.row_bytes, unit = cache->config.unit_bytes;
     const uint64_t at = v * row_bytes, start = gnn_round_down(at, unit);
@@ -249,8 +245,7 @@ static enum gnn_status read_row(struct ginex_cache *cache, uint32_t worker, gnn_
         cache->windows == NULL ? dst : cache->windows + (uint64_t)worker * cache->layout.window_bytes_max;
     struct ginex_cache_counts *const counts = &cache->counts[worker].counts;
     assert(cache->windows == NULL ? len == row_bytes : len <= cache->layout.window_bytes_max);
-    GNN_TRY(gnn_read_window(cache->world, cache->config.features, start, window, len, at + row_bytes - start,
-                            err));
+    GNN_TRY(gnn_read_window(cache->world, cache->config.features, start, window, len, at + row_bytes - start, err));
     if (window != dst)
         gnn_mem_copy(cache->world, dst, window + (at - start), row_bytes);
     counts->misses++;

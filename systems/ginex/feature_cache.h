@@ -24,8 +24,7 @@ struct ginex_cache_config {
     struct gnn_file *features;
 };
 
-GNN_MUST_CHECK enum gnn_status ginex_cache_open(struct gnn_world *world,
-                                                const struct ginex_cache_config *config,
+GNN_MUST_CHECK enum gnn_status ginex_cache_open(struct gnn_world *world, const struct ginex_cache_config *config,
                                                 struct ginex_cache **out, struct gnn_err *err);
 void ginex_cache_close(struct ginex_cache *cache); /* accepts NULL */
 uint64_t ginex_cache_bytes(const struct ginex_cache_config *config);
@@ -39,12 +38,11 @@ struct ginex_fill_job {
     const gnn_node *initial;
     uint32_t count;
 };
-GNN_MUST_CHECK enum gnn_status ginex_cache_fill(void *fill_job, uint32_t worker, uint32_t workers,
-                                                struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status ginex_cache_fill(void *fill_job, uint32_t worker, uint32_t workers, struct gnn_err *err);
 /* initial: ascending. *bytes and *ios of what was read are added to. */
 GNN_MUST_CHECK enum gnn_status ginex_cache_fill_direct(struct ginex_cache *cache, enum gnn_ring_engine engine,
-                                                       const gnn_node *initial, uint32_t count,
-                                                       uint64_t *bytes, uint64_t *ios, struct gnn_err *err);
+                                                       const gnn_node *initial, uint32_t count, uint64_t *bytes,
+                                                       uint64_t *ios, struct gnn_err *err);
 uint64_t ginex_cache_fill_direct_bytes(uint32_t row_bytes); /* memory it needs */
 
 /* Rows of a batch to dst (count, row_bytes): from the cache, or one synchronous read. */
@@ -54,8 +52,7 @@ struct ginex_gather {
     uint32_t count;
     void *dst;
 };
-GNN_MUST_CHECK enum gnn_status ginex_cache_gather(void *gather, uint32_t worker, uint32_t workers,
-                                                  struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status ginex_cache_gather(void *gather, uint32_t worker, uint32_t workers, struct gnn_err *err);
 /* What gathers did since the last call: misses, and what they read. While none runs. */
 struct ginex_cache_counts {
     uint64_t misses, bytes, ios;
@@ -68,8 +65,7 @@ struct ginex_apply {
     const struct belady_changes *changes;
     const void *rows; /* the batch's gathered input */
 };
-GNN_MUST_CHECK enum gnn_status ginex_cache_apply(void *apply, uint32_t worker, uint32_t workers,
-                                                 struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status ginex_cache_apply(void *apply, uint32_t worker, uint32_t workers, struct gnn_err *err);
 
 /* GNN_NODE_NONE, or the node's slot; for tests and checks. */
 uint32_t ginex_cache_slot(const struct ginex_cache *cache, gnn_node node);

@@ -133,20 +133,18 @@ struct ginex {
 
 /* sizes.c: no side effects. Fills sizes and plan; GNN_ECAP with the parameter to change. */
 GNN_MUST_CHECK enum gnn_status ginex_size(const struct gnn_env *env, const struct ginex_config *config,
-                                          struct ginex_sizes *out, struct gnn_memory_plan *plan,
-                                          struct gnn_err *err);
+                                          struct ginex_sizes *out, struct gnn_memory_plan *plan, struct gnn_err *err);
 /* The inspection of a superbatch as it turned out, against the cap. */
-GNN_MUST_CHECK enum gnn_status ginex_check_inspection(const struct ginex *s,
-                                                      const struct ginex_superbatch *sb, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status ginex_check_inspection(const struct ginex *s, const struct ginex_superbatch *sb,
+                                                      struct gnn_err *err);
 struct belady_config ginex_belady_config(const struct ginex *s, const struct ginex_superbatch *sb);
-struct ginex_neighbours_config ginex_neighbours_settings(const struct gnn_env *env,
-                                                         const struct ginex_config *config,
+struct ginex_neighbours_config ginex_neighbours_settings(const struct gnn_env *env, const struct ginex_config *config,
                                                          const struct ginex_sizes *sizes);
 const char *ginex_trace_dir(const struct gnn_env *env, const struct ginex_config *config);
 
 /* superbatch.c: the trace. */
-GNN_MUST_CHECK enum gnn_status ginex_superbatch_open(struct ginex *s, uint32_t number,
-                                                     struct ginex_superbatch **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status ginex_superbatch_open(struct ginex *s, uint32_t number, struct ginex_superbatch **out,
+                                                     struct gnn_err *err);
 void ginex_superbatch_close(struct ginex *s, struct ginex_superbatch *sb); /* accepts NULL */
 /* Appends a sampled batch to worker w's streams. */
 GNN_MUST_CHECK enum gnn_status ginex_store_batch(struct ginex_superbatch *sb, uint32_t worker,
@@ -156,8 +154,7 @@ GNN_MUST_CHECK enum gnn_status ginex_store_changes(struct ginex_superbatch *sb, 
 uint64_t ginex_item_bytes(const struct ginex_superbatch *sb); /* of one item's memory */
 /* Reads batch `index` of the superbatch into the item. */
 GNN_MUST_CHECK enum gnn_status ginex_load_item(const struct ginex_superbatch *sb, uint32_t index,
-                                               struct gnn_reader *reader, struct ginex_item *item,
-                                               struct gnn_err *err);
+                                               struct gnn_reader *reader, struct ginex_item *item, struct gnn_err *err);
 
 /* The ids of a superbatch's batches, in order. */
 struct ginex_ids;
@@ -172,11 +169,9 @@ GNN_MUST_CHECK enum gnn_status ginex_ids_next(struct ginex_ids *ids, const gnn_n
                                               struct gnn_err *err);
 
 /* inspect.c: samples s->sampled (NULL: nothing left) beside the inspection of s->stored (NULL: nothing yet). */
-GNN_MUST_CHECK enum gnn_status ginex_inspect(struct ginex *s, struct gnn_epoch_result *out,
-                                             struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status ginex_inspect(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err);
 /* execute.c: trains s->stored. */
-GNN_MUST_CHECK enum gnn_status ginex_execute(struct ginex *s, struct gnn_epoch_result *out,
-                                             struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status ginex_execute(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err);
 /* epoch.c */
 GNN_MUST_CHECK enum gnn_status ginex_epoch(struct ginex *s, uint64_t epoch, struct gnn_epoch_result *out,
                                            struct gnn_err *err);

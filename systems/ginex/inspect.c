@@ -68,9 +68,8 @@ static enum gnn_status open_gate(struct ginex *s, struct gnn_err *err)
 static enum gnn_status copy_initial(struct ginex *s, struct ginex_superbatch *sb, struct gnn_err *err)
 {
     void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(s->env->world, "ginex initial nodes",
-                          gnn_mul_bytes(s->sizes.cache_rows, sizeof *sb->initial), GNN_MEM_PLAIN, &memory,
-                          err));
+    GNN_TRY(gnn_mem_alloc(s->env->world, "ginex initial nodes", gnn_mul_bytes(s->sizes.cache_rows, sizeof *sb->initial),
+                          GNN_MEM_PLAIN, &memory, err));
     sb->initial = memory;
     if (s->config->initial == GINEX_INITIAL_ACCESS)
         return GNN_OK;
@@ -103,8 +102,8 @@ static enum gnn_status run_pass(struct ginex *s, struct ginex_superbatch *sb, st
     }
 }
 
-static enum gnn_status timed_pass(struct ginex *s, struct ginex_superbatch *sb, struct ginex_ids *ids,
-                                  int pass, struct gnn_err *err)
+static enum gnn_status timed_pass(struct ginex *s, struct ginex_superbatch *sb, struct ginex_ids *ids, int pass,
+                                  struct gnn_err *err)
 {
     const uint64_t start_ns = gnn_now_ns(s->env->world);
     const enum gnn_status status = run_pass(s, sb, ids, pass, err);

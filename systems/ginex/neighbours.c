@@ -91,8 +91,7 @@ static enum gnn_status copy_lists(struct building *b, struct gnn_err *err)
                 const uint64_t first = begin > from ? begin : from, last = end < to ? end : to;
                 if (begin >= from)
                     GNN_TRY(gnn_stream_append(n->stream, &count, sizeof count, err));
-                GNN_TRY(gnn_stream_append(n->stream, block + (first - from), (last - first) * sizeof *block,
-                                          err));
+                GNN_TRY(gnn_stream_append(n->stream, block + (first - from), (last - first) * sizeof *block, err));
             }
             if (end > to)
                 break; /* goes on in the next block */
@@ -163,9 +162,8 @@ static enum gnn_status list_top(struct building *b, struct gnn_err *err)
     const struct gnn_dataset *d = n->env->dataset;
     struct ginex_choice choice;
     GNN_TRY(ginex_choose(d, b->out_degree, GINEX_COST_ROW, n->config.top_rows, false, &choice, err));
-    GNN_TRY(gnn_mem_alloc(n->env->world, "ginex nodes by score",
-                          gnn_mul_bytes(n->config.top_rows, sizeof *n->top), GNN_MEM_PLAIN, &n->top_memory,
-                          err));
+    GNN_TRY(gnn_mem_alloc(n->env->world, "ginex nodes by score", gnn_mul_bytes(n->config.top_rows, sizeof *n->top),
+                          GNN_MEM_PLAIN, &n->top_memory, err));
     n->top = n->top_memory;
     for (gnn_node v = 0; v < d->node_count; v++)
         if (ginex_chosen(&choice, d, b->out_degree, v))
@@ -178,16 +176,13 @@ static enum gnn_status build_with(struct building *b, struct gnn_err *err)
     struct ginex_neighbours *n = b->n;
     const struct gnn_env *env = n->env;
     const uint64_t bytes = env->dataset->edge_count * sizeof(gnn_node);
-    const struct gnn_span_reader_config reader = {.engine = env->io_engine,
-                                                  .file = n->indices,
-                                                  .depth = GINEX_SCAN_DEPTH,
-                                                  .span_bytes_max = GINEX_SCAN_BYTES};
+    const struct gnn_span_reader_config reader = {
+        .engine = env->io_engine, .file = n->indices, .depth = GINEX_SCAN_DEPTH, .span_bytes_max = GINEX_SCAN_BYTES};
     void *memory = NULL;
     GNN_TRY(gnn_stream_attach(env->world, n->indices, bytes, &b->indices, err));
     GNN_TRY(gnn_span_reader_open(env->world, &reader, &b->reader, err));
     GNN_TRY(gnn_mem_alloc(env->world, "ginex out-degrees",
-                          gnn_mul_bytes(env->dataset->node_count, sizeof *b->out_degree), GNN_MEM_PLAIN,
-                          &memory, err));
+                          gnn_mul_bytes(env->dataset->node_count, sizeof *b->out_degree), GNN_MEM_PLAIN, &memory, err));
     b->out_degree = memory;
     GNN_TRY(ginex_out_degrees(env, b->reader, b->indices, b->out_degree, err));
     if (n->config.top_rows > 0)
@@ -222,8 +217,7 @@ static enum gnn_status open_all(struct ginex_neighbours *n, struct gnn_err *err)
                           &n->indices, err));
     gnn_file_info(n->env->world, n->indices, &info);
     if (info.size_bytes != d->edge_count * sizeof(gnn_node))
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
+        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
                         d->indices_path, info.size_bytes, d->edge_count * (uint64_t)sizeof(gnn_node));
     n->tallies = calloc(n->config.workers, sizeof *n->tallies);
     if (n->tallies == NULL)
@@ -453,8 +447,8 @@ static enum gnn_status fetch_lists(struct gnn_neighbour_source *source, const gn
     return GNN_OK;
 }
 
-static enum gnn_status fetch_offsets(struct gnn_neighbour_source *source, const uint64_t *edge_offset,
-                                     uint64_t count, gnn_node *out, struct gnn_err *err)
+static enum gnn_status fetch_offsets(struct gnn_neighbour_source *source, const uint64_t *edge_offset, uint64_t count,
+                                     gnn_node *out, struct gnn_err *err)
 {
     (void)source, (void)edge_offset, (void)out;
     return gnn_fail(err, GNN_EBUG, "ginex: %" PRIu64 " edges asked for without their lists", count);
@@ -480,8 +474,8 @@ enum gnn_status ginex_source_open(void *neighbours, uint32_t worker, struct gnn_
         return gnn_fail(err, GNN_ENOMEM, "ginex: neighbour source");
     *s = (struct source){.base = {&source_ops}, .n = neighbours, .worker = worker};
     void *buffer = NULL;
-    const enum gnn_status status = gnn_mem_alloc(s->n->env->world, "ginex list buffer",
-                                                 GINEX_LIST_BUFFER_BYTES, GNN_MEM_PLAIN, &buffer, err);
+    const enum gnn_status status =
+        gnn_mem_alloc(s->n->env->world, "ginex list buffer", GINEX_LIST_BUFFER_BYTES, GNN_MEM_PLAIN, &buffer, err);
     s->buffer = buffer;
     if (status == GNN_OK)
         *out = &s->base;

@@ -43,16 +43,15 @@ GNN_MUST_CHECK enum gnn_status ginex_neighbours_open(const struct gnn_env *env,
 void ginex_neighbours_close(struct ginex_neighbours *n); /* accepts NULL */
 
 /* What building it needs at once, and what a loaded cache holds besides cache_bytes. */
-uint64_t ginex_neighbours_build_bytes(const struct gnn_env *env,
-                                      const struct ginex_neighbours_config *config);
+uint64_t ginex_neighbours_build_bytes(const struct gnn_env *env, const struct ginex_neighbours_config *config);
 
 /* Disk to memory, and out of it again. Nobody samples meanwhile. */
 GNN_MUST_CHECK enum gnn_status ginex_neighbours_load(struct ginex_neighbours *n, struct gnn_err *err);
 void ginex_neighbours_unload(struct ginex_neighbours *n);
 
 /* Worker w's source: a struct gnn_sampling_config.open_source with the neighbours as context. Closed by its owner. */
-GNN_MUST_CHECK enum gnn_status ginex_source_open(void *neighbours, uint32_t worker,
-                                                 struct gnn_neighbour_source **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status ginex_source_open(void *neighbours, uint32_t worker, struct gnn_neighbour_source **out,
+                                                 struct gnn_err *err);
 
 /* The nodes with the highest scores, ascending by ID; *count of them, at most top_rows. NULL when none were asked. */
 const gnn_node *ginex_top_nodes(const struct ginex_neighbours *n, uint32_t *count);

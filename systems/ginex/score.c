@@ -23,8 +23,8 @@ bool ginex_walk_next(void *ctx, struct gnn_span *out)
     return true;
 }
 
-static enum gnn_status count_block(const struct gnn_dataset *dataset, const gnn_node *neighbours,
-                                   uint64_t count, uint32_t *degree, struct gnn_err *err)
+static enum gnn_status count_block(const struct gnn_dataset *dataset, const gnn_node *neighbours, uint64_t count,
+                                   uint32_t *degree, struct gnn_err *err)
 {
     for (uint64_t i = 0; i < count; i++) {
         if (i + PREFETCH < count && neighbours[i + PREFETCH] < dataset->node_count)
@@ -138,9 +138,8 @@ static void settle(const struct counting *c, uint64_t budget, struct ginex_choic
     }
 }
 
-enum gnn_status ginex_choose(const struct gnn_dataset *dataset, const uint32_t *out_degree,
-                             enum ginex_cost cost, uint64_t budget, bool skip_isolated,
-                             struct ginex_choice *out, struct gnn_err *err)
+enum gnn_status ginex_choose(const struct gnn_dataset *dataset, const uint32_t *out_degree, enum ginex_cost cost,
+                             uint64_t budget, bool skip_isolated, struct ginex_choice *out, struct gnn_err *err)
 {
     *out = (struct ginex_choice){.skip_isolated = skip_isolated};
     struct counting c = {dataset, out_degree, cost, skip_isolated, calloc(BINS, sizeof(uint64_t))};
@@ -162,8 +161,8 @@ enum gnn_status ginex_choose(const struct gnn_dataset *dataset, const uint32_t *
     return GNN_OK;
 }
 
-bool ginex_chosen(const struct ginex_choice *choice, const struct gnn_dataset *dataset,
-                  const uint32_t *out_degree, gnn_node v)
+bool ginex_chosen(const struct ginex_choice *choice, const struct gnn_dataset *dataset, const uint32_t *out_degree,
+                  gnn_node v)
 {
     if (choice->skip_isolated && in_degree(dataset, v) == 0)
         return false;

@@ -38,8 +38,8 @@ GNN_MUST_CHECK enum gnn_status ginex_choose(const struct gnn_dataset *dataset, c
                                             enum ginex_cost cost, uint64_t budget, bool skip_isolated,
                                             struct ginex_choice *out, struct gnn_err *err);
 
-bool ginex_chosen(const struct ginex_choice *choice, const struct gnn_dataset *dataset,
-                  const uint32_t *out_degree, gnn_node v);
+bool ginex_chosen(const struct ginex_choice *choice, const struct gnn_dataset *dataset, const uint32_t *out_degree,
+                  gnn_node v);
 
 float ginex_score(uint32_t out_degree, uint64_t in_degree);
 

@@ -16,9 +16,9 @@
 enum {
     CAP_RESERVE = 16,         /* automatic caches leave 1/16 of the cap to the page cache */
     PROCESS_BYTES = 12 << 20, /* the process itself: its data and hot code, stacks, page tables, rings */
-    NO_CAP_SHARE = 10,  /* without a cap: a tenth of the features, a tenth of the topology (DiskGNN's rule) */
-    FEATURE_SHARE = 75, /* percent of the cap: 24 GB of 32 GB */
-    NEIGHBOUR_SHARE = 19 /* percent of the cap: 6 GB of 32 GB */
+    NO_CAP_SHARE = 10,        /* without a cap: a tenth of the features, a tenth of the topology (DiskGNN's rule) */
+    FEATURE_SHARE = 75,       /* percent of the cap: 24 GB of 32 GB */
+    NEIGHBOUR_SHARE = 19      /* percent of the cap: 6 GB of 32 GB */
 };
 
 struct part {
@@ -82,14 +82,12 @@ static uint64_t inspect_bytes(const struct memory *m, const struct ginex_config 
 {
     const uint64_t tables = gnn_add_bytes(m->part[TABLES], m->part[TRACE]);
     const uint64_t sampling = gnn_add_bytes(m->part[NEIGHBOURS], tables);
-    return gnn_add_bytes(gnn_add_bytes(larger(passes_bytes(m), sampling), m->part[INITIAL]),
-                         kept_bytes(m, config));
+    return gnn_add_bytes(gnn_add_bytes(larger(passes_bytes(m), sampling), m->part[INITIAL]), kept_bytes(m, config));
 }
 
 static uint64_t execute_bytes(const struct memory *m)
 {
-    const uint64_t parts[] = {m->part[CACHE], m->part[TABLE], m->part[ITEMS], m->part[INPUTS],
-                              m->part[INITIAL]};
+    const uint64_t parts[] = {m->part[CACHE], m->part[TABLE], m->part[ITEMS], m->part[INPUTS], m->part[INITIAL]};
     return sum(parts, sizeof parts / sizeof *parts);
 }
 
@@ -131,8 +129,7 @@ static const struct part *largest(const struct memory *m, const struct ginex_con
 
 /* ---- the parts ---- */
 
-static void superbatches(const struct gnn_env *env, const struct ginex_config *config,
-                         struct ginex_sizes *out)
+static void superbatches(const struct gnn_env *env, const struct ginex_config *config, struct ginex_sizes *out)
 {
     const uint64_t seeds = env->dataset->train.count, batch = env->workload->batch_size;
     const uint64_t all = (seeds + batch - 1) / batch, most = env->workload->max_batches;
@@ -141,9 +138,8 @@ static void superbatches(const struct gnn_env *env, const struct ginex_config *c
     out->superbatches = out->superbatch == 0 ? 0 : (out->batches + out->superbatch - 1) / out->superbatch;
 }
 
-static struct belady_config tables_of(const struct gnn_env *env, const struct ginex_config *config,
-                                      uint32_t cache_rows, uint32_t batches, uint64_t accesses,
-                                      uint32_t nodes_max)
+static struct belady_config tables_of(const struct gnn_env *env, const struct ginex_config *config, uint32_t cache_rows,
+                                      uint32_t batches, uint64_t accesses, uint32_t nodes_max)
 {
     return (struct belady_config){.node_count = env->dataset->node_count,
                                   .cache_rows = cache_rows,
@@ -156,8 +152,8 @@ static struct belady_config tables_of(const struct gnn_env *env, const struct gi
 static void add_inspection(struct memory *m, const struct gnn_env *env, const struct ginex_config *config,
                            const struct belady_config *tables)
 {
-    const uint64_t reader = gnn_mul_bytes(config->id_readers + UINT64_C(1),
-                                          gnn_span_room(tables->batch_nodes_max * sizeof(gnn_node)));
+    const uint64_t reader =
+        gnn_mul_bytes(config->id_readers + UINT64_C(1), gnn_span_room(tables->batch_nodes_max * sizeof(gnn_node)));
     m->part[TRACE] = gnn_mul_bytes(2 * (uint64_t)config->samplers + 1, config->trace_block);
     if (env->workload->sample_only)
         return;
@@ -179,9 +175,8 @@ static void add_fixed(struct memory *m, const struct gnn_env *env, const struct 
     const uint64_t batch = gnn_batch_bytes(size, layers), row_bytes = env->dataset->row_bytes;
     m->run = gnn_add_bytes(gnn_run_bytes(env, size),
                            env->process_bytes > PROCESS_BYTES ? env->process_bytes : PROCESS_BYTES);
-    m->part[ALWAYS] =
-        gnn_add_bytes(gnn_sampling_bytes(env, size, config->samplers),
-                      gnn_mul_bytes(config->samplers, batch + (uint64_t)GINEX_LIST_BUFFER_BYTES));
+    m->part[ALWAYS] = gnn_add_bytes(gnn_sampling_bytes(env, size, config->samplers),
+                                    gnn_mul_bytes(config->samplers, batch + (uint64_t)GINEX_LIST_BUFFER_BYTES));
     const struct belady_config tables =
         tables_of(env, config, 1, sizes->superbatch, gnn_mul_bytes(sizes->superbatch, nodes), nodes);
     add_inspection(m, env, config, &tables);
@@ -272,12 +267,10 @@ static bool power_of_two(uint64_t x)
     return x != 0 && (x & (x - 1)) == 0;
 }
 
-static enum gnn_status check_switches(const struct gnn_env *env, const struct ginex_config *config,
-                                      struct gnn_err *err)
+static enum gnn_status check_switches(const struct gnn_env *env, const struct ginex_config *config, struct gnn_err *err)
 {
     if (!power_of_two(config->io_unit) || config->io_unit < 512)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "ginex.io_unit=%" PRIu64 ": a power of two from 512 bytes on is needed",
+        return gnn_fail(err, GNN_EUSAGE, "ginex.io_unit=%" PRIu64 ": a power of two from 512 bytes on is needed",
                         config->io_unit);
     if (config->trace_block % GNN_PAGE_BYTES != 0 || config->neighbour_block % GNN_PAGE_BYTES != 0)
         return gnn_fail(err, GNN_EUSAGE,
@@ -289,8 +282,8 @@ static enum gnn_status check_switches(const struct gnn_env *env, const struct gi
     return GNN_OK;
 }
 
-static enum gnn_status check_cap(const struct gnn_env *env, const struct ginex_config *config,
-                                 const struct memory *m, const char *when, struct gnn_err *err)
+static enum gnn_status check_cap(const struct gnn_env *env, const struct ginex_config *config, const struct memory *m,
+                                 const char *when, struct gnn_err *err)
 {
     const uint64_t total = total_bytes(m, config);
     if (env->cap_bytes == 0 || total <= env->cap_bytes)
@@ -298,17 +291,16 @@ static enum gnn_status check_cap(const struct gnn_env *env, const struct ginex_c
     struct part part;
     char needed[32], cap[32], most[32];
     (void)largest(m, config, &part);
-    return gnn_fail(
-        err, GNN_ECAP,
-        "ginex needs about %s%s besides the page cache, the cap is %s; the largest part is the %s "
-        "with %s: raise --memory or change %s",
-        gnn_format_bytes(total, needed, sizeof needed), when,
-        gnn_format_bytes(env->cap_bytes, cap, sizeof cap), part.name,
-        gnn_format_bytes(part.bytes, most, sizeof most), part.remedy);
+    return gnn_fail(err, GNN_ECAP,
+                    "ginex needs about %s%s besides the page cache, the cap is %s; the largest part is the %s "
+                    "with %s: raise --memory or change %s",
+                    gnn_format_bytes(total, needed, sizeof needed), when,
+                    gnn_format_bytes(env->cap_bytes, cap, sizeof cap), part.name,
+                    gnn_format_bytes(part.bytes, most, sizeof most), part.remedy);
 }
 
-enum gnn_status ginex_size(const struct gnn_env *env, const struct ginex_config *config,
-                           struct ginex_sizes *out, struct gnn_memory_plan *plan, struct gnn_err *err)
+enum gnn_status ginex_size(const struct gnn_env *env, const struct ginex_config *config, struct ginex_sizes *out,
+                           struct gnn_memory_plan *plan, struct gnn_err *err)
 {
     struct memory m = {.run = 0};
     *out = (struct ginex_sizes){.batches = 0};
@@ -333,8 +325,7 @@ enum gnn_status ginex_size(const struct gnn_env *env, const struct ginex_config 
     return check_cap(env, config, &m, "", err);
 }
 
-struct ginex_neighbours_config ginex_neighbours_settings(const struct gnn_env *env,
-                                                         const struct ginex_config *config,
+struct ginex_neighbours_config ginex_neighbours_settings(const struct gnn_env *env, const struct ginex_config *config,
                                                          const struct ginex_sizes *sizes)
 {
     const bool by_score = config->initial == GINEX_INITIAL_SCORE && !env->workload->sample_only;
@@ -361,8 +352,7 @@ struct belady_config ginex_belady_config(const struct ginex *s, const struct gin
     return tables_of(s->env, s->config, s->sizes.cache_rows, sb->count, sb->accesses, sb->nodes_max);
 }
 
-enum gnn_status ginex_check_inspection(const struct ginex *s, const struct ginex_superbatch *sb,
-                                       struct gnn_err *err)
+enum gnn_status ginex_check_inspection(const struct ginex *s, const struct ginex_superbatch *sb, struct gnn_err *err)
 {
     const struct belady_config tables = ginex_belady_config(s, sb);
     struct memory m = {.run = 0};

@@ -106,8 +106,8 @@ static struct block_header header_of(const struct gnn_batch_view *view)
     return h;
 }
 
-enum gnn_status ginex_store_batch(struct ginex_superbatch *sb, uint32_t worker,
-                                  const struct gnn_batch_view *view, struct gnn_err *err)
+enum gnn_status ginex_store_batch(struct ginex_superbatch *sb, uint32_t worker, const struct gnn_batch_view *view,
+                                  struct gnn_err *err)
 {
     assert(view->batch >= sb->first && view->batch - sb->first < sb->count);
     struct ginex_record *record = &sb->records[view->batch - sb->first];
@@ -121,16 +121,15 @@ enum gnn_status ginex_store_batch(struct ginex_superbatch *sb, uint32_t worker,
     GNN_TRY(gnn_stream_append(blocks, &header, sizeof header, err));
     for (uint32_t l = 0; l < view->layer_count; l++) {
         const struct gnn_block *b = &view->blocks[l];
-        GNN_TRY(gnn_stream_append(blocks, b->row_start, (b->dst_count + UINT64_C(1)) * sizeof *b->row_start,
-                                  err));
+        GNN_TRY(gnn_stream_append(blocks, b->row_start, (b->dst_count + UINT64_C(1)) * sizeof *b->row_start, err));
         GNN_TRY(gnn_stream_append(blocks, b->col, b->edge_count * sizeof *b->col, err));
     }
     record->blocks_bytes = gnn_stream_bytes(blocks) - record->blocks_offset;
     return GNN_OK;
 }
 
-enum gnn_status ginex_store_changes(struct ginex_superbatch *sb, uint32_t index,
-                                    const struct belady_changes *changes, struct gnn_err *err)
+enum gnn_status ginex_store_changes(struct ginex_superbatch *sb, uint32_t index, const struct belady_changes *changes,
+                                    struct gnn_err *err)
 {
     struct ginex_record *record = &sb->records[index];
     record->changes = changes->count;
@@ -169,8 +168,7 @@ static enum gnn_status decode(const struct ginex_record *record, uint64_t batch,
     memcpy(&h, blocks, sizeof h);
     if (h.magic != BLOCKS_MAGIC || h.batch != batch || h.node_count != record->nodes || h.layer_count < 1 ||
         h.layer_count > GNN_LAYERS_MAX)
-        return gnn_fail(err, GNN_EFORMAT, "ginex: trace of mini-batch %" PRIu64 " is not what was written",
-                        batch);
+        return gnn_fail(err, GNN_EFORMAT, "ginex: trace of mini-batch %" PRIu64 " is not what was written", batch);
     *view = (struct gnn_batch_view){.epoch = h.epoch,
                                     .batch = h.batch,
                                     .layer_count = h.layer_count,
@@ -198,9 +196,7 @@ enum gnn_status ginex_load_item(const struct ginex_superbatch *sb, uint32_t inde
 {
     const struct ginex_record *r = &sb->records[index];
     const struct gnn_span spans[] = {
-        {.stream = sb->ids[r->worker],
-         .offset_bytes = r->ids_offset,
-         .len_bytes = r->nodes * sizeof(gnn_node)},
+        {.stream = sb->ids[r->worker], .offset_bytes = r->ids_offset, .len_bytes = r->nodes * sizeof(gnn_node)},
         {.stream = sb->blocks[r->worker], .offset_bytes = r->blocks_offset, .len_bytes = r->blocks_bytes},
         {.stream = sb->changes, .offset_bytes = r->changes_offset, .len_bytes = changes_bytes(r)},
     };
@@ -236,14 +232,13 @@ static bool next_ids(void *ctx, struct gnn_span *out)
     if (ids->ahead == ids->sb->count)
         return false;
     const struct ginex_record *r = &ids->sb->records[ids->ahead++];
-    *out = (struct gnn_span){.stream = ids->sb->ids[r->worker],
-                             .offset_bytes = r->ids_offset,
-                             .len_bytes = r->nodes * sizeof(gnn_node)};
+    *out = (struct gnn_span){
+        .stream = ids->sb->ids[r->worker], .offset_bytes = r->ids_offset, .len_bytes = r->nodes * sizeof(gnn_node)};
     return true;
 }
 
-enum gnn_status ginex_ids_open(struct ginex *s, const struct ginex_superbatch *sb, bool hold,
-                               struct ginex_ids **out, struct gnn_err *err)
+enum gnn_status ginex_ids_open(struct ginex *s, const struct ginex_superbatch *sb, bool hold, struct ginex_ids **out,
+                               struct gnn_err *err)
 {
     *out = NULL;
     struct ginex_ids *ids = calloc(1, sizeof *ids);
@@ -301,8 +296,7 @@ void ginex_ids_drop(struct ginex_ids *ids)
     ids->hold = ids->complete = false;
 }
 
-static enum gnn_status read_ids(struct ginex_ids *ids, const gnn_node **nodes, uint32_t count,
-                                struct gnn_err *err)
+static enum gnn_status read_ids(struct ginex_ids *ids, const gnn_node **nodes, uint32_t count, struct gnn_err *err)
 {
     struct gnn_span span;
     void *data;
@@ -317,8 +311,7 @@ static enum gnn_status read_ids(struct ginex_ids *ids, const gnn_node **nodes, u
     return GNN_OK;
 }
 
-enum gnn_status ginex_ids_next(struct ginex_ids *ids, const gnn_node **nodes, uint32_t *count,
-                               struct gnn_err *err)
+enum gnn_status ginex_ids_next(struct ginex_ids *ids, const gnn_node **nodes, uint32_t *count, struct gnn_err *err)
 {
     *nodes = NULL;
     *count = 0;

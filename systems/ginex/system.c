@@ -39,9 +39,8 @@ static const struct gnn_option options[] = {
      .offset = FIELD(neighbour_cache),
      .unit = "bytes",
      .def = "0",
-     .help =
-         "Neighbour cache with its table (Z_n); 0 = 19 % of the cap or what fits, without a cap a tenth of "
-         "the lists.",
+     .help = "Neighbour cache with its table (Z_n); 0 = 19 % of the cap or what fits, without a cap a tenth of "
+             "the lists.",
      .source = "GNNDrive section 5: 6 GB of 32 GB"},
     {.name = "cache_neighbours",
      .type = GNN_OPT_BOOL,
@@ -54,8 +53,7 @@ static const struct gnn_option options[] = {
      .offset = FIELD(skip_isolated),
      .unit = "",
      .def = "false",
-     .help =
-         "Leave nodes without in-edges out of the neighbour cache: they rank first and are never looked up.",
+     .help = "Leave nodes without in-edges out of the neighbour cache: they rank first and are never looked up.",
      .source = "artifact: false"},
     {.name = "samplers",
      .type = GNN_OPT_U32,
@@ -163,8 +161,7 @@ static const struct gnn_option options[] = {
      .unit = "",
      .def = "artifact",
      .choices = list_words,
-     .help =
-         "Bytes of a list read: the released rule (up to a page too many), or the pages the list lies on.",
+     .help = "Bytes of a list read: the released rule (up to a page too many), or the pages the list lies on.",
      .source = "artifact"},
     {.name = "fill",
      .type = GNN_OPT_CHOICE,
@@ -189,8 +186,7 @@ static const struct gnn_option options[] = {
      .unit = "",
      .def = "access",
      .choices = initial_words,
-     .help =
-         "What the feature cache starts with: the superbatch's first nodes, or those with the top scores.",
+     .help = "What the feature cache starts with: the superbatch's first nodes, or those with the top scores.",
      .source = "paper: first accesses"},
     {.name = "overlap",
      .type = GNN_OPT_BOOL,
@@ -212,8 +208,7 @@ static const struct gnn_option options[] = {
      .unit = "",
      .def = "exact",
      .choices = floyd_words,
-     .help =
-         "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
+     .help = "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
      .source = "artifact: biased; paper: uniform"},
     {.name = NULL},
 };
@@ -251,12 +246,10 @@ static enum gnn_status open_feature_file(struct ginex *s, struct gnn_err *err)
     const struct gnn_dataset *d = s->env->dataset;
     const bool direct = s->config->io == GINEX_IO_DIRECT;
     struct gnn_file_info info;
-    GNN_TRY(
-        gnn_file_open(world, d->features_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &s->features, err));
+    GNN_TRY(gnn_file_open(world, d->features_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &s->features, err));
     gnn_file_info(world, s->features, &info);
     if (info.size_bytes != d->feature_bytes)
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
+        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
                         d->features_path, info.size_bytes, d->feature_bytes);
     const uint32_t align =
         info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
@@ -297,8 +290,7 @@ static void ginex_close(void *state)
     free(s);
 }
 
-static enum gnn_status ginex_open(const struct gnn_env *env, const void *config, void **state,
-                                  struct gnn_err *err)
+static enum gnn_status ginex_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
 {
     struct ginex *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -313,8 +305,7 @@ static enum gnn_status ginex_open(const struct gnn_env *env, const void *config,
     return env->workload->sample_only ? GNN_OK : open_training(s, err);
 }
 
-static enum gnn_status ginex_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
-                                         struct gnn_err *err)
+static enum gnn_status ginex_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     return ginex_epoch(state, epoch, out, err);
 }

@@ -1,8 +1,8 @@
 #include "systems/gnndrive/gnndrive.h"
 
-enum gnn_status gnndrive_channel_open(struct gnn_world *world, const char *name, bool in_order,
-                                      uint32_t depth, uint32_t producers, uint32_t batches,
-                                      struct gnndrive_channel *out, struct gnn_err *err)
+enum gnn_status gnndrive_channel_open(struct gnn_world *world, const char *name, bool in_order, uint32_t depth,
+                                      uint32_t producers, uint32_t batches, struct gnndrive_channel *out,
+                                      struct gnn_err *err)
 {
     if (in_order) {
         GNN_TRY(gnn_reorder_open(world, depth, &out->reorder, err));

@@ -160,10 +160,10 @@ static enum gnn_status open_queues(struct gnndrive *s, struct gnn_err *err)
     GNN_TRY(gnn_queue_open(world, "free items", s->sizes.items, &s->free_items, err));
     for (uint32_t i = 0; i < s->sizes.items; i++)
         GNN_TRY(gnn_queue_push(s->free_items, &s->items[i]));
-    GNN_TRY(gnndrive_channel_open(world, "extracting", config->in_order, s->sizes.extract_queue,
-                                  config->samplers, batches, &s->extracting, err));
-    GNN_TRY(gnndrive_channel_open(world, "training", config->in_order, s->sizes.train_queue,
-                                  config->extractors, batches, &s->training_queue, err));
+    GNN_TRY(gnndrive_channel_open(world, "extracting", config->in_order, s->sizes.extract_queue, config->samplers,
+                                  batches, &s->extracting, err));
+    GNN_TRY(gnndrive_channel_open(world, "training", config->in_order, s->sizes.train_queue, config->extractors,
+                                  batches, &s->training_queue, err));
     GNN_TRY(gnn_queue_open(world, "releasing", 0, &s->releasing, err));
     gnn_queue_producers(s->releasing, 1);
     return GNN_OK;
@@ -244,8 +244,7 @@ static void fill_result(const struct gnndrive *s, struct gnn_epoch_result *out)
 {
     struct gnn_counters *c = &out->counters;
     gnn_sampling_counters(s->sampling, &c->sample);
-    c->needed_bytes =
-        c->sample.sampled_edges * sizeof(gnn_node) + s->trained_rows * s->env->dataset->row_bytes;
+    c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + s->trained_rows * s->env->dataset->row_bytes;
     if (s->env->workload->sample_only)
         return;
     gnn_training_result(&s->training, out);
@@ -268,8 +267,7 @@ static void begin(struct gnndrive *s, uint64_t epoch)
         gnn_reader_counters(s->extractors[e].reader, &s->extractors[e].before);
 }
 
-enum gnn_status gnndrive_epoch(struct gnndrive *s, uint64_t epoch, struct gnn_epoch_result *out,
-                               struct gnn_err *err)
+enum gnn_status gnndrive_epoch(struct gnndrive *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     begin(s, epoch);
     struct gnn_pipeline *pipeline = NULL;

@@ -182,8 +182,7 @@ static void drain(struct extraction *x)
         tensor->ops->upload_wait(tensor, x->claim.extractor);
 }
 
-static enum gnn_status check_size(const struct gnndrive *s, const struct gnn_batch_view *view,
-                                  struct gnn_err *err)
+static enum gnn_status check_size(const struct gnndrive *s, const struct gnn_batch_view *view, struct gnn_err *err)
 {
     if (view->node_count <= s->sizes.node_limit)
         return GNN_OK;
@@ -191,8 +190,7 @@ static enum gnn_status check_size(const struct gnndrive *s, const struct gnn_bat
                     "gnndrive: batch %" PRIu64 " has %" PRIu32 " nodes; %" PRIu32 " slots shared by %" PRIu32
                     " extractors hold %" PRIu32 " without deadlock: raise gnndrive.batch_nodes or "
                     "gnndrive.buffer_mult, or lower gnndrive.extractors",
-                    view->batch, view->node_count, s->sizes.slots, s->config->extractors,
-                    s->sizes.node_limit);
+                    view->batch, view->node_count, s->sizes.slots, s->config->extractors, s->sizes.node_limit);
 }
 
 enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct gnndrive_item *item,

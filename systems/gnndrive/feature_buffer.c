@@ -130,19 +130,16 @@ static enum gnn_status allocate(struct feature_buffer *fb, struct gnn_err *err)
     struct gnn_world *w = fb->world;
     const uint64_t slots = fb->config.slots;
     void *map = NULL, *reverse = NULL, *standby = NULL;
-    GNN_TRY(gnn_mem_alloc(w, "gnndrive mapping table", fb->key_count * (uint64_t)sizeof *fb->map,
-                          GNN_MEM_PLAIN, &map, err));
-    fb->map = map;
-    GNN_TRY(gnn_mem_alloc(w, "gnndrive reverse mapping", slots * sizeof *fb->reverse, GNN_MEM_PLAIN, &reverse,
+    GNN_TRY(gnn_mem_alloc(w, "gnndrive mapping table", fb->key_count * (uint64_t)sizeof *fb->map, GNN_MEM_PLAIN, &map,
                           err));
+    fb->map = map;
+    GNN_TRY(gnn_mem_alloc(w, "gnndrive reverse mapping", slots * sizeof *fb->reverse, GNN_MEM_PLAIN, &reverse, err));
     fb->reverse = reverse;
-    GNN_TRY(gnn_mem_alloc(w, "gnndrive standby list", (slots + 1) * sizeof *fb->standby, GNN_MEM_PLAIN,
-                          &standby, err));
+    GNN_TRY(gnn_mem_alloc(w, "gnndrive standby list", (slots + 1) * sizeof *fb->standby, GNN_MEM_PLAIN, &standby, err));
     fb->standby = standby;
     const uint64_t ballast = ballast_bytes(&fb->config);
     if (ballast > 0) {
-        GNN_TRY(
-            gnn_mem_alloc(w, "gnndrive released code's tables", ballast, GNN_MEM_PLAIN, &fb->ballast, err));
+        GNN_TRY(gnn_mem_alloc(w, "gnndrive released code's tables", ballast, GNN_MEM_PLAIN, &fb->ballast, err));
         memset(fb->ballast, 1, ballast); /* a page nobody touched is not charged */
     }
     GNN_TRY(gnn_mutex_open(w, &fb->mutex, err));
@@ -158,8 +155,7 @@ enum gnn_status feature_buffer_open(struct gnn_world *world, const struct featur
     assert(config->extractors > 0 && config->extractors <= EXTRACTORS_MAX);
     if ((uint64_t)config->slots * config->rows_per_slot >= NONE)
         return gnn_fail(err, GNN_EUSAGE,
-                        "gnndrive: %" PRIu32 " slots of %" PRIu32
-                        " rows need more than 32-bit row numbers: lower "
+                        "gnndrive: %" PRIu32 " slots of %" PRIu32 " rows need more than 32-bit row numbers: lower "
                         "gnndrive.buffer_mult",
                         config->slots, config->rows_per_slot);
     struct feature_buffer *fb = calloc(1, sizeof *fb);
@@ -256,16 +252,14 @@ static enum gnn_status report_deadlock(const struct feature_buffer *fb, struct g
     for (uint32_t e = 0; e < fb->config.extractors && used < sizeof shares - 48; e++) {
         const struct feature_claim *claim = fb->claim[e];
         if (claim != NULL)
-            used += (size_t)snprintf(shares + used, sizeof shares - used,
-                                     "%s%" PRIu32 ": %" PRIu32 " of %" PRIu32, used > 0 ? ", " : "", e,
-                                     claim->slot_count, claim->load_count);
+            used += (size_t)snprintf(shares + used, sizeof shares - used, "%s%" PRIu32 ": %" PRIu32 " of %" PRIu32,
+                                     used > 0 ? ", " : "", e, claim->slot_count, claim->load_count);
     }
-    return gnn_fail(
-        err, GNN_EBUG,
-        "gnndrive: deadlock: every extractor sleeps and no batch is left to release a slot; %" PRIu32
-        " slots, loads that have a slot by extractor: %s. The buffer is smaller than extractors x nodes of "
-        "the largest batch: raise gnndrive.buffer_mult or lower gnndrive.extractors",
-        fb->config.slots, shares);
+    return gnn_fail(err, GNN_EBUG,
+                    "gnndrive: deadlock: every extractor sleeps and no batch is left to release a slot; %" PRIu32
+                    " slots, loads that have a slot by extractor: %s. The buffer is smaller than extractors x nodes of "
+                    "the largest batch: raise gnndrive.buffer_mult or lower gnndrive.extractors",
+                    fb->config.slots, shares);
 }
 
 static enum gnn_status sleep_in(struct feature_buffer *fb, struct bed *bed, struct gnn_err *err)
@@ -291,8 +285,7 @@ enum gnn_status feature_buffer_admit(struct feature_buffer *fb, uint64_t ticket,
 {
     assert(node_count <= fb->config.slots);
     fb->admitting = true;
-    while (!fb->cancelled &&
-           (ticket != fb->next_ticket || fb->admitted_nodes + node_count > fb->config.slots))
+    while (!fb->cancelled && (ticket != fb->next_ticket || fb->admitted_nodes + node_count > fb->config.slots))
         (void)gnn_cond_wait(fb->world, fb->admission, fb->mutex, GNN_NO_DEADLINE, GNN_WAIT_RESOURCE);
     if (fb->cancelled)
         return GNN_ECANCELLED;
@@ -367,8 +360,8 @@ static uint32_t allocate_slot(struct feature_buffer *fb, uint32_t key)
     return slot;
 }
 
-enum gnn_status feature_buffer_take_slots(struct feature_buffer *fb, struct feature_claim *claim,
-                                          uint32_t limit, struct gnn_err *err)
+enum gnn_status feature_buffer_take_slots(struct feature_buffer *fb, struct feature_claim *claim, uint32_t limit,
+                                          struct gnn_err *err)
 {
     uint32_t taken = 0;
     while (claim->slot_count < claim->load_count && taken < limit) {
@@ -400,8 +393,7 @@ void feature_buffer_ready(struct feature_buffer *fb, const struct feature_claim 
     wake(fb, &fb->rows);
 }
 
-enum gnn_status feature_buffer_wait_rows(struct feature_buffer *fb, struct feature_claim *claim,
-                                         struct gnn_err *err)
+enum gnn_status feature_buffer_wait_rows(struct feature_buffer *fb, struct feature_claim *claim, struct gnn_err *err)
 {
     uint32_t next = 0;
     while (next < claim->wait_count) {
@@ -483,8 +475,7 @@ uint32_t feature_buffer_standby(const struct feature_buffer *fb, uint32_t *slots
 {
     const uint32_t anchor = fb->config.slots;
     uint32_t count = 0;
-    for (uint32_t slot = fb->standby[anchor].next; slot != anchor && count < max;
-         slot = fb->standby[slot].next)
+    for (uint32_t slot = fb->standby[anchor].next; slot != anchor && count < max; slot = fb->standby[slot].next)
         slots[count++] = slot;
     return fb->standby_count;
 }
@@ -503,12 +494,12 @@ static enum gnn_status check_slots(const struct feature_buffer *fb, struct gnn_e
         const bool standby = fb->standby[slot].next != NONE;
         if (key != NONE && fb->map[key].slot != slot)
             return gnn_fail(err, GNN_EBUG,
-                            "gnndrive: slot %" PRIu32 " says group %" PRIu32 ", which is in slot %" PRIu32,
-                            slot, key, fb->map[key].slot);
+                            "gnndrive: slot %" PRIu32 " says group %" PRIu32 ", which is in slot %" PRIu32, slot, key,
+                            fb->map[key].slot);
         if (standby != (key == NONE || fb->map[key].refs == 0))
             return gnn_fail(err, GNN_EBUG,
-                            "gnndrive: slot %" PRIu32 " of group %" PRIu32 " is %son standby with count %u",
-                            slot, key, standby ? "" : "not ", key == NONE ? 0 : (unsigned)fb->map[key].refs);
+                            "gnndrive: slot %" PRIu32 " of group %" PRIu32 " is %son standby with count %u", slot, key,
+                            standby ? "" : "not ", key == NONE ? 0 : (unsigned)fb->map[key].refs);
     }
     return GNN_OK;
 }
@@ -518,15 +509,12 @@ static enum gnn_status check_entries(const struct feature_buffer *fb, bool idle,
     for (uint32_t key = 0; key < fb->key_count; key++) {
         const struct entry *entry = &fb->map[key];
         if (entry->slot != NONE && fb->reverse[entry->slot] != key)
-            return gnn_fail(err, GNN_EBUG,
-                            "gnndrive: group %" PRIu32 " is in slot %" PRIu32 ", which says %" PRIu32, key,
-                            entry->slot, fb->reverse[entry->slot]);
+            return gnn_fail(err, GNN_EBUG, "gnndrive: group %" PRIu32 " is in slot %" PRIu32 ", which says %" PRIu32,
+                            key, entry->slot, fb->reverse[entry->slot]);
         const bool absent = entry->slot == NONE || !entry->ready;
-        if ((entry->ready && entry->slot == NONE) ||
-            (idle && (entry->refs > 0 || (absent && entry->slot != NONE))))
-            return gnn_fail(
-                err, GNN_EBUG, "gnndrive: group %" PRIu32 ": slot %" PRIu32 ", count %u, ready %u%s", key,
-                entry->slot, (unsigned)entry->refs, (unsigned)entry->ready, idle ? ", when idle" : "");
+        if ((entry->ready && entry->slot == NONE) || (idle && (entry->refs > 0 || (absent && entry->slot != NONE))))
+            return gnn_fail(err, GNN_EBUG, "gnndrive: group %" PRIu32 ": slot %" PRIu32 ", count %u, ready %u%s", key,
+                            entry->slot, (unsigned)entry->refs, (unsigned)entry->ready, idle ? ", when idle" : "");
     }
     return GNN_OK;
 }
@@ -537,17 +525,15 @@ enum gnn_status feature_buffer_check(const struct feature_buffer *fb, bool idle,
     GNN_TRY(check_entries(fb, idle, err));
     const uint32_t anchor = fb->config.slots;
     uint32_t walked = 0;
-    for (uint32_t slot = fb->standby[anchor].next; slot != anchor && walked <= anchor;
-         slot = fb->standby[slot].next)
+    for (uint32_t slot = fb->standby[anchor].next; slot != anchor && walked <= anchor; slot = fb->standby[slot].next)
         walked += fb->standby[fb->standby[slot].next].prev == slot;
     if (walked != fb->standby_count || (idle && walked != anchor))
         return gnn_fail(err, GNN_EBUG,
-                        "gnndrive: %" PRIu32 " slots on standby, %" PRIu32 " counted, %" PRIu32 " in all",
-                        walked, fb->standby_count, anchor);
+                        "gnndrive: %" PRIu32 " slots on standby, %" PRIu32 " counted, %" PRIu32 " in all", walked,
+                        fb->standby_count, anchor);
     if (idle && (fb->active > 0 || fb->published > 0 || fb->slots.asleep > 0 || fb->rows.asleep > 0))
         return gnn_fail(err, GNN_EBUG,
-                        "gnndrive: %" PRIu32 " claims and %" PRIu32 " batches live, %" PRIu32
-                        " asleep, when idle",
+                        "gnndrive: %" PRIu32 " claims and %" PRIu32 " batches live, %" PRIu32 " asleep, when idle",
                         fb->active, fb->published, fb->slots.asleep + fb->rows.asleep);
     return GNN_OK;
 }

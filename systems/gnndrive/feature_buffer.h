@@ -55,8 +55,7 @@ struct feature_buffer_counts {
 };
 
 /* GNN_EUSAGE: slots * rows_per_slot does not fit 32 bits; GNN_ENOMEM, GNN_ECAP. */
-GNN_MUST_CHECK enum gnn_status feature_buffer_open(struct gnn_world *world,
-                                                   const struct feature_buffer_config *config,
+GNN_MUST_CHECK enum gnn_status feature_buffer_open(struct gnn_world *world, const struct feature_buffer_config *config,
                                                    struct feature_buffer **out, struct gnn_err *err);
 void feature_buffer_close(struct feature_buffer *fb); /* accepts NULL */
 
@@ -75,23 +74,21 @@ void feature_buffer_unlock(struct feature_buffer *fb);
 /* Locked. In-order training only: sleeps until every earlier ticket was admitted and this batch's nodes fit
  * beside the nodes of the batches admitted and not yet released. Training in ticket order then never waits
  * for a slot that a later batch holds. Needs node_count <= slots. */
-GNN_MUST_CHECK enum gnn_status feature_buffer_admit(struct feature_buffer *fb, uint64_t ticket,
-                                                    uint32_t node_count);
+GNN_MUST_CHECK enum gnn_status feature_buffer_admit(struct feature_buffer *fb, uint64_t ticket, uint32_t node_count);
 
 /* Locked, never sleeps. Pass 1: pins every row, fills the load, wait and pending lists. */
 void feature_buffer_pin(struct feature_buffer *fb, struct feature_claim *claim);
 /* Locked. Pass 2: takes slots for up to `limit` more loads from the standby list, sleeping while it is empty.
  * GNN_EBUG when nobody is left who could release one: the deadlock, with each extractor's share of the slots.
  */
-GNN_MUST_CHECK enum gnn_status feature_buffer_take_slots(struct feature_buffer *fb,
-                                                         struct feature_claim *claim, uint32_t limit,
-                                                         struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status feature_buffer_take_slots(struct feature_buffer *fb, struct feature_claim *claim,
+                                                         uint32_t limit, struct gnn_err *err);
 /* Locked. The rows of loads index[0..count) have arrived; wakes whoever waits for them. */
 void feature_buffer_ready(struct feature_buffer *fb, const struct feature_claim *claim, const uint32_t *index,
                           uint32_t count);
 /* Locked. Sleeps until every row on the wait list is ready. GNN_EBUG as above. */
-GNN_MUST_CHECK enum gnn_status feature_buffer_wait_rows(struct feature_buffer *fb,
-                                                        struct feature_claim *claim, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status feature_buffer_wait_rows(struct feature_buffer *fb, struct feature_claim *claim,
+                                                        struct gnn_err *err);
 /* Locked. All rows are ready: the claim becomes a batch that only release ends. Fills the missing aliases. */
 void feature_buffer_publish(struct feature_buffer *fb, struct feature_claim *claim);
 
@@ -109,8 +106,7 @@ void feature_buffer_counts(struct feature_buffer *fb, struct feature_buffer_coun
 /* Locked. Map and reverse map are inverse, a slot is on standby if and only if its owner's count is 0, links
  * are sound; with idle = true also: all counts 0, all slots on standby, nobody sleeps. GNN_EBUG names the
  * first breach. Looks at every node: tests and the ends of epochs. */
-GNN_MUST_CHECK enum gnn_status feature_buffer_check(const struct feature_buffer *fb, bool idle,
-                                                    struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status feature_buffer_check(const struct feature_buffer *fb, bool idle, struct gnn_err *err);
 
 /* Locked. Standby slots from the next victim on, at most max; returns how many there are. For tests. */
 uint32_t feature_buffer_standby(const struct feature_buffer *fb, uint32_t *slots, uint32_t max);

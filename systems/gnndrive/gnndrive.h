@@ -38,12 +38,12 @@ struct gnndrive_config {
 /* Every size that follows from the configuration, the data and Mb. */
 struct gnndrive_sizes {
     uint32_t extract_queue, train_queue;
-    uint32_t batch_nodes; /* Mb */
-    uint32_t slots;       /* S */
-    uint32_t node_limit;  /* a batch with more nodes is refused: S / Ne, or N when everything fits */
-    uint32_t items;       /* mini-batches in flight */
-    uint32_t staging;     /* loads of an extractor's staging buffer; 0 on the CPU: reads land in slots */
-    bool whole;           /* every group has a slot: nobody ever waits for one */
+    uint32_t batch_nodes;         /* Mb */
+    uint32_t slots;               /* S */
+    uint32_t node_limit;          /* a batch with more nodes is refused: S / Ne, or N when everything fits */
+    uint32_t items;               /* mini-batches in flight */
+    uint32_t staging;             /* loads of an extractor's staging buffer; 0 on the CPU: reads land in slots */
+    bool whole;                   /* every group has a slot: nobody ever waits for one */
     struct gnn_row_layout layout; /* rows on sectors; rows_per_load = G */
     uint32_t bounce_bytes_max;
 };
@@ -104,40 +104,34 @@ GNN_MUST_CHECK enum gnn_status gnndrive_channel_open(struct gnn_world *world, co
                                                      struct gnndrive_channel *out, struct gnn_err *err);
 void gnndrive_channel_close(struct gnndrive_channel *channel);
 void gnndrive_channel_cancel(struct gnndrive_channel *channel);
-GNN_MUST_CHECK enum gnn_status gnndrive_channel_push(struct gnndrive_channel *channel,
-                                                     struct gnndrive_item *item);
-GNN_MUST_CHECK enum gnn_status gnndrive_channel_pop(struct gnndrive_channel *channel,
-                                                    struct gnndrive_item **item);
+GNN_MUST_CHECK enum gnn_status gnndrive_channel_push(struct gnndrive_channel *channel, struct gnndrive_item *item);
+GNN_MUST_CHECK enum gnn_status gnndrive_channel_pop(struct gnndrive_channel *channel, struct gnndrive_item **item);
 void gnndrive_channel_done(struct gnndrive_channel *channel); /* one producer has finished */
 
 /* sizes.c: no side effects. */
 GNN_MUST_CHECK enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_config *config,
-                                             uint32_t batch_nodes, uint32_t align_bytes,
-                                             struct gnndrive_sizes *out, struct gnn_err *err);
+                                             uint32_t batch_nodes, uint32_t align_bytes, struct gnndrive_sizes *out,
+                                             struct gnn_err *err);
 /* Mb by the bound when that is small or the user's, else 0: it has to be measured. */
 uint32_t gnndrive_batch_nodes(const struct gnn_env *env, const struct gnndrive_config *config);
 /* Mb from the largest batch a calibration saw. */
 uint32_t gnndrive_measured_batch_nodes(const struct gnn_env *env, uint32_t largest);
 /* Fills the plan; GNN_ECAP with the parameter to change when it cannot live under env->cap_bytes. */
-GNN_MUST_CHECK enum gnn_status gnndrive_memory(const struct gnn_env *env,
-                                               const struct gnndrive_config *config,
-                                               const struct gnndrive_sizes *sizes,
-                                               struct gnn_memory_plan *out, struct gnn_err *err);
-struct feature_buffer_config gnndrive_buffer_config(const struct gnn_env *env,
-                                                    const struct gnndrive_config *config,
+GNN_MUST_CHECK enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive_config *config,
+                                               const struct gnndrive_sizes *sizes, struct gnn_memory_plan *out,
+                                               struct gnn_err *err);
+struct feature_buffer_config gnndrive_buffer_config(const struct gnn_env *env, const struct gnndrive_config *config,
                                                     const struct gnndrive_sizes *sizes);
-struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env,
-                                                const struct gnndrive_config *config,
-                                                const struct gnndrive_sizes *sizes,
-                                                struct gnn_file *const *file);
+struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env, const struct gnndrive_config *config,
+                                                const struct gnndrive_sizes *sizes, struct gnn_file *const *file);
 
 /* extract.c: brings the item's rows into the buffer. On failure nothing is in flight and nothing is pinned.
  */
-GNN_MUST_CHECK enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor,
-                                                struct gnndrive_item *item, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct gnndrive_item *item,
+                                                struct gnn_err *err);
 
 /* epoch.c */
-GNN_MUST_CHECK enum gnn_status gnndrive_epoch(struct gnndrive *s, uint64_t epoch,
-                                              struct gnn_epoch_result *out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnndrive_epoch(struct gnndrive *s, uint64_t epoch, struct gnn_epoch_result *out,
+                                              struct gnn_err *err);
 
 #endif

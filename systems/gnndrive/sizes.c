@@ -64,33 +64,29 @@ static enum gnn_status choose_slots(const struct gnn_env *env, const struct gnnd
     const uint64_t bound = node_bound(env), share = out->whole ? env->dataset->node_count : slots / ne;
     out->node_limit = (uint32_t)(share < bound ? share : bound);
     if (!out->whole && slots < (uint64_t)ne * out->batch_nodes)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "gnndrive: %" PRIu64 " slots are fewer than %" PRIu32 " extractors x %" PRIu32
-            " nodes of a batch, which can deadlock: raise gnndrive.buffer_mult, gnndrive.train_queue or "
-            "gnndrive.slots, or lower gnndrive.extractors",
-            slots, ne, out->batch_nodes);
+        return gnn_fail(err, GNN_EUSAGE,
+                        "gnndrive: %" PRIu64 " slots are fewer than %" PRIu32 " extractors x %" PRIu32
+                        " nodes of a batch, which can deadlock: raise gnndrive.buffer_mult, gnndrive.train_queue or "
+                        "gnndrive.slots, or lower gnndrive.extractors",
+                        slots, ne, out->batch_nodes);
     return GNN_OK;
 }
 
 static enum gnn_status check_switches(const struct gnndrive_config *config, struct gnn_err *err)
 {
     if (config->in_order && config->order == GNNDRIVE_ORDER_SEGMENTS)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "gnndrive.in_order needs one order of all batches: set gnndrive.order=global");
+        return gnn_fail(err, GNN_EUSAGE, "gnndrive.in_order needs one order of all batches: set gnndrive.order=global");
     if (config->lock_submit && config->serial_extract)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "gnndrive.serial_extract holds the table lock longer than gnndrive.lock_submit: set one");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "gnndrive.serial_extract holds the table lock longer than gnndrive.lock_submit: set one");
     if (config->batch_nodes > 0 && config->slots > 0 && config->slots < config->batch_nodes)
         return gnn_fail(err, GNN_EUSAGE, "gnndrive.slots=%" PRIu32 " is below gnndrive.batch_nodes=%" PRIu32,
                         config->slots, config->batch_nodes);
     return GNN_OK;
 }
 
-enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_config *config,
-                              uint32_t batch_nodes, uint32_t align_bytes, struct gnndrive_sizes *out,
-                              struct gnn_err *err)
+enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_config *config, uint32_t batch_nodes,
+                              uint32_t align_bytes, struct gnndrive_sizes *out, struct gnn_err *err)
 {
     memset(out, 0, sizeof *out);
     GNN_TRY(check_switches(config, err));
@@ -106,11 +102,7 @@ enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_c
     }
     out->batch_nodes = batch_nodes;
     const bool direct = config->io == GNNDRIVE_IO_DIRECT;
-    lay_rows(config, env->dataset->row_bytes,
-             !direct           ? 1
-             : align_bytes > 0 ? align_bytes
-                               : SECTOR_BYTES,
-             out);
+    lay_rows(config, env->dataset->row_bytes, !direct ? 1 : align_bytes > 0 ? align_bytes : SECTOR_BYTES, out);
     GNN_TRY(choose_slots(env, config, out, err));
     if (gnn_env_on_device(env)) {
         const uint32_t wanted = config->staging > 0 ? config->staging : out->batch_nodes;
@@ -119,8 +111,7 @@ enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_c
     return GNN_OK;
 }
 
-struct feature_buffer_config gnndrive_buffer_config(const struct gnn_env *env,
-                                                    const struct gnndrive_config *config,
+struct feature_buffer_config gnndrive_buffer_config(const struct gnn_env *env, const struct gnndrive_config *config,
                                                     const struct gnndrive_sizes *sizes)
 {
     return (struct feature_buffer_config){
@@ -132,10 +123,8 @@ struct feature_buffer_config gnndrive_buffer_config(const struct gnn_env *env,
     };
 }
 
-struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env,
-                                                const struct gnndrive_config *config,
-                                                const struct gnndrive_sizes *sizes,
-                                                struct gnn_file *const *file)
+struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env, const struct gnndrive_config *config,
+                                                const struct gnndrive_sizes *sizes, struct gnn_file *const *file)
 {
     return (struct gnn_reader_config){
         .engine = env->io_engine,
@@ -161,8 +150,7 @@ static struct part largest(const struct part *parts, size_t count)
 }
 
 enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive_config *config,
-                                const struct gnndrive_sizes *sizes, struct gnn_memory_plan *out,
-                                struct gnn_err *err)
+                                const struct gnndrive_sizes *sizes, struct gnn_memory_plan *out, struct gnn_err *err)
 {
     struct gnn_batch_size size;
     gnn_batch_expect(env->dataset, env->workload, &size);
@@ -185,10 +173,8 @@ enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive
         const bool gpu = sizes->staging > 0; /* holds the feature buffer and the input */
         parts[2].bytes = gpu ? 0 : gnn_mul_bytes(sizes->slots, sizes->layout.load_bytes);
         parts[3].bytes = feature_buffer_table_bytes(&buffer);
-        parts[4].bytes =
-            gnn_mul_bytes(config->extractors, gnn_reader_memory_bytes(&reader, sizes->layout.align_bytes));
-        parts[5].bytes =
-            gnn_mul_bytes(config->extractors * (uint64_t)sizes->staging, sizes->layout.load_bytes);
+        parts[4].bytes = gnn_mul_bytes(config->extractors, gnn_reader_memory_bytes(&reader, sizes->layout.align_bytes));
+        parts[5].bytes = gnn_mul_bytes(config->extractors * (uint64_t)sizes->staging, sizes->layout.load_bytes);
         parts[6].bytes = gpu ? 0 : gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes);
     }
     const size_t count = sizeof parts / sizeof *parts;
@@ -204,10 +190,9 @@ enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive
     if (env->cap_bytes == 0 || total <= env->cap_bytes)
         return GNN_OK;
     char needed[32], cap[32], part[32];
-    return gnn_fail(
-        err, GNN_ECAP,
-        "gnndrive needs about %s besides the page cache, the cap is %s; the largest part is the %s with "
-        "%s: raise --memory or change %s",
-        gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
-        most.name, gnn_format_bytes(most.bytes, part, sizeof part), most.remedy);
+    return gnn_fail(err, GNN_ECAP,
+                    "gnndrive needs about %s besides the page cache, the cap is %s; the largest part is the %s with "
+                    "%s: raise --memory or change %s",
+                    gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
+                    most.name, gnn_format_bytes(most.bytes, part, sizeof part), most.remedy);
 }

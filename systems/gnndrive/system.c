@@ -130,8 +130,7 @@ static const struct gnn_option options[] = {
      .unit = "",
      .def = "completion",
      .choices = valid_words,
-     .help =
-         "When rows become ready for other batches: at each read's completion, or when the batch has all.",
+     .help = "When rows become ready for other batches: at each read's completion, or when the batch has all.",
      .source = "paper section 4.2 (text): completion; Algorithm 1: batch"},
     {.name = "serial_extract",
      .type = GNN_OPT_BOOL,
@@ -182,8 +181,8 @@ static const struct gnn_option options[] = {
     {.name = NULL},
 };
 
-static enum gnn_status gnndrive_plan(const struct gnn_env *env, const void *config,
-                                     struct gnn_memory_plan *out, struct gnn_err *err)
+static enum gnn_status gnndrive_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
+                                     struct gnn_err *err)
 {
     struct gnndrive_sizes sizes;
     GNN_TRY(gnndrive_size(env, config, gnndrive_batch_nodes(env, config), 0, &sizes, err));
@@ -227,17 +226,15 @@ static enum gnn_status open_feature_file(struct gnndrive *s, uint32_t *align_byt
 {
     struct gnn_world *world = s->env->world;
     const bool direct = s->config->io == GNNDRIVE_IO_DIRECT;
-    GNN_TRY(gnn_file_open(world, s->env->dataset->features_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ,
-                          &s->features, err)); /* without direct I/O its message names gnndrive.io */
+    GNN_TRY(gnn_file_open(world, s->env->dataset->features_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &s->features,
+                          err)); /* without direct I/O its message names gnndrive.io */
     struct gnn_file_info info;
     gnn_file_info(world, s->features, &info);
     s->features_bytes = info.size_bytes;
     if (info.size_bytes != s->env->dataset->feature_bytes)
-        return gnn_fail(err, GNN_EFORMAT,
-                        "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
+        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
                         s->env->dataset->features_path, info.size_bytes, s->env->dataset->feature_bytes);
-    *align_bytes =
-        info.mem_align_bytes > info.offset_align_bytes ? info.mem_align_bytes : info.offset_align_bytes;
+    *align_bytes = info.mem_align_bytes > info.offset_align_bytes ? info.mem_align_bytes : info.offset_align_bytes;
     return GNN_OK;
 }
 
@@ -245,14 +242,14 @@ static enum gnn_status open_lists(struct gnndrive *s, struct gnn_err *err)
 {
     const uint64_t limit = s->sizes.node_limit;
     const uint64_t lists = s->sizes.items + UINT64_C(4) * s->config->extractors;
-    GNN_TRY(gnn_mem_alloc(s->env->world, "gnndrive node lists",
-                          gnn_mul_bytes(lists, limit * sizeof(uint32_t)), GNN_MEM_PLAIN, &s->lists, err));
+    GNN_TRY(gnn_mem_alloc(s->env->world, "gnndrive node lists", gnn_mul_bytes(lists, limit * sizeof(uint32_t)),
+                          GNN_MEM_PLAIN, &s->lists, err));
     uint32_t *next = s->lists;
     for (uint32_t i = 0; i < s->sizes.items; i++, next += limit)
         s->items[i].alias = next;
     for (uint32_t e = 0; e < s->config->extractors; e++) {
-        uint32_t **lists_of[] = {&s->extractors[e].load_key, &s->extractors[e].load_slot,
-                                 &s->extractors[e].wait, &s->extractors[e].pending};
+        uint32_t **lists_of[] = {&s->extractors[e].load_key, &s->extractors[e].load_slot, &s->extractors[e].wait,
+                                 &s->extractors[e].pending};
         for (size_t l = 0; l < sizeof lists_of / sizeof *lists_of; l++, next += limit)
             *lists_of[l] = next;
     }
@@ -268,9 +265,8 @@ static enum gnn_status open_slots(struct gnndrive *s, struct gnn_err *err)
         return gnn_mem_alloc(env->world, "gnndrive feature buffer", bytes, GNN_MEM_FEATURES, &s->slots, err);
     GNN_TRY(env->tensor->ops->alloc(env->tensor, "gnndrive feature buffer", bytes, &s->slots, err));
     const uint64_t loads = gnn_mul_bytes(s->config->extractors, s->sizes.staging);
-    return gnn_mem_alloc(env->world, "gnndrive staging buffer",
-                         gnn_mul_bytes(loads, s->sizes.layout.load_bytes), GNN_MEM_FEATURES | GNN_MEM_PINNED,
-                         &s->staging, err);
+    return gnn_mem_alloc(env->world, "gnndrive staging buffer", gnn_mul_bytes(loads, s->sizes.layout.load_bytes),
+                         GNN_MEM_FEATURES | GNN_MEM_PINNED, &s->staging, err);
 }
 
 static void close_slots(struct gnndrive *s)
@@ -295,8 +291,7 @@ static enum gnn_status open_extraction(struct gnndrive *s, struct gnn_err *err)
     for (uint32_t e = 0; e < s->config->extractors; e++) {
         GNN_TRY(gnn_reader_open(env->world, &reader, &s->extractors[e].reader, err));
         if (s->staging != NULL)
-            s->extractors[e].staging =
-                (char *)s->staging + (uint64_t)e * s->sizes.staging * s->sizes.layout.load_bytes;
+            s->extractors[e].staging = (char *)s->staging + (uint64_t)e * s->sizes.staging * s->sizes.layout.load_bytes;
     }
     GNN_TRY(open_lists(s, err));
     gnn_rows_init(&s->input, env, "gnndrive input", true);
@@ -354,8 +349,7 @@ static void gnndrive_close(void *state)
     free(s);
 }
 
-static enum gnn_status gnndrive_open(const struct gnn_env *env, const void *config, void **state,
-                                     struct gnn_err *err)
+static enum gnn_status gnndrive_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
 {
     struct gnndrive *s = calloc(1, sizeof *s);
     if (s == NULL)

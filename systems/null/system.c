@@ -65,8 +65,7 @@ static enum gnn_status null_plan(const struct gnn_env *env, const void *config, 
     return GNN_OK;
 }
 
-static enum gnn_status null_open(const struct gnn_env *env, const void *config, void **state,
-                                 struct gnn_err *err)
+static enum gnn_status null_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
 {
     struct null_state *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -76,12 +75,11 @@ static enum gnn_status null_open(const struct gnn_env *env, const void *config, 
     s->config = config;
     s->batch_count = batch_count_of(env);
     void *order = NULL, *batches = NULL;
-    GNN_TRY(gnn_mem_alloc(env->world, "order of the epoch",
-                          env->dataset->train.count * (uint64_t)sizeof *s->order, GNN_MEM_PLAIN, &order,
-                          err));
+    GNN_TRY(gnn_mem_alloc(env->world, "order of the epoch", env->dataset->train.count * (uint64_t)sizeof *s->order,
+                          GNN_MEM_PLAIN, &order, err));
     s->order = order;
-    GNN_TRY(gnn_mem_alloc(env->world, "batches", s->batch_count * (uint64_t)sizeof *s->batches, GNN_MEM_PLAIN,
-                          &batches, err));
+    GNN_TRY(gnn_mem_alloc(env->world, "batches", s->batch_count * (uint64_t)sizeof *s->batches, GNN_MEM_PLAIN, &batches,
+                          err));
     s->batches = batches;
     return GNN_OK;
 }
@@ -121,8 +119,8 @@ static void cancel(void *target)
     gnn_queue_cancel(target);
 }
 
-static enum gnn_status run_pipeline(struct null_state *s, struct gnn_pipeline *pipeline,
-                                    struct gnn_epoch_result *out, struct gnn_err *err)
+static enum gnn_status run_pipeline(struct null_state *s, struct gnn_pipeline *pipeline, struct gnn_epoch_result *out,
+                                    struct gnn_err *err)
 {
     gnn_queue_producers(s->queue, 1);
     GNN_TRY(gnn_pipeline_stage(pipeline, "cut", 1, cut, s, err));
@@ -144,13 +142,11 @@ static void fill_counters(const struct null_state *s, struct gnn_epoch_result *o
     };
 }
 
-static enum gnn_status null_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
-                                        struct gnn_err *err)
+static enum gnn_status null_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     struct null_state *s = state;
     const struct gnn_env *env = s->env;
-    gnn_epoch_order(env->workload->seed, epoch, env->dataset->train.nodes, env->dataset->train.count,
-                    s->order);
+    gnn_epoch_order(env->workload->seed, epoch, env->dataset->train.nodes, env->dataset->train.count, s->order);
     s->seeds = 0;
     struct gnn_pipeline *pipeline = NULL;
     enum gnn_status status = gnn_queue_open(env->world, "batches", s->config->queue, &s->queue, err);

@@ -58,8 +58,7 @@ static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct
 }
 
 /* Batch k, in order; worker k mod W may draw another into *spare. *item = NULL after the last. */
-static enum gnn_status take(struct pygplus *s, uint32_t k, struct pygplus_item *spare,
-                            struct pygplus_item **item)
+static enum gnn_status take(struct pygplus *s, uint32_t k, struct pygplus_item *spare, struct pygplus_item **item)
 {
     void *taken;
     GNN_TRY(gnn_reorder_take(s->delivery, &taken));
@@ -70,8 +69,7 @@ static enum gnn_status take(struct pygplus *s, uint32_t k, struct pygplus_item *
     return gnn_queue_push(s->tokens[k % s->config->workers], spare);
 }
 
-static enum gnn_status start_gather(struct pygplus *s, struct pygplus_item *item, uint32_t k,
-                                    struct gnn_err *err)
+static enum gnn_status start_gather(struct pygplus *s, struct pygplus_item *item, uint32_t k, struct gnn_err *err)
 {
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
     item->rows = &s->input[k % PYGPLUS_DELIVERED_MAX];
@@ -89,8 +87,7 @@ static enum gnn_status train(struct pygplus *s, const struct pygplus_item *item,
     const gnn_real *x = item->rows->data;
     if (!item->rows->on_tensor) {
         GNN_TRY(gnn_rows_reserve(&s->uploaded, view->node_count, err));
-        tensor->ops->upload(tensor, s->uploaded.data, x,
-                            (uint64_t)view->node_count * s->env->dataset->row_bytes);
+        tensor->ops->upload(tensor, s->uploaded.data, x, (uint64_t)view->node_count * s->env->dataset->row_bytes);
         x = s->uploaded.data;
     }
     return gnn_training_step(&s->training, view, x, err);
@@ -197,8 +194,7 @@ static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
         gnn_training_result(&s->training, out);
     struct gnn_counters *c = &out->counters;
     gnn_sampling_counters(s->sampling, &c->sample);
-    c->needed_bytes =
-        c->sample.sampled_edges * sizeof(gnn_node) + s->gathered_rows * s->env->dataset->row_bytes;
+    c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + s->gathered_rows * s->env->dataset->row_bytes;
     c->requested_bytes = c->requested_ios = GNN_UNKNOWN; /* mappings: only the kernel knows */
     c->cache_hits = c->cache_misses = c->cache_evictions = GNN_UNKNOWN;
     out->extra[0].name = "sampled_ahead_peak";
@@ -208,8 +204,7 @@ static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
     out->extra_count = 2;
 }
 
-enum gnn_status pygplus_epoch(struct pygplus *s, uint64_t epoch, struct gnn_epoch_result *out,
-                              struct gnn_err *err)
+enum gnn_status pygplus_epoch(struct pygplus *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     gnn_sampling_begin(s->sampling, epoch);
     gnn_training_begin(&s->training);

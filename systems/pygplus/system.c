@@ -57,8 +57,7 @@ static const struct gnn_option options[] = {
      .unit = "",
      .def = "exact",
      .choices = floyd_words,
-     .help =
-         "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
+     .help = "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
      .source = "GNNDrive and Ginex artifacts: biased; papers: uniform"},
     {.name = "drop_last_train",
      .type = GNN_OPT_BOOL,
@@ -78,19 +77,18 @@ static const struct gnn_option options[] = {
     {.name = NULL},
 };
 
-static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *config,
-                                    struct gnn_memory_plan *out, struct gnn_err *err)
+static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
+                                    struct gnn_err *err)
 {
     const struct pygplus_config *c = config;
     struct gnn_batch_size size;
     gnn_batch_expect(env->dataset, env->workload, &size);
     const uint32_t layers = env->workload->layers;
     const uint64_t ballast = gnn_mul_bytes(c->ballast_bytes, c->workers);
-    const uint64_t batches = gnn_mul_bytes(gnn_batch_bytes(&size, layers),
-                                           (uint64_t)c->prefetch * c->workers + PYGPLUS_DELIVERED_MAX);
-    const uint64_t inputs = env->workload->sample_only
-                                ? 0
-                                : gnn_mul_bytes(size.nodes[layers], UINT64_C(2) * env->dataset->row_bytes);
+    const uint64_t batches =
+        gnn_mul_bytes(gnn_batch_bytes(&size, layers), (uint64_t)c->prefetch * c->workers + PYGPLUS_DELIVERED_MAX);
+    const uint64_t inputs =
+        env->workload->sample_only ? 0 : gnn_mul_bytes(size.nodes[layers], UINT64_C(2) * env->dataset->row_bytes);
     out->fixed_bytes = gnn_add_bytes(ballast, gnn_sampling_bytes(env, &size, c->workers));
     out->batches_bytes = gnn_add_bytes(batches, inputs);
     out->largest = ballast > batches && ballast > inputs ? "ballast of the workers"
@@ -104,12 +102,11 @@ static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *confi
     if (env->cap_bytes == 0 || total <= env->cap_bytes)
         return GNN_OK;
     char needed[32], cap[32];
-    return gnn_fail(
-        err, GNN_ECAP,
-        "pygplus needs about %s besides the page cache, the cap is %s; the largest part is the %s: raise "
-        "--memory or change %s",
-        gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
-        out->largest, out->remedy);
+    return gnn_fail(err, GNN_ECAP,
+                    "pygplus needs about %s besides the page cache, the cap is %s; the largest part is the %s: raise "
+                    "--memory or change %s",
+                    gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
+                    out->largest, out->remedy);
 }
 
 static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
@@ -139,8 +136,7 @@ static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
 static enum gnn_status open_features(struct pygplus *s, struct gnn_err *err)
 {
     const struct gnn_env *env = s->env;
-    const enum gnn_map_advice advice =
-        s->config->readahead == PYGPLUS_READAHEAD_OFF ? GNN_MAP_RANDOM : GNN_MAP_NORMAL;
+    const enum gnn_map_advice advice = s->config->readahead == PYGPLUS_READAHEAD_OFF ? GNN_MAP_RANDOM : GNN_MAP_NORMAL;
     GNN_TRY(gnn_file_open(env->world, env->dataset->features_path, GNN_OPEN_READ, &s->features, err));
     GNN_TRY(gnn_map_open(env->world, s->features, advice, &s->features_map, err));
     GNN_TRY(gnn_gang_open(env->world, s->config->gather_threads, &s->gather, err));
@@ -173,8 +169,7 @@ static void pygplus_close(void *state)
     free(s);
 }
 
-static enum gnn_status pygplus_open(const struct gnn_env *env, const void *config, void **state,
-                                    struct gnn_err *err)
+static enum gnn_status pygplus_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
 {
     struct pygplus *s = calloc(1, sizeof *s);
     if (s == NULL)

@@ -43,18 +43,16 @@ static void *take_high(struct rs_batch *b, uint64_t bytes)
 
 /* ---- begin ---- */
 
-static enum gnn_status node_error(const struct rs_lane *lane, const char *what, gnn_node node,
-                                  struct gnn_err *err)
+static enum gnn_status node_error(const struct rs_lane *lane, const char *what, gnn_node node, struct gnn_err *err)
 {
     const struct gnn_dataset *const d = lane->s->env->dataset;
     return gnn_fail(err, GNN_EFORMAT,
-                    "dataset %s: %s %" PRIu32 ", but there are %" PRIu32
-                    " nodes; run `oocgnn prepare --check`",
+                    "dataset %s: %s %" PRIu32 ", but there are %" PRIu32 " nodes; run `oocgnn prepare --check`",
                     d->name, what, node, d->node_count);
 }
 
-enum gnn_status rs_batch_begin(const struct rs_lane *lane, struct rs_batch *b, uint32_t number,
-                               const gnn_node *seeds, uint32_t seed_count, struct gnn_err *err)
+enum gnn_status rs_batch_begin(const struct rs_lane *lane, struct rs_batch *b, uint32_t number, const gnn_node *seeds,
+                               uint32_t seed_count, struct gnn_err *err)
 {
     assert(b->size_bytes % sizeof(uint64_t) == 0);
     b->low_bytes = b->high_bytes = b->digest = 0;
@@ -122,12 +120,11 @@ void rs_hop_begin(const struct rs_lane *lane, struct rs_batch *b, uint32_t l)
 /* ---- end: the hash map ---- */
 
 /* Makes the map know the hop's nodes so far, with room for what the hop may bring. */
-static enum gnn_status load_map(struct rs_lane *lane, const struct rs_batch *b, const struct rs_hop *hop,
-                                bool chained, struct gnn_err *err)
+static enum gnn_status load_map(struct rs_lane *lane, const struct rs_batch *b, const struct rs_hop *hop, bool chained,
+                                struct gnn_err *err)
 {
     struct gnn_id_map *const map = &lane->map;
-    const uint64_t universe = lane->s->env->dataset->node_count,
-                   most = (uint64_t)hop->node_count + hop->sample_count;
+    const uint64_t universe = lane->s->env->dataset->node_count, most = (uint64_t)hop->node_count + hop->sample_count;
     const uint64_t wanted = (most < universe ? most : universe) + 1;
     if (chained && lane->map_holds == b && map->count == hop->node_count &&
         gnn_id_map_sized_slots(wanted) <= map->slot_count)
@@ -140,15 +137,14 @@ static enum gnn_status load_map(struct rs_lane *lane, const struct rs_batch *b, 
         if (i + PREFETCH_IDS < hop->node_count)
             gnn_id_map_prefetch(map, hop->nodes[i + PREFETCH_IDS]);
         if (gnn_id_map_add(map, hop->nodes[i]) != i)
-            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu32 " stands twice in one mini-batch",
-                            hop->nodes[i]);
+            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu32 " stands twice in one mini-batch", hop->nodes[i]);
     }
     return GNN_OK;
 }
 
 /* Global neighbour IDs become local columns; new nodes join the list as far as `limit`. *fits = false: no further. */
-static enum gnn_status localise_hash(struct rs_lane *lane, struct rs_hop *hop, uint32_t limit,
-                                     uint64_t *digest, bool *fits, struct gnn_err *err)
+static enum gnn_status localise_hash(struct rs_lane *lane, struct rs_hop *hop, uint32_t limit, uint64_t *digest,
+                                     bool *fits, struct gnn_err *err)
 {
     struct gnn_id_map *const map = &lane->map;
     const uint32_t universe = lane->s->env->dataset->node_count;
@@ -181,8 +177,7 @@ static enum gnn_status localise_hash(struct rs_lane *lane, struct rs_hop *hop, u
 /* ---- end: sorted pairs ---- */
 
 /* first[i] of node i (targets, then slots): the earliest index with the same ID. */
-static enum gnn_status find_first(struct rs_lane *lane, const struct rs_hop *hop, uint32_t *first,
-                                  struct gnn_err *err)
+static enum gnn_status find_first(struct rs_lane *lane, const struct rs_hop *hop, uint32_t *first, struct gnn_err *err)
 {
     const uint32_t universe = lane->s->env->dataset->node_count, known = hop->node_count;
     const uint64_t count = (uint64_t)known + hop->sample_count;
@@ -200,15 +195,14 @@ static enum gnn_status find_first(struct rs_lane *lane, const struct rs_hop *hop
         if (i == 0 || pairs[i] >> 32 != pairs[i - 1] >> 32)
             head = (uint32_t)pairs[i];
         else if ((uint32_t)pairs[i] < hop->node_count)
-            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu64 " stands twice in one mini-batch",
-                            pairs[i] >> 32);
+            return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu64 " stands twice in one mini-batch", pairs[i] >> 32);
         first[(uint32_t)pairs[i]] = head;
     }
     return GNN_OK;
 }
 
-static enum gnn_status localise_sort(struct rs_lane *lane, struct rs_hop *hop, uint32_t limit,
-                                     uint64_t *digest, bool *fits, struct gnn_err *err)
+static enum gnn_status localise_sort(struct rs_lane *lane, struct rs_hop *hop, uint32_t limit, uint64_t *digest,
+                                     bool *fits, struct gnn_err *err)
 {
     const uint32_t known = hop->node_count;
     *fits = (uint64_t)known + hop->sample_count <= lane->pair_capacity;
@@ -289,8 +283,8 @@ enum gnn_status rs_hop_end(struct rs_lane *lane, struct rs_batch *b, uint32_t l,
     bool fits = hop->node_count <= limit;
     const uint32_t before = hop->node_count;
     if (fits)
-        GNN_TRY((hash ? localise_hash : localise_sort)(
-            lane, hop, limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX, &b->digest, &fits, err));
+        GNN_TRY((hash ? localise_hash : localise_sort)(lane, hop, limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX,
+                                                       &b->digest, &fits, err));
     if (!fits) {
         b->full = true;
         lane->map_holds = NULL;

@@ -34,8 +34,7 @@ const gnn_node *rs_seeds(const struct ringsampler *s, uint32_t number, uint32_t 
         return s->order + number % total;
     }
     assert(number < s->batches);
-    const uint64_t start =
-        s->config->split == RS_SPLIT_RELEASE ? release_start(s, number) : (uint64_t)number * size;
+    const uint64_t start = s->config->split == RS_SPLIT_RELEASE ? release_start(s, number) : (uint64_t)number * size;
     assert(start < total);
     const uint64_t left = total - start;
     *count = left < size ? (uint32_t)left : size;
@@ -78,8 +77,7 @@ static void add_counts(struct rs_fetch_counts *sum, const struct rs_fetch_counts
     sum->cache_hits += one->cache_hits;
     sum->cache_misses += one->cache_misses;
     sum->sweeps += one->sweeps;
-    sum->in_flight_peak =
-        one->in_flight_peak > sum->in_flight_peak ? one->in_flight_peak : sum->in_flight_peak;
+    sum->in_flight_peak = one->in_flight_peak > sum->in_flight_peak ? one->in_flight_peak : sum->in_flight_peak;
 }
 
 static void sum_fetches(const struct ringsampler *s, struct rs_fetch_counts *sum)
@@ -89,9 +87,8 @@ static void sum_fetches(const struct ringsampler *s, struct rs_fetch_counts *sum
         add_counts(sum, &s->lanes[i].fetch->counts);
 }
 
-static void fill_extras(const struct ringsampler *s, const struct rs_fetch_counts *now,
-                        uint64_t frontier_nodes, uint64_t deferred, uint64_t bundle,
-                        struct gnn_epoch_result *out)
+static void fill_extras(const struct ringsampler *s, const struct rs_fetch_counts *now, uint64_t frontier_nodes,
+                        uint64_t deferred, uint64_t bundle, struct gnn_epoch_result *out)
 {
     const struct rs_fetch_counts *const before = &s->before;
     rs_add_extra(out, "frontier_nodes", frontier_nodes);
@@ -130,8 +127,7 @@ static void fill_result(const struct ringsampler *s, struct gnn_epoch_result *ou
         bundle = lane->bundle_peak > bundle ? lane->bundle_peak : bundle;
     }
     sum_fetches(s, &now);
-    c->needed_bytes =
-        c->sample.sampled_edges * sizeof(gnn_node) + s->extracted_rows * s->env->dataset->row_bytes;
+    c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + s->extracted_rows * s->env->dataset->row_bytes;
     c->requested_ios = c->requested_bytes = GNN_UNKNOWN;                /* a mapping: only the kernel knows */
     c->cache_hits = c->cache_misses = c->cache_evictions = GNN_UNKNOWN; /* of feature rows: there are none */
     if (s->config->io != RS_IO_MAPPED) {
@@ -170,8 +166,7 @@ static enum gnn_status run(struct ringsampler *s, struct gnn_pipeline *pipeline,
     return status;
 }
 
-enum gnn_status rs_epoch(struct ringsampler *s, uint64_t epoch, struct gnn_epoch_result *out,
-                         struct gnn_err *err)
+enum gnn_status rs_epoch(struct ringsampler *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     begin(s, epoch);
     struct gnn_pipeline *pipeline = NULL;

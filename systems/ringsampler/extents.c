@@ -38,8 +38,7 @@ void rs_partition(uint64_t *keys, uint64_t count, uint32_t high_bit, uint64_t st
     for (uint32_t g = 0; g < RS_PARTS; g++)
         while (next[g] < starts[g + 1]) {
             uint64_t key = keys[next[g]];
-            for (uint32_t home = key >> shift & (RS_PARTS - 1); home != g;
-                 home = key >> shift & (RS_PARTS - 1)) {
+            for (uint32_t home = key >> shift & (RS_PARTS - 1); home != g; home = key >> shift & (RS_PARTS - 1)) {
                 const uint64_t carried = keys[next[home]];
                 keys[next[home]++] = key;
                 key = carried;
@@ -74,8 +73,7 @@ struct rs_extent rs_extent_at(const struct rs_extent_rules *rules, const uint64_
                               uint64_t count)
 {
     assert(begin < count && rules->units_max > 0);
-    struct rs_extent x = {
-        .begin = begin, .end = begin + 1, .first_unit = unit_of(rules, entries[begin]), .units = 1};
+    struct rs_extent x = {.begin = begin, .end = begin + 1, .first_unit = unit_of(rules, entries[begin]), .units = 1};
     if (rules->one_each)
         return x;
     for (; x.end < count; x.end++) {
@@ -89,8 +87,8 @@ struct rs_extent rs_extent_at(const struct rs_extent_rules *rules, const uint64_
     return x;
 }
 
-void rs_extent_scatter(const struct rs_extent_rules *rules, const uint64_t *entries,
-                       const struct rs_extent *extent, const void *data, uint32_t *out)
+void rs_extent_scatter(const struct rs_extent_rules *rules, const uint64_t *entries, const struct rs_extent *extent,
+                       const void *data, uint32_t *out)
 {
     const uint32_t *const values = data;
     const uint64_t first = extent->first_unit << rules->unit_shift;

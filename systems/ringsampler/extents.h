@@ -32,7 +32,7 @@ struct rs_extent {
 struct rs_extent rs_extent_at(const struct rs_extent_rules *rules, const uint64_t *entries, uint64_t begin,
                               uint64_t count);
 /* out[slot] = value for the extent's entries, whose units lie at `data`. */
-void rs_extent_scatter(const struct rs_extent_rules *rules, const uint64_t *entries,
-                       const struct rs_extent *extent, const void *data, uint32_t *out);
+void rs_extent_scatter(const struct rs_extent_rules *rules, const uint64_t *entries, const struct rs_extent *extent,
+                       const void *data, uint32_t *out);
 
 #endif

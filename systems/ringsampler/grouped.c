@@ -190,8 +190,7 @@ static const struct rs_fetch_ops grouped_ops = {.fetch = grouped_fetch, .close =
 uint64_t rs_grouped_bytes(const struct ringsampler_config *config, uint32_t align_bytes)
 {
     const uint64_t q = config->ring;
-    const uint64_t records =
-        GROUPS * q * (2 * sizeof(uint64_t) + sizeof(struct gnn_read) + sizeof(struct rs_extent));
+    const uint64_t records = GROUPS * q * (2 * sizeof(uint64_t) + sizeof(struct gnn_read) + sizeof(struct rs_extent));
     const uint64_t buffers = config->io == RS_IO_DIRECT ? GROUPS * q * align_bytes : 0;
     return records + buffers + rs_reads_bytes((uint32_t)(GROUPS * q));
 }
@@ -212,8 +211,7 @@ static enum gnn_status open_groups(struct grouped *x, struct gnn_err *err)
         g->buffers = group_bytes > 0 ? (unsigned char *)x->buffers + i * group_bytes : NULL;
         complete_ = complete_ && g->entries != NULL && g->reads != NULL && g->extents != NULL;
     }
-    return complete_ ? GNN_OK
-                     : gnn_fail(err, GNN_ENOMEM, "ringsampler: groups of %" PRIu32 " reads", x->ring_entries);
+    return complete_ ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "ringsampler: groups of %" PRIu32 " reads", x->ring_entries);
 }
 
 static enum gnn_status open_ring(struct grouped *x, struct gnn_err *err)
@@ -234,8 +232,8 @@ static enum gnn_status open_ring(struct grouped *x, struct gnn_err *err)
                                     : direct            ? x->buffers
                                                         : lane->workspace,
                  .register_buffer_bytes = !c->register_buffer ? 0
-                                          : direct ? (uint64_t)GROUPS * x->ring_entries * x->unit_bytes
-                                                   : lane->s->sizes.workspace_bytes}};
+                                          : direct            ? (uint64_t)GROUPS * x->ring_entries * x->unit_bytes
+                                                              : lane->s->sizes.workspace_bytes}};
     return rs_reads_open(lane->s->env->world, &config, &x->reads, err);
 }
 
@@ -253,8 +251,7 @@ enum gnn_status rs_grouped_open(struct rs_lane *lane, struct rs_fetch **out, str
     if (c->io == RS_IO_DIRECT) {
         struct gnn_file_info info;
         gnn_file_info(lane->s->env->world, lane->file, &info);
-        x->unit_bytes =
-            info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
+        x->unit_bytes = info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
         if (x->unit_bytes < sizeof(gnn_node))
             x->unit_bytes = 512; /* a file system without a rule of its own */
         x->key_bits = rs_bits(lane->s->env->dataset->edge_count) + GROUP_SLOT_BITS;

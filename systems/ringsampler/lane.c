@@ -21,8 +21,7 @@ static void divide(struct rs_lane *lane, uint64_t slots)
 {
     const struct rs_sizes *const z = &lane->s->sizes;
     if (slots > lane->map.memory_slots)
-        memset(lane->map.slots + lane->map.memory_slots, 0,
-               (slots - lane->map.memory_slots) * sizeof *lane->map.slots);
+        memset(lane->map.slots + lane->map.memory_slots, 0, (slots - lane->map.memory_slots) * sizeof *lane->map.slots);
     lane->map.memory_slots = slots;
     const uint64_t map_bytes = gnn_round_up(slots * sizeof *lane->map.slots, GNN_ARENA_ALIGN_BYTES);
     lane->rest = (unsigned char *)lane->workspace + map_bytes;
@@ -33,8 +32,7 @@ static enum gnn_status open_workspace(struct rs_lane *lane, struct gnn_err *err)
 {
     const struct rs_sizes *const z = &lane->s->sizes;
     struct gnn_world *const world = lane->s->env->world;
-    GNN_TRY(gnn_mem_alloc(world, "ringsampler workspace", z->workspace_bytes, GNN_MEM_PLAIN, &lane->workspace,
-                          err));
+    GNN_TRY(gnn_mem_alloc(world, "ringsampler workspace", z->workspace_bytes, GNN_MEM_PLAIN, &lane->workspace, err));
     if (lane->s->config->dedupe == RS_DEDUPE_HASH) {
         gnn_id_map_init_sized(&lane->map, lane->workspace, z->map_slots);
         divide(lane, z->map_slots);
@@ -160,13 +158,12 @@ enum gnn_status rs_sample_one(struct rs_lane *lane, struct rs_batch *b, uint32_t
     if (!b->full)
         return GNN_OK;
     char batch[32], map[32];
-    return gnn_fail(
-        err, GNN_ECAP,
-        "ringsampler: mini-batch %" PRIu32 " does not fit the %s its thread keeps for blocks and the %s "
-        "for dedupe: raise --memory or ringsampler.workspace, or lower ringsampler.threads, --batch or "
-        "--fanout",
-        number, gnn_format_bytes(b->size_bytes, batch, sizeof batch),
-        gnn_format_bytes(lane->s->sizes.dedupe_bytes, map, sizeof map));
+    return gnn_fail(err, GNN_ECAP,
+                    "ringsampler: mini-batch %" PRIu32 " does not fit the %s its thread keeps for blocks and the %s "
+                    "for dedupe: raise --memory or ringsampler.workspace, or lower ringsampler.threads, --batch or "
+                    "--fanout",
+                    number, gnn_format_bytes(b->size_bytes, batch, sizeof batch),
+                    gnn_format_bytes(lane->s->sizes.dedupe_bytes, map, sizeof map));
 }
 
 /* ---- bundles ---- */
@@ -191,8 +188,7 @@ static bool cache_holds_all(const struct rs_lane *lane)
 static uint32_t bundle_of(const struct rs_lane *lane, uint32_t left)
 {
     const struct ringsampler_config *const c = lane->s->config;
-    const uint64_t one =
-        with_margin(lane->batch_bytes_peak) + with_margin(lane->hop_targets_peak * sizeof(uint64_t));
+    const uint64_t one = with_margin(lane->batch_bytes_peak) + with_margin(lane->hop_targets_peak * sizeof(uint64_t));
     uint64_t most = c->bundle;
     if (c->io != RS_IO_SORTED)
         most = 1;
@@ -207,13 +203,11 @@ static struct shares share(const struct rs_lane *lane, uint32_t left)
 {
     struct shares s = {.count = bundle_of(lane, left)};
     if (lane->s->config->io == RS_IO_SORTED) {
-        const uint64_t entry_bytes = lane->hop_targets_peak * sizeof(uint64_t),
-                       batch = lane->batch_bytes_peak;
+        const uint64_t entry_bytes = lane->hop_targets_peak * sizeof(uint64_t), batch = lane->batch_bytes_peak;
         /* Of batches not seen yet: 4 B of blocks and 8 B of entries a sample of the largest hop, and the other hops. */
         s.entries_bytes =
-            batch == 0
-                ? lane->rest_bytes / 2
-                : (uint64_t)((double)lane->rest_bytes * (double)entry_bytes / (double)(entry_bytes + batch));
+            batch == 0 ? lane->rest_bytes / 2
+                       : (uint64_t)((double)lane->rest_bytes * (double)entry_bytes / (double)(entry_bytes + batch));
         if (s.entries_bytes < RS_ENTRIES_BYTES_MIN)
             s.entries_bytes = RS_ENTRIES_BYTES_MIN;
         s.entries_bytes = gnn_round_down(s.entries_bytes, sizeof(uint64_t));
@@ -267,8 +261,8 @@ static enum gnn_status sample_put_off(struct rs_lane *lane, const uint32_t *numb
     return GNN_OK;
 }
 
-enum gnn_status rs_lane_run(struct rs_lane *lane, uint32_t first, uint32_t count, uint32_t step,
-                            uint64_t *items, struct gnn_err *err)
+enum gnn_status rs_lane_run(struct rs_lane *lane, uint32_t first, uint32_t count, uint32_t step, uint64_t *items,
+                            struct gnn_err *err)
 {
     for (uint32_t done = 0; done < count;) {
         const struct shares s = share_rest(lane, count - done);

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t fetch_pause_ns =
-    UINT64_C(5000); /* the polling thread of the kernel fetches meanwhile */
+static const uint64_t fetch_pause_ns = UINT64_C(5000); /* the polling thread of the kernel fetches meanwhile */
 
 uint64_t rs_reads_bytes(uint32_t depth)
 {
@@ -21,14 +20,13 @@ static void free_all(struct rs_reads *reads)
     reads->free_count = reads->depth;
 }
 
-enum gnn_status rs_reads_open(struct gnn_world *world, const struct rs_reads_config *config,
-                              struct rs_reads *out, struct gnn_err *err)
+enum gnn_status rs_reads_open(struct gnn_world *world, const struct rs_reads_config *config, struct rs_reads *out,
+                              struct gnn_err *err)
 {
     const uint32_t depth = config->ring.depth;
     struct gnn_file_info info;
     gnn_file_info(world, config->file, &info);
-    *out = (struct rs_reads){
-        .world = world, .file = config->file, .file_bytes = info.size_bytes, .depth = depth};
+    *out = (struct rs_reads){.world = world, .file = config->file, .file_bytes = info.size_bytes, .depth = depth};
     out->table = calloc(depth, sizeof *out->table);
     out->batch = calloc(depth, sizeof *out->batch);
     out->free_entries = calloc(depth, sizeof *out->free_entries);
@@ -95,13 +93,11 @@ static enum gnn_status failed(const struct rs_reads *reads, const struct gnn_rea
     const char *const path = gnn_file_path(reads->world, reads->file);
     const uint64_t edge = read->offset_bytes / sizeof(gnn_node);
     if (result < 0)
-        return gnn_fail(err, GNN_EIO,
-                        "%s: read of %" PRIu32 " bytes at offset %" PRIu64 " (edge %" PRIu64 "): %s", path,
-                        read->len_bytes, read->offset_bytes, edge, strerror(-result));
+        return gnn_fail(err, GNN_EIO, "%s: read of %" PRIu32 " bytes at offset %" PRIu64 " (edge %" PRIu64 "): %s",
+                        path, read->len_bytes, read->offset_bytes, edge, strerror(-result));
     return gnn_fail(err, GNN_ESHORT,
-                    "%s: short read at offset %" PRIu64 " (edge %" PRIu64 "): %" PRId32 " of %" PRIu32
-                    " bytes",
-                    path, read->offset_bytes, edge, result, read->len_bytes);
+                    "%s: short read at offset %" PRIu64 " (edge %" PRIu64 "): %" PRId32 " of %" PRIu32 " bytes", path,
+                    read->offset_bytes, edge, result, read->len_bytes);
 }
 
 /* Bytes that must arrive: a window may reach past the end of the file. */
@@ -112,8 +108,7 @@ static uint64_t owed_bytes(const struct rs_reads *reads, const struct gnn_read *
     return left < read->len_bytes ? left : read->len_bytes;
 }
 
-enum gnn_status rs_reads_take(struct rs_reads *reads, uint32_t min, uint64_t *tags, uint32_t *got,
-                              struct gnn_err *err)
+enum gnn_status rs_reads_take(struct rs_reads *reads, uint32_t min, uint64_t *tags, uint32_t *got, struct gnn_err *err)
 {
     assert(min <= reads->in_flight);
     *got = 0;
@@ -149,8 +144,7 @@ void rs_reads_drain(struct rs_reads *reads)
 {
     while (reads->in_flight > 0) {
         uint32_t arrived = 0;
-        if (gnn_ring_wait(reads->world, reads->ring, 1, reads->depth, reads->completions, &arrived, NULL) !=
-            GNN_OK)
+        if (gnn_ring_wait(reads->world, reads->ring, 1, reads->depth, reads->completions, &arrived, NULL) != GNN_OK)
             return; /* a ring that cannot be waited on: closing it is all that is left */
         reads->in_flight -= arrived;
     }

@@ -30,11 +30,11 @@ GNN_MUST_CHECK enum gnn_status rs_reads_open(struct gnn_world *world, const stru
 void rs_reads_close(struct rs_reads *reads); /* waits for what is in flight; accepts a zeroed one */
 
 /* All of them, in one batch; at most depth in flight (asserted). A window of a direct file may pass the file's end. */
-GNN_MUST_CHECK enum gnn_status rs_reads_submit(struct rs_reads *reads, const struct gnn_read *wanted,
-                                               uint32_t count, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_reads_submit(struct rs_reads *reads, const struct gnn_read *wanted, uint32_t count,
+                                               struct gnn_err *err);
 /* Tags of completed reads into tags (depth); waits until `min` are there. */
-GNN_MUST_CHECK enum gnn_status rs_reads_take(struct rs_reads *reads, uint32_t min, uint64_t *tags,
-                                             uint32_t *got, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_reads_take(struct rs_reads *reads, uint32_t min, uint64_t *tags, uint32_t *got,
+                                             struct gnn_err *err);
 /* Waits until nothing is in flight; results are dropped. After an error, before buffers are used again. */
 void rs_reads_drain(struct rs_reads *reads);
 

@@ -95,9 +95,8 @@ struct rs_batch {
 
 struct rs_lane;
 /* Seeds become the first targets. GNN_EFORMAT: a seed outside the graph. */
-GNN_MUST_CHECK enum gnn_status rs_batch_begin(const struct rs_lane *lane, struct rs_batch *batch,
-                                              uint32_t number, const gnn_node *seeds, uint32_t seed_count,
-                                              struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_batch_begin(const struct rs_lane *lane, struct rs_batch *batch, uint32_t number,
+                                              const gnn_node *seeds, uint32_t seed_count, struct gnn_err *err);
 /* Takes row_start and col of hop l (from 0), and fills row_start: sizes are known before anything is read. */
 void rs_hop_begin(const struct rs_lane *lane, struct rs_batch *batch, uint32_t l);
 /* Between the two the hop's col is filled. Then: neighbours become local IDs, the next hop's targets are known. */
@@ -117,8 +116,7 @@ struct rs_fetch_counts {
 };
 struct rs_fetch_ops {
     /* Draws the positions of every hop and fills every col. On failure nothing is in flight. */
-    enum gnn_status (*fetch)(struct rs_fetch *fetch, struct rs_hop *const *hops, uint32_t count,
-                             struct gnn_err *err);
+    enum gnn_status (*fetch)(struct rs_fetch *fetch, struct rs_hop *const *hops, uint32_t count, struct gnn_err *err);
     void (*close)(struct rs_fetch *fetch);
 };
 struct rs_fetch {
@@ -127,12 +125,9 @@ struct rs_fetch {
 };
 
 struct ringsampler;
-GNN_MUST_CHECK enum gnn_status rs_grouped_open(struct rs_lane *lane, struct rs_fetch **out,
-                                               struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status rs_mapped_open(struct rs_lane *lane, struct rs_fetch **out,
-                                              struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status rs_sorted_open(struct rs_lane *lane, struct rs_fetch **out,
-                                              struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_grouped_open(struct rs_lane *lane, struct rs_fetch **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_mapped_open(struct rs_lane *lane, struct rs_fetch **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_sorted_open(struct rs_lane *lane, struct rs_fetch **out, struct gnn_err *err);
 /* Memory of each besides the workspace; align_bytes of direct reads. */
 uint64_t rs_grouped_bytes(const struct ringsampler_config *config, uint32_t align_bytes);
 uint64_t rs_mapped_bytes(void);
@@ -172,8 +167,8 @@ GNN_MUST_CHECK enum gnn_status rs_sample(struct rs_lane *lane, struct rs_batch *
 GNN_MUST_CHECK enum gnn_status rs_sample_one(struct rs_lane *lane, struct rs_batch *batch, uint32_t number,
                                              struct gnn_err *err);
 /* Batches first, first + step … (count of them), bundled as memory allows. */
-GNN_MUST_CHECK enum gnn_status rs_lane_run(struct rs_lane *lane, uint32_t first, uint32_t count,
-                                           uint32_t step, uint64_t *items, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_lane_run(struct rs_lane *lane, uint32_t first, uint32_t count, uint32_t step,
+                                           uint64_t *items, struct gnn_err *err);
 
 /* ---- the system ---- */
 

@@ -22,8 +22,8 @@ uint64_t rs_cache_bytes(uint64_t edge_count, uint64_t cache_bytes)
     return slots == 0 ? 0 : slots * GNN_PAGE_BYTES + blocks_of(edge_count) * sizeof(uint32_t);
 }
 
-enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint64_t cache_bytes,
-                              struct rs_cache **out, struct gnn_err *err)
+enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint64_t cache_bytes, struct rs_cache **out,
+                              struct gnn_err *err)
 {
     struct rs_cache *const cache = calloc(1, sizeof *cache);
     if (cache == NULL)
@@ -33,8 +33,8 @@ enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint
     cache->block_count = blocks_of(edge_count);
     cache->slot_count = (uint32_t)slots_of(edge_count, cache_bytes);
     void *table = NULL, *slots = NULL;
-    GNN_TRY(gnn_mem_alloc(world, "ringsampler sector cache's table",
-                          cache->block_count * sizeof *cache->table, GNN_MEM_PLAIN, &table, err));
+    GNN_TRY(gnn_mem_alloc(world, "ringsampler sector cache's table", cache->block_count * sizeof *cache->table,
+                          GNN_MEM_PLAIN, &table, err));
     cache->table = table;
     GNN_TRY(gnn_mem_alloc(world, "ringsampler sector cache", (uint64_t)cache->slot_count * GNN_PAGE_BYTES,
                           GNN_MEM_PLAIN, &slots, err));

@@ -21,20 +21,17 @@ struct rs_cache {
 enum { RS_CACHE_EDGES = 4096 / sizeof(gnn_node) }; /* of a block */
 
 uint64_t rs_cache_bytes(uint64_t edge_count, uint64_t cache_bytes);
-GNN_MUST_CHECK enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count,
-                                             uint64_t cache_bytes, struct rs_cache **out,
-                                             struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint64_t cache_bytes,
+                                             struct rs_cache **out, struct gnn_err *err);
 void rs_cache_close(struct rs_cache *cache); /* accepts NULL */
 
 /* Where the value at `position` lies, or NULL. */
 static inline const uint32_t *rs_cache_find(const struct rs_cache *cache, uint64_t position)
 {
-    const uint32_t entry =
-        atomic_load_explicit(&cache->table[position / RS_CACHE_EDGES], memory_order_acquire);
+    const uint32_t entry = atomic_load_explicit(&cache->table[position / RS_CACHE_EDGES], memory_order_acquire);
     if (entry == 0 || entry == RS_CACHE_FILLING)
         return NULL;
-    return (const uint32_t *)(const void *)(cache->slots + (uint64_t)(entry - 1) * 4096) +
-           position % RS_CACHE_EDGES;
+    return (const uint32_t *)(const void *)(cache->slots + (uint64_t)(entry - 1) * 4096) + position % RS_CACHE_EDGES;
 }
 
 /* Offers the bytes of `block` (4096, or what the file's end leaves); kept if there is room. */

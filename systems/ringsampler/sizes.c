@@ -9,8 +9,7 @@
 #include <inttypes.h>
 
 enum { RELEASE_READ_BYTES = 24 + 32, RELEASE_READS_PER_SEED = 3000 + 1, SECTOR_BYTES = 4096 };
-static const uint64_t slack_bytes = UINT64_C(16)
-                                    << 20; /* page tables, the program, the kernel's objects; at most */
+static const uint64_t slack_bytes = UINT64_C(16) << 20; /* page tables, the program, the kernel's objects; at most */
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -19,8 +18,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /* ---- refusals ---- */
 
-static enum gnn_status check(const struct gnn_env *env, const struct ringsampler_config *c,
-                             struct gnn_err *err)
+static enum gnn_status check(const struct gnn_env *env, const struct ringsampler_config *c, struct gnn_err *err)
 {
     const bool grouped = c->io != RS_IO_MAPPED && c->io != RS_IO_SORTED;
     for (uint32_t l = 0; grouped && l < env->workload->layers; l++)
@@ -30,33 +28,28 @@ static enum gnn_status check(const struct gnn_env *env, const struct ringsampler
                             ": one target's reads must fit the ring",
                             c->ring, env->workload->fanout[l], l + 1);
     if (c->extent_bytes > c->read_buffer_bytes / 2)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "ringsampler.extent must be at most half of ringsampler.read_buffer");
+        return gnn_fail(err, GNN_EUSAGE, "ringsampler.extent must be at most half of ringsampler.read_buffer");
     if (c->requests > 0 && !env->workload->sample_only)
         return gnn_fail(err, GNN_EUSAGE, "ringsampler.requests serves samples on demand: add --sample-only");
     if (env->workload->sample_only)
         return GNN_OK;
     if (c->frontier == RS_FRONTIER_NEIGHBOURS)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "ringsampler.frontier=neighbours drops the targets, and a model has no input for them: set "
-            "ringsampler.frontier=all or add --sample-only");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "ringsampler.frontier=neighbours drops the targets, and a model has no input for them: set "
+                        "ringsampler.frontier=all or add --sample-only");
     if (c->replace)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "ringsampler.replace draws a neighbour twice, which blocks for training do not hold: set "
-            "ringsampler.replace=false or add --sample-only");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "ringsampler.replace draws a neighbour twice, which blocks for training do not hold: set "
+                        "ringsampler.replace=false or add --sample-only");
     if (c->split == RS_SPLIT_RELEASE)
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "ringsampler.split=release repeats seeds: training wants each once; add --sample-only");
+        return gnn_fail(err, GNN_EUSAGE,
+                        "ringsampler.split=release repeats seeds: training wants each once; add --sample-only");
     return GNN_OK;
 }
 
 /* ---- bounds ---- */
 
-static enum gnn_status bound_all(const struct gnn_env *env, struct rs_sizes *z, uint64_t *nodes,
-                                 struct gnn_err *err)
+static enum gnn_status bound_all(const struct gnn_env *env, struct rs_sizes *z, uint64_t *nodes, struct gnn_err *err)
 {
     const struct gnn_workload *const load = env->workload;
     struct gnn_sample_bounds bounds;
@@ -83,8 +76,7 @@ static void bound_neighbours(const struct gnn_env *env, struct rs_sizes *z, uint
         targets = least(z->samples[l], node_count);
     }
     *nodes = widest;
-    z->batch_bytes +=
-        widest * (sizeof(gnn_node) + 1) + GNN_ARENA_ALIGN_BYTES; /* the next targets and their marks */
+    z->batch_bytes += widest * (sizeof(gnn_node) + 1) + GNN_ARENA_ALIGN_BYTES; /* the next targets and their marks */
 }
 
 /* Blocks, entries and the dedupe's memory follow from targets and samples. */
@@ -101,18 +93,17 @@ static void add_up(const struct ringsampler_config *c, uint32_t layers, uint64_t
     if (c->io == RS_IO_SORTED && z->entries_bytes < RS_ENTRIES_BYTES_MIN)
         z->entries_bytes = RS_ENTRIES_BYTES_MIN;
     z->map_slots = gnn_id_map_sized_slots(nodes + 2);
-    z->dedupe_bytes = c->dedupe == RS_DEDUPE_HASH
-                          ? z->map_slots * sizeof(struct gnn_id_slot)
-                          : gnn_round_up((nodes + largest_hop + 2) * (sizeof(uint64_t) + sizeof(uint32_t)),
-                                         GNN_ARENA_ALIGN_BYTES);
+    z->dedupe_bytes =
+        c->dedupe == RS_DEDUPE_HASH
+            ? z->map_slots * sizeof(struct gnn_id_slot)
+            : gnn_round_up((nodes + largest_hop + 2) * (sizeof(uint64_t) + sizeof(uint32_t)), GNN_ARENA_ALIGN_BYTES);
 }
 
 /* ---- what is there ---- */
 
 static uint64_t engine_bytes(const struct ringsampler_config *c)
 {
-    const uint64_t rings =
-        c->ring * UINT64_C(2) * 100; /* the kernel's side: 64 B an entry, 16 B a completion */
+    const uint64_t rings = c->ring * UINT64_C(2) * 100; /* the kernel's side: 64 B an entry, 16 B a completion */
     switch (c->io) {
     case RS_IO_MAPPED:
         return rs_mapped_bytes();
@@ -124,8 +115,8 @@ static uint64_t engine_bytes(const struct ringsampler_config *c)
 }
 
 /* What the run holds whatever the workspaces are. */
-static uint64_t rest_of_run(const struct gnn_env *env, const struct ringsampler_config *c,
-                            const struct rs_sizes *z, const struct gnn_batch_size *size)
+static uint64_t rest_of_run(const struct gnn_env *env, const struct ringsampler_config *c, const struct rs_sizes *z,
+                            const struct gnn_batch_size *size)
 {
     const uint64_t order = env->dataset->train.count * (uint64_t)sizeof(gnn_node);
     uint64_t sum = gnn_add_bytes(gnn_add_bytes(gnn_run_bytes(env, size), env->process_bytes), order);
@@ -140,17 +131,15 @@ static uint64_t rest_of_run(const struct gnn_env *env, const struct ringsampler_
 }
 
 /* What a lane and a batch need at the sizes a batch is expected to have. */
-static void expected_bytes(const struct gnn_env *env, const struct ringsampler_config *c,
-                           const struct rs_sizes *z, const struct gnn_batch_size *size, uint64_t *lane,
-                           uint64_t *batch)
+static void expected_bytes(const struct gnn_env *env, const struct ringsampler_config *c, const struct rs_sizes *z,
+                           const struct gnn_batch_size *size, uint64_t *lane, uint64_t *batch)
 {
     const uint32_t layers = env->workload->layers;
     const uint64_t nodes = size->nodes[layers], slots = gnn_id_map_sized_slots(nodes + 2);
     const uint64_t map = slots * sizeof(struct gnn_id_slot), pairs = (nodes + size->edges) * 12;
     *batch = least(gnn_batch_bytes(size, layers), z->batch_bytes);
-    *lane =
-        least(c->dedupe == RS_DEDUPE_HASH ? map : pairs, z->dedupe_bytes) +
-        least(c->io == RS_IO_SORTED ? nodes * sizeof(uint64_t) + RS_ENTRIES_BYTES_MIN : 0, z->entries_bytes);
+    *lane = least(c->dedupe == RS_DEDUPE_HASH ? map : pairs, z->dedupe_bytes) +
+            least(c->io == RS_IO_SORTED ? nodes * sizeof(uint64_t) + RS_ENTRIES_BYTES_MIN : 0, z->entries_bytes);
 }
 
 /* The dedupe gets its bound, or about a third of a workspace that is too small for all bounds. */
@@ -159,8 +148,7 @@ static void divide(const struct ringsampler_config *c, struct rs_sizes *z, uint6
     if (z->workspace_bytes >= bound_bytes)
         return;
     if (c->dedupe == RS_DEDUPE_SORT) {
-        z->dedupe_bytes =
-            gnn_round_down(least(z->dedupe_bytes, z->workspace_bytes / 2), GNN_ARENA_ALIGN_BYTES);
+        z->dedupe_bytes = gnn_round_down(least(z->dedupe_bytes, z->workspace_bytes / 2), GNN_ARENA_ALIGN_BYTES);
         return;
     }
     while (z->map_slots > 16 && z->map_slots * sizeof(struct gnn_id_slot) > z->workspace_bytes / 3)
@@ -182,14 +170,12 @@ static void choose(const struct gnn_env *env, const struct ringsampler_config *c
                             : env->cap_bytes > 0           ? RS_BUNDLE_MAX
                                                            : 1;
     uint64_t lane =
-        only ? gnn_add_bytes(z->dedupe_bytes, gnn_mul_bytes(bundle, z->batch_bytes + z->entries_bytes))
-             : fixed;
+        only ? gnn_add_bytes(z->dedupe_bytes, gnn_mul_bytes(bundle, z->batch_bytes + z->entries_bytes)) : fixed;
     const uint64_t bound = only ? fixed + z->batch_bytes : fixed;
     uint64_t item = z->batch_bytes;
     const uint64_t wanted = gnn_add_bytes(gnn_mul_bytes(z->lanes, lane), gnn_mul_bytes(z->items, item));
     if (env->cap_bytes > 0) {
-        const uint64_t rest =
-            gnn_add_bytes(rest_of_run(env, c, z, &size), least(slack_bytes, env->cap_bytes / 16));
+        const uint64_t rest = gnn_add_bytes(rest_of_run(env, c, z, &size), least(slack_bytes, env->cap_bytes / 16));
         const uint64_t there = env->cap_bytes > rest ? env->cap_bytes - rest : 0;
         if (wanted > there) {
             const double share = (double)there / (double)wanted;
@@ -202,8 +188,7 @@ static void choose(const struct gnn_env *env, const struct ringsampler_config *c
     }
     if (c->workspace_bytes > 0)
         lane = c->workspace_bytes;
-    z->workspace_bytes =
-        gnn_round_up(lane < RS_WORKSPACE_BYTES_MIN ? RS_WORKSPACE_BYTES_MIN : lane, GNN_PAGE_BYTES);
+    z->workspace_bytes = gnn_round_up(lane < RS_WORKSPACE_BYTES_MIN ? RS_WORKSPACE_BYTES_MIN : lane, GNN_PAGE_BYTES);
     z->batch_bytes = gnn_round_up(item, GNN_PAGE_BYTES);
     divide(c, z, bound);
 }
@@ -231,8 +216,8 @@ enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_conf
     return GNN_OK;
 }
 
-enum gnn_status rs_memory(const struct gnn_env *env, const struct ringsampler_config *c,
-                          const struct rs_sizes *z, struct gnn_memory_plan *out, struct gnn_err *err)
+enum gnn_status rs_memory(const struct gnn_env *env, const struct ringsampler_config *c, const struct rs_sizes *z,
+                          struct gnn_memory_plan *out, struct gnn_err *err)
 {
     struct gnn_batch_size size;
     uint64_t lane_min, batch_min;
@@ -256,9 +241,8 @@ enum gnn_status rs_memory(const struct gnn_env *env, const struct ringsampler_co
                                 : "ringsampler.threads, --batch or --fanout",
          lanes},
         {"ring buffers of the threads",
-         c->workspaces == RS_WORKSPACES_RELEASE
-             ? "ringsampler.workspaces=right"
-             : "ringsampler.ring, ringsampler.read_buffer or ringsampler.threads",
+         c->workspaces == RS_WORKSPACES_RELEASE ? "ringsampler.workspaces=right"
+                                                : "ringsampler.ring, ringsampler.read_buffer or ringsampler.threads",
          engines},
         {"sector cache", "ringsampler.cache", z->cache_bytes},
         {"mini-batches in flight", "ringsampler.prefetch or ringsampler.threads", items},
@@ -272,10 +256,9 @@ enum gnn_status rs_memory(const struct gnn_env *env, const struct ringsampler_co
     if (env->cap_bytes == 0 || total <= env->cap_bytes)
         return GNN_OK;
     char needed[32], cap[32], part[32];
-    return gnn_fail(
-        err, GNN_ECAP,
-        "ringsampler needs about %s besides the page cache, the cap is %s; of what it chooses the largest "
-        "part is the %s with %s: raise --memory or change %s",
-        gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
-        out->largest, gnn_format_bytes(parts[most].bytes, part, sizeof part), out->remedy);
+    return gnn_fail(err, GNN_ECAP,
+                    "ringsampler needs about %s besides the page cache, the cap is %s; of what it chooses the largest "
+                    "part is the %s with %s: raise --memory or change %s",
+                    gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
+                    out->largest, gnn_format_bytes(parts[most].bytes, part, sizeof part), out->remedy);
 }

@@ -130,9 +130,8 @@ static enum gnn_status launch(struct sorted *x, const struct rs_extent *extent, 
     const uint64_t bytes = extent->units * x->unit_bytes;
     GNN_TRY(make_room(x, bytes, err));
     struct flight *const f = &x->flights[x->flight_tail % x->depth];
-    *f = (struct flight){.extent = *extent,
-                         .data = x->buffer + x->buffer_tail % x->buffer_bytes,
-                         .buffer_begin = x->buffer_tail};
+    *f = (struct flight){
+        .extent = *extent, .data = x->buffer + x->buffer_tail % x->buffer_bytes, .buffer_begin = x->buffer_tail};
     x->pending[x->pending_count++] = (struct gnn_read){.file = x->reads.file,
                                                        .offset_bytes = extent->first_unit * x->unit_bytes,
                                                        .dst = x->buffer + x->buffer_tail % x->buffer_bytes,
@@ -168,8 +167,7 @@ static enum gnn_status end_read(struct sorted *x, struct gnn_err *err)
 /* Samples from here on wait for a read: those in flight, then those being joined. */
 static uint64_t window_head(const struct sorted *x)
 {
-    return x->flight_head < x->flight_tail ? x->flights[x->flight_head % x->depth].extent.begin
-                                           : x->open.begin;
+    return x->flight_head < x->flight_tail ? x->flights[x->flight_head % x->depth].extent.begin : x->open.begin;
 }
 
 /* One sample; they come in ascending order of position. */
@@ -354,8 +352,7 @@ static enum gnn_status lay_out_keys(struct sorted *x, struct gnn_err *err)
     return GNN_OK;
 }
 
-static enum gnn_status fetch_all(struct sorted *x, struct rs_hop *const *hops, uint32_t count,
-                                 struct gnn_err *err)
+static enum gnn_status fetch_all(struct sorted *x, struct rs_hop *const *hops, uint32_t count, struct gnn_err *err)
 {
     x->hops = hops;
     x->hop_count = count;
@@ -413,8 +410,8 @@ uint64_t rs_sorted_bytes(const struct ringsampler_config *config)
 static enum gnn_status open_arrays(struct sorted *x, struct gnn_err *err)
 {
     void *buffer = NULL;
-    GNN_TRY(gnn_mem_alloc(x->lane->s->env->world, "ringsampler read buffer", x->buffer_bytes, GNN_MEM_PINNED,
-                          &buffer, err));
+    GNN_TRY(gnn_mem_alloc(x->lane->s->env->world, "ringsampler read buffer", x->buffer_bytes, GNN_MEM_PINNED, &buffer,
+                          err));
     x->buffer = buffer;
     x->flights = calloc(x->depth, sizeof *x->flights);
     x->pending = calloc(x->depth, sizeof *x->pending);
@@ -423,8 +420,8 @@ static enum gnn_status open_arrays(struct sorted *x, struct gnn_err *err)
     x->found = calloc(CHUNK + GNN_FANOUT_MAX, sizeof *x->found);
     x->window = calloc(WINDOW, sizeof *x->window);
     x->drawn = calloc(DRAWN_MAX, sizeof *x->drawn);
-    if (x->flights == NULL || x->pending == NULL || x->tags == NULL || x->positions == NULL ||
-        x->found == NULL || x->window == NULL || x->drawn == NULL)
+    if (x->flights == NULL || x->pending == NULL || x->tags == NULL || x->positions == NULL || x->found == NULL ||
+        x->window == NULL || x->drawn == NULL)
         return gnn_fail(err, GNN_ENOMEM, "ringsampler: %" PRIu32 " reads in flight", x->depth);
     return GNN_OK;
 }
@@ -433,17 +430,16 @@ static enum gnn_status open_ring(struct sorted *x, struct gnn_err *err)
 {
     const struct rs_lane *const lane = x->lane;
     const struct ringsampler_config *const c = lane->s->config;
-    const struct rs_reads_config config = {
-        .file = lane->file,
-        .ring = {.engine = lane->s->env->io_engine,
-                 .depth = x->depth,
-                 .sqpoll = c->sqpoll,
-                 .iopoll = c->iopoll,
-                 .spin = c->polling,
-                 .register_files = c->register_file ? &lane->file : NULL,
-                 .register_file_count = c->register_file,
-                 .register_buffer = c->register_buffer ? x->buffer : NULL,
-                 .register_buffer_bytes = c->register_buffer ? x->buffer_bytes : 0}};
+    const struct rs_reads_config config = {.file = lane->file,
+                                           .ring = {.engine = lane->s->env->io_engine,
+                                                    .depth = x->depth,
+                                                    .sqpoll = c->sqpoll,
+                                                    .iopoll = c->iopoll,
+                                                    .spin = c->polling,
+                                                    .register_files = c->register_file ? &lane->file : NULL,
+                                                    .register_file_count = c->register_file,
+                                                    .register_buffer = c->register_buffer ? x->buffer : NULL,
+                                                    .register_buffer_bytes = c->register_buffer ? x->buffer_bytes : 0}};
     return rs_reads_open(lane->s->env->world, &config, &x->reads, err);
 }
 

@@ -48,9 +48,8 @@ static const struct gnn_option options[] = {
      .unit = "",
      .def = "buffered",
      .choices = io_words,
-     .help =
-         "direct: whole sectors past the page cache; buffered, buffered-random: 4 bytes through it, with the "
-         "kernel's readahead or without; mapped: no ring; sorted: a hop's reads in file order, joined.",
+     .help = "direct: whole sectors past the page cache; buffered, buffered-random: 4 bytes through it, with the "
+             "kernel's readahead or without; mapped: no ring; sorted: a hop's reads in file order, joined.",
      .source = "artifact: buffered; sorted is ours"},
     {.name = "coalesce",
      .type = GNN_OPT_CHOICE,
@@ -68,16 +67,14 @@ static const struct gnn_option options[] = {
      .unit = "",
      .def = "submit-first",
      .choices = order_words,
-     .help =
-         "Of two groups: the next is handed over before the last is drained (2Q reads in flight), or after.",
+     .help = "Of two groups: the next is handed over before the last is drained (2Q reads in flight), or after.",
      .source = "artifact: submit-first; paper's text: drain-first"},
     {.name = "polling",
      .type = GNN_OPT_BOOL,
      .offset = FIELD(polling),
      .unit = "",
      .def = "true",
-     .help =
-         "Completion polling: a thread that waits looks at its ring and keeps its core; false: it sleeps.",
+     .help = "Completion polling: a thread that waits looks at its ring and keeps its core; false: it sleeps.",
      .source = "paper sections 3.2 and 4.1; artifact: false"},
     {.name = "sqpoll",
      .type = GNN_OPT_BOOL,
@@ -248,8 +245,8 @@ static const struct gnn_option options[] = {
     {.name = NULL},
 };
 
-static enum gnn_status ringsampler_plan(const struct gnn_env *env, const void *config,
-                                        struct gnn_memory_plan *out, struct gnn_err *err)
+static enum gnn_status ringsampler_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
+                                        struct gnn_err *err)
 {
     struct rs_sizes sizes;
     GNN_TRY(rs_size(env, config, &sizes, err));
@@ -260,9 +257,8 @@ static enum gnn_status open_shared(struct ringsampler *s, struct gnn_err *err)
 {
     const struct gnn_env *const env = s->env;
     void *order = NULL;
-    GNN_TRY(gnn_mem_alloc(env->world, "order of the epoch",
-                          env->dataset->train.count * (uint64_t)sizeof *s->order, GNN_MEM_PLAIN, &order,
-                          err));
+    GNN_TRY(gnn_mem_alloc(env->world, "order of the epoch", env->dataset->train.count * (uint64_t)sizeof *s->order,
+                          GNN_MEM_PLAIN, &order, err));
     s->order = order;
     if (s->config->io == RS_IO_MAPPED) {
         GNN_TRY(gnn_file_open(env->world, env->dataset->indices_path, GNN_OPEN_READ, &s->mapped_file, err));
@@ -271,8 +267,7 @@ static enum gnn_status open_shared(struct ringsampler *s, struct gnn_err *err)
     if (s->sizes.cache_bytes > 0)
         GNN_TRY(rs_cache_open(env->world, env->dataset->edge_count, s->config->cache_bytes, &s->cache, err));
     s->lanes = calloc(s->sizes.lanes, sizeof *s->lanes);
-    return s->lanes != NULL ? GNN_OK
-                            : gnn_fail(err, GNN_ENOMEM, "ringsampler: %" PRIu32 " threads", s->sizes.lanes);
+    return s->lanes != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "ringsampler: %" PRIu32 " threads", s->sizes.lanes);
 }
 
 /* Every thread has its own handle; one look is enough to say that the file is what the dataset promises. */
@@ -284,8 +279,7 @@ static enum gnn_status check_edges(const struct ringsampler *s, struct gnn_err *
     gnn_file_info(env->world, file, &info);
     if (info.size_bytes >= env->dataset->edge_count * sizeof(gnn_node))
         return GNN_OK;
-    return gnn_fail(err, GNN_EFORMAT,
-                    "%s: %" PRIu64 " bytes, %" PRIu64 " edges expected; run `oocgnn prepare` again",
+    return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, %" PRIu64 " edges expected; run `oocgnn prepare` again",
                     env->dataset->indices_path, info.size_bytes, env->dataset->edge_count);
 }
 

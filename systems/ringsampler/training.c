@@ -61,8 +61,7 @@ static enum gnn_status train(struct ringsampler *s, const struct rs_item *item, 
     const gnn_real *x = item->rows->data;
     if (!item->rows->on_tensor) {
         GNN_TRY(gnn_rows_reserve(&s->uploaded, view->node_count, err));
-        tensor->ops->upload(tensor, s->uploaded.data, x,
-                            (uint64_t)view->node_count * s->env->dataset->row_bytes);
+        tensor->ops->upload(tensor, s->uploaded.data, x, (uint64_t)view->node_count * s->env->dataset->row_bytes);
         x = s->uploaded.data;
     }
     return gnn_training_step(&s->training, view, x, err);
@@ -105,8 +104,8 @@ static enum gnn_status open_queues(struct ringsampler *s, struct gnn_err *err)
     for (uint32_t i = 0; i < s->sizes.lanes; i++)
         GNN_TRY(gnn_queue_open(world, "tokens", items, &s->tokens[i], err));
     for (uint32_t i = 0; i < items; i++) /* what is over goes to the first lanes */
-        GNN_TRY(gnn_queue_push(s->tokens[i < prefetch * s->sizes.lanes ? i / prefetch : i % s->sizes.lanes],
-                               &s->items[i]));
+        GNN_TRY(
+            gnn_queue_push(s->tokens[i < prefetch * s->sizes.lanes ? i / prefetch : i % s->sizes.lanes], &s->items[i]));
     GNN_TRY(gnn_queue_open(world, "free inputs", RS_INPUTS, &s->free_inputs, err));
     for (uint32_t i = 0; i < RS_INPUTS; i++)
         GNN_TRY(gnn_queue_push(s->free_inputs, &s->inputs[i]));
@@ -166,9 +165,8 @@ enum gnn_status rs_training_open(struct ringsampler *s, struct gnn_err *err)
     s->tokens = calloc(s->sizes.lanes, sizeof(struct gnn_queue *));
     if (s->items == NULL || s->tokens == NULL)
         return gnn_fail(err, GNN_ENOMEM, "ringsampler: %" PRIu32 " mini-batches", s->sizes.items);
-    GNN_TRY(gnn_mem_alloc(env->world, "ringsampler mini-batches",
-                          gnn_mul_bytes(s->sizes.items, s->sizes.batch_bytes), GNN_MEM_PLAIN, &s->item_memory,
-                          err));
+    GNN_TRY(gnn_mem_alloc(env->world, "ringsampler mini-batches", gnn_mul_bytes(s->sizes.items, s->sizes.batch_bytes),
+                          GNN_MEM_PLAIN, &s->item_memory, err));
     for (uint32_t i = 0; i < s->sizes.items; i++) {
         s->items[i].batch.memory = (unsigned char *)s->item_memory + i * s->sizes.batch_bytes;
         s->items[i].batch.size_bytes = s->sizes.batch_bytes;

@@ -57,8 +57,7 @@ static enum gnn_status time_buckets(struct bench *b, uint32_t batches, double *n
     GNN_TRY(agnes_bucket_open(b->world, ROW_BLOCKS, 1, &bucket, err));
     enum gnn_status status = GNN_OK;
     *ns = 0;
-    for (uint32_t round = 0; status == GNN_OK && round <= b->rounds;
-         round++) { /* the first touches the memory */
+    for (uint32_t round = 0; status == GNN_OK && round <= b->rounds; round++) { /* the first touches the memory */
         const uint64_t start_ns = gnn_now_ns(b->world);
         status = agnes_bucket_build(&bucket, NULL, counts, batches, block_of, &lists, err);
         const double took = (double)(gnn_now_ns(b->world) - start_ns) / (double)entries;
@@ -95,8 +94,7 @@ struct reading {
     atomic_uint served;
 };
 
-static enum gnn_status serve(void *ctx, uint32_t worker, uint32_t block, const void *memory,
-                             struct gnn_err *err)
+static enum gnn_status serve(void *ctx, uint32_t worker, uint32_t block, const void *memory, struct gnn_err *err)
 {
     (void)worker;
     uint64_t first;
@@ -145,13 +143,11 @@ static enum gnn_status run_pipeline(struct reading *r, double *rate, struct gnn_
     gnn_pipeline_close(pipeline);
     agnes_team_end(&r->team);
     if (status == GNN_OK && atomic_load(&r->served) != r->count)
-        return gnn_fail(err, GNN_EBUG, "%u blocks of %" PRIu32 " were served", atomic_load(&r->served),
-                        r->count);
+        return gnn_fail(err, GNN_EBUG, "%u blocks of %" PRIu32 " were served", atomic_load(&r->served), r->count);
     return status;
 }
 
-static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t step, double *rate,
-                                    struct gnn_err *err)
+static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t step, double *rate, struct gnn_err *err)
 {
     const struct gnn_env env = {.world = b->world, .io_engine = GNN_RING_URING};
     struct reading r = {.b = b};
@@ -182,8 +178,8 @@ static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t st
 
 /* ---- fio ---- */
 
-static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32_t step, bool print,
-                                   double *rate, struct gnn_err *err)
+static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32_t step, bool print, double *rate,
+                                   struct gnn_err *err)
 {
     char filename[600], bs[32], iodepth[32], rw[48];
     (void)snprintf(filename, sizeof filename, "--filename=%s", b->path);

@@ -47,8 +47,7 @@ static void fill(struct gnn_profile_storage *g, uint32_t devices)
 }
 
 /* Host nanoseconds a request. The oldest request is taken for the first to end: nearly right, and cheap. */
-static double run(uint32_t devices, uint32_t depth, const uint64_t *sizes, uint32_t size_count,
-                  double *virtual_s)
+static double run(uint32_t devices, uint32_t depth, const uint64_t *sizes, uint32_t size_count, double *virtual_s)
 {
     struct gnn_profile_storage storage;
     fill(&storage, devices);
@@ -63,8 +62,7 @@ static double run(uint32_t devices, uint32_t depth, const uint64_t *sizes, uint3
     for (uint64_t i = 0; i < REQUESTS; i++) {
         const uint32_t slot = (uint32_t)(i % depth);
         now_ns = done_ns[slot] > now_ns ? done_ns[slot] : now_ns;
-        done_ns[slot] =
-            sim_device_read(device, now_ns, (gnn_mix64(i) & 0xffffff) * 4096, sizes[i % size_count]);
+        done_ns[slot] = sim_device_read(device, now_ns, (gnn_mix64(i) & 0xffffff) * 4096, sizes[i % size_count]);
     }
     const double spent_s = now_s() - start_s;
     *virtual_s = (double)now_ns * 1e-9;
@@ -73,8 +71,8 @@ static double run(uint32_t devices, uint32_t depth, const uint64_t *sizes, uint3
 }
 
 /* Reads of feature rows, the ring kept full, an eighth of it taken at a time (as the batched reader does it). */
-static enum gnn_status read_rows(struct gnn_world *world, struct gnn_ring *ring, struct gnn_file *file,
-                                 void *slots, uint32_t depth)
+static enum gnn_status read_rows(struct gnn_world *world, struct gnn_ring *ring, struct gnn_file *file, void *slots,
+                                 uint32_t depth)
 {
     static struct gnn_read reads[DEPTH_MAX];
     static struct gnn_completion done[DEPTH_MAX];
@@ -93,8 +91,7 @@ static enum gnn_status read_rows(struct gnn_world *world, struct gnn_ring *ring,
         submitted += accepted;
         const uint64_t in_flight = submitted - completed;
         const uint32_t min = depth / 8 + 1;
-        GNN_TRY(
-            gnn_ring_wait(world, ring, in_flight < min ? (uint32_t)in_flight : min, depth, done, &got, NULL));
+        GNN_TRY(gnn_ring_wait(world, ring, in_flight < min ? (uint32_t)in_flight : min, depth, done, &got, NULL));
         completed += got;
     }
     return GNN_OK;
@@ -106,8 +103,7 @@ static double run_ring(uint32_t depth, double *virtual_s)
     struct gnn_profile profile = {
         .name = "bench",
         .memory_bytes = UINT64_C(64) << 20,
-        .cpu = {
-            .cores = 4, .syscall_ns = 300, .submit_ns = 300, .complete_ns = 200, .wake_latency_ns = 3000}};
+        .cpu = {.cores = 4, .syscall_ns = 300, .submit_ns = 300, .complete_ns = 200, .wake_latency_ns = 3000}};
     fill(&profile.storage, 1);
     static const struct gnn_content features = {.size_bytes = UINT64_C(1) << 40};
     const struct gnn_simulated_config config = {.profile = &profile};
@@ -159,8 +155,7 @@ int main(void)
     bool fast = true;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         double virtual_s = 0;
-        const double ns =
-            run(cases[i].devices, cases[i].depth, cases[i].sizes, cases[i].size_count, &virtual_s);
+        const double ns = run(cases[i].devices, cases[i].depth, cases[i].sizes, cases[i].size_count, &virtual_s);
         report("device", cases[i].name, ns, virtual_s);
         fast = fast && ns >= 0 && ns < target_ns;
     }

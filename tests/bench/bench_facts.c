@@ -26,7 +26,7 @@ struct published {
     const char *name;
     double source_p; /* balanced inequality ratio of out-degrees, KONECT */
     double packed;   /* DiskGNN section 7.2: packed rows over nodes */
-    double cached; /* share of the rows in its two caches at "10 %": the released scripts' bytes; 0 = 10 % */
+    double cached;   /* share of the rows in its two caches at "10 %": the released scripts' bytes; 0 = 10 % */
     const char *source;
 };
 
@@ -82,8 +82,7 @@ static struct skew skew_of(uint32_t *count, uint64_t nodes, uint64_t stride)
 }
 
 /* Every edge's source, or those of one chunk in *stride where there are many edges. */
-static void count_edges(const struct gnn_synthetic *synthetic, uint32_t *degree, uint32_t *drawn,
-                        uint64_t *stride)
+static void count_edges(const struct gnn_synthetic *synthetic, uint32_t *degree, uint32_t *drawn, uint64_t *stride)
 {
     enum { STEP = 1 << 14 };
     const struct gnn_dataset *const d = gnn_synthetic_dataset(synthetic);
@@ -107,8 +106,8 @@ struct content_source {
     const struct gnn_content *content;
 };
 
-static enum gnn_status content_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset,
-                                     uint64_t count, gnn_node *out, struct gnn_err *err)
+static enum gnn_status content_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset, uint64_t count,
+                                     gnn_node *out, struct gnn_err *err)
 {
     (void)err;
     const struct gnn_content *const content = ((const struct content_source *)source)->content;
@@ -124,8 +123,8 @@ struct epoch {
 };
 
 /* Reads of every node over an epoch, or over its first BATCHES_MAX batches. */
-static enum gnn_status count_reads(struct gnn_world *world, const struct gnn_synthetic *synthetic,
-                                   uint32_t *reads, struct gnn_sample_counters *counters, struct gnn_err *err)
+static enum gnn_status count_reads(struct gnn_world *world, const struct gnn_synthetic *synthetic, uint32_t *reads,
+                                   struct gnn_sample_counters *counters, struct gnn_err *err)
 {
     const struct gnn_dataset *const d = gnn_synthetic_dataset(synthetic);
     const struct gnn_sampler_config config = {.seed = 1, .layers = LAYERS, .fanout = {20, 15, 10}};
@@ -163,16 +162,14 @@ static struct epoch judge(const struct gnn_dataset *d, double cached_share, uint
     const uint32_t batch_size = BATCH / d->scale_divisor > 0 ? BATCH / d->scale_divisor : 1;
     const double batches = (double)d->train.count / batch_size;
     return (struct epoch){.nodes_a_batch = all / (double)counters->batches * BATCH / batch_size,
-                          .packed =
-                              (all - (double)cached) / (double)counters->batches * batches / d->node_count,
+                          .packed = (all - (double)cached) / (double)counters->batches * batches / d->node_count,
                           .hits = (double)cached / all};
 }
 
 /* ---- one entry ---- */
 
 static enum gnn_status report(struct gnn_world *world, const struct published *fact,
-                              const struct gnn_generate_options *options, uint32_t divisor,
-                              struct gnn_err *err)
+                              const struct gnn_generate_options *options, uint32_t divisor, struct gnn_err *err)
 {
     struct gnn_synthetic *synthetic = NULL;
     struct gnn_sample_counters counters;
@@ -187,14 +184,11 @@ static enum gnn_status report(struct gnn_world *world, const struct published *f
         const struct skew lists = skew_of(counts, d->node_count, 1);
         const struct skew sources = skew_of(drawn, d->node_count, stride);
         status = count_reads(world, synthetic, reads, &counters, err);
-        const struct epoch epoch = status == GNN_OK
-                                       ? judge(d, fact->cached > 0 ? fact->cached : 0.1, reads, &counters)
-                                       : (struct epoch){0};
-        printf("%-15s %5" PRIu32 " | %5.1f %7" PRIu32
-               " %5.1f %5.3f | %5.1f %5.3f %5.3f | %8.0f %5.3f %6.2f |",
-               fact->name, divisor, (double)d->edge_count / d->node_count, lists.largest, lists.biased_mean,
-               lists.p, sources.biased_mean, sources.p, sources.top_10, epoch.nodes_a_batch, epoch.hits,
-               epoch.packed);
+        const struct epoch epoch =
+            status == GNN_OK ? judge(d, fact->cached > 0 ? fact->cached : 0.1, reads, &counters) : (struct epoch){0};
+        printf("%-15s %5" PRIu32 " | %5.1f %7" PRIu32 " %5.1f %5.3f | %5.1f %5.3f %5.3f | %8.0f %5.3f %6.2f |",
+               fact->name, divisor, (double)d->edge_count / d->node_count, lists.largest, lists.biased_mean, lists.p,
+               sources.biased_mean, sources.p, sources.top_10, epoch.nodes_a_batch, epoch.hits, epoch.packed);
         if (fact->source_p > 0)
             printf(" source P %.3f", fact->source_p);
         if (fact->packed > 0)
@@ -210,8 +204,8 @@ static enum gnn_status run(struct gnn_world *world, int argc, char **argv, struc
 {
     struct gnn_generate_options options;
     gnn_option_defaults(gnn_generate_table, &options);
-    printf("%-15s %5s | %5s %7s %5s %5s | %5s %5s %5s | %8s %5s %6s | published\n", "", "1/K", "mean",
-           "largest", "bias", "P", "bias", "P", "top10", "nodes", "hits", "packed");
+    printf("%-15s %5s | %5s %7s %5s %5s | %5s %5s %5s | %8s %5s %6s | published\n", "", "1/K", "mean", "largest",
+           "bias", "P", "bias", "P", "top10", "nodes", "hits", "packed");
     if (argc < 3) {
         for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
             GNN_TRY(report(world, &facts[i], &options, 100, err));

@@ -98,8 +98,8 @@ static enum gnn_status measure_inspection(struct bench *b, struct gnn_err *err)
 {
     static const uint32_t sizes[] = {300, 600, 1200}, shares[] = {5, 20, 50};
     void *memory = NULL, *stamp = NULL;
-    GNN_TRY(gnn_mem_alloc(b->world, "accesses", UINT64_C(1200) * BATCH_NODES * sizeof(gnn_node),
-                          GNN_MEM_PLAIN, &memory, err));
+    GNN_TRY(gnn_mem_alloc(b->world, "accesses", UINT64_C(1200) * BATCH_NODES * sizeof(gnn_node), GNN_MEM_PLAIN, &memory,
+                          err));
     GNN_TRY(gnn_mem_alloc(b->world, "stamps", NODES * sizeof(uint32_t), GNN_MEM_PLAIN, &stamp, err));
     gnn_node *const nodes = memory;
     for (uint32_t k = 0; k < 1200; k++)
@@ -114,8 +114,7 @@ static enum gnn_status measure_inspection(struct bench *b, struct gnn_err *err)
             for (uint32_t round = 0; round < b->rounds && status == GNN_OK; round++)
                 status = inspect_once(b, nodes, sizes[s], rows, &p, err);
             total[s] = p.ns[0] + p.ns[1] + p.ns[2];
-            printf("cache %2u %% of nodes, %8" PRIu64
-                   " sampled nodes: pass 1 %5.1f, 2 %5.1f, 3 %5.1f, sum %6.1f "
+            printf("cache %2u %% of nodes, %8" PRIu64 " sampled nodes: pass 1 %5.1f, 2 %5.1f, 3 %5.1f, sum %6.1f "
                    "ns each; %4.1f %% miss\n",
                    shares[c], (uint64_t)sizes[s] * BATCH_NODES, p.ns[0], p.ns[1], p.ns[2], total[s],
                    100 * p.miss_share);
@@ -136,8 +135,8 @@ struct kind {
     uint32_t bytes, depth;
 };
 
-static enum gnn_status measure_fio(const struct bench *b, const struct kind *kind, uint32_t round,
-                                   double *rate, struct gnn_err *err)
+static enum gnn_status measure_fio(const struct bench *b, const struct kind *kind, uint32_t round, double *rate,
+                                   struct gnn_err *err)
 {
     char filename[600], bs[32], iodepth[32], rw[32], seed[32];
     (void)snprintf(filename, sizeof filename, "--filename=%s/bench_ginex.data", b->dir);
@@ -231,8 +230,7 @@ static enum gnn_status read_spans(struct bench *b, struct gnn_trace *trace, cons
     enum gnn_status status = GNN_OK;
     void *data = reader;
     uint64_t read_bytes = 0;
-    for (struct gnn_span span; status == GNN_OK && data != NULL;
-         read_bytes += data != NULL ? span.len_bytes : 0)
+    for (struct gnn_span span; status == GNN_OK && data != NULL; read_bytes += data != NULL ? span.len_bytes : 0)
         status = gnn_span_reader_next(reader, &span, &data, err);
     *rate = rate_of(b, read_bytes, start_ns);
     gnn_span_reader_close(reader);
@@ -250,9 +248,8 @@ static double best(const double *values, uint32_t count)
 static void report(const struct bench *b, const struct kind *kind, const double *ours, const double *theirs)
 {
     const double fio = best(theirs, b->rounds), own = best(ours, b->rounds);
-    printf("%-22s %7u B depth %2u: fio %7.0f MB/s, ours %7.0f MB/s, ratio %5.1f %%%s\n", kind->name,
-           kind->bytes, kind->depth, fio * 1e-6, own * 1e-6, 100 * own / fio,
-           own < 0.9 * fio ? "  below the target of 90 %" : "");
+    printf("%-22s %7u B depth %2u: fio %7.0f MB/s, ours %7.0f MB/s, ratio %5.1f %%%s\n", kind->name, kind->bytes,
+           kind->depth, fio * 1e-6, own * 1e-6, 100 * own / fio, own < 0.9 * fio ? "  below the target of 90 %" : "");
     (void)fflush(stdout);
 }
 
@@ -274,8 +271,8 @@ static enum gnn_status one_round(struct bench *b, uint32_t round, double ours[KI
         if (status == GNN_OK && k == 0)
             status = write_trace(b, kinds[k].bytes, &trace, &stream, &ours[k][round], err);
         else if (status == GNN_OK)
-            status = read_spans(b, trace, stream, &kinds[k], strcmp(kinds[k].rw, "randread") == 0,
-                                &ours[k][round], err);
+            status =
+                read_spans(b, trace, stream, &kinds[k], strcmp(kinds[k].rw, "randread") == 0, &ours[k][round], err);
     }
     gnn_stream_close(stream);
     gnn_trace_close(trace);

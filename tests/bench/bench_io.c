@@ -38,8 +38,7 @@ static enum gnn_status write_file(struct bench *b, struct gnn_err *err)
 {
     printf("# writing %s\n", b->path);
     struct gnn_file *file;
-    GNN_TRY(
-        gnn_file_open(b->world, b->path, GNN_OPEN_WRITE | GNN_OPEN_DIRECT | GNN_OPEN_TRUNCATE, &file, err));
+    GNN_TRY(gnn_file_open(b->world, b->path, GNN_OPEN_WRITE | GNN_OPEN_DIRECT | GNN_OPEN_TRUNCATE, &file, err));
     enum gnn_status status = GNN_OK;
     for (uint64_t at = 0; status == GNN_OK && at < file_bytes; at += MIB) {
         for (uint64_t i = 0; i < MIB; i += 8) {
@@ -111,8 +110,8 @@ static enum gnn_status run_reader(struct bench *b, struct gnn_reader *reader, ui
     return GNN_OK;
 }
 
-static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t depth, uint32_t round,
-                                    double *iops, struct gnn_err *err)
+static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t depth, uint32_t round, double *iops,
+                                    struct gnn_err *err)
 {
     const struct gnn_reader_config config = {
         .engine = GNN_RING_URING, .depth = depth, .files = &b->file, .file_count = 1};
@@ -126,8 +125,8 @@ static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t de
 
 /* ---- fio ---- */
 
-static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32_t depth, uint32_t round,
-                                   double *iops, struct gnn_err *err)
+static enum gnn_status measure_fio(const struct bench *b, uint32_t bytes, uint32_t depth, uint32_t round, double *iops,
+                                   struct gnn_err *err)
 {
     char filename[600], bs[32], iodepth[32], runtime[32], seed[32];
     (void)snprintf(filename, sizeof filename, "--filename=%s", b->path);
@@ -185,8 +184,8 @@ static enum gnn_status compare(struct bench *b, uint32_t bytes, uint32_t depth, 
         GNN_TRY(measure_ours(b, bytes, depth, round, &ours[round], err));
     }
     const double fio = best(theirs, b->rounds), reader = best(ours, b->rounds);
-    printf("randread %4u B depth %3u: fio %9.0f IOPS, reader %9.0f IOPS, ratio %5.1f %%%s\n", bytes, depth,
-           fio, reader, 100 * reader / fio, reader < 0.9 * fio ? "  below the target of 90 %" : "");
+    printf("randread %4u B depth %3u: fio %9.0f IOPS, reader %9.0f IOPS, ratio %5.1f %%%s\n", bytes, depth, fio, reader,
+           100 * reader / fio, reader < 0.9 * fio ? "  below the target of 90 %" : "");
     (void)fflush(stdout);
     return GNN_OK;
 }
@@ -202,8 +201,7 @@ static enum gnn_status measure_gather(struct bench *b, struct gnn_err *err)
     enum gnn_status status = GNN_OK;
     for (uint32_t i = 0; status == GNN_OK && i < CALLS; i++)
         status = gnn_map_gather_u32(b->world, map, &index, 1, &value, err);
-    printf("gather of one resident element: %.2f us\n",
-           (double)(gnn_now_ns(b->world) - start_ns) / CALLS * 1e-3);
+    printf("gather of one resident element: %.2f us\n", (double)(gnn_now_ns(b->world) - start_ns) / CALLS * 1e-3);
     gnn_map_close(b->world, map);
     return status;
 }
@@ -231,8 +229,7 @@ int main(int argc, char **argv)
             b.rounds = (uint32_t)strtoul(argv[i + 1], NULL, 10);
     }
     if (argc % 2 == 0 || b.seconds == 0 || b.rounds == 0 || b.rounds > ROUNDS_MAX) {
-        (void)fprintf(stderr, "usage: bench_io [--dir build/bench] [--seconds 2] [--rounds 1..%d]\n",
-                      ROUNDS_MAX);
+        (void)fprintf(stderr, "usage: bench_io [--dir build/bench] [--seconds 2] [--rounds 1..%d]\n", ROUNDS_MAX);
         return 2;
     }
     struct gnn_err err = {0};

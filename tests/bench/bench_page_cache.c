@@ -74,10 +74,9 @@ int main(int argc, char **argv)
         before = counts;
         struct rusage usage;
         (void)getrusage(RUSAGE_SELF, &usage);
-        (void)printf("%9" PRIu64 " touches  %5.1f %% missed  %6.1f ns a touch  %9" PRIu64
-                     " pages cached  %5ld MiB\n",
-                     done, 100.0 * (double)missed / (double)(done - first),
-                     model_s * 1e9 / (double)(done - first), counts.pages, usage.ru_maxrss / 1024);
+        (void)printf("%9" PRIu64 " touches  %5.1f %% missed  %6.1f ns a touch  %9" PRIu64 " pages cached  %5ld MiB\n",
+                     done, 100.0 * (double)missed / (double)(done - first), model_s * 1e9 / (double)(done - first),
+                     counts.pages, usage.ru_maxrss / 1024);
     }
     sim_page_cache_close(cache);
     return 0;

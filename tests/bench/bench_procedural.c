@@ -22,8 +22,8 @@ static uint64_t draw_hop(const struct gnn_dataset *dataset, uint64_t key, uint64
     for (uint64_t i = 0; i < HOP_NODES; i++) {
         const gnn_node node = (gnn_node)(gnn_splitmix64_at(key, i) % dataset->node_count);
         const uint64_t begin = dataset->indptr[node];
-        count += gnn_draw(gnn_rng_fold(key, node), begin, dataset->indptr[node + 1] - begin, FANOUT, false,
-                          offset + count);
+        count +=
+            gnn_draw(gnn_rng_fold(key, node), begin, dataset->indptr[node + 1] - begin, FANOUT, false, offset + count);
     }
     return count;
 }
@@ -53,9 +53,8 @@ static enum gnn_status bench_neighbours(struct gnn_world *world, const struct gn
     if (!complete)
         return gnn_fail(err, GNN_ENOMEM, "no memory for a hop");
     const double ns = (double)spent_ns / (double)edges;
-    printf("neighbour: %5.1f ns an edge, %.1f a list   target %g: %s\n", ns,
-           (double)edges / ((double)HOPS * HOP_NODES), target_neighbour_ns,
-           verdict(ns <= target_neighbour_ns));
+    printf("neighbour: %5.1f ns an edge, %.1f a list   target %g: %s\n", ns, (double)edges / ((double)HOPS * HOP_NODES),
+           target_neighbour_ns, verdict(ns <= target_neighbour_ns));
     enum { SECTOR_BYTES = 512, SECTORS = 20000 };
     char sector[SECTOR_BYTES];
     const uint64_t start_ns = gnn_now_ns(world);
@@ -90,8 +89,8 @@ int main(int argc, char **argv)
                                                    .valid = d->valid.count,
                                                    .test = d->test.count};
         char memory[32];
-        printf("%s at 1/%" PRIu64 ": %" PRIu32 " nodes, %" PRIu64 " edges, one core, no disk\n", name,
-               divisor, d->node_count, d->edge_count);
+        printf("%s at 1/%" PRIu64 ": %" PRIu32 " nodes, %" PRIu64 " edges, one core, no disk\n", name, divisor,
+               d->node_count, d->edge_count);
         printf("open:      %5.2f s, %s of host memory   target %g s: %s\n", open_s,
                gnn_format_bytes(gnn_synthetic_host_bytes(&counts), memory, sizeof memory), target_open_s,
                verdict(open_s <= target_open_s));

@@ -67,8 +67,8 @@ static enum gnn_status synthesise(struct gnn_world *world, struct graph *graph, 
     for (uint32_t v = 0; v < NODES; v++)
         qsort(graph->indices + graph->indptr[v], graph->indptr[v + 1] - graph->indptr[v], sizeof(gnn_node),
               compare_u32);
-    graph->dataset = (struct gnn_dataset){
-        .name = "synthesised", .node_count = NODES, .edge_count = edges, .indptr = graph->indptr};
+    graph->dataset =
+        (struct gnn_dataset){.name = "synthesised", .node_count = NODES, .edge_count = edges, .indptr = graph->indptr};
     return GNN_OK;
 }
 
@@ -88,8 +88,7 @@ static enum gnn_status read_indices(struct gnn_world *world, struct graph *graph
     return done_bytes == bytes ? GNN_OK : gnn_fail(err, GNN_ESHORT, "%s", graph->dataset.indices_path);
 }
 
-static enum gnn_status graph_open(struct gnn_world *world, const char *dir, struct graph *graph,
-                                  struct gnn_err *err)
+static enum gnn_status graph_open(struct gnn_world *world, const char *dir, struct graph *graph, struct gnn_err *err)
 {
     if (dir == NULL)
         return synthesise(world, graph, err);
@@ -151,8 +150,7 @@ static enum gnn_status measure(struct gnn_world *world, struct gnn_sampler *samp
            "   target 8 M: %s\n",
            batch_size, rate * 1e-6, 1e9 / rate, (double)edges / (double)batches,
            (double)(after.sampled_nodes - before.sampled_nodes) / (double)batches,
-           gnn_format_count((double)batches / seconds, text, sizeof text),
-           rate >= target_per_s ? "met" : "MISSED");
+           gnn_format_count((double)batches / seconds, text, sizeof text), rate >= target_per_s ? "met" : "MISSED");
     return GNN_OK;
 }
 
@@ -165,8 +163,7 @@ static enum gnn_status bench(struct gnn_world *world, const struct graph *graph,
     struct gnn_neighbour_source *source = NULL;
     struct gnn_batch *batch = NULL;
     struct gnn_sampler *sampler = NULL;
-    enum gnn_status status =
-        gnn_source_memory(world, graph->indices, graph->dataset.edge_count, &source, err);
+    enum gnn_status status = gnn_source_memory(world, graph->indices, graph->dataset.edge_count, &source, err);
     if (status == GNN_OK)
         status = gnn_batch_open(world, &batch, err);
     for (size_t i = 0; status == GNN_OK && i < sizeof batch_sizes / sizeof *batch_sizes; i++) {

@@ -54,14 +54,12 @@ static void compute(void *arg)
     }
 }
 
-static void run_threads(struct sim_executor *ex, uint32_t count, gnn_thread_fn *fn, void *args,
-                        size_t arg_bytes)
+static void run_threads(struct sim_executor *ex, uint32_t count, gnn_thread_fn *fn, void *args, size_t arg_bytes)
 {
     struct gnn_thread *threads[SWITCHERS];
     struct gnn_err err = {0};
     for (uint32_t t = 0; t < count; t++) {
-        if (sim_thread_start(ex, "bench", fn, (unsigned char *)args + t * arg_bytes, &threads[t], &err) !=
-            GNN_OK) {
+        if (sim_thread_start(ex, "bench", fn, (unsigned char *)args + t * arg_bytes, &threads[t], &err) != GNN_OK) {
             (void)fprintf(stderr, "%s\n", err.message);
             exit(1);
         }

@@ -145,32 +145,32 @@ static void timed_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_rea
     timed_of(t)->seconds[OP_GEMM] += now_s() - start;
 }
 
-static void timed_mean(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
-                       const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax)
+static void timed_mean(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
+                       struct gnn_mat x, uint32_t *argmax)
 {
     const double start = now_s();
     gnn_tensor_cpu.segment_reduce(timed_of(t)->cpu, kind, out, b, x, argmax);
     timed_of(t)->seconds[OP_MEAN] += now_s() - start;
 }
 
-static void timed_mean_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
-                            const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
+static void timed_mean_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx, const struct gnn_block *b,
+                            struct gnn_mat dout, const uint32_t *argmax)
 {
     const double start = now_s();
     gnn_tensor_cpu.segment_reduce_back(timed_of(t)->cpu, kind, dx, b, dout, argmax);
     timed_of(t)->seconds[OP_MEAN_BACK] += now_s() - start;
 }
 
-static void timed_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z,
-                           const gnn_real *bias, const struct gnn_dropout *drop)
+static void timed_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
+                           const struct gnn_dropout *drop)
 {
     const double start = now_s();
     gnn_tensor_cpu.activate(timed_of(t)->cpu, act, z, bias, drop);
     timed_of(t)->seconds[OP_ACTIVATE] += now_s() - start;
 }
 
-static void timed_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy,
-                                struct gnn_mat y, const struct gnn_dropout *drop)
+static void timed_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
+                                const struct gnn_dropout *drop)
 {
     const double start = now_s();
     gnn_tensor_cpu.activate_back(timed_of(t)->cpu, act, dy, y, drop);
@@ -218,8 +218,7 @@ static void timed_free(struct gnn_tensor *t, void *ptr)
     gnn_tensor_cpu.free(timed_of(t)->cpu, ptr);
 }
 
-static enum gnn_status plain_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
-                                   struct gnn_err *err)
+static enum gnn_status plain_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     (void)ctx, (void)name, (void)err;
     *out = must_alloc(bytes);
@@ -279,12 +278,12 @@ static double sgemm_peak_flops(uint32_t threads)
     return 2.0 * N * N * N / best_s;
 }
 
-static void print_case(const struct gnn_batch_view *view, const struct timed *timed, double total_s,
-                       uint32_t steps, double best_s, double peak)
+static void print_case(const struct gnn_batch_view *view, const struct timed *timed, double total_s, uint32_t steps,
+                       double best_s, double peak)
 {
     const struct flops flops = count_flops(view);
-    (void)printf("batch %u: %u nodes, %u edges in the outermost block, %u steps\n", view->seed_count,
-                 view->node_count, view->blocks[0].edge_count, steps);
+    (void)printf("batch %u: %u nodes, %u edges in the outermost block, %u steps\n", view->seed_count, view->node_count,
+                 view->blocks[0].edge_count, steps);
     const double rate = (flops.gemm + flops.aggregate) / best_s;
     (void)printf("  step %.3f ms (best; mean %.3f), %.2f GFLOP, %.1f GFLOP/s = %.1f %% of the SGEMM peak\n",
                  best_s * 1e3, total_s / steps * 1e3, (flops.gemm + flops.aggregate) * 1e-9, rate * 1e-9,
@@ -341,8 +340,7 @@ static void bench_case(uint32_t seeds, uint32_t threads, double seconds)
         steps++;
     }
     const double peak_after = sgemm_peak_flops(threads);
-    (void)printf("SGEMM peak %.1f GFLOP/s (%.1f after) with %u threads\n", peak * 1e-9, peak_after * 1e-9,
-                 threads);
+    (void)printf("SGEMM peak %.1f GFLOP/s (%.1f after) with %u threads\n", peak * 1e-9, peak_after * 1e-9, threads);
     print_case(&view, &timed, total_s, steps, best_s, peak > peak_after ? peak : peak_after);
     gnn_model_close(model);
     gnn_tensor_cpu.close(timed.cpu);

@@ -13,8 +13,7 @@
 
 #include <cmocka.h>
 
-static struct process_result calibrate(const char *a, const char *b, const char *c, const char *d,
-                                       const char *e)
+static struct process_result calibrate(const char *a, const char *b, const char *c, const char *d, const char *e)
 {
     const char *const argv[] = {process_program(), "calibrate", a, b, c, d, e, NULL};
     return process_run(argv);

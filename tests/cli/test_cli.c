@@ -86,8 +86,7 @@ static struct process_result run_words(const char *arguments)
     int count = 1;
     (void)snprintf(words, sizeof words, "%s", arguments);
     char *rest = words;
-    for (char *word = strsep(&rest, " "); word != NULL && count < ARGUMENTS_MAX - 1;
-         word = strsep(&rest, " "))
+    for (char *word = strsep(&rest, " "); word != NULL && count < ARGUMENTS_MAX - 1; word = strsep(&rest, " "))
         if (word[0] != '\0')
             argv[count++] = word;
     return process_run(argv);
@@ -99,8 +98,7 @@ static void bad_input_gets_a_message(void **state)
     int bad = 0;
     for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
         struct process_result r = run_words(wrongs[i].arguments);
-        if (r.exit_status != wrongs[i].exit_status || strstr(r.err, wrongs[i].message) == NULL ||
-            r.out[0] != '\0') {
+        if (r.exit_status != wrongs[i].exit_status || strstr(r.err, wrongs[i].message) == NULL || r.out[0] != '\0') {
             bad++;
             print_error("oocgnn %s\n  exit %d, expected %d; expected \"%s\" in:\n%s%s\n", wrongs[i].arguments,
                         r.exit_status, wrongs[i].exit_status, wrongs[i].message, r.err, r.out);
@@ -136,8 +134,8 @@ static void help_and_lists(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct process_result r = run_words(cases[i].arguments);
         if (r.exit_status != 0 || strstr(r.out, cases[i].part) == NULL)
-            fail_msg("oocgnn %s: exit %d, expected \"%s\" in:\n%s%s", cases[i].arguments, r.exit_status,
-                     cases[i].part, r.out, r.err);
+            fail_msg("oocgnn %s: exit %d, expected \"%s\" in:\n%s%s", cases[i].arguments, r.exit_status, cases[i].part,
+                     r.out, r.err);
         process_free(&r);
     }
 }

@@ -46,8 +46,7 @@ static void usual(const struct tiny_runs *t, const char *system, char *text, siz
 static void expect(struct process_result r, int exit_status, const char *part, const char *what)
 {
     if (r.exit_status != exit_status || strstr(r.err, part) == NULL)
-        fail_msg("%s: exit %d, expected %d and \"%s\" in:\n%s%s", what, r.exit_status, exit_status, part,
-                 r.err, r.out);
+        fail_msg("%s: exit %d, expected %d and \"%s\" in:\n%s%s", what, r.exit_status, exit_status, part, r.err, r.out);
     process_free(&r);
 }
 
@@ -63,8 +62,7 @@ struct damage {
 static const struct damage damages[] = {
     {"features-d32", "truncate -s -4 $F", 1, "/features-d32: "},
     {"indices", "truncate -s -4 $F", 1, "/indices: "},
-    {"indices", "printf '\\xff\\xff\\xff\\xff%.0s' {1..50000} | dd of=$F conv=notrunc status=none", 1,
-     "4294967295"},
+    {"indices", "printf '\\xff\\xff\\xff\\xff%.0s' {1..50000} | dd of=$F conv=notrunc status=none", 1, "4294967295"},
     {"indptr", "printf '\\xff' | dd of=$F bs=1 seek=4001 conv=notrunc status=none", 1, "/indptr: "},
     {"labels", "printf '\\xff' | dd of=$F bs=1 seek=403 conv=notrunc status=none", 1, "/labels: "},
     {"labels", ": >$F", 1, "/labels: "},
@@ -85,8 +83,8 @@ static void a_damaged_dataset_is_refused_by_name(void **state)
     usual(&broken, "gnndrive", run, sizeof run);
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
         struct process_result r =
-            shell("rm -rf %s && cp -r %s %s && F=%s/papers100m-1_4000/%s && { %s; } && %s --json",
-                  broken.data, t->data, broken.data, broken.data, damages[i].file, damages[i].command, run);
+            shell("rm -rf %s && cp -r %s %s && F=%s/papers100m-1_4000/%s && { %s; } && %s --json", broken.data, t->data,
+                  broken.data, broken.data, damages[i].file, damages[i].command, run);
         expect(r, damages[i].exit_status, damages[i].message, damages[i].command);
     }
     process_remove_tree(broken.data);
@@ -132,12 +130,11 @@ static void a_full_disk(void **state)
     usual(&full, "pygplus", run, sizeof run);
     const char *const program = process_program();
     struct process_result prepare =
-        shell("%s prepare papers100m --scale 1/4000 --dim 32 --data %s --quiet; s=$?; ls -A %s; exit $s",
-              program, disk, disk);
-    struct process_result trace =
-        shell("cat /dev/zero >%s/fill 2>/dev/null; %s --db %s --epochs 9 --evaluate never "
-              "--trace-loss %s/trace; s=$?; rm -f %s/fill; exit $s",
-              disk, run, t->db, disk, disk);
+        shell("%s prepare papers100m --scale 1/4000 --dim 32 --data %s --quiet; s=$?; ls -A %s; exit $s", program, disk,
+              disk);
+    struct process_result trace = shell("cat /dev/zero >%s/fill 2>/dev/null; %s --db %s --epochs 9 --evaluate never "
+                                        "--trace-loss %s/trace; s=$?; rm -f %s/fill; exit $s",
+                                        disk, run, t->db, disk, disk);
     struct process_result db = shell("cat /dev/zero >%s/fill 2>/dev/null; %s", disk, run);
     const int unmounted = umount(disk);
     assert_string_equal(prepare.out, "");
@@ -156,8 +153,7 @@ static void databases_that_cannot_be(void **state)
     expect(shell("echo text >%s/text.db; %s --db %s/text.db", t->dir, run, t->dir), 1, "not a database",
            "a text file as database");
     expect(shell("%s --db %s", run, t->dir), 2, t->dir, "a directory as database");
-    expect(shell("%s --trace-loss %s/no/trace", run, t->dir), 2, "No such file",
-           "trace in a missing directory");
+    expect(shell("%s --trace-loss %s/no/trace", run, t->dir), 2, "No such file", "trace in a missing directory");
 }
 
 /* ---- who runs it ---- */
@@ -179,19 +175,17 @@ static void an_ordinary_user(void **state)
         skip();
     }
     char run[RUN_MAX];
-    (void)snprintf(
-        run, sizeof run,
-        "cd %s && %s ./oocgnn run --system pygplus --dataset papers100m --scale 1/4000 --db db/x.db "
-        "--batch 32 --hidden 16 --fanout 5,5 --json",
-        base, user);
+    (void)snprintf(run, sizeof run,
+                   "cd %s && %s ./oocgnn run --system pygplus --dataset papers100m --scale 1/4000 --db db/x.db "
+                   "--batch 32 --hidden 16 --fanout 5,5 --json",
+                   base, user);
     expect(shell("%s", run), 4, "--no-cold", "residency of somebody else's files");
     if (t->caged)
         expect(shell("%s --no-cold --memory 64M", run), 4, "--cap program", "a cap without permission");
     r = shell("%s --no-cold --memory 64M --cap program", run);
     assert_non_null(strstr(r.out, "\"cap_enforcement\":\"in-program\""));
     expect(r, 0, "", "a cap by the program");
-    expect(shell("chmod 700 %s/data; %s --no-cold", base, run), 4, "Permission denied",
-           "an unreadable dataset");
+    expect(shell("chmod 700 %s/data; %s --no-cold", base, run), 4, "Permission denied", "an unreadable dataset");
 }
 
 /* ---- who reads the output ---- */
@@ -342,8 +336,7 @@ static void a_slow_device_is_slow(void **state)
 {
     const struct tiny_runs *const t = *state;
     if (!t->throttled) {
-        print_message(
-            "skip: no writable control group for I/O, or no block device behind the test directory\n");
+        print_message("skip: no writable control group for I/O, or no block device behind the test directory\n");
         skip();
     }
     static const double limit_bytes = 2 << 20;
@@ -413,8 +406,7 @@ static void every_model_on_both_systems(void **state)
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         double loss[2];
         for (size_t s = 0; s < 2; s++) {
-            const char *more[16] = {"--system",   systems[s], "--set", "gnndrive.in_order=yes",
-                                    "--evaluate", "never"};
+            const char *more[16] = {"--system", systems[s], "--set", "gnndrive.in_order=yes", "--evaluate", "never"};
             for (size_t i = 0; models[m][i] != NULL; i++)
                 more[6 + i] = models[m][i];
             int exit_status;

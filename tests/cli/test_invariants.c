@@ -46,8 +46,8 @@ static json_t *run_json(const struct fixture *f, const char *const *what, const 
     const char *argv[ARGUMENTS_MAX];
     uint32_t count = 0;
     add_words(argv, &count,
-              WORDS(process_program(), "run", "--data", f->data, "--db", f->db, "--hidden", "16",
-                    "--evaluate", "never", "--json", "--quiet"));
+              WORDS(process_program(), "run", "--data", f->data, "--db", f->db, "--hidden", "16", "--evaluate", "never",
+                    "--json", "--quiet"));
     add_words(argv, &count, what);
     add_words(argv, &count, more);
     struct process_result r = process_run(argv);
@@ -61,11 +61,10 @@ static json_t *run_json(const struct fixture *f, const char *const *what, const 
 }
 
 /* On the generated graph `scale`, EPOCHS epochs. */
-static json_t *run_generated(const struct fixture *f, const char *scale, const char *system,
-                             const char *const *more)
+static json_t *run_generated(const struct fixture *f, const char *scale, const char *system, const char *const *more)
 {
-    json_t *const run = run_json(
-        f, WORDS("--dataset", "papers100m", "--scale", scale, "--system", system, "--epochs", "3"), more);
+    json_t *const run =
+        run_json(f, WORDS("--dataset", "papers100m", "--scale", scale, "--system", system, "--epochs", "3"), more);
     assert_string_equal(json_string_value(json_object_get(run, "status")), "ok");
     assert_int_equal(json_array_size(json_object_get(run, "epochs")), EPOCHS);
     return run;
@@ -201,10 +200,9 @@ static void what_fits_is_read_once(void **state)
     if (left_out(f))
         skip();
     for (int kernel = 0; kernel < 2; kernel++) {
-        json_t *const run =
-            run_generated(f, SMALL, "pygplus",
-                          WORDS("--batch", "151", "--fanout", "15,15", "--memory", "64M", "--set",
-                                kernel ? "pygplus.readahead=kernel" : "pygplus.readahead=off"));
+        json_t *const run = run_generated(f, SMALL, "pygplus",
+                                          WORDS("--batch", "151", "--fanout", "15,15", "--memory", "64M", "--set",
+                                                kernel ? "pygplus.readahead=kernel" : "pygplus.readahead=off"));
         const uint64_t data = (uint64_t)json_integer_value(json_object_get(run, "dataset_bytes"));
         const uint64_t first = counter(run, 0, "device_read_bytes");
         assert_true(first * 100 > data * 90);
@@ -233,8 +231,8 @@ static void device_bytes_are_the_requested_bytes(void **state)
         assert_true(requested > MIB);
         assert_int_equal(requested, 512 * counter(run, e, "cache_misses"));
         assert_int_equal(counter(run, e, "requested_ios"), counter(run, e, "cache_misses"));
-        near("device bytes and requested bytes", e,
-             counter(run, e, "device_read_bytes") - fault_bytes(run, e), requested, 2);
+        near("device bytes and requested bytes", e, counter(run, e, "device_read_bytes") - fault_bytes(run, e),
+             requested, 2);
     }
     json_decref(run);
     assert_int_equal(resident_pages(f, "papers100m-1_4000", "features-d128"), 0);
@@ -288,16 +286,14 @@ static void ginex_reads_what_it_asks_for(void **state)
     if (left_out(f))
         skip();
     for (int direct = 0; direct < 2; direct++) {
-        json_t *const run =
-            run_generated(f, SMALL, "ginex",
-                          WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M", "--set",
-                                "ginex.superbatch=4", "--set", "ginex.feature_cache=1M", "--set",
-                                direct ? "ginex.fill=direct" : "ginex.fill=mapped"));
+        json_t *const run = run_generated(f, SMALL, "ginex",
+                                          WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M", "--set",
+                                                "ginex.superbatch=4", "--set", "ginex.feature_cache=1M", "--set",
+                                                direct ? "ginex.fill=direct" : "ginex.fill=mapped"));
         for (uint32_t e = 0; e < EPOCHS; e++) {
             const uint64_t requested = counter(run, e, "requested_bytes"), faults = fault_bytes(run, e);
             assert_true(requested > MIB && counter(run, e, "cache_misses") > 0);
-            near("device bytes and requested bytes", e, counter(run, e, "device_read_bytes") - faults,
-                 requested, 2);
+            near("device bytes and requested bytes", e, counter(run, e, "device_read_bytes") - faults, requested, 2);
             assert_true(faults <= PAGE_BYTES * (number_in(run, e, "extras", "fill_rows") + 64));
             assert_true(!direct || faults <= PAGE_BYTES * 64);
             assert_true(counter(run, e, "peak_memory_bytes") <= 64 * MIB);
@@ -344,10 +340,10 @@ static void losses_on_a_real_graph_are_equal(void **state)
     static const char *const models[] = {"sage", "gcn", "gat"};
     const char *const *const systems[] = {
         WORDS("--system", "pygplus"),
-        WORDS("--system", "gnndrive", "--set", "gnndrive.io=buffered", "--set", "gnndrive.in_order=yes",
-              "--set", "gnndrive.samplers=1", "--set", "gnndrive.extractors=1"),
-        WORDS("--system", "gnndrive", "--set", "gnndrive.io=buffered", "--set", "gnndrive.in_order=yes",
-              "--set", "gnndrive.samplers=3", "--set", "gnndrive.extractors=3"),
+        WORDS("--system", "gnndrive", "--set", "gnndrive.io=buffered", "--set", "gnndrive.in_order=yes", "--set",
+              "gnndrive.samplers=1", "--set", "gnndrive.extractors=1"),
+        WORDS("--system", "gnndrive", "--set", "gnndrive.io=buffered", "--set", "gnndrive.in_order=yes", "--set",
+              "gnndrive.samplers=3", "--set", "gnndrive.extractors=3"),
         WORDS("--system", "pygplus", "--set", "pygplus.workers=3", "--set", "pygplus.gather_threads=3"),
     };
     char *other = NULL;
@@ -369,12 +365,9 @@ static void losses_on_a_real_graph_are_equal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_fault_reads_one_page),
-        cmocka_unit_test(what_fits_is_read_once),
-        cmocka_unit_test(device_bytes_are_the_requested_bytes),
-        cmocka_unit_test(the_charge_follows_the_plan),
-        cmocka_unit_test(ginex_reads_what_it_asks_for),
-        cmocka_unit_test(losses_on_a_real_graph_are_equal),
+        cmocka_unit_test(a_page_fault_reads_one_page),          cmocka_unit_test(what_fits_is_read_once),
+        cmocka_unit_test(device_bytes_are_the_requested_bytes), cmocka_unit_test(the_charge_follows_the_plan),
+        cmocka_unit_test(ginex_reads_what_it_asks_for),         cmocka_unit_test(losses_on_a_real_graph_are_equal),
     };
     return cmocka_run_group_tests_name("invariants", tests, set_up, tear_down);
 }

@@ -92,8 +92,8 @@ static void golden_times(void **state)
     };
     int different = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        const char *all[TINY_ARGUMENTS_MAX] = {
-            "--world", "simulated", "--profile", "tests/golden/machine.ini", "--dim", "100"};
+        const char *all[TINY_ARGUMENTS_MAX] = {"--world", "simulated", "--profile", "tests/golden/machine.ini",
+                                               "--dim",   "100"};
         for (uint32_t i = 0; cases[c].more[i] != NULL; i++)
             all[6 + i] = cases[c].more[i];
         int exit_status;
@@ -103,8 +103,8 @@ static void golden_times(void **state)
         const json_int_t reads = whole(run, "counters", "device_read_ios");
         if (strcmp(digest, cases[c].batch_digest) != 0 || wall_ns != cases[c].wall_ns ||
             reads != cases[c].device_read_ios) {
-            print_error("case %zu: now \"%s\", %lld, %lld (%s %s)\n", c, digest, (long long)wall_ns,
-                        (long long)reads, tiny_runs_text(run, "status"), tiny_runs_text(run, "reasons"));
+            print_error("case %zu: now \"%s\", %lld, %lld (%s %s)\n", c, digest, (long long)wall_ns, (long long)reads,
+                        tiny_runs_text(run, "status"), tiny_runs_text(run, "reasons"));
             different++;
         }
         json_decref(run);
@@ -161,8 +161,8 @@ static void every_exact_system_draws_the_same(void **state)
             json_t *const run =
                 simulated != 0 ? simulate(t, more, &exit_status) : tiny_runs_json(t, more, &exit_status);
             assert_int_equal(exit_status, 0);
-            char *const own = json_dumps(json_object_get(json_object_get(run, "counters"), "batch_digest"),
-                                         JSON_ENCODE_ANY);
+            char *const own =
+                json_dumps(json_object_get(json_object_get(run, "counters"), "batch_digest"), JSON_ENCODE_ANY);
             assert_non_null(own);
             if (digest == NULL)
                 digest = strdup(own);
@@ -263,11 +263,9 @@ static void endings(void **state)
         int exit_status;
         json_t *const run = simulate(t, cases[c].more, &exit_status);
         const char *const reasons = tiny_runs_text(run, "reasons");
-        if (strcmp(tiny_runs_text(run, "status"), cases[c].status) != 0 ||
-            strstr(reasons, cases[c].reason) == NULL)
-            fail_msg("%s %s %s: %s (%s), expected %s (%s)", cases[c].more[1], cases[c].more[2],
-                     cases[c].more[3], tiny_runs_text(run, "status"), reasons, cases[c].status,
-                     cases[c].reason);
+        if (strcmp(tiny_runs_text(run, "status"), cases[c].status) != 0 || strstr(reasons, cases[c].reason) == NULL)
+            fail_msg("%s %s %s: %s (%s), expected %s (%s)", cases[c].more[1], cases[c].more[2], cases[c].more[3],
+                     tiny_runs_text(run, "status"), reasons, cases[c].status, cases[c].reason);
         json_decref(run);
         assert_false(tiny_runs_worker_left(t));
     }
@@ -336,8 +334,8 @@ static void wrong_words(void **state)
         tiny_runs_arguments(t, cases[c].more, argv);
         struct process_result r = process_run(argv);
         if (r.exit_status != cases[c].exit_status || strstr(r.err, cases[c].message) == NULL)
-            fail_msg("case %zu: exit %d, expected %d and \"%s\" in: %s", c, r.exit_status,
-                     cases[c].exit_status, cases[c].message, r.err);
+            fail_msg("case %zu: exit %d, expected %d and \"%s\" in: %s", c, r.exit_status, cases[c].exit_status,
+                     cases[c].message, r.err);
         process_free(&r);
     }
 }

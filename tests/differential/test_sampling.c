@@ -81,8 +81,7 @@ struct runner {
     struct gnn_err err;
 };
 
-static enum gnn_status run_batches(struct runner *runner, struct gnn_sampler *sampler,
-                                   struct gnn_batch *batch)
+static enum gnn_status run_batches(struct runner *runner, struct gnn_sampler *sampler, struct gnn_batch *batch)
 {
     for (;;) {
         const uint32_t k = atomic_fetch_add(runner->next, 1);
@@ -100,10 +99,8 @@ static void runner_main(void *arg)
     struct gnn_world *const world = runner->fixture->world;
     struct gnn_sampler *sampler = NULL;
     struct gnn_batch *batch = NULL;
-    if (gnn_sampler_open(world, &runner->config, runner->dataset, runner->source, &sampler, &runner->err) ==
-            GNN_OK &&
-        gnn_batch_open(world, &batch, &runner->err) == GNN_OK &&
-        run_batches(runner, sampler, batch) == GNN_OK)
+    if (gnn_sampler_open(world, &runner->config, runner->dataset, runner->source, &sampler, &runner->err) == GNN_OK &&
+        gnn_batch_open(world, &batch, &runner->err) == GNN_OK && run_batches(runner, sampler, batch) == GNN_OK)
         gnn_sampler_counters(sampler, &runner->counters);
     gnn_batch_close(world, batch);
     gnn_sampler_close(sampler);
@@ -127,12 +124,11 @@ static void run_threads(struct runner prototype, bool mapped, const gnn_node *in
     prototype.digests = out->digests;
     for (uint32_t t = 0; t < threads; t++) {
         runners[t] = prototype;
-        assert_int_equal(mapped ? gnn_source_mapped(f->world, f->map, &runners[t].source, &err)
-                                : gnn_source_memory(f->world, indices, prototype.dataset->edge_count,
-                                                    &runners[t].source, &err),
-                         GNN_OK);
-        assert_int_equal(gnn_thread_start(f->world, "sample", runner_main, &runners[t], &handles[t], &err),
-                         GNN_OK);
+        assert_int_equal(
+            mapped ? gnn_source_mapped(f->world, f->map, &runners[t].source, &err)
+                   : gnn_source_memory(f->world, indices, prototype.dataset->edge_count, &runners[t].source, &err),
+            GNN_OK);
+        assert_int_equal(gnn_thread_start(f->world, "sample", runner_main, &runners[t], &handles[t], &err), GNN_OK);
     }
     for (uint32_t t = 0; t < threads; t++) {
         gnn_thread_join(f->world, handles[t]);
@@ -160,8 +156,7 @@ static void compare(const struct outcome *a, const struct outcome *b, const char
 
 static struct runner prototype(struct fixture *f)
 {
-    return (struct runner){
-        .fixture = f, .dataset = &f->graph.dataset, .config = f->config, .order = f->order};
+    return (struct runner){.fixture = f, .dataset = &f->graph.dataset, .config = f->config, .order = f->order};
 }
 
 static void sources_and_threads(void **state)
@@ -226,21 +221,19 @@ static void keys_matter(void **state)
         config.seed += cases[i].seed_step;
         config.layers = 2;
         assert_int_equal(gnn_source_mapped(f->world, f->map, &source, &err), GNN_OK);
-        assert_int_equal(gnn_sampler_open(f->world, &config, &f->graph.dataset, source, &sampler, &err),
-                         GNN_OK);
+        assert_int_equal(gnn_sampler_open(f->world, &config, &f->graph.dataset, source, &sampler, &err), GNN_OK);
         assert_int_equal(gnn_batch_open(f->world, &batch, &err), GNN_OK);
         for (size_t before = 0; before < i; before++) /* other batches first */
             assert_int_equal(gnn_sampler_sample(sampler, 0, before, f->order + 50, 15, batch, &err), GNN_OK);
-        assert_int_equal(
-            gnn_sampler_sample(sampler, cases[i].epoch, cases[i].batch, f->order, 15, batch, &err), GNN_OK);
+        assert_int_equal(gnn_sampler_sample(sampler, cases[i].epoch, cases[i].batch, f->order, 15, batch, &err),
+                         GNN_OK);
         const struct gnn_batch_view *const view = gnn_batch_view(batch);
         assert_in_range(view->node_count, 15, 2000);
         if (i == 0) {
             node_count = view->node_count;
             memcpy(nodes, view->nodes, node_count * sizeof *nodes);
         }
-        const bool same =
-            view->node_count == node_count && memcmp(nodes, view->nodes, node_count * sizeof *nodes) == 0;
+        const bool same = view->node_count == node_count && memcmp(nodes, view->nodes, node_count * sizeof *nodes) == 0;
         assert_int_equal(same, cases[i].same);
         gnn_batch_close(f->world, batch);
         gnn_sampler_close(sampler);

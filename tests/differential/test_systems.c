@@ -72,8 +72,8 @@ static void check_each_once(const struct train_run *run)
 
 /* ---- the same mini-batches ---- */
 
-static void reference_digests(struct gnn_world *world, const struct train_graph *g,
-                              const struct gnn_workload *load, struct gnn_sample_counters *out)
+static void reference_digests(struct gnn_world *world, const struct train_graph *g, const struct gnn_workload *load,
+                              struct gnn_sample_counters *out)
 {
     struct gnn_err err = {0};
     const struct gnn_sampler_config config = {
@@ -90,8 +90,7 @@ static void reference_digests(struct gnn_world *world, const struct train_graph 
         for (uint32_t k = 0; k < BATCHES; k++) {
             const uint32_t left = TRAIN - k * load->batch_size;
             assert_int_equal(gnn_sampler_sample(sampler, epoch, k, order + (size_t)k * load->batch_size,
-                                                left < load->batch_size ? left : load->batch_size, batch,
-                                                &err),
+                                                left < load->batch_size ? left : load->batch_size, batch, &err),
                              GNN_OK);
         }
         gnn_sampler_counters(sampler, &out[epoch]);
@@ -175,12 +174,9 @@ static void test_losses_agree_to_the_bit(void **state)
         {"pygplus", OPTIONS("workers=3", "gather_threads=7")},
         {"gnndrive", OPTIONS("io=buffered", "samplers=1", "extractors=1", "in_order=true")},
         {"gnndrive", OPTIONS("io=buffered", "samplers=3", "extractors=3", "in_order=true")},
-        {"gnndrive",
-         OPTIONS("io=buffered", "samplers=2", "extractors=2", "in_order=true", "batch_nodes=300")},
-        {"gnndrive",
-         OPTIONS("io=buffered", "samplers=2", "extractors=3", "in_order=true", "serial_extract=true")},
-        {"gnndrive",
-         OPTIONS("io=buffered", "extractors=3", "in_order=true", "lock_submit=true", "valid=batch")},
+        {"gnndrive", OPTIONS("io=buffered", "samplers=2", "extractors=2", "in_order=true", "batch_nodes=300")},
+        {"gnndrive", OPTIONS("io=buffered", "samplers=2", "extractors=3", "in_order=true", "serial_extract=true")},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=3", "in_order=true", "lock_submit=true", "valid=batch")},
         {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "meta=compact", "depth=1")},
         {"ringsampler", OPTIONS("threads=1", "feature_io=buffered", "prefetch=1")},
         {"ringsampler", OPTIONS("io=mapped", "threads=3", "feature_io=buffered", "extract_depth=3")},
@@ -194,8 +190,8 @@ static void test_losses_agree_to_the_bit(void **state)
         {"agnes", OPTIONS("io=buffered", "workers=1", "block=4K", "hyperbatch=1")},
         {"agnes", OPTIONS("io=buffered", "workers=3", "block=4K", "hyperbatch=3", "feature_cache=4K")},
         {"agnes", OPTIONS("io=buffered", "layout=input", "block=4K", "spill=async", "feature_cache=1K")},
-        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=2", "overlap=full", "cache_rank=count",
-                          "feature_cache=2K")},
+        {"agnes",
+         OPTIONS("io=buffered", "block=4K", "hyperbatch=2", "overlap=full", "cache_rank=count", "feature_cache=2K")},
     };
     static double expected[EPOCHS][BATCHES];
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)
@@ -328,12 +324,9 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
         {"gnndrive", OPTIONS("io=buffered", "samplers=1", "extractors=1", "in_order=true"), true},
         {"gnndrive", OPTIONS("io=buffered", "samplers=3", "extractors=3", "in_order=true"), true},
         {"gnndrive", OPTIONS("io=buffered", "extractors=3", "in_order=true", "staging=1"), true},
-        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "staging=7", "valid=batch"),
-         true},
-        {"gnndrive",
-         OPTIONS("io=buffered", "extractors=3", "in_order=true", "staging=13", "lock_submit=true"), true},
-        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "batch_nodes=300", "staging=5"),
-         true},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "staging=7", "valid=batch"), true},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=3", "in_order=true", "staging=13", "lock_submit=true"), true},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "batch_nodes=300", "staging=5"), true},
         {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "serial_extract=true"), true},
         {"ginex", OPTIONS("io=buffered", "superbatch=3", "feature_cache=20K"), false},
         {"ringsampler", OPTIONS("threads=3", "feature_io=buffered"), false},
@@ -611,8 +604,7 @@ static void test_reads_are_the_distinct_absent_groups(void **state)
                 assert_int_equal(n->requested_bytes, reads * cases[c].read_bytes);
             else /* rows of 400 bytes touch one or two sectors */
                 assert_in_range(n->requested_bytes, reads * 512, reads * 1024);
-            assert_int_equal(n->needed_bytes,
-                             n->sample.sampled_edges * 4 + n->sample.sampled_nodes * cases[c].dim * 4);
+            assert_int_equal(n->needed_bytes, n->sample.sampled_edges * 4 + n->sample.sampled_nodes * cases[c].dim * 4);
             must(train_run_epoch(&run, 0), &run); /* the same batches again: all there */
             assert_int_equal(run.result.counters.requested_ios, 0);
             assert_int_equal(run.result.counters.cache_misses, 0);
@@ -644,8 +636,7 @@ static void test_a_tight_buffer_evicts_and_stays_right(void **state)
     train_graph_open(&usual, &g);
     struct train_run run;
     train_run_init(&run, world, "gnndrive");
-    run.options =
-        OPTIONS("io=buffered", "batch_nodes=200", "slots=600", "extractors=3", "samplers=3", "depth=2");
+    run.options = OPTIONS("io=buffered", "batch_nodes=200", "slots=600", "extractors=3", "samplers=3", "depth=2");
     run.check_rows = true;
     run.workload.batch_size = 10;
     must(train_run_open(&run, &g), &run);
@@ -679,8 +670,7 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
                       : s == 5 ? OPTIONS("io=buffered", "workers=1")
                                : NULL;
         run.model_config.dropout = 0;
-        run.workload.fanout[0] = run.workload.fanout[1] =
-            60; /* whole lists: every epoch's batches grow alike */
+        run.workload.fanout[0] = run.workload.fanout[1] = 60; /* whole lists: every epoch's batches grow alike */
         run.workload.batch_size = TRAIN;
         must(train_run_open(&run, &g), &run);
         for (uint64_t epoch = 0; epoch < 4; epoch++) {
@@ -706,13 +696,10 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
         enum gnn_status status;
         const char *words;
     } cases[] = {
-        {"gnndrive", OPTIONS("io=buffered", "batch_nodes=200", "slots=300"), 0, GNN_EUSAGE,
-         "gnndrive.buffer_mult"},
-        {"gnndrive", OPTIONS("io=buffered", "batch_nodes=200", "slots=100"), 0, GNN_EUSAGE,
-         "gnndrive.slots=100"},
+        {"gnndrive", OPTIONS("io=buffered", "batch_nodes=200", "slots=300"), 0, GNN_EUSAGE, "gnndrive.buffer_mult"},
+        {"gnndrive", OPTIONS("io=buffered", "batch_nodes=200", "slots=100"), 0, GNN_EUSAGE, "gnndrive.slots=100"},
         {"gnndrive", OPTIONS("in_order=true", "order=segments"), 0, GNN_EUSAGE, "gnndrive.order=global"},
-        {"gnndrive", OPTIONS("serial_extract=true", "lock_submit=true"), 0, GNN_EUSAGE,
-         "gnndrive.lock_submit"},
+        {"gnndrive", OPTIONS("serial_extract=true", "lock_submit=true"), 0, GNN_EUSAGE, "gnndrive.lock_submit"},
         {"gnndrive", OPTIONS("batch_nodes=200"), 100000, GNN_ECAP, "--memory"},
         {"gnndrive", OPTIONS("batch_nodes=200"), 0, GNN_OK, ""},
         {"gnndrive", OPTIONS("batch_nodes=200"), 100000000, GNN_OK, ""},
@@ -745,8 +732,7 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
         run.options = cases[c].options;
         run.cap_bytes = cases[c].cap_bytes;
         const enum gnn_status status = train_run_plan(&run, &g, &plan);
-        if (status != cases[c].status ||
-            (status != GNN_OK && strstr(run.err.message, cases[c].words) == NULL))
+        if (status != cases[c].status || (status != GNN_OK && strstr(run.err.message, cases[c].words) == NULL))
             fail_msg("case %zu: %s: %s", c, gnn_status_name(status), run.err.message);
         if (status == GNN_OK)
             assert_true(plan.fixed_bytes > 0 && plan.largest != NULL && plan.remedy != NULL);

@@ -122,8 +122,8 @@ static void test_parameter_gradients(void **state)
 /* ---- inputs of inner layers ---- */
 
 /* <z, r> with z the layer's output before the epilogue: any linear functional will do as a loss. */
-static double layer_value(struct fixture *f, struct gnn_layer *layer, const struct gnn_block *b,
-                          struct gnn_mat x, const gnn_real *r)
+static double layer_value(struct fixture *f, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
+                          const gnn_real *r)
 {
     const struct gnn_mat z = {layer->y.data, b->dst_count, layer->out};
     layer->kind->forward(f->tensor, layer, b, x, z);
@@ -193,8 +193,7 @@ static void test_activation_gradients(void **state)
         memcpy(y, z, sizeof y);
         memcpy(dz, r, sizeof dz);
         t->ops->activate(t, acts[a], (struct gnn_mat){y, ROWS, COLS}, bias, &drop);
-        t->ops->activate_back(t, acts[a], (struct gnn_mat){dz, ROWS, COLS}, (struct gnn_mat){y, ROWS, COLS},
-                              &drop);
+        t->ops->activate_back(t, acts[a], (struct gnn_mat){dz, ROWS, COLS}, (struct gnn_mat){y, ROWS, COLS}, &drop);
         for (uint32_t k = 0; k < COUNT; k++) {
             double value[2];
             for (int side = 0; side < 2; side++) {
@@ -273,8 +272,7 @@ static void test_isolated_targets(void **state)
     }
 }
 
-static void check_attention_row(const struct gnn_attention *att, const struct gnn_block *b, uint32_t i,
-                                uint32_t h)
+static void check_attention_row(const struct gnn_attention *att, const struct gnn_block *b, uint32_t i, uint32_t h)
 {
     const uint64_t first = (uint64_t)b->row_start[i] + i;
     const uint32_t edges = b->row_start[i + 1] - b->row_start[i];

@@ -256,8 +256,7 @@ static void test_threads_under_faults(void **state)
 {
     (void)state;
     enum { THREADS = 4 };
-    const struct gnn_fault_plan plan = {
-        .seed = 11, .read_short_probability = 0.3, .read_again_probability = 0.3};
+    const struct gnn_fault_plan plan = {.seed = 11, .read_short_probability = 0.3, .read_again_probability = 0.3};
     struct fixture f;
     fixture_open(&f, &plan, 0);
     struct job jobs[THREADS];
@@ -270,8 +269,7 @@ static void test_threads_under_faults(void **state)
                                                  .bounce_bytes_max = ROW_BYTES};
         jobs[i] = (struct job){.f = &f, .rows = calloc(LOADS, ROW_BYTES)};
         assert_int_equal(gnn_reader_open(f.world, &config, &jobs[i].reader, NULL), GNN_OK);
-        assert_int_equal(gnn_thread_start(f.world, "loader", load_on_thread, &jobs[i], &threads[i], NULL),
-                         GNN_OK);
+        assert_int_equal(gnn_thread_start(f.world, "loader", load_on_thread, &jobs[i], &threads[i], NULL), GNN_OK);
     }
     for (int i = 0; i < THREADS; i++) {
         gnn_thread_join(f.world, threads[i]);
@@ -310,8 +308,7 @@ static void test_allocation_fails(void **state)
 static void test_gathers_fail(void **state)
 {
     (void)state;
-    const struct gnn_fault_plan plan = {
-        .seed = 13, .read_eio_at = 2, .read_slow_probability = 1, .slow_ns = ms};
+    const struct gnn_fault_plan plan = {.seed = 13, .read_eio_at = 2, .read_slow_probability = 1, .slow_ns = ms};
     struct fixture f;
     fixture_open(&f, &plan, 0);
     struct gnn_map *map;
@@ -341,8 +338,8 @@ static void test_disk_full(void **state)
     fixture_open(&f, &plan, 0);
     char path[512];
     struct gnn_file *out;
-    assert_int_equal(
-        gnn_file_open(f.world, io_scratch_path(&f.scratch, "out", path), GNN_OPEN_WRITE, &out, NULL), GNN_OK);
+    assert_int_equal(gnn_file_open(f.world, io_scratch_path(&f.scratch, "out", path), GNN_OPEN_WRITE, &out, NULL),
+                     GNN_OK);
     for (uint64_t at = 0; at < 10000; at += 1000)
         assert_int_equal(gnn_write_all(f.world, out, at, f.rows, 1000, NULL), GNN_OK);
     struct gnn_err err = {0};
@@ -360,15 +357,13 @@ static void test_disk_full(void **state)
 static void test_exact_reads_go_on(void **state)
 {
     (void)state;
-    const struct gnn_fault_plan plan = {
-        .seed = 15, .read_short_probability = 0.5, .read_again_probability = 0.3};
+    const struct gnn_fault_plan plan = {.seed = 15, .read_short_probability = 0.5, .read_again_probability = 0.3};
     struct fixture f;
     fixture_open(&f, &plan, 0);
     void *memory;
     assert_int_equal(gnn_mem_alloc(f.world, "all", FILE_BYTES, GNN_MEM_PLAIN, &memory, NULL), GNN_OK);
     for (uint64_t at = 0; at < FILE_BYTES; at += 65536)
-        assert_int_equal(gnn_read_all(f.world, f.file, at, (unsigned char *)memory + at, 65536, NULL),
-                         GNN_OK);
+        assert_int_equal(gnn_read_all(f.world, f.file, at, (unsigned char *)memory + at, 65536, NULL), GNN_OK);
     for (uint64_t i = 0; i < FILE_BYTES / 4; i++)
         assert_int_equal(((const uint32_t *)memory)[i], io_scratch_value(i));
     gnn_mem_free(f.world, memory);

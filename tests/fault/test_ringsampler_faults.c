@@ -34,8 +34,7 @@ static void open_place(struct place *p, const struct gnn_fault_plan *plan)
     assert_int_equal(gnn_world_measured_open(NULL, &p->inner, &err), GNN_OK);
     assert_int_equal(gnn_world_faulty_open(p->inner, plan, &p->world, &err), GNN_OK);
     train_graph_open(&usual, &p->graph);
-    p->direct_works =
-        gnn_file_open(p->inner, p->graph.dataset.indices_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK;
+    p->direct_works = gnn_file_open(p->inner, p->graph.dataset.indices_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK;
     if (p->direct_works)
         gnn_file_close(p->inner, file);
 }
@@ -91,8 +90,7 @@ static struct gnn_sample_counters right(int c, uint64_t epoch)
     return counters;
 }
 
-static void expect_good_epoch(struct train_run *run, uint64_t epoch,
-                              const struct gnn_sample_counters *expected)
+static void expect_good_epoch(struct train_run *run, uint64_t epoch, const struct gnn_sample_counters *expected)
 {
     const enum gnn_status status = train_run_epoch(run, epoch);
     if (status != GNN_OK)
@@ -193,11 +191,7 @@ static void test_slow_and_repeated_reads_change_nothing(void **state)
     static const struct gnn_fault_plan plans[] = {
         {.seed = 3, .read_slow_probability = 0.05, .slow_ns = 200000, .shuffle = true},
         {.seed = 5, .read_again_probability = 0.4},
-        {.seed = 6,
-         .read_again_probability = 0.2,
-         .read_slow_probability = 0.03,
-         .slow_ns = 200000,
-         .shuffle = true},
+        {.seed = 6, .read_again_probability = 0.2, .read_slow_probability = 0.03, .slow_ns = 200000, .shuffle = true},
     };
     for (int c = 0; c < CASES; c++) {
         const struct gnn_sample_counters expected[2] = {right(c, 0), right(c, 1)};

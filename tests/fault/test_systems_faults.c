@@ -83,8 +83,7 @@ static void open_place(struct place *p, enum in_world kind, const struct gnn_fau
     assert_int_equal(gnn_world_faulty_open(p->inner, plan, &p->world, &err), GNN_OK);
     train_graph_open(&usual, &p->graph);
     struct gnn_file *file = NULL;
-    p->direct_works =
-        kind == SIMULATED; /* which takes a file to be as it was when first opened: not tried there */
+    p->direct_works = kind == SIMULATED; /* which takes a file to be as it was when first opened: not tried there */
     if (kind == MEASURED)
         p->direct_works =
             gnn_file_open(p->inner, p->graph.dataset.features_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK;
@@ -131,9 +130,8 @@ static void expect_good_epoch(struct train_run *run, uint64_t epoch)
     assert_int_equal(run->wrong_values, 0);
     for (uint32_t i = 0; i < TRAIN; i++)
         assert_int_equal(run->seen[run->env.dataset->train.nodes[i]], 1);
-    const bool in_order = run->options == workers || run->options == shallow ||
-                          strcmp(run->system, "ginex") == 0 || strcmp(run->system, "ringsampler") == 0 ||
-                          strcmp(run->system, "agnes") == 0;
+    const bool in_order = run->options == workers || run->options == shallow || strcmp(run->system, "ginex") == 0 ||
+                          strcmp(run->system, "ringsampler") == 0 || strcmp(run->system, "agnes") == 0;
     for (uint32_t k = 0; in_order && k < run->step_count; k++)
         assert_int_equal(run->order[k], k);
 }
@@ -268,9 +266,8 @@ static void test_a_full_disk_ends_a_superbatch(void **state)
         bool whole = false;
         for (uint64_t bytes = 0; !whole; bytes += 12000) {
             struct place p;
-            open_place(
-                &p, kind,
-                &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = bytes});
+            open_place(&p, kind,
+                       &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = bytes});
             if (left_out(&p, &systems[s])) {
                 whole = true;
             } else {

@@ -19,28 +19,27 @@ static const char *const meta_seeds[] = {
     "format = oocgnn-dataset 1\nname = t\norigin = o\nscale = 1/100\nnodes = 4\nedges = 6\nclasses = 2\ndims "
     "= 3 5\n"
     "train = 2\nvalid = 1\ntest = 0\nparam.seed = 7\n# c\nfile.indptr = 40 " SUM "\nfile.indices = 24 " SUM
-    "\nfile.features-d3 = 48 " SUM "\nfile.features-d5 = 80 " SUM "\nfile.labels = 16 " SUM
-    "\nfile.train = 8 " SUM "\nfile.valid = 4 " SUM "\nfile.test = 0 " SUM "\n",
+    "\nfile.features-d3 = 48 " SUM "\nfile.features-d5 = 80 " SUM "\nfile.labels = 16 " SUM "\nfile.train = 8 " SUM
+    "\nfile.valid = 4 " SUM "\nfile.test = 0 " SUM "\n",
     NULL};
 static const char *const npy_seeds[] = {
     "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }       \n",
     "{\"shape\": (18446744073709551615,), \"fortran_order\": True, \"descr\": \"|b1\"}", NULL};
 /* Two: three figures with everything, and a grid. */
-#define PROFILE_HEAD                                                                                         \
-    "[machine]\nmachine_id = f\ntitle = t\nmemory = 8G stated\nprocess = 1M stated\n[storage]\ndevices = 1 " \
-    "stated\nstripe = 64K stated\nsector = 512 stated\ndepth_max = 32 stated\nwrite_latency = 40us "         \
+#define PROFILE_HEAD                                                                                                   \
+    "[machine]\nmachine_id = f\ntitle = t\nmemory = 8G stated\nprocess = 1M stated\n[storage]\ndevices = 1 "           \
+    "stated\nstripe = 64K stated\nsector = 512 stated\ndepth_max = 32 stated\nwrite_latency = 40us "                   \
     "assumed\nwrite_iops = 2k/s stated\nwrite_bandwidth = 4MB/s stated\nreadahead = 0 assumed\n"
-#define PROFILE_TAIL                                                                                         \
-    "[cpu]\ncores = 4 stated\nclock = 2.6GHz stated\nsampled_edge = 7ns measured\nhashed_id = 8.5ns "        \
-    "measured\nsorted_key = 5ns measured\ncopied_byte = 70ps measured\ntable_entry = 1ns measured\n"         \
-    "gather_element = 1ns measured\ngather_row = 1ns measured\nfault_minor = 3ns measured\nfault_major = "   \
-    "2.5us assumed\nreadahead_page = 3ns measured\nsyscall = 1ns measured\nsubmit = 7ns assumed\ncomplete "  \
-    "= 6ns assumed\nbuffered_page = 5ns measured\nlock = 6ns measured\nwake = 3us measured\nwake_latency "   \
-    "= 5us measured\nthread_start = 36us measured\n[host]\ngemm = 1GFLOP/s derived\nbandwidth = 1GB/s "      \
+#define PROFILE_TAIL                                                                                                   \
+    "[cpu]\ncores = 4 stated\nclock = 2.6GHz stated\nsampled_edge = 7ns measured\nhashed_id = 8.5ns "                  \
+    "measured\nsorted_key = 5ns measured\ncopied_byte = 70ps measured\ntable_entry = 1ns measured\n"                   \
+    "gather_element = 1ns measured\ngather_row = 1ns measured\nfault_minor = 3ns measured\nfault_major = "             \
+    "2.5us assumed\nreadahead_page = 3ns measured\nsyscall = 1ns measured\nsubmit = 7ns assumed\ncomplete "            \
+    "= 6ns assumed\nbuffered_page = 5ns measured\nlock = 6ns measured\nwake = 3us measured\nwake_latency "             \
+    "= 5us measured\nthread_start = 36us measured\n[host]\ngemm = 1GFLOP/s derived\nbandwidth = 1GB/s "                \
     "assumed\nbandwidth_shared = 4GB/s derived\ngather = 4GB/s assumed\nlaunch = 2ns assumed\n"
 static const char *const profile_seeds[] = {
-    PROFILE_HEAD
-    "read_latency = 80us stated\nread_iops = 9k/s stated\nread_bandwidth = 5MB/s stated\n" PROFILE_TAIL,
+    PROFILE_HEAD "read_latency = 80us stated\nread_iops = 9k/s stated\nread_bandwidth = 5MB/s stated\n" PROFILE_TAIL,
     PROFILE_HEAD "read_depths = 1,2,8 measured\nread_us.512 = 8,4.5,4 measured\nread_us.4K = 9,5,4 "
                  "measured\n" PROFILE_TAIL,
     NULL};
@@ -49,8 +48,7 @@ static const char *const snap_seeds[] = {"12 4294967294", "\t0\t 7 ", "# comment
 /* Flips, removes, repeats or inserts bytes; what it inserts is mostly what the formats are made of. */
 static size_t damage(struct gnn_rng *rng, unsigned char *text, size_t len)
 {
-    static const char alphabet[] =
-        "0123456789 =.#/'\"(),{}:\n\r\t-GKMGB/sksns.statedfileparamdimsTrueFalse<|\x80\xff";
+    static const char alphabet[] = "0123456789 =.#/'\"(),{}:\n\r\t-GKMGB/sksns.statedfileparamdimsTrueFalse<|\x80\xff";
     for (uint64_t times = 1 + gnn_rng_below(rng, 4); times > 0; times--) {
         const size_t at = len > 0 ? gnn_rng_below(rng, len) : 0;
         const size_t span = len > 0 ? 1 + gnn_rng_below(rng, len - at < 40 ? len - at : 40) : 0;

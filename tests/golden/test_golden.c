@@ -33,8 +33,7 @@ enum { VERSION = 1, PARAMS_MAX = 32, STEPS_MAX = 8 };
 
 struct header {
     char magic[8];
-    uint32_t version, kind, layers, in_dim, hidden, heads, classes, gcn_norm, gat_width_total, seeds, params,
-        steps;
+    uint32_t version, kind, layers, in_dim, hidden, heads, classes, gcn_norm, gat_width_total, seeds, params, steps;
     double lr, weight_decay;
     char generator[96];
 };
@@ -88,8 +87,7 @@ static void read_file(struct golden *g, const char *path)
     free(header);
     if (memcmp(g->header.magic, "GNNGOLD", 8) != 0 || g->header.version != VERSION)
         fail_msg("%s: not a golden file of version %d; run tests/golden/make_golden.py", path, VERSION);
-    assert_true(g->header.layers <= GNN_LAYERS_MAX && g->header.params <= PARAMS_MAX &&
-                g->header.steps <= STEPS_MAX);
+    assert_true(g->header.layers <= GNN_LAYERS_MAX && g->header.params <= PARAMS_MAX && g->header.steps <= STEPS_MAX);
 }
 
 static void read_blocks(struct golden *g)
@@ -97,8 +95,7 @@ static void read_blocks(struct golden *g)
     g->batch = (struct gnn_batch_view){.layer_count = g->header.layers, .seed_count = g->header.seeds};
     for (uint32_t k = 0; k < g->header.layers; k++) {
         uint32_t *sizes = take(g, 3, sizeof *sizes);
-        g->batch.blocks[k] =
-            (struct gnn_block){.dst_count = sizes[0], .src_count = sizes[1], .edge_count = sizes[2]};
+        g->batch.blocks[k] = (struct gnn_block){.dst_count = sizes[0], .src_count = sizes[1], .edge_count = sizes[2]};
         free(sizes);
         g->batch.blocks[k].row_start = take(g, g->batch.blocks[k].dst_count + 1ull, sizeof(uint32_t));
         g->batch.blocks[k].col = take(g, g->batch.blocks[k].edge_count, sizeof(uint32_t));
@@ -156,16 +153,16 @@ static void golden_close(struct golden *g)
 
 /* ---- comparing ---- */
 
-static void compare(const char *file, const char *backend, const char *what, const gnn_real *got,
-                    const double *want, uint64_t count)
+static void compare(const char *file, const char *backend, const char *what, const gnn_real *got, const double *want,
+                    uint64_t count)
 {
     double scale = 0;
     for (uint64_t k = 0; k < count; k++)
         scale = fmax(scale, fabs(want[k]));
     for (uint64_t k = 0; k < count; k++)
         if (!(fabs((double)got[k] - want[k]) <= tolerance * (fabs(want[k]) + 0.1 * scale)))
-            fail_msg("%s on %s: %s[%llu] is %.9g, PyTorch says %.9g", file, backend, what,
-                     (unsigned long long)k, (double)got[k], want[k]);
+            fail_msg("%s on %s: %s[%llu] is %.9g, PyTorch says %.9g", file, backend, what, (unsigned long long)k,
+                     (double)got[k], want[k]);
 }
 
 static void load_params(const struct golden *g, struct gnn_tensor *t, const struct gnn_model *model)
@@ -179,8 +176,7 @@ static void load_params(const struct golden *g, struct gnn_tensor *t, const stru
     }
 }
 
-static void check_log_probs(const struct golden *g, struct gnn_model *model, const char *file,
-                            const char *backend)
+static void check_log_probs(const struct golden *g, struct gnn_model *model, const char *file, const char *backend)
 {
     const uint32_t classes = g->header.classes;
     gnn_real *logits = malloc((uint64_t)g->header.seeds * classes * sizeof *logits);
@@ -198,14 +194,13 @@ static void check_log_probs(const struct golden *g, struct gnn_model *model, con
     free(logits);
 }
 
-static void check_params(const struct golden *g, const struct gnn_model *model, const char *file,
-                         const char *backend, bool gradients)
+static void check_params(const struct golden *g, const struct gnn_model *model, const char *file, const char *backend,
+                         bool gradients)
 {
     for (uint32_t p = 0; p < g->header.params; p++) {
         const struct gnn_param param = gnn_model_param(model, p);
         char what[64];
-        (void)snprintf(what, sizeof what, "%s of %s", gradients ? "gradient" : "value after the last step",
-                       param.name);
+        (void)snprintf(what, sizeof what, "%s of %s", gradients ? "gradient" : "value after the last step", param.name);
         compare(file, backend, what, gradients ? param.grad : param.value,
                 gradients ? g->param[p].grad : g->param[p].end, (uint64_t)param.rows * param.cols);
     }

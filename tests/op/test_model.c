@@ -35,8 +35,7 @@ struct toy_data {
 
 /* learnable: a seed's label is written into its own features and those of its sampled neighbourhood; else the
  * two are independent. */
-static struct toy_data data_open(const struct gnn_model_config *config, uint32_t seeds, bool learnable,
-                                 uint64_t key)
+static struct toy_data data_open(const struct gnn_model_config *config, uint32_t seeds, bool learnable, uint64_t key)
 {
     struct toy_data data = {.rng = gnn_rng_at(key)};
     data.batch = toy_batch(&data.rng, config->layers, seeds, 1, (struct toy_degree){0, 4});
@@ -95,13 +94,12 @@ static void test_loss_falls(void **state)
                 data.batch.batch = round * 15 + s;
                 (void)train(model, &data);
             }
-            assert_int_equal(gnn_model_evaluate(model, &data.batch, data.x, data.labels, &after, NULL),
-                             GNN_OK);
+            assert_int_equal(gnn_model_evaluate(model, &data.batch, data.x, data.labels, &after, NULL), GNN_OK);
             assert_true(after.loss < last);
             last = after.loss;
         }
-        (void)printf("%s: loss %.3f -> %.3f, correct %u -> %u of 100\n", gnn_model_names[kind], before.loss,
-                     after.loss, before.correct, after.correct);
+        (void)printf("%s: loss %.3f -> %.3f, correct %u -> %u of 100\n", gnn_model_names[kind], before.loss, after.loss,
+                     before.correct, after.correct);
         assert_true(after.correct >= 90 && before.correct < 60);
         data_close(&data);
         gnn_model_close(model);
@@ -192,8 +190,7 @@ static void test_memory(void **state)
         struct gnn_tensor *t = toy_tensor_open(&gnn_tensor_cpu, &memory, 1);
         struct gnn_model *model = NULL;
         assert_int_equal(gnn_model_open(t, &config, &model, NULL), GNN_OK);
-        struct toy_data large = data_open(&config, 60, false, seed),
-                        small = data_open(&config, 41, false, seed);
+        struct toy_data large = data_open(&config, 60, false, seed), small = data_open(&config, 41, false, seed);
         (void)train(model, &small);
         (void)train(model, &large);
         const uint64_t warm = memory.allocations;

@@ -139,8 +139,8 @@ static void test_costs_by_hand(void **state)
         const struct gnn_cost *const got = &cases[i].got;
         if (got->flops != cases[i].flops || got->stream_bytes != cases[i].stream ||
             got->gather_bytes != cases[i].gather || got->launches != cases[i].launches)
-            fail_msg("%s: %" PRIu64 " FLOPs, %" PRIu64 " + %" PRIu64 " B, %" PRIu32 " launches",
-                     cases[i].name, got->flops, got->stream_bytes, got->gather_bytes, got->launches);
+            fail_msg("%s: %" PRIu64 " FLOPs, %" PRIu64 " + %" PRIu64 " B, %" PRIu32 " launches", cases[i].name,
+                     got->flops, got->stream_bytes, got->gather_bytes, got->launches);
     }
 }
 
@@ -359,14 +359,12 @@ struct untouchable {
     uint32_t alive;
 };
 
-static enum gnn_status untouchable_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
-                                         struct gnn_err *err)
+static enum gnn_status untouchable_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     struct untouchable *u = ctx;
     (void)name;
     (void)err;
-    char *const base =
-        mmap(NULL, bytes + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *const base = mmap(NULL, bytes + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_true(base != MAP_FAILED);
     u->alive++;
     *out = base;
@@ -439,8 +437,8 @@ static void test_models_touch_nothing(void **state)
             const uint64_t once = run_model((enum gnn_model_kind)kind, gpu == 1, 32);
             const uint64_t again = run_model((enum gnn_model_kind)kind, gpu == 1, 32);
             const uint64_t wider = run_model((enum gnn_model_kind)kind, gpu == 1, 256);
-            print_message("%s on the %s: %" PRIu64 " ns, 8 times as wide %" PRIu64 " ns\n",
-                          gnn_model_names[kind], gpu == 1 ? "GPU" : "CPU", once, wider);
+            print_message("%s on the %s: %" PRIu64 " ns, 8 times as wide %" PRIu64 " ns\n", gnn_model_names[kind],
+                          gpu == 1 ? "GPU" : "CPU", once, wider);
             assert_int_equal(once, again);
             assert_true(wider > 2 * once);
         }

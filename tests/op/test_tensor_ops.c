@@ -21,10 +21,9 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-    {0, 0, 5, 1, {0, 0}},        {0, 4, 3, 2, {0, 0}},        {1, 1, 1, 1, {0, 1}},
-    {1, 9, 16, 2, {9, 9}},       {3, 7, 31, 3, {0, 4}},       {5, 5, 4, 4, {0, 0}},
-    {17, 40, 33, 1, {0, 13}},    {64, 200, 128, 4, {10, 10}}, {130, 300, 172, 2, {0, 10}},
-    {200, 900, 256, 1, {1, 10}}, {65, 90, 257, 4, {0, 15}},   {40, 70, 515, 2, {2, 6}},
+    {0, 0, 5, 1, {0, 0}},        {0, 4, 3, 2, {0, 0}},        {1, 1, 1, 1, {0, 1}},      {1, 9, 16, 2, {9, 9}},
+    {3, 7, 31, 3, {0, 4}},       {5, 5, 4, 4, {0, 0}},        {17, 40, 33, 1, {0, 13}},  {64, 200, 128, 4, {10, 10}},
+    {130, 300, 172, 2, {0, 10}}, {200, 900, 256, 1, {1, 10}}, {65, 90, 257, 4, {0, 15}}, {40, 70, 515, 2, {2, 6}},
 };
 
 enum { OUTPUTS_MAX = 6, SCRATCH_MAX = 24 };
@@ -168,11 +167,9 @@ static void run_segment_back(struct op_run *run)
     for (uint32_t i = 0; i < s->dst; i++)
         for (uint32_t c = 0; c < s->cols; c++) {
             const uint32_t start = run->block.row_start[i], degree = run->block.row_start[i + 1] - start;
-            argmax[(uint64_t)i * s->cols + c] =
-                degree == 0 ? GNN_NODE_NONE : run->block.col[start + c % degree];
+            argmax[(uint64_t)i * s->cols + c] = degree == 0 ? GNN_NODE_NONE : run->block.col[start + c % degree];
         }
-    run->t->ops->segment_reduce_back(run->t, kind, dx, &run->block, dout,
-                                     kind == GNN_REDUCE_MAX ? argmax : NULL);
+    run->t->ops->segment_reduce_back(run->t, kind, dx, &run->block, dout, kind == GNN_REDUCE_MAX ? argmax : NULL);
     output_mat(run, dx);
 }
 
@@ -367,8 +364,8 @@ enum { OPS = sizeof ops / sizeof *ops, SHAPES = sizeof shapes / sizeof *shapes }
 
 /* ---- comparison ---- */
 
-static void run_once(struct op_run *run, struct gnn_tensor *t, const struct op_case *op,
-                     const struct shape *shape, uint32_t variant)
+static void run_once(struct op_run *run, struct gnn_tensor *t, const struct op_case *op, const struct shape *shape,
+                     uint32_t variant)
 {
     *run = (struct op_run){.t = t, .shape = shape, .rng = gnn_rng_at(seed), .variant = variant};
     run->block = toy_block(&run->rng, shape->dst, shape->src, shape->degree);
@@ -382,8 +379,7 @@ static void run_free(struct op_run *run)
         free(run->scratch[k]);
 }
 
-static void compare(const struct op_case *op, const struct op_run *got, const struct op_run *want,
-                    uint32_t shape)
+static void compare(const struct op_case *op, const struct op_run *got, const struct op_run *want, uint32_t shape)
 {
     const char *backend = got->t->ops->name;
     assert_int_equal(got->output_count, want->output_count);
@@ -396,8 +392,8 @@ static void compare(const struct op_case *op, const struct op_run *got, const st
         for (uint64_t k = 0; k < want->output[o].count; k++) {
             const double a = (double)got->output[o].data[k], b = (double)want->output[o].data[k];
             if (!(fabs(a - b) <= op->tolerance * scale))
-                fail_msg("%s on %s, shape %u, variant %u, output %u[%llu]: %.9g, reference %.9g, scale %.3g",
-                         op->name, backend, shape, got->variant, o, (unsigned long long)k, a, b, scale);
+                fail_msg("%s on %s, shape %u, variant %u, output %u[%llu]: %.9g, reference %.9g, scale %.3g", op->name,
+                         backend, shape, got->variant, o, (unsigned long long)k, a, b, scale);
         }
     }
 }
@@ -452,8 +448,7 @@ static void test_same_bits(void **state)
     (void)state;
     static const struct shape big = {700, 3000, 256, 2, {0, 10}};
 #ifdef __SANITIZE_THREAD__
-    static const uint32_t threads[] = {1, 1, 1,
-                                       1}; /* OpenBLAS is not instrumented: its own threads look like races */
+    static const uint32_t threads[] = {1, 1, 1, 1}; /* OpenBLAS is not instrumented: its own threads look like races */
 #else
     static const uint32_t threads[] = {1, 1, 2, 2};
 #endif

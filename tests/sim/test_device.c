@@ -92,8 +92,7 @@ static struct loop closed_loop(struct sim_device *device, uint64_t size_bytes, u
         now_ns = done_ns[first];
         if (i == count)
             start_ns = now_ns;
-        done_ns[first] =
-            sim_device_read(device, now_ns, gnn_rng_below(&rng, 1 << 20) * size_bytes, size_bytes);
+        done_ns[first] = sim_device_read(device, now_ns, gnn_rng_below(&rng, 1 << 20) * size_bytes, size_bytes);
         if (i > count)
             latency_ns += done_ns[first] - now_ns;
     }
@@ -104,8 +103,7 @@ static void check_close(double got, double expected, double tolerance, const cha
                         uint32_t depth)
 {
     if (fabs(got / expected - 1) > tolerance)
-        fail_msg("%s of %u bytes at depth %u: %.1f, expected %.1f", what, (unsigned)size_bytes, depth, got,
-                 expected);
+        fail_msg("%s of %u bytes at depth %u: %.1f, expected %.1f", what, (unsigned)size_bytes, depth, got, expected);
 }
 
 static void check_grid(const struct gnn_profile_storage *g)
@@ -116,10 +114,9 @@ static void check_grid(const struct gnn_profile_storage *g)
             const uint64_t count = 40 * (uint64_t)g->depth[d];
             const struct loop loop = closed_loop(device, g->size_bytes[s], g->depth[d], count);
             const double ns = (double)g->read_ps[s][d] / 1000;
-            check_close((double)loop.span_ns / (double)count, ns, 0.01, "time between reads",
-                        g->size_bytes[s], g->depth[d]);
-            check_close((double)loop.latency_ns, ns * g->depth[d], 0.01, "latency", g->size_bytes[s],
+            check_close((double)loop.span_ns / (double)count, ns, 0.01, "time between reads", g->size_bytes[s],
                         g->depth[d]);
+            check_close((double)loop.latency_ns, ns * g->depth[d], 0.01, "latency", g->size_bytes[s], g->depth[d]);
             sim_device_close(device);
         }
     }
@@ -186,8 +183,7 @@ static void test_beyond_the_deepest(void **state)
         const struct loop loop = closed_loop(device, 4096, depth, count);
         const double slots_ns = (85000 + 4096 / 3.2) / (depth_max[i] < 128 ? depth_max[i] : 128);
         const double expected_ns = slots_ns > 1e9 / 550000 ? slots_ns : 1e9 / 550000;
-        check_close((double)loop.span_ns / (double)count, expected_ns, 0.01, "time between reads", 4096,
-                    depth);
+        check_close((double)loop.span_ns / (double)count, expected_ns, 0.01, "time between reads", 4096, depth);
         check_close((double)loop.latency_ns, expected_ns * depth, 0.01, "latency", 4096, depth);
         sim_device_close(device);
     }
@@ -220,8 +216,7 @@ static void test_late_callers(void **state)
             now_ns = next_ns[first];
             next_ns[first] = sim_device_read(device, now_ns, (uint64_t)k * 4096, 4096) + cases[i].think_ns;
         }
-        check_close((double)now_ns / COUNT, cases[i].expected_ns, 0.01, "time between reads", 4096,
-                    cases[i].depth);
+        check_close((double)now_ns / COUNT, cases[i].expected_ns, 0.01, "time between reads", 4096, cases[i].depth);
         sim_device_close(device);
     }
 }
@@ -349,8 +344,7 @@ static void test_raid0_multiplies(void **state)
             g.devices = devices;
             struct sim_device *device = open_device(&g);
             const uint64_t count = 40 * (uint64_t)cases[i].depth;
-            const struct loop loop =
-                closed_loop(device, cases[i].size_bytes, cases[i].depth * devices, count);
+            const struct loop loop = closed_loop(device, cases[i].size_bytes, cases[i].depth * devices, count);
             const double per_ns = (double)count / (double)loop.span_ns;
             alone = devices == 1 ? per_ns : alone;
             check_close(per_ns, alone * devices, 0.05, "reads per ns", cases[i].size_bytes, devices);
@@ -435,9 +429,8 @@ static void check_mixture(const struct mixture *mix)
 static void test_mixtures_conserve_bandwidth(void **state)
 {
     (void)state;
-    static const struct mixture mixtures[] = {{4096, mib, 32, 16},   {4096, mib, 1, 16},
-                                              {512, 131072, 64, 32}, {4096, 8192, 64, 64},
-                                              {4096, mib, 200, 1},   {512, 65536, 8, 128}};
+    static const struct mixture mixtures[] = {{4096, mib, 32, 16},  {4096, mib, 1, 16},  {512, 131072, 64, 32},
+                                              {4096, 8192, 64, 64}, {4096, mib, 200, 1}, {512, 65536, 8, 128}};
     for (size_t i = 0; i < sizeof mixtures / sizeof mixtures[0]; i++)
         check_mixture(&mixtures[i]);
 }
@@ -458,8 +451,7 @@ static void test_writes(void **state)
         uint64_t last_ns = 0;
         for (uint32_t k = 0; k < COUNT; k++)
             last_ns = sim_device_write(device, 0, k * cases[i].size_bytes, cases[i].size_bytes);
-        check_close((double)last_ns, COUNT * cases[i].expected_ns, 0.01, "writes", cases[i].size_bytes,
-                    COUNT);
+        check_close((double)last_ns, COUNT * cases[i].expected_ns, 0.01, "writes", cases[i].size_bytes, COUNT);
         /* A large read now waits behind them. */
         assert_true(sim_device_read(device, 1, 0, 16 * mib) > last_ns);
         sim_device_close(device);

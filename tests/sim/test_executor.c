@@ -123,8 +123,8 @@ static void cores_are_shared(void **state)
         struct gnn_thread *threads[4];
         uint64_t sum_ns = 0;
         for (uint32_t t = 0; t < cases[c].threads; t++) {
-            bursts[t] = (struct burst){
-                .log = &log, .who = t, .start_ns = cases[c].start_ns[t], .cpu_ns = cases[c].cpu_ns[t]};
+            bursts[t] =
+                (struct burst){.log = &log, .who = t, .start_ns = cases[c].start_ns[t], .cpu_ns = cases[c].cpu_ns[t]};
             sum_ns += cases[c].cpu_ns[t];
             threads[t] = start(log.ex, "burst", burst_main, &bursts[t]);
         }
@@ -133,8 +133,8 @@ static void cores_are_shared(void **state)
         for (uint32_t i = 0; i < cases[c].threads; i++) {
             const uint32_t who = log.entries[i].who;
             if (log.entries[i].at_ns != cases[c].end_ns[who])
-                fail_msg("%s: thread %" PRIu32 " ended at %" PRIu64 " ns, expected %" PRIu64, cases[c].what,
-                         who, log.entries[i].at_ns, cases[c].end_ns[who]);
+                fail_msg("%s: thread %" PRIu32 " ended at %" PRIu64 " ns, expected %" PRIu64, cases[c].what, who,
+                         log.entries[i].at_ns, cases[c].end_ns[who]);
             assert_int_equal(bursts[who].split.cpu_ns, cases[c].cpu_ns[who]);
             assert_int_equal(bursts[who].split.wall_ns, cases[c].end_ns[who]);
             /* what stood in line for a core is work, not a wait */
@@ -210,9 +210,8 @@ static void small_steps_add_up(void **state)
                 /* A step ends on a whole nanosecond: with more threads than cores that may cost one each time. */
                 const uint64_t slack_ns = cores >= 3 ? 0 : steps[s];
                 if (log.entries[i].at_ns + slack_ns < end_ns || log.entries[i].at_ns > end_ns + slack_ns)
-                    fail_msg("%" PRIu32 " cores, %" PRIu32 " steps: ended at %" PRIu64
-                             " ns, expected %" PRIu64,
-                             cores, steps[s], log.entries[i].at_ns, end_ns);
+                    fail_msg("%" PRIu32 " cores, %" PRIu32 " steps: ended at %" PRIu64 " ns, expected %" PRIu64, cores,
+                             steps[s], log.entries[i].at_ns, end_ns);
             }
             assert_int_equal(sim_busy_ns(log.ex), UINT64_C(2700) * US);
             sim_executor_close(log.ex);
@@ -258,8 +257,7 @@ static void ties_go_by_number(void **state)
     struct burst bursts[4];
     struct gnn_thread *threads[4];
     for (uint32_t t = 0; t < 4; t++) { /* the first sleep longest, all come out at 4 us */
-        bursts[t] =
-            (struct burst){.log = &log, .who = t, .start_ns = (4 - t) * US, .cpu_ns = (uint64_t)t * US};
+        bursts[t] = (struct burst){.log = &log, .who = t, .start_ns = (4 - t) * US, .cpu_ns = (uint64_t)t * US};
         threads[t] = start(log.ex, "burst", burst_main, &bursts[t]);
     }
     for (uint32_t t = 0; t < 4; t++)
@@ -368,8 +366,8 @@ static void waiter_main(void *arg)
     struct sim_executor *const ex = waiter->shared->log.ex;
     sim_sleep_until(ex, waiter->start_ns, GNN_WAIT_IO);
     sim_mutex_lock(ex, waiter->shared->mutex);
-    waiter->signalled = sim_cond_wait(ex, waiter->shared->cond, waiter->shared->mutex, waiter->deadline_ns,
-                                      GNN_WAIT_RESOURCE);
+    waiter->signalled =
+        sim_cond_wait(ex, waiter->shared->cond, waiter->shared->mutex, waiter->deadline_ns, GNN_WAIT_RESOURCE);
     note(&waiter->shared->log, waiter->who);
     sim_mutex_unlock(ex, waiter->shared->mutex);
     sim_thread_split(ex, &waiter->split);
@@ -395,8 +393,8 @@ static void conditions_wake_in_order(void **state)
     shared_open(&shared, &costs);
     struct sim_executor *const ex = shared.log.ex;
     for (uint32_t t = 0; t < 5; t++) {
-        waiters[t] = (struct locker){
-            .shared = &shared, .who = t, .start_ns = (t + 1) * US, .deadline_ns = deadlines_ns[t]};
+        waiters[t] =
+            (struct locker){.shared = &shared, .who = t, .start_ns = (t + 1) * US, .deadline_ns = deadlines_ns[t]};
         threads[t] = start(ex, "waiter", waiter_main, &waiters[t]);
     }
     sim_sleep_until(ex, 10 * US, GNN_WAIT_IO);
@@ -422,8 +420,7 @@ static void conditions_wake_in_order(void **state)
 static void a_woken_sleeper_needs_the_mutex(void **state)
 {
     (void)state;
-    const struct sim_executor_config costs = {
-        .cores = 8, .lock_ns = 10, .wake_ns = 100, .wake_latency_ns = 1000};
+    const struct sim_executor_config costs = {.cores = 8, .lock_ns = 10, .wake_ns = 100, .wake_latency_ns = 1000};
     struct shared shared;
     struct locker waiters[2];
     struct gnn_thread *threads[2];
@@ -570,13 +567,12 @@ static void run_into_deadlock(bool with_hook, int fd)
 static void deadlock_is_reported(void **state)
 {
     (void)state;
-    static const char expected[] =
-        "deadlock at 2000 ns of virtual time: every thread waits for another\n"
-        "  thread 0 main: joins thread 1 left, since 0 ns\n"
-        "  thread 1 left: waits (lock) for mutex 2, held by thread 2 right, since 1000 ns\n"
-        "  thread 2 right: waits (lock) for mutex 1, held by thread 1 left, since 2000 ns\n"
-        "  thread 3 idle: waits (queue) for condition 0, since 0 ns\n"
-        "  thread 4 gone: has returned\n";
+    static const char expected[] = "deadlock at 2000 ns of virtual time: every thread waits for another\n"
+                                   "  thread 0 main: joins thread 1 left, since 0 ns\n"
+                                   "  thread 1 left: waits (lock) for mutex 2, held by thread 2 right, since 1000 ns\n"
+                                   "  thread 2 right: waits (lock) for mutex 1, held by thread 1 left, since 2000 ns\n"
+                                   "  thread 3 idle: waits (queue) for condition 0, since 0 ns\n"
+                                   "  thread 4 gone: has returned\n";
     for (int with_hook = 0; with_hook <= 1; with_hook++) {
         int ends[2];
         assert_int_equal(pipe(ends), 0);
@@ -629,8 +625,8 @@ struct crowd {
 
 static void crowd_note(struct crowd *crowd, uint32_t who, uint32_t what)
 {
-    crowd->hash = gnn_mix64(crowd->hash ^
-                            gnn_mix64(sim_now(crowd->ex) + ((uint64_t)who << 48) + ((uint64_t)what << 40)));
+    crowd->hash =
+        gnn_mix64(crowd->hash ^ gnn_mix64(sim_now(crowd->ex) + ((uint64_t)who << 48) + ((uint64_t)what << 40)));
     crowd->steps++;
 }
 
@@ -709,8 +705,7 @@ static struct crowd_end crowd_run(uint64_t seed, const struct sim_executor_confi
     }
     for (uint32_t i = 0; i < CROWD; i++) {
         struct crowd_member *const member = &crowd.members[i];
-        *member =
-            (struct crowd_member){.crowd = &crowd, .rng = gnn_rng_at(gnn_rng_fold(seed, i)), .number = i};
+        *member = (struct crowd_member){.crowd = &crowd, .rng = gnn_rng_at(gnn_rng_fold(seed, i)), .number = i};
         member->thread = start(crowd.ex, "member", crowd_main, member);
     }
     for (uint32_t i = 0; i < CROWD; i++)
@@ -748,8 +743,7 @@ static void one_seed_one_nanosecond(void **state)
         struct crowd_end end;
     } cases[] = {
         {{.cores = 1}, {UINT64_C(0x12cbb0e32ad66036), 22907857}},
-        {{.cores = 3, .lock_ns = 20, .wake_ns = 900, .wake_latency_ns = 5000},
-         {UINT64_C(0x0ff44388e1edc2ea), 9602041}},
+        {{.cores = 3, .lock_ns = 20, .wake_ns = 900, .wake_latency_ns = 5000}, {UINT64_C(0x0ff44388e1edc2ea), 9602041}},
         {{.cores = 64, .lock_ns = 20, .wake_ns = 900, .thread_start_ns = 10000},
          {UINT64_C(0x7178c881f8ce4aae), 1923082}},
     };

@@ -249,8 +249,7 @@ static void test_reads_elsewhere_bring_in_what_they_ask_for(void **state)
     t = read_pages(&f, 1996, 8); /* its second half is there */
     assert_int_equal(t.read_count, 1);
     assert_range(&t, 0, 1996, 4);
-    t = read_pages(&f, 2100,
-                   40); /* more than a window: as much again is read before its second half is used */
+    t = read_pages(&f, 2100, 40); /* more than a window: as much again is read before its second half is used */
     assert_range(&t, 0, 2100, 80);
     struct sim_touch random;
     sim_page_cache_read(f.cache, f.file, 0, 3, SIM_READAHEAD_RANDOM, &random);
@@ -348,8 +347,7 @@ static void test_forgotten_files_leave_nothing(void **state)
     assert_int_equal(counts_of(&f).pages, 1);
     assert_true(holds(&other, 8));
     const uint64_t refaulted = counts_of(&f).refaulted, evicted = counts_of(&f).evicted;
-    for (uint64_t page = 0; page < ROOM_PAGES - 32;
-         page++) /* the whole room is there again, kernel memory too */
+    for (uint64_t page = 0; page < ROOM_PAGES - 32; page++) /* the whole room is there again, kernel memory too */
         assert_true(touch(&f, page, SIM_READAHEAD_RANDOM).major);
     assert_int_equal(counts_of(&f).refaulted, refaulted);
     assert_int_equal(counts_of(&f).evicted, evicted);

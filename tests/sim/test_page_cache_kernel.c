@@ -175,8 +175,7 @@ static uint64_t window_bytes(int fd)
     unsigned long long kib = 128;
     if (fstat(fd, &info) != 0)
         abort();
-    (void)snprintf(path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", major(info.st_dev),
-                   minor(info.st_dev));
+    (void)snprintf(path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", major(info.st_dev), minor(info.st_dev));
     FILE *stream = fopen(path, "re");
     if (stream != NULL) {
         if (fscanf(stream, "%llu", &kib) != 1)
@@ -196,8 +195,7 @@ static struct gnn_group_reading sum_statistics(const struct gnn_cage *cage)
     return reading;
 }
 
-static void run_child(const struct gnn_cage *cage, const struct trace *trace, uint32_t touches,
-                      struct shared *shared)
+static void run_child(const struct gnn_cage *cage, const struct trace *trace, uint32_t touches, struct shared *shared)
 {
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -235,8 +233,7 @@ static void run_model(const struct trace *trace, uint32_t touches, const struct 
     if (sim_page_cache_open(shared->room_bytes, shared->window_bytes, &cache, &err) != GNN_OK)
         fail_msg("%s", err.message);
     for (uint32_t f = 0; f < FILES_MAX && trace->files[f].mib > 0; f++)
-        assert_int_equal(
-            sim_page_cache_add_file(cache, (uint64_t)trace->files[f].mib * MIB, &number[f], &err), GNN_OK);
+        assert_int_equal(sim_page_cache_add_file(cache, (uint64_t)trace->files[f].mib * MIB, &number[f], &err), GNN_OK);
     for (uint32_t i = 0; i < touches; i++) {
         const struct touch *t = &shared->touch[i];
         const enum access access = trace->files[t->file].access;
@@ -267,8 +264,7 @@ static bool compare(const struct gnn_confine *confine, const struct trace *trace
 {
     const uint32_t touches = trace->touches * scale;
     const size_t bytes = sizeof(struct shared) + touches * sizeof(struct touch);
-    struct shared *shared =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    struct shared *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     assert_true(shared != MAP_FAILED);
     fill(trace, shared->touch, touches);
     struct gnn_err err = {0};
@@ -293,8 +289,8 @@ static bool compare(const struct gnn_confine *confine, const struct trace *trace
     for (uint32_t f = 0; f < FILES_MAX && trace->files[f].mib > 0; f++) {
         const double real = percent(shared->hits[f], shared->touches[f]);
         const double modelled = percent(hits[f], shared->touches[f]);
-        print_message("%-38s file %u  kernel %6.2f %%  model %6.2f %%  %+.2f\n", trace->name, f, real,
-                      modelled, modelled - real);
+        print_message("%-38s file %u  kernel %6.2f %%  model %6.2f %%  %+.2f\n", trace->name, f, real, modelled,
+                      modelled - real);
         close = close && fabs(real - modelled) <= tolerance_points;
     }
     (void)munmap(shared, bytes);

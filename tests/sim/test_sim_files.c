@@ -57,8 +57,7 @@ static enum gnn_status try_open(struct fixture *f, const char *name, unsigned fl
 {
     char path[512];
     struct gnn_file *file;
-    const enum gnn_status status =
-        gnn_file_open(f->world, io_scratch_path(&f->scratch, name, path), flags, &file, err);
+    const enum gnn_status status = gnn_file_open(f->world, io_scratch_path(&f->scratch, name, path), flags, &file, err);
     gnn_file_close(f->world, file);
     if (status != GNN_OK)
         assert_non_null(strstr(err->message, path));
@@ -72,8 +71,7 @@ static unsigned char content_byte(uint64_t k)
     return (unsigned char)(gnn_mix64(k / 8) >> (k % 8 * 8));
 }
 
-static void content_read(const struct gnn_content *content, uint64_t offset_bytes, uint64_t len_bytes,
-                         void *dst)
+static void content_read(const struct gnn_content *content, uint64_t offset_bytes, uint64_t len_bytes, void *dst)
 {
     assert_true(offset_bytes + len_bytes <= content->size_bytes);
     for (uint64_t k = 0; k < len_bytes; k++)
@@ -86,9 +84,8 @@ static const struct gnn_content features = {.size_bytes = UINT64_C(1) << 42};
 static void add_content(struct fixture *f, const char *name, const struct gnn_content *content)
 {
     char path[512];
-    assert_int_equal(
-        gnn_world_simulated_add_file(f->world, io_scratch_path(&f->scratch, name, path), content, NULL),
-        GNN_OK);
+    assert_int_equal(gnn_world_simulated_add_file(f->world, io_scratch_path(&f->scratch, name, path), content, NULL),
+                     GNN_OK);
 }
 
 /* ---- bytes ---- */
@@ -225,8 +222,7 @@ static void test_opaque_bytes(void **state)
     file = open_file(&f, "spill", GNN_OPEN_WRITE | GNN_OPEN_DIRECT);
     memset(bytes, 7, 4 * MIB);
     assert_int_equal(gnn_file_write(f.world, file, 0, plain, 4 * MIB), 4 * MIB);
-    assert_int_equal(gnn_file_write(f.world, file, 512, slots, 2 * MIB),
-                     2 * MIB); /* a part, a whole, a part */
+    assert_int_equal(gnn_file_write(f.world, file, 512, slots, 2 * MIB), 2 * MIB); /* a part, a whole, a part */
     assert_int_equal(gnn_file_write(f.world, file, UINT64_C(1) << 36, slots, 8 * MIB), 8 * MIB);
     struct gnn_file_info info;
     gnn_file_info(f.world, file, &info);
@@ -276,19 +272,17 @@ static void test_open_errors(void **state)
         char path[512];
         struct gnn_file *file;
         struct gnn_err err = {0};
-        const enum gnn_status status = gnn_file_open(
-            f.world, io_scratch_path(&f.scratch, cases[i].name, path), cases[i].flags, &file, &err);
+        const enum gnn_status status =
+            gnn_file_open(f.world, io_scratch_path(&f.scratch, cases[i].name, path), cases[i].flags, &file, &err);
         if (status != cases[i].status)
-            fail_msg("%s: status %d, expected %d (%s)", cases[i].name, (int)status, (int)cases[i].status,
-                     err.message);
+            fail_msg("%s: status %d, expected %d (%s)", cases[i].name, (int)status, (int)cases[i].status, err.message);
         assert_int_equal(file != NULL, status == GNN_OK);
         gnn_file_close(f.world, file);
     }
     char path[512];
     struct gnn_err err = {0};
     assert_int_equal(
-        gnn_world_simulated_add_file(f.world, io_scratch_path(&f.scratch, "content", path), &numbers, &err),
-        GNN_EBUG);
+        gnn_world_simulated_add_file(f.world, io_scratch_path(&f.scratch, "content", path), &numbers, &err), GNN_EBUG);
     assert_non_null(strstr(err.message, path));
     gnn_file_close(f.world, NULL);
     fixture_close(&f);
@@ -364,8 +358,7 @@ static void test_names_hide(void **state)
     assert_string_equal(text, "mine");
     gnn_file_close(f.world, file);
     io_scratch_fill(&f.scratch, "third", 100);
-    assert_int_equal(gnn_file_rename(f.world, third, other, NULL),
-                     GNN_OK); /* a host's file under a new name */
+    assert_int_equal(gnn_file_rename(f.world, third, other, NULL), GNN_OK); /* a host's file under a new name */
     err = (struct gnn_err){0};
     assert_int_equal(try_open(&f, "third", GNN_OPEN_READ, &err), GNN_ENOENT);
     file = open_file(&f, "other", GNN_OPEN_READ);
@@ -399,8 +392,7 @@ static void test_extents_are_disjoint(void **state)
         if (i < 4)
             file[i] = open_file(&f, fixed[i], GNN_OPEN_READ | (i == 2 ? GNN_OPEN_DIRECT : 0));
         else
-            file[i] =
-                open_file(&f, i % 2 == 0 ? name : "", GNN_OPEN_WRITE | (i % 2 == 0 ? 0 : GNN_OPEN_SCRATCH));
+            file[i] = open_file(&f, i % 2 == 0 ? name : "", GNN_OPEN_WRITE | (i % 2 == 0 ? 0 : GNN_OPEN_SCRATCH));
         start[i] = sim_file_device_offset(file[i], 0);
         end[i] = start[i] + (i < 4 ? sim_file_size(file[i]) : UINT64_C(1) << 38);
         assert_int_equal(start[i] % (1 << 20), 0);
@@ -441,8 +433,7 @@ static void test_direct_times(void **state)
         gnn_thread_split(f.world, &before);
         const uint64_t start_ns = gnn_now_ns(f.world);
         if (cases[i].write)
-            assert_int_equal(gnn_file_write(f.world, out, cases[i].offset, memory, cases[i].len),
-                             cases[i].len);
+            assert_int_equal(gnn_file_write(f.world, out, cases[i].offset, memory, cases[i].len), cases[i].len);
         else
             assert_true(gnn_file_read(f.world, file, cases[i].offset, memory, cases[i].len) > 0);
         const uint64_t spent_ns = gnn_now_ns(f.world) - start_ns;

@@ -34,8 +34,7 @@ static uint32_t value_at(uint64_t index)
     return (uint32_t)(index * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-static void read_values(const struct gnn_content *content, uint64_t offset_bytes, uint64_t len_bytes,
-                        void *dst)
+static void read_values(const struct gnn_content *content, uint64_t offset_bytes, uint64_t len_bytes, void *dst)
 {
     (void)content;
     for (uint64_t i = 0; i < len_bytes; i++) {
@@ -44,8 +43,7 @@ static void read_values(const struct gnn_content *content, uint64_t offset_bytes
     }
 }
 
-static void gather_values(const struct gnn_content *content, const uint64_t *index, uint64_t count,
-                          uint32_t *out)
+static void gather_values(const struct gnn_content *content, const uint64_t *index, uint64_t count, uint32_t *out)
 {
     (void)content;
     for (uint64_t i = 0; i < count; i++)
@@ -226,8 +224,7 @@ static void test_feature_rows_cost_time_and_move_nothing(void **state)
     struct gnn_err err = {0};
     void *rows;
     assert_int_equal(gnn_mem_alloc(f.world, "rows", 8192 * 3, GNN_MEM_FEATURES, &rows, &err), GNN_OK);
-    const gnn_node nodes[] = {1, 7,
-                              1}; /* 6000 B each: bytes 6000-11999 and 42000-47999, pages 1-2 and 10-11 */
+    const gnn_node nodes[] = {1, 7, 1}; /* 6000 B each: bytes 6000-11999 and 42000-47999, pages 1-2 and 10-11 */
     const uint64_t start_ns = gnn_now_ns(f.world);
     assert_int_equal(gnn_map_gather_rows(f.world, f.map, 6000, nodes, 3, rows, 8192, &err), GNN_OK);
     assert_int_equal(gnn_now_ns(f.world) - start_ns, 4 * (MAJOR + READ + WAKE) + 3 * (ROW + 6000));
@@ -261,8 +258,8 @@ static void test_threads_share_a_read(void **state)
     const uint64_t start_ns = gnn_now_ns(f.world);
     for (int i = 0; i < 3; i++) {
         touchers[i] = (struct toucher){.f = &f};
-        assert_int_equal(
-            gnn_thread_start(f.world, "toucher", touch_page_nine, &touchers[i], &threads[i], &err), GNN_OK);
+        assert_int_equal(gnn_thread_start(f.world, "toucher", touch_page_nine, &touchers[i], &threads[i], &err),
+                         GNN_OK);
     }
     for (int i = 0; i < 3; i++)
         gnn_thread_join(f.world, threads[i]);
@@ -285,8 +282,7 @@ static void test_a_cap_makes_rounds_miss(void **state)
     open_fixture(&f, true, GNN_MAP_RANDOM, GNN_OPEN_READ);
     const uint64_t room_bytes = f.profile.memory_bytes - f.profile.process_bytes;
     void *hog;
-    assert_int_equal(gnn_mem_alloc(f.world, "hog", room_bytes - (2 << 20), GNN_MEM_PLAIN, &hog, &err),
-                     GNN_OK);
+    assert_int_equal(gnn_mem_alloc(f.world, "hog", room_bytes - (2 << 20), GNN_MEM_PLAIN, &hog, &err), GNN_OK);
     for (uint64_t round = 1; round <= 3; round++) {
         gather_pages(&f, 0, FILE_PAGES, 1);
         assert_int_equal(counts_of(&f).device_read_ios, round * FILE_PAGES);
@@ -310,18 +306,15 @@ static void test_buffered_reads(void **state)
     static unsigned char bytes[4 * PAGE], expected[4 * PAGE];
     static const struct {
         uint64_t offset, len, absent_pages, pages;
-    } steps[] = {{10 * PAGE, PAGE, 1, 1},
-                 {10 * PAGE, PAGE, 0, 1},
-                 {9 * PAGE + 5, 2 * PAGE, 2, 3},
-                 {10 * PAGE + 1, 1, 0, 1}};
+    } steps[] = {
+        {10 * PAGE, PAGE, 1, 1}, {10 * PAGE, PAGE, 0, 1}, {9 * PAGE + 5, 2 * PAGE, 2, 3}, {10 * PAGE + 1, 1, 0, 1}};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         const uint64_t start_ns = gnn_now_ns(f.world), ios = counts_of(&f).device_read_bytes;
         assert_int_equal(gnn_file_read(f.world, f.file, steps[i].offset, bytes, steps[i].len), steps[i].len);
         read_values(&f.content, steps[i].offset, steps[i].len, expected);
         assert_memory_equal(bytes, expected, steps[i].len);
         assert_int_equal(counts_of(&f).device_read_bytes - ios, steps[i].absent_pages * PAGE);
-        const uint64_t cpu_ns =
-            SYSCALL + steps[i].pages * BUFFERED_PAGE + steps[i].absent_pages * READAHEAD_PAGE;
+        const uint64_t cpu_ns = SYSCALL + steps[i].pages * BUFFERED_PAGE + steps[i].absent_pages * READAHEAD_PAGE;
         const uint64_t wall_ns = gnn_now_ns(f.world) - start_ns;
         if (steps[i].absent_pages == 2) /* two reads at once, around the page that is there */
             assert_in_range(wall_ns, cpu_ns + READ + WAKE, cpu_ns + READ + READ / 4 + WAKE);

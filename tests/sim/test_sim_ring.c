@@ -27,8 +27,7 @@ enum { FILE_BYTES = 1 << 20, DEPTH_MAX = 1024 };
 
 /* ---- a world with a file of numbers and one of features ---- */
 
-static void numbers_read(const struct gnn_content *content, uint64_t offset_bytes, uint64_t len_bytes,
-                         void *dst)
+static void numbers_read(const struct gnn_content *content, uint64_t offset_bytes, uint64_t len_bytes, void *dst)
 {
     assert_true(offset_bytes + len_bytes <= content->size_bytes);
     for (uint64_t k = 0; k < len_bytes; k++)
@@ -124,8 +123,7 @@ static void check_answer(const struct gnn_read *read, const struct gnn_completio
     assert_int_equal(got[expected < 0 ? 0 : expected], 0xee);
 }
 
-static void check_bytes(struct fixture *f, const struct gnn_ring_config *config, bool direct,
-                        struct gnn_rng *rng)
+static void check_bytes(struct fixture *f, const struct gnn_ring_config *config, bool direct, struct gnn_rng *rng)
 {
     struct gnn_ring *ring = open_ring(f, config);
     void *memory;
@@ -142,8 +140,7 @@ static void check_bytes(struct fixture *f, const struct gnn_ring_config *config,
         reads[i] = (struct gnn_read){.file = f->numbers[direct ? 1 : 0],
                                      .offset_bytes = gnn_round_down(offset, unit),
                                      .dst = (unsigned char *)memory + i * stride,
-                                     .len_bytes =
-                                         (uint32_t)gnn_round_up(1 + gnn_rng_below(rng, READ_BYTES_MAX), unit),
+                                     .len_bytes = (uint32_t)gnn_round_up(1 + gnn_rng_below(rng, READ_BYTES_MAX), unit),
                                      .tag = i};
     }
     uint32_t submitted = 0, completed = 0;
@@ -151,8 +148,8 @@ static void check_bytes(struct fixture *f, const struct gnn_ring_config *config,
     while (completed < READS) {
         uint32_t accepted = 0, got = 0;
         struct gnn_completion done[64];
-        assert_int_equal(
-            gnn_ring_submit(f->world, ring, reads + submitted, READS - submitted, &accepted, NULL), GNN_OK);
+        assert_int_equal(gnn_ring_submit(f->world, ring, reads + submitted, READS - submitted, &accepted, NULL),
+                         GNN_OK);
         submitted += accepted;
         assert_true(submitted - completed <= config->depth);
         assert_true(submitted == READS || submitted - completed == config->depth);
@@ -280,9 +277,9 @@ static struct speed closed_loop(struct fixture *f, const struct gnn_ring_config 
         assert_int_equal(accepted, batch);
         submitted += accepted;
         const uint64_t in_flight = submitted - completed;
-        assert_int_equal(gnn_ring_wait(f->world, ring, in_flight < min ? (uint32_t)in_flight : min, DEPTH_MAX,
-                                       done, &got, NULL),
-                         GNN_OK);
+        assert_int_equal(
+            gnn_ring_wait(f->world, ring, in_flight < min ? (uint32_t)in_flight : min, DEPTH_MAX, done, &got, NULL),
+            GNN_OK);
         for (uint32_t i = 0; i < got; i++)
             assert_int_equal(done[i].result, size_bytes);
         completed += got;
@@ -411,9 +408,8 @@ static void test_looking_passes_time(void **state)
     for (int variant = 0; variant < 6; variant++) {
         struct fixture f;
         fixture_open(&f, variant % 2 == 0 ? free_calls : NULL);
-        const struct gnn_ring_config config = {.engine = variant < 4 ? GNN_RING_URING : GNN_RING_POOL,
-                                               .depth = 8,
-                                               .spin = variant == 2 || variant == 3};
+        const struct gnn_ring_config config = {
+            .engine = variant < 4 ? GNN_RING_URING : GNN_RING_POOL, .depth = 8, .spin = variant == 2 || variant == 3};
         struct gnn_ring *ring = open_ring(&f, &config);
         struct gnn_completion done;
         uint32_t got = 0;
@@ -494,8 +490,8 @@ struct rows {
 
 enum { LOADS = 200 };
 
-static void rows_open(struct rows *r, struct gnn_world *world, struct gnn_file *const *file,
-                      uint32_t row_bytes, uint32_t depth, enum gnn_ring_engine engine)
+static void rows_open(struct rows *r, struct gnn_world *world, struct gnn_file *const *file, uint32_t row_bytes,
+                      uint32_t depth, enum gnn_ring_engine engine)
 {
     *r = (struct rows){.world = world, .row_bytes = row_bytes, .bytes = calloc(LOADS, row_bytes)};
     const struct gnn_reader_config config = {
@@ -649,8 +645,8 @@ static void test_same_nanoseconds_twice(void **state)
         struct gnn_thread *threads[THREADS];
         for (uint64_t i = 0; i < THREADS; i++) {
             readings[i] = (struct reading){.f = &f, .seed = 77 + i};
-            assert_int_equal(
-                gnn_thread_start(f.world, "reader", read_on_thread, &readings[i], &threads[i], NULL), GNN_OK);
+            assert_int_equal(gnn_thread_start(f.world, "reader", read_on_thread, &readings[i], &threads[i], NULL),
+                             GNN_OK);
         }
         for (int i = 0; i < THREADS; i++) {
             gnn_thread_join(f.world, threads[i]);

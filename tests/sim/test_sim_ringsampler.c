@@ -35,8 +35,8 @@ struct outcome {
     uint64_t end_ns, device_bytes, requested_bytes, requested_ios;
 };
 
-static void run_one(struct gnn_world *world, const struct train_graph *g, const char *const *options,
-                    bool simulated, struct outcome *out)
+static void run_one(struct gnn_world *world, const struct train_graph *g, const char *const *options, bool simulated,
+                    struct outcome *out)
 {
     struct train_run run;
     struct gnn_simulated_counts before = {0}, after = {0};

@@ -69,8 +69,7 @@ static enum gnn_status line_stage_run(void *ctx, struct gnn_worker *worker, stru
             break;
         gnn_charge(worker->world, GNN_WORK_CPU_NS, c->cpu_ns[stage->number]);
         if (c->sleep_ns[stage->number] > 0)
-            gnn_sleep_until(worker->world, gnn_now_ns(worker->world) + c->sleep_ns[stage->number],
-                            GNN_WAIT_IO);
+            gnn_sleep_until(worker->world, gnn_now_ns(worker->world) + c->sleep_ns[stage->number], GNN_WAIT_IO);
         if (stage->number + 1 < c->stages)
             GNN_TRY(gnn_queue_push(line->queues[stage->number], item));
         worker->items++;
@@ -81,8 +80,7 @@ static enum gnn_status line_stage_run(void *ctx, struct gnn_worker *worker, stru
 }
 
 /* Runs the line on a world of its own; returns the makespan. */
-static uint64_t run_line(const struct line_case *c, const struct gnn_profile *profile,
-                         struct gnn_stage_time *times)
+static uint64_t run_line(const struct line_case *c, const struct gnn_profile *profile, struct gnn_stage_time *times)
 {
     struct gnn_world *const world = sim_world_of(profile, 0);
     struct line line = {.c = c};
@@ -96,8 +94,8 @@ static uint64_t run_line(const struct line_case *c, const struct gnn_profile *pr
             assert_int_equal(gnn_queue_open(world, "q", c->capacity[s], &line.queues[s], &err), GNN_OK);
             gnn_queue_producers(line.queues[s], c->workers[s]);
         }
-        assert_int_equal(
-            gnn_pipeline_stage(pipeline, "stage", c->workers[s], line_stage_run, &stages[s], &err), GNN_OK);
+        assert_int_equal(gnn_pipeline_stage(pipeline, "stage", c->workers[s], line_stage_run, &stages[s], &err),
+                         GNN_OK);
     }
     const uint64_t start_ns = gnn_now_ns(world);
     if (gnn_pipeline_run(pipeline, &err) != GNN_OK)
@@ -121,15 +119,7 @@ static void pipelines_take_the_textbook_time(void **state)
         {"slow first", 4, 3, 10, {1, 1, 1}, {1, 1}, {5 * MS, 1 * MS, 2 * MS}, {0}, 53 * MS},
         {"slow middle", 4, 3, 10, {1, 1, 1}, {1, 1}, {1 * MS, 5 * MS, 2 * MS}, {0}, 53 * MS},
         {"slow last, no bound", 4, 3, 10, {1, 1, 1}, {0, 0}, {1 * MS, 2 * MS, 5 * MS}, {0}, 53 * MS},
-        {"I/O and computing",
-         4,
-         3,
-         100,
-         {1, 1, 1},
-         {2, 2},
-         {1 * MS, 0, 2 * MS},
-         {0, 3 * MS, 0},
-         (6 + 99 * 3) * MS},
+        {"I/O and computing", 4, 3, 100, {1, 1, 1}, {2, 2}, {1 * MS, 0, 2 * MS}, {0, 3 * MS, 0}, (6 + 99 * 3) * MS},
         /* three readers sleep at once: a turn of the second stage is a third of its time */
         {"three readers", 4, 3, 30, {1, 3, 1}, {3, 3}, {1 * MS, 0, 1 * MS}, {0, 3 * MS, 0}, 34 * MS},
         /* one core: everything computed, one after the other, and reads beside it */
@@ -164,8 +154,8 @@ static void pipelines_take_the_textbook_time(void **state)
 static void costs_slow_a_line_down(void **state)
 {
     (void)state;
-    static const struct line_case c = {
-        "costs", 4, 3, 200, {1, 1, 1}, {2, 2}, {30 * US, 20 * US, 15 * US}, {0, 50 * US, 0}, 0};
+    static const struct line_case c = {"costs",         4, 3, 200, {1, 1, 1}, {2, 2}, {30 * US, 20 * US, 15 * US},
+                                       {0, 50 * US, 0}, 0};
     struct gnn_profile with;
     struct gnn_profile without;
     struct gnn_stage_time times[LINE_STAGES_MAX];
@@ -240,16 +230,14 @@ static void allocations_count_against_the_cap(void **state)
         gnn_mem_usage(world, &usage);
         assert_int_equal(usage.current_bytes, 8192); /* whole pages */
         const uint64_t left_bytes = cases[i].room_bytes - 8192;
-        assert_int_equal(
-            gnn_mem_alloc(world, "the feature buffer", left_bytes + 1, GNN_MEM_FEATURES, &none, &err),
-            GNN_ECAP);
+        assert_int_equal(gnn_mem_alloc(world, "the feature buffer", left_bytes + 1, GNN_MEM_FEATURES, &none, &err),
+                         GNN_ECAP);
         assert_null(none);
         char expected[256];
         (void)snprintf(expected, sizeof expected,
                        "the feature buffer: %" PRIu64 " B beside the %d B already held (%d B of them by the "
                        "process itself) make %" PRIu64 " B, the memory cap is %" PRIu64 " B",
-                       left_bytes + 1, MIB + 8192, MIB, cases[i].room_bytes + MIB + 4096,
-                       cases[i].room_bytes + MIB);
+                       left_bytes + 1, MIB + 8192, MIB, cases[i].room_bytes + MIB + 4096, cases[i].room_bytes + MIB);
         assert_string_equal(err.message, expected);
         err = (struct gnn_err){0};
         assert_int_equal(gnn_mem_alloc(world, "rest", left_bytes, GNN_MEM_FEATURES, &rest, &err), GNN_OK);
@@ -263,8 +251,7 @@ static void allocations_count_against_the_cap(void **state)
         gnn_mem_usage(world, &usage);
         assert_int_equal(usage.current_bytes, 0);
         err = (struct gnn_err){0};
-        assert_int_equal(gnn_mem_alloc(world, "huge", UINT64_MAX - 5, GNN_MEM_PLAIN, &none, &err),
-                         GNN_ENOMEM);
+        assert_int_equal(gnn_mem_alloc(world, "huge", UINT64_MAX - 5, GNN_MEM_PLAIN, &none, &err), GNN_ENOMEM);
         gnn_world_simulated_close(world);
     }
 }
@@ -280,8 +267,7 @@ static void a_cap_below_the_process(void **state)
     assert_int_equal(gnn_world_simulated_open(&config, &world, &err), GNN_ECAP);
     assert_null(world);
     assert_string_equal(
-        err.message,
-        "the process itself takes 1048576 B (profile round), the memory cap is 1048575 B; raise --memory");
+        err.message, "the process itself takes 1048576 B (profile round), the memory cap is 1048575 B; raise --memory");
 }
 
 static uint64_t resident_bytes(const void *memory, uint64_t bytes)
@@ -318,8 +304,8 @@ static void feature_memory_has_no_pages(void **state)
     void *features = NULL;
     void *plain = NULL;
     void *pinned = NULL;
-    assert_int_equal(
-        gnn_mem_alloc(world, "features", BYTES, GNN_MEM_FEATURES | GNN_MEM_PINNED, &features, &err), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(world, "features", BYTES, GNN_MEM_FEATURES | GNN_MEM_PINNED, &features, &err),
+                     GNN_OK);
     assert_int_equal(gnn_mem_alloc(world, "plain", MIB, GNN_MEM_PLAIN, &plain, &err), GNN_OK);
     assert_int_equal(gnn_mem_alloc(world, "pinned", MIB, GNN_MEM_PINNED, &pinned, &err), GNN_OK);
     for (uint32_t at = 0; at < MIB; at++) /* real and zero */

@@ -63,8 +63,7 @@ static void open_both(struct gnn_world *world, size_t i, struct both *b)
     data_expect_ok(gnn_registry_find(cases[i].name, &entry, &err), &err);
     data_expect_ok(gnn_prepare_generate(entry, cases[i].divisor, &options, &job, &err), &err);
     data_expect_ok(gnn_dataset_open(world, path, 0, &b->disk, &err), &err);
-    data_expect_ok(gnn_synthetic_open(world, cases[i].name, &options, cases[i].divisor, &b->synthetic, &err),
-                   &err);
+    data_expect_ok(gnn_synthetic_open(world, cases[i].name, &options, cases[i].divisor, &b->synthetic, &err), &err);
     b->bare = gnn_synthetic_dataset(b->synthetic);
     size_t len = 0;
     b->indices = (gnn_node *)(void *)data_read(path, "indices", &len);
@@ -105,8 +104,7 @@ static void test_same_dataset(void **state)
         expect_same_split(&b.disk->train, &b.bare->train);
         expect_same_split(&b.disk->valid, &b.bare->valid);
         expect_same_split(&b.disk->test, &b.bare->test);
-        assert_int_equal(gnn_synthetic_indices(b.synthetic)->size_bytes,
-                         b.disk->edge_count * sizeof(gnn_node));
+        assert_int_equal(gnn_synthetic_indices(b.synthetic)->size_bytes, b.disk->edge_count * sizeof(gnn_node));
         assert_int_equal(gnn_synthetic_features(b.synthetic)->size_bytes, b.disk->feature_bytes);
         assert_null(gnn_synthetic_features(b.synthetic)->read);
         close_both(&b);
@@ -159,8 +157,8 @@ struct content_source {
     const struct gnn_content *content;
 };
 
-static enum gnn_status content_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset,
-                                     uint64_t count, gnn_node *out, struct gnn_err *err)
+static enum gnn_status content_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset, uint64_t count,
+                                     gnn_node *out, struct gnn_err *err)
 {
     (void)err;
     const struct gnn_content *const content = ((const struct content_source *)source)->content;
@@ -329,9 +327,8 @@ static void test_too_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_dataset), cmocka_unit_test(test_same_indices),
-        cmocka_unit_test(test_same_blocks),  cmocka_unit_test(test_identity),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_same_dataset), cmocka_unit_test(test_same_indices), cmocka_unit_test(test_same_blocks),
+        cmocka_unit_test(test_identity),     cmocka_unit_test(test_refused),      cmocka_unit_test(test_too_large),
     };
     return cmocka_run_group_tests_name("synthetic", tests, measured_world_open, measured_world_close);
 }

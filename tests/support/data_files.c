@@ -91,13 +91,13 @@ unsigned data_entries(const char *dir)
     return count;
 }
 
-void data_write_npy(const char *dir, const char *name, const char *descr, const char *shape,
-                    const void *items, size_t bytes)
+void data_write_npy(const char *dir, const char *name, const char *descr, const char *shape, const void *items,
+                    size_t bytes)
 {
     char head[128];
     memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10); /* 10 + 118 = 128 */
-    const int used = snprintf(head + 10, sizeof head - 10,
-                              "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape);
+    const int used =
+        snprintf(head + 10, sizeof head - 10, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape);
     assert(used > 0 && used < 117);
     memset(head + 10 + used, ' ', (size_t)(117 - used));
     head[127] = '\n';

@@ -28,8 +28,8 @@ bool data_exists(const char *dir, const char *name);
 unsigned data_entries(const char *dir);
 
 /* A NumPy 1.0 file as NumPy writes it; shape is "(3,)" or "(2, 5)". name may end in .gz. */
-void data_write_npy(const char *dir, const char *name, const char *descr, const char *shape,
-                    const void *items, size_t bytes);
+void data_write_npy(const char *dir, const char *name, const char *descr, const char *shape, const void *items,
+                    size_t bytes);
 
 /* The real graph `name` under $OOCGNN_TEST_DATA or ../shared/data; NULL, with a printed message, when it is
  * not there. */

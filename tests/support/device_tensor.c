@@ -131,8 +131,7 @@ static void device_download(struct gnn_tensor *t, void *host_dst, const void *sr
     memcpy(host_dst, bytes_of(t, src), bytes);
 }
 
-static void device_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src,
-                                uint64_t bytes)
+static void device_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
 {
     struct device *d = device_of(t);
     assert(lane < LANES && d->lanes[lane].count < LANE_COPIES && !on_device(d, host_src));
@@ -165,18 +164,16 @@ static void device_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn
     gnn_ref_fill(&device_of(t)->host, bytes_of(t, dst), count, value);
 }
 
-static void device_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table,
-                               uint64_t row_stride, const uint32_t *rows, uint32_t count, uint32_t cols)
+static void device_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
+                               const uint32_t *rows, uint32_t count, uint32_t cols)
 {
-    gnn_ref_gather_rows(&device_of(t)->host, bytes_of(t, out), bytes_of(t, table), row_stride, rows, count,
-                        cols);
+    gnn_ref_gather_rows(&device_of(t)->host, bytes_of(t, out), bytes_of(t, table), row_stride, rows, count, cols);
 }
 
 static void device_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a,
                         struct gnn_mat b, gnn_real beta, struct gnn_mat c)
 {
-    gnn_ref_gemm(&device_of(t)->host, trans_a, trans_b, alpha, mat_of(t, a), mat_of(t, b), beta,
-                 mat_of(t, c));
+    gnn_ref_gemm(&device_of(t)->host, trans_a, trans_b, alpha, mat_of(t, a), mat_of(t, b), beta, mat_of(t, c));
 }
 
 static void device_add_bias(struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias)
@@ -203,24 +200,23 @@ static void device_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, st
 static void device_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
                                        const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
 {
-    gnn_ref_segment_reduce_back(&device_of(t)->host, kind, mat_of(t, dx), b, mat_of(t, dout),
-                                bytes_of(t, argmax));
+    gnn_ref_segment_reduce_back(&device_of(t)->host, kind, mat_of(t, dx), b, mat_of(t, dout), bytes_of(t, argmax));
 }
 
-static void device_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight,
-                               gnn_real *source_sum, const struct gnn_block *b)
+static void device_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
+                               const struct gnn_block *b)
 {
     gnn_ref_gcn_weights(&device_of(t)->host, norm, bytes_of(t, weight), bytes_of(t, source_sum), b);
 }
 
-static void device_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b,
-                        const gnn_real *weight, struct gnn_mat x)
+static void device_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *weight,
+                        struct gnn_mat x)
 {
     gnn_ref_spmm(&device_of(t)->host, mat_of(t, out), b, bytes_of(t, weight), mat_of(t, x));
 }
 
-static void device_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b,
-                             const gnn_real *weight, struct gnn_mat dout)
+static void device_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const gnn_real *weight,
+                             struct gnn_mat dout)
 {
     gnn_ref_spmm_back(&device_of(t)->host, mat_of(t, dx), b, bytes_of(t, weight), mat_of(t, dout));
 }
@@ -243,8 +239,7 @@ static void device_gat_scores(struct gnn_tensor *t, const struct gnn_attention *
     gnn_ref_gat_scores(&device_of(t)->host, &behind);
 }
 
-static void device_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att,
-                               const struct gnn_block *b)
+static void device_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
 {
     const struct gnn_attention behind = attention_of(t, att);
     gnn_ref_gat_softmax(&device_of(t)->host, &behind, b);
@@ -277,26 +272,25 @@ static void device_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct gn
     gnn_ref_head_mean(&device_of(t)->host, mat_of(t, out), mat_of(t, x), heads);
 }
 
-static void device_head_mean_back(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout,
-                                  uint32_t heads)
+static void device_head_mean_back(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads)
 {
     gnn_ref_head_mean_back(&device_of(t)->host, mat_of(t, dx), mat_of(t, dout), heads);
 }
 
-static void device_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z,
-                            const gnn_real *bias, const struct gnn_dropout *drop)
+static void device_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
+                            const struct gnn_dropout *drop)
 {
     gnn_ref_activate(&device_of(t)->host, act, mat_of(t, z), bytes_of(t, bias), drop);
 }
 
-static void device_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy,
-                                 struct gnn_mat y, const struct gnn_dropout *drop)
+static void device_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
+                                 const struct gnn_dropout *drop)
 {
     gnn_ref_activate_back(&device_of(t)->host, act, mat_of(t, dy), mat_of(t, y), drop);
 }
 
-static void device_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels,
-                               double *loss, uint32_t *correct)
+static void device_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
+                               uint32_t *correct)
 {
     assert(!on_device(device_of(t), labels));
     gnn_ref_softmax_nll(&device_of(t)->host, mat_of(t, logits), labels, loss, correct);
@@ -305,8 +299,8 @@ static void device_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, cons
 static void device_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v,
                         uint64_t count, const struct gnn_adam *adam)
 {
-    gnn_ref_adam(&device_of(t)->host, bytes_of(t, param), bytes_of(t, grad), bytes_of(t, m), bytes_of(t, v),
-                 count, adam);
+    gnn_ref_adam(&device_of(t)->host, bytes_of(t, param), bytes_of(t, grad), bytes_of(t, m), bytes_of(t, v), count,
+                 adam);
 }
 
 static void device_synchronize(struct gnn_tensor *t)

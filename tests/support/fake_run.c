@@ -11,8 +11,8 @@ static void set(char *field, size_t bytes, const char *text)
     (void)snprintf(field, bytes, "%s", text);
 }
 
-static void fake_stage(struct gnn_record_epoch *epoch, const char *name, uint64_t workers, double work_s,
-                       double io_s, double resource_s, double wall_s)
+static void fake_stage(struct gnn_record_epoch *epoch, const char *name, uint64_t workers, double work_s, double io_s,
+                       double resource_s, double wall_s)
 {
     struct gnn_record_stage *stage = &epoch->stages[epoch->stage_count++];
     gnn_record_stage_unknown(stage);

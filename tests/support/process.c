@@ -63,8 +63,7 @@ struct process_result process_run(const char *const *argv)
     int status = 0;
     while (waitpid(pid, &status, 0) < 0)
         assert(errno == EINTR);
-    struct process_result result = {
-        .exit_status = decode(status), .out = read_all(out), .err = read_all(err)};
+    struct process_result result = {.exit_status = decode(status), .out = read_all(out), .err = read_all(err)};
     (void)fclose(out);
     (void)fclose(err);
     return result;

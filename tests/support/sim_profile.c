@@ -25,8 +25,7 @@ static void fill_storage(struct gnn_profile_storage *out)
     memcpy(out->depth, depths, sizeof depths);
     for (uint32_t s = 0; s < out->size_count; s++)
         for (uint32_t d = 0; d < out->depth_count; d++)
-            out->read_ps[s][d] =
-                max_u64(max_u64(UINT64_C(100000000) / depths[d], 10000000), sizes_bytes[s] * 1000);
+            out->read_ps[s][d] = max_u64(max_u64(UINT64_C(100000000) / depths[d], 10000000), sizes_bytes[s] * 1000);
 }
 
 static void fill_cpu(struct gnn_profile_cpu *out)
@@ -71,7 +70,6 @@ void sim_profile_fill(struct gnn_profile *out)
                                             .gather_bytes_per_s = UINT64_C(50000000000),
                                             .launch_ns = 10000,
                                             .memory_bytes = UINT64_C(1) << 30};
-    out->bus = (struct gnn_profile_bus){.pinned_bytes_per_s = UINT64_C(10000000000),
-                                        .pageable_bytes_per_s = UINT64_C(5000000000),
-                                        .latency_ns = 10000};
+    out->bus = (struct gnn_profile_bus){
+        .pinned_bytes_per_s = UINT64_C(10000000000), .pageable_bytes_per_s = UINT64_C(5000000000), .latency_ns = 10000};
 }

@@ -49,8 +49,7 @@ void small_graph_open(struct small_graph *graph, uint64_t seed, uint32_t node_co
     publish(graph, node_count);
 }
 
-void small_graph_renumber(const struct small_graph *from, uint64_t seed, struct small_graph *out,
-                          gnn_node *original_id)
+void small_graph_renumber(const struct small_graph *from, uint64_t seed, struct small_graph *out, gnn_node *original_id)
 {
     const uint32_t node_count = from->dataset.node_count;
     struct gnn_rng rng = gnn_rng_at(seed);

@@ -99,9 +99,8 @@ int tiny_runs_set_up(void **state)
     t->dir = process_temp_dir();
     (void)snprintf(t->data, sizeof t->data, "%s/data", t->dir);
     (void)snprintf(t->db, sizeof t->db, "%s/runs.db", t->dir);
-    const char *const prepare[] = {process_program(), "prepare", "papers100m", "--scale",
-                                   "1/4000",          "--dim",   "32",         "--data",
-                                   t->data,           "--quiet", NULL};
+    const char *const prepare[] = {process_program(), "prepare", "papers100m", "--scale", "1/4000", "--dim", "32",
+                                   "--data",          t->data,   "--quiet",    NULL};
     struct process_result r = process_run(prepare);
     if (r.exit_status != 0)
         print_error("%s", r.err);
@@ -110,8 +109,8 @@ int tiny_runs_set_up(void **state)
     const char *const doctor[] = {process_program(), "doctor", "--data", t->dir, NULL};
     r = process_run(doctor);
     t->caged = strstr(r.out, "ok       memory cap") != NULL;
-    t->throttled = t->caged && strstr(r.out, "ok       device throttle") != NULL &&
-                   strstr(r.out, "ok       device ") != NULL;
+    t->throttled =
+        t->caged && strstr(r.out, "ok       device throttle") != NULL && strstr(r.out, "ok       device ") != NULL;
     process_free(&r);
     *state = t;
     return ready ? 0 : -1;

@@ -22,8 +22,7 @@ struct toy_memory {
 
 enum { TOY_HEADER_BYTES = 64 };
 
-static inline enum gnn_status toy_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
-                                        struct gnn_err *err)
+static inline enum gnn_status toy_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     struct toy_memory *memory = ctx;
     if (++memory->allocations == memory->fail_after)
@@ -33,8 +32,7 @@ static inline enum gnn_status toy_alloc(void *ctx, const char *name, uint64_t by
     memcpy(block, &bytes, sizeof bytes);
     memset(block + TOY_HEADER_BYTES, 0xff, bytes);
     memory->current_bytes += bytes;
-    memory->peak_bytes =
-        memory->current_bytes > memory->peak_bytes ? memory->current_bytes : memory->peak_bytes;
+    memory->peak_bytes = memory->current_bytes > memory->peak_bytes ? memory->current_bytes : memory->peak_bytes;
     *out = block + TOY_HEADER_BYTES;
     return GNN_OK;
 }
@@ -52,8 +50,7 @@ static inline void toy_free(void *ctx, void *ptr)
 static inline struct gnn_tensor *toy_tensor_open(const struct gnn_tensor_ops *ops, struct toy_memory *memory,
                                                  uint32_t threads)
 {
-    const struct gnn_tensor_env env = {
-        .threads = threads, .alloc = toy_alloc, .free = toy_free, .ctx = memory};
+    const struct gnn_tensor_env env = {.threads = threads, .alloc = toy_alloc, .free = toy_free, .ctx = memory};
     struct gnn_tensor *t = NULL;
     const enum gnn_status status = ops->open(&env, NULL, &t, NULL);
     assert(status == GNN_OK);
@@ -80,8 +77,7 @@ struct toy_degree {
 
 /* A block with dst targets and src sources. Each target draws a degree in the range, then that many distinct
  * sources, itself not excluded. */
-static inline struct gnn_block toy_block(struct gnn_rng *rng, uint32_t dst, uint32_t src,
-                                         struct toy_degree degree)
+static inline struct gnn_block toy_block(struct gnn_rng *rng, uint32_t dst, uint32_t src, struct toy_degree degree)
 {
     const uint32_t max = degree.max < src ? degree.max : src, min = degree.min < max ? degree.min : max;
     uint32_t *row_start = malloc((dst + 1ull) * sizeof *row_start);
@@ -109,8 +105,8 @@ static inline void toy_block_free(struct gnn_block *b)
 }
 
 /* A stack of blocks: hop by hop outward from the seeds, each hop adding `growth` new sources per target. */
-static inline struct gnn_batch_view toy_batch(struct gnn_rng *rng, uint32_t layers, uint32_t seeds,
-                                              uint32_t growth, struct toy_degree degree)
+static inline struct gnn_batch_view toy_batch(struct gnn_rng *rng, uint32_t layers, uint32_t seeds, uint32_t growth,
+                                              struct toy_degree degree)
 {
     struct gnn_batch_view view = {.epoch = 1, .batch = 2, .layer_count = layers, .seed_count = seeds};
     uint32_t dst = seeds;

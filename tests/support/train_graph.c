@@ -137,8 +137,7 @@ void train_run_init(struct train_run *run, struct gnn_world *world, const char *
         .system = system,
         .world = world,
         .workload = {.seed = 7, .batch_size = 20, .layers = 2, .fanout = {4, 3}, .epochs = 2},
-        .model_config = {
-            .kind = GNN_MODEL_SAGE, .hidden = 8, .heads = 2, .dropout = 0.5, .lr = 0.003, .seed = 7}};
+        .model_config = {.kind = GNN_MODEL_SAGE, .hidden = 8, .heads = 2, .dropout = 0.5, .lr = 0.003, .seed = 7}};
 }
 
 /* The op that reads the input first in GraphSAGE's layer 0. ops is the struct's only way to reach the run. */
@@ -154,8 +153,8 @@ static const struct gnn_tensor_ops *back_end(const struct train_run *run)
     return run->device ? &device_tensor : run->cpu ? &gnn_tensor_cpu : &gnn_tensor_ref;
 }
 
-static void watched_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
-                           const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax)
+static void watched_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
+                           struct gnn_mat x, uint32_t *argmax)
 {
     struct train_run *run = run_of(t);
     if (run->input == NULL)
@@ -163,8 +162,7 @@ static void watched_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gn
     back_end(run)->segment_reduce(t, kind, out, b, x, argmax);
 }
 
-static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out,
-                                    struct gnn_err *err)
+static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     return gnn_mem_alloc(ctx, name, bytes, GNN_MEM_FEATURES, out, err);
 }
@@ -246,8 +244,7 @@ static enum gnn_status configure(struct train_run *run, const struct train_graph
     return GNN_OK;
 }
 
-enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *graph,
-                               struct gnn_memory_plan *plan)
+enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *graph, struct gnn_memory_plan *plan)
 {
     *plan = (struct gnn_memory_plan){.fixed_bytes = 0};
     GNN_TRY(configure(run, graph));

@@ -60,8 +60,7 @@ struct train_run {
 };
 
 void train_run_init(struct train_run *run, struct gnn_world *world, const char *system);
-enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *graph,
-                               struct gnn_memory_plan *plan);
+enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *graph, struct gnn_memory_plan *plan);
 enum gnn_status train_run_open(struct train_run *run, const struct train_graph *graph);
 enum gnn_status train_run_epoch(struct train_run *run, uint64_t epoch);
 void train_run_close(struct train_run *run);

@@ -353,8 +353,7 @@ static void open_files(struct gnn_world *world, const struct train_graph *g, uin
     must(agnes_layout_open(&env, &config, files, &err), &err);
 }
 
-static void check_rows(struct gnn_world *world, const struct train_graph *g,
-                       const struct agnes_layout_files *files)
+static void check_rows(struct gnn_world *world, const struct train_graph *g, const struct agnes_layout_files *files)
 {
     const struct gnn_dataset *const d = &g->dataset;
     const uint32_t rows = Z / d->row_bytes;
@@ -369,8 +368,7 @@ static void check_rows(struct gnn_world *world, const struct train_graph *g,
     free(block);
 }
 
-static void check_graph(struct gnn_world *world, const struct train_graph *g,
-                        const struct agnes_layout_files *files)
+static void check_graph(struct gnn_world *world, const struct train_graph *g, const struct agnes_layout_files *files)
 {
     const struct gnn_dataset *const d = &g->dataset;
     const struct agnes_index *const index = &files->index;
@@ -382,8 +380,7 @@ static void check_graph(struct gnn_world *world, const struct train_graph *g,
         const uint64_t begin = d->indptr[old], all = d->indptr[old + 1] - begin;
         assert_int_equal(degree_in_blocks(index, memory, v), all);
         for (uint64_t i = 0; i < all; i++) /* list order is kept, names are new */
-            assert_int_equal(agnes_old(files->new_to_old, decoded(index, memory, v, i)),
-                             g->indices[begin + i]);
+            assert_int_equal(agnes_old(files->new_to_old, decoded(index, memory, v, i)), g->indices[begin + i]);
     }
     free(memory);
 }
@@ -532,8 +529,8 @@ static void test_a_name_is_a_promise(void **state)
 }
 
 /* Prepares and trains an epoch on a disk that fails in `plan`'s way; the status of the whole. */
-static enum gnn_status faulty_epoch(const struct gnn_fault_plan *plan, const struct train_graph *g,
-                                    char *prepared, size_t prepared_bytes)
+static enum gnn_status faulty_epoch(const struct gnn_fault_plan *plan, const struct train_graph *g, char *prepared,
+                                    size_t prepared_bytes)
 {
     struct gnn_world *const inner = open_world(0);
     struct gnn_world *world;
@@ -563,8 +560,7 @@ static void test_a_full_disk_leaves_no_half_file(void **state)
     char prepared[700];
     uint32_t refused = 0;
     for (uint64_t room = 0;; room += 50000) {
-        const struct gnn_fault_plan plan = {
-            .seed = 1, .write_enospc = true, .write_enospc_after_bytes = room};
+        const struct gnn_fault_plan plan = {.seed = 1, .write_enospc = true, .write_enospc_after_bytes = room};
         const enum gnn_status status = faulty_epoch(&plan, &g, prepared, sizeof prepared);
         assert_int_equal(parts_left(prepared), 0);
         if (status == GNN_OK)
@@ -586,8 +582,7 @@ static void test_a_failed_read_while_preparing_leaves_no_half_file(void **state)
         const struct gnn_fault_plan plan = {.seed = 1, .read_eio_at = at};
         assert_int_equal(faulty_epoch(&plan, &g, prepared, sizeof prepared), GNN_EIO);
         assert_int_equal(parts_left(prepared), 0);
-        assert_int_equal(faulty_epoch(&(struct gnn_fault_plan){.seed = 1}, &g, prepared, sizeof prepared),
-                         GNN_OK);
+        assert_int_equal(faulty_epoch(&(struct gnn_fault_plan){.seed = 1}, &g, prepared, sizeof prepared), GNN_OK);
         train_graph_close(&g);
     }
 }
@@ -639,8 +634,7 @@ static void test_feature_blocks_are_read_once(void **state)
                     last = run.needed[v] > 0 ? v / 10 : last;
                 }
                 assert_int_equal(train_run_extra(&run, "feature_block_reads"), blocks);
-                assert_int_equal(train_run_extra(&run, "cached_rows"),
-                                 used < cases[c].rows ? used : cases[c].rows);
+                assert_int_equal(train_run_extra(&run, "cached_rows"), used < cases[c].rows ? used : cases[c].rows);
                 assert_int_equal(train_run_extra(&run, "hyperbatches"), 1);
                 assert_true(cases[c].rows < used || run.result.counters.cache_misses == 0);
             }
@@ -829,8 +823,7 @@ static void test_refusals_name_the_parameter(void **state)
     } cases[] = {
         {OPTIONS("block=5000"), 0, GNN_EUSAGE, "agnes.block"},
         {OPTIONS("hyperbatch=8", "block=4M", "depth=1", "workers=1"), 40 << 20, GNN_ECAP, "agnes.hyperbatch"},
-        {OPTIONS("feature_cache=100M", "graph_buffer=100M"), 30 << 20, GNN_OK,
-         ""}, /* no more than the data */
+        {OPTIONS("feature_cache=100M", "graph_buffer=100M"), 30 << 20, GNN_OK, ""}, /* no more than the data */
         {OPTIONS("accounting=paper", "block=4M"), 1 << 20, GNN_OK, ""},
         {OPTIONS("block=4K"), 1 << 20, GNN_ECAP, "--memory"},
         {OPTIONS("block=4K"), 100 << 20, GNN_OK, ""},

@@ -42,8 +42,7 @@ static void shuffle(struct gnn_rng *rng, gnn_node *list, uint32_t count)
 }
 
 /* Distinct nodes in any order; low IDs more often. */
-static void draw_trace(struct gnn_rng *rng, uint32_t nodes, uint32_t batches, uint32_t batch_max,
-                       struct trace *t)
+static void draw_trace(struct gnn_rng *rng, uint32_t nodes, uint32_t batches, uint32_t batch_max, struct trace *t)
 {
     *t = (struct trace){.nodes = nodes, .batches = batches};
     for (uint32_t b = 0; b < batches; b++) {
@@ -84,8 +83,8 @@ struct run {
     uint32_t cached;
 };
 
-static void start(const struct trace *t, uint32_t cache_rows, enum belady_policy policy,
-                  const gnn_node *initial, uint32_t initial_count, struct run *r)
+static void start(const struct trace *t, uint32_t cache_rows, enum belady_policy policy, const gnn_node *initial,
+                  uint32_t initial_count, struct run *r)
 {
     struct gnn_err err = {0};
     const struct belady_config config = {.node_count = t->nodes,
@@ -263,8 +262,7 @@ static void test_ties_go_by_id_on_larger_traces(void **state)
         static struct trace t;
         struct run r;
         bool cached[NODES_MAX] = {false};
-        draw_trace(&rng, 20 + (uint32_t)gnn_rng_below(&rng, 180), 2 + (uint32_t)gnn_rng_below(&rng, 20), 50,
-                   &t);
+        draw_trace(&rng, 20 + (uint32_t)gnn_rng_below(&rng, 180), 2 + (uint32_t)gnn_rng_below(&rng, 20), 50, &t);
         const uint32_t rows = 1 + (uint32_t)gnn_rng_below(&rng, 60);
         start(&t, rows, BELADY_OPTIMAL, NULL, 0, &r);
         for (uint32_t i = 0; i < r.initial_count; i++)
@@ -365,8 +363,7 @@ static void test_more_room_and_more_foresight_never_hurt(void **state)
             before = best;
             cut(&t, 0, 6, &left);
             cut(&t, 6, 6, &right);
-            assert_true(fill_and_misses(&t, rows) <=
-                        fill_and_misses(&left, rows) + fill_and_misses(&right, rows));
+            assert_true(fill_and_misses(&t, rows) <= fill_and_misses(&left, rows) + fill_and_misses(&right, rows));
         }
     }
     assert_true(beats_lru > 100 && beats_static > 100);
@@ -406,13 +403,9 @@ static void test_what_does_not_fit_is_refused(void **state)
     config.accesses = 0;
     assert_int_equal(belady_open(world, &config, &b, &err), GNN_OK);
     belady_close(b);
-    config = (struct belady_config){.node_count = 1000000,
-                                    .cache_rows = 1,
-                                    .batches = 100,
-                                    .accesses = 5000000,
-                                    .batch_nodes_max = 60000};
-    assert_in_range(belady_bytes(&config), 23000000 + 720000,
-                    23000000 + 720000 + 2000); /* 13 N + 2 A + 12 n */
+    config = (struct belady_config){
+        .node_count = 1000000, .cache_rows = 1, .batches = 100, .accesses = 5000000, .batch_nodes_max = 60000};
+    assert_in_range(belady_bytes(&config), 23000000 + 720000, 23000000 + 720000 + 2000); /* 13 N + 2 A + 12 n */
 }
 
 static int open_world(void **state)

@@ -252,8 +252,8 @@ static void throttle_slows_direct_reads(void **state)
     unsigned char *block = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(block != MAP_FAILED);
     assert_int_equal(write(fd, block, 4 * MIB), 4 * MIB);
-    const struct gnn_cage_config config = {
-        .memory_bytes = 64 * MIB, .throttle = {.major = device.major, .minor = device.minor, .bps = 8 * MIB}};
+    const struct gnn_cage_config config = {.memory_bytes = 64 * MIB,
+                                           .throttle = {.major = device.major, .minor = device.minor, .bps = 8 * MIB}};
     struct gnn_cage *cage = NULL;
     assert_int_equal(gnn_cage_create(&confine, &config, &cage, &err), GNN_OK);
     struct timespec start, end;

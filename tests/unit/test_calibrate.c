@@ -73,11 +73,10 @@ static const struct {
     {JOBS("{ \"jobname\" : \"a\", \"read\" : " SIDE " }"), GNN_EFORMAT, "without jobname, read and write"},
     {JOBS("{ \"jobname\" : \"a\", \"read\" : { \"bw_bytes\" : 1 }, \"write\" : " SIDE " }"), GNN_EFORMAT,
      "\"a\": no iops"},
-    {JOBS("{ \"jobname\" : \"a\", \"read\" : { \"iops\" : \"many\", \"bw_bytes\" : 1 }, \"write\" : " SIDE
-          " }"),
+    {JOBS("{ \"jobname\" : \"a\", \"read\" : { \"iops\" : \"many\", \"bw_bytes\" : 1 }, \"write\" : " SIDE " }"),
      GNN_EFORMAT, "\"a\": no iops"},
-    {JOBS("{ \"jobname\" : \"a\", \"read\" : { \"iops\" : -1, \"bw_bytes\" : 1 }, \"write\" : " SIDE " }"),
-     GNN_EFORMAT, "\"a\": no iops"},
+    {JOBS("{ \"jobname\" : \"a\", \"read\" : { \"iops\" : -1, \"bw_bytes\" : 1 }, \"write\" : " SIDE " }"), GNN_EFORMAT,
+     "\"a\": no iops"},
     {JOBS("{ \"jobname\" : \"a\", \"error\" : 28, \"read\" : " SIDE ", \"write\" : " SIDE " }"), GNN_ENOSPC,
      "\"a\" failed"},
     {JOBS("{ \"jobname\" : \"a\", \"error\" : 5, \"read\" : " SIDE ", \"write\" : " SIDE " }"), GNN_EIO,
@@ -92,10 +91,9 @@ static void test_bad_fio_reports(void **state)
     for (size_t i = 0; i < sizeof bad_reports / sizeof *bad_reports; i++) {
         struct gnn_err err = {0};
         const enum gnn_status status = gnn_fio_parse(bad_reports[i].text, r, &err);
-        if (status != bad_reports[i].status || strstr(err.message, bad_reports[i].message) == NULL ||
-            r->count != 0)
-            fail_msg("report %zu: status %d, \"%s\", %u jobs; expected %d, \"%s\"", i, status, err.message,
-                     r->count, bad_reports[i].status, bad_reports[i].message);
+        if (status != bad_reports[i].status || strstr(err.message, bad_reports[i].message) == NULL || r->count != 0)
+            fail_msg("report %zu: status %d, \"%s\", %u jobs; expected %d, \"%s\"", i, status, err.message, r->count,
+                     bad_reports[i].status, bad_reports[i].message);
     }
     free(r);
 }
@@ -181,19 +179,15 @@ static struct gnn_calibration *some_calibration(void)
     c->cores = 3;
     c->sequential_read_bytes_per_s = 1e9;
     struct gnn_profile_storage *const s = &c->storage;
-    *s = (struct gnn_profile_storage){.devices = 1,
-                                      .stripe_bytes = 1 << 20,
-                                      .sector_bytes = 512,
-                                      .depth_max = 128,
-                                      .readahead_bytes = 128 << 10};
+    *s = (struct gnn_profile_storage){
+        .devices = 1, .stripe_bytes = 1 << 20, .sector_bytes = 512, .depth_max = 128, .readahead_bytes = 128 << 10};
     for (uint64_t size = 512; size <= 1 << 20; size *= 4)
         s->size_bytes[s->size_count++] = size;
     for (uint32_t depth = 1; depth <= 128; depth *= 2)
         s->depth[s->depth_count++] = depth;
     for (uint32_t i = 0; i < s->size_count; i++)
         for (uint32_t d = 0; d < s->depth_count; d++) {
-            const double latency_us = 40.0 + (double)s->size_bytes[i] / 1000,
-                         floor_us = 10.0 + latency_us / 40;
+            const double latency_us = 40.0 + (double)s->size_bytes[i] / 1000, floor_us = 10.0 + latency_us / 40;
             s->read_ps[i][d] = (uint64_t)(1e6 * fmax(latency_us / s->depth[d], floor_us));
         }
     for (uint32_t i = 0; i < GNN_FIGURE_COUNT; i++)

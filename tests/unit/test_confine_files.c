@@ -94,11 +94,10 @@ static void cage_names(void **state)
 
 /* ---- where the controllers are ---- */
 
-static const char hybrid_mounts[] =
-    "25 21 0:22 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"
-    "26 25 0:23 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
-    "27 25 0:24 / /sys/fs/cgroup/blkio rw,relatime - cgroup cgroup rw,blkio\n"
-    "28 25 0:25 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+static const char hybrid_mounts[] = "25 21 0:22 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"
+                                    "26 25 0:23 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+                                    "27 25 0:24 / /sys/fs/cgroup/blkio rw,relatime - cgroup cgroup rw,blkio\n"
+                                    "28 25 0:25 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
 static const char hybrid_groups[] = "8:blkio:/\n4:memory:/jobs/a\n2:cpu,cpuacct:/x\n0::/\n";
 static const char v2_mounts[] = "30 25 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
 
@@ -171,11 +170,11 @@ static void put(const struct machine *machine, const char *path, const char *tex
     assert_int_equal(fclose(file), 0);
 }
 
-static void put_group(const struct machine *machine, const char *group, const char *controllers,
-                      const char *subtree, const char *procs, const char *memory_max)
+static void put_group(const struct machine *machine, const char *group, const char *controllers, const char *subtree,
+                      const char *procs, const char *memory_max)
 {
-    static const char *const names[] = {"cgroup.controllers", "cgroup.subtree_control", "cgroup.procs",
-                                        "memory.max", "cgroup.type"};
+    static const char *const names[] = {"cgroup.controllers", "cgroup.subtree_control", "cgroup.procs", "memory.max",
+                                        "cgroup.type"};
     const char *const texts[] = {controllers, subtree, procs, memory_max, "domain\n"};
     for (size_t i = 0; i < 5; i++) {
         char path[256];

@@ -40,8 +40,7 @@ static void id_map_against_list(void **state)
     static const struct {
         uint32_t universe, capacity, adds;
     } cases[] = {
-        {1, 1, 1},        {5, 5, 20}, {100, 200, 150}, {UINT32_MAX, 16, 16}, {UINT32_MAX, 300, 300},
-        {5000, 100, 100},
+        {1, 1, 1}, {5, 5, 20}, {100, 200, 150}, {UINT32_MAX, 16, 16}, {UINT32_MAX, 300, 300}, {5000, 100, 100},
     };
     struct gnn_rng rng = gnn_rng_at(1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -132,9 +131,8 @@ static void bitset_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(id_map_against_list), cmocka_unit_test(id_map_wraps_around),
-        cmocka_unit_test(id_map_sizes),        cmocka_unit_test(arena_carves),
-        cmocka_unit_test(bitset_members),
+        cmocka_unit_test(id_map_against_list), cmocka_unit_test(id_map_wraps_around), cmocka_unit_test(id_map_sizes),
+        cmocka_unit_test(arena_carves),        cmocka_unit_test(bitset_members),
     };
     return cmocka_run_group_tests_name("containers", tests, NULL, NULL);
 }

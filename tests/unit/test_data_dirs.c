@@ -48,8 +48,7 @@ static int tear_down(void **state)
     put_back("XDG_DATA_HOME", p->old_data);
     put_back("HOME", p->old_home);
     char path[512];
-    static const char *const made[] = {"data/oocgnn", "data", ".local/share/oocgnn", ".local/share",
-                                       ".local"};
+    static const char *const made[] = {"data/oocgnn", "data", ".local/share/oocgnn", ".local/share", ".local"};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", p->root, made[i]);
         (void)rmdir(path);

@@ -136,8 +136,7 @@ static void expect_refusal(const struct fixture *f, uint32_t dim, enum gnn_statu
     struct gnn_mem_usage usage;
     const enum gnn_status got = gnn_dataset_open(f->world, f->dir, dim, &d, &err);
     if (got != status || strstr(err.message, part) == NULL || strstr(err.message, also) == NULL)
-        fail_msg("status %s, message '%s', expected '%s' and '%s'", gnn_status_name(got), err.message, part,
-                 also);
+        fail_msg("status %s, message '%s', expected '%s' and '%s'", gnn_status_name(got), err.message, part, also);
     gnn_mem_usage(f->world, &usage);
     assert_int_equal(usage.current_bytes, 0);
 }
@@ -190,8 +189,8 @@ static void test_swapped(void **state)
 static void test_invariants(void **state)
 {
     const struct fixture *f = *state;
-    static const uint64_t starts_late[] = {1, 2, 2, 5, 6}, falls[] = {0, 3, 2, 5, 6},
-                          overflows[] = {0, 2, 2, 9, 6}, ends_early[] = {0, 2, 2, 5, 5};
+    static const uint64_t starts_late[] = {1, 2, 2, 5, 6}, falls[] = {0, 3, 2, 5, 6}, overflows[] = {0, 2, 2, 9, 6},
+                          ends_early[] = {0, 2, 2, 5, 5};
     static const int32_t class_large[] = {0, 2, 1, -1}, class_negative[] = {0, 1, -2, -1};
     static const gnn_node outside[] = {4}, unlabelled[] = {3};
     static const struct {

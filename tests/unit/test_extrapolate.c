@@ -64,9 +64,8 @@ static void test_faults(void **state)
     assert_int_equal(gnn_faults_parse("", &faults, &err), GNN_OK);
     assert_int_equal(faults.plan.read_eio_at, 0);
     assert_true(faults.device_slowdown == 1);
-    assert_int_equal(gnn_faults_parse("seed=7,eio-at=1000,short=0.25,slow_by=3ms,enospc=yes,die-at-batch=4",
-                                      &faults, &err),
-                     GNN_OK);
+    assert_int_equal(
+        gnn_faults_parse("seed=7,eio-at=1000,short=0.25,slow_by=3ms,enospc=yes,die-at-batch=4", &faults, &err), GNN_OK);
     assert_int_equal(faults.plan.seed, 7);
     assert_int_equal(faults.plan.read_eio_at, 1000);
     assert_true(faults.plan.read_short_probability == 0.25);
@@ -76,12 +75,9 @@ static void test_faults(void **state)
 
     static const struct {
         const char *text, *expected;
-    } wrong[] = {{"eio-at", "'eio-at' is no key=value"},
-                 {"eoi-at=3", "eio-at"},
-                 {"eio-at=3,,short=0.1", "'' is no key=value"},
-                 {"eio-at=3,", "'' is no key=value"},
-                 {"short=1.5", "short"},
-                 {"device-slowdown=0", "device-slowdown"}};
+    } wrong[] = {
+        {"eio-at", "'eio-at' is no key=value"}, {"eoi-at=3", "eio-at"}, {"eio-at=3,,short=0.1", "'' is no key=value"},
+        {"eio-at=3,", "'' is no key=value"},    {"short=1.5", "short"}, {"device-slowdown=0", "device-slowdown"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct gnn_err said = {0};
         assert_int_equal(gnn_faults_parse(wrong[i].text, &faults, &said), GNN_EUSAGE);

@@ -50,8 +50,7 @@ struct fixture {
     struct feature_buffer *fb;
 };
 
-static void open_buffer(struct fixture *f, uint32_t nodes, uint32_t slots, uint32_t group,
-                        uint32_t extractors)
+static void open_buffer(struct fixture *f, uint32_t nodes, uint32_t slots, uint32_t group, uint32_t extractors)
 {
     struct gnn_err err = {0};
     const struct feature_buffer_config config = {
@@ -261,8 +260,7 @@ static void model_open(struct model *m, uint32_t slots, uint32_t group)
 static void model_drop(struct model *m, uint32_t position)
 {
     m->standby_count--;
-    memmove(m->standby + position, m->standby + position + 1,
-            (m->standby_count - position) * sizeof *m->standby);
+    memmove(m->standby + position, m->standby + position + 1, (m->standby_count - position) * sizeof *m->standby);
 }
 
 static void model_claim(struct model *m, const gnn_node *nodes, uint32_t count, uint32_t *alias)
@@ -846,8 +844,8 @@ static void test_overlapping_batches_never_load_twice_nor_deadlock(void **state)
     assert_int_equal(gnn_thread_start(s.f.world, "release", stress_releaser, &s, &releaser, &err), GNN_OK);
     for (uint32_t e = 0; e < STRESS_EXTRACTORS; e++) {
         worker[e] = (struct stress_worker){.s = &s, .index = e};
-        assert_int_equal(
-            gnn_thread_start(s.f.world, "extract", stress_extractor, &worker[e], &thread[e], &err), GNN_OK);
+        assert_int_equal(gnn_thread_start(s.f.world, "extract", stress_extractor, &worker[e], &thread[e], &err),
+                         GNN_OK);
     }
     for (uint32_t e = 0; e < STRESS_EXTRACTORS; e++)
         gnn_thread_join(s.f.world, thread[e]);

@@ -35,20 +35,16 @@ static void test_npy_headers(void **state)
         {"{'descr': '>f4', 'fortran_order': False, 'shape': (3,), }", 0, 0, 0, 0, "dtype '>f4'"},
         {"{'descr': '<U9', 'fortran_order': False, 'shape': (3,), }", 0, 0, 0, 0, "dtype '<U9'"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }", 0, 0, 0, 0, "structured"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3), }", 0, 0, 0, 0,
-         "more than 2 dimensions"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3), }", 0, 0, 0, 0, "more than 2 dimensions"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }", 0, 0, 0, 0, "no readable shape"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", 0, 0, 0, 0,
          "no readable shape"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", 0, 0, 0, 0,
-         "2^64 numbers"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904,), }", 0, 0, 0, 0,
-         "2^64 bytes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", 0, 0, 0, 0, "2^64 numbers"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904,), }", 0, 0, 0, 0, "2^64 bytes"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3", 0, 0, 0, 0, "no readable shape"},
         {"{'descr': '<f4', 'fortran_order': False, }", 0, 0, 0, 0, "not a NumPy dictionary"},
         {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (3,), }", 0, 0, 0, 0, "not a NumPy dictionary"},
-        {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", 0, 0, 0, 0,
-         "not a NumPy"},
+        {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", 0, 0, 0, 0, "not a NumPy"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } x", 0, 0, 0, 0, "not a NumPy dictionary"},
         {"", 0, 0, 0, 0, "not a NumPy dictionary"},
         {"{", 0, 0, 0, 0, "not a NumPy dictionary"},
@@ -56,8 +52,7 @@ static void test_npy_headers(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct gnn_npy_header header;
         struct gnn_err err = {0};
-        const enum gnn_status status =
-            gnn_npy_parse(cases[i].text, strlen(cases[i].text), "f.npy", &header, &err);
+        const enum gnn_status status = gnn_npy_parse(cases[i].text, strlen(cases[i].text), "f.npy", &header, &err);
         if (cases[i].message == NULL) {
             data_expect_ok(status, &err);
             assert_int_equal(header.kind, cases[i].kind);
@@ -84,14 +79,11 @@ static void test_npy_files(void **state)
     } cases[] = {
         {"\x93NUMPY\x01\x00\x3a\x00" NPY_HEAD "\1\0\0\0\2\0\0\0", 10 + 58 + 8, GNN_OK, ""},
         {"\x93NUMPY\x02\x00\x3a\x00\x00\x00" NPY_HEAD "\1\0\0\0\2\0\0\0", 12 + 58 + 8, GNN_OK, ""},
-        {"\x93NUMPY\x04\x00\x3a\x00\x00\x00" NPY_HEAD "\1\0\0\0\2\0\0\0", 12 + 58 + 8, GNN_EFORMAT,
-         "format 4.0"},
+        {"\x93NUMPY\x04\x00\x3a\x00\x00\x00" NPY_HEAD "\1\0\0\0\2\0\0\0", 12 + 58 + 8, GNN_EFORMAT, "format 4.0"},
         {"\x93NUMPY\x02\x00\x3a\x00\x00\x01" NPY_HEAD, 12 + 58, GNN_EFORMAT, "header of"},
         {"\x93NUMPX\x01\x00\x3a\x00" NPY_HEAD "\1\0\0\0\2\0\0\0", 10 + 58 + 8, GNN_EFORMAT, "magic"},
-        {"\x93NUMPY\x01\x00\x3a\x00" NPY_HEAD "\1\0\0\0\2\0\0", 10 + 58 + 7, GNN_ESHORT,
-         "75 B, its header says 76"},
-        {"\x93NUMPY\x01\x00\x3a\x00" NPY_HEAD "\1\0\0\0\2\0\0\0\0", 10 + 58 + 9, GNN_EFORMAT,
-         "header says 76"},
+        {"\x93NUMPY\x01\x00\x3a\x00" NPY_HEAD "\1\0\0\0\2\0\0", 10 + 58 + 7, GNN_ESHORT, "75 B, its header says 76"},
+        {"\x93NUMPY\x01\x00\x3a\x00" NPY_HEAD "\1\0\0\0\2\0\0\0\0", 10 + 58 + 9, GNN_EFORMAT, "header says 76"},
         {"\x93NUMPY\x01\x00\x3a\x00{'descr'", 18, GNN_ESHORT, "inside its header"},
         {"\x93NUM", 4, GNN_ESHORT, "inside its header"},
         {"", 0, GNN_ESHORT, "inside its header"},
@@ -286,8 +278,7 @@ static void test_snap_lines(void **state)
 }
 
 /* Reads all edges; returns the status at the end. */
-static enum gnn_status count_edges(const char *path, bool npy, uint64_t *count, uint64_t *sum,
-                                   struct gnn_err *err)
+static enum gnn_status count_edges(const char *path, bool npy, uint64_t *count, uint64_t *sum, struct gnn_err *err)
 {
     struct gnn_edges *edges;
     *count = *sum = 0;
@@ -362,8 +353,7 @@ static void test_npy_edges(void **state)
             uint64_t count, sum;
             struct gnn_err err = {0};
             data_write_npy(*state, name, cases[i].descr, cases[i].shape, cases[i].items, sizeof good);
-            const enum gnn_status status =
-                count_edges(data_path(path, *state, name), true, &count, &sum, &err);
+            const enum gnn_status status = count_edges(data_path(path, *state, name), true, &count, &sum, &err);
             if (cases[i].message == NULL) {
                 data_expect_ok(status, &err);
                 assert_int_equal(count, 3);
@@ -383,8 +373,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Sorts `keys` in `memory` and compares with qsort; returns the number of spilled runs. */
-static uint32_t check_sorter(const char *dir, const uint64_t *keys, uint64_t count, uint64_t memory,
-                             bool drop)
+static uint32_t check_sorter(const char *dir, const uint64_t *keys, uint64_t count, uint64_t memory, bool drop)
 {
     char out[DATA_PATH];
     struct gnn_err err = {0};
@@ -412,8 +401,7 @@ static uint32_t check_sorter(const char *dir, const uint64_t *keys, uint64_t cou
     assert_int_equal(at, kept);
     const uint32_t runs = gnn_sorter_runs(sorter);
     gnn_sorter_close(sorter);
-    assert_int_equal(data_entries(output.partial),
-                     0); /* spilled runs give their space back while they are merged */
+    assert_int_equal(data_entries(output.partial), 0); /* spilled runs give their space back while they are merged */
     gnn_output_close(&output);
     free(expected);
     return runs;

@@ -53,8 +53,7 @@ static void test_same_bytes(void **state)
         struct gnn_generate_options options = defaults(16);
         options.threads = threads;
         (void)snprintf(name, sizeof name, "threads-%u", threads);
-        data_expect_ok(
-            generate(data_path(dir, *state, name), 1000, &options, (struct gnn_prepare_job){0}, &err), &err);
+        data_expect_ok(generate(data_path(dir, *state, name), 1000, &options, (struct gnn_prepare_job){0}, &err), &err);
         data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
         data_expect_ok(gnn_read_meta(dir, &meta, &err), &err);
         assert_int_equal(meta.node_count, 111060);
@@ -78,8 +77,7 @@ static void test_features(void **state)
     const struct gnn_generate_options base = defaults(0);
     struct gnn_generate_options options = defaults(8);
     options.label_noise = 0;
-    data_expect_ok(generate(data_path(dir, *state, "d"), 1000, &options, (struct gnn_prepare_job){0}, &err),
-                   &err);
+    data_expect_ok(generate(data_path(dir, *state, "d"), 1000, &options, (struct gnn_prepare_job){0}, &err), &err);
     float *rows = (float *)(void *)data_read(dir, "features-d8", &len);
     int32_t *labels = (int32_t *)(void *)data_read(dir, "labels", &len);
     const double amplitude = base.signal * sqrt(2 * log(172) / 8);
@@ -104,8 +102,7 @@ static void test_existing(void **state)
     struct gnn_err err;
     struct gnn_meta meta;
     struct gnn_generate_options options = defaults(4);
-    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
-                   &err);
+    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
     options.dim = 12;
     data_expect_ok(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
     data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
@@ -126,8 +123,7 @@ static void test_existing(void **state)
     assert_non_null(strstr(err.message, "1/10000"));
     assert_int_equal(mkdir(data_path(other, *state, "other"), 0777), 0);
     assert_int_equal(generate(other, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_ENOENT);
-    assert_int_equal(generate("/nowhere/at/all", 10000, &options, (struct gnn_prepare_job){0}, &err),
-                     GNN_ENOENT);
+    assert_int_equal(generate("/nowhere/at/all", 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_ENOENT);
 }
 
 static void test_scales(void **state)
@@ -177,8 +173,7 @@ static void test_stale(void **state)
     data_write(dead, "indices", "x", 1);
     (void)snprintf(name, sizeof name, "d.partial-%ld", (long)getppid());
     assert_int_equal(mkdir(data_path(alive, *state, name), 0777), 0);
-    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
-                   &err);
+    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
     assert_false(data_exists(*state, "d.partial-2147483647"));
     assert_true(data_exists(*state, name));
 }
@@ -210,8 +205,7 @@ static void test_full_disk(void **state)
     options.dim = 64;
     const struct gnn_prepare_job job = {.progress = fill_disk, .progress_ctx = *state};
     const enum gnn_status meanwhile = generate(dir, 10000, &options, job, &err);
-    const bool file_named =
-        strstr(err.message, "features-d64") != NULL && strstr(err.message, "disk is full") != NULL;
+    const bool file_named = strstr(err.message, "features-d64") != NULL && strstr(err.message, "disk is full") != NULL;
     const unsigned left = data_entries(*state);
     assert_int_equal(umount(*state), 0); /* before any assertion may leave the function */
     assert_int_equal(large, GNN_ENOSPC);
@@ -234,8 +228,7 @@ static void test_check(void **state)
     char dir[DATA_PATH];
     struct gnn_err err;
     const struct gnn_generate_options options = defaults(4);
-    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err),
-                   &err);
+    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t len = 0;
         char *bytes = data_read(dir, cases[i].name, &len);

@@ -105,8 +105,8 @@ static void test_what_is_chosen_is_a_prefix_by_score(void **state)
                     open = open && (!counts || price <= left);
                     const bool expected = open && counts;
                     if (ginex_chosen(&choice, &g.dataset, out, v) != expected)
-                        fail_msg("cost %d skip %d budget %lu: node %u, rank %u", cost, skip,
-                                 (unsigned long)budget, v, i);
+                        fail_msg("cost %d skip %d budget %lu: node %u, rank %u", cost, skip, (unsigned long)budget, v,
+                                 i);
                     left -= expected ? price : 0;
                     nodes += expected;
                 }
@@ -197,8 +197,8 @@ static void fetch_all(struct lists *l, struct ginex_neighbours *n, enum ginex_li
             bytes += !has && d > 0 ? rule_bytes(rule, l->indptr[v], d) : 0;
         }
         row_start[ROWS] = (uint32_t)(l->indptr[first + ROWS] - l->indptr[first]);
-        must(source->ops->fetch_lists(source, nodes, row_start, ROWS, offset + l->indptr[first],
-                                      out + l->indptr[first], &err),
+        must(source->ops->fetch_lists(source, nodes, row_start, ROWS, offset + l->indptr[first], out + l->indptr[first],
+                                      &err),
              &err);
     }
     assert_memory_equal(out, l->indices, l->dataset.edge_count * sizeof *out);
@@ -327,8 +327,7 @@ static bool accessed(const struct seen *s, uint32_t b, gnn_node v)
 }
 
 /* Misses of the rule, step by step and without any of its data structures: keep those accessed soonest. */
-static uint64_t naive_misses(const struct seen *s, uint32_t first, uint32_t end, uint32_t nodes,
-                             uint32_t rows)
+static uint64_t naive_misses(const struct seen *s, uint32_t first, uint32_t end, uint32_t nodes, uint32_t rows)
 {
     bool *cached = calloc(nodes, 1), *candidate = calloc(nodes, 1);
     uint32_t *next = calloc(nodes, sizeof *next), held = 0;
@@ -397,8 +396,7 @@ static void test_misses_of_an_epoch_are_the_offline_optimum(void **state)
             must(train_run_epoch(&run, 0), &run.err);
             uint64_t expected = 0;
             for (uint32_t first = 0; first < BATCHES; first += superbatches[i]) {
-                const uint32_t end =
-                    first + superbatches[i] < BATCHES ? first + superbatches[i] : (uint32_t)BATCHES;
+                const uint32_t end = first + superbatches[i] < BATCHES ? first + superbatches[i] : (uint32_t)BATCHES;
                 expected += naive_misses(&seen, first, end, 900, rows[j]);
             }
             assert_int_equal(run.result.counters.cache_misses, expected);
@@ -419,11 +417,11 @@ static void test_threads_change_nothing(void **state)
 {
     (void)state;
     const char *const *const variants[] = {
-        OPTIONS("io=buffered", "superbatch=4", "samplers=1", "gather_threads=1", "trace_loaders=1",
-                "trace_queue=1", "id_readers=1", "trace_depth=1"),
+        OPTIONS("io=buffered", "superbatch=4", "samplers=1", "gather_threads=1", "trace_loaders=1", "trace_queue=1",
+                "id_readers=1", "trace_depth=1"),
         OPTIONS("io=buffered", "superbatch=4", "samplers=2", "gather_threads=3", "trace_loaders=2"),
-        OPTIONS("io=buffered", "superbatch=4", "samplers=7", "gather_threads=16", "trace_loaders=6",
-                "id_readers=40", "trace_block=4K"),
+        OPTIONS("io=buffered", "superbatch=4", "samplers=7", "gather_threads=16", "trace_loaders=6", "id_readers=40",
+                "trace_block=4K"),
         OPTIONS("io=buffered", "superbatch=4", "hold_ids=false", "overlap=false", "fill=direct"),
     };
     struct gnn_world *world = open_world();
@@ -472,8 +470,7 @@ static void test_feature_reads_are_pages_of_the_misses(void **state)
             char unit[32];
             (void)snprintf(unit, sizeof unit, "io_unit=%u", units[u]);
             struct train_run run;
-            init_run(&run, world,
-                     OPTIONS("cache_neighbours=false", "superbatch=3", "feature_cache=30K", unit));
+            init_run(&run, world, OPTIONS("cache_neighbours=false", "superbatch=3", "feature_cache=30K", unit));
             must(train_run_open(&run, &g), &run.err);
             must(train_run_epoch(&run, 0), &run.err);
             const struct gnn_counters *c = &run.result.counters;
@@ -506,8 +503,7 @@ static void test_stages_and_phases_add_up(void **state)
     static const struct {
         const char *name;
         uint64_t items;
-    } stages[] = {
-        {"inspect", BATCHES}, {"sample", BATCHES}, {"load", BATCHES}, {"gather", 0}, {"train", BATCHES}};
+    } stages[] = {{"inspect", BATCHES}, {"sample", BATCHES}, {"load", BATCHES}, {"gather", 0}, {"train", BATCHES}};
     assert_int_equal(run.result.stage_count, 5);
     for (size_t i = 0; i < 5; i++) {
         const struct gnn_stage_time *t = &run.result.stages[i];
@@ -577,9 +573,8 @@ static void test_the_caches_share_their_memory_in_time(void **state)
         struct gnn_mem_usage usage;
         struct train_run run;
         init_run(&run, world,
-                 OPTIONS("io=buffered", "superbatch=2", "samplers=1", "feature_cache=5M",
-                         "neighbour_cache=8M", "trace_block=4K", "id_readers=1",
-                         both ? "overlap_caches=true" : "overlap_caches=false"));
+                 OPTIONS("io=buffered", "superbatch=2", "samplers=1", "feature_cache=5M", "neighbour_cache=8M",
+                         "trace_block=4K", "id_readers=1", both ? "overlap_caches=true" : "overlap_caches=false"));
         run.check_rows = false;
         run.workload.batch_size = 4;
         run.workload.max_batches = 6;
@@ -608,8 +603,7 @@ static void test_policies(void **state)
                                         "replacement=static"};
         struct train_run run;
         init_run(&run, world,
-                 OPTIONS("io=buffered", "feature_cache=40K", policies[p],
-                         p == 3 ? "initial=score" : "initial=access"));
+                 OPTIONS("io=buffered", "feature_cache=40K", policies[p], p == 3 ? "initial=score" : "initial=access"));
         must(train_run_open(&run, &g), &run.err);
         must(train_run_epoch(&run, 0), &run.err);
         *(p < 3 ? &misses[p] : &by_score) = run.result.counters.cache_misses;
@@ -638,8 +632,7 @@ static void test_rows_across_pages_cost_two(void **state)
         struct train_run run;
         struct seen seen;
         init_run(&run, world,
-                 OPTIONS("cache_neighbours=false", "replacement=static", "feature_cache=4000",
-                         "gather_threads=3"));
+                 OPTIONS("cache_neighbours=false", "replacement=static", "feature_cache=4000", "gather_threads=3"));
         must(train_run_open(&run, &g), &run.err);
         watch(&run, &seen);
         must(train_run_epoch(&run, 0), &run.err);
@@ -677,8 +670,7 @@ static void test_the_advice_below_a_cap_helps(void **state)
         const char *options[6], *words, *better;
     } cases[] = {
         {{"feature_cache=60M", "cache_neighbours=false"}, "ginex.feature_cache", "feature_cache=6M"},
-        {{"feature_cache=60M", "cache_neighbours=false", "overlap_caches=true", "samplers=1",
-          "trace_block=10M"},
+        {{"feature_cache=60M", "cache_neighbours=false", "overlap_caches=true", "samplers=1", "trace_block=10M"},
          "ginex.feature_cache",
          "feature_cache=6M"},
         {{"feature_cache=1M", "trace_block=20M"}, "ginex.trace_block", "trace_block=4K"},
@@ -687,9 +679,7 @@ static void test_the_advice_below_a_cap_helps(void **state)
          "ginex.neighbour_cache",
          "cache_neighbours=false"},
         {{"feature_cache=1M", "io_unit=16M"}, "ginex.gather_threads", "gather_threads=1"},
-        {{"feature_cache=1M", "trace_loaders=64", "trace_queue=64"},
-         "ginex.trace_loaders",
-         "trace_loaders=1"},
+        {{"feature_cache=1M", "trace_loaders=64", "trace_queue=64"}, "ginex.trace_loaders", "trace_loaders=1"},
     };
     struct train_graph_config config = usual;
     config.nodes = 150000;

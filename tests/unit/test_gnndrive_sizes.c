@@ -67,15 +67,15 @@ static void test_sizes_by_hand(void **state)
         s.config.io = cases[c].buffered ? GNNDRIVE_IO_BUFFERED : GNNDRIVE_IO_DIRECT;
         const enum gnn_status status =
             gnndrive_size(&s.env, &s.config, cases[c].batch_nodes, cases[c].align, &sizes, &err);
-        const bool right = status == GNN_OK && sizes.extract_queue == cases[c].qe &&
-                           sizes.train_queue == cases[c].qt && sizes.slots == cases[c].s &&
-                           sizes.node_limit == cases[c].limit && sizes.items == cases[c].items &&
-                           sizes.whole == cases[c].whole && sizes.layout.rows_per_load == cases[c].group &&
+        const bool right = status == GNN_OK && sizes.extract_queue == cases[c].qe && sizes.train_queue == cases[c].qt &&
+                           sizes.slots == cases[c].s && sizes.node_limit == cases[c].limit &&
+                           sizes.items == cases[c].items && sizes.whole == cases[c].whole &&
+                           sizes.layout.rows_per_load == cases[c].group &&
                            sizes.layout.load_bytes == cases[c].load_bytes;
         if (!right)
-            fail_msg("case %zu: %s: Q_e %u, Q_t %u, S %u, limit %u, items %u, whole %d, G %u, Z %u", c,
-                     err.message, sizes.extract_queue, sizes.train_queue, sizes.slots, sizes.node_limit,
-                     sizes.items, sizes.whole, sizes.layout.rows_per_load, sizes.layout.load_bytes);
+            fail_msg("case %zu: %s: Q_e %u, Q_t %u, S %u, limit %u, items %u, whole %d, G %u, Z %u", c, err.message,
+                     sizes.extract_queue, sizes.train_queue, sizes.slots, sizes.node_limit, sizes.items, sizes.whole,
+                     sizes.layout.rows_per_load, sizes.layout.load_bytes);
     }
 }
 
@@ -90,8 +90,7 @@ static void test_the_reservation_is_the_limit(void **state)
         set(&s, 128);
         s.config.extractors = 3;
         s.config.slots = slots;
-        assert_int_equal(gnndrive_size(&s.env, &s.config, 1000, 512, &sizes, &err),
-                         slots < 3000 ? GNN_EUSAGE : GNN_OK);
+        assert_int_equal(gnndrive_size(&s.env, &s.config, 1000, 512, &sizes, &err), slots < 3000 ? GNN_EUSAGE : GNN_OK);
     }
 }
 

@@ -29,13 +29,11 @@ static struct gnn_import_options defaults(void)
 }
 
 /* Imports <root>/in into <root>/<out>. */
-static enum gnn_status import(const char *root, const char *out, enum gnn_import_format format,
-                              const char *split, const struct gnn_import_options *options,
-                              struct gnn_prepare_job job, struct gnn_err *err)
+static enum gnn_status import(const char *root, const char *out, enum gnn_import_format format, const char *split,
+                              const struct gnn_import_options *options, struct gnn_prepare_job job, struct gnn_err *err)
 {
     char from[DATA_PATH], to[DATA_PATH];
-    const struct gnn_import_source source = {
-        .format = format, .from = data_path(from, root, "in"), .split = split};
+    const struct gnn_import_source source = {.format = format, .from = data_path(from, root, "in"), .split = split};
     *err = (struct gnn_err){0};
     job.out_dir = data_path(to, root, out);
     return gnn_prepare_import(&source, options, &job, err);
@@ -66,8 +64,7 @@ static void write_ogb(const char *root, const int64_t *edges)
 static void random_edges(int64_t *edges)
 {
     struct gnn_rng rng = gnn_rng_at(test_seed());
-    for (int i = 0; i < 2 * EDGES;
-         i++) /* the last ten nodes stay isolated; about 18 self-loops, many duplicates */
+    for (int i = 0; i < 2 * EDGES; i++) /* the last ten nodes stay isolated; about 18 self-loops, many duplicates */
         edges[i] = (int64_t)gnn_rng_below(&rng, NODES - 10);
 }
 
@@ -76,8 +73,7 @@ static void reference(const int64_t *edges, const struct gnn_import_options *o, 
 {
     memset(count, 0, sizeof(int[NODES][NODES]));
     for (int i = 0; i < EDGES; i++) {
-        const int64_t a = o->transpose ? edges[EDGES + i] : edges[i],
-                      b = o->transpose ? edges[i] : edges[EDGES + i];
+        const int64_t a = o->transpose ? edges[EDGES + i] : edges[i], b = o->transpose ? edges[i] : edges[EDGES + i];
         if (a == b && o->drop_self_loops)
             continue;
         count[b][a]++;
@@ -124,8 +120,7 @@ static void test_transformations(void **state)
         options.drop_self_loops = bits & 4;
         options.drop_duplicates = bits & 8;
         (void)snprintf(name, sizeof name, "out%u", bits);
-        data_expect_ok(
-            import(*state, name, GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
+        data_expect_ok(import(*state, name, GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
         data_path(dir, *state, name);
         data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
         reference(edges, &options, count);
@@ -143,8 +138,7 @@ static void test_node_files(void **state)
     struct gnn_import_options options = defaults();
     options.row_normalise = true;
     write_ogb(*state, edges);
-    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err),
-                   &err);
+    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
     data_path(dir, *state, "out");
     data_expect_ok(gnn_read_meta(dir, &meta, &err), &err);
     assert_int_equal(meta.class_count, 4);
@@ -193,8 +187,7 @@ static void test_other_forms(void **state)
     data_write_npy(in, "node_label.npy", "<f4", "(60, 1)", labels, sizeof labels);
     assert_int_equal(mkdir(data_path(split, in, "time"), 0777), 0);
     data_write_gz(split, "train.csv.gz", "5\n4\r\n\n6\n", 8);
-    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, "time", &options, (struct gnn_prepare_job){0}, &err),
-                   &err);
+    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, "time", &options, (struct gnn_prepare_job){0}, &err), &err);
     data_path(path, *state, "out");
     data_expect_ok(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
     float *rows = (float *)(void *)data_read(path, "features-d3", &len);
@@ -222,21 +215,18 @@ static void test_snap(void **state)
     struct gnn_err err;
     struct gnn_import_options options = defaults();
     data_write(*state, "in", text, strlen(text));
-    assert_int_equal(
-        import(*state, "out", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err),
-        GNN_EUSAGE);
+    assert_int_equal(import(*state, "out", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err),
+                     GNN_EUSAGE);
     assert_non_null(strstr(err.message, "--classes"));
     options.classes = 5;
-    assert_int_equal(
-        import(*state, "out", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err),
-        GNN_EUSAGE);
+    assert_int_equal(import(*state, "out", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err),
+                     GNN_EUSAGE);
     assert_non_null(strstr(err.message, "--dim"));
     options.dim = 6;
     options.train_fraction = 1;
     options.valid_fraction = options.test_fraction = 0;
     options.relabel = true;
-    data_expect_ok(import(*state, "out", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err),
-                   &err);
+    data_expect_ok(import(*state, "out", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
     data_path(path, *state, "out");
     data_expect_ok(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
     char *bytes = data_read(path, "indptr", &len);
@@ -247,9 +237,8 @@ static void test_snap(void **state)
     assert_memory_equal(bytes, indices, len);
     free(bytes);
     options.memory_bytes = 4 << 20; /* 4 * 10^9 / 64 words of 12 B do not fit */
-    assert_int_equal(
-        import(*state, "small", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err),
-        GNN_ECAP);
+    assert_int_equal(import(*state, "small", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err),
+                     GNN_ECAP);
     assert_non_null(strstr(err.message, "--memory"));
 }
 
@@ -305,8 +294,7 @@ static void test_memory_bound(void **state)
                                (unsigned)gnn_rng_below(&rng, 300000));
     data_write(*state, "in", text, len);
     free(text);
-    const long bounded_kib = peak_kib(*state, "bounded", 4 << 20),
-               large_kib = peak_kib(*state, "large", 1 << 30);
+    const long bounded_kib = peak_kib(*state, "bounded", 4 << 20), large_kib = peak_kib(*state, "large", 1 << 30);
     print_message("peak KiB: one edge %ld, bounded %ld, unbounded %ld\n", floor_kib, bounded_kib, large_kib);
     data_expect_ok(gnn_read_meta(data_path(a, *state, "bounded"), &bounded, &err), &err);
     data_expect_ok(gnn_read_meta(data_path(b, *state, "large"), &large, &err), &err);
@@ -336,17 +324,13 @@ static void test_malformed(void **state)
     } cases[] = {
         {"train_idx.npy", "<i8", "(3,)", three, sizeof three, "node 60, expected 0 to 59", GNN_EFORMAT},
         {"train_idx.npy", "<i8", "(1,)", negative, sizeof negative, "node -5", GNN_EFORMAT},
-        {"train_idx.npy", "<i8", "(3,)", twice, sizeof twice, "node 4 is in the splits train and train",
-         GNN_EFORMAT},
-        {"test_idx.npy", "<i8", "(3,)", twice, sizeof twice, "node 3 is in the splits train and test",
-         GNN_EFORMAT},
+        {"train_idx.npy", "<i8", "(3,)", twice, sizeof twice, "node 4 is in the splits train and train", GNN_EFORMAT},
+        {"test_idx.npy", "<i8", "(3,)", twice, sizeof twice, "node 3 is in the splits train and test", GNN_EFORMAT},
         {"node_label.npy", "<f8", "(60,)", labels, sizeof labels, "number 7 is 0.5", GNN_EFORMAT},
         {"node_label.npy", "<f8", "(60,)", classes, sizeof classes, "node 9 has label -2", GNN_EFORMAT},
-        {"node_label.npy", "<f8", "(59,)", classes, 59 * 8, "60 rows, expected one for each of the 59",
-         GNN_EFORMAT},
+        {"node_label.npy", "<f8", "(59,)", classes, 59 * 8, "60 rows, expected one for each of the 59", GNN_EFORMAT},
         {"node_label.npy", "<f8", "(30, 2)", labels, sizeof labels, "shape [N] or [N, 1]", GNN_EFORMAT},
-        {"node_feat.npy", "<f4", "(60, 3)", features, sizeof features, "row 1, column 2 is not finite",
-         GNN_EFORMAT},
+        {"node_feat.npy", "<f4", "(60, 3)", features, sizeof features, "row 1, column 2 is not finite", GNN_EFORMAT},
         {"node_feat.npy", "<f4", "(180,)", features, sizeof features, "shape [N, dim]", GNN_EFORMAT},
         {"node_feat.npy", "<f4", "(60, 4)", features, sizeof features, "its header says", GNN_ESHORT},
         {"edge_index.npy", "<i8", "(2, 2)", edges, sizeof edges, "edge 0 joins 0 and 60, the nodes end at 59",
@@ -436,15 +420,14 @@ static void test_requests(void **state)
     cases[3].options.dim = 9;
     cases[4].options.classes = 3;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const enum gnn_status status = import(*state, "out", GNN_IMPORT_OGB, cases[i].split,
-                                              &cases[i].options, (struct gnn_prepare_job){0}, &err);
+        const enum gnn_status status =
+            import(*state, "out", GNN_IMPORT_OGB, cases[i].split, &cases[i].options, (struct gnn_prepare_job){0}, &err);
         if (status == GNN_OK || strstr(err.message, cases[i].message) == NULL)
             fail_msg("case %zu: %s '%s'", i, gnn_status_name(status), err.message);
         assert_int_equal(data_entries(*state), 1);
     }
     const struct gnn_import_options options = defaults();
-    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err),
-                   &err);
+    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
     assert_int_equal(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err),
                      GNN_EUSAGE);
     assert_non_null(strstr(err.message, "exists already"));
@@ -465,10 +448,10 @@ static void test_stopped(void **state)
     atomic_bool stop = false;
     const struct gnn_import_options options = defaults();
     write_ogb(*state, edges);
-    assert_int_equal(
-        import(*state, "out", GNN_IMPORT_OGB, NULL, &options,
-               (struct gnn_prepare_job){.progress = raise_stop, .progress_ctx = &stop, .stop = &stop}, &err),
-        GNN_ECANCELLED);
+    assert_int_equal(import(*state, "out", GNN_IMPORT_OGB, NULL, &options,
+                            (struct gnn_prepare_job){.progress = raise_stop, .progress_ctx = &stop, .stop = &stop},
+                            &err),
+                     GNN_ECANCELLED);
     assert_int_equal(data_entries(*state), 1);
 }
 

@@ -72,8 +72,7 @@ static int64_t *arcs_of(const struct real *real, const char *from, uint64_t *cou
     char *text = data_read(from, "edges.txt", &bytes);
     int64_t *arcs = malloc(2 * real->stored_edges * sizeof *arcs);
     *count = 0;
-    for (char *at = text; *at != '\0';
-         at = strchr(at, '\n') != NULL ? strchr(at, '\n') + 1 : at + strlen(at)) {
+    for (char *at = text; *at != '\0'; at = strchr(at, '\n') != NULL ? strchr(at, '\n') + 1 : at + strlen(at)) {
         char *end;
         if (*at < '0' || *at > '9')
             continue;
@@ -136,8 +135,7 @@ static void check_nodes(const struct real *real, const char *from, const char *d
         assert_int_equal(labels[v], wide[v]);
     free(wide);
     for (int i = 0; i < 3; i++) {
-        wide = items_of(real->split != NULL ? data_path(split_dir, from, real->split) : from, splits[i][0],
-                        &bytes);
+        wide = items_of(real->split != NULL ? data_path(split_dir, from, real->split) : from, splits[i][0], &bytes);
         gnn_node *nodes = (gnn_node *)(void *)data_read(dir, splits[i][1], &len);
         size_t kept = 0;
         for (size_t j = 0; j < bytes / 8; j++)
@@ -201,8 +199,7 @@ static void check_graph(const struct real *real, const char *from, const char *r
         .format = real->snap ? GNN_IMPORT_SNAP : GNN_IMPORT_OGB, .from = from, .split = real->split};
     const struct gnn_prepare_job job = {.out_dir = data_path(dir, root, real->name)};
     if (gnn_prepare_import(&source, &options, &job, &err) != GNN_OK ||
-        gnn_prepare_check(dir, true, NULL, NULL, NULL, &err) != GNN_OK ||
-        gnn_read_meta(dir, &meta, &err) != GNN_OK)
+        gnn_prepare_check(dir, true, NULL, NULL, NULL, &err) != GNN_OK || gnn_read_meta(dir, &meta, &err) != GNN_OK)
         fail_msg("%s: %s", real->name, err.message);
     assert_string_equal(meta.name, real->name);
     assert_int_equal(meta.node_count, real->nodes);

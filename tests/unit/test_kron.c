@@ -209,9 +209,9 @@ static void test_refused(void **state)
     cases[4].options.seed = 5;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         err = (struct gnn_err){0};
-        assert_int_equal(gnn_prepare_kron(entry_of("kron"), cases[i].divisor, &cases[i].options,
-                                          cases[i].window_edges, &job, &err),
-                         cases[i].status);
+        assert_int_equal(
+            gnn_prepare_kron(entry_of("kron"), cases[i].divisor, &cases[i].options, cases[i].window_edges, &job, &err),
+            cases[i].status);
         if (strstr(err.message, cases[i].message) == NULL)
             fail_msg("case %zu: '%s'", i, err.message);
         assert_int_equal(data_entries(*state), 0);
@@ -245,9 +245,8 @@ static void test_stopped(void **state)
 
 /* Every row of a block: min(degree, fanout) entries; with the fanout above the degree, the list itself, duplicates and
  * self-loops included; and every node once in the batch. */
-static void check_rows(const struct gnn_dataset *dataset, const gnn_node *indices,
-                       const struct gnn_batch_view *view, const uint32_t *fanout, uint64_t *duplicates,
-                       uint64_t *empty)
+static void check_rows(const struct gnn_dataset *dataset, const gnn_node *indices, const struct gnn_batch_view *view,
+                       const uint32_t *fanout, uint64_t *duplicates, uint64_t *empty)
 {
     for (uint32_t b = 0; b < view->layer_count; b++) {
         const struct gnn_block *const block = &view->blocks[b];
@@ -297,8 +296,7 @@ static void test_sampling(void **state)
     uint64_t duplicates = 0, empty = 0, digest = 0;
     for (uint32_t at = 0; at < dataset->train.count; at += 256) {
         const uint32_t left = dataset->train.count - at, count = left < 256 ? left : 256;
-        data_expect_ok(
-            gnn_sampler_sample(sampler, 0, at / 256, dataset->train.nodes + at, count, batch, &err), &err);
+        data_expect_ok(gnn_sampler_sample(sampler, 0, at / 256, dataset->train.nodes + at, count, batch, &err), &err);
         check_rows(dataset, indices, gnn_batch_view(batch), config.fanout, &duplicates, &empty);
         digest += gnn_batch_digest(gnn_batch_view(batch), NULL);
     }

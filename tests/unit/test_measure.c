@@ -36,9 +36,8 @@ static void pid_stat(void **state)
 {
     (void)state;
     struct gnn_pid_stat stat;
-    const char *text =
-        "4242 (a b) (c) S 1 4242 4242 0 -1 4194560 1111 22 33 44 555 66 7 8 20 0 9 0 98765 1000000 "
-        "256 18446744073709551615 1 1 0\n";
+    const char *text = "4242 (a b) (c) S 1 4242 4242 0 -1 4194560 1111 22 33 44 555 66 7 8 20 0 9 0 98765 1000000 "
+                       "256 18446744073709551615 1 1 0\n";
     assert_true(gnn_parse_pid_stat(text, &stat));
     assert_int_equal(stat.major_faults, 33);
     assert_int_equal(stat.user_ticks, 555);
@@ -71,10 +70,9 @@ static void pressure(void **state)
 static void diskstats(void **state)
 {
     (void)state;
-    const char *text =
-        "   7       0 loop0 1 2 3 4 5 6 7 8 9 10 11\n"
-        " 259       1 nvme0n1p1 10 20 30 40 50 60 70 80 0 100 110 1 2 3 4\n"
-        " 254       0 vda 33961 9176 4484250 19342 46308 11960 3550608 9356 1 13748 29156 3708 0 2 2\n";
+    const char *text = "   7       0 loop0 1 2 3 4 5 6 7 8 9 10 11\n"
+                       " 259       1 nvme0n1p1 10 20 30 40 50 60 70 80 0 100 110 1 2 3 4\n"
+                       " 254       0 vda 33961 9176 4484250 19342 46308 11960 3550608 9356 1 13748 29156 3708 0 2 2\n";
     struct gnn_disk_stats stats;
     assert_true(gnn_parse_diskstats(text, 254, 0, &stats));
     assert_int_equal(stats.read_ios, 33961);
@@ -207,8 +205,7 @@ static void page_cache(void **state)
 {
     (void)state;
     enum { PAGES = 64, PAGE = 4096, TAIL = 100 };
-    char dir[] =
-        "./oocgnn-cache-XXXXXX"; /* a disk's file system; /tmp may be memory, which cannot be evicted */
+    char dir[] = "./oocgnn-cache-XXXXXX"; /* a disk's file system; /tmp may be memory, which cannot be evicted */
     assert_non_null(mkdtemp(dir));
     char path[64];
     (void)snprintf(path, sizeof path, "%s/file", dir);

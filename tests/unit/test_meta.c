@@ -10,19 +10,18 @@
 
 #define SUM "0123456789abcdef0123456789abcdef"
 
-static const char good[] =
-    "format = oocgnn-dataset 1\n"
-    "name = tiny\n"
-    "origin = written by a test = with an equals sign\n"
-    "scale = 1/100\n"
-    "\n"
-    "# a comment\n"
-    "nodes = 4\nedges = 6\nclasses = 2\ndims = 3 5\n"
-    "train = 2\nvalid = 1\ntest = 0\n"
-    "param.seed = 7\n"
-    "file.indptr = 40 " SUM "\nfile.indices = 24 " SUM "\nfile.features-d3 = 48 " SUM "\n"
-    "file.features-d5 = 80 " SUM "\nfile.labels = 16 " SUM "\nfile.train = 8 " SUM "\n"
-    "file.valid = 4 " SUM "\nfile.test = 0 " SUM "\n";
+static const char good[] = "format = oocgnn-dataset 1\n"
+                           "name = tiny\n"
+                           "origin = written by a test = with an equals sign\n"
+                           "scale = 1/100\n"
+                           "\n"
+                           "# a comment\n"
+                           "nodes = 4\nedges = 6\nclasses = 2\ndims = 3 5\n"
+                           "train = 2\nvalid = 1\ntest = 0\n"
+                           "param.seed = 7\n"
+                           "file.indptr = 40 " SUM "\nfile.indices = 24 " SUM "\nfile.features-d3 = 48 " SUM "\n"
+                           "file.features-d5 = 80 " SUM "\nfile.labels = 16 " SUM "\nfile.train = 8 " SUM "\n"
+                           "file.valid = 4 " SUM "\nfile.test = 0 " SUM "\n";
 
 static void test_round_trip(void **state)
 {
@@ -90,8 +89,8 @@ static void test_malformed(void **state)
         struct gnn_meta meta;
         const enum gnn_status status = gnn_meta_parse(text, strlen(text), "meta", &meta, &err);
         if (status != GNN_EFORMAT || strstr(err.message, cases[i].message) == NULL)
-            fail_msg("case %zu: status %s, message '%s', expected '%s'", i, gnn_status_name(status),
-                     err.message, cases[i].message);
+            fail_msg("case %zu: status %s, message '%s', expected '%s'", i, gnn_status_name(status), err.message,
+                     cases[i].message);
     }
 }
 

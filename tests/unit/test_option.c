@@ -205,16 +205,8 @@ struct texts {
 };
 
 static const struct gnn_option text_table[] = {
-    {.name = "path",
-     .type = GNN_OPT_TEXT,
-     .offset = offsetof(struct texts, path),
-     .def = "",
-     .help = "A path."},
-    {.name = "limit",
-     .type = GNN_OPT_DURATION,
-     .offset = offsetof(struct texts, limit_ns),
-     .def = "0",
-     .help = "T."},
+    {.name = "path", .type = GNN_OPT_TEXT, .offset = offsetof(struct texts, path), .def = "", .help = "A path."},
+    {.name = "limit", .type = GNN_OPT_DURATION, .offset = offsetof(struct texts, limit_ns), .def = "0", .help = "T."},
     {.name = "scale",
      .type = GNN_OPT_SCALE,
      .offset = offsetof(struct texts, scale_divisor),
@@ -254,8 +246,7 @@ static void text_types_round_trip(void **state)
         struct gnn_err err = {0};
         gnn_option_defaults(text_table, &config);
         assert_int_equal(config.fanout.count, 3);
-        const enum gnn_status status =
-            gnn_option_set(text_table, &config, cases[i].name, cases[i].value, &err);
+        const enum gnn_status status = gnn_option_set(text_table, &config, cases[i].name, cases[i].value, &err);
         if (!cases[i].ok) {
             assert_int_equal(status, GNN_EUSAGE);
             assert_non_null(strstr(err.message, cases[i].name));

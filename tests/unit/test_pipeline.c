@@ -39,8 +39,7 @@ static void queue_keeps_order(void **state)
 {
     struct gnn_world *const world = *state;
     static int items[300];
-    for (uint32_t capacity = 0; capacity <= 300;
-         capacity += 300) { /* 0: unbounded, grows past its first slots */
+    for (uint32_t capacity = 0; capacity <= 300; capacity += 300) { /* 0: unbounded, grows past its first slots */
         struct gnn_queue *queue = NULL;
         void *item = NULL;
         assert_int_equal(gnn_queue_open(world, "q", capacity, &queue, NULL), GNN_OK);
@@ -176,8 +175,8 @@ static void count_cancel(void *count)
     ++*(uint32_t *)count;
 }
 
-static void line_open(struct line *line, struct gnn_world *world, uint32_t capacity, uint32_t window,
-                      uint32_t makers, uint32_t workers)
+static void line_open(struct line *line, struct gnn_world *world, uint32_t capacity, uint32_t window, uint32_t makers,
+                      uint32_t workers)
 {
     *line = (struct line){.world = world, .items = ITEMS, .window = window, .fail_item = UINT32_MAX};
     struct gnn_err err = {0};
@@ -262,8 +261,7 @@ static void first_error_reaches_the_caller(void **state)
         assert_int_equal(line_run(&line, 2, &err), GNN_EIO);
         assert_int_equal(err.status, GNN_EIO);
         assert_string_equal(err.message, expected);
-        assert_non_null(
-            strstr(err.file, "test_pipeline.c")); /* where it was found, not where it was passed on */
+        assert_non_null(strstr(err.file, "test_pipeline.c")); /* where it was found, not where it was passed on */
         assert_int_equal(line.cancels, 1);
         assert_true(line.collected <= fail_items[i]);
         assert_false(gnn_pipeline_stopping(line.pipeline));
@@ -399,8 +397,8 @@ static void failure_without_text(void **state)
 static const struct gnn_world_ops *real_ops;
 static uint32_t threads_allowed;
 
-static enum gnn_status meagre_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn,
-                                           void *arg, struct gnn_thread **out, struct gnn_err *err)
+static enum gnn_status meagre_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn, void *arg,
+                                           struct gnn_thread **out, struct gnn_err *err)
 {
     if (threads_allowed-- == 0)
         return gnn_fail(err, GNN_ENOMEM, "no thread for %s", name);
@@ -655,8 +653,7 @@ int main(void)
         cmocka_unit_test(stress),
     };
     (void)alarm(120); /* a worker that nobody wakes is a failure, not a wait */
-    const int failed = cmocka_run_group_tests_name("pipeline, measured", measured, measured_world_open,
-                                                   measured_world_close);
-    return failed +
-           cmocka_run_group_tests_name("pipeline, simulated", simulated, sim_world_open, sim_world_close);
+    const int failed =
+        cmocka_run_group_tests_name("pipeline, measured", measured, measured_world_open, measured_world_close);
+    return failed + cmocka_run_group_tests_name("pipeline, simulated", simulated, sim_world_open, sim_world_close);
 }

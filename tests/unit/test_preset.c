@@ -92,8 +92,7 @@ static void settings_are_not_doubled(void **state)
     (void)state;
     struct gnn_run_config config;
     struct gnn_err err = {0};
-    assert_int_equal(parse("--set gnndrive.extractors=2 --preset gnndrive --scale 1/10", &config, &err),
-                     GNN_OK);
+    assert_int_equal(parse("--set gnndrive.extractors=2 --preset gnndrive --scale 1/10", &config, &err), GNN_OK);
     assert_int_equal(config.set_count, 1);
 }
 

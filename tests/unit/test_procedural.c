@@ -84,8 +84,7 @@ static void test_degrees(void **state)
         assert_true(fabs((double)sum / config.node_count - config.mean_degree) < 0.01 * config.mean_degree);
         double low = 0, high = 100, share = 0;
         while (high - low > 1e-9)
-            *(plain_mean((low + high) / 2, 2.5, max, 0, &share) < config.mean_degree ? &low : &high) =
-                (low + high) / 2;
+            *(plain_mean((low + high) / 2, 2.5, max, 0, &share) < config.mean_degree ? &low : &high) = (low + high) / 2;
         for (int i = 0; i < 3; i++) {
             (void)plain_mean(low, 2.5, max, limits[i], &share);
             assert_true(fabs((double)above[i] / config.node_count - share) < 0.01 * share + 1e-4);
@@ -122,8 +121,7 @@ static void test_lists(void **state)
             for (uint32_t k = 0; k < d; k++) {
                 const gnn_node source = gnn_procedural_neighbour(graph, v, d, k);
                 if (source >= config.node_count || source == v || (k > 0 && source <= previous))
-                    fail_msg("case %zu: node %u, position %u of %u: %u after %u", i, v, k, d, source,
-                             previous);
+                    fail_msg("case %zu: node %u, position %u of %u: %u after %u", i, v, k, d, source, previous);
                 previous = source;
             }
         }
@@ -256,8 +254,7 @@ static void test_locality(void **state)
         if (d < 10 || d > 200)
             continue;
         for (uint32_t k = 0; k < d; k++)
-            near += (uint64_t)llabs((long long)gnn_procedural_neighbour(graph, v, d, k) - v) <=
-                    config.node_count / 100;
+            near += (uint64_t)llabs((long long)gnn_procedural_neighbour(graph, v, d, k) - v) <= config.node_count / 100;
         all += d;
     }
     const double rate = (double)near / (double)all; /* floor(0.8 d) of d, so a little less */

@@ -14,27 +14,25 @@
 
 static const char *const shipped[] = {"workloads/hardware", NULL};
 
-#define MACHINE                                                                                              \
-    "[machine]\nmachine_id = toy\ntitle = A toy\nmemory = 8G stated\nprocess = 1M assumed: small\n"
-#define WRITES                                                                                               \
-    "devices = 2 stated\nstripe = 64K stated\nsector = 512 stated\ndepth_max = 32 stated\n"                  \
-    "write_latency = 40us assumed\nwrite_iops = 20k/s stated\nwrite_bandwidth = 400MB/s stated\n"            \
+#define MACHINE "[machine]\nmachine_id = toy\ntitle = A toy\nmemory = 8G stated\nprocess = 1M assumed: small\n"
+#define WRITES                                                                                                         \
+    "devices = 2 stated\nstripe = 64K stated\nsector = 512 stated\ndepth_max = 32 stated\n"                            \
+    "write_latency = 40us assumed\nwrite_iops = 20k/s stated\nwrite_bandwidth = 400MB/s stated\n"                      \
     "readahead = 128K assumed\n"
-#define CURVE                                                                                                \
-    "read_latency = 80us measured\nread_iops = 100k/s datasheet\nread_bandwidth = 409.6MB/s datasheet\n"
-#define COSTS                                                                                                \
-    "sampled_edge = 7ns measured\nhashed_id = 8.5ns measured\nsorted_key = 5ns measured\n"                   \
-    "copied_byte = 0.07ns measured\ntable_entry = 12ns measured\ngather_element = 11ns measured\n"           \
-    "gather_row = 120ns measured\nfault_minor = 330ns measured\nfault_major = 2.5us assumed\n"               \
-    "readahead_page = 300ns measured\nsyscall = 167ns measured\nsubmit = 700ns assumed\n"                    \
-    "complete = 600ns assumed\nbuffered_page = 500ns measured\nlock = 6ns measured\nwake = 3.5us measured\n" \
+#define CURVE "read_latency = 80us measured\nread_iops = 100k/s datasheet\nread_bandwidth = 409.6MB/s datasheet\n"
+#define COSTS                                                                                                          \
+    "sampled_edge = 7ns measured\nhashed_id = 8.5ns measured\nsorted_key = 5ns measured\n"                             \
+    "copied_byte = 0.07ns measured\ntable_entry = 12ns measured\ngather_element = 11ns measured\n"                     \
+    "gather_row = 120ns measured\nfault_minor = 330ns measured\nfault_major = 2.5us assumed\n"                         \
+    "readahead_page = 300ns measured\nsyscall = 167ns measured\nsubmit = 700ns assumed\n"                              \
+    "complete = 600ns assumed\nbuffered_page = 500ns measured\nlock = 6ns measured\nwake = 3.5us measured\n"           \
     "wake_latency = 5.7us measured\nthread_start = 36us measured\n"
 #define CPU "[cpu]\nmodel = Toy\ncores = 4 stated\nclock = 2.6GHz stated\n"
-#define HOST                                                                                                 \
-    "[host]\ngemm = 100GFLOP/s derived\nbandwidth = 10GB/s assumed\nbandwidth_shared = 40GB/s derived\n"     \
+#define HOST                                                                                                           \
+    "[host]\ngemm = 100GFLOP/s derived\nbandwidth = 10GB/s assumed\nbandwidth_shared = 40GB/s derived\n"               \
     "gather = 4GB/s assumed\nlaunch = 200ns assumed\n"
-#define GPU                                                                                                  \
-    "[gpu]\ngemm = 24.9TFLOP/s derived\nbandwidth = 795GB/s derived\ngather = 400GB/s derived\n"             \
+#define GPU                                                                                                            \
+    "[gpu]\ngemm = 24.9TFLOP/s derived\nbandwidth = 795GB/s derived\ngather = 400GB/s derived\n"                       \
     "launch = 3us assumed\nmemory = 24G stated\n"
 #define BUS "[bus]\npinned = 25GB/s derived\npageable = 8GB/s assumed\nlatency = 10us assumed\n"
 #define GOOD MACHINE "[storage]\n" WRITES CURVE CPU COSTS HOST GPU BUS
@@ -100,10 +98,9 @@ static void test_grid_from_three_figures(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(st->read_ps[cases[i].size][cases[i].depth], cases[i].us * 1000000);
     gnn_profile_close(p);
-    p = parse("deep.ini",
-              MACHINE "[storage]\ndevices = 1 stated\nstripe = 64K stated\nsector = 4096 stated\n"
-                      "depth_max = 48 stated\nwrite_latency = 1us stated\nwrite_iops = 1/s stated\n"
-                      "write_bandwidth = 1B/s stated\nreadahead = 0 stated\n" CURVE CPU COSTS HOST);
+    p = parse("deep.ini", MACHINE "[storage]\ndevices = 1 stated\nstripe = 64K stated\nsector = 4096 stated\n"
+                                  "depth_max = 48 stated\nwrite_latency = 1us stated\nwrite_iops = 1/s stated\n"
+                                  "write_bandwidth = 1B/s stated\nreadahead = 0 stated\n" CURVE CPU COSTS HOST);
     assert_int_equal(p->storage.size_bytes[0], 4096);
     assert_int_equal(p->storage.depth_count, 7);
     assert_int_equal(p->storage.depth[6], 48); /* the deepest is in the grid */
@@ -114,10 +111,9 @@ static void test_grid_from_three_figures(void **state)
 static void test_grid_given(void **state)
 {
     (void)state;
-    struct gnn_profile *p =
-        parse("toy.ini", MACHINE "[storage]\n" WRITES "read_depths = 1,4,128 measured: fio\n"
-                                 "read_us.512 = 80.25,20.000001,10 measured\n"
-                                 "read_us.1M = 2000,1900,1900 measured\n" CPU COSTS HOST);
+    struct gnn_profile *p = parse("toy.ini", MACHINE "[storage]\n" WRITES "read_depths = 1,4,128 measured: fio\n"
+                                                     "read_us.512 = 80.25,20.000001,10 measured\n"
+                                                     "read_us.1M = 2000,1900,1900 measured\n" CPU COSTS HOST);
     const struct gnn_profile_storage *st = &p->storage;
     assert_int_equal(st->size_count, 2);
     assert_int_equal(st->depth_count, 3);
@@ -137,8 +133,7 @@ static void test_refusals_name_file_line_and_key(void **state)
     const struct {
         const char *text, *words[3];
     } cases[] = {
-        {MACHINE "[storage]\n" WRITES CURVE "[cpu]\ncores = 4\n",
-         {"p.ini:19:", "cores = 4", "stated, datasheet"}},
+        {MACHINE "[storage]\n" WRITES CURVE "[cpu]\ncores = 4\n", {"p.ini:19:", "cores = 4", "stated, datasheet"}},
         {MACHINE "[cpu]\ncores = 4 guessed\n", {"p.ini:7:", "cores", "source"}},
         {MACHINE "[cpu]\ncores = 4 stated by nobody\n", {"p.ini:7:", "colon"}},
         {MACHINE "[cpu]\ncores = 4 statedly\n", {"p.ini:7:", "source"}},
@@ -162,13 +157,11 @@ static void test_refusals_name_file_line_and_key(void **state)
         {MACHINE "[storage]\nread_depths = 2,4 stated\n", {"p.ini:7:", "start at 1"}},
         {MACHINE "[storage]\nread_depths = 1,4,4 stated\n", {"p.ini:7:", "ascend"}},
         {MACHINE "[storage]\nread_depths = 1,,4 stated\n", {"p.ini:7:", "1,2,4"}},
-        {MACHINE "[storage]\nread_depths = 1,2 stated\nread_us.4K = 3 stated\n",
-         {"p.ini:8:", "each of read_depths"}},
+        {MACHINE "[storage]\nread_depths = 1,2 stated\nread_us.4K = 3 stated\n", {"p.ini:8:", "each of read_depths"}},
         {MACHINE "[storage]\nread_depths = 1 stated\nread_us.4K = 0 stated\n", {"p.ini:8:", "microseconds"}},
         {MACHINE "[storage]\nread_depths = 1 stated\nread_us.4K = 3 stated\nread_us.512 = 3 stated\n",
          {"p.ini:9:", "above"}},
-        {MACHINE "[storage]\n" WRITES "read_depths = 1 stated\n" CPU COSTS HOST,
-         {"p.ini:15:", "read_us.SIZE"}},
+        {MACHINE "[storage]\n" WRITES "read_depths = 1 stated\n" CPU COSTS HOST, {"p.ini:15:", "read_us.SIZE"}},
         {MACHINE "[storage]\n" WRITES CPU COSTS HOST, {"p.ini:", "read_latency"}},
         {MACHINE "[storage]\n" WRITES CURVE CPU HOST, {"p.ini:", "sampled_edge"}},
         {MACHINE "[storage]\n" WRITES CURVE CPU COSTS, {"p.ini:", "[host] lacks gemm"}},
@@ -228,8 +221,7 @@ static void test_costs_scale_with_the_clock(void **state)
     assert_non_null(mkdtemp(dir));
     write_text(dir, "costs.ini", "[cpu]\nclock = 2.6GHz stated\n" COSTS);
     write_text(dir, "slow.ini",
-               MACHINE "[storage]\n" WRITES CURVE
-                       "[cpu]\ncores = 1 stated\nclock = 1.3GHz stated\ncosts = costs.ini\n"
+               MACHINE "[storage]\n" WRITES CURVE "[cpu]\ncores = 1 stated\nclock = 1.3GHz stated\ncosts = costs.ini\n"
                        "lock = 5ns measured\n" HOST);
     const char *const dirs[] = {"no-such-directory", dir, NULL};
     struct gnn_profile *p = NULL;
@@ -248,10 +240,9 @@ static void test_costs_scale_with_the_clock(void **state)
     assert_string_not_equal(digest, p->digest);                        /* costs belong to it */
     assert_int_equal(p->cpu.work_ps[GNN_WORK_SAMPLED_EDGE], 14538);    /* 7 ns x 2.7 / 1.3, rounded */
     gnn_profile_close(p);
-    static const char *const wrong[][2] = {
-        {"[cpu]\n" COSTS, "clock"},
-        {"[cpu]\nclock = 1GHz stated\nlock = 1ns stated\n", "sampled_edge"},
-        {"[cpu]\nclock = 1GHz stated\ncores = 2 stated\n" COSTS, "cores"}};
+    static const char *const wrong[][2] = {{"[cpu]\n" COSTS, "clock"},
+                                           {"[cpu]\nclock = 1GHz stated\nlock = 1ns stated\n", "sampled_edge"},
+                                           {"[cpu]\nclock = 1GHz stated\ncores = 2 stated\n" COSTS, "cores"}};
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
         write_text(dir, "costs.ini", wrong[w][0]);
         err = (struct gnn_err){0};
@@ -263,10 +254,9 @@ static void test_costs_scale_with_the_clock(void **state)
 }
 
 /* In the order of hardware.csv: every machine of the papers' tables. */
-static const char *const machines[] = {
-    "gnndrive-main",        "gnndrive-multigpu",    "diskgnn-g5.48xlarge",
-    "mariusgnn-p3.2xlarge", "mariusgnn-p3.8xlarge", "mariusgnn-p3.16xlarge",
-    "ringsampler-main",     "agnes-main",           "agnes-distdgl-node"};
+static const char *const machines[] = {"gnndrive-main",        "gnndrive-multigpu",    "diskgnn-g5.48xlarge",
+                                       "mariusgnn-p3.2xlarge", "mariusgnn-p3.8xlarge", "mariusgnn-p3.16xlarge",
+                                       "ringsampler-main",     "agnes-main",           "agnes-distdgl-node"};
 enum { MACHINES = sizeof machines / sizeof *machines };
 
 static void test_every_machine_has_a_profile(void **state)

@@ -24,9 +24,8 @@ enum { FILE_BYTES = 6 * 1024 * 1024, ROWS_CHECKED = 40 };
 static const struct gnn_world_ops *plain_ops;
 static uint32_t demanded_align;
 
-static enum gnn_status checking_submit(struct gnn_world *w, struct gnn_ring *ring,
-                                       const struct gnn_read *reads, uint32_t count, uint32_t *accepted,
-                                       struct gnn_err *err)
+static enum gnn_status checking_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
+                                       uint32_t count, uint32_t *accepted, struct gnn_err *err)
 {
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(reads[i].offset_bytes % demanded_align, 0);
@@ -54,14 +53,11 @@ static void test_row_layout(void **state)
     static const struct {
         uint32_t row_bytes, align_bytes, rows_per_load, load_bytes, window_bytes_max, bounce_bytes_max;
     } cases[] = {
-        {4, 512, 128, 512, 512, 512},      {128, 512, 4, 512, 512, 512},
-        {256, 512, 2, 512, 512, 512},      {512, 512, 1, 512, 512, 0},
-        {1024, 512, 1, 1024, 1024, 0},     {3072, 512, 1, 3072, 3072, 0},
-        {400, 512, 1, 400, 1024, 400},     {516, 512, 1, 516, 1024, 516},
-        {508, 512, 1, 508, 1024, 508},     {768, 512, 1, 768, 1024, 768},
-        {2000, 512, 1, 2000, 2560, 2000},  {512, 4096, 8, 4096, 4096, 4096},
-        {3072, 4096, 1, 3072, 8192, 3072}, {16384, 4096, 1, 16384, 16384, 0},
-        {400, 1, 1, 400, 400, 0},
+        {4, 512, 128, 512, 512, 512},      {128, 512, 4, 512, 512, 512},      {256, 512, 2, 512, 512, 512},
+        {512, 512, 1, 512, 512, 0},        {1024, 512, 1, 1024, 1024, 0},     {3072, 512, 1, 3072, 3072, 0},
+        {400, 512, 1, 400, 1024, 400},     {516, 512, 1, 516, 1024, 516},     {508, 512, 1, 508, 1024, 508},
+        {768, 512, 1, 768, 1024, 768},     {2000, 512, 1, 2000, 2560, 2000},  {512, 4096, 8, 4096, 4096, 4096},
+        {3072, 4096, 1, 3072, 8192, 3072}, {16384, 4096, 1, 16384, 16384, 0}, {400, 1, 1, 400, 400, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct gnn_row_layout layout = gnn_row_layout(cases[i].row_bytes, cases[i].align_bytes);
@@ -143,8 +139,8 @@ static void check_row(const unsigned char *slot, const struct gnn_row_layout *la
         uint32_t value;
         memcpy(&value, bytes + column * 4, 4);
         if (value != io_scratch_value(row * width + column))
-            fail_msg("row width %u floats, sector %u: row %u column %u is wrong", (unsigned)width,
-                     layout->align_bytes, (unsigned)row, (unsigned)column);
+            fail_msg("row width %u floats, sector %u: row %u column %u is wrong", (unsigned)width, layout->align_bytes,
+                     (unsigned)row, (unsigned)column);
     }
 }
 
@@ -171,8 +167,7 @@ static void check_width(struct fixture *f, uint32_t width, uint32_t depth, enum 
     const uint64_t guard = 64;
     const uint64_t stride = gnn_round_up(layout.load_bytes + guard, 4096);
     void *slots;
-    assert_int_equal(gnn_mem_alloc(f->world, "slots", stride * ROWS_CHECKED, GNN_MEM_FEATURES, &slots, NULL),
-                     GNN_OK);
+    assert_int_equal(gnn_mem_alloc(f->world, "slots", stride * ROWS_CHECKED, GNN_MEM_FEATURES, &slots, NULL), GNN_OK);
     memset(slots, 0, stride * ROWS_CHECKED);
     uint64_t row[ROWS_CHECKED];
     struct gnn_load loads[ROWS_CHECKED];
@@ -209,8 +204,7 @@ static bool width_is_checked(uint32_t width, struct gnn_rng *rng)
 {
     const uint32_t off = (width + 1) % 64; /* 0, 1, 2: one below, on, one above */
     const uint32_t period = width < 1024 ? 64 : 512;
-    return width <= 40 || (off <= 2 && (width + 1) / period * period + off == width + 1) ||
-           gnn_rng_below(rng, 80) == 0;
+    return width <= 40 || (off <= 2 && (width + 1) / period * period + off == width + 1) || gnn_rng_below(rng, 80) == 0;
 }
 
 static void check_all_widths(uint32_t align, bool direct, enum gnn_ring_engine engine)
@@ -401,8 +395,8 @@ static void test_exact(void **state)
     assert_non_null(strstr(err.message, "rows"));
     struct gnn_file *out;
     char path[512];
-    assert_int_equal(
-        gnn_file_open(f.world, io_scratch_path(&f.scratch, "out", path), GNN_OPEN_WRITE, &out, NULL), GNN_OK);
+    assert_int_equal(gnn_file_open(f.world, io_scratch_path(&f.scratch, "out", path), GNN_OPEN_WRITE, &out, NULL),
+                     GNN_OK);
     uint32_t back[64] = {0};
     assert_int_equal(gnn_write_all(f.world, out, 12, values, sizeof values, NULL), GNN_OK);
     assert_int_equal(gnn_file_sync(f.world, out, NULL), GNN_OK);

@@ -142,8 +142,7 @@ static void unknown_is_null(void **state)
     static const struct {
         const struct gnn_table *table;
         uint32_t known; /* columns that are never NULL: status and start; the stage's name */
-    } cases[] = {
-        {&gnn_table_runs, 2}, {&gnn_table_epochs, 0}, {&gnn_table_stages, 1}, {&gnn_table_counters, 0}};
+    } cases[] = {{&gnn_table_runs, 2}, {&gnn_table_epochs, 0}, {&gnn_table_stages, 1}, {&gnn_table_counters, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char sql[GNN_SQL_BYTES];
         sqlite3_stmt *statement;
@@ -170,9 +169,8 @@ static void unknown_is_null(void **state)
 static void schema_and_columns_agree(void **state)
 {
     struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
-    static const struct gnn_table *const tables[] = {&gnn_table_runs,   &gnn_table_epochs,
-                                                     &gnn_table_stages, &gnn_table_counters,
-                                                     &gnn_table_extras, &gnn_table_series};
+    static const struct gnn_table *const tables[] = {&gnn_table_runs,     &gnn_table_epochs, &gnn_table_stages,
+                                                     &gnn_table_counters, &gnn_table_extras, &gnn_table_series};
     /* In SQL alone: the key, who wrote the row and when it was finished; the series' time is key and column.
      */
     static const uint32_t only_sql[] = {7, 2, 3, 2, 2, 1};
@@ -186,8 +184,8 @@ static void schema_and_columns_agree(void **state)
         assert_int_equal(sqlite3_column_int(statement, 0), tables[t]->column_count + only_sql[t]);
         (void)sqlite3_finalize(statement);
         for (uint32_t c = 0; c < tables[t]->column_count; c++) {
-            (void)snprintf(sql, sizeof sql, "SELECT 1 FROM pragma_table_info('%s') WHERE name = '%s'",
-                           tables[t]->name, tables[t]->columns[c].name);
+            (void)snprintf(sql, sizeof sql, "SELECT 1 FROM pragma_table_info('%s') WHERE name = '%s'", tables[t]->name,
+                           tables[t]->columns[c].name);
             assert_int_equal(gnn_db_prepare(db, sql, &statement, &err), GNN_OK);
             if (sqlite3_step(statement) != SQLITE_ROW)
                 fail_msg("%s.%s is not in results/schema.sql", tables[t]->name, tables[t]->columns[c].name);
@@ -201,9 +199,9 @@ static void schema_and_columns_agree(void **state)
 static void json_has_the_promised_names(void **state)
 {
     (void)state;
-    static const char *const run_names[] = {
-        "run_id",    "status", "system", "dataset", "scale",  "model",  "world",    "profile", "compute",
-        "cap_bytes", "seed",   "valid",  "reasons", "epochs", "stages", "counters", "config",  "environment"};
+    static const char *const run_names[] = {"run_id",  "status",  "system",  "dataset",   "scale",  "model",
+                                            "world",   "profile", "compute", "cap_bytes", "seed",   "valid",
+                                            "reasons", "epochs",  "stages",  "counters",  "config", "environment"};
     static const char *const epoch_names[] = {"epoch",          "wall_ns",        "prepare_ns",   "loss",
                                               "train_accuracy", "valid_accuracy", "test_accuracy"};
     static const char *const stage_names[] = {"stage",      "workers",       "work_ns",
@@ -255,12 +253,9 @@ static void invalid_runs_show_no_times(void **state)
     const json_t *epoch = json_array_get(json_object_get(object, "epochs"), 0);
     assert_true(json_is_null(json_object_get(object, "wall_ns")));
     assert_true(json_is_null(json_object_get(epoch, "wall_ns")));
-    assert_true(
-        json_is_null(json_object_get(json_array_get(json_object_get(epoch, "stages"), 0), "work_ns")));
-    assert_true(
-        json_is_null(json_object_get(json_array_get(json_object_get(object, "stages"), 0), "wait_io_ns")));
-    assert_true(
-        json_is_null(json_object_get(json_array_get(json_object_get(object, "series"), 0), "cpu_pct")));
+    assert_true(json_is_null(json_object_get(json_array_get(json_object_get(epoch, "stages"), 0), "work_ns")));
+    assert_true(json_is_null(json_object_get(json_array_get(json_object_get(object, "stages"), 0), "wait_io_ns")));
+    assert_true(json_is_null(json_object_get(json_array_get(json_object_get(object, "series"), 0), "cpu_pct")));
     assert_true(json_is_integer(json_object_get(json_object_get(object, "counters"), "needed_bytes")));
     assert_int_equal(gnn_run_epoch_ns(&run), GNN_UNKNOWN);
     assert_true(isnan(gnn_run_io_wait_pct(&run)));
@@ -287,8 +282,7 @@ static void foreign_files_are_refused(void **state)
     assert_null(db);
     err = (struct gnn_err){0};
     assert_int_equal(gnn_db_open("/nonexistent/dir/x.db", GNN_DB_WRITE, &db, &err), GNN_ENOENT);
-    put_file(place->db,
-             "this is a text of some length and certainly no database of SQLite, whatever its name says");
+    put_file(place->db, "this is a text of some length and certainly no database of SQLite, whatever its name says");
     err = (struct gnn_err){0};
     assert_int_equal(gnn_db_open(place->db, GNN_DB_WRITE, &db, &err), GNN_EFORMAT);
     (void)unlink(place->db);
@@ -348,8 +342,7 @@ static void writers_in_parallel(void **state)
     struct gnn_db *db = open_db(place, GNN_DB_READ);
     assert_int_equal(count_rows(db, "SELECT count(*) FROM runs WHERE status = 'ok'"), WRITERS * RUNS);
     assert_int_equal(count_rows(db, "SELECT count(*) FROM epochs"), WRITERS * RUNS * EPOCHS);
-    assert_int_equal(count_rows(db, "SELECT count(*) FROM (SELECT DISTINCT run_id FROM counters)"),
-                     WRITERS * RUNS);
+    assert_int_equal(count_rows(db, "SELECT count(*) FROM (SELECT DISTINCT run_id FROM counters)"), WRITERS * RUNS);
     struct gnn_err err = {0};
     int64_t ids[64];
     uint32_t count;
@@ -371,10 +364,9 @@ static void killed_writer_leaves_a_readable_database(void **state)
         struct gnn_run_record run;
         struct gnn_err err = {0};
         fake_run(&run, "gnndrive", 10, 2, 1);
-        if (gnn_db_begin(db, &run, &err) != GNN_OK ||
-            gnn_db_epoch(db, run.run_id, &run.epochs[0], &err) != GNN_OK ||
-            sqlite3_exec(db->handle, "BEGIN IMMEDIATE; INSERT INTO epochs (run_id, epoch) VALUES (1, 77)",
-                         NULL, NULL, NULL) != SQLITE_OK ||
+        if (gnn_db_begin(db, &run, &err) != GNN_OK || gnn_db_epoch(db, run.run_id, &run.epochs[0], &err) != GNN_OK ||
+            sqlite3_exec(db->handle, "BEGIN IMMEDIATE; INSERT INTO epochs (run_id, epoch) VALUES (1, 77)", NULL, NULL,
+                         NULL) != SQLITE_OK ||
             write(ready[1], "r", 1) != 1)
             _exit(1);
         for (;;)
@@ -434,8 +426,8 @@ static void running_rows_of_the_living_stay(void **state)
     assert_true(gnn_writer_may_live(&other, &self));
 }
 
-static int64_t store_fake(struct gnn_db *db, const char *system, enum gnn_run_status status,
-                          uint64_t cap_bytes, const char *revision)
+static int64_t store_fake(struct gnn_db *db, const char *system, enum gnn_run_status status, uint64_t cap_bytes,
+                          const char *revision)
 {
     struct gnn_run_record run;
     struct gnn_err err = {0};
@@ -481,8 +473,7 @@ static void writing_errors_are_told(void **state)
     struct gnn_record_epoch epoch;
     gnn_record_epoch_unknown(&epoch);
     struct gnn_err err = {0};
-    assert_int_equal(gnn_db_epoch(db, 4711, &epoch, &err),
-                     GNN_EIO); /* no such run: the foreign key says so */
+    assert_int_equal(gnn_db_epoch(db, 4711, &epoch, &err), GNN_EIO); /* no such run: the foreign key says so */
     assert_non_null(strstr(err.message, "FOREIGN KEY"));
     struct gnn_run_record run;
     fake_run(&run, "null", 1, 0, 1);

@@ -47,8 +47,7 @@ static void table_of_a_comparison(void **state)
     assert_shows(text, " 41  pygplus   papers100m sage    69.00        50.0      -       18.0 GiB    4.70 M");
     assert_shows(text, " 42  gnndrive  papers100m sage    11.50        43.7");
     assert_shows(text, "61.00\n");
-    assert_shows(text,
-                 "     extract        4   69.00    10.0   60.0     20.0     0.0        0.0        10.0\n");
+    assert_shows(text, "     extract        4   69.00    10.0   60.0     20.0     0.0        0.0        10.0\n");
     assert_shows(text, "from run 41: measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, "
                        "fan-out 10,10,10, cap 320 MiB (cgroup-v1), cold start, compute cpu\n");
     assert_null(strstr(text, "from run 42")); /* the same */
@@ -236,9 +235,8 @@ static void pictures_of_a_comparison(void **state)
     if (gnn_plot_comparison(place->handle, ids, count, place->pictures, &err) != GNN_OK)
         fail_msg("%s", err.message);
     /* median of 60 and 64, least, most, label above, label; a word where there is no time */
-    assert_file_shows(
-        place, "epoch-time.dat",
-        "later epochs (median)\t62\t60\t64\t64\t62\t10\t10\t10\t10\t10\tNaN\tNaN\tNaN\t0\tOOM\n");
+    assert_file_shows(place, "epoch-time.dat",
+                      "later epochs (median)\t62\t60\t64\t64\t62\t10\t10\t10\t10\t10\tNaN\tNaN\tNaN\t0\tOOM\n");
     assert_file_shows(place, "epoch-time.dat", "first epoch\t71.3\t69\t73.6\t73.6\t71.3\t11.5\t");
     assert_file_shows(place, "epoch-time.svg", "seconds");
     assert_file_shows(place, "epoch-time.svg", "gnndrive");
@@ -295,12 +293,11 @@ static void a_picture_of_two_worlds(void **state)
     char *text = file_text(place, "epoch-time.gp");
     for (char *c = text; (c = strstr(c, "\\n")) != NULL;)
         memcpy(c, " ", 1), memmove(c + 1, c + 2, strlen(c + 2) + 1); /* where lines are broken is free */
-    assert_shows(
-        text, "\"papers100m, scale 1/100, dim 128, model sage, batch 10, fan-out 10,10,10, cap 320 MiB "
-              "(cgroup-v1), cold start; pygplus: measured world, compute cpu; gnndrive: simulated world, "
-              "compute model:agnes-paper/gpu, profile agnes-paper, epoch extrapolated from 50 mini-batches "
-              "after 5, 95 % interval of the first epoch 22 to 24 s, counters and stages of those "
-              "mini-batches alone. One run of each system.\"");
+    assert_shows(text, "\"papers100m, scale 1/100, dim 128, model sage, batch 10, fan-out 10,10,10, cap 320 MiB "
+                       "(cgroup-v1), cold start; pygplus: measured world, compute cpu; gnndrive: simulated world, "
+                       "compute model:agnes-paper/gpu, profile agnes-paper, epoch extrapolated from 50 mini-batches "
+                       "after 5, 95 % interval of the first epoch 22 to 24 s, counters and stages of those "
+                       "mini-batches alone. One run of each system.\"");
     free(text);
 }
 

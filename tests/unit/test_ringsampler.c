@@ -33,8 +33,7 @@ static void open_place(struct place *p, const struct train_graph_config *config)
     struct gnn_file *file = NULL;
     assert_int_equal(gnn_world_measured_open(NULL, &p->world, &err), GNN_OK);
     train_graph_open(config, &p->graph);
-    p->direct =
-        gnn_file_open(p->world, p->graph.dataset.indices_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK;
+    p->direct = gnn_file_open(p->world, p->graph.dataset.indices_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK;
     if (p->direct)
         gnn_file_close(p->world, file);
     else
@@ -327,12 +326,8 @@ static void test_a_batch_that_outgrows_its_share_is_put_off(void **state)
     config.train = 600;
     open_place(&p, &config);
     if (p.direct) {
-        const struct gnn_workload load = {.seed = 7,
-                                          .batch_size = 40,
-                                          .layers = 3,
-                                          .fanout = {10, 10, 10},
-                                          .epochs = 1,
-                                          .sample_only = true};
+        const struct gnn_workload load = {
+            .seed = 7, .batch_size = 40, .layers = 3, .fanout = {10, 10, 10}, .epochs = 1, .sample_only = true};
         const struct gnn_epoch_result plain = epoch_of(&p, OPTIONS("io=mapped"), &load, 0);
         uint64_t put_off = 0;
         static const char *const workspaces[] = {"workspace=256K", "workspace=320K", "workspace=400K",
@@ -426,8 +421,7 @@ static void test_a_sweep_reads_each_sector_once(void **state)
             epoch_of(&p, OPTIONS("io=sorted", "threads=1", "gap=0", "extent=4K"), &load, 0);
         struct gnn_file *file;
         struct gnn_file_info info;
-        assert_int_equal(gnn_file_open(p.world, p.graph.dataset.indices_path, GNN_OPEN_DIRECT, &file, NULL),
-                         GNN_OK);
+        assert_int_equal(gnn_file_open(p.world, p.graph.dataset.indices_path, GNN_OPEN_DIRECT, &file, NULL), GNN_OK);
         gnn_file_info(p.world, file, &info);
         gnn_file_close(p.world, file);
         const uint64_t unit = info.offset_align_bytes < 512 ? 512 : info.offset_align_bytes;
@@ -441,8 +435,7 @@ static void test_a_sweep_reads_each_sector_once(void **state)
         }
         assert_int_equal(r.counters.requested_bytes, sectors * unit);
         assert_int_equal(extra(&r, "sweeps"), 1);
-        const struct gnn_epoch_result cached =
-            epoch_of(&p, OPTIONS("io=sorted", "threads=1", "cache=1M"), &load, 0);
+        const struct gnn_epoch_result cached = epoch_of(&p, OPTIONS("io=sorted", "threads=1", "cache=1M"), &load, 0);
         assert_int_equal(extra(&cached, "sector_misses"), cached.counters.sample.sampled_edges);
     }
     close_place(&p);
@@ -460,8 +453,7 @@ static void test_a_cache_of_the_whole_file_ends_the_reads(void **state)
         open_run(&run, &p);
         must(train_run_epoch(&run, 0), &run);
         assert_true(run.result.counters.requested_ios > 0);
-        assert_true(run.result.counters.requested_bytes <=
-                    2 * gnn_round_up(p.graph.dataset.edge_count * 4, 4096));
+        assert_true(run.result.counters.requested_bytes <= 2 * gnn_round_up(p.graph.dataset.edge_count * 4, 4096));
         must(train_run_epoch(&run, 0), &run); /* the same batches again: all there */
         assert_int_equal(run.result.counters.requested_ios, 0);
         assert_int_equal(train_run_extra(&run, "sector_misses"), 0);
@@ -500,8 +492,8 @@ static void test_memory_is_the_formula_and_steady(void **state)
         assert_int_equal(later.current_bytes, opened.current_bytes); /* all of it was taken at open */
         assert_int_equal(later.peak_bytes, opened.peak_bytes);
         const struct rs_sizes *const z = &((struct ringsampler *)run.state)->sizes;
-        const uint64_t formula = z->lanes * (z->workspace_bytes + z->engine_bytes + z->release_bytes) +
-                                 z->cache_bytes + TRAIN * sizeof(gnn_node);
+        const uint64_t formula = z->lanes * (z->workspace_bytes + z->engine_bytes + z->release_bytes) + z->cache_bytes +
+                                 TRAIN * sizeof(gnn_node);
         assert_true((double)opened.current_bytes <= 1.05 * (double)formula);
         train_run_close(&run);
         /* The world remembers its peak: a fresh one for the next case. */
@@ -619,8 +611,7 @@ static void test_a_wide_fanout_takes_every_neighbour(void **state)
     (void)state;
     struct place p;
     open_place(&p, &usual);
-    struct gnn_workload load = {
-        .batch_size = TRAIN, .layers = 2, .fanout = {64, 64}, .epochs = 1, .sample_only = true};
+    struct gnn_workload load = {.batch_size = TRAIN, .layers = 2, .fanout = {64, 64}, .epochs = 1, .sample_only = true};
     uint64_t digest[2], edges = 0;
     for (uint64_t i = 0; i < 2; i++) {
         load.seed = 100 + i;
@@ -691,8 +682,7 @@ static void test_odd_graphs_and_sizes(void **state)
                 run.workload.batch_size = batch_sizes[b];
                 open_run(&run, &p);
                 must(train_run_epoch(&run, 0), &run);
-                assert_int_equal(run.result.counters.sample.batches,
-                                 (50 + batch_sizes[b] - 1) / batch_sizes[b]);
+                assert_int_equal(run.result.counters.sample.batches, (50 + batch_sizes[b] - 1) / batch_sizes[b]);
                 if (shape == 2)
                     assert_int_equal(run.result.counters.sample.sampled_edges, 0);
                 train_run_close(&run);

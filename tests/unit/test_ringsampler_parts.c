@@ -28,8 +28,7 @@ static void test_sort_is_a_sort(void **state)
     static const struct {
         uint64_t count;
         uint32_t bits;
-    } cases[] = {{0, 8},  {1, 8},   {2, 1},    {31, 20},   {32, 64},
-                 {33, 3}, {500, 9}, {5000, 8}, {5000, 37}, {20000, 64}};
+    } cases[] = {{0, 8}, {1, 8}, {2, 1}, {31, 20}, {32, 64}, {33, 3}, {500, 9}, {5000, 8}, {5000, 37}, {20000, 64}};
     struct gnn_rng rng = gnn_rng_at(test_seed());
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const uint64_t n = cases[c].count;
@@ -103,8 +102,7 @@ static void test_extents_cover_every_entry_once(void **state)
             /* It ended for a reason: the next entry is beyond the gap or the longest read. */
             if (x.end < ENTRIES && !cases[c].one_each) {
                 const uint64_t unit = entries[x.end] >> SLOT_BITS >> cases[c].shift;
-                assert_true(unit > x.first_unit + x.units + cases[c].gap ||
-                            unit - x.first_unit >= cases[c].most);
+                assert_true(unit > x.first_unit + x.units + cases[c].gap || unit - x.first_unit >= cases[c].most);
             }
             rs_extent_scatter(&rules, entries, &x, file + (x.first_unit << cases[c].shift), out);
             last_end = x.first_unit + x.units;

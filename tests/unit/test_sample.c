@@ -31,11 +31,9 @@ static void rig_open(struct rig *rig, struct gnn_world *world, uint64_t graph_se
     struct gnn_err err = {0};
     *rig = (struct rig){.world = world};
     small_graph_open(&rig->graph, graph_seed, node_count);
-    assert_int_equal(
-        gnn_source_memory(world, rig->graph.indices, rig->graph.dataset.edge_count, &rig->source, &err),
-        GNN_OK);
-    assert_int_equal(gnn_sampler_open(world, config, &rig->graph.dataset, rig->source, &rig->sampler, &err),
+    assert_int_equal(gnn_source_memory(world, rig->graph.indices, rig->graph.dataset.edge_count, &rig->source, &err),
                      GNN_OK);
+    assert_int_equal(gnn_sampler_open(world, config, &rig->graph.dataset, rig->source, &rig->sampler, &err), GNN_OK);
     assert_int_equal(gnn_batch_open(world, &rig->batch, &err), GNN_OK);
 }
 
@@ -47,8 +45,8 @@ static void rig_close(struct rig *rig)
     small_graph_close(&rig->graph);
 }
 
-static const struct gnn_batch_view *rig_sample(struct rig *rig, uint64_t epoch, uint64_t batch,
-                                               const gnn_node *seeds, uint32_t seed_count)
+static const struct gnn_batch_view *rig_sample(struct rig *rig, uint64_t epoch, uint64_t batch, const gnn_node *seeds,
+                                               uint32_t seed_count)
 {
     struct gnn_err err = {0};
     if (gnn_sampler_sample(rig->sampler, epoch, batch, seeds, seed_count, rig->batch, &err) != GNN_OK)
@@ -97,8 +95,8 @@ static bool plain_has(const uint32_t *set, uint32_t count, uint32_t value)
 }
 
 /* Section 3 step 2 with section 7's correction: list positions, ascending. */
-static uint32_t plain_positions(const struct gnn_sampler_config *config, uint64_t epoch, uint64_t batch,
-                                uint32_t hop, gnn_node v, uint32_t degree, uint32_t *positions)
+static uint32_t plain_positions(const struct gnn_sampler_config *config, uint64_t epoch, uint64_t batch, uint32_t hop,
+                                gnn_node v, uint32_t degree, uint32_t *positions)
 {
     const uint32_t fanout = config->fanout[hop - 1];
     uint32_t count = 0;
@@ -130,9 +128,8 @@ static uint32_t plain_local(struct plain *plain, gnn_node v)
     return plain->node_count++;
 }
 
-static void plain_sample(struct plain *plain, const struct small_graph *graph,
-                         const struct gnn_sampler_config *config, uint64_t epoch, uint64_t batch,
-                         const gnn_node *seeds, uint32_t seed_count)
+static void plain_sample(struct plain *plain, const struct small_graph *graph, const struct gnn_sampler_config *config,
+                         uint64_t epoch, uint64_t batch, const gnn_node *seeds, uint32_t seed_count)
 {
     plain->node_count = seed_count;
     memcpy(plain->nodes, seeds, seed_count * sizeof *seeds);
@@ -171,8 +168,8 @@ static void compare_with_plain(const struct plain *plain, const struct gnn_batch
 
 /* ---- invariants 3 and 4, checked without knowing the draws ---- */
 
-static void check_row(const struct small_graph *graph, const struct gnn_batch_view *view,
-                      const struct gnn_block *block, uint32_t dst, uint32_t fanout)
+static void check_row(const struct small_graph *graph, const struct gnn_batch_view *view, const struct gnn_block *block,
+                      uint32_t dst, uint32_t fanout)
 {
     const gnn_node v = view->nodes[dst];
     const uint64_t degree = graph->indptr[v + 1] - graph->indptr[v];
@@ -183,8 +180,7 @@ static void check_row(const struct small_graph *graph, const struct gnn_batch_vi
         if (e > block->row_start[dst])
             assert_true(block->col[e] > block->col[e - 1]);
         const gnn_node source = view->nodes[block->col[e]];
-        assert_non_null(
-            bsearch(&source, graph->indices + graph->indptr[v], degree, sizeof source, compare_u32));
+        assert_non_null(bsearch(&source, graph->indices + graph->indptr[v], degree, sizeof source, compare_u32));
     }
 }
 
@@ -224,8 +220,7 @@ static void fuzz_against_plain(void **state)
     struct gnn_rng rng = gnn_rng_at(test_seed());
     for (int round = 0; round < 150; round++) {
         const uint32_t node_count = 1 + (uint32_t)gnn_rng_below(&rng, round % 3 == 0 ? 12 : NODES_MAX);
-        struct gnn_sampler_config config = {.seed = gnn_rng_next(&rng),
-                                            .floyd_biased = gnn_rng_below(&rng, 4) == 0};
+        struct gnn_sampler_config config = {.seed = gnn_rng_next(&rng), .floyd_biased = gnn_rng_below(&rng, 4) == 0};
         config.layers = 1 + (uint32_t)gnn_rng_below(&rng, 4);
         for (uint32_t l = 0; l < config.layers; l++)
             config.fanout[l] = 1 + (uint32_t)gnn_rng_below(&rng, l % 2 == 0 ? 12 : GNN_FANOUT_MAX);
@@ -277,9 +272,8 @@ static void golden_digest(void **state)
         gnn_sampler_counters(rig.sampler, &counters);
         if (counters.batch_digest != cases[i].digest || counters.sampled_nodes != cases[i].nodes ||
             counters.sampled_edges != cases[i].edges)
-            fail_msg("case %zu: digest 0x%016llx, %llu nodes, %llu edges", i,
-                     (unsigned long long)counters.batch_digest, (unsigned long long)counters.sampled_nodes,
-                     (unsigned long long)counters.sampled_edges);
+            fail_msg("case %zu: digest 0x%016llx, %llu nodes, %llu edges", i, (unsigned long long)counters.batch_digest,
+                     (unsigned long long)counters.sampled_nodes, (unsigned long long)counters.sampled_edges);
         rig_close(&rig);
     }
 }
@@ -454,9 +448,8 @@ static void node_bounds(void **state)
         {100, 7, 1, {2}, 21},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(
-            gnn_sample_node_bound(cases[i].nodes, cases[i].batch, cases[i].fanout, cases[i].layers, NULL),
-            cases[i].bound);
+        assert_int_equal(gnn_sample_node_bound(cases[i].nodes, cases[i].batch, cases[i].fanout, cases[i].layers, NULL),
+                         cases[i].bound);
     uint32_t nodes[4];
     (void)gnn_sample_node_bound(500, 10, (const uint32_t[]){4, 9, 9}, 3, nodes);
     assert_int_equal(nodes[0], 10);
@@ -490,10 +483,8 @@ static void nodes_without_neighbours(void **state)
 
 static void refused_configurations(void **state)
 {
-    static const struct gnn_sampler_config cases[] = {{.layers = 0},
-                                                      {.layers = GNN_LAYERS_MAX + 1},
-                                                      {.layers = 2, .fanout = {10, 0}},
-                                                      {.layers = 1, .fanout = {65}}};
+    static const struct gnn_sampler_config cases[] = {
+        {.layers = 0}, {.layers = GNN_LAYERS_MAX + 1}, {.layers = 2, .fanout = {10, 0}}, {.layers = 1, .fanout = {65}}};
     const uint64_t indptr[] = {0, 0};
     const struct gnn_dataset dataset = {.node_count = 1, .indptr = indptr};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -529,9 +520,8 @@ static void refused_batches(void **state)
     assert_int_equal(gnn_batch_open(rig.world, &rig.batch, NULL), GNN_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gnn_err err = {0};
-        assert_int_equal(
-            gnn_sampler_sample(rig.sampler, 0, 0, cases[i].seeds, cases[i].count, rig.batch, &err),
-            cases[i].status);
+        assert_int_equal(gnn_sampler_sample(rig.sampler, 0, 0, cases[i].seeds, cases[i].count, rig.batch, &err),
+                         cases[i].status);
         if (strstr(err.message, cases[i].mentions) == NULL)
             fail_msg("\"%s\" does not mention \"%s\"", err.message, cases[i].mentions);
         if (cases[i].count > 0 && cases[i].count <= 4)
@@ -549,8 +539,8 @@ static void refused_batches(void **state)
 static const struct gnn_world_ops *real_ops;
 static uint32_t allocations;
 
-static enum gnn_status counted_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
-                                     void **out, struct gnn_err *err)
+static enum gnn_status counted_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
+                                     struct gnn_err *err)
 {
     allocations++;
     return real_ops->mem_alloc(w, name, bytes, flags, out, err);

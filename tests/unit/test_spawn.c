@@ -182,8 +182,7 @@ static void malformed_arguments_are_refused(void **state)
     static const struct {
         const char *argument;
         enum gnn_status status;
-    } cases[] = {
-        {"quiet", GNN_EBUG}, {"nosuch=1", GNN_EUSAGE}, {"batch=0", GNN_EUSAGE}, {"set=nodot", GNN_EUSAGE}};
+    } cases[] = {{"quiet", GNN_EBUG}, {"nosuch=1", GNN_EUSAGE}, {"batch=0", GNN_EUSAGE}, {"set=nodot", GNN_EUSAGE}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char name[] = "oocgnn", worker[] = "--worker", argument[32];
         (void)snprintf(argument, sizeof argument, "%s", cases[i].argument);

@@ -27,8 +27,7 @@ struct place {
 static void open_place(struct place *p, uint32_t batch_size, uint32_t max_batches)
 {
     *p = (struct place){
-        .load = {
-            .seed = 3, .batch_size = batch_size, .layers = 2, .fanout = {5, 4}, .max_batches = max_batches}};
+        .load = {.seed = 3, .batch_size = batch_size, .layers = 2, .fanout = {5, 4}, .max_batches = max_batches}};
     assert_int_equal(gnn_world_measured_open(NULL, &p->world, &p->err), GNN_OK);
     train_graph_open(&usual, &p->graph);
     p->env = (struct gnn_env){.world = p->world, .dataset = &p->graph.dataset, .workload = &p->load};
@@ -62,8 +61,7 @@ static void test_batches_partition_the_training_nodes(void **state)
         struct place p;
         struct gnn_sampling *s;
         open_place(&p, cases[c].batch_size, cases[c].max_batches);
-        const struct gnn_sampling_config config = {.workers = cases[c].workers,
-                                                   .segments = cases[c].segments};
+        const struct gnn_sampling_config config = {.workers = cases[c].workers, .segments = cases[c].segments};
         assert_int_equal(gnn_sampling_open(&p.env, &config, &s, &p.err), GNN_OK);
         assert_int_equal(gnn_sampling_batches(s), cases[c].batches);
         uint32_t next = 0, seen[1000] = {0}, seeds = 0;
@@ -116,8 +114,8 @@ static void test_expected_sizes_are_near_what_is_sampled(void **state)
         assert_in_range(n.sampled_edges * 100 / expected.edges, 40, 160);
         assert_true(expected.nodes[2] <= gnn_sample_node_bound(1000, batch_size, p.load.fanout, 2, NULL));
         /* IDs, two row_start arrays and the edges, four bytes each */
-        assert_int_equal(gnn_batch_bytes(&expected, 2), 4 * (expected.nodes[2] + expected.nodes[0] + 1 +
-                                                             expected.nodes[1] + 1 + expected.edges));
+        assert_int_equal(gnn_batch_bytes(&expected, 2),
+                         4 * (expected.nodes[2] + expected.nodes[0] + 1 + expected.nodes[1] + 1 + expected.edges));
         gnn_batch_close(p.world, batch);
         gnn_sampling_close(s);
         close_place(&p);

@@ -41,8 +41,7 @@ static void open_place(struct place *p, const struct gnn_fault_plan *plan, uint3
     p->err = (struct gnn_err){.status = GNN_OK};
     io_scratch_open(&p->scratch);
     assert_int_equal(gnn_world_measured_open(&config, &p->inner, &p->err), GNN_OK);
-    assert_int_equal(gnn_world_faulty_open(p->inner, plan != NULL ? plan : &none, &p->world, &p->err),
-                     GNN_OK);
+    assert_int_equal(gnn_world_faulty_open(p->inner, plan != NULL ? plan : &none, &p->world, &p->err), GNN_OK);
 }
 
 static uint32_t files_in(const char *dir)
@@ -95,8 +94,7 @@ static void write_all(struct place *p, bool direct, uint32_t block_bytes, struct
 {
     static unsigned char data[RECORD_MAX];
     struct gnn_rng rng = gnn_rng_at(seed);
-    const struct gnn_trace_config config = {
-        .dir = p->scratch.dir, .direct = direct, .block_bytes = block_bytes};
+    const struct gnn_trace_config config = {.dir = p->scratch.dir, .direct = direct, .block_bytes = block_bytes};
     *w = (struct written){.next = 0};
     must(gnn_trace_open(p->world, &config, &w->trace, &p->err), p);
     for (uint32_t s = 0; s < STREAMS; s++)
@@ -104,8 +102,7 @@ static void write_all(struct place *p, bool direct, uint32_t block_bytes, struct
     for (uint32_t r = 0; r < RECORDS; r++)
         for (uint32_t s = 0; s < STREAMS; s++) {
             struct gnn_span *const span = &w->records[r * STREAMS + s];
-            *span =
-                (struct gnn_span){.stream = w->streams[s], .len_bytes = length_of(&rng), .tag = s << 16 | r};
+            *span = (struct gnn_span){.stream = w->streams[s], .len_bytes = length_of(&rng), .tag = s << 16 | r};
             must(gnn_stream_begin(w->streams[s], &span->offset_bytes, &p->err), p);
             assert_int_equal(span->offset_bytes % GNN_PAGE_BYTES, 0);
             for (uint64_t i = 0; i < span->len_bytes; i++)
@@ -182,8 +179,7 @@ static void read_together(struct place *p, const struct written *w, uint32_t dep
 {
     enum { TOGETHER = 5, ROOM = 32768 + GNN_PAGE_BYTES };
     struct gnn_file *const file = gnn_trace_file(w->trace);
-    const struct gnn_reader_config config = {
-        .engine = GNN_RING_POOL, .depth = depth, .files = &file, .file_count = 1};
+    const struct gnn_reader_config config = {.engine = GNN_RING_POOL, .depth = depth, .files = &file, .file_count = 1};
     struct gnn_reader *reader;
     void *memory, *dst[TOGETHER];
     must(gnn_reader_open(p->world, &config, &reader, &p->err), p);
@@ -298,13 +294,11 @@ static void test_a_full_disk_is_said_and_survived(void **state)
 {
     (void)state;
     struct place p;
-    open_place(
-        &p, &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = 20000}, 0);
+    open_place(&p, &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = 20000}, 0);
     struct gnn_trace *trace;
     struct gnn_stream *stream;
     static const unsigned char data[65536];
-    must(gnn_trace_open(p.world, &(struct gnn_trace_config){.dir = p.scratch.dir, .block_bytes = 8192},
-                        &trace, &p.err),
+    must(gnn_trace_open(p.world, &(struct gnn_trace_config){.dir = p.scratch.dir, .block_bytes = 8192}, &trace, &p.err),
          &p);
     must(gnn_stream_open(trace, &stream, &p.err), &p);
     assert_int_equal(gnn_stream_append(stream, data, sizeof data, &p.err), GNN_ENOSPC);
@@ -322,11 +316,10 @@ static void test_blocks_that_do_not_fit_are_refused(void **state)
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         struct gnn_trace *trace = NULL;
         struct gnn_err err = {0};
-        assert_int_equal(
-            gnn_trace_open(p.world,
-                           &(struct gnn_trace_config){.dir = p.scratch.dir, .block_bytes = blocks[i]}, &trace,
-                           &err),
-            GNN_EUSAGE);
+        assert_int_equal(gnn_trace_open(p.world,
+                                        &(struct gnn_trace_config){.dir = p.scratch.dir, .block_bytes = blocks[i]},
+                                        &trace, &err),
+                         GNN_EUSAGE);
         assert_null(trace);
     }
     close_place(&p);
@@ -340,10 +333,8 @@ static void test_a_failed_read_is_an_error_not_a_hang(void **state)
         struct written w;
         open_place(&p, &(struct gnn_fault_plan){.seed = 1, .read_eio_at = at}, 0);
         write_all(&p, false, 8192, &w);
-        const struct gnn_span_reader_config config = {.engine = GNN_RING_POOL,
-                                                      .file = gnn_trace_file(w.trace),
-                                                      .depth = 4,
-                                                      .span_bytes_max = RECORD_MAX};
+        const struct gnn_span_reader_config config = {
+            .engine = GNN_RING_POOL, .file = gnn_trace_file(w.trace), .depth = 4, .span_bytes_max = RECORD_MAX};
         struct gnn_span_reader *reader;
         must(gnn_span_reader_open(p.world, &config, &reader, &p.err), &p);
         gnn_span_reader_start(reader, next_record, &w);

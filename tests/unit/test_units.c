@@ -179,8 +179,7 @@ static void printing(void **state)
     static const struct {
         double count;
         const char *text;
-    } counts[] = {{0, "0"},          {999, "999"},   {98100, "98.1 k"},
-                  {1.6e9, "1.60 G"}, {0.25, "0.25"}, {2e13, "20.0 T"}};
+    } counts[] = {{0, "0"}, {999, "999"}, {98100, "98.1 k"}, {1.6e9, "1.60 G"}, {0.25, "0.25"}, {2e13, "20.0 T"}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         assert_string_equal(gnn_format_count(counts[i].count, text, sizeof text), counts[i].text);
 }

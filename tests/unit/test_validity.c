@@ -35,8 +35,7 @@ static void make_sound(struct fixture *f)
     f->config.batch_size = BATCH_SIZE;
     f->config.memory_bytes = 320u << 20;
     f->config.cold = true;
-    f->facts =
-        (struct gnn_validity_facts){.batches_expected = BATCHES, .train_count = TRAIN_COUNT, .direct = true};
+    f->facts = (struct gnn_validity_facts){.batches_expected = BATCHES, .train_count = TRAIN_COUNT, .direct = true};
     fake_run(&f->run, "gnndrive", 1.0, EPOCHS, 1);
     f->run.counters.device_read_bytes = f->run.counters.requested_bytes;
     for (uint32_t i = 0; i < EPOCHS; i++)
@@ -186,8 +185,7 @@ static void each_broken_invariant_is_found(void **state)
         damages[i].damage(&f);
         const uint32_t failed = gnn_validity_check(&f.config, &f.facts, &f.run);
         if (failed != 1 || strstr(f.run.reasons, damages[i].reason) == NULL)
-            fail_msg("case %zu: %u checks failed, expected \"%s\" in: %s", i, failed, damages[i].reason,
-                     f.run.reasons);
+            fail_msg("case %zu: %u checks failed, expected \"%s\" in: %s", i, failed, damages[i].reason, f.run.reasons);
         gnn_run_record_free(&f.run);
     }
 }
@@ -262,9 +260,9 @@ static void max_batches(struct fixture *f)
 static void sound_runs_pass(void **state)
 {
     (void)state;
-    void (*const variants[])(struct fixture * f) = {
-        leave,       within_one_percent, counters_lag,   buffered_reads, mapped, no_counting_group,
-        program_cap, warm_by_wish,       sampling_alone, max_batches};
+    void (*const variants[])(struct fixture * f) = {leave,          within_one_percent, counters_lag, buffered_reads,
+                                                    mapped,         no_counting_group,  program_cap,  warm_by_wish,
+                                                    sampling_alone, max_batches};
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         struct fixture f;
         make_sound(&f);

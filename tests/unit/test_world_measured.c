@@ -101,9 +101,8 @@ static void test_every_thread_has_a_split(void **state)
     struct gnn_world *w = open_world();
     struct splitting inside = {.world = w}, outside = {.world = w};
     struct gnn_thread *thread;
-    assert_int_equal(
-        gnn_thread_start(w, "a-name-longer-than-the-kernel-takes", wait_and_work, &inside, &thread, NULL),
-        GNN_OK);
+    assert_int_equal(gnn_thread_start(w, "a-name-longer-than-the-kernel-takes", wait_and_work, &inside, &thread, NULL),
+                     GNN_OK);
     pthread_t raw;
     assert_int_equal(pthread_create(&raw, NULL, raw_thread, &outside), 0);
     gnn_thread_join(w, thread);
@@ -335,8 +334,7 @@ static void test_file_read_write(void **state)
     struct gnn_world *w = open_world();
     char path[512];
     struct gnn_file *file;
-    assert_int_equal(gnn_file_open(w, io_scratch_path(&scratch, "f", path), GNN_OPEN_WRITE, &file, NULL),
-                     GNN_OK);
+    assert_int_equal(gnn_file_open(w, io_scratch_path(&scratch, "f", path), GNN_OPEN_WRITE, &file, NULL), GNN_OK);
     assert_string_equal(gnn_file_path(w, file), path);
     unsigned char bytes[100];
     memset(bytes, 7, sizeof bytes);
@@ -379,8 +377,7 @@ static void test_direct_alignment(void **state)
         assert_int_equal(gnn_world_measured_open(&config, &w, NULL), GNN_OK);
         char path[512];
         struct gnn_file *file;
-        assert_int_equal(gnn_file_open(w, io_scratch_path(&scratch, "f", path), GNN_OPEN_DIRECT, &file, NULL),
-                         GNN_OK);
+        assert_int_equal(gnn_file_open(w, io_scratch_path(&scratch, "f", path), GNN_OPEN_DIRECT, &file, NULL), GNN_OK);
         struct gnn_file_info info;
         gnn_file_info(w, file, &info);
         assert_true(info.direct);
@@ -416,9 +413,9 @@ static void mapping_open(struct mapping *m, uint64_t bytes, enum gnn_map_advice 
     io_scratch_open(&m->scratch);
     io_scratch_fill(&m->scratch, "mapped", bytes);
     m->world = open_world();
-    assert_int_equal(gnn_file_open(m->world, io_scratch_path(&m->scratch, "mapped", m->path), GNN_OPEN_READ,
-                                   &m->file, NULL),
-                     GNN_OK);
+    assert_int_equal(
+        gnn_file_open(m->world, io_scratch_path(&m->scratch, "mapped", m->path), GNN_OPEN_READ, &m->file, NULL),
+        GNN_OK);
     assert_int_equal(gnn_map_open(m->world, m->file, advice, &m->map, NULL), GNN_OK);
 }
 
@@ -471,8 +468,7 @@ static void test_gather_rows(void **state)
         gnn_node rows[COUNT] = {ROWS - 1, 0, 5, 5, 17, 60, 1, 2, 33};
         const uint64_t stride = row_bytes + PAD;
         unsigned char *dst = calloc(COUNT, stride);
-        assert_int_equal(gnn_map_gather_rows(m.world, m.map, row_bytes, rows, COUNT, dst, stride, NULL),
-                         GNN_OK);
+        assert_int_equal(gnn_map_gather_rows(m.world, m.map, row_bytes, rows, COUNT, dst, stride, NULL), GNN_OK);
         for (uint64_t i = 0; i < COUNT; i++) {
             for (uint64_t c = 0; c < widths[k]; c++) {
                 uint32_t value;
@@ -484,8 +480,7 @@ static void test_gather_rows(void **state)
         }
         rows[3] = ROWS;
         struct gnn_err err = {0};
-        assert_int_equal(gnn_map_gather_rows(m.world, m.map, row_bytes, rows, COUNT, dst, stride, &err),
-                         GNN_EFORMAT);
+        assert_int_equal(gnn_map_gather_rows(m.world, m.map, row_bytes, rows, COUNT, dst, stride, &err), GNN_EFORMAT);
         assert_non_null(strstr(err.message, "row 61"));
         free(dst);
         mapping_close(&m);

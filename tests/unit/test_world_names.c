@@ -132,9 +132,8 @@ static void check_missing(struct place *p, const char *name)
     char path[512];
     struct gnn_file *file;
     struct gnn_err err = {0};
-    assert_int_equal(
-        gnn_file_open(p->world, io_scratch_path(&p->scratch, name, path), GNN_OPEN_READ, &file, &err),
-        GNN_ENOENT);
+    assert_int_equal(gnn_file_open(p->world, io_scratch_path(&p->scratch, name, path), GNN_OPEN_READ, &file, &err),
+                     GNN_ENOENT);
     assert_null(file);
     assert_non_null(strstr(err.message, path));
 }
@@ -182,9 +181,9 @@ static void check_direct_scratch(struct place *p)
         return;
     }
     struct gnn_file *file;
-    assert_int_equal(gnn_file_open(p->world, p->scratch.dir,
-                                   GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | GNN_OPEN_DIRECT, &file, NULL),
-                     GNN_OK);
+    assert_int_equal(
+        gnn_file_open(p->world, p->scratch.dir, GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | GNN_OPEN_DIRECT, &file, NULL),
+        GNN_OK);
     struct gnn_file_info info;
     gnn_file_info(p->world, file, &info);
     assert_true(info.direct);
@@ -335,8 +334,7 @@ static void test_directory_cannot_be_made(void **state)
     place_open(&p, MEASURED);
     char path[512];
     struct gnn_err err = {0};
-    assert_int_not_equal(gnn_dir_make(p.world, io_scratch_path(&p.scratch, "missing/below", path), &err),
-                         GNN_OK);
+    assert_int_not_equal(gnn_dir_make(p.world, io_scratch_path(&p.scratch, "missing/below", path), &err), GNN_OK);
     assert_non_null(strstr(err.message, path));
     place_close(&p);
 }

@@ -43,8 +43,7 @@ static void fixture_open(struct fixture *f, enum gnn_ring_engine engine)
                                    f->scratch.direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &f->file, NULL),
                      GNN_OK);
     void *memory;
-    assert_int_equal(gnn_mem_alloc(f->world, "landing place", FILE_BYTES, GNN_MEM_PINNED, &memory, NULL),
-                     GNN_OK);
+    assert_int_equal(gnn_mem_alloc(f->world, "landing place", FILE_BYTES, GNN_MEM_PINNED, &memory, NULL), GNN_OK);
     f->memory = memory;
 }
 
@@ -301,8 +300,7 @@ static void test_spinning(void **state)
     assert_int_equal(gnn_ring_submit(f.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
     const uint64_t give_up_ns = gnn_now_ns(f.world) + UINT64_C(5000000000);
     struct gnn_completion out;
-    while (got == 0 &&
-           gnn_now_ns(f.world) < give_up_ns) /* looking without a wait needs no system call either */
+    while (got == 0 && gnn_now_ns(f.world) < give_up_ns) /* looking without a wait needs no system call either */
         assert_int_equal(gnn_ring_wait(f.world, f.ring, 0, 1, &out, &got, NULL), GNN_OK);
     assert_int_equal(got, 1);
     struct gnn_thread *thread;
@@ -392,8 +390,7 @@ static int open_where_forbidden(struct fixture *f, int error, enum gnn_status ex
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const struct sock_fprog program = {.len = sizeof code / sizeof code[0], .filter = code};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         return 77;
     struct gnn_err err = {0};
     if (gnn_ring_open(f->world, &f->config, &f->ring, &err) != expected || f->ring != NULL ||

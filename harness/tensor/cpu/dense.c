@@ -7,8 +7,7 @@
 #include <assert.h>
 #include <math.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "a mask word's low 16 bits belong to its first element");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a mask word's low 16 bits belong to its first element");
 _Static_assert(GNN_CHUNK % 4 == 0, "chunks start on a mask word");
 
 static uint32_t chunk_cols(uint32_t cols, uint32_t first)
@@ -18,9 +17,7 @@ static uint32_t chunk_cols(uint32_t cols, uint32_t first)
 
 void gnn_cpu_column_sum(struct gnn_tensor *t, float *out, struct gnn_mat z)
 {
-    enum {
-        ROWS = 64
-    }; /* summed in float before the double total: keeps rounding independent of the row count */
+    enum { ROWS = 64 }; /* summed in float before the double total: keeps rounding independent of the row count */
     (void)t;
     for (uint32_t first = 0; first < z.cols; first += GNN_CHUNK) {
         const uint32_t cols = chunk_cols(z.cols, first);
@@ -69,8 +66,7 @@ static void mask_draw(struct mask *mask, uint32_t total_cols, uint32_t row, uint
     }
 }
 
-static void relu_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask,
-                       uint32_t cols)
+static void relu_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask, uint32_t cols)
 {
     const uint32_t threshold = mask->threshold;
     const float scale = mask->scale;
@@ -81,8 +77,7 @@ static void relu_chunk(float *restrict z, const float *restrict bias, const stru
     }
 }
 
-static void elu_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask,
-                      uint32_t cols)
+static void elu_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask, uint32_t cols)
 {
     const uint32_t threshold = mask->threshold;
     const float scale = mask->scale;
@@ -94,8 +89,7 @@ static void elu_chunk(float *restrict z, const float *restrict bias, const struc
     }
 }
 
-static void plain_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask,
-                        uint32_t cols)
+static void plain_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask, uint32_t cols)
 {
     const uint32_t threshold = mask->threshold;
     const float scale = mask->scale;

@@ -92,8 +92,8 @@ void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
     }
 }
 
-static void row_back(const struct gnn_attention_grad *grad, const struct gnn_attention *att,
-                     const struct slots *row, uint32_t h, const float *dout)
+static void row_back(const struct gnn_attention_grad *grad, const struct gnn_attention *att, const struct slots *row,
+                     uint32_t h, const float *dout)
 {
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
     const float *alpha = att->alpha + row->first * heads + h;
@@ -131,8 +131,8 @@ static void scores_back(struct gnn_mat du, float *da, struct gnn_mat ds, const f
         }
 }
 
-void gnn_cpu_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
-                      const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout)
+void gnn_cpu_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
+                      const struct gnn_block *b, struct gnn_mat dout)
 {
     (void)t;
     assert(dout.rows == b->dst_count && dout.cols == att->u.cols);

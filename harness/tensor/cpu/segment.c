@@ -42,8 +42,8 @@ void gnn_cpu_sum_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows
         add_four(out, four, x, cols);
     }
     for (; k < rows->count; k++)
-        gnn_lane_axpy(out, w == NULL ? 1 : w[(uint64_t)k * rows->weight_stride],
-                      rows->x + rows->col[k] * rows->stride, cols);
+        gnn_lane_axpy(out, w == NULL ? 1 : w[(uint64_t)k * rows->weight_stride], rows->x + rows->col[k] * rows->stride,
+                      cols);
 }
 
 static void prefetch_edges(const struct gnn_block *b, uint32_t start, uint32_t end, struct gnn_mat x)
@@ -71,8 +71,8 @@ static void row_max(float *restrict out, uint32_t *restrict argmax, const struct
     }
 }
 
-void gnn_cpu_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
-                            const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax)
+void gnn_cpu_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
+                            struct gnn_mat x, uint32_t *argmax)
 {
     (void)t;
     assert(out.rows == b->dst_count && x.rows == b->src_count && out.cols == x.cols);
@@ -84,8 +84,7 @@ void gnn_cpu_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct g
             row_max(row, argmax + (uint64_t)i * out.cols, b, i, x);
             continue;
         }
-        const struct gnn_cpu_rows rows = {
-            .x = x.data, .stride = x.cols, .col = b->col + start, .count = degree};
+        const struct gnn_cpu_rows rows = {.x = x.data, .stride = x.cols, .col = b->col + start, .count = degree};
         gnn_cpu_sum_rows(row, x.cols, &rows);
         if (kind == GNN_REDUCE_MEAN && degree > 0) {
             const float scale = 1 / (float)degree;
@@ -130,8 +129,8 @@ void gnn_cpu_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_blo
     }
 }
 
-void gnn_cpu_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b,
-                       const float *weight, struct gnn_mat dout)
+void gnn_cpu_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const float *weight,
+                       struct gnn_mat dout)
 {
     (void)t;
     assert(dout.rows == b->dst_count && dx.rows == b->src_count && dout.cols == dx.cols);

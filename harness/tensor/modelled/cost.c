@@ -26,9 +26,8 @@ uint64_t gnn_transfer_ns(uint64_t bytes, uint64_t bytes_per_s)
 
 uint64_t gnn_cost_ns(const struct gnn_cost *cost, const struct gnn_roof *roof)
 {
-    return max_of(ratio_ns(cost->flops, roof->flops_per_s),
-                  ratio_ns(cost->stream_bytes, roof->stream_bytes_per_s) +
-                      ratio_ns(cost->gather_bytes, roof->gather_bytes_per_s));
+    return max_of(ratio_ns(cost->flops, roof->flops_per_s), ratio_ns(cost->stream_bytes, roof->stream_bytes_per_s) +
+                                                                ratio_ns(cost->gather_bytes, roof->gather_bytes_per_s));
 }
 
 uint64_t gnn_cost_block_bytes(const struct gnn_block *b)
@@ -73,8 +72,7 @@ struct gnn_cost gnn_cost_add_bias(uint64_t rows, uint64_t cols)
 /* Partial sums of stripes of rows, then their sum. */
 struct gnn_cost gnn_cost_column_sum(uint64_t rows, uint64_t cols)
 {
-    return (struct gnn_cost){
-        .flops = rows * cols, .stream_bytes = real_bytes * (rows * cols + cols), .launches = 2};
+    return (struct gnn_cost){.flops = rows * cols, .stream_bytes = real_bytes * (rows * cols + cols), .launches = 2};
 }
 
 struct gnn_cost gnn_cost_add(uint64_t count)
@@ -96,9 +94,8 @@ struct gnn_cost gnn_cost_activate(enum gnn_activation act, uint64_t rows, uint64
                            : act == GNN_ACT_RELU ? 1u
                                                  : 0u) +
                           (drop ? hash_flops : 0u);
-    return (struct gnn_cost){.flops = rows * cols * each,
-                             .stream_bytes = real_bytes * (2 * rows * cols + (bias ? cols : 0)),
-                             .launches = 1};
+    return (struct gnn_cost){
+        .flops = rows * cols * each, .stream_bytes = real_bytes * (2 * rows * cols + (bias ? cols : 0)), .launches = 1};
 }
 
 struct gnn_cost gnn_cost_activate_back(uint64_t rows, uint64_t cols, bool drop)
@@ -119,8 +116,7 @@ struct gnn_cost gnn_cost_softmax_nll(uint64_t rows, uint64_t classes)
 /* Reads parameter, gradient and both moments; writes all but the gradient. */
 struct gnn_cost gnn_cost_adam(uint64_t count)
 {
-    return (struct gnn_cost){
-        .flops = adam_flops * count, .stream_bytes = 7 * real_bytes * count, .launches = 1};
+    return (struct gnn_cost){.flops = adam_flops * count, .stream_bytes = 7 * real_bytes * count, .launches = 1};
 }
 
 /* ---- over a block ---- */
@@ -131,8 +127,8 @@ struct gnn_cost gnn_cost_segment_reduce(enum gnn_reduce kind, const struct gnn_b
     const uint64_t edges = b->edge_count, targets = b->dst_count;
     return (struct gnn_cost){
         .flops = (edges + (kind == GNN_REDUCE_MEAN ? targets : 0)) * cols,
-        .stream_bytes = gnn_cost_block_bytes(b) +
-                        (real_bytes + (kind == GNN_REDUCE_MAX ? index_bytes : 0u)) * targets * cols,
+        .stream_bytes =
+            gnn_cost_block_bytes(b) + (real_bytes + (kind == GNN_REDUCE_MAX ? index_bytes : 0u)) * targets * cols,
         .gather_bytes = real_bytes * edges * cols,
         .launches = 1,
     };
@@ -145,8 +141,7 @@ struct gnn_cost gnn_cost_segment_reduce_back(enum gnn_reduce kind, const struct 
     const uint64_t added = winners ? b->dst_count : b->edge_count, targets = b->dst_count;
     return (struct gnn_cost){
         .flops = added * cols * (kind == GNN_REDUCE_MEAN ? 2 : 1),
-        .stream_bytes =
-            gnn_cost_block_bytes(b) + (real_bytes + (winners ? index_bytes : 0u)) * targets * cols,
+        .stream_bytes = gnn_cost_block_bytes(b) + (real_bytes + (winners ? index_bytes : 0u)) * targets * cols,
         .gather_bytes = 2 * real_bytes * added * cols,
         .launches = 1,
     };

@@ -55,8 +55,7 @@ struct gnn_cost gnn_cost_gat_softmax(const struct gnn_block *b, uint64_t heads);
 struct gnn_cost gnn_cost_gat_attend(const struct gnn_block *b, uint64_t heads, uint64_t width);
 struct gnn_cost gnn_cost_gat_back(const struct gnn_block *b, uint64_t heads, uint64_t width);
 struct gnn_cost gnn_cost_head_mean(uint64_t rows, uint64_t channels, uint64_t heads); /* and its transpose */
-struct gnn_cost gnn_cost_activate(enum gnn_activation act, uint64_t rows, uint64_t cols, bool bias,
-                                  bool drop);
+struct gnn_cost gnn_cost_activate(enum gnn_activation act, uint64_t rows, uint64_t cols, bool bias, bool drop);
 struct gnn_cost gnn_cost_activate_back(uint64_t rows, uint64_t cols, bool drop);
 struct gnn_cost gnn_cost_softmax_nll(uint64_t rows, uint64_t classes);
 struct gnn_cost gnn_cost_adam(uint64_t count);

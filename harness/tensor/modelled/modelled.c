@@ -36,8 +36,7 @@ struct modelled {
     uint64_t memory_limit_bytes;
     char profile_name[GNN_NAME_MAX];
 
-    pthread_mutex_t
-        mutex; /* never held across a hook of env: those may run other threads of a simulated world */
+    pthread_mutex_t mutex; /* never held across a hook of env: those may run other threads of a simulated world */
     uint64_t stream_free_ns, bus_free_ns;
     uint64_t lane_free_ns[GNN_MODELLED_LANES_MAX];
     const uint32_t *resident[BLOCKS_MAX]; /* columns of the blocks uploaded in this step */
@@ -168,25 +167,23 @@ static void give_memory(struct modelled *m, uint64_t bytes)
     unlock(m);
 }
 
-static enum gnn_status gpu_alloc(struct modelled *m, const char *name, uint64_t bytes, void **out,
-                                 struct gnn_err *err)
+static enum gnn_status gpu_alloc(struct modelled *m, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     const bool hopeless = bytes > m->memory_limit_bytes; /* rounding could overflow */
     const uint64_t rounded = hopeless ? UINT64_MAX : gnn_round_up(max_of(bytes, 1), GPU_GRANULE);
     uint64_t used;
     if (!take_memory(m, rounded, &used)) {
         char need[32], have[32], limit[32];
-        return gnn_fail(
-            err, GNN_EGPU,
-            "GPU memory: %s needs %s, %s of %s of profile %s are taken: lower --batch, --fanout or the "
-            "system's buffer, or choose a profile with more",
-            name, gnn_format_bytes(bytes, need, sizeof need), gnn_format_bytes(used, have, sizeof have),
-            gnn_format_bytes(m->memory_limit_bytes, limit, sizeof limit), m->profile_name);
+        return gnn_fail(err, GNN_EGPU,
+                        "GPU memory: %s needs %s, %s of %s of profile %s are taken: lower --batch, --fanout or the "
+                        "system's buffer, or choose a profile with more",
+                        name, gnn_format_bytes(bytes, need, sizeof need), gnn_format_bytes(used, have, sizeof have),
+                        gnn_format_bytes(m->memory_limit_bytes, limit, sizeof limit), m->profile_name);
     }
     struct region *const region = malloc(sizeof *region);
-    void *const base =
-        region == NULL ? MAP_FAILED
-                       : mmap(NULL, rounded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *const base = region == NULL
+                           ? MAP_FAILED
+                           : mmap(NULL, rounded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
         free(region);
         give_memory(m, rounded);
@@ -324,8 +321,7 @@ static void modelled_download(struct gnn_tensor *t, void *host_dst, const void *
 }
 
 /* Latencies of copies that follow each other overlap, their bytes do not. */
-static void modelled_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src,
-                                  uint64_t bytes)
+static void modelled_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
 {
     struct modelled *m = modelled_of(t);
     (void)dst;
@@ -338,8 +334,7 @@ static void modelled_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst
     m->env.compute_ns(m->env.ctx, m->launch_ns);
     const uint64_t start_ns = now(m), moving_ns = gnn_transfer_ns(bytes, m->bus.pinned_bytes_per_s);
     lock(m);
-    const uint64_t ready_ns =
-        max_of(max_of(start_ns + m->bus.latency_ns, m->lane_free_ns[lane]), m->bus_free_ns);
+    const uint64_t ready_ns = max_of(max_of(start_ns + m->bus.latency_ns, m->lane_free_ns[lane]), m->bus_free_ns);
     m->lane_free_ns[lane] = m->bus_free_ns = ready_ns + moving_ns;
     m->counts.bus_busy_ns += moving_ns;
     m->counts.uploaded_bytes += bytes;
@@ -397,8 +392,8 @@ static void modelled_copy(struct gnn_tensor *t, gnn_real *dst, const gnn_real *s
 }
 
 /* The list of rows is the host's: on a GPU it crosses the bus first. */
-static void modelled_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table,
-                                 uint64_t row_stride, const uint32_t *rows, uint32_t count, uint32_t cols)
+static void modelled_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
+                                 const uint32_t *rows, uint32_t count, uint32_t cols)
 {
     struct modelled *m = modelled_of(t);
     (void)out;
@@ -450,8 +445,7 @@ static void modelled_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, 
 }
 
 static void modelled_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
-                                         const struct gnn_block *b, struct gnn_mat dout,
-                                         const uint32_t *argmax)
+                                         const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
 {
     (void)argmax;
     assert(dout.rows == b->dst_count && dx.rows == b->src_count && dout.cols == dx.cols);
@@ -459,8 +453,8 @@ static void modelled_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce k
     run_op(t, gnn_cost_segment_reduce_back(kind, b, dout.cols));
 }
 
-static void modelled_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight,
-                                 gnn_real *source_sum, const struct gnn_block *b)
+static void modelled_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
+                                 const struct gnn_block *b)
 {
     (void)norm;
     (void)weight;
@@ -469,8 +463,8 @@ static void modelled_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, g
     run_op(t, gnn_cost_gcn_weights(b));
 }
 
-static void modelled_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b,
-                          const gnn_real *weight, struct gnn_mat x)
+static void modelled_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *weight,
+                          struct gnn_mat x)
 {
     (void)weight;
     assert(out.rows == b->dst_count && x.rows == b->src_count && out.cols == x.cols);
@@ -492,8 +486,7 @@ static void modelled_gat_scores(struct gnn_tensor *t, const struct gnn_attention
     run_op(t, gnn_cost_gat_scores(att->u.rows, att->d.rows, att->heads, att->u.cols));
 }
 
-static void modelled_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att,
-                                 const struct gnn_block *b)
+static void modelled_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
 {
     need_block(t, b);
     run_op(t, gnn_cost_gat_softmax(b, att->heads));
@@ -522,29 +515,28 @@ static void modelled_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct 
     run_op(t, gnn_cost_head_mean(out.rows, out.cols, heads));
 }
 
-static void modelled_head_mean_back(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout,
-                                    uint32_t heads)
+static void modelled_head_mean_back(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads)
 {
     assert(dx.cols == dout.cols * heads && dx.rows == dout.rows);
     run_op(t, gnn_cost_head_mean(dout.rows, dout.cols, heads));
 }
 
-static void modelled_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z,
-                              const gnn_real *bias, const struct gnn_dropout *drop)
+static void modelled_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
+                              const struct gnn_dropout *drop)
 {
     run_op(t, gnn_cost_activate(act, z.rows, z.cols, bias != NULL, drop->rate > 0));
 }
 
-static void modelled_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy,
-                                   struct gnn_mat y, const struct gnn_dropout *drop)
+static void modelled_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
+                                   const struct gnn_dropout *drop)
 {
     (void)act;
     assert(dy.rows == y.rows && dy.cols == y.cols);
     run_op(t, gnn_cost_activate_back(dy.rows, dy.cols, drop->rate > 0));
 }
 
-static void modelled_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels,
-                                 double *loss, uint32_t *correct)
+static void modelled_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
+                                 uint32_t *correct)
 {
     struct modelled *m = modelled_of(t);
     if (on_gpu(m))
@@ -556,8 +548,8 @@ static void modelled_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, co
     *correct = 0;
 }
 
-static void modelled_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m,
-                          gnn_real *v, uint64_t count, const struct gnn_adam *adam)
+static void modelled_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v,
+                          uint64_t count, const struct gnn_adam *adam)
 {
     (void)param;
     (void)grad;

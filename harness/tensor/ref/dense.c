@@ -22,8 +22,8 @@ void gnn_ref_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *ta
         memcpy(out + (uint64_t)i * cols, table + rows[i] * row_stride, cols * sizeof *out);
 }
 
-void gnn_ref_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a,
-                  struct gnn_mat b, gnn_real beta, struct gnn_mat c)
+void gnn_ref_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,
+                  gnn_real beta, struct gnn_mat c)
 {
     (void)t;
     const uint64_t inner = trans_a ? a.rows : a.cols;
@@ -188,8 +188,8 @@ void gnn_ref_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int3
     *loss = logits.rows == 0 ? 0 : nll / logits.rows;
 }
 
-void gnn_ref_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v,
-                  uint64_t count, const struct gnn_adam *adam)
+void gnn_ref_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count,
+                  const struct gnn_adam *adam)
 {
     (void)t;
     assert(adam->step >= 1);

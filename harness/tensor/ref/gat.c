@@ -98,8 +98,8 @@ void gnn_ref_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
 
 /* dr of every slot of (i, h), and what follows from it for s and t; du gets the part that goes through alpha.
  */
-static void row_back(const struct gnn_attention_grad *grad, const struct gnn_attention *att,
-                     const struct gnn_block *b, uint32_t i, uint32_t h, const gnn_real *dout)
+static void row_back(const struct gnn_attention_grad *grad, const struct gnn_attention *att, const struct gnn_block *b,
+                     uint32_t i, uint32_t h, const gnn_real *dout)
 {
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
     const uint32_t slots = row_slots(b, i);
@@ -122,8 +122,8 @@ static void row_back(const struct gnn_attention_grad *grad, const struct gnn_att
     }
 }
 
-void gnn_ref_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
-                      const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout)
+void gnn_ref_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
+                      const struct gnn_block *b, struct gnn_mat dout)
 {
     assert(dout.rows == b->dst_count && dout.cols == att->u.cols);
     const uint64_t heads = att->heads, channels = att->u.cols / heads;

@@ -22,8 +22,8 @@ static void row_max(gnn_real *out, uint32_t *argmax, const struct gnn_block *b, 
     }
 }
 
-void gnn_ref_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
-                            const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax)
+void gnn_ref_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
+                            struct gnn_mat x, uint32_t *argmax)
 {
     (void)t;
     assert(out.rows == b->dst_count && x.rows == b->src_count && out.cols == x.cols);
@@ -100,8 +100,8 @@ void gnn_ref_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_blo
     }
 }
 
-void gnn_ref_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b,
-                       const gnn_real *weight, struct gnn_mat dout)
+void gnn_ref_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const gnn_real *weight,
+                       struct gnn_mat dout)
 {
     (void)t;
     assert(dout.rows == b->dst_count && dx.rows == b->src_count && dout.cols == dx.cols);

@@ -26,8 +26,8 @@ static uint32_t sysfs_block_bytes(dev_t device)
     static const char *const places[] = {"queue", "../queue"};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         char path[128];
-        (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u/%s/logical_block_size", major(device),
-                       minor(device), places[i]);
+        (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u/%s/logical_block_size", major(device), minor(device),
+                       places[i]);
         FILE *stream = fopen(path, "re");
         if (stream == NULL)
             continue;
@@ -78,8 +78,8 @@ static enum gnn_status ask_alignment(const struct measured *m, struct gnn_file *
                         direct_remedy);
     if (statx_align(file->fd, &file->mem_align_bytes, &file->offset_align_bytes)) {
         if (file->offset_align_bytes == 0)
-            return gnn_fail(err, GNN_ENOTSUP, "%s: the file system has no direct I/O for this file; %s",
-                            file->path, direct_remedy);
+            return gnn_fail(err, GNN_ENOTSUP, "%s: the file system has no direct I/O for this file; %s", file->path,
+                            direct_remedy);
     } else {
         struct stat info;
         const uint32_t block = fstat(file->fd, &info) == 0 ? sysfs_block_bytes(info.st_dev) : 0;
@@ -111,8 +111,7 @@ static enum gnn_status open_failed(const char *path, unsigned flags, int error, 
         return gnn_fail(err, GNN_ENOSPC, "%s: %s", path, strerror(error));
     case EINVAL:
         if ((flags & GNN_OPEN_DIRECT) != 0)
-            return gnn_fail(err, GNN_ENOTSUP, "%s: the file system refuses direct I/O; %s", path,
-                            direct_remedy);
+            return gnn_fail(err, GNN_ENOTSUP, "%s: the file system refuses direct I/O; %s", path, direct_remedy);
         break;
     case EMFILE:
     case ENFILE:
@@ -157,16 +156,16 @@ static int open_file(const char *path, unsigned flags)
 {
     int fd;
     do {
-        fd = (flags & GNN_OPEN_SCRATCH) != 0 ? open_scratch(path, open_mode(flags))
-                                             : open(path, open_mode(flags), 0666);
+        fd =
+            (flags & GNN_OPEN_SCRATCH) != 0 ? open_scratch(path, open_mode(flags)) : open(path, open_mode(flags), 0666);
     } while (fd < 0 && errno == EINTR);
     if (fd >= 0 && (flags & GNN_OPEN_RANDOM) != 0)
         (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     return fd;
 }
 
-enum gnn_status measured_file_open(struct gnn_world *w, const char *path, unsigned flags,
-                                   struct gnn_file **out, struct gnn_err *err)
+enum gnn_status measured_file_open(struct gnn_world *w, const char *path, unsigned flags, struct gnn_file **out,
+                                   struct gnn_err *err)
 {
     *out = NULL;
     struct gnn_file *file = calloc(1, sizeof *file);
@@ -242,8 +241,8 @@ int64_t measured_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t 
     return moved < 0 ? -error : moved;
 }
 
-int64_t measured_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes,
-                            const void *src, uint64_t len_bytes)
+int64_t measured_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
+                            uint64_t len_bytes)
 {
     assert(offset_bytes <= INT64_MAX);
     struct gnn_thread *self = measured_self(measured_of(w));
@@ -276,15 +275,10 @@ static enum gnn_status name_failed(const char *what, const char *path, int error
 {
     const bool full = error == ENOSPC || error == EDQUOT;
     const bool denied = error == EACCES || error == EPERM || error == EROFS;
-    return gnn_fail(err,
-                    full     ? GNN_ENOSPC
-                    : denied ? GNN_EPERM
-                             : GNN_EIO,
-                    "%s: %s: %s", path, what, strerror(error));
+    return gnn_fail(err, full ? GNN_ENOSPC : denied ? GNN_EPERM : GNN_EIO, "%s: %s: %s", path, what, strerror(error));
 }
 
-enum gnn_status measured_file_rename(struct gnn_world *w, const char *from, const char *to,
-                                     struct gnn_err *err)
+enum gnn_status measured_file_rename(struct gnn_world *w, const char *from, const char *to, struct gnn_err *err)
 {
     (void)w;
     return rename(from, to) == 0 ? GNN_OK : name_failed("rename", from, errno, err);
@@ -299,6 +293,5 @@ enum gnn_status measured_file_remove(struct gnn_world *w, const char *path, stru
 enum gnn_status measured_dir_make(struct gnn_world *w, const char *path, struct gnn_err *err)
 {
     (void)w;
-    return mkdir(path, 0777) == 0 || errno == EEXIST ? GNN_OK
-                                                     : name_failed("make directory", path, errno, err);
+    return mkdir(path, 0777) == 0 || errno == EEXIST ? GNN_OK : name_failed("make directory", path, errno, err);
 }

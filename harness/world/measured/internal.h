@@ -27,8 +27,7 @@ struct gnn_thread {
 struct measured {
     struct gnn_world base;
     struct gnn_measured_config config;
-    pthread_key_t
-        self; /* struct gnn_thread of the calling thread: per world, so that worlds may nest in tests */
+    pthread_key_t self; /* struct gnn_thread of the calling thread: per world, so that worlds may nest in tests */
     pthread_mutex_t lock;
     struct gnn_thread *joined_in;
     atomic_uint_fast64_t memory_bytes;
@@ -79,49 +78,48 @@ void measured_mutex_lock(struct gnn_world *w, struct gnn_mutex *mutex);
 void measured_mutex_unlock(struct gnn_world *w, struct gnn_mutex *mutex);
 void measured_mutex_close(struct gnn_world *w, struct gnn_mutex *mutex);
 enum gnn_status measured_cond_open(struct gnn_world *w, struct gnn_cond **out, struct gnn_err *err);
-bool measured_cond_wait(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex,
-                        uint64_t deadline_ns, enum gnn_wait kind);
+bool measured_cond_wait(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
+                        enum gnn_wait kind);
 void measured_cond_signal(struct gnn_world *w, struct gnn_cond *cond);
 void measured_cond_broadcast(struct gnn_world *w, struct gnn_cond *cond);
 void measured_cond_close(struct gnn_world *w, struct gnn_cond *cond);
 
 /* memory.c */
-enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
-                                   void **out, struct gnn_err *err);
+enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
+                                   struct gnn_err *err);
 void measured_mem_free(struct gnn_world *w, void *ptr);
 void measured_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out);
 void measured_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes);
 
 /* file.c */
-enum gnn_status measured_file_open(struct gnn_world *w, const char *path, unsigned flags,
-                                   struct gnn_file **out, struct gnn_err *err);
+enum gnn_status measured_file_open(struct gnn_world *w, const char *path, unsigned flags, struct gnn_file **out,
+                                   struct gnn_err *err);
 void measured_file_info(struct gnn_world *w, const struct gnn_file *file, struct gnn_file_info *out);
 const char *measured_file_path(struct gnn_world *w, const struct gnn_file *file);
 int64_t measured_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
                            uint64_t len_bytes);
-int64_t measured_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes,
-                            const void *src, uint64_t len_bytes);
+int64_t measured_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
+                            uint64_t len_bytes);
 enum gnn_status measured_file_sync(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
 void measured_file_close(struct gnn_world *w, struct gnn_file *file);
-enum gnn_status measured_file_rename(struct gnn_world *w, const char *from, const char *to,
-                                     struct gnn_err *err);
+enum gnn_status measured_file_rename(struct gnn_world *w, const char *from, const char *to, struct gnn_err *err);
 enum gnn_status measured_file_remove(struct gnn_world *w, const char *path, struct gnn_err *err);
 enum gnn_status measured_dir_make(struct gnn_world *w, const char *path, struct gnn_err *err);
 
 /* map.c */
 enum gnn_status measured_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
                                   struct gnn_map **out, struct gnn_err *err);
-enum gnn_status measured_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
-                                        uint64_t count, uint32_t *out, struct gnn_err *err);
+enum gnn_status measured_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index, uint64_t count,
+                                        uint32_t *out, struct gnn_err *err);
 enum gnn_status measured_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
-                                         const gnn_node *rows, uint64_t count, void *dst,
-                                         uint64_t dst_stride_bytes, struct gnn_err *err);
+                                         const gnn_node *rows, uint64_t count, void *dst, uint64_t dst_stride_bytes,
+                                         struct gnn_err *err);
 void measured_map_close(struct gnn_world *w, struct gnn_map *map);
 
 /* ring.c: a ring is an engine behind this table; embedders put it first. */
 struct gnn_ring_engine_ops {
-    enum gnn_status (*submit)(struct measured *m, struct gnn_ring *ring, const struct gnn_read *reads,
-                              uint32_t count, uint32_t *accepted, struct gnn_err *err);
+    enum gnn_status (*submit)(struct measured *m, struct gnn_ring *ring, const struct gnn_read *reads, uint32_t count,
+                              uint32_t *accepted, struct gnn_err *err);
     enum gnn_status (*wait)(struct measured *m, struct gnn_ring *ring, uint32_t min, uint32_t max,
                             struct gnn_completion *out, uint32_t *got, struct gnn_err *err);
     void (*close)(struct measured *m, struct gnn_ring *ring);
@@ -139,13 +137,13 @@ static inline void measured_pause(void)
 #endif
 }
 
-enum gnn_status measured_uring_open(struct measured *m, const struct gnn_ring_config *config,
-                                    struct gnn_ring **out, struct gnn_err *err);
-enum gnn_status measured_pool_open(struct measured *m, const struct gnn_ring_config *config,
-                                   struct gnn_ring **out, struct gnn_err *err);
+enum gnn_status measured_uring_open(struct measured *m, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                    struct gnn_err *err);
+enum gnn_status measured_pool_open(struct measured *m, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                   struct gnn_err *err);
 
-enum gnn_status measured_ring_open(struct gnn_world *w, const struct gnn_ring_config *config,
-                                   struct gnn_ring **out, struct gnn_err *err);
+enum gnn_status measured_ring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                   struct gnn_err *err);
 enum gnn_status measured_ring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
                                      uint32_t count, uint32_t *accepted, struct gnn_err *err);
 enum gnn_status measured_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,

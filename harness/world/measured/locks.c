@@ -73,8 +73,8 @@ enum gnn_status measured_cond_open(struct gnn_world *w, struct gnn_cond **out, s
     return GNN_OK;
 }
 
-bool measured_cond_wait(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex,
-                        uint64_t deadline_ns, enum gnn_wait kind)
+bool measured_cond_wait(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
+                        enum gnn_wait kind)
 {
     struct gnn_thread *self = measured_self(measured_of(w));
     const uint64_t start_ns = measured_now_ns(w);

@@ -36,8 +36,8 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
         const uint64_t page_offset = gnn_round_down(address - base, map->page_bytes);
         if (!atomic_exchange(&map->broken, true))
             atomic_store(&map->broken_offset, page_offset);
-        void *const zeros = mmap(map->base + page_offset, map->page_bytes, PROT_READ,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        void *const zeros =
+            mmap(map->base + page_offset, map->page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         errno = saved_errno;
         if (zeros != MAP_FAILED)
             return; /* the load runs again and finds zeros; the gather reports the page */
@@ -74,8 +74,8 @@ enum gnn_status measured_map_open(struct gnn_world *w, struct gnn_file *file, en
         if (base == MAP_FAILED) {
             const int error = errno;
             free(map);
-            return gnn_fail(err, error == ENOMEM ? GNN_ENOMEM : GNN_EIO, "%s: mapping %llu bytes: %s",
-                            file->path, (unsigned long long)info.size_bytes, strerror(error));
+            return gnn_fail(err, error == ENOMEM ? GNN_ENOMEM : GNN_EIO, "%s: mapping %llu bytes: %s", file->path,
+                            (unsigned long long)info.size_bytes, strerror(error));
         }
         map->base = base;
         const int rc = madvise(base, map->size_bytes, advice == GNN_MAP_RANDOM ? MADV_RANDOM : MADV_NORMAL);
@@ -105,25 +105,22 @@ static enum gnn_status check_pages(struct gnn_map *map, struct gnn_err *err)
 {
     if (!atomic_load(&map->broken))
         return GNN_OK;
-    return gnn_fail(err, GNN_EIO,
-                    "%s: the page at offset %llu cannot be read: a media error, or the file was cut",
+    return gnn_fail(err, GNN_EIO, "%s: the page at offset %llu cannot be read: a media error, or the file was cut",
                     map->file->path, (unsigned long long)atomic_load(&map->broken_offset));
 }
 
 static enum gnn_status check_size(const struct gnn_map *map, struct gnn_err *err)
 {
     struct stat info;
-    if (fstat(map->file->fd, &info) == 0 && S_ISREG(info.st_mode) &&
-        (uint64_t)info.st_size != map->size_bytes)
-        return gnn_fail(err, GNN_EIO, "%s: changed from %llu to %llu bytes while it was mapped",
-                        map->file->path, (unsigned long long)map->size_bytes,
-                        (unsigned long long)info.st_size);
+    if (fstat(map->file->fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size != map->size_bytes)
+        return gnn_fail(err, GNN_EIO, "%s: changed from %llu to %llu bytes while it was mapped", map->file->path,
+                        (unsigned long long)map->size_bytes, (unsigned long long)info.st_size);
     return GNN_OK;
 }
 
 /* Returns how many of count were gathered; less when an index passes the end. */
-static uint64_t gather_u32(const uint32_t *values, uint64_t value_count, const uint64_t *index,
-                           uint64_t count, uint32_t *out)
+static uint64_t gather_u32(const uint32_t *values, uint64_t value_count, const uint64_t *index, uint64_t count,
+                           uint32_t *out)
 {
     const uint64_t ahead_count = count > GATHER_AHEAD ? count - GATHER_AHEAD : 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -138,8 +135,8 @@ static uint64_t gather_u32(const uint32_t *values, uint64_t value_count, const u
     return count;
 }
 
-enum gnn_status measured_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
-                                        uint64_t count, uint32_t *out, struct gnn_err *err)
+enum gnn_status measured_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index, uint64_t count,
+                                        uint32_t *out, struct gnn_err *err)
 {
     GNN_TRY(check_pages(map, err));
     GNN_TRY(check_size(map, err));
@@ -149,20 +146,19 @@ enum gnn_status measured_map_gather_u32(struct gnn_world *w, struct gnn_map *map
     const uint64_t value_count = map->size_bytes / sizeof(uint32_t);
     gathering = map;
     atomic_signal_fence(memory_order_seq_cst);
-    const uint64_t done =
-        gather_u32((const uint32_t *)(const void *)map->base, value_count, index, count, out);
+    const uint64_t done = gather_u32((const uint32_t *)(const void *)map->base, value_count, index, count, out);
     atomic_signal_fence(memory_order_seq_cst);
     gathering = NULL;
     measured_fault_timer_stop(self, &timer);
     if (done < count)
-        return gnn_fail(err, GNN_EFORMAT, "%s: element %llu was asked for, the file ends at %llu",
-                        map->file->path, (unsigned long long)index[done], (unsigned long long)value_count);
+        return gnn_fail(err, GNN_EFORMAT, "%s: element %llu was asked for, the file ends at %llu", map->file->path,
+                        (unsigned long long)index[done], (unsigned long long)value_count);
     return check_pages(map, err);
 }
 
 /* As gather_u32, with rows of row_bytes. */
-static uint64_t gather_rows(const struct gnn_map *map, uint32_t row_bytes, const gnn_node *rows,
-                            uint64_t count, unsigned char *dst, uint64_t dst_stride_bytes)
+static uint64_t gather_rows(const struct gnn_map *map, uint32_t row_bytes, const gnn_node *rows, uint64_t count,
+                            unsigned char *dst, uint64_t dst_stride_bytes)
 {
     const uint64_t row_count = map->size_bytes / row_bytes;
     for (uint64_t i = 0; i < count; i++) {
@@ -176,8 +172,8 @@ static uint64_t gather_rows(const struct gnn_map *map, uint32_t row_bytes, const
 }
 
 enum gnn_status measured_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
-                                         const gnn_node *rows, uint64_t count, void *dst,
-                                         uint64_t dst_stride_bytes, struct gnn_err *err)
+                                         const gnn_node *rows, uint64_t count, void *dst, uint64_t dst_stride_bytes,
+                                         struct gnn_err *err)
 {
     assert(row_bytes > 0 && dst_stride_bytes >= row_bytes);
     GNN_TRY(check_pages(map, err));
@@ -192,8 +188,7 @@ enum gnn_status measured_map_gather_rows(struct gnn_world *w, struct gnn_map *ma
     gathering = NULL;
     measured_fault_timer_stop(self, &timer);
     if (done < count)
-        return gnn_fail(err, GNN_EFORMAT, "%s: row %u of %u bytes was asked for, the file holds %llu",
-                        map->file->path, rows[done], row_bytes,
-                        (unsigned long long)(map->size_bytes / row_bytes));
+        return gnn_fail(err, GNN_EFORMAT, "%s: row %u of %u bytes was asked for, the file holds %llu", map->file->path,
+                        rows[done], row_bytes, (unsigned long long)(map->size_bytes / row_bytes));
     return check_pages(map, err);
 }

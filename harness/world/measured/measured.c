@@ -86,8 +86,7 @@ void gnn_world_measured_close(struct gnn_world *world)
     struct measured *m = measured_of(world);
     const uint64_t left = atomic_load(&m->memory_bytes);
     if (left != 0)
-        gnn_log_warn("%llu bytes of large memory were still allocated when the world closed",
-                     (unsigned long long)left);
+        gnn_log_warn("%llu bytes of large memory were still allocated when the world closed", (unsigned long long)left);
     (void)pthread_key_delete(m->self);
     while (m->joined_in != NULL) {
         struct gnn_thread *thread = m->joined_in;

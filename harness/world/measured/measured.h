@@ -20,16 +20,14 @@
 #include "harness/world/world.h"
 
 struct gnn_measured_config {
-    uint64_t
-        memory_limit_bytes; /* of gnn_mem_alloc, enforced in the program: beyond it GNN_ECAP; 0 = no limit */
-    uint32_t
-        force_align_bytes; /* direct files report at least this alignment (a power of two); 0 = as asked of
+    uint64_t memory_limit_bytes; /* of gnn_mem_alloc, enforced in the program: beyond it GNN_ECAP; 0 = no limit */
+    uint32_t force_align_bytes;  /* direct files report at least this alignment (a power of two); 0 = as asked of
                             * the kernel. Lets a machine of 512-byte sectors exercise the 4096-byte paths. */
 };
 
 /* config may be NULL: no limit, the machine's alignment. */
-GNN_MUST_CHECK enum gnn_status gnn_world_measured_open(const struct gnn_measured_config *config,
-                                                       struct gnn_world **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_world_measured_open(const struct gnn_measured_config *config, struct gnn_world **out,
+                                                       struct gnn_err *err);
 
 /* Everything opened through the world is closed first; memory still allocated is reported on stderr. */
 void gnn_world_measured_close(struct gnn_world *world);

@@ -24,14 +24,13 @@ static bool count_bytes(struct measured *m, uint64_t bytes)
             return false;
     } while (!atomic_compare_exchange_weak(&m->memory_bytes, &before, before + bytes));
     uint64_t peak = atomic_load(&m->memory_peak_bytes);
-    while (peak < before + bytes &&
-           !atomic_compare_exchange_weak(&m->memory_peak_bytes, &peak, before + bytes))
+    while (peak < before + bytes && !atomic_compare_exchange_weak(&m->memory_peak_bytes, &peak, before + bytes))
         continue;
     return true;
 }
 
-enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
-                                   void **out, struct gnn_err *err)
+enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
+                                   struct gnn_err *err)
 {
     struct measured *m = measured_of(w);
     *out = NULL;
@@ -39,17 +38,15 @@ enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64
         return gnn_fail(err, GNN_ENOMEM, "%s: its size passes 2^63 bytes", name);
     const uint64_t counted = gnn_round_up(bytes == 0 ? 1 : bytes, GNN_PAGE_BYTES);
     if (!count_bytes(m, counted))
-        return gnn_fail(err, GNN_ECAP,
-                        "%s: %llu bytes beside the %llu already held pass the memory limit of %llu", name,
-                        (unsigned long long)bytes, (unsigned long long)atomic_load(&m->memory_bytes),
+        return gnn_fail(err, GNN_ECAP, "%s: %llu bytes beside the %llu already held pass the memory limit of %llu",
+                        name, (unsigned long long)bytes, (unsigned long long)atomic_load(&m->memory_bytes),
                         (unsigned long long)m->config.memory_limit_bytes);
     unsigned char *base =
         mmap(NULL, counted + MEM_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) {
         const int error = errno;
         atomic_fetch_sub(&m->memory_bytes, counted);
-        return gnn_fail(err, GNN_ENOMEM, "%s: %llu bytes: %s", name, (unsigned long long)bytes,
-                        strerror(error));
+        return gnn_fail(err, GNN_ENOMEM, "%s: %llu bytes: %s", name, (unsigned long long)bytes, strerror(error));
     }
     *(struct mem_header *)(void *)base = (struct mem_header){.magic = mem_magic, .bytes = counted};
     unsigned char *memory = base + MEM_HEADER_BYTES;

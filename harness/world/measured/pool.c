@@ -150,8 +150,7 @@ static void pool_close(struct measured *m, struct gnn_ring *ring)
     free(pool);
 }
 
-static const struct gnn_ring_engine_ops pool_ops = {
-    .submit = pool_submit, .wait = pool_wait, .close = pool_close};
+static const struct gnn_ring_engine_ops pool_ops = {.submit = pool_submit, .wait = pool_wait, .close = pool_close};
 
 static enum gnn_status pool_start(struct pool *pool, uint32_t threads, struct gnn_err *err)
 {
@@ -175,8 +174,8 @@ static enum gnn_status pool_start(struct pool *pool, uint32_t threads, struct gn
     return GNN_OK;
 }
 
-enum gnn_status measured_pool_open(struct measured *m, const struct gnn_ring_config *config,
-                                   struct gnn_ring **out, struct gnn_err *err)
+enum gnn_status measured_pool_open(struct measured *m, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                   struct gnn_err *err)
 {
     if (config->sqpoll || config->iopoll)
         return gnn_fail(err, GNN_EUSAGE, "%s belongs to io_uring, the thread pool has none; use --io uring",

@@ -5,13 +5,12 @@
 
 enum { RING_DEPTH_MAX = 8192 };
 
-enum gnn_status measured_ring_open(struct gnn_world *w, const struct gnn_ring_config *config,
-                                   struct gnn_ring **out, struct gnn_err *err)
+enum gnn_status measured_ring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                   struct gnn_err *err)
 {
     *out = NULL;
     if (config->depth == 0 || config->depth > RING_DEPTH_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "a ring of depth %u: 1 to %d are possible", config->depth,
-                        RING_DEPTH_MAX);
+        return gnn_fail(err, GNN_EUSAGE, "a ring of depth %u: 1 to %d are possible", config->depth, RING_DEPTH_MAX);
     switch (config->engine) {
     case GNN_RING_URING:
         return measured_uring_open(measured_of(w), config, out, err);

@@ -125,8 +125,7 @@ enum gnn_status measured_thread_start(struct gnn_world *w, const char *name, gnn
     const int rc = pthread_create(&thread->handle, NULL, thread_main, thread);
     if (rc != 0) {
         measured_thread_free(thread);
-        return gnn_fail(err, GNN_ENOMEM,
-                        "thread %s could not start: %s; fewer workers, or a higher ulimit -u", name,
+        return gnn_fail(err, GNN_ENOMEM, "thread %s could not start: %s; fewer workers, or a higher ulimit -u", name,
                         strerror(rc));
     }
     char short_name[16]; /* the kernel's limit */

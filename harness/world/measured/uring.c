@@ -14,8 +14,7 @@
 #include <string.h>
 
 enum { FIXED_FILES_MAX = 64, FIXED_BUFFERS_MAX = 64, SQPOLL_IDLE_MS = 1000 };
-static const uint64_t fixed_buffer_bytes_max = UINT64_C(1)
-                                               << 30; /* the kernel's bound on one registered buffer */
+static const uint64_t fixed_buffer_bytes_max = UINT64_C(1) << 30; /* the kernel's bound on one registered buffer */
 
 struct uring {
     struct gnn_ring ring;
@@ -34,8 +33,7 @@ static enum gnn_status setup_failed(const struct gnn_ring_config *config, int er
     switch (error) {
     case ENOSYS:
         return gnn_fail(err, GNN_ENOTSUP,
-                        "io_uring: the kernel has none, or a container's seccomp profile hides it; %s",
-                        remedy);
+                        "io_uring: the kernel has none, or a container's seccomp profile hides it; %s", remedy);
     case EPERM:
     case EACCES:
         return gnn_fail(err, GNN_EPERM,
@@ -43,14 +41,12 @@ static enum gnn_status setup_failed(const struct gnn_ring_config *config, int er
                         "profile); %s",
                         remedy);
     case ENOMEM:
-        return gnn_fail(
-            err, GNN_EPERM,
-            "io_uring: a ring of depth %u does not fit the locked-memory limit; raise ulimit -l, or %s",
-            config->depth, remedy);
+        return gnn_fail(err, GNN_EPERM,
+                        "io_uring: a ring of depth %u does not fit the locked-memory limit; raise ulimit -l, or %s",
+                        config->depth, remedy);
     default:
         return gnn_fail(err, GNN_ENOTSUP, "io_uring: set-up with depth %u%s%s: %s; %s", config->depth,
-                        config->sqpoll ? ", sqpoll" : "", config->iopoll ? ", iopoll" : "", strerror(error),
-                        remedy);
+                        config->sqpoll ? ", sqpoll" : "", config->iopoll ? ", iopoll" : "", strerror(error), remedy);
     }
 }
 
@@ -113,15 +109,14 @@ static enum gnn_status register_buffer(struct uring *u, struct gnn_err *err)
     unsigned count = 0;
     for (uint64_t at = 0; at < bytes; at += fixed_buffer_bytes_max) {
         const uint64_t left = bytes - at;
-        pieces[count++] =
-            (struct iovec){.iov_base = (unsigned char *)u->config.register_buffer + at,
-                           .iov_len = left < fixed_buffer_bytes_max ? left : fixed_buffer_bytes_max};
+        pieces[count++] = (struct iovec){.iov_base = (unsigned char *)u->config.register_buffer + at,
+                                         .iov_len = left < fixed_buffer_bytes_max ? left : fixed_buffer_bytes_max};
     }
     const int rc = io_uring_register_buffers(&u->kernel, pieces, count);
     if (rc < 0)
         return gnn_fail(err, rc == -ENOMEM ? GNN_EPERM : GNN_ENOTSUP,
-                        "io_uring: registering a buffer of %llu bytes: %s%s", (unsigned long long)bytes,
-                        strerror(-rc), rc == -ENOMEM ? "; raise ulimit -l, or do not register buffers" : "");
+                        "io_uring: registering a buffer of %llu bytes: %s%s", (unsigned long long)bytes, strerror(-rc),
+                        rc == -ENOMEM ? "; raise ulimit -l, or do not register buffers" : "");
     return GNN_OK;
 }
 
@@ -295,15 +290,14 @@ static void uring_close(struct measured *m, struct gnn_ring *ring)
     free(u);
 }
 
-static const struct gnn_ring_engine_ops uring_ops = {
-    .submit = uring_submit, .wait = uring_wait, .close = uring_close};
+static const struct gnn_ring_engine_ops uring_ops = {.submit = uring_submit, .wait = uring_wait, .close = uring_close};
 
-enum gnn_status measured_uring_open(struct measured *m, const struct gnn_ring_config *config,
-                                    struct gnn_ring **out, struct gnn_err *err)
+enum gnn_status measured_uring_open(struct measured *m, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                    struct gnn_err *err)
 {
     if (config->register_file_count > FIXED_FILES_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "io_uring: %u files to register, at most %d",
-                        config->register_file_count, FIXED_FILES_MAX);
+        return gnn_fail(err, GNN_EUSAGE, "io_uring: %u files to register, at most %d", config->register_file_count,
+                        FIXED_FILES_MAX);
     if (config->register_buffer_bytes > FIXED_BUFFERS_MAX * fixed_buffer_bytes_max)
         return gnn_fail(err, GNN_EUSAGE, "io_uring: a buffer of %llu bytes to register, at most %d GiB",
                         (unsigned long long)config->register_buffer_bytes, FIXED_BUFFERS_MAX);

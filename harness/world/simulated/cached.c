@@ -137,8 +137,7 @@ static uint64_t device_write(struct simulated *s, uint64_t now_ns, uint64_t devi
         const uint64_t left = range->pages - at;
         const uint64_t pages = left < REQUEST_PAGES_MAX ? left : (uint64_t)REQUEST_PAGES_MAX;
         const uint64_t written_ns = sim_device_write(
-            s->device, now_ns, device_offset_bytes + (range->first_page + at) * GNN_PAGE_BYTES,
-            pages * GNN_PAGE_BYTES);
+            s->device, now_ns, device_offset_bytes + (range->first_page + at) * GNN_PAGE_BYTES, pages * GNN_PAGE_BYTES);
         done_ns = written_ns > done_ns ? written_ns : done_ns;
     }
     return done_ns;
@@ -153,8 +152,7 @@ static uint64_t write_evicted(struct simulated *s, uint64_t now_ns)
     while ((count = sim_page_cache_take_evicted(s->cache, ranges, RANGES_AT_ONCE)) > 0) {
         for (uint32_t i = 0; i < count; i++) {
             assert(ranges[i].file < s->cached->file_count);
-            const uint64_t written_ns =
-                device_write(s, now_ns, s->cached->device_offsets[ranges[i].file], &ranges[i]);
+            const uint64_t written_ns = device_write(s, now_ns, s->cached->device_offsets[ranges[i].file], &ranges[i]);
             done_ns = written_ns > done_ns ? written_ns : done_ns;
         }
     }
@@ -162,8 +160,7 @@ static uint64_t write_evicted(struct simulated *s, uint64_t now_ns)
 }
 
 /* Submits what a touch brings in; how many pages that is. */
-static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
-                       const struct sim_touch *touch)
+static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, const struct sim_touch *touch)
 {
     uint64_t brought_in = 0;
     for (uint32_t i = 0; i < touch->read_count; i++) {
@@ -171,9 +168,8 @@ static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_
         for (uint64_t at = 0; at < range->pages; at += REQUEST_PAGES_MAX) {
             const uint64_t left = range->pages - at, first = range->first_page + at;
             const uint64_t pages = left < REQUEST_PAGES_MAX ? left : (uint64_t)REQUEST_PAGES_MAX;
-            const uint64_t done_ns =
-                sim_device_read(s->device, now_ns, sim_file_device_offset(file, first * GNN_PAGE_BYTES),
-                                pages * GNN_PAGE_BYTES);
+            const uint64_t done_ns = sim_device_read(
+                s->device, now_ns, sim_file_device_offset(file, first * GNN_PAGE_BYTES), pages * GNN_PAGE_BYTES);
             for (uint64_t page = first; page < first + pages; page++)
                 add_flight(s->cached, range->file, page, now_ns, done_ns);
         }
@@ -200,8 +196,8 @@ static uint64_t pages_of(uint64_t offset_bytes, uint64_t len_bytes, uint64_t *fi
     return (offset_bytes + len_bytes - 1) / GNN_PAGE_BYTES - *first + 1;
 }
 
-uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
-                         uint64_t offset_bytes, uint64_t len_bytes, uint64_t *cpu_ps)
+uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                         uint64_t len_bytes, uint64_t *cpu_ps)
 {
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
     const uint32_t number = sim_file_cache_number(file);
@@ -209,8 +205,8 @@ uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint6
     const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
     struct sim_touch touch;
     sum_statistics(s, now_ns);
-    sim_page_cache_read(s->cache, number, first, pages,
-                        file->random ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL, &touch);
+    sim_page_cache_read(s->cache, number, first, pages, file->random ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL,
+                        &touch);
     const uint64_t brought_in = submit(s, file, now_ns, &touch);
     *cpu_ps = (pages * cpu->buffered_page_ns + brought_in * cpu->readahead_page_ns) * SIM_PS_PER_NS;
     uint64_t done_ns = now_ns;
@@ -237,8 +233,8 @@ static bool remember_place(struct sim_cached *c, uint32_t number, const struct g
     return true;
 }
 
-uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
-                          uint64_t offset_bytes, uint64_t len_bytes, uint64_t *cpu_ps)
+uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                          uint64_t len_bytes, uint64_t *cpu_ps)
 {
     const uint32_t number = sim_file_cache_number(file);
     uint64_t first;
@@ -273,8 +269,7 @@ static enum sim_readahead readahead_of(enum gnn_map_advice advice)
     return advice == GNN_MAP_RANDOM ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL;
 }
 
-bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
-                    uint64_t page)
+bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice, uint64_t page)
 {
     const uint32_t number = sim_file_cache_number(file);
     const uint64_t now_ns = sim_now(s->executor);
@@ -282,8 +277,7 @@ bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_m
            sim_page_cache_hit(s->cache, number, page, readahead_of(advice));
 }
 
-uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
-                          uint64_t page)
+uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice, uint64_t page)
 {
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
     const uint32_t number = sim_file_cache_number(file);

@@ -26,8 +26,8 @@ struct sim_coroutine {
 /* The calling stack as a coroutine. */
 void sim_coroutine_adopt(struct sim_coroutine *self);
 /* A new stack, on which fn(arg) starts at the first switch. fn must end with sim_coroutine_leave. */
-GNN_MUST_CHECK enum gnn_status sim_coroutine_open(struct sim_coroutine *coroutine, void (*fn)(void *arg),
-                                                  void *arg, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status sim_coroutine_open(struct sim_coroutine *coroutine, void (*fn)(void *arg), void *arg,
+                                                  struct gnn_err *err);
 /* Frees the stack of a coroutine that never ran or has left; of an adopted one, what its switches needed. */
 void sim_coroutine_close(struct sim_coroutine *coroutine);
 

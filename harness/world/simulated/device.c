@@ -91,8 +91,8 @@ static uint64_t beyond_largest(const struct sim_device *device, uint64_t len_byt
         return mul_div(last_ps, len_bytes, g->size_bytes[0]);
     const uint64_t previous_ps = g->read_ps[last - 1][d];
     const uint64_t rise_ps = last_ps > previous_ps ? last_ps - previous_ps : 0;
-    const uint64_t on_ps = last_ps + mul_div(rise_ps, len_bytes - g->size_bytes[last],
-                                             g->size_bytes[last] - g->size_bytes[last - 1]);
+    const uint64_t on_ps =
+        last_ps + mul_div(rise_ps, len_bytes - g->size_bytes[last], g->size_bytes[last] - g->size_bytes[last - 1]);
     return on_ps > floor_ps ? on_ps : floor_ps;
 }
 
@@ -103,8 +103,7 @@ static uint64_t read_ps(const struct sim_device *device, uint64_t len_bytes, uin
         return g->read_ps[0][d];
     for (uint32_t s = 1; s < g->size_count; s++)
         if (len_bytes <= g->size_bytes[s])
-            return between(len_bytes, g->size_bytes[s - 1], g->size_bytes[s], g->read_ps[s - 1][d],
-                           g->read_ps[s][d]);
+            return between(len_bytes, g->size_bytes[s - 1], g->size_bytes[s], g->read_ps[s - 1][d], g->read_ps[s][d]);
     return beyond_largest(device, len_bytes, d);
 }
 
@@ -236,8 +235,7 @@ static uint64_t request(struct sim_device *device, uint64_t now_ns, uint64_t off
         const uint64_t stripe = offset_bytes / stripe_bytes;
         const uint64_t left_bytes = (stripe + 1) * stripe_bytes - offset_bytes;
         const uint64_t part_bytes = len_bytes < left_bytes ? len_bytes : left_bytes;
-        const uint64_t part_ns =
-            serve(device, &device->members[stripe % device->storage.devices], now_ns, part_bytes);
+        const uint64_t part_ns = serve(device, &device->members[stripe % device->storage.devices], now_ns, part_bytes);
         done_ns = part_ns > done_ns ? part_ns : done_ns;
         offset_bytes += part_bytes;
         len_bytes -= part_bytes;
@@ -245,14 +243,12 @@ static uint64_t request(struct sim_device *device, uint64_t now_ns, uint64_t off
     return done_ns;
 }
 
-uint64_t sim_device_read(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes,
-                         uint64_t len_bytes)
+uint64_t sim_device_read(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes, uint64_t len_bytes)
 {
     return request(device, now_ns, offset_bytes, len_bytes, read_member);
 }
 
-uint64_t sim_device_write(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes,
-                          uint64_t len_bytes)
+uint64_t sim_device_write(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes, uint64_t len_bytes)
 {
     return request(device, now_ns, offset_bytes, len_bytes, write_member);
 }
@@ -274,15 +270,13 @@ static enum gnn_status check_axes(const struct gnn_profile_storage *g, struct gn
     for (uint32_t d = 1; sound && d < g->depth_count; d++)
         sound = g->depth[d] > g->depth[d - 1];
     if (!sound)
-        return gnn_fail(
-            err, GNN_EFORMAT,
-            "storage of the profile: devices, stripe, depths, sizes and write bandwidth are positive, "
-            "sizes and depths ascend, the first depth is 1");
+        return gnn_fail(err, GNN_EFORMAT,
+                        "storage of the profile: devices, stripe, depths, sizes and write bandwidth are positive, "
+                        "sizes and depths ascend, the first depth is 1");
     for (uint32_t s = 0; s < g->size_count; s++)
         for (uint32_t d = 0; d < g->depth_count; d++)
             if (g->read_ps[s][d] == 0)
-                return gnn_fail(err, GNN_EFORMAT,
-                                "storage of the profile: no time for reads of %llu bytes at depth %u",
+                return gnn_fail(err, GNN_EFORMAT, "storage of the profile: no time for reads of %llu bytes at depth %u",
                                 (unsigned long long)g->size_bytes[s], g->depth[d]);
     return GNN_OK;
 }
@@ -317,8 +311,7 @@ static enum gnn_status device_fill(struct sim_device *device, struct gnn_err *er
     return there ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "a storage device of %u members", g->devices);
 }
 
-enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struct sim_device **out,
-                                struct gnn_err *err)
+enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struct sim_device **out, struct gnn_err *err)
 {
     *out = NULL;
     GNN_TRY(check_axes(storage, err));

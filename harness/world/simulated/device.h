@@ -23,15 +23,13 @@ struct sim_device_counts {
     uint64_t busy_ns; /* at least one request in flight, summed over devices */
 };
 
-GNN_MUST_CHECK enum gnn_status sim_device_open(const struct gnn_profile_storage *storage,
-                                               struct sim_device **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struct sim_device **out,
+                                               struct gnn_err *err);
 void sim_device_close(struct sim_device *device); /* accepts NULL */
 
 /* Completion time of one request; it is cut at stripes, and done when its last part is. len_bytes > 0. */
-uint64_t sim_device_read(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes,
-                         uint64_t len_bytes);
-uint64_t sim_device_write(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes,
-                          uint64_t len_bytes);
+uint64_t sim_device_read(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes, uint64_t len_bytes);
+uint64_t sim_device_write(struct sim_device *device, uint64_t now_ns, uint64_t offset_bytes, uint64_t len_bytes);
 void sim_device_counts(const struct sim_device *device, struct sim_device_counts *out);
 
 #endif

@@ -62,8 +62,7 @@ static void heap_down(struct sim_heap *heap, uint32_t at, struct sim_heap_entry 
 
 static void heap_push(struct sim_heap *heap, uint64_t key, struct gnn_thread *thread)
 {
-    heap_up(heap, heap->count++,
-            (struct sim_heap_entry){.key = key, .number = thread->number, .thread = thread});
+    heap_up(heap, heap->count++, (struct sim_heap_entry){.key = key, .number = thread->number, .thread = thread});
 }
 
 static void heap_remove(struct sim_heap *heap, uint32_t at)
@@ -129,8 +128,7 @@ static uint64_t next_event_ns(const struct sim_executor *ex, uint32_t threads)
 {
     uint64_t next_ns = ex->timers.count > 0 ? ex->timers.entries[0].key : UINT64_MAX;
     if (ex->computing.count > 0) {
-        const uint64_t end_ns =
-            ex->now_ns + time_for(ex, ex->computing.entries[0].key - ex->service, threads);
+        const uint64_t end_ns = ex->now_ns + time_for(ex, ex->computing.entries[0].key - ex->service, threads);
         if (end_ns < next_ns)
             next_ns = end_ns;
     }
@@ -158,8 +156,8 @@ static void describe(FILE *out, const struct gnn_thread *thread)
         (void)fprintf(out, "joins thread %" PRIu32 " %s", other->number, other->name);
     } else if (thread->state == SIM_ON_MUTEX) {
         const struct gnn_thread *const owner = sim_mutex_owner(thread->object);
-        (void)fprintf(out, "waits (%s) for mutex %" PRIu32 ", held by thread %" PRIu32 " %s",
-                      kinds[thread->wait_kind], sim_mutex_number(thread->object), owner->number, owner->name);
+        (void)fprintf(out, "waits (%s) for mutex %" PRIu32 ", held by thread %" PRIu32 " %s", kinds[thread->wait_kind],
+                      sim_mutex_number(thread->object), owner->number, owner->name);
     } else {
         (void)fprintf(out, "waits (%s) for condition %" PRIu32, kinds[thread->wait_kind],
                       sim_cond_number(thread->object));
@@ -173,8 +171,7 @@ static _Noreturn void deadlock(const struct sim_executor *ex)
     size_t bytes = 0;
     FILE *const out = open_memstream(&report, &bytes);
     if (out != NULL) {
-        (void)fprintf(out, "deadlock at %" PRIu64 " ns of virtual time: every thread waits for another\n",
-                      ex->now_ns);
+        (void)fprintf(out, "deadlock at %" PRIu64 " ns of virtual time: every thread waits for another\n", ex->now_ns);
         for (const struct gnn_thread *t = ex->first_thread; t != NULL; t = t->next_all)
             describe(out, t);
         (void)fclose(out);
@@ -403,8 +400,7 @@ static bool reserve(struct sim_executor *ex, uint32_t threads)
     if (threads <= ex->heap_slots)
         return true;
     const uint32_t slots = ex->heap_slots == 0 ? HEAP_SLOTS_FIRST : 2 * ex->heap_slots;
-    if (!heap_reserve(&ex->ready, slots) || !heap_reserve(&ex->timers, slots) ||
-        !heap_reserve(&ex->computing, slots))
+    if (!heap_reserve(&ex->ready, slots) || !heap_reserve(&ex->timers, slots) || !heap_reserve(&ex->computing, slots))
         return false;
     ex->heap_slots = slots;
     return true;

@@ -22,8 +22,8 @@ struct sim_executor_config {
     void *on_deadlock_ctx;
 };
 
-GNN_MUST_CHECK enum gnn_status sim_executor_open(const struct sim_executor_config *config,
-                                                 struct sim_executor **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status sim_executor_open(const struct sim_executor_config *config, struct sim_executor **out,
+                                                 struct gnn_err *err);
 void sim_executor_close(struct sim_executor *ex); /* every thread was joined; accepts NULL */
 
 /* The running thread's time as of its last scheduling point (nanoseconds since open). */
@@ -52,8 +52,8 @@ void sim_mutex_lock(struct sim_executor *ex, struct gnn_mutex *mutex);
 void sim_mutex_unlock(struct sim_executor *ex, struct gnn_mutex *mutex);
 void sim_mutex_close(struct sim_executor *ex, struct gnn_mutex *mutex);
 enum gnn_status sim_cond_open(struct sim_executor *ex, struct gnn_cond **out, struct gnn_err *err);
-bool sim_cond_wait(struct sim_executor *ex, struct gnn_cond *cond, struct gnn_mutex *mutex,
-                   uint64_t deadline_ns, enum gnn_wait kind);
+bool sim_cond_wait(struct sim_executor *ex, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
+                   enum gnn_wait kind);
 void sim_cond_signal(struct sim_executor *ex, struct gnn_cond *cond);
 void sim_cond_broadcast(struct sim_executor *ex, struct gnn_cond *cond);
 void sim_cond_close(struct sim_executor *ex, struct gnn_cond *cond);

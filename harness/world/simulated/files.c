@@ -98,8 +98,7 @@ static struct name *find_name(struct sim_files *files, const char *path)
 }
 
 /* path means inode (or nothing, NULL) from now on; the inode's holder becomes the name. */
-static enum gnn_status set_name(struct simulated *s, const char *path, struct sim_inode *inode,
-                                struct gnn_err *err)
+static enum gnn_status set_name(struct simulated *s, const char *path, struct sim_inode *inode, struct gnn_err *err)
 {
     struct sim_files *const files = s->files;
     struct name *const known = find_name(files, path);
@@ -138,8 +137,7 @@ static void place(struct sim_files *files, struct sim_inode *inode)
 }
 
 /* Names a new inode and gives it a place; released when that fails. */
-static enum gnn_status adopt(struct simulated *s, const char *path, struct sim_inode *inode,
-                             struct gnn_err *err)
+static enum gnn_status adopt(struct simulated *s, const char *path, struct sim_inode *inode, struct gnn_err *err)
 {
     place(s->files, inode);
     const enum gnn_status status = set_name(s, path, inode, err);
@@ -149,8 +147,7 @@ static enum gnn_status adopt(struct simulated *s, const char *path, struct sim_i
 }
 
 /* What the name stands for; NULL: nothing. A file of the host is taken in at the first look. */
-static enum gnn_status resolve(struct simulated *s, const char *path, struct sim_inode **out,
-                               struct gnn_err *err)
+static enum gnn_status resolve(struct simulated *s, const char *path, struct sim_inode **out, struct gnn_err *err)
 {
     *out = NULL;
     const struct name *const known = find_name(s->files, path);
@@ -194,16 +191,15 @@ enum gnn_status sim_file_add(struct simulated *s, const char *path, const struct
 
 /* ---- open, close ---- */
 
-static enum gnn_status new_written(struct simulated *s, const char *path, struct sim_inode **out,
-                                   struct gnn_err *err)
+static enum gnn_status new_written(struct simulated *s, const char *path, struct sim_inode **out, struct gnn_err *err)
 {
     GNN_TRY(sim_inode_written(out, err));
     return adopt(s, path, *out, err);
 }
 
 /* A holder more of the file that flags ask for. */
-static enum gnn_status find_or_make(struct simulated *s, const char *path, unsigned flags,
-                                    struct sim_inode **out, struct gnn_err *err)
+static enum gnn_status find_or_make(struct simulated *s, const char *path, unsigned flags, struct sim_inode **out,
+                                    struct gnn_err *err)
 {
     if ((flags & GNN_OPEN_SCRATCH) != 0) {
         GNN_TRY(sim_inode_written(out, err));
@@ -218,11 +214,10 @@ static enum gnn_status find_or_make(struct simulated *s, const char *path, unsig
     if (inode == NULL)
         GNN_TRY(new_written(s, path, &inode, err));
     if (writes && inode->source != SIM_SOURCE_WRITTEN)
-        return gnn_fail(
-            err, GNN_EPERM,
-            "%s: cannot be opened for writing: what the simulated world did not write it only reads; "
-            "remove it there first, or write under another name",
-            path);
+        return gnn_fail(err, GNN_EPERM,
+                        "%s: cannot be opened for writing: what the simulated world did not write it only reads; "
+                        "remove it there first, or write under another name",
+                        path);
     if ((flags & GNN_OPEN_TRUNCATE) != 0)
         sim_inode_truncate(s, inode);
     inode->holders++;
@@ -315,8 +310,7 @@ uint64_t sim_file_size(const struct gnn_file *file)
 
 uint32_t sim_file_cache_number(const struct gnn_file *file)
 {
-    assert(
-        file->inode->has_cache_number); /* a file that goes through the page cache is opened without DIRECT */
+    assert(file->inode->has_cache_number); /* a file that goes through the page cache is opened without DIRECT */
     return file->inode->cache_number;
 }
 
@@ -331,8 +325,8 @@ const struct gnn_content *sim_file_content(const struct gnn_file *file)
     return content != NULL && content->gather_u32 != NULL ? content : NULL;
 }
 
-void sim_file_fetch(struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes,
-                    uint64_t len_bytes, void *dst)
+void sim_file_fetch(struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes, uint64_t len_bytes,
+                    void *dst)
 {
     if (!sim_is_feature(s, dst))
         sim_inode_fetch(file->inode, offset_bytes, len_bytes, dst);
@@ -345,8 +339,8 @@ static bool aligned(const struct simulated *s, uint64_t offset_bytes, const void
     return ((offset_bytes | len_bytes | (uintptr_t)memory) & (sector_bytes(s) - 1)) == 0;
 }
 
-int64_t sim_io_readable(const struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes,
-                        const void *dst, uint64_t len_bytes)
+int64_t sim_io_readable(const struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes, const void *dst,
+                        uint64_t len_bytes)
 {
     if (offset_bytes > INT64_MAX || (file->direct && !aligned(s, offset_bytes, dst, len_bytes)))
         return -EINVAL;
@@ -356,15 +350,14 @@ int64_t sim_io_readable(const struct simulated *s, const struct gnn_file *file, 
     return (int64_t)(asked_bytes < left_bytes ? asked_bytes : left_bytes);
 }
 
-uint64_t sim_io_start_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
-                           uint64_t offset_bytes, uint64_t len_bytes, uint64_t *cpu_ps)
+uint64_t sim_io_start_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                           uint64_t len_bytes, uint64_t *cpu_ps)
 {
     if (!file->direct)
         return sim_cached_read(s, file, now_ns, offset_bytes, len_bytes, cpu_ps);
     *cpu_ps = 0;
     const uint64_t last = sector_bytes(s) - 1;
-    return sim_device_read(s->device, now_ns, sim_file_device_offset(file, offset_bytes),
-                           (len_bytes + last) & ~last);
+    return sim_device_read(s->device, now_ns, sim_file_device_offset(file, offset_bytes), (len_bytes + last) & ~last);
 }
 
 /* Sleeps until what ends at done_ns has ended and this thread was woken. */
@@ -374,8 +367,7 @@ static void wait_until(struct simulated *s, uint64_t done_ns)
         sim_sleep_until(s->executor, done_ns + s->profile->cpu.wake_latency_ns, GNN_WAIT_IO);
 }
 
-int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
-                      uint64_t len_bytes)
+int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst, uint64_t len_bytes)
 {
     struct simulated *const s = simulated_of(w);
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
@@ -386,8 +378,7 @@ int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offse
         return bytes;
     sim_settle(s->executor);
     uint64_t cpu_ps = 0;
-    const uint64_t done_ns =
-        sim_io_start_read(s, file, sim_now(s->executor), offset_bytes, (uint64_t)bytes, &cpu_ps);
+    const uint64_t done_ns = sim_io_start_read(s, file, sim_now(s->executor), offset_bytes, (uint64_t)bytes, &cpu_ps);
     wait_until(s, done_ns);
     sim_cpu(s->executor, file->direct ? cpu->complete_ns * SIM_PS_PER_NS : cpu_ps);
     sim_file_fetch(s, file, offset_bytes, (uint64_t)bytes, dst);
@@ -438,9 +429,8 @@ int64_t sim_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offs
     const uint64_t now_ns = sim_now(s->executor);
     uint64_t cpu_ps = cpu->complete_ns * SIM_PS_PER_NS;
     const uint64_t done_ns =
-        file->direct
-            ? sim_device_write(s->device, now_ns, sim_file_device_offset(file, offset_bytes), (uint64_t)bytes)
-            : sim_cached_write(s, file, now_ns, offset_bytes, (uint64_t)bytes, &cpu_ps);
+        file->direct ? sim_device_write(s->device, now_ns, sim_file_device_offset(file, offset_bytes), (uint64_t)bytes)
+                     : sim_cached_write(s, file, now_ns, offset_bytes, (uint64_t)bytes, &cpu_ps);
     wait_until(s, done_ns);
     sim_cpu(s->executor, cpu_ps);
     return bytes;
@@ -463,8 +453,7 @@ enum gnn_status sim_file_sync(struct gnn_world *w, struct gnn_file *file, struct
 
 /* ---- names that change ---- */
 
-static enum gnn_status rename_normal(struct simulated *s, const char *from, const char *to,
-                                     struct gnn_err *err)
+static enum gnn_status rename_normal(struct simulated *s, const char *from, const char *to, struct gnn_err *err)
 {
     struct sim_inode *inode;
     GNN_TRY(resolve(s, from, &inode, err));

@@ -31,8 +31,7 @@ static enum gnn_status map_host(int fd, const char *path, struct sim_inode **out
     if (fstat(fd, &info) != 0)
         return gnn_fail(err, GNN_EIO, "%s: %s", path, strerror(errno));
     if (!S_ISREG(info.st_mode))
-        return gnn_fail(err, GNN_ENOTSUP, "%s: not a regular file; the simulated world reads no others",
-                        path);
+        return gnn_fail(err, GNN_ENOTSUP, "%s: not a regular file; the simulated world reads no others", path);
     struct sim_inode *inode = inode_new(SIM_SOURCE_HOST, (uint64_t)info.st_size);
     if (inode == NULL)
         return gnn_fail(err, GNN_ENOMEM, "%s: a file", path);
@@ -64,8 +63,7 @@ enum gnn_status sim_inode_host(const char *path, struct sim_inode **out, struct 
     return status;
 }
 
-enum gnn_status sim_inode_content(const struct gnn_content *content, struct sim_inode **out,
-                                  struct gnn_err *err)
+enum gnn_status sim_inode_content(const struct gnn_content *content, struct sim_inode **out, struct gnn_err *err)
 {
     *out = inode_new(SIM_SOURCE_CONTENT, content->size_bytes);
     if (*out == NULL)
@@ -113,8 +111,7 @@ static uint64_t part_in_chunk(uint64_t offset_bytes, uint64_t len_bytes)
     return len_bytes < left_bytes ? len_bytes : left_bytes;
 }
 
-static void fetch_written(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes,
-                          unsigned char *dst)
+static void fetch_written(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, unsigned char *dst)
 {
     while (len_bytes > 0) {
         const uint64_t k = offset_bytes / chunk_bytes, part = part_in_chunk(offset_bytes, len_bytes);
@@ -167,8 +164,7 @@ static bool grow_chunks(struct sim_inode *inode, uint64_t needed)
     return true;
 }
 
-static bool store_part(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes,
-                       const unsigned char *src)
+static bool store_part(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, const unsigned char *src)
 {
     const uint64_t k = offset_bytes / chunk_bytes;
     if (!grow_chunks(inode, k + 1))

@@ -32,8 +32,8 @@ static inline struct simulated *simulated_of(struct gnn_world *w)
 /* ---- memory.c ---- */
 enum gnn_status sim_memory_open(struct simulated *s, struct gnn_err *err);
 void sim_memory_close(struct simulated *s);
-enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
-                              void **out, struct gnn_err *err);
+enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
+                              struct gnn_err *err);
 void sim_mem_free(struct gnn_world *w, void *ptr);
 void sim_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out);
 void sim_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes);
@@ -54,8 +54,8 @@ uint32_t sim_file_cache_number(const struct gnn_file *file); /* in the page cach
 /* Where byte `offset` of the file lies on the device: files get disjoint aligned extents. */
 uint64_t sim_file_device_offset(const struct gnn_file *file, uint64_t offset_bytes);
 /* Moves real bytes (offset + len inside the file); a no-op for feature memory. Takes no virtual time. */
-void sim_file_fetch(struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes,
-                    uint64_t len_bytes, void *dst);
+void sim_file_fetch(struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes, uint64_t len_bytes,
+                    void *dst);
 /* The content's gather where it has one; NULL otherwise. */
 const struct gnn_content *sim_file_content(const struct gnn_file *file);
 
@@ -64,23 +64,21 @@ enum gnn_status sim_cached_open(struct simulated *s, struct gnn_err *err);
 void sim_cached_close(struct simulated *s);
 /* A buffered read of [offset, offset + len) at time now_ns: charges nothing, says when the bytes are there (now_ns when
  * all were cached) and what CPU time (picoseconds) the call costs besides syscall_ns. */
-uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
-                         uint64_t offset_bytes, uint64_t len_bytes, uint64_t *cpu_ps);
+uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                         uint64_t len_bytes, uint64_t *cpu_ps);
 /* A buffered write likewise: pages become cached and dirty; written back when the file is synced or room runs out. */
-uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns,
-                          uint64_t offset_bytes, uint64_t len_bytes, uint64_t *cpu_ps);
+uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                          uint64_t len_bytes, uint64_t *cpu_ps);
 /* fsync: the file's dirty pages go to the device; when the last of them is written (now_ns when none was dirty). */
 uint64_t sim_cached_sync(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t *cpu_ps);
 /* The file of that number in the page cache was truncated, or is gone: its pages go, dirty ones unwritten. */
 void sim_cached_forget(struct simulated *s, uint32_t cache_number);
 /* The running thread touches one page through a mapping. false: it has no page-table entry or is still being read, and
  * nothing happened: fault on it. Charges nothing and is no scheduling point. */
-bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
-                    uint64_t page);
+bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice, uint64_t page);
 /* The fault: its CPU time passes (a scheduling point), then what is missing is read. When the page is there; not after
  * sim_now() when it is there already. */
-uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice,
-                          uint64_t page);
+uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice, uint64_t page);
 
 /* ---- hooks of the world's table, with the contracts of world.h ---- */
 
@@ -89,8 +87,7 @@ enum gnn_status sim_file_open(struct gnn_world *w, const char *path, unsigned fl
                               struct gnn_err *err);
 void sim_file_info(struct gnn_world *w, const struct gnn_file *file, struct gnn_file_info *out);
 const char *sim_file_path(struct gnn_world *w, const struct gnn_file *file);
-int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
-                      uint64_t len_bytes);
+int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst, uint64_t len_bytes);
 int64_t sim_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
                        uint64_t len_bytes);
 enum gnn_status sim_file_sync(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
@@ -105,16 +102,15 @@ enum gnn_status sim_file_add(struct simulated *s, const char *path, const struct
 /* map.c */
 enum gnn_status sim_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
                              struct gnn_map **out, struct gnn_err *err);
-enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
-                                   uint64_t count, uint32_t *out, struct gnn_err *err);
-enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
-                                    const gnn_node *rows, uint64_t count, void *dst,
-                                    uint64_t dst_stride_bytes, struct gnn_err *err);
+enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index, uint64_t count,
+                                   uint32_t *out, struct gnn_err *err);
+enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes, const gnn_node *rows,
+                                    uint64_t count, void *dst, uint64_t dst_stride_bytes, struct gnn_err *err);
 void sim_map_close(struct gnn_world *w, struct gnn_map *map);
 
 /* ring.c */
-enum gnn_status sim_ring_open(struct gnn_world *w, const struct gnn_ring_config *config,
-                              struct gnn_ring **out, struct gnn_err *err);
+enum gnn_status sim_ring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
+                              struct gnn_err *err);
 enum gnn_status sim_ring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
                                 uint32_t count, uint32_t *accepted, struct gnn_err *err);
 enum gnn_status sim_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,

@@ -132,8 +132,8 @@ enum gnn_status sim_cond_open(struct sim_executor *ex, struct gnn_cond **out, st
     return GNN_OK;
 }
 
-bool sim_cond_wait(struct sim_executor *ex, struct gnn_cond *cond, struct gnn_mutex *mutex,
-                   uint64_t deadline_ns, enum gnn_wait kind)
+bool sim_cond_wait(struct sim_executor *ex, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
+                   enum gnn_wait kind)
 {
     assert(kind < GNN_WAIT_KINDS);
     pay_for_lock(ex);

@@ -12,9 +12,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum {
-    LOOK_AHEAD = 12
-}; /* elements or rows: the host's memory is as far away as the page's flags are scattered */
+enum { LOOK_AHEAD = 12 }; /* elements or rows: the host's memory is as far away as the page's flags are scattered */
 
 struct gnn_map {
     const struct gnn_file *file;
@@ -95,12 +93,11 @@ static void take_values(struct simulated *s, const struct gnn_map *map, const ui
         sim_file_fetch(s, map->file, index[i] * sizeof *out, sizeof *out, &out[i]);
 }
 
-enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
-                                   uint64_t count, uint32_t *out, struct gnn_err *err)
+enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index, uint64_t count,
+                                   uint32_t *out, struct gnn_err *err)
 {
     struct simulated *const s = simulated_of(w);
-    struct gather g = {
-        .s = s, .map = map, .number = sim_file_cache_number(map->file), .last_page = UINT64_MAX};
+    struct gather g = {.s = s, .map = map, .number = sim_file_cache_number(map->file), .last_page = UINT64_MAX};
     const uint64_t value_count = map->size_bytes / sizeof *out;
     const uint64_t element_ps = s->profile->cpu.gather_element_ns * SIM_PS_PER_NS;
     uint64_t done = 0;
@@ -113,42 +110,37 @@ enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, con
     charge(&g);
     take_values(s, map, index, done, out);
     if (done < count)
-        return gnn_fail(err, GNN_EFORMAT, "%s: element %llu was asked for, the file ends at %llu",
-                        map->file->path, (unsigned long long)index[done], (unsigned long long)value_count);
+        return gnn_fail(err, GNN_EFORMAT, "%s: element %llu was asked for, the file ends at %llu", map->file->path,
+                        (unsigned long long)index[done], (unsigned long long)value_count);
     return GNN_OK;
 }
 
 /* ---- rows ---- */
 
-enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
-                                    const gnn_node *rows, uint64_t count, void *dst,
-                                    uint64_t dst_stride_bytes, struct gnn_err *err)
+enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes, const gnn_node *rows,
+                                    uint64_t count, void *dst, uint64_t dst_stride_bytes, struct gnn_err *err)
 {
     assert(row_bytes > 0 && dst_stride_bytes >= row_bytes);
     struct simulated *const s = simulated_of(w);
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
-    struct gather g = {
-        .s = s, .map = map, .number = sim_file_cache_number(map->file), .last_page = UINT64_MAX};
+    struct gather g = {.s = s, .map = map, .number = sim_file_cache_number(map->file), .last_page = UINT64_MAX};
     const uint64_t row_count = map->size_bytes / row_bytes;
-    const uint64_t row_ps =
-        cpu->gather_row_ns * SIM_PS_PER_NS + row_bytes * cpu->work_ps[GNN_WORK_COPIED_BYTE];
+    const uint64_t row_ps = cpu->gather_row_ns * SIM_PS_PER_NS + row_bytes * cpu->work_ps[GNN_WORK_COPIED_BYTE];
     const bool moves = count > 0 && !sim_is_feature(s, dst);
     uint64_t done = 0;
     for (; done < count && rows[done] < row_count; done++) {
         const uint64_t first_byte = (uint64_t)rows[done] * row_bytes;
         if (done + LOOK_AHEAD < count)
             look_ahead(&g, (uint64_t)rows[done + LOOK_AHEAD] * row_bytes);
-        for (uint64_t page = first_byte / GNN_PAGE_BYTES; page * GNN_PAGE_BYTES < first_byte + row_bytes;
-             page++)
+        for (uint64_t page = first_byte / GNN_PAGE_BYTES; page * GNN_PAGE_BYTES < first_byte + row_bytes; page++)
             touch(&g, page);
         g.pending_ps += row_ps;
         if (moves)
-            sim_file_fetch(s, map->file, first_byte, row_bytes,
-                           (unsigned char *)dst + done * dst_stride_bytes);
+            sim_file_fetch(s, map->file, first_byte, row_bytes, (unsigned char *)dst + done * dst_stride_bytes);
     }
     charge(&g);
     if (done < count)
-        return gnn_fail(err, GNN_EFORMAT, "%s: row %u of %u bytes was asked for, the file holds %llu",
-                        map->file->path, rows[done], row_bytes, (unsigned long long)row_count);
+        return gnn_fail(err, GNN_EFORMAT, "%s: row %u of %u bytes was asked for, the file holds %llu", map->file->path,
+                        rows[done], row_bytes, (unsigned long long)row_count);
     return GNN_OK;
 }

@@ -100,10 +100,9 @@ enum gnn_status sim_memory_open(struct simulated *s, struct gnn_err *err)
 {
     const uint64_t cap_bytes = s->config.cap_bytes != 0 ? s->config.cap_bytes : s->profile->memory_bytes;
     if (s->profile->process_bytes > cap_bytes)
-        return gnn_fail(
-            err, GNN_ECAP,
-            "the process itself takes %llu B (profile %s), the memory cap is %llu B; raise --memory",
-            (unsigned long long)s->profile->process_bytes, s->profile->name, (unsigned long long)cap_bytes);
+        return gnn_fail(err, GNN_ECAP,
+                        "the process itself takes %llu B (profile %s), the memory cap is %llu B; raise --memory",
+                        (unsigned long long)s->profile->process_bytes, s->profile->name, (unsigned long long)cap_bytes);
     s->memory = calloc(1, sizeof *s->memory);
     if (s->memory == NULL)
         return gnn_fail(err, GNN_ENOMEM, "the simulated world's memory accounts");
@@ -139,8 +138,8 @@ static void find_around_features(struct sim_memory *memory)
     memory->around_features.bytes = (uint64_t)(last->base - features->items[0].base) + last->bytes;
 }
 
-static enum gnn_status check_cap(const struct simulated *s, const char *name, uint64_t bytes,
-                                 uint64_t counted_bytes, struct gnn_err *err)
+static enum gnn_status check_cap(const struct simulated *s, const char *name, uint64_t bytes, uint64_t counted_bytes,
+                                 struct gnn_err *err)
 {
     const struct sim_memory *const memory = s->memory;
     const uint64_t own_bytes = s->profile->process_bytes + memory->held_bytes;
@@ -151,12 +150,11 @@ static enum gnn_status check_cap(const struct simulated *s, const char *name, ui
                     "%llu B, the memory cap is %llu B",
                     name, (unsigned long long)bytes, (unsigned long long)own_bytes,
                     (unsigned long long)s->profile->process_bytes,
-                    (unsigned long long)gnn_add_bytes(own_bytes, counted_bytes),
-                    (unsigned long long)memory->cap_bytes);
+                    (unsigned long long)gnn_add_bytes(own_bytes, counted_bytes), (unsigned long long)memory->cap_bytes);
 }
 
-enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
-                              void **out, struct gnn_err *err)
+enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
+                              struct gnn_err *err)
 {
     struct simulated *const s = simulated_of(w);
     struct sim_memory *const memory = s->memory;
@@ -172,8 +170,8 @@ enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t by
     void *const base = mmap(NULL, counted_bytes, features ? PROT_NONE : PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
-        return gnn_fail(err, GNN_ENOMEM, "%s: %llu bytes of the host's memory: %s", name,
-                        (unsigned long long)bytes, strerror(errno));
+        return gnn_fail(err, GNN_ENOMEM, "%s: %llu bytes of the host's memory: %s", name, (unsigned long long)bytes,
+                        strerror(errno));
     ranges_add(ranges, (struct range){.base = base, .bytes = counted_bytes});
     find_around_features(memory);
     memory->held_bytes += counted_bytes;
@@ -191,8 +189,7 @@ void sim_mem_free(struct gnn_world *w, void *ptr)
     struct simulated *const s = simulated_of(w);
     struct sim_memory *const memory = s->memory;
     struct range range = {0};
-    const bool known =
-        ranges_take(&memory->plain, ptr, &range) || ranges_take(&memory->features, ptr, &range);
+    const bool known = ranges_take(&memory->plain, ptr, &range) || ranges_take(&memory->features, ptr, &range);
     assert(known); /* allocated here, and freed once */
     const int rc = munmap(ptr, range.bytes);
     assert(rc == 0);

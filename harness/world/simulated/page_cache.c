@@ -72,8 +72,8 @@ struct sim_page_cache {
 
 /* ---- open, close, files ---- */
 
-enum gnn_status sim_page_cache_open(uint64_t room_bytes, uint64_t readahead_bytes,
-                                    struct sim_page_cache **out, struct gnn_err *err)
+enum gnn_status sim_page_cache_open(uint64_t room_bytes, uint64_t readahead_bytes, struct sim_page_cache **out,
+                                    struct gnn_err *err)
 {
     *out = NULL;
     struct sim_page_cache *cache = calloc(1, sizeof *cache);
@@ -109,8 +109,7 @@ void sim_page_cache_sum_statistics(struct sim_page_cache *cache)
     sim_page_lists_sum(&cache->lists);
 }
 
-static enum gnn_status add_segment(struct sim_page_cache *cache, struct file *file, uint64_t pages,
-                                   struct gnn_err *err)
+static enum gnn_status add_segment(struct sim_page_cache *cache, struct file *file, uint64_t pages, struct gnn_err *err)
 {
     if (pages == 0)
         return GNN_OK;
@@ -209,14 +208,12 @@ static void add_read(struct sim_page_cache *cache, uint32_t number, uint64_t pag
         (last->first_page + last->pages == page || cache->read_count == REQUEST_RANGES_MAX))
         last->pages = page + 1 - last->first_page;
     else
-        cache->reads[cache->read_count++] =
-            (struct sim_page_range){.file = number, .first_page = page, .pages = 1};
+        cache->reads[cache->read_count++] = (struct sim_page_range){.file = number, .first_page = page, .pages = 1};
 }
 
 /* Every page of [start, start + count) inside the file that is not cached; the page at `mark` is marked when it is one
  * of them. */
-static void bring_in(struct sim_page_cache *cache, uint32_t number, uint64_t start, uint64_t count,
-                     uint64_t mark)
+static void bring_in(struct sim_page_cache *cache, uint32_t number, uint64_t start, uint64_t count, uint64_t mark)
 {
     const struct file *file = &cache->files[number];
     const uint64_t end = count < file->pages - start ? start + count : file->pages;
@@ -311,8 +308,7 @@ static void read_ahead_at_mark(struct sim_page_cache *cache, uint32_t number, ui
         w->size = size > w->size ? size : w->size;
     } else {
         uint64_t start = page + 1;
-        while (start < file->pages && start - page <= max &&
-               (flags_of(cache, file, start) & SIM_PAGE_CACHED) != 0)
+        while (start < file->pages && start - page <= max && (flags_of(cache, file, start) & SIM_PAGE_CACHED) != 0)
             start++;
         if (start - page > max)
             return;
@@ -411,8 +407,7 @@ static bool fault_around(struct sim_page_cache *cache, struct file *file, uint64
     return (cache->lists.flags[first + (uint32_t)(page - start)] & SIM_PAGE_MAPPED) != 0;
 }
 
-static void fault_minor(struct sim_page_cache *cache, uint32_t number, uint64_t page,
-                        enum sim_readahead readahead)
+static void fault_minor(struct sim_page_cache *cache, uint32_t number, uint64_t page, enum sim_readahead readahead)
 {
     struct file *file = &cache->files[number];
     const bool normal = readahead == SIM_READAHEAD_NORMAL && cache->window_pages > 0;
@@ -428,8 +423,7 @@ static void fault_minor(struct sim_page_cache *cache, uint32_t number, uint64_t 
 }
 
 /* Not cached: read alone, or with a window about it. */
-static void fault_major(struct sim_page_cache *cache, uint32_t number, uint64_t page,
-                        enum sim_readahead readahead)
+static void fault_major(struct sim_page_cache *cache, uint32_t number, uint64_t page, enum sim_readahead readahead)
 {
     struct file *file = &cache->files[number];
     struct window *w = &file->window;
@@ -454,8 +448,7 @@ static void fault_major(struct sim_page_cache *cache, uint32_t number, uint64_t 
     (void)fault_around(cache, file, page, readahead == SIM_READAHEAD_NORMAL);
 }
 
-bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t number, uint64_t page,
-                        enum sim_readahead readahead)
+bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t number, uint64_t page, enum sim_readahead readahead)
 {
     assert(number < cache->file_count && page < cache->files[number].pages);
     uint8_t *const flags = &cache->lists.flags[number_of(&cache->files[number], page)];
@@ -475,8 +468,8 @@ void sim_page_cache_prefetch(const struct sim_page_cache *cache, uint32_t number
     __builtin_prefetch(&cache->lists.place[at], 1);
 }
 
-void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t number, uint64_t page,
-                          enum sim_readahead readahead, struct sim_touch *out)
+void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t number, uint64_t page, enum sim_readahead readahead,
+                          struct sim_touch *out)
 {
     begin(cache, out);
     if (sim_page_cache_hit(cache, number, page, readahead))

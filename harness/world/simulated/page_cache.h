@@ -61,14 +61,13 @@ GNN_MUST_CHECK enum gnn_status sim_page_cache_grow_file(struct sim_page_cache *c
 void sim_page_cache_forget(struct sim_page_cache *cache, uint32_t file);
 
 /* An access through a mapping; one read() of `pages` > 0 pages through the cache; one write(). Inside the file. */
-void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t file, uint64_t page,
-                          enum sim_readahead readahead, struct sim_touch *out);
+void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t file, uint64_t page, enum sim_readahead readahead,
+                          struct sim_touch *out);
 void sim_page_cache_read(struct sim_page_cache *cache, uint32_t file, uint64_t first_page, uint64_t pages,
                          enum sim_readahead readahead, struct sim_touch *out);
 void sim_page_cache_write(struct sim_page_cache *cache, uint32_t file, uint64_t first_page, uint64_t pages);
 /* The usual touch, short: false when the page has no entry, and nothing happened: touch it then. */
-bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t file, uint64_t page,
-                        enum sim_readahead readahead);
+bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t file, uint64_t page, enum sim_readahead readahead);
 /* The page will be touched soon: its bookkeeping comes into the host's caches. Inside the file. */
 void sim_page_cache_prefetch(const struct sim_page_cache *cache, uint32_t file, uint64_t page);
 /* Unmapping: the page-table entries are gone, the pages stay. */

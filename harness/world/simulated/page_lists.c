@@ -25,8 +25,7 @@ static bool grow(void **array, uint64_t old_bytes, uint64_t new_bytes)
                                     : mremap(*array, old_bytes, new_bytes, MREMAP_MAYMOVE);
     if (at == MAP_FAILED)
         return false;
-    (void)madvise(at, new_bytes,
-                  MADV_HUGEPAGE); /* a wish: touches are random, and small pages cost TLB misses */
+    (void)madvise(at, new_bytes, MADV_HUGEPAGE); /* a wish: touches are random, and small pages cost TLB misses */
     *array = at;
     return true;
 }
@@ -64,8 +63,7 @@ static bool grow_all(struct sim_page_lists *lists, uint64_t capacity)
     return done;
 }
 
-enum gnn_status sim_page_lists_add(struct sim_page_lists *lists, uint64_t pages, uint32_t *first,
-                                   struct gnn_err *err)
+enum gnn_status sim_page_lists_add(struct sim_page_lists *lists, uint64_t pages, uint32_t *first, struct gnn_err *err)
 {
     const uint64_t at = lists->numbers;
     const uint64_t end = gnn_add_bytes(at, gnn_round_up(pages, SIM_PAGES_ALIGN));
@@ -74,8 +72,7 @@ enum gnn_status sim_page_lists_add(struct sim_page_lists *lists, uint64_t pages,
     if (end >= UINT32_MAX - granule)
         return gnn_fail(err, GNN_ECAP, "page cache: files of more than 16 TiB together");
     if (end > lists->capacity && !grow_all(lists, gnn_round_up(end, granule)))
-        return gnn_fail(err, GNN_ENOMEM, "page cache: the bookkeeping of %llu pages",
-                        (unsigned long long)end);
+        return gnn_fail(err, GNN_ENOMEM, "page cache: the bookkeeping of %llu pages", (unsigned long long)end);
     lists->numbers = end;
     *first = (uint32_t)at;
     return GNN_OK;

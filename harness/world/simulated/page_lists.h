@@ -68,8 +68,8 @@ GNN_MUST_CHECK enum gnn_status sim_page_lists_open(struct sim_page_lists *lists,
 void sim_page_lists_close(struct sim_page_lists *lists);
 
 /* `pages` further numbers, the first a multiple of SIM_PAGES_ALIGN. Costs address space; memory comes with use. */
-GNN_MUST_CHECK enum gnn_status sim_page_lists_add(struct sim_page_lists *lists, uint64_t pages,
-                                                  uint32_t *first, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status sim_page_lists_add(struct sim_page_lists *lists, uint64_t pages, uint32_t *first,
+                                                  struct gnn_err *err);
 
 /* Makes room for the page, then puts it on the list it belongs to. It was not cached. */
 void sim_page_insert(struct sim_page_lists *lists, uint32_t page);

@@ -90,8 +90,7 @@ static uint32_t take(struct simulated *s, struct uring *u, uint32_t max, struct 
         const uint32_t slot = (uint32_t)first->value;
         const struct flight *const flight = &u->flights[slot];
         if (flight->result > 0)
-            sim_file_fetch(s, flight->read.file, flight->read.offset_bytes, (uint32_t)flight->result,
-                           flight->read.dst);
+            sim_file_fetch(s, flight->read.file, flight->read.offset_bytes, (uint32_t)flight->result, flight->read.dst);
         out[taken++] = (struct gnn_completion){.tag = flight->read.tag, .result = flight->result};
         u->free_flights[u->free_count++] = slot;
         sim_time_queue_drop(&u->in_flight);
@@ -122,8 +121,7 @@ static void look(struct simulated *s, const struct uring *u)
 {
     const struct sim_timed *const first = sim_time_queue_first(&u->in_flight);
     const bool there = first != NULL && first->time_ns <= sim_now(s->executor);
-    const uint64_t enter_ps =
-        there || first == NULL || u->spin ? 0 : s->profile->cpu.syscall_ns * SIM_PS_PER_NS;
+    const uint64_t enter_ps = there || first == NULL || u->spin ? 0 : s->profile->cpu.syscall_ns * SIM_PS_PER_NS;
     sim_cpu(s->executor, enter_ps > sim_look_ps ? enter_ps : sim_look_ps);
     sim_settle(s->executor);
 }
@@ -160,11 +158,10 @@ static void uring_close(struct simulated *s, struct gnn_ring *ring)
     free(u);
 }
 
-static const struct sim_ring_ops uring_ops = {
-    .submit = uring_submit, .wait = uring_wait, .close = uring_close};
+static const struct sim_ring_ops uring_ops = {.submit = uring_submit, .wait = uring_wait, .close = uring_close};
 
-static enum gnn_status uring_open(struct simulated *s, const struct gnn_ring_config *config,
-                                  struct gnn_ring **out, struct gnn_err *err)
+static enum gnn_status uring_open(struct simulated *s, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                  struct gnn_err *err)
 {
     struct uring *const u = calloc(1, sizeof *u);
     if (u == NULL)
@@ -191,13 +188,12 @@ static enum gnn_status uring_open(struct simulated *s, const struct gnn_ring_con
 
 /* ---- the world's table ---- */
 
-enum gnn_status sim_ring_open(struct gnn_world *w, const struct gnn_ring_config *config,
-                              struct gnn_ring **out, struct gnn_err *err)
+enum gnn_status sim_ring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
+                              struct gnn_err *err)
 {
     *out = NULL;
     if (config->depth == 0 || config->depth > RING_DEPTH_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "a ring of depth %u: 1 to %d are possible", config->depth,
-                        RING_DEPTH_MAX);
+        return gnn_fail(err, GNN_EUSAGE, "a ring of depth %u: 1 to %d are possible", config->depth, RING_DEPTH_MAX);
     switch (config->engine) {
     case GNN_RING_URING:
         return uring_open(simulated_of(w), config, out, err);

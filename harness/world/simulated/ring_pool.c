@@ -41,8 +41,7 @@ static void pool_main(void *arg)
             break;
         const struct gnn_read read = pool->reads[pool->read_head++ % pool->depth];
         sim_mutex_unlock(ex, pool->lock);
-        const int64_t result =
-            sim_file_read(&pool->s->base, read.file, read.offset_bytes, read.dst, read.len_bytes);
+        const int64_t result = sim_file_read(&pool->s->base, read.file, read.offset_bytes, read.dst, read.len_bytes);
         sim_mutex_lock(ex, pool->lock);
         pool->completions[pool->completion_tail++ % pool->depth] =
             (struct gnn_completion){.tag = read.tag, .result = (int32_t)result};
@@ -139,8 +138,8 @@ static enum gnn_status pool_start(struct pool *pool, uint32_t threads, struct gn
     return GNN_OK;
 }
 
-enum gnn_status sim_ring_pool_open(struct simulated *s, const struct gnn_ring_config *config,
-                                   struct gnn_ring **out, struct gnn_err *err)
+enum gnn_status sim_ring_pool_open(struct simulated *s, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                   struct gnn_err *err)
 {
     if (config->sqpoll || config->iopoll)
         return gnn_fail(err, GNN_EUSAGE, "%s belongs to io_uring, the thread pool has none; use --io uring",

@@ -69,8 +69,8 @@ static enum gnn_status cond_open(struct gnn_world *w, struct gnn_cond **out, str
     return sim_cond_open(executor_of(w), out, err);
 }
 
-static bool cond_wait(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex,
-                      uint64_t deadline_ns, enum gnn_wait kind)
+static bool cond_wait(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
+                      enum gnn_wait kind)
 {
     return sim_cond_wait(executor_of(w), cond, mutex, deadline_ns, kind);
 }

@@ -46,7 +46,6 @@ void gnn_world_simulated_counts(struct gnn_world *world, struct gnn_simulated_co
 
 /* Files that no disk holds. The path hides one on the host. GNN_EBUG when the path is registered already. */
 GNN_MUST_CHECK enum gnn_status gnn_world_simulated_add_file(struct gnn_world *world, const char *path,
-                                                            const struct gnn_content *content,
-                                                            struct gnn_err *err);
+                                                            const struct gnn_content *content, struct gnn_err *err);
 
 #endif
