@@ -1,5 +1,5 @@
 /* Every system of this build, by hand: one line per folder under systems/ (tests/style compares the two). */
-#include "harness/system.h"
+#include "harness/system/system.h"
 
 extern const struct gnn_system gnn_system_null;
 extern const struct gnn_system gnn_system_pygplus;

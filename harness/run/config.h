@@ -5,7 +5,7 @@
 
 #include "harness/base/option.h"
 #include "harness/oocgnn.h"
-#include "harness/system.h"
+#include "harness/system/system.h"
 
 enum { GNN_SETS_MAX = 48, GNN_SET_MAX = 128 };
 

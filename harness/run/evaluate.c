@@ -1,7 +1,7 @@
 #include "harness/run/evaluate.h"
 
 #include "harness/base/rng.h"
-#include "harness/stage/training.h"
+#include "harness/system/training.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #ifndef GNN_RUN_EVALUATE_H
 #define GNN_RUN_EVALUATE_H
 
-#include "harness/system.h"
+#include "harness/system/system.h"
 
 /* *accuracy = correct / count over nodes; NAN for an empty split. GNN_ECANCELLED when env->stop is set. */
 GNN_MUST_CHECK enum gnn_status gnn_evaluate_split(const struct gnn_env *env, const struct gnn_split *split,

@@ -7,7 +7,7 @@
 #include "harness/base/reading.h"
 #include "harness/oocgnn.h"
 #include "harness/run/extrapolate.h"
-#include "harness/system.h"
+#include "harness/system/system.h"
 
 enum { GNN_WIRE_MAGIC = 0x6f6f6367, GNN_WIRE_EXTRA_MAX = 16 };
 

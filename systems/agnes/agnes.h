@@ -4,11 +4,11 @@
 #define AGNES_H
 
 #include "harness/base/id_map.h"
-#include "harness/stage/sampling.h"
-#include "harness/stage/training.h"
 #include "harness/storage/reader.h"
 #include "harness/storage/trace.h"
-#include "harness/system.h"
+#include "harness/system/sampling.h"
+#include "harness/system/system.h"
+#include "harness/system/training.h"
 #include "systems/agnes/bucket.h"
 #include "systems/agnes/frames.h"
 #include "systems/agnes/graph_blocks.h"

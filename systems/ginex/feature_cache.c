@@ -1,7 +1,7 @@
 #include "systems/ginex/feature_cache.h"
 
-#include "harness/stage/gang.h"
 #include "harness/storage/trace.h"
+#include "harness/system/gang.h"
 
 #include <assert.h>
 #include <inttypes.h>

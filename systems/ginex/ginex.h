@@ -2,11 +2,11 @@
 #ifndef GINEX_H
 #define GINEX_H
 
-#include "harness/stage/gang.h"
-#include "harness/stage/sampling.h"
-#include "harness/stage/training.h"
 #include "harness/storage/trace.h"
-#include "harness/system.h"
+#include "harness/system/gang.h"
+#include "harness/system/sampling.h"
+#include "harness/system/system.h"
+#include "harness/system/training.h"
 #include "systems/ginex/belady.h"
 #include "systems/ginex/feature_cache.h"
 #include "systems/ginex/neighbours.h"

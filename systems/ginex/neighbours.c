@@ -1,7 +1,7 @@
 #include "systems/ginex/neighbours.h"
 
-#include "harness/stage/sampling.h"
 #include "harness/storage/trace.h"
+#include "harness/system/sampling.h"
 #include "systems/ginex/score.h"
 
 #include <assert.h>

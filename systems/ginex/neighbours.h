@@ -12,7 +12,7 @@
 #ifndef GINEX_NEIGHBOURS_H
 #define GINEX_NEIGHBOURS_H
 
-#include "harness/system.h"
+#include "harness/system/system.h"
 
 enum ginex_list_read {
     GINEX_LIST_ARTIFACT, /* floor(4 g / 4096) * 4096 + 8192 bytes from the page the list begins on */

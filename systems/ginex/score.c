@@ -1,7 +1,7 @@
 #include "systems/ginex/score.h"
 
-#include "harness/stage/sampling.h"
 #include "harness/storage/trace.h"
+#include "harness/system/sampling.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #ifndef GINEX_SCORE_H
 #define GINEX_SCORE_H
 
-#include "harness/system.h"
+#include "harness/system/system.h"
 
 struct gnn_stream;
 struct gnn_span_reader;

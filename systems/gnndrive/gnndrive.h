@@ -2,10 +2,10 @@
 #ifndef GNNDRIVE_H
 #define GNNDRIVE_H
 
-#include "harness/stage/sampling.h"
-#include "harness/stage/training.h"
 #include "harness/storage/reader.h"
-#include "harness/system.h"
+#include "harness/system/sampling.h"
+#include "harness/system/system.h"
+#include "harness/system/training.h"
 #include "systems/gnndrive/feature_buffer.h"
 
 enum gnndrive_io { GNNDRIVE_IO_DIRECT, GNNDRIVE_IO_BUFFERED };

@@ -1,6 +1,6 @@
 /* null: the harness's own cost. Every batch of the epoch goes through the pipeline, one queue between two
  * stages, and nothing else happens: no sampling, no reading, no training. See README.md. */
-#include "harness/system.h"
+#include "harness/system/system.h"
 
 #include <stdlib.h>
 

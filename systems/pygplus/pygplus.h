@@ -2,10 +2,10 @@
 #ifndef PYGPLUS_H
 #define PYGPLUS_H
 
-#include "harness/stage/gang.h"
-#include "harness/stage/sampling.h"
-#include "harness/stage/training.h"
-#include "harness/system.h"
+#include "harness/system/gang.h"
+#include "harness/system/sampling.h"
+#include "harness/system/system.h"
+#include "harness/system/training.h"
 
 #include <stdatomic.h>
 

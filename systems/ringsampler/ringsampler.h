@@ -5,10 +5,10 @@
 
 #include "harness/base/arena.h"
 #include "harness/base/id_map.h"
-#include "harness/stage/extraction.h"
-#include "harness/stage/sampling.h"
-#include "harness/stage/training.h"
-#include "harness/system.h"
+#include "harness/system/extraction.h"
+#include "harness/system/sampling.h"
+#include "harness/system/system.h"
+#include "harness/system/training.h"
 #include "systems/ringsampler/latency.h"
 
 enum rs_io { RS_IO_DIRECT, RS_IO_BUFFERED, RS_IO_BUFFERED_RANDOM, RS_IO_MAPPED, RS_IO_SORTED };

@@ -17,7 +17,7 @@ git ls-files 'harness/*.[ch]' 'systems/*.[ch]' 'workloads/*.[ch]' 2>/dev/null | 
     function layer(path,    n) {
         if (path == "harness/oocgnn.h")
             return "root"
-        if (path == "harness/system.h" || path == "harness/main.c" || path == "systems/registry.c")
+        if (path == "harness/main.c" || path == "systems/registry.c")
             return path
         n = path
         sub(/\/[^\/]*$/, "", n)

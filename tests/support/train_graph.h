@@ -4,7 +4,7 @@
 #ifndef TESTS_TRAIN_GRAPH_H
 #define TESTS_TRAIN_GRAPH_H
 
-#include "harness/system.h"
+#include "harness/system/system.h"
 #include "harness/world/profile.h"
 
 struct train_graph_config {

@@ -1,7 +1,7 @@
 /* The stages systems share: which seeds belong to which batch, what a mini-batch is expected to weigh, memory
  * for rows that grows, and a label that is missing. */
-#include "harness/stage/sampling.h"
-#include "harness/stage/training.h"
+#include "harness/system/sampling.h"
+#include "harness/system/training.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/train_graph.h"
 

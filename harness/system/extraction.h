@@ -1,11 +1,11 @@
 /* Asynchronous extraction: the feature rows of a mini-batch by the shared batched reader, many reads in flight,
  * straight into the batch's input. No cache and no buffer shared between batches: for systems whose point lies
  * elsewhere. One thread at a time. */
-#ifndef GNN_STAGE_EXTRACTION_H
-#define GNN_STAGE_EXTRACTION_H
+#ifndef GNN_SYSTEM_EXTRACTION_H
+#define GNN_SYSTEM_EXTRACTION_H
 
 #include "harness/storage/reader.h"
-#include "harness/system.h"
+#include "harness/system/system.h"
 
 struct gnn_extraction;
 

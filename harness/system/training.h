@@ -1,9 +1,9 @@
 /* The training stage's common part: labels of the seeds, one step of the model, the epoch's sums, the on_step
  * hook; and memory for feature rows that grows at warm-up. One trainer thread at a time. */
-#ifndef GNN_STAGE_TRAINING_H
-#define GNN_STAGE_TRAINING_H
+#ifndef GNN_SYSTEM_TRAINING_H
+#define GNN_SYSTEM_TRAINING_H
 
-#include "harness/system.h"
+#include "harness/system/system.h"
 
 /* Rows of features: grows, never shrinks. On the tensor back-end, or in the world's feature memory. */
 struct gnn_rows {

@@ -1,4 +1,4 @@
-#include "harness/stage/training.h"
+#include "harness/system/training.h"
 
 #include <assert.h>
 #include <inttypes.h>

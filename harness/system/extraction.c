@@ -1,6 +1,6 @@
-#include "harness/stage/extraction.h"
+#include "harness/system/extraction.h"
 
-#include "harness/stage/sampling.h"
+#include "harness/system/sampling.h"
 
 #include <assert.h>
 #include <inttypes.h>

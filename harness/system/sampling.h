@@ -1,10 +1,10 @@
 /* The sampling stage of the systems that sample node-wise: one mapping of `indices` (or the system's own neighbour
  * sources), one sampler per worker over it, the epoch's order, and the sum of the counters. Which worker draws which
  * batch is the system's business: a mini-batch depends on (seed, epoch, batch) alone (DESIGN section 4). */
-#ifndef GNN_STAGE_SAMPLING_H
-#define GNN_STAGE_SAMPLING_H
+#ifndef GNN_SYSTEM_SAMPLING_H
+#define GNN_SYSTEM_SAMPLING_H
 
-#include "harness/system.h"
+#include "harness/system/system.h"
 
 struct gnn_sampling;
 

@@ -4,8 +4,8 @@
  * Life of a run, all on the worker process's main thread of the world:
  *   plan -> open -> train_epoch x epochs -> close.
  * A hook that fails fills err; close is then called with whatever open stored (maybe NULL). */
-#ifndef GNN_SYSTEM_H
-#define GNN_SYSTEM_H
+#ifndef GNN_SYSTEM_SYSTEM_H
+#define GNN_SYSTEM_SYSTEM_H
 
 #include "harness/base/option.h"
 #include "harness/graph/dataset.h"

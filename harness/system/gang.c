@@ -1,4 +1,4 @@
-#include "harness/stage/gang.h"
+#include "harness/system/gang.h"
 
 #include <assert.h>
 #include <stdlib.h>

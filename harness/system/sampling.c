@@ -1,4 +1,4 @@
-#include "harness/stage/sampling.h"
+#include "harness/system/sampling.h"
 
 #include "harness/base/id_map.h"
 #include "harness/base/rng.h"

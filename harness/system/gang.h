@@ -4,8 +4,8 @@
  * Life     open -> per pipeline run: begin, workers run gnn_gang_work, one thread posts and waits in turn, finish ->
  *          close
  * Order    exactly one job may be in flight: post after the previous wait (asserted) */
-#ifndef GNN_STAGE_GANG_H
-#define GNN_STAGE_GANG_H
+#ifndef GNN_SYSTEM_GANG_H
+#define GNN_SYSTEM_GANG_H
 
 #include "harness/oocgnn.h"
 #include "harness/world/world.h"
