@@ -34,7 +34,7 @@ CFLAGS += -std=c17 -g $(OPT) $(WARN) -pthread -ffp-contract=off $(if $(SANITIZE)
 LDFLAGS += -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 LDLIBS += $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lm -ldl
 
-LIB_SRC := $(filter-out harness/main.c,$(wildcard harness/*.c harness/*/*.c harness/*/*/*.c systems/*.c systems/*/*.c workloads/*.c))
+LIB_SRC := $(filter-out harness/main.c,$(wildcard harness/*.c harness/*/*.c harness/*/*/*.c systems/*.c systems/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB := $(BUILD)/liboocgnn.a
 BIN := $(BUILD)/oocgnn
@@ -168,7 +168,7 @@ lint:
 TIDY := $(LIB_SRC:%.c=$(BUILD)/%.tidy) $(BUILD)/harness/main.tidy
 lint-c: $(TIDY)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-	    --suppress=missingIncludeSystem -I. -I$(GEN) -D_GNU_SOURCE harness systems workloads
+	    --suppress=missingIncludeSystem -I. -I$(GEN) -D_GNU_SOURCE harness systems
 
 $(BUILD)/%.tidy: %.c .clang-tidy $(BUILD)/%.o
 	clang-tidy --quiet --warnings-as-errors='*' $< -- $(CPPFLAGS) -std=c17 2>/dev/null

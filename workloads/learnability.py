@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How learnable a prepared dataset is without a graph network: the table of workloads/README.md.
+"""How learnable a prepared dataset is without a graph network: the table of harness/dataset/README.md.
 
     /usr/bin/python3 workloads/learnability.py data/papers100m-1_100     (packages python3-numpy, python3-torch)
 

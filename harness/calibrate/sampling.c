@@ -4,10 +4,10 @@
 #include "harness/base/id_map.h"
 #include "harness/base/rng.h"
 #include "harness/calibrate/internal.h"
+#include "harness/dataset/prepare.h"
 #include "harness/graph/dataset.h"
 #include "harness/sample/sample.h"
 #include "harness/storage/exact.h"
-#include "workloads/prepare.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/dataset/prepare.h"
 #include "harness/run/config.h"
 #include "harness/run/preset.h"
 #include "harness/world/profile.h"
-#include "workloads/prepare.h"
 
 #include <stdio.h>
 #include <string.h>

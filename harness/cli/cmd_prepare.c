@@ -3,7 +3,7 @@
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
-#include "workloads/prepare.h"
+#include "harness/dataset/prepare.h"
 
 #include <errno.h>
 #include <signal.h>

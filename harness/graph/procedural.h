@@ -14,7 +14,7 @@
  * scattered over the ID space. A run must fit into the interval, which bounds the hubs of small graphs; an
  * interval without any member of the class (lists longer than N / classes) yields any of its nodes.
  *
- * workloads/README.md states the same with formulas. Immutable after open: any thread may call. */
+ * harness/dataset/README.md states the same with formulas. Immutable after open: any thread may call. */
 #ifndef GNN_GRAPH_PROCEDURAL_H
 #define GNN_GRAPH_PROCEDURAL_H
 

@@ -1,7 +1,7 @@
 #include "harness/run/config.h"
 
+#include "harness/dataset/prepare.h"
 #include "harness/run/fault_option.h"
-#include "workloads/prepare.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 #include "harness/run/place.h"
 
+#include "harness/dataset/synthetic.h"
 #include "harness/run/fault_option.h"
 #include "harness/run/profiles.h"
 #include "harness/world/measured/measured.h"
 #include "harness/world/simulated/simulated.h"
-#include "workloads/synthetic.h"
 
 #include <assert.h>
 #include <inttypes.h>

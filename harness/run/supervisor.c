@@ -2,6 +2,7 @@
 
 #include "harness/base/log.h"
 #include "harness/confine/confine.h"
+#include "harness/dataset/prepare.h"
 #include "harness/measure/device.h"
 #include "harness/measure/environment.h"
 #include "harness/measure/measure.h"
@@ -13,7 +14,6 @@
 #include "harness/run/story.h"
 #include "harness/run/validity.h"
 #include "harness/run/wire.h"
-#include "workloads/prepare.h"
 
 #include <errno.h>
 #include <inttypes.h>

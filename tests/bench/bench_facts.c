@@ -1,4 +1,4 @@
-/* What the generated graphs give for the public facts that workloads/README.md fits them to.
+/* What the generated graphs give for the public facts that harness/dataset/README.md fits them to.
  *
  *   bench_facts [NAME K [POPULARITY [EXPONENT]]]        default: every entry that has a published figure, at 1/100
  *
@@ -9,9 +9,9 @@
  * cache of the most read rows (10 %, or what DiskGNN's scripts give as 10 %) leaves of an epoch's reads: the share it
  * catches, and the rest in multiples of the number of nodes, which DiskGNN packs without a limit of disk space. */
 #include "harness/base/units.h"
+#include "harness/dataset/synthetic.h"
 #include "harness/sample/sample.h"
 #include "harness/world/measured/measured.h"
-#include "workloads/synthetic.h"
 
 #include <inttypes.h>
 #include <math.h>

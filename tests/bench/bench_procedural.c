@@ -4,9 +4,9 @@
  *   bench_procedural [DATASET [K]]          default: papers100m at 1/1 */
 #include "harness/base/rng.h"
 #include "harness/base/units.h"
+#include "harness/dataset/synthetic.h"
 #include "harness/sample/draw.h"
 #include "harness/world/measured/measured.h"
-#include "workloads/synthetic.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -I. -D_GNU_SOURCE -o /tmp/fuzz \
  *       tests/fuzz/fuzz_formats.c harness/base/{err,ini,near_miss,units}.c harness/storage/meta.c \
- *       harness/world/profile{,_parse}.c workloads/{edges,npy,input,output}.c -linih -lxxhash -lz -lm
+ *       harness/world/profile{,_parse}.c harness/dataset/{edges,npy,input,output}.c -linih -lxxhash -lz -lm
  *   /tmp/fuzz -max_total_time=60 */
 #include "tests/fuzz/fuzz_targets.h"
 

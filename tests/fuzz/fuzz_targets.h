@@ -4,9 +4,9 @@
 #ifndef TESTS_FUZZ_TARGETS_H
 #define TESTS_FUZZ_TARGETS_H
 
+#include "harness/dataset/edges.h"
 #include "harness/storage/meta.h"
 #include "harness/world/profile.h"
-#include "workloads/edges.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* A dataset without a disk is the dataset that `prepare` writes: offsets, labels, splits, every neighbour, any byte
  * range, and the blocks sampled from it. */
-#include "workloads/synthetic.h"
+#include "harness/dataset/synthetic.h"
 
 #include "harness/base/rng.h"
 #include "harness/sample/sample.h"

@@ -1,9 +1,9 @@
 /* What imports read: NumPy headers and numbers, gzip streams, SNAP lines, and the sorter behind them. */
 #include "harness/base/rng.h"
+#include "harness/dataset/edges.h"
+#include "harness/dataset/sorter.h"
 #include "tests/support/data_files.h"
 #include "tests/support/small_graph.h"
-#include "workloads/edges.h"
-#include "workloads/sorter.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* Generating: the same bytes for any number of threads and for ever, statistics of the features, added
  * widths, and nothing left behind when it is stopped or the disk is full. */
+#include "harness/dataset/prepare.h"
+#include "harness/dataset/read.h"
 #include "tests/support/data_files.h"
-#include "workloads/prepare.h"
-#include "workloads/read.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 /* Imports against a brute-force reference, in and out of memory; malformed input; nothing left behind. */
 #include "harness/base/rng.h"
+#include "harness/dataset/prepare.h"
+#include "harness/dataset/read.h"
 #include "tests/support/data_files.h"
 #include "tests/support/small_graph.h"
-#include "workloads/prepare.h"
-#include "workloads/read.h"
 
 #include <math.h>
 #include <setjmp.h>

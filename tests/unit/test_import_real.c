@@ -1,10 +1,10 @@
 /* Round trips of real graphs: every arc, feature, label and split member of the input is in the dataset, and
  * nothing else. The inputs are read here by a few lines of their own. Skipped where the graphs are not at
  * hand. */
+#include "harness/dataset/prepare.h"
+#include "harness/dataset/read.h"
 #include "tests/support/data_files.h"
 #include "tests/support/process.h"
-#include "workloads/prepare.h"
-#include "workloads/read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

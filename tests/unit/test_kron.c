@@ -1,13 +1,13 @@
 /* The fixed R-MAT graph: against a plain second statement of its recipe, the same for any number of threads and any
  * window, for ever; and what a sampler makes of empty lists and duplicates. Scale 23 takes OOCGNN_TEST_LONG. */
-#include "workloads/kron.h"
+#include "harness/dataset/kron.h"
 
 #include "harness/base/rng.h"
+#include "harness/dataset/read.h"
 #include "harness/sample/digest.h"
 #include "harness/sample/sample.h"
 #include "tests/support/data_files.h"
 #include "tests/support/measured_world.h"
-#include "workloads/read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

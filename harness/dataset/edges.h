@@ -1,8 +1,8 @@
-/* Edge lists of an import as one stream of (source, target) pairs. Internal to workloads/. */
-#ifndef GNN_WORKLOADS_EDGES_H
-#define GNN_WORKLOADS_EDGES_H
+/* Edge lists of an import as one stream of (source, target) pairs. Internal to harness/dataset/. */
+#ifndef GNN_DATASET_EDGES_H
+#define GNN_DATASET_EDGES_H
 
-#include "workloads/npy.h"
+#include "harness/dataset/npy.h"
 
 struct gnn_edges;
 

@@ -1,6 +1,6 @@
-/* Reading a dataset's files outside any world, for adding to it and checking it. Internal to workloads/. */
-#ifndef GNN_WORKLOADS_READ_H
-#define GNN_WORKLOADS_READ_H
+/* Reading a dataset's files outside any world, for adding to it and checking it. Internal to harness/dataset/. */
+#ifndef GNN_DATASET_READ_H
+#define GNN_DATASET_READ_H
 
 #include "harness/storage/meta.h"
 

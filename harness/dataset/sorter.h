@@ -1,10 +1,10 @@
 /* Sorts 64-bit keys in bounded memory: runs that fit are radix-sorted and spilled, then merged; what fits
- * whole never touches the disk. Both ways give the same stream. Internal to workloads/. One thread at a time.
+ * whole never touches the disk. Both ways give the same stream. Internal to harness/dataset/. One thread at a time.
  */
-#ifndef GNN_WORKLOADS_SORTER_H
-#define GNN_WORKLOADS_SORTER_H
+#ifndef GNN_DATASET_SORTER_H
+#define GNN_DATASET_SORTER_H
 
-#include "workloads/output.h"
+#include "harness/dataset/output.h"
 
 enum { GNN_SORTER_MEMORY_MIN = 1 << 20 };
 

@@ -1,4 +1,4 @@
-#include "workloads/npy.h"
+#include "harness/dataset/npy.h"
 
 #include <assert.h>
 #include <inttypes.h>

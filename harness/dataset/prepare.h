@@ -4,8 +4,8 @@
  * Every function here writes into "<out>.partial-<pid>" beside the target and renames it when complete; on
  * any error, a full disk or a raised stop flag that directory is removed, so a half dataset never carries the
  * name. */
-#ifndef GNN_WORKLOADS_PREPARE_H
-#define GNN_WORKLOADS_PREPARE_H
+#ifndef GNN_DATASET_PREPARE_H
+#define GNN_DATASET_PREPARE_H
 
 #include "harness/base/option.h"
 #include "harness/oocgnn.h"

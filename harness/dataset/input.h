@@ -1,8 +1,8 @@
-/* Input files of an import, plain or gzip alike, read as a stream. Internal to workloads/. */
-#ifndef GNN_WORKLOADS_INPUT_H
-#define GNN_WORKLOADS_INPUT_H
+/* Input files of an import, plain or gzip alike, read as a stream. Internal to harness/dataset/. */
+#ifndef GNN_DATASET_INPUT_H
+#define GNN_DATASET_INPUT_H
 
-#include "workloads/output.h"
+#include "harness/dataset/output.h"
 
 enum { GNN_INPUT_LINE_MAX = 4096 };
 

@@ -1,9 +1,9 @@
 #include "harness/base/log.h"
 #include "harness/base/rng.h"
-#include "workloads/features.h"
-#include "workloads/import.h"
-#include "workloads/npy.h"
-#include "workloads/sorter.h"
+#include "harness/dataset/features.h"
+#include "harness/dataset/import.h"
+#include "harness/dataset/npy.h"
+#include "harness/dataset/sorter.h"
 
 #include <assert.h>
 #include <errno.h>

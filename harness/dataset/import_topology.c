@@ -1,6 +1,6 @@
-#include "workloads/edges.h"
-#include "workloads/import.h"
-#include "workloads/sorter.h"
+#include "harness/dataset/edges.h"
+#include "harness/dataset/import.h"
+#include "harness/dataset/sorter.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -5,12 +5,12 @@
  * Offsets, labels and splits are all there, as in gnn_dataset_open, so they weigh the same against a memory cap.
  * Besides them the host holds one node ID for every 64 edges, to find the list that an edge offset belongs to; that is
  * the model's own and not the run's. ogbn-papers100M at scale 1: 1.44 GB in all. */
-#ifndef GNN_WORKLOADS_SYNTHETIC_H
-#define GNN_WORKLOADS_SYNTHETIC_H
+#ifndef GNN_DATASET_SYNTHETIC_H
+#define GNN_DATASET_SYNTHETIC_H
 
+#include "harness/dataset/prepare.h"
 #include "harness/graph/dataset.h"
 #include "harness/world/content.h"
-#include "workloads/prepare.h"
 
 struct gnn_synthetic;
 

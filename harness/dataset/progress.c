@@ -1,5 +1,5 @@
 #include "harness/base/units.h"
-#include "workloads/prepare.h"
+#include "harness/dataset/prepare.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "workloads/input.h"
+#include "harness/dataset/input.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
-#include "workloads/recipe.h"
+#include "harness/dataset/recipe.h"
 
 #include "harness/base/rng.h"
-#include "workloads/features.h"
+#include "harness/dataset/features.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
-#include "workloads/synthetic.h"
+#include "harness/dataset/synthetic.h"
 
 #include "harness/base/text_file.h"
 #include "harness/base/units.h"
-#include "workloads/recipe.h"
+#include "harness/dataset/recipe.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "workloads/output.h"
+#include "harness/dataset/output.h"
 
 #include "harness/base/units.h"
 

@@ -1,7 +1,7 @@
 /* Synthetic feature rows: a noisy centroid per class, or noise alone. Pure functions of (key, node, column).
- * Internal to workloads/. */
-#ifndef GNN_WORKLOADS_FEATURES_H
-#define GNN_WORKLOADS_FEATURES_H
+ * Internal to harness/dataset/. */
+#ifndef GNN_DATASET_FEATURES_H
+#define GNN_DATASET_FEATURES_H
 
 #include "harness/oocgnn.h"
 

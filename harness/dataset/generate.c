@@ -1,10 +1,10 @@
 /* The generator: writes the procedural graph (harness/graph/procedural.h) and synthetic features as a
  * dataset. Memory: 8 B a node for indptr, 4 B a node of the splits, and the chunks in flight. */
-#include "workloads/chunks.h"
-#include "workloads/features.h"
-#include "workloads/kron.h"
-#include "workloads/read.h"
-#include "workloads/recipe.h"
+#include "harness/dataset/chunks.h"
+#include "harness/dataset/features.h"
+#include "harness/dataset/kron.h"
+#include "harness/dataset/read.h"
+#include "harness/dataset/recipe.h"
 
 #include <assert.h>
 #include <inttypes.h>

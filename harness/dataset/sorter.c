@@ -1,4 +1,4 @@
-#include "workloads/sorter.h"
+#include "harness/dataset/sorter.h"
 
 #include <assert.h>
 #include <errno.h>

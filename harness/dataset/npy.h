@@ -1,10 +1,10 @@
-/* NumPy's .npy files (format 1.0 to 3.0), plain or gzip, read as a stream of numbers. Internal to workloads/.
+/* NumPy's .npy files (format 1.0 to 3.0), plain or gzip, read as a stream of numbers. Internal to harness/dataset/.
  * Source: numpy/lib/format.py's description of the format. C order and little-endian alone; anything else is
  * refused with the line of Python that converts it. */
-#ifndef GNN_WORKLOADS_NPY_H
-#define GNN_WORKLOADS_NPY_H
+#ifndef GNN_DATASET_NPY_H
+#define GNN_DATASET_NPY_H
 
-#include "workloads/input.h"
+#include "harness/dataset/input.h"
 
 enum { GNN_NPY_DIMS_MAX = 2, GNN_NPY_HEADER_MAX = 4096 };
 

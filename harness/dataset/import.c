@@ -2,10 +2,10 @@
  * Memory: options->memory_bytes, whatever the size of the input. Edges are sorted by (target, source) outside
  * memory where they do not fit; offsets, labels, splits and features are streamed. Disk: the dataset, and 8 B
  * for each edge that does not fit into memory, given back while the lists are written. */
-#include "workloads/import.h"
+#include "harness/dataset/import.h"
 
-#include "workloads/npy.h"
-#include "workloads/sorter.h"
+#include "harness/dataset/npy.h"
+#include "harness/dataset/sorter.h"
 
 #include <inttypes.h>
 #include <stddef.h>

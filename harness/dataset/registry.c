@@ -1,4 +1,4 @@
-#include "workloads/prepare.h"
+#include "harness/dataset/prepare.h"
 
 #include "harness/base/near_miss.h"
 

@@ -1,8 +1,8 @@
-/* Many threads fill numbered chunks of a stream, one writes them in order. Internal to workloads/. */
-#ifndef GNN_WORKLOADS_CHUNKS_H
-#define GNN_WORKLOADS_CHUNKS_H
+/* Many threads fill numbered chunks of a stream, one writes them in order. Internal to harness/dataset/. */
+#ifndef GNN_DATASET_CHUNKS_H
+#define GNN_DATASET_CHUNKS_H
 
-#include "workloads/output.h"
+#include "harness/dataset/output.h"
 
 /* Fills dst with items [first, first + count). Called by several threads at once; depends on nothing but its
  * arguments and what ctx holds constant, so the stream is the same for any number of threads. */

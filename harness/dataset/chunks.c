@@ -1,4 +1,4 @@
-#include "workloads/chunks.h"
+#include "harness/dataset/chunks.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "workloads/edges.h"
+#include "harness/dataset/edges.h"
 
 #include <inttypes.h>
 #include <stdio.h>

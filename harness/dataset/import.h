@@ -1,8 +1,8 @@
-/* The parts of an import, in the order in which they run. Internal to workloads/. */
-#ifndef GNN_WORKLOADS_IMPORT_H
-#define GNN_WORKLOADS_IMPORT_H
+/* The parts of an import, in the order in which they run. Internal to harness/dataset/. */
+#ifndef GNN_DATASET_IMPORT_H
+#define GNN_DATASET_IMPORT_H
 
-#include "workloads/output.h"
+#include "harness/dataset/output.h"
 
 enum {
     GNN_IMPORT_RESERVE = 2 << 20, /* of the memory bound: input windows, zlib, output buffers */

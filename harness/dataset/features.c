@@ -1,4 +1,4 @@
-#include "workloads/features.h"
+#include "harness/dataset/features.h"
 
 #include "harness/base/rng.h"
 

@@ -1,10 +1,10 @@
 /* Where a preparation writes: a partial directory that becomes the dataset by a rename, files with running
- * checksums, and a ticker for progress. Internal to workloads/. One thread at a time. */
-#ifndef GNN_WORKLOADS_OUTPUT_H
-#define GNN_WORKLOADS_OUTPUT_H
+ * checksums, and a ticker for progress. Internal to harness/dataset/. One thread at a time. */
+#ifndef GNN_DATASET_OUTPUT_H
+#define GNN_DATASET_OUTPUT_H
 
+#include "harness/dataset/prepare.h"
 #include "harness/storage/meta.h"
-#include "workloads/prepare.h"
 
 enum { GNN_OUTPUT_PATH = 1024 };
 

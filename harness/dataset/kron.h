@@ -1,4 +1,4 @@
-/* The fixed R-MAT graph on which sampling speed is compared: `kron`. Internal to workloads/.
+/* The fixed R-MAT graph on which sampling speed is compared: `kron`. Internal to harness/dataset/.
  *
  * With L levels [23] there are N = 2^L nodes and E = 16 N edges. "Output k of seed s" is that of splitmix64, whose
  * outputs are addressable (harness/base/rng.h).
@@ -19,10 +19,10 @@
  *
  * Memory: 8 B a node for indptr, 4 B for the names, 4 B a thread for counters, and a window of at most
  * GNN_KRON_WINDOW_EDGES list entries (1 GiB); more edges than that take further passes over the recipe. */
-#ifndef GNN_WORKLOADS_KRON_H
-#define GNN_WORKLOADS_KRON_H
+#ifndef GNN_DATASET_KRON_H
+#define GNN_DATASET_KRON_H
 
-#include "workloads/prepare.h"
+#include "harness/dataset/prepare.h"
 
 enum {
     GNN_KRON_EDGES_PER_NODE = 16,

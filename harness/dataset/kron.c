@@ -1,9 +1,9 @@
-#include "workloads/kron.h"
+#include "harness/dataset/kron.h"
 
 #include "harness/base/rng.h"
 #include "harness/base/units.h"
-#include "workloads/chunks.h"
-#include "workloads/features.h"
+#include "harness/dataset/chunks.h"
+#include "harness/dataset/features.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,12 +1,12 @@
 /* A registry entry at one scale with its parameters settled: everything that decides what the graph is. The generator
  * (generate.c) writes it to disk, synthetic.c serves it without one; both go through here, so they agree.
- * Internal to workloads/. Immutable after open: any thread may call. */
-#ifndef GNN_WORKLOADS_RECIPE_H
-#define GNN_WORKLOADS_RECIPE_H
+ * Internal to harness/dataset/. Immutable after open: any thread may call. */
+#ifndef GNN_DATASET_RECIPE_H
+#define GNN_DATASET_RECIPE_H
 
+#include "harness/dataset/prepare.h"
 #include "harness/graph/procedural.h"
 #include "harness/storage/meta.h"
-#include "workloads/prepare.h"
 
 struct gnn_recipe {
     const struct gnn_registry_entry *entry;

@@ -1,7 +1,7 @@
 /* `oocgnn prepare --check`: every claim of a dataset's meta against its files, in one pass over each. */
+#include "harness/dataset/output.h"
+#include "harness/dataset/read.h"
 #include "harness/graph/invariants.h"
-#include "workloads/output.h"
-#include "workloads/read.h"
 
 #include <assert.h>
 #include <errno.h>
