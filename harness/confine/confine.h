@@ -1,15 +1,15 @@
 /* Confinement: a memory cap and a device throttle that the kernel enforces, through control groups (DESIGN
  * section 5).
  *
- * A cage is one fresh control group (two directories where memory and blkio live on separate v1 hierarchies)
+ * A cgroup is one fresh control group (two directories where memory and blkio live on separate v1 hierarchies)
  * made for one worker. Its limit covers anonymous memory, page cache and kernel memory together; swap is
- * forbidden unless given. Cages are children of the caller's own group, so no limit the caller lives under is
+ * forbidden unless given. Control groups are children of the caller's own group, so no limit the caller lives under is
  * ever escaped; the only exception climbs over groups that limit nothing (see gnn_confine_detect).
  *
  * cgroup v1 and hybrid: created, entered and deleted through libcgroup. cgroup v2: through the kernel's
  * files, because libcgroup 2.0 writes the subtree_control of every ancestor, which a delegated user may not.
  *
- * Thread rules: one thread uses a cage; gnn_cage_enter is called in the child after fork and is
+ * Thread rules: one thread uses a cgroup; gnn_cgroup_enter is called in the child after fork and is
  * async-signal-safe. */
 #ifndef GNN_CONFINE_H
 #define GNN_CONFINE_H
@@ -31,10 +31,10 @@ struct gnn_confine {
     bool hybrid;                            /* both versions are mounted */
     char memory_mount[GNN_CGROUP_PATH_MAX]; /* mount point of that hierarchy */
     char io_mount[GNN_CGROUP_PATH_MAX];
-    char memory_parent[GNN_CGROUP_PATH_MAX]; /* directory cages are made in; "" if none is usable */
+    char memory_parent[GNN_CGROUP_PATH_MAX]; /* directory cgroups are made in; "" if none is usable */
     char io_parent[GNN_CGROUP_PATH_MAX];
-    bool memory_usable; /* a cage with a cap can be made here */
-    bool io_usable;     /* a cage with a throttle can be made, and its I/O is counted */
+    bool memory_usable; /* a cgroup with a cap can be made here */
+    bool io_usable;     /* a cgroup with a throttle can be made, and its I/O is counted */
     bool needs_leaf;    /* v2: this process has to move into a leaf of its own first (no-internal-process rule) */
     uint64_t ancestor_limit_bytes; /* smallest memory limit from the caller's group up; GNN_UNKNOWN: none */
     uint64_t physical_bytes;
@@ -62,43 +62,44 @@ struct gnn_throttle {
     uint64_t iops;
 };
 
-struct gnn_cage_config {
+struct gnn_cgroup_config {
     uint64_t memory_bytes; /* 0: no cap; the group still counts */
     uint64_t swap_bytes;   /* on top of memory_bytes; 0: none */
     struct gnn_throttle throttle;
 };
 
-struct gnn_cage;
+struct gnn_cgroup;
 
-/* Makes the group with its limits set, after removing cages whose owners are dead. GNN_EPERM with the exact
+/* Makes the group with its limits set, after removing cgroups whose owners are dead. GNN_EPERM with the exact
  * command when this process may not; GNN_ENOTSUP without the controller; GNN_EUSAGE when the cap is below one
  * page or above an ancestor's limit (the run would live under less than it says). */
-GNN_MUST_CHECK enum gnn_status gnn_cage_create(const struct gnn_confine *confine, const struct gnn_cage_config *config,
-                                               struct gnn_cage **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_cgroup_create(const struct gnn_confine *confine,
+                                                 const struct gnn_cgroup_config *config, struct gnn_cgroup **out,
+                                                 struct gnn_err *err);
 
 /* "oocgnn-<pid>-<n>" */
-const char *gnn_cage_name(const struct gnn_cage *cage);
+const char *gnn_cgroup_name(const struct gnn_cgroup *cgroup);
 /* The record's word: "cgroup-v1" or "cgroup-v2". */
-const char *gnn_cage_enforcement(const struct gnn_cage *cage);
+const char *gnn_cgroup_enforcement(const struct gnn_cgroup *cgroup);
 
-/* Moves the calling process into the cage. Call it in the child, right after fork and before exec or any
+/* Moves the calling process into the cgroup. Call it in the child, right after fork and before exec or any
  * allocation: memory touched earlier stays charged to the parent's group. Returns 0, or -1 with errno set.
  * Async-signal-safe. */
-GNN_MUST_CHECK int gnn_cage_enter(const struct gnn_cage *cage);
+GNN_MUST_CHECK int gnn_cgroup_enter(const struct gnn_cgroup *cgroup);
 
 /* Reads the group; what this kernel does not tell is GNN_UNKNOWN. Fails only when the group is gone. */
-GNN_MUST_CHECK enum gnn_status gnn_cage_read(const struct gnn_cage *cage, struct gnn_group_reading *out,
-                                             struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_cgroup_read(const struct gnn_cgroup *cgroup, struct gnn_group_reading *out,
+                                               struct gnn_err *err);
 
 /* SIGKILL to every process inside, and waits (up to 5 s) until none is left. The caller reaps its own
  * children. */
-GNN_MUST_CHECK enum gnn_status gnn_cage_kill(struct gnn_cage *cage, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_cgroup_kill(struct gnn_cgroup *cgroup, struct gnn_err *err);
 
 /* Kills what is left inside, removes the group (retrying while the kernel is busy) and frees; warns on stderr
  * if the directory stays. Accepts NULL. */
-void gnn_cage_close(struct gnn_cage *cage);
+void gnn_cgroup_close(struct gnn_cgroup *cgroup);
 
-/* Forks a child into a small cage, touches `bytes` of anonymous memory there and returns by how much the
+/* Forks a child into a small cgroup, touches `bytes` of anonymous memory there and returns by how much the
  * group's charge rose. The caller compares: a cap that does not count is no cap. */
 GNN_MUST_CHECK enum gnn_status gnn_confine_self_test(const struct gnn_confine *confine, uint64_t bytes,
                                                      uint64_t *rise_bytes, struct gnn_err *err);

@@ -179,7 +179,7 @@ static bool v2_parent_usable(const char *dir, bool own_group, long pid, bool *ne
     return gnn_group_for_each_pid(dir, check_pid, &check) >= 0 && !check.others;
 }
 
-/* Leaving a group that limits something would be an escape; then only a cage below it will do. */
+/* Leaving a group that limits something would be an escape; then only a cgroup below it will do. */
 static bool limits_nothing(const char *dir)
 {
     return gnn_group_file_limit(dir, "memory.max") == GNN_UNKNOWN &&
@@ -209,7 +209,7 @@ static void use_v2(const char *root, const struct gnn_hierarchy *at, long pid, s
     } while (limits_nothing(dir) && climb(dir, mount_len));
 }
 
-/* On v2 the I/O controller can be had where the cage is, if that group has it for its children or could. */
+/* On v2 the I/O controller can be had where the cgroup is, if that group has it for its children or could. */
 static void use_v2_io(const char *root, const struct gnn_hierarchy *at, struct gnn_confine *out)
 {
     char mount[GNN_CGROUP_PATH_MAX * 2];
@@ -309,7 +309,7 @@ void gnn_confine_describe(const struct gnn_confine *confine, FILE *out)
     (void)fprintf(out, "device throttle and I/O counts: %s, %s\n", kinds[confine->io],
                   confine->io_usable ? "usable" : "not usable");
     if (confine->memory_usable)
-        (void)fprintf(out, "cages are made in %s%s\n", confine->memory_parent,
+        (void)fprintf(out, "cgroups are made in %s%s\n", confine->memory_parent,
                       confine->needs_leaf ? " (this process moves into a leaf of its own)" : "");
     if (confine->ancestor_limit_bytes != GNN_UNKNOWN)
         (void)fprintf(out, "this process already lives under a limit of %" PRIu64 " bytes\n",

@@ -1,4 +1,4 @@
-/* A cap that does not count is no cap: touch memory inside a cage and look whether the kernel noticed. */
+/* A cap that does not count is no cap: touch memory inside a cgroup and look whether the kernel noticed. */
 #include "harness/confine/confine.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@ enum { HEADROOM_BYTES = 64 << 20 };
 
 /* In the child: enter, say so, wait for a word, touch, say so, wait to be killed. Async-signal-safe
  * throughout. */
-static void live_in_cage(const struct gnn_cage *cage, uint64_t bytes, int say_fd, int hear_fd)
+static void live_in_cgroup(const struct gnn_cgroup *cgroup, uint64_t bytes, int say_fd, int hear_fd)
 {
     char word = 'x';
-    if (gnn_cage_enter(cage) != 0 || write(say_fd, "e", 1) != 1 || read(hear_fd, &word, 1) != 1)
+    if (gnn_cgroup_enter(cgroup) != 0 || write(say_fd, "e", 1) != 1 || read(hear_fd, &word, 1) != 1)
         _exit(1);
     volatile unsigned char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
@@ -42,21 +42,21 @@ static enum gnn_status hear(int fd, char expected, struct gnn_err *err)
     return GNN_OK;
 }
 
-static enum gnn_status charge_before_and_after(const struct gnn_cage *cage, int hear_fd, int say_fd,
+static enum gnn_status charge_before_and_after(const struct gnn_cgroup *cgroup, int hear_fd, int say_fd,
                                                uint64_t *rise_bytes, struct gnn_err *err)
 {
     struct gnn_group_reading before, after;
     GNN_TRY(hear(hear_fd, 'e', err));
-    GNN_TRY(gnn_cage_read(cage, &before, err));
+    GNN_TRY(gnn_cgroup_read(cgroup, &before, err));
     if (write(say_fd, "g", 1) != 1)
         return gnn_fail(err, GNN_EIO, "the self-test's child is gone");
     GNN_TRY(hear(hear_fd, 't', err));
-    GNN_TRY(gnn_cage_read(cage, &after, err));
+    GNN_TRY(gnn_cgroup_read(cgroup, &after, err));
     *rise_bytes = after.current_bytes > before.current_bytes ? after.current_bytes - before.current_bytes : 0;
     return GNN_OK;
 }
 
-static enum gnn_status run_child(struct gnn_cage *cage, uint64_t bytes, uint64_t *rise_bytes, struct gnn_err *err)
+static enum gnn_status run_child(struct gnn_cgroup *cgroup, uint64_t bytes, uint64_t *rise_bytes, struct gnn_err *err)
 {
     int up[2], down[2];
     if (pipe2(up, O_CLOEXEC) != 0)
@@ -70,16 +70,16 @@ static enum gnn_status run_child(struct gnn_cage *cage, uint64_t bytes, uint64_t
     if (child == 0) {
         (void)close(up[0]);
         (void)close(down[1]);
-        live_in_cage(cage, bytes, up[1], down[0]);
+        live_in_cgroup(cgroup, bytes, up[1], down[0]);
     }
     (void)close(up[1]);
     (void)close(down[0]);
     enum gnn_status status = child < 0 ? gnn_fail(err, GNN_ENOMEM, "fork: %s", strerror(errno))
-                                       : charge_before_and_after(cage, up[0], down[1], rise_bytes, err);
+                                       : charge_before_and_after(cgroup, up[0], down[1], rise_bytes, err);
     (void)close(up[0]);
     (void)close(down[1]);
     if (child > 0) {
-        if (gnn_cage_kill(cage, status == GNN_OK ? err : NULL) != GNN_OK && status == GNN_OK)
+        if (gnn_cgroup_kill(cgroup, status == GNN_OK ? err : NULL) != GNN_OK && status == GNN_OK)
             status = GNN_ETIME;
         (void)waitpid(child, NULL, 0);
     }
@@ -89,10 +89,10 @@ static enum gnn_status run_child(struct gnn_cage *cage, uint64_t bytes, uint64_t
 enum gnn_status gnn_confine_self_test(const struct gnn_confine *confine, uint64_t bytes, uint64_t *rise_bytes,
                                       struct gnn_err *err)
 {
-    const struct gnn_cage_config config = {.memory_bytes = gnn_round_up(bytes, GNN_PAGE_BYTES) + HEADROOM_BYTES};
-    struct gnn_cage *cage;
-    GNN_TRY(gnn_cage_create(confine, &config, &cage, err));
-    const enum gnn_status status = run_child(cage, bytes, rise_bytes, err);
-    gnn_cage_close(cage);
+    const struct gnn_cgroup_config config = {.memory_bytes = gnn_round_up(bytes, GNN_PAGE_BYTES) + HEADROOM_BYTES};
+    struct gnn_cgroup *cgroup;
+    GNN_TRY(gnn_cgroup_create(confine, &config, &cgroup, err));
+    const enum gnn_status status = run_child(cgroup, bytes, rise_bytes, err);
+    gnn_cgroup_close(cgroup);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Probes that look at a run from outside, one reading at a time: CPU and I/O wait, the worker's own CPU, PSI,
- * the block device, the GPU. The cage's own reading is confine's; gnn_series_point puts the two together.
+ * the block device, the GPU. The cgroup's own reading is confine's; gnn_series_point puts the two together.
  *
  * A probe is used by one thread. A reading costs a few reads of /proc, well under a millisecond. */
 #ifndef GNN_MEASURE_H

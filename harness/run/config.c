@@ -392,7 +392,7 @@ static enum gnn_status check_compute(const struct gnn_run_config *config, struct
                     config->compute);
 }
 
-/* The simulated world has no machine to throttle, to cage or to heat up, and computes no values. */
+/* The simulated world has no machine to throttle, to cgroup or to heat up, and computes no values. */
 static enum gnn_status check_simulated(const struct gnn_run_config *config, struct gnn_err *err)
 {
     if (config->device_bps != 0 || config->device_iops != 0 || config->swap_bytes != 0)

@@ -119,7 +119,7 @@ static void look_at_device(struct doctor *d)
                gnn_format_bytes(free_bytes, bytes, sizeof bytes));
 }
 
-static void look_at_cage(struct doctor *d)
+static void look_at_cgroup(struct doctor *d)
 {
     struct gnn_confine confine;
     struct gnn_err err = {0};
@@ -218,7 +218,7 @@ uint32_t gnn_doctor(const char *dir, struct gnn_finding *out)
     look_at_ring(&d, GNN_RING_POOL, "pread pool");
     look_at_direct(&d);
     look_at_device(&d);
-    look_at_cage(&d);
+    look_at_cgroup(&d);
     look_at_limits(&d);
     look_at_gpu(&d);
     look_at_programs(&d);

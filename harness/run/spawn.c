@@ -72,11 +72,11 @@ static bool place_fd(int fd, int target)
 }
 
 /* In the child: only async-signal-safe calls until exec. */
-static _Noreturn void become_worker(const struct gnn_cage *cage, int out_fd, int control_fd, char **argv)
+static _Noreturn void become_worker(const struct gnn_cgroup *cgroup, int out_fd, int control_fd, char **argv)
 {
     gnn_signals_leave_to_child();
     (void)setpgid(SELF, SELF); /* the terminal's Ctrl-C goes to the supervisor alone */
-    if (cage != NULL && gnn_cage_enter(cage) != 0)
+    if (cgroup != NULL && gnn_cgroup_enter(cgroup) != 0)
         _exit(126);
     /* Both away from the targets first, so that neither dup2 can close the other. */
     const int high_out = fcntl(out_fd, F_DUPFD, 10), high_control = fcntl(control_fd, F_DUPFD, 10);
@@ -95,7 +95,7 @@ static void close_pair(const int fds[2])
     (void)close(fds[1]);
 }
 
-enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const struct gnn_cage *cage,
+enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const struct gnn_cgroup *cgroup,
                                  struct gnn_child *out, struct gnn_err *err)
 {
     int results[2], control[2];
@@ -114,7 +114,7 @@ enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const stru
     enum gnn_status status = build_arguments(config, &arguments, err);
     const pid_t pid = status == GNN_OK ? fork() : -1;
     if (pid == 0)
-        become_worker(cage, results[1], control[0], arguments.argv);
+        become_worker(cgroup, results[1], control[0], arguments.argv);
     if (status == GNN_OK && pid < 0)
         status = gnn_fail(err, GNN_ENOMEM, "fork: %s", strerror(errno));
     free_arguments(&arguments);

@@ -1,4 +1,4 @@
-/* Starting the worker: this executable again, born in its cage, with two pipes. */
+/* Starting the worker: this executable again, born in its cgroup, with two pipes. */
 #ifndef GNN_RUN_SPAWN_H
 #define GNN_RUN_SPAWN_H
 
@@ -13,9 +13,9 @@ struct gnn_child {
     int control_fd; /* commands to it; closing it means stop */
 };
 
-/* cage may be NULL. The worker's arguments are the config printed through its option table, so the hand-over
+/* cgroup may be NULL. The worker's arguments are the config printed through its option table, so the hand-over
  * is the command line's own parser. */
-GNN_MUST_CHECK enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const struct gnn_cage *cage,
+GNN_MUST_CHECK enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const struct gnn_cgroup *cgroup,
                                                 struct gnn_child *out, struct gnn_err *err);
 
 /* The worker's side: the config from argv[2…] of `oocgnn --worker …`. */

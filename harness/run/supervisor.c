@@ -42,7 +42,7 @@ struct supervision {
     struct gnn_confine confine;
     struct gnn_device_info device;
     struct gnn_db *db;
-    struct gnn_cage *cage;
+    struct gnn_cgroup *cgroup;
     struct gnn_probe *probe;
     struct gnn_child child;
     struct gnn_signals signals;
@@ -102,8 +102,8 @@ static enum gnn_status find_dataset(struct supervision *s, struct gnn_err *err)
                     s->config->dataset, meta, s->config->dataset, s->config->scale_divisor, s->config->data_dir);
 }
 
-/* A cage counts even where nothing is capped; where a cap was asked for, there has to be one. */
-static enum gnn_status make_cage(struct supervision *s, struct gnn_err *err)
+/* A cgroup counts even where nothing is capped; where a cap was asked for, there has to be one. */
+static enum gnn_status make_cgroup(struct supervision *s, struct gnn_err *err)
 {
     GNN_TRY(gnn_confine_detect(&s->confine, err));
     const bool capped = s->config->memory_bytes != 0 && s->config->cap_kind == GNN_CAP_CGROUP;
@@ -123,15 +123,16 @@ static enum gnn_status make_cage(struct supervision *s, struct gnn_err *err)
         (void)snprintf(s->run->cap_enforcement, sizeof s->run->cap_enforcement, "in-program");
     if (!s->confine.memory_usable)
         return GNN_OK;
-    const struct gnn_cage_config config = {.memory_bytes = capped ? s->config->memory_bytes : 0,
-                                           .swap_bytes = s->config->swap_bytes,
-                                           .throttle = {.major = s->device.major,
-                                                        .minor = s->device.minor,
-                                                        .bps = s->config->device_bps,
-                                                        .iops = s->config->device_iops}};
-    GNN_TRY(gnn_cage_create(&s->confine, &config, &s->cage, err));
+    const struct gnn_cgroup_config config = {.memory_bytes = capped ? s->config->memory_bytes : 0,
+                                             .swap_bytes = s->config->swap_bytes,
+                                             .throttle = {.major = s->device.major,
+                                                          .minor = s->device.minor,
+                                                          .bps = s->config->device_bps,
+                                                          .iops = s->config->device_iops}};
+    GNN_TRY(gnn_cgroup_create(&s->confine, &config, &s->cgroup, err));
     if (capped)
-        (void)snprintf(s->run->cap_enforcement, sizeof s->run->cap_enforcement, "%s", gnn_cage_enforcement(s->cage));
+        (void)snprintf(s->run->cap_enforcement, sizeof s->run->cap_enforcement, "%s",
+                       gnn_cgroup_enforcement(s->cgroup));
     return GNN_OK;
 }
 
@@ -162,7 +163,7 @@ static void read_group(const struct supervision *s, struct gnn_group_reading *ou
 {
     struct gnn_err ignored = {0};
     gnn_group_reading_unknown(out);
-    if (s->cage != NULL && gnn_cage_read(s->cage, out, &ignored) != GNN_OK)
+    if (s->cgroup != NULL && gnn_cgroup_read(s->cgroup, out, &ignored) != GNN_OK)
         gnn_group_reading_unknown(out);
 }
 
@@ -194,11 +195,11 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
     if (s->modelled) {
         s->run->cold_observed = 1; /* a modelled page cache starts empty */
     } else {
-        GNN_TRY(make_cage(s, err));
+        GNN_TRY(make_cgroup(s, err));
         GNN_TRY(start_cold(s, err));
     }
     GNN_TRY(gnn_db_begin(s->db, s->run, err));
-    GNN_TRY(gnn_spawn_worker(s->config, s->cage, &s->child, err));
+    GNN_TRY(gnn_spawn_worker(s->config, s->cgroup, &s->child, err));
     s->start_ns = now_ns();
     gnn_run_progress_start(&s->progress, s->config->quiet, s->config->system, s->config->epochs);
     return s->modelled ? GNN_OK : open_probe(s, err);
@@ -497,7 +498,7 @@ static void close_supervision(struct supervision *s)
         (void)reap(s);
     }
     gnn_probe_close(s->probe);
-    gnn_cage_close(s->cage);
+    gnn_cgroup_close(s->cgroup);
     gnn_db_close(s->db);
     gnn_signals_close(&s->signals);
 }

@@ -1,4 +1,4 @@
-/* The supervisor: makes the cage, evicts the dataset, starts the worker inside, samples probes from outside,
+/* The supervisor: makes the cgroup, evicts the dataset, starts the worker inside, samples probes from outside,
  * records what happened, whatever happened (DESIGN section 5). No run leaves a cgroup, a temporary file or a
  * process behind. */
 #ifndef GNN_RUN_SUPERVISOR_H

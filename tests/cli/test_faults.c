@@ -227,7 +227,7 @@ static pid_t start_endless(const struct tiny_runs *t, const char *const *more)
     return process_start(argv);
 }
 
-static bool cage_left(pid_t supervisor)
+static bool cgroup_left(pid_t supervisor)
 {
     struct process_result r = shell("find /sys/fs/cgroup -type d -name 'oocgnn-%ld-*'", (long)supervisor);
     const bool left = r.out[0] != '\0';
@@ -244,7 +244,7 @@ static void expect_end(const struct tiny_runs *t, pid_t supervisor, const char *
     free(reasons);
     json_decref(run);
     assert_false(tiny_runs_worker_left(t));
-    assert_false(cage_left(supervisor));
+    assert_false(cgroup_left(supervisor));
 }
 
 static void a_crashed_worker_is_a_failed_run(void **state)
@@ -292,11 +292,11 @@ static void interrupted_at_any_moment(void **state)
         if (status != 1 && status != -SIGINT)
             fail_msg("interrupted after %d ms: status %d", ms, status);
         assert_false(tiny_runs_worker_left(t));
-        assert_false(cage_left(supervisor));
+        assert_false(cgroup_left(supervisor));
     }
 }
 
-static void the_next_run_removes_a_dead_ones_cage(void **state)
+static void the_next_run_removes_a_dead_ones_cgroup(void **state)
 {
     const struct tiny_runs *const t = *state;
     static const char *const none[] = {NULL};
@@ -306,7 +306,7 @@ static void the_next_run_removes_a_dead_ones_cage(void **state)
     }
     const pid_t supervisor = start_endless(t, none);
     assert_true(tiny_runs_worker_of(supervisor) > 0);
-    assert_true(cage_left(supervisor));
+    assert_true(cgroup_left(supervisor));
     assert_int_equal(kill(supervisor, SIGKILL), 0);
     assert_int_equal(process_wait(supervisor, 5), -SIGKILL);
     for (int i = 0; i < 100 && tiny_runs_worker_left(t); i++)
@@ -315,7 +315,7 @@ static void the_next_run_removes_a_dead_ones_cage(void **state)
     int exit_status;
     json_decref(tiny_runs_json(t, next, &exit_status));
     assert_int_equal(exit_status, 0);
-    assert_false(cage_left(supervisor));
+    assert_false(cgroup_left(supervisor));
 }
 
 static void a_time_limit_shorter_than_opening(void **state)
@@ -497,7 +497,7 @@ int main(void)
         cmocka_unit_test(the_second_signal_insists),
         cmocka_unit_test(interrupted_at_any_moment),
         cmocka_unit_test(nothing_is_left_of_a_superbatch),
-        cmocka_unit_test(the_next_run_removes_a_dead_ones_cage),
+        cmocka_unit_test(the_next_run_removes_a_dead_ones_cgroup),
         cmocka_unit_test(a_time_limit_shorter_than_opening),
         cmocka_unit_test(a_slow_device_is_slow),
         cmocka_unit_test(a_sweep_resumes_what_is_missing),

@@ -1,4 +1,4 @@
-/* What only a whole run under a memory cage can show, with the kernel as the witness: device bytes against
+/* What only a whole run under a memory cgroup can show, with the kernel as the witness: device bytes against
  * page faults and against requests, what stays in the page cache, the charge against the plan, and equal
  * losses on a real graph (specs/pygplus.md section 9: 7, 8, 9; specs/gnndrive.md section 9: 7, 8, 12;
  * specs/models.md section 7: 5). docs/invariants.md lists where the others are tested. */
@@ -29,7 +29,7 @@ enum { ARGUMENTS_MAX = 64, EPOCHS = 3, PAGE_BYTES = 4096, MIB = 1 << 20 };
 struct fixture {
     char *dir;
     char data[600], db[600];
-    bool counted; /* memory cages and device counters work here */
+    bool counted; /* memory cgroups and device counters work here */
 };
 
 static void add_words(const char **argv, uint32_t *count, const char *const *words)
@@ -89,7 +89,7 @@ static uint64_t fault_bytes(const json_t *run, uint32_t epoch)
     return PAGE_BYTES * number_in(run, epoch, "extras", "major_faults");
 }
 
-/* Charged to the cage at its fullest, page cache left out. */
+/* Charged to the cgroup at its fullest, page cache left out. */
 static uint64_t held_bytes(const json_t *run, uint32_t epoch)
 {
     const uint64_t peak = counter(run, epoch, "peak_memory_bytes");

@@ -186,16 +186,17 @@ static uint64_t window_bytes(int fd)
 }
 
 /* Reading the group's statistics is what makes the kernel sum them up. */
-static struct gnn_group_reading sum_statistics(const struct gnn_cage *cage)
+static struct gnn_group_reading sum_statistics(const struct gnn_cgroup *cgroup)
 {
     struct gnn_group_reading reading;
     struct gnn_err err = {0};
-    if (gnn_cage_read(cage, &reading, &err) != GNN_OK)
+    if (gnn_cgroup_read(cgroup, &reading, &err) != GNN_OK)
         abort();
     return reading;
 }
 
-static void run_child(const struct gnn_cage *cage, const struct trace *trace, uint32_t touches, struct shared *shared)
+static void run_child(const struct gnn_cgroup *cgroup, const struct trace *trace, uint32_t touches,
+                      struct shared *shared)
 {
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -205,7 +206,7 @@ static void run_child(const struct gnn_cage *cage, const struct trace *trace, ui
     for (uint32_t f = 0; f < FILES_MAX && trace->files[f].mib > 0; f++)
         files[f] = open_one(&trace->files[f]);
     shared->window_bytes = window_bytes(files[0].fd);
-    shared->room_bytes = (uint64_t)trace->cap_mib * MIB - sum_statistics(cage).current_bytes;
+    shared->room_bytes = (uint64_t)trace->cap_mib * MIB - sum_statistics(cgroup).current_bytes;
     for (uint32_t i = 0; i < touches; i++) {
         const struct touch *t = &shared->touch[i];
         const uint32_t pages = trace->files[t->file].pages;
@@ -218,7 +219,7 @@ static void run_child(const struct gnn_cage *cage, const struct trace *trace, ui
         shared->touches[t->file] += pages;
         touch_one(&files[t->file], &trace->files[t->file], t->page);
         if ((i + 1) % trace->sum_every == 0)
-            (void)sum_statistics(cage);
+            (void)sum_statistics(cgroup);
     }
 }
 
@@ -268,21 +269,21 @@ static bool compare(const struct gnn_confine *confine, const struct trace *trace
     assert_true(shared != MAP_FAILED);
     fill(trace, shared->touch, touches);
     struct gnn_err err = {0};
-    struct gnn_cage *cage = NULL;
-    const struct gnn_cage_config config = {.memory_bytes = (uint64_t)trace->cap_mib * MIB};
-    if (gnn_cage_create(confine, &config, &cage, &err) != GNN_OK)
+    struct gnn_cgroup *cgroup = NULL;
+    const struct gnn_cgroup_config config = {.memory_bytes = (uint64_t)trace->cap_mib * MIB};
+    if (gnn_cgroup_create(confine, &config, &cgroup, &err) != GNN_OK)
         fail_msg("%s", err.message);
     const pid_t child = fork();
     if (child == 0) {
-        if (gnn_cage_enter(cage) != 0)
+        if (gnn_cgroup_enter(cgroup) != 0)
             _exit(9);
-        run_child(cage, trace, touches, shared);
+        run_child(cgroup, trace, touches, shared);
         _exit(0);
     }
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    gnn_cage_close(cage);
+    gnn_cgroup_close(cgroup);
     uint64_t hits[FILES_MAX] = {0};
     run_model(trace, touches, shared, hits);
     bool close = true;

@@ -1,5 +1,5 @@
 /* Control groups without control groups: the kernel's texts, and machines laid out in a directory. */
-#include "harness/confine/cage.h"
+#include "harness/confine/cgroup.h"
 #include "harness/confine/group_file.h"
 #include "harness/confine/hierarchy.h"
 
@@ -79,17 +79,17 @@ static void io_counts(void **state)
     assert_int_equal(gnn_group_parse_io_stat("", "rbytes", 0, 0), 0);
 }
 
-static void cage_names(void **state)
+static void cgroup_names(void **state)
 {
     (void)state;
-    assert_int_equal(gnn_cage_owner("oocgnn-123-0"), 123);
-    assert_int_equal(gnn_cage_owner("oocgnn-9-17"), 9);
-    assert_int_equal(gnn_cage_owner("oocgnn-9-leaf"), 9);
-    assert_int_equal(gnn_cage_owner("oocgnn-123-"), 0);
-    assert_int_equal(gnn_cage_owner("oocgnn-123"), 0);
-    assert_int_equal(gnn_cage_owner("oocgnn--5-1"), 0);
-    assert_int_equal(gnn_cage_owner("oocgnn-12-1x"), 0);
-    assert_int_equal(gnn_cage_owner("docker-12-1"), 0);
+    assert_int_equal(gnn_cgroup_owner("oocgnn-123-0"), 123);
+    assert_int_equal(gnn_cgroup_owner("oocgnn-9-17"), 9);
+    assert_int_equal(gnn_cgroup_owner("oocgnn-9-leaf"), 9);
+    assert_int_equal(gnn_cgroup_owner("oocgnn-123-"), 0);
+    assert_int_equal(gnn_cgroup_owner("oocgnn-123"), 0);
+    assert_int_equal(gnn_cgroup_owner("oocgnn--5-1"), 0);
+    assert_int_equal(gnn_cgroup_owner("oocgnn-12-1x"), 0);
+    assert_int_equal(gnn_cgroup_owner("docker-12-1"), 0);
 }
 
 /* ---- where the controllers are ---- */
@@ -224,7 +224,7 @@ static void delegated_scope_alone(void **state)
     assert_string_equal(confine.remedy, "");
 }
 
-/* A shell shares the group: the cage goes beside it, since the group limits nothing. */
+/* A shell shares the group: the cgroup goes beside it, since the group limits nothing. */
 static void shared_group_climbs(void **state)
 {
     const struct machine *machine = *state;
@@ -246,12 +246,12 @@ static void limited_group_is_not_escaped(void **state)
     const struct gnn_confine confine = detect(machine, 77);
     assert_false(confine.memory_usable);
     assert_non_null(strstr(confine.remedy, "systemd-run --scope --user -p Delegate=yes"));
-    struct gnn_cage *cage;
+    struct gnn_cgroup *cgroup;
     struct gnn_err err = {0};
-    const struct gnn_cage_config config = {.memory_bytes = 64 << 20};
-    assert_int_equal(gnn_cage_create(&confine, &config, &cage, &err), GNN_EPERM);
+    const struct gnn_cgroup_config config = {.memory_bytes = 64 << 20};
+    assert_int_equal(gnn_cgroup_create(&confine, &config, &cgroup, &err), GNN_EPERM);
     assert_non_null(strstr(err.message, "systemd-run"));
-    assert_null(cage);
+    assert_null(cgroup);
 }
 
 static void no_memory_controller(void **state)
@@ -262,10 +262,10 @@ static void no_memory_controller(void **state)
     const struct gnn_confine confine = detect(machine, 5);
     assert_int_equal(confine.memory, GNN_CGROUP_NONE);
     assert_false(confine.memory_usable);
-    struct gnn_cage *cage;
+    struct gnn_cgroup *cgroup;
     struct gnn_err err = {0};
-    const struct gnn_cage_config config = {.memory_bytes = 64 << 20};
-    assert_int_equal(gnn_cage_create(&confine, &config, &cage, &err), GNN_ENOTSUP);
+    const struct gnn_cgroup_config config = {.memory_bytes = 64 << 20};
+    assert_int_equal(gnn_cgroup_create(&confine, &config, &cgroup, &err), GNN_ENOTSUP);
 }
 
 static void hybrid_prefers_v1(void **state)
@@ -284,10 +284,10 @@ static void hybrid_prefers_v1(void **state)
     assert_int_equal(confine.io, GNN_CGROUP_V1);
     assert_true(confine.memory_usable && confine.io_usable);
     assert_int_equal(confine.ancestor_limit_bytes, 536870912);
-    struct gnn_cage *cage;
+    struct gnn_cgroup *cgroup;
     struct gnn_err err = {0};
-    const struct gnn_cage_config config = {.memory_bytes = UINT64_C(1) << 30};
-    assert_int_equal(gnn_cage_create(&confine, &config, &cage, &err), GNN_EUSAGE);
+    const struct gnn_cgroup_config config = {.memory_bytes = UINT64_C(1) << 30};
+    assert_int_equal(gnn_cgroup_create(&confine, &config, &cgroup, &err), GNN_EUSAGE);
     assert_non_null(strstr(err.message, "536870912"));
 }
 
@@ -302,12 +302,12 @@ static void v2_limits_and_readings(void **state)
     const struct machine *machine = *state;
     put_v2(machine, "0::/user/run.scope\n");
     put_group(machine, "/user/run.scope", "io memory\n", "io memory\n", "", "max\n");
-    struct gnn_cage cage = {.confine = detect(machine, 77), .memory_lock_fd = -1, .io_lock_fd = -1};
-    cage.config = (struct gnn_cage_config){.memory_bytes = 335544320, .throttle = {254, 1, 1000000, 500}};
-    (void)snprintf(cage.name, sizeof cage.name, "oocgnn-1-0");
+    struct gnn_cgroup cgroup = {.confine = detect(machine, 77), .memory_lock_fd = -1, .io_lock_fd = -1};
+    cgroup.config = (struct gnn_cgroup_config){.memory_bytes = 335544320, .throttle = {254, 1, 1000000, 500}};
+    (void)snprintf(cgroup.name, sizeof cgroup.name, "oocgnn-1-0");
     struct gnn_err err = {0};
-    assert_int_equal(gnn_cage_v2_prepare_parent(&cage, &err), GNN_OK);
-    assert_int_equal(gnn_cage_v2_make_dir(&cage, &err), GNN_OK);
+    assert_int_equal(gnn_cgroup_v2_prepare_parent(&cgroup, &err), GNN_OK);
+    assert_int_equal(gnn_cgroup_v2_make_dir(&cgroup, &err), GNN_OK);
     static const char group[] = "sys/fs/cgroup/user/run.scope/oocgnn-1-0";
     static const char *const files[][2] = {
         {"memory.max", "max\n"},
@@ -325,13 +325,13 @@ static void v2_limits_and_readings(void **state)
         (void)snprintf(path, sizeof path, "%s/%s", group, files[i][0]);
         put(machine, path, files[i][1]);
     }
-    assert_int_equal(gnn_cage_v2_set_limits(&cage, &err), GNN_OK);
+    assert_int_equal(gnn_cgroup_v2_set_limits(&cgroup, &err), GNN_OK);
     char text[128];
-    read_text(cage.memory_dir, "io.max", text, sizeof text);
+    read_text(cgroup.memory_dir, "io.max", text, sizeof text);
     assert_string_equal(text, "254:1 rbps=1000000 wbps=1000000 riops=500 wiops=500");
     struct gnn_group_reading reading;
     gnn_group_reading_unknown(&reading);
-    gnn_cage_v2_read(cage.memory_dir, 254, 1, &reading);
+    gnn_cgroup_v2_read(cgroup.memory_dir, 254, 1, &reading);
     assert_int_equal(reading.limit_bytes, 335544320);
     assert_int_equal(reading.current_bytes, 1000);
     assert_int_equal(reading.peak_bytes, GNN_UNKNOWN); /* no memory.peak: an older kernel */
@@ -353,7 +353,7 @@ static void config_is_checked(void **state)
                                         .memory_parent = "/nonexistent",
                                         .ancestor_limit_bytes = GNN_UNKNOWN};
     static const struct {
-        struct gnn_cage_config config;
+        struct gnn_cgroup_config config;
         enum gnn_status status;
         const char *says;
     } cases[] = {
@@ -363,12 +363,12 @@ static void config_is_checked(void **state)
         {{.memory_bytes = 1 << 26}, GNN_ENOTSUP, "/nonexistent"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct gnn_cage *cage;
+        struct gnn_cgroup *cgroup;
         struct gnn_err err = {0};
-        assert_int_equal(gnn_cage_create(&confine, &cases[i].config, &cage, &err), cases[i].status);
+        assert_int_equal(gnn_cgroup_create(&confine, &cases[i].config, &cgroup, &err), cases[i].status);
         assert_non_null(strstr(err.message, cases[i].says));
     }
-    gnn_cage_close(NULL);
+    gnn_cgroup_close(NULL);
 }
 
 int main(void)
@@ -378,7 +378,7 @@ int main(void)
         cmocka_unit_test(flat_keys),
         cmocka_unit_test(words),
         cmocka_unit_test(io_counts),
-        cmocka_unit_test(cage_names),
+        cmocka_unit_test(cgroup_names),
         cmocka_unit_test(hierarchies),
         cmocka_unit_test_setup_teardown(delegated_scope_alone, build, demolish),
         cmocka_unit_test_setup_teardown(shared_group_climbs, build, demolish),

@@ -1,6 +1,6 @@
 /* cgroup v1 through libcgroup: memory and blkio are separate hierarchies, each with its own directory of one
  * name. */
-#include "harness/confine/cage.h"
+#include "harness/confine/cgroup.h"
 #include "harness/confine/group_file.h"
 
 #include <assert.h>
@@ -25,23 +25,23 @@ static const char *relative(const char *mount, const char *dir)
     return dir[length] == '/' ? dir + length + 1 : dir + length;
 }
 
-static enum gnn_status fail_cg(const struct gnn_cage *cage, const char *what, const char *dir, int code,
+static enum gnn_status fail_cg(const struct gnn_cgroup *cgroup, const char *what, const char *dir, int code,
                                struct gnn_err *err)
 {
     if (code == ECGOTHER)
-        return gnn_cage_fail(cage, what, dir, cgroup_get_last_errno(), err);
+        return gnn_cgroup_fail(cgroup, what, dir, cgroup_get_last_errno(), err);
     if (code == ECGROUPNOTOWNER || code == ECGROUPNOTALLOWED)
-        return gnn_cage_fail(cage, what, dir, EPERM, err);
+        return gnn_cgroup_fail(cgroup, what, dir, EPERM, err);
     return gnn_fail(err, GNN_ENOTSUP, "%s %s: libcgroup: %s", what, dir, cgroup_strerror(code));
 }
 
-static enum gnn_status create_group(const struct gnn_cage *cage, const char *mount, const char *dir,
+static enum gnn_status create_group(const struct gnn_cgroup *cgroup, const char *mount, const char *dir,
                                     const char *controller, const struct setting *settings, uint32_t count,
                                     struct gnn_err *err)
 {
     int code = cgroup_init();
     if (code != 0)
-        return fail_cg(cage, "look for control groups for", dir, code, err);
+        return fail_cg(cgroup, "look for control groups for", dir, code, err);
     struct cgroup *group = cgroup_new_cgroup(relative(mount, dir));
     struct cgroup_controller *added = group == NULL ? NULL : cgroup_add_controller(group, controller);
     code = added == NULL ? ECGFAIL : 0;
@@ -50,7 +50,7 @@ static enum gnn_status create_group(const struct gnn_cage *cage, const char *mou
     if (code == 0)
         code = cgroup_create_cgroup(group, 1);
     cgroup_free(&group);
-    return code == 0 ? GNN_OK : fail_cg(cage, "create", dir, code, err);
+    return code == 0 ? GNN_OK : fail_cg(cgroup, "create", dir, code, err);
 }
 
 static void set_bytes(struct setting *setting, const char *file, uint64_t bytes)
@@ -59,23 +59,24 @@ static void set_bytes(struct setting *setting, const char *file, uint64_t bytes)
     (void)snprintf(setting->value, sizeof setting->value, "%" PRIu64, bytes);
 }
 
-enum gnn_status gnn_cage_v1_create_memory(struct gnn_cage *cage, struct gnn_err *err)
+enum gnn_status gnn_cgroup_v1_create_memory(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    const char *parent = cage->confine.memory_parent;
-    char dir[sizeof cage->memory_dir];
-    (void)snprintf(dir, sizeof dir, "%s/%s", parent, cage->name);
+    const char *parent = cgroup->confine.memory_parent;
+    char dir[sizeof cgroup->memory_dir];
+    (void)snprintf(dir, sizeof dir, "%s/%s", parent, cgroup->name);
     struct setting settings[2];
     uint32_t count = 0;
-    const uint64_t bytes = cage->config.memory_bytes;
+    const uint64_t bytes = cgroup->config.memory_bytes;
     if (bytes != 0) {
         set_bytes(&settings[count++], "memory.limit_in_bytes", bytes);
         /* The limit of memory and swap together; absent where swap accounting is off. Must not be below the
          * first. */
         if (gnn_group_file_exists(parent, "memory.memsw.limit_in_bytes"))
-            set_bytes(&settings[count++], "memory.memsw.limit_in_bytes", gnn_add_bytes(bytes, cage->config.swap_bytes));
+            set_bytes(&settings[count++], "memory.memsw.limit_in_bytes",
+                      gnn_add_bytes(bytes, cgroup->config.swap_bytes));
     }
-    GNN_TRY(create_group(cage, cage->confine.memory_mount, dir, "memory", settings, count, err));
-    memcpy(cage->memory_dir, dir, sizeof dir);
+    GNN_TRY(create_group(cgroup, cgroup->confine.memory_mount, dir, "memory", settings, count, err));
+    memcpy(cgroup->memory_dir, dir, sizeof dir);
     return GNN_OK;
 }
 
@@ -86,11 +87,11 @@ static void set_throttle(struct setting *setting, const char *file, const struct
                    throttle->minor, value);
 }
 
-enum gnn_status gnn_cage_v1_create_io(struct gnn_cage *cage, struct gnn_err *err)
+enum gnn_status gnn_cgroup_v1_create_io(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    char dir[sizeof cage->io_dir];
-    (void)snprintf(dir, sizeof dir, "%s/%s", cage->confine.io_parent, cage->name);
-    const struct gnn_throttle *throttle = &cage->config.throttle;
+    char dir[sizeof cgroup->io_dir];
+    (void)snprintf(dir, sizeof dir, "%s/%s", cgroup->confine.io_parent, cgroup->name);
+    const struct gnn_throttle *throttle = &cgroup->config.throttle;
     struct setting settings[4];
     uint32_t count = 0;
     /* 0 means "no limit". It is written all the same: since Linux 6.10 blk-throttle, which does v1's
@@ -101,12 +102,12 @@ enum gnn_status gnn_cage_v1_create_io(struct gnn_cage *cage, struct gnn_err *err
         set_throttle(&settings[count++], "blkio.throttle.read_iops_device", throttle, throttle->iops);
         set_throttle(&settings[count++], "blkio.throttle.write_iops_device", throttle, throttle->iops);
     }
-    GNN_TRY(create_group(cage, cage->confine.io_mount, dir, "blkio", settings, count, err));
-    memcpy(cage->io_dir, dir, sizeof dir);
+    GNN_TRY(create_group(cgroup, cgroup->confine.io_mount, dir, "blkio", settings, count, err));
+    memcpy(cgroup->io_dir, dir, sizeof dir);
     return GNN_OK;
 }
 
-bool gnn_cage_v1_delete(const char *mount, const char *dir, const char *controller)
+bool gnn_cgroup_v1_delete(const char *mount, const char *dir, const char *controller)
 {
     if (cgroup_init() != 0)
         return false;
@@ -120,7 +121,7 @@ bool gnn_cage_v1_delete(const char *mount, const char *dir, const char *controll
     return gone;
 }
 
-void gnn_cage_v1_read_memory(const char *dir, struct gnn_group_reading *out)
+void gnn_cgroup_v1_read_memory(const char *dir, struct gnn_group_reading *out)
 {
     out->limit_bytes = gnn_group_file_limit(dir, "memory.limit_in_bytes");
     const uint64_t both = gnn_group_file_limit(dir, "memory.memsw.limit_in_bytes");
@@ -141,7 +142,7 @@ void gnn_cage_v1_read_memory(const char *dir, struct gnn_group_reading *out)
     out->major_faults = gnn_group_parse_flat(text, "total_pgmajfault");
 }
 
-void gnn_cage_v1_read_io(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out)
+void gnn_cgroup_v1_read_io(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out)
 {
     char text[STAT_BYTES];
     if (gnn_group_file_read(dir, "blkio.throttle.io_service_bytes_recursive", text, sizeof text) == 0) {

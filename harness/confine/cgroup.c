@@ -1,4 +1,4 @@
-#include "harness/confine/cage.h"
+#include "harness/confine/cgroup.h"
 
 #include "harness/base/log.h"
 #include "harness/confine/group_file.h"
@@ -24,20 +24,20 @@ static void sleep_ms(int ms)
     (void)nanosleep(&pause, NULL);
 }
 
-enum gnn_status gnn_cage_fail(const struct gnn_cage *cage, const char *what, const char *dir, int failed,
-                              struct gnn_err *err)
+enum gnn_status gnn_cgroup_fail(const struct gnn_cgroup *cgroup, const char *what, const char *dir, int failed,
+                                struct gnn_err *err)
 {
     if (failed != EPERM && failed != EACCES && failed != EROFS)
         return gnn_fail(err, failed == ENOMEM ? GNN_ENOMEM : GNN_ENOTSUP, "cannot %s %s: %s", what, dir,
                         strerror(failed));
-    const bool v2 = cage->confine.memory == GNN_CGROUP_V2;
+    const bool v2 = cgroup->confine.memory == GNN_CGROUP_V2;
     return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; try: %s", what, dir, strerror(failed),
                     v2 ? "systemd-run --scope --user -p Delegate=yes oocgnn run ..." : "sudo oocgnn run ...");
 }
 
 /* ---- other people's leftovers ---- */
 
-long gnn_cage_owner(const char *name)
+long gnn_cgroup_owner(const char *name)
 {
     long pid;
     int used = 0;
@@ -70,7 +70,7 @@ bool gnn_group_kill(const char *dir, int timeout_ms)
 static bool remove_group(const char *mount, const char *dir, const char *controller)
 {
     if (controller != NULL)
-        return gnn_cage_v1_delete(mount, dir, controller);
+        return gnn_cgroup_v1_delete(mount, dir, controller);
     return rmdir(dir) == 0 || errno == ENOENT;
 }
 
@@ -97,13 +97,13 @@ static int lock_dir(const char *dir)
     return -1;
 }
 
-void gnn_cage_reclaim(const char *mount, const char *parent, const char *controller)
+void gnn_cgroup_reclaim(const char *mount, const char *parent, const char *controller)
 {
     DIR *entries = opendir(parent);
     if (entries == NULL)
         return;
     for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        const long owner = gnn_cage_owner(entry->d_name);
+        const long owner = gnn_cgroup_owner(entry->d_name);
         if (owner == 0 || owner > INT32_MAX || kill((pid_t)owner, 0) == 0 || errno != ESRCH)
             continue;
         char dir[GNN_CGROUP_PATH_MAX + 256];
@@ -118,9 +118,9 @@ void gnn_cage_reclaim(const char *mount, const char *parent, const char *control
     (void)closedir(entries);
 }
 
-/* ---- life of a cage ---- */
+/* ---- life of a cgroup ---- */
 
-static enum gnn_status check_config(const struct gnn_confine *confine, const struct gnn_cage_config *config,
+static enum gnn_status check_config(const struct gnn_confine *confine, const struct gnn_cgroup_config *config,
                                     struct gnn_err *err)
 {
     if (confine->memory == GNN_CGROUP_NONE)
@@ -148,105 +148,106 @@ static enum gnn_status check_config(const struct gnn_confine *confine, const str
     return GNN_OK;
 }
 
-static enum gnn_status create_groups(struct gnn_cage *cage, struct gnn_err *err)
+static enum gnn_status create_groups(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    const struct gnn_confine *confine = &cage->confine;
+    const struct gnn_confine *confine = &cgroup->confine;
     if (confine->memory == GNN_CGROUP_V2) {
-        gnn_cage_reclaim(confine->memory_mount, confine->memory_parent, NULL);
-        GNN_TRY(gnn_cage_v2_prepare_parent(cage, err));
-        GNN_TRY(gnn_cage_v2_make_dir(cage, err));
-        cage->memory_lock_fd = lock_dir(cage->memory_dir);
-        GNN_TRY(gnn_cage_v2_set_limits(cage, err));
+        gnn_cgroup_reclaim(confine->memory_mount, confine->memory_parent, NULL);
+        GNN_TRY(gnn_cgroup_v2_prepare_parent(cgroup, err));
+        GNN_TRY(gnn_cgroup_v2_make_dir(cgroup, err));
+        cgroup->memory_lock_fd = lock_dir(cgroup->memory_dir);
+        GNN_TRY(gnn_cgroup_v2_set_limits(cgroup, err));
     } else {
-        gnn_cage_reclaim(confine->memory_mount, confine->memory_parent, "memory");
-        GNN_TRY(gnn_cage_v1_create_memory(cage, err));
-        cage->memory_lock_fd = lock_dir(cage->memory_dir);
+        gnn_cgroup_reclaim(confine->memory_mount, confine->memory_parent, "memory");
+        GNN_TRY(gnn_cgroup_v1_create_memory(cgroup, err));
+        cgroup->memory_lock_fd = lock_dir(cgroup->memory_dir);
     }
     if (confine->io == GNN_CGROUP_V1 && confine->io_usable) {
-        gnn_cage_reclaim(confine->io_mount, confine->io_parent, "blkio");
-        GNN_TRY(gnn_cage_v1_create_io(cage, err));
-        cage->io_lock_fd = lock_dir(cage->io_dir);
+        gnn_cgroup_reclaim(confine->io_mount, confine->io_parent, "blkio");
+        GNN_TRY(gnn_cgroup_v1_create_io(cgroup, err));
+        cgroup->io_lock_fd = lock_dir(cgroup->io_dir);
     }
     return GNN_OK;
 }
 
 /* The kernel rounds to pages and may refuse without an error: believe what it says, not what was written. */
-static enum gnn_status check_read_back(const struct gnn_cage *cage, struct gnn_err *err)
+static enum gnn_status check_read_back(const struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    if (cage->config.memory_bytes == 0)
+    if (cgroup->config.memory_bytes == 0)
         return GNN_OK;
     struct gnn_group_reading reading;
-    GNN_TRY(gnn_cage_read(cage, &reading, err));
+    GNN_TRY(gnn_cgroup_read(cgroup, &reading, err));
     const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    if (reading.limit_bytes / page_bytes != cage->config.memory_bytes / page_bytes)
+    if (reading.limit_bytes / page_bytes != cgroup->config.memory_bytes / page_bytes)
         return gnn_fail(err, GNN_ENOTSUP, "%s: asked for a limit of %" PRIu64 " bytes, the kernel says %" PRIu64,
-                        cage->memory_dir, cage->config.memory_bytes, reading.limit_bytes);
+                        cgroup->memory_dir, cgroup->config.memory_bytes, reading.limit_bytes);
     return GNN_OK;
 }
 
-enum gnn_status gnn_cage_create(const struct gnn_confine *confine, const struct gnn_cage_config *config,
-                                struct gnn_cage **out, struct gnn_err *err)
+enum gnn_status gnn_cgroup_create(const struct gnn_confine *confine, const struct gnn_cgroup_config *config,
+                                  struct gnn_cgroup **out, struct gnn_err *err)
 {
     static atomic_uint next_number; /* names must differ within the process, whatever thread asks */
     *out = NULL;
     GNN_TRY(check_config(confine, config, err));
-    struct gnn_cage *cage = calloc(1, sizeof *cage);
-    if (cage == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for a cage");
-    cage->confine = *confine;
-    cage->config = *config;
-    cage->memory_lock_fd = -1;
-    cage->io_lock_fd = -1;
-    (void)snprintf(cage->name, sizeof cage->name, "oocgnn-%ld-%u", (long)getpid(), atomic_fetch_add(&next_number, 1));
-    enum gnn_status status = create_groups(cage, err);
+    struct gnn_cgroup *cgroup = calloc(1, sizeof *cgroup);
+    if (cgroup == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "out of memory for a cgroup");
+    cgroup->confine = *confine;
+    cgroup->config = *config;
+    cgroup->memory_lock_fd = -1;
+    cgroup->io_lock_fd = -1;
+    (void)snprintf(cgroup->name, sizeof cgroup->name, "oocgnn-%ld-%u", (long)getpid(),
+                   atomic_fetch_add(&next_number, 1));
+    enum gnn_status status = create_groups(cgroup, err);
     if (status == GNN_OK)
-        status = check_read_back(cage, err);
+        status = check_read_back(cgroup, err);
     if (status == GNN_OK)
-        *out = cage;
+        *out = cgroup;
     else
-        gnn_cage_close(cage);
+        gnn_cgroup_close(cgroup);
     return status;
 }
 
-const char *gnn_cage_name(const struct gnn_cage *cage)
+const char *gnn_cgroup_name(const struct gnn_cgroup *cgroup)
 {
-    return cage->name;
+    return cgroup->name;
 }
 
-const char *gnn_cage_enforcement(const struct gnn_cage *cage)
+const char *gnn_cgroup_enforcement(const struct gnn_cgroup *cgroup)
 {
-    return cage->confine.memory == GNN_CGROUP_V2 ? "cgroup-v2" : "cgroup-v1";
+    return cgroup->confine.memory == GNN_CGROUP_V2 ? "cgroup-v2" : "cgroup-v1";
 }
 
-int gnn_cage_enter(const struct gnn_cage *cage)
+int gnn_cgroup_enter(const struct gnn_cgroup *cgroup)
 {
-    int failed = gnn_group_file_write(cage->memory_dir, "cgroup.procs", "0");
-    if (failed == 0 && cage->io_dir[0] != '\0' && strcmp(cage->io_dir, cage->memory_dir) != 0)
-        failed = gnn_group_file_write(cage->io_dir, "cgroup.procs", "0");
+    int failed = gnn_group_file_write(cgroup->memory_dir, "cgroup.procs", "0");
+    if (failed == 0 && cgroup->io_dir[0] != '\0' && strcmp(cgroup->io_dir, cgroup->memory_dir) != 0)
+        failed = gnn_group_file_write(cgroup->io_dir, "cgroup.procs", "0");
     errno = failed;
     return failed == 0 ? 0 : -1;
 }
 
-enum gnn_status gnn_cage_read(const struct gnn_cage *cage, struct gnn_group_reading *out, struct gnn_err *err)
+enum gnn_status gnn_cgroup_read(const struct gnn_cgroup *cgroup, struct gnn_group_reading *out, struct gnn_err *err)
 {
     gnn_group_reading_unknown(out);
-    const struct gnn_throttle *device = &cage->config.throttle;
-    if (cage->confine.memory == GNN_CGROUP_V2)
-        gnn_cage_v2_read(cage->memory_dir, device->major, device->minor, out);
+    const struct gnn_throttle *device = &cgroup->config.throttle;
+    if (cgroup->confine.memory == GNN_CGROUP_V2)
+        gnn_cgroup_v2_read(cgroup->memory_dir, device->major, device->minor, out);
     else
-        gnn_cage_v1_read_memory(cage->memory_dir, out);
-    if (cage->confine.io == GNN_CGROUP_V1 && cage->io_dir[0] != '\0')
-        gnn_cage_v1_read_io(cage->io_dir, device->major, device->minor, out);
+        gnn_cgroup_v1_read_memory(cgroup->memory_dir, out);
+    if (cgroup->confine.io == GNN_CGROUP_V1 && cgroup->io_dir[0] != '\0')
+        gnn_cgroup_v1_read_io(cgroup->io_dir, device->major, device->minor, out);
     if (out->current_bytes == GNN_UNKNOWN)
-        return gnn_fail(err, GNN_EIO, "%s cannot be read: was the control group removed?", cage->memory_dir);
+        return gnn_fail(err, GNN_EIO, "%s cannot be read: was the control group removed?", cgroup->memory_dir);
     return GNN_OK;
 }
 
-enum gnn_status gnn_cage_kill(struct gnn_cage *cage, struct gnn_err *err)
+enum gnn_status gnn_cgroup_kill(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    if (gnn_group_kill(cage->memory_dir, KILL_MS))
+    if (gnn_group_kill(cgroup->memory_dir, KILL_MS))
         return GNN_OK;
-    return gnn_fail(err, GNN_ETIME, "%s: a process survives SIGKILL (stuck in the kernel?)", cage->memory_dir);
+    return gnn_fail(err, GNN_ETIME, "%s: a process survives SIGKILL (stuck in the kernel?)", cgroup->memory_dir);
 }
 
 static void remove_dir(const char *mount, const char *dir, const char *controller)
@@ -257,18 +258,18 @@ static void remove_dir(const char *mount, const char *dir, const char *controlle
         gnn_log_warn("control group %s stays behind: a process inside does not end; rmdir it later", dir);
 }
 
-void gnn_cage_close(struct gnn_cage *cage)
+void gnn_cgroup_close(struct gnn_cgroup *cgroup)
 {
-    if (cage == NULL)
+    if (cgroup == NULL)
         return;
-    const struct gnn_confine *confine = &cage->confine;
-    remove_dir(confine->memory_mount, cage->memory_dir, confine->memory == GNN_CGROUP_V2 ? NULL : "memory");
+    const struct gnn_confine *confine = &cgroup->confine;
+    remove_dir(confine->memory_mount, cgroup->memory_dir, confine->memory == GNN_CGROUP_V2 ? NULL : "memory");
     if (confine->io == GNN_CGROUP_V1)
-        remove_dir(confine->io_mount, cage->io_dir, "blkio");
-    gnn_cage_v2_leave_leaf(cage);
-    if (cage->memory_lock_fd >= 0)
-        (void)close(cage->memory_lock_fd);
-    if (cage->io_lock_fd >= 0)
-        (void)close(cage->io_lock_fd);
-    free(cage);
+        remove_dir(confine->io_mount, cgroup->io_dir, "blkio");
+    gnn_cgroup_v2_leave_leaf(cgroup);
+    if (cgroup->memory_lock_fd >= 0)
+        (void)close(cgroup->memory_lock_fd);
+    if (cgroup->io_lock_fd >= 0)
+        (void)close(cgroup->io_lock_fd);
+    free(cgroup);
 }

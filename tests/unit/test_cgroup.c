@@ -1,4 +1,4 @@
-/* Real cages on this machine: the kernel counts, caps, kills and lets go. Skipped where cages may not be
+/* Real cgroups on this machine: the kernel counts, caps, kills and lets go. Skipped where cgroups may not be
  * made. */
 #include "harness/confine/confine.h"
 #include "harness/confine/group_file.h"
@@ -29,37 +29,37 @@ static struct gnn_confine detect_or_skip(void)
     struct gnn_err err = {0};
     assert_int_equal(gnn_confine_detect(&confine, &err), GNN_OK);
     if (!confine.memory_usable) {
-        print_message("skipped: no cage can be made here: %s\n", confine.remedy);
+        print_message("skipped: no cgroup can be made here: %s\n", confine.remedy);
         skip();
     }
     return confine;
 }
 
-static struct gnn_cage *make(const struct gnn_confine *confine, uint64_t memory_bytes)
+static struct gnn_cgroup *make(const struct gnn_confine *confine, uint64_t memory_bytes)
 {
     struct gnn_err err = {0};
-    struct gnn_cage *cage = NULL;
-    const struct gnn_cage_config config = {.memory_bytes = memory_bytes};
-    if (gnn_cage_create(confine, &config, &cage, &err) != GNN_OK)
+    struct gnn_cgroup *cgroup = NULL;
+    const struct gnn_cgroup_config config = {.memory_bytes = memory_bytes};
+    if (gnn_cgroup_create(confine, &config, &cgroup, &err) != GNN_OK)
         fail_msg("%s", err.message);
-    return cage;
+    return cgroup;
 }
 
-static struct gnn_group_reading read_cage(const struct gnn_cage *cage)
+static struct gnn_group_reading read_cgroup(const struct gnn_cgroup *cgroup)
 {
     struct gnn_group_reading reading;
     struct gnn_err err = {0};
-    assert_int_equal(gnn_cage_read(cage, &reading, &err), GNN_OK);
+    assert_int_equal(gnn_cgroup_read(cgroup, &reading, &err), GNN_OK);
     return reading;
 }
 
-/* A child in the cage that touches this much and then leaves, or stays until it is killed. */
-static pid_t start_eater(const struct gnn_cage *cage, size_t bytes, bool stays)
+/* A child in the cgroup that touches this much and then leaves, or stays until it is killed. */
+static pid_t start_eater(const struct gnn_cgroup *cgroup, size_t bytes, bool stays)
 {
     const pid_t child = fork();
     if (child != 0)
         return child;
-    if (gnn_cage_enter(cage) != 0)
+    if (gnn_cgroup_enter(cgroup) != 0)
         _exit(9);
     unsigned char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
@@ -92,48 +92,48 @@ static void limit_is_read_back(void **state)
 {
     (void)state;
     const struct gnn_confine confine = detect_or_skip();
-    struct gnn_cage *cage = make(&confine, 64 * MIB);
-    const struct gnn_group_reading reading = read_cage(cage);
+    struct gnn_cgroup *cgroup = make(&confine, 64 * MIB);
+    const struct gnn_group_reading reading = read_cgroup(cgroup);
     assert_int_equal(reading.limit_bytes, 64 * MIB);
     if (reading.swap_limit_bytes != GNN_UNKNOWN)
         assert_int_equal(reading.swap_limit_bytes, 0);
     assert_int_equal(reading.oom_kills, 0);
-    assert_non_null(strstr(gnn_cage_name(cage), "oocgnn-"));
-    assert_non_null(strstr(gnn_cage_enforcement(cage), "cgroup-v"));
-    gnn_cage_close(cage);
+    assert_non_null(strstr(gnn_cgroup_name(cgroup), "oocgnn-"));
+    assert_non_null(strstr(gnn_cgroup_enforcement(cgroup), "cgroup-v"));
+    gnn_cgroup_close(cgroup);
 }
 
 static void kernel_kills_who_exceeds_the_cap(void **state)
 {
     (void)state;
     const struct gnn_confine confine = detect_or_skip();
-    struct gnn_cage *cage = make(&confine, 32 * MIB);
+    struct gnn_cgroup *cgroup = make(&confine, 32 * MIB);
     int status = 0;
-    const pid_t child = start_eater(cage, 128 * MIB, false);
+    const pid_t child = start_eater(cgroup, 128 * MIB, false);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    const struct gnn_group_reading reading = read_cage(cage);
+    const struct gnn_group_reading reading = read_cgroup(cgroup);
     assert_int_equal(reading.oom_kills, 1);
     if (reading.peak_bytes != GNN_UNKNOWN) {
         assert_true(reading.peak_bytes <= 32 * MIB);
         assert_true(reading.peak_bytes > 30 * MIB);
     }
-    gnn_cage_close(cage);
+    gnn_cgroup_close(cgroup);
 }
 
 static void close_kills_and_removes(void **state)
 {
     (void)state;
     const struct gnn_confine confine = detect_or_skip();
-    struct gnn_cage *cage = make(&confine, 64 * MIB);
+    struct gnn_cgroup *cgroup = make(&confine, 64 * MIB);
     char dir[2048];
-    (void)snprintf(dir, sizeof dir, "%s/%s", confine.memory_parent, gnn_cage_name(cage));
+    (void)snprintf(dir, sizeof dir, "%s/%s", confine.memory_parent, gnn_cgroup_name(cgroup));
     struct stat info;
     assert_int_equal(stat(dir, &info), 0);
-    const pid_t child = start_eater(cage, 4 * MIB, true);
+    const pid_t child = start_eater(cgroup, 4 * MIB, true);
     while (gnn_group_for_each_pid(dir, NULL, NULL) < 1)
         (void)usleep(1000);
-    gnn_cage_close(cage);
+    gnn_cgroup_close(cgroup);
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
@@ -141,7 +141,7 @@ static void close_kills_and_removes(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
-/* A supervisor is killed with a worker inside its cage; the next one cleans up both. */
+/* A supervisor is killed with a worker inside its cgroup; the next one cleans up both. */
 static void dead_owners_are_reclaimed(void **state)
 {
     (void)state;
@@ -150,15 +150,15 @@ static void dead_owners_are_reclaimed(void **state)
     assert_int_equal(pipe(name_pipe), 0);
     const pid_t supervisor = fork();
     if (supervisor == 0) {
-        struct gnn_cage *cage = make(&confine, 64 * MIB);
+        struct gnn_cgroup *cgroup = make(&confine, 64 * MIB);
         (void)close(name_pipe[0]);
         const pid_t worker = fork();
         if (worker == 0) {
             for (int fd = 3; fd < 64; fd++) /* as exec would: the lock is close-on-exec */
                 if (fd != name_pipe[1])
                     (void)close(fd);
-            (void)!gnn_cage_enter(cage);
-            (void)!write(name_pipe[1], gnn_cage_name(cage), strlen(gnn_cage_name(cage)));
+            (void)!gnn_cgroup_enter(cgroup);
+            (void)!write(name_pipe[1], gnn_cgroup_name(cgroup), strlen(gnn_cgroup_name(cgroup)));
             (void)close(name_pipe[1]);
             for (;;)
                 (void)pause();
@@ -174,14 +174,14 @@ static void dead_owners_are_reclaimed(void **state)
     char dir[2048];
     (void)snprintf(dir, sizeof dir, "%s/%s", confine.memory_parent, name);
     struct stat info;
-    struct gnn_cage *while_alive = make(&confine, 64 * MIB);
-    gnn_cage_close(while_alive);
+    struct gnn_cgroup *while_alive = make(&confine, 64 * MIB);
+    gnn_cgroup_close(while_alive);
     assert_int_equal(stat(dir, &info), 0); /* its owner lives */
     assert_int_equal(kill(supervisor, SIGKILL), 0);
     assert_int_equal(waitpid(supervisor, NULL, 0), supervisor);
     assert_int_equal(stat(dir, &info), 0);
-    struct gnn_cage *afterwards = make(&confine, 64 * MIB);
-    gnn_cage_close(afterwards);
+    struct gnn_cgroup *afterwards = make(&confine, 64 * MIB);
+    gnn_cgroup_close(afterwards);
     assert_int_equal(stat(dir, &info), -1);
 }
 
@@ -190,7 +190,7 @@ static void cached_file_is_charged_and_reads_are_counted(void **state)
 {
     (void)state;
     const struct gnn_confine confine = detect_or_skip();
-    char path[] = "./oocgnn-cage-XXXXXX"; /* on the build's disk: /tmp may be memory */
+    char path[] = "./oocgnn-cgroup-XXXXXX"; /* on the build's disk: /tmp may be memory */
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
     (void)unlink(path);
@@ -199,16 +199,16 @@ static void cached_file_is_charged_and_reads_are_counted(void **state)
         assert_int_equal(write(fd, block, sizeof block), sizeof block);
     assert_int_equal(fsync(fd), 0);
     assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
-    struct gnn_cage *cage = NULL;
-    struct gnn_cage_config config = {.memory_bytes = 64 * MIB};
+    struct gnn_cgroup *cgroup = NULL;
+    struct gnn_cgroup_config config = {.memory_bytes = 64 * MIB};
     struct gnn_device_info device;
     struct gnn_err err = {0};
     assert_int_equal(gnn_device_find(".", &device, &err), GNN_OK);
     config.throttle = (struct gnn_throttle){.major = device.major, .minor = device.minor};
-    assert_int_equal(gnn_cage_create(&confine, &config, &cage, &err), GNN_OK);
+    assert_int_equal(gnn_cgroup_create(&confine, &config, &cgroup, &err), GNN_OK);
     const pid_t child = fork();
     if (child == 0) {
-        if (gnn_cage_enter(cage) != 0)
+        if (gnn_cgroup_enter(cgroup) != 0)
             _exit(1);
         for (int i = 0; i < 16; i++)
             if (pread(fd, block, sizeof block, (off_t)i * MIB) != (ssize_t)sizeof block)
@@ -218,7 +218,7 @@ static void cached_file_is_charged_and_reads_are_counted(void **state)
     int status = 1;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    const struct gnn_group_reading reading = read_cage(cage);
+    const struct gnn_group_reading reading = read_cgroup(cgroup);
     assert_true(reading.file_bytes >= 15 * MIB);
     if (!confine.io_usable || device.major == 0) {
         print_message("reads not counted: no I/O controller, or no block device under the build\n");
@@ -226,7 +226,7 @@ static void cached_file_is_charged_and_reads_are_counted(void **state)
         assert_in_range(reading.read_bytes, 16 * MIB, 17 * MIB);
         assert_true(reading.read_ios >= 1);
     }
-    gnn_cage_close(cage);
+    gnn_cgroup_close(cgroup);
     (void)close(fd);
 }
 
@@ -242,7 +242,7 @@ static void throttle_slows_direct_reads(void **state)
         print_message("skipped: no I/O controller, or no block device under the build\n");
         skip();
     }
-    char path[] = "./oocgnn-cage-XXXXXX";
+    char path[] = "./oocgnn-cgroup-XXXXXX";
     const int fd = mkostemp(path, O_DIRECT);
     if (fd < 0) {
         print_message("skipped: no direct I/O here\n");
@@ -252,22 +252,22 @@ static void throttle_slows_direct_reads(void **state)
     unsigned char *block = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(block != MAP_FAILED);
     assert_int_equal(write(fd, block, 4 * MIB), 4 * MIB);
-    const struct gnn_cage_config config = {.memory_bytes = 64 * MIB,
-                                           .throttle = {.major = device.major, .minor = device.minor, .bps = 8 * MIB}};
-    struct gnn_cage *cage = NULL;
-    assert_int_equal(gnn_cage_create(&confine, &config, &cage, &err), GNN_OK);
+    const struct gnn_cgroup_config config = {
+        .memory_bytes = 64 * MIB, .throttle = {.major = device.major, .minor = device.minor, .bps = 8 * MIB}};
+    struct gnn_cgroup *cgroup = NULL;
+    assert_int_equal(gnn_cgroup_create(&confine, &config, &cgroup, &err), GNN_OK);
     struct timespec start, end;
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     const pid_t child = fork();
     if (child == 0)
-        _exit(gnn_cage_enter(cage) == 0 && pread(fd, block, 4 * MIB, 0) == 4 * MIB ? 0 : 1);
+        _exit(gnn_cgroup_enter(cgroup) == 0 && pread(fd, block, 4 * MIB, 0) == 4 * MIB ? 0 : 1);
     int status = 1;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     const double seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
     assert_true(seconds > 0.35 && seconds < 2.0);
-    gnn_cage_close(cage);
+    gnn_cgroup_close(cgroup);
     (void)munmap(block, 4 * MIB);
     (void)close(fd);
 }

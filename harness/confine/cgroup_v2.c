@@ -1,6 +1,6 @@
 /* cgroup v2 through the kernel's files (Documentation/admin-guide/cgroup-v2.rst): one directory for all
  * controllers. */
-#include "harness/confine/cage.h"
+#include "harness/confine/cgroup.h"
 #include "harness/confine/group_file.h"
 
 #include <dirent.h>
@@ -21,60 +21,60 @@ static bool enabled(const char *dir, const char *controller)
 }
 
 /* A group with processes may not hand controllers to children: this process steps into a leaf beside the
- * cages. */
-static enum gnn_status enter_leaf(struct gnn_cage *cage, struct gnn_err *err)
+ * cgroups. */
+static enum gnn_status enter_leaf(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    char dir[sizeof cage->leaf_dir];
-    (void)snprintf(dir, sizeof dir, "%s/oocgnn-%ld-leaf", cage->confine.memory_parent, (long)getpid());
+    char dir[sizeof cgroup->leaf_dir];
+    (void)snprintf(dir, sizeof dir, "%s/oocgnn-%ld-leaf", cgroup->confine.memory_parent, (long)getpid());
     if (mkdir(dir, 0755) != 0 && errno != EEXIST)
-        return gnn_cage_fail(cage, "create", dir, errno, err);
-    memcpy(cage->leaf_dir, dir, sizeof dir);
+        return gnn_cgroup_fail(cgroup, "create", dir, errno, err);
+    memcpy(cgroup->leaf_dir, dir, sizeof dir);
     const int failed = gnn_group_file_write(dir, "cgroup.procs", "0");
-    return failed == 0 ? GNN_OK : gnn_cage_fail(cage, "move into", dir, failed, err);
+    return failed == 0 ? GNN_OK : gnn_cgroup_fail(cgroup, "move into", dir, failed, err);
 }
 
-enum gnn_status gnn_cage_v2_prepare_parent(struct gnn_cage *cage, struct gnn_err *err)
+enum gnn_status gnn_cgroup_v2_prepare_parent(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    const char *parent = cage->confine.memory_parent;
-    if (cage->confine.needs_leaf)
-        GNN_TRY(enter_leaf(cage, err));
+    const char *parent = cgroup->confine.memory_parent;
+    if (cgroup->confine.needs_leaf)
+        GNN_TRY(enter_leaf(cgroup, err));
     if (!enabled(parent, "memory")) {
         const int failed = gnn_group_file_write(parent, "cgroup.subtree_control", "+memory");
         if (failed != 0)
-            return gnn_cage_fail(cage, "enable the memory controller in", parent, failed, err);
+            return gnn_cgroup_fail(cgroup, "enable the memory controller in", parent, failed, err);
     }
-    /* Without the io controller a cage still caps; I/O is then not counted and a throttle is refused. */
-    if (cage->confine.io_usable && !enabled(parent, "io") &&
+    /* Without the io controller a cgroup still caps; I/O is then not counted and a throttle is refused. */
+    if (cgroup->confine.io_usable && !enabled(parent, "io") &&
         gnn_group_file_write(parent, "cgroup.subtree_control", "+io") != 0)
-        cage->confine.io_usable = false;
+        cgroup->confine.io_usable = false;
     return GNN_OK;
 }
 
-enum gnn_status gnn_cage_v2_make_dir(struct gnn_cage *cage, struct gnn_err *err)
+enum gnn_status gnn_cgroup_v2_make_dir(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    char dir[sizeof cage->memory_dir];
-    (void)snprintf(dir, sizeof dir, "%s/%s", cage->confine.memory_parent, cage->name);
+    char dir[sizeof cgroup->memory_dir];
+    (void)snprintf(dir, sizeof dir, "%s/%s", cgroup->confine.memory_parent, cgroup->name);
     if (mkdir(dir, 0755) != 0)
-        return gnn_cage_fail(cage, "create", dir, errno, err);
-    memcpy(cage->memory_dir, dir, sizeof dir);
-    if (cage->confine.io == GNN_CGROUP_V2 && cage->confine.io_usable)
-        memcpy(cage->io_dir, dir, sizeof dir);
+        return gnn_cgroup_fail(cgroup, "create", dir, errno, err);
+    memcpy(cgroup->memory_dir, dir, sizeof dir);
+    if (cgroup->confine.io == GNN_CGROUP_V2 && cgroup->confine.io_usable)
+        memcpy(cgroup->io_dir, dir, sizeof dir);
     return GNN_OK;
 }
 
-static enum gnn_status set_file(struct gnn_cage *cage, const char *file, const char *value, struct gnn_err *err)
+static enum gnn_status set_file(struct gnn_cgroup *cgroup, const char *file, const char *value, struct gnn_err *err)
 {
-    const int failed = gnn_group_file_write(cage->memory_dir, file, value);
+    const int failed = gnn_group_file_write(cgroup->memory_dir, file, value);
     if (failed == 0)
         return GNN_OK;
     char what[64 + VALUE_BYTES];
     (void)snprintf(what, sizeof what, "set %s = %s in", file, value);
-    return gnn_cage_fail(cage, what, cage->memory_dir, failed, err);
+    return gnn_cgroup_fail(cgroup, what, cgroup->memory_dir, failed, err);
 }
 
-static enum gnn_status set_throttle(struct gnn_cage *cage, struct gnn_err *err)
+static enum gnn_status set_throttle(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    const struct gnn_throttle *throttle = &cage->config.throttle;
+    const struct gnn_throttle *throttle = &cgroup->config.throttle;
     char value[VALUE_BYTES];
     int used = snprintf(value, sizeof value, "%" PRIu32 ":%" PRIu32, throttle->major, throttle->minor);
     if (throttle->bps != 0)
@@ -83,47 +83,47 @@ static enum gnn_status set_throttle(struct gnn_cage *cage, struct gnn_err *err)
     if (throttle->iops != 0)
         (void)snprintf(value + used, sizeof value - (size_t)used, " riops=%" PRIu64 " wiops=%" PRIu64, throttle->iops,
                        throttle->iops);
-    return set_file(cage, "io.max", value, err);
+    return set_file(cgroup, "io.max", value, err);
 }
 
-enum gnn_status gnn_cage_v2_set_limits(struct gnn_cage *cage, struct gnn_err *err)
+enum gnn_status gnn_cgroup_v2_set_limits(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
     char value[VALUE_BYTES];
-    if (cage->config.memory_bytes != 0) {
-        (void)snprintf(value, sizeof value, "%" PRIu64, cage->config.memory_bytes);
-        GNN_TRY(set_file(cage, "memory.max", value, err));
-        if (gnn_group_file_exists(cage->memory_dir, "memory.swap.max")) {
-            (void)snprintf(value, sizeof value, "%" PRIu64, cage->config.swap_bytes);
-            GNN_TRY(set_file(cage, "memory.swap.max", value, err));
+    if (cgroup->config.memory_bytes != 0) {
+        (void)snprintf(value, sizeof value, "%" PRIu64, cgroup->config.memory_bytes);
+        GNN_TRY(set_file(cgroup, "memory.max", value, err));
+        if (gnn_group_file_exists(cgroup->memory_dir, "memory.swap.max")) {
+            (void)snprintf(value, sizeof value, "%" PRIu64, cgroup->config.swap_bytes);
+            GNN_TRY(set_file(cgroup, "memory.swap.max", value, err));
         }
     }
-    if (cage->config.throttle.bps == 0 && cage->config.throttle.iops == 0)
+    if (cgroup->config.throttle.bps == 0 && cgroup->config.throttle.iops == 0)
         return GNN_OK;
-    return set_throttle(cage, err);
+    return set_throttle(cgroup, err);
 }
 
-/* Another cage below parent would lose its limits with the controller. */
-static bool has_other_cages(const char *parent)
+/* Another cgroup below parent would lose its limits with the controller. */
+static bool has_other_cgroups(const char *parent)
 {
     DIR *entries = opendir(parent);
     if (entries == NULL)
         return true;
     bool others = false;
     for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
-        others = others || (gnn_cage_owner(entry->d_name) != 0 && strstr(entry->d_name, "-leaf") == NULL);
+        others = others || (gnn_cgroup_owner(entry->d_name) != 0 && strstr(entry->d_name, "-leaf") == NULL);
     (void)closedir(entries);
     return others;
 }
 
-void gnn_cage_v2_leave_leaf(struct gnn_cage *cage)
+void gnn_cgroup_v2_leave_leaf(struct gnn_cgroup *cgroup)
 {
-    const char *parent = cage->confine.memory_parent;
-    if (cage->leaf_dir[0] == '\0' || has_other_cages(parent))
+    const char *parent = cgroup->confine.memory_parent;
+    if (cgroup->leaf_dir[0] == '\0' || has_other_cgroups(parent))
         return;
     (void)gnn_group_file_write(parent, "cgroup.subtree_control", "-io");
     (void)gnn_group_file_write(parent, "cgroup.subtree_control", "-memory");
     if (gnn_group_file_write(parent, "cgroup.procs", "0") == 0)
-        (void)rmdir(cage->leaf_dir);
+        (void)rmdir(cgroup->leaf_dir);
 }
 
 static void read_io(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out)
@@ -141,7 +141,7 @@ static void read_io(const char *dir, uint32_t major, uint32_t minor, struct gnn_
         (void)gnn_parse_psi(text, &out->psi_memory);
 }
 
-void gnn_cage_v2_read(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out)
+void gnn_cgroup_v2_read(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out)
 {
     out->limit_bytes = gnn_group_file_limit(dir, "memory.max");
     out->swap_limit_bytes = gnn_group_file_limit(dir, "memory.swap.max");
