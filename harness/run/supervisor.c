@@ -36,7 +36,7 @@ enum stop_cause { STOP_NONE, STOP_INTERRUPT, STOP_TIME };
 struct supervision {
     struct gnn_run_config resolved; /* what was asked, with its words made plain */
     const struct gnn_run_config *config;
-    bool modelled; /* the machine is a profile's: nothing of this one is caged, cooled or probed */
+    bool modelled; /* the machine is a profile's: nothing of this one is confined, cooled or probed */
     struct gnn_run_record *run;
     char dataset_dir[GNN_TEXT_MAX * 2];
     struct gnn_confine confine;

@@ -5,7 +5,7 @@
 
 #include "harness/base/id_map.h"
 #include "harness/storage/reader.h"
-#include "harness/storage/trace.h"
+#include "harness/storage/stream.h"
 #include "harness/system/sampling.h"
 #include "harness/system/system.h"
 #include "harness/system/training.h"
@@ -121,7 +121,7 @@ struct agnes_batch {
 struct agnes_hyperbatch {
     uint32_t first, count;       /* mini-batches */
     struct agnes_batch *batches; /* (H) */
-    struct gnn_trace *spool;
+    struct gnn_stream_file *spool;
     struct gnn_stream **streams; /* (W) of the spool */
 };
 

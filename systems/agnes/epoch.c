@@ -114,7 +114,7 @@ static enum gnn_status assemble_batches(struct agnes *s, uint32_t h, struct gnn_
 
 static enum gnn_status assemble_hyperbatch(struct agnes *s, uint32_t h, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct gnn_file *const file = gnn_trace_file(s->contexts[h % s->sizes.contexts].spool);
+    struct gnn_file *const file = gnn_stream_file_handle(s->contexts[h % s->sizes.contexts].spool);
     const struct gnn_reader_config config = {
         .engine = s->env->io_engine, .depth = s->config->depth, .files = &file, .file_count = 1};
     struct gnn_reader *spool = NULL;

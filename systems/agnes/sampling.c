@@ -139,7 +139,7 @@ void agnes_hyperbatch_clear(struct agnes *s, struct agnes_hyperbatch *hb)
         gnn_stream_close(hb->streams[w]);
         hb->streams[w] = NULL;
     }
-    gnn_trace_close(hb->spool);
+    gnn_stream_file_close(hb->spool);
     hb->spool = NULL;
     for (uint32_t j = 0; j < s->sizes.hyperbatch; j++) {
         gnn_mem_free(s->env->world, hb->batches[j].nodes);
@@ -437,11 +437,11 @@ static enum gnn_status take_seeds(struct agnes *s, struct agnes_hyperbatch *hb, 
 
 static enum gnn_status open_spool(struct agnes *s, struct agnes_hyperbatch *hb, struct gnn_err *err)
 {
-    const struct gnn_trace_config config = {.dir = s->files.dir,
-                                            .direct = s->config->io == AGNES_IO_DIRECT,
-                                            .block_bytes = AGNES_SPOOL_BLOCK_BYTES,
-                                            .mem_flags = GNN_MEM_PLAIN};
-    GNN_TRY(gnn_trace_open(s->env->world, &config, &hb->spool, err));
+    const struct gnn_stream_file_config config = {.dir = s->files.dir,
+                                                  .direct = s->config->io == AGNES_IO_DIRECT,
+                                                  .block_bytes = AGNES_SPOOL_BLOCK_BYTES,
+                                                  .mem_flags = GNN_MEM_PLAIN};
+    GNN_TRY(gnn_stream_file_open(s->env->world, &config, &hb->spool, err));
     for (uint32_t w = 0; w < s->config->workers; w++)
         GNN_TRY(gnn_stream_open(hb->spool, &hb->streams[w], err));
     return GNN_OK;
@@ -449,10 +449,10 @@ static enum gnn_status open_spool(struct agnes *s, struct agnes_hyperbatch *hb, 
 
 static enum gnn_status seal_spool(struct agnes *s, struct agnes_hyperbatch *hb, struct gnn_err *err)
 {
-    struct gnn_trace_counters counters;
+    struct gnn_stream_file_counters counters;
     for (uint32_t w = 0; w < s->config->workers; w++)
         GNN_TRY(gnn_stream_seal(hb->streams[w], err));
-    gnn_trace_counters(hb->spool, &counters);
+    gnn_stream_file_counters(hb->spool, &counters);
     s->spool_write_bytes += counters.written_bytes;
     s->spool_writes += counters.writes;
     return GNN_OK;

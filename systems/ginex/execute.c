@@ -190,7 +190,7 @@ static enum gnn_status open_loaders(struct ginex *s, struct gnn_err *err)
 {
     struct gnn_world *world = s->env->world;
     const uint32_t loaders = s->config->trace_loaders, own = s->config->trace_queue + 1;
-    struct gnn_file *const file = gnn_trace_file(s->stored->trace);
+    struct gnn_file *const file = gnn_stream_file_handle(s->stored->trace);
     const struct gnn_reader_config config = {
         .engine = s->env->io_engine, .depth = s->config->trace_depth, .files = &file, .file_count = 1};
     s->tokens = calloc(loaders, sizeof(struct gnn_queue *));

@@ -1,6 +1,6 @@
 #include "systems/ginex/feature_cache.h"
 
-#include "harness/storage/trace.h"
+#include "harness/storage/stream.h"
 #include "harness/system/gang.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
 #ifndef GINEX_H
 #define GINEX_H
 
-#include "harness/storage/trace.h"
+#include "harness/storage/stream.h"
 #include "harness/system/gang.h"
 #include "harness/system/sampling.h"
 #include "harness/system/system.h"
@@ -64,7 +64,7 @@ struct ginex_record {
 /* One superbatch between its sampling and its end: the trace and what must stay in memory to find one's way in it. */
 struct ginex_superbatch {
     uint32_t first, count; /* batches of the epoch */
-    struct gnn_trace *trace;
+    struct gnn_stream_file *trace;
     struct gnn_stream **ids, **blocks; /* (V) */
     struct gnn_stream *changes;
     struct ginex_record *records; /* (count) */

@@ -1,6 +1,6 @@
 #include "systems/ginex/neighbours.h"
 
-#include "harness/storage/trace.h"
+#include "harness/storage/stream.h"
 #include "harness/system/sampling.h"
 #include "systems/ginex/score.h"
 
@@ -28,7 +28,7 @@ struct ginex_neighbours {
     const struct gnn_env *env;
     struct ginex_neighbours_config config;
     struct gnn_file *indices;
-    struct gnn_trace *trace; /* of one stream: entries, then table, at the same offsets in the file */
+    struct gnn_stream_file *trace; /* of one stream: entries, then table, at the same offsets in the file */
     struct gnn_stream *stream;
     uint64_t table_offset_bytes;
     void *loaded;          /* a copy of the stream */
@@ -142,9 +142,9 @@ static enum gnn_status build_cache(struct building *b, struct gnn_err *err)
     const uint64_t budget_words = (n->config.cache_bytes - table_bytes(env)) / sizeof(uint32_t);
     GNN_TRY(ginex_choose(env->dataset, b->out_degree, GINEX_COST_LIST, budget_words, n->config.skip_isolated,
                          &b->choice, err));
-    const struct gnn_trace_config trace = {
+    const struct gnn_stream_file_config trace = {
         .dir = n->config.dir, .direct = n->config.direct, .block_bytes = TRACE_BLOCK_BYTES};
-    GNN_TRY(gnn_trace_open(env->world, &trace, &n->trace, err));
+    GNN_TRY(gnn_stream_file_open(env->world, &trace, &n->trace, err));
     GNN_TRY(gnn_stream_open(n->trace, &n->stream, err));
     GNN_TRY(copy_lists(b, err));
     n->figures.words = gnn_stream_bytes(n->stream) / sizeof(uint32_t);
@@ -256,7 +256,7 @@ void ginex_neighbours_close(struct ginex_neighbours *n)
     ginex_neighbours_unload(n);
     gnn_mem_free(n->env->world, n->top_memory);
     gnn_stream_close(n->stream);
-    gnn_trace_close(n->trace);
+    gnn_stream_file_close(n->trace);
     gnn_file_close(n->env->world, n->indices);
     free(n->tallies);
     free(n);
@@ -335,7 +335,7 @@ enum gnn_status ginex_neighbours_load(struct ginex_neighbours *n, struct gnn_err
     if (n->stream == NULL)
         return GNN_OK;
     struct gnn_world *world = n->env->world;
-    struct gnn_file *const file = gnn_trace_file(n->trace);
+    struct gnn_file *const file = gnn_stream_file_handle(n->trace);
     const struct gnn_reader_config config = {
         .engine = n->env->io_engine, .depth = n->config.load_depth, .files = &file, .file_count = 1};
     struct gnn_reader *reader = NULL;

@@ -1,6 +1,6 @@
 #include "systems/ginex/score.h"
 
-#include "harness/storage/trace.h"
+#include "harness/storage/stream.h"
 #include "harness/system/sampling.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* The trace of a superbatch: what is written while it is sampled and inspected, and read back to inspect and execute.
  *
  * Source   ginex.md section 2, runtime trace; section 3, Inspect and Execute
- * File     one scratch file of harness/storage/trace.h; per sampler a stream of node lists and a stream of blocks, and
+ * File     one scratch file of harness/storage/stream.h; per sampler a stream of node lists and a stream of blocks, and
  *          one stream of change sets. Each batch is three records that begin on pages:
  *              ids      u32 node[n_L], seeds first
  *              blocks   struct block_header, then per block u32 row_start[dst + 1], u32 col[edges]
@@ -30,15 +30,15 @@ struct block_header {
 static enum gnn_status open_streams(struct ginex *s, struct ginex_superbatch *sb, struct gnn_err *err)
 {
     const uint32_t workers = s->config->samplers;
-    const struct gnn_trace_config trace = {.dir = s->trace_dir,
-                                           .direct = s->config->io == GINEX_IO_DIRECT,
-                                           .block_bytes = (uint32_t)s->config->trace_block};
+    const struct gnn_stream_file_config trace = {.dir = s->trace_dir,
+                                                 .direct = s->config->io == GINEX_IO_DIRECT,
+                                                 .block_bytes = (uint32_t)s->config->trace_block};
     sb->ids = calloc(workers, sizeof(struct gnn_stream *));
     sb->blocks = calloc(workers, sizeof(struct gnn_stream *));
     sb->records = calloc(sb->count, sizeof *sb->records);
     if (sb->ids == NULL || sb->blocks == NULL || sb->records == NULL)
         return gnn_fail(err, GNN_ENOMEM, "ginex: a superbatch of %" PRIu32 " mini-batches", sb->count);
-    GNN_TRY(gnn_trace_open(s->env->world, &trace, &sb->trace, err));
+    GNN_TRY(gnn_stream_file_open(s->env->world, &trace, &sb->trace, err));
     for (uint32_t w = 0; w < workers; w++) {
         GNN_TRY(gnn_stream_open(sb->trace, &sb->ids[w], err));
         GNN_TRY(gnn_stream_open(sb->trace, &sb->blocks[w], err));
@@ -69,8 +69,8 @@ void ginex_superbatch_close(struct ginex *s, struct ginex_superbatch *sb)
     if (sb == NULL)
         return;
     if (sb->trace != NULL) {
-        struct gnn_trace_counters counters;
-        gnn_trace_counters(sb->trace, &counters);
+        struct gnn_stream_file_counters counters;
+        gnn_stream_file_counters(sb->trace, &counters);
         s->figures.trace_written_bytes += counters.written_bytes;
     }
     for (uint32_t w = 0; w < s->config->samplers; w++) {
@@ -80,7 +80,7 @@ void ginex_superbatch_close(struct ginex *s, struct ginex_superbatch *sb)
             gnn_stream_close(sb->blocks[w]);
     }
     gnn_stream_close(sb->changes);
-    gnn_trace_close(sb->trace);
+    gnn_stream_file_close(sb->trace);
     gnn_mem_free(s->env->world, sb->initial);
     free(sb->records);
     free(sb->blocks);
@@ -246,7 +246,7 @@ enum gnn_status ginex_ids_open(struct ginex *s, const struct ginex_superbatch *s
         return gnn_fail(err, GNN_ENOMEM, "ginex: ids of a superbatch");
     *ids = (struct ginex_ids){.s = s, .sb = sb, .hold = hold};
     const struct gnn_span_reader_config config = {.engine = s->env->io_engine,
-                                                  .file = gnn_trace_file(sb->trace),
+                                                  .file = gnn_stream_file_handle(sb->trace),
                                                   .depth = s->config->id_readers + 1,
                                                   .span_bytes_max = sb->nodes_max * sizeof(gnn_node)};
     void *held = NULL;

@@ -10,7 +10,7 @@
  * The files (512 MiB) are made in --dir, which must do direct I/O, and have no name. */
 #include "harness/base/rng.h"
 #include "harness/base/units.h"
-#include "harness/storage/trace.h"
+#include "harness/storage/stream.h"
 #include "harness/world/measured/measured.h"
 #include "systems/ginex/belady.h"
 #include "tests/bench/fio.h"
@@ -177,14 +177,14 @@ static double rate_of(struct bench *b, uint64_t bytes, uint64_t start_ns)
 }
 
 /* Appends records of 24 KiB, about what a mini-batch at 1/100 has, until the file is full. */
-static enum gnn_status write_trace(struct bench *b, uint32_t block_bytes, struct gnn_trace **trace,
+static enum gnn_status write_trace(struct bench *b, uint32_t block_bytes, struct gnn_stream_file **trace,
                                    struct gnn_stream **stream, double *rate, struct gnn_err *err)
 {
     static unsigned char record[24 << 10];
     for (size_t i = 0; i < sizeof record; i++)
         record[i] = (unsigned char)gnn_mix64(i);
-    const struct gnn_trace_config config = {.dir = b->dir, .direct = true, .block_bytes = block_bytes};
-    GNN_TRY(gnn_trace_open(b->world, &config, trace, err));
+    const struct gnn_stream_file_config config = {.dir = b->dir, .direct = true, .block_bytes = block_bytes};
+    GNN_TRY(gnn_stream_file_open(b->world, &config, trace, err));
     GNN_TRY(gnn_stream_open(*trace, stream, err));
     const uint64_t start_ns = gnn_now_ns(b->world);
     while (gnn_stream_bytes(*stream) < file_bytes) {
@@ -212,11 +212,11 @@ static bool next_span(void *ctx, struct gnn_span *out)
     return true;
 }
 
-static enum gnn_status read_spans(struct bench *b, struct gnn_trace *trace, const struct gnn_stream *stream,
+static enum gnn_status read_spans(struct bench *b, struct gnn_stream_file *trace, const struct gnn_stream *stream,
                                   const struct kind *kind, bool random, double *rate, struct gnn_err *err)
 {
     const struct gnn_span_reader_config config = {.engine = GNN_RING_URING,
-                                                  .file = gnn_trace_file(trace),
+                                                  .file = gnn_stream_file_handle(trace),
                                                   .depth = kind->depth + 1,
                                                   .span_bytes_max = kind->bytes};
     struct spans spans = {.stream = stream,
@@ -263,7 +263,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static enum gnn_status one_round(struct bench *b, uint32_t round, double ours[KINDS][ROUNDS_MAX],
                                  double theirs[KINDS][ROUNDS_MAX], struct gnn_err *err)
 {
-    struct gnn_trace *trace = NULL;
+    struct gnn_stream_file *trace = NULL;
     struct gnn_stream *stream = NULL;
     enum gnn_status status = GNN_OK;
     for (size_t k = 0; k < KINDS && status == GNN_OK; k++) {
@@ -275,7 +275,7 @@ static enum gnn_status one_round(struct bench *b, uint32_t round, double ours[KI
                 read_spans(b, trace, stream, &kinds[k], strcmp(kinds[k].rw, "randread") == 0, &ours[k][round], err);
     }
     gnn_stream_close(stream);
-    gnn_trace_close(trace);
+    gnn_stream_file_close(trace);
     return status;
 }
 

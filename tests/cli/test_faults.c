@@ -180,7 +180,7 @@ static void an_ordinary_user(void **state)
                    "--batch 32 --hidden 16 --fanout 5,5 --json",
                    base, user);
     expect(shell("%s", run), 4, "--no-cold", "residency of somebody else's files");
-    if (t->caged)
+    if (t->confined)
         expect(shell("%s --no-cold --memory 64M", run), 4, "--cap program", "a cap without permission");
     r = shell("%s --no-cold --memory 64M --cap program", run);
     assert_non_null(strstr(r.out, "\"cap_enforcement\":\"in-program\""));
@@ -300,7 +300,7 @@ static void the_next_run_removes_a_dead_ones_cgroup(void **state)
 {
     const struct tiny_runs *const t = *state;
     static const char *const none[] = {NULL};
-    if (!t->caged) {
+    if (!t->confined) {
         print_message("skip: no writable memory control group\n");
         skip();
     }

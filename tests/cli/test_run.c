@@ -92,7 +92,7 @@ static void a_cap_that_cannot_be_is_oom(void **state)
     const struct tiny_runs *const f = *state;
     const char *const planned[] = {"--system", "gnndrive", "--memory", "3M", NULL};
     const char *const killed[] = {"--system", "pygplus", "--memory", "2M", NULL};
-    if (!f->caged) {
+    if (!f->confined) {
         print_message("skip: no writable memory control group\n");
         skip();
     }
@@ -115,7 +115,7 @@ static void a_cap_is_read_back(void **state)
 {
     const struct tiny_runs *const f = *state;
     const char *const more[] = {"--system", "pygplus", "--memory", "96M", NULL};
-    if (!f->caged) {
+    if (!f->confined) {
         print_message("skip: no writable memory control group\n");
         skip();
     }

@@ -108,9 +108,9 @@ int tiny_runs_set_up(void **state)
     process_free(&r);
     const char *const doctor[] = {process_program(), "doctor", "--data", t->dir, NULL};
     r = process_run(doctor);
-    t->caged = strstr(r.out, "ok       memory cap") != NULL;
+    t->confined = strstr(r.out, "ok       memory cap") != NULL;
     t->throttled =
-        t->caged && strstr(r.out, "ok       device throttle") != NULL && strstr(r.out, "ok       device ") != NULL;
+        t->confined && strstr(r.out, "ok       device throttle") != NULL && strstr(r.out, "ok       device ") != NULL;
     process_free(&r);
     *state = t;
     return ready ? 0 : -1;

@@ -14,7 +14,7 @@ enum { TINY_ARGUMENTS_MAX = 64 };
 struct tiny_runs {
     char *dir;
     char data[600], db[600];
-    bool caged;     /* a memory cgroup may be made here */
+    bool confined;  /* a memory cgroup may be made here */
     bool throttled; /* … and the device can be slowed down */
 };
 

@@ -1,7 +1,7 @@
 /* Ginex' parts and the invariants of a whole epoch (specs/ginex.md section 9: 5, 6, 7, 8, 9, 10, 11; batches, losses
  * and rows against the other systems are in differential/test_systems.c, the replacement in test_belady.c). */
 #include "harness/base/rng.h"
-#include "harness/storage/trace.h"
+#include "harness/storage/stream.h"
 #include "harness/system/sampling.h"
 #include "harness/world/measured/measured.h"
 #include "systems/ginex/neighbours.h"

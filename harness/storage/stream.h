@@ -1,8 +1,8 @@
-/* Traces and spills: what a system writes to disk during a run in order to read it back, and the streaming reads that
- * go with it (ginex.md section 2, runtime trace; agnes.md, spill files).
+/* Streams: what a system writes to disk during a run in order to read it back (Ginex' runtime trace, AGNES' spools),
+ * and the streaming reads that go with it.
  *
- * A trace is one scratch file cut into blocks. A stream is a sequence of bytes that is only ever appended to; it fills
- * one block's worth of aligned memory, then takes the next free block of the trace and writes it whole. So many
+ * A stream file is one scratch file cut into blocks. A stream is a sequence of bytes that is only ever appended to; it
+ * fills one block's worth of aligned memory, then takes the next free block of the file and writes it whole. So many
  * streams, each with its own thread, share one file and one descriptor, every write is block_bytes long, and nothing
  * about the length of a stream is known beforehand.
  *
@@ -15,17 +15,17 @@
  *
  * Two ways back: gnn_stream_load reads several spans at once into the caller's memory; a gnn_span_reader delivers one
  * span after the other from its own, reading ahead. Both work on ordinary files too (gnn_stream_attach). */
-#ifndef GNN_STORAGE_TRACE_H
-#define GNN_STORAGE_TRACE_H
+#ifndef GNN_STORAGE_STREAM_H
+#define GNN_STORAGE_STREAM_H
 
 #include "harness/storage/reader.h"
 
 /* ---- writing ---- */
 
-struct gnn_trace;
+struct gnn_stream_file;
 struct gnn_stream;
 
-struct gnn_trace_config {
+struct gnn_stream_file_config {
     const char *dir;      /* where the scratch file is made */
     bool direct;          /* GNN_ENOTSUP where the file system refuses */
     uint32_t block_bytes; /* of one write: a multiple of 4096 and of what direct I/O asks */
@@ -33,21 +33,23 @@ struct gnn_trace_config {
 };
 
 /* GNN_EUSAGE for a block size that does not fit; errors of gnn_file_open. */
-GNN_MUST_CHECK enum gnn_status gnn_trace_open(struct gnn_world *world, const struct gnn_trace_config *config,
-                                              struct gnn_trace **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_stream_file_open(struct gnn_world *world,
+                                                    const struct gnn_stream_file_config *config,
+                                                    struct gnn_stream_file **out, struct gnn_err *err);
 /* Every stream was closed. The file is gone. Accepts NULL. */
-void gnn_trace_close(struct gnn_trace *trace);
-struct gnn_file *gnn_trace_file(const struct gnn_trace *trace); /* for readers */
+void gnn_stream_file_close(struct gnn_stream_file *owner);
+struct gnn_file *gnn_stream_file_handle(const struct gnn_stream_file *owner); /* for readers */
 
-struct gnn_trace_counters {
+struct gnn_stream_file_counters {
     uint64_t written_bytes, writes; /* by all streams so far, paddings and repeated last blocks included */
     uint64_t file_bytes;            /* blocks taken */
 };
-void gnn_trace_counters(const struct gnn_trace *trace, struct gnn_trace_counters *out);
+void gnn_stream_file_counters(const struct gnn_stream_file *owner, struct gnn_stream_file_counters *out);
 
-/* A stream belongs to one thread at a time; different streams of a trace may be written at once. It holds block_bytes
+/* A stream belongs to one thread at a time; different streams of a file may be written at once. It holds block_bytes
  * of memory until gnn_stream_seal or close. */
-GNN_MUST_CHECK enum gnn_status gnn_stream_open(struct gnn_trace *trace, struct gnn_stream **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_stream_open(struct gnn_stream_file *owner, struct gnn_stream **out,
+                                               struct gnn_err *err);
 /* A stream that is an existing file of `bytes` bytes, for reading. The file stays the caller's. */
 GNN_MUST_CHECK enum gnn_status gnn_stream_attach(struct gnn_world *world, struct gnn_file *file, uint64_t bytes,
                                                  struct gnn_stream **out, struct gnn_err *err);

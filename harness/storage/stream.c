@@ -1,13 +1,13 @@
-#include "harness/storage/trace.h"
+#include "harness/storage/stream.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct gnn_trace {
+struct gnn_stream_file {
     struct gnn_world *world;
-    struct gnn_trace_config config;
+    struct gnn_stream_file_config config;
     struct gnn_file *file;
     atomic_uint_fast64_t end_bytes; /* of the blocks taken */
     atomic_uint_fast64_t written_bytes, writes;
@@ -15,7 +15,7 @@ struct gnn_trace {
 
 struct gnn_stream {
     struct gnn_world *world;
-    struct gnn_trace *trace; /* NULL: an attached file */
+    struct gnn_stream_file *owner; /* NULL: an attached file */
     struct gnn_file *file;
     uint64_t bytes;         /* appended, paddings included; of an attached file: its size */
     uint64_t *block_offset; /* (block_capacity) in the file; as many as the stream's bytes need */
@@ -26,74 +26,74 @@ struct gnn_stream {
 
 /* ---- the file ---- */
 
-static enum gnn_status check_block(const struct gnn_trace *trace, struct gnn_err *err)
+static enum gnn_status check_block(const struct gnn_stream_file *owner, struct gnn_err *err)
 {
     struct gnn_file_info info;
-    gnn_file_info(trace->world, trace->file, &info);
-    const uint32_t block_bytes = trace->config.block_bytes;
+    gnn_file_info(owner->world, owner->file, &info);
+    const uint32_t block_bytes = owner->config.block_bytes;
     if (block_bytes > 0 && block_bytes % GNN_PAGE_BYTES == 0 && block_bytes % info.offset_align_bytes == 0 &&
         GNN_PAGE_BYTES % info.offset_align_bytes == 0)
         return GNN_OK;
     return gnn_fail(err, GNN_EUSAGE,
-                    "trace blocks of %" PRIu32 " bytes: a multiple of %d and of the file system's %" PRIu32
+                    "stream blocks of %" PRIu32 " bytes: a multiple of %d and of the file system's %" PRIu32
                     " is needed",
                     block_bytes, GNN_PAGE_BYTES, info.offset_align_bytes);
 }
 
-enum gnn_status gnn_trace_open(struct gnn_world *world, const struct gnn_trace_config *config, struct gnn_trace **out,
-                               struct gnn_err *err)
+enum gnn_status gnn_stream_file_open(struct gnn_world *world, const struct gnn_stream_file_config *config,
+                                     struct gnn_stream_file **out, struct gnn_err *err)
 {
     *out = NULL;
-    struct gnn_trace *trace = calloc(1, sizeof *trace);
-    if (trace == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a trace handle");
-    trace->world = world;
-    trace->config = *config;
+    struct gnn_stream_file *owner = calloc(1, sizeof *owner);
+    if (owner == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "stream file");
+    owner->world = world;
+    owner->config = *config;
     const unsigned flags = GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | (config->direct ? (unsigned)GNN_OPEN_DIRECT : 0);
-    enum gnn_status status = gnn_file_open(world, config->dir, flags, &trace->file, err);
+    enum gnn_status status = gnn_file_open(world, config->dir, flags, &owner->file, err);
     if (status == GNN_OK)
-        status = check_block(trace, err);
+        status = check_block(owner, err);
     if (status == GNN_OK)
-        *out = trace;
+        *out = owner;
     else
-        gnn_trace_close(trace);
+        gnn_stream_file_close(owner);
     return status;
 }
 
-void gnn_trace_close(struct gnn_trace *trace)
+void gnn_stream_file_close(struct gnn_stream_file *owner)
 {
-    if (trace == NULL)
+    if (owner == NULL)
         return;
-    gnn_file_close(trace->world, trace->file);
-    free(trace);
+    gnn_file_close(owner->world, owner->file);
+    free(owner);
 }
 
-struct gnn_file *gnn_trace_file(const struct gnn_trace *trace)
+struct gnn_file *gnn_stream_file_handle(const struct gnn_stream_file *owner)
 {
-    return trace->file;
+    return owner->file;
 }
 
-void gnn_trace_counters(const struct gnn_trace *trace, struct gnn_trace_counters *out)
+void gnn_stream_file_counters(const struct gnn_stream_file *owner, struct gnn_stream_file_counters *out)
 {
-    *out = (struct gnn_trace_counters){.written_bytes = atomic_load(&trace->written_bytes),
-                                       .writes = atomic_load(&trace->writes),
-                                       .file_bytes = atomic_load(&trace->end_bytes)};
+    *out = (struct gnn_stream_file_counters){.written_bytes = atomic_load(&owner->written_bytes),
+                                             .writes = atomic_load(&owner->writes),
+                                             .file_bytes = atomic_load(&owner->end_bytes)};
 }
 
 /* ---- streams ---- */
 
-enum gnn_status gnn_stream_open(struct gnn_trace *trace, struct gnn_stream **out, struct gnn_err *err)
+enum gnn_status gnn_stream_open(struct gnn_stream_file *owner, struct gnn_stream **out, struct gnn_err *err)
 {
     *out = NULL;
     struct gnn_stream *stream = calloc(1, sizeof *stream);
     if (stream == NULL)
         return gnn_fail(err, GNN_ENOMEM, "a stream handle");
-    stream->world = trace->world;
-    stream->trace = trace;
-    stream->file = trace->file;
+    stream->world = owner->world;
+    stream->owner = owner;
+    stream->file = owner->file;
     void *buffer = NULL;
     const enum gnn_status status =
-        gnn_mem_alloc(trace->world, "trace buffer", trace->config.block_bytes, trace->config.mem_flags, &buffer, err);
+        gnn_mem_alloc(owner->world, "stream buffer", owner->config.block_bytes, owner->config.mem_flags, &buffer, err);
     stream->buffer = buffer;
     if (status == GNN_OK)
         *out = stream;
@@ -135,26 +135,26 @@ static enum gnn_status take_block(struct gnn_stream *stream, struct gnn_err *err
         const uint64_t capacity = stream->block_capacity == 0 ? 16 : 2 * stream->block_capacity;
         uint64_t *const grown = realloc(stream->block_offset, capacity * sizeof *grown);
         if (grown == NULL)
-            return gnn_fail(err, GNN_ENOMEM, "a trace of %" PRIu64 " blocks", capacity);
+            return gnn_fail(err, GNN_ENOMEM, "stream of %" PRIu64 " blocks", capacity);
         stream->block_offset = grown;
         stream->block_capacity = capacity;
     }
     stream->block_offset[stream->block_count++] =
-        atomic_fetch_add(&stream->trace->end_bytes, stream->trace->config.block_bytes);
+        atomic_fetch_add(&stream->owner->end_bytes, stream->owner->config.block_bytes);
     return GNN_OK;
 }
 
 /* Writes the last block as far as it is filled, in whole pages. What is in it already goes out again. */
 static enum gnn_status write_block(struct gnn_stream *stream, struct gnn_err *err)
 {
-    struct gnn_trace *const trace = stream->trace;
-    const uint64_t block_bytes = trace->config.block_bytes;
+    struct gnn_stream_file *const owner = stream->owner;
+    const uint64_t block_bytes = owner->config.block_bytes;
     const uint64_t last = stream->block_count - 1, filled = stream->bytes - last * block_bytes;
     const uint64_t len_bytes = gnn_round_up(filled, GNN_PAGE_BYTES);
     assert(filled > 0 && len_bytes <= block_bytes);
     GNN_TRY(gnn_write_all(stream->world, stream->file, stream->block_offset[last], stream->buffer, len_bytes, err));
-    atomic_fetch_add(&trace->written_bytes, len_bytes);
-    atomic_fetch_add(&trace->writes, 1);
+    atomic_fetch_add(&owner->written_bytes, len_bytes);
+    atomic_fetch_add(&owner->writes, 1);
     stream->flushed_bytes = stream->bytes;
     return GNN_OK;
 }
@@ -162,7 +162,7 @@ static enum gnn_status write_block(struct gnn_stream *stream, struct gnn_err *er
 /* Adds `bytes` that fit into the block in the making; data NULL: padding. */
 static enum gnn_status add(struct gnn_stream *stream, const void *data, uint64_t bytes, struct gnn_err *err)
 {
-    const uint64_t block_bytes = stream->trace->config.block_bytes, filled = stream->bytes % block_bytes;
+    const uint64_t block_bytes = stream->owner->config.block_bytes, filled = stream->bytes % block_bytes;
     assert(bytes > 0 && bytes <= block_bytes - filled);
     if (filled == 0)
         GNN_TRY(take_block(stream, err));
@@ -184,7 +184,7 @@ enum gnn_status gnn_stream_begin(struct gnn_stream *stream, uint64_t *offset_byt
 enum gnn_status gnn_stream_append(struct gnn_stream *stream, const void *data, uint64_t bytes, struct gnn_err *err)
 {
     assert(stream->buffer != NULL);
-    const uint64_t block_bytes = stream->trace->config.block_bytes;
+    const uint64_t block_bytes = stream->owner->config.block_bytes;
     for (uint64_t done = 0; done < bytes;) {
         const uint64_t room = block_bytes - stream->bytes % block_bytes;
         const uint64_t part = bytes - done < room ? bytes - done : room;
@@ -211,7 +211,7 @@ enum gnn_status gnn_stream_seal(struct gnn_stream *stream, struct gnn_err *err)
 
 struct piece {
     uint64_t file_offset_bytes;
-    uint32_t len_bytes; /* as read: whole pages of a trace */
+    uint32_t len_bytes; /* as read: whole pages of a stream file */
     uint32_t end_bytes; /* beyond these, less than a sector at the end of an attached file */
 };
 
@@ -222,8 +222,8 @@ static struct piece piece_at(const struct gnn_span *span, uint64_t done, uint32_
     const uint64_t at = span->offset_bytes + done;
     uint64_t left = span->len_bytes - done;
     assert(done < span->len_bytes && at + left <= stream->flushed_bytes);
-    if (stream->trace != NULL) {
-        const uint64_t block_bytes = stream->trace->config.block_bytes, in_block = at % block_bytes;
+    if (stream->owner != NULL) {
+        const uint64_t block_bytes = stream->owner->config.block_bytes, in_block = at % block_bytes;
         left = left < block_bytes - in_block ? left : block_bytes - in_block;
         return (struct piece){.file_offset_bytes = stream->block_offset[at / block_bytes] + in_block,
                               .len_bytes = (uint32_t)gnn_round_up(left, GNN_PAGE_BYTES)};

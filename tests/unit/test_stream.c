@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "harness/base/rng.h"
-#include "harness/storage/trace.h"
+#include "harness/storage/stream.h"
 #include "harness/world/faults.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/io_scratch.h"
@@ -75,7 +75,7 @@ static void must(enum gnn_status status, const struct place *p)
 /* ---- written and read ---- */
 
 struct written {
-    struct gnn_trace *trace;
+    struct gnn_stream_file *trace;
     struct gnn_stream *streams[STREAMS];
     struct gnn_span records[STREAMS * RECORDS]; /* tag: stream << 16 | record */
     uint32_t next;
@@ -94,9 +94,9 @@ static void write_all(struct place *p, bool direct, uint32_t block_bytes, struct
 {
     static unsigned char data[RECORD_MAX];
     struct gnn_rng rng = gnn_rng_at(seed);
-    const struct gnn_trace_config config = {.dir = p->scratch.dir, .direct = direct, .block_bytes = block_bytes};
+    const struct gnn_stream_file_config config = {.dir = p->scratch.dir, .direct = direct, .block_bytes = block_bytes};
     *w = (struct written){.next = 0};
-    must(gnn_trace_open(p->world, &config, &w->trace, &p->err), p);
+    must(gnn_stream_file_open(p->world, &config, &w->trace, &p->err), p);
     for (uint32_t s = 0; s < STREAMS; s++)
         must(gnn_stream_open(w->trace, &w->streams[s], &p->err), p);
     for (uint32_t r = 0; r < RECORDS; r++)
@@ -115,8 +115,8 @@ static void write_all(struct place *p, bool direct, uint32_t block_bytes, struct
         }
     for (uint32_t s = 0; s < STREAMS; s++)
         must(s == 0 ? gnn_stream_seal(w->streams[s], &p->err) : gnn_stream_flush(w->streams[s], &p->err), p);
-    struct gnn_trace_counters counters;
-    gnn_trace_counters(w->trace, &counters);
+    struct gnn_stream_file_counters counters;
+    gnn_stream_file_counters(w->trace, &counters);
     uint64_t bytes = 0;
     for (uint32_t s = 0; s < STREAMS; s++)
         bytes += gnn_stream_bytes(w->streams[s]);
@@ -129,7 +129,7 @@ static void close_written(struct written *w)
 {
     for (uint32_t s = 0; s < STREAMS; s++)
         gnn_stream_close(w->streams[s]);
-    gnn_trace_close(w->trace);
+    gnn_stream_file_close(w->trace);
 }
 
 static void check_record(const struct gnn_span *span, const unsigned char *data)
@@ -152,7 +152,7 @@ static bool next_record(void *ctx, struct gnn_span *out)
 static void read_ahead(struct place *p, struct written *w, uint32_t depth)
 {
     const struct gnn_span_reader_config config = {.engine = GNN_RING_POOL,
-                                                  .file = gnn_trace_file(w->trace),
+                                                  .file = gnn_stream_file_handle(w->trace),
                                                   .depth = depth,
                                                   .span_bytes_max = RECORD_MAX + GNN_PAGE_BYTES};
     struct gnn_span_reader *reader;
@@ -178,7 +178,7 @@ static void read_ahead(struct place *p, struct written *w, uint32_t depth)
 static void read_together(struct place *p, const struct written *w, uint32_t depth)
 {
     enum { TOGETHER = 5, ROOM = 32768 + GNN_PAGE_BYTES };
-    struct gnn_file *const file = gnn_trace_file(w->trace);
+    struct gnn_file *const file = gnn_stream_file_handle(w->trace);
     const struct gnn_reader_config config = {.engine = GNN_RING_POOL, .depth = depth, .files = &file, .file_count = 1};
     struct gnn_reader *reader;
     void *memory, *dst[TOGETHER];
@@ -295,15 +295,16 @@ static void test_a_full_disk_is_said_and_survived(void **state)
     (void)state;
     struct place p;
     open_place(&p, &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = 20000}, 0);
-    struct gnn_trace *trace;
+    struct gnn_stream_file *trace;
     struct gnn_stream *stream;
     static const unsigned char data[65536];
-    must(gnn_trace_open(p.world, &(struct gnn_trace_config){.dir = p.scratch.dir, .block_bytes = 8192}, &trace, &p.err),
+    must(gnn_stream_file_open(p.world, &(struct gnn_stream_file_config){.dir = p.scratch.dir, .block_bytes = 8192},
+                              &trace, &p.err),
          &p);
     must(gnn_stream_open(trace, &stream, &p.err), &p);
     assert_int_equal(gnn_stream_append(stream, data, sizeof data, &p.err), GNN_ENOSPC);
     gnn_stream_close(stream);
-    gnn_trace_close(trace);
+    gnn_stream_file_close(trace);
     close_place(&p);
 }
 
@@ -314,11 +315,11 @@ static void test_blocks_that_do_not_fit_are_refused(void **state)
     struct place p;
     open_place(&p, NULL, 0);
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
-        struct gnn_trace *trace = NULL;
+        struct gnn_stream_file *trace = NULL;
         struct gnn_err err = {0};
-        assert_int_equal(gnn_trace_open(p.world,
-                                        &(struct gnn_trace_config){.dir = p.scratch.dir, .block_bytes = blocks[i]},
-                                        &trace, &err),
+        assert_int_equal(gnn_stream_file_open(
+                             p.world, &(struct gnn_stream_file_config){.dir = p.scratch.dir, .block_bytes = blocks[i]},
+                             &trace, &err),
                          GNN_EUSAGE);
         assert_null(trace);
     }
@@ -334,7 +335,7 @@ static void test_a_failed_read_is_an_error_not_a_hang(void **state)
         open_place(&p, &(struct gnn_fault_plan){.seed = 1, .read_eio_at = at}, 0);
         write_all(&p, false, 8192, &w);
         const struct gnn_span_reader_config config = {
-            .engine = GNN_RING_POOL, .file = gnn_trace_file(w.trace), .depth = 4, .span_bytes_max = RECORD_MAX};
+            .engine = GNN_RING_POOL, .file = gnn_stream_file_handle(w.trace), .depth = 4, .span_bytes_max = RECORD_MAX};
         struct gnn_span_reader *reader;
         must(gnn_span_reader_open(p.world, &config, &reader, &p.err), &p);
         gnn_span_reader_start(reader, next_record, &w);
