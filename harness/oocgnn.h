@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 typedef uint32_t gnn_node; /* a node ID; edge offsets are uint64_t */
 
@@ -55,7 +56,8 @@ struct gnn_err {
 /* "ok", "usage", "io" …: stable words for logs and records. */
 const char *gnn_status_name(enum gnn_status status);
 
-/* Fills err (which may be NULL) unless it already holds an error; returns status, never GNN_OK. */
+/* Fills err (which may be NULL) unless it already holds an error; returns status, never GNN_OK. For GNN_ENOMEM the
+ * format names what there was no room for: "out of memory: " is put before it here, once for all. */
 enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const char *file, int line, const char *format,
                             ...) __attribute__((format(printf, 5, 6)));
 
@@ -74,7 +76,43 @@ enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const c
             return gnn_try_status_;                                                                                    \
     } while (0)
 
+/* Allocates `count` zeroed elements for `pointer`, freed with free(), or returns GNN_ENOMEM from the calling function; the
+ * rest is a format that says what they are. For bookkeeping: what grows with the graph comes from gnn_mem_alloc, where
+ * it is counted. */
+#define GNN_NEW(pointer, count, err, ...)                                                                              \
+    do {                                                                                                               \
+        (pointer) = calloc((count), sizeof *(pointer));                                                                \
+        if ((pointer) == NULL)                                                                                         \
+            return gnn_fail((err), GNN_ENOMEM, __VA_ARGS__);                                                           \
+    } while (0)
+
 #define GNN_MUST_CHECK __attribute__((warn_unused_result))
+
+static inline uint64_t gnn_min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t gnn_max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline uint32_t gnn_min_u32(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint32_t gnn_max_u32(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The least number of parts of `part` that hold `whole`. */
+static inline uint64_t gnn_div_up(uint64_t whole, uint64_t part)
+{
+    return whole / part + (whole % part != 0);
+}
 
 /* a * b and a + b in bytes; UINT64_MAX on overflow, which no allocation satisfies. */
 static inline uint64_t gnn_mul_bytes(uint64_t a, uint64_t b)

@@ -38,7 +38,8 @@ enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const c
     err->line = line;
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(err->message, sizeof err->message, format, args);
+    const int prefix = status == GNN_ENOMEM ? snprintf(err->message, sizeof err->message, "out of memory: ") : 0;
+    (void)vsnprintf(err->message + prefix, sizeof err->message - (size_t)prefix, format, args);
     va_end(args);
     return status;
 }

@@ -45,7 +45,7 @@ static bool refuse(struct parse *p, const char *what, const char *word, const ch
 static bool out_of_memory(struct parse *p)
 {
     if (p->status == GNN_OK)
-        p->status = gnn_fail(p->err, GNN_ENOMEM, "%s: out of memory at line %u", p->ini->name, p->line);
+        p->status = gnn_fail(p->err, GNN_ENOMEM, "%s, line %u", p->ini->name, p->line);
     return false;
 }
 
@@ -146,7 +146,7 @@ static enum gnn_status parse_stream(const char *name, FILE *file, struct gnn_ini
     struct gnn_ini *const ini = calloc(1, sizeof *ini);
     if (ini == NULL || (ini->name = strdup(name)) == NULL) {
         gnn_ini_close(ini);
-        return gnn_fail(err, GNN_ENOMEM, "%s: out of memory", name);
+        return gnn_fail(err, GNN_ENOMEM, "%s", name);
     }
     struct parse p = {.ini = ini, .file = file, .err = err};
     const int bad_line = ini_parse_stream(read_line, &p, on_entry, &p);
@@ -155,7 +155,7 @@ static enum gnn_status parse_stream(const char *name, FILE *file, struct gnn_ini
     if (p.status == GNN_OK && bad_line > 0)
         p.status = gnn_fail(err, GNN_EUSAGE, "%s:%d: expected key = value, [section] or a comment", name, bad_line);
     if (p.status == GNN_OK && bad_line < 0)
-        p.status = gnn_fail(err, GNN_ENOMEM, "%s: the INI parser ran out of memory", name);
+        p.status = gnn_fail(err, GNN_ENOMEM, "%s: the INI parser", name);
     if (p.status == GNN_OK)
         *out = ini;
     else
@@ -178,7 +178,7 @@ enum gnn_status gnn_ini_parse(const char *name, const char *text, struct gnn_ini
     /* fmemopen takes no length of 0 everywhere; the newline also ends a last line without one. */
     char *padded = NULL;
     if (asprintf(&padded, "%s\n", text) < 0)
-        return gnn_fail(err, GNN_ENOMEM, "%s: out of memory", name);
+        return gnn_fail(err, GNN_ENOMEM, "%s", name);
     FILE *const file = fmemopen(padded, strlen(padded), "r");
     const enum gnn_status status =
         file == NULL ? gnn_fail(err, GNN_ENOMEM, "%s: %s", name, strerror(errno)) : parse_stream(name, file, out, err);

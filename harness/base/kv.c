@@ -32,7 +32,7 @@ enum gnn_status gnn_kv_set(struct gnn_kv_list *list, const char *key, const char
     assert(key != NULL && key[0] != '\0');
     char *copy = value == NULL ? NULL : strdup(value);
     if (value != NULL && copy == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for %s", key);
+        return gnn_fail(err, GNN_ENOMEM, "%s", key);
     struct gnn_kv *old = find(list, key);
     if (old != NULL) {
         free(old->value);
@@ -43,7 +43,7 @@ enum gnn_status gnn_kv_set(struct gnn_kv_list *list, const char *key, const char
     if (name == NULL || !grow(list)) {
         free(name);
         free(copy);
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for %s", key);
+        return gnn_fail(err, GNN_ENOMEM, "%s", key);
     }
     list->items[list->count++] = (struct gnn_kv){.key = name, .value = copy};
     return GNN_OK;
@@ -57,7 +57,7 @@ enum gnn_status gnn_kv_setf(struct gnn_kv_list *list, struct gnn_err *err, const
     const int length = vasprintf(&text, format, args);
     va_end(args);
     if (length < 0)
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for %s", key);
+        return gnn_fail(err, GNN_ENOMEM, "%s", key);
     const enum gnn_status status = gnn_kv_set(list, key, text, err);
     free(text);
     return status;

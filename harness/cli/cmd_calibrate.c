@@ -188,7 +188,7 @@ static enum gnn_status measure(const struct calibrate_options *o, const char *ou
     struct gnn_profile *profile = NULL;
     struct gnn_calibration *const calibration = calloc(1, sizeof *calibration);
     if (calibration == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "calibrate: out of memory");
+        return gnn_fail(err, GNN_ENOMEM, "calibration");
     enum gnn_status status = gnn_calibrate(&config, calibration, err);
     if (status == GNN_OK)
         status = gnn_calibration_text(calibration, &text, err);

@@ -192,7 +192,7 @@ enum gnn_status gnn_cgroup_create(const struct gnn_confine *confine, const struc
     GNN_TRY(check_config(confine, config, err));
     struct gnn_cgroup *cgroup = calloc(1, sizeof *cgroup);
     if (cgroup == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for a cgroup");
+        return gnn_fail(err, GNN_ENOMEM, "cgroup");
     cgroup->confine = *confine;
     cgroup->config = *config;
     cgroup->memory_lock_fd = -1;

@@ -61,7 +61,7 @@ enum gnn_status gnn_read_meta(const char *dir, struct gnn_meta *out, struct gnn_
     char *text = malloc(GNN_META_TEXT_MAX + 1);
     enum gnn_status status = GNN_OK;
     if (text == NULL)
-        status = gnn_fail(err, GNN_ENOMEM, "no memory to read %s", path);
+        status = gnn_fail(err, GNN_ENOMEM, "to read %s", path);
     else
         status = read_at_least_to_end(fd, text, GNN_META_TEXT_MAX + 1, path, &got, err);
     (void)close(fd);
@@ -265,7 +265,7 @@ static enum gnn_status check_full(struct check *c, struct gnn_err *err)
         complete = complete && c->splits[i] != NULL;
     }
     const enum gnn_status status =
-        complete ? check_contents(c, err) : gnn_fail(err, GNN_ENOMEM, "no memory to check %" PRIu64 " nodes", nodes);
+        complete ? check_contents(c, err) : gnn_fail(err, GNN_ENOMEM, "to check %" PRIu64 " nodes", nodes);
     for (int i = 0; i < 3; i++)
         free(c->splits[i]);
     free(c->labels);
@@ -279,7 +279,7 @@ enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *p
 {
     struct gnn_meta *meta = calloc(1, sizeof *meta);
     if (meta == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for meta");
+        return gnn_fail(err, GNN_ENOMEM, "meta");
     struct check c = {
         .dir = dir, .meta = meta, .job = {.progress = progress, .progress_ctx = progress_ctx, .stop = stop}};
     enum gnn_status status = gnn_read_meta(dir, meta, err);

@@ -121,7 +121,7 @@ static enum gnn_status fill_file(const struct gnn_chunk_stream *stream, struct g
     pool.filled = calloc(pool.slot_count, sizeof *pool.filled);
     enum gnn_status status = GNN_OK;
     if (pool.memory == NULL || pool.filled == NULL) {
-        status = gnn_fail(err, GNN_ENOMEM, "no memory for %u chunks of %d B", pool.slot_count, CHUNK_BYTES);
+        status = gnn_fail(err, GNN_ENOMEM, "%u chunks of %d B", pool.slot_count, CHUNK_BYTES);
     } else {
         (void)pthread_mutex_init(&pool.mutex, NULL);
         (void)pthread_cond_init(&pool.changed, NULL);

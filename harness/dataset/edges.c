@@ -128,7 +128,7 @@ static enum gnn_status open_edges(const char *path, bool npy, struct gnn_edges *
 {
     struct gnn_edges *e = calloc(1, sizeof *e);
     if (e == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to read %s", path);
+        return gnn_fail(err, GNN_ENOMEM, "to read %s", path);
     const enum gnn_status status = npy ? open_rows(e, path, err) : gnn_input_open(path, &e->text, err);
     if (status == GNN_OK)
         *out = e;

@@ -101,7 +101,7 @@ static enum gnn_status build_indptr(struct generator *g, struct gnn_err *err)
     const uint32_t nodes = g->recipe.counts.nodes;
     g->indptr = calloc((uint64_t)nodes + 1, sizeof *g->indptr);
     if (g->indptr == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for the offsets of %" PRIu32 " nodes", nodes);
+        return gnn_fail(err, GNN_ENOMEM, "offsets of %" PRIu32 " nodes", nodes);
     struct gnn_ticker ticker;
     gnn_ticker_start(&ticker, g->job, "degrees", "nodes", nodes);
     const uint32_t step = 65536;
@@ -122,7 +122,7 @@ static enum gnn_status write_split(const struct generator *g, enum gnn_recipe_sp
     const uint32_t count = gnn_recipe_split_count(&g->recipe, split);
     gnn_node *nodes = malloc(((size_t)count + 1) * sizeof *nodes);
     if (nodes == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for split %s of %" PRIu32 " nodes", name, count);
+        return gnn_fail(err, GNN_ENOMEM, "split %s of %" PRIu32 " nodes", name, count);
     gnn_recipe_split(&g->recipe, split, nodes);
     const enum gnn_status status = gnn_out_array(output, name, nodes, (uint64_t)count * sizeof *nodes, meta, err);
     free(nodes);
@@ -145,7 +145,7 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
     struct gnn_output output;
     struct gnn_meta *meta = malloc(sizeof *meta);
     if (meta == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for meta");
+        return gnn_fail(err, GNN_ENOMEM, "meta");
     const uint64_t nodes = g->recipe.counts.nodes, edges = g->indptr[nodes];
     gnn_recipe_describe(&g->recipe, edges, meta);
     enum gnn_status status = gnn_output_open(g->job, g->recipe.counts.dataset_bytes, &output, err);
@@ -197,7 +197,7 @@ static enum gnn_status add_features(struct generator *g, struct gnn_err *err)
     if (have == NULL || want == NULL) {
         free(have);
         free(want);
-        return gnn_fail(err, GNN_ENOMEM, "no memory for meta");
+        return gnn_fail(err, GNN_ENOMEM, "meta");
     }
     struct gnn_output output = {0};
     gnn_recipe_describe(&g->recipe, g->indptr[g->recipe.counts.nodes], want);

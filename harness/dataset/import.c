@@ -112,7 +112,7 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
 {
     struct gnn_node_files *files = malloc(sizeof *files);
     if (files == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to import");
+        return gnn_fail(err, GNN_ENOMEM, "to import");
     enum gnn_status status = gnn_import_find_nodes(importer, files, err);
     if (status == GNN_OK) {
         describe(importer, files);
@@ -140,7 +140,7 @@ enum gnn_status gnn_prepare_import(const struct gnn_import_source *source, const
     GNN_TRY(check_request(source, options, job, err));
     struct gnn_importer *importer = calloc(1, sizeof *importer);
     if (importer == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to import");
+        return gnn_fail(err, GNN_ENOMEM, "to import");
     importer->source = source;
     importer->options = options;
     importer->job = job;

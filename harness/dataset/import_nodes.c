@@ -541,7 +541,7 @@ enum gnn_status gnn_import_features(struct gnn_importer *importer, const struct 
         status = open_sparse(&w, files, err);
     if (status == GNN_OK) {
         w.row = malloc(importer->meta.dims[0] * sizeof *w.row);
-        status = w.row != NULL ? write_rows(&w, name, err) : gnn_fail(err, GNN_ENOMEM, "no memory for a feature row");
+        status = w.row != NULL ? write_rows(&w, name, err) : gnn_fail(err, GNN_ENOMEM, "feature row");
     }
     free(w.row);
     gnn_npy_close(w.data);

@@ -49,7 +49,7 @@ static enum gnn_status id_set_add(struct id_set *set, gnn_node id, uint64_t limi
                             limit_bytes + GNN_IMPORT_RESERVE + GNN_SORTER_MEMORY_MIN);
         uint64_t *bits = realloc(set->bits, words * sizeof *bits);
         if (bits == NULL)
-            return gnn_fail(err, GNN_ENOMEM, "no memory for a set of %" PRIu64 " IDs", words * 64);
+            return gnn_fail(err, GNN_ENOMEM, "set of %" PRIu64 " IDs", words * 64);
         memset(bits + set->words, 0, (words - set->words) * sizeof *bits);
         set->bits = bits;
         set->words = words;
@@ -62,7 +62,7 @@ static enum gnn_status id_set_number(struct id_set *set, struct gnn_err *err)
 {
     set->rank = malloc((set->words + 1) * sizeof *set->rank);
     if (set->rank == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to number %" PRIu64 " IDs", set->words * 64);
+        return gnn_fail(err, GNN_ENOMEM, "to number %" PRIu64 " IDs", set->words * 64);
     set->count = 0;
     for (uint64_t word = 0; word < set->words; word++) {
         set->rank[word] = set->count;

@@ -38,7 +38,7 @@ enum gnn_status gnn_input_open(const char *path, struct gnn_input **out, struct 
         return gnn_fail(err, GNN_EUSAGE, "%s is not a file", path);
     struct gnn_input *input = calloc(1, sizeof *input);
     if (input == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to read %s", path);
+        return gnn_fail(err, GNN_ENOMEM, "to read %s", path);
     (void)snprintf(input->path, sizeof input->path, "%s", path);
     input->size_bytes = (uint64_t)info.st_size;
     input->gz = gzopen(path, "rbe");

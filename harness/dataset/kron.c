@@ -78,7 +78,7 @@ static enum gnn_status draw_names(struct kron *k, struct gnn_err *err)
 {
     k->names = malloc((size_t)k->nodes * sizeof *k->names);
     if (k->names == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for the names of %" PRIu32 " nodes", k->nodes);
+        return gnn_fail(err, GNN_ENOMEM, "names of %" PRIu32 " nodes", k->nodes);
     for (uint32_t i = 0; i < k->nodes; i++)
         k->names[i] = i;
     for (uint32_t i = k->nodes - 1; i >= 1; i--) {
@@ -209,7 +209,7 @@ static enum gnn_status count_lists(struct kron *k, struct gnn_err *err)
     }
     if (!complete)
         return gnn_fail(err, GNN_ENOMEM,
-                        "no memory for the counters of %" PRIu32 " nodes, 8 B each and 4 B a thread: take "
+                        "counters of %" PRIu32 " nodes, 8 B each and 4 B a thread: take "
                         "fewer --levels or --threads",
                         k->nodes);
     GNN_TRY(run_pass(k, "degrees", count_block, err));
@@ -252,7 +252,7 @@ static enum gnn_status write_lists(struct kron *k, struct gnn_output *output, st
     struct gnn_out_file *file;
     k->window = malloc(room * sizeof *k->window);
     if (k->window == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for a window of %" PRIu64 " list entries", room);
+        return gnn_fail(err, GNN_ENOMEM, "window of %" PRIu64 " list entries", room);
     GNN_TRY(gnn_out_open(output, "indices", 4096, GNN_OUT_DATASET, &file, err));
     enum gnn_status status = GNN_OK;
     for (uint32_t first = 0; first < k->nodes && status == GNN_OK; first = k->window_end) {
@@ -388,7 +388,7 @@ static enum gnn_status write_dataset(struct kron *k, struct gnn_err *err)
     struct gnn_output output;
     struct gnn_meta *meta = malloc(sizeof *meta);
     if (meta == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for meta");
+        return gnn_fail(err, GNN_ENOMEM, "meta");
     describe(k, meta);
     enum gnn_status status = gnn_output_open(k->job, bytes, &output, err);
     if (status == GNN_OK)

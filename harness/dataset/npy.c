@@ -193,7 +193,7 @@ enum gnn_status gnn_npy_open(const char *path, struct gnn_npy **out, struct gnn_
 {
     struct gnn_npy *npy = calloc(1, sizeof *npy);
     if (npy == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to read %s", path);
+        return gnn_fail(err, GNN_ENOMEM, "to read %s", path);
     enum gnn_status status = gnn_input_open(path, &npy->input, err);
     if (status == GNN_OK)
         status = read_header(npy, err);

@@ -172,7 +172,7 @@ static enum gnn_status write_meta(struct gnn_output *output, const struct gnn_me
 {
     char *text = malloc(GNN_META_TEXT_MAX);
     if (text == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for meta");
+        return gnn_fail(err, GNN_ENOMEM, "meta");
     enum gnn_status status = gnn_meta_format(meta, text, GNN_META_TEXT_MAX, err);
     struct gnn_out_file *file = NULL;
     if (status == GNN_OK)
@@ -257,7 +257,7 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
     assert(buffer_bytes >= 4096);
     struct gnn_out_file *file = calloc(1, sizeof *file);
     if (file == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to write %s", name);
+        return gnn_fail(err, GNN_ENOMEM, "to write %s", name);
     file->kind = kind;
     file->room = buffer_bytes;
     file->buffer = malloc(buffer_bytes);
@@ -268,7 +268,7 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
     if (file->fd < 0)
         status = gnn_out_errno(errno, "cannot create", file->path, err);
     else if (file->buffer == NULL)
-        status = gnn_fail(err, GNN_ENOMEM, "no memory to write %s", name);
+        status = gnn_fail(err, GNN_ENOMEM, "to write %s", name);
     else if (kind == GNN_OUT_DATASET)
         status = gnn_checksum_open(&file->checksum, err);
     if (status == GNN_OK)

@@ -105,7 +105,7 @@ static enum gnn_status note_run(struct gnn_sorter *s, uint64_t keys, struct gnn_
         const uint32_t room = s->run_room > 0 ? 2 * s->run_room : 64;
         uint64_t *grown = realloc(s->run_keys, room * sizeof *grown);
         if (grown == NULL)
-            return gnn_fail(err, GNN_ENOMEM, "no memory for %" PRIu32 " sorted runs", room);
+            return gnn_fail(err, GNN_ENOMEM, "%" PRIu32 " sorted runs", room);
         s->run_keys = grown;
         s->run_room = room;
     }
@@ -194,7 +194,7 @@ static enum gnn_status open_run(const struct gnn_sorter *s, uint32_t number, str
     run->left = s->run_keys[number];
     run->buffer = malloc(m->buffer_keys * sizeof *run->buffer);
     if (run->buffer == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to merge sorted runs");
+        return gnn_fail(err, GNN_ENOMEM, "to merge sorted runs");
     run->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (run->fd < 0)
         return gnn_out_errno(errno, "cannot open", path, err);
@@ -213,7 +213,7 @@ static enum gnn_status merge_open(struct gnn_sorter *s, uint32_t first, uint32_t
     m->runs = calloc(count, sizeof *m->runs);
     m->heap = calloc(count, sizeof *m->heap);
     if (m->runs == NULL || m->heap == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to merge %" PRIu32 " sorted runs", count);
+        return gnn_fail(err, GNN_ENOMEM, "to merge %" PRIu32 " sorted runs", count);
     for (uint32_t i = 0; i < count; i++)
         m->runs[i].fd = -1;
     for (uint32_t i = 0; i < count; i++) {
@@ -282,7 +282,7 @@ enum gnn_status gnn_sorter_open(struct gnn_output *output, uint64_t memory_bytes
     assert(memory_bytes >= GNN_SORTER_MEMORY_MIN);
     struct gnn_sorter *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to sort");
+        return gnn_fail(err, GNN_ENOMEM, "to sort");
     s->output = output;
     s->memory_bytes = memory_bytes - SLICE_KEYS * sizeof *s->slice;
     s->drop_duplicates = drop_duplicates;
@@ -292,7 +292,7 @@ enum gnn_status gnn_sorter_open(struct gnn_output *output, uint64_t memory_bytes
     s->slice = malloc(SLICE_KEYS * sizeof *s->slice);
     if (s->keys == NULL || s->scratch == NULL || s->slice == NULL) {
         gnn_sorter_close(s);
-        return gnn_fail(err, GNN_ENOMEM, "no memory to sort in %" PRIu64 " B; lower --memory", memory_bytes);
+        return gnn_fail(err, GNN_ENOMEM, "to sort in %" PRIu64 " B; lower --memory", memory_bytes);
     }
     *out = s;
     return GNN_OK;

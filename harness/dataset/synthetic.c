@@ -145,7 +145,7 @@ static enum gnn_status fill_offsets(struct gnn_world *world, struct gnn_syntheti
     gnn_recipe_indptr(&s->recipe, 0, nodes, indptr);
     gnn_node *const coarse = malloc(coarse_count(indptr[nodes]) * sizeof *coarse);
     if (coarse == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for the index of %" PRIu64 " edges", indptr[nodes]);
+        return gnn_fail(err, GNN_ENOMEM, "index of %" PRIu64 " edges", indptr[nodes]);
     hint_large_pages(coarse, coarse_count(indptr[nodes]) * sizeof *coarse);
     uint64_t entry = 0;
     for (uint32_t v = 0; v < nodes; v++)
@@ -182,7 +182,7 @@ static enum gnn_status name_digest(struct gnn_synthetic *s, char digest[GNN_CHEC
     char *const text = malloc(GNN_META_TEXT_MAX);
     enum gnn_status status = GNN_OK;
     if (meta == NULL || text == NULL) {
-        status = gnn_fail(err, GNN_ENOMEM, "no memory for meta");
+        status = gnn_fail(err, GNN_ENOMEM, "meta");
     } else {
         gnn_recipe_describe(&s->recipe, s->dataset.edge_count, meta);
         meta->dims[meta->dim_count++] = s->recipe.options.dim;
@@ -230,7 +230,7 @@ enum gnn_status gnn_synthetic_open(struct gnn_world *world, const char *name,
     GNN_TRY(gnn_registry_find(name, &entry, err));
     struct gnn_synthetic *const s = calloc(1, sizeof *s);
     if (s == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to open %s", name);
+        return gnn_fail(err, GNN_ENOMEM, "to open %s", name);
     enum gnn_status status =
         gnn_recipe_open(entry, scale_divisor, options != NULL ? options : &defaults, &s->recipe, err);
     if (status == GNN_OK)

@@ -89,7 +89,7 @@ static enum gnn_status read_meta(struct gnn_world *world, struct dataset *d, str
     gnn_file_info(world, file, &info);
     char *text = malloc(GNN_META_TEXT_MAX);
     if (text == NULL)
-        status = gnn_fail(err, GNN_ENOMEM, "no memory to read %s", path);
+        status = gnn_fail(err, GNN_ENOMEM, "to read %s", path);
     else if (info.size_bytes > GNN_META_TEXT_MAX)
         status = gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " B, a meta file has at most %d", path, info.size_bytes,
                           GNN_META_TEXT_MAX);
@@ -192,7 +192,7 @@ enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint3
 {
     struct dataset *d = calloc(1, sizeof *d);
     if (d == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory to open dataset %s", dir);
+        return gnn_fail(err, GNN_ENOMEM, "to open dataset %s", dir);
     if (strlen(dir) >= sizeof d->public.dir) {
         free(d);
         return gnn_fail(err, GNN_EUSAGE, "dataset path of %zu characters, at most %zu fit", strlen(dir),

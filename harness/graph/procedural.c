@@ -85,7 +85,7 @@ static enum gnn_status build_ranks(struct gnn_procedural *g, struct gnn_err *err
     const uint32_t size = 1u << g->rank_half_bits;
     uint16_t *const table = malloc((size_t)ROUNDS * size * sizeof *table);
     if (table == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for a permutation of %" PRIu32 " nodes", g->config.node_count);
+        return gnn_fail(err, GNN_ENOMEM, "permutation of %" PRIu32 " nodes", g->config.node_count);
     for (unsigned round = 0; round < ROUNDS; round++) {
         g->rank_round[round] = table + (size_t)round * size;
         for (uint32_t right = 0; right < size; right++)
@@ -143,7 +143,7 @@ static enum gnn_status build_degrees(struct gnn_procedural *g, struct gnn_err *e
     GNN_TRY(solve_shift(g, &shift, err));
     g->degree_cdf = calloc(g->degree_max, sizeof *g->degree_cdf);
     if (g->degree_cdf == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for a table of %" PRIu32 " degrees", g->degree_max);
+        return gnn_fail(err, GNN_ENOMEM, "table of %" PRIu32 " degrees", g->degree_max);
     double mass = 0;
     for (uint32_t d = 1; d <= g->degree_max; d++)
         mass += pow(d + shift, -g->config.degree_exponent);
@@ -470,7 +470,7 @@ enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config, 
     GNN_TRY(check_config(config, err));
     struct gnn_procedural *g = calloc(1, sizeof *g);
     if (g == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "no memory for a generated graph");
+        return gnn_fail(err, GNN_ENOMEM, "generated graph");
     g->config = *config;
     if (g->config.window == 0)
         g->config.window = config->node_count / 100;

@@ -27,7 +27,7 @@ enum gnn_status gnn_probe_open(const struct gnn_probe_config *config, struct gnn
     *out = NULL;
     struct gnn_probe *probe = calloc(1, sizeof *probe);
     if (probe == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for a probe");
+        return gnn_fail(err, GNN_ENOMEM, "probe");
     probe->config = *config;
     (void)snprintf(probe->root, sizeof probe->root, "%s", config->proc_root == NULL ? "/proc" : config->proc_root);
     probe->config.proc_root = probe->root;

@@ -39,7 +39,7 @@ enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err 
         return gnn_fail(err, GNN_EIO, "cannot %s %s: another process has held it for %d s", what, db->path,
                         BUSY_MS / 1000);
     case SQLITE_NOMEM:
-        return gnn_fail(err, GNN_ENOMEM, "cannot %s %s: out of memory", what, db->path);
+        return gnn_fail(err, GNN_ENOMEM, "to %s %s", what, db->path);
     default:
         return gnn_fail(err, GNN_EIO, "cannot %s %s: %s", what, db->path, text);
     }
@@ -191,7 +191,7 @@ enum gnn_status gnn_db_open(const char *path, enum gnn_db_mode mode, struct gnn_
     *out = NULL;
     struct gnn_db *db = calloc(1, sizeof *db);
     if (db == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for %s", path);
+        return gnn_fail(err, GNN_ENOMEM, "%s", path);
     (void)snprintf(db->path, sizeof db->path, "%s", path);
     const enum gnn_status status = open_handle(db, mode, err);
     if (status == GNN_OK)

@@ -107,8 +107,7 @@ enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series,
     json_t *object = json_object();
     if (object == NULL || !fill(run, with_series, object)) {
         json_decref(object);
-        return gnn_fail(err, GNN_ENOMEM, "out of memory, or text that is no UTF-8, in the JSON of run %lld",
-                        (long long)run->run_id);
+        return gnn_fail(err, GNN_ENOMEM, "the JSON of run %lld, or a text in it is no UTF-8", (long long)run->run_id);
     }
     const bool written = json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER) == 0 && fputc('\n', out) != EOF;
     json_decref(object);

@@ -508,7 +508,7 @@ static enum gnn_status draw(const struct gnn_run_record *runs, uint32_t count, c
 {
     struct comparison *comparison = calloc(1, sizeof *comparison);
     if (comparison == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for a picture");
+        return gnn_fail(err, GNN_ENOMEM, "picture");
     enum gnn_status status = group_runs(runs, count, comparison, err);
     uint32_t with_times = 0;
     for (uint32_t g = 0; g < comparison->group_count; g++)
@@ -536,7 +536,7 @@ enum gnn_status gnn_plot_comparison(struct gnn_db *db, const int64_t *runs, uint
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "%s: %s", out_dir, strerror(errno));
     struct gnn_run_record *records = calloc(count, sizeof *records);
     if (records == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for %u runs", count);
+        return gnn_fail(err, GNN_ENOMEM, "%u runs", count);
     enum gnn_status status = GNN_OK;
     uint32_t loaded = 0;
     while (loaded < count && status == GNN_OK) {

@@ -130,7 +130,7 @@ enum gnn_status gnn_run_record_add_epoch(struct gnn_run_record *run, const struc
     assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX && epoch->extra_count <= GNN_RECORD_EXTRAS_MAX);
     struct gnn_record_epoch *epochs = grow(run->epochs, run->epoch_count, &run->epoch_room, sizeof *epochs);
     if (epochs == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for epoch %u of a record", run->epoch_count);
+        return gnn_fail(err, GNN_ENOMEM, "epoch %u of a record", run->epoch_count);
     run->epochs = epochs;
     run->epochs[run->epoch_count++] = *epoch;
     return GNN_OK;
@@ -141,7 +141,7 @@ enum gnn_status gnn_run_record_add_point(struct gnn_run_record *run, const struc
 {
     struct gnn_series_point *series = grow(run->series, run->series_count, &run->series_room, sizeof *series);
     if (series == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "out of memory for point %u of a series", run->series_count);
+        return gnn_fail(err, GNN_ENOMEM, "point %u of a series", run->series_count);
     run->series = series;
     run->series[run->series_count++] = *point;
     return GNN_OK;

@@ -166,7 +166,7 @@ enum gnn_status gnn_place_open(const struct gnn_run_config *config, const struct
 {
     struct gnn_place *const p = calloc(1, sizeof *p);
     if (p == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a world's place");
+        return gnn_fail(err, GNN_ENOMEM, "world's place");
     p->config = config;
     p->simulated = config->world == GNN_WORLD_SIMULATED;
     const enum gnn_status status = open_place(p, hooks, err);

@@ -23,7 +23,7 @@ enum gnn_status gnn_checksum_open(struct gnn_checksum **out, struct gnn_err *err
         checksum->state = XXH3_createState();
     if (checksum == NULL || checksum->state == NULL || XXH3_128bits_reset(checksum->state) != XXH_OK) {
         gnn_checksum_close(checksum);
-        return gnn_fail(err, GNN_ENOMEM, "no memory for a checksum");
+        return gnn_fail(err, GNN_ENOMEM, "checksum");
     }
     *out = checksum;
     return GNN_OK;

@@ -136,7 +136,7 @@ static enum gnn_status reader_fill(struct gnn_reader *reader, const struct gnn_r
     reader->free_slots = calloc(config->depth, sizeof *reader->free_slots);
     reader->again = calloc(config->depth, sizeof *reader->again);
     if (reader->slots == NULL || reader->free_slots == NULL || reader->again == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a reader of depth %u", config->depth);
+        return gnn_fail(err, GNN_ENOMEM, "reader of depth %u", config->depth);
     for (uint32_t i = 0; i < config->depth; i++)
         reader->free_slots[i] = config->depth - 1 - i;
     reader->free_count = config->depth;
@@ -171,7 +171,7 @@ enum gnn_status gnn_reader_open(struct gnn_world *world, const struct gnn_reader
         return gnn_fail(err, GNN_EUSAGE, "a reader of depth 0: at least one read must be in flight");
     struct gnn_reader *reader = calloc(1, sizeof *reader);
     if (reader == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a reader handle");
+        return gnn_fail(err, GNN_ENOMEM, "reader handle");
     reader->world = world;
     reader->depth = config->depth;
     reader->file_count = config->file_count;

@@ -87,7 +87,7 @@ enum gnn_status gnn_stream_open(struct gnn_stream_file *owner, struct gnn_stream
     *out = NULL;
     struct gnn_stream *stream = calloc(1, sizeof *stream);
     if (stream == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a stream handle");
+        return gnn_fail(err, GNN_ENOMEM, "stream handle");
     stream->world = owner->world;
     stream->owner = owner;
     stream->file = owner->file;
@@ -108,7 +108,7 @@ enum gnn_status gnn_stream_attach(struct gnn_world *world, struct gnn_file *file
     *out = NULL;
     struct gnn_stream *stream = calloc(1, sizeof *stream);
     if (stream == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a stream handle");
+        return gnn_fail(err, GNN_ENOMEM, "stream handle");
     *stream = (struct gnn_stream){.world = world, .file = file, .bytes = bytes, .flushed_bytes = bytes};
     *out = stream;
     return GNN_OK;
@@ -358,7 +358,7 @@ enum gnn_status gnn_span_reader_open(struct gnn_world *world, const struct gnn_s
     *out = NULL;
     struct gnn_span_reader *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a span reader");
+        return gnn_fail(err, GNN_ENOMEM, "span reader");
     r->world = world;
     r->config = *config;
     r->exhausted = true;

@@ -25,7 +25,7 @@ enum gnn_status gnn_gang_open(struct gnn_world *world, uint32_t workers, struct 
     assert(workers > 0);
     struct gnn_gang *gang = calloc(1, sizeof *gang);
     if (gang == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a gang of workers");
+        return gnn_fail(err, GNN_ENOMEM, "gang of workers");
     gang->world = world;
     gang->workers = workers;
     enum gnn_status status = gnn_mutex_open(world, &gang->mutex, err);

@@ -236,11 +236,11 @@ static enum gnn_status faulty_ring_open(struct gnn_world *w, const struct gnn_ri
     *out = NULL;
     struct faulty_ring *ring = calloc(1, sizeof *ring);
     if (ring == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a ring handle");
+        return gnn_fail(err, GNN_ENOMEM, "ring handle");
     ring->depth = config->depth;
     ring->shuffle = gnn_rng_at(gnn_rng_fork(faulty_of(w)->plan.seed, "shuffle"));
     ring->slots = calloc((size_t)config->depth + 1, sizeof *ring->slots);
-    const enum gnn_status status = ring->slots == NULL ? gnn_fail(err, GNN_ENOMEM, "a ring of depth %u", config->depth)
+    const enum gnn_status status = ring->slots == NULL ? gnn_fail(err, GNN_ENOMEM, "ring of depth %u", config->depth)
                                                        : gnn_ring_open(inner_of(w), config, &ring->inner, err);
     if (status == GNN_OK)
         *out = (struct gnn_ring *)ring;

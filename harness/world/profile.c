@@ -22,7 +22,7 @@ enum gnn_status gnn_profile_read_text(const char *path, char **text, struct gnn_
     enum gnn_status status = GNN_OK;
     (void)fclose(file);
     if (bytes == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s: out of memory", path);
+        return gnn_fail(err, GNN_ENOMEM, "%s", path);
     if (failed)
         status = gnn_fail(err, GNN_EIO, "%s: cannot be read", path);
     else if (got > TEXT_MAX || memchr(bytes, '\0', got) != NULL)
@@ -123,7 +123,7 @@ static enum gnn_status find_machine(const char *name, const char *const *search_
 {
     struct lookup *const lookup = calloc(1, sizeof *lookup);
     if (lookup == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "profile %s: out of memory", name);
+        return gnn_fail(err, GNN_ENOMEM, "profile %s", name);
     lookup->name = name;
     enum gnn_status status = gnn_profile_scan(search_dirs, look, lookup, err);
     if (status == GNN_OK && lookup->path[0] != '\0')

@@ -452,7 +452,7 @@ static enum gnn_status parse_costs(struct parse *p, XXH3_state_t *hash)
     GNN_TRY(gnn_profile_read_text(path, &text, p->err));
     struct parse *const from = calloc(1, sizeof *from);
     struct gnn_ini *ini = NULL;
-    enum gnn_status status = from == NULL ? gnn_fail(p->err, GNN_ENOMEM, "%s: out of memory", path) : GNN_OK;
+    enum gnn_status status = from == NULL ? gnn_fail(p->err, GNN_ENOMEM, "%s", path) : GNN_OK;
     if (status == GNN_OK) {
         *from = (struct parse){.path = path, .err = p->err};
         status = gnn_ini_parse(path, text, &ini, p->err);
@@ -542,7 +542,7 @@ enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn
     struct gnn_profile *const profile = calloc(1, sizeof *profile);
     XXH3_state_t *const hash = XXH3_createState();
     enum gnn_status status =
-        p == NULL || profile == NULL || hash == NULL ? gnn_fail(err, GNN_ENOMEM, "%s: out of memory", path) : GNN_OK;
+        p == NULL || profile == NULL || hash == NULL ? gnn_fail(err, GNN_ENOMEM, "%s", path) : GNN_OK;
     if (status == GNN_OK) {
         *p = (struct parse){.path = path, .err = err};
         (void)XXH3_128bits_reset(hash);

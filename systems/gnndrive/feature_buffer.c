@@ -160,7 +160,7 @@ enum gnn_status feature_buffer_open(struct gnn_world *world, const struct featur
                         config->slots, config->rows_per_slot);
     struct feature_buffer *fb = calloc(1, sizeof *fb);
     if (fb == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "gnndrive: feature buffer's head");
+        return gnn_fail(err, GNN_ENOMEM, "feature buffer");
     fb->world = world;
     fb->config = *config;
     fb->key_count = keys_of(config);

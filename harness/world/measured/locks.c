@@ -19,7 +19,7 @@ enum gnn_status measured_mutex_open(struct gnn_world *w, struct gnn_mutex **out,
     (void)w;
     struct gnn_mutex *mutex = calloc(1, sizeof *mutex);
     if (mutex == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a mutex: %zu bytes", sizeof *mutex);
+        return gnn_fail(err, GNN_ENOMEM, "mutex: %zu bytes", sizeof *mutex);
     const int rc = pthread_mutex_init(&mutex->handle, NULL);
     assert(rc == 0);
     *out = mutex;
@@ -60,7 +60,7 @@ enum gnn_status measured_cond_open(struct gnn_world *w, struct gnn_cond **out, s
     (void)w;
     struct gnn_cond *cond = calloc(1, sizeof *cond);
     if (cond == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a condition: %zu bytes", sizeof *cond);
+        return gnn_fail(err, GNN_ENOMEM, "condition: %zu bytes", sizeof *cond);
     pthread_condattr_t attr;
     int rc = pthread_condattr_init(&attr);
     assert(rc == 0);

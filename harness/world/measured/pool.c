@@ -157,12 +157,12 @@ static enum gnn_status pool_start(struct pool *pool, uint32_t threads, struct gn
     pool->reads = calloc(pool->depth, sizeof *pool->reads);
     pool->completions = calloc(pool->depth, sizeof *pool->completions);
     if (pool->reads == NULL || pool->completions == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a read pool of depth %u", pool->depth);
+        return gnn_fail(err, GNN_ENOMEM, "read pool of depth %u", pool->depth);
     pool->lock_ready = pthread_mutex_init(&pool->lock, NULL) == 0;
     pool->work_ready = pthread_cond_init(&pool->work, NULL) == 0;
     pool->done_ready = pthread_cond_init(&pool->done, NULL) == 0;
     if (!pool->lock_ready || !pool->work_ready || !pool->done_ready)
-        return gnn_fail(err, GNN_ENOMEM, "a read pool's locks");
+        return gnn_fail(err, GNN_ENOMEM, "read pool's locks");
     while (pool->thread_count < threads) {
         const int rc = pthread_create(&pool->threads[pool->thread_count], NULL, pool_main, pool);
         if (rc != 0)
@@ -182,7 +182,7 @@ enum gnn_status measured_pool_open(struct measured *m, const struct gnn_ring_con
                         config->sqpoll ? "sqpoll" : "iopoll");
     struct pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a read pool");
+        return gnn_fail(err, GNN_ENOMEM, "read pool");
     pool->ring.ops = &pool_ops;
     pool->depth = config->depth;
     pool->spin = config->spin;

@@ -174,7 +174,7 @@ static enum gnn_status prepare(struct sim_coroutine *coroutine, struct gnn_err *
     ucontext_t *const context = calloc(1, sizeof *context);
     coroutine->saved = context;
     if (context == NULL || getcontext(context) != 0)
-        return gnn_fail(err, GNN_ENOMEM, "a coroutine's context: %zu bytes", sizeof *context);
+        return gnn_fail(err, GNN_ENOMEM, "coroutine's context: %zu bytes", sizeof *context);
     context->uc_stack.ss_sp = coroutine->stack;
     context->uc_stack.ss_size = SIM_COROUTINE_STACK_BYTES;
     const uintptr_t word = (uintptr_t)coroutine;
@@ -227,7 +227,7 @@ enum gnn_status sim_coroutine_open(struct sim_coroutine *coroutine, void (*fn)(v
     void *const stack = mmap(NULL, SIM_COROUTINE_STACK_BYTES, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
-        return gnn_fail(err, GNN_ENOMEM, "a coroutine's stack of %d bytes: %s", SIM_COROUTINE_STACK_BYTES,
+        return gnn_fail(err, GNN_ENOMEM, "coroutine's stack of %d bytes: %s", SIM_COROUTINE_STACK_BYTES,
                         strerror(errno));
     coroutine->stack = stack;
     coroutine->bottom = stack;

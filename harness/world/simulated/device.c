@@ -308,7 +308,7 @@ static enum gnn_status device_fill(struct sim_device *device, struct gnn_err *er
     bool there = device->members != NULL;
     for (uint32_t i = 0; there && i < g->devices; i++)
         there = sim_time_queue_open(&device->members[i].in_flight, IN_FLIGHT_START);
-    return there ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "a storage device of %u members", g->devices);
+    return there ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "storage device of %u members", g->devices);
 }
 
 enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struct sim_device **out, struct gnn_err *err)
@@ -317,7 +317,7 @@ enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struc
     GNN_TRY(check_axes(storage, err));
     struct sim_device *device = calloc(1, sizeof *device);
     if (device == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a storage device");
+        return gnn_fail(err, GNN_ENOMEM, "storage device");
     device->storage = *storage;
     const enum gnn_status status = device_fill(device, err);
     if (status == GNN_OK)

@@ -67,7 +67,7 @@ enum gnn_status sim_inode_content(const struct gnn_content *content, struct sim_
 {
     *out = inode_new(SIM_SOURCE_CONTENT, content->size_bytes);
     if (*out == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a file");
+        return gnn_fail(err, GNN_ENOMEM, "file");
     (*out)->content = content;
     return GNN_OK;
 }

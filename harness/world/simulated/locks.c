@@ -54,7 +54,7 @@ enum gnn_status sim_mutex_open(struct sim_executor *ex, struct gnn_mutex **out, 
 {
     struct gnn_mutex *const mutex = calloc(1, sizeof *mutex);
     if (mutex == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a mutex: %zu bytes", sizeof *mutex);
+        return gnn_fail(err, GNN_ENOMEM, "mutex: %zu bytes", sizeof *mutex);
     mutex->number = ex->mutexes_opened++;
     *out = mutex;
     return GNN_OK;
@@ -126,7 +126,7 @@ enum gnn_status sim_cond_open(struct sim_executor *ex, struct gnn_cond **out, st
 {
     struct gnn_cond *const cond = calloc(1, sizeof *cond);
     if (cond == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a condition: %zu bytes", sizeof *cond);
+        return gnn_fail(err, GNN_ENOMEM, "condition: %zu bytes", sizeof *cond);
     cond->number = ex->conds_opened++;
     *out = cond;
     return GNN_OK;

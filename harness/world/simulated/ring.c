@@ -165,7 +165,7 @@ static enum gnn_status uring_open(struct simulated *s, const struct gnn_ring_con
 {
     struct uring *const u = calloc(1, sizeof *u);
     if (u == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a ring");
+        return gnn_fail(err, GNN_ENOMEM, "ring");
     u->ring.ops = &uring_ops;
     u->depth = config->depth;
     u->step = config->depth / 8 + 1;
@@ -176,7 +176,7 @@ static enum gnn_status uring_open(struct simulated *s, const struct gnn_ring_con
     u->free_flights = calloc(u->depth, sizeof *u->free_flights);
     if (u->flights == NULL || u->free_flights == NULL || !sim_time_queue_open(&u->in_flight, u->depth)) {
         uring_close(s, &u->ring);
-        return gnn_fail(err, GNN_ENOMEM, "a ring of depth %u", config->depth);
+        return gnn_fail(err, GNN_ENOMEM, "ring of depth %u", config->depth);
     }
     while (u->free_count < u->depth) {
         u->free_flights[u->free_count] = u->depth - 1 - u->free_count;

@@ -127,7 +127,7 @@ static enum gnn_status pool_start(struct pool *pool, uint32_t threads, struct gn
     pool->reads = calloc(pool->depth, sizeof *pool->reads);
     pool->completions = calloc(pool->depth, sizeof *pool->completions);
     if (pool->reads == NULL || pool->completions == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a read pool of depth %u", pool->depth);
+        return gnn_fail(err, GNN_ENOMEM, "read pool of depth %u", pool->depth);
     GNN_TRY(sim_mutex_open(ex, &pool->lock, err));
     GNN_TRY(sim_cond_open(ex, &pool->work, err));
     GNN_TRY(sim_cond_open(ex, &pool->done, err));
@@ -146,7 +146,7 @@ enum gnn_status sim_ring_pool_open(struct simulated *s, const struct gnn_ring_co
                         config->sqpoll ? "sqpoll" : "iopoll");
     struct pool *const pool = calloc(1, sizeof *pool);
     if (pool == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "a read pool");
+        return gnn_fail(err, GNN_ENOMEM, "read pool");
     pool->ring.ops = &pool_ops;
     pool->s = s;
     pool->depth = config->depth;
