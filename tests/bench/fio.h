@@ -1,7 +1,7 @@
 /* Runs fio and takes one figure from its JSON output. Included by the benches that compare with it; each is one
  * file. */
-#ifndef TESTS_BENCH_FIO_H
-#define TESTS_BENCH_FIO_H
+#ifndef GNN_TESTS_BENCH_FIO_H
+#define GNN_TESTS_BENCH_FIO_H
 
 #include <jansson.h>
 #include <spawn.h>

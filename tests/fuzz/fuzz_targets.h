@@ -1,8 +1,8 @@
 /* One function per format that reads bytes from outside: any bytes must end in a value or an error, never in
  * undefined behaviour. Shared by the bounded fuzzer of the quick suite (test_fuzz_formats.c) and libFuzzer
  * (fuzz_formats.c). */
-#ifndef TESTS_FUZZ_TARGETS_H
-#define TESTS_FUZZ_TARGETS_H
+#ifndef GNN_TESTS_FUZZ_TARGETS_H
+#define GNN_TESTS_FUZZ_TARGETS_H
 
 #include "harness/dataset/edges.h"
 #include "harness/storage/meta.h"

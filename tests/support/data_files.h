@@ -1,6 +1,6 @@
 /* Files for tests of datasets and imports: raw, gzip and NumPy files, and where the real graphs lie. */
-#ifndef TESTS_SUPPORT_DATA_FILES_H
-#define TESTS_SUPPORT_DATA_FILES_H
+#ifndef GNN_TESTS_DATA_FILES_H
+#define GNN_TESTS_DATA_FILES_H
 
 #include "harness/oocgnn.h"
 

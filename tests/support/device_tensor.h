@@ -1,8 +1,8 @@
 /* The reference back-end behind a memory of its own, as a GPU has: pointers it hands out cannot be dereferenced (their
  * pages are closed), its ops take nothing else, and copies given to a lane are made when the lane is waited for. So a
  * missed upload, a read into device memory, and a buffer reused before its copy landed show. */
-#ifndef TESTS_SUPPORT_DEVICE_TENSOR_H
-#define TESTS_SUPPORT_DEVICE_TENSOR_H
+#ifndef GNN_TESTS_DEVICE_TENSOR_H
+#define GNN_TESTS_DEVICE_TENSOR_H
 
 #include "harness/tensor/tensor.h"
 

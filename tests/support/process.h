@@ -1,6 +1,6 @@
 /* Starting programs from tests and keeping what they printed. */
-#ifndef TEST_SUPPORT_PROCESS_H
-#define TEST_SUPPORT_PROCESS_H
+#ifndef GNN_TESTS_PROCESS_H
+#define GNN_TESTS_PROCESS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

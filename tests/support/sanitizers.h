@@ -1,6 +1,6 @@
 /* What a test must know of the sanitizer it is compiled under: shadow memory is charged like any other. */
-#ifndef TESTS_SUPPORT_SANITIZERS_H
-#define TESTS_SUPPORT_SANITIZERS_H
+#ifndef GNN_TESTS_SANITIZERS_H
+#define GNN_TESTS_SANITIZERS_H
 
 #ifdef __has_feature /* clang */
 #define SANITIZERS_CLANG_FEATURE(name) __has_feature(name)

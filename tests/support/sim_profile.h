@@ -8,8 +8,8 @@
  *   threads  lock 20 ns, wake 1 us, wake latency 5 us, start 10 us
  *   compute  host 10 GFLOP/s and 10 GB/s a core, 20 GB/s together; GPU 1 TFLOP/s, 100 GB/s, 1 GiB; bus 10 and 5 GB/s
  *   memory   64 MiB, 1 MiB of it the process's */
-#ifndef TESTS_SUPPORT_SIM_PROFILE_H
-#define TESTS_SUPPORT_SIM_PROFILE_H
+#ifndef GNN_TESTS_SIM_PROFILE_H
+#define GNN_TESTS_SIM_PROFILE_H
 
 #include "harness/world/profile.h"
 

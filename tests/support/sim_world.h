@@ -1,6 +1,6 @@
 /* A cmocka group's set-up and tear-down: *state is a simulated world on the machine of tests/support/sim_profile.h. */
-#ifndef TESTS_SUPPORT_SIM_WORLD_H
-#define TESTS_SUPPORT_SIM_WORLD_H
+#ifndef GNN_TESTS_SIM_WORLD_H
+#define GNN_TESTS_SIM_WORLD_H
 
 #include "harness/world/simulated/simulated.h"
 

@@ -1,6 +1,6 @@
 /* A tiny generated dataset and runs of the program on it, for tests from outside. */
-#ifndef TEST_SUPPORT_TINY_RUNS_H
-#define TEST_SUPPORT_TINY_RUNS_H
+#ifndef GNN_TESTS_TINY_RUNS_H
+#define GNN_TESTS_TINY_RUNS_H
 
 #include "tests/support/process.h"
 

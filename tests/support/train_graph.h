@@ -1,8 +1,8 @@
 /* A small dataset made in a temporary directory, and one run of a system on it: what the tests of systems
  * share. Feature c of node v is train_feature(v, c), so that a test knows what every gathered row must hold.
  */
-#ifndef TESTS_TRAIN_GRAPH_H
-#define TESTS_TRAIN_GRAPH_H
+#ifndef GNN_TESTS_TRAIN_GRAPH_H
+#define GNN_TESTS_TRAIN_GRAPH_H
 
 #include "harness/system/system.h"
 #include "harness/world/profile.h"
