@@ -130,7 +130,7 @@ run-tests:
 test-long: setup-test
 	@$(MAKE) --no-print-directory SANITIZE=address,undefined test
 	@$(MAKE) --no-print-directory SANITIZE=thread test
-	@OOCGNN_FUZZ_S=60 OOCGNN_TEST_LONG=1 $(MAKE) --no-print-directory test
+	@OOCGNN_FUZZ_S=60 OOCGNN_TEST_LONG=1 OOCGNN_TEST_SEED=random $(MAKE) --no-print-directory test
 
 bench:
 	@scripts/setup.sh build bench

@@ -1,8 +1,8 @@
 /* The bounded fuzzer: good texts, damaged at random, through every parser of outside bytes. $OOCGNN_FUZZ_S
- * seconds (default 0.6) a format; $OOCGNN_TEST_SEED repeats a run. */
+ * seconds (default 0.6) a format. */
 #include "harness/base/rng.h"
 #include "tests/fuzz/fuzz_targets.h"
-#include "tests/support/small_graph.h"
+#include "tests/support/seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 
 #include "harness/base/rng.h"
 #include "harness/world/simulated/device.h"
-#include "tests/support/small_graph.h"
+#include "tests/support/seed.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Virtual time worked out by hand: cores shared, locks handed over, deadlines, the split, deadlocks, determinism. */
 #include "harness/base/rng.h"
 #include "harness/world/simulated/executor.h"
+#include "tests/support/seed.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -762,10 +763,7 @@ static void one_seed_one_nanosecond(void **state)
 static void random_crowds_keep_the_rules(void **state)
 {
     (void)state;
-    const char *const given = getenv("OOCGNN_TEST_SEED");
-    const uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-    print_message("OOCGNN_TEST_SEED=%" PRIu64 "\n", seed);
-    struct gnn_rng rng = gnn_rng_at(seed);
+    struct gnn_rng rng = gnn_rng_at(test_seed());
     for (int round = 0; round < 10; round++) {
         const struct sim_executor_config config = {.cores = 1 + (uint32_t)gnn_rng_below(&rng, 50),
                                                    .lock_ns = gnn_rng_below(&rng, 100),

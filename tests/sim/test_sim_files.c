@@ -11,9 +11,9 @@
 #include "harness/world/simulated/internal.h"
 #include "tests/support/data_files.h"
 #include "tests/support/io_scratch.h"
+#include "tests/support/seed.h"
 #include "tests/support/sim_profile.h"
 #include "tests/support/sim_world.h"
-#include "tests/support/small_graph.h"
 
 #include <errno.h>
 #include <stdio.h>

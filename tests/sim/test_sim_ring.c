@@ -14,9 +14,9 @@
 #include "harness/world/faults.h"
 #include "harness/world/simulated/simulated.h"
 #include "tests/support/io_scratch.h"
+#include "tests/support/seed.h"
 #include "tests/support/sim_profile.h"
 #include "tests/support/sim_world.h"
-#include "tests/support/small_graph.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 static void *must(void *memory)
 {
@@ -79,12 +78,4 @@ void small_graph_close(struct small_graph *graph)
     free(graph->indptr);
     free(graph->indices);
     *graph = (struct small_graph){0};
-}
-
-uint64_t test_seed(void)
-{
-    const char *const given = getenv("OOCGNN_TEST_SEED");
-    const uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-    (void)fprintf(stderr, "OOCGNN_TEST_SEED=%llu\n", (unsigned long long)seed);
-    return seed;
 }

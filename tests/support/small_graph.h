@@ -1,7 +1,7 @@
 /* Random small graphs in memory, as a dataset without files: zero-degree nodes, short lists, and a few long
  * ones. */
-#ifndef TESTS_SUPPORT_SMALL_GRAPH_H
-#define TESTS_SUPPORT_SMALL_GRAPH_H
+#ifndef GNN_TESTS_SMALL_GRAPH_H
+#define GNN_TESTS_SMALL_GRAPH_H
 
 #include "harness/graph/dataset.h"
 
@@ -19,8 +19,5 @@ void small_graph_renumber(const struct small_graph *from, uint64_t seed, struct 
                           gnn_node *original_id);
 
 void small_graph_close(struct small_graph *graph);
-
-/* $OOCGNN_TEST_SEED, or one from the clock; printed, so that a failure can be repeated. */
-uint64_t test_seed(void);
 
 #endif

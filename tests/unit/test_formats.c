@@ -3,7 +3,7 @@
 #include "harness/dataset/edges.h"
 #include "harness/dataset/sorter.h"
 #include "tests/support/data_files.h"
-#include "tests/support/small_graph.h"
+#include "tests/support/seed.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/read.h"
 #include "tests/support/data_files.h"
-#include "tests/support/small_graph.h"
+#include "tests/support/seed.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,6 +3,7 @@
 #include "harness/base/rng.h"
 #include "harness/pipeline/pipeline.h"
 #include "tests/support/measured_world.h"
+#include "tests/support/seed.h"
 #include "tests/support/sim_world.h"
 
 #include <setjmp.h>
@@ -498,10 +499,7 @@ static void sleeps_land_in_their_kind(void **state)
 static void stress(void **state)
 {
     static struct line line;
-    const char *const given = getenv("OOCGNN_TEST_SEED");
-    const uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-    print_message("OOCGNN_TEST_SEED=%llu\n", (unsigned long long)seed);
-    struct gnn_rng rng = gnn_rng_at(seed);
+    struct gnn_rng rng = gnn_rng_at(test_seed());
     const uint64_t end_ns = gnn_now_ns(*state) + UINT64_C(1500) * MS;
     for (uint32_t round = 0; round < 3 || gnn_now_ns(*state) < end_ns; round++) {
         const uint32_t makers = 1 + (uint32_t)gnn_rng_below(&rng, 4);

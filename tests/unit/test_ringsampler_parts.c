@@ -5,7 +5,7 @@
 #include "systems/ringsampler/latency.h"
 #include "systems/ringsampler/offsets.h"
 #include "systems/ringsampler/sector_cache.h"
-#include "tests/support/small_graph.h"
+#include "tests/support/seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
