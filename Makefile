@@ -1,6 +1,6 @@
 # oocgnn. Objects go to $(BUILD); nothing is written elsewhere.
 #   make                 the program, $(BUILD)/oocgnn
-#   make demo            everything once: set-up, build, dataset, two systems under a cap, table, plot
+#   make demo            the main job, small: set-up, build, dataset, PyG+ and GNNDrive under a cap, table, plot
 #   make test            the quick suite; with SANITIZE=address,undefined or SANITIZE=thread the same under sanitizers
 #   make test-long       both sanitizers, longer fuzzing, large graphs, real-data accuracy
 #   make bench           speed against fio and the machine's SGEMM peak
@@ -22,6 +22,7 @@ DESTDIR ?=
 BUILD ?= build/$(notdir $(CC))$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 comma := ,
 
+PKG_CONFIG ?= pkg-config
 PACKAGES := liburing sqlite3 openblas inih jansson libxxhash zlib libcgroup
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla \
         -Wpointer-arith -Wundef $(if $(WERROR),-Werror)
@@ -29,10 +30,10 @@ OPT ?= $(if $(SANITIZE),-O1 -fno-omit-frame-pointer,-O2)
 # errno of sqrt and floating-point traps are not used anywhere; without them loops with either vectorise.
 FAST_OPT ?= $(if $(SANITIZE),,-O3 -march=$(ARCH) -fno-math-errno -fno-trapping-math)
 GEN := $(BUILD)/gen
-CPPFLAGS += -I. -I$(GEN) -D_GNU_SOURCE $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+CPPFLAGS += -I. -I$(GEN) -D_GNU_SOURCE $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 CFLAGS += -std=c17 -g $(OPT) $(WARN) -pthread -ffp-contract=off $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 LDFLAGS += -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
-LDLIBS += $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lm -ldl
+LDLIBS += $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lm -ldl
 
 LIB_SRC := $(filter-out harness/main.c,$(wildcard harness/*.c harness/*/*.c harness/*/*/*.c systems/*.c systems/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -52,21 +53,27 @@ STYLE_TESTS := $(wildcard tests/style/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 
-.PHONY: all tests bench-bin clean setup-build setup-test demo test run-tests test-long bench agree install format lint lint-c
+.PHONY: all tests bench-bin found clean setup-build setup-test demo test run-tests test-long bench agree install format lint lint-c
 .SECONDARY:
 
 all: $(BIN)
 tests: $(BIN) $(TEST_BIN) $(DOUBLE_TEST_BIN)
 bench-bin: $(BIN) $(BENCH_BIN)
 
+# The compiler and the libraries are looked for before anything is compiled: "liburing.h: No such file" names no package.
+SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
+found:
+	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' scripts/setup.sh check build $(if $(filter tests,$(MAKECMDGOALS)),test) \
+	    $(if $(SILENT),>/dev/null)
+
 # Inner loops: the tensor back-end and the sampler are compiled for this machine.
 $(BUILD)/harness/tensor/%.o $(BUILD)/harness/sample/%.o: OPT := $(OPT) $(FAST_OPT)
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c | found
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/double/%.o: %.c
+$(BUILD)/double/%.o: %.c | found
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -DGNN_REAL_DOUBLE $(CFLAGS) -MMD -MP -c $< -o $@
 
@@ -167,7 +174,7 @@ lint:
 
 TIDY := $(LIB_SRC:%.c=$(BUILD)/%.tidy) $(BUILD)/harness/main.tidy
 lint-c: $(TIDY)
-	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+	cppcheck --quiet --std=c17 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -I. -I$(GEN) -D_GNU_SOURCE harness systems
 
 $(BUILD)/%.tidy: %.c .clang-tidy $(BUILD)/%.o

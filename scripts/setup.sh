@@ -2,6 +2,9 @@
 # Installs what the build, the tests and the demo need, by name, through apt, when it is missing and this may be done;
 # otherwise prints the command to type and ends with status 4. Installs nothing when nothing is missing.
 #   scripts/setup.sh GROUP...        groups: build demo test bench lint
+#   scripts/setup.sh check GROUP...  installs nothing and does not ask apt: looks for the compiler and, through pkg-config,
+#                                    for the libraries; prints in one line what it found, or what is missing
+# Reads CC (else gcc) and PKG_CONFIG (else pkg-config), as make does.
 set -euo pipefail
 
 declare -A packages=(
@@ -11,11 +14,30 @@ declare -A packages=(
     [bench]="fio sqlite3"
     [lint]="clang clang-tidy clang-format cppcheck shellcheck"
 )
+# What pkg-config calls the library of a package.
+declare -A libraries=(
+    [liburing-dev]=liburing [libsqlite3-dev]=sqlite3 [libopenblas-dev]=openblas [libinih-dev]=inih [libjansson-dev]=jansson
+    [libxxhash-dev]=libxxhash [zlib1g-dev]=zlib [libcgroup-dev]=libcgroup [libcmocka-dev]=cmocka
+)
+
+read -r -a compiler <<<"${CC:-gcc}" # may be two words: ccache gcc
+pkg_config=${PKG_CONFIG:-pkg-config}
 
 installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+# Whether the build finds what the package brings, wherever it comes from.
+found() {
+    case $1 in
+    gcc) echo 'int main(void) { return 0; }' | "${compiler[@]}" -std=c17 -fsyntax-only -x c - 2>/dev/null ;;
+    pkg-config) command -v "$pkg_config" >/dev/null ;;
+    *) [ -z "${libraries[$1]:-}" ] || "$pkg_config" --exists "${libraries[$1]}" 2>/dev/null ;;
+    esac
+}
+
+test_package=installed
+[ "${1:-}" = check ] && { shift && test_package=found; }
 missing=()
 for group in "$@"; do
     if [ -z "${packages[$group]:-}" ]; then
@@ -23,9 +45,34 @@ for group in "$@"; do
         exit 2
     fi
     for package in ${packages[$group]}; do
-        installed "$package" || missing+=("$package")
+        "$test_package" "$package" || missing+=("$package")
     done
 done
+
+if [ $test_package = found ]; then
+    if [ ${#missing[@]} -eq 0 ]; then
+        nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+        cuda=$("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/CUDA compiler \1/p' || true)
+        echo "found: ${compiler[*]} $("${compiler[@]}" -dumpfullversion -dumpversion), OpenBLAS $("$pkg_config" --modversion openblas)," \
+            "${cuda:-no CUDA compiler} (no GPU code in this build)"
+        exit 0
+    fi
+    {
+        echo "This cannot be built yet. Missing:"
+        for package in "${missing[@]}"; do
+            case $package in
+            gcc) what="a C17 compiler, called '${compiler[*]}' here (CC=... names another)" ;;
+            pkg-config) what="the program '$pkg_config', without which no library is found" ;;
+            *) what="the library ${libraries[$package]}" ;;
+            esac
+            printf '    %-18s %s\n' "$package" "$what"
+        done
+        echo "These are Debian's and Ubuntu's package names. To install them: scripts/setup.sh $*"
+        echo "or: sudo apt-get install -y ${missing[*]}"
+    } >&2
+    exit 4
+fi
+
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 command -v apt-get >/dev/null || {
