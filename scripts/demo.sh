@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job, small: a dataset, two systems under a memory cap on this disk, the comparison, the picture.
+# The main job, small: a dataset, PyG+ and GNNDrive under a memory cap on this disk, the comparison, the picture.
 # Wants OOCGNN (the program) and DATA (where datasets go). Leaves the dataset, build/demo.db and build/demo/*.png.
 set -euo pipefail
 

@@ -38,6 +38,9 @@ verdict "tabs in C" "$(grep -nP '\t' $sources /dev/null | head)"
 verdict "registry.c and the folders under systems/ differ" \
     "$(diff <(grep -oE '&gnn_system_[a-z]+' systems/registry.c | sed 's/&gnn_system_//' | sort) \
         <(git ls-files systems | awk -F/ 'NF == 3 { print $2 }' | sort -u))"
+verdict "systems that workloads/smoke.ini does not run" \
+    "$(comm -23 <(grep -oE '&gnn_system_[a-z]+' systems/registry.c | sed 's/&gnn_system_//' | sort) \
+        <(sed -n 's/^system = //p' workloads/smoke.ini | sort))"
 verdict "a system without its README.md" \
     "$(for d in $(git ls-files systems | awk -F/ 'NF == 3 { print $2 }' | sort -u); do [ -f "systems/$d/README.md" ] || echo "$d"; done)"
 verdict "headers without a guard" "$(grep -L '^#ifndef [A-Z_]*_H$\|^#ifndef OOCGNN_H$' $(git ls-files '*.h') /dev/null | grep -v /dev/null)"
