@@ -76,9 +76,9 @@ enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const c
             return gnn_try_status_;                                                                                    \
     } while (0)
 
-/* Allocates `count` zeroed elements for `pointer`, freed with free(), or returns GNN_ENOMEM from the calling function; the
- * rest is a format that says what they are. For bookkeeping: what grows with the graph comes from gnn_mem_alloc, where
- * it is counted. */
+/* Allocates `count` zeroed elements for `pointer`, freed with free(), or returns GNN_ENOMEM from the calling function;
+ * the rest is a format that says what they are. For bookkeeping: what grows with the graph comes from gnn_mem_alloc,
+ * where it is counted. */
 #define GNN_NEW(pointer, count, err, ...)                                                                              \
     do {                                                                                                               \
         (pointer) = calloc((count), sizeof *(pointer));                                                                \

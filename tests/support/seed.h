@@ -1,6 +1,6 @@
-/* The seed of tests that draw at random: the same on every run, so that a failure of today fails tomorrow too.
- * OOCGNN_TEST_SEED=N draws otherwise, OOCGNN_TEST_SEED=random by the clock. Header only: the double build and the fuzzer
- * link no other support. */
+/* The seed of tests that draw at random: the same on every run, so that what failed today fails tomorrow too.
+ * OOCGNN_TEST_SEED=N draws otherwise, OOCGNN_TEST_SEED=random takes the clock. Header only: the double build links no
+ * other support. */
 #ifndef GNN_TESTS_SEED_H
 #define GNN_TESTS_SEED_H
 
