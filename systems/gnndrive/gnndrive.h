@@ -12,6 +12,7 @@ enum gnndrive_io { GNNDRIVE_IO_DIRECT, GNNDRIVE_IO_BUFFERED };
 enum gnndrive_valid { GNNDRIVE_VALID_COMPLETION, GNNDRIVE_VALID_BATCH };
 enum gnndrive_meta { GNNDRIVE_META_ARTIFACT, GNNDRIVE_META_COMPACT };
 enum gnndrive_order { GNNDRIVE_ORDER_GLOBAL, GNNDRIVE_ORDER_SEGMENTS };
+_Static_assert(sizeof(enum gnndrive_io) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
 
 struct gnndrive_config {
     uint32_t samplers;            /* Ns */
@@ -23,17 +24,19 @@ struct gnndrive_config {
     uint32_t buffer_mult;
     uint32_t slots; /* S, 0 = (Q_t + 1) Mb buffer_mult */
     uint32_t depth; /* reads in flight per extractor */
-    uint32_t io;    /* enum gnndrive_io */
+    enum gnndrive_io io;
     bool joint;
     bool in_order;
-    uint32_t valid; /* enum gnndrive_valid */
+    enum gnndrive_valid valid;
     bool serial_extract;
     bool lock_submit;
-    uint32_t order; /* enum gnndrive_order */
-    uint32_t meta;  /* enum gnndrive_meta */
-    uint32_t readahead;
-    uint32_t staging; /* loads each extractor can stage on the way to a GPU, 0 = Mb */
+    enum gnndrive_order order;
+    enum gnndrive_meta meta;
+    enum gnn_map_advice readahead; /* of the topology mapping */
+    uint32_t staging;              /* loads each extractor can stage on the way to a GPU, 0 = Mb */
 };
+
+extern const struct gnn_option gnndrive_options[]; /* options.c */
 
 /* Every size that follows from the configuration, the data and Mb. */
 struct gnndrive_sizes {

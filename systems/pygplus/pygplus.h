@@ -9,18 +9,20 @@
 
 #include <stdatomic.h>
 
-enum pygplus_readahead { PYGPLUS_READAHEAD_OFF, PYGPLUS_READAHEAD_KERNEL };
 enum pygplus_floyd { PYGPLUS_FLOYD_EXACT, PYGPLUS_FLOYD_BIASED };
+_Static_assert(sizeof(enum pygplus_floyd) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
+_Static_assert(sizeof(enum gnn_map_advice) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
 
 struct pygplus_config {
-    uint32_t workers;        /* W */
-    uint32_t prefetch;       /* batches a worker may be ahead */
-    uint32_t gather_threads; /* A */
-    uint32_t readahead;      /* enum pygplus_readahead */
-    uint32_t floyd;          /* enum pygplus_floyd */
+    uint32_t workers;              /* W */
+    uint32_t prefetch;             /* batches a worker may be ahead */
+    uint32_t gather_threads;       /* A */
+    enum gnn_map_advice readahead; /* of both mappings */
+    enum pygplus_floyd floyd;
     bool drop_last_train;
     uint64_t ballast_bytes; /* per worker */
 };
+extern const struct gnn_option pygplus_options[]; /* options.c */
 
 /* Batches whose samples left the workers: one whose rows are gathered, one in training. */
 enum { PYGPLUS_DELIVERED_MAX = 2 };

@@ -11,72 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const readahead_words[] = {"off", "kernel", NULL};
-static const char *const floyd_words[] = {"exact", "biased", NULL};
-
-#define FIELD(name) offsetof(struct pygplus_config, name)
-static const struct gnn_option options[] = {
-    {.name = "workers",
-     .type = GNN_OPT_U32,
-     .offset = FIELD(workers),
-     .unit = "threads",
-     .def = "2",
-     .min = 1,
-     .max = 128,
-     .help = "Sampler threads (W); batch k is drawn by worker k mod W.",
-     .source = "Ginex artifact: 32; scaled to min(cores, 32) with 2W <= batches / 4"},
-    {.name = "prefetch",
-     .type = GNN_OPT_U32,
-     .offset = FIELD(prefetch),
-     .unit = "batches",
-     .def = "2",
-     .min = 1,
-     .max = 64,
-     .help = "Batches each worker may sample ahead of their delivery.",
-     .source = "PyTorch DataLoader prefetch_factor, Ginex artifact"},
-    {.name = "gather_threads",
-     .type = GNN_OPT_U32,
-     .offset = FIELD(gather_threads),
-     .unit = "threads",
-     .def = "8",
-     .min = 1,
-     .max = 128,
-     .help = "Threads of the gather (A): the number of feature page faults in flight.",
-     .source = "Ginex artifact: 128; GNNDrive section 5: more than 2x physical cores"},
-    {.name = "readahead",
-     .type = GNN_OPT_CHOICE,
-     .offset = FIELD(readahead),
-     .unit = "",
-     .def = "off",
-     .choices = readahead_words,
-     .help = "off: one fault reads one page (MADV_RANDOM on both mappings); kernel: the default read-around.",
-     .source = "Ginex artifact set-up: block readahead off"},
-    {.name = "floyd",
-     .type = GNN_OPT_CHOICE,
-     .offset = FIELD(floyd),
-     .unit = "",
-     .def = "exact",
-     .choices = floyd_words,
-     .help = "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
-     .source = "GNNDrive and Ginex artifacts: biased; papers: uniform"},
-    {.name = "drop_last_train",
-     .type = GNN_OPT_BOOL,
-     .offset = FIELD(drop_last_train),
-     .unit = "",
-     .def = "false",
-     .help = "Leave the last batch of an epoch gathered but untrained, as the released loop does.",
-     .source = "Ginex artifact: true; paper: all batches train"},
-    {.name = "ballast_bytes",
-     .type = GNN_OPT_BYTES,
-     .offset = FIELD(ballast_bytes),
-     .unit = "bytes",
-     .def = "0",
-     .help = "Memory held per worker, standing for the sampler processes' interpreters and page tables; 0 = "
-             "none.",
-     .source = "ours (pygplus.md section 5)"},
-    {.name = NULL},
-};
-
 static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
                                     struct gnn_err *err)
 {
@@ -114,7 +48,7 @@ static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
     const struct gnn_env *env = s->env;
     const struct gnn_sampling_config sampling = {
         .workers = s->config->workers,
-        .advice = s->config->readahead == PYGPLUS_READAHEAD_OFF ? GNN_MAP_RANDOM : GNN_MAP_NORMAL,
+        .advice = s->config->readahead,
         .floyd_biased = env->floyd_biased || s->config->floyd == PYGPLUS_FLOYD_BIASED,
     };
     GNN_TRY(gnn_sampling_open(env, &sampling, &s->sampling, err));
@@ -136,7 +70,7 @@ static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
 static enum gnn_status open_features(struct pygplus *s, struct gnn_err *err)
 {
     const struct gnn_env *env = s->env;
-    const enum gnn_map_advice advice = s->config->readahead == PYGPLUS_READAHEAD_OFF ? GNN_MAP_RANDOM : GNN_MAP_NORMAL;
+    const enum gnn_map_advice advice = s->config->readahead;
     GNN_TRY(gnn_file_open(env->world, env->dataset->features_path, GNN_OPEN_READ, &s->features, err));
     GNN_TRY(gnn_map_open(env->world, s->features, advice, &s->features_map, err));
     GNN_TRY(gnn_gang_open(env->world, s->config->gather_threads, &s->gather, err));
@@ -191,7 +125,7 @@ const struct gnn_system gnn_system_pygplus = {
     .abi = GNN_SYSTEM_ABI,
     .name = "pygplus",
     .title = "PyG+ (memory-mapped PyTorch Geometric, as in Ginex 2022 and GNNDrive 2024)",
-    .options = options,
+    .options = pygplus_options,
     .config_bytes = sizeof(struct pygplus_config),
     .plan = pygplus_plan,
     .open = pygplus_open,

@@ -1,0 +1,34 @@
+/* PyG+'s parameters. "Ginex artifact" in a source is the baseline released with Ginex. */
+#include "systems/pygplus/pygplus.h"
+
+static const char *const readahead_words[] = {"off", "kernel", NULL}; /* in the order of enum gnn_map_advice */
+static const char *const floyd_words[] = {"exact", "biased", NULL};
+
+#define FIELD(name) offsetof(struct pygplus_config, name)
+
+/* clang-format off */
+const struct gnn_option pygplus_options[] = {
+    {.name = "workers", .type = GNN_OPT_U32, .offset = FIELD(workers), .unit = "threads", .def = "2",
+     .min = 1, .max = 128, .help = "Sampler threads (W); batch k is drawn by worker k mod W.",
+     .source = "Ginex artifact: 32; scaled to min(cores, 32) with 2W <= batches / 4"},
+    {.name = "prefetch", .type = GNN_OPT_U32, .offset = FIELD(prefetch), .unit = "batches", .def = "2",
+     .min = 1, .max = 64, .help = "Batches each worker may sample ahead of their delivery.",
+     .source = "PyTorch DataLoader prefetch_factor, Ginex artifact"},
+    {.name = "gather_threads", .type = GNN_OPT_U32, .offset = FIELD(gather_threads), .unit = "threads", .def = "8",
+     .min = 1, .max = 128, .help = "Threads of the gather (A): the number of feature page faults in flight.",
+     .source = "Ginex artifact: 128; GNNDrive section 5: more than 2x physical cores"},
+    {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "off", .choices = readahead_words,
+     .help = "off: one fault reads one page (MADV_RANDOM on both mappings); kernel: the default read-around.",
+     .source = "Ginex artifact set-up: block readahead off"},
+    {.name = "floyd", .type = GNN_OPT_CHOICE, .offset = FIELD(floyd), .def = "exact", .choices = floyd_words,
+     .help = "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
+     .source = "GNNDrive and Ginex artifacts: biased; papers: uniform"},
+    {.name = "drop_last_train", .type = GNN_OPT_BOOL, .offset = FIELD(drop_last_train), .def = "false",
+     .help = "Leave the last batch of an epoch gathered but untrained, as the released loop does.",
+     .source = "Ginex artifact: true; paper: all batches train"},
+    {.name = "ballast_bytes", .type = GNN_OPT_BYTES, .offset = FIELD(ballast_bytes), .unit = "bytes", .def = "0",
+     .help = "Memory held per worker, standing for the sampler processes' interpreters and page tables; 0 = none.",
+     .source = "ours: the original's samplers are processes"},
+    {.name = NULL},
+};
+/* clang-format on */
