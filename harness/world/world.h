@@ -13,6 +13,8 @@
 
 #include "harness/oocgnn.h"
 
+#include <string.h>
+
 struct gnn_thread;
 struct gnn_mutex;
 struct gnn_cond;
@@ -277,6 +279,25 @@ static inline enum gnn_status gnn_mem_alloc(struct gnn_world *w, const char *nam
                                             void **out, struct gnn_err *err)
 {
     return w->ops->mem_alloc(w, name, bytes, flags, out, err);
+}
+/* Allocates `count` elements of the pointer's type, or returns the error from the calling function. */
+#define GNN_MEM_NEW(w, pointer, count, name, flags, err)                                                               \
+    do {                                                                                                               \
+        void *gnn_mem_new_ = NULL;                                                                                     \
+        GNN_TRY(gnn_mem_alloc((w), (name), gnn_mul_bytes((count), sizeof *(pointer)), (flags), &gnn_mem_new_, (err))); \
+        (pointer) = gnn_mem_new_;                                                                                      \
+    } while (0)
+/* Allocates memory that only stands for another program's (tables, interpreters): each page is touched, so that it is
+ * charged. *out = NULL for 0 bytes. */
+static inline enum gnn_status gnn_mem_hold(struct gnn_world *w, const char *name, uint64_t bytes, void **out,
+                                           struct gnn_err *err)
+{
+    *out = NULL;
+    if (bytes == 0)
+        return GNN_OK;
+    GNN_TRY(gnn_mem_alloc(w, name, bytes, GNN_MEM_PLAIN, out, err));
+    memset(*out, 1, bytes);
+    return GNN_OK;
 }
 static inline void gnn_mem_free(struct gnn_world *w, void *ptr)
 {

@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
                                     struct gnn_err *err)
@@ -60,11 +59,7 @@ static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
     for (uint32_t i = 0; i < s->item_count; i++)
         GNN_TRY(gnn_batch_open(env->world, &s->items[i].batch, err));
     const uint64_t ballast = gnn_mul_bytes(s->config->ballast_bytes, s->config->workers);
-    if (ballast > 0) {
-        GNN_TRY(gnn_mem_alloc(env->world, "pygplus ballast", ballast, GNN_MEM_PLAIN, &s->ballast, err));
-        memset(s->ballast, 1, ballast); /* a page nobody touched is not charged */
-    }
-    return GNN_OK;
+    return gnn_mem_hold(env->world, "pygplus ballast", ballast, &s->ballast, err);
 }
 
 static enum gnn_status open_features(struct pygplus *s, struct gnn_err *err)
