@@ -90,8 +90,8 @@ static enum gnn_status train_one(struct gnndrive *s, const struct gnndrive_item 
     struct gnn_tensor *tensor = s->env->tensor;
     const uint32_t dim = s->env->dataset->dim;
     if (s->config->serial_extract) { /* the interpreter lock kept the trainer out while rows were extracted */
-        feature_buffer_lock(s->fb);
-        feature_buffer_unlock(s->fb);
+        gnndrive_buffer_lock(s->fb);
+        gnndrive_buffer_unlock(s->fb);
     }
     GNN_TRY(gnn_rows_reserve(&s->input, view->node_count, err));
     tensor->ops->gather_rows(tensor, s->input.data, s->slots, dim, item->alias, view->node_count, dim);
@@ -121,9 +121,9 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
 static void release(struct gnndrive *s, struct gnndrive_item *item)
 {
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
-    feature_buffer_lock(s->fb);
-    feature_buffer_release(s->fb, view->nodes, view->node_count);
-    feature_buffer_unlock(s->fb);
+    gnndrive_buffer_lock(s->fb);
+    gnndrive_buffer_release(s->fb, view->nodes, view->node_count);
+    gnndrive_buffer_unlock(s->fb);
     item->held = false;
 }
 
@@ -147,7 +147,7 @@ static void cancel(void *target)
     struct gnndrive *s = target;
     gnn_queue_cancel(s->free_items);
     gnndrive_channel_cancel(&s->extracting);
-    feature_buffer_cancel(s->fb);
+    gnndrive_buffer_cancel(s->fb);
     gnndrive_channel_cancel(&s->training_queue);
     gnn_queue_cancel(s->releasing);
 }
@@ -196,9 +196,9 @@ static enum gnn_status settle(struct gnndrive *s, struct gnn_err *err)
     for (uint32_t i = 0; i < s->sizes.items; i++)
         if (s->items[i].held)
             release(s, &s->items[i]);
-    feature_buffer_lock(s->fb);
-    const enum gnn_status status = feature_buffer_check(s->fb, true, err);
-    feature_buffer_unlock(s->fb);
+    gnndrive_buffer_lock(s->fb);
+    const enum gnn_status status = gnndrive_buffer_check(s->fb, true, err);
+    gnndrive_buffer_unlock(s->fb);
     return status;
 }
 
@@ -220,8 +220,8 @@ static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
         out->counters.requested_ios += now.requested_ios - before->requested_ios;
         bounced += now.bounced_loads - before->bounced_loads;
     }
-    struct feature_buffer_counts n;
-    feature_buffer_counts(s->fb, &n);
+    struct gnndrive_buffer_counts n;
+    gnndrive_buffer_counts(s->fb, &n);
     out->counters.cache_hits = n.rows - n.loads;
     out->counters.cache_misses = n.loads;
     out->counters.cache_evictions = n.evictions;
@@ -262,7 +262,7 @@ static void begin(struct gnndrive *s, uint64_t epoch)
     if (s->env->workload->sample_only)
         return;
     gnn_training_begin(&s->training);
-    feature_buffer_begin(s->fb);
+    gnndrive_buffer_begin(s->fb);
     for (uint32_t e = 0; e < s->config->extractors; e++)
         gnn_reader_counters(s->extractors[e].reader, &s->extractors[e].before);
 }

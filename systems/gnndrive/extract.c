@@ -21,7 +21,7 @@ enum { CHUNK = 64 };
 struct extraction {
     struct gnndrive *s;
     struct gnndrive_extractor *own;
-    struct feature_claim claim;
+    struct gnndrive_claim claim;
     bool locked;
     bool ready_at_end; /* rows become ready together when all have arrived */
     uint32_t arrived;
@@ -45,14 +45,14 @@ static char *staging_of(const struct extraction *x, uint32_t index)
 static void lock(struct extraction *x)
 {
     if (!x->locked)
-        feature_buffer_lock(x->s->fb);
+        gnndrive_buffer_lock(x->s->fb);
     x->locked = true;
 }
 
 static void unlock(struct extraction *x)
 {
     if (x->locked)
-        feature_buffer_unlock(x->s->fb);
+        gnndrive_buffer_unlock(x->s->fb);
     x->locked = false;
 }
 
@@ -74,7 +74,7 @@ static void make_ready(struct extraction *x, const uint32_t *index, uint32_t cou
 {
     const bool was_locked = x->locked;
     lock(x);
-    feature_buffer_ready(x->s->fb, &x->claim, index, count);
+    gnndrive_buffer_ready(x->s->fb, &x->claim, index, count);
     if (!was_locked)
         unlock(x);
 }
@@ -170,7 +170,7 @@ static enum gnn_status read_rows(struct extraction *x, struct gnn_err *err)
     lock(x);
     if (x->ready_at_end)
         make_range_ready(x, 0, end);
-    return feature_buffer_wait_rows(x->s->fb, &x->claim, err);
+    return gnndrive_buffer_wait_rows(x->s->fb, &x->claim, err);
 }
 
 /* After a failure: no slot is given away while a read or a copy may still land in it. */
@@ -215,22 +215,22 @@ enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct 
     lock(&x);
     enum gnn_status status = GNN_OK;
     if (s->config->in_order && !s->sizes.whole)
-        status = feature_buffer_admit(s->fb, item->k, view->node_count);
+        status = gnndrive_buffer_admit(s->fb, item->k, view->node_count);
     if (status != GNN_OK) {
         unlock(&x);
         return status;
     }
-    feature_buffer_pin(s->fb, &x.claim);
-    status = feature_buffer_take_slots(s->fb, &x.claim, UINT32_MAX, err);
+    gnndrive_buffer_pin(s->fb, &x.claim);
+    status = gnndrive_buffer_take_slots(s->fb, &x.claim, UINT32_MAX, err);
     if (status == GNN_OK)
         status = read_rows(&x, err);
     if (status == GNN_OK) {
-        feature_buffer_publish(s->fb, &x.claim);
+        gnndrive_buffer_publish(s->fb, &x.claim);
         item->held = true;
     } else {
         drain(&x);
         lock(&x);
-        feature_buffer_abandon(s->fb, &x.claim);
+        gnndrive_buffer_abandon(s->fb, &x.claim);
     }
     unlock(&x);
     return status;

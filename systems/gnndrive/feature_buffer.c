@@ -1,3 +1,4 @@
+/* Entries are found by key, slots by number, standby neighbours by links: every step of a claim is O(1) per node. */
 #include "systems/gnndrive/feature_buffer.h"
 
 #include <assert.h>
@@ -11,70 +12,74 @@
 enum {
     REFS_MAX = (1 << 23) - 1,
     EXTRACTORS_MAX = 256,
-    /* The released code's tables (gnndrive.md section 5): per node, per row of the buffer, per slot. */
+    /* Bytes of the released code's tables per node, per row of the buffer, per slot. */
     ARTIFACT_NODE_BYTES = 16 + 8,
     ARTIFACT_ROW_BYTES = 8,
     ARTIFACT_SLOT_BYTES = 72,
 };
 
-/* absent: slot NONE, refs 0. claimed: slot NONE, refs > 0. loading: slot, refs > 0, not ready. ready: slot,
- * ready. */
+/*           slot   refs   ready
+ * absent    NONE      0       0
+ * claimed   NONE    > 0       0   a batch will load it, and has no slot for it yet
+ * loading   set     > 0       0
+ * ready     set      any      1   on standby while refs is 0 */
 struct entry {
     uint32_t slot;
     uint32_t refs : 23;
-    uint32_t owner : 8; /* extractor that loads it; means nothing once ready */
+    uint32_t owner : 8; /* extractor that loads it; meaningless once ready */
     uint32_t ready : 1;
 };
 _Static_assert(sizeof(struct entry) == 8, "the compact table is 8 bytes per group");
+_Static_assert(EXTRACTORS_MAX - 1 <= UINT8_MAX, "entry.owner has 8 bits");
 
 struct link {
     uint32_t prev, next; /* next = NONE: not on standby */
 };
 
-/* A kind of sleep. `asleep` counts those who have looked and found nothing since the last wake. */
-struct bed {
+/* Waiters on one condition; `asleep`: waiters that rechecked it since the last broadcast. */
+struct wait_point {
     struct gnn_cond *cond;
     uint32_t asleep;
-    uint64_t wakes;
+    uint64_t broadcasts;
 };
 
-struct feature_buffer {
+struct gnndrive_buffer {
     struct gnn_world *world;
-    struct feature_buffer_config config;
+    struct gnndrive_buffer_config config;
     uint32_t key_count;
     struct entry *map;    /* (key_count) */
     uint32_t *reverse;    /* (slots) key, NONE = empty */
     struct link *standby; /* (slots + 1); the last is the ring's anchor: its next is the next victim */
     uint32_t standby_count;
-    void *ballast;
+    void *table_padding; /* touched memory: what the released code's tables hold beyond these three */
 
     struct gnn_mutex *mutex;
-    struct bed slots, rows;
+    struct wait_point slot_free, row_ready;
     struct gnn_cond *admission;
     bool cancelled;
-    bool failed; /* a claim was abandoned: its error is on the way, and a cancel behind it */
+    bool failed; /* a claim was abandoned: its error is reported, and a cancel follows */
 
     uint32_t active;    /* claims between pin and publish */
-    uint32_t published; /* batches between publish and release: these always come to an end */
-    struct feature_claim *claim[EXTRACTORS_MAX];
+    uint32_t published; /* batches between publish and release: the trainer always finishes them */
+    struct gnndrive_claim *claim[EXTRACTORS_MAX];
     uint64_t next_ticket;
     uint64_t admitted_nodes;
     bool admitting;
-    struct feature_buffer_counts counts;
+    struct gnndrive_buffer_counts counts;
 };
 
-static uint32_t keys_of(const struct feature_buffer_config *config)
+static uint32_t keys_of(const struct gnndrive_buffer_config *config)
 {
-    return (uint32_t)(((uint64_t)config->node_count + config->rows_per_slot - 1) / config->rows_per_slot);
+    return (uint32_t)gnn_div_up(config->node_count, config->rows_per_slot);
 }
 
-static uint64_t own_table_bytes(const struct feature_buffer_config *config)
+static uint64_t own_table_bytes(const struct gnndrive_buffer_config *config)
 {
     return keys_of(config) * (uint64_t)sizeof(struct entry) + config->slots * (uint64_t)sizeof(uint32_t) +
            (config->slots + UINT64_C(1)) * sizeof(struct link);
 }
 
-static uint64_t ballast_bytes(const struct feature_buffer_config *config)
+static uint64_t padding_bytes(const struct gnndrive_buffer_config *config)
 {
     if (!config->artifact_tables)
         return 0;
@@ -85,14 +90,14 @@ static uint64_t ballast_bytes(const struct feature_buffer_config *config)
     return artifact > own ? artifact - own : 0;
 }
 
-uint64_t feature_buffer_table_bytes(const struct feature_buffer_config *config)
+uint64_t gnndrive_buffer_table_bytes(const struct gnndrive_buffer_config *config)
 {
-    return own_table_bytes(config) + ballast_bytes(config);
+    return own_table_bytes(config) + padding_bytes(config);
 }
 
 /* ---- the standby list ---- */
 
-static void standby_insert_after(struct feature_buffer *fb, uint32_t prev, uint32_t slot)
+static void standby_insert_after(struct gnndrive_buffer *fb, uint32_t prev, uint32_t slot)
 {
     assert(fb->standby[slot].next == NONE);
     const uint32_t next = fb->standby[prev].next;
@@ -102,7 +107,7 @@ static void standby_insert_after(struct feature_buffer *fb, uint32_t prev, uint3
     fb->standby_count++;
 }
 
-static void standby_unlink(struct feature_buffer *fb, uint32_t slot)
+static void standby_unlink(struct gnndrive_buffer *fb, uint32_t slot)
 {
     const struct link link = fb->standby[slot];
     assert(link.next != NONE);
@@ -112,7 +117,7 @@ static void standby_unlink(struct feature_buffer *fb, uint32_t slot)
     fb->standby_count--;
 }
 
-static void standby_fill(struct feature_buffer *fb)
+static void standby_fill(struct gnndrive_buffer *fb)
 {
     const uint32_t anchor = fb->config.slots;
     fb->standby[anchor] = (struct link){.prev = anchor, .next = anchor};
@@ -125,48 +130,41 @@ static void standby_fill(struct feature_buffer *fb)
 
 /* ---- open and close ---- */
 
-static enum gnn_status allocate(struct feature_buffer *fb, struct gnn_err *err)
+static enum gnn_status allocate(struct gnndrive_buffer *fb, struct gnn_err *err)
 {
     struct gnn_world *w = fb->world;
     const uint64_t slots = fb->config.slots;
-    void *map = NULL, *reverse = NULL, *standby = NULL;
-    GNN_TRY(gnn_mem_alloc(w, "gnndrive mapping table", fb->key_count * (uint64_t)sizeof *fb->map, GNN_MEM_PLAIN, &map,
-                          err));
-    fb->map = map;
-    GNN_TRY(gnn_mem_alloc(w, "gnndrive reverse mapping", slots * sizeof *fb->reverse, GNN_MEM_PLAIN, &reverse, err));
-    fb->reverse = reverse;
-    GNN_TRY(gnn_mem_alloc(w, "gnndrive standby list", (slots + 1) * sizeof *fb->standby, GNN_MEM_PLAIN, &standby, err));
-    fb->standby = standby;
-    const uint64_t ballast = ballast_bytes(&fb->config);
-    if (ballast > 0) {
-        GNN_TRY(gnn_mem_alloc(w, "gnndrive released code's tables", ballast, GNN_MEM_PLAIN, &fb->ballast, err));
-        memset(fb->ballast, 1, ballast); /* a page nobody touched is not charged */
-    }
+    GNN_MEM_NEW(w, fb->map, fb->key_count, "gnndrive mapping table", GNN_MEM_PLAIN, err);
+    GNN_MEM_NEW(w, fb->reverse, slots, "gnndrive reverse mapping", GNN_MEM_PLAIN, err);
+    GNN_MEM_NEW(w, fb->standby, slots + 1, "gnndrive standby list", GNN_MEM_PLAIN, err);
+    GNN_TRY(gnn_mem_hold(w, "gnndrive released code's tables", padding_bytes(&fb->config), &fb->table_padding, err));
     GNN_TRY(gnn_mutex_open(w, &fb->mutex, err));
-    GNN_TRY(gnn_cond_open(w, &fb->slots.cond, err));
-    GNN_TRY(gnn_cond_open(w, &fb->rows.cond, err));
+    GNN_TRY(gnn_cond_open(w, &fb->slot_free.cond, err));
+    GNN_TRY(gnn_cond_open(w, &fb->row_ready.cond, err));
     return gnn_cond_open(w, &fb->admission, err);
 }
 
-enum gnn_status feature_buffer_open(struct gnn_world *world, const struct feature_buffer_config *config,
-                                    struct feature_buffer **out, struct gnn_err *err)
+enum gnn_status gnndrive_buffer_open(struct gnn_world *world, const struct gnndrive_buffer_config *config,
+                                     struct gnndrive_buffer **out, struct gnn_err *err)
 {
-    assert(config->node_count > 0 && config->slots > 0 && config->rows_per_slot > 0);
-    assert(config->extractors > 0 && config->extractors <= EXTRACTORS_MAX);
+    assert(config->node_count > 0);
+    assert(config->slots > 0);
+    assert(config->rows_per_slot > 0);
+    assert(config->extractors > 0);
+    assert(config->extractors <= EXTRACTORS_MAX);
     if ((uint64_t)config->slots * config->rows_per_slot >= NONE)
         return gnn_fail(err, GNN_EUSAGE,
                         "gnndrive: %" PRIu32 " slots of %" PRIu32 " rows need more than 32-bit row numbers: lower "
                         "gnndrive.buffer_mult",
                         config->slots, config->rows_per_slot);
-    struct feature_buffer *fb = calloc(1, sizeof *fb);
-    if (fb == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "feature buffer");
+    struct gnndrive_buffer *fb;
+    GNN_NEW(fb, 1, err, "feature buffer");
     fb->world = world;
     fb->config = *config;
     fb->key_count = keys_of(config);
     const enum gnn_status status = allocate(fb, err);
     if (status != GNN_OK) {
-        feature_buffer_close(fb);
+        gnndrive_buffer_close(fb);
         return status;
     }
     for (uint32_t key = 0; key < fb->key_count; key++)
@@ -176,81 +174,83 @@ enum gnn_status feature_buffer_open(struct gnn_world *world, const struct featur
     return GNN_OK;
 }
 
-void feature_buffer_close(struct feature_buffer *fb)
+void gnndrive_buffer_close(struct gnndrive_buffer *fb)
 {
     if (fb == NULL)
         return;
     struct gnn_world *w = fb->world;
     gnn_cond_close(w, fb->admission);
-    gnn_cond_close(w, fb->rows.cond);
-    gnn_cond_close(w, fb->slots.cond);
+    gnn_cond_close(w, fb->row_ready.cond);
+    gnn_cond_close(w, fb->slot_free.cond);
     gnn_mutex_close(w, fb->mutex);
-    gnn_mem_free(w, fb->ballast);
+    gnn_mem_free(w, fb->table_padding);
     gnn_mem_free(w, fb->standby);
     gnn_mem_free(w, fb->reverse);
     gnn_mem_free(w, fb->map);
     free(fb);
 }
 
-void feature_buffer_lock(struct feature_buffer *fb)
+void gnndrive_buffer_lock(struct gnndrive_buffer *fb)
 {
     gnn_mutex_lock(fb->world, fb->mutex);
 }
 
-void feature_buffer_unlock(struct feature_buffer *fb)
+void gnndrive_buffer_unlock(struct gnndrive_buffer *fb)
 {
     gnn_mutex_unlock(fb->world, fb->mutex);
 }
 
-void feature_buffer_begin(struct feature_buffer *fb)
+void gnndrive_buffer_begin(struct gnndrive_buffer *fb)
 {
-    feature_buffer_lock(fb);
-    assert(fb->active == 0 && fb->published == 0);
+    gnndrive_buffer_lock(fb);
+    assert(fb->active == 0);
+    assert(fb->published == 0);
     fb->cancelled = fb->failed = false;
     fb->next_ticket = 0;
     fb->admitted_nodes = 0;
     fb->admitting = false;
     memset(&fb->counts, 0, sizeof fb->counts);
-    feature_buffer_unlock(fb);
+    gnndrive_buffer_unlock(fb);
 }
 
-void feature_buffer_cancel(struct feature_buffer *fb)
+void gnndrive_buffer_cancel(struct gnndrive_buffer *fb)
 {
-    feature_buffer_lock(fb);
+    gnndrive_buffer_lock(fb);
     fb->cancelled = true;
-    gnn_cond_broadcast(fb->world, fb->slots.cond);
-    gnn_cond_broadcast(fb->world, fb->rows.cond);
+    gnn_cond_broadcast(fb->world, fb->slot_free.cond);
+    gnn_cond_broadcast(fb->world, fb->row_ready.cond);
     gnn_cond_broadcast(fb->world, fb->admission);
-    feature_buffer_unlock(fb);
+    gnndrive_buffer_unlock(fb);
 }
 
-void feature_buffer_counts(struct feature_buffer *fb, struct feature_buffer_counts *out)
+void gnndrive_buffer_counts(struct gnndrive_buffer *fb, struct gnndrive_buffer_counts *out)
 {
-    feature_buffer_lock(fb);
+    gnndrive_buffer_lock(fb);
     *out = fb->counts;
-    feature_buffer_unlock(fb);
+    gnndrive_buffer_unlock(fb);
 }
 
 /* ---- sleeping, and the watchdog ---- */
 
-/* Whoever slept here looks again before it counts as asleep again: the watchdog never mistakes a thread that
- * was woken but has not run yet for one that nobody will wake. */
-static void wake(struct feature_buffer *fb, struct bed *bed)
+/* Wakes all waiters of `point`. They count as asleep again only after they rechecked their condition, so the watchdog
+ * does not take a thread that was woken but has not run yet for one that stays asleep. */
+static void wake(struct gnndrive_buffer *fb, struct wait_point *point)
 {
-    if (bed->asleep == 0)
+    assert(point->asleep <= fb->active);
+    if (point->asleep == 0)
         return;
-    bed->asleep = 0;
-    bed->wakes++;
-    gnn_cond_broadcast(fb->world, bed->cond);
+    point->asleep = 0;
+    point->broadcasts++;
+    gnn_cond_broadcast(fb->world, point->cond);
 }
 
-static enum gnn_status report_deadlock(const struct feature_buffer *fb, struct gnn_err *err)
+static enum gnn_status report_deadlock(const struct gnndrive_buffer *fb, struct gnn_err *err)
 {
     char shares[400];
     size_t used = 0;
     shares[0] = '\0';
     for (uint32_t e = 0; e < fb->config.extractors && used < sizeof shares - 48; e++) {
-        const struct feature_claim *claim = fb->claim[e];
+        const struct gnndrive_claim *claim = fb->claim[e];
         if (claim != NULL)
             used += (size_t)snprintf(shares + used, sizeof shares - used, "%s%" PRIu32 ": %" PRIu32 " of %" PRIu32,
                                      used > 0 ? ", " : "", e, claim->slot_count, claim->load_count);
@@ -262,17 +262,20 @@ static enum gnn_status report_deadlock(const struct feature_buffer *fb, struct g
                     fb->config.slots, shares);
 }
 
-static enum gnn_status sleep_in(struct feature_buffer *fb, struct bed *bed, struct gnn_err *err)
+/* Sleeps until the next broadcast at `point` (or a spurious wake-up); the watchdog: GNN_EBUG instead when every claim
+ * would then be asleep and no published batch is left whose release could end that. */
+static enum gnn_status sleep_at(struct gnndrive_buffer *fb, struct wait_point *point, struct gnn_err *err)
 {
-    bed->asleep++;
-    const uint64_t wakes = bed->wakes;
+    point->asleep++;
+    assert(fb->slot_free.asleep + fb->row_ready.asleep <= fb->active);
+    const uint64_t broadcasts = point->broadcasts;
     enum gnn_status status = GNN_OK;
-    if (!fb->failed && fb->published == 0 && fb->slots.asleep + fb->rows.asleep == fb->active)
+    if (!fb->failed && fb->published == 0 && fb->slot_free.asleep + fb->row_ready.asleep == fb->active)
         status = report_deadlock(fb, err);
     else
-        (void)gnn_cond_wait(fb->world, bed->cond, fb->mutex, GNN_NO_DEADLINE, GNN_WAIT_RESOURCE);
-    if (bed->wakes == wakes)
-        bed->asleep--;
+        (void)gnn_cond_wait(fb->world, point->cond, fb->mutex, GNN_NO_DEADLINE, GNN_WAIT_RESOURCE);
+    if (point->broadcasts == broadcasts)
+        point->asleep--;
     return status;
 }
 
@@ -281,7 +284,7 @@ static enum gnn_status cancelled(struct gnn_err *err)
     return gnn_fail(err, GNN_ECANCELLED, "gnndrive: stopped while waiting for the feature buffer");
 }
 
-enum gnn_status feature_buffer_admit(struct feature_buffer *fb, uint64_t ticket, uint32_t node_count)
+enum gnn_status gnndrive_buffer_admit(struct gnndrive_buffer *fb, uint64_t ticket, uint32_t node_count)
 {
     assert(node_count <= fb->config.slots);
     fb->admitting = true;
@@ -297,13 +300,14 @@ enum gnn_status feature_buffer_admit(struct feature_buffer *fb, uint64_t ticket,
 
 /* ---- pin, take, ready, publish ---- */
 
-static void reference(struct entry *entry)
+/* The mask tells the compiler that the sum fits the bit field. */
+static void add_reference(struct entry *entry)
 {
     assert(entry->refs < REFS_MAX);
     entry->refs = (entry->refs + 1u) & REFS_MAX;
 }
 
-static void pin_row(struct feature_buffer *fb, struct feature_claim *claim, uint32_t position)
+static void pin_row(struct gnndrive_buffer *fb, struct gnndrive_claim *claim, uint32_t position)
 {
     const gnn_node node = claim->nodes[position];
     assert(node < fb->config.node_count);
@@ -328,12 +332,13 @@ static void pin_row(struct feature_buffer *fb, struct feature_claim *claim, uint
             fb->counts.waited_rows++;
         }
     }
-    reference(entry);
+    add_reference(entry);
 }
 
-void feature_buffer_pin(struct feature_buffer *fb, struct feature_claim *claim)
+void gnndrive_buffer_pin(struct gnndrive_buffer *fb, struct gnndrive_claim *claim)
 {
-    assert(claim->extractor < fb->config.extractors && fb->claim[claim->extractor] == NULL);
+    assert(claim->extractor < fb->config.extractors);
+    assert(fb->claim[claim->extractor] == NULL);
     claim->load_count = claim->slot_count = claim->wait_count = claim->pending_count = 0;
     fb->claim[claim->extractor] = claim;
     fb->active++;
@@ -343,25 +348,28 @@ void feature_buffer_pin(struct feature_buffer *fb, struct feature_claim *claim)
     gnn_charge(fb->world, GNN_WORK_TABLE_ENTRY, claim->node_count);
 }
 
-/* Gives the next victim to key. */
-static uint32_t allocate_slot(struct feature_buffer *fb, uint32_t key)
+/* Evicts the owner of the least recently released slot and gives the slot to key. */
+static uint32_t allocate_slot(struct gnndrive_buffer *fb, uint32_t key)
 {
+    assert(fb->standby_count > 0);
     const uint32_t slot = fb->standby[fb->config.slots].next;
     standby_unlink(fb, slot);
     const uint32_t old = fb->reverse[slot];
     if (old != NONE) {
-        assert(fb->map[old].refs == 0 && fb->map[old].slot == slot);
+        assert(fb->map[old].refs == 0);
+        assert(fb->map[old].slot == slot);
         fb->map[old] = (struct entry){.slot = NONE};
         fb->counts.evictions++;
     }
-    assert(fb->map[key].refs > 0 && fb->map[key].slot == NONE);
+    assert(fb->map[key].refs > 0);
+    assert(fb->map[key].slot == NONE);
     fb->reverse[slot] = key;
     fb->map[key].slot = slot;
     return slot;
 }
 
-enum gnn_status feature_buffer_take_slots(struct feature_buffer *fb, struct feature_claim *claim, uint32_t limit,
-                                          struct gnn_err *err)
+enum gnn_status gnndrive_buffer_take_slots(struct gnndrive_buffer *fb, struct gnndrive_claim *claim, uint32_t limit,
+                                           struct gnn_err *err)
 {
     uint32_t taken = 0;
     while (claim->slot_count < claim->load_count && taken < limit) {
@@ -369,7 +377,7 @@ enum gnn_status feature_buffer_take_slots(struct feature_buffer *fb, struct feat
             return cancelled(err);
         if (fb->standby_count == 0) {
             fb->counts.slot_waits++;
-            GNN_TRY(sleep_in(fb, &fb->slots, err));
+            GNN_TRY(sleep_at(fb, &fb->slot_free, err));
             continue;
         }
         claim->load_slot[claim->slot_count] = allocate_slot(fb, claim->load_key[claim->slot_count]);
@@ -380,20 +388,22 @@ enum gnn_status feature_buffer_take_slots(struct feature_buffer *fb, struct feat
     return GNN_OK;
 }
 
-void feature_buffer_ready(struct feature_buffer *fb, const struct feature_claim *claim, const uint32_t *index,
-                          uint32_t count)
+void gnndrive_buffer_ready(struct gnndrive_buffer *fb, const struct gnndrive_claim *claim, const uint32_t *index,
+                           uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         assert(index[i] < claim->slot_count);
         struct entry *entry = &fb->map[claim->load_key[index[i]]];
-        assert(entry->slot == claim->load_slot[index[i]] && entry->refs > 0 && !entry->ready);
+        assert(entry->slot == claim->load_slot[index[i]]);
+        assert(entry->refs > 0);
+        assert(!entry->ready);
         entry->ready = 1;
     }
     gnn_charge(fb->world, GNN_WORK_TABLE_ENTRY, count);
-    wake(fb, &fb->rows);
+    wake(fb, &fb->row_ready);
 }
 
-enum gnn_status feature_buffer_wait_rows(struct feature_buffer *fb, struct feature_claim *claim, struct gnn_err *err)
+enum gnn_status gnndrive_buffer_wait_rows(struct gnndrive_buffer *fb, struct gnndrive_claim *claim, struct gnn_err *err)
 {
     uint32_t next = 0;
     while (next < claim->wait_count) {
@@ -405,29 +415,36 @@ enum gnn_status feature_buffer_wait_rows(struct feature_buffer *fb, struct featu
         if (fb->cancelled)
             return cancelled(err);
         fb->counts.row_waits++;
-        GNN_TRY(sleep_in(fb, &fb->rows, err));
+        GNN_TRY(sleep_at(fb, &fb->row_ready, err));
     }
     return GNN_OK;
 }
 
-void feature_buffer_publish(struct feature_buffer *fb, struct feature_claim *claim)
+static void end_claim(struct gnndrive_buffer *fb, const struct gnndrive_claim *claim)
+{
+    assert(fb->claim[claim->extractor] == claim);
+    assert(fb->active > 0);
+    fb->claim[claim->extractor] = NULL;
+    fb->active--;
+}
+
+void gnndrive_buffer_publish(struct gnndrive_buffer *fb, struct gnndrive_claim *claim)
 {
     const uint32_t group = fb->config.rows_per_slot;
     for (uint32_t i = 0; i < claim->pending_count; i++) {
         const gnn_node node = claim->nodes[claim->pending[i]];
         const struct entry *entry = &fb->map[node / group];
-        assert(entry->ready && entry->slot < fb->config.slots);
+        assert(entry->ready);
+        assert(entry->slot < fb->config.slots);
         claim->alias[claim->pending[i]] = entry->slot * group + node % group;
     }
-    assert(fb->claim[claim->extractor] == claim && fb->active > 0);
-    fb->claim[claim->extractor] = NULL;
-    fb->active--;
+    end_claim(fb, claim);
     fb->published++;
 }
 
 /* ---- release ---- */
 
-static void unpin(struct feature_buffer *fb, const gnn_node *nodes, uint32_t node_count)
+static void unpin(struct gnndrive_buffer *fb, const gnn_node *nodes, uint32_t node_count)
 {
     for (uint32_t i = 0; i < node_count; i++) {
         const uint32_t key = nodes[i] / fb->config.rows_per_slot;
@@ -438,7 +455,7 @@ static void unpin(struct feature_buffer *fb, const gnn_node *nodes, uint32_t nod
             continue;
         if (entry->ready) {
             standby_insert_after(fb, fb->standby[fb->config.slots].prev, entry->slot);
-        } else { /* given up before its row came: an empty slot, the first to be used again */
+        } else { /* abandoned before its row arrived: an empty slot, the first to be reused */
             standby_insert_after(fb, fb->config.slots, entry->slot);
             fb->reverse[entry->slot] = NONE;
             *entry = (struct entry){.slot = NONE};
@@ -450,28 +467,26 @@ static void unpin(struct feature_buffer *fb, const gnn_node *nodes, uint32_t nod
         fb->admitted_nodes -= node_count;
         gnn_cond_broadcast(fb->world, fb->admission);
     }
-    wake(fb, &fb->slots);
+    wake(fb, &fb->slot_free);
 }
 
-void feature_buffer_release(struct feature_buffer *fb, const gnn_node *nodes, uint32_t node_count)
+void gnndrive_buffer_release(struct gnndrive_buffer *fb, const gnn_node *nodes, uint32_t node_count)
 {
     assert(fb->published > 0);
     fb->published--;
     unpin(fb, nodes, node_count);
 }
 
-void feature_buffer_abandon(struct feature_buffer *fb, struct feature_claim *claim)
+void gnndrive_buffer_abandon(struct gnndrive_buffer *fb, struct gnndrive_claim *claim)
 {
-    assert(fb->claim[claim->extractor] == claim && fb->active > 0);
-    fb->claim[claim->extractor] = NULL;
-    fb->active--;
+    end_claim(fb, claim);
     fb->failed = true;
     unpin(fb, claim->nodes, claim->node_count);
 }
 
-/* ---- looking inside ---- */
+/* ---- inspection ---- */
 
-uint32_t feature_buffer_standby(const struct feature_buffer *fb, uint32_t *slots, uint32_t max)
+uint32_t gnndrive_buffer_standby(const struct gnndrive_buffer *fb, uint32_t *slots, uint32_t max)
 {
     const uint32_t anchor = fb->config.slots;
     uint32_t count = 0;
@@ -480,14 +495,14 @@ uint32_t feature_buffer_standby(const struct feature_buffer *fb, uint32_t *slots
     return fb->standby_count;
 }
 
-uint32_t feature_buffer_find(const struct feature_buffer *fb, gnn_node node, bool *ready)
+uint32_t gnndrive_buffer_find(const struct gnndrive_buffer *fb, gnn_node node, bool *ready)
 {
     const struct entry *entry = &fb->map[node / fb->config.rows_per_slot];
     *ready = entry->ready;
     return entry->slot;
 }
 
-static enum gnn_status check_slots(const struct feature_buffer *fb, struct gnn_err *err)
+static enum gnn_status check_slots(const struct gnndrive_buffer *fb, struct gnn_err *err)
 {
     for (uint32_t slot = 0; slot < fb->config.slots; slot++) {
         const uint32_t key = fb->reverse[slot];
@@ -504,7 +519,7 @@ static enum gnn_status check_slots(const struct feature_buffer *fb, struct gnn_e
     return GNN_OK;
 }
 
-static enum gnn_status check_entries(const struct feature_buffer *fb, bool idle, struct gnn_err *err)
+static enum gnn_status check_entries(const struct gnndrive_buffer *fb, bool idle, struct gnn_err *err)
 {
     for (uint32_t key = 0; key < fb->key_count; key++) {
         const struct entry *entry = &fb->map[key];
@@ -519,7 +534,7 @@ static enum gnn_status check_entries(const struct feature_buffer *fb, bool idle,
     return GNN_OK;
 }
 
-enum gnn_status feature_buffer_check(const struct feature_buffer *fb, bool idle, struct gnn_err *err)
+enum gnn_status gnndrive_buffer_check(const struct gnndrive_buffer *fb, bool idle, struct gnn_err *err)
 {
     GNN_TRY(check_slots(fb, err));
     GNN_TRY(check_entries(fb, idle, err));
@@ -531,9 +546,9 @@ enum gnn_status feature_buffer_check(const struct feature_buffer *fb, bool idle,
         return gnn_fail(err, GNN_EBUG,
                         "gnndrive: %" PRIu32 " slots on standby, %" PRIu32 " counted, %" PRIu32 " in all", walked,
                         fb->standby_count, anchor);
-    if (idle && (fb->active > 0 || fb->published > 0 || fb->slots.asleep > 0 || fb->rows.asleep > 0))
+    if (idle && (fb->active > 0 || fb->published > 0 || fb->slot_free.asleep > 0 || fb->row_ready.asleep > 0))
         return gnn_fail(err, GNN_EBUG,
                         "gnndrive: %" PRIu32 " claims and %" PRIu32 " batches live, %" PRIu32 " asleep, when idle",
-                        fb->active, fb->published, fb->slots.asleep + fb->rows.asleep);
+                        fb->active, fb->published, fb->slot_free.asleep + fb->row_ready.asleep);
     return GNN_OK;
 }

@@ -83,7 +83,7 @@ struct gnndrive {
     /* not opened for -only */
     struct gnn_file *features;
     uint64_t features_bytes;
-    struct feature_buffer *fb;
+    struct gnndrive_buffer *fb;
     void *slots;                           /* (S, load_bytes) G rows of dim floats each; feature memory of the
                                             * host, or the GPU's when there is one */
     void *staging;                         /* (Ne, sizes.staging, load_bytes) pinned, with a GPU only */
@@ -123,8 +123,8 @@ uint32_t gnndrive_measured_batch_nodes(const struct gnn_env *env, uint32_t large
 GNN_MUST_CHECK enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive_config *config,
                                                const struct gnndrive_sizes *sizes, struct gnn_memory_plan *out,
                                                struct gnn_err *err);
-struct feature_buffer_config gnndrive_buffer_config(const struct gnn_env *env, const struct gnndrive_config *config,
-                                                    const struct gnndrive_sizes *sizes);
+struct gnndrive_buffer_config gnndrive_buffer_config(const struct gnn_env *env, const struct gnndrive_config *config,
+                                                     const struct gnndrive_sizes *sizes);
 struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env, const struct gnndrive_config *config,
                                                 const struct gnndrive_sizes *sizes, struct gnn_file *const *file);
 

@@ -111,10 +111,10 @@ enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_c
     return GNN_OK;
 }
 
-struct feature_buffer_config gnndrive_buffer_config(const struct gnn_env *env, const struct gnndrive_config *config,
-                                                    const struct gnndrive_sizes *sizes)
+struct gnndrive_buffer_config gnndrive_buffer_config(const struct gnn_env *env, const struct gnndrive_config *config,
+                                                     const struct gnndrive_sizes *sizes)
 {
-    return (struct feature_buffer_config){
+    return (struct gnndrive_buffer_config){
         .node_count = env->dataset->node_count,
         .slots = sizes->slots,
         .rows_per_slot = sizes->layout.rows_per_load,
@@ -165,14 +165,14 @@ enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive
         {"input of the batch in training", "--batch or --fanout", 0},
     };
     if (!env->workload->sample_only) {
-        const struct feature_buffer_config buffer = gnndrive_buffer_config(env, config, sizes);
+        const struct gnndrive_buffer_config buffer = gnndrive_buffer_config(env, config, sizes);
         const struct gnn_reader_config reader = gnndrive_reader_config(env, config, sizes, NULL);
         const uint64_t lists = gnn_mul_bytes(sizes->items + UINT64_C(4) * config->extractors,
                                              sizes->node_limit * (uint64_t)sizeof(uint32_t));
         parts[0].bytes += lists;
         const bool gpu = sizes->staging > 0; /* holds the feature buffer and the input */
         parts[2].bytes = gpu ? 0 : gnn_mul_bytes(sizes->slots, sizes->layout.load_bytes);
-        parts[3].bytes = feature_buffer_table_bytes(&buffer);
+        parts[3].bytes = gnndrive_buffer_table_bytes(&buffer);
         parts[4].bytes = gnn_mul_bytes(config->extractors, gnn_reader_memory_bytes(&reader, sizes->layout.align_bytes));
         parts[5].bytes = gnn_mul_bytes(config->extractors * (uint64_t)sizes->staging, sizes->layout.load_bytes);
         parts[6].bytes = gpu ? 0 : gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes);

@@ -115,9 +115,9 @@ static void close_slots(struct gnndrive *s)
 static enum gnn_status open_extraction(struct gnndrive *s, struct gnn_err *err)
 {
     const struct gnn_env *env = s->env;
-    const struct feature_buffer_config buffer = gnndrive_buffer_config(env, s->config, &s->sizes);
+    const struct gnndrive_buffer_config buffer = gnndrive_buffer_config(env, s->config, &s->sizes);
     const struct gnn_reader_config reader = gnndrive_reader_config(env, s->config, &s->sizes, &s->features);
-    GNN_TRY(feature_buffer_open(env->world, &buffer, &s->fb, err));
+    GNN_TRY(gnndrive_buffer_open(env->world, &buffer, &s->fb, err));
     GNN_TRY(open_slots(s, err));
     s->extractors = calloc(s->config->extractors, sizeof *s->extractors);
     if (s->extractors == NULL)
@@ -173,7 +173,7 @@ static void gnndrive_close(void *state)
     free(s->extractors);
     gnn_mem_free(world, s->lists);
     close_slots(s);
-    feature_buffer_close(s->fb);
+    gnndrive_buffer_close(s->fb);
     for (uint32_t i = 0; s->items != NULL && i < s->sizes.items; i++)
         gnn_batch_close(world, s->items[i].batch);
     free(s->items);

@@ -18,7 +18,7 @@ enum { BATCH_MAX = 64 };
 
 /* A claim with room for BATCH_MAX nodes. */
 struct batch {
-    struct feature_claim claim;
+    struct gnndrive_claim claim;
     gnn_node nodes[BATCH_MAX];
     uint32_t alias[BATCH_MAX], key[BATCH_MAX], slot[BATCH_MAX], wait[BATCH_MAX], pending[BATCH_MAX];
 };
@@ -27,14 +27,14 @@ static void set_batch(struct batch *b, uint32_t extractor, const gnn_node *nodes
 {
     assert_true(count <= BATCH_MAX);
     memcpy(b->nodes, nodes, count * sizeof *nodes);
-    b->claim = (struct feature_claim){.extractor = extractor,
-                                      .nodes = b->nodes,
-                                      .node_count = count,
-                                      .alias = b->alias,
-                                      .load_key = b->key,
-                                      .load_slot = b->slot,
-                                      .wait = b->wait,
-                                      .pending = b->pending};
+    b->claim = (struct gnndrive_claim){.extractor = extractor,
+                                       .nodes = b->nodes,
+                                       .node_count = count,
+                                       .alias = b->alias,
+                                       .load_key = b->key,
+                                       .load_slot = b->slot,
+                                       .wait = b->wait,
+                                       .pending = b->pending};
 }
 
 static void set_range(struct batch *b, uint32_t extractor, gnn_node first, uint32_t count)
@@ -47,29 +47,29 @@ static void set_range(struct batch *b, uint32_t extractor, gnn_node first, uint3
 
 struct fixture {
     struct gnn_world *world;
-    struct feature_buffer *fb;
+    struct gnndrive_buffer *fb;
 };
 
 static void open_buffer(struct fixture *f, uint32_t nodes, uint32_t slots, uint32_t group, uint32_t extractors)
 {
     struct gnn_err err = {0};
-    const struct feature_buffer_config config = {
+    const struct gnndrive_buffer_config config = {
         .node_count = nodes, .slots = slots, .rows_per_slot = group, .extractors = extractors};
     assert_int_equal(gnn_world_measured_open(NULL, &f->world, &err), GNN_OK);
-    assert_int_equal(feature_buffer_open(f->world, &config, &f->fb, &err), GNN_OK);
-    feature_buffer_begin(f->fb);
+    assert_int_equal(gnndrive_buffer_open(f->world, &config, &f->fb, &err), GNN_OK);
+    gnndrive_buffer_begin(f->fb);
 }
 
 static void close_buffer(struct fixture *f)
 {
-    feature_buffer_close(f->fb);
+    gnndrive_buffer_close(f->fb);
     gnn_world_measured_close(f->world);
 }
 
 static void check(struct fixture *f, bool idle)
 {
     struct gnn_err err = {0};
-    if (feature_buffer_check(f->fb, idle, &err) != GNN_OK)
+    if (gnndrive_buffer_check(f->fb, idle, &err) != GNN_OK)
         fail_msg("%s", err.message);
 }
 
@@ -77,8 +77,8 @@ static void check(struct fixture *f, bool idle)
 static void claim_all(struct fixture *f, struct batch *b)
 {
     struct gnn_err err = {0};
-    feature_buffer_pin(f->fb, &b->claim);
-    assert_int_equal(feature_buffer_take_slots(f->fb, &b->claim, UINT32_MAX, &err), GNN_OK);
+    gnndrive_buffer_pin(f->fb, &b->claim);
+    assert_int_equal(gnndrive_buffer_take_slots(f->fb, &b->claim, UINT32_MAX, &err), GNN_OK);
     assert_int_equal(b->claim.slot_count, b->claim.load_count);
 }
 
@@ -87,7 +87,7 @@ static void make_ready(struct fixture *f, struct batch *b)
     uint32_t index[BATCH_MAX];
     for (uint32_t i = 0; i < b->claim.load_count; i++)
         index[i] = b->claim.load_count - 1 - i; /* completions come in any order */
-    feature_buffer_ready(f->fb, &b->claim, index, b->claim.load_count);
+    gnndrive_buffer_ready(f->fb, &b->claim, index, b->claim.load_count);
 }
 
 static void extract(struct fixture *f, struct batch *b)
@@ -95,13 +95,13 @@ static void extract(struct fixture *f, struct batch *b)
     struct gnn_err err = {0};
     claim_all(f, b);
     make_ready(f, b);
-    assert_int_equal(feature_buffer_wait_rows(f->fb, &b->claim, &err), GNN_OK);
-    feature_buffer_publish(f->fb, &b->claim);
+    assert_int_equal(gnndrive_buffer_wait_rows(f->fb, &b->claim, &err), GNN_OK);
+    gnndrive_buffer_publish(f->fb, &b->claim);
 }
 
 static void release(struct fixture *f, struct batch *b)
 {
-    feature_buffer_release(f->fb, b->claim.nodes, b->claim.node_count);
+    gnndrive_buffer_release(f->fb, b->claim.nodes, b->claim.node_count);
 }
 
 /* ---- one batch after another ---- */
@@ -112,20 +112,20 @@ static void test_slots_are_given_in_order_of_last_release(void **state)
     struct fixture f;
     open_buffer(&f, 100, 6, 1, 1);
     struct batch a, b, c;
-    feature_buffer_lock(f.fb);
+    gnndrive_buffer_lock(f.fb);
     set_batch(&a, 0, (gnn_node[]){50, 7, 9}, 3);
     extract(&f, &a);
     assert_memory_equal(a.alias, ((uint32_t[]){0, 1, 2}), sizeof(uint32_t[3]));
     release(&f, &a);
     uint32_t order[6];
-    assert_int_equal(feature_buffer_standby(f.fb, order, 6), 6);
+    assert_int_equal(gnndrive_buffer_standby(f.fb, order, 6), 6);
     assert_memory_equal(order, ((uint32_t[]){3, 4, 5, 0, 1, 2}), sizeof order);
 
     set_batch(&b, 0, (gnn_node[]){9, 1, 2, 3, 4}, 5); /* hits 9 in slot 2; 4 takes the slot of 50 */
     extract(&f, &b);
     assert_memory_equal(b.alias, ((uint32_t[]){2, 3, 4, 5, 0}), sizeof(uint32_t[5]));
     bool ready;
-    assert_int_equal(feature_buffer_find(f.fb, 50, &ready), GNN_NODE_NONE);
+    assert_int_equal(gnndrive_buffer_find(f.fb, 50, &ready), GNN_NODE_NONE);
     assert_false(ready);
     check(&f, false);
     release(&f, &b);
@@ -136,9 +136,9 @@ static void test_slots_are_given_in_order_of_last_release(void **state)
     assert_int_equal(c.alias[0], 1);
     release(&f, &c);
     check(&f, true);
-    feature_buffer_unlock(f.fb);
-    struct feature_buffer_counts n;
-    feature_buffer_counts(f.fb, &n);
+    gnndrive_buffer_unlock(f.fb);
+    struct gnndrive_buffer_counts n;
+    gnndrive_buffer_counts(f.fb, &n);
     assert_int_equal(n.rows, 9);
     assert_int_equal(n.ready_rows, 1);
     assert_int_equal(n.loads, 8);
@@ -153,7 +153,7 @@ static void test_a_batch_never_evicts_its_own_hits(void **state)
     struct fixture f;
     open_buffer(&f, 100, 5, 1, 1);
     struct batch a, b;
-    feature_buffer_lock(f.fb);
+    gnndrive_buffer_lock(f.fb);
     set_range(&a, 0, 10, 5);
     extract(&f, &a);
     release(&f, &a);
@@ -164,7 +164,7 @@ static void test_a_batch_never_evicts_its_own_hits(void **state)
     check(&f, false);
     release(&f, &b);
     check(&f, true);
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_unlock(f.fb);
     close_buffer(&f);
 }
 
@@ -175,7 +175,7 @@ static void test_members_of_a_group_share_one_read(void **state)
     open_buffer(&f, 18, 4, 4, 2); /* groups {0..3} .. {16, 17} */
     struct batch a, b;
     struct gnn_err err = {0};
-    feature_buffer_lock(f.fb);
+    gnndrive_buffer_lock(f.fb);
     set_batch(&a, 0, (gnn_node[]){17, 5, 16, 6, 4}, 5);
     claim_all(&f, &a);
     assert_int_equal(a.claim.load_count, 2);
@@ -187,21 +187,21 @@ static void test_members_of_a_group_share_one_read(void **state)
     assert_int_equal(b.claim.wait_count, 1);
     assert_int_equal(b.claim.load_count, 1);
     make_ready(&f, &a);
-    feature_buffer_publish(f.fb, &a.claim);
+    gnndrive_buffer_publish(f.fb, &a.claim);
     make_ready(&f, &b);
-    assert_int_equal(feature_buffer_wait_rows(f.fb, &b.claim, &err), GNN_OK);
-    feature_buffer_publish(f.fb, &b.claim);
+    assert_int_equal(gnndrive_buffer_wait_rows(f.fb, &b.claim, &err), GNN_OK);
+    gnndrive_buffer_publish(f.fb, &b.claim);
     assert_memory_equal(a.alias, ((uint32_t[]){1, 5, 0, 6, 4}), sizeof(uint32_t[5]));
     assert_memory_equal(b.alias, ((uint32_t[]){7, 8}), sizeof(uint32_t[2]));
     release(&f, &a);
     bool ready;
-    assert_int_equal(feature_buffer_find(f.fb, 4, &ready), 1); /* still counted by 7 */
+    assert_int_equal(gnndrive_buffer_find(f.fb, 4, &ready), 1); /* still counted by 7 */
     check(&f, false);
     release(&f, &b);
     check(&f, true);
-    feature_buffer_unlock(f.fb);
-    struct feature_buffer_counts n;
-    feature_buffer_counts(f.fb, &n);
+    gnndrive_buffer_unlock(f.fb);
+    struct gnndrive_buffer_counts n;
+    gnndrive_buffer_counts(f.fb, &n);
     assert_int_equal(n.joint_rows, 3);
     assert_int_equal(n.loads, 3);
     assert_int_equal(n.waited_rows, 1);
@@ -211,25 +211,25 @@ static void test_members_of_a_group_share_one_read(void **state)
 static void test_tables_weigh_what_the_released_code_holds(void **state)
 {
     (void)state;
-    const struct feature_buffer_config compact = {
+    const struct gnndrive_buffer_config compact = {
         .node_count = 1000, .slots = 100, .rows_per_slot = 4, .extractors = 1};
-    assert_int_equal(feature_buffer_table_bytes(&compact), 8 * 250 + 4 * 100 + 8 * 101);
-    struct feature_buffer_config artifact = compact;
+    assert_int_equal(gnndrive_buffer_table_bytes(&compact), 8 * 250 + 4 * 100 + 8 * 101);
+    struct gnndrive_buffer_config artifact = compact;
     artifact.artifact_tables = true;
-    assert_int_equal(feature_buffer_table_bytes(&artifact), 24 * 1000 + 8 * 400 + 72 * 100);
+    assert_int_equal(gnndrive_buffer_table_bytes(&artifact), 24 * 1000 + 8 * 400 + 72 * 100);
     struct gnn_world *world;
-    struct feature_buffer *fb;
+    struct gnndrive_buffer *fb;
     struct gnn_err err = {0};
     struct gnn_mem_usage usage;
     assert_int_equal(gnn_world_measured_open(NULL, &world, &err), GNN_OK);
-    assert_int_equal(feature_buffer_open(world, &artifact, &fb, &err), GNN_OK);
+    assert_int_equal(gnndrive_buffer_open(world, &artifact, &fb, &err), GNN_OK);
     gnn_mem_usage(world, &usage);
     assert_in_range(usage.current_bytes, 24 * 1000 + 8 * 400 + 72 * 100, 34400 + 4 * 4096);
-    feature_buffer_close(fb);
+    gnndrive_buffer_close(fb);
     gnn_mem_usage(world, &usage);
     assert_int_equal(usage.current_bytes, 0);
     artifact.slots = 1u << 31;
-    assert_int_equal(feature_buffer_open(world, &artifact, &fb, &err), GNN_EUSAGE);
+    assert_int_equal(gnndrive_buffer_open(world, &artifact, &fb, &err), GNN_EUSAGE);
     gnn_world_measured_close(world);
 }
 
@@ -322,7 +322,7 @@ static void run_trace(uint64_t seed, uint32_t group, uint32_t slots)
     struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(seed, group));
     open_buffer(&f, MODEL_NODES, slots, group, 1);
     model_open(&m, slots, group);
-    feature_buffer_lock(f.fb);
+    gnndrive_buffer_lock(f.fb);
     for (uint32_t step = 0; step < 2000; step++) {
         const bool full = live_count == MODEL_LIVE;
         if (full || (live_count > 0 && gnn_rng_below(&rng, 2) == 0)) {
@@ -343,16 +343,16 @@ static void run_trace(uint64_t seed, uint32_t group, uint32_t slots)
             assert_memory_equal(b->alias, alias, count * sizeof *alias);
         }
         uint32_t standby[MODEL_SLOTS];
-        assert_int_equal(feature_buffer_standby(f.fb, standby, MODEL_SLOTS), m.standby_count);
+        assert_int_equal(gnndrive_buffer_standby(f.fb, standby, MODEL_SLOTS), m.standby_count);
         assert_memory_equal(standby, m.standby, m.standby_count * sizeof *standby);
         check(&f, live_count == 0);
     }
     while (live_count > 0)
         release(&f, &live[--live_count]);
     check(&f, true);
-    feature_buffer_unlock(f.fb);
-    struct feature_buffer_counts n;
-    feature_buffer_counts(f.fb, &n);
+    gnndrive_buffer_unlock(f.fb);
+    struct gnndrive_buffer_counts n;
+    gnndrive_buffer_counts(f.fb, &n);
     assert_int_equal(n.loads, m.loads);
     assert_int_equal(n.evictions, m.evictions);
     assert_int_equal(n.ready_rows + n.loads + n.joint_rows + n.waited_rows, n.rows);
@@ -383,7 +383,7 @@ static void test_serial_reads_never_increase_with_the_buffer(void **state)
             struct fixture f;
             struct gnn_rng rng = gnn_rng_at(99);
             open_buffer(&f, 200, slots, group, 1);
-            feature_buffer_lock(f.fb);
+            gnndrive_buffer_lock(f.fb);
             for (uint32_t step = 0; step < 1500; step++) {
                 gnn_node nodes[12];
                 struct batch b;
@@ -392,9 +392,9 @@ static void test_serial_reads_never_increase_with_the_buffer(void **state)
                 release(&f, &b);
             }
             check(&f, true);
-            feature_buffer_unlock(f.fb);
-            struct feature_buffer_counts n;
-            feature_buffer_counts(f.fb, &n);
+            gnndrive_buffer_unlock(f.fb);
+            struct gnndrive_buffer_counts n;
+            gnndrive_buffer_counts(f.fb, &n);
             assert_true(n.loads <= before);
             before = n.loads;
             close_buffer(&f);
@@ -414,26 +414,26 @@ static void test_an_abandoned_claim_leaves_nothing_behind(void **state)
             open_buffer(&f, 100, 9, 1, 2);
             struct batch old, a, b;
             struct gnn_err err = {0};
-            feature_buffer_lock(f.fb);
+            gnndrive_buffer_lock(f.fb);
             set_range(&old, 0, 0, 2);
             extract(&f, &old);
             release(&f, &old);
             set_batch(&a, 0, (gnn_node[]){0, 10, 11, 12, 13}, 5);
-            feature_buffer_pin(f.fb, &a.claim);
-            assert_int_equal(feature_buffer_take_slots(f.fb, &a.claim, taken, &err), GNN_OK);
+            gnndrive_buffer_pin(f.fb, &a.claim);
+            assert_int_equal(gnndrive_buffer_take_slots(f.fb, &a.claim, taken, &err), GNN_OK);
             assert_int_equal(a.claim.slot_count, taken);
             set_batch(&b, 1, (gnn_node[]){13, 10, 20}, 3); /* waits for two of them */
-            feature_buffer_pin(f.fb, &b.claim);
-            feature_buffer_ready(f.fb, &a.claim, (uint32_t[]){0, 1, 2, 3}, arrived);
+            gnndrive_buffer_pin(f.fb, &b.claim);
+            gnndrive_buffer_ready(f.fb, &a.claim, (uint32_t[]){0, 1, 2, 3}, arrived);
             check(&f, false);
-            feature_buffer_abandon(f.fb, &a.claim);
+            gnndrive_buffer_abandon(f.fb, &a.claim);
             check(&f, false);
-            feature_buffer_abandon(f.fb, &b.claim);
+            gnndrive_buffer_abandon(f.fb, &b.claim);
             check(&f, true);
             bool ready;
             for (uint32_t i = 0; i < 4; i++)
-                assert_int_equal(feature_buffer_find(f.fb, 10 + i, &ready) != GNN_NODE_NONE, i < arrived);
-            feature_buffer_unlock(f.fb);
+                assert_int_equal(gnndrive_buffer_find(f.fb, 10 + i, &ready) != GNN_NODE_NONE, i < arrived);
+            gnndrive_buffer_unlock(f.fb);
             close_buffer(&f);
         }
     }
@@ -453,19 +453,19 @@ struct sleeper {
 static void take_rest(void *arg)
 {
     struct sleeper *s = arg;
-    feature_buffer_lock(s->f->fb);
+    gnndrive_buffer_lock(s->f->fb);
     atomic_store(&s->started, true);
-    s->status = feature_buffer_take_slots(s->f->fb, &s->b->claim, UINT32_MAX, &s->err);
-    feature_buffer_unlock(s->f->fb);
+    s->status = gnndrive_buffer_take_slots(s->f->fb, &s->b->claim, UINT32_MAX, &s->err);
+    gnndrive_buffer_unlock(s->f->fb);
 }
 
 static void wait_rest(void *arg)
 {
     struct sleeper *s = arg;
-    feature_buffer_lock(s->f->fb);
+    gnndrive_buffer_lock(s->f->fb);
     atomic_store(&s->started, true);
-    s->status = feature_buffer_wait_rows(s->f->fb, &s->b->claim, &s->err);
-    feature_buffer_unlock(s->f->fb);
+    s->status = gnndrive_buffer_wait_rows(s->f->fb, &s->b->claim, &s->err);
+    gnndrive_buffer_unlock(s->f->fb);
 }
 
 /* Returns once the thread is inside its sleep: it holds the lock from `started` until then. */
@@ -476,8 +476,8 @@ static void start_sleeper(struct sleeper *s, struct fixture *f, struct batch *b,
     assert_int_equal(gnn_thread_start(f->world, "sleeper", fn, s, &s->thread, &err), GNN_OK);
     while (!atomic_load(&s->started))
         gnn_sleep_until(f->world, gnn_now_ns(f->world) + 100000, GNN_WAIT_RESOURCE);
-    feature_buffer_lock(f->fb);
-    feature_buffer_unlock(f->fb);
+    gnndrive_buffer_lock(f->fb);
+    gnndrive_buffer_unlock(f->fb);
 }
 
 /* Every extractor takes one slot in turn until all have n - 1; then one after another asks for its last. */
@@ -488,55 +488,55 @@ static void round_robin(uint32_t extractors, uint32_t n, bool one_spare)
     struct sleeper s[4];
     struct gnn_err err = {0};
     open_buffer(&f, 100, extractors * (n - 1) + (one_spare ? 1 : 0), 1, extractors);
-    feature_buffer_lock(f.fb);
+    gnndrive_buffer_lock(f.fb);
     for (uint32_t e = 0; e < extractors; e++) {
         set_range(&b[e], e, e * 20, n);
-        feature_buffer_pin(f.fb, &b[e].claim);
+        gnndrive_buffer_pin(f.fb, &b[e].claim);
     }
     for (uint32_t turn = 0; turn + 1 < n; turn++)
         for (uint32_t e = 0; e < extractors; e++)
-            assert_int_equal(feature_buffer_take_slots(f.fb, &b[e].claim, 1, &err), GNN_OK);
-    feature_buffer_unlock(f.fb);
+            assert_int_equal(gnndrive_buffer_take_slots(f.fb, &b[e].claim, 1, &err), GNN_OK);
+    gnndrive_buffer_unlock(f.fb);
     for (uint32_t e = 1; e < extractors && !one_spare; e++)
         start_sleeper(&s[e], &f, &b[e], take_rest);
-    feature_buffer_lock(f.fb);
-    const enum gnn_status status = feature_buffer_take_slots(f.fb, &b[0].claim, 1, &err);
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_lock(f.fb);
+    const enum gnn_status status = gnndrive_buffer_take_slots(f.fb, &b[0].claim, 1, &err);
+    gnndrive_buffer_unlock(f.fb);
     assert_int_equal(status, one_spare ? GNN_OK : GNN_EBUG);
     if (one_spare) {
         for (uint32_t e = 1; e < extractors; e++)
             start_sleeper(&s[e], &f, &b[e], take_rest);
         for (uint32_t done = 0; done < extractors; done++) { /* each release lets exactly one more finish */
             uint32_t e = 0;
-            feature_buffer_lock(f.fb);
+            gnndrive_buffer_lock(f.fb);
             while (b[e].claim.slot_count < n || b[e].claim.node_count == 0) {
                 if (++e == extractors) {
                     e = 0;
-                    feature_buffer_unlock(f.fb);
+                    gnndrive_buffer_unlock(f.fb);
                     gnn_sleep_until(f.world, gnn_now_ns(f.world) + 100000, GNN_WAIT_RESOURCE);
-                    feature_buffer_lock(f.fb);
+                    gnndrive_buffer_lock(f.fb);
                 }
             }
             make_ready(&f, &b[e]);
-            feature_buffer_publish(f.fb, &b[e].claim);
+            gnndrive_buffer_publish(f.fb, &b[e].claim);
             release(&f, &b[e]);
             b[e].claim.node_count = 0;
-            feature_buffer_unlock(f.fb);
+            gnndrive_buffer_unlock(f.fb);
         }
     } else {
         assert_non_null(strstr(err.message, "deadlock"));
         assert_non_null(strstr(err.message, "gnndrive.buffer_mult"));
-        feature_buffer_cancel(f.fb);
+        gnndrive_buffer_cancel(f.fb);
     }
     for (uint32_t e = 1; e < extractors; e++) {
         gnn_thread_join(f.world, s[e].thread);
         assert_int_equal(s[e].status, one_spare ? GNN_OK : GNN_ECANCELLED);
     }
-    feature_buffer_lock(f.fb);
+    gnndrive_buffer_lock(f.fb);
     for (uint32_t e = 0; e < extractors && !one_spare; e++)
-        feature_buffer_abandon(f.fb, &b[e].claim);
+        gnndrive_buffer_abandon(f.fb, &b[e].claim);
     check(&f, true);
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_unlock(f.fb);
     close_buffer(&f);
 }
 
@@ -558,27 +558,27 @@ static void test_the_watchdog_sees_a_wait_for_a_row_too(void **state)
     struct sleeper s;
     struct gnn_err err = {0};
     open_buffer(&f, 100, 3, 1, 2);
-    feature_buffer_lock(f.fb);
+    gnndrive_buffer_lock(f.fb);
     set_range(&a, 0, 0, 2); /* 0 and 1: has one slot, wants another */
     set_batch(&b, 1, (gnn_node[]){1, 10, 11}, 3);
-    feature_buffer_pin(f.fb, &a.claim);
-    feature_buffer_pin(f.fb, &b.claim);
-    assert_int_equal(feature_buffer_take_slots(f.fb, &a.claim, 1, &err), GNN_OK);
-    assert_int_equal(feature_buffer_take_slots(f.fb, &b.claim, 2, &err), GNN_OK);
+    gnndrive_buffer_pin(f.fb, &a.claim);
+    gnndrive_buffer_pin(f.fb, &b.claim);
+    assert_int_equal(gnndrive_buffer_take_slots(f.fb, &a.claim, 1, &err), GNN_OK);
+    assert_int_equal(gnndrive_buffer_take_slots(f.fb, &b.claim, 2, &err), GNN_OK);
     make_ready(&f, &b);
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_unlock(f.fb);
     start_sleeper(&s, &f, &b, wait_rest);
-    feature_buffer_lock(f.fb);
-    assert_int_equal(feature_buffer_take_slots(f.fb, &a.claim, 1, &err), GNN_EBUG);
-    feature_buffer_unlock(f.fb);
-    feature_buffer_cancel(f.fb);
+    gnndrive_buffer_lock(f.fb);
+    assert_int_equal(gnndrive_buffer_take_slots(f.fb, &a.claim, 1, &err), GNN_EBUG);
+    gnndrive_buffer_unlock(f.fb);
+    gnndrive_buffer_cancel(f.fb);
     gnn_thread_join(f.world, s.thread);
     assert_int_equal(s.status, GNN_ECANCELLED);
-    feature_buffer_lock(f.fb);
-    feature_buffer_abandon(f.fb, &b.claim);
-    feature_buffer_abandon(f.fb, &a.claim);
+    gnndrive_buffer_lock(f.fb);
+    gnndrive_buffer_abandon(f.fb, &b.claim);
+    gnndrive_buffer_abandon(f.fb, &a.claim);
     check(&f, true);
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_unlock(f.fb);
     close_buffer(&f);
 }
 
@@ -590,30 +590,30 @@ static void test_a_failed_batch_is_not_taken_for_a_deadlock(void **state)
     struct batch failing, waits_for_row, waits_for_slot;
     struct sleeper row, slot;
     open_buffer(&f, 100, 2, 1, 3);
-    feature_buffer_lock(f.fb);
+    gnndrive_buffer_lock(f.fb);
     set_range(&failing, 0, 0, 2);
     claim_all(&f, &failing);
     set_range(&waits_for_row, 1, 0, 2);
     claim_all(&f, &waits_for_row);
     set_range(&waits_for_slot, 2, 50, 1);
-    feature_buffer_pin(f.fb, &waits_for_slot.claim);
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_pin(f.fb, &waits_for_slot.claim);
+    gnndrive_buffer_unlock(f.fb);
     start_sleeper(&row, &f, &waits_for_row, wait_rest);
     start_sleeper(&slot, &f, &waits_for_slot, take_rest);
-    feature_buffer_lock(f.fb);
-    feature_buffer_abandon(f.fb, &failing.claim); /* wakes the third, for nothing: the second holds both */
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_lock(f.fb);
+    gnndrive_buffer_abandon(f.fb, &failing.claim); /* wakes the third, for nothing: the second holds both */
+    gnndrive_buffer_unlock(f.fb);
     gnn_sleep_until(f.world, gnn_now_ns(f.world) + 5000000, GNN_WAIT_RESOURCE);
-    feature_buffer_cancel(f.fb);
+    gnndrive_buffer_cancel(f.fb);
     gnn_thread_join(f.world, row.thread);
     gnn_thread_join(f.world, slot.thread);
     assert_int_equal(row.status, GNN_ECANCELLED);
     assert_int_equal(slot.status, GNN_ECANCELLED);
-    feature_buffer_lock(f.fb);
-    feature_buffer_abandon(f.fb, &waits_for_row.claim);
-    feature_buffer_abandon(f.fb, &waits_for_slot.claim);
+    gnndrive_buffer_lock(f.fb);
+    gnndrive_buffer_abandon(f.fb, &waits_for_row.claim);
+    gnndrive_buffer_abandon(f.fb, &waits_for_slot.claim);
     check(&f, true);
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_unlock(f.fb);
     close_buffer(&f);
 }
 
@@ -624,7 +624,7 @@ static void test_a_waiter_wakes_when_the_row_arrives(void **state)
     struct batch a, b;
     struct sleeper s;
     open_buffer(&f, 100, 10, 1, 2);
-    feature_buffer_lock(f.fb);
+    gnndrive_buffer_lock(f.fb);
     set_range(&a, 0, 0, 4);
     claim_all(&f, &a);
     set_range(&b, 1, 2, 4); /* 2 and 3 are being read by the other */
@@ -632,26 +632,26 @@ static void test_a_waiter_wakes_when_the_row_arrives(void **state)
     assert_int_equal(b.claim.wait_count, 2);
     assert_int_equal(b.claim.load_count, 2);
     make_ready(&f, &b);
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_unlock(f.fb);
     start_sleeper(&s, &f, &b, wait_rest);
     for (uint32_t i = 0; i < 4; i++) { /* two wakes for nothing, one for a part, one for all */
-        feature_buffer_lock(f.fb);
-        feature_buffer_ready(f.fb, &a.claim, &i, 1);
-        feature_buffer_unlock(f.fb);
+        gnndrive_buffer_lock(f.fb);
+        gnndrive_buffer_ready(f.fb, &a.claim, &i, 1);
+        gnndrive_buffer_unlock(f.fb);
     }
     gnn_thread_join(f.world, s.thread);
     assert_int_equal(s.status, GNN_OK);
-    feature_buffer_lock(f.fb);
-    feature_buffer_publish(f.fb, &b.claim);
-    feature_buffer_publish(f.fb, &a.claim);
+    gnndrive_buffer_lock(f.fb);
+    gnndrive_buffer_publish(f.fb, &b.claim);
+    gnndrive_buffer_publish(f.fb, &a.claim);
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(b.alias[i], a.alias[i + 2]);
     release(&f, &a);
     release(&f, &b);
     check(&f, true);
-    feature_buffer_unlock(f.fb);
-    struct feature_buffer_counts n;
-    feature_buffer_counts(f.fb, &n);
+    gnndrive_buffer_unlock(f.fb);
+    struct gnndrive_buffer_counts n;
+    gnndrive_buffer_counts(f.fb, &n);
     assert_int_equal(n.loads, 6);
     assert_int_equal(n.waited_rows, 2);
     assert_in_range(n.row_waits, 1, 4);
@@ -664,23 +664,23 @@ static void test_admission_follows_tickets_and_space(void **state)
     struct fixture f;
     struct batch a, b;
     open_buffer(&f, 100, 10, 1, 2);
-    feature_buffer_lock(f.fb);
-    assert_int_equal(feature_buffer_admit(f.fb, 0, 6), GNN_OK);
-    assert_int_equal(feature_buffer_admit(f.fb, 1, 4), GNN_OK); /* exactly full */
+    gnndrive_buffer_lock(f.fb);
+    assert_int_equal(gnndrive_buffer_admit(f.fb, 0, 6), GNN_OK);
+    assert_int_equal(gnndrive_buffer_admit(f.fb, 1, 4), GNN_OK); /* exactly full */
     set_range(&a, 0, 0, 6);
     set_range(&b, 1, 10, 4);
     extract(&f, &a);
     extract(&f, &b);
     release(&f, &a);
-    assert_int_equal(feature_buffer_admit(f.fb, 2, 6), GNN_OK);
-    feature_buffer_unlock(f.fb);
-    feature_buffer_cancel(f.fb);
-    feature_buffer_lock(f.fb);
-    assert_int_equal(feature_buffer_admit(f.fb, 3, 1), GNN_ECANCELLED); /* no room: would have slept */
-    assert_int_equal(feature_buffer_admit(f.fb, 9, 1), GNN_ECANCELLED); /* not its turn */
+    assert_int_equal(gnndrive_buffer_admit(f.fb, 2, 6), GNN_OK);
+    gnndrive_buffer_unlock(f.fb);
+    gnndrive_buffer_cancel(f.fb);
+    gnndrive_buffer_lock(f.fb);
+    assert_int_equal(gnndrive_buffer_admit(f.fb, 3, 1), GNN_ECANCELLED); /* no room: would have slept */
+    assert_int_equal(gnndrive_buffer_admit(f.fb, 9, 1), GNN_ECANCELLED); /* not its turn */
     release(&f, &b);
     check(&f, true);
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_unlock(f.fb);
     close_buffer(&f);
 }
 
@@ -695,11 +695,11 @@ struct applicant {
 static void apply(void *arg)
 {
     struct applicant *a = arg;
-    feature_buffer_lock(a->f->fb);
+    gnndrive_buffer_lock(a->f->fb);
     atomic_store(&a->started, true);
-    a->status = feature_buffer_admit(a->f->fb, a->ticket, a->node_count);
+    a->status = gnndrive_buffer_admit(a->f->fb, a->ticket, a->node_count);
     atomic_store(&a->admitted, true);
-    feature_buffer_unlock(a->f->fb);
+    gnndrive_buffer_unlock(a->f->fb);
 }
 
 static void start_applicant(struct applicant *a, struct fixture *f, uint32_t ticket, uint32_t node_count)
@@ -709,8 +709,8 @@ static void start_applicant(struct applicant *a, struct fixture *f, uint32_t tic
     assert_int_equal(gnn_thread_start(f->world, "applicant", apply, a, &a->thread, &err), GNN_OK);
     while (!atomic_load(&a->started))
         gnn_sleep_until(f->world, gnn_now_ns(f->world) + 100000, GNN_WAIT_RESOURCE);
-    feature_buffer_lock(f->fb); /* free only when it sleeps or is through */
-    feature_buffer_unlock(f->fb);
+    gnndrive_buffer_lock(f->fb); /* free only when it sleeps or is through */
+    gnndrive_buffer_unlock(f->fb);
 }
 
 static void join_applicant(struct applicant *a)
@@ -729,17 +729,17 @@ static void test_admission_sleeps_until_its_turn_and_room(void **state)
     open_buffer(&f, 100, 10, 1, 3);
     start_applicant(&third, &f, 2, 1);
     assert_false(atomic_load(&third.admitted));
-    feature_buffer_lock(f.fb);
-    assert_int_equal(feature_buffer_admit(f.fb, 0, 6), GNN_OK);
+    gnndrive_buffer_lock(f.fb);
+    assert_int_equal(gnndrive_buffer_admit(f.fb, 0, 6), GNN_OK);
     set_range(&first, 0, 0, 6);
     extract(&f, &first);
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_unlock(f.fb);
     start_applicant(&second, &f, 1, 5); /* 6 + 5 > 10 */
     assert_false(atomic_load(&second.admitted));
     assert_false(atomic_load(&third.admitted));
-    feature_buffer_lock(f.fb);
+    gnndrive_buffer_lock(f.fb);
     release(&f, &first);
-    feature_buffer_unlock(f.fb);
+    gnndrive_buffer_unlock(f.fb);
     join_applicant(&second); /* woken by the release */
     join_applicant(&third);  /* woken by the second's admission */
     close_buffer(&f);
@@ -770,7 +770,7 @@ static void stress_batch(struct stress *s, struct batch *b, struct gnn_rng *rng)
 {
     struct gnn_err err = {0};
     claim_all(&s->f, b);
-    feature_buffer_unlock(s->f.fb);
+    gnndrive_buffer_unlock(s->f.fb);
     for (uint32_t i = 0; i < b->claim.load_count; i++) {
         if (atomic_fetch_add(&s->loading[b->key[i]], 1) != 0)
             atomic_fetch_add(&s->wrong, 1); /* two batches read one group */
@@ -779,11 +779,11 @@ static void stress_batch(struct stress *s, struct batch *b, struct gnn_rng *rng)
         atomic_store(&s->content[b->slot[i]], b->key[i]);
         atomic_fetch_sub(&s->loading[b->key[i]], 1);
     }
-    feature_buffer_lock(s->f.fb);
+    gnndrive_buffer_lock(s->f.fb);
     make_ready(&s->f, b);
-    if (feature_buffer_wait_rows(s->f.fb, &b->claim, &err) != GNN_OK)
+    if (gnndrive_buffer_wait_rows(s->f.fb, &b->claim, &err) != GNN_OK)
         fail_msg("%s", err.message);
-    feature_buffer_publish(s->f.fb, &b->claim);
+    gnndrive_buffer_publish(s->f.fb, &b->claim);
     for (uint32_t i = 0; i < b->claim.node_count; i++)
         if (atomic_load(&s->content[b->alias[i] / STRESS_GROUP]) != b->nodes[i] / STRESS_GROUP ||
             b->alias[i] % STRESS_GROUP != b->nodes[i] % STRESS_GROUP)
@@ -800,9 +800,9 @@ static void stress_extractor(void *arg)
         gnn_node nodes[STRESS_N];
         const uint32_t count = random_nodes(&rng, nodes, STRESS_N, STRESS_NODES);
         set_batch(b, w->index, nodes, count);
-        feature_buffer_lock(s->f.fb);
+        gnndrive_buffer_lock(s->f.fb);
         stress_batch(s, b, &rng);
-        feature_buffer_unlock(s->f.fb);
+        gnndrive_buffer_unlock(s->f.fb);
         gnn_mutex_lock(s->f.world, s->mutex);
         s->trained[s->trained_count++] = b;
         gnn_mutex_unlock(s->f.world, s->mutex);
@@ -823,9 +823,9 @@ static void stress_releaser(void *arg)
             gnn_sleep_until(s->f.world, gnn_now_ns(s->f.world) + 20000, GNN_WAIT_QUEUE);
             continue;
         }
-        feature_buffer_lock(s->f.fb);
+        gnndrive_buffer_lock(s->f.fb);
         release(&s->f, b);
-        feature_buffer_unlock(s->f.fb);
+        gnndrive_buffer_unlock(s->f.fb);
         free(b);
     }
 }
@@ -852,15 +852,15 @@ static void test_overlapping_batches_never_load_twice_nor_deadlock(void **state)
     atomic_store(&s.done, true);
     gnn_thread_join(s.f.world, releaser);
     assert_int_equal(atomic_load(&s.wrong), 0);
-    struct feature_buffer_counts n;
-    feature_buffer_counts(s.f.fb, &n);
+    struct gnndrive_buffer_counts n;
+    gnndrive_buffer_counts(s.f.fb, &n);
     assert_int_equal(n.ready_rows + n.loads + n.joint_rows + n.waited_rows, n.rows);
     assert_true(n.evictions > 0);
     print_message("%lu rows, %lu loads, %lu waited for, %lu slot waits\n", (unsigned long)n.rows,
                   (unsigned long)n.loads, (unsigned long)n.waited_rows, (unsigned long)n.slot_waits);
-    feature_buffer_lock(s.f.fb);
+    gnndrive_buffer_lock(s.f.fb);
     check(&s.f, true);
-    feature_buffer_unlock(s.f.fb);
+    gnndrive_buffer_unlock(s.f.fb);
     gnn_mutex_close(s.f.world, s.mutex);
     close_buffer(&s.f);
 }
