@@ -4,8 +4,8 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/measure/environment.h"
-#include "harness/run/spawn.h"
-#include "harness/run/worker.h"
+#include "harness/run/supervisor/spawn.h"
+#include "harness/run/worker/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>

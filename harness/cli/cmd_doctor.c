@@ -1,7 +1,7 @@
 /* oocgnn doctor: what this machine can do, and how to get what is missing. */
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
-#include "harness/run/doctor.h"
+#include "harness/cli/doctor.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/run_args.h"
-#include "harness/run/place.h"
+#include "harness/run/machine.h"
 #include "harness/run/preset.h"
-#include "harness/run/supervisor.h"
+#include "harness/run/supervisor/supervisor.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -159,7 +159,7 @@ static enum gnn_status add_cell(struct sweep *s, const char *section, const stru
     struct gnn_err cause = {0};
     enum gnn_status status = gnn_run_config_check(&cell->config, &cause);
     if (status == GNN_OK)
-        status = gnn_place_resolve(&cell->config, &cause);
+        status = gnn_machine_resolve(&cell->config, &cause);
     if (status != GNN_OK)
         return gnn_fail(err, status, "%s: [%s]: %s", s->job_file, section, cause.message);
     s->count++;

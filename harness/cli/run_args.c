@@ -4,7 +4,7 @@
 #include "harness/cli/cli.h"
 #include "harness/record/report.h"
 #include "harness/run/preset.h"
-#include "harness/run/supervisor.h"
+#include "harness/run/supervisor/supervisor.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -380,7 +380,7 @@ static enum gnn_status check_compute(const struct gnn_run_config *config, struct
                         "cpu in the measured world",
                         config->trace_loss);
     if (modelled)
-        return GNN_OK; /* gnn_place_resolve opens the profile */
+        return GNN_OK; /* gnn_machine_resolve opens the profile */
     if (strcmp(config->compute, "cuda") == 0 && config->world == GNN_WORLD_MEASURED)
         return gnn_fail(err, GNN_ENOTSUP,
                         "--compute cuda: no CUDA plugin in this build; use --compute cpu, or model:PROFILE to wait as "

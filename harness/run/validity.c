@@ -1,6 +1,6 @@
 #include "harness/run/validity.h"
 
-#include "harness/run/place.h"
+#include "harness/run/machine.h"
 
 #include <inttypes.h>
 #include <math.h>

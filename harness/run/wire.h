@@ -6,8 +6,10 @@
 
 #include "harness/base/reading.h"
 #include "harness/oocgnn.h"
-#include "harness/run/extrapolate.h"
 #include "harness/system/system.h"
+
+/* The worker finds its pipes at these numbers. */
+enum { GNN_WORKER_OUT_FD = 3, GNN_WORKER_CONTROL_FD = 4 };
 
 enum { GNN_WIRE_MAGIC = 0x6f6f6367, GNN_WIRE_EXTRA_MAX = 16 };
 
@@ -42,6 +44,13 @@ struct gnn_wire_opened {
 struct gnn_wire_progress {
     uint64_t epoch, batches_done, batches_total;
     double loss;
+};
+
+/* --batches N: what the whole epoch would take (harness/run/worker/extrapolate.h). */
+struct gnn_extrapolation {
+    uint64_t full_ns;         /* warm-up as it was, all others at the mean */
+    uint64_t low_ns, high_ns; /* 95 % interval of the mean (Student's t over the groups), for the same sum */
+    uint32_t warmup, used;    /* mini-batches */
 };
 
 struct gnn_wire_epoch {

@@ -1,5 +1,5 @@
 /* --batches: from a part of an epoch to the whole; and --fault's text. */
-#include "harness/run/extrapolate.h"
+#include "harness/run/worker/extrapolate.h"
 #include "harness/run/fault_option.h"
 
 #include <setjmp.h>

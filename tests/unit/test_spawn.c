@@ -1,7 +1,7 @@
 /* The hand-over to the worker: every option of a run, at awkward values, arrives bit for bit. The worker is
  * this executable started again, as in the product; here it sends back the configuration it was given. */
-#include "harness/run/spawn.h"
-#include "harness/run/worker.h"
+#include "harness/run/supervisor/spawn.h"
+#include "harness/run/wire.h"
 
 #include <errno.h>
 #include <setjmp.h>

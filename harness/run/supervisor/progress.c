@@ -1,4 +1,4 @@
-#include "harness/run/progress.h"
+#include "harness/run/supervisor/progress.h"
 
 #include "harness/base/units.h"
 

@@ -1,4 +1,4 @@
-#include "harness/run/evaluate.h"
+#include "harness/run/worker/evaluate.h"
 
 #include "harness/base/rng.h"
 #include "harness/system/training.h"

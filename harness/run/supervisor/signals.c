@@ -1,4 +1,4 @@
-#include "harness/run/signals.h"
+#include "harness/run/supervisor/signals.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-#include "harness/run/spawn.h"
+#include "harness/run/supervisor/spawn.h"
 
-#include "harness/run/signals.h"
-#include "harness/run/worker.h"
+#include "harness/run/supervisor/signals.h"
+#include "harness/run/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "harness/run/extrapolate.h"
+#include "harness/run/worker/extrapolate.h"
 
 #include <assert.h>
 #include <math.h>

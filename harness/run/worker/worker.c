@@ -1,10 +1,11 @@
-#include "harness/run/worker.h"
+#include "harness/run/worker/worker.h"
 
 #include "harness/base/rng.h"
-#include "harness/run/evaluate.h"
 #include "harness/run/fault_option.h"
-#include "harness/run/place.h"
+#include "harness/run/machine.h"
 #include "harness/run/wire.h"
+#include "harness/run/worker/evaluate.h"
+#include "harness/run/worker/extrapolate.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,8 +29,8 @@ struct worker {
     const struct gnn_system *system;
     void *system_config;
     void *system_state;
-    struct gnn_place *place;
-    struct gnn_world *world; /* the place's, as the next two */
+    struct gnn_machine *machine;
+    struct gnn_world *world; /* the machine's, as the next two */
     const struct gnn_dataset *dataset;
     struct gnn_tensor *tensor;
     struct gnn_model *model;
@@ -206,7 +207,7 @@ static enum gnn_status open_tensor(struct worker *w, struct gnn_err *err)
 {
     if (w->workload.sample_only)
         return GNN_OK;
-    GNN_TRY(gnn_place_tensor(w->place, &w->tensor, err));
+    GNN_TRY(gnn_machine_tensor(w->machine, &w->tensor, err));
     w->env.tensor = w->tensor;
     return GNN_OK;
 }
@@ -295,7 +296,7 @@ static void send_opened(const struct worker *w, uint64_t open_ns)
                                        .open_ns = open_ns};
     memcpy(opened->dataset, d->name, sizeof opened->dataset);
     memcpy(opened->digest, d->digest, sizeof opened->digest);
-    (void)snprintf(opened->profile_digest, sizeof opened->profile_digest, "%s", gnn_place_profile_digest(w->place));
+    (void)snprintf(opened->profile_digest, sizeof opened->profile_digest, "%s", gnn_machine_profile_digest(w->machine));
     for (uint32_t i = 0; w->model != NULL && i < gnn_model_param_count(w->model); i++) {
         const struct gnn_param p = gnn_model_param(w->model, i);
         opened->parameters += (uint64_t)p.rows * p.cols;
@@ -313,11 +314,11 @@ static void on_deadlock(void *ctx, const char *report)
     _exit(1);
 }
 
-static enum gnn_status open_place(struct worker *w, struct gnn_err *err)
+static enum gnn_status open_machine(struct worker *w, struct gnn_err *err)
 {
-    const struct gnn_place_hooks hooks = {.on_deadlock = on_deadlock, .ctx = w};
-    GNN_TRY(gnn_place_open(w->config, &hooks, &w->place, err));
-    w->world = gnn_place_world(w->place);
+    const struct gnn_machine_hooks hooks = {.on_deadlock = on_deadlock, .ctx = w};
+    GNN_TRY(gnn_machine_open(w->config, &hooks, &w->machine, err));
+    w->world = gnn_machine_world(w->machine);
     struct gnn_run_faults faults;
     GNN_TRY(gnn_faults_parse(w->config->fault, &faults, err));
     w->die_at_batch = faults.die_at_batch;
@@ -332,9 +333,9 @@ static enum gnn_status open_worker(struct worker *w, struct gnn_err *err)
     GNN_TRY(gnn_system_find(w->config->system, &w->system, err));
     GNN_TRY(gnn_system_configure(w->system, w->config, &w->system_config, err));
     GNN_TRY(start_control(w, err));
-    GNN_TRY(open_place(w, err));
+    GNN_TRY(open_machine(w, err));
     GNN_TRY(open_trace(w, err));
-    GNN_TRY(gnn_place_dataset(w->place, &w->dataset, err));
+    GNN_TRY(gnn_machine_dataset(w->machine, &w->dataset, err));
     fill_workload(w);
     w->env = (struct gnn_env){.world = w->world,
                               .dataset = w->dataset,
@@ -343,7 +344,7 @@ static enum gnn_status open_worker(struct worker *w, struct gnn_err *err)
                               .io_engine = (enum gnn_ring_engine)w->config->io_engine,
                               .floyd_biased = w->config->floyd_biased,
                               .cap_bytes = w->config->memory_bytes,
-                              .process_bytes = gnn_place_process_bytes(w->place),
+                              .process_bytes = gnn_machine_process_bytes(w->machine),
                               .stop = &w->stop,
                               .on_step = on_step,
                               .on_step_ctx = w};
@@ -365,7 +366,7 @@ static void close_worker(struct worker *w)
     if (w->trace != NULL)
         (void)fclose(w->trace);
     stop_control(w);
-    gnn_place_close(w->place);
+    gnn_machine_close(w->machine);
     free(w->step_ns);
     free(w->system_config);
 }
@@ -392,12 +393,12 @@ static enum gnn_status train_epoch(struct worker *w, uint64_t epoch, struct gnn_
     w->steps_done = 0;
     w->steps_total = batches_per_epoch(w);
 
-    struct gnn_place_usage before, after;
-    gnn_place_usage(w->place, &before);
+    struct gnn_machine_usage before, after;
+    gnn_machine_usage(w->machine, &before);
     const uint64_t start_ns = gnn_now_ns(w->world);
     GNN_TRY(w->system->train_epoch(w->system_state, epoch, &e->result, err));
     e->wall_ns = gnn_now_ns(w->world) - start_ns;
-    gnn_place_usage(w->place, &after);
+    gnn_machine_usage(w->machine, &after);
     e->cpu_ns = after.cpu_ns - before.cpu_ns;
     e->major_faults = after.major_faults - before.major_faults;
     e->page_hits = after.page_hits == GNN_UNKNOWN ? GNN_UNKNOWN : after.page_hits - before.page_hits;

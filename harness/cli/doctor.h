@@ -1,6 +1,6 @@
 /* What this machine can do: one line per capability, with the command that would get what is missing. */
-#ifndef GNN_RUN_DOCTOR_H
-#define GNN_RUN_DOCTOR_H
+#ifndef GNN_CLI_DOCTOR_H
+#define GNN_CLI_DOCTOR_H
 
 #include "harness/oocgnn.h"
 

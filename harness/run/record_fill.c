@@ -1,4 +1,4 @@
-#include "harness/run/story.h"
+#include "harness/run/record_fill.h"
 
 #include "harness/base/units.h"
 #include "harness/run/validity.h"
@@ -43,7 +43,8 @@ static enum gnn_status list_config(const struct gnn_run_config *config, struct g
     return status;
 }
 
-enum gnn_status gnn_story_begin(const struct gnn_run_config *config, struct gnn_run_record *run, struct gnn_err *err)
+enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, struct gnn_run_record *run,
+                                       struct gnn_err *err)
 {
     copy_name(run->system, config->system);
     copy_name(run->dataset, dataset_name(config->dataset));
@@ -74,7 +75,8 @@ enum gnn_status gnn_story_begin(const struct gnn_run_config *config, struct gnn_
     return list_config(config, &run->config, err);
 }
 
-enum gnn_status gnn_story_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run, struct gnn_err *err)
+enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,
+                                       struct gnn_err *err)
 {
     copy_name(run->dataset, opened->dataset);
     run->scale_divisor = opened->scale_divisor;
@@ -160,8 +162,8 @@ static void add_extrapolation(struct gnn_record_epoch *out, const struct gnn_ext
     add_extra(out, "extrapolated_from_batches", full->used);
 }
 
-void gnn_story_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
-                     const struct gnn_group_reading *after, struct gnn_record_epoch *out)
+void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
+                           const struct gnn_group_reading *after, struct gnn_record_epoch *out)
 {
     const struct gnn_epoch_result *const r = &wire->result;
     gnn_record_epoch_unknown(out);
@@ -205,7 +207,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-void gnn_story_add(struct gnn_record_counters *total, const struct gnn_record_counters *e)
+void gnn_record_fill_add(struct gnn_record_counters *total, const struct gnn_record_counters *e)
 {
     total->needed_bytes = sum(total->needed_bytes, e->needed_bytes);
     total->requested_bytes = sum(total->requested_bytes, e->requested_bytes);

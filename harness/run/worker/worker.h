@@ -6,8 +6,6 @@
 
 #include "harness/run/config.h"
 
-enum { GNN_WORKER_OUT_FD = 3, GNN_WORKER_CONTROL_FD = 4 };
-
 /* Runs to the end and returns the process's exit status: 0, or 1 after an error was sent. */
 int gnn_worker_main(const struct gnn_run_config *config);
 

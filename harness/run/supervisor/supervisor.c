@@ -1,4 +1,4 @@
-#include "harness/run/supervisor.h"
+#include "harness/run/supervisor/supervisor.h"
 
 #include "harness/base/log.h"
 #include "harness/confine/confine.h"
@@ -7,11 +7,11 @@
 #include "harness/measure/environment.h"
 #include "harness/measure/measure.h"
 #include "harness/measure/page_cache.h"
-#include "harness/run/place.h"
-#include "harness/run/progress.h"
-#include "harness/run/signals.h"
-#include "harness/run/spawn.h"
-#include "harness/run/story.h"
+#include "harness/run/machine.h"
+#include "harness/run/record_fill.h"
+#include "harness/run/supervisor/progress.h"
+#include "harness/run/supervisor/signals.h"
+#include "harness/run/supervisor/spawn.h"
 #include "harness/run/validity.h"
 #include "harness/run/wire.h"
 
@@ -183,12 +183,12 @@ static enum gnn_status open_probe(struct supervision *s, struct gnn_err *err)
 static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
 {
     GNN_TRY(gnn_run_config_check(s->config, err));
-    GNN_TRY(gnn_place_resolve(&s->resolved, err));
+    GNN_TRY(gnn_machine_resolve(&s->resolved, err));
     if (!gnn_run_dataset_is_computed(s->config))
         GNN_TRY(find_dataset(s, err));
     if (!s->modelled)
         GNN_TRY(gnn_device_find(s->dataset_dir, &s->device, err));
-    GNN_TRY(gnn_story_begin(s->config, s->run, err));
+    GNN_TRY(gnn_record_fill_config(s->config, s->run, err));
     GNN_TRY(gnn_environment_capture(&s->run->environment, s->modelled ? NULL : s->dataset_dir, err));
     GNN_TRY(gnn_db_open(s->config->db, GNN_DB_WRITE, &s->db, err));
     GNN_TRY(gnn_signals_open(&s->signals, err));
@@ -232,7 +232,7 @@ static enum gnn_status flush_epoch(struct supervision *s, struct gnn_err *err)
     if (s->run->epoch_count == 0)
         s->run->counters = s->pending.counters;
     else
-        gnn_story_add(&s->run->counters, &s->pending.counters);
+        gnn_record_fill_add(&s->run->counters, &s->pending.counters);
     GNN_TRY(gnn_run_record_add_epoch(s->run, &s->pending, err));
     return gnn_db_epoch(s->db, s->run->run_id, &s->pending, err);
 }
@@ -263,7 +263,7 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
     } else {
         read_group(s, &after);
     }
-    gnn_story_epoch(wire, &before, &after, &s->pending);
+    gnn_record_fill_epoch(wire, &before, &after, &s->pending);
     s->has_pending = true;
     s->facts.batches_expected = wire->batches_expected;
     if (!s->modelled)
@@ -282,7 +282,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
     switch ((enum gnn_wire_type)m->type) {
     case GNN_WIRE_OPENED:
         s->facts.train_count = m->as.opened.train_count;
-        return gnn_story_opened(&m->as.opened, s->run, err);
+        return gnn_record_fill_opened(&m->as.opened, s->run, err);
     case GNN_WIRE_PROGRESS:
         gnn_run_progress_batches(&s->progress, m->as.progress.epoch, m->as.progress.batches_done,
                                  m->as.progress.batches_total, m->as.progress.loss);

@@ -1,8 +1,8 @@
-#include "harness/run/place.h"
+#include "harness/run/machine.h"
 
+#include "harness/base/data_dirs.h"
 #include "harness/dataset/synthetic.h"
 #include "harness/run/fault_option.h"
-#include "harness/run/profiles.h"
 #include "harness/world/measured/measured.h"
 #include "harness/world/simulated/simulated.h"
 
@@ -18,7 +18,7 @@
 /* A sleep shorter than this is mostly the timer's own error: modelled host time is saved up to it. */
 enum { DEBT_NS = 500 * 1000 };
 
-struct gnn_place {
+struct gnn_machine {
     const struct gnn_run_config *config;
     bool simulated;
     struct gnn_run_faults faults;
@@ -37,6 +37,23 @@ struct gnn_place {
 bool gnn_compute_is_modelled(const struct gnn_run_config *config)
 {
     return strncmp(config->compute, "model:", 6) == 0;
+}
+
+/* Opens a profile from where data files are found; `option` ("--profile") stands before what is wrong with the name. */
+static enum gnn_status open_profile(const char *option, const char *name, struct gnn_profile **out, struct gnn_err *err)
+{
+    struct gnn_data_dirs found;
+    struct gnn_err cause = {0};
+    if (name[0] == '\0')
+        return gnn_fail(err, GNN_EUSAGE, "%s: no profile named; `oocgnn list profiles` has them", option);
+    gnn_data_dirs(&found);
+    const enum gnn_status status = gnn_profile_open(name, found.dirs, out, &cause);
+    if (status == GNN_OK)
+        return GNN_OK;
+    if (status != GNN_EUSAGE)
+        return gnn_fail(err, status, "%s %s: %s", option, name, cause.message);
+    return gnn_fail(err, status, "%s: %s; %s", option, cause.message,
+                    strcmp(name, "this") == 0 ? "`oocgnn calibrate` makes it" : "`oocgnn list profiles` has them all");
 }
 
 /* "model:P/cpu" to P and false, "model:P/gpu" and "model:P" to P and true. */
@@ -65,7 +82,7 @@ static enum gnn_status resolve_model(struct gnn_run_config *config, const char *
                                      struct gnn_err *err)
 {
     struct gnn_profile *opened;
-    GNN_TRY(gnn_run_profile_open("--compute model:", profile, &opened, err));
+    GNN_TRY(open_profile("--compute model:", profile, &opened, err));
     const bool has_gpu = opened->gpu.present;
     gnn_profile_close(opened);
     if (gpu && named && !has_gpu)
@@ -81,7 +98,7 @@ static enum gnn_status check_machine(const struct gnn_run_config *config, struct
                         "--world simulated needs --profile NAME; `oocgnn list profiles` has them, `oocgnn calibrate` "
                         "makes one of this machine");
     struct gnn_profile *opened;
-    GNN_TRY(gnn_run_profile_open("--profile", config->profile, &opened, err));
+    GNN_TRY(open_profile("--profile", config->profile, &opened, err));
     const uint64_t memory_bytes = opened->memory_bytes;
     gnn_profile_close(opened);
     if (config->memory_bytes > memory_bytes)
@@ -92,7 +109,7 @@ static enum gnn_status check_machine(const struct gnn_run_config *config, struct
     return GNN_OK;
 }
 
-enum gnn_status gnn_place_resolve(struct gnn_run_config *config, struct gnn_err *err)
+enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_err *err)
 {
     const bool simulated = config->world == GNN_WORLD_SIMULATED;
     const bool is_auto = strcmp(config->compute, "auto") == 0;
@@ -129,107 +146,107 @@ static void slow_down(struct gnn_profile *profile, double factor)
     st->write_iops = (uint64_t)((double)st->write_iops / factor) + 1;
 }
 
-static enum gnn_status open_simulated(struct gnn_place *p, const struct gnn_place_hooks *hooks, struct gnn_err *err)
+static enum gnn_status open_simulated(struct gnn_machine *m, const struct gnn_machine_hooks *hooks, struct gnn_err *err)
 {
-    GNN_TRY(gnn_run_profile_open("--profile", p->config->profile, &p->profile, err));
-    p->slowed = *p->profile;
-    if (p->faults.device_slowdown != 1)
-        slow_down(&p->slowed, p->faults.device_slowdown);
-    const struct gnn_simulated_config config = {.profile = &p->slowed,
-                                                .cap_bytes = p->config->memory_bytes,
+    GNN_TRY(open_profile("--profile", m->config->profile, &m->profile, err));
+    m->slowed = *m->profile;
+    if (m->faults.device_slowdown != 1)
+        slow_down(&m->slowed, m->faults.device_slowdown);
+    const struct gnn_simulated_config config = {.profile = &m->slowed,
+                                                .cap_bytes = m->config->memory_bytes,
                                                 .on_deadlock = hooks->on_deadlock,
                                                 .on_deadlock_ctx = hooks->ctx};
-    return gnn_world_simulated_open(&config, &p->inner, err);
+    return gnn_world_simulated_open(&config, &m->inner, err);
 }
 
-static enum gnn_status open_measured(struct gnn_place *p, struct gnn_err *err)
+static enum gnn_status open_measured(struct gnn_machine *m, struct gnn_err *err)
 {
     const struct gnn_measured_config config = {
-        .memory_limit_bytes = p->config->cap_kind == GNN_CAP_PROGRAM ? p->config->memory_bytes : 0};
-    return gnn_world_measured_open(&config, &p->inner, err);
+        .memory_limit_bytes = m->config->cap_kind == GNN_CAP_PROGRAM ? m->config->memory_bytes : 0};
+    return gnn_world_measured_open(&config, &m->inner, err);
 }
 
-static enum gnn_status open_place(struct gnn_place *p, const struct gnn_place_hooks *hooks, struct gnn_err *err)
+static enum gnn_status open_worlds(struct gnn_machine *m, const struct gnn_machine_hooks *hooks, struct gnn_err *err)
 {
-    GNN_TRY(gnn_faults_parse(p->config->fault, &p->faults, err));
-    GNN_TRY(p->simulated ? open_simulated(p, hooks, err) : open_measured(p, err));
-    p->world = p->inner;
-    if (p->config->fault[0] == '\0')
+    GNN_TRY(gnn_faults_parse(m->config->fault, &m->faults, err));
+    GNN_TRY(m->simulated ? open_simulated(m, hooks, err) : open_measured(m, err));
+    m->world = m->inner;
+    if (m->config->fault[0] == '\0')
         return GNN_OK;
-    GNN_TRY(gnn_world_faulty_open(p->inner, &p->faults.plan, &p->faulty, err));
-    p->world = p->faulty;
+    GNN_TRY(gnn_world_faulty_open(m->inner, &m->faults.plan, &m->faulty, err));
+    m->world = m->faulty;
     return GNN_OK;
 }
 
-enum gnn_status gnn_place_open(const struct gnn_run_config *config, const struct gnn_place_hooks *hooks,
-                               struct gnn_place **out, struct gnn_err *err)
+enum gnn_status gnn_machine_open(const struct gnn_run_config *config, const struct gnn_machine_hooks *hooks,
+                                 struct gnn_machine **out, struct gnn_err *err)
 {
-    struct gnn_place *const p = calloc(1, sizeof *p);
-    if (p == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "world's place");
-    p->config = config;
-    p->simulated = config->world == GNN_WORLD_SIMULATED;
-    const enum gnn_status status = open_place(p, hooks, err);
+    struct gnn_machine *const m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "the machine of the run");
+    m->config = config;
+    m->simulated = config->world == GNN_WORLD_SIMULATED;
+    const enum gnn_status status = open_worlds(m, hooks, err);
     if (status != GNN_OK) {
-        gnn_place_close(p);
+        gnn_machine_close(m);
         return status;
     }
-    *out = p;
+    *out = m;
     return GNN_OK;
 }
 
-void gnn_place_close(struct gnn_place *p)
+void gnn_machine_close(struct gnn_machine *m)
 {
-    if (p == NULL)
+    if (m == NULL)
         return;
-    if (p->tensor != NULL)
-        p->tensor->ops->close(p->tensor);
-    gnn_synthetic_close(p->world, p->synthetic);
-    if (p->dataset != NULL)
-        gnn_dataset_close(p->world, p->dataset);
-    gnn_world_faulty_close(p->faulty);
-    if (p->simulated)
-        gnn_world_simulated_close(p->inner);
+    if (m->tensor != NULL)
+        m->tensor->ops->close(m->tensor);
+    gnn_synthetic_close(m->world, m->synthetic);
+    if (m->dataset != NULL)
+        gnn_dataset_close(m->world, m->dataset);
+    gnn_world_faulty_close(m->faulty);
+    if (m->simulated)
+        gnn_world_simulated_close(m->inner);
     else
-        gnn_world_measured_close(p->inner);
-    gnn_profile_close(p->compute);
-    gnn_profile_close(p->profile);
-    free(p);
+        gnn_world_measured_close(m->inner);
+    gnn_profile_close(m->compute);
+    gnn_profile_close(m->profile);
+    free(m);
 }
 
-struct gnn_world *gnn_place_world(struct gnn_place *p)
+struct gnn_world *gnn_machine_world(struct gnn_machine *m)
 {
-    return p->world;
+    return m->world;
 }
 
 /* ---- the dataset ---- */
 
-static enum gnn_status open_synthetic(struct gnn_place *p, struct gnn_err *err)
+static enum gnn_status open_synthetic(struct gnn_machine *m, struct gnn_err *err)
 {
     struct gnn_generate_options options = {0};
     gnn_option_defaults(gnn_generate_table, &options);
-    options.dim = p->config->dim;
-    GNN_TRY(gnn_synthetic_open(p->world, p->config->dataset, &options, p->config->scale_divisor, &p->synthetic, err));
-    const struct gnn_dataset *const d = gnn_synthetic_dataset(p->synthetic);
-    GNN_TRY(gnn_world_simulated_add_file(p->inner, d->indices_path, gnn_synthetic_indices(p->synthetic), err));
-    return gnn_world_simulated_add_file(p->inner, d->features_path, gnn_synthetic_features(p->synthetic), err);
+    options.dim = m->config->dim;
+    GNN_TRY(gnn_synthetic_open(m->world, m->config->dataset, &options, m->config->scale_divisor, &m->synthetic, err));
+    const struct gnn_dataset *const d = gnn_synthetic_dataset(m->synthetic);
+    GNN_TRY(gnn_world_simulated_add_file(m->inner, d->indices_path, gnn_synthetic_indices(m->synthetic), err));
+    return gnn_world_simulated_add_file(m->inner, d->features_path, gnn_synthetic_features(m->synthetic), err);
 }
 
-enum gnn_status gnn_place_dataset(struct gnn_place *p, const struct gnn_dataset **out, struct gnn_err *err)
+enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_dataset **out, struct gnn_err *err)
 {
-    if (gnn_run_dataset_is_computed(p->config)) {
-        GNN_TRY(open_synthetic(p, err));
-        if (p->config->sample_only)
-            gnn_synthetic_drop_labels(p->world, p->synthetic);
-        *out = gnn_synthetic_dataset(p->synthetic);
+    if (gnn_run_dataset_is_computed(m->config)) {
+        GNN_TRY(open_synthetic(m, err));
+        if (m->config->sample_only)
+            gnn_synthetic_drop_labels(m->world, m->synthetic);
+        *out = gnn_synthetic_dataset(m->synthetic);
         return GNN_OK;
     }
     char dir[GNN_TEXT_MAX * 2];
-    gnn_run_dataset_dir(p->config, dir, sizeof dir);
-    GNN_TRY(gnn_dataset_open(p->world, dir, p->config->dim, &p->dataset, err));
-    if (p->config->sample_only)
-        gnn_dataset_drop_labels(p->world, p->dataset);
-    *out = p->dataset;
+    gnn_run_dataset_dir(m->config, dir, sizeof dir);
+    GNN_TRY(gnn_dataset_open(m->world, dir, m->config->dim, &m->dataset, err));
+    if (m->config->sample_only)
+        gnn_dataset_drop_labels(m->world, m->dataset);
+    *out = m->dataset;
     return GNN_OK;
 }
 
@@ -237,43 +254,43 @@ enum gnn_status gnn_place_dataset(struct gnn_place *p, const struct gnn_dataset 
 
 static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
-    const struct gnn_place *const p = ctx;
-    return gnn_mem_alloc(p->world, name, bytes, GNN_MEM_FEATURES, out, err);
+    const struct gnn_machine *const m = ctx;
+    return gnn_mem_alloc(m->world, name, bytes, GNN_MEM_FEATURES, out, err);
 }
 
 static void tensor_free(void *ctx, void *ptr)
 {
-    const struct gnn_place *const p = ctx;
-    gnn_mem_free(p->world, ptr);
+    const struct gnn_machine *const m = ctx;
+    gnn_mem_free(m->world, ptr);
 }
 
 static uint64_t tensor_now_ns(void *ctx)
 {
-    const struct gnn_place *const p = ctx;
-    return gnn_now_ns(p->world);
+    const struct gnn_machine *const m = ctx;
+    return gnn_now_ns(m->world);
 }
 
 static void tensor_wait_until(void *ctx, uint64_t deadline_ns)
 {
-    const struct gnn_place *const p = ctx;
-    gnn_sleep_until(p->world, deadline_ns, GNN_WAIT_COMPUTE);
+    const struct gnn_machine *const m = ctx;
+    gnn_sleep_until(m->world, deadline_ns, GNN_WAIT_COMPUTE);
 }
 
 static void simulated_compute_ns(void *ctx, uint64_t ns)
 {
-    const struct gnn_place *const p = ctx;
-    gnn_charge(p->world, GNN_WORK_CPU_NS, ns);
+    const struct gnn_machine *const m = ctx;
+    gnn_charge(m->world, GNN_WORK_CPU_NS, ns);
 }
 
 /* Modelled host time in the measured world: the thread sleeps through it, DEBT_NS and more at once. */
 static void measured_compute_ns(void *ctx, uint64_t ns)
 {
-    struct gnn_place *const p = ctx;
-    const uint64_t owed_ns = atomic_fetch_add(&p->debt_ns, ns) + ns;
+    struct gnn_machine *const m = ctx;
+    const uint64_t owed_ns = atomic_fetch_add(&m->debt_ns, ns) + ns;
     if (owed_ns < DEBT_NS)
         return;
-    const uint64_t slept_ns = atomic_exchange(&p->debt_ns, 0);
-    gnn_sleep_until(p->world, gnn_now_ns(p->world) + slept_ns, GNN_WAIT_COMPUTE);
+    const uint64_t slept_ns = atomic_exchange(&m->debt_ns, 0);
+    gnn_sleep_until(m->world, gnn_now_ns(m->world) + slept_ns, GNN_WAIT_COMPUTE);
 }
 
 static const struct gnn_tensor_ops *tensor_ops(const struct gnn_run_config *config)
@@ -283,27 +300,27 @@ static const struct gnn_tensor_ops *tensor_ops(const struct gnn_run_config *conf
     return strcmp(config->compute, "ref") == 0 ? &gnn_tensor_ref : &gnn_tensor_cpu;
 }
 
-enum gnn_status gnn_place_tensor(struct gnn_place *p, struct gnn_tensor **out, struct gnn_err *err)
+enum gnn_status gnn_machine_tensor(struct gnn_machine *m, struct gnn_tensor **out, struct gnn_err *err)
 {
     struct gnn_tensor_env env = {
-        .threads = p->config->compute_threads, .alloc = tensor_alloc, .free = tensor_free, .ctx = p};
-    if (gnn_compute_is_modelled(p->config)) {
-        char name[sizeof p->config->compute];
+        .threads = m->config->compute_threads, .alloc = tensor_alloc, .free = tensor_free, .ctx = m};
+    if (gnn_compute_is_modelled(m->config)) {
+        char name[sizeof m->config->compute];
         bool named;
-        split_compute(p->config->compute, name, sizeof name, &env.gpu, &named);
-        GNN_TRY(gnn_run_profile_open("--compute model:", name, &p->compute, err));
+        split_compute(m->config->compute, name, sizeof name, &env.gpu, &named);
+        GNN_TRY(open_profile("--compute model:", name, &m->compute, err));
         env.now_ns = tensor_now_ns;
         env.wait_until = tensor_wait_until;
-        env.compute_ns = p->simulated ? simulated_compute_ns : measured_compute_ns;
+        env.compute_ns = m->simulated ? simulated_compute_ns : measured_compute_ns;
     }
-    GNN_TRY(tensor_ops(p->config)->open(&env, p->compute, &p->tensor, err));
-    *out = p->tensor;
+    GNN_TRY(tensor_ops(m->config)->open(&env, m->compute, &m->tensor, err));
+    *out = m->tensor;
     return GNN_OK;
 }
 
 /* ---- what the record asks ---- */
 
-static void measured_usage(struct gnn_place_usage *out)
+static void measured_usage(struct gnn_machine_usage *out)
 {
     struct timespec ts;
     struct rusage usage;
@@ -313,19 +330,19 @@ static void measured_usage(struct gnn_place_usage *out)
     out->major_faults = (uint64_t)usage.ru_majflt;
 }
 
-static void simulated_usage(const struct gnn_place *p, struct gnn_place_usage *out)
+static void simulated_usage(const struct gnn_machine *m, struct gnn_machine_usage *out)
 {
     struct gnn_simulated_counts counts;
     struct gnn_mem_usage usage;
-    gnn_world_simulated_counts(p->inner, &counts);
-    gnn_mem_usage(p->inner, &usage);
+    gnn_world_simulated_counts(m->inner, &counts);
+    gnn_mem_usage(m->inner, &usage);
     out->cpu_ns = counts.cpu_busy_ns;
     out->major_faults = counts.page_major_faults;
     out->page_hits = counts.page_hits + counts.page_minor_faults;
     out->page_misses = counts.page_major_faults;
     struct gnn_group_reading *const group = &out->group;
-    group->limit_bytes = p->config->memory_bytes == 0 ? GNN_UNKNOWN : p->config->memory_bytes;
-    const uint64_t process_bytes = p->slowed.process_bytes;
+    group->limit_bytes = m->config->memory_bytes == 0 ? GNN_UNKNOWN : m->config->memory_bytes;
+    const uint64_t process_bytes = m->slowed.process_bytes;
     group->current_bytes = process_bytes + usage.current_bytes + counts.cached_bytes;
     /* Page cache leaves for want of room only, so the highest charge is the last one, or that of the own memory. */
     const uint64_t own_peak_bytes = process_bytes + usage.peak_bytes;
@@ -341,25 +358,25 @@ static void simulated_usage(const struct gnn_place *p, struct gnn_place_usage *o
     group->write_ios = counts.device_write_ios;
 }
 
-void gnn_place_usage(struct gnn_place *p, struct gnn_place_usage *out)
+void gnn_machine_usage(struct gnn_machine *m, struct gnn_machine_usage *out)
 {
-    *out = (struct gnn_place_usage){
-        .modelled_machine = p->simulated, .page_hits = GNN_UNKNOWN, .page_misses = GNN_UNKNOWN};
+    *out = (struct gnn_machine_usage){
+        .modelled_machine = m->simulated, .page_hits = GNN_UNKNOWN, .page_misses = GNN_UNKNOWN};
     gnn_group_reading_unknown(&out->group);
-    if (p->simulated)
-        simulated_usage(p, out);
+    if (m->simulated)
+        simulated_usage(m, out);
     else
         measured_usage(out);
 }
 
-const char *gnn_place_profile_digest(const struct gnn_place *p)
+const char *gnn_machine_profile_digest(const struct gnn_machine *m)
 {
-    if (p->profile != NULL)
-        return p->profile->digest;
-    return p->compute != NULL ? p->compute->digest : "";
+    if (m->profile != NULL)
+        return m->profile->digest;
+    return m->compute != NULL ? m->compute->digest : "";
 }
 
-uint64_t gnn_place_process_bytes(const struct gnn_place *p)
+uint64_t gnn_machine_process_bytes(const struct gnn_machine *m)
 {
-    return p->simulated ? p->slowed.process_bytes : 0;
+    return m->simulated ? m->slowed.process_bytes : 0;
 }

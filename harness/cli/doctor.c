@@ -1,4 +1,4 @@
-#include "harness/run/doctor.h"
+#include "harness/cli/doctor.h"
 
 #include "harness/base/units.h"
 #include "harness/confine/confine.h"

@@ -3,13 +3,7 @@
 #ifndef GNN_RUN_EXTRAPOLATE_H
 #define GNN_RUN_EXTRAPOLATE_H
 
-#include "harness/oocgnn.h"
-
-struct gnn_extrapolation {
-    uint64_t full_ns;         /* warm-up as it was, all others at the mean */
-    uint64_t low_ns, high_ns; /* 95 % interval of the mean (Student's t over the groups), for the same sum */
-    uint32_t warmup, used;    /* mini-batches */
-};
+#include "harness/run/wire.h"
 
 /* step_ns (count): the clock after each training step, ascending; start_ns: when the epoch began. The first `warmup`
  * steps are warm-up, the rest at least 2. total: mini-batches of the whole epoch, at least count. */

@@ -1,0 +1,55 @@
+/* Opens world, dataset and tensor back-end of a run. The only code that includes both worlds; what a record must say
+ * about the machine comes from gnn_machine_usage. */
+#ifndef GNN_RUN_MACHINE_H
+#define GNN_RUN_MACHINE_H
+
+#include "harness/base/reading.h"
+#include "harness/run/config.h"
+
+struct gnn_machine;
+
+struct gnn_machine_hooks {
+    void (*on_deadlock)(void *ctx, const char *report); /* simulated: does not return */
+    void *ctx;
+};
+
+/* Errors: those of the worlds, GNN_EUSAGE for an unknown profile. */
+GNN_MUST_CHECK enum gnn_status gnn_machine_open(const struct gnn_run_config *config,
+                                                const struct gnn_machine_hooks *hooks, struct gnn_machine **out,
+                                                struct gnn_err *err);
+void gnn_machine_close(struct gnn_machine *machine); /* accepts NULL; everything opened in the world is closed */
+
+struct gnn_world *gnn_machine_world(struct gnn_machine *machine); /* with the run's faults, if any */
+
+/* The prepared dataset, or in the simulated world the registry's graph without one. The machine keeps it. */
+GNN_MUST_CHECK enum gnn_status gnn_machine_dataset(struct gnn_machine *machine, const struct gnn_dataset **out,
+                                                   struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_machine_tensor(struct gnn_machine *machine, struct gnn_tensor **out,
+                                                  struct gnn_err *err);
+
+/* What the run has used so far. Of a modelled machine everything is the model's, and the group too, which in the
+ * measured world is read from outside (unknown here). */
+struct gnn_machine_usage {
+    bool modelled_machine;
+    uint64_t cpu_ns;
+    uint64_t major_faults;
+    uint64_t page_hits, page_misses; /* touched pages that were cached, and that were not; GNN_UNKNOWN: not counted */
+    struct gnn_group_reading group;
+};
+void gnn_machine_usage(struct gnn_machine *machine, struct gnn_machine_usage *out);
+
+/* What the process itself takes of the cap: the profile's figure; 0 in the measured world, where nobody knows. */
+uint64_t gnn_machine_process_bytes(const struct gnn_machine *machine);
+
+const char *gnn_machine_profile_digest(const struct gnn_machine *machine); /* "" without a profile */
+
+/* ---- what the configuration says about it ---- */
+
+/* Whether --compute is a model, so that there are no values: loss and accuracy stay unknown. */
+bool gnn_compute_is_modelled(const struct gnn_run_config *config);
+
+/* Replaces words that stand for something else: --compute auto, cpu and cuda of the simulated world become
+ * model:PROFILE/cpu or /gpu. GNN_EUSAGE, GNN_ENOTSUP with a remedy. */
+GNN_MUST_CHECK enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_err *err);
+
+#endif
