@@ -1,5 +1,5 @@
-/* Everything a run is told, after defaults, preset and command line: one option table serves the parser, the
- * help, the record, the job files and the hand-over from the supervisor to its worker. */
+/* The configuration of a run after defaults, preset and command line. One option table serves the parser, the help, the
+ * record, the job files and the arguments that the supervisor gives its worker. */
 #ifndef GNN_RUN_CONFIG_H
 #define GNN_RUN_CONFIG_H
 
@@ -22,11 +22,11 @@ struct gnn_run_config {
     uint32_t scale_divisor;
     uint32_t dim; /* 0: the only one prepared */
 
-    uint32_t model; /* enum gnn_model_kind */
+    enum gnn_model_kind model;
     uint32_t hidden;
     uint32_t heads;
     bool gat_width_total;
-    uint32_t gcn_norm; /* enum gnn_gcn_norm */
+    enum gnn_gcn_norm gcn_norm;
     double dropout;
     double lr;
     double weight_decay;
@@ -41,49 +41,42 @@ struct gnn_run_config {
     bool floyd_biased;
     uint64_t seed;
 
-    uint32_t world; /* enum gnn_world_kind */
+    enum gnn_world_kind world;
     char profile[GNN_TEXT_MAX];
     char compute[GNN_TEXT_MAX];
     char fault[GNN_TEXT_MAX]; /* harness/run/fault_option.h; "" = none */
     uint32_t compute_threads;
-    uint32_t io_engine; /* enum gnn_ring_engine */
+    enum gnn_ring_engine io_engine;
 
     uint64_t memory_bytes; /* the cap; 0 = none */
     uint64_t swap_bytes;
-    uint32_t cap_kind; /* enum gnn_cap_kind */
+    enum gnn_cap_kind cap_kind;
     uint64_t device_bps;
     uint64_t device_iops;
     bool cold;
     uint64_t time_limit_ns; /* 0 = none */
-    uint32_t evaluate;      /* enum gnn_evaluate */
-    uint64_t interval_ns;   /* of the probes */
+    enum gnn_evaluate evaluate;
+    uint64_t interval_ns; /* of the probes */
     char db[GNN_TEXT_MAX];
     char trace_loss[GNN_TEXT_MAX]; /* file for one line a step, or "" */
     bool json;
     bool quiet;
 
     uint32_t set_count;
-    char sets[GNN_SETS_MAX][GNN_SET_MAX]; /* "gnndrive.extractors=4" */
+    char sets[GNN_SETS_MAX][GNN_SET_MAX]; /* "system.key=value" */
 };
+
+/* ---- options.c ---- */
 
 extern const struct gnn_option gnn_run_options[]; /* every field above except sets */
 
 void gnn_run_config_defaults(struct gnn_run_config *config);
 
-/* "system.key=value"; GNN_EUSAGE when malformed or too many. The key itself is checked when the system is
- * known. */
+/* Appends "system.key=value"; GNN_EUSAGE when malformed or too many. gnn_system_configure checks the key. */
 GNN_MUST_CHECK enum gnn_status gnn_run_config_set(struct gnn_run_config *config, const char *text, struct gnn_err *err);
 
-/* Checks fields against each other and against this build; fills what follows from others (GAT's fan-out). */
-GNN_MUST_CHECK enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct gnn_err *err);
-
-/* The named system; GNN_EUSAGE lists what there is. */
-GNN_MUST_CHECK enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out, struct gnn_err *err);
-
-/* A new config of the system with defaults and this run's sets applied; free() it. */
-GNN_MUST_CHECK enum gnn_status gnn_system_configure(const struct gnn_system *system,
-                                                    const struct gnn_run_config *config, void **out,
-                                                    struct gnn_err *err);
+/* Whether --compute is a model, so that there are no values: loss and accuracy stay unknown. */
+bool gnn_compute_is_modelled(const struct gnn_run_config *config);
 
 /* Mini-batches an epoch trains at most; 0 = all. */
 uint32_t gnn_run_max_batches(const struct gnn_run_config *config);
@@ -91,7 +84,23 @@ uint32_t gnn_run_max_batches(const struct gnn_run_config *config);
 /* Whether the run's graph is computed (simulated world, a registry name) instead of read from a prepared dataset. */
 bool gnn_run_dataset_is_computed(const struct gnn_run_config *config);
 
-/* Directory of the dataset: config->dataset itself if it names a directory, else data_dir/NAME-1_K. */
+/* Writes the dataset's directory: config->dataset itself if it names a directory, else data_dir/NAME-1_K. */
 void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t path_bytes);
+
+/* ---- checks.c ---- */
+
+/* Checks options against each other, the system's parameters, and what this build has; changes nothing. GNN_EUSAGE,
+ * GNN_ENOTSUP with the option and what to say instead. */
+GNN_MUST_CHECK enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct gnn_err *err);
+
+/* ---- system.c ---- */
+
+/* Finds a system by name; GNN_EUSAGE names near misses and what this build has. */
+GNN_MUST_CHECK enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out, struct gnn_err *err);
+
+/* Makes the system's config from its defaults and this run's sets; free() it. */
+GNN_MUST_CHECK enum gnn_status gnn_system_configure(const struct gnn_system *system,
+                                                    const struct gnn_run_config *config, void **out,
+                                                    struct gnn_err *err);
 
 #endif

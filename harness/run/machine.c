@@ -34,11 +34,6 @@ struct gnn_machine {
 
 /* ---- names ---- */
 
-bool gnn_compute_is_modelled(const struct gnn_run_config *config)
-{
-    return strncmp(config->compute, "model:", 6) == 0;
-}
-
 /* Opens a profile from where data files are found; `option` ("--profile") stands before what is wrong with the name. */
 static enum gnn_status open_profile(const char *option, const char *name, struct gnn_profile **out, struct gnn_err *err)
 {
@@ -181,9 +176,8 @@ static enum gnn_status open_worlds(struct gnn_machine *m, const struct gnn_machi
 enum gnn_status gnn_machine_open(const struct gnn_run_config *config, const struct gnn_machine_hooks *hooks,
                                  struct gnn_machine **out, struct gnn_err *err)
 {
-    struct gnn_machine *const m = calloc(1, sizeof *m);
-    if (m == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "the machine of the run");
+    struct gnn_machine *m;
+    GNN_NEW(m, 1, err, "the run's machine");
     m->config = config;
     m->simulated = config->world == GNN_WORLD_SIMULATED;
     const enum gnn_status status = open_worlds(m, hooks, err);

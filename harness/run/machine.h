@@ -43,11 +43,6 @@ uint64_t gnn_machine_process_bytes(const struct gnn_machine *machine);
 
 const char *gnn_machine_profile_digest(const struct gnn_machine *machine); /* "" without a profile */
 
-/* ---- what the configuration says about it ---- */
-
-/* Whether --compute is a model, so that there are no values: loss and accuracy stay unknown. */
-bool gnn_compute_is_modelled(const struct gnn_run_config *config);
-
 /* Replaces words that stand for something else: --compute auto, cpu and cuda of the simulated world become
  * model:PROFILE/cpu or /gpu. GNN_EUSAGE, GNN_ENOTSUP with a remedy. */
 GNN_MUST_CHECK enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_err *err);

@@ -1,7 +1,5 @@
 #include "harness/run/validity.h"
 
-#include "harness/run/machine.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

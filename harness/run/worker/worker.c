@@ -188,7 +188,7 @@ static void fill_workload(struct worker *w)
                                         .max_batches = gnn_run_max_batches(c),
                                         .sample_only = c->sample_only};
     memcpy(w->workload.fanout, c->fanout.values, sizeof w->workload.fanout);
-    w->model_config = (struct gnn_model_config){.kind = (enum gnn_model_kind)c->model,
+    w->model_config = (struct gnn_model_config){.kind = c->model,
                                                 .layers = c->fanout.count,
                                                 .in_dim = w->dataset->dim,
                                                 .hidden = c->hidden,
@@ -198,7 +198,7 @@ static void fill_workload(struct worker *w)
                                                 .lr = c->lr,
                                                 .weight_decay = c->weight_decay,
                                                 .gat_width_total = c->gat_width_total,
-                                                .gcn_norm = (enum gnn_gcn_norm)c->gcn_norm,
+                                                .gcn_norm = c->gcn_norm,
                                                 .seed = c->seed};
 }
 
@@ -341,7 +341,7 @@ static enum gnn_status open_worker(struct worker *w, struct gnn_err *err)
                               .dataset = w->dataset,
                               .workload = &w->workload,
                               .model_config = &w->model_config,
-                              .io_engine = (enum gnn_ring_engine)w->config->io_engine,
+                              .io_engine = w->config->io_engine,
                               .floyd_biased = w->config->floyd_biased,
                               .cap_bytes = w->config->memory_bytes,
                               .process_bytes = gnn_machine_process_bytes(w->machine),

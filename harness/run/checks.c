@@ -1,0 +1,113 @@
+/* Checks of a run's options against each other and against this build, before anything is opened. */
+#include "harness/run/config.h"
+
+#include "harness/run/fault_option.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INTERVAL_MIN_NS UINT64_C(10000000)
+
+static enum gnn_status check_compute(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    static const char *const known[] = {"auto", "cpu", "ref", "cuda"};
+    const bool modelled = gnn_compute_is_modelled(config);
+    if (config->trace_loss[0] != '\0' && (modelled || config->world == GNN_WORLD_SIMULATED))
+        return gnn_fail(
+            err, GNN_ENOTSUP,
+            "--trace-loss %s: a modelled back-end computes no loss; leave it out, or use --compute cpu in the "
+            "measured world",
+            config->trace_loss);
+    if (modelled)
+        return GNN_OK; /* gnn_machine_resolve opens the profile */
+    if (strcmp(config->compute, "cuda") == 0 && config->world == GNN_WORLD_MEASURED)
+        return gnn_fail(
+            err, GNN_ENOTSUP,
+            "--compute cuda: no CUDA plugin in this build; use --compute cpu, or model:PROFILE to wait as long "
+            "as that profile's GPU would take");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(config->compute, known[i]) == 0)
+            return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE, "--compute %s: unknown back-end; there are auto, cpu, ref, cuda and model:PROFILE",
+                    config->compute);
+}
+
+/* Options that act on this machine have no meaning in the simulated world. */
+static enum gnn_status check_simulated(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    if (config->device_bps != 0 || config->device_iops != 0 || config->swap_bytes != 0)
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--device-bps, --device-iops and --swap act on this machine; in the simulated world change the "
+                        "profile, or use --fault device-slowdown=F");
+    if (!config->cold)
+        return gnn_fail(err, GNN_ENOTSUP, "--no-cold: a simulated machine starts with an empty page cache");
+    if (config->cap_kind == GNN_CAP_PROGRAM)
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--cap program: the simulated cap is the kernel's, page cache included; leave it out");
+    return GNN_OK;
+}
+
+static enum gnn_status check_measured(const struct gnn_run_config *config, const struct gnn_run_faults *faults,
+                                      struct gnn_err *err)
+{
+    if (config->profile[0] != '\0')
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "--profile %s: a profile belongs to --world simulated; for a modelled accelerator beside measured "
+            "storage say --compute model:%s",
+            config->profile, config->profile);
+    if (faults->device_slowdown != 1)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--fault device-slowdown: only a simulated device can be slowed; here use --device-iops or "
+                        "--device-bps");
+    return GNN_OK;
+}
+
+static enum gnn_status check_batches(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    if (config->batches == 0 && config->warmup != 0)
+        return gnn_fail(err, GNN_EUSAGE, "--warmup %u stands before --batches N, which is missing", config->warmup);
+    if (config->batches != 0 && config->max_batches != 0)
+        return gnn_fail(err, GNN_EUSAGE, "--batches %u and --max-batches %u: choose one", config->batches,
+                        config->max_batches);
+    if (config->batches == 1)
+        return gnn_fail(err, GNN_EUSAGE, "--batches 1: a spread needs at least 2");
+    if (config->batches > UINT32_MAX - config->warmup)
+        return gnn_fail(err, GNN_EUSAGE, "--batches %u + --warmup %u: too many", config->batches, config->warmup);
+    return GNN_OK;
+}
+
+static enum gnn_status check_limits(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    if (config->swap_bytes != 0 && (config->memory_bytes == 0 || config->cap_kind != GNN_CAP_CGROUP))
+        return gnn_fail(err, GNN_EUSAGE, "--swap %" PRIu64 ": swap is limited beside --memory with --cap cgroup only",
+                        config->swap_bytes);
+    if (config->interval_ns < INTERVAL_MIN_NS)
+        return gnn_fail(err, GNN_EUSAGE, "--interval: at least 10ms, or the probes disturb what they measure");
+    return GNN_OK;
+}
+
+enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    const struct gnn_system *system;
+    GNN_TRY(gnn_system_find(config->system, &system, err));
+    void *settings;
+    GNN_TRY(gnn_system_configure(system, config, &settings, err));
+    free(settings);
+    if (config->dataset[0] == '\0')
+        return gnn_fail(err, GNN_EUSAGE, "--dataset is missing; `oocgnn list datasets` names those of the registry");
+    if (config->fanout.count == 0)
+        return gnn_fail(err, GNN_EUSAGE, "--fanout: no hops; 1 to %d are possible", GNN_LAYERS_MAX);
+    assert(config->fanout.count <= GNN_LAYERS_MAX); /* the parser takes no more */
+    if (config->gat_width_total && config->hidden % config->heads != 0)
+        return gnn_fail(err, GNN_EUSAGE, "--hidden %u cannot be shared by --heads %u; choose a multiple",
+                        config->hidden, config->heads);
+    struct gnn_run_faults faults;
+    GNN_TRY(gnn_faults_parse(config->fault, &faults, err));
+    GNN_TRY(config->world == GNN_WORLD_SIMULATED ? check_simulated(config, err) : check_measured(config, &faults, err));
+    GNN_TRY(check_batches(config, err));
+    GNN_TRY(check_limits(config, err));
+    return check_compute(config, err);
+}
