@@ -154,6 +154,8 @@ install: all
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/oocgnn
 	install -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/oocgnn/
 	install -m 644 $(wildcard workloads/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/
+	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/presets
+	install -m 644 $(wildcard workloads/presets/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/presets/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs
 	install -m 644 $(wildcard workloads/hardware/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/
 	install -m 644 $(wildcard workloads/hardware/costs/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs/

@@ -1,5 +1,7 @@
 #include "harness/base/data_dirs.h"
 
+#include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,27 +57,68 @@ static void offer(struct gnn_data_dirs *out, uint32_t *count, const char *path)
     ++*count;
 }
 
-void gnn_data_dirs(struct gnn_data_dirs *out)
+/* The user's own folder `own` ("" or a sub-folder), then `kind` of the source tree and of the installation. */
+static void find_dirs(const char *own, const char *kind, struct gnn_data_dirs *out)
 {
-    char executable[GNN_DATA_DIR_BYTES], path[GNN_DATA_DIR_BYTES];
+    char executable[GNN_DATA_DIR_BYTES], path[GNN_DATA_DIR_BYTES], wanted[GNN_NAME_MAX];
     uint32_t count = 0;
     *out = (struct gnn_data_dirs){.dirs = {NULL}};
-    if (user_dir(path))
-        offer(out, &count, path);
+    char user[GNN_DATA_DIR_BYTES];
+    if (user_dir(user) && join(path, user, own))
+        offer(out, &count, own[0] == '\0' ? user : path);
     const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
     if (length <= 0)
         return;
     executable[length] = '\0';
     char above[GNN_DATA_DIR_BYTES];
     memcpy(above, executable, (size_t)length + 1);
+    (void)snprintf(wanted, sizeof wanted, "workloads/%s", kind);
     while (climb(above)) {
-        if (!join(path, above, "workloads/hardware") || !is_dir(path))
+        if (!join(path, above, wanted) || !is_dir(path))
             continue;
         offer(out, &count, path);
         break;
     }
-    if (climb(executable) && join(path, executable, "../share/oocgnn/hardware"))
+    (void)snprintf(wanted, sizeof wanted, "../share/oocgnn/%s", kind);
+    if (climb(executable) && join(path, executable, wanted))
         offer(out, &count, path);
+    assert(count <= GNN_DATA_DIRS_MAX);
+}
+
+void gnn_data_dirs(struct gnn_data_dirs *out)
+{
+    find_dirs("", "hardware", out);
+}
+
+void gnn_preset_dirs(struct gnn_data_dirs *out)
+{
+    find_dirs("presets", "presets", out);
+}
+
+static int is_ini(const struct dirent *entry)
+{
+    const size_t length = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
+}
+
+enum gnn_status gnn_data_files(const char *const *dirs, gnn_data_file_fn *fn, void *ctx, struct gnn_err *err)
+{
+    for (; *dirs != NULL; dirs++) {
+        struct dirent **entries = NULL;
+        const int count = scandir(*dirs, &entries, is_ini, alphasort);
+        if (count < 0 && errno != ENOENT && errno != ENOTDIR)
+            return gnn_fail(err, GNN_EIO, "%s: %s", *dirs, strerror(errno));
+        for (int i = 0; i < count; i++) {
+            char path[GNN_DATA_DIR_BYTES];
+            const bool fits = join(path, *dirs, entries[i]->d_name);
+            entries[i]->d_name[strlen(entries[i]->d_name) - 4] = '\0';
+            if (fits)
+                fn(ctx, path, entries[i]->d_name);
+            free(entries[i]);
+        }
+        free(entries);
+    }
+    return GNN_OK;
 }
 
 enum gnn_status gnn_data_dir_of_user(char *path, size_t path_bytes, struct gnn_err *err)

@@ -1,7 +1,8 @@
-/* Where the program's own data files are: hardware profiles. Looked for in this order:
- *   1  $XDG_DATA_HOME/oocgnn, or $HOME/.local/share/oocgnn: what `oocgnn calibrate` wrote
- *   2  workloads/hardware in a folder above the executable: the source tree it was built in
- *   3  ../share/oocgnn/hardware beside the executable's folder: an installation
+/* Where the program's own data files are: hardware profiles and presets. Looked for in this order (KIND: "hardware" or
+ * "presets"):
+ *   1  $XDG_DATA_HOME/oocgnn, or $HOME/.local/share/oocgnn: what `oocgnn calibrate` wrote; its folder presets/
+ *   2  workloads/KIND in a folder above the executable: the source tree it was built in
+ *   3  ../share/oocgnn/KIND beside the executable's folder: an installation
  * The user's own come first, so that a file there replaces one of the same name. */
 #ifndef GNN_BASE_DATA_DIRS_H
 #define GNN_BASE_DATA_DIRS_H
@@ -16,7 +17,14 @@ struct gnn_data_dirs {
 };
 
 /* Fills out, which is not copied afterwards. A place that is not there is left out; there may be none. */
-void gnn_data_dirs(struct gnn_data_dirs *out);
+void gnn_data_dirs(struct gnn_data_dirs *out); /* hardware profiles */
+void gnn_preset_dirs(struct gnn_data_dirs *out);
+
+/* Calls fn with every .ini file of the NULL-terminated dirs, in their order and by name within one; `name` is the
+ * file's without its folder and .ini. GNN_EIO when a folder cannot be read; one that is not there is skipped. */
+typedef void gnn_data_file_fn(void *ctx, const char *path, const char *name);
+GNN_MUST_CHECK enum gnn_status gnn_data_files(const char *const *dirs, gnn_data_file_fn *fn, void *ctx,
+                                              struct gnn_err *err);
 
 /* The first of the places, whether it is there or not: where a user's own files go. GNN_EUSAGE when neither
  * $XDG_DATA_HOME nor $HOME says where that is. */

@@ -38,14 +38,19 @@ static int list_models(void)
     return GNN_EXIT_OK;
 }
 
+static void print_preset(void *ctx, const struct gnn_preset *preset)
+{
+    (void)ctx;
+    (void)printf("%-12s %s\n%12s %s\n%12s %s\n", preset->name, preset->title, "", preset->options, "", preset->source);
+}
+
 static int list_presets(void)
 {
-    char memory[32];
-    for (const struct gnn_preset *p = gnn_presets; p->name != NULL; p++)
-        (void)printf("%-10s %-36s cap %s, batch %u, fan-out %s, hidden %s (%s); divided by the scale, lr by "
-                     "its root\n",
-                     p->name, p->title, gnn_format_bytes(p->memory_bytes, memory, sizeof memory), p->batch_size,
-                     p->fanout, p->hidden, p->source);
+    struct gnn_err err = {0};
+    if (gnn_preset_each(print_preset, NULL, &err) != GNN_OK)
+        return gnn_cli_failed(&err);
+    (void)puts(
+        "\nAt --scale 1/K memory and batch are divided by K, lr by the root of the batch's ratio: --preset NAME.");
     return GNN_EXIT_OK;
 }
 

@@ -1,26 +1,23 @@
-/* Presets: a paper's defaults (specs' section 6, models.md section 6), divided by the dataset's scale (DESIGN
- * section 6). Explicit options win: apply the preset first. */
+/* Presets: what a paper trains, read from workloads/presets/NAME.ini (its README has the keys), divided by the scale of
+ * the dataset. Explicit options win: apply the preset first. */
 #ifndef GNN_RUN_PRESET_H
 #define GNN_RUN_PRESET_H
 
 #include "harness/run/config.h"
 
+/* Sets the options that the preset's file names, for config->scale_divisor; keeps the name in config->preset. memory
+ * and batch are divided by the scale. The learning rate goes down with the square root of the batch (the usual rule for
+ * Adam): at the paper's rate a batch of 10 seeds of 172 classes is mostly noise and nothing is learned.
+ * GNN_EUSAGE: no such preset (the message lists those there are), or "file:line: what is wrong in it". */
+GNN_MUST_CHECK enum gnn_status gnn_preset_apply(const char *name, struct gnn_run_config *config, struct gnn_err *err);
+
 struct gnn_preset {
-    const char *name; /* the paper's system: "gnndrive" */
-    const char *title;
-    uint64_t memory_bytes; /* at scale 1 */
-    uint32_t batch_size;   /* at scale 1 */
-    const char *fanout;
-    const char *hidden;
-    double lr; /* at scale 1 */
-    const char *source;
+    const char *name, *path, *title, *source;
+    char options[GNN_TEXT_MAX]; /* "memory 32G, batch 1000, …", at scale 1 */
 };
 
-extern const struct gnn_preset gnn_presets[]; /* ends with name NULL */
-
-/* Sets model, fan-out, batch, hidden width, learning rate and cap for config->scale_divisor; keeps the name
- * in config->preset. The learning rate goes down with the square root of the batch (Adam's usual rule): at
- * the paper's rate a batch of 10 seeds of 172 classes is mostly noise and nothing is learned. */
-GNN_MUST_CHECK enum gnn_status gnn_preset_apply(const char *name, struct gnn_run_config *config, struct gnn_err *err);
+/* Calls fn with every preset there is, the user's own first; then fails if a file could not be read. */
+typedef void gnn_preset_fn(void *ctx, const struct gnn_preset *preset);
+GNN_MUST_CHECK enum gnn_status gnn_preset_each(gnn_preset_fn *fn, void *ctx, struct gnn_err *err);
 
 #endif

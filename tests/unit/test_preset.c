@@ -1,5 +1,4 @@
-/* Presets: a paper's figures divided by the scale (DESIGN section 6), and what was typed wins wherever it
- * stands. */
+/* Presets: a paper's figures divided by the scale, and what was typed wins wherever it stands. */
 #include "harness/cli/run_args.h"
 #include "harness/run/preset.h"
 
@@ -8,7 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -96,26 +98,93 @@ static void settings_are_not_doubled(void **state)
     assert_int_equal(config.set_count, 1);
 }
 
+static void apply_at_every_scale(void *ctx, const struct gnn_preset *preset)
+{
+    static const uint32_t scales[] = {1, 10, 100, 4000, UINT32_MAX};
+    ++*(int *)ctx;
+    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
+        struct gnn_run_config config;
+        struct gnn_err err = {0};
+        gnn_run_config_defaults(&config);
+        config.scale_divisor = scales[i];
+        assert_int_equal(gnn_preset_apply(preset->name, &config, &err), GNN_OK);
+        assert_true(config.batch_size >= 1);
+        assert_true(config.memory_bytes > 0 && config.memory_bytes % GNN_PAGE_BYTES == 0);
+        assert_string_equal(config.preset, preset->name);
+    }
+    assert_true(preset->title[0] != '\0' && preset->source[0] != '\0');
+}
+
 static void every_preset_applies_at_every_scale(void **state)
 {
     (void)state;
-    static const uint32_t scales[] = {1, 10, 100, 4000, UINT32_MAX};
-    for (const struct gnn_preset *p = gnn_presets; p->name != NULL; p++)
-        for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
-            struct gnn_run_config config;
-            struct gnn_err err = {0};
-            gnn_run_config_defaults(&config);
-            config.scale_divisor = scales[i];
-            assert_int_equal(gnn_preset_apply(p->name, &config, &err), GNN_OK);
-            assert_true(config.batch_size >= 1);
-            assert_true(config.memory_bytes > 0 && config.memory_bytes % GNN_PAGE_BYTES == 0);
-            assert_string_equal(config.preset, p->name);
-        }
-    struct gnn_run_config config;
+    int count = 0;
     struct gnn_err err = {0};
+    assert_int_equal(gnn_preset_each(apply_at_every_scale, &count, &err), GNN_OK);
+    assert_int_equal(count, 3);
+    struct gnn_run_config config;
     gnn_run_config_defaults(&config);
     assert_int_equal(gnn_preset_apply("gnndrve", &config, &err), GNN_EUSAGE);
-    assert_non_null(strstr(err.message, "gnndrive"));
+    assert_non_null(strstr(err.message, "did you mean \"gnndrive\"? There are agnes, ginex, gnndrive"));
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_preset_apply("../presets/ginex", &config, &err), GNN_EUSAGE);
+}
+
+/* Writes $XDG_DATA_HOME/oocgnn/presets/mine.ini and applies it at scale 1/10. */
+static enum gnn_status apply_text(const char *text, struct gnn_run_config *config, struct gnn_err *err)
+{
+    char root[] = "/tmp/oocgnn-preset-XXXXXX", dir[64], presets[96], path[128];
+    assert_non_null(mkdtemp(root));
+    (void)snprintf(dir, sizeof dir, "%s/oocgnn", root);
+    (void)snprintf(presets, sizeof presets, "%s/presets", dir);
+    (void)snprintf(path, sizeof path, "%s/mine.ini", presets);
+    assert_int_equal(mkdir(dir, 0777) | mkdir(presets, 0777), 0);
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    (void)setenv("XDG_DATA_HOME", root, 1);
+    gnn_run_config_defaults(config);
+    config->scale_divisor = 10;
+    *err = (struct gnn_err){0};
+    const enum gnn_status status = gnn_preset_apply("mine", config, err);
+    (void)unsetenv("XDG_DATA_HOME");
+    assert_int_equal(unlink(path) | rmdir(presets) | rmdir(dir) | rmdir(root), 0);
+    return status;
+}
+
+static void a_file_of_the_user_is_a_preset(void **state)
+{
+    (void)state;
+    struct gnn_run_config config;
+    struct gnn_err err;
+    assert_int_equal(apply_text("[preset]\nbatch = 90\nfanout = 5,4\nlr = 0.009\n", &config, &err), GNN_OK);
+    assert_int_equal(config.batch_size, 9);
+    assert_int_equal(config.fanout.count, 2);
+    assert_true(config.lr > 0.00284 && config.lr < 0.00285); /* 0.009 / sqrt(10) */
+    assert_int_equal(config.memory_bytes, 0);                /* the file names none: no cap stays no cap */
+}
+
+static void mistakes_in_a_file_are_named_with_their_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"[preset]\nbatch = 90\nfanuot = 5,4\n",
+         "mine.ini:3: a preset has no key \"fanuot\"; did you mean \"fanout\"?"},
+        {"[preset]\nsystem = null\n", "mine.ini:2: a preset has no key \"system\""},
+        {"[preset]\nbatch = many\n", "mine.ini:2: option batch: \"many\""},
+        {"[presets]\nbatch = 90\n", "mine.ini: a preset has one section, [preset]"},
+        {"", "mine.ini: a preset has one section, [preset]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gnn_run_config config;
+        struct gnn_err err;
+        assert_int_equal(apply_text(cases[i].text, &config, &err), GNN_EUSAGE);
+        if (strstr(err.message, cases[i].says) == NULL)
+            fail_msg("%s: %s", cases[i].text, err.message);
+    }
 }
 
 int main(void)
@@ -125,6 +194,8 @@ int main(void)
         cmocka_unit_test(what_was_typed_wins),
         cmocka_unit_test(settings_are_not_doubled),
         cmocka_unit_test(every_preset_applies_at_every_scale),
+        cmocka_unit_test(a_file_of_the_user_is_a_preset),
+        cmocka_unit_test(mistakes_in_a_file_are_named_with_their_line),
     };
     return cmocka_run_group_tests_name("preset", tests, NULL, NULL);
 }
