@@ -19,7 +19,7 @@
 
 enum {
     GNN_RECORD_STAGES_MAX = 12,
-    GNN_RECORD_EXTRAS_MAX = 32, /* a system's 16 and the harness's own */
+    GNN_RECORD_EXTRAS_MAX = 40, /* a system's 24 and the harness's own */
     GNN_RECORD_REASONS_MAX = 1024,
 };
 

@@ -190,8 +190,8 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
         add_extrapolation(out, &wire->full);
     if (after->anon_bytes != GNN_UNKNOWN)
         add_extra(out, "anon_bytes", after->anon_bytes);
-    for (uint32_t i = 0; i < r->extra_count; i++)
-        add_extra(out, wire->extra_names[i], r->extra[i].value);
+    for (uint32_t i = 0; i < r->figure_count; i++)
+        add_extra(out, wire->extra_names[i], r->figures[i].value);
 }
 
 /* Unknown stays unknown: a sum with a hole in it is not a sum. */

@@ -11,7 +11,7 @@
 /* The worker finds its pipes at these numbers. */
 enum { GNN_WORKER_OUT_FD = 3, GNN_WORKER_CONTROL_FD = 4 };
 
-enum { GNN_WIRE_MAGIC = 0x6f6f6367, GNN_WIRE_EXTRA_MAX = 16 };
+enum { GNN_WIRE_MAGIC = 0x6f6f6367 };
 
 enum gnn_wire_type {
     GNN_WIRE_OPENED,
@@ -65,8 +65,8 @@ struct gnn_wire_epoch {
     uint64_t page_hits, page_misses; /* of the page cache; GNN_UNKNOWN: nobody counts */
     bool extrapolated;
     struct gnn_extrapolation full;  /* --batches: the whole epoch */
-    struct gnn_epoch_result result; /* extra[].name is not valid here: see extra_names */
-    char extra_names[GNN_WIRE_EXTRA_MAX][32];
+    struct gnn_epoch_result result; /* figures[].name is not valid here: see extra_names */
+    char extra_names[GNN_FIGURES_MAX][32];
 };
 
 struct gnn_wire_accuracy {

@@ -39,15 +39,9 @@ static enum gnn_status open_all(struct gnn_extraction *x, const struct gnn_extra
                                 struct gnn_err *err)
 {
     const struct gnn_env *const env = x->env;
-    struct gnn_file_info info;
-    GNN_TRY(gnn_file_open(env->world, env->dataset->features_path,
-                          GNN_OPEN_READ | (config->direct ? (unsigned)GNN_OPEN_DIRECT : 0U), &x->file, err));
-    gnn_file_info(env->world, x->file, &info);
-    if (info.size_bytes < env->dataset->feature_bytes)
-        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, %" PRIu64 " expected; run `oocgnn prepare` again",
-                        env->dataset->features_path, info.size_bytes, env->dataset->feature_bytes);
-    const uint32_t align =
-        info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
+    uint32_t align;
+    GNN_TRY(
+        gnn_dataset_file_open(env, GNN_DATASET_FEATURES, config->direct ? GNN_OPEN_DIRECT : 0, &x->file, &align, err));
     const struct gnn_reader_config reader = reader_config(env, config->depth, align, &x->file);
     return gnn_reader_open(env->world, &reader, &x->reader, err);
 }

@@ -74,7 +74,7 @@ static enum gnn_status open_all(struct gnn_sampling *s, struct gnn_err *err)
     const struct gnn_env *env = s->env;
     void *order = NULL;
     if (s->config.open_source == NULL) {
-        GNN_TRY(gnn_file_open(env->world, env->dataset->indices_path, GNN_OPEN_READ, &s->file, err));
+        GNN_TRY(gnn_dataset_file_open(env, GNN_DATASET_INDICES, 0, &s->file, NULL, err));
         GNN_TRY(gnn_map_open(env->world, s->file, s->config.advice, &s->map, err));
     }
     GNN_TRY(gnn_mem_alloc(env->world, "order of the epoch", env->dataset->train.count * (uint64_t)sizeof *s->order,
@@ -164,13 +164,6 @@ const gnn_node *gnn_sampling_seeds(const struct gnn_sampling *s, uint32_t k, uin
     return s->order + start;
 }
 
-enum gnn_status gnn_check_stop(const struct gnn_env *env, struct gnn_err *err)
-{
-    if (env->stop != NULL && atomic_load(env->stop))
-        return gnn_fail(err, GNN_ECANCELLED, "stopped on request");
-    return GNN_OK;
-}
-
 enum gnn_status gnn_sampling_draw(struct gnn_sampling *s, uint32_t worker, uint32_t k, struct gnn_batch *out,
                                   struct gnn_err *err)
 {
@@ -249,16 +242,4 @@ uint64_t gnn_sampling_bytes(const struct gnn_env *env, const struct gnn_batch_si
     const uint64_t map = gnn_id_map_bytes(env->dataset->node_count, bound);
     const uint64_t order = env->dataset->train.count * (uint64_t)sizeof(gnn_node);
     return gnn_add_bytes(order, gnn_mul_bytes(workers, gnn_add_bytes(offsets, map)));
-}
-
-uint64_t gnn_run_bytes(const struct gnn_env *env, const struct gnn_batch_size *size)
-{
-    const struct gnn_dataset *d = env->dataset;
-    const uint64_t topology = (d->node_count + UINT64_C(1)) * sizeof *d->indptr;
-    const uint64_t nodes = env->workload->sample_only ? 0 : d->node_count * (uint64_t)sizeof *d->labels;
-    const uint64_t splits = ((uint64_t)d->train.count + d->valid.count + d->test.count) * sizeof(gnn_node);
-    const uint64_t model = env->workload->sample_only || env->model_config == NULL || gnn_env_on_device(env)
-                               ? 0
-                               : gnn_model_bytes(env->model_config, size->nodes);
-    return topology + nodes + splits + model;
 }

@@ -4,7 +4,7 @@
 #ifndef GNN_SYSTEM_SAMPLING_H
 #define GNN_SYSTEM_SAMPLING_H
 
-#include "harness/system/system.h"
+#include "harness/system/epoch.h"
 
 struct gnn_sampling;
 
@@ -44,9 +44,6 @@ GNN_MUST_CHECK enum gnn_status gnn_sampling_draw(struct gnn_sampling *sampling, 
 /* Summed over the workers since begin. Call when none draws. */
 void gnn_sampling_counters(const struct gnn_sampling *sampling, struct gnn_sample_counters *out);
 
-/* GNN_ECANCELLED once the run's stop flag is up. Every stage asks between two batches. */
-GNN_MUST_CHECK enum gnn_status gnn_check_stop(const struct gnn_env *env, struct gnn_err *err);
-
 /* ---- sizes, for memory plans ---- */
 
 /* What a mini-batch is expected to hold: every frontier node draws the mean of min(in-degree, s), over nodes
@@ -63,7 +60,5 @@ void gnn_batch_expect(const struct gnn_dataset *dataset, const struct gnn_worklo
 uint64_t gnn_batch_bytes(const struct gnn_batch_size *size, uint32_t layers);
 /* The epoch's order and what each sampler holds besides its batch. */
 uint64_t gnn_sampling_bytes(const struct gnn_env *env, const struct gnn_batch_size *size, uint32_t workers);
-/* What the run holds whatever the system: indptr, labels, splits, the model for such batches. */
-uint64_t gnn_run_bytes(const struct gnn_env *env, const struct gnn_batch_size *size);
 
 #endif

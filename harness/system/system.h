@@ -16,6 +16,7 @@
 #include "harness/tensor/tensor.h"
 #include "harness/world/world.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 enum { GNN_SYSTEM_ABI = 1 };
@@ -55,13 +56,15 @@ static inline bool gnn_env_on_device(const struct gnn_env *env)
     return env->tensor != NULL && !env->tensor->host_memory;
 }
 
-/* Host memory a system will hold besides the dataset's indptr, labels and splits; asked before anything is opened. */
-struct gnn_memory_plan {
-    uint64_t fixed_bytes;   /* buffers sized at open */
-    uint64_t batches_bytes; /* mini-batches in flight at their bound */
-    const char *largest;    /* name of the largest part, for the message when it does not fit */
-    const char *remedy;     /* the parameter to change: "--set gnndrive.buffer_mult=1" */
-};
+struct gnn_memory_plan; /* harness/system/plan.h */
+
+/* Mini-batches of an epoch: all training nodes, or the first workload->max_batches. */
+static inline uint32_t gnn_epoch_batches(const struct gnn_env *env)
+{
+    const uint64_t all = gnn_div_up(env->dataset->train.count, env->workload->batch_size);
+    const uint32_t limit = env->workload->max_batches;
+    return limit > 0 && limit < all ? limit : (uint32_t)all;
+}
 
 /* Counters of one epoch. Unknown is GNN_UNKNOWN, never 0. */
 struct gnn_counters {
@@ -75,6 +78,13 @@ struct gnn_counters {
     uint64_t prepare_disk_bytes; /* written by open for this run; 0 if none */
 };
 
+enum { GNN_FIGURES_MAX = 24 };
+
+struct gnn_figure {
+    const char *name;
+    uint64_t value;
+};
+
 struct gnn_epoch_result {
     double loss_sum;     /* sum over batches of loss * seeds; divide by seeds for the mean */
     uint64_t seeds;      /* trained */
@@ -83,13 +93,17 @@ struct gnn_epoch_result {
     struct gnn_counters counters;
     uint32_t stage_count;
     struct gnn_stage_time stages[GNN_STAGES_MAX];
-    /* A system's own figures, by name: "wait_list_rows", "reorder_stalls". Names are string literals. */
-    uint32_t extra_count;
-    struct {
-        const char *name;
-        uint64_t value;
-    } extra[16];
+    /* A system's own figures: gnn_epoch_figure. */
+    uint32_t figure_count;
+    struct gnn_figure figures[GNN_FIGURES_MAX];
 };
+
+/* Adds one of the system's own figures: "wait_list_rows". The name is a string literal. */
+static inline void gnn_epoch_figure(struct gnn_epoch_result *out, const char *name, uint64_t value)
+{
+    assert(out->figure_count < GNN_FIGURES_MAX);
+    out->figures[out->figure_count++] = (struct gnn_figure){name, value};
+}
 
 struct gnn_system {
     uint32_t abi;                     /* GNN_SYSTEM_ABI */
@@ -98,9 +112,10 @@ struct gnn_system {
     const struct gnn_option *options; /* NULL-name terminated; may hold no entry */
     size_t config_bytes;
 
-    /* Optional. Fills the plan from the configuration; no side effects; env->model is not open yet. Checks parameters
-     * against each other and returns GNN_EUSAGE with a remedy when they contradict. */
-    enum gnn_status (*plan)(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
+    /* Optional. Adds the system's parts to a plan that gnn_plan_begin filled; the caller judges the cap. No side
+     * effects; env->model is not open yet. Checks parameters against each other and returns GNN_EUSAGE with a remedy
+     * when they contradict. */
+    enum gnn_status (*plan)(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                             struct gnn_err *err);
     /* Required. Allocates everything that lasts. config stays valid until close. */
     enum gnn_status (*open)(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err);

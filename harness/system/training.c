@@ -42,6 +42,7 @@ enum gnn_status gnn_rows_reserve(struct gnn_rows *rows, uint64_t count, struct g
 enum gnn_status gnn_training_open(const struct gnn_env *env, struct gnn_training *out, struct gnn_err *err)
 {
     *out = (struct gnn_training){.env = env};
+    gnn_rows_init(&out->uploaded, env, "uploaded input", true);
     void *labels = NULL;
     GNN_TRY(gnn_mem_alloc(env->world, "labels of a batch", env->workload->batch_size * (uint64_t)sizeof *out->labels,
                           GNN_MEM_PLAIN, &labels, err));
@@ -54,6 +55,7 @@ void gnn_training_close(struct gnn_training *training)
     if (training->labels != NULL)
         gnn_mem_free(training->env->world, training->labels);
     training->labels = NULL;
+    gnn_rows_close(&training->uploaded);
 }
 
 void gnn_training_begin(struct gnn_training *training)
@@ -62,19 +64,45 @@ void gnn_training_begin(struct gnn_training *training)
     training->seeds = training->correct = training->batches = 0;
 }
 
-enum gnn_status gnn_training_step(struct gnn_training *training, const struct gnn_batch_view *batch, const gnn_real *x,
-                                  struct gnn_err *err)
+/* Copies the labels of the seeds. */
+static enum gnn_status take_labels(struct gnn_training *training, const struct gnn_batch_view *batch,
+                                   struct gnn_err *err)
 {
-    const struct gnn_env *env = training->env;
-    assert(batch->seed_count <= env->workload->batch_size);
+    const struct gnn_dataset *d = training->env->dataset;
+    assert(batch->seed_count <= training->env->workload->batch_size);
     for (uint32_t i = 0; i < batch->seed_count; i++) {
-        const int32_t label = env->dataset->labels[batch->nodes[i]];
+        const int32_t label = d->labels[batch->nodes[i]];
         if (label < 0)
-            return gnn_fail(err, GNN_EFORMAT, "%s: training node %" PRIu32 " has no label", env->dataset->dir,
-                            batch->nodes[i]);
+            return gnn_fail(err, GNN_EFORMAT, "%s: training node %" PRIu32 " has no label", d->dir, batch->nodes[i]);
         training->labels[i] = label;
     }
+    return GNN_OK;
+}
+
+/* Returns the input where the tensor back-end can read it. */
+static enum gnn_status upload(struct gnn_training *training, const struct gnn_rows *rows, uint32_t count,
+                              const gnn_real **x, struct gnn_err *err)
+{
+    *x = rows->data;
+    if (rows->on_tensor)
+        return GNN_OK;
+    struct gnn_tensor *tensor = training->env->tensor;
+    GNN_TRY(gnn_rows_reserve(&training->uploaded, count, err));
+    tensor->ops->upload(tensor, training->uploaded.data, rows->data,
+                        (uint64_t)count * training->env->dataset->row_bytes);
+    *x = training->uploaded.data;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_training_step(struct gnn_training *training, const struct gnn_batch_view *batch,
+                                  const struct gnn_rows *rows, struct gnn_err *err)
+{
+    const struct gnn_env *env = training->env;
+    const gnn_real *x;
     struct gnn_step_result step;
+    GNN_TRY(take_labels(training, batch, err));
+    assert(rows->capacity >= batch->node_count);
+    GNN_TRY(upload(training, rows, batch->node_count, &x, err));
     GNN_TRY(gnn_model_train(env->model, batch, x, training->labels, &step, err));
     training->loss_sum += step.loss * batch->seed_count;
     training->seeds += batch->seed_count;

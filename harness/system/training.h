@@ -20,8 +20,9 @@ void gnn_rows_close(struct gnn_rows *rows);
 
 struct gnn_training {
     const struct gnn_env *env;
-    int32_t *labels; /* (batch_size) */
-    double loss_sum; /* of this epoch */
+    int32_t *labels;          /* (batch_size) */
+    struct gnn_rows uploaded; /* the input on the tensor back-end, where its memory is not the host's */
+    double loss_sum;          /* of this epoch */
     uint64_t seeds, correct, batches;
 };
 
@@ -30,9 +31,10 @@ GNN_MUST_CHECK enum gnn_status gnn_training_open(const struct gnn_env *env, stru
 void gnn_training_close(struct gnn_training *training);
 void gnn_training_begin(struct gnn_training *training); /* sums to zero */
 
-/* One step on x (batch->node_count, dim) on the back-end; then on_step. */
+/* Trains one step on the rows of batch->nodes, uploaded first where they are not on the tensor back-end; then calls
+ * on_step. GNN_EFORMAT when a seed has no label. */
 GNN_MUST_CHECK enum gnn_status gnn_training_step(struct gnn_training *training, const struct gnn_batch_view *batch,
-                                                 const gnn_real *x, struct gnn_err *err);
+                                                 const struct gnn_rows *rows, struct gnn_err *err);
 void gnn_training_result(const struct gnn_training *training, struct gnn_epoch_result *out);
 
 #endif

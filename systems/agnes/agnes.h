@@ -4,15 +4,15 @@
 #define AGNES_H
 
 #include "harness/base/id_map.h"
+#include "harness/pipeline/team.h"
 #include "harness/storage/reader.h"
 #include "harness/storage/stream.h"
-#include "harness/system/sampling.h"
+#include "harness/system/plan.h"
 #include "harness/system/system.h"
 #include "harness/system/training.h"
 #include "systems/agnes/bucket.h"
 #include "systems/agnes/frames.h"
 #include "systems/agnes/graph_blocks.h"
-#include "systems/agnes/team.h"
 
 enum agnes_layout { AGNES_LAYOUT_BF, AGNES_LAYOUT_INPUT, AGNES_LAYOUT_DEGREE, AGNES_LAYOUT_RANDOM };
 enum agnes_accounting { AGNES_ACCOUNT_FULL, AGNES_ACCOUNT_PAPER };
@@ -62,9 +62,8 @@ struct agnes_sizes {
 
 uint32_t agnes_block_bytes(const struct gnn_env *env, const struct agnes_config *config);
 /* graph_blocks: 0 = not known yet, estimated. GNN_EUSAGE, GNN_ECAP: with the parameter to change. */
-GNN_MUST_CHECK enum gnn_status agnes_size(const struct gnn_env *env, const struct agnes_config *config,
-                                          uint32_t graph_blocks, struct agnes_sizes *out, struct gnn_memory_plan *plan,
-                                          struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status agnes_size(const struct agnes_config *config, uint32_t graph_blocks,
+                                          struct agnes_sizes *out, struct gnn_memory_plan *plan, struct gnn_err *err);
 
 /* ---- layout.c, prepare.c ---- */
 
@@ -133,7 +132,7 @@ typedef enum gnn_status agnes_serve_fn(void *ctx, uint32_t worker, uint32_t bloc
                                        struct gnn_err *err);
 
 struct agnes_flight { /* a frame on its way through the workers */
-    struct agnes_task task;
+    struct gnn_task task;
     struct agnes_pump *pump;
     uint32_t frame, block;
     bool busy; /* with a worker */
@@ -141,7 +140,7 @@ struct agnes_flight { /* a frame on its way through the workers */
 
 struct agnes_pump {
     const struct gnn_env *env;
-    struct agnes_team *team;
+    struct gnn_team *team;
     struct gnn_file *file;
     struct gnn_reader *reader;
     struct agnes_frames *frames;
@@ -155,7 +154,7 @@ struct agnes_pump {
 };
 
 struct agnes_pump_config {
-    struct agnes_team *team;
+    struct gnn_team *team;
     struct gnn_file *file;
     uint32_t depth, block_bytes, frames, blocks;
     enum agnes_policy policy;
@@ -208,7 +207,7 @@ struct agnes_hop { /* the one being sampled */
 struct agnes_sampling {
     struct agnes_hop hop;
     uint32_t *list_counts; /* (H) |F_j| */
-    struct agnes_team team;
+    struct gnn_team *team;
     struct agnes_pump pump;
     struct agnes_bucket bucket;
     struct agnes_array drawn;  /* (sum |F_j|, fanout) ids by position */
@@ -262,7 +261,7 @@ struct agnes_gather_round { /* the hyperbatch being gathered */
 struct agnes_gathering {
     struct agnes_gather_round round;
     uint32_t *list_counts; /* (H) |V_j| */
-    struct agnes_team team;
+    struct gnn_team *team;
     struct agnes_pump pump;
     struct agnes_bucket bucket;
     struct gnn_queue *full; /* spill=async: staging buffers to write */
@@ -305,7 +304,6 @@ struct agnes {
     struct gnn_training training;
     struct agnes_item items[AGNES_INPUTS];
     struct agnes_array reload;
-    struct gnn_rows uploaded;
 
     /* of one epoch */
     uint64_t epoch;

@@ -118,17 +118,17 @@ static enum gnn_status reserve(struct agnes_bucket *bucket, uint64_t entries, st
     return GNN_OK;
 }
 
-static enum gnn_status for_all_parts(struct agnes_bucket *bucket, struct agnes_team *team, agnes_each_fn *each,
+static enum gnn_status for_all_parts(struct agnes_bucket *bucket, struct gnn_team *team, gnn_each_fn *each,
                                      struct gnn_err *err)
 {
     if (team != NULL)
-        return agnes_team_each(team, bucket->tasks, each, bucket, err);
+        return gnn_team_each(team, bucket->tasks, each, bucket);
     for (uint32_t t = 0; t < bucket->tasks; t++)
         GNN_TRY(each(bucket, 0, t, err));
     return GNN_OK;
 }
 
-enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct agnes_team *team, const uint32_t *counts,
+enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct gnn_team *team, const uint32_t *counts,
                                    uint32_t batches, agnes_blocks_fn *blocks_of, void *ctx, struct gnn_err *err)
 {
     bucket->counts = counts;

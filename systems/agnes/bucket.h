@@ -10,8 +10,8 @@
 #ifndef AGNES_BUCKET_H
 #define AGNES_BUCKET_H
 
+#include "harness/pipeline/team.h"
 #include "harness/world/world.h"
-#include "systems/agnes/team.h"
 
 struct agnes_entry {
     uint32_t batch, position;
@@ -45,7 +45,7 @@ GNN_MUST_CHECK enum gnn_status agnes_bucket_open(struct gnn_world *world, uint32
 void agnes_bucket_close(struct agnes_bucket *bucket);
 
 /* counts (batches): positions of each mini-batch. Runs on the team (nothing else does meanwhile); team NULL: here. */
-GNN_MUST_CHECK enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct agnes_team *team,
+GNN_MUST_CHECK enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct gnn_team *team,
                                                   const uint32_t *counts, uint32_t batches, agnes_blocks_fn *blocks_of,
                                                   void *ctx, struct gnn_err *err);
 uint64_t agnes_bucket_bytes(uint64_t blocks, uint64_t tasks, uint64_t entries);

@@ -60,13 +60,13 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
 {
     struct agnes *const s = ctx;
     GNN_TRY(sample_all(s, worker, err));
-    agnes_team_done(&s->sampling.team);
+    gnn_team_done(s->sampling.team);
     return GNN_OK;
 }
 
 static enum gnn_status sample_work(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    return agnes_team_work(&((struct agnes *)ctx)->sampling.team, worker, err);
+    return gnn_team_work(((struct agnes *)ctx)->sampling.team, worker, err);
 }
 
 static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -79,7 +79,7 @@ static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct
         worker->items += s->contexts[h % s->sizes.contexts].count;
         gate_pass(s, &s->gate.gathered);
     }
-    agnes_team_done(&s->gathering.team);
+    gnn_team_done(s->gathering.team);
     if (s->gathering.full != NULL)
         gnn_queue_done(s->gathering.full);
     return GNN_OK;
@@ -87,7 +87,7 @@ static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct
 
 static enum gnn_status gather_work(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    return agnes_team_work(&((struct agnes *)ctx)->gathering.team, worker, err);
+    return gnn_team_work(((struct agnes *)ctx)->gathering.team, worker, err);
 }
 
 static enum gnn_status spill_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -142,15 +142,8 @@ static enum gnn_status assemble_stage(void *ctx, struct gnn_worker *worker, stru
 
 static enum gnn_status train(struct agnes *s, const struct agnes_item *item, struct gnn_err *err)
 {
-    struct gnn_tensor *const tensor = s->env->tensor;
-    const gnn_real *x = item->rows.data;
-    if (!item->rows.on_tensor) {
-        GNN_TRY(gnn_rows_reserve(&s->uploaded, item->view.node_count, err));
-        tensor->ops->upload(tensor, s->uploaded.data, x, (uint64_t)item->view.node_count * s->env->dataset->row_bytes);
-        x = s->uploaded.data;
-    }
     s->trained_rows += item->view.node_count;
-    return gnn_training_step(&s->training, &item->view, x, err);
+    return gnn_training_step(&s->training, &item->view, &item->rows, err);
 }
 
 static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -177,8 +170,8 @@ static void cancel(void *target)
 {
     struct agnes *const s = target;
     struct gnn_world *const world = s->env->world;
-    agnes_team_cancel(&s->sampling.team);
-    agnes_team_cancel(&s->gathering.team);
+    gnn_team_cancel(s->sampling.team);
+    gnn_team_cancel(s->gathering.team);
     if (s->gathering.full != NULL)
         gnn_queue_cancel(s->gathering.full);
     for (uint32_t i = 0; i < s->sizes.gathers; i++)
@@ -200,10 +193,10 @@ static enum gnn_status open_queues(struct agnes *s, struct gnn_err *err)
     s->gate = (struct agnes_gate){.sampled = 0};
     GNN_TRY(gnn_mutex_open(world, &s->gate.mutex, err));
     GNN_TRY(gnn_cond_open(world, &s->gate.cond, err));
-    GNN_TRY(agnes_team_begin(world, &s->sampling.team, err));
+    gnn_team_begin(s->sampling.team);
     if (s->env->workload->sample_only)
         return GNN_OK;
-    GNN_TRY(agnes_team_begin(world, &s->gathering.team, err));
+    gnn_team_begin(s->gathering.team);
     if (s->config->spill == AGNES_SPILL_ASYNC) {
         GNN_TRY(gnn_queue_open(world, "agnes full staging buffers", 0, &s->gathering.full, err));
         gnn_queue_producers(s->gathering.full, 1);
@@ -228,15 +221,14 @@ static void close_queues(struct agnes *s)
         s->gathered[i].spare = NULL;
     }
     s->assembled = s->free_items = s->gathering.full = NULL;
-    agnes_team_end(&s->gathering.team);
-    agnes_team_end(&s->sampling.team);
     gnn_cond_close(s->env->world, s->gate.cond);
     gnn_mutex_close(s->env->world, s->gate.mutex);
     s->gate = (struct agnes_gate){.sampled = 0};
 }
 
-static enum gnn_status add_stages(struct agnes *s, struct gnn_pipeline *pipeline, struct gnn_err *err)
+static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
+    struct agnes *const s = ctx;
     const uint32_t workers = s->config->workers;
     GNN_TRY(open_queues(s, err));
     GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, s, err));
@@ -253,13 +245,6 @@ static enum gnn_status add_stages(struct agnes *s, struct gnn_pipeline *pipeline
 }
 
 /* ---- figures ---- */
-
-static void add_extra(struct gnn_epoch_result *out, const char *name, uint64_t value)
-{
-    assert(out->extra_count < sizeof out->extra / sizeof *out->extra);
-    out->extra[out->extra_count].name = name;
-    out->extra[out->extra_count++].value = value;
-}
 
 static void sum_samples(const struct agnes *s, struct gnn_sample_counters *out)
 {
@@ -290,27 +275,27 @@ static void add_io(const struct agnes *s, struct gnn_epoch_result *out)
     c->requested_ios = graph->reads + features->reads + s->spool_reads + s->spill_reads;
     c->requested_bytes = graph->read_bytes + features->read_bytes + s->spool_read_bytes + s->spill_read_bytes;
     c->cache_evictions = agnes_frames_evictions(graph->frames) - s->evictions_before;
-    add_extra(out, "hyperbatches", s->hyperbatches);
-    add_extra(out, "hyperbatch_size", s->sizes.hyperbatch);
-    add_extra(out, "block_bytes", s->sizes.block_bytes);
-    add_extra(out, "graph_frames", s->sizes.graph_frames);
-    add_extra(out, "graph_block_reads", graph->reads);
-    add_extra(out, "graph_block_hits", graph->hits);
-    add_extra(out, "bucket_entries", s->sampling.bucket.built_entries + y->bucket.built_entries);
-    add_extra(out, "bucket_ns", s->sampling.bucket.built_ns + y->bucket.built_ns);
-    add_extra(out, "bucket_cpu_permille", bucket_permille(s, out));
+    gnn_epoch_figure(out, "hyperbatches", s->hyperbatches);
+    gnn_epoch_figure(out, "hyperbatch_size", s->sizes.hyperbatch);
+    gnn_epoch_figure(out, "block_bytes", s->sizes.block_bytes);
+    gnn_epoch_figure(out, "graph_frames", s->sizes.graph_frames);
+    gnn_epoch_figure(out, "graph_block_reads", graph->reads);
+    gnn_epoch_figure(out, "graph_block_hits", graph->hits);
+    gnn_epoch_figure(out, "bucket_entries", s->sampling.bucket.built_entries + y->bucket.built_entries);
+    gnn_epoch_figure(out, "bucket_ns", s->sampling.bucket.built_ns + y->bucket.built_ns);
+    gnn_epoch_figure(out, "bucket_cpu_permille", bucket_permille(s, out));
     if (s->env->workload->sample_only)
         return;
     const uint64_t spilled = atomic_load(&y->spilled_rows);
     c->cache_misses = spilled;
     c->cache_hits = s->trained_rows > spilled ? s->trained_rows - spilled : 0;
-    add_extra(out, "cache_rows", s->sizes.cache_rows);
-    add_extra(out, "feature_block_reads", features->reads);
-    add_extra(out, "cached_rows", atomic_load(&y->cached_rows));
-    add_extra(out, "spill_write_bytes", atomic_load(&y->spill_write_bytes));
-    add_extra(out, "spill_read_bytes", s->spill_read_bytes);
-    add_extra(out, "spool_write_bytes", s->spool_write_bytes);
-    add_extra(out, "spool_read_bytes", s->spool_read_bytes);
+    gnn_epoch_figure(out, "cache_rows", s->sizes.cache_rows);
+    gnn_epoch_figure(out, "feature_block_reads", features->reads);
+    gnn_epoch_figure(out, "cached_rows", atomic_load(&y->cached_rows));
+    gnn_epoch_figure(out, "spill_write_bytes", atomic_load(&y->spill_write_bytes));
+    gnn_epoch_figure(out, "spill_read_bytes", s->spill_read_bytes);
+    gnn_epoch_figure(out, "spool_write_bytes", s->spool_write_bytes);
+    gnn_epoch_figure(out, "spool_read_bytes", s->spool_read_bytes);
 }
 
 static void fill_result(struct agnes *s, struct gnn_epoch_result *out)
@@ -365,15 +350,7 @@ static void settle(struct agnes *s, enum gnn_status status)
 enum gnn_status agnes_epoch(struct agnes *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     begin(s, epoch);
-    struct gnn_pipeline *pipeline = NULL;
-    enum gnn_status status = gnn_pipeline_open(s->env->world, &pipeline, err);
-    if (status == GNN_OK)
-        status = add_stages(s, pipeline, err);
-    if (status == GNN_OK) {
-        status = gnn_pipeline_run(pipeline, err);
-        out->stage_count = gnn_pipeline_times(pipeline, out->stages, GNN_STAGES_MAX);
-    }
-    gnn_pipeline_close(pipeline);
+    const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
     close_queues(s);
     fill_result(s, out);
     settle(s, status);

@@ -81,9 +81,9 @@ enum gnn_status agnes_gathering_open(struct agnes *s, struct gnn_err *err)
     x->list_counts = calloc(s->sizes.hyperbatch, sizeof *x->list_counts);
     if (x->list_counts == NULL)
         return gnn_fail(err, GNN_ENOMEM, "agnes: hyperbatch of %" PRIu32, s->sizes.hyperbatch);
-    GNN_TRY(agnes_team_open(s->env->world, s->config->workers, &x->team, err));
+    GNN_TRY(gnn_team_open(s->env->world, s->config->workers, &x->team, err));
     GNN_TRY(agnes_bucket_open(s->env->world, s->sizes.feature_blocks, s->config->workers, &x->bucket, err));
-    const struct agnes_pump_config pump = {.team = &x->team,
+    const struct agnes_pump_config pump = {.team = x->team,
                                            .file = s->files.features,
                                            .depth = s->config->depth,
                                            .block_bytes = s->sizes.block_bytes,
@@ -103,7 +103,7 @@ void agnes_gathering_close(struct agnes *s)
 {
     agnes_pump_close(&s->gathering.pump);
     agnes_bucket_close(&s->gathering.bucket);
-    agnes_team_close(&s->gathering.team);
+    gnn_team_close(s->gathering.team);
     free(s->gathering.list_counts);
     for (uint32_t i = 0; i < s->sizes.gathers; i++)
         close_gathered(s, &s->gathered[i]);
@@ -111,7 +111,7 @@ void agnes_gathering_close(struct agnes *s)
 
 /* ---- count and place ---- */
 
-/* agnes_each_fn: mini-batch j. */
+/* gnn_each_fn: mini-batch j. */
 static enum gnn_status count_nodes(void *ctx, uint32_t worker, uint64_t j, struct gnn_err *err)
 {
     (void)worker;
@@ -284,9 +284,9 @@ static enum gnn_status run(struct agnes_gather_round *x, struct gnn_err *err)
 {
     struct agnes_gathering *const y = &x->s->gathering;
     GNN_TRY(begin(x, err));
-    GNN_TRY(agnes_team_each(&y->team, x->hb->count, count_nodes, x, err));
+    GNN_TRY(gnn_team_each(y->team, x->hb->count, count_nodes, x));
     GNN_TRY(place_nodes(x->s, x->g, err));
-    GNN_TRY(agnes_bucket_build(&y->bucket, &y->team, y->list_counts, x->hb->count, feature_block_of, x, err));
+    GNN_TRY(agnes_bucket_build(&y->bucket, y->team, y->list_counts, x->hb->count, feature_block_of, x, err));
     agnes_frames_clear(y->pump.frames); /* one visit a block: nothing is worth keeping */
     GNN_TRY(gnn_check_stop(x->s->env, err));
     GNN_TRY(agnes_pump_run(&y->pump, y->bucket.needed, y->bucket.needed_count, serve_block, x, err));

@@ -9,7 +9,7 @@
 
 enum { BATCH = 64 }; /* reads handed over, and completions taken, at a time */
 
-static enum gnn_status run_flight(struct agnes_task *task, uint32_t worker, struct gnn_err *err)
+static enum gnn_status run_flight(struct gnn_task *task, uint32_t worker, struct gnn_err *err)
 {
     const struct agnes_flight *const flight = (const struct agnes_flight *)task;
     const struct agnes_pump *const p = flight->pump;
@@ -70,19 +70,19 @@ void agnes_pump_begin(struct agnes_pump *p)
 
 /* ---- workers ---- */
 
-static enum gnn_status dispatch(struct agnes_pump *p, uint32_t frame, uint32_t block)
+static void dispatch(struct agnes_pump *p, uint32_t frame, uint32_t block)
 {
     p->flights[frame].block = block;
     p->busy++;
-    return agnes_team_give(p->team, &p->flights[frame].task);
+    gnn_team_give(p->team, &p->flights[frame].task);
 }
 
 /* Unpins what workers are done with; wait: until there is one. */
 static enum gnn_status collect(struct agnes_pump *p, bool wait)
 {
     for (;;) {
-        struct agnes_task *task;
-        GNN_TRY(agnes_team_take(p->team, wait, &task));
+        struct gnn_task *task;
+        GNN_TRY(gnn_team_take(p->team, wait, &task));
         if (task == NULL)
             return GNN_OK;
         agnes_frames_unpin(p->frames, ((struct agnes_flight *)task)->frame);
@@ -94,7 +94,7 @@ static enum gnn_status collect(struct agnes_pump *p, bool wait)
 /* ---- resident blocks ---- */
 
 /* All are pinned before the first is served. Leaves the missing ones in place: they have no frame. */
-static enum gnn_status serve_resident(struct agnes_pump *p, const uint32_t *needed, uint32_t count)
+static void serve_resident(struct agnes_pump *p, const uint32_t *needed, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t frame = agnes_frames_find(p->frames, needed[i]);
@@ -102,9 +102,8 @@ static enum gnn_status serve_resident(struct agnes_pump *p, const uint32_t *need
             continue;
         agnes_frames_pin(p->frames, frame);
         p->hits++;
-        GNN_TRY(dispatch(p, frame, needed[i]));
+        dispatch(p, frame, needed[i]);
     }
-    return GNN_OK;
 }
 
 static enum gnn_status finish_workers(struct agnes_pump *p)
@@ -133,7 +132,7 @@ static enum gnn_status submit(struct agnes_pump *p, const uint32_t *needed, uint
         if (frame != AGNES_NO_FRAME) { /* resident_first=off */
             agnes_frames_pin(p->frames, frame);
             p->hits++;
-            GNN_TRY(dispatch(p, frame, block));
+            dispatch(p, frame, block);
             at++;
             continue;
         }
@@ -169,7 +168,7 @@ static enum gnn_status serve_all(struct agnes_pump *p, const uint32_t *needed, u
             uint32_t got;
             GNN_TRY(gnn_reader_harvest(p->reader, 1, BATCH, tags, &got, err));
             for (uint32_t i = 0; i < got; i++)
-                GNN_TRY(dispatch(p, (uint32_t)tags[i], p->flights[tags[i]].block));
+                dispatch(p, (uint32_t)tags[i], p->flights[tags[i]].block);
         } else if (p->busy > 0) {
             GNN_TRY(collect(p, true));
         } else if (next == count) {
@@ -186,7 +185,7 @@ static enum gnn_status run(struct agnes_pump *p, const uint32_t *needed, uint32_
     for (uint32_t i = 0; i < count; i++)
         if (agnes_frames_find(p->frames, needed[i]) != AGNES_NO_FRAME)
             resident[i / 64] |= UINT64_C(1) << (i % 64);
-    GNN_TRY(serve_resident(p, needed, count));
+    serve_resident(p, needed, count);
     GNN_TRY(finish_workers(p));
     return serve_all(p, needed, count, resident, err);
 }

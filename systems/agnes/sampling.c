@@ -88,9 +88,9 @@ enum gnn_status agnes_sampling_open(struct agnes *s, struct gnn_err *err)
     x->drawn.name = "agnes drawn neighbours";
     x->counts.name = "agnes draws of each node";
     GNN_TRY(open_contexts(s, err));
-    GNN_TRY(agnes_team_open(env->world, s->config->workers, &x->team, err));
+    GNN_TRY(gnn_team_open(env->world, s->config->workers, &x->team, err));
     GNN_TRY(agnes_bucket_open(env->world, s->sizes.graph_blocks, s->config->workers, &x->bucket, err));
-    const struct agnes_pump_config pump = {.team = &x->team,
+    const struct agnes_pump_config pump = {.team = x->team,
                                            .file = s->files.graph,
                                            .depth = s->config->depth,
                                            .block_bytes = s->sizes.block_bytes,
@@ -117,7 +117,7 @@ void agnes_sampling_close(struct agnes *s)
     struct agnes_sampling *const x = &s->sampling;
     agnes_pump_close(&x->pump);
     agnes_bucket_close(&x->bucket);
-    agnes_team_close(&x->team);
+    gnn_team_close(x->team);
     for (uint32_t w = 0; x->lanes != NULL && w < s->config->workers; w++)
         gnn_mem_free(world, x->lanes[w].memory);
     free(x->lanes);
@@ -355,7 +355,7 @@ static enum gnn_status grow_list(struct gnn_world *world, struct agnes_batch *ba
     return GNN_OK;
 }
 
-/* agnes_each_fn: mini-batch j. */
+/* gnn_each_fn: mini-batch j. */
 static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct gnn_err *err)
 {
     const struct agnes_hop *const hop = ctx;
@@ -404,7 +404,7 @@ static enum gnn_status lay_hop(struct agnes_hop *hop, struct gnn_err *err)
     GNN_TRY(agnes_array_reserve(s->env->world, &x->counts, positions, GNN_MEM_PLAIN, err));
     hop->drawn = x->drawn.data;
     hop->counts = x->counts.data;
-    return agnes_bucket_build(&x->bucket, &x->team, x->list_counts, hop->hb->count, graph_blocks_of, hop, err);
+    return agnes_bucket_build(&x->bucket, x->team, x->list_counts, hop->hb->count, graph_blocks_of, hop, err);
 }
 
 static enum gnn_status run_hop(struct agnes_hop *hop, struct gnn_err *err)
@@ -413,7 +413,7 @@ static enum gnn_status run_hop(struct agnes_hop *hop, struct gnn_err *err)
     GNN_TRY(gnn_check_stop(hop->s->env, err));
     GNN_TRY(lay_hop(hop, err));
     GNN_TRY(agnes_pump_run(&x->pump, x->bucket.needed, x->bucket.needed_count, serve_block, hop, err));
-    return agnes_team_each(&x->team, hop->hb->count, localise, hop, err);
+    return gnn_team_each(x->team, hop->hb->count, localise, hop);
 }
 
 static enum gnn_status take_seeds(struct agnes *s, struct agnes_hyperbatch *hb, uint32_t h, struct gnn_err *err)

@@ -104,18 +104,17 @@ static uint64_t inputs_bytes(const struct gnn_env *env, const struct agnes_sizes
     return AGNES_INPUTS * (rows + rows / 8 + blocks + blocks / 16) + rows + rows / 16;
 }
 
-static void add_up(const struct gnn_env *env, const struct agnes_config *c, const struct agnes_sizes *z,
+static void add_up(const struct gnn_memory_plan *plan, const struct agnes_config *c, const struct agnes_sizes *z,
                    struct parts *p)
 {
+    const struct gnn_env *env = plan->env;
     const struct gnn_dataset *const d = env->dataset;
     const bool only = env->workload->sample_only;
     const uint64_t w = c->workers, bound = gnn_sample_node_bound(d->node_count, env->workload->batch_size,
                                                                  env->workload->fanout, env->workload->layers, NULL);
-    struct gnn_batch_size size;
-    gnn_batch_expect(d, env->workload, &size);
+    const struct gnn_batch_size size = plan->batch;
     const uint64_t touched = size.nodes[env->workload->layers]; /* of workspaces at their bound */
-    *p = (struct parts){.lists = lists_bytes(env, z, &size), .run = gnn_run_bytes(env, &size)};
-    p->run += env->process_bytes > process_bytes ? env->process_bytes : process_bytes;
+    *p = (struct parts){.lists = lists_bytes(env, z, &size), .run = gnn_plan_run_bytes(plan)};
     p->workers = w * (least(bound, touched + touched / 4) * 8 +
                       gnn_id_map_sized_slots(least(bound, 2 * touched)) * sizeof(struct gnn_id_slot));
     p->nodes = d->node_count * (uint64_t)(c->layout == AGNES_LAYOUT_INPUT ? 0 : sizeof(gnn_node)) +
@@ -168,14 +167,15 @@ static bool budgeted(const struct gnn_env *env, const struct agnes_config *c)
 }
 
 /* A hyperbatch is halved while less than a quarter of the cap beside the run itself is left. */
-static void fit_hyperbatch(const struct gnn_env *env, const struct agnes_config *c, struct agnes_sizes *z,
+static void fit_hyperbatch(const struct gnn_memory_plan *plan, const struct agnes_config *c, struct agnes_sizes *z,
                            struct parts *p)
 {
-    add_up(env, c, z, p);
+    const struct gnn_env *env = plan->env;
+    add_up(plan, c, z, p);
     while (c->hyperbatch == 0 && z->hyperbatch > 1 && budgeted(env, c) &&
            sum_of(p) + (env->cap_bytes - least(p->run, env->cap_bytes)) / 4 > env->cap_bytes) {
         z->hyperbatch = (z->hyperbatch + 1) / 2;
-        add_up(env, c, z, p);
+        add_up(plan, c, z, p);
     }
 }
 
@@ -220,35 +220,19 @@ static void shape(const struct gnn_env *env, const struct agnes_config *c, uint3
     z->pool_frames = (uint32_t)least(c->depth + c->workers, most(z->feature_blocks, 1));
 }
 
-static enum gnn_status refuse(const struct gnn_env *env, const struct agnes_config *c, const struct parts *p,
-                              uint64_t buffers, uint64_t total, struct gnn_memory_plan *plan, struct gnn_err *err)
+static void add_parts(const struct agnes_config *c, const struct agnes_sizes *z, const struct parts *p,
+                      struct gnn_memory_plan *plan)
 {
-    const struct {
-        const char *name, *remedy;
-        uint64_t bytes;
-    } parts[] = {
-        {"lists of a hyperbatch", "agnes.hyperbatch", p->lists},
-        {"staging buffers", "agnes.hyperbatch or agnes.block", p->staging},
-        {"feature blocks in flight", "agnes.depth or agnes.block", p->pool},
-        {"workspaces", "agnes.workers", p->workers},
-        {"inputs of two mini-batches", "--batch or --fanout", p->inputs},
-        {"arrays of the nodes", "agnes.layout=input", p->nodes},
-        {"graph buffer and feature cache", "agnes.graph_buffer or agnes.feature_cache", buffers},
-    };
-    size_t at = 0;
-    for (size_t i = 1; i < sizeof parts / sizeof *parts; i++)
-        at = parts[i].bytes > parts[at].bytes ? i : at;
-    plan->largest = parts[at].name;
-    plan->remedy = parts[at].remedy;
-    if (!budgeted(env, c) || total <= env->cap_bytes)
-        return GNN_OK;
-    char needed[32], cap[32], part[32];
-    return gnn_fail(
-        err, GNN_ECAP,
-        "agnes needs about %s, the cap is %s; of what it chooses the largest part are the %s with %s: raise "
-        "--memory or change %s",
-        gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
-        parts[at].name, gnn_format_bytes(parts[at].bytes, part, sizeof part), parts[at].remedy);
+    const uint64_t row_bytes = plan->env->dataset->row_bytes;
+    gnn_plan_in_flight(plan, "lists of a hyperbatch", "agnes.hyperbatch", p->lists);
+    gnn_plan_part(plan, "staging buffers", "agnes.hyperbatch or agnes.block", p->staging);
+    gnn_plan_part(plan, "feature blocks in flight", "agnes.depth or agnes.block", p->pool);
+    gnn_plan_part(plan, "workspaces", "agnes.workers", p->workers);
+    gnn_plan_in_flight(plan, "inputs of two mini-batches", "--batch or --fanout", p->inputs);
+    gnn_plan_part(plan, "arrays of the nodes", "agnes.layout=input", p->nodes);
+    gnn_plan_part(plan, "graph buffer and feature cache", "agnes.graph_buffer or agnes.feature_cache",
+                  (uint64_t)z->graph_frames * z->block_bytes + most(z->gathers, 1) * z->cache_rows * row_bytes);
+    plan->advisory = c->accounting != AGNES_ACCOUNT_FULL;
 }
 
 static enum gnn_status check(const struct gnn_env *env, const struct agnes_config *c, const struct agnes_sizes *z,
@@ -266,18 +250,17 @@ static enum gnn_status check(const struct gnn_env *env, const struct agnes_confi
     return GNN_OK;
 }
 
-enum gnn_status agnes_size(const struct gnn_env *env, const struct agnes_config *c, uint32_t graph_blocks,
-                           struct agnes_sizes *z, struct gnn_memory_plan *plan, struct gnn_err *err)
+enum gnn_status agnes_size(const struct agnes_config *c, uint32_t graph_blocks, struct agnes_sizes *z,
+                           struct gnn_memory_plan *plan, struct gnn_err *err)
 {
+    const struct gnn_env *env = plan->env;
     struct parts p;
     shape(env, c, graph_blocks, z);
     GNN_TRY(check(env, c, z, err));
-    fit_hyperbatch(env, c, z, &p);
+    gnn_plan_process_at_least(plan, process_bytes);
+    fit_hyperbatch(plan, c, z, &p);
     z->unbudgeted_bytes = sum_of(&p);
     choose_buffers(env, c, z, z->unbudgeted_bytes);
-    const uint64_t buffers = (uint64_t)z->graph_frames * z->block_bytes +
-                             most(z->gathers, 1) * (uint64_t)z->cache_rows * env->dataset->row_bytes;
-    plan->batches_bytes = p.lists + p.inputs;
-    plan->fixed_bytes = p.staging + p.pool + p.workers + p.nodes + buffers;
-    return refuse(env, c, &p, buffers, gnn_add_bytes(z->unbudgeted_bytes, buffers), plan, err);
+    add_parts(c, z, &p, plan);
+    return GNN_OK;
 }

@@ -161,11 +161,12 @@ static const struct gnn_option options[] = {
     {.name = NULL},
 };
 
-static enum gnn_status agnes_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
+static enum gnn_status agnes_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                   struct gnn_err *err)
 {
     struct agnes_sizes sizes;
-    return agnes_size(env, config, 0, &sizes, out, err);
+    (void)env;
+    return agnes_size(config, 0, &sizes, plan, err);
 }
 
 /* Training nodes under their new names, in the order of the dataset's list: permuted alike, epoch by epoch. */
@@ -204,7 +205,6 @@ static enum gnn_status open_training(struct agnes *s, struct gnn_err *err)
         s->items[i].nodes.name = "agnes nodes in training";
         gnn_rows_init(&s->items[i].rows, s->env, "agnes input", on_host);
     }
-    gnn_rows_init(&s->uploaded, s->env, "agnes uploaded input", true);
     return gnn_training_open(s->env, &s->training, err);
 }
 
@@ -212,7 +212,9 @@ static enum gnn_status open_all(struct agnes *s, struct gnn_err *err)
 {
     struct gnn_memory_plan plan;
     GNN_TRY(agnes_layout_open(s->env, s->config, &s->files, err));
-    GNN_TRY(agnes_size(s->env, s->config, s->files.index.blocks, &s->sizes, &plan, err));
+    gnn_plan_begin(&plan, s->env);
+    GNN_TRY(agnes_size(s->config, s->files.index.blocks, &s->sizes, &plan, err));
+    GNN_TRY(gnn_plan_check(&plan, "", err));
     GNN_TRY(open_seeds(s, err));
     GNN_TRY(agnes_sampling_open(s, err));
     if (s->env->workload->sample_only)
@@ -228,7 +230,6 @@ static void agnes_close(void *state)
         return;
     struct gnn_world *const world = s->env->world;
     gnn_training_close(&s->training);
-    gnn_rows_close(&s->uploaded);
     for (uint32_t i = 0; i < AGNES_INPUTS; i++) {
         gnn_rows_close(&s->items[i].rows);
         agnes_array_close(world, &s->items[i].blocks);

@@ -9,29 +9,6 @@
 #include <assert.h>
 #include <string.h>
 
-void ginex_add_times(const struct gnn_pipeline *pipeline, struct gnn_epoch_result *out)
-{
-    struct gnn_stage_time times[GNN_STAGES_MAX];
-    const uint32_t count = gnn_pipeline_times(pipeline, times, GNN_STAGES_MAX);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = 0;
-        while (at < out->stage_count && strcmp(out->stages[at].stage, times[i].stage) != 0)
-            at++;
-        if (at == out->stage_count) {
-            assert(out->stage_count < GNN_STAGES_MAX);
-            out->stages[out->stage_count++] = times[i];
-            continue;
-        }
-        struct gnn_stage_time *sum = &out->stages[at];
-        sum->items += times[i].items;
-        sum->wall_ns += times[i].wall_ns;
-        sum->cpu_ns += times[i].cpu_ns;
-        sum->work_ns += times[i].work_ns;
-        for (int kind = 0; kind < GNN_WAIT_KINDS; kind++)
-            sum->wait_ns[kind] += times[i].wait_ns[kind];
-    }
-}
-
 /* What was sampled is stored now; what was stored before is gone. */
 static void turn_over(struct ginex *s)
 {
@@ -56,37 +33,30 @@ static enum gnn_status run(struct ginex *s, struct gnn_epoch_result *out, struct
     return GNN_OK;
 }
 
-static void add_extra(struct gnn_epoch_result *out, const char *name, uint64_t value)
-{
-    assert(out->extra_count < sizeof out->extra / sizeof *out->extra);
-    out->extra[out->extra_count].name = name;
-    out->extra[out->extra_count++].value = value;
-}
-
 static void fill_extras(const struct ginex *s, const struct ginex_neighbours_counters *lists,
                         struct gnn_epoch_result *out)
 {
     const struct ginex_epoch_figures *f = &s->figures;
     struct ginex_neighbours_figures cache;
     ginex_neighbours_figures(s->neighbours, &cache);
-    add_extra(out, "superbatches", s->sizes.superbatches);
-    add_extra(out, "sample_ns", f->sample_ns);
-    add_extra(out, "neighbour_load_ns", f->neighbour_load_ns);
-    add_extra(out, "neighbour_build_ns", cache.build_ns);
-    add_extra(out, "list_hits", lists->cached_lists);
-    add_extra(out, "list_misses", lists->read_lists);
-    add_extra(out, "list_read_bytes", lists->list_bytes);
-    add_extra(out, "trace_written_bytes", f->trace_written_bytes);
-    add_extra(out, "trace_read_bytes", f->trace_read_bytes);
+    gnn_epoch_figure(out, "superbatches", s->sizes.superbatches);
+    gnn_epoch_figure(out, "sample_ns", f->sample_ns);
+    gnn_epoch_figure(out, "neighbour_load_ns", f->neighbour_load_ns);
+    gnn_epoch_figure(out, "neighbour_build_ns", cache.build_ns);
+    gnn_epoch_figure(out, "list_hits", lists->cached_lists);
+    gnn_epoch_figure(out, "list_misses", lists->read_lists);
+    gnn_epoch_figure(out, "list_read_bytes", lists->list_bytes);
+    gnn_epoch_figure(out, "trace_written_bytes", f->trace_written_bytes);
+    gnn_epoch_figure(out, "trace_read_bytes", f->trace_read_bytes);
     if (s->env->workload->sample_only)
         return;
-    add_extra(out, "pass1_ns", f->pass_ns[0]);
-    add_extra(out, "pass2_ns", f->pass_ns[1]);
-    add_extra(out, "pass3_ns", f->pass_ns[2]);
-    add_extra(out, "fill_ns", f->fill_ns);
-    add_extra(out, "fill_rows", f->fill_rows);
-    add_extra(out, "cache_rows", s->sizes.cache_rows);
-    add_extra(out, "superbatch_accesses", f->accesses_max);
+    gnn_epoch_figure(out, "pass1_ns", f->pass_ns[0]);
+    gnn_epoch_figure(out, "pass2_ns", f->pass_ns[1]);
+    gnn_epoch_figure(out, "pass3_ns", f->pass_ns[2]);
+    gnn_epoch_figure(out, "fill_ns", f->fill_ns);
+    gnn_epoch_figure(out, "fill_rows", f->fill_rows);
+    gnn_epoch_figure(out, "cache_rows", s->sizes.cache_rows);
+    gnn_epoch_figure(out, "superbatch_accesses", f->accesses_max);
 }
 
 static void fill_result(const struct ginex *s, struct gnn_epoch_result *out)

@@ -39,7 +39,7 @@ static enum gnn_status load_stage(void *ctx, struct gnn_worker *worker, struct g
 static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct ginex *s = ctx;
-    return gnn_gang_work(s->gang, worker->index, &worker->items, err);
+    return gnn_team_work(s->team, worker, err);
 }
 
 static enum gnn_status fill(struct ginex *s, struct gnn_err *err)
@@ -53,8 +53,8 @@ static enum gnn_status fill(struct ginex *s, struct gnn_err *err)
                                          &s->figures.feature_bytes, &s->figures.feature_ios, err);
     } else {
         s->fill = (struct ginex_fill_job){s->cache, s->features_map, sb->initial, sb->initial_count};
-        gnn_gang_post(s->gang, ginex_cache_fill, &s->fill);
-        status = gnn_gang_wait(s->gang);
+        gnn_team_post(s->team, ginex_cache_fill, &s->fill);
+        status = gnn_team_wait(s->team);
     }
     s->figures.fill_ns += gnn_now_ns(s->env->world) - start_ns;
     s->figures.fill_rows += sb->initial_count;
@@ -66,7 +66,7 @@ static enum gnn_status start_gather(struct ginex *s, struct ginex_item *item, ui
     item->rows = &s->input[b % 2];
     GNN_TRY(gnn_rows_reserve(item->rows, item->view.node_count, err));
     item->gather = (struct ginex_gather){s->cache, item->view.nodes, item->view.node_count, item->rows->data};
-    gnn_gang_post(s->gang, ginex_cache_gather, &item->gather);
+    gnn_team_post(s->team, ginex_cache_gather, &item->gather);
     s->figures.gathered_rows += item->view.node_count;
     return GNN_OK;
 }
@@ -75,7 +75,7 @@ static enum gnn_status start_gather(struct ginex *s, struct ginex_item *item, ui
 static enum gnn_status end_gather(struct ginex *s, const struct ginex_item *item, struct gnn_err *err)
 {
     struct ginex_cache_counts counts;
-    GNN_TRY(gnn_gang_wait(s->gang));
+    GNN_TRY(gnn_team_wait(s->team));
     ginex_cache_take_counts(s->cache, &counts);
     s->figures.misses += counts.misses;
     s->figures.feature_bytes += counts.bytes;
@@ -93,8 +93,8 @@ static enum gnn_status apply(struct ginex *s, struct ginex_item *item)
         return GNN_OK;
     item->apply = (struct ginex_apply){s->cache, &item->changes, item->rows->data};
     s->figures.evictions += item->changes.count;
-    gnn_gang_post(s->gang, ginex_cache_apply, &item->apply);
-    return gnn_gang_wait(s->gang);
+    gnn_team_post(s->team, ginex_cache_apply, &item->apply);
+    return gnn_team_wait(s->team);
 }
 
 /* ---- train ---- */
@@ -111,14 +111,7 @@ static enum gnn_status take(struct ginex *s, uint32_t b, struct ginex_item *spar
 
 static enum gnn_status train(struct ginex *s, const struct ginex_item *item, struct gnn_err *err)
 {
-    struct gnn_tensor *tensor = s->env->tensor;
-    const gnn_real *x = item->rows->data;
-    if (!item->rows->on_tensor) {
-        GNN_TRY(gnn_rows_reserve(&s->uploaded, item->view.node_count, err));
-        tensor->ops->upload(tensor, s->uploaded.data, x, (uint64_t)item->view.node_count * s->env->dataset->row_bytes);
-        x = s->uploaded.data;
-    }
-    return gnn_training_step(&s->training, &item->view, x, err);
+    return gnn_training_step(&s->training, &item->view, item->rows, err);
 }
 
 static enum gnn_status train_batches(struct ginex *s, struct gnn_worker *worker, struct gnn_err *err)
@@ -151,7 +144,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
     struct ginex *s = ctx;
     GNN_TRY(fill(s, err));
     GNN_TRY(train_batches(s, worker, err));
-    gnn_gang_finish(s->gang);
+    gnn_team_done(s->team);
     return GNN_OK;
 }
 
@@ -164,7 +157,7 @@ static void cancel(void *target)
         gnn_queue_cancel(s->tokens[t]);
         gnn_queue_cancel(s->ready[t]);
     }
-    gnn_gang_cancel(s->gang);
+    gnn_team_cancel(s->team);
 }
 
 static uint32_t item_count(const struct ginex *s)
@@ -268,29 +261,23 @@ static void close_all(struct ginex *s)
     s->cache = NULL;
 }
 
-static enum gnn_status run(struct ginex *s, struct gnn_pipeline *pipeline, struct gnn_epoch_result *out,
-                           struct gnn_err *err)
+static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
+    struct ginex *s = ctx;
     GNN_TRY(open_all(s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "load", s->config->trace_loaders, load_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "gather", s->config->gather_threads, gather_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err));
     GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, s, err));
-    gnn_gang_begin(s->gang);
-    const enum gnn_status status = gnn_pipeline_run(pipeline, err);
-    ginex_add_times(pipeline, out);
-    return status;
+    gnn_team_begin(s->team);
+    return GNN_OK;
 }
 
 enum gnn_status ginex_execute(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err)
 {
-    struct gnn_pipeline *pipeline = NULL;
     ginex_cache_close(s->cache); /* the one before, where caches overlap */
     s->cache = NULL;
-    enum gnn_status status = gnn_pipeline_open(s->env->world, &pipeline, err);
-    if (status == GNN_OK)
-        status = run(s, pipeline, out, err);
-    gnn_pipeline_close(pipeline);
+    const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
     close_all(s);
     return status;
 }

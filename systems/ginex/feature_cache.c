@@ -1,7 +1,7 @@
 #include "systems/ginex/feature_cache.h"
 
+#include "harness/pipeline/team.h"
 #include "harness/storage/stream.h"
-#include "harness/system/gang.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -123,7 +123,7 @@ enum gnn_status ginex_cache_fill(void *ctx, uint32_t worker, uint32_t workers, s
     const struct ginex_fill_job *job = ctx;
     const uint32_t row_bytes = job->cache->config.row_bytes;
     uint64_t first, end;
-    gnn_gang_part(job->count, worker, workers, &first, &end);
+    gnn_team_share(job->count, worker, workers, &first, &end);
     if (first == end)
         return GNN_OK;
     return gnn_map_gather_rows(job->cache->world, job->features, row_bytes, job->initial + first, end - first,
@@ -260,7 +260,7 @@ enum gnn_status ginex_cache_gather(void *ctx, uint32_t worker, uint32_t workers,
     struct ginex_cache *cache = job->cache;
     const uint64_t row_bytes = cache->config.row_bytes;
     uint64_t first, end;
-    gnn_gang_part(job->count, worker, workers, &first, &end);
+    gnn_team_share(job->count, worker, workers, &first, &end);
     gnn_charge(cache->world, GNN_WORK_TABLE_ENTRY, end - first);
     for (uint64_t i = first; i < end; i++) {
         if (i + PREFETCH < end)
@@ -296,7 +296,7 @@ enum gnn_status ginex_cache_apply(void *ctx, uint32_t worker, uint32_t workers, 
     const struct belady_changes *changes = job->changes;
     const uint64_t row_bytes = cache->config.row_bytes;
     uint64_t first, end;
-    gnn_gang_part(changes->count, worker, workers, &first, &end);
+    gnn_team_share(changes->count, worker, workers, &first, &end);
     gnn_charge(cache->world, GNN_WORK_TABLE_ENTRY, 3 * (end - first));
     for (uint64_t k = first; k < end; k++) {
         const gnn_node in = changes->in_node[k], out = changes->out_node[k];

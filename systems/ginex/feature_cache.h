@@ -3,7 +3,7 @@
  *
  * Source   Ginex (PVLDB 15(11), 2022), feature cache; ginex.md section 3 (Switch, Execute) and 4
  * Memory   4 N + C R, one read window per worker. Rows are feature memory and never looked at
- * Threads  fill, gather and apply are jobs of a gang; the cache is never changed while a gather runs (the caller's
+ * Threads  fill, gather and apply are jobs of a team; the cache is never changed while a gather runs (the caller's
  *          order: apply after the wait for the gather, the next gather after the wait for the apply)
  * Differs  a row that covers whole units is read straight into its place; buffered files are read row by row */
 #ifndef GINEX_FEATURE_CACHE_H
@@ -20,7 +20,7 @@ struct ginex_cache_config {
     uint32_t rows; /* C */
     uint32_t row_bytes;
     uint32_t unit_bytes; /* of reads on a direct file: a power of two; 1 for a buffered one */
-    uint32_t workers;    /* of the gang */
+    uint32_t workers;    /* of the team */
     struct gnn_file *features;
 };
 
@@ -29,7 +29,7 @@ GNN_MUST_CHECK enum gnn_status ginex_cache_open(struct gnn_world *world, const s
 void ginex_cache_close(struct ginex_cache *cache); /* accepts NULL */
 uint64_t ginex_cache_bytes(const struct ginex_cache_config *config);
 
-/* Row k is the k-th initial node's. The table first, then the rows: by page faults, a gang's job; or by one thread
+/* Row k is the k-th initial node's. The table first, then the rows: by page faults, a team's job; or by one thread
  * that reads ahead whatever lies close together. */
 void ginex_cache_assign(struct ginex_cache *cache, const gnn_node *initial, uint32_t count);
 struct ginex_fill_job {

@@ -2,9 +2,9 @@
 #ifndef GINEX_H
 #define GINEX_H
 
+#include "harness/pipeline/team.h"
 #include "harness/storage/stream.h"
-#include "harness/system/gang.h"
-#include "harness/system/sampling.h"
+#include "harness/system/plan.h"
 #include "harness/system/system.h"
 #include "harness/system/training.h"
 #include "systems/ginex/belady.h"
@@ -108,8 +108,7 @@ struct ginex {
     struct gnn_map *features_map; /* fill=mapped */
     struct gnn_file *features_mapped;
     struct gnn_training training;
-    struct gnn_rows uploaded; /* only where the back-end's memory is not the host's */
-    struct gnn_gang *gang;    /* G threads: fill, gather, apply */
+    struct gnn_team *team; /* G threads: fill, gather, apply */
 
     /* of one epoch */
     struct ginex_superbatch *sampled, *stored; /* being sampled; sampled before and not yet executed */
@@ -131,9 +130,9 @@ struct ginex {
     struct gnn_rows input[2]; /* one being gathered, one in training */
 };
 
-/* sizes.c: no side effects. Fills sizes and plan; GNN_ECAP with the parameter to change. */
-GNN_MUST_CHECK enum gnn_status ginex_size(const struct gnn_env *env, const struct ginex_config *config,
-                                          struct ginex_sizes *out, struct gnn_memory_plan *plan, struct gnn_err *err);
+/* sizes.c: no side effects. Fills sizes and adds the parts to a plan that gnn_plan_begin filled. */
+GNN_MUST_CHECK enum gnn_status ginex_size(const struct ginex_config *config, struct ginex_sizes *out,
+                                          struct gnn_memory_plan *plan, struct gnn_err *err);
 /* The inspection of a superbatch as it turned out, against the cap. */
 GNN_MUST_CHECK enum gnn_status ginex_check_inspection(const struct ginex *s, const struct ginex_superbatch *sb,
                                                       struct gnn_err *err);
@@ -175,7 +174,5 @@ GNN_MUST_CHECK enum gnn_status ginex_execute(struct ginex *s, struct gnn_epoch_r
 /* epoch.c */
 GNN_MUST_CHECK enum gnn_status ginex_epoch(struct ginex *s, uint64_t epoch, struct gnn_epoch_result *out,
                                            struct gnn_err *err);
-/* Adds the pipeline's last run to the epoch's stage times. */
-void ginex_add_times(const struct gnn_pipeline *pipeline, struct gnn_epoch_result *out);
 
 #endif

@@ -194,18 +194,16 @@ static void cancel(void *target)
     gnn_queue_cancel(s->first_batch);
 }
 
-static enum gnn_status run(struct ginex *s, struct gnn_pipeline *pipeline, struct gnn_epoch_result *out,
-                           struct gnn_err *err)
+static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
+    struct ginex *s = ctx;
     struct gnn_world *world = s->env->world;
     GNN_TRY(gnn_queue_open(world, "sampling gate", s->config->samplers, &s->gate, err));
     GNN_TRY(gnn_queue_open(world, "first batch", s->config->samplers, &s->first_batch, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "inspect", 1, inspect_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "sample", s->config->samplers, sample_stage, s, err));
     GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, s, err));
-    const enum gnn_status status = gnn_pipeline_run(pipeline, err);
-    ginex_add_times(pipeline, out);
-    return status;
+    return GNN_OK;
 }
 
 /* What the samplers wrote, summed up. */
@@ -220,14 +218,10 @@ static void sum_up(struct ginex_superbatch *sb)
 enum gnn_status ginex_inspect(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     const uint64_t start_ns = gnn_now_ns(s->env->world);
-    struct gnn_pipeline *pipeline = NULL;
     atomic_store(&s->next_batch, 0);
     atomic_store(&s->gate_ns, 0);
     atomic_store(&s->sampled_ns, 0);
-    enum gnn_status status = gnn_pipeline_open(s->env->world, &pipeline, err);
-    if (status == GNN_OK)
-        status = run(s, pipeline, out, err);
-    gnn_pipeline_close(pipeline);
+    const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
     gnn_queue_close(s->gate);
     gnn_queue_close(s->first_batch);
     s->gate = s->first_batch = NULL;

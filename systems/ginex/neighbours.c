@@ -212,13 +212,8 @@ static enum gnn_status build(struct ginex_neighbours *n, struct gnn_err *err)
 static enum gnn_status open_all(struct ginex_neighbours *n, struct gnn_err *err)
 {
     const struct gnn_dataset *d = n->env->dataset;
-    struct gnn_file_info info;
-    GNN_TRY(gnn_file_open(n->env->world, d->indices_path, n->config.direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ,
-                          &n->indices, err));
-    gnn_file_info(n->env->world, n->indices, &info);
-    if (info.size_bytes != d->edge_count * sizeof(gnn_node))
-        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
-                        d->indices_path, info.size_bytes, d->edge_count * (uint64_t)sizeof(gnn_node));
+    GNN_TRY(gnn_dataset_file_open(n->env, GNN_DATASET_INDICES, n->config.direct ? GNN_OPEN_DIRECT : 0, &n->indices,
+                                  NULL, err));
     n->tallies = calloc(n->config.workers, sizeof *n->tallies);
     if (n->tallies == NULL)
         return gnn_fail(err, GNN_ENOMEM, "ginex: %" PRIu32 " samplers", n->config.workers);

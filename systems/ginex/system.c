@@ -213,11 +213,12 @@ static const struct gnn_option options[] = {
     {.name = NULL},
 };
 
-static enum gnn_status ginex_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
+static enum gnn_status ginex_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                   struct gnn_err *err)
 {
     struct ginex_sizes sizes;
-    return ginex_size(env, config, &sizes, out, err);
+    (void)env;
+    return ginex_size(config, &sizes, plan, err);
 }
 
 static enum gnn_status open_sampling(struct ginex *s, struct gnn_err *err)
@@ -245,14 +246,9 @@ static enum gnn_status open_feature_file(struct ginex *s, struct gnn_err *err)
     struct gnn_world *world = s->env->world;
     const struct gnn_dataset *d = s->env->dataset;
     const bool direct = s->config->io == GINEX_IO_DIRECT;
-    struct gnn_file_info info;
-    GNN_TRY(gnn_file_open(world, d->features_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &s->features, err));
-    gnn_file_info(world, s->features, &info);
-    if (info.size_bytes != d->feature_bytes)
-        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
-                        d->features_path, info.size_bytes, d->feature_bytes);
-    const uint32_t align =
-        info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
+    uint32_t align;
+    GNN_TRY(
+        gnn_dataset_file_open(s->env, GNN_DATASET_FEATURES, direct ? GNN_OPEN_DIRECT : 0, &s->features, &align, err));
     if (direct && s->config->io_unit % align != 0)
         return gnn_fail(err, GNN_EUSAGE, "ginex.io_unit=%" PRIu64 ": direct I/O needs multiples of %" PRIu32,
                         s->config->io_unit, align);
@@ -265,8 +261,7 @@ static enum gnn_status open_feature_file(struct ginex *s, struct gnn_err *err)
 static enum gnn_status open_training(struct ginex *s, struct gnn_err *err)
 {
     GNN_TRY(open_feature_file(s, err));
-    GNN_TRY(gnn_gang_open(s->env->world, s->config->gather_threads, &s->gang, err));
-    gnn_rows_init(&s->uploaded, s->env, "ginex uploaded input", true);
+    GNN_TRY(gnn_team_open(s->env->world, s->config->gather_threads, &s->team, err));
     return gnn_training_open(s->env, &s->training, err);
 }
 
@@ -277,8 +272,7 @@ static void ginex_close(void *state)
         return;
     struct gnn_world *world = s->env->world;
     gnn_training_close(&s->training);
-    gnn_rows_close(&s->uploaded);
-    gnn_gang_close(s->gang);
+    gnn_team_close(s->team);
     gnn_map_close(world, s->features_map);
     gnn_file_close(world, s->features_mapped);
     gnn_file_close(world, s->features);
@@ -300,7 +294,9 @@ static enum gnn_status ginex_open(const struct gnn_env *env, const void *config,
     s->config = config;
     s->trace_dir = ginex_trace_dir(env, config);
     struct gnn_memory_plan plan;
-    GNN_TRY(ginex_size(env, config, &s->sizes, &plan, err));
+    gnn_plan_begin(&plan, env);
+    GNN_TRY(ginex_size(config, &s->sizes, &plan, err));
+    GNN_TRY(gnn_plan_check(&plan, "", err));
     GNN_TRY(open_sampling(s, err));
     return env->workload->sample_only ? GNN_OK : open_training(s, err);
 }

@@ -95,7 +95,7 @@ static enum gnn_status train_one(struct gnndrive *s, const struct gnndrive_item 
     }
     GNN_TRY(gnn_rows_reserve(&s->input, view->node_count, err));
     tensor->ops->gather_rows(tensor, s->input.data, s->slots, dim, item->alias, view->node_count, dim);
-    GNN_TRY(gnn_training_step(&s->training, view, s->input.data, err));
+    GNN_TRY(gnn_training_step(&s->training, view, &s->input, err));
     s->trained_rows += view->node_count;
     note_order(s, item->k);
     return GNN_OK;
@@ -178,8 +178,9 @@ static void close_queues(struct gnndrive *s)
     s->releasing = s->free_items = NULL;
 }
 
-static enum gnn_status add_stages(struct gnndrive *s, struct gnn_pipeline *pipeline, struct gnn_err *err)
+static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
+    struct gnndrive *s = ctx;
     if (s->env->workload->sample_only)
         return gnn_pipeline_stage(pipeline, "sample", s->config->samplers, sample_only_stage, s, err);
     GNN_TRY(open_queues(s, err));
@@ -202,13 +203,6 @@ static enum gnn_status settle(struct gnndrive *s, struct gnn_err *err)
     return status;
 }
 
-static void add_extra(struct gnn_epoch_result *out, const char *name, uint64_t value)
-{
-    assert(out->extra_count < sizeof out->extra / sizeof *out->extra);
-    out->extra[out->extra_count].name = name;
-    out->extra[out->extra_count++].value = value;
-}
-
 static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
 {
     uint64_t bounced = 0;
@@ -227,17 +221,17 @@ static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
     out->counters.cache_evictions = n.evictions;
     const uint64_t useful = (n.loads + n.joint_rows) * s->env->dataset->row_bytes;
     const uint64_t requested = out->counters.requested_bytes;
-    add_extra(out, "wait_list_rows", n.waited_rows);
-    add_extra(out, "row_waits", n.row_waits);
-    add_extra(out, "slot_waits", n.slot_waits);
-    add_extra(out, "joint_rows", n.joint_rows);
-    add_extra(out, "overtaken_batches", s->overtaken);
-    add_extra(out, "redundant_bytes", requested > useful ? requested - useful : 0);
-    add_extra(out, "bounced_reads", bounced);
-    add_extra(out, "buffer_slots", s->sizes.slots);
-    add_extra(out, "rows_per_slot", s->sizes.layout.rows_per_load);
-    add_extra(out, "batch_nodes", s->sizes.batch_nodes);
-    add_extra(out, "batch_nodes_peak", atomic_load(&s->batch_nodes_peak));
+    gnn_epoch_figure(out, "wait_list_rows", n.waited_rows);
+    gnn_epoch_figure(out, "row_waits", n.row_waits);
+    gnn_epoch_figure(out, "slot_waits", n.slot_waits);
+    gnn_epoch_figure(out, "joint_rows", n.joint_rows);
+    gnn_epoch_figure(out, "overtaken_batches", s->overtaken);
+    gnn_epoch_figure(out, "redundant_bytes", requested > useful ? requested - useful : 0);
+    gnn_epoch_figure(out, "bounced_reads", bounced);
+    gnn_epoch_figure(out, "buffer_slots", s->sizes.slots);
+    gnn_epoch_figure(out, "rows_per_slot", s->sizes.layout.rows_per_load);
+    gnn_epoch_figure(out, "batch_nodes", s->sizes.batch_nodes);
+    gnn_epoch_figure(out, "batch_nodes_peak", atomic_load(&s->batch_nodes_peak));
 }
 
 static void fill_result(const struct gnndrive *s, struct gnn_epoch_result *out)
@@ -270,15 +264,7 @@ static void begin(struct gnndrive *s, uint64_t epoch)
 enum gnn_status gnndrive_epoch(struct gnndrive *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     begin(s, epoch);
-    struct gnn_pipeline *pipeline = NULL;
-    enum gnn_status status = gnn_pipeline_open(s->env->world, &pipeline, err);
-    if (status == GNN_OK)
-        status = add_stages(s, pipeline, err);
-    if (status == GNN_OK) {
-        status = gnn_pipeline_run(pipeline, err);
-        out->stage_count = gnn_pipeline_times(pipeline, out->stages, GNN_STAGES_MAX);
-    }
-    gnn_pipeline_close(pipeline);
+    const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
     close_queues(s);
     fill_result(s, out);
     if (s->fb == NULL)

@@ -3,7 +3,7 @@
 #define GNNDRIVE_H
 
 #include "harness/storage/reader.h"
-#include "harness/system/sampling.h"
+#include "harness/system/plan.h"
 #include "harness/system/system.h"
 #include "harness/system/training.h"
 #include "systems/gnndrive/feature_buffer.h"
@@ -119,10 +119,9 @@ GNN_MUST_CHECK enum gnn_status gnndrive_size(const struct gnn_env *env, const st
 uint32_t gnndrive_batch_nodes(const struct gnn_env *env, const struct gnndrive_config *config);
 /* Mb from the largest batch a calibration saw. */
 uint32_t gnndrive_measured_batch_nodes(const struct gnn_env *env, uint32_t largest);
-/* Fills the plan; GNN_ECAP with the parameter to change when it cannot live under env->cap_bytes. */
-GNN_MUST_CHECK enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive_config *config,
-                                               const struct gnndrive_sizes *sizes, struct gnn_memory_plan *out,
-                                               struct gnn_err *err);
+/* Adds the system's parts to a plan. */
+void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnndrive_sizes *sizes,
+                         struct gnn_memory_plan *plan);
 struct gnndrive_buffer_config gnndrive_buffer_config(const struct gnn_env *env, const struct gnndrive_config *config,
                                                      const struct gnndrive_sizes *sizes);
 struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env, const struct gnndrive_config *config,

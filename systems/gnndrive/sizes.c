@@ -135,64 +135,28 @@ struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env, const
     };
 }
 
-struct part {
-    const char *name, *remedy;
-    uint64_t bytes;
-};
-
-static struct part largest(const struct part *parts, size_t count)
+void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnndrive_sizes *sizes,
+                         struct gnn_memory_plan *plan)
 {
-    struct part best = parts[0];
-    for (size_t i = 1; i < count; i++)
-        if (parts[i].bytes > best.bytes)
-            best = parts[i];
-    return best;
-}
-
-enum gnn_status gnndrive_memory(const struct gnn_env *env, const struct gnndrive_config *config,
-                                const struct gnndrive_sizes *sizes, struct gnn_memory_plan *out, struct gnn_err *err)
-{
-    struct gnn_batch_size size;
-    gnn_batch_expect(env->dataset, env->workload, &size);
-    const uint64_t batches = gnn_mul_bytes(gnn_batch_bytes(&size, env->workload->layers), sizes->items);
-    struct part parts[] = {
-        {"mini-batches in flight", "gnndrive.extract_queue", batches},
-        {"samplers", "gnndrive.samplers", gnn_sampling_bytes(env, &size, config->samplers)},
-        {"feature buffer", "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes", 0},
-        {"tables of the feature buffer", "gnndrive.meta=compact", 0},
-        {"bounce windows", "gnndrive.depth", 0},
-        {"staging buffer", "gnndrive.staging or gnndrive.batch_nodes", 0},
-        {"input of the batch in training", "--batch or --fanout", 0},
-    };
-    if (!env->workload->sample_only) {
-        const struct gnndrive_buffer_config buffer = gnndrive_buffer_config(env, config, sizes);
-        const struct gnn_reader_config reader = gnndrive_reader_config(env, config, sizes, NULL);
-        const uint64_t lists = gnn_mul_bytes(sizes->items + UINT64_C(4) * config->extractors,
-                                             sizes->node_limit * (uint64_t)sizeof(uint32_t));
-        parts[0].bytes += lists;
-        const bool gpu = sizes->staging > 0; /* holds the feature buffer and the input */
-        parts[2].bytes = gpu ? 0 : gnn_mul_bytes(sizes->slots, sizes->layout.load_bytes);
-        parts[3].bytes = gnndrive_buffer_table_bytes(&buffer);
-        parts[4].bytes = gnn_mul_bytes(config->extractors, gnn_reader_memory_bytes(&reader, sizes->layout.align_bytes));
-        parts[5].bytes = gnn_mul_bytes(config->extractors * (uint64_t)sizes->staging, sizes->layout.load_bytes);
-        parts[6].bytes = gpu ? 0 : gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes);
-    }
-    const size_t count = sizeof parts / sizeof *parts;
-    const struct part most = largest(parts, count);
-    out->batches_bytes = gnn_add_bytes(parts[0].bytes, parts[6].bytes);
-    out->fixed_bytes = 0;
-    for (size_t i = 1; i + 1 < count; i++)
-        out->fixed_bytes = gnn_add_bytes(out->fixed_bytes, parts[i].bytes);
-    out->largest = most.name;
-    out->remedy = most.remedy;
-    const uint64_t total =
-        gnn_add_bytes(gnn_add_bytes(out->fixed_bytes, out->batches_bytes), gnn_run_bytes(env, &size));
-    if (env->cap_bytes == 0 || total <= env->cap_bytes)
-        return GNN_OK;
-    char needed[32], cap[32], part[32];
-    return gnn_fail(err, GNN_ECAP,
-                    "gnndrive needs about %s besides the page cache, the cap is %s; the largest part is the %s with "
-                    "%s: raise --memory or change %s",
-                    gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
-                    most.name, gnn_format_bytes(most.bytes, part, sizeof part), most.remedy);
+    const struct gnn_env *env = plan->env;
+    const bool only = env->workload->sample_only, gpu = sizes->staging > 0; /* it holds the buffer and the input */
+    const uint64_t lists = only ? 0
+                                : gnn_mul_bytes(sizes->items + UINT64_C(4) * config->extractors,
+                                                sizes->node_limit * (uint64_t)sizeof(uint32_t));
+    gnn_plan_in_flight(plan, "mini-batches in flight", "gnndrive.extract_queue",
+                       lists + gnn_mul_bytes(gnn_batch_bytes(&plan->batch, env->workload->layers), sizes->items));
+    gnn_plan_part(plan, "samplers", "gnndrive.samplers", gnn_sampling_bytes(env, &plan->batch, config->samplers));
+    if (only)
+        return;
+    const struct gnndrive_buffer_config buffer = gnndrive_buffer_config(env, config, sizes);
+    const struct gnn_reader_config reader = gnndrive_reader_config(env, config, sizes, NULL);
+    gnn_plan_part(plan, "feature buffer", "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
+                  gpu ? 0 : gnn_mul_bytes(sizes->slots, sizes->layout.load_bytes));
+    gnn_plan_part(plan, "tables of the feature buffer", "gnndrive.meta=compact", gnndrive_buffer_table_bytes(&buffer));
+    gnn_plan_part(plan, "bounce windows", "gnndrive.depth",
+                  gnn_mul_bytes(config->extractors, gnn_reader_memory_bytes(&reader, sizes->layout.align_bytes)));
+    gnn_plan_part(plan, "staging buffer", "gnndrive.staging or gnndrive.batch_nodes",
+                  gnn_mul_bytes(config->extractors * (uint64_t)sizes->staging, sizes->layout.load_bytes));
+    gnn_plan_in_flight(plan, "input of the batch in training", "--batch or --fanout",
+                       gpu ? 0 : gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes));
 }

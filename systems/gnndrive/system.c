@@ -15,12 +15,13 @@
 /* An epoch number no training epoch has: the batches that measure Mb. */
 #define CALIBRATION_EPOCH (UINT64_MAX - 1)
 
-static enum gnn_status gnndrive_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
+static enum gnn_status gnndrive_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                      struct gnn_err *err)
 {
     struct gnndrive_sizes sizes;
     GNN_TRY(gnndrive_size(env, config, gnndrive_batch_nodes(env, config), 0, &sizes, err));
-    return gnndrive_memory(env, config, &sizes, out, err);
+    gnndrive_plan_parts(config, &sizes, plan);
+    return GNN_OK;
 }
 
 static enum gnn_status open_sampling(struct gnndrive *s, struct gnn_err *err)
@@ -58,17 +59,9 @@ static enum gnn_status measure_batch_nodes(struct gnndrive *s, uint32_t *batch_n
 
 static enum gnn_status open_feature_file(struct gnndrive *s, uint32_t *align_bytes, struct gnn_err *err)
 {
-    struct gnn_world *world = s->env->world;
-    const bool direct = s->config->io == GNNDRIVE_IO_DIRECT;
-    GNN_TRY(gnn_file_open(world, s->env->dataset->features_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &s->features,
-                          err)); /* without direct I/O its message names gnndrive.io */
-    struct gnn_file_info info;
-    gnn_file_info(world, s->features, &info);
-    s->features_bytes = info.size_bytes;
-    if (info.size_bytes != s->env->dataset->feature_bytes)
-        return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
-                        s->env->dataset->features_path, info.size_bytes, s->env->dataset->feature_bytes);
-    *align_bytes = info.mem_align_bytes > info.offset_align_bytes ? info.mem_align_bytes : info.offset_align_bytes;
+    const unsigned flags = s->config->io == GNNDRIVE_IO_DIRECT ? GNN_OPEN_DIRECT : 0;
+    GNN_TRY(gnn_dataset_file_open(s->env, GNN_DATASET_FEATURES, flags, &s->features, align_bytes, err));
+    s->features_bytes = s->env->dataset->feature_bytes;
     return GNN_OK;
 }
 
@@ -155,7 +148,9 @@ static enum gnn_status open_all(struct gnndrive *s, struct gnn_err *err)
         GNN_TRY(measure_batch_nodes(s, &batch_nodes, err));
     GNN_TRY(gnndrive_size(s->env, s->config, batch_nodes, align_bytes, &s->sizes, err));
     struct gnn_memory_plan plan;
-    GNN_TRY(gnndrive_memory(s->env, s->config, &s->sizes, &plan, err));
+    gnn_plan_begin(&plan, s->env);
+    gnndrive_plan_parts(s->config, &s->sizes, &plan);
+    GNN_TRY(gnn_plan_check(&plan, "", err));
     GNN_TRY(open_items(s, err));
     return open_extraction(s, err);
 }

@@ -44,7 +44,7 @@ static enum gnn_status gather_part(void *ctx, uint32_t worker, uint32_t workers,
     const struct pygplus_gather *job = &s->in_gather;
     const uint32_t row_bytes = s->env->dataset->row_bytes;
     uint64_t first, end;
-    gnn_gang_part(job->count, worker, workers, &first, &end);
+    gnn_team_share(job->count, worker, workers, &first, &end);
     if (first == end)
         return GNN_OK;
     return gnn_map_gather_rows(s->env->world, s->features_map, row_bytes, job->nodes + first, end - first,
@@ -54,7 +54,7 @@ static enum gnn_status gather_part(void *ctx, uint32_t worker, uint32_t workers,
 static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct pygplus *s = ctx;
-    return gnn_gang_work(s->gather, worker->index, &worker->items, err);
+    return gnn_team_work(s->gather, worker, err);
 }
 
 /* Batch k, in order; worker k mod W may draw another into *spare. *item = NULL after the last. */
@@ -75,7 +75,7 @@ static enum gnn_status start_gather(struct pygplus *s, struct pygplus_item *item
     item->rows = &s->input[k % PYGPLUS_DELIVERED_MAX];
     GNN_TRY(gnn_rows_reserve(item->rows, view->node_count, err));
     s->in_gather = (struct pygplus_gather){view->nodes, view->node_count, item->rows->data};
-    gnn_gang_post(s->gather, gather_part, s);
+    gnn_team_post(s->gather, gather_part, s);
     s->gathered_rows += view->node_count;
     return GNN_OK;
 }
@@ -83,14 +83,7 @@ static enum gnn_status start_gather(struct pygplus *s, struct pygplus_item *item
 static enum gnn_status train(struct pygplus *s, const struct pygplus_item *item, struct gnn_err *err)
 {
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
-    struct gnn_tensor *tensor = s->env->tensor;
-    const gnn_real *x = item->rows->data;
-    if (!item->rows->on_tensor) {
-        GNN_TRY(gnn_rows_reserve(&s->uploaded, view->node_count, err));
-        tensor->ops->upload(tensor, s->uploaded.data, x, (uint64_t)view->node_count * s->env->dataset->row_bytes);
-        x = s->uploaded.data;
-    }
-    return gnn_training_step(&s->training, view, x, err);
+    return gnn_training_step(&s->training, view, item->rows, err);
 }
 
 static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -101,7 +94,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
         struct pygplus_item *item;
         GNN_TRY(gnn_check_stop(s->env, err));
         GNN_TRY(take(s, k, spare, &item));
-        GNN_TRY(gnn_gang_wait(s->gather)); /* of batch k - 1 */
+        GNN_TRY(gnn_team_wait(s->gather)); /* of batch k - 1 */
         if (item == NULL)
             break;
         GNN_TRY(start_gather(s, item, k, err));
@@ -112,7 +105,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
         }
         gathering = item;
     }
-    gnn_gang_finish(s->gather);
+    gnn_team_done(s->gather);
     if (gathering == NULL || s->config->drop_last_train)
         return GNN_OK;
     GNN_TRY(train(s, gathering, err));
@@ -142,8 +135,7 @@ static void cancel(void *target)
     for (uint32_t w = 0; w < s->config->workers; w++)
         gnn_queue_cancel(s->tokens[w]);
     gnn_reorder_cancel(s->delivery);
-    if (s->gather != NULL)
-        gnn_gang_cancel(s->gather);
+    gnn_team_cancel(s->gather);
 }
 
 /* Worker w starts with `prefetch` tokens; the first PYGPLUS_DELIVERED_MAX items are the consumer's spares. */
@@ -171,9 +163,9 @@ static void close_queues(struct pygplus *s)
     s->delivery = NULL;
 }
 
-static enum gnn_status run(struct pygplus *s, struct gnn_pipeline *pipeline, struct gnn_epoch_result *out,
-                           struct gnn_err *err)
+static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
+    struct pygplus *s = ctx;
     GNN_TRY(open_queues(s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "sample", s->config->workers, sample_stage, s, err));
     if (s->env->workload->sample_only) {
@@ -182,10 +174,7 @@ static enum gnn_status run(struct pygplus *s, struct gnn_pipeline *pipeline, str
         GNN_TRY(gnn_pipeline_stage(pipeline, "gather", s->config->gather_threads, gather_stage, s, err));
         GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err));
     }
-    GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, s, err));
-    const enum gnn_status status = gnn_pipeline_run(pipeline, err);
-    out->stage_count = gnn_pipeline_times(pipeline, out->stages, GNN_STAGES_MAX);
-    return status;
+    return gnn_pipeline_on_cancel(pipeline, cancel, s, err);
 }
 
 static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
@@ -197,27 +186,19 @@ static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
     c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + s->gathered_rows * s->env->dataset->row_bytes;
     c->requested_bytes = c->requested_ios = GNN_UNKNOWN; /* mappings: only the kernel knows */
     c->cache_hits = c->cache_misses = c->cache_evictions = GNN_UNKNOWN;
-    out->extra[0].name = "sampled_ahead_peak";
-    out->extra[0].value = atomic_load(&s->outstanding_peak);
-    out->extra[1].name = "gathered_rows";
-    out->extra[1].value = s->gathered_rows;
-    out->extra_count = 2;
+    gnn_epoch_figure(out, "sampled_ahead_peak", atomic_load(&s->outstanding_peak));
+    gnn_epoch_figure(out, "gathered_rows", s->gathered_rows);
 }
 
 enum gnn_status pygplus_epoch(struct pygplus *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     gnn_sampling_begin(s->sampling, epoch);
     gnn_training_begin(&s->training);
-    if (s->gather != NULL)
-        gnn_gang_begin(s->gather);
+    gnn_team_begin(s->gather);
     atomic_store(&s->outstanding, 0);
     atomic_store(&s->outstanding_peak, 0);
     s->gathered_rows = 0;
-    struct gnn_pipeline *pipeline = NULL;
-    enum gnn_status status = gnn_pipeline_open(s->env->world, &pipeline, err);
-    if (status == GNN_OK)
-        status = run(s, pipeline, out, err);
-    gnn_pipeline_close(pipeline);
+    const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
     close_queues(s);
     fill_result(s, out);
     return status;

@@ -2,8 +2,8 @@
 #ifndef PYGPLUS_H
 #define PYGPLUS_H
 
-#include "harness/system/gang.h"
-#include "harness/system/sampling.h"
+#include "harness/pipeline/team.h"
+#include "harness/system/plan.h"
 #include "harness/system/system.h"
 #include "harness/system/training.h"
 
@@ -50,11 +50,10 @@ struct pygplus {
     /* not opened for -only */
     struct gnn_file *features;
     struct gnn_map *features_map;
-    struct gnn_gang *gather;         /* A threads: page faults happen inside their copies */
+    struct gnn_team *gather;         /* A threads: page faults happen inside their copies */
     struct pygplus_gather in_gather; /* the job they are at */
     struct gnn_training training;
     struct gnn_rows input[PYGPLUS_DELIVERED_MAX]; /* one being gathered, one in training */
-    struct gnn_rows uploaded;                     /* only where the back-end's memory is not the host's */
 
     /* of one epoch */
     struct gnn_queue **tokens; /* (W): items worker w may still fill */

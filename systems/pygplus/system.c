@@ -10,36 +10,21 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
+static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                     struct gnn_err *err)
 {
+    (void)err;
     const struct pygplus_config *c = config;
-    struct gnn_batch_size size;
-    gnn_batch_expect(env->dataset, env->workload, &size);
     const uint32_t layers = env->workload->layers;
-    const uint64_t ballast = gnn_mul_bytes(c->ballast_bytes, c->workers);
-    const uint64_t batches =
-        gnn_mul_bytes(gnn_batch_bytes(&size, layers), (uint64_t)c->prefetch * c->workers + PYGPLUS_DELIVERED_MAX);
-    const uint64_t inputs =
-        env->workload->sample_only ? 0 : gnn_mul_bytes(size.nodes[layers], UINT64_C(2) * env->dataset->row_bytes);
-    out->fixed_bytes = gnn_add_bytes(ballast, gnn_sampling_bytes(env, &size, c->workers));
-    out->batches_bytes = gnn_add_bytes(batches, inputs);
-    out->largest = ballast > batches && ballast > inputs ? "ballast of the workers"
-                   : batches > inputs                    ? "mini-batches sampled ahead"
-                                                         : "gathered inputs";
-    out->remedy = ballast > batches && ballast > inputs ? "pygplus.ballast_bytes"
-                  : batches > inputs                    ? "pygplus.workers or pygplus.prefetch"
-                                                        : "--batch or --fanout";
-    const uint64_t total =
-        gnn_add_bytes(gnn_add_bytes(out->fixed_bytes, out->batches_bytes), gnn_run_bytes(env, &size));
-    if (env->cap_bytes == 0 || total <= env->cap_bytes)
-        return GNN_OK;
-    char needed[32], cap[32];
-    return gnn_fail(err, GNN_ECAP,
-                    "pygplus needs about %s besides the page cache, the cap is %s; the largest part is the %s: raise "
-                    "--memory or change %s",
-                    gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
-                    out->largest, out->remedy);
+    gnn_plan_part(plan, "ballast of the workers", "pygplus.ballast_bytes", gnn_mul_bytes(c->ballast_bytes, c->workers));
+    gnn_plan_part(plan, "samplers", "pygplus.workers", gnn_sampling_bytes(env, &plan->batch, c->workers));
+    gnn_plan_in_flight(plan, "mini-batches sampled ahead", "pygplus.workers or pygplus.prefetch",
+                       gnn_mul_bytes(gnn_batch_bytes(&plan->batch, layers),
+                                     (uint64_t)c->prefetch * c->workers + PYGPLUS_DELIVERED_MAX));
+    if (!env->workload->sample_only)
+        gnn_plan_in_flight(plan, "gathered inputs", "--batch or --fanout",
+                           gnn_mul_bytes(plan->batch.nodes[layers], UINT64_C(2) * env->dataset->row_bytes));
+    return GNN_OK;
 }
 
 static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
@@ -66,13 +51,12 @@ static enum gnn_status open_features(struct pygplus *s, struct gnn_err *err)
 {
     const struct gnn_env *env = s->env;
     const enum gnn_map_advice advice = s->config->readahead;
-    GNN_TRY(gnn_file_open(env->world, env->dataset->features_path, GNN_OPEN_READ, &s->features, err));
+    GNN_TRY(gnn_dataset_file_open(env, GNN_DATASET_FEATURES, 0, &s->features, NULL, err));
     GNN_TRY(gnn_map_open(env->world, s->features, advice, &s->features_map, err));
-    GNN_TRY(gnn_gang_open(env->world, s->config->gather_threads, &s->gather, err));
+    GNN_TRY(gnn_team_open(env->world, s->config->gather_threads, &s->gather, err));
     GNN_TRY(gnn_training_open(env, &s->training, err));
     for (uint32_t i = 0; i < PYGPLUS_DELIVERED_MAX; i++)
         gnn_rows_init(&s->input[i], env, "pygplus gathered input", env->tensor->host_memory);
-    gnn_rows_init(&s->uploaded, env, "pygplus uploaded input", true);
     return GNN_OK;
 }
 
@@ -82,11 +66,10 @@ static void pygplus_close(void *state)
     if (s == NULL)
         return;
     struct gnn_world *w = s->env->world;
-    gnn_rows_close(&s->uploaded);
     for (uint32_t i = 0; i < PYGPLUS_DELIVERED_MAX; i++)
         gnn_rows_close(&s->input[i]);
     gnn_training_close(&s->training);
-    gnn_gang_close(s->gather);
+    gnn_team_close(s->gather);
     gnn_map_close(w, s->features_map);
     gnn_file_close(w, s->features);
     gnn_mem_free(w, s->ballast);

@@ -61,13 +61,6 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
 
 /* ---- result ---- */
 
-void rs_add_extra(struct gnn_epoch_result *out, const char *name, uint64_t value)
-{
-    assert(out->extra_count < sizeof out->extra / sizeof *out->extra);
-    out->extra[out->extra_count].name = name;
-    out->extra[out->extra_count++].value = value;
-}
-
 static void add_counts(struct rs_fetch_counts *sum, const struct rs_fetch_counts *one)
 {
     sum->reads += one->reads;
@@ -91,24 +84,24 @@ static void fill_extras(const struct ringsampler *s, const struct rs_fetch_count
                         uint64_t deferred, uint64_t bundle, struct gnn_epoch_result *out)
 {
     const struct rs_fetch_counts *const before = &s->before;
-    rs_add_extra(out, "frontier_nodes", frontier_nodes);
+    gnn_epoch_figure(out, "frontier_nodes", frontier_nodes);
     if (s->config->io == RS_IO_MAPPED)
         return;
-    rs_add_extra(out, "edge_reads", now->reads - before->reads);
-    rs_add_extra(out, "edge_completions", now->completions - before->completions);
-    rs_add_extra(out, "submits", now->submits - before->submits);
-    rs_add_extra(out, "in_flight_peak", now->in_flight_peak);
+    gnn_epoch_figure(out, "edge_reads", now->reads - before->reads);
+    gnn_epoch_figure(out, "edge_completions", now->completions - before->completions);
+    gnn_epoch_figure(out, "submits", now->submits - before->submits);
+    gnn_epoch_figure(out, "in_flight_peak", now->in_flight_peak);
     if (s->config->io != RS_IO_SORTED)
         return;
     if (s->cache != NULL) {
-        rs_add_extra(out, "sector_hits", now->cache_hits - before->cache_hits);
-        rs_add_extra(out, "sector_misses", now->cache_misses - before->cache_misses);
+        gnn_epoch_figure(out, "sector_hits", now->cache_hits - before->cache_hits);
+        gnn_epoch_figure(out, "sector_misses", now->cache_misses - before->cache_misses);
     }
     if (s->config->requests > 0)
         return;
-    rs_add_extra(out, "sweeps", now->sweeps - before->sweeps);
-    rs_add_extra(out, "bundle", bundle);
-    rs_add_extra(out, "deferred_batches", deferred);
+    gnn_epoch_figure(out, "sweeps", now->sweeps - before->sweeps);
+    gnn_epoch_figure(out, "bundle", bundle);
+    gnn_epoch_figure(out, "deferred_batches", deferred);
 }
 
 static void fill_result(const struct ringsampler *s, struct gnn_epoch_result *out)
@@ -154,26 +147,18 @@ static void begin(struct ringsampler *s, uint64_t epoch)
     s->start_ns = gnn_now_ns(s->env->world);
 }
 
-static enum gnn_status run(struct ringsampler *s, struct gnn_pipeline *pipeline, struct gnn_epoch_result *out,
-                           struct gnn_err *err)
+static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
+    struct ringsampler *const s = ctx;
     if (s->env->workload->sample_only)
-        GNN_TRY(gnn_pipeline_stage(pipeline, "sample", s->sizes.lanes, sample_stage, s, err));
-    else
-        GNN_TRY(rs_training_stages(s, pipeline, err));
-    const enum gnn_status status = gnn_pipeline_run(pipeline, err);
-    out->stage_count = gnn_pipeline_times(pipeline, out->stages, GNN_STAGES_MAX);
-    return status;
+        return gnn_pipeline_stage(pipeline, "sample", s->sizes.lanes, sample_stage, s, err);
+    return rs_training_stages(s, pipeline, err);
 }
 
 enum gnn_status rs_epoch(struct ringsampler *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     begin(s, epoch);
-    struct gnn_pipeline *pipeline = NULL;
-    enum gnn_status status = gnn_pipeline_open(s->env->world, &pipeline, err);
-    if (status == GNN_OK)
-        status = run(s, pipeline, out, err);
-    gnn_pipeline_close(pipeline);
+    const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
     rs_training_stages_close(s);
     fill_result(s, out);
     return status;

@@ -29,12 +29,12 @@ void rs_on_demand_result(const struct ringsampler *s, struct gnn_epoch_result *o
         rs_histogram_merge(&all.request, &s->lanes[i].latencies.request);
         rs_histogram_merge(&all.stream, &s->lanes[i].latencies.stream);
     }
-    rs_add_extra(out, "latency_p50_ns", rs_histogram_quantile(&all.request, 0.5));
-    rs_add_extra(out, "latency_p90_ns", rs_histogram_quantile(&all.request, 0.9));
-    rs_add_extra(out, "latency_p99_ns", rs_histogram_quantile(&all.request, 0.99));
-    rs_add_extra(out, "latency_p999_ns", rs_histogram_quantile(&all.request, 0.999));
-    rs_add_extra(out, "latency_max_ns", all.request.count > 0 ? all.request.max_ns : GNN_UNKNOWN);
-    rs_add_extra(out, "stream_p50_ns", rs_histogram_quantile(&all.stream, 0.5));
-    rs_add_extra(out, "stream_p90_ns", rs_histogram_quantile(&all.stream, 0.9));
-    rs_add_extra(out, "stream_max_ns", all.stream.count > 0 ? all.stream.max_ns : GNN_UNKNOWN);
+    gnn_epoch_figure(out, "latency_p50_ns", rs_histogram_quantile(&all.request, 0.5));
+    gnn_epoch_figure(out, "latency_p90_ns", rs_histogram_quantile(&all.request, 0.9));
+    gnn_epoch_figure(out, "latency_p99_ns", rs_histogram_quantile(&all.request, 0.99));
+    gnn_epoch_figure(out, "latency_p999_ns", rs_histogram_quantile(&all.request, 0.999));
+    gnn_epoch_figure(out, "latency_max_ns", all.request.count > 0 ? all.request.max_ns : GNN_UNKNOWN);
+    gnn_epoch_figure(out, "stream_p50_ns", rs_histogram_quantile(&all.stream, 0.5));
+    gnn_epoch_figure(out, "stream_p90_ns", rs_histogram_quantile(&all.stream, 0.9));
+    gnn_epoch_figure(out, "stream_max_ns", all.stream.count > 0 ? all.stream.max_ns : GNN_UNKNOWN);
 }

@@ -6,7 +6,7 @@
 #include "harness/base/arena.h"
 #include "harness/base/id_map.h"
 #include "harness/system/extraction.h"
-#include "harness/system/sampling.h"
+#include "harness/system/plan.h"
 #include "harness/system/system.h"
 #include "harness/system/training.h"
 #include "systems/ringsampler/latency.h"
@@ -63,9 +63,8 @@ struct rs_sizes {
 };
 GNN_MUST_CHECK enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_config *config,
                                        struct rs_sizes *out, struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status rs_memory(const struct gnn_env *env, const struct ringsampler_config *config,
-                                         const struct rs_sizes *sizes, struct gnn_memory_plan *out,
-                                         struct gnn_err *err);
+/* Adds the system's parts to a plan. */
+void rs_plan_parts(const struct ringsampler_config *config, const struct rs_sizes *sizes, struct gnn_memory_plan *plan);
 
 /* ---- blocks.c: a mini-batch in its own range of memory ---- */
 
@@ -197,7 +196,6 @@ struct ringsampler {
     struct gnn_extraction *extraction;
     struct gnn_training training;
     struct gnn_rows inputs[RS_INPUTS];
-    struct gnn_rows uploaded; /* only where the back-end's memory is not the host's */
     uint64_t extracted_rows;
 
     /* of one epoch */
@@ -223,6 +221,5 @@ void rs_training_result(const struct ringsampler *s, struct gnn_epoch_result *ou
 GNN_MUST_CHECK enum gnn_status rs_on_demand_lane(struct ringsampler *s, uint32_t lane, uint64_t *items,
                                                  struct gnn_err *err);
 void rs_on_demand_result(const struct ringsampler *s, struct gnn_epoch_result *out);
-void rs_add_extra(struct gnn_epoch_result *out, const char *name, uint64_t value);
 
 #endif

@@ -118,8 +118,10 @@ static uint64_t engine_bytes(const struct ringsampler_config *c)
 static uint64_t rest_of_run(const struct gnn_env *env, const struct ringsampler_config *c, const struct rs_sizes *z,
                             const struct gnn_batch_size *size)
 {
+    struct gnn_memory_plan run;
+    gnn_plan_begin(&run, env);
     const uint64_t order = env->dataset->train.count * (uint64_t)sizeof(gnn_node);
-    uint64_t sum = gnn_add_bytes(gnn_add_bytes(gnn_run_bytes(env, size), env->process_bytes), order);
+    uint64_t sum = gnn_add_bytes(gnn_plan_bytes(&run), order);
     sum = gnn_add_bytes(sum, gnn_mul_bytes(z->lanes, z->engine_bytes + z->release_bytes));
     sum = gnn_add_bytes(sum, z->cache_bytes);
     if (env->workload->sample_only)
@@ -216,49 +218,33 @@ enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_conf
     return GNN_OK;
 }
 
-enum gnn_status rs_memory(const struct gnn_env *env, const struct ringsampler_config *c, const struct rs_sizes *z,
-                          struct gnn_memory_plan *out, struct gnn_err *err)
+void rs_plan_parts(const struct ringsampler_config *c, const struct rs_sizes *z, struct gnn_memory_plan *plan)
 {
-    struct gnn_batch_size size;
+    const struct gnn_env *env = plan->env;
     uint64_t lane_min, batch_min;
-    gnn_batch_expect(env->dataset, env->workload, &size);
-    expected_bytes(env, c, z, &size, &lane_min, &batch_min);
+    expected_bytes(env, c, z, &plan->batch, &lane_min, &batch_min);
     if (env->workload->sample_only)
         lane_min += batch_min;
     if (c->workspace_bytes > 0)
         lane_min = z->workspace_bytes;
-    const uint64_t rest = rest_of_run(env, c, z, &size);
-    const uint64_t lanes = gnn_mul_bytes(z->lanes, lane_min), items = gnn_mul_bytes(z->items, batch_min);
-    const uint64_t engines = z->lanes * (z->engine_bytes + z->release_bytes);
-    out->fixed_bytes = gnn_add_bytes(gnn_add_bytes(lanes, engines), z->cache_bytes);
-    out->batches_bytes = items;
-    const struct {
-        const char *name, *remedy;
-        uint64_t bytes;
-    } parts[] = {
-        {"workspaces of the threads",
-         c->workspace_bytes > 0 ? "ringsampler.workspace or ringsampler.threads"
-                                : "ringsampler.threads, --batch or --fanout",
-         lanes},
-        {"ring buffers of the threads",
-         c->workspaces == RS_WORKSPACES_RELEASE ? "ringsampler.workspaces=right"
-                                                : "ringsampler.ring, ringsampler.read_buffer or ringsampler.threads",
-         engines},
-        {"sector cache", "ringsampler.cache", z->cache_bytes},
-        {"mini-batches in flight", "ringsampler.prefetch or ringsampler.threads", items},
-    };
-    uint32_t most = 0;
-    for (uint32_t i = 1; i < sizeof parts / sizeof *parts; i++)
-        most = parts[i].bytes > parts[most].bytes ? i : most;
-    out->largest = parts[most].name;
-    out->remedy = parts[most].remedy;
-    const uint64_t total = gnn_add_bytes(gnn_add_bytes(rest, lanes), items);
-    if (env->cap_bytes == 0 || total <= env->cap_bytes)
-        return GNN_OK;
-    char needed[32], cap[32], part[32];
-    return gnn_fail(err, GNN_ECAP,
-                    "ringsampler needs about %s besides the page cache, the cap is %s; of what it chooses the largest "
-                    "part is the %s with %s: raise --memory or change %s",
-                    gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(env->cap_bytes, cap, sizeof cap),
-                    out->largest, gnn_format_bytes(parts[most].bytes, part, sizeof part), out->remedy);
+    gnn_plan_part(plan, "workspaces of the threads",
+                  c->workspace_bytes > 0 ? "ringsampler.workspace or ringsampler.threads"
+                                         : "ringsampler.threads, --batch or --fanout",
+                  gnn_mul_bytes(z->lanes, lane_min));
+    gnn_plan_part(plan, "ring buffers of the threads",
+                  c->workspaces == RS_WORKSPACES_RELEASE
+                      ? "ringsampler.workspaces=right"
+                      : "ringsampler.ring, ringsampler.read_buffer or ringsampler.threads",
+                  gnn_mul_bytes(z->lanes, z->engine_bytes + z->release_bytes));
+    gnn_plan_part(plan, "sector cache", "ringsampler.cache", z->cache_bytes);
+    gnn_plan_part(plan, "order of the epoch", NULL, env->dataset->train.count * (uint64_t)sizeof(gnn_node));
+    if (env->workload->sample_only)
+        return;
+    gnn_plan_in_flight(plan, "mini-batches in flight", "ringsampler.prefetch or ringsampler.threads",
+                       gnn_mul_bytes(z->items, batch_min));
+    gnn_plan_in_flight(
+        plan, "inputs of two mini-batches", "--batch or --fanout",
+        gnn_mul_bytes(plan->batch.nodes[env->workload->layers], RS_INPUTS * (uint64_t)env->dataset->row_bytes));
+    gnn_plan_part(plan, "reads of feature rows in flight", "ringsampler.extract_depth",
+                  gnn_extraction_bytes(env, c->extract_depth, c->feature_io == RS_FEATURES_DIRECT));
 }

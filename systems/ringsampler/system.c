@@ -245,12 +245,13 @@ static const struct gnn_option options[] = {
     {.name = NULL},
 };
 
-static enum gnn_status ringsampler_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *out,
+static enum gnn_status ringsampler_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                         struct gnn_err *err)
 {
     struct rs_sizes sizes;
     GNN_TRY(rs_size(env, config, &sizes, err));
-    return rs_memory(env, config, &sizes, out, err);
+    rs_plan_parts(config, &sizes, plan);
+    return GNN_OK;
 }
 
 static enum gnn_status open_shared(struct ringsampler *s, struct gnn_err *err)

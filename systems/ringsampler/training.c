@@ -57,14 +57,7 @@ static enum gnn_status extract_stage(void *ctx, struct gnn_worker *worker, struc
 static enum gnn_status train(struct ringsampler *s, const struct rs_item *item, struct gnn_err *err)
 {
     const struct gnn_batch_view *const view = &item->batch.view;
-    struct gnn_tensor *const tensor = s->env->tensor;
-    const gnn_real *x = item->rows->data;
-    if (!item->rows->on_tensor) {
-        GNN_TRY(gnn_rows_reserve(&s->uploaded, view->node_count, err));
-        tensor->ops->upload(tensor, s->uploaded.data, x, (uint64_t)view->node_count * s->env->dataset->row_bytes);
-        x = s->uploaded.data;
-    }
-    return gnn_training_step(&s->training, view, x, err);
+    return gnn_training_step(&s->training, view, item->rows, err);
 }
 
 static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -149,9 +142,9 @@ void rs_training_result(const struct ringsampler *s, struct gnn_epoch_result *ou
         out->counters.requested_ios += features.requested_ios;
         out->counters.requested_bytes += features.requested_bytes;
     }
-    rs_add_extra(out, "feature_reads", features.requested_ios);
-    rs_add_extra(out, "feature_read_bytes", features.requested_bytes);
-    rs_add_extra(out, "extracted_rows", s->extracted_rows);
+    gnn_epoch_figure(out, "feature_reads", features.requested_ios);
+    gnn_epoch_figure(out, "feature_read_bytes", features.requested_bytes);
+    gnn_epoch_figure(out, "extracted_rows", s->extracted_rows);
 }
 
 /* ---- open, close ---- */
@@ -175,14 +168,12 @@ enum gnn_status rs_training_open(struct ringsampler *s, struct gnn_err *err)
     GNN_TRY(gnn_training_open(env, &s->training, err));
     for (uint32_t i = 0; i < RS_INPUTS; i++)
         gnn_rows_init(&s->inputs[i], env, "ringsampler extracted input", env->tensor->host_memory);
-    gnn_rows_init(&s->uploaded, env, "ringsampler uploaded input", true);
     return GNN_OK;
 }
 
 void rs_training_close(struct ringsampler *s)
 {
     gnn_extraction_close(s->extraction); /* waits for reads into the inputs */
-    gnn_rows_close(&s->uploaded);
     for (uint32_t i = 0; i < RS_INPUTS; i++)
         gnn_rows_close(&s->inputs[i]);
     gnn_training_close(&s->training);

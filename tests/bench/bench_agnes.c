@@ -87,7 +87,7 @@ static enum gnn_status buckets(struct bench *b, struct gnn_err *err)
 
 struct reading {
     struct bench *b;
-    struct agnes_team team;
+    struct gnn_team *team;
     struct agnes_pump pump;
     uint32_t *needed;
     uint32_t count;
@@ -110,18 +110,18 @@ static enum gnn_status drive(void *ctx, struct gnn_worker *worker, struct gnn_er
     (void)worker;
     struct reading *const r = ctx;
     GNN_TRY(agnes_pump_run(&r->pump, r->needed, r->count, serve, r, err));
-    agnes_team_done(&r->team);
+    gnn_team_done(r->team);
     return GNN_OK;
 }
 
 static enum gnn_status work(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    return agnes_team_work(&((struct reading *)ctx)->team, worker, err);
+    return gnn_team_work(((struct reading *)ctx)->team, worker, err);
 }
 
 static void cancel(void *target)
 {
-    agnes_team_cancel(&((struct reading *)target)->team);
+    gnn_team_cancel(((struct reading *)target)->team);
 }
 
 static enum gnn_status run_pipeline(struct reading *r, double *rate, struct gnn_err *err)
@@ -129,9 +129,8 @@ static enum gnn_status run_pipeline(struct reading *r, double *rate, struct gnn_
     struct gnn_world *const world = r->b->world;
     struct gnn_pipeline *pipeline;
     GNN_TRY(gnn_pipeline_open(world, &pipeline, err));
-    enum gnn_status status = agnes_team_begin(world, &r->team, err);
-    if (status == GNN_OK)
-        status = gnn_pipeline_on_cancel(pipeline, cancel, r, err);
+    gnn_team_begin(r->team);
+    enum gnn_status status = gnn_pipeline_on_cancel(pipeline, cancel, r, err);
     if (status == GNN_OK)
         status = gnn_pipeline_stage(pipeline, "drive", 1, drive, r, err);
     if (status == GNN_OK)
@@ -141,7 +140,6 @@ static enum gnn_status run_pipeline(struct reading *r, double *rate, struct gnn_
         status = gnn_pipeline_run(pipeline, err);
     *rate = (double)r->count * r->pump.block_bytes * 1e9 / (double)(gnn_now_ns(world) - start_ns);
     gnn_pipeline_close(pipeline);
-    agnes_team_end(&r->team);
     if (status == GNN_OK && atomic_load(&r->served) != r->count)
         return gnn_fail(err, GNN_EBUG, "%u blocks of %" PRIu32 " were served", atomic_load(&r->served), r->count);
     return status;
@@ -152,7 +150,7 @@ static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t st
     const struct gnn_env env = {.world = b->world, .io_engine = GNN_RING_URING};
     struct reading r = {.b = b};
     const uint32_t blocks = (uint32_t)(file_bytes / bytes);
-    const struct agnes_pump_config config = {.team = &r.team,
+    const struct agnes_pump_config config = {.team = r.team,
                                              .file = b->file,
                                              .depth = DEPTH,
                                              .block_bytes = bytes,
@@ -165,13 +163,13 @@ static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t st
         return gnn_fail(err, GNN_ENOMEM, "%" PRIu32 " blocks", blocks);
     for (uint32_t i = 0; i < blocks; i += step)
         r.needed[r.count++] = i;
-    enum gnn_status status = agnes_team_open(b->world, WORKERS, &r.team, err);
+    enum gnn_status status = gnn_team_open(b->world, WORKERS, &r.team, err);
     if (status == GNN_OK)
         status = agnes_pump_open(&env, &config, &r.pump, err);
     if (status == GNN_OK)
         status = run_pipeline(&r, rate, err);
     agnes_pump_close(&r.pump);
-    agnes_team_close(&r.team);
+    gnn_team_close(r.team);
     free(r.needed);
     return status;
 }

@@ -735,7 +735,7 @@ static void test_impossible_sizes_are_refused_by_name(void **state)
         if (status != cases[c].status || (status != GNN_OK && strstr(run.err.message, cases[c].words) == NULL))
             fail_msg("case %zu: %s: %s", c, gnn_status_name(status), run.err.message);
         if (status == GNN_OK)
-            assert_true(plan.fixed_bytes > 0 && plan.largest != NULL && plan.remedy != NULL);
+            assert_true(gnn_plan_bytes(&plan) > gnn_plan_run_bytes(&plan) && gnn_plan_largest(&plan) != NULL);
         free(run.config);
     }
     train_graph_close(&g);

@@ -246,9 +246,10 @@ static enum gnn_status configure(struct train_run *run, const struct train_graph
 
 enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *graph, struct gnn_memory_plan *plan)
 {
-    *plan = (struct gnn_memory_plan){.fixed_bytes = 0};
     GNN_TRY(configure(run, graph));
-    return run->table->plan(&run->env, run->config, plan, &run->err);
+    gnn_plan_begin(plan, &run->env);
+    GNN_TRY(run->table->plan(&run->env, run->config, plan, &run->err));
+    return gnn_plan_check(plan, "", &run->err);
 }
 
 enum gnn_status train_run_open(struct train_run *run, const struct train_graph *graph)
@@ -303,9 +304,9 @@ void train_run_close(struct train_run *run)
 
 uint64_t train_run_extra(const struct train_run *run, const char *name)
 {
-    for (uint32_t i = 0; i < run->result.extra_count; i++)
-        if (strcmp(run->result.extra[i].name, name) == 0)
-            return run->result.extra[i].value;
+    for (uint32_t i = 0; i < run->result.figure_count; i++)
+        if (strcmp(run->result.figures[i].name, name) == 0)
+            return run->result.figures[i].value;
     fail_msg("%s reports no %s", run->system, name);
     return 0;
 }

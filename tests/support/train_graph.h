@@ -4,7 +4,7 @@
 #ifndef GNN_TESTS_TRAIN_GRAPH_H
 #define GNN_TESTS_TRAIN_GRAPH_H
 
-#include "harness/system/system.h"
+#include "harness/system/plan.h"
 #include "harness/world/profile.h"
 
 struct train_graph_config {

@@ -139,13 +139,15 @@ static void test_staging(void **state)
         for (int on_gpu = 0; on_gpu < 2; on_gpu++) {
             s.env.tensor = on_gpu ? &gpu : &cpu;
             assert_int_equal(gnndrive_size(&s.env, &s.config, 1000, 512, &sizes[on_gpu], &err), GNN_OK);
-            assert_int_equal(gnndrive_memory(&s.env, &s.config, &sizes[on_gpu], &plan[on_gpu], &err), GNN_OK);
+            gnn_plan_begin(&plan[on_gpu], &s.env);
+            gnndrive_plan_parts(&s.config, &sizes[on_gpu], &plan[on_gpu]);
         }
         assert_int_equal(sizes[0].staging, 0);
         assert_int_equal(sizes[1].staging, cases[c].staging);
-        assert_int_equal(plan[0].fixed_bytes - plan[1].fixed_bytes,
-                         512 * ((uint64_t)sizes[0].slots - cases[c].extractors * cases[c].staging));
-        assert_int_equal(plan[0].batches_bytes - plan[1].batches_bytes, 512 * 1000);
+        const uint64_t slots = 512 * ((uint64_t)sizes[0].slots - cases[c].extractors * cases[c].staging),
+                       input = 512 * 1000;
+        assert_int_equal(gnn_plan_bytes(&plan[0]) - gnn_plan_bytes(&plan[1]), slots + input);
+        assert_int_equal(gnn_plan_in_flight_bytes(&plan[0]) - gnn_plan_in_flight_bytes(&plan[1]), input);
     }
 }
 

@@ -93,9 +93,9 @@ static struct gnn_epoch_result epoch_of(const struct place *p, const char *const
 
 static uint64_t extra(const struct gnn_epoch_result *result, const char *name)
 {
-    for (uint32_t i = 0; i < result->extra_count; i++)
-        if (strcmp(result->extra[i].name, name) == 0)
-            return result->extra[i].value;
+    for (uint32_t i = 0; i < result->figure_count; i++)
+        if (strcmp(result->figures[i].name, name) == 0)
+            return result->figures[i].value;
     fail_msg("no figure %s", name);
     return 0;
 }
@@ -537,7 +537,7 @@ static void test_a_cap_is_planned_for_and_kept(void **state)
                 low = middle + 1;
         }
         assert_in_range(high, 10000, UINT64_C(1) << 32);
-        assert_true(plan.largest != NULL && plan.remedy != NULL);
+        assert_non_null(gnn_plan_largest(&plan));
     }
     if (p.direct) { /* what the cap leaves is shared out, and nothing more is taken */
         struct train_run run;

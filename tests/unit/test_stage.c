@@ -175,7 +175,9 @@ static void test_an_unlabelled_seed_is_named(void **state)
     ((int32_t *)(uintptr_t)p.graph.dataset.labels)[17] = -1;
     const gnn_node nodes[] = {17};
     const struct gnn_batch_view view = {.layer_count = 2, .seed_count = 1, .node_count = 1, .nodes = nodes};
-    assert_int_equal(gnn_training_step(&training, &view, NULL, &p.err), GNN_EFORMAT);
+    struct gnn_rows rows;
+    gnn_rows_init(&rows, &p.env, "input", false);
+    assert_int_equal(gnn_training_step(&training, &view, &rows, &p.err), GNN_EFORMAT);
     assert_non_null(strstr(p.err.message, "node 17"));
     gnn_training_close(&training);
     close_place(&p);

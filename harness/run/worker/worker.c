@@ -6,6 +6,7 @@
 #include "harness/run/wire.h"
 #include "harness/run/worker/evaluate.h"
 #include "harness/run/worker/extrapolate.h"
+#include "harness/system/plan.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -223,35 +224,16 @@ static enum gnn_status open_model(struct worker *w, struct gnn_err *err)
 
 static uint64_t batches_of_all(const struct worker *w)
 {
-    return (w->dataset->train.count + (uint64_t)w->workload.batch_size - 1) / w->workload.batch_size;
+    return gnn_div_up(w->dataset->train.count, w->workload.batch_size);
 }
 
-static uint64_t batches_per_epoch(const struct worker *w)
-{
-    const uint64_t all = batches_of_all(w);
-    const uint64_t most = w->workload.max_batches;
-    return most != 0 && most < all ? most : all;
-}
-
-/* What must fit at the least: said before the first read, with the number and the parameter to change. */
+/* Says before the first read what the run needs and which parameter makes it less. */
 static enum gnn_status check_plan(struct worker *w, struct gnn_err *err)
 {
-    w->plan = (struct gnn_memory_plan){.largest = "dataset offsets", .remedy = "a larger --memory"};
+    gnn_plan_begin(&w->plan, &w->env);
     if (w->system->plan != NULL)
         GNN_TRY(w->system->plan(&w->env, w->system_config, &w->plan, err));
-    const struct gnn_dataset *const d = w->dataset;
-    const uint64_t dataset_bytes = gnn_add_bytes(gnn_mul_bytes(8, (uint64_t)d->node_count + 1),
-                                                 d->labels == NULL ? 0 : gnn_mul_bytes(4, d->node_count));
-    const uint64_t cap_bytes = w->config->memory_bytes;
-    const uint64_t need_bytes = gnn_add_bytes(dataset_bytes, w->plan.fixed_bytes);
-    if (cap_bytes != 0 && need_bytes > cap_bytes)
-        return gnn_fail(err, GNN_ECAP,
-                        "--memory %" PRIu64 " B is too small for %s on %s: it holds %" PRIu64
-                        " B at the least (offsets and labels %" PRIu64 " B, the system's own %" PRIu64
-                        " B, most of it %s); raise --memory, or change %s",
-                        cap_bytes, w->system->name, d->name, need_bytes, dataset_bytes, w->plan.fixed_bytes,
-                        w->plan.largest, w->plan.remedy);
-    return GNN_OK;
+    return gnn_plan_check(&w->plan, "", err);
 }
 
 static enum gnn_status open_trace(struct worker *w, struct gnn_err *err)
@@ -291,8 +273,9 @@ static void send_opened(const struct worker *w, uint64_t open_ns)
                                        .train_count = d->train.count,
                                        .valid_count = d->valid.count,
                                        .test_count = d->test.count,
-                                       .plan_fixed_bytes = w->plan.fixed_bytes,
-                                       .plan_batches_bytes = w->plan.batches_bytes,
+                                       .plan_fixed_bytes = gnn_plan_bytes(&w->plan) - gnn_plan_run_bytes(&w->plan) -
+                                                           gnn_plan_in_flight_bytes(&w->plan),
+                                       .plan_batches_bytes = gnn_plan_in_flight_bytes(&w->plan),
                                        .open_ns = open_ns};
     memcpy(opened->dataset, d->name, sizeof opened->dataset);
     memcpy(opened->digest, d->digest, sizeof opened->digest);
@@ -391,7 +374,7 @@ static enum gnn_status train_epoch(struct worker *w, uint64_t epoch, struct gnn_
     announce(w, &message, GNN_WIRE_EPOCH_BEGIN);
     w->epoch = epoch;
     w->steps_done = 0;
-    w->steps_total = batches_per_epoch(w);
+    w->steps_total = gnn_epoch_batches(&w->env);
 
     struct gnn_machine_usage before, after;
     gnn_machine_usage(w->machine, &before);
@@ -410,8 +393,8 @@ static enum gnn_status train_epoch(struct worker *w, uint64_t epoch, struct gnn_
     extrapolate(w, start_ns, e);
     e->batches_expected = w->steps_total;
     w->trained = w->trained || e->result.seeds > 0;
-    for (uint32_t i = 0; i < e->result.extra_count; i++)
-        (void)snprintf(e->extra_names[i], sizeof e->extra_names[i], "%s", e->result.extra[i].name);
+    for (uint32_t i = 0; i < e->result.figure_count; i++)
+        (void)snprintf(e->extra_names[i], sizeof e->extra_names[i], "%s", e->result.figures[i].name);
     announce(w, &message, GNN_WIRE_EPOCH_END);
     return GNN_OK;
 }

@@ -1,0 +1,141 @@
+#include "harness/system/plan.h"
+
+#include "harness/base/units.h"
+
+#include <assert.h>
+
+enum { PROCESS_PART = 1 }; /* second of gnn_plan_begin's */
+static const char process_part[] = "process itself";
+
+static struct gnn_plan_part *add(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)
+{
+    assert(plan->env != NULL);
+    assert(name != NULL);
+    assert(plan->part_count < GNN_PLAN_PARTS_MAX);
+    struct gnn_plan_part *part = &plan->parts[plan->part_count++];
+    *part = (struct gnn_plan_part){.name = name, .remedy = remedy, .bytes = bytes, .phases = GNN_PLAN_ALL_PHASES};
+    return part;
+}
+
+void gnn_plan_part(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)
+{
+    (void)add(plan, name, remedy, bytes);
+}
+
+void gnn_plan_in_flight(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)
+{
+    add(plan, name, remedy, bytes)->in_flight = true;
+}
+
+void gnn_plan_phases(struct gnn_memory_plan *plan, uint32_t phases)
+{
+    assert(plan->part_count > 0);
+    assert(phases != 0);
+    assert(phases <= GNN_PLAN_ALL_PHASES);
+    plan->parts[plan->part_count - 1].phases = phases;
+}
+
+void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
+{
+    const struct gnn_dataset *d = env->dataset;
+    const bool only = env->workload->sample_only;
+    *plan = (struct gnn_memory_plan){.env = env};
+    gnn_batch_expect(d, env->workload, &plan->batch);
+    const uint64_t splits = ((uint64_t)d->train.count + d->valid.count + d->test.count) * sizeof(gnn_node);
+    const uint64_t labels = only ? 0 : d->node_count * (uint64_t)sizeof *d->labels;
+    gnn_plan_part(plan, "dataset's offsets, labels and splits", NULL,
+                  (d->node_count + UINT64_C(1)) * sizeof *d->indptr + labels + splits);
+    gnn_plan_part(plan, process_part, NULL, env->process_bytes);
+    if (!only && env->model_config != NULL && !gnn_env_on_device(env))
+        gnn_plan_part(plan, "model", "--hidden, --batch or --fanout",
+                      gnn_model_bytes(env->model_config, plan->batch.nodes));
+    plan->run_part_count = plan->part_count;
+}
+
+void gnn_plan_process_at_least(struct gnn_memory_plan *plan, uint64_t bytes)
+{
+    struct gnn_plan_part *process = &plan->parts[PROCESS_PART];
+    assert(process->name == process_part);
+    process->bytes = gnn_max_u64(process->bytes, bytes);
+}
+
+uint64_t gnn_plan_phase_bytes(const struct gnn_memory_plan *plan, uint32_t phase)
+{
+    assert(phase < GNN_PLAN_PHASES_MAX);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < plan->part_count; i++)
+        if ((plan->parts[i].phases >> phase & 1) != 0)
+            sum = gnn_add_bytes(sum, plan->parts[i].bytes);
+    return sum;
+}
+
+static uint32_t largest_phase(const struct gnn_memory_plan *plan)
+{
+    uint32_t largest = 0;
+    for (uint32_t phase = 1; phase < GNN_PLAN_PHASES_MAX; phase++)
+        if (gnn_plan_phase_bytes(plan, phase) > gnn_plan_phase_bytes(plan, largest))
+            largest = phase;
+    return largest;
+}
+
+uint64_t gnn_plan_bytes(const struct gnn_memory_plan *plan)
+{
+    return gnn_plan_phase_bytes(plan, largest_phase(plan));
+}
+
+uint64_t gnn_plan_run_bytes(const struct gnn_memory_plan *plan)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < plan->run_part_count; i++)
+        sum = gnn_add_bytes(sum, plan->parts[i].bytes);
+    return sum;
+}
+
+uint64_t gnn_plan_in_flight_bytes(const struct gnn_memory_plan *plan)
+{
+    const uint32_t phase = largest_phase(plan);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < plan->part_count; i++)
+        if (plan->parts[i].in_flight && (plan->parts[i].phases >> phase & 1) != 0)
+            sum = gnn_add_bytes(sum, plan->parts[i].bytes);
+    return sum;
+}
+
+uint64_t gnn_plan_left(const struct gnn_memory_plan *plan, uint32_t phase)
+{
+    const uint64_t cap = plan->env->cap_bytes, held = gnn_plan_phase_bytes(plan, phase);
+    if (cap == 0)
+        return UINT64_MAX;
+    return cap > held ? cap - held : 0;
+}
+
+const struct gnn_plan_part *gnn_plan_largest(const struct gnn_memory_plan *plan)
+{
+    const uint32_t phase = largest_phase(plan);
+    const struct gnn_plan_part *largest = NULL;
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        const struct gnn_plan_part *part = &plan->parts[i];
+        const bool held = part->remedy != NULL && (part->phases >> phase & 1) != 0;
+        if (held && (largest == NULL || part->bytes > largest->bytes))
+            largest = part;
+    }
+    return largest;
+}
+
+enum gnn_status gnn_plan_check(const struct gnn_memory_plan *plan, const char *when, struct gnn_err *err)
+{
+    const uint64_t total = gnn_plan_bytes(plan), cap = plan->env->cap_bytes;
+    if (cap == 0 || plan->advisory || total <= cap)
+        return GNN_OK;
+    char needed[32], cap_text[32], most[32];
+    const struct gnn_plan_part *part = gnn_plan_largest(plan);
+    (void)gnn_format_bytes(total, needed, sizeof needed);
+    (void)gnn_format_bytes(cap, cap_text, sizeof cap_text);
+    if (part == NULL)
+        return gnn_fail(err, GNN_ECAP, "the run needs about %s%s besides the page cache, the cap is %s: raise --memory",
+                        needed, when, cap_text);
+    return gnn_fail(err, GNN_ECAP,
+                    "the run needs about %s%s besides the page cache, the cap is %s; of what options change, the "
+                    "largest part is the %s with %s: raise --memory or change %s",
+                    needed, when, cap_text, part->name, gnn_format_bytes(part->bytes, most, sizeof most), part->remedy);
+}
