@@ -22,19 +22,28 @@ enum agnes_overlap { AGNES_OVERLAP_ROUND, AGNES_OVERLAP_FULL };
 enum agnes_spill { AGNES_SPILL_SYNC, AGNES_SPILL_ASYNC };
 enum agnes_io { AGNES_IO_DIRECT, AGNES_IO_BUFFERED };
 
+enum agnes_id_width { AGNES_ID_4, AGNES_ID_8 };
+
 struct agnes_config {
-    uint32_t layout;      /* enum agnes_layout */
+    enum agnes_layout layout;
     uint64_t block_bytes; /* Z; 0 = by the files' sizes */
-    uint32_t id_width;    /* index into {4, 8} */
-    uint32_t hyperbatch;  /* H; 0 = by hyperbatches per epoch */
-    uint32_t accounting, setting;
+    enum agnes_id_width id_width;
+    uint32_t hyperbatch; /* H; 0 = by hyperbatches per epoch */
+    enum agnes_accounting accounting;
+    enum agnes_setting setting;
     uint64_t graph_buffer_bytes, feature_cache_bytes; /* 0 = automatic */
-    uint32_t policy;                                  /* enum agnes_policy */
+    enum agnes_policy policy;
     bool resident_first, gbuf_keep;
-    uint32_t cache_rank, spill, overlap, io;
+    enum agnes_rank cache_rank;
+    enum agnes_spill spill;
+    enum agnes_overlap overlap;
+    enum agnes_io io;
     uint32_t workers; /* W */
     uint32_t depth;   /* D */
 };
+
+extern const struct gnn_option agnes_options[]; /* options.c */
+extern const char *const agnes_layout_words[];  /* by enum agnes_layout */
 
 enum {
     AGNES_SPOOL_BLOCK_BYTES = 256 << 10,

@@ -23,7 +23,6 @@
 
 static const uint64_t window_bytes_most = UINT64_C(256) << 20, window_bytes_least = UINT64_C(1) << 20;
 static const char index_magic[16] = "agnes blocks 1";
-static const char *const layout_words[] = {"bf", "input", "degree", "random"};
 
 struct index_header {
     char magic[16];
@@ -514,7 +513,7 @@ enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_
 {
     const struct gnn_dataset *const d = env->dataset;
     *out = (struct agnes_layout_files){.index = {.block_bytes = agnes_block_bytes(env, config),
-                                                 .id_bytes = config->id_width == 0 ? 4 : 8,
+                                                 .id_bytes = config->id_width == AGNES_ID_8 ? 8 : 4,
                                                  .node_count = d->node_count}};
     const uint32_t rows = out->index.block_bytes / d->row_bytes;
     if (rows == 0)
@@ -522,7 +521,7 @@ enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_
                         "a row has %" PRIu32 " bytes, a block %" PRIu32 ": raise agnes.block to a row at least",
                         d->row_bytes, out->index.block_bytes);
     (void)snprintf(out->dir, sizeof out->dir, "%s/agnes-%s-%" PRIu32 "k-%" PRIu32 "-%.12s", d->dir,
-                   layout_words[config->layout], out->index.block_bytes / 1024, out->index.id_bytes,
+                   agnes_layout_words[config->layout], out->index.block_bytes / 1024, out->index.id_bytes,
                    d->digest[0] != '\0' ? d->digest : "unnamed");
     struct job job = {.env = env,
                       .config = config,

@@ -96,7 +96,7 @@ enum gnn_status agnes_sampling_open(struct agnes *s, struct gnn_err *err)
                                            .block_bytes = s->sizes.block_bytes,
                                            .frames = s->sizes.graph_frames,
                                            .blocks = s->sizes.graph_blocks,
-                                           .policy = (enum agnes_policy)s->config->policy,
+                                           .policy = s->config->policy,
                                            .resident_first = s->config->resident_first,
                                            .mem_flags = GNN_MEM_PLAIN,
                                            .name = "agnes graph buffer"};

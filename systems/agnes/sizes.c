@@ -53,7 +53,7 @@ static uint64_t graph_bytes(const struct gnn_dataset *d, uint32_t id_bytes)
 
 static uint32_t id_bytes_of(const struct agnes_config *c)
 {
-    return c->id_width == 0 ? 4 : 8;
+    return c->id_width == AGNES_ID_8 ? 8 : 4;
 }
 
 uint32_t agnes_block_bytes(const struct gnn_env *env, const struct agnes_config *c)

@@ -1,0 +1,61 @@
+/* The options of AGNES (--set agnes.NAME=VALUE). Where paper and released code differ, the paper is the default. */
+#include "systems/agnes/agnes.h"
+
+_Static_assert(sizeof(enum agnes_layout) == sizeof(uint32_t), "GNN_OPT_CHOICE writes a uint32_t into an enum's field");
+
+const char *const agnes_layout_words[] = {"bf", "input", "degree", "random", NULL};
+
+#define FIELD(name) offsetof(struct agnes_config, name)
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* clang-format off */
+const struct gnn_option agnes_options[] = {
+    {.name = "layout", .type = GNN_OPT_CHOICE, .offset = FIELD(layout), .def = "bf", .choices = agnes_layout_words,
+     .help = "Order of the nodes in the blocks: breadth-first, as they are, by falling degree, at random.",
+     .source = "paper section 3.2: nodes used together lie together; released code: as they are"},
+    {.name = "block", .type = GNN_OPT_BYTES, .offset = FIELD(block_bytes), .unit = "bytes", .def = "0", .max = 16 << 20,
+     .help = "Bytes of a graph or feature block (Z); 0 = 1 MiB, or less so that both files have 1000 blocks.",
+     .source = "paper section 4.1: 1 MiB; Figure 9: 64 KiB to 4 MiB"},
+    {.name = "id_bytes", .type = GNN_OPT_CHOICE, .offset = FIELD(id_width), .unit = "bytes", .def = "4",
+     .choices = WORDS("4", "8"), .help = "Bytes of a neighbour ID in a graph block.", .source = "released code: 8"},
+    {.name = "hyperbatch", .type = GNN_OPT_U32, .offset = FIELD(hyperbatch), .unit = "batches", .def = "0",
+     .max = 1 << 24, .source = "paper section 4.1: 1024; Figure 9: 64 to 2048",
+     .help = "Mini-batches of a hyperbatch (H); 1 = AGNES-No; 0 = as many hyperbatches an epoch as in the paper "
+             "(2; yahoo 14), or more where the cap wants it."},
+    {.name = "accounting", .type = GNN_OPT_CHOICE, .offset = FIELD(accounting), .def = "full",
+     .choices = WORDS("full", "paper"), .source = "paper section 4.1: paper",
+     .help = "full: all memory counts against the cap; paper: the two buffers have a budget, nothing else counts."},
+    {.name = "setting", .type = GNN_OPT_CHOICE, .offset = FIELD(setting), .def = "1", .choices = WORDS("1", "2"),
+     .help = "Buffers relative to the data when accounting=paper or there is no cap: setting 1, or 2 (a quarter).",
+     .source = "paper section 4.1: 16 + 16 GB, 4 + 4 GB"},
+    {.name = "graph_buffer", .type = GNN_OPT_BYTES, .offset = FIELD(graph_buffer_bytes), .unit = "bytes", .def = "0",
+     .help = "Graph buffer; 0 = by accounting and setting.", .source = "paper section 4.4, Figure 10: 1 to 16 GB"},
+    {.name = "feature_cache", .type = GNN_OPT_BYTES, .offset = FIELD(feature_cache_bytes), .unit = "bytes", .def = "0",
+     .help = "Feature cache; 0 = by accounting and setting.", .source = "paper section 4.4, Figure 10: 1 to 16 GB"},
+    {.name = "policy", .type = GNN_OPT_CHOICE, .offset = FIELD(policy), .def = "lru", .choices = WORDS("lru", "clock"),
+     .help = "Which unpinned graph block is evicted.", .source = "paper section 3.4 (1): LRU; released code: CLOCK"},
+    {.name = "resident_first", .type = GNN_OPT_BOOL, .offset = FIELD(resident_first), .def = "true",
+     .help = "Serve graph blocks that are in the buffer before any is read; off: all in ascending order.",
+     .source = "paper section 3.4 (1); released code"},
+    {.name = "gbuf_keep", .type = GNN_OPT_BOOL, .offset = FIELD(gbuf_keep), .def = "false",
+     .help = "Keep the graph buffer's blocks from one hyperbatch to the next.", .source = "released code: emptied"},
+    {.name = "cache_rank", .type = GNN_OPT_CHOICE, .offset = FIELD(cache_rank), .def = "threshold",
+     .choices = WORDS("threshold", "count"),
+     .help = "Rows of the feature cache: those used as often as the mean or more, lowest IDs first; or most used ones.",
+     .source = "paper section 3.4 (2): a threshold, without a value; released code: the mean"},
+    {.name = "spill", .type = GNN_OPT_CHOICE, .offset = FIELD(spill), .def = "sync", .choices = WORDS("sync", "async"),
+     .help = "Full staging buffers are written by the worker that filled them, or by a writer thread.",
+     .source = "released code: sync"},
+    {.name = "overlap", .type = GNN_OPT_CHOICE, .offset = FIELD(overlap), .def = "round",
+     .choices = WORDS("round", "full"), .source = "released code: round",
+     .help = "round: training runs alone after sampling and gathering; full: all three overlap."},
+    {.name = "workers", .type = GNN_OPT_U32, .offset = FIELD(workers), .unit = "threads", .def = "2", .min = 1,
+     .max = 64, .source = "paper section 4.4, Figure 10: 1 to 16; released code: 16",
+     .help = "Worker threads of sampling, and as many of gathering (W)."},
+    {.name = "depth", .type = GNN_OPT_U32, .offset = FIELD(depth), .unit = "reads", .def = "32", .min = 1, .max = 4096,
+     .help = "Block reads in flight per stage (D).", .source = "ours; released code: up to 5120"},
+    {.name = "io", .type = GNN_OPT_CHOICE, .offset = FIELD(io), .def = "direct", .choices = WORDS("direct", "buffered"),
+     .help = "Blocks, spool and spill bypass the page cache, or go through it.", .source = "released code: O_DIRECT"},
+    {.name = NULL},
+};
+/* clang-format on */
