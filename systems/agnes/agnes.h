@@ -7,6 +7,7 @@
 #include "harness/pipeline/team.h"
 #include "harness/storage/reader.h"
 #include "harness/storage/stream.h"
+#include "harness/system/buffer.h"
 #include "harness/system/plan.h"
 #include "harness/system/system.h"
 #include "harness/system/training.h"
@@ -181,18 +182,6 @@ void agnes_pump_begin(struct agnes_pump *pump);
 GNN_MUST_CHECK enum gnn_status agnes_pump_run(struct agnes_pump *pump, const uint32_t *needed, uint32_t count,
                                               agnes_serve_fn *serve, void *ctx, struct gnn_err *err);
 
-/* ---- memory that grows at warm-up ---- */
-
-struct agnes_array {
-    const char *name; /* a string literal */
-    void *data;
-    uint64_t bytes;
-};
-/* Room for `bytes`; old contents are lost when it grows. */
-GNN_MUST_CHECK enum gnn_status agnes_array_reserve(struct gnn_world *world, struct agnes_array *array, uint64_t bytes,
-                                                   unsigned mem_flags, struct gnn_err *err);
-void agnes_array_close(struct gnn_world *world, struct agnes_array *array);
-
 /* ---- sampling.c ---- */
 
 struct agnes_lane {      /* what one sampling worker owns */
@@ -219,10 +208,10 @@ struct agnes_sampling {
     struct gnn_team *team;
     struct agnes_pump pump;
     struct agnes_bucket bucket;
-    struct agnes_array drawn;  /* (sum |F_j|, fanout) ids by position */
-    struct agnes_array counts; /* (sum |F_j|) bytes: how many were drawn */
-    uint64_t *base;            /* (H + 1) position 0 of j in the two above */
-    struct agnes_lane *lanes;  /* (W) */
+    struct gnn_buffer drawn;  /* (sum |F_j|, fanout) ids by position */
+    struct gnn_buffer counts; /* (sum |F_j|) bytes: how many were drawn */
+    uint64_t *base;           /* (H + 1) position 0 of j in the two above */
+    struct agnes_lane *lanes; /* (W) */
     uint64_t node_bound;
     uint64_t sample_key;
 };
@@ -249,9 +238,9 @@ struct agnes_gathered {
     uint32_t *staging_of;         /* (H) which of them is j's */
     struct agnes_spill_job *jobs; /* (H + spares), spill=async */
     struct gnn_queue *spare;      /* spill=async: free buffers, as jobs */
-    struct agnes_array place;     /* (sum |V_j|) row of position p of j among j's spilled rows */
+    struct gnn_buffer place;      /* (sum |V_j|) row of position p of j among j's spilled rows */
     uint64_t *base;               /* (H + 1) */
-    struct agnes_array spill_at;  /* (H, blocks_max) places in the spill file, in blocks */
+    struct gnn_buffer spill_at;   /* (H, blocks_max) places in the spill file, in blocks */
     uint32_t blocks_max;
     struct agnes_spill_batch *batches; /* (H) */
     struct gnn_file *spill;
@@ -284,8 +273,8 @@ enum { AGNES_CACHED = 1U << 31, AGNES_COPIED = 1U << 30, AGNES_SLOT_MASK = (1U <
 /* A mini-batch on its way from assembly to training. */
 struct agnes_item {
     struct gnn_batch_view view;
-    struct agnes_array blocks; /* its records */
-    struct agnes_array nodes;  /* V_j in original IDs */
+    struct gnn_buffer blocks; /* its records */
+    struct gnn_buffer nodes;  /* V_j in original IDs */
     struct gnn_rows rows;
     bool last; /* of its hyperbatch */
 };
@@ -312,7 +301,7 @@ struct agnes {
     struct agnes_gathered gathered[AGNES_CONTEXTS_MAX - 1];
     struct gnn_training training;
     struct agnes_item items[AGNES_INPUTS];
-    struct agnes_array reload;
+    struct gnn_buffer reload;
 
     /* of one epoch */
     uint64_t epoch;

@@ -19,7 +19,7 @@ static enum gnn_status load_blocks(struct agnes *s, const struct agnes_batch *ba
     uint64_t total = 0;
     for (uint32_t l = 0; l < layers; l++)
         total += gnn_span_room(record_bytes(&batch->records[l]));
-    GNN_TRY(agnes_array_reserve(s->env->world, &item->blocks, total, GNN_MEM_PLAIN, err));
+    GNN_TRY(gnn_buffer_reserve(s->env->world, &item->blocks, total, err));
     unsigned char *at = item->blocks.data;
     for (uint32_t l = 0; l < layers; l++) {
         const struct agnes_record *const record = &batch->records[l];
@@ -42,8 +42,7 @@ static enum gnn_status load_blocks(struct agnes *s, const struct agnes_batch *ba
 static enum gnn_status name_nodes(struct agnes *s, const struct agnes_batch *batch, struct agnes_item *item,
                                   struct gnn_err *err)
 {
-    GNN_TRY(agnes_array_reserve(s->env->world, &item->nodes, batch->count * (uint64_t)sizeof(gnn_node), GNN_MEM_PLAIN,
-                                err));
+    GNN_TRY(gnn_buffer_reserve(s->env->world, &item->nodes, batch->count * (uint64_t)sizeof(gnn_node), err));
     gnn_node *const nodes = item->nodes.data;
     for (uint32_t i = 0; i < batch->count; i++)
         nodes[i] = agnes_old(s->files.new_to_old, batch->nodes[i]);

@@ -71,8 +71,8 @@ static void close_gathered(struct agnes *s, struct agnes_gathered *g)
     gnn_mem_free(world, g->staging);
     gnn_mem_free(world, g->cache);
     gnn_mem_free(world, g->tier_memory);
-    agnes_array_close(world, &g->place);
-    agnes_array_close(world, &g->spill_at);
+    gnn_buffer_close(world, &g->place);
+    gnn_buffer_close(world, &g->spill_at);
 }
 
 enum gnn_status agnes_gathering_open(struct agnes *s, struct gnn_err *err)
@@ -260,10 +260,9 @@ static enum gnn_status begin(struct agnes_gather_round *x, struct gnn_err *err)
     g->blocks_max = largest / s->sizes.rows;
     atomic_store(&g->spill_end, 0);
     memset(g->tier_memory, 0, s->env->dataset->node_count * sizeof *g->tier);
-    GNN_TRY(
-        agnes_array_reserve(s->env->world, &g->place, g->base[x->hb->count] * sizeof(uint32_t), GNN_MEM_PLAIN, err));
-    GNN_TRY(agnes_array_reserve(s->env->world, &g->spill_at, (uint64_t)x->hb->count * g->blocks_max * sizeof(uint32_t),
-                                GNN_MEM_PLAIN, err));
+    GNN_TRY(gnn_buffer_reserve(s->env->world, &g->place, g->base[x->hb->count] * sizeof(uint32_t), err));
+    GNN_TRY(gnn_buffer_reserve(s->env->world, &g->spill_at, (uint64_t)x->hb->count * g->blocks_max * sizeof(uint32_t),
+                               err));
     x->place = g->place.data;
     for (uint32_t i = 0; i < spares(s); i++)
         GNN_TRY(gnn_queue_push(g->spare, &g->jobs[s->sizes.hyperbatch + i]));

@@ -30,7 +30,7 @@ struct search {
     uint8_t *visited; /* (nodes) */
     struct gnn_file *in_file, *out_file;
     struct gnn_reader *reader;
-    struct agnes_array lists;
+    struct gnn_buffer lists;
 };
 
 static enum gnn_status alloc_nodes(const struct gnn_env *env, const char *name, uint64_t entry_bytes, void *out,
@@ -258,7 +258,7 @@ static enum gnn_status search_all(struct search *x, struct gnn_load *loads, stru
             edges += more;
             end++;
         }
-        GNN_TRY(agnes_array_reserve(x->env->world, &x->lists, edges * sizeof(gnn_node), GNN_MEM_PLAIN, err));
+        GNN_TRY(gnn_buffer_reserve(x->env->world, &x->lists, edges * sizeof(gnn_node), err));
         GNN_TRY(read_lists(x, head, end, loads, err));
         const gnn_node *list = x->lists.data;
         for (; head < end; head++) {
@@ -304,7 +304,7 @@ static enum gnn_status breadth_first(struct search *x, const char *scratch_dir, 
     gnn_reader_close(x->reader);
     gnn_file_close(x->env->world, x->in_file);
     gnn_file_close(x->env->world, x->out_file);
-    agnes_array_close(x->env->world, &x->lists);
+    gnn_buffer_close(x->env->world, &x->lists);
     gnn_mem_free(x->env->world, x->visited);
     gnn_mem_free(x->env->world, x->out_pointer);
     return status;

@@ -23,32 +23,12 @@
 
 /* ---- memory ---- */
 
-enum gnn_status agnes_array_reserve(struct gnn_world *world, struct agnes_array *array, uint64_t bytes,
-                                    unsigned mem_flags, struct gnn_err *err)
-{
-    if (bytes <= array->bytes)
-        return GNN_OK;
-    agnes_array_close(world, array);
-    const uint64_t wanted = gnn_add_bytes(bytes, bytes / 16);
-    GNN_TRY(gnn_mem_alloc(world, array->name, wanted, mem_flags, &array->data, err));
-    array->bytes = wanted;
-    return GNN_OK;
-}
-
-void agnes_array_close(struct gnn_world *world, struct agnes_array *array)
-{
-    gnn_mem_free(world, array->data);
-    array->data = NULL;
-    array->bytes = 0;
-}
-
 static void carve_lane(struct agnes_lane *lane, uint64_t bound, struct gnn_arena *arena, void **map)
 {
     lane->nodes = gnn_arena_take(arena, bound * sizeof *lane->nodes);
     lane->row_start = gnn_arena_take(arena, (bound + 1) * sizeof *lane->row_start);
     *map = gnn_arena_take(arena, gnn_id_map_sized_slots(bound) * sizeof(struct gnn_id_slot));
 }
-
 static enum gnn_status open_lane(struct agnes *s, struct agnes_lane *lane, struct gnn_err *err)
 {
     struct gnn_arena count = {0};
@@ -61,7 +41,6 @@ static enum gnn_status open_lane(struct agnes *s, struct agnes_lane *lane, struc
     gnn_id_map_init_sized(&lane->map, map, gnn_id_map_sized_slots(s->sampling.node_bound));
     return GNN_OK;
 }
-
 static enum gnn_status open_contexts(struct agnes *s, struct gnn_err *err)
 {
     for (uint32_t c = 0; c < s->sizes.contexts; c++) {
@@ -73,7 +52,6 @@ static enum gnn_status open_contexts(struct agnes *s, struct gnn_err *err)
     }
     return GNN_OK;
 }
-
 enum gnn_status agnes_sampling_open(struct agnes *s, struct gnn_err *err)
 {
     const struct gnn_env *const env = s->env;
@@ -110,7 +88,6 @@ enum gnn_status agnes_sampling_open(struct agnes *s, struct gnn_err *err)
         GNN_TRY(open_lane(s, &x->lanes[w], err));
     return GNN_OK;
 }
-
 void agnes_sampling_close(struct agnes *s)
 {
     struct gnn_world *const world = s->env->world;
@@ -123,8 +100,8 @@ void agnes_sampling_close(struct agnes *s)
     free(x->lanes);
     free(x->list_counts);
     free(x->base);
-    agnes_array_close(world, &x->drawn);
-    agnes_array_close(world, &x->counts);
+    gnn_buffer_close(world, &x->drawn);
+    gnn_buffer_close(world, &x->counts);
     for (uint32_t c = 0; c < AGNES_CONTEXTS_MAX; c++) {
         if (s->contexts[c].batches != NULL && s->contexts[c].streams != NULL)
             agnes_hyperbatch_clear(s, &s->contexts[c]);
@@ -132,7 +109,6 @@ void agnes_sampling_close(struct agnes *s)
         free(s->contexts[c].streams);
     }
 }
-
 void agnes_hyperbatch_clear(struct agnes *s, struct agnes_hyperbatch *hb)
 {
     for (uint32_t w = 0; w < s->config->workers; w++) {
@@ -146,21 +122,15 @@ void agnes_hyperbatch_clear(struct agnes *s, struct agnes_hyperbatch *hb)
         hb->batches[j] = (struct agnes_batch){0};
     }
     hb->count = 0;
-}
-
-/* ---- draws ---- */
-
+} /* ---- draws ---- */
 static uint64_t draw_key(const struct agnes_hop *hop, const struct agnes_batch *batch)
 {
     return gnn_draw_hop_key(hop->s->sampling.sample_key, hop->s->epoch, batch->number, hop->number);
 }
-
 static gnn_node original(const struct agnes *s, gnn_node v)
 {
     return agnes_old(s->files.new_to_old, v);
-}
-
-/* Positions of the list of a large object, ascending; *begin: its first block. */
+} /* Positions of the list of a large object, ascending; *begin: its first block. */
 static uint32_t draw_run(const struct agnes_hop *hop, uint32_t j, gnn_node v, uint32_t begin, uint64_t *degree,
                          uint64_t *out)
 {
@@ -168,9 +138,7 @@ static uint32_t draw_run(const struct agnes_hop *hop, uint32_t j, gnn_node v, ui
     *degree = agnes_index_run(&hop->s->files.index, begin, &end);
     const uint64_t key = gnn_rng_fold(draw_key(hop, &hop->hb->batches[j]), original(hop->s, v));
     return gnn_draw(key, 0, *degree, hop->fanout, hop->s->env->floyd_biased, out);
-}
-
-/* agnes_blocks_fn */
+} /* agnes_blocks_fn */
 static uint32_t graph_blocks_of(void *ctx, uint32_t j, uint32_t position, uint32_t *out)
 {
     const struct agnes_hop *const hop = ctx;
@@ -191,19 +159,14 @@ static uint32_t graph_blocks_of(void *ctx, uint32_t j, uint32_t position, uint32
             out[blocks++] = block;
     }
     return blocks;
-}
-
-/* ---- one block ---- */
-
+} /* ---- one block ---- */
 static enum gnn_status bad_slot(const struct agnes *s, uint32_t block, struct gnn_err *err)
 {
     return gnn_fail(err, GNN_EFORMAT,
                     "%s/graph: block %" PRIu32 " has a list outside itself: remove the directory, it will be "
                     "prepared again",
                     s->files.dir, block);
-}
-
-/* A node of a normal block: the whole list is here. Returns how many were drawn; UINT32_MAX: a bad slot. */
+} /* A node of a normal block: the whole list is here. Returns how many were drawn; UINT32_MAX: a bad slot. */
 static uint32_t serve_node(const struct agnes_hop *hop, uint64_t hop_key, gnn_node v, gnn_node first,
                            const unsigned char *memory, gnn_node *out)
 {
@@ -218,9 +181,7 @@ static uint32_t serve_node(const struct agnes_hop *hop, uint64_t hop_key, gnn_no
     for (uint32_t i = 0; i < n; i++)
         out[i] = agnes_block_id(memory, index->id_bytes, (uint64_t)slot.offset_bytes, drawn[i]);
     return n;
-}
-
-/* A block of a run: those positions that lie in it. The first of them tells how many there are in all. */
+} /* A block of a run: those positions that lie in it. The first of them tells how many there are in all. */
 static uint32_t serve_piece(const struct agnes_hop *hop, const struct agnes_entry *entry, gnn_node v, uint32_t block,
                             const unsigned char *memory, gnn_node *out, uint8_t *count)
 {
@@ -240,9 +201,7 @@ static uint32_t serve_piece(const struct agnes_hop *hop, const struct agnes_entr
         served++;
     }
     return served;
-}
-
-/* agnes_serve_fn: every entry of the block's row. */
+} /* agnes_serve_fn: every entry of the block's row. */
 static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, const void *memory, struct gnn_err *err)
 {
     (void)worker;
@@ -275,10 +234,7 @@ static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, c
     }
     gnn_charge(s->env->world, GNN_WORK_SAMPLED_EDGE, edges);
     return GNN_OK;
-}
-
-/* ---- one mini-batch ---- */
-
+} /* ---- one mini-batch ---- */
 static void sort_row(uint32_t *row, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
@@ -289,7 +245,6 @@ static void sort_row(uint32_t *row, uint32_t count)
         row[at] = value;
     }
 }
-
 static enum gnn_status add_known(const struct agnes_batch *batch, struct agnes_lane *lane, struct gnn_err *err)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -298,9 +253,7 @@ static enum gnn_status add_known(const struct agnes_batch *batch, struct agnes_l
             return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu32 " stands twice in one mini-batch", batch->nodes[i]);
     }
     return GNN_OK;
-}
-
-/* Global IDs of the rows become local ones, in place and packed: `col` never passes what is still to be read. */
+} /* Global IDs of the rows become local ones, in place and packed: `col` never passes what is still to be read. */
 static enum gnn_status number_rows(const struct agnes_hop *hop, const struct agnes_batch *batch, uint64_t base,
                                    struct agnes_lane *lane, uint64_t *digest, struct gnn_err *err)
 {
@@ -330,7 +283,6 @@ static enum gnn_status number_rows(const struct agnes_hop *hop, const struct agn
     lane->row_start[batch->count] = edges;
     return GNN_OK;
 }
-
 static enum gnn_status spool(struct gnn_stream *stream, struct agnes_record *record, const uint32_t *row_start,
                              const uint32_t *col, struct gnn_err *err)
 {
@@ -338,9 +290,7 @@ static enum gnn_status spool(struct gnn_stream *stream, struct agnes_record *rec
     GNN_TRY(gnn_stream_begin(stream, &record->offset_bytes, err));
     GNN_TRY(gnn_stream_append(stream, row_start, (record->dst_count + UINT64_C(1)) * sizeof *row_start, err));
     return gnn_stream_append(stream, col, record->edge_count * (uint64_t)sizeof *col, err);
-}
-
-/* The list of the next hop takes the place of this one's. */
+} /* The list of the next hop takes the place of this one's. */
 static enum gnn_status grow_list(struct gnn_world *world, struct agnes_batch *batch, const struct agnes_lane *lane,
                                  struct gnn_err *err)
 {
@@ -386,10 +336,7 @@ static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct g
         lane->counters.sampled_nodes += lane->map.count;
     }
     return grow_list(world, batch, lane, err);
-}
-
-/* ---- a hyperbatch ---- */
-
+} /* ---- a hyperbatch ---- */
 static enum gnn_status lay_hop(struct agnes_hop *hop, struct gnn_err *err)
 {
     struct agnes *const s = hop->s;
@@ -399,9 +346,9 @@ static enum gnn_status lay_hop(struct agnes_hop *hop, struct gnn_err *err)
         x->base[j + 1] = x->base[j] + x->list_counts[j];
     }
     const uint64_t positions = x->base[hop->hb->count];
-    GNN_TRY(agnes_array_reserve(s->env->world, &x->drawn, gnn_mul_bytes(positions, hop->fanout * sizeof(gnn_node)),
-                                GNN_MEM_PLAIN, err));
-    GNN_TRY(agnes_array_reserve(s->env->world, &x->counts, positions, GNN_MEM_PLAIN, err));
+    GNN_TRY(
+        gnn_buffer_reserve(s->env->world, &x->drawn, gnn_mul_bytes(positions, hop->fanout * sizeof(gnn_node)), err));
+    GNN_TRY(gnn_buffer_reserve(s->env->world, &x->counts, positions, err));
     hop->drawn = x->drawn.data;
     hop->counts = x->counts.data;
     return agnes_bucket_build(&x->bucket, x->team, x->list_counts, hop->hb->count, graph_blocks_of, hop, err);

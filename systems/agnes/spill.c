@@ -72,7 +72,7 @@ enum gnn_status agnes_spill_reload(struct agnes *s, struct agnes_gathered *g, ui
     enum { CHUNK = 64 };
     const uint32_t block_bytes = s->sizes.block_bytes, count = g->batches[j].blocks;
     const uint32_t *const places = (const uint32_t *)g->spill_at.data + (uint64_t)j * g->blocks_max;
-    GNN_TRY(agnes_array_reserve(s->env->world, &s->reload, (uint64_t)count * block_bytes, GNN_MEM_FEATURES, err));
+    GNN_TRY(gnn_buffer_reserve(s->env->world, &s->reload, (uint64_t)count * block_bytes, err));
     for (uint32_t done = 0; done < count; done += CHUNK) {
         struct gnn_load loads[CHUNK];
         const uint32_t n = count - done < CHUNK ? count - done : CHUNK;

@@ -47,7 +47,7 @@ static enum gnn_status open_seeds(struct agnes *s, struct gnn_err *err)
 static enum gnn_status open_training(struct agnes *s, struct gnn_err *err)
 {
     const bool on_host = s->env->tensor->host_memory;
-    s->reload.name = "agnes reloaded rows";
+    s->reload = (struct gnn_buffer){.name = "agnes reloaded rows", .mem_flags = GNN_MEM_FEATURES};
     for (uint32_t i = 0; i < AGNES_INPUTS; i++) {
         s->items[i].blocks.name = "agnes blocks in training";
         s->items[i].nodes.name = "agnes nodes in training";
@@ -80,10 +80,10 @@ static void agnes_close(void *state)
     gnn_training_close(&s->training);
     for (uint32_t i = 0; i < AGNES_INPUTS; i++) {
         gnn_rows_close(&s->items[i].rows);
-        agnes_array_close(world, &s->items[i].blocks);
-        agnes_array_close(world, &s->items[i].nodes);
+        gnn_buffer_close(world, &s->items[i].blocks);
+        gnn_buffer_close(world, &s->items[i].nodes);
     }
-    agnes_array_close(world, &s->reload);
+    gnn_buffer_close(world, &s->reload);
     agnes_gathering_close(s);
     agnes_sampling_close(s);
     gnn_mem_free(world, s->order);
