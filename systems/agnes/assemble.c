@@ -45,7 +45,7 @@ static enum gnn_status name_nodes(struct agnes *s, const struct agnes_batch *bat
     GNN_TRY(gnn_buffer_reserve(s->env->world, &item->nodes, batch->count * (uint64_t)sizeof(gnn_node), err));
     gnn_node *const nodes = item->nodes.data;
     for (uint32_t i = 0; i < batch->count; i++)
-        nodes[i] = agnes_old(s->files.new_to_old, batch->nodes[i]);
+        nodes[i] = agnes_to_old(s->files.new_to_old, batch->nodes[i]);
     gnn_charge(s->env->world, GNN_WORK_TABLE_ENTRY, batch->count);
     item->view.nodes = nodes;
     return GNN_OK;

@@ -1,8 +1,9 @@
-/* Packing of neighbour lists into blocks (specs/agnes.md section 2).
- * Source   AGNES (KDD 2026) section 3.2, Figure 5; block layout of the released code
+/* Packing of neighbour lists into blocks.
+ *
+ * Source   AGNES (KDD 2026) section 3.2 (1); block layout of the released code
  * Memory   none of its own
- * Differs  a large object's blocks are full but for the last and all of it is sampled (the release samples the first
- *          block); index rows carry the running number of ids, 16 bytes in all (release: 24) */
+ * Differs  a large object's blocks are full but for the last and all of it is sampled (the released code samples the
+ *          first block); index rows carry the running number of IDs, 16 bytes in all (released code: 24) */
 #include "systems/agnes/graph_blocks.h"
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@ struct cut {
     uint64_t edges; /* in closed blocks */
 };
 
-static void close_block(struct cut *cut, gnn_node first, gnn_node last, uint64_t edges)
+static void close_block(struct cut *cut, agnes_node first, agnes_node last, uint64_t edges)
 {
     if (cut->ranges != NULL)
         cut->ranges[cut->blocks] = (struct agnes_object_range){.first = first, .last = last, .edge_begin = cut->edges};
@@ -29,12 +30,14 @@ static void close_block(struct cut *cut, gnn_node first, gnn_node last, uint64_t
 uint32_t agnes_blocks_cut(const uint64_t *indptr, const gnn_node *new_to_old, uint32_t node_count, uint32_t block_bytes,
                           uint32_t id_bytes, struct agnes_object_range *ranges)
 {
+    assert(block_bytes > AGNES_TRAILER_BYTES + AGNES_SLOT_BYTES);
+    assert(id_bytes == sizeof(uint32_t) || id_bytes == sizeof(uint64_t));
     const uint64_t room = block_bytes - AGNES_TRAILER_BYTES, run_ids = agnes_run_ids(block_bytes, id_bytes);
     struct cut cut = {.ranges = ranges};
-    gnn_node first = 0;
+    agnes_node first = 0;
     uint64_t used = 0, edges = 0; /* of the open block, which begins at `first` */
-    for (gnn_node v = 0; v < node_count; v++) {
-        const uint64_t degree = degree_of(indptr, agnes_old(new_to_old, v));
+    for (agnes_node v = 0; v < node_count; v++) {
+        const uint64_t degree = degree_of(indptr, agnes_to_old(new_to_old, v));
         const bool large = degree > run_ids;
         const uint64_t bytes = degree * id_bytes + AGNES_SLOT_BYTES;
         if (v > first && (large || used + bytes > room)) {
@@ -44,7 +47,7 @@ uint32_t agnes_blocks_cut(const uint64_t *indptr, const gnn_node *new_to_old, ui
         }
         if (large) {
             for (uint64_t left = degree; left > 0;) {
-                const uint64_t part = left < run_ids ? left : run_ids;
+                const uint64_t part = gnn_min_u64(left, run_ids);
                 close_block(&cut, v, v, part);
                 left -= part;
             }
@@ -70,6 +73,7 @@ static void put_slot(unsigned char *memory, uint32_t block_bytes, uint32_t k, ui
 void agnes_block_format(const struct agnes_index *index, uint32_t block, const uint64_t *indptr,
                         const gnn_node *new_to_old, unsigned char *memory)
 {
+    assert(block < index->blocks);
     const struct agnes_object_range *const r = &index->ranges[block];
     uint64_t used = 0;
     memset(memory, 0, index->block_bytes);
@@ -78,22 +82,24 @@ void agnes_block_format(const struct agnes_index *index, uint32_t block, const u
         put_slot(memory, index->block_bytes, 0, ids, 0);
         used = ids * index->id_bytes;
     } else {
-        for (gnn_node v = r->first; v <= r->last; v++) {
-            const uint64_t degree = degree_of(indptr, agnes_old(new_to_old, v));
+        for (agnes_node v = r->first; v <= r->last; v++) {
+            const uint64_t degree = degree_of(indptr, agnes_to_old(new_to_old, v));
             put_slot(memory, index->block_bytes, v - r->first, degree, used);
             used += degree * index->id_bytes;
         }
     }
     const uint32_t slots = r->last - r->first + 1;
-    const int32_t trailer[2] = {
-        (int32_t)(index->block_bytes - AGNES_TRAILER_BYTES - AGNES_SLOT_BYTES * (uint64_t)slots - used),
-        (int32_t)slots};
-    memcpy(memory + index->block_bytes - sizeof trailer, trailer, sizeof trailer);
+    const uint64_t free_bytes = index->block_bytes - AGNES_TRAILER_BYTES - AGNES_SLOT_BYTES * (uint64_t)slots - used;
+    assert(free_bytes < index->block_bytes);
+    const struct agnes_trailer trailer = {.free_bytes = (int32_t)free_bytes, .slots = (int32_t)slots};
+    memcpy(memory + index->block_bytes - sizeof trailer, &trailer, sizeof trailer);
 }
 
 static void put_ids(const struct agnes_index *index, unsigned char *block, uint64_t offset_bytes, uint64_t at,
-                    const gnn_node *ids, uint64_t count)
+                    const agnes_node *ids, uint64_t count)
 {
+    assert(offset_bytes + (at + count) * index->id_bytes <=
+           index->block_bytes - AGNES_TRAILER_BYTES - AGNES_SLOT_BYTES);
     unsigned char *const dst = block + offset_bytes + at * index->id_bytes;
     if (index->id_bytes == sizeof *ids) {
         memcpy(dst, ids, count * sizeof *ids);
@@ -105,9 +111,11 @@ static void put_ids(const struct agnes_index *index, unsigned char *block, uint6
     }
 }
 
-void agnes_blocks_put(const struct agnes_index *index, uint32_t first, uint32_t end, gnn_node v, uint64_t at,
-                      const gnn_node *ids, uint64_t count, unsigned char *memory)
+void agnes_blocks_put(const struct agnes_index *index, uint32_t first, uint32_t end, agnes_node v, uint64_t at,
+                      const agnes_node *ids, uint64_t count, unsigned char *memory)
 {
+    assert(first < end);
+    assert(end <= index->blocks);
     const uint32_t begin = agnes_index_find(index, v);
     if (!agnes_index_is_run(index, begin)) {
         if (begin < first || begin >= end)
@@ -120,7 +128,7 @@ void agnes_blocks_put(const struct agnes_index *index, uint32_t first, uint32_t 
     const uint32_t run_ids = agnes_run_ids(index->block_bytes, index->id_bytes);
     for (uint64_t done = 0; done < count;) {
         const uint64_t position = at + done, in_block = position % run_ids, left = count - done;
-        const uint64_t part = left < run_ids - in_block ? left : run_ids - in_block;
+        const uint64_t part = gnn_min_u64(left, run_ids - in_block);
         const uint64_t block = begin + position / run_ids;
         if (block >= first && block < end)
             put_ids(index, memory + (block - first) * index->block_bytes, 0, in_block, ids + done, part);
@@ -131,17 +139,18 @@ void agnes_blocks_put(const struct agnes_index *index, uint32_t first, uint32_t 
 enum gnn_status agnes_block_check(const struct agnes_index *index, uint32_t block, const unsigned char *memory,
                                   const char *path, struct gnn_err *err)
 {
+    assert(block < index->blocks);
     const struct agnes_object_range *const r = &index->ranges[block];
-    int32_t trailer[2];
-    memcpy(trailer, memory + index->block_bytes - sizeof trailer, sizeof trailer);
+    struct agnes_trailer trailer;
+    memcpy(&trailer, memory + index->block_bytes - sizeof trailer, sizeof trailer);
     const int64_t slots = (int64_t)(r->last - r->first) + 1;
     const int64_t edges = (int64_t)(r[1].edge_begin - r->edge_begin);
     const int64_t free_bytes =
         index->block_bytes - AGNES_TRAILER_BYTES - AGNES_SLOT_BYTES * slots - edges * index->id_bytes;
-    if (trailer[0] == free_bytes && trailer[1] == slots)
+    if (trailer.free_bytes == free_bytes && trailer.slots == slots)
         return GNN_OK;
     return gnn_fail(err, GNN_EFORMAT,
                     "%s: graph block %" PRIu32 " says %" PRId32 " slots and %" PRId32 " free bytes, %" PRId64
                     " and %" PRId64 " expected: remove the directory, it will be prepared again",
-                    path, block, trailer[1], trailer[0], slots, free_bytes);
+                    path, block, trailer.slots, trailer.free_bytes, slots, free_bytes);
 }

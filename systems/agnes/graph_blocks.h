@@ -1,13 +1,15 @@
 /* Graph blocks: Z bytes that hold the neighbour lists of a range of nodes, and the object index table over them
- * (AGNES, KDD 2026, section 3.2; specs/agnes.md section 2).
+ * (AGNES, KDD 2026, section 3.2 (1) and (2); the block's layout is the released code's).
  *
  *   0                                                         Z - 16 - 8k ... Z - 16   Z - 8
- *   | ids of object 0 | ids of object 1 | ...   free   ...   | slot k |   ... | slot 0 | {free, slots} |
+ *   | IDs of object 0 | IDs of object 1 | ...   free   ...   | slot k |   ... | slot 0 | {free, slots} |
  *
- * slot: {int32 ids in this block, int32 byte offset of the first}. Every node of [first, last] has one, also with
+ * slot: {int32 IDs in this block, int32 byte offset of the first}. Every node of [first, last] has one, also with
  * degree 0. An object never straddles two blocks unless it is large (id_bytes x degree > Z - 16): then it has a run of
- * blocks to itself, one slot each, all full but the last. Ids keep the order of their list (sampling draws positions).
- */
+ * blocks to itself, one slot each, all full but the last. IDs keep the order of their list (sampling draws positions).
+ *
+ * Two numberings  gnn_node is the dataset's ID of a node; agnes_node its ID in the prepared layout. The blocks speak of
+ *                 agnes_node throughout; agnes_to_old and agnes_to_new convert. */
 #ifndef AGNES_GRAPH_BLOCKS_H
 #define AGNES_GRAPH_BLOCKS_H
 
@@ -16,10 +18,13 @@
 #include <assert.h>
 #include <string.h>
 
-/* One block's row of the object index table. */
+typedef uint32_t agnes_node; /* a node's ID in the prepared layout */
+_Static_assert(sizeof(agnes_node) == sizeof(gnn_node), "lists are renumbered in place");
+
+/* One block's row of the object index table; also on disk. */
 struct agnes_object_range {
-    gnn_node first, last;
-    uint64_t edge_begin; /* ids in the blocks before this one: degrees of runs need no read */
+    agnes_node first, last;
+    uint64_t edge_begin; /* IDs in the blocks before this one: degrees of runs need no read */
 };
 
 struct agnes_index {
@@ -34,11 +39,32 @@ struct agnes_slot {
     int32_t offset_bytes;
 };
 
-enum { AGNES_TRAILER_BYTES = 8, AGNES_SLOT_BYTES = 8 };
+struct agnes_trailer {
+    int32_t free_bytes;
+    int32_t slots;
+};
 
-/* The left-most block of `node`, which is below node_count. */
-static inline uint32_t agnes_index_find(const struct agnes_index *index, gnn_node node)
+enum { AGNES_TRAILER_BYTES = 8, AGNES_SLOT_BYTES = 8 };
+_Static_assert(sizeof(struct agnes_object_range) == 16, "a row of the index file");
+_Static_assert(sizeof(struct agnes_slot) == AGNES_SLOT_BYTES, "a slot on disk");
+_Static_assert(sizeof(struct agnes_trailer) == AGNES_TRAILER_BYTES, "a block's trailer on disk");
+
+/* Returns the dataset's ID of a node. new_to_old NULL: both numberings are the same. */
+static inline gnn_node agnes_to_old(const gnn_node *new_to_old, agnes_node v)
 {
+    return new_to_old == NULL ? v : new_to_old[v];
+}
+
+/* Returns the prepared layout's ID of a node. old_to_new NULL: both numberings are the same. */
+static inline agnes_node agnes_to_new(const agnes_node *old_to_new, gnn_node v)
+{
+    return old_to_new == NULL ? v : old_to_new[v];
+}
+
+/* Returns the left-most block of `node`. */
+static inline uint32_t agnes_index_find(const struct agnes_index *index, agnes_node node)
+{
+    assert(node < index->node_count);
     uint32_t low = 0, count = index->blocks;
     while (count > 1) { /* the last block with first <= node … */
         const uint32_t half = count / 2;
@@ -50,16 +76,17 @@ static inline uint32_t agnes_index_find(const struct agnes_index *index, gnn_nod
     return low;
 }
 
-/* Whether the block holds a part of a large object. */
+/* Tells whether the block holds a part of a large object. */
 static inline bool agnes_index_is_run(const struct agnes_index *index, uint32_t block)
 {
     const struct agnes_object_range *const r = &index->ranges[block];
     return r[1].first == r->first || (block > 0 && r[-1].first == r->first);
 }
 
-/* Blocks of the run that begins at `begin`, and the ids in them. */
+/* Returns the IDs in the run of blocks that begins at `begin`; *end: the block after it. */
 static inline uint64_t agnes_index_run(const struct agnes_index *index, uint32_t begin, uint32_t *end)
 {
+    assert(begin < index->blocks);
     uint32_t b = begin;
     while (b < index->blocks && index->ranges[b].first == index->ranges[begin].first)
         b++;
@@ -74,7 +101,10 @@ static inline struct agnes_slot agnes_block_slot(const unsigned char *block, uin
     return slot;
 }
 
-static inline gnn_node agnes_block_id(const unsigned char *block, uint32_t id_bytes, uint64_t offset_bytes, uint64_t at)
+/* Returns the ID at place `at` of the list that begins at offset_bytes. An ID that no node can have comes back as
+ * GNN_NODE_NONE. */
+static inline agnes_node agnes_block_id(const unsigned char *block, uint32_t id_bytes, uint64_t offset_bytes,
+                                        uint64_t at)
 {
     if (id_bytes == sizeof(uint32_t)) {
         uint32_t id;
@@ -83,36 +113,30 @@ static inline gnn_node agnes_block_id(const unsigned char *block, uint32_t id_by
     }
     uint64_t id;
     memcpy(&id, block + offset_bytes + at * sizeof id, sizeof id);
-    return id < GNN_NODE_NONE ? (gnn_node)id : GNN_NODE_NONE;
+    return id < GNN_NODE_NONE ? (agnes_node)id : GNN_NODE_NONE;
 }
 
-/* Ids that fit into a block of a run. */
+/* Returns how many IDs fit into a block of a run. */
 static inline uint32_t agnes_run_ids(uint32_t block_bytes, uint32_t id_bytes)
 {
     return (block_bytes - AGNES_TRAILER_BYTES - AGNES_SLOT_BYTES) / id_bytes;
 }
 
-/* Node v's old ID under a renumbering; NULL: none. */
-static inline gnn_node agnes_old(const gnn_node *new_to_old, gnn_node v)
-{
-    return new_to_old == NULL ? v : new_to_old[v];
-}
-
-/* Cuts the nodes, in new order, into blocks. ranges NULL: only counts. indptr (node_count + 1) is in old IDs. Returns
- * the number of blocks; ranges (that many + 1) are filled. */
+/* Cuts the nodes, in the layout's order, into blocks. ranges NULL: only counts. indptr (node_count + 1) is in the
+ * dataset's IDs. Returns the number of blocks; ranges (that many + 1) are filled. */
 uint32_t agnes_blocks_cut(const uint64_t *indptr, const gnn_node *new_to_old, uint32_t node_count, uint32_t block_bytes,
                           uint32_t id_bytes, struct agnes_object_range *ranges);
 
-/* Slots and trailer of one block, everything else zero: the ids are put in as they come. */
+/* Writes slots and trailer of one block, everything else zero: IDs are put in as they come. */
 void agnes_block_format(const struct agnes_index *index, uint32_t block, const uint64_t *indptr,
                         const gnn_node *new_to_old, unsigned char *memory);
 
-/* Puts `count` ids, positions `at` and on of node v's list, into those blocks of [first, end) that hold them. memory:
+/* Puts `count` IDs, positions `at` and on of node v's list, into those blocks of [first, end) that hold them. memory:
  * the blocks one after another, formatted. */
-void agnes_blocks_put(const struct agnes_index *index, uint32_t first, uint32_t end, gnn_node v, uint64_t at,
-                      const gnn_node *ids, uint64_t count, unsigned char *memory);
+void agnes_blocks_put(const struct agnes_index *index, uint32_t first, uint32_t end, agnes_node v, uint64_t at,
+                      const agnes_node *ids, uint64_t count, unsigned char *memory);
 
-/* What a block says of itself against the index: GNN_EFORMAT. */
+/* Compares the trailer of a block that was read with the index. GNN_EFORMAT. */
 GNN_MUST_CHECK enum gnn_status agnes_block_check(const struct agnes_index *index, uint32_t block,
                                                  const unsigned char *memory, const char *path, struct gnn_err *err);
 

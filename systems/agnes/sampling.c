@@ -129,7 +129,7 @@ static uint64_t draw_key(const struct agnes_hop *hop, const struct agnes_batch *
 }
 static gnn_node original(const struct agnes *s, gnn_node v)
 {
-    return agnes_old(s->files.new_to_old, v);
+    return agnes_to_old(s->files.new_to_old, v);
 } /* Positions of the list of a large object, ascending; *begin: its first block. */
 static uint32_t draw_run(const struct agnes_hop *hop, uint32_t j, gnn_node v, uint32_t begin, uint64_t *degree,
                          uint64_t *out)

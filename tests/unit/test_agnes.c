@@ -117,7 +117,7 @@ static void check_round_trip(const struct lists *l, const gnn_node *order, uint3
         for (uint32_t b = first; b < end; b++)
             agnes_block_format(&index, b, l->indptr, order, memory + (uint64_t)b * Z);
         for (gnn_node v = 0; v < l->nodes; v++) { /* in two pieces, as a scan may bring them */
-            const gnn_node old = agnes_old(order, v);
+            const gnn_node old = agnes_to_old(order, v);
             const uint64_t begin = l->indptr[old], all = l->indptr[old + 1] - begin, cut = all / 3;
             unsigned char *const at = memory + (uint64_t)first * Z;
             agnes_blocks_put(&index, first, end, v, 0, l->ids + begin, cut, at);
@@ -137,7 +137,7 @@ static void check_round_trip(const struct lists *l, const gnn_node *order, uint3
     assert_int_equal(next, l->nodes);
     assert_int_equal(edges, l->indptr[l->nodes]);
     for (gnn_node v = 0; v < l->nodes; v++) {
-        const gnn_node old = agnes_old(order, v);
+        const gnn_node old = agnes_to_old(order, v);
         const uint64_t begin = l->indptr[old], all = l->indptr[old + 1] - begin;
         const uint32_t found = agnes_index_find(&index, v);
         assert_true(index.ranges[found].first <= v && v <= index.ranges[found].last);
@@ -364,7 +364,7 @@ static void check_rows(struct gnn_world *world, const struct train_graph *g, con
             assert_int_equal(gnn_file_read(world, files->features, (uint64_t)(v / rows) * Z, block, Z), Z);
         const float *const row = (const float *)(const void *)(block + (uint64_t)(v % rows) * d->row_bytes);
         for (uint32_t c = 0; c < d->dim; c++)
-            assert_true(row[c] == train_feature(agnes_old(files->new_to_old, v), c));
+            assert_true(row[c] == train_feature(agnes_to_old(files->new_to_old, v), c));
     }
     free(block);
 }
@@ -377,11 +377,11 @@ static void check_graph(struct gnn_world *world, const struct train_graph *g, co
     assert_int_equal(gnn_file_read(world, files->graph, 0, memory, (uint64_t)index->blocks * Z),
                      (uint64_t)index->blocks * Z);
     for (gnn_node v = 0; v < d->node_count; v++) {
-        const gnn_node old = agnes_old(files->new_to_old, v);
+        const gnn_node old = agnes_to_old(files->new_to_old, v);
         const uint64_t begin = d->indptr[old], all = d->indptr[old + 1] - begin;
         assert_int_equal(degree_in_blocks(index, memory, v), all);
         for (uint64_t i = 0; i < all; i++) /* list order is kept, names are new */
-            assert_int_equal(agnes_old(files->new_to_old, decoded(index, memory, v, i)), g->indices[begin + i]);
+            assert_int_equal(agnes_to_old(files->new_to_old, decoded(index, memory, v, i)), g->indices[begin + i]);
     }
     free(memory);
 }
