@@ -147,7 +147,7 @@ bench:
 agree:
 	@scripts/setup.sh build bench
 	@$(MAKE) --no-print-directory -s -j2 all
-	@OOCGNN=$(BIN) DATA=$(DATA) scripts/agree.sh --stages --out docs/agree.md $(AGREE)
+	@OOCGNN=$(BIN) DATA=$(DATA) scripts/agree.sh --stages --out results/agree.md $(AGREE)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/oocgnn $(DESTDIR)$(PREFIX)/share/doc/oocgnn
