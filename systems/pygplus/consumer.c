@@ -10,16 +10,10 @@
  * the stages form a chain. */
 #include "systems/pygplus/pygplus.h"
 
+#include "harness/base/atomic_max.h"
+
 #include <assert.h>
 #include <string.h>
-
-static void note_drawn(struct pygplus *s)
-{
-    const unsigned now = atomic_fetch_add(&s->outstanding, 1) + 1;
-    unsigned peak = atomic_load(&s->outstanding_peak);
-    while (peak < now && !atomic_compare_exchange_weak(&s->outstanding_peak, &peak, now))
-        ;
-}
 
 static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
@@ -29,7 +23,7 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
         void *item;
         GNN_TRY(gnn_queue_pop(s->tokens[worker->index], &item));
         assert(item != NULL);
-        note_drawn(s);
+        gnn_atomic_max(&s->outstanding_peak, atomic_fetch_add(&s->outstanding, 1) + 1);
         GNN_TRY(gnn_sampling_draw(s->sampling, worker->index, k, ((struct pygplus_item *)item)->batch, err));
         GNN_TRY(gnn_reorder_put(s->delivery, k, item));
         worker->items++;

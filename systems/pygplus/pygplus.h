@@ -58,7 +58,7 @@ struct pygplus {
     /* of one epoch */
     struct gnn_queue **tokens; /* (W): items worker w may still fill */
     struct gnn_reorder *delivery;
-    atomic_uint outstanding, outstanding_peak; /* samples being drawn or waiting for delivery */
+    atomic_uint_fast64_t outstanding, outstanding_peak; /* samples being drawn or waiting for delivery */
     uint64_t gathered_rows;
 };
 

@@ -1,4 +1,5 @@
 /* Large memory: anonymous mappings, counted. One page in front of each holds its size; it is not counted. */
+#include "harness/base/atomic_max.h"
 #include "harness/world/measured/internal.h"
 
 #include <assert.h>
@@ -23,9 +24,7 @@ static bool count_bytes(struct measured *m, uint64_t bytes)
             (bytes > m->config.memory_limit_bytes || before > m->config.memory_limit_bytes - bytes))
             return false;
     } while (!atomic_compare_exchange_weak(&m->memory_bytes, &before, before + bytes));
-    uint64_t peak = atomic_load(&m->memory_peak_bytes);
-    while (peak < before + bytes && !atomic_compare_exchange_weak(&m->memory_peak_bytes, &peak, before + bytes))
-        continue;
+    gnn_atomic_max(&m->memory_peak_bytes, before + bytes);
     return true;
 }
 
