@@ -1,27 +1,29 @@
-/* GNNDrive's epoch: sample (Ns) -> extract (Ne) -> train (1) -> release (1), and back to the samplers' free
- * items.
+/* GNNDrive's epoch (section 4.1, Figure 4): sample (Ns) -> extract (Ne) -> train (1) -> release (1), and back to the
+ * samplers' free items.
  *
  *   free items --> sample --[Q_e]--> extract --[Q_t]--> train --[unbounded]--> release --> free items
  *
- * Batches may overtake each other at both queues (section 4.3, reordering); with in_order both are reorder
- * buffers and batches enter the feature buffer in order too. The trainer and the releaser never wait for an
- * extractor, which the feature buffer's deadlock rule needs. */
+ * Batches may overtake each other at both queues (section 4.3, reordering); with in_order both are reorder buffers and
+ * batches enter the feature buffer in order too. A trainer or releaser that has a batch never waits for an extractor:
+ * the feature buffer's deadlock rule requires it. */
 #include "systems/gnndrive/gnndrive.h"
+
+#include "harness/base/atomic_max.h"
 
 #include <assert.h>
 
-/* The next batch of sampler w; false when there is none. */
+/* Takes the next batch of sampler w; false when there is none. */
 static bool next_batch(struct gnndrive *s, uint32_t w, uint32_t *k)
 {
     uint32_t first, end;
     gnn_sampling_range(s->sampling, w, &first, &end);
-    const uint32_t lane = s->config->order == GNNDRIVE_ORDER_SEGMENTS ? w : 0;
-    const uint32_t taken = atomic_fetch_add(&s->next_batch[lane], 1);
+    const uint32_t counter = s->config->order == GNNDRIVE_ORDER_SEGMENTS ? w : 0;
+    const uint32_t taken = atomic_fetch_add(&s->next_batch[counter], 1);
     *k = first + taken;
     return taken < end - first;
 }
 
-/* An item is held before a batch is taken: whoever has the next batch can always go on. */
+/* Takes an item before a batch number, so that the sampler of the next batch never waits for a free item. */
 static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct gnndrive *s = ctx;
@@ -39,7 +41,7 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
     }
 }
 
-/* -only: nothing downstream. */
+/* -only: draws batches and drops them. */
 static enum gnn_status sample_only_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct gnndrive *s = ctx;
@@ -49,13 +51,6 @@ static enum gnn_status sample_only_stage(void *ctx, struct gnn_worker *worker, s
         worker->items++;
     }
     return GNN_OK;
-}
-
-static void note_size(struct gnndrive *s, uint32_t nodes)
-{
-    unsigned peak = atomic_load(&s->batch_nodes_peak);
-    while (peak < nodes && !atomic_compare_exchange_weak(&s->batch_nodes_peak, &peak, nodes))
-        ;
 }
 
 static enum gnn_status extract_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -69,14 +64,14 @@ static enum gnn_status extract_stage(void *ctx, struct gnn_worker *worker, struc
             gnndrive_channel_done(&s->training_queue);
             return GNN_OK;
         }
-        note_size(s, gnn_batch_view(item->batch)->node_count);
+        gnn_atomic_max(&s->batch_nodes_peak, gnn_batch_view(item->batch)->node_count);
         GNN_TRY(gnndrive_extract(s, worker->index, item, err));
         GNN_TRY(gnndrive_channel_push(&s->training_queue, item));
         worker->items++;
     }
 }
 
-static void note_order(struct gnndrive *s, uint32_t k)
+static void count_overtaken(struct gnndrive *s, uint32_t k)
 {
     if (k + 1 < s->trained_last)
         s->overtaken++;
@@ -89,7 +84,8 @@ static enum gnn_status train_one(struct gnndrive *s, const struct gnndrive_item 
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
     struct gnn_tensor *tensor = s->env->tensor;
     const uint32_t dim = s->env->dataset->dim;
-    if (s->config->serial_extract) { /* the interpreter lock kept the trainer out while rows were extracted */
+    assert(item->held);
+    if (s->sizes.lock_reach == GNNDRIVE_LOCK_EXTRACTION) { /* the interpreter lock kept the trainer out meanwhile */
         gnndrive_buffer_lock(s->fb);
         gnndrive_buffer_unlock(s->fb);
     }
@@ -97,7 +93,7 @@ static enum gnn_status train_one(struct gnndrive *s, const struct gnndrive_item 
     tensor->ops->gather_rows(tensor, s->input.data, s->slots, dim, item->alias, view->node_count, dim);
     GNN_TRY(gnn_training_step(&s->training, view, &s->input, err));
     s->trained_rows += view->node_count;
-    note_order(s, item->k);
+    count_overtaken(s, item->k);
     return GNN_OK;
 }
 
@@ -118,8 +114,9 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
     }
 }
 
-static void release(struct gnndrive *s, struct gnndrive_item *item)
+static void release_rows(struct gnndrive *s, struct gnndrive_item *item)
 {
+    assert(item->held);
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
     gnndrive_buffer_lock(s->fb);
     gnndrive_buffer_release(s->fb, view->nodes, view->node_count);
@@ -136,13 +133,13 @@ static enum gnn_status release_stage(void *ctx, struct gnn_worker *worker, struc
         GNN_TRY(gnn_queue_pop(s->releasing, &item));
         if (item == NULL)
             return GNN_OK;
-        release(s, item);
+        release_rows(s, item);
         GNN_TRY(gnn_queue_push(s->free_items, item));
         worker->items++;
     }
 }
 
-static void cancel(void *target)
+static void cancel_epoch(void *target)
 {
     struct gnndrive *s = target;
     gnn_queue_cancel(s->free_items);
@@ -188,15 +185,15 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
     GNN_TRY(gnn_pipeline_stage(pipeline, "extract", s->config->extractors, extract_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "release", 1, release_stage, s, err));
-    return gnn_pipeline_on_cancel(pipeline, cancel, s, err);
+    return gnn_pipeline_on_cancel(pipeline, cancel_epoch, s, err);
 }
 
-/* After an epoch, however it ended: no batch holds a row, and the buffer's invariants stand. */
-static enum gnn_status settle(struct gnndrive *s, struct gnn_err *err)
+/* Releases what a failed or stopped epoch left in the queues, then checks that no batch holds a row. */
+static enum gnn_status release_and_check(struct gnndrive *s, struct gnn_err *err)
 {
     for (uint32_t i = 0; i < s->sizes.items; i++)
         if (s->items[i].held)
-            release(s, &s->items[i]);
+            release_rows(s, &s->items[i]);
     gnndrive_buffer_lock(s->fb);
     const enum gnn_status status = gnndrive_buffer_check(s->fb, true, err);
     gnndrive_buffer_unlock(s->fb);
@@ -245,7 +242,7 @@ static void fill_result(const struct gnndrive *s, struct gnn_epoch_result *out)
     add_io(s, out);
 }
 
-static void begin(struct gnndrive *s, uint64_t epoch)
+static void begin_epoch(struct gnndrive *s, uint64_t epoch)
 {
     gnn_sampling_begin(s->sampling, epoch);
     for (uint32_t w = 0; w < s->config->samplers; w++)
@@ -263,12 +260,12 @@ static void begin(struct gnndrive *s, uint64_t epoch)
 
 enum gnn_status gnndrive_epoch(struct gnndrive *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
-    begin(s, epoch);
+    begin_epoch(s, epoch);
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
     close_queues(s);
     fill_result(s, out);
     if (s->fb == NULL)
         return status;
-    const enum gnn_status settled = settle(s, err);
-    return status != GNN_OK ? status : settled;
+    const enum gnn_status checked = release_and_check(s, err);
+    return status != GNN_OK ? status : checked;
 }

@@ -1,16 +1,20 @@
-/* Extraction of one mini-batch: pin, take slots, read what is absent, wait for what others read (gnndrive.md section 3,
- * steps 1 to 7).
+/* Extraction of one mini-batch: pin, take slots, read absent rows, wait for rows that other batches read (GNNDrive
+ * section 4.2, "Extraction Procedure"; Appendix C, Algorithm 1).
  *
  * CPU: reads land in the slots, and a row is ready when its read completed. GPU: reads land in the extractor's part of
- * the staging buffer, every completed one is copied to its slot beside the others, and rows are ready when the copies
- * have landed, which is waited for once all reads of a round have completed. A round is as many loads as the part
- * holds; with the paper's Mb that is nearly always the whole batch. Nothing is read over a row whose copy has not
- * landed.
+ * the staging buffer, each completed read starts a copy to its slot, and rows are ready when the copies of the round
+ * have landed. A round is as many loads as the part holds; with the paper's Mb that is nearly always the whole batch.
+ * No read goes to staging memory whose copy has not landed.
  *
- * How far one locked section reaches: lookup and allocation (the paper's description), all submissions too
- * (lock_submit), or everything until the batch is ready (serial_extract: what the interpreter lock did to the
- * released code). Rows that straddle sectors, and groups cut at the end of the file, are the reader's
- * business. */
+ * Who holds the table lock (sleeping for a slot or a row releases it meanwhile):
+ *
+ *   lock reach   pin, take slots   submit      collect, copy   wait list, publish   trainer, before its step
+ *   LOOKUP       extractor         per chunk   per chunk       extractor            -
+ *   SUBMIT       extractor         extractor   per chunk       extractor            -
+ *   EXTRACTION   extractor         extractor   extractor       extractor            takes it and lets it go
+ *
+ * Per chunk: only while up to CHUNK arrived rows are marked ready. The releaser takes the lock per batch. Rows that
+ * straddle sectors and groups cut at the end of the file are handled by the reader. */
 #include "systems/gnndrive/gnndrive.h"
 
 #include <assert.h>
@@ -22,7 +26,7 @@ struct extraction {
     struct gnndrive *s;
     struct gnndrive_extractor *own;
     struct gnndrive_claim claim;
-    bool locked;
+    bool locked;       /* by this extraction */
     bool ready_at_end; /* rows become ready together when all have arrived */
     uint32_t arrived;
 };
@@ -42,22 +46,30 @@ static char *staging_of(const struct extraction *x, uint32_t index)
     return x->own->staging + (uint64_t)(index % x->s->sizes.staging) * x->s->sizes.layout.load_bytes;
 }
 
-static void lock(struct extraction *x)
+static void lock_tables(struct extraction *x)
 {
     if (!x->locked)
         gnndrive_buffer_lock(x->s->fb);
     x->locked = true;
 }
 
-static void unlock(struct extraction *x)
+static void unlock_tables(struct extraction *x)
 {
     if (x->locked)
         gnndrive_buffer_unlock(x->s->fb);
     x->locked = false;
 }
 
+/* Unlocks at the end of a phase unless the lock reaches further. */
+static void end_phase(struct extraction *x, enum gnndrive_lock_reach phase)
+{
+    if (x->s->sizes.lock_reach == phase)
+        unlock_tables(x);
+}
+
 static struct gnn_load load_of(const struct extraction *x, uint32_t index)
 {
+    assert(index < x->claim.slot_count);
     const struct gnn_row_layout *layout = &x->s->sizes.layout;
     const uint64_t row = (uint64_t)x->claim.load_key[index] * layout->rows_per_load;
     const struct gnn_row_range range = gnn_row_range(layout, row, x->s->features_bytes);
@@ -73,10 +85,10 @@ static struct gnn_load load_of(const struct extraction *x, uint32_t index)
 static void make_ready(struct extraction *x, const uint32_t *index, uint32_t count)
 {
     const bool was_locked = x->locked;
-    lock(x);
+    lock_tables(x);
     gnndrive_buffer_ready(x->s->fb, &x->claim, index, count);
     if (!was_locked)
-        unlock(x);
+        unlock_tables(x);
 }
 
 static void make_range_ready(struct extraction *x, uint32_t first, uint32_t end)
@@ -97,13 +109,14 @@ static void start_copy(const struct extraction *x, uint32_t index)
     tensor->ops->upload_async(tensor, x->claim.extractor, slot_of(x, index), load.dst, load.len_bytes);
 }
 
-/* Takes completions, sleeping for `min` of them; their rows become ready, or start their way to the GPU. */
+/* Collects completions, sleeping for `min` of them; marks their rows ready, or starts their copies to the GPU. */
 static enum gnn_status harvest(struct extraction *x, uint32_t min, struct gnn_err *err)
 {
     uint64_t tags[CHUNK];
     uint32_t index[CHUNK], got = 0;
     GNN_TRY(gnn_reader_harvest(x->own->reader, min, CHUNK, tags, &got, err));
     x->arrived += got;
+    assert(x->arrived <= x->claim.load_count);
     for (uint32_t i = 0; i < got; i++) {
         index[i] = (uint32_t)tags[i];
         if (staged(x))
@@ -114,24 +127,24 @@ static enum gnn_status harvest(struct extraction *x, uint32_t min, struct gnn_er
     return GNN_OK;
 }
 
-/* Submits loads [next, end), harvesting what is there after each submission; sleeps only when the ring is full. */
+/* Submits loads [next, end), collecting finished ones after each submission; sleeps only when the ring is full. */
 static enum gnn_status submit_range(struct extraction *x, uint32_t next, uint32_t end, struct gnn_err *err)
 {
     struct gnn_load loads[CHUNK];
     while (next < end) {
-        const uint32_t left = end - next;
-        const uint32_t count = left < CHUNK ? left : CHUNK;
+        const uint32_t count = gnn_min_u32(end - next, CHUNK);
         for (uint32_t i = 0; i < count; i++)
             loads[i] = load_of(x, next + i);
         uint32_t accepted;
         GNN_TRY(gnn_reader_submit(x->own->reader, loads, count, &accepted, err));
+        assert(accepted <= count);
         next += accepted;
         GNN_TRY(harvest(x, accepted == 0 ? 1 : 0, err));
     }
     return GNN_OK;
 }
 
-/* Everything before `end` has been submitted: waits until it is where the trainer looks. */
+/* Waits until the submitted loads before `end` lie in their slots. */
 static enum gnn_status finish_round(struct extraction *x, uint32_t first, uint32_t end, struct gnn_err *err)
 {
     while (x->arrived < end)
@@ -148,14 +161,14 @@ static enum gnn_status finish_round(struct extraction *x, uint32_t first, uint32
 static uint32_t round_end(const struct extraction *x, uint32_t first)
 {
     const uint32_t left = x->claim.load_count - first;
-    return staged(x) && left > x->s->sizes.staging ? first + x->s->sizes.staging : first + left;
+    return first + (staged(x) ? gnn_min_u32(left, x->s->sizes.staging) : left);
 }
 
+/* Reads the claim's loads and waits for the rows that other batches read. Locked before and, when it succeeds, after. */
 static enum gnn_status read_rows(struct extraction *x, struct gnn_err *err)
 {
-    const struct gnndrive_config *config = x->s->config;
-    if (!config->serial_extract && !config->lock_submit)
-        unlock(x);
+    assert(x->locked);
+    end_phase(x, GNNDRIVE_LOCK_LOOKUP);
     uint32_t first = 0, end = round_end(x, 0);
     GNN_TRY(submit_range(x, first, end, err));
     while (end < x->claim.load_count) {
@@ -164,17 +177,16 @@ static enum gnn_status read_rows(struct extraction *x, struct gnn_err *err)
         end = round_end(x, first);
         GNN_TRY(submit_range(x, first, end, err));
     }
-    if (!config->serial_extract)
-        unlock(x);
+    end_phase(x, GNNDRIVE_LOCK_SUBMIT);
     GNN_TRY(finish_round(x, first, end, err));
-    lock(x);
+    lock_tables(x);
     if (x->ready_at_end)
         make_range_ready(x, 0, end);
     return gnndrive_buffer_wait_rows(x->s->fb, &x->claim, err);
 }
 
-/* After a failure: no slot is given away while a read or a copy may still land in it. */
-static void drain(struct extraction *x)
+/* Waits, after a failure, for reads and copies in flight: they may still land in slots that are given away next. */
+static void drain_reads(struct extraction *x)
 {
     struct gnn_tensor *tensor = x->s->env->tensor;
     gnn_reader_drain(x->own->reader);
@@ -193,9 +205,29 @@ static enum gnn_status check_size(const struct gnndrive *s, const struct gnn_bat
                     view->batch, view->node_count, s->sizes.slots, s->config->extractors, s->sizes.node_limit);
 }
 
+/* Locked before and after. On failure nothing is in flight and nothing is pinned. */
+static enum gnn_status fill_claim(struct extraction *x, struct gnn_err *err)
+{
+    struct gnndrive_buffer *fb = x->s->fb;
+    gnndrive_buffer_pin(fb, &x->claim);
+    enum gnn_status status = gnndrive_buffer_take_slots(fb, &x->claim, UINT32_MAX, err);
+    if (status == GNN_OK)
+        status = read_rows(x, err);
+    if (status == GNN_OK) {
+        gnndrive_buffer_publish(fb, &x->claim);
+        return GNN_OK;
+    }
+    drain_reads(x);
+    lock_tables(x);
+    gnndrive_buffer_abandon(fb, &x->claim);
+    return status;
+}
+
 enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct gnndrive_item *item,
                                  struct gnn_err *err)
 {
+    assert(extractor < s->config->extractors);
+    assert(!item->held);
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
     GNN_TRY(check_size(s, view, err));
     struct gnndrive_extractor *own = &s->extractors[extractor];
@@ -212,26 +244,13 @@ enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct 
                   .pending = own->pending},
         .ready_at_end = s->config->valid == GNNDRIVE_VALID_BATCH,
     };
-    lock(&x);
     enum gnn_status status = GNN_OK;
-    if (s->config->in_order && !s->sizes.whole)
+    lock_tables(&x);
+    if (s->config->in_order && !s->sizes.holds_all)
         status = gnndrive_buffer_admit(s->fb, item->k, view->node_count);
-    if (status != GNN_OK) {
-        unlock(&x);
-        return status;
-    }
-    gnndrive_buffer_pin(s->fb, &x.claim);
-    status = gnndrive_buffer_take_slots(s->fb, &x.claim, UINT32_MAX, err);
     if (status == GNN_OK)
-        status = read_rows(&x, err);
-    if (status == GNN_OK) {
-        gnndrive_buffer_publish(s->fb, &x.claim);
-        item->held = true;
-    } else {
-        drain(&x);
-        lock(&x);
-        gnndrive_buffer_abandon(s->fb, &x.claim);
-    }
-    unlock(&x);
+        status = fill_claim(&x, err);
+    unlock_tables(&x);
+    item->held = status == GNN_OK;
     return status;
 }

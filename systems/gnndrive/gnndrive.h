@@ -1,4 +1,4 @@
-/* GNNDrive inside: what system.c sizes and opens, extract.c fills and epoch.c runs. */
+/* Internal to GNNDrive: state that system.c opens, sizes.c sizes, extract.c fills and epoch.c runs. */
 #ifndef GNNDRIVE_H
 #define GNNDRIVE_H
 
@@ -12,6 +12,12 @@ enum gnndrive_io { GNNDRIVE_IO_DIRECT, GNNDRIVE_IO_BUFFERED };
 enum gnndrive_valid { GNNDRIVE_VALID_COMPLETION, GNNDRIVE_VALID_BATCH };
 enum gnndrive_meta { GNNDRIVE_META_ARTIFACT, GNNDRIVE_META_COMPACT };
 enum gnndrive_order { GNNDRIVE_ORDER_GLOBAL, GNNDRIVE_ORDER_SEGMENTS };
+/* How far the locked section that begins an extraction reaches; table in extract.c. */
+enum gnndrive_lock_reach {
+    GNNDRIVE_LOCK_LOOKUP,     /* lookup and allocation: the paper's description */
+    GNNDRIVE_LOCK_SUBMIT,     /* all submissions too: lock_submit */
+    GNNDRIVE_LOCK_EXTRACTION, /* until the batch is published: serial_extract */
+};
 _Static_assert(sizeof(enum gnndrive_io) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
 
 struct gnndrive_config {
@@ -41,14 +47,14 @@ extern const struct gnn_option gnndrive_options[]; /* options.c */
 /* Every size that follows from the configuration, the data and Mb. */
 struct gnndrive_sizes {
     uint32_t extract_queue, train_queue;
-    uint32_t batch_nodes;         /* Mb */
-    uint32_t slots;               /* S */
-    uint32_t node_limit;          /* a batch with more nodes is refused: S / Ne, or N when everything fits */
-    uint32_t items;               /* mini-batches in flight */
-    uint32_t staging;             /* loads of an extractor's staging buffer; 0 on the CPU: reads land in slots */
-    bool whole;                   /* every group has a slot: nobody ever waits for one */
+    uint32_t batch_nodes; /* Mb */
+    uint32_t slots;       /* S */
+    uint32_t node_limit;  /* a batch with more nodes is refused: S / Ne, or N when everything fits */
+    uint32_t items;       /* mini-batches in flight */
+    uint32_t staging;     /* loads of an extractor's staging buffer; 0 on the CPU: reads land in slots */
+    bool holds_all;       /* every group has a slot: no extractor ever waits for one */
+    enum gnndrive_lock_reach lock_reach;
     struct gnn_row_layout layout; /* rows on sectors; rows_per_load = G */
-    uint32_t bounce_bytes_max;
 };
 
 /* A mini-batch on its way through the stages. */
@@ -67,7 +73,7 @@ struct gnndrive_extractor {
     struct gnn_reader_counters before;               /* when the epoch began */
 };
 
-/* Batches between two stages: by ticket when training is in order, else as they come. */
+/* Batches between two stages: by ticket when training is in order, else in order of arrival. */
 struct gnndrive_channel {
     struct gnn_queue *queue;
     struct gnn_reorder *reorder; /* in_order */
@@ -84,10 +90,9 @@ struct gnndrive {
     struct gnn_file *features;
     uint64_t features_bytes;
     struct gnndrive_buffer *fb;
-    void *slots;                           /* (S, load_bytes) G rows of dim floats each; feature memory of the
-                                            * host, or the GPU's when there is one */
+    void *slots;                           /* (S, load_bytes) G rows of dim floats each, in host or GPU memory */
     void *staging;                         /* (Ne, sizes.staging, load_bytes) pinned, with a GPU only */
-    void *lists;                           /* memory of the aliases and of the extractors' lists */
+    uint32_t *lists;                       /* memory of the aliases and of the extractors' lists */
     struct gnndrive_extractor *extractors; /* (Ne) */
     struct gnn_training training;
     struct gnn_rows input; /* dense input of the batch in training */
@@ -98,7 +103,7 @@ struct gnndrive {
     atomic_uint *next_batch; /* (Ns, or 1 with the global order) */
     uint64_t trained_rows, overtaken;
     uint32_t trained_last; /* highest batch trained so far, plus 1 */
-    atomic_uint batch_nodes_peak;
+    atomic_uint_fast64_t batch_nodes_peak;
 };
 
 /* channel.c */
@@ -115,9 +120,9 @@ void gnndrive_channel_done(struct gnndrive_channel *channel); /* one producer ha
 GNN_MUST_CHECK enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_config *config,
                                              uint32_t batch_nodes, uint32_t align_bytes, struct gnndrive_sizes *out,
                                              struct gnn_err *err);
-/* Mb by the bound when that is small or the user's, else 0: it has to be measured. */
+/* Returns Mb where the user gave it or its bound is small, else 0: it has to be measured. */
 uint32_t gnndrive_batch_nodes(const struct gnn_env *env, const struct gnndrive_config *config);
-/* Mb from the largest batch a calibration saw. */
+/* Returns Mb from the largest batch of the calibration. */
 uint32_t gnndrive_measured_batch_nodes(const struct gnn_env *env, uint32_t largest);
 /* Adds the system's parts to a plan. */
 void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnndrive_sizes *sizes,
@@ -127,8 +132,7 @@ struct gnndrive_buffer_config gnndrive_buffer_config(const struct gnn_env *env, 
 struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env, const struct gnndrive_config *config,
                                                 const struct gnndrive_sizes *sizes, struct gnn_file *const *file);
 
-/* extract.c: brings the item's rows into the buffer. On failure nothing is in flight and nothing is pinned.
- */
+/* extract.c: brings the item's rows into the buffer. On failure nothing is in flight and nothing is pinned. */
 GNN_MUST_CHECK enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct gnndrive_item *item,
                                                 struct gnn_err *err);
 

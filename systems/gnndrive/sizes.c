@@ -1,5 +1,5 @@
-/* Every size of GNNDrive from its configuration: queues, Mb, S, rows per slot, and the host memory they come
- * to (gnndrive.md sections 5 and 6). */
+/* Every size of GNNDrive from its configuration: queues, Mb, S, rows per slot (section 4.2: at least Ne x Mb slots;
+ * section 5: queues), and the host memory they need. */
 #include "systems/gnndrive/gnndrive.h"
 
 #include "harness/base/units.h"
@@ -21,15 +21,14 @@ static uint64_t node_bound(const struct gnn_env *env)
 
 static uint32_t with_margin(uint64_t nodes, uint64_t bound)
 {
-    const uint64_t wide = (nodes * MB_MARGIN_PERCENT + 99) / 100;
-    return (uint32_t)(wide < bound ? wide : bound);
+    return (uint32_t)gnn_min_u64(gnn_div_up(nodes * MB_MARGIN_PERCENT, 100), bound);
 }
 
 uint32_t gnndrive_batch_nodes(const struct gnn_env *env, const struct gnndrive_config *config)
 {
     const uint64_t bound = node_bound(env);
     if (config->batch_nodes > 0)
-        return config->batch_nodes < bound ? config->batch_nodes : (uint32_t)bound;
+        return (uint32_t)gnn_min_u64(config->batch_nodes, bound);
     return bound <= env->dataset->node_count / SMALL_SHARE ? (uint32_t)bound : 0;
 }
 
@@ -38,32 +37,30 @@ uint32_t gnndrive_measured_batch_nodes(const struct gnn_env *env, uint32_t large
     return with_margin(largest, node_bound(env));
 }
 
-static void lay_rows(const struct gnndrive_config *config, uint32_t row_bytes, uint32_t align_bytes,
-                     struct gnndrive_sizes *out)
+static struct gnn_row_layout row_layout(const struct gnndrive_config *config, uint32_t row_bytes, uint32_t align_bytes)
 {
-    out->layout = gnn_row_layout(row_bytes, align_bytes);
-    out->bounce_bytes_max = out->layout.bounce_bytes_max;
-    if (config->joint || out->layout.rows_per_load == 1)
-        return;
-    out->layout.rows_per_load = 1; /* each row alone: a sector is read for it and the rest thrown away */
-    out->layout.load_bytes = row_bytes;
-    out->layout.window_bytes_max = align_bytes;
-    out->bounce_bytes_max = row_bytes;
+    struct gnn_row_layout layout = gnn_row_layout(row_bytes, align_bytes);
+    if (config->joint || layout.rows_per_load == 1)
+        return layout;
+    layout.rows_per_load = 1; /* each row alone: a sector is read for it and the rest is discarded */
+    layout.load_bytes = layout.bounce_bytes_max = row_bytes;
+    layout.window_bytes_max = align_bytes;
+    return layout;
 }
 
 static enum gnn_status choose_slots(const struct gnn_env *env, const struct gnndrive_config *config,
                                     struct gnndrive_sizes *out, struct gnn_err *err)
 {
-    const uint32_t group = out->layout.rows_per_load, ne = config->extractors;
-    const uint64_t keys = ((uint64_t)env->dataset->node_count + group - 1) / group;
+    const uint32_t ne = config->extractors;
+    const uint64_t keys = gnn_div_up(env->dataset->node_count, out->layout.rows_per_load);
     uint64_t slots = config->slots;
     if (slots == 0)
         slots = gnn_mul_bytes((out->train_queue + UINT64_C(1)) * out->batch_nodes, config->buffer_mult);
-    out->whole = slots >= keys;
-    out->slots = (uint32_t)(out->whole ? keys : slots);
-    const uint64_t bound = node_bound(env), share = out->whole ? env->dataset->node_count : slots / ne;
-    out->node_limit = (uint32_t)(share < bound ? share : bound);
-    if (!out->whole && slots < (uint64_t)ne * out->batch_nodes)
+    out->holds_all = slots >= keys;
+    out->slots = (uint32_t)(out->holds_all ? keys : slots);
+    const uint64_t share = out->holds_all ? env->dataset->node_count : slots / ne;
+    out->node_limit = (uint32_t)gnn_min_u64(share, node_bound(env));
+    if (!out->holds_all && slots < (uint64_t)ne * out->batch_nodes)
         return gnn_fail(err, GNN_EUSAGE,
                         "gnndrive: %" PRIu64 " slots are fewer than %" PRIu32 " extractors x %" PRIu32
                         " nodes of a batch, which can deadlock: raise gnndrive.buffer_mult, gnndrive.train_queue or "
@@ -101,12 +98,18 @@ enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_c
         batch_nodes = with_margin(expected.nodes[env->workload->layers], node_bound(env));
     }
     out->batch_nodes = batch_nodes;
+    out->lock_reach = config->serial_extract ? GNNDRIVE_LOCK_EXTRACTION
+                      : config->lock_submit  ? GNNDRIVE_LOCK_SUBMIT
+                                             : GNNDRIVE_LOCK_LOOKUP;
     const bool direct = config->io == GNNDRIVE_IO_DIRECT;
-    lay_rows(config, env->dataset->row_bytes, !direct ? 1 : align_bytes > 0 ? align_bytes : SECTOR_BYTES, out);
+    out->layout = row_layout(config, env->dataset->row_bytes,
+                             !direct           ? 1
+                             : align_bytes > 0 ? align_bytes
+                                               : SECTOR_BYTES);
     GNN_TRY(choose_slots(env, config, out, err));
     if (gnn_env_on_device(env)) {
         const uint32_t wanted = config->staging > 0 ? config->staging : out->batch_nodes;
-        out->staging = wanted < out->node_limit ? wanted : out->node_limit; /* no batch has more loads */
+        out->staging = gnn_min_u32(wanted, out->node_limit); /* no batch has more loads */
     }
     return GNN_OK;
 }
@@ -131,7 +134,7 @@ struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env, const
         .depth = config->depth,
         .files = file,
         .file_count = 1,
-        .bounce_bytes_max = sizes->bounce_bytes_max,
+        .bounce_bytes_max = sizes->layout.bounce_bytes_max,
     };
 }
 

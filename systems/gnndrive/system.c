@@ -1,18 +1,17 @@
 /* GNNDrive: asynchronous extraction into a reference-counted feature buffer, in host memory (CPU variant) or, where the
  * tensor back-end has memory of its own, in that (GPU variant: reads land in a staging buffer first). See README.md.
  *
- * Source   GNNDrive (ICPP 2024); where paper and released code differ, the paper is the default (gnndrive.md
- * section 7)
+ * Source   GNNDrive (ICPP 2024); where paper and released code differ, the paper is the default (README, "Departures")
  * Memory   S slots and one dense input, or on the host the staging buffer and the two on the GPU; the buffer's tables;
  *          items = Ns + Q_e + Ne + Q_t + 2 mini-batches
- * Errors   those of the files and rings (GNN_EIO, GNN_ESHORT, GNN_ENOTSUP without direct I/O),
- * GNN_ENOMEM, GNN_ECAP, GNN_EUSAGE for sizes that can deadlock, GNN_ECANCELLED */
+ * Errors   those of the files and rings (GNN_EIO, GNN_ESHORT, GNN_ENOTSUP without direct I/O), GNN_ENOMEM, GNN_ECAP,
+ *          GNN_EUSAGE for sizes that can deadlock, GNN_ECANCELLED */
 #include "systems/gnndrive/gnndrive.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* An epoch number no training epoch has: the batches that measure Mb. */
+/* The epoch number of the batches that measure Mb; no training epoch has it. */
 #define CALIBRATION_EPOCH (UINT64_MAX - 1)
 
 static enum gnn_status gnndrive_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
@@ -32,14 +31,12 @@ static enum gnn_status open_sampling(struct gnndrive *s, struct gnn_err *err)
         .floyd_biased = s->env->floyd_biased,
         .segments = s->config->order == GNNDRIVE_ORDER_SEGMENTS,
     };
-    s->next_batch = calloc(s->config->samplers, sizeof *s->next_batch);
-    if (s->next_batch == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "gnndrive: %" PRIu32 " samplers", s->config->samplers);
+    GNN_NEW(s->next_batch, s->config->samplers, err, "gnndrive: %" PRIu32 " samplers", s->config->samplers);
     return gnn_sampling_open(s->env, &config, &s->sampling, err);
 }
 
-/* Samples the first batches of an epoch that is never trained. It reads topology pages, which stay in the
- * page cache as far as the cap lets them: calibration_batches of the epoch's T / B batches. */
+/* Samples the first calibration_batches of an epoch that is never trained and sets Mb from the largest. The topology
+ * pages that this reads stay in the page cache as far as the cap lets them. */
 static enum gnn_status measure_batch_nodes(struct gnndrive *s, uint32_t *batch_nodes, struct gnn_err *err)
 {
     struct gnn_batch *batch = NULL;
@@ -49,8 +46,8 @@ static enum gnn_status measure_batch_nodes(struct gnndrive *s, uint32_t *batch_n
     enum gnn_status status = gnn_batch_open(s->env->world, &batch, err);
     for (uint32_t k = 0; status == GNN_OK && k < all && k < wanted; k++) {
         status = gnn_sampling_draw(s->sampling, 0, k, batch, err);
-        if (status == GNN_OK && gnn_batch_view(batch)->node_count > most)
-            most = gnn_batch_view(batch)->node_count;
+        if (status == GNN_OK)
+            most = gnn_max_u32(most, gnn_batch_view(batch)->node_count);
     }
     gnn_batch_close(s->env->world, batch);
     *batch_nodes = gnndrive_measured_batch_nodes(s->env, most);
@@ -69,8 +66,7 @@ static enum gnn_status open_lists(struct gnndrive *s, struct gnn_err *err)
 {
     const uint64_t limit = s->sizes.node_limit;
     const uint64_t lists = s->sizes.items + UINT64_C(4) * s->config->extractors;
-    GNN_TRY(gnn_mem_alloc(s->env->world, "gnndrive node lists", gnn_mul_bytes(lists, limit * sizeof(uint32_t)),
-                          GNN_MEM_PLAIN, &s->lists, err));
+    GNN_MEM_NEW(s->env->world, s->lists, lists * limit, "gnndrive node lists", GNN_MEM_PLAIN, err);
     uint32_t *next = s->lists;
     for (uint32_t i = 0; i < s->sizes.items; i++, next += limit)
         s->items[i].alias = next;
@@ -83,7 +79,7 @@ static enum gnn_status open_lists(struct gnndrive *s, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* The feature buffer: on the GPU where there is one, with a staging buffer to read into. */
+/* Allocates the feature buffer: on the GPU where there is one, with a staging buffer in host memory to read into. */
 static enum gnn_status open_slots(struct gnndrive *s, struct gnn_err *err)
 {
     const struct gnn_env *env = s->env;
@@ -112,9 +108,7 @@ static enum gnn_status open_extraction(struct gnndrive *s, struct gnn_err *err)
     const struct gnn_reader_config reader = gnndrive_reader_config(env, s->config, &s->sizes, &s->features);
     GNN_TRY(gnndrive_buffer_open(env->world, &buffer, &s->fb, err));
     GNN_TRY(open_slots(s, err));
-    s->extractors = calloc(s->config->extractors, sizeof *s->extractors);
-    if (s->extractors == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "gnndrive: %" PRIu32 " extractors", s->config->extractors);
+    GNN_NEW(s->extractors, s->config->extractors, err, "gnndrive: %" PRIu32 " extractors", s->config->extractors);
     for (uint32_t e = 0; e < s->config->extractors; e++) {
         GNN_TRY(gnn_reader_open(env->world, &reader, &s->extractors[e].reader, err));
         if (s->staging != NULL)
@@ -127,9 +121,7 @@ static enum gnn_status open_extraction(struct gnndrive *s, struct gnn_err *err)
 
 static enum gnn_status open_items(struct gnndrive *s, struct gnn_err *err)
 {
-    s->items = calloc(s->sizes.items, sizeof *s->items);
-    if (s->items == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "gnndrive: %" PRIu32 " mini-batches", s->sizes.items);
+    GNN_NEW(s->items, s->sizes.items, err, "gnndrive: %" PRIu32 " mini-batches", s->sizes.items);
     for (uint32_t i = 0; i < s->sizes.items; i++)
         GNN_TRY(gnn_batch_open(s->env->world, &s->items[i].batch, err));
     return GNN_OK;
@@ -180,9 +172,8 @@ static void gnndrive_close(void *state)
 
 static enum gnn_status gnndrive_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
 {
-    struct gnndrive *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "gnndrive: state");
+    struct gnndrive *s;
+    GNN_NEW(s, 1, err, "gnndrive: state");
     *state = s;
     s->env = env;
     s->config = config;

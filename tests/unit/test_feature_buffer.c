@@ -1,5 +1,5 @@
 /* GNNDrive's feature buffer: reference counts, LRU standby list, wait list, joint extraction, the reservation
- * against deadlock and the watchdog that reports one (specs/gnndrive.md section 9: 1, 2, 3, 5, 6, 9, 10). */
+ * against deadlock and the watchdog that reports one (docs/invariants.md, GNNDrive: 1, 2, 3, 5, 6, 8, 10, 12). */
 #include "harness/base/rng.h"
 #include "harness/world/measured/measured.h"
 #include "systems/gnndrive/feature_buffer.h"

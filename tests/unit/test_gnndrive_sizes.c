@@ -1,5 +1,5 @@
 /* GNNDrive's sizes by hand: queue depths, Mb, S, rows per slot, what a batch may hold, items in flight
- * (specs/gnndrive.md sections 3 and 6: deadlock rule, parameters; section 9: 6, 9). */
+ * (GNNDrive section 4.2: deadlock rule; systems/gnndrive/README.md: parameters). */
 #include "systems/gnndrive/gnndrive.h"
 
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static void test_sizes_by_hand(void **state)
         bool joint, buffered;
         /* expected */
         uint32_t qe, qt, s, limit, items, group, load_bytes;
-        bool whole;
+        bool holds_all;
     } cases[] = {
         /* defaults: Q_e = Ns + 2, Q_t = Ne, S = (Q_t + 1) Mb, items = Ns + Q_e + Ne + Q_t + 2 */
         {128, 512, 2, 0, 0, 1, 0, 1000, true, false, 5, 2, 3000, 1500, 14, 1, 512, false},
@@ -69,13 +69,13 @@ static void test_sizes_by_hand(void **state)
             gnndrive_size(&s.env, &s.config, cases[c].batch_nodes, cases[c].align, &sizes, &err);
         const bool right = status == GNN_OK && sizes.extract_queue == cases[c].qe && sizes.train_queue == cases[c].qt &&
                            sizes.slots == cases[c].s && sizes.node_limit == cases[c].limit &&
-                           sizes.items == cases[c].items && sizes.whole == cases[c].whole &&
+                           sizes.items == cases[c].items && sizes.holds_all == cases[c].holds_all &&
                            sizes.layout.rows_per_load == cases[c].group &&
                            sizes.layout.load_bytes == cases[c].load_bytes;
         if (!right)
-            fail_msg("case %zu: %s: Q_e %u, Q_t %u, S %u, limit %u, items %u, whole %d, G %u, Z %u", c, err.message,
-                     sizes.extract_queue, sizes.train_queue, sizes.slots, sizes.node_limit, sizes.items, sizes.whole,
-                     sizes.layout.rows_per_load, sizes.layout.load_bytes);
+            fail_msg("case %zu: %s: Q_e %u, Q_t %u, S %u, limit %u, items %u, holds_all %d, G %u, Z %u", c, err.message,
+                     sizes.extract_queue, sizes.train_queue, sizes.slots, sizes.node_limit, sizes.items,
+                     sizes.holds_all, sizes.layout.rows_per_load, sizes.layout.load_bytes);
     }
 }
 
