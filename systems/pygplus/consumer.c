@@ -1,13 +1,11 @@
-/* PyG+'s epoch: W samplers feed a reorder buffer; one consumer starts the gather of batch k, then trains
- * batch k - 1.
+/* PyG+'s epoch: W samplers feed a reorder buffer; one consumer starts the gather of batch k, then trains batch k - 1.
  *
  *   sample (W) --in batch order--> train: take k | wait for gather k-1 | start gather k | train k-1
  *                                    gather (A): rows of batch k out of the mapping
  *
- * Overlap: sampling of later batches, the gather of k, the training of k - 1. A worker draws batch k only
- * while fewer than `prefetch` of its own batches wait for delivery: it needs one of its tokens, an empty
- * item, and the consumer hands worker k mod W a fresh one when it takes batch k. Nothing else synchronises;
- * the stages form a chain. */
+ * Overlap: sampling of later batches, the gather of k, the training of k - 1. A worker draws batch k only while fewer
+ * than `prefetch` of its own batches wait for delivery: it needs one of its tokens, an empty item, and the consumer
+ * gives worker k mod W a fresh one when it takes batch k. Nothing else synchronises; the stages form a chain. */
 #include "systems/pygplus/pygplus.h"
 
 #include "harness/base/atomic_max.h"
@@ -31,7 +29,7 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
     return GNN_OK;
 }
 
-/* An equal contiguous part of the node list, row by row. */
+/* Copies an equal contiguous part of the node list, row by row. */
 static enum gnn_status gather_part(void *ctx, uint32_t worker, uint32_t workers, struct gnn_err *err)
 {
     const struct pygplus *s = ctx;
@@ -51,14 +49,16 @@ static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct
     return gnn_team_work(s->gather, worker, err);
 }
 
-/* Batch k, in order; worker k mod W may draw another into *spare. *item = NULL after the last. */
-static enum gnn_status take(struct pygplus *s, uint32_t k, struct pygplus_item *spare, struct pygplus_item **item)
+/* Takes batch k, in order, and lets worker k mod W draw another into *spare. *item = NULL after the last. */
+static enum gnn_status take_batch(struct pygplus *s, uint32_t k, struct pygplus_item *spare, struct pygplus_item **item)
 {
     void *taken;
     GNN_TRY(gnn_reorder_take(s->delivery, &taken));
     *item = taken;
     if (taken == NULL)
         return GNN_OK;
+    assert(k < gnn_sampling_batches(s->sampling));
+    assert(atomic_load(&s->outstanding) > 0);
     atomic_fetch_sub(&s->outstanding, 1);
     return gnn_queue_push(s->tokens[k % s->config->workers], spare);
 }
@@ -87,7 +87,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
     for (uint32_t k = 0;; k++) {
         struct pygplus_item *item;
         GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(take(s, k, spare, &item));
+        GNN_TRY(take_batch(s, k, spare, &item));
         GNN_TRY(gnn_team_wait(s->gather)); /* of batch k - 1 */
         if (item == NULL)
             break;
@@ -107,7 +107,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
     return GNN_OK;
 }
 
-/* -only: batches are delivered in order and dropped. */
+/* -only: takes batches in order and drops them. */
 static enum gnn_status deliver_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     (void)err;
@@ -115,7 +115,7 @@ static enum gnn_status deliver_stage(void *ctx, struct gnn_worker *worker, struc
     struct pygplus_item *spare = &s->items[0];
     for (uint32_t k = 0;; k++) {
         struct pygplus_item *item;
-        GNN_TRY(take(s, k, spare, &item));
+        GNN_TRY(take_batch(s, k, spare, &item));
         if (item == NULL)
             return GNN_OK;
         spare = item;
@@ -123,7 +123,7 @@ static enum gnn_status deliver_stage(void *ctx, struct gnn_worker *worker, struc
     }
 }
 
-static void cancel(void *target)
+static void cancel_epoch(void *target)
 {
     struct pygplus *s = target;
     for (uint32_t w = 0; w < s->config->workers; w++)
@@ -132,11 +132,12 @@ static void cancel(void *target)
     gnn_team_cancel(s->gather);
 }
 
-/* Worker w starts with `prefetch` tokens; the first PYGPLUS_DELIVERED_MAX items are the consumer's spares. */
+/* Gives each worker `prefetch` tokens; the first PYGPLUS_DELIVERED_MAX items are the consumer's spares. */
 static enum gnn_status open_queues(struct pygplus *s, struct gnn_err *err)
 {
     struct gnn_world *world = s->env->world;
     const uint32_t prefetch = s->config->prefetch;
+    assert(s->item_count == prefetch * s->config->workers + PYGPLUS_DELIVERED_MAX);
     for (uint32_t w = 0; w < s->config->workers; w++) {
         GNN_TRY(gnn_queue_open(world, "tokens", prefetch, &s->tokens[w], err));
         for (uint32_t i = 0; i < prefetch; i++)
@@ -168,7 +169,7 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
         GNN_TRY(gnn_pipeline_stage(pipeline, "gather", s->config->gather_threads, gather_stage, s, err));
         GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err));
     }
-    return gnn_pipeline_on_cancel(pipeline, cancel, s, err);
+    return gnn_pipeline_on_cancel(pipeline, cancel_epoch, s, err);
 }
 
 static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)

@@ -37,10 +37,8 @@ static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
     };
     GNN_TRY(gnn_sampling_open(env, &sampling, &s->sampling, err));
     s->item_count = s->config->prefetch * s->config->workers + PYGPLUS_DELIVERED_MAX;
-    s->items = calloc(s->item_count, sizeof *s->items);
-    s->tokens = calloc(s->config->workers, sizeof(struct gnn_queue *));
-    if (s->items == NULL || s->tokens == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "pygplus: %" PRIu32 " mini-batches", s->item_count);
+    GNN_NEW(s->items, s->item_count, err, "pygplus: %" PRIu32 " mini-batches", s->item_count);
+    GNN_NEW(s->tokens, s->config->workers, err, "pygplus: queues of %" PRIu32 " workers", s->config->workers);
     for (uint32_t i = 0; i < s->item_count; i++)
         GNN_TRY(gnn_batch_open(env->world, &s->items[i].batch, err));
     const uint64_t ballast = gnn_mul_bytes(s->config->ballast_bytes, s->config->workers);
@@ -83,9 +81,8 @@ static void pygplus_close(void *state)
 
 static enum gnn_status pygplus_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
 {
-    struct pygplus *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "pygplus: state");
+    struct pygplus *s;
+    GNN_NEW(s, 1, err, "pygplus: state");
     *state = s;
     s->env = env;
     s->config = config;
