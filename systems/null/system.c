@@ -1,6 +1,11 @@
-/* null: the harness's own cost. Every mini-batch of the epoch goes through the pipeline, one queue between two stages,
- * and nothing else happens: no sampling, no reading, no training. Copy this folder to start a new system: README.md. */
+/* null: the harness's own cost. Every mini-batch of the epoch goes through the pipeline, two queues between two stages,
+ * and nothing else happens: no sampling, no reading, no training. The skeleton of a new system: README.md.
+ *
+ * Memory   the order of the epoch; queue + 2 mini-batches: those queued and one in each stage
+ * Errors   GNN_ENOMEM, GNN_ECAP, GNN_ECANCELLED; GNN_EUSAGE when the dataset has no training nodes */
 #include "harness/system/plan.h"
+
+#include <assert.h>
 
 struct null_config {
     uint32_t queue;
@@ -14,7 +19,9 @@ static const struct gnn_option options[] = {
 };
 /* clang-format on */
 
+/* A mini-batch on its way through the stages. */
 struct null_batch {
+    const gnn_node *seeds; /* (seed_count) in the epoch's order */
     uint32_t seed_count;
 };
 
@@ -22,48 +29,51 @@ struct null_state {
     const struct gnn_env *env;
     const struct null_config *config;
     struct gnn_batch_order order;
-    struct null_batch *batches; /* (order.batches) */
-    struct gnn_queue *queue;    /* of one epoch */
-    uint64_t seeds;             /* counted in this epoch */
+    struct null_batch *batches; /* (batch_count) */
+    uint32_t batch_count;
+
+    /* of one epoch */
+    struct gnn_queue *free_batches, *ready; /* cut takes from the first, count from the second */
+    uint64_t seeds;
 };
 
-static void null_close(void *state)
+static uint32_t batches_in_flight(const struct null_config *config)
 {
-    struct null_state *s = state;
-    if (s == NULL)
-        return;
-    gnn_mem_free(s->env->world, s->batches);
-    gnn_batch_order_close(&s->order);
-    free(s);
+    return config->queue + 2;
 }
 
-static uint64_t batches_bytes(const struct gnn_env *env)
-{
-    return gnn_epoch_batches(env) * (uint64_t)sizeof(struct null_batch);
-}
+/* ---- plan, open, close ---- */
 
 static enum gnn_status null_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                  struct gnn_err *err)
 {
-    (void)config;
-    (void)err;
+    (void)err; /* a contradiction between options is reported here: GNN_EUSAGE */
     gnn_plan_part(plan, "order of the epoch", NULL, gnn_batch_order_bytes(env));
-    gnn_plan_in_flight(plan, "mini-batches", "--batch", batches_bytes(env));
+    gnn_plan_in_flight(plan, "mini-batches", "null.queue",
+                       batches_in_flight(config) * (uint64_t)sizeof(struct null_batch));
     return GNN_OK;
 }
 
 static enum gnn_status null_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
 {
     struct null_state *s;
-    void *batches = NULL;
     GNN_NEW(s, 1, err, "null: state");
-    *state = s;
+    *state = s; /* null_close gets it even if the rest fails */
     s->env = env;
     s->config = config;
-    GNN_TRY(gnn_batch_order_open(env, NULL, &s->order, err));
-    GNN_TRY(gnn_mem_alloc(env->world, "null batches", batches_bytes(env), GNN_MEM_PLAIN, &batches, err));
-    s->batches = batches;
-    return GNN_OK;
+    s->batch_count = batches_in_flight(config);
+    GNN_NEW(s->batches, s->batch_count, err, "null: mini-batches");
+    return gnn_batch_order_open(env, NULL, &s->order, err);
+}
+
+static void null_close(void *state)
+{
+    struct null_state *s = state;
+    if (s == NULL)
+        return;
+    gnn_batch_order_close(&s->order);
+    free(s->batches);
+    free(s);
 }
 
 /* ---- stages ---- */
@@ -72,12 +82,15 @@ static enum gnn_status cut_stage(void *ctx, struct gnn_worker *worker, struct gn
 {
     struct null_state *s = ctx;
     for (uint32_t k = 0; k < s->order.batches; k++) {
+        void *item;
         GNN_TRY(gnn_check_stop(s->env, err));
-        (void)gnn_batch_order_seeds(&s->order, k, &s->batches[k].seed_count);
-        GNN_TRY(gnn_queue_push(s->queue, &s->batches[k]));
+        GNN_TRY(gnn_queue_pop(s->free_batches, &item));
+        struct null_batch *batch = item;
+        batch->seeds = gnn_batch_order_seeds(&s->order, k, &batch->seed_count);
+        GNN_TRY(gnn_queue_push(s->ready, batch));
         worker->items++;
     }
-    gnn_queue_done(s->queue);
+    gnn_queue_done(s->ready);
     return GNN_OK;
 }
 
@@ -87,27 +100,46 @@ static enum gnn_status count_stage(void *ctx, struct gnn_worker *worker, struct 
     for (;;) {
         void *item;
         GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(gnn_queue_pop(s->queue, &item));
-        if (item == NULL)
+        GNN_TRY(gnn_queue_pop(s->ready, &item));
+        if (item == NULL) /* cut is done and the queue is empty */
             return GNN_OK;
-        s->seeds += ((const struct null_batch *)item)->seed_count;
+        const struct null_batch *batch = item;
+        assert(batch->seed_count > 0);
+        assert(batch->seed_count <= s->env->workload->batch_size);
+        s->seeds += batch->seed_count;
+        GNN_TRY(gnn_queue_push(s->free_batches, item));
         worker->items++;
     }
 }
 
-static void cancel(void *target)
+/* ---- an epoch ---- */
+
+static void cancel_epoch(void *target)
 {
-    gnn_queue_cancel(((struct null_state *)target)->queue);
+    struct null_state *s = target;
+    gnn_queue_cancel(s->free_batches);
+    gnn_queue_cancel(s->ready);
 }
 
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
     struct null_state *s = ctx;
-    GNN_TRY(gnn_queue_open(s->env->world, "batches", s->config->queue, &s->queue, err));
-    gnn_queue_producers(s->queue, 1);
+    struct gnn_world *world = s->env->world;
+    GNN_TRY(gnn_queue_open(world, "free batches", s->batch_count, &s->free_batches, err));
+    for (uint32_t i = 0; i < s->batch_count; i++)
+        GNN_TRY(gnn_queue_push(s->free_batches, &s->batches[i]));
+    GNN_TRY(gnn_queue_open(world, "ready batches", s->config->queue, &s->ready, err));
+    gnn_queue_producers(s->ready, 1);
     GNN_TRY(gnn_pipeline_stage(pipeline, "cut", 1, cut_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "count", 1, count_stage, s, err));
-    return gnn_pipeline_on_cancel(pipeline, cancel, s, err);
+    return gnn_pipeline_on_cancel(pipeline, cancel_epoch, s, err);
+}
+
+static void close_queues(struct null_state *s)
+{
+    gnn_queue_close(s->ready);
+    gnn_queue_close(s->free_batches);
+    s->ready = s->free_batches = NULL;
 }
 
 static enum gnn_status null_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
@@ -116,8 +148,7 @@ static enum gnn_status null_train_epoch(void *state, uint64_t epoch, struct gnn_
     gnn_batch_order_begin(&s->order, epoch);
     s->seeds = 0;
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
-    gnn_queue_close(s->queue);
-    s->queue = NULL;
+    close_queues(s);
     out->seeds = s->seeds;
     out->counters = (struct gnn_counters){
         .sample.batches = s->order.batches,
