@@ -33,14 +33,16 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
 static enum gnn_status gather_part(void *ctx, uint32_t worker, uint32_t workers, struct gnn_err *err)
 {
     const struct pygplus *s = ctx;
-    const struct pygplus_gather *job = &s->in_gather;
+    const struct pygplus_item *item = s->gathering;
+    const struct gnn_batch_view *view = gnn_batch_view(item->batch);
     const uint32_t row_bytes = s->env->dataset->row_bytes;
     uint64_t first, end;
-    gnn_team_share(job->count, worker, workers, &first, &end);
+    assert(item->rows->capacity >= view->node_count);
+    gnn_team_share(view->node_count, worker, workers, &first, &end);
     if (first == end)
         return GNN_OK;
-    return gnn_map_gather_rows(s->env->world, s->features_map, row_bytes, job->nodes + first, end - first,
-                               (char *)job->dst + first * row_bytes, row_bytes, err);
+    return gnn_map_gather_rows(s->env->world, s->features_map, row_bytes, view->nodes + first, end - first,
+                               (char *)item->rows->data + first * row_bytes, row_bytes, err);
 }
 
 static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -68,42 +70,31 @@ static enum gnn_status start_gather(struct pygplus *s, struct pygplus_item *item
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
     item->rows = &s->input[k % PYGPLUS_DELIVERED_MAX];
     GNN_TRY(gnn_rows_reserve(item->rows, view->node_count, err));
-    s->in_gather = (struct pygplus_gather){view->nodes, view->node_count, item->rows->data};
+    s->gathering = item;
     gnn_team_post(s->gather, gather_part, s);
     s->gathered_rows += view->node_count;
     return GNN_OK;
 }
 
-static enum gnn_status train(struct pygplus *s, const struct pygplus_item *item, struct gnn_err *err)
-{
-    const struct gnn_batch_view *view = gnn_batch_view(item->batch);
-    return gnn_training_step(&s->training, view, item->rows, err);
-}
-
 static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct pygplus *s = ctx;
-    struct pygplus_item *spare = &s->items[0], *other_spare = &s->items[1], *gathering = NULL;
-    for (uint32_t k = 0;; k++) {
-        struct pygplus_item *item;
+    struct pygplus_item *spare = &s->items[0], *other_spare = &s->items[1], *item = NULL;
+    for (uint32_t k = 0; k == 0 || item != NULL; k++) {
+        struct pygplus_item *const gathered = item; /* batch k - 1, once the team is done */
         GNN_TRY(gnn_check_stop(s->env, err));
         GNN_TRY(take_batch(s, k, spare, &item));
-        GNN_TRY(gnn_team_wait(s->gather)); /* of batch k - 1 */
-        if (item == NULL)
-            break;
-        GNN_TRY(start_gather(s, item, k, err));
-        spare = gathering == NULL ? other_spare : gathering;
-        if (gathering != NULL) {
-            GNN_TRY(train(s, gathering, err));
-            worker->items++;
-        }
-        gathering = item;
+        GNN_TRY(gnn_team_wait(s->gather));
+        if (item != NULL)
+            GNN_TRY(start_gather(s, item, k, err));
+        else
+            gnn_team_done(s->gather);
+        spare = gathered == NULL ? other_spare : gathered;
+        if (gathered == NULL || (item == NULL && s->config->drop_last_train))
+            continue;
+        GNN_TRY(gnn_training_step(&s->training, gnn_batch_view(gathered->batch), gathered->rows, err));
+        worker->items++;
     }
-    gnn_team_done(s->gather);
-    if (gathering == NULL || s->config->drop_last_train)
-        return GNN_OK;
-    GNN_TRY(train(s, gathering, err));
-    worker->items++;
     return GNN_OK;
 }
 
@@ -185,8 +176,9 @@ static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
     gnn_epoch_figure(out, "gathered_rows", s->gathered_rows);
 }
 
-enum gnn_status pygplus_epoch(struct pygplus *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
+enum gnn_status pygplus_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
+    struct pygplus *s = state;
     gnn_sampling_begin(s->sampling, epoch);
     gnn_training_begin(&s->training);
     gnn_team_begin(s->gather);

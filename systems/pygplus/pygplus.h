@@ -1,10 +1,9 @@
-/* PyG+ inside: what system.c opens and consumer.c runs. */
+/* Internal to PyG+: state that system.c opens and consumer.c runs. */
 #ifndef PYGPLUS_H
 #define PYGPLUS_H
 
 #include "harness/pipeline/team.h"
 #include "harness/system/plan.h"
-#include "harness/system/system.h"
 #include "harness/system/training.h"
 
 #include <stdatomic.h>
@@ -15,7 +14,7 @@ _Static_assert(sizeof(enum gnn_map_advice) == sizeof(uint32_t), "GNN_OPT_CHOICE 
 
 struct pygplus_config {
     uint32_t workers;              /* W */
-    uint32_t prefetch;             /* batches a worker may be ahead */
+    uint32_t prefetch;             /* batches a worker may sample ahead */
     uint32_t gather_threads;       /* A */
     enum gnn_map_advice readahead; /* of both mappings */
     enum pygplus_floyd floyd;
@@ -32,13 +31,6 @@ struct pygplus_item {
     struct gnn_rows *rows; /* its gathered input, once posted */
 };
 
-/* Copies the rows of a batch out of the mapping. */
-struct pygplus_gather {
-    const gnn_node *nodes; /* (count) */
-    uint32_t count;
-    void *dst; /* (count, row_bytes) dense */
-};
-
 struct pygplus {
     const struct gnn_env *env;
     const struct pygplus_config *config;
@@ -50,20 +42,20 @@ struct pygplus {
     /* not opened for -only */
     struct gnn_file *features;
     struct gnn_map *features_map;
-    struct gnn_team *gather;         /* A threads: page faults happen inside their copies */
-    struct pygplus_gather in_gather; /* the job they are at */
+    struct gnn_team *gather; /* A threads: page faults happen inside their copies */
     struct gnn_training training;
     struct gnn_rows input[PYGPLUS_DELIVERED_MAX]; /* one being gathered, one in training */
 
     /* of one epoch */
     struct gnn_queue **tokens; /* (W): items worker w may still fill */
     struct gnn_reorder *delivery;
+    const struct pygplus_item *gathering;               /* the batch whose rows the team copies */
     atomic_uint_fast64_t outstanding, outstanding_peak; /* samples being drawn or waiting for delivery */
     uint64_t gathered_rows;
 };
 
-/* One epoch: consumer.c. Reentrant after a failed one. */
-GNN_MUST_CHECK enum gnn_status pygplus_epoch(struct pygplus *s, uint64_t epoch, struct gnn_epoch_result *out,
-                                             struct gnn_err *err);
+/* consumer.c: the system's train_epoch; state is a struct pygplus. */
+GNN_MUST_CHECK enum gnn_status pygplus_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
+                                                   struct gnn_err *err);
 
 #endif

@@ -5,8 +5,6 @@
  * Errors   those of the mappings (GNN_EIO, GNN_EFORMAT, GNN_ENOENT), GNN_ENOMEM, GNN_ECAP, GNN_ECANCELLED */
 #include "systems/pygplus/pygplus.h"
 
-#include "harness/base/units.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -48,9 +46,8 @@ static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
 static enum gnn_status open_features(struct pygplus *s, struct gnn_err *err)
 {
     const struct gnn_env *env = s->env;
-    const enum gnn_map_advice advice = s->config->readahead;
     GNN_TRY(gnn_dataset_file_open(env, GNN_DATASET_FEATURES, 0, &s->features, NULL, err));
-    GNN_TRY(gnn_map_open(env->world, s->features, advice, &s->features_map, err));
+    GNN_TRY(gnn_map_open(env->world, s->features, s->config->readahead, &s->features_map, err));
     GNN_TRY(gnn_team_open(env->world, s->config->gather_threads, &s->gather, err));
     GNN_TRY(gnn_training_open(env, &s->training, err));
     for (uint32_t i = 0; i < PYGPLUS_DELIVERED_MAX; i++)
@@ -88,12 +85,6 @@ static enum gnn_status pygplus_open(const struct gnn_env *env, const void *confi
     s->config = config;
     GNN_TRY(open_samplers(s, err));
     return env->workload->sample_only ? GNN_OK : open_features(s, err);
-}
-
-static enum gnn_status pygplus_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
-                                           struct gnn_err *err)
-{
-    return pygplus_epoch(state, epoch, out, err);
 }
 
 const struct gnn_system gnn_system_pygplus = {
