@@ -258,8 +258,9 @@ static void begin_epoch(struct gnndrive *s, uint64_t epoch)
         gnn_reader_counters(s->extractors[e].reader, &s->extractors[e].before);
 }
 
-enum gnn_status gnndrive_epoch(struct gnndrive *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
+enum gnn_status gnndrive_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
+    struct gnndrive *s = state;
     begin_epoch(s, epoch);
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
     close_queues(s);

@@ -72,7 +72,7 @@ static struct gnn_load load_of(const struct extraction *x, uint32_t index)
     assert(index < x->claim.slot_count);
     const struct gnn_row_layout *layout = &x->s->sizes.layout;
     const uint64_t row = (uint64_t)x->claim.load_key[index] * layout->rows_per_load;
-    const struct gnn_row_range range = gnn_row_range(layout, row, x->s->features_bytes);
+    const struct gnn_row_range range = gnn_row_range(layout, row, x->s->env->dataset->feature_bytes);
     return (struct gnn_load){
         .file = 0,
         .len_bytes = range.len_bytes,
@@ -164,7 +164,7 @@ static uint32_t round_end(const struct extraction *x, uint32_t first)
     return first + (staged(x) ? gnn_min_u32(left, x->s->sizes.staging) : left);
 }
 
-/* Reads the claim's loads and waits for the rows that other batches read. Locked before and, when it succeeds, after. */
+/* Reads the claim's loads and waits for the rows that other batches read. Locked before, and after unless it fails. */
 static enum gnn_status read_rows(struct extraction *x, struct gnn_err *err)
 {
     assert(x->locked);

@@ -55,6 +55,8 @@ struct gnndrive_sizes {
     bool holds_all;       /* every group has a slot: no extractor ever waits for one */
     enum gnndrive_lock_reach lock_reach;
     struct gnn_row_layout layout; /* rows on sectors; rows_per_load = G */
+    struct gnndrive_buffer_config buffer;
+    struct gnn_reader_config reader; /* of one extractor; open adds the file */
 };
 
 /* A mini-batch on its way through the stages. */
@@ -88,7 +90,6 @@ struct gnndrive {
 
     /* not opened for -only */
     struct gnn_file *features;
-    uint64_t features_bytes;
     struct gnndrive_buffer *fb;
     void *slots;                           /* (S, load_bytes) G rows of dim floats each, in host or GPU memory */
     void *staging;                         /* (Ne, sizes.staging, load_bytes) pinned, with a GPU only */
@@ -127,17 +128,13 @@ uint32_t gnndrive_measured_batch_nodes(const struct gnn_env *env, uint32_t large
 /* Adds the system's parts to a plan. */
 void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnndrive_sizes *sizes,
                          struct gnn_memory_plan *plan);
-struct gnndrive_buffer_config gnndrive_buffer_config(const struct gnn_env *env, const struct gnndrive_config *config,
-                                                     const struct gnndrive_sizes *sizes);
-struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env, const struct gnndrive_config *config,
-                                                const struct gnndrive_sizes *sizes, struct gnn_file *const *file);
 
 /* extract.c: brings the item's rows into the buffer. On failure nothing is in flight and nothing is pinned. */
 GNN_MUST_CHECK enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct gnndrive_item *item,
                                                 struct gnn_err *err);
 
-/* epoch.c */
-GNN_MUST_CHECK enum gnn_status gnndrive_epoch(struct gnndrive *s, uint64_t epoch, struct gnn_epoch_result *out,
-                                              struct gnn_err *err);
+/* epoch.c: the system's train_epoch; state is a struct gnndrive. */
+GNN_MUST_CHECK enum gnn_status gnndrive_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
+                                                    struct gnn_err *err);
 
 #endif

@@ -101,41 +101,27 @@ enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_c
     out->lock_reach = config->serial_extract ? GNNDRIVE_LOCK_EXTRACTION
                       : config->lock_submit  ? GNNDRIVE_LOCK_SUBMIT
                                              : GNNDRIVE_LOCK_LOOKUP;
-    const bool direct = config->io == GNNDRIVE_IO_DIRECT;
-    out->layout = row_layout(config, env->dataset->row_bytes,
-                             !direct           ? 1
-                             : align_bytes > 0 ? align_bytes
-                                               : SECTOR_BYTES);
+    if (config->io == GNNDRIVE_IO_BUFFERED)
+        align_bytes = 1;
+    out->layout = row_layout(config, env->dataset->row_bytes, align_bytes > 0 ? align_bytes : SECTOR_BYTES);
     GNN_TRY(choose_slots(env, config, out, err));
+    out->buffer = (struct gnndrive_buffer_config){
+        .node_count = env->dataset->node_count,
+        .slots = out->slots,
+        .rows_per_slot = out->layout.rows_per_load,
+        .extractors = config->extractors,
+        .artifact_tables = config->meta == GNNDRIVE_META_ARTIFACT,
+    };
+    out->reader = (struct gnn_reader_config){
+        .engine = env->io_engine,
+        .depth = config->depth,
+        .bounce_bytes_max = out->layout.bounce_bytes_max,
+    };
     if (gnn_env_on_device(env)) {
         const uint32_t wanted = config->staging > 0 ? config->staging : out->batch_nodes;
         out->staging = gnn_min_u32(wanted, out->node_limit); /* no batch has more loads */
     }
     return GNN_OK;
-}
-
-struct gnndrive_buffer_config gnndrive_buffer_config(const struct gnn_env *env, const struct gnndrive_config *config,
-                                                     const struct gnndrive_sizes *sizes)
-{
-    return (struct gnndrive_buffer_config){
-        .node_count = env->dataset->node_count,
-        .slots = sizes->slots,
-        .rows_per_slot = sizes->layout.rows_per_load,
-        .extractors = config->extractors,
-        .artifact_tables = config->meta == GNNDRIVE_META_ARTIFACT,
-    };
-}
-
-struct gnn_reader_config gnndrive_reader_config(const struct gnn_env *env, const struct gnndrive_config *config,
-                                                const struct gnndrive_sizes *sizes, struct gnn_file *const *file)
-{
-    return (struct gnn_reader_config){
-        .engine = env->io_engine,
-        .depth = config->depth,
-        .files = file,
-        .file_count = 1,
-        .bounce_bytes_max = sizes->layout.bounce_bytes_max,
-    };
 }
 
 void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnndrive_sizes *sizes,
@@ -151,13 +137,13 @@ void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnnd
     gnn_plan_part(plan, "samplers", "gnndrive.samplers", gnn_sampling_bytes(env, &plan->batch, config->samplers));
     if (only)
         return;
-    const struct gnndrive_buffer_config buffer = gnndrive_buffer_config(env, config, sizes);
-    const struct gnn_reader_config reader = gnndrive_reader_config(env, config, sizes, NULL);
     gnn_plan_part(plan, "feature buffer", "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
                   gpu ? 0 : gnn_mul_bytes(sizes->slots, sizes->layout.load_bytes));
-    gnn_plan_part(plan, "tables of the feature buffer", "gnndrive.meta=compact", gnndrive_buffer_table_bytes(&buffer));
-    gnn_plan_part(plan, "bounce windows", "gnndrive.depth",
-                  gnn_mul_bytes(config->extractors, gnn_reader_memory_bytes(&reader, sizes->layout.align_bytes)));
+    gnn_plan_part(plan, "tables of the feature buffer", "gnndrive.meta=compact",
+                  gnndrive_buffer_table_bytes(&sizes->buffer));
+    gnn_plan_part(
+        plan, "bounce windows", "gnndrive.depth",
+        gnn_mul_bytes(config->extractors, gnn_reader_memory_bytes(&sizes->reader, sizes->layout.align_bytes)));
     gnn_plan_part(plan, "staging buffer", "gnndrive.staging or gnndrive.batch_nodes",
                   gnn_mul_bytes(config->extractors * (uint64_t)sizes->staging, sizes->layout.load_bytes));
     gnn_plan_in_flight(plan, "input of the batch in training", "--batch or --fanout",

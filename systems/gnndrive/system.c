@@ -54,14 +54,6 @@ static enum gnn_status measure_batch_nodes(struct gnndrive *s, uint32_t *batch_n
     return status;
 }
 
-static enum gnn_status open_feature_file(struct gnndrive *s, uint32_t *align_bytes, struct gnn_err *err)
-{
-    const unsigned flags = s->config->io == GNNDRIVE_IO_DIRECT ? GNN_OPEN_DIRECT : 0;
-    GNN_TRY(gnn_dataset_file_open(s->env, GNN_DATASET_FEATURES, flags, &s->features, align_bytes, err));
-    s->features_bytes = s->env->dataset->feature_bytes;
-    return GNN_OK;
-}
-
 static enum gnn_status open_lists(struct gnndrive *s, struct gnn_err *err)
 {
     const uint64_t limit = s->sizes.node_limit;
@@ -104,9 +96,10 @@ static void close_slots(struct gnndrive *s)
 static enum gnn_status open_extraction(struct gnndrive *s, struct gnn_err *err)
 {
     const struct gnn_env *env = s->env;
-    const struct gnndrive_buffer_config buffer = gnndrive_buffer_config(env, s->config, &s->sizes);
-    const struct gnn_reader_config reader = gnndrive_reader_config(env, s->config, &s->sizes, &s->features);
-    GNN_TRY(gnndrive_buffer_open(env->world, &buffer, &s->fb, err));
+    struct gnn_reader_config reader = s->sizes.reader;
+    reader.files = &s->features;
+    reader.file_count = 1;
+    GNN_TRY(gnndrive_buffer_open(env->world, &s->sizes.buffer, &s->fb, err));
     GNN_TRY(open_slots(s, err));
     GNN_NEW(s->extractors, s->config->extractors, err, "gnndrive: %" PRIu32 " extractors", s->config->extractors);
     for (uint32_t e = 0; e < s->config->extractors; e++) {
@@ -135,7 +128,8 @@ static enum gnn_status open_all(struct gnndrive *s, struct gnn_err *err)
         return open_items(s, err);
     }
     uint32_t align_bytes = 0, batch_nodes = gnndrive_batch_nodes(s->env, s->config);
-    GNN_TRY(open_feature_file(s, &align_bytes, err));
+    const unsigned flags = s->config->io == GNNDRIVE_IO_DIRECT ? GNN_OPEN_DIRECT : 0;
+    GNN_TRY(gnn_dataset_file_open(s->env, GNN_DATASET_FEATURES, flags, &s->features, &align_bytes, err));
     if (batch_nodes == 0)
         GNN_TRY(measure_batch_nodes(s, &batch_nodes, err));
     GNN_TRY(gnndrive_size(s->env, s->config, batch_nodes, align_bytes, &s->sizes, err));
@@ -178,12 +172,6 @@ static enum gnn_status gnndrive_open(const struct gnn_env *env, const void *conf
     s->env = env;
     s->config = config;
     return open_all(s, err);
-}
-
-static enum gnn_status gnndrive_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
-                                            struct gnn_err *err)
-{
-    return gnndrive_epoch(state, epoch, out, err);
 }
 
 const struct gnn_system gnn_system_gnndrive = {
