@@ -31,18 +31,25 @@ enum {
 struct ringsampler_config {
     uint32_t threads; /* n */
     uint32_t ring;    /* Q */
-    uint32_t io;      /* enum rs_io */
-    uint32_t coalesce, order, frontier, split, dedupe, workspaces;
+    enum rs_io io;
+    enum rs_coalesce coalesce;
+    enum rs_order order;
+    enum rs_frontier frontier;
+    enum rs_split split;
+    enum rs_dedupe dedupe;
+    enum rs_workspaces workspaces;
     bool replace, polling, sqpoll, iopoll, register_file, register_buffer;
     uint64_t workspace_bytes; /* of a thread; 0 = the bound, or what the cap leaves */
     /* io=sorted */
     uint32_t bundle; /* 0 = as many as fit */
     uint64_t cache_bytes, extent_bytes, gap_bytes, read_buffer_bytes;
     /* with training */
-    uint32_t prefetch, extract_depth, feature_io;
+    uint32_t prefetch, extract_depth;
+    enum rs_feature_io feature_io;
     /* on demand */
     uint32_t requests, concurrency;
 };
+extern const struct gnn_option ringsampler_options[]; /* options.c */
 
 /* ---- sizes.c ---- */
 
