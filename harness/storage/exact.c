@@ -1,37 +1,62 @@
 #include "harness/storage/exact.h"
 
+#include "harness/storage/repeat.h"
+
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
-enum { STALLS_MAX = 1000 }; /* EINTR, EAGAIN or no progress so often in a row: something is wrong for good */
-static const uint64_t stall_sleep_ns = UINT64_C(100000);
+/* A range of a file on its way to or from memory. */
+struct transfer {
+    struct gnn_world *world;
+    struct gnn_file *file;
+    const char *verb; /* "read" or "write", for messages */
+    uint64_t offset_bytes, len_bytes;
+    uint64_t done_bytes; /* whole alignment units */
+    uint64_t step_bytes; /* alignment unit of the file */
+    uint32_t repeats;    /* since bytes last moved */
+};
 
-/* A transfer that moved nothing but may be repeated; false after too many in a row. */
-static bool may_stall(struct gnn_world *world, uint32_t *stalls)
-{
-    if (++*stalls > STALLS_MAX)
-        return false;
-    if (*stalls % 16 == 0)
-        gnn_sleep_until(world, gnn_now_ns(world) + stall_sleep_ns, GNN_WAIT_IO);
-    return true;
-}
-
-static enum gnn_status check_alignment(struct gnn_world *world, const struct gnn_file *file, uint64_t offset_bytes,
-                                       const void *memory, uint64_t len_bytes, uint64_t *step_bytes,
-                                       struct gnn_err *err)
+/* GNN_EUSAGE when the range or the memory does not fit the file's direct I/O alignment. */
+static enum gnn_status begin_transfer(struct transfer *t, const void *memory, struct gnn_err *err)
 {
     struct gnn_file_info info;
-    gnn_file_info(world, file, &info);
-    const uint32_t align =
-        info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
-    *step_bytes = align;
-    if (offset_bytes % info.offset_align_bytes != 0 || len_bytes % info.offset_align_bytes != 0 ||
-        (uintptr_t)memory % info.mem_align_bytes != 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s: %llu bytes at offset %llu: direct I/O needs multiples of %u",
-                        gnn_file_path(world, file), (unsigned long long)len_bytes, (unsigned long long)offset_bytes,
-                        align);
+    gnn_file_info(t->world, t->file, &info);
+    t->step_bytes = gnn_max_u32(info.offset_align_bytes, info.mem_align_bytes);
+    assert(t->step_bytes > 0);
+    if (t->offset_bytes % info.offset_align_bytes == 0 && t->len_bytes % info.offset_align_bytes == 0 &&
+        (uintptr_t)memory % info.mem_align_bytes == 0)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE,
+                    "%s: %" PRIu64 " bytes at offset %" PRIu64 ": direct I/O needs multiples of %" PRIu64,
+                    gnn_file_path(t->world, t->file), t->len_bytes, t->offset_bytes, t->step_bytes);
+}
+
+/* Takes the result of one call, bytes or a negated errno, that did not finish the transfer. GNN_EIO when it may not go
+ * on: an error of its own, or too many repeats without progress. */
+static enum gnn_status advance(struct transfer *t, int64_t moved, struct gnn_err *err)
+{
+    const uint64_t progress = moved > 0 ? gnn_round_down((uint64_t)moved, t->step_bytes) : 0;
+    assert(progress <= t->len_bytes - t->done_bytes);
+    const bool transient = moved >= 0 || moved == -EINTR || moved == -EAGAIN;
+    if (!transient || !gnn_may_repeat(t->world, &t->repeats, progress > 0))
+        return gnn_fail(err, GNN_EIO, "%s: %s of %" PRIu64 " bytes at offset %" PRIu64 ": %s",
+                        gnn_file_path(t->world, t->file), t->verb, t->len_bytes - t->done_bytes,
+                        t->offset_bytes + t->done_bytes, moved < 0 ? strerror((int)-moved) : "it stays short");
+    t->done_bytes += progress;
     return GNN_OK;
+}
+
+/* GNN_ESHORT when the file ends at `end_bytes` or before, inside the transfer. */
+static enum gnn_status check_end(const struct transfer *t, uint64_t end_bytes, struct gnn_err *err)
+{
+    struct gnn_file_info info;
+    gnn_file_info(t->world, t->file, &info);
+    if (end_bytes < info.size_bytes)
+        return GNN_OK;
+    return gnn_fail(err, GNN_ESHORT, "%s: ends at %" PRIu64 " bytes, %" PRIu64 " were asked for at offset %" PRIu64,
+                    gnn_file_path(t->world, t->file), info.size_bytes, t->len_bytes, t->offset_bytes);
 }
 
 enum gnn_status gnn_read_all(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, void *dst,
@@ -44,38 +69,23 @@ enum gnn_status gnn_read_window(struct gnn_world *world, struct gnn_file *file, 
                                 uint64_t len_bytes, uint64_t need_bytes, struct gnn_err *err)
 {
     assert(need_bytes <= len_bytes);
-    uint64_t step;
-    GNN_TRY(check_alignment(world, file, offset_bytes, dst, len_bytes, &step, err));
-    uint64_t done = 0;
-    uint32_t stalls = 0;
-    while (done < len_bytes) {
-        const uint64_t left = len_bytes - done;
-        const int64_t moved = gnn_file_read(world, file, offset_bytes + done, (unsigned char *)dst + done, left);
-        if (moved == 0)
-            return gnn_fail(err, GNN_ESHORT, "%s: ends %llu bytes into the %llu asked for at offset %llu",
-                            gnn_file_path(world, file), (unsigned long long)done, (unsigned long long)len_bytes,
-                            (unsigned long long)offset_bytes);
+    struct transfer t = {
+        .world = world, .file = file, .verb = "read", .offset_bytes = offset_bytes, .len_bytes = len_bytes};
+    GNN_TRY(begin_transfer(&t, dst, err));
+    while (t.done_bytes < len_bytes) {
+        const uint64_t at = offset_bytes + t.done_bytes, left = len_bytes - t.done_bytes;
+        const int64_t moved = gnn_file_read(world, file, at, (unsigned char *)dst + t.done_bytes, left);
         assert(moved <= (int64_t)left);
-        if (moved > 0 && done + (uint64_t)moved >= need_bytes)
+        if (moved > 0 && t.done_bytes + (uint64_t)moved >= need_bytes)
             return GNN_OK;
-        const uint64_t progress = moved > 0 ? gnn_round_down((uint64_t)moved, step) : 0;
-        const bool repeat = moved > 0 || moved == -EINTR || moved == -EAGAIN;
-        if (progress > 0)
-            stalls = 0;
-        else if (!repeat || !may_stall(world, &stalls))
-            return gnn_fail(err, GNN_EIO, "%s: read of %llu bytes at offset %llu: %s", gnn_file_path(world, file),
-                            (unsigned long long)left, (unsigned long long)(offset_bytes + done),
-                            moved < 0 ? strerror((int)-moved) : "it stays short");
-        done += progress;
+        if (moved == 0)
+            return gnn_fail(err, GNN_ESHORT,
+                            "%s: ends %" PRIu64 " bytes into the %" PRIu64 " asked for at offset %" PRIu64,
+                            gnn_file_path(world, file), t.done_bytes, len_bytes, offset_bytes);
+        GNN_TRY(advance(&t, moved, err));
         /* A short read of a direct file may end between two blocks only at the file's end. */
-        if (moved > 0 && progress < (uint64_t)moved) {
-            struct gnn_file_info info;
-            gnn_file_info(world, file, &info);
-            if (offset_bytes + done - progress + (uint64_t)moved >= info.size_bytes)
-                return gnn_fail(err, GNN_ESHORT, "%s: ends at %llu bytes, %llu were asked for at offset %llu",
-                                gnn_file_path(world, file), (unsigned long long)info.size_bytes,
-                                (unsigned long long)len_bytes, (unsigned long long)offset_bytes);
-        }
+        if (moved > 0 && (uint64_t)moved % t.step_bytes != 0)
+            GNN_TRY(check_end(&t, at + (uint64_t)moved, err));
     }
     return GNN_OK;
 }
@@ -83,29 +93,20 @@ enum gnn_status gnn_read_window(struct gnn_world *world, struct gnn_file *file, 
 enum gnn_status gnn_write_all(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, const void *src,
                               uint64_t len_bytes, struct gnn_err *err)
 {
-    uint64_t step;
-    GNN_TRY(check_alignment(world, file, offset_bytes, src, len_bytes, &step, err));
-    uint64_t done = 0;
-    uint32_t stalls = 0;
-    while (done < len_bytes) {
-        const uint64_t left = len_bytes - done;
-        const int64_t moved = gnn_file_write(world, file, offset_bytes + done, (const unsigned char *)src + done, left);
+    struct transfer t = {
+        .world = world, .file = file, .verb = "write", .offset_bytes = offset_bytes, .len_bytes = len_bytes};
+    GNN_TRY(begin_transfer(&t, src, err));
+    while (t.done_bytes < len_bytes) {
+        const uint64_t at = offset_bytes + t.done_bytes, left = len_bytes - t.done_bytes;
+        const int64_t moved = gnn_file_write(world, file, at, (const unsigned char *)src + t.done_bytes, left);
         assert(moved <= (int64_t)left);
         if (moved == (int64_t)left)
             return GNN_OK;
         if (moved == -ENOSPC || moved == -EDQUOT)
-            return gnn_fail(err, GNN_ENOSPC, "%s: %s after %llu bytes; free some space or choose another directory",
-                            gnn_file_path(world, file), strerror((int)-moved),
-                            (unsigned long long)(offset_bytes + done));
-        const uint64_t progress = moved > 0 ? gnn_round_down((uint64_t)moved, step) : 0;
-        const bool repeat = moved >= 0 || moved == -EINTR || moved == -EAGAIN;
-        if (progress > 0)
-            stalls = 0;
-        else if (!repeat || !may_stall(world, &stalls))
-            return gnn_fail(err, GNN_EIO, "%s: write of %llu bytes at offset %llu: %s", gnn_file_path(world, file),
-                            (unsigned long long)left, (unsigned long long)(offset_bytes + done),
-                            moved < 0 ? strerror((int)-moved) : "it stays short");
-        done += progress;
+            return gnn_fail(err, GNN_ENOSPC,
+                            "%s: %s after %" PRIu64 " bytes; free some space or choose another directory",
+                            gnn_file_path(world, file), strerror((int)-moved), at);
+        GNN_TRY(advance(&t, moved, err));
     }
     return GNN_OK;
 }

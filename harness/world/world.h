@@ -98,7 +98,8 @@ struct gnn_read {
     uint64_t offset_bytes;
     void *dst;
     uint32_t len_bytes;
-    uint64_t tag; /* comes back with the completion */
+    uint32_t need_bytes; /* for storage/ring_reads.h, no ring looks at it: of len_bytes, how many must arrive */
+    uint64_t tag;        /* comes back with the completion */
 };
 
 struct gnn_completion {

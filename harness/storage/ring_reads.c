@@ -1,0 +1,250 @@
+#include "harness/storage/ring_reads.h"
+
+#include "harness/storage/repeat.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const uint64_t full_ring_pause_ns = UINT64_C(5000); /* the kernel's polling thread fetches meanwhile */
+
+/* ---- open, close ---- */
+
+uint64_t gnn_ring_reads_bytes(uint32_t depth, uint32_t batch_max)
+{
+    return depth * (uint64_t)(sizeof(struct gnn_ring_slot) + sizeof(uint32_t)) +
+           batch_max * (uint64_t)sizeof(struct gnn_completion);
+}
+
+static void free_all_slots(struct gnn_ring_reads *reads)
+{
+    const uint32_t depth = reads->config.ring.depth;
+    for (uint32_t i = 0; i < depth; i++)
+        reads->free_slots[i] = depth - 1 - i;
+    reads->free_count = depth;
+}
+
+static enum gnn_status open_all(struct gnn_ring_reads *reads, struct gnn_err *err)
+{
+    const uint32_t depth = reads->config.ring.depth;
+    GNN_NEW(reads->slots, depth, err, "slots of %" PRIu32 " reads in flight", depth);
+    GNN_NEW(reads->free_slots, depth, err, "slots of %" PRIu32 " reads in flight", depth);
+    GNN_NEW(reads->completions, reads->config.batch_max, err, "completions of %" PRIu32 " reads",
+            reads->config.batch_max);
+    free_all_slots(reads);
+    return gnn_ring_open(reads->world, &reads->config.ring, &reads->ring, err);
+}
+
+enum gnn_status gnn_ring_reads_open(struct gnn_world *world, const struct gnn_ring_reads_config *config,
+                                    struct gnn_ring_reads *out, struct gnn_err *err)
+{
+    assert(config->batch_max > 0);
+    assert(config->batch_max <= config->ring.depth);
+    assert((config->entry_name == NULL) == (config->entry_bytes == 0));
+    *out = (struct gnn_ring_reads){.world = world, .config = *config};
+    const enum gnn_status status = open_all(out, err);
+    out->config.ring.register_files = NULL; /* the caller's array need not outlive this call */
+    if (status != GNN_OK)
+        gnn_ring_reads_close(out);
+    return status;
+}
+
+void gnn_ring_reads_close(struct gnn_ring_reads *reads)
+{
+    if (reads->ring != NULL)
+        gnn_ring_close(reads->world, reads->ring);
+    free(reads->completions);
+    free(reads->free_slots);
+    free(reads->slots);
+    *reads = (struct gnn_ring_reads){.ring = NULL};
+}
+
+/* ---- submission ---- */
+
+/* Hands batch[0 .. count), whose tags are slots, to the ring: the first *accepted of them. */
+static enum gnn_status hand_over(struct gnn_ring_reads *reads, const struct gnn_read *batch, uint32_t count,
+                                 uint32_t *accepted, struct gnn_err *err)
+{
+    *accepted = 0;
+    const enum gnn_status status = gnn_ring_submit(reads->world, reads->ring, batch, count, accepted, err);
+    assert(*accepted <= count);
+    reads->in_ring += *accepted;
+    assert(reads->in_ring <= reads->config.ring.depth);
+    reads->counters.in_flight_peak = gnn_max_u64(reads->counters.in_flight_peak, reads->in_ring);
+    return status;
+}
+
+/* Hands all of them over; pauses where the ring has no room for a moment. */
+static enum gnn_status hand_over_all(struct gnn_ring_reads *reads, const struct gnn_read *batch, uint32_t count,
+                                     struct gnn_err *err)
+{
+    for (uint32_t done = 0, accepted; done < count; done += accepted) {
+        GNN_TRY(hand_over(reads, batch + done, count - done, &accepted, err));
+        if (accepted == 0)
+            gnn_sleep_until(reads->world, gnn_now_ns(reads->world) + full_ring_pause_ns, GNN_WAIT_IO);
+    }
+    return GNN_OK;
+}
+
+/* Puts the reads into the slots they will have. */
+static void fill_slots(struct gnn_ring_reads *reads, struct gnn_read *wanted, uint32_t count)
+{
+    assert(count <= reads->config.batch_max);
+    assert(count <= reads->free_count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert(wanted[i].need_bytes > 0);
+        assert(wanted[i].need_bytes <= wanted[i].len_bytes);
+        const uint32_t index = gnn_ring_reads_next_slot(reads, i);
+        reads->slots[index] = (struct gnn_ring_slot){.read = wanted[i]};
+        wanted[i].tag = index;
+    }
+}
+
+/* The first `count` of `wanted`, which are in the ring now, keep their slots. */
+static void count_accepted(struct gnn_ring_reads *reads, const struct gnn_read *wanted, uint32_t count)
+{
+    reads->free_count -= count;
+    reads->counters.requested_ios += count;
+    for (uint32_t i = 0; i < count; i++)
+        reads->counters.requested_bytes += wanted[i].len_bytes;
+}
+
+enum gnn_status gnn_ring_reads_submit(struct gnn_ring_reads *reads, struct gnn_read *wanted, uint32_t count,
+                                      uint32_t *accepted, struct gnn_err *err)
+{
+    fill_slots(reads, wanted, count);
+    const enum gnn_status status = hand_over(reads, wanted, count, accepted, err);
+    count_accepted(reads, wanted, *accepted);
+    return status;
+}
+
+enum gnn_status gnn_ring_reads_submit_all(struct gnn_ring_reads *reads, struct gnn_read *wanted, uint32_t count,
+                                          struct gnn_err *err)
+{
+    fill_slots(reads, wanted, count);
+    count_accepted(reads, wanted, count); /* after an error the drain frees them all */
+    return hand_over_all(reads, wanted, count, err);
+}
+
+/* ---- completion ---- */
+
+/* Reports a read with its file, position and `why`. */
+static enum gnn_status read_failed(const struct gnn_ring_reads *reads, const struct gnn_read *read,
+                                   enum gnn_status status, const char *why, struct gnn_err *err)
+{
+    char entry[64] = "";
+    if (reads->config.entry_name != NULL)
+        (void)snprintf(entry, sizeof entry, " (%s %" PRIu64 ")", reads->config.entry_name,
+                       read->offset_bytes / reads->config.entry_bytes);
+    return gnn_fail(err, status, "%s: read of %" PRIu32 " bytes at offset %" PRIu64 "%s: %s",
+                    gnn_file_path(reads->world, read->file), read->len_bytes, read->offset_bytes, entry, why);
+}
+
+/* Decides about a read of which fewer bytes came than must arrive: fails, or moves it on to what is missing. Its repeat
+ * starts on an alignment unit, so bytes beyond the last whole one are read again. */
+static enum gnn_status resume_short(struct gnn_ring_reads *reads, struct gnn_ring_slot *slot, uint32_t arrived_bytes,
+                                    struct gnn_err *err)
+{
+    struct gnn_read *const read = &slot->read;
+    assert(arrived_bytes < read->need_bytes);
+    if (reads->config.short_reads == GNN_SHORT_FAILS)
+        return read_failed(reads, read, GNN_ESHORT, "fewer bytes came than were asked for", err);
+    if (arrived_bytes == 0)
+        return read_failed(reads, read, GNN_ESHORT, "the file ends before it did when it was opened", err);
+    struct gnn_file_info info;
+    gnn_file_info(reads->world, read->file, &info);
+    const uint32_t kept =
+        (uint32_t)gnn_round_down(arrived_bytes, gnn_max_u32(info.offset_align_bytes, info.mem_align_bytes));
+    read->offset_bytes += kept;
+    read->dst = (unsigned char *)read->dst + kept;
+    read->len_bytes -= kept;
+    read->need_bytes -= kept;
+    assert(read->need_bytes > 0);
+    return gnn_may_repeat(reads->world, &slot->repeats, kept > 0)
+               ? GNN_OK
+               : read_failed(reads, read, GNN_EIO, "it stays short", err);
+}
+
+/* Compares one result with what was asked. *complete = false: the read goes to the ring again. */
+static enum gnn_status judge(struct gnn_ring_reads *reads, struct gnn_ring_slot *slot, int32_t result, bool *complete,
+                             struct gnn_err *err)
+{
+    *complete = result >= 0 && (uint32_t)result >= slot->read.need_bytes;
+    if (*complete) {
+        assert((uint32_t)result <= slot->read.len_bytes);
+        return GNN_OK;
+    }
+    if (result >= 0)
+        return resume_short(reads, slot, (uint32_t)result, err);
+    const bool transient = result == -EAGAIN || result == -EINTR;
+    return transient && gnn_may_repeat(reads->world, &slot->repeats, false)
+               ? GNN_OK
+               : read_failed(reads, &slot->read, GNN_EIO, strerror(-result), err);
+}
+
+static enum gnn_status repeat_read(struct gnn_ring_reads *reads, uint32_t index, struct gnn_err *err)
+{
+    struct gnn_read again = reads->slots[index].read;
+    again.tag = index;
+    reads->counters.repeated_ios++;
+    return hand_over_all(reads, &again, 1, err);
+}
+
+/* Judges the first `count` completions; after a failure the rest too, so that every slot is accounted for. */
+static enum gnn_status settle(struct gnn_ring_reads *reads, uint32_t count, uint64_t *tags, uint32_t *got,
+                              struct gnn_err *err)
+{
+    enum gnn_status first = GNN_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        assert(reads->completions[i].tag < reads->config.ring.depth);
+        const uint32_t index = (uint32_t)reads->completions[i].tag;
+        struct gnn_ring_slot *const slot = &reads->slots[index];
+        bool complete;
+        enum gnn_status status = judge(reads, slot, reads->completions[i].result, &complete, err);
+        if (status == GNN_OK && !complete) {
+            status = repeat_read(reads, index, err);
+        } else {
+            reads->free_slots[reads->free_count++] = index;
+            reads->counters.completed++;
+        }
+        if (complete)
+            tags[(*got)++] = slot->read.tag;
+        if (first == GNN_OK)
+            first = status;
+    }
+    return first;
+}
+
+enum gnn_status gnn_ring_reads_wait(struct gnn_ring_reads *reads, uint32_t min, uint32_t max, uint64_t *tags,
+                                    uint32_t *got, struct gnn_err *err)
+{
+    assert(min <= max);
+    assert(min <= gnn_ring_reads_in_flight(reads));
+    *got = 0;
+    do {
+        const uint32_t room = gnn_min_u32(max - *got, reads->config.batch_max);
+        const uint32_t wanted = gnn_min_u32(min > *got ? min - *got : 0, room);
+        uint32_t arrived = 0;
+        GNN_TRY(gnn_ring_wait(reads->world, reads->ring, wanted, room, reads->completions, &arrived, err));
+        assert(arrived <= room);
+        assert(arrived <= reads->in_ring);
+        reads->in_ring -= arrived;
+        GNN_TRY(settle(reads, arrived, tags, got, err));
+    } while (*got < min);
+    return GNN_OK;
+}
+
+void gnn_ring_reads_drain(struct gnn_ring_reads *reads)
+{
+    while (reads->in_ring > 0) {
+        uint32_t arrived = 0;
+        if (gnn_ring_wait(reads->world, reads->ring, 1, reads->config.batch_max, reads->completions, &arrived, NULL) !=
+            GNN_OK)
+            return; /* a ring that cannot be waited on: closing it is all that is left */
+        assert(arrived <= reads->in_ring);
+        reads->in_ring -= arrived;
+    }
+    free_all_slots(reads);
+}
