@@ -43,30 +43,30 @@ static void *take_high(struct rs_batch *b, uint64_t bytes)
 
 /* ---- begin ---- */
 
-static enum gnn_status node_error(const struct rs_lane *lane, const char *what, gnn_node node, struct gnn_err *err)
+static enum gnn_status node_error(const struct rs_thread *thread, const char *what, gnn_node node, struct gnn_err *err)
 {
-    const struct gnn_dataset *const d = lane->s->env->dataset;
+    const struct gnn_dataset *const d = thread->s->env->dataset;
     return gnn_fail(err, GNN_EFORMAT,
                     "dataset %s: %s %" PRIu32 ", but there are %" PRIu32 " nodes; run `oocgnn prepare --check`",
                     d->name, what, node, d->node_count);
 }
 
-enum gnn_status rs_batch_begin(const struct rs_lane *lane, struct rs_batch *b, uint32_t number, const gnn_node *seeds,
-                               uint32_t seed_count, struct gnn_err *err)
+enum gnn_status rs_batch_begin(const struct rs_thread *thread, struct rs_batch *b, uint32_t number,
+                               const gnn_node *seeds, uint32_t seed_count, struct gnn_err *err)
 {
     assert(b->size_bytes % sizeof(uint64_t) == 0);
     b->low_bytes = b->high_bytes = b->digest = 0;
     b->full = false;
     b->number = number;
     b->seed_count = seed_count;
-    b->hop_count = lane->s->env->workload->layers;
+    b->hop_count = thread->s->env->workload->layers;
     b->view = (struct gnn_batch_view){.node_count = 0};
     gnn_node *const nodes = take_low(b, seed_count * (uint64_t)sizeof *nodes);
     if (nodes == NULL)
         return GNN_OK;
     for (uint32_t i = 0; i < seed_count; i++) {
-        if (seeds[i] >= lane->s->env->dataset->node_count)
-            return node_error(lane, "seed", seeds[i], err);
+        if (seeds[i] >= thread->s->env->dataset->node_count)
+            return node_error(thread, "seed", seeds[i], err);
         nodes[i] = seeds[i];
     }
     b->hops[0].nodes = nodes;
@@ -88,19 +88,19 @@ static uint64_t count_slots(const struct rs_hop *hop)
     return slots;
 }
 
-void rs_hop_begin(const struct rs_lane *lane, struct rs_batch *b, uint32_t l)
+void rs_hop_begin(const struct rs_thread *thread, struct rs_batch *b, uint32_t l)
 {
-    const struct gnn_env *const env = lane->s->env;
+    const struct gnn_env *const env = thread->s->env;
     const uint32_t block = b->hop_count - 1 - l;
     struct rs_hop *const hop = &b->hops[l];
     *hop = (struct rs_hop){
         .targets = hop->nodes,
         .target_count = hop->node_count,
         .fanout = env->workload->fanout[l],
-        .replace = lane->s->config->replace,
+        .replace = thread->s->config->replace,
         .biased = env->floyd_biased,
-        .draw_key = gnn_draw_hop_key(lane->s->sample_key, lane->epoch, b->number, l + 1),
-        .digest_key = gnn_digest_layer_key(lane->epoch, b->number, block),
+        .draw_key = gnn_draw_hop_key(thread->s->sample_key, thread->epoch, b->number, l + 1),
+        .digest_key = gnn_digest_layer_key(thread->epoch, b->number, block),
         .indptr = env->dataset->indptr,
         .nodes = hop->nodes,
         .node_count = hop->node_count,
@@ -120,17 +120,17 @@ void rs_hop_begin(const struct rs_lane *lane, struct rs_batch *b, uint32_t l)
 /* ---- end: the hash map ---- */
 
 /* Makes the map know the hop's nodes so far, with room for what the hop may bring. */
-static enum gnn_status load_map(struct rs_lane *lane, const struct rs_batch *b, const struct rs_hop *hop, bool chained,
-                                struct gnn_err *err)
+static enum gnn_status load_map(struct rs_thread *thread, const struct rs_batch *b, const struct rs_hop *hop,
+                                bool chained, struct gnn_err *err)
 {
-    struct gnn_id_map *const map = &lane->map;
-    const uint64_t universe = lane->s->env->dataset->node_count, most = (uint64_t)hop->node_count + hop->sample_count;
+    struct gnn_id_map *const map = &thread->map;
+    const uint64_t universe = thread->s->env->dataset->node_count, most = (uint64_t)hop->node_count + hop->sample_count;
     const uint64_t wanted = (most < universe ? most : universe) + 1;
-    if (chained && lane->map_holds == b && map->count == hop->node_count &&
+    if (chained && thread->map_holds == b && map->count == hop->node_count &&
         gnn_id_map_sized_slots(wanted) <= map->slot_count)
         return GNN_OK;
     gnn_id_map_resize(map, wanted);
-    lane->map_holds = b;
+    thread->map_holds = b;
     if (hop->node_count >= map->capacity)
         return GNN_OK; /* the first new node will not fit */
     for (uint32_t i = 0; i < hop->node_count; i++) {
@@ -143,11 +143,11 @@ static enum gnn_status load_map(struct rs_lane *lane, const struct rs_batch *b, 
 }
 
 /* Global neighbour IDs become local columns; new nodes join the list as far as `limit`. *fits = false: no further. */
-static enum gnn_status localise_hash(struct rs_lane *lane, struct rs_hop *hop, uint32_t limit, uint64_t *digest,
+static enum gnn_status localise_hash(struct rs_thread *thread, struct rs_hop *hop, uint32_t limit, uint64_t *digest,
                                      bool *fits, struct gnn_err *err)
 {
-    struct gnn_id_map *const map = &lane->map;
-    const uint32_t universe = lane->s->env->dataset->node_count;
+    struct gnn_id_map *const map = &thread->map;
+    const uint32_t universe = thread->s->env->dataset->node_count;
     uint64_t sum = 0;
     for (uint32_t t = 0; t < hop->target_count; t++) {
         const uint64_t row_key = gnn_digest_row_key(hop->digest_key, hop->targets[t]);
@@ -156,7 +156,7 @@ static enum gnn_status localise_hash(struct rs_lane *lane, struct rs_hop *hop, u
             if (p + PREFETCH_IDS < hop->sample_count)
                 gnn_id_map_prefetch(map, hop->col[p + PREFETCH_IDS]);
             if (neighbour >= universe)
-                return node_error(lane, "neighbour", neighbour, err);
+                return node_error(thread, "neighbour", neighbour, err);
             const uint32_t fresh = map->count, local = gnn_id_map_add(map, neighbour);
             if (local == fresh) {
                 if (fresh >= limit) {
@@ -177,16 +177,17 @@ static enum gnn_status localise_hash(struct rs_lane *lane, struct rs_hop *hop, u
 /* ---- end: sorted pairs ---- */
 
 /* first[i] of node i (targets, then slots): the earliest index with the same ID. */
-static enum gnn_status find_first(struct rs_lane *lane, const struct rs_hop *hop, uint32_t *first, struct gnn_err *err)
+static enum gnn_status find_first(struct rs_thread *thread, const struct rs_hop *hop, uint32_t *first,
+                                  struct gnn_err *err)
 {
-    const uint32_t universe = lane->s->env->dataset->node_count, known = hop->node_count;
+    const uint32_t universe = thread->s->env->dataset->node_count, known = hop->node_count;
     const uint64_t count = (uint64_t)known + hop->sample_count;
-    uint64_t *const pairs = lane->pairs;
+    uint64_t *const pairs = thread->pairs;
     for (uint32_t i = 0; i < known; i++)
         pairs[i] = (uint64_t)hop->nodes[i] << 32 | i;
     for (uint32_t p = 0; p < hop->sample_count; p++) {
         if (hop->col[p] >= universe)
-            return node_error(lane, "neighbour", hop->col[p], err);
+            return node_error(thread, "neighbour", hop->col[p], err);
         pairs[known + (uint64_t)p] = (uint64_t)hop->col[p] << 32 | (known + p);
     }
     rs_sort(pairs, count, 0, 32 + rs_bits(universe));
@@ -201,15 +202,15 @@ static enum gnn_status find_first(struct rs_lane *lane, const struct rs_hop *hop
     return GNN_OK;
 }
 
-static enum gnn_status localise_sort(struct rs_lane *lane, struct rs_hop *hop, uint32_t limit, uint64_t *digest,
+static enum gnn_status localise_sort(struct rs_thread *thread, struct rs_hop *hop, uint32_t limit, uint64_t *digest,
                                      bool *fits, struct gnn_err *err)
 {
     const uint32_t known = hop->node_count;
-    *fits = (uint64_t)known + hop->sample_count <= lane->pair_capacity;
+    *fits = (uint64_t)known + hop->sample_count <= thread->pair_capacity;
     if (!*fits)
         return GNN_OK;
-    uint32_t *const first = (uint32_t *)(lane->pairs + lane->pair_capacity);
-    GNN_TRY(find_first(lane, hop, first, err));
+    uint32_t *const first = (uint32_t *)(thread->pairs + thread->pair_capacity);
+    GNN_TRY(find_first(thread, hop, first, err));
     for (uint32_t t = 0; t < hop->target_count; t++) {
         const uint64_t row_key = gnn_digest_row_key(hop->digest_key, hop->targets[t]);
         for (uint32_t p = hop->row_start[t]; p < hop->row_start[t + 1]; p++) {
@@ -268,36 +269,36 @@ static void take_samples(struct rs_batch *b, const struct rs_hop *hop, struct rs
     b->low_bytes -= (hop->node_count - next->node_count) * (uint64_t)sizeof *next->nodes;
 }
 
-enum gnn_status rs_hop_end(struct rs_lane *lane, struct rs_batch *b, uint32_t l, struct gnn_err *err)
+enum gnn_status rs_hop_end(struct rs_thread *thread, struct rs_batch *b, uint32_t l, struct gnn_err *err)
 {
     struct rs_hop *const hop = &b->hops[l];
-    const bool chained = lane->s->config->frontier == RS_FRONTIER_ALL;
-    const bool hash = lane->s->config->dedupe == RS_DEDUPE_HASH;
+    const bool chained = thread->s->config->frontier == RS_FRONTIER_ALL;
+    const bool hash = thread->s->config->dedupe == RS_DEDUPE_HASH;
     const uint64_t room = (b->size_bytes - b->high_bytes - b->low_bytes) / sizeof *hop->nodes;
     uint64_t limit = hop->node_count + room;
     if (hash) {
-        GNN_TRY(load_map(lane, b, hop, chained, err));
-        const uint64_t map_limit = lane->map.capacity > 0 ? lane->map.capacity - 1 : 0;
+        GNN_TRY(load_map(thread, b, hop, chained, err));
+        const uint64_t map_limit = thread->map.capacity > 0 ? thread->map.capacity - 1 : 0;
         limit = limit < map_limit ? limit : map_limit;
     }
     bool fits = hop->node_count <= limit;
     const uint32_t before = hop->node_count;
     if (fits)
-        GNN_TRY((hash ? localise_hash : localise_sort)(lane, hop, limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX,
+        GNN_TRY((hash ? localise_hash : localise_sort)(thread, hop, limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX,
                                                        &b->digest, &fits, err));
     if (!fits) {
         b->full = true;
-        lane->map_holds = NULL;
+        thread->map_holds = NULL;
         return GNN_OK;
     }
     b->low_bytes += (hop->node_count - before) * (uint64_t)sizeof *hop->nodes;
-    if (hash && hop->node_count > lane->map_peak)
-        lane->map_peak = hop->node_count;
-    gnn_charge(lane->s->env->world, GNN_WORK_SAMPLED_EDGE, hop->sample_count);
-    gnn_charge(lane->s->env->world, hash ? GNN_WORK_HASHED_ID : GNN_WORK_SORTED_KEY, hop->sample_count);
+    if (hash && hop->node_count > thread->map_peak)
+        thread->map_peak = hop->node_count;
+    gnn_charge(thread->s->env->world, GNN_WORK_SAMPLED_EDGE, hop->sample_count);
+    gnn_charge(thread->s->env->world, hash ? GNN_WORK_HASHED_ID : GNN_WORK_SORTED_KEY, hop->sample_count);
     if (chained) {
         sort_rows(hop);
-        gnn_charge(lane->s->env->world, GNN_WORK_SORTED_KEY, hop->sample_count);
+        gnn_charge(thread->s->env->world, GNN_WORK_SORTED_KEY, hop->sample_count);
     }
     if (l + 1 == b->hop_count)
         return GNN_OK;

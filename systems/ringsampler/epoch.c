@@ -1,28 +1,28 @@
-/* An epoch: lanes take their batches by a static rule and run to the end without meeting (paper, section 3.1).
+/* An epoch: threads take their batches by a static rule and run to the end without meeting (paper, section 3.1).
  *
- *   consecutive   lane i: floor(M / n) batches in a row, the first M mod n lanes one more (paper; sampling only)
- *   interleaved   lane i: batches i, i + n, … (always with training: batches are wanted in order)
- *   release       as consecutive, but lane i's first seed is number i * floor(M / n), not B times that: the released
- *                 code's bug. Seeds repeat between lanes; kept to reproduce published capped figures (spec 7.1) */
+ *   consecutive   thread i: floor(M / n) batches in a row, the first M mod n threads one more (paper; sampling only)
+ *   interleaved   thread i: batches i, i + n, … (always with training: batches are wanted in order)
+ *   release       as consecutive, but thread i's first seed is number i * floor(M / n), not B times that: the released
+ *                 code's bug. Seeds repeat between threads; kept to reproduce published capped figures (spec 7.1) */
 #include "systems/ringsampler/ringsampler.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* First batch of a lane under the consecutive split; how many it has. */
-static uint32_t consecutive(const struct ringsampler *s, uint32_t lane, uint32_t *count)
+/* First batch of a thread under the consecutive split; how many it has. */
+static uint32_t consecutive(const struct ringsampler *s, uint32_t thread, uint32_t *count)
 {
-    const uint32_t each = s->batches / s->sizes.lanes, over = s->batches % s->sizes.lanes;
-    *count = each + (lane < over);
-    return lane * each + (lane < over ? lane : over);
+    const uint32_t each = s->batches / s->sizes.threads, over = s->batches % s->sizes.threads;
+    *count = each + (thread < over);
+    return thread * each + (thread < over ? thread : over);
 }
 
 /* The seed that batch `number` starts with under the released split. */
 static uint64_t release_start(const struct ringsampler *s, uint32_t number)
 {
-    uint32_t lane = 0, count, first = consecutive(s, 0, &count);
+    uint32_t thread = 0, count, first = consecutive(s, 0, &count);
     while (number >= first + count)
-        first = consecutive(s, ++lane, &count);
+        first = consecutive(s, ++thread, &count);
     return (uint64_t)first + (uint64_t)(number - first) * s->env->workload->batch_size;
 }
 
@@ -47,16 +47,16 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
 {
     struct ringsampler *const s = ctx;
     if (s->config->requests > 0)
-        return rs_on_demand_lane(s, worker->index, &worker->items, err);
-    struct rs_lane *const lane = &s->lanes[worker->index];
+        return rs_on_demand_thread(s, worker->index, &worker->items, err);
+    struct rs_thread *const thread = &s->threads[worker->index];
     if (s->config->split == RS_SPLIT_INTERLEAVED) {
-        const uint32_t n = s->sizes.lanes, first = worker->index;
+        const uint32_t n = s->sizes.threads, first = worker->index;
         const uint32_t count = first < s->batches ? (s->batches - first + n - 1) / n : 0;
-        return rs_lane_run(lane, first, count, n, &worker->items, err);
+        return rs_thread_run(thread, first, count, n, &worker->items, err);
     }
     uint32_t count;
     const uint32_t first = consecutive(s, worker->index, &count);
-    return rs_lane_run(lane, first, count, 1, &worker->items, err);
+    return rs_thread_run(thread, first, count, 1, &worker->items, err);
 }
 
 /* ---- result ---- */
@@ -76,8 +76,8 @@ static void add_counts(struct rs_fetch_counts *sum, const struct rs_fetch_counts
 static void sum_fetches(const struct ringsampler *s, struct rs_fetch_counts *sum)
 {
     *sum = (struct rs_fetch_counts){.reads = 0};
-    for (uint32_t i = 0; i < s->sizes.lanes; i++)
-        add_counts(sum, &s->lanes[i].fetch->counts);
+    for (uint32_t i = 0; i < s->sizes.threads; i++)
+        add_counts(sum, &s->threads[i].fetch->counts);
 }
 
 static void fill_extras(const struct ringsampler *s, const struct rs_fetch_counts *now, uint64_t frontier_nodes,
@@ -109,15 +109,15 @@ static void fill_result(const struct ringsampler *s, struct gnn_epoch_result *ou
     struct gnn_counters *const c = &out->counters;
     struct rs_fetch_counts now;
     uint64_t frontier_nodes = 0, deferred = 0, bundle = 0;
-    for (uint32_t i = 0; i < s->sizes.lanes; i++) {
-        const struct rs_lane *const lane = &s->lanes[i];
-        c->sample.batches += lane->counters.batches;
-        c->sample.sampled_nodes += lane->counters.sampled_nodes;
-        c->sample.sampled_edges += lane->counters.sampled_edges;
-        c->sample.batch_digest += lane->counters.batch_digest;
-        frontier_nodes += lane->frontier_nodes;
-        deferred += lane->deferred_batches;
-        bundle = lane->bundle_peak > bundle ? lane->bundle_peak : bundle;
+    for (uint32_t i = 0; i < s->sizes.threads; i++) {
+        const struct rs_thread *const thread = &s->threads[i];
+        c->sample.batches += thread->counters.batches;
+        c->sample.sampled_nodes += thread->counters.sampled_nodes;
+        c->sample.sampled_edges += thread->counters.sampled_edges;
+        c->sample.batch_digest += thread->counters.batch_digest;
+        frontier_nodes += thread->frontier_nodes;
+        deferred += thread->deferred_batches;
+        bundle = thread->bundle_peak > bundle ? thread->bundle_peak : bundle;
     }
     sum_fetches(s, &now);
     c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + s->extracted_rows * s->env->dataset->row_bytes;
@@ -140,8 +140,8 @@ static void begin(struct ringsampler *s, uint64_t epoch)
 {
     const struct gnn_split *const train = &s->env->dataset->train;
     gnn_epoch_order(s->env->workload->seed, epoch, train->nodes, train->count, s->order);
-    for (uint32_t i = 0; i < s->sizes.lanes; i++)
-        rs_lane_begin(&s->lanes[i], epoch);
+    for (uint32_t i = 0; i < s->sizes.threads; i++)
+        rs_thread_begin(&s->threads[i], epoch);
     sum_fetches(s, &s->before);
     s->extracted_rows = 0;
     s->start_ns = gnn_now_ns(s->env->world);
@@ -151,7 +151,7 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
 {
     struct ringsampler *const s = ctx;
     if (s->env->workload->sample_only)
-        return gnn_pipeline_stage(pipeline, "sample", s->sizes.lanes, sample_stage, s, err);
+        return gnn_pipeline_stage(pipeline, "sample", s->sizes.threads, sample_stage, s, err);
     return rs_training_stages(s, pipeline, err);
 }
 

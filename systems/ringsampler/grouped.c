@@ -28,7 +28,7 @@ struct group {
 
 struct grouped {
     struct rs_fetch base;
-    struct rs_lane *lane;
+    struct rs_thread *thread;
     struct rs_reads reads;
     struct rs_extent_rules rules;
     uint32_t ring_entries; /* Q */
@@ -181,7 +181,7 @@ static void grouped_close(struct rs_fetch *fetch)
         free(x->groups[i].extents);
     }
     free(x->tags);
-    gnn_mem_free(x->lane->s->env->world, x->buffers);
+    gnn_mem_free(x->thread->s->env->world, x->buffers);
     free(x);
 }
 
@@ -199,7 +199,7 @@ static enum gnn_status open_groups(struct grouped *x, struct gnn_err *err)
 {
     const uint64_t group_bytes = (uint64_t)x->ring_entries * x->unit_bytes;
     if (group_bytes > 0)
-        GNN_TRY(gnn_mem_alloc(x->lane->s->env->world, "ringsampler sector buffers", GROUPS * group_bytes,
+        GNN_TRY(gnn_mem_alloc(x->thread->s->env->world, "ringsampler sector buffers", GROUPS * group_bytes,
                               GNN_MEM_PINNED, &x->buffers, err));
     x->tags = calloc((size_t)GROUPS * x->ring_entries, sizeof *x->tags);
     bool complete_ = x->tags != NULL;
@@ -216,45 +216,45 @@ static enum gnn_status open_groups(struct grouped *x, struct gnn_err *err)
 
 static enum gnn_status open_ring(struct grouped *x, struct gnn_err *err)
 {
-    const struct rs_lane *const lane = x->lane;
-    const struct ringsampler_config *const c = lane->s->config;
+    const struct rs_thread *const thread = x->thread;
+    const struct ringsampler_config *const c = thread->s->config;
     const bool direct = x->unit_bytes > 0;
     const struct rs_reads_config config = {
-        .file = lane->file,
-        .ring = {.engine = lane->s->env->io_engine,
+        .file = thread->file,
+        .ring = {.engine = thread->s->env->io_engine,
                  .depth = x->drain_first ? x->ring_entries : GROUPS * x->ring_entries,
                  .sqpoll = c->sqpoll,
                  .iopoll = c->iopoll,
                  .spin = c->polling,
-                 .register_files = c->register_file ? &lane->file : NULL,
+                 .register_files = c->register_file ? &thread->file : NULL,
                  .register_file_count = c->register_file,
                  .register_buffer = !c->register_buffer ? NULL
                                     : direct            ? x->buffers
-                                                        : lane->workspace,
+                                                        : thread->workspace,
                  .register_buffer_bytes = !c->register_buffer ? 0
                                           : direct            ? (uint64_t)GROUPS * x->ring_entries * x->unit_bytes
-                                                              : lane->s->sizes.workspace_bytes}};
-    return rs_reads_open(lane->s->env->world, &config, &x->reads, err);
+                                                              : thread->s->sizes.workspace_bytes}};
+    return rs_reads_open(thread->s->env->world, &config, &x->reads, err);
 }
 
-enum gnn_status rs_grouped_open(struct rs_lane *lane, struct rs_fetch **out, struct gnn_err *err)
+enum gnn_status rs_grouped_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err)
 {
-    const struct ringsampler_config *const c = lane->s->config;
+    const struct ringsampler_config *const c = thread->s->config;
     struct grouped *const x = calloc(1, sizeof *x);
     if (x == NULL)
         return gnn_fail(err, GNN_ENOMEM, "ringsampler: grouped reads");
     x->base.ops = &grouped_ops;
     *out = &x->base;
-    x->lane = lane;
+    x->thread = thread;
     x->ring_entries = c->ring;
     x->drain_first = c->order == RS_ORDER_DRAIN_FIRST;
     if (c->io == RS_IO_DIRECT) {
         struct gnn_file_info info;
-        gnn_file_info(lane->s->env->world, lane->file, &info);
+        gnn_file_info(thread->s->env->world, thread->file, &info);
         x->unit_bytes = info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
         if (x->unit_bytes < sizeof(gnn_node))
             x->unit_bytes = 512; /* a file system without a rule of its own */
-        x->key_bits = rs_bits(lane->s->env->dataset->edge_count) + GROUP_SLOT_BITS;
+        x->key_bits = rs_bits(thread->s->env->dataset->edge_count) + GROUP_SLOT_BITS;
         x->rules = (struct rs_extent_rules){
             .slot_bits = GROUP_SLOT_BITS,
             .unit_shift = rs_bits(x->unit_bytes / sizeof(gnn_node)) - 1,

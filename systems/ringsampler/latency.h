@@ -1,5 +1,5 @@
 /* How long requests took: a histogram whose buckets are 1/32 wide relative to their values, so that a percentile is
- * right within 3.2 %. Fixed memory, one writer; histograms of several lanes add up. Largest and count are exact. */
+ * right within 3.2 %. Fixed memory, one writer; histograms of several threads add up. Largest and count are exact. */
 #ifndef RINGSAMPLER_LATENCY_H
 #define RINGSAMPLER_LATENCY_H
 

@@ -6,13 +6,13 @@
 
 struct mapped {
     struct rs_fetch base;
-    struct rs_lane *lane;
+    struct rs_thread *thread;
     uint64_t *positions; /* (RS_MAPPED_CHUNK) */
 };
 
 static enum gnn_status gather(struct mapped *x, uint64_t count, uint32_t *out, struct gnn_err *err)
 {
-    return gnn_map_gather_u32(x->lane->s->env->world, x->lane->s->map, x->positions, count, out, err);
+    return gnn_map_gather_u32(x->thread->s->env->world, x->thread->s->map, x->positions, count, out, err);
 }
 
 static enum gnn_status read_hop(struct mapped *x, const struct rs_hop *hop, struct gnn_err *err)
@@ -53,14 +53,14 @@ uint64_t rs_mapped_bytes(void)
     return RS_MAPPED_CHUNK * sizeof(uint64_t);
 }
 
-enum gnn_status rs_mapped_open(struct rs_lane *lane, struct rs_fetch **out, struct gnn_err *err)
+enum gnn_status rs_mapped_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err)
 {
     struct mapped *const x = calloc(1, sizeof *x);
     if (x == NULL)
         return gnn_fail(err, GNN_ENOMEM, "ringsampler: mapped reads");
     x->base.ops = &mapped_ops;
     *out = &x->base;
-    x->lane = lane;
+    x->thread = thread;
     x->positions = malloc(RS_MAPPED_CHUNK * sizeof *x->positions);
     return x->positions != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "ringsampler: positions of a gather");
 }

@@ -1,22 +1,22 @@
 /* Samples on demand (paper, section 4.4, Figure 6): a stream of requests of one target each, `concurrency` of them in
- * service at a time; request r is lane r mod C's. Closed loop: a lane starts its next request when one is done.
+ * service at a time; request r is thread r mod C's. Closed loop: a thread starts its next request when one is done.
  *
  * Two latencies are kept: of the request from its start, and its completion counted from the start of the stream. The
  * paper's figure (half of a million within 1.15 s) reads like the second (specs/ringsampler.md section 7.8). */
 #include "systems/ringsampler/ringsampler.h"
 
-enum gnn_status rs_on_demand_lane(struct ringsampler *s, uint32_t index, uint64_t *items, struct gnn_err *err)
+enum gnn_status rs_on_demand_thread(struct ringsampler *s, uint32_t index, uint64_t *items, struct gnn_err *err)
 {
-    struct rs_lane *const lane = &s->lanes[index];
+    struct rs_thread *const thread = &s->threads[index];
     struct gnn_world *const world = s->env->world;
-    lane->latencies = (struct rs_latencies){.request = {.count = 0}};
+    thread->latencies = (struct rs_latencies){.request = {.count = 0}};
     for (uint64_t r = index; r < s->config->requests; r += s->config->concurrency) {
         const uint64_t start_ns = gnn_now_ns(world);
         uint64_t done = 0;
-        GNN_TRY(rs_lane_run(lane, (uint32_t)r, 1, 1, &done, err));
+        GNN_TRY(rs_thread_run(thread, (uint32_t)r, 1, 1, &done, err));
         const uint64_t end_ns = gnn_now_ns(world);
-        rs_histogram_add(&lane->latencies.request, end_ns - start_ns);
-        rs_histogram_add(&lane->latencies.stream, end_ns - s->start_ns);
+        rs_histogram_add(&thread->latencies.request, end_ns - start_ns);
+        rs_histogram_add(&thread->latencies.stream, end_ns - s->start_ns);
         *items += done;
     }
     return GNN_OK;
@@ -25,9 +25,9 @@ enum gnn_status rs_on_demand_lane(struct ringsampler *s, uint32_t index, uint64_
 void rs_on_demand_result(const struct ringsampler *s, struct gnn_epoch_result *out)
 {
     struct rs_latencies all = {.request = {.count = 0}};
-    for (uint32_t i = 0; i < s->sizes.lanes; i++) {
-        rs_histogram_merge(&all.request, &s->lanes[i].latencies.request);
-        rs_histogram_merge(&all.stream, &s->lanes[i].latencies.stream);
+    for (uint32_t i = 0; i < s->sizes.threads; i++) {
+        rs_histogram_merge(&all.request, &s->threads[i].latencies.request);
+        rs_histogram_merge(&all.stream, &s->threads[i].latencies.stream);
     }
     gnn_epoch_figure(out, "latency_p50_ns", rs_histogram_quantile(&all.request, 0.5));
     gnn_epoch_figure(out, "latency_p90_ns", rs_histogram_quantile(&all.request, 0.9));

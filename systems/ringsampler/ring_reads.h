@@ -1,6 +1,6 @@
-/* Reads of the edge file on a lane's ring, each compared with what was asked. A read that fails or stays short ends the
- * run, with its position in the message (specs/ringsampler.md section 4): no partial figure is stored. EINTR and EAGAIN
- * are the kernel's "once more" and are repeated. Topology only: buffers are dereferenced in both worlds. */
+/* Reads of the edge file on a thread's ring, each compared with what was asked. A read that fails or stays short ends
+ * the run, with its position in the message: no partial figure is stored. EINTR and EAGAIN are the kernel's "once
+ * more" and are repeated. Topology only: buffers are dereferenced in both worlds. */
 #ifndef RINGSAMPLER_RING_READS_H
 #define RINGSAMPLER_RING_READS_H
 

@@ -1,5 +1,5 @@
-/* RingSampler inside: what system.c opens and epoch.c runs. One thread of the system is a lane: a file handle, a ring
- * and a workspace of its own; lanes share the offset index and the epoch's order, which nobody writes meanwhile. */
+/* RingSampler inside: what system.c opens and epoch.c runs. A sampling thread has a file handle, a ring and a
+ * workspace of its own; threads share the offset index and the epoch's order, which do not change during an epoch. */
 #ifndef RINGSAMPLER_H
 #define RINGSAMPLER_H
 
@@ -53,18 +53,18 @@ extern const struct gnn_option ringsampler_options[]; /* options.c */
 
 /* ---- sizes.c ---- */
 
-/* Bounds of a mini-batch under the frontier rule, and what a lane's memory is made of. */
+/* Bounds of a mini-batch under the frontier rule, and what a thread's memory is made of. */
 struct rs_sizes {
-    uint32_t lanes;
+    uint32_t threads;
     uint32_t seeds;                   /* of a mini-batch */
     uint32_t targets[GNN_LAYERS_MAX]; /* of hop l, at most */
     uint64_t samples[GNN_LAYERS_MAX]; /* of hop l, at most */
     uint64_t batch_bytes;             /* nodes and blocks at their bounds */
     uint64_t map_slots, dedupe_bytes; /* ID map, or the pairs of dedupe=sort */
     uint64_t entries_bytes;           /* io=sorted: 8 B a target of the largest hop */
-    uint64_t workspace_bytes;         /* of a lane: dedupe, entries, and one batch or a bundle of them */
-    uint64_t engine_bytes;            /* of a lane: read buffers and request records, ring included */
-    uint64_t release_bytes;           /* of a lane: what the released code holds besides */
+    uint64_t workspace_bytes;         /* of a thread: dedupe, entries, and one batch or a bundle of them */
+    uint64_t engine_bytes;            /* of a thread: read buffers and request records, ring included */
+    uint64_t release_bytes;           /* of a thread: what the released code holds besides */
     uint64_t cache_bytes;             /* shared */
     uint32_t items;                   /* with training: batches in the making, delivered, in training */
 };
@@ -99,14 +99,14 @@ struct rs_batch {
     bool full; /* it did not fit */
 };
 
-struct rs_lane;
+struct rs_thread;
 /* Seeds become the first targets. GNN_EFORMAT: a seed outside the graph. */
-GNN_MUST_CHECK enum gnn_status rs_batch_begin(const struct rs_lane *lane, struct rs_batch *batch, uint32_t number,
+GNN_MUST_CHECK enum gnn_status rs_batch_begin(const struct rs_thread *thread, struct rs_batch *batch, uint32_t number,
                                               const gnn_node *seeds, uint32_t seed_count, struct gnn_err *err);
 /* Takes row_start and col of hop l (from 0), and fills row_start: sizes are known before anything is read. */
-void rs_hop_begin(const struct rs_lane *lane, struct rs_batch *batch, uint32_t l);
+void rs_hop_begin(const struct rs_thread *thread, struct rs_batch *batch, uint32_t l);
 /* Between the two the hop's col is filled. Then: neighbours become local IDs, the next hop's targets are known. */
-GNN_MUST_CHECK enum gnn_status rs_hop_end(struct rs_lane *lane, struct rs_batch *batch, uint32_t l,
+GNN_MUST_CHECK enum gnn_status rs_hop_end(struct rs_thread *thread, struct rs_batch *batch, uint32_t l,
                                           struct gnn_err *err);
 void rs_batch_end(struct rs_batch *batch, uint64_t epoch, bool chained);
 
@@ -131,17 +131,17 @@ struct rs_fetch {
 };
 
 struct ringsampler;
-GNN_MUST_CHECK enum gnn_status rs_grouped_open(struct rs_lane *lane, struct rs_fetch **out, struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status rs_mapped_open(struct rs_lane *lane, struct rs_fetch **out, struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status rs_sorted_open(struct rs_lane *lane, struct rs_fetch **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_grouped_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_mapped_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_sorted_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
 /* Memory of each besides the workspace; align_bytes of direct reads. */
 uint64_t rs_grouped_bytes(const struct ringsampler_config *config, uint32_t align_bytes);
 uint64_t rs_mapped_bytes(void);
 uint64_t rs_sorted_bytes(const struct ringsampler_config *config);
 
-/* ---- lane.c ---- */
+/* ---- thread.c ---- */
 
-struct rs_lane {
+struct rs_thread {
     struct ringsampler *s;
     struct gnn_file *file; /* its own handle of the edge file */
     struct rs_fetch *fetch;
@@ -162,19 +162,19 @@ struct rs_lane {
     struct rs_batch *batches; /* (RS_BUNDLE_MAX) */
     struct rs_latencies latencies;
 };
-GNN_MUST_CHECK enum gnn_status rs_lane_open(struct ringsampler *s, struct rs_lane *lane, struct gnn_err *err);
-void rs_lane_close(struct rs_lane *lane); /* accepts a zeroed one */
-void rs_lane_begin(struct rs_lane *lane, uint64_t epoch);
+GNN_MUST_CHECK enum gnn_status rs_thread_open(struct ringsampler *s, struct rs_thread *thread, struct gnn_err *err);
+void rs_thread_close(struct rs_thread *thread); /* accepts a zeroed one */
+void rs_thread_begin(struct rs_thread *thread, uint64_t epoch);
 /* Samples begun batches hop by hop, together. A batch that does not fit its memory is marked `full` and counts for
  * nothing. */
-GNN_MUST_CHECK enum gnn_status rs_sample(struct rs_lane *lane, struct rs_batch *batches, uint32_t count,
+GNN_MUST_CHECK enum gnn_status rs_sample(struct rs_thread *thread, struct rs_batch *batches, uint32_t count,
                                          struct gnn_err *err);
 /* Samples one batch into memory of the caller's; one that does not fit is GNN_ECAP. */
-GNN_MUST_CHECK enum gnn_status rs_sample_one(struct rs_lane *lane, struct rs_batch *batch, uint32_t number,
+GNN_MUST_CHECK enum gnn_status rs_sample_one(struct rs_thread *thread, struct rs_batch *batch, uint32_t number,
                                              struct gnn_err *err);
 /* Batches first, first + step … (count of them), bundled as memory allows. */
-GNN_MUST_CHECK enum gnn_status rs_lane_run(struct rs_lane *lane, uint32_t first, uint32_t count, uint32_t step,
-                                           uint64_t *items, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_thread_run(struct rs_thread *thread, uint32_t first, uint32_t count, uint32_t step,
+                                             uint64_t *items, struct gnn_err *err);
 
 /* ---- the system ---- */
 
@@ -192,7 +192,7 @@ struct ringsampler {
     uint64_t sample_key;
     uint32_t batches;
     gnn_node *order; /* (train.count) of the epoch */
-    struct rs_lane *lanes;
+    struct rs_thread *threads;
     struct gnn_file *mapped_file;
     struct gnn_map *map;    /* io=mapped */
     struct rs_cache *cache; /* io=sorted */
@@ -208,7 +208,7 @@ struct ringsampler {
     /* of one epoch */
     uint64_t start_ns;
     struct rs_fetch_counts before;
-    struct gnn_queue **tokens; /* (lanes): items lane w may fill */
+    struct gnn_queue **tokens; /* (threads): items thread w may fill */
     struct gnn_reorder *delivery, *extracted;
     struct gnn_queue *free_inputs;
 };
@@ -225,8 +225,8 @@ GNN_MUST_CHECK enum gnn_status rs_training_stages(struct ringsampler *s, struct 
                                                   struct gnn_err *err);
 void rs_training_stages_close(struct ringsampler *s);
 void rs_training_result(const struct ringsampler *s, struct gnn_epoch_result *out);
-GNN_MUST_CHECK enum gnn_status rs_on_demand_lane(struct ringsampler *s, uint32_t lane, uint64_t *items,
-                                                 struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_on_demand_thread(struct ringsampler *s, uint32_t thread, uint64_t *items,
+                                                   struct gnn_err *err);
 void rs_on_demand_result(const struct ringsampler *s, struct gnn_epoch_result *out);
 
 #endif

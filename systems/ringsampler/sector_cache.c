@@ -60,7 +60,7 @@ void rs_cache_offer(struct rs_cache *cache, uint64_t block, const void *data, ui
     if (!atomic_compare_exchange_strong(&cache->table[block], &absent, RS_CACHE_FILLING))
         return;
     const unsigned slot = atomic_fetch_add(&cache->used, 1);
-    if (slot >= cache->slot_count) { /* another lane took the last one */
+    if (slot >= cache->slot_count) { /* another thread took the last one */
         atomic_fetch_sub(&cache->used, 1);
         atomic_store(&cache->table[block], 0);
         return;

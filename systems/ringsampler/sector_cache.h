@@ -1,6 +1,6 @@
 /* A cache of edge-file blocks that fills and never evicts. A sweep passes over the file in order again and again; of a
  * cyclic scan that keeps what came first is what an optimal policy keeps too, and a block that never leaves needs no
- * lock: lanes share it, and none ever waits for another. One that finds a block being filled reads it itself.
+ * lock: threads share it, and none ever waits for another. One that finds a block being filled reads it itself.
  * RingSampler's paper has no cache and asks for one (section 4.4). */
 #ifndef RINGSAMPLER_SECTOR_CACHE_H
 #define RINGSAMPLER_SECTOR_CACHE_H

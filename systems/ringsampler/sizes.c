@@ -122,7 +122,7 @@ static uint64_t rest_of_run(const struct gnn_env *env, const struct ringsampler_
     gnn_plan_begin(&run, env);
     const uint64_t order = env->dataset->train.count * (uint64_t)sizeof(gnn_node);
     uint64_t sum = gnn_add_bytes(gnn_plan_bytes(&run), order);
-    sum = gnn_add_bytes(sum, gnn_mul_bytes(z->lanes, z->engine_bytes + z->release_bytes));
+    sum = gnn_add_bytes(sum, gnn_mul_bytes(z->threads, z->engine_bytes + z->release_bytes));
     sum = gnn_add_bytes(sum, z->cache_bytes);
     if (env->workload->sample_only)
         return sum;
@@ -132,16 +132,16 @@ static uint64_t rest_of_run(const struct gnn_env *env, const struct ringsampler_
     return gnn_add_bytes(gnn_add_bytes(sum, inputs), reader);
 }
 
-/* What a lane and a batch need at the sizes a batch is expected to have. */
+/* What a thread and a batch need at the sizes a batch is expected to have. */
 static void expected_bytes(const struct gnn_env *env, const struct ringsampler_config *c, const struct rs_sizes *z,
-                           const struct gnn_batch_size *size, uint64_t *lane, uint64_t *batch)
+                           const struct gnn_batch_size *size, uint64_t *thread, uint64_t *batch)
 {
     const uint32_t layers = env->workload->layers;
     const uint64_t nodes = size->nodes[layers], slots = gnn_id_map_sized_slots(nodes + 2);
     const uint64_t map = slots * sizeof(struct gnn_id_slot), pairs = (nodes + size->edges) * 12;
     *batch = least(gnn_batch_bytes(size, layers), z->batch_bytes);
-    *lane = least(c->dedupe == RS_DEDUPE_HASH ? map : pairs, z->dedupe_bytes) +
-            least(c->io == RS_IO_SORTED ? nodes * sizeof(uint64_t) + RS_ENTRIES_BYTES_MIN : 0, z->entries_bytes);
+    *thread = least(c->dedupe == RS_DEDUPE_HASH ? map : pairs, z->dedupe_bytes) +
+              least(c->io == RS_IO_SORTED ? nodes * sizeof(uint64_t) + RS_ENTRIES_BYTES_MIN : 0, z->entries_bytes);
 }
 
 /* The dedupe gets its bound, or about a third of a workspace that is too small for all bounds. */
@@ -162,35 +162,36 @@ static void divide(const struct ringsampler_config *c, struct rs_sizes *z, uint6
 static void choose(const struct gnn_env *env, const struct ringsampler_config *c, struct rs_sizes *z)
 {
     struct gnn_batch_size size;
-    uint64_t lane_min, batch_min;
+    uint64_t thread_min, batch_min;
     gnn_batch_expect(env->dataset, env->workload, &size);
-    expected_bytes(env, c, z, &size, &lane_min, &batch_min);
+    expected_bytes(env, c, z, &size, &thread_min, &batch_min);
     const bool only = env->workload->sample_only;
     const uint64_t fixed = z->dedupe_bytes + z->entries_bytes;
     const uint64_t bundle = c->io != RS_IO_SORTED || !only ? 1
                             : c->bundle > 0                ? c->bundle
                             : env->cap_bytes > 0           ? RS_BUNDLE_MAX
                                                            : 1;
-    uint64_t lane =
+    uint64_t thread =
         only ? gnn_add_bytes(z->dedupe_bytes, gnn_mul_bytes(bundle, z->batch_bytes + z->entries_bytes)) : fixed;
     const uint64_t bound = only ? fixed + z->batch_bytes : fixed;
     uint64_t item = z->batch_bytes;
-    const uint64_t wanted = gnn_add_bytes(gnn_mul_bytes(z->lanes, lane), gnn_mul_bytes(z->items, item));
+    const uint64_t wanted = gnn_add_bytes(gnn_mul_bytes(z->threads, thread), gnn_mul_bytes(z->items, item));
     if (env->cap_bytes > 0) {
         const uint64_t rest = gnn_add_bytes(rest_of_run(env, c, z, &size), least(slack_bytes, env->cap_bytes / 16));
         const uint64_t there = env->cap_bytes > rest ? env->cap_bytes - rest : 0;
         if (wanted > there) {
             const double share = (double)there / (double)wanted;
-            lane = (uint64_t)((double)lane * share);
+            thread = (uint64_t)((double)thread * share);
             item = (uint64_t)((double)item * share);
         }
-        const uint64_t lane_least = lane_min + (only ? batch_min : 0);
-        lane = lane < lane_least ? lane_least : lane;
+        const uint64_t thread_least = thread_min + (only ? batch_min : 0);
+        thread = thread < thread_least ? thread_least : thread;
         item = item < batch_min ? batch_min : item;
     }
     if (c->workspace_bytes > 0)
-        lane = c->workspace_bytes;
-    z->workspace_bytes = gnn_round_up(lane < RS_WORKSPACE_BYTES_MIN ? RS_WORKSPACE_BYTES_MIN : lane, GNN_PAGE_BYTES);
+        thread = c->workspace_bytes;
+    z->workspace_bytes =
+        gnn_round_up(thread < RS_WORKSPACE_BYTES_MIN ? RS_WORKSPACE_BYTES_MIN : thread, GNN_PAGE_BYTES);
     z->batch_bytes = gnn_round_up(item, GNN_PAGE_BYTES);
     divide(c, z, bound);
 }
@@ -201,7 +202,7 @@ enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_conf
     const struct gnn_workload *const load = env->workload;
     uint64_t nodes = 0;
     GNN_TRY(check(env, c, err));
-    *z = (struct rs_sizes){.lanes = c->requests > 0 ? c->concurrency : c->threads};
+    *z = (struct rs_sizes){.threads = c->requests > 0 ? c->concurrency : c->threads};
     z->seeds = c->requests > 0 ? 1 : (uint32_t)least(load->batch_size, env->dataset->train.count);
     if (c->frontier == RS_FRONTIER_ALL)
         GNN_TRY(bound_all(env, z, &nodes, err));
@@ -221,21 +222,21 @@ enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_conf
 void rs_plan_parts(const struct ringsampler_config *c, const struct rs_sizes *z, struct gnn_memory_plan *plan)
 {
     const struct gnn_env *env = plan->env;
-    uint64_t lane_min, batch_min;
-    expected_bytes(env, c, z, &plan->batch, &lane_min, &batch_min);
+    uint64_t thread_min, batch_min;
+    expected_bytes(env, c, z, &plan->batch, &thread_min, &batch_min);
     if (env->workload->sample_only)
-        lane_min += batch_min;
+        thread_min += batch_min;
     if (c->workspace_bytes > 0)
-        lane_min = z->workspace_bytes;
+        thread_min = z->workspace_bytes;
     gnn_plan_part(plan, "workspaces of the threads",
                   c->workspace_bytes > 0 ? "ringsampler.workspace or ringsampler.threads"
                                          : "ringsampler.threads, --batch or --fanout",
-                  gnn_mul_bytes(z->lanes, lane_min));
+                  gnn_mul_bytes(z->threads, thread_min));
     gnn_plan_part(plan, "ring buffers of the threads",
                   c->workspaces == RS_WORKSPACES_RELEASE
                       ? "ringsampler.workspaces=right"
                       : "ringsampler.ring, ringsampler.read_buffer or ringsampler.threads",
-                  gnn_mul_bytes(z->lanes, z->engine_bytes + z->release_bytes));
+                  gnn_mul_bytes(z->threads, z->engine_bytes + z->release_bytes));
     gnn_plan_part(plan, "sector cache", "ringsampler.cache", z->cache_bytes);
     gnn_plan_part(plan, "order of the epoch", NULL, env->dataset->train.count * (uint64_t)sizeof(gnn_node));
     if (env->workload->sample_only)

@@ -4,11 +4,11 @@
  * Ours: RingSampler's discussion asks for a cache, and its reads repeat sectors that many targets share
  * (specs/ringsampler.md section 4: 66 M samples touch 6.3 M pages an epoch).
  *
- * Reads    direct, asynchronous on the lane's ring, into a circular buffer; while they are in flight the next 256th of
- *          the targets is put in order and drawn
+ * Reads    direct, asynchronous on the thread's ring, into a circular buffer; while they are in flight the next 256th
+ *          of the targets is put in order and drawn
  * Cache    blocks read once stay while there is room (sector_cache.h); a target whose samples all lie there needs no
  *          entry in the sweep
- * Memory   8 B a target in the lane's workspace; when they do not fit, the hop takes several sweeps. The read buffer,
+ * Memory   8 B a target in the thread's workspace; when they do not fit, the hop takes several sweeps. The read buffer,
  *          and a window of the samples that wait for reads in flight
  * Errors   as ring_reads.h; GNN_EUSAGE when position and slot do not share 64 bits */
 #include "systems/ringsampler/extents.h"
@@ -36,7 +36,7 @@ struct flight {
 
 struct sorted {
     struct rs_fetch base;
-    struct rs_lane *lane;
+    struct rs_thread *thread;
     struct rs_cache *cache; /* NULL: none */
     struct rs_reads reads;
     struct rs_extent_rules rules;
@@ -221,7 +221,7 @@ static uint32_t draw_entry(struct sorted *x, uint64_t entry, uint64_t *out)
 /* Entries in order of node. Several batches may have drawn from one node's list: their samples are merged. */
 static enum gnn_status read_nodes(struct sorted *x, uint64_t begin, uint64_t end, struct gnn_err *err)
 {
-    const uint64_t *const entries = x->lane->entries;
+    const uint64_t *const entries = x->thread->entries;
     while (begin < end) {
         const uint64_t node = entries[begin] >> TARGET_BITS;
         uint32_t count = 0, batches = 0;
@@ -238,8 +238,8 @@ static enum gnn_status read_nodes(struct sorted *x, uint64_t begin, uint64_t end
 /* Puts a 256th of the nodes in order after another, each while reads of those before are in flight. */
 static enum gnn_status read_parts(struct sorted *x, struct gnn_err *err)
 {
-    uint64_t *const entries = x->lane->entries;
-    const uint32_t high_bit = TARGET_BITS + rs_bits(x->lane->s->env->dataset->node_count);
+    uint64_t *const entries = x->thread->entries;
+    const uint32_t high_bit = TARGET_BITS + rs_bits(x->thread->s->env->dataset->node_count);
     if (high_bit <= TARGET_BITS + 8) {
         rs_sort(entries, x->entry_count, TARGET_BITS, high_bit);
         return read_nodes(x, 0, x->entry_count, err);
@@ -272,9 +272,9 @@ static enum gnn_status sweep(struct sorted *x, struct gnn_err *err)
 
 static enum gnn_status add_entry(struct sorted *x, uint32_t hop, uint32_t t, struct gnn_err *err)
 {
-    if (x->entry_count == x->lane->entry_capacity)
+    if (x->entry_count == x->thread->entry_capacity)
         GNN_TRY(sweep(x, err));
-    x->lane->entries[x->entry_count++] =
+    x->thread->entries[x->entry_count++] =
         (uint64_t)x->hops[hop]->targets[t] << TARGET_BITS | (uint64_t)hop << x->target_bits | t;
     return GNN_OK;
 }
@@ -339,7 +339,7 @@ static enum gnn_status lay_out_keys(struct sorted *x, struct gnn_err *err)
         high = hop->col + hop->sample_count > high ? hop->col + hop->sample_count : high;
         targets = hop->target_count > targets ? hop->target_count : targets;
     }
-    const uint64_t edges = x->lane->s->env->dataset->edge_count;
+    const uint64_t edges = x->thread->s->env->dataset->edge_count;
     x->out = low;
     x->rules.slot_bits = rs_bits((uint64_t)(high - low));
     x->key_bits = x->rules.slot_bits + rs_bits(edges);
@@ -387,7 +387,7 @@ static void sorted_close(struct rs_fetch *fetch)
     if (x == NULL)
         return;
     rs_reads_close(&x->reads);
-    gnn_mem_free(x->lane->s->env->world, x->buffer);
+    gnn_mem_free(x->thread->s->env->world, x->buffer);
     free(x->flights);
     free(x->pending);
     free(x->tags);
@@ -410,7 +410,7 @@ uint64_t rs_sorted_bytes(const struct ringsampler_config *config)
 static enum gnn_status open_arrays(struct sorted *x, struct gnn_err *err)
 {
     void *buffer = NULL;
-    GNN_TRY(gnn_mem_alloc(x->lane->s->env->world, "ringsampler read buffer", x->buffer_bytes, GNN_MEM_PINNED, &buffer,
+    GNN_TRY(gnn_mem_alloc(x->thread->s->env->world, "ringsampler read buffer", x->buffer_bytes, GNN_MEM_PINNED, &buffer,
                           err));
     x->buffer = buffer;
     x->flights = calloc(x->depth, sizeof *x->flights);
@@ -428,34 +428,34 @@ static enum gnn_status open_arrays(struct sorted *x, struct gnn_err *err)
 
 static enum gnn_status open_ring(struct sorted *x, struct gnn_err *err)
 {
-    const struct rs_lane *const lane = x->lane;
-    const struct ringsampler_config *const c = lane->s->config;
-    const struct rs_reads_config config = {.file = lane->file,
-                                           .ring = {.engine = lane->s->env->io_engine,
+    const struct rs_thread *const thread = x->thread;
+    const struct ringsampler_config *const c = thread->s->config;
+    const struct rs_reads_config config = {.file = thread->file,
+                                           .ring = {.engine = thread->s->env->io_engine,
                                                     .depth = x->depth,
                                                     .sqpoll = c->sqpoll,
                                                     .iopoll = c->iopoll,
                                                     .spin = c->polling,
-                                                    .register_files = c->register_file ? &lane->file : NULL,
+                                                    .register_files = c->register_file ? &thread->file : NULL,
                                                     .register_file_count = c->register_file,
                                                     .register_buffer = c->register_buffer ? x->buffer : NULL,
                                                     .register_buffer_bytes = c->register_buffer ? x->buffer_bytes : 0}};
-    return rs_reads_open(lane->s->env->world, &config, &x->reads, err);
+    return rs_reads_open(thread->s->env->world, &config, &x->reads, err);
 }
 
-enum gnn_status rs_sorted_open(struct rs_lane *lane, struct rs_fetch **out, struct gnn_err *err)
+enum gnn_status rs_sorted_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err)
 {
-    const struct ringsampler_config *const c = lane->s->config;
+    const struct ringsampler_config *const c = thread->s->config;
     struct sorted *const x = calloc(1, sizeof *x);
     if (x == NULL)
         return gnn_fail(err, GNN_ENOMEM, "ringsampler: sorted reads");
     x->base.ops = &sorted_ops;
     *out = &x->base;
-    x->lane = lane;
-    x->cache = lane->s->cache;
+    x->thread = thread;
+    x->cache = thread->s->cache;
     x->depth = c->ring;
     struct gnn_file_info info;
-    gnn_file_info(lane->s->env->world, lane->file, &info);
+    gnn_file_info(thread->s->env->world, thread->file, &info);
     const uint32_t align =
         info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
     x->unit_bytes = x->cache != NULL ? RS_CACHE_BLOCK_BYTES : align < 512 ? 512 : align;

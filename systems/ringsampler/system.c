@@ -35,15 +35,16 @@ static enum gnn_status open_shared(struct ringsampler *s, struct gnn_err *err)
     }
     if (s->sizes.cache_bytes > 0)
         GNN_TRY(rs_cache_open(env->world, env->dataset->edge_count, s->config->cache_bytes, &s->cache, err));
-    s->lanes = calloc(s->sizes.lanes, sizeof *s->lanes);
-    return s->lanes != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "ringsampler: %" PRIu32 " threads", s->sizes.lanes);
+    s->threads = calloc(s->sizes.threads, sizeof *s->threads);
+    return s->threads != NULL ? GNN_OK
+                              : gnn_fail(err, GNN_ENOMEM, "ringsampler: %" PRIu32 " threads", s->sizes.threads);
 }
 
 /* Every thread has its own handle; one look is enough to say that the file is what the dataset promises. */
 static enum gnn_status check_edges(const struct ringsampler *s, struct gnn_err *err)
 {
     const struct gnn_env *const env = s->env;
-    const struct gnn_file *const file = s->config->io == RS_IO_MAPPED ? s->mapped_file : s->lanes[0].file;
+    const struct gnn_file *const file = s->config->io == RS_IO_MAPPED ? s->mapped_file : s->threads[0].file;
     struct gnn_file_info info;
     gnn_file_info(env->world, file, &info);
     if (info.size_bytes >= env->dataset->edge_count * sizeof(gnn_node))
@@ -69,8 +70,8 @@ static enum gnn_status ringsampler_open(const struct gnn_env *env, const void *c
     const uint32_t most = env->workload->max_batches;
     s->batches = most > 0 && most < all ? most : (uint32_t)all;
     GNN_TRY(open_shared(s, err));
-    for (uint32_t i = 0; i < s->sizes.lanes; i++)
-        GNN_TRY(rs_lane_open(s, &s->lanes[i], err));
+    for (uint32_t i = 0; i < s->sizes.threads; i++)
+        GNN_TRY(rs_thread_open(s, &s->threads[i], err));
     GNN_TRY(check_edges(s, err));
     return env->workload->sample_only ? GNN_OK : rs_training_open(s, err);
 }
@@ -87,9 +88,9 @@ static void ringsampler_close(void *state)
     if (s == NULL)
         return;
     rs_training_close(s);
-    for (uint32_t i = 0; s->lanes != NULL && i < s->sizes.lanes; i++)
-        rs_lane_close(&s->lanes[i]);
-    free(s->lanes);
+    for (uint32_t i = 0; s->threads != NULL && i < s->sizes.threads; i++)
+        rs_thread_close(&s->threads[i]);
+    free(s->threads);
     rs_cache_close(s->cache);
     gnn_map_close(s->env->world, s->map);
     gnn_file_close(s->env->world, s->mapped_file);

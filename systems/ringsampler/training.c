@@ -1,10 +1,10 @@
 /* End to end (paper, section 5, "End-to-end implementation"): the sampler yields mini-batches as they become ready, an
  * extractor reads their features asynchronously, the trainer trains them, each stage on its own threads:
  *
- *   sample (n lanes) --in batch order--> extract (1, a deep ring) --in order--> train (1)
+ *   sample (n threads) --in batch order--> extract (1, a deep ring) --in order--> train (1)
  *
- * Lane i draws batches i, i + n, …; it holds `prefetch` tokens, empty mini-batches, so nobody samples far ahead. Two
- * inputs exist: one is filled while the other trains. The stages form a chain: nothing can deadlock. */
+ * Thread i draws batches i, i + n, …; it holds `prefetch` tokens, empty mini-batches, so that none samples far ahead.
+ * Two inputs exist: one is filled while the other trains. The stages form a chain: nothing can deadlock. */
 #include "systems/ringsampler/ringsampler.h"
 
 #include <assert.h>
@@ -16,12 +16,12 @@
 static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct ringsampler *const s = ctx;
-    struct rs_lane *const lane = &s->lanes[worker->index];
-    for (uint32_t k = worker->index; k < s->batches; k += s->sizes.lanes) {
+    struct rs_thread *const thread = &s->threads[worker->index];
+    for (uint32_t k = worker->index; k < s->batches; k += s->sizes.threads) {
         void *item;
         GNN_TRY(gnn_queue_pop(s->tokens[worker->index], &item));
         assert(item != NULL);
-        GNN_TRY(rs_sample_one(lane, &((struct rs_item *)item)->batch, k, err));
+        GNN_TRY(rs_sample_one(thread, &((struct rs_item *)item)->batch, k, err));
         GNN_TRY(gnn_reorder_put(s->delivery, k, item));
         worker->items++;
     }
@@ -72,7 +72,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
         struct rs_item *const item = taken;
         GNN_TRY(train(s, item, err));
         GNN_TRY(gnn_queue_push(s->free_inputs, item->rows));
-        GNN_TRY(gnn_queue_push(s->tokens[k % s->sizes.lanes], item));
+        GNN_TRY(gnn_queue_push(s->tokens[k % s->sizes.threads], item));
         worker->items++;
     }
 }
@@ -82,7 +82,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
 static void cancel(void *target)
 {
     struct ringsampler *const s = target;
-    for (uint32_t i = 0; i < s->sizes.lanes; i++)
+    for (uint32_t i = 0; i < s->sizes.threads; i++)
         gnn_queue_cancel(s->tokens[i]);
     gnn_queue_cancel(s->free_inputs);
     gnn_reorder_cancel(s->delivery);
@@ -93,12 +93,12 @@ static enum gnn_status open_queues(struct ringsampler *s, struct gnn_err *err)
 {
     struct gnn_world *const world = s->env->world;
     const uint32_t prefetch = s->config->prefetch, items = s->sizes.items;
-    assert(prefetch > 0 && s->sizes.lanes > 0);
-    for (uint32_t i = 0; i < s->sizes.lanes; i++)
+    assert(prefetch > 0 && s->sizes.threads > 0);
+    for (uint32_t i = 0; i < s->sizes.threads; i++)
         GNN_TRY(gnn_queue_open(world, "tokens", items, &s->tokens[i], err));
-    for (uint32_t i = 0; i < items; i++) /* what is over goes to the first lanes */
-        GNN_TRY(
-            gnn_queue_push(s->tokens[i < prefetch * s->sizes.lanes ? i / prefetch : i % s->sizes.lanes], &s->items[i]));
+    for (uint32_t i = 0; i < items; i++) /* what is over goes to the first threads */
+        GNN_TRY(gnn_queue_push(s->tokens[i < prefetch * s->sizes.threads ? i / prefetch : i % s->sizes.threads],
+                               &s->items[i]));
     GNN_TRY(gnn_queue_open(world, "free inputs", RS_INPUTS, &s->free_inputs, err));
     for (uint32_t i = 0; i < RS_INPUTS; i++)
         GNN_TRY(gnn_queue_push(s->free_inputs, &s->inputs[i]));
@@ -111,7 +111,7 @@ static enum gnn_status open_queues(struct ringsampler *s, struct gnn_err *err)
 
 void rs_training_stages_close(struct ringsampler *s)
 {
-    for (uint32_t i = 0; s->tokens != NULL && i < s->sizes.lanes; i++) {
+    for (uint32_t i = 0; s->tokens != NULL && i < s->sizes.threads; i++) {
         gnn_queue_close(s->tokens[i]);
         s->tokens[i] = NULL;
     }
@@ -127,7 +127,7 @@ enum gnn_status rs_training_stages(struct ringsampler *s, struct gnn_pipeline *p
     gnn_training_begin(&s->training);
     gnn_extraction_begin(s->extraction);
     GNN_TRY(open_queues(s, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "sample", s->sizes.lanes, sample_stage, s, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "sample", s->sizes.threads, sample_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "extract", 1, extract_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err));
     return gnn_pipeline_on_cancel(pipeline, cancel, s, err);
@@ -155,7 +155,7 @@ enum gnn_status rs_training_open(struct ringsampler *s, struct gnn_err *err)
     const struct gnn_extraction_config extraction = {.depth = s->config->extract_depth,
                                                      .direct = s->config->feature_io == RS_FEATURES_DIRECT};
     s->items = calloc(s->sizes.items, sizeof *s->items);
-    s->tokens = calloc(s->sizes.lanes, sizeof(struct gnn_queue *));
+    s->tokens = calloc(s->sizes.threads, sizeof(struct gnn_queue *));
     if (s->items == NULL || s->tokens == NULL)
         return gnn_fail(err, GNN_ENOMEM, "ringsampler: %" PRIu32 " mini-batches", s->sizes.items);
     GNN_TRY(gnn_mem_alloc(env->world, "ringsampler mini-batches", gnn_mul_bytes(s->sizes.items, s->sizes.batch_bytes),

@@ -176,13 +176,13 @@ static void check_blocks_of(const struct place *p, const char *const *options)
     run.workload.fanout[2] = 2;
     open_run(&run, p);
     struct ringsampler *const s = run.state;
-    struct rs_lane *const lane = &s->lanes[0];
+    struct rs_thread *const thread = &s->threads[0];
     must(train_run_epoch(&run, 1), &run);
     const bool all = s->config->frontier == RS_FRONTIER_ALL;
     for (uint32_t k = 0; k < s->batches; k++) {
         static unsigned char memory[1 << 20];
         struct rs_batch batch = {.memory = memory, .size_bytes = sizeof memory};
-        must(rs_sample_one(lane, &batch, k, &run.err), &run);
+        must(rs_sample_one(thread, &batch, k, &run.err), &run);
         for (uint32_t l = 0; l < 3; l++) {
             check_hop(&p->graph, &batch.hops[l]);
             if (l > 0)
@@ -398,7 +398,7 @@ static void test_reads_are_counted_and_bounded(void **state)
         for (uint32_t k = 0; k < s->batches; k++) {
             static unsigned char memory[1 << 18];
             struct rs_batch batch = {.memory = memory, .size_bytes = sizeof memory};
-            must(rs_sample_one(&s->lanes[0], &batch, k, &run.err), &run);
+            must(rs_sample_one(&s->threads[0], &batch, k, &run.err), &run);
             for (uint32_t l = 0; l < batch.hop_count; l++)
                 groups += groups_of(&p.graph, &batch.hops[l], cases[c].ring);
         }
@@ -492,8 +492,8 @@ static void test_memory_is_the_formula_and_steady(void **state)
         assert_int_equal(later.current_bytes, opened.current_bytes); /* all of it was taken at open */
         assert_int_equal(later.peak_bytes, opened.peak_bytes);
         const struct rs_sizes *const z = &((struct ringsampler *)run.state)->sizes;
-        const uint64_t formula = z->lanes * (z->workspace_bytes + z->engine_bytes + z->release_bytes) + z->cache_bytes +
-                                 TRAIN * sizeof(gnn_node);
+        const uint64_t formula = z->threads * (z->workspace_bytes + z->engine_bytes + z->release_bytes) +
+                                 z->cache_bytes + TRAIN * sizeof(gnn_node);
         assert_true((double)opened.current_bytes <= 1.05 * (double)formula);
         train_run_close(&run);
         /* The world remembers its peak: a fresh one for the next case. */
