@@ -1,7 +1,6 @@
 #include "systems/agnes/bucket.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <string.h>
 
 uint64_t agnes_bucket_bytes(uint64_t blocks, uint64_t tasks, uint64_t entries)
@@ -13,6 +12,8 @@ uint64_t agnes_bucket_bytes(uint64_t blocks, uint64_t tasks, uint64_t entries)
 enum gnn_status agnes_bucket_open(struct gnn_world *world, uint32_t blocks, uint32_t tasks, struct agnes_bucket *out,
                                   struct gnn_err *err)
 {
+    assert(blocks > 0);
+    assert(tasks > 0);
     *out = (struct agnes_bucket){.world = world, .blocks = blocks, .tasks = tasks};
     GNN_TRY(gnn_mem_alloc(world, "agnes bucket rows", agnes_bucket_bytes(blocks, tasks, 0), GNN_MEM_PLAIN, &out->memory,
                           err));
@@ -32,32 +33,50 @@ void agnes_bucket_close(struct agnes_bucket *bucket)
     bucket->memory = NULL;
 }
 
-/* Mini-batches of task t: first .. end. */
-static void part_of(const struct agnes_bucket *bucket, uint32_t t, uint32_t *first, uint32_t *end)
+void agnes_bucket_begin(struct agnes_bucket *bucket)
 {
-    *first = (uint32_t)((uint64_t)bucket->batches * t / bucket->tasks);
-    *end = (uint32_t)((uint64_t)bucket->batches * (t + 1) / bucket->tasks);
+    bucket->built_entries = 0;
+    atomic_store(&bucket->built_ns, 0);
+}
+
+void agnes_bucket_counters(const struct agnes_bucket *bucket, uint64_t *built_entries, uint64_t *built_ns)
+{
+    *built_entries = bucket->built_entries;
+    *built_ns = atomic_load(&bucket->built_ns);
+}
+
+/* Advances task t's cursors by one at each entry of its mini-batches and, unless entries is NULL, writes the entry
+ * where the cursor stood. So the same walk counts and places. */
+static void walk_entries(struct agnes_bucket *bucket, uint64_t t, struct agnes_entry *entries)
+{
+    uint64_t *const cursor = bucket->cursor + t * bucket->blocks;
+    const uint32_t first = (uint32_t)(bucket->batches * t / bucket->tasks);
+    const uint32_t end = (uint32_t)(bucket->batches * (t + 1) / bucket->tasks);
+    uint32_t blocks[GNN_FANOUT_MAX];
+    uint64_t walked = 0;
+    for (uint32_t j = first; j < end; j++)
+        for (uint32_t p = 0; p < bucket->positions[j]; p++) {
+            const uint32_t n = bucket->blocks_of(bucket->ctx, j, p, blocks);
+            for (uint32_t i = 0; i < n; i++) {
+                const uint64_t at = cursor[blocks[i]]++;
+                if (entries != NULL)
+                    entries[at] = (struct agnes_entry){.batch = j, .position = p};
+            }
+            walked += n;
+        }
+    gnn_charge(bucket->world, GNN_WORK_TABLE_ENTRY, walked);
 }
 
 static enum gnn_status count_part(void *ctx, uint32_t worker, uint64_t t, struct gnn_err *err)
 {
     (void)worker;
     (void)err;
-    const struct agnes_bucket *const bucket = ctx;
-    uint64_t *const count = bucket->cursor + t * bucket->blocks, start_ns = gnn_now_ns(bucket->world);
-    uint32_t first, end, blocks[GNN_FANOUT_MAX];
-    uint64_t entries = 0;
-    memset(count, 0, bucket->blocks * sizeof *count);
-    part_of(bucket, (uint32_t)t, &first, &end);
-    for (uint32_t j = first; j < end; j++)
-        for (uint32_t p = 0; p < bucket->counts[j]; p++) {
-            const uint32_t n = bucket->blocks_of(bucket->ctx, j, p, blocks);
-            for (uint32_t i = 0; i < n; i++)
-                count[blocks[i]]++;
-            entries += n;
-        }
-    gnn_charge(bucket->world, GNN_WORK_TABLE_ENTRY, entries);
-    __atomic_fetch_add(&((struct agnes_bucket *)ctx)->built_ns, gnn_now_ns(bucket->world) - start_ns, __ATOMIC_RELAXED);
+    struct agnes_bucket *const bucket = ctx;
+    const uint64_t start_ns = gnn_now_ns(bucket->world);
+    assert(t < bucket->tasks);
+    memset(bucket->cursor + t * bucket->blocks, 0, bucket->blocks * sizeof *bucket->cursor);
+    walk_entries(bucket, t, NULL);
+    atomic_fetch_add(&bucket->built_ns, gnn_now_ns(bucket->world) - start_ns);
     return GNN_OK;
 }
 
@@ -65,24 +84,15 @@ static enum gnn_status place_part(void *ctx, uint32_t worker, uint64_t t, struct
 {
     (void)worker;
     (void)err;
-    const struct agnes_bucket *const bucket = ctx;
-    uint64_t *const cursor = bucket->cursor + t * bucket->blocks, start_ns = gnn_now_ns(bucket->world);
-    uint32_t first, end, blocks[GNN_FANOUT_MAX];
-    uint64_t entries = 0;
-    part_of(bucket, (uint32_t)t, &first, &end);
-    for (uint32_t j = first; j < end; j++)
-        for (uint32_t p = 0; p < bucket->counts[j]; p++) {
-            const uint32_t n = bucket->blocks_of(bucket->ctx, j, p, blocks);
-            for (uint32_t i = 0; i < n; i++)
-                bucket->entries[cursor[blocks[i]]++] = (struct agnes_entry){.batch = j, .position = p};
-            entries += n;
-        }
-    gnn_charge(bucket->world, GNN_WORK_TABLE_ENTRY, entries);
-    __atomic_fetch_add(&((struct agnes_bucket *)ctx)->built_ns, gnn_now_ns(bucket->world) - start_ns, __ATOMIC_RELAXED);
+    struct agnes_bucket *const bucket = ctx;
+    const uint64_t start_ns = gnn_now_ns(bucket->world);
+    assert(t < bucket->tasks);
+    walk_entries(bucket, t, bucket->entries);
+    atomic_fetch_add(&bucket->built_ns, gnn_now_ns(bucket->world) - start_ns);
     return GNN_OK;
 }
 
-/* Counts become places: block by block, task by task. */
+/* Turns counts into places, block by block, task by task; returns the number of entries. */
 static uint64_t lay_rows(struct agnes_bucket *bucket)
 {
     uint64_t sum = 0;
@@ -103,17 +113,14 @@ static uint64_t lay_rows(struct agnes_bucket *bucket)
     return sum;
 }
 
-static enum gnn_status reserve(struct agnes_bucket *bucket, uint64_t entries, struct gnn_err *err)
+static enum gnn_status reserve_entries(struct agnes_bucket *bucket, uint64_t entries, struct gnn_err *err)
 {
     if (entries <= bucket->entry_capacity)
         return GNN_OK;
     gnn_mem_free(bucket->world, bucket->entries);
     bucket->entries = NULL;
     bucket->entry_capacity = 0;
-    void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(bucket->world, "agnes bucket entries", gnn_mul_bytes(entries, sizeof *bucket->entries),
-                          GNN_MEM_PLAIN, &memory, err));
-    bucket->entries = memory;
+    GNN_MEM_NEW(bucket->world, bucket->entries, entries, "agnes bucket entries", GNN_MEM_PLAIN, err);
     bucket->entry_capacity = entries;
     return GNN_OK;
 }
@@ -128,18 +135,31 @@ static enum gnn_status for_all_parts(struct agnes_bucket *bucket, struct gnn_tea
     return GNN_OK;
 }
 
-enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct gnn_team *team, const uint32_t *counts,
+/* Checks that every task placed its entries up to where the next one's, or the next row's, begin. */
+static bool rows_are_full(const struct agnes_bucket *bucket)
+{
+    const uint64_t *const last = bucket->cursor + (uint64_t)(bucket->tasks - 1) * bucket->blocks;
+    for (uint32_t b = 0; b < bucket->blocks; b++)
+        if (last[b] != bucket->row_begin[b + 1])
+            return false;
+    return true;
+}
+
+enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct gnn_team *team, const uint32_t *positions,
                                    uint32_t batches, agnes_blocks_fn *blocks_of, void *ctx, struct gnn_err *err)
 {
-    bucket->counts = counts;
+    bucket->positions = positions;
     bucket->batches = batches;
     bucket->blocks_of = blocks_of;
     bucket->ctx = ctx;
     GNN_TRY(for_all_parts(bucket, team, count_part, err));
     const uint64_t start_ns = gnn_now_ns(bucket->world), entries = lay_rows(bucket);
-    GNN_TRY(reserve(bucket, entries, err));
-    bucket->built_ns += gnn_now_ns(bucket->world) - start_ns;
+    GNN_TRY(reserve_entries(bucket, entries, err));
+    assert(bucket->needed_count <= bucket->blocks);
+    assert(bucket->row_begin[bucket->blocks] <= bucket->entry_capacity);
+    atomic_fetch_add(&bucket->built_ns, gnn_now_ns(bucket->world) - start_ns);
     GNN_TRY(for_all_parts(bucket, team, place_part, err));
+    assert(rows_are_full(bucket));
     bucket->built_entries += entries;
     return GNN_OK;
 }

@@ -1,358 +1,377 @@
-/* AGNES' epoch: rounds of hyperbatches (AGNES, KDD 2026, section 3.3; specs/agnes.md section 3, "Schedule").
+/* AGNES' epoch: rounds of hyperbatches (AGNES, KDD 2026, section 3.3, Figure 5; schedule of the released code).
  *
  *   overlap=round    { sample h | gather h - 1 }, then train h - 1, then the next round
  *   overlap=full     train h - 1 | gather h | sample h + 1
  *
- * Stages are drivers with their workers: sample (1 + W), gather (1 + W), spill (1, spill=async), assemble (1) and train
- * (1). A gate counts the hyperbatches that each has finished; who may begin which is one comparison each. The gate's
- * order is that of the chain sample -> gather -> train, so nothing can wait in a circle. */
+ * Stages are drivers with their workers: sample (1 + W), gather (1 + W), spill (1, spill=async), assemble (1) and
+ * train (1). The progress counts the hyperbatches that have passed each; whether a stage may begin its next one follows
+ * from these counts. A stage waits for its own hyperbatch in earlier stages and for earlier hyperbatches in later ones,
+ * so nothing waits in a circle. */
 #include "systems/agnes/agnes.h"
 
-#include <inttypes.h>
+#include "systems/agnes/assemble.h"
+#include "systems/agnes/gather.h"
+#include "systems/agnes/sampling.h"
+#include "systems/agnes/spill.h"
 
-/* ---- the gate ---- */
+/* How many hyperbatches have passed each stage. */
+struct progress {
+    struct gnn_mutex *mutex;
+    struct gnn_cond *cond;
+    uint32_t sampled, gathered;
+    uint32_t stepped; /* the last mini-batch was trained */
+    uint32_t trained; /* and its lists, spool and rows are free */
+    bool cancelled;
+};
 
-static enum gnn_status gate_wait(struct agnes *s, const uint32_t *passed, int64_t wanted)
+struct epoch {
+    struct agnes *agnes;
+    const struct gnn_env *env;
+    uint32_t hyperbatches; /* of the epoch */
+    uint32_t ahead;        /* hyperbatches that sampling and gathering may run ahead of training, besides their own */
+    struct progress progress;
+    struct gnn_queue *full_buffers; /* spill=async: staging buffers to write */
+    struct gnn_queue *free_inputs, *assembled;
+    uint64_t trained_rows, spool_write_bytes;
+};
+
+static struct agnes_hyperbatch *hyperbatch_of(const struct epoch *e, uint32_t h)
 {
-    struct gnn_world *const world = s->env->world;
-    struct agnes_gate *const gate = &s->gate;
-    gnn_mutex_lock(world, gate->mutex);
-    while (!gate->cancelled && (int64_t)*passed < wanted)
-        (void)gnn_cond_wait(world, gate->cond, gate->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
-    const bool cancelled = gate->cancelled;
-    gnn_mutex_unlock(world, gate->mutex);
+    assert(h < e->hyperbatches);
+    return &e->agnes->hyperbatches[h % e->agnes->setup.sizes.alive];
+}
+
+static const struct agnes_row_set *rows_of(const struct epoch *e, uint32_t h)
+{
+    return &e->agnes->row_sets[h % e->agnes->setup.sizes.row_sets];
+}
+
+/* ---- progress ---- */
+
+/* Sleeps until `wanted` hyperbatches have passed a stage; wanted <= 0 returns at once. GNN_ECANCELLED. */
+static enum gnn_status wait_for(struct epoch *e, const uint32_t *passed, int64_t wanted)
+{
+    struct gnn_world *const world = e->env->world;
+    struct progress *const progress = &e->progress;
+    gnn_mutex_lock(world, progress->mutex);
+    while (!progress->cancelled && (int64_t)*passed < wanted)
+        (void)gnn_cond_wait(world, progress->cond, progress->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
+    const bool cancelled = progress->cancelled;
+    gnn_mutex_unlock(world, progress->mutex);
     return cancelled ? GNN_ECANCELLED : GNN_OK;
 }
 
-static void gate_pass(struct agnes *s, uint32_t *passed)
+static void count_one(struct epoch *e, uint32_t *passed)
 {
-    gnn_mutex_lock(s->env->world, s->gate.mutex);
+    struct gnn_world *const world = e->env->world;
+    gnn_mutex_lock(world, e->progress.mutex);
+    assert(*passed < e->hyperbatches);
     ++*passed;
-    gnn_cond_broadcast(s->env->world, s->gate.cond);
-    gnn_mutex_unlock(s->env->world, s->gate.mutex);
+    gnn_cond_broadcast(world, e->progress.cond);
+    gnn_mutex_unlock(world, e->progress.mutex);
 }
 
-/* Hyperbatches that may be trained later than their successors' sampling or gathering begins. */
-static int64_t slack(const struct agnes *s)
-{
-    return s->config->overlap == AGNES_OVERLAP_FULL ? 1 : 0;
-}
+/* ---- sampling ---- */
 
-/* ---- stages ---- */
-
-static enum gnn_status sample_all(struct agnes *s, struct gnn_worker *worker, struct gnn_err *err)
+static enum gnn_status sample_one(struct epoch *e, uint32_t h, struct gnn_err *err)
 {
-    for (uint32_t h = 0; h < s->hyperbatches; h++) {
-        GNN_TRY(gate_wait(s, &s->gate.trained, (int64_t)h - 1 - slack(s)));
-        GNN_TRY(agnes_sample(s, h, err));
-        struct agnes_hyperbatch *const hb = &s->contexts[h % s->sizes.contexts];
-        worker->items += hb->count;
-        if (s->env->workload->sample_only) {
-            agnes_hyperbatch_clear(s, hb);
-            gate_pass(s, &s->gate.trained);
-        }
-        gate_pass(s, &s->gate.sampled);
-    }
+    struct agnes_hyperbatch *const hyperbatch = hyperbatch_of(e, h);
+    uint64_t written_bytes;
+    GNN_TRY(agnes_hyperbatch_begin(hyperbatch, h, &e->agnes->order, err));
+    GNN_TRY(agnes_sampling_run(e->agnes->sampling, hyperbatch, err));
+    GNN_TRY(agnes_hyperbatch_seal(hyperbatch, &written_bytes, err));
+    e->spool_write_bytes += written_bytes;
     return GNN_OK;
 }
 
 static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct agnes *const s = ctx;
-    GNN_TRY(sample_all(s, worker, err));
-    gnn_team_done(s->sampling.team);
+    struct epoch *const e = ctx;
+    for (uint32_t h = 0; h < e->hyperbatches; h++) {
+        GNN_TRY(wait_for(e, &e->progress.trained, (int64_t)h - 1 - e->ahead));
+        GNN_TRY(sample_one(e, h, err));
+        worker->items += hyperbatch_of(e, h)->count;
+        if (e->env->workload->sample_only) {
+            agnes_hyperbatch_clear(hyperbatch_of(e, h));
+            count_one(e, &e->progress.trained);
+        }
+        count_one(e, &e->progress.sampled);
+    }
+    gnn_team_done(e->agnes->sampling_team);
     return GNN_OK;
 }
 
-static enum gnn_status sample_work(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+static enum gnn_status work_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    return gnn_team_work(((struct agnes *)ctx)->sampling.team, worker, err);
+    return gnn_team_work(ctx, worker, err);
 }
+
+/* ---- gathering ---- */
 
 static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct agnes *const s = ctx;
-    for (uint32_t h = 0; h < s->hyperbatches; h++) {
-        GNN_TRY(gate_wait(s, &s->gate.sampled, (int64_t)h + 1));
-        GNN_TRY(gate_wait(s, &s->gate.trained, (int64_t)h - slack(s)));
-        GNN_TRY(agnes_gather(s, h, err));
-        worker->items += s->contexts[h % s->sizes.contexts].count;
-        gate_pass(s, &s->gate.gathered);
+    struct epoch *const e = ctx;
+    for (uint32_t h = 0; h < e->hyperbatches; h++) {
+        GNN_TRY(wait_for(e, &e->progress.sampled, (int64_t)h + 1));
+        GNN_TRY(wait_for(e, &e->progress.trained, (int64_t)h - e->ahead));
+        GNN_TRY(agnes_gathering_run(e->agnes->gathering, hyperbatch_of(e, h), rows_of(e, h), err));
+        worker->items += hyperbatch_of(e, h)->count;
+        count_one(e, &e->progress.gathered);
     }
-    gnn_team_done(s->gathering.team);
-    if (s->gathering.full != NULL)
-        gnn_queue_done(s->gathering.full);
+    gnn_team_done(e->agnes->gathering_team);
+    if (e->full_buffers != NULL)
+        gnn_queue_done(e->full_buffers);
     return GNN_OK;
-}
-
-static enum gnn_status gather_work(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
-{
-    return gnn_team_work(((struct agnes *)ctx)->gathering.team, worker, err);
 }
 
 static enum gnn_status spill_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    return agnes_spill_writer(ctx, &worker->items, err);
+    return agnes_spill_writer(((struct epoch *)ctx)->full_buffers, &worker->items, err);
 }
 
-static enum gnn_status assemble_batches(struct agnes *s, uint32_t h, struct gnn_reader *spool,
+/* ---- training ---- */
+
+static enum gnn_status assemble_batches(struct epoch *e, uint32_t h, struct gnn_reader *spool,
                                         struct gnn_worker *worker, struct gnn_err *err)
 {
-    const uint32_t count = s->contexts[h % s->sizes.contexts].count;
-    for (uint32_t j = 0; j < count; j++) {
+    const struct agnes_hyperbatch *const hyperbatch = hyperbatch_of(e, h);
+    for (uint32_t j = 0; j < hyperbatch->count; j++) {
         void *popped;
-        GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(gnn_queue_pop(s->free_items, &popped));
-        struct agnes_item *const item = popped;
-        GNN_TRY(agnes_assemble(s, h, j, spool, item, err));
-        item->last = j + 1 == count;
-        GNN_TRY(gnn_queue_push(s->assembled, item));
+        GNN_TRY(gnn_check_stop(e->env, err));
+        GNN_TRY(gnn_queue_pop(e->free_inputs, &popped));
+        struct agnes_input *const input = popped;
+        GNN_TRY(agnes_assemble(e->agnes->assembly, hyperbatch, rows_of(e, h), j, spool, input, err));
+        input->last = j + 1 == hyperbatch->count;
+        GNN_TRY(gnn_queue_push(e->assembled, input));
         worker->items++;
     }
     return GNN_OK;
 }
 
-static enum gnn_status assemble_hyperbatch(struct agnes *s, uint32_t h, struct gnn_worker *worker, struct gnn_err *err)
+static enum gnn_status assemble_hyperbatch(struct epoch *e, uint32_t h, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct gnn_file *const file = gnn_stream_file_handle(s->contexts[h % s->sizes.contexts].spool);
+    struct gnn_file *const file = gnn_stream_file_handle(hyperbatch_of(e, h)->spool);
     const struct gnn_reader_config config = {
-        .engine = s->env->io_engine, .depth = s->config->depth, .files = &file, .file_count = 1};
+        .engine = e->env->io_engine, .depth = e->agnes->setup.config->depth, .files = &file, .file_count = 1};
     struct gnn_reader *spool = NULL;
-    GNN_TRY(gnn_reader_open(s->env->world, &config, &spool, err));
-    const enum gnn_status status = assemble_batches(s, h, spool, worker, err);
+    GNN_TRY(gnn_reader_open(e->env->world, &config, &spool, err));
+    const enum gnn_status status = assemble_batches(e, h, spool, worker, err);
     gnn_reader_close(spool);
     return status;
 }
 
 static enum gnn_status assemble_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct agnes *const s = ctx;
-    for (uint32_t h = 0; h < s->hyperbatches; h++) {
-        GNN_TRY(gate_wait(s, &s->gate.gathered, (int64_t)h + 1));
-        if (slack(s) == 0) /* the round's other half */
-            GNN_TRY(gate_wait(s, &s->gate.sampled, h + 2 < s->hyperbatches ? h + 2 : s->hyperbatches));
-        GNN_TRY(assemble_hyperbatch(s, h, worker, err));
-        agnes_hyperbatch_clear(s, &s->contexts[h % s->sizes.contexts]);
-        GNN_TRY(gate_wait(s, &s->gate.stepped, (int64_t)h + 1));
-        gate_pass(s, &s->gate.trained);
+    struct epoch *const e = ctx;
+    for (uint32_t h = 0; h < e->hyperbatches; h++) {
+        GNN_TRY(wait_for(e, &e->progress.gathered, (int64_t)h + 1));
+        if (e->ahead == 0) /* the round's other half */
+            GNN_TRY(wait_for(e, &e->progress.sampled, gnn_min_u32(h + 2, e->hyperbatches)));
+        GNN_TRY(assemble_hyperbatch(e, h, worker, err));
+        agnes_hyperbatch_clear(hyperbatch_of(e, h));
+        GNN_TRY(wait_for(e, &e->progress.stepped, (int64_t)h + 1));
+        count_one(e, &e->progress.trained);
     }
-    gnn_queue_done(s->assembled);
+    gnn_queue_done(e->assembled);
     return GNN_OK;
-}
-
-static enum gnn_status train(struct agnes *s, const struct agnes_item *item, struct gnn_err *err)
-{
-    s->trained_rows += item->view.node_count;
-    return gnn_training_step(&s->training, &item->view, &item->rows, err);
 }
 
 static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct agnes *const s = ctx;
+    struct epoch *const e = ctx;
     for (;;) {
         void *popped;
-        GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(gnn_queue_pop(s->assembled, &popped));
+        GNN_TRY(gnn_check_stop(e->env, err));
+        GNN_TRY(gnn_queue_pop(e->assembled, &popped));
         if (popped == NULL)
             return GNN_OK;
-        const bool last = ((const struct agnes_item *)popped)->last;
-        GNN_TRY(train(s, popped, err));
+        const struct agnes_input *const input = popped;
+        const bool last = input->last;
+        e->trained_rows += input->view.node_count;
+        GNN_TRY(gnn_training_step(&e->agnes->training, &input->view, &input->rows, err));
         worker->items++;
-        GNN_TRY(gnn_queue_push(s->free_items, popped));
+        GNN_TRY(gnn_queue_push(e->free_inputs, popped));
         if (last)
-            gate_pass(s, &s->gate.stepped);
+            count_one(e, &e->progress.stepped);
     }
 }
 
-/* ---- the pipeline of an epoch ---- */
+/* ---- the pipeline ---- */
+
+static void cancel_queue(struct gnn_queue *queue)
+{
+    if (queue != NULL)
+        gnn_queue_cancel(queue);
+}
 
 static void cancel(void *target)
 {
-    struct agnes *const s = target;
-    struct gnn_world *const world = s->env->world;
-    gnn_team_cancel(s->sampling.team);
-    gnn_team_cancel(s->gathering.team);
-    if (s->gathering.full != NULL)
-        gnn_queue_cancel(s->gathering.full);
-    for (uint32_t i = 0; i < s->sizes.gathers; i++)
-        if (s->gathered[i].spare != NULL)
-            gnn_queue_cancel(s->gathered[i].spare);
-    if (s->free_items != NULL)
-        gnn_queue_cancel(s->free_items);
-    if (s->assembled != NULL)
-        gnn_queue_cancel(s->assembled);
-    gnn_mutex_lock(world, s->gate.mutex);
-    s->gate.cancelled = true;
-    gnn_cond_broadcast(world, s->gate.cond);
-    gnn_mutex_unlock(world, s->gate.mutex);
+    struct epoch *const e = target;
+    struct gnn_world *const world = e->env->world;
+    gnn_team_cancel(e->agnes->sampling_team);
+    gnn_team_cancel(e->agnes->gathering_team);
+    cancel_queue(e->full_buffers);
+    for (uint32_t i = 0; i < e->agnes->setup.sizes.row_sets; i++)
+        agnes_spill_cancel(e->agnes->row_sets[i].spill);
+    cancel_queue(e->free_inputs);
+    cancel_queue(e->assembled);
+    gnn_mutex_lock(world, e->progress.mutex);
+    e->progress.cancelled = true;
+    gnn_cond_broadcast(world, e->progress.cond);
+    gnn_mutex_unlock(world, e->progress.mutex);
 }
 
-static enum gnn_status open_queues(struct agnes *s, struct gnn_err *err)
+static enum gnn_status open_queues(struct epoch *e, struct gnn_err *err)
 {
-    struct gnn_world *const world = s->env->world;
-    s->gate = (struct agnes_gate){.sampled = 0};
-    GNN_TRY(gnn_mutex_open(world, &s->gate.mutex, err));
-    GNN_TRY(gnn_cond_open(world, &s->gate.cond, err));
-    gnn_team_begin(s->sampling.team);
-    if (s->env->workload->sample_only)
+    struct gnn_world *const world = e->env->world;
+    struct agnes *const agnes = e->agnes;
+    GNN_TRY(gnn_mutex_open(world, &e->progress.mutex, err));
+    GNN_TRY(gnn_cond_open(world, &e->progress.cond, err));
+    if (e->env->workload->sample_only)
         return GNN_OK;
-    gnn_team_begin(s->gathering.team);
-    if (s->config->spill == AGNES_SPILL_ASYNC) {
-        GNN_TRY(gnn_queue_open(world, "agnes full staging buffers", 0, &s->gathering.full, err));
-        gnn_queue_producers(s->gathering.full, 1);
-        for (uint32_t i = 0; i < s->sizes.gathers; i++)
-            GNN_TRY(gnn_queue_open(world, "agnes spare staging buffers", 0, &s->gathered[i].spare, err));
+    if (agnes->setup.config->spill == AGNES_SPILL_ASYNC) {
+        GNN_TRY(gnn_queue_open(world, "agnes full staging buffers", 0, &e->full_buffers, err));
+        gnn_queue_producers(e->full_buffers, 1);
     }
-    GNN_TRY(gnn_queue_open(world, "agnes inputs", AGNES_INPUTS, &s->free_items, err));
+    for (uint32_t i = 0; i < agnes->setup.sizes.row_sets; i++)
+        GNN_TRY(agnes_spill_begin_epoch(agnes->row_sets[i].spill, e->full_buffers, err));
+    GNN_TRY(gnn_queue_open(world, "agnes inputs", AGNES_INPUTS, &e->free_inputs, err));
     for (uint32_t i = 0; i < AGNES_INPUTS; i++)
-        GNN_TRY(gnn_queue_push(s->free_items, &s->items[i]));
-    GNN_TRY(gnn_queue_open(world, "agnes assembled", AGNES_INPUTS, &s->assembled, err));
-    gnn_queue_producers(s->assembled, 1);
+        GNN_TRY(gnn_queue_push(e->free_inputs, &agnes->assembly->inputs[i]));
+    GNN_TRY(gnn_queue_open(world, "agnes assembled", AGNES_INPUTS, &e->assembled, err));
+    gnn_queue_producers(e->assembled, 1);
     return GNN_OK;
 }
 
-static void close_queues(struct agnes *s)
+static void close_queues(struct epoch *e)
 {
-    gnn_queue_close(s->assembled);
-    gnn_queue_close(s->free_items);
-    gnn_queue_close(s->gathering.full);
-    for (uint32_t i = 0; i < s->sizes.gathers; i++) {
-        gnn_queue_close(s->gathered[i].spare);
-        s->gathered[i].spare = NULL;
-    }
-    s->assembled = s->free_items = s->gathering.full = NULL;
-    gnn_cond_close(s->env->world, s->gate.cond);
-    gnn_mutex_close(s->env->world, s->gate.mutex);
-    s->gate = (struct agnes_gate){.sampled = 0};
+    gnn_queue_close(e->assembled);
+    gnn_queue_close(e->free_inputs);
+    gnn_queue_close(e->full_buffers);
+    for (uint32_t i = 0; i < e->agnes->setup.sizes.row_sets; i++)
+        agnes_spill_end_epoch(e->agnes->row_sets[i].spill);
+    gnn_cond_close(e->env->world, e->progress.cond);
+    gnn_mutex_close(e->env->world, e->progress.mutex);
 }
 
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
-    struct agnes *const s = ctx;
-    const uint32_t workers = s->config->workers;
-    GNN_TRY(open_queues(s, err));
-    GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, s, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "sample", 1, sample_stage, s, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "sample-work", workers, sample_work, s, err));
-    if (s->env->workload->sample_only)
+    struct epoch *const e = ctx;
+    const uint32_t workers = e->agnes->setup.config->workers;
+    GNN_TRY(open_queues(e, err));
+    GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, e, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "sample", 1, sample_stage, e, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "sample-work", workers, work_stage, e->agnes->sampling_team, err));
+    if (e->env->workload->sample_only)
         return GNN_OK;
-    GNN_TRY(gnn_pipeline_stage(pipeline, "gather", 1, gather_stage, s, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "gather-work", workers, gather_work, s, err));
-    if (s->config->spill == AGNES_SPILL_ASYNC)
-        GNN_TRY(gnn_pipeline_stage(pipeline, "spill", 1, spill_stage, s, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "assemble", 1, assemble_stage, s, err));
-    return gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err);
+    GNN_TRY(gnn_pipeline_stage(pipeline, "gather", 1, gather_stage, e, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "gather-work", workers, work_stage, e->agnes->gathering_team, err));
+    if (e->full_buffers != NULL)
+        GNN_TRY(gnn_pipeline_stage(pipeline, "spill", 1, spill_stage, e, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "assemble", 1, assemble_stage, e, err));
+    return gnn_pipeline_stage(pipeline, "train", 1, train_stage, e, err);
 }
 
 /* ---- figures ---- */
 
-static void sum_samples(const struct agnes *s, struct gnn_sample_counters *out)
+/* Returns the share of building buckets in the CPU time of all stages. */
+static uint64_t bucket_permille(const struct gnn_epoch_result *out, uint64_t bucket_ns)
 {
-    for (uint32_t w = 0; w < s->config->workers; w++) {
-        const struct gnn_sample_counters *const lane = &s->sampling.lanes[w].counters;
-        out->batches += lane->batches;
-        out->sampled_nodes += lane->sampled_nodes;
-        out->sampled_edges += lane->sampled_edges;
-        out->batch_digest += lane->batch_digest;
-    }
-}
-
-/* Of the CPU time of all stages, what went into building buckets. */
-static uint64_t bucket_permille(const struct agnes *s, const struct gnn_epoch_result *out)
-{
-    const uint64_t built_ns = s->sampling.bucket.built_ns + s->gathering.bucket.built_ns;
     uint64_t cpu_ns = 0;
     for (uint32_t i = 0; i < out->stage_count; i++)
         cpu_ns += out->stages[i].cpu_ns;
-    return cpu_ns > 0 ? built_ns * 1000 / cpu_ns : GNN_UNKNOWN;
+    return cpu_ns > 0 ? bucket_ns * 1000 / cpu_ns : GNN_UNKNOWN;
 }
 
-static void add_io(const struct agnes *s, struct gnn_epoch_result *out)
+static void report_sampling(const struct agnes *agnes, const struct agnes_stage_counters *sampling,
+                            const struct agnes_stage_counters *gathering, uint32_t hyperbatches,
+                            struct gnn_epoch_result *out)
 {
-    const struct agnes_gathering *const y = &s->gathering;
-    const struct agnes_pump *const graph = &s->sampling.pump, *const features = &y->pump;
-    struct gnn_counters *const c = &out->counters;
-    c->requested_ios = graph->reads + features->reads + s->spool_reads + s->spill_reads;
-    c->requested_bytes = graph->read_bytes + features->read_bytes + s->spool_read_bytes + s->spill_read_bytes;
-    c->cache_evictions = agnes_frames_evictions(graph->frames) - s->evictions_before;
-    gnn_epoch_figure(out, "hyperbatches", s->hyperbatches);
-    gnn_epoch_figure(out, "hyperbatch_size", s->sizes.hyperbatch);
-    gnn_epoch_figure(out, "block_bytes", s->sizes.block_bytes);
-    gnn_epoch_figure(out, "graph_frames", s->sizes.graph_frames);
-    gnn_epoch_figure(out, "graph_block_reads", graph->reads);
-    gnn_epoch_figure(out, "graph_block_hits", graph->hits);
-    gnn_epoch_figure(out, "bucket_entries", s->sampling.bucket.built_entries + y->bucket.built_entries);
-    gnn_epoch_figure(out, "bucket_ns", s->sampling.bucket.built_ns + y->bucket.built_ns);
-    gnn_epoch_figure(out, "bucket_cpu_permille", bucket_permille(s, out));
-    if (s->env->workload->sample_only)
-        return;
-    const uint64_t spilled = atomic_load(&y->spilled_rows);
-    c->cache_misses = spilled;
-    c->cache_hits = s->trained_rows > spilled ? s->trained_rows - spilled : 0;
-    gnn_epoch_figure(out, "cache_rows", s->sizes.cache_rows);
-    gnn_epoch_figure(out, "feature_block_reads", features->reads);
-    gnn_epoch_figure(out, "cached_rows", atomic_load(&y->cached_rows));
-    gnn_epoch_figure(out, "spill_write_bytes", atomic_load(&y->spill_write_bytes));
-    gnn_epoch_figure(out, "spill_read_bytes", s->spill_read_bytes);
-    gnn_epoch_figure(out, "spool_write_bytes", s->spool_write_bytes);
-    gnn_epoch_figure(out, "spool_read_bytes", s->spool_read_bytes);
+    const uint64_t bucket_ns = sampling->bucket_ns + gathering->bucket_ns;
+    gnn_epoch_figure(out, "hyperbatches", hyperbatches);
+    gnn_epoch_figure(out, "hyperbatch_size", agnes->setup.sizes.hyperbatch);
+    gnn_epoch_figure(out, "block_bytes", agnes->setup.sizes.block_bytes);
+    gnn_epoch_figure(out, "graph_frames", agnes->setup.sizes.graph_frames);
+    gnn_epoch_figure(out, "graph_block_reads", sampling->blocks.reads);
+    gnn_epoch_figure(out, "graph_block_hits", sampling->blocks.hits);
+    gnn_epoch_figure(out, "bucket_entries", sampling->bucket_entries + gathering->bucket_entries);
+    gnn_epoch_figure(out, "bucket_ns", bucket_ns);
+    gnn_epoch_figure(out, "bucket_cpu_permille", bucket_permille(out, bucket_ns));
 }
 
-static void fill_result(struct agnes *s, struct gnn_epoch_result *out)
+static void report_gathering(const struct epoch *e, const struct agnes_stage_counters *gathering, uint64_t cached,
+                             struct gnn_epoch_result *out)
 {
-    struct gnn_counters *const c = &out->counters;
-    sum_samples(s, &c->sample);
-    c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + s->trained_rows * s->env->dataset->row_bytes;
-    if (!s->env->workload->sample_only)
-        gnn_training_result(&s->training, out);
-    add_io(s, out);
-    c->prepare_disk_bytes = s->files.written_bytes;
-    out->prepare_ns = s->told_preparation ? 0 : s->files.prepare_ns; /* before the first epoch */
-    s->told_preparation = true;
+    const struct agnes *const agnes = e->agnes;
+    const struct agnes_assembly_counters *const assembly = &agnes->assembly->counters;
+    uint64_t spill_write_bytes = 0;
+    for (uint32_t i = 0; i < agnes->setup.sizes.row_sets; i++)
+        spill_write_bytes += agnes_spill_written_bytes(agnes->row_sets[i].spill);
+    out->counters.requested_ios += gathering->blocks.reads + assembly->spool_reads + assembly->spill_reads;
+    out->counters.requested_bytes +=
+        gathering->blocks.read_bytes + assembly->spool_read_bytes + assembly->spill_read_bytes;
+    gnn_epoch_figure(out, "cache_rows", agnes->setup.sizes.cache_rows);
+    gnn_epoch_figure(out, "feature_block_reads", gathering->blocks.reads);
+    gnn_epoch_figure(out, "cached_rows", cached);
+    gnn_epoch_figure(out, "spill_write_bytes", spill_write_bytes);
+    gnn_epoch_figure(out, "spill_read_bytes", assembly->spill_read_bytes);
+    gnn_epoch_figure(out, "spool_write_bytes", e->spool_write_bytes);
+    gnn_epoch_figure(out, "spool_read_bytes", assembly->spool_read_bytes);
+}
+
+static void report(const struct epoch *e, struct gnn_epoch_result *out)
+{
+    struct agnes *const agnes = e->agnes;
+    struct gnn_counters *const counters = &out->counters;
+    struct agnes_stage_counters sampling, gathering = {0};
+    uint64_t cached = 0, spilled = 0;
+    agnes_sampling_counters(agnes->sampling, &counters->sample, &sampling);
+    if (agnes->gathering != NULL)
+        agnes_gathering_counters(agnes->gathering, &gathering, &cached, &spilled);
+    counters->needed_bytes =
+        counters->sample.sampled_edges * sizeof(gnn_node) + e->trained_rows * e->env->dataset->row_bytes;
+    counters->requested_ios = sampling.blocks.reads;
+    counters->requested_bytes = sampling.blocks.read_bytes;
+    counters->cache_evictions = sampling.blocks.evictions;
+    report_sampling(agnes, &sampling, &gathering, e->hyperbatches, out);
+    if (agnes->gathering != NULL) {
+        counters->cache_misses = spilled;
+        counters->cache_hits = e->trained_rows > spilled ? e->trained_rows - spilled : 0;
+        report_gathering(e, &gathering, cached, out);
+        gnn_training_result(&agnes->training, out);
+    }
+    counters->prepare_disk_bytes = agnes->setup.files.written_bytes;
+    out->prepare_ns = agnes->preparation_reported ? 0 : agnes->setup.files.prepare_ns; /* before the first epoch */
+    agnes->preparation_reported = true;
 }
 
 /* ---- an epoch ---- */
 
-static void begin(struct agnes *s, uint64_t epoch)
+static void begin(struct agnes *agnes, uint64_t epoch)
 {
-    const uint32_t h = s->sizes.hyperbatch;
-    s->epoch = epoch;
-    s->hyperbatches = s->sizes.batches / h + (s->sizes.batches % h != 0);
-    gnn_epoch_order(s->env->workload->seed, epoch, s->train, s->env->dataset->train.count, s->order);
-    for (uint32_t w = 0; w < s->config->workers; w++)
-        s->sampling.lanes[w].counters = (struct gnn_sample_counters){0};
-    agnes_pump_begin(&s->sampling.pump);
-    s->evictions_before = agnes_frames_evictions(s->sampling.pump.frames);
-    s->sampling.bucket.built_entries = s->sampling.bucket.built_ns = 0;
-    s->trained_rows = s->spool_write_bytes = s->spool_writes = s->spool_read_bytes = s->spool_reads = 0;
-    s->spill_reads = s->spill_read_bytes = 0;
-    if (s->env->workload->sample_only)
+    gnn_batch_order_begin(&agnes->order, epoch);
+    gnn_team_begin(agnes->sampling_team);
+    agnes_sampling_begin(agnes->sampling, epoch);
+    if (agnes->gathering == NULL)
         return;
-    gnn_training_begin(&s->training);
-    agnes_pump_begin(&s->gathering.pump);
-    s->gathering.bucket.built_entries = s->gathering.bucket.built_ns = 0;
-    atomic_store(&s->gathering.spill_writes, 0);
-    atomic_store(&s->gathering.spill_write_bytes, 0);
-    atomic_store(&s->gathering.cached_rows, 0);
-    atomic_store(&s->gathering.spilled_rows, 0);
+    gnn_training_begin(&agnes->training);
+    gnn_team_begin(agnes->gathering_team);
+    agnes_gathering_begin(agnes->gathering);
+    agnes_assembly_begin(agnes->assembly, epoch);
 }
 
-/* However the epoch ended, nothing of it stays. */
-static void settle(struct agnes *s, enum gnn_status status)
+enum gnn_status agnes_epoch(struct agnes *agnes, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
-    for (uint32_t c = 0; c < s->sizes.contexts; c++)
-        agnes_hyperbatch_clear(s, &s->contexts[c]);
-    if (status != GNN_OK)
-        agnes_frames_clear(s->sampling.pump.frames); /* a read that failed may have left its frame */
-    assert(agnes_frames_pinned(s->sampling.pump.frames) == 0);
-}
-
-enum gnn_status agnes_epoch(struct agnes *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
-{
-    begin(s, epoch);
-    const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
-    close_queues(s);
-    fill_result(s, out);
-    settle(s, status);
+    const struct agnes_sizes *const sizes = &agnes->setup.sizes;
+    struct epoch e = {.agnes = agnes,
+                      .env = agnes->setup.env,
+                      .hyperbatches = (uint32_t)gnn_div_up(sizes->batches, sizes->hyperbatch),
+                      .ahead = agnes->setup.config->overlap == AGNES_OVERLAP_FULL ? 1 : 0};
+    begin(agnes, epoch);
+    const enum gnn_status status = gnn_epoch_run(e.env, add_stages, &e, out, err);
+    close_queues(&e);
+    report(&e, out);
+    for (uint32_t i = 0; i < sizes->alive; i++) /* what a failed epoch left */
+        agnes_hyperbatch_clear(&agnes->hyperbatches[i]);
     return status;
 }

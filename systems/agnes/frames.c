@@ -1,7 +1,6 @@
 #include "systems/agnes/frames.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,52 +21,49 @@ struct agnes_frames {
     uint64_t evictions;
 };
 
-static uint64_t table_bytes(const struct agnes_frames_config *config)
-{
-    return (config->frames + UINT64_C(1)) * sizeof(struct frame) + config->blocks * sizeof(uint32_t);
-}
-
-uint64_t agnes_frames_bytes(const struct agnes_frames_config *config)
-{
-    return table_bytes(config) + gnn_mul_bytes(config->frames, config->block_bytes);
-}
+_Static_assert(AGNES_NO_FRAME == UINT32_MAX, "clear fills frame_of with bytes of 0xff");
 
 /* ---- the list of unpinned frames ---- */
 
-static void leave(struct agnes_frames *f, uint32_t frame)
+static void list_remove(struct agnes_frames *f, uint32_t frame)
 {
-    struct frame *const x = &f->frames[frame];
-    f->frames[x->previous].next = x->next;
-    f->frames[x->next].previous = x->previous;
+    const struct frame *const removed = &f->frames[frame];
+    f->frames[removed->previous].next = removed->next;
+    f->frames[removed->next].previous = removed->previous;
 }
 
-/* Before `where`. */
-static void enter(struct agnes_frames *f, uint32_t frame, uint32_t where)
+static void list_append(struct agnes_frames *f, uint32_t frame)
 {
-    struct frame *const x = &f->frames[frame];
-    x->next = where;
-    x->previous = f->frames[where].previous;
-    f->frames[x->previous].next = frame;
-    f->frames[where].previous = frame;
+    const uint32_t head = f->config.frames;
+    struct frame *const appended = &f->frames[frame];
+    appended->next = head;
+    appended->previous = f->frames[head].previous;
+    f->frames[appended->previous].next = frame;
+    f->frames[head].previous = frame;
 }
 
 /* ---- open, close ---- */
+
+static enum gnn_status alloc_frames(struct agnes_frames *f, struct gnn_err *err)
+{
+    const struct agnes_frames_config *const config = &f->config;
+    const uint64_t tables = (config->frames + UINT64_C(1)) * sizeof *f->frames + config->blocks * sizeof *f->frame_of;
+    GNN_TRY(gnn_mem_alloc(f->world, "agnes frame tables", tables, GNN_MEM_PLAIN, &f->tables, err));
+    return gnn_mem_alloc(f->world, config->name, gnn_mul_bytes(config->frames, config->block_bytes), config->mem_flags,
+                         &f->memory, err);
+}
 
 enum gnn_status agnes_frames_open(struct gnn_world *world, const struct agnes_frames_config *config,
                                   struct agnes_frames **out, struct gnn_err *err)
 {
     assert(config->frames > 0);
-    struct agnes_frames *const f = calloc(1, sizeof *f);
+    assert(config->frames < AGNES_NO_FRAME);
+    struct agnes_frames *f;
     *out = NULL;
-    if (f == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s", config->name);
+    GNN_NEW(f, 1, err, "%s", config->name);
     f->world = world;
     f->config = *config;
-    enum gnn_status status =
-        gnn_mem_alloc(world, "agnes frame tables", table_bytes(config), GNN_MEM_PLAIN, &f->tables, err);
-    if (status == GNN_OK)
-        status = gnn_mem_alloc(world, config->name, gnn_mul_bytes(config->frames, config->block_bytes),
-                               config->mem_flags, &f->memory, err);
+    const enum gnn_status status = alloc_frames(f, err);
     if (status != GNN_OK) {
         agnes_frames_close(f);
         return status;
@@ -95,7 +91,7 @@ void agnes_frames_clear(struct agnes_frames *f)
     f->hand = f->pinned = 0;
     for (uint32_t i = 0; i < head; i++) {
         f->frames[i] = (struct frame){.block = UINT32_MAX};
-        enter(f, i, head);
+        list_append(f, i);
     }
     memset(f->frame_of, 0xff, f->config.blocks * sizeof *f->frame_of);
 }
@@ -108,35 +104,39 @@ uint32_t agnes_frames_find(const struct agnes_frames *f, uint32_t block)
     return f->frame_of[block];
 }
 
-/* Twice round: the first lowers every bit that is up. */
+/* Returns the first unpinned frame whose reference bit is down; lowers the bits it passes, so that twice round is
+ * enough. */
 static uint32_t clock_victim(struct agnes_frames *f)
 {
     for (uint64_t i = 0; i < 2 * (uint64_t)f->config.frames; i++) {
         const uint32_t frame = f->hand;
-        struct frame *const x = &f->frames[frame];
+        struct frame *const passed = &f->frames[frame];
         f->hand = frame + 1 < f->config.frames ? frame + 1 : 0;
-        if (x->pins > 0)
+        if (passed->pins > 0)
             continue;
-        if (!x->referenced)
+        if (!passed->referenced)
             return frame;
-        x->referenced = false;
+        passed->referenced = false;
     }
     return AGNES_NO_FRAME;
 }
 
 uint32_t agnes_frames_take(struct agnes_frames *f, uint32_t block)
 {
+    assert(block < f->config.blocks);
     assert(f->frame_of[block] == AGNES_NO_FRAME);
     if (f->pinned == f->config.frames)
         return AGNES_NO_FRAME;
     const uint32_t frame = f->config.policy == AGNES_POLICY_CLOCK ? clock_victim(f) : f->frames[f->config.frames].next;
-    assert(frame < f->config.frames && f->frames[frame].pins == 0);
-    struct frame *const x = &f->frames[frame];
-    if (x->block != UINT32_MAX) {
-        f->frame_of[x->block] = AGNES_NO_FRAME;
+    assert(frame < f->config.frames);
+    struct frame *const victim = &f->frames[frame];
+    assert(victim->pins == 0);
+    if (victim->block != UINT32_MAX) {
+        assert(f->frame_of[victim->block] == frame);
+        f->frame_of[victim->block] = AGNES_NO_FRAME;
         f->evictions++;
     }
-    x->block = block;
+    victim->block = block;
     f->frame_of[block] = frame;
     agnes_frames_pin(f, frame);
     gnn_charge(f->world, GNN_WORK_TABLE_ENTRY, 1);
@@ -145,22 +145,24 @@ uint32_t agnes_frames_take(struct agnes_frames *f, uint32_t block)
 
 void agnes_frames_pin(struct agnes_frames *f, uint32_t frame)
 {
-    struct frame *const x = &f->frames[frame];
-    assert(x->block != UINT32_MAX);
-    if (x->pins++ > 0)
+    assert(frame < f->config.frames);
+    struct frame *const pinned = &f->frames[frame];
+    assert(pinned->block != UINT32_MAX);
+    if (pinned->pins++ > 0)
         return;
-    leave(f, frame);
+    list_remove(f, frame);
     f->pinned++;
 }
 
 void agnes_frames_unpin(struct agnes_frames *f, uint32_t frame)
 {
-    struct frame *const x = &f->frames[frame];
-    assert(x->pins > 0);
-    if (--x->pins > 0)
+    assert(frame < f->config.frames);
+    struct frame *const pinned = &f->frames[frame];
+    assert(pinned->pins > 0);
+    if (--pinned->pins > 0)
         return;
-    x->referenced = true;
-    enter(f, frame, f->config.frames);
+    pinned->referenced = true;
+    list_append(f, frame);
     f->pinned--;
 }
 

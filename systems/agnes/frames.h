@@ -1,9 +1,10 @@
-/* A buffer of frames of one block each, with pins (AGNES, KDD 2026, section 3.2: "pinned blocks are not evicted"). Only
- * the thread that drives a pump touches it: workers get frames handed, and hand them back.
+/* A buffer of frames of one block each, with pins: the graph buffer and its index table (AGNES, KDD 2026, sections 3.2
+ * (2) and 3.4 (1)), and the pool of feature blocks. Only the thread that drives a block reader touches it: workers get
+ * frames handed, and hand them back.
  *
- * A frame is free, or holds a block; a pinned one is never evicted. Which unpinned one goes next: the least recently
- * unpinned (LRU, the paper), or the first whose reference bit is down as the hand goes round (CLOCK, the release; the
- * bit is set at the last unpin). */
+ * A frame is free, or holds a block; a pinned one is never evicted. The next one to be evicted is the least recently
+ * unpinned (LRU, the paper), or the first whose reference bit is down as the hand goes round (CLOCK, the released code;
+ * the bit is set at the last unpin). */
 #ifndef AGNES_FRAMES_H
 #define AGNES_FRAMES_H
 
@@ -20,14 +21,14 @@ struct agnes_frames_config {
     enum agnes_policy policy;
     unsigned mem_flags;
 };
+/* Allocates the frames (frames x block_bytes) and their tables. GNN_ENOMEM, GNN_ECAP. */
 GNN_MUST_CHECK enum gnn_status agnes_frames_open(struct gnn_world *world, const struct agnes_frames_config *config,
                                                  struct agnes_frames **out, struct gnn_err *err);
 void agnes_frames_close(struct agnes_frames *frames); /* accepts NULL */
-uint64_t agnes_frames_bytes(const struct agnes_frames_config *config);
 
-/* The frame that holds the block, or AGNES_NO_FRAME. */
+/* Returns the frame that holds the block, or AGNES_NO_FRAME. */
 uint32_t agnes_frames_find(const struct agnes_frames *frames, uint32_t block);
-/* A frame for an absent block, pinned once; what it held is evicted. AGNES_NO_FRAME: all are pinned. */
+/* Returns a frame for a block that has none, pinned once, and evicts what it held. AGNES_NO_FRAME: all are pinned. */
 uint32_t agnes_frames_take(struct agnes_frames *frames, uint32_t block);
 void agnes_frames_pin(struct agnes_frames *frames, uint32_t frame);
 void agnes_frames_unpin(struct agnes_frames *frames, uint32_t frame);

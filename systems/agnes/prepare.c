@@ -1,25 +1,12 @@
-/* Preparation: the dataset's topology and features as blocks, in <dataset>/agnes-<layout>-<Z>-<w>-<digest>/.
- *
- *   graph            graph blocks                          (graph_blocks.h)
- *   order            new ID -> old ID, uint32; absent for layout=input
- *   index            header of one page, then the object index table; written last: with it the three are whole
- *   features-d<dim>  feature blocks: block i holds rows [i r, (i + 1) r), r = floor(Z / R); the rest of Z is unused
- *
- * Every file is written as <name>.part, synced, and renamed: a name is a promise. What a crash leaves is overwritten by
- * the next preparation. Blocks are filled window by window, each from one pass over the dataset's file: the number of
- * passes is the file's size over the window's, and nothing but the maps grows with the graph.
- *
- * Source   AGNES (KDD 2026) section 3.2; specs/agnes.md section 2
- * Memory   8 bytes a node, 16 a graph block, one window, read-ahead
- * Errors   those of the files; GNN_EFORMAT: files that are not what they say; GNN_EUSAGE: a row above Z */
-#include "systems/agnes/agnes.h"
+/* Preparation of the block files: see layout.h. */
+#include "systems/agnes/layout.h"
 
 #include "harness/base/rng.h"
 #include "harness/storage/exact.h"
+#include "systems/agnes/agnes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const uint64_t window_bytes_most = UINT64_C(256) << 20, window_bytes_least = UINT64_C(1) << 20;
 static const char index_magic[16] = "agnes blocks 1";
@@ -29,13 +16,14 @@ struct index_header {
     uint32_t block_bytes, id_bytes, blocks, node_count;
     uint64_t edge_count, checksum;
 };
-_Static_assert(sizeof(struct index_header) <= GNN_PAGE_BYTES, "one page on disk");
+_Static_assert(sizeof(struct index_header) == 48, "its layout on disk");
+_Static_assert(sizeof(struct index_header) <= GNN_PAGE_BYTES, "the table follows on the next page");
 
 struct job {
     const struct gnn_env *env;
     const struct agnes_config *config;
     struct agnes_layout_files *files;
-    gnn_node *old_to_new; /* NULL: identity */
+    agnes_node *old_to_new; /* NULL: both numberings are the same, or not needed yet */
     uint64_t window_bytes;
     uint32_t row_blocks; /* of features */
 };
@@ -54,11 +42,6 @@ static void features_name(const struct gnn_env *env, char *name, size_t bytes)
     (void)snprintf(name, bytes, "features-d%" PRIu32, env->dataset->dim);
 }
 
-static unsigned direct_flag(const struct agnes_config *config)
-{
-    return config->io == AGNES_IO_DIRECT ? (unsigned)GNN_OPEN_DIRECT : 0U;
-}
-
 /* Opens <name>.part for writing. */
 static enum gnn_status part_open(const struct job *job, const char *name, unsigned flags, struct gnn_file **out,
                                  struct gnn_err *err)
@@ -68,7 +51,7 @@ static enum gnn_status part_open(const struct job *job, const char *name, unsign
     return gnn_file_open(job->env->world, path, GNN_OPEN_WRITE | GNN_OPEN_TRUNCATE | flags, out, err);
 }
 
-/* Closes it; a good one gets its name, a bad one goes away. */
+/* Closes the .part file: renames it on success, removes it on failure. */
 static enum gnn_status part_close(const struct job *job, const char *name, struct gnn_file *file,
                                   enum gnn_status status, struct gnn_err *err)
 {
@@ -91,7 +74,7 @@ static enum gnn_status part_close(const struct job *job, const char *name, struc
     return status;
 }
 
-/* A small file at once. data: world memory. */
+/* Writes a small file at once. data: world memory. */
 static enum gnn_status write_file(const struct job *job, const char *name, const void *data, uint64_t bytes,
                                   struct gnn_err *err)
 {
@@ -102,57 +85,98 @@ static enum gnn_status write_file(const struct job *job, const char *name, const
     return part_close(job, name, file, status, err);
 }
 
-/* ---- graph blocks ---- */
+/* ---- windows of blocks ---- */
 
-struct graph_window {
+struct window { /* the blocks [first, end) of a file, in the making */
     const struct job *job;
-    uint32_t first, end; /* blocks */
-    unsigned char *memory;
-    gnn_node *ids; /* of the list in the making, renumbered */
-    gnn_node node; /* old ID whose list the scan is in */
+    uint32_t first, end;
+    uint32_t block_bytes;
+    unsigned char *memory; /* (end - first, Z) */
+    gnn_node node;         /* graph: whose list the scan is in */
 };
 
+typedef enum gnn_status fill_window_fn(struct window *window, struct gnn_err *err);
+
+static enum gnn_status write_windows(struct window *w, struct gnn_file *file, uint32_t blocks, uint32_t window_blocks,
+                                     fill_window_fn *fill, struct gnn_err *err)
+{
+    for (w->first = 0; w->first < blocks; w->first = w->end) {
+        w->end = w->first + gnn_min_u32(blocks - w->first, window_blocks);
+        GNN_TRY(fill(w, err));
+        GNN_TRY(gnn_write_all(w->job->env->world, file, (uint64_t)w->first * w->block_bytes, w->memory,
+                              (uint64_t)(w->end - w->first) * w->block_bytes, err));
+    }
+    return GNN_OK;
+}
+
+/* Writes a file of blocks, as many at a time as the window holds. */
+static enum gnn_status write_blocks(const struct job *job, const char *name, uint32_t blocks, unsigned mem_flags,
+                                    fill_window_fn *fill, struct gnn_err *err)
+{
+    struct gnn_world *const world = job->env->world;
+    const uint32_t block_bytes = job->files->index.block_bytes;
+    const uint32_t window_blocks =
+        (uint32_t)gnn_min_u64(gnn_max_u64(job->window_bytes / block_bytes, 1), gnn_max_u32(blocks, 1));
+    struct window window = {.job = job, .block_bytes = block_bytes};
+    struct gnn_file *file = NULL;
+    void *memory = NULL;
+    enum gnn_status status =
+        gnn_mem_alloc(world, "agnes window of blocks", (uint64_t)window_blocks * block_bytes, mem_flags, &memory, err);
+    window.memory = memory;
+    if (status == GNN_OK)
+        status = part_open(job, name, agnes_direct_flag(job->config), &file, err);
+    if (status == GNN_OK)
+        status = write_windows(&window, file, blocks, window_blocks, fill, err);
+    gnn_mem_free(world, memory);
+    return part_close(job, name, file, status, err);
+}
+
+/* ---- graph blocks ---- */
+
+/* Renumbers `count` entries of a list in place. */
+static enum gnn_status renumber_list(const struct job *job, gnn_node *list, uint64_t count, struct gnn_err *err)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        GNN_TRY(agnes_check_neighbour(job->env->dataset, list[i], err));
+        list[i] = agnes_to_new(job->old_to_new, list[i]);
+    }
+    return GNN_OK;
+}
+
+/* agnes_scan_fn: puts those edges into the window that belong there. */
 static enum gnn_status put_edges(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err)
 {
-    struct graph_window *const w = ctx;
+    struct window *const w = ctx;
     const struct gnn_dataset *const d = w->job->env->dataset;
     const struct agnes_index *const index = &w->job->files->index;
-    const gnn_node *const map = w->job->old_to_new;
     gnn_node *const ids = data;
     const uint64_t begin = at_bytes / sizeof *ids, end = begin + bytes / sizeof *ids;
-    const gnn_node low = index->ranges[w->first].first, high = index->ranges[w->end - 1].last;
+    const agnes_node low = index->ranges[w->first].first, high = index->ranges[w->end - 1].last;
     for (uint64_t e = begin; e < end;) {
         while (d->indptr[w->node + 1] <= e)
             w->node++;
-        const uint64_t list_end = d->indptr[w->node + 1] < end ? d->indptr[w->node + 1] : end;
-        const gnn_node v = map == NULL ? w->node : map[w->node];
-        gnn_node *const list = ids + (e - begin);
+        const uint64_t count = gnn_min_u64(d->indptr[w->node + 1], end) - e;
+        const agnes_node v = agnes_to_new(w->job->old_to_new, w->node);
         if (v >= low && v <= high) {
-            for (uint64_t i = 0; i < list_end - e; i++) {
-                if (list[i] >= d->node_count)
-                    return gnn_fail(err, GNN_EFORMAT,
-                                    "%s: neighbour %" PRIu32 ", but there are %" PRIu32
-                                    " nodes; run `oocgnn prepare --check`",
-                                    d->indices_path, list[i], d->node_count);
-                list[i] = map == NULL ? list[i] : map[list[i]];
-            }
-            agnes_blocks_put(index, w->first, w->end, v, e - d->indptr[w->node], list, list_end - e, w->memory);
+            gnn_node *const list = ids + (e - begin);
+            GNN_TRY(renumber_list(w->job, list, count, err));
+            agnes_blocks_put(index, w->first, w->end, v, e - d->indptr[w->node], list, count, w->memory);
         }
-        e = list_end;
+        e += count;
     }
     gnn_charge(w->job->env->world, GNN_WORK_TABLE_ENTRY, end - begin);
     return GNN_OK;
 }
 
-/* Without renumbering a window's edges lie together; else they lie anywhere. */
-static enum gnn_status fill_graph_window(struct graph_window *w, struct gnn_err *err)
+/* fill_window_fn. Without renumbering a window's edges lie together; else they lie anywhere. */
+static enum gnn_status fill_with_edges(struct window *w, struct gnn_err *err)
 {
     const struct job *const job = w->job;
     const struct gnn_dataset *const d = job->env->dataset;
     const struct agnes_index *const index = &job->files->index;
     for (uint32_t b = w->first; b < w->end; b++)
         agnes_block_format(index, b, d->indptr, job->files->new_to_old,
-                           w->memory + (uint64_t)(b - w->first) * index->block_bytes);
+                           w->memory + (uint64_t)(b - w->first) * w->block_bytes);
     struct agnes_scan scan = {.path = d->indices_path,
                               .direct = job->config->io == AGNES_IO_DIRECT,
                               .end_bytes = d->edge_count * sizeof(gnn_node),
@@ -164,44 +188,6 @@ static enum gnn_status fill_graph_window(struct graph_window *w, struct gnn_err 
     }
     w->node = 0;
     return agnes_scan_file(job->env, &scan, put_edges, w, err);
-}
-
-static enum gnn_status write_graph_windows(const struct job *job, struct gnn_file *file, unsigned char *memory,
-                                           uint32_t window, struct gnn_err *err)
-{
-    const struct agnes_index *const index = &job->files->index;
-    struct graph_window w = {.job = job, .memory = memory};
-    for (w.first = 0; w.first < index->blocks; w.first = w.end) {
-        const uint32_t left = index->blocks - w.first;
-        w.end = w.first + (left < window ? left : window);
-        GNN_TRY(fill_graph_window(&w, err));
-        GNN_TRY(gnn_write_all(job->env->world, file, (uint64_t)w.first * index->block_bytes, memory,
-                              (uint64_t)(w.end - w.first) * index->block_bytes, err));
-    }
-    return GNN_OK;
-}
-
-static uint32_t window_blocks(const struct job *job, uint32_t block_bytes, uint32_t blocks)
-{
-    const uint64_t window = job->window_bytes / block_bytes;
-    return (uint32_t)(window < 1 ? 1 : window < blocks ? window : blocks);
-}
-
-static enum gnn_status write_graph(const struct job *job, struct gnn_err *err)
-{
-    const struct agnes_index *const index = &job->files->index;
-    struct gnn_world *const world = job->env->world;
-    const uint32_t window = window_blocks(job, index->block_bytes, index->blocks);
-    struct gnn_file *file = NULL;
-    void *memory = NULL;
-    enum gnn_status status = gnn_mem_alloc(world, "agnes window of blocks", (uint64_t)window * index->block_bytes,
-                                           GNN_MEM_PLAIN, &memory, err);
-    if (status == GNN_OK)
-        status = part_open(job, "graph", direct_flag(job->config), &file, err);
-    if (status == GNN_OK)
-        status = write_graph_windows(job, file, memory, window, err);
-    gnn_mem_free(world, memory);
-    return part_close(job, "graph", file, status, err);
 }
 
 /* ---- the index ---- */
@@ -216,17 +202,14 @@ static uint64_t ranges_checksum(const struct agnes_object_range *ranges, uint64_
     return sum;
 }
 
-/* Cuts the nodes into blocks: the table is in memory from here on. */
+/* Cuts the nodes into blocks; the table is in memory from here on. */
 static enum gnn_status make_index(const struct job *job, struct gnn_err *err)
 {
     const struct gnn_dataset *const d = job->env->dataset;
     struct agnes_index *const index = &job->files->index;
     index->blocks =
         agnes_blocks_cut(d->indptr, job->files->new_to_old, d->node_count, index->block_bytes, index->id_bytes, NULL);
-    void *ranges = NULL;
-    GNN_TRY(gnn_mem_alloc(job->env->world, "agnes object index", (index->blocks + UINT64_C(1)) * sizeof *index->ranges,
-                          GNN_MEM_PLAIN, &ranges, err));
-    index->ranges = ranges;
+    GNN_MEM_NEW(job->env->world, index->ranges, index->blocks + UINT64_C(1), "agnes object index", GNN_MEM_PLAIN, err);
     (void)agnes_blocks_cut(d->indptr, job->files->new_to_old, d->node_count, index->block_bytes, index->id_bytes,
                            index->ranges);
     return GNN_OK;
@@ -267,12 +250,12 @@ static enum gnn_status read_index(const struct job *job, struct gnn_file *file, 
         header.id_bytes != index->id_bytes || header.node_count != d->node_count ||
         header.edge_count != d->edge_count || info.size_bytes != GNN_PAGE_BYTES + count * sizeof *index->ranges)
         return gnn_fail(err, GNN_EFORMAT, "%s: not of this dataset; remove the directory to prepare it again", path);
-    void *ranges = NULL;
-    GNN_TRY(gnn_mem_alloc(world, "agnes object index", count * sizeof *index->ranges, GNN_MEM_PLAIN, &ranges, err));
-    index->ranges = ranges;
+    GNN_MEM_NEW(world, index->ranges, count, "agnes object index", GNN_MEM_PLAIN, err);
     index->blocks = header.blocks;
-    GNN_TRY(gnn_read_all(world, file, GNN_PAGE_BYTES, ranges, count * sizeof *index->ranges, err));
-    if (ranges_checksum(index->ranges, count) != header.checksum)
+    GNN_TRY(gnn_read_all(world, file, GNN_PAGE_BYTES, index->ranges, count * sizeof *index->ranges, err));
+    const struct agnes_object_range *const last = &index->ranges[index->blocks];
+    if (ranges_checksum(index->ranges, count) != header.checksum || last->first != d->node_count ||
+        last->edge_begin != d->edge_count)
         return gnn_fail(err, GNN_EFORMAT, "%s: checksum differs; remove the directory to prepare it again", path);
     return GNN_OK;
 }
@@ -288,64 +271,64 @@ static enum gnn_status read_order(const struct job *job, struct gnn_err *err)
     char path[PATH_BYTES];
     name_of(job->files, "order", "", path);
     struct gnn_file *file = NULL;
-    void *memory = NULL;
-    GNN_TRY(
-        gnn_mem_alloc(world, "agnes order of nodes", nodes * (uint64_t)sizeof(gnn_node), GNN_MEM_PLAIN, &memory, err));
-    job->files->new_to_old = memory;
+    GNN_MEM_NEW(world, job->files->new_to_old, nodes, "agnes order of nodes", GNN_MEM_PLAIN, err);
     GNN_TRY(gnn_file_open(world, path, GNN_OPEN_READ, &file, err));
-    enum gnn_status status = gnn_read_all(world, file, 0, memory, nodes * (uint64_t)sizeof(gnn_node), err);
+    enum gnn_status status =
+        gnn_read_all(world, file, 0, job->files->new_to_old, nodes * (uint64_t)sizeof(gnn_node), err);
     gnn_file_close(world, file);
     for (uint32_t v = 0; status == GNN_OK && v < nodes; v++)
         if (job->files->new_to_old[v] >= nodes)
-            status = gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu32 " is no node; remove the directory", path, v);
+            status = gnn_fail(err, GNN_EFORMAT,
+                              "%s: entry %" PRIu32 " is no node; remove the directory to prepare it again", path, v);
     return status;
 }
 
-static enum gnn_status invert(struct job *job, struct gnn_err *err)
+enum gnn_status agnes_layout_invert(struct gnn_world *world, const gnn_node *new_to_old, uint32_t nodes,
+                                    agnes_node **out, struct gnn_err *err)
 {
-    const gnn_node *const order = job->files->new_to_old;
-    if (order == NULL || job->old_to_new != NULL)
-        return GNN_OK;
+    GNN_MEM_NEW(world, *out, nodes, "agnes new names of nodes", GNN_MEM_PLAIN, err);
+    for (agnes_node v = 0; v < nodes; v++) {
+        assert(new_to_old[v] < nodes);
+        (*out)[new_to_old[v]] = v;
+    }
+    return GNN_OK;
+}
+
+/* Makes old_to_new, once, if nodes are renumbered. */
+static enum gnn_status need_old_to_new(struct job *job, struct gnn_err *err)
+{
     const uint32_t nodes = job->env->dataset->node_count;
-    void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(job->env->world, "agnes new names of nodes", nodes * (uint64_t)sizeof(gnn_node),
-                          GNN_MEM_PLAIN, &memory, err));
-    job->old_to_new = memory;
-    for (uint32_t v = 0; v < nodes; v++)
-        job->old_to_new[order[v]] = v;
+    if (job->files->new_to_old == NULL || job->old_to_new != NULL)
+        return GNN_OK;
+    GNN_TRY(agnes_layout_invert(job->env->world, job->files->new_to_old, nodes, &job->old_to_new, err));
     gnn_charge(job->env->world, GNN_WORK_TABLE_ENTRY, nodes);
     return GNN_OK;
 }
 
 /* ---- feature blocks ---- */
 
-struct row_window {
-    const struct job *job;
-    uint32_t first, end; /* blocks */
-    uint32_t rows;       /* of a block */
-    unsigned char *memory;
-};
-
+/* agnes_scan_fn: puts those rows into the window that belong there. */
 static enum gnn_status put_rows(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err)
 {
     (void)err;
-    const struct row_window *const w = ctx;
+    const struct window *const w = ctx;
     const struct job *const job = w->job;
-    const uint32_t row_bytes = job->env->dataset->row_bytes, block_bytes = job->files->index.block_bytes;
+    const uint32_t row_bytes = job->env->dataset->row_bytes, rows = w->block_bytes / row_bytes;
     const uint64_t begin = at_bytes / row_bytes, count = bytes / row_bytes;
     for (uint64_t i = 0; i < count; i++) {
-        const gnn_node v = job->old_to_new == NULL ? (gnn_node)(begin + i) : job->old_to_new[begin + i];
-        const uint32_t block = v / w->rows;
+        const agnes_node v = agnes_to_new(job->old_to_new, (gnn_node)(begin + i));
+        const uint32_t block = v / rows;
         if (block >= w->first && block < w->end)
             gnn_mem_copy(job->env->world,
-                         w->memory + (uint64_t)(block - w->first) * block_bytes + (uint64_t)(v % w->rows) * row_bytes,
+                         w->memory + (uint64_t)(block - w->first) * w->block_bytes + (uint64_t)(v % rows) * row_bytes,
                          (unsigned char *)data + i * row_bytes, row_bytes);
     }
     gnn_charge(job->env->world, GNN_WORK_TABLE_ENTRY, count);
     return GNN_OK;
 }
 
-static enum gnn_status fill_row_window(struct row_window *w, struct gnn_err *err)
+/* fill_window_fn. */
+static enum gnn_status fill_with_rows(struct window *w, struct gnn_err *err)
 {
     const struct job *const job = w->job;
     const struct gnn_dataset *const d = job->env->dataset;
@@ -356,62 +339,25 @@ static enum gnn_status fill_row_window(struct row_window *w, struct gnn_err *err
                               .mem_flags = GNN_MEM_FEATURES};
     if (job->old_to_new == NULL) { /* whole sectors and whole rows */
         const uint64_t step = (uint64_t)d->row_bytes * GNN_PAGE_BYTES;
-        const uint64_t end = (uint64_t)w->end * w->rows * d->row_bytes;
-        scan.begin_bytes = gnn_round_down((uint64_t)w->first * w->rows * d->row_bytes, step);
-        scan.end_bytes = end < d->feature_bytes ? end : d->feature_bytes;
+        const uint64_t block_rows_bytes = (uint64_t)(w->block_bytes / d->row_bytes) * d->row_bytes;
+        scan.begin_bytes = gnn_round_down(w->first * block_rows_bytes, step);
+        scan.end_bytes = gnn_min_u64(w->end * block_rows_bytes, d->feature_bytes);
     }
     return agnes_scan_file(job->env, &scan, put_rows, w, err);
 }
 
-static enum gnn_status write_row_windows(const struct job *job, struct gnn_file *file, unsigned char *memory,
-                                         uint32_t window, struct gnn_err *err)
-{
-    const uint32_t block_bytes = job->files->index.block_bytes;
-    struct row_window w = {.job = job, .rows = block_bytes / job->env->dataset->row_bytes, .memory = memory};
-    for (w.first = 0; w.first < job->row_blocks; w.first = w.end) {
-        const uint32_t left = job->row_blocks - w.first;
-        w.end = w.first + (left < window ? left : window);
-        GNN_TRY(fill_row_window(&w, err));
-        GNN_TRY(gnn_write_all(job->env->world, file, (uint64_t)w.first * block_bytes, memory,
-                              (uint64_t)(w.end - w.first) * block_bytes, err));
-    }
-    return GNN_OK;
-}
-
+/* Checks the length of the dataset's file, also where the blocks are prepared already. */
 static enum gnn_status check_features(const struct gnn_env *env, struct gnn_err *err)
 {
     struct gnn_file *file = NULL;
-    struct gnn_file_info info;
-    GNN_TRY(gnn_file_open(env->world, env->dataset->features_path, GNN_OPEN_READ, &file, err));
-    gnn_file_info(env->world, file, &info);
+    const enum gnn_status status = gnn_dataset_file_open(env, GNN_DATASET_FEATURES, 0, &file, NULL, err);
     gnn_file_close(env->world, file);
-    if (info.size_bytes == env->dataset->feature_bytes)
-        return GNN_OK;
-    return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, expected %" PRIu64 ": prepare the dataset again",
-                    env->dataset->features_path, info.size_bytes, env->dataset->feature_bytes);
-}
-
-static enum gnn_status write_features(struct job *job, const char *name, struct gnn_err *err)
-{
-    struct gnn_world *const world = job->env->world;
-    const uint32_t block_bytes = job->files->index.block_bytes;
-    GNN_TRY(invert(job, err));
-    const uint32_t window = window_blocks(job, block_bytes, job->row_blocks);
-    struct gnn_file *file = NULL;
-    void *memory = NULL;
-    enum gnn_status status =
-        gnn_mem_alloc(world, "agnes window of blocks", (uint64_t)window * block_bytes, GNN_MEM_FEATURES, &memory, err);
-    if (status == GNN_OK)
-        status = part_open(job, name, direct_flag(job->config), &file, err);
-    if (status == GNN_OK)
-        status = write_row_windows(job, file, memory, window, err);
-    gnn_mem_free(world, memory);
-    return part_close(job, name, file, status, err);
+    return status;
 }
 
 /* ---- open ---- */
 
-/* An error text of "it is not there" is nobody's error. */
+/* Opens a file of the layout. *out = NULL: it does not exist, which is not an error here; other open errors are. */
 static enum gnn_status open_if_there(const struct job *job, const char *name, unsigned flags, struct gnn_file **out,
                                      struct gnn_err *err)
 {
@@ -445,8 +391,8 @@ static enum gnn_status prepare_graph(struct job *job, struct gnn_err *err)
     if (files->new_to_old != NULL)
         GNN_TRY(write_file(job, "order", files->new_to_old, nodes * (uint64_t)sizeof(gnn_node), err));
     GNN_TRY(make_index(job, err));
-    GNN_TRY(invert(job, err));
-    GNN_TRY(write_graph(job, err));
+    GNN_TRY(need_old_to_new(job, err));
+    GNN_TRY(write_blocks(job, "graph", files->index.blocks, GNN_MEM_PLAIN, fill_with_edges, err));
     return write_index(job, err);
 }
 
@@ -468,28 +414,29 @@ static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
             return status;
     }
     name_of(files, "graph", "", path);
-    GNN_TRY(gnn_file_open(job->env->world, path, GNN_OPEN_READ | direct_flag(job->config), &files->graph, err));
+    GNN_TRY(gnn_file_open(job->env->world, path, GNN_OPEN_READ | agnes_direct_flag(job->config), &files->graph, err));
     return check_size(job, files->graph, files->index.blocks, err);
 }
 
 static enum gnn_status open_features(struct job *job, struct gnn_err *err)
 {
     char name[GNN_NAME_MAX];
-    const unsigned flags = GNN_OPEN_READ | direct_flag(job->config);
+    const unsigned flags = GNN_OPEN_READ | agnes_direct_flag(job->config);
     struct gnn_file **const file = &job->files->features;
     features_name(job->env, name, sizeof name);
     GNN_TRY(check_features(job->env, err));
     GNN_TRY(open_if_there(job, name, flags, file, err));
     if (*file == NULL) {
         char path[PATH_BYTES];
-        GNN_TRY(write_features(job, name, err));
+        GNN_TRY(need_old_to_new(job, err));
+        GNN_TRY(write_blocks(job, name, job->row_blocks, GNN_MEM_FEATURES, fill_with_rows, err));
         name_of(job->files, name, "", path);
         GNN_TRY(gnn_file_open(job->env->world, path, flags, file, err));
     }
     return check_size(job, *file, job->row_blocks, err);
 }
 
-/* A quarter of what the cap leaves, so that read-ahead and page cache find room, too. */
+/* Returns a quarter of what the cap leaves, so that read-ahead and page cache find room, too. */
 static uint64_t window_bytes(const struct gnn_env *env)
 {
     struct gnn_mem_usage usage;
@@ -498,10 +445,10 @@ static uint64_t window_bytes(const struct gnn_env *env)
     if (env->cap_bytes == 0)
         return window_bytes_most;
     const uint64_t window = env->cap_bytes > held ? (env->cap_bytes - held) / 4 : 0;
-    return window < window_bytes_least ? window_bytes_least : window > window_bytes_most ? window_bytes_most : window;
+    return gnn_min_u64(gnn_max_u64(window, window_bytes_least), window_bytes_most);
 }
 
-static enum gnn_status open_all(struct job *job, struct gnn_err *err)
+static enum gnn_status open_files(struct job *job, struct gnn_err *err)
 {
     GNN_TRY(gnn_dir_make(job->env->world, job->files->dir, err));
     GNN_TRY(open_graph(job, err));
@@ -513,7 +460,7 @@ enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_
 {
     const struct gnn_dataset *const d = env->dataset;
     *out = (struct agnes_layout_files){.index = {.block_bytes = agnes_block_bytes(env, config),
-                                                 .id_bytes = config->id_width == AGNES_ID_8 ? 8 : 4,
+                                                 .id_bytes = agnes_id_bytes(config),
                                                  .node_count = d->node_count}};
     const uint32_t rows = out->index.block_bytes / d->row_bytes;
     if (rows == 0)
@@ -527,9 +474,9 @@ enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_
                       .config = config,
                       .files = out,
                       .window_bytes = window_bytes(env),
-                      .row_blocks = (uint32_t)(((uint64_t)d->node_count + rows - 1) / rows)};
+                      .row_blocks = (uint32_t)gnn_div_up(d->node_count, rows)};
     const uint64_t start_ns = gnn_now_ns(env->world);
-    const enum gnn_status status = open_all(&job, err);
+    const enum gnn_status status = open_files(&job, err);
     gnn_mem_free(env->world, job.old_to_new);
     out->prepare_ns = out->written_bytes > 0 ? gnn_now_ns(env->world) - start_ns : 0;
     return status;

@@ -1,156 +1,192 @@
-/* Sampling of a hyperbatch, hop by hop over graph blocks (AGNES, KDD 2026, section 3.3, Algorithm 1; specs/agnes.md
- * section 3).
- *
- *   bucket   which positions of which F_j need which block
- *   serve    block by block, W workers: draw, and write the drawn IDs at position x fanout
- *   localise mini-batch by mini-batch, W workers: local IDs in order of discovery, blocks to the spool, next F_j
- *
- * What is drawn depends on (seed, epoch, mini-batch, hop, node) alone and what is written has its place, so neither
- * threads nor blocks nor hyperbatches show in the result. A large object is served piecewise: its positions are drawn
- * over the whole degree, which the index knows, and each block of its run serves those that lie in it.
- *
- * Memory   (4 fanout + 1) sum |F_j| of the hop; 8 sum |F_j| of the bucket; V_j; one ID map per worker, filled again at
- *          every hop (the release keeps one per mini-batch) */
-#include "systems/agnes/agnes.h"
+#include "systems/agnes/sampling.h"
 
 #include "harness/base/arena.h"
+#include "harness/base/id_map.h"
 #include "harness/sample/batch.h"
 #include "harness/sample/digest.h"
 #include "harness/sample/draw.h"
+#include "harness/system/buffer.h"
+#include "systems/agnes/bucket.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
-/* ---- memory ---- */
+_Static_assert(GNN_FANOUT_MAX <= UINT8_MAX, "drawn_counts holds a byte for each node");
 
-static void carve_lane(struct agnes_lane *lane, uint64_t bound, struct gnn_arena *arena, void **map)
+struct workspace {       /* what one worker owns */
+    agnes_node *nodes;   /* (node bound) the next F_j in the making */
+    uint32_t *row_start; /* (node bound + 1) */
+    struct gnn_id_map map;
+    void *memory;
+    struct gnn_sample_counters counters;
+};
+
+struct agnes_sampling {
+    const struct agnes_setup *setup;
+    const struct gnn_env *env;
+    struct gnn_team *team;
+    struct agnes_block_reader *reader;
+    struct agnes_bucket bucket;
+    struct workspace *workspaces; /* (W) */
+    uint64_t node_bound;          /* of a mini-batch */
+    uint64_t sample_key, epoch;
+
+    /* of the hop being sampled: workers may look at it after the driver has left on a failure */
+    struct agnes_hyperbatch *hyperbatch;
+    uint32_t hop, fanout;           /* hops count from 1 */
+    uint32_t *positions;            /* (H) |F_j| */
+    uint64_t *base;                 /* (H + 1) place of j's position 0 in the two below */
+    struct gnn_buffer drawn;        /* (sum |F_j|, fanout) agnes_node: drawn neighbours; then local IDs, packed */
+    struct gnn_buffer drawn_counts; /* (sum |F_j|) bytes: how many were drawn */
+};
+
+/* ---- open, close ---- */
+
+static void carve_workspace(struct workspace *space, uint64_t bound, struct gnn_arena *arena, void **map)
 {
-    lane->nodes = gnn_arena_take(arena, bound * sizeof *lane->nodes);
-    lane->row_start = gnn_arena_take(arena, (bound + 1) * sizeof *lane->row_start);
+    space->nodes = gnn_arena_take(arena, bound * sizeof *space->nodes);
+    space->row_start = gnn_arena_take(arena, (bound + 1) * sizeof *space->row_start);
     *map = gnn_arena_take(arena, gnn_id_map_sized_slots(bound) * sizeof(struct gnn_id_slot));
 }
-static enum gnn_status open_lane(struct agnes *s, struct agnes_lane *lane, struct gnn_err *err)
+
+static enum gnn_status open_workspace(struct gnn_world *world, struct workspace *space, uint64_t bound,
+                                      struct gnn_err *err)
 {
     struct gnn_arena count = {0};
     void *map;
-    carve_lane(lane, s->sampling.node_bound, &count, &map);
-    GNN_TRY(
-        gnn_mem_alloc(s->env->world, "agnes sampler's workspace", count.used_bytes, GNN_MEM_PLAIN, &lane->memory, err));
-    struct gnn_arena arena = {.memory = lane->memory, .size_bytes = count.used_bytes};
-    carve_lane(lane, s->sampling.node_bound, &arena, &map);
-    gnn_id_map_init_sized(&lane->map, map, gnn_id_map_sized_slots(s->sampling.node_bound));
+    carve_workspace(space, bound, &count, &map);
+    GNN_TRY(gnn_mem_alloc(world, "agnes sampler's workspace", count.used_bytes, GNN_MEM_PLAIN, &space->memory, err));
+    struct gnn_arena arena = {.memory = space->memory, .size_bytes = count.used_bytes};
+    carve_workspace(space, bound, &arena, &map);
+    gnn_id_map_init_sized(&space->map, map, gnn_id_map_sized_slots(bound));
     return GNN_OK;
 }
-static enum gnn_status open_contexts(struct agnes *s, struct gnn_err *err)
+
+static enum gnn_status open_block_reader(struct agnes_sampling *sampling, struct gnn_err *err)
 {
-    for (uint32_t c = 0; c < s->sizes.contexts; c++) {
-        struct agnes_hyperbatch *const hb = &s->contexts[c];
-        hb->batches = calloc(s->sizes.hyperbatch, sizeof *hb->batches);
-        hb->streams = calloc(s->config->workers, sizeof(struct gnn_stream *));
-        if (hb->batches == NULL || hb->streams == NULL)
-            return gnn_fail(err, GNN_ENOMEM, "agnes: hyperbatch of %" PRIu32, s->sizes.hyperbatch);
-    }
-    return GNN_OK;
+    const struct agnes_setup *const setup = sampling->setup;
+    const struct agnes_block_reader_config config = {.team = sampling->team,
+                                                     .file = setup->files.graph,
+                                                     .depth = setup->config->depth,
+                                                     .block_bytes = setup->sizes.block_bytes,
+                                                     .frames = setup->sizes.graph_frames,
+                                                     .blocks = setup->sizes.graph_blocks,
+                                                     .policy = setup->config->policy,
+                                                     .resident_first = setup->config->resident_first,
+                                                     .mem_flags = GNN_MEM_PLAIN,
+                                                     .name = "agnes graph buffer"};
+    return agnes_block_reader_open(sampling->env, &config, &sampling->reader, err);
 }
-enum gnn_status agnes_sampling_open(struct agnes *s, struct gnn_err *err)
+
+static enum gnn_status open_parts(struct agnes_sampling *sampling, struct gnn_err *err)
 {
-    const struct gnn_env *const env = s->env;
+    const struct gnn_env *const env = sampling->env;
     const struct gnn_workload *const load = env->workload;
-    struct agnes_sampling *const x = &s->sampling;
+    const uint32_t batches = sampling->setup->sizes.hyperbatch, workers = sampling->setup->config->workers;
     struct gnn_sample_bounds bounds;
-    GNN_TRY(gnn_sample_bounds(
-        env->dataset, load->batch_size < env->dataset->train.count ? load->batch_size : env->dataset->train.count,
-        load->fanout, load->layers, &bounds, err));
-    x->node_bound = bounds.nodes[load->layers];
-    x->sample_key = gnn_rng_fork(load->seed, "sample");
-    x->drawn.name = "agnes drawn neighbours";
-    x->counts.name = "agnes draws of each node";
-    GNN_TRY(open_contexts(s, err));
-    GNN_TRY(gnn_team_open(env->world, s->config->workers, &x->team, err));
-    GNN_TRY(agnes_bucket_open(env->world, s->sizes.graph_blocks, s->config->workers, &x->bucket, err));
-    const struct agnes_pump_config pump = {.team = x->team,
-                                           .file = s->files.graph,
-                                           .depth = s->config->depth,
-                                           .block_bytes = s->sizes.block_bytes,
-                                           .frames = s->sizes.graph_frames,
-                                           .blocks = s->sizes.graph_blocks,
-                                           .policy = s->config->policy,
-                                           .resident_first = s->config->resident_first,
-                                           .mem_flags = GNN_MEM_PLAIN,
-                                           .name = "agnes graph buffer"};
-    GNN_TRY(agnes_pump_open(env, &pump, &x->pump, err));
-    x->base = calloc(s->sizes.hyperbatch + UINT64_C(1), sizeof *x->base);
-    x->list_counts = calloc(s->sizes.hyperbatch, sizeof *x->list_counts);
-    x->lanes = calloc(s->config->workers, sizeof *x->lanes);
-    if (x->base == NULL || x->list_counts == NULL || x->lanes == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "agnes: %" PRIu32 " sampling workers", s->config->workers);
-    for (uint32_t w = 0; w < s->config->workers; w++)
-        GNN_TRY(open_lane(s, &x->lanes[w], err));
+    GNN_TRY(gnn_sample_bounds(env->dataset, gnn_min_u32(load->batch_size, env->dataset->train.count), load->fanout,
+                              load->layers, &bounds, err));
+    sampling->node_bound = bounds.nodes[load->layers];
+    GNN_TRY(agnes_bucket_open(env->world, sampling->setup->sizes.graph_blocks, workers, &sampling->bucket, err));
+    GNN_TRY(open_block_reader(sampling, err));
+    GNN_NEW(sampling->base, batches + UINT64_C(1), err, "agnes hyperbatch of %" PRIu32, batches);
+    GNN_NEW(sampling->positions, batches, err, "agnes hyperbatch of %" PRIu32, batches);
+    GNN_NEW(sampling->workspaces, workers, err, "agnes: %" PRIu32 " sampling workers", workers);
+    for (uint32_t w = 0; w < workers; w++)
+        GNN_TRY(open_workspace(env->world, &sampling->workspaces[w], sampling->node_bound, err));
     return GNN_OK;
 }
-void agnes_sampling_close(struct agnes *s)
+
+enum gnn_status agnes_sampling_open(const struct agnes_setup *setup, struct gnn_team *team, struct agnes_sampling **out,
+                                    struct gnn_err *err)
 {
-    struct gnn_world *const world = s->env->world;
-    struct agnes_sampling *const x = &s->sampling;
-    agnes_pump_close(&x->pump);
-    agnes_bucket_close(&x->bucket);
-    gnn_team_close(x->team);
-    for (uint32_t w = 0; x->lanes != NULL && w < s->config->workers; w++)
-        gnn_mem_free(world, x->lanes[w].memory);
-    free(x->lanes);
-    free(x->list_counts);
-    free(x->base);
-    gnn_buffer_close(world, &x->drawn);
-    gnn_buffer_close(world, &x->counts);
-    for (uint32_t c = 0; c < AGNES_CONTEXTS_MAX; c++) {
-        if (s->contexts[c].batches != NULL && s->contexts[c].streams != NULL)
-            agnes_hyperbatch_clear(s, &s->contexts[c]);
-        free(s->contexts[c].batches);
-        free(s->contexts[c].streams);
-    }
+    struct agnes_sampling *sampling;
+    GNN_NEW(sampling, 1, err, "agnes sampling");
+    *out = sampling;
+    sampling->setup = setup;
+    sampling->env = setup->env;
+    sampling->team = team;
+    sampling->sample_key = gnn_rng_fork(setup->env->workload->seed, "sample");
+    sampling->drawn.name = "agnes drawn neighbours";
+    sampling->drawn_counts.name = "agnes draws of each node";
+    return open_parts(sampling, err);
 }
-void agnes_hyperbatch_clear(struct agnes *s, struct agnes_hyperbatch *hb)
+
+void agnes_sampling_close(struct agnes_sampling *sampling)
 {
-    for (uint32_t w = 0; w < s->config->workers; w++) {
-        gnn_stream_close(hb->streams[w]);
-        hb->streams[w] = NULL;
-    }
-    gnn_stream_file_close(hb->spool);
-    hb->spool = NULL;
-    for (uint32_t j = 0; j < s->sizes.hyperbatch; j++) {
-        gnn_mem_free(s->env->world, hb->batches[j].nodes);
-        hb->batches[j] = (struct agnes_batch){0};
-    }
-    hb->count = 0;
-} /* ---- draws ---- */
-static uint64_t draw_key(const struct agnes_hop *hop, const struct agnes_batch *batch)
-{
-    return gnn_draw_hop_key(hop->s->sampling.sample_key, hop->s->epoch, batch->number, hop->number);
+    if (sampling == NULL)
+        return;
+    struct gnn_world *const world = sampling->env->world;
+    agnes_block_reader_close(sampling->reader);
+    agnes_bucket_close(&sampling->bucket);
+    for (uint32_t w = 0; sampling->workspaces != NULL && w < sampling->setup->config->workers; w++)
+        gnn_mem_free(world, sampling->workspaces[w].memory);
+    free(sampling->workspaces);
+    free(sampling->positions);
+    free(sampling->base);
+    gnn_buffer_close(world, &sampling->drawn);
+    gnn_buffer_close(world, &sampling->drawn_counts);
+    free(sampling);
 }
-static gnn_node original(const struct agnes *s, gnn_node v)
+
+void agnes_sampling_begin(struct agnes_sampling *sampling, uint64_t epoch)
 {
-    return agnes_to_old(s->files.new_to_old, v);
-} /* Positions of the list of a large object, ascending; *begin: its first block. */
-static uint32_t draw_run(const struct agnes_hop *hop, uint32_t j, gnn_node v, uint32_t begin, uint64_t *degree,
-                         uint64_t *out)
+    sampling->epoch = epoch;
+    for (uint32_t w = 0; w < sampling->setup->config->workers; w++)
+        sampling->workspaces[w].counters = (struct gnn_sample_counters){0};
+    agnes_block_reader_begin(sampling->reader);
+    agnes_bucket_begin(&sampling->bucket);
+}
+
+void agnes_sampling_counters(const struct agnes_sampling *sampling, struct gnn_sample_counters *samples,
+                             struct agnes_stage_counters *out)
+{
+    for (uint32_t w = 0; w < sampling->setup->config->workers; w++) {
+        const struct gnn_sample_counters *const one = &sampling->workspaces[w].counters;
+        samples->batches += one->batches;
+        samples->sampled_nodes += one->sampled_nodes;
+        samples->sampled_edges += one->sampled_edges;
+        samples->batch_digest += one->batch_digest;
+    }
+    agnes_block_reader_counters(sampling->reader, &out->blocks);
+    agnes_bucket_counters(&sampling->bucket, &out->bucket_entries, &out->bucket_ns);
+}
+
+/* ---- draws ---- */
+
+static uint64_t draw_key(const struct agnes_sampling *sampling, uint32_t j)
+{
+    return gnn_draw_hop_key(sampling->sample_key, sampling->epoch, sampling->hyperbatch->batches[j].number,
+                            sampling->hop);
+}
+
+static gnn_node to_old(const struct agnes_sampling *sampling, agnes_node v)
+{
+    return agnes_to_old(sampling->setup->files.new_to_old, v);
+}
+
+/* Draws positions of the list of a large object, ascending, into out (fanout); returns how many. begin: its first
+ * block. */
+static uint32_t draw_run(const struct agnes_sampling *sampling, uint32_t j, agnes_node v, uint32_t begin, uint64_t *out)
 {
     uint32_t end;
-    *degree = agnes_index_run(&hop->s->files.index, begin, &end);
-    const uint64_t key = gnn_rng_fold(draw_key(hop, &hop->hb->batches[j]), original(hop->s, v));
-    return gnn_draw(key, 0, *degree, hop->fanout, hop->s->env->floyd_biased, out);
-} /* agnes_blocks_fn */
+    const uint64_t degree = agnes_index_run(&sampling->setup->files.index, begin, &end);
+    const uint64_t key = gnn_rng_fold(draw_key(sampling, j), to_old(sampling, v));
+    return gnn_draw(key, 0, degree, sampling->fanout, sampling->env->floyd_biased, out);
+}
+
+/* agnes_blocks_fn */
 static uint32_t graph_blocks_of(void *ctx, uint32_t j, uint32_t position, uint32_t *out)
 {
-    const struct agnes_hop *const hop = ctx;
-    const struct agnes_index *const index = &hop->s->files.index;
-    const gnn_node v = hop->hb->batches[j].nodes[position];
+    const struct agnes_sampling *const sampling = ctx;
+    const struct agnes_index *const index = &sampling->setup->files.index;
+    const agnes_node v = sampling->hyperbatch->batches[j].nodes[position];
     const uint32_t begin = agnes_index_find(index, v);
     if (!agnes_index_is_run(index, begin)) {
         out[0] = begin;
         return 1;
     }
-    uint64_t drawn[GNN_FANOUT_MAX], degree;
-    const uint32_t n = draw_run(hop, j, v, begin, &degree, drawn);
+    uint64_t drawn[GNN_FANOUT_MAX];
+    const uint32_t n = draw_run(sampling, j, v, begin, drawn);
     const uint32_t run_ids = agnes_run_ids(index->block_bytes, index->id_bytes);
     uint32_t blocks = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -159,82 +195,103 @@ static uint32_t graph_blocks_of(void *ctx, uint32_t j, uint32_t position, uint32
             out[blocks++] = block;
     }
     return blocks;
-} /* ---- one block ---- */
-static enum gnn_status bad_slot(const struct agnes *s, uint32_t block, struct gnn_err *err)
+}
+
+/* ---- one block ---- */
+
+struct served_block {
+    const struct agnes_sampling *sampling;
+    uint32_t number;
+    agnes_node first;
+    const unsigned char *memory;
+};
+
+static enum gnn_status bad_slot(const struct served_block *block, struct gnn_err *err)
 {
     return gnn_fail(err, GNN_EFORMAT,
                     "%s/graph: block %" PRIu32 " has a list outside itself: remove the directory, it will be "
                     "prepared again",
-                    s->files.dir, block);
-} /* A node of a normal block: the whole list is here. Returns how many were drawn; UINT32_MAX: a bad slot. */
-static uint32_t serve_node(const struct agnes_hop *hop, uint64_t hop_key, gnn_node v, gnn_node first,
-                           const unsigned char *memory, gnn_node *out)
+                    block->sampling->setup->files.dir, block->number);
+}
+
+/* Draws from the list of a node of a normal block, all of which is here, into out (fanout); *count of them.
+ * GNN_EFORMAT: the list does not lie inside the block. */
+static enum gnn_status serve_node(const struct served_block *block, uint64_t hop_key, agnes_node v, agnes_node *out,
+                                  uint8_t *count, struct gnn_err *err)
 {
-    const struct agnes_index *const index = &hop->s->files.index;
-    const struct agnes_slot slot = agnes_block_slot(memory, index->block_bytes, v - first);
+    const struct agnes_sampling *const sampling = block->sampling;
+    const struct agnes_index *const index = &sampling->setup->files.index;
+    const struct agnes_slot slot = agnes_block_slot(block->memory, index->block_bytes, v - block->first);
     if (slot.count < 0 || slot.offset_bytes < 0 ||
         (uint64_t)slot.offset_bytes + (uint64_t)slot.count * index->id_bytes > index->block_bytes)
-        return UINT32_MAX;
+        return bad_slot(block, err);
     uint64_t drawn[GNN_FANOUT_MAX];
-    const uint32_t n = gnn_draw(gnn_rng_fold(hop_key, original(hop->s, v)), 0, (uint64_t)slot.count, hop->fanout,
-                                hop->s->env->floyd_biased, drawn);
+    const uint32_t n = gnn_draw(gnn_rng_fold(hop_key, to_old(sampling, v)), 0, (uint64_t)slot.count, sampling->fanout,
+                                sampling->env->floyd_biased, drawn);
     for (uint32_t i = 0; i < n; i++)
-        out[i] = agnes_block_id(memory, index->id_bytes, (uint64_t)slot.offset_bytes, drawn[i]);
-    return n;
-} /* A block of a run: those positions that lie in it. The first of them tells how many there are in all. */
-static uint32_t serve_piece(const struct agnes_hop *hop, const struct agnes_entry *entry, gnn_node v, uint32_t block,
-                            const unsigned char *memory, gnn_node *out, uint8_t *count)
+        out[i] = agnes_block_id(block->memory, index->id_bytes, (uint64_t)slot.offset_bytes, drawn[i]);
+    *count = (uint8_t)n;
+    return GNN_OK;
+}
+
+/* Serves those drawn positions of a large object that lie in this block of its run; returns how many. The block with
+ * the first position sets *count, which is over all of the run. */
+static uint32_t serve_piece(const struct served_block *block, uint32_t j, agnes_node v, agnes_node *out, uint8_t *count)
 {
-    const struct agnes_index *const index = &hop->s->files.index;
+    const struct agnes_index *const index = &block->sampling->setup->files.index;
     const uint32_t begin = agnes_index_find(index, v);
     const uint32_t run_ids = agnes_run_ids(index->block_bytes, index->id_bytes);
-    const uint64_t low = (uint64_t)(block - begin) * run_ids;
-    uint64_t drawn[GNN_FANOUT_MAX], degree;
-    const uint32_t n = draw_run(hop, entry->batch, v, begin, &degree, drawn);
+    assert(begin <= block->number);
+    const uint64_t low = (uint64_t)(block->number - begin) * run_ids;
+    uint64_t drawn[GNN_FANOUT_MAX];
+    const uint32_t n = draw_run(block->sampling, j, v, begin, drawn);
     uint32_t served = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (drawn[i] < low || drawn[i] >= low + run_ids)
             continue;
-        out[i] = agnes_block_id(memory, index->id_bytes, 0, drawn[i] - low);
+        out[i] = agnes_block_id(block->memory, index->id_bytes, 0, drawn[i] - low);
         if (i == 0)
             *count = (uint8_t)n;
         served++;
     }
     return served;
-} /* agnes_serve_fn: every entry of the block's row. */
-static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, const void *memory, struct gnn_err *err)
+}
+
+/* agnes_serve_fn: every entry of the block's row. */
+static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t number, const void *memory, struct gnn_err *err)
 {
     (void)worker;
-    const struct agnes_hop *const hop = ctx;
-    const struct agnes *const s = hop->s;
-    const struct agnes_bucket *const bucket = &s->sampling.bucket;
-    const bool run = agnes_index_is_run(&s->files.index, block);
-    const gnn_node first = s->files.index.ranges[block].first;
+    const struct agnes_sampling *const sampling = ctx;
+    const struct agnes_index *const index = &sampling->setup->files.index;
+    const struct agnes_bucket *const bucket = &sampling->bucket;
+    const struct served_block block = {
+        .sampling = sampling, .number = number, .first = index->ranges[number].first, .memory = memory};
+    const bool run = agnes_index_is_run(index, number);
     uint64_t edges = 0, key = 0;
-    uint32_t keyed = UINT32_MAX;
-    GNN_TRY(agnes_block_check(&s->files.index, block, memory, s->files.dir, err));
-    for (uint64_t e = bucket->row_begin[block]; e < bucket->row_begin[block + 1]; e++) {
+    uint32_t keyed = UINT32_MAX; /* the mini-batch whose key it is */
+    GNN_TRY(agnes_block_check(index, number, memory, sampling->setup->files.dir, err));
+    for (uint64_t e = bucket->row_begin[number]; e < bucket->row_begin[number + 1]; e++) {
         const struct agnes_entry *const entry = &bucket->entries[e];
-        const struct agnes_batch *const batch = &hop->hb->batches[entry->batch];
-        const gnn_node v = batch->nodes[entry->position];
-        const uint64_t at = s->sampling.base[entry->batch] + entry->position;
-        gnn_node *const out = hop->drawn + at * hop->fanout;
+        const agnes_node v = sampling->hyperbatch->batches[entry->batch].nodes[entry->position];
+        const uint64_t at = sampling->base[entry->batch] + entry->position;
+        agnes_node *const out = (agnes_node *)sampling->drawn.data + at * sampling->fanout;
+        uint8_t *const count = (uint8_t *)sampling->drawn_counts.data + at;
         if (run) {
-            edges += serve_piece(hop, entry, v, block, memory, out, &hop->counts[at]);
+            edges += serve_piece(&block, entry->batch, v, out, count);
             continue;
         }
         if (entry->batch != keyed)
-            key = draw_key(hop, batch);
+            key = draw_key(sampling, entry->batch);
         keyed = entry->batch;
-        const uint32_t n = serve_node(hop, key, v, first, memory, out);
-        if (n == UINT32_MAX)
-            return bad_slot(s, block, err);
-        hop->counts[at] = (uint8_t)n;
-        edges += n;
+        GNN_TRY(serve_node(&block, key, v, out, count, err));
+        edges += *count;
     }
-    gnn_charge(s->env->world, GNN_WORK_SAMPLED_EDGE, edges);
+    gnn_charge(sampling->env->world, GNN_WORK_SAMPLED_EDGE, edges);
     return GNN_OK;
-} /* ---- one mini-batch ---- */
+}
+
+/* ---- one mini-batch ---- */
+
 static void sort_row(uint32_t *row, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
@@ -245,44 +302,51 @@ static void sort_row(uint32_t *row, uint32_t count)
         row[at] = value;
     }
 }
-static enum gnn_status add_known(const struct agnes_batch *batch, struct agnes_lane *lane, struct gnn_err *err)
+
+static enum gnn_status add_known(const struct agnes_batch *batch, struct workspace *space, struct gnn_err *err)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
-        lane->nodes[i] = batch->nodes[i];
-        if (gnn_id_map_add(&lane->map, batch->nodes[i]) != i)
+        space->nodes[i] = batch->nodes[i];
+        if (gnn_id_map_add(&space->map, batch->nodes[i]) != i)
             return gnn_fail(err, GNN_EFORMAT, "seed %" PRIu32 " stands twice in one mini-batch", batch->nodes[i]);
     }
     return GNN_OK;
-} /* Global IDs of the rows become local ones, in place and packed: `col` never passes what is still to be read. */
-static enum gnn_status number_rows(const struct agnes_hop *hop, const struct agnes_batch *batch, uint64_t base,
-                                   struct agnes_lane *lane, uint64_t *digest, struct gnn_err *err)
+}
+
+/* Gives the rows of mini-batch j local IDs, in place and packed: `col` never passes what is still to be read. */
+static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64_t j, struct workspace *space,
+                                   struct gnn_err *err)
 {
-    const struct agnes *const s = hop->s;
-    const uint32_t layer = s->env->workload->layers - hop->number, nodes = s->env->dataset->node_count;
-    const uint64_t layer_key = gnn_digest_layer_key(s->epoch, batch->number, layer);
-    uint32_t *const col = hop->drawn + base * hop->fanout;
+    const struct agnes_batch *const batch = &sampling->hyperbatch->batches[j];
+    const uint32_t layer = sampling->env->workload->layers - sampling->hop, nodes = sampling->env->dataset->node_count;
+    const uint64_t layer_key = gnn_digest_layer_key(sampling->epoch, batch->number, layer), base = sampling->base[j];
+    const uint8_t *const counts = (const uint8_t *)sampling->drawn_counts.data + base;
+    uint32_t *const col = (uint32_t *)sampling->drawn.data + base * sampling->fanout;
+    uint64_t digest = 0;
     uint32_t edges = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
-        const gnn_node *const row = col + (uint64_t)i * hop->fanout;
-        const uint64_t row_key = gnn_digest_row_key(layer_key, original(s, batch->nodes[i]));
+        const agnes_node *const row = col + (uint64_t)i * sampling->fanout;
+        const uint64_t row_key = gnn_digest_row_key(layer_key, to_old(sampling, batch->nodes[i]));
         const uint32_t begin = edges;
-        lane->row_start[i] = begin;
-        for (uint32_t k = 0; k < hop->counts[base + i]; k++) {
-            const gnn_node v = row[k];
+        space->row_start[i] = begin;
+        for (uint32_t k = 0; k < counts[i]; k++) {
+            const agnes_node v = row[k];
             if (v >= nodes)
                 return gnn_fail(err, GNN_EFORMAT, "%s/graph: neighbour %" PRIu32 ", but there are %" PRIu32 " nodes",
-                                s->files.dir, v, nodes);
-            const uint32_t fresh = lane->map.count, local = gnn_id_map_add(&lane->map, v);
+                                sampling->setup->files.dir, v, nodes);
+            const uint32_t fresh = space->map.count, local = gnn_id_map_add(&space->map, v);
             if (local == fresh)
-                lane->nodes[local] = v;
-            *digest += gnn_digest_edge(row_key, original(s, v));
+                space->nodes[local] = v;
+            digest += gnn_digest_edge(row_key, to_old(sampling, v));
             col[edges++] = local;
         }
         sort_row(col + begin, edges - begin);
     }
-    lane->row_start[batch->count] = edges;
+    space->row_start[batch->count] = edges;
+    space->counters.batch_digest += digest;
     return GNN_OK;
 }
+
 static enum gnn_status spool(struct gnn_stream *stream, struct agnes_record *record, const uint32_t *row_start,
                              const uint32_t *col, struct gnn_err *err)
 {
@@ -290,140 +354,94 @@ static enum gnn_status spool(struct gnn_stream *stream, struct agnes_record *rec
     GNN_TRY(gnn_stream_begin(stream, &record->offset_bytes, err));
     GNN_TRY(gnn_stream_append(stream, row_start, (record->dst_count + UINT64_C(1)) * sizeof *row_start, err));
     return gnn_stream_append(stream, col, record->edge_count * (uint64_t)sizeof *col, err);
-} /* The list of the next hop takes the place of this one's. */
-static enum gnn_status grow_list(struct gnn_world *world, struct agnes_batch *batch, const struct agnes_lane *lane,
+}
+
+/* Puts the list of the next hop in the place of this one's. */
+static enum gnn_status grow_list(struct gnn_world *world, struct agnes_batch *batch, const struct workspace *space,
                                  struct gnn_err *err)
 {
-    void *grown = NULL;
-    GNN_TRY(gnn_mem_alloc(world, "agnes node lists", lane->map.count * (uint64_t)sizeof *batch->nodes, GNN_MEM_PLAIN,
-                          &grown, err));
-    memcpy(grown, lane->nodes, lane->map.count * sizeof *batch->nodes);
+    agnes_node *grown;
+    assert(space->map.count >= batch->count);
+    GNN_MEM_NEW(world, grown, space->map.count, "agnes node lists", GNN_MEM_PLAIN, err);
+    memcpy(grown, space->nodes, space->map.count * sizeof *grown);
     gnn_mem_free(world, batch->nodes);
     batch->nodes = grown;
-    batch->count = lane->map.count;
-    gnn_charge(world, GNN_WORK_COPIED_BYTE, batch->count * (uint64_t)sizeof *batch->nodes);
+    batch->count = space->map.count;
+    gnn_charge(world, GNN_WORK_COPIED_BYTE, batch->count * (uint64_t)sizeof *grown);
     return GNN_OK;
 }
 
 /* gnn_each_fn: mini-batch j. */
 static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct gnn_err *err)
 {
-    const struct agnes_hop *const hop = ctx;
-    struct agnes *const s = hop->s;
-    struct gnn_world *const world = s->env->world;
-    struct agnes_lane *const lane = &s->sampling.lanes[worker];
-    struct agnes_batch *const batch = &hop->hb->batches[j];
-    const uint64_t base = s->sampling.base[j];
-    uint64_t bound = batch->count * (UINT64_C(1) + hop->fanout);
-    bound = bound < s->env->dataset->node_count ? bound : s->env->dataset->node_count;
-    gnn_id_map_resize(&lane->map, bound);
-    assert(lane->map.capacity >= bound && bound <= s->sampling.node_bound);
-    GNN_TRY(add_known(batch, lane, err));
-    uint64_t digest = 0;
-    GNN_TRY(number_rows(hop, batch, base, lane, &digest, err));
-    struct agnes_record *const record = &batch->records[hop->number - 1];
+    const struct agnes_sampling *const sampling = ctx;
+    struct gnn_world *const world = sampling->env->world;
+    struct workspace *const space = &sampling->workspaces[worker];
+    struct agnes_batch *const batch = &sampling->hyperbatch->batches[j];
+    const uint64_t bound =
+        gnn_min_u64(batch->count * (UINT64_C(1) + sampling->fanout), sampling->env->dataset->node_count);
+    assert(bound <= sampling->node_bound);
+    gnn_id_map_resize(&space->map, bound);
+    assert(space->map.capacity >= bound);
+    GNN_TRY(add_known(batch, space, err));
+    GNN_TRY(number_rows(sampling, j, space, err));
+    struct agnes_record *const record = &batch->records[sampling->hop - 1];
     *record = (struct agnes_record){
-        .dst_count = batch->count, .edge_count = lane->row_start[batch->count], .src_count = lane->map.count};
+        .dst_count = batch->count, .edge_count = space->row_start[batch->count], .src_count = space->map.count};
     gnn_charge(world, GNN_WORK_HASHED_ID, batch->count + (uint64_t)record->edge_count);
     gnn_charge(world, GNN_WORK_SORTED_KEY, record->edge_count);
-    struct gnn_stream *const stream = hop->hb->streams[worker];
+    struct gnn_stream *const stream = sampling->hyperbatch->streams[worker];
     if (stream != NULL)
-        GNN_TRY(spool(stream, record, lane->row_start, hop->drawn + base * hop->fanout, err));
-    lane->counters.sampled_edges += record->edge_count;
-    lane->counters.batch_digest += digest;
-    if (hop->number == s->env->workload->layers) {
-        lane->counters.batches++;
-        lane->counters.sampled_nodes += lane->map.count;
+        GNN_TRY(spool(stream, record, space->row_start,
+                      (const uint32_t *)sampling->drawn.data + sampling->base[j] * sampling->fanout, err));
+    space->counters.sampled_edges += record->edge_count;
+    if (sampling->hop == sampling->env->workload->layers) {
+        space->counters.batches++;
+        space->counters.sampled_nodes += space->map.count;
     }
-    return grow_list(world, batch, lane, err);
-} /* ---- a hyperbatch ---- */
-static enum gnn_status lay_hop(struct agnes_hop *hop, struct gnn_err *err)
+    return grow_list(world, batch, space, err);
+}
+
+/* ---- a hyperbatch ---- */
+
+static enum gnn_status build_bucket(struct agnes_sampling *sampling, struct gnn_err *err)
 {
-    struct agnes *const s = hop->s;
-    struct agnes_sampling *const x = &s->sampling;
-    for (uint32_t j = 0; j < hop->hb->count; j++) {
-        x->list_counts[j] = hop->hb->batches[j].count;
-        x->base[j + 1] = x->base[j] + x->list_counts[j];
+    const struct agnes_hyperbatch *const hyperbatch = sampling->hyperbatch;
+    struct gnn_world *const world = sampling->env->world;
+    for (uint32_t j = 0; j < hyperbatch->count; j++) {
+        sampling->positions[j] = hyperbatch->batches[j].count;
+        sampling->base[j + 1] = sampling->base[j] + sampling->positions[j];
     }
-    const uint64_t positions = x->base[hop->hb->count];
+    const uint64_t all = sampling->base[hyperbatch->count];
     GNN_TRY(
-        gnn_buffer_reserve(s->env->world, &x->drawn, gnn_mul_bytes(positions, hop->fanout * sizeof(gnn_node)), err));
-    GNN_TRY(gnn_buffer_reserve(s->env->world, &x->counts, positions, err));
-    hop->drawn = x->drawn.data;
-    hop->counts = x->counts.data;
-    return agnes_bucket_build(&x->bucket, x->team, x->list_counts, hop->hb->count, graph_blocks_of, hop, err);
+        gnn_buffer_reserve(world, &sampling->drawn, gnn_mul_bytes(all, sampling->fanout * sizeof(agnes_node)), err));
+    GNN_TRY(gnn_buffer_reserve(world, &sampling->drawn_counts, all, err));
+    return agnes_bucket_build(&sampling->bucket, sampling->team, sampling->positions, hyperbatch->count,
+                              graph_blocks_of, sampling, err);
 }
 
-static enum gnn_status run_hop(struct agnes_hop *hop, struct gnn_err *err)
+static enum gnn_status sample_hop(struct agnes_sampling *sampling, struct gnn_err *err)
 {
-    struct agnes_sampling *const x = &hop->s->sampling;
-    GNN_TRY(gnn_check_stop(hop->s->env, err));
-    GNN_TRY(lay_hop(hop, err));
-    GNN_TRY(agnes_pump_run(&x->pump, x->bucket.needed, x->bucket.needed_count, serve_block, hop, err));
-    return gnn_team_each(x->team, hop->hb->count, localise, hop);
+    const struct agnes_bucket *const bucket = &sampling->bucket;
+    GNN_TRY(gnn_check_stop(sampling->env, err));
+    GNN_TRY(build_bucket(sampling, err));
+    GNN_TRY(
+        agnes_block_reader_serve(sampling->reader, bucket->needed, bucket->needed_count, serve_block, sampling, err));
+    return gnn_team_each(sampling->team, sampling->hyperbatch->count, localise, sampling);
 }
 
-static enum gnn_status take_seeds(struct agnes *s, struct agnes_hyperbatch *hb, uint32_t h, struct gnn_err *err)
+enum gnn_status agnes_sampling_run(struct agnes_sampling *sampling, struct agnes_hyperbatch *hyperbatch,
+                                   struct gnn_err *err)
 {
-    const uint32_t batch_size = s->env->workload->batch_size, total = s->env->dataset->train.count;
-    hb->first = h * s->sizes.hyperbatch;
-    const uint32_t left = s->sizes.batches - hb->first;
-    hb->count = left < s->sizes.hyperbatch ? left : s->sizes.hyperbatch;
-    for (uint32_t j = 0; j < hb->count; j++) {
-        struct agnes_batch *const batch = &hb->batches[j];
-        const uint64_t begin = (uint64_t)(hb->first + j) * batch_size, rest = total - begin;
-        const uint32_t seeds = rest < batch_size ? (uint32_t)rest : batch_size;
-        void *nodes = NULL;
-        GNN_TRY(gnn_mem_alloc(s->env->world, "agnes node lists", seeds * (uint64_t)sizeof *batch->nodes, GNN_MEM_PLAIN,
-                              &nodes, err));
-        memcpy(nodes, s->order + begin, seeds * sizeof *batch->nodes);
-        *batch = (struct agnes_batch){.number = hb->first + j, .seed_count = seeds, .count = seeds, .nodes = nodes};
+    const struct gnn_workload *const load = sampling->env->workload;
+    sampling->hyperbatch = hyperbatch;
+    for (uint32_t hop = 1; hop <= load->layers; hop++) {
+        sampling->hop = hop;
+        sampling->fanout = load->fanout[hop - 1];
+        assert(sampling->fanout <= GNN_FANOUT_MAX);
+        GNN_TRY(sample_hop(sampling, err));
     }
+    if (!sampling->setup->config->gbuf_keep)
+        agnes_block_reader_forget(sampling->reader);
     return GNN_OK;
-}
-
-static enum gnn_status open_spool(struct agnes *s, struct agnes_hyperbatch *hb, struct gnn_err *err)
-{
-    const struct gnn_stream_file_config config = {.dir = s->files.dir,
-                                                  .direct = s->config->io == AGNES_IO_DIRECT,
-                                                  .block_bytes = AGNES_SPOOL_BLOCK_BYTES,
-                                                  .mem_flags = GNN_MEM_PLAIN};
-    GNN_TRY(gnn_stream_file_open(s->env->world, &config, &hb->spool, err));
-    for (uint32_t w = 0; w < s->config->workers; w++)
-        GNN_TRY(gnn_stream_open(hb->spool, &hb->streams[w], err));
-    return GNN_OK;
-}
-
-static enum gnn_status seal_spool(struct agnes *s, struct agnes_hyperbatch *hb, struct gnn_err *err)
-{
-    struct gnn_stream_file_counters counters;
-    for (uint32_t w = 0; w < s->config->workers; w++)
-        GNN_TRY(gnn_stream_seal(hb->streams[w], err));
-    gnn_stream_file_counters(hb->spool, &counters);
-    s->spool_write_bytes += counters.written_bytes;
-    s->spool_writes += counters.writes;
-    return GNN_OK;
-}
-
-/* What workers look at does not lie on this thread's stack: on a failure it leaves while they are still at work. */
-static enum gnn_status sample_hops(struct agnes *s, struct agnes_hyperbatch *hb, struct gnn_err *err)
-{
-    for (uint32_t l = 1; l <= s->env->workload->layers; l++) {
-        s->sampling.hop = (struct agnes_hop){.s = s, .hb = hb, .number = l, .fanout = s->env->workload->fanout[l - 1]};
-        GNN_TRY(run_hop(&s->sampling.hop, err));
-    }
-    return GNN_OK;
-}
-
-enum gnn_status agnes_sample(struct agnes *s, uint32_t h, struct gnn_err *err)
-{
-    struct agnes_hyperbatch *const hb = &s->contexts[h % s->sizes.contexts];
-    const bool spools = !s->env->workload->sample_only;
-    GNN_TRY(take_seeds(s, hb, h, err));
-    if (spools)
-        GNN_TRY(open_spool(s, hb, err));
-    GNN_TRY(sample_hops(s, hb, err));
-    if (!s->config->gbuf_keep)
-        agnes_frames_clear(s->sampling.pump.frames);
-    return spools ? seal_spool(s, hb, err) : GNN_OK;
 }

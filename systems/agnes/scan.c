@@ -1,5 +1,7 @@
-/* One pass over a file, reading ahead: preparation sees edges and rows in the order of the file. */
-#include "systems/agnes/agnes.h"
+#include "systems/agnes/layout.h"
+
+#include "harness/storage/stream.h"
+#include "harness/system/epoch.h"
 
 #include <inttypes.h>
 
@@ -13,13 +15,13 @@ struct cursor {
 
 static bool next_span(void *ctx, struct gnn_span *out)
 {
-    struct cursor *const c = ctx;
-    if (c->at_bytes >= c->end_bytes)
+    struct cursor *const cursor = ctx;
+    if (cursor->at_bytes >= cursor->end_bytes)
         return false;
-    const uint64_t left = c->end_bytes - c->at_bytes;
-    *out = (struct gnn_span){
-        .stream = c->stream, .offset_bytes = c->at_bytes, .len_bytes = left < c->step_bytes ? left : c->step_bytes};
-    c->at_bytes += out->len_bytes;
+    *out = (struct gnn_span){.stream = cursor->stream,
+                             .offset_bytes = cursor->at_bytes,
+                             .len_bytes = gnn_min_u64(cursor->end_bytes - cursor->at_bytes, cursor->step_bytes)};
+    cursor->at_bytes += out->len_bytes;
     return true;
 }
 
@@ -48,8 +50,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-static enum gnn_status scan_open(const struct gnn_env *env, const struct agnes_scan *scan, struct gnn_file *file,
-                                 agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
+static enum gnn_status scan_opened(const struct gnn_env *env, const struct agnes_scan *scan, struct gnn_file *file,
+                                   agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
 {
     struct gnn_stream *stream = NULL;
     struct gnn_span_reader *reader = NULL;
@@ -78,6 +80,8 @@ enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_sc
 {
     struct gnn_file *file = NULL;
     struct gnn_file_info info;
+    assert(scan->begin_bytes % GNN_PAGE_BYTES == 0);
+    assert(scan->unit_bytes > 0);
     GNN_TRY(gnn_file_open(env->world, scan->path, scan->direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &file, err));
     gnn_file_info(env->world, file, &info);
     enum gnn_status status = GNN_OK;
@@ -85,7 +89,7 @@ enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_sc
         status = gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " bytes, %" PRIu64 " expected: prepare the dataset again",
                           scan->path, info.size_bytes, scan->end_bytes);
     else if (scan->begin_bytes < scan->end_bytes)
-        status = scan_open(env, scan, file, visit, ctx, err);
+        status = scan_opened(env, scan, file, visit, ctx, err);
     gnn_file_close(env->world, file);
     return status;
 }

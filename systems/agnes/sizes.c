@@ -1,22 +1,22 @@
-/* Every size of AGNES: block, hyperbatch, buffers, and the memory they come to (specs/agnes.md sections 5 and 6).
+/* Every size of AGNES: block, hyperbatch, buffers, and the memory they come to.
  *
  * accounting=full: graph buffer and feature cache share, one to one, what the cap leaves beside everything else; an
  * automatic hyperbatch is halved until they get a quarter of it. accounting=paper, and without a cap: the buffers have
- * the sizes of the paper's settings relative to the dataset, and nothing else is counted against them. */
+ * the sizes of the paper's settings (section 4.1) relative to the dataset, and nothing else is counted against them. */
 #include "systems/agnes/agnes.h"
 
-#include "harness/base/units.h"
+#include "harness/base/id_map.h"
 #include "harness/sample/batch.h"
+#include "systems/agnes/bucket.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const uint64_t block_most = UINT64_C(1) << 20, block_least = UINT64_C(64) << 10;
 static const uint64_t process_bytes = UINT64_C(16) << 20; /* the program and the kernel's objects, where unknown */
 enum { BLOCKS_AT_LEAST = 1000, RING_BYTES = 64 << 10 };
 
-/* Buffers of setting 1 at d = 128 relative to the data, and hyperbatches of an epoch (specs/agnes.md section 6). */
+/* Setting 1 (16 + 16 GB) relative to the data at d = 128, 8 bytes an edge and 512 a node, and hyperbatches of 1024 x
+ * 1000 training nodes in an epoch: AGNES (KDD 2026) section 4.1, Table 2. Other datasets are treated as the first. */
 static const struct ratio {
     const char *dataset;
     double graph, features;
@@ -36,32 +36,27 @@ static const struct ratio *ratio_of(const struct gnn_dataset *d)
     return &ratios[0];
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static uint64_t graph_bytes(const struct gnn_dataset *d, uint32_t id_bytes)
 {
     return d->edge_count * id_bytes + d->node_count * (uint64_t)AGNES_SLOT_BYTES;
 }
 
-static uint32_t id_bytes_of(const struct agnes_config *c)
+static uint64_t feature_bytes(const struct gnn_dataset *d)
 {
-    return c->id_width == AGNES_ID_8 ? 8 : 4;
+    return d->node_count * (uint64_t)d->row_bytes;
 }
 
-uint32_t agnes_block_bytes(const struct gnn_env *env, const struct agnes_config *c)
+uint32_t agnes_id_bytes(const struct agnes_config *config)
 {
-    if (c->block_bytes > 0)
-        return (uint32_t)c->block_bytes;
+    return config->id_width == AGNES_ID_8 ? 8 : 4;
+}
+
+uint32_t agnes_block_bytes(const struct gnn_env *env, const struct agnes_config *config)
+{
+    if (config->block_bytes > 0)
+        return (uint32_t)config->block_bytes;
     const uint64_t smaller =
-        least(graph_bytes(env->dataset, id_bytes_of(c)), env->dataset->node_count * (uint64_t)env->dataset->row_bytes);
+        gnn_min_u64(graph_bytes(env->dataset, agnes_id_bytes(config)), feature_bytes(env->dataset));
     uint64_t block = block_most;
     while (block > block_least && block > smaller / BLOCKS_AT_LEAST)
         block /= 2;
@@ -70,197 +65,196 @@ uint32_t agnes_block_bytes(const struct gnn_env *env, const struct agnes_config 
 
 /* ---- everything besides the two buffers ---- */
 
-struct parts {
-    uint64_t lists;   /* V_j, places, drawn neighbours, buckets: grow with H */
-    uint64_t staging; /* H (+ spares) blocks */
-    uint64_t pool;    /* feature blocks, depth of them */
-    uint64_t workers; /* workspaces and spool buffers */
-    uint64_t inputs;  /* two batches, reloaded rows */
-    uint64_t nodes;   /* arrays of the nodes, index, order */
-    uint64_t run;     /* held whatever the system */
-};
-
-static uint64_t lists_bytes(const struct gnn_env *env, const struct agnes_sizes *z, const struct gnn_batch_size *size)
+/* Returns what grows with H: V_j, places of spilled rows, drawn neighbours, buckets. */
+static uint64_t lists_bytes(const struct gnn_memory_plan *plan, const struct agnes_sizes *sizes)
 {
-    const struct gnn_workload *const load = env->workload;
-    const uint64_t h = z->hyperbatch, all = h * size->nodes[load->layers];
+    const struct gnn_workload *const load = plan->env->workload;
+    const uint64_t h = sizes->hyperbatch, all = h * plan->batch.nodes[load->layers];
     uint64_t hop = 0;
     for (uint32_t l = 0; l < load->layers; l++) {
-        const uint64_t positions = h * size->nodes[l];
-        hop = most(hop, positions * (load->fanout[l] * sizeof(gnn_node) + 1 + sizeof(struct agnes_entry)));
+        const uint64_t positions = h * plan->batch.nodes[l];
+        hop = gnn_max_u64(hop, positions * (load->fanout[l] * sizeof(gnn_node) + 1 + sizeof(struct agnes_entry)));
     }
-    const uint64_t lists = z->contexts * (all * sizeof(gnn_node) + h * (GNN_PAGE_BYTES / 2));
+    const uint64_t lists = sizes->alive * (all * sizeof(gnn_node) + h * (GNN_PAGE_BYTES / 2));
     if (load->sample_only)
         return lists + hop;
-    const uint64_t spill = z->gathers * all * sizeof(uint32_t);
+    const uint64_t spill = sizes->row_sets * all * sizeof(uint32_t);
     return lists + hop + hop / 16 + spill + spill / 16 + all * sizeof(struct agnes_entry);
 }
 
-static uint64_t inputs_bytes(const struct gnn_env *env, const struct agnes_sizes *z, const struct gnn_batch_size *size)
+/* Returns what the sampling workers own, as far as it is touched, and the buffers of the spools. */
+static uint64_t workspaces_bytes(const struct gnn_memory_plan *plan, const struct agnes_config *config,
+                                 const struct agnes_sizes *sizes)
 {
-    const uint64_t rows = size->nodes[env->workload->layers] * (uint64_t)env->dataset->row_bytes;
-    const uint64_t blocks = gnn_batch_bytes(size, env->workload->layers);
-    (void)z;
+    const struct gnn_workload *const load = plan->env->workload;
+    const uint64_t touched = plan->batch.nodes[load->layers];
+    const uint64_t bound =
+        gnn_sample_node_bound(plan->env->dataset->node_count, load->batch_size, load->fanout, load->layers, NULL);
+    const uint64_t slots = gnn_id_map_sized_slots(gnn_min_u64(bound, 2 * touched));
+    const uint64_t one =
+        gnn_min_u64(bound, touched + touched / 4) * 2 * sizeof(uint32_t) + slots * sizeof(struct gnn_id_slot);
+    const uint64_t spools = load->sample_only ? 0 : (uint64_t)sizes->alive * AGNES_SPOOL_BLOCK_BYTES;
+    return config->workers * (one + spools);
+}
+
+/* Returns the arrays of nodes and blocks. */
+static uint64_t arrays_bytes(const struct gnn_memory_plan *plan, const struct agnes_config *config,
+                             const struct agnes_sizes *sizes)
+{
+    const struct gnn_dataset *const d = plan->env->dataset;
+    const uint64_t order = config->layout == AGNES_LAYOUT_INPUT ? 0 : d->node_count * (uint64_t)sizeof(gnn_node);
+    const uint64_t train = 2 * gnn_batch_order_bytes(plan->env);
+    const uint64_t graph = sizes->graph_blocks * (sizeof(struct agnes_object_range) + sizeof(uint32_t)) +
+                           agnes_bucket_bytes(sizes->graph_blocks, config->workers, 0);
+    if (plan->env->workload->sample_only)
+        return order + train + graph + RING_BYTES;
+    const uint64_t counts = (uint64_t)sizes->row_sets * d->node_count * sizeof(uint32_t);
+    const uint64_t features =
+        sizes->feature_blocks * sizeof(uint32_t) + agnes_bucket_bytes(sizes->feature_blocks, config->workers, 0);
+    return order + train + graph + RING_BYTES + counts + features;
+}
+
+static uint64_t inputs_bytes(const struct gnn_memory_plan *plan)
+{
+    const uint32_t layers = plan->env->workload->layers;
+    const uint64_t rows = plan->batch.nodes[layers] * (uint64_t)plan->env->dataset->row_bytes;
+    const uint64_t blocks = gnn_batch_bytes(&plan->batch, layers);
     return AGNES_INPUTS * (rows + rows / 8 + blocks + blocks / 16) + rows + rows / 16;
 }
 
-static void add_up(const struct gnn_memory_plan *plan, const struct agnes_config *c, const struct agnes_sizes *z,
-                   struct parts *p)
+static void add_parts(struct gnn_memory_plan *plan, const struct agnes_config *config, const struct agnes_sizes *sizes)
 {
-    const struct gnn_env *env = plan->env;
-    const struct gnn_dataset *const d = env->dataset;
-    const bool only = env->workload->sample_only;
-    const uint64_t w = c->workers, bound = gnn_sample_node_bound(d->node_count, env->workload->batch_size,
-                                                                 env->workload->fanout, env->workload->layers, NULL);
-    const struct gnn_batch_size size = plan->batch;
-    const uint64_t touched = size.nodes[env->workload->layers]; /* of workspaces at their bound */
-    *p = (struct parts){.lists = lists_bytes(env, z, &size), .run = gnn_plan_run_bytes(plan)};
-    p->workers = w * (least(bound, touched + touched / 4) * 8 +
-                      gnn_id_map_sized_slots(least(bound, 2 * touched)) * sizeof(struct gnn_id_slot));
-    p->nodes = d->node_count * (uint64_t)(c->layout == AGNES_LAYOUT_INPUT ? 0 : sizeof(gnn_node)) +
-               2 * (uint64_t)d->train.count * sizeof(gnn_node) +
-               z->graph_blocks * (sizeof(struct agnes_object_range) + sizeof(uint32_t)) +
-               agnes_bucket_bytes(z->graph_blocks, w, 0) + RING_BYTES;
-    if (only)
-        return;
-    p->workers += z->contexts * w * AGNES_SPOOL_BLOCK_BYTES;
-    p->staging = gnn_mul_bytes(
-        z->gathers, gnn_mul_bytes(z->hyperbatch + (c->spill == AGNES_SPILL_ASYNC ? w + 1 : 0), z->block_bytes));
-    p->pool = z->pool_frames * (uint64_t)z->block_bytes;
-    p->inputs = inputs_bytes(env, z, &size);
-    p->nodes += (uint64_t)z->gathers * d->node_count * sizeof(uint32_t) + agnes_bucket_bytes(z->feature_blocks, w, 0) +
-                z->feature_blocks * sizeof(uint32_t);
+    const bool only = plan->env->workload->sample_only;
+    const uint64_t spares = config->spill == AGNES_SPILL_ASYNC ? config->workers + 1 : 0;
+    const uint64_t staging =
+        gnn_mul_bytes(sizes->row_sets, gnn_mul_bytes(sizes->hyperbatch + spares, sizes->block_bytes));
+    const uint64_t pool = only ? 0 : sizes->pool_frames * (uint64_t)sizes->block_bytes;
+    gnn_plan_in_flight(plan, "lists of a hyperbatch", "agnes.hyperbatch", lists_bytes(plan, sizes));
+    gnn_plan_part(plan, "staging buffers", "agnes.hyperbatch or agnes.block", staging);
+    gnn_plan_part(plan, "feature blocks in flight", "agnes.depth or agnes.block", pool);
+    gnn_plan_part(plan, "workspaces", "agnes.workers", workspaces_bytes(plan, config, sizes));
+    gnn_plan_in_flight(plan, "inputs of two mini-batches", "--batch or --fanout", only ? 0 : inputs_bytes(plan));
+    gnn_plan_part(plan, "arrays of the nodes", "agnes.layout=input", arrays_bytes(plan, config, sizes));
 }
 
-static uint64_t sum_of(const struct parts *p)
+static bool has_budget(const struct gnn_env *env, const struct agnes_config *config)
 {
-    return p->lists + p->staging + p->pool + p->workers + p->inputs + p->nodes + p->run;
+    return env->cap_bytes > 0 && config->accounting == AGNES_ACCOUNT_FULL;
+}
+
+/* Adds everything besides the two buffers. An automatic H is halved while less than a quarter of what the run itself
+ * leaves of the cap would be theirs. */
+static void fit_hyperbatch(struct gnn_memory_plan *plan, const struct agnes_config *config, struct agnes_sizes *sizes)
+{
+    const struct gnn_memory_plan before = *plan;
+    const bool may_halve = config->hyperbatch == 0 && has_budget(plan->env, config);
+    const uint64_t wanted = gnn_plan_left(plan, 0) / 4;
+    add_parts(plan, config, sizes);
+    while (may_halve && sizes->hyperbatch > 1 && gnn_add_bytes(gnn_plan_bytes(plan), wanted) > plan->env->cap_bytes) {
+        sizes->hyperbatch = (sizes->hyperbatch + 1) / 2;
+        *plan = before;
+        add_parts(plan, config, sizes);
+    }
 }
 
 /* ---- the two buffers ---- */
 
-/* A quarter of each in setting 2. */
-static void paper_buffers(const struct gnn_env *env, const struct agnes_config *c, const struct agnes_sizes *z,
-                          uint64_t *graph, uint64_t *cache)
+struct buffers {
+    uint64_t graph_bytes, cache_bytes; /* cache: of one row set */
+};
+
+/* Setting 1, or a quarter of it. */
+static struct buffers paper_buffers(const struct gnn_dataset *d, const struct agnes_config *config,
+                                    const struct agnes_sizes *sizes)
 {
-    const struct ratio *const r = ratio_of(env->dataset);
-    const double share = c->setting == AGNES_SETTING_1 ? 1.0 : 0.25;
-    *graph = (uint64_t)(share * r->graph * (double)z->graph_blocks * z->block_bytes);
-    *cache = (uint64_t)(share * r->features * (double)env->dataset->node_count * env->dataset->row_bytes);
+    const struct ratio *const ratio = ratio_of(d);
+    const double share = config->setting == AGNES_SETTING_1 ? 1.0 : 0.25;
+    return (struct buffers){.graph_bytes =
+                                (uint64_t)(share * ratio->graph * (double)sizes->graph_blocks * sizes->block_bytes),
+                            .cache_bytes = (uint64_t)(share * ratio->features * (double)d->node_count * d->row_bytes)};
 }
 
-/* One to one, but none more than the data: what one cannot use is the other's. */
-static void share_out(const struct gnn_env *env, const struct agnes_sizes *z, uint64_t left, uint64_t *graph,
-                      uint64_t *cache)
+/* Shares one to one, but none gets more than its data: what one cannot use is the other's. */
+static struct buffers share_out(const struct gnn_env *env, const struct agnes_sizes *sizes, uint64_t left)
 {
-    const uint64_t all_graph = (uint64_t)z->graph_blocks * z->block_bytes;
-    const uint64_t all_rows =
-        env->workload->sample_only ? 0 : env->dataset->node_count * (uint64_t)env->dataset->row_bytes;
-    *graph = least(left / 2, all_graph);
-    *cache = least(left - *graph, all_rows);
-    *graph = least(left - *cache, all_graph);
+    const uint64_t all_blocks = (uint64_t)sizes->graph_blocks * sizes->block_bytes;
+    const uint64_t all_rows = env->workload->sample_only ? 0 : feature_bytes(env->dataset);
+    const uint64_t cache = gnn_min_u64(left - gnn_min_u64(left / 2, all_blocks), all_rows);
+    return (struct buffers){.graph_bytes = gnn_min_u64(left - cache, all_blocks),
+                            .cache_bytes = cache / gnn_max_u32(sizes->row_sets, 1)};
 }
 
-static bool budgeted(const struct gnn_env *env, const struct agnes_config *c)
+/* Chooses G and C. plan: everything else. */
+static void choose_buffers(const struct gnn_memory_plan *plan, const struct agnes_config *config,
+                           struct agnes_sizes *sizes)
 {
-    return env->cap_bytes > 0 && c->accounting == AGNES_ACCOUNT_FULL;
+    const struct gnn_dataset *const d = plan->env->dataset;
+    const bool only = plan->env->workload->sample_only;
+    const uint64_t given = config->graph_buffer_bytes + (only ? 0 : config->feature_cache_bytes);
+    const uint64_t left = gnn_plan_left(plan, 0);
+    struct buffers buffers = has_budget(plan->env, config)
+                                 ? share_out(plan->env, sizes, left - gnn_min_u64(left, given))
+                                 : paper_buffers(d, config, sizes);
+    if (config->graph_buffer_bytes > 0)
+        buffers.graph_bytes = config->graph_buffer_bytes;
+    if (config->feature_cache_bytes > 0)
+        buffers.cache_bytes = config->feature_cache_bytes;
+    const uint64_t frames = gnn_max_u64(buffers.graph_bytes / sizes->block_bytes, 1);
+    const uint64_t rows = gnn_min_u64(buffers.cache_bytes / d->row_bytes, d->node_count);
+    sizes->graph_frames = (uint32_t)gnn_min_u64(frames, sizes->graph_blocks);
+    sizes->cache_rows = only ? 0 : (uint32_t)gnn_min_u64(rows, AGNES_SLOT_MASK);
 }
 
-/* A hyperbatch is halved while less than a quarter of the cap beside the run itself is left. */
-static void fit_hyperbatch(const struct gnn_memory_plan *plan, const struct agnes_config *c, struct agnes_sizes *z,
-                           struct parts *p)
-{
-    const struct gnn_env *env = plan->env;
-    add_up(plan, c, z, p);
-    while (c->hyperbatch == 0 && z->hyperbatch > 1 && budgeted(env, c) &&
-           sum_of(p) + (env->cap_bytes - least(p->run, env->cap_bytes)) / 4 > env->cap_bytes) {
-        z->hyperbatch = (z->hyperbatch + 1) / 2;
-        add_up(plan, c, z, p);
-    }
-}
+/* ---- all sizes ---- */
 
-static void choose_buffers(const struct gnn_env *env, const struct agnes_config *c, struct agnes_sizes *z,
-                           uint64_t others)
-{
-    uint64_t graph, cache;
-    const uint64_t given = c->graph_buffer_bytes + (env->workload->sample_only ? 0 : c->feature_cache_bytes);
-    if (budgeted(env, c)) {
-        const uint64_t taken = others + given;
-        share_out(env, z, env->cap_bytes > taken ? env->cap_bytes - taken : 0, &graph, &cache);
-        if (z->gathers > 1)
-            cache /= z->gathers;
-    } else {
-        paper_buffers(env, c, z, &graph, &cache);
-    }
-    graph = c->graph_buffer_bytes > 0 ? c->graph_buffer_bytes : graph;
-    cache = c->feature_cache_bytes > 0 ? c->feature_cache_bytes : cache;
-    z->graph_frames = (uint32_t)least(most(graph / z->block_bytes, 1), z->graph_blocks);
-    z->cache_rows = (uint32_t)least(least(cache / env->dataset->row_bytes, env->dataset->node_count), AGNES_SLOT_MASK);
-    if (env->workload->sample_only)
-        z->cache_rows = 0;
-}
-
-/* ---- the plan ---- */
-
-static void shape(const struct gnn_env *env, const struct agnes_config *c, uint32_t graph_blocks, struct agnes_sizes *z)
+static void choose_counts(const struct gnn_env *env, const struct agnes_config *config, uint32_t graph_blocks,
+                          struct agnes_sizes *sizes)
 {
     const struct gnn_dataset *const d = env->dataset;
-    const uint32_t batch_size = env->workload->batch_size, limit = env->workload->max_batches;
-    *z = (struct agnes_sizes){.block_bytes = agnes_block_bytes(env, c), .id_bytes = id_bytes_of(c)};
-    z->rows = z->block_bytes / d->row_bytes;
-    z->feature_blocks = z->rows > 0 ? (uint32_t)(((uint64_t)d->node_count + z->rows - 1) / z->rows) : 0;
-    z->graph_blocks = graph_blocks > 0 ? graph_blocks : (uint32_t)(graph_bytes(d, z->id_bytes) / z->block_bytes + 1);
-    z->batches = (uint32_t)(((uint64_t)d->train.count + batch_size - 1) / batch_size);
-    z->batches = limit > 0 && limit < z->batches ? limit : z->batches;
-    const uint32_t epoch = ratio_of(d)->hyperbatches;
-    z->hyperbatch = c->hyperbatch > 0 ? c->hyperbatch : (z->batches + epoch - 1) / epoch;
-    z->hyperbatch = (uint32_t)most(least(z->hyperbatch, z->batches), 1);
-    z->contexts = c->overlap == AGNES_OVERLAP_FULL ? 3 : 2;
-    z->gathers = env->workload->sample_only ? 0 : c->overlap == AGNES_OVERLAP_FULL ? 2 : 1;
-    z->pool_frames = (uint32_t)least(c->depth + c->workers, most(z->feature_blocks, 1));
+    *sizes = (struct agnes_sizes){.block_bytes = agnes_block_bytes(env, config), .id_bytes = agnes_id_bytes(config)};
+    sizes->rows = sizes->block_bytes / d->row_bytes;
+    sizes->feature_blocks = sizes->rows > 0 ? (uint32_t)gnn_div_up(d->node_count, sizes->rows) : 0;
+    sizes->graph_blocks =
+        graph_blocks > 0 ? graph_blocks : (uint32_t)(graph_bytes(d, sizes->id_bytes) / sizes->block_bytes + 1);
+    sizes->batches = gnn_epoch_batches(env);
+    const uint32_t hyperbatch =
+        config->hyperbatch > 0 ? config->hyperbatch : (uint32_t)gnn_div_up(sizes->batches, ratio_of(d)->hyperbatches);
+    sizes->hyperbatch = gnn_max_u32(gnn_min_u32(hyperbatch, sizes->batches), 1);
+    sizes->alive = config->overlap == AGNES_OVERLAP_FULL ? AGNES_ALIVE_MAX : 2;
+    sizes->row_sets = env->workload->sample_only ? 0 : sizes->alive - 1;
+    sizes->pool_frames = gnn_min_u32(config->depth + config->workers, gnn_max_u32(sizes->feature_blocks, 1));
 }
 
-static void add_parts(const struct agnes_config *c, const struct agnes_sizes *z, const struct parts *p,
-                      struct gnn_memory_plan *plan)
+static enum gnn_status check_options(const struct gnn_env *env, const struct agnes_config *config,
+                                     const struct agnes_sizes *sizes, struct gnn_err *err)
 {
-    const uint64_t row_bytes = plan->env->dataset->row_bytes;
-    gnn_plan_in_flight(plan, "lists of a hyperbatch", "agnes.hyperbatch", p->lists);
-    gnn_plan_part(plan, "staging buffers", "agnes.hyperbatch or agnes.block", p->staging);
-    gnn_plan_part(plan, "feature blocks in flight", "agnes.depth or agnes.block", p->pool);
-    gnn_plan_part(plan, "workspaces", "agnes.workers", p->workers);
-    gnn_plan_in_flight(plan, "inputs of two mini-batches", "--batch or --fanout", p->inputs);
-    gnn_plan_part(plan, "arrays of the nodes", "agnes.layout=input", p->nodes);
-    gnn_plan_part(plan, "graph buffer and feature cache", "agnes.graph_buffer or agnes.feature_cache",
-                  (uint64_t)z->graph_frames * z->block_bytes + most(z->gathers, 1) * z->cache_rows * row_bytes);
-    plan->advisory = c->accounting != AGNES_ACCOUNT_FULL;
-}
-
-static enum gnn_status check(const struct gnn_env *env, const struct agnes_config *c, const struct agnes_sizes *z,
-                             struct gnn_err *err)
-{
-    if (z->block_bytes % GNN_PAGE_BYTES != 0)
-        return gnn_fail(err, GNN_EUSAGE, "agnes.block=%" PRIu32 " is no multiple of %d", z->block_bytes,
+    if (sizes->block_bytes % GNN_PAGE_BYTES != 0)
+        return gnn_fail(err, GNN_EUSAGE, "agnes.block=%" PRIu32 " is no multiple of %d", sizes->block_bytes,
                         GNN_PAGE_BYTES);
-    if (z->rows == 0)
+    if (sizes->rows == 0)
         return gnn_fail(err, GNN_EUSAGE,
                         "a row has %" PRIu32 " bytes, a block %" PRIu32 ": raise agnes.block to a row at least",
-                        env->dataset->row_bytes, z->block_bytes);
-    if (c->overlap == AGNES_OVERLAP_FULL && env->workload->sample_only)
+                        env->dataset->row_bytes, sizes->block_bytes);
+    if (config->overlap == AGNES_OVERLAP_FULL && env->workload->sample_only)
         return gnn_fail(err, GNN_EUSAGE, "agnes.overlap=full overlaps training: leave it out of --sample-only");
     return GNN_OK;
 }
 
-enum gnn_status agnes_size(const struct agnes_config *c, uint32_t graph_blocks, struct agnes_sizes *z,
+enum gnn_status agnes_size(const struct agnes_config *config, uint32_t graph_blocks, struct agnes_sizes *sizes,
                            struct gnn_memory_plan *plan, struct gnn_err *err)
 {
-    const struct gnn_env *env = plan->env;
-    struct parts p;
-    shape(env, c, graph_blocks, z);
-    GNN_TRY(check(env, c, z, err));
+    choose_counts(plan->env, config, graph_blocks, sizes);
+    GNN_TRY(check_options(plan->env, config, sizes, err));
     gnn_plan_process_at_least(plan, process_bytes);
-    fit_hyperbatch(plan, c, z, &p);
-    z->unbudgeted_bytes = sum_of(&p);
-    choose_buffers(env, c, z, z->unbudgeted_bytes);
-    add_parts(c, z, &p, plan);
+    fit_hyperbatch(plan, config, sizes);
+    choose_buffers(plan, config, sizes);
+    gnn_plan_part(plan, "graph buffer and feature cache", "agnes.graph_buffer or agnes.feature_cache",
+                  (uint64_t)sizes->graph_frames * sizes->block_bytes +
+                      sizes->row_sets * (uint64_t)sizes->cache_rows * plan->env->dataset->row_bytes);
+    plan->advisory = config->accounting != AGNES_ACCOUNT_FULL;
+    assert(sizes->graph_frames > 0);
+    assert(sizes->graph_frames <= sizes->graph_blocks);
+    assert(sizes->cache_rows <= plan->env->dataset->node_count);
+    assert(sizes->alive <= AGNES_ALIVE_MAX);
     return GNN_OK;
 }

@@ -1,106 +1,119 @@
 /* AGNES: block-wise storage I/O and hyperbatch processing. See README.md.
  *
- * Source   AGNES (KDD 2026); where paper and released code differ, the paper is the default (specs/agnes.md section 7)
+ * Source   AGNES (KDD 2026); where paper and released code differ, the paper is the default
  * Memory   sizes.c; under accounting=full graph buffer and feature cache get what the cap leaves
  * Errors   those of the files and rings (GNN_EIO, GNN_ESHORT, GNN_EFORMAT, GNN_ENOTSUP without direct I/O), GNN_ENOMEM,
  *          GNN_ECAP, GNN_EUSAGE, GNN_ECANCELLED */
 #include "systems/agnes/agnes.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
+#include "systems/agnes/assemble.h"
+#include "systems/agnes/feature_cache.h"
+#include "systems/agnes/gather.h"
+#include "systems/agnes/sampling.h"
+#include "systems/agnes/spill.h"
 
 static enum gnn_status agnes_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                   struct gnn_err *err)
 {
-    struct agnes_sizes sizes;
     (void)env;
+    struct agnes_sizes sizes;
     return agnes_size(config, 0, &sizes, plan, err);
 }
 
-/* Training nodes under their new names, in the order of the dataset's list: permuted alike, epoch by epoch. */
-static enum gnn_status open_seeds(struct agnes *s, struct gnn_err *err)
+/* ---- open ---- */
+
+/* Converts the training nodes, which keep the order of the dataset's list: epochs permute both alike. */
+static enum gnn_status open_seeds(struct agnes *agnes, struct gnn_err *err)
 {
-    const struct gnn_dataset *const d = s->env->dataset;
-    const gnn_node *const order = s->files.new_to_old;
-    const uint64_t bytes = d->train.count * (uint64_t)sizeof(gnn_node);
-    void *train = NULL, *permuted = NULL, *names = NULL;
-    if (d->train.count == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", d->dir);
-    GNN_TRY(gnn_mem_alloc(s->env->world, "agnes training nodes", bytes, GNN_MEM_PLAIN, &train, err));
-    s->train = train;
-    GNN_TRY(gnn_mem_alloc(s->env->world, "order of the epoch", bytes, GNN_MEM_PLAIN, &permuted, err));
-    s->order = permuted;
-    memcpy(s->train, d->train.nodes, bytes);
-    if (order == NULL)
-        return GNN_OK;
-    GNN_TRY(gnn_mem_alloc(s->env->world, "agnes new names of nodes", d->node_count * (uint64_t)sizeof(gnn_node),
-                          GNN_MEM_PLAIN, &names, err));
-    gnn_node *const new_of = names;
-    for (uint32_t v = 0; v < d->node_count; v++)
-        new_of[order[v]] = v;
-    for (uint32_t i = 0; i < d->train.count; i++)
-        s->train[i] = new_of[s->train[i]];
-    gnn_mem_free(s->env->world, names);
+    const struct agnes_setup *const setup = &agnes->setup;
+    const struct gnn_split *const train = &setup->env->dataset->train;
+    struct gnn_world *const world = setup->env->world;
+    GNN_MEM_NEW(world, agnes->train, train->count, "agnes training nodes", GNN_MEM_PLAIN, err);
+    GNN_TRY(gnn_batch_order_open(setup->env, agnes->train, &agnes->order, err));
+    agnes_node *old_to_new = NULL;
+    if (setup->files.new_to_old != NULL)
+        GNN_TRY(agnes_layout_invert(world, setup->files.new_to_old, setup->env->dataset->node_count, &old_to_new, err));
+    for (uint32_t i = 0; i < train->count; i++)
+        agnes->train[i] = agnes_to_new(old_to_new, train->nodes[i]);
+    gnn_mem_free(world, old_to_new);
     return GNN_OK;
 }
 
-static enum gnn_status open_training(struct agnes *s, struct gnn_err *err)
+static enum gnn_status open_sampling(struct agnes *agnes, struct gnn_err *err)
 {
-    const bool on_host = s->env->tensor->host_memory;
-    s->reload = (struct gnn_buffer){.name = "agnes reloaded rows", .mem_flags = GNN_MEM_FEATURES};
-    for (uint32_t i = 0; i < AGNES_INPUTS; i++) {
-        s->items[i].blocks.name = "agnes blocks in training";
-        s->items[i].nodes.name = "agnes nodes in training";
-        gnn_rows_init(&s->items[i].rows, s->env, "agnes input", on_host);
-    }
-    return gnn_training_open(s->env, &s->training, err);
+    const struct agnes_setup *const setup = &agnes->setup;
+    GNN_NEW(agnes->hyperbatches, setup->sizes.alive, err, "agnes hyperbatches");
+    for (uint32_t i = 0; i < setup->sizes.alive; i++)
+        GNN_TRY(agnes_hyperbatch_open(setup, &agnes->hyperbatches[i], err));
+    GNN_TRY(gnn_team_open(setup->env->world, setup->config->workers, &agnes->sampling_team, err));
+    return agnes_sampling_open(setup, agnes->sampling_team, &agnes->sampling, err);
 }
 
-static enum gnn_status open_all(struct agnes *s, struct gnn_err *err)
+static enum gnn_status open_gathering(struct agnes *agnes, struct gnn_err *err)
 {
+    const struct agnes_setup *const setup = &agnes->setup;
+    GNN_TRY(gnn_team_open(setup->env->world, setup->config->workers, &agnes->gathering_team, err));
+    GNN_TRY(agnes_gathering_open(setup, agnes->gathering_team, &agnes->gathering, err));
+    assert(setup->sizes.row_sets <= AGNES_ALIVE_MAX - 1);
+    for (uint32_t i = 0; i < setup->sizes.row_sets; i++) {
+        GNN_TRY(agnes_feature_cache_open(setup, &agnes->row_sets[i].cache, err));
+        GNN_TRY(agnes_spill_open(setup, &agnes->row_sets[i].spill, err));
+    }
+    GNN_NEW(agnes->assembly, 1, err, "agnes assembly");
+    agnes_assembly_open(setup, agnes->assembly);
+    return gnn_training_open(setup->env, &agnes->training, err);
+}
+
+static enum gnn_status open_parts(struct agnes *agnes, struct gnn_err *err)
+{
+    struct agnes_setup *const setup = &agnes->setup;
     struct gnn_memory_plan plan;
-    GNN_TRY(agnes_layout_open(s->env, s->config, &s->files, err));
-    gnn_plan_begin(&plan, s->env);
-    GNN_TRY(agnes_size(s->config, s->files.index.blocks, &s->sizes, &plan, err));
+    if (setup->env->dataset->train.count == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", setup->env->dataset->dir);
+    GNN_TRY(agnes_layout_open(setup->env, setup->config, &setup->files, err));
+    gnn_plan_begin(&plan, setup->env);
+    GNN_TRY(agnes_size(setup->config, setup->files.index.blocks, &setup->sizes, &plan, err));
     GNN_TRY(gnn_plan_check(&plan, "", err));
-    GNN_TRY(open_seeds(s, err));
-    GNN_TRY(agnes_sampling_open(s, err));
-    if (s->env->workload->sample_only)
-        return GNN_OK;
-    GNN_TRY(agnes_gathering_open(s, err));
-    return open_training(s, err);
+    GNN_TRY(open_seeds(agnes, err));
+    GNN_TRY(open_sampling(agnes, err));
+    return setup->env->workload->sample_only ? GNN_OK : open_gathering(agnes, err);
 }
 
 static void agnes_close(void *state)
 {
-    struct agnes *const s = state;
-    if (s == NULL)
+    struct agnes *const agnes = state;
+    if (agnes == NULL)
         return;
-    struct gnn_world *const world = s->env->world;
-    gnn_training_close(&s->training);
-    for (uint32_t i = 0; i < AGNES_INPUTS; i++) {
-        gnn_rows_close(&s->items[i].rows);
-        gnn_buffer_close(world, &s->items[i].blocks);
-        gnn_buffer_close(world, &s->items[i].nodes);
+    struct gnn_world *const world = agnes->setup.env->world;
+    gnn_training_close(&agnes->training);
+    if (agnes->assembly != NULL)
+        agnes_assembly_close(agnes->assembly);
+    free(agnes->assembly);
+    for (uint32_t i = 0; i < agnes->setup.sizes.row_sets; i++) {
+        agnes_spill_close(agnes->row_sets[i].spill);
+        agnes_feature_cache_close(agnes->row_sets[i].cache);
     }
-    gnn_buffer_close(world, &s->reload);
-    agnes_gathering_close(s);
-    agnes_sampling_close(s);
-    gnn_mem_free(world, s->order);
-    gnn_mem_free(world, s->train);
-    agnes_layout_close(world, &s->files);
-    free(s);
+    agnes_gathering_close(agnes->gathering);
+    agnes_sampling_close(agnes->sampling);
+    for (uint32_t i = 0; agnes->hyperbatches != NULL && i < agnes->setup.sizes.alive; i++)
+        agnes_hyperbatch_close(&agnes->hyperbatches[i]);
+    free(agnes->hyperbatches);
+    gnn_team_close(agnes->gathering_team);
+    gnn_team_close(agnes->sampling_team);
+    gnn_batch_order_close(&agnes->order);
+    gnn_mem_free(world, agnes->train);
+    agnes_layout_close(world, &agnes->setup.files);
+    free(agnes);
 }
 
 static enum gnn_status agnes_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
 {
-    struct agnes *const s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "agnes: state");
-    *state = s;
-    s->env = env;
-    s->config = config;
-    return open_all(s, err);
+    struct agnes *agnes;
+    GNN_NEW(agnes, 1, err, "agnes");
+    *state = agnes;
+    agnes->setup.env = env;
+    agnes->setup.config = config;
+    return open_parts(agnes, err);
 }
 
 static enum gnn_status agnes_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)

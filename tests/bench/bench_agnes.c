@@ -3,13 +3,14 @@
  *     bench_agnes [--dir build/bench] [--rounds 3]
  *
  * 1. Bucket building: nanoseconds of one core per entry at three sizes of a hyperbatch. Linear means: the same number.
- * 2. Blocks through the pump, ascending, to two workers, beside fio at the same size and depth, in alternate rounds on
- *    one file: every block once (gathering), and every second one (sampling). Target: 90 % of fio's bandwidth.
+ * 2. Blocks through a block reader, ascending, to two workers, beside fio at the same size and depth, in alternate
+ *    rounds on one file: every block once (gathering), every second one (sampling). Target: 90 % of fio's bandwidth.
  * The file (512 MiB, written once) is made in --dir, which must do direct I/O. */
 #include "harness/base/rng.h"
 #include "harness/storage/exact.h"
 #include "harness/world/measured/measured.h"
-#include "systems/agnes/agnes.h"
+#include "systems/agnes/block_reader.h"
+#include "systems/agnes/bucket.h"
 #include "tests/bench/fio.h"
 
 #include <errno.h>
@@ -88,7 +89,8 @@ static enum gnn_status buckets(struct bench *b, struct gnn_err *err)
 struct reading {
     struct bench *b;
     struct gnn_team *team;
-    struct agnes_pump pump;
+    struct agnes_block_reader *reader;
+    uint32_t block_bytes;
     uint32_t *needed;
     uint32_t count;
     atomic_uint served;
@@ -99,7 +101,7 @@ static enum gnn_status serve(void *ctx, uint32_t worker, uint32_t block, const v
     (void)worker;
     uint64_t first;
     memcpy(&first, memory, sizeof first);
-    if (first != gnn_mix64((uint64_t)block * ((struct reading *)ctx)->pump.block_bytes))
+    if (first != gnn_mix64((uint64_t)block * ((struct reading *)ctx)->block_bytes))
         return gnn_fail(err, GNN_EBUG, "block %" PRIu32 " holds another one's bytes", block);
     atomic_fetch_add(&((struct reading *)ctx)->served, 1);
     return GNN_OK;
@@ -109,7 +111,7 @@ static enum gnn_status drive(void *ctx, struct gnn_worker *worker, struct gnn_er
 {
     (void)worker;
     struct reading *const r = ctx;
-    GNN_TRY(agnes_pump_run(&r->pump, r->needed, r->count, serve, r, err));
+    GNN_TRY(agnes_block_reader_serve(r->reader, r->needed, r->count, serve, r, err));
     gnn_team_done(r->team);
     return GNN_OK;
 }
@@ -138,7 +140,7 @@ static enum gnn_status run_pipeline(struct reading *r, double *rate, struct gnn_
     const uint64_t start_ns = gnn_now_ns(world);
     if (status == GNN_OK)
         status = gnn_pipeline_run(pipeline, err);
-    *rate = (double)r->count * r->pump.block_bytes * 1e9 / (double)(gnn_now_ns(world) - start_ns);
+    *rate = (double)r->count * r->block_bytes * 1e9 / (double)(gnn_now_ns(world) - start_ns);
     gnn_pipeline_close(pipeline);
     if (status == GNN_OK && atomic_load(&r->served) != r->count)
         return gnn_fail(err, GNN_EBUG, "%u blocks of %" PRIu32 " were served", atomic_load(&r->served), r->count);
@@ -148,27 +150,25 @@ static enum gnn_status run_pipeline(struct reading *r, double *rate, struct gnn_
 static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t step, double *rate, struct gnn_err *err)
 {
     const struct gnn_env env = {.world = b->world, .io_engine = GNN_RING_URING};
-    struct reading r = {.b = b};
+    struct reading r = {.b = b, .block_bytes = bytes};
     const uint32_t blocks = (uint32_t)(file_bytes / bytes);
-    const struct agnes_pump_config config = {.team = r.team,
-                                             .file = b->file,
-                                             .depth = DEPTH,
-                                             .block_bytes = bytes,
-                                             .frames = DEPTH + WORKERS,
-                                             .blocks = blocks,
-                                             .resident_first = true,
-                                             .name = "bench blocks"};
-    r.needed = calloc(blocks, sizeof *r.needed);
-    if (r.needed == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%" PRIu32 " blocks", blocks);
+    struct agnes_block_reader_config config = {.file = b->file,
+                                               .depth = DEPTH,
+                                               .block_bytes = bytes,
+                                               .frames = DEPTH + WORKERS,
+                                               .blocks = blocks,
+                                               .resident_first = true,
+                                               .name = "bench blocks"};
+    GNN_NEW(r.needed, blocks, err, "%" PRIu32 " blocks", blocks);
     for (uint32_t i = 0; i < blocks; i += step)
         r.needed[r.count++] = i;
     enum gnn_status status = gnn_team_open(b->world, WORKERS, &r.team, err);
+    config.team = r.team;
     if (status == GNN_OK)
-        status = agnes_pump_open(&env, &config, &r.pump, err);
+        status = agnes_block_reader_open(&env, &config, &r.reader, err);
     if (status == GNN_OK)
         status = run_pipeline(&r, rate, err);
-    agnes_pump_close(&r.pump);
+    agnes_block_reader_close(r.reader);
     gnn_team_close(r.team);
     free(r.needed);
     return status;

@@ -5,6 +5,7 @@
 #include "harness/world/faults.h"
 #include "harness/world/measured/measured.h"
 #include "systems/agnes/agnes.h"
+#include "systems/agnes/bucket.h"
 #include "tests/support/seed.h"
 #include "tests/support/small_graph.h"
 #include "tests/support/train_graph.h"

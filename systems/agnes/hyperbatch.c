@@ -1,0 +1,95 @@
+#include "systems/agnes/hyperbatch.h"
+
+#include <inttypes.h>
+
+enum gnn_status agnes_hyperbatch_open(const struct agnes_setup *setup, struct agnes_hyperbatch *out,
+                                      struct gnn_err *err)
+{
+    const uint32_t batches = setup->sizes.hyperbatch;
+    assert(batches > 0);
+    *out = (struct agnes_hyperbatch){.setup = setup};
+    GNN_NEW(out->batches, batches, err, "agnes hyperbatch of %" PRIu32, batches);
+    GNN_NEW(out->streams, setup->config->workers, err, "agnes spool of %" PRIu32 " streams", setup->config->workers);
+    return GNN_OK;
+}
+
+void agnes_hyperbatch_close(struct agnes_hyperbatch *hyperbatch)
+{
+    if (hyperbatch->streams != NULL)
+        agnes_hyperbatch_clear(hyperbatch);
+    free(hyperbatch->streams);
+    free(hyperbatch->batches);
+    *hyperbatch = (struct agnes_hyperbatch){0};
+}
+
+void agnes_hyperbatch_clear(struct agnes_hyperbatch *hyperbatch)
+{
+    const struct agnes_setup *const setup = hyperbatch->setup;
+    for (uint32_t w = 0; w < setup->config->workers; w++) {
+        gnn_stream_close(hyperbatch->streams[w]);
+        hyperbatch->streams[w] = NULL;
+    }
+    gnn_stream_file_close(hyperbatch->spool);
+    hyperbatch->spool = NULL;
+    for (uint32_t j = 0; j < setup->sizes.hyperbatch; j++) {
+        gnn_mem_free(setup->env->world, hyperbatch->batches[j].nodes);
+        hyperbatch->batches[j] = (struct agnes_batch){0};
+    }
+    hyperbatch->count = 0;
+}
+
+/* ---- seeds and spool ---- */
+
+static enum gnn_status take_seeds(struct agnes_hyperbatch *hyperbatch, const struct gnn_batch_order *order,
+                                  struct gnn_err *err)
+{
+    for (uint32_t j = 0; j < hyperbatch->count; j++) {
+        struct agnes_batch *const batch = &hyperbatch->batches[j];
+        assert(batch->nodes == NULL);
+        batch->number = hyperbatch->first + j;
+        const agnes_node *const seeds = gnn_batch_order_seeds(order, batch->number, &batch->seed_count);
+        batch->count = batch->seed_count;
+        GNN_MEM_NEW(order->env->world, batch->nodes, batch->count, "agnes node lists", GNN_MEM_PLAIN, err);
+        memcpy(batch->nodes, seeds, batch->count * sizeof *seeds);
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status open_spool(struct agnes_hyperbatch *hyperbatch, struct gnn_err *err)
+{
+    const struct agnes_setup *const setup = hyperbatch->setup;
+    const struct gnn_stream_file_config config = {.dir = setup->files.dir,
+                                                  .direct = setup->config->io == AGNES_IO_DIRECT,
+                                                  .block_bytes = AGNES_SPOOL_BLOCK_BYTES,
+                                                  .mem_flags = GNN_MEM_PLAIN};
+    GNN_TRY(gnn_stream_file_open(setup->env->world, &config, &hyperbatch->spool, err));
+    for (uint32_t w = 0; w < setup->config->workers; w++)
+        GNN_TRY(gnn_stream_open(hyperbatch->spool, &hyperbatch->streams[w], err));
+    return GNN_OK;
+}
+
+enum gnn_status agnes_hyperbatch_begin(struct agnes_hyperbatch *hyperbatch, uint32_t h,
+                                       const struct gnn_batch_order *order, struct gnn_err *err)
+{
+    const struct agnes_sizes *const sizes = &hyperbatch->setup->sizes;
+    assert(hyperbatch->count == 0);
+    assert(hyperbatch->spool == NULL);
+    hyperbatch->first = h * sizes->hyperbatch;
+    assert(hyperbatch->first < sizes->batches);
+    hyperbatch->count = gnn_min_u32(sizes->batches - hyperbatch->first, sizes->hyperbatch);
+    GNN_TRY(take_seeds(hyperbatch, order, err));
+    return hyperbatch->setup->env->workload->sample_only ? GNN_OK : open_spool(hyperbatch, err);
+}
+
+enum gnn_status agnes_hyperbatch_seal(struct agnes_hyperbatch *hyperbatch, uint64_t *written_bytes, struct gnn_err *err)
+{
+    struct gnn_stream_file_counters counters;
+    *written_bytes = 0;
+    if (hyperbatch->spool == NULL)
+        return GNN_OK;
+    for (uint32_t w = 0; w < hyperbatch->setup->config->workers; w++)
+        GNN_TRY(gnn_stream_seal(hyperbatch->streams[w], err));
+    gnn_stream_file_counters(hyperbatch->spool, &counters);
+    *written_bytes = counters.written_bytes;
+    return GNN_OK;
+}

@@ -1,0 +1,70 @@
+/* The prepared layout: the dataset's topology and features as blocks, in <dataset>/agnes-<layout>-<Z>-<w>-<digest>/
+ * (AGNES, KDD 2026, section 3.2 (1)).
+ *
+ *   graph            graph blocks                          (graph_blocks.h)
+ *   order            new ID -> old ID, uint32; absent for layout=input
+ *   index            header of one page, then the object index table; written last: with it the three are whole
+ *   features-d<dim>  feature blocks: block i holds rows [i r, (i + 1) r), r = floor(Z / R); the rest of Z is unused
+ *
+ * Every file is written as <name>.part, synced, and renamed: it appears under its final name only when complete. What a
+ * crash leaves is overwritten by the next preparation. */
+#ifndef AGNES_LAYOUT_H
+#define AGNES_LAYOUT_H
+
+#include "harness/system/system.h"
+#include "systems/agnes/graph_blocks.h"
+
+struct agnes_config;
+
+/* ---- prepare.c ---- */
+
+struct agnes_layout_files {
+    char dir[700];
+    struct gnn_file *graph, *features; /* features NULL with --sample-only */
+    struct agnes_index index;
+    gnn_node *new_to_old;               /* (node_count), NULL: both numberings are the same */
+    uint64_t prepare_ns, written_bytes; /* 0: it was there */
+};
+
+/* Opens the prepared layout of a dataset, after preparing what of it is absent. Blocks are filled window by window,
+ * each from one pass over the dataset's file: the number of passes is the file's size over the window's, and only the
+ * maps grow with the graph. Memory while preparing: 8 bytes a node, 16 a graph block, one window, read-ahead. On a
+ * failure, close what *out holds. Errors: those of the files; GNN_EFORMAT: files that are not what they say;
+ * GNN_EUSAGE: a row above Z. */
+GNN_MUST_CHECK enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_config *config,
+                                                 struct agnes_layout_files *out, struct gnn_err *err);
+void agnes_layout_close(struct gnn_world *world, struct agnes_layout_files *files);
+
+/* Allocates and fills the inverse of new_to_old. GNN_ENOMEM, GNN_ECAP. */
+GNN_MUST_CHECK enum gnn_status agnes_layout_invert(struct gnn_world *world, const gnn_node *new_to_old, uint32_t nodes,
+                                                   agnes_node **out, struct gnn_err *err);
+
+/* ---- layout.c ---- */
+
+/* Decides which node comes when. *out: new_to_old (node_count), world memory; NULL for layout=input. scratch_dir: where
+ * the transposed lists lie meanwhile. window_bytes: memory for one window of them. */
+GNN_MUST_CHECK enum gnn_status agnes_renumber(const struct gnn_env *env, const struct agnes_config *config,
+                                              const char *scratch_dir, uint64_t window_bytes, gnn_node **out,
+                                              struct gnn_err *err);
+/* Checks a neighbour of the dataset's topology. GNN_EFORMAT: no such node. */
+GNN_MUST_CHECK enum gnn_status agnes_check_neighbour(const struct gnn_dataset *dataset, gnn_node id,
+                                                     struct gnn_err *err);
+
+/* ---- scan.c ---- */
+
+/* Sees `bytes` bytes of a file that begin at at_bytes. */
+typedef enum gnn_status agnes_scan_fn(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err);
+
+/* One pass over a range of a dataset's file in order, reading ahead. */
+struct agnes_scan {
+    const char *path;
+    bool direct;
+    uint64_t begin_bytes, end_bytes; /* begin: a multiple of 4096 */
+    uint64_t unit_bytes;             /* pieces are multiples of it; the last may be shorter */
+    unsigned mem_flags;
+};
+/* GNN_EFORMAT: the file ends before end_bytes. Errors of visit end the scan. */
+GNN_MUST_CHECK enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_scan *scan,
+                                               agnes_scan_fn *visit, void *ctx, struct gnn_err *err);
+
+#endif

@@ -1,0 +1,55 @@
+/* Spilled rows of one hyperbatch: what the feature cache does not keep is packed per mini-batch, "written back to
+ * storage at each minibatch and reloaded when required" (AGNES, KDD 2026, section 3.4 (2)).
+ *
+ * Mini-batch j has a staging buffer of one block; when r rows are in it, it is written whole to the next free place of
+ * the spill file. The tail stays in memory. Before j trains its blocks are read back, all at once. spill=async: full
+ * buffers go to a writer thread, and spare ones take their place.
+ *
+ * Life     open -> per epoch: begin_epoch, { begin, add from many workers, finish, reload and row for each mini-batch
+ *          }, end_epoch -> close
+ * Memory   H (+ W + 1 with spill=async) blocks; 4 bytes for each node of each mini-batch
+ * Disk     the spill file has no name: it goes with its handle, however the run ends */
+#ifndef AGNES_SPILL_H
+#define AGNES_SPILL_H
+
+#include "harness/system/buffer.h"
+#include "systems/agnes/agnes.h"
+
+struct agnes_spill;
+
+/* setup outlives it. Errors: those of the allocator, the file and the ring. */
+GNN_MUST_CHECK enum gnn_status agnes_spill_open(const struct agnes_setup *setup, struct agnes_spill **out,
+                                                struct gnn_err *err);
+void agnes_spill_close(struct agnes_spill *spill); /* accepts NULL */
+
+/* full: where full buffers go to, with spill=async; else NULL. */
+GNN_MUST_CHECK enum gnn_status agnes_spill_begin_epoch(struct agnes_spill *spill, struct gnn_queue *full,
+                                                       struct gnn_err *err);
+void agnes_spill_cancel(struct agnes_spill *spill); /* wakes all who wait for a spare buffer */
+void agnes_spill_end_epoch(struct agnes_spill *spill);
+uint64_t agnes_spill_written_bytes(const struct agnes_spill *spill); /* since begin_epoch */
+
+/* Forgets all rows and takes in a hyperbatch of `count` mini-batches of batch_nodes[j] nodes each. */
+GNN_MUST_CHECK enum gnn_status agnes_spill_begin(struct agnes_spill *spill, const uint32_t *batch_nodes, uint32_t count,
+                                                 struct gnn_err *err);
+/* Between lock and unlock, rows of mini-batch j may be added. */
+void agnes_spill_lock(struct agnes_spill *spill, uint32_t j);
+void agnes_spill_unlock(struct agnes_spill *spill, uint32_t j);
+/* Appends the row at `position` of j's list to j's staging buffer; writes the buffer out when it is full. Errors of
+ * gnn_write_all: GNN_ENOSPC, GNN_EIO. */
+GNN_MUST_CHECK enum gnn_status agnes_spill_add(struct agnes_spill *spill, uint32_t j, uint32_t position,
+                                               const void *row, struct gnn_err *err);
+/* Waits until everything is written. */
+GNN_MUST_CHECK enum gnn_status agnes_spill_finish(struct agnes_spill *spill);
+
+/* Writes full staging buffers of all spills until there are no more, *items of them: the writer thread's. */
+GNN_MUST_CHECK enum gnn_status agnes_spill_writer(struct gnn_queue *full, uint64_t *items, struct gnn_err *err);
+
+/* Reads j's spilled blocks back into `reloaded`, *blocks of them. One thread at a time. */
+GNN_MUST_CHECK enum gnn_status agnes_spill_reload(struct agnes_spill *spill, uint32_t j, struct gnn_buffer *reloaded,
+                                                  uint32_t *blocks, struct gnn_err *err);
+/* Returns the row that was added at `position` of j's list. reloaded: j's blocks. */
+const void *agnes_spill_row(const struct agnes_spill *spill, const struct gnn_buffer *reloaded, uint32_t j,
+                            uint32_t position);
+
+#endif
