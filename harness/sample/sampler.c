@@ -164,17 +164,6 @@ static void draw_positions(struct gnn_sampler *sampler, struct hop *hop)
     hop->edge_count = edges;
 }
 
-static void sort_row(uint32_t *row, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        const uint32_t value = row[i];
-        uint32_t at = i;
-        for (; at > 0 && row[at - 1] > value; at--)
-            row[at] = row[at - 1];
-        row[at] = value;
-    }
-}
-
 /* Pass 3: global neighbour IDs become local columns, new nodes join the list, the digest sees every edge. */
 static enum gnn_status localise(struct gnn_sampler *sampler, const struct hop *hop, uint64_t *digest,
                                 struct gnn_err *err)
@@ -199,7 +188,7 @@ static enum gnn_status localise(struct gnn_sampler *sampler, const struct hop *h
             hop->col[e] = local;
             sum += gnn_digest_edge(row_key, original(sampler, neighbour));
         }
-        sort_row(hop->col + begin, end - begin);
+        gnn_sort_row(hop->col + begin, end - begin);
     }
     *digest += sum;
     return GNN_OK;

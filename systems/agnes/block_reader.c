@@ -41,38 +41,25 @@ static enum gnn_status serve_flight(struct gnn_task *task, uint32_t worker, stru
 
 /* ---- open, close ---- */
 
-static enum gnn_status open_parts(struct agnes_block_reader *r, struct gnn_err *err)
-{
-    const struct agnes_block_reader_config *const config = &r->config;
-    const struct agnes_frames_config frames = {.name = config->name,
-                                               .frames = config->frames,
-                                               .blocks = config->blocks,
-                                               .block_bytes = config->block_bytes,
-                                               .policy = config->policy,
-                                               .mem_flags = config->mem_flags};
-    GNN_TRY(agnes_frames_open(r->env->world, &frames, &r->frames, err));
-    GNN_NEW(r->flights, config->frames, err, "%s: %" PRIu32 " frames", config->name, config->frames);
-    for (uint32_t i = 0; i < config->frames; i++)
-        r->flights[i] = (struct flight){.task = {.run = serve_flight}, .owner = r, .frame = i};
-    if (config->resident_first)
-        GNN_NEW(r->resident, gnn_div_up(config->blocks, 64), err, "%s: %" PRIu32 " bits", config->name, config->blocks);
-    const struct gnn_reader_config reads = {
-        .engine = r->env->io_engine, .depth = config->depth, .files = &r->config.file, .file_count = 1};
-    return gnn_reader_open(r->env->world, &reads, &r->reads, err);
-}
-
 enum gnn_status agnes_block_reader_open(const struct gnn_env *env, const struct agnes_block_reader_config *config,
                                         struct agnes_block_reader **out, struct gnn_err *err)
 {
-    assert(config->frames > 0);
-    assert(config->blocks > 0);
+    const struct agnes_frames_config *const buffer = &config->buffer;
     struct agnes_block_reader *r;
-    GNN_NEW(r, 1, err, "%s: block reader", config->name);
+    GNN_NEW(r, 1, err, "%s: block reader", buffer->name);
     *out = r;
     r->env = env;
     r->config = *config;
-    r->config.depth = gnn_min_u32(config->depth, config->frames);
-    return open_parts(r, err);
+    r->config.depth = gnn_min_u32(config->depth, buffer->frames);
+    GNN_TRY(agnes_frames_open(env->world, buffer, &r->frames, err));
+    GNN_NEW(r->flights, buffer->frames, err, "%s: %" PRIu32 " frames", buffer->name, buffer->frames);
+    for (uint32_t i = 0; i < buffer->frames; i++)
+        r->flights[i] = (struct flight){.task = {.run = serve_flight}, .owner = r, .frame = i};
+    if (config->resident_first)
+        GNN_NEW(r->resident, gnn_div_up(buffer->blocks, 64), err, "%s: %" PRIu32 " bits", buffer->name, buffer->blocks);
+    const struct gnn_reader_config reads = {
+        .engine = env->io_engine, .depth = r->config.depth, .files = &r->config.file, .file_count = 1};
+    return gnn_reader_open(env->world, &reads, &r->reads, err);
 }
 
 void agnes_block_reader_close(struct agnes_block_reader *r)
@@ -111,7 +98,7 @@ void agnes_block_reader_counters(const struct agnes_block_reader *r, struct agne
 
 static void give_frame(struct agnes_block_reader *r, uint32_t frame)
 {
-    assert(r->busy < r->config.frames);
+    assert(r->busy < r->config.buffer.frames);
     r->busy++;
     gnn_team_give(r->config.team, &r->flights[frame].task);
 }
@@ -145,7 +132,7 @@ static enum gnn_status take_back(struct agnes_block_reader *r, bool wait)
 /* Notes which blocks are resident, serves them and waits for their workers. */
 static enum gnn_status serve_resident(struct agnes_block_reader *r)
 {
-    memset(r->resident, 0, gnn_div_up(r->config.blocks, 64) * sizeof *r->resident);
+    memset(r->resident, 0, gnn_div_up(r->config.buffer.blocks, 64) * sizeof *r->resident);
     for (uint32_t i = 0; i < r->count; i++) {
         const uint32_t frame = agnes_frames_find(r->frames, r->needed[i]);
         if (frame == AGNES_NO_FRAME)
@@ -183,8 +170,8 @@ static uint32_t next_loads(struct agnes_block_reader *r, struct gnn_load *loads)
         if (frame == AGNES_NO_FRAME)
             break;
         r->flights[frame].block = block;
-        loads[n++] = (struct gnn_load){.len_bytes = r->config.block_bytes,
-                                       .offset_bytes = (uint64_t)block * r->config.block_bytes,
+        loads[n++] = (struct gnn_load){.len_bytes = r->config.buffer.block_bytes,
+                                       .offset_bytes = (uint64_t)block * r->config.buffer.block_bytes,
                                        .dst = agnes_frames_memory(r->frames, frame),
                                        .tag = frame};
     }
@@ -201,7 +188,7 @@ static enum gnn_status submit(struct agnes_block_reader *r, struct gnn_err *err)
         assert(accepted > 0);
     }
     r->counters.reads += count;
-    r->counters.read_bytes += (uint64_t)count * r->config.block_bytes;
+    r->counters.read_bytes += (uint64_t)count * r->config.buffer.block_bytes;
     return GNN_OK;
 }
 
@@ -212,7 +199,7 @@ static enum gnn_status give_completed(struct agnes_block_reader *r, struct gnn_e
     uint32_t got;
     GNN_TRY(gnn_reader_harvest(r->reads, 1, BATCH, tags, &got, err));
     for (uint32_t i = 0; i < got; i++) {
-        assert(tags[i] < r->config.frames);
+        assert(tags[i] < r->config.buffer.frames);
         give_frame(r, (uint32_t)tags[i]);
     }
     return GNN_OK;
@@ -239,7 +226,7 @@ enum gnn_status agnes_block_reader_serve(struct agnes_block_reader *r, const uin
 {
     assert(r->busy == 0);
     assert(agnes_frames_pinned(r->frames) == 0);
-    assert(count <= r->config.blocks);
+    assert(count <= r->config.buffer.blocks);
     r->needed = needed;
     r->count = count;
     r->next = 0;

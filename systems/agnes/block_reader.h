@@ -19,12 +19,8 @@ struct agnes_block_reader_config {
     struct gnn_team *team;
     struct gnn_file *file; /* blocks x block_bytes; kept open by the caller, as the team is */
     uint32_t depth;        /* reads in flight at most */
-    uint32_t block_bytes;
-    uint32_t frames, blocks;
-    enum agnes_policy policy;
-    bool resident_first; /* false: all blocks in ascending order */
-    unsigned mem_flags;  /* of the frames */
-    const char *name;    /* of the frames' memory: a string literal */
+    bool resident_first;   /* false: all blocks in ascending order */
+    struct agnes_frames_config buffer;
 };
 /* env outlives the reader. Errors: those of the allocator and of gnn_reader_open. */
 GNN_MUST_CHECK enum gnn_status agnes_block_reader_open(const struct gnn_env *env,

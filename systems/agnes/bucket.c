@@ -45,16 +45,22 @@ void agnes_bucket_counters(const struct agnes_bucket *bucket, uint64_t *built_en
     *built_ns = atomic_load(&bucket->built_ns);
 }
 
-/* Advances task t's cursors by one at each entry of its mini-batches and, unless entries is NULL, writes the entry
- * where the cursor stood. So the same walk counts and places. */
-static void walk_entries(struct agnes_bucket *bucket, uint64_t t, struct agnes_entry *entries)
+/* gnn_each_fn: task t, its part of the mini-batches. Advances its cursor of a block by one at each entry: the first
+ * walk counts entries, the second one writes each where the cursor stood. */
+static enum gnn_status walk_part(void *ctx, uint32_t worker, uint64_t t, struct gnn_err *err)
 {
-    uint64_t *const cursor = bucket->cursor + t * bucket->blocks;
-    const uint32_t first = (uint32_t)(bucket->batches * t / bucket->tasks);
+    (void)worker;
+    (void)err;
+    struct agnes_bucket *const bucket = ctx;
+    uint64_t *const cursor = bucket->cursor + t * bucket->blocks, start_ns = gnn_now_ns(bucket->world);
     const uint32_t end = (uint32_t)(bucket->batches * (t + 1) / bucket->tasks);
+    struct agnes_entry *const entries = bucket->placing ? bucket->entries : NULL;
     uint32_t blocks[GNN_FANOUT_MAX];
     uint64_t walked = 0;
-    for (uint32_t j = first; j < end; j++)
+    assert(t < bucket->tasks);
+    if (entries == NULL)
+        memset(cursor, 0, bucket->blocks * sizeof *cursor);
+    for (uint32_t j = (uint32_t)(bucket->batches * t / bucket->tasks); j < end; j++)
         for (uint32_t p = 0; p < bucket->positions[j]; p++) {
             const uint32_t n = bucket->blocks_of(bucket->ctx, j, p, blocks);
             for (uint32_t i = 0; i < n; i++) {
@@ -65,29 +71,6 @@ static void walk_entries(struct agnes_bucket *bucket, uint64_t t, struct agnes_e
             walked += n;
         }
     gnn_charge(bucket->world, GNN_WORK_TABLE_ENTRY, walked);
-}
-
-static enum gnn_status count_part(void *ctx, uint32_t worker, uint64_t t, struct gnn_err *err)
-{
-    (void)worker;
-    (void)err;
-    struct agnes_bucket *const bucket = ctx;
-    const uint64_t start_ns = gnn_now_ns(bucket->world);
-    assert(t < bucket->tasks);
-    memset(bucket->cursor + t * bucket->blocks, 0, bucket->blocks * sizeof *bucket->cursor);
-    walk_entries(bucket, t, NULL);
-    atomic_fetch_add(&bucket->built_ns, gnn_now_ns(bucket->world) - start_ns);
-    return GNN_OK;
-}
-
-static enum gnn_status place_part(void *ctx, uint32_t worker, uint64_t t, struct gnn_err *err)
-{
-    (void)worker;
-    (void)err;
-    struct agnes_bucket *const bucket = ctx;
-    const uint64_t start_ns = gnn_now_ns(bucket->world);
-    assert(t < bucket->tasks);
-    walk_entries(bucket, t, bucket->entries);
     atomic_fetch_add(&bucket->built_ns, gnn_now_ns(bucket->world) - start_ns);
     return GNN_OK;
 }
@@ -125,24 +108,14 @@ static enum gnn_status reserve_entries(struct agnes_bucket *bucket, uint64_t ent
     return GNN_OK;
 }
 
-static enum gnn_status for_all_parts(struct agnes_bucket *bucket, struct gnn_team *team, gnn_each_fn *each,
-                                     struct gnn_err *err)
+static enum gnn_status walk_all(struct agnes_bucket *bucket, struct gnn_team *team, bool placing, struct gnn_err *err)
 {
+    bucket->placing = placing;
     if (team != NULL)
-        return gnn_team_each(team, bucket->tasks, each, bucket);
+        return gnn_team_each(team, bucket->tasks, walk_part, bucket);
     for (uint32_t t = 0; t < bucket->tasks; t++)
-        GNN_TRY(each(bucket, 0, t, err));
+        GNN_TRY(walk_part(bucket, 0, t, err));
     return GNN_OK;
-}
-
-/* Checks that every task placed its entries up to where the next one's, or the next row's, begin. */
-static bool rows_are_full(const struct agnes_bucket *bucket)
-{
-    const uint64_t *const last = bucket->cursor + (uint64_t)(bucket->tasks - 1) * bucket->blocks;
-    for (uint32_t b = 0; b < bucket->blocks; b++)
-        if (last[b] != bucket->row_begin[b + 1])
-            return false;
-    return true;
 }
 
 enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct gnn_team *team, const uint32_t *positions,
@@ -152,14 +125,14 @@ enum gnn_status agnes_bucket_build(struct agnes_bucket *bucket, struct gnn_team 
     bucket->batches = batches;
     bucket->blocks_of = blocks_of;
     bucket->ctx = ctx;
-    GNN_TRY(for_all_parts(bucket, team, count_part, err));
+    GNN_TRY(walk_all(bucket, team, false, err));
     const uint64_t start_ns = gnn_now_ns(bucket->world), entries = lay_rows(bucket);
     GNN_TRY(reserve_entries(bucket, entries, err));
     assert(bucket->needed_count <= bucket->blocks);
     assert(bucket->row_begin[bucket->blocks] <= bucket->entry_capacity);
     atomic_fetch_add(&bucket->built_ns, gnn_now_ns(bucket->world) - start_ns);
-    GNN_TRY(for_all_parts(bucket, team, place_part, err));
-    assert(rows_are_full(bucket));
+    GNN_TRY(walk_all(bucket, team, true, err));
+    assert(bucket->cursor[(uint64_t)bucket->tasks * bucket->blocks - 1] == entries); /* the last row is full */
     bucket->built_entries += entries;
     return GNN_OK;
 }

@@ -42,6 +42,7 @@ struct agnes_bucket {
     uint32_t batches;
     agnes_blocks_fn *blocks_of;
     void *ctx;
+    bool placing; /* the second walk */
 };
 
 /* GNN_ENOMEM, GNN_ECAP. */

@@ -73,26 +73,20 @@ static void count_one(struct epoch *e, uint32_t *passed)
 
 /* ---- sampling ---- */
 
-static enum gnn_status sample_one(struct epoch *e, uint32_t h, struct gnn_err *err)
-{
-    struct agnes_hyperbatch *const hyperbatch = hyperbatch_of(e, h);
-    uint64_t written_bytes;
-    GNN_TRY(agnes_hyperbatch_begin(hyperbatch, h, &e->agnes->order, err));
-    GNN_TRY(agnes_sampling_run(e->agnes->sampling, hyperbatch, err));
-    GNN_TRY(agnes_hyperbatch_seal(hyperbatch, &written_bytes, err));
-    e->spool_write_bytes += written_bytes;
-    return GNN_OK;
-}
-
 static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct epoch *const e = ctx;
     for (uint32_t h = 0; h < e->hyperbatches; h++) {
+        struct agnes_hyperbatch *const hyperbatch = hyperbatch_of(e, h);
+        uint64_t written_bytes;
         GNN_TRY(wait_for(e, &e->progress.trained, (int64_t)h - 1 - e->ahead));
-        GNN_TRY(sample_one(e, h, err));
-        worker->items += hyperbatch_of(e, h)->count;
+        GNN_TRY(agnes_hyperbatch_begin(hyperbatch, h, &e->agnes->order, err));
+        GNN_TRY(agnes_sampling_run(e->agnes->sampling, hyperbatch, err));
+        GNN_TRY(agnes_hyperbatch_seal(hyperbatch, &written_bytes, err));
+        e->spool_write_bytes += written_bytes;
+        worker->items += hyperbatch->count;
         if (e->env->workload->sample_only) {
-            agnes_hyperbatch_clear(hyperbatch_of(e, h));
+            agnes_hyperbatch_clear(hyperbatch);
             count_one(e, &e->progress.trained);
         }
         count_one(e, &e->progress.sampled);
@@ -283,40 +277,27 @@ static uint64_t bucket_permille(const struct gnn_epoch_result *out, uint64_t buc
     return cpu_ns > 0 ? bucket_ns * 1000 / cpu_ns : GNN_UNKNOWN;
 }
 
-static void report_sampling(const struct agnes *agnes, const struct agnes_stage_counters *sampling,
-                            const struct agnes_stage_counters *gathering, uint32_t hyperbatches,
-                            struct gnn_epoch_result *out)
-{
-    const uint64_t bucket_ns = sampling->bucket_ns + gathering->bucket_ns;
-    gnn_epoch_figure(out, "hyperbatches", hyperbatches);
-    gnn_epoch_figure(out, "hyperbatch_size", agnes->setup.sizes.hyperbatch);
-    gnn_epoch_figure(out, "block_bytes", agnes->setup.sizes.block_bytes);
-    gnn_epoch_figure(out, "graph_frames", agnes->setup.sizes.graph_frames);
-    gnn_epoch_figure(out, "graph_block_reads", sampling->blocks.reads);
-    gnn_epoch_figure(out, "graph_block_hits", sampling->blocks.hits);
-    gnn_epoch_figure(out, "bucket_entries", sampling->bucket_entries + gathering->bucket_entries);
-    gnn_epoch_figure(out, "bucket_ns", bucket_ns);
-    gnn_epoch_figure(out, "bucket_cpu_permille", bucket_permille(out, bucket_ns));
-}
-
 static void report_gathering(const struct epoch *e, const struct agnes_stage_counters *gathering, uint64_t cached,
-                             struct gnn_epoch_result *out)
+                             uint64_t spilled, struct gnn_epoch_result *out)
 {
     const struct agnes *const agnes = e->agnes;
     const struct agnes_assembly_counters *const assembly = &agnes->assembly->counters;
-    uint64_t spill_write_bytes = 0;
+    struct gnn_counters *const counters = &out->counters;
+    uint64_t written_bytes = 0;
     for (uint32_t i = 0; i < agnes->setup.sizes.row_sets; i++)
-        spill_write_bytes += agnes_spill_written_bytes(agnes->row_sets[i].spill);
-    out->counters.requested_ios += gathering->blocks.reads + assembly->spool_reads + assembly->spill_reads;
-    out->counters.requested_bytes +=
-        gathering->blocks.read_bytes + assembly->spool_read_bytes + assembly->spill_read_bytes;
+        written_bytes += agnes_spill_written_bytes(agnes->row_sets[i].spill);
+    counters->requested_ios += gathering->blocks.reads + assembly->spool_reads + assembly->spill_reads;
+    counters->requested_bytes += gathering->blocks.read_bytes + assembly->spool_read_bytes + assembly->spill_read_bytes;
+    counters->cache_misses = spilled;
+    counters->cache_hits = e->trained_rows > spilled ? e->trained_rows - spilled : 0;
     gnn_epoch_figure(out, "cache_rows", agnes->setup.sizes.cache_rows);
     gnn_epoch_figure(out, "feature_block_reads", gathering->blocks.reads);
     gnn_epoch_figure(out, "cached_rows", cached);
-    gnn_epoch_figure(out, "spill_write_bytes", spill_write_bytes);
+    gnn_epoch_figure(out, "spill_write_bytes", written_bytes);
     gnn_epoch_figure(out, "spill_read_bytes", assembly->spill_read_bytes);
     gnn_epoch_figure(out, "spool_write_bytes", e->spool_write_bytes);
     gnn_epoch_figure(out, "spool_read_bytes", assembly->spool_read_bytes);
+    gnn_training_result(&agnes->training, out);
 }
 
 static void report(const struct epoch *e, struct gnn_epoch_result *out)
@@ -328,21 +309,26 @@ static void report(const struct epoch *e, struct gnn_epoch_result *out)
     agnes_sampling_counters(agnes->sampling, &counters->sample, &sampling);
     if (agnes->gathering != NULL)
         agnes_gathering_counters(agnes->gathering, &gathering, &cached, &spilled);
+    const uint64_t bucket_ns = sampling.bucket_ns + gathering.bucket_ns;
     counters->needed_bytes =
         counters->sample.sampled_edges * sizeof(gnn_node) + e->trained_rows * e->env->dataset->row_bytes;
     counters->requested_ios = sampling.blocks.reads;
     counters->requested_bytes = sampling.blocks.read_bytes;
     counters->cache_evictions = sampling.blocks.evictions;
-    report_sampling(agnes, &sampling, &gathering, e->hyperbatches, out);
-    if (agnes->gathering != NULL) {
-        counters->cache_misses = spilled;
-        counters->cache_hits = e->trained_rows > spilled ? e->trained_rows - spilled : 0;
-        report_gathering(e, &gathering, cached, out);
-        gnn_training_result(&agnes->training, out);
-    }
     counters->prepare_disk_bytes = agnes->setup.files.written_bytes;
     out->prepare_ns = agnes->preparation_reported ? 0 : agnes->setup.files.prepare_ns; /* before the first epoch */
     agnes->preparation_reported = true;
+    gnn_epoch_figure(out, "hyperbatches", e->hyperbatches);
+    gnn_epoch_figure(out, "hyperbatch_size", agnes->setup.sizes.hyperbatch);
+    gnn_epoch_figure(out, "block_bytes", agnes->setup.sizes.block_bytes);
+    gnn_epoch_figure(out, "graph_frames", agnes->setup.sizes.graph_frames);
+    gnn_epoch_figure(out, "graph_block_reads", sampling.blocks.reads);
+    gnn_epoch_figure(out, "graph_block_hits", sampling.blocks.hits);
+    gnn_epoch_figure(out, "bucket_entries", sampling.bucket_entries + gathering.bucket_entries);
+    gnn_epoch_figure(out, "bucket_ns", bucket_ns);
+    gnn_epoch_figure(out, "bucket_cpu_permille", bucket_permille(out, bucket_ns));
+    if (agnes->gathering != NULL)
+        report_gathering(e, &gathering, cached, spilled, out);
 }
 
 /* ---- an epoch ---- */

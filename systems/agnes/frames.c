@@ -57,6 +57,7 @@ enum gnn_status agnes_frames_open(struct gnn_world *world, const struct agnes_fr
                                   struct agnes_frames **out, struct gnn_err *err)
 {
     assert(config->frames > 0);
+    assert(config->blocks > 0);
     assert(config->frames < AGNES_NO_FRAME);
     struct agnes_frames *f;
     *out = NULL;

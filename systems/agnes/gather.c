@@ -4,8 +4,6 @@
 #include "systems/agnes/feature_cache.h"
 #include "systems/agnes/spill.h"
 
-#include <inttypes.h>
-
 struct agnes_gathering {
     const struct agnes_setup *setup;
     struct gnn_team *team;
@@ -16,40 +14,31 @@ struct agnes_gathering {
     /* of the hyperbatch being gathered: workers may look at it after the driver has left on a failure */
     const struct agnes_hyperbatch *hyperbatch;
     struct agnes_row_set rows;
-    uint32_t *positions; /* (H) |V_j| */
 };
 
 /* ---- open, close ---- */
 
-static enum gnn_status open_parts(struct agnes_gathering *gathering, struct gnn_err *err)
-{
-    const struct agnes_setup *const setup = gathering->setup;
-    const struct agnes_sizes *const sizes = &setup->sizes;
-    const struct agnes_block_reader_config reader = {.team = gathering->team,
-                                                     .file = setup->files.features,
-                                                     .depth = setup->config->depth,
-                                                     .block_bytes = sizes->block_bytes,
-                                                     .frames = sizes->pool_frames,
-                                                     .blocks = sizes->feature_blocks,
-                                                     .policy = AGNES_POLICY_LRU,
-                                                     .resident_first = true,
-                                                     .mem_flags = GNN_MEM_FEATURES,
-                                                     .name = "agnes feature blocks"};
-    GNN_NEW(gathering->positions, sizes->hyperbatch, err, "agnes hyperbatch of %" PRIu32, sizes->hyperbatch);
-    GNN_TRY(
-        agnes_bucket_open(setup->env->world, sizes->feature_blocks, setup->config->workers, &gathering->bucket, err));
-    return agnes_block_reader_open(setup->env, &reader, &gathering->reader, err);
-}
-
 enum gnn_status agnes_gathering_open(const struct agnes_setup *setup, struct gnn_team *team,
                                      struct agnes_gathering **out, struct gnn_err *err)
 {
+    const struct agnes_sizes *const sizes = &setup->sizes;
     struct agnes_gathering *gathering;
     GNN_NEW(gathering, 1, err, "agnes gathering");
     *out = gathering;
     gathering->setup = setup;
     gathering->team = team;
-    return open_parts(gathering, err);
+    GNN_TRY(
+        agnes_bucket_open(setup->env->world, sizes->feature_blocks, setup->config->workers, &gathering->bucket, err));
+    const struct agnes_block_reader_config reader = {.team = team,
+                                                     .file = setup->files.features,
+                                                     .depth = setup->config->depth,
+                                                     .resident_first = true,
+                                                     .buffer = {.name = "agnes feature blocks",
+                                                                .frames = sizes->pool_frames,
+                                                                .blocks = sizes->feature_blocks,
+                                                                .block_bytes = sizes->block_bytes,
+                                                                .mem_flags = GNN_MEM_FEATURES}};
+    return agnes_block_reader_open(setup->env, &reader, &gathering->reader, err);
 }
 
 void agnes_gathering_close(struct agnes_gathering *gathering)
@@ -58,7 +47,6 @@ void agnes_gathering_close(struct agnes_gathering *gathering)
         return;
     agnes_block_reader_close(gathering->reader);
     agnes_bucket_close(&gathering->bucket);
-    free(gathering->positions);
     free(gathering);
 }
 
@@ -145,19 +133,18 @@ static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t block, c
 
 /* ---- a hyperbatch ---- */
 
-enum gnn_status agnes_gathering_run(struct agnes_gathering *gathering, const struct agnes_hyperbatch *hyperbatch,
+enum gnn_status agnes_gathering_run(struct agnes_gathering *gathering, struct agnes_hyperbatch *hyperbatch,
                                     const struct agnes_row_set *rows, struct gnn_err *err)
 {
     struct agnes_bucket *const bucket = &gathering->bucket;
     gathering->hyperbatch = hyperbatch;
     gathering->rows = *rows;
-    for (uint32_t j = 0; j < hyperbatch->count; j++)
-        gathering->positions[j] = hyperbatch->batches[j].count;
+    agnes_hyperbatch_lay(hyperbatch);
     agnes_feature_cache_clear(rows->cache);
-    GNN_TRY(agnes_spill_begin(rows->spill, gathering->positions, hyperbatch->count, err));
+    GNN_TRY(agnes_spill_begin(rows->spill, hyperbatch, err));
     GNN_TRY(gnn_team_each(gathering->team, hyperbatch->count, count_nodes, gathering));
     GNN_TRY(agnes_feature_cache_place(rows->cache, err));
-    GNN_TRY(agnes_bucket_build(bucket, gathering->team, gathering->positions, hyperbatch->count, feature_block_of,
+    GNN_TRY(agnes_bucket_build(bucket, gathering->team, hyperbatch->positions, hyperbatch->count, feature_block_of,
                                gathering, err));
     agnes_block_reader_forget(gathering->reader); /* one visit a block: nothing is worth keeping */
     GNN_TRY(gnn_check_stop(gathering->setup->env, err));

@@ -23,7 +23,7 @@ void agnes_gathering_begin(struct agnes_gathering *gathering); /* sets the count
 /* Brings every row that a sampled hyperbatch needs into `rows`. The driver's. GNN_EIO, GNN_ENOSPC of feature blocks and
  * spill; GNN_ECANCELLED. */
 GNN_MUST_CHECK enum gnn_status agnes_gathering_run(struct agnes_gathering *gathering,
-                                                   const struct agnes_hyperbatch *hyperbatch,
+                                                   struct agnes_hyperbatch *hyperbatch,
                                                    const struct agnes_row_set *rows, struct gnn_err *err);
 /* Since begin. Call when no worker is at work. spilled_rows: for every mini-batch that needs one. */
 void agnes_gathering_counters(const struct agnes_gathering *gathering, struct agnes_stage_counters *out,

@@ -9,6 +9,8 @@ enum gnn_status agnes_hyperbatch_open(const struct agnes_setup *setup, struct ag
     assert(batches > 0);
     *out = (struct agnes_hyperbatch){.setup = setup};
     GNN_NEW(out->batches, batches, err, "agnes hyperbatch of %" PRIu32, batches);
+    GNN_NEW(out->positions, batches, err, "agnes hyperbatch of %" PRIu32, batches);
+    GNN_NEW(out->base, batches + UINT64_C(1), err, "agnes hyperbatch of %" PRIu32, batches);
     GNN_NEW(out->streams, setup->config->workers, err, "agnes spool of %" PRIu32 " streams", setup->config->workers);
     return GNN_OK;
 }
@@ -18,6 +20,8 @@ void agnes_hyperbatch_close(struct agnes_hyperbatch *hyperbatch)
     if (hyperbatch->streams != NULL)
         agnes_hyperbatch_clear(hyperbatch);
     free(hyperbatch->streams);
+    free(hyperbatch->base);
+    free(hyperbatch->positions);
     free(hyperbatch->batches);
     *hyperbatch = (struct agnes_hyperbatch){0};
 }
@@ -79,6 +83,14 @@ enum gnn_status agnes_hyperbatch_begin(struct agnes_hyperbatch *hyperbatch, uint
     hyperbatch->count = gnn_min_u32(sizes->batches - hyperbatch->first, sizes->hyperbatch);
     GNN_TRY(take_seeds(hyperbatch, order, err));
     return hyperbatch->setup->env->workload->sample_only ? GNN_OK : open_spool(hyperbatch, err);
+}
+
+void agnes_hyperbatch_lay(struct agnes_hyperbatch *hyperbatch)
+{
+    for (uint32_t j = 0; j < hyperbatch->count; j++) {
+        hyperbatch->positions[j] = hyperbatch->batches[j].count;
+        hyperbatch->base[j + 1] = hyperbatch->base[j] + hyperbatch->positions[j];
+    }
 }
 
 enum gnn_status agnes_hyperbatch_seal(struct agnes_hyperbatch *hyperbatch, uint64_t *written_bytes, struct gnn_err *err)

@@ -33,6 +33,8 @@ struct agnes_hyperbatch {
     const struct agnes_setup *setup;
     uint32_t first, count;         /* mini-batches: number of the first in the epoch, how many */
     struct agnes_batch *batches;   /* (H) */
+    uint32_t *positions;           /* (H) nodes of each list, since the last lay */
+    uint64_t *base;                /* (H + 1) positions in the lists before j, since the last lay */
     struct gnn_stream_file *spool; /* NULL with --sample-only, where no blocks are read again */
     struct gnn_stream **streams;   /* (W) of the spool */
 };
@@ -46,6 +48,8 @@ void agnes_hyperbatch_close(struct agnes_hyperbatch *hyperbatch); /* accepts a z
  * of agnes_node. */
 GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_begin(struct agnes_hyperbatch *hyperbatch, uint32_t h,
                                                       const struct gnn_batch_order *order, struct gnn_err *err);
+/* Numbers the positions of all lists, one list after another, as they are now: fills positions and base. */
+void agnes_hyperbatch_lay(struct agnes_hyperbatch *hyperbatch);
 /* Writes what is left of the spool; from now on it can be read. *written_bytes: of the whole spool. */
 GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_seal(struct agnes_hyperbatch *hyperbatch, uint64_t *written_bytes,
                                                      struct gnn_err *err);

@@ -33,18 +33,9 @@ struct search {
     uint8_t *visited; /* (nodes) */
     struct gnn_file *in_file, *out_file;
     struct gnn_reader *reader;
+    struct gnn_load *loads; /* of one stretch, two a node */
     struct gnn_buffer lists;
 };
-
-static enum gnn_status alloc_nodes(const struct gnn_env *env, const char *name, uint64_t entry_bytes, void *out,
-                                   struct gnn_err *err)
-{
-    void *memory = NULL;
-    const uint64_t entries = env->dataset->node_count + UINT64_C(1);
-    GNN_TRY(gnn_mem_alloc(env->world, name, entries * entry_bytes, GNN_MEM_PLAIN, &memory, err));
-    memcpy(out, &memory, sizeof memory); /* any pointer type */
-    return GNN_OK;
-}
 
 /* ---- degrees ---- */
 
@@ -72,11 +63,7 @@ static enum gnn_status count_out(void *ctx, uint64_t at_bytes, void *data, uint6
 
 static enum gnn_status scan_edges(const struct search *search, agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
 {
-    const struct agnes_scan scan = {.path = search->env->dataset->indices_path,
-                                    .direct = search->config->io == AGNES_IO_DIRECT,
-                                    .end_bytes = search->env->dataset->edge_count * sizeof(gnn_node),
-                                    .unit_bytes = sizeof(gnn_node),
-                                    .mem_flags = GNN_MEM_PLAIN};
+    const struct agnes_scan scan = agnes_scan_of_edges(search->env, search->config);
     return agnes_scan_file(search->env, &scan, visit, ctx, err);
 }
 
@@ -212,8 +199,7 @@ static enum gnn_status append(struct search *search, const gnn_node *list, uint6
 }
 
 /* Reads both lists of queue[head .. end) one after another into search->lists. */
-static enum gnn_status read_lists(struct search *search, uint32_t head, uint32_t end, struct gnn_load *loads,
-                                  struct gnn_err *err)
+static enum gnn_status read_lists(struct search *search, uint32_t head, uint32_t end, struct gnn_err *err)
 {
     unsigned char *at = search->lists.data;
     uint32_t count = 0;
@@ -232,17 +218,18 @@ static enum gnn_status read_lists(struct search *search, uint32_t head, uint32_t
         };
         for (int k = 0; k < 2; k++)
             if (both[k].len_bytes > 0)
-                loads[count++] = both[k];
+                search->loads[count++] = both[k];
         at += (in + out) * sizeof v;
     }
-    return gnn_reader_load_all(search->reader, loads, count, NULL, NULL, err);
+    return gnn_reader_load_all(search->reader, search->loads, count, NULL, NULL, err);
 }
 
 /* Visits the queue's next stretch, or the next root when it is empty, until every node with an edge is numbered. */
-static enum gnn_status search_all(struct search *search, struct gnn_load *loads, struct gnn_err *err)
+static enum gnn_status search_all(struct search *search, struct gnn_err *err)
 {
     uint32_t head = 0, tail = 0, root = 0;
     for (;;) {
+        assert(head <= tail);
         GNN_TRY(gnn_check_stop(search->env, err));
         if (head == tail) {
             while (root < search->nodes && search->visited[search->roots[root]])
@@ -262,7 +249,7 @@ static enum gnn_status search_all(struct search *search, struct gnn_load *loads,
             end++;
         }
         GNN_TRY(gnn_buffer_reserve(search->env->world, &search->lists, edges * sizeof(gnn_node), err));
-        GNN_TRY(read_lists(search, head, end, loads, err));
+        GNN_TRY(read_lists(search, head, end, err));
         const gnn_node *list = search->lists.data;
         for (; head < end; head++) {
             const uint64_t count = in_degree(search, search->queue[head]) + search->out_degree[search->queue[head]];
@@ -278,48 +265,31 @@ static enum gnn_status search_all(struct search *search, struct gnn_load *loads,
     return GNN_OK;
 }
 
-static enum gnn_status open_search(struct search *search, const char *scratch_dir, struct gnn_err *err)
+static enum gnn_status breadth_first(struct search *search, const char *scratch_dir, struct gnn_err *err)
 {
     struct gnn_world *const world = search->env->world;
-    GNN_TRY(alloc_nodes(search->env, "agnes out-lists", sizeof *search->out_pointer, &search->out_pointer, err));
+    GNN_MEM_NEW(world, search->out_pointer, search->nodes + UINT64_C(1), "agnes out-lists", GNN_MEM_PLAIN, err);
     GNN_TRY(gnn_file_open(world, scratch_dir, GNN_OPEN_WRITE | GNN_OPEN_SCRATCH, &search->out_file, err));
     GNN_TRY(transpose(search, err));
-    GNN_TRY(alloc_nodes(search->env, "agnes visited nodes", sizeof *search->visited, &search->visited, err));
+    GNN_MEM_NEW(world, search->visited, search->nodes + UINT64_C(1), "agnes visited nodes", GNN_MEM_PLAIN, err);
     GNN_TRY(gnn_file_open(world, search->env->dataset->indices_path, GNN_OPEN_READ | GNN_OPEN_RANDOM, &search->in_file,
                           err));
     struct gnn_file *const files[] = {search->in_file, search->out_file};
     const struct gnn_reader_config config = {
         .engine = search->env->io_engine, .depth = SEARCH_DEPTH, .files = files, .file_count = 2};
-    return gnn_reader_open(world, &config, &search->reader, err);
-}
-
-static enum gnn_status breadth_first(struct search *search, const char *scratch_dir, struct gnn_err *err)
-{
-    struct gnn_load *loads = NULL;
-    enum gnn_status status = open_search(search, scratch_dir, err);
-    if (status == GNN_OK) {
-        loads = malloc((size_t)STRETCH_NODES * 2 * sizeof *loads);
-        if (loads == NULL)
-            status = gnn_fail(err, GNN_ENOMEM, "agnes: reads of the breadth-first search");
-    }
-    if (status == GNN_OK)
-        status = search_all(search, loads, err);
-    free(loads);
-    gnn_reader_close(search->reader);
-    gnn_file_close(search->env->world, search->in_file);
-    gnn_file_close(search->env->world, search->out_file);
-    gnn_buffer_close(search->env->world, &search->lists);
-    gnn_mem_free(search->env->world, search->visited);
-    gnn_mem_free(search->env->world, search->out_pointer);
-    return status;
+    GNN_TRY(gnn_reader_open(world, &config, &search->reader, err));
+    GNN_NEW(search->loads, STRETCH_NODES * 2, err, "agnes: reads of the breadth-first search");
+    return search_all(search, err);
 }
 
 /* ---- the layouts ---- */
 
 static enum gnn_status by_degree(struct search *search, const char *scratch_dir, struct gnn_err *err)
 {
-    GNN_TRY(alloc_nodes(search->env, "agnes out-degrees", sizeof *search->out_degree, &search->out_degree, err));
-    GNN_TRY(alloc_nodes(search->env, "agnes roots", sizeof *search->roots, &search->roots, err));
+    struct gnn_world *const world = search->env->world;
+    const uint64_t entries = search->nodes + UINT64_C(1);
+    GNN_MEM_NEW(world, search->out_degree, entries, "agnes out-degrees", GNN_MEM_PLAIN, err);
+    GNN_MEM_NEW(world, search->roots, entries, "agnes roots", GNN_MEM_PLAIN, err);
     GNN_TRY(scan_edges(search, count_out, search, err));
     GNN_TRY(sort_roots(search, err));
     if (search->config->layout == AGNES_LAYOUT_BF)
@@ -328,16 +298,22 @@ static enum gnn_status by_degree(struct search *search, const char *scratch_dir,
     return GNN_OK;
 }
 
-static void at_random(struct search *search)
+static enum gnn_status order_nodes(struct search *search, const char *scratch_dir, struct gnn_err *err)
 {
+    GNN_MEM_NEW(search->env->world, search->queue, search->nodes + UINT64_C(1), "agnes order of nodes", GNN_MEM_PLAIN,
+                err);
+    if (search->config->layout != AGNES_LAYOUT_RANDOM)
+        return by_degree(search, scratch_dir, err);
     for (uint32_t v = 0; v < search->nodes; v++)
         search->queue[v] = v;
     gnn_epoch_order(layout_seed, 0, search->queue, search->nodes, search->queue);
+    return GNN_OK;
 }
 
 enum gnn_status agnes_renumber(const struct gnn_env *env, const struct agnes_config *config, const char *scratch_dir,
                                uint64_t window_bytes, gnn_node **out, struct gnn_err *err)
 {
+    struct gnn_world *const world = env->world;
     *out = NULL;
     if (config->layout == AGNES_LAYOUT_INPUT)
         return GNN_OK;
@@ -346,16 +322,19 @@ enum gnn_status agnes_renumber(const struct gnn_env *env, const struct agnes_con
                             .window_bytes = window_bytes,
                             .nodes = env->dataset->node_count,
                             .lists = {.name = "agnes neighbour lists"}};
-    enum gnn_status status = alloc_nodes(env, "agnes order of nodes", sizeof *search.queue, &search.queue, err);
-    if (status == GNN_OK && config->layout == AGNES_LAYOUT_RANDOM)
-        at_random(&search);
-    else if (status == GNN_OK)
-        status = by_degree(&search, scratch_dir, err);
-    gnn_mem_free(env->world, search.roots);
-    gnn_mem_free(env->world, search.out_degree);
+    const enum gnn_status status = order_nodes(&search, scratch_dir, err);
+    free(search.loads);
+    gnn_reader_close(search.reader);
+    gnn_file_close(world, search.in_file);
+    gnn_file_close(world, search.out_file);
+    gnn_buffer_close(world, &search.lists);
+    gnn_mem_free(world, search.visited);
+    gnn_mem_free(world, search.out_pointer);
+    gnn_mem_free(world, search.roots);
+    gnn_mem_free(world, search.out_degree);
     if (status == GNN_OK)
         *out = search.queue;
     else
-        gnn_mem_free(env->world, search.queue);
+        gnn_mem_free(world, search.queue);
     return status;
 }

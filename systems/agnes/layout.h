@@ -63,6 +63,8 @@ struct agnes_scan {
     uint64_t unit_bytes;             /* pieces are multiples of it; the last may be shorter */
     unsigned mem_flags;
 };
+/* Returns a scan of all edges of the dataset. */
+struct agnes_scan agnes_scan_of_edges(const struct gnn_env *env, const struct agnes_config *config);
 /* GNN_EFORMAT: the file ends before end_bytes. Errors of visit end the scan. */
 GNN_MUST_CHECK enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_scan *scan,
                                                agnes_scan_fn *visit, void *ctx, struct gnn_err *err);

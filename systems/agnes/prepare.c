@@ -25,30 +25,29 @@ struct job {
     struct agnes_layout_files *files;
     agnes_node *old_to_new; /* NULL: both numberings are the same, or not needed yet */
     uint64_t window_bytes;
-    uint32_t row_blocks; /* of features */
+    uint32_t row_blocks;         /* of features */
+    char features[GNN_NAME_MAX]; /* name of their file */
 };
 
 /* ---- names ---- */
 
-enum { PATH_BYTES = 800 };
+struct path {
+    char text[800];
+};
 
-static void name_of(const struct agnes_layout_files *files, const char *name, const char *suffix, char *path)
+static struct path path_of(const struct job *job, const char *name, const char *suffix)
 {
-    (void)snprintf(path, PATH_BYTES, "%s/%s%s", files->dir, name, suffix);
-}
-
-static void features_name(const struct gnn_env *env, char *name, size_t bytes)
-{
-    (void)snprintf(name, bytes, "features-d%" PRIu32, env->dataset->dim);
+    struct path path;
+    (void)snprintf(path.text, sizeof path.text, "%s/%s%s", job->files->dir, name, suffix);
+    return path;
 }
 
 /* Opens <name>.part for writing. */
 static enum gnn_status part_open(const struct job *job, const char *name, unsigned flags, struct gnn_file **out,
                                  struct gnn_err *err)
 {
-    char path[PATH_BYTES];
-    name_of(job->files, name, ".part", path);
-    return gnn_file_open(job->env->world, path, GNN_OPEN_WRITE | GNN_OPEN_TRUNCATE | flags, out, err);
+    return gnn_file_open(job->env->world, path_of(job, name, ".part").text, GNN_OPEN_WRITE | GNN_OPEN_TRUNCATE | flags,
+                         out, err);
 }
 
 /* Closes the .part file: renames it on success, removes it on failure. */
@@ -56,9 +55,7 @@ static enum gnn_status part_close(const struct job *job, const char *name, struc
                                   enum gnn_status status, struct gnn_err *err)
 {
     struct gnn_world *const world = job->env->world;
-    char part[PATH_BYTES], path[PATH_BYTES];
-    name_of(job->files, name, ".part", part);
-    name_of(job->files, name, "", path);
+    const struct path part = path_of(job, name, ".part");
     struct gnn_file_info info = {0};
     if (file != NULL)
         gnn_file_info(world, file, &info);
@@ -66,11 +63,11 @@ static enum gnn_status part_close(const struct job *job, const char *name, struc
         status = gnn_file_sync(world, file, err);
     gnn_file_close(world, file);
     if (status == GNN_OK)
-        status = gnn_file_rename(world, part, path, err);
+        status = gnn_file_rename(world, part.text, path_of(job, name, "").text, err);
     if (status == GNN_OK)
         job->files->written_bytes += info.size_bytes;
     else if (file != NULL)
-        (void)gnn_file_remove(world, part, NULL);
+        (void)gnn_file_remove(world, part.text, NULL);
     return status;
 }
 
@@ -177,11 +174,7 @@ static enum gnn_status fill_with_edges(struct window *w, struct gnn_err *err)
     for (uint32_t b = w->first; b < w->end; b++)
         agnes_block_format(index, b, d->indptr, job->files->new_to_old,
                            w->memory + (uint64_t)(b - w->first) * w->block_bytes);
-    struct agnes_scan scan = {.path = d->indices_path,
-                              .direct = job->config->io == AGNES_IO_DIRECT,
-                              .end_bytes = d->edge_count * sizeof(gnn_node),
-                              .unit_bytes = sizeof(gnn_node),
-                              .mem_flags = GNN_MEM_PLAIN};
+    struct agnes_scan scan = agnes_scan_of_edges(job->env, job->config);
     if (job->old_to_new == NULL) {
         scan.begin_bytes = gnn_round_down(index->ranges[w->first].edge_begin * sizeof(gnn_node), GNN_PAGE_BYTES);
         scan.end_bytes = index->ranges[w->end].edge_begin * sizeof(gnn_node);
@@ -236,11 +229,12 @@ static enum gnn_status write_index(const struct job *job, struct gnn_err *err)
     return status;
 }
 
-static enum gnn_status read_index(const struct job *job, struct gnn_file *file, const char *path, struct gnn_err *err)
+static enum gnn_status read_index(const struct job *job, struct gnn_file *file, struct gnn_err *err)
 {
     struct agnes_index *const index = &job->files->index;
     struct gnn_world *const world = job->env->world;
     const struct gnn_dataset *const d = job->env->dataset;
+    const char *const path = gnn_file_path(world, file);
     struct index_header header;
     GNN_TRY(gnn_read_all(world, file, 0, &header, sizeof header, err));
     struct gnn_file_info info;
@@ -248,7 +242,8 @@ static enum gnn_status read_index(const struct job *job, struct gnn_file *file, 
     const uint64_t count = header.blocks + UINT64_C(1);
     if (memcmp(header.magic, index_magic, sizeof header.magic) != 0 || header.block_bytes != index->block_bytes ||
         header.id_bytes != index->id_bytes || header.node_count != d->node_count ||
-        header.edge_count != d->edge_count || info.size_bytes != GNN_PAGE_BYTES + count * sizeof *index->ranges)
+        header.edge_count != d->edge_count || header.blocks == 0 ||
+        info.size_bytes != GNN_PAGE_BYTES + count * sizeof *index->ranges)
         return gnn_fail(err, GNN_EFORMAT, "%s: not of this dataset; remove the directory to prepare it again", path);
     GNN_MEM_NEW(world, index->ranges, count, "agnes object index", GNN_MEM_PLAIN, err);
     index->blocks = header.blocks;
@@ -268,18 +263,18 @@ static enum gnn_status read_order(const struct job *job, struct gnn_err *err)
         return GNN_OK;
     struct gnn_world *const world = job->env->world;
     const uint32_t nodes = job->env->dataset->node_count;
-    char path[PATH_BYTES];
-    name_of(job->files, "order", "", path);
+    const struct path path = path_of(job, "order", "");
     struct gnn_file *file = NULL;
     GNN_MEM_NEW(world, job->files->new_to_old, nodes, "agnes order of nodes", GNN_MEM_PLAIN, err);
-    GNN_TRY(gnn_file_open(world, path, GNN_OPEN_READ, &file, err));
+    GNN_TRY(gnn_file_open(world, path.text, GNN_OPEN_READ, &file, err));
     enum gnn_status status =
         gnn_read_all(world, file, 0, job->files->new_to_old, nodes * (uint64_t)sizeof(gnn_node), err);
     gnn_file_close(world, file);
     for (uint32_t v = 0; status == GNN_OK && v < nodes; v++)
         if (job->files->new_to_old[v] >= nodes)
-            status = gnn_fail(err, GNN_EFORMAT,
-                              "%s: entry %" PRIu32 " is no node; remove the directory to prepare it again", path, v);
+            status =
+                gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu32 " is no node; remove the directory to prepare it again",
+                         path.text, v);
     return status;
 }
 
@@ -361,11 +356,9 @@ static enum gnn_status check_features(const struct gnn_env *env, struct gnn_err 
 static enum gnn_status open_if_there(const struct job *job, const char *name, unsigned flags, struct gnn_file **out,
                                      struct gnn_err *err)
 {
-    char path[PATH_BYTES];
     struct gnn_err local = {0};
-    name_of(job->files, name, "", path);
     *out = NULL;
-    const enum gnn_status status = gnn_file_open(job->env->world, path, flags, out, &local);
+    const enum gnn_status status = gnn_file_open(job->env->world, path_of(job, name, "").text, flags, out, &local);
     if (status == GNN_OK || status == GNN_ENOENT)
         return GNN_OK;
     return gnn_fail(err, status, "%s", local.message);
@@ -400,38 +393,32 @@ static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
 {
     struct agnes_layout_files *const files = job->files;
     struct gnn_file *index = NULL;
-    char path[PATH_BYTES];
     GNN_TRY(open_if_there(job, "index", GNN_OPEN_READ, &index, err));
     if (index == NULL) {
         GNN_TRY(prepare_graph(job, err));
     } else {
-        name_of(files, "index", "", path);
-        enum gnn_status status = read_index(job, index, path, err);
+        enum gnn_status status = read_index(job, index, err);
         if (status == GNN_OK)
             status = read_order(job, err);
         gnn_file_close(job->env->world, index);
         if (status != GNN_OK)
             return status;
     }
-    name_of(files, "graph", "", path);
-    GNN_TRY(gnn_file_open(job->env->world, path, GNN_OPEN_READ | agnes_direct_flag(job->config), &files->graph, err));
+    GNN_TRY(gnn_file_open(job->env->world, path_of(job, "graph", "").text,
+                          GNN_OPEN_READ | agnes_direct_flag(job->config), &files->graph, err));
     return check_size(job, files->graph, files->index.blocks, err);
 }
 
 static enum gnn_status open_features(struct job *job, struct gnn_err *err)
 {
-    char name[GNN_NAME_MAX];
     const unsigned flags = GNN_OPEN_READ | agnes_direct_flag(job->config);
     struct gnn_file **const file = &job->files->features;
-    features_name(job->env, name, sizeof name);
     GNN_TRY(check_features(job->env, err));
-    GNN_TRY(open_if_there(job, name, flags, file, err));
+    GNN_TRY(open_if_there(job, job->features, flags, file, err));
     if (*file == NULL) {
-        char path[PATH_BYTES];
         GNN_TRY(need_old_to_new(job, err));
-        GNN_TRY(write_blocks(job, name, job->row_blocks, GNN_MEM_FEATURES, fill_with_rows, err));
-        name_of(job->files, name, "", path);
-        GNN_TRY(gnn_file_open(job->env->world, path, flags, file, err));
+        GNN_TRY(write_blocks(job, job->features, job->row_blocks, GNN_MEM_FEATURES, fill_with_rows, err));
+        GNN_TRY(gnn_file_open(job->env->world, path_of(job, job->features, "").text, flags, file, err));
     }
     return check_size(job, *file, job->row_blocks, err);
 }
@@ -475,6 +462,7 @@ enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_
                       .files = out,
                       .window_bytes = window_bytes(env),
                       .row_blocks = (uint32_t)gnn_div_up(d->node_count, rows)};
+    (void)snprintf(job.features, sizeof job.features, "features-d%" PRIu32, d->dim);
     const uint64_t start_ns = gnn_now_ns(env->world);
     const enum gnn_status status = open_files(&job, err);
     gnn_mem_free(env->world, job.old_to_new);

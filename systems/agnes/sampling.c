@@ -33,8 +33,6 @@ struct agnes_sampling {
     /* of the hop being sampled: workers may look at it after the driver has left on a failure */
     struct agnes_hyperbatch *hyperbatch;
     uint32_t hop, fanout;           /* hops count from 1 */
-    uint32_t *positions;            /* (H) |F_j| */
-    uint64_t *base;                 /* (H + 1) place of j's position 0 in the two below */
     struct gnn_buffer drawn;        /* (sum |F_j|, fanout) agnes_node: drawn neighbours; then local IDs, packed */
     struct gnn_buffer drawn_counts; /* (sum |F_j|) bytes: how many were drawn */
 };
@@ -51,11 +49,11 @@ static void carve_workspace(struct workspace *space, uint64_t bound, struct gnn_
 static enum gnn_status open_workspace(struct gnn_world *world, struct workspace *space, uint64_t bound,
                                       struct gnn_err *err)
 {
-    struct gnn_arena count = {0};
+    struct gnn_arena arena = {0};
     void *map;
-    carve_workspace(space, bound, &count, &map);
-    GNN_TRY(gnn_mem_alloc(world, "agnes sampler's workspace", count.used_bytes, GNN_MEM_PLAIN, &space->memory, err));
-    struct gnn_arena arena = {.memory = space->memory, .size_bytes = count.used_bytes};
+    carve_workspace(space, bound, &arena, &map); /* counts */
+    GNN_TRY(gnn_mem_alloc(world, "agnes sampler's workspace", arena.used_bytes, GNN_MEM_PLAIN, &space->memory, err));
+    arena = (struct gnn_arena){.memory = space->memory, .size_bytes = arena.used_bytes};
     carve_workspace(space, bound, &arena, &map);
     gnn_id_map_init_sized(&space->map, map, gnn_id_map_sized_slots(bound));
     return GNN_OK;
@@ -67,48 +65,40 @@ static enum gnn_status open_block_reader(struct agnes_sampling *sampling, struct
     const struct agnes_block_reader_config config = {.team = sampling->team,
                                                      .file = setup->files.graph,
                                                      .depth = setup->config->depth,
-                                                     .block_bytes = setup->sizes.block_bytes,
-                                                     .frames = setup->sizes.graph_frames,
-                                                     .blocks = setup->sizes.graph_blocks,
-                                                     .policy = setup->config->policy,
                                                      .resident_first = setup->config->resident_first,
-                                                     .mem_flags = GNN_MEM_PLAIN,
-                                                     .name = "agnes graph buffer"};
+                                                     .buffer = {.name = "agnes graph buffer",
+                                                                .frames = setup->sizes.graph_frames,
+                                                                .blocks = setup->sizes.graph_blocks,
+                                                                .block_bytes = setup->sizes.block_bytes,
+                                                                .policy = setup->config->policy}};
     return agnes_block_reader_open(sampling->env, &config, &sampling->reader, err);
-}
-
-static enum gnn_status open_parts(struct agnes_sampling *sampling, struct gnn_err *err)
-{
-    const struct gnn_env *const env = sampling->env;
-    const struct gnn_workload *const load = env->workload;
-    const uint32_t batches = sampling->setup->sizes.hyperbatch, workers = sampling->setup->config->workers;
-    struct gnn_sample_bounds bounds;
-    GNN_TRY(gnn_sample_bounds(env->dataset, gnn_min_u32(load->batch_size, env->dataset->train.count), load->fanout,
-                              load->layers, &bounds, err));
-    sampling->node_bound = bounds.nodes[load->layers];
-    GNN_TRY(agnes_bucket_open(env->world, sampling->setup->sizes.graph_blocks, workers, &sampling->bucket, err));
-    GNN_TRY(open_block_reader(sampling, err));
-    GNN_NEW(sampling->base, batches + UINT64_C(1), err, "agnes hyperbatch of %" PRIu32, batches);
-    GNN_NEW(sampling->positions, batches, err, "agnes hyperbatch of %" PRIu32, batches);
-    GNN_NEW(sampling->workspaces, workers, err, "agnes: %" PRIu32 " sampling workers", workers);
-    for (uint32_t w = 0; w < workers; w++)
-        GNN_TRY(open_workspace(env->world, &sampling->workspaces[w], sampling->node_bound, err));
-    return GNN_OK;
 }
 
 enum gnn_status agnes_sampling_open(const struct agnes_setup *setup, struct gnn_team *team, struct agnes_sampling **out,
                                     struct gnn_err *err)
 {
+    const struct gnn_env *const env = setup->env;
+    const struct gnn_workload *const load = env->workload;
+    const uint32_t workers = setup->config->workers;
     struct agnes_sampling *sampling;
+    struct gnn_sample_bounds bounds;
     GNN_NEW(sampling, 1, err, "agnes sampling");
     *out = sampling;
-    sampling->setup = setup;
-    sampling->env = setup->env;
-    sampling->team = team;
-    sampling->sample_key = gnn_rng_fork(setup->env->workload->seed, "sample");
-    sampling->drawn.name = "agnes drawn neighbours";
-    sampling->drawn_counts.name = "agnes draws of each node";
-    return open_parts(sampling, err);
+    *sampling = (struct agnes_sampling){.setup = setup,
+                                        .env = env,
+                                        .team = team,
+                                        .sample_key = gnn_rng_fork(load->seed, "sample"),
+                                        .drawn = {.name = "agnes drawn neighbours"},
+                                        .drawn_counts = {.name = "agnes draws of each node"}};
+    GNN_TRY(gnn_sample_bounds(env->dataset, gnn_min_u32(load->batch_size, env->dataset->train.count), load->fanout,
+                              load->layers, &bounds, err));
+    sampling->node_bound = bounds.nodes[load->layers];
+    GNN_TRY(agnes_bucket_open(env->world, setup->sizes.graph_blocks, workers, &sampling->bucket, err));
+    GNN_TRY(open_block_reader(sampling, err));
+    GNN_NEW(sampling->workspaces, workers, err, "agnes: %" PRIu32 " sampling workers", workers);
+    for (uint32_t w = 0; w < workers; w++)
+        GNN_TRY(open_workspace(env->world, &sampling->workspaces[w], sampling->node_bound, err));
+    return GNN_OK;
 }
 
 void agnes_sampling_close(struct agnes_sampling *sampling)
@@ -121,8 +111,6 @@ void agnes_sampling_close(struct agnes_sampling *sampling)
     for (uint32_t w = 0; sampling->workspaces != NULL && w < sampling->setup->config->workers; w++)
         gnn_mem_free(world, sampling->workspaces[w].memory);
     free(sampling->workspaces);
-    free(sampling->positions);
-    free(sampling->base);
     gnn_buffer_close(world, &sampling->drawn);
     gnn_buffer_close(world, &sampling->drawn_counts);
     free(sampling);
@@ -273,7 +261,7 @@ static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t number, 
     for (uint64_t e = bucket->row_begin[number]; e < bucket->row_begin[number + 1]; e++) {
         const struct agnes_entry *const entry = &bucket->entries[e];
         const agnes_node v = sampling->hyperbatch->batches[entry->batch].nodes[entry->position];
-        const uint64_t at = sampling->base[entry->batch] + entry->position;
+        const uint64_t at = sampling->hyperbatch->base[entry->batch] + entry->position;
         agnes_node *const out = (agnes_node *)sampling->drawn.data + at * sampling->fanout;
         uint8_t *const count = (uint8_t *)sampling->drawn_counts.data + at;
         if (run) {
@@ -292,17 +280,6 @@ static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t number, 
 
 /* ---- one mini-batch ---- */
 
-static void sort_row(uint32_t *row, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        const uint32_t value = row[i];
-        uint32_t at = i;
-        for (; at > 0 && row[at - 1] > value; at--)
-            row[at] = row[at - 1];
-        row[at] = value;
-    }
-}
-
 static enum gnn_status add_known(const struct agnes_batch *batch, struct workspace *space, struct gnn_err *err)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -319,7 +296,8 @@ static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64
 {
     const struct agnes_batch *const batch = &sampling->hyperbatch->batches[j];
     const uint32_t layer = sampling->env->workload->layers - sampling->hop, nodes = sampling->env->dataset->node_count;
-    const uint64_t layer_key = gnn_digest_layer_key(sampling->epoch, batch->number, layer), base = sampling->base[j];
+    const uint64_t layer_key = gnn_digest_layer_key(sampling->epoch, batch->number, layer),
+                   base = sampling->hyperbatch->base[j];
     const uint8_t *const counts = (const uint8_t *)sampling->drawn_counts.data + base;
     uint32_t *const col = (uint32_t *)sampling->drawn.data + base * sampling->fanout;
     uint64_t digest = 0;
@@ -340,7 +318,7 @@ static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64
             digest += gnn_digest_edge(row_key, to_old(sampling, v));
             col[edges++] = local;
         }
-        sort_row(col + begin, edges - begin);
+        gnn_sort_row(col + begin, edges - begin);
     }
     space->row_start[batch->count] = edges;
     space->counters.batch_digest += digest;
@@ -393,7 +371,7 @@ static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct g
     struct gnn_stream *const stream = sampling->hyperbatch->streams[worker];
     if (stream != NULL)
         GNN_TRY(spool(stream, record, space->row_start,
-                      (const uint32_t *)sampling->drawn.data + sampling->base[j] * sampling->fanout, err));
+                      (const uint32_t *)sampling->drawn.data + sampling->hyperbatch->base[j] * sampling->fanout, err));
     space->counters.sampled_edges += record->edge_count;
     if (sampling->hop == sampling->env->workload->layers) {
         space->counters.batches++;
@@ -404,30 +382,22 @@ static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct g
 
 /* ---- a hyperbatch ---- */
 
-static enum gnn_status build_bucket(struct agnes_sampling *sampling, struct gnn_err *err)
+static enum gnn_status sample_hop(struct agnes_sampling *sampling, struct gnn_err *err)
 {
-    const struct agnes_hyperbatch *const hyperbatch = sampling->hyperbatch;
+    struct agnes_hyperbatch *const hyperbatch = sampling->hyperbatch;
+    struct agnes_bucket *const bucket = &sampling->bucket;
     struct gnn_world *const world = sampling->env->world;
-    for (uint32_t j = 0; j < hyperbatch->count; j++) {
-        sampling->positions[j] = hyperbatch->batches[j].count;
-        sampling->base[j + 1] = sampling->base[j] + sampling->positions[j];
-    }
-    const uint64_t all = sampling->base[hyperbatch->count];
+    GNN_TRY(gnn_check_stop(sampling->env, err));
+    agnes_hyperbatch_lay(hyperbatch);
+    const uint64_t all = hyperbatch->base[hyperbatch->count];
     GNN_TRY(
         gnn_buffer_reserve(world, &sampling->drawn, gnn_mul_bytes(all, sampling->fanout * sizeof(agnes_node)), err));
     GNN_TRY(gnn_buffer_reserve(world, &sampling->drawn_counts, all, err));
-    return agnes_bucket_build(&sampling->bucket, sampling->team, sampling->positions, hyperbatch->count,
-                              graph_blocks_of, sampling, err);
-}
-
-static enum gnn_status sample_hop(struct agnes_sampling *sampling, struct gnn_err *err)
-{
-    const struct agnes_bucket *const bucket = &sampling->bucket;
-    GNN_TRY(gnn_check_stop(sampling->env, err));
-    GNN_TRY(build_bucket(sampling, err));
+    GNN_TRY(agnes_bucket_build(bucket, sampling->team, hyperbatch->positions, hyperbatch->count, graph_blocks_of,
+                               sampling, err));
     GNN_TRY(
         agnes_block_reader_serve(sampling->reader, bucket->needed, bucket->needed_count, serve_block, sampling, err));
-    return gnn_team_each(sampling->team, sampling->hyperbatch->count, localise, sampling);
+    return gnn_team_each(sampling->team, hyperbatch->count, localise, sampling);
 }
 
 enum gnn_status agnes_sampling_run(struct agnes_sampling *sampling, struct agnes_hyperbatch *hyperbatch,

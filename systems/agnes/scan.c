@@ -2,6 +2,7 @@
 
 #include "harness/storage/stream.h"
 #include "harness/system/epoch.h"
+#include "systems/agnes/agnes.h"
 
 #include <inttypes.h>
 
@@ -40,23 +41,14 @@ static enum gnn_status visit_all(const struct gnn_env *env, struct gnn_span_read
     }
 }
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-    while (b != 0) {
-        const uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static enum gnn_status scan_opened(const struct gnn_env *env, const struct agnes_scan *scan, struct gnn_file *file,
                                    agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
 {
     struct gnn_stream *stream = NULL;
     struct gnn_span_reader *reader = NULL;
     /* Pieces begin on sectors and end between units. */
-    const uint64_t whole = scan->unit_bytes / gcd(scan->unit_bytes, GNN_PAGE_BYTES) * GNN_PAGE_BYTES;
+    const uint64_t common = gnn_min_u64(scan->unit_bytes & -scan->unit_bytes, GNN_PAGE_BYTES); /* a power of two */
+    const uint64_t whole = scan->unit_bytes / common * GNN_PAGE_BYTES;
     struct cursor cursor = {
         .at_bytes = scan->begin_bytes, .end_bytes = scan->end_bytes, .step_bytes = gnn_round_up(span_bytes_min, whole)};
     const struct gnn_span_reader_config config = {.engine = env->io_engine,
@@ -73,6 +65,15 @@ static enum gnn_status scan_opened(const struct gnn_env *env, const struct agnes
     gnn_span_reader_close(reader);
     gnn_stream_close(stream);
     return status;
+}
+
+struct agnes_scan agnes_scan_of_edges(const struct gnn_env *env, const struct agnes_config *config)
+{
+    return (struct agnes_scan){.path = env->dataset->indices_path,
+                               .direct = config->io == AGNES_IO_DIRECT,
+                               .end_bytes = env->dataset->edge_count * sizeof(gnn_node),
+                               .unit_bytes = sizeof(gnn_node),
+                               .mem_flags = GNN_MEM_PLAIN};
 }
 
 enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_scan *scan, agnes_scan_fn *visit,

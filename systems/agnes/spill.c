@@ -29,10 +29,10 @@ struct agnes_spill {
     struct gnn_queue *spare, *full; /* of staging buffers, spill=async only */
 
     struct spilled_batch *batches; /* (H) */
-    uint64_t *base;                /* (H + 1) place of j's position 0 in row_of */
-    struct gnn_buffer row_of;      /* (sum |V_j|) uint32_t: number of the row among j's spilled rows */
-    struct gnn_buffer place_of;    /* (H, blocks_most) uint32_t: places in the spill file, in blocks */
-    uint32_t blocks_most;          /* of a mini-batch */
+    const struct agnes_hyperbatch *hyperbatch;
+    struct gnn_buffer row_of;   /* (sum |V_j|) uint32_t: number of the row among j's spilled rows */
+    struct gnn_buffer place_of; /* (H, blocks_most) uint32_t: places in the spill file, in blocks */
+    uint32_t blocks_most;       /* of a mini-batch */
 
     struct gnn_file *file;
     struct gnn_reader *reader;
@@ -50,47 +50,40 @@ static uint32_t *places_of(const struct agnes_spill *spill, uint32_t j)
     return (uint32_t *)spill->place_of.data + (uint64_t)j * spill->blocks_most;
 }
 
+static uint32_t *row_of(const struct agnes_spill *spill, uint32_t j, uint32_t position)
+{
+    assert(position < spill->hyperbatch->positions[j]);
+    return (uint32_t *)spill->row_of.data + spill->hyperbatch->base[j] + position;
+}
+
 /* ---- open, close ---- */
-
-static enum gnn_status open_staging(struct agnes_spill *spill, struct gnn_err *err)
-{
-    const uint32_t batches = spill->setup->sizes.hyperbatch, buffers = batches + spill->spares;
-    GNN_TRY(gnn_mem_alloc(spill->world, "agnes staging buffers",
-                          gnn_mul_bytes(buffers, spill->setup->sizes.block_bytes), GNN_MEM_FEATURES, &spill->staging,
-                          err));
-    GNN_NEW(spill->batches, batches, err, "agnes hyperbatch of %" PRIu32, batches);
-    GNN_NEW(spill->base, batches + UINT64_C(1), err, "agnes hyperbatch of %" PRIu32, batches);
-    GNN_NEW(spill->buffers, buffers, err, "agnes hyperbatch of %" PRIu32, batches);
-    for (uint32_t i = 0; i < buffers; i++)
-        spill->buffers[i] = (struct staging_buffer){.owner = spill, .number = i};
-    return GNN_OK;
-}
-
-static enum gnn_status open_file(struct agnes_spill *spill, struct gnn_err *err)
-{
-    const struct agnes_setup *const setup = spill->setup;
-    const unsigned direct = setup->config->io == AGNES_IO_DIRECT ? (unsigned)GNN_OPEN_DIRECT : 0U;
-    GNN_TRY(
-        gnn_file_open(spill->world, setup->files.dir, GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | direct, &spill->file, err));
-    const struct gnn_reader_config reader = {
-        .engine = setup->env->io_engine, .depth = setup->config->depth, .files = &spill->file, .file_count = 1};
-    return gnn_reader_open(spill->world, &reader, &spill->reader, err);
-}
 
 enum gnn_status agnes_spill_open(const struct agnes_setup *setup, struct agnes_spill **out, struct gnn_err *err)
 {
+    struct gnn_world *const world = setup->env->world;
+    const uint32_t batches = setup->sizes.hyperbatch;
+    const uint32_t spares = setup->config->spill == AGNES_SPILL_ASYNC ? setup->config->workers + 1 : 0;
     struct agnes_spill *spill;
     GNN_NEW(spill, 1, err, "agnes spill");
     *out = spill;
-    spill->setup = setup;
-    spill->world = setup->env->world;
-    spill->spares = setup->config->spill == AGNES_SPILL_ASYNC ? setup->config->workers + 1 : 0;
-    spill->row_of.name = "agnes places of spilled rows";
-    spill->place_of.name = "agnes spilled blocks";
-    GNN_TRY(open_staging(spill, err));
+    *spill = (struct agnes_spill){.setup = setup,
+                                  .world = world,
+                                  .spares = spares,
+                                  .row_of = {.name = "agnes places of spilled rows"},
+                                  .place_of = {.name = "agnes spilled blocks"}};
+    GNN_TRY(gnn_mem_alloc(world, "agnes staging buffers", gnn_mul_bytes(batches + spares, setup->sizes.block_bytes),
+                          GNN_MEM_FEATURES, &spill->staging, err));
+    GNN_NEW(spill->batches, batches, err, "agnes hyperbatch of %" PRIu32, batches);
+    GNN_NEW(spill->buffers, batches + spares, err, "agnes hyperbatch of %" PRIu32, batches);
+    for (uint32_t i = 0; i < batches + spares; i++)
+        spill->buffers[i] = (struct staging_buffer){.owner = spill, .number = i};
     for (uint32_t i = 0; i < LOCKS; i++)
-        GNN_TRY(gnn_mutex_open(spill->world, &spill->locks[i], err));
-    return open_file(spill, err);
+        GNN_TRY(gnn_mutex_open(world, &spill->locks[i], err));
+    GNN_TRY(gnn_file_open(world, setup->files.dir, GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | agnes_direct_flag(setup->config),
+                          &spill->file, err));
+    const struct gnn_reader_config reader = {
+        .engine = setup->env->io_engine, .depth = setup->config->depth, .files = &spill->file, .file_count = 1};
+    return gnn_reader_open(world, &reader, &spill->reader, err);
 }
 
 void agnes_spill_close(struct agnes_spill *spill)
@@ -102,7 +95,6 @@ void agnes_spill_close(struct agnes_spill *spill)
     for (uint32_t i = 0; i < LOCKS; i++)
         gnn_mutex_close(spill->world, spill->locks[i]);
     free(spill->buffers);
-    free(spill->base);
     free(spill->batches);
     gnn_mem_free(spill->world, spill->staging);
     gnn_buffer_close(spill->world, &spill->row_of);
@@ -139,22 +131,23 @@ uint64_t agnes_spill_written_bytes(const struct agnes_spill *spill)
 
 /* ---- a hyperbatch ---- */
 
-enum gnn_status agnes_spill_begin(struct agnes_spill *spill, const uint32_t *batch_nodes, uint32_t count,
+enum gnn_status agnes_spill_begin(struct agnes_spill *spill, const struct agnes_hyperbatch *hyperbatch,
                                   struct gnn_err *err)
 {
     const struct agnes_sizes *const sizes = &spill->setup->sizes;
     uint32_t largest = 0;
-    assert(count <= sizes->hyperbatch);
-    for (uint32_t j = 0; j < count; j++) {
-        spill->base[j + 1] = spill->base[j] + batch_nodes[j];
+    assert(hyperbatch->count <= sizes->hyperbatch);
+    spill->hyperbatch = hyperbatch;
+    for (uint32_t j = 0; j < hyperbatch->count; j++) {
         spill->batches[j] = (struct spilled_batch){.staging = j};
-        largest = gnn_max_u32(largest, batch_nodes[j]);
+        largest = gnn_max_u32(largest, hyperbatch->positions[j]);
     }
     spill->blocks_most = largest / sizes->rows;
     atomic_store(&spill->file_blocks, 0);
-    GNN_TRY(gnn_buffer_reserve(spill->world, &spill->row_of, spill->base[count] * sizeof(uint32_t), err));
-    GNN_TRY(gnn_buffer_reserve(spill->world, &spill->place_of, (uint64_t)count * spill->blocks_most * sizeof(uint32_t),
-                               err));
+    GNN_TRY(
+        gnn_buffer_reserve(spill->world, &spill->row_of, hyperbatch->base[hyperbatch->count] * sizeof(uint32_t), err));
+    GNN_TRY(gnn_buffer_reserve(spill->world, &spill->place_of,
+                               (uint64_t)hyperbatch->count * spill->blocks_most * sizeof(uint32_t), err));
     for (uint32_t i = 0; i < spill->spares; i++)
         GNN_TRY(gnn_queue_push(spill->spare, &spill->buffers[sizes->hyperbatch + i]));
     return GNN_OK;
@@ -195,9 +188,8 @@ enum gnn_status agnes_spill_add(struct agnes_spill *spill, uint32_t j, uint32_t 
     struct spilled_batch *const batch = &spill->batches[j];
     const uint32_t row_bytes = spill->setup->env->dataset->row_bytes, rows = spill->setup->sizes.rows;
     const uint32_t at = batch->rows % rows;
-    assert(spill->base[j] + position < spill->base[j + 1]);
     gnn_mem_copy(spill->world, staging_memory(spill, batch->staging) + (uint64_t)at * row_bytes, row, row_bytes);
-    ((uint32_t *)spill->row_of.data)[spill->base[j] + position] = batch->rows++;
+    *row_of(spill, j, position) = batch->rows++;
     if (at + 1 < rows)
         return GNN_OK;
     struct staging_buffer *const full = &spill->buffers[batch->staging];
@@ -258,7 +250,7 @@ const void *agnes_spill_row(const struct agnes_spill *spill, const struct gnn_bu
 {
     const struct agnes_sizes *const sizes = &spill->setup->sizes;
     const struct spilled_batch *const batch = &spill->batches[j];
-    const uint32_t row = ((const uint32_t *)spill->row_of.data)[spill->base[j] + position], block = row / sizes->rows;
+    const uint32_t row = *row_of(spill, j, position), block = row / sizes->rows;
     assert(row < batch->rows);
     const unsigned char *const from = block < batch->blocks
                                           ? (const unsigned char *)reloaded->data + (uint64_t)block * sizes->block_bytes

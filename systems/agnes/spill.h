@@ -14,6 +14,7 @@
 
 #include "harness/system/buffer.h"
 #include "systems/agnes/agnes.h"
+#include "systems/agnes/hyperbatch.h"
 
 struct agnes_spill;
 
@@ -29,8 +30,9 @@ void agnes_spill_cancel(struct agnes_spill *spill); /* wakes all who wait for a 
 void agnes_spill_end_epoch(struct agnes_spill *spill);
 uint64_t agnes_spill_written_bytes(const struct agnes_spill *spill); /* since begin_epoch */
 
-/* Forgets all rows and takes in a hyperbatch of `count` mini-batches of batch_nodes[j] nodes each. */
-GNN_MUST_CHECK enum gnn_status agnes_spill_begin(struct agnes_spill *spill, const uint32_t *batch_nodes, uint32_t count,
+/* Forgets all rows and takes in a hyperbatch whose lists were laid; it stays as it is until its last mini-batch is read
+ * back. */
+GNN_MUST_CHECK enum gnn_status agnes_spill_begin(struct agnes_spill *spill, const struct agnes_hyperbatch *hyperbatch,
                                                  struct gnn_err *err);
 /* Between lock and unlock, rows of mini-batch j may be added. */
 void agnes_spill_lock(struct agnes_spill *spill, uint32_t j);

@@ -152,13 +152,11 @@ static enum gnn_status measure_ours(struct bench *b, uint32_t bytes, uint32_t st
     const struct gnn_env env = {.world = b->world, .io_engine = GNN_RING_URING};
     struct reading r = {.b = b, .block_bytes = bytes};
     const uint32_t blocks = (uint32_t)(file_bytes / bytes);
-    struct agnes_block_reader_config config = {.file = b->file,
-                                               .depth = DEPTH,
-                                               .block_bytes = bytes,
-                                               .frames = DEPTH + WORKERS,
-                                               .blocks = blocks,
-                                               .resident_first = true,
-                                               .name = "bench blocks"};
+    struct agnes_block_reader_config config = {
+        .file = b->file,
+        .depth = DEPTH,
+        .resident_first = true,
+        .buffer = {.name = "bench blocks", .frames = DEPTH + WORKERS, .blocks = blocks, .block_bytes = bytes}};
     GNN_NEW(r.needed, blocks, err, "%" PRIu32 " blocks", blocks);
     for (uint32_t i = 0; i < blocks; i += step)
         r.needed[r.count++] = i;
