@@ -1,6 +1,6 @@
 /* AGNES' parts against worked-out and brute-force results: blocks and index, renumbering, prepared files, frames,
- * bucket; and its reads, rows and memory over whole epochs (specs/agnes.md section 9: 1 to 5, 7 to 12; 6 and 13 are in
- * tests/differential/test_systems.c). */
+ * bucket; and its reads, rows and memory over whole epochs. That its mini-batches and losses are those of every other
+ * exact system is in tests/differential/test_systems.c. */
 #include "harness/base/rng.h"
 #include "harness/world/faults.h"
 #include "harness/world/measured/measured.h"
