@@ -9,13 +9,15 @@
 
 enum { PREFETCH = 16 };
 enum { SEGMENT_START = 0x8000, BATCH_MASK = 0x7fff }; /* of an entry of iters */
+_Static_assert((SEGMENT_START & BATCH_MASK) == 0, "the mark does not touch the batch number");
+_Static_assert((int)GINEX_BATCHES_MAX <= (int)BATCH_MASK, "the number after the last batch, 'never', fits too");
 
-/* Of a node. MISSED and REFUSED live within one step. */
+/* States of a node. MISSED and REFUSED live within one step. */
 enum { CACHED = 1, MISSED = 2, REFUSED = 4 };
 
-struct belady {
+struct ginex_belady {
     struct gnn_world *world;
-    struct belady_config config;
+    struct ginex_belady_config config;
     void *memory;
     /* A node's accesses: iters[cursor[v]] is the batch of the next one. Stepping onto the first entry of another
      * node's segment means that there is none. */
@@ -37,7 +39,7 @@ struct belady {
 
 /* ---- memory ---- */
 
-static void carve(struct belady *b, struct gnn_arena *arena)
+static void carve(struct ginex_belady *b, struct gnn_arena *arena)
 {
     const uint64_t nodes = b->config.node_count, batch = b->config.batch_nodes_max;
     b->cursor = gnn_arena_take(arena, nodes * sizeof *b->cursor);
@@ -52,43 +54,44 @@ static void carve(struct belady *b, struct gnn_arena *arena)
     b->out_node = gnn_arena_take(arena, batch * sizeof *b->out_node);
 }
 
-uint64_t belady_bytes(const struct belady_config *config)
+uint64_t ginex_belady_bytes(const struct ginex_belady_config *config)
 {
-    struct belady b = {.config = *config};
+    struct ginex_belady b = {.config = *config};
     struct gnn_arena count = {0};
     carve(&b, &count);
     return count.used_bytes;
 }
 
-enum gnn_status belady_open(struct gnn_world *world, const struct belady_config *config, struct belady **out,
-                            struct gnn_err *err)
+enum gnn_status ginex_belady_open(struct gnn_world *world, const struct ginex_belady_config *config,
+                                  struct ginex_belady **out, struct gnn_err *err)
 {
-    assert(config->cache_rows > 0 && config->batches > 0);
+    assert(config->cache_rows > 0);
+    assert(config->batches > 0);
     *out = NULL;
-    if (config->batches > BELADY_BATCHES_MAX || config->accesses >= UINT32_MAX)
+    if (config->batches > GINEX_BATCHES_MAX || config->accesses >= UINT32_MAX)
         return gnn_fail(err, GNN_EUSAGE,
                         "a superbatch of %" PRIu32 " mini-batches and %" PRIu64
                         " accesses; at most %d and 2^32 can be inspected: lower ginex.superbatch",
-                        config->batches, config->accesses, BELADY_BATCHES_MAX);
-    struct belady *b = calloc(1, sizeof *b);
-    if (b == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ginex: inspection");
+                        config->batches, config->accesses, GINEX_BATCHES_MAX);
+    struct ginex_belady *b;
+    GNN_NEW(b, 1, err, "ginex's inspection");
     b->world = world;
     b->config = *config;
-    struct gnn_arena arena = {.size_bytes = belady_bytes(config)};
+    struct gnn_arena arena = {.size_bytes = ginex_belady_bytes(config)};
     const enum gnn_status status =
         gnn_mem_alloc(world, "ginex inspection", arena.size_bytes, GNN_MEM_PLAIN, &b->memory, err);
     if (status != GNN_OK) {
-        belady_close(b);
+        ginex_belady_close(b);
         return status;
     }
     arena.memory = b->memory;
     carve(b, &arena);
+    assert(arena.used_bytes == arena.size_bytes);
     *out = b;
     return GNN_OK;
 }
 
-void belady_close(struct belady *b)
+void ginex_belady_close(struct ginex_belady *b)
 {
     if (b == NULL)
         return;
@@ -98,14 +101,16 @@ void belady_close(struct belady *b)
 
 /* ---- passes 1 and 2 ---- */
 
-void belady_count(struct belady *b, const gnn_node *nodes, uint32_t count, gnn_node *initial, uint32_t *initial_count)
+void ginex_belady_count(struct ginex_belady *b, const gnn_node *nodes, uint32_t count, gnn_node *initial,
+                        uint32_t *initial_count)
 {
     gnn_charge(b->world, GNN_WORK_TABLE_ENTRY, count);
     for (uint32_t i = 0; i < count; i++) {
         if (i + PREFETCH < count)
             __builtin_prefetch(&b->freq[nodes[i + PREFETCH]], 1);
         const gnn_node v = nodes[i];
-        assert(v < b->config.node_count && b->freq[v] < b->config.batches);
+        assert(v < b->config.node_count);
+        assert(b->freq[v] < b->config.batches);
         const bool first = b->freq[v]++ == 0;
         b->distinct += first;
         if (first && initial != NULL && *initial_count < b->config.cache_rows)
@@ -113,7 +118,7 @@ void belady_count(struct belady *b, const gnn_node *nodes, uint32_t count, gnn_n
     }
 }
 
-void belady_counted(struct belady *b)
+void ginex_belady_lay_out(struct ginex_belady *b)
 {
     gnn_charge(b->world, GNN_WORK_TABLE_ENTRY, b->config.node_count);
     uint64_t sum = 0;
@@ -124,7 +129,7 @@ void belady_counted(struct belady *b)
     assert(sum == b->config.accesses);
 }
 
-void belady_place(struct belady *b, uint32_t batch, const gnn_node *nodes, uint32_t count)
+void ginex_belady_place(struct ginex_belady *b, uint32_t batch, const gnn_node *nodes, uint32_t count)
 {
     assert(batch < b->config.batches);
     gnn_charge(b->world, GNN_WORK_TABLE_ENTRY, 2 * (uint64_t)count);
@@ -139,7 +144,7 @@ void belady_place(struct belady *b, uint32_t batch, const gnn_node *nodes, uint3
 
 /* ---- a bucket: pairing heap, largest ID at the root ---- */
 
-static gnn_node meld(struct belady *b, gnn_node x, gnn_node y)
+static gnn_node meld(struct ginex_belady *b, gnn_node x, gnn_node y)
 {
     const gnn_node root = x > y ? x : y, under = x > y ? y : x;
     b->sibling[under] = b->child[root];
@@ -147,8 +152,9 @@ static gnn_node meld(struct belady *b, gnn_node x, gnn_node y)
     return root;
 }
 
-static void insert(struct belady *b, uint32_t key, gnn_node v)
+static void insert(struct ginex_belady *b, uint32_t key, gnn_node v)
 {
+    assert(key <= b->config.batches);
     b->child[v] = b->sibling[v] = GNN_NODE_NONE;
     b->bucket[key] = b->bucket[key] == GNN_NODE_NONE ? v : meld(b, b->bucket[key], v);
     if (key > b->top)
@@ -156,7 +162,7 @@ static void insert(struct belady *b, uint32_t key, gnn_node v)
 }
 
 /* Melds the children of a root that left: in pairs from the left, then all pairs from the right. */
-static gnn_node meld_children(struct belady *b, gnn_node first)
+static gnn_node meld_children(struct ginex_belady *b, gnn_node first)
 {
     gnn_node pairs = GNN_NODE_NONE;
     while (first != GNN_NODE_NONE) {
@@ -177,8 +183,8 @@ static gnn_node meld_children(struct belady *b, gnn_node first)
     return root;
 }
 
-/* The candidate that is accessed last, of several the one with the largest ID. */
-static gnn_node take_last(struct belady *b)
+/* Takes out the candidate that is accessed last, of several the one with the largest ID. */
+static gnn_node take_last(struct ginex_belady *b)
 {
     while (b->bucket[b->top] == GNN_NODE_NONE) {
         assert(b->top > 0);
@@ -191,14 +197,14 @@ static gnn_node take_last(struct belady *b)
 
 /* ---- recency list: child points to the next older, sibling to the next newer ---- */
 
-static void list_unlink(struct belady *b, gnn_node v)
+static void list_unlink(struct ginex_belady *b, gnn_node v)
 {
     const gnn_node older = b->child[v], newer = b->sibling[v];
     *(newer == GNN_NODE_NONE ? &b->newest : &b->child[newer]) = older;
     *(older == GNN_NODE_NONE ? &b->oldest : &b->sibling[older]) = newer;
 }
 
-static void list_push(struct belady *b, gnn_node v)
+static void list_push(struct ginex_belady *b, gnn_node v)
 {
     b->child[v] = b->newest;
     b->sibling[v] = GNN_NODE_NONE;
@@ -206,7 +212,7 @@ static void list_push(struct belady *b, gnn_node v)
     b->newest = v;
 }
 
-static gnn_node take_oldest(struct belady *b)
+static gnn_node take_oldest(struct ginex_belady *b)
 {
     const gnn_node v = b->oldest;
     assert(v != GNN_NODE_NONE);
@@ -216,8 +222,8 @@ static gnn_node take_oldest(struct belady *b)
 
 /* ---- pass 3 ---- */
 
-/* Cursors go back to the start of their segments, whose first entries are marked. */
-static void mark_segments(struct belady *b)
+/* Sets every cursor back to the start of its node's segment and marks the segment's first entry. */
+static void mark_segments(struct ginex_belady *b)
 {
     const uint32_t end = (uint32_t)b->config.accesses;
     b->iters[end] = (uint16_t)(SEGMENT_START | b->config.batches);
@@ -231,9 +237,10 @@ static void mark_segments(struct belady *b)
     }
 }
 
-void belady_begin(struct belady *b, const gnn_node *initial, uint32_t initial_count)
+void ginex_belady_begin(struct ginex_belady *b, const gnn_node *initial, uint32_t initial_count)
 {
     assert(initial_count <= b->config.cache_rows);
+    assert(initial_count <= b->config.node_count);
     gnn_charge(b->world, GNN_WORK_TABLE_ENTRY, b->config.node_count + 2 * (uint64_t)initial_count);
     mark_segments(b); /* the last look at freq */
     memset(b->bucket, 0xff, (b->config.batches + UINT64_C(1)) * sizeof *b->bucket);
@@ -245,15 +252,15 @@ void belady_begin(struct belady *b, const gnn_node *initial, uint32_t initial_co
         const gnn_node v = initial[i];
         assert(b->state[v] == 0);
         b->state[v] = CACHED;
-        if (b->config.policy == BELADY_LRU)
+        if (b->config.policy == GINEX_REPLACE_LRU)
             list_push(b, v);
         else
             insert(b, b->iters[b->cursor[v]] & BATCH_MASK, v);
     }
 }
 
-/* Past the access at `batch`; returns the batch of the next one, or `batches`. */
-static uint32_t advance(struct belady *b, gnn_node v, uint32_t batch)
+/* Moves past the access at `batch`; returns the batch of the next one, or `batches`. */
+static uint32_t advance(struct ginex_belady *b, gnn_node v, uint32_t batch)
 {
     uint32_t at = b->cursor[v];
     assert((b->iters[at] & BATCH_MASK) == batch);
@@ -264,11 +271,11 @@ static uint32_t advance(struct belady *b, gnn_node v, uint32_t batch)
     return b->iters[at] & BATCH_MASK;
 }
 
-/* The batch's nodes join the candidates. Returns how many of them were not cached. */
-static uint32_t join(struct belady *b, uint32_t batch, const gnn_node *nodes, uint32_t count)
+/* Adds the batch's nodes to the candidates. Returns how many of them were not cached. */
+static uint32_t add_candidates(struct ginex_belady *b, uint32_t batch, const gnn_node *nodes, uint32_t count)
 {
     uint32_t misses = 0;
-    const bool lru = b->config.policy == BELADY_LRU;
+    const bool lru = b->config.policy == GINEX_REPLACE_LRU;
     b->bucket[batch] = GNN_NODE_NONE; /* these are nodes of this batch: each joins again below */
     for (uint32_t i = 0; i < count; i++) {
         if (i + 2 * PREFETCH < count) {
@@ -295,12 +302,12 @@ static uint32_t join(struct belady *b, uint32_t batch, const gnn_node *nodes, ui
     return misses;
 }
 
-/* Takes `surplus` candidates out; those that were cached are listed. Returns how many that are. */
-static uint32_t evict(struct belady *b, uint32_t surplus)
+/* Takes `surplus` candidates out and lists those that were cached. Returns how many it listed. */
+static uint32_t evict(struct ginex_belady *b, uint32_t surplus)
 {
     uint32_t out = 0;
     for (uint32_t i = 0; i < surplus; i++) {
-        const gnn_node v = b->config.policy == BELADY_LRU ? take_oldest(b) : take_last(b);
+        const gnn_node v = b->config.policy == GINEX_REPLACE_LRU ? take_oldest(b) : take_last(b);
         if ((b->state[v] & CACHED) != 0) {
             b->state[v] = 0;
             b->out_node[out++] = v;
@@ -312,8 +319,8 @@ static uint32_t evict(struct belady *b, uint32_t surplus)
     return out;
 }
 
-/* What missed and was kept is cached now, and listed. */
-static uint32_t admit(struct belady *b, const gnn_node *nodes, uint32_t count)
+/* Marks what missed and was kept as cached and lists it. Returns how many it listed. */
+static uint32_t admit(struct ginex_belady *b, const gnn_node *nodes, uint32_t count)
 {
     uint32_t in = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -331,7 +338,7 @@ static uint32_t admit(struct belady *b, const gnn_node *nodes, uint32_t count)
     return in;
 }
 
-static uint32_t count_misses(const struct belady *b, const gnn_node *nodes, uint32_t count)
+static uint32_t count_misses(const struct ginex_belady *b, const gnn_node *nodes, uint32_t count)
 {
     uint32_t misses = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -339,31 +346,35 @@ static uint32_t count_misses(const struct belady *b, const gnn_node *nodes, uint
     return misses;
 }
 
-void belady_step(struct belady *b, uint32_t batch, const gnn_node *nodes, uint32_t count, struct belady_changes *out)
+void ginex_belady_step(struct ginex_belady *b, uint32_t batch, const gnn_node *nodes, uint32_t count,
+                       struct ginex_changes *out)
 {
-    assert(batch == b->next_batch && count <= b->config.batch_nodes_max);
+    assert(batch == b->next_batch);
+    assert(batch < b->config.batches);
+    assert(count <= b->config.batch_nodes_max);
     b->next_batch++;
     gnn_charge(b->world, GNN_WORK_TABLE_ENTRY, 4 * (uint64_t)count);
-    *out = (struct belady_changes){b->in_node, b->in_row, b->out_node, 0, 0};
-    if (b->config.policy == BELADY_STATIC) {
+    *out = (struct ginex_changes){b->in_node, b->in_row, b->out_node, 0, 0};
+    if (b->config.policy == GINEX_REPLACE_STATIC) {
         out->misses = count_misses(b, nodes, count);
         return;
     }
-    out->misses = join(b, batch, nodes, count);
+    out->misses = add_candidates(b, batch, nodes, count);
     const uint64_t candidates = b->cached + (uint64_t)out->misses, room = b->config.cache_rows;
     const uint32_t surplus = candidates > room ? (uint32_t)(candidates - room) : 0;
     gnn_charge(b->world, GNN_WORK_SORTED_KEY, surplus);
     const uint32_t evicted = evict(b, surplus), admitted = admit(b, nodes, count);
     assert(evicted == admitted); /* the cache is full, or it holds whatever is accessed */
+    assert(admitted <= out->misses);
     out->count = admitted;
 }
 
-bool belady_cached(const struct belady *b, gnn_node node)
+bool ginex_belady_cached(const struct ginex_belady *b, gnn_node node)
 {
     return (b->state[node] & CACHED) != 0;
 }
 
-uint32_t belady_distinct(const struct belady *b)
+uint32_t ginex_belady_distinct(const struct ginex_belady *b)
 {
     return b->distinct;
 }

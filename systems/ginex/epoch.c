@@ -1,23 +1,20 @@
-/* An epoch: Inspect and Execute in turn, one superbatch ahead (ginex.md section 3).
+/* An epoch: Inspect and Execute in turn, one superbatch ahead.
  *
  *     Inspect 0 | Inspect 1, Execute 0 | Inspect 2, Execute 1 | ... | Inspect M, Execute M - 1
  *
  * Inspect i samples superbatch i and inspects superbatch i - 1; the last one samples nothing. Nothing of a superbatch
  * outlives its Execute: its trace is gone, and the next one starts with an empty cache. */
-#include "systems/ginex/ginex.h"
+#include "systems/ginex/superbatch.h"
 
-#include <assert.h>
-#include <string.h>
-
-/* What was sampled is stored now; what was stored before is gone. */
-static void turn_over(struct ginex *s)
+/* Closes the superbatch that was stored; the one that was sampled is stored now. */
+static void store_sampled(struct ginex *s)
 {
     ginex_superbatch_close(s, s->stored);
     s->stored = s->sampled;
     s->sampled = NULL;
 }
 
-static enum gnn_status run(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err)
+static enum gnn_status run_superbatches(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     const bool only = s->env->workload->sample_only;
     const uint32_t inspections = s->sizes.superbatches + !only;
@@ -28,21 +25,19 @@ static enum gnn_status run(struct ginex *s, struct gnn_epoch_result *out, struct
         GNN_TRY(ginex_inspect(s, out, err));
         if (i > 0 && !only)
             GNN_TRY(ginex_execute(s, out, err));
-        turn_over(s);
+        store_sampled(s);
     }
     return GNN_OK;
 }
 
-static void fill_extras(const struct ginex *s, const struct ginex_neighbours_counters *lists,
-                        struct gnn_epoch_result *out)
+static void fill_figures(const struct ginex *s, const struct ginex_neighbours_counters *lists,
+                         struct gnn_epoch_result *out)
 {
     const struct ginex_epoch_figures *f = &s->figures;
-    struct ginex_neighbours_figures cache;
-    ginex_neighbours_figures(s->neighbours, &cache);
     gnn_epoch_figure(out, "superbatches", s->sizes.superbatches);
     gnn_epoch_figure(out, "sample_ns", f->sample_ns);
     gnn_epoch_figure(out, "neighbour_load_ns", f->neighbour_load_ns);
-    gnn_epoch_figure(out, "neighbour_build_ns", cache.build_ns);
+    gnn_epoch_figure(out, "neighbour_build_ns", s->prepare_ns);
     gnn_epoch_figure(out, "list_hits", lists->cached_lists);
     gnn_epoch_figure(out, "list_misses", lists->read_lists);
     gnn_epoch_figure(out, "list_read_bytes", lists->list_bytes);
@@ -64,23 +59,15 @@ static void fill_result(const struct ginex *s, struct gnn_epoch_result *out)
     const struct ginex_epoch_figures *f = &s->figures;
     struct gnn_counters *c = &out->counters;
     struct ginex_neighbours_counters lists;
-    struct ginex_neighbours_figures cache;
-    ginex_neighbours_counters(s->neighbours, &lists);
-    ginex_neighbours_figures(s->neighbours, &cache);
-    lists.cached_lists -= f->before.cached_lists;
-    lists.read_lists -= f->before.read_lists;
-    lists.list_bytes -= f->before.list_bytes;
-    lists.list_ios -= f->before.list_ios;
-    lists.load_bytes -= f->before.load_bytes;
-    lists.load_ios -= f->before.load_ios;
+    ginex_neighbours_take_counters(s->neighbours, &lists);
     gnn_sampling_counters(s->sampling, &c->sample);
     c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + f->gathered_rows * s->env->dataset->row_bytes;
     /* A fill through the mapping comes on top: only the kernel knows what it reads. */
     c->requested_bytes = lists.list_bytes + lists.load_bytes + f->trace_read_bytes + f->feature_bytes;
     c->requested_ios = lists.list_ios + lists.load_ios + f->trace_read_ios + f->feature_ios;
-    c->prepare_disk_bytes = cache.file_bytes;
+    c->prepare_disk_bytes = ginex_neighbours_file_bytes(s->neighbours);
     out->prepare_ns = f->inspect_ns - f->sample_ns + f->fill_ns;
-    fill_extras(s, &lists, out);
+    fill_figures(s, &lists, out);
     if (s->env->workload->sample_only)
         return;
     c->cache_hits = f->gathered_rows - f->misses;
@@ -94,12 +81,10 @@ enum gnn_status ginex_epoch(struct ginex *s, uint64_t epoch, struct gnn_epoch_re
     gnn_sampling_begin(s->sampling, epoch);
     gnn_training_begin(&s->training);
     s->figures = (struct ginex_epoch_figures){.sample_ns = 0};
-    ginex_neighbours_counters(s->neighbours, &s->figures.before);
-    const enum gnn_status status = run(s, out, err);
-    turn_over(s);
-    turn_over(s);
-    ginex_cache_close(s->cache);
-    s->cache = NULL;
+    const enum gnn_status status = run_superbatches(s, out, err);
+    store_sampled(s);
+    store_sampled(s);
+    ginex_drop_cache(s);
     fill_result(s, out);
     return status;
 }

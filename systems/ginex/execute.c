@@ -1,6 +1,6 @@
 /* Switch and Execute: fills the feature cache of a superbatch, then gathers and trains its batches from the trace.
  *
- * Source   ginex.md section 3, Switch and Execute
+ * Source   Ginex (PVLDB 15(11), 2022), main loop; Switch and Execute of the released code
  *
  *     load (L_t)   ids, blocks and change set of batches t, t + L_t, ... from the trace, trace_queue ahead
  *     gather (G)   fill | gather 0 | apply 0 | gather 1 ........ | apply 1 | gather 2
@@ -8,29 +8,62 @@
  *
  * Order    change set b strictly after gather b and before gather b + 1; the cache is never changed while a gather
  *          runs. Overlap: gather b + 1 beside training b (overlap=false: after it)
- * Memory   of this phase alone: the cache, two inputs, the items; freed before the next Inspect unless overlap_caches
- *          keeps the cache until that has ended, as the released code does */
-#include "systems/ginex/ginex.h"
+ * Memory   of this phase alone: the cache, two inputs, batches of the trace; freed before the next Inspect unless
+ *          overlap_caches keeps the cache until that has ended, as the released code does */
+#include "systems/ginex/superbatch.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A thread that reads batches t, t + L_t, ... of the trace. */
+struct loader {
+    struct gnn_queue *empty, *loaded; /* of struct ginex_trace_batch */
+    struct gnn_reader *reader;
+};
+
+/* What one Execute needs. */
+struct ginex_execution {
+    struct ginex *s;
+    const struct ginex_superbatch *sb; /* s->stored */
+    struct ginex_trace_batch *batches; /* (batch_count): trace_queue + 1 of each loader, and two of the trainer */
+    uint32_t batch_count;
+    void *memory; /* of the batches */
+    struct loader *loaders;
+    struct gnn_rows input[2];   /* one being gathered, one in training: batch b's is input[b % 2] */
+    struct ginex_fill_job fill; /* jobs of the team; at most one of them is under way */
+    struct ginex_gather gather;
+    struct ginex_apply apply;
+};
+
 /* ---- load ---- */
 
 static enum gnn_status load_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct ginex *s = ctx;
-    const uint32_t t = worker->index;
-    for (uint32_t b = t; b < s->stored->count; b += s->config->trace_loaders) {
-        void *item;
-        GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(gnn_queue_pop(s->tokens[t], &item));
-        GNN_TRY(ginex_load_item(s->stored, b, s->loaders[t], item, err));
-        GNN_TRY(gnn_queue_push(s->ready[t], item));
+    struct ginex_execution *x = ctx;
+    struct loader *const loader = &x->loaders[worker->index];
+    for (uint32_t b = worker->index; b < x->sb->count; b += x->s->config->trace_loaders) {
+        void *batch;
+        GNN_TRY(gnn_check_stop(x->s->env, err));
+        GNN_TRY(gnn_queue_pop(loader->empty, &batch));
+        GNN_TRY(ginex_load_batch(x->sb, b, loader->reader, batch, err));
+        GNN_TRY(gnn_queue_push(loader->loaded, batch));
         worker->items++;
     }
+    return GNN_OK;
+}
+
+/* Takes loaded batch b and gives its loader a spare one to fill. */
+static enum gnn_status exchange_batch(struct ginex_execution *x, uint32_t b, struct ginex_trace_batch *spare,
+                                      struct ginex_trace_batch **batch)
+{
+    struct loader *const loader = &x->loaders[b % x->s->config->trace_loaders];
+    void *loaded;
+    GNN_TRY(gnn_queue_push(loader->empty, spare));
+    GNN_TRY(gnn_queue_pop(loader->loaded, &loaded));
+    *batch = loaded;
+    assert((*batch)->view.batch == x->sb->first + (uint64_t)b);
     return GNN_OK;
 }
 
@@ -38,113 +71,102 @@ static enum gnn_status load_stage(void *ctx, struct gnn_worker *worker, struct g
 
 static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct ginex *s = ctx;
-    return gnn_team_work(s->team, worker, err);
+    struct ginex_execution *x = ctx;
+    return gnn_team_work(x->s->team, worker, err);
 }
 
-static enum gnn_status fill(struct ginex *s, struct gnn_err *err)
+static enum gnn_status fill_cache(struct ginex_execution *x, struct gnn_err *err)
 {
-    const struct ginex_superbatch *sb = s->stored;
+    struct ginex *s = x->s;
+    const gnn_node *const initial = x->sb->initial;
+    const uint32_t count = x->sb->initial_count;
     const uint64_t start_ns = gnn_now_ns(s->env->world);
     enum gnn_status status;
-    ginex_cache_assign(s->cache, sb->initial, sb->initial_count);
+    ginex_cache_assign(s->cache, initial, count);
     if (s->config->fill == GINEX_FILL_DIRECT) {
-        status = ginex_cache_fill_direct(s->cache, s->env->io_engine, sb->initial, sb->initial_count,
-                                         &s->figures.feature_bytes, &s->figures.feature_ios, err);
+        status = ginex_cache_fill_direct(s->cache, s->env->io_engine, initial, count, &s->figures.feature_bytes,
+                                         &s->figures.feature_ios, err);
     } else {
-        s->fill = (struct ginex_fill_job){s->cache, s->features_map, sb->initial, sb->initial_count};
-        gnn_team_post(s->team, ginex_cache_fill, &s->fill);
+        x->fill = (struct ginex_fill_job){s->cache, s->features_map, initial, count};
+        gnn_team_post(s->team, ginex_cache_fill, &x->fill);
         status = gnn_team_wait(s->team);
     }
     s->figures.fill_ns += gnn_now_ns(s->env->world) - start_ns;
-    s->figures.fill_rows += sb->initial_count;
+    s->figures.fill_rows += count;
     return status;
 }
 
-static enum gnn_status start_gather(struct ginex *s, struct ginex_item *item, uint32_t b, struct gnn_err *err)
+static enum gnn_status start_gather(struct ginex_execution *x, const struct ginex_trace_batch *batch, uint32_t b,
+                                    struct gnn_err *err)
 {
-    item->rows = &s->input[b % 2];
-    GNN_TRY(gnn_rows_reserve(item->rows, item->view.node_count, err));
-    item->gather = (struct ginex_gather){s->cache, item->view.nodes, item->view.node_count, item->rows->data};
-    gnn_team_post(s->team, ginex_cache_gather, &item->gather);
-    s->figures.gathered_rows += item->view.node_count;
+    struct gnn_rows *const rows = &x->input[b % 2];
+    GNN_TRY(gnn_rows_reserve(rows, batch->view.node_count, err));
+    x->gather = (struct ginex_gather){x->s->cache, batch->view.nodes, batch->view.node_count, rows->data};
+    gnn_team_post(x->s->team, ginex_cache_gather, &x->gather);
+    x->s->figures.gathered_rows += batch->view.node_count;
     return GNN_OK;
 }
 
-/* The gather's misses are what the inspection foretold, or somebody is wrong. */
-static enum gnn_status end_gather(struct ginex *s, const struct ginex_item *item, struct gnn_err *err)
+/* Waits for the gather and checks that it missed exactly the rows the inspection predicted: GNN_EBUG. */
+static enum gnn_status end_gather(struct ginex_execution *x, const struct ginex_trace_batch *batch, struct gnn_err *err)
 {
+    struct ginex_epoch_figures *const figures = &x->s->figures;
     struct ginex_cache_counts counts;
-    GNN_TRY(gnn_team_wait(s->team));
-    ginex_cache_take_counts(s->cache, &counts);
-    s->figures.misses += counts.misses;
-    s->figures.feature_bytes += counts.bytes;
-    s->figures.feature_ios += counts.ios;
-    if (counts.misses == item->changes.misses)
+    GNN_TRY(gnn_team_wait(x->s->team));
+    ginex_cache_take_counts(x->s->cache, &counts);
+    figures->misses += counts.misses;
+    figures->feature_bytes += counts.bytes;
+    figures->feature_ios += counts.ios;
+    if (counts.misses == batch->changes.misses)
         return GNN_OK;
     return gnn_fail(err, GNN_EBUG,
-                    "ginex: mini-batch %" PRIu64 " missed %" PRIu64 " rows, the inspection foretold %" PRIu32,
-                    item->view.batch, counts.misses, item->changes.misses);
+                    "ginex: mini-batch %" PRIu64 " missed %" PRIu64 " rows, the inspection predicted %" PRIu32,
+                    batch->view.batch, counts.misses, batch->changes.misses);
 }
 
-static enum gnn_status apply(struct ginex *s, struct ginex_item *item)
+static enum gnn_status apply_changes(struct ginex_execution *x, const struct ginex_trace_batch *batch, uint32_t b)
 {
-    if (item->changes.count == 0)
+    if (batch->changes.count == 0)
         return GNN_OK;
-    item->apply = (struct ginex_apply){s->cache, &item->changes, item->rows->data};
-    s->figures.evictions += item->changes.count;
-    gnn_team_post(s->team, ginex_cache_apply, &item->apply);
-    return gnn_team_wait(s->team);
+    x->apply = (struct ginex_apply){x->s->cache, &batch->changes, x->input[b % 2].data};
+    x->s->figures.evictions += batch->changes.count;
+    gnn_team_post(x->s->team, ginex_cache_apply, &x->apply);
+    return gnn_team_wait(x->s->team);
 }
 
 /* ---- train ---- */
 
-static enum gnn_status take(struct ginex *s, uint32_t b, struct ginex_item *spare, struct ginex_item **item)
+static enum gnn_status train_batches(struct ginex_execution *x, struct gnn_worker *worker, struct gnn_err *err)
 {
-    const uint32_t t = b % s->config->trace_loaders;
-    void *taken;
-    GNN_TRY(gnn_queue_push(s->tokens[t], spare));
-    GNN_TRY(gnn_queue_pop(s->ready[t], &taken));
-    *item = taken;
-    return GNN_OK;
-}
-
-static enum gnn_status train(struct ginex *s, const struct ginex_item *item, struct gnn_err *err)
-{
-    return gnn_training_step(&s->training, &item->view, item->rows, err);
-}
-
-static enum gnn_status train_batches(struct ginex *s, struct gnn_worker *worker, struct gnn_err *err)
-{
-    const uint32_t count = s->stored->count;
-    struct ginex_item *item = NULL, *next = NULL, *spare = &s->items[1];
-    GNN_TRY(take(s, 0, &s->items[0], &item));
-    GNN_TRY(start_gather(s, item, 0, err));
-    for (uint32_t b = 0; b < count; b++) {
-        const bool more = b + 1 < count;
+    struct ginex *s = x->s;
+    struct ginex_trace_batch *batch = NULL, *next = NULL, *spare = &x->batches[1];
+    GNN_TRY(exchange_batch(x, 0, &x->batches[0], &batch));
+    GNN_TRY(start_gather(x, batch, 0, err));
+    for (uint32_t b = 0; b < x->sb->count; b++) {
+        const bool more = b + 1 < x->sb->count;
         GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(end_gather(s, item, err));
-        GNN_TRY(apply(s, item));
+        GNN_TRY(end_gather(x, batch, err));
+        GNN_TRY(apply_changes(x, batch, b));
         if (more)
-            GNN_TRY(take(s, b + 1, spare, &next));
+            GNN_TRY(exchange_batch(x, b + 1, spare, &next));
         if (more && s->config->overlap)
-            GNN_TRY(start_gather(s, next, b + 1, err));
-        GNN_TRY(train(s, item, err));
+            GNN_TRY(start_gather(x, next, b + 1, err));
+        GNN_TRY(gnn_training_step(&s->training, &batch->view, &x->input[b % 2], err));
         worker->items++;
         if (more && !s->config->overlap)
-            GNN_TRY(start_gather(s, next, b + 1, err));
-        spare = item;
-        item = next;
+            GNN_TRY(start_gather(x, next, b + 1, err));
+        spare = batch;
+        batch = next;
     }
     return GNN_OK;
 }
 
 static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct ginex *s = ctx;
-    GNN_TRY(fill(s, err));
-    GNN_TRY(train_batches(s, worker, err));
-    gnn_team_done(s->team);
+    struct ginex_execution *x = ctx;
+    GNN_TRY(fill_cache(x, err));
+    GNN_TRY(train_batches(x, worker, err));
+    gnn_team_done(x->s->team);
     return GNN_OK;
 }
 
@@ -152,132 +174,112 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
 
 static void cancel(void *target)
 {
-    struct ginex *s = target;
-    for (uint32_t t = 0; t < s->config->trace_loaders; t++) {
-        gnn_queue_cancel(s->tokens[t]);
-        gnn_queue_cancel(s->ready[t]);
+    struct ginex_execution *x = target;
+    for (uint32_t t = 0; t < x->s->config->trace_loaders; t++) {
+        gnn_queue_cancel(x->loaders[t].empty);
+        gnn_queue_cancel(x->loaders[t].loaded);
     }
-    gnn_team_cancel(s->team);
+    gnn_team_cancel(x->s->team);
 }
 
-static uint32_t item_count(const struct ginex *s)
+static enum gnn_status open_batches(struct ginex_execution *x, struct gnn_err *err)
 {
-    return s->config->trace_loaders * (s->config->trace_queue + 1) + 2;
-}
-
-/* Each loader owns trace_queue + 1 items; the first two are the trainer's spares. */
-static enum gnn_status open_items(struct ginex *s, struct gnn_err *err)
-{
-    const uint64_t bytes = ginex_item_bytes(s->stored);
-    s->items = calloc(item_count(s), sizeof *s->items);
-    if (s->items == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ginex: %" PRIu32 " mini-batches", item_count(s));
-    GNN_TRY(gnn_mem_alloc(s->env->world, "ginex batches from the trace", gnn_mul_bytes(bytes, item_count(s)),
-                          GNN_MEM_PLAIN, &s->items_memory, err));
-    for (uint32_t i = 0; i < item_count(s); i++)
-        s->items[i].memory = (char *)s->items_memory + i * bytes;
+    const struct ginex_config *config = x->s->config;
+    const uint64_t bytes = ginex_batch_bytes(x->sb);
+    x->batch_count = config->trace_loaders * (config->trace_queue + 1) + 2;
+    GNN_NEW(x->batches, x->batch_count, err, "%" PRIu32 " ginex mini-batches", x->batch_count);
+    GNN_TRY(gnn_mem_alloc(x->s->env->world, "ginex batches from the trace", gnn_mul_bytes(bytes, x->batch_count),
+                          GNN_MEM_PLAIN, &x->memory, err));
+    for (uint32_t i = 0; i < x->batch_count; i++)
+        x->batches[i].memory = (char *)x->memory + i * bytes;
     return GNN_OK;
 }
 
-static enum gnn_status open_loaders(struct ginex *s, struct gnn_err *err)
+/* Each loader gets trace_queue + 1 batches; the first two stay with the trainer. */
+static enum gnn_status open_loaders(struct ginex_execution *x, struct gnn_err *err)
 {
-    struct gnn_world *world = s->env->world;
-    const uint32_t loaders = s->config->trace_loaders, own = s->config->trace_queue + 1;
-    struct gnn_file *const file = gnn_stream_file_handle(s->stored->trace);
+    struct gnn_world *world = x->s->env->world;
+    const uint32_t loaders = x->s->config->trace_loaders, queue = x->s->config->trace_queue;
+    struct gnn_file *const file = gnn_stream_file_handle(x->sb->trace);
     const struct gnn_reader_config config = {
-        .engine = s->env->io_engine, .depth = s->config->trace_depth, .files = &file, .file_count = 1};
-    s->tokens = calloc(loaders, sizeof(struct gnn_queue *));
-    s->ready = calloc(loaders, sizeof(struct gnn_queue *));
-    s->loaders = calloc(loaders, sizeof(struct gnn_reader *));
-    if (s->tokens == NULL || s->ready == NULL || s->loaders == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ginex: %" PRIu32 " trace loaders", loaders);
-    for (uint32_t t = 0; t < loaders; t++) {
-        GNN_TRY(gnn_queue_open(world, "trace items", own + 2, &s->tokens[t], err));
-        GNN_TRY(gnn_queue_open(world, "trace", s->config->trace_queue, &s->ready[t], err));
-        GNN_TRY(gnn_reader_open(world, &config, &s->loaders[t], err));
-        for (uint32_t i = 0; i < own; i++)
-            GNN_TRY(gnn_queue_push(s->tokens[t], &s->items[2 + t * own + i]));
+        .engine = x->s->env->io_engine, .depth = x->s->config->trace_depth, .files = &file, .file_count = 1};
+    uint32_t given = 2;
+    GNN_NEW(x->loaders, loaders, err, "%" PRIu32 " ginex trace loaders", loaders);
+    for (struct loader *l = x->loaders; l < x->loaders + loaders; l++) {
+        GNN_TRY(gnn_queue_open(world, "trace batches to fill", queue + 3, &l->empty, err));
+        GNN_TRY(gnn_queue_open(world, "trace", queue, &l->loaded, err));
+        GNN_TRY(gnn_reader_open(world, &config, &l->reader, err));
+        for (uint32_t i = 0; i < queue + 1; i++)
+            GNN_TRY(gnn_queue_push(l->empty, &x->batches[given++]));
     }
+    assert(given == x->batch_count);
     return GNN_OK;
 }
 
 static enum gnn_status open_cache(struct ginex *s, struct gnn_err *err)
 {
-    const struct gnn_dataset *d = s->env->dataset;
-    const struct ginex_cache_config config = {
-        .node_count = d->node_count,
-        .rows = s->sizes.cache_rows,
-        .row_bytes = d->row_bytes,
-        .unit_bytes = s->config->io == GINEX_IO_DIRECT ? (uint32_t)s->config->io_unit : 1,
-        .workers = s->config->gather_threads,
-        .features = s->features,
-    };
+    struct ginex_cache_config config = ginex_cache_settings(s->env, s->config);
+    config.rows = s->sizes.cache_rows;
+    config.features = s->features;
     return ginex_cache_open(s->env->world, &config, &s->cache, err);
 }
 
-static enum gnn_status open_all(struct ginex *s, struct gnn_err *err)
+static void close_loaders(struct ginex_execution *x)
 {
-    for (int i = 0; i < 2; i++)
-        gnn_rows_init(&s->input[i], s->env, "ginex gathered input", s->env->tensor->host_memory);
-    GNN_TRY(open_items(s, err));
-    GNN_TRY(open_loaders(s, err));
-    return open_cache(s, err);
-}
-
-static void close_loaders(struct ginex *s)
-{
-    for (uint32_t t = 0; t < s->config->trace_loaders; t++) {
-        if (s->tokens != NULL)
-            gnn_queue_close(s->tokens[t]);
-        if (s->ready != NULL)
-            gnn_queue_close(s->ready[t]);
-        if (s->loaders == NULL || s->loaders[t] == NULL)
+    for (uint32_t t = 0; x->loaders != NULL && t < x->s->config->trace_loaders; t++) {
+        struct loader *const l = &x->loaders[t];
+        gnn_queue_close(l->empty);
+        gnn_queue_close(l->loaded);
+        if (l->reader == NULL)
             continue;
         struct gnn_reader_counters counters;
-        gnn_reader_counters(s->loaders[t], &counters);
-        s->figures.trace_read_bytes += counters.requested_bytes;
-        s->figures.trace_read_ios += counters.requested_ios;
-        gnn_reader_close(s->loaders[t]);
+        gnn_reader_counters(l->reader, &counters);
+        x->s->figures.trace_read_bytes += counters.requested_bytes;
+        x->s->figures.trace_read_ios += counters.requested_ios;
+        gnn_reader_close(l->reader);
     }
-    free(s->tokens);
-    free(s->ready);
-    free(s->loaders);
-    s->tokens = s->ready = NULL;
-    s->loaders = NULL;
+    free(x->loaders);
 }
 
-static void close_all(struct ginex *s)
+static void close_execution(struct ginex_execution *x)
 {
-    close_loaders(s);
-    gnn_mem_free(s->env->world, s->items_memory);
-    free(s->items);
-    s->items_memory = NULL;
-    s->items = NULL;
+    close_loaders(x);
+    gnn_mem_free(x->s->env->world, x->memory);
+    free(x->batches);
     for (int i = 0; i < 2; i++)
-        gnn_rows_close(&s->input[i]);
-    if (s->config->overlap_caches)
-        return;
-    ginex_cache_close(s->cache);
-    s->cache = NULL;
+        gnn_rows_close(&x->input[i]);
+    if (!x->s->config->overlap_caches)
+        ginex_drop_cache(x->s);
 }
 
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
-    struct ginex *s = ctx;
-    GNN_TRY(open_all(s, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "load", s->config->trace_loaders, load_stage, s, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "gather", s->config->gather_threads, gather_stage, s, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err));
-    GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, s, err));
+    struct ginex_execution *x = ctx;
+    struct ginex *s = x->s;
+    for (int i = 0; i < 2; i++)
+        gnn_rows_init(&x->input[i], s->env, "ginex gathered input", s->env->tensor->host_memory);
+    GNN_TRY(open_batches(x, err));
+    GNN_TRY(open_loaders(x, err));
+    GNN_TRY(open_cache(s, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "load", s->config->trace_loaders, load_stage, x, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "gather", s->config->gather_threads, gather_stage, x, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, x, err));
+    GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, x, err));
     gnn_team_begin(s->team);
     return GNN_OK;
 }
 
+void ginex_drop_cache(struct ginex *s)
+{
+    ginex_cache_close(s->cache);
+    s->cache = NULL;
+}
+
 enum gnn_status ginex_execute(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err)
 {
-    ginex_cache_close(s->cache); /* the one before, where caches overlap */
-    s->cache = NULL;
-    const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
-    close_all(s);
+    struct ginex_execution x = {.s = s, .sb = s->stored};
+    ginex_drop_cache(s); /* the one before, where caches overlap */
+    const enum gnn_status status = gnn_epoch_run(s->env, add_stages, &x, out, err);
+    close_execution(&x);
     return status;
 }

@@ -293,7 +293,7 @@ enum gnn_status ginex_cache_apply(void *ctx, uint32_t worker, uint32_t workers, 
 {
     const struct ginex_apply *job = ctx;
     struct ginex_cache *cache = job->cache;
-    const struct belady_changes *changes = job->changes;
+    const struct ginex_changes *changes = job->changes;
     const uint64_t row_bytes = cache->config.row_bytes;
     uint64_t first, end;
     gnn_team_share(changes->count, worker, workers, &first, &end);

@@ -1,7 +1,7 @@
 /* The feature cache of one superbatch: an address table over all nodes and C rows; the gather that uses it, and the
  * change sets that keep it up to date. Which rows are in it was decided by the inspection; here nothing is decided.
  *
- * Source   Ginex (PVLDB 15(11), 2022), feature cache; ginex.md section 3 (Switch, Execute) and 4
+ * Source   Ginex (PVLDB 15(11), 2022), feature cache; Switch and Execute of the released code
  * Memory   4 N + C R, one read window per worker. Rows are feature memory and never looked at
  * Threads  fill, gather and apply are jobs of a team; the cache is never changed while a gather runs (the caller's
  *          order: apply after the wait for the gather, the next gather after the wait for the apply)
@@ -62,7 +62,7 @@ void ginex_cache_take_counts(struct ginex_cache *cache, struct ginex_cache_count
 /* After the gather of the batch: row in_row[k] of its input takes the slot of out_node[k]. */
 struct ginex_apply {
     struct ginex_cache *cache;
-    const struct belady_changes *changes;
+    const struct ginex_changes *changes;
     const void *rows; /* the batch's gathered input */
 };
 GNN_MUST_CHECK enum gnn_status ginex_cache_apply(void *apply, uint32_t worker, uint32_t workers, struct gnn_err *err);

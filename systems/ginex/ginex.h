@@ -1,11 +1,12 @@
-/* Ginex inside: what system.c sizes and opens, inspect.c prepares, execute.c trains and epoch.c runs in turn. */
+/* Ginex inside: the configuration (options.c), the sizes that follow from it (sizes.c), and the state that system.c
+ * opens and the phases of an epoch share: epoch.c runs inspect.c and execute.c in turn, one superbatch (superbatch.h)
+ * ahead. What only one phase needs is a struct of that phase's file. */
 #ifndef GINEX_H
 #define GINEX_H
 
 #include "harness/pipeline/team.h"
-#include "harness/storage/stream.h"
-#include "harness/system/plan.h"
-#include "harness/system/system.h"
+#include "harness/system/epoch.h"
+#include "harness/system/sampling.h"
 #include "harness/system/training.h"
 #include "systems/ginex/belady.h"
 #include "systems/ginex/feature_cache.h"
@@ -14,6 +15,7 @@
 enum ginex_io { GINEX_IO_DIRECT, GINEX_IO_BUFFERED };
 enum ginex_fill { GINEX_FILL_MAPPED, GINEX_FILL_DIRECT };
 enum ginex_initial { GINEX_INITIAL_ACCESS, GINEX_INITIAL_SCORE };
+enum ginex_floyd { GINEX_FLOYD_EXACT, GINEX_FLOYD_BIASED };
 
 struct ginex_config {
     uint32_t superbatch;      /* SB, at most K */
@@ -31,16 +33,17 @@ struct ginex_config {
     uint32_t id_readers;
     bool hold_ids;
     uint64_t neighbour_block;
-    uint32_t io; /* enum ginex_io */
+    enum ginex_io io;
     uint64_t io_unit;
-    uint32_t list_read;   /* enum ginex_list_read */
-    uint32_t fill;        /* enum ginex_fill */
-    uint32_t replacement; /* enum belady_policy */
-    uint32_t initial;     /* enum ginex_initial */
+    enum ginex_list_read list_read;
+    enum ginex_fill fill;
+    enum ginex_replacement replacement;
+    enum ginex_initial initial;
     bool overlap;
     bool overlap_caches;
-    uint32_t floyd; /* 0 exact, 1 biased */
+    enum ginex_floyd floyd;
 };
+extern const struct gnn_option ginex_options[]; /* options.c */
 
 /* Every size that follows from the configuration, the data and the cap. */
 struct ginex_sizes {
@@ -48,40 +51,7 @@ struct ginex_sizes {
     uint32_t superbatch;   /* SB, at most K */
     uint32_t superbatches; /* M */
     uint32_t cache_rows;   /* C; 0 when sampling only */
-    uint64_t feature_cache_bytes, neighbour_cache_bytes;
-    struct gnn_batch_size expected;
-};
-
-/* Where a mini-batch lies in its superbatch's trace. */
-struct ginex_record {
-    uint64_t ids_offset, blocks_offset, changes_offset;
-    uint64_t blocks_bytes;
-    uint32_t worker; /* whose streams */
-    uint32_t nodes;  /* n_L */
-    uint32_t changes, misses;
-};
-
-/* One superbatch between its sampling and its end: the trace and what must stay in memory to find one's way in it. */
-struct ginex_superbatch {
-    uint32_t first, count; /* batches of the epoch */
-    struct gnn_stream_file *trace;
-    struct gnn_stream **ids, **blocks; /* (V) */
-    struct gnn_stream *changes;
-    struct ginex_record *records; /* (count) */
-    gnn_node *initial;            /* (initial_count) nodes the cache starts with */
-    uint32_t initial_count;
-    uint64_t accesses; /* A_sb = sum of n_L */
-    uint32_t nodes_max;
-};
-
-/* A mini-batch read back from the trace. */
-struct ginex_item {
-    void *memory; /* ids, blocks, changes, each on pages of its own */
-    struct gnn_batch_view view;
-    struct belady_changes changes;
-    struct gnn_rows *rows; /* its gathered input, once posted */
-    struct ginex_gather gather;
-    struct ginex_apply apply;
+    uint64_t neighbour_cache_bytes;
 };
 
 /* Of one epoch; nanoseconds are wall time. */
@@ -90,87 +60,54 @@ struct ginex_epoch_figures {
     uint64_t fill_rows, gathered_rows, misses, evictions, accesses_max;
     uint64_t trace_read_bytes, trace_read_ios, trace_written_bytes;
     uint64_t feature_bytes, feature_ios;
-    struct ginex_neighbours_counters before; /* when the epoch began */
 };
 
+struct ginex_superbatch; /* superbatch.h */
+
 struct ginex {
+    /* Of the run. */
     const struct gnn_env *env;
     const struct ginex_config *config;
     struct ginex_sizes sizes;
-    const char *trace_dir;
+    const char *trace_dir; /* of the scratch files */
+    struct gnn_file *indices;
     struct ginex_neighbours *neighbours;
+    struct ginex_top_nodes top; /* initial=score: what the feature cache starts with */
+    uint64_t prepare_ns;        /* scan of the topology and building of the neighbour cache, at open */
     struct gnn_sampling *sampling;
     struct gnn_batch **drawn; /* (V) */
 
-    /* not opened for -only */
+    /* Of the run; not opened for sample_only. */
     struct gnn_file *features;
-    uint64_t features_bytes;
-    struct gnn_map *features_map; /* fill=mapped */
-    struct gnn_file *features_mapped;
+    struct gnn_file *features_mapped; /* fill=mapped */
+    struct gnn_map *features_map;
     struct gnn_training training;
     struct gnn_team *team; /* G threads: fill, gather, apply */
 
-    /* of one epoch */
-    struct ginex_superbatch *sampled, *stored; /* being sampled; sampled before and not yet executed */
-    struct ginex_cache *cache;
+    /* Of an epoch. */
+    struct ginex_superbatch *sampled; /* being sampled */
+    struct ginex_superbatch *stored;  /* sampled before, to be inspected and executed */
+    struct ginex_cache *cache;        /* of the superbatch executed last; outlives Execute with overlap_caches only */
     struct ginex_epoch_figures figures;
-
-    /* of one Inspect */
-    struct gnn_queue *gate, *first_batch;
-    atomic_uint next_batch;
-    atomic_uint_fast64_t gate_ns, sampled_ns; /* when sampling may begin; when the last sampler ended */
-    struct belady *belady;
-
-    /* of one Execute */
-    struct ginex_item *items; /* (trace_loaders * (trace_queue + 1) + 2) */
-    void *items_memory;
-    struct gnn_queue **tokens, **ready; /* (trace_loaders) empty items, loaded items */
-    struct gnn_reader **loaders;        /* (trace_loaders) */
-    struct ginex_fill_job fill;
-    struct gnn_rows input[2]; /* one being gathered, one in training */
 };
 
-/* sizes.c: no side effects. Fills sizes and adds the parts to a plan that gnn_plan_begin filled. */
+/* sizes.c: no side effects. Adds Ginex' parts to a plan that was begun. GNN_EUSAGE for contradicting parameters,
+ * GNN_ECAP for a cache smaller than its table. */
 GNN_MUST_CHECK enum gnn_status ginex_size(const struct ginex_config *config, struct ginex_sizes *out,
                                           struct gnn_memory_plan *plan, struct gnn_err *err);
-/* The inspection of a superbatch as it turned out, against the cap. */
+/* Compares the plan for a superbatch as it was sampled with the cap: GNN_ECAP. */
 GNN_MUST_CHECK enum gnn_status ginex_check_inspection(const struct ginex *s, const struct ginex_superbatch *sb,
                                                       struct gnn_err *err);
-struct belady_config ginex_belady_config(const struct ginex *s, const struct ginex_superbatch *sb);
-struct ginex_neighbours_config ginex_neighbours_settings(const struct gnn_env *env, const struct ginex_config *config,
-                                                         const struct ginex_sizes *sizes);
-const char *ginex_trace_dir(const struct gnn_env *env, const struct ginex_config *config);
-
-/* superbatch.c: the trace. */
-GNN_MUST_CHECK enum gnn_status ginex_superbatch_open(struct ginex *s, uint32_t number, struct ginex_superbatch **out,
-                                                     struct gnn_err *err);
-void ginex_superbatch_close(struct ginex *s, struct ginex_superbatch *sb); /* accepts NULL */
-/* Appends a sampled batch to worker w's streams. */
-GNN_MUST_CHECK enum gnn_status ginex_store_batch(struct ginex_superbatch *sb, uint32_t worker,
-                                                 const struct gnn_batch_view *view, struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status ginex_store_changes(struct ginex_superbatch *sb, uint32_t index,
-                                                   const struct belady_changes *changes, struct gnn_err *err);
-uint64_t ginex_item_bytes(const struct ginex_superbatch *sb); /* of one item's memory */
-/* Reads batch `index` of the superbatch into the item. */
-GNN_MUST_CHECK enum gnn_status ginex_load_item(const struct ginex_superbatch *sb, uint32_t index,
-                                               struct gnn_reader *reader, struct ginex_item *item, struct gnn_err *err);
-
-/* The ids of a superbatch's batches, in order. */
-struct ginex_ids;
-/* hold: the first walk keeps everything in memory for the next ones, until ginex_ids_drop. */
-GNN_MUST_CHECK enum gnn_status ginex_ids_open(struct ginex *s, const struct ginex_superbatch *sb, bool hold,
-                                              struct ginex_ids **out, struct gnn_err *err);
-void ginex_ids_close(struct ginex_ids *ids); /* accepts NULL; adds what was read to the epoch's figures */
-void ginex_ids_rewind(struct ginex_ids *ids);
-void ginex_ids_drop(struct ginex_ids *ids);
-/* After the last *nodes is NULL. Valid until the next call. */
-GNN_MUST_CHECK enum gnn_status ginex_ids_next(struct ginex_ids *ids, const gnn_node **nodes, uint32_t *count,
-                                              struct gnn_err *err);
+/* Rows of the feature cache that are chosen by score at open; 0 when it starts with the first accesses. */
+uint32_t ginex_top_rows(const struct gnn_env *env, const struct ginex_config *config, const struct ginex_sizes *sizes);
+/* The feature cache's configuration, without rows and file. */
+struct ginex_cache_config ginex_cache_settings(const struct gnn_env *env, const struct ginex_config *config);
 
 /* inspect.c: samples s->sampled (NULL: nothing left) beside the inspection of s->stored (NULL: nothing yet). */
 GNN_MUST_CHECK enum gnn_status ginex_inspect(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err);
-/* execute.c: trains s->stored. */
+/* execute.c: trains s->stored; closes the feature cache. */
 GNN_MUST_CHECK enum gnn_status ginex_execute(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err);
+void ginex_drop_cache(struct ginex *s);
 /* epoch.c */
 GNN_MUST_CHECK enum gnn_status ginex_epoch(struct ginex *s, uint64_t epoch, struct gnn_epoch_result *out,
                                            struct gnn_err *err);

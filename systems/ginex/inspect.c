@@ -1,6 +1,6 @@
 /* Inspect: samples one superbatch ahead into its trace, and inspects the one sampled before.
  *
- * Source   ginex.md section 3, Inspect(i)
+ * Source   Ginex (PVLDB 15(11), 2022), superbatch sampling and changeset precomputation
  *
  *     inspect (1)  pass 1, pass 2 | load neighbour cache | .. first batch .. | pass 3, change sets to the trace
  *     sample (V)                                         | batches in any order, to the trace ................ |
@@ -8,180 +8,205 @@
  * Overlap: pass 3 of superbatch i - 1 beside the sampling of superbatch i, from its first batch on. The last Inspect
  * samples nothing, the first inspects nothing; an epoch of one superbatch overlaps nothing (as published for
  * Papers100M). overlap=false puts pass 3 before the sampling.
- * Waits    samplers pop one token from the gate each; there is no back-pressure: results go to disk
+ * Waits    samplers pop one token each from the start queue; there is no back-pressure: results go to disk
  * Differs  the passes run on one CPU thread, not on the GPU; change sets are written by that thread, in order */
-#include "systems/ginex/ginex.h"
+#include "systems/ginex/superbatch.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
+/* What one Inspect needs. */
+struct ginex_inspection {
+    struct ginex *s;
+    struct gnn_queue *start;               /* a token per sampler once the neighbour cache is loaded */
+    struct gnn_queue *first_batch;         /* a token from each sampler that has stored a batch */
+    atomic_uint next_batch;                /* of s->sampled */
+    atomic_uint_fast64_t start_ns, end_ns; /* of the sampling: when it may begin, when the last sampler ended */
+    struct ginex_ids *ids;                 /* of s->stored */
+    struct ginex_belady *belady;
+};
+
 /* ---- sampling ---- */
 
-static void note_end(struct ginex *s)
+static void note_end(struct ginex_inspection *in)
 {
-    const uint_fast64_t now = gnn_now_ns(s->env->world);
-    uint_fast64_t last = atomic_load(&s->sampled_ns);
-    while (last < now && !atomic_compare_exchange_weak(&s->sampled_ns, &last, now))
+    const uint_fast64_t now = gnn_now_ns(in->s->env->world);
+    uint_fast64_t last = atomic_load(&in->end_ns);
+    while (last < now && !atomic_compare_exchange_weak(&in->end_ns, &last, now))
         ;
 }
 
 static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct ginex *s = ctx;
+    struct ginex_inspection *in = ctx;
+    struct ginex *s = in->s;
     struct ginex_superbatch *const sb = s->sampled;
     void *token;
     if (sb == NULL)
         return GNN_OK;
-    GNN_TRY(gnn_queue_pop(s->gate, &token));
+    GNN_TRY(gnn_queue_pop(in->start, &token));
     struct gnn_batch *const batch = s->drawn[worker->index];
     for (;;) {
-        const uint32_t index = atomic_fetch_add(&s->next_batch, 1);
+        const uint32_t index = atomic_fetch_add(&in->next_batch, 1);
         if (index >= sb->count)
             break;
         GNN_TRY(gnn_sampling_draw(s->sampling, worker->index, sb->first + index, batch, err));
         GNN_TRY(ginex_store_batch(sb, worker->index, gnn_batch_view(batch), err));
         if (worker->items++ == 0)
-            GNN_TRY(gnn_queue_push(s->first_batch, s));
+            GNN_TRY(gnn_queue_push(in->first_batch, in));
     }
-    GNN_TRY(gnn_stream_seal(sb->ids[worker->index], err));
-    GNN_TRY(gnn_stream_seal(sb->blocks[worker->index], err));
-    note_end(s);
+    GNN_TRY(ginex_seal_worker(sb, worker->index, err));
+    note_end(in);
     return GNN_OK;
 }
 
-/* Loads the neighbour cache and lets the samplers go. */
-static enum gnn_status open_gate(struct ginex *s, struct gnn_err *err)
+/* Loads the neighbour cache, then lets every sampler begin. */
+static enum gnn_status start_sampling(struct ginex_inspection *in, struct gnn_err *err)
 {
-    const uint64_t start_ns = gnn_now_ns(s->env->world);
+    struct ginex *s = in->s;
+    const uint64_t load_ns = gnn_now_ns(s->env->world);
     GNN_TRY(ginex_neighbours_load(s->neighbours, err));
     const uint64_t now_ns = gnn_now_ns(s->env->world);
-    s->figures.neighbour_load_ns += now_ns - start_ns;
-    atomic_store(&s->gate_ns, now_ns);
-    atomic_store(&s->sampled_ns, now_ns);
+    s->figures.neighbour_load_ns += now_ns - load_ns;
+    atomic_store(&in->start_ns, now_ns);
+    atomic_store(&in->end_ns, now_ns);
     for (uint32_t w = 0; w < s->config->samplers; w++)
-        GNN_TRY(gnn_queue_push(s->gate, s));
+        GNN_TRY(gnn_queue_push(in->start, in));
     return GNN_OK;
 }
 
-/* ---- the passes ---- */
+/* ---- the passes over s->stored ---- */
 
-static enum gnn_status copy_initial(struct ginex *s, struct ginex_superbatch *sb, struct gnn_err *err)
+/* Makes room for the nodes the feature cache starts with; with initial=score fills it. */
+static enum gnn_status open_initial(struct ginex *s, struct gnn_err *err)
 {
+    struct ginex_superbatch *const sb = s->stored;
     void *memory = NULL;
     GNN_TRY(gnn_mem_alloc(s->env->world, "ginex initial nodes", gnn_mul_bytes(s->sizes.cache_rows, sizeof *sb->initial),
                           GNN_MEM_PLAIN, &memory, err));
     sb->initial = memory;
     if (s->config->initial == GINEX_INITIAL_ACCESS)
         return GNN_OK;
-    const gnn_node *const top = ginex_top_nodes(s->neighbours, &sb->initial_count);
-    gnn_mem_copy(s->env->world, sb->initial, top, sb->initial_count * sizeof *top);
+    assert(s->top.count <= s->sizes.cache_rows);
+    sb->initial_count = s->top.count;
+    gnn_mem_copy(s->env->world, sb->initial, s->top.node, s->top.count * sizeof *s->top.node);
     return GNN_OK;
 }
 
-static enum gnn_status run_pass(struct ginex *s, struct ginex_superbatch *sb, struct ginex_ids *ids, int pass,
-                                struct gnn_err *err)
+/* Does pass 1, 2 or 3 for batch b of s->stored. */
+static enum gnn_status pass_batch(struct ginex_inspection *in, int pass, uint32_t b, const gnn_node *nodes,
+                                  uint32_t count, struct gnn_err *err)
 {
-    ginex_ids_rewind(ids);
+    struct ginex_superbatch *const sb = in->s->stored;
+    struct ginex_changes changes;
+    switch (pass) {
+    case 1:
+        ginex_belady_count(in->belady, nodes, count,
+                           in->s->config->initial == GINEX_INITIAL_ACCESS ? sb->initial : NULL, &sb->initial_count);
+        return GNN_OK;
+    case 2:
+        ginex_belady_place(in->belady, b, nodes, count);
+        return GNN_OK;
+    default:
+        ginex_belady_step(in->belady, b, nodes, count, &changes);
+        return ginex_store_changes(sb, b, &changes, err);
+    }
+}
+
+/* Walks through the superbatch's node lists; the time is added to the figures on success. */
+static enum gnn_status run_pass(struct ginex_inspection *in, int pass, struct gnn_err *err)
+{
+    struct ginex *s = in->s;
+    const uint64_t start_ns = gnn_now_ns(s->env->world);
+    ginex_ids_rewind(in->ids);
     for (uint32_t b = 0;; b++) {
         const gnn_node *nodes;
         uint32_t count;
         GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(ginex_ids_next(ids, &nodes, &count, err));
-        if (nodes == NULL)
+        GNN_TRY(ginex_ids_next(in->ids, &nodes, &count, err));
+        if (nodes == NULL) {
+            assert(b == s->stored->count);
+            s->figures.pass_ns[pass - 1] += gnn_now_ns(s->env->world) - start_ns;
             return GNN_OK;
-        if (pass == 1) {
-            const bool choose = s->config->initial == GINEX_INITIAL_ACCESS;
-            belady_count(s->belady, nodes, count, choose ? sb->initial : NULL, &sb->initial_count);
-        } else if (pass == 2) {
-            belady_place(s->belady, b, nodes, count);
-        } else {
-            struct belady_changes changes;
-            belady_step(s->belady, b, nodes, count, &changes);
-            GNN_TRY(ginex_store_changes(sb, b, &changes, err));
         }
+        GNN_TRY(pass_batch(in, pass, b, nodes, count, err));
     }
 }
 
-static enum gnn_status timed_pass(struct ginex *s, struct ginex_superbatch *sb, struct ginex_ids *ids, int pass,
-                                  struct gnn_err *err)
+/* Lists the nodes the cache starts with by ID: the direct fill reads rows together that lie together. */
+static void order_initial(const struct ginex_inspection *in)
 {
-    const uint64_t start_ns = gnn_now_ns(s->env->world);
-    const enum gnn_status status = run_pass(s, sb, ids, pass, err);
-    s->figures.pass_ns[pass - 1] += gnn_now_ns(s->env->world) - start_ns;
-    return status;
-}
-
-/* The direct fill reads rows together that lie together: the same nodes again, ascending. */
-static void order_initial(const struct ginex *s, struct ginex_superbatch *sb)
-{
+    struct ginex_superbatch *const sb = in->s->stored;
+    const uint32_t nodes = in->s->env->dataset->node_count;
     uint32_t count = 0;
-    gnn_charge(s->env->world, GNN_WORK_TABLE_ENTRY, s->env->dataset->node_count / 8);
-    for (gnn_node v = 0; v < s->env->dataset->node_count; v++)
-        if (belady_cached(s->belady, v))
+    gnn_charge(in->s->env->world, GNN_WORK_TABLE_ENTRY, nodes / 8);
+    for (gnn_node v = 0; v < nodes; v++)
+        if (ginex_belady_cached(in->belady, v))
             sb->initial[count++] = v;
     assert(count == sb->initial_count);
 }
 
-/* Passes 1 and 2 of s->stored. */
-static enum gnn_status count_accesses(struct ginex *s, struct ginex_ids *ids, struct gnn_err *err)
+/* Passes 1 and 2: when every node is accessed, and what the cache starts with. */
+static enum gnn_status place_accesses(struct ginex_inspection *in, struct gnn_err *err)
 {
+    struct ginex *s = in->s;
     struct ginex_superbatch *const sb = s->stored;
-    const struct belady_config config = ginex_belady_config(s, sb);
-    GNN_TRY(copy_initial(s, sb, err));
-    GNN_TRY(belady_open(s->env->world, &config, &s->belady, err));
-    GNN_TRY(timed_pass(s, sb, ids, 1, err));
-    belady_counted(s->belady);
-    GNN_TRY(timed_pass(s, sb, ids, 2, err));
-    ginex_ids_drop(ids);
-    belady_begin(s->belady, sb->initial, sb->initial_count);
+    const struct ginex_belady_config belady = {.node_count = s->env->dataset->node_count,
+                                               .cache_rows = s->sizes.cache_rows,
+                                               .batches = sb->count,
+                                               .accesses = sb->accesses,
+                                               .batch_nodes_max = sb->nodes_max,
+                                               .policy = s->config->replacement};
+    GNN_TRY(ginex_check_inspection(s, sb, err));
+    GNN_TRY(ginex_ids_open(s, sb, s->config->hold_ids, &in->ids, err));
+    GNN_TRY(open_initial(s, err));
+    GNN_TRY(ginex_belady_open(s->env->world, &belady, &in->belady, err));
+    GNN_TRY(run_pass(in, 1, err));
+    ginex_belady_lay_out(in->belady);
+    GNN_TRY(run_pass(in, 2, err));
+    ginex_ids_drop(in->ids);
+    ginex_belady_begin(in->belady, sb->initial, sb->initial_count);
     if (s->config->fill == GINEX_FILL_DIRECT)
-        order_initial(s, sb);
-    s->figures.accesses_max = sb->accesses > s->figures.accesses_max ? sb->accesses : s->figures.accesses_max;
+        order_initial(in);
+    s->figures.accesses_max = gnn_max_u64(s->figures.accesses_max, sb->accesses);
     return GNN_OK;
 }
 
-/* Pass 3 of s->stored. */
-static enum gnn_status write_changes(struct ginex *s, struct ginex_ids *ids, struct gnn_err *err)
+/* Pass 3: the change set of every batch, to the trace. */
+static enum gnn_status write_changes(struct ginex_inspection *in, struct gnn_err *err)
 {
-    struct ginex_superbatch *const sb = s->stored;
+    struct ginex_superbatch *const sb = in->s->stored;
     GNN_TRY(gnn_stream_open(sb->trace, &sb->changes, err));
-    GNN_TRY(timed_pass(s, sb, ids, 3, err));
+    GNN_TRY(run_pass(in, 3, err));
     return gnn_stream_seal(sb->changes, err);
 }
 
-static enum gnn_status inspect_with(struct ginex *s, struct ginex_ids *ids, struct gnn_err *err)
+static enum gnn_status inspect_beside_sampling(struct ginex_inspection *in, struct gnn_err *err)
 {
-    if (ids != NULL)
-        GNN_TRY(count_accesses(s, ids, err));
-    const bool first = s->sampled == NULL || !s->config->overlap;
-    if (ids != NULL && first)
-        GNN_TRY(write_changes(s, ids, err));
-    if (s->sampled == NULL)
-        return GNN_OK;
-    GNN_TRY(open_gate(s, err));
-    if (ids == NULL || first)
-        return GNN_OK;
+    struct ginex *s = in->s;
+    const bool samples = s->sampled != NULL;
+    const bool inspects = s->stored != NULL && !s->env->workload->sample_only;
+    const bool beside = samples && s->config->overlap;
     void *token;
-    GNN_TRY(gnn_queue_pop(s->first_batch, &token));
-    return write_changes(s, ids, err);
+    if (inspects)
+        GNN_TRY(place_accesses(in, err));
+    if (inspects && !beside)
+        GNN_TRY(write_changes(in, err));
+    if (samples)
+        GNN_TRY(start_sampling(in, err));
+    if (!inspects || !beside)
+        return GNN_OK;
+    GNN_TRY(gnn_queue_pop(in->first_batch, &token));
+    return write_changes(in, err);
 }
 
 static enum gnn_status inspect_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct ginex *s = ctx;
-    struct ginex_ids *ids = NULL;
-    enum gnn_status status = GNN_OK;
-    if (s->stored != NULL && !s->env->workload->sample_only) {
-        status = ginex_check_inspection(s, s->stored, err);
-        if (status == GNN_OK)
-            status = ginex_ids_open(s, s->stored, s->config->hold_ids, &ids, err);
-        worker->items += s->stored->count;
-    }
-    if (status == GNN_OK)
-        status = inspect_with(s, ids, err);
-    ginex_ids_close(ids);
-    belady_close(s->belady);
-    s->belady = NULL;
+    struct ginex_inspection *in = ctx;
+    const enum gnn_status status = inspect_beside_sampling(in, err);
+    worker->items += in->ids == NULL ? 0 : in->s->stored->count;
+    ginex_ids_close(in->ids);
+    ginex_belady_close(in->belady);
     return status;
 }
 
@@ -189,46 +214,33 @@ static enum gnn_status inspect_stage(void *ctx, struct gnn_worker *worker, struc
 
 static void cancel(void *target)
 {
-    struct ginex *s = target;
-    gnn_queue_cancel(s->gate);
-    gnn_queue_cancel(s->first_batch);
+    struct ginex_inspection *in = target;
+    gnn_queue_cancel(in->start);
+    gnn_queue_cancel(in->first_batch);
 }
 
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
-    struct ginex *s = ctx;
-    struct gnn_world *world = s->env->world;
-    GNN_TRY(gnn_queue_open(world, "sampling gate", s->config->samplers, &s->gate, err));
-    GNN_TRY(gnn_queue_open(world, "first batch", s->config->samplers, &s->first_batch, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "inspect", 1, inspect_stage, s, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "sample", s->config->samplers, sample_stage, s, err));
-    GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, s, err));
-    return GNN_OK;
-}
-
-/* What the samplers wrote, summed up. */
-static void sum_up(struct ginex_superbatch *sb)
-{
-    for (uint32_t i = 0; i < sb->count; i++) {
-        sb->accesses += sb->records[i].nodes;
-        sb->nodes_max = sb->records[i].nodes > sb->nodes_max ? sb->records[i].nodes : sb->nodes_max;
-    }
+    struct ginex_inspection *in = ctx;
+    const uint32_t samplers = in->s->config->samplers;
+    GNN_TRY(gnn_queue_open(in->s->env->world, "sampling may start", samplers, &in->start, err));
+    GNN_TRY(gnn_queue_open(in->s->env->world, "first batch", samplers, &in->first_batch, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "inspect", 1, inspect_stage, in, err));
+    GNN_TRY(gnn_pipeline_stage(pipeline, "sample", samplers, sample_stage, in, err));
+    return gnn_pipeline_on_cancel(pipeline, cancel, in, err);
 }
 
 enum gnn_status ginex_inspect(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err)
 {
-    const uint64_t start_ns = gnn_now_ns(s->env->world);
-    atomic_store(&s->next_batch, 0);
-    atomic_store(&s->gate_ns, 0);
-    atomic_store(&s->sampled_ns, 0);
-    const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
-    gnn_queue_close(s->gate);
-    gnn_queue_close(s->first_batch);
-    s->gate = s->first_batch = NULL;
+    const uint64_t inspect_ns = gnn_now_ns(s->env->world);
+    struct ginex_inspection in = {.s = s};
+    const enum gnn_status status = gnn_epoch_run(s->env, add_stages, &in, out, err);
+    gnn_queue_close(in.start);
+    gnn_queue_close(in.first_batch);
     ginex_neighbours_unload(s->neighbours);
     if (status == GNN_OK && s->sampled != NULL)
-        sum_up(s->sampled);
-    s->figures.sample_ns += atomic_load(&s->sampled_ns) - atomic_load(&s->gate_ns);
-    s->figures.inspect_ns += gnn_now_ns(s->env->world) - start_ns;
+        ginex_superbatch_sum(s->sampled);
+    s->figures.sample_ns += atomic_load(&in.end_ns) - atomic_load(&in.start_ns);
+    s->figures.inspect_ns += gnn_now_ns(s->env->world) - inspect_ns;
     return status;
 }

@@ -9,18 +9,42 @@
 #include <string.h>
 
 enum { BINS = 1 << 16, PREFETCH = 32 };
+enum { SCAN_BYTES = 1 << 20, SCAN_DEPTH = 4 }; /* of one read of the scan; reads in memory */
+_Static_assert(SCAN_BYTES % sizeof(gnn_node) == 0, "a piece holds whole neighbours");
 
-bool ginex_walk_next(void *ctx, struct gnn_span *out)
+/* ---- the scan ---- */
+
+static bool next_piece(void *ctx, struct gnn_span *out)
 {
-    struct ginex_walk *walk = ctx;
-    const uint64_t left = gnn_stream_bytes(walk->stream) - walk->at_bytes;
-    if (left == 0)
+    struct ginex_scan *scan = ctx;
+    const uint64_t bytes = gnn_stream_bytes(scan->indices);
+    assert(scan->next_bytes <= bytes);
+    if (scan->next_bytes == bytes)
         return false;
-    *out = (struct gnn_span){.stream = walk->stream,
-                             .offset_bytes = walk->at_bytes,
-                             .len_bytes = left < walk->step_bytes ? left : walk->step_bytes};
-    walk->at_bytes += out->len_bytes;
+    const uint64_t len = gnn_min_u64(bytes - scan->next_bytes, SCAN_BYTES);
+    *out = (struct gnn_span){.stream = scan->indices, .offset_bytes = scan->next_bytes, .len_bytes = len};
+    scan->next_bytes += len;
     return true;
+}
+
+void ginex_scan_start(struct ginex_scan *scan)
+{
+    scan->next_bytes = 0;
+    gnn_span_reader_start(scan->reader, next_piece, scan);
+}
+
+enum gnn_status ginex_scan_next(struct ginex_scan *scan, const gnn_node **neighbours, uint64_t *first_edge,
+                                uint64_t *count, struct gnn_err *err)
+{
+    struct gnn_span span = {.len_bytes = 0};
+    void *data;
+    GNN_TRY(gnn_span_reader_next(scan->reader, &span, &data, err));
+    assert(span.len_bytes % sizeof(gnn_node) == 0);
+    *neighbours = data;
+    *first_edge = span.offset_bytes / sizeof(gnn_node);
+    *count = span.len_bytes / sizeof(gnn_node);
+    assert(*first_edge + *count <= scan->env->dataset->edge_count);
+    return GNN_OK;
 }
 
 static enum gnn_status count_block(const struct gnn_dataset *dataset, const gnn_node *neighbours, uint64_t count,
@@ -39,23 +63,53 @@ static enum gnn_status count_block(const struct gnn_dataset *dataset, const gnn_
     return GNN_OK;
 }
 
-enum gnn_status ginex_out_degrees(const struct gnn_env *env, struct gnn_span_reader *reader,
-                                  const struct gnn_stream *indices, uint32_t *degree, struct gnn_err *err)
+static enum gnn_status count_out_degrees(struct ginex_scan *scan, struct gnn_err *err)
 {
-    struct ginex_walk walk = {.stream = indices, .step_bytes = GINEX_SCAN_BYTES};
-    gnn_span_reader_start(reader, ginex_walk_next, &walk);
+    ginex_scan_start(scan);
     for (;;) {
-        struct gnn_span span;
-        void *data;
-        GNN_TRY(gnn_span_reader_next(reader, &span, &data, err));
-        if (data == NULL)
+        const gnn_node *neighbours;
+        uint64_t first_edge, count;
+        GNN_TRY(ginex_scan_next(scan, &neighbours, &first_edge, &count, err));
+        if (neighbours == NULL)
             return GNN_OK;
-        const uint64_t count = span.len_bytes / sizeof(gnn_node);
-        gnn_charge(env->world, GNN_WORK_TABLE_ENTRY, count);
-        GNN_TRY(count_block(env->dataset, data, count, degree, err));
-        GNN_TRY(gnn_check_stop(env, err));
+        gnn_charge(scan->env->world, GNN_WORK_TABLE_ENTRY, count);
+        GNN_TRY(count_block(scan->env->dataset, neighbours, count, scan->out_degree, err));
+        GNN_TRY(gnn_check_stop(scan->env, err));
     }
 }
+
+uint64_t ginex_scan_bytes(const struct gnn_env *env)
+{
+    return gnn_add_bytes(gnn_mul_bytes(env->dataset->node_count, sizeof(uint32_t)), (uint64_t)SCAN_BYTES * SCAN_DEPTH);
+}
+
+enum gnn_status ginex_scan_open(const struct gnn_env *env, struct gnn_file *indices, struct ginex_scan *out,
+                                struct gnn_err *err)
+{
+    const struct gnn_dataset *d = env->dataset;
+    const struct gnn_span_reader_config reader = {
+        .engine = env->io_engine, .file = indices, .depth = SCAN_DEPTH, .span_bytes_max = SCAN_BYTES};
+    void *memory = NULL;
+    *out = (struct ginex_scan){.env = env};
+    GNN_TRY(gnn_stream_attach(env->world, indices, d->edge_count * sizeof(gnn_node), &out->indices, err));
+    GNN_TRY(gnn_span_reader_open(env->world, &reader, &out->reader, err));
+    GNN_TRY(gnn_mem_alloc(env->world, "ginex out-degrees", gnn_mul_bytes(d->node_count, sizeof *out->out_degree),
+                          GNN_MEM_PLAIN, &memory, err));
+    out->out_degree = memory;
+    return count_out_degrees(out, err);
+}
+
+void ginex_scan_close(struct ginex_scan *scan)
+{
+    if (scan->env == NULL)
+        return;
+    gnn_mem_free(scan->env->world, scan->out_degree);
+    gnn_span_reader_close(scan->reader);
+    gnn_stream_close(scan->indices);
+    *scan = (struct ginex_scan){.env = NULL};
+}
+
+/* ---- the choice ---- */
 
 float ginex_score(uint32_t out_degree, uint64_t in_degree)
 {
@@ -64,6 +118,7 @@ float ginex_score(uint32_t out_degree, uint64_t in_degree)
 
 static uint64_t in_degree(const struct gnn_dataset *dataset, gnn_node v)
 {
+    assert(dataset->indptr[v] <= dataset->indptr[v + 1]);
     return dataset->indptr[v + 1] - dataset->indptr[v];
 }
 
@@ -89,7 +144,7 @@ static uint64_t cost_of(const struct counting *c, gnn_node v)
     return c->cost == GINEX_COST_ROW ? 1 : in_degree(c->dataset, v) + 1;
 }
 
-/* Costs by the upper half of the key, or by the lower half of the keys whose upper half is `upper`. */
+/* Sums the costs by the upper half of the key, or by the lower half of the keys whose upper half is `upper`. */
 static void fill_bins(const struct counting *c, bool lower, uint32_t upper)
 {
     memset(c->bins, 0, BINS * sizeof *c->bins);
@@ -102,7 +157,7 @@ static void fill_bins(const struct counting *c, bool lower, uint32_t upper)
     }
 }
 
-/* The highest bin that does not fit into *budget whole; what lies above it is taken off. -1: all fit. */
+/* Returns the highest bin that does not fit into *budget whole (-1: all fit), and takes those above off *budget. */
 static int64_t last_bin(const uint64_t *bins, uint64_t *budget)
 {
     for (int64_t bin = BINS - 1; bin >= 0; bin--) {
@@ -113,8 +168,8 @@ static int64_t last_bin(const uint64_t *bins, uint64_t *budget)
     return -1;
 }
 
-/* Of the nodes with the boundary score as many as fit, by ID; and the sums of all that is chosen. */
-static void settle(const struct counting *c, uint64_t budget, struct ginex_choice *out)
+/* Chooses as many of the nodes with the boundary score as fit, by ID, and sums up all that is chosen. */
+static void choose_at_boundary(const struct counting *c, uint64_t budget, struct ginex_choice *out)
 {
     bool open = true;
     uint64_t left = budget;
@@ -144,7 +199,7 @@ enum gnn_status ginex_choose(const struct gnn_dataset *dataset, const uint32_t *
     *out = (struct ginex_choice){.skip_isolated = skip_isolated};
     struct counting c = {dataset, out_degree, cost, skip_isolated, calloc(BINS, sizeof(uint64_t))};
     if (c.bins == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ginex: scores");
+        return gnn_fail(err, GNN_ENOMEM, "ginex's scores");
     uint64_t left = budget;
     fill_bins(&c, false, 0);
     const int64_t upper = last_bin(c.bins, &left);
@@ -155,7 +210,7 @@ enum gnn_status ginex_choose(const struct gnn_dataset *dataset, const uint32_t *
         assert(lower >= 0);
     }
     out->key = upper < 0 ? 0 : (uint32_t)(upper << 16 | lower);
-    settle(&c, left, out);
+    choose_at_boundary(&c, left, out);
     free(c.bins);
     assert(out->cost <= budget);
     return GNN_OK;
@@ -170,4 +225,24 @@ bool ginex_chosen(const struct ginex_choice *choice, const struct gnn_dataset *d
     if (key != choice->key)
         return key > choice->key;
     return choice->any && v <= choice->last;
+}
+
+enum gnn_status ginex_top_nodes_open(const struct ginex_scan *scan, uint32_t rows, struct ginex_top_nodes *out,
+                                     struct gnn_err *err)
+{
+    const struct gnn_env *env = scan->env;
+    const struct gnn_dataset *d = env->dataset;
+    struct ginex_choice choice;
+    void *memory = NULL;
+    *out = (struct ginex_top_nodes){.count = 0};
+    GNN_TRY(ginex_choose(d, scan->out_degree, GINEX_COST_ROW, rows, false, &choice, err));
+    GNN_TRY(gnn_mem_alloc(env->world, "ginex nodes by score", gnn_mul_bytes(rows, sizeof *out->node), GNN_MEM_PLAIN,
+                          &memory, err));
+    out->node = memory;
+    for (gnn_node v = 0; v < d->node_count; v++)
+        if (ginex_chosen(&choice, d, scan->out_degree, v))
+            out->node[out->count++] = v;
+    assert(out->count == choice.nodes);
+    assert(out->count <= rows);
+    return GNN_OK;
 }

@@ -1,7 +1,7 @@
 /* Which nodes are worth keeping: score(v) = (outdeg + 1e-8) / (indeg + 1e-8) in single precision. A node with many
  * out-edges is sampled often, one with few in-edges has a short list.
  *
- * Source   Ginex (PVLDB 15(11), 2022), neighbour cache; ginex.md section 2
+ * Source   Ginex (PVLDB 15(11), 2022), neighbour cache
  * Differs  no sorting: the score at which the budget runs out is found by counting (two passes over 2^16 bins of the
  *          score's bits); equal scores go by node ID, where the released code's sort leaves them as they fall */
 #ifndef GINEX_SCORE_H
@@ -12,13 +12,25 @@
 struct gnn_stream;
 struct gnn_span_reader;
 
-enum { GINEX_SCAN_BYTES = 1 << 20, GINEX_SCAN_DEPTH = 4 }; /* of passes over the topology */
-
-/* Counts every node's occurrences in the neighbour lists: one pass over the file. degree (node_count), zeroed.
- * GNN_EFORMAT for a neighbour outside the graph. */
-GNN_MUST_CHECK enum gnn_status ginex_out_degrees(const struct gnn_env *env, struct gnn_span_reader *reader,
-                                                 const struct gnn_stream *indices, uint32_t *degree,
-                                                 struct gnn_err *err);
+/* The topology file read from end to end, at open: once for the out-degrees, again to copy lists. */
+struct ginex_scan {
+    const struct gnn_env *env;
+    struct gnn_stream *indices;
+    struct gnn_span_reader *reader;
+    uint64_t next_bytes;  /* where the next read begins */
+    uint32_t *out_degree; /* (node_count) */
+};
+/* Counts every node's occurrences in the neighbour lists: one pass over the file, which stays the caller's. GNN_EFORMAT
+ * for a neighbour outside the graph. After a failure the scan is still to be closed. */
+GNN_MUST_CHECK enum gnn_status ginex_scan_open(const struct gnn_env *env, struct gnn_file *indices,
+                                               struct ginex_scan *out, struct gnn_err *err);
+void ginex_scan_close(struct ginex_scan *scan); /* accepts a zeroed one */
+uint64_t ginex_scan_bytes(const struct gnn_env *env);
+/* Another pass: the file from its beginning, in pieces that stay valid until the next call. After the last *neighbours
+ * is NULL. */
+void ginex_scan_start(struct ginex_scan *scan);
+GNN_MUST_CHECK enum gnn_status ginex_scan_next(struct ginex_scan *scan, const gnn_node **neighbours,
+                                               uint64_t *first_edge, uint64_t *count, struct gnn_err *err);
 
 /* The longest prefix of all nodes, in descending order of score, whose costs stay within the budget. */
 struct ginex_choice {
@@ -43,12 +55,12 @@ bool ginex_chosen(const struct ginex_choice *choice, const struct gnn_dataset *d
 
 float ginex_score(uint32_t out_degree, uint64_t in_degree);
 
-/* Calls the walk over the whole of an attached file in pieces of step_bytes. */
-struct ginex_walk {
-    const struct gnn_stream *stream;
-    uint64_t at_bytes, step_bytes;
+/* The `rows` nodes with the highest scores, ascending by ID. */
+struct ginex_top_nodes {
+    gnn_node *node; /* (count); gnn_mem_free */
+    uint32_t count;
 };
-struct gnn_span;
-bool ginex_walk_next(void *walk, struct gnn_span *out); /* a gnn_span_fn */
+GNN_MUST_CHECK enum gnn_status ginex_top_nodes_open(const struct ginex_scan *scan, uint32_t rows,
+                                                    struct ginex_top_nodes *out, struct gnn_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* The trace of a superbatch: what is written while it is sampled and inspected, and read back to inspect and execute.
  *
- * Source   ginex.md section 2, runtime trace; section 3, Inspect and Execute
+ * Source   Ginex (PVLDB 15(11), 2022), superbatch sampling, Inspect and Execute; the released code's runtime trace
  * File     one scratch file of harness/storage/stream.h; per sampler a stream of node lists and a stream of blocks, and
  *          one stream of change sets. Each batch is three records that begin on pages:
  *              ids      u32 node[n_L], seeds first
@@ -8,7 +8,7 @@
  *              changes  u32 in_node[c], in_row[c], out_node[c]
  *          where they begin stays in memory (struct ginex_record)
  * Differs  one file in place of three per batch, 32-bit words, batches numbered by dispatch */
-#include "systems/ginex/ginex.h"
+#include "systems/ginex/superbatch.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -24,6 +24,8 @@ struct block_header {
         uint32_t dst_count, src_count, edge_count;
     } block[GNN_LAYERS_MAX];
 };
+_Static_assert(sizeof(struct block_header) == 32 + 12 * GNN_LAYERS_MAX, "no padding: every byte written is defined");
+_Static_assert(sizeof(struct block_header) % sizeof(uint32_t) == 0, "the words behind it are aligned");
 
 /* ---- open, close ---- */
 
@@ -33,11 +35,9 @@ static enum gnn_status open_streams(struct ginex *s, struct ginex_superbatch *sb
     const struct gnn_stream_file_config trace = {.dir = s->trace_dir,
                                                  .direct = s->config->io == GINEX_IO_DIRECT,
                                                  .block_bytes = (uint32_t)s->config->trace_block};
-    sb->ids = calloc(workers, sizeof(struct gnn_stream *));
-    sb->blocks = calloc(workers, sizeof(struct gnn_stream *));
-    sb->records = calloc(sb->count, sizeof *sb->records);
-    if (sb->ids == NULL || sb->blocks == NULL || sb->records == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ginex: a superbatch of %" PRIu32 " mini-batches", sb->count);
+    GNN_NEW(sb->ids, workers, err, "streams of %" PRIu32 " ginex samplers", workers);
+    GNN_NEW(sb->blocks, workers, err, "streams of %" PRIu32 " ginex samplers", workers);
+    GNN_NEW(sb->records, sb->count, err, "a ginex superbatch of %" PRIu32 " mini-batches", sb->count);
     GNN_TRY(gnn_stream_file_open(s->env->world, &trace, &sb->trace, err));
     for (uint32_t w = 0; w < workers; w++) {
         GNN_TRY(gnn_stream_open(sb->trace, &sb->ids[w], err));
@@ -49,13 +49,13 @@ static enum gnn_status open_streams(struct ginex *s, struct ginex_superbatch *sb
 enum gnn_status ginex_superbatch_open(struct ginex *s, uint32_t number, struct ginex_superbatch **out,
                                       struct gnn_err *err)
 {
+    assert(number < s->sizes.superbatches);
     *out = NULL;
-    struct ginex_superbatch *sb = calloc(1, sizeof *sb);
-    if (sb == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ginex: superbatch");
-    const uint32_t left = s->sizes.batches - number * s->sizes.superbatch;
+    struct ginex_superbatch *sb;
+    GNN_NEW(sb, 1, err, "a ginex superbatch");
     sb->first = number * s->sizes.superbatch;
-    sb->count = left < s->sizes.superbatch ? left : s->sizes.superbatch;
+    sb->count = gnn_min_u32(s->sizes.batches - sb->first, s->sizes.superbatch);
+    assert(sb->count > 0);
     const enum gnn_status status = open_streams(s, sb, err);
     if (status == GNN_OK)
         *out = sb;
@@ -109,10 +109,13 @@ static struct block_header header_of(const struct gnn_batch_view *view)
 enum gnn_status ginex_store_batch(struct ginex_superbatch *sb, uint32_t worker, const struct gnn_batch_view *view,
                                   struct gnn_err *err)
 {
-    assert(view->batch >= sb->first && view->batch - sb->first < sb->count);
+    assert(view->batch >= sb->first);
+    assert(view->batch - sb->first < sb->count);
+    assert(view->layer_count <= GNN_LAYERS_MAX);
     struct ginex_record *record = &sb->records[view->batch - sb->first];
     struct gnn_stream *const blocks = sb->blocks[worker];
     const struct block_header header = header_of(view);
+    assert(record->nodes == 0); /* each batch is sampled once */
     record->worker = worker;
     record->nodes = view->node_count;
     GNN_TRY(gnn_stream_begin(sb->ids[worker], &record->ids_offset, err));
@@ -128,10 +131,29 @@ enum gnn_status ginex_store_batch(struct ginex_superbatch *sb, uint32_t worker, 
     return GNN_OK;
 }
 
-enum gnn_status ginex_store_changes(struct ginex_superbatch *sb, uint32_t index, const struct belady_changes *changes,
+enum gnn_status ginex_seal_worker(struct ginex_superbatch *sb, uint32_t worker, struct gnn_err *err)
+{
+    GNN_TRY(gnn_stream_seal(sb->ids[worker], err));
+    return gnn_stream_seal(sb->blocks[worker], err);
+}
+
+void ginex_superbatch_sum(struct ginex_superbatch *sb)
+{
+    assert(sb->accesses == 0);
+    for (uint32_t i = 0; i < sb->count; i++) {
+        assert(sb->records[i].nodes > 0);
+        sb->accesses += sb->records[i].nodes;
+        sb->nodes_max = gnn_max_u32(sb->nodes_max, sb->records[i].nodes);
+    }
+}
+
+enum gnn_status ginex_store_changes(struct ginex_superbatch *sb, uint32_t index, const struct ginex_changes *changes,
                                     struct gnn_err *err)
 {
+    assert(index < sb->count);
     struct ginex_record *record = &sb->records[index];
+    assert(changes->count <= changes->misses);
+    assert(changes->misses <= record->nodes);
     record->changes = changes->count;
     record->misses = changes->misses;
     const uint64_t bytes = changes->count * sizeof(uint32_t);
@@ -148,27 +170,38 @@ static uint64_t changes_bytes(const struct ginex_record *record)
     return UINT64_C(3) * sizeof(uint32_t) * record->changes;
 }
 
-uint64_t ginex_item_bytes(const struct ginex_superbatch *sb)
+uint64_t ginex_batch_bytes(const struct ginex_superbatch *sb)
 {
     uint64_t most = 0;
     for (uint32_t i = 0; i < sb->count; i++) {
         const struct ginex_record *r = &sb->records[i];
-        const uint64_t bytes = gnn_span_room(r->nodes * sizeof(gnn_node)) + gnn_span_room(r->blocks_bytes) +
-                               gnn_span_room(changes_bytes(r));
-        most = bytes > most ? bytes : most;
+        most = gnn_max_u64(most, gnn_span_room(r->nodes * sizeof(gnn_node)) + gnn_span_room(r->blocks_bytes) +
+                                     gnn_span_room(changes_bytes(r)));
     }
     return most;
 }
 
-/* Points the view into the record; every length is compared with the record's. */
-static enum gnn_status decode(const struct ginex_record *record, uint64_t batch, const void *ids,
+static enum gnn_status check_header(const struct block_header *h, const struct ginex_record *record, uint64_t batch,
+                                    struct gnn_err *err)
+{
+    if (h->magic == BLOCKS_MAGIC && h->batch == batch && h->node_count == record->nodes && h->layer_count >= 1 &&
+        h->layer_count <= GNN_LAYERS_MAX && h->seed_count <= h->node_count)
+        return GNN_OK;
+    return gnn_fail(
+        err, GNN_EFORMAT,
+        "ginex: trace of mini-batch %" PRIu64 ": header mismatch: magic 0x%08" PRIx32 ", batch %" PRIu64 ", %" PRIu32
+        " nodes, %" PRIu32 " seeds, %" PRIu32 " layers; written were magic 0x%08x and %" PRIu32 " nodes",
+        batch, h->magic, h->batch, h->node_count, h->seed_count, h->layer_count, (unsigned)BLOCKS_MAGIC, record->nodes);
+}
+
+/* Points the view into the record. GNN_EFORMAT where the header or a length is not the record's. */
+static enum gnn_status decode(const struct ginex_record *record, uint64_t batch, const gnn_node *ids,
                               const unsigned char *blocks, struct gnn_batch_view *view, struct gnn_err *err)
 {
     struct block_header h;
+    assert(record->blocks_bytes >= sizeof h);
     memcpy(&h, blocks, sizeof h);
-    if (h.magic != BLOCKS_MAGIC || h.batch != batch || h.node_count != record->nodes || h.layer_count < 1 ||
-        h.layer_count > GNN_LAYERS_MAX)
-        return gnn_fail(err, GNN_EFORMAT, "ginex: trace of mini-batch %" PRIu64 " is not what was written", batch);
+    GNN_TRY(check_header(&h, record, batch, err));
     *view = (struct gnn_batch_view){.epoch = h.epoch,
                                     .batch = h.batch,
                                     .layer_count = h.layer_count,
@@ -178,42 +211,51 @@ static enum gnn_status decode(const struct ginex_record *record, uint64_t batch,
     uint64_t at = sizeof h;
     for (uint32_t l = 0; l < h.layer_count; l++) {
         const uint64_t rows = h.block[l].dst_count + UINT64_C(1), edges = h.block[l].edge_count;
-        if ((rows + edges) * sizeof(uint32_t) > record->blocks_bytes - at)
-            return gnn_fail(err, GNN_EFORMAT, "ginex: trace of mini-batch %" PRIu64 " is cut short", batch);
+        const uint64_t left = record->blocks_bytes - at, needed = (rows + edges) * sizeof(uint32_t);
+        if (needed > left)
+            return gnn_fail(err, GNN_EFORMAT,
+                            "ginex: trace of mini-batch %" PRIu64 ": block %" PRIu32 " takes %" PRIu64
+                            " bytes, the record has %" PRIu64 " left",
+                            batch, l, needed, left);
         const uint32_t *const words = (const uint32_t *)(const void *)(blocks + at);
         view->blocks[l] = (struct gnn_block){.dst_count = h.block[l].dst_count,
                                              .src_count = h.block[l].src_count,
                                              .edge_count = h.block[l].edge_count,
                                              .row_start = words,
                                              .col = words + rows};
-        at += (rows + edges) * sizeof(uint32_t);
+        at += needed;
+        assert(at <= record->blocks_bytes);
     }
     return GNN_OK;
 }
 
-enum gnn_status ginex_load_item(const struct ginex_superbatch *sb, uint32_t index, struct gnn_reader *reader,
-                                struct ginex_item *item, struct gnn_err *err)
+enum gnn_status ginex_load_batch(const struct ginex_superbatch *sb, uint32_t index, struct gnn_reader *reader,
+                                 struct ginex_trace_batch *batch, struct gnn_err *err)
 {
+    assert(index < sb->count);
+    assert((uintptr_t)batch->memory % GNN_PAGE_BYTES == 0);
     const struct ginex_record *r = &sb->records[index];
     const struct gnn_span spans[] = {
         {.stream = sb->ids[r->worker], .offset_bytes = r->ids_offset, .len_bytes = r->nodes * sizeof(gnn_node)},
         {.stream = sb->blocks[r->worker], .offset_bytes = r->blocks_offset, .len_bytes = r->blocks_bytes},
         {.stream = sb->changes, .offset_bytes = r->changes_offset, .len_bytes = changes_bytes(r)},
     };
-    unsigned char *const ids = item->memory, *const blocks = ids + gnn_span_room(spans[0].len_bytes),
+    unsigned char *const ids = batch->memory, *const blocks = ids + gnn_span_room(spans[0].len_bytes),
                          *const changes = blocks + gnn_span_room(spans[1].len_bytes);
     void *const dst[] = {ids, blocks, changes};
+    for (uint32_t i = 0; i < 3; i++)
+        assert(spans[i].offset_bytes + spans[i].len_bytes <= gnn_stream_bytes(spans[i].stream));
     GNN_TRY(gnn_stream_load(reader, spans, dst, 3, err));
     const uint32_t *const words = (const uint32_t *)(const void *)changes;
-    item->changes = (struct belady_changes){.in_node = words,
+    batch->changes = (struct ginex_changes){.in_node = words,
                                             .in_row = words + r->changes,
                                             .out_node = words + 2 * (uint64_t)r->changes,
                                             .count = r->changes,
                                             .misses = r->misses};
-    return decode(r, sb->first + (uint64_t)index, ids, blocks, &item->view, err);
+    return decode(r, sb->first + (uint64_t)index, (const gnn_node *)(const void *)ids, blocks, &batch->view, err);
 }
 
-/* ---- the ids of all batches, in order ---- */
+/* ---- the node lists of all batches, in order ---- */
 
 struct ginex_ids {
     struct ginex *s;
@@ -241,9 +283,9 @@ enum gnn_status ginex_ids_open(struct ginex *s, const struct ginex_superbatch *s
                                struct gnn_err *err)
 {
     *out = NULL;
-    struct ginex_ids *ids = calloc(1, sizeof *ids);
-    if (ids == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ginex: ids of a superbatch");
+    assert(sb->accesses > 0); /* summed up: every stream is sealed */
+    struct ginex_ids *ids;
+    GNN_NEW(ids, 1, err, "node lists of a ginex superbatch");
     *ids = (struct ginex_ids){.s = s, .sb = sb, .hold = hold};
     const struct gnn_span_reader_config config = {.engine = s->env->io_engine,
                                                   .file = gnn_stream_file_handle(sb->trace),
@@ -301,12 +343,14 @@ static enum gnn_status read_ids(struct ginex_ids *ids, const gnn_node **nodes, u
     struct gnn_span span;
     void *data;
     GNN_TRY(gnn_span_reader_next(ids->reader, &span, &data, err));
-    assert(data != NULL && span.len_bytes == count * sizeof(gnn_node));
+    assert(data != NULL);
+    assert(span.len_bytes == count * sizeof(gnn_node));
     *nodes = data;
     if (!ids->hold)
         return GNN_OK;
     gnn_mem_copy(ids->s->env->world, ids->held + ids->held_count, data, span.len_bytes);
     ids->held_count += count;
+    assert(ids->held_count <= ids->sb->accesses);
     ids->complete = ids->next == ids->sb->count;
     return GNN_OK;
 }
@@ -322,5 +366,6 @@ enum gnn_status ginex_ids_next(struct ginex_ids *ids, const gnn_node **nodes, ui
         return read_ids(ids, nodes, *count, err);
     *nodes = ids->held + ids->next_held;
     ids->next_held += *count;
+    assert(ids->next_held <= ids->held_count);
     return GNN_OK;
 }

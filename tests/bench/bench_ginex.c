@@ -56,30 +56,30 @@ static enum gnn_status inspect_once(struct bench *b, const gnn_node *nodes, uint
                                     struct passes *out, struct gnn_err *err)
 {
     const uint64_t accesses = (uint64_t)batches * BATCH_NODES;
-    const struct belady_config config = {.node_count = NODES,
-                                         .cache_rows = rows,
-                                         .batches = batches,
-                                         .accesses = accesses,
-                                         .batch_nodes_max = BATCH_NODES};
-    struct belady *belady;
+    const struct ginex_belady_config config = {.node_count = NODES,
+                                               .cache_rows = rows,
+                                               .batches = batches,
+                                               .accesses = accesses,
+                                               .batch_nodes_max = BATCH_NODES};
+    struct ginex_belady *belady;
     uint32_t initial_count = 0;
     void *initial = NULL;
     uint64_t at[4];
     GNN_TRY(gnn_mem_alloc(b->world, "initial", rows * sizeof(gnn_node), GNN_MEM_PLAIN, &initial, err));
-    GNN_TRY(belady_open(b->world, &config, &belady, err));
+    GNN_TRY(ginex_belady_open(b->world, &config, &belady, err));
     at[0] = gnn_now_ns(b->world);
     for (uint32_t k = 0; k < batches; k++)
-        belady_count(belady, nodes + (uint64_t)k * BATCH_NODES, BATCH_NODES, initial, &initial_count);
-    belady_counted(belady);
+        ginex_belady_count(belady, nodes + (uint64_t)k * BATCH_NODES, BATCH_NODES, initial, &initial_count);
+    ginex_belady_lay_out(belady);
     at[1] = gnn_now_ns(b->world);
     for (uint32_t k = 0; k < batches; k++)
-        belady_place(belady, k, nodes + (uint64_t)k * BATCH_NODES, BATCH_NODES);
+        ginex_belady_place(belady, k, nodes + (uint64_t)k * BATCH_NODES, BATCH_NODES);
     at[2] = gnn_now_ns(b->world);
-    belady_begin(belady, initial, initial_count);
+    ginex_belady_begin(belady, initial, initial_count);
     uint64_t misses = 0;
     for (uint32_t k = 0; k < batches; k++) {
-        struct belady_changes changes;
-        belady_step(belady, k, nodes + (uint64_t)k * BATCH_NODES, BATCH_NODES, &changes);
+        struct ginex_changes changes;
+        ginex_belady_step(belady, k, nodes + (uint64_t)k * BATCH_NODES, BATCH_NODES, &changes);
         misses += changes.misses;
     }
     at[3] = gnn_now_ns(b->world);
@@ -89,7 +89,7 @@ static enum gnn_status inspect_once(struct bench *b, const gnn_node *nodes, uint
     }
     out->misses = misses;
     out->miss_share = (double)misses / (double)accesses;
-    belady_close(belady);
+    ginex_belady_close(belady);
     gnn_mem_free(b->world, initial);
     return GNN_OK;
 }

@@ -1,5 +1,5 @@
 /* Belady's replacement at mini-batch granularity against exhaustive search and against a naive rule
- * (specs/ginex.md section 9: 1, 2, 3, 4, 8). */
+ * (docs/invariants.md, Ginex: 1, 2, 3, 4, 8). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ static uint32_t next_access(const struct trace *t, gnn_node v, uint32_t b)
 /* ---- a run of the module ---- */
 
 struct run {
-    struct belady *b;
+    struct ginex_belady *b;
     gnn_node initial[NODES_MAX];
     uint32_t initial_count;
     uint64_t misses;
@@ -83,31 +83,31 @@ struct run {
     uint32_t cached;
 };
 
-static void start(const struct trace *t, uint32_t cache_rows, enum belady_policy policy, const gnn_node *initial,
+static void start(const struct trace *t, uint32_t cache_rows, enum ginex_replacement policy, const gnn_node *initial,
                   uint32_t initial_count, struct run *r)
 {
     struct gnn_err err = {0};
-    const struct belady_config config = {.node_count = t->nodes,
-                                         .cache_rows = cache_rows,
-                                         .batches = t->batches,
-                                         .accesses = t->accesses,
-                                         .batch_nodes_max = t->largest,
-                                         .policy = policy};
+    const struct ginex_belady_config config = {.node_count = t->nodes,
+                                               .cache_rows = cache_rows,
+                                               .batches = t->batches,
+                                               .accesses = t->accesses,
+                                               .batch_nodes_max = t->largest,
+                                               .policy = policy};
     memset(r, 0, sizeof *r);
-    assert_int_equal(belady_open(world, &config, &r->b, &err), GNN_OK);
+    assert_int_equal(ginex_belady_open(world, &config, &r->b, &err), GNN_OK);
     for (uint32_t b = 0; b < t->batches; b++)
-        belady_count(r->b, t->node[b], t->count[b], initial == NULL ? r->initial : NULL, &r->initial_count);
-    belady_counted(r->b);
+        ginex_belady_count(r->b, t->node[b], t->count[b], initial == NULL ? r->initial : NULL, &r->initial_count);
+    ginex_belady_lay_out(r->b);
     for (uint32_t b = 0; b < t->batches; b++)
-        belady_place(r->b, b, t->node[b], t->count[b]);
+        ginex_belady_place(r->b, b, t->node[b], t->count[b]);
     if (initial != NULL) {
         memcpy(r->initial, initial, initial_count * sizeof *initial);
         r->initial_count = initial_count;
     } else {
-        const uint32_t distinct = belady_distinct(r->b);
+        const uint32_t distinct = ginex_belady_distinct(r->b);
         assert_int_equal(r->initial_count, distinct < cache_rows ? distinct : cache_rows);
     }
-    belady_begin(r->b, r->initial, r->initial_count);
+    ginex_belady_begin(r->b, r->initial, r->initial_count);
     for (uint32_t i = 0; i < r->initial_count; i++)
         r->slot_of[r->initial[i]] = i + 1;
     r->cached = r->initial_count;
@@ -126,8 +126,8 @@ static bool in_batch(const struct trace *t, uint32_t b, gnn_node v, uint32_t *ro
 /* One batch: the change set is sound, and applying it gives the cache the module believes in. */
 static void step(const struct trace *t, uint32_t b, uint32_t cache_rows, struct run *r)
 {
-    struct belady_changes c;
-    belady_step(r->b, b, t->node[b], t->count[b], &c);
+    struct ginex_changes c;
+    ginex_belady_step(r->b, b, t->node[b], t->count[b], &c);
     uint32_t missing = 0;
     for (uint32_t i = 0; i < t->count[b]; i++)
         missing += r->slot_of[t->node[b][i]] == 0;
@@ -147,7 +147,7 @@ static void step(const struct trace *t, uint32_t b, uint32_t cache_rows, struct 
     uint32_t cached = 0;
     for (gnn_node v = 0; v < t->nodes; v++) {
         const uint32_t slot = r->slot_of[v];
-        assert_int_equal(slot > 0, belady_cached(r->b, v));
+        assert_int_equal(slot > 0, ginex_belady_cached(r->b, v));
         assert_in_range(slot, 0, cache_rows);
         assert_true(slot == 0 || !taken[slot]);
         taken[slot] = true;
@@ -156,14 +156,14 @@ static void step(const struct trace *t, uint32_t b, uint32_t cache_rows, struct 
     assert_int_equal(cached, r->initial_count);
 }
 
-static uint64_t misses_of(const struct trace *t, uint32_t cache_rows, enum belady_policy policy,
+static uint64_t misses_of(const struct trace *t, uint32_t cache_rows, enum ginex_replacement policy,
                           const gnn_node *initial, uint32_t initial_count)
 {
     struct run r;
     start(t, cache_rows, policy, initial, initial_count, &r);
     for (uint32_t b = 0; b < t->batches; b++)
         step(t, b, cache_rows, &r);
-    belady_close(r.b);
+    ginex_belady_close(r.b);
     return r.misses;
 }
 
@@ -209,7 +209,7 @@ static void test_misses_are_the_least_possible(void **state)
         uint32_t best[SETS], least = NEVER, initial = 0;
         draw_trace(&rng, 2 + (uint32_t)gnn_rng_below(&rng, 7), 1 + (uint32_t)gnn_rng_below(&rng, 6), 6, &t);
         const uint32_t rows = 1 + (uint32_t)gnn_rng_below(&rng, 4);
-        start(&t, rows, BELADY_OPTIMAL, NULL, 0, &r);
+        start(&t, rows, GINEX_REPLACE_BELADY, NULL, 0, &r);
         for (uint32_t i = 0; i < r.initial_count; i++)
             initial |= 1u << r.initial[i];
         for (uint32_t b = 0; b < t.batches; b++)
@@ -221,7 +221,7 @@ static void test_misses_are_the_least_possible(void **state)
             fail_msg("seed %lu: %lu misses, least %u from this cache, %u from any", (unsigned long)seed,
                      (unsigned long)r.misses, best[initial], least);
         missing_traces += r.misses > 0;
-        belady_close(r.b);
+        ginex_belady_close(r.b);
     }
     assert_in_range(missing_traces, TRACES / 2, TRACES); /* the traces say something */
 }
@@ -264,17 +264,17 @@ static void test_ties_go_by_id_on_larger_traces(void **state)
         bool cached[NODES_MAX] = {false};
         draw_trace(&rng, 20 + (uint32_t)gnn_rng_below(&rng, 180), 2 + (uint32_t)gnn_rng_below(&rng, 20), 50, &t);
         const uint32_t rows = 1 + (uint32_t)gnn_rng_below(&rng, 60);
-        start(&t, rows, BELADY_OPTIMAL, NULL, 0, &r);
+        start(&t, rows, GINEX_REPLACE_BELADY, NULL, 0, &r);
         for (uint32_t i = 0; i < r.initial_count; i++)
             cached[r.initial[i]] = true;
         for (uint32_t b = 0; b < t.batches; b++) {
             step(&t, b, rows, &r);
             naive_belady(&t, b, rows, cached);
             for (gnn_node v = 0; v < t.nodes; v++)
-                if (cached[v] != belady_cached(r.b, v))
+                if (cached[v] != ginex_belady_cached(r.b, v))
                     fail_msg("seed %lu batch %u node %u", (unsigned long)seed, b, v);
         }
-        belady_close(r.b);
+        ginex_belady_close(r.b);
     }
 }
 
@@ -291,7 +291,7 @@ static void test_lru_keeps_what_was_used_last(void **state)
         uint32_t count = 0;
         draw_trace(&rng, 20 + (uint32_t)gnn_rng_below(&rng, 100), 12, 40, &t);
         const uint32_t rows = 1 + (uint32_t)gnn_rng_below(&rng, 40);
-        start(&t, rows, BELADY_LRU, NULL, 0, &r);
+        start(&t, rows, GINEX_REPLACE_LRU, NULL, 0, &r);
         for (uint32_t i = 0; i < r.initial_count; i++)
             order[count++] = r.initial[i];
         for (uint32_t b = 0; b < t.batches; b++) {
@@ -310,10 +310,10 @@ static void test_lru_keeps_what_was_used_last(void **state)
             }
             step(&t, b, rows, &r);
             for (uint32_t k = 0; k < count; k++)
-                if (!belady_cached(r.b, order[k]))
+                if (!ginex_belady_cached(r.b, order[k]))
                     fail_msg("seed %lu batch %u node %u", (unsigned long)seed, b, order[k]);
         }
-        belady_close(r.b);
+        ginex_belady_close(r.b);
     }
 }
 
@@ -334,10 +334,10 @@ static void cut(const struct trace *t, uint32_t first, uint32_t count, struct tr
 static uint64_t fill_and_misses(const struct trace *t, uint32_t rows)
 {
     struct run r;
-    start(t, rows, BELADY_OPTIMAL, NULL, 0, &r);
+    start(t, rows, GINEX_REPLACE_BELADY, NULL, 0, &r);
     for (uint32_t b = 0; b < t->batches; b++)
         step(t, b, rows, &r);
-    belady_close(r.b);
+    ginex_belady_close(r.b);
     return r.misses + r.initial_count;
 }
 
@@ -352,11 +352,11 @@ static void test_more_room_and_more_foresight_never_hurt(void **state)
         uint64_t before = UINT64_MAX;
         for (uint32_t rows = 1; rows <= 150; rows += 13) {
             struct run r;
-            start(&t, rows, BELADY_OPTIMAL, NULL, 0, &r);
-            belady_close(r.b);
-            const uint64_t best = misses_of(&t, rows, BELADY_OPTIMAL, r.initial, r.initial_count);
-            const uint64_t lru = misses_of(&t, rows, BELADY_LRU, r.initial, r.initial_count);
-            const uint64_t unchanged = misses_of(&t, rows, BELADY_STATIC, r.initial, r.initial_count);
+            start(&t, rows, GINEX_REPLACE_BELADY, NULL, 0, &r);
+            ginex_belady_close(r.b);
+            const uint64_t best = misses_of(&t, rows, GINEX_REPLACE_BELADY, r.initial, r.initial_count);
+            const uint64_t lru = misses_of(&t, rows, GINEX_REPLACE_LRU, r.initial, r.initial_count);
+            const uint64_t unchanged = misses_of(&t, rows, GINEX_REPLACE_STATIC, r.initial, r.initial_count);
             assert_true(best <= before && best <= lru && best <= unchanged);
             beats_lru += best < lru;
             beats_static += best < unchanged;
@@ -381,31 +381,31 @@ static void test_strangers_in_the_initial_cache_make_room(void **state)
                       .largest = 3};
     const gnn_node strangers[] = {0, 9, 8};
     struct run r;
-    start(&t, 3, BELADY_OPTIMAL, strangers, 3, &r);
+    start(&t, 3, GINEX_REPLACE_BELADY, strangers, 3, &r);
     for (uint32_t b = 0; b < 3; b++)
         step(&t, b, 3, &r);
     assert_int_equal(r.misses, 3 + 0 + 1);
-    belady_close(r.b);
+    ginex_belady_close(r.b);
 }
 
 static void test_what_does_not_fit_is_refused(void **state)
 {
     (void)state;
     struct gnn_err err = {0};
-    struct belady *b = NULL;
-    struct belady_config config = {
+    struct ginex_belady *b = NULL;
+    struct ginex_belady_config config = {
         .node_count = 10, .cache_rows = 1, .batches = 32768, .accesses = 5, .batch_nodes_max = 5};
-    assert_int_equal(belady_open(world, &config, &b, &err), GNN_EUSAGE);
+    assert_int_equal(ginex_belady_open(world, &config, &b, &err), GNN_EUSAGE);
     assert_non_null(strstr(err.message, "ginex.superbatch"));
     config.batches = 32767;
     config.accesses = UINT32_MAX;
-    assert_int_equal(belady_open(world, &config, &b, &err), GNN_EUSAGE);
+    assert_int_equal(ginex_belady_open(world, &config, &b, &err), GNN_EUSAGE);
     config.accesses = 0;
-    assert_int_equal(belady_open(world, &config, &b, &err), GNN_OK);
-    belady_close(b);
-    config = (struct belady_config){
+    assert_int_equal(ginex_belady_open(world, &config, &b, &err), GNN_OK);
+    ginex_belady_close(b);
+    config = (struct ginex_belady_config){
         .node_count = 1000000, .cache_rows = 1, .batches = 100, .accesses = 5000000, .batch_nodes_max = 60000};
-    assert_in_range(belady_bytes(&config), 23000000 + 720000, 23000000 + 720000 + 2000); /* 13 N + 2 A + 12 n */
+    assert_in_range(ginex_belady_bytes(&config), 23000000 + 720000, 23000000 + 720000 + 2000); /* 13 N + 2 A + 12 n */
 }
 
 static int open_world(void **state)

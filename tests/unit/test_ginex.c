@@ -1,5 +1,5 @@
-/* Ginex' parts and the invariants of a whole epoch (specs/ginex.md section 9: 5, 6, 7, 8, 9, 10, 11; batches, losses
- * and rows against the other systems are in differential/test_systems.c, the replacement in test_belady.c). */
+/* Ginex' parts and the invariants of a whole epoch (docs/invariants.md, Ginex, 5 to 11; batches, losses and rows
+ * against the other systems are in differential/test_systems.c, the replacement in test_belady.c). */
 #include "harness/base/rng.h"
 #include "harness/storage/stream.h"
 #include "harness/system/sampling.h"
@@ -176,14 +176,14 @@ static void fetch_all(struct lists *l, struct ginex_neighbours *n, enum ginex_li
     enum { ROWS = 100 };
     struct gnn_err err = {0};
     struct gnn_neighbour_source *source;
-    struct ginex_neighbours_counters before, after;
+    struct ginex_neighbours_counters counters;
     uint64_t *offset = calloc(l->dataset.edge_count, sizeof *offset), bytes = 0, lists = 0, cached = 0;
     gnn_node *out = calloc(l->dataset.edge_count, sizeof *out);
     assert_true(offset != NULL && out != NULL);
     for (uint64_t e = 0; e < l->dataset.edge_count; e++)
         offset[e] = e;
     must(ginex_source_open(n, 0, &source, &err), &err);
-    ginex_neighbours_counters(n, &before);
+    ginex_neighbours_take_counters(n, &counters);
     for (gnn_node first = 0; first < l->dataset.node_count; first += ROWS) {
         gnn_node nodes[ROWS];
         uint32_t row_start[ROWS + 1];
@@ -202,10 +202,10 @@ static void fetch_all(struct lists *l, struct ginex_neighbours *n, enum ginex_li
              &err);
     }
     assert_memory_equal(out, l->indices, l->dataset.edge_count * sizeof *out);
-    ginex_neighbours_counters(n, &after);
-    assert_int_equal(after.cached_lists - before.cached_lists, cached);
-    assert_int_equal(after.read_lists - before.read_lists, lists);
-    assert_int_equal(after.list_bytes - before.list_bytes, bytes);
+    ginex_neighbours_take_counters(n, &counters);
+    assert_int_equal(counters.cached_lists, cached);
+    assert_int_equal(counters.read_lists, lists);
+    assert_int_equal(counters.list_bytes, bytes);
     gnn_source_close(source);
     free(out);
     free(offset);
@@ -238,20 +238,25 @@ static void test_lists_are_the_files_lists(void **state)
                 .dir = l.scratch.dir,
             };
             struct ginex_neighbours *n;
-            struct ginex_neighbours_figures figures;
+            struct ginex_scan scan = {.env = NULL};
+            struct gnn_file *indices;
             struct gnn_err err = {0};
-            must(ginex_neighbours_open(&env, &config, &n, &err), &err);
-            ginex_neighbours_figures(n, &figures);
+            must(gnn_file_open(world, l.dataset.indices_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &indices, &err),
+                 &err);
+            must(ginex_scan_open(&env, indices, &scan, &err), &err);
+            must(ginex_neighbours_open(&env, &config, indices, &scan, &n, &err), &err);
+            ginex_scan_close(&scan);
             if (caches[i] > 0)
-                assert_in_range(figures.words * 4 + 2000 * 8, 16000, caches[i]);
+                assert_in_range(ginex_neighbours_words(n) * 4 + 2000 * 8, 16000, caches[i]);
             if (caches[i] >= 2000000)
-                assert_true(figures.words >= l.dataset.edge_count);
+                assert_true(ginex_neighbours_words(n) >= l.dataset.edge_count);
             fetch_all(&l, n, config.list_read); /* nothing loaded: every list is read */
             must(ginex_neighbours_load(n, &err), &err);
             fetch_all(&l, n, config.list_read);
             ginex_neighbours_unload(n);
             fetch_all(&l, n, config.list_read);
             ginex_neighbours_close(n);
+            gnn_file_close(world, indices);
             close_world(world);
         }
     close_lists(&l);
@@ -268,7 +273,7 @@ static void test_a_cache_below_its_table_is_refused(void **state)
     const struct ginex_neighbours_config config = {.cache_bytes = 15999, .workers = 1, .dir = l.scratch.dir};
     struct ginex_neighbours *n = NULL;
     struct gnn_err err = {0};
-    assert_int_equal(ginex_neighbours_open(&env, &config, &n, &err), GNN_ECAP);
+    assert_int_equal(ginex_neighbours_open(&env, &config, NULL, NULL, &n, &err), GNN_ECAP);
     assert_non_null(strstr(err.message, "ginex.neighbour_cache"));
     assert_null(n);
     close_world(world);

@@ -1,0 +1,92 @@
+/* Ginex' options. Artifact: github.com/SNU-ARC/Ginex; "paper": Ginex, PVLDB 15(11), 2022; "GNNDrive": ICPP 2024. */
+#include "systems/ginex/ginex.h"
+
+static const char *const io_words[] = {[GINEX_IO_DIRECT] = "direct", [GINEX_IO_BUFFERED] = "buffered", NULL};
+static const char *const list_words[] = {[GINEX_LIST_ARTIFACT] = "artifact", [GINEX_LIST_COVER] = "cover", NULL};
+static const char *const fill_words[] = {[GINEX_FILL_MAPPED] = "mapped", [GINEX_FILL_DIRECT] = "direct", NULL};
+static const char *const replacement_words[] = {
+    [GINEX_REPLACE_BELADY] = "belady", [GINEX_REPLACE_LRU] = "lru", [GINEX_REPLACE_STATIC] = "static", NULL};
+static const char *const initial_words[] = {[GINEX_INITIAL_ACCESS] = "access", [GINEX_INITIAL_SCORE] = "score", NULL};
+static const char *const floyd_words[] = {[GINEX_FLOYD_EXACT] = "exact", [GINEX_FLOYD_BIASED] = "biased", NULL};
+
+/* A GNN_OPT_CHOICE writes a uint32_t into its field. */
+_Static_assert(sizeof(enum ginex_io) == sizeof(uint32_t), "io");
+_Static_assert(sizeof(enum ginex_list_read) == sizeof(uint32_t), "list_read");
+_Static_assert(sizeof(enum ginex_fill) == sizeof(uint32_t), "fill");
+_Static_assert(sizeof(enum ginex_replacement) == sizeof(uint32_t), "replacement");
+_Static_assert(sizeof(enum ginex_initial) == sizeof(uint32_t), "initial");
+_Static_assert(sizeof(enum ginex_floyd) == sizeof(uint32_t), "floyd");
+
+#define FIELD(name) offsetof(struct ginex_config, name)
+/* clang-format off */
+const struct gnn_option ginex_options[] = {
+    {.name = "superbatch", .type = GNN_OPT_U32, .offset = FIELD(superbatch), .unit = "batches", .def = "1500", .min = 1,
+     .max = GINEX_BATCHES_MAX, .help = "Mini-batches sampled ahead and inspected together (SB); at most the epoch's.",
+     .source = "GNNDrive section 3: 1500; artifact run_ginex.py: 1000"},
+    {.name = "feature_cache", .type = GNN_OPT_BYTES, .offset = FIELD(feature_cache), .def = "0",
+     .help = "Feature cache with its address table (Z_f); 0 = 75 % of the cap or what fits, without a cap a tenth of "
+             "the features.", .source = "GNNDrive section 5: 24 GB of 32 GB; artifact README.md: 6 GB of 8 GB"},
+    {.name = "neighbour_cache", .type = GNN_OPT_BYTES, .offset = FIELD(neighbour_cache), .def = "0",
+     .help = "Neighbour cache with its table (Z_n); 0 = 19 % of the cap or what fits, without a cap a tenth of the "
+             "lists.", .source = "GNNDrive section 5: 6 GB of 32 GB"},
+    {.name = "cache_neighbours", .type = GNN_OPT_BOOL, .offset = FIELD(cache_neighbours), .def = "true",
+     .help = "Off: no neighbour cache, every list is read."},
+    {.name = "skip_isolated", .type = GNN_OPT_BOOL, .offset = FIELD(skip_isolated), .def = "false",
+     .help = "Leave nodes without in-edges out of the neighbour cache: they rank first and are never looked up.",
+     .source = "artifact lib/cache.py: false"},
+    {.name = "samplers", .type = GNN_OPT_U32, .offset = FIELD(samplers), .unit = "threads", .def = "4", .min = 1,
+     .max = 128, .help = "Sampler threads of a superbatch (V), one list read in flight each.",
+     .source = "artifact run_ginex.py: 2x logical cores"},
+    {.name = "gather_threads", .type = GNN_OPT_U32, .offset = FIELD(gather_threads), .unit = "threads", .def = "16",
+     .min = 1, .max = 128,
+     .help = "Threads of the gather (G), one synchronous read in flight each; also fill and apply.",
+     .source = "artifact run_ginex.py: 8x logical cores; GNNDrive section 5: more than 2x physical cores"},
+    {.name = "trace_loaders", .type = GNN_OPT_U32, .offset = FIELD(trace_loaders), .unit = "threads", .def = "4",
+     .min = 1, .max = 64, .help = "Threads that read mini-batches back from the trace (L_t).",
+     .source = "artifact run_ginex.py"},
+    {.name = "trace_queue", .type = GNN_OPT_U32, .offset = FIELD(trace_queue), .unit = "batches", .def = "2", .min = 1,
+     .max = 64, .help = "Mini-batches each trace loader reads ahead.", .source = "artifact run_ginex.py"},
+    {.name = "trace_depth", .type = GNN_OPT_U32, .offset = FIELD(trace_depth), .unit = "reads", .def = "8", .min = 1,
+     .max = 256, .help = "Reads in flight per trace loader."},
+    {.name = "trace_block", .type = GNN_OPT_BYTES, .offset = FIELD(trace_block), .def = "256K", .min = 4096,
+     .max = 1 << 26, .help = "Bytes of one write to the trace, and most of one read from it."},
+    {.name = "trace_dir", .type = GNN_OPT_TEXT, .offset = FIELD(trace_dir), .def = "",
+     .help = "Directory of the scratch files (trace, neighbour cache); empty: the dataset's."},
+    {.name = "id_readers", .type = GNN_OPT_U32, .offset = FIELD(id_readers), .unit = "reads", .def = "16", .min = 1,
+     .max = 128, .help = "Node lists in flight while a superbatch is inspected.",
+     .source = "artifact lib/cache.py: 16 threads"},
+    {.name = "hold_ids", .type = GNN_OPT_BOOL, .offset = FIELD(hold_ids), .def = "true",
+     .help = "Keep a superbatch's node lists in memory between passes 1 and 2; off: read them again.",
+     .source = "artifact lib/cache.py"},
+    {.name = "neighbour_block", .type = GNN_OPT_BYTES, .offset = FIELD(neighbour_block), .def = "4K", .min = 4096,
+     .max = 1 << 26, .help = "Bytes of one read while the neighbour cache is loaded, gather_threads of them in flight.",
+     .source = "artifact lib/cpp_extension/mt_load.cpp"},
+    {.name = "io", .type = GNN_OPT_CHOICE, .offset = FIELD(io), .def = "direct", .choices = io_words,
+     .help = "How lists, rows and traces are read and written: past the page cache, or through it.",
+     .source = "paper; artifact lib/cpp_extension/gather.cpp"},
+    {.name = "io_unit", .type = GNN_OPT_BYTES, .offset = FIELD(io_unit), .def = "4K", .min = 512, .max = 1 << 24,
+     .help = "Feature reads cover whole units of this size; a power of two.",
+     .source = "artifact lib/cpp_extension/gather.cpp: 4 KiB; varied by AGNES"},
+    {.name = "list_read", .type = GNN_OPT_CHOICE, .offset = FIELD(list_read), .def = "artifact", .choices = list_words,
+     .help = "Bytes of a list read: the released rule (up to a page too many), or the pages the list lies on.",
+     .source = "artifact lib/cpp_extension/sample.cpp"},
+    {.name = "fill", .type = GNN_OPT_CHOICE, .offset = FIELD(fill), .def = "mapped", .choices = fill_words,
+     .help = "Cold start of the feature cache: page faults by gather_threads, or direct reads of what lies together.",
+     .source = "artifact lib/cache.py: mapped"},
+    {.name = "replacement", .type = GNN_OPT_CHOICE, .offset = FIELD(replacement), .def = "belady",
+     .choices = replacement_words, .help = "Of the feature cache: optimal, least recently used, or none.",
+     .source = "paper: Belady's"},
+    {.name = "initial", .type = GNN_OPT_CHOICE, .offset = FIELD(initial), .def = "access", .choices = initial_words,
+     .help = "What the feature cache starts with: the superbatch's first nodes, or those with the top scores.",
+     .source = "paper: first accesses"},
+    {.name = "overlap", .type = GNN_OPT_BOOL, .offset = FIELD(overlap), .def = "true",
+     .help = "Pass 3 beside sampling, gather beside training; off: one after the other.", .source = "paper"},
+    {.name = "overlap_caches", .type = GNN_OPT_BOOL, .offset = FIELD(overlap_caches), .def = "false",
+     .help = "Keep the feature cache until the next Inspect has ended, so that both caches are resident.",
+     .source = "artifact run_ginex.py: true; paper: false"},
+    {.name = "floyd", .type = GNN_OPT_CHOICE, .offset = FIELD(floyd), .def = "exact", .choices = floyd_words,
+     .help = "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
+     .source = "artifact lib/cpp_extension/sample.cpp: biased; paper: uniform"},
+    {.name = NULL},
+};
+/* clang-format on */
