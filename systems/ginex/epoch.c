@@ -76,8 +76,9 @@ static void fill_result(const struct ginex *s, struct gnn_epoch_result *out)
     gnn_training_result(&s->training, out);
 }
 
-enum gnn_status ginex_epoch(struct ginex *s, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
+enum gnn_status ginex_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
+    struct ginex *s = state;
     gnn_sampling_begin(s->sampling, epoch);
     gnn_training_begin(&s->training);
     s->figures = (struct ginex_epoch_figures){.sample_ns = 0};

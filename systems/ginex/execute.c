@@ -128,7 +128,7 @@ static enum gnn_status apply_changes(struct ginex_execution *x, const struct gin
 {
     if (batch->changes.count == 0)
         return GNN_OK;
-    x->apply = (struct ginex_apply){x->s->cache, &batch->changes, x->input[b % 2].data};
+    x->apply = (struct ginex_apply){x->s->cache, &batch->changes, x->input[b % 2].data, batch->view.node_count};
     x->s->figures.evictions += batch->changes.count;
     gnn_team_post(x->s->team, ginex_cache_apply, &x->apply);
     return gnn_team_wait(x->s->team);

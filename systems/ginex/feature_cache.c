@@ -14,10 +14,13 @@ enum {
     FILL_DEPTH = 33,             /* one span in use, 32 in flight */
 };
 
+/* Counts of one worker; padded so that two workers never share a cache line. */
 struct worker_counts {
     struct ginex_cache_counts counts;
-    uint64_t padding[13]; /* two workers never share a cache line */
+    uint64_t padding[13];
 };
+_Static_assert(sizeof(struct worker_counts) >= 128, "a cache line and its neighbour, which the CPU fetches too");
+_Static_assert(FILL_GAP_BYTES < FILL_SPAN_BYTES, "a read spans gaps between rows");
 
 struct ginex_cache {
     struct gnn_world *world;
@@ -38,40 +41,34 @@ uint64_t ginex_cache_bytes(const struct ginex_cache_config *config)
     return gnn_add_bytes(gnn_add_bytes(table, windows), gnn_mul_bytes(config->rows, config->row_bytes));
 }
 
-static enum gnn_status cache_fill_memory(struct ginex_cache *cache, struct gnn_err *err)
+static enum gnn_status open_memory(struct ginex_cache *cache, struct gnn_err *err)
 {
     const struct ginex_cache_config *c = &cache->config;
-    void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(cache->world, "ginex address table", gnn_mul_bytes(c->node_count, sizeof *cache->table),
-                          GNN_MEM_PLAIN, &memory, err));
-    cache->table = memory;
-    GNN_TRY(gnn_mem_alloc(cache->world, "ginex feature cache", gnn_mul_bytes(c->rows, c->row_bytes), GNN_MEM_FEATURES,
-                          &memory, err));
-    cache->rows = memory;
-    if (c->unit_bytes > 1 && c->row_bytes % c->unit_bytes != 0) {
-        GNN_TRY(gnn_mem_alloc(cache->world, "ginex read windows",
-                              gnn_mul_bytes(c->workers, cache->layout.window_bytes_max), GNN_MEM_FEATURES, &memory,
-                              err));
-        cache->windows = memory;
-    }
-    cache->counts = calloc(c->workers, sizeof *cache->counts);
-    return cache->counts != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "ginex: feature cache");
+    const uint64_t window_bytes = gnn_mul_bytes(c->workers, cache->layout.window_bytes_max);
+    GNN_MEM_NEW(cache->world, cache->table, c->node_count, "ginex address table", GNN_MEM_PLAIN, err);
+    GNN_MEM_NEW(cache->world, cache->rows, gnn_mul_bytes(c->rows, c->row_bytes), "ginex feature cache",
+                GNN_MEM_FEATURES, err);
+    if (c->unit_bytes > 1 && c->row_bytes % c->unit_bytes != 0)
+        GNN_MEM_NEW(cache->world, cache->windows, window_bytes, "ginex read windows", GNN_MEM_FEATURES, err);
+    GNN_NEW(cache->counts, c->workers, err, "counts of %" PRIu32 " ginex gather threads", c->workers);
+    return GNN_OK;
 }
 
 enum gnn_status ginex_cache_open(struct gnn_world *world, const struct ginex_cache_config *config,
                                  struct ginex_cache **out, struct gnn_err *err)
 {
+    assert(config->rows > 0);
+    assert(config->rows <= config->node_count);
     *out = NULL;
-    struct ginex_cache *cache = calloc(1, sizeof *cache);
-    if (cache == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ginex: feature cache");
     struct gnn_file_info info;
+    struct ginex_cache *cache;
+    GNN_NEW(cache, 1, err, "ginex's feature cache");
     gnn_file_info(world, config->features, &info);
     cache->world = world;
     cache->config = *config;
     cache->layout = gnn_row_layout(config->row_bytes, config->unit_bytes);
     cache->features_bytes = info.size_bytes;
-    const enum gnn_status status = cache_fill_memory(cache, err);
+    const enum gnn_status status = open_memory(cache, err);
     if (status == GNN_OK)
         *out = cache;
     else
@@ -98,6 +95,7 @@ static unsigned char *row_at(const struct ginex_cache *cache, uint32_t slot)
 
 uint32_t ginex_cache_slot(const struct ginex_cache *cache, gnn_node node)
 {
+    assert(node < cache->config.node_count);
     return cache->table[node] == 0 ? GNN_NODE_NONE : cache->table[node] - 1;
 }
 
@@ -130,7 +128,7 @@ enum gnn_status ginex_cache_fill(void *ctx, uint32_t worker, uint32_t workers, s
                                row_at(job->cache, (uint32_t)first), row_bytes, err);
 }
 
-/* Runs of initial nodes whose rows lie close together; the span's tag is the position of the run's first node. */
+/* The initial nodes, cut into runs whose rows lie close together; a span's tag is the position of its run's first. */
 struct runs {
     const struct ginex_cache *cache;
     const struct gnn_stream *features;
@@ -146,7 +144,7 @@ static uint64_t window_start(const struct ginex_cache *cache, gnn_node v)
 static uint64_t window_end(const struct ginex_cache *cache, gnn_node v)
 {
     const uint64_t end = gnn_round_up(((uint64_t)v + 1) * cache->config.row_bytes, cache->config.unit_bytes);
-    return end < cache->features_bytes ? end : cache->features_bytes;
+    return gnn_min_u64(end, cache->features_bytes);
 }
 
 static bool next_run(void *ctx, struct gnn_span *out)
@@ -168,7 +166,7 @@ static bool next_run(void *ctx, struct gnn_span *out)
     return true;
 }
 
-/* Every row of the run goes to its slot. */
+/* Copies every row of the run to its slot. */
 static void scatter_run(const struct ginex_cache *cache, const struct runs *runs, const struct gnn_span *span,
                         const unsigned char *data)
 {
@@ -183,8 +181,7 @@ static void scatter_run(const struct ginex_cache *cache, const struct runs *runs
 
 static uint64_t fill_span_bytes(uint32_t row_bytes)
 {
-    const uint64_t row = gnn_span_room(row_bytes) + GNN_PAGE_BYTES;
-    return row > FILL_SPAN_BYTES ? row : FILL_SPAN_BYTES;
+    return gnn_max_u64(gnn_span_room(row_bytes) + GNN_PAGE_BYTES, FILL_SPAN_BYTES);
 }
 
 uint64_t ginex_cache_fill_direct_bytes(uint32_t row_bytes)
@@ -244,7 +241,8 @@ static enum gnn_status read_row(struct ginex_cache *cache, uint32_t worker, gnn_
     unsigned char *const window =
         cache->windows == NULL ? dst : cache->windows + (uint64_t)worker * cache->layout.window_bytes_max;
     struct ginex_cache_counts *const counts = &cache->counts[worker].counts;
-    assert(cache->windows == NULL ? len == row_bytes : len <= cache->layout.window_bytes_max);
+    assert(cache->windows != NULL || len == row_bytes);
+    assert(cache->windows == NULL || len <= cache->layout.window_bytes_max);
     GNN_TRY(gnn_read_window(cache->world, cache->config.features, start, window, len, at + row_bytes - start, err));
     if (window != dst)
         gnn_mem_copy(cache->world, dst, window + (at - start), row_bytes);
@@ -260,6 +258,7 @@ enum gnn_status ginex_cache_gather(void *ctx, uint32_t worker, uint32_t workers,
     struct ginex_cache *cache = job->cache;
     const uint64_t row_bytes = cache->config.row_bytes;
     uint64_t first, end;
+    assert(workers == cache->config.workers);
     gnn_team_share(job->count, worker, workers, &first, &end);
     gnn_charge(cache->world, GNN_WORK_TABLE_ENTRY, end - first);
     for (uint64_t i = first; i < end; i++) {
@@ -294,12 +293,18 @@ enum gnn_status ginex_cache_apply(void *ctx, uint32_t worker, uint32_t workers, 
     const struct ginex_apply *job = ctx;
     struct ginex_cache *cache = job->cache;
     const struct ginex_changes *changes = job->changes;
-    const uint64_t row_bytes = cache->config.row_bytes;
+    const uint64_t row_bytes = cache->config.row_bytes, nodes = cache->config.node_count;
     uint64_t first, end;
+    assert(changes->count <= job->row_count);
     gnn_team_share(changes->count, worker, workers, &first, &end);
     gnn_charge(cache->world, GNN_WORK_TABLE_ENTRY, 3 * (end - first));
     for (uint64_t k = first; k < end; k++) {
         const gnn_node in = changes->in_node[k], out = changes->out_node[k];
+        if (in >= nodes || out >= nodes || changes->in_row[k] >= job->row_count)
+            return gnn_fail(err, GNN_EFORMAT,
+                            "ginex: change %" PRIu64 " of the trace: row %" PRIu32 " of %" PRIu32 ", node %" PRIu32
+                            " for node %" PRIu32 "; there are %" PRIu64 " nodes",
+                            k, changes->in_row[k], job->row_count, in, out, nodes);
         if (cache->table[out] == 0 || cache->table[in] != 0)
             return gnn_fail(err, GNN_EBUG,
                             "ginex: change %" PRIu64 " puts node %" PRIu32 " in the place of %" PRIu32

@@ -108,8 +108,8 @@ GNN_MUST_CHECK enum gnn_status ginex_inspect(struct ginex *s, struct gnn_epoch_r
 /* execute.c: trains s->stored; closes the feature cache. */
 GNN_MUST_CHECK enum gnn_status ginex_execute(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err);
 void ginex_drop_cache(struct ginex *s);
-/* epoch.c */
-GNN_MUST_CHECK enum gnn_status ginex_epoch(struct ginex *s, uint64_t epoch, struct gnn_epoch_result *out,
+/* epoch.c: the hook train_epoch. */
+GNN_MUST_CHECK enum gnn_status ginex_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
                                            struct gnn_err *err);
 
 #endif

@@ -81,10 +81,8 @@ static enum gnn_status start_sampling(struct ginex_inspection *in, struct gnn_er
 static enum gnn_status open_initial(struct ginex *s, struct gnn_err *err)
 {
     struct ginex_superbatch *const sb = s->stored;
-    void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(s->env->world, "ginex initial nodes", gnn_mul_bytes(s->sizes.cache_rows, sizeof *sb->initial),
-                          GNN_MEM_PLAIN, &memory, err));
-    sb->initial = memory;
+    assert(sb->initial == NULL);
+    GNN_MEM_NEW(s->env->world, sb->initial, s->sizes.cache_rows, "ginex initial nodes", GNN_MEM_PLAIN, err);
     if (s->config->initial == GINEX_INITIAL_ACCESS)
         return GNN_OK;
     assert(s->top.count <= s->sizes.cache_rows);

@@ -89,13 +89,10 @@ enum gnn_status ginex_scan_open(const struct gnn_env *env, struct gnn_file *indi
     const struct gnn_dataset *d = env->dataset;
     const struct gnn_span_reader_config reader = {
         .engine = env->io_engine, .file = indices, .depth = SCAN_DEPTH, .span_bytes_max = SCAN_BYTES};
-    void *memory = NULL;
     *out = (struct ginex_scan){.env = env};
     GNN_TRY(gnn_stream_attach(env->world, indices, d->edge_count * sizeof(gnn_node), &out->indices, err));
     GNN_TRY(gnn_span_reader_open(env->world, &reader, &out->reader, err));
-    GNN_TRY(gnn_mem_alloc(env->world, "ginex out-degrees", gnn_mul_bytes(d->node_count, sizeof *out->out_degree),
-                          GNN_MEM_PLAIN, &memory, err));
-    out->out_degree = memory;
+    GNN_MEM_NEW(env->world, out->out_degree, d->node_count, "ginex out-degrees", GNN_MEM_PLAIN, err);
     return count_out_degrees(out, err);
 }
 
@@ -233,12 +230,9 @@ enum gnn_status ginex_top_nodes_open(const struct ginex_scan *scan, uint32_t row
     const struct gnn_env *env = scan->env;
     const struct gnn_dataset *d = env->dataset;
     struct ginex_choice choice;
-    void *memory = NULL;
     *out = (struct ginex_top_nodes){.count = 0};
     GNN_TRY(ginex_choose(d, scan->out_degree, GINEX_COST_ROW, rows, false, &choice, err));
-    GNN_TRY(gnn_mem_alloc(env->world, "ginex nodes by score", gnn_mul_bytes(rows, sizeof *out->node), GNN_MEM_PLAIN,
-                          &memory, err));
-    out->node = memory;
+    GNN_MEM_NEW(env->world, out->node, rows, "ginex nodes by score", GNN_MEM_PLAIN, err);
     for (gnn_node v = 0; v < d->node_count; v++)
         if (ginex_chosen(&choice, d, scan->out_degree, v))
             out->node[out->count++] = v;

@@ -29,12 +29,19 @@ _Static_assert(sizeof(struct block_header) % sizeof(uint32_t) == 0, "the words b
 
 /* ---- open, close ---- */
 
-static enum gnn_status open_streams(struct ginex *s, struct ginex_superbatch *sb, struct gnn_err *err)
+enum gnn_status ginex_superbatch_open(struct ginex *s, uint32_t number, struct ginex_superbatch **out,
+                                      struct gnn_err *err)
 {
     const uint32_t workers = s->config->samplers;
     const struct gnn_stream_file_config trace = {.dir = s->trace_dir,
                                                  .direct = s->config->io == GINEX_IO_DIRECT,
                                                  .block_bytes = (uint32_t)s->config->trace_block};
+    assert(number < s->sizes.superbatches);
+    GNN_NEW(*out, 1, err, "a ginex superbatch");
+    struct ginex_superbatch *const sb = *out;
+    sb->first = number * s->sizes.superbatch;
+    sb->count = gnn_min_u32(s->sizes.batches - sb->first, s->sizes.superbatch);
+    assert(sb->count > 0);
     GNN_NEW(sb->ids, workers, err, "streams of %" PRIu32 " ginex samplers", workers);
     GNN_NEW(sb->blocks, workers, err, "streams of %" PRIu32 " ginex samplers", workers);
     GNN_NEW(sb->records, sb->count, err, "a ginex superbatch of %" PRIu32 " mini-batches", sb->count);
@@ -44,24 +51,6 @@ static enum gnn_status open_streams(struct ginex *s, struct ginex_superbatch *sb
         GNN_TRY(gnn_stream_open(sb->trace, &sb->blocks[w], err));
     }
     return GNN_OK;
-}
-
-enum gnn_status ginex_superbatch_open(struct ginex *s, uint32_t number, struct ginex_superbatch **out,
-                                      struct gnn_err *err)
-{
-    assert(number < s->sizes.superbatches);
-    *out = NULL;
-    struct ginex_superbatch *sb;
-    GNN_NEW(sb, 1, err, "a ginex superbatch");
-    sb->first = number * s->sizes.superbatch;
-    sb->count = gnn_min_u32(s->sizes.batches - sb->first, s->sizes.superbatch);
-    assert(sb->count > 0);
-    const enum gnn_status status = open_streams(s, sb, err);
-    if (status == GNN_OK)
-        *out = sb;
-    else
-        ginex_superbatch_close(s, sb);
-    return status;
 }
 
 void ginex_superbatch_close(struct ginex *s, struct ginex_superbatch *sb)
@@ -282,27 +271,17 @@ static bool next_ids(void *ctx, struct gnn_span *out)
 enum gnn_status ginex_ids_open(struct ginex *s, const struct ginex_superbatch *sb, bool hold, struct ginex_ids **out,
                                struct gnn_err *err)
 {
-    *out = NULL;
     assert(sb->accesses > 0); /* summed up: every stream is sealed */
-    struct ginex_ids *ids;
-    GNN_NEW(ids, 1, err, "node lists of a ginex superbatch");
+    GNN_NEW(*out, 1, err, "node lists of a ginex superbatch");
+    struct ginex_ids *const ids = *out;
     *ids = (struct ginex_ids){.s = s, .sb = sb, .hold = hold};
     const struct gnn_span_reader_config config = {.engine = s->env->io_engine,
                                                   .file = gnn_stream_file_handle(sb->trace),
                                                   .depth = s->config->id_readers + 1,
                                                   .span_bytes_max = sb->nodes_max * sizeof(gnn_node)};
-    void *held = NULL;
-    enum gnn_status status = gnn_span_reader_open(s->env->world, &config, &ids->reader, err);
-    if (status == GNN_OK && hold)
-        status = gnn_mem_alloc(s->env->world, "ginex ids of a superbatch",
-                               gnn_mul_bytes(sb->accesses, sizeof(gnn_node)), GNN_MEM_PLAIN, &held, err);
-    ids->held = held;
-    if (status != GNN_OK) {
-        ginex_ids_close(ids);
-        return status;
-    }
-    ginex_ids_rewind(ids);
-    *out = ids;
+    GNN_TRY(gnn_span_reader_open(s->env->world, &config, &ids->reader, err));
+    if (hold)
+        GNN_MEM_NEW(s->env->world, ids->held, sb->accesses, "ginex ids of a superbatch", GNN_MEM_PLAIN, err);
     return GNN_OK;
 }
 

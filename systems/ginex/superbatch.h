@@ -28,7 +28,8 @@ struct ginex_superbatch {
     uint32_t nodes_max;
 };
 
-/* number: of the epoch's superbatches. GNN_ENOMEM, errors of gnn_stream_file_open. */
+/* number: of the epoch's superbatches. GNN_ENOMEM, errors of gnn_stream_file_open. *out is the caller's to close also
+ * after an error. */
 GNN_MUST_CHECK enum gnn_status ginex_superbatch_open(struct ginex *s, uint32_t number, struct ginex_superbatch **out,
                                                      struct gnn_err *err);
 /* Accepts NULL. Adds what was written to the epoch's figures. */
@@ -60,11 +61,12 @@ GNN_MUST_CHECK enum gnn_status ginex_load_batch(const struct ginex_superbatch *s
 
 /* The node lists of a superbatch's batches, in order. */
 struct ginex_ids;
-/* hold: the first walk keeps everything in memory for the next ones, until ginex_ids_drop. */
+/* hold: the first walk keeps everything in memory for the next ones, until ginex_ids_drop. *out is the caller's to
+ * close also after an error. */
 GNN_MUST_CHECK enum gnn_status ginex_ids_open(struct ginex *s, const struct ginex_superbatch *sb, bool hold,
                                               struct ginex_ids **out, struct gnn_err *err);
-void ginex_ids_close(struct ginex_ids *ids); /* accepts NULL; adds what was read to the epoch's figures */
-void ginex_ids_rewind(struct ginex_ids *ids);
+void ginex_ids_close(struct ginex_ids *ids);  /* accepts NULL; adds what was read to the epoch's figures */
+void ginex_ids_rewind(struct ginex_ids *ids); /* before each walk */
 void ginex_ids_drop(struct ginex_ids *ids);
 /* The next batch's nodes; after the last *nodes is NULL. Valid until the next call. */
 GNN_MUST_CHECK enum gnn_status ginex_ids_next(struct ginex_ids *ids, const gnn_node **nodes, uint32_t *count,

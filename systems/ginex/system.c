@@ -127,11 +127,6 @@ static enum gnn_status ginex_open(const struct gnn_env *env, const void *config,
     return env->workload->sample_only ? GNN_OK : open_training(s, err);
 }
 
-static enum gnn_status ginex_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
-{
-    return ginex_epoch(state, epoch, out, err);
-}
-
 const struct gnn_system gnn_system_ginex = {
     .abi = GNN_SYSTEM_ABI,
     .name = "ginex",
@@ -140,6 +135,6 @@ const struct gnn_system gnn_system_ginex = {
     .config_bytes = sizeof(struct ginex_config),
     .plan = ginex_plan,
     .open = ginex_open,
-    .train_epoch = ginex_train_epoch,
+    .train_epoch = ginex_epoch,
     .close = ginex_close,
 };
