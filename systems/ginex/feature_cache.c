@@ -93,17 +93,6 @@ static unsigned char *row_at(const struct ginex_cache *cache, uint32_t slot)
     return cache->rows + (uint64_t)slot * cache->config.row_bytes;
 }
 
-uint32_t ginex_cache_slot(const struct ginex_cache *cache, gnn_node node)
-{
-    assert(node < cache->config.node_count);
-    return cache->table[node] == 0 ? GNN_NODE_NONE : cache->table[node] - 1;
-}
-
-const void *ginex_cache_row(const struct ginex_cache *cache, uint32_t slot)
-{
-    return row_at(cache, slot);
-}
-
 /* ---- fill ---- */
 
 void ginex_cache_assign(struct ginex_cache *cache, const gnn_node *initial, uint32_t count)

@@ -69,8 +69,4 @@ struct ginex_apply {
 };
 GNN_MUST_CHECK enum gnn_status ginex_cache_apply(void *apply, uint32_t worker, uint32_t workers, struct gnn_err *err);
 
-/* Returns the node's slot, or GNN_NODE_NONE. */
-uint32_t ginex_cache_slot(const struct ginex_cache *cache, gnn_node node);
-const void *ginex_cache_row(const struct ginex_cache *cache, uint32_t slot);
-
 #endif

@@ -66,7 +66,7 @@ static enum gnn_status append_lists(struct ginex_neighbours *n, struct ginex_sca
         gnn_charge(n->env->world, GNN_WORK_TABLE_ENTRY, edges / 8);
         for (; v < d->node_count && d->indptr[v] < to; v++) {
             const uint64_t begin = d->indptr[v], end = d->indptr[v + 1];
-            if (begin < end && ginex_chosen(choice, d, scan->out_degree, v)) {
+            if (begin < end && ginex_chosen(choice, v)) {
                 const uint32_t count = (uint32_t)(end - begin);
                 const uint64_t first = gnn_max_u64(begin, from), last = gnn_min_u64(end, to);
                 if (begin >= from)
@@ -92,8 +92,8 @@ static enum gnn_status append_empty(struct ginex_neighbours *n, uint64_t words, 
 }
 
 /* Appends the table. Lists that are not empty begin at word 0, empty ones at word `empty`. */
-static enum gnn_status append_table(struct ginex_neighbours *n, const struct ginex_scan *scan,
-                                    const struct ginex_choice *choice, uint64_t empty, struct gnn_err *err)
+static enum gnn_status append_table(struct ginex_neighbours *n, const struct ginex_choice *choice, uint64_t empty,
+                                    struct gnn_err *err)
 {
     const struct gnn_dataset *d = n->env->dataset;
     const uint64_t list_end = empty;
@@ -102,7 +102,7 @@ static enum gnn_status append_table(struct ginex_neighbours *n, const struct gin
     GNN_TRY(gnn_stream_begin(n->stream, &n->table_offset_bytes, err));
     for (gnn_node v = 0; v < d->node_count; v++) {
         const uint64_t degree = d->indptr[v + 1] - d->indptr[v];
-        const bool chosen = ginex_chosen(choice, d, scan->out_degree, v);
+        const bool chosen = ginex_chosen(choice, v);
         chunk[filled++] = !chosen ? ABSENT : degree > 0 ? at : empty;
         if (chosen && degree > 0)
             at += degree + 1;
@@ -133,7 +133,7 @@ static enum gnn_status build(struct ginex_neighbours *n, struct ginex_scan *scan
     const uint64_t words = gnn_stream_bytes(n->stream) / sizeof(uint32_t);
     assert(words <= choice.cost);
     GNN_TRY(append_empty(n, choice.cost - words, err));
-    GNN_TRY(append_table(n, scan, &choice, words, err));
+    GNN_TRY(append_table(n, &choice, words, err));
     n->list_words = choice.cost;
     n->file_bytes = gnn_stream_bytes(n->stream);
     assert(n->file_bytes >= n->table_offset_bytes + table_bytes(env));

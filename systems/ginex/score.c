@@ -108,49 +108,43 @@ void ginex_scan_close(struct ginex_scan *scan)
 
 /* ---- the choice ---- */
 
-float ginex_score(uint32_t out_degree, uint64_t in_degree)
-{
-    return ((float)out_degree + 1e-8f) / ((float)in_degree + 1e-8f);
-}
-
 static uint64_t in_degree(const struct gnn_dataset *dataset, gnn_node v)
 {
     assert(dataset->indptr[v] <= dataset->indptr[v + 1]);
     return dataset->indptr[v + 1] - dataset->indptr[v];
 }
 
-/* Positive floats order like their bits. */
-static uint32_t key_of(const struct gnn_dataset *dataset, const uint32_t *out_degree, gnn_node v)
+static bool left_out(const struct ginex_choice *choice, gnn_node v)
 {
-    const float score = ginex_score(out_degree[v], in_degree(dataset, v));
+    return choice->skip_isolated && in_degree(choice->dataset, v) == 0;
+}
+
+/* The score's bits: positive floats order like them. */
+static uint32_t key_of(const struct ginex_choice *choice, gnn_node v)
+{
+    const float score = ((float)choice->out_degree[v] + 1e-8f) / ((float)in_degree(choice->dataset, v) + 1e-8f);
     uint32_t bits;
     memcpy(&bits, &score, sizeof bits);
     return bits;
 }
+_Static_assert(sizeof(float) == sizeof(uint32_t), "a score's bits are its key");
 
-struct counting {
-    const struct gnn_dataset *dataset;
-    const uint32_t *out_degree;
-    enum ginex_cost cost;
-    bool skip_isolated;
-    uint64_t *bins; /* (BINS) cost per bin */
-};
-
-static uint64_t cost_of(const struct counting *c, gnn_node v)
+static uint64_t cost_of(const struct ginex_choice *choice, enum ginex_cost cost, gnn_node v)
 {
-    return c->cost == GINEX_COST_ROW ? 1 : in_degree(c->dataset, v) + 1;
+    return cost == GINEX_COST_ROW ? 1 : in_degree(choice->dataset, v) + 1;
 }
 
 /* Sums the costs by the upper half of the key, or by the lower half of the keys whose upper half is `upper`. */
-static void fill_bins(const struct counting *c, bool lower, uint32_t upper)
+static void fill_bins(const struct ginex_choice *choice, enum ginex_cost cost, bool lower, uint32_t upper,
+                      uint64_t *bins)
 {
-    memset(c->bins, 0, BINS * sizeof *c->bins);
-    for (gnn_node v = 0; v < c->dataset->node_count; v++) {
-        if (c->skip_isolated && in_degree(c->dataset, v) == 0)
+    memset(bins, 0, BINS * sizeof *bins);
+    for (gnn_node v = 0; v < choice->dataset->node_count; v++) {
+        if (left_out(choice, v))
             continue;
-        const uint32_t key = key_of(c->dataset, c->out_degree, v);
+        const uint32_t key = key_of(choice, v);
         if (!lower || key >> 16 == upper)
-            c->bins[lower ? key & 0xffff : key >> 16] += cost_of(c, v);
+            bins[lower ? key & 0xffff : key >> 16] += cost_of(choice, cost, v);
     }
 }
 
@@ -166,62 +160,53 @@ static int64_t last_bin(const uint64_t *bins, uint64_t *budget)
 }
 
 /* Chooses as many of the nodes with the boundary score as fit, by ID, and sums up all that is chosen. */
-static void choose_at_boundary(const struct counting *c, uint64_t budget, struct ginex_choice *out)
+static void choose_at_boundary(struct ginex_choice *choice, enum ginex_cost cost, uint64_t budget)
 {
     bool open = true;
     uint64_t left = budget;
-    for (gnn_node v = 0; v < c->dataset->node_count; v++) {
-        if (c->skip_isolated && in_degree(c->dataset, v) == 0)
-            continue;
-        const uint32_t key = key_of(c->dataset, c->out_degree, v);
-        const uint64_t cost = cost_of(c, v);
-        bool taken = key > out->key;
-        if (key == out->key && open) {
-            open = cost <= left;
-            taken = open;
-            left -= taken ? cost : 0;
-            if (taken) {
-                out->last = v;
-                out->any = true;
+    for (gnn_node v = 0; v < choice->dataset->node_count; v++) {
+        const uint64_t price = cost_of(choice, cost, v);
+        if (open && !left_out(choice, v) && key_of(choice, v) == choice->key) {
+            open = price <= left;
+            if (open) {
+                left -= price;
+                choice->last = v;
+                choice->any = true;
             }
         }
-        out->nodes += taken;
-        out->cost += taken ? cost : 0;
+        if (ginex_chosen(choice, v)) {
+            choice->nodes++;
+            choice->cost += price;
+        }
     }
 }
 
 enum gnn_status ginex_choose(const struct gnn_dataset *dataset, const uint32_t *out_degree, enum ginex_cost cost,
                              uint64_t budget, bool skip_isolated, struct ginex_choice *out, struct gnn_err *err)
 {
-    *out = (struct ginex_choice){.skip_isolated = skip_isolated};
-    struct counting c = {dataset, out_degree, cost, skip_isolated, calloc(BINS, sizeof(uint64_t))};
-    if (c.bins == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ginex's scores");
-    uint64_t left = budget;
-    fill_bins(&c, false, 0);
-    const int64_t upper = last_bin(c.bins, &left);
-    int64_t lower = -1;
+    *out = (struct ginex_choice){.dataset = dataset, .out_degree = out_degree, .skip_isolated = skip_isolated};
+    uint64_t *bins, left = budget;
+    GNN_NEW(bins, BINS, err, "ginex's scores");
+    fill_bins(out, cost, false, 0, bins);
+    const int64_t upper = last_bin(bins, &left);
     if (upper >= 0) {
-        fill_bins(&c, true, (uint32_t)upper);
-        lower = last_bin(c.bins, &left);
+        fill_bins(out, cost, true, (uint32_t)upper, bins);
+        const int64_t lower = last_bin(bins, &left);
         assert(lower >= 0);
+        out->key = (uint32_t)(upper << 16 | lower);
     }
-    out->key = upper < 0 ? 0 : (uint32_t)(upper << 16 | lower);
-    choose_at_boundary(&c, left, out);
-    free(c.bins);
+    choose_at_boundary(out, cost, left);
+    free(bins);
     assert(out->cost <= budget);
     return GNN_OK;
 }
 
-bool ginex_chosen(const struct ginex_choice *choice, const struct gnn_dataset *dataset, const uint32_t *out_degree,
-                  gnn_node v)
+bool ginex_chosen(const struct ginex_choice *choice, gnn_node v)
 {
-    if (choice->skip_isolated && in_degree(dataset, v) == 0)
+    if (left_out(choice, v))
         return false;
-    const uint32_t key = key_of(dataset, out_degree, v);
-    if (key != choice->key)
-        return key > choice->key;
-    return choice->any && v <= choice->last;
+    const uint32_t key = key_of(choice, v);
+    return key != choice->key ? key > choice->key : choice->any && v <= choice->last;
 }
 
 enum gnn_status ginex_top_nodes_open(const struct ginex_scan *scan, uint32_t rows, struct ginex_top_nodes *out,
@@ -234,7 +219,7 @@ enum gnn_status ginex_top_nodes_open(const struct ginex_scan *scan, uint32_t row
     GNN_TRY(ginex_choose(d, scan->out_degree, GINEX_COST_ROW, rows, false, &choice, err));
     GNN_MEM_NEW(env->world, out->node, rows, "ginex nodes by score", GNN_MEM_PLAIN, err);
     for (gnn_node v = 0; v < d->node_count; v++)
-        if (ginex_chosen(&choice, d, scan->out_degree, v))
+        if (ginex_chosen(&choice, v))
             out->node[out->count++] = v;
     assert(out->count == choice.nodes);
     assert(out->count <= rows);

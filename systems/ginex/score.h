@@ -34,8 +34,10 @@ GNN_MUST_CHECK enum gnn_status ginex_scan_next(struct ginex_scan *scan, const gn
 
 /* The longest prefix of all nodes, in descending order of score, whose costs stay within the budget. */
 struct ginex_choice {
-    uint32_t key;  /* bits of the lowest score chosen */
-    gnn_node last; /* of the nodes with that score, those up to this ID */
+    const struct gnn_dataset *dataset;
+    const uint32_t *out_degree; /* (node_count) */
+    uint32_t key;               /* bits of the lowest score chosen */
+    gnn_node last;              /* of the nodes with that score, those up to this ID */
     bool any;
     bool skip_isolated; /* nodes without in-edges are left out: their empty lists are never looked up */
     uint64_t nodes, cost;
@@ -46,14 +48,11 @@ enum ginex_cost {
     GINEX_COST_ROW,  /* 1 */
 };
 
+/* The choice refers to dataset and out_degree. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status ginex_choose(const struct gnn_dataset *dataset, const uint32_t *out_degree,
                                             enum ginex_cost cost, uint64_t budget, bool skip_isolated,
                                             struct ginex_choice *out, struct gnn_err *err);
-
-bool ginex_chosen(const struct ginex_choice *choice, const struct gnn_dataset *dataset, const uint32_t *out_degree,
-                  gnn_node v);
-
-float ginex_score(uint32_t out_degree, uint64_t in_degree);
+bool ginex_chosen(const struct ginex_choice *choice, gnn_node v);
 
 /* The `rows` nodes with the highest scores, ascending by ID. */
 struct ginex_top_nodes {
