@@ -81,7 +81,7 @@ enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const c
  * where it is counted. */
 #define GNN_NEW(pointer, count, err, ...)                                                                              \
     do {                                                                                                               \
-        (pointer) = calloc((count), sizeof *(pointer));                                                                \
+        (pointer) = calloc((count), sizeof *(pointer)); /* NOLINT(bugprone-sizeof-expression): an array of pointers */ \
         if ((pointer) == NULL)                                                                                         \
             return gnn_fail((err), GNN_ENOMEM, __VA_ARGS__);                                                           \
     } while (0)
