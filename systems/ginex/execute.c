@@ -15,7 +15,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A thread that reads batches t, t + L_t, ... of the trace. */
 struct loader {
@@ -139,11 +138,12 @@ static enum gnn_status apply_changes(struct ginex_execution *x, const struct gin
 static enum gnn_status train_batches(struct ginex_execution *x, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct ginex *s = x->s;
+    const uint32_t count = x->sb->count;
     struct ginex_trace_batch *batch = NULL, *next = NULL, *spare = &x->batches[1];
     GNN_TRY(exchange_batch(x, 0, &x->batches[0], &batch));
     GNN_TRY(start_gather(x, batch, 0, err));
-    for (uint32_t b = 0; b < x->sb->count; b++) {
-        const bool more = b + 1 < x->sb->count;
+    for (uint32_t b = 0; b < count; b++) {
+        const bool more = b + 1 < count;
         GNN_TRY(gnn_check_stop(s->env, err));
         GNN_TRY(end_gather(x, batch, err));
         GNN_TRY(apply_changes(x, batch, b));
