@@ -4,8 +4,8 @@
 #include "harness/storage/stream.h"
 #include "harness/system/sampling.h"
 #include "harness/world/measured/measured.h"
+#include "systems/ginex/feature_cache.h"
 #include "systems/ginex/neighbours.h"
-#include "systems/ginex/score.h"
 #include "tests/support/io_scratch.h"
 #include "tests/support/train_graph.h"
 
@@ -278,6 +278,52 @@ static void test_a_cache_below_its_table_is_refused(void **state)
     assert_null(n);
     close_world(world);
     close_lists(&l);
+}
+
+/* ---- change sets ---- */
+
+static void test_a_change_that_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        gnn_node in;
+        uint32_t row;
+        gnn_node out;
+        enum gnn_status status;
+    } cases[] = {
+        {7, 1, 5, GNN_OK},      {900, 0, 5, GNN_EFORMAT}, {7, 0, 900, GNN_EFORMAT},
+        {7, 2, 5, GNN_EFORMAT}, {3, 0, 5, GNN_EBUG},      {7, 0, 8, GNN_EBUG},
+    };
+    struct gnn_world *world = open_world();
+    struct train_graph g;
+    train_graph_open(&usual, &g);
+    struct gnn_file *features;
+    struct gnn_err err = {0};
+    must(gnn_file_open(world, g.dataset.features_path, GNN_OPEN_READ, &features, &err), &err);
+    const struct ginex_cache_config config = {.node_count = g.dataset.node_count,
+                                              .rows = 2,
+                                              .row_bytes = g.dataset.row_bytes,
+                                              .unit_bytes = 1,
+                                              .workers = 1,
+                                              .features = features};
+    gnn_real *const rows = calloc(2, g.dataset.row_bytes);
+    assert_non_null(rows);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const gnn_node initial[] = {3, 5};
+        const struct ginex_changes changes = {&cases[c].in, &cases[c].row, &cases[c].out, 1, 1};
+        struct ginex_cache *cache;
+        struct gnn_err refusal = {0};
+        must(ginex_cache_open(world, &config, &cache, &err), &err);
+        ginex_cache_assign(cache, initial, 2);
+        struct ginex_apply apply = {cache, &changes, rows, 2};
+        if (ginex_cache_apply(&apply, 0, 1, &refusal) != cases[c].status)
+            fail_msg("case %zu: %s", c, refusal.message);
+        ginex_cache_close(cache);
+    }
+    free(rows);
+    gnn_file_close(world, features);
+    train_graph_close(&g);
+    close_world(world);
 }
 
 /* ---- whole epochs ---- */
@@ -779,6 +825,7 @@ int main(void)
         cmocka_unit_test(test_what_is_chosen_is_a_prefix_by_score),
         cmocka_unit_test(test_lists_are_the_files_lists),
         cmocka_unit_test(test_a_cache_below_its_table_is_refused),
+        cmocka_unit_test(test_a_change_that_cannot_be_is_refused),
         cmocka_unit_test(test_misses_of_an_epoch_are_the_offline_optimum),
         cmocka_unit_test(test_threads_change_nothing),
         cmocka_unit_test(test_feature_reads_are_pages_of_the_misses),
