@@ -290,13 +290,19 @@ struct request {
     uint32_t count;
 };
 
-static void draw_from_cache(const struct ginex_neighbours *n, gnn_node v, const struct request *r)
+/* GNN_EFORMAT when the cache's file is not what was written. */
+static enum gnn_status draw_from_cache(const struct ginex_neighbours *n, gnn_node v, const struct request *r,
+                                       struct gnn_err *err)
 {
-    assert(n->table[v] < n->list_words);
-    const uint32_t *const entry = n->words + n->table[v];
-    assert(entry[0] == r->degree);
+    const uint64_t at = n->table[v];
+    if (at >= n->list_words || r->degree >= n->list_words - at || n->words[at] != r->degree)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "ginex: neighbour cache: the list of node %" PRIu32 " has %" PRIu64
+                        " neighbours and is not at word %" PRIu64 " of %" PRIu64,
+                        v, r->degree, at, n->list_words);
     for (uint32_t i = 0; i < r->count; i++)
-        r->out[i] = entry[1 + (r->draw[i] - r->begin)];
+        r->out[i] = n->words[at + 1 + (r->draw[i] - r->begin)];
+    return GNN_OK;
 }
 
 static uint64_t list_read_bytes(enum ginex_list_read rule, uint64_t first_byte, uint64_t list_bytes)
@@ -352,7 +358,7 @@ static enum gnn_status fetch_lists(struct gnn_neighbour_source *source, const gn
                                   .out = out + row_start[i],
                                   .count = count};
         if (ginex_neighbours_has(n, v)) {
-            draw_from_cache(n, v, &r);
+            GNN_TRY(draw_from_cache(n, v, &r, err));
             n->tallies[s->worker].cached_lists++;
         } else {
             GNN_TRY(draw_from_file(s, &r, err));
