@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "harness/base/rng.h"
-#include "harness/world/simulated/internal.h"
+#include "harness/world/simulated/inode.h"
 #include "tests/support/data_files.h"
 #include "tests/support/io_scratch.h"
 #include "tests/support/seed.h"
@@ -336,7 +336,7 @@ static void test_names_hide(void **state)
     io_scratch_fill(&f.scratch, "other", 8192);
     add_content(&f, "host", &numbers);
     struct gnn_file *file = open_file(&f, "host", GNN_OPEN_READ);
-    assert_int_equal(sim_file_size(file), HOST_BYTES); /* the content, not the host's file */
+    assert_int_equal(file->inode->size_bytes, HOST_BYTES); /* the content, not the host's file */
     gnn_file_close(f.world, file);
     char host[512], other[512], third[512];
     (void)io_scratch_path(&f.scratch, "host", host);
@@ -362,7 +362,7 @@ static void test_names_hide(void **state)
     err = (struct gnn_err){0};
     assert_int_equal(try_open(&f, "third", GNN_OPEN_READ, &err), GNN_ENOENT);
     file = open_file(&f, "other", GNN_OPEN_READ);
-    assert_int_equal(sim_file_size(file), 100);
+    assert_int_equal(file->inode->size_bytes, 100);
     gnn_file_close(f.world, file);
     assert_int_equal(data_entries(f.scratch.dir), 3); /* the host never noticed */
     struct stat info;
@@ -393,10 +393,10 @@ static void test_extents_are_disjoint(void **state)
             file[i] = open_file(&f, fixed[i], GNN_OPEN_READ | (i == 2 ? GNN_OPEN_DIRECT : 0));
         else
             file[i] = open_file(&f, i % 2 == 0 ? name : "", GNN_OPEN_WRITE | (i % 2 == 0 ? 0 : GNN_OPEN_SCRATCH));
-        start[i] = sim_file_device_offset(file[i], 0);
-        end[i] = start[i] + (i < 4 ? sim_file_size(file[i]) : UINT64_C(1) << 38);
+        start[i] = sim_inode_device_offset(file[i]->inode, 0);
+        end[i] = start[i] + (i < 4 ? file[i]->inode->size_bytes : UINT64_C(1) << 38);
         assert_int_equal(start[i] % (1 << 20), 0);
-        assert_int_equal(sim_file_device_offset(file[i], 12345), start[i] + 12345);
+        assert_int_equal(sim_inode_device_offset(file[i]->inode, 12345), start[i] + 12345);
         for (int k = 0; k < i; k++)
             assert_true(end[k] <= start[i] || end[i] <= start[k] || start[i] == end[i]);
     }

@@ -3,6 +3,7 @@
 #define GNN_WORLD_MEASURED_INTERNAL_H
 
 #include "harness/world/measured/measured.h"
+#include "harness/world/ring_engines.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -75,6 +76,7 @@ void measured_fault_timer_stop(struct gnn_thread *self, const struct measured_fa
 /* locks.c */
 enum gnn_status measured_mutex_open(struct gnn_world *w, struct gnn_mutex **out, struct gnn_err *err);
 void measured_mutex_lock(struct gnn_world *w, struct gnn_mutex *mutex);
+void measured_mutex_lock_as(struct gnn_world *w, struct gnn_mutex *mutex, enum gnn_wait kind);
 void measured_mutex_unlock(struct gnn_world *w, struct gnn_mutex *mutex);
 void measured_mutex_close(struct gnn_world *w, struct gnn_mutex *mutex);
 enum gnn_status measured_cond_open(struct gnn_world *w, struct gnn_cond **out, struct gnn_err *err);
@@ -116,38 +118,8 @@ enum gnn_status measured_map_gather_rows(struct gnn_world *w, struct gnn_map *ma
                                          struct gnn_err *err);
 void measured_map_close(struct gnn_world *w, struct gnn_map *map);
 
-/* ring.c: a ring is an engine behind this table; embedders put it first. */
-struct gnn_ring_engine_ops {
-    enum gnn_status (*submit)(struct measured *m, struct gnn_ring *ring, const struct gnn_read *reads, uint32_t count,
-                              uint32_t *accepted, struct gnn_err *err);
-    enum gnn_status (*wait)(struct measured *m, struct gnn_ring *ring, uint32_t min, uint32_t max,
-                            struct gnn_completion *out, uint32_t *got, struct gnn_err *err);
-    void (*close)(struct measured *m, struct gnn_ring *ring);
-};
-struct gnn_ring {
-    const struct gnn_ring_engine_ops *ops;
-};
-/* One round of a spinning wait. */
-static inline void measured_pause(void)
-{
-#if defined __x86_64__ || defined __i386__
-    __builtin_ia32_pause();
-#else
-    atomic_signal_fence(memory_order_seq_cst);
-#endif
-}
-
-enum gnn_status measured_uring_open(struct measured *m, const struct gnn_ring_config *config, struct gnn_ring **out,
-                                    struct gnn_err *err);
-enum gnn_status measured_pool_open(struct measured *m, const struct gnn_ring_config *config, struct gnn_ring **out,
-                                   struct gnn_err *err);
-
+/* uring.c */
 enum gnn_status measured_ring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
                                    struct gnn_err *err);
-enum gnn_status measured_ring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
-                                     uint32_t count, uint32_t *accepted, struct gnn_err *err);
-enum gnn_status measured_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
-                                   struct gnn_completion *out, uint32_t *got, struct gnn_err *err);
-void measured_ring_close(struct gnn_world *w, struct gnn_ring *ring);
 
 #endif

@@ -28,6 +28,12 @@ enum gnn_status measured_mutex_open(struct gnn_world *w, struct gnn_mutex **out,
 
 void measured_mutex_lock(struct gnn_world *w, struct gnn_mutex *mutex)
 {
+    measured_mutex_lock_as(w, mutex, GNN_WAIT_LOCK);
+}
+
+void measured_mutex_lock_as(struct gnn_world *w, struct gnn_mutex *mutex, enum gnn_wait kind)
+{
+    assert(kind < GNN_WAIT_KINDS);
     /* An uncontended lock costs no look at the clock. */
     if (pthread_mutex_trylock(&mutex->handle) == 0)
         return;
@@ -35,7 +41,7 @@ void measured_mutex_lock(struct gnn_world *w, struct gnn_mutex *mutex)
     const uint64_t start_ns = measured_now_ns(w);
     const int rc = pthread_mutex_lock(&mutex->handle);
     assert(rc == 0);
-    self->wait_ns[GNN_WAIT_LOCK] += measured_now_ns(w) - start_ns;
+    self->wait_ns[kind] += measured_now_ns(w) - start_ns;
 }
 
 void measured_mutex_unlock(struct gnn_world *w, struct gnn_mutex *mutex)

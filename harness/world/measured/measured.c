@@ -51,9 +51,9 @@ static const struct gnn_world_ops measured_ops = {
     .map_gather_rows = measured_map_gather_rows,
     .map_close = measured_map_close,
     .ring_open = measured_ring_open,
-    .ring_submit = measured_ring_submit,
-    .ring_wait = measured_ring_wait,
-    .ring_close = measured_ring_close,
+    .ring_submit = gnn_ring_engine_submit,
+    .ring_wait = gnn_ring_engine_wait,
+    .ring_close = gnn_ring_engine_close,
     .charge = measured_charge,
 };
 

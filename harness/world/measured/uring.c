@@ -15,6 +15,7 @@
 
 enum { FIXED_FILES_MAX = 64, FIXED_BUFFERS_MAX = 64, SQPOLL_IDLE_MS = 1000 };
 static const uint64_t fixed_buffer_bytes_max = UINT64_C(1) << 30; /* the kernel's bound on one registered buffer */
+_Static_assert(GNN_RING_DEPTH_MAX <= 32768, "the kernel's bound on a submission queue");
 
 struct uring {
     struct gnn_ring ring;
@@ -184,11 +185,12 @@ static enum gnn_status flush(struct uring *u, struct gnn_err *err)
 /* A long batch goes over in eighths of the depth: the device works on the first reads while the rest is
  * prepared. Handed over whole, a refilled ring leaves the device idle in between (at depth 32, 15 % fewer
  * reads per second). */
-static enum gnn_status uring_submit(struct measured *m, struct gnn_ring *ring, const struct gnn_read *reads,
+static enum gnn_status uring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
                                     uint32_t count, uint32_t *accepted, struct gnn_err *err)
 {
-    (void)m;
+    (void)w;
     struct uring *u = (struct uring *)ring;
+    assert(u->in_flight <= u->config.depth);
     const uint32_t room = u->config.depth - u->in_flight;
     const uint32_t wanted = count < room ? count : room;
     const uint32_t step = u->config.depth / 8 + 1;
@@ -237,6 +239,16 @@ static enum gnn_status enter(struct uring *u, uint32_t min, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* One round of a spinning wait. */
+static void pause_core(void)
+{
+#if defined __x86_64__ || defined __i386__
+    __builtin_ia32_pause();
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
 /* Looks until at least `min` completions are there. Polled I/O (iopoll) only completes inside the kernel, so its
  * owner looks from there. */
 static enum gnn_status spin(struct uring *u, uint32_t min, struct gnn_err *err)
@@ -246,12 +258,12 @@ static enum gnn_status spin(struct uring *u, uint32_t min, struct gnn_err *err)
     while (io_uring_cq_ready(&u->kernel) < min) {
         if (io_uring_sq_ready(&u->kernel) > 0 && !u->config.sqpoll)
             GNN_TRY(flush(u, err)); /* what an earlier submission could not hand over */
-        measured_pause();
+        pause_core();
     }
     return GNN_OK;
 }
 
-static enum gnn_status uring_wait(struct measured *m, struct gnn_ring *ring, uint32_t min, uint32_t max,
+static enum gnn_status uring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
                                   struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
 {
     struct uring *u = (struct uring *)ring;
@@ -261,10 +273,10 @@ static enum gnn_status uring_wait(struct measured *m, struct gnn_ring *ring, uin
         return GNN_OK;
     const uint32_t ready = io_uring_cq_ready(&u->kernel);
     if (ready < min) {
-        struct gnn_thread *self = measured_self(m);
-        const uint64_t start_ns = measured_now_ns(&m->base);
+        struct gnn_thread *self = measured_self(measured_of(w));
+        const uint64_t start_ns = measured_now_ns(w);
         const enum gnn_status status = u->config.spin ? spin(u, min, err) : enter(u, min, err);
-        self->wait_ns[GNN_WAIT_IO] += measured_now_ns(&m->base) - start_ns;
+        self->wait_ns[GNN_WAIT_IO] += measured_now_ns(w) - start_ns;
         GNN_TRY(status);
     } else if (ready == 0 && (!u->config.spin || u->config.iopoll || io_uring_sq_ready(&u->kernel) > 0)) {
         GNN_TRY(enter(u, 0, err));
@@ -276,13 +288,13 @@ static enum gnn_status uring_wait(struct measured *m, struct gnn_ring *ring, uin
 /* ---- open, close ---- */
 
 /* Everything in flight lands before its buffers may be freed. */
-static void uring_close(struct measured *m, struct gnn_ring *ring)
+static void uring_close(struct gnn_world *w, struct gnn_ring *ring)
 {
     struct uring *u = (struct uring *)ring;
     while (u->in_flight > 0) {
         struct gnn_completion dropped[64];
         uint32_t got;
-        if (uring_wait(m, ring, 1, 64, dropped, &got, NULL) != GNN_OK)
+        if (uring_wait(w, ring, 1, 64, dropped, &got, NULL) != GNN_OK)
             break; /* the kernel ends what is left with the ring */
     }
     if (u->kernel_ready)
@@ -290,10 +302,10 @@ static void uring_close(struct measured *m, struct gnn_ring *ring)
     free(u);
 }
 
-static const struct gnn_ring_engine_ops uring_ops = {.submit = uring_submit, .wait = uring_wait, .close = uring_close};
+static const struct gnn_ring_ops uring_ops = {.submit = uring_submit, .wait = uring_wait, .close = uring_close};
 
-enum gnn_status measured_uring_open(struct measured *m, const struct gnn_ring_config *config, struct gnn_ring **out,
-                                    struct gnn_err *err)
+static enum gnn_status uring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                  struct gnn_err *err)
 {
     if (config->register_file_count > FIXED_FILES_MAX)
         return gnn_fail(err, GNN_EUSAGE, "io_uring: %u files to register, at most %d", config->register_file_count,
@@ -301,9 +313,8 @@ enum gnn_status measured_uring_open(struct measured *m, const struct gnn_ring_co
     if (config->register_buffer_bytes > FIXED_BUFFERS_MAX * fixed_buffer_bytes_max)
         return gnn_fail(err, GNN_EUSAGE, "io_uring: a buffer of %llu bytes to register, at most %d GiB",
                         (unsigned long long)config->register_buffer_bytes, FIXED_BUFFERS_MAX);
-    struct uring *u = calloc(1, sizeof *u);
-    if (u == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "io_uring: a ring handle");
+    struct uring *u;
+    GNN_NEW(u, 1, err, "io_uring: a ring of %zu bytes", sizeof *u);
     u->ring.ops = &uring_ops;
     u->config = *config;
     for (uint32_t i = 0; i < config->register_file_count; i++)
@@ -313,6 +324,30 @@ enum gnn_status measured_uring_open(struct measured *m, const struct gnn_ring_co
     if (status == GNN_OK)
         *out = &u->ring;
     else
-        uring_close(m, &u->ring);
+        uring_close(w, &u->ring);
     return status;
+}
+
+/* ---- the world's rings ---- */
+
+static void spin_on_pool(struct gnn_world *w, const atomic_uint_fast64_t *completed, uint64_t taken, uint32_t min)
+{
+    struct gnn_thread *self = measured_self(measured_of(w));
+    const uint64_t start_ns = measured_now_ns(w);
+    while (atomic_load(completed) - taken < min)
+        pause_core();
+    self->wait_ns[GNN_WAIT_IO] += measured_now_ns(w) - start_ns;
+}
+
+/* The owner waits for its pool's threads, and they for the device: that is I/O, not a lock of the system's. */
+static void lock_pool(struct gnn_world *w, struct gnn_mutex *mutex)
+{
+    measured_mutex_lock_as(w, mutex, GNN_WAIT_IO);
+}
+
+enum gnn_status measured_ring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
+                                   struct gnn_err *err)
+{
+    static const struct gnn_ring_engines engines = {.uring_open = uring_open, .spin = spin_on_pool, .lock = lock_pool};
+    return gnn_ring_engine_open(w, &engines, config, out, err);
 }

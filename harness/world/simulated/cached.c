@@ -11,8 +11,7 @@
  * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); who waits for a page waits for its piece
  * Dirty     pages that reclaim evicts are written then, and a writer waits for those it pushed out, which is how a
  *           group that is full of dirty pages is slowed down to the device. Part of a page written is not read first */
-#include "harness/world/simulated/internal.h"
-#include "harness/world/simulated/io.h"
+#include "harness/world/simulated/inode.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -61,11 +60,6 @@ void sim_cached_close(struct simulated *s)
     free(s->cached->device_offsets);
     free(s->cached);
     s->cached = NULL;
-}
-
-void sim_cached_forget(struct simulated *s, uint32_t cache_number)
-{
-    sim_page_cache_forget(s->cache, cache_number);
 }
 
 /* ---- pages in flight ---- */
@@ -168,8 +162,9 @@ static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_
         for (uint64_t at = 0; at < range->pages; at += REQUEST_PAGES_MAX) {
             const uint64_t left = range->pages - at, first = range->first_page + at;
             const uint64_t pages = left < REQUEST_PAGES_MAX ? left : (uint64_t)REQUEST_PAGES_MAX;
-            const uint64_t done_ns = sim_device_read(
-                s->device, now_ns, sim_file_device_offset(file, first * GNN_PAGE_BYTES), pages * GNN_PAGE_BYTES);
+            const uint64_t done_ns =
+                sim_device_read(s->device, now_ns, sim_inode_device_offset(file->inode, first * GNN_PAGE_BYTES),
+                                pages * GNN_PAGE_BYTES);
             for (uint64_t page = first; page < first + pages; page++)
                 add_flight(s->cached, range->file, page, now_ns, done_ns);
         }
@@ -200,7 +195,7 @@ uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint6
                          uint64_t len_bytes, uint64_t *cpu_ps)
 {
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
-    const uint32_t number = sim_file_cache_number(file);
+    const uint32_t number = sim_inode_cache_number(file->inode);
     uint64_t first;
     const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
     struct sim_touch touch;
@@ -229,20 +224,20 @@ static bool remember_place(struct sim_cached *c, uint32_t number, const struct g
         c->device_offsets = offsets;
         c->file_count = number + 1;
     }
-    c->device_offsets[number] = sim_file_device_offset(file, 0);
+    c->device_offsets[number] = file->inode->device_offset_bytes;
     return true;
 }
 
 uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
                           uint64_t len_bytes, uint64_t *cpu_ps)
 {
-    const uint32_t number = sim_file_cache_number(file);
+    const uint32_t number = sim_inode_cache_number(file->inode);
     uint64_t first;
     const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
     *cpu_ps = pages * s->profile->cpu.buffered_page_ns * SIM_PS_PER_NS;
     const struct sim_page_range through = {.file = number, .first_page = first, .pages = pages};
     if (!remember_place(s->cached, number, file)) /* out of host memory: as if it were synced at once */
-        return device_write(s, now_ns, sim_file_device_offset(file, 0), &through);
+        return device_write(s, now_ns, file->inode->device_offset_bytes, &through);
     sum_statistics(s, now_ns);
     sim_page_cache_write(s->cache, number, first, pages);
     return write_evicted(s, now_ns);
@@ -250,12 +245,12 @@ uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint
 
 uint64_t sim_cached_sync(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t *cpu_ps)
 {
-    const uint32_t number = sim_file_cache_number(file);
+    const uint32_t number = sim_inode_cache_number(file->inode);
     uint64_t from_page = 0, done_ns = now_ns;
     struct sim_page_range range;
     *cpu_ps = 0;
     while (sim_page_cache_take_dirty(s->cache, number, &from_page, &range)) {
-        const uint64_t written_ns = device_write(s, now_ns, sim_file_device_offset(file, 0), &range);
+        const uint64_t written_ns = device_write(s, now_ns, file->inode->device_offset_bytes, &range);
         done_ns = written_ns > done_ns ? written_ns : done_ns;
         *cpu_ps += s->profile->cpu.submit_ns * SIM_PS_PER_NS;
     }
@@ -271,7 +266,7 @@ static enum sim_readahead readahead_of(enum gnn_map_advice advice)
 
 bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice, uint64_t page)
 {
-    const uint32_t number = sim_file_cache_number(file);
+    const uint32_t number = sim_inode_cache_number(file->inode);
     const uint64_t now_ns = sim_now(s->executor);
     return flight_done(s->cached, number, page, now_ns) == now_ns &&
            sim_page_cache_hit(s->cache, number, page, readahead_of(advice));
@@ -280,7 +275,7 @@ bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_m
 uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice, uint64_t page)
 {
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
-    const uint32_t number = sim_file_cache_number(file);
+    const uint32_t number = sim_inode_cache_number(file->inode);
     const bool cached = sim_page_cache_holds(s->cache, number, page);
     sim_cpu(s->executor, (cached ? cpu->fault_minor_ns : cpu->fault_major_ns) * SIM_PS_PER_NS);
     sim_settle(s->executor);

@@ -93,6 +93,39 @@ static bool heap_reserve(struct sim_heap *heap, uint32_t slots)
     return true;
 }
 
+/* ---- queues ---- */
+
+void sim_queue_add(struct sim_queue *queue, struct gnn_thread *thread)
+{
+    thread->prev = queue->last;
+    thread->next = NULL;
+    if (queue->last != NULL)
+        queue->last->next = thread;
+    else
+        queue->first = thread;
+    queue->last = thread;
+}
+
+void sim_queue_remove(struct sim_queue *queue, struct gnn_thread *thread)
+{
+    if (thread->prev != NULL)
+        thread->prev->next = thread->next;
+    else
+        queue->first = thread->next;
+    if (thread->next != NULL)
+        thread->next->prev = thread->prev;
+    else
+        queue->last = thread->prev;
+    thread->prev = thread->next = NULL;
+}
+
+void sim_queue_leave(struct gnn_thread *thread)
+{
+    assert(thread->queue != NULL);
+    sim_queue_remove(thread->queue, thread);
+    thread->queue = NULL;
+}
+
 /* ---- time and service ---- */
 
 /* a * b / c, rounded down or up. */
@@ -155,12 +188,12 @@ static void describe(FILE *out, const struct gnn_thread *thread)
         const struct gnn_thread *const other = thread->object;
         (void)fprintf(out, "joins thread %" PRIu32 " %s", other->number, other->name);
     } else if (thread->state == SIM_ON_MUTEX) {
-        const struct gnn_thread *const owner = sim_mutex_owner(thread->object);
+        const struct gnn_mutex *const mutex = thread->object;
         (void)fprintf(out, "waits (%s) for mutex %" PRIu32 ", held by thread %" PRIu32 " %s", kinds[thread->wait_kind],
-                      sim_mutex_number(thread->object), owner->number, owner->name);
+                      mutex->number, mutex->owner->number, mutex->owner->name);
     } else {
-        (void)fprintf(out, "waits (%s) for condition %" PRIu32, kinds[thread->wait_kind],
-                      sim_cond_number(thread->object));
+        const struct gnn_cond *const cond = thread->object;
+        (void)fprintf(out, "waits (%s) for condition %" PRIu32, kinds[thread->wait_kind], cond->number);
     }
     (void)fprintf(out, ", since %" PRIu64 " ns\n", thread->since_ns);
 }
@@ -198,7 +231,7 @@ static void fire_timers(struct sim_executor *ex)
         struct gnn_thread *const thread = heap_pop(&ex->timers);
         if (thread->queue != NULL) {
             thread->timed_out = true;
-            sim_cond_leave(thread);
+            sim_queue_leave(thread);
         }
         make_ready(ex, thread);
     }
@@ -262,8 +295,8 @@ static void settle_slowly(struct sim_executor *ex, uint64_t d_ns)
 void sim_settle(struct sim_executor *ex)
 {
     struct gnn_thread *const self = ex->running;
-    const uint64_t d_ns = self->pending_ps / PS_PER_NS;
-    self->pending_ps -= d_ns * PS_PER_NS; /* what is less than a nanosecond passes later */
+    const uint64_t d_ns = self->pending_ps / SIM_PS_PER_NS;
+    self->pending_ps -= d_ns * SIM_PS_PER_NS; /* what is less than a nanosecond passes later */
     if (computing(ex) < ex->config.cores && ex->now_ns + d_ns < ex->horizon_ns) {
         ex->now_ns += d_ns;
         ex->service += d_ns * SERVICE_PER_NS;
@@ -330,7 +363,7 @@ static void sleep_over(struct sim_executor *ex, struct gnn_thread *thread)
 
 void sim_wake(struct sim_executor *ex, struct gnn_thread *thread)
 {
-    ex->running->pending_ps += ex->config.wake_ns * PS_PER_NS;
+    ex->running->pending_ps += ex->config.wake_ns * SIM_PS_PER_NS;
     sleep_over(ex, thread);
 }
 
@@ -413,7 +446,7 @@ static void thread_main(void *arg)
     self->fn(self->arg);
     sim_settle(ex);
     if (self->joiner != NULL)
-        self->pending_ps += ex->config.wake_ns * PS_PER_NS;
+        self->pending_ps += ex->config.wake_ns * SIM_PS_PER_NS;
     sim_settle(ex);
     self->state = SIM_DONE;
     if (self->joiner != NULL)
@@ -428,7 +461,7 @@ static void thread_main(void *arg)
 enum gnn_status sim_thread_start(struct sim_executor *ex, const char *name, gnn_thread_fn *fn, void *arg,
                                  struct gnn_thread **out, struct gnn_err *err)
 {
-    sim_cpu(ex, ex->config.thread_start_ns * PS_PER_NS);
+    sim_cpu(ex, ex->config.thread_start_ns * SIM_PS_PER_NS);
     sim_settle(ex);
     struct gnn_thread *const thread = calloc(1, sizeof *thread);
     if (thread == NULL || !reserve(ex, ex->threads + 1)) {

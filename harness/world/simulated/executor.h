@@ -13,6 +13,8 @@
 
 #include "harness/world/world.h"
 
+enum { SIM_PS_PER_NS = 1000 };
+
 struct sim_executor;
 
 struct sim_executor_config {

@@ -1,4 +1,5 @@
-/* What executor.c (clock, cores, threads) and locks.c (mutexes, conditions) share. */
+/* Inside of the executor: executor.c has the clock, cores and threads, and knows of mutexes and conditions what stands
+ * here; locks.c has their operations on top of it. */
 #ifndef GNN_SIM_EXECUTOR_INTERNAL_H
 #define GNN_SIM_EXECUTOR_INTERNAL_H
 
@@ -6,8 +7,6 @@
 #include "harness/world/simulated/executor.h"
 
 #include <pthread.h>
-
-enum { PS_PER_NS = 1000 };
 
 /* What a thread that does not run is doing: for reports. */
 enum sim_state {
@@ -17,6 +16,22 @@ enum sim_state {
     SIM_ON_COND,
     SIM_JOINING,
     SIM_DONE
+};
+
+/* Threads that wait, first come first. */
+struct sim_queue {
+    struct gnn_thread *first, *last;
+};
+
+struct gnn_mutex {
+    struct gnn_thread *owner; /* NULL: free */
+    struct sim_queue waiting;
+    uint32_t number; /* for reports */
+};
+
+struct gnn_cond {
+    struct sim_queue waiting;
+    uint32_t number;
 };
 
 struct gnn_thread {
@@ -36,8 +51,8 @@ struct gnn_thread {
     enum sim_state state;
     enum gnn_wait wait_kind; /* of a thread that waits */
     uint64_t since_ns;
-    const void *object;     /* struct gnn_mutex, gnn_cond or gnn_thread it waits for, by state */
-    struct gnn_cond *queue; /* condition whose queue it is in; a deadline takes it out */
+    const void *object;      /* struct gnn_mutex, gnn_cond or gnn_thread it waits for, by state */
+    struct sim_queue *queue; /* of the condition it waits for, NULL: none; a deadline takes it out */
     bool has_deadline, timed_out;
     char name[GNN_NAME_MAX];
 };
@@ -71,7 +86,7 @@ struct sim_executor {
     struct gnn_thread main;
 };
 
-/* Sleeps until somebody wakes the calling thread, whose state is set; the time counts as `kind` unless that is
+/* Sleeps until another thread or a timer wakes the calling thread, whose state is set; the time counts as `kind` unless that is
  * GNN_WAIT_KINDS. */
 void sim_block(struct sim_executor *ex, enum sim_state state, const void *object, enum gnn_wait kind);
 /* The blocked thread goes on wake_latency_ns from now; waking it costs the running thread wake_ns. */
@@ -80,10 +95,9 @@ void sim_wake(struct sim_executor *ex, struct gnn_thread *thread);
 void sim_wake_at(struct sim_executor *ex, struct gnn_thread *thread, uint64_t deadline_ns);
 void sim_cancel_wake(struct sim_executor *ex, struct gnn_thread *thread);
 
-/* locks.c, for the executor: a deadline has passed for a thread in a condition's queue; and words for a report. */
-void sim_cond_leave(struct gnn_thread *thread);
-uint32_t sim_cond_number(const struct gnn_cond *cond);
-uint32_t sim_mutex_number(const struct gnn_mutex *mutex);
-const struct gnn_thread *sim_mutex_owner(const struct gnn_mutex *mutex);
+void sim_queue_add(struct sim_queue *queue, struct gnn_thread *thread);
+void sim_queue_remove(struct sim_queue *queue, struct gnn_thread *thread);
+/* Takes the thread out of the queue of the condition it waits for. */
+void sim_queue_leave(struct gnn_thread *thread);
 
 #endif

@@ -8,9 +8,7 @@
  * cached.c says. A thread that slept is runnable wake_latency_ns after what it slept for. fsync writes the dirty pages
  * and waits for them; the device's own cache is not flushed. A direct write leaves cached pages of the same range as
  * they are (their bytes are never stale, since bytes live once). */
-#include "harness/world/simulated/inode.h"
-
-#include "harness/world/simulated/io.h"
+#include "harness/world/simulated/files.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -303,22 +301,6 @@ const char *sim_file_path(struct gnn_world *w, const struct gnn_file *file)
     return file->path;
 }
 
-uint64_t sim_file_size(const struct gnn_file *file)
-{
-    return file->inode->size_bytes;
-}
-
-uint32_t sim_file_cache_number(const struct gnn_file *file)
-{
-    assert(file->inode->has_cache_number); /* a file that goes through the page cache is opened without DIRECT */
-    return file->inode->cache_number;
-}
-
-uint64_t sim_file_device_offset(const struct gnn_file *file, uint64_t offset_bytes)
-{
-    return file->inode->device_offset_bytes + offset_bytes;
-}
-
 const struct gnn_content *sim_file_content(const struct gnn_file *file)
 {
     const struct gnn_content *const content = file->inode->content;
@@ -339,8 +321,8 @@ static bool aligned(const struct simulated *s, uint64_t offset_bytes, const void
     return ((offset_bytes | len_bytes | (uintptr_t)memory) & (sector_bytes(s) - 1)) == 0;
 }
 
-int64_t sim_io_readable(const struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes, const void *dst,
-                        uint64_t len_bytes)
+int64_t sim_file_readable(const struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes,
+                          const void *dst, uint64_t len_bytes)
 {
     if (offset_bytes > INT64_MAX || (file->direct && !aligned(s, offset_bytes, dst, len_bytes)))
         return -EINVAL;
@@ -350,14 +332,15 @@ int64_t sim_io_readable(const struct simulated *s, const struct gnn_file *file, 
     return (int64_t)(asked_bytes < left_bytes ? asked_bytes : left_bytes);
 }
 
-uint64_t sim_io_start_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
-                           uint64_t len_bytes, uint64_t *cpu_ps)
+uint64_t sim_file_start_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                             uint64_t len_bytes, uint64_t *cpu_ps)
 {
     if (!file->direct)
         return sim_cached_read(s, file, now_ns, offset_bytes, len_bytes, cpu_ps);
     *cpu_ps = 0;
     const uint64_t last = sector_bytes(s) - 1;
-    return sim_device_read(s->device, now_ns, sim_file_device_offset(file, offset_bytes), (len_bytes + last) & ~last);
+    return sim_device_read(s->device, now_ns, sim_inode_device_offset(file->inode, offset_bytes),
+                           (len_bytes + last) & ~last);
 }
 
 /* Sleeps until what ends at done_ns has ended and this thread was woken. */
@@ -373,12 +356,12 @@ int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offse
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
     const uint64_t submit_ns = file->direct ? cpu->submit_ns : 0;
     sim_cpu(s->executor, (cpu->syscall_ns + submit_ns) * SIM_PS_PER_NS);
-    const int64_t bytes = sim_io_readable(s, file, offset_bytes, dst, len_bytes);
+    const int64_t bytes = sim_file_readable(s, file, offset_bytes, dst, len_bytes);
     if (bytes <= 0)
         return bytes;
     sim_settle(s->executor);
     uint64_t cpu_ps = 0;
-    const uint64_t done_ns = sim_io_start_read(s, file, sim_now(s->executor), offset_bytes, (uint64_t)bytes, &cpu_ps);
+    const uint64_t done_ns = sim_file_start_read(s, file, sim_now(s->executor), offset_bytes, (uint64_t)bytes, &cpu_ps);
     wait_until(s, done_ns);
     sim_cpu(s->executor, file->direct ? cpu->complete_ns * SIM_PS_PER_NS : cpu_ps);
     sim_file_fetch(s, file, offset_bytes, (uint64_t)bytes, dst);
@@ -429,8 +412,9 @@ int64_t sim_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offs
     const uint64_t now_ns = sim_now(s->executor);
     uint64_t cpu_ps = cpu->complete_ns * SIM_PS_PER_NS;
     const uint64_t done_ns =
-        file->direct ? sim_device_write(s->device, now_ns, sim_file_device_offset(file, offset_bytes), (uint64_t)bytes)
-                     : sim_cached_write(s, file, now_ns, offset_bytes, (uint64_t)bytes, &cpu_ps);
+        file->direct
+            ? sim_device_write(s->device, now_ns, sim_inode_device_offset(file->inode, offset_bytes), (uint64_t)bytes)
+            : sim_cached_write(s, file, now_ns, offset_bytes, (uint64_t)bytes, &cpu_ps);
     wait_until(s, done_ns);
     sim_cpu(s->executor, cpu_ps);
     return bytes;

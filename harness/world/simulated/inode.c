@@ -95,7 +95,7 @@ void sim_inode_release(struct simulated *s, struct sim_inode *inode)
     if (--inode->holders > 0)
         return;
     if (inode->has_cache_number)
-        sim_cached_forget(s, inode->cache_number);
+        sim_page_cache_forget(s->cache, inode->cache_number);
     if (inode->host != NULL)
         (void)munmap(inode->host, inode->size_bytes);
     free_chunks(inode);
@@ -213,7 +213,7 @@ void sim_inode_truncate(struct simulated *s, struct sim_inode *inode)
 {
     assert(inode->source == SIM_SOURCE_WRITTEN);
     if (inode->has_cache_number)
-        sim_cached_forget(s, inode->cache_number);
+        sim_page_cache_forget(s->cache, inode->cache_number);
     free_chunks(inode);
     inode->size_bytes = 0;
 }

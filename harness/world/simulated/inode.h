@@ -11,6 +11,8 @@
 
 #include "harness/world/simulated/internal.h"
 
+#include <assert.h>
+
 enum sim_source { SIM_SOURCE_HOST, SIM_SOURCE_CONTENT, SIM_SOURCE_WRITTEN };
 
 /* Device addresses: files start at multiples of the first, a file that grows has the second to itself. */
@@ -38,6 +40,19 @@ GNN_MUST_CHECK enum gnn_status sim_inode_written(struct sim_inode **out, struct 
 
 /* The last holder frees it; accepts NULL. */
 void sim_inode_release(struct simulated *s, struct sim_inode *inode);
+
+/* Returns the file's number in the page cache. It was opened without DIRECT at least once. */
+static inline uint32_t sim_inode_cache_number(const struct sim_inode *inode)
+{
+    assert(inode->has_cache_number);
+    return inode->cache_number;
+}
+
+/* Returns where byte `offset` of the file lies on the device: files get disjoint aligned extents. */
+static inline uint64_t sim_inode_device_offset(const struct sim_inode *inode, uint64_t offset_bytes)
+{
+    return inode->device_offset_bytes + offset_bytes;
+}
 
 /* dst (len_bytes), all of it inside the file. */
 void sim_inode_fetch(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, void *dst);

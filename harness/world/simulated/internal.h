@@ -1,5 +1,6 @@
-/* The parts of a simulated world, for the files of this folder: simulated.c (table, memory) opens them; files.c has
- * names, bytes and direct I/O; cached.c buffered reads and page faults; ring.c rings; map.c mappings. */
+/* The parts of a simulated world, for the files of this folder. simulated.c opens them; executor.c has the clock and
+ * the threads, locks.c their locks; memory.c allocations; inode.c bytes of one file; cached.c buffered reads and page
+ * faults; files.c names and direct I/O; map.c mappings; ring.c rings. A file of this list calls those before it. */
 #ifndef GNN_SIM_INTERNAL_H
 #define GNN_SIM_INTERNAL_H
 
@@ -49,15 +50,6 @@ struct gnn_file {
 };
 enum gnn_status sim_files_open(struct simulated *s, struct gnn_err *err);
 void sim_files_close(struct simulated *s);
-uint64_t sim_file_size(const struct gnn_file *file);
-uint32_t sim_file_cache_number(const struct gnn_file *file); /* in the page cache */
-/* Where byte `offset` of the file lies on the device: files get disjoint aligned extents. */
-uint64_t sim_file_device_offset(const struct gnn_file *file, uint64_t offset_bytes);
-/* Moves real bytes (offset + len inside the file); a no-op for feature memory. Takes no virtual time. */
-void sim_file_fetch(struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes, uint64_t len_bytes,
-                    void *dst);
-/* The content's gather where it has one; NULL otherwise. */
-const struct gnn_content *sim_file_content(const struct gnn_file *file);
 
 /* ---- cached.c ---- */
 enum gnn_status sim_cached_open(struct simulated *s, struct gnn_err *err);
@@ -71,8 +63,6 @@ uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint
                           uint64_t len_bytes, uint64_t *cpu_ps);
 /* fsync: the file's dirty pages go to the device; when the last of them is written (now_ns when none was dirty). */
 uint64_t sim_cached_sync(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t *cpu_ps);
-/* The file of that number in the page cache was truncated, or is gone: its pages go, dirty ones unwritten. */
-void sim_cached_forget(struct simulated *s, uint32_t cache_number);
 /* The running thread touches one page through a mapping. false: it has no page-table entry or is still being read, and
  * nothing happened: fault on it. Charges nothing and is no scheduling point. */
 bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice, uint64_t page);
@@ -111,11 +101,6 @@ void sim_map_close(struct gnn_world *w, struct gnn_map *map);
 /* ring.c */
 enum gnn_status sim_ring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
                               struct gnn_err *err);
-enum gnn_status sim_ring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
-                                uint32_t count, uint32_t *accepted, struct gnn_err *err);
-enum gnn_status sim_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
-                              struct gnn_completion *out, uint32_t *got, struct gnn_err *err);
-void sim_ring_close(struct gnn_world *w, struct gnn_ring *ring);
 
 /* memory.c */
 void sim_charge(struct gnn_world *w, enum gnn_work kind, uint64_t count);

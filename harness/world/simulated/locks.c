@@ -7,47 +7,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-struct queue {
-    struct gnn_thread *first, *last;
-};
-
-struct gnn_mutex {
-    struct gnn_thread *owner; /* NULL: free */
-    struct queue waiting;
-    uint32_t number;
-};
-
-struct gnn_cond {
-    struct queue waiting;
-    uint32_t number;
-};
-
-/* ---- queues ---- */
-
-static void queue_add(struct queue *queue, struct gnn_thread *thread)
-{
-    thread->prev = queue->last;
-    thread->next = NULL;
-    if (queue->last != NULL)
-        queue->last->next = thread;
-    else
-        queue->first = thread;
-    queue->last = thread;
-}
-
-static void queue_remove(struct queue *queue, struct gnn_thread *thread)
-{
-    if (thread->prev != NULL)
-        thread->prev->next = thread->next;
-    else
-        queue->first = thread->next;
-    if (thread->next != NULL)
-        thread->next->prev = thread->prev;
-    else
-        queue->last = thread->prev;
-    thread->prev = thread->next = NULL;
-}
-
 /* ---- mutexes ---- */
 
 enum gnn_status sim_mutex_open(struct sim_executor *ex, struct gnn_mutex **out, struct gnn_err *err)
@@ -62,7 +21,7 @@ enum gnn_status sim_mutex_open(struct sim_executor *ex, struct gnn_mutex **out, 
 
 static void pay_for_lock(struct sim_executor *ex)
 {
-    ex->running->pending_ps += ex->config.lock_ns * PS_PER_NS;
+    ex->running->pending_ps += ex->config.lock_ns * SIM_PS_PER_NS;
     sim_settle(ex);
 }
 
@@ -75,7 +34,7 @@ static void take(struct sim_executor *ex, struct gnn_mutex *mutex, enum gnn_wait
         mutex->owner = self;
         return;
     }
-    queue_add(&mutex->waiting, self);
+    sim_queue_add(&mutex->waiting, self);
     sim_block(ex, SIM_ON_MUTEX, mutex, kind);
     assert(mutex->owner == self);
 }
@@ -87,7 +46,7 @@ static void hand_over(struct sim_executor *ex, struct gnn_mutex *mutex)
     mutex->owner = next;
     if (next == NULL)
         return;
-    queue_remove(&mutex->waiting, next);
+    sim_queue_remove(&mutex->waiting, next);
     sim_wake(ex, next);
 }
 
@@ -108,16 +67,6 @@ void sim_mutex_close(struct sim_executor *ex, struct gnn_mutex *mutex)
     (void)ex;
     assert(mutex == NULL || (mutex->owner == NULL && mutex->waiting.first == NULL));
     free(mutex);
-}
-
-uint32_t sim_mutex_number(const struct gnn_mutex *mutex)
-{
-    return mutex->number;
-}
-
-const struct gnn_thread *sim_mutex_owner(const struct gnn_mutex *mutex)
-{
-    return mutex->owner;
 }
 
 /* ---- conditions ---- */
@@ -144,8 +93,8 @@ bool sim_cond_wait(struct sim_executor *ex, struct gnn_cond *cond, struct gnn_mu
         hand_over(ex, mutex); /* as the kernel does it: others may have it in between */
         self->timed_out = true;
     } else {
-        self->queue = cond;
-        queue_add(&cond->waiting, self);
+        self->queue = &cond->waiting;
+        sim_queue_add(&cond->waiting, self);
         if (self->has_deadline)
             sim_wake_at(ex, self, deadline_ns);
         hand_over(ex, mutex);
@@ -156,17 +105,10 @@ bool sim_cond_wait(struct sim_executor *ex, struct gnn_cond *cond, struct gnn_mu
     return signalled;
 }
 
-void sim_cond_leave(struct gnn_thread *thread)
-{
-    assert(thread->queue != NULL);
-    queue_remove(&thread->queue->waiting, thread);
-    thread->queue = NULL;
-}
-
 static void wake_first(struct sim_executor *ex, struct gnn_cond *cond)
 {
     struct gnn_thread *const thread = cond->waiting.first;
-    sim_cond_leave(thread);
+    sim_queue_leave(thread);
     if (thread->has_deadline)
         sim_cancel_wake(ex, thread);
     sim_wake(ex, thread);
@@ -191,9 +133,4 @@ void sim_cond_close(struct sim_executor *ex, struct gnn_cond *cond)
     (void)ex;
     assert(cond == NULL || cond->waiting.first == NULL);
     free(cond);
-}
-
-uint32_t sim_cond_number(const struct gnn_cond *cond)
-{
-    return cond->number;
 }

@@ -6,8 +6,7 @@
  *
  * CPU time  gather_element_ns an element; gather_row_ns a row and its bytes as GNN_WORK_COPIED_BYTE; faults as in
  *           cached.c */
-#include "harness/world/simulated/internal.h"
-#include "harness/world/simulated/io.h"
+#include "harness/world/simulated/files.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -37,7 +36,7 @@ enum gnn_status sim_map_open(struct gnn_world *w, struct gnn_file *file, enum gn
     struct gnn_map *const map = calloc(1, sizeof *map);
     if (map == NULL)
         return gnn_fail(err, GNN_ENOMEM, "%s: a mapping handle", file->path);
-    *map = (struct gnn_map){.file = file, .advice = advice, .size_bytes = sim_file_size(file)};
+    *map = (struct gnn_map){.file = file, .advice = advice, .size_bytes = file->inode->size_bytes};
     sim_cpu(s->executor, 2 * s->profile->cpu.syscall_ns * SIM_PS_PER_NS); /* mmap, madvise */
     *out = map;
     return GNN_OK;
@@ -49,7 +48,7 @@ void sim_map_close(struct gnn_world *w, struct gnn_map *map)
         return;
     struct simulated *const s = simulated_of(w);
     sim_cpu(s->executor, s->profile->cpu.syscall_ns * SIM_PS_PER_NS);
-    sim_page_cache_unmap(s->cache, sim_file_cache_number(map->file));
+    sim_page_cache_unmap(s->cache, sim_inode_cache_number(map->file->inode));
     free(map);
 }
 
@@ -97,7 +96,7 @@ enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, con
                                    uint32_t *out, struct gnn_err *err)
 {
     struct simulated *const s = simulated_of(w);
-    struct gather g = {.s = s, .map = map, .number = sim_file_cache_number(map->file), .last_page = UINT64_MAX};
+    struct gather g = {.s = s, .map = map, .number = sim_inode_cache_number(map->file->inode), .last_page = UINT64_MAX};
     const uint64_t value_count = map->size_bytes / sizeof *out;
     const uint64_t element_ps = s->profile->cpu.gather_element_ns * SIM_PS_PER_NS;
     uint64_t done = 0;
@@ -123,7 +122,7 @@ enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, ui
     assert(row_bytes > 0 && dst_stride_bytes >= row_bytes);
     struct simulated *const s = simulated_of(w);
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
-    struct gather g = {.s = s, .map = map, .number = sim_file_cache_number(map->file), .last_page = UINT64_MAX};
+    struct gather g = {.s = s, .map = map, .number = sim_inode_cache_number(map->file->inode), .last_page = UINT64_MAX};
     const uint64_t row_count = map->size_bytes / row_bytes;
     const uint64_t row_ps = cpu->gather_row_ns * SIM_PS_PER_NS + row_bytes * cpu->work_ps[GNN_WORK_COPIED_BYTE];
     const bool moves = count > 0 && !sim_is_feature(s, dst);

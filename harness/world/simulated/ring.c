@@ -8,15 +8,16 @@
  * spin and iopoll wait on the core instead, without that latency. Registering files and buffers changes nothing.
  *
  * A wait that only looks (min = 0) costs something in any profile, so that a loop of looks gets somewhere. */
-#include "harness/world/simulated/ring.h"
-
-#include "harness/world/simulated/io.h"
+#include "harness/world/ring_engines.h"
+#include "harness/world/simulated/files.h"
 #include "harness/world/simulated/time_queue.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-enum { RING_DEPTH_MAX = 8192 };
+/* Looking at a completion queue and finding what is there, or nothing: a cache line another core wrote. */
+static const uint64_t look_ps = 20000;
+static const uint64_t spin_step_ns = 500; /* how often the spinning owner of a pool looks */
 
 /* One read in flight. */
 struct flight {
@@ -39,12 +40,13 @@ struct uring {
 /* Starts one read at now_ns; CPU time besides what the caller charged. */
 static uint64_t start_read(struct simulated *s, struct uring *u, uint64_t now_ns, const struct gnn_read *read)
 {
-    assert(u->free_count > 0 && read->len_bytes <= INT32_MAX);
+    assert(u->free_count > 0);
+    assert(read->len_bytes <= INT32_MAX);
     const uint32_t slot = u->free_flights[--u->free_count];
-    const int64_t bytes = sim_io_readable(s, read->file, read->offset_bytes, read->dst, read->len_bytes);
+    const int64_t bytes = sim_file_readable(s, read->file, read->offset_bytes, read->dst, read->len_bytes);
     uint64_t cpu_ps = 0, done_ns = now_ns;
     if (bytes > 0)
-        done_ns = sim_io_start_read(s, read->file, now_ns, read->offset_bytes, (uint64_t)bytes, &cpu_ps);
+        done_ns = sim_file_start_read(s, read->file, now_ns, read->offset_bytes, (uint64_t)bytes, &cpu_ps);
     u->flights[slot] = (struct flight){.read = *read, .result = (int32_t)bytes};
     sim_time_queue_add(&u->in_flight, done_ns, slot);
     return cpu_ps;
@@ -66,14 +68,15 @@ static void hand_over(struct simulated *s, struct uring *u, const struct gnn_rea
     sim_cpu(s->executor, cpu_ps);
 }
 
-static enum gnn_status uring_submit(struct simulated *s, struct gnn_ring *ring, const struct gnn_read *reads,
+static enum gnn_status uring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
                                     uint32_t count, uint32_t *accepted, struct gnn_err *err)
 {
     (void)err;
+    struct simulated *const s = simulated_of(w);
     struct uring *const u = (struct uring *)ring;
-    const uint32_t taken = count < u->free_count ? count : u->free_count;
+    const uint32_t taken = gnn_min_u32(count, u->free_count);
     for (uint32_t at = 0; at < taken; at += u->step)
-        hand_over(s, u, reads + at, taken - at < u->step ? taken - at : u->step);
+        hand_over(s, u, reads + at, gnn_min_u32(taken - at, u->step));
     *accepted = taken;
     return GNN_OK;
 }
@@ -122,14 +125,15 @@ static void look(struct simulated *s, const struct uring *u)
     const struct sim_timed *const first = sim_time_queue_first(&u->in_flight);
     const bool there = first != NULL && first->time_ns <= sim_now(s->executor);
     const uint64_t enter_ps = there || first == NULL || u->spin ? 0 : s->profile->cpu.syscall_ns * SIM_PS_PER_NS;
-    sim_cpu(s->executor, enter_ps > sim_look_ps ? enter_ps : sim_look_ps);
+    sim_cpu(s->executor, gnn_max_u64(enter_ps, look_ps));
     sim_settle(s->executor);
 }
 
-static enum gnn_status uring_wait(struct simulated *s, struct gnn_ring *ring, uint32_t min, uint32_t max,
+static enum gnn_status uring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
                                   struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
 {
     (void)err;
+    struct simulated *const s = simulated_of(w);
     struct uring *const u = (struct uring *)ring;
     assert(min <= u->in_flight.count);
     sim_settle(s->executor);
@@ -144,13 +148,13 @@ static enum gnn_status uring_wait(struct simulated *s, struct gnn_ring *ring, ui
 
 /* ---- open, close ---- */
 
-static void uring_close(struct simulated *s, struct gnn_ring *ring)
+static void uring_close(struct gnn_world *w, struct gnn_ring *ring)
 {
     struct uring *const u = (struct uring *)ring;
     while (u->in_flight.count > 0) {
         struct gnn_completion dropped[64];
         uint32_t got;
-        (void)uring_wait(s, ring, 1, 64, dropped, &got, NULL); /* it cannot fail */
+        (void)uring_wait(w, ring, 1, 64, dropped, &got, NULL); /* it cannot fail */
     }
     sim_time_queue_close(&u->in_flight);
     free(u->free_flights);
@@ -158,14 +162,13 @@ static void uring_close(struct simulated *s, struct gnn_ring *ring)
     free(u);
 }
 
-static const struct sim_ring_ops uring_ops = {.submit = uring_submit, .wait = uring_wait, .close = uring_close};
+static const struct gnn_ring_ops uring_ops = {.submit = uring_submit, .wait = uring_wait, .close = uring_close};
 
-static enum gnn_status uring_open(struct simulated *s, const struct gnn_ring_config *config, struct gnn_ring **out,
+static enum gnn_status uring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
                                   struct gnn_err *err)
 {
-    struct uring *const u = calloc(1, sizeof *u);
-    if (u == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ring");
+    struct uring *u;
+    GNN_NEW(u, 1, err, "a ring of %zu bytes", sizeof *u);
     u->ring.ops = &uring_ops;
     u->depth = config->depth;
     u->step = config->depth / 8 + 1;
@@ -175,7 +178,7 @@ static enum gnn_status uring_open(struct simulated *s, const struct gnn_ring_con
     u->flights = calloc(u->depth, sizeof *u->flights);
     u->free_flights = calloc(u->depth, sizeof *u->free_flights);
     if (u->flights == NULL || u->free_flights == NULL || !sim_time_queue_open(&u->in_flight, u->depth)) {
-        uring_close(s, &u->ring);
+        uring_close(w, &u->ring);
         return gnn_fail(err, GNN_ENOMEM, "ring of depth %u", config->depth);
     }
     while (u->free_count < u->depth) {
@@ -186,38 +189,25 @@ static enum gnn_status uring_open(struct simulated *s, const struct gnn_ring_con
     return GNN_OK;
 }
 
-/* ---- the world's table ---- */
+/* ---- the world's rings ---- */
+
+static void spin_on_pool(struct gnn_world *w, const atomic_uint_fast64_t *completed, uint64_t taken, uint32_t min)
+{
+    struct sim_executor *const ex = simulated_of(w)->executor;
+    while (atomic_load(completed) - taken < min)
+        sim_spin_until(ex, sim_now(ex) + spin_step_ns, GNN_WAIT_IO);
+}
+
+static void look_at_pool(struct gnn_world *w)
+{
+    sim_cpu(simulated_of(w)->executor, look_ps);
+    sim_settle(simulated_of(w)->executor);
+}
 
 enum gnn_status sim_ring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
                               struct gnn_err *err)
 {
-    *out = NULL;
-    if (config->depth == 0 || config->depth > RING_DEPTH_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "a ring of depth %u: 1 to %d are possible", config->depth, RING_DEPTH_MAX);
-    switch (config->engine) {
-    case GNN_RING_URING:
-        return uring_open(simulated_of(w), config, out, err);
-    case GNN_RING_POOL:
-        return sim_ring_pool_open(simulated_of(w), config, out, err);
-    }
-    return gnn_fail(err, GNN_EBUG, "ring engine %d does not exist", (int)config->engine);
-}
-
-enum gnn_status sim_ring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
-                                uint32_t count, uint32_t *accepted, struct gnn_err *err)
-{
-    return ring->ops->submit(simulated_of(w), ring, reads, count, accepted, err);
-}
-
-enum gnn_status sim_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
-                              struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
-{
-    assert(min <= max);
-    return ring->ops->wait(simulated_of(w), ring, min, max, out, got, err);
-}
-
-void sim_ring_close(struct gnn_world *w, struct gnn_ring *ring)
-{
-    if (ring != NULL)
-        ring->ops->close(simulated_of(w), ring);
+    static const struct gnn_ring_engines engines = {
+        .uring_open = uring_open, .spin = spin_on_pool, .lock = gnn_mutex_lock, .look = look_at_pool};
+    return gnn_ring_engine_open(w, &engines, config, out, err);
 }

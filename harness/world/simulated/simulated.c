@@ -1,5 +1,6 @@
 #include "harness/world/simulated/simulated.h"
 
+#include "harness/world/ring_engines.h"
 #include "harness/world/simulated/internal.h"
 
 #include <assert.h>
@@ -126,9 +127,9 @@ static const struct gnn_world_ops simulated_ops = {
     .map_gather_rows = sim_map_gather_rows,
     .map_close = sim_map_close,
     .ring_open = sim_ring_open,
-    .ring_submit = sim_ring_submit,
-    .ring_wait = sim_ring_wait,
-    .ring_close = sim_ring_close,
+    .ring_submit = gnn_ring_engine_submit,
+    .ring_wait = gnn_ring_engine_wait,
+    .ring_close = gnn_ring_engine_close,
     .charge = sim_charge,
 };
 
