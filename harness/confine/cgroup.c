@@ -1,124 +1,15 @@
+/* The life of a cgroup. What differs between the versions of control groups stands in two tables (cgroup.h). */
 #include "harness/confine/cgroup.h"
 
-#include "harness/base/log.h"
 #include "harness/confine/group_file.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { KILL_MS = 5000, REMOVE_MS = 5000, POLL_MS = 2 };
-
-static void sleep_ms(int ms)
-{
-    const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
-
-enum gnn_status gnn_cgroup_fail(const struct gnn_cgroup *cgroup, const char *what, const char *dir, int failed,
-                                struct gnn_err *err)
-{
-    if (failed != EPERM && failed != EACCES && failed != EROFS)
-        return gnn_fail(err, failed == ENOMEM ? GNN_ENOMEM : GNN_ENOTSUP, "cannot %s %s: %s", what, dir,
-                        strerror(failed));
-    const bool v2 = cgroup->confine.memory == GNN_CGROUP_V2;
-    return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; try: %s", what, dir, strerror(failed),
-                    v2 ? "systemd-run --scope --user -p Delegate=yes oocgnn run ..." : "sudo oocgnn run ...");
-}
-
-/* ---- other people's leftovers ---- */
-
-long gnn_cgroup_owner(const char *name)
-{
-    long pid;
-    int used = 0;
-    if (sscanf(name, "oocgnn-%ld-%n", &pid, &used) != 1 || used == 0 || pid <= 0)
-        return 0;
-    const char *rest = name + used;
-    const bool counted = rest[0] != '\0' && rest[strspn(rest, "0123456789")] == '\0';
-    return counted || strcmp(rest, "leaf") == 0 ? pid : 0;
-}
-
-static void kill_pid(void *ctx, long pid)
-{
-    (void)ctx;
-    if (pid > 0) /* 0 stands for a process of another PID namespace */
-        (void)kill((pid_t)pid, SIGKILL);
-}
-
-bool gnn_group_kill(const char *dir, int timeout_ms)
-{
-    (void)gnn_group_file_write(dir, "cgroup.kill", "1"); /* v2 since Linux 5.14: no race with fork */
-    for (int waited_ms = 0; waited_ms <= timeout_ms; waited_ms += POLL_MS) {
-        if (gnn_group_for_each_pid(dir, kill_pid, NULL) <= 0)
-            return true;
-        sleep_ms(POLL_MS);
-    }
-    return false;
-}
-
-/* controller NULL: v2. False while busy. */
-static bool remove_group(const char *mount, const char *dir, const char *controller)
-{
-    if (controller != NULL)
-        return gnn_cgroup_v1_delete(mount, dir, controller);
-    return rmdir(dir) == 0 || errno == ENOENT;
-}
-
-static bool remove_patiently(const char *mount, const char *dir, const char *controller, int timeout_ms)
-{
-    for (int waited_ms = 0; waited_ms <= timeout_ms; waited_ms += POLL_MS) {
-        if (remove_group(mount, dir, controller))
-            return true;
-        sleep_ms(POLL_MS);
-    }
-    return false;
-}
-
-/* The group's directory, locked; -1 if it cannot be opened or somebody holds the lock. The owner's lock ends
- * with the owner, in whatever PID namespace it lived. */
-static int lock_dir(const char *dir)
-{
-    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd;
-    (void)close(fd);
-    return -1;
-}
-
-void gnn_cgroup_reclaim(const char *mount, const char *parent, const char *controller)
-{
-    DIR *entries = opendir(parent);
-    if (entries == NULL)
-        return;
-    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        const long owner = gnn_cgroup_owner(entry->d_name);
-        if (owner == 0 || owner > INT32_MAX || kill((pid_t)owner, 0) == 0 || errno != ESRCH)
-            continue;
-        char dir[GNN_CGROUP_PATH_MAX + 256];
-        (void)snprintf(dir, sizeof dir, "%s/%s", parent, entry->d_name);
-        const int lock_fd = lock_dir(dir);
-        if (lock_fd < 0)
-            continue;
-        (void)gnn_group_kill(dir, KILL_MS / 10);
-        (void)remove_patiently(mount, dir, controller, REMOVE_MS / 10);
-        (void)close(lock_fd);
-    }
-    (void)closedir(entries);
-}
-
-/* ---- life of a cgroup ---- */
 
 static enum gnn_status check_config(const struct gnn_confine *confine, const struct gnn_cgroup_config *config,
                                     struct gnn_err *err)
@@ -148,26 +39,25 @@ static enum gnn_status check_config(const struct gnn_confine *confine, const str
     return GNN_OK;
 }
 
+/* Version of the hierarchy that carries the memory controller; a cgroup exists on no other machine. */
+static const struct gnn_cgroup_ops *memory_ops(const struct gnn_cgroup *cgroup)
+{
+    assert(cgroup->confine.memory != GNN_CGROUP_NONE);
+    return cgroup->confine.memory == GNN_CGROUP_V2 ? &gnn_cgroup_v2 : &gnn_cgroup_v1;
+}
+
+/* Returns the version whose own hierarchy carries the I/O controller; NULL: it comes with the memory group (v2), or
+ * there is none. */
+static const struct gnn_cgroup_ops *io_ops(const struct gnn_cgroup *cgroup)
+{
+    return cgroup->confine.io == GNN_CGROUP_V1 ? &gnn_cgroup_v1 : NULL;
+}
+
 static enum gnn_status create_groups(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    const struct gnn_confine *confine = &cgroup->confine;
-    if (confine->memory == GNN_CGROUP_V2) {
-        gnn_cgroup_reclaim(confine->memory_mount, confine->memory_parent, NULL);
-        GNN_TRY(gnn_cgroup_v2_prepare_parent(cgroup, err));
-        GNN_TRY(gnn_cgroup_v2_make_dir(cgroup, err));
-        cgroup->memory_lock_fd = lock_dir(cgroup->memory_dir);
-        GNN_TRY(gnn_cgroup_v2_set_limits(cgroup, err));
-    } else {
-        gnn_cgroup_reclaim(confine->memory_mount, confine->memory_parent, "memory");
-        GNN_TRY(gnn_cgroup_v1_create_memory(cgroup, err));
-        cgroup->memory_lock_fd = lock_dir(cgroup->memory_dir);
-    }
-    if (confine->io == GNN_CGROUP_V1 && confine->io_usable) {
-        gnn_cgroup_reclaim(confine->io_mount, confine->io_parent, "blkio");
-        GNN_TRY(gnn_cgroup_v1_create_io(cgroup, err));
-        cgroup->io_lock_fd = lock_dir(cgroup->io_dir);
-    }
-    return GNN_OK;
+    GNN_TRY(memory_ops(cgroup)->create_memory(cgroup, err));
+    const struct gnn_cgroup_ops *const io = io_ops(cgroup);
+    return io != NULL && cgroup->confine.io_usable ? io->create_io(cgroup, err) : GNN_OK;
 }
 
 /* The kernel rounds to pages and may refuse without an error: believe what it says, not what was written. */
@@ -190,9 +80,8 @@ enum gnn_status gnn_cgroup_create(const struct gnn_confine *confine, const struc
     static atomic_uint next_number; /* names must differ within the process, whatever thread asks */
     *out = NULL;
     GNN_TRY(check_config(confine, config, err));
-    struct gnn_cgroup *cgroup = calloc(1, sizeof *cgroup);
-    if (cgroup == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "cgroup");
+    struct gnn_cgroup *cgroup;
+    GNN_NEW(cgroup, 1, err, "a cgroup of %zu bytes", sizeof *cgroup);
     cgroup->confine = *confine;
     cgroup->config = *config;
     cgroup->memory_lock_fd = -1;
@@ -216,7 +105,7 @@ const char *gnn_cgroup_name(const struct gnn_cgroup *cgroup)
 
 const char *gnn_cgroup_enforcement(const struct gnn_cgroup *cgroup)
 {
-    return cgroup->confine.memory == GNN_CGROUP_V2 ? "cgroup-v2" : "cgroup-v1";
+    return memory_ops(cgroup)->enforcement;
 }
 
 int gnn_cgroup_enter(const struct gnn_cgroup *cgroup)
@@ -231,13 +120,9 @@ int gnn_cgroup_enter(const struct gnn_cgroup *cgroup)
 enum gnn_status gnn_cgroup_read(const struct gnn_cgroup *cgroup, struct gnn_group_reading *out, struct gnn_err *err)
 {
     gnn_group_reading_unknown(out);
-    const struct gnn_throttle *device = &cgroup->config.throttle;
-    if (cgroup->confine.memory == GNN_CGROUP_V2)
-        gnn_cgroup_v2_read(cgroup->memory_dir, device->major, device->minor, out);
-    else
-        gnn_cgroup_v1_read_memory(cgroup->memory_dir, out);
-    if (cgroup->confine.io == GNN_CGROUP_V1 && cgroup->io_dir[0] != '\0')
-        gnn_cgroup_v1_read_io(cgroup->io_dir, device->major, device->minor, out);
+    memory_ops(cgroup)->read_memory(cgroup, out);
+    if (io_ops(cgroup) != NULL && cgroup->io_dir[0] != '\0')
+        io_ops(cgroup)->read_io(cgroup, out);
     if (out->current_bytes == GNN_UNKNOWN)
         return gnn_fail(err, GNN_EIO, "%s cannot be read: was the control group removed?", cgroup->memory_dir);
     return GNN_OK;
@@ -245,17 +130,9 @@ enum gnn_status gnn_cgroup_read(const struct gnn_cgroup *cgroup, struct gnn_grou
 
 enum gnn_status gnn_cgroup_kill(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    if (gnn_group_kill(cgroup->memory_dir, KILL_MS))
+    if (gnn_group_kill(cgroup->memory_dir, GNN_GROUP_KILL_MS))
         return GNN_OK;
     return gnn_fail(err, GNN_ETIME, "%s: a process survives SIGKILL (stuck in the kernel?)", cgroup->memory_dir);
-}
-
-static void remove_dir(const char *mount, const char *dir, const char *controller)
-{
-    if (dir[0] == '\0')
-        return;
-    if (!gnn_group_kill(dir, KILL_MS) || !remove_patiently(mount, dir, controller, REMOVE_MS))
-        gnn_log_warn("control group %s stays behind: a process inside does not end; rmdir it later", dir);
 }
 
 void gnn_cgroup_close(struct gnn_cgroup *cgroup)
@@ -263,10 +140,11 @@ void gnn_cgroup_close(struct gnn_cgroup *cgroup)
     if (cgroup == NULL)
         return;
     const struct gnn_confine *confine = &cgroup->confine;
-    remove_dir(confine->memory_mount, cgroup->memory_dir, confine->memory == GNN_CGROUP_V2 ? NULL : "memory");
-    if (confine->io == GNN_CGROUP_V1)
-        remove_dir(confine->io_mount, cgroup->io_dir, "blkio");
-    gnn_cgroup_v2_leave_leaf(cgroup);
+    const struct gnn_cgroup_ops *const memory = memory_ops(cgroup), *const io = io_ops(cgroup);
+    gnn_group_close(memory, confine->memory_mount, cgroup->memory_dir, "memory");
+    if (io != NULL)
+        gnn_group_close(io, confine->io_mount, cgroup->io_dir, "blkio");
+    memory->restore_parent(cgroup);
     if (cgroup->memory_lock_fd >= 0)
         (void)close(cgroup->memory_lock_fd);
     if (cgroup->io_lock_fd >= 0)

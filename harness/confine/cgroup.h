@@ -1,4 +1,5 @@
-/* Inside of a cgroup, shared by its v1 and v2 halves. Internal to confine. */
+/* Inside of a cgroup: its state, the table of operations that v1 and v2 fill, and helpers of both. Internal to
+ * confine. */
 #ifndef GNN_CONFINE_CGROUP_H
 #define GNN_CONFINE_CGROUP_H
 
@@ -17,33 +18,51 @@ struct gnn_cgroup {
     int io_lock_fd;
 };
 
-/* One controller's group with its limits, on v1, through libcgroup. */
-GNN_MUST_CHECK enum gnn_status gnn_cgroup_v1_create_memory(struct gnn_cgroup *cgroup, struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status gnn_cgroup_v1_create_io(struct gnn_cgroup *cgroup, struct gnn_err *err);
-/* False while the group is busy. */
-bool gnn_cgroup_v1_delete(const char *mount, const char *dir, const char *controller);
-void gnn_cgroup_v1_read_memory(const char *dir, struct gnn_group_reading *out);
-void gnn_cgroup_v1_read_io(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out);
+/* What differs between the two versions. */
+struct gnn_cgroup_ops {
+    const char *enforcement; /* the record's word */
+    /* Removes groups of dead owners, makes the group of the memory controller with its limits and locks it. v2 has one
+     * group for both controllers: a throttle is set here too. */
+    enum gnn_status (*create_memory)(struct gnn_cgroup *cgroup, struct gnn_err *err);
+    /* The same for the I/O controller where it has a hierarchy of its own (v1); NULL in v2. */
+    enum gnn_status (*create_io)(struct gnn_cgroup *cgroup, struct gnn_err *err);
+    /* Removes an empty group; true when it was gone already. False while it is busy. v2 ignores mount, controller. */
+    bool (*remove)(const char *mount, const char *dir, const char *controller);
+    void (*read_memory)(const struct gnn_cgroup *cgroup, struct gnn_group_reading *out); /* v2: I/O as well */
+    void (*read_io)(const struct gnn_cgroup *cgroup, struct gnn_group_reading *out);     /* NULL in v2 */
+    /* Undoes what create_memory changed above the group when no other cgroup is left; best effort. */
+    void (*restore_parent)(struct gnn_cgroup *cgroup);
+};
 
-/* The same on v2, through the kernel's files: switch controllers on in the parent, make the directory, set
- * limits. */
+extern const struct gnn_cgroup_ops gnn_cgroup_v1; /* cgroup_v1.c, through libcgroup */
+extern const struct gnn_cgroup_ops gnn_cgroup_v2; /* cgroup_v2.c, through the kernel's files */
+
+/* The steps of v2's create_memory: switch controllers on in the parent, make the directory, set limits. */
 GNN_MUST_CHECK enum gnn_status gnn_cgroup_v2_prepare_parent(struct gnn_cgroup *cgroup, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_cgroup_v2_make_dir(struct gnn_cgroup *cgroup, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_cgroup_v2_set_limits(struct gnn_cgroup *cgroup, struct gnn_err *err);
-/* Undoes prepare_parent when no other cgroup is left; best effort. */
-void gnn_cgroup_v2_leave_leaf(struct gnn_cgroup *cgroup);
-void gnn_cgroup_v2_read(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out);
+
+/* ---- group.c ---- */
+
+enum { GNN_GROUP_KILL_MS = 5000 };
 
 /* Maps an errno to a status and a message that names dir and the remedy. */
 enum gnn_status gnn_cgroup_fail(const struct gnn_cgroup *cgroup, const char *what, const char *dir, int failed,
                                 struct gnn_err *err);
 
+/* Opens and locks the group's directory: the lock ends with its owner, in whatever PID namespace that lived. Returns
+ * -1 if it cannot be opened or another process holds the lock. */
+int gnn_group_lock(const char *dir);
+
 /* SIGKILL to everything in dir until it is empty, for at most `timeout_ms`; false if something stays. */
 bool gnn_group_kill(const char *dir, int timeout_ms);
 
 /* Removes cgroups below parent whose owner is dead (its PID is gone and it no longer holds the group's lock),
- * killing what is left in them. controller: "memory", "blkio", or NULL for v2. */
-void gnn_cgroup_reclaim(const char *mount, const char *parent, const char *controller);
+ * killing what is left in them. */
+void gnn_group_reclaim(const struct gnn_cgroup_ops *ops, const char *mount, const char *parent, const char *controller);
+
+/* Kills what is left in the group and removes it, retrying while it is busy; warns if it stays. dir "": does nothing. */
+void gnn_group_close(const struct gnn_cgroup_ops *ops, const char *mount, const char *dir, const char *controller);
 
 /* Owner's PID of "oocgnn-<pid>-<n>" or "oocgnn-<pid>-leaf"; 0: not one of ours. */
 long gnn_cgroup_owner(const char *name);

@@ -59,9 +59,11 @@ static void set_bytes(struct setting *setting, const char *file, uint64_t bytes)
     (void)snprintf(setting->value, sizeof setting->value, "%" PRIu64, bytes);
 }
 
-enum gnn_status gnn_cgroup_v1_create_memory(struct gnn_cgroup *cgroup, struct gnn_err *err)
+static enum gnn_status create_memory(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
-    const char *parent = cgroup->confine.memory_parent;
+    const struct gnn_confine *confine = &cgroup->confine;
+    gnn_group_reclaim(&gnn_cgroup_v1, confine->memory_mount, confine->memory_parent, "memory");
+    const char *parent = confine->memory_parent;
     char dir[sizeof cgroup->memory_dir];
     (void)snprintf(dir, sizeof dir, "%s/%s", parent, cgroup->name);
     struct setting settings[2];
@@ -75,8 +77,9 @@ enum gnn_status gnn_cgroup_v1_create_memory(struct gnn_cgroup *cgroup, struct gn
             set_bytes(&settings[count++], "memory.memsw.limit_in_bytes",
                       gnn_add_bytes(bytes, cgroup->config.swap_bytes));
     }
-    GNN_TRY(create_group(cgroup, cgroup->confine.memory_mount, dir, "memory", settings, count, err));
+    GNN_TRY(create_group(cgroup, confine->memory_mount, dir, "memory", settings, count, err));
     memcpy(cgroup->memory_dir, dir, sizeof dir);
+    cgroup->memory_lock_fd = gnn_group_lock(dir);
     return GNN_OK;
 }
 
@@ -87,10 +90,12 @@ static void set_throttle(struct setting *setting, const char *file, const struct
                    throttle->minor, value);
 }
 
-enum gnn_status gnn_cgroup_v1_create_io(struct gnn_cgroup *cgroup, struct gnn_err *err)
+static enum gnn_status create_io(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
+    const struct gnn_confine *confine = &cgroup->confine;
+    gnn_group_reclaim(&gnn_cgroup_v1, confine->io_mount, confine->io_parent, "blkio");
     char dir[sizeof cgroup->io_dir];
-    (void)snprintf(dir, sizeof dir, "%s/%s", cgroup->confine.io_parent, cgroup->name);
+    (void)snprintf(dir, sizeof dir, "%s/%s", confine->io_parent, cgroup->name);
     const struct gnn_throttle *throttle = &cgroup->config.throttle;
     struct setting settings[4];
     uint32_t count = 0;
@@ -102,12 +107,13 @@ enum gnn_status gnn_cgroup_v1_create_io(struct gnn_cgroup *cgroup, struct gnn_er
         set_throttle(&settings[count++], "blkio.throttle.read_iops_device", throttle, throttle->iops);
         set_throttle(&settings[count++], "blkio.throttle.write_iops_device", throttle, throttle->iops);
     }
-    GNN_TRY(create_group(cgroup, cgroup->confine.io_mount, dir, "blkio", settings, count, err));
+    GNN_TRY(create_group(cgroup, confine->io_mount, dir, "blkio", settings, count, err));
     memcpy(cgroup->io_dir, dir, sizeof dir);
+    cgroup->io_lock_fd = gnn_group_lock(dir);
     return GNN_OK;
 }
 
-bool gnn_cgroup_v1_delete(const char *mount, const char *dir, const char *controller)
+static bool remove_group(const char *mount, const char *dir, const char *controller)
 {
     if (cgroup_init() != 0)
         return false;
@@ -121,8 +127,9 @@ bool gnn_cgroup_v1_delete(const char *mount, const char *dir, const char *contro
     return gone;
 }
 
-void gnn_cgroup_v1_read_memory(const char *dir, struct gnn_group_reading *out)
+static void read_memory(const struct gnn_cgroup *cgroup, struct gnn_group_reading *out)
 {
+    const char *const dir = cgroup->memory_dir;
     out->limit_bytes = gnn_group_file_limit(dir, "memory.limit_in_bytes");
     const uint64_t both = gnn_group_file_limit(dir, "memory.memsw.limit_in_bytes");
     if (both != GNN_UNKNOWN && out->limit_bytes != GNN_UNKNOWN && both >= out->limit_bytes)
@@ -142,8 +149,10 @@ void gnn_cgroup_v1_read_memory(const char *dir, struct gnn_group_reading *out)
     out->major_faults = gnn_group_parse_flat(text, "total_pgmajfault");
 }
 
-void gnn_cgroup_v1_read_io(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out)
+static void read_io(const struct gnn_cgroup *cgroup, struct gnn_group_reading *out)
 {
+    const char *const dir = cgroup->io_dir;
+    const uint32_t major = cgroup->config.throttle.major, minor = cgroup->config.throttle.minor;
     char text[STAT_BYTES];
     if (gnn_group_file_read(dir, "blkio.throttle.io_service_bytes_recursive", text, sizeof text) == 0) {
         out->read_bytes = gnn_group_parse_blkio(text, "Read", major, minor);
@@ -154,3 +163,17 @@ void gnn_cgroup_v1_read_io(const char *dir, uint32_t major, uint32_t minor, stru
         out->write_ios = gnn_group_parse_blkio(text, "Write", major, minor);
     }
 }
+
+/* Nothing is changed above a group. */
+static void restore_parent(struct gnn_cgroup *cgroup)
+{
+    (void)cgroup;
+}
+
+const struct gnn_cgroup_ops gnn_cgroup_v1 = {.enforcement = "cgroup-v1",
+                                             .create_memory = create_memory,
+                                             .create_io = create_io,
+                                             .remove = remove_group,
+                                             .read_memory = read_memory,
+                                             .read_io = read_io,
+                                             .restore_parent = restore_parent};

@@ -102,6 +102,22 @@ enum gnn_status gnn_cgroup_v2_set_limits(struct gnn_cgroup *cgroup, struct gnn_e
     return set_throttle(cgroup, err);
 }
 
+static bool remove_group(const char *mount, const char *dir, const char *controller)
+{
+    (void)mount;
+    (void)controller;
+    return rmdir(dir) == 0 || errno == ENOENT;
+}
+
+static enum gnn_status create_memory(struct gnn_cgroup *cgroup, struct gnn_err *err)
+{
+    gnn_group_reclaim(&gnn_cgroup_v2, cgroup->confine.memory_mount, cgroup->confine.memory_parent, "memory");
+    GNN_TRY(gnn_cgroup_v2_prepare_parent(cgroup, err));
+    GNN_TRY(gnn_cgroup_v2_make_dir(cgroup, err));
+    cgroup->memory_lock_fd = gnn_group_lock(cgroup->memory_dir);
+    return gnn_cgroup_v2_set_limits(cgroup, err);
+}
+
 /* Another cgroup below parent would lose its limits with the controller. */
 static bool has_other_cgroups(const char *parent)
 {
@@ -115,7 +131,8 @@ static bool has_other_cgroups(const char *parent)
     return others;
 }
 
-void gnn_cgroup_v2_leave_leaf(struct gnn_cgroup *cgroup)
+/* Leaves the leaf that enter_leaf moved this process to. */
+static void restore_parent(struct gnn_cgroup *cgroup)
 {
     const char *parent = cgroup->confine.memory_parent;
     if (cgroup->leaf_dir[0] == '\0' || has_other_cgroups(parent))
@@ -141,8 +158,9 @@ static void read_io(const char *dir, uint32_t major, uint32_t minor, struct gnn_
         (void)gnn_parse_psi(text, &out->psi_memory);
 }
 
-void gnn_cgroup_v2_read(const char *dir, uint32_t major, uint32_t minor, struct gnn_group_reading *out)
+static void read_memory(const struct gnn_cgroup *cgroup, struct gnn_group_reading *out)
 {
+    const char *const dir = cgroup->memory_dir;
     out->limit_bytes = gnn_group_file_limit(dir, "memory.max");
     out->swap_limit_bytes = gnn_group_file_limit(dir, "memory.swap.max");
     out->current_bytes = gnn_group_file_u64(dir, "memory.current");
@@ -158,5 +176,11 @@ void gnn_cgroup_v2_read(const char *dir, uint32_t major, uint32_t minor, struct 
         out->refaults = gnn_group_parse_flat(text, "workingset_refault_file");
         out->major_faults = gnn_group_parse_flat(text, "pgmajfault");
     }
-    read_io(dir, major, minor, out);
+    read_io(dir, cgroup->config.throttle.major, cgroup->config.throttle.minor, out);
 }
+
+const struct gnn_cgroup_ops gnn_cgroup_v2 = {.enforcement = "cgroup-v2",
+                                             .create_memory = create_memory,
+                                             .remove = remove_group,
+                                             .read_memory = read_memory,
+                                             .restore_parent = restore_parent};

@@ -331,7 +331,7 @@ static void v2_limits_and_readings(void **state)
     assert_string_equal(text, "254:1 rbps=1000000 wbps=1000000 riops=500 wiops=500");
     struct gnn_group_reading reading;
     gnn_group_reading_unknown(&reading);
-    gnn_cgroup_v2_read(cgroup.memory_dir, 254, 1, &reading);
+    gnn_cgroup_v2.read_memory(&cgroup, &reading);
     assert_int_equal(reading.limit_bytes, 335544320);
     assert_int_equal(reading.current_bytes, 1000);
     assert_int_equal(reading.peak_bytes, GNN_UNKNOWN); /* no memory.peak: an older kernel */
