@@ -9,14 +9,6 @@
 
 enum { TEXT_BYTES = 65536 };
 
-uint64_t gnn_clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    const int rc = clock_gettime(clock, &now);
-    assert(rc == 0);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 double gnn_thread_cpu_look_ns(void)
 {
     enum { LOOKS = 2000 };
@@ -31,7 +23,7 @@ void gnn_busy_begin(uint32_t cores, struct gnn_busy *out)
 {
     char text[TEXT_BYTES];
     struct gnn_cpu_ticks ticks;
-    *out = (struct gnn_busy){.cores = cores, .idle_ns = NAN, .wall_ns = gnn_wall_ns()};
+    *out = (struct gnn_busy){.cores = cores, .idle_ns = NAN, .wall_ns = gnn_host_now_ns()};
     if (gnn_text_file_read("/proc/stat", text, sizeof text) != 0 || !gnn_parse_proc_stat(text, &ticks))
         return;
     const double tick_ns = 1e9 / (double)sysconf(_SC_CLK_TCK);

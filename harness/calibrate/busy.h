@@ -7,9 +7,8 @@
 #ifndef GNN_CALIBRATE_BUSY_H
 #define GNN_CALIBRATE_BUSY_H
 
+#include "harness/base/clock.h"
 #include "harness/oocgnn.h"
-
-#include <time.h>
 
 struct gnn_busy {
     uint32_t cores;
@@ -22,11 +21,6 @@ void gnn_busy_begin(uint32_t cores, struct gnn_busy *out);
  * threads. Never below 0; 0 where /proc/stat cannot be read. */
 double gnn_busy_besides_ns(const struct gnn_busy *begin, double own_ns);
 
-uint64_t gnn_clock_ns(clockid_t clock);
-static inline uint64_t gnn_wall_ns(void)
-{
-    return gnn_clock_ns(CLOCK_MONOTONIC);
-}
 static inline uint64_t gnn_thread_cpu_ns(void)
 {
     return gnn_clock_ns(CLOCK_THREAD_CPUTIME_ID);

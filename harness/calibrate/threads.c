@@ -24,7 +24,7 @@ static void sleeper_main(void *arg)
     while (seen != UINT64_MAX) {
         while (t->turn == seen)
             (void)gnn_cond_wait(world, t->cond, t->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
-        atomic_store(&t->awake_ns, gnn_wall_ns());
+        atomic_store(&t->awake_ns, gnn_host_now_ns());
         seen = t->turn;
         atomic_store(&t->taken, seen);
     }
@@ -37,9 +37,9 @@ static void give_turn(struct turns *t, uint64_t turn, uint64_t *start_ns, uint64
     gnn_mutex_lock(world, t->mutex);
     t->turn = turn;
     gnn_mutex_unlock(world, t->mutex);
-    *start_ns = gnn_wall_ns();
+    *start_ns = gnn_host_now_ns();
     gnn_cond_signal(world, t->cond);
-    *end_ns = gnn_wall_ns();
+    *end_ns = gnn_host_now_ns();
 }
 
 /* values: the signal; from its start until the sleeper runs. Medians over many wakes. */
@@ -55,8 +55,8 @@ static enum gnn_status wake_once(void *ctx, double *values, struct gnn_err *err)
     GNN_TRY(gnn_thread_start(world, "sleeper", sleeper_main, t, &thread, err));
     for (uint32_t i = 0; i < wakes; i++) {
         uint64_t start_ns, end_ns;
-        const uint64_t until_ns = gnn_wall_ns() + ASLEEP_NS;
-        while (gnn_wall_ns() < until_ns)
+        const uint64_t until_ns = gnn_host_now_ns() + ASLEEP_NS;
+        while (gnn_host_now_ns() < until_ns)
             continue;
         give_turn(t, i + 1, &start_ns, &end_ns);
         while (atomic_load(&t->taken) != i + 1)

@@ -1,3 +1,4 @@
+#include "harness/base/clock.h"
 #include "harness/measure/gpu.h"
 #include "harness/measure/measure.h"
 #include "harness/measure/text.h"
@@ -5,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 512, TEXT_BYTES = 1 << 16 };
@@ -25,9 +25,8 @@ struct gnn_probe {
 enum gnn_status gnn_probe_open(const struct gnn_probe_config *config, struct gnn_probe **out, struct gnn_err *err)
 {
     *out = NULL;
-    struct gnn_probe *probe = calloc(1, sizeof *probe);
-    if (probe == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "probe");
+    struct gnn_probe *probe;
+    GNN_NEW(probe, 1, err, "a probe of %zu bytes", sizeof *probe);
     probe->config = *config;
     (void)snprintf(probe->root, sizeof probe->root, "%s", config->proc_root == NULL ? "/proc" : config->proc_root);
     probe->config.proc_root = probe->root;
@@ -93,9 +92,7 @@ static void read_disk(struct gnn_probe *probe, struct gnn_host_reading *out)
 void gnn_probe_read(struct gnn_probe *probe, struct gnn_host_reading *out)
 {
     gnn_host_reading_unknown(out);
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    out->now_ns = (uint64_t)now.tv_sec * ns_per_s + (uint64_t)now.tv_nsec;
+    out->now_ns = gnn_host_now_ns();
     read_cpu(probe, out);
     read_worker(probe, out);
     read_pressure(probe, "pressure/cpu", &out->psi_cpu);
@@ -139,15 +136,19 @@ static double stall_pct(uint64_t before_us, uint64_t now_us, uint64_t interval_n
     return share_pct(before_us, now_us, interval_ns) * 1000.0;
 }
 
+/* Idle and iowait in one: the kernel moves time between them, so either alone may run backwards (proc(5)). */
+static uint64_t not_busy_ns(const struct gnn_host_reading *reading)
+{
+    const bool known = reading->cpu_idle_ns != GNN_UNKNOWN && reading->cpu_iowait_ns != GNN_UNKNOWN;
+    return known ? reading->cpu_idle_ns + reading->cpu_iowait_ns : GNN_UNKNOWN;
+}
+
 static void host_rates(const struct gnn_host_reading *b, const struct gnn_host_reading *n, struct gnn_series_point *out)
 {
     const uint64_t interval_ns = out->interval_ns;
     const uint64_t cpu_ns = rise(b->cpu_total_ns, n->cpu_total_ns);
     out->iowait_pct = share_pct(b->cpu_iowait_ns, n->cpu_iowait_ns, cpu_ns);
-    /* Idle and iowait in one: the kernel moves time between them, so either alone may run backwards
-     * (proc(5)). */
-    out->cpu_pct = 100.0 - share_pct(gnn_add_bytes(b->cpu_idle_ns, b->cpu_iowait_ns),
-                                     gnn_add_bytes(n->cpu_idle_ns, n->cpu_iowait_ns), cpu_ns);
+    out->cpu_pct = 100.0 - share_pct(not_busy_ns(b), not_busy_ns(n), cpu_ns);
     out->worker_cpu_pct = share_pct(b->worker_cpu_ns, n->worker_cpu_ns, interval_ns);
     out->psi_cpu_some_pct = stall_pct(b->psi_cpu.some_us, n->psi_cpu.some_us, interval_ns);
     out->disk_read_bytes_per_s = per_second(b->disk_read_bytes, n->disk_read_bytes, interval_ns);

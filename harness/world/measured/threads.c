@@ -1,4 +1,5 @@
 /* Threads, the clock, and each thread's split of its time. */
+#include "harness/base/clock.h"
 #include "harness/world/measured/internal.h"
 
 #include <assert.h>
@@ -12,24 +13,16 @@
 
 enum { FAULT_WAIT_NS_MIN = 2000 }; /* shorter than any device, longer than the clocks' own time */
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    const int rc = clock_gettime(clock, &now);
-    assert(rc == 0);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 uint64_t measured_now_ns(struct gnn_world *w)
 {
     (void)w;
-    return clock_ns(CLOCK_MONOTONIC);
+    return gnn_host_now_ns();
 }
 
 void measured_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wait kind)
 {
     struct gnn_thread *self = measured_self(measured_of(w));
-    const uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+    const uint64_t start_ns = gnn_host_now_ns();
     if (deadline_ns <= start_ns)
         return;
     const struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / UINT64_C(1000000000)),
@@ -37,7 +30,7 @@ void measured_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wa
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) == EINTR)
         continue;
     assert(kind < GNN_WAIT_KINDS);
-    self->wait_ns[kind] += clock_ns(CLOCK_MONOTONIC) - start_ns;
+    self->wait_ns[kind] += gnn_host_now_ns() - start_ns;
 }
 
 /* ---- the calling thread's record ---- */
@@ -46,8 +39,8 @@ void measured_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wa
 static void thread_begin(struct gnn_thread *thread)
 {
     thread->schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    thread->start_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    thread->start_ns = clock_ns(CLOCK_MONOTONIC);
+    thread->start_cpu_ns = gnn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    thread->start_ns = gnn_host_now_ns();
     const int rc = pthread_setspecific(thread->world->self, thread);
     assert(rc == 0);
 }
@@ -150,8 +143,8 @@ void measured_thread_join(struct gnn_world *w, struct gnn_thread *thread)
 void measured_thread_split(struct gnn_world *w, struct gnn_time_split *out)
 {
     const struct gnn_thread *self = measured_self(measured_of(w));
-    out->wall_ns = clock_ns(CLOCK_MONOTONIC) - self->start_ns;
-    out->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - self->start_cpu_ns;
+    out->wall_ns = gnn_host_now_ns() - self->start_ns;
+    out->cpu_ns = gnn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - self->start_cpu_ns;
     memcpy(out->wait_ns, self->wait_ns, sizeof out->wait_ns);
 }
 
@@ -176,14 +169,14 @@ static uint64_t runqueue_ns(const struct gnn_thread *self)
 void measured_fault_timer_start(struct gnn_thread *self, struct measured_fault_timer *timer)
 {
     timer->runqueue_ns = runqueue_ns(self);
-    timer->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    timer->wall_ns = clock_ns(CLOCK_MONOTONIC);
+    timer->cpu_ns = gnn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    timer->wall_ns = gnn_host_now_ns();
 }
 
 void measured_fault_timer_stop(struct gnn_thread *self, const struct measured_fault_timer *timer)
 {
-    const uint64_t wall_ns = clock_ns(CLOCK_MONOTONIC) - timer->wall_ns;
-    const uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - timer->cpu_ns;
+    const uint64_t wall_ns = gnn_host_now_ns() - timer->wall_ns;
+    const uint64_t cpu_ns = gnn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - timer->cpu_ns;
     if (wall_ns < cpu_ns + FAULT_WAIT_NS_MIN)
         return; /* no page was waited for: not worth the second look into /proc */
     const uint64_t delay_ns = runqueue_ns(self) - timer->runqueue_ns;

@@ -1,0 +1,25 @@
+/* The clocks of this machine, for code that no world serves: probes, progress, calibration. A system asks its world. */
+#ifndef GNN_BASE_CLOCK_H
+#define GNN_BASE_CLOCK_H
+
+#include <assert.h>
+#include <stdint.h>
+#include <time.h>
+
+/* Returns the clock's nanoseconds. */
+static inline uint64_t gnn_clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    const int rc = clock_gettime(clock, &now);
+    assert(rc == 0); /* the clocks we name exist on every Linux */
+    (void)rc;
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* Returns monotonic nanoseconds: of use as a difference. */
+static inline uint64_t gnn_host_now_ns(void)
+{
+    return gnn_clock_ns(CLOCK_MONOTONIC);
+}
+
+#endif
