@@ -1,4 +1,6 @@
+/* Finds and opens profiles by path, file name or machine_id. */
 #include "harness/world/profile.h"
+
 #include "harness/base/near_miss.h"
 #include "harness/world/profile_text.h"
 
@@ -9,32 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MAX = 65536, PATH_BYTES = 1024 };
-
-enum gnn_status gnn_profile_read_text(const char *path, char **text, struct gnn_err *err)
-{
-    FILE *const file = fopen(path, "re");
-    if (file == NULL)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EIO, "%s: %s", path, strerror(errno));
-    char *const bytes = malloc(TEXT_MAX + 1);
-    const size_t got = bytes != NULL ? fread(bytes, 1, TEXT_MAX + 1, file) : 0;
-    const bool failed = ferror(file) != 0;
-    enum gnn_status status = GNN_OK;
-    (void)fclose(file);
-    if (bytes == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s", path);
-    if (failed)
-        status = gnn_fail(err, GNN_EIO, "%s: cannot be read", path);
-    else if (got > TEXT_MAX || memchr(bytes, '\0', got) != NULL)
-        status = gnn_fail(err, GNN_EFORMAT, "%s: not a text of at most 64 KiB", path);
-    if (status != GNN_OK) {
-        free(bytes);
-        return status;
-    }
-    bytes[got] = '\0';
-    *text = bytes;
-    return GNN_OK;
-}
+enum { PATH_BYTES = 1024 };
 
 static enum gnn_status open_file(const char *path, struct gnn_profile **out, struct gnn_err *err)
 {
@@ -121,9 +98,8 @@ static enum gnn_status not_found(const struct lookup *lookup, const char *const 
 static enum gnn_status find_machine(const char *name, const char *const *search_dirs, struct gnn_profile **out,
                                     struct gnn_err *err)
 {
-    struct lookup *const lookup = calloc(1, sizeof *lookup);
-    if (lookup == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "profile %s", name);
+    struct lookup *lookup;
+    GNN_NEW(lookup, 1, err, "the search for profile %s", name);
     lookup->name = name;
     enum gnn_status status = gnn_profile_scan(search_dirs, look, lookup, err);
     if (status == GNN_OK && lookup->path[0] != '\0')

@@ -69,8 +69,8 @@ struct gnn_profile_bus {
 
 struct gnn_profile {
     char name[GNN_NAME_MAX];       /* of the file, without ".ini" */
-    char machine_id[GNN_NAME_MAX]; /* "gnndrive-main" */
-    char title[128];               /* "GNNDrive's single-GPU server" */
+    char machine_id[GNN_NAME_MAX]; /* what the `--profile` of a paper's machine is called */
+    char title[128];               /* for people */
     char digest[40];               /* over the bytes of the file and its costs: stored with every run */
     uint64_t memory_bytes;         /* the room of a run without a cap */
     uint64_t process_bytes;        /* code, libraries and heap of the harness itself, charged to the cap */

@@ -3,6 +3,7 @@
 #include "harness/base/ini.h"
 #include "harness/base/near_miss.h"
 #include "harness/base/units.h"
+#include "harness/world/profile.h"
 #include "harness/world/profile_text.h"
 
 #include <assert.h>
@@ -322,8 +323,7 @@ static uint64_t curve_ps(const struct draft *draft, uint64_t size_bytes, uint32_
     const uint64_t latency = (draft->read_latency_ps + (uint64_t)(more * second / draft->read_bytes_per_s)) / depth;
     const uint64_t by_count = SECOND_PS / draft->read_iops;
     const uint64_t by_bytes = (uint64_t)(size_bytes * second / draft->read_bytes_per_s);
-    const uint64_t limit = by_count > by_bytes ? by_count : by_bytes;
-    return latency > limit ? latency : limit;
+    return gnn_max_u64(latency, gnn_max_u64(by_count, by_bytes));
 }
 
 static void expand_curve(struct draft *draft)
@@ -419,7 +419,8 @@ static enum gnn_status scale_costs(struct parse *p, const struct parse *from)
         uint64_t value;
         if (fields[f].need != NEED_COST || p->seen[f])
             continue;
-        assert(fields[f].bytes == sizeof value && from->seen[f]);
+        assert(fields[f].bytes == sizeof value);
+        assert(from->seen[f]);
         memcpy(&value, (const char *)&from->draft + fields[f].offset, sizeof value);
         const unsigned __int128 cycles = (unsigned __int128)value * from->draft.clock_hz;
         value = (uint64_t)((cycles + p->draft.clock_hz / 2) / p->draft.clock_hz);
@@ -452,7 +453,8 @@ static enum gnn_status parse_costs(struct parse *p, XXH3_state_t *hash)
     GNN_TRY(gnn_profile_read_text(path, &text, p->err));
     struct parse *const from = calloc(1, sizeof *from);
     struct gnn_ini *ini = NULL;
-    enum gnn_status status = from == NULL ? gnn_fail(p->err, GNN_ENOMEM, "%s", path) : GNN_OK;
+    enum gnn_status status =
+        from == NULL ? gnn_fail(p->err, GNN_ENOMEM, "%s: %zu bytes to parse it", path, sizeof *from) : GNN_OK;
     if (status == GNN_OK) {
         *from = (struct parse){.path = path, .err = p->err};
         status = gnn_ini_parse(path, text, &ini, p->err);
@@ -542,7 +544,9 @@ enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn
     struct gnn_profile *const profile = calloc(1, sizeof *profile);
     XXH3_state_t *const hash = XXH3_createState();
     enum gnn_status status =
-        p == NULL || profile == NULL || hash == NULL ? gnn_fail(err, GNN_ENOMEM, "%s", path) : GNN_OK;
+        p == NULL || profile == NULL || hash == NULL
+            ? gnn_fail(err, GNN_ENOMEM, "%s: %zu bytes to parse it", path, sizeof *p + sizeof *profile)
+            : GNN_OK;
     if (status == GNN_OK) {
         *p = (struct parse){.path = path, .err = err};
         (void)XXH3_128bits_reset(hash);

@@ -1,10 +1,10 @@
-/* What profile.c (names and files) and profile_parse.c (text to figures) owe each other. */
+/* Reads a profile's file. Internal to profile.c and profile_parse.c. */
 #ifndef GNN_WORLD_PROFILE_TEXT_H
 #define GNN_WORLD_PROFILE_TEXT_H
 
-#include "harness/world/profile.h"
+#include "harness/oocgnn.h"
 
-/* The file as a string, to be freed. GNN_ENOENT, GNN_EIO; GNN_EFORMAT: over 64 KiB, or it holds a NUL. */
+/* Returns the file as a string, to be freed. GNN_ENOENT, GNN_EIO; GNN_EFORMAT: over 64 KiB, or it holds a NUL. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_read_text(const char *path, char **text, struct gnn_err *err);
 
 #endif
