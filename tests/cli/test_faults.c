@@ -109,7 +109,7 @@ static void a_dataset_in_memory(void **state)
     struct process_result buffered = shell("%s --no-cold --set gnndrive.io=buffered", run);
     process_remove_tree(memory.data);
     expect(cold, 4, "--no-cold", "cold start in memory");
-    expect(direct, 4, "--set gnndrive.io=buffered", "direct reads in memory");
+    expect(direct, 4, "--set SYSTEM.io=buffered", "direct reads in memory");
     assert_non_null(strstr(buffered.out, "buffered reads"));
     expect(buffered, 0, "", "buffered reads in memory");
 }

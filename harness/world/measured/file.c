@@ -15,7 +15,7 @@
 enum { DIRECT_ALIGN_FALLBACK_BYTES = 4096 };
 
 static const char direct_remedy[] = "keep the dataset on a disk file system (ext4, XFS), or read it buffered "
-                                    "(--set gnndrive.io=buffered and the like)";
+                                    "(--set SYSTEM.io=buffered)";
 
 /* ---- alignment of direct I/O ---- */
 
