@@ -1,7 +1,7 @@
 /* CPU time of a stretch of work: what its threads were charged, and what the machine spent on interrupts besides.
  * Interrupts run on whichever core the device chose; where the kernel does not account for them
  * (CONFIG_IRQ_TIME_ACCOUNTING off, as in most distributions) they are charged to the thread that happens to be there,
- * or, on an idle core, to nobody. But a core that was not idle was busy. So what is left of cores x wall time when idle
+ * or, on an idle core, to none. But a core that was not idle was busy. So what is left of cores x wall time when idle
  * time and the time of threads is taken off went to interrupts. All of it is told by /proc/stat in steps of 10 ms: a
  * stretch lasts some tenths of a second. Other threads' time is taken off as the kernel's ticks found it. */
 #ifndef GNN_CALIBRATE_BUSY_H

@@ -14,8 +14,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* What is measured besides the read grid; text.c's table says key, unit and source of each. Rates are per second,
- * times nanoseconds, sizes bytes. */
+/* What is measured besides the read grid; text.c's table says key, unit and source of each. Rates are per second, times
+ * nanoseconds, sizes bytes. */
 enum gnn_figure_id {
     GNN_FIGURE_PROCESS,
     GNN_FIGURE_WRITE_LATENCY,

@@ -1,5 +1,5 @@
-/* The CPU as a device that computes: this program's own tensor back-end, one core, on matrices of the size training
- * at 1/100 has (some thousand rows, 256 columns); then streams on every core at once. */
+/* The CPU as a device that computes: this program's own tensor back-end, one core, on matrices of the size training at
+ * 1/100 has (some thousand rows, 256 columns); then streams on every core at once. */
 #include "harness/base/rng.h"
 #include "harness/calibrate/internal.h"
 #include "harness/tensor/tensor.h"

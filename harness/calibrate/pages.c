@@ -84,7 +84,7 @@ static enum gnn_status run_touchers(struct toucher *touchers, uint32_t count, st
 }
 
 /* Touches index[0..count) through a new mapping, `threads` at a time. sum: the threads' CPU time and faults;
- * besides_ns: CPU time that was nobody's. */
+ * besides_ns: CPU time that no thread was charged for. */
 static enum gnn_status touch(struct pages *p, enum gnn_map_advice advice, uint64_t count, uint32_t threads,
                              struct toucher *sum, double *besides_ns, struct gnn_err *err)
 {
@@ -168,7 +168,7 @@ static enum gnn_status minor_once(void *ctx, double *values, struct gnn_err *err
     return GNN_OK;
 }
 
-/* A scan through a mapping with readahead: what is left of its time when its faults are taken off. */
+/* A scan through a mapping with readahead: its time less that of its faults. */
 static enum gnn_status readahead_once(void *ctx, double *values, struct gnn_err *err)
 {
     struct pages *const p = ctx;

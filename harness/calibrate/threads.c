@@ -72,7 +72,7 @@ static enum gnn_status wake_once(void *ctx, double *values, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* Taking and leaving a lock nobody holds: half of both. */
+/* values: half of taking and leaving a free lock. */
 static enum gnn_status lock_once(void *ctx, double *values, struct gnn_err *err)
 {
     struct turns *const t = ctx;
@@ -92,7 +92,7 @@ static void nothing_main(void *arg)
     (void)arg;
 }
 
-/* CPU time of whoever starts a thread and joins it, and of the thread itself. */
+/* values: CPU time of a thread's start and join, its own included. */
 static enum gnn_status start_once(void *ctx, double *values, struct gnn_err *err)
 {
     struct turns *const t = ctx;

@@ -57,11 +57,12 @@ int gnn_group_lock(const char *dir);
 /* SIGKILL to everything in dir until it is empty, for at most `timeout_ms`; false if something stays. */
 bool gnn_group_kill(const char *dir, int timeout_ms);
 
-/* Removes cgroups below parent whose owner is dead (its PID is gone and it no longer holds the group's lock),
- * killing what is left in them. */
+/* Removes cgroups below parent whose owner is dead (its PID is gone and it no longer holds the group's lock), killing
+ * what is left in them. */
 void gnn_group_reclaim(const struct gnn_cgroup_ops *ops, const char *mount, const char *parent, const char *controller);
 
-/* Kills what is left in the group and removes it, retrying while it is busy; warns if it stays. dir "": does nothing. */
+/* Kills the processes left in the group and removes it, retrying while it is busy; warns if it stays. dir "":
+ * nothing. */
 void gnn_group_close(const struct gnn_cgroup_ops *ops, const char *mount, const char *dir, const char *controller);
 
 /* Owner's PID of "oocgnn-<pid>-<n>" or "oocgnn-<pid>-leaf"; 0: not one of ours. */

@@ -1,5 +1,4 @@
-/* cgroup v1 through libcgroup: memory and blkio are separate hierarchies, each with its own directory of one
- * name. */
+/* cgroup v1 through libcgroup: memory and blkio are separate hierarchies, each with its own directory of one name. */
 #include "harness/confine/cgroup.h"
 #include "harness/confine/group_file.h"
 
@@ -71,8 +70,7 @@ static enum gnn_status create_memory(struct gnn_cgroup *cgroup, struct gnn_err *
     const uint64_t bytes = cgroup->config.memory_bytes;
     if (bytes != 0) {
         set_bytes(&settings[count++], "memory.limit_in_bytes", bytes);
-        /* The limit of memory and swap together; absent where swap accounting is off. Must not be below the
-         * first. */
+        /* The limit of memory and swap together; absent where swap accounting is off. Must not be below the first. */
         if (gnn_group_file_exists(parent, "memory.memsw.limit_in_bytes"))
             set_bytes(&settings[count++], "memory.memsw.limit_in_bytes",
                       gnn_add_bytes(bytes, cgroup->config.swap_bytes));

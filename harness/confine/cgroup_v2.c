@@ -1,5 +1,4 @@
-/* cgroup v2 through the kernel's files (Documentation/admin-guide/cgroup-v2.rst): one directory for all
- * controllers. */
+/* cgroup v2 through the kernel's files (Documentation/admin-guide/cgroup-v2.rst): one directory for all controllers. */
 #include "harness/confine/cgroup.h"
 #include "harness/confine/group_file.h"
 
@@ -20,8 +19,7 @@ static bool enabled(const char *dir, const char *controller)
            gnn_group_has_word(words, controller);
 }
 
-/* A group with processes may not hand controllers to children: this process steps into a leaf beside the
- * cgroups. */
+/* A group with processes may not hand controllers to children: this process steps into a leaf beside the cgroups. */
 static enum gnn_status enter_leaf(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
     char dir[sizeof cgroup->leaf_dir];

@@ -75,8 +75,8 @@ static bool parse_number(const char *text, uint64_t *out)
     return true;
 }
 
-/* v1 says "no limit" with the largest page count times the page size: LONG_MAX rounded down. Nothing real is
- * above half of it. */
+/* v1 says "no limit" with the largest page count times the page size: LONG_MAX rounded down. Nothing real is above half
+ * of it. */
 static const uint64_t v1_unlimited_bytes = UINT64_C(1) << 62;
 
 uint64_t gnn_group_parse_limit(const char *text)

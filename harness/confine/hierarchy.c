@@ -10,8 +10,7 @@
 
 enum { LINE_BYTES = 4096, MOUNTS_BYTES = 1 << 18, WORDS_BYTES = 512 };
 
-/* The fields of a mountinfo line that matter (proc(5)): the mounted subtree, the mount point, type, super
- * options. */
+/* The fields of a mountinfo line that matter (proc(5)): the mounted subtree, the mount point, type, super options. */
 struct mount_line {
     char root[GNN_CGROUP_PATH_MAX];
     char point[GNN_CGROUP_PATH_MAX];
@@ -39,8 +38,7 @@ static bool take_line(const char **text, char line[LINE_BYTES])
     return true;
 }
 
-/* The caller's path in the hierarchy with this controller; lines are "id:controllers:path", v2's is
- * "0::path". */
+/* The caller's path in the hierarchy with this controller; lines are "id:controllers:path", v2's is "0::path". */
 static bool find_own_group(const char *self_cgroup, const char *controller, char path[GNN_CGROUP_PATH_MAX])
 {
     char line[LINE_BYTES];
@@ -60,8 +58,7 @@ static bool find_own_group(const char *self_cgroup, const char *controller, char
     return false;
 }
 
-/* A container may see only a subtree of the hierarchy mounted: the group's path is told from the hierarchy's
- * root. */
+/* A container may see only a subtree of the hierarchy mounted: the group's path is told from the hierarchy's root. */
 static void below_mount(const char *group, const char *mount_root, char out[GNN_CGROUP_PATH_MAX])
 {
     const size_t root_len = strcmp(mount_root, "/") == 0 ? 0 : strlen(mount_root);
@@ -159,8 +156,8 @@ static void check_pid(void *ctx, long pid)
     check->others = check->others || pid != check->own;
 }
 
-/* May children of dir get the memory controller? Either they do already, or this process can switch it on:
- * nobody else may live in dir then (no-internal-process rule of v2; the machine's root group, without
+/* Returns whether children of dir may get the memory controller. Either they do already, or this process can switch it
+ * on; then no other process may live in dir (no-internal-process rule of v2; the machine's root group, without
  * cgroup.type, is exempt). */
 static bool v2_parent_usable(const char *dir, bool own_group, long pid, bool *needs_leaf)
 {

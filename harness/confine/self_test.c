@@ -11,8 +11,7 @@
 
 enum { HEADROOM_BYTES = 64 << 20 };
 
-/* In the child: enter, say so, wait for a word, touch, say so, wait to be killed. Async-signal-safe
- * throughout. */
+/* In the child: enter, say so, wait for a word, touch, say so, wait to be killed. Async-signal-safe throughout. */
 static void live_in_cgroup(const struct gnn_cgroup *cgroup, uint64_t bytes, int say_fd, int hear_fd)
 {
     char word = 'x';

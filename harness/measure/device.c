@@ -56,8 +56,8 @@ static void name_by_magic(const char *path, struct gnn_device_info *out)
             (void)snprintf(out->file_system, sizeof out->file_system, "%s", known[i].name);
 }
 
-/* The device behind path. File systems that span devices (btrfs, overlay) number files with a device of their
- * own; then the mount's source, if it is a block device, is the answer. */
+/* The device behind path. File systems that span devices (btrfs, overlay) number files with a device of their own; then
+ * the mount's source, if it is a block device, is the answer. */
 static void find_numbers(const char *path, const struct stat *info, struct gnn_device_info *out)
 {
     out->major = major(info->st_dev);

@@ -18,8 +18,7 @@ struct gnn_device_info {
     uint64_t size_bytes;
 };
 
-/* GNN_ENOENT if path does not exist. tmpfs, overlay or network file systems give 0:0 and a file_system name.
- */
+/* GNN_ENOENT if path does not exist. tmpfs, overlay or network file systems give 0:0 and a file_system name. */
 GNN_MUST_CHECK enum gnn_status gnn_device_find(const char *path, struct gnn_device_info *out, struct gnn_err *err);
 
 #endif

@@ -1,5 +1,4 @@
-/* NVML's calls as its API reference documents them; the header is not packaged everywhere, eight symbols are
- * enough. */
+/* NVML's calls as its API reference documents them; the header is not packaged everywhere, eight symbols are enough. */
 #include "harness/measure/gpu.h"
 
 #include <dlfcn.h>

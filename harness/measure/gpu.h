@@ -6,8 +6,7 @@
 
 struct gnn_gpu;
 
-/* NULL without the library, a driver or a GPU: no error, there is just nothing to see. library NULL: the
- * usual name. */
+/* NULL without the library, a driver or a GPU: no error, there is just nothing to see. library NULL: the usual name. */
 struct gnn_gpu *gnn_gpu_open(const char *library);
 /* NAN and GNN_UNKNOWN where this GPU does not tell (MIG, vGPU). */
 void gnn_gpu_read(const struct gnn_gpu *gpu, double *busy_pct, uint64_t *memory_bytes);

@@ -1,5 +1,5 @@
-/* Probes that look at a run from outside, one reading at a time: CPU and I/O wait, the worker's own CPU, PSI,
- * the block device, the GPU. The cgroup's own reading is confine's; gnn_series_point puts the two together.
+/* Probes that look at a run from outside, one reading at a time: CPU and I/O wait, the worker's own CPU, PSI, the block
+ * device, the GPU. The cgroup's own reading is confine's; gnn_series_point puts the two together.
  *
  * A probe is used by one thread. A reading costs a few reads of /proc, well under a millisecond. */
 #ifndef GNN_MEASURE_H
@@ -26,9 +26,8 @@ GNN_MUST_CHECK enum gnn_status gnn_probe_open(const struct gnn_probe_config *con
 void gnn_probe_read(struct gnn_probe *probe, struct gnn_host_reading *out);
 void gnn_probe_close(struct gnn_probe *probe); /* accepts NULL */
 
-/* The interval between two samples, as a row of the series. start_ns: CLOCK_MONOTONIC at the run's start. A
- * counter that is unknown at either end, or ran backwards (a device replaced, a process gone), gives an
- * unknown rate. */
+/* The interval between two samples, as a row of the series. start_ns: CLOCK_MONOTONIC at the run's start. A counter
+ * that is unknown at either end, or ran backwards (a device replaced, a process gone), gives an unknown rate. */
 void gnn_series_point(uint64_t start_ns, const struct gnn_sample *before, const struct gnn_sample *now,
                       struct gnn_series_point *out);
 

@@ -28,8 +28,8 @@ static enum gnn_status open_file(const char *path, int *fd, struct stat *info, s
     return gnn_fail(err, GNN_EUSAGE, "%s is no regular file", path);
 }
 
-/* Since Linux 5.2 mincore tells the truth about a file only to those who own it or may write it; to others
- * every page looks resident. */
+/* Returns whether this user sees residency. Since Linux 5.2 mincore tells the truth about a file only to its owner and
+ * to users who may write it; to others every page looks resident. */
 static bool may_see_residency(const char *path, const struct stat *info)
 {
     return geteuid() == 0 || info->st_uid == geteuid() || access(path, W_OK) == 0;

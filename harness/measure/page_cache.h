@@ -1,4 +1,4 @@
-/* Page-cache residency and eviction. "Cold" is a fact that was observed (DESIGN section 5). */
+/* Page-cache residency and eviction. "Cold" is a fact that was observed, not an option. */
 #ifndef GNN_MEASURE_PAGE_CACHE_H
 #define GNN_MEASURE_PAGE_CACHE_H
 

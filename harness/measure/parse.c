@@ -29,8 +29,8 @@ bool gnn_parse_pid_stat(const char *text, struct gnn_pid_stat *out)
     if (name_end == NULL)
         return false;
     struct gnn_pid_stat stat;
-    /* Behind the name: state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime
-     * cutime cstime priority nice num_threads itrealvalue starttime vsize rss */
+    /* Behind the name: state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime cutime cstime
+     * priority nice num_threads itrealvalue starttime vsize rss */
     const int got = sscanf(name_end + 1,
                            " %*c %*d %*d %*d %*d %*d %*u %*u %*u %" SCNu64 " %*u %" SCNu64 " %" SCNu64
                            " %*d %*d %*d %*d %" SCNu64 " %*d %" SCNu64 " %*u %" SCNu64,

@@ -249,8 +249,7 @@ static enum gnn_status faulty_ring_open(struct gnn_world *w, const struct gnn_ri
     return status;
 }
 
-/* Hands one read to the inner ring, or holds the failure injected in its place. *taken: it has left the
- * caller. */
+/* Hands one read to the inner ring, or holds the failure injected in its place. *taken: it has left the caller. */
 static enum gnn_status submit_one(struct faulty *f, struct faulty_ring *ring, const struct gnn_read *read,
                                   uint32_t index, bool *taken, struct gnn_err *err)
 {

@@ -1,13 +1,27 @@
-/* A world that fails on purpose: a decorator around any world (measured or simulated), for tests and fault
- * runs.
+/* A world that fails on purpose: a decorator around any world (measured or simulated), for tests and fault runs.
  *
- * What it does to a read depends on the seed, the file's base name, the offset and length, and on how often
- * that same read came before; not on threads or time. So the same seed injects the same faults into the same
- * reads, and a read that is repeated gets a new draw. The faults "at the n-th" count over all threads.
+ * The fault model. Each operation is judged by itself: a read may be late and then fail, but it fails, comes back empty
+ * or comes short, one of them at a time. No fault makes another more likely. They stand for what a Linux machine does
+ * to a correct program.
+ *   read EIO        a sector cannot be read (media, cable); at the n-th read, or by chance. A gather through a mapping
+ *                   gets it too, for a page fault that cannot be served.
+ *   read EAGAIN     the kernel had no resources, or a signal came (EINTR). Nothing was read; the read may be
+ *                   repeated.
+ *   read short      fewer bytes than asked arrive, as at a signal or a RAID boundary; whole sectors on a direct file.
+ *   read slow       the drive collects garbage or retries: the read completes, slow_ns late at least.
+ *   reordering      completions leave a ring in another order than that of the submissions, as any device may do.
+ *   write ENOSPC    the disk holds so many written bytes and no more: a write that would pass them is refused whole.
+ *   write short     part of the bytes is written, as just before the disk is full.
+ *   alloc           gnn_mem_alloc fails as malloc would; at the n-th, or by chance.
+ * Never injected: wrong bytes with a good status (a disk's own checksums catch them), lost writes, a crash between two
+ * writes, and failures of threads, locks or opens.
  *
- * Files, threads, locks and memory are the inner world's own: handles of either world work in the other.
- * Rings and mappings opened here are used here. A gather through a mapping counts as one read at its first
- * element. */
+ * What happens to a read depends on the seed, the file's base name, the offset and length, and on how often that same
+ * read came before; not on threads or time. So the same seed injects the same faults into the same reads, and a read
+ * that is repeated gets a new draw. The faults "at the n-th" count over all threads.
+ *
+ * Files, threads, locks and memory are the inner world's own: handles of either world work in the other. Rings and
+ * mappings opened here are used here. A gather through a mapping counts as one read at its first element. */
 #ifndef GNN_WORLD_FAULTS_H
 #define GNN_WORLD_FAULTS_H
 

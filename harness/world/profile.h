@@ -44,8 +44,8 @@ struct gnn_profile_cpu {
     uint64_t submit_ns;         /* each request handed to a ring, direct */
     uint64_t complete_ns;       /* each completion: interrupt and reaping */
     uint64_t buffered_page_ns;  /* each 4 KiB page a buffered read or write copies */
-    uint64_t lock_ns;           /* taking or leaving a lock nobody holds; a signal nobody waits for */
-    uint64_t wake_ns;           /* waking a sleeping thread: CPU time of who wakes */
+    uint64_t lock_ns;           /* taking or leaving a free lock; a signal without a waiter */
+    uint64_t wake_ns;           /* waking a sleeping thread: CPU time of the waker */
     uint64_t wake_latency_ns;   /* from the wake until the sleeper runs on an idle core */
     uint64_t thread_start_ns;
 };

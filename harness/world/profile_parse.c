@@ -25,7 +25,7 @@ enum need {
     NEED_GPU,   /* if [gpu] is there */
 };
 
-/* What is read before it becomes a profile. */
+/* The figures as they are read, before they become a profile. */
 struct draft {
     struct gnn_profile profile;
     uint64_t clock_hz, read_latency_ps, read_iops, read_bytes_per_s;
@@ -257,7 +257,7 @@ static enum gnn_status parse_field(struct parse *p, const struct field *field, c
 
 /* ---- the read grid ---- */
 
-/* "80.1,40.2": up to `max` numbers; false when one is none. */
+/* Parses "80.1,40.2": up to `max` numbers. Returns false when a part is no number. */
 static bool parse_list(const char *text, size_t len, const struct suffix *units, uint64_t *out, uint32_t max,
                        uint32_t *count)
 {
@@ -315,7 +315,8 @@ static enum gnn_status parse_grid(struct parse *p, const struct gnn_ini_entry *e
     return GNN_OK;
 }
 
-/* latency is that of a read of one page: a larger one takes its further bytes at the device's bandwidth besides. */
+/* Returns the time between two completions. latency is that of a read of one page: a larger one takes its further bytes
+ * at the device's bandwidth besides. */
 static uint64_t curve_ps(const struct draft *draft, uint64_t size_bytes, uint32_t depth)
 {
     const unsigned __int128 second = SECOND_PS;
@@ -412,7 +413,7 @@ static enum gnn_status check_needs(struct parse *p, enum need need)
 
 /* ---- the file of costs ---- */
 
-/* Costs measured at one clock become those of another: time is cycles. */
+/* Turns costs measured at one clock into those of another: time is cycles. */
 static enum gnn_status scale_costs(struct parse *p, const struct parse *from)
 {
     for (uint32_t f = 0; f < FIELD_COUNT; f++) {

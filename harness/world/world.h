@@ -1,13 +1,13 @@
-/* The world: everything that takes time or memory (DESIGN section 3). A system is written against this header alone;
- * whether the calls reach Linux (world/measured) or a virtual machine (world/simulated) is decided once, in run.
+/* The world: everything that takes time or memory (docs/design.md, "The map"). A system is written against this header
+ * alone; whether the calls reach Linux (world/measured) or a virtual machine (world/simulated) is decided once, in run.
  *
- * Objects are opaque and belong to whoever opened them; every close accepts NULL. Calls may be made by any thread of
- * this world unless a comment says "owner only". A world thread carries a struct gnn_time_split: each call that can
- * block is told, or knows, which kind of wait it is, and adds the time it slept to the calling thread's split. So a
- * stage's wall time always splits into named waits and work.
+ * Objects are opaque and belong to their opener; every close accepts NULL. Calls may be made by any thread of this
+ * world unless a comment says "owner only". A world thread carries a struct gnn_time_split: each call that can block is
+ * told, or knows, which kind of wait it is, and adds the time it slept to the calling thread's split. So a stage's wall
+ * time always splits into named waits and work.
  *
- * Feature memory: pointers from gnn_mem_alloc(GNN_MEM_FEATURES) are never dereferenced outside tensor_ops and the
- * calls below: in the simulated world they have addresses and no pages. */
+ * Feature memory: pointers from gnn_mem_alloc(GNN_MEM_FEATURES) are never dereferenced outside tensor_ops and the calls
+ * below: in the simulated world they have addresses and no pages. */
 #ifndef GNN_WORLD_H
 #define GNN_WORLD_H
 
@@ -115,7 +115,7 @@ enum gnn_work {
     GNN_WORK_SORTED_KEY,
     GNN_WORK_COPIED_BYTE,
     GNN_WORK_TABLE_ENTRY, /* one entry of a mapping table looked up or updated */
-    GNN_WORK_CPU_NS,      /* nanoseconds of one core that somebody has modelled already (tensor/modelled) */
+    GNN_WORK_CPU_NS,      /* nanoseconds of one core that a model has computed already (tensor/modelled) */
     GNN_WORK_KINDS
 };
 
@@ -192,7 +192,7 @@ struct gnn_world {
 
 /* ---- clock and threads ---- */
 
-/* Monotonic (or virtual) nanoseconds. */
+/* Returns monotonic (or virtual) nanoseconds. */
 static inline uint64_t gnn_now_ns(struct gnn_world *w)
 {
     return w->ops->now_ns(w);
@@ -217,7 +217,7 @@ static inline void gnn_thread_join(struct gnn_world *w, struct gnn_thread *threa
     w->ops->thread_join(w, thread);
 }
 
-/* The calling thread's split so far. Works on any thread, the one that built the world included. */
+/* Reads the calling thread's split so far. Works on any thread, the one that built the world included. */
 static inline void gnn_thread_split(struct gnn_world *w, struct gnn_time_split *out)
 {
     w->ops->thread_split(w, out);
@@ -275,7 +275,8 @@ static inline void gnn_cond_close(struct gnn_world *w, struct gnn_cond *cond)
 
 /* ---- large memory ---- */
 
-/* Page-aligned and zeroed; counted under `name` (a string literal). GNN_ENOMEM or GNN_ECAP say name and size. */
+/* Allocates page-aligned zeroed memory, counted under `name` (a string literal). GNN_ENOMEM or GNN_ECAP say name and
+ * size. */
 static inline enum gnn_status gnn_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
                                             void **out, struct gnn_err *err)
 {
@@ -309,7 +310,7 @@ static inline void gnn_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out)
     w->ops->mem_usage(w, out);
 }
 
-/* memcpy where either side may be feature memory (a bounced row on its way to its slot): the simulated world charges
+/* Copies where either side may be feature memory (a bounced row on its way to its slot): the simulated world charges
  * the bytes and touches none of them. */
 static inline void gnn_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes)
 {
@@ -332,8 +333,8 @@ static inline const char *gnn_file_path(struct gnn_world *w, const struct gnn_fi
     return w->ops->file_path(w, file);
 }
 
-/* One read or write as the kernel does it: bytes moved (maybe fewer than asked, 0 at the end), or a negated errno.
- * harness/storage/reader.h retries and compares; use that. Counts as GNN_WAIT_IO. */
+/* Reads or writes once, as the kernel does it. Returns the bytes moved (maybe fewer than asked, 0 at the end), or a
+ * negated errno. harness/storage/reader.h retries and compares; use that. Counts as GNN_WAIT_IO. */
 static inline int64_t gnn_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst,
                                     uint64_t len_bytes)
 {
@@ -353,19 +354,19 @@ static inline void gnn_file_close(struct gnn_world *w, struct gnn_file *file)
     w->ops->file_close(w, file);
 }
 
-/* Replaces `to`. What a system prepares (a block layout, say) is written under another name, synced, and renamed
- * last: a name is a promise that the file is whole. */
+/* Replaces `to`. A file appears under its final name only when complete: what a system prepares (a block layout, say)
+ * is written under another name, synced, and renamed last. */
 static inline enum gnn_status gnn_file_rename(struct gnn_world *w, const char *from, const char *to,
                                               struct gnn_err *err)
 {
     return w->ops->file_rename(w, from, to, err);
 }
-/* A file that is not there is not an error. */
+/* Removes the name. A missing file is not an error. */
 static inline enum gnn_status gnn_file_remove(struct gnn_world *w, const char *path, struct gnn_err *err)
 {
     return w->ops->file_remove(w, path, err);
 }
-/* One level; a directory that is there already is not an error. */
+/* Makes one level; an existing directory is not an error. */
 static inline enum gnn_status gnn_dir_make(struct gnn_world *w, const char *path, struct gnn_err *err)
 {
     return w->ops->dir_make(w, path, err);
@@ -380,7 +381,7 @@ static inline enum gnn_status gnn_map_open(struct gnn_world *w, struct gnn_file 
     return w->ops->map_open(w, file, advice, out, err);
 }
 
-/* out[i] = ((uint32_t *)map)[index[i]]. Page faults happen in here and count as GNN_WAIT_IO. An index past the end
+/* Sets out[i] = ((uint32_t *)map)[index[i]]. Page faults happen in here and count as GNN_WAIT_IO. An index past the end
  * of the file is GNN_EFORMAT, an unreadable page GNN_EIO. */
 static inline enum gnn_status gnn_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
                                                  uint64_t count, uint32_t *out, struct gnn_err *err)
@@ -408,8 +409,8 @@ static inline enum gnn_status gnn_ring_open(struct gnn_world *w, const struct gn
     return w->ops->ring_open(w, config, out, err);
 }
 
-/* Hands over up to `count` reads in one batch; *accepted tells how many fitted into the depth (maybe 0). Never
- * blocks. Buffers belong to the ring until their completion came back. */
+/* Hands over up to `count` reads in one batch; *accepted tells how many fitted into the depth (maybe 0). Never blocks.
+ * Buffers belong to the ring until their completion came back. */
 static inline enum gnn_status gnn_ring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
                                               uint32_t count, uint32_t *accepted, struct gnn_err *err)
 {

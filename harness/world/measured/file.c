@@ -19,8 +19,7 @@ static const char direct_remedy[] = "keep the dataset on a disk file system (ext
 
 /* ---- alignment of direct I/O ---- */
 
-/* "512" in <device>/queue/logical_block_size; a partition keeps its queue one level up. 0 where sysfs is
- * silent. */
+/* "512" in <device>/queue/logical_block_size; a partition keeps its queue one level up. 0 where sysfs is silent. */
 static uint32_t sysfs_block_bytes(dev_t device)
 {
     static const char *const places[] = {"queue", "../queue"};
@@ -40,8 +39,7 @@ static uint32_t sysfs_block_bytes(dev_t device)
     return 0;
 }
 
-/* The kernel's own word (statx, Linux 6.1). Returns false when it has none; zeros when it says "no direct
- * I/O". */
+/* The kernel's own word (statx, Linux 6.1). Returns false when it has none; zeros when it says "no direct I/O". */
 static bool statx_align(int fd, uint32_t *mem_bytes, uint32_t *offset_bytes)
 {
 #ifdef STATX_DIOALIGN

@@ -10,8 +10,8 @@
 
 struct measured;
 
-/* One thread of the world; the struct is written by that thread alone. `serial` is never reused, unlike
- * pthread_t and addresses: rings tell by it whether their owner changed. */
+/* One thread of the world; the struct is written by that thread alone. `serial` is never reused, unlike pthread_t and
+ * addresses: rings tell by it whether their owner changed. */
 struct gnn_thread {
     struct measured *world;
     struct gnn_thread *prev, *next; /* the world's list of joined-in threads, under its lock */
@@ -57,16 +57,15 @@ void measured_thread_join(struct gnn_world *w, struct gnn_thread *thread);
 void measured_thread_split(struct gnn_world *w, struct gnn_time_split *out);
 void measured_add_wait(struct gnn_world *w, enum gnn_wait kind, uint64_t ns);
 
-/* The calling thread's record, made at its first call; never NULL. Taken before a wait starts, so that the
- * wait lies within the thread's wall time. */
+/* The calling thread's record, made at its first call; never NULL. Taken before a wait starts, so that the wait lies
+ * within the thread's wall time. */
 struct gnn_thread *measured_self(struct measured *m);
 /* Frees a record that is no longer reachable from its thread. */
 void measured_thread_free(struct gnn_thread *thread);
 /* The pthread key's destructor: a thread that joined in by itself ends. */
 void measured_thread_exit(void *thread);
 
-/* Brackets work that may fault: what the thread neither computed nor queued for the CPU, it waited for I/O.
- */
+/* Brackets work that may fault: time that the thread neither computed nor queued for the CPU, it waited for I/O. */
 struct measured_fault_timer {
     uint64_t wall_ns, cpu_ns, runqueue_ns;
 };

@@ -1,4 +1,4 @@
-/* Mutexes and conditions that know how long they held somebody up. */
+/* Mutexes and conditions that know how long a thread waited for them. */
 #include "harness/world/measured/internal.h"
 
 #include <assert.h>

@@ -21,8 +21,7 @@ struct gnn_map {
     atomic_uint_fast64_t broken_offset; /* of the first such page */
 };
 
-/* The mapping this thread is gathering from: all that a signal handler can know. Set around the loops below.
- */
+/* The mapping this thread is gathering from: all that a signal handler can know. Set around the loops below. */
 static _Thread_local struct gnn_map *gathering;
 
 static void on_sigbus(int signal_number, siginfo_t *info, void *context)
@@ -100,7 +99,8 @@ void measured_map_close(struct gnn_world *w, struct gnn_map *map)
 
 /* ---- gathers ---- */
 
-/* A mapping breaks for good, whoever's gather hit the page: looked at before and after. */
+/* Fails when a page of the mapping was unreadable in this gather or an earlier one, of any thread: a mapping breaks for
+ * good. */
 static enum gnn_status check_pages(struct gnn_map *map, struct gnn_err *err)
 {
     if (!atomic_load(&map->broken))
@@ -126,8 +126,7 @@ static uint64_t gather_u32(const uint32_t *values, uint64_t value_count, const u
     for (uint64_t i = 0; i < count; i++) {
         if (index[i] >= value_count)
             return i;
-        /* A prefetch never faults: pages that are not resident cost nothing here and are read in order below.
-         */
+        /* A prefetch never faults: pages that are not resident cost nothing here and are read in order below. */
         if (i < ahead_count && index[i + GATHER_AHEAD] < value_count)
             __builtin_prefetch(values + index[i + GATHER_AHEAD]);
         out[i] = values[index[i]];
@@ -156,7 +155,7 @@ enum gnn_status measured_map_gather_u32(struct gnn_world *w, struct gnn_map *map
     return check_pages(map, err);
 }
 
-/* As gather_u32, with rows of row_bytes. */
+/* Gathers rows of row_bytes, else as gather_u32. */
 static uint64_t gather_rows(const struct gnn_map *map, uint32_t row_bytes, const gnn_node *rows, uint64_t count,
                             unsigned char *dst, uint64_t dst_stride_bytes)
 {

@@ -1,19 +1,16 @@
-/* The measured world: this machine. pthreads, CLOCK_MONOTONIC, anonymous memory, direct and buffered files,
- * mappings of the page cache, io_uring or a thread pool (DESIGN section 3). Included by run alone (and by
- * tests).
+/* The measured world: this machine. pthreads, CLOCK_MONOTONIC, anonymous memory, direct and buffered files, mappings of
+ * the page cache, io_uring or a thread pool. Included by run alone (and by tests).
  *
- * Time. Every thread, started by this world or not, has its own split; a thread that the world did not start
- * joins at its first call, and its wall time counts from there. A wait is the wall time of the blocking call:
- * reads, writes and ring waits whole, mutexes only when they were taken, conditions from sleep to wake. Page
- * faults inside a gather cannot be bracketed one by one; the call's wait is its wall time less the thread's
- * CPU time less the time it stood runnable in the scheduler's queue (/proc/thread-self/schedstat, second
- * field; 0 where /proc is not readable).
+ * Time. Every thread, started by this world or not, has its own split; a thread that the world did not start joins at
+ * its first call, and its wall time counts from there. A wait is the wall time of the blocking call: reads, writes and
+ * ring waits whole, mutexes only when they were taken, conditions from sleep to wake. Page faults inside a gather
+ * cannot be bracketed one by one; the call's wait is its wall time less the thread's CPU time less the time it stood
+ * runnable in the scheduler's queue (/proc/thread-self/schedstat, second field; 0 where /proc is not readable).
  *
- * Bad pages. The world installs one SIGBUS handler for the process when the first mapping opens. A fault
- * inside a gather of a page that cannot be read (media error, file cut short) puts a zero page there and
- * marks the mapping broken for good: that gather and every later one return GNN_EIO. A fault anywhere else
- * gets the default action. The size is asked again at each gather, because a file cut inside its last page
- * reads zeros without any signal. */
+ * Bad pages. The world installs one SIGBUS handler for the process when the first mapping opens. A fault inside a
+ * gather of a page that cannot be read (media error, file cut short) puts a zero page there and marks the mapping
+ * broken for good: that gather and every later one return GNN_EIO. A fault anywhere else gets the default action. The
+ * size is asked again at each gather, because a file cut inside its last page reads zeros without any signal. */
 #ifndef GNN_WORLD_MEASURED_H
 #define GNN_WORLD_MEASURED_H
 

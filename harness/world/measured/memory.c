@@ -50,8 +50,8 @@ enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64
     *(struct mem_header *)(void *)base = (struct mem_header){.magic = mem_magic, .bytes = counted};
     unsigned char *memory = base + MEM_HEADER_BYTES;
     if ((flags & GNN_MEM_PINNED) != 0) {
-        /* Locked where RLIMIT_MEMLOCK permits; touched in any case, so that it is charged now and not in
-         * epoch three. The ring's own registration pins the pages it reads into. */
+        /* Locked where RLIMIT_MEMLOCK permits; touched in any case, so that it is charged now and not in epoch three.
+         * The ring's own registration pins the pages it reads into. */
         (void)mlock(memory, counted);
         for (uint64_t at = 0; at < counted; at += GNN_PAGE_BYTES)
             ((volatile unsigned char *)memory)[at] = 0;

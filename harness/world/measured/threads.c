@@ -154,7 +154,7 @@ void measured_add_wait(struct gnn_world *w, enum gnn_wait kind, uint64_t ns)
     measured_self(measured_of(w))->wait_ns[kind] += ns;
 }
 
-/* Nanoseconds this thread stood runnable without a CPU: "cpu_ns delay_ns slices". */
+/* Returns the nanoseconds this thread stood runnable without a CPU: "cpu_ns delay_ns slices". */
 static uint64_t runqueue_ns(const struct gnn_thread *self)
 {
     char text[64];

@@ -1,10 +1,10 @@
 /* The io_uring engine: one ring per owner, a whole batch handed over with one system call.
  *
- * Where the kernel has it (Linux 5.19), completions are delivered when the owner enters the kernel anyway
- * instead of by an interrupt of its own (COOP_TASKRUN): the one optional flag, left out on EINVAL. What the
- * caller asked for by name (sqpoll, iopoll, registration) works or fails. A single-issuer ring
- * (SINGLE_ISSUER, DEFER_TASKRUN) is not used: it is bound to the thread that made it, while a pipeline's
- * stages get new threads each epoch, and reads of a thread that has ended never complete on it. */
+ * Where the kernel has it (Linux 5.19), completions are delivered when the owner enters the kernel anyway instead of by
+ * an interrupt of its own (COOP_TASKRUN): the one optional flag, left out on EINVAL. What the caller asked for by name
+ * (sqpoll, iopoll, registration) works or fails. A single-issuer ring (SINGLE_ISSUER, DEFER_TASKRUN) is not used: it is
+ * bound to the thread that made it, while a pipeline's stages get new threads each epoch, and reads of a thread that
+ * has ended never complete on it. */
 #include "harness/world/measured/internal.h"
 
 #include <assert.h>
@@ -166,14 +166,14 @@ static void prepare_read(const struct uring *u, struct io_uring_sqe *sqe, const 
     sqe->user_data = read->tag;
 }
 
-/* A kernel call that may be repeated: what it could not take now stays in the submission queue for the next.
- */
+/* Returns whether the kernel call may be repeated: what it could not take now stays in the submission queue for the
+ * next. */
 static bool try_again(int rc)
 {
     return rc == -EINTR || rc == -EAGAIN || rc == -EBUSY;
 }
 
-/* Hands what is prepared to the kernel. */
+/* Hands the prepared reads to the kernel. */
 static enum gnn_status flush(struct uring *u, struct gnn_err *err)
 {
     const int rc = io_uring_submit(&u->kernel);
@@ -182,9 +182,8 @@ static enum gnn_status flush(struct uring *u, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* A long batch goes over in eighths of the depth: the device works on the first reads while the rest is
- * prepared. Handed over whole, a refilled ring leaves the device idle in between (at depth 32, 15 % fewer
- * reads per second). */
+/* A long batch goes over in eighths of the depth: the device works on the first reads while the rest is prepared.
+ * Handed over whole, a refilled ring leaves the device idle in between (at depth 32, 15 % fewer reads per second). */
 static enum gnn_status uring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
                                     uint32_t count, uint32_t *accepted, struct gnn_err *err)
 {
@@ -227,8 +226,7 @@ static uint32_t take_completions(struct uring *u, uint32_t max, struct gnn_compl
     return taken;
 }
 
-/* Enters the kernel until at least `min` completions are there; with 0 only lets it deliver what has arrived.
- */
+/* Enters the kernel until at least `min` completions are there; with 0 only lets it deliver what has arrived. */
 static enum gnn_status enter(struct uring *u, uint32_t min, struct gnn_err *err)
 {
     do {
@@ -249,8 +247,8 @@ static void pause_core(void)
 #endif
 }
 
-/* Looks until at least `min` completions are there. Polled I/O (iopoll) only completes inside the kernel, so its
- * owner looks from there. */
+/* Looks until at least `min` completions are there. Polled I/O (iopoll) only completes inside the kernel, so its owner
+ * looks from there. */
 static enum gnn_status spin(struct uring *u, uint32_t min, struct gnn_err *err)
 {
     if (u->config.iopoll)
@@ -295,7 +293,7 @@ static void uring_close(struct gnn_world *w, struct gnn_ring *ring)
         struct gnn_completion dropped[64];
         uint32_t got;
         if (uring_wait(w, ring, 1, 64, dropped, &got, NULL) != GNN_OK)
-            break; /* the kernel ends what is left with the ring */
+            break; /* the kernel ends the reads still in flight with the ring */
     }
     if (u->kernel_ready)
         io_uring_queue_exit(&u->kernel);

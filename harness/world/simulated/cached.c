@@ -2,13 +2,13 @@
  * keeps pages in flight until they are there, and names the CPU time.
  *
  * Pages count as cached from the moment their read is submitted (Linux puts them into the cache locked); a table keeps
- * when they are done, and whoever needs one before waits for it. Linux never evicts a page whose read is in flight, the
- * model can when a window is larger than the room.
+ * when they are done, and a thread that needs one before waits for it. Linux never evicts a page whose read is in
+ * flight, the model can when a window is larger than the room.
  *
  * CPU time  a fault costs fault_minor_ns or fault_major_ns before its read is submitted, and readahead_page_ns for
  *           every further page it brings in; read() and write() cost buffered_page_ns a page, and readahead_page_ns
  *           for each page brought in
- * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); who waits for a page waits for its piece
+ * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); a thread waits for the piece of its page
  * Dirty     pages that reclaim evicts are written then, and a writer waits for those it pushed out, which is how a
  *           group that is full of dirty pages is slowed down to the device. Part of a page written is not read first */
 #include "harness/world/simulated/inode.h"
@@ -23,8 +23,8 @@ enum {
     FILE_SHIFT = 40,
 };
 
-/* Reclaim sees the group's statistics as of the last time anybody read them; the harness's probes do, four times a
- * second, and the kernel itself every two seconds. */
+/* Reclaim sees the group's statistics as of their last reading; the harness's probes read them four times a second, the
+ * kernel itself every two seconds. */
 static const uint64_t statistics_ns = UINT64_C(250000000);
 
 struct flight {
@@ -78,7 +78,8 @@ static struct flight *find(const struct sim_cached *c, uint64_t key)
     return &c->flights[at & c->mask];
 }
 
-/* Leaves behind what is done; twice the room when that does not help. Without host memory the table goes on fuller. */
+/* Drops reads that are done; doubles the table when that does not help. Without host memory the table goes on
+ * fuller. */
 static void make_room(struct sim_cached *c, uint64_t now_ns)
 {
     struct flight *const old = c->flights;
@@ -112,7 +113,7 @@ static void add_flight(struct sim_cached *c, uint32_t file, uint64_t page, uint6
     c->last_done_ns = done_ns > c->last_done_ns ? done_ns : c->last_done_ns;
 }
 
-/* When the page is there; now_ns when nobody is reading it. */
+/* Returns when the page is there: now_ns when no read of it is in flight. */
 static uint64_t flight_done(const struct sim_cached *c, uint32_t file, uint64_t page, uint64_t now_ns)
 {
     if (c->last_done_ns <= now_ns)
@@ -137,7 +138,7 @@ static uint64_t device_write(struct simulated *s, uint64_t now_ns, uint64_t devi
     return done_ns;
 }
 
-/* Dirty pages that had to go; when the last is written. */
+/* Writes the dirty pages that reclaim evicted; returns when the last is written. */
 static uint64_t write_evicted(struct simulated *s, uint64_t now_ns)
 {
     struct sim_page_range ranges[RANGES_AT_ONCE];
@@ -153,7 +154,7 @@ static uint64_t write_evicted(struct simulated *s, uint64_t now_ns)
     return done_ns;
 }
 
-/* Submits what a touch brings in; how many pages that is. */
+/* Submits the reads of a touch; returns how many pages they are. */
 static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, const struct sim_touch *touch)
 {
     uint64_t brought_in = 0;
@@ -212,7 +213,7 @@ uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint6
     return done_ns;
 }
 
-/* Evicted pages are known by their file's number alone. */
+/* Keeps where the file lies on the device: evicted pages are known by their file's number alone. */
 static bool remember_place(struct sim_cached *c, uint32_t number, const struct gnn_file *file)
 {
     if (number >= c->file_count) {

@@ -193,7 +193,7 @@ static void swap(struct sim_coroutine *from, struct sim_coroutine *to)
     if (from->saved == NULL)
         from->saved = calloc(1, sizeof(ucontext_t));
     if (from->saved == NULL || swapcontext(from->saved, to->saved) != 0)
-        abort();
+        abort(); /* a switch has no caller to report to: without a context this stack could not go on */
 }
 
 #endif
@@ -292,7 +292,7 @@ _Noreturn void sim_coroutine_leave(struct sim_coroutine *from, struct sim_corout
 {
     announce(from, to, true);
     swap(from, to);
-    abort(); /* nobody switches to a coroutine that has left */
+    abort(); /* a bug: something has switched to a coroutine that has left */
 }
 
 void sim_coroutine_main(struct sim_coroutine *self)
@@ -302,5 +302,5 @@ void sim_coroutine_main(struct sim_coroutine *self)
     __sanitizer_finish_switch_fiber(NULL, NULL, NULL);
 #endif
     self->fn(self->arg);
-    abort(); /* fn ends by leaving */
+    abort(); /* a bug: fn returned instead of leaving, and below it the stack is empty */
 }

@@ -23,17 +23,17 @@ struct sim_coroutine {
     void *fiber;
 };
 
-/* The calling stack as a coroutine. */
+/* Makes the calling stack a coroutine. */
 void sim_coroutine_adopt(struct sim_coroutine *self);
-/* A new stack, on which fn(arg) starts at the first switch. fn must end with sim_coroutine_leave. */
+/* Makes a new stack, on which fn(arg) starts at the first switch. fn must end with sim_coroutine_leave. */
 GNN_MUST_CHECK enum gnn_status sim_coroutine_open(struct sim_coroutine *coroutine, void (*fn)(void *arg), void *arg,
                                                   struct gnn_err *err);
 /* Frees the stack of a coroutine that never ran or has left; of an adopted one, what its switches needed. */
 void sim_coroutine_close(struct sim_coroutine *coroutine);
 
-/* from is the running one; it goes on when somebody switches to it. */
+/* Runs `to` until it switches back. from is the running coroutine. */
 void sim_coroutine_switch(struct sim_coroutine *from, struct sim_coroutine *to);
-/* The last switch away from `from`. */
+/* Switches away from `from` for the last time. */
 _Noreturn void sim_coroutine_leave(struct sim_coroutine *from, struct sim_coroutine *to);
 
 #endif

@@ -9,8 +9,8 @@
  * reproduces the profile's grid, an idle device answers after its latency, a burst drains at the device's full speed
  * and no mixture exceeds it. The arithmetic stands at the head of device.c.
  *
- * With one member a request is served whole; with more it is cut at stripes, and the I/Os counted are the parts, as
- * the members see them. */
+ * With one member a request is served whole; with more it is cut at stripes, and the I/Os counted are the parts, as the
+ * members see them. */
 #ifndef GNN_SIM_DEVICE_H
 #define GNN_SIM_DEVICE_H
 

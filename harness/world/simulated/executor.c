@@ -1,11 +1,16 @@
-/* Virtual time is one number for all: code takes none, so whoever runs stands at `now`. A thread that computes d is
- * put into `computing` with the service at which it is done (what it has received so far plus d); service grows with
- * time at rate 1 while there are cores for all, at cores / threads else. The next event is the first of the timers or
- * the first thread to be done; its time follows from the rate, rounded up to a nanosecond. Threads whose event has come
- * are `ready` and run in the order of their numbers.
+/* There is one virtual clock, `now`. Running code does not advance it. It only adds up the CPU time it would have
+ * taken; that time passes at the next scheduling point.
  *
- * The running thread goes on without all this while its time stays below the horizon: the time of the next event if it
- * computes until then. Events that others add lower the horizon; a switch forgets it. */
+ * A thread that computes for d is put into `computing`. Its key is the service it has received so far plus d. Service
+ * is the CPU time that each computing thread has received. It grows as fast as time while there are cores for all
+ * threads, and at cores / threads of that speed otherwise.
+ *
+ * The next event is the first timer, or the end of the first computation. The time of that end follows from the speed
+ * and is rounded up to a nanosecond. Threads whose event has come are `ready`. They run in the order of their numbers.
+ *
+ * The horizon saves most of this work. It is the time of the next event, should the running thread compute until then.
+ * Below it the running thread goes on without a look at the queues. An event that is added lowers the horizon; a switch
+ * forgets it. */
 #include "harness/world/simulated/executor.h"
 
 #include "harness/world/simulated/executor_internal.h"
@@ -214,10 +219,10 @@ static _Noreturn void deadlock(const struct sim_executor *ex)
         ex->config.on_deadlock(ex->config.on_deadlock_ctx, text);
     else
         (void)fputs(text, stderr);
-    abort();
+    abort(); /* no thread can run: there is no caller left to report to. The handler above ends the process before */
 }
 
-/* ---- who runs ---- */
+/* ---- the next thread ---- */
 
 static void make_ready(struct sim_executor *ex, struct gnn_thread *thread)
 {

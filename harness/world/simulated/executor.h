@@ -3,8 +3,8 @@
  * Every thread is a coroutine of the operating-system thread that opened the executor (which is thread 0 itself). Code
  * between two scheduling points takes no time; sim_cpu() says how much it would have taken, and at the next scheduling
  * point (sim_settle, called by everything below that can block or be seen by others) the thread holds a core that long.
- * With more threads computing than cores, each progresses at cores / threads of full speed (processor sharing, which
- * is what a fair scheduler tends to); so a burst of d on a machine with free cores takes d.
+ * With more threads computing than cores, each progresses at cores / threads of full speed (processor sharing, which is
+ * what a fair scheduler tends to); so a burst of d on a machine with free cores takes d.
  *
  * The runnable thread with the least virtual time goes next, ties by thread number. When the running thread would be
  * next anyway it goes on without a switch. Times are nanoseconds, sums of CPU work picoseconds; integers throughout. */

@@ -86,8 +86,8 @@ struct sim_executor {
     struct gnn_thread main;
 };
 
-/* Sleeps until another thread or a timer wakes the calling thread, whose state is set; the time counts as `kind` unless that is
- * GNN_WAIT_KINDS. */
+/* Sleeps until another thread or a timer wakes the calling thread, whose state is set; the time counts as `kind` unless
+ * that is GNN_WAIT_KINDS. */
 void sim_block(struct sim_executor *ex, enum sim_state state, const void *object, enum gnn_wait kind);
 /* The blocked thread goes on wake_latency_ns from now; waking it costs the running thread wake_ns. */
 void sim_wake(struct sim_executor *ex, struct gnn_thread *thread);

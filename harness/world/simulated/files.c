@@ -1,8 +1,8 @@
 /* Files of the simulated world: names, handles, and one read or write at a time.
  *
- * A name means what the world did to it (registered, written, renamed, removed), else the host's file of that name.
- * The host's files are only read: removing or renaming one hides it. Directories need not exist. Pages of a file stay
- * in the page cache when its handle closes, and go with the file.
+ * A name means what the world did to it (registered, written, renamed, removed), else the host's file of that name. The
+ * host's files are only read: removing or renaming one hides it. Directories need not exist. Pages of a file stay in
+ * the page cache when its handle closes, and go with the file.
  *
  * What a call costs: syscall_ns; direct, submit_ns before the device's time and complete_ns after it; buffered, what
  * cached.c says. A thread that slept is runnable wake_latency_ns after what it slept for. fsync writes the dirty pages
@@ -75,7 +75,7 @@ static char *normal_path(const char *path)
     return normal;
 }
 
-/* Index of the first name that is not below path. */
+/* Returns the index of the first name that is not below path. */
 static uint64_t lower_bound(const struct sim_files *files, const char *path)
 {
     uint64_t low = 0, high = files->name_count;
@@ -95,7 +95,7 @@ static struct name *find_name(struct sim_files *files, const char *path)
     return at < files->name_count && strcmp(files->names[at].path, path) == 0 ? &files->names[at] : NULL;
 }
 
-/* path means inode (or nothing, NULL) from now on; the inode's holder becomes the name. */
+/* Makes path the name of inode (NULL: of nothing) from now on; the inode's holder becomes the name. */
 static enum gnn_status set_name(struct simulated *s, const char *path, struct sim_inode *inode, struct gnn_err *err)
 {
     struct sim_files *const files = s->files;
@@ -123,7 +123,7 @@ static enum gnn_status set_name(struct simulated *s, const char *path, struct si
     return GNN_OK;
 }
 
-/* Room on the device, away from every other file's. */
+/* Gives the inode room on the device, away from every other file's. */
 static void place(struct sim_files *files, struct sim_inode *inode)
 {
     inode->device_offset_bytes = files->device_end_bytes;
@@ -134,7 +134,7 @@ static void place(struct sim_files *files, struct sim_inode *inode)
     files->device_end_bytes += room_bytes;
 }
 
-/* Names a new inode and gives it a place; released when that fails. */
+/* Names a new inode and gives it a place; releases it when that fails. */
 static enum gnn_status adopt(struct simulated *s, const char *path, struct sim_inode *inode, struct gnn_err *err)
 {
     place(s->files, inode);
@@ -144,7 +144,7 @@ static enum gnn_status adopt(struct simulated *s, const char *path, struct sim_i
     return status;
 }
 
-/* What the name stands for; NULL: nothing. A file of the host is taken in at the first look. */
+/* Finds the file that the name stands for; NULL: none. A host file is opened on first use. */
 static enum gnn_status resolve(struct simulated *s, const char *path, struct sim_inode **out, struct gnn_err *err)
 {
     *out = NULL;
@@ -195,7 +195,7 @@ static enum gnn_status new_written(struct simulated *s, const char *path, struct
     return adopt(s, path, *out, err);
 }
 
-/* A holder more of the file that flags ask for. */
+/* Finds or makes the file that flags ask for, with one holder more. */
 static enum gnn_status find_or_make(struct simulated *s, const char *path, unsigned flags, struct sim_inode **out,
                                     struct gnn_err *err)
 {
@@ -278,7 +278,7 @@ void sim_file_close(struct gnn_world *w, struct gnn_file *file)
     free(file);
 }
 
-/* ---- what is asked of a handle ---- */
+/* ---- facts about a handle ---- */
 
 static uint32_t sector_bytes(const struct simulated *s)
 {
@@ -343,7 +343,7 @@ uint64_t sim_file_start_read(struct simulated *s, const struct gnn_file *file, u
                            (len_bytes + last) & ~last);
 }
 
-/* Sleeps until what ends at done_ns has ended and this thread was woken. */
+/* Sleeps until the operation that ends at done_ns has ended and this thread was woken. */
 static void wait_until(struct simulated *s, uint64_t done_ns)
 {
     if (done_ns > sim_now(s->executor))
@@ -370,7 +370,7 @@ int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offse
 
 /* ---- writing ---- */
 
-/* Bytes that will be written, or a negated errno. */
+/* Returns the bytes that will be written, or a negated errno. */
 static int64_t writable_bytes(const struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes,
                               const void *src, uint64_t len_bytes)
 {
@@ -483,7 +483,7 @@ enum gnn_status sim_file_remove(struct gnn_world *w, const char *path, struct gn
     return status;
 }
 
-/* A directory is where names have it as their beginning: there is nothing to make. */
+/* Charges the system call. Directories need not exist: they are what names begin with. */
 enum gnn_status sim_dir_make(struct gnn_world *w, const char *path, struct gnn_err *err)
 {
     (void)path;

@@ -1,5 +1,5 @@
-/* What the other files of this folder ask of a file of the simulated world (files.c). The hooks of the world's table are
- * in internal.h. */
+/* What the other files of this folder ask of a file of the simulated world (files.c). The hooks of the world's table
+ * are in internal.h. */
 #ifndef GNN_SIM_FILES_H
 #define GNN_SIM_FILES_H
 

@@ -104,7 +104,7 @@ void sim_inode_release(struct simulated *s, struct sim_inode *inode)
 
 /* ---- bytes ---- */
 
-/* The part of [offset, offset + len) that lies in the chunk of offset. */
+/* Returns the part of [offset, offset + len) that lies in the chunk of offset. */
 static uint64_t part_in_chunk(uint64_t offset_bytes, uint64_t len_bytes)
 {
     const uint64_t left_bytes = chunk_bytes - offset_bytes % chunk_bytes;
@@ -177,7 +177,7 @@ static bool store_part(struct sim_inode *inode, uint64_t offset_bytes, uint64_t 
     return true;
 }
 
-/* What was there is overwritten by bytes that nobody keeps. */
+/* Drops the bytes of a range: it is overwritten by feature bytes, which are not kept. */
 static void drop_part(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes)
 {
     const uint64_t k = offset_bytes / chunk_bytes;

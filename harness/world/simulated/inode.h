@@ -57,7 +57,7 @@ static inline uint64_t sim_inode_device_offset(const struct sim_inode *inode, ui
 /* dst (len_bytes), all of it inside the file. */
 void sim_inode_fetch(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, void *dst);
 
-/* Written files: src NULL stands for bytes that nobody keeps. Grows the file. false: out of host memory. */
+/* Written files: src NULL stands for bytes that are not kept. Grows the file. false: out of host memory. */
 GNN_MUST_CHECK bool sim_inode_store(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes,
                                     const void *src);
 /* Written files: empty again. */

@@ -38,7 +38,7 @@ enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t by
 void sim_mem_free(struct gnn_world *w, void *ptr);
 void sim_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out);
 void sim_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes);
-/* Whether the range lies in feature memory, whose bytes are neither read nor written. */
+/* Returns whether ptr lies in feature memory, whose bytes are neither read nor written. */
 bool sim_is_feature(const struct simulated *s, const void *ptr);
 
 /* ---- files.c ---- */
@@ -54,20 +54,20 @@ void sim_files_close(struct simulated *s);
 /* ---- cached.c ---- */
 enum gnn_status sim_cached_open(struct simulated *s, struct gnn_err *err);
 void sim_cached_close(struct simulated *s);
-/* A buffered read of [offset, offset + len) at time now_ns: charges nothing, says when the bytes are there (now_ns when
- * all were cached) and what CPU time (picoseconds) the call costs besides syscall_ns. */
+/* Reads [offset, offset + len) through the page cache at time now_ns and charges nothing. Returns when the bytes are
+ * there (now_ns when all were cached); *cpu_ps: CPU time of the call besides syscall_ns. */
 uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
                          uint64_t len_bytes, uint64_t *cpu_ps);
-/* A buffered write likewise: pages become cached and dirty; written back when the file is synced or room runs out. */
+/* Writes likewise: pages become cached and dirty; they are written back when the file is synced or room runs out. */
 uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
                           uint64_t len_bytes, uint64_t *cpu_ps);
-/* fsync: the file's dirty pages go to the device; when the last of them is written (now_ns when none was dirty). */
+/* Hands the file's dirty pages to the device (fsync). Returns when the last is written: now_ns when none was dirty. */
 uint64_t sim_cached_sync(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t *cpu_ps);
-/* The running thread touches one page through a mapping. false: it has no page-table entry or is still being read, and
- * nothing happened: fault on it. Charges nothing and is no scheduling point. */
+/* Touches one page through a mapping, as the running thread. Returns false, and does nothing, when the page has no
+ * page-table entry or is still being read: fault on it. Charges nothing and is no scheduling point. */
 bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice, uint64_t page);
-/* The fault: its CPU time passes (a scheduling point), then what is missing is read. When the page is there; not after
- * sim_now() when it is there already. */
+/* Takes the fault: its CPU time passes (a scheduling point), then the missing pages are read. Returns when the page is
+ * there; not after sim_now() when it is there already. */
 uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice, uint64_t page);
 
 /* ---- hooks of the world's table, with the contracts of world.h ---- */

@@ -1,7 +1,7 @@
-/* Mutexes are handed over in the order of arrival: who unlocks makes the first waiter the owner, so nobody overtakes.
- * A condition's sleepers are woken in the order of arrival too, and take the mutex like anybody else when they run
- * again; all of that time is theirs under the kind they gave. Every operation is a scheduling point first: others
- * whose time has come act before it. */
+/* Mutexes are handed over in the order of arrival: unlocking makes the first waiter the owner, so no thread overtakes
+ * another. The sleepers of a condition are woken in the order of arrival too, and take the mutex like any other thread
+ * when they run again; all of that time is theirs under the kind they gave. Every operation is a scheduling point
+ * first: others whose time has come act before it. */
 #include "harness/world/simulated/executor_internal.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* Mappings and the gathers that fault on them. A page that is there costs a look at its flags; a page that is not
- * makes the thread sleep, as GNN_WAIT_IO, until cached.c's read of it is done, and be scheduled wake_latency_ns later.
+/* Mappings and the gathers that fault on them. A page that is there costs a look at its flags; a page that is not makes
+ * the thread sleep, as GNN_WAIT_IO, until cached.c's read of it is done, and be scheduled wake_latency_ns later.
  *
  * Values come once every page was touched: from the content in bulk where it can, else from the file's bytes. Rows that
  * go to feature memory are not moved at all.

@@ -1,7 +1,7 @@
 /* Large memory against the cap. Plain memory is real; feature memory is a range of addresses without pages that faults
- * when touched, so a system that looks at feature bytes stops at once. The process's own bytes
- * (struct gnn_profile.process_bytes) count from the start; the page cache has what is left. Names and ranges are kept
- * sorted by address; there are some dozens of them. */
+ * when touched, so a system that looks at feature bytes stops at once. The process's own bytes (struct
+ * gnn_profile.process_bytes) count from the start; the page cache has what is left. Names and ranges are kept sorted by
+ * address; there are some dozens of them. */
 #include "harness/base/log.h"
 #include "harness/world/simulated/internal.h"
 
@@ -68,7 +68,7 @@ static void ranges_add(struct ranges *ranges, struct range range)
     ranges->count++;
 }
 
-/* Takes out the range that starts there; false if none does. */
+/* Takes out the range that starts there; returns false if none does. */
 static bool ranges_take(struct ranges *ranges, const void *base, struct range *out)
 {
     const uint32_t at = ranges_at(ranges, (uintptr_t)base);

@@ -1,7 +1,7 @@
 /* The page cache of one memory group, page by page (4 KiB), as Linux keeps it: an active and an inactive list, the
- * accessed bit of mapped pages looked at by reclaim only, refault distance, readahead windows per file, and a room
- * that is what the group's own memory leaves of the cap. A pure model without threads or time: the caller says which
- * pages are touched, the model says what must be read.
+ * accessed bit of mapped pages looked at by reclaim only, refault distance, readahead windows per file, and a room that
+ * is what the group's own memory leaves of the cap. A pure model without threads or time: the caller says which pages
+ * are touched, the model says what must be read.
  *
  * Which parts of Linux's reclaim are modelled, which are not and what that costs is written at the head of
  * page_cache.c. */
@@ -33,7 +33,7 @@ struct sim_page_range {
 };
 
 /* What one call needs: nothing, a page-table entry, or reads. Pages brought in belong to the cache at once; the caller
- * submits the ranges to the device and keeps who touches them waiting until they are done (cached.c). */
+ * submits the ranges to the device and keeps threads that touch them waiting until they are done (cached.c). */
 struct sim_touch {
     bool minor;                         /* a page-table entry was missing */
     bool major;                         /* a page the call asked for must be read */
@@ -45,14 +45,15 @@ GNN_MUST_CHECK enum gnn_status sim_page_cache_open(uint64_t room_bytes, uint64_t
                                                    struct sim_page_cache **out, struct gnn_err *err);
 void sim_page_cache_close(struct sim_page_cache *cache); /* accepts NULL */
 
-/* The group's own memory grew or shrank: pages are reclaimed at once when there is less room than pages. */
+/* Sets the room that the group's own memory leaves: pages are reclaimed at once when there is less room than pages. */
 void sim_page_cache_set_room(struct sim_page_cache *cache, uint64_t room_bytes);
 
-/* The kernel sums up a group's statistics every two seconds, and when somebody reads them; until then reclaim works
- * with the old sums (how many pages are active, whether refaults came). The caller, who has a clock, says when. */
+/* Sums up the statistics that reclaim reads (how many pages are active, whether refaults came). The kernel does so
+ * every two seconds and when a program reads them; until then reclaim works with the old sums. The caller, who has a
+ * clock, says when. */
 void sim_page_cache_sum_statistics(struct sim_page_cache *cache);
 
-/* A file of that many bytes takes part; its number. Memory comes with the pages that are touched: at most about ten
+/* Adds a file of that many bytes; *file is its number. Memory comes with the pages that are touched: at most about ten
  * bytes each. A file that is closed keeps its pages (Linux does); forgetting drops them (unlink, DONTNEED). */
 GNN_MUST_CHECK enum gnn_status sim_page_cache_add_file(struct sim_page_cache *cache, uint64_t size_bytes,
                                                        uint32_t *file, struct gnn_err *err);
@@ -66,18 +67,18 @@ void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t file, uint64_t 
 void sim_page_cache_read(struct sim_page_cache *cache, uint32_t file, uint64_t first_page, uint64_t pages,
                          enum sim_readahead readahead, struct sim_touch *out);
 void sim_page_cache_write(struct sim_page_cache *cache, uint32_t file, uint64_t first_page, uint64_t pages);
-/* The usual touch, short: false when the page has no entry, and nothing happened: touch it then. */
+/* Touches a page that has a page-table entry. Returns false when it has none; then nothing happened: call touch. */
 bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t file, uint64_t page, enum sim_readahead readahead);
-/* The page will be touched soon: its bookkeeping comes into the host's caches. Inside the file. */
+/* Brings the bookkeeping of a page that will be touched soon into the host's caches. Inside the file. */
 void sim_page_cache_prefetch(const struct sim_page_cache *cache, uint32_t file, uint64_t page);
-/* Unmapping: the page-table entries are gone, the pages stay. */
+/* Removes the file's page-table entries; the pages stay. */
 void sim_page_cache_unmap(struct sim_page_cache *cache, uint32_t file);
 
-/* Dirty pages that reclaim evicted since the last call: they must be written now. At most `max` ranges; returns how
- * many. Call until 0. */
+/* Takes the dirty pages that reclaim evicted since the last call: they must be written now. Returns how many ranges, at
+ * most `max`. Call until 0. */
 uint32_t sim_page_cache_take_evicted(struct sim_page_cache *cache, struct sim_page_range *out, uint32_t max);
-/* The file's dirty pages from *from_page on become clean: the next range of them in *out, *from_page behind it. Returns
- * false when there is none. Start at page 0. */
+/* Makes the next range of dirty pages from *from_page on clean: *out is the range, *from_page the page behind it.
+ * Returns false when there is none. Start at page 0. */
 bool sim_page_cache_take_dirty(struct sim_page_cache *cache, uint32_t file, uint64_t *from_page,
                                struct sim_page_range *out);
 

@@ -15,7 +15,7 @@ enum sim_page_flags {
     SIM_PAGE_MAPPED = 16,     /* has a page-table entry */
     SIM_PAGE_WORKINGSET = 32, /* was active once */
     SIM_PAGE_DIRTY = 64,
-    SIM_PAGE_MARK = 128, /* whoever gets here makes the kernel read the next window */
+    SIM_PAGE_MARK = 128, /* reading it makes the kernel read the next window */
 };
 
 /* The flags of a page that was evicted: its age stays behind. Never together with SIM_PAGE_CACHED. */
@@ -71,7 +71,7 @@ void sim_page_lists_close(struct sim_page_lists *lists);
 GNN_MUST_CHECK enum gnn_status sim_page_lists_add(struct sim_page_lists *lists, uint64_t pages, uint32_t *first,
                                                   struct gnn_err *err);
 
-/* Makes room for the page, then puts it on the list it belongs to. It was not cached. */
+/* Makes room for the page, then puts it on the list it belongs to. The page is not cached yet. */
 void sim_page_insert(struct sim_page_lists *lists, uint32_t page);
 /* Drops `pages` pages from `first` on, without a trace of them; both are multiples of SIM_PAGES_ALIGN. */
 void sim_page_lists_forget(struct sim_page_lists *lists, uint32_t first, uint64_t pages);
@@ -79,9 +79,9 @@ void sim_page_lists_forget(struct sim_page_lists *lists, uint32_t first, uint64_
 void sim_page_mark_accessed(struct sim_page_lists *lists, uint32_t page);
 /* A page-table entry for a cached page. */
 void sim_page_map(struct sim_page_lists *lists, uint32_t page, bool young);
-/* No page of the range has an entry any more; what the accessed bits said is kept. */
+/* Removes every page-table entry of the range; what the accessed bits said is kept. */
 void sim_page_lists_unmap(struct sim_page_lists *lists, uint32_t first, uint64_t pages);
-/* Reclaim sees what is so now. */
+/* Refreshes the statistics that reclaim uses. */
 void sim_page_lists_sum(struct sim_page_lists *lists);
 /* Reclaims until what is cached fits limit_bytes. */
 void sim_page_lists_fit(struct sim_page_lists *lists);

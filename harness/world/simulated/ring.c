@@ -4,8 +4,8 @@
  * CPU time, all of it the owner's: submit_ns for each direct read, what cached.c says for a buffered one, syscall_ns
  * for each eighth of the depth handed over (as the measured world does it) and for each wait that enters the kernel,
  * complete_ns for each completion. With sqpoll handing over costs no system call; the core of the kernel's polling
- * thread is not taken from the others. A wait that sleeps ends wake_latency_ns after the completion it waited for;
- * spin and iopoll wait on the core instead, without that latency. Registering files and buffers changes nothing.
+ * thread is not taken from the others. A wait that sleeps ends wake_latency_ns after the completion it waited for; spin
+ * and iopoll wait on the core instead, without that latency. Registering files and buffers changes nothing.
  *
  * A wait that only looks (min = 0) costs something in any profile, so that a loop of looks gets somewhere. */
 #include "harness/world/ring_engines.h"
@@ -37,7 +37,7 @@ struct uring {
 
 /* ---- submission ---- */
 
-/* Starts one read at now_ns; CPU time besides what the caller charged. */
+/* Starts one read at now_ns; returns its CPU time besides what the caller charged. */
 static uint64_t start_read(struct simulated *s, struct uring *u, uint64_t now_ns, const struct gnn_read *read)
 {
     assert(u->free_count > 0);
@@ -52,7 +52,7 @@ static uint64_t start_read(struct simulated *s, struct uring *u, uint64_t now_ns
     return cpu_ps;
 }
 
-/* One entry into the kernel. */
+/* Enters the kernel once, with up to a step of reads. */
 static void hand_over(struct simulated *s, struct uring *u, const struct gnn_read *reads, uint32_t count)
 {
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
@@ -83,7 +83,7 @@ static enum gnn_status uring_submit(struct gnn_world *w, struct gnn_ring *ring, 
 
 /* ---- completion ---- */
 
-/* What is done by now, up to max. Here the bytes arrive. */
+/* Takes the completions due by now, up to max. Here the bytes arrive. */
 static uint32_t take(struct simulated *s, struct uring *u, uint32_t max, struct gnn_completion *out)
 {
     const uint64_t now_ns = sim_now(s->executor);
@@ -103,7 +103,7 @@ static uint32_t take(struct simulated *s, struct uring *u, uint32_t max, struct 
     return taken;
 }
 
-/* Until done_ns, the time of the last completion that is waited for. */
+/* Waits until done_ns, the time of the last completion that is waited for. */
 static void wait_until(struct simulated *s, const struct uring *u, uint64_t done_ns)
 {
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
@@ -119,7 +119,7 @@ static void wait_until(struct simulated *s, const struct uring *u, uint64_t done
         sim_sleep_until(s->executor, done_ns + cpu->wake_latency_ns, GNN_WAIT_IO);
 }
 
-/* Looks without waiting; nothing there: the kernel is entered, as it may hold completions back. */
+/* Looks without waiting. Where nothing is there the kernel is entered, as it may hold completions back. */
 static void look(struct simulated *s, const struct uring *u)
 {
     const struct sim_timed *const first = sim_time_queue_first(&u->in_flight);

@@ -1,5 +1,5 @@
-/* The simulated world: the machine of a profile on a virtual clock (DESIGN section 3). Included by run alone (and by
- * tests).
+/* The simulated world: the machine of a profile on a virtual clock (docs/design.md, "The simulated world"). Included by
+ * run alone (and by tests).
  *
  * One operating-system thread runs everything. World threads are coroutines; the one with the least virtual time goes
  * next, ties by the order in which they were started, so a run is a pure function of profile, workload and seed: same

@@ -1,4 +1,4 @@
-/* What is under way, by the time it ends: the requests inside a device, the reads inside a ring.
+/* Operations under way, by the time they end: the requests inside a device, the reads inside a ring.
  *
  * A circular array kept in order. Ends arrive nearly in order (a device answers almost first come, first served), so an
  * entry moves past few others on its way in from the back; what is there at once goes in at the front. Equal times
@@ -43,7 +43,7 @@ static inline struct sim_timed *sim_time_queue_at(const struct sim_time_queue *q
     return &queue->entries[(queue->head + k) & queue->mask];
 }
 
-/* Twice the room. There is nobody to tell that a few kilobytes are missing: it ends here. */
+/* Doubles the room. Out of memory here cannot be reported to a caller; the process aborts. */
 static inline void sim_time_queue_grow(struct sim_time_queue *queue)
 {
     struct sim_time_queue wider;
