@@ -129,7 +129,7 @@ static enum gnn_status shared_once(void *ctx, double *values, struct gnn_err *er
 {
     struct compute *const c = ctx;
     struct gnn_world *const world = c->bench->world;
-    const uint32_t cores = c->bench->out->cores < CORES_MAX ? c->bench->out->cores : CORES_MAX;
+    const uint32_t cores = gnn_min_u32(c->bench->out->cores, CORES_MAX);
     struct lane *const lanes = calloc(cores, sizeof *lanes);
     atomic_uint waiting = cores;
     enum gnn_status status = lanes == NULL ? gnn_fail(err, GNN_ENOMEM, "calibrate: %u streams", cores) : GNN_OK;
@@ -169,10 +169,8 @@ static enum gnn_status take(struct compute *c, const char *name, uint32_t rows, 
 /* Columns distinct and ascending inside each row, one of each tenth of the sources. */
 static enum gnn_status make_block(struct compute *c, struct gnn_err *err)
 {
-    c->row_start = calloc(TARGETS + 1, sizeof *c->row_start);
-    c->col = calloc((size_t)TARGETS * FAN, sizeof *c->col);
-    if (c->row_start == NULL || c->col == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "calibrate: a block");
+    GNN_NEW(c->row_start, TARGETS + 1, err, "calibrate: a block of %d rows", TARGETS);
+    GNN_NEW(c->col, (size_t)TARGETS * FAN, err, "calibrate: a block of %d edges", TARGETS * FAN);
     for (uint32_t i = 0; i <= TARGETS; i++)
         c->row_start[i] = i * FAN;
     for (uint32_t e = 0; e < TARGETS * FAN; e++)

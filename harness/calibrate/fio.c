@@ -141,7 +141,7 @@ enum gnn_status gnn_fio_run(const char *job_file, struct gnn_fio_report *out, st
     int exit_status = 0;
     char *const text = collect(child, from, &exit_status);
     if (text == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "calibrate: fio's report");
+        return gnn_fail(err, GNN_ENOMEM, "calibrate: the text of fio's report");
     enum gnn_status status = GNN_OK;
     if (WIFSIGNALED(exit_status)) {
         status = gnn_fail(err, GNN_ECANCELLED, "calibrate: fio was ended by signal %d", WTERMSIG(exit_status));

@@ -84,7 +84,7 @@ static enum gnn_status measure_gather(struct gnn_bench *b, struct gnn_err *err)
     g.dst = dst;
     g.rows = calloc(BATCH_ROWS, sizeof *g.rows);
     if (status == GNN_OK && g.rows == NULL)
-        status = gnn_fail(err, GNN_ENOMEM, "calibrate: row numbers");
+        status = gnn_fail(err, GNN_ENOMEM, "calibrate: %d row numbers", BATCH_ROWS);
     if (status == GNN_OK)
         status = touch_all(&g, err);
     if (status == GNN_OK)

@@ -59,8 +59,8 @@ static void toucher_main(void *arg)
     const struct faults before = faults_so_far();
     const uint64_t start_ns = gnn_thread_cpu_ns();
     for (uint64_t at = 0; t->status == GNN_OK && at < t->count; at += CHUNK)
-        t->status = gnn_map_gather_u32(t->world, t->map, t->index + at, t->count - at < CHUNK ? t->count - at : CHUNK,
-                                       out, &t->err);
+        t->status =
+            gnn_map_gather_u32(t->world, t->map, t->index + at, gnn_min_u64(t->count - at, CHUNK), out, &t->err);
     t->cpu_ns = (double)(gnn_thread_cpu_ns() - start_ns);
     const struct faults after = faults_so_far();
     t->happened = (struct faults){.minor = after.minor - before.minor, .major = after.major - before.major};
@@ -131,7 +131,7 @@ static enum gnn_status nothing_happened(const char *what, struct gnn_err *err)
 static uint64_t fault_count(const struct pages *p, uint64_t wanted)
 {
     const uint64_t windows = p->page_count / AROUND_PAGES, count = gnn_bench_count(p->bench, wanted);
-    return count < windows ? count : windows;
+    return gnn_min_u64(count, windows);
 }
 
 /* Evicted pages, nothing read ahead: each touch is a fault that reads. */
@@ -176,7 +176,7 @@ static enum gnn_status readahead_once(void *ctx, double *values, struct gnn_err 
     struct toucher sum;
     double besides_ns;
     const uint64_t wanted = gnn_bench_count(p->bench, 32768);
-    const uint64_t count = wanted < p->page_count ? wanted : p->page_count;
+    const uint64_t count = gnn_min_u64(wanted, p->page_count);
     for (uint64_t i = 0; i < count; i++)
         p->index[i] = i * page_elements;
     GNN_TRY(gnn_cache_evict(p->bench->data, err));
@@ -225,8 +225,8 @@ static enum gnn_status pages_open(struct pages *p, struct gnn_err *err)
     GNN_TRY(gnn_file_open(b->world, b->data, GNN_OPEN_READ | GNN_OPEN_RANDOM, &p->random, err));
     GNN_TRY(gnn_mem_alloc(b->world, "a buffer of reads", BUFFER_BYTES, GNN_MEM_PINNED, &buffer, err));
     p->buffer = buffer;
-    p->index = calloc(p->index_max, sizeof *p->index);
-    return p->index != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "calibrate: pages to touch");
+    GNN_NEW(p->index, p->index_max, err, "calibrate: %llu pages to touch", (unsigned long long)p->index_max);
+    return GNN_OK;
 }
 
 static enum gnn_status measure(struct pages *p, struct gnn_err *err)

@@ -43,7 +43,7 @@ static enum gnn_status submit(struct ring *r, const uint64_t *tags, uint32_t cou
                                      .tag = tags[i]};
     for (uint32_t done = 0; done < count;) {
         uint32_t accepted;
-        const uint32_t part = count - done < STEP ? count - done : STEP;
+        const uint32_t part = gnn_min_u32(count - done, STEP);
         const uint64_t start_ns = gnn_thread_cpu_ns();
         GNN_TRY(gnn_ring_submit(r->bench->world, r->ring, reads + done, part, &accepted, err));
         sums->submit_ns += (double)(gnn_thread_cpu_ns() - start_ns);
@@ -123,7 +123,7 @@ static enum gnn_status ring_open(struct ring *r, struct gnn_err *err)
     struct gnn_file_info info;
     GNN_TRY(gnn_file_open(b->world, b->data, GNN_OPEN_READ | GNN_OPEN_DIRECT, &r->file, err));
     gnn_file_info(b->world, r->file, &info);
-    r->read_bytes = info.offset_align_bytes > 512 ? info.offset_align_bytes : 512;
+    r->read_bytes = gnn_max_u32(info.offset_align_bytes, 512);
     if (r->read_bytes > SLOT_BYTES)
         return gnn_fail(err, GNN_ENOTSUP, "%s: direct reads want %u bytes", b->data, r->read_bytes);
     r->offsets = b->data_bytes / r->read_bytes;

@@ -117,7 +117,7 @@ static enum gnn_status sample_once(void *ctx, double *values, struct gnn_err *er
 {
     struct sampling *const s = ctx;
     const uint32_t count = s->dataset->train.count;
-    const uint32_t per_epoch = count / BATCH > 0 ? count / BATCH : 1, size = count < BATCH ? count : BATCH;
+    const uint32_t per_epoch = count / BATCH > 0 ? count / BATCH : 1, size = gnn_min_u32(count, BATCH);
     const uint64_t wanted = gnn_bench_count(s->bench, 400);
     struct gnn_sample_counters before, after;
     gnn_sampler_counters(s->sampler, &before);
@@ -213,9 +213,7 @@ static enum gnn_status measure_alone(struct sampling *s, struct alone *a, struct
     a->universe = s->dataset->node_count;
     a->capacity = (uint32_t)gnn_sample_node_bound(a->universe, BATCH, fanout, LAYERS, NULL);
     a->edges = (uint32_t)(s->edges / s->batches);
-    a->keys = calloc(2 * (size_t)a->edges, sizeof *a->keys);
-    if (a->keys == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "calibrate: %u keys", a->edges);
+    GNN_NEW(a->keys, 2 * (size_t)a->edges, err, "calibrate: %u keys", a->edges);
     a->copy = a->keys + a->edges;
     GNN_TRY(gnn_mem_alloc(s->bench->world, "ID map", gnn_id_map_bytes(a->universe, a->capacity), GNN_MEM_PLAIN,
                           &a->map_memory, err));

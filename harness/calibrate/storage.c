@@ -180,9 +180,8 @@ static enum gnn_status stream_once(void *ctx, double *values, struct gnn_err *er
     job_path(b, path, sizeof path);
     (void)snprintf(written, sizeof written, "%s/written", b->scratch);
     const uint32_t runtime_ms = b->config->quick ? 30 : 500;
-    struct gnn_fio_report *const report = calloc(1, sizeof *report);
-    if (report == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "calibrate: fio's report");
+    struct gnn_fio_report *report;
+    GNN_NEW(report, 1, err, "calibrate: fio's report: %zu bytes", sizeof *report);
     FILE *const file = job_open(b, path);
     if (file != NULL)
         (void)fprintf(file,
@@ -256,8 +255,10 @@ enum gnn_status gnn_bench_storage(struct gnn_bench *b, struct gnn_err *err)
     GNN_TRY(find_device(b, err));
     struct grid *const grid = calloc(1, sizeof *grid);
     struct gnn_fio_report *const report = malloc(sizeof *report);
-    enum gnn_status status = grid == NULL || report == NULL ? gnn_fail(err, GNN_ENOMEM, "calibrate: the read grid")
-                                                            : read_grid(b, grid, report, err);
+    enum gnn_status status =
+        grid == NULL || report == NULL
+            ? gnn_fail(err, GNN_ENOMEM, "calibrate: the read grid: %zu bytes", sizeof *grid + sizeof *report)
+            : read_grid(b, grid, report, err);
     free(report);
     free(grid);
     return status == GNN_OK ? measure_streams(b, err) : status;

@@ -48,7 +48,7 @@ static enum gnn_status closed_loop(const struct gnn_profile_storage *storage, ui
     if (heap.times == NULL)
         return gnn_fail(err, GNN_ENOMEM, "calibrate: %u reads in flight", depth);
     const enum gnn_status status = sim_device_open(storage, &device, err);
-    const uint32_t rounds = depth * ROUNDS, reads = rounds > READS_MIN ? rounds : READS_MIN;
+    const uint32_t rounds = depth * ROUNDS, reads = gnn_max_u32(rounds, READS_MIN);
     uint64_t now_ns = 0, half_ns = 0;
     for (uint32_t i = 0; status == GNN_OK && i < reads; i++) {
         if (heap.count == depth)
@@ -83,7 +83,7 @@ enum gnn_status gnn_grid_check(const struct gnn_profile_storage *storage, struct
             point->profile_iops = 1e12 / (double)storage->read_ps[s][d];
             GNN_TRY(closed_loop(&one, point->size_bytes, point->depth, &point->simulated_iops, err));
             const double off = fabs(point->simulated_iops / point->profile_iops - 1);
-            out->worst = off > out->worst ? off : out->worst;
+            out->worst = fmax(off, out->worst);
         }
     return GNN_OK;
 }

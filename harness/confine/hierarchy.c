@@ -114,7 +114,7 @@ static uint64_t smallest_limit(const char *from, size_t mount_len, const char *f
     uint64_t smallest = GNN_UNKNOWN;
     do {
         const uint64_t limit = gnn_group_file_limit(dir, file);
-        smallest = limit < smallest ? limit : smallest;
+        smallest = gnn_min_u64(limit, smallest);
     } while (climb(dir, mount_len));
     return smallest;
 }
@@ -294,8 +294,7 @@ enum gnn_status gnn_confine_detect(struct gnn_confine *out, struct gnn_err *err)
 
 uint64_t gnn_confine_effective_bytes(const struct gnn_confine *confine)
 {
-    return confine->ancestor_limit_bytes < confine->physical_bytes ? confine->ancestor_limit_bytes
-                                                                   : confine->physical_bytes;
+    return gnn_min_u64(confine->ancestor_limit_bytes, confine->physical_bytes);
 }
 
 void gnn_confine_describe(const struct gnn_confine *confine, FILE *out)

@@ -46,7 +46,7 @@ static enum gnn_status count_window(int fd, uint64_t offset_bytes, uint64_t leng
     for (uint64_t i = 0; known && i < pages; i++) {
         const uint64_t left_bytes = length_bytes - i * page_bytes;
         if (vector[i] & 1)
-            *resident_bytes += left_bytes < page_bytes ? left_bytes : page_bytes;
+            *resident_bytes += gnn_min_u64(left_bytes, page_bytes);
     }
     (void)munmap(map, length_bytes);
     return known ? GNN_OK : GNN_EIO;
@@ -60,7 +60,7 @@ static enum gnn_status count_file(int fd, uint64_t file_bytes, uint64_t *residen
     enum gnn_status status = vector == NULL ? GNN_ENOMEM : GNN_OK;
     *resident_bytes = 0;
     for (uint64_t at = 0; at < file_bytes && status == GNN_OK; at += window_bytes) {
-        const uint64_t length_bytes = file_bytes - at < window_bytes ? file_bytes - at : window_bytes;
+        const uint64_t length_bytes = gnn_min_u64(file_bytes - at, window_bytes);
         status = count_window(fd, at, length_bytes, page_bytes, vector, resident_bytes);
     }
     free(vector);

@@ -147,9 +147,8 @@ static enum gnn_status faulty_map_open(struct gnn_world *w, struct gnn_file *fil
                                        struct gnn_map **out, struct gnn_err *err)
 {
     *out = NULL;
-    struct faulty_map *map = calloc(1, sizeof *map);
-    if (map == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s: a mapping handle", gnn_file_path(inner_of(w), file));
+    struct faulty_map *map;
+    GNN_NEW(map, 1, err, "%s: a mapping handle, %zu bytes", gnn_file_path(inner_of(w), file), sizeof *map);
     map->file = file;
     const enum gnn_status status = gnn_map_open(inner_of(w), file, advice, &map->inner, err);
     if (status == GNN_OK)
@@ -234,9 +233,8 @@ static enum gnn_status faulty_ring_open(struct gnn_world *w, const struct gnn_ri
                                         struct gnn_ring **out, struct gnn_err *err)
 {
     *out = NULL;
-    struct faulty_ring *ring = calloc(1, sizeof *ring);
-    if (ring == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ring handle");
+    struct faulty_ring *ring;
+    GNN_NEW(ring, 1, err, "ring handle: %zu bytes", sizeof *ring);
     ring->depth = config->depth;
     ring->shuffle = gnn_rng_at(gnn_rng_fork(faulty_of(w)->plan.seed, "shuffle"));
     ring->slots = calloc((size_t)config->depth + 1, sizeof *ring->slots);
@@ -541,9 +539,8 @@ enum gnn_status gnn_world_faulty_open(struct gnn_world *inner, const struct gnn_
                                       struct gnn_world **out, struct gnn_err *err)
 {
     *out = NULL;
-    struct faulty *f = calloc(1, sizeof *f);
-    if (f == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "the faulty world: %zu bytes", sizeof *f);
+    struct faulty *f;
+    GNN_NEW(f, 1, err, "the faulty world: %zu bytes", sizeof *f);
     f->base.ops = &faulty_ops;
     f->inner = inner;
     f->plan = *plan;

@@ -166,9 +166,8 @@ enum gnn_status measured_file_open(struct gnn_world *w, const char *path, unsign
                                    struct gnn_err *err)
 {
     *out = NULL;
-    struct gnn_file *file = calloc(1, sizeof *file);
-    if (file == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s: a file handle", path);
+    struct gnn_file *file;
+    GNN_NEW(file, 1, err, "%s: a file handle, %zu bytes", path, sizeof *file);
     file->direct = (flags & GNN_OPEN_DIRECT) != 0;
     file->path = strdup(path);
     file->fd = open_file(path, flags);

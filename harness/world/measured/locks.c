@@ -17,9 +17,8 @@ struct gnn_cond {
 enum gnn_status measured_mutex_open(struct gnn_world *w, struct gnn_mutex **out, struct gnn_err *err)
 {
     (void)w;
-    struct gnn_mutex *mutex = calloc(1, sizeof *mutex);
-    if (mutex == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "mutex: %zu bytes", sizeof *mutex);
+    struct gnn_mutex *mutex;
+    GNN_NEW(mutex, 1, err, "mutex: %zu bytes", sizeof *mutex);
     const int rc = pthread_mutex_init(&mutex->handle, NULL);
     assert(rc == 0);
     *out = mutex;
@@ -64,9 +63,8 @@ void measured_mutex_close(struct gnn_world *w, struct gnn_mutex *mutex)
 enum gnn_status measured_cond_open(struct gnn_world *w, struct gnn_cond **out, struct gnn_err *err)
 {
     (void)w;
-    struct gnn_cond *cond = calloc(1, sizeof *cond);
-    if (cond == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "condition: %zu bytes", sizeof *cond);
+    struct gnn_cond *cond;
+    GNN_NEW(cond, 1, err, "condition: %zu bytes", sizeof *cond);
     pthread_condattr_t attr;
     int rc = pthread_condattr_init(&attr);
     assert(rc == 0);

@@ -60,9 +60,8 @@ enum gnn_status measured_map_open(struct gnn_world *w, struct gnn_file *file, en
                                   struct gnn_map **out, struct gnn_err *err)
 {
     *out = NULL;
-    struct gnn_map *map = calloc(1, sizeof *map);
-    if (map == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s: a mapping handle", file->path);
+    struct gnn_map *map;
+    GNN_NEW(map, 1, err, "%s: a mapping handle, %zu bytes", file->path, sizeof *map);
     struct gnn_file_info info;
     measured_file_info(w, file, &info);
     map->file = file;

@@ -60,9 +60,8 @@ static const struct gnn_world_ops measured_ops = {
 enum gnn_status gnn_world_measured_open(const struct gnn_measured_config *config, struct gnn_world **out,
                                         struct gnn_err *err)
 {
-    struct measured *m = calloc(1, sizeof *m);
-    if (m == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "the measured world: %zu bytes", sizeof *m);
+    struct measured *m;
+    GNN_NEW(m, 1, err, "the measured world: %zu bytes", sizeof *m);
     m->base.ops = &measured_ops;
     if (config != NULL)
         m->config = *config;

@@ -111,7 +111,7 @@ enum gnn_status measured_thread_start(struct gnn_world *w, const char *name, gnn
 {
     struct gnn_thread *thread = thread_new(measured_of(w));
     if (thread == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "thread %s", name);
+        return gnn_fail(err, GNN_ENOMEM, "thread %s: %zu bytes", name, sizeof *thread);
     thread->started = true;
     thread->fn = fn;
     thread->arg = arg;

@@ -191,7 +191,7 @@ static enum gnn_status uring_submit(struct gnn_world *w, struct gnn_ring *ring, 
     struct uring *u = (struct uring *)ring;
     assert(u->in_flight <= u->config.depth);
     const uint32_t room = u->config.depth - u->in_flight;
-    const uint32_t wanted = count < room ? count : room;
+    const uint32_t wanted = gnn_min_u32(count, room);
     const uint32_t step = u->config.depth / 8 + 1;
     *accepted = 0;
     while (*accepted < wanted) {

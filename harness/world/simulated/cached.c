@@ -43,13 +43,11 @@ struct sim_cached {
 
 enum gnn_status sim_cached_open(struct simulated *s, struct gnn_err *err)
 {
-    struct sim_cached *const c = calloc(1, sizeof *c);
-    s->cached = c;
-    if (c == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "pages in flight");
-    c->flights = calloc(FLIGHTS_MIN, sizeof *c->flights);
-    c->mask = FLIGHTS_MIN - 1;
-    return c->flights != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "pages in flight");
+    _Static_assert((FLIGHTS_MIN & (FLIGHTS_MIN - 1)) == 0, "a mask finds the slot");
+    GNN_NEW(s->cached, 1, err, "the table of pages in flight: %zu bytes", sizeof *s->cached);
+    GNN_NEW(s->cached->flights, FLIGHTS_MIN, err, "%d pages in flight", FLIGHTS_MIN);
+    s->cached->mask = FLIGHTS_MIN - 1;
+    return GNN_OK;
 }
 
 void sim_cached_close(struct simulated *s)
@@ -110,7 +108,7 @@ static void add_flight(struct sim_cached *c, uint32_t file, uint64_t page, uint6
     struct flight *const flight = find(c, key_of(file, page));
     c->count += flight->key == 0;
     *flight = (struct flight){.key = key_of(file, page), .done_ns = done_ns};
-    c->last_done_ns = done_ns > c->last_done_ns ? done_ns : c->last_done_ns;
+    c->last_done_ns = gnn_max_u64(done_ns, c->last_done_ns);
 }
 
 /* Returns when the page is there: now_ns when no read of it is in flight. */
@@ -133,7 +131,7 @@ static uint64_t device_write(struct simulated *s, uint64_t now_ns, uint64_t devi
         const uint64_t pages = left < REQUEST_PAGES_MAX ? left : (uint64_t)REQUEST_PAGES_MAX;
         const uint64_t written_ns = sim_device_write(
             s->device, now_ns, device_offset_bytes + (range->first_page + at) * GNN_PAGE_BYTES, pages * GNN_PAGE_BYTES);
-        done_ns = written_ns > done_ns ? written_ns : done_ns;
+        done_ns = gnn_max_u64(written_ns, done_ns);
     }
     return done_ns;
 }
@@ -148,7 +146,7 @@ static uint64_t write_evicted(struct simulated *s, uint64_t now_ns)
         for (uint32_t i = 0; i < count; i++) {
             assert(ranges[i].file < s->cached->file_count);
             const uint64_t written_ns = device_write(s, now_ns, s->cached->device_offsets[ranges[i].file], &ranges[i]);
-            done_ns = written_ns > done_ns ? written_ns : done_ns;
+            done_ns = gnn_max_u64(written_ns, done_ns);
         }
     }
     return done_ns;
@@ -208,7 +206,7 @@ uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint6
     uint64_t done_ns = now_ns;
     for (uint64_t page = first; page < first + pages && s->cached->last_done_ns > done_ns; page++) {
         const uint64_t page_ns = flight_done(s->cached, number, page, now_ns);
-        done_ns = page_ns > done_ns ? page_ns : done_ns;
+        done_ns = gnn_max_u64(page_ns, done_ns);
     }
     return done_ns;
 }
@@ -252,7 +250,7 @@ uint64_t sim_cached_sync(struct simulated *s, const struct gnn_file *file, uint6
     *cpu_ps = 0;
     while (sim_page_cache_take_dirty(s->cache, number, &from_page, &range)) {
         const uint64_t written_ns = device_write(s, now_ns, file->inode->device_offset_bytes, &range);
-        done_ns = written_ns > done_ns ? written_ns : done_ns;
+        done_ns = gnn_max_u64(written_ns, done_ns);
         *cpu_ps += s->profile->cpu.submit_ns * SIM_PS_PER_NS;
     }
     return done_ns;

@@ -77,7 +77,7 @@ static uint64_t fastest_ps(const struct sim_device *device, uint64_t len_bytes)
     const uint32_t last = g->size_count - 1;
     uint64_t least_ps = UINT64_MAX;
     for (uint32_t d = 0; d < device->depth_count; d++)
-        least_ps = g->read_ps[last][d] < least_ps ? g->read_ps[last][d] : least_ps;
+        least_ps = gnn_min_u64(g->read_ps[last][d], least_ps);
     return mul_div(least_ps, len_bytes, g->size_bytes[last]);
 }
 
@@ -93,7 +93,7 @@ static uint64_t beyond_largest(const struct sim_device *device, uint64_t len_byt
     const uint64_t rise_ps = last_ps > previous_ps ? last_ps - previous_ps : 0;
     const uint64_t on_ps =
         last_ps + mul_div(rise_ps, len_bytes - g->size_bytes[last], g->size_bytes[last] - g->size_bytes[last - 1]);
-    return on_ps > floor_ps ? on_ps : floor_ps;
+    return gnn_max_u64(on_ps, floor_ps);
 }
 
 static uint64_t read_ps(const struct sim_device *device, uint64_t len_bytes, uint32_t d)
@@ -116,8 +116,9 @@ static const struct shape *shape_of(struct sim_device *device, uint64_t len_byte
     *shape = (struct shape){.len_bytes = len_bytes, .weight_ps = UINT64_MAX};
     for (uint32_t d = 0; d < device->depth_count; d++) {
         const uint64_t ps = read_ps(device, len_bytes, d);
-        shape->latency_ps[d] = gnn_mul_bytes(ps, device->storage.depth[d]);
-        shape->weight_ps = ps < shape->weight_ps ? ps : shape->weight_ps;
+        if (__builtin_mul_overflow(ps, device->storage.depth[d], &shape->latency_ps[d]))
+            shape->latency_ps[d] = UINT64_MAX;
+        shape->weight_ps = gnn_min_u64(ps, shape->weight_ps);
     }
     return shape;
 }
@@ -158,7 +159,7 @@ static uint64_t others_of(const struct member *m, uint64_t weight_ps)
     if (weight_ps == 0 || m->weight_ps == n * weight_ps)
         return n;
     const uint64_t in_weight = m->weight_ps / weight_ps;
-    return in_weight < n ? in_weight : n;
+    return gnn_min_u64(in_weight, n);
 }
 
 /* Takes in a request that needs taken_ps at least: when it is done. */
@@ -166,17 +167,17 @@ static uint64_t accept(struct sim_device *device, struct member *m, uint64_t now
                        uint64_t weight_ps)
 {
     const uint64_t now_ps = now_ns * ps_per_ns;
-    m->gate_ps = (m->gate_ps > now_ps ? m->gate_ps : now_ps) + weight_ps;
+    m->gate_ps = gnn_max_u64(m->gate_ps, now_ps) + weight_ps;
     const uint64_t fair_ps = now_ps + (m->in_flight.count + 1) * weight_ps;
-    const uint64_t gate_ps = m->gate_ps < fair_ps ? m->gate_ps : fair_ps;
-    const uint64_t done_ps = now_ps + taken_ps > gate_ps ? now_ps + taken_ps : gate_ps;
+    const uint64_t gate_ps = gnn_min_u64(m->gate_ps, fair_ps);
+    const uint64_t done_ps = gnn_max_u64(now_ps + taken_ps, gate_ps);
     const uint64_t done_ns = (done_ps + ps_per_ns - 1) / ps_per_ns;
     if (m->in_flight.count == 0)
         m->since_ns = now_ns;
     sim_time_queue_add(&m->in_flight, done_ns, weight_ps);
     m->weight_ps += weight_ps;
     if (done_ns > m->busy_until_ns) {
-        device->counts.busy_ns += done_ns - (m->busy_until_ns > now_ns ? m->busy_until_ns : now_ns);
+        device->counts.busy_ns += done_ns - gnn_max_u64(m->busy_until_ns, now_ns);
         m->busy_until_ns = done_ns;
     }
     return done_ns;
@@ -234,9 +235,9 @@ static uint64_t request(struct sim_device *device, uint64_t now_ns, uint64_t off
     while (len_bytes > 0) {
         const uint64_t stripe = offset_bytes / stripe_bytes;
         const uint64_t left_bytes = (stripe + 1) * stripe_bytes - offset_bytes;
-        const uint64_t part_bytes = len_bytes < left_bytes ? len_bytes : left_bytes;
+        const uint64_t part_bytes = gnn_min_u64(len_bytes, left_bytes);
         const uint64_t part_ns = serve(device, &device->members[stripe % device->storage.devices], now_ns, part_bytes);
-        done_ns = part_ns > done_ns ? part_ns : done_ns;
+        done_ns = gnn_max_u64(part_ns, done_ns);
         offset_bytes += part_bytes;
         len_bytes -= part_bytes;
     }
@@ -315,9 +316,8 @@ enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struc
 {
     *out = NULL;
     GNN_TRY(check_axes(storage, err));
-    struct sim_device *device = calloc(1, sizeof *device);
-    if (device == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "storage device");
+    struct sim_device *device;
+    GNN_NEW(device, 1, err, "storage device: %zu bytes", sizeof *device);
     device->storage = *storage;
     const enum gnn_status status = device_fill(device, err);
     if (status == GNN_OK)

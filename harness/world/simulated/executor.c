@@ -471,7 +471,7 @@ enum gnn_status sim_thread_start(struct sim_executor *ex, const char *name, gnn_
     struct gnn_thread *const thread = calloc(1, sizeof *thread);
     if (thread == NULL || !reserve(ex, ex->threads + 1)) {
         free(thread);
-        return gnn_fail(err, GNN_ENOMEM, "thread %s", name);
+        return gnn_fail(err, GNN_ENOMEM, "thread %s: %zu bytes", name, sizeof *thread);
     }
     thread_name(thread, name);
     thread->fn = fn;
@@ -525,7 +525,7 @@ enum gnn_status sim_executor_open(const struct sim_executor_config *config, stru
     struct sim_executor *const ex = calloc(1, sizeof *ex);
     if (ex == NULL || !reserve(ex, 1)) {
         sim_executor_close(ex);
-        return gnn_fail(err, GNN_ENOMEM, "the simulated world's executor");
+        return gnn_fail(err, GNN_ENOMEM, "the simulated world's executor: %zu bytes", sizeof *ex);
     }
     ex->config = *config;
     ex->host = pthread_self();

@@ -31,8 +31,8 @@ struct sim_files {
 
 enum gnn_status sim_files_open(struct simulated *s, struct gnn_err *err)
 {
-    s->files = calloc(1, sizeof *s->files);
-    return s->files != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "the simulated world's files");
+    GNN_NEW(s->files, 1, err, "the simulated world's files: %zu bytes", sizeof *s->files);
+    return GNN_OK;
 }
 
 void sim_files_close(struct simulated *s)
@@ -255,9 +255,8 @@ enum gnn_status sim_file_open(struct gnn_world *w, const char *path, unsigned fl
     struct simulated *const s = simulated_of(w);
     *out = NULL;
     sim_cpu(s->executor, s->profile->cpu.syscall_ns * SIM_PS_PER_NS);
-    struct gnn_file *const file = calloc(1, sizeof *file);
-    if (file == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s: a file handle", path);
+    struct gnn_file *file;
+    GNN_NEW(file, 1, err, "%s: a file handle, %zu bytes", path, sizeof *file);
     file->direct = (flags & GNN_OPEN_DIRECT) != 0;
     file->random = (flags & GNN_OPEN_RANDOM) != 0;
     file->writable = (flags & GNN_OPEN_WRITE) != 0;
@@ -329,7 +328,7 @@ int64_t sim_file_readable(const struct simulated *s, const struct gnn_file *file
     const uint64_t size_bytes = file->inode->size_bytes;
     const uint64_t left_bytes = offset_bytes < size_bytes ? size_bytes - offset_bytes : 0;
     const uint64_t asked_bytes = len_bytes < IO_BYTES_MAX ? len_bytes : (uint64_t)IO_BYTES_MAX;
-    return (int64_t)(asked_bytes < left_bytes ? asked_bytes : left_bytes);
+    return (int64_t)gnn_min_u64(asked_bytes, left_bytes);
 }
 
 uint64_t sim_file_start_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,

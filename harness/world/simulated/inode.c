@@ -13,15 +13,12 @@ static const uint64_t chunk_bytes = UINT64_C(1) << 20;
 
 /* ---- open, close ---- */
 
-static struct sim_inode *inode_new(enum sim_source source, uint64_t size_bytes)
+static enum gnn_status inode_new(enum sim_source source, uint64_t size_bytes, struct sim_inode **out,
+                                 struct gnn_err *err)
 {
-    struct sim_inode *inode = calloc(1, sizeof *inode);
-    if (inode == NULL)
-        return NULL;
-    inode->source = source;
-    inode->holders = 1;
-    inode->size_bytes = size_bytes;
-    return inode;
+    GNN_NEW(*out, 1, err, "a simulated file's inode: %zu bytes", sizeof **out);
+    **out = (struct sim_inode){.source = source, .holders = 1, .size_bytes = size_bytes};
+    return GNN_OK;
 }
 
 /* The mapping outlives the descriptor. */
@@ -32,9 +29,8 @@ static enum gnn_status map_host(int fd, const char *path, struct sim_inode **out
         return gnn_fail(err, GNN_EIO, "%s: %s", path, strerror(errno));
     if (!S_ISREG(info.st_mode))
         return gnn_fail(err, GNN_ENOTSUP, "%s: not a regular file; the simulated world reads no others", path);
-    struct sim_inode *inode = inode_new(SIM_SOURCE_HOST, (uint64_t)info.st_size);
-    if (inode == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s: a file", path);
+    struct sim_inode *inode;
+    GNN_TRY(inode_new(SIM_SOURCE_HOST, (uint64_t)info.st_size, &inode, err));
     if (inode->size_bytes > 0) {
         void *host = mmap(NULL, inode->size_bytes, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
         if (host == MAP_FAILED) {
@@ -65,17 +61,14 @@ enum gnn_status sim_inode_host(const char *path, struct sim_inode **out, struct 
 
 enum gnn_status sim_inode_content(const struct gnn_content *content, struct sim_inode **out, struct gnn_err *err)
 {
-    *out = inode_new(SIM_SOURCE_CONTENT, content->size_bytes);
-    if (*out == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "file");
+    GNN_TRY(inode_new(SIM_SOURCE_CONTENT, content->size_bytes, out, err));
     (*out)->content = content;
     return GNN_OK;
 }
 
 enum gnn_status sim_inode_written(struct sim_inode **out, struct gnn_err *err)
 {
-    *out = inode_new(SIM_SOURCE_WRITTEN, 0);
-    return *out != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "a file");
+    return inode_new(SIM_SOURCE_WRITTEN, 0, out, err);
 }
 
 static void free_chunks(struct sim_inode *inode)
@@ -108,7 +101,7 @@ void sim_inode_release(struct simulated *s, struct sim_inode *inode)
 static uint64_t part_in_chunk(uint64_t offset_bytes, uint64_t len_bytes)
 {
     const uint64_t left_bytes = chunk_bytes - offset_bytes % chunk_bytes;
-    return len_bytes < left_bytes ? len_bytes : left_bytes;
+    return gnn_min_u64(len_bytes, left_bytes);
 }
 
 static void fetch_written(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, unsigned char *dst)
@@ -154,7 +147,7 @@ static bool grow_chunks(struct sim_inode *inode, uint64_t needed)
     if (needed <= inode->chunk_count)
         return true;
     uint64_t count = 2 * inode->chunk_count;
-    count = count > needed ? count : needed;
+    count = gnn_max_u64(count, needed);
     unsigned char **const chunks = realloc(inode->chunks, count * sizeof *chunks);
     if (chunks == NULL)
         return false;

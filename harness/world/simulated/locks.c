@@ -11,9 +11,8 @@
 
 enum gnn_status sim_mutex_open(struct sim_executor *ex, struct gnn_mutex **out, struct gnn_err *err)
 {
-    struct gnn_mutex *const mutex = calloc(1, sizeof *mutex);
-    if (mutex == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "mutex: %zu bytes", sizeof *mutex);
+    struct gnn_mutex *mutex;
+    GNN_NEW(mutex, 1, err, "mutex: %zu bytes", sizeof *mutex);
     mutex->number = ex->mutexes_opened++;
     *out = mutex;
     return GNN_OK;
@@ -73,9 +72,8 @@ void sim_mutex_close(struct sim_executor *ex, struct gnn_mutex *mutex)
 
 enum gnn_status sim_cond_open(struct sim_executor *ex, struct gnn_cond **out, struct gnn_err *err)
 {
-    struct gnn_cond *const cond = calloc(1, sizeof *cond);
-    if (cond == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "condition: %zu bytes", sizeof *cond);
+    struct gnn_cond *cond;
+    GNN_NEW(cond, 1, err, "condition: %zu bytes", sizeof *cond);
     cond->number = ex->conds_opened++;
     *out = cond;
     return GNN_OK;

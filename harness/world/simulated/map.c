@@ -33,9 +33,8 @@ enum gnn_status sim_map_open(struct gnn_world *w, struct gnn_file *file, enum gn
 {
     struct simulated *const s = simulated_of(w);
     *out = NULL;
-    struct gnn_map *const map = calloc(1, sizeof *map);
-    if (map == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s: a mapping handle", file->path);
+    struct gnn_map *map;
+    GNN_NEW(map, 1, err, "%s: a mapping handle, %zu bytes", file->path, sizeof *map);
     *map = (struct gnn_map){.file = file, .advice = advice, .size_bytes = file->inode->size_bytes};
     sim_cpu(s->executor, 2 * s->profile->cpu.syscall_ns * SIM_PS_PER_NS); /* mmap, madvise */
     *out = map;

@@ -103,9 +103,7 @@ enum gnn_status sim_memory_open(struct simulated *s, struct gnn_err *err)
         return gnn_fail(err, GNN_ECAP,
                         "the process itself takes %llu B (profile %s), the memory cap is %llu B; raise --memory",
                         (unsigned long long)s->profile->process_bytes, s->profile->name, (unsigned long long)cap_bytes);
-    s->memory = calloc(1, sizeof *s->memory);
-    if (s->memory == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "the simulated world's memory accounts");
+    GNN_NEW(s->memory, 1, err, "the simulated world's memory accounts: %zu bytes", sizeof *s->memory);
     s->memory->cap_bytes = cap_bytes;
     give_rest_to_cache(s);
     return GNN_OK;
@@ -166,7 +164,7 @@ enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t by
     const bool features = (flags & GNN_MEM_FEATURES) != 0;
     struct ranges *const ranges = features ? &memory->features : &memory->plain;
     if (!ranges_reserve(ranges))
-        return gnn_fail(err, GNN_ENOMEM, "%s: its place in the accounts", name);
+        return gnn_fail(err, GNN_ENOMEM, "%s: its place among %u allocations", name, ranges->count);
     void *const base = mmap(NULL, counted_bytes, features ? PROT_NONE : PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
@@ -228,7 +226,9 @@ void sim_charge(struct gnn_world *w, enum gnn_work kind, uint64_t count)
     assert(kind < GNN_WORK_KINDS);
     const struct simulated *const s = simulated_of(w);
     const uint64_t unit_ps = kind == GNN_WORK_CPU_NS ? 1000 : s->profile->cpu.work_ps[kind];
-    const uint64_t ps = gnn_mul_bytes(unit_ps, count);
-    assert(ps != UINT64_MAX); /* seven months of one core */
+    uint64_t ps;
+    const bool overflow = __builtin_mul_overflow(unit_ps, count, &ps);
+    assert(!overflow); /* seven months of one core */
+    (void)overflow;
     sim_cpu(s->executor, ps);
 }

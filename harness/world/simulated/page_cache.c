@@ -76,9 +76,8 @@ enum gnn_status sim_page_cache_open(uint64_t room_bytes, uint64_t readahead_byte
                                     struct gnn_err *err)
 {
     *out = NULL;
-    struct sim_page_cache *cache = calloc(1, sizeof *cache);
-    if (cache == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "page cache");
+    struct sim_page_cache *cache;
+    GNN_NEW(cache, 1, err, "page cache: %zu bytes", sizeof *cache);
     cache->window_pages = readahead_bytes / GNN_PAGE_BYTES;
     cache->lists.limit_bytes = room_bytes;
     const enum gnn_status status = sim_page_lists_open(&cache->lists, err);
@@ -154,7 +153,7 @@ enum gnn_status sim_page_cache_grow_file(struct sim_page_cache *cache, uint32_t 
     const uint64_t reserved = file->segment_count > 0 ? file->segments[file->segment_count - 1].end_page : 0;
     if (pages > reserved)
         GNN_TRY(add_segment(cache, file, pages > 2 * reserved ? pages - reserved : reserved, err));
-    file->pages = pages > file->pages ? pages : file->pages;
+    file->pages = gnn_max_u64(pages, file->pages);
     return GNN_OK;
 }
 
@@ -267,7 +266,7 @@ static void read_ahead_at_miss(struct sim_page_cache *cache, uint32_t number, ui
 {
     struct file *file = &cache->files[number];
     struct window *w = &file->window;
-    const uint64_t max = cache->window_pages > asked ? cache->window_pages : asked;
+    const uint64_t max = gnn_max_u64(cache->window_pages, asked);
     const bool follows = w->previous_end != PAGE_NONE && page - w->previous_end <= 1;
     if (page == 0 || asked > cache->window_pages || follows) {
         const uint64_t size = first_window(asked, max);
@@ -290,7 +289,7 @@ static void read_ahead_at_miss(struct sim_page_cache *cache, uint32_t number, ui
     }
     const uint64_t run = (cached_before == page ? 2 * cached_before : cached_before) + asked;
     w->start = page;
-    w->size = run < max ? run : max;
+    w->size = gnn_min_u64(run, max);
     w->async_size = 1;
     bring_in_window(cache, number);
 }
@@ -300,12 +299,12 @@ static void read_ahead_at_mark(struct sim_page_cache *cache, uint32_t number, ui
 {
     struct file *file = &cache->files[number];
     struct window *w = &file->window;
-    const uint64_t max = cache->window_pages > asked ? cache->window_pages : asked;
+    const uint64_t max = gnn_max_u64(cache->window_pages, asked);
     cache->lists.flags[number_of(file, page)] &= (uint8_t)~SIM_PAGE_MARK;
     if (page == w->start + w->size - w->async_size) {
         w->start += w->size;
         const uint64_t size = next_window(w->size, max);
-        w->size = size > w->size ? size : w->size;
+        w->size = gnn_max_u64(size, w->size);
     } else {
         uint64_t start = page + 1;
         while (start < file->pages && start - page <= max && (flags_of(cache, file, start) & SIM_PAGE_CACHED) != 0)
@@ -391,7 +390,7 @@ void sim_page_cache_write(struct sim_page_cache *cache, uint32_t number, uint64_
 static bool fault_around(struct sim_page_cache *cache, struct file *file, uint64_t page, bool young)
 {
     const uint64_t start = gnn_round_down(page, FAULT_AROUND_PAGES);
-    const uint64_t stop = start + FAULT_AROUND_PAGES < file->pages ? start + FAULT_AROUND_PAGES : file->pages;
+    const uint64_t stop = gnn_min_u64(start + FAULT_AROUND_PAGES, file->pages);
     const uint32_t first = number_of(file, start);
     uint32_t found = 0;
     for (uint64_t i = 0; i < stop - start; i++) {
@@ -403,7 +402,7 @@ static bool fault_around(struct sim_page_cache *cache, struct file *file, uint64
         if ((flags & SIM_PAGE_MAPPED) == 0)
             sim_page_map(&cache->lists, at, young);
     }
-    file->window.misses -= found < file->window.misses ? found : file->window.misses;
+    file->window.misses -= gnn_min_u32(found, file->window.misses);
     return (cache->lists.flags[first + (uint32_t)(page - start)] & SIM_PAGE_MAPPED) != 0;
 }
 

@@ -274,10 +274,10 @@ static uint64_t shrink_lists(struct sim_page_lists *lists, unsigned priority, ui
     uint64_t inactive = lists->inactive.count >> priority, active = lists->active.count >> priority;
     uint64_t evicted = 0;
     while ((inactive > 0 || active > 0) && evicted < want) {
-        const uint64_t old = inactive < SWAP_CLUSTER_MAX ? inactive : SWAP_CLUSTER_MAX;
+        const uint64_t old = gnn_min_u64(inactive, SWAP_CLUSTER_MAX);
         evicted += shrink_inactive(lists, old);
         inactive -= old;
-        const uint64_t used = active < SWAP_CLUSTER_MAX ? active : SWAP_CLUSTER_MAX;
+        const uint64_t used = gnn_min_u64(active, SWAP_CLUSTER_MAX);
         if (deactivate)
             shrink_active(lists, used);
         active -= used;
@@ -308,7 +308,7 @@ static void make_room(struct sim_page_lists *lists, uint64_t bytes)
 {
     while (used_bytes(lists) + bytes > lists->limit_bytes && sim_page_lists_cached(lists) > 0) {
         const uint64_t pages = (bytes + GNN_PAGE_BYTES - 1) / GNN_PAGE_BYTES;
-        const uint64_t want = pages > SWAP_CLUSTER_MAX ? pages : SWAP_CLUSTER_MAX;
+        const uint64_t want = gnn_max_u64(pages, SWAP_CLUSTER_MAX);
         if (reclaim(lists, want, false) == 0)
             (void)reclaim(lists, want, true);
     }
@@ -386,7 +386,7 @@ static uint64_t next_known(const struct sim_page_lists *lists, uint64_t page, ui
         else
             break;
     }
-    return page < end ? page : end;
+    return gnn_min_u64(page, end);
 }
 
 void sim_page_lists_unmap(struct sim_page_lists *lists, uint32_t first, uint64_t pages)

@@ -157,9 +157,8 @@ enum gnn_status gnn_world_simulated_open(const struct gnn_simulated_config *conf
                                          struct gnn_err *err)
 {
     assert(config->profile != NULL);
-    struct simulated *const s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "the simulated world: %zu bytes", sizeof *s);
+    struct simulated *s;
+    GNN_NEW(s, 1, err, "the simulated world: %zu bytes", sizeof *s);
     s->base.ops = &simulated_ops;
     s->config = *config;
     s->profile = config->profile;
