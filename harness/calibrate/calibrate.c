@@ -5,6 +5,7 @@
 #include "harness/measure/environment.h"
 #include "harness/world/measured/measured.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -89,6 +90,8 @@ static enum gnn_status choose_places(struct gnn_bench *b, struct gnn_err *err)
 /* Files and directories of one level below; the dataset is such a directory. */
 static void remove_tree(const char *path, int depth)
 {
+    assert(path[0] != '\0');
+    assert(depth >= 0);
     DIR *const dir = opendir(path);
     if (dir != NULL) {
         for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
@@ -136,6 +139,8 @@ enum gnn_status gnn_calibrate(const struct gnn_calibrate_config *config, struct 
                               struct gnn_err *err)
 {
     struct gnn_bench b = {.config = config, .out = out, .repeats = config->quick ? QUICK_REPEATS : REPEATS};
+    _Static_assert((int)REPEATS <= (int)GNN_REPEATS_MAX, "figure.c has room for them");
+    assert(config->device != NULL);
     *out = (struct gnn_calibration){.quick = config->quick};
     GNN_TRY(describe(out, err));
     enum gnn_status status = choose_places(&b, err);

@@ -4,12 +4,15 @@
 #include "harness/calibrate/internal.h"
 #include "harness/tensor/tensor.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROWS = 4096, COLS = 256, TARGETS = 2048, FAN = 10, CORES_MAX = 256, STREAMS = 40 };
+_Static_assert(TARGETS <= ROWS, "the targets of a block are a prefix of its sources");
+_Static_assert(ROWS / FAN * FAN <= ROWS, "a column of each tenth of the sources");
 static const uint64_t matrix_bytes = (uint64_t)ROWS * COLS * sizeof(gnn_real);
 
 struct compute {
@@ -52,6 +55,7 @@ static enum gnn_status gemm_once(void *ctx, double *values, struct gnn_err *err)
         ops->fill(c->tensor, c->x.data, (uint64_t)ROWS * COLS, 0.5F);
         ops->fill(c->tensor, c->w.data, (uint64_t)COLS * COLS, 0.25F);
     }
+    assert(rounds > 0);
     values[0] = 3.0 * 2.0 * ROWS * COLS * COLS * (double)rounds / seconds_since(start_ns);
     return GNN_OK;
 }
@@ -59,6 +63,8 @@ static enum gnn_status gemm_once(void *ctx, double *values, struct gnn_err *err)
 /* Two streams in, one out. */
 static double stream_rate(const struct compute *c, gnn_real *dst, const gnn_real *src, uint64_t rounds)
 {
+    assert(dst != src);
+    assert(rounds > 0);
     const uint64_t start_ns = gnn_thread_cpu_ns();
     for (uint64_t i = 0; i < rounds; i++)
         c->tensor->ops->add(c->tensor, dst, src, (uint64_t)ROWS * COLS);
@@ -130,6 +136,7 @@ static enum gnn_status shared_once(void *ctx, double *values, struct gnn_err *er
     struct compute *const c = ctx;
     struct gnn_world *const world = c->bench->world;
     const uint32_t cores = gnn_min_u32(c->bench->out->cores, CORES_MAX);
+    assert(cores > 0);
     struct lane *const lanes = calloc(cores, sizeof *lanes);
     atomic_uint waiting = cores;
     enum gnn_status status = lanes == NULL ? gnn_fail(err, GNN_ENOMEM, "calibrate: %u streams", cores) : GNN_OK;

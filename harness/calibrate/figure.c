@@ -24,7 +24,10 @@ enum gnn_status gnn_figures_measure(gnn_repeat_fn *fn, void *ctx, uint32_t repea
                                     struct gnn_figure *out, struct gnn_err *err)
 {
     double seen[GNN_FIGURES_MAX][GNN_REPEATS_MAX], values[GNN_FIGURES_MAX];
-    assert(repeats >= 1 && repeats <= GNN_REPEATS_MAX && count >= 1 && count <= GNN_FIGURES_MAX);
+    assert(repeats >= 1);
+    assert(repeats <= GNN_REPEATS_MAX);
+    assert(count >= 1);
+    assert(count <= GNN_FIGURES_MAX);
     GNN_TRY(fn(ctx, values, err));
     for (uint32_t r = 0; r < repeats; r++) {
         GNN_TRY(fn(ctx, values, err));

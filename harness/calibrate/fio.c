@@ -1,5 +1,6 @@
 #include "harness/calibrate/fio.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -63,6 +64,7 @@ enum gnn_status gnn_fio_parse(const char *text, struct gnn_fio_report *out, stru
 {
     json_error_t error;
     const char *const brace = strchr(text, '{');
+    _Static_assert(sizeof out->jobs[0].name == GNN_NAME_MAX, "a job's name is bounded like every other");
     *out = (struct gnn_fio_report){.count = 0};
     if (brace == NULL)
         return gnn_fail(err, GNN_EFORMAT, "fio: its report holds no JSON object");
@@ -81,6 +83,7 @@ enum gnn_status gnn_fio_parse(const char *text, struct gnn_fio_report *out, stru
 /* Starts argv with its output at *from. Returns 0 or an errno. */
 static int start(char *const argv[], pid_t *child, FILE **from)
 {
+    assert(argv[0] != NULL);
     int ends[2];
     if (pipe(ends) != 0)
         return errno;
@@ -119,6 +122,7 @@ static char *collect(pid_t child, FILE *from, int *exit_status)
 static void last_words(const char *text, char *out, size_t out_bytes)
 {
     const size_t whole = strlen(text), report = strcspn(text, "{");
+    assert(report <= whole);
     size_t end = report > 0 ? report : whole;
     while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' '))
         end--;

@@ -2,11 +2,14 @@
 #include "harness/base/rng.h"
 #include "harness/calibrate/internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 static const uint32_t row_bytes[] = {256, 512, 1024, 2048};
 enum { WIDTHS = sizeof row_bytes / sizeof *row_bytes, BATCH_ROWS = 4096, CHAIN = 4000000 };
+_Static_assert((int)WIDTHS <= (int)GNN_FIGURES_MAX, "one repetition measures every width");
+_Static_assert(CHAIN % 80 == 0, "the clock's chain is unrolled eight times, a quick one is a tenth");
 
 struct gather {
     struct gnn_bench *bench;
@@ -20,6 +23,8 @@ struct gather {
 static enum gnn_status gather_width(struct gather *g, uint32_t width, uint64_t round, double *ns, struct gnn_err *err)
 {
     const uint64_t batches = gnn_bench_count(g->bench, 40);
+    assert(batches > 0);
+    assert(g->bytes >= width);
     uint64_t sum_ns = 0;
     for (uint64_t k = 0; k < batches; k++) {
         for (uint32_t i = 0; i < BATCH_ROWS; i++)
@@ -55,6 +60,7 @@ static void fit_line(const struct gnn_figure *rows, struct gnn_figure *byte, str
         xy += weight * width * rows[w].value;
         spread = fmax(spread, rows[w].spread);
     }
+    assert(n * xx > x * x); /* the widths differ */
     const double slope = (n * xy - x * y) / (n * xx - x * x);
     *byte = (struct gnn_figure){.value = fmax(slope, 1e-3), .spread = spread};
     *row = (struct gnn_figure){.value = fmax((y - slope * x) / n, 1), .spread = spread};

@@ -63,6 +63,8 @@ static void toucher_main(void *arg)
             gnn_map_gather_u32(t->world, t->map, t->index + at, gnn_min_u64(t->count - at, CHUNK), out, &t->err);
     t->cpu_ns = (double)(gnn_thread_cpu_ns() - start_ns);
     const struct faults after = faults_so_far();
+    assert(after.minor >= before.minor);
+    assert(after.major >= before.major);
     t->happened = (struct faults){.minor = after.minor - before.minor, .major = after.major - before.major};
 }
 
@@ -88,6 +90,9 @@ static enum gnn_status run_touchers(struct toucher *touchers, uint32_t count, st
 static enum gnn_status touch(struct pages *p, enum gnn_map_advice advice, uint64_t count, uint32_t threads,
                              struct toucher *sum, double *besides_ns, struct gnn_err *err)
 {
+    assert(threads >= 1);
+    assert(threads <= THREADS);
+    assert(count <= p->index_max);
     struct toucher touchers[THREADS];
     struct gnn_map *map = NULL;
     struct gnn_busy busy;
@@ -111,7 +116,8 @@ static enum gnn_status touch(struct pages *p, enum gnn_map_advice advice, uint64
 static void scattered(struct pages *p, uint64_t round, uint64_t count)
 {
     const uint64_t windows = p->page_count / AROUND_PAGES;
-    assert(count > 0 && count <= windows);
+    assert(count > 0);
+    assert(count <= windows);
     for (uint64_t i = 0; i < count; i++)
         p->index[i] =
             (i * (windows / count) * AROUND_PAGES + gnn_splitmix64_at(round, i) % AROUND_PAGES) * page_elements;

@@ -3,6 +3,7 @@
 #include "harness/base/rng.h"
 #include "harness/calibrate/internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -34,6 +35,8 @@ static uint64_t sleeps_so_far(void)
 static enum gnn_status submit(struct ring *r, const uint64_t *tags, uint32_t count, uint64_t *serial, struct sums *sums,
                               struct gnn_err *err)
 {
+    assert(count <= DEPTH);
+    assert(r->offsets > 0);
     struct gnn_read reads[DEPTH];
     for (uint32_t i = 0; i < count; i++)
         reads[i] = (struct gnn_read){.file = r->file,
@@ -70,7 +73,9 @@ static enum gnn_status keep_busy(struct ring *r, uint64_t wanted, uint32_t *in_f
         GNN_TRY(gnn_ring_wait(r->bench->world, r->ring, 1, STEP, done, &free_count, err));
         *in_flight -= free_count;
         sums->reads += free_count;
+        assert(free_count <= DEPTH);
         for (uint32_t i = 0; i < free_count; i++) {
+            assert(done[i].tag < DEPTH);
             if (done[i].result != (int32_t)r->read_bytes)
                 return gnn_fail(err, GNN_EIO, "%s: a direct read of %u bytes gave %d", r->bench->data, r->read_bytes,
                                 done[i].result);
@@ -87,6 +92,7 @@ static void drain(struct ring *r, uint32_t in_flight)
         uint32_t got = 0;
         if (gnn_ring_wait(r->bench->world, r->ring, 1, DEPTH, done, &got, NULL) != GNN_OK)
             return;
+        assert(got <= in_flight);
         in_flight -= got;
     }
 }

@@ -9,6 +9,7 @@
 #include "harness/sample/sample.h"
 #include "harness/storage/exact.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,8 @@ static enum gnn_status sample_once(void *ctx, double *values, struct gnn_err *er
     /* A batch's stretch holds one look of its own and two of every fetch, a fetch's one. */
     const double fetches = (double)s->source.fetches, fetch_ns = (double)s->source.ns - fetches * look_ns;
     const double whole_ns = (double)ns - ((double)wanted + 2 * fetches) * look_ns;
+    assert(s->edges > 0);
+    assert(s->source.elements > 0);
     values[0] = fmax(whole_ns - fetch_ns, 1) / (double)s->edges;
     values[1] = fmax(fetch_ns, 1) / (double)s->source.elements;
     return GNN_OK;
@@ -202,6 +205,8 @@ static enum gnn_status sort_once(void *ctx, double *values, struct gnn_err *err)
 /* Keys as a mini-batch has them: so many distinct ones, each about equally often. */
 static void fill_keys(struct alone *a, uint32_t distinct)
 {
+    assert(distinct > 0);
+    assert(distinct <= a->universe);
     for (uint32_t e = 0; e < a->edges; e++)
         a->keys[e] = (gnn_node)(gnn_splitmix64_at(7, gnn_splitmix64_at(9, e) % distinct) % a->universe);
 }

@@ -5,6 +5,7 @@
 #include "harness/calibrate/internal.h"
 #include "harness/measure/device.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,9 @@ enum { PASSES = 3, QUICK_PASSES = 1 };
 static const uint64_t sizes[] = {512, 1024, 2048, 4096, 16384, 65536, 262144, 1048576};
 static const uint32_t depths[] = {1, 2, 4, 8, 16, 32, 64, 128};
 enum { SIZE_COUNT = sizeof sizes / sizeof *sizes, DEPTH_COUNT = sizeof depths / sizeof *depths };
+_Static_assert((int)SIZE_COUNT <= (int)GNN_PROFILE_SIZES_MAX, "a profile holds the grid");
+_Static_assert((int)DEPTH_COUNT <= (int)GNN_PROFILE_DEPTHS_MAX, "a profile holds the grid");
+_Static_assert((int)DEPTH_COUNT <= (int)GNN_FIO_JOBS_MAX, "a report holds the depths of one size");
 
 static const char *const engines[] = {"io_uring", "libaio", NULL};
 
@@ -151,6 +155,7 @@ static void keep_grid(struct gnn_calibration *out, struct grid *grid, uint32_t p
         if (!size_taken(out, s))
             continue;
         const uint32_t at = storage->size_count++;
+        assert(at < GNN_PROFILE_SIZES_MAX);
         storage->size_bytes[at] = sizes[s];
         uint32_t column = 0;
         for (uint32_t d = 0; d < DEPTH_COUNT; d++) {

@@ -1,6 +1,7 @@
 /* The measured figures as a profile's text: one table says key, unit and source of each. */
 #include "harness/calibrate/calibrate.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -57,6 +58,7 @@ static const struct row rows[] = {
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
+_Static_assert((int)ROW_COUNT == (int)GNN_FIGURE_COUNT, "every figure has its row");
 static const double noisy = 0.1;
 
 /* The number and its unit. */
@@ -117,6 +119,7 @@ static void write_size(FILE *out, uint64_t bytes)
 /* Microseconds with as many decimals as seven digits leave room for. */
 static void write_us(FILE *out, uint64_t ps)
 {
+    assert(ps > 0); /* check() refuses a grid with less */
     const double us = (double)ps * 1e-6;
     (void)fprintf(out, "%.*f", us >= 1000 ? 1 : us >= 100 ? 2 : 3, us);
 }

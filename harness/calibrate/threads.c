@@ -1,6 +1,7 @@
 /* Locks, wake-ups and threads of the measured world. */
 #include "harness/calibrate/internal.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -50,6 +51,8 @@ static enum gnn_status wake_once(void *ctx, double *values, struct gnn_err *err)
     struct gnn_thread *thread = NULL;
     double signal_ns[WAKES_MAX], latency_ns[WAKES_MAX];
     const uint32_t wakes = (uint32_t)gnn_bench_count(t->bench, WAKES_MAX);
+    assert(wakes > 0);
+    assert(wakes <= WAKES_MAX);
     t->turn = 0;
     atomic_store(&t->taken, 0);
     GNN_TRY(gnn_thread_start(world, "sleeper", sleeper_main, t, &thread, err));

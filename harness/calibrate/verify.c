@@ -25,6 +25,7 @@ static void heap_push(struct heap *h, uint64_t time)
 
 static uint64_t heap_pop(struct heap *h)
 {
+    assert(h->count > 0);
     const uint64_t first = h->times[0], last = h->times[--h->count];
     uint32_t at = 0;
     for (uint32_t child = 1; child < h->count; child = 2 * at + 1) {
@@ -64,6 +65,7 @@ static enum gnn_status closed_loop(const struct gnn_profile_storage *storage, ui
     if (now_ns <= half_ns)
         return gnn_fail(err, GNN_EBUG, "the simulated device answers without time passing");
     const uint32_t half = reads / 2;
+    assert(half < reads);
     *iops = (double)(reads - 1 - half) / (double)(now_ns - half_ns) * 1e9;
     return GNN_OK;
 }

@@ -50,12 +50,15 @@ static const struct gnn_cgroup_ops *memory_ops(const struct gnn_cgroup *cgroup)
  * there is none. */
 static const struct gnn_cgroup_ops *io_ops(const struct gnn_cgroup *cgroup)
 {
+    assert(gnn_cgroup_v1.create_io != NULL);
+    assert(gnn_cgroup_v1.read_io != NULL);
     return cgroup->confine.io == GNN_CGROUP_V1 ? &gnn_cgroup_v1 : NULL;
 }
 
 static enum gnn_status create_groups(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
     GNN_TRY(memory_ops(cgroup)->create_memory(cgroup, err));
+    assert(cgroup->memory_dir[0] != '\0');
     const struct gnn_cgroup_ops *const io = io_ops(cgroup);
     return io != NULL && cgroup->confine.io_usable ? io->create_io(cgroup, err) : GNN_OK;
 }
@@ -68,6 +71,7 @@ static enum gnn_status check_read_back(const struct gnn_cgroup *cgroup, struct g
     struct gnn_group_reading reading;
     GNN_TRY(gnn_cgroup_read(cgroup, &reading, err));
     const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    assert(page_bytes > 0);
     if (reading.limit_bytes / page_bytes != cgroup->config.memory_bytes / page_bytes)
         return gnn_fail(err, GNN_ENOTSUP, "%s: asked for a limit of %" PRIu64 " bytes, the kernel says %" PRIu64,
                         cgroup->memory_dir, cgroup->config.memory_bytes, reading.limit_bytes);
@@ -120,6 +124,7 @@ int gnn_cgroup_enter(const struct gnn_cgroup *cgroup)
 enum gnn_status gnn_cgroup_read(const struct gnn_cgroup *cgroup, struct gnn_group_reading *out, struct gnn_err *err)
 {
     gnn_group_reading_unknown(out);
+    assert(cgroup->memory_dir[0] != '\0');
     memory_ops(cgroup)->read_memory(cgroup, out);
     if (io_ops(cgroup) != NULL && cgroup->io_dir[0] != '\0')
         io_ops(cgroup)->read_io(cgroup, out);

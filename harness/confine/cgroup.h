@@ -18,6 +18,8 @@ struct gnn_cgroup {
     int io_lock_fd;
 };
 
+_Static_assert(GNN_CGROUP_NAME_MAX >= sizeof "oocgnn-2147483647-4294967295", "the longest name of a cgroup");
+
 /* What differs between the two versions. */
 struct gnn_cgroup_ops {
     const char *enforcement; /* the record's word */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VALUE_BYTES = 96, STAT_BYTES = 16384 };
+enum { VALUE_BYTES = 96, STAT_BYTES = 16384, SETTINGS_MAX = 4 };
 
 struct setting {
     const char *file;
@@ -27,6 +27,7 @@ static const char *relative(const char *mount, const char *dir)
 static enum gnn_status fail_cg(const struct gnn_cgroup *cgroup, const char *what, const char *dir, int code,
                                struct gnn_err *err)
 {
+    assert(code != 0);
     if (code == ECGOTHER)
         return gnn_cgroup_fail(cgroup, what, dir, cgroup_get_last_errno(), err);
     if (code == ECGROUPNOTOWNER || code == ECGROUPNOTALLOWED)
@@ -38,6 +39,7 @@ static enum gnn_status create_group(const struct gnn_cgroup *cgroup, const char 
                                     const char *controller, const struct setting *settings, uint32_t count,
                                     struct gnn_err *err)
 {
+    assert(count <= SETTINGS_MAX);
     int code = cgroup_init();
     if (code != 0)
         return fail_cg(cgroup, "look for control groups for", dir, code, err);
@@ -65,7 +67,7 @@ static enum gnn_status create_memory(struct gnn_cgroup *cgroup, struct gnn_err *
     const char *parent = confine->memory_parent;
     char dir[sizeof cgroup->memory_dir];
     (void)snprintf(dir, sizeof dir, "%s/%s", parent, cgroup->name);
-    struct setting settings[2];
+    struct setting settings[SETTINGS_MAX];
     uint32_t count = 0;
     const uint64_t bytes = cgroup->config.memory_bytes;
     if (bytes != 0) {
@@ -95,7 +97,7 @@ static enum gnn_status create_io(struct gnn_cgroup *cgroup, struct gnn_err *err)
     char dir[sizeof cgroup->io_dir];
     (void)snprintf(dir, sizeof dir, "%s/%s", confine->io_parent, cgroup->name);
     const struct gnn_throttle *throttle = &cgroup->config.throttle;
-    struct setting settings[4];
+    struct setting settings[SETTINGS_MAX];
     uint32_t count = 0;
     /* 0 means "no limit". It is written all the same: since Linux 6.10 blk-throttle, which does v1's
      * counting, starts with the first setting of the device. */

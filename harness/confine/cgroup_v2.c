@@ -2,6 +2,7 @@
 #include "harness/confine/cgroup.h"
 #include "harness/confine/group_file.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -52,6 +53,7 @@ enum gnn_status gnn_cgroup_v2_make_dir(struct gnn_cgroup *cgroup, struct gnn_err
 {
     char dir[sizeof cgroup->memory_dir];
     (void)snprintf(dir, sizeof dir, "%s/%s", cgroup->confine.memory_parent, cgroup->name);
+    assert(cgroup->memory_dir[0] == '\0');
     if (mkdir(dir, 0755) != 0)
         return gnn_cgroup_fail(cgroup, "create", dir, errno, err);
     memcpy(cgroup->memory_dir, dir, sizeof dir);
@@ -62,6 +64,7 @@ enum gnn_status gnn_cgroup_v2_make_dir(struct gnn_cgroup *cgroup, struct gnn_err
 
 static enum gnn_status set_file(struct gnn_cgroup *cgroup, const char *file, const char *value, struct gnn_err *err)
 {
+    assert(cgroup->memory_dir[0] != '\0');
     const int failed = gnn_group_file_write(cgroup->memory_dir, file, value);
     if (failed == 0)
         return GNN_OK;
@@ -74,7 +77,9 @@ static enum gnn_status set_throttle(struct gnn_cgroup *cgroup, struct gnn_err *e
 {
     const struct gnn_throttle *throttle = &cgroup->config.throttle;
     char value[VALUE_BYTES];
+    assert(throttle->bps != 0 || throttle->iops != 0);
     int used = snprintf(value, sizeof value, "%" PRIu32 ":%" PRIu32, throttle->major, throttle->minor);
+    assert(used > 0);
     if (throttle->bps != 0)
         used += snprintf(value + used, sizeof value - (size_t)used, " rbps=%" PRIu64 " wbps=%" PRIu64, throttle->bps,
                          throttle->bps);

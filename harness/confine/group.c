@@ -26,9 +26,11 @@ static void sleep_ms(int ms)
 enum gnn_status gnn_cgroup_fail(const struct gnn_cgroup *cgroup, const char *what, const char *dir, int failed,
                                 struct gnn_err *err)
 {
+    assert(what[0] != '\0');
     if (failed != EPERM && failed != EACCES && failed != EROFS)
         return gnn_fail(err, failed == ENOMEM ? GNN_ENOMEM : GNN_ENOTSUP, "cannot %s %s: %s", what, dir,
                         strerror(failed));
+    assert(failed > 0);
     const bool v2 = cgroup->confine.memory == GNN_CGROUP_V2;
     return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; try: %s", what, dir, strerror(failed),
                     v2 ? "systemd-run --scope --user -p Delegate=yes oocgnn run ..." : "sudo oocgnn run ...");
@@ -45,6 +47,8 @@ static void kill_pid(void *ctx, long pid)
 
 bool gnn_group_kill(const char *dir, int timeout_ms)
 {
+    assert(dir[0] != '\0'); /* "" would be the root of the hierarchy */
+    assert(timeout_ms >= 0);
     (void)gnn_group_file_write(dir, "cgroup.kill", "1"); /* v2 since Linux 5.14: no race with fork */
     for (int waited_ms = 0; waited_ms <= timeout_ms; waited_ms += POLL_MS) {
         if (gnn_group_for_each_pid(dir, kill_pid, NULL) <= 0)
@@ -70,6 +74,8 @@ long gnn_cgroup_owner(const char *name)
 static bool remove_patiently(const struct gnn_cgroup_ops *ops, const char *mount, const char *dir,
                              const char *controller, int timeout_ms)
 {
+    assert(ops->remove != NULL);
+    assert(dir[0] != '\0');
     for (int waited_ms = 0; waited_ms <= timeout_ms; waited_ms += POLL_MS) {
         if (ops->remove(mount, dir, controller))
             return true;
@@ -80,6 +86,7 @@ static bool remove_patiently(const struct gnn_cgroup_ops *ops, const char *mount
 
 int gnn_group_lock(const char *dir)
 {
+    assert(dir[0] == '/');
     const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -1;
@@ -91,6 +98,7 @@ int gnn_group_lock(const char *dir)
 
 void gnn_group_reclaim(const struct gnn_cgroup_ops *ops, const char *mount, const char *parent, const char *controller)
 {
+    assert(controller != NULL);
     DIR *entries = opendir(parent);
     if (entries == NULL)
         return;

@@ -13,6 +13,8 @@
 
 enum { PATH_BYTES = 1280, TEXT_BYTES = 16384 };
 
+_Static_assert((UINT64_C(1) << 62) < GNN_UNKNOWN, "a limit is told from an unknown one");
+
 /* No snprintf: gnn_group_file_write serves a child between fork and exec. */
 static bool join(char path[PATH_BYTES], const char *dir, const char *name)
 {
@@ -29,6 +31,7 @@ static bool join(char path[PATH_BYTES], const char *dir, const char *name)
 
 int gnn_group_file_read(const char *dir, const char *name, char *text, size_t text_bytes)
 {
+    assert(text_bytes > 0);
     char path[PATH_BYTES];
     text[0] = '\0';
     return join(path, dir, name) ? gnn_text_file_read(path, text, text_bytes) : ENAMETOOLONG;
@@ -111,6 +114,7 @@ static const char *next_line(const char *line)
 uint64_t gnn_group_parse_flat(const char *text, const char *key)
 {
     const size_t key_len = strlen(key);
+    assert(key_len > 0);
     for (const char *line = text; *line != '\0'; line = next_line(line)) {
         uint64_t value;
         if (strncmp(line, key, key_len) == 0 && line[key_len] == ' ' && parse_number(line + key_len + 1, &value))
@@ -147,6 +151,7 @@ static const char *device_line(const char *line, uint32_t major, uint32_t minor)
 uint64_t gnn_group_parse_blkio(const char *text, const char *operation, uint32_t major, uint32_t minor)
 {
     const size_t operation_len = strlen(operation);
+    assert(operation_len > 0);
     uint64_t sum = 0;
     for (const char *line = text; *line != '\0'; line = next_line(line)) {
         const char *rest = device_line(line, major, minor);
@@ -161,6 +166,7 @@ uint64_t gnn_group_parse_blkio(const char *text, const char *operation, uint32_t
 uint64_t gnn_group_parse_io_stat(const char *text, const char *key, uint32_t major, uint32_t minor)
 {
     const size_t key_len = strlen(key);
+    assert(key_len > 0);
     uint64_t sum = 0;
     for (const char *line = text; *line != '\0'; line = next_line(line)) {
         const char *at = device_line(line, major, minor);

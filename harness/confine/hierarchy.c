@@ -34,6 +34,7 @@ static bool take_line(const char **text, char line[LINE_BYTES])
     const size_t kept = length < LINE_BYTES ? length : LINE_BYTES - 1;
     memcpy(line, *text, kept);
     line[kept] = '\0';
+    assert(kept < LINE_BYTES);
     *text += length + ((*text)[length] == '\n' ? 1 : 0);
     return true;
 }
@@ -99,6 +100,7 @@ static bool group_dir(const char *root, const struct gnn_hierarchy *at, char dir
 /* Cuts the last component off; false at the mount point (mount_len characters long). */
 static bool climb(char dir[GNN_CGROUP_PATH_MAX], size_t mount_len)
 {
+    assert(mount_len < GNN_CGROUP_PATH_MAX);
     char *slash = strrchr(dir, '/');
     if (slash == NULL || (size_t)(slash - dir) < mount_len)
         return false;

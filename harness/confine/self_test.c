@@ -1,6 +1,7 @@
 /* A cap that does not count is no cap: touch memory inside a cgroup and look whether the kernel noticed. */
 #include "harness/confine/confine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -89,6 +90,7 @@ enum gnn_status gnn_confine_self_test(const struct gnn_confine *confine, uint64_
                                       struct gnn_err *err)
 {
     const struct gnn_cgroup_config config = {.memory_bytes = gnn_round_up(bytes, GNN_PAGE_BYTES) + HEADROOM_BYTES};
+    assert(bytes > 0);
     struct gnn_cgroup *cgroup;
     GNN_TRY(gnn_cgroup_create(confine, &config, &cgroup, err));
     const enum gnn_status status = run_child(cgroup, bytes, rise_bytes, err);

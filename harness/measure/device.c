@@ -1,5 +1,6 @@
 #include "harness/measure/device.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,6 +87,7 @@ static void find_numbers(const char *path, const struct stat *info, struct gnn_d
 /* sysfs' directory of a partition lies inside its disk's. */
 static void climb_to_disk(struct gnn_device_info *out)
 {
+    assert(out->major != 0);
     char path[PATH_BYTES];
     char text[64];
     (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u/partition", out->major, out->minor);
@@ -102,6 +104,8 @@ static void climb_to_disk(struct gnn_device_info *out)
 
 static bool read_attribute(const struct gnn_device_info *device, const char *name, char *text, size_t bytes)
 {
+    assert(device->major != 0);
+    assert(bytes > 0);
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u/%s", device->major, device->minor, name);
     if (!gnn_read_text(path, text, bytes))

@@ -27,6 +27,8 @@ const char *gnn_build_revision(void)
     return GNN_BUILD_REVISION;
 }
 
+_Static_assert(sizeof(rlim_t) <= sizeof(uint64_t), "a limit is told as a number");
+
 /* "" is unknown. */
 static enum gnn_status set_text(struct gnn_kv_list *out, const char *key, const char *value, struct gnn_err *err)
 {

@@ -1,6 +1,7 @@
 /* NVML's calls as its API reference documents them; the header is not packaged everywhere, eight symbols are enough. */
 #include "harness/measure/gpu.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ struct gnn_gpu {
 /* ISO C has no cast from data to function pointers; POSIX says the bytes are the same. */
 static bool load(void *library, const char *symbol, void *slot)
 {
+    _Static_assert(sizeof(void *) == sizeof(int (*)(void)), "POSIX: dlsym returns either in one type");
+    assert(library != NULL);
     void *address = dlsym(library, symbol);
     memcpy(slot, &address, sizeof address);
     return address != NULL;
@@ -81,6 +84,7 @@ struct gnn_gpu *gnn_gpu_open(const char *library)
 
 void gnn_gpu_read(const struct gnn_gpu *gpu, double *busy_pct, uint64_t *memory_bytes)
 {
+    assert(gpu->started);
     struct utilization utilization;
     struct memory memory;
     *busy_pct = gpu->nvml.device_utilization(gpu->device, &utilization) == NVML_OK ? utilization.gpu : (double)NAN;

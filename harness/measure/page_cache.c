@@ -1,5 +1,6 @@
 #include "harness/measure/page_cache.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,9 @@ static bool may_see_residency(const char *path, const struct stat *info)
 static enum gnn_status count_window(int fd, uint64_t offset_bytes, uint64_t length_bytes, uint64_t page_bytes,
                                     unsigned char *vector, uint64_t *resident_bytes)
 {
+    assert(length_bytes > 0);
+    assert(offset_bytes % page_bytes == 0);
+    assert(length_bytes <= WINDOW_PAGES * page_bytes); /* a byte of the vector for each page */
     void *map = mmap(NULL, length_bytes, PROT_READ, MAP_SHARED, fd, (off_t)offset_bytes);
     if (map == MAP_FAILED)
         return GNN_EIO;
@@ -135,6 +139,7 @@ static enum gnn_status add_one(const char *path, struct gnn_residency *sum, stru
 {
     struct gnn_residency one;
     GNN_TRY(gnn_cache_residency(path, &one, err));
+    assert(one.resident_bytes == GNN_UNKNOWN || one.resident_bytes <= one.file_bytes);
     sum->file_bytes += one.file_bytes;
     if (one.resident_bytes == GNN_UNKNOWN || sum->resident_bytes == GNN_UNKNOWN)
         sum->resident_bytes = GNN_UNKNOWN;

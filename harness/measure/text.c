@@ -2,10 +2,13 @@
 
 #include "harness/base/text_file.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool gnn_read_text(const char *path, char *text, size_t text_bytes)
 {
+    assert(path[0] != '\0');
+    assert(text_bytes > 0);
     return gnn_text_file_read(path, text, text_bytes) == 0;
 }
 

@@ -298,6 +298,7 @@ static enum gnn_status collect(struct faulty *f, struct faulty_ring *ring, uint3
         return GNN_OK;
     GNN_TRY(gnn_ring_wait(f->inner, ring->inner, min, 64, completions, &got, err));
     for (uint32_t i = 0; i < got; i++) {
+        assert(completions[i].tag < ring->depth);
         struct slot *slot = &ring->slots[completions[i].tag];
         assert(slot->state == SLOT_IN_INNER);
         slot->state = SLOT_HELD;
@@ -321,6 +322,7 @@ static uint32_t release(struct faulty *f, struct faulty_ring *ring, uint32_t max
         out[count++] = (struct gnn_completion){.tag = slot->tag, .result = slot->result};
         slot->state = SLOT_FREE;
     }
+    assert(count <= ring->held);
     ring->held -= count;
     return count;
 }

@@ -226,7 +226,9 @@ static enum gnn_status check_source(struct parse *p, const struct gnn_ini_entry 
 static void store(struct draft *draft, const struct field *field, uint64_t value)
 {
     char *const at = (char *)draft + field->offset;
+    assert(field->bytes == sizeof(uint32_t) || field->bytes == sizeof value);
     const uint32_t narrow = (uint32_t)value;
+    assert(field->bytes == sizeof value || narrow == value); /* the field's limit fits its type */
     if (field->bytes == sizeof narrow)
         memcpy(at, &narrow, sizeof narrow);
     else
@@ -330,6 +332,10 @@ static uint64_t curve_ps(const struct draft *draft, uint64_t size_bytes, uint32_
 static void expand_curve(struct draft *draft)
 {
     struct gnn_profile_storage *const storage = &draft->profile.storage;
+    assert(storage->size_count == 0);
+    assert(storage->depth_count == 0);
+    assert(storage->sector_bytes >= 512); /* twelve sizes up to 1 MiB */
+    _Static_assert(GNN_PROFILE_SIZES_MAX >= 12, "512 bytes to 1 MiB");
     for (uint64_t size = storage->sector_bytes; size <= UINT64_C(1) << 20; size *= 2)
         storage->size_bytes[storage->size_count++] = size;
     for (uint32_t depth = 1; depth <= storage->depth_max && storage->depth_count < GNN_PROFILE_DEPTHS_MAX; depth *= 2)

@@ -173,7 +173,8 @@ enum gnn_status measured_map_gather_rows(struct gnn_world *w, struct gnn_map *ma
                                          const gnn_node *rows, uint64_t count, void *dst, uint64_t dst_stride_bytes,
                                          struct gnn_err *err)
 {
-    assert(row_bytes > 0 && dst_stride_bytes >= row_bytes);
+    assert(row_bytes > 0);
+    assert(dst_stride_bytes >= row_bytes);
     GNN_TRY(check_pages(map, err));
     GNN_TRY(check_size(map, err));
     struct gnn_thread *self = measured_self(measured_of(w));

@@ -14,6 +14,7 @@ struct mem_header {
     uint64_t magic;
     uint64_t bytes; /* counted: the request rounded up to pages */
 };
+_Static_assert(sizeof(struct mem_header) <= MEM_HEADER_BYTES, "the header fits its page");
 
 /* Adds to the count unless that passes the limit. */
 static bool count_bytes(struct measured *m, uint64_t bytes)
@@ -67,7 +68,8 @@ void measured_mem_free(struct gnn_world *w, void *ptr)
     struct measured *m = measured_of(w);
     unsigned char *base = (unsigned char *)ptr - MEM_HEADER_BYTES;
     const struct mem_header header = *(const struct mem_header *)(const void *)base;
-    assert(header.magic == mem_magic);
+    assert(header.magic == mem_magic); /* from gnn_mem_alloc of this world, and not freed before */
+    assert(header.bytes % GNN_PAGE_BYTES == 0);
     const int rc = munmap(base, header.bytes + MEM_HEADER_BYTES);
     assert(rc == 0);
     const uint64_t before = atomic_fetch_sub(&m->memory_bytes, header.bytes);

@@ -65,6 +65,7 @@ void sim_cached_close(struct simulated *s)
 static uint64_t key_of(uint32_t file, uint64_t page)
 {
     assert(page >> FILE_SHIFT == 0);
+    assert(file < UINT32_C(1) << (64 - FILE_SHIFT));
     return ((uint64_t)file << FILE_SHIFT) + page + 1;
 }
 

@@ -193,7 +193,8 @@ static uint64_t read_takes_ps(const struct sim_device *device, const struct memb
         return full_ps;
     const uint64_t without_ps = latency_ps(device, shape, others);
     const uint64_t next_ns = sim_time_queue_first(&m->in_flight)->time_ns;
-    assert(m->since_ns < now_ns && now_ns < next_ns);
+    assert(m->since_ns < now_ns);
+    assert(now_ns < next_ns);
     return between(now_ns, m->since_ns, next_ns, full_ps, without_ps);
 }
 
@@ -226,7 +227,8 @@ static uint64_t request(struct sim_device *device, uint64_t now_ns, uint64_t off
                         member_fn *serve)
 {
     assert(len_bytes > 0);
-    assert(now_ns >= device->last_now_ns && now_ns < UINT64_MAX / ps_per_ns / 2);
+    assert(now_ns >= device->last_now_ns);
+    assert(now_ns < UINT64_MAX / ps_per_ns / 2);
     device->last_now_ns = now_ns;
     if (device->storage.devices == 1)
         return serve(device, &device->members[0], now_ns, len_bytes);

@@ -84,6 +84,7 @@ static void heap_remove(struct sim_heap *heap, uint32_t at)
 
 static struct gnn_thread *heap_pop(struct sim_heap *heap)
 {
+    assert(heap->count > 0);
     struct gnn_thread *const first = heap->entries[0].thread;
     heap_remove(heap, 0);
     return first;
@@ -153,6 +154,7 @@ static uint64_t time_for(const struct sim_executor *ex, uint64_t service, uint32
 
 static void advance(struct sim_executor *ex, uint64_t to_ns, uint32_t threads)
 {
+    assert(to_ns >= ex->now_ns);
     const uint64_t dt_ns = to_ns - ex->now_ns;
     ex->now_ns = to_ns;
     if (threads <= ex->config.cores)
@@ -491,11 +493,13 @@ void sim_thread_join(struct sim_executor *ex, struct gnn_thread *thread)
     if (thread == NULL)
         return;
     sim_settle(ex);
-    assert(thread != ex->running && thread->joiner == NULL);
+    assert(thread != ex->running);
+    assert(thread->joiner == NULL);
     if (thread->state != SIM_DONE) {
         thread->joiner = ex->running;
         sim_block(ex, SIM_JOINING, thread, GNN_WAIT_KINDS);
     }
+    assert(thread->state == SIM_DONE);
     list_remove(ex, thread);
     sim_coroutine_close(&thread->coroutine);
     free(thread);
@@ -522,6 +526,7 @@ enum gnn_status sim_executor_open(const struct sim_executor_config *config, stru
                                   struct gnn_err *err)
 {
     assert(config->cores > 0);
+    assert(config->cores <= 1 << 16); /* as many as a profile may have */
     struct sim_executor *const ex = calloc(1, sizeof *ex);
     if (ex == NULL || !reserve(ex, 1)) {
         sim_executor_close(ex);

@@ -121,7 +121,8 @@ static void fetch_written(const struct sim_inode *inode, uint64_t offset_bytes, 
 
 void sim_inode_fetch(const struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, void *dst)
 {
-    assert(offset_bytes <= inode->size_bytes && len_bytes <= inode->size_bytes - offset_bytes);
+    assert(offset_bytes <= inode->size_bytes);
+    assert(len_bytes <= inode->size_bytes - offset_bytes);
     if (len_bytes == 0)
         return;
     switch (inode->source) {
@@ -187,7 +188,8 @@ static void drop_part(struct sim_inode *inode, uint64_t offset_bytes, uint64_t l
 bool sim_inode_store(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, const void *src)
 {
     assert(inode->source == SIM_SOURCE_WRITTEN);
-    assert(offset_bytes <= sim_written_bytes_max && len_bytes <= sim_written_bytes_max - offset_bytes);
+    assert(offset_bytes <= sim_written_bytes_max);
+    assert(len_bytes <= sim_written_bytes_max - offset_bytes);
     for (uint64_t done = 0; done < len_bytes;) {
         const uint64_t at = offset_bytes + done, part = part_in_chunk(at, len_bytes - done);
         if (src == NULL)

@@ -118,7 +118,8 @@ enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, con
 enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes, const gnn_node *rows,
                                     uint64_t count, void *dst, uint64_t dst_stride_bytes, struct gnn_err *err)
 {
-    assert(row_bytes > 0 && dst_stride_bytes >= row_bytes);
+    assert(row_bytes > 0);
+    assert(dst_stride_bytes >= row_bytes);
     struct simulated *const s = simulated_of(w);
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
     struct gather g = {.s = s, .map = map, .number = sim_inode_cache_number(map->file->inode), .last_page = UINT64_MAX};

@@ -338,7 +338,9 @@ void sim_page_cache_read(struct sim_page_cache *cache, uint32_t number, uint64_t
     begin(cache, out);
     struct file *file = &cache->files[number];
     const uint64_t end_page = first_page + pages;
-    assert(number < cache->file_count && pages > 0 && end_page <= file->pages);
+    assert(number < cache->file_count);
+    assert(pages > 0);
+    assert(end_page <= file->pages);
     for (uint64_t page = first_page; page < end_page; page++) {
         const uint32_t at = number_of(file, page);
         if ((cache->lists.flags[at] & SIM_PAGE_CACHED) != 0) {
@@ -370,7 +372,9 @@ void sim_page_cache_read(struct sim_page_cache *cache, uint32_t number, uint64_t
 void sim_page_cache_write(struct sim_page_cache *cache, uint32_t number, uint64_t first_page, uint64_t pages)
 {
     struct file *file = &cache->files[number];
-    assert(number < cache->file_count && pages > 0 && first_page + pages <= file->pages);
+    assert(number < cache->file_count);
+    assert(pages > 0);
+    assert(first_page + pages <= file->pages);
     for (uint64_t page = first_page; page < first_page + pages; page++) {
         const uint32_t at = number_of(file, page);
         if ((cache->lists.flags[at] & SIM_PAGE_CACHED) == 0)
@@ -449,7 +453,8 @@ static void fault_major(struct sim_page_cache *cache, uint32_t number, uint64_t 
 
 bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t number, uint64_t page, enum sim_readahead readahead)
 {
-    assert(number < cache->file_count && page < cache->files[number].pages);
+    assert(number < cache->file_count);
+    assert(page < cache->files[number].pages);
     uint8_t *const flags = &cache->lists.flags[number_of(&cache->files[number], page)];
     if ((*flags & SIM_PAGE_MAPPED) == 0)
         return false;
@@ -461,7 +466,8 @@ bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t number, uint64_t 
 
 void sim_page_cache_prefetch(const struct sim_page_cache *cache, uint32_t number, uint64_t page)
 {
-    assert(number < cache->file_count && page < cache->files[number].pages);
+    assert(number < cache->file_count);
+    assert(page < cache->files[number].pages);
     const uint32_t at = number_of(&cache->files[number], page);
     __builtin_prefetch(&cache->lists.flags[at], 1);
     __builtin_prefetch(&cache->lists.place[at], 1);
@@ -500,7 +506,7 @@ static struct sim_page_range locate(const struct sim_page_cache *cache, uint32_t
             start = segment->end_page;
         }
     }
-    assert(false && "a page that belongs to no file");
+    assert(false); /* every page number belongs to a file */
     return (struct sim_page_range){0};
 }
 
@@ -548,7 +554,8 @@ bool sim_page_cache_take_dirty(struct sim_page_cache *cache, uint32_t number, ui
 
 bool sim_page_cache_holds(const struct sim_page_cache *cache, uint32_t number, uint64_t page)
 {
-    assert(number < cache->file_count && page < cache->files[number].pages);
+    assert(number < cache->file_count);
+    assert(page < cache->files[number].pages);
     return (flags_of(cache, &cache->files[number], page) & SIM_PAGE_CACHED) != 0;
 }
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+_Static_assert(SIM_PAGE_MARK <= UINT8_MAX, "the flags of a page are one byte");
+
 enum {
     SWAP_CLUSTER_MAX = 32, /* pages a reclaim wants, and looks at in one go */
     DEF_PRIORITY = 12,     /* a reclaim starts with 1 / 2^12 of each list and doubles */
@@ -333,6 +335,7 @@ void sim_page_lists_fit(struct sim_page_lists *lists)
 /* The page comes back: it is active at once if it would have stayed, had the active pages not been there. */
 static unsigned refault(struct sim_page_lists *lists, uint32_t page)
 {
+    assert((lists->flags[page] & SIM_PAGE_CACHED) == 0);
     const uint32_t distance = (uint32_t)lists->age - lists->place[page];
     lists->refaulted++;
     if (distance > lists->summed.active)
@@ -391,6 +394,8 @@ static uint64_t next_known(const struct sim_page_lists *lists, uint64_t page, ui
 
 void sim_page_lists_unmap(struct sim_page_lists *lists, uint32_t first, uint64_t pages)
 {
+    assert(first % SIM_PAGES_ALIGN == 0);
+    assert(pages % SIM_PAGES_ALIGN == 0);
     const uint64_t end = first + pages;
     for (uint64_t page = next_known(lists, first, end); page < end; page = next_known(lists, page + 1, end)) {
         const uint32_t number = (uint32_t)page;
@@ -404,6 +409,8 @@ void sim_page_lists_unmap(struct sim_page_lists *lists, uint32_t first, uint64_t
 
 void sim_page_lists_forget(struct sim_page_lists *lists, uint32_t first, uint64_t pages)
 {
+    assert(first % SIM_PAGES_ALIGN == 0);
+    assert(pages % SIM_PAGES_ALIGN == 0);
     const uint64_t end = first + pages;
     for (uint64_t page = next_known(lists, first, end); page < end; page = next_known(lists, page + 1, end)) {
         if ((lists->flags[page] & SIM_PAGE_CACHED) != 0)
