@@ -11,16 +11,6 @@
 
 enum { WARM_ROWS = 2048, WARM_COLS = 256, THREADS = 8, KERNEL_STACK_BYTES = 16384, TEXT_BYTES = 8192 };
 
-static enum gnn_status host_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
-{
-    return gnn_mem_alloc(ctx, name, bytes, GNN_MEM_FEATURES, out, err);
-}
-
-static void host_free(void *ctx, void *ptr)
-{
-    gnn_mem_free(ctx, ptr);
-}
-
 /* "Name:   123 kB" in /proc/self/status; 0 where it is not told. */
 static uint64_t status_bytes(const char *text, const char *name)
 {
@@ -67,8 +57,7 @@ enum gnn_status gnn_bench_process(struct gnn_bench *bench, struct gnn_err *err)
 {
     char text[TEXT_BYTES];
     struct gnn_tensor *tensor = NULL;
-    const struct gnn_tensor_env env = {.threads = 1, .alloc = host_alloc, .free = host_free, .ctx = bench->world};
-    GNN_TRY(gnn_tensor_cpu.open(&env, NULL, &tensor, err));
+    GNN_TRY(gnn_bench_tensor_open(bench, &tensor, err));
     enum gnn_status status = warm_up(tensor, err);
     if (status == GNN_OK)
         status = start_threads(bench->world, err);

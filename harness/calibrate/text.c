@@ -61,33 +61,19 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 _Static_assert((int)ROW_COUNT == (int)GNN_FIGURE_COUNT, "every figure has its row");
 static const double noisy = 0.1;
 
-/* The number and its unit. */
+/* Writes the number and its unit. */
 static void write_value(FILE *out, enum shape shape, double value)
 {
-    const double at_least_one = fmax(1, round(value));
-    switch (shape) {
-    case SHAPE_BYTES:
-        (void)fprintf(out, "%.0f", at_least_one);
-        break;
-    case SHAPE_PS:
-        (void)fprintf(out, "%.0fps", fmax(1, round(value * 1000)));
-        break;
-    case SHAPE_NS:
-        (void)fprintf(out, "%.0fns", at_least_one);
-        break;
-    case SHAPE_PER_S:
-        (void)fprintf(out, "%.0f/s", at_least_one);
-        break;
-    case SHAPE_MB_PER_S:
-        (void)fprintf(out, "%.0fMB/s", fmax(1, round(value * 1e-6)));
-        break;
-    case SHAPE_MFLOP_PER_S:
-        (void)fprintf(out, "%.0fMFLOP/s", fmax(1, round(value * 1e-6)));
-        break;
-    case SHAPE_MHZ:
-        (void)fprintf(out, "%.0fMHz", fmax(1, round(value * 1e-6)));
-        break;
-    }
+    static const struct {
+        double scale;
+        const char *unit;
+    } shapes[] = {
+        [SHAPE_BYTES] = {1, ""},     [SHAPE_PS] = {1000, "ps"},         [SHAPE_NS] = {1, "ns"},
+        [SHAPE_PER_S] = {1, "/s"},   [SHAPE_MB_PER_S] = {1e-6, "MB/s"}, [SHAPE_MFLOP_PER_S] = {1e-6, "MFLOP/s"},
+        [SHAPE_MHZ] = {1e-6, "MHz"},
+    };
+    assert(shape < sizeof shapes / sizeof *shapes);
+    (void)fprintf(out, "%.0f%s", fmax(1, round(value * shapes[shape].scale)), shapes[shape].unit);
 }
 
 static void write_rows(FILE *out, const struct gnn_calibration *c, const char *section)
