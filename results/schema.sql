@@ -3,7 +3,7 @@
 -- Opened with WAL and a busy timeout: several processes may write one database on a local disk.
 
 PRAGMA application_id = 1869570919; -- "oocg"
-PRAGMA user_version = 1;            -- raised when a name changes its meaning or goes away
+PRAGMA user_version = 2;            -- raised when a name changes its meaning or goes away; 2: extras became figures
 
 CREATE TABLE runs (
     run_id                INTEGER PRIMARY KEY, -- ascending in the order of their starts
@@ -124,7 +124,7 @@ CREATE TABLE counters (
     PRIMARY KEY (run_id, epoch)
 ) STRICT;
 
-CREATE TABLE extras ( -- a system's own figures, summed over the epoch
+CREATE TABLE figures ( -- a system's own figures, summed over the epoch
     run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     epoch  INTEGER NOT NULL,
     name   TEXT NOT NULL,

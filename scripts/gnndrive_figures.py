@@ -97,11 +97,11 @@ def epoch_seconds(record):
     """The whole epoch, and half the width of its 95 % interval; None where the run has no time."""
     if record["status"] != "ok":
         return None, None
-    extras = record["epochs"][-1]["extras"]
-    if "full_epoch_ns" not in extras:
+    figures = record["epochs"][-1]["figures"]
+    if "full_epoch_ns" not in figures:
         return record["epochs"][-1]["wall_ns"] * 1e-9, 0.0
-    half = (extras["full_epoch_high_ns"] - extras["full_epoch_low_ns"]) / 2
-    return extras["full_epoch_ns"] * 1e-9, half * 1e-9
+    half = (figures["full_epoch_high_ns"] - figures["full_epoch_low_ns"]) / 2
+    return figures["full_epoch_ns"] * 1e-9, half * 1e-9
 
 
 def sampling_seconds(record):

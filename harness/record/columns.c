@@ -96,8 +96,8 @@ static const struct gnn_column counter_columns[] = {
     U64(COUNTERS, prepare_disk_bytes),
 };
 
-#define EXTRA struct gnn_record_extra
-static const struct gnn_column extra_columns[] = {TEXT(EXTRA, name), U64(EXTRA, value)};
+#define FIGURE struct gnn_record_figure
+static const struct gnn_column figure_columns[] = {TEXT(FIGURE, name), U64(FIGURE, value)};
 
 #define POINT struct gnn_series_point
 static const struct gnn_column series_columns[] = {
@@ -133,8 +133,8 @@ const struct gnn_table gnn_table_stages = {"stages",      "run_id, epoch, positi
                                            stage_columns, COUNT(stage_columns),      sizeof(STAGE)};
 const struct gnn_table gnn_table_counters = {"counters",      "run_id, epoch",        2,
                                              counter_columns, COUNT(counter_columns), sizeof(COUNTERS)};
-const struct gnn_table gnn_table_extras = {"extras",      "run_id, epoch",      2,
-                                           extra_columns, COUNT(extra_columns), sizeof(EXTRA)};
+const struct gnn_table gnn_table_figures = {"figures",      "run_id, epoch",       2,
+                                            figure_columns, COUNT(figure_columns), sizeof(FIGURE)};
 const struct gnn_table gnn_table_series = {"series", "run_id", 1, series_columns, COUNT(series_columns), sizeof(POINT)};
 
 /* ---- SQL ---- */

@@ -34,7 +34,7 @@ struct gnn_table {
     size_t row_bytes;
 };
 
-extern const struct gnn_table gnn_table_runs, gnn_table_epochs, gnn_table_stages, gnn_table_counters, gnn_table_extras,
+extern const struct gnn_table gnn_table_runs, gnn_table_epochs, gnn_table_stages, gnn_table_counters, gnn_table_figures,
     gnn_table_series;
 
 /* "INSERT OR REPLACE INTO t (keys, columns) VALUES (?, …)" and "SELECT columns FROM t "; return sql. */

@@ -309,15 +309,15 @@ static enum gnn_status epoch_rows(struct gnn_db *db, int64_t run_id, const struc
         keys[2] = i;
         GNN_TRY(put_row(db, &gnn_table_stages, keys, &epoch->stages[i], err));
     }
-    for (uint32_t i = 0; i < epoch->extra_count; i++)
-        GNN_TRY(put_row(db, &gnn_table_extras, keys, &epoch->extras[i], err));
+    for (uint32_t i = 0; i < epoch->figure_count; i++)
+        GNN_TRY(put_row(db, &gnn_table_figures, keys, &epoch->figures[i], err));
     return GNN_OK;
 }
 
 enum gnn_status gnn_db_epoch(struct gnn_db *db, int64_t run_id, const struct gnn_record_epoch *epoch,
                              struct gnn_err *err)
 {
-    assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX && epoch->extra_count <= GNN_RECORD_EXTRAS_MAX);
+    assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX && epoch->figure_count <= GNN_RECORD_FIGURES_MAX);
     GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "write an epoch to", err));
     return end_transaction(db, epoch_rows(db, run_id, epoch, err), "write an epoch to", err);
 }

@@ -32,14 +32,14 @@ static json_t *row_array(const struct gnn_table *table, const void *rows, uint32
     return NULL;
 }
 
-static json_t *extras_object(const struct gnn_record_epoch *epoch)
+static json_t *figures_object(const struct gnn_record_epoch *epoch)
 {
     json_t *object = json_object();
     bool whole = object != NULL;
-    for (uint32_t i = 0; i < epoch->extra_count && whole; i++) {
-        const struct gnn_record_extra *extra = &epoch->extras[i];
-        whole = add(object, extra->name,
-                    extra->value == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)extra->value));
+    for (uint32_t i = 0; i < epoch->figure_count && whole; i++) {
+        const struct gnn_record_figure *figure = &epoch->figures[i];
+        whole = add(object, figure->name,
+                    figure->value == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)figure->value));
     }
     if (whole)
         return object;
@@ -54,7 +54,7 @@ static json_t *epoch_object(const struct gnn_record_epoch *epoch, bool hide_time
         gnn_table_json(&gnn_table_epochs, epoch, hide_times, object) &&
         add(object, "stages", row_array(&gnn_table_stages, epoch->stages, epoch->stage_count, hide_times)) &&
         add(object, "counters", row_object(&gnn_table_counters, &epoch->counters, false)) &&
-        add(object, "extras", extras_object(epoch)))
+        add(object, "figures", figures_object(epoch)))
         return object;
     json_decref(object);
     return NULL;

@@ -63,10 +63,10 @@ static enum gnn_status load_epoch_parts(struct gnn_db *db, int64_t run_id, struc
     while (epoch->stage_count < GNN_RECORD_STAGES_MAX && sqlite3_step(statement) == SQLITE_ROW)
         gnn_table_load(&gnn_table_stages, statement, 0, &epoch->stages[epoch->stage_count++]);
     GNN_TRY(end_rows(db, statement, GNN_OK, err));
-    GNN_TRY(select_rows(db, &gnn_table_extras, "WHERE run_id = ? AND epoch = ? ORDER BY rowid", run_id, number,
+    GNN_TRY(select_rows(db, &gnn_table_figures, "WHERE run_id = ? AND epoch = ? ORDER BY rowid", run_id, number,
                         &statement, err));
-    while (epoch->extra_count < GNN_RECORD_EXTRAS_MAX && sqlite3_step(statement) == SQLITE_ROW)
-        gnn_table_load(&gnn_table_extras, statement, 0, &epoch->extras[epoch->extra_count++]);
+    while (epoch->figure_count < GNN_RECORD_FIGURES_MAX && sqlite3_step(statement) == SQLITE_ROW)
+        gnn_table_load(&gnn_table_figures, statement, 0, &epoch->figures[epoch->figure_count++]);
     return end_rows(db, statement, GNN_OK, err);
 }
 

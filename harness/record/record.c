@@ -127,7 +127,7 @@ static void *grow(void *items, uint32_t count, uint32_t *room, size_t item_bytes
 enum gnn_status gnn_run_record_add_epoch(struct gnn_run_record *run, const struct gnn_record_epoch *epoch,
                                          struct gnn_err *err)
 {
-    assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX && epoch->extra_count <= GNN_RECORD_EXTRAS_MAX);
+    assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX && epoch->figure_count <= GNN_RECORD_FIGURES_MAX);
     struct gnn_record_epoch *epochs = grow(run->epochs, run->epoch_count, &run->epoch_room, sizeof *epochs);
     if (epochs == NULL)
         return gnn_fail(err, GNN_ENOMEM, "epoch %u of a record", run->epoch_count);

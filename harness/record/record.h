@@ -18,8 +18,8 @@
 #include <stdio.h>
 
 enum {
-    GNN_RECORD_STAGES_MAX = 12,
-    GNN_RECORD_EXTRAS_MAX = 40, /* a system's 24 and the harness's own */
+    GNN_RECORD_STAGES_MAX = 12,  /* both: see the asserts in run/record_fill.c, which knows the system's limits */
+    GNN_RECORD_FIGURES_MAX = 40, /* a system's and the harness's own */
     GNN_RECORD_REASONS_MAX = 1024,
 };
 
@@ -56,7 +56,7 @@ struct gnn_record_stage {
     uint64_t wait_io_ns, wait_queue_ns, wait_lock_ns, wait_compute_ns, wait_resource_ns;
 };
 
-struct gnn_record_extra {
+struct gnn_record_figure {
     char name[GNN_NAME_MAX];
     uint64_t value;
 };
@@ -67,9 +67,9 @@ struct gnn_record_epoch {
     uint64_t wall_ns, prepare_ns;
     double loss, train_accuracy, valid_accuracy, test_accuracy; /* NAN: unknown; accuracies in [0, 1] */
     struct gnn_record_counters counters;
-    uint32_t stage_count, extra_count;
+    uint32_t stage_count, figure_count;
     struct gnn_record_stage stages[GNN_RECORD_STAGES_MAX];
-    struct gnn_record_extra extras[GNN_RECORD_EXTRAS_MAX];
+    struct gnn_record_figure figures[GNN_RECORD_FIGURES_MAX];
 };
 
 struct gnn_run_record {
@@ -113,11 +113,11 @@ struct gnn_run_record {
     uint32_t series_count, series_room;
 };
 
-/* Extras of the harness that others look up by name: --batches ran a part of the epoch; this is the whole, with the
+/* Figures of the harness that others look up by name: --batches ran a part of the epoch; this is the whole, with the
  * 95 % interval of the extrapolation. */
-#define GNN_EXTRA_FULL_EPOCH "full_epoch_ns"
-#define GNN_EXTRA_FULL_EPOCH_LOW "full_epoch_low_ns"
-#define GNN_EXTRA_FULL_EPOCH_HIGH "full_epoch_high_ns"
+#define GNN_FIGURE_FULL_EPOCH "full_epoch_ns"
+#define GNN_FIGURE_FULL_EPOCH_LOW "full_epoch_low_ns"
+#define GNN_FIGURE_FULL_EPOCH_HIGH "full_epoch_high_ns"
 
 /* Everything unknown, empty, status running. */
 void gnn_run_record_init(struct gnn_run_record *run);
@@ -149,7 +149,7 @@ void gnn_db_close(struct gnn_db *db); /* accepts NULL */
 
 /* Inserts the run with status "running", its config and environment; sets run_id and started_unix_ns. */
 GNN_MUST_CHECK enum gnn_status gnn_db_begin(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err);
-/* Appends one finished epoch with its stages, counters and extras. */
+/* Appends one finished epoch with its stages, counters and figures. */
 GNN_MUST_CHECK enum gnn_status gnn_db_epoch(struct gnn_db *db, int64_t run_id, const struct gnn_record_epoch *epoch,
                                             struct gnn_err *err);
 /* Appends points of the series: call it every few seconds with what came in since. */
@@ -176,7 +176,7 @@ GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, uint32_t max
 /* ---- JSON ---- */
 
 /* One object on one line, names as in results/schema.sql: the run's columns, then epochs[] (each with
- * stages[], counters, extras), stages[] (summed over epochs), counters, config, environment; series[] when
+ * stages[], counters, figures), stages[] (summed over epochs), counters, config, environment; series[] when
  * with_series. Of an invalid run every time is null. */
 GNN_MUST_CHECK enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series, FILE *out,
                                             struct gnn_err *err);

@@ -74,17 +74,17 @@ double gnn_median(double *values, uint32_t count)
     return count % 2 == 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-uint64_t gnn_epoch_extra(const struct gnn_record_epoch *epoch, const char *name)
+uint64_t gnn_recorded_figure(const struct gnn_record_epoch *epoch, const char *name)
 {
-    for (uint32_t i = 0; i < epoch->extra_count; i++)
-        if (strcmp(epoch->extras[i].name, name) == 0)
-            return epoch->extras[i].value;
+    for (uint32_t i = 0; i < epoch->figure_count; i++)
+        if (strcmp(epoch->figures[i].name, name) == 0)
+            return epoch->figures[i].value;
     return GNN_UNKNOWN;
 }
 
 uint64_t gnn_epoch_whole_ns(const struct gnn_record_epoch *epoch)
 {
-    const uint64_t full_ns = gnn_epoch_extra(epoch, GNN_EXTRA_FULL_EPOCH);
+    const uint64_t full_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH);
     return full_ns != GNN_UNKNOWN ? full_ns : epoch->wall_ns;
 }
 
@@ -220,15 +220,15 @@ static void say_part(const struct gnn_run_record *run, char *text, size_t text_b
     if (run->epoch_count == 0 || gnn_run_withholds_times(run))
         return;
     const struct gnn_record_epoch *const epoch = &run->epochs[0];
-    const uint64_t full_ns = gnn_epoch_extra(epoch, GNN_EXTRA_FULL_EPOCH);
-    const uint64_t low_ns = gnn_epoch_extra(epoch, GNN_EXTRA_FULL_EPOCH_LOW);
-    const uint64_t high_ns = gnn_epoch_extra(epoch, GNN_EXTRA_FULL_EPOCH_HIGH);
+    const uint64_t full_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH);
+    const uint64_t low_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH_LOW);
+    const uint64_t high_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH_HIGH);
     if (full_ns == GNN_UNKNOWN || low_ns == GNN_UNKNOWN || high_ns == GNN_UNKNOWN)
         return;
     say(text, text_bytes,
         "epoch extrapolated from %" PRIu64 " mini-batches after %" PRIu64
         ", 95 %% interval of the first epoch %.4g to %.4g s, counters and stages of those mini-batches alone",
-        gnn_epoch_extra(epoch, "extrapolated_from_batches"), gnn_epoch_extra(epoch, "warmup_batches"),
+        gnn_recorded_figure(epoch, "extrapolated_from_batches"), gnn_recorded_figure(epoch, "warmup_batches"),
         1e-9 * (double)low_ns, 1e-9 * (double)high_ns);
 }
 

@@ -11,8 +11,8 @@ bool gnn_run_withholds_times(const struct gnn_run_record *run);
  * many. A sum over something unknown is unknown. workers is the largest. */
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums);
 
-/* A figure of an epoch's extras; GNN_UNKNOWN if it has none of that name. */
-uint64_t gnn_epoch_extra(const struct gnn_record_epoch *epoch, const char *name);
+/* A figure of an epoch's figures; GNN_UNKNOWN if it has none of that name. */
+uint64_t gnn_recorded_figure(const struct gnn_record_epoch *epoch, const char *name);
 
 /* The epoch's wall time, extrapolated where only a part of it ran (--batches). */
 uint64_t gnn_epoch_whole_ns(const struct gnn_record_epoch *epoch);

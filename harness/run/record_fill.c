@@ -10,6 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Figures of an epoch that are the harness's own. */
+enum { OWN_FIGURES = 11 };
+
+/* record/ does not know what a system is; here both sides' limits meet. */
+_Static_assert((int)GNN_RECORD_STAGES_MAX == (int)GNN_STAGES_MAX, "the record holds every stage of a pipeline");
+_Static_assert((int)GNN_RECORD_FIGURES_MAX >= (int)GNN_FIGURES_MAX + (int)OWN_FIGURES,
+               "the record holds every figure");
+_Static_assert(sizeof(((struct gnn_record_figure *)0)->name) == GNN_NAME_MAX, "copy_name cuts at GNN_NAME_MAX");
+_Static_assert(sizeof(((struct gnn_record_stage *)0)->stage) == GNN_NAME_MAX, "copy_name cuts at GNN_NAME_MAX");
+
 static void copy_name(char *to, const char *from)
 {
     (void)snprintf(to, GNN_NAME_MAX, "%.*s", GNN_NAME_MAX - 1, from);
@@ -144,22 +154,22 @@ static void fill_stage(const struct gnn_stage_time *t, struct gnn_record_stage *
     out->wait_resource_ns = t->wait_ns[GNN_WAIT_RESOURCE];
 }
 
-static void add_extra(struct gnn_record_epoch *out, const char *name, uint64_t value)
+static void add_figure(struct gnn_record_epoch *out, const char *name, uint64_t value)
 {
-    assert(out->extra_count < GNN_RECORD_EXTRAS_MAX);
-    struct gnn_record_extra *const extra = &out->extras[out->extra_count++];
-    copy_name(extra->name, name);
-    extra->value = value;
+    assert(out->figure_count < GNN_RECORD_FIGURES_MAX);
+    struct gnn_record_figure *const figure = &out->figures[out->figure_count++];
+    copy_name(figure->name, name);
+    figure->value = value;
 }
 
 /* wall_ns stays what was run; the whole epoch stands beside it with its spread. */
 static void add_extrapolation(struct gnn_record_epoch *out, const struct gnn_extrapolation *full)
 {
-    add_extra(out, GNN_EXTRA_FULL_EPOCH, full->full_ns);
-    add_extra(out, GNN_EXTRA_FULL_EPOCH_LOW, full->low_ns);
-    add_extra(out, GNN_EXTRA_FULL_EPOCH_HIGH, full->high_ns);
-    add_extra(out, "warmup_batches", full->warmup);
-    add_extra(out, "extrapolated_from_batches", full->used);
+    add_figure(out, GNN_FIGURE_FULL_EPOCH, full->full_ns);
+    add_figure(out, GNN_FIGURE_FULL_EPOCH_LOW, full->low_ns);
+    add_figure(out, GNN_FIGURE_FULL_EPOCH_HIGH, full->high_ns);
+    add_figure(out, "warmup_batches", full->warmup);
+    add_figure(out, "extrapolated_from_batches", full->used);
 }
 
 void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
@@ -179,19 +189,20 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
     for (uint32_t i = 0; i < r->stage_count; i++)
         fill_stage(&r->stages[i], &out->stages[i]);
     if (r->seeds > 0)
-        add_extra(out, GNN_EXTRA_SEEDS, r->seeds);
-    add_extra(out, "process_cpu_ns", wire->cpu_ns);
-    add_extra(out, "major_faults", wire->major_faults);
+        add_figure(out, GNN_FIGURE_SEEDS, r->seeds);
+    add_figure(out, "process_cpu_ns", wire->cpu_ns);
+    add_figure(out, "major_faults", wire->major_faults);
     if (wire->page_hits != GNN_UNKNOWN) {
-        add_extra(out, "page_hits", wire->page_hits);
-        add_extra(out, "page_misses", wire->page_misses);
+        add_figure(out, "page_hits", wire->page_hits);
+        add_figure(out, "page_misses", wire->page_misses);
     }
     if (wire->extrapolated)
         add_extrapolation(out, &wire->full);
     if (after->anon_bytes != GNN_UNKNOWN)
-        add_extra(out, "anon_bytes", after->anon_bytes);
+        add_figure(out, "anon_bytes", after->anon_bytes);
+    assert(out->figure_count <= OWN_FIGURES);
     for (uint32_t i = 0; i < r->figure_count; i++)
-        add_extra(out, wire->extra_names[i], r->figures[i].value);
+        add_figure(out, wire->figure_names[i], r->figures[i].value);
 }
 
 /* Unknown stays unknown: a sum with a hole in it is not a sum. */

@@ -1,5 +1,7 @@
 #include "harness/run/validity.h"
 
+#include "harness/record/summary.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -34,22 +36,14 @@ static bool batches_counted(const struct context *c)
     return true;
 }
 
-/* A figure of an epoch's extras by name; 0 if it has none. */
-static uint64_t extra(const struct gnn_record_epoch *epoch, const char *name)
-{
-    for (uint32_t i = 0; i < epoch->extra_count; i++)
-        if (strcmp(epoch->extras[i].name, name) == 0)
-            return epoch->extras[i].value;
-    return 0;
-}
-
 /* Every training node once an epoch, or as many as --max-batches leaves. */
 static bool seeds_counted(const struct context *c)
 {
     const uint64_t most = c->facts->batches_expected * c->config->batch_size;
     const uint64_t expected = most < c->facts->train_count ? most : c->facts->train_count;
     for (uint32_t i = 0; i < c->run->epoch_count && !c->config->sample_only; i++) {
-        const uint64_t seeds = extra(&c->run->epochs[i], GNN_EXTRA_SEEDS);
+        const uint64_t found = gnn_recorded_figure(&c->run->epochs[i], GNN_FIGURE_SEEDS);
+        const uint64_t seeds = found == GNN_UNKNOWN ? 0 : found;
         if (seeds != expected) {
             gnn_run_record_reason(c->run, "epoch %u trained %" PRIu64 " seeds, expected %" PRIu64, i, seeds, expected);
             return false;
@@ -148,7 +142,7 @@ static bool stages_accounted(const struct context *c)
 {
     for (uint32_t i = 0; i < c->run->epoch_count; i++) {
         if (c->run->epochs[i].stage_count == 0) {
-            gnn_run_record_reason(c->run, "epoch %u tells no stage's time", i);
+            gnn_run_record_reason(c->run, "epoch %u reported no stage times", i);
             return false;
         }
         for (uint32_t s = 0; s < c->run->epochs[i].stage_count; s++) {

@@ -6,8 +6,8 @@
 #include "harness/record/record.h"
 #include "harness/run/config.h"
 
-/* Name of the epoch's extra that counts the seeds trained. */
-#define GNN_EXTRA_SEEDS "trained_seeds"
+/* Name of the figure of an epoch that counts the seeds trained. */
+#define GNN_FIGURE_SEEDS "trained_seeds"
 
 /* What the checks need besides the record. */
 struct gnn_validity_facts {

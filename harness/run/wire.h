@@ -11,7 +11,10 @@
 /* The worker finds its pipes at these numbers. */
 enum { GNN_WORKER_OUT_FD = 3, GNN_WORKER_CONTROL_FD = 4 };
 
-enum { GNN_WIRE_MAGIC = 0x6f6f6367 };
+enum {
+    GNN_WIRE_MAGIC = 0x6f6f6367,
+    GNN_WIRE_BYTES_MAX = 65536, /* room of an empty pipe */
+};
 
 enum gnn_wire_type {
     GNN_WIRE_OPENED,
@@ -38,7 +41,6 @@ struct gnn_wire_opened {
     uint64_t plan_fixed_bytes, plan_batches_bytes;
     uint64_t parameters; /* of the model */
     uint64_t open_ns;    /* the system's open: calibration, preprocessing */
-    bool direct_possible;
 };
 
 struct gnn_wire_progress {
@@ -62,11 +64,11 @@ struct gnn_wire_epoch {
     bool has_values;       /* false: compute was modelled, there is no loss */
     bool modelled_machine; /* the group below is the model's; else the supervisor reads the kernel's */
     struct gnn_group_reading before, after;
-    uint64_t page_hits, page_misses; /* of the page cache; GNN_UNKNOWN: nobody counts */
+    uint64_t page_hits, page_misses; /* of the page cache; GNN_UNKNOWN: not counted */
     bool extrapolated;
     struct gnn_extrapolation full;  /* --batches: the whole epoch */
-    struct gnn_epoch_result result; /* figures[].name is not valid here: see extra_names */
-    char extra_names[GNN_FIGURES_MAX][32];
+    struct gnn_epoch_result result; /* names of figures are not valid here: see figure_names */
+    char figure_names[GNN_FIGURES_MAX][GNN_NAME_MAX];
 };
 
 struct gnn_wire_accuracy {
@@ -93,6 +95,12 @@ struct gnn_wire_message {
         struct gnn_err error;
     } as;
 };
+
+/* A worker that has sent one message goes on training: it never waits for the supervisor to read. */
+_Static_assert(sizeof(struct gnn_wire_message) <= GNN_WIRE_BYTES_MAX, "a message fits into an empty pipe");
+/* What is copied between a message and its source. */
+_Static_assert(sizeof(((struct gnn_wire_opened *)0)->dataset) == sizeof(((struct gnn_dataset *)0)->name), "same text");
+_Static_assert(sizeof(((struct gnn_wire_opened *)0)->digest) == sizeof(((struct gnn_dataset *)0)->digest), "same text");
 
 /* Writes the whole message; GNN_EIO if the other end is gone. */
 GNN_MUST_CHECK enum gnn_status gnn_wire_send(int fd, const struct gnn_wire_message *message, struct gnn_err *err);

@@ -86,7 +86,7 @@ static uint64_t counter(const json_t *run, uint32_t epoch, const char *key)
 
 static uint64_t fault_bytes(const json_t *run, uint32_t epoch)
 {
-    return PAGE_BYTES * number_in(run, epoch, "extras", "major_faults");
+    return PAGE_BYTES * number_in(run, epoch, "figures", "major_faults");
 }
 
 /* Charged to the cgroup at its fullest, page cache left out. */
@@ -294,7 +294,7 @@ static void ginex_reads_what_it_asks_for(void **state)
             const uint64_t requested = counter(run, e, "requested_bytes"), faults = fault_bytes(run, e);
             assert_true(requested > MIB && counter(run, e, "cache_misses") > 0);
             near("device bytes and requested bytes", e, counter(run, e, "device_read_bytes") - faults, requested, 2);
-            assert_true(faults <= PAGE_BYTES * (number_in(run, e, "extras", "fill_rows") + 64));
+            assert_true(faults <= PAGE_BYTES * (number_in(run, e, "figures", "fill_rows") + 64));
             assert_true(!direct || faults <= PAGE_BYTES * 64);
             assert_true(counter(run, e, "peak_memory_bytes") <= 64 * MIB);
         }

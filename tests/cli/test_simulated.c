@@ -296,10 +296,10 @@ static void a_part_of_an_epoch(void **state)
     assert_string_equal(tiny_runs_text(run, "status"), "ok");
     const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
     assert_int_equal(whole(epoch, "counters", "batches"), 7);
-    assert_int_equal(whole(epoch, "extras", "warmup_batches"), 2);
-    assert_int_equal(whole(epoch, "extras", "extrapolated_from_batches"), 5);
-    assert_true(whole(epoch, "extras", "full_epoch_ns") > whole(epoch, NULL, "wall_ns"));
-    assert_true(whole(epoch, "extras", "full_epoch_low_ns") <= whole(epoch, "extras", "full_epoch_ns"));
+    assert_int_equal(whole(epoch, "figures", "warmup_batches"), 2);
+    assert_int_equal(whole(epoch, "figures", "extrapolated_from_batches"), 5);
+    assert_true(whole(epoch, "figures", "full_epoch_ns") > whole(epoch, NULL, "wall_ns"));
+    assert_true(whole(epoch, "figures", "full_epoch_low_ns") <= whole(epoch, "figures", "full_epoch_ns"));
     json_decref(run);
 }
 

@@ -67,9 +67,9 @@ static void fake_epoch(struct gnn_run_record *run, double slow)
     fake_stage(&epoch, "train", 1, 0.3 * wall_s, 0, 0, wall_s);
     if (strcmp(run->system, "gnndrive") == 0)
         fake_stage(&epoch, "release", 1, 0.02 * wall_s, 0, 0, wall_s);
-    epoch.extra_count = 1;
-    set(epoch.extras[0].name, sizeof epoch.extras[0].name, "wait_list_rows");
-    epoch.extras[0].value = 17;
+    epoch.figure_count = 1;
+    set(epoch.figures[0].name, sizeof epoch.figures[0].name, "wait_list_rows");
+    epoch.figures[0].value = 17;
     struct gnn_err err = {0};
     const enum gnn_status status = gnn_run_record_add_epoch(run, &epoch, &err);
     assert(status == GNN_OK);

@@ -257,11 +257,11 @@ static void pictures_of_a_comparison(void **state)
     free(png);
 }
 
-static void give_extra(struct gnn_record_epoch *epoch, const char *name, uint64_t value)
+static void give_figure(struct gnn_record_epoch *epoch, const char *name, uint64_t value)
 {
-    struct gnn_record_extra *const extra = &epoch->extras[epoch->extra_count++];
-    (void)snprintf(extra->name, sizeof extra->name, "%s", name);
-    extra->value = value;
+    struct gnn_record_figure *const figure = &epoch->figures[epoch->figure_count++];
+    (void)snprintf(figure->name, sizeof figure->name, "%s", name);
+    figure->value = value;
 }
 
 /* A bar of a part of an epoch has the height of the whole; what is not common to all runs is said with each. */
@@ -280,11 +280,11 @@ static void a_picture_of_two_worlds(void **state)
     (void)snprintf(run.world, sizeof run.world, "simulated");
     (void)snprintf(run.profile, sizeof run.profile, "agnes-paper");
     (void)snprintf(run.compute, sizeof run.compute, "model:agnes-paper/gpu");
-    give_extra(&run.epochs[0], "full_epoch_ns", UINT64_C(23000000000));
-    give_extra(&run.epochs[0], "full_epoch_low_ns", UINT64_C(22000000000));
-    give_extra(&run.epochs[0], "full_epoch_high_ns", UINT64_C(24000000000));
-    give_extra(&run.epochs[0], "warmup_batches", 5);
-    give_extra(&run.epochs[0], "extrapolated_from_batches", 50);
+    give_figure(&run.epochs[0], "full_epoch_ns", UINT64_C(23000000000));
+    give_figure(&run.epochs[0], "full_epoch_low_ns", UINT64_C(22000000000));
+    give_figure(&run.epochs[0], "full_epoch_high_ns", UINT64_C(24000000000));
+    give_figure(&run.epochs[0], "warmup_batches", 5);
+    give_figure(&run.epochs[0], "extrapolated_from_batches", 50);
     ids[1] = store(place->handle, &run);
     struct gnn_err err = {0};
     if (gnn_plot_comparison(place->handle, ids, 2, place->pictures, &err) != GNN_OK)

@@ -23,9 +23,9 @@ struct fixture {
 
 static void add_seeds(struct gnn_record_epoch *epoch, uint64_t seeds)
 {
-    struct gnn_record_extra *const extra = &epoch->extras[epoch->extra_count++];
-    (void)snprintf(extra->name, sizeof extra->name, "%s", GNN_EXTRA_SEEDS);
-    extra->value = seeds;
+    struct gnn_record_figure *const figure = &epoch->figures[epoch->figure_count++];
+    (void)snprintf(figure->name, sizeof figure->name, "%s", GNN_FIGURE_SEEDS);
+    figure->value = seeds;
 }
 
 static void make_sound(struct fixture *f)
@@ -66,12 +66,12 @@ static void unknown_batches(struct fixture *f)
 
 static void lose_a_seed(struct fixture *f)
 {
-    f->run.epochs[1].extras[f->run.epochs[1].extra_count - 1].value = TRAIN_COUNT - 1;
+    f->run.epochs[1].figures[f->run.epochs[1].figure_count - 1].value = TRAIN_COUNT - 1;
 }
 
 static void forget_the_seeds(struct fixture *f)
 {
-    f->run.epochs[0].extra_count--;
+    f->run.epochs[0].figure_count--;
 }
 
 static void too_many_seeds_for_max_batches(struct fixture *f)
@@ -244,7 +244,7 @@ static void sampling_alone(struct fixture *f)
     f->config.sample_only = true;
     for (uint32_t i = 0; i < EPOCHS; i++) {
         f->run.epochs[i].loss = (double)NAN;
-        f->run.epochs[i].extra_count--;
+        f->run.epochs[i].figure_count--;
     }
 }
 
@@ -253,7 +253,7 @@ static void max_batches(struct fixture *f)
     f->facts.batches_expected = 3;
     for (uint32_t i = 0; i < EPOCHS; i++) {
         f->run.epochs[i].counters.batches = 3;
-        f->run.epochs[i].extras[f->run.epochs[i].extra_count - 1].value = 3 * BATCH_SIZE;
+        f->run.epochs[i].figures[f->run.epochs[i].figure_count - 1].value = 3 * BATCH_SIZE;
     }
 }
 

@@ -394,7 +394,7 @@ static enum gnn_status train_epoch(struct worker *w, uint64_t epoch, struct gnn_
     e->batches_expected = w->steps_total;
     w->trained = w->trained || e->result.seeds > 0;
     for (uint32_t i = 0; i < e->result.figure_count; i++)
-        (void)snprintf(e->extra_names[i], sizeof e->extra_names[i], "%s", e->result.figures[i].name);
+        (void)snprintf(e->figure_names[i], sizeof e->figure_names[i], "%s", e->result.figures[i].name);
     announce(w, &message, GNN_WIRE_EPOCH_END);
     return GNN_OK;
 }
