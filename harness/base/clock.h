@@ -22,4 +22,10 @@ static inline uint64_t gnn_host_now_ns(void)
     return gnn_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* start + span, at the end of time when that is beyond it. */
+static inline uint64_t gnn_later_ns(uint64_t start_ns, uint64_t span_ns)
+{
+    return span_ns > UINT64_MAX - start_ns ? UINT64_MAX : start_ns + span_ns;
+}
+
 #endif

@@ -73,7 +73,6 @@ struct gnn_wire_epoch {
 
 struct gnn_wire_accuracy {
     uint64_t epoch;
-    uint64_t wall_ns;
     double valid, test; /* shares in [0, 1]; NAN where the split is empty */
 };
 

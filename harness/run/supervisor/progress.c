@@ -1,21 +1,14 @@
 #include "harness/run/supervisor/progress.h"
 
+#include "harness/base/clock.h"
 #include "harness/base/units.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { REDRAW_NS = 250 * 1000 * 1000 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
-}
 
 static void clear_line(struct gnn_run_progress *p)
 {
@@ -27,12 +20,12 @@ static void clear_line(struct gnn_run_progress *p)
 void gnn_run_progress_start(struct gnn_run_progress *p, bool quiet, const char *system, uint64_t epochs)
 {
     *p = (struct gnn_run_progress){.on = !quiet && isatty(STDERR_FILENO) == 1, .system = system, .epochs = epochs};
-    p->epoch_start_ns = now_ns();
+    p->epoch_start_ns = gnn_host_now_ns();
 }
 
 void gnn_run_progress_batches(struct gnn_run_progress *p, uint64_t epoch, uint64_t done, uint64_t total, double loss)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = gnn_host_now_ns();
     if (!p->on || now - p->drawn_ns < REDRAW_NS)
         return;
     p->drawn_ns = now;
@@ -48,7 +41,7 @@ void gnn_run_progress_batches(struct gnn_run_progress *p, uint64_t epoch, uint64
 
 void gnn_run_progress_epoch(struct gnn_run_progress *p, uint64_t epoch, uint64_t wall_ns, double loss)
 {
-    p->epoch_start_ns = now_ns();
+    p->epoch_start_ns = gnn_host_now_ns();
     if (!p->on)
         return;
     char wall[32], text[64] = "";
@@ -61,7 +54,7 @@ void gnn_run_progress_epoch(struct gnn_run_progress *p, uint64_t epoch, uint64_t
 
 void gnn_run_progress_accuracy(struct gnn_run_progress *p, double valid, double test)
 {
-    p->epoch_start_ns = now_ns();
+    p->epoch_start_ns = gnn_host_now_ns();
     if (!p->on)
         return;
     clear_line(p);

@@ -1,20 +1,20 @@
+/* One run from configuration to record: prepares, starts the worker, listens to it, judges how it ended. */
 #include "harness/run/supervisor/supervisor.h"
 
+#include "harness/base/clock.h"
 #include "harness/base/log.h"
-#include "harness/confine/confine.h"
 #include "harness/dataset/prepare.h"
-#include "harness/measure/device.h"
 #include "harness/measure/environment.h"
-#include "harness/measure/measure.h"
-#include "harness/measure/page_cache.h"
 #include "harness/run/machine.h"
 #include "harness/run/record_fill.h"
+#include "harness/run/supervisor/host.h"
 #include "harness/run/supervisor/progress.h"
 #include "harness/run/supervisor/signals.h"
 #include "harness/run/supervisor/spawn.h"
 #include "harness/run/validity.h"
 #include "harness/run/wire.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -25,7 +25,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SERIES_FLUSH_POINTS = 16 };
@@ -34,22 +33,17 @@ enum { SERIES_FLUSH_POINTS = 16 };
 enum stop_cause { STOP_NONE, STOP_INTERRUPT, STOP_TIME };
 
 struct supervision {
-    struct gnn_run_config resolved; /* what was asked, with its words made plain */
-    const struct gnn_run_config *config;
-    bool modelled; /* the machine is a profile's: nothing of this one is confined, cooled or probed */
+    struct gnn_run_config config; /* the configuration after defaults and aliases were resolved */
     struct gnn_run_record *run;
     char dataset_dir[GNN_TEXT_MAX * 2];
-    struct gnn_confine confine;
-    struct gnn_device_info device;
+    struct gnn_run_host *host; /* NULL: the machine is a profile's */
     struct gnn_db *db;
-    struct gnn_cgroup *cgroup;
-    struct gnn_probe *probe;
     struct gnn_child child;
     struct gnn_signals signals;
 
-    uint64_t start_ns, next_probe_ns, stop_ns;
+    uint64_t start_ns, stop_ns;
+    uint64_t time_limit_ns; /* on this clock; UINT64_MAX: none, or the worker watches a modelled clock itself */
     enum stop_cause cause;
-    struct gnn_sample last_sample;
     struct gnn_group_reading epoch_start;
     struct gnn_record_epoch pending; /* waits for its accuracy */
     bool has_pending;
@@ -61,166 +55,93 @@ struct supervision {
     struct gnn_run_progress progress;
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
-}
-
-/* start + span, at the end of time when that is beyond it. */
-static uint64_t later(uint64_t start_ns, uint64_t span_ns)
-{
-    return gnn_add_bytes(start_ns, span_ns);
-}
-
 /* ---- before the worker ---- */
+
+static bool has_meta(const char *dir)
+{
+    char meta[GNN_TEXT_MAX * 2 + 8];
+    struct stat info;
+    (void)snprintf(meta, sizeof meta, "%s/meta", dir);
+    return stat(meta, &info) == 0;
+}
+
+/* Says why no dataset is at dataset_dir, and what to type instead. */
+static enum gnn_status no_dataset(const struct supervision *s, struct gnn_err *err)
+{
+    const char *const name = s->config.dataset, *const data = s->config.data_dir, *const dir = s->dataset_dir;
+    const struct gnn_registry_entry *entry;
+    struct gnn_err unknown = {0};
+    if (strchr(name, '/') != NULL)
+        return gnn_fail(err, GNN_ENOENT,
+                        "--dataset %s: no dataset there (%s/meta is missing); make one with `oocgnn prepare`", name,
+                        dir);
+    if (has_meta(name))
+        return gnn_fail(
+            err, GNN_ENOENT,
+            "--dataset %s: nothing of that name in %s; the directory %s here is a dataset: say --dataset ./%s", name,
+            data, name, name);
+    if (gnn_registry_find(name, &entry, &unknown) != GNN_OK)
+        return gnn_fail(err, GNN_ENOENT, "--dataset %s: nothing of that name in %s (%s/meta is missing), and %s", name,
+                        data, dir, unknown.message);
+    return gnn_fail(err, GNN_ENOENT,
+                    "dataset %s is not prepared (%s/meta is missing); type: oocgnn prepare %s --scale 1/%u --data %s",
+                    name, dir, name, s->config.scale_divisor, data);
+}
 
 static enum gnn_status find_dataset(struct supervision *s, struct gnn_err *err)
 {
-    char meta[sizeof s->dataset_dir + 8];
-    gnn_run_dataset_dir(s->config, s->dataset_dir, sizeof s->dataset_dir);
-    (void)snprintf(meta, sizeof meta, "%s/meta", s->dataset_dir);
-    struct stat info;
-    if (stat(meta, &info) == 0)
+    gnn_run_dataset_dir(&s->config, s->dataset_dir, sizeof s->dataset_dir);
+    if (has_meta(s->dataset_dir))
         return GNN_OK;
     if (errno != ENOENT && errno != ENOTDIR)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "dataset %s: %s: %s", s->config->dataset, meta,
-                        strerror(errno));
-    if (strchr(s->config->dataset, '/') != NULL)
-        return gnn_fail(err, GNN_ENOENT,
-                        "--dataset %s: no dataset there (%s is missing); make one with `oocgnn prepare`",
-                        s->config->dataset, meta);
-    const struct gnn_registry_entry *entry;
-    struct gnn_err unknown = {0};
-    if (gnn_registry_find(s->config->dataset, &entry, &unknown) != GNN_OK)
-        return gnn_fail(err, GNN_ENOENT, "--dataset %s: nothing of that name in %s (%s is missing), and %s",
-                        s->config->dataset, s->config->data_dir, meta, unknown.message);
-    return gnn_fail(err, GNN_ENOENT,
-                    "dataset %s is not prepared (%s is missing); type: oocgnn prepare %s --scale 1/%u "
-                    "--data %s",
-                    s->config->dataset, meta, s->config->dataset, s->config->scale_divisor, s->config->data_dir);
-}
-
-/* A cgroup counts even where nothing is capped; where a cap was asked for, there has to be one. */
-static enum gnn_status make_cgroup(struct supervision *s, struct gnn_err *err)
-{
-    GNN_TRY(gnn_confine_detect(&s->confine, err));
-    const bool capped = s->config->memory_bytes != 0 && s->config->cap_kind == GNN_CAP_CGROUP;
-    const bool throttled = s->config->device_bps != 0 || s->config->device_iops != 0;
-    if (capped && !s->confine.memory_usable)
-        return gnn_fail(err, GNN_EPERM,
-                        "--memory needs a control group: %s; or --cap program, which limits the program's "
-                        "own allocations and not the page cache",
-                        s->confine.remedy);
-    if (throttled && !s->confine.io_usable)
-        return gnn_fail(err, GNN_EPERM, "--device-bps and --device-iops need a writable io control group: %s",
-                        s->confine.remedy);
-    if (throttled && s->device.major == 0)
-        return gnn_fail(err, GNN_ENOTSUP, "--device-bps, --device-iops: no block device is behind %s (%s)",
-                        s->dataset_dir, s->device.file_system);
-    if (s->config->memory_bytes != 0 && !capped)
-        (void)snprintf(s->run->cap_enforcement, sizeof s->run->cap_enforcement, "in-program");
-    if (!s->confine.memory_usable)
-        return GNN_OK;
-    const struct gnn_cgroup_config config = {.memory_bytes = capped ? s->config->memory_bytes : 0,
-                                             .swap_bytes = s->config->swap_bytes,
-                                             .throttle = {.major = s->device.major,
-                                                          .minor = s->device.minor,
-                                                          .bps = s->config->device_bps,
-                                                          .iops = s->config->device_iops}};
-    GNN_TRY(gnn_cgroup_create(&s->confine, &config, &s->cgroup, err));
-    if (capped)
-        (void)snprintf(s->run->cap_enforcement, sizeof s->run->cap_enforcement, "%s",
-                       gnn_cgroup_enforcement(s->cgroup));
-    return GNN_OK;
-}
-
-static enum gnn_status start_cold(struct supervision *s, struct gnn_err *err)
-{
-    if (s->config->cold && (strcmp(s->device.file_system, "tmpfs") == 0 || strcmp(s->device.file_system, "ramfs") == 0))
-        return gnn_fail(err, GNN_ENOTSUP,
-                        "%s lies on %s, in memory, so no start can be cold; keep the dataset on a disk file "
-                        "system (ext4, XFS), or give --no-cold",
-                        s->dataset_dir, s->device.file_system);
-    const char *const paths[] = {s->dataset_dir};
-    struct gnn_residency residency;
-    if (s->config->cold)
-        GNN_TRY(gnn_cache_make_cold(paths, 1, &residency, err));
-    else
-        GNN_TRY(gnn_cache_residency_all(paths, 1, &residency, err));
-    if (s->config->cold && residency.resident_bytes == GNN_UNKNOWN)
-        return gnn_fail(err, GNN_EPERM,
-                        "a cold start of %s cannot be observed: the kernel tells what is in the page cache only "
-                        "to those who own the files or may write them; own a copy, or give --no-cold",
-                        s->dataset_dir);
-    s->run->resident_start_bytes = residency.resident_bytes;
-    s->run->cold_observed = residency.resident_bytes == GNN_UNKNOWN ? -1 : gnn_cache_is_cold(&residency) ? 1 : 0;
-    return GNN_OK;
-}
-
-static void read_group(const struct supervision *s, struct gnn_group_reading *out)
-{
-    struct gnn_err ignored = {0};
-    gnn_group_reading_unknown(out);
-    if (s->cgroup != NULL && gnn_cgroup_read(s->cgroup, out, &ignored) != GNN_OK)
-        gnn_group_reading_unknown(out);
-}
-
-static enum gnn_status open_probe(struct supervision *s, struct gnn_err *err)
-{
-    const struct gnn_probe_config probe = {
-        .worker_pid = s->child.pid, .disk_major = s->device.major, .disk_minor = s->device.minor, .gpu = true};
-    GNN_TRY(gnn_probe_open(&probe, &s->probe, err));
-    s->next_probe_ns = later(s->start_ns, s->config->interval_ns);
-    gnn_probe_read(s->probe, &s->last_sample.host);
-    read_group(s, &s->last_sample.group);
-    s->run->cap_read_back_bytes = s->last_sample.group.limit_bytes;
-    s->run->swap_read_back_bytes = s->last_sample.group.swap_limit_bytes;
-    return GNN_OK;
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "dataset %s: %s/meta: %s", s->config.dataset,
+                        s->dataset_dir, strerror(errno));
+    return no_dataset(s, err);
 }
 
 static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
 {
-    GNN_TRY(gnn_run_config_check(s->config, err));
-    GNN_TRY(gnn_machine_resolve(&s->resolved, err));
-    if (!gnn_run_dataset_is_computed(s->config))
+    struct gnn_run_config *const c = &s->config;
+    GNN_TRY(gnn_run_config_check(c, err));
+    GNN_TRY(gnn_machine_resolve(c, err));
+    if (!gnn_run_dataset_is_computed(c))
         GNN_TRY(find_dataset(s, err));
-    if (!s->modelled)
-        GNN_TRY(gnn_device_find(s->dataset_dir, &s->device, err));
-    GNN_TRY(gnn_record_fill_config(s->config, s->run, err));
-    GNN_TRY(gnn_environment_capture(&s->run->environment, s->modelled ? NULL : s->dataset_dir, err));
-    GNN_TRY(gnn_db_open(s->config->db, GNN_DB_WRITE, &s->db, err));
+    if (c->world == GNN_WORLD_MEASURED)
+        GNN_TRY(gnn_run_host_open(c, s->dataset_dir, &s->host, err));
+    s->time_limit_ns = s->host != NULL && c->time_limit_ns != 0 ? c->time_limit_ns : UINT64_MAX;
+    GNN_TRY(gnn_record_fill_config(c, s->run, err));
+    GNN_TRY(gnn_environment_capture(&s->run->environment, s->host != NULL ? s->dataset_dir : NULL, err));
+    GNN_TRY(gnn_db_open(c->db, GNN_DB_WRITE, &s->db, err));
     GNN_TRY(gnn_signals_open(&s->signals, err));
-    if (s->modelled) {
-        s->run->cold_observed = 1; /* a modelled page cache starts empty */
-    } else {
-        GNN_TRY(make_cgroup(s, err));
-        GNN_TRY(start_cold(s, err));
-    }
+    GNN_TRY(gnn_run_host_prepare(s->host, s->run, err));
     GNN_TRY(gnn_db_begin(s->db, s->run, err));
-    GNN_TRY(gnn_spawn_worker(s->config, s->cgroup, &s->child, err));
-    s->start_ns = now_ns();
-    gnn_run_progress_start(&s->progress, s->config->quiet, s->config->system, s->config->epochs);
-    return s->modelled ? GNN_OK : open_probe(s, err);
+    GNN_TRY(gnn_spawn_worker(c, gnn_run_host_cgroup(s->host), &s->child, err));
+    assert(s->run->run_id != 0);
+    s->start_ns = gnn_host_now_ns();
+    gnn_run_progress_start(&s->progress, c->quiet, c->system, c->epochs);
+    return gnn_run_host_watch(s->host, s->child.pid, s->start_ns, s->run, err);
 }
+
 /* ---- while it runs ---- */
 
-static enum gnn_status take_sample(struct supervision *s, struct gnn_err *err)
+/* Writes the points of the series that are not in the database yet, if there are at least so many. */
+static enum gnn_status flush_series(struct supervision *s, uint32_t at_least, struct gnn_err *err)
 {
-    struct gnn_sample sample;
-    struct gnn_series_point point;
-    gnn_probe_read(s->probe, &sample.host);
-    read_group(s, &sample.group);
-    gnn_series_point(s->start_ns, &s->last_sample, &sample, &point);
-    s->last_sample = sample;
-    GNN_TRY(gnn_run_record_add_point(s->run, &point, err));
-    if (s->run->series_count - s->series_flushed < SERIES_FLUSH_POINTS)
+    assert(s->series_flushed <= s->run->series_count);
+    const uint32_t count = s->run->series_count - s->series_flushed;
+    if (count < at_least)
         return GNN_OK;
-    GNN_TRY(gnn_db_series(s->db, s->run->run_id, s->run->series + s->series_flushed,
-                          s->run->series_count - s->series_flushed, err));
+    GNN_TRY(gnn_db_series(s->db, s->run->run_id, s->run->series + s->series_flushed, count, err));
     s->series_flushed = s->run->series_count;
     return GNN_OK;
+}
+
+static enum gnn_status probe_host(struct supervision *s, struct gnn_err *err)
+{
+    struct gnn_series_point point;
+    gnn_run_host_probe(s->host, &point);
+    GNN_TRY(gnn_run_record_add_point(s->run, &point, err));
+    return flush_series(s, SERIES_FLUSH_POINTS, err);
 }
 
 /* The epoch that waited for its accuracy is complete: keep it and write it. */
@@ -237,21 +158,6 @@ static enum gnn_status flush_epoch(struct supervision *s, struct gnn_err *err)
     return gnn_db_epoch(s->db, s->run->run_id, &s->pending, err);
 }
 
-/* Direct I/O is what was observed: after an epoch of feature reads none of the features is in the page cache.
- */
-static void observe_direct(struct supervision *s)
-{
-    char path[sizeof s->dataset_dir + 64];
-    struct gnn_residency residency;
-    struct gnn_err ignored = {0};
-    (void)snprintf(path, sizeof path, "%s/features-d%" PRIu64, s->dataset_dir, s->run->dim);
-    if (s->run->direct_observed != -1 || s->config->sample_only ||
-        gnn_cache_residency(path, &residency, &ignored) != GNN_OK || residency.resident_bytes == GNN_UNKNOWN)
-        return;
-    s->run->direct_observed = residency.resident_bytes <= residency.file_bytes / 100 ? 1 : 0;
-    s->facts.direct = s->run->direct_observed == 1 && s->pending.counters.requested_bytes != GNN_UNKNOWN;
-}
-
 static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
 {
     struct gnn_group_reading before = s->epoch_start, after;
@@ -259,15 +165,14 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
         before = wire->before;
         after = wire->after;
         s->run->cap_read_back_bytes = after.limit_bytes;
-        s->last_sample.group = after;
     } else {
-        read_group(s, &after);
+        gnn_run_host_read_group(s->host, &after);
     }
     gnn_record_fill_epoch(wire, &before, &after, &s->pending);
     s->has_pending = true;
     s->facts.batches_expected = wire->batches_expected;
-    if (!s->modelled)
-        observe_direct(s);
+    s->facts.direct =
+        gnn_run_host_observe_direct(s->host, s->run) && s->pending.counters.requested_bytes != GNN_UNKNOWN;
     gnn_run_progress_epoch(&s->progress, wire->epoch, wire->wall_ns, s->pending.loss);
 }
 
@@ -289,7 +194,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
         return GNN_OK;
     case GNN_WIRE_EPOCH_BEGIN:
         GNN_TRY(flush_epoch(s, err));
-        read_group(s, &s->epoch_start);
+        gnn_run_host_read_group(s->host, &s->epoch_start);
         let_go(s);
         return GNN_OK;
     case GNN_WIRE_EPOCH_END:
@@ -305,7 +210,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
         s->done = true;
         GNN_TRY(flush_epoch(s, err));
         s->clock_ns = m->as.done.clock_ns;
-        if (!gnn_compute_is_modelled(s->config))
+        if (!gnn_compute_is_modelled(&s->config))
             GNN_TRY(gnn_kv_setf(&s->run->environment, err, "model.hash", "%016" PRIx64, m->as.done.model_hash));
         return gnn_kv_setf(&s->run->environment, err, "memory.allocated_peak_bytes", "%" PRIu64,
                            m->as.done.allocated_peak_bytes);
@@ -316,7 +221,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
     return gnn_fail(err, GNN_EBUG, "message of type %u from the worker", m->type);
 }
 
-/* The first cause asks, the second insists. */
+/* Asks the worker to stop; a second request kills it. */
 static void ask_to_stop(struct supervision *s, enum stop_cause cause)
 {
     if (s->cause != STOP_NONE) {
@@ -324,7 +229,7 @@ static void ask_to_stop(struct supervision *s, enum stop_cause cause)
         return;
     }
     s->cause = cause;
-    s->stop_ns = now_ns();
+    s->stop_ns = gnn_host_now_ns();
     const char command = cause == STOP_TIME ? GNN_COMMAND_TIME : GNN_COMMAND_INTERRUPT;
     (void)!write(s->child.control_fd, &command, 1);
     if (cause == STOP_INTERRUPT)
@@ -337,33 +242,25 @@ static void take_signal(struct supervision *s)
         ask_to_stop(s, STOP_INTERRUPT);
 }
 
-/* The limit is one of this clock; the worker watches a modelled one itself. */
-static bool has_time_limit(const struct supervision *s)
+/* When a worker that runs is asked to stop, or one that was asked is killed. */
+static uint64_t next_limit_ns(const struct supervision *s)
 {
-    return !s->modelled && s->config->time_limit_ns != 0;
+    return s->cause != STOP_NONE ? gnn_later_ns(s->stop_ns, STOP_GRACE_NS)
+                                 : gnn_later_ns(s->start_ns, s->time_limit_ns);
 }
 
 static void check_limits(struct supervision *s)
 {
-    const uint64_t now = now_ns();
-    if (s->cause == STOP_NONE && has_time_limit(s) && now - s->start_ns >= s->config->time_limit_ns)
-        ask_to_stop(s, STOP_TIME);
-    if (s->cause != STOP_NONE && now - s->stop_ns >= STOP_GRACE_NS)
-        (void)kill(-s->child.pid, SIGKILL);
+    if (gnn_host_now_ns() >= next_limit_ns(s))
+        ask_to_stop(s, STOP_TIME); /* the second time it kills */
 }
 
 static int poll_timeout_ms(const struct supervision *s)
 {
-    static const uint64_t most_ms = UINT64_C(60) * 1000;
-    uint64_t until_ns = s->modelled ? UINT64_MAX : s->next_probe_ns, cause_ns = UINT64_MAX;
-    if (s->cause != STOP_NONE)
-        cause_ns = later(s->stop_ns, STOP_GRACE_NS);
-    else if (has_time_limit(s))
-        cause_ns = later(s->start_ns, s->config->time_limit_ns);
-    until_ns = cause_ns < until_ns ? cause_ns : until_ns;
-    const uint64_t now = now_ns();
-    const uint64_t left_ms = until_ns <= now ? 0 : (until_ns - now) / 1000000 + 1;
-    return (int)(left_ms < most_ms ? left_ms : most_ms);
+    const uint64_t until_ns = gnn_min_u64(gnn_run_host_next_probe_ns(s->host), next_limit_ns(s));
+    const uint64_t now_ns = gnn_host_now_ns();
+    const uint64_t left_ms = until_ns <= now_ns ? 0 : (until_ns - now_ns) / 1000000 + 1;
+    return (int)gnn_min_u64(left_ms, 60000);
 }
 
 static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
@@ -375,10 +272,8 @@ static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
         if (fds[1].revents != 0)
             take_signal(s);
         check_limits(s);
-        if (!s->modelled && now_ns() >= s->next_probe_ns) {
-            GNN_TRY(take_sample(s, err));
-            s->next_probe_ns = later(now_ns(), s->config->interval_ns);
-        }
+        if (gnn_host_now_ns() >= gnn_run_host_next_probe_ns(s->host))
+            GNN_TRY(probe_host(s, err));
         if (fds[0].revents == 0)
             continue;
         struct gnn_wire_message message;
@@ -413,7 +308,7 @@ static void judge_killed(struct supervision *s, int wait_status)
     if (run->oom_kills != GNN_UNKNOWN && run->oom_kills > 0) {
         run->status = GNN_RUN_OOM;
         gnn_run_record_reason(run, "the kernel killed the worker: it does not fit into %" PRIu64 " B; raise --memory",
-                              s->config->memory_bytes);
+                              s->config.memory_bytes);
         return;
     }
     run->status = GNN_RUN_FAILED;
@@ -434,7 +329,7 @@ static void judge(struct supervision *s, int wait_status)
         gnn_run_record_reason(run, "interrupted by the user");
     } else if (s->cause == STOP_TIME && !s->done) {
         run->status = GNN_RUN_OOT;
-        gnn_run_record_reason(run, "the time limit of %.3g s passed", (double)s->config->time_limit_ns * 1e-9);
+        gnn_run_record_reason(run, "the time limit of %.3g s passed", (double)s->config.time_limit_ns * 1e-9);
     } else if (s->worker_err.status == GNN_ETIME) {
         run->status = GNN_RUN_OOT;
         gnn_run_record_reason(run, "%s", s->worker_err.message);
@@ -449,36 +344,17 @@ static void judge(struct supervision *s, int wait_status)
     } else if (!s->done || !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0) {
         judge_killed(s, wait_status);
     } else {
-        run->valid = gnn_validity_check(s->config, &s->facts, run) == 0 ? 1 : 0;
+        run->valid = gnn_validity_check(&s->config, &s->facts, run) == 0 ? 1 : 0;
         run->status = run->valid == 1 ? GNN_RUN_OK : GNN_RUN_INVALID;
     }
-}
-
-static void read_end(struct supervision *s)
-{
-    if (s->modelled) {
-        s->run->oom_kills = 0;
-        return;
-    }
-    struct gnn_group_reading end;
-    read_group(s, &end);
-    s->run->oom_kills = end.oom_kills;
-    if (end.peak_bytes != GNN_UNKNOWN)
-        s->run->counters.peak_memory_bytes = end.peak_bytes;
-    const char *const paths[] = {s->dataset_dir};
-    struct gnn_residency residency;
-    struct gnn_err ignored = {0};
-    if (gnn_cache_residency_all(paths, 1, &residency, &ignored) == GNN_OK)
-        s->run->resident_end_bytes = residency.resident_bytes;
 }
 
 /* The verdict is written even where what belongs to it could not be (a full disk). */
 static enum gnn_status finish(struct supervision *s, struct gnn_err *err)
 {
     enum gnn_status status = flush_epoch(s, err);
-    if (status == GNN_OK && s->run->series_count > s->series_flushed)
-        status = gnn_db_series(s->db, s->run->run_id, s->run->series + s->series_flushed,
-                               s->run->series_count - s->series_flushed, err);
+    if (status == GNN_OK)
+        status = flush_series(s, 1, err);
     const enum gnn_status last = gnn_db_finish(s->db, s->run, err);
     return status == GNN_OK ? last : status;
 }
@@ -497,8 +373,7 @@ static void close_supervision(struct supervision *s)
         (void)kill(-s->child.pid, SIGKILL);
         (void)reap(s);
     }
-    gnn_probe_close(s->probe);
-    gnn_cgroup_close(s->cgroup);
+    gnn_run_host_close(s->host);
     gnn_db_close(s->db);
     gnn_signals_close(&s->signals);
 }
@@ -512,11 +387,11 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
         (void)kill(-s->child.pid, SIGKILL);
     gnn_run_progress_end(&s->progress);
     const int wait_status = reap(s);
-    const uint64_t host_ns = now_ns() - s->start_ns;
-    s->run->wall_ns = s->modelled ? s->clock_ns : host_ns;
-    if (s->modelled && gnn_kv_setf(&s->run->environment, &trouble, "host.wall_ns", "%" PRIu64, host_ns) != GNN_OK)
+    const uint64_t host_ns = gnn_host_now_ns() - s->start_ns;
+    s->run->wall_ns = s->host != NULL ? host_ns : s->clock_ns;
+    if (s->host == NULL && gnn_kv_setf(&s->run->environment, &trouble, "host.wall_ns", "%" PRIu64, host_ns) != GNN_OK)
         gnn_run_record_reason(s->run, "%s", trouble.message);
-    read_end(s);
+    gnn_run_host_end(s->host, s->run);
     if (status == GNN_OK) {
         judge(s, wait_status);
     } else {
@@ -528,13 +403,10 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
 
 enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct gnn_run_record *out, struct gnn_err *err)
 {
+    struct supervision *s;
     gnn_run_record_init(out);
-    struct supervision *const s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "supervisor state");
-    s->resolved = *config;
-    s->config = &s->resolved;
-    s->modelled = config->world == GNN_WORLD_SIMULATED;
+    GNN_NEW(s, 1, err, "supervisor state");
+    s->config = *config;
     s->run = out;
     s->signals.fd = s->child.from_fd = s->child.control_fd = -1;
     enum gnn_status status = prepare_run(s, err);

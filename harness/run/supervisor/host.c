@@ -1,0 +1,205 @@
+#include "harness/run/supervisor/host.h"
+
+#include "harness/base/clock.h"
+#include "harness/measure/device.h"
+#include "harness/measure/measure.h"
+#include "harness/measure/page_cache.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct gnn_run_host {
+    const struct gnn_run_config *config;
+    char dataset_dir[GNN_TEXT_MAX * 2];
+    struct gnn_device_info device;
+    struct gnn_confine confine;
+    struct gnn_cgroup *cgroup;
+    struct gnn_probe *probe;
+    uint64_t start_ns, next_probe_ns;
+    struct gnn_sample last_sample;
+};
+
+enum gnn_status gnn_run_host_open(const struct gnn_run_config *config, const char *dataset_dir,
+                                  struct gnn_run_host **out, struct gnn_err *err)
+{
+    assert(config->world == GNN_WORLD_MEASURED);
+    assert(strlen(dataset_dir) < sizeof((struct gnn_run_host *)0)->dataset_dir);
+    struct gnn_run_host *host;
+    GNN_NEW(host, 1, err, "supervisor state");
+    host->config = config;
+    host->next_probe_ns = UINT64_MAX;
+    (void)snprintf(host->dataset_dir, sizeof host->dataset_dir, "%s", dataset_dir);
+    *out = host;
+    return gnn_device_find(dataset_dir, &host->device, err);
+}
+
+void gnn_run_host_close(struct gnn_run_host *host)
+{
+    if (host == NULL)
+        return;
+    gnn_probe_close(host->probe);
+    gnn_cgroup_close(host->cgroup);
+    free(host);
+}
+
+/* ---- before the worker ---- */
+
+static void name_enforcement(struct gnn_run_record *run, const char *name)
+{
+    (void)snprintf(run->cap_enforcement, sizeof run->cap_enforcement, "%s", name);
+}
+
+/* Checks that this machine can enforce what was asked for. */
+static enum gnn_status check_groups(const struct gnn_run_host *host, bool capped, bool throttled, struct gnn_err *err)
+{
+    if (capped && !host->confine.memory_usable)
+        return gnn_fail(err, GNN_EPERM,
+                        "--memory needs a control group: %s; or --cap program, which limits the program's own "
+                        "allocations and not the page cache",
+                        host->confine.remedy);
+    if (throttled && !host->confine.io_usable)
+        return gnn_fail(err, GNN_EPERM, "--device-bps and --device-iops need a writable io control group: %s",
+                        host->confine.remedy);
+    if (throttled && host->device.major == 0)
+        return gnn_fail(err, GNN_ENOTSUP, "--device-bps, --device-iops: no block device is behind %s (%s)",
+                        host->dataset_dir, host->device.file_system);
+    return GNN_OK;
+}
+
+static enum gnn_status make_group(struct gnn_run_host *host, struct gnn_run_record *run, struct gnn_err *err)
+{
+    const struct gnn_run_config *const c = host->config;
+    const bool capped = c->memory_bytes != 0 && c->cap_kind == GNN_CAP_CGROUP;
+    GNN_TRY(gnn_confine_detect(&host->confine, err));
+    GNN_TRY(check_groups(host, capped, c->device_bps != 0 || c->device_iops != 0, err));
+    if (c->memory_bytes != 0 && !capped)
+        name_enforcement(run, "in-program");
+    if (!host->confine.memory_usable)
+        return GNN_OK;
+    const struct gnn_cgroup_config config = {
+        .memory_bytes = capped ? c->memory_bytes : 0,
+        .swap_bytes = c->swap_bytes,
+        .throttle = {
+            .major = host->device.major, .minor = host->device.minor, .bps = c->device_bps, .iops = c->device_iops}};
+    GNN_TRY(gnn_cgroup_create(&host->confine, &config, &host->cgroup, err));
+    if (capped)
+        name_enforcement(run, gnn_cgroup_enforcement(host->cgroup));
+    return GNN_OK;
+}
+
+static enum gnn_status start_cold(const struct gnn_run_host *host, struct gnn_run_record *run, struct gnn_err *err)
+{
+    const bool cold = host->config->cold;
+    const char *const file_system = host->device.file_system;
+    if (cold && (strcmp(file_system, "tmpfs") == 0 || strcmp(file_system, "ramfs") == 0))
+        return gnn_fail(
+            err, GNN_ENOTSUP,
+            "%s lies on %s, in memory, so no start can be cold; keep the dataset on a disk file system (ext4, "
+            "XFS), or give --no-cold",
+            host->dataset_dir, file_system);
+    const char *const paths[] = {host->dataset_dir};
+    struct gnn_residency residency;
+    GNN_TRY(cold ? gnn_cache_make_cold(paths, 1, &residency, err) : gnn_cache_residency_all(paths, 1, &residency, err));
+    const bool known = residency.resident_bytes != GNN_UNKNOWN;
+    if (cold && !known)
+        return gnn_fail(
+            err, GNN_EPERM,
+            "a cold start of %s cannot be observed: the kernel tells what is in the page cache only to those "
+            "who own the files or may write them; own a copy, or give --no-cold",
+            host->dataset_dir);
+    run->resident_start_bytes = residency.resident_bytes;
+    run->cold_observed = known ? gnn_cache_is_cold(&residency) : -1;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_run_host_prepare(struct gnn_run_host *host, struct gnn_run_record *run, struct gnn_err *err)
+{
+    if (host == NULL) {
+        run->cold_observed = 1; /* a modelled page cache starts empty */
+        return GNN_OK;
+    }
+    GNN_TRY(make_group(host, run, err));
+    return start_cold(host, run, err);
+}
+
+const struct gnn_cgroup *gnn_run_host_cgroup(const struct gnn_run_host *host)
+{
+    return host == NULL ? NULL : host->cgroup;
+}
+
+/* ---- while it runs ---- */
+
+void gnn_run_host_read_group(const struct gnn_run_host *host, struct gnn_group_reading *out)
+{
+    struct gnn_err ignored = {0};
+    gnn_group_reading_unknown(out);
+    if (host != NULL && host->cgroup != NULL && gnn_cgroup_read(host->cgroup, out, &ignored) != GNN_OK)
+        gnn_group_reading_unknown(out);
+}
+
+enum gnn_status gnn_run_host_watch(struct gnn_run_host *host, pid_t worker, uint64_t start_ns,
+                                   struct gnn_run_record *run, struct gnn_err *err)
+{
+    if (host == NULL)
+        return GNN_OK;
+    assert(worker > 0);
+    const struct gnn_probe_config config = {
+        .worker_pid = worker, .disk_major = host->device.major, .disk_minor = host->device.minor, .gpu = true};
+    GNN_TRY(gnn_probe_open(&config, &host->probe, err));
+    host->start_ns = start_ns;
+    host->next_probe_ns = gnn_later_ns(start_ns, host->config->interval_ns);
+    gnn_probe_read(host->probe, &host->last_sample.host);
+    gnn_run_host_read_group(host, &host->last_sample.group);
+    run->cap_read_back_bytes = host->last_sample.group.limit_bytes;
+    run->swap_read_back_bytes = host->last_sample.group.swap_limit_bytes;
+    return GNN_OK;
+}
+
+uint64_t gnn_run_host_next_probe_ns(const struct gnn_run_host *host)
+{
+    return host == NULL ? UINT64_MAX : host->next_probe_ns;
+}
+
+void gnn_run_host_probe(struct gnn_run_host *host, struct gnn_series_point *out)
+{
+    assert(host->probe != NULL);
+    struct gnn_sample sample;
+    gnn_probe_read(host->probe, &sample.host);
+    gnn_run_host_read_group(host, &sample.group);
+    gnn_series_point(host->start_ns, &host->last_sample, &sample, out);
+    host->last_sample = sample;
+    host->next_probe_ns = gnn_later_ns(gnn_host_now_ns(), host->config->interval_ns);
+}
+
+bool gnn_run_host_observe_direct(const struct gnn_run_host *host, struct gnn_run_record *run)
+{
+    char path[GNN_TEXT_MAX * 2 + 64];
+    struct gnn_residency residency;
+    struct gnn_err ignored = {0};
+    if (host == NULL || run->direct_observed != -1 || host->config->sample_only)
+        return run->direct_observed == 1;
+    (void)snprintf(path, sizeof path, "%s/features-d%" PRIu64, host->dataset_dir, run->dim);
+    if (gnn_cache_residency(path, &residency, &ignored) == GNN_OK && residency.resident_bytes != GNN_UNKNOWN)
+        run->direct_observed = residency.resident_bytes <= residency.file_bytes / 100 ? 1 : 0;
+    return run->direct_observed == 1;
+}
+
+void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *run)
+{
+    if (host == NULL) {
+        run->oom_kills = 0;
+        return;
+    }
+    struct gnn_group_reading end;
+    gnn_run_host_read_group(host, &end);
+    run->oom_kills = end.oom_kills;
+    if (end.peak_bytes != GNN_UNKNOWN)
+        run->counters.peak_memory_bytes = end.peak_bytes;
+    const char *const paths[] = {host->dataset_dir};
+    struct gnn_residency residency;
+    struct gnn_err ignored = {0};
+    if (gnn_cache_residency_all(paths, 1, &residency, &ignored) == GNN_OK)
+        run->resident_end_bytes = residency.resident_bytes;
+}

@@ -1,0 +1,46 @@
+/* The epochs of a worker: training, what each reports, evaluation, and the model's hash at the end. */
+#ifndef GNN_RUN_EPOCHS_H
+#define GNN_RUN_EPOCHS_H
+
+#include "harness/run/config.h"
+#include "harness/run/machine.h"
+#include "harness/run/worker/control.h"
+#include "harness/system/plan.h"
+
+#include <stdio.h>
+
+/* Everything a worker has open; worker.c opens and closes it. */
+struct gnn_run_worker {
+    const struct gnn_run_config *config;
+    const struct gnn_system *system;
+    void *system_config;
+    void *system_state;
+    struct gnn_machine *machine;
+    struct gnn_world *world; /* the machine's, as the next two */
+    const struct gnn_dataset *dataset;
+    struct gnn_tensor *tensor; /* NULL when sample_only, as model */
+    struct gnn_model *model;
+    struct gnn_model_config model_config;
+    struct gnn_workload workload;
+    struct gnn_env env;
+    struct gnn_memory_plan plan;
+    FILE *trace; /* --trace-loss, or NULL */
+    struct gnn_control control;
+
+    bool time_passed; /* the limit of a clock that only the worker can read */
+    bool trained;     /* some epoch changed the model */
+    uint64_t epoch;   /* of the progress messages; the training thread's, as the rest */
+    uint64_t steps_done;
+    uint64_t steps_total;
+    uint64_t progress_ns;
+    uint64_t *step_ns; /* (gnn_run_max_batches) the clock after each step; --batches only */
+    uint64_t steps_ever, die_at_batch;
+};
+
+/* gnn_env.on_step; ctx is the worker. Called by the system's trainer after each step. */
+void gnn_run_worker_on_step(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step);
+
+/* Trains and evaluates every epoch and reports each to the supervisor. GNN_ECANCELLED when told to stop. */
+GNN_MUST_CHECK enum gnn_status gnn_run_worker_epochs(struct gnn_run_worker *worker, struct gnn_err *err);
+
+#endif
