@@ -1,13 +1,8 @@
 #include "harness/base/near_miss.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
-
-static uint32_t min3(uint32_t a, uint32_t b, uint32_t c)
-{
-    const uint32_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
 
 /* Levenshtein distance over at most GNN_NAME_MAX bytes of each. */
 static uint32_t edit_distance(const char *a, const char *b)
@@ -22,7 +17,7 @@ static uint32_t edit_distance(const char *a, const char *b)
         row[0] = i;
         for (uint32_t j = 1; j <= b_len; j++) {
             const uint32_t above = row[j];
-            row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            row[j] = gnn_min_u32(gnn_min_u32(above, row[j - 1]) + 1, diagonal + (a[i - 1] != b[j - 1]));
             diagonal = above;
         }
     }
@@ -44,6 +39,7 @@ void gnn_near_miss_offer(struct gnn_near_miss *near, const char *name)
     if (distance > tolerated)
         return;
     uint32_t at = near->count;
+    assert(near->count <= GNN_NEAR_MISS_MAX);
     while (at > 0 && near->best[at - 1].distance > distance)
         at--;
     if (at == GNN_NEAR_MISS_MAX)
@@ -66,6 +62,7 @@ const char *gnn_near_miss_text(struct gnn_near_miss *near)
         const int wrote = snprintf(near->text + used, sizeof near->text - used, "%s \"%.*s\"%s", lead, GNN_NAME_MAX,
                                    near->best[i].name, end);
         used += (size_t)wrote;
+        assert(used < sizeof near->text);
     }
     return near->text;
 }

@@ -1,12 +1,12 @@
-/* Near misses among names, for messages about unknown options, systems, datasets and keys.
+/* Near misses among names, for messages about unknown commands, options, systems, presets, datasets and keys.
  *
  *   struct gnn_near_miss near;
  *   gnn_near_miss_start(&near, "extracters");
  *   for each known name: gnn_near_miss_offer(&near, name);
  *   gnn_fail(err, GNN_EUSAGE, "no option \"extracters\"%s", gnn_near_miss_text(&near));
  *
- * text is "" or "; did you mean \"extractors\" or …?". Names are kept by pointer and must outlive the struct.
- */
+ * text is "" or "; did you mean \"extractors\" or \"samplers\"?". Names are kept by pointer and must outlive the
+ * struct. */
 #ifndef GNN_BASE_NEAR_MISS_H
 #define GNN_BASE_NEAR_MISS_H
 

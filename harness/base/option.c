@@ -20,9 +20,12 @@ static const void *field_const(const struct gnn_option *option, const void *conf
     return (const char *)config + option->offset;
 }
 
-static const char *unit_of(const struct gnn_option *option)
+/* The unit with a blank before it; "" for none, and for sizes, whose text has it. */
+static const char *unit_of(const struct gnn_option *option, char *text, size_t text_bytes)
 {
-    return option->unit == NULL ? "" : option->unit;
+    const bool has_unit = option->unit != NULL && option->unit[0] != '\0' && option->type != GNN_OPT_BYTES;
+    (void)snprintf(text, text_bytes, "%s%s", has_unit ? " " : "", has_unit ? option->unit : "");
+    return text;
 }
 
 static bool has_limits(const struct gnn_option *option)
@@ -39,17 +42,39 @@ static const char *limit_text(const struct gnn_option *option, double limit, cha
     return text;
 }
 
+static const char *join_choices(const struct gnn_option *option, const char *between, char *text, size_t text_bytes)
+{
+    size_t used = 0;
+    assert(option->choices != NULL);
+    assert(option->choices[0] != NULL);
+    for (uint32_t i = 0; option->choices[i] != NULL && used < text_bytes; i++)
+        used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", i == 0 ? "" : between, option->choices[i]);
+    return text;
+}
+
+const char *gnn_option_range(const struct gnn_option *option, char *text, size_t text_bytes)
+{
+    char low[40], high[40];
+    text[0] = '\0';
+    if (option->type == GNN_OPT_CHOICE)
+        return join_choices(option, ", ", text, text_bytes);
+    if (option->type == GNN_OPT_U32_LIST && option->max > 0)
+        (void)snprintf(text, text_bytes, "each at most %.15g", option->max);
+    else if (has_limits(option))
+        (void)snprintf(text, text_bytes, "%s to %s", limit_text(option, option->min, low, sizeof low),
+                       limit_text(option, option->max, high, sizeof high));
+    return text;
+}
+
 static enum gnn_status check_limits(const struct gnn_option *option, const char *value, double number,
                                     struct gnn_err *err)
 {
-    char low[40];
-    char high[40];
+    char range[GNN_RANGE_BYTES], unit[GNN_NAME_MAX];
+    assert(option->min <= option->max);
     if (!has_limits(option) || (number >= option->min && number <= option->max))
         return GNN_OK;
-    return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is outside %s to %s%s%s", option->name, value,
-                    limit_text(option, option->min, low, sizeof low),
-                    limit_text(option, option->max, high, sizeof high), unit_of(option)[0] == '\0' ? "" : " ",
-                    option->type == GNN_OPT_BYTES ? "" : unit_of(option));
+    return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is outside %s%s", option->name, value,
+                    gnn_option_range(option, range, sizeof range), unit_of(option, unit, sizeof unit));
 }
 
 static enum gnn_status set_bool(const struct gnn_option *option, void *to, const char *value, struct gnn_err *err)
@@ -99,17 +124,15 @@ static enum gnn_status set_f64(const struct gnn_option *option, void *to, const 
 
 static enum gnn_status set_choice(const struct gnn_option *option, void *to, const char *value, struct gnn_err *err)
 {
-    char words[256] = "";
-    size_t used = 0;
+    char words[GNN_RANGE_BYTES];
     for (uint32_t i = 0; option->choices[i] != NULL; i++) {
         if (strcmp(value, option->choices[i]) == 0) {
             *(uint32_t *)to = i;
             return GNN_OK;
         }
-        if (used < sizeof words)
-            used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i == 0 ? "" : ", ", option->choices[i]);
     }
-    return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is none of %s", option->name, value, words);
+    return gnn_fail(err, GNN_EUSAGE, "option %s: \"%s\" is none of %s", option->name, value,
+                    join_choices(option, ", ", words, sizeof words));
 }
 
 static enum gnn_status set_text(const struct gnn_option *option, char *to, const char *value, struct gnn_err *err)
@@ -251,36 +274,50 @@ void gnn_option_format(const struct gnn_option *option, const void *config, char
     }
 }
 
-static void help_range(const struct gnn_option *option, FILE *out)
-{
-    char low[40];
-    char high[40];
-    if (option->type == GNN_OPT_CHOICE) {
-        (void)fputs("; one of", out);
-        for (uint32_t i = 0; option->choices[i] != NULL; i++)
-            (void)fprintf(out, "%s %s", i == 0 ? "" : ",", option->choices[i]);
-    } else if (has_limits(option)) {
-        (void)fprintf(out, "; %s to %s", limit_text(option, option->min, low, sizeof low),
-                      limit_text(option, option->max, high, sizeof high));
-    }
-}
+static const char *const type_words[] = {
+    [GNN_OPT_BOOL] = "true or false", [GNN_OPT_U32] = "whole number",
+    [GNN_OPT_U64] = "whole number",   [GNN_OPT_F64] = "number",
+    [GNN_OPT_BYTES] = "size",         [GNN_OPT_CHOICE] = "one of",
+    [GNN_OPT_TEXT] = "text",          [GNN_OPT_DURATION] = "time",
+    [GNN_OPT_SCALE] = "ratio",        [GNN_OPT_U32_LIST] = "whole numbers with commas",
+};
+_Static_assert(sizeof type_words / sizeof *type_words == GNN_OPT_U32_LIST + 1, "a word for each type");
 
 void gnn_option_help(const struct gnn_option *table, FILE *out)
 {
-    static const char *const types[] = {
-        [GNN_OPT_BOOL] = "true or false", [GNN_OPT_U32] = "whole number",
-        [GNN_OPT_U64] = "whole number",   [GNN_OPT_F64] = "number",
-        [GNN_OPT_BYTES] = "size",         [GNN_OPT_CHOICE] = "word",
-        [GNN_OPT_TEXT] = "text",          [GNN_OPT_DURATION] = "time",
-        [GNN_OPT_SCALE] = "ratio",        [GNN_OPT_U32_LIST] = "whole numbers with commas",
-    };
+    char range[GNN_RANGE_BYTES], unit[GNN_NAME_MAX];
     for (const struct gnn_option *option = table; option->name != NULL; option++) {
-        const bool unit = unit_of(option)[0] != '\0' && option->type != GNN_OPT_BYTES;
-        (void)fprintf(out, "%s=%s%s%s\n    %s", option->name, option->def, unit ? " " : "", unit ? unit_of(option) : "",
-                      types[option->type]);
-        help_range(option, out);
-        (void)fprintf(out, "\n    %s\n", option->help);
+        (void)gnn_option_range(option, range, sizeof range);
+        const char *const lead = range[0] == '\0' ? "" : option->type == GNN_OPT_CHOICE ? " " : "; ";
+        (void)fprintf(out, "%s=%s%s\n    %s%s%s\n    %s\n", option->name, option->def,
+                      unit_of(option, unit, sizeof unit), type_words[option->type], lead, range, option->help);
         if (option->source != NULL)
             (void)fprintf(out, "    source: %s\n", option->source);
+    }
+}
+
+/* A table's cell: a bar in it is escaped. */
+static void put_cell(const char *text, FILE *out)
+{
+    (void)fputs(" ", out);
+    for (; *text != '\0'; text++)
+        (void)fprintf(out, *text == '|' ? "\\%c" : "%c", *text);
+    (void)fputs(" |", out);
+}
+
+void gnn_option_markdown(const struct gnn_option *table, FILE *out)
+{
+    char text[GNN_RANGE_BYTES], unit[GNN_NAME_MAX];
+    (void)fputs("| parameter | default | range | meaning | source |\n|---|---|---|---|---|\n", out);
+    for (const struct gnn_option *option = table; option->name != NULL; option++) {
+        (void)fprintf(out, "| `%s` |", option->name);
+        (void)snprintf(text, sizeof text, "%s%s", option->def[0] == '\0' ? "empty" : option->def,
+                       unit_of(option, unit, sizeof unit));
+        put_cell(text, out);
+        (void)gnn_option_range(option, text, sizeof text);
+        put_cell(text[0] == '\0' ? type_words[option->type] : text, out);
+        put_cell(option->help, out);
+        put_cell(option->source == NULL ? "our choice" : option->source, out);
+        (void)fputs("\n", out);
     }
 }

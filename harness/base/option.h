@@ -1,6 +1,5 @@
-/* Options: an option is declared once, in a table; parser, limits, help, echo, record and `oocgnn list
- * params` read that entry (DESIGN section 2, axboe/fio's tables). A table ends with an entry whose name is
- * NULL. */
+/* Options: an option is declared once, in a table; parser, limits, help, echo, record and `oocgnn list params` read
+ * that entry, as in fio. A table ends with an entry whose name is NULL. */
 #ifndef GNN_BASE_OPTION_H
 #define GNN_BASE_OPTION_H
 
@@ -8,7 +7,10 @@
 
 #include <stdio.h>
 
-enum { GNN_TEXT_MAX = 256 }; /* room of a GNN_OPT_TEXT field, its 0 included */
+enum {
+    GNN_TEXT_MAX = 256,    /* room of a GNN_OPT_TEXT field, its 0 included */
+    GNN_RANGE_BYTES = 256, /* room of a range or a list of choices, as text */
+};
 
 struct gnn_u32_list {
     uint32_t count;
@@ -21,7 +23,7 @@ enum gnn_option_type {
     GNN_OPT_U64,      /* uint64_t */
     GNN_OPT_F64,      /* double */
     GNN_OPT_BYTES,    /* uint64_t, text as "320M", "1.5GiB" (base/units.h) */
-    GNN_OPT_CHOICE,   /* uint32_t: index into choices */
+    GNN_OPT_CHOICE,   /* an enum of 32 bits: index into choices */
     GNN_OPT_TEXT,     /* char[GNN_TEXT_MAX] */
     GNN_OPT_DURATION, /* uint64_t nanoseconds, text as "30m", "250ms" */
     GNN_OPT_SCALE,    /* uint32_t K, text as "1/K" */
@@ -29,7 +31,7 @@ enum gnn_option_type {
 };
 
 struct gnn_option {
-    const char *name; /* "extractors"; the user writes --set gnndrive.extractors=4 */
+    const char *name; /* "extractors"; the user writes --set SYSTEM.extractors=4 */
     enum gnn_option_type type;
     size_t offset;              /* offsetof the field in the config struct */
     const char *unit;           /* "threads", "bytes", "batches"; "" or NULL if none */
@@ -51,7 +53,13 @@ GNN_MUST_CHECK enum gnn_status gnn_option_set(const struct gnn_option *table, vo
 /* The value as the user would write it: parsing it again gives the same config. */
 void gnn_option_format(const struct gnn_option *option, const void *config, char *text, size_t text_bytes);
 
-/* Name, type, default, unit, limits, meaning and source of every entry, for `oocgnn list params`. */
+/* Writes what values are accepted ("1 to 64", "lru, belady"; "" when everything of the type is) and returns text. */
+const char *gnn_option_range(const struct gnn_option *option, char *text, size_t text_bytes);
+
+/* Prints name, type, default, unit, range, meaning and source of every entry, for `oocgnn list params`. */
 void gnn_option_help(const struct gnn_option *table, FILE *out);
+
+/* Prints the same as a Markdown table: parameter, default, range, meaning, source. */
+void gnn_option_markdown(const struct gnn_option *table, FILE *out);
 
 #endif

@@ -2,8 +2,12 @@
 
 #include "harness/base/near_miss.h"
 
+#include <assert.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { HELP_COLUMN = 34, PAGE_COLUMNS = 120, HELP_BYTES = 1024 };
 
 bool gnn_args_next(struct gnn_args *args)
 {
@@ -87,7 +91,7 @@ enum gnn_status gnn_args_unknown(const struct gnn_args *args, const char *comman
                                  const struct gnn_option *const *tables, struct gnn_err *err)
 {
     if (args->name[0] == '\0')
-        return gnn_fail(err, GNN_EUSAGE, "%s: what is \"%s\"? `oocgnn %s --help` shows the usage", command, args->value,
+        return gnn_fail(err, GNN_EUSAGE, "%s: unexpected argument \"%s\"; see `oocgnn %s --help`", command, args->value,
                         command);
     struct gnn_near_miss near;
     gnn_near_miss_start(&near, args->name);
@@ -98,23 +102,95 @@ enum gnn_status gnn_args_unknown(const struct gnn_args *args, const char *comman
                     gnn_near_miss_text(&near), command);
 }
 
+enum gnn_status gnn_args_parse(int argc, char **argv, const struct gnn_option *table, void *config, gnn_word_fn *word,
+                               void *ctx, bool *help, struct gnn_err *err)
+{
+    const struct gnn_option *const tables[] = {table, NULL};
+    struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
+    *help = false;
+    gnn_option_defaults(table, config);
+    while (gnn_args_next(&args)) {
+        bool known = true;
+        if (strcmp(args.name, "help") == 0) {
+            *help = true;
+            GNN_TRY(gnn_args_flag(&args, err));
+        } else if (args.name[0] != '\0') {
+            GNN_TRY(gnn_args_set(&args, table, config, &known, err));
+        } else {
+            known = word != NULL;
+            if (known)
+                GNN_TRY(word(ctx, args.value, err));
+        }
+        if (!known)
+            return gnn_args_unknown(&args, argv[0], tables, err);
+    }
+    return GNN_OK;
+}
+
+/* ---- help ---- */
+
+/* "--name UNIT", "--name a|b", "--[no-]flag". */
+static void left_side(const struct gnn_option *o, char *text, size_t text_bytes)
+{
+    size_t used = (size_t)snprintf(text, text_bytes, o->type == GNN_OPT_BOOL ? "--[no-]%s" : "--%s", o->name);
+    assert(used < text_bytes);
+    for (char *c = text; *c != '\0'; c++)
+        *c = *c == '_' ? '-' : *c;
+    for (uint32_t i = 0; o->type == GNN_OPT_CHOICE && o->choices[i] != NULL && used < text_bytes; i++)
+        used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", i == 0 ? " " : "|", o->choices[i]);
+    if (o->type != GNN_OPT_CHOICE && o->type != GNN_OPT_BOOL)
+        (void)snprintf(text + used, text_bytes - used, " %s", o->unit != NULL && o->unit[0] != '\0' ? o->unit : "N");
+}
+
+/* Prints text from column HELP_COLUMN on, broken at blanks before PAGE_COLUMNS; `column` is where the line stands. */
+static void wrap(const char *text, int column, FILE *out)
+{
+    if (column >= HELP_COLUMN)
+        column = fprintf(out, "\n") - 1;
+    (void)fprintf(out, "%*s", HELP_COLUMN - column, "");
+    column = HELP_COLUMN;
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " ");
+        if (column > HELP_COLUMN && column + length >= PAGE_COLUMNS)
+            column = fprintf(out, "\n%*s", HELP_COLUMN, "") - 1;
+        column += fprintf(out, column > HELP_COLUMN ? " %.*s" : "%.*s", length, text);
+        text += length + (text[length] == ' ' ? 1 : 0);
+    }
+    (void)fputs("\n", out);
+}
+
 void gnn_args_help(const struct gnn_option *table, FILE *out)
 {
     for (const struct gnn_option *o = table; o->name != NULL; o++) {
-        char left[GNN_TEXT_MAX];
-        size_t used = (size_t)snprintf(left, sizeof left, "--%s", o->name);
-        for (char *c = left; *c != '\0'; c++)
-            *c = *c == '_' ? '-' : *c;
-        if (o->type == GNN_OPT_CHOICE) {
-            for (uint32_t i = 0; o->choices[i] != NULL && used < sizeof left; i++)
-                used += (size_t)snprintf(left + used, sizeof left - used, "%s%s", i == 0 ? " " : "|", o->choices[i]);
-        } else if (o->type != GNN_OPT_BOOL) {
-            (void)snprintf(left + used, sizeof left - used, " %s",
-                           o->unit != NULL && o->unit[0] != '\0' ? o->unit : "VALUE");
-        }
-        (void)fprintf(out, "  %-32s %s%s%s%s\n", left, o->help, o->def[0] != '\0' ? " [" : "", o->def,
-                      o->def[0] != '\0' ? "]" : "");
+        char left[GNN_TEXT_MAX], range[GNN_RANGE_BYTES], text[HELP_BYTES];
+        left_side(o, left, sizeof left);
+        (void)gnn_option_range(o, range, sizeof range);
+        if (o->type == GNN_OPT_CHOICE)
+            range[0] = '\0'; /* the choices stand on the left */
+        const char *const between = o->def[0] != '\0' && range[0] != '\0' ? "; " : "";
+        const bool any = o->def[0] != '\0' || range[0] != '\0';
+        (void)snprintf(text, sizeof text, "%s%s%s%s%s%s", o->help, any ? " [" : "", o->def, between, range,
+                       any ? "]" : "");
+        wrap(text, fprintf(out, "  %s ", left), out);
     }
+}
+
+/* The one thing a signal handler can reach; written by it alone. */
+static atomic_bool stop_requested;
+
+static void on_signal(int number)
+{
+    (void)number;
+    atomic_store(&stop_requested, true);
+}
+
+const atomic_bool *gnn_cli_stop_on_signals(void)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGHUP, &action, NULL);
+    return &stop_requested;
 }
 
 int gnn_cli_exit_of(enum gnn_status status)
@@ -131,8 +207,30 @@ int gnn_cli_exit_of(enum gnn_status status)
     }
 }
 
+/* The kind of an error in plain words; "" where messages say it by themselves. */
+static const char *kind_of(enum gnn_status status)
+{
+    switch (status) {
+    case GNN_EIO:
+        return "input/output error: ";
+    case GNN_EFORMAT:
+        return "bad data: ";
+    case GNN_ESHORT:
+        return "file too short: ";
+    case GNN_EPERM:
+        return "not permitted: ";
+    case GNN_ENOTSUP:
+        return "not possible here: ";
+    case GNN_EBUG:
+        return "internal error: ";
+    default:
+        return "";
+    }
+}
+
 int gnn_cli_failed(const struct gnn_err *err)
 {
-    (void)fprintf(stderr, "oocgnn: %s\n", err->message);
+    assert(err->status != GNN_OK);
+    (void)fprintf(stderr, "oocgnn: %s%s\n", kind_of(err->status), err->message);
     return gnn_cli_exit_of(err->status);
 }

@@ -1,10 +1,11 @@
-/* Arguments of a sub-command, one at a time: "--name value", "--name=value", "--flag", "--no-flag", or a
- * word. */
+/* Arguments of a sub-command, one at a time: "--name value", "--name=value", "--flag", "--no-flag", or a word. */
 #ifndef GNN_CLI_ARGS_H
 #define GNN_CLI_ARGS_H
 
 #include "harness/base/option.h"
 #include "harness/cli/cli.h"
+
+#include <stdatomic.h>
 
 struct gnn_args {
     int argc;
@@ -20,25 +21,35 @@ GNN_MUST_CHECK bool gnn_args_next(struct gnn_args *args);
 /* The value of the option just taken: inline, or the next argument. GNN_EUSAGE when there is none. */
 GNN_MUST_CHECK enum gnn_status gnn_args_value(struct gnn_args *args, const char **value, struct gnn_err *err);
 
-/* The value-less option just taken: GNN_EUSAGE when it carries a value. */
+/* Checks that the option just taken carries no value: GNN_EUSAGE. */
 GNN_MUST_CHECK enum gnn_status gnn_args_flag(const struct gnn_args *args, struct gnn_err *err);
 
 /* Sets the option just taken if the table has it; *known tells. */
 GNN_MUST_CHECK enum gnn_status gnn_args_set(struct gnn_args *args, const struct gnn_option *table, void *config,
                                             bool *known, struct gnn_err *err);
 
-/* GNN_EUSAGE for an argument nobody took: names the command's --help and the nearest option of the tables
- * (NULL ends). */
+/* Fails with GNN_EUSAGE for an argument that nothing took: names the command's --help and the nearest option of the
+ * tables (NULL ends). */
 enum gnn_status gnn_args_unknown(const struct gnn_args *args, const char *command,
                                  const struct gnn_option *const *tables, struct gnn_err *err);
 
-/* Options of a table as help: "--name UNIT   what it does (default)". */
+/* Takes a word of the command line; NULL where a command has none. */
+typedef enum gnn_status gnn_word_fn(void *ctx, const char *word, struct gnn_err *err);
+
+/* Parses all arguments of a command that has one table: defaults first; *help when --help was among them. */
+GNN_MUST_CHECK enum gnn_status gnn_args_parse(int argc, char **argv, const struct gnn_option *table, void *config,
+                                              gnn_word_fn *word, void *ctx, bool *help, struct gnn_err *err);
+
+/* Prints a table's options as help: name and unit, what it does, default and range; wrapped to the page. */
 void gnn_args_help(const struct gnn_option *table, FILE *out);
+
+/* From now on SIGINT, SIGTERM and SIGHUP set the flag that is returned, which work looks at. */
+const atomic_bool *gnn_cli_stop_on_signals(void);
 
 /* What a status means to the caller: wrong usage 2, not on this machine 4, anything else 1. */
 int gnn_cli_exit_of(enum gnn_status status);
 
-/* Prints the error and maps it to an exit status. */
+/* Prints the error, with its kind in plain words where the message alone may not tell; returns the exit status. */
 int gnn_cli_failed(const struct gnn_err *err);
 
 #endif

@@ -21,7 +21,7 @@ struct command {
 
 static const struct command commands[] = {
     {"doctor", "what this machine can do, and how to get what is missing", gnn_cmd_doctor},
-    {"list", "systems, datasets, models, presets, params SYSTEM", gnn_cmd_list},
+    {"list", "systems, datasets, models, presets, profiles, params SYSTEM", gnn_cmd_list},
     {"prepare", "generate, import or check a dataset", gnn_cmd_prepare},
     {"run", "train one system on one dataset and record it", gnn_cmd_run},
     {"sweep", "run every cell of a job file", gnn_cmd_sweep},
@@ -38,7 +38,7 @@ static void print_help(FILE *out)
                 out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    (void)fputs("\n`oocgnn COMMAND --help` tells more. Results go to stdout, everything else to stderr.\n"
+    (void)fputs("\n`oocgnn help COMMAND` tells more. Results go to stdout, everything else to stderr.\n"
                 "Exit status: 0 done (oom and oot are results), 1 failed or cut short, 2 wrong usage,\n"
                 "3 regression found, 4 this machine lacks what was asked.\n",
                 out);
@@ -86,26 +86,43 @@ static int finish_output(int exit_status)
     return exit_status == GNN_EXIT_OK ? GNN_EXIT_FAILED : exit_status;
 }
 
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+/* `oocgnn help COMMAND` is `oocgnn COMMAND --help`. */
+static int help(int argc, char **argv)
+{
+    char flag[] = "--help";
+    if (argc < 3) {
+        print_help(stdout);
+        return GNN_EXIT_OK;
+    }
+    const struct command *const command = find_command(argv[2]);
+    char *words[] = {argv[2], flag, NULL};
+    return command == NULL ? unknown_command(argv[2]) : command->run(2, words);
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
         return GNN_EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-        print_help(stdout);
-        return GNN_EXIT_OK;
-    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+        return help(argc, argv);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
         (void)printf("oocgnn %s\n", gnn_build_revision());
         return GNN_EXIT_OK;
     }
     if (strcmp(argv[1], "--worker") == 0)
         return run_worker(argc, argv);
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    return unknown_command(argv[1]);
+    const struct command *const command = find_command(argv[1]);
+    return command == NULL ? unknown_command(argv[1]) : command->run(argc - 1, argv + 1);
 }
 
 int gnn_cli(int argc, char **argv)

@@ -2,7 +2,7 @@
 #ifndef GNN_CLI_H
 #define GNN_CLI_H
 
-/* Exit statuses scripts rely on (DESIGN section 7). */
+/* Exit statuses that scripts rely on. */
 enum gnn_exit {
     GNN_EXIT_OK = 0,         /* success; OOM and OOT are results and end here too */
     GNN_EXIT_FAILED = 1,     /* the run failed or was cut short */

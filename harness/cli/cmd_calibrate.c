@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,41 +44,12 @@ static const struct gnn_option calibrate_table[] = {
 };
 /* clang-format on */
 
-/* The one thing a signal handler can reach; written by it alone. */
-static atomic_bool stop_requested;
-
-static void on_signal(int number)
-{
-    (void)number;
-    atomic_store(&stop_requested, true);
-}
-
 static void print_help(void)
 {
     (void)puts("usage: oocgnn calibrate [--device PATH] [--out FILE] [OPTION...]     measure this machine\n"
                "       oocgnn calibrate --verify PROFILE                             check the simulated device\n\n"
                "Needs the machine for itself, some two minutes, and fio.\n");
     gnn_args_help(calibrate_table, stdout);
-}
-
-static enum gnn_status parse(int argc, char **argv, struct calibrate_options *o, bool *help, struct gnn_err *err)
-{
-    static const struct gnn_option *const tables[] = {calibrate_table, NULL};
-    struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
-    gnn_option_defaults(calibrate_table, o);
-    while (gnn_args_next(&args)) {
-        bool known = false;
-        if (strcmp(args.name, "help") == 0) {
-            *help = true;
-            GNN_TRY(gnn_args_flag(&args, err));
-            continue;
-        }
-        if (args.name[0] != '\0')
-            GNN_TRY(gnn_args_set(&args, calibrate_table, o, &known, err));
-        if (!known)
-            return gnn_args_unknown(&args, "calibrate", tables, err);
-    }
-    return GNN_OK;
 }
 
 /* ---- the check ---- */
@@ -177,18 +147,18 @@ static const char *choose_device(const struct calibrate_options *o)
     return stat("data", &info) == 0 && S_ISDIR(info.st_mode) ? "data" : ".";
 }
 
-static enum gnn_status measure(const struct calibrate_options *o, const char *out, struct gnn_err *err)
+static enum gnn_status measure(const struct calibrate_options *o, const char *out, const atomic_bool *stop,
+                               struct gnn_err *err)
 {
     const struct gnn_calibrate_config config = {.device = choose_device(o),
                                                 .file_bytes = o->quick ? UINT64_C(64) << 20 : o->size_bytes,
                                                 .quick = o->quick,
-                                                .stop = &stop_requested,
+                                                .stop = stop,
                                                 .progress = o->quiet ? NULL : stderr};
     char *text = NULL;
     struct gnn_profile *profile = NULL;
-    struct gnn_calibration *const calibration = calloc(1, sizeof *calibration);
-    if (calibration == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "calibration");
+    struct gnn_calibration *calibration;
+    GNN_NEW(calibration, 1, err, "calibration");
     enum gnn_status status = gnn_calibrate(&config, calibration, err);
     if (status == GNN_OK)
         status = gnn_calibration_text(calibration, &text, err);
@@ -206,31 +176,27 @@ static enum gnn_status measure(const struct calibrate_options *o, const char *ou
     return status;
 }
 
+static enum gnn_status calibrate(const struct calibrate_options *o, struct gnn_err *err)
+{
+    char out[PATH_BYTES];
+    if (o->verify[0] != '\0')
+        return verify_named(o->verify, err);
+    const atomic_bool *const stop = gnn_cli_stop_on_signals();
+    GNN_TRY(choose_out(o, out, sizeof out, err));
+    GNN_TRY(check_writable(out, err));
+    return measure(o, out, stop, err);
+}
+
 int gnn_cmd_calibrate(int argc, char **argv)
 {
     struct gnn_err err = {0};
     struct calibrate_options options;
-    char out[PATH_BYTES];
-    bool help = false;
-    if (parse(argc, argv, &options, &help, &err) != GNN_OK)
+    bool help;
+    if (gnn_args_parse(argc, argv, calibrate_table, &options, NULL, NULL, &help, &err) != GNN_OK)
         return gnn_cli_failed(&err);
     if (help) {
         print_help();
         return GNN_EXIT_OK;
     }
-    enum gnn_status status;
-    if (options.verify[0] != '\0') {
-        status = verify_named(options.verify, &err);
-    } else {
-        const struct sigaction action = {.sa_handler = on_signal};
-        (void)sigaction(SIGINT, &action, NULL);
-        (void)sigaction(SIGTERM, &action, NULL);
-        (void)sigaction(SIGHUP, &action, NULL);
-        status = choose_out(&options, out, sizeof out, &err);
-        if (status == GNN_OK)
-            status = check_writable(out, &err);
-        if (status == GNN_OK)
-            status = measure(&options, out, &err);
-    }
-    return status == GNN_OK ? GNN_EXIT_OK : gnn_cli_failed(&err);
+    return calibrate(&options, &err) == GNN_OK ? GNN_EXIT_OK : gnn_cli_failed(&err);
 }

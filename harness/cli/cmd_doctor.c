@@ -13,20 +13,16 @@ struct doctor_config {
     bool json;
 };
 
+#define FIELD(name) offsetof(struct doctor_config, name)
+
+/* clang-format off */
 static const struct gnn_option doctor_table[] = {
-    {.name = "data",
-     .type = GNN_OPT_TEXT,
-     .offset = offsetof(struct doctor_config, dir),
-     .def = "",
-     .unit = "DIR",
-     .help = "directory that holds the datasets, data or . otherwise"},
-    {.name = "json",
-     .type = GNN_OPT_BOOL,
-     .offset = offsetof(struct doctor_config, json),
-     .def = "no",
-     .help = "one JSON object per finding"},
+    {.name = "data", .type = GNN_OPT_TEXT, .offset = FIELD(dir), .def = "", .unit = "DIR",
+     .help = "directory that holds the datasets; empty: data if it is there, else ."},
+    {.name = "json", .type = GNN_OPT_BOOL, .offset = FIELD(json), .def = "no", .help = "one JSON object per finding"},
     {.name = NULL},
 };
+/* clang-format on */
 
 static const char *const verdicts[] = {
     [GNN_VERDICT_OK] = "ok", [GNN_VERDICT_NOTE] = "note", [GNN_VERDICT_MISSING] = "missing"};
@@ -47,31 +43,14 @@ static void print_json(const struct gnn_finding *f)
     json_decref(object);
 }
 
-static enum gnn_status parse(int argc, char **argv, struct doctor_config *config, bool *help, struct gnn_err *err)
-{
-    static const struct gnn_option *const tables[] = {doctor_table, NULL};
-    struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
-    gnn_option_defaults(doctor_table, config);
-    while (gnn_args_next(&args)) {
-        bool known = true;
-        if (strcmp(args.name, "help") == 0)
-            *help = true;
-        else
-            GNN_TRY(gnn_args_set(&args, doctor_table, config, &known, err));
-        if (!known)
-            return gnn_args_unknown(&args, "doctor", tables, err);
-    }
-    return GNN_OK;
-}
-
 int gnn_cmd_doctor(int argc, char **argv)
 {
     struct gnn_err err = {0};
     struct doctor_config config;
     struct gnn_finding findings[GNN_FINDINGS_MAX];
     struct stat info;
-    bool help = false, fit = true;
-    if (parse(argc, argv, &config, &help, &err) != GNN_OK)
+    bool help, fit = true;
+    if (gnn_args_parse(argc, argv, doctor_table, &config, NULL, NULL, &help, &err) != GNN_OK)
         return gnn_cli_failed(&err);
     if (help) {
         (void)puts("usage: oocgnn doctor [OPTION...]\n");

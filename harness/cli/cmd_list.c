@@ -1,6 +1,6 @@
 /* oocgnn list: what this build knows. One line per thing on stdout. */
 #include "harness/base/data_dirs.h"
-#include "harness/base/units.h"
+#include "harness/base/near_miss.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 #include "harness/dataset/prepare.h"
@@ -63,21 +63,25 @@ static void print_profile(void *ctx, const char *path, const struct gnn_profile 
 static int list_profiles(void)
 {
     struct gnn_err err = {0};
-    struct gnn_data_dirs places;
-    gnn_data_dirs(&places);
+    struct gnn_data_dirs found;
+    gnn_data_dirs(&found);
     (void)printf("%-22s %-24s %s\n", "name", "machine", "title and file");
-    if (gnn_profile_scan(places.dirs, print_profile, NULL, &err) != GNN_OK)
+    if (gnn_profile_scan(found.dirs, print_profile, NULL, &err) != GNN_OK)
         return gnn_cli_failed(&err);
     (void)puts("\noocgnn run --world simulated --profile NAME; one of this machine: oocgnn calibrate.");
     return GNN_EXIT_OK;
 }
 
-static int list_params(const char *name)
+static int list_params(const char *name, bool markdown)
 {
     struct gnn_err err = {0};
     const struct gnn_system *system;
     if (gnn_system_find(name, &system, &err) != GNN_OK)
         return gnn_cli_failed(&err);
+    if (markdown) {
+        gnn_option_markdown(system->options, stdout);
+        return GNN_EXIT_OK;
+    }
     (void)printf("%s: %s. Set with --set %s.NAME=VALUE.\n\n", system->name, system->title, system->name);
     gnn_option_help(system->options, stdout);
     return GNN_EXIT_OK;
@@ -92,18 +96,63 @@ static const struct {
              {"presets", list_presets},
              {"profiles", list_profiles}};
 
+struct words {
+    const char *list, *system;
+};
+
+static enum gnn_status take_word(void *ctx, const char *word, struct gnn_err *err)
+{
+    struct words *const w = ctx;
+    if (w->list == NULL)
+        w->list = word;
+    else if (strcmp(w->list, "params") == 0 && w->system == NULL)
+        w->system = word;
+    else
+        return gnn_fail(err, GNN_EUSAGE, "list: unexpected argument \"%s\"; see `oocgnn list --help`", word);
+    return GNN_OK;
+}
+
+static int show_list(const struct words *words, bool markdown)
+{
+    struct gnn_err err = {0};
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, words->list);
+    if (strcmp(words->list, "params") == 0) {
+        if (words->system != NULL)
+            return list_params(words->system, markdown);
+        (void)gnn_fail(&err, GNN_EUSAGE, "list params: which system? `oocgnn list systems` names them");
+        return gnn_cli_failed(&err);
+    }
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        if (strcmp(words->list, lists[i].name) == 0)
+            return lists[i].list();
+        gnn_near_miss_offer(&near, lists[i].name);
+    }
+    gnn_near_miss_offer(&near, "params");
+    (void)gnn_fail(&err, GNN_EUSAGE, "list: no list \"%s\"%s; see `oocgnn list --help`", words->list,
+                   gnn_near_miss_text(&near));
+    return gnn_cli_failed(&err);
+}
+
 int gnn_cmd_list(int argc, char **argv)
 {
-    static const char usage[] = "usage: oocgnn list systems|datasets|models|presets|profiles|params SYSTEM\n";
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        (void)fputs(usage, stdout);
-        return GNN_EXIT_OK;
-    }
-    if (argc == 3 && strcmp(argv[1], "params") == 0)
-        return list_params(argv[2]);
-    for (size_t i = 0; argc == 2 && i < sizeof lists / sizeof lists[0]; i++)
-        if (strcmp(argv[1], lists[i].name) == 0)
-            return lists[i].list();
-    (void)fputs(usage, stderr);
-    return GNN_EXIT_USAGE;
+    static const char usage[] = "usage: oocgnn list systems|datasets|models|presets|profiles\n"
+                                "       oocgnn list params SYSTEM [--markdown]\n";
+    /* clang-format off */
+    static const struct gnn_option table[] = {
+        {.name = "markdown", .type = GNN_OPT_BOOL, .def = "no", .help = "params as the table of a README"},
+        {.name = NULL},
+    };
+    /* clang-format on */
+    struct gnn_err err = {0};
+    struct words words = {NULL, NULL};
+    bool markdown, help;
+    if (gnn_args_parse(argc, argv, table, &markdown, take_word, &words, &help, &err) != GNN_OK)
+        return gnn_cli_failed(&err);
+    if (words.list != NULL && !help)
+        return show_list(&words, markdown);
+    (void)fputs(usage, help ? stdout : stderr);
+    if (help)
+        gnn_args_help(table, stdout);
+    return help ? GNN_EXIT_OK : GNN_EXIT_USAGE;
 }

@@ -6,7 +6,6 @@
 #include "harness/dataset/prepare.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,15 +58,6 @@ struct request {
     char for_import[GNN_NAME_MAX], for_generate[GNN_NAME_MAX]; /* the last option that only one of them knows */
     char out_dir[GNN_TEXT_MAX * 2];
 };
-
-/* The one thing a signal handler can reach; written by it alone. */
-static atomic_bool stop_requested;
-
-static void on_signal(int number)
-{
-    (void)number;
-    atomic_store(&stop_requested, true);
-}
 
 static enum gnn_status take_option(struct gnn_args *args, struct request *r, struct gnn_err *err)
 {
@@ -171,15 +161,15 @@ static enum gnn_status make_parent(const struct request *r, struct gnn_err *err)
                     strerror(errno));
 }
 
-static enum gnn_status prepare(struct request *r, struct gnn_err *err)
+static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struct gnn_err *err)
 {
     gnn_progress_fn *const progress = r->config.quiet ? NULL : gnn_progress_terminal;
     choose_dir(r);
     if (r->config.check)
-        return gnn_prepare_check(r->out_dir, !r->config.quick, progress, stderr, &stop_requested, err);
+        return gnn_prepare_check(r->out_dir, !r->config.quick, progress, stderr, stop, err);
     GNN_TRY(make_parent(r, err));
     const struct gnn_prepare_job job = {
-        .out_dir = r->out_dir, .progress = progress, .progress_ctx = stderr, .stop = &stop_requested};
+        .out_dir = r->out_dir, .progress = progress, .progress_ctx = stderr, .stop = stop};
     if (r->config.from[0] != '\0') {
         const struct gnn_import_source source = {.format = (enum gnn_import_format)r->config.format,
                                                  .from = r->config.from,
@@ -214,11 +204,7 @@ int gnn_cmd_prepare(int argc, char **argv)
         print_help();
         return GNN_EXIT_OK;
     }
-    const struct sigaction action = {.sa_handler = on_signal};
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-    (void)sigaction(SIGHUP, &action, NULL);
-    if (prepare(&r, &err) != GNN_OK)
+    if (prepare(&r, gnn_cli_stop_on_signals(), &err) != GNN_OK)
         return gnn_cli_failed(&err);
     (void)printf("%s\n", r.out_dir);
     gnn_log_info(r.config.check ? "%s is sound" : "%s is ready", r.out_dir);

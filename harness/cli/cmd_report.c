@@ -46,35 +46,19 @@ struct report {
     struct report_config config;
     int64_t ids[RUNS_MAX];
     uint32_t count;
-    bool help;
 };
 
-static enum gnn_status add_run(struct report *r, const char *text, struct gnn_err *err)
+static enum gnn_status add_run(void *ctx, const char *word, struct gnn_err *err)
 {
+    struct report *const r = ctx;
     uint64_t id;
-    GNN_TRY(gnn_parse_u64(text, &id, err));
+    struct gnn_err cause = {0};
+    if (gnn_parse_u64(word, &id, &cause) != GNN_OK)
+        return gnn_fail(err, GNN_EUSAGE, "report: \"%s\" is no run's number; `oocgnn report --last 10` shows them",
+                        word);
     if (r->count == RUNS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "report: more than %d runs", RUNS_MAX);
     r->ids[r->count++] = (int64_t)id;
-    return GNN_OK;
-}
-
-static enum gnn_status parse(int argc, char **argv, struct report *r, struct gnn_err *err)
-{
-    static const struct gnn_option *const tables[] = {report_table, NULL};
-    struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
-    gnn_option_defaults(report_table, &r->config);
-    while (gnn_args_next(&args)) {
-        bool known = true;
-        if (args.name[0] == '\0')
-            GNN_TRY(add_run(r, args.value, err));
-        else if (strcmp(args.name, "help") == 0)
-            r->help = true;
-        else
-            GNN_TRY(gnn_args_set(&args, report_table, &r->config, &known, err));
-        if (!known)
-            return gnn_args_unknown(&args, "report", tables, err);
-    }
     return GNN_OK;
 }
 
@@ -103,22 +87,13 @@ static enum gnn_status print_runs(const struct report *r, const struct gnn_run_r
 static enum gnn_status show(struct report *r, struct gnn_db *db, struct gnn_err *err)
 {
     GNN_TRY(choose_runs(r, db, err));
-    struct gnn_run_record *const runs = calloc(r->count, sizeof *runs);
-    if (runs == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%u runs", r->count);
-    enum gnn_status status = GNN_OK;
-    uint32_t loaded = 0;
-    while (loaded < r->count && status == GNN_OK) {
-        status = gnn_db_load(db, r->ids[loaded], &runs[loaded], err);
-        loaded += status == GNN_OK ? 1 : 0;
-    }
+    struct gnn_run_record *runs;
+    enum gnn_status status = gnn_db_load_all(db, r->ids, r->count, &runs, err);
     if (status == GNN_OK)
         status = print_runs(r, runs, err);
     if (status == GNN_OK && r->config.plot_dir[0] != '\0')
-        status = gnn_plot_comparison(db, r->ids, r->count, r->config.plot_dir, err);
-    for (uint32_t i = 0; i < loaded; i++)
-        gnn_run_record_free(&runs[i]);
-    free(runs);
+        status = gnn_plot_comparison(runs, r->count, r->config.plot_dir, err);
+    gnn_run_records_free(runs, r->count);
     return status;
 }
 
@@ -126,9 +101,10 @@ int gnn_cmd_report(int argc, char **argv)
 {
     struct gnn_err err = {0};
     struct report r = {.count = 0};
-    if (parse(argc, argv, &r, &err) != GNN_OK)
+    bool help;
+    if (gnn_args_parse(argc, argv, report_table, &r.config, add_run, &r, &help, &err) != GNN_OK)
         return gnn_cli_failed(&err);
-    if (r.help) {
+    if (help) {
         (void)puts("usage: oocgnn report [RUN...] [OPTION...]\n");
         gnn_args_help(report_table, stdout);
         return GNN_EXIT_OK;

@@ -10,8 +10,9 @@ static void print_help(void)
     (void)puts("usage: oocgnn run --system S --dataset D [OPTION...] [--set system.key=value]...\n\n"
                "Trains one system on one dataset under a memory cap and records what happened.\n");
     gnn_args_help(gnn_run_options, stdout);
-    (void)puts("  --set system.key=value           a system's parameter; `oocgnn list params SYSTEM` has them\n\n"
-               "example: oocgnn run --system gnndrive --dataset papers100m --scale 1/100 --preset gnndrive");
+    (void)printf("  --set SYSTEM.NAME=VALUE         a system's parameter; `oocgnn list params SYSTEM` has them\n\n"
+                 "example: oocgnn run --system %s --dataset papers100m --scale 1/100 --memory 320M --epochs 3\n",
+                 gnn_systems[1] != NULL ? gnn_systems[1]->name : gnn_systems[0]->name); /* the first does nothing */
 }
 
 int gnn_cmd_run(int argc, char **argv)

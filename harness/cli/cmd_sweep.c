@@ -56,7 +56,6 @@ struct cell {
 struct sweep {
     struct sweep_config config;
     const char *job_file;
-    bool help;
     struct gnn_ini *ini;
     struct cell *cells;
     uint32_t count, room;
@@ -191,9 +190,8 @@ static enum gnn_status expand(struct sweep *s, struct gnn_err *err)
     GNN_TRY(gnn_ini_open(s->job_file, &s->ini, err));
     if (gnn_ini_section_count(s->ini) == 0)
         return gnn_fail(err, GNN_EUSAGE, "%s: no section besides [global], so nothing to run", s->job_file);
-    struct key *const keys = calloc(KEYS_MAX, sizeof *keys);
-    if (keys == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "keys of %s", s->job_file);
+    struct key *keys;
+    GNN_NEW(keys, KEYS_MAX, err, "keys of %s", s->job_file);
     enum gnn_status status = GNN_OK;
     for (uint32_t i = 0; i < gnn_ini_section_count(s->ini) && status == GNN_OK; i++)
         status = expand_section(s, gnn_ini_section(s->ini, i), keys, err);
@@ -325,26 +323,12 @@ static int run_cells(const struct sweep *s)
     return worst;
 }
 
-static enum gnn_status parse(int argc, char **argv, struct sweep *s, struct gnn_err *err)
+static enum gnn_status take_job_file(void *ctx, const char *word, struct gnn_err *err)
 {
-    static const struct gnn_option *const tables[] = {sweep_table, NULL};
-    struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
-    gnn_option_defaults(sweep_table, &s->config);
-    while (gnn_args_next(&args)) {
-        bool known = true;
-        if (args.name[0] == '\0' && s->job_file == NULL)
-            s->job_file = args.value;
-        else if (strcmp(args.name, "help") == 0)
-            s->help = true;
-        else if (args.name[0] != '\0')
-            GNN_TRY(gnn_args_set(&args, sweep_table, &s->config, &known, err));
-        else
-            known = false;
-        if (!known)
-            return gnn_args_unknown(&args, "sweep", tables, err);
-    }
-    if (s->job_file == NULL && !s->help)
-        return gnn_fail(err, GNN_EUSAGE, "sweep: which job file? workloads/smoke.ini is one");
+    struct sweep *const s = ctx;
+    if (s->job_file != NULL)
+        return gnn_fail(err, GNN_EUSAGE, "sweep: one job file at a time, got \"%s\" and \"%s\"", s->job_file, word);
+    s->job_file = word;
     return GNN_OK;
 }
 
@@ -353,13 +337,17 @@ int gnn_cmd_sweep(int argc, char **argv)
     struct gnn_err err = {0};
     struct sweep s = {.job_file = NULL};
     int exit_status = GNN_EXIT_OK;
-    if (parse(argc, argv, &s, &err) != GNN_OK) {
+    bool help;
+    if (gnn_args_parse(argc, argv, sweep_table, &s.config, take_job_file, &s, &help, &err) != GNN_OK) {
         exit_status = gnn_cli_failed(&err);
-    } else if (s.help) {
+    } else if (help) {
         (void)puts("usage: oocgnn sweep JOBFILE [OPTION...]\n");
         gnn_args_help(sweep_table, stdout);
         (void)puts("\nA job file is INI: [global] first, one section per case; keys are options of `oocgnn run` or\n"
                    "system.key; `a | b` runs both.");
+    } else if (s.job_file == NULL) {
+        (void)gnn_fail(&err, GNN_EUSAGE, "sweep: which job file? workloads/smoke.ini is one");
+        exit_status = gnn_cli_failed(&err);
     } else if (expand(&s, &err) != GNN_OK) {
         exit_status = gnn_cli_failed(&err);
     } else if (s.config.dry_run) {

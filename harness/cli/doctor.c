@@ -97,7 +97,7 @@ static void look_at_direct(struct doctor *d)
         gnn_file_close(d->world, direct);
     } else {
         remedy(find(d, "direct I/O", GNN_VERDICT_MISSING, false, "%s", err.message),
-               "put the datasets on ext4 or xfs, or read them buffered, by name: --set gnndrive.io=buffered");
+               "put the datasets on ext4 or xfs, or read them buffered, by name: --set SYSTEM.io=buffered");
     }
     (void)unlink(path);
 }

@@ -504,28 +504,7 @@ static enum gnn_status draw_stage_split(const struct comparison *comparison, con
 
 /* ---- the comparison ---- */
 
-static enum gnn_status draw(const struct gnn_run_record *runs, uint32_t count, const char *dir, struct gnn_err *err)
-{
-    struct comparison *comparison = calloc(1, sizeof *comparison);
-    if (comparison == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "picture");
-    enum gnn_status status = group_runs(runs, count, comparison, err);
-    uint32_t with_times = 0;
-    for (uint32_t g = 0; g < comparison->group_count; g++)
-        with_times += comparison->groups[g].usable;
-    if (status == GNN_OK && with_times == 0)
-        status = gnn_fail(err, GNN_EFORMAT, "none of the %u runs has a valid epoch: nothing to draw", count);
-    if (status == GNN_OK) {
-        write_caption(comparison);
-        status = draw_epoch_time(comparison, dir, err);
-    }
-    if (status == GNN_OK)
-        status = draw_stage_split(comparison, dir, err);
-    free(comparison);
-    return status;
-}
-
-enum gnn_status gnn_plot_comparison(struct gnn_db *db, const int64_t *runs, uint32_t count, const char *out_dir,
+enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t count, const char *out_dir,
                                     struct gnn_err *err)
 {
     if (count == 0)
@@ -534,19 +513,20 @@ enum gnn_status gnn_plot_comparison(struct gnn_db *db, const int64_t *runs, uint
         return gnn_fail(err, GNN_EUSAGE, "%u runs in one picture, at most %d: name fewer", count, RUNS_MAX);
     if (mkdir(out_dir, 0777) != 0 && errno != EEXIST)
         return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "%s: %s", out_dir, strerror(errno));
-    struct gnn_run_record *records = calloc(count, sizeof *records);
-    if (records == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%u runs", count);
-    enum gnn_status status = GNN_OK;
-    uint32_t loaded = 0;
-    while (loaded < count && status == GNN_OK) {
-        status = gnn_db_load(db, runs[loaded], &records[loaded], err);
-        loaded += status == GNN_OK ? 1 : 0;
+    struct comparison *comparison;
+    GNN_NEW(comparison, 1, err, "picture");
+    enum gnn_status status = group_runs(runs, count, comparison, err);
+    uint32_t with_times = 0;
+    for (uint32_t g = 0; g < comparison->group_count; g++)
+        with_times += comparison->groups[g].usable;
+    if (status == GNN_OK && with_times == 0)
+        status = gnn_fail(err, GNN_EFORMAT, "none of the %u runs has a valid epoch: nothing to draw", count);
+    if (status == GNN_OK) {
+        write_caption(comparison);
+        status = draw_epoch_time(comparison, out_dir, err);
     }
     if (status == GNN_OK)
-        status = draw(records, count, out_dir, err);
-    for (uint32_t i = 0; i < loaded; i++)
-        gnn_run_record_free(&records[i]);
-    free(records);
+        status = draw_stage_split(comparison, out_dir, err);
+    free(comparison);
     return status;
 }

@@ -137,6 +137,27 @@ enum gnn_status gnn_db_load(struct gnn_db *db, int64_t run_id, struct gnn_run_re
     return status;
 }
 
+void gnn_run_records_free(struct gnn_run_record *runs, uint32_t count)
+{
+    for (uint32_t i = 0; runs != NULL && i < count; i++)
+        gnn_run_record_free(&runs[i]);
+    free(runs);
+}
+
+enum gnn_status gnn_db_load_all(struct gnn_db *db, const int64_t *ids, uint32_t count, struct gnn_run_record **out,
+                                struct gnn_err *err)
+{
+    enum gnn_status status = GNN_OK;
+    GNN_NEW(*out, count, err, "%u runs", count);
+    for (uint32_t i = 0; i < count && status == GNN_OK; i++)
+        status = gnn_db_load(db, ids[i], &(*out)[i], err);
+    if (status == GNN_OK)
+        return GNN_OK;
+    gnn_run_records_free(*out, count); /* those that were not loaded are zero */
+    *out = NULL;
+    return status;
+}
+
 /* The statement gives run IDs, newest first; ids get them oldest first. */
 static enum gnn_status collect_ids(struct gnn_db *db, const char *sql, uint32_t max, int64_t *ids, uint32_t *count,
                                    struct gnn_err *err)

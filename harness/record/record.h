@@ -163,6 +163,11 @@ GNN_MUST_CHECK enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn
 GNN_MUST_CHECK enum gnn_status gnn_db_load(struct gnn_db *db, int64_t run_id, struct gnn_run_record *out,
                                            struct gnn_err *err);
 
+/* Loads count runs into a new array, for gnn_run_records_free; *out is NULL after an error. */
+GNN_MUST_CHECK enum gnn_status gnn_db_load_all(struct gnn_db *db, const int64_t *ids, uint32_t count,
+                                               struct gnn_run_record **out, struct gnn_err *err);
+void gnn_run_records_free(struct gnn_run_record *runs, uint32_t count); /* accepts NULL */
+
 /* The last n runs, oldest first, into ids[0..*count). */
 GNN_MUST_CHECK enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_t *ids, uint32_t *count,
                                            struct gnn_err *err);

@@ -197,6 +197,30 @@ static void help_names_everything(void **state)
     free(text);
 }
 
+/* A README's table: one row an option; a bar inside a cell is escaped. */
+static void markdown_has_a_row_per_option(void **state)
+{
+    (void)state;
+    static const struct gnn_option one[] = {{.name = "io", .type = GNN_OPT_TEXT, .def = "", .help = "a|b."},
+                                            {.name = NULL}};
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    gnn_option_markdown(table, out);
+    gnn_option_markdown(one, out);
+    assert_int_equal(fclose(out), 0);
+    static const char *const wanted[] = {
+        "| parameter | default | range | meaning | source |\n|---|---|---|---|---|\n| `reorder` | true | true or false "
+        "|",
+        "\n| `extractors` | 4 threads | 1 to 64 | Threads that read. | section 4.2 |\n", "| lru, belady |",
+        "\n| `io` | empty | text | a\\|b. | our choice |\n"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (strstr(text, wanted[i]) == NULL)
+            fail_msg("the table lacks \"%s\":\n%s", wanted[i], text);
+    free(text);
+}
+
 struct texts {
     char path[GNN_TEXT_MAX];
     uint64_t limit_ns;
@@ -275,6 +299,7 @@ int main(void)
         cmocka_unit_test(values),
         cmocka_unit_test(near_misses),
         cmocka_unit_test(help_names_everything),
+        cmocka_unit_test(markdown_has_a_row_per_option),
     };
     return cmocka_run_group_tests_name("option", tests, NULL, NULL);
 }

@@ -211,6 +211,17 @@ static void assert_file_shows(const struct place *place, const char *name, const
     free(text);
 }
 
+/* Loads the runs and draws them. */
+static enum gnn_status plot(const struct place *place, const int64_t *ids, uint32_t count, struct gnn_err *err)
+{
+    struct gnn_run_record *runs = NULL;
+    if (count > 0)
+        GNN_TRY(gnn_db_load_all(place->handle, ids, count, &runs, err));
+    const enum gnn_status status = gnn_plot_comparison(runs, count, place->pictures, err);
+    gnn_run_records_free(runs, count);
+    return status;
+}
+
 static void pictures_of_a_comparison(void **state)
 {
     struct place *place = *state;
@@ -232,7 +243,7 @@ static void pictures_of_a_comparison(void **state)
     run.status = GNN_RUN_OOM;
     ids[count++] = store(place->handle, &run);
     struct gnn_err err = {0};
-    if (gnn_plot_comparison(place->handle, ids, count, place->pictures, &err) != GNN_OK)
+    if (plot(place, ids, count, &err) != GNN_OK)
         fail_msg("%s", err.message);
     /* median of 60 and 64, least, most, label above, label; a word where there is no time */
     assert_file_shows(place, "epoch-time.dat",
@@ -287,7 +298,7 @@ static void a_picture_of_two_worlds(void **state)
     give_figure(&run.epochs[0], "extrapolated_from_batches", 50);
     ids[1] = store(place->handle, &run);
     struct gnn_err err = {0};
-    if (gnn_plot_comparison(place->handle, ids, 2, place->pictures, &err) != GNN_OK)
+    if (plot(place, ids, 2, &err) != GNN_OK)
         fail_msg("%s", err.message);
     assert_file_shows(place, "epoch-time.dat", "epoch\t69\t69\t69\t69\t69\t23\t23\t23\t23\t23\n");
     char *text = file_text(place, "epoch-time.gp");
@@ -305,7 +316,7 @@ static void nothing_to_draw_is_an_error(void **state)
 {
     struct place *place = *state;
     struct gnn_err err = {0};
-    assert_int_equal(gnn_plot_comparison(place->handle, NULL, 0, place->pictures, &err), GNN_EFORMAT);
+    assert_int_equal(plot(place, NULL, 0, &err), GNN_EFORMAT);
     struct gnn_run_record run;
     fake_run(&run, "ginex", 25, 1, 1);
     run.status = GNN_RUN_INVALID;
@@ -313,20 +324,20 @@ static void nothing_to_draw_is_an_error(void **state)
     int64_t ids[2];
     ids[0] = store(place->handle, &run);
     err = (struct gnn_err){0};
-    assert_int_equal(gnn_plot_comparison(place->handle, ids, 1, place->pictures, &err), GNN_EFORMAT);
+    assert_int_equal(plot(place, ids, 1, &err), GNN_EFORMAT);
     if (!have_gnuplot())
         skip();
     fake_run(&run, "pygplus", 60, 1, 1);
     run.epochs[0].stage_count = 0;
     ids[1] = store(place->handle, &run);
     err = (struct gnn_err){0};
-    assert_int_equal(gnn_plot_comparison(place->handle, ids, 2, place->pictures, &err), GNN_EFORMAT);
+    assert_int_equal(plot(place, ids, 2, &err), GNN_EFORMAT);
     assert_shows(err.message, "empty");
     fake_run(&run, "pygplus", 60, 1, 1);
     run.epochs[0].stages[0].wait_lock_ns = GNN_UNKNOWN;
     ids[1] = store(place->handle, &run);
     err = (struct gnn_err){0};
-    assert_int_equal(gnn_plot_comparison(place->handle, ids, 2, place->pictures, &err), GNN_EFORMAT);
+    assert_int_equal(plot(place, ids, 2, &err), GNN_EFORMAT);
     assert_shows(err.message, "wait: lock");
 }
 
@@ -340,7 +351,7 @@ static void missing_gnuplot_is_told(void **state)
     char *saved = strdup(path == NULL ? "" : path);
     assert_int_equal(setenv("PATH", "/nonexistent", 1), 0);
     struct gnn_err err = {0};
-    const enum gnn_status status = gnn_plot_comparison(place->handle, &id, 1, place->pictures, &err);
+    const enum gnn_status status = plot(place, &id, 1, &err);
     assert_int_equal(setenv("PATH", saved, 1), 0);
     free(saved);
     assert_int_equal(status, GNN_ENOTSUP);
