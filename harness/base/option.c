@@ -307,17 +307,18 @@ static void put_cell(const char *text, FILE *out)
 
 void gnn_option_markdown(const struct gnn_option *table, FILE *out)
 {
-    char text[GNN_RANGE_BYTES], unit[GNN_NAME_MAX];
-    (void)fputs("| parameter | default | range | meaning | source |\n|---|---|---|---|---|\n", out);
+    char range[GNN_RANGE_BYTES], unit[GNN_NAME_MAX];
+    (void)fputs("| parameter | meaning | default | range | source |\n|---|---|---|---|---|\n", out);
     for (const struct gnn_option *option = table; option->name != NULL; option++) {
         (void)fprintf(out, "| `%s` |", option->name);
-        (void)snprintf(text, sizeof text, "%s%s", option->def[0] == '\0' ? "empty" : option->def,
-                       unit_of(option, unit, sizeof unit));
-        put_cell(text, out);
-        (void)gnn_option_range(option, text, sizeof text);
-        put_cell(text[0] == '\0' ? type_words[option->type] : text, out);
         put_cell(option->help, out);
-        put_cell(option->source == NULL ? "our choice" : option->source, out);
+        if (option->def[0] == '\0')
+            (void)fputs(" empty |", out);
+        else
+            (void)fprintf(out, " `%s`%s |", option->def, unit_of(option, unit, sizeof unit));
+        (void)gnn_option_range(option, range, sizeof range);
+        put_cell(range[0] == '\0' ? type_words[option->type] : range, out);
+        put_cell(option->source == NULL ? "ours" : option->source, out);
         (void)fputs("\n", out);
     }
 }

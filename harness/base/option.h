@@ -59,7 +59,7 @@ const char *gnn_option_range(const struct gnn_option *option, char *text, size_t
 /* Prints name, type, default, unit, range, meaning and source of every entry, for `oocgnn list params`. */
 void gnn_option_help(const struct gnn_option *table, FILE *out);
 
-/* Prints the same as a Markdown table: parameter, default, range, meaning, source. */
+/* Prints the same as a Markdown table: parameter, meaning, default, range, source. */
 void gnn_option_markdown(const struct gnn_option *table, FILE *out);
 
 #endif

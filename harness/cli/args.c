@@ -129,10 +129,11 @@ enum gnn_status gnn_args_parse(int argc, char **argv, const struct gnn_option *t
 
 /* ---- help ---- */
 
-/* "--name UNIT", "--name a|b", "--[no-]flag". */
+/* "--name UNIT", "--name a|b", "--flag", "--[no-]flag" for one that is on by default. */
 static void left_side(const struct gnn_option *o, char *text, size_t text_bytes)
 {
-    size_t used = (size_t)snprintf(text, text_bytes, o->type == GNN_OPT_BOOL ? "--[no-]%s" : "--%s", o->name);
+    const bool on = o->type == GNN_OPT_BOOL && (strcmp(o->def, "yes") == 0 || strcmp(o->def, "true") == 0);
+    size_t used = (size_t)snprintf(text, text_bytes, on ? "--[no-]%s" : "--%s", o->name);
     assert(used < text_bytes);
     for (char *c = text; *c != '\0'; c++)
         *c = *c == '_' ? '-' : *c;

@@ -1,5 +1,5 @@
-/* The command line: what bad input gets. Each case ends with one clear message that names the remedy, and the
- * exit status that DESIGN section 7 promises; nothing is written to stdout. */
+/* The command line: what bad input gets. Each case ends with one clear message that names the remedy, and the exit
+ * status that `oocgnn --help` promises; nothing is written to stdout. */
 #include "tests/support/process.h"
 
 #include <setjmp.h>
@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -45,7 +47,7 @@ static const struct wrong wrongs[] = {
     {"run --system pygplus --dataset cora --compute cuda", 4, "use --compute cpu"},
     {"run --system pygplus --dataset cora --compute fpga", 2, "unknown back-end"},
     {"run --system pygplus --dataset cora --hidden 30 --heads 4 --gat-width-total", 2, "choose a multiple"},
-    {"run extra --system pygplus", 2, "what is \"extra\""},
+    {"run extra --system pygplus", 2, "unexpected argument \"extra\""},
     {"run --system null --dataset cora --profile nvme", 2, "--world simulated"},
     {"run --system null --dataset cora --swap 1G", 2, "--memory"},
     {"run --system null --dataset cora --interval 0", 2, "at least 10ms"},
@@ -63,7 +65,11 @@ static const struct wrong wrongs[] = {
     {"prepare mine --from /dev --scale 1/3", 2, "generated datasets"},
     {"prepare papers100m --data /nonexistent/a/b", 2, "--data /nonexistent/a/b"},
     {"list", 2, "usage: oocgnn list"},
-    {"list params", 2, "usage: oocgnn list"},
+    {"list params", 2, "which system? `oocgnn list systems`"},
+    {"list system", 2, "did you mean \"systems\"?"},
+    {"list systems null", 2, "unexpected argument \"null\""},
+    {"help rnu", 2, "did you mean \"run\"?"},
+    {"report first", 2, "no run's number"},
     {"list params nosuch", 2, "unknown system \"nosuch\"; this build"},
     {"prepare", 2, "which dataset?"},
     {"prepare papers10m", 2, "papers100m"},
@@ -119,6 +125,13 @@ static void help_and_lists(void **state)
         {"run -h", "--memory"},
         {"--version", "oocgnn "},
         {"run --help", "--memory"},
+        {"run --help", "--batch seeds                   seeds per mini-batch [1000; 1 to 1048576]"},
+        {"run --help", "--[no-]cold "},
+        {"help run", "--io uring|pool "},
+        {"help", "doctor"},
+        {"list --help", "--markdown"},
+        {"list params gnndrive --markdown", "| parameter | meaning | default | range | source |"},
+        {"list profiles", "gnndrive-paper"},
         {"prepare --help", "--drop-duplicates"},
         {"report --help", "--plot"},
         {"sweep --help", "--resume"},
@@ -138,6 +151,84 @@ static void help_and_lists(void **state)
                      r.out, r.err);
         process_free(&r);
     }
+}
+
+/* Reads a file of the source tree; the test runs in its root. NULL if it is not there. */
+static char *read_page(const char *path)
+{
+    FILE *const file = fopen(path, "r");
+    char *text = NULL;
+    size_t room = 0;
+    if (file == NULL)
+        return NULL;
+    const ssize_t length = getdelim(&text, &room, '\0', file);
+    assert_int_equal(fclose(file), 0);
+    assert_true(length > 0);
+    return text;
+}
+
+/* Compares the table in systems/NAME/README.md, which scripts/parameters.sh writes, with the option table. */
+static void check_page(const char *system)
+{
+    static const char begin[] = "<!-- parameters: begin -->\n", end[] = "<!-- parameters: end -->\n";
+    char path[128], words[128];
+    (void)snprintf(path, sizeof path, "systems/%s/README.md", system);
+    (void)snprintf(words, sizeof words, "list params %s --markdown", system);
+    struct process_result r = run_words(words);
+    assert_int_equal(r.exit_status, 0);
+    char *const page = read_page(path);
+    assert_non_null(page);
+    const char *const from = strstr(page, begin), *const to = strstr(page, end);
+    if (from != NULL && to != NULL) {
+        const char *const table = from + strlen(begin);
+        if ((size_t)(to - table) != strlen(r.out) || memcmp(table, r.out, strlen(r.out)) != 0)
+            fail_msg("%s: not the table of this build; run scripts/parameters.sh", path);
+    }
+    free(page);
+    process_free(&r);
+}
+
+static void pages_have_the_tables_of_the_program(void **state)
+{
+    (void)state;
+    struct process_result r = run_words("list systems");
+    int count = 0;
+    char *rest = r.out;
+    for (char *line = strsep(&rest, "\n"); line != NULL && line[0] != '\0'; line = strsep(&rest, "\n")) {
+        line[strcspn(line, " ")] = '\0';
+        check_page(line);
+        count++;
+    }
+    assert_true(count >= 6);
+    process_free(&r);
+}
+
+/* A name that is a directory here, and nothing in --data: how to say it. */
+static void a_directory_is_named_with_a_slash(void **state)
+{
+    (void)state;
+    char *const dir = process_temp_dir();
+    char path[600], here[600], words[1200];
+    (void)snprintf(path, sizeof path, "%s/mine", dir);
+    assert_int_equal(mkdir(path, 0777), 0);
+    (void)snprintf(path, sizeof path, "%s/mine/meta", dir);
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    assert_non_null(getcwd(here, sizeof here));
+    char *const program = realpath(process_program(), NULL);
+    assert_non_null(program);
+    (void)setenv("OOCGNN", program, 1); /* the same from another folder */
+    free(program);
+    assert_int_equal(chdir(dir), 0);
+    (void)snprintf(words, sizeof words, "run --system null --dataset mine --db %s/x.db", dir);
+    struct process_result r = run_words(words);
+    assert_int_equal(chdir(here), 0);
+    if (r.exit_status != 2 || strstr(r.err, "say --dataset ./mine") == NULL)
+        fail_msg("exit %d: %s", r.exit_status, r.err);
+    process_free(&r);
+    process_remove_tree(dir);
+    free(dir);
 }
 
 /* A job file's mistakes are named with file and line, and nothing runs. */
@@ -178,6 +269,8 @@ int main(void)
         cmocka_unit_test(bad_input_gets_a_message),
         cmocka_unit_test(help_and_lists),
         cmocka_unit_test(job_file_mistakes),
+        cmocka_unit_test(pages_have_the_tables_of_the_program),
+        cmocka_unit_test(a_directory_is_named_with_a_slash),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

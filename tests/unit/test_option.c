@@ -211,10 +211,10 @@ static void markdown_has_a_row_per_option(void **state)
     gnn_option_markdown(one, out);
     assert_int_equal(fclose(out), 0);
     static const char *const wanted[] = {
-        "| parameter | default | range | meaning | source |\n|---|---|---|---|---|\n| `reorder` | true | true or false "
-        "|",
-        "\n| `extractors` | 4 threads | 1 to 64 | Threads that read. | section 4.2 |\n", "| lru, belady |",
-        "\n| `io` | empty | text | a\\|b. | our choice |\n"};
+        "| parameter | meaning | default | range | source |\n|---|---|---|---|---|\n| `reorder` |",
+        "| Deliver out of order. | `true` | true or false | section 4 |",
+        "\n| `extractors` | Threads that read. | `4` threads | 1 to 64 | section 4.2 |\n", "| lru, belady |",
+        "\n| `io` | a\\|b. | empty | text | ours |\n"};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (strstr(text, wanted[i]) == NULL)
             fail_msg("the table lacks \"%s\":\n%s", wanted[i], text);
