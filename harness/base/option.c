@@ -163,6 +163,8 @@ static enum gnn_status set_parsed(const struct gnn_option *option, void *to, con
 static enum gnn_status set_value(const struct gnn_option *option, void *config, const char *value, struct gnn_err *err)
 {
     void *const to = field(option, config);
+    assert(value != NULL);
+    assert(option->help != NULL);
     switch (option->type) {
     case GNN_OPT_BOOL:
         return set_bool(option, to, value, err);

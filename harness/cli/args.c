@@ -8,9 +8,11 @@
 #include <string.h>
 
 enum { HELP_COLUMN = 34, PAGE_COLUMNS = 120, HELP_BYTES = 1024 };
+_Static_assert(HELP_COLUMN < PAGE_COLUMNS / 2, "room for the text beside the names");
 
 bool gnn_args_next(struct gnn_args *args)
 {
+    assert(args->at >= 1);
     if (args->at >= args->argc)
         return false;
     const char *const text = args->argv[args->at++];
@@ -20,8 +22,8 @@ bool gnn_args_next(struct gnn_args *args)
         (void)snprintf(args->name, sizeof args->name, "help");
         args->value = NULL;
     }
-    if (strncmp(text, "--", 2) != 0)
-        return true;
+    if (strncmp(text, "--", 2) != 0 || text[2] == '\0' || text[2] == '=')
+        return true; /* a word; "--" alone names nothing either */
     const char *const equals = strchr(text, '=');
     const size_t length = equals == NULL ? strlen(text + 2) : (size_t)(equals - text - 2);
     (void)snprintf(args->name, sizeof args->name, "%.*s", (int)length, text + 2);
@@ -31,6 +33,7 @@ bool gnn_args_next(struct gnn_args *args)
 
 enum gnn_status gnn_args_value(struct gnn_args *args, const char **value, struct gnn_err *err)
 {
+    assert(args->name[0] != '\0');
     if (args->value == NULL) {
         if (args->at >= args->argc)
             return gnn_fail(err, GNN_EUSAGE, "option --%s needs a value", args->name);
@@ -42,6 +45,7 @@ enum gnn_status gnn_args_value(struct gnn_args *args, const char **value, struct
 
 enum gnn_status gnn_args_flag(const struct gnn_args *args, struct gnn_err *err)
 {
+    assert(args->name[0] != '\0');
     if (args->value != NULL)
         return gnn_fail(err, GNN_EUSAGE, "option --%s takes no value, but got \"%s\"", args->name, args->value);
     return GNN_OK;
@@ -98,8 +102,8 @@ enum gnn_status gnn_args_unknown(const struct gnn_args *args, const char *comman
     for (; *tables != NULL; tables++)
         for (const struct gnn_option *o = *tables; o->name != NULL; o++)
             gnn_near_miss_offer(&near, o->name);
-    return gnn_fail(err, GNN_EUSAGE, "%s: no option --%s%s; `oocgnn %s --help` lists them", command, args->name,
-                    gnn_near_miss_text(&near), command);
+    return gnn_fail(err, GNN_EUSAGE, "%s: no option --%s; `oocgnn %s --help` lists them%s", command, args->name,
+                    command, gnn_near_miss_text(&near));
 }
 
 enum gnn_status gnn_args_parse(int argc, char **argv, const struct gnn_option *table, void *config, gnn_word_fn *word,
@@ -107,6 +111,7 @@ enum gnn_status gnn_args_parse(int argc, char **argv, const struct gnn_option *t
 {
     const struct gnn_option *const tables[] = {table, NULL};
     struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
+    assert(argc >= 1);
     *help = false;
     gnn_option_defaults(table, config);
     while (gnn_args_next(&args)) {
@@ -146,6 +151,7 @@ static void left_side(const struct gnn_option *o, char *text, size_t text_bytes)
 /* Prints text from column HELP_COLUMN on, broken at blanks before PAGE_COLUMNS; `column` is where the line stands. */
 static void wrap(const char *text, int column, FILE *out)
 {
+    assert(column >= 0);
     if (column >= HELP_COLUMN)
         column = fprintf(out, "\n") - 1;
     (void)fprintf(out, "%*s", HELP_COLUMN - column, "");
@@ -172,6 +178,7 @@ void gnn_args_help(const struct gnn_option *table, FILE *out)
         const bool any = o->def[0] != '\0' || range[0] != '\0';
         (void)snprintf(text, sizeof text, "%s%s%s%s%s%s", o->help, any ? " [" : "", o->def, between, range,
                        any ? "]" : "");
+        assert(strlen(o->help) + strlen(o->def) + strlen(range) + 8 < sizeof text);
         wrap(text, fprintf(out, "  %s ", left), out);
     }
 }

@@ -7,6 +7,7 @@
 #include "harness/run/supervisor/spawn.h"
 #include "harness/run/worker/worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static void print_help(FILE *out)
                 out);
 }
 
-/* The process the supervisor starts; not for people. */
+/* Runs the process that the supervisor starts; not for people. */
 static int run_worker(int argc, char **argv)
 {
     struct gnn_err err = {0};
@@ -61,13 +62,11 @@ static int unknown_command(const char *name)
     gnn_near_miss_start(&near, name);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         gnn_near_miss_offer(&near, commands[i].name);
-    (void)gnn_fail(&err, GNN_EUSAGE, "no command \"%s\"%s; `oocgnn --help` lists them", name,
-                   gnn_near_miss_text(&near));
+    (void)gnn_fail(&err, GNN_EUSAGE, "no command \"%s\"; `oocgnn help` lists them%s", name, gnn_near_miss_text(&near));
     return gnn_cli_failed(&err);
 }
 
-/* A caller that closed a standard stream must not find a database or a pipe in its place; what is written to
- * it fails. */
+/* Holds the numbers of closed standard streams, so that no database or pipe gets one; what is written there fails. */
 static void hold_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -75,7 +74,7 @@ static void hold_standard_streams(void)
             (void)!open("/dev/null", O_RDONLY);
 }
 
-/* Results that nobody received are a failure. */
+/* Fails a command whose results could not be written. */
 static int finish_output(int exit_status)
 {
     errno = 0;
@@ -88,6 +87,8 @@ static int finish_output(int exit_status)
 
 static const struct command *find_command(const char *name)
 {
+    _Static_assert(COMMAND_COUNT > 0, "there are commands");
+    assert(name != NULL);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(name, commands[i].name) == 0)
             return &commands[i];
@@ -98,7 +99,8 @@ static const struct command *find_command(const char *name)
 static int help(int argc, char **argv)
 {
     char flag[] = "--help";
-    if (argc < 3) {
+    assert(argc >= 2);
+    if (argc < 3 || strcmp(argv[2], "help") == 0) {
         print_help(stdout);
         return GNN_EXIT_OK;
     }

@@ -6,6 +6,7 @@
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,6 +72,7 @@ static enum gnn_status verify(const struct gnn_profile *profile, FILE *out, stru
 {
     struct gnn_grid_check check;
     GNN_TRY(gnn_grid_check(&profile->storage, &check, err));
+    assert(check.count > 0);
     print_check(&check, out);
     if (check.worst <= tolerance)
         return GNN_OK;
@@ -91,10 +93,11 @@ static enum gnn_status verify_named(const char *name, struct gnn_err *err)
 
 /* ---- writing ---- */
 
-/* Under another name first: a profile is there whole or not at all. */
+/* Writes under another name first: a profile is there whole or not at all. */
 static enum gnn_status write_file(const char *path, const char *text, struct gnn_err *err)
 {
     char partial[PATH_BYTES + 32];
+    assert(strlen(path) < PATH_BYTES);
     (void)snprintf(partial, sizeof partial, "%s.partial-%ld", path, (long)getpid());
     FILE *const file = fopen(partial, "we");
     const bool wrote = file != NULL && fputs(text, file) != EOF && fflush(file) == 0 && fsync(fileno(file)) == 0;
@@ -123,7 +126,7 @@ static enum gnn_status choose_out(const struct calibrate_options *o, char *path,
     return GNN_OK;
 }
 
-/* Said before two minutes of measuring, not after them. */
+/* Checks before two minutes of measuring, not after them. */
 static enum gnn_status check_writable(const char *path, struct gnn_err *err)
 {
     char dir[PATH_BYTES];

@@ -8,6 +8,7 @@
 #include "harness/run/preset.h"
 #include "harness/world/profile.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,8 +34,11 @@ static int list_models(void)
     static const char *const meanings[GNN_MODEL_KINDS] = {[GNN_MODEL_SAGE] = "GraphSAGE, mean aggregation",
                                                           [GNN_MODEL_GCN] = "GCN, normalised per block",
                                                           [GNN_MODEL_GAT] = "GAT with a linear skip connection"};
-    for (int i = 0; i < GNN_MODEL_KINDS; i++)
+    for (int i = 0; i < GNN_MODEL_KINDS; i++) {
+        assert(gnn_model_names[i] != NULL);
+        assert(meanings[i] != NULL);
         (void)printf("%-6s %s\n", gnn_model_names[i], meanings[i]);
+    }
     return GNN_EXIT_OK;
 }
 
@@ -116,6 +120,7 @@ static int show_list(const struct words *words, bool markdown)
 {
     struct gnn_err err = {0};
     struct gnn_near_miss near;
+    assert(words->list != NULL);
     gnn_near_miss_start(&near, words->list);
     if (strcmp(words->list, "params") == 0) {
         if (words->system != NULL)
@@ -129,7 +134,7 @@ static int show_list(const struct words *words, bool markdown)
         gnn_near_miss_offer(&near, lists[i].name);
     }
     gnn_near_miss_offer(&near, "params");
-    (void)gnn_fail(&err, GNN_EUSAGE, "list: no list \"%s\"%s; see `oocgnn list --help`", words->list,
+    (void)gnn_fail(&err, GNN_EUSAGE, "list: no list \"%s\"; see `oocgnn list --help`%s", words->list,
                    gnn_near_miss_text(&near));
     return gnn_cli_failed(&err);
 }

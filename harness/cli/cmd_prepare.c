@@ -5,6 +5,7 @@
 #include "harness/cli/commands.h"
 #include "harness/dataset/prepare.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,7 @@ static bool is_dir(const char *path)
 static void choose_dir(struct request *r)
 {
     const struct gnn_registry_entry *entry;
+    assert(r->name != NULL);
     if (r->config.out_dir[0] != '\0')
         (void)snprintf(r->out_dir, sizeof r->out_dir, "%s", r->config.out_dir);
     else if (strchr(r->name, '/') != NULL)
@@ -164,6 +166,7 @@ static enum gnn_status make_parent(const struct request *r, struct gnn_err *err)
 static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struct gnn_err *err)
 {
     gnn_progress_fn *const progress = r->config.quiet ? NULL : gnn_progress_terminal;
+    assert(r->config.scale_divisor > 0);
     choose_dir(r);
     if (r->config.check)
         return gnn_prepare_check(r->out_dir, !r->config.quick, progress, stderr, stop, err);

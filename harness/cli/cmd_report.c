@@ -6,6 +6,7 @@
 #include "harness/record/record.h"
 #include "harness/record/report.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ struct report_config {
 static const struct gnn_option report_table[] = {
     {.name = "db", .type = GNN_OPT_TEXT, .offset = FIELD(db), .def = "oocgnn.db", .unit = "FILE",
      .help = "database to read"},
-    {.name = "last", .type = GNN_OPT_U32, .offset = FIELD(last), .def = "0", .unit = "N", .max = RUNS_MAX,
+    {.name = "last", .type = GNN_OPT_U32, .offset = FIELD(last), .def = "0", .unit = "RUNS", .max = RUNS_MAX,
      .help = "the last N runs"},
     {.name = "comparison", .type = GNN_OPT_BOOL, .offset = FIELD(comparison), .def = "no",
      .help = "every run of the newest run's workload; the default without RUN and --last"},
@@ -88,6 +89,7 @@ static enum gnn_status show(struct report *r, struct gnn_db *db, struct gnn_err 
 {
     GNN_TRY(choose_runs(r, db, err));
     struct gnn_run_record *runs;
+    assert(r->count <= RUNS_MAX);
     enum gnn_status status = gnn_db_load_all(db, r->ids, r->count, &runs, err);
     if (status == GNN_OK)
         status = print_runs(r, runs, err);

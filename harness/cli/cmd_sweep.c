@@ -43,7 +43,7 @@ static const struct gnn_option sweep_table[] = {
     {.name = "keep-going", .type = GNN_OPT_BOOL, .offset = FIELD(keep_going), .def = "no",
      .help = "go on after a cell that failed"},
     {.name = "repeat", .type = GNN_OPT_U32, .offset = FIELD(repeat), .def = "1", .min = 1, .max = 1000,
-     .unit = "N", .help = "run every cell so often, round by round"},
+     .unit = "TIMES", .help = "run every cell so often, round by round"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -81,6 +81,8 @@ static enum gnn_status add_alternative(struct key *key, const char *text, size_t
         length--;
     if (key->count == ALTERNATIVES_MAX || length >= GNN_SET_MAX)
         return gnn_fail(err, GNN_EUSAGE, "line %u: %s has too many or too long alternatives", key->line, key->name);
+    assert(key->count < ALTERNATIVES_MAX);
+    assert(length < GNN_SET_MAX);
     memcpy(key->alternatives[key->count], text, length);
     key->alternatives[key->count++][length] = '\0';
     return GNN_OK;
@@ -119,6 +121,7 @@ static enum gnn_status collect(const struct gnn_ini_section *section, struct key
 static enum gnn_status fill_config(const struct gnn_ini *ini, const struct key *keys, uint32_t count,
                                    const uint32_t *choice, struct gnn_run_config *config, struct gnn_err *err)
 {
+    assert(count <= KEYS_MAX);
     gnn_run_config_defaults(config);
     for (int pass = 0; pass < 3; pass++)
         for (uint32_t i = 0; i < count; i++) {
@@ -148,6 +151,7 @@ static enum gnn_status add_cell(struct sweep *s, const char *section, const stru
         s->cells = cells;
         s->room = room;
     }
+    assert(s->count < s->room);
     struct cell *const cell = &s->cells[s->count];
     (void)snprintf(cell->section, sizeof cell->section, "%s", section);
     GNN_TRY(fill_config(s->ini, keys, count, choice, &cell->config, err));
@@ -187,6 +191,7 @@ static enum gnn_status expand_section(struct sweep *s, const struct gnn_ini_sect
 
 static enum gnn_status expand(struct sweep *s, struct gnn_err *err)
 {
+    assert(s->job_file != NULL);
     GNN_TRY(gnn_ini_open(s->job_file, &s->ini, err));
     if (gnn_ini_section_count(s->ini) == 0)
         return gnn_fail(err, GNN_EUSAGE, "%s: no section besides [global], so nothing to run", s->job_file);

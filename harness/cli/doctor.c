@@ -6,6 +6,7 @@
 #include "harness/measure/measure.h"
 #include "harness/world/measured/measured.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -30,6 +31,7 @@ static struct gnn_finding *find(struct doctor *d, const char *topic, enum gnn_ve
 static struct gnn_finding *find(struct doctor *d, const char *topic, enum gnn_verdict verdict, bool needed,
                                 const char *format, ...)
 {
+    assert(d->count < GNN_FINDINGS_MAX);
     struct gnn_finding *const f = &d->out[d->count++];
     *f = (struct gnn_finding){.topic = topic, .verdict = verdict, .needed = needed};
     va_list args;
@@ -105,11 +107,12 @@ static void look_at_direct(struct doctor *d)
 static void look_at_device(struct doctor *d)
 {
     struct gnn_device_info info;
+    assert(d->dir != NULL);
     struct gnn_err err = {0};
     struct statvfs space;
     char bytes[32], readahead[32] = "?";
     if (gnn_device_find(d->dir, &info, &err) != GNN_OK)
-        return; /* look_at_direct told */
+        return; /* look_at_direct has said so */
     if (info.readahead_bytes != GNN_UNKNOWN)
         (void)gnn_format_bytes(info.readahead_bytes, readahead, sizeof readahead);
     const uint64_t free_bytes = statvfs(d->dir, &space) == 0 ? (uint64_t)space.f_bavail * space.f_frsize : 0;

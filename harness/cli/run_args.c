@@ -6,6 +6,7 @@
 #include "harness/run/preset.h"
 #include "harness/run/supervisor/supervisor.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ enum gnn_status gnn_run_pair(struct gnn_run_config *config, const char *name, co
     char text[GNN_SET_MAX];
     if (strlen(name) + strlen(value) + 2 > sizeof text)
         return gnn_fail(err, GNN_EUSAGE, "%s: value is too long", name);
+    assert(name[0] != '\0');
     (void)stpcpy(stpcpy(stpcpy(text, name), "="), value);
     return gnn_run_config_set(config, text, err);
 }
@@ -54,14 +56,15 @@ enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *confi
         return GNN_OK;
     /* Once more over the preset, so that what was typed wins wherever it stood. */
     const struct gnn_run_config typed = *config;
+    assert(typed.scale_divisor > 0);
     gnn_run_config_defaults(config);
     config->scale_divisor = typed.scale_divisor;
     GNN_TRY(gnn_preset_apply(typed.preset, config, err));
     return take_all(argc, argv, config, help, err);
 }
 
-/* oom and oot are results; what else did not end well says so on stderr too, where a redirected table is not
- * seen. */
+/* Returns the exit status: oom and oot are results; other ends are named on stderr too, where a redirected table is
+ * not seen. */
 static int exit_of_run(const struct gnn_run_record *run)
 {
     if (run->status == GNN_RUN_OK || run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM ||
@@ -77,9 +80,11 @@ int gnn_run_and_show(const struct gnn_run_config *config, bool json, enum gnn_ru
     struct gnn_err err = {0};
     struct gnn_run_record run;
     int exit_status;
+    assert(end != NULL);
     if (gnn_run_supervised(config, &run, &err) != GNN_OK) {
         exit_status = gnn_cli_failed(&err);
     } else {
+        assert(run.status != GNN_RUN_RUNNING);
         exit_status = exit_of_run(&run);
         if (!json)
             gnn_report_runs(&run, 1, GNN_REPORT_TEXT, stdout);

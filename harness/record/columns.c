@@ -21,6 +21,11 @@ enum { VALUE_BYTES = 32 };
 #define TRI(record, member) FIELD(record, member, GNN_COLUMN_TRI, false)
 #define COUNT(columns) (sizeof(columns) / sizeof *(columns))
 
+/* Values travel through memcpy and SQLite's 64-bit integers. */
+_Static_assert(sizeof(uint64_t) == sizeof(sqlite3_int64), "a count is an SQLite integer");
+_Static_assert(sizeof(enum gnn_run_status) == sizeof(int), "a status is loaded as an int");
+_Static_assert(VALUE_BYTES >= 20 + 2 + 1, "1/K of 64 bits");
+
 #define RUN struct gnn_run_record
 static const struct gnn_column run_columns[] = {
     FIELD(RUN, status, GNN_COLUMN_STATUS, false),
@@ -143,7 +148,8 @@ static void append(char *sql, size_t sql_bytes, const char *format, const char *
 {
     const size_t used = strlen(sql);
     const int length = snprintf(sql + used, sql_bytes - used, format, word);
-    assert(length >= 0 && (size_t)length < sql_bytes - used);
+    assert(length >= 0);
+    assert((size_t)length < sql_bytes - used); /* GNN_SQL_BYTES holds the widest table */
 }
 
 static void append_columns(const struct gnn_table *table, const char *after, char *sql, size_t sql_bytes)
@@ -261,6 +267,8 @@ static int bind_one(const struct gnn_column *column, const void *row, sqlite3_st
 
 int gnn_table_bind(const struct gnn_table *table, const void *row, sqlite3_stmt *statement, int first)
 {
+    assert(first >= 1);
+    assert(first + (int)table->column_count - 1 <= sqlite3_bind_parameter_count(statement));
     int code = SQLITE_OK;
     for (uint32_t i = 0; i < table->column_count && code == SQLITE_OK; i++)
         code = bind_one(&table->columns[i], row, statement, first + (int)i);
@@ -281,6 +289,7 @@ static void load_text(const struct gnn_column *column, const char *text, void *r
     uint64_t value = GNN_UNKNOWN;
     switch (column->type) {
     case GNN_COLUMN_TEXT:
+        assert(column->text_bytes > 0);
         (void)snprintf(field, column->text_bytes, "%s", text == NULL ? "" : text);
         break;
     case GNN_COLUMN_STATUS: {
@@ -324,6 +333,8 @@ static void load_one(const struct gnn_column *column, sqlite3_stmt *statement, i
 
 void gnn_table_load(const struct gnn_table *table, sqlite3_stmt *statement, int first, void *row)
 {
+    assert(first >= 0);
+    assert(first + (int)table->column_count <= sqlite3_column_count(statement));
     for (uint32_t i = 0; i < table->column_count; i++)
         load_one(&table->columns[i], statement, first + (int)i, row);
 }

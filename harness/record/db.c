@@ -119,6 +119,8 @@ static enum gnn_status mark_interrupted(struct gnn_db *db, int64_t run_id, struc
 static void load_writer(sqlite3_stmt *statement, struct gnn_writer *out)
 {
     char *const texts[] = {out->machine_id, out->boot_id, out->pid_namespace};
+    _Static_assert(sizeof out->machine_id == sizeof out->boot_id, "one size for the three texts");
+    _Static_assert(sizeof out->machine_id == sizeof out->pid_namespace, "one size for the three texts");
     for (int i = 0; i < 3; i++) {
         const unsigned char *text = sqlite3_column_text(statement, 1 + i);
         (void)snprintf(texts[i], sizeof out->machine_id, "%s", text == NULL ? "" : (const char *)text);
@@ -189,9 +191,9 @@ static enum gnn_status open_handle(struct gnn_db *db, enum gnn_db_mode mode, str
 enum gnn_status gnn_db_open(const char *path, enum gnn_db_mode mode, struct gnn_db **out, struct gnn_err *err)
 {
     *out = NULL;
-    struct gnn_db *db = calloc(1, sizeof *db);
-    if (db == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s", path);
+    struct gnn_db *db;
+    GNN_NEW(db, 1, err, "database %s", path);
+    assert(mode == GNN_DB_WRITE || mode == GNN_DB_READ);
     (void)snprintf(db->path, sizeof db->path, "%s", path);
     const enum gnn_status status = open_handle(db, mode, err);
     if (status == GNN_OK)
@@ -286,6 +288,7 @@ static enum gnn_status begin_rows(struct gnn_db *db, struct gnn_run_record *run,
     const int64_t keys[GNN_KEYS_MAX] = {0}; /* none: the database gives the ID */
     GNN_TRY(put_row(db, &gnn_table_runs, keys, run, err));
     run->run_id = sqlite3_last_insert_rowid(db->handle);
+    assert(run->run_id > 0);
     GNN_TRY(put_writer(db, run->run_id, err));
     return put_lists(db, run, err);
 }
@@ -317,7 +320,9 @@ static enum gnn_status epoch_rows(struct gnn_db *db, int64_t run_id, const struc
 enum gnn_status gnn_db_epoch(struct gnn_db *db, int64_t run_id, const struct gnn_record_epoch *epoch,
                              struct gnn_err *err)
 {
-    assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX && epoch->figure_count <= GNN_RECORD_FIGURES_MAX);
+    assert(run_id > 0);
+    assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX);
+    assert(epoch->figure_count <= GNN_RECORD_FIGURES_MAX);
     GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "write an epoch to", err));
     return end_transaction(db, epoch_rows(db, run_id, epoch, err), "write an epoch to", err);
 }
@@ -325,6 +330,8 @@ enum gnn_status gnn_db_epoch(struct gnn_db *db, int64_t run_id, const struct gnn
 enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id, const struct gnn_series_point *points, uint32_t count,
                               struct gnn_err *err)
 {
+    assert(run_id > 0);
+    assert(points != NULL || count == 0);
     GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "write a series to", err));
     const int64_t keys[GNN_KEYS_MAX] = {run_id};
     enum gnn_status status = GNN_OK;
@@ -355,6 +362,7 @@ static enum gnn_status finish_rows(struct gnn_db *db, const struct gnn_run_recor
 enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err)
 {
     assert(run->status != GNN_RUN_RUNNING);
+    assert(run->run_id > 0);
     GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "finish a run in", err));
     return end_transaction(db, finish_rows(db, run, err), "finish a run in", err);
 }

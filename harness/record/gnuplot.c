@@ -1,5 +1,6 @@
 #include "harness/record/gnuplot.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static void drain(int fd, char *text, size_t text_bytes)
 {
     size_t used = 0;
     char rest[256] = "";
+    assert(text_bytes > 0);
     for (;;) {
         const bool keep = used + 1 < text_bytes;
         const ssize_t got = read(fd, keep ? text + used : rest, keep ? text_bytes - 1 - used : sizeof rest);
@@ -47,6 +49,7 @@ static void drain(int fd, char *text, size_t text_bytes)
             break;
         used += keep ? (size_t)got : 0;
     }
+    assert(used < text_bytes);
     text[used] = '\0';
 }
 

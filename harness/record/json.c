@@ -1,6 +1,7 @@
 #include "harness/record/columns.h"
 #include "harness/record/summary.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ static json_t *figures_object(const struct gnn_record_epoch *epoch)
 {
     json_t *object = json_object();
     bool whole = object != NULL;
+    assert(epoch->figure_count <= GNN_RECORD_FIGURES_MAX);
     for (uint32_t i = 0; i < epoch->figure_count && whole; i++) {
         const struct gnn_record_figure *figure = &epoch->figures[i];
         whole = add(object, figure->name,
@@ -50,6 +52,7 @@ static json_t *figures_object(const struct gnn_record_epoch *epoch)
 static json_t *epoch_object(const struct gnn_record_epoch *epoch, bool hide_times)
 {
     json_t *object = json_object();
+    assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX);
     if (object != NULL && add(object, "epoch", json_integer((json_int_t)epoch->epoch)) &&
         gnn_table_json(&gnn_table_epochs, epoch, hide_times, object) &&
         add(object, "stages", row_array(&gnn_table_stages, epoch->stages, epoch->stage_count, hide_times)) &&

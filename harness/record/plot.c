@@ -4,6 +4,7 @@
 #include "harness/record/gnuplot.h"
 #include "harness/record/summary.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -75,6 +76,7 @@ static enum gnn_status group_runs(const struct gnn_run_record *runs, uint32_t co
             out->group_count++;
         }
         struct group *group = &out->groups[g];
+        assert(group->run_count < RUNS_MAX);
         group->runs[group->run_count++] = &runs[i];
         group->usable += usable(&runs[i]) ? 1 : 0;
     }
@@ -164,11 +166,11 @@ static void say_conditions(struct comparison *out)
 static void write_caption(struct comparison *out)
 {
     say_conditions(out);
-    uint32_t least = UINT32_MAX;
-    uint32_t most = 0;
+    uint32_t least = UINT32_MAX, most = 0;
+    assert(out->group_count > 0);
     for (uint32_t g = 0; g < out->group_count; g++) {
-        least = out->groups[g].run_count < least ? out->groups[g].run_count : least;
-        most = out->groups[g].run_count > most ? out->groups[g].run_count : most;
+        least = gnn_min_u32(least, out->groups[g].run_count);
+        most = gnn_max_u32(most, out->groups[g].run_count);
     }
     const size_t used = strlen(out->caption);
     char *rest = out->caption + used;
@@ -186,6 +188,7 @@ static void write_caption(struct comparison *out)
 /* The word that stands where a bar would be. */
 static const char *missing_word(const struct group *group)
 {
+    assert(group->run_count > 0);
     const struct gnn_run_record *last = group->runs[group->run_count - 1];
     if (usable(last)) /* it ran, and had no such epoch */
         return "none";
@@ -354,6 +357,7 @@ static enum gnn_status draw_epoch_time(const struct comparison *comparison, cons
 
 static const char *const part_names[PARTS] = {"work",       "wait: I/O",         "wait: other stage",
                                               "wait: lock", "wait: accelerator", "wait: buffer or row"};
+_Static_assert(sizeof part_names / sizeof *part_names == PARTS, "a name for each part");
 static const char *const part_colours[PARTS] = {"#0072B2", "#D55E00", "#DDDDDD", "#CC79A7", "#009E73", "#E69F00"};
 
 /* A bar: one worker's seconds per epoch in one stage, mean over the system's runs. */
@@ -393,6 +397,7 @@ static struct stage_bar *find_bar(struct split *split, uint32_t first, const cha
     for (uint32_t b = first; b < split->bar_count; b++)
         if (strcmp(split->bars[b].stage, stage) == 0)
             return &split->bars[b];
+    assert(split->bar_count < sizeof split->bars / sizeof *split->bars);
     struct stage_bar *bar = &split->bars[split->bar_count++];
     *bar = (struct stage_bar){0};
     (void)snprintf(bar->stage, sizeof bar->stage, "%.63s", stage);
@@ -420,8 +425,11 @@ static void place_group(struct split *split, uint32_t first, uint32_t group)
 {
     const double start = group == 0 ? 0.0 : split->right + 2.0;
     const uint32_t bars = split->bar_count - first;
+    assert(first <= split->bar_count);
+    assert(group < SYSTEMS_MAX);
     for (uint32_t b = 0; b < bars; b++) {
         struct stage_bar *bar = &split->bars[first + b];
+        assert(bar->runs > 0);
         bar->position = start + b;
         double height_s = 0;
         for (int p = 0; p < PARTS; p++) {

@@ -1,6 +1,7 @@
 /* Reading runs back. */
 #include "harness/record/db.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ static enum gnn_status select_rows(struct gnn_db *db, const struct gnn_table *ta
     char sql[GNN_SQL_BYTES];
     (void)gnn_table_select_sql(table, sql, sizeof sql);
     const size_t used = strlen(sql);
+    assert(used + strlen(tail) < sizeof sql);
     (void)snprintf(sql + used, sizeof sql - used, "%s", tail);
     GNN_TRY(gnn_db_prepare(db, sql, out, err));
     (void)sqlite3_bind_int64(*out, 1, first);
@@ -60,6 +62,7 @@ static enum gnn_status load_epoch_parts(struct gnn_db *db, int64_t run_id, struc
     sqlite3_stmt *statement;
     GNN_TRY(select_rows(db, &gnn_table_stages, "WHERE run_id = ? AND epoch = ? ORDER BY position", run_id, number,
                         &statement, err));
+    assert(epoch->stage_count == 0);
     while (epoch->stage_count < GNN_RECORD_STAGES_MAX && sqlite3_step(statement) == SQLITE_ROW)
         gnn_table_load(&gnn_table_stages, statement, 0, &epoch->stages[epoch->stage_count++]);
     GNN_TRY(end_rows(db, statement, GNN_OK, err));
@@ -148,6 +151,7 @@ enum gnn_status gnn_db_load_all(struct gnn_db *db, const int64_t *ids, uint32_t 
                                 struct gnn_err *err)
 {
     enum gnn_status status = GNN_OK;
+    assert(count > 0);
     GNN_NEW(*out, count, err, "%u runs", count);
     for (uint32_t i = 0; i < count && status == GNN_OK; i++)
         status = gnn_db_load(db, ids[i], &(*out)[i], err);
@@ -163,6 +167,8 @@ static enum gnn_status collect_ids(struct gnn_db *db, const char *sql, uint32_t 
                                    struct gnn_err *err)
 {
     *count = 0;
+    assert(max > 0);
+    assert(ids != NULL);
     sqlite3_stmt *statement;
     GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
     (void)sqlite3_bind_int64(statement, 1, max);

@@ -14,7 +14,9 @@ const char *gnn_run_status_name(enum gnn_run_status status)
         [GNN_RUN_OOT] = "oot",         [GNN_RUN_FAILED] = "failed",
         [GNN_RUN_INVALID] = "invalid", [GNN_RUN_INTERRUPTED] = "interrupted",
     };
-    assert(status >= 0 && status < GNN_RUN_STATUS_COUNT);
+    assert(status >= 0);
+    assert(status < GNN_RUN_STATUS_COUNT);
+    assert(names[status] != NULL);
     return names[status];
 }
 
@@ -115,6 +117,7 @@ void gnn_run_record_free(struct gnn_run_record *run)
 /* Room for one more item; NULL: out of memory, and items are as they were. */
 static void *grow(void *items, uint32_t count, uint32_t *room, size_t item_bytes)
 {
+    assert(count <= *room);
     if (count < *room)
         return items;
     const uint32_t wanted = *room == 0 ? 8 : *room * 2;
@@ -127,7 +130,8 @@ static void *grow(void *items, uint32_t count, uint32_t *room, size_t item_bytes
 enum gnn_status gnn_run_record_add_epoch(struct gnn_run_record *run, const struct gnn_record_epoch *epoch,
                                          struct gnn_err *err)
 {
-    assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX && epoch->figure_count <= GNN_RECORD_FIGURES_MAX);
+    assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX);
+    assert(epoch->figure_count <= GNN_RECORD_FIGURES_MAX);
     struct gnn_record_epoch *epochs = grow(run->epochs, run->epoch_count, &run->epoch_room, sizeof *epochs);
     if (epochs == NULL)
         return gnn_fail(err, GNN_ENOMEM, "epoch %u of a record", run->epoch_count);
@@ -150,6 +154,7 @@ enum gnn_status gnn_run_record_add_point(struct gnn_run_record *run, const struc
 void gnn_run_record_reason(struct gnn_run_record *run, const char *format, ...)
 {
     size_t used = strlen(run->reasons);
+    assert(used < sizeof run->reasons);
     if (used > 0 && used + 1 < sizeof run->reasons) {
         run->reasons[used++] = '\n';
         run->reasons[used] = '\0';

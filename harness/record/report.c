@@ -3,6 +3,7 @@
 #include "harness/base/units.h"
 #include "harness/record/summary.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -11,8 +12,7 @@
 
 enum { CELL_BYTES = 96, COLUMNS_MAX = 12, TEXT_BYTES = 32 };
 
-/* A table of short texts; row 0 is the heading. A cell of NULL table (out of memory) is dropped silently by
- * nobody: the report then says so. */
+/* A table of short texts; row 0 is the heading. */
 struct grid {
     char (*cells)[CELL_BYTES];
     uint32_t rows, columns, rows_used;
@@ -24,6 +24,8 @@ static bool grid_open(struct grid *grid, uint32_t rows, const char *const *headi
     *grid = (struct grid){.rows = rows + 1};
     while (headings[grid->columns] != NULL)
         grid->columns++;
+    assert(grid->columns > 0);
+    assert(grid->columns <= COLUMNS_MAX);
     grid->cells = calloc((size_t)grid->rows * grid->columns, CELL_BYTES);
     if (grid->cells == NULL)
         return false;
@@ -41,6 +43,9 @@ static void grid_set(struct grid *grid, uint32_t column, const char *format, ...
 static void grid_set(struct grid *grid, uint32_t column, const char *format, ...)
 {
     va_list args;
+    assert(column < grid->columns);
+    assert(grid->rows_used >= 1);
+    assert(grid->rows_used <= grid->rows);
     va_start(args, format);
     (void)vsnprintf(grid->cells[(size_t)(grid->rows_used - 1) * grid->columns + column], CELL_BYTES, format, args);
     va_end(args);

@@ -2,6 +2,7 @@
 
 #include "harness/base/units.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -25,6 +26,7 @@ static struct gnn_record_stage *find_or_add(struct gnn_record_stage *sums, uint3
             return &sums[i];
     if (*count == GNN_RECORD_STAGES_MAX)
         return NULL;
+    assert(*count < GNN_RECORD_STAGES_MAX);
     struct gnn_record_stage *sum = &sums[(*count)++];
     memset(sum, 0, sizeof *sum);
     memcpy(sum->stage, name, sizeof sum->stage);
@@ -33,8 +35,7 @@ static struct gnn_record_stage *find_or_add(struct gnn_record_stage *sums, uint3
 
 static void add_stage(struct gnn_record_stage *sum, const struct gnn_record_stage *stage)
 {
-    if (sum->workers < stage->workers)
-        sum->workers = stage->workers;
+    sum->workers = gnn_max_u64(sum->workers, stage->workers);
     add(&sum->items, stage->items);
     add(&sum->wall_ns, stage->wall_ns);
     add(&sum->work_ns, stage->work_ns);
@@ -76,6 +77,7 @@ double gnn_median(double *values, uint32_t count)
 
 uint64_t gnn_recorded_figure(const struct gnn_record_epoch *epoch, const char *name)
 {
+    assert(epoch->figure_count <= GNN_RECORD_FIGURES_MAX);
     for (uint32_t i = 0; i < epoch->figure_count; i++)
         if (strcmp(epoch->figures[i].name, name) == 0)
             return epoch->figures[i].value;
@@ -172,6 +174,7 @@ static void say(char *text, size_t text_bytes, const char *format, ...) __attrib
 static void say(char *text, size_t text_bytes, const char *format, ...)
 {
     size_t used = strlen(text);
+    assert(used < text_bytes);
     if (used > 0 && used + 2 < text_bytes) {
         memcpy(text + used, ", ", 3);
         used += 2;
@@ -234,6 +237,7 @@ static void say_part(const struct gnn_run_record *run, char *text, size_t text_b
 
 void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_bytes)
 {
+    assert(text_bytes >= GNN_CAPTION_BYTES);
     text[0] = '\0';
     say(text, text_bytes, "%s world", run->world[0] == '\0' ? "unknown" : run->world);
     say(text, text_bytes, "%s", run->dataset);

@@ -21,7 +21,7 @@ uint64_t gnn_epoch_whole_ns(const struct gnn_record_epoch *epoch);
 uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run);
 
 /* Share of the workers' time spent waiting for I/O, over all stages, in per cent; NAN when unknown. The
- * primary I/O-wait figure (DESIGN section 5). */
+ * primary I/O-wait figure. */
 double gnn_run_io_wait_pct(const struct gnn_run_record *run);
 
 /* Means over the series, weighted by interval; NAN without one. */

@@ -1,5 +1,6 @@
 #include "harness/record/db.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -45,6 +46,7 @@ void gnn_writer_self(struct gnn_writer *out)
         (void)gethostname(out->machine_id, sizeof out->machine_id - 1);
     read_line("/proc/sys/kernel/random/boot_id", out->boot_id, sizeof out->boot_id);
     const ssize_t length = readlink("/proc/self/ns/pid", out->pid_namespace, sizeof out->pid_namespace - 1);
+    assert(length < (ssize_t)sizeof out->pid_namespace);
     out->pid_namespace[length < 0 ? 0 : length] = '\0';
 }
 

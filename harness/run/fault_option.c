@@ -1,5 +1,6 @@
 #include "harness/run/fault_option.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ const struct gnn_option gnn_fault_options[] = {
 static enum gnn_status parse_pair(const char *pair, size_t length, struct gnn_run_faults *out, struct gnn_err *err)
 {
     char text[GNN_TEXT_MAX];
+    assert(length < sizeof text); /* --fault is an option's text */
     (void)snprintf(text, sizeof text, "%.*s", (int)length, pair);
     char *const equals = strchr(text, '=');
     if (equals == NULL)

@@ -58,6 +58,7 @@ static void split_compute(const char *compute, char *profile, size_t profile_byt
     const size_t length = strlen(text);
     const bool cpu = length > 4 && strcmp(text + length - 4, "/cpu") == 0;
     *named = cpu || (length > 4 && strcmp(text + length - 4, "/gpu") == 0);
+    assert(!*named || length > 4);
     *gpu = !cpu;
     (void)snprintf(profile, profile_bytes, "%.*s", (int)(*named ? length - 4 : length), text);
 }
@@ -327,6 +328,7 @@ static void measured_usage(struct gnn_machine_usage *out)
 static void simulated_usage(const struct gnn_machine *m, struct gnn_machine_usage *out)
 {
     struct gnn_simulated_counts counts;
+    assert(m->simulated);
     struct gnn_mem_usage usage;
     gnn_world_simulated_counts(m->inner, &counts);
     gnn_mem_usage(m->inner, &usage);
@@ -340,7 +342,7 @@ static void simulated_usage(const struct gnn_machine *m, struct gnn_machine_usag
     group->current_bytes = process_bytes + usage.current_bytes + counts.cached_bytes;
     /* Page cache leaves for want of room only, so the highest charge is the last one, or that of the own memory. */
     const uint64_t own_peak_bytes = process_bytes + usage.peak_bytes;
-    group->peak_bytes = own_peak_bytes > group->current_bytes ? own_peak_bytes : group->current_bytes;
+    group->peak_bytes = gnn_max_u64(own_peak_bytes, group->current_bytes);
     group->oom_kills = 0;
     group->anon_bytes = process_bytes + usage.current_bytes;
     group->file_bytes = counts.cached_bytes;

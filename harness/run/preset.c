@@ -70,6 +70,7 @@ static enum gnn_status apply_file(const char *path, struct gnn_run_config *confi
     struct gnn_ini *ini;
     const struct gnn_ini_section *section;
     enum gnn_status status = GNN_OK;
+    assert(config->preset[0] != '\0');
     GNN_TRY(open_preset(path, &ini, &section, err));
     for (uint32_t i = 0; i < section->entry_count && status == GNN_OK; i++)
         status = set_entry(path, &section->entries[i], config, err);

@@ -15,8 +15,7 @@ enum { OWN_FIGURES = 11 };
 
 /* record/ does not know what a system is; here both sides' limits meet. */
 _Static_assert((int)GNN_RECORD_STAGES_MAX == (int)GNN_STAGES_MAX, "the record holds every stage of a pipeline");
-_Static_assert((int)GNN_RECORD_FIGURES_MAX >= (int)GNN_FIGURES_MAX + (int)OWN_FIGURES,
-               "the record holds every figure");
+_Static_assert((int)GNN_RECORD_FIGURES_MAX >= (int)GNN_FIGURES_MAX + (int)OWN_FIGURES, "the record holds every figure");
 _Static_assert(sizeof(((struct gnn_record_figure *)0)->name) == GNN_NAME_MAX, "copy_name cuts at GNN_NAME_MAX");
 _Static_assert(sizeof(((struct gnn_record_stage *)0)->stage) == GNN_NAME_MAX, "copy_name cuts at GNN_NAME_MAX");
 
@@ -66,6 +65,7 @@ enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, stru
     copy_name(run->io_engine, config->io_engine == GNN_RING_URING ? "uring" : "pool");
     copy_name(run->variant, config->sample_only ? "sample-only" : "");
     char fanout[GNN_TEXT_MAX] = "";
+    assert(config->model < GNN_MODEL_KINDS);
     for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++)
         if (strcmp(o->name, "fanout") == 0)
             gnn_option_format(o, config, fanout, sizeof fanout);
@@ -185,6 +185,7 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
         out->train_accuracy = (double)r->correct / (double)r->seeds;
     }
     fill_counters(&r->counters, before, after, &out->counters);
+    assert(r->stage_count <= GNN_RECORD_STAGES_MAX);
     out->stage_count = r->stage_count;
     for (uint32_t i = 0; i < r->stage_count; i++)
         fill_stage(&r->stages[i], &out->stages[i]);

@@ -1,5 +1,4 @@
-/* The story of a run as it unfolds: the worker's messages and the readings from outside, turned into the
- * record. */
+/* Fills the record of a run from its configuration, the worker's messages and the readings from outside. */
 #ifndef GNN_RUN_RECORD_FILL_H
 #define GNN_RUN_RECORD_FILL_H
 
@@ -8,15 +7,15 @@
 #include "harness/run/config.h"
 #include "harness/run/wire.h"
 
-/* What was asked: identity, cap and configuration of the record. */
+/* Fills what was asked for: identity, cap, configuration. */
 GNN_MUST_CHECK enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, struct gnn_run_record *run,
                                                       struct gnn_err *err);
 
-/* The dataset and system are open. */
+/* Fills what is known once dataset and system are open. */
 GNN_MUST_CHECK enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,
                                                       struct gnn_err *err);
 
-/* An epoch ended; before and after are the group's readings around it. */
+/* Fills a finished epoch; before and after are the group's readings around it. */
 void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
                            const struct gnn_group_reading *after, struct gnn_record_epoch *out);
 

@@ -2,6 +2,7 @@
 
 #include "harness/record/summary.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -99,7 +100,7 @@ static bool started_cold(const struct context *c)
     return false;
 }
 
-/* What explicit direct reads asked for, the device must have delivered: within 2 % for counters that lag. */
+/* Compares what direct reads asked for with what the device delivered: within 2 %, for counters that lag. */
 static bool device_moved(const struct context *c)
 {
     if (!c->facts->direct)
@@ -114,7 +115,7 @@ static bool device_moved(const struct context *c)
     return false;
 }
 
-/* Whoever reads explicitly asks for a row at least once per miss. */
+/* Explicit reads ask for a row at least once per miss. */
 static bool misses_read(const struct context *c)
 {
     const struct gnn_record_counters *const k = &c->run->counters;
@@ -158,7 +159,7 @@ static bool stages_accounted(const struct context *c)
     return true;
 }
 
-static bool nobody_killed(const struct context *c)
+static bool not_killed(const struct context *c)
 {
     if (c->run->oom_kills == GNN_UNKNOWN || c->run->oom_kills == 0)
         return true;
@@ -167,13 +168,14 @@ static bool nobody_killed(const struct context *c)
 }
 
 static check_fn *const checks[] = {all_epochs,   batches_counted, seeds_counted, loss_finite,      cap_respected,
-                                   started_cold, misses_read,     device_moved,  stages_accounted, nobody_killed};
+                                   started_cold, misses_read,     device_moved,  stages_accounted, not_killed};
 
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run)
 {
     const struct context context = {.config = config, .facts = facts, .run = run};
     uint32_t failed = 0;
+    assert(run->epoch_count <= run->epoch_room);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
         failed += checks[i](&context) ? 0 : 1;
     return failed;

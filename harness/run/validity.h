@@ -1,5 +1,4 @@
-/* A run is valid or it has no number (ANCHORS pattern 19): the table of checks made on every run that ended.
- */
+/* A run is valid or it has no number: the table of checks made on every run that ended. */
 #ifndef GNN_RUN_VALIDITY_H
 #define GNN_RUN_VALIDITY_H
 

@@ -1,5 +1,6 @@
 #include "harness/run/wire.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +8,8 @@
 enum gnn_status gnn_wire_send(int fd, const struct gnn_wire_message *message, struct gnn_err *err)
 {
     const char *bytes = (const char *)message;
+    assert(message->magic == GNN_WIRE_MAGIC);
+    assert(message->type <= GNN_WIRE_ERROR);
     for (size_t done = 0; done < sizeof *message;) {
         const ssize_t sent = write(fd, bytes + done, sizeof *message - done);
         if (sent < 0 && errno == EINTR)

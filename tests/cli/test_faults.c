@@ -1,6 +1,6 @@
 /* What goes wrong around a run: damaged datasets, disks that are full or in memory, users without permission,
  * outputs nobody reads, processes killed. Each ends with one message that names the remedy and the exit
- * status of DESIGN section 7, and nothing is left behind. */
+ * status that `oocgnn --help` promises, and nothing is left behind. */
 #include "tests/support/tiny_runs.h"
 
 #include <setjmp.h>

@@ -3,6 +3,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/units.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ void gnn_run_progress_batches(struct gnn_run_progress *p, uint64_t epoch, uint64
     const uint64_t now = gnn_host_now_ns();
     if (!p->on || now - p->drawn_ns < REDRAW_NS)
         return;
+    assert(p->system != NULL);
     p->drawn_ns = now;
     char left[32] = "?";
     if (done > 0 && done <= total)

@@ -24,10 +24,10 @@ GNN_MUST_CHECK enum gnn_status gnn_signals_open(struct gnn_signals *signals, str
 /* Takes one signal off; false if there was none. */
 bool gnn_signals_take(const struct gnn_signals *signals);
 
-/* Everything as it was; a signal that nobody took takes effect now. Accepts one that is not open. */
+/* Puts everything back; a signal that was not taken takes effect now. Accepts one that is not open. */
 void gnn_signals_close(struct gnn_signals *signals);
 
-/* In a child between fork and exec: unblocks everything, with the handlers of before. Async-signal-safe. */
+/* Unblocks everything, with the handlers of before: for a child between fork and exec. Async-signal-safe. */
 void gnn_signals_leave_to_child(void);
 
 #endif

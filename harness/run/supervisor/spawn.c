@@ -3,6 +3,7 @@
 #include "harness/run/supervisor/signals.h"
 #include "harness/run/wire.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -105,8 +106,7 @@ enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const stru
         close_pair(results);
         return gnn_fail(err, GNN_EIO, "pipe: %s", strerror(errno));
     }
-    /* OpenBLAS reads this when it is loaded: threads it starts beyond need would only cost memory under the
-     * cap. */
+    /* OpenBLAS reads this when it is loaded: threads it starts beyond need would only cost memory under the cap. */
     char threads[16];
     (void)snprintf(threads, sizeof threads, "%u", config->compute_threads);
     (void)setenv("OPENBLAS_NUM_THREADS", threads, 1);
@@ -119,7 +119,7 @@ enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const stru
         status = gnn_fail(err, GNN_ENOMEM, "fork: %s", strerror(errno));
     free_arguments(&arguments);
     if (pid > 0)
-        (void)setpgid(pid, pid); /* the child does too: whoever is first, kill(-pid) works from here on */
+        (void)setpgid(pid, pid); /* the child does too: whichever is first, kill(-pid) works from here on */
     (void)close(results[1]);
     (void)close(control[0]);
     if (status != GNN_OK) {
@@ -127,6 +127,7 @@ enum gnn_status gnn_spawn_worker(const struct gnn_run_config *config, const stru
         (void)close(control[1]);
         return status;
     }
+    assert(pid > 0);
     *out = (struct gnn_child){.pid = pid, .from_fd = results[0], .control_fd = control[1]};
     return GNN_OK;
 }

@@ -150,6 +150,7 @@ static enum gnn_status flush_epoch(struct supervision *s, struct gnn_err *err)
     if (!s->has_pending)
         return GNN_OK;
     s->has_pending = false;
+    assert(s->run->run_id > 0);
     if (s->run->epoch_count == 0)
         s->run->counters = s->pending.counters;
     else
@@ -179,6 +180,7 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
 static void let_go(const struct supervision *s)
 {
     const char command = GNN_COMMAND_GO;
+    assert(s->child.control_fd >= 0);
     (void)!write(s->child.control_fd, &command, 1);
 }
 

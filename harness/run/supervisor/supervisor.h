@@ -1,5 +1,5 @@
 /* The supervisor: makes the cgroup, evicts the dataset, starts the worker inside, samples probes from outside,
- * records what happened, whatever happened (DESIGN section 5). No run leaves a cgroup, a temporary file or a
+ * records what happened, whatever happened. No run leaves a cgroup, a temporary file or a
  * process behind. */
 #ifndef GNN_RUN_SUPERVISOR_H
 #define GNN_RUN_SUPERVISOR_H

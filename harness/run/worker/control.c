@@ -49,6 +49,8 @@ static void *listen_to_supervisor(void *arg)
 void gnn_control_announce(struct gnn_control *control, struct gnn_wire_message *message, enum gnn_wire_type type)
 {
     uint64_t count;
+    assert(type == GNN_WIRE_EPOCH_BEGIN || type == GNN_WIRE_EPOCH_END); /* what the supervisor answers with GO */
+    assert(control->started);
     gnn_control_send(message, type);
     while (!atomic_load(&control->stop) && read(control->go_fd, &count, sizeof count) < 0 && errno == EINTR)
         continue;

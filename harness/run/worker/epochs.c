@@ -32,6 +32,7 @@ static void note_step(struct gnn_run_worker *w)
 void gnn_run_worker_on_step(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step)
 {
     struct gnn_run_worker *const w = ctx;
+    assert(step->correct <= w->workload.batch_size);
     note_step(w);
     w->steps_done++;
     if (w->trace != NULL) /* a failed write is kept by the stream: flush_trace() */
@@ -155,6 +156,7 @@ static uint64_t hash_model(const struct gnn_run_worker *w)
 
 enum gnn_status gnn_run_worker_epochs(struct gnn_run_worker *w, struct gnn_err *err)
 {
+    assert(w->workload.epochs > 0);
     for (uint64_t epoch = 0; epoch < w->workload.epochs; epoch++) {
         if (atomic_load(&w->control.stop))
             return gnn_fail(err, GNN_ECANCELLED, "stopped before epoch %" PRIu64, epoch);

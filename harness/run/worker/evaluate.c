@@ -79,7 +79,7 @@ static enum gnn_status gather_rows(struct evaluation *e, const struct gnn_batch_
     struct gather parts[GATHER_THREADS] = {{.e = NULL}};
     GNN_TRY(gnn_rows_reserve(&e->rows, view->node_count, err));
     uint32_t threads = view->node_count / ROWS_PER_THREAD + 1;
-    threads = threads < GATHER_THREADS ? threads : GATHER_THREADS;
+    threads = gnn_min_u32(threads, GATHER_THREADS);
     enum gnn_status status = GNN_OK;
     for (uint32_t t = 0; t < threads; t++) {
         const uint32_t first = (uint32_t)((uint64_t)view->node_count * t / threads);
@@ -105,6 +105,8 @@ static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, cons
     const struct gnn_batch_view *const view = gnn_batch_view(e->batch);
     GNN_TRY(gather_rows(e, view, err));
     int32_t labels[SEEDS_MAX];
+    assert(count <= SEEDS_MAX);
+    assert(e->env->dataset->labels != NULL);
     for (uint32_t i = 0; i < count; i++)
         labels[i] = e->env->dataset->labels[seeds[i]];
     struct gnn_step_result step;
@@ -116,13 +118,12 @@ static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, cons
 static enum gnn_status evaluate_all(struct evaluation *e, const struct gnn_split *split, uint64_t *correct,
                                     struct gnn_err *err)
 {
-    const uint32_t batch_size =
-        e->env->workload->batch_size < SEEDS_MAX ? e->env->workload->batch_size : (uint32_t)SEEDS_MAX;
+    const uint32_t batch_size = gnn_min_u32(e->env->workload->batch_size, SEEDS_MAX);
     uint64_t index = 0;
     for (uint32_t at = 0; at < split->count; at += batch_size) {
         if (atomic_load(e->env->stop))
             return gnn_fail(err, GNN_ECANCELLED, "stopped while evaluating");
-        const uint32_t count = split->count - at < batch_size ? split->count - at : batch_size;
+        const uint32_t count = gnn_min_u32(split->count - at, batch_size);
         GNN_TRY(evaluate_batch(e, index++, split->nodes + at, count, correct, err));
     }
     return GNN_OK;

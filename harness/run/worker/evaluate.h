@@ -1,7 +1,7 @@
-/* Accuracy on a split by sampled inference (models.md section 5): same fan-outs, no shuffling, dropout off.
- * One path for every system, outside the epoch's clock. Features come through the page cache, as in the
- * released systems (gnndrive.md section 4), so an evaluation between two epochs leaves its pages there. The
- * neighbourhoods are keyed apart from training and are the same after every epoch. */
+/* Accuracy on a split by sampled inference, as the released training scripts evaluate: same fan-outs, no shuffling,
+ * dropout off. One path for every system, outside the epoch's clock. Features come through the page cache, so an
+ * evaluation between two epochs leaves its pages there. The neighbourhoods are keyed apart from training and are the
+ * same after every epoch. */
 #ifndef GNN_RUN_EVALUATE_H
 #define GNN_RUN_EVALUATE_H
 

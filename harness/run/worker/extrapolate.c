@@ -31,7 +31,10 @@ static double half_interval_ns(const uint64_t *step_ns, uint32_t count, uint64_t
 void gnn_extrapolate(const uint64_t *step_ns, uint32_t count, uint32_t warmup, uint64_t start_ns, uint64_t total,
                      struct gnn_extrapolation *out)
 {
-    assert(count >= warmup && count - warmup >= 2 && total >= count);
+    assert(count >= warmup);
+    assert(count - warmup >= 2);
+    assert(total >= count);
+    assert(step_ns[0] >= start_ns);
     const uint32_t used = count - warmup;
     const uint64_t warm_ns = warmup > 0 ? step_ns[warmup - 1] : start_ns;
     const double mean_ns = (double)(step_ns[count - 1] - warm_ns) / used;
