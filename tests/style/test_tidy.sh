@@ -23,6 +23,11 @@ verdict "systems reach the outside world through harness/world only" \
         $(git ls-files 'systems/*.[ch]') /dev/null)"
 verdict "no branch on the world outside of run" \
     "$(grep -nE 'if[[:space:]]*\(.*simulated' $(echo "$product" | grep -v '^harness/run/') /dev/null)"
+# Comments may name a system, and so may what cites a paper: .source of an option, the dataset registry.
+verdict "a published system's name in the harness" \
+    "$(grep -n '' $(echo "$product" | grep '^harness/' | grep -v '^harness/dataset/registry.c$') /dev/null |
+        sed -E 's/\.source = "[^"]*"//; s#/\*.*##' | grep -vE '^[^:]+:[0-9]+:[[:space:]]*\*' |
+        grep -iE 'gnndrive|ginex|agnes|ringsampler|pygplus|marius|diskgnn')"
 verdict "unfinished marks" "$(grep -nwE 'TODO|FIXME|XXX|HACK' $sources /dev/null)"
 # What stands in quotes is text, not a call.
 verdict "calls that cannot be bounded or seeded" \
