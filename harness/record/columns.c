@@ -26,79 +26,41 @@ _Static_assert(sizeof(uint64_t) == sizeof(sqlite3_int64), "a count is an SQLite 
 _Static_assert(sizeof(enum gnn_run_status) == sizeof(int), "a status is loaded as an int");
 _Static_assert(VALUE_BYTES >= 20 + 2 + 1, "1/K of 64 bits");
 
+/* clang-format off */
 #define RUN struct gnn_run_record
 static const struct gnn_column run_columns[] = {
-    FIELD(RUN, status, GNN_COLUMN_STATUS, false),
-    TRI(RUN, valid),
-    TEXT(RUN, reasons),
-    U64(RUN, started_unix_ns),
-    TIME(RUN, wall_ns),
-    TEXT(RUN, system),
-    TEXT(RUN, dataset),
-    {.name = "scale", .type = GNN_COLUMN_SCALE, .offset = offsetof(RUN, scale_divisor)},
-    U64(RUN, dim),
-    U64(RUN, dataset_bytes),
-    TEXT(RUN, model),
-    TEXT(RUN, preset),
-    TEXT(RUN, variant),
-    TEXT(RUN, tag),
-    TEXT(RUN, world),
-    TEXT(RUN, profile),
-    TEXT(RUN, compute),
-    TEXT(RUN, io_engine),
-    U64(RUN, seed),
-    U64(RUN, batch_size),
-    TEXT(RUN, fanout),
-    U64(RUN, epochs_planned),
-    U64(RUN, cap_bytes),
-    U64(RUN, cap_swap_bytes),
-    TEXT(RUN, cap_enforcement),
-    U64(RUN, cap_read_back_bytes),
-    U64(RUN, swap_read_back_bytes),
-    U64(RUN, oom_kills),
-    U64(RUN, device_bps),
-    U64(RUN, device_iops),
-    TRI(RUN, cold_asked),
-    TRI(RUN, cold_observed),
-    TRI(RUN, direct_asked),
-    TRI(RUN, direct_observed),
-    U64(RUN, resident_start_bytes),
-    U64(RUN, resident_end_bytes),
+    FIELD(RUN, status, GNN_COLUMN_STATUS, false), TRI(RUN, valid), TEXT(RUN, reasons), U64(RUN, started_unix_ns),
+    TIME(RUN, wall_ns), TEXT(RUN, system), TEXT(RUN, dataset),
+    {.name = "scale", .type = GNN_COLUMN_SCALE, .offset = offsetof(RUN, scale_divisor)}, U64(RUN, dim),
+    U64(RUN, dataset_bytes), TEXT(RUN, model), TEXT(RUN, preset), TEXT(RUN, variant), TEXT(RUN, tag), TEXT(RUN, world),
+    TEXT(RUN, profile), TEXT(RUN, compute), TEXT(RUN, io_engine), U64(RUN, seed), U64(RUN, batch_size),
+    TEXT(RUN, fanout), U64(RUN, epochs_planned), U64(RUN, cap_bytes), U64(RUN, cap_swap_bytes),
+    TEXT(RUN, cap_enforcement), U64(RUN, cap_read_back_bytes), U64(RUN, swap_read_back_bytes), U64(RUN, oom_kills),
+    U64(RUN, device_bps), U64(RUN, device_iops), TRI(RUN, cold_asked), TRI(RUN, cold_observed), TRI(RUN, direct_asked),
+    TRI(RUN, direct_observed), U64(RUN, resident_start_bytes), U64(RUN, resident_end_bytes),
 };
 
 #define EPOCH struct gnn_record_epoch
 static const struct gnn_column epoch_columns[] = {
-    TIME(EPOCH, wall_ns),       TIME(EPOCH, prepare_ns),    F64(EPOCH, loss),
-    F64(EPOCH, train_accuracy), F64(EPOCH, valid_accuracy), F64(EPOCH, test_accuracy),
+    TIME(EPOCH, wall_ns), TIME(EPOCH, prepare_ns), F64(EPOCH, loss), F64(EPOCH, train_accuracy),
+    F64(EPOCH, valid_accuracy), F64(EPOCH, test_accuracy),
 };
 
 #define STAGE struct gnn_record_stage
 static const struct gnn_column stage_columns[] = {
-    TEXT(STAGE, stage),           U64(STAGE, workers),           U64(STAGE, items),
-    TIME(STAGE, wall_ns),         TIME(STAGE, work_ns),          TIME(STAGE, cpu_ns),
-    TIME(STAGE, wait_io_ns),      TIME(STAGE, wait_queue_ns),    TIME(STAGE, wait_lock_ns),
+    TEXT(STAGE, stage), U64(STAGE, workers), U64(STAGE, items), TIME(STAGE, wall_ns), TIME(STAGE, work_ns),
+    TIME(STAGE, cpu_ns), TIME(STAGE, wait_io_ns), TIME(STAGE, wait_queue_ns), TIME(STAGE, wait_lock_ns),
     TIME(STAGE, wait_compute_ns), TIME(STAGE, wait_resource_ns),
 };
 
 #define COUNTERS struct gnn_record_counters
 static const struct gnn_column counter_columns[] = {
-    U64(COUNTERS, needed_bytes),
-    U64(COUNTERS, requested_bytes),
-    U64(COUNTERS, requested_ios),
-    U64(COUNTERS, device_read_bytes),
-    U64(COUNTERS, device_read_ios),
-    U64(COUNTERS, device_write_bytes),
-    U64(COUNTERS, cache_hits),
-    U64(COUNTERS, cache_misses),
-    U64(COUNTERS, cache_evictions),
-    U64(COUNTERS, sampled_nodes),
-    U64(COUNTERS, sampled_edges),
-    U64(COUNTERS, batches),
-    FIELD(COUNTERS, batch_digest, GNN_COLUMN_DIGEST, false),
-    U64(COUNTERS, peak_memory_bytes),
-    U64(COUNTERS, page_cache_bytes),
-    U64(COUNTERS, refaults),
-    U64(COUNTERS, prepare_disk_bytes),
+    U64(COUNTERS, needed_bytes), U64(COUNTERS, requested_bytes), U64(COUNTERS, requested_ios),
+    U64(COUNTERS, device_read_bytes), U64(COUNTERS, device_read_ios), U64(COUNTERS, device_write_bytes),
+    U64(COUNTERS, cache_hits), U64(COUNTERS, cache_misses), U64(COUNTERS, cache_evictions),
+    U64(COUNTERS, sampled_nodes), U64(COUNTERS, sampled_edges), U64(COUNTERS, batches),
+    FIELD(COUNTERS, batch_digest, GNN_COLUMN_DIGEST, false), U64(COUNTERS, peak_memory_bytes),
+    U64(COUNTERS, page_cache_bytes), U64(COUNTERS, refaults), U64(COUNTERS, prepare_disk_bytes),
 };
 
 #define FIGURE struct gnn_record_figure
@@ -106,30 +68,15 @@ static const struct gnn_column figure_columns[] = {TEXT(FIGURE, name), U64(FIGUR
 
 #define POINT struct gnn_series_point
 static const struct gnn_column series_columns[] = {
-    U64(POINT, time_ns),
-    U64(POINT, interval_ns),
-    RATE(POINT, cpu_pct),
-    RATE(POINT, iowait_pct),
-    RATE(POINT, worker_cpu_pct),
-    RATE(POINT, psi_cpu_some_pct),
-    RATE(POINT, psi_memory_some_pct),
-    RATE(POINT, psi_memory_full_pct),
-    RATE(POINT, psi_io_some_pct),
-    RATE(POINT, psi_io_full_pct),
-    RATE(POINT, disk_read_bytes_per_s),
-    RATE(POINT, disk_read_ios_per_s),
-    RATE(POINT, disk_write_bytes_per_s),
-    RATE(POINT, disk_busy_pct),
-    RATE(POINT, group_read_bytes_per_s),
-    RATE(POINT, group_read_ios_per_s),
-    U64(POINT, memory_bytes),
-    U64(POINT, anon_bytes),
-    U64(POINT, file_bytes),
-    U64(POINT, refaults),
-    U64(POINT, worker_major_faults),
-    RATE(POINT, gpu_busy_pct),
-    U64(POINT, gpu_memory_bytes),
+    U64(POINT, time_ns), U64(POINT, interval_ns), RATE(POINT, cpu_pct), RATE(POINT, iowait_pct),
+    RATE(POINT, worker_cpu_pct), RATE(POINT, psi_cpu_some_pct), RATE(POINT, psi_memory_some_pct),
+    RATE(POINT, psi_memory_full_pct), RATE(POINT, psi_io_some_pct), RATE(POINT, psi_io_full_pct),
+    RATE(POINT, disk_read_bytes_per_s), RATE(POINT, disk_read_ios_per_s), RATE(POINT, disk_write_bytes_per_s),
+    RATE(POINT, disk_busy_pct), RATE(POINT, group_read_bytes_per_s), RATE(POINT, group_read_ios_per_s),
+    U64(POINT, memory_bytes), U64(POINT, anon_bytes), U64(POINT, file_bytes), U64(POINT, refaults),
+    U64(POINT, worker_major_faults), RATE(POINT, gpu_busy_pct), U64(POINT, gpu_memory_bytes),
 };
+/* clang-format on */
 
 const struct gnn_table gnn_table_runs = {"runs", "", 0, run_columns, COUNT(run_columns), sizeof(RUN)};
 const struct gnn_table gnn_table_epochs = {"epochs",      "run_id, epoch",      2,
@@ -337,6 +284,34 @@ void gnn_table_load(const struct gnn_table *table, sqlite3_stmt *statement, int 
     assert(first + (int)table->column_count <= sqlite3_column_count(statement));
     for (uint32_t i = 0; i < table->column_count; i++)
         load_one(&table->columns[i], statement, first + (int)i, row);
+}
+
+void gnn_table_unknown(const struct gnn_table *table, void *row)
+{
+    static const uint64_t unknown_u64 = GNN_UNKNOWN;
+    static const double unknown_f64 = (double)NAN;
+    static const int unknown_tri = -1;
+    memset(row, 0, table->row_bytes); /* padding too; texts and digests are unknown with it */
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        char *field = (char *)row + table->columns[i].offset;
+        assert(table->columns[i].offset < table->row_bytes);
+        switch (table->columns[i].type) {
+        case GNN_COLUMN_U64:
+        case GNN_COLUMN_SCALE:
+            memcpy(field, &unknown_u64, sizeof unknown_u64);
+            break;
+        case GNN_COLUMN_F64:
+            memcpy(field, &unknown_f64, sizeof unknown_f64);
+            break;
+        case GNN_COLUMN_TRI:
+            memcpy(field, &unknown_tri, sizeof unknown_tri);
+            break;
+        case GNN_COLUMN_TEXT:
+        case GNN_COLUMN_STATUS:
+        case GNN_COLUMN_DIGEST:
+            break;
+        }
+    }
 }
 
 static json_t *json_one(const struct gnn_column *column, const void *row)

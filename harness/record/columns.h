@@ -48,6 +48,9 @@ const char *gnn_table_update_sql(const struct gnn_table *table, char *sql, size_
 int gnn_table_bind(const struct gnn_table *table, const void *row, sqlite3_stmt *statement, int first);
 void gnn_table_load(const struct gnn_table *table, sqlite3_stmt *statement, int first, void *row);
 
+/* Zeroes the row, then makes every column unknown; a status is GNN_RUN_RUNNING. */
+void gnn_table_unknown(const struct gnn_table *table, void *row);
+
 /* Adds the columns to object; hide_times: times are null. False: out of memory. */
 bool gnn_table_json(const struct gnn_table *table, const void *row, bool hide_times, json_t *object);
 

@@ -11,13 +11,20 @@ static bool add(json_t *object, const char *name, json_t *value)
     return value != NULL && json_object_set_new(object, name, value) == 0;
 }
 
+/* Returns value, or drops it and returns NULL when something of it is missing. */
+static json_t *if_whole(json_t *value, bool whole)
+{
+    if (!whole) {
+        json_decref(value);
+        return NULL;
+    }
+    return value;
+}
+
 static json_t *row_object(const struct gnn_table *table, const void *row, bool hide_times)
 {
     json_t *object = json_object();
-    if (object != NULL && gnn_table_json(table, row, hide_times, object))
-        return object;
-    json_decref(object);
-    return NULL;
+    return if_whole(object, object != NULL && gnn_table_json(table, row, hide_times, object));
 }
 
 static json_t *row_array(const struct gnn_table *table, const void *rows, uint32_t count, bool hide_times)
@@ -27,10 +34,7 @@ static json_t *row_array(const struct gnn_table *table, const void *rows, uint32
     for (uint32_t i = 0; i < count && whole; i++)
         whole =
             json_array_append_new(array, row_object(table, (const char *)rows + i * table->row_bytes, hide_times)) == 0;
-    if (whole)
-        return array;
-    json_decref(array);
-    return NULL;
+    return if_whole(array, whole);
 }
 
 static json_t *figures_object(const struct gnn_record_epoch *epoch)
@@ -43,24 +47,19 @@ static json_t *figures_object(const struct gnn_record_epoch *epoch)
         whole = add(object, figure->name,
                     figure->value == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)figure->value));
     }
-    if (whole)
-        return object;
-    json_decref(object);
-    return NULL;
+    return if_whole(object, whole);
 }
 
 static json_t *epoch_object(const struct gnn_record_epoch *epoch, bool hide_times)
 {
     json_t *object = json_object();
     assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX);
-    if (object != NULL && add(object, "epoch", json_integer((json_int_t)epoch->epoch)) &&
-        gnn_table_json(&gnn_table_epochs, epoch, hide_times, object) &&
-        add(object, "stages", row_array(&gnn_table_stages, epoch->stages, epoch->stage_count, hide_times)) &&
-        add(object, "counters", row_object(&gnn_table_counters, &epoch->counters, false)) &&
-        add(object, "figures", figures_object(epoch)))
-        return object;
-    json_decref(object);
-    return NULL;
+    return if_whole(object, object != NULL && add(object, "epoch", json_integer((json_int_t)epoch->epoch)) &&
+                                gnn_table_json(&gnn_table_epochs, epoch, hide_times, object) &&
+                                add(object, "stages",
+                                    row_array(&gnn_table_stages, epoch->stages, epoch->stage_count, hide_times)) &&
+                                add(object, "counters", row_object(&gnn_table_counters, &epoch->counters, false)) &&
+                                add(object, "figures", figures_object(epoch)));
 }
 
 static json_t *epochs_array(const struct gnn_run_record *run, bool hide_times)
@@ -69,10 +68,7 @@ static json_t *epochs_array(const struct gnn_run_record *run, bool hide_times)
     bool whole = array != NULL;
     for (uint32_t i = 0; i < run->epoch_count && whole; i++)
         whole = json_array_append_new(array, epoch_object(&run->epochs[i], hide_times)) == 0;
-    if (whole)
-        return array;
-    json_decref(array);
-    return NULL;
+    return if_whole(array, whole);
 }
 
 static json_t *pairs_object(const struct gnn_kv_list *list)
@@ -83,10 +79,7 @@ static json_t *pairs_object(const struct gnn_kv_list *list)
         const char *value = list->items[i].value;
         whole = add(object, list->items[i].key, value == NULL ? json_null() : json_string(value));
     }
-    if (whole)
-        return object;
-    json_decref(object);
-    return NULL;
+    return if_whole(object, whole);
 }
 
 static bool fill(const struct gnn_run_record *run, bool with_series, json_t *object)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SYSTEMS_MAX = 16, RUNS_MAX = 256, PATH_BYTES = 1024, LINE_CHARACTERS = 140, PARTS = 6 };
+enum { SYSTEMS_MAX = 16, RUNS_MAX = 256, PATH_BYTES = 1024, LINE_CHARACTERS = 140, PARTS = GNN_STAGE_PARTS };
 enum { CONDITIONS_BYTES = 4 * GNN_CAPTION_BYTES };
 
 static const char grouped_bars_gp[] =
@@ -379,8 +379,8 @@ struct split {
 static enum gnn_status add_stage(struct stage_bar *bar, const struct gnn_run_record *run,
                                  const struct gnn_record_stage *stage, struct gnn_err *err)
 {
-    const uint64_t parts_ns[PARTS] = {stage->work_ns,      stage->wait_io_ns,      stage->wait_queue_ns,
-                                      stage->wait_lock_ns, stage->wait_compute_ns, stage->wait_resource_ns};
+    uint64_t parts_ns[PARTS];
+    gnn_stage_parts(stage, parts_ns);
     const bool counted = stage->workers != GNN_UNKNOWN && stage->workers > 0;
     for (int p = 0; p < PARTS; p++) {
         if (!counted || parts_ns[p] == GNN_UNKNOWN)

@@ -1,7 +1,6 @@
-#include "harness/record/record.h"
+#include "harness/record/columns.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,81 +21,25 @@ const char *gnn_run_status_name(enum gnn_run_status status)
 
 void gnn_record_counters_unknown(struct gnn_record_counters *counters)
 {
-    *counters = (struct gnn_record_counters){
-        .needed_bytes = GNN_UNKNOWN,
-        .requested_bytes = GNN_UNKNOWN,
-        .requested_ios = GNN_UNKNOWN,
-        .device_read_bytes = GNN_UNKNOWN,
-        .device_read_ios = GNN_UNKNOWN,
-        .device_write_bytes = GNN_UNKNOWN,
-        .cache_hits = GNN_UNKNOWN,
-        .cache_misses = GNN_UNKNOWN,
-        .cache_evictions = GNN_UNKNOWN,
-        .sampled_nodes = GNN_UNKNOWN,
-        .sampled_edges = GNN_UNKNOWN,
-        .batches = GNN_UNKNOWN,
-        .has_digest = false,
-        .peak_memory_bytes = GNN_UNKNOWN,
-        .page_cache_bytes = GNN_UNKNOWN,
-        .refaults = GNN_UNKNOWN,
-        .prepare_disk_bytes = GNN_UNKNOWN,
-    };
+    gnn_table_unknown(&gnn_table_counters, counters);
 }
 
 void gnn_record_stage_unknown(struct gnn_record_stage *stage)
 {
-    *stage = (struct gnn_record_stage){
-        .workers = GNN_UNKNOWN,
-        .items = GNN_UNKNOWN,
-        .wall_ns = GNN_UNKNOWN,
-        .work_ns = GNN_UNKNOWN,
-        .cpu_ns = GNN_UNKNOWN,
-        .wait_io_ns = GNN_UNKNOWN,
-        .wait_queue_ns = GNN_UNKNOWN,
-        .wait_lock_ns = GNN_UNKNOWN,
-        .wait_compute_ns = GNN_UNKNOWN,
-        .wait_resource_ns = GNN_UNKNOWN,
-    };
+    gnn_table_unknown(&gnn_table_stages, stage);
 }
 
 void gnn_record_epoch_unknown(struct gnn_record_epoch *epoch)
 {
-    memset(epoch, 0, sizeof *epoch); /* padding too: the struct may be written to a pipe */
-    epoch->wall_ns = GNN_UNKNOWN;
-    epoch->prepare_ns = GNN_UNKNOWN;
-    epoch->loss = NAN;
-    epoch->train_accuracy = NAN;
-    epoch->valid_accuracy = NAN;
-    epoch->test_accuracy = NAN;
+    gnn_table_unknown(&gnn_table_epochs, epoch);
     gnn_record_counters_unknown(&epoch->counters);
 }
 
 void gnn_run_record_init(struct gnn_run_record *run)
 {
-    *run = (struct gnn_run_record){
-        .status = GNN_RUN_RUNNING,
-        .valid = -1,
-        .wall_ns = GNN_UNKNOWN,
-        .scale_divisor = GNN_UNKNOWN,
-        .dim = GNN_UNKNOWN,
-        .batch_size = GNN_UNKNOWN,
-        .epochs_planned = GNN_UNKNOWN,
-        .seed = GNN_UNKNOWN,
-        .dataset_bytes = GNN_UNKNOWN,
-        .cap_bytes = GNN_UNKNOWN,
-        .cap_swap_bytes = GNN_UNKNOWN,
-        .cap_read_back_bytes = GNN_UNKNOWN,
-        .swap_read_back_bytes = GNN_UNKNOWN,
-        .oom_kills = GNN_UNKNOWN,
-        .device_bps = GNN_UNKNOWN,
-        .device_iops = GNN_UNKNOWN,
-        .cold_asked = -1,
-        .cold_observed = -1,
-        .direct_asked = -1,
-        .direct_observed = -1,
-        .resident_start_bytes = GNN_UNKNOWN,
-        .resident_end_bytes = GNN_UNKNOWN,
-    };
+    gnn_table_unknown(&gnn_table_runs, run);
+    assert(run->status == GNN_RUN_RUNNING);
+    run->started_unix_ns = 0; /* gnn_db_begin sets it */
     gnn_record_counters_unknown(&run->counters);
 }
 

@@ -203,9 +203,9 @@ static void set_stage_row(struct grid *grid, const struct gnn_run_record *run, c
     const bool known = stage->wall_ns != GNN_UNKNOWN && stage->workers != GNN_UNKNOWN && stage->workers > 0;
     const uint64_t shares = known ? stage->workers * run->epoch_count : 1;
     grid_set(grid, 4, "%s", known ? time_text(stage->wall_ns / shares, text) : "-");
-    const uint64_t parts_ns[] = {stage->work_ns,      stage->wait_io_ns,      stage->wait_queue_ns,
-                                 stage->wait_lock_ns, stage->wait_compute_ns, stage->wait_resource_ns};
-    for (uint32_t p = 0; p < 6; p++)
+    uint64_t parts_ns[GNN_STAGE_PARTS];
+    gnn_stage_parts(stage, parts_ns);
+    for (uint32_t p = 0; p < GNN_STAGE_PARTS; p++)
         set_share(grid, 5 + p, parts_ns[p], stage->wall_ns);
 }
 

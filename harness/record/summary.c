@@ -47,6 +47,13 @@ static void add_stage(struct gnn_record_stage *sum, const struct gnn_record_stag
     add(&sum->wait_resource_ns, stage->wait_resource_ns);
 }
 
+void gnn_stage_parts(const struct gnn_record_stage *st, uint64_t parts_ns[GNN_STAGE_PARTS])
+{
+    const uint64_t parts[GNN_STAGE_PARTS] = {st->work_ns,      st->wait_io_ns,      st->wait_queue_ns,
+                                             st->wait_lock_ns, st->wait_compute_ns, st->wait_resource_ns};
+    memcpy(parts_ns, parts, sizeof parts);
+}
+
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums)
 {
     uint32_t count = 0;

@@ -11,6 +11,10 @@ bool gnn_run_withholds_times(const struct gnn_run_record *run);
  * many. A sum over something unknown is unknown. workers is the largest. */
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums);
 
+/* Lists a stage's time: work, then the waits for I/O, queue, lock, compute and resource; some may be unknown. */
+enum { GNN_STAGE_PARTS = 6 };
+void gnn_stage_parts(const struct gnn_record_stage *stage, uint64_t parts_ns[GNN_STAGE_PARTS]);
+
 /* A figure of an epoch's figures; GNN_UNKNOWN if it has none of that name. */
 uint64_t gnn_recorded_figure(const struct gnn_record_epoch *epoch, const char *name);
 

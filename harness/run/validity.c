@@ -131,10 +131,10 @@ static bool misses_read(const struct context *c)
 
 static uint64_t parts_of(const struct gnn_record_stage *st)
 {
-    const uint64_t parts_ns[] = {st->work_ns,      st->wait_io_ns,      st->wait_queue_ns,
-                                 st->wait_lock_ns, st->wait_compute_ns, st->wait_resource_ns};
+    uint64_t parts_ns[GNN_STAGE_PARTS];
+    gnn_stage_parts(st, parts_ns);
     uint64_t sum_ns = 0;
-    for (size_t i = 0; i < sizeof parts_ns / sizeof parts_ns[0]; i++)
+    for (size_t i = 0; i < GNN_STAGE_PARTS; i++)
         sum_ns += parts_ns[i] == GNN_UNKNOWN ? 0 : parts_ns[i];
     return sum_ns;
 }
