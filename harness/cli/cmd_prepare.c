@@ -67,7 +67,7 @@ static enum gnn_status take_option(struct gnn_args *args, struct request *r, str
         r->help = true;
         return gnn_args_flag(args, err);
     }
-    bool known, again;
+    bool known, imports;
     GNN_TRY(gnn_args_set(args, prepare_table, &r->config, &known, err));
     if (known) {
         if (strcmp(args->name, "format") == 0 || strcmp(args->name, "split") == 0)
@@ -76,22 +76,13 @@ static enum gnn_status take_option(struct gnn_args *args, struct request *r, str
             (void)snprintf(r->for_generate, sizeof r->for_generate, "%s", args->name);
         return GNN_OK;
     }
-    /* seed and dim mean the same to both: each table takes its own copy. */
-    const int at = args->at;
-    const char *const value = args->value;
+    /* seed and dim mean the same to both: each table takes the option from where it stood. */
+    struct gnn_args same = *args;
     GNN_TRY(gnn_args_set(args, gnn_generate_table, &r->generate, &known, err));
-    if (known) {
-        args->at = at;
-        args->value = value;
-    }
-    GNN_TRY(gnn_args_set(args, gnn_import_table, &r->import, &again, err));
-    if (known && !again) { /* only generating knows it: step over its value once more */
-        GNN_TRY(gnn_args_set(args, gnn_generate_table, &r->generate, &known, err));
-        (void)snprintf(r->for_generate, sizeof r->for_generate, "%s", args->name);
-    } else if (again && !known) {
-        (void)snprintf(r->for_import, sizeof r->for_import, "%s", args->name);
-    }
-    return known || again ? GNN_OK : gnn_args_unknown(args, "prepare", tables, err);
+    GNN_TRY(gnn_args_set(known ? &same : args, gnn_import_table, &r->import, &imports, err));
+    if (known != imports)
+        (void)snprintf(known ? r->for_generate : r->for_import, GNN_NAME_MAX, "%s", args->name);
+    return known || imports ? GNN_OK : gnn_args_unknown(args, "prepare", tables, err);
 }
 
 /* An option that would change nothing was meant to change something. */
