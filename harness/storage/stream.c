@@ -267,7 +267,7 @@ static uint32_t align_of(struct gnn_world *world, const struct gnn_file *file)
 {
     struct gnn_file_info info;
     gnn_file_info(world, file, &info);
-    return info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
+    return gnn_file_align(&info);
 }
 
 static enum gnn_status load_spans(struct gnn_reader *reader, const struct gnn_span *spans, void *const *dst,

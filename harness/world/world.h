@@ -328,6 +328,11 @@ static inline void gnn_file_info(struct gnn_world *w, const struct gnn_file *fil
 {
     w->ops->file_info(w, file, out);
 }
+/* Returns the multiple that buffers, offsets and lengths of a direct read share: the larger of the two rules. */
+static inline uint32_t gnn_file_align(const struct gnn_file_info *info)
+{
+    return gnn_max_u32(info->mem_align_bytes, info->offset_align_bytes);
+}
 static inline const char *gnn_file_path(struct gnn_world *w, const struct gnn_file *file)
 {
     return w->ops->file_path(w, file);

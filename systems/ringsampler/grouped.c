@@ -251,7 +251,7 @@ enum gnn_status rs_grouped_open(struct rs_thread *thread, struct rs_fetch **out,
     if (c->io == RS_IO_DIRECT) {
         struct gnn_file_info info;
         gnn_file_info(thread->s->env->world, thread->file, &info);
-        x->unit_bytes = info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
+        x->unit_bytes = gnn_file_align(&info);
         if (x->unit_bytes < sizeof(gnn_node))
             x->unit_bytes = 512; /* a file system without a rule of its own */
         x->key_bits = rs_bits(thread->s->env->dataset->edge_count) + GROUP_SLOT_BITS;

@@ -456,8 +456,7 @@ enum gnn_status rs_sorted_open(struct rs_thread *thread, struct rs_fetch **out, 
     x->depth = c->ring;
     struct gnn_file_info info;
     gnn_file_info(thread->s->env->world, thread->file, &info);
-    const uint32_t align =
-        info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
+    const uint32_t align = gnn_file_align(&info);
     x->unit_bytes = x->cache != NULL ? RS_CACHE_BLOCK_BYTES : align < 512 ? 512 : align;
     if (align > x->unit_bytes || c->extent_bytes < x->unit_bytes)
         return gnn_fail(err, GNN_EUSAGE,

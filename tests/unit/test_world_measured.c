@@ -384,8 +384,7 @@ static void test_direct_alignment(void **state)
         assert_true(info.offset_align_bytes >= forced[i] && info.mem_align_bytes >= forced[i]);
         assert_int_equal(info.offset_align_bytes & (info.offset_align_bytes - 1), 0);
         /* What the world reports is what the kernel takes. */
-        const uint64_t align =
-            info.offset_align_bytes > info.mem_align_bytes ? info.offset_align_bytes : info.mem_align_bytes;
+        const uint64_t align = gnn_file_align(&info);
         void *buffer;
         assert_int_equal(gnn_mem_alloc(w, "buffer", align, GNN_MEM_PINNED, &buffer, NULL), GNN_OK);
         const int64_t expected = align < 10000 ? (int64_t)align : 10000;
