@@ -14,8 +14,8 @@ struct gnn_arena {
     uint64_t used_bytes;
 };
 
-/* The next piece, or NULL when it does not fit (or when the arena only counts). used_bytes grows either way,
- * so after a dry pass over a counting arena it is the size to ask for. */
+/* The next piece, or NULL when it does not fit (or when the arena only counts). used_bytes grows either way, so after a
+ * dry pass over a counting arena it is the size to ask for. */
 static inline void *gnn_arena_take(struct gnn_arena *arena, uint64_t bytes)
 {
     const uint64_t start_bytes = arena->used_bytes;

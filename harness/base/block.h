@@ -1,6 +1,6 @@
-/* A block: the bipartite graph of one layer of one mini-batch (DESIGN section 1), and the batch that holds them.
- * Pure data shared by the samplers, which fill it, and the models, which read it. Nobody below owns the arrays:
- * they live in the sampler's workspace or in a batch's own memory (harness/sample/batch.h). */
+/* A block: the bipartite graph of one layer of one mini-batch, and the batch that holds them. Pure data shared by the
+ * samplers, which fill it, and the models, which read it. The arrays belong to the sampler's workspace or to a batch's
+ * own memory (harness/sample/batch.h). */
 #ifndef GNN_BASE_BLOCK_H
 #define GNN_BASE_BLOCK_H
 

@@ -52,7 +52,7 @@ void gnn_id_map_clear(struct gnn_id_map *map)
     map->base = 1;
 }
 
-/* Four fifths full at most: what is asked for is a bound that repeats leave far away. */
+/* At most four fifths full: `wanted` is an upper bound, which batches with repeats stay far below. */
 uint64_t gnn_id_map_sized_slots(uint64_t wanted)
 {
     uint64_t slots = 16;

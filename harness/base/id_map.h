@@ -1,9 +1,9 @@
 /* From global node IDs to local ones 0, 1, 2 … in order of arrival, emptied in constant time.
  *
- * Open addressing with linear probing in 8-byte slots. A slot holds the key and `base` + local ID; emptying
- * moves base past every stamp in use, so what is left of earlier generations reads as free. Only when base
- * would pass 2^32 (after thousands of batches) the slots are zeroed. Where the table would have as many slots
- * as there are nodes, the key itself is the slot and nothing ever collides.
+ * Open addressing with linear probing in 8-byte slots. A slot holds the key and `base` + local ID; emptying moves base
+ * past every stamp in use, so the stamps of earlier generations reads as free. Only when base would pass 2^32 (after
+ * thousands of batches) the slots are zeroed. Where the table would have as many slots as there are nodes, the key
+ * itself is the slot and nothing ever collides.
  *
  * The memory is the caller's: gnn_id_map_bytes() of it, zeroed. One thread at a time. */
 #ifndef GNN_BASE_ID_MAP_H
@@ -34,7 +34,7 @@ void gnn_id_map_init(struct gnn_id_map *map, void *memory, uint32_t universe, ui
 /* Forgets every ID. */
 void gnn_id_map_clear(struct gnn_id_map *map);
 
-/* A map whose table grows and shrinks inside one range of memory (slots, zeroed): what is small touches few pages and
+/* A map whose table grows and shrinks inside one range of memory (slots, zeroed): a small one touches few pages and
  * stays in the processor's caches. Starts empty with room for nothing: resize first. */
 void gnn_id_map_init_sized(struct gnn_id_map *map, void *memory, uint64_t slots);
 /* Forgets every ID; from now on up to min(wanted, what the memory allows) fit: see capacity. */
@@ -53,8 +53,7 @@ static inline void gnn_id_map_prefetch(const struct gnn_id_map *map, gnn_node ke
     __builtin_prefetch(gnn_id_map_slot(map, key), 1);
 }
 
-/* The local ID of key, which is < universe; a new key gets the old count. The caller adds at most `capacity`.
- */
+/* The local ID of key, which is < universe; a new key gets the old count. The caller adds at most `capacity`. */
 static inline uint32_t gnn_id_map_add(struct gnn_id_map *map, gnn_node key)
 {
     struct gnn_id_slot *slot = gnn_id_map_slot(map, key);

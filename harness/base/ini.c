@@ -1,6 +1,6 @@
-/* inih splits lines into section, key and value; this file keeps them, with line numbers. inih tells its
- * handler nothing about lines and skips empty sections, so the reader below, which hands inih one line at a
- * time, notes both. */
+/* inih splits lines into section, key and value; this file keeps them, with line numbers. inih tells its handler
+ * nothing about lines and skips empty sections, so the reader below, which hands inih one line at a time, notes
+ * both. */
 #include "harness/base/ini.h"
 
 #include <assert.h>

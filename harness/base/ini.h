@@ -4,10 +4,9 @@
  *   [name]                one section per case; an empty one stands for the defaults alone
  *   key = value           ; comment to the end of the line, # only at its start
  *
- * What a key means is the caller's business; an unknown one is the caller's error, named with gnn_ini_name()
- * and the entry's line. Refused here, with file and line: lines that are neither, keys outside a section, a
- * section or key that appears twice, lines and names too long for the parser. Limits: 198 bytes a line, 48
- * bytes a name. */
+ * What a key means is the caller's business; an unknown one is the caller's error, named with gnn_ini_name() and the
+ * entry's line. Refused here, with file and line: lines that are neither, keys outside a section, a section or key that
+ * appears twice, lines and names too long for the parser. Limits: 198 bytes a line, 48 bytes a name. */
 #ifndef GNN_BASE_INI_H
 #define GNN_BASE_INI_H
 
@@ -28,8 +27,8 @@ struct gnn_ini_section {
 
 struct gnn_ini;
 
-/* GNN_ENOENT, GNN_EIO name the path; GNN_EUSAGE is "path:line: what is wrong". Everything handed out lives
- * until close. */
+/* GNN_ENOENT, GNN_EIO name the path; GNN_EUSAGE is "path:line: what is wrong". Everything handed out lives until
+ * close. */
 GNN_MUST_CHECK enum gnn_status gnn_ini_open(const char *path, struct gnn_ini **out, struct gnn_err *err);
 /* The same over text; name stands for the path in messages. */
 GNN_MUST_CHECK enum gnn_status gnn_ini_parse(const char *name, const char *text, struct gnn_ini **out,

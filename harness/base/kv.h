@@ -1,5 +1,4 @@
-/* Ordered key-value text: a run's configuration and environment. A value of NULL is unknown, which is not "".
- */
+/* Ordered key-value text: a run's configuration and environment. A value of NULL is unknown, which is not "". */
 #ifndef GNN_BASE_KV_H
 #define GNN_BASE_KV_H
 
@@ -17,8 +16,8 @@ struct gnn_kv_list {
     uint32_t room;
 };
 
-/* Copies key and value (which may be NULL: unknown). A key that is already there gets the new value in its
- * old place. GNN_ENOMEM. */
+/* Copies key and value (which may be NULL: unknown). A key that is already there gets the new value in its old place.
+ * GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status gnn_kv_set(struct gnn_kv_list *list, const char *key, const char *value,
                                           struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_kv_setf(struct gnn_kv_list *list, struct gnn_err *err, const char *key,

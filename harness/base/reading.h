@@ -1,14 +1,12 @@
-/* Readings: plain data that the cgroup (confine) and the probes (measure) fill and the record stores. They live
- * here because those three parts do not know one another. Counts are cumulative unless a comment says
- * otherwise; GNN_UNKNOWN (integers) and NAN (doubles) mean that this kernel, hierarchy or machine does not
- * tell. */
+/* Readings: plain data that the cgroup (confine) and the probes (measure) fill and the record stores. They live here
+ * because those three parts do not know one another. Counts are cumulative unless a comment says otherwise; GNN_UNKNOWN
+ * (integers) and NAN (doubles) mean that this kernel, hierarchy or machine does not tell. */
 #ifndef GNN_BASE_READING_H
 #define GNN_BASE_READING_H
 
 #include "harness/oocgnn.h"
 
-/* Pressure stall information, Documentation/accounting/psi.rst: total time in which some / all tasks were
- * stalled. */
+/* Pressure stall information, Documentation/accounting/psi.rst: total time in which some / all tasks were stalled. */
 struct gnn_psi {
     uint64_t some_us;
     uint64_t full_us;
@@ -67,7 +65,7 @@ struct gnn_series_point {
     uint64_t time_ns; /* since the start of the run */
     uint64_t interval_ns;
     double cpu_pct;        /* busy share of all CPUs; idle and iowait are not busy */
-    double iowait_pct;     /* of all CPUs; its meaning depends on the kernel (DESIGN section 5) */
+    double iowait_pct;     /* of all CPUs; kernels count different sleeps as iowait */
     double worker_cpu_pct; /* 100 = one CPU */
     double psi_cpu_some_pct, psi_memory_some_pct, psi_memory_full_pct, psi_io_some_pct, psi_io_full_pct;
     double disk_read_bytes_per_s, disk_read_ios_per_s, disk_write_bytes_per_s, disk_busy_pct;
@@ -85,9 +83,8 @@ struct gnn_series_point {
 void gnn_group_reading_unknown(struct gnn_group_reading *out);
 void gnn_host_reading_unknown(struct gnn_host_reading *out);
 
-/* /proc/pressure/X or a group's X.pressure: lines "some avg10=… total=N" and "full …". full_us is GNN_UNKNOWN
- * where the file has no such line (cpu before Linux 5.13). False, and out untouched, when the text is
- * something else. */
+/* /proc/pressure/X or a group's X.pressure: lines "some avg10=… total=N" and "full …". full_us is GNN_UNKNOWN where
+ * the file has no such line (cpu before Linux 5.13). False, and out untouched, when the text is something else. */
 bool gnn_parse_psi(const char *text, struct gnn_psi *out);
 
 #endif

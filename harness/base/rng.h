@@ -1,5 +1,5 @@
-/* Counter-based random numbers: a value is a pure function of a key and a counter, so draws depend on nothing else:
- * not on threads, order or world (DESIGN section 4). splitmix64's finaliser over a key chained from the words. */
+/* Counter-based random numbers: a value is a pure function of a key and a counter, so draws depend on nothing else: not
+ * on threads, order or world. splitmix64's finaliser over a key chained from the words. */
 #ifndef GNN_BASE_RNG_H
 #define GNN_BASE_RNG_H
 

@@ -1,5 +1,5 @@
-/* Numbers with units. A value is held as an exact fraction (digits, power of ten), so "1.5G" never passes
- * through a double and does not depend on the locale. */
+/* Numbers with units. A value is held as an exact fraction (digits, power of ten), so "1.5G" never passes through a
+ * double and does not depend on the locale. */
 #include "harness/base/units.h"
 
 #include <ctype.h>

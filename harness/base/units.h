@@ -4,8 +4,8 @@
 
 #include "harness/oocgnn.h"
 
-/* "320M" = 320 MiB (the papers' GB are GiB, as docker and cgroups read them); K M G T, optional iB or B; "1.5G";
- * plain digits are bytes. GNN_EUSAGE on anything else ("16GB!", "-1", overflow). */
+/* "320M" = 320 MiB (the papers' GB are GiB, as docker and cgroups read them); K M G T, optional iB or B; "1.5G"; plain
+ * digits are bytes. GNN_EUSAGE on anything else ("16GB!", "-1", overflow). */
 GNN_MUST_CHECK enum gnn_status gnn_parse_bytes(const char *text, uint64_t *out, struct gnn_err *err);
 
 /* "30m", "90s", "1.5h", "250ms", "10us", "5ns"; plain digits are seconds. */

@@ -184,8 +184,8 @@ static enum gnn_status check_file(struct check *c, const char *name, uint32_t it
     return status;
 }
 
-/* Lists ascend, unless meta says that they are as they were drawn: walks indices a second time along the offsets,
- * which are valid by now. */
+/* Lists ascend, unless meta says that they are as they were drawn: walks indices a second time along the offsets, which
+ * are valid by now. */
 static enum gnn_status visit_order(struct check *c, const void *items, uint64_t first, uint64_t count, const char *path,
                                    struct gnn_err *err)
 {

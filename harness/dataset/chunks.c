@@ -8,8 +8,7 @@
 
 enum { CHUNK_BYTES = 4 << 20, THREADS_MAX = 64, SLOTS_PER_THREAD = 2 };
 
-/* Chunk k lives in slot k % slot_count; a slot is free once the chunk slot_count before it has been written.
- */
+/* Chunk k lives in slot k % slot_count; a slot is free once the chunk slot_count before it has been written. */
 struct pool {
     const struct gnn_chunk_stream *stream;
     uint64_t chunk_items, chunk_count;

@@ -4,8 +4,8 @@
 
 #include "harness/dataset/output.h"
 
-/* Fills dst with items [first, first + count). Called by several threads at once; depends on nothing but its
- * arguments and what ctx holds constant, so the stream is the same for any number of threads. */
+/* Fills dst with items [first, first + count). Called by several threads at once; depends on nothing but its arguments
+ * and what ctx holds constant, so the stream is the same for any number of threads. */
 typedef void gnn_chunk_fill(const void *ctx, uint64_t first, uint64_t count, void *dst);
 
 struct gnn_chunk_stream {

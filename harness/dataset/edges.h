@@ -12,8 +12,7 @@ GNN_MUST_CHECK enum gnn_status gnn_edges_open_npy(const char *path, struct gnn_e
 GNN_MUST_CHECK enum gnn_status gnn_edges_open_snap(const char *path, struct gnn_edges **out, struct gnn_err *err);
 void gnn_edges_close(struct gnn_edges *edges); /* accepts NULL */
 
-/* The next pair; *more false at the end. IDs above GNN_NODE_NONE - 1 or negative are GNN_EFORMAT, with their
- * place. */
+/* The next pair; *more false at the end. IDs above GNN_NODE_NONE - 1 or negative are GNN_EFORMAT, with their place. */
 GNN_MUST_CHECK enum gnn_status gnn_edges_next(struct gnn_edges *edges, gnn_node *source, gnn_node *target, bool *more,
                                               struct gnn_err *err);
 /* "PATH: edge 17" or "PATH:18": where the last pair stood. */
@@ -26,9 +25,8 @@ uint64_t gnn_edges_done(const struct gnn_edges *edges);
 
 enum gnn_snap_line { GNN_SNAP_PAIR, GNN_SNAP_SKIP, GNN_SNAP_BAD };
 
-/* One line of a SNAP edge list: two node IDs with spaces or tabs around them; blank lines and lines that
- * start with
- * '#' or '%' are skipped. Pure. *why is set for GNN_SNAP_BAD. */
+/* One line of a SNAP edge list: two node IDs with spaces or tabs around them; blank lines and lines that start with '#'
+ * or '%' are skipped. Pure. *why is set for GNN_SNAP_BAD. */
 enum gnn_snap_line gnn_snap_parse_line(const char *line, gnn_node *source, gnn_node *target, const char **why);
 
 #endif

@@ -1,7 +1,8 @@
-/* Importing a graph that somebody else wrote.
- * Memory: options->memory_bytes, whatever the size of the input. Edges are sorted by (target, source) outside
- * memory where they do not fit; offsets, labels, splits and features are streamed. Disk: the dataset, and 8 B
- * for each edge that does not fit into memory, given back while the lists are written. */
+/* Imports a graph that another program wrote.
+ *
+ * Memory   options->memory_bytes, whatever the size of the input: edges are sorted by (target, source) outside memory
+ *          where they do not fit; offsets, labels, splits and features are streamed
+ * Disk     the dataset, and 8 B for each edge that does not fit into memory, given back while the lists are written */
 #include "harness/dataset/import.h"
 
 #include "harness/dataset/npy.h"

@@ -20,8 +20,8 @@ struct gnn_importer {
 /* Memory for the large structures of a part. */
 uint64_t gnn_import_budget(const struct gnn_importer *importer);
 
-/* Edges to indptr and indices: transforms each edge, sorts by (target, source) in bounded memory, writes
- * lists. Sets meta's node count unless it is known. */
+/* Edges to indptr and indices: transforms each edge, sorts by (target, source) in bounded memory, writes lists. Sets
+ * meta's node count unless it is known. */
 GNN_MUST_CHECK enum gnn_status gnn_import_topology(struct gnn_importer *importer, struct gnn_err *err);
 
 /* Which node files the input has, found before any work; sets meta's node count and dims where they tell. */

@@ -217,8 +217,7 @@ enum gnn_status gnn_import_labels(struct gnn_importer *importer, const struct gn
 
 /* ---- splits ---- */
 
-/* Keys are (node << 2 | split): one sort puts all three splits in order beside the labels and shows overlaps.
- */
+/* Keys are (node << 2 | split): one sort puts all three splits in order beside the labels and shows overlaps. */
 static enum gnn_status add_member(const struct gnn_importer *importer, int64_t node, int split, const char *path,
                                   struct gnn_sorter *sorter, struct gnn_err *err)
 {

@@ -93,7 +93,7 @@ static enum gnn_status open_edges(const struct gnn_importer *importer, struct gn
     return gnn_edges_open_snap(from, out, err);
 }
 
-/* What is done with each edge. */
+/* Called for each edge of the input, in its order. */
 typedef enum gnn_status edge_fn(void *ctx, gnn_node source, gnn_node target, const struct gnn_edges *edges,
                                 struct gnn_err *err);
 

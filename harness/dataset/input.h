@@ -16,16 +16,14 @@ GNN_MUST_CHECK enum gnn_status gnn_input_open(const char *path, struct gnn_input
 void gnn_input_close(struct gnn_input *input); /* accepts NULL */
 const char *gnn_input_path(const struct gnn_input *input);
 
-/* Up to bytes; *got is less at the end of the data alone. A damaged or truncated gzip stream is GNN_EFORMAT.
- */
+/* Up to bytes; *got is less at the end of the data alone. A damaged or truncated gzip stream is GNN_EFORMAT. */
 GNN_MUST_CHECK enum gnn_status gnn_input_read(struct gnn_input *input, void *dst, uint64_t bytes, uint64_t *got,
                                               struct gnn_err *err);
 /* Moves on by bytes of unpacked data. */
 GNN_MUST_CHECK enum gnn_status gnn_input_skip(struct gnn_input *input, uint64_t bytes, struct gnn_err *err);
 
-/* The next line without its end (LF or CR LF), NUL-terminated, into line; *more false at the end of the data.
- * A line of GNN_INPUT_LINE_MAX characters or with a NUL in it is GNN_EFORMAT. Not to be mixed with read and
- * skip. */
+/* The next line without its end (LF or CR LF), NUL-terminated, into line; *more false at the end of the data. A line of
+ * GNN_INPUT_LINE_MAX characters or with a NUL in it is GNN_EFORMAT. Not to be mixed with read and skip. */
 GNN_MUST_CHECK enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE_MAX], bool *more,
                                               struct gnn_err *err);
 uint64_t gnn_input_line_number(const struct gnn_input *input); /* of the line read last, from 1 */

@@ -1,6 +1,6 @@
 /* NumPy's .npy files (format 1.0 to 3.0), plain or gzip, read as a stream of numbers. Internal to harness/dataset/.
- * Source: numpy/lib/format.py's description of the format. C order and little-endian alone; anything else is
- * refused with the line of Python that converts it. */
+ * Source: numpy/lib/format.py's description of the format. C order and little-endian alone; anything else is refused
+ * with the line of Python that converts it. */
 #ifndef GNN_DATASET_NPY_H
 #define GNN_DATASET_NPY_H
 
@@ -16,8 +16,8 @@ struct gnn_npy_header {
     uint64_t items; /* product of shape */
 };
 
-/* Parses the header's dictionary, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }" and what pads
- * it. text need not end in NUL. Pure. GNN_EFORMAT names path and what is wrong. */
+/* Parses the header's dictionary, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }" and what pads it. text
+ * need not end in NUL. Pure. GNN_EFORMAT names path and what is wrong. */
 GNN_MUST_CHECK enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path, struct gnn_npy_header *out,
                                              struct gnn_err *err);
 
@@ -31,9 +31,9 @@ const char *gnn_npy_path(const struct gnn_npy *npy);
 
 GNN_MUST_CHECK enum gnn_status gnn_npy_skip(struct gnn_npy *npy, uint64_t items, struct gnn_err *err);
 
-/* The next count (at most GNN_NPY_BATCH) numbers. Integers from floating point must be whole; NaN becomes
- * GNN_NPY_NAN in integers (a missing label), and is passed on in floats. Numbers that do not fit are
- * GNN_EFORMAT. Fewer numbers than the header promises are GNN_ESHORT. */
+/* The next count (at most GNN_NPY_BATCH) numbers. Integers from floating point must be whole; NaN becomes GNN_NPY_NAN
+ * in integers (a missing label), and is passed on in floats. Numbers that do not fit are GNN_EFORMAT. Fewer numbers
+ * than the header promises are GNN_ESHORT. */
 enum { GNN_NPY_BATCH = 4096 };
 #define GNN_NPY_NAN INT64_MIN
 GNN_MUST_CHECK enum gnn_status gnn_npy_read_i64(struct gnn_npy *npy, int64_t *out, uint64_t count, struct gnn_err *err);

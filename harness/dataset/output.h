@@ -1,5 +1,5 @@
-/* Where a preparation writes: a partial directory that becomes the dataset by a rename, files with running
- * checksums, and a ticker for progress. Internal to harness/dataset/. One thread at a time. */
+/* Where a preparation writes: a partial directory that becomes the dataset by a rename, files with running checksums,
+ * and a ticker for progress. Internal to harness/dataset/. One thread at a time. */
 #ifndef GNN_DATASET_OUTPUT_H
 #define GNN_DATASET_OUTPUT_H
 
@@ -18,8 +18,7 @@ struct gnn_ticker {
 
 void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *job, const char *phase, const char *unit,
                       uint64_t total);
-/* Sets what is done so far and reports when a fifth of a second has passed. GNN_ECANCELLED once stop is
- * raised. */
+/* Sets the amount done so far and reports when a fifth of a second has passed. GNN_ECANCELLED once stop is raised. */
 GNN_MUST_CHECK enum gnn_status gnn_ticker_set(struct gnn_ticker *ticker, uint64_t done, struct gnn_err *err);
 /* The phase's last report. */
 void gnn_ticker_end(struct gnn_ticker *ticker);
@@ -33,8 +32,8 @@ struct gnn_output {
     char partial[GNN_OUTPUT_PATH]; /* "<target>.partial-<pid>" */
 };
 
-/* Makes the partial directory after sweeping away those of processes that no longer exist. needed_bytes is
- * compared with the free space first; 0: unknown. GNN_ENOSPC, GNN_EPERM, GNN_ENOENT name the directory. */
+/* Makes the partial directory after sweeping away those of processes that no longer exist. needed_bytes is compared
+ * with the free space first; 0: unknown. GNN_ENOSPC, GNN_EPERM, GNN_ENOENT name the directory. */
 GNN_MUST_CHECK enum gnn_status gnn_output_open(const struct gnn_prepare_job *job, uint64_t needed_bytes,
                                                struct gnn_output *out, struct gnn_err *err);
 /* Writes meta, syncs, renames. target must not exist. */
@@ -61,8 +60,8 @@ GNN_MUST_CHECK enum gnn_status gnn_out_open(struct gnn_output *output, const cha
                                             enum gnn_out_kind kind, struct gnn_out_file **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes,
                                              struct gnn_err *err);
-/* Flushes, syncs and enters size and checksum of a dataset file into meta (NULL for other kinds). The file is
- * closed either way. */
+/* Flushes, syncs and enters size and checksum of a dataset file into meta (NULL for other kinds). The file is closed
+ * either way. */
 GNN_MUST_CHECK enum gnn_status gnn_out_finish(struct gnn_out_file *file, struct gnn_meta *meta, struct gnn_err *err);
 /* Closes without finishing; accepts NULL. */
 void gnn_out_close(struct gnn_out_file *file);

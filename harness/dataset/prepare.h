@@ -1,9 +1,8 @@
-/* Making datasets (harness/storage/meta.h says what one is): the registry of the papers' graphs, the
- * generator, the importers and the check. Runs outside any world: plain files and threads.
+/* Making datasets (harness/storage/meta.h says what one is): the registry of the papers' graphs, the generator, the
+ * importers and the check. Runs outside any world: plain files and threads.
  *
- * Every function here writes into "<out>.partial-<pid>" beside the target and renames it when complete; on
- * any error, a full disk or a raised stop flag that directory is removed, so a half dataset never carries the
- * name. */
+ * Every function here writes into "<out>.partial-<pid>" beside the target and renames it when complete; on any error, a
+ * full disk or a raised stop flag that directory is removed, so a half dataset never carries the name. */
 #ifndef GNN_DATASET_PREPARE_H
 #define GNN_DATASET_PREPARE_H
 
@@ -44,8 +43,7 @@ extern const struct gnn_registry_entry gnn_registry[];
 GNN_MUST_CHECK enum gnn_status gnn_registry_find(const char *name, const struct gnn_registry_entry **out,
                                                  struct gnn_err *err);
 
-/* What an entry holds at scale 1/divisor: every count divided alike, rounded to nearest, splits at least 1.
- */
+/* What an entry holds at scale 1/divisor: every count divided alike, rounded to nearest, splits at least 1. */
 struct gnn_registry_counts {
     uint32_t nodes;
     uint64_t edges; /* target; the generated count is within 1 % of it for 10^5 nodes and more */
@@ -74,8 +72,8 @@ struct gnn_prepare_job {
     const atomic_bool *stop; /* may be NULL; raised (from a signal handler, say): clean up and GNN_ECANCELLED */
 };
 
-/* A gnn_progress_fn that draws one line on a terminal; ctx is a FILE *, and nothing is written when that is
- * not a terminal. */
+/* A gnn_progress_fn that draws one line on a terminal; ctx is a FILE *, and nothing is written when that is not a
+ * terminal. */
 void gnn_progress_terminal(void *ctx, const struct gnn_progress *progress);
 
 /* ---- generating ---- */
@@ -95,9 +93,8 @@ struct gnn_generate_options {
 };
 extern const struct gnn_option gnn_generate_table[];
 
-/* Generates entry at scale 1/divisor into job->out_dir. When that directory already holds the same dataset
- * (name, scale, seed and parameters) without features of the wanted width, these are added and nothing else
- * changes. */
+/* Generates entry at scale 1/divisor into job->out_dir. When that directory already holds the same dataset (name,
+ * scale, seed and parameters) without features of the wanted width, these are added and nothing else changes. */
 GNN_MUST_CHECK enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
                                                     const struct gnn_generate_options *options,
                                                     const struct gnn_prepare_job *job, struct gnn_err *err);
@@ -137,9 +134,8 @@ GNN_MUST_CHECK enum gnn_status gnn_prepare_import(const struct gnn_import_source
 
 /* ---- checking ---- */
 
-/* Checks an existing dataset: meta, sizes, and with `full` every checksum, offset, node ID, order inside
- * lists, label and split. Memory: 12 B per node at most. GNN_EFORMAT names the file, what was expected and
- * what was found. */
+/* Checks an existing dataset: meta, sizes, and with `full` every checksum, offset, node ID, order inside lists, label
+ * and split. Memory: 12 B per node at most. GNN_EFORMAT names the file, what was expected and what was found. */
 GNN_MUST_CHECK enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *progress,
                                                  void *progress_ctx, const atomic_bool *stop, struct gnn_err *err);
 

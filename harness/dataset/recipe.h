@@ -1,6 +1,6 @@
 /* A registry entry at one scale with its parameters settled: everything that decides what the graph is. The generator
- * (generate.c) writes it to disk, synthetic.c serves it without one; both go through here, so they agree.
- * Internal to harness/dataset/. Immutable after open: any thread may call. */
+ * (generate.c) writes it to disk, synthetic.c serves it without one; both go through here, so they agree. Internal to
+ * harness/dataset/. Immutable after open: any thread may call. */
 #ifndef GNN_DATASET_RECIPE_H
 #define GNN_DATASET_RECIPE_H
 

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Counts are the public ones where the graph is public; papers print them rounded. Where a paper gives no
- * split, the counts are 1 %, 0.1 % and 0.2 % of the nodes, about ogbn-papers100M's shares. */
+/* Counts are the public ones where the graph is public; papers print them rounded. Where a paper gives no split, the
+ * counts are 1 %, 0.1 % and 0.2 % of the nodes, about ogbn-papers100M's shares. */
 const struct gnn_registry_entry gnn_registry[] = {
     {.name = "papers100m",
      .title = "ogbn-papers100M",

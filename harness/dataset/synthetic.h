@@ -32,7 +32,7 @@ const struct gnn_dataset *gnn_synthetic_dataset(const struct gnn_synthetic *synt
 void gnn_synthetic_drop_labels(struct gnn_world *world, struct gnn_synthetic *synthetic);
 
 /* Contents of dataset->indices_path and dataset->features_path. Immutable: hooks may run on any thread. indices is read
- * in any byte range, at the cost of computing each entry it touches; features has bytes nobody looks at (read NULL). */
+ * in any byte range, at the cost of computing each entry it touches; features has a size and no bytes (read NULL). */
 const struct gnn_content *gnn_synthetic_indices(const struct gnn_synthetic *synthetic);
 const struct gnn_content *gnn_synthetic_features(const struct gnn_synthetic *synthetic);
 

@@ -47,8 +47,7 @@ static enum gnn_status check_on_disk(struct gnn_world *world, const char *path, 
     return status;
 }
 
-/* Loads a whole file into world memory and compares its checksum, which also catches two swapped files of one
- * size. */
+/* Loads a whole file into world memory and compares its checksum, which also catches two swapped files of one size. */
 static enum gnn_status load(struct gnn_world *world, const struct dataset *d, const char *name, void **out,
                             struct gnn_err *err)
 {

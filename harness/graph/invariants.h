@@ -1,14 +1,13 @@
-/* What every dataset file must satisfy, checked chunk by chunk so that a check needs no memory of the file's
- * size. One place serves opening a dataset and `prepare --check`. Messages name the file, the position, what
- * was expected and what was found (GNN_EFORMAT). */
+/* What every dataset file must satisfy, checked chunk by chunk so that a check needs no memory of the file's size. One
+ * place serves opening a dataset and `prepare --check`. Messages name the file, the position, what was expected and
+ * what was found (GNN_EFORMAT). */
 #ifndef GNN_GRAPH_INVARIANTS_H
 #define GNN_GRAPH_INVARIANTS_H
 
 #include "harness/oocgnn.h"
 
 /* indptr: starts at 0, never falls, ends at edge_count. `first` is the position of offsets[0] in the file;
- * *previous carries the last offset from chunk to chunk (its value before the first chunk does not matter).
- */
+ * *previous carries the last offset from chunk to chunk (its value before the first chunk does not matter). */
 GNN_MUST_CHECK enum gnn_status gnn_check_indptr(const uint64_t *offsets, uint64_t count, uint64_t first,
                                                 uint32_t node_count, uint64_t edge_count, uint64_t *previous,
                                                 const char *path, struct gnn_err *err);
@@ -21,8 +20,8 @@ GNN_MUST_CHECK enum gnn_status gnn_check_ids(const gnn_node *ids, uint64_t count
 GNN_MUST_CHECK enum gnn_status gnn_check_labels(const int32_t *labels, uint64_t count, uint64_t first,
                                                 uint32_t class_count, const char *path, struct gnn_err *err);
 
-/* A whole split: IDs below node_count, strictly ascending. labels (node_count) may be NULL; else every node
- * of the split has one. */
+/* A whole split: IDs below node_count, strictly ascending. labels (node_count) may be NULL; else every node of the
+ * split has one. */
 GNN_MUST_CHECK enum gnn_status gnn_check_split(const gnn_node *nodes, uint32_t count, uint32_t node_count,
                                                const int32_t *labels, const char *path, struct gnn_err *err);
 

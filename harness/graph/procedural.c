@@ -96,8 +96,8 @@ static enum gnn_status build_ranks(struct gnn_procedural *g, struct gnn_err *err
 
 /* ---- degrees ---- */
 
-/* Mean of P(d) ~ (d + shift)^-alpha over 1..max. The first terms are summed, the rest is the integral from
- * half a step below to half a step above: with u = x + shift, x u^-alpha = u^(1-alpha) - shift u^-alpha. */
+/* Mean of P(d) ~ (d + shift)^-alpha over 1..max. The first terms are summed, the rest is the integral from half a step
+ * below to half a step above: with u = x + shift, x u^-alpha = u^(1-alpha) - shift u^-alpha. */
 static double degree_mean(double shift, double alpha, uint32_t max)
 {
     const uint32_t exact = max < EXACT_TERMS ? max : EXACT_TERMS;

@@ -1,18 +1,17 @@
-/* A graph without storage: every degree, class, label and neighbour is a pure function of (seed, position),
- * so the generator writes it with any number of threads and a simulated device serves it without a disk
- * (DESIGN section 3).
+/* A graph without storage: every degree, class, label and neighbour is a pure function of (seed, position), so the
+ * generator writes it with any number of threads and a simulated device serves it without a disk.
  *
- * In-degrees follow a shifted power law, dealt out by a pseudo-random permutation, so the sum is the same for
- * every seed. In-neighbour lists are stratified: position i of a list of length d is drawn from its own
- * interval of the node IDs, [i N / d, (i + 1) N / d) when locality is 0. So lists are strictly ascending
- * without sorting, hold no duplicate and no self-loop, and any single entry costs O(1).
+ * In-degrees follow a shifted power law, dealt out by a pseudo-random permutation, so the sum is the same for every
+ * seed. In-neighbour lists are stratified: position i of a list of length d is drawn from its own interval of the node
+ * IDs, [i N / d, (i + 1) N / d) when locality is 0. So lists are strictly ascending without sorting, hold no duplicate
+ * and no self-loop, and any single entry costs O(1).
  *
- * Inside the interval the source's class is the destination's own with probability `homophily`, else another
- * one uniformly. Then a popularity tier is drawn: tier t has one node of the class in each aligned run of 2^t
- * members, at a hashed place; tier 0 has weight 1, tier t has 2^(-t (1 - s)) (1 - 2^-s), s = `popularity`. So
- * 2^-t of the nodes are drawn about 2^(s t) times as often as the rest: Zipf's law with exponent s, hubs
- * scattered over the ID space. A run must fit into the interval, which bounds the hubs of small graphs; an
- * interval without any member of the class (lists longer than N / classes) yields any of its nodes.
+ * Inside the interval the source's class is the destination's own with probability `homophily`, else another one
+ * uniformly. Then a popularity tier is drawn: tier t has one node of the class in each aligned run of 2^t members, at a
+ * hashed place; tier 0 has weight 1, tier t has 2^(-t (1 - s)) (1 - 2^-s), s = `popularity`. So 2^-t of the nodes are
+ * drawn about 2^(s t) times as often as the rest: Zipf's law with exponent s, hubs scattered over the ID space. A run
+ * must fit into the interval, which bounds the hubs of small graphs; an interval without any member of the class (lists
+ * longer than N / classes) yields any of its nodes.
  *
  * harness/dataset/README.md states the same with formulas. Immutable after open: any thread may call. */
 #ifndef GNN_GRAPH_PROCEDURAL_H
@@ -35,8 +34,7 @@ struct gnn_procedural_config {
 
 struct gnn_procedural;
 
-/* GNN_EUSAGE names the parameter that is out of range, or says that the graph is too small for its mean
- * degree. */
+/* GNN_EUSAGE names the parameter that is out of range, or says that the graph is too small for its mean degree. */
 GNN_MUST_CHECK enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config,
                                                    struct gnn_procedural **out, struct gnn_err *err);
 void gnn_procedural_close(struct gnn_procedural *graph); /* accepts NULL */
@@ -47,8 +45,8 @@ uint32_t gnn_procedural_degree(const struct gnn_procedural *graph, gnn_node node
 void gnn_procedural_degrees(const struct gnn_procedural *graph, gnn_node first, uint32_t count, uint32_t *degrees);
 uint32_t gnn_procedural_degree_max(const struct gnn_procedural *graph);
 
-/* Entry `position` of node's in-neighbour list; degree is gnn_procedural_degree(graph, node). The neighbour
- * at edge offset e of node v is position e - indptr[v]. */
+/* Entry `position` of node's in-neighbour list; degree is gnn_procedural_degree(graph, node). The neighbour at edge
+ * offset e of node v is position e - indptr[v]. */
 gnn_node gnn_procedural_neighbour(const struct gnn_procedural *graph, gnn_node node, uint32_t degree,
                                   uint32_t position);
 
@@ -60,8 +58,7 @@ void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node
 uint32_t gnn_procedural_class(const struct gnn_procedural *graph, gnn_node node);
 uint32_t gnn_procedural_label(const struct gnn_procedural *graph, gnn_node node);
 
-/* A bijection of [0, count) chosen by key: a Feistel network over the next power of four, walked until
- * inside. */
+/* A bijection of [0, count) chosen by key: a Feistel network over the next power of four, walked until inside. */
 uint32_t gnn_permute(uint64_t key, uint32_t count, uint32_t index);
 
 #endif

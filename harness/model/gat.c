@@ -1,6 +1,9 @@
-/* GAT with a linear skip connection (specs/models.md section 4).
- * u = W x; o_ih = sum over Ne'(i) of alpha_ijh u_jh; z_i = concat_h(o_ih) + b + V x_i, or the mean over heads
- * in the last layer; + v in the epilogue. Saved for the backward pass: u, s, t and alpha. */
+/* GAT with a linear skip connection (Velickovic et al. 2018, equations 3 to 6; PyG's GATConv).
+ *
+ *   u = W x,   o_ih = sum over Ne(i) and i of alpha_ijh u_jh
+ *   z_i = concat_h(o_ih) + b + V x_i, in the last layer the mean over heads        + v in the epilogue
+ *
+ * Saved for the backward pass: u, s, d and alpha. */
 #include "harness/model/layer.h"
 
 #include <math.h>

@@ -1,6 +1,8 @@
-/* GCN, normalised over the sampled block, without self-loops (specs/models.md section 3).
- * z_i = sum_{j in Ne(i)} w_ij (W x_j), + b in the epilogue: the linear map comes first, on all sources, as
- * released. Saved for the backward pass: the edge weights. */
+/* GCN, normalised over the sampled block, without self-loops (Kipf and Welling 2017, equation 2).
+ *
+ *   z_i = sum_{j in Ne(i)} w_ij (W x_j)              + b in the epilogue
+ *
+ * The linear map comes first, on all sources, as released. Saved for the backward pass: the edge weights. */
 #include "harness/model/layer.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Inside of harness/model/: one layer, and the table each kind of layer fills. model.c owns the order of
- * things (forward through the layers, loss, backward, Adam) and the epilogue every layer shares, bias +
- * activation + dropout; a kind knows its parameters, its workspaces and its two products. */
+/* Inside of harness/model/: one layer, and the table each kind of layer fills. model.c owns the order of things
+ * (forward through the layers, loss, backward, Adam) and the epilogue every layer shares, bias + activation + dropout;
+ * a kind knows its parameters, its workspaces and its two products. */
 #ifndef GNN_MODEL_LAYER_H
 #define GNN_MODEL_LAYER_H
 
@@ -50,8 +50,8 @@ struct gnn_layer_kind {
     /* z (dst, out) = the layer before bias param[0], activation and dropout. x (src, in). */
     void (*forward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
                     struct gnn_mat z);
-    /* Right after forward on the same block and x. Writes the gradients of every parameter but param[0],
-     * whose gradient is there already, and dx (src, in) unless dx.data is NULL. */
+    /* Right after forward on the same block and x. Writes the gradients of every parameter but param[0], whose gradient
+     * is there already, and dx (src, in) unless dx.data is NULL. */
     void (*backward)(struct gnn_tensor *t, struct gnn_layer *layer, const struct gnn_block *b, struct gnn_mat x,
                      struct gnn_mat dz, struct gnn_mat dx);
 };

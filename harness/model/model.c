@@ -79,8 +79,7 @@ static void shape_layer(const struct gnn_model_config *config, uint32_t index, s
     layer->gcn_norm = config->gcn_norm;
 }
 
-/* Parameters start on a cache line of their own, so Adam's one pass over all of them may run over the
- * padding. */
+/* Parameters start on a cache line of their own, so Adam's one pass over all of them may run over the padding. */
 static uint64_t padded_count(const struct gnn_param_spec *spec)
 {
     return gnn_round_up((uint64_t)spec->rows * spec->cols, 64 / sizeof(gnn_real));
@@ -98,8 +97,7 @@ static uint64_t layer_param_count(const struct gnn_layer *layer)
 
 /* ---- opening ---- */
 
-/* Uniform in [-bound, bound), a pure function of (key, index): uploaded piece by piece, no host copy of the
- * whole. */
+/* Uniform in [-bound, bound), a pure function of (key, index): uploaded piece by piece, no host copy of the whole. */
 static void init_param(struct gnn_tensor *t, const struct gnn_param *param, double bound, uint64_t key)
 {
     enum { PIECE = 512 };
@@ -193,8 +191,7 @@ void gnn_model_close(struct gnn_model *model)
 
 /* ---- workspaces ---- */
 
-/* Mini-batches of one epoch differ by a few per cent: an eighth of slack ends the growing after the first
- * ones. */
+/* Mini-batches of one epoch differ by a few per cent: an eighth of slack ends the growing after the first ones. */
 static uint64_t with_slack(uint64_t count)
 {
     return count + count / 8;

@@ -1,6 +1,6 @@
-/* Models and the training step (specs/models.md). A model owns its parameters, their Adam state and its
- * activation workspaces, all on one tensor back-end; it grows the workspaces at warm-up and then allocates
- * nothing per batch. Not thread-safe: one trainer thread at a time. */
+/* Models and the training step; docs/training-step.md follows one through the files. A model owns its parameters, their
+ * Adam state and its activation workspaces, all on one tensor back-end; it grows the workspaces at warm-up and then
+ * allocates nothing per batch. Not thread-safe: one trainer thread at a time. */
 #ifndef GNN_MODEL_H
 #define GNN_MODEL_H
 
@@ -37,9 +37,9 @@ struct gnn_step_result {
     uint32_t correct; /* argmax == label on this forward pass */
 };
 
-/* Forward, backward, one Adam step. x (batch->node_count, in_dim) on the back-end, labels of the seeds on the
- * host. Dropout masks are keyed by (seed, epoch, batch, layer), so the step depends on nothing but the batch
- * and the parameters. */
+/* Forward, backward, one Adam step. x (batch->node_count, in_dim) on the back-end, labels of the seeds on the host.
+ * Dropout masks are keyed by (seed, epoch, batch, layer), so the step depends on nothing but the batch and the
+ * parameters. */
 GNN_MUST_CHECK enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch,
                                                const gnn_real *x, const int32_t *labels, struct gnn_step_result *out,
                                                struct gnn_err *err);
@@ -53,9 +53,8 @@ GNN_MUST_CHECK enum gnn_status gnn_model_evaluate(struct gnn_model *model, const
 GNN_MUST_CHECK enum gnn_status gnn_model_logits(struct gnn_model *model, const struct gnn_batch_view *batch,
                                                 const gnn_real *x, gnn_real *out, struct gnn_err *err);
 
-/* Bytes the model will hold at most for batches of at most these sizes (workspaces and their growth
- * included), for memory plans. max_nodes_per_hop (layers + 1): [0] the seeds, [layers] all nodes of a batch.
- */
+/* Bytes the model will hold at most for batches of at most these sizes (workspaces and their growth included), for
+ * memory plans. max_nodes_per_hop (layers + 1): [0] the seeds, [layers] all nodes of a batch. */
 uint64_t gnn_model_bytes(const struct gnn_model_config *config, const uint32_t *max_nodes_per_hop);
 
 /* Every parameter, for tests, checkpoints and the record's model hash. name is "layer0.w_l" and the like. */

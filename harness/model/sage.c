@@ -1,5 +1,9 @@
-/* GraphSAGE with mean aggregation, at input width before the linear map (specs/models.md section 2).
- * z_i = W_l mean_{j in Ne(i)} x_j + W_r x_i, + b in the epilogue. Saved for the backward pass: the means. */
+/* GraphSAGE with mean aggregation, at input width before the linear map (Hamilton et al. 2017, algorithm 1; PyG's
+ * SAGEConv).
+ *
+ *   z_i = W_l mean_{j in Ne(i)} x_j + W_r x_i        + b in the epilogue
+ *
+ * Saved for the backward pass: the means. */
 #include "harness/model/layer.h"
 
 #include <math.h>

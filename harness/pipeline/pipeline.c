@@ -1,8 +1,8 @@
 /* Workers, the first error, and the split of every stage's time.
  *
- * One mutex guards the state. Stopping goes: the first caller keeps its status and message, then runs the
- * cancel callbacks outside the lock (they take locks of their own), and gnn_pipeline_run does not return
- * before they have finished, so that the caller may free what they touch. */
+ * One mutex guards the state. Stopping goes: the first caller keeps its status and message, then runs the cancel
+ * callbacks outside the lock (they take locks of their own), and gnn_pipeline_run does not return before they have
+ * finished, so that the caller may free what they touch. */
 #include "harness/pipeline/pipeline.h"
 
 #include <assert.h>
@@ -148,8 +148,7 @@ static void worker_main(void *arg)
     const struct stage *const stage = slot->stage;
     struct gnn_err err = {0};
     const enum gnn_status status = stage->run(stage->ctx, &slot->worker, &err);
-    /* A queue that was cancelled gives GNN_ECANCELLED without a text; the text of a cause is never replaced.
-     */
+    /* A queue that was cancelled gives GNN_ECANCELLED without a text; the text of a cause is never replaced. */
     if (status != GNN_OK) {
         (void)gnn_fail(&err, status, "stage %s, worker %u: %s", stage->name, slot->worker.index,
                        gnn_status_name(status));
@@ -203,8 +202,7 @@ static void set_running(struct gnn_pipeline *pipeline, bool running)
     gnn_mutex_unlock(pipeline->world, pipeline->mutex);
 }
 
-/* Ends the run: waits for callbacks in progress, takes the error out, readies the pipeline for another run.
- */
+/* Ends the run: waits for callbacks in progress, takes the error out, readies the pipeline for another run. */
 static struct gnn_err take_first_error(struct gnn_pipeline *pipeline)
 {
     gnn_mutex_lock(pipeline->world, pipeline->mutex);
@@ -252,8 +250,7 @@ uint32_t gnn_pipeline_times(const struct gnn_pipeline *pipeline, struct gnn_stag
                 waits_ns += slot->split.wait_ns[kind];
             }
         }
-        /* Waits beyond the wall time (counted twice by somebody) leave no work, and a sum that betrays them.
-         */
+        /* If waits exceed the wall time (double counting), work is 0 and the sum check of the run's validity fails. */
         time->work_ns = time->wall_ns > waits_ns ? time->wall_ns - waits_ns : 0;
     }
     return count;

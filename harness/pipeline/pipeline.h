@@ -1,8 +1,8 @@
 /* Stages, bounded queues, workers; and where every stage's time is split.
  *
- * A stage is a function run by a fixed number of world threads. Stages talk through queues. The first worker that
- * fails stops all: its error is kept, every queue is cancelled, every pop and push returns GNN_ECANCELLED, every
- * worker returns, and gnn_pipeline_run hands the first error to the caller. The same path serves Ctrl-C and limits. */
+ * A stage is a function run by a fixed number of world threads. Stages talk through queues. The first worker that fails
+ * stops all: its error is kept, every queue is cancelled, every pop and push returns GNN_ECANCELLED, every worker
+ * returns, and gnn_pipeline_run hands the first error to the caller. The same path serves Ctrl-C and limits. */
 #ifndef GNN_PIPELINE_H
 #define GNN_PIPELINE_H
 
@@ -13,18 +13,18 @@
 
 struct gnn_queue;
 
-/* capacity 0 = unbounded (gnndrive.md: the releasing queue). */
+/* capacity 0 = unbounded: a queue that must never block its producer. */
 GNN_MUST_CHECK enum gnn_status gnn_queue_open(struct gnn_world *world, const char *name, uint32_t capacity,
                                               struct gnn_queue **out, struct gnn_err *err);
 void gnn_queue_close(struct gnn_queue *queue); /* accepts NULL; items still inside stay the caller's */
 
 /* Declares how many producers will call gnn_queue_done; before any worker starts, and again before each next run: it
- * also lifts a cancellation. Items inside stay. Without it nobody ends the queue: a pool of free batches or slots is
+ * also lifts a cancellation. Items inside stay. Without it the queue has no end: a pool of free batches or slots is
  * such a queue, filled once, popped to borrow and pushed to return. */
 void gnn_queue_producers(struct gnn_queue *queue, uint32_t producers);
 /* One producer has finished. After the last, pops drain the queue and then give *item = NULL with GNN_OK. */
 void gnn_queue_done(struct gnn_queue *queue);
-/* Wakes everybody; from now on push and pop return GNN_ECANCELLED. */
+/* Wakes all sleepers; from now on push and pop return GNN_ECANCELLED. */
 void gnn_queue_cancel(struct gnn_queue *queue);
 
 /* Sleeps while full (GNN_WAIT_QUEUE). item is not NULL. GNN_ENOMEM: an unbounded queue could not grow. */
@@ -35,7 +35,7 @@ GNN_MUST_CHECK enum gnn_status gnn_queue_pop(struct gnn_queue *queue, void **ite
 GNN_MUST_CHECK enum gnn_status gnn_queue_try_pop(struct gnn_queue *queue, void **item);
 uint32_t gnn_queue_peak(const struct gnn_queue *queue); /* most items ever inside */
 
-/* ---- in-order delivery: item with ticket k leaves after k - 1 (pygplus.md section 3) ---- */
+/* ---- in-order delivery: item with ticket k leaves after k - 1 ---- */
 
 struct gnn_reorder;
 /* At most `window` tickets may be inside or unclaimed ahead of the next delivery. */
@@ -44,9 +44,9 @@ GNN_MUST_CHECK enum gnn_status gnn_reorder_open(struct gnn_world *world, uint32_
 void gnn_reorder_close(struct gnn_reorder *reorder);
 /* Before the first use and before each next run: empties it, lifts a cancellation. */
 void gnn_reorder_reset(struct gnn_reorder *reorder, uint64_t first_ticket, uint64_t end_ticket);
-/* Sleeps while ticket >= next + window. Whoever holds the next ticket must be able to get here: a ticket is
- * drawn by the worker that will put it, or travels through queues in ticket order. Drawn before a bounded queue
- * by several producers, it can be locked out by its own successors. */
+/* Sleeps while ticket >= next + window. The holder of the next ticket must be able to get here: a ticket is drawn by
+ * the worker that will put it, or travels through queues in ticket order. Drawn before a bounded queue by several
+ * producers, it can be locked out by its own successors. */
 GNN_MUST_CHECK enum gnn_status gnn_reorder_put(struct gnn_reorder *reorder, uint64_t ticket, void *item);
 /* Next item in ticket order; *item = NULL after end_ticket - 1. */
 GNN_MUST_CHECK enum gnn_status gnn_reorder_take(struct gnn_reorder *reorder, void **item);

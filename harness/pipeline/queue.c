@@ -1,5 +1,5 @@
-/* A ring of pointers behind one mutex: mini-batches come by the hundred per second, so a lock costs nothing
- * beside them, and waiting stays visible to the world. */
+/* A ring of pointers behind one mutex: mini-batches come by the hundred per second, so a lock costs nothing beside
+ * them, and waiting stays visible to the world. */
 #include "harness/pipeline/pipeline.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@ struct gnn_queue {
     uint32_t head;
     uint32_t count;
     uint32_t peak;
-    uint32_t producers;      /* declared; 0: nobody ends this queue */
+    uint32_t producers;      /* declared; 0: this queue has no end */
     uint32_t producers_left; /* that have not called done */
     bool bounded;
     bool cancelled;

@@ -1,5 +1,5 @@
-/* Slots addressed by ticket modulo the window: a ticket's slot is free exactly when it lies inside the
- * window, so nothing is searched. */
+/* Slots addressed by ticket modulo the window: a ticket's slot is free exactly when it lies inside the window, so
+ * nothing is searched. */
 #include "harness/pipeline/pipeline.h"
 
 #include <assert.h>

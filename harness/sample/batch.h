@@ -1,6 +1,6 @@
-/* A batch's memory, for the samplers that fill it. One range of world memory holds every array at its bound
- * for the number of seeds, so that nothing grows while a batch is being sampled; the pages that stay
- * untouched cost nothing but address space. */
+/* A batch's memory, for the samplers that fill it. One range of world memory holds every array at its bound for the
+ * number of seeds, so that nothing grows while a batch is being sampled; the pages that stay untouched cost nothing but
+ * address space. */
 #ifndef GNN_SAMPLE_BATCH_H
 #define GNN_SAMPLE_BATCH_H
 
@@ -27,8 +27,8 @@ GNN_MUST_CHECK enum gnn_status gnn_sample_bounds(const struct gnn_dataset *datas
                                                  const uint32_t *fanout, uint32_t layers, struct gnn_sample_bounds *out,
                                                  struct gnn_err *err);
 
-/* Points the arrays into memory that holds the bounds; allocates only when they exceed every earlier call's.
- * The view is emptied. */
+/* Points the arrays into memory that holds the bounds; allocates only when they exceed every earlier call's. The view
+ * is emptied. */
 GNN_MUST_CHECK enum gnn_status gnn_batch_reserve(struct gnn_world *world, struct gnn_batch *batch,
                                                  const struct gnn_sample_bounds *bounds, struct gnn_err *err);
 

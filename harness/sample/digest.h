@@ -1,6 +1,5 @@
-/* The batch digest: a sum over every sampled edge of a hash of (epoch, batch, layer, destination, source),
- * the nodes in original IDs. A sum does not care about order, nor about local numbering; layer is the block's
- * index. */
+/* The batch digest: a sum over every sampled edge of a hash of (epoch, batch, layer, destination, source), the nodes in
+ * original IDs. A sum does not care about order, nor about local numbering; layer is the block's index. */
 #ifndef GNN_SAMPLE_DIGEST_H
 #define GNN_SAMPLE_DIGEST_H
 

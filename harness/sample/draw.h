@@ -1,16 +1,15 @@
 /* Which positions of a neighbour list a node draws: the one place where sampling is random.
  *
- * Floyd's method (Bentley and Floyd, CACM 30(9), 1987): for j = g - s … g - 1 draw t uniform in [0, j]; take
- * t, or j when t is taken already. The released samplers draw t from [0, j) (specs/pygplus.md section 7):
- * `biased`. */
+ * Floyd's method (Bentley and Floyd, CACM 30(9), 1987): for j = g - s … g - 1 draw t uniform in [0, j]; take t, or j
+ * when t is taken already. Released samplers (torch_sparse's sample_adj, under PyG+, Ginex and GNNDrive) draw t from
+ * [0, j): `biased`. */
 #ifndef GNN_SAMPLE_DRAW_H
 #define GNN_SAMPLE_DRAW_H
 
 #include "harness/base/rng.h"
 #include "harness/oocgnn.h"
 
-/* Key of every draw of one hop; hops count from 1 (the seeds') outward. Fold the destination's original ID
- * in. */
+/* Key of every draw of one hop; hops count from 1 (the seeds') outward. Fold the destination's original ID in. */
 static inline uint64_t gnn_draw_hop_key(uint64_t sample_key, uint64_t epoch, uint64_t batch, uint32_t hop)
 {
     return gnn_rng_fold(gnn_rng_fold(gnn_rng_fold(sample_key, epoch), batch), hop);
@@ -51,8 +50,8 @@ static inline uint32_t gnn_draw_long(struct gnn_rng *rng, uint64_t degree, uint3
     return taken;
 }
 
-/* Edge offsets of the drawn neighbours, ascending, into out (fanout); returns how many: min(degree, fanout).
- * The list is edges begin .. begin + degree. key: the hop's, with the destination folded in. */
+/* Edge offsets of the drawn neighbours, ascending, into out (fanout); returns how many: min(degree, fanout). The list
+ * is edges begin .. begin + degree. key: the hop's, with the destination folded in. */
 static inline uint32_t gnn_draw(uint64_t key, uint64_t begin, uint64_t degree, uint32_t fanout, bool biased,
                                 uint64_t *out)
 {

@@ -1,4 +1,4 @@
-/* Node-wise neighbour sampling over any neighbour source (specs/pygplus.md section 3, DESIGN section 4).
+/* Node-wise neighbour sampling over any neighbour source (GraphSAGE, Hamilton et al. 2017, section 3.1).
  *
  * A mini-batch depends on (seed, epoch, batch) and the graph alone: the draw for destination v at hop l is keyed by
  * (seed, epoch, batch, l, v in original IDs). */
@@ -40,8 +40,8 @@ void gnn_source_close(struct gnn_neighbour_source *source);
 
 /* ---- the order of an epoch ---- */
 
-/* Fills order (count; may be nodes itself) with a permutation of nodes keyed by (seed, epoch). Batch k is
- * order[k * batch_size .. min(count, (k + 1) * batch_size)). */
+/* Fills order (count; may be nodes itself) with a permutation of nodes keyed by (seed, epoch). Batch k is order[k *
+ * batch_size .. min(count, (k + 1) * batch_size)). */
 void gnn_epoch_order(uint64_t seed, uint64_t epoch, const gnn_node *nodes, uint32_t count, gnn_node *order);
 
 /* ---- a batch's memory ---- */
@@ -58,7 +58,7 @@ struct gnn_sampler_config {
     uint64_t seed;
     uint32_t layers;
     uint32_t fanout[GNN_LAYERS_MAX]; /* from the seeds outward */
-    bool floyd_biased;               /* the released off-by-one, to match traces (pygplus.md section 7) */
+    bool floyd_biased;               /* the released samplers' off-by-one, to match traces (draw.h) */
     const gnn_node *original_id;     /* (node_count) for renumbered graphs, NULL = identity: RNG keys, digest */
 };
 

@@ -1,11 +1,13 @@
 /* Node-wise neighbour sampling, hop by hop.
- * Source   specs/pygplus.md section 3 (sampler steps 1 to 4), section 7 (Floyd); DESIGN section 4 (keys)
+ *
+ * Source   GraphSAGE (Hamilton et al. 2017), algorithm 2: uniform, without replacement; positions by draw.h
  * In       seeds (B) distinct node IDs; CSC in-neighbour lists
  * Out      a batch of L blocks; the frontier of hop l is the whole node list so far
- * Memory   per sampler: edge offsets of the largest hop (8 B each) and the ID map, at their bounds for the
- * largest seed count seen Errors   GNN_EFORMAT for IDs outside the graph and repeated seeds; those of the
- * source A hop is three passes: draw positions, fetch the neighbours in one go, turn them into local IDs.
- * Each pass has its own random accesses (indptr, indices, ID map) and prefetches ahead of them. */
+ * Memory   per sampler: edge offsets of the largest hop (8 B each) and the ID map, for the largest seed count so far
+ * Errors   GNN_EFORMAT for IDs outside the graph and repeated seeds; those of the neighbour source
+ *
+ * A hop is three passes: draw positions, fetch the neighbours in one go, turn them into local IDs. Each pass has its
+ * own random accesses (indptr, indices, ID map) and prefetches ahead of them. */
 #include "harness/sample/sample.h"
 
 #include "harness/base/id_map.h"

@@ -14,19 +14,18 @@
  *     param.seed = 1
  *     file.indptr = 8884800 0123456789abcdef0123456789abcdef
  *
- * One `key = value` a line; blank lines and lines that start with '#' are skipped; an unknown or repeated key
- * is an error. `file.NAME` holds the size in bytes and the XXH3-128 checksum in hex. The files, all
- * little-endian and without headers:
+ * One `key = value` a line; blank lines and lines that start with '#' are skipped; an unknown or repeated key is an
+ * error. `file.NAME` holds the size in bytes and the XXH3-128 checksum in hex. The files, all little-endian and without
+ * headers:
  *
- *     indptr          u64 [nodes + 1]     where a node's in-neighbour list starts in indices; [0] = 0,
- * [nodes] = edges indices         u32 [edges]         in-neighbours, ascending inside each list
+ *     indptr          u64 [nodes + 1]     where a node's in-neighbour list starts in indices; [0] = 0, [nodes] = edges
+ *     indices         u32 [edges]         in-neighbours, ascending inside each list
  *                                         (param.list_order = generation: as they were drawn)
  *     features-d<dim> f32 [nodes][dim]    one file for each entry of dims; several widths may coexist
  *     labels          i32 [nodes]         class, or -1 = unlabelled
  *     train valid test u32 [count]        node IDs, ascending
  *
- * meta is written last and by rename: a directory without it is not a dataset. Pure text handling, no I/O
- * here. */
+ * meta is written last and by rename: a directory without it is not a dataset. Pure text handling, no I/O here. */
 #ifndef GNN_STORAGE_META_H
 #define GNN_STORAGE_META_H
 
@@ -73,9 +72,8 @@ struct gnn_meta {
     struct gnn_meta_file files[GNN_META_FILES_MAX];
 };
 
-/* Parses and checks text (len bytes, need not end in NUL): every key present, every file listed with the size
- * that the counts demand. path is for messages. GNN_EFORMAT names path, line, what was expected and what was
- * found. */
+/* Parses and checks text (len bytes, need not end in NUL): every key present, every file listed with the size that the
+ * counts demand. path is for messages. GNN_EFORMAT names path, line, what was expected and what was found. */
 GNN_MUST_CHECK enum gnn_status gnn_meta_parse(const char *text, size_t len, const char *path, struct gnn_meta *out,
                                               struct gnn_err *err);
 
@@ -98,8 +96,8 @@ void gnn_meta_add_param(struct gnn_meta *meta, const char *key, const char *form
 /* The size in bytes that the counts demand of a file; 0 for a name that is no dataset file. */
 uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name);
 
-/* Identity of what a run with this feature width reads: a hash over counts and the checksums of every file
- * except features of other widths (32 hex digits). dim 0: the topology, labels and splits alone. */
+/* Identity of what a run with this feature width reads: a hash over counts and the checksums of every file except
+ * features of other widths (32 hex digits). dim 0: the topology, labels and splits alone. */
 void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, char text[GNN_CHECKSUM_TEXT]);
 
 /* ---- checksums ---- */

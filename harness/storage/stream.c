@@ -234,8 +234,8 @@ static struct piece piece_at(const struct gnn_span *span, uint64_t done, uint32_
         .file_offset_bytes = at, .len_bytes = (uint32_t)whole, .end_bytes = whole == 0 ? (uint32_t)left : 0};
 }
 
-/* Hands the piece to the reader, or reads the odd bytes at a file's end at once. *taken: bytes of the span that are
- * now under way or there; 0 when the reader is full. *in_flight counts the loads. */
+/* Hands the piece to the reader, or reads the odd bytes at a file's end at once. *taken: bytes of the span that are now
+ * under way or there; 0 when the reader is full. *in_flight counts the loads. */
 static enum gnn_status submit_piece(struct gnn_reader *reader, struct gnn_world *world, uint32_t align_bytes,
                                     const struct gnn_span *span, uint64_t done, void *dst, uint64_t tag,
                                     uint64_t *taken, uint32_t *in_flight, struct gnn_err *err)

@@ -9,9 +9,9 @@
  *     offset in the stream     0 .. B        B .. 2B       2B .. 3B
  *     place in the file        block[0]      block[1]      block[2]      multiples of B, in any order
  *
- * There is no header and no directory on disk: the file has no name and does not outlive its handle
- * (GNN_OPEN_SCRATCH), so a crash leaves nothing behind. Where records begin is the writer's to remember; a record that
- * begins at gnn_stream_begin() can be read straight into place with direct I/O.
+ * There is no header and no directory on disk: the file has no name and does not outlive its handle (GNN_OPEN_SCRATCH),
+ * so a crash leaves nothing behind. Where records begin is the writer's to remember; a record that begins at
+ * gnn_stream_begin() can be read straight into place with direct I/O.
  *
  * Two ways back: gnn_stream_load reads several spans at once into the caller's memory; a gnn_span_reader delivers one
  * span after the other from its own, reading ahead. Both work on ordinary files too (gnn_stream_attach). */
@@ -46,8 +46,8 @@ struct gnn_stream_file_counters {
 };
 void gnn_stream_file_counters(const struct gnn_stream_file *owner, struct gnn_stream_file_counters *out);
 
-/* A stream belongs to one thread at a time; different streams of a file may be written at once. It holds block_bytes
- * of memory until gnn_stream_seal or close. */
+/* A stream belongs to one thread at a time; different streams of a file may be written at once. It holds block_bytes of
+ * memory until gnn_stream_seal or close. */
 GNN_MUST_CHECK enum gnn_status gnn_stream_open(struct gnn_stream_file *owner, struct gnn_stream **out,
                                                struct gnn_err *err);
 /* A stream that is an existing file of `bytes` bytes, for reading. The file stays the caller's. */

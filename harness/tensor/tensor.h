@@ -1,12 +1,12 @@
-/* tensor_ops: the arithmetic of the models behind one table, so that plain loops (ref), BLAS (cpu), CUDA
- * (plugin) and a roofline (modelled) serve the same model code. Matrices are row-major and dense. Every
- * pointer passed in was obtained from this back-end's alloc, or from the world as feature memory where the op
- * says "host"; a caller never dereferences them.
+/* tensor_ops: the arithmetic of the models behind one table, so that plain loops (ref), BLAS (cpu), CUDA (plugin) and a
+ * roofline (modelled) serve the same model code. Matrices are row-major and dense. Every pointer passed in was obtained
+ * from this back-end's alloc, or from the world as feature memory where the op says "host"; a caller never dereferences
+ * them.
  *
  * gnn_real is float; the finite-difference tests compile tensor/ref and model/ a second time with
  * -DGNN_REAL_DOUBLE. Operations are deterministic: same input, same bits, for a given back-end and thread
- * count. Sizes are trusted (asserted); the only errors are GNN_ENOMEM, GNN_ECAP and those
- * of a device (GNN_EGPU: its memory is full). */
+ * count. Sizes are trusted (asserted); the only errors are GNN_ENOMEM, GNN_ECAP and those of a device (GNN_EGPU: its
+ * memory is full). */
 #ifndef GNN_TENSOR_H
 #define GNN_TENSOR_H
 
@@ -27,10 +27,13 @@ struct gnn_mat {
 
 enum gnn_reduce { GNN_REDUCE_MEAN, GNN_REDUCE_SUM, GNN_REDUCE_MAX };
 enum gnn_activation { GNN_ACT_NONE, GNN_ACT_RELU, GNN_ACT_ELU };
-enum gnn_gcn_norm { GNN_GCN_NORM_RELEASED, GNN_GCN_NORM_STANDARD }; /* specs/models.md section 3 */
 
-/* Inverted dropout. Element (i, c) of a matrix is kept iff a hash of (key, i, c) says so (tensor/dropout.h),
- * so the backward pass draws the same mask again and nothing is stored. */
+/* w_ij = 1 / sqrt(deg(i) d_j) with deg(i) the edges of target i; d_j = the sum of 1 / sqrt(deg(i)) over the targets i
+ * of source j (as in the scripts that GNNDrive released), or their count (Kipf and Welling 2017, equation 2). */
+enum gnn_gcn_norm { GNN_GCN_NORM_RELEASED, GNN_GCN_NORM_STANDARD };
+
+/* Inverted dropout. Element (i, c) of a matrix is kept iff a hash of (key, i, c) says so (tensor/dropout.h), so the
+ * backward pass draws the same mask again and nothing is stored. */
 struct gnn_dropout {
     double rate; /* [0, 1); 0: nothing is dropped and key is not used */
     uint64_t key;
@@ -42,8 +45,8 @@ struct gnn_adam {
     uint64_t step;       /* 1 for the first */
 };
 
-/* The attention of one GAT layer on one block (models.md section 4). Slots of row i start at row_start[i] +
- * i: first the row's edges, last the self-loop; the slot of an edge that is the target itself holds alpha =
+/* The attention of one GAT layer on one block (Velickovic et al. 2018). Slots of row i start at row_start[i] + i: first
+ * the row's edges, last the self-loop; the slot of an edge that is the target itself holds alpha =
  * 0. */
 struct gnn_attention {
     uint32_t heads;
@@ -99,8 +102,8 @@ struct gnn_tensor_ops {
     void (*fill)(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value);
     void (*copy)(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count);
 
-    /* out[i] = table[rows[i]]; table rows are row_stride reals apart; `table` may be feature memory of the
-     * world (host), out (count, cols). */
+    /* out[i] = table[rows[i]]; table rows are row_stride reals apart; `table` may be feature memory of the world
+     * (host), out (count, cols). */
     void (*gather_rows)(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
                         const uint32_t *rows, uint32_t count, uint32_t cols);
 
@@ -111,16 +114,15 @@ struct gnn_tensor_ops {
     void (*column_sum)(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z);             /* out = sum_i z_i */
     void (*add)(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count); /* dst += src */
 
-    /* out (dst_count, cols) = reduce over the sampled sources of x (src_count, cols); an empty row gives 0.
-     * MAX writes the winning source per element to argmax (dst_count, cols), which may be NULL otherwise. */
+    /* out (dst_count, cols) = reduce over the sampled sources of x (src_count, cols); an empty row gives 0. MAX writes
+     * the winning source per element to argmax (dst_count, cols), which may be NULL otherwise. */
     void (*segment_reduce)(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
                            struct gnn_mat x, uint32_t *argmax);
     /* dx (src_count, cols) += the transpose of the above applied to dout. */
     void (*segment_reduce_back)(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
                                 const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax);
 
-    /* weight (edge_count) of every edge of the block as models.md section 3 defines it; source_sum
-     * (src_count) is scratch. */
+    /* weight (edge_count) of every edge of the block (enum gnn_gcn_norm); source_sum (src_count) is scratch. */
     void (*gcn_weights)(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
                         const struct gnn_block *b);
     /* out_i = sum_j weight_ij x_j, and its transpose: dx_j += sum_i weight_ij dout_i. */
@@ -136,22 +138,20 @@ struct gnn_tensor_ops {
                        const struct gnn_block *b);
     void (*gat_back)(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
                      const struct gnn_block *b, struct gnn_mat dout);
-    /* out (rows, channels) = mean over heads of x (rows, heads * channels), and its transpose (dx is
-     * written). */
+    /* out (rows, channels) = mean over heads of x (rows, heads * channels), and its transpose (dx is written). */
     void (*head_mean)(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads);
     void (*head_mean_back)(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads);
 
     /* A layer's epilogue in one pass, in place: z = dropout(act(z + bias)). bias (cols) may be NULL. */
     void (*activate)(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
                      const struct gnn_dropout *drop);
-    /* dy is turned into the gradient before the activation, given the epilogue's output y and the same drop.
-     */
+    /* dy is turned into the gradient before the activation, given the epilogue's output y and the same drop. */
     void (*activate_back)(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
                           const struct gnn_dropout *drop);
 
-    /* Row-wise log-softmax + mean NLL over rows. logits (rows, classes) is replaced by dlogits = (softmax -
-     * onehot) / rows. *loss and *correct (argmax == label, the lowest class wins a tie) come back to the
-     * host. labels on the host, each in [0, classes). No rows: loss 0. */
+    /* Row-wise log-softmax + mean NLL over rows. logits (rows, classes) is replaced by dlogits = (softmax - onehot) /
+     * rows. *loss and *correct (argmax == label, the lowest class wins a tie) come back to the host. labels on the
+     * host, each in [0, classes). No rows: loss 0. */
     void (*softmax_nll)(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
                         uint32_t *correct);
     void (*adam)(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count,

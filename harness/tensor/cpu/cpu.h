@@ -1,6 +1,5 @@
-/* The CPU back-end's own ops; the rest of its table are the reference loops, where the compiler vectorises
- * those as well as anything. All loops but BLAS run on the calling thread: in a pipeline the other cores
- * sample and extract. */
+/* The CPU back-end's own ops; the rest of its table are the reference loops, where the compiler vectorises those as
+ * well as anything. All loops but BLAS run on the calling thread: in a pipeline the other cores sample and extract. */
 #ifndef GNN_TENSOR_CPU_H
 #define GNN_TENSOR_CPU_H
 
@@ -28,8 +27,8 @@ void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
 void gnn_cpu_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
                       const struct gnn_block *b, struct gnn_mat dout);
 
-/* What one row of a sparse product reads. Row k is x + col[k] * stride, its weight weight[k * weight_stride];
- * weight NULL: all 1. */
+/* What one row of a sparse product reads. Row k is x + col[k] * stride, its weight weight[k * weight_stride]; weight
+ * NULL: all 1. */
 struct gnn_cpu_rows {
     const float *x;
     uint64_t stride;

@@ -1,4 +1,4 @@
-/* Graph attention on rows of heads * channels floats (specs/models.md section 4). */
+/* Graph attention (Velickovic et al. 2018) on rows of heads * channels floats. */
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/lanes.h"
 #include "harness/tensor/ref/ref.h"

@@ -1,5 +1,5 @@
-/* Inner loops the compiler turns into vector code, and an exponential it can vectorise. Sums keep a fixed
- * number of partial sums whatever the machine's vector width is, so results do not depend on alignment or
+/* Inner loops the compiler turns into vector code, and an exponential it can vectorise. Sums keep a fixed number of
+ * partial sums whatever the machine's vector width is, so results do not depend on alignment or
  * -march beyond what the compiler does to single operations. */
 #ifndef GNN_TENSOR_LANES_H
 #define GNN_TENSOR_LANES_H
@@ -13,8 +13,8 @@ enum {
     GNN_LINE_FLOATS = 16 /* floats in a cache line */
 };
 
-/* exp(x) = scale + scale * less, with scale a power of two and less = exp(r) - 1, |r| <= ln(2) / 2. Relative
- * error below 2e-7. x is clamped to [-87, 88]; NaN stays NaN. */
+/* exp(x) = scale + scale * less, with scale a power of two and less = exp(r) - 1, |r| <= ln(2) / 2. Relative error
+ * below 2e-7. x is clamped to [-87, 88]; NaN stays NaN. */
 struct gnn_exp_parts {
     float scale, less;
 };

@@ -1,6 +1,5 @@
-/* Sparse rows: gathers and scatters of whole feature rows. Memory bound, so the next rows are prefetched
- * while the current ones are added. Backward passes scatter in row order on one thread: deterministic without
- * a transpose. */
+/* Sparse rows: gathers and scatters of whole feature rows. Memory bound, so the next rows are prefetched while the
+ * current ones are added. Backward passes scatter in row order on one thread: deterministic without a transpose. */
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/lanes.h"
 #include "harness/tensor/ref/ref.h"

@@ -1,5 +1,4 @@
-/* Dense ops: one loop per formula. Sums run in double so that the oracle's own rounding stays out of the
- * picture. */
+/* Dense ops: one loop per formula. Sums run in double so that the oracle's own rounding stays out of the picture. */
 #include "harness/tensor/dropout.h"
 #include "harness/tensor/ref/ref.h"
 

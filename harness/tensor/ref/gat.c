@@ -1,5 +1,5 @@
-/* Graph attention (specs/models.md section 4): scores, edge softmax with one self-loop per target, and the
- * backward pass in the spec's order. */
+/* Graph attention (Velickovic et al. 2018, equations 1 to 6): scores, edge softmax with one self-loop per target, and
+ * the backward pass in the order of the formulas. */
 #include "harness/tensor/ref/ref.h"
 
 #include <assert.h>
@@ -96,8 +96,7 @@ void gnn_ref_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
                      gnn_mat_row(att->u, slot_source(b, i, k)) + h * channels, channels);
 }
 
-/* dr of every slot of (i, h), and what follows from it for s and t; du gets the part that goes through alpha.
- */
+/* dr of every slot of (i, h), and what follows from it for s and t; du gets the part that goes through alpha. */
 static void row_back(const struct gnn_attention_grad *grad, const struct gnn_attention *att, const struct gnn_block *b,
                      uint32_t i, uint32_t h, const gnn_real *dout)
 {

@@ -1,4 +1,4 @@
-/* The oracle: plain loops in the order of the formulas (specs/models.md), in float or in double. */
+/* The oracle: plain loops in the order of the formulas, in float or in double. */
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/host.h"
 

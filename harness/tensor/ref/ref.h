@@ -1,5 +1,5 @@
-/* The reference back-end's ops by name, so that another host back-end can take over those where a plain loop
- * is as fast as anything. Meaning and shapes: harness/tensor/tensor.h. */
+/* The reference back-end's ops by name, so that another host back-end can take over those where a plain loop is as fast
+ * as anything. Meaning and shapes: harness/tensor/tensor.h. */
 #ifndef GNN_TENSOR_REF_H
 #define GNN_TENSOR_REF_H
 

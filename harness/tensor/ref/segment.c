@@ -1,5 +1,5 @@
-/* Sparse ops over a block's rows: GraphSAGE's aggregation and GCN's normalised product (specs/models.md 2 and
- * 3). */
+/* Sparse ops over a block's rows: GraphSAGE's aggregation (Hamilton et al. 2017, algorithm 1) and GCN's normalised
+ * product (Kipf and Welling 2017, equation 2). */
 #include "harness/tensor/ref/ref.h"
 
 #include <assert.h>
