@@ -26,51 +26,6 @@ struct check {
     char *chunk; /* CHUNK_BYTES */
 };
 
-static void path_of(const char *dir, const char *name, char path[GNN_OUTPUT_PATH])
-{
-    (void)snprintf(path, GNN_OUTPUT_PATH, "%s/%s", dir, name);
-}
-
-static enum gnn_status read_at_least_to_end(int fd, char *dst, uint64_t want, const char *path, uint64_t *got,
-                                            struct gnn_err *err)
-{
-    *got = 0;
-    while (*got < want) {
-        const ssize_t step = read(fd, dst + *got, want - *got);
-        if (step < 0 && errno == EINTR)
-            continue;
-        if (step < 0)
-            return gnn_out_errno(errno, "reading", path, err);
-        if (step == 0)
-            break;
-        *got += (uint64_t)step;
-    }
-    return GNN_OK;
-}
-
-enum gnn_status gnn_read_meta(const char *dir, struct gnn_meta *out, struct gnn_err *err)
-{
-    char path[GNN_OUTPUT_PATH];
-    path_of(dir, "meta", path);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return gnn_fail(err, GNN_ENOENT, "%s is not a dataset: it has no meta file", dir);
-    if (fd < 0)
-        return gnn_out_errno(errno, "cannot open", path, err);
-    uint64_t got = 0;
-    char *text = malloc(GNN_META_TEXT_MAX + 1);
-    enum gnn_status status = GNN_OK;
-    if (text == NULL)
-        status = gnn_fail(err, GNN_ENOMEM, "to read %s", path);
-    else
-        status = read_at_least_to_end(fd, text, GNN_META_TEXT_MAX + 1, path, &got, err);
-    (void)close(fd);
-    if (status == GNN_OK)
-        status = gnn_meta_parse(text, got, path, out, err);
-    free(text);
-    return status;
-}
-
 /* ---- sizes ---- */
 
 static enum gnn_status check_sizes(const struct check *c, struct gnn_err *err)
@@ -79,7 +34,7 @@ static enum gnn_status check_sizes(const struct check *c, struct gnn_err *err)
         const struct gnn_meta_file *file = &c->meta->files[i];
         char path[GNN_OUTPUT_PATH];
         struct stat info;
-        path_of(c->dir, file->name, path);
+        gnn_dataset_path(c->dir, file->name, path);
         if (stat(path, &info) != 0)
             return gnn_out_errno(errno, "cannot read", path, err);
         if ((uint64_t)info.st_size != file->bytes)
@@ -146,9 +101,9 @@ static enum gnn_status visit_chunks(struct check *c, int fd, const struct gnn_me
     struct gnn_ticker ticker;
     gnn_ticker_start(&ticker, &c->job, file->name, "B", file->bytes);
     for (uint64_t done = 0; done < file->bytes;) {
-        const uint64_t left = file->bytes - done, ask = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+        const uint64_t ask = gnn_min_u64(file->bytes - done, CHUNK_BYTES);
         uint64_t got = 0;
-        GNN_TRY(read_at_least_to_end(fd, c->chunk, ask, path, &got, err));
+        GNN_TRY(gnn_read_bytes(fd, c->chunk, ask, path, &got, err));
         if (got < ask)
             return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " B", path, done + got,
                             file->bytes);
@@ -171,7 +126,7 @@ static enum gnn_status check_file(struct check *c, const char *name, uint32_t it
     const struct gnn_meta_file *file = gnn_meta_find_file(c->meta, name);
     assert(file != NULL);
     char path[GNN_OUTPUT_PATH];
-    path_of(c->dir, name, path);
+    gnn_dataset_path(c->dir, name, path);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return gnn_out_errno(errno, "cannot open", path, err);
@@ -190,14 +145,7 @@ static enum gnn_status visit_order(struct check *c, const void *items, uint64_t 
                                    struct gnn_err *err)
 {
     const gnn_node *ids = items;
-    uint64_t low = 0, high = c->meta->node_count; /* indptr[low] <= first < indptr[high] */
-    while (high - low > 1) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (c->indptr[middle] <= first)
-            low = middle;
-        else
-            high = middle;
-    }
+    uint64_t low = gnn_indptr_find(c->indptr, c->meta->node_count, first);
     for (uint64_t i = 1; i < count; i++) {
         while (c->indptr[low + 1] <= first + i)
             low++;
@@ -224,9 +172,9 @@ static enum gnn_status check_splits(const struct check *c, struct gnn_err *err)
 {
     const uint32_t counts[] = {c->meta->train_count, c->meta->valid_count, c->meta->test_count};
     char paths[3][GNN_OUTPUT_PATH];
-    path_of(c->dir, "train", paths[0]);
-    path_of(c->dir, "valid", paths[1]);
-    path_of(c->dir, "test", paths[2]);
+    gnn_dataset_path(c->dir, "train", paths[0]);
+    gnn_dataset_path(c->dir, "valid", paths[1]);
+    gnn_dataset_path(c->dir, "test", paths[2]);
     for (int i = 0; i < 3; i++)
         GNN_TRY(gnn_check_split(c->splits[i], counts[i], c->meta->node_count, c->labels, paths[i], err));
     for (int i = 0; i < 3; i++)
@@ -277,9 +225,8 @@ static enum gnn_status check_full(struct check *c, struct gnn_err *err)
 enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *progress, void *progress_ctx,
                                   const atomic_bool *stop, struct gnn_err *err)
 {
-    struct gnn_meta *meta = calloc(1, sizeof *meta);
-    if (meta == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "meta");
+    struct gnn_meta *meta;
+    GNN_NEW(meta, 1, err, "meta");
     struct check c = {
         .dir = dir, .meta = meta, .job = {.progress = progress, .progress_ctx = progress_ctx, .stop = stop}};
     enum gnn_status status = gnn_read_meta(dir, meta, err);

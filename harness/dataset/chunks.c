@@ -23,8 +23,8 @@ struct pool {
 
 static uint64_t chunk_items_at(const struct pool *pool, uint64_t chunk)
 {
-    const uint64_t first = chunk * pool->chunk_items, left = pool->stream->items - first;
-    return left < pool->chunk_items ? left : pool->chunk_items;
+    assert(chunk < pool->chunk_count);
+    return gnn_min_u64(pool->stream->items - chunk * pool->chunk_items, pool->chunk_items);
 }
 
 static char *slot_of(const struct pool *pool, uint64_t chunk)
@@ -82,6 +82,7 @@ static enum gnn_status run_pool(struct pool *pool, uint32_t threads, struct gnn_
     pthread_t ids[THREADS_MAX];
     uint32_t started = 0;
     enum gnn_status status = GNN_OK;
+    assert(threads <= THREADS_MAX);
     while (started < threads && status == GNN_OK) {
         const int code = pthread_create(&ids[started], NULL, fill_chunks, pool);
         if (code != 0)
@@ -101,20 +102,20 @@ static enum gnn_status run_pool(struct pool *pool, uint32_t threads, struct gnn_
     return status;
 }
 
-static uint32_t thread_count(uint32_t wanted)
+uint32_t gnn_chunk_threads(uint32_t wanted, uint32_t max)
 {
+    assert(max > 0);
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    const uint32_t threads = wanted > 0 ? wanted : cores > 0 ? (uint32_t)cores : 1;
-    return threads < THREADS_MAX ? threads : THREADS_MAX;
+    return gnn_min_u32(wanted > 0 ? wanted : cores > 0 ? (uint32_t)cores : 1, max);
 }
 
 static enum gnn_status fill_file(const struct gnn_chunk_stream *stream, struct gnn_out_file *file,
                                  struct gnn_ticker *ticker, struct gnn_err *err)
 {
     struct pool pool = {.stream = stream};
-    const uint32_t threads = thread_count(stream->threads);
-    pool.chunk_items = CHUNK_BYTES / stream->item_bytes > 0 ? CHUNK_BYTES / stream->item_bytes : 1;
-    pool.chunk_count = (stream->items + pool.chunk_items - 1) / pool.chunk_items;
+    const uint32_t threads = gnn_chunk_threads(stream->threads, THREADS_MAX);
+    pool.chunk_items = gnn_max_u64(CHUNK_BYTES / stream->item_bytes, 1);
+    pool.chunk_count = gnn_div_up(stream->items, pool.chunk_items);
     pool.slot_count = threads * SLOTS_PER_THREAD;
     pool.memory = malloc(pool.slot_count * pool.chunk_items * stream->item_bytes);
     pool.filled = calloc(pool.slot_count, sizeof *pool.filled);
@@ -142,10 +143,7 @@ enum gnn_status gnn_chunks_write(const struct gnn_chunk_stream *stream, struct g
     struct gnn_ticker ticker;
     gnn_ticker_start(&ticker, output->job, name, "B", stream->items * stream->item_bytes);
     const enum gnn_status status = fill_file(stream, file, &ticker, err);
-    if (status != GNN_OK) {
-        gnn_out_close(file);
-        return status;
-    }
-    gnn_ticker_end(&ticker);
-    return gnn_out_finish(file, meta, err);
+    if (status == GNN_OK)
+        gnn_ticker_end(&ticker);
+    return gnn_out_end(file, status, meta, err);
 }

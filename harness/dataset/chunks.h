@@ -20,4 +20,7 @@ struct gnn_chunk_stream {
 GNN_MUST_CHECK enum gnn_status gnn_chunks_write(const struct gnn_chunk_stream *stream, struct gnn_output *output,
                                                 const char *name, struct gnn_meta *meta, struct gnn_err *err);
 
+/* Returns the threads to start: `wanted`, or one per core where that is 0; at most max. */
+uint32_t gnn_chunk_threads(uint32_t wanted, uint32_t max);
+
 #endif

@@ -1,5 +1,6 @@
 #include "harness/dataset/edges.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,15 +38,16 @@ static enum gnn_status next_npy(struct gnn_edges *e, gnn_node *source, gnn_node 
                                 struct gnn_err *err)
 {
     if (e->at == e->filled) {
-        const uint64_t left = e->total - e->taken;
+        assert(e->taken <= e->total);
         e->at = 0;
-        e->filled = left < GNN_NPY_BATCH ? left : GNN_NPY_BATCH;
+        e->filled = gnn_min_u64(e->total - e->taken, GNN_NPY_BATCH);
         *more = e->filled > 0;
         if (!*more)
             return gnn_npy_expect_end(e->rows[1], err);
         GNN_TRY(gnn_npy_read_i64(e->rows[0], e->batch[0], e->filled, err));
         GNN_TRY(gnn_npy_read_i64(e->rows[1], e->batch[1], e->filled, err));
     }
+    assert(e->at < e->filled);
     const int64_t a = e->batch[0][e->at], b = e->batch[1][e->at];
     if (a < 0 || b < 0 || a >= GNN_NODE_NONE || b >= GNN_NODE_NONE)
         return gnn_fail(err, GNN_EFORMAT,
@@ -126,9 +128,8 @@ static enum gnn_status next_snap(struct gnn_edges *e, gnn_node *source, gnn_node
 
 static enum gnn_status open_edges(const char *path, bool npy, struct gnn_edges **out, struct gnn_err *err)
 {
-    struct gnn_edges *e = calloc(1, sizeof *e);
-    if (e == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "to read %s", path);
+    struct gnn_edges *e;
+    GNN_NEW(e, 1, err, "reader of %s", path);
     const enum gnn_status status = npy ? open_rows(e, path, err) : gnn_input_open(path, &e->text, err);
     if (status == GNN_OK)
         *out = e;

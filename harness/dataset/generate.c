@@ -5,39 +5,14 @@
 #include "harness/dataset/kron.h"
 #include "harness/dataset/read.h"
 #include "harness/dataset/recipe.h"
+#include "harness/graph/invariants.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define OPTION(field) .name = #field, .offset = offsetof(struct gnn_generate_options, field)
-
-const struct gnn_option gnn_generate_table[] = {
-    {OPTION(seed), .type = GNN_OPT_U64, .def = "1", .help = "of every random choice"},
-    {OPTION(dim), .type = GNN_OPT_U32, .unit = "floats", .def = "0", .min = 0, .max = GNN_DIM_MAX,
-     .help = "feature width; 0 = the dataset's own"},
-    {OPTION(threads), .type = GNN_OPT_U32, .unit = "threads", .def = "0", .min = 0, .max = 64,
-     .help = "generating threads, which do not change the result; 0 = one per core"},
-    {OPTION(homophily), .type = GNN_OPT_F64, .def = "0.7", .min = 0, .max = 1,
-     .help = "share of edges that stay inside a class"},
-    {OPTION(popularity), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
-     .help = "Zipf exponent of how often a node is a neighbour; 0 = all alike, -1 = the dataset's own"},
-    {OPTION(locality), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
-     .help = "share of a node's neighbours within the 1 % of node IDs around it; -1 = the dataset's own"},
-    {OPTION(degree_exponent), .type = GNN_OPT_F64, .def = "0", .min = 0, .max = 10,
-     .help = "alpha of the in-degrees' power law, above 2; 0 = the dataset's own"},
-    {OPTION(label_noise), .type = GNN_OPT_F64, .def = "0.1", .min = 0, .max = 1,
-     .help = "share of nodes that show a wrong label, so no model reaches 100 %"},
-    {OPTION(signal), .type = GNN_OPT_F64, .def = "0.75", .min = 0, .max = 10,
-     .help = "distance of the class centroids over the noise; small values leave the answer to the neighbours"},
-    {OPTION(levels), .type = GNN_OPT_U32, .unit = "levels", .def = "0", .min = 0, .max = 30,
-     .help = "kron alone: 2^levels nodes; 0 = its 23"},
-    {0},
-};
 
 struct generator {
     struct gnn_recipe recipe;
@@ -45,26 +20,13 @@ struct generator {
     uint64_t *indptr; /* (nodes + 1) */
 };
 
-/* ---- what the chunks hold ---- */
-
-/* The node whose list holds edge offset e. */
-static gnn_node node_of_edge(const struct generator *g, uint64_t edge)
-{
-    uint64_t low = 0, high = g->recipe.counts.nodes; /* indptr[low] <= edge < indptr[high] */
-    while (high - low > 1) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (g->indptr[middle] <= edge)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (gnn_node)low;
-}
+/* ---- contents of the chunks ---- */
 
 static void fill_indices(const void *ctx, uint64_t first, uint64_t count, void *dst)
 {
     const struct generator *g = ctx;
-    gnn_recipe_indices(&g->recipe, g->indptr, node_of_edge(g, first), first, count, dst);
+    const gnn_node node = gnn_indptr_find(g->indptr, g->recipe.counts.nodes, first);
+    gnn_recipe_indices(&g->recipe, g->indptr, node, first, count, dst);
 }
 
 static void fill_labels(const void *ctx, uint64_t first, uint64_t count, void *dst)
@@ -99,14 +61,11 @@ static enum gnn_status write_chunked(const struct generator *g, gnn_chunk_fill *
 static enum gnn_status build_indptr(struct generator *g, struct gnn_err *err)
 {
     const uint32_t nodes = g->recipe.counts.nodes;
-    g->indptr = calloc((uint64_t)nodes + 1, sizeof *g->indptr);
-    if (g->indptr == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "offsets of %" PRIu32 " nodes", nodes);
+    GNN_NEW(g->indptr, (uint64_t)nodes + 1, err, "offsets of %" PRIu32 " nodes", nodes);
     struct gnn_ticker ticker;
     gnn_ticker_start(&ticker, g->job, "degrees", "nodes", nodes);
-    const uint32_t step = 65536;
     for (uint32_t first = 0; first < nodes;) {
-        const uint32_t count = nodes - first < step ? nodes - first : step;
+        const uint32_t count = gnn_min_u32(nodes - first, 65536);
         gnn_recipe_indptr(&g->recipe, first, count, g->indptr);
         first += count;
         GNN_TRY(gnn_ticker_set(&ticker, first, err));
@@ -120,11 +79,11 @@ static enum gnn_status write_split(const struct generator *g, enum gnn_recipe_sp
 {
     const char *const name = gnn_recipe_split_names[split];
     const uint32_t count = gnn_recipe_split_count(&g->recipe, split);
-    gnn_node *nodes = malloc(((size_t)count + 1) * sizeof *nodes);
-    if (nodes == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "split %s of %" PRIu32 " nodes", name, count);
+    gnn_node *nodes;
+    GNN_NEW(nodes, (size_t)count + 1, err, "split %s of %" PRIu32 " nodes", name, count);
     gnn_recipe_split(&g->recipe, split, nodes);
-    const enum gnn_status status = gnn_out_array(output, name, nodes, (uint64_t)count * sizeof *nodes, meta, err);
+    const enum gnn_status status =
+        gnn_out_array(output, name, nodes, (uint64_t)count * sizeof *nodes, GNN_OUT_DATASET, meta, err);
     free(nodes);
     return status;
 }
@@ -143,14 +102,14 @@ static enum gnn_status write_features(const struct generator *g, struct gnn_outp
 static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
 {
     struct gnn_output output;
-    struct gnn_meta *meta = malloc(sizeof *meta);
-    if (meta == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "meta");
+    struct gnn_meta *meta;
+    GNN_NEW(meta, 1, err, "meta");
     const uint64_t nodes = g->recipe.counts.nodes, edges = g->indptr[nodes];
     gnn_recipe_describe(&g->recipe, edges, meta);
     enum gnn_status status = gnn_output_open(g->job, g->recipe.counts.dataset_bytes, &output, err);
     if (status == GNN_OK)
-        status = gnn_out_array(&output, "indptr", g->indptr, (nodes + 1) * sizeof *g->indptr, meta, err);
+        status =
+            gnn_out_array(&output, "indptr", g->indptr, (nodes + 1) * sizeof *g->indptr, GNN_OUT_DATASET, meta, err);
     if (status == GNN_OK)
         status = write_chunked(g, fill_indices, edges, sizeof(gnn_node), "indices", &output, meta, err);
     if (status == GNN_OK)
@@ -193,12 +152,9 @@ static enum gnn_status check_same(const struct generator *g, const struct gnn_me
 
 static enum gnn_status add_features(struct generator *g, struct gnn_err *err)
 {
-    struct gnn_meta *const have = malloc(sizeof *have), *const want = malloc(sizeof *want);
-    if (have == NULL || want == NULL) {
-        free(have);
-        free(want);
-        return gnn_fail(err, GNN_ENOMEM, "meta");
-    }
+    struct gnn_meta *meta;
+    GNN_NEW(meta, 2, err, "meta");
+    struct gnn_meta *const have = &meta[0], *const want = &meta[1];
     struct gnn_output output = {0};
     gnn_recipe_describe(&g->recipe, g->indptr[g->recipe.counts.nodes], want);
     enum gnn_status status = gnn_read_meta(g->job->out_dir, have, err);
@@ -214,8 +170,7 @@ static enum gnn_status add_features(struct generator *g, struct gnn_err *err)
     if (status == GNN_OK)
         status = gnn_output_commit_into(&output, name, have, err);
     gnn_output_close(&output);
-    free(have);
-    free(want);
+    free(meta);
     return status;
 }
 

@@ -3,7 +3,7 @@
  * Memory   options->memory_bytes, whatever the size of the input: edges are sorted by (target, source) outside memory
  *          where they do not fit; offsets, labels, splits and features are streamed
  * Disk     the dataset, and 8 B for each edge that does not fit into memory, given back while the lists are written */
-#include "harness/dataset/import.h"
+#include "harness/dataset/import_parts.h"
 
 #include "harness/dataset/npy.h"
 #include "harness/dataset/sorter.h"
@@ -19,15 +19,10 @@ const char *const gnn_import_formats[] = {"ogb", "snap", NULL};
 
 #define OPTION(field) .name = #field, .offset = offsetof(struct gnn_import_options, field)
 
+/* clang-format off */
 const struct gnn_option gnn_import_table[] = {
-    {.name = "memory",
-     .offset = offsetof(struct gnn_import_options, memory_bytes),
-     .type = GNN_OPT_BYTES,
-     .unit = "bytes",
-     .def = "2G",
-     .min = 4 << 20,
-     .max = 0x1p50,
-     .help = "bound on the importer's own memory"},
+    {.name = "memory", .offset = offsetof(struct gnn_import_options, memory_bytes), .type = GNN_OPT_BYTES,
+     .unit = "bytes", .def = "2G", .min = 4 << 20, .max = 0x1p50, .help = "bound on the importer's own memory"},
     {OPTION(add_reverse), .type = GNN_OPT_BOOL, .def = "no",
      .help = "also store each edge the other way round: for undirected edges that the input lists once"},
     {OPTION(transpose), .type = GNN_OPT_BOOL, .def = "no",
@@ -51,11 +46,7 @@ const struct gnn_option gnn_import_table[] = {
     {OPTION(seed), .type = GNN_OPT_U64, .def = "1", .help = "of random features, labels and splits"},
     {0},
 };
-
-uint64_t gnn_import_budget(const struct gnn_importer *importer)
-{
-    return importer->options->memory_bytes - GNN_IMPORT_RESERVE;
-}
+/* clang-format on */
 
 static void base_name(const char *path, char *out, size_t out_bytes)
 {
@@ -111,9 +102,8 @@ static enum gnn_status check_request(const struct gnn_import_source *source, con
 
 static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_err *err)
 {
-    struct gnn_node_files *files = malloc(sizeof *files);
-    if (files == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "to import");
+    struct gnn_node_files *files;
+    GNN_NEW(files, 1, err, "names of the node files");
     enum gnn_status status = gnn_import_find_nodes(importer, files, err);
     if (status == GNN_OK) {
         describe(importer, files);
@@ -139,12 +129,9 @@ enum gnn_status gnn_prepare_import(const struct gnn_import_source *source, const
                                    const struct gnn_prepare_job *job, struct gnn_err *err)
 {
     GNN_TRY(check_request(source, options, job, err));
-    struct gnn_importer *importer = calloc(1, sizeof *importer);
-    if (importer == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "to import");
-    importer->source = source;
-    importer->options = options;
-    importer->job = job;
+    struct gnn_importer *importer;
+    GNN_NEW(importer, 1, err, "importer");
+    *importer = (struct gnn_importer){.source = source, .options = options, .job = job};
     const enum gnn_status status = import_parts(importer, err);
     free(importer);
     return status;

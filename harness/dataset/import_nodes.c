@@ -1,7 +1,7 @@
 #include "harness/base/log.h"
 #include "harness/base/rng.h"
 #include "harness/dataset/features.h"
-#include "harness/dataset/import.h"
+#include "harness/dataset/import_parts.h"
 #include "harness/dataset/npy.h"
 #include "harness/dataset/sorter.h"
 
@@ -15,10 +15,11 @@
 #include <unistd.h>
 
 enum { OUT_BUFFER = 262144, SPLITS = 3 };
+_Static_assert(SPLITS <= 4, "a split takes two bits of a sorted key");
 
 static const char *const split_names[SPLITS] = {"train", "valid", "test"};
 
-/* ---- what the input has ---- */
+/* ---- the files of the input ---- */
 
 static bool find_sparse(const char *from, struct gnn_node_files *f)
 {
@@ -65,34 +66,19 @@ static enum gnn_status set_dim(struct gnn_importer *importer, uint64_t dim, cons
     return GNN_OK;
 }
 
-static enum gnn_status probe_labels(struct gnn_importer *importer, const struct gnn_node_files *f, struct gnn_err *err)
+/* Takes the node count, and of features the width, from a dense array's header: [N] or [N, 1] labels, [N, dim]. */
+static enum gnn_status probe_dense(struct gnn_importer *importer, const char *path, bool features, struct gnn_err *err)
 {
     struct gnn_npy *npy;
-    GNN_TRY(gnn_npy_open(f->label_path, &npy, err));
-    const struct gnn_npy_header *header = gnn_npy_header(npy);
-    enum gnn_status status;
-    if (header->dim_count == 0 || (header->dim_count == 2 && header->shape[1] != 1))
-        status = gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N] or [N, 1]", f->label_path);
-    else
-        status = agree_on_nodes(importer, header->shape[0], f->label_path, err);
+    GNN_TRY(gnn_npy_open(path, &npy, err));
+    const struct gnn_npy_header header = *gnn_npy_header(npy);
     gnn_npy_close(npy);
-    return status;
-}
-
-static enum gnn_status probe_dense(struct gnn_importer *importer, const struct gnn_node_files *f, struct gnn_err *err)
-{
-    struct gnn_npy *npy;
-    GNN_TRY(gnn_npy_open(f->feature_path, &npy, err));
-    const struct gnn_npy_header *header = gnn_npy_header(npy);
-    enum gnn_status status;
-    if (header->dim_count != 2)
-        status = gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N, dim]", f->feature_path);
-    else
-        status = agree_on_nodes(importer, header->shape[0], f->feature_path, err);
-    if (status == GNN_OK)
-        status = set_dim(importer, header->shape[1], f->feature_path, err);
-    gnn_npy_close(npy);
-    return status;
+    if (features && header.dim_count != 2)
+        return gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N, dim]", path);
+    if (!features && (header.dim_count == 0 || (header.dim_count == 2 && header.shape[1] != 1)))
+        return gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N] or [N, 1]", path);
+    GNN_TRY(agree_on_nodes(importer, header.shape[0], path, err));
+    return features ? set_dim(importer, header.shape[1], path, err) : GNN_OK;
 }
 
 static enum gnn_status probe_sparse(struct gnn_importer *importer, const struct gnn_node_files *f, struct gnn_err *err)
@@ -134,9 +120,9 @@ enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_
     if (!out->dense && !out->sparse && options->dim == 0)
         return gnn_fail(err, GNN_EUSAGE, "%s has no features: --dim D draws random ones", source->from);
     if (out->labels)
-        GNN_TRY(probe_labels(importer, out, err));
+        GNN_TRY(probe_dense(importer, out->label_path, false, err));
     if (out->dense)
-        GNN_TRY(probe_dense(importer, out, err));
+        GNN_TRY(probe_dense(importer, out->feature_path, true, err));
     else if (out->sparse)
         GNN_TRY(probe_sparse(importer, out, err));
     else
@@ -172,7 +158,7 @@ static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy
     int32_t labels[GNN_NPY_BATCH];
     int32_t largest = -1;
     for (uint64_t first = 0; first < nodes; first += GNN_NPY_BATCH) {
-        const uint64_t count = nodes - first < GNN_NPY_BATCH ? nodes - first : GNN_NPY_BATCH;
+        const uint64_t count = gnn_min_u64(nodes - first, GNN_NPY_BATCH);
         GNN_TRY(gnn_npy_read_i64(npy, values, count, err));
         for (uint64_t i = 0; i < count; i++) {
             GNN_TRY(check_label(values[i], first + i, importer->options, gnn_npy_path(npy), &labels[i], err));
@@ -190,6 +176,7 @@ static enum gnn_status draw_labels(struct gnn_importer *importer, struct gnn_out
 {
     const uint64_t key = gnn_rng_fork(importer->options->seed, "import.label");
     const uint32_t classes = importer->options->classes;
+    assert(classes > 0);
     importer->meta.class_count = classes;
     for (uint64_t node = 0; node < importer->meta.node_count; node++) {
         struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(key, node));
@@ -209,10 +196,7 @@ enum gnn_status gnn_import_labels(struct gnn_importer *importer, const struct gn
     if (status == GNN_OK)
         status = files->labels ? copy_labels(importer, npy, out, err) : draw_labels(importer, out, err);
     gnn_npy_close(npy);
-    if (status == GNN_OK)
-        return gnn_out_finish(out, &importer->meta, err);
-    gnn_out_close(out);
-    return status;
+    return gnn_out_end(out, status, &importer->meta, err);
 }
 
 /* ---- splits ---- */
@@ -236,7 +220,7 @@ static enum gnn_status add_npy_split(const struct gnn_importer *importer, const 
     enum gnn_status status = GNN_OK;
     for (uint64_t first = 0; status == GNN_OK && first < items; first += GNN_NPY_BATCH) {
         int64_t nodes[GNN_NPY_BATCH];
-        const uint64_t count = items - first < GNN_NPY_BATCH ? items - first : GNN_NPY_BATCH;
+        const uint64_t count = gnn_min_u64(items - first, GNN_NPY_BATCH);
         status = gnn_npy_read_i64(npy, nodes, count, err);
         for (uint64_t i = 0; status == GNN_OK && i < count; i++)
             status = add_member(importer, nodes[i], split, path, sorter, err);
@@ -309,6 +293,7 @@ struct split_writer {
 /* Moves on to node's label. Nodes ascend. */
 static enum gnn_status label_of(struct split_writer *w, uint64_t node, struct gnn_err *err)
 {
+    assert(w->next <= node + 1);
     for (; w->next <= node; w->next++)
         if (fread(&w->label, sizeof w->label, 1, w->labels) != 1)
             return gnn_fail(err, GNN_EIO, "reading back the labels: %s", ferror(w->labels) ? strerror(errno) : "short");
@@ -318,6 +303,8 @@ static enum gnn_status label_of(struct split_writer *w, uint64_t node, struct gn
 static enum gnn_status put_member(struct split_writer *w, uint64_t node, int split, struct gnn_err *err)
 {
     const gnn_node id = (gnn_node)node;
+    assert(split >= 0);
+    assert(split < SPLITS);
     GNN_TRY(label_of(w, node, err));
     if (w->label < 0) { /* nothing to learn from or to compare with */
         w->unlabelled++;
@@ -392,12 +379,8 @@ enum gnn_status gnn_import_splits(struct gnn_importer *importer, const struct gn
         status = files->train ? write_given(importer, files, &w, err) : write_drawn(importer, &w, err);
     if (w.labels != NULL)
         (void)fclose(w.labels);
-    for (int i = 0; i < SPLITS; i++) {
-        if (status == GNN_OK)
-            status = gnn_out_finish(w.files[i], &importer->meta, err);
-        else
-            gnn_out_close(w.files[i]);
-    }
+    for (int i = 0; i < SPLITS; i++)
+        status = gnn_out_end(w.files[i], status, &importer->meta, err);
     GNN_TRY(status);
     importer->meta.train_count = w.counts[0];
     importer->meta.valid_count = w.counts[1];
@@ -439,8 +422,7 @@ static enum gnn_status dense_row(struct feature_writer *w, uint64_t node, struct
 {
     const uint32_t dim = w->importer->meta.dims[0];
     for (uint32_t first = 0; first < dim; first += GNN_NPY_BATCH)
-        GNN_TRY(
-            gnn_npy_read_f32(w->data, w->row + first, dim - first < GNN_NPY_BATCH ? dim - first : GNN_NPY_BATCH, err));
+        GNN_TRY(gnn_npy_read_f32(w->data, w->row + first, gnn_min_u32(dim - first, GNN_NPY_BATCH), err));
     return finish_row(w, node, err);
 }
 
@@ -448,6 +430,7 @@ static enum gnn_status sparse_row(struct feature_writer *w, uint64_t node, struc
 {
     const uint32_t dim = w->importer->meta.dims[0];
     int64_t end = 0;
+    assert(w->offset <= gnn_npy_header(w->data)->items);
     GNN_TRY(gnn_npy_read_i64(w->indptr, &end, 1, err));
     if (end < 0 || (uint64_t)end < w->offset || (uint64_t)end > gnn_npy_header(w->data)->items)
         return gnn_fail(err, GNN_EFORMAT, "%s: row %" PRIu64 " ends at %" PRId64 ", expected %" PRIu64 " to %" PRIu64,
@@ -456,7 +439,7 @@ static enum gnn_status sparse_row(struct feature_writer *w, uint64_t node, struc
     while (w->offset < (uint64_t)end) {
         int64_t columns[GNN_NPY_BATCH];
         float values[GNN_NPY_BATCH];
-        const uint64_t left = (uint64_t)end - w->offset, count = left < GNN_NPY_BATCH ? left : GNN_NPY_BATCH;
+        const uint64_t count = gnn_min_u64((uint64_t)end - w->offset, GNN_NPY_BATCH);
         GNN_TRY(gnn_npy_read_i64(w->indices, columns, count, err));
         GNN_TRY(gnn_npy_read_f32(w->data, values, count, err));
         for (uint64_t i = 0; i < count; i++) {
@@ -507,6 +490,8 @@ static enum gnn_status write_rows(struct feature_writer *w, const char *name, st
 {
     const struct gnn_meta *meta = &w->importer->meta;
     const uint64_t row_bytes = meta->dims[0] * sizeof(float);
+    assert(meta->dim_count == 1);
+    assert(meta->node_count > 0);
     const uint64_t key = gnn_rng_fork(w->importer->options->seed, "import.features");
     struct gnn_ticker ticker;
     gnn_ticker_start(&ticker, w->importer->job, name, "B", meta->node_count * row_bytes);
@@ -546,8 +531,5 @@ enum gnn_status gnn_import_features(struct gnn_importer *importer, const struct 
     gnn_npy_close(w.data);
     gnn_npy_close(w.indices);
     gnn_npy_close(w.indptr);
-    if (status == GNN_OK)
-        return gnn_out_finish(w.out, &importer->meta, err);
-    gnn_out_close(w.out);
-    return status;
+    return gnn_out_end(w.out, status, &importer->meta, err);
 }

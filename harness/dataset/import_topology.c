@@ -1,5 +1,5 @@
 #include "harness/dataset/edges.h"
-#include "harness/dataset/import.h"
+#include "harness/dataset/import_parts.h"
 #include "harness/dataset/sorter.h"
 
 #include <assert.h>
@@ -73,6 +73,8 @@ static enum gnn_status id_set_number(struct id_set *set, struct gnn_err *err)
 
 static gnn_node id_set_rank(const struct id_set *set, gnn_node id)
 {
+    assert(id / 64 < set->words);
+    assert(set->rank != NULL);
     const uint64_t below = set->bits[id / 64] & ((UINT64_C(1) << (id % 64)) - 1);
     return set->rank[id / 64] + (uint32_t)__builtin_popcountll(below);
 }
@@ -154,10 +156,7 @@ static enum gnn_status collect_edge(void *ctx, gnn_node source, gnn_node target,
         return gnn_fail(err, GNN_EFORMAT, "%s joins %" PRIu32 " and %" PRIu32 ", the nodes end at %" PRIu64, place,
                         source, target, r->node_limit - 1);
     }
-    if (source > r->largest)
-        r->largest = source;
-    if (target > r->largest)
-        r->largest = target;
+    r->largest = gnn_max_u32(r->largest, gnn_max_u32(source, target));
     if (source == target && r->options->drop_self_loops)
         return GNN_OK;
     const gnn_node from = r->options->transpose ? target : source, to = r->options->transpose ? source : target;
@@ -188,6 +187,7 @@ static enum gnn_status write_lists(struct gnn_sorter *sorter, const struct gnn_i
             for (const uint64_t target = keys[i] >> 32; next <= target; next++)
                 GNN_TRY(gnn_out_write(indptr, edges, sizeof *edges, err));
             const gnn_node source = (gnn_node)keys[i];
+            assert(source < importer->meta.node_count);
             GNN_TRY(gnn_out_write(indices, &source, sizeof source, err));
             (*edges)++;
         }
@@ -207,18 +207,13 @@ static enum gnn_status write_topology(struct gnn_importer *importer, struct gnn_
         status = gnn_out_open(&importer->output, "indices", 262144, GNN_OUT_DATASET, &indices, err);
     if (status == GNN_OK)
         status = write_lists(sorter, importer, indptr, indices, &importer->meta.edge_count, err);
-    if (status != GNN_OK) {
-        gnn_out_close(indptr);
-        gnn_out_close(indices);
-        return status;
-    }
-    status = gnn_out_finish(indptr, &importer->meta, err);
-    const enum gnn_status second = gnn_out_finish(indices, &importer->meta, err);
-    return status != GNN_OK ? status : second;
+    status = gnn_out_end(indptr, status, &importer->meta, err);
+    return gnn_out_end(indices, status, &importer->meta, err);
 }
 
 static enum gnn_status sort_edges(struct gnn_importer *importer, struct reader *r, struct gnn_err *err)
 {
+    assert(id_set_bytes(r->ids.words) <= r->id_limit_bytes);
     const uint64_t budget = gnn_import_budget(importer) - id_set_bytes(r->ids.words);
     GNN_TRY(gnn_sorter_open(&importer->output, budget, importer->options->drop_duplicates, &r->sorter, err));
     GNN_TRY(for_each_edge(importer, "edges", collect_edge, r, err));

@@ -1,5 +1,6 @@
 #include "harness/dataset/input.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,9 +37,8 @@ enum gnn_status gnn_input_open(const char *path, struct gnn_input **out, struct 
         return gnn_out_errno(errno, "cannot read", path, err);
     if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode))
         return gnn_fail(err, GNN_EUSAGE, "%s is not a file", path);
-    struct gnn_input *input = calloc(1, sizeof *input);
-    if (input == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "to read %s", path);
+    struct gnn_input *input;
+    GNN_NEW(input, 1, err, "reader of %s", path);
     (void)snprintf(input->path, sizeof input->path, "%s", path);
     input->size_bytes = (uint64_t)info.st_size;
     input->gz = gzopen(path, "rbe");
@@ -80,14 +80,14 @@ enum gnn_status gnn_input_read(struct gnn_input *input, void *dst, uint64_t byte
 {
     *got = 0;
     while (*got < bytes) {
-        const uint64_t left = bytes - *got;
-        const int step = gzread(input->gz, (char *)dst + *got, left < (1u << 30) ? (unsigned)left : 1u << 30);
+        const int step = gzread(input->gz, (char *)dst + *got, (unsigned)gnn_min_u64(bytes - *got, 1u << 30));
         if (step < 0)
             return stream_error(input, err);
         if (step == 0)
             break;
         *got += (uint64_t)step;
     }
+    assert(*got <= bytes);
     int code = Z_OK;
     (void)gzerror(input->gz, &code); /* a stream that stops inside a member reads short and reports it here */
     return code == Z_OK || code == Z_STREAM_END ? GNN_OK : stream_error(input, err);
@@ -109,6 +109,7 @@ enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE
             uint64_t got = 0;
             GNN_TRY(gnn_input_read(input, input->text, TEXT_BUFFER, &got, err));
             input->text_at = 0;
+            assert(got <= TEXT_BUFFER);
             input->text_len = (uint32_t)got;
             if (got == 0)
                 break;
@@ -119,6 +120,7 @@ enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE
         const uint32_t take = newline != NULL ? (uint32_t)(newline - from) : left;
         if (used + take >= GNN_INPUT_LINE_MAX || memchr(from, '\0', take) != NULL)
             return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": not a line of text", input->path, input->line);
+        assert(used + take < GNN_INPUT_LINE_MAX);
         memcpy(line + used, from, take);
         used += take;
         input->text_at += take + (newline != NULL);

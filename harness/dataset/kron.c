@@ -4,6 +4,7 @@
 #include "harness/base/units.h"
 #include "harness/dataset/chunks.h"
 #include "harness/dataset/features.h"
+#include "harness/dataset/recipe.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -93,7 +94,7 @@ static enum gnn_status draw_names(struct kron *k, struct gnn_err *err)
 /* ---- passes over all edges, each thread over a share of its own ---- */
 
 struct pass;
-/* What a pass does with a block of thread `thread`'s edges. */
+/* Takes in a block of thread `thread`'s edges. */
 typedef void visit_block(struct pass *pass, uint32_t thread, const gnn_node *source, const gnn_node *destination,
                          uint32_t count);
 
@@ -116,15 +117,15 @@ static void *work(void *arg)
     const struct worker *worker = arg;
     struct pass *pass = worker->pass;
     const struct kron *k = pass->kron;
-    const uint64_t share = (k->edges + k->threads - 1) / k->threads;
-    const uint64_t first = share * worker->thread < k->edges ? share * worker->thread : k->edges;
-    const uint64_t end = first + share < k->edges ? first + share : k->edges;
+    const uint64_t share = gnn_div_up(k->edges, k->threads);
+    const uint64_t first = gnn_min_u64(share * worker->thread, k->edges);
+    const uint64_t end = gnn_min_u64(first + share, k->edges);
     gnn_node source[BLOCK], destination[BLOCK];
     for (uint64_t edge = first; edge < end && !atomic_load(&pass->stop);) {
-        const uint64_t report = end - edge < REPORT ? end : edge + REPORT;
+        const uint64_t report = gnn_min_u64(end, edge + REPORT);
         const uint64_t before = edge;
         while (edge < report) {
-            const uint32_t count = report - edge < BLOCK ? (uint32_t)(report - edge) : BLOCK;
+            const uint32_t count = (uint32_t)gnn_min_u64(report - edge, BLOCK);
             edge_block(k, edge, count, source, destination);
             pass->visit(pass, worker->thread, source, destination, count);
             edge += count;
@@ -209,8 +210,7 @@ static enum gnn_status count_lists(struct kron *k, struct gnn_err *err)
     }
     if (!complete)
         return gnn_fail(err, GNN_ENOMEM,
-                        "counters of %" PRIu32 " nodes, 8 B each and 4 B a thread: take "
-                        "fewer --levels or --threads",
+                        "counters of %" PRIu32 " nodes, 8 B each and 4 B a thread: take fewer --levels or --threads",
                         k->nodes);
     GNN_TRY(run_pass(k, "degrees", count_block, err));
     k->indptr[0] = 0;
@@ -248,7 +248,7 @@ static uint64_t open_window(struct kron *k, uint32_t first)
 static enum gnn_status write_lists(struct kron *k, struct gnn_output *output, struct gnn_meta *meta,
                                    struct gnn_err *err)
 {
-    const uint64_t room = k->edges < k->window_edges ? k->edges : k->window_edges;
+    const uint64_t room = gnn_min_u64(k->edges, k->window_edges);
     struct gnn_out_file *file;
     k->window = malloc(room * sizeof *k->window);
     if (k->window == NULL)
@@ -263,10 +263,7 @@ static enum gnn_status write_lists(struct kron *k, struct gnn_output *output, st
     }
     free(k->window);
     k->window = NULL;
-    if (status == GNN_OK)
-        return gnn_out_finish(file, meta, err);
-    gnn_out_close(file);
-    return status;
+    return gnn_out_end(file, status, meta, err);
 }
 
 /* ---- seeds ---- */
@@ -277,7 +274,7 @@ uint32_t gnn_kron_seeds(const uint64_t *indptr, uint32_t nodes, gnn_node *ids)
     for (uint32_t v = 0; v < nodes; v++)
         if (indptr[v + 1] > indptr[v])
             ids[count++] = v;
-    const uint32_t seeds = count < GNN_KRON_SEEDS ? count : GNN_KRON_SEEDS;
+    const uint32_t seeds = gnn_min_u32(count, GNN_KRON_SEEDS);
     for (uint32_t i = 0; i < seeds; i++) {
         const uint32_t j = i + (uint32_t)(gnn_splitmix64_at(SEED_SEEDS, i) % (count - i));
         const gnn_node other = ids[j];
@@ -287,12 +284,6 @@ uint32_t gnn_kron_seeds(const uint64_t *indptr, uint32_t nodes, gnn_node *ids)
     return seeds;
 }
 
-static int compare_nodes(const void *a, const void *b)
-{
-    const gnn_node x = *(const gnn_node *)a, y = *(const gnn_node *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* `seeds`, in their order and outside of meta; then the splits. Uses up the names. */
 static enum gnn_status write_seeds(struct kron *k, struct gnn_output *output, struct gnn_meta *meta,
                                    struct gnn_err *err)
@@ -300,21 +291,11 @@ static enum gnn_status write_seeds(struct kron *k, struct gnn_output *output, st
     gnn_node *const seeds = k->names;
     meta->train_count = gnn_kron_seeds(k->indptr, k->nodes, seeds);
     const uint64_t bytes = (uint64_t)meta->train_count * sizeof *seeds;
-    struct gnn_out_file *file;
-    GNN_TRY(gnn_out_open(output, "seeds", 4096, GNN_OUT_META, &file, err));
-    enum gnn_status status = gnn_out_write(file, seeds, bytes, err);
-    if (status == GNN_OK)
-        status = gnn_out_finish(file, NULL, err);
-    else
-        gnn_out_close(file);
-    qsort(seeds, meta->train_count, sizeof *seeds, compare_nodes);
-    if (status == GNN_OK)
-        status = gnn_out_array(output, "train", seeds, bytes, meta, err);
-    if (status == GNN_OK)
-        status = gnn_out_array(output, "valid", seeds, 0, meta, err);
-    if (status == GNN_OK)
-        status = gnn_out_array(output, "test", seeds, 0, meta, err);
-    return status;
+    GNN_TRY(gnn_out_array(output, "seeds", seeds, bytes, GNN_OUT_META, NULL, err));
+    qsort(seeds, meta->train_count, sizeof *seeds, gnn_node_compare);
+    GNN_TRY(gnn_out_array(output, "train", seeds, bytes, GNN_OUT_DATASET, meta, err));
+    GNN_TRY(gnn_out_array(output, "valid", seeds, 0, GNN_OUT_DATASET, meta, err));
+    return gnn_out_array(output, "test", seeds, 0, GNN_OUT_DATASET, meta, err);
 }
 
 /* ---- labels and features: hashes ---- */
@@ -373,7 +354,8 @@ static enum gnn_status write_files(struct kron *k, struct gnn_output *output, st
     gnn_meta_features_name(k->dim, features, sizeof features);
     GNN_TRY(draw_names(k, err));
     GNN_TRY(count_lists(k, err));
-    GNN_TRY(gnn_out_array(output, "indptr", k->indptr, ((uint64_t)k->nodes + 1) * sizeof *k->indptr, meta, err));
+    GNN_TRY(gnn_out_array(output, "indptr", k->indptr, ((uint64_t)k->nodes + 1) * sizeof *k->indptr, GNN_OUT_DATASET,
+                          meta, err));
     GNN_TRY(write_lists(k, output, meta, err));
     GNN_TRY(write_rows(k, fill_features, k->dim * (uint32_t)sizeof(float), features, output, meta, err));
     GNN_TRY(write_rows(k, fill_labels, sizeof(int32_t), "labels", output, meta, err));
@@ -386,9 +368,8 @@ static enum gnn_status write_dataset(struct kron *k, struct gnn_err *err)
                            (uint64_t)k->nodes * sizeof(int32_t) + gnn_mul_bytes(k->nodes, k->dim * sizeof(float)) +
                            UINT64_C(2) * GNN_KRON_SEEDS * sizeof(gnn_node);
     struct gnn_output output;
-    struct gnn_meta *meta = malloc(sizeof *meta);
-    if (meta == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "meta");
+    struct gnn_meta *meta;
+    GNN_NEW(meta, 1, err, "meta");
     describe(k, meta);
     enum gnn_status status = gnn_output_open(k->job, bytes, &output, err);
     if (status == GNN_OK)
@@ -434,13 +415,6 @@ static uint32_t default_levels(const struct gnn_registry_entry *entry)
     return 63 - (uint32_t)__builtin_clzll(entry->nodes);
 }
 
-static uint32_t choose_threads(uint32_t asked)
-{
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    const uint32_t threads = asked > 0 ? asked : cores > 0 ? (uint32_t)cores : 1;
-    return threads < THREADS_MAX ? threads : THREADS_MAX;
-}
-
 enum gnn_status gnn_prepare_kron(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
                                  const struct gnn_generate_options *options, uint64_t window_edges,
                                  const struct gnn_prepare_job *job, struct gnn_err *err)
@@ -453,7 +427,7 @@ enum gnn_status gnn_prepare_kron(const struct gnn_registry_entry *entry, uint32_
                      .job = job,
                      .levels = options->levels > 0 ? options->levels : default_levels(entry),
                      .dim = options->dim > 0 ? options->dim : entry->dim,
-                     .threads = choose_threads(options->threads),
+                     .threads = gnn_chunk_threads(options->threads, THREADS_MAX),
                      .window_edges = window_edges,
                      .class_key = gnn_rng_fork(options->seed, "kron.class"),
                      .feature_key = gnn_rng_fork(options->seed, "kron.features")};

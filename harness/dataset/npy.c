@@ -140,6 +140,7 @@ struct gnn_npy {
     uint64_t read_items;
     unsigned char batch[GNN_NPY_BATCH * 8];
 };
+_Static_assert(sizeof((struct gnn_npy *)0)->batch / GNN_NPY_BATCH >= sizeof(int64_t), "a batch holds the widest dtype");
 
 static enum gnn_status read_whole(struct gnn_npy *npy, void *dst, uint64_t bytes, struct gnn_err *err)
 {
@@ -171,6 +172,7 @@ static enum gnn_status read_header(struct gnn_npy *npy, struct gnn_err *err)
                         len, sizeof text);
     GNN_TRY(read_whole(npy, text, len, err));
     npy->data_offset = 8 + length_bytes + len;
+    assert(npy->header.items == 0);
     return gnn_npy_parse(text, len, gnn_npy_path(npy), &npy->header, err);
 }
 
@@ -191,9 +193,8 @@ static enum gnn_status check_plain_size(const struct gnn_npy *npy, struct gnn_er
 
 enum gnn_status gnn_npy_open(const char *path, struct gnn_npy **out, struct gnn_err *err)
 {
-    struct gnn_npy *npy = calloc(1, sizeof *npy);
-    if (npy == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "to read %s", path);
+    struct gnn_npy *npy;
+    GNN_NEW(npy, 1, err, "reader of %s", path);
     enum gnn_status status = gnn_input_open(path, &npy->input, err);
     if (status == GNN_OK)
         status = read_header(npy, err);
@@ -234,7 +235,9 @@ enum gnn_status gnn_npy_skip(struct gnn_npy *npy, uint64_t items, struct gnn_err
 /* Fills npy->batch with the next count items. */
 static enum gnn_status read_batch(struct gnn_npy *npy, uint64_t count, struct gnn_err *err)
 {
-    assert(count <= GNN_NPY_BATCH && count <= npy->header.items - npy->read_items);
+    assert(count <= GNN_NPY_BATCH);
+    assert(npy->read_items <= npy->header.items);
+    assert(count <= npy->header.items - npy->read_items);
     const uint64_t bytes = count * npy->header.item_bytes;
     uint64_t got = 0;
     GNN_TRY(gnn_input_read(npy->input, npy->batch, bytes, &got, err));
@@ -260,6 +263,8 @@ static double half_to_double(uint16_t half)
 
 static double float_at(const struct gnn_npy *npy, uint64_t index)
 {
+    assert(npy->header.kind == 'f');
+    assert(index < GNN_NPY_BATCH);
     const unsigned char *at = npy->batch + index * npy->header.item_bytes;
     double wide;
     float single;
@@ -281,7 +286,8 @@ static double float_at(const struct gnn_npy *npy, uint64_t index)
 static uint64_t integer_at(const struct gnn_npy *npy, uint64_t index)
 {
     const unsigned bytes = npy->header.item_bytes;
-    assert(bytes >= 1 && bytes <= 8);
+    assert(bytes >= 1);
+    assert(bytes <= 8);
     uint64_t value = 0;
     for (unsigned i = 0; i < bytes; i++)
         value |= (uint64_t)npy->batch[index * bytes + i] << (8 * i);

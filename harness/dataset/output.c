@@ -141,8 +141,8 @@ static enum gnn_status check_space(const char *target, uint64_t needed_bytes, st
     const uint64_t free_bytes = gnn_mul_bytes(fs.f_bavail, fs.f_frsize);
     if (needed_bytes > free_bytes)
         return gnn_fail(err, GNN_ENOSPC,
-                        "%s needs %s, its file system has %s left: free space, choose another directory or a "
-                        "smaller scale",
+                        "%s needs %s, its file system has %s left: free space, choose another directory or a smaller "
+                        "scale",
                         target, gnn_format_bytes(needed_bytes, needed, sizeof needed),
                         gnn_format_bytes(free_bytes, have, sizeof have));
     return GNN_OK;
@@ -170,21 +170,13 @@ enum gnn_status gnn_output_open(const struct gnn_prepare_job *job, uint64_t need
 
 static enum gnn_status write_meta(struct gnn_output *output, const struct gnn_meta *meta, struct gnn_err *err)
 {
-    char *text = malloc(GNN_META_TEXT_MAX);
-    if (text == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "meta");
+    char *text;
+    GNN_NEW(text, GNN_META_TEXT_MAX, err, "text of meta");
     enum gnn_status status = gnn_meta_format(meta, text, GNN_META_TEXT_MAX, err);
-    struct gnn_out_file *file = NULL;
     if (status == GNN_OK)
-        status = gnn_out_open(output, "meta", 4096, GNN_OUT_META, &file, err);
-    if (status == GNN_OK)
-        status = gnn_out_write(file, text, strlen(text), err);
+        status = gnn_out_array(output, "meta", text, strlen(text), GNN_OUT_META, NULL, err);
     free(text);
-    if (status != GNN_OK) {
-        gnn_out_close(file);
-        return status;
-    }
-    return gnn_out_finish(file, NULL, err);
+    return status;
 }
 
 static void sync_directory(const char *path)
@@ -255,9 +247,8 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
                              struct gnn_out_file **out, struct gnn_err *err)
 {
     assert(buffer_bytes >= 4096);
-    struct gnn_out_file *file = calloc(1, sizeof *file);
-    if (file == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "to write %s", name);
+    struct gnn_out_file *file;
+    GNN_NEW(file, 1, err, "file %s", name);
     file->kind = kind;
     file->room = buffer_bytes;
     file->buffer = malloc(buffer_bytes);
@@ -268,7 +259,7 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
     if (file->fd < 0)
         status = gnn_out_errno(errno, "cannot create", file->path, err);
     else if (file->buffer == NULL)
-        status = gnn_fail(err, GNN_ENOMEM, "to write %s", name);
+        status = gnn_fail(err, GNN_ENOMEM, "buffer of %s", name);
     else if (kind == GNN_OUT_DATASET)
         status = gnn_checksum_open(&file->checksum, err);
     if (status == GNN_OK)
@@ -304,6 +295,7 @@ static enum gnn_status flush(struct gnn_out_file *file, struct gnn_err *err)
 
 enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes, struct gnn_err *err)
 {
+    assert(file->used <= file->room);
     if (bytes > file->room - file->used)
         GNN_TRY(flush(file, err));
     if (bytes >= file->room)
@@ -315,12 +307,12 @@ enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint6
 
 enum gnn_status gnn_out_finish(struct gnn_out_file *file, struct gnn_meta *meta, struct gnn_err *err)
 {
+    assert((file->kind == GNN_OUT_DATASET) == (meta != NULL));
     enum gnn_status status = flush(file, err);
     if (status == GNN_OK && file->kind != GNN_OUT_SPILL && fdatasync(file->fd) != 0 && errno != EINVAL)
         status = gnn_out_errno(errno, "writing", file->path, err);
     if (status == GNN_OK && file->kind == GNN_OUT_DATASET) {
         char text[GNN_CHECKSUM_TEXT] = "";
-        assert(meta != NULL);
         gnn_checksum_text(file->checksum, text);
         gnn_meta_add_file(meta, file->name, file->written_bytes, text);
     }
@@ -339,14 +331,19 @@ void gnn_out_close(struct gnn_out_file *file)
     free(file);
 }
 
-enum gnn_status gnn_out_array(struct gnn_output *output, const char *name, const void *data, uint64_t bytes,
-                              struct gnn_meta *meta, struct gnn_err *err)
+enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, struct gnn_meta *meta,
+                            struct gnn_err *err)
 {
-    struct gnn_out_file *file;
-    GNN_TRY(gnn_out_open(output, name, 4096, GNN_OUT_DATASET, &file, err));
-    const enum gnn_status status = gnn_out_write(file, data, bytes, err);
     if (status == GNN_OK)
         return gnn_out_finish(file, meta, err);
     gnn_out_close(file);
     return status;
+}
+
+enum gnn_status gnn_out_array(struct gnn_output *output, const char *name, const void *data, uint64_t bytes,
+                              enum gnn_out_kind kind, struct gnn_meta *meta, struct gnn_err *err)
+{
+    struct gnn_out_file *file;
+    GNN_TRY(gnn_out_open(output, name, 4096, kind, &file, err));
+    return gnn_out_end(file, gnn_out_write(file, data, bytes, err), meta, err);
 }

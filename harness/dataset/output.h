@@ -65,10 +65,14 @@ GNN_MUST_CHECK enum gnn_status gnn_out_write(struct gnn_out_file *file, const vo
 GNN_MUST_CHECK enum gnn_status gnn_out_finish(struct gnn_out_file *file, struct gnn_meta *meta, struct gnn_err *err);
 /* Closes without finishing; accepts NULL. */
 void gnn_out_close(struct gnn_out_file *file);
+/* Finishes the file when status, the outcome of writing it, is GNN_OK; else closes it and returns status. */
+GNN_MUST_CHECK enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, struct gnn_meta *meta,
+                                           struct gnn_err *err);
 
-/* Writes a whole array as dataset file `name`. */
+/* Writes a whole array as file `name`; meta is NULL unless the kind is GNN_OUT_DATASET. */
 GNN_MUST_CHECK enum gnn_status gnn_out_array(struct gnn_output *output, const char *name, const void *data,
-                                             uint64_t bytes, struct gnn_meta *meta, struct gnn_err *err);
+                                             uint64_t bytes, enum gnn_out_kind kind, struct gnn_meta *meta,
+                                             struct gnn_err *err);
 
 /* errno of a failed call on path as status and message: a full disk says what to do about it. */
 enum gnn_status gnn_out_errno(int code, const char *what, const char *path, struct gnn_err *err);

@@ -5,14 +5,42 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define OPTION(field) .name = #field, .offset = offsetof(struct gnn_generate_options, field)
+
+/* clang-format off */
+const struct gnn_option gnn_generate_table[] = {
+    {OPTION(seed), .type = GNN_OPT_U64, .def = "1", .help = "of every random choice"},
+    {OPTION(dim), .type = GNN_OPT_U32, .unit = "floats", .def = "0", .min = 0, .max = GNN_DIM_MAX,
+     .help = "feature width; 0 = the dataset's own"},
+    {OPTION(threads), .type = GNN_OPT_U32, .unit = "threads", .def = "0", .min = 0, .max = 64,
+     .help = "generating threads, which do not change the result; 0 = one per core"},
+    {OPTION(homophily), .type = GNN_OPT_F64, .def = "0.7", .min = 0, .max = 1,
+     .help = "share of edges that stay inside a class"},
+    {OPTION(popularity), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
+     .help = "Zipf exponent of how often a node is a neighbour; 0 = all alike, -1 = the dataset's own"},
+    {OPTION(locality), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
+     .help = "share of a node's neighbours within the 1 % of node IDs around it; -1 = the dataset's own"},
+    {OPTION(degree_exponent), .type = GNN_OPT_F64, .def = "0", .min = 0, .max = 10,
+     .help = "alpha of the in-degrees' power law, above 2; 0 = the dataset's own"},
+    {OPTION(label_noise), .type = GNN_OPT_F64, .def = "0.1", .min = 0, .max = 1,
+     .help = "share of nodes that show a wrong label, so no model reaches 100 %"},
+    {OPTION(signal), .type = GNN_OPT_F64, .def = "0.75", .min = 0, .max = 10,
+     .help = "distance of the class centroids over the noise; small values leave the answer to the neighbours"},
+    {OPTION(levels), .type = GNN_OPT_U32, .unit = "levels", .def = "0", .min = 0, .max = 30,
+     .help = "kron alone: 2^levels nodes; 0 = its 23"},
+    {0},
+};
+/* clang-format on */
+
 const char *const gnn_recipe_split_names[] = {
     [GNN_RECIPE_TRAIN] = "train", [GNN_RECIPE_VALID] = "valid", [GNN_RECIPE_TEST] = "test"};
 
-static void settle(struct gnn_generate_options *options, const struct gnn_registry_entry *entry)
+static void fill_in(struct gnn_generate_options *options, const struct gnn_registry_entry *entry)
 {
     if (options->dim == 0)
         options->dim = entry->dim;
@@ -36,7 +64,7 @@ enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t
     if (options->levels != 0)
         return gnn_fail(err, GNN_EUSAGE, "levels %" PRIu32 ": %s takes a scale; levels are for kron", options->levels,
                         entry->name);
-    settle(&out->options, entry);
+    fill_in(&out->options, entry);
     GNN_TRY(gnn_registry_scale(entry, scale_divisor, out->options.dim, &out->counts, err));
     const struct gnn_procedural_config config = {.seed = out->options.seed,
                                                  .node_count = out->counts.nodes,
@@ -66,7 +94,7 @@ void gnn_recipe_indptr(const struct gnn_recipe *recipe, gnn_node first, uint32_t
     if (first == 0)
         indptr[0] = 0;
     for (uint32_t done = 0; done < count; done += STEP) {
-        const uint32_t step = count - done < STEP ? count - done : STEP;
+        const uint32_t step = gnn_min_u32(count - done, STEP);
         gnn_procedural_degrees(recipe->graph, first + done, step, degrees);
         uint64_t *const offsets = indptr + first + done;
         for (uint32_t i = 0; i < step; i++)
@@ -83,8 +111,8 @@ void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr,
     for (uint64_t edge = first; edge < first + count;) {
         while (indptr[node + 1] <= edge)
             node++;
-        const uint64_t end = indptr[node + 1] < first + count ? indptr[node + 1] : first + count;
-        const uint64_t step = end - edge < STEP ? end - edge : STEP;
+        const uint64_t end = gnn_min_u64(indptr[node + 1], first + count);
+        const uint64_t step = gnn_min_u64(end - edge, STEP);
         for (uint64_t i = 0; i < step; i++)
             offsets[i] = edge + i;
         gnn_procedural_neighbours(recipe->graph, node, (uint32_t)(indptr[node + 1] - indptr[node]), indptr[node],
@@ -107,7 +135,7 @@ uint32_t gnn_recipe_split_count(const struct gnn_recipe *recipe, enum gnn_recipe
     return split == GNN_RECIPE_VALID ? recipe->counts.valid : recipe->counts.test;
 }
 
-static int compare_nodes(const void *a, const void *b)
+int gnn_node_compare(const void *a, const void *b)
 {
     const gnn_node x = *(const gnn_node *)a, y = *(const gnn_node *)b;
     return x < y ? -1 : x > y;
@@ -122,7 +150,7 @@ void gnn_recipe_split(const struct gnn_recipe *recipe, enum gnn_recipe_split spl
     const uint32_t count = gnn_recipe_split_count(recipe, split);
     for (uint32_t i = 0; i < count; i++)
         nodes[i] = gnn_permute(key, recipe->counts.nodes, first + i);
-    qsort(nodes, count, sizeof *nodes, compare_nodes);
+    qsort(nodes, count, sizeof *nodes, gnn_node_compare);
 }
 
 /* What the graph and its files do not depend on, or what other entries take. */

@@ -41,6 +41,9 @@ extern const char *const gnn_recipe_split_names[]; /* the dataset's file names: 
 uint32_t gnn_recipe_split_count(const struct gnn_recipe *recipe, enum gnn_recipe_split split);
 void gnn_recipe_split(const struct gnn_recipe *recipe, enum gnn_recipe_split split, gnn_node *nodes);
 
+/* Orders two gnn_node for qsort, ascending. */
+int gnn_node_compare(const void *a, const void *b);
+
 /* Name, scale, counts, origin and parameters; no files and no widths. */
 void gnn_recipe_describe(const struct gnn_recipe *recipe, uint64_t edge_count, struct gnn_meta *meta);
 

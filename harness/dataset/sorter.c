@@ -15,6 +15,7 @@ enum {
     RUN_BUFFER_MAX = 4 << 20,
     SLICE_KEYS = 4096,
 };
+_Static_assert(GNN_SORTER_MEMORY_MIN / RUN_BUFFER_MIN >= 5, "the least memory merges two runs, the slice aside");
 
 struct run {
     int fd;
@@ -120,12 +121,7 @@ static enum gnn_status spill(struct gnn_sorter *s, struct gnn_err *err)
     run_name(s->run_count, name);
     struct gnn_out_file *file;
     GNN_TRY(gnn_out_open(s->output, name, 4096, GNN_OUT_SPILL, &file, err));
-    const enum gnn_status status = gnn_out_write(file, s->keys, s->count * sizeof *s->keys, err);
-    if (status != GNN_OK) {
-        gnn_out_close(file);
-        return status;
-    }
-    GNN_TRY(gnn_out_finish(file, NULL, err));
+    GNN_TRY(gnn_out_end(file, gnn_out_write(file, s->keys, s->count * sizeof *s->keys, err), NULL, err));
     GNN_TRY(note_run(s, s->count, err));
     s->count = 0;
     return GNN_OK;
@@ -148,7 +144,8 @@ static void merge_close(struct merge *m)
 /* Refills an empty buffer; a run at its end stays empty. */
 static enum gnn_status refill(struct run *run, uint64_t buffer_keys, struct gnn_err *err)
 {
-    const uint64_t keys = run->left < buffer_keys ? run->left : buffer_keys;
+    const uint64_t keys = gnn_min_u64(run->left, buffer_keys);
+    assert(run->at == run->filled);
     for (uint64_t done = 0; done < keys * sizeof *run->buffer;) {
         const ssize_t got = read(run->fd, (char *)run->buffer + done, keys * sizeof *run->buffer - done);
         if (got < 0 && errno == EINTR)
@@ -194,7 +191,7 @@ static enum gnn_status open_run(const struct gnn_sorter *s, uint32_t number, str
     run->left = s->run_keys[number];
     run->buffer = malloc(m->buffer_keys * sizeof *run->buffer);
     if (run->buffer == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "to merge sorted runs");
+        return gnn_fail(err, GNN_ENOMEM, "buffer of a sorted run");
     run->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (run->fd < 0)
         return gnn_out_errno(errno, "cannot open", path, err);
@@ -206,14 +203,13 @@ static enum gnn_status open_run(const struct gnn_sorter *s, uint32_t number, str
 static enum gnn_status merge_open(struct gnn_sorter *s, uint32_t first, uint32_t count, struct gnn_err *err)
 {
     struct merge *m = &s->merge;
-    uint64_t bytes = s->memory_bytes / (count + 2);
-    bytes = bytes < RUN_BUFFER_MAX ? bytes : RUN_BUFFER_MAX;
-    m->buffer_keys = bytes / sizeof(uint64_t);
+    assert(count > 0);
+    assert(first + count <= s->run_count);
+    m->buffer_keys = gnn_min_u64(s->memory_bytes / (count + 2), RUN_BUFFER_MAX) / sizeof(uint64_t);
     m->count = count;
-    m->runs = calloc(count, sizeof *m->runs);
-    m->heap = calloc(count, sizeof *m->heap);
-    if (m->runs == NULL || m->heap == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "to merge %" PRIu32 " sorted runs", count);
+    assert(m->runs == NULL); /* one merge at a time */
+    GNN_NEW(m->runs, count, err, "%" PRIu32 " sorted runs", count);
+    GNN_NEW(m->heap, count, err, "heap of %" PRIu32 " sorted runs", count);
     for (uint32_t i = 0; i < count; i++)
         m->runs[i].fd = -1;
     for (uint32_t i = 0; i < count; i++) {
@@ -236,6 +232,7 @@ static enum gnn_status merge_next(struct gnn_sorter *s, uint64_t *out, uint64_t 
         struct run *run = &m->runs[m->heap[0]];
         assert(run->at < run->filled); /* an empty run leaves the heap */
         const uint64_t key = run->buffer[run->at++];
+        assert(!s->any_last || key >= s->last);
         if (!s->drop_duplicates || !s->any_last || key != s->last)
             out[(*count)++] = key;
         s->any_last = true;
@@ -266,11 +263,7 @@ static enum gnn_status merge_to_run(struct gnn_sorter *s, uint32_t first, uint32
         keys += got;
     }
     merge_close(&s->merge);
-    if (status != GNN_OK) {
-        gnn_out_close(file);
-        return status;
-    }
-    GNN_TRY(gnn_out_finish(file, NULL, err));
+    GNN_TRY(gnn_out_end(file, status, NULL, err));
     return note_run(s, keys, err);
 }
 
@@ -280,9 +273,8 @@ enum gnn_status gnn_sorter_open(struct gnn_output *output, uint64_t memory_bytes
                                 struct gnn_sorter **out, struct gnn_err *err)
 {
     assert(memory_bytes >= GNN_SORTER_MEMORY_MIN);
-    struct gnn_sorter *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "to sort");
+    struct gnn_sorter *s;
+    GNN_NEW(s, 1, err, "sorter");
     s->output = output;
     s->memory_bytes = memory_bytes - SLICE_KEYS * sizeof *s->slice;
     s->drop_duplicates = drop_duplicates;
@@ -292,7 +284,7 @@ enum gnn_status gnn_sorter_open(struct gnn_output *output, uint64_t memory_bytes
     s->slice = malloc(SLICE_KEYS * sizeof *s->slice);
     if (s->keys == NULL || s->scratch == NULL || s->slice == NULL) {
         gnn_sorter_close(s);
-        return gnn_fail(err, GNN_ENOMEM, "to sort in %" PRIu64 " B; lower --memory", memory_bytes);
+        return gnn_fail(err, GNN_ENOMEM, "sorter of %" PRIu64 " B; lower --memory", memory_bytes);
     }
     *out = s;
     return GNN_OK;
@@ -300,6 +292,7 @@ enum gnn_status gnn_sorter_open(struct gnn_output *output, uint64_t memory_bytes
 
 enum gnn_status gnn_sorter_add(struct gnn_sorter *sorter, uint64_t key, struct gnn_err *err)
 {
+    assert(sorter->count <= sorter->room);
     if (sorter->count == sorter->room)
         GNN_TRY(spill(sorter, err));
     sorter->keys[sorter->count++] = key;
@@ -318,8 +311,8 @@ enum gnn_status gnn_sorter_finish(struct gnn_sorter *sorter, struct gnn_err *err
     free(sorter->keys);
     free(sorter->scratch);
     sorter->keys = sorter->scratch = NULL;
-    uint64_t fan_in = sorter->memory_bytes / RUN_BUFFER_MIN - 2;
-    fan_in = fan_in < FAN_IN_MAX ? fan_in : FAN_IN_MAX;
+    const uint64_t fan_in = gnn_min_u64(sorter->memory_bytes / RUN_BUFFER_MIN - 2, FAN_IN_MAX);
+    assert(fan_in >= 2);
     while (sorter->run_count - sorter->first_run > fan_in) {
         GNN_TRY(merge_to_run(sorter, sorter->first_run, (uint32_t)fan_in, err));
         sorter->first_run += (uint32_t)fan_in;
@@ -334,8 +327,8 @@ enum gnn_status gnn_sorter_next(struct gnn_sorter *sorter, const uint64_t **keys
         *keys = sorter->slice;
         return merge_next(sorter, sorter->slice, SLICE_KEYS, count, err);
     }
-    const uint64_t left = sorter->count - sorter->delivered;
-    *count = left < SLICE_KEYS ? left : SLICE_KEYS;
+    assert(sorter->delivered <= sorter->count);
+    *count = gnn_min_u64(sorter->count - sorter->delivered, SLICE_KEYS);
     *keys = sorter->keys + sorter->delivered;
     sorter->delivered += *count;
     return GNN_OK;

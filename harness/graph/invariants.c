@@ -1,5 +1,6 @@
 #include "harness/graph/invariants.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 enum gnn_status gnn_check_indptr(const uint64_t *offsets, uint64_t count, uint64_t first, uint32_t node_count,
@@ -18,6 +19,22 @@ enum gnn_status gnn_check_indptr(const uint64_t *offsets, uint64_t count, uint64
         *previous = offsets[i];
     }
     return GNN_OK;
+}
+
+gnn_node gnn_indptr_find(const uint64_t *indptr, uint32_t node_count, uint64_t edge)
+{
+    assert(edge < indptr[node_count]);
+    uint64_t low = 0, high = node_count; /* indptr[low] <= edge < indptr[high] */
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (indptr[middle] <= edge)
+            low = middle;
+        else
+            high = middle;
+    }
+    assert(indptr[low] <= edge);
+    assert(edge < indptr[low + 1]);
+    return (gnn_node)low;
 }
 
 enum gnn_status gnn_check_ids(const gnn_node *ids, uint64_t count, uint64_t first, uint32_t node_count,

@@ -12,6 +12,9 @@ GNN_MUST_CHECK enum gnn_status gnn_check_indptr(const uint64_t *offsets, uint64_
                                                 uint32_t node_count, uint64_t edge_count, uint64_t *previous,
                                                 const char *path, struct gnn_err *err);
 
+/* Returns the node whose list holds edge offset `edge`; indptr (node_count + 1) was checked, edge is below its last. */
+gnn_node gnn_indptr_find(const uint64_t *indptr, uint32_t node_count, uint64_t edge);
+
 /* Node IDs below node_count (the indices file). */
 GNN_MUST_CHECK enum gnn_status gnn_check_ids(const gnn_node *ids, uint64_t count, uint64_t first, uint32_t node_count,
                                              const char *path, struct gnn_err *err);

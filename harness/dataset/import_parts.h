@@ -1,8 +1,10 @@
 /* The parts of an import, in the order in which they run. Internal to harness/dataset/. */
-#ifndef GNN_DATASET_IMPORT_H
-#define GNN_DATASET_IMPORT_H
+#ifndef GNN_DATASET_IMPORT_PARTS_H
+#define GNN_DATASET_IMPORT_PARTS_H
 
 #include "harness/dataset/output.h"
+
+#include <assert.h>
 
 enum {
     GNN_IMPORT_RESERVE = 2 << 20, /* of the memory bound: input windows, zlib, output buffers */
@@ -17,8 +19,12 @@ struct gnn_importer {
     bool nodes_known;     /* from labels or features; otherwise the largest ID decides */
 };
 
-/* Memory for the large structures of a part. */
-uint64_t gnn_import_budget(const struct gnn_importer *importer);
+/* Returns the bytes of memory that the large structures of a part may take. */
+static inline uint64_t gnn_import_budget(const struct gnn_importer *importer)
+{
+    assert(importer->options->memory_bytes > GNN_IMPORT_RESERVE);
+    return importer->options->memory_bytes - GNN_IMPORT_RESERVE;
+}
 
 /* Edges to indptr and indices: transforms each edge, sorts by (target, source) in bounded memory, writes lists. Sets
  * meta's node count unless it is known. */
