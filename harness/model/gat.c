@@ -10,6 +10,8 @@
 
 enum { GAT_SKIP_B, GAT_B, GAT_W, GAT_A_SRC, GAT_A_DST, GAT_SKIP_W, GAT_PARAMS };
 enum { GAT_U, GAT_SCORES, GAT_ALPHA, GAT_HEADS_OUT, GAT_DU, GAT_DSCORES, GAT_DALPHA, GAT_WORKS };
+_Static_assert((int)GAT_PARAMS <= (int)GNN_LAYER_PARAMS_MAX, "a layer has room for its parameters");
+_Static_assert((int)GAT_WORKS <= (int)GNN_LAYER_WORK_MAX, "a layer has room for its workspaces");
 
 static const gnn_real leaky_slope = (gnn_real)0.2;
 

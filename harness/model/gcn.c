@@ -9,6 +9,8 @@
 
 enum { GCN_B, GCN_W, GCN_PARAMS };
 enum { GCN_U, GCN_WEIGHT, GCN_SUM, GCN_WORKS };
+_Static_assert((int)GCN_PARAMS <= (int)GNN_LAYER_PARAMS_MAX, "a layer has room for its parameters");
+_Static_assert((int)GCN_WORKS <= (int)GNN_LAYER_WORK_MAX, "a layer has room for its workspaces");
 
 static void gcn_params(const struct gnn_layer *layer, struct gnn_param_spec *out)
 {

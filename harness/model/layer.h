@@ -6,6 +6,8 @@
 
 #include "harness/model/model.h"
 
+#include <assert.h>
+
 enum { GNN_LAYER_PARAMS_MAX = 6, GNN_LAYER_WORK_MAX = 7 };
 
 /* Memory of the back-end that grows and never shrinks. */
@@ -69,12 +71,14 @@ GNN_MUST_CHECK enum gnn_status gnn_layer_reserve(struct gnn_tensor *t, struct gn
 
 static inline struct gnn_mat gnn_layer_weight(const struct gnn_layer *layer, uint32_t index)
 {
+    assert(index < layer->kind->param_count);
     const struct gnn_param *p = &layer->param[index];
     return (struct gnn_mat){p->value, p->rows, p->cols};
 }
 
 static inline struct gnn_mat gnn_layer_gradient(const struct gnn_layer *layer, uint32_t index)
 {
+    assert(index < layer->kind->param_count);
     const struct gnn_param *p = &layer->param[index];
     return (struct gnn_mat){p->grad, p->rows, p->cols};
 }
@@ -82,6 +86,7 @@ static inline struct gnn_mat gnn_layer_gradient(const struct gnn_layer *layer, u
 /* The first rows of m: targets are the prefix of the sources. */
 static inline struct gnn_mat gnn_mat_head(struct gnn_mat m, uint32_t rows)
 {
+    assert(rows <= m.rows);
     return (struct gnn_mat){m.data, rows, m.cols};
 }
 

@@ -37,14 +37,17 @@ static enum gnn_status check_config(const struct gnn_model_config *config, struc
 {
     if ((unsigned)config->kind >= GNN_MODEL_KINDS)
         return gnn_fail(err, GNN_EUSAGE, "model kind %u does not exist; use sage, gcn or gat", (unsigned)config->kind);
-    if (config->layers < 1 || config->layers > GNN_LAYERS_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "layers %u: must be 1 to %d", config->layers, GNN_LAYERS_MAX);
-    if (config->in_dim < 1 || config->in_dim > GNN_DIM_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "input dimension %u: must be 1 to %d", config->in_dim, GNN_DIM_MAX);
-    if (config->hidden < 1 || config->hidden > GNN_DIM_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "hidden width %u: must be 1 to %d", config->hidden, GNN_DIM_MAX);
-    if (config->classes < 1 || config->classes > INT32_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "classes %u: must be at least 1", config->classes);
+    const struct {
+        const char *name;
+        uint32_t value, max;
+    } counts[] = {{"layers", config->layers, GNN_LAYERS_MAX},
+                  {"input dimension", config->in_dim, GNN_DIM_MAX},
+                  {"hidden width", config->hidden, GNN_DIM_MAX},
+                  {"classes", config->classes, INT32_MAX},
+                  {"heads", config->kind == GNN_MODEL_GAT ? config->heads : 1, GNN_DIM_MAX}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        if (counts[i].value < 1 || counts[i].value > counts[i].max)
+            return gnn_fail(err, GNN_EUSAGE, "%s %u: must be 1 to %u", counts[i].name, counts[i].value, counts[i].max);
     if (!(config->dropout >= 0 && config->dropout < 1))
         return gnn_fail(err, GNN_EUSAGE, "dropout %g: must be at least 0 and below 1", config->dropout);
     if (!(config->lr >= 0 && isfinite(config->lr)))
@@ -53,8 +56,6 @@ static enum gnn_status check_config(const struct gnn_model_config *config, struc
         return gnn_fail(err, GNN_EUSAGE, "weight decay %g: must be 0 or more", config->weight_decay);
     if (config->kind != GNN_MODEL_GAT)
         return GNN_OK;
-    if (config->heads < 1 || config->heads > GNN_DIM_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "heads %u: must be 1 to %d", config->heads, GNN_DIM_MAX);
     if (config->gat_width_total && config->hidden % config->heads != 0)
         return gnn_fail(err, GNN_EUSAGE, "hidden width %u is not a multiple of %u heads; change one of them",
                         config->hidden, config->heads);
@@ -105,7 +106,7 @@ static void init_param(struct gnn_tensor *t, const struct gnn_param *param, doub
     struct gnn_rng rng = gnn_rng_at(key);
     const uint64_t count = (uint64_t)param->rows * param->cols;
     for (uint64_t done = 0; done < count; done += PIECE) {
-        const uint64_t n = count - done < PIECE ? count - done : PIECE;
+        const uint64_t n = gnn_min_u64(count - done, PIECE);
         for (uint64_t k = 0; k < n; k++)
             piece[k] = (gnn_real)((2 * gnn_rng_unit(&rng) - 1) * bound);
         t->ops->upload(t, param->value + done, piece, n * sizeof *piece);
@@ -137,6 +138,7 @@ static void place_params(struct gnn_model *model)
             value += padded_count(&spec[p]);
         }
     }
+    assert(value == model->state + model->state_count);
 }
 
 static enum gnn_status fill_model(struct gnn_model *model, struct gnn_err *err)
@@ -213,6 +215,7 @@ enum gnn_status gnn_layer_reserve(struct gnn_tensor *t, struct gnn_layer *layer,
                                   bool train, struct gnn_err *err)
 {
     uint64_t reals[GNN_LAYER_WORK_MAX] = {0};
+    assert(layer->kind->work_count <= GNN_LAYER_WORK_MAX);
     layer->kind->sizes(layer, size, train, reals);
     for (uint32_t w = 0; w < layer->kind->work_count; w++)
         GNN_TRY(reserve(t, &layer->work[w], reals[w], err));
@@ -226,6 +229,7 @@ static enum gnn_status reserve_batch(struct gnn_model *model, const struct gnn_b
                                      struct gnn_err *err)
 {
     assert(batch->layer_count == model->layer_count);
+    assert(batch->node_count == batch->blocks[0].src_count);
     for (uint32_t k = 0; k < model->layer_count; k++) {
         const struct gnn_block *b = &batch->blocks[k];
         assert(b->dst_count <= b->src_count);
@@ -239,11 +243,13 @@ static enum gnn_status reserve_batch(struct gnn_model *model, const struct gnn_b
 uint64_t gnn_model_bytes(const struct gnn_model_config *config, const uint32_t *max_nodes_per_hop)
 {
     uint64_t reals = 0;
+    assert(config->layers >= 1);
+    assert(config->layers <= GNN_LAYERS_MAX);
     for (uint32_t k = 0; k < config->layers; k++) {
         struct gnn_layer layer = {0};
         shape_layer(config, k, &layer);
         const uint64_t dst = max_nodes_per_hop[config->layers - k - 1], src = max_nodes_per_hop[config->layers - k];
-        const uint64_t fanout = src < GNN_FANOUT_MAX ? src : GNN_FANOUT_MAX;
+        const uint64_t fanout = gnn_min_u64(src, GNN_FANOUT_MAX);
         const struct gnn_layer_size size = {dst, src, dst * fanout};
         uint64_t work[GNN_LAYER_WORK_MAX] = {0};
         layer.kind->sizes(&layer, &size, true, work);

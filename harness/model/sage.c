@@ -10,6 +10,8 @@
 
 enum { SAGE_B, SAGE_W_L, SAGE_W_R, SAGE_PARAMS };
 enum { SAGE_MEAN, SAGE_WORKS };
+_Static_assert((int)SAGE_PARAMS <= (int)GNN_LAYER_PARAMS_MAX, "a layer has room for its parameters");
+_Static_assert((int)SAGE_WORKS <= (int)GNN_LAYER_WORK_MAX, "a layer has room for its workspaces");
 
 static void sage_params(const struct gnn_layer *layer, struct gnn_param_spec *out)
 {

@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(offsetof(struct gnn_host_tensor, base) == 0, "a host back-end is its base");
+
 enum gnn_status gnn_host_open(const struct gnn_tensor_ops *ops, const struct gnn_tensor_env *env,
                               struct gnn_tensor **out, struct gnn_err *err)
 {
     assert(env->threads >= 1);
-    assert(env->alloc != NULL && env->free != NULL);
-    struct gnn_host_tensor *host = calloc(1, sizeof *host);
-    if (host == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "tensor back-end \"%s\": %zu bytes", ops->name, sizeof *host);
+    assert(env->alloc != NULL);
+    assert(env->free != NULL);
+    struct gnn_host_tensor *host;
+    GNN_NEW(host, 1, err, "tensor back-end \"%s\"", ops->name);
     host->base.ops = ops;
     host->base.host_memory = true;
     host->env = *env;

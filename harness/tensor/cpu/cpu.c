@@ -2,6 +2,7 @@
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/host.h"
 #include "harness/tensor/ref/ref.h"
+#include "harness/tensor/shapes.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -19,11 +20,10 @@ static void cpu_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real 
                      struct gnn_mat b, gnn_real beta, struct gnn_mat c)
 {
     (void)t;
-    const uint32_t inner = trans_a ? a.rows : a.cols;
-    assert(c.rows == (trans_a ? a.cols : a.rows));
-    assert(c.cols == (trans_b ? b.rows : b.cols));
-    assert(inner == (trans_b ? b.cols : b.rows));
-    assert(a.rows <= INT32_MAX && b.rows <= INT32_MAX && c.rows <= INT32_MAX);
+    const uint32_t inner = gnn_gemm_inner(trans_a, trans_b, a, b, c);
+    assert(a.rows <= INT32_MAX);
+    assert(b.rows <= INT32_MAX);
+    assert(c.rows <= INT32_MAX);
     cblas_sgemm(CblasRowMajor, trans_a ? CblasTrans : CblasNoTrans, trans_b ? CblasTrans : CblasNoTrans,
                 (blasint)c.rows, (blasint)c.cols, (blasint)inner, alpha, a.data, (blasint)a.cols, b.data,
                 (blasint)b.cols, beta, c.data, (blasint)c.cols);

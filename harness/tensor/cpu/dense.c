@@ -3,6 +3,7 @@
 #include "harness/tensor/cpu/lanes.h"
 #include "harness/tensor/dropout.h"
 #include "harness/tensor/ref/ref.h"
+#include "harness/tensor/shapes.h"
 
 #include <assert.h>
 #include <math.h>
@@ -145,7 +146,7 @@ void gnn_cpu_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct
                            const struct gnn_dropout *drop)
 {
     (void)t;
-    assert(dy.rows == y.rows && dy.cols == y.cols);
+    gnn_same_shape(dy, y);
     struct mask mask;
     mask_open(&mask, drop);
     if (act == GNN_ACT_RELU) {
@@ -180,7 +181,8 @@ void gnn_cpu_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int3
     assert(logits.cols >= 1);
     for (uint32_t i = 0; i < logits.rows; i++) {
         float *row = gnn_mat_row(logits, i);
-        assert(labels[i] >= 0 && (uint32_t)labels[i] < logits.cols);
+        assert(labels[i] >= 0);
+        assert((uint32_t)labels[i] < logits.cols);
         const uint32_t label = (uint32_t)labels[i], best = row_argmax(row, logits.cols);
         const float max = row[best], own = row[label];
         *correct += best == label;

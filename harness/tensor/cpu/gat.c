@@ -2,6 +2,7 @@
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/lanes.h"
 #include "harness/tensor/ref/ref.h"
+#include "harness/tensor/shapes.h"
 
 #include <assert.h>
 #include <math.h>
@@ -73,7 +74,7 @@ void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
                         const struct gnn_block *b)
 {
     (void)t;
-    assert(out.rows == b->dst_count && out.cols == att->u.cols);
+    gnn_attend_shapes(out, att, b);
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const struct slots row = row_slots(b, i);
@@ -135,7 +136,7 @@ void gnn_cpu_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *gra
                       const struct gnn_block *b, struct gnn_mat dout)
 {
     (void)t;
-    assert(dout.rows == b->dst_count && dout.cols == att->u.cols);
+    gnn_attend_shapes(dout, att, b);
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
     memset(grad->du.data, 0, (uint64_t)b->src_count * att->u.cols * sizeof(float));
     memset(grad->ds.data, 0, (uint64_t)b->src_count * heads * sizeof(float));

@@ -3,6 +3,7 @@
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/lanes.h"
 #include "harness/tensor/ref/ref.h"
+#include "harness/tensor/shapes.h"
 
 #include <assert.h>
 
@@ -74,7 +75,7 @@ void gnn_cpu_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct g
                             struct gnn_mat x, uint32_t *argmax)
 {
     (void)t;
-    assert(out.rows == b->dst_count && x.rows == b->src_count && out.cols == x.cols);
+    gnn_segment_shapes(out, b, x);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const uint32_t start = b->row_start[i], degree = b->row_start[i + 1] - start;
         float *row = gnn_mat_row(out, i);
@@ -100,7 +101,7 @@ void gnn_cpu_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, str
         gnn_ref_segment_reduce_back(t, kind, dx, b, dout, argmax);
         return;
     }
-    assert(dout.rows == b->dst_count && dx.rows == b->src_count && dout.cols == dx.cols);
+    gnn_segment_shapes(dout, b, dx);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const uint32_t start = b->row_start[i], end = b->row_start[i + 1];
         const float scale = kind == GNN_REDUCE_MEAN ? 1 / (float)(end - start) : 1;
@@ -114,7 +115,7 @@ void gnn_cpu_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_blo
                   struct gnn_mat x)
 {
     (void)t;
-    assert(out.rows == b->dst_count && x.rows == b->src_count && out.cols == x.cols);
+    gnn_segment_shapes(out, b, x);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const uint32_t start = b->row_start[i], degree = b->row_start[i + 1] - start;
         const struct gnn_cpu_rows rows = {.x = x.data,
@@ -132,7 +133,7 @@ void gnn_cpu_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn
                        struct gnn_mat dout)
 {
     (void)t;
-    assert(dout.rows == b->dst_count && dx.rows == b->src_count && dout.cols == dx.cols);
+    gnn_segment_shapes(dout, b, dx);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const uint32_t start = b->row_start[i], end = b->row_start[i + 1];
         prefetch_edges(b, start, end, dx);

@@ -1,5 +1,7 @@
 #include "harness/tensor/modelled/cost.h"
 
+#include <assert.h>
+
 static const uint64_t real_bytes = 4;
 static const uint64_t index_bytes = 4; /* of a row number, an edge offset, a label */
 static const uint64_t exp_flops = 10;  /* exp, log, expm1 */
@@ -8,13 +10,9 @@ static const uint64_t adam_flops = 13; /* one parameter's update */
 
 static const uint64_t second_ns = 1000000000;
 
-static uint64_t max_of(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static uint64_t ratio_ns(uint64_t amount, uint64_t per_s)
 {
+    assert(per_s > 0);
     const unsigned __int128 scaled = (unsigned __int128)amount * second_ns;
     return (uint64_t)((scaled + per_s - 1) / per_s);
 }
@@ -26,8 +24,9 @@ uint64_t gnn_transfer_ns(uint64_t bytes, uint64_t bytes_per_s)
 
 uint64_t gnn_cost_ns(const struct gnn_cost *cost, const struct gnn_roof *roof)
 {
-    return max_of(ratio_ns(cost->flops, roof->flops_per_s), ratio_ns(cost->stream_bytes, roof->stream_bytes_per_s) +
-                                                                ratio_ns(cost->gather_bytes, roof->gather_bytes_per_s));
+    return gnn_max_u64(ratio_ns(cost->flops, roof->flops_per_s),
+                       ratio_ns(cost->stream_bytes, roof->stream_bytes_per_s) +
+                           ratio_ns(cost->gather_bytes, roof->gather_bytes_per_s));
 }
 
 uint64_t gnn_cost_block_bytes(const struct gnn_block *b)

@@ -1,6 +1,7 @@
 #include "harness/tensor/modelled/modelled.h"
 #include "harness/base/units.h"
 #include "harness/tensor/modelled/cost.h"
+#include "harness/tensor/shapes.h"
 #include "harness/world/profile.h"
 
 #include <assert.h>
@@ -69,26 +70,16 @@ static void unlock(struct modelled *m)
     (void)error;
 }
 
-static uint64_t max_of(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t min_of(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- open and close ---- */
 
 static void set_roof(struct modelled *m, const struct gnn_profile *profile)
 {
     const struct gnn_profile_compute *c = m->env.gpu ? &profile->gpu : &profile->host;
-    const uint64_t cores = m->env.gpu ? 1 : min_of(m->env.threads, profile->cpu.cores);
+    const uint64_t cores = m->env.gpu ? 1 : gnn_min_u64(m->env.threads, profile->cpu.cores);
     m->roof = (struct gnn_roof){
         .flops_per_s = gnn_mul_bytes(c->gemm_flops_per_s, cores),
-        .stream_bytes_per_s = min_of(gnn_mul_bytes(c->bytes_per_s, cores), c->bytes_per_s_shared),
-        .gather_bytes_per_s = min_of(gnn_mul_bytes(c->gather_bytes_per_s, cores), c->bytes_per_s_shared),
+        .stream_bytes_per_s = gnn_min_u64(gnn_mul_bytes(c->bytes_per_s, cores), c->bytes_per_s_shared),
+        .gather_bytes_per_s = gnn_min_u64(gnn_mul_bytes(c->gather_bytes_per_s, cores), c->bytes_per_s_shared),
         .gemm_tile = m->env.gpu ? GPU_TILE : CPU_TILE,
     };
     m->bus = profile->bus;
@@ -101,8 +92,12 @@ static void set_roof(struct modelled *m, const struct gnn_profile *profile)
 static enum gnn_status modelled_open(const struct gnn_tensor_env *env, const struct gnn_profile *profile,
                                      struct gnn_tensor **out, struct gnn_err *err)
 {
-    assert(env->threads >= 1 && env->alloc != NULL && env->free != NULL);
-    assert(env->now_ns != NULL && env->wait_until != NULL && env->compute_ns != NULL);
+    assert(env->threads >= 1);
+    assert(env->alloc != NULL);
+    assert(env->free != NULL);
+    assert(env->now_ns != NULL);
+    assert(env->wait_until != NULL);
+    assert(env->compute_ns != NULL);
     if (profile == NULL)
         return gnn_fail(err, GNN_EUSAGE, "modelled computation needs a hardware profile: --profile NAME");
     if (env->gpu && !profile->gpu.present)
@@ -154,7 +149,7 @@ static bool take_memory(struct modelled *m, uint64_t bytes, uint64_t *used)
     const bool fits = gnn_add_bytes(*used, bytes) <= m->memory_limit_bytes;
     if (fits) {
         m->counts.memory_bytes += bytes;
-        m->counts.memory_peak_bytes = max_of(m->counts.memory_peak_bytes, m->counts.memory_bytes);
+        m->counts.memory_peak_bytes = gnn_max_u64(m->counts.memory_peak_bytes, m->counts.memory_bytes);
     }
     unlock(m);
     return fits;
@@ -163,6 +158,7 @@ static bool take_memory(struct modelled *m, uint64_t bytes, uint64_t *used)
 static void give_memory(struct modelled *m, uint64_t bytes)
 {
     lock(m);
+    assert(bytes <= m->counts.memory_bytes);
     m->counts.memory_bytes -= bytes;
     unlock(m);
 }
@@ -170,7 +166,7 @@ static void give_memory(struct modelled *m, uint64_t bytes)
 static enum gnn_status gpu_alloc(struct modelled *m, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     const bool hopeless = bytes > m->memory_limit_bytes; /* rounding could overflow */
-    const uint64_t rounded = hopeless ? UINT64_MAX : gnn_round_up(max_of(bytes, 1), GPU_GRANULE);
+    const uint64_t rounded = hopeless ? UINT64_MAX : gnn_round_up(gnn_max_u64(bytes, 1), GPU_GRANULE);
     uint64_t used;
     if (!take_memory(m, rounded, &used)) {
         char need[32], have[32], limit[32];
@@ -241,7 +237,7 @@ static uint64_t now(const struct modelled *m)
 static void enqueue(struct modelled *m, uint64_t launched_ns, uint64_t duration_ns)
 {
     lock(m);
-    m->stream_free_ns = max_of(m->stream_free_ns, launched_ns) + duration_ns;
+    m->stream_free_ns = gnn_max_u64(m->stream_free_ns, launched_ns) + duration_ns;
     m->counts.busy_ns += duration_ns;
     unlock(m);
 }
@@ -282,7 +278,7 @@ static void copy_and_wait(struct modelled *m, uint64_t bytes, uint64_t *counter)
     m->env.compute_ns(m->env.ctx, m->launch_ns);
     const uint64_t start_ns = now(m), moving_ns = gnn_transfer_ns(bytes, m->bus.pageable_bytes_per_s);
     lock(m);
-    const uint64_t ready_ns = max_of(max_of(start_ns, m->stream_free_ns) + m->bus.latency_ns, m->bus_free_ns);
+    const uint64_t ready_ns = gnn_max_u64(gnn_max_u64(start_ns, m->stream_free_ns) + m->bus.latency_ns, m->bus_free_ns);
     const uint64_t end_ns = ready_ns + moving_ns;
     m->stream_free_ns = m->bus_free_ns = end_ns;
     m->counts.bus_busy_ns += moving_ns;
@@ -300,8 +296,7 @@ static void host_copy(struct modelled *m, uint64_t bytes)
 static void modelled_upload(struct gnn_tensor *t, void *dst, const void *host_src, uint64_t bytes)
 {
     struct modelled *m = modelled_of(t);
-    (void)dst;
-    (void)host_src;
+    (void)dst, (void)host_src;
     if (on_gpu(m))
         copy_and_wait(m, bytes, &m->counts.uploaded_bytes);
     else
@@ -324,8 +319,7 @@ static void modelled_download(struct gnn_tensor *t, void *host_dst, const void *
 static void modelled_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
 {
     struct modelled *m = modelled_of(t);
-    (void)dst;
-    (void)host_src;
+    (void)dst, (void)host_src;
     assert(lane < GNN_MODELLED_LANES_MAX);
     if (!on_gpu(m)) {
         host_copy(m, bytes);
@@ -334,7 +328,8 @@ static void modelled_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst
     m->env.compute_ns(m->env.ctx, m->launch_ns);
     const uint64_t start_ns = now(m), moving_ns = gnn_transfer_ns(bytes, m->bus.pinned_bytes_per_s);
     lock(m);
-    const uint64_t ready_ns = max_of(max_of(start_ns + m->bus.latency_ns, m->lane_free_ns[lane]), m->bus_free_ns);
+    const uint64_t ready_ns =
+        gnn_max_u64(gnn_max_u64(start_ns + m->bus.latency_ns, m->lane_free_ns[lane]), m->bus_free_ns);
     m->lane_free_ns[lane] = m->bus_free_ns = ready_ns + moving_ns;
     m->counts.bus_busy_ns += moving_ns;
     m->counts.uploaded_bytes += bytes;
@@ -375,19 +370,23 @@ static void need_block(struct gnn_tensor *t, const struct gnn_block *b)
         copy_and_wait(m, gnn_cost_block_bytes(b), &m->counts.uploaded_bytes);
 }
 
+static void run_block_op(struct gnn_tensor *t, const struct gnn_block *b, struct gnn_cost cost)
+{
+    need_block(t, b);
+    run_op(t, cost);
+}
+
 /* ---- the ops ---- */
 
 static void modelled_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value)
 {
-    (void)dst;
-    (void)value;
+    (void)dst, (void)value;
     run_op(t, gnn_cost_fill(count));
 }
 
 static void modelled_copy(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count)
 {
-    (void)dst;
-    (void)src;
+    (void)dst, (void)src;
     run_op(t, gnn_cost_copy(count));
 }
 
@@ -396,10 +395,7 @@ static void modelled_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_
                                  const uint32_t *rows, uint32_t count, uint32_t cols)
 {
     struct modelled *m = modelled_of(t);
-    (void)out;
-    (void)table;
-    (void)row_stride;
-    (void)rows;
+    (void)out, (void)table, (void)row_stride, (void)rows;
     if (on_gpu(m))
         copy_and_wait(m, count * (uint64_t)sizeof *rows, &m->counts.uploaded_bytes);
     run_op(t, gnn_cost_gather_rows(count, cols));
@@ -409,10 +405,7 @@ static void modelled_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_
                           struct gnn_mat b, gnn_real beta, struct gnn_mat c)
 {
     (void)alpha;
-    const uint32_t inner = trans_a ? a.rows : a.cols;
-    assert(c.rows == (trans_a ? a.cols : a.rows));
-    assert(c.cols == (trans_b ? b.rows : b.cols));
-    assert(inner == (trans_b ? b.cols : b.rows));
+    const uint32_t inner = gnn_gemm_inner(trans_a, trans_b, a, b, c);
     run_op(t, gnn_cost_gemm(c.rows, c.cols, inner, beta != 0, modelled_of(t)->roof.gemm_tile));
 }
 
@@ -430,8 +423,7 @@ static void modelled_column_sum(struct gnn_tensor *t, gnn_real *out, struct gnn_
 
 static void modelled_add(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count)
 {
-    (void)dst;
-    (void)src;
+    (void)dst, (void)src;
     run_op(t, gnn_cost_add(count));
 }
 
@@ -439,46 +431,39 @@ static void modelled_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, 
                                     const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax)
 {
     (void)argmax;
-    assert(out.rows == b->dst_count && x.rows == b->src_count && out.cols == x.cols);
-    need_block(t, b);
-    run_op(t, gnn_cost_segment_reduce(kind, b, x.cols));
+    gnn_segment_shapes(out, b, x);
+    run_block_op(t, b, gnn_cost_segment_reduce(kind, b, x.cols));
 }
 
 static void modelled_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
                                          const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
 {
     (void)argmax;
-    assert(dout.rows == b->dst_count && dx.rows == b->src_count && dout.cols == dx.cols);
-    need_block(t, b);
-    run_op(t, gnn_cost_segment_reduce_back(kind, b, dout.cols));
+    gnn_segment_shapes(dout, b, dx);
+    run_block_op(t, b, gnn_cost_segment_reduce_back(kind, b, dout.cols));
 }
 
 static void modelled_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
                                  const struct gnn_block *b)
 {
-    (void)norm;
-    (void)weight;
-    (void)source_sum;
-    need_block(t, b);
-    run_op(t, gnn_cost_gcn_weights(b));
+    (void)norm, (void)weight, (void)source_sum;
+    run_block_op(t, b, gnn_cost_gcn_weights(b));
 }
 
 static void modelled_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *weight,
                           struct gnn_mat x)
 {
     (void)weight;
-    assert(out.rows == b->dst_count && x.rows == b->src_count && out.cols == x.cols);
-    need_block(t, b);
-    run_op(t, gnn_cost_spmm(b, x.cols));
+    gnn_segment_shapes(out, b, x);
+    run_block_op(t, b, gnn_cost_spmm(b, x.cols));
 }
 
 static void modelled_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b,
                                const gnn_real *weight, struct gnn_mat dout)
 {
     (void)weight;
-    assert(dout.rows == b->dst_count && dx.rows == b->src_count && dout.cols == dx.cols);
-    need_block(t, b);
-    run_op(t, gnn_cost_spmm_back(b, dout.cols));
+    gnn_segment_shapes(dout, b, dx);
+    run_block_op(t, b, gnn_cost_spmm_back(b, dout.cols));
 }
 
 static void modelled_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)
@@ -488,36 +473,33 @@ static void modelled_gat_scores(struct gnn_tensor *t, const struct gnn_attention
 
 static void modelled_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
 {
-    need_block(t, b);
-    run_op(t, gnn_cost_gat_softmax(b, att->heads));
+    run_block_op(t, b, gnn_cost_gat_softmax(b, att->heads));
 }
 
 static void modelled_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
                                 const struct gnn_block *b)
 {
-    assert(out.rows == b->dst_count && out.cols == att->u.cols);
-    need_block(t, b);
-    run_op(t, gnn_cost_gat_attend(b, att->heads, att->u.cols));
+    gnn_attend_shapes(out, att, b);
+    run_block_op(t, b, gnn_cost_gat_attend(b, att->heads, att->u.cols));
 }
 
 static void modelled_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
                               const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout)
 {
     (void)grad;
-    assert(dout.rows == b->dst_count && dout.cols == att->u.cols);
-    need_block(t, b);
-    run_op(t, gnn_cost_gat_back(b, att->heads, att->u.cols));
+    gnn_attend_shapes(dout, att, b);
+    run_block_op(t, b, gnn_cost_gat_back(b, att->heads, att->u.cols));
 }
 
 static void modelled_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads)
 {
-    assert(x.cols == out.cols * heads && x.rows == out.rows);
+    gnn_head_shapes(x, out, heads);
     run_op(t, gnn_cost_head_mean(out.rows, out.cols, heads));
 }
 
 static void modelled_head_mean_back(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads)
 {
-    assert(dx.cols == dout.cols * heads && dx.rows == dout.rows);
+    gnn_head_shapes(dx, dout, heads);
     run_op(t, gnn_cost_head_mean(dout.rows, dout.cols, heads));
 }
 
@@ -531,7 +513,7 @@ static void modelled_activate_back(struct gnn_tensor *t, enum gnn_activation act
                                    const struct gnn_dropout *drop)
 {
     (void)act;
-    assert(dy.rows == y.rows && dy.cols == y.cols);
+    gnn_same_shape(dy, y);
     run_op(t, gnn_cost_activate_back(dy.rows, dy.cols, drop->rate > 0));
 }
 
@@ -551,11 +533,7 @@ static void modelled_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, co
 static void modelled_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v,
                           uint64_t count, const struct gnn_adam *adam)
 {
-    (void)param;
-    (void)grad;
-    (void)m;
-    (void)v;
-    (void)adam;
+    (void)param, (void)grad, (void)m, (void)v, (void)adam;
     run_op(t, gnn_cost_adam(count));
 }
 

@@ -1,6 +1,7 @@
 /* Dense ops: one loop per formula. Sums run in double so that the oracle's own rounding stays out of the picture. */
 #include "harness/tensor/dropout.h"
 #include "harness/tensor/ref/ref.h"
+#include "harness/tensor/shapes.h"
 
 #include <assert.h>
 #include <string.h>
@@ -25,12 +26,9 @@ void gnn_ref_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alp
                   gnn_real beta, struct gnn_mat c)
 {
     (void)t;
-    const uint64_t inner = trans_a ? a.rows : a.cols;
+    const uint64_t inner = gnn_gemm_inner(trans_a, trans_b, a, b, c);
     const uint64_t a_row = trans_a ? 1 : a.cols, a_inner = trans_a ? a.cols : 1;
     const uint64_t b_col = trans_b ? b.cols : 1, b_inner = trans_b ? 1 : b.cols;
-    assert(c.rows == (trans_a ? a.cols : a.rows));
-    assert(c.cols == (trans_b ? b.rows : b.cols));
-    assert(inner == (trans_b ? b.cols : b.rows));
     for (uint64_t i = 0; i < c.rows; i++) {
         for (uint64_t j = 0; j < c.cols; j++) {
             double sum = 0;
@@ -74,7 +72,7 @@ void gnn_ref_add(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint6
 void gnn_ref_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads)
 {
     (void)t;
-    assert(x.cols == out.cols * heads && x.rows == out.rows);
+    gnn_head_shapes(x, out, heads);
     for (uint32_t i = 0; i < out.rows; i++) {
         const gnn_real *from = gnn_mat_row(x, i);
         gnn_real *to = gnn_mat_row(out, i);
@@ -90,7 +88,7 @@ void gnn_ref_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat 
 void gnn_ref_head_mean_back(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads)
 {
     (void)t;
-    assert(dx.cols == dout.cols * heads && dx.rows == dout.rows);
+    gnn_head_shapes(dx, dout, heads);
     for (uint32_t i = 0; i < dout.rows; i++) {
         const gnn_real *from = gnn_mat_row(dout, i);
         gnn_real *to = gnn_mat_row(dx, i);
@@ -146,7 +144,7 @@ void gnn_ref_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct
                            const struct gnn_dropout *drop)
 {
     (void)t;
-    assert(dy.rows == y.rows && dy.cols == y.cols);
+    gnn_same_shape(dy, y);
     const uint32_t threshold = gnn_dropout_threshold(drop->rate);
     const gnn_real keep = (gnn_real)(1 - drop->rate), scale = (gnn_real)(1 / (1 - drop->rate));
     for (uint32_t i = 0; i < dy.rows; i++) {
@@ -168,7 +166,8 @@ void gnn_ref_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int3
     assert(logits.cols >= 1);
     for (uint32_t i = 0; i < logits.rows; i++) {
         gnn_real *row = gnn_mat_row(logits, i);
-        assert(labels[i] >= 0 && (uint32_t)labels[i] < logits.cols);
+        assert(labels[i] >= 0);
+        assert((uint32_t)labels[i] < logits.cols);
         const uint32_t label = (uint32_t)labels[i];
         uint32_t best = 0;
         for (uint32_t c = 1; c < logits.cols; c++)

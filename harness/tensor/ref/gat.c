@@ -1,6 +1,7 @@
 /* Graph attention (Velickovic et al. 2018, equations 1 to 6): scores, edge softmax with one self-loop per target, and
  * the backward pass in the order of the formulas. */
 #include "harness/tensor/ref/ref.h"
+#include "harness/tensor/shapes.h"
 
 #include <assert.h>
 #include <math.h>
@@ -124,7 +125,7 @@ static void row_back(const struct gnn_attention_grad *grad, const struct gnn_att
 void gnn_ref_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
                       const struct gnn_block *b, struct gnn_mat dout)
 {
-    assert(dout.rows == b->dst_count && dout.cols == att->u.cols);
+    gnn_attend_shapes(dout, att, b);
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
     gnn_ref_fill(t, grad->du.data, (uint64_t)b->src_count * att->u.cols, 0);
     gnn_ref_fill(t, grad->ds.data, (uint64_t)b->src_count * heads, 0);

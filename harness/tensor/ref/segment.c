@@ -1,6 +1,7 @@
 /* Sparse ops over a block's rows: GraphSAGE's aggregation (Hamilton et al. 2017, algorithm 1) and GCN's normalised
  * product (Kipf and Welling 2017, equation 2). */
 #include "harness/tensor/ref/ref.h"
+#include "harness/tensor/shapes.h"
 
 #include <assert.h>
 #include <tgmath.h>
@@ -26,7 +27,7 @@ void gnn_ref_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct g
                             struct gnn_mat x, uint32_t *argmax)
 {
     (void)t;
-    assert(out.rows == b->dst_count && x.rows == b->src_count && out.cols == x.cols);
+    gnn_segment_shapes(out, b, x);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         gnn_real *row = gnn_mat_row(out, i);
         if (kind == GNN_REDUCE_MAX) {
@@ -48,7 +49,7 @@ void gnn_ref_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, str
                                  const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
 {
     (void)t;
-    assert(dout.rows == b->dst_count && dx.rows == b->src_count && dout.cols == dx.cols);
+    gnn_segment_shapes(dout, b, dx);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const gnn_real *row = gnn_mat_row(dout, i);
         if (kind == GNN_REDUCE_MAX) {
@@ -89,7 +90,7 @@ void gnn_ref_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_blo
                   struct gnn_mat x)
 {
     (void)t;
-    assert(out.rows == b->dst_count && x.rows == b->src_count && out.cols == x.cols);
+    gnn_segment_shapes(out, b, x);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         for (uint32_t c = 0; c < x.cols; c++) {
             gnn_real sum = 0;
@@ -104,7 +105,7 @@ void gnn_ref_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn
                        struct gnn_mat dout)
 {
     (void)t;
-    assert(dout.rows == b->dst_count && dx.rows == b->src_count && dout.cols == dx.cols);
+    gnn_segment_shapes(dout, b, dx);
     for (uint32_t i = 0; i < b->dst_count; i++)
         for (uint32_t e = b->row_start[i]; e < b->row_start[i + 1]; e++)
             for (uint32_t c = 0; c < dx.cols; c++)
