@@ -18,6 +18,9 @@ struct dataset {
 };
 
 enum { PATH_MAX_BYTES = sizeof((struct gnn_dataset *)0)->indices_path };
+_Static_assert(sizeof((struct gnn_dataset *)0)->features_path == PATH_MAX_BYTES, "one length for both paths");
+_Static_assert(sizeof((struct gnn_dataset *)0)->name == sizeof((struct gnn_meta *)0)->name, "a name is copied whole");
+_Static_assert(sizeof((struct gnn_dataset *)0)->digest >= GNN_CHECKSUM_TEXT, "a digest is a checksum's text");
 
 static void join(char path[PATH_MAX_BYTES], const char *dir, const char *name)
 {
@@ -59,11 +62,12 @@ static enum gnn_status load(struct gnn_world *world, const struct dataset *d, co
     GNN_TRY(gnn_file_open(world, path, GNN_OPEN_READ, &file, err));
     enum gnn_status status = check_size(world, file, entry->bytes, err);
     if (status == GNN_OK) /* an empty split still gets an address */
-        status = gnn_mem_alloc(world, "dataset", entry->bytes > 0 ? entry->bytes : 1, GNN_MEM_PLAIN, out, err);
+        status = gnn_mem_alloc(world, "dataset", gnn_max_u64(entry->bytes, 1), GNN_MEM_PLAIN, out, err);
     if (status == GNN_OK)
         status = gnn_read_all(world, file, 0, *out, entry->bytes, err);
     gnn_file_close(world, file);
     GNN_TRY(status);
+    assert(*out != NULL);
     char checksum[GNN_CHECKSUM_TEXT];
     gnn_checksum_of(*out, entry->bytes, checksum);
     if (strcmp(checksum, entry->checksum) != 0)
@@ -86,12 +90,12 @@ static enum gnn_status read_meta(struct gnn_world *world, struct dataset *d, str
         return gnn_fail(err, status, "%s", why.message);
     struct gnn_file_info info;
     gnn_file_info(world, file, &info);
-    char *text = malloc(GNN_META_TEXT_MAX);
-    if (text == NULL)
-        status = gnn_fail(err, GNN_ENOMEM, "to read %s", path);
-    else if (info.size_bytes > GNN_META_TEXT_MAX)
+    char *text = NULL;
+    if (info.size_bytes > GNN_META_TEXT_MAX)
         status = gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " B, a meta file has at most %d", path, info.size_bytes,
                           GNN_META_TEXT_MAX);
+    else if ((text = malloc(GNN_META_TEXT_MAX)) == NULL)
+        status = gnn_fail(err, GNN_ENOMEM, "text of %s", path);
     else
         status = gnn_read_all(world, file, 0, text, info.size_bytes, err);
     gnn_file_close(world, file);
@@ -116,10 +120,12 @@ static enum gnn_status choose_features(struct dataset *d, uint32_t dim, struct g
         for (uint32_t i = 0, used = 0; i < meta->dim_count && used < sizeof have; i++)
             used += (uint32_t)snprintf(have + used, sizeof have - used, "%s%" PRIu32, i > 0 ? ", " : "", meta->dims[i]);
         return gnn_fail(err, GNN_ENOENT,
-                        "%s has no features of width %" PRIu32 " (it has: %s); `oocgnn prepare "
-                        "--dim` adds a width",
+                        "%s has no features of width %" PRIu32 " (it has: %s); `oocgnn prepare --dim` adds a width",
                         p->dir, dim, have);
     }
+    assert(dim > 0);
+    assert(dim <= GNN_DIM_MAX);
+    assert(file->bytes == gnn_meta_expected_bytes(meta, name));
     p->dim = dim;
     p->row_bytes = dim * (uint32_t)sizeof(float);
     p->feature_bytes = file->bytes;
@@ -189,14 +195,11 @@ static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t
 enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint32_t dim, struct gnn_dataset **out,
                                  struct gnn_err *err)
 {
-    struct dataset *d = calloc(1, sizeof *d);
-    if (d == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "to open dataset %s", dir);
-    if (strlen(dir) >= sizeof d->public.dir) {
-        free(d);
+    struct dataset *d;
+    if (strlen(dir) >= sizeof d->public.dir)
         return gnn_fail(err, GNN_EUSAGE, "dataset path of %zu characters, at most %zu fit", strlen(dir),
                         sizeof d->public.dir - 1);
-    }
+    GNN_NEW(d, 1, err, "dataset %s", dir);
     (void)snprintf(d->public.dir, sizeof d->public.dir, "%s", dir);
     const enum gnn_status status = fill(world, d, dim, err);
     if (status == GNN_OK)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-    TIERS = 32,
+    TIERS = 32,             /* of popularity: a class has fewer than 2^32 members */
     DEGREE_LIMIT = 1 << 20, /* longest list at any scale; bounds the table */
     GUIDE_BITS = 14,
     TIER_GUIDE_BITS = 6,
@@ -83,9 +83,8 @@ static enum gnn_status build_ranks(struct gnn_procedural *g, struct gnn_err *err
     const uint64_t key = gnn_rng_fork(g->config.seed, "graph.degree");
     g->rank_half_bits = permutation_half_bits(g->config.node_count);
     const uint32_t size = 1u << g->rank_half_bits;
-    uint16_t *const table = malloc((size_t)ROUNDS * size * sizeof *table);
-    if (table == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "permutation of %" PRIu32 " nodes", g->config.node_count);
+    uint16_t *table;
+    GNN_NEW(table, (size_t)ROUNDS * size, err, "permutation of %" PRIu32 " nodes", g->config.node_count);
     for (unsigned round = 0; round < ROUNDS; round++) {
         g->rank_round[round] = table + (size_t)round * size;
         for (uint32_t right = 0; right < size; right++)
@@ -100,7 +99,7 @@ static enum gnn_status build_ranks(struct gnn_procedural *g, struct gnn_err *err
  * below to half a step above: with u = x + shift, x u^-alpha = u^(1-alpha) - shift u^-alpha. */
 static double degree_mean(double shift, double alpha, uint32_t max)
 {
-    const uint32_t exact = max < EXACT_TERMS ? max : EXACT_TERMS;
+    const uint32_t exact = gnn_min_u32(max, EXACT_TERMS);
     double mass = 0, sum = 0;
     for (uint32_t d = 1; d <= exact; d++) {
         const double p = pow(d + shift, -alpha);
@@ -141,9 +140,8 @@ static enum gnn_status build_degrees(struct gnn_procedural *g, struct gnn_err *e
 {
     double shift = 0;
     GNN_TRY(solve_shift(g, &shift, err));
-    g->degree_cdf = calloc(g->degree_max, sizeof *g->degree_cdf);
-    if (g->degree_cdf == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "table of %" PRIu32 " degrees", g->degree_max);
+    assert(g->degree_max > 0);
+    GNN_NEW(g->degree_cdf, g->degree_max, err, "table of %" PRIu32 " degrees", g->degree_max);
     double mass = 0;
     for (uint32_t d = 1; d <= g->degree_max; d++)
         mass += pow(d + shift, -g->config.degree_exponent);
@@ -307,7 +305,8 @@ struct list {
 /* degree_max <= node_count / 4 keeps every interval non-empty. */
 static inline struct list list_of(const struct gnn_procedural *g, gnn_node node, uint32_t degree)
 {
-    assert(node < g->config.node_count && degree <= g->degree_max);
+    assert(node < g->config.node_count);
+    assert(degree <= g->degree_max);
     const uint64_t count = g->config.node_count;
     struct list list = {.node = node,
                         .degree = degree,
@@ -397,10 +396,10 @@ static inline gnn_node entry_of(const struct gnn_procedural *g, const struct lis
         source = member_node(g, class, draw_member(g, class, run, bits));
     else
         source = nodes.low + below32((uint32_t)(bits >> 32), (uint32_t)(nodes.high - nodes.low));
-    if (source == list->node) /* step aside inside the interval, which holds at least two nodes around its
-                                 destination */
+    if (source == list->node) /* step aside: the interval around its destination holds at least two nodes */
         source = source + 1 < nodes.high ? source + 1 : source - 1;
-    assert(source >= nodes.low && source < nodes.high);
+    assert(source >= nodes.low);
+    assert(source < nodes.high);
     return (gnn_node)source;
 }
 
@@ -447,9 +446,7 @@ static uint32_t longest_list(const struct gnn_procedural_config *config)
     uint32_t max = config->node_count / 100;
     if (max < 8 * config->mean_degree)
         max = (uint32_t)(8 * config->mean_degree);
-    if (max > DEGREE_LIMIT)
-        max = DEGREE_LIMIT;
-    return max < config->node_count / 4 ? max : config->node_count / 4;
+    return gnn_min_u32(gnn_min_u32(max, DEGREE_LIMIT), config->node_count / 4);
 }
 
 /* Weight 1 for tier 0, then 2^(-t (1 - s)) (1 - 2^-s): popularity 0 leaves tier 0 alone, which is uniform. */
@@ -468,9 +465,8 @@ enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config, 
                                     struct gnn_err *err)
 {
     GNN_TRY(check_config(config, err));
-    struct gnn_procedural *g = calloc(1, sizeof *g);
-    if (g == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "generated graph");
+    struct gnn_procedural *g;
+    GNN_NEW(g, 1, err, "generated graph");
     g->config = *config;
     if (g->config.window == 0)
         g->config.window = config->node_count / 100;

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ enum gnn_status gnn_checksum_open(struct gnn_checksum **out, struct gnn_err *err
 
 void gnn_checksum_add(struct gnn_checksum *checksum, const void *data, uint64_t bytes)
 {
+    assert(bytes == 0 || data != NULL);
     const XXH_errorcode code = XXH3_128bits_update(checksum->state, data, bytes);
     assert(code == XXH_OK); /* fails on a NULL state alone */
 }
@@ -60,6 +62,13 @@ void gnn_checksum_of(const void *data, uint64_t bytes, char text[GNN_CHECKSUM_TE
 
 /* ---- the structure ---- */
 
+/* Files of every dataset; those of features come on top. */
+static const char *const fixed_files[] = {"indptr", "indices", "labels", "train", "valid", "test"};
+enum { FIXED_FILES = sizeof fixed_files / sizeof fixed_files[0] };
+_Static_assert(FIXED_FILES + (int)GNN_META_DIMS_MAX == (int)GNN_META_FILES_MAX, "room for each file and each width");
+_Static_assert(sizeof(float) == 4 && sizeof(gnn_node) == 4 && sizeof(uint64_t) == 8, "the widths that meta.h states");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "dataset files are little-endian and read as they are");
+
 const struct gnn_meta_file *gnn_meta_find_file(const struct gnn_meta *meta, const char *name)
 {
     for (uint32_t i = 0; i < meta->file_count; i++)
@@ -88,7 +97,8 @@ void gnn_meta_add_file(struct gnn_meta *meta, const char *name, uint64_t bytes, 
         at++;
     assert(at < GNN_META_FILES_MAX);
     struct gnn_meta_file *file = &meta->files[at];
-    assert(strlen(name) < sizeof file->name && strlen(checksum) < sizeof file->checksum);
+    assert(strlen(name) < sizeof file->name);
+    assert(strlen(checksum) < sizeof file->checksum);
     (void)snprintf(file->name, sizeof file->name, "%s", name);
     (void)snprintf(file->checksum, sizeof file->checksum, "%s", checksum);
     file->bytes = bytes;
@@ -139,15 +149,13 @@ uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name)
 
 void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, char text[GNN_CHECKSUM_TEXT])
 {
-    static const char *const fixed[] = {"indptr", "indices", "labels", "train", "valid", "test"};
     char lines[1024];
     size_t used = (size_t)snprintf(lines, sizeof lines, "%" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu32 "\n",
                                    meta->node_count, meta->edge_count, meta->class_count, dim);
     char features[32];
     gnn_meta_features_name(dim, features, sizeof features);
-    for (size_t i = 0; i <= sizeof fixed / sizeof fixed[0]; i++) {
-        const char *name = i < sizeof fixed / sizeof fixed[0] ? fixed[i] : features;
-        const struct gnn_meta_file *file = gnn_meta_find_file(meta, name);
+    for (int i = 0; i <= FIXED_FILES; i++) {
+        const struct gnn_meta_file *file = gnn_meta_find_file(meta, i < FIXED_FILES ? fixed_files[i] : features);
         if (file != NULL)
             used += (size_t)snprintf(lines + used, sizeof lines - used, "%s %" PRIu64 " %s\n", file->name, file->bytes,
                                      file->checksum);
@@ -199,28 +207,35 @@ enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char *text, size_t 
 
 /* ---- text in ---- */
 
-enum scalar_key {
-    KEY_FORMAT,
-    KEY_NAME,
-    KEY_ORIGIN,
-    KEY_SCALE,
-    KEY_NODES,
-    KEY_EDGES,
-    KEY_CLASSES,
-    KEY_DIMS,
-    KEY_TRAIN,
-    KEY_VALID,
-    KEY_TEST,
-    KEY_COUNT
-};
+enum scalar_type { SCALAR_FORMAT, SCALAR_WORD, SCALAR_SCALE, SCALAR_U32, SCALAR_U64, SCALAR_DIMS };
 
-static const char *const key_names[KEY_COUNT] = {"format",  "name", "origin", "scale", "nodes", "edges",
-                                                 "classes", "dims", "train",  "valid", "test"};
+#define FIELD(field) .offset = offsetof(struct gnn_meta, field), .bytes = sizeof((struct gnn_meta *)0)->field
+
+/* Keys that every meta file has once, with their place in the structure and the largest value. */
+static const struct scalar {
+    const char *key;
+    enum scalar_type type;
+    size_t offset, bytes;
+    uint64_t max;
+} scalars[] = {
+    {"format", SCALAR_FORMAT, .max = 0},
+    {"name", SCALAR_WORD, FIELD(name)},
+    {"origin", SCALAR_WORD, FIELD(origin)},
+    {"scale", SCALAR_SCALE, FIELD(scale_divisor), .max = UINT32_MAX},
+    {"nodes", SCALAR_U32, FIELD(node_count), .max = GNN_NODE_NONE - 1},
+    {"edges", SCALAR_U64, FIELD(edge_count), .max = UINT64_MAX / sizeof(gnn_node)},
+    {"classes", SCALAR_U32, FIELD(class_count), .max = INT32_MAX},
+    {"dims", SCALAR_DIMS, .max = GNN_DIM_MAX},
+    {"train", SCALAR_U32, FIELD(train_count), .max = UINT32_MAX},
+    {"valid", SCALAR_U32, FIELD(valid_count), .max = UINT32_MAX},
+    {"test", SCALAR_U32, FIELD(test_count), .max = UINT32_MAX},
+};
+enum { SCALARS = sizeof scalars / sizeof scalars[0] };
 
 struct parser {
     const char *path;
     unsigned line;
-    bool seen[KEY_COUNT];
+    bool seen[SCALARS];
     struct gnn_meta *meta;
     struct gnn_err *err;
 };
@@ -277,45 +292,36 @@ static enum gnn_status parse_dims(const struct parser *p, const char *value)
     return GNN_OK;
 }
 
-static enum gnn_status parse_scalar(struct parser *p, enum scalar_key key, const char *value)
+static enum gnn_status parse_scalar(struct parser *p, int index, const char *value)
 {
-    struct gnn_meta *meta = p->meta;
-    const char *name = key_names[key];
-    if (p->seen[key])
-        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: %s appears twice", p->path, p->line, name);
-    p->seen[key] = true;
-    switch (key) {
-    case KEY_FORMAT:
+    const struct scalar *scalar = &scalars[index];
+    void *const field = (char *)p->meta + scalar->offset;
+    if (p->seen[index])
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: %s appears twice", p->path, p->line, scalar->key);
+    p->seen[index] = true;
+    assert(scalar->offset + scalar->bytes <= sizeof *p->meta);
+    switch (scalar->type) {
+    case SCALAR_FORMAT:
         if (strcmp(value, "oocgnn-dataset 1") != 0)
             return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: format is '%s', expected 'oocgnn-dataset %d'", p->path,
                             p->line, value, GNN_META_VERSION);
         return GNN_OK;
-    case KEY_NAME:
-        return parse_word(p, name, value, meta->name, sizeof meta->name);
-    case KEY_ORIGIN:
-        return parse_word(p, name, value, meta->origin, sizeof meta->origin);
-    case KEY_SCALE:
+    case SCALAR_WORD:
+        return parse_word(p, scalar->key, value, field, scalar->bytes);
+    case SCALAR_SCALE:
         if (strncmp(value, "1/", 2) != 0)
             return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: scale is '%s', expected 1/K", p->path, p->line, value);
-        return parse_u32(p, name, value + 2, UINT32_MAX, &meta->scale_divisor);
-    case KEY_NODES:
-        return parse_u32(p, name, value, GNN_NODE_NONE - 1, &meta->node_count);
-    case KEY_EDGES:
-        return parse_count(p, name, value, UINT64_MAX / sizeof(gnn_node), &meta->edge_count);
-    case KEY_CLASSES:
-        return parse_u32(p, name, value, INT32_MAX, &meta->class_count);
-    case KEY_DIMS:
-        return parse_dims(p, value);
-    case KEY_TRAIN:
-        return parse_u32(p, name, value, UINT32_MAX, &meta->train_count);
-    case KEY_VALID:
-        return parse_u32(p, name, value, UINT32_MAX, &meta->valid_count);
-    case KEY_TEST:
-        return parse_u32(p, name, value, UINT32_MAX, &meta->test_count);
-    case KEY_COUNT:
+        return parse_u32(p, scalar->key, value + 2, UINT32_MAX, field);
+    case SCALAR_U32:
+        assert(scalar->bytes == sizeof(uint32_t));
+        return parse_u32(p, scalar->key, value, (uint32_t)scalar->max, field);
+    case SCALAR_U64:
+        assert(scalar->bytes == sizeof(uint64_t));
+        return parse_count(p, scalar->key, value, scalar->max, field);
+    case SCALAR_DIMS:
         break;
     }
-    return gnn_fail(p->err, GNN_EBUG, "meta key %d", (int)key);
+    return parse_dims(p, value);
 }
 
 static enum gnn_status parse_file(const struct parser *p, const char *name, const char *value)
@@ -353,6 +359,7 @@ static enum gnn_status parse_param(const struct parser *p, const char *key, cons
 /* line: NUL-terminated, without the newline; cut into key and value in place. */
 static enum gnn_status parse_line(struct parser *p, char *line)
 {
+    assert(memchr(line, '\n', strlen(line)) == NULL);
     line += strspn(line, " \t");
     if (*line == '\0' || *line == '#')
         return GNN_OK;
@@ -367,9 +374,9 @@ static enum gnn_status parse_line(struct parser *p, char *line)
         return parse_file(p, line + 5, value);
     if (strncmp(line, "param.", 6) == 0)
         return parse_param(p, line + 6, value);
-    for (int key = 0; key < KEY_COUNT; key++)
-        if (strcmp(line, key_names[key]) == 0)
-            return parse_scalar(p, (enum scalar_key)key, value);
+    for (int i = 0; i < SCALARS; i++)
+        if (strcmp(line, scalars[i].key) == 0)
+            return parse_scalar(p, i, value);
     return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: unknown key '%.40s'", p->path, p->line, line);
 }
 
@@ -387,27 +394,27 @@ static enum gnn_status check_file(const struct parser *p, const char *name)
 
 static enum gnn_status check_meta(const struct parser *p)
 {
-    static const char *const required[] = {"indptr", "indices", "labels", "train", "valid", "test"};
     const struct gnn_meta *meta = p->meta;
-    for (int key = 0; key < KEY_COUNT; key++)
-        if (!p->seen[key])
-            return gnn_fail(p->err, GNN_EFORMAT, "%s: key '%s' is missing", p->path, key_names[key]);
+    for (int i = 0; i < SCALARS; i++)
+        if (!p->seen[i])
+            return gnn_fail(p->err, GNN_EFORMAT, "%s: key '%s' is missing", p->path, scalars[i].key);
+    assert(meta->dim_count <= GNN_META_DIMS_MAX);
+    assert(meta->file_count <= GNN_META_FILES_MAX);
     if (meta->scale_divisor == 0 || meta->node_count == 0)
         return gnn_fail(p->err, GNN_EFORMAT, "%s: scale and nodes start at 1", p->path);
-    if (meta->train_count > meta->node_count || meta->valid_count > meta->node_count ||
-        meta->test_count > meta->node_count)
+    if (gnn_max_u32(gnn_max_u32(meta->train_count, meta->valid_count), meta->test_count) > meta->node_count)
         return gnn_fail(p->err, GNN_EFORMAT, "%s: a split holds more than the %" PRIu32 " nodes", p->path,
                         meta->node_count);
-    for (size_t i = 0; i < sizeof required / sizeof required[0]; i++)
-        GNN_TRY(check_file(p, required[i]));
+    for (int i = 0; i < FIXED_FILES; i++)
+        GNN_TRY(check_file(p, fixed_files[i]));
     for (uint32_t i = 0; i < meta->dim_count; i++) {
         char name[32];
         gnn_meta_features_name(meta->dims[i], name, sizeof name);
         GNN_TRY(check_file(p, name));
     }
-    if (meta->file_count != sizeof required / sizeof required[0] + meta->dim_count)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s: lists %" PRIu32 " files, the counts and dims make it %zu", p->path,
-                        meta->file_count, sizeof required / sizeof required[0] + meta->dim_count);
+    if (meta->file_count != FIXED_FILES + meta->dim_count)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: lists %" PRIu32 " files, the counts and dims make it %" PRIu32,
+                        p->path, meta->file_count, FIXED_FILES + meta->dim_count);
     return GNN_OK;
 }
 
@@ -425,6 +432,7 @@ enum gnn_status gnn_meta_parse(const char *text, size_t len, const char *path, s
         p.line++;
         if (line_len >= sizeof line || memchr(text + at, '\0', line_len) != NULL)
             return gnn_fail(err, GNN_EFORMAT, "%s:%u: not a line of text", path, p.line);
+        assert(at + line_len <= len);
         memcpy(line, text + at, line_len);
         line[line_len] = '\0';
         GNN_TRY(parse_line(&p, line));

@@ -44,9 +44,8 @@ enum gnn_status gnn_stream_file_open(struct gnn_world *world, const struct gnn_s
                                      struct gnn_stream_file **out, struct gnn_err *err)
 {
     *out = NULL;
-    struct gnn_stream_file *owner = calloc(1, sizeof *owner);
-    if (owner == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "stream file");
+    struct gnn_stream_file *owner;
+    GNN_NEW(owner, 1, err, "stream file");
     owner->world = world;
     owner->config = *config;
     const unsigned flags = GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | (config->direct ? (unsigned)GNN_OPEN_DIRECT : 0);
@@ -85,9 +84,8 @@ void gnn_stream_file_counters(const struct gnn_stream_file *owner, struct gnn_st
 enum gnn_status gnn_stream_open(struct gnn_stream_file *owner, struct gnn_stream **out, struct gnn_err *err)
 {
     *out = NULL;
-    struct gnn_stream *stream = calloc(1, sizeof *stream);
-    if (stream == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "stream handle");
+    struct gnn_stream *stream;
+    GNN_NEW(stream, 1, err, "stream handle");
     stream->world = owner->world;
     stream->owner = owner;
     stream->file = owner->file;
@@ -106,9 +104,8 @@ enum gnn_status gnn_stream_attach(struct gnn_world *world, struct gnn_file *file
                                   struct gnn_stream **out, struct gnn_err *err)
 {
     *out = NULL;
-    struct gnn_stream *stream = calloc(1, sizeof *stream);
-    if (stream == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "stream handle");
+    struct gnn_stream *stream;
+    GNN_NEW(stream, 1, err, "stream handle");
     *stream = (struct gnn_stream){.world = world, .file = file, .bytes = bytes, .flushed_bytes = bytes};
     *out = stream;
     return GNN_OK;
@@ -128,7 +125,7 @@ uint64_t gnn_stream_bytes(const struct gnn_stream *stream)
     return stream->bytes;
 }
 
-/* The stream's next block gets its place in the file. */
+/* Gives the stream's next block its place in the file. */
 static enum gnn_status take_block(struct gnn_stream *stream, struct gnn_err *err)
 {
     if (stream->block_count == stream->block_capacity) {
@@ -144,14 +141,16 @@ static enum gnn_status take_block(struct gnn_stream *stream, struct gnn_err *err
     return GNN_OK;
 }
 
-/* Writes the last block as far as it is filled, in whole pages. What is in it already goes out again. */
+/* Writes the last block as far as it is filled, in whole pages. Bytes written before go out again. */
 static enum gnn_status write_block(struct gnn_stream *stream, struct gnn_err *err)
 {
     struct gnn_stream_file *const owner = stream->owner;
     const uint64_t block_bytes = owner->config.block_bytes;
+    assert(stream->block_count > 0);
     const uint64_t last = stream->block_count - 1, filled = stream->bytes - last * block_bytes;
     const uint64_t len_bytes = gnn_round_up(filled, GNN_PAGE_BYTES);
-    assert(filled > 0 && len_bytes <= block_bytes);
+    assert(filled > 0);
+    assert(len_bytes <= block_bytes);
     GNN_TRY(gnn_write_all(stream->world, stream->file, stream->block_offset[last], stream->buffer, len_bytes, err));
     atomic_fetch_add(&owner->written_bytes, len_bytes);
     atomic_fetch_add(&owner->writes, 1);
@@ -163,7 +162,9 @@ static enum gnn_status write_block(struct gnn_stream *stream, struct gnn_err *er
 static enum gnn_status add(struct gnn_stream *stream, const void *data, uint64_t bytes, struct gnn_err *err)
 {
     const uint64_t block_bytes = stream->owner->config.block_bytes, filled = stream->bytes % block_bytes;
-    assert(bytes > 0 && bytes <= block_bytes - filled);
+    assert(bytes > 0);
+    assert(bytes <= block_bytes - filled);
+    assert(filled == 0 || stream->block_count == stream->bytes / block_bytes + 1);
     if (filled == 0)
         GNN_TRY(take_block(stream, err));
     if (data != NULL)
@@ -187,7 +188,7 @@ enum gnn_status gnn_stream_append(struct gnn_stream *stream, const void *data, u
     const uint64_t block_bytes = stream->owner->config.block_bytes;
     for (uint64_t done = 0; done < bytes;) {
         const uint64_t room = block_bytes - stream->bytes % block_bytes;
-        const uint64_t part = bytes - done < room ? bytes - done : room;
+        const uint64_t part = gnn_min_u64(bytes - done, room);
         GNN_TRY(add(stream, (const unsigned char *)data + done, part, err));
         done += part;
     }
@@ -207,7 +208,7 @@ enum gnn_status gnn_stream_seal(struct gnn_stream *stream, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* ---- pieces: what of a span lies in one piece in the file ---- */
+/* ---- pieces: parts of a span that are contiguous in the file ---- */
 
 struct piece {
     uint64_t file_offset_bytes;
@@ -221,14 +222,16 @@ static struct piece piece_at(const struct gnn_span *span, uint64_t done, uint32_
     const struct gnn_stream *const stream = span->stream;
     const uint64_t at = span->offset_bytes + done;
     uint64_t left = span->len_bytes - done;
-    assert(done < span->len_bytes && at + left <= stream->flushed_bytes);
+    assert(done < span->len_bytes);
+    assert(at + left <= stream->flushed_bytes);
     if (stream->owner != NULL) {
         const uint64_t block_bytes = stream->owner->config.block_bytes, in_block = at % block_bytes;
-        left = left < block_bytes - in_block ? left : block_bytes - in_block;
+        left = gnn_min_u64(left, block_bytes - in_block);
+        assert(at / block_bytes < stream->block_count);
         return (struct piece){.file_offset_bytes = stream->block_offset[at / block_bytes] + in_block,
                               .len_bytes = (uint32_t)gnn_round_up(left, GNN_PAGE_BYTES)};
     }
-    left = left < GNN_READER_LOAD_BYTES_MAX ? left : GNN_READER_LOAD_BYTES_MAX;
+    left = gnn_min_u64(left, GNN_READER_LOAD_BYTES_MAX);
     const uint64_t whole = gnn_round_down(left, align_bytes);
     return (struct piece){
         .file_offset_bytes = at, .len_bytes = (uint32_t)whole, .end_bytes = whole == 0 ? (uint32_t)left : 0};
@@ -257,8 +260,7 @@ static enum gnn_status submit_piece(struct gnn_reader *reader, struct gnn_world 
     GNN_TRY(gnn_reader_submit(reader, &load, 1, &accepted, err));
     if (accepted == 0)
         return GNN_OK;
-    const uint64_t left = span->len_bytes - done;
-    *taken = left < piece.len_bytes ? left : piece.len_bytes;
+    *taken = gnn_min_u64(span->len_bytes - done, piece.len_bytes);
     ++*in_flight;
     return GNN_OK;
 }
@@ -289,7 +291,8 @@ static enum gnn_status load_spans(struct gnn_reader *reader, const struct gnn_sp
     while (in_flight > 0) {
         uint64_t tags[16];
         uint32_t got;
-        GNN_TRY(gnn_reader_harvest(reader, 1, in_flight < 16 ? in_flight : 16, tags, &got, err));
+        GNN_TRY(gnn_reader_harvest(reader, 1, gnn_min_u32(in_flight, 16), tags, &got, err));
+        assert(got <= in_flight);
         in_flight -= got;
     }
     return GNN_OK;
@@ -335,30 +338,22 @@ uint64_t gnn_span_reader_bytes(const struct gnn_span_reader_config *config)
 
 static enum gnn_status span_reader_fill(struct gnn_span_reader *r, struct gnn_err *err)
 {
-    void *memory = NULL;
-    GNN_TRY(
-        gnn_mem_alloc(r->world, "read-ahead", gnn_span_reader_bytes(&r->config), r->config.mem_flags, &memory, err));
-    r->memory = memory;
-    r->slots = calloc(r->config.depth, sizeof *r->slots);
-    if (r->slots == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "read-ahead of %" PRIu32 " spans", r->config.depth);
-    const uint64_t pieces = r->config.depth * UINT64_C(2);
-    const struct gnn_reader_config config = {.engine = r->config.engine,
-                                             .depth = pieces < PIECES_IN_FLIGHT_MAX ? (uint32_t)pieces
-                                                                                    : (uint32_t)PIECES_IN_FLIGHT_MAX,
-                                             .files = &r->config.file,
-                                             .file_count = 1};
+    GNN_MEM_NEW(r->world, r->memory, gnn_span_reader_bytes(&r->config), "read-ahead", r->config.mem_flags, err);
+    GNN_NEW(r->slots, r->config.depth, err, "read-ahead of %" PRIu32 " spans", r->config.depth);
+    const uint64_t pieces = gnn_min_u64(r->config.depth * UINT64_C(2), PIECES_IN_FLIGHT_MAX);
+    const struct gnn_reader_config config = {
+        .engine = r->config.engine, .depth = (uint32_t)pieces, .files = &r->config.file, .file_count = 1};
     return gnn_reader_open(r->world, &config, &r->reader, err);
 }
 
 enum gnn_status gnn_span_reader_open(struct gnn_world *world, const struct gnn_span_reader_config *config,
                                      struct gnn_span_reader **out, struct gnn_err *err)
 {
-    assert(config->depth > 0 && config->span_bytes_max > 0);
+    assert(config->depth > 0);
+    assert(config->span_bytes_max > 0);
     *out = NULL;
-    struct gnn_span_reader *r = calloc(1, sizeof *r);
-    if (r == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "span reader");
+    struct gnn_span_reader *r;
+    GNN_NEW(r, 1, err, "span reader");
     r->world = world;
     r->config = *config;
     r->exhausted = true;
@@ -418,7 +413,7 @@ static enum gnn_status push_newest(struct gnn_span_reader *r, bool *more, struct
 }
 
 /* Keeps the reader busy as far as slots and depth go. */
-static enum gnn_status pump(struct gnn_span_reader *r, struct gnn_err *err)
+static enum gnn_status fill_read_ahead(struct gnn_span_reader *r, struct gnn_err *err)
 {
     for (bool more = true; more;) {
         if (r->started > r->retired) {
@@ -447,7 +442,7 @@ enum gnn_status gnn_span_reader_next(struct gnn_span_reader *r, struct gnn_span 
     if (r->lent)
         r->retired++;
     r->lent = false;
-    GNN_TRY(pump(r, err));
+    GNN_TRY(fill_read_ahead(r, err));
     if (r->retired == r->started)
         return GNN_OK;
     const struct span_slot *const oldest = slot_of(r, r->retired);
@@ -455,9 +450,13 @@ enum gnn_status gnn_span_reader_next(struct gnn_span_reader *r, struct gnn_span 
         uint64_t tags[16];
         uint32_t got;
         GNN_TRY(gnn_reader_harvest(r->reader, 1, 16, tags, &got, err));
-        for (uint32_t i = 0; i < got; i++)
+        for (uint32_t i = 0; i < got; i++) {
+            assert(tags[i] >= r->retired);
+            assert(tags[i] < r->started);
+            assert(slot_of(r, tags[i])->pending > 0);
             slot_of(r, tags[i])->pending--;
-        GNN_TRY(pump(r, err));
+        }
+        GNN_TRY(fill_read_ahead(r, err));
     }
     *span = oldest->span;
     *data = memory_of(r, r->retired);

@@ -60,7 +60,7 @@ GNN_MUST_CHECK enum gnn_status gnn_stream_begin(struct gnn_stream *stream, uint6
 /* Errors of gnn_write_all: GNN_ENOSPC, GNN_EIO. */
 GNN_MUST_CHECK enum gnn_status gnn_stream_append(struct gnn_stream *stream, const void *data, uint64_t bytes,
                                                  struct gnn_err *err);
-/* Writes what is still in memory; everything appended so far can be read from now on. More may follow. */
+/* Writes the bytes still in memory; everything appended so far can be read from now on. More may follow. */
 GNN_MUST_CHECK enum gnn_status gnn_stream_flush(struct gnn_stream *stream, struct gnn_err *err);
 /* Flushes and frees the buffer: nothing may be appended any more. */
 GNN_MUST_CHECK enum gnn_status gnn_stream_seal(struct gnn_stream *stream, struct gnn_err *err);
