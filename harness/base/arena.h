@@ -19,6 +19,7 @@ struct gnn_arena {
 static inline void *gnn_arena_take(struct gnn_arena *arena, uint64_t bytes)
 {
     const uint64_t start_bytes = arena->used_bytes;
+    assert(start_bytes % GNN_ARENA_ALIGN_BYTES == 0 || start_bytes == UINT64_MAX);
     const uint64_t padded_bytes = gnn_add_bytes(bytes, GNN_ARENA_ALIGN_BYTES - 1);
     arena->used_bytes = gnn_add_bytes(
         start_bytes, padded_bytes == UINT64_MAX ? UINT64_MAX : gnn_round_down(padded_bytes, GNN_ARENA_ALIGN_BYTES));

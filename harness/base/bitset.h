@@ -7,7 +7,7 @@
 /* uint64_t words for members 0 .. count - 1. */
 static inline uint64_t gnn_bitset_words(uint64_t count)
 {
-    return count / 64 + (count % 64 != 0);
+    return gnn_div_up(count, 64);
 }
 
 static inline bool gnn_bitset_has(const uint64_t *words, uint64_t member)

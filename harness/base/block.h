@@ -14,18 +14,6 @@ struct gnn_block {
     const uint32_t *col;       /* (edge_count) local source IDs, distinct and ascending inside each row */
 };
 
-/* Sorts a row's columns, ascending: by insertion, as rows are at most GNN_FANOUT_MAX long. */
-static inline void gnn_row_sort(uint32_t *row, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        const uint32_t value = row[i];
-        uint32_t at = i;
-        for (; at > 0 && row[at - 1] > value; at--)
-            row[at] = row[at - 1];
-        row[at] = value;
-    }
-}
-
 struct gnn_batch_view {
     uint64_t epoch;
     uint64_t batch;                          /* position in the epoch's order: also the RNG key */

@@ -23,7 +23,8 @@ const char *gnn_status_name(enum gnn_status status)
         [GNN_ECANCELLED] = "cancelled",
         [GNN_EBUG] = "bug",
     };
-    assert(status >= 0 && status < GNN_STATUS_COUNT);
+    assert((unsigned)status < GNN_STATUS_COUNT);
+    assert(names[status] != NULL);
     return names[status];
 }
 
@@ -31,6 +32,7 @@ enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const c
                             ...)
 {
     assert(status != GNN_OK);
+    assert(format != NULL);
     if (err == NULL || err->status != GNN_OK)
         return status;
     err->status = status;

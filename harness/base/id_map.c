@@ -36,20 +36,27 @@ void gnn_id_map_init(struct gnn_id_map *map, void *memory, uint32_t universe, ui
         .multiplier = by_key ? 1 : GNN_RNG_GOLDEN,
         .shift = by_key ? 0 : 64 - bits,
         .base = 1,
-        .capacity = capacity < universe ? capacity : universe,
+        .capacity = gnn_min_u32(capacity, universe),
         .memory_slots = by_key ? universe : UINT64_C(1) << bits,
     };
 }
 
-void gnn_id_map_clear(struct gnn_id_map *map)
+/* Moves the base past the stamps in use; zeroes the slots where stamps would run out before the next time. */
+static void forget_stamps(struct gnn_id_map *map)
 {
-    assert(map->count <= map->capacity);
+    assert(map->base >= 1);
     map->base += map->count;
     map->count = 0;
     if (map->base <= UINT32_MAX - map->capacity)
         return;
     memset(map->slots, 0, map->memory_slots * sizeof *map->slots);
     map->base = 1;
+}
+
+void gnn_id_map_clear(struct gnn_id_map *map)
+{
+    assert(map->count <= map->capacity);
+    forget_stamps(map);
 }
 
 /* At most four fifths full: `wanted` is an upper bound, which batches with repeats stay far below. */
@@ -63,7 +70,8 @@ uint64_t gnn_id_map_sized_slots(uint64_t wanted)
 
 void gnn_id_map_init_sized(struct gnn_id_map *map, void *memory, uint64_t slots)
 {
-    assert(slots >= 16 && (slots & (slots - 1)) == 0);
+    assert(slots >= 16);
+    assert((slots & (slots - 1)) == 0);
     *map = (struct gnn_id_map){
         .slots = memory, .multiplier = GNN_RNG_GOLDEN, .shift = 63, .base = 1, .memory_slots = slots};
 }
@@ -71,15 +79,11 @@ void gnn_id_map_init_sized(struct gnn_id_map *map, void *memory, uint64_t slots)
 void gnn_id_map_resize(struct gnn_id_map *map, uint64_t wanted)
 {
     const uint64_t ideal = gnn_id_map_sized_slots(wanted);
-    map->slot_count = ideal < map->memory_slots ? ideal : map->memory_slots;
+    map->slot_count = gnn_min_u64(ideal, map->memory_slots);
+    assert(map->slot_count >= 16);
     map->shift = (uint32_t)__builtin_clzll(map->slot_count) + 1; /* 64 - log2(slots) */
     const uint64_t room = map->slot_count / 5 * 4;
     assert(map->count <= map->capacity);
-    map->capacity = room < UINT32_MAX / 2 ? (uint32_t)room : UINT32_MAX / 2;
-    map->base += map->count;
-    map->count = 0;
-    if (map->base <= UINT32_MAX - map->capacity)
-        return;
-    memset(map->slots, 0, map->memory_slots * sizeof *map->slots);
-    map->base = 1;
+    map->capacity = (uint32_t)gnn_min_u64(room, UINT32_MAX / 2);
+    forget_stamps(map);
 }

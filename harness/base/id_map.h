@@ -15,6 +15,7 @@ struct gnn_id_slot {
     uint32_t key;
     uint32_t stamp; /* base + local ID; below base: free */
 };
+_Static_assert(sizeof(struct gnn_id_slot) == 8, "eight slots a cache line");
 
 struct gnn_id_map {
     struct gnn_id_slot *slots;

@@ -103,6 +103,7 @@ static bool add_entry(struct parse *p, const char *key, const char *value)
     section->entries = larger;
     section->view.entries = larger;
     struct gnn_ini_entry *const entry = &larger[section->view.entry_count];
+    assert(section->view.entry_count < section->capacity);
     *entry = (struct gnn_ini_entry){.key = strdup(key), .value = strdup(value), .line = p->line};
     section->view.entry_count++;
     return entry->key != NULL && entry->value != NULL ? true : out_of_memory(p);

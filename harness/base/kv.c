@@ -18,6 +18,7 @@ static bool grow(struct gnn_kv_list *list)
 {
     if (list->count < list->room)
         return true;
+    assert(list->count == list->room);
     const uint32_t room = list->room == 0 ? 32 : list->room * 2;
     struct gnn_kv *items = realloc(list->items, room * sizeof *items);
     if (items == NULL)
@@ -45,6 +46,7 @@ enum gnn_status gnn_kv_set(struct gnn_kv_list *list, const char *key, const char
         free(copy);
         return gnn_fail(err, GNN_ENOMEM, "%s", key);
     }
+    assert(list->count < list->room);
     list->items[list->count++] = (struct gnn_kv){.key = name, .value = copy};
     return GNN_OK;
 }

@@ -1,5 +1,6 @@
 #include "harness/base/reading.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,51 +8,22 @@
 
 static const struct gnn_psi psi_unknown = {.some_us = GNN_UNKNOWN, .full_us = GNN_UNKNOWN};
 
+/* Every byte 0xff is GNN_UNKNOWN in each integer of a reading. */
+_Static_assert(GNN_UNKNOWN == UINT64_MAX, "all bits set");
+_Static_assert(sizeof(struct gnn_group_reading) % sizeof(uint64_t) == 0, "integers alone");
+_Static_assert(sizeof(struct gnn_host_reading) % sizeof(uint64_t) == 0, "integers, and gpu_busy_pct");
+
 void gnn_group_reading_unknown(struct gnn_group_reading *out)
 {
-    *out = (struct gnn_group_reading){
-        .limit_bytes = GNN_UNKNOWN,
-        .swap_limit_bytes = GNN_UNKNOWN,
-        .current_bytes = GNN_UNKNOWN,
-        .peak_bytes = GNN_UNKNOWN,
-        .oom_kills = GNN_UNKNOWN,
-        .anon_bytes = GNN_UNKNOWN,
-        .file_bytes = GNN_UNKNOWN,
-        .shmem_bytes = GNN_UNKNOWN,
-        .swap_bytes = GNN_UNKNOWN,
-        .refaults = GNN_UNKNOWN,
-        .major_faults = GNN_UNKNOWN,
-        .read_bytes = GNN_UNKNOWN,
-        .read_ios = GNN_UNKNOWN,
-        .write_bytes = GNN_UNKNOWN,
-        .write_ios = GNN_UNKNOWN,
-        .psi_memory = psi_unknown,
-        .psi_io = psi_unknown,
-    };
+    memset(out, 0xff, sizeof *out);
+    assert(out->psi_io.full_us == GNN_UNKNOWN);
 }
 
 void gnn_host_reading_unknown(struct gnn_host_reading *out)
 {
-    *out = (struct gnn_host_reading){
-        .now_ns = GNN_UNKNOWN,
-        .cpu_total_ns = GNN_UNKNOWN,
-        .cpu_idle_ns = GNN_UNKNOWN,
-        .cpu_iowait_ns = GNN_UNKNOWN,
-        .worker_cpu_ns = GNN_UNKNOWN,
-        .worker_rss_bytes = GNN_UNKNOWN,
-        .worker_major_faults = GNN_UNKNOWN,
-        .worker_threads = GNN_UNKNOWN,
-        .psi_cpu = psi_unknown,
-        .psi_memory = psi_unknown,
-        .psi_io = psi_unknown,
-        .disk_read_bytes = GNN_UNKNOWN,
-        .disk_read_ios = GNN_UNKNOWN,
-        .disk_write_bytes = GNN_UNKNOWN,
-        .disk_write_ios = GNN_UNKNOWN,
-        .disk_busy_ns = GNN_UNKNOWN,
-        .gpu_busy_pct = NAN,
-        .gpu_memory_bytes = GNN_UNKNOWN,
-    };
+    memset(out, 0xff, sizeof *out);
+    assert(out->gpu_memory_bytes == GNN_UNKNOWN);
+    out->gpu_busy_pct = NAN;
 }
 
 bool gnn_parse_psi(const char *text, struct gnn_psi *out)

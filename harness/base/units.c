@@ -2,6 +2,7 @@
  * double and does not depend on the locale. */
 #include "harness/base/units.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,6 +78,8 @@ static bool read_decimal(const char **text, struct decimal *out)
 /* digits * factor / scale, rounded to nearest; false where it does not fit. */
 static bool scale_decimal(struct decimal d, uint64_t factor, uint64_t *out)
 {
+    assert(d.scale >= 1);
+    assert(factor >= 1);
     const wide value = ((wide)d.digits * factor + d.scale / 2) / d.scale;
     if (value > UINT64_MAX)
         return false;
@@ -195,6 +198,7 @@ static const char *format_scaled(double value, const char *suffix, char *text, s
 
 static const struct unit *unit_for(const struct unit *units, int count, double value)
 {
+    assert(count > 0);
     int i = count - 1;
     while (i > 0 && value < (double)units[i].factor)
         i--;

@@ -28,6 +28,8 @@ struct stage {
     struct slot *slots; /* (workers) */
 };
 
+_Static_assert(sizeof((struct stage *)0)->name == sizeof((struct gnn_stage_time *)0)->stage, "copied whole");
+
 struct cancel {
     void (*fn)(void *target);
     void *target;
@@ -49,9 +51,8 @@ struct gnn_pipeline {
 
 enum gnn_status gnn_pipeline_open(struct gnn_world *world, struct gnn_pipeline **out, struct gnn_err *err)
 {
-    struct gnn_pipeline *const pipeline = calloc(1, sizeof *pipeline);
-    if (pipeline == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "pipeline");
+    struct gnn_pipeline *pipeline;
+    GNN_NEW(pipeline, 1, err, "pipeline");
     pipeline->world = world;
     atomic_init(&pipeline->stopping, false);
     enum gnn_status status = gnn_mutex_open(world, &pipeline->mutex, err);
@@ -84,11 +85,11 @@ enum gnn_status gnn_pipeline_stage(struct gnn_pipeline *pipeline, const char *na
         return gnn_fail(err, GNN_EBUG, "stage %s is one more than %d", name, GNN_STAGES_MAX);
     if (workers < 1 || workers > GNN_WORKERS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "stage %s has %u workers; give it 1 to %d", name, workers, GNN_WORKERS_MAX);
-    struct slot *const slots = calloc(workers, sizeof *slots);
-    if (slots == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "stage %s: %u workers", name, workers);
+    struct slot *slots;
+    GNN_NEW(slots, workers, err, "stage %s: %u workers", name, workers);
     struct stage *const stage = &pipeline->stages[pipeline->stage_count++];
     *stage = (struct stage){.run = run, .ctx = ctx, .workers = workers, .slots = slots};
+    assert(strlen(name) < sizeof stage->name);
     (void)snprintf(stage->name, sizeof stage->name, "%s", name);
     for (uint32_t w = 0; w < workers; w++) {
         slots[w].stage = stage;
@@ -107,7 +108,7 @@ enum gnn_status gnn_pipeline_on_cancel(struct gnn_pipeline *pipeline, void (*can
     return GNN_OK;
 }
 
-/* Keeps the first error; the one who brought it runs the callbacks if workers are about. */
+/* Keeps the first error; its caller runs the callbacks if workers are running. */
 static void stop_with(struct gnn_pipeline *pipeline, const struct gnn_err *cause)
 {
     assert(cause->status != GNN_OK);
@@ -157,7 +158,7 @@ static void worker_main(void *arg)
     gnn_thread_split(slot->worker.world, &slot->split);
 }
 
-/* Starts what it can; a failure stops those already running. */
+/* Starts the workers one after another; a failure stops those already running. */
 static void start_workers(struct gnn_pipeline *pipeline)
 {
     for (uint32_t s = 0; s < pipeline->stage_count; s++) {
@@ -233,7 +234,7 @@ enum gnn_status gnn_pipeline_run(struct gnn_pipeline *pipeline, struct gnn_err *
 uint32_t gnn_pipeline_times(const struct gnn_pipeline *pipeline, struct gnn_stage_time *out, uint32_t max)
 {
     assert(!pipeline->running);
-    const uint32_t count = pipeline->stage_count < max ? pipeline->stage_count : max;
+    const uint32_t count = gnn_min_u32(pipeline->stage_count, max);
     for (uint32_t s = 0; s < count; s++) {
         const struct stage *const stage = &pipeline->stages[s];
         struct gnn_stage_time *const time = &out[s];

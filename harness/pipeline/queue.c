@@ -28,9 +28,7 @@ static enum gnn_status queue_fill(struct gnn_queue *queue, uint32_t capacity, st
 {
     queue->bounded = capacity > 0;
     queue->slot_count = queue->bounded ? capacity : UNBOUNDED_FIRST_SLOTS;
-    queue->slots = calloc(queue->slot_count, sizeof *queue->slots);
-    if (queue->slots == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "queue %s: %u slots", queue->name, queue->slot_count);
+    GNN_NEW(queue->slots, queue->slot_count, err, "queue %s: %u slots", queue->name, queue->slot_count);
     GNN_TRY(gnn_mutex_open(queue->world, &queue->mutex, err));
     GNN_TRY(gnn_cond_open(queue->world, &queue->not_empty, err));
     return gnn_cond_open(queue->world, &queue->not_full, err);
@@ -39,9 +37,8 @@ static enum gnn_status queue_fill(struct gnn_queue *queue, uint32_t capacity, st
 enum gnn_status gnn_queue_open(struct gnn_world *world, const char *name, uint32_t capacity, struct gnn_queue **out,
                                struct gnn_err *err)
 {
-    struct gnn_queue *const queue = calloc(1, sizeof *queue);
-    if (queue == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "queue %s", name);
+    struct gnn_queue *queue;
+    GNN_NEW(queue, 1, err, "queue %s", name);
     queue->world = world;
     queue->name = name;
     const enum gnn_status status = queue_fill(queue, capacity, err);
@@ -117,8 +114,8 @@ static enum gnn_status push_locked(struct gnn_queue *queue, void *item)
         return GNN_ENOMEM;
     queue->slots[(queue->head + queue->count) % queue->slot_count] = item;
     queue->count++;
-    if (queue->count > queue->peak)
-        queue->peak = queue->count;
+    queue->peak = gnn_max_u32(queue->peak, queue->count);
+    assert(queue->count <= queue->slot_count);
     gnn_cond_signal(queue->world, queue->not_empty);
     return GNN_OK;
 }
@@ -147,6 +144,7 @@ static enum gnn_status pop_locked(struct gnn_queue *queue, bool wait, void **ite
     if (queue->count == 0)
         return GNN_OK;
     *item = queue->slots[queue->head];
+    assert(*item != NULL);
     queue->head = (queue->head + 1) % queue->slot_count;
     queue->count--;
     if (queue->bounded)
@@ -154,20 +152,22 @@ static enum gnn_status pop_locked(struct gnn_queue *queue, bool wait, void **ite
     return GNN_OK;
 }
 
-enum gnn_status gnn_queue_pop(struct gnn_queue *queue, void **item)
+static enum gnn_status pop(struct gnn_queue *queue, bool wait, void **item)
 {
     gnn_mutex_lock(queue->world, queue->mutex);
-    const enum gnn_status status = pop_locked(queue, true, item);
+    const enum gnn_status status = pop_locked(queue, wait, item);
     gnn_mutex_unlock(queue->world, queue->mutex);
     return status;
 }
 
+enum gnn_status gnn_queue_pop(struct gnn_queue *queue, void **item)
+{
+    return pop(queue, true, item);
+}
+
 enum gnn_status gnn_queue_try_pop(struct gnn_queue *queue, void **item)
 {
-    gnn_mutex_lock(queue->world, queue->mutex);
-    const enum gnn_status status = pop_locked(queue, false, item);
-    gnn_mutex_unlock(queue->world, queue->mutex);
-    return status;
+    return pop(queue, false, item);
 }
 
 uint32_t gnn_queue_peak(const struct gnn_queue *queue)

@@ -19,9 +19,7 @@ struct gnn_reorder {
 
 static enum gnn_status reorder_fill(struct gnn_reorder *reorder, struct gnn_err *err)
 {
-    reorder->slots = calloc(reorder->window, sizeof *reorder->slots);
-    if (reorder->slots == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "reorder buffer of %u slots", reorder->window);
+    GNN_NEW(reorder->slots, reorder->window, err, "reorder buffer of %u slots", reorder->window);
     GNN_TRY(gnn_mutex_open(reorder->world, &reorder->mutex, err));
     GNN_TRY(gnn_cond_open(reorder->world, &reorder->arrived, err));
     return gnn_cond_open(reorder->world, &reorder->moved, err);
@@ -31,9 +29,8 @@ enum gnn_status gnn_reorder_open(struct gnn_world *world, uint32_t window, struc
                                  struct gnn_err *err)
 {
     assert(window > 0);
-    struct gnn_reorder *const reorder = calloc(1, sizeof *reorder);
-    if (reorder == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "reorder buffer");
+    struct gnn_reorder *reorder;
+    GNN_NEW(reorder, 1, err, "reorder buffer");
     reorder->world = world;
     reorder->window = window;
     const enum gnn_status status = reorder_fill(reorder, err);

@@ -9,27 +9,27 @@
 uint64_t gnn_sample_node_bound(uint32_t node_count, uint32_t batch_size, const uint32_t *fanout, uint32_t layers,
                                uint32_t *nodes)
 {
-    uint64_t bound = batch_size < node_count ? batch_size : node_count;
+    uint64_t bound = gnn_min_u32(batch_size, node_count);
     for (uint32_t l = 0;; l++) {
         if (nodes != NULL)
             nodes[l] = (uint32_t)bound;
         if (l == layers)
             return bound;
-        bound *= 1 + (uint64_t)fanout[l]; /* < 2^32 * 65 */
-        if (bound > node_count)
-            bound = node_count;
+        assert(fanout[l] <= GNN_FANOUT_MAX);
+        bound = gnn_min_u64(bound * (1 + (uint64_t)fanout[l]), node_count); /* the product is below 2^32 * 65 */
     }
 }
 
 enum gnn_status gnn_sample_bounds(const struct gnn_dataset *dataset, uint32_t seed_count, const uint32_t *fanout,
                                   uint32_t layers, struct gnn_sample_bounds *out, struct gnn_err *err)
 {
-    assert(layers >= 1 && layers <= GNN_LAYERS_MAX);
+    assert(layers >= 1);
+    assert(layers <= GNN_LAYERS_MAX);
     *out = (struct gnn_sample_bounds){.layers = layers};
     (void)gnn_sample_node_bound(dataset->node_count, seed_count, fanout, layers, out->nodes);
     for (uint32_t l = 1; l <= layers; l++) {
         const uint64_t drawn = (uint64_t)out->nodes[l - 1] * fanout[l - 1];
-        out->edges[l] = drawn < dataset->edge_count ? drawn : dataset->edge_count;
+        out->edges[l] = gnn_min_u64(drawn, dataset->edge_count);
         if (out->edges[l] > UINT32_MAX)
             return gnn_fail(err, GNN_EUSAGE,
                             "hop %u could draw %" PRIu64 " edges, a block holds %u: lower the batch size (%u) or the "
@@ -42,10 +42,7 @@ enum gnn_status gnn_sample_bounds(const struct gnn_dataset *dataset, uint32_t se
 enum gnn_status gnn_batch_open(struct gnn_world *world, struct gnn_batch **out, struct gnn_err *err)
 {
     (void)world;
-    struct gnn_batch *const batch = calloc(1, sizeof *batch);
-    if (batch == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "batch");
-    *out = batch;
+    GNN_NEW(*out, 1, err, "batch");
     return GNN_OK;
 }
 

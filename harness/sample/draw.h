@@ -9,6 +9,8 @@
 #include "harness/base/rng.h"
 #include "harness/oocgnn.h"
 
+_Static_assert(GNN_FANOUT_MAX <= 64, "a short draw is a set of 64 bits");
+
 /* Key of every draw of one hop; hops count from 1 (the seeds') outward. Fold the destination's original ID in. */
 static inline uint64_t gnn_draw_hop_key(uint64_t sample_key, uint64_t epoch, uint64_t batch, uint32_t hop)
 {

@@ -62,9 +62,8 @@ enum gnn_status gnn_sampler_open(struct gnn_world *world, const struct gnn_sampl
                                  struct gnn_sampler **out, struct gnn_err *err)
 {
     GNN_TRY(check_config(config, err));
-    struct gnn_sampler *const sampler = calloc(1, sizeof *sampler);
-    if (sampler == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "sampler");
+    struct gnn_sampler *sampler;
+    GNN_NEW(sampler, 1, err, "sampler");
     sampler->world = world;
     sampler->config = *config;
     sampler->dataset = dataset;
@@ -106,13 +105,11 @@ static enum gnn_status reserve_workspace(struct gnn_sampler *sampler, const stru
     free_workspace(sampler);
     uint64_t edges = 1;
     for (uint32_t l = 1; l <= bounds->layers; l++)
-        edges = bounds->edges[l] > edges ? bounds->edges[l] : edges;
+        edges = gnn_max_u64(edges, bounds->edges[l]);
     const uint32_t universe = sampler->dataset->node_count;
     const uint32_t capacity = bounds->nodes[bounds->layers];
-    void *offsets = NULL;
-    GNN_TRY(gnn_mem_alloc(sampler->world, "sampler's edge offsets", gnn_mul_bytes(edges, sizeof(uint64_t)),
-                          GNN_MEM_PLAIN, &offsets, err));
-    sampler->edge_offset = offsets;
+    assert(edges <= UINT32_MAX); /* gnn_sample_bounds refuses more */
+    GNN_MEM_NEW(sampler->world, sampler->edge_offset, edges, "sampler's edge offsets", GNN_MEM_PLAIN, err);
     GNN_TRY(gnn_mem_alloc(sampler->world, "sampler's ID map", gnn_id_map_bytes(universe, capacity), GNN_MEM_PLAIN,
                           &sampler->map_memory, err));
     gnn_id_map_init(&sampler->map, sampler->map_memory, universe, capacity);
@@ -127,7 +124,7 @@ static enum gnn_status node_error(const struct gnn_sampler *sampler, const char 
                     sampler->dataset->name, what, node, sampler->dataset->node_count);
 }
 
-/* The seeds become local IDs 0 .. B - 1. */
+/* Gives the seeds local IDs 0 .. B - 1. */
 static enum gnn_status add_seeds(struct gnn_sampler *sampler, const gnn_node *seeds, uint32_t seed_count,
                                  gnn_node *nodes, struct gnn_err *err)
 {
@@ -162,6 +159,7 @@ static void draw_positions(struct gnn_sampler *sampler, struct hop *hop)
         hop->row_start[i] = edges;
         edges += gnn_draw(key, begin, indptr[v + 1] - begin, hop->fanout, biased, sampler->edge_offset + edges);
     }
+    assert((uint64_t)hop->dst_count * hop->fanout >= edges);
     hop->row_start[hop->dst_count] = edges;
     hop->edge_count = edges;
 }
@@ -192,6 +190,7 @@ static enum gnn_status localise(struct gnn_sampler *sampler, const struct hop *h
         }
         gnn_sort_row(hop->col + begin, end - begin);
     }
+    assert(map->count <= map->capacity);
     *digest += sum;
     return GNN_OK;
 }
@@ -232,6 +231,7 @@ static enum gnn_status run_hops(struct gnn_sampler *sampler, struct gnn_batch *o
             .col = out->col[block],
         };
         GNN_TRY(run_hop(sampler, &hop, digest, err));
+        assert(hop.dst_count <= sampler->map.count);
         view->blocks[block] = (struct gnn_block){
             .dst_count = hop.dst_count,
             .src_count = sampler->map.count,
@@ -270,6 +270,8 @@ enum gnn_status gnn_sampler_sample(struct gnn_sampler *sampler, uint64_t epoch, 
     uint64_t digest = 0;
     GNN_TRY(run_hops(sampler, out, &view, &digest, err));
     view.node_count = sampler->map.count;
+    assert(view.node_count >= seed_count);
+    assert(view.node_count <= bounds.nodes[config->layers]);
     out->view = view; /* only a whole batch is seen */
     count_batch(&sampler->counters, &view, digest);
     return GNN_OK;

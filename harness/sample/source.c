@@ -53,9 +53,8 @@ static const struct gnn_neighbour_source_ops memory_ops = {
 enum gnn_status gnn_source_mapped(struct gnn_world *world, struct gnn_map *indices, struct gnn_neighbour_source **out,
                                   struct gnn_err *err)
 {
-    struct mapped *const mapped = calloc(1, sizeof *mapped);
-    if (mapped == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "mapped neighbour source");
+    struct mapped *mapped;
+    GNN_NEW(mapped, 1, err, "mapped neighbour source");
     *mapped = (struct mapped){.base = {&mapped_ops}, .world = world, .indices = indices};
     *out = &mapped->base;
     return GNN_OK;
@@ -65,9 +64,8 @@ enum gnn_status gnn_source_memory(struct gnn_world *world, const gnn_node *indic
                                   struct gnn_neighbour_source **out, struct gnn_err *err)
 {
     (void)world;
-    struct memory *const memory = calloc(1, sizeof *memory);
-    if (memory == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "neighbour source in memory");
+    struct memory *memory;
+    GNN_NEW(memory, 1, err, "neighbour source in memory");
     *memory = (struct memory){.base = {&memory_ops}, .indices = indices, .edge_count = edge_count};
     *out = &memory->base;
     return GNN_OK;
