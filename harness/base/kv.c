@@ -30,7 +30,8 @@ static bool grow(struct gnn_kv_list *list)
 
 enum gnn_status gnn_kv_set(struct gnn_kv_list *list, const char *key, const char *value, struct gnn_err *err)
 {
-    assert(key != NULL && key[0] != '\0');
+    assert(key != NULL);
+    assert(key[0] != '\0');
     char *copy = value == NULL ? NULL : strdup(value);
     if (value != NULL && copy == NULL)
         return gnn_fail(err, GNN_ENOMEM, "%s", key);

@@ -53,6 +53,7 @@ typedef enum gnn_status visit_fn(struct check *c, const void *items, uint64_t fi
 static enum gnn_status visit_indptr(struct check *c, const void *items, uint64_t first, uint64_t count,
                                     const char *path, struct gnn_err *err)
 {
+    assert(first + count <= (uint64_t)c->meta->node_count + 1);
     uint64_t previous = first > 0 ? c->indptr[first - 1] : 0;
     memcpy(c->indptr + first, items, count * sizeof *c->indptr);
     return gnn_check_indptr(items, count, first, c->meta->node_count, c->meta->edge_count, &previous, path, err);
@@ -61,6 +62,7 @@ static enum gnn_status visit_indptr(struct check *c, const void *items, uint64_t
 static enum gnn_status visit_labels(struct check *c, const void *items, uint64_t first, uint64_t count,
                                     const char *path, struct gnn_err *err)
 {
+    assert(first + count <= c->meta->node_count);
     memcpy(c->labels + first, items, count * sizeof *c->labels);
     return gnn_check_labels(items, count, first, c->meta->class_count, path, err);
 }
@@ -87,6 +89,7 @@ static enum gnn_status visit_split(struct check *c, const void *items, uint64_t 
 {
     static const char *const names[] = {"train", "valid", "test"};
     const char *base = strrchr(path, '/') + 1;
+    assert(first + count <= c->meta->node_count);
     for (size_t i = 0; i < 3; i++)
         if (strcmp(base, names[i]) == 0)
             memcpy(c->splits[i] + first, items, count * sizeof(gnn_node));
@@ -99,6 +102,8 @@ static enum gnn_status visit_chunks(struct check *c, int fd, const struct gnn_me
                                     struct gnn_err *err)
 {
     struct gnn_ticker ticker;
+    assert(file->bytes % item_bytes == 0); /* gnn_meta_parse compared it with the counts */
+    assert(CHUNK_BYTES % item_bytes == 0);
     gnn_ticker_start(&ticker, &c->job, file->name, "B", file->bytes);
     for (uint64_t done = 0; done < file->bytes;) {
         const uint64_t ask = gnn_min_u64(file->bytes - done, CHUNK_BYTES);
@@ -107,6 +112,7 @@ static enum gnn_status visit_chunks(struct check *c, int fd, const struct gnn_me
         if (got < ask)
             return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " B", path, done + got,
                             file->bytes);
+        assert(got == ask);
         gnn_checksum_add(checksum, c->chunk, got);
         GNN_TRY(visit(c, c->chunk, done / item_bytes, got / item_bytes, path, err));
         done += got;
@@ -213,7 +219,7 @@ static enum gnn_status check_full(struct check *c, struct gnn_err *err)
         complete = complete && c->splits[i] != NULL;
     }
     const enum gnn_status status =
-        complete ? check_contents(c, err) : gnn_fail(err, GNN_ENOMEM, "to check %" PRIu64 " nodes", nodes);
+        complete ? check_contents(c, err) : gnn_fail(err, GNN_ENOMEM, "tables to check %" PRIu64 " nodes", nodes);
     for (int i = 0; i < 3; i++)
         free(c->splits[i]);
     free(c->labels);

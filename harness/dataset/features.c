@@ -2,6 +2,7 @@
 
 #include "harness/base/rng.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Four 16-bit uniforms on 0..65535: mean 4 * 32767.5, variance 4 * (65536^2 - 1) / 12. */
@@ -14,6 +15,7 @@ static float noise(uint64_t bits)
 
 void gnn_feature_row(uint64_t key, uint32_t class, uint32_t node, uint32_t dim, float amplitude, float *row)
 {
+    assert(dim > 0);
     const uint64_t noise_key = gnn_splitmix64_at(key, node);
     const uint64_t sign_key = gnn_rng_fold(key, class);
     uint64_t signs = 0;
@@ -27,5 +29,7 @@ void gnn_feature_row(uint64_t key, uint32_t class, uint32_t node, uint32_t dim, 
 
 float gnn_feature_amplitude(double signal, uint32_t class_count, uint32_t dim)
 {
+    assert(class_count > 0);
+    assert(dim > 0);
     return (float)(signal * sqrt(2 * log(class_count) / dim));
 }

@@ -51,6 +51,7 @@ static enum gnn_status write_chunked(const struct generator *g, gnn_chunk_fill *
                                      uint32_t item_bytes, const char *name, struct gnn_output *output,
                                      struct gnn_meta *meta, struct gnn_err *err)
 {
+    assert(g->indptr != NULL);
     const struct gnn_chunk_stream stream = {
         .fill = fill, .ctx = g, .items = items, .item_bytes = item_bytes, .threads = g->recipe.options.threads};
     return gnn_chunks_write(&stream, output, name, meta, err);
@@ -105,6 +106,7 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
     struct gnn_meta *meta;
     GNN_NEW(meta, 1, err, "meta");
     const uint64_t nodes = g->recipe.counts.nodes, edges = g->indptr[nodes];
+    assert(edges >= nodes); /* every node has an in-neighbour */
     gnn_recipe_describe(&g->recipe, edges, meta);
     enum gnn_status status = gnn_output_open(g->job, g->recipe.counts.dataset_bytes, &output, err);
     if (status == GNN_OK)
@@ -156,6 +158,7 @@ static enum gnn_status add_features(struct generator *g, struct gnn_err *err)
     GNN_NEW(meta, 2, err, "meta");
     struct gnn_meta *const have = &meta[0], *const want = &meta[1];
     struct gnn_output output = {0};
+    assert(g->recipe.options.dim > 0);
     gnn_recipe_describe(&g->recipe, g->indptr[g->recipe.counts.nodes], want);
     enum gnn_status status = gnn_read_meta(g->job->out_dir, have, err);
     if (status == GNN_OK)

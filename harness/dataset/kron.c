@@ -64,6 +64,7 @@ static inline void edge_ends(unsigned levels, uint64_t edge, uint32_t *source, u
 /* Edges [first, first + count) renamed; count <= BLOCK. */
 static void edge_block(const struct kron *k, uint64_t first, uint32_t count, gnn_node *source, gnn_node *destination)
 {
+    assert(count <= BLOCK);
     for (uint32_t i = 0; i < count; i++) {
         edge_ends(k->levels, first + i, &source[i], &destination[i]);
         __builtin_prefetch(k->names + source[i]);
@@ -77,9 +78,7 @@ static void edge_block(const struct kron *k, uint64_t first, uint32_t count, gnn
 
 static enum gnn_status draw_names(struct kron *k, struct gnn_err *err)
 {
-    k->names = malloc((size_t)k->nodes * sizeof *k->names);
-    if (k->names == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "names of %" PRIu32 " nodes", k->nodes);
+    GNN_NEW(k->names, k->nodes, err, "names of %" PRIu32 " nodes", k->nodes);
     for (uint32_t i = 0; i < k->nodes; i++)
         k->names[i] = i;
     for (uint32_t i = k->nodes - 1; i >= 1; i--) {
@@ -232,6 +231,7 @@ static uint64_t open_window(struct kron *k, uint32_t first)
 {
     const uint64_t base = k->indptr[first];
     uint32_t v = first;
+    assert(first < k->nodes);
     for (; v < k->nodes && k->indptr[v + 1] - base <= k->window_edges; v++) {
         uint32_t at = (uint32_t)(k->indptr[v] - base);
         for (uint32_t t = 0; t < k->threads; t++) {
@@ -240,6 +240,7 @@ static uint64_t open_window(struct kron *k, uint32_t first)
             at += entries;
         }
     }
+    assert(v > first); /* no list is longer than a window */
     k->window_first = first;
     k->window_end = v;
     return k->indptr[v] - base;
@@ -250,9 +251,7 @@ static enum gnn_status write_lists(struct kron *k, struct gnn_output *output, st
 {
     const uint64_t room = gnn_min_u64(k->edges, k->window_edges);
     struct gnn_out_file *file;
-    k->window = malloc(room * sizeof *k->window);
-    if (k->window == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "window of %" PRIu64 " list entries", room);
+    GNN_NEW(k->window, room, err, "window of %" PRIu64 " list entries", room);
     GNN_TRY(gnn_out_open(output, "indices", 4096, GNN_OUT_DATASET, &file, err));
     enum gnn_status status = GNN_OK;
     for (uint32_t first = 0; first < k->nodes && status == GNN_OK; first = k->window_end) {
@@ -289,6 +288,7 @@ static enum gnn_status write_seeds(struct kron *k, struct gnn_output *output, st
                                    struct gnn_err *err)
 {
     gnn_node *const seeds = k->names;
+    assert(k->indptr[k->nodes] == k->edges);
     meta->train_count = gnn_kron_seeds(k->indptr, k->nodes, seeds);
     const uint64_t bytes = (uint64_t)meta->train_count * sizeof *seeds;
     GNN_TRY(gnn_out_array(output, "seeds", seeds, bytes, GNN_OUT_META, NULL, err));
@@ -410,6 +410,8 @@ static enum gnn_status check_options(const struct gnn_registry_entry *entry, uin
     return GNN_OK;
 }
 
+_Static_assert((1ull << GNN_KRON_LEVELS_MAX) < GNN_NODE_NONE, "names are node IDs");
+
 static uint32_t default_levels(const struct gnn_registry_entry *entry)
 {
     return 63 - (uint32_t)__builtin_clzll(entry->nodes);
@@ -431,6 +433,8 @@ enum gnn_status gnn_prepare_kron(const struct gnn_registry_entry *entry, uint32_
                      .window_edges = window_edges,
                      .class_key = gnn_rng_fork(options->seed, "kron.class"),
                      .feature_key = gnn_rng_fork(options->seed, "kron.features")};
+    assert(k.levels >= GNN_KRON_LEVELS_MIN);
+    assert(k.levels <= GNN_KRON_LEVELS_MAX);
     k.nodes = 1u << k.levels;
     k.edges = (uint64_t)k.nodes * GNN_KRON_EDGES_PER_NODE;
     k.amplitude = gnn_feature_amplitude(options->signal, entry->classes, k.dim);

@@ -35,6 +35,7 @@ void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *j
 static void report(struct gnn_ticker *ticker, uint64_t at_ns)
 {
     struct gnn_progress *r = &ticker->report;
+    assert(at_ns >= ticker->start_ns);
     const double passed_s = (double)(at_ns - ticker->start_ns) * 1e-9;
     r->rate = passed_s > 0 ? (double)r->done / passed_s : 0;
     r->left_s = r->rate > 0 && r->total >= r->done ? (double)(r->total - r->done) / r->rate : -1;
@@ -196,6 +197,7 @@ enum gnn_status gnn_output_commit(struct gnn_output *output, const struct gnn_me
         return errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
                    ? gnn_fail(err, GNN_EUSAGE, "%s exists already: remove it or choose another name", output->target)
                    : gnn_out_errno(errno, "cannot rename to", output->target, err);
+    assert(output->created);
     output->created = false;
     char parent[GNN_OUTPUT_PATH];
     parent_of(output->target, parent);
@@ -288,6 +290,7 @@ static enum gnn_status write_all(struct gnn_out_file *file, const void *data, ui
 
 static enum gnn_status flush(struct gnn_out_file *file, struct gnn_err *err)
 {
+    assert(file->fd >= 0);
     const uint64_t bytes = file->used;
     file->used = 0;
     return write_all(file, file->buffer, bytes, err);

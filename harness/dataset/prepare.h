@@ -1,8 +1,8 @@
 /* Making datasets (harness/storage/meta.h says what one is): the registry of the papers' graphs, the generator, the
  * importers and the check. Runs outside any world: plain files and threads.
  *
- * Every function here writes into "<out>.partial-<pid>" beside the target and renames it when complete; on any error, a
- * full disk or a raised stop flag that directory is removed, so a half dataset never carries the name. */
+ * Generating and importing write into "<out>.partial-<pid>" beside the target and rename it when complete; on any
+ * error, a full disk or a raised stop flag that directory is removed, so a half dataset never carries the name. */
 #ifndef GNN_DATASET_PREPARE_H
 #define GNN_DATASET_PREPARE_H
 

@@ -91,6 +91,7 @@ void gnn_recipe_indptr(const struct gnn_recipe *recipe, gnn_node first, uint32_t
 {
     enum { STEP = 4096 };
     uint32_t degrees[STEP];
+    assert((uint64_t)first + count <= recipe->counts.nodes);
     if (first == 0)
         indptr[0] = 0;
     for (uint32_t done = 0; done < count; done += STEP) {
@@ -107,7 +108,9 @@ void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr,
 {
     enum { STEP = 256 };
     uint64_t offsets[STEP];
-    assert(count == 0 || (indptr[node] <= first && first < indptr[node + 1]));
+    assert(count == 0 || indptr[node] <= first);
+    assert(count == 0 || first < indptr[node + 1]);
+    assert(count == 0 || first + count <= indptr[recipe->counts.nodes]);
     for (uint64_t edge = first; edge < first + count;) {
         while (indptr[node + 1] <= edge)
             node++;
@@ -124,6 +127,7 @@ void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr,
 
 void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, int32_t *labels)
 {
+    assert(first + count <= recipe->counts.nodes);
     for (uint64_t i = 0; i < count; i++)
         labels[i] = (int32_t)gnn_procedural_label(recipe->graph, (gnn_node)(first + i));
 }
@@ -148,6 +152,7 @@ void gnn_recipe_split(const struct gnn_recipe *recipe, enum gnn_recipe_split spl
     for (unsigned earlier = 0; earlier < split; earlier++)
         first += gnn_recipe_split_count(recipe, (enum gnn_recipe_split)earlier);
     const uint32_t count = gnn_recipe_split_count(recipe, split);
+    assert((uint64_t)first + count <= recipe->counts.nodes); /* so the splits are disjoint */
     for (uint32_t i = 0; i < count; i++)
         nodes[i] = gnn_permute(key, recipe->counts.nodes, first + i);
     qsort(nodes, count, sizeof *nodes, gnn_node_compare);

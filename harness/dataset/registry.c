@@ -2,6 +2,7 @@
 
 #include "harness/base/near_miss.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -91,8 +92,8 @@ static uint64_t divided(uint64_t count, uint32_t divisor)
 
 static uint32_t divided_split(uint64_t count, uint32_t divisor)
 {
-    const uint64_t nodes = divided(count, divisor);
-    return nodes > 0 ? (uint32_t)nodes : 1;
+    assert(divisor > 0);
+    return (uint32_t)gnn_max_u64(divided(count, divisor), 1);
 }
 
 enum gnn_status gnn_registry_scale(const struct gnn_registry_entry *entry, uint32_t divisor, uint32_t dim,
@@ -112,6 +113,7 @@ enum gnn_status gnn_registry_scale(const struct gnn_registry_entry *entry, uint3
                                         .train = divided_split(entry->train, divisor),
                                         .valid = divided_split(entry->valid, divisor),
                                         .test = divided_split(entry->test, divisor)};
+    assert(out->nodes > 0 || entry->nodes < divisor);
     const uint64_t splits = (uint64_t)out->train + out->valid + out->test;
     if (out->nodes < 100 || splits > out->nodes)
         return gnn_fail(err, GNN_EUSAGE, "%s at 1/%" PRIu32 " has %" PRIu32 " nodes; choose a scale that leaves 100",

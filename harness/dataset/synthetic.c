@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@ struct indices {
     const uint64_t *indptr;
     gnn_node *coarse; /* (edges / 64, rounded up) the node whose list holds edge 64 k */
 };
+
+_Static_assert(offsetof(struct indices, content) == 0, "hooks cast the content to it");
 
 struct gnn_synthetic {
     struct gnn_dataset dataset;
@@ -70,13 +73,13 @@ static void read_indices(const struct gnn_content *content, uint64_t offset_byte
     const struct indices *x = (const struct indices *)content;
     gnn_node words[WORDS];
     char *at = dst;
-    assert(len_bytes <= content->size_bytes && offset_bytes <= content->size_bytes - len_bytes);
+    assert(len_bytes <= content->size_bytes);
+    assert(offset_bytes <= content->size_bytes - len_bytes);
     while (len_bytes > 0) {
         const uint64_t first = offset_bytes / sizeof *words, skip = offset_bytes % sizeof *words;
-        const uint64_t wanted = (skip + len_bytes + sizeof *words - 1) / sizeof *words;
-        const uint64_t count = wanted < WORDS ? wanted : WORDS;
+        const uint64_t count = gnn_min_u64(gnn_div_up(skip + len_bytes, sizeof *words), WORDS);
         gnn_recipe_indices(x->recipe, x->indptr, node_of_edge(x, first), first, count, words);
-        const uint64_t have = count * sizeof *words - skip, bytes = have < len_bytes ? have : len_bytes;
+        const uint64_t bytes = gnn_min_u64(count * sizeof *words - skip, len_bytes);
         memcpy(at, (const char *)words + skip, bytes);
         at += bytes;
         offset_bytes += bytes;
@@ -117,8 +120,8 @@ static enum gnn_status check_host(const struct gnn_recipe *recipe, struct gnn_er
         return GNN_OK;
     const uint64_t divisor = gnn_mul_bytes(recipe->scale_divisor, bytes) / (available + 1) + 1;
     return gnn_fail(err, GNN_ENOTSUP,
-                    "%s at 1/%" PRIu32 ": offsets and labels of %" PRIu32 " nodes take %s, this host has %s "
-                    "available; choose --scale 1/%" PRIu64 " or less, or a host with more memory",
+                    "%s at 1/%" PRIu32 ": offsets and labels of %" PRIu32 " nodes take %s, this host has %s available; "
+                    "choose --scale 1/%" PRIu64 " or less, or a host with more memory",
                     recipe->entry->name, recipe->scale_divisor, recipe->counts.nodes,
                     gnn_format_bytes(bytes, needed, sizeof needed), gnn_format_bytes(available, have, sizeof have),
                     divisor);
@@ -151,6 +154,7 @@ static enum gnn_status fill_offsets(struct gnn_world *world, struct gnn_syntheti
     for (uint32_t v = 0; v < nodes; v++)
         for (; entry << COARSE_BITS < indptr[v + 1]; entry++)
             coarse[entry] = v;
+    assert(entry <= coarse_count(indptr[nodes]));
     s->indices = (struct indices){
         .content = {.size_bytes = indptr[nodes] * sizeof(gnn_node), .read = read_indices, .gather_u32 = gather_indices},
         .recipe = &s->recipe,
@@ -168,14 +172,14 @@ static enum gnn_status fill_nodes(struct gnn_world *world, struct gnn_synthetic 
     for (unsigned i = GNN_RECIPE_TRAIN; i <= GNN_RECIPE_TEST; i++) {
         const uint32_t count = gnn_recipe_split_count(&s->recipe, (enum gnn_recipe_split)i);
         const uint64_t bytes = (uint64_t)count * sizeof(gnn_node); /* an empty split still gets an address */
-        GNN_TRY(gnn_mem_alloc(world, "dataset", bytes > 0 ? bytes : 1, GNN_MEM_PLAIN, &s->splits[i], err));
+        GNN_TRY(gnn_mem_alloc(world, "dataset", gnn_max_u64(bytes, 1), GNN_MEM_PLAIN, &s->splits[i], err));
         gnn_recipe_split(&s->recipe, (enum gnn_recipe_split)i, s->splits[i]);
         *splits[i] = (struct gnn_split){.nodes = s->splits[i], .count = count};
     }
     return GNN_OK;
 }
 
-/* A hash of what describes the graph and its features. */
+/* Hashes the description of the graph and its features. */
 static enum gnn_status name_digest(struct gnn_synthetic *s, char digest[GNN_CHECKSUM_TEXT], struct gnn_err *err)
 {
     struct gnn_meta *const meta = malloc(sizeof *meta);
@@ -228,9 +232,8 @@ enum gnn_status gnn_synthetic_open(struct gnn_world *world, const char *name,
     struct gnn_generate_options defaults;
     gnn_option_defaults(gnn_generate_table, &defaults);
     GNN_TRY(gnn_registry_find(name, &entry, err));
-    struct gnn_synthetic *const s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "to open %s", name);
+    struct gnn_synthetic *s;
+    GNN_NEW(s, 1, err, "dataset %s", name);
     enum gnn_status status =
         gnn_recipe_open(entry, scale_divisor, options != NULL ? options : &defaults, &s->recipe, err);
     if (status == GNN_OK)

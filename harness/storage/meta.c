@@ -66,7 +66,8 @@ void gnn_checksum_of(const void *data, uint64_t bytes, char text[GNN_CHECKSUM_TE
 static const char *const fixed_files[] = {"indptr", "indices", "labels", "train", "valid", "test"};
 enum { FIXED_FILES = sizeof fixed_files / sizeof fixed_files[0] };
 _Static_assert(FIXED_FILES + (int)GNN_META_DIMS_MAX == (int)GNN_META_FILES_MAX, "room for each file and each width");
-_Static_assert(sizeof(float) == 4 && sizeof(gnn_node) == 4 && sizeof(uint64_t) == 8, "the widths that meta.h states");
+_Static_assert(sizeof(float) == 4, "features are f32");
+_Static_assert(sizeof(gnn_node) == 4, "indices and splits are u32");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "dataset files are little-endian and read as they are");
 
 const struct gnn_meta_file *gnn_meta_find_file(const struct gnn_meta *meta, const char *name)
