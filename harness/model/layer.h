@@ -11,7 +11,7 @@
 enum { GNN_LAYER_PARAMS_MAX = 6, GNN_LAYER_WORK_MAX = 7 };
 
 /* Memory of the back-end that grows and never shrinks. */
-struct gnn_buffer {
+struct gnn_workspace {
     gnn_real *data;
     uint64_t count; /* reals */
 };
@@ -31,8 +31,8 @@ struct gnn_layer {
     enum gnn_gcn_norm gcn_norm;                   /* GCN */
     struct gnn_param param[GNN_LAYER_PARAMS_MAX]; /* [0] is the bias of the epilogue */
     char param_name[GNN_LAYER_PARAMS_MAX][32];
-    struct gnn_buffer work[GNN_LAYER_WORK_MAX];
-    struct gnn_buffer y, dy; /* the layer's output (dst, out) and its gradient; the last layer's dy is its y */
+    struct gnn_workspace work[GNN_LAYER_WORK_MAX];
+    struct gnn_workspace y, dy; /* the layer's output (dst, out) and its gradient; the last layer's dy is its y */
 };
 
 /* Initial values are uniform in [-bound, bound]; 0: zeros. */

@@ -199,15 +199,15 @@ static uint64_t with_slack(uint64_t count)
     return count + count / 8;
 }
 
-static enum gnn_status reserve(struct gnn_tensor *t, struct gnn_buffer *buffer, uint64_t count, struct gnn_err *err)
+static enum gnn_status reserve(struct gnn_tensor *t, struct gnn_workspace *buffer, uint64_t count, struct gnn_err *err)
 {
     if (count <= buffer->count)
         return GNN_OK;
     t->ops->free(t, buffer->data); /* the old contents are a finished batch's */
-    *buffer = (struct gnn_buffer){0};
+    *buffer = (struct gnn_workspace){0};
     void *data = NULL;
     GNN_TRY(t->ops->alloc(t, "activations", gnn_mul_bytes(with_slack(count), sizeof(gnn_real)), &data, err));
-    *buffer = (struct gnn_buffer){.data = data, .count = with_slack(count)};
+    *buffer = (struct gnn_workspace){.data = data, .count = with_slack(count)};
     return GNN_OK;
 }
 
