@@ -302,6 +302,29 @@ void train_run_close(struct train_run *run)
     free(run->config);
 }
 
+void train_run_must(enum gnn_status status, const struct train_run *run, const char *file, int line)
+{
+    if (status == GNN_OK)
+        return;
+    print_error("%s", run->system);
+    for (const char *const *o = run->options; o != NULL && *o != NULL; o++)
+        print_error(" %s", *o);
+    print_error(": %s: %s\n", gnn_status_name(status), run->err.message);
+    _fail(file, line);
+}
+
+void train_run_each_seed_once(const struct train_run *run)
+{
+    const struct gnn_split *const train = &run->env.dataset->train;
+    uint64_t all = 0;
+    assert_int_equal(run->result.seeds, train->count);
+    for (uint64_t i = 0; i < train->count; i++)
+        assert_int_equal(run->seen[train->nodes[i]], 1);
+    for (uint32_t v = 0; v < run->env.dataset->node_count; v++)
+        all += run->seen[v];
+    assert_int_equal(all, train->count);
+}
+
 uint64_t train_run_extra(const struct train_run *run, const char *name)
 {
     for (uint32_t i = 0; i < run->result.figure_count; i++)

@@ -1,6 +1,5 @@
-/* A small dataset made in a temporary directory, and one run of a system on it: what the tests of systems
- * share. Feature c of node v is train_feature(v, c), so that a test knows what every gathered row must hold.
- */
+/* A small dataset made in a temporary directory, and one run of a system on it: what the tests of systems share.
+ * Feature c of node v is train_feature(v, c), so that a test knows what every gathered row must hold. */
 #ifndef GNN_TESTS_TRAIN_GRAPH_H
 #define GNN_TESTS_TRAIN_GRAPH_H
 
@@ -24,6 +23,9 @@ void train_graph_open(const struct train_graph_config *config, struct train_grap
 void train_graph_close(struct train_graph *graph); /* removes the directory */
 
 enum { TRAIN_BATCHES_MAX = 512 };
+
+/* A system's options, as struct train_run takes them. */
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* A system opened on a graph. Fill the first part (train_run_init gives defaults), then train_run_open. */
 struct train_run {
@@ -64,6 +66,13 @@ enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *
 enum gnn_status train_run_open(struct train_run *run, const struct train_graph *graph);
 enum gnn_status train_run_epoch(struct train_run *run, uint64_t epoch);
 void train_run_close(struct train_run *run);
+
+/* Fails the test with the system's name and the error's message unless the status is GNN_OK. */
+#define must_run(status, run) train_run_must((status), (run), __FILE__, __LINE__)
+void train_run_must(enum gnn_status status, const struct train_run *run, const char *file, int line);
+
+/* Every training node was a seed of the epoch exactly once, and no other node was. */
+void train_run_each_seed_once(const struct train_run *run);
 
 uint64_t train_run_extra(const struct train_run *run, const char *name);
 

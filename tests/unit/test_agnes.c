@@ -1,14 +1,12 @@
 /* AGNES' parts against worked-out and brute-force results: blocks and index, renumbering, prepared files, frames,
  * bucket; and its reads, rows and memory over whole epochs. That its mini-batches and losses are those of every other
- * exact system is in tests/differential/test_systems.c. */
+ * exact system is in tests/differential. */
 #include "harness/base/rng.h"
-#include "harness/world/faults.h"
-#include "harness/world/measured/measured.h"
 #include "systems/agnes/agnes.h"
 #include "systems/agnes/bucket.h"
+#include "tests/support/fixture.h"
 #include "tests/support/seed.h"
 #include "tests/support/small_graph.h"
-#include "tests/support/train_graph.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -23,31 +21,6 @@ enum { Z = 4096, TRAIN = 150, BATCH = 20, BATCHES = 8 };
 
 static const struct train_graph_config usual = {
     .nodes = 900, .mean_degree = 6, .dim = 100, .classes = 5, .train = TRAIN, .seed = 11};
-
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-static struct gnn_world *open_world(uint64_t limit_bytes)
-{
-    const struct gnn_measured_config config = {.memory_limit_bytes = limit_bytes};
-    struct gnn_world *world;
-    struct gnn_err err = {0};
-    assert_int_equal(gnn_world_measured_open(&config, &world, &err), GNN_OK);
-    return world;
-}
-
-static void close_world(struct gnn_world *world)
-{
-    struct gnn_mem_usage usage;
-    gnn_mem_usage(world, &usage);
-    assert_int_equal(usage.current_bytes, 0);
-    gnn_world_measured_close(world);
-}
-
-static void must(enum gnn_status status, const struct gnn_err *err)
-{
-    if (status != GNN_OK)
-        fail_msg("%s", err->message);
-}
 
 /* ---- graph blocks ---- */
 
@@ -240,8 +213,9 @@ static void use(struct agnes_frames *f, uint32_t block)
 static void test_eviction_follows_the_policy(void **state)
 {
     (void)state;
-    struct gnn_world *world = open_world(0);
-    struct agnes_frames *lru = open_frames(world, 3, AGNES_POLICY_LRU);
+    struct fixture f;
+    fixture_open(&f, .graph = NULL);
+    struct agnes_frames *lru = open_frames(f.world, 3, AGNES_POLICY_LRU);
     for (uint32_t b = 0; b < 3; b++)
         use(lru, b);
     use(lru, 0);
@@ -251,7 +225,7 @@ static void test_eviction_follows_the_policy(void **state)
     assert_int_equal(agnes_frames_evictions(lru), 1);
     agnes_frames_close(lru);
 
-    struct agnes_frames *clock = open_frames(world, 3, AGNES_POLICY_CLOCK);
+    struct agnes_frames *clock = open_frames(f.world, 3, AGNES_POLICY_CLOCK);
     for (uint32_t b = 0; b < 3; b++)
         use(clock, b);
     use(clock, 3); /* all bits are up: the hand lowers them and takes the first frame, block 0 */
@@ -261,7 +235,7 @@ static void test_eviction_follows_the_policy(void **state)
     assert_int_equal(agnes_frames_find(clock, 2), AGNES_NO_FRAME);
     assert_int_not_equal(agnes_frames_find(clock, 1), AGNES_NO_FRAME);
     agnes_frames_close(clock);
-    close_world(world);
+    fixture_close(&f);
 }
 
 static void test_pinned_frames_stay(void **state)
@@ -269,24 +243,25 @@ static void test_pinned_frames_stay(void **state)
     (void)state;
     for (int policy = 0; policy < 2; policy++)
         for (uint32_t frames = 1; frames < 5; frames++) {
-            struct gnn_world *world = open_world(0);
-            struct agnes_frames *f = open_frames(world, frames, (enum agnes_policy)policy);
+            struct fixture f;
+            fixture_open(&f, .graph = NULL);
+            struct agnes_frames *all = open_frames(f.world, frames, (enum agnes_policy)policy);
             for (uint32_t b = 0; b < frames; b++)
-                assert_int_not_equal(agnes_frames_take(f, b), AGNES_NO_FRAME);
-            assert_int_equal(agnes_frames_take(f, 10), AGNES_NO_FRAME);
-            assert_int_equal(agnes_frames_pinned(f), frames);
-            const uint32_t last = agnes_frames_find(f, frames - 1);
-            agnes_frames_pin(f, last);
-            agnes_frames_unpin(f, last); /* one pin is left */
-            assert_int_equal(agnes_frames_take(f, 10), AGNES_NO_FRAME);
-            agnes_frames_unpin(f, last);
-            assert_int_equal(agnes_frames_take(f, 10), last);
-            assert_int_equal(agnes_frames_find(f, frames - 1), AGNES_NO_FRAME);
-            agnes_frames_clear(f);
-            assert_int_equal(agnes_frames_pinned(f), 0);
-            assert_int_equal(agnes_frames_find(f, 10), AGNES_NO_FRAME);
-            agnes_frames_close(f);
-            close_world(world);
+                assert_int_not_equal(agnes_frames_take(all, b), AGNES_NO_FRAME);
+            assert_int_equal(agnes_frames_take(all, 10), AGNES_NO_FRAME);
+            assert_int_equal(agnes_frames_pinned(all), frames);
+            const uint32_t last = agnes_frames_find(all, frames - 1);
+            agnes_frames_pin(all, last);
+            agnes_frames_unpin(all, last); /* one pin is left */
+            assert_int_equal(agnes_frames_take(all, 10), AGNES_NO_FRAME);
+            agnes_frames_unpin(all, last);
+            assert_int_equal(agnes_frames_take(all, 10), last);
+            assert_int_equal(agnes_frames_find(all, frames - 1), AGNES_NO_FRAME);
+            agnes_frames_clear(all);
+            assert_int_equal(agnes_frames_pinned(all), 0);
+            assert_int_equal(agnes_frames_find(all, 10), AGNES_NO_FRAME);
+            agnes_frames_close(all);
+            fixture_close(&f);
         }
 }
 
@@ -308,14 +283,15 @@ static void test_the_bucket_holds_every_entry_once_in_order(void **state)
 {
     (void)state;
     uint64_t seed = test_seed();
-    struct gnn_world *world = open_world(0);
+    struct fixture f;
+    fixture_open(&f, .graph = NULL);
     uint32_t counts[BUCKET_BATCHES];
     for (uint32_t j = 0; j < BUCKET_BATCHES; j++)
         counts[j] = (uint32_t)(gnn_splitmix64_at(seed, j) % 40);
     for (uint32_t tasks = 1; tasks < 50; tasks += 6) {
         struct agnes_bucket bucket;
         struct gnn_err err = {0};
-        must(agnes_bucket_open(world, BUCKET_BLOCKS, tasks, &bucket, &err), &err);
+        must(agnes_bucket_open(f.world, BUCKET_BLOCKS, tasks, &bucket, &err), &err);
         must(agnes_bucket_build(&bucket, NULL, counts, BUCKET_BATCHES, hashed_blocks, &seed, &err), &err);
         uint64_t at = 0;
         uint32_t needed = 0;
@@ -340,7 +316,7 @@ static void test_the_bucket_holds_every_entry_once_in_order(void **state)
         assert_int_equal(bucket.built_entries, at);
         agnes_bucket_close(&bucket);
     }
-    close_world(world);
+    fixture_close(&f);
 }
 
 /* ---- preparation ---- */
@@ -403,19 +379,20 @@ static void test_prepared_files_hold_the_dataset(void **state)
     struct train_graph g;
     train_graph_open(&usual, &g);
     for (uint32_t layout = 0; layout < 4; layout++) {
-        struct gnn_world *world = open_world(0);
+        struct fixture f;
+        fixture_open(&f, .graph = NULL);
         for (int again = 0; again < 2; again++) {
             struct agnes_layout_files files;
-            open_files(world, &g, layout, &files);
+            open_files(f.world, &g, layout, &files);
             assert_true((files.written_bytes > 0) == (again == 0));
             assert_true((files.prepare_ns > 0) == (again == 0));
             assert_true((files.new_to_old == NULL) == (layout == AGNES_LAYOUT_INPUT));
             check_permutation(&files, usual.nodes);
-            check_graph(world, &g, &files);
-            check_rows(world, &g, &files);
-            agnes_layout_close(world, &files);
+            check_graph(f.world, &g, &files);
+            check_rows(f.world, &g, &files);
+            agnes_layout_close(f.world, &files);
         }
-        close_world(world);
+        fixture_close(&f);
     }
     train_graph_close(&g);
 }
@@ -459,30 +436,28 @@ static void breadth_first(const struct train_graph *g, gnn_node *order)
 static void test_the_order_is_breadth_first(void **state)
 {
     (void)state;
-    struct train_graph g;
+    struct fixture f;
     static gnn_node expected[900];
-    train_graph_open(&usual, &g);
-    breadth_first(&g, expected);
-    struct gnn_world *world = open_world(0);
+    fixture_open(&f, .graph = &usual);
+    breadth_first(&f.graph, expected);
     struct agnes_layout_files files;
-    open_files(world, &g, AGNES_LAYOUT_BF, &files);
+    open_files(f.world, &f.graph, AGNES_LAYOUT_BF, &files);
     assert_memory_equal(files.new_to_old, expected, sizeof expected);
-    agnes_layout_close(world, &files);
-    open_files(world, &g, AGNES_LAYOUT_DEGREE, &files);
+    agnes_layout_close(f.world, &files);
+    open_files(f.world, &f.graph, AGNES_LAYOUT_DEGREE, &files);
     uint64_t previous = UINT64_MAX;
     for (uint32_t v = 0; v < 900; v++) { /* falling in- plus out-degree, ties by ID */
         uint64_t key = 0;
         const gnn_node old = files.new_to_old[v];
-        key += g.dataset.indptr[old + 1] - g.dataset.indptr[old];
-        for (uint64_t e = 0; e < g.dataset.edge_count; e++)
-            key += g.indices[e] == old;
+        key += f.graph.dataset.indptr[old + 1] - f.graph.dataset.indptr[old];
+        for (uint64_t e = 0; e < f.graph.dataset.edge_count; e++)
+            key += f.graph.indices[e] == old;
         assert_true(key <= previous);
         assert_true(v == 0 || key < previous || files.new_to_old[v - 1] < old);
         previous = key;
     }
-    agnes_layout_close(world, &files);
-    close_world(world);
-    train_graph_close(&g);
+    agnes_layout_close(f.world, &files);
+    fixture_close(&f);
 }
 
 static uint32_t parts_left(const char *dir)
@@ -500,46 +475,42 @@ static uint32_t parts_left(const char *dir)
 static void test_a_name_is_a_promise(void **state)
 {
     (void)state;
-    struct train_graph g;
-    train_graph_open(&usual, &g);
-    struct gnn_world *world = open_world(0);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     struct agnes_layout_files files;
-    open_files(world, &g, AGNES_LAYOUT_BF, &files);
-    agnes_layout_close(world, &files);
+    open_files(f.world, &f.graph, AGNES_LAYOUT_BF, &files);
+    agnes_layout_close(f.world, &files);
     char from[900], to[900];
     (void)snprintf(from, sizeof from, "%s/index", files.dir);
     (void)snprintf(to, sizeof to, "%s/index.part", files.dir);
     assert_int_equal(rename(from, to), 0);
     assert_int_equal(parts_left(files.dir), 1);
-    open_files(world, &g, AGNES_LAYOUT_BF, &files);
+    open_files(f.world, &f.graph, AGNES_LAYOUT_BF, &files);
     assert_true(files.written_bytes > 0);
     assert_int_equal(parts_left(files.dir), 0);
-    check_graph(world, &g, &files);
-    agnes_layout_close(world, &files);
+    check_graph(f.world, &f.graph, &files);
+    agnes_layout_close(f.world, &files);
 
     (void)snprintf(from, sizeof from, "%s/graph", files.dir);
     assert_int_equal(truncate(from, 100), 0);
     const struct gnn_workload load = {.batch_size = BATCH, .layers = 1, .fanout = {3}};
-    const struct gnn_env env = {.world = world, .dataset = &g.dataset, .workload = &load};
+    const struct gnn_env env = {.world = f.world, .dataset = &f.graph.dataset, .workload = &load};
     const struct agnes_config config = {.block_bytes = Z, .io = AGNES_IO_BUFFERED};
     struct gnn_err err = {0};
     assert_int_equal(agnes_layout_open(&env, &config, &files, &err), GNN_EFORMAT);
     assert_non_null(strstr(err.message, "remove the directory"));
-    agnes_layout_close(world, &files);
-    close_world(world);
-    train_graph_close(&g);
+    agnes_layout_close(f.world, &files);
+    fixture_close(&f);
 }
 
 /* Prepares and trains an epoch on a disk that fails in `plan`'s way; the status of the whole. */
 static enum gnn_status faulty_epoch(const struct gnn_fault_plan *plan, const struct train_graph *g, char *prepared,
                                     size_t prepared_bytes)
 {
-    struct gnn_world *const inner = open_world(0);
-    struct gnn_world *world;
-    struct gnn_err err = {0};
-    assert_int_equal(gnn_world_faulty_open(inner, plan, &world, &err), GNN_OK);
+    struct fixture f;
     struct train_run run;
-    train_run_init(&run, world, "agnes");
+    fixture_open(&f, .faults = plan);
+    train_run_init(&run, f.world, "agnes");
     run.options = OPTIONS("io=buffered", "block=4K", "hyperbatch=4", "feature_cache=1");
     enum gnn_status status = train_run_open(&run, g);
     if (status == GNN_OK)
@@ -547,8 +518,7 @@ static enum gnn_status faulty_epoch(const struct gnn_fault_plan *plan, const str
     assert_int_equal(run.wrong_values, 0);
     (void)snprintf(prepared, prepared_bytes, "%s/agnes-bf-4k-4-unnamed", g->dataset.dir);
     train_run_close(&run);
-    gnn_world_faulty_close(world);
-    close_world(inner);
+    fixture_close(&f);
     return status;
 }
 
@@ -614,9 +584,8 @@ static void run_epoch(struct train_run *run, uint64_t epoch)
 static void test_feature_blocks_are_read_once(void **state)
 {
     (void)state;
-    struct gnn_world *world = open_world(0);
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     static const struct {
         const char *cache;
         uint32_t rows;
@@ -624,7 +593,7 @@ static void test_feature_blocks_are_read_once(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int rank = 0; rank < 2; rank++) {
             struct train_run run;
-            open_run(&run, world, &g,
+            open_run(&run, f.world, &f.graph,
                      OPTIONS("io=buffered", "layout=input", "block=4K", "hyperbatch=1024", "workers=3",
                              rank ? "cache_rank=count" : "cache_rank=threshold", cases[c].cache));
             for (uint64_t epoch = 0; epoch < 2; epoch++) {
@@ -642,21 +611,19 @@ static void test_feature_blocks_are_read_once(void **state)
             }
             train_run_close(&run);
         }
-    train_graph_close(&g);
-    close_world(world);
+    fixture_close(&f);
 }
 
 /* The best C by count leave fewer rows to spill than any other choice, the threshold's included. */
 static void test_ranking_by_count_spills_least(void **state)
 {
     (void)state;
-    struct gnn_world *world = open_world(0);
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     uint64_t spilled[2];
     for (int rank = 0; rank < 2; rank++) {
         struct train_run run;
-        open_run(&run, world, &g,
+        open_run(&run, f.world, &f.graph,
                  OPTIONS("io=buffered", "block=4K", "hyperbatch=1024", "layout=input", "feature_cache=40000",
                          rank ? "cache_rank=count" : "cache_rank=threshold"));
         run_epoch(&run, 0);
@@ -680,8 +647,7 @@ static void test_ranking_by_count_spills_least(void **state)
         train_run_close(&run);
     }
     assert_true(spilled[1] <= spilled[0]);
-    train_graph_close(&g);
-    close_world(world);
+    fixture_close(&f);
 }
 
 static uint64_t graph_reads(struct gnn_world *world, const struct train_graph *g, const char *hyperbatch,
@@ -698,31 +664,28 @@ static uint64_t graph_reads(struct gnn_world *world, const struct train_graph *g
 static void test_a_hyperbatch_never_reads_more_than_its_mini_batches(void **state)
 {
     (void)state;
-    struct gnn_world *world = open_world(0);
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     static const char *const buffers[] = {"graph_buffer=4K", "graph_buffer=8K", "graph_buffer=1M"};
     for (size_t b = 0; b < 3; b++) {
-        const uint64_t alone = graph_reads(world, &g, "hyperbatch=1", buffers[b]);
-        const uint64_t pairs = graph_reads(world, &g, "hyperbatch=2", buffers[b]);
-        const uint64_t all = graph_reads(world, &g, "hyperbatch=8", buffers[b]);
+        const uint64_t alone = graph_reads(f.world, &f.graph, "hyperbatch=1", buffers[b]);
+        const uint64_t pairs = graph_reads(f.world, &f.graph, "hyperbatch=2", buffers[b]);
+        const uint64_t all = graph_reads(f.world, &f.graph, "hyperbatch=8", buffers[b]);
         assert_true(alone >= pairs && pairs >= all && all > 0);
         assert_true(alone > all);
     }
-    train_graph_close(&g);
-    close_world(world);
+    fixture_close(&f);
 }
 
 /* With room for all, the second hop finds everything the first one read. */
 static void test_resident_blocks_are_hits(void **state)
 {
     (void)state;
-    struct gnn_world *world = open_world(0);
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     for (int keep = 0; keep < 2; keep++) {
         struct train_run run;
-        open_run(&run, world, &g,
+        open_run(&run, f.world, &f.graph,
                  OPTIONS("io=buffered", "block=4K", "hyperbatch=4", "graph_buffer=1M",
                          keep ? "gbuf_keep=true" : "gbuf_keep=false"));
         run_epoch(&run, 0);
@@ -735,33 +698,30 @@ static void test_resident_blocks_are_hits(void **state)
         assert_int_equal(run.result.counters.cache_evictions, 0);
         train_run_close(&run);
     }
-    train_graph_close(&g);
-    close_world(world);
+    fixture_close(&f);
 }
 
 /* T a multiple of b H, T < b, a tail. */
 static void test_every_seed_once_whatever_the_tails(void **state)
 {
     (void)state;
-    struct gnn_world *world = open_world(0);
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     static const uint32_t batch_sizes[] = {1, 7, 10, 75, 150, 400};
     static const char *const sizes[] = {"hyperbatch=1", "hyperbatch=5", "hyperbatch=15", "hyperbatch=1000"};
     for (size_t b = 0; b < 6; b++)
         for (size_t h = b == 0 ? 1 : 0; h < 4; h++) {
             struct train_run run;
-            train_run_init(&run, world, "agnes");
+            train_run_init(&run, f.world, "agnes");
             run.options = OPTIONS("io=buffered", "block=4K", sizes[h]);
             run.workload.batch_size = batch_sizes[b];
-            must(train_run_open(&run, &g), &run.err);
+            must(train_run_open(&run, &f.graph), &run.err);
             run_epoch(&run, 0);
             for (uint32_t i = 0; i < TRAIN; i++)
-                assert_int_equal(run.seen[g.dataset.train.nodes[i]], 1);
+                assert_int_equal(run.seen[f.graph.dataset.train.nodes[i]], 1);
             train_run_close(&run);
         }
-    train_graph_close(&g);
-    close_world(world);
+    fixture_close(&f);
 }
 
 /* ---- memory ---- */
@@ -786,37 +746,37 @@ static void test_the_smallest_accepted_cap_is_kept(void **state)
     struct train_graph g;
     train_graph_open(&usual, &g);
     const char *const *const options = OPTIONS("io=buffered", "block=16K", "depth=4", "workers=2");
-    struct gnn_world *world = open_world(0);
+    struct fixture f;
+    fixture_open(&f, .graph = NULL);
     uint64_t low = 1 << 20, high = 200 << 20;
     struct gnn_err err;
     while (high - low > 4096) {
         const uint64_t middle = (low + high) / 2;
-        const bool fits = plan_under(&g, world, middle, options, &err) == GNN_OK;
+        const bool fits = plan_under(&g, f.world, middle, options, &err) == GNN_OK;
         *(fits ? &high : &low) = middle;
     }
-    assert_int_equal(plan_under(&g, world, low, options, &err), GNN_ECAP);
+    assert_int_equal(plan_under(&g, f.world, low, options, &err), GNN_ECAP);
     assert_non_null(strstr(err.message, "agnes."));
     assert_non_null(strstr(err.message, "--memory"));
-    close_world(world);
-    world = open_world(high);
+    fixture_close(&f);
+    fixture_open(&f, .measured.memory_limit_bytes = high);
     struct train_run run;
-    train_run_init(&run, world, "agnes");
+    train_run_init(&run, f.world, "agnes");
     run.options = options;
     run.cap_bytes = high;
     must(train_run_open(&run, &g), &run.err);
     for (uint64_t epoch = 0; epoch < 2; epoch++)
         run_epoch(&run, epoch);
     train_run_close(&run);
-    close_world(world);
+    fixture_close(&f);
     train_graph_close(&g);
 }
 
 static void test_refusals_name_the_parameter(void **state)
 {
     (void)state;
-    struct train_graph g;
-    train_graph_open(&usual, &g);
-    struct gnn_world *world = open_world(0);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     const struct {
         const char *const *options;
         uint64_t cap_bytes;
@@ -832,19 +792,18 @@ static void test_refusals_name_the_parameter(void **state)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct gnn_err err;
-        const enum gnn_status status = plan_under(&g, world, cases[c].cap_bytes, cases[c].options, &err);
+        const enum gnn_status status = plan_under(&f.graph, f.world, cases[c].cap_bytes, cases[c].options, &err);
         if (status != cases[c].status || (status != GNN_OK && strstr(err.message, cases[c].words) == NULL))
             fail_msg("case %zu: %s: %s", c, gnn_status_name(status), err.message);
     }
     struct train_run run;
-    train_run_init(&run, world, "agnes");
+    train_run_init(&run, f.world, "agnes");
     run.options = OPTIONS("overlap=full", "io=buffered");
     run.workload.sample_only = true;
     struct gnn_memory_plan plan;
-    assert_int_equal(train_run_plan(&run, &g, &plan), GNN_EUSAGE);
+    assert_int_equal(train_run_plan(&run, &f.graph, &plan), GNN_EUSAGE);
     free(run.config);
-    close_world(world);
-    train_graph_close(&g);
+    fixture_close(&f);
 }
 
 int main(void)

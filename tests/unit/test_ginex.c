@@ -1,13 +1,12 @@
 /* Ginex' parts and the invariants of a whole epoch (docs/invariants.md, Ginex, 5 to 11; batches, losses and rows
- * against the other systems are in differential/test_systems.c, the replacement in test_belady.c). */
+ * against the other systems are in tests/differential, the replacement in test_belady.c). */
 #include "harness/base/rng.h"
 #include "harness/storage/stream.h"
 #include "harness/system/sampling.h"
-#include "harness/world/measured/measured.h"
 #include "systems/ginex/feature_cache.h"
 #include "systems/ginex/neighbours.h"
+#include "tests/support/fixture.h"
 #include "tests/support/io_scratch.h"
-#include "tests/support/train_graph.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -24,30 +23,6 @@ enum { TRAIN = 160, BATCHES = 8 };
 
 static const struct train_graph_config usual = {
     .nodes = 900, .mean_degree = 6, .dim = 64, .classes = 5, .train = TRAIN, .seed = 11};
-
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-static struct gnn_world *open_world(void)
-{
-    struct gnn_world *world;
-    struct gnn_err err = {0};
-    assert_int_equal(gnn_world_measured_open(NULL, &world, &err), GNN_OK);
-    return world;
-}
-
-static void close_world(struct gnn_world *world)
-{
-    struct gnn_mem_usage usage;
-    gnn_mem_usage(world, &usage);
-    assert_int_equal(usage.current_bytes, 0);
-    gnn_world_measured_close(world);
-}
-
-static void must(enum gnn_status status, const struct gnn_err *err)
-{
-    if (status != GNN_OK)
-        fail_msg("%s", err->message);
-}
 
 /* ---- scores ---- */
 
@@ -223,10 +198,11 @@ static void test_lists_are_the_files_lists(void **state)
             const bool direct = variant % 2 == 1;
             if (direct && !l.scratch.direct)
                 continue;
-            struct gnn_world *world = open_world();
+            struct fixture f;
+            fixture_open(&f, .graph = NULL);
             const struct gnn_workload workload = {.seed = 1};
             const struct gnn_env env = {
-                .world = world, .dataset = &l.dataset, .workload = &workload, .io_engine = GNN_RING_POOL};
+                .world = f.world, .dataset = &l.dataset, .workload = &workload, .io_engine = GNN_RING_POOL};
             const struct ginex_neighbours_config config = {
                 .cache_bytes = caches[i],
                 .skip_isolated = i % 2 == 1,
@@ -256,8 +232,8 @@ static void test_lists_are_the_files_lists(void **state)
             ginex_neighbours_unload(n);
             fetch_all(&l, n, config.list_read);
             ginex_neighbours_close(n);
-            gnn_file_close(world, indices);
-            close_world(world);
+            gnn_file_close(f.world, indices);
+            fixture_close(&f);
         }
     close_lists(&l);
 }
@@ -268,15 +244,16 @@ static void test_a_cache_below_its_table_is_refused(void **state)
     struct lists l;
     memset(&l, 0, sizeof l);
     open_lists(&l);
-    struct gnn_world *world = open_world();
-    const struct gnn_env env = {.world = world, .dataset = &l.dataset};
+    struct fixture f;
+    fixture_open(&f, .graph = NULL);
+    const struct gnn_env env = {.world = f.world, .dataset = &l.dataset};
     const struct ginex_neighbours_config config = {.cache_bytes = 15999, .workers = 1, .dir = l.scratch.dir};
     struct ginex_neighbours *n = NULL;
     struct gnn_err err = {0};
     assert_int_equal(ginex_neighbours_open(&env, &config, NULL, NULL, &n, &err), GNN_ECAP);
     assert_non_null(strstr(err.message, "ginex.neighbour_cache"));
     assert_null(n);
-    close_world(world);
+    fixture_close(&f);
     close_lists(&l);
 }
 
@@ -431,9 +408,8 @@ static void test_misses_of_an_epoch_are_the_offline_optimum(void **state)
 {
     (void)state;
     static const uint32_t superbatches[] = {1, 3, 4, 8, 1000}, rows[] = {1, 40, 150, 300, 900};
-    struct gnn_world *world = open_world();
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     for (size_t i = 0; i < 5; i++)
         for (size_t j = 0; j < 5; j++) {
             char superbatch[32], cache[48];
@@ -441,8 +417,8 @@ static void test_misses_of_an_epoch_are_the_offline_optimum(void **state)
             (void)snprintf(cache, sizeof cache, "feature_cache=%u", 900 * 4 + rows[j] * 256);
             struct train_run run;
             struct seen seen;
-            init_run(&run, world, OPTIONS("io=buffered", superbatch, cache, "gather_threads=3"));
-            must(train_run_open(&run, &g), &run.err);
+            init_run(&run, f.world, OPTIONS("io=buffered", superbatch, cache, "gather_threads=3"));
+            must(train_run_open(&run, &f.graph), &run.err);
             watch(&run, &seen);
             must(train_run_epoch(&run, 0), &run.err);
             uint64_t expected = 0;
@@ -459,8 +435,7 @@ static void test_misses_of_an_epoch_are_the_offline_optimum(void **state)
             forget(&seen);
             train_run_close(&run);
         }
-    train_graph_close(&g);
-    close_world(world);
+    fixture_close(&f);
 }
 
 /* Nothing depends on how many threads there are; all seeds are trained, also where T is a multiple of B SB. */
@@ -475,15 +450,14 @@ static void test_threads_change_nothing(void **state)
                 "trace_block=4K"),
         OPTIONS("io=buffered", "superbatch=4", "hold_ids=false", "overlap=false", "fill=direct"),
     };
-    struct gnn_world *world = open_world();
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     struct gnn_counters first = {.needed_bytes = 0};
     double loss[BATCHES];
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
         struct train_run run;
-        init_run(&run, world, variants[v]);
-        must(train_run_open(&run, &g), &run.err);
+        init_run(&run, f.world, variants[v]);
+        must(train_run_open(&run, &f.graph), &run.err);
         must(train_run_epoch(&run, 0), &run.err);
         const struct gnn_counters *c = &run.result.counters;
         if (v == 0) {
@@ -498,31 +472,29 @@ static void test_threads_change_nothing(void **state)
         assert_int_equal(c->cache_hits + c->cache_misses, c->sample.sampled_nodes);
         assert_int_equal(run.result.seeds, TRAIN);
         for (uint32_t i = 0; i < TRAIN; i++)
-            assert_int_equal(run.seen[g.dataset.train.nodes[i]], 1);
-        assert_int_equal(files_in(g.dataset.dir), 2);
+            assert_int_equal(run.seen[f.graph.dataset.train.nodes[i]], 1);
+        assert_int_equal(files_in(f.graph.dataset.dir), 2);
         train_run_close(&run);
     }
-    train_graph_close(&g);
-    close_world(world);
+    fixture_close(&f);
 }
 
 static void test_feature_reads_are_pages_of_the_misses(void **state)
 {
     (void)state;
-    struct gnn_world *world = open_world();
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     struct gnn_file *file = NULL;
     struct gnn_err err = {0};
-    if (gnn_file_open(world, g.dataset.features_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK) {
-        gnn_file_close(world, file);
+    if (gnn_file_open(f.world, f.graph.dataset.features_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK) {
+        gnn_file_close(f.world, file);
         static const uint32_t units[] = {4096, 16384};
         for (size_t u = 0; u < 2; u++) {
             char unit[32];
             (void)snprintf(unit, sizeof unit, "io_unit=%u", units[u]);
             struct train_run run;
-            init_run(&run, world, OPTIONS("cache_neighbours=false", "superbatch=3", "feature_cache=30K", unit));
-            must(train_run_open(&run, &g), &run.err);
+            init_run(&run, f.world, OPTIONS("cache_neighbours=false", "superbatch=3", "feature_cache=30K", unit));
+            must(train_run_open(&run, &f.graph), &run.err);
             must(train_run_epoch(&run, 0), &run.err);
             const struct gnn_counters *c = &run.result.counters;
             assert_true(c->cache_misses > 0);
@@ -535,22 +507,20 @@ static void test_feature_reads_are_pages_of_the_misses(void **state)
     } else {
         print_message("direct I/O left out: %s\n", err.message);
     }
-    train_graph_close(&g);
-    close_world(world);
+    fixture_close(&f);
 }
 
 static void test_stages_and_phases_add_up(void **state)
 {
     (void)state;
-    struct gnn_world *world = open_world();
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     struct train_run run;
-    init_run(&run, world, OPTIONS("io=buffered", "superbatch=3", "feature_cache=30K"));
-    must(train_run_open(&run, &g), &run.err);
-    const uint64_t start_ns = gnn_now_ns(world);
+    init_run(&run, f.world, OPTIONS("io=buffered", "superbatch=3", "feature_cache=30K"));
+    must(train_run_open(&run, &f.graph), &run.err);
+    const uint64_t start_ns = gnn_now_ns(f.world);
     must(train_run_epoch(&run, 0), &run.err);
-    const uint64_t wall_ns = gnn_now_ns(world) - start_ns;
+    const uint64_t wall_ns = gnn_now_ns(f.world) - start_ns;
     static const struct {
         const char *name;
         uint64_t items;
@@ -574,38 +544,35 @@ static void test_stages_and_phases_add_up(void **state)
     assert_true(train_run_extra(&run, "trace_written_bytes") > 0);
     assert_true(train_run_extra(&run, "trace_read_bytes") > 0);
     train_run_close(&run);
-    train_graph_close(&g);
-    close_world(world);
+    fixture_close(&f);
 }
 
 static void test_nothing_is_left_after_a_stop(void **state)
 {
     (void)state;
-    struct gnn_world *world = open_world();
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     for (uint32_t stop = 1; stop < BATCHES; stop++) {
         struct train_run run;
         struct gnn_mem_usage opened, stopped;
-        init_run(&run, world, OPTIONS("io=buffered", "superbatch=3", "overlap_caches=true"));
+        init_run(&run, f.world, OPTIONS("io=buffered", "superbatch=3", "overlap_caches=true"));
         run.stop_after = stop;
-        must(train_run_open(&run, &g), &run.err);
+        must(train_run_open(&run, &f.graph), &run.err);
         must(train_run_epoch(&run, 1) == GNN_ECANCELLED ? GNN_OK : GNN_EBUG, &run.err);
         assert_int_equal(run.step_count, stop);
-        assert_int_equal(files_in(g.dataset.dir), 2);
-        gnn_mem_usage(world, &opened);
+        assert_int_equal(files_in(f.graph.dataset.dir), 2);
+        gnn_mem_usage(f.world, &opened);
         atomic_store(&run.stop, false);
         run.stop_after = 0;
         must(train_run_epoch(&run, 0), &run.err);
         must(train_run_epoch(&run, 1), &run.err);
         assert_int_equal(run.result.seeds, TRAIN);
-        gnn_mem_usage(world, &stopped);
+        gnn_mem_usage(f.world, &stopped);
         assert_in_range(stopped.current_bytes, opened.current_bytes / 2, opened.current_bytes * 2);
         train_run_close(&run);
     }
-    assert_int_equal(files_in(g.dataset.dir), 2);
-    train_graph_close(&g);
-    close_world(world);
+    assert_int_equal(files_in(f.graph.dataset.dir), 2);
+    fixture_close(&f);
 }
 
 /* The two caches are there in turn; with overlap_caches both at once, as in the released code. */
@@ -620,10 +587,11 @@ static void test_the_caches_share_their_memory_in_time(void **state)
     train_graph_open(&config, &g);
     uint64_t peak[2];
     for (int both = 0; both < 2; both++) {
-        struct gnn_world *world = open_world();
+        struct fixture f;
+        fixture_open(&f, .graph = NULL);
         struct gnn_mem_usage usage;
         struct train_run run;
-        init_run(&run, world,
+        init_run(&run, f.world,
                  OPTIONS("io=buffered", "superbatch=2", "samplers=1", "feature_cache=5M", "neighbour_cache=8M",
                          "trace_block=4K", "id_readers=1", both ? "overlap_caches=true" : "overlap_caches=false"));
         run.check_rows = false;
@@ -632,10 +600,10 @@ static void test_the_caches_share_their_memory_in_time(void **state)
         run.workload.fanout[0] = run.workload.fanout[1] = 2;
         must(train_run_open(&run, &g), &run.err);
         must(train_run_epoch(&run, 0), &run.err);
-        gnn_mem_usage(world, &usage);
+        gnn_mem_usage(f.world, &usage);
         peak[both] = usage.peak_bytes;
         train_run_close(&run);
-        close_world(world);
+        fixture_close(&f);
     }
     assert_in_range(peak[1] - peak[0], 500000, 8000000);
     train_graph_close(&g);
@@ -645,17 +613,16 @@ static void test_the_caches_share_their_memory_in_time(void **state)
 static void test_policies(void **state)
 {
     (void)state;
-    struct gnn_world *world = open_world();
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     uint64_t misses[3], by_score = 0;
     for (int p = 0; p < 4; p++) {
         const char *const policies[] = {"replacement=belady", "replacement=lru", "replacement=static",
                                         "replacement=static"};
         struct train_run run;
-        init_run(&run, world,
+        init_run(&run, f.world,
                  OPTIONS("io=buffered", "feature_cache=40K", policies[p], p == 3 ? "initial=score" : "initial=access"));
-        must(train_run_open(&run, &g), &run.err);
+        must(train_run_open(&run, &f.graph), &run.err);
         must(train_run_epoch(&run, 0), &run.err);
         *(p < 3 ? &misses[p] : &by_score) = run.result.counters.cache_misses;
         assert_int_equal(run.result.counters.cache_evictions > 0, p < 2);
@@ -663,8 +630,7 @@ static void test_policies(void **state)
         train_run_close(&run);
     }
     assert_true(misses[0] < misses[1] && misses[0] < misses[2] && misses[0] < by_score);
-    train_graph_close(&g);
-    close_world(world);
+    fixture_close(&f);
 }
 
 /* A row that crosses a page costs two, and the last row of the file what there is: by hand, from the nodes. */
@@ -673,18 +639,17 @@ static void test_rows_across_pages_cost_two(void **state)
     (void)state;
     struct train_graph_config config = usual;
     config.dim = 100; /* 400 bytes */
-    struct train_graph g;
-    train_graph_open(&config, &g);
-    struct gnn_world *world = open_world();
+    struct fixture f;
+    fixture_open(&f, .graph = &config);
     struct gnn_file *file = NULL;
     struct gnn_err err = {0};
-    if (gnn_file_open(world, g.dataset.features_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK) {
-        gnn_file_close(world, file);
+    if (gnn_file_open(f.world, f.graph.dataset.features_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK) {
+        gnn_file_close(f.world, file);
         struct train_run run;
         struct seen seen;
-        init_run(&run, world,
+        init_run(&run, f.world,
                  OPTIONS("cache_neighbours=false", "replacement=static", "feature_cache=4000", "gather_threads=3"));
-        must(train_run_open(&run, &g), &run.err);
+        must(train_run_open(&run, &f.graph), &run.err);
         watch(&run, &seen);
         must(train_run_epoch(&run, 0), &run.err);
         assert_int_equal(train_run_extra(&run, "cache_rows"), 1);
@@ -709,8 +674,7 @@ static void test_rows_across_pages_cost_two(void **state)
     } else {
         print_message("direct I/O left out: %s\n", err.message);
     }
-    close_world(world);
-    train_graph_close(&g);
+    fixture_close(&f);
 }
 
 /* Below the least cap the message names what is largest in the phase that does not fit, and less of it helps. */
@@ -736,9 +700,8 @@ static void test_the_advice_below_a_cap_helps(void **state)
     config.nodes = 150000;
     config.mean_degree = 12;
     config.dim = 256;
-    struct train_graph g;
-    train_graph_open(&config, &g);
-    struct gnn_world *world = open_world();
+    struct fixture f;
+    fixture_open(&f, .graph = &config);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         uint64_t least[2];
         for (int helped = 0; helped < 2; helped++) {
@@ -755,9 +718,9 @@ static void test_the_advice_below_a_cap_helps(void **state)
                 const uint64_t middle = (low + high) / 2;
                 struct train_run run;
                 struct gnn_memory_plan plan;
-                init_run(&run, world, options);
+                init_run(&run, f.world, options);
                 run.cap_bytes = middle;
-                const enum gnn_status status = train_run_plan(&run, &g, &plan);
+                const enum gnn_status status = train_run_plan(&run, &f.graph, &plan);
                 assert_true(status == GNN_OK || status == GNN_ECAP);
                 if (helped == 0 && status == GNN_ECAP && strstr(run.err.message, cases[c].words) == NULL)
                     fail_msg("case %zu: %s", c, run.err.message);
@@ -769,8 +732,7 @@ static void test_the_advice_below_a_cap_helps(void **state)
         if (least[1] >= least[0])
             fail_msg("case %zu: %s does not help", c, cases[c].better);
     }
-    close_world(world);
-    train_graph_close(&g);
+    fixture_close(&f);
 }
 
 static uint64_t process_bytes(const struct gnn_memory_plan *plan)
@@ -798,23 +760,24 @@ static void test_the_peak_is_planned_for(void **state)
     struct train_graph g;
     train_graph_open(&config, &g);
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-        struct gnn_world *world = open_world();
+        struct fixture f;
+        fixture_open(&f, .graph = NULL);
         struct gnn_memory_plan plan;
         struct gnn_mem_usage usage;
         struct train_run run;
-        init_run(&run, world, variants[v]);
+        init_run(&run, f.world, variants[v]);
         must(train_run_plan(&run, &g, &plan), &run.err);
         free(run.config);
-        init_run(&run, world, variants[v]);
+        init_run(&run, f.world, variants[v]);
         must(train_run_open(&run, &g), &run.err);
         must(train_run_epoch(&run, 0), &run.err);
-        gnn_mem_usage(world, &usage);
+        gnn_mem_usage(f.world, &usage);
         const uint64_t planned = gnn_plan_bytes(&plan) - process_bytes(&plan);
         if (usage.peak_bytes > planned + planned / 20)
             fail_msg("variant %zu: %lu bytes at the peak, %lu planned", v, (unsigned long)usage.peak_bytes,
                      (unsigned long)planned);
         train_run_close(&run);
-        close_world(world);
+        fixture_close(&f);
     }
     train_graph_close(&g);
 }

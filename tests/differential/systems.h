@@ -1,0 +1,12 @@
+/* What the tests over all systems share: one small graph, of whose training nodes 7 batches of 20 and one of 10 are made. */
+#ifndef GNN_TESTS_DIFFERENTIAL_SYSTEMS_H
+#define GNN_TESTS_DIFFERENTIAL_SYSTEMS_H
+
+#include "tests/support/fixture.h"
+
+enum { EPOCHS = 2, BATCHES = 8, TRAIN = 150, HANG_SECONDS = 280 }; /* a hang is a failure too */
+
+static const struct train_graph_config usual = {
+    .nodes = 900, .mean_degree = 6, .dim = 16, .classes = 5, .train = TRAIN, .seed = 11};
+
+#endif

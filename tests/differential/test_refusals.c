@@ -1,0 +1,160 @@
+/* What a system refuses and how it ends: sizes that cannot be, by the parameter's name; a batch beyond its reservation; the
+ * stop flag; and memory that stays as it was from the second epoch on. */
+#include "tests/differential/systems.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void test_impossible_sizes_are_refused_by_name(void **state)
+{
+    (void)state;
+    const struct {
+        const char *system;
+        const char *const *options;
+        uint64_t cap_bytes;
+        enum gnn_status status;
+        const char *words;
+    } cases[] = {
+        {"gnndrive", OPTIONS("io=buffered", "batch_nodes=200", "slots=300"), 0, GNN_EUSAGE, "gnndrive.buffer_mult"},
+        {"gnndrive", OPTIONS("io=buffered", "batch_nodes=200", "slots=100"), 0, GNN_EUSAGE, "gnndrive.slots=100"},
+        {"gnndrive", OPTIONS("in_order=true", "order=segments"), 0, GNN_EUSAGE, "gnndrive.order=global"},
+        {"gnndrive", OPTIONS("serial_extract=true", "lock_submit=true"), 0, GNN_EUSAGE, "gnndrive.lock_submit"},
+        {"gnndrive", OPTIONS("batch_nodes=200"), 100000, GNN_ECAP, "--memory"},
+        {"gnndrive", OPTIONS("batch_nodes=200"), 0, GNN_OK, ""},
+        {"gnndrive", OPTIONS("batch_nodes=200"), 100000000, GNN_OK, ""},
+        {"pygplus", OPTIONS("workers=4"), 100000, GNN_ECAP, "--memory"},
+        {"pygplus", OPTIONS("ballast_bytes=100M"), 300000000, GNN_OK, ""},
+        {"pygplus", OPTIONS("ballast_bytes=100M"), 200000000, GNN_ECAP, "pygplus.ballast_bytes"},
+        {"ginex", OPTIONS("superbatch=8"), 0, GNN_OK, ""},
+        {"ginex", OPTIONS("superbatch=8"), 100000000, GNN_OK, ""},
+        {"ginex", OPTIONS("superbatch=8"), 100000, GNN_ECAP, "--memory"},
+        {"ginex", OPTIONS("samplers=100"), 8000000, GNN_ECAP, "ginex.samplers"},
+        {"ginex", OPTIONS("feature_cache=3K"), 0, GNN_ECAP, "ginex.feature_cache"},
+        {"ginex", OPTIONS("feature_cache=3664"), 0, GNN_OK, ""}, /* 4 N + R */
+        {"ginex", OPTIONS("feature_cache=3663"), 0, GNN_ECAP, "ginex.feature_cache"},
+        {"ginex", OPTIONS("neighbour_cache=7199"), 0, GNN_ECAP, "ginex.neighbour_cache"}, /* 8 N */
+        {"ginex", OPTIONS("neighbour_cache=7200"), 0, GNN_OK, ""},
+        {"ginex", OPTIONS("trace_block=64M", "samplers=1"), 30000000, GNN_ECAP, "ginex.trace_block"},
+        {"ginex", OPTIONS("io_unit=5000"), 0, GNN_EUSAGE, "ginex.io_unit"},
+        {"ginex", OPTIONS("trace_block=5000"), 0, GNN_EUSAGE, "ginex.trace_block"},
+        {"ringsampler", OPTIONS("threads=2"), 100000, GNN_ECAP, "--memory"},
+        {"ringsampler", OPTIONS("threads=2"), 100000000, GNN_OK, ""},
+        {"null", NULL, 0, GNN_OK, ""},
+    };
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct train_run run;
+        struct gnn_memory_plan plan;
+        train_run_init(&run, f.world, cases[c].system);
+        run.options = cases[c].options;
+        run.cap_bytes = cases[c].cap_bytes;
+        const enum gnn_status status = train_run_plan(&run, &f.graph, &plan);
+        if (status != cases[c].status || (status != GNN_OK && strstr(run.err.message, cases[c].words) == NULL))
+            fail_msg("case %zu: %s: %s", c, gnn_status_name(status), run.err.message);
+        if (status == GNN_OK)
+            assert_true(gnn_plan_bytes(&plan) > gnn_plan_run_bytes(&plan) && gnn_plan_largest(&plan) != NULL);
+        free(run.config);
+    }
+    fixture_close(&f);
+}
+
+static void test_a_batch_beyond_the_reservation_is_refused(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    struct train_run run;
+    train_run_init(&run, f.world, "gnndrive");
+    run.options = OPTIONS("io=buffered", "batch_nodes=30", "slots=60");
+    must_run(train_run_open(&run, &f.graph), &run);
+    assert_int_equal(train_run_epoch(&run, 0), GNN_ECAP);
+    assert_non_null(strstr(run.err.message, "gnndrive.batch_nodes"));
+    train_run_close(&run);
+    fixture_close(&f);
+}
+
+static void test_the_stop_flag_ends_an_epoch_cleanly(void **state)
+{
+    (void)state;
+    const struct {
+        const char *system;
+        const char *const *options;
+    } cases[] = {
+        {"pygplus", OPTIONS("workers=3")},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=2")},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=3", "in_order=true", "batch_nodes=290")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=7")},
+        {"ginex", OPTIONS("io=buffered")},
+        {"ringsampler", OPTIONS("threads=3", "feature_io=buffered")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "overlap=full", "hyperbatch=2", "spill=async")},
+    };
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct train_run run;
+        train_run_init(&run, f.world, cases[c].system);
+        run.options = cases[c].options;
+        run.workload.batch_size = 5;
+        run.stop_after = 4;
+        run.check_rows = true;
+        must_run(train_run_open(&run, &f.graph), &run);
+        assert_int_equal(train_run_epoch(&run, 0), GNN_ECANCELLED);
+        assert_int_equal(run.step_count, 4); /* no step after the flag */
+        assert_int_equal(run.result.seeds, 20);
+        atomic_store(&run.stop, false);
+        run.stop_after = 0;
+        must_run(train_run_epoch(&run, 1), &run); /* everything was given back */
+        train_run_each_seed_once(&run);
+        assert_int_equal(run.wrong_values, 0);
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
+static void test_memory_is_steady_from_the_second_epoch(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler", "agnes"};
+    for (size_t s = 0; s < 6; s++) {
+        struct train_run run;
+        struct gnn_mem_usage second = {0}, later;
+        train_run_init(&run, f.world, systems[s]);
+        run.options = s == 1   ? OPTIONS("io=buffered", "samplers=1", "extractors=1")
+                      : s == 3 ? OPTIONS("io=buffered", "samplers=1")
+                      : s == 4 ? OPTIONS("feature_io=buffered")
+                      : s == 5 ? OPTIONS("io=buffered", "workers=1")
+                               : NULL;
+        run.model_config.dropout = 0;
+        run.workload.fanout[0] = run.workload.fanout[1] = 60; /* whole lists: every epoch's batches grow alike */
+        run.workload.batch_size = TRAIN;
+        must_run(train_run_open(&run, &f.graph), &run);
+        for (uint64_t epoch = 0; epoch < 4; epoch++) {
+            must_run(train_run_epoch(&run, epoch), &run);
+            gnn_mem_usage(f.world, epoch == 1 ? &second : &later);
+        }
+        assert_int_equal(second.current_bytes, later.current_bytes);
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_impossible_sizes_are_refused_by_name),
+        cmocka_unit_test(test_a_batch_beyond_the_reservation_is_refused),
+        cmocka_unit_test(test_the_stop_flag_ends_an_epoch_cleanly),
+        cmocka_unit_test(test_memory_is_steady_from_the_second_epoch),
+    };
+    alarm(HANG_SECONDS);
+    return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);
+}
