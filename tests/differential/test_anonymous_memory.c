@@ -1,9 +1,8 @@
 /* Anonymous memory of the whole process after every epoch, as the kernel counts it: what a system, the
  * pipeline or the model would leak in an epoch shows here, the harness's own accounting aside
- * (specs/pygplus.md section 9: 8; specs/gnndrive.md section 9: 12). */
-#include "harness/world/measured/measured.h"
+ * (docs/invariants.md, PyG+: 8; GNNDrive: 12). */
+#include "tests/support/fixture.h"
 #include "tests/support/sanitizers.h"
-#include "tests/support/train_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,29 +35,23 @@ static uint64_t anonymous_bytes(void)
  * has grown as far as it will. The slack is that of all epochs together. */
 static void check_system(const char *system, const char *const *options, enum gnn_model_kind kind)
 {
-    struct gnn_world *world;
-    struct train_graph graph;
+    struct fixture f;
     struct train_run run;
-    struct gnn_err err = {0};
     uint64_t after[EPOCHS];
-    assert_int_equal(gnn_world_measured_open(NULL, &world, &err), GNN_OK);
-    train_graph_open(&usual, &graph);
-    train_run_init(&run, world, system);
+    fixture_open(&f, .graph = &usual);
+    train_run_init(&run, f.world, system);
     run.options = options;
     run.cpu = true;
     run.model_config.kind = kind;
     run.workload.batch_size = 75;
     run.workload.fanout[0] = run.workload.fanout[1] = 60;
-    if (train_run_open(&run, &graph) != GNN_OK)
-        fail_msg("%s: %s", system, run.err.message);
+    must_run(train_run_open(&run, &f.graph), &run);
     for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
-        if (train_run_epoch(&run, 0) != GNN_OK)
-            fail_msg("%s: %s", system, run.err.message);
+        must_run(train_run_epoch(&run, 0), &run);
         after[epoch] = anonymous_bytes();
     }
     train_run_close(&run);
-    train_graph_close(&graph);
-    gnn_world_measured_close(world);
+    fixture_close(&f);
     for (uint32_t epoch = 3; epoch < EPOCHS; epoch++)
         if (after[epoch] > after[2] + SLACK_BYTES)
             fail_msg("%s: anonymous memory grew from %llu to %llu bytes between epochs 2 and %u", system,

@@ -1,9 +1,7 @@
-/* RingSampler's own reads of the edge file, on storage that fails (specs/ringsampler.md section 9: 12): a failed or
+/* RingSampler's own reads of the edge file, on storage that fails (docs/invariants.md, RingSampler: 12): a failed or
  * short read ends the run with its position in the message and nothing in flight, and the next epoch is right; what the
  * kernel asks to repeat is repeated; allocations that fail are undone. */
-#include "harness/world/faults.h"
-#include "harness/world/measured/measured.h"
-#include "tests/support/train_graph.h"
+#include "tests/support/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,36 +17,6 @@ enum { TRAIN = 90, HANG_SECONDS = 120 };
 static const struct train_graph_config usual = {
     .nodes = 700, .mean_degree = 6, .dim = 8, .classes = 4, .train = TRAIN, .seed = 5};
 
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-struct place {
-    struct gnn_world *inner, *world;
-    struct train_graph graph;
-    bool direct_works;
-};
-
-static void open_place(struct place *p, const struct gnn_fault_plan *plan)
-{
-    struct gnn_err err = {0};
-    struct gnn_file *file = NULL;
-    assert_int_equal(gnn_world_measured_open(NULL, &p->inner, &err), GNN_OK);
-    assert_int_equal(gnn_world_faulty_open(p->inner, plan, &p->world, &err), GNN_OK);
-    train_graph_open(&usual, &p->graph);
-    p->direct_works = gnn_file_open(p->inner, p->graph.dataset.indices_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK;
-    if (p->direct_works)
-        gnn_file_close(p->inner, file);
-}
-
-static void close_place(struct place *p)
-{
-    struct gnn_mem_usage usage;
-    gnn_mem_usage(p->inner, &usage);
-    assert_int_equal(usage.current_bytes, 0);
-    train_graph_close(&p->graph);
-    gnn_world_faulty_close(p->world);
-    gnn_world_measured_close(p->inner);
-}
-
 enum { CASES = 7, FIRST_DIRECT = 3 };
 static const char *const cases[CASES][8] = {
     {"io=buffered", "ring=16"},
@@ -60,16 +28,14 @@ static const char *const cases[CASES][8] = {
     {"io=sorted", "cache=8K", "ring=8", "extent=4K", "read_buffer=64K"},
 };
 
-static bool left_out(const struct place *p, int c)
+static bool left_out(const struct fixture *f, int c)
 {
-    if (c >= FIRST_DIRECT && !p->direct_works)
-        print_message("%s left out: no direct reads on this file system\n", cases[c][0]);
-    return c >= FIRST_DIRECT && !p->direct_works;
+    return c >= FIRST_DIRECT && !f->direct;
 }
 
-static void init_run(struct train_run *run, const struct place *p, int c)
+static void init_run(struct train_run *run, const struct fixture *f, int c)
 {
-    train_run_init(run, p->world, "ringsampler");
+    train_run_init(run, f->world, "ringsampler");
     run->options = cases[c];
     run->workload.sample_only = true;
     run->workload.batch_size = 9;
@@ -78,23 +44,21 @@ static void init_run(struct train_run *run, const struct place *p, int c)
 /* What the same batches are without faults. */
 static struct gnn_sample_counters right(int c, uint64_t epoch)
 {
-    struct place p;
+    struct fixture f;
     struct train_run run;
-    open_place(&p, &(struct gnn_fault_plan){.seed = 1});
-    init_run(&run, &p, c);
-    assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+    fixture_open(&f, .graph = &usual, .faults = &(struct gnn_fault_plan){.seed = 1});
+    init_run(&run, &f, c);
+    assert_int_equal(train_run_open(&run, &f.graph), GNN_OK);
     assert_int_equal(train_run_epoch(&run, epoch), GNN_OK);
     const struct gnn_sample_counters counters = run.result.counters.sample;
     train_run_close(&run);
-    close_place(&p);
+    fixture_close(&f);
     return counters;
 }
 
 static void expect_good_epoch(struct train_run *run, uint64_t epoch, const struct gnn_sample_counters *expected)
 {
-    const enum gnn_status status = train_run_epoch(run, epoch);
-    if (status != GNN_OK)
-        fail_msg("%s", run->err.message);
+    must_run(train_run_epoch(run, epoch), run);
     assert_memory_equal(&run->result.counters.sample, expected, sizeof *expected);
 }
 
@@ -114,15 +78,15 @@ static void test_a_failed_read_ends_the_run_with_its_position(void **state)
     for (int c = 0; c < CASES; c++) {
         const struct gnn_sample_counters expected = right(c, 1);
         for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
-            struct place p;
-            open_place(&p, &(struct gnn_fault_plan){.seed = 1, .read_eio_at = at[i]});
-            if (!left_out(&p, c)) {
+            struct fixture f;
+            fixture_open(&f, .graph = &usual, .faults = &(struct gnn_fault_plan){.seed = 1, .read_eio_at = at[i]});
+            if (!left_out(&f, c)) {
                 struct train_run run;
                 struct gnn_fault_counts counts;
-                init_run(&run, &p, c);
-                assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+                init_run(&run, &f, c);
+                assert_int_equal(train_run_open(&run, &f.graph), GNN_OK);
                 const enum gnn_status status = train_run_epoch(&run, 0);
-                gnn_world_faulty_counts(p.world, &counts);
+                gnn_world_faulty_counts(f.world, &counts);
                 assert_int_equal(status, counts.eio > 0 ? GNN_EIO : GNN_OK);
                 assert_true(counts.eio == 1 || counts.reads < at[i]);
                 if (status != GNN_OK) {
@@ -131,7 +95,7 @@ static void test_a_failed_read_ends_the_run_with_its_position(void **state)
                 }
                 train_run_close(&run);
             }
-            close_place(&p);
+            fixture_close(&f);
         }
     }
 }
@@ -141,15 +105,16 @@ static void test_a_short_read_ends_the_run_with_its_position(void **state)
     (void)state;
     for (int c = 0; c < CASES; c++)
         for (uint64_t seed = 1; seed <= 4; seed++) {
-            struct place p;
-            open_place(&p, &(struct gnn_fault_plan){.seed = seed, .read_short_probability = 0.3});
-            if (!left_out(&p, c)) {
+            struct fixture f;
+            fixture_open(&f, .graph = &usual,
+                         .faults = &(struct gnn_fault_plan){.seed = seed, .read_short_probability = 0.3});
+            if (!left_out(&f, c)) {
                 struct train_run run;
                 struct gnn_fault_counts counts;
-                init_run(&run, &p, c);
-                assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+                init_run(&run, &f, c);
+                assert_int_equal(train_run_open(&run, &f.graph), GNN_OK);
                 const enum gnn_status status = train_run_epoch(&run, 0);
-                gnn_world_faulty_counts(p.world, &counts);
+                gnn_world_faulty_counts(f.world, &counts);
                 /* A read of one sector cannot be cut: alignment units arrive whole. */
                 assert_int_equal(status, counts.shortened > 0 ? GNN_ESHORT : GNN_OK);
                 if (status != GNN_OK)
@@ -157,7 +122,7 @@ static void test_a_short_read_ends_the_run_with_its_position(void **state)
                 assert_true(c >= FIRST_DIRECT || status == GNN_ESHORT);
                 train_run_close(&run);
             }
-            close_place(&p);
+            fixture_close(&f);
         }
 }
 
@@ -166,21 +131,22 @@ static void test_many_failures_at_once(void **state)
     (void)state;
     for (int c = 0; c < CASES; c++)
         for (uint64_t seed = 1; seed <= 4; seed++) {
-            struct place p;
-            open_place(&p, &(struct gnn_fault_plan){.seed = seed,
-                                                    .read_eio_probability = 0.4,
-                                                    .read_slow_probability = 0.2,
-                                                    .slow_ns = 200000,
-                                                    .shuffle = true});
-            if (!left_out(&p, c)) {
+            struct fixture f;
+            fixture_open(&f, .graph = &usual,
+                         .faults = &(struct gnn_fault_plan){.seed = seed,
+                                                            .read_eio_probability = 0.4,
+                                                            .read_slow_probability = 0.2,
+                                                            .slow_ns = 200000,
+                                                            .shuffle = true});
+            if (!left_out(&f, c)) {
                 struct train_run run;
-                init_run(&run, &p, c);
-                assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+                init_run(&run, &f, c);
+                assert_int_equal(train_run_open(&run, &f.graph), GNN_OK);
                 for (uint64_t epoch = 0; epoch < 3; epoch++)
                     assert_int_equal(train_run_epoch(&run, epoch), GNN_EIO);
                 train_run_close(&run);
             }
-            close_place(&p);
+            fixture_close(&f);
         }
 }
 
@@ -196,17 +162,17 @@ static void test_slow_and_repeated_reads_change_nothing(void **state)
     for (int c = 0; c < CASES; c++) {
         const struct gnn_sample_counters expected[2] = {right(c, 0), right(c, 1)};
         for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
-            struct place p;
-            open_place(&p, &plans[i]);
-            if (!left_out(&p, c)) {
+            struct fixture f;
+            fixture_open(&f, .graph = &usual, .faults = &plans[i]);
+            if (!left_out(&f, c)) {
                 struct train_run run;
-                init_run(&run, &p, c);
-                assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+                init_run(&run, &f, c);
+                assert_int_equal(train_run_open(&run, &f.graph), GNN_OK);
                 expect_good_epoch(&run, 0, &expected[0]);
                 expect_good_epoch(&run, 1, &expected[1]);
                 train_run_close(&run);
             }
-            close_place(&p);
+            fixture_close(&f);
         }
     }
 }
@@ -218,22 +184,22 @@ static void test_every_failed_allocation_is_reported_and_undone(void **state)
     for (int c = 0; c < CASES; c++) {
         bool refused = true;
         for (uint64_t at = 1; refused; at++) {
-            struct place p;
-            open_place(&p, &(struct gnn_fault_plan){.seed = 1, .alloc_fail_at = at});
+            struct fixture f;
+            fixture_open(&f, .graph = &usual, .faults = &(struct gnn_fault_plan){.seed = 1, .alloc_fail_at = at});
             refused = false;
-            if (!left_out(&p, c)) {
+            if (!left_out(&f, c)) {
                 struct train_run run;
                 struct gnn_fault_counts counts;
-                init_run(&run, &p, c);
-                enum gnn_status status = train_run_open(&run, &p.graph);
+                init_run(&run, &f, c);
+                enum gnn_status status = train_run_open(&run, &f.graph);
                 if (status == GNN_OK)
                     status = train_run_epoch(&run, 0);
-                gnn_world_faulty_counts(p.world, &counts);
+                gnn_world_faulty_counts(f.world, &counts);
                 refused = counts.allocs_refused > 0;
                 assert_int_equal(status, refused ? GNN_ENOMEM : GNN_OK);
                 train_run_close(&run);
             }
-            close_place(&p);
+            fixture_close(&f);
         }
     }
 }
@@ -242,17 +208,17 @@ static void test_a_cut_edge_file_is_refused(void **state)
 {
     (void)state;
     for (int c = 0; c < CASES; c++) {
-        struct place p;
-        open_place(&p, &(struct gnn_fault_plan){.seed = 1});
-        if (!left_out(&p, c)) {
+        struct fixture f;
+        fixture_open(&f, .graph = &usual, .faults = &(struct gnn_fault_plan){.seed = 1});
+        if (!left_out(&f, c)) {
             struct train_run run;
-            assert_int_equal(truncate(p.graph.dataset.indices_path, 4096), 0);
-            init_run(&run, &p, c);
-            assert_int_equal(train_run_open(&run, &p.graph), GNN_EFORMAT);
+            assert_int_equal(truncate(f.graph.dataset.indices_path, 4096), 0);
+            init_run(&run, &f, c);
+            assert_int_equal(train_run_open(&run, &f.graph), GNN_EFORMAT);
             assert_non_null(strstr(run.err.message, "indices"));
             train_run_close(&run);
         }
-        close_place(&p);
+        fixture_close(&f);
     }
 }
 

@@ -1,12 +1,8 @@
 /* PyG+, GNNDrive, Ginex, RingSampler and AGNES on storage and memory that fail: a clean first error, nothing leaked or
  * left pinned, no hang, and the next epoch right again; slow, short and repeated reads change nothing but time
- * (specs/gnndrive.md section 9: 1, 5; run under the address and thread sanitizers too). Every case in both worlds: the
+ * (docs/invariants.md, GNNDrive: 1, 5; run under the address and thread sanitizers too). Every case in both worlds: the
  * simulated one has no values to compare, and ends in a report where the measured one would hang. */
-#include "harness/world/faults.h"
-#include "harness/world/measured/measured.h"
-#include "tests/support/sim_profile.h"
-#include "tests/support/sim_world.h"
-#include "tests/support/train_graph.h"
+#include "tests/support/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,96 +59,53 @@ enum { SYSTEMS = sizeof systems / sizeof *systems };
 
 enum in_world { MEASURED, SIMULATED };
 
-struct place {
-    enum in_world kind;
-    struct gnn_profile profile; /* of the simulated world */
-    struct gnn_world *inner, *world;
-    struct train_graph graph;
-    bool direct_works;
-};
-
-static void open_place(struct place *p, enum in_world kind, const struct gnn_fault_plan *plan)
+static void open_in(enum in_world kind, struct fixture *f, const struct gnn_fault_plan *plan)
 {
-    struct gnn_err err = {0};
-    p->kind = kind;
-    sim_profile_fill(&p->profile);
-    if (kind == SIMULATED)
-        p->inner = sim_world_of(&p->profile, 0);
-    else
-        assert_int_equal(gnn_world_measured_open(NULL, &p->inner, &err), GNN_OK);
-    assert_int_equal(gnn_world_faulty_open(p->inner, plan, &p->world, &err), GNN_OK);
-    train_graph_open(&usual, &p->graph);
-    struct gnn_file *file = NULL;
-    p->direct_works = kind == SIMULATED; /* which takes a file to be as it was when first opened: not tried there */
-    if (kind == MEASURED)
-        p->direct_works =
-            gnn_file_open(p->inner, p->graph.dataset.features_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK;
-    if (file != NULL)
-        gnn_file_close(p->inner, file);
+    fixture_open(f, .graph = &usual, .simulated = kind == SIMULATED, .faults = plan);
 }
 
-static void close_place(struct place *p)
+static bool left_out(const struct fixture *f, const struct system_case *c)
 {
-    struct gnn_mem_usage usage;
-    gnn_mem_usage(p->inner, &usage);
-    assert_int_equal(usage.current_bytes, 0);
-    train_graph_close(&p->graph);
-    gnn_world_faulty_close(p->world);
-    if (p->kind == SIMULATED)
-        gnn_world_simulated_close(p->inner);
-    else
-        gnn_world_measured_close(p->inner);
+    return c->direct && !f->direct;
 }
 
-static bool left_out(const struct place *p, const struct system_case *c)
+static void init_run(struct train_run *run, const struct fixture *f, const struct system_case *c)
 {
-    if (c->direct && !p->direct_works)
-        print_message("%s with direct I/O left out: not on this file system\n", c->system);
-    return c->direct && !p->direct_works;
-}
-
-static void init_run(struct train_run *run, const struct place *p, const struct system_case *c)
-{
-    train_run_init(run, p->world, c->system);
+    train_run_init(run, f->world, c->system);
     run->options = c->options;
     run->device = c->device;
-    run->check_rows = p->kind == MEASURED;
-    run->modelled = p->kind == SIMULATED ? &p->profile : NULL;
+    run->check_rows = !f->config.simulated;
+    run->modelled = f->config.simulated ? &f->profile : NULL;
     run->workload.batch_size = 9;
 }
 
 static void expect_good_epoch(struct train_run *run, uint64_t epoch)
 {
-    const enum gnn_status status = train_run_epoch(run, epoch);
-    if (status != GNN_OK)
-        fail_msg("%s: %s", run->system, run->err.message);
-    assert_int_equal(run->result.seeds, TRAIN);
+    must_run(train_run_epoch(run, epoch), run);
     assert_int_equal(run->wrong_values, 0);
-    for (uint32_t i = 0; i < TRAIN; i++)
-        assert_int_equal(run->seen[run->env.dataset->train.nodes[i]], 1);
+    train_run_each_seed_once(run);
     const bool in_order = run->options == workers || run->options == shallow || strcmp(run->system, "ginex") == 0 ||
                           strcmp(run->system, "ringsampler") == 0 || strcmp(run->system, "agnes") == 0;
     for (uint32_t k = 0; in_order && k < run->step_count; k++)
         assert_int_equal(run->order[k], k);
 }
 
-/* The n-th read fails once. Whoever meets it stops everybody; afterwards the same state trains a whole epoch.
- */
+/* The n-th read fails once. Whoever meets it stops everybody; afterwards the same state trains a whole epoch. */
 static void test_a_failed_read_ends_the_epoch_and_nothing_else(void **state)
 {
     const enum in_world kind = *(const enum in_world *)*state;
     static const uint64_t at[] = {1, 2, 3, 7, 20, 45, 60, 150, 800};
     for (size_t s = 0; s < SYSTEMS; s++)
         for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
-            struct place p;
-            open_place(&p, kind, &(struct gnn_fault_plan){.seed = 1, .read_eio_at = at[i]});
-            if (!left_out(&p, &systems[s])) {
+            struct fixture f;
+            open_in(kind, &f, &(struct gnn_fault_plan){.seed = 1, .read_eio_at = at[i]});
+            if (!left_out(&f, &systems[s])) {
                 struct train_run run;
-                init_run(&run, &p, &systems[s]);
-                const enum gnn_status opened = train_run_open(&run, &p.graph);
+                init_run(&run, &f, &systems[s]);
+                const enum gnn_status opened = train_run_open(&run, &f.graph);
                 const enum gnn_status status = opened == GNN_OK ? train_run_epoch(&run, 0) : opened;
                 struct gnn_fault_counts counts;
-                gnn_world_faulty_counts(p.world, &counts);
+                gnn_world_faulty_counts(f.world, &counts);
                 assert_int_equal(status, counts.eio > 0 ? GNN_EIO : GNN_OK);
                 assert_true(status == GNN_OK || strlen(run.err.message) > 0);
                 assert_true(counts.eio == 1 || counts.reads < at[i]);
@@ -160,7 +113,7 @@ static void test_a_failed_read_ends_the_epoch_and_nothing_else(void **state)
                     expect_good_epoch(&run, 1);
                 train_run_close(&run);
             }
-            close_place(&p);
+            fixture_close(&f);
         }
 }
 
@@ -169,29 +122,28 @@ static void test_many_failures_at_once(void **state)
     const enum in_world kind = *(const enum in_world *)*state;
     for (size_t s = 0; s < SYSTEMS; s++)
         for (uint64_t seed = 1; seed <= 6; seed++) {
-            struct place p;
-            open_place(&p, kind,
-                       &(struct gnn_fault_plan){.seed = seed,
-                                                .read_eio_probability = 0.3,
-                                                .read_slow_probability = 0.3,
-                                                .slow_ns = 300000,
-                                                .shuffle = true});
-            if (!left_out(&p, &systems[s])) {
+            struct fixture f;
+            open_in(kind, &f,
+                    &(struct gnn_fault_plan){.seed = seed,
+                                             .read_eio_probability = 0.3,
+                                             .read_slow_probability = 0.3,
+                                             .slow_ns = 300000,
+                                             .shuffle = true});
+            if (!left_out(&f, &systems[s])) {
                 struct train_run run;
-                init_run(&run, &p, &systems[s]);
-                enum gnn_status status = train_run_open(&run, &p.graph);
+                init_run(&run, &f, &systems[s]);
+                enum gnn_status status = train_run_open(&run, &f.graph);
                 for (uint64_t epoch = 0; status == GNN_OK && epoch < 3; epoch++) {
                     assert_int_equal(train_run_epoch(&run, epoch), GNN_EIO);
                     assert_int_equal(run.wrong_values, 0); /* what was trained before the error was right */
                 }
                 train_run_close(&run);
             }
-            close_place(&p);
+            fixture_close(&f);
         }
 }
 
-/* Delays, short reads, EAGAIN and EINTR, completions out of order: rows stay right, nothing is loaded twice.
- */
+/* Delays, short reads, EAGAIN and EINTR, completions out of order: rows stay right, nothing is loaded twice. */
 static void test_slow_and_short_reads_change_nothing(void **state)
 {
     const enum in_world kind = *(const enum in_world *)*state;
@@ -208,13 +160,12 @@ static void test_slow_and_short_reads_change_nothing(void **state)
     };
     for (size_t s = 0; s < SYSTEMS; s++)
         for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
-            struct place p;
-            open_place(&p, kind, &plans[i]);
-            if (!left_out(&p, &systems[s])) {
+            struct fixture f;
+            open_in(kind, &f, &plans[i]);
+            if (!left_out(&f, &systems[s])) {
                 struct train_run run;
-                init_run(&run, &p, &systems[s]);
-                if (train_run_open(&run, &p.graph) != GNN_OK)
-                    fail_msg("%s", run.err.message);
+                init_run(&run, &f, &systems[s]);
+                must_run(train_run_open(&run, &f.graph), &run);
                 expect_good_epoch(&run, 0);
                 expect_good_epoch(&run, 1);
                 const struct gnn_counters *n = &run.result.counters;
@@ -222,7 +173,7 @@ static void test_slow_and_short_reads_change_nothing(void **state)
                     assert_int_equal(n->cache_hits + n->cache_misses, n->sample.sampled_nodes);
                 train_run_close(&run);
             }
-            close_place(&p);
+            fixture_close(&f);
         }
 }
 
@@ -233,24 +184,24 @@ static void test_every_failed_allocation_is_reported_and_undone(void **state)
     for (size_t s = 0; s < SYSTEMS; s++) {
         uint64_t at = 1;
         for (bool refused = true; refused; at++) {
-            struct place p;
-            open_place(&p, kind, &(struct gnn_fault_plan){.seed = 1, .alloc_fail_at = at});
+            struct fixture f;
+            open_in(kind, &f, &(struct gnn_fault_plan){.seed = 1, .alloc_fail_at = at});
             refused = false;
-            if (!left_out(&p, &systems[s])) {
+            if (!left_out(&f, &systems[s])) {
                 struct train_run run;
-                init_run(&run, &p, &systems[s]);
+                init_run(&run, &f, &systems[s]);
                 run.workload.max_batches = 3;
-                enum gnn_status status = train_run_open(&run, &p.graph);
+                enum gnn_status status = train_run_open(&run, &f.graph);
                 if (status == GNN_OK)
                     status = train_run_epoch(&run, 0);
                 struct gnn_fault_counts counts;
-                gnn_world_faulty_counts(p.world, &counts);
+                gnn_world_faulty_counts(f.world, &counts);
                 refused = counts.allocs_refused > 0;
                 assert_int_equal(status, refused ? GNN_ENOMEM : GNN_OK);
                 assert_int_equal(run.wrong_values, 0);
                 train_run_close(&run);
             }
-            close_place(&p);
+            fixture_close(&f);
         }
         print_message("%s: %lu allocations\n", systems[s].system, (unsigned long)(at - 2));
     }
@@ -265,15 +216,15 @@ static void test_a_full_disk_ends_a_superbatch(void **state)
             continue;
         bool whole = false;
         for (uint64_t bytes = 0; !whole; bytes += 12000) {
-            struct place p;
-            open_place(&p, kind,
-                       &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = bytes});
-            if (left_out(&p, &systems[s])) {
+            struct fixture f;
+            open_in(kind, &f,
+                    &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = bytes});
+            if (left_out(&f, &systems[s])) {
                 whole = true;
             } else {
                 struct train_run run;
-                init_run(&run, &p, &systems[s]);
-                enum gnn_status status = train_run_open(&run, &p.graph);
+                init_run(&run, &f, &systems[s]);
+                enum gnn_status status = train_run_open(&run, &f.graph);
                 if (status == GNN_OK)
                     status = train_run_epoch(&run, 0);
                 whole = status == GNN_OK;
@@ -281,7 +232,7 @@ static void test_a_full_disk_ends_a_superbatch(void **state)
                 assert_int_equal(run.wrong_values, 0);
                 train_run_close(&run);
             }
-            close_place(&p);
+            fixture_close(&f);
         }
     }
 }
@@ -290,20 +241,20 @@ static void test_a_cut_feature_file_is_refused(void **state)
 {
     const enum in_world kind = *(const enum in_world *)*state;
     for (size_t s = 0; s < SYSTEMS; s++) {
-        struct place p;
-        open_place(&p, kind, &(struct gnn_fault_plan){.seed = 1});
-        if (!left_out(&p, &systems[s])) {
+        struct fixture f;
+        open_in(kind, &f, &(struct gnn_fault_plan){.seed = 1});
+        if (!left_out(&f, &systems[s])) {
             struct train_run run;
-            assert_int_equal(truncate(p.graph.dataset.features_path, 100000), 0);
-            init_run(&run, &p, &systems[s]);
-            enum gnn_status status = train_run_open(&run, &p.graph);
+            assert_int_equal(truncate(f.graph.dataset.features_path, 100000), 0);
+            init_run(&run, &f, &systems[s]);
+            enum gnn_status status = train_run_open(&run, &f.graph);
             if (status == GNN_OK)
                 status = train_run_epoch(&run, 0);
             if (status != GNN_EFORMAT || strstr(run.err.message, "features-d100") == NULL)
                 fail_msg("%s (case %zu): status %d, %s", systems[s].system, s, status, run.err.message);
             train_run_close(&run);
         }
-        close_place(&p);
+        fixture_close(&f);
     }
 }
 

@@ -1,9 +1,7 @@
 /* RingSampler in the simulated world: the blocks of the measured one, the same nanosecond twice, and device bytes to
- * the page and the sector (specs/ringsampler.md section 9: 4, 8). */
-#include "harness/world/measured/measured.h"
-#include "tests/support/sim_profile.h"
-#include "tests/support/sim_world.h"
-#include "tests/support/train_graph.h"
+ * the page and the sector (docs/invariants.md, RingSampler: 4, 8). */
+#include "harness/world/simulated/simulated.h"
+#include "tests/support/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,12 +41,10 @@ static void run_one(struct gnn_world *world, const struct train_graph *g, const 
     train_run_init(&run, world, "ringsampler");
     run.options = options;
     run.workload.sample_only = true;
-    if (train_run_open(&run, g) != GNN_OK)
-        fail_msg("%s", run.err.message);
+    must_run(train_run_open(&run, g), &run);
     if (simulated)
         gnn_world_simulated_counts(world, &before);
-    if (train_run_epoch(&run, 0) != GNN_OK)
-        fail_msg("%s", run.err.message);
+    must_run(train_run_epoch(&run, 0), &run);
     if (simulated)
         gnn_world_simulated_counts(world, &after);
     *out = (struct outcome){.sample = run.result.counters.sample,
@@ -61,45 +57,32 @@ static void run_one(struct gnn_world *world, const struct train_graph *g, const 
 
 static void run_simulated(const struct train_graph *g, const char *const *options, struct outcome *out)
 {
-    struct gnn_profile profile;
-    sim_profile_fill(&profile);
-    struct gnn_world *const world = sim_world_of(&profile, 0);
-    run_one(world, g, options, true, out);
-    gnn_world_simulated_close(world);
-}
-
-static bool direct_works(struct gnn_world *world, const struct train_graph *g)
-{
-    struct gnn_file *file = NULL;
-    const bool works = gnn_file_open(world, g->dataset.indices_path, GNN_OPEN_DIRECT, &file, NULL) == GNN_OK;
-    if (works)
-        gnn_file_close(world, file);
-    return works;
+    struct fixture f;
+    fixture_open(&f, .simulated = true);
+    run_one(f.world, g, options, true, out);
+    fixture_close(&f);
 }
 
 static void test_both_worlds_draw_the_same_blocks(void **state)
 {
     (void)state;
-    struct gnn_world *measured;
-    struct train_graph g;
-    assert_int_equal(gnn_world_measured_open(NULL, &measured, NULL), GNN_OK);
-    train_graph_open(&usual, &g);
-    const bool direct = direct_works(measured, &g);
+    struct fixture measured;
     struct outcome first;
-    run_simulated(&g, cases[0], &first);
+    fixture_open(&measured, .graph = &usual);
+    const struct train_graph *const g = &measured.graph;
+    run_simulated(g, cases[0], &first);
     for (size_t c = 0; c < CASES; c++) {
         struct outcome simulated, again, real;
-        run_simulated(&g, cases[c], &simulated);
-        run_simulated(&g, cases[c], &again);
+        run_simulated(g, cases[c], &simulated);
+        run_simulated(g, cases[c], &again);
         assert_memory_equal(&simulated, &again, sizeof again); /* the same nanosecond */
         assert_memory_equal(&simulated.sample, &first.sample, sizeof first.sample);
-        if (!direct && c >= FIRST_DIRECT)
+        if (!measured.direct && c >= FIRST_DIRECT)
             continue;
-        run_one(measured, &g, cases[c], false, &real);
+        run_one(measured.world, g, cases[c], false, &real);
         assert_memory_equal(&real.sample, &first.sample, sizeof first.sample);
     }
-    train_graph_close(&g);
-    gnn_world_measured_close(measured);
+    fixture_close(&measured);
 }
 
 /* Whole lists of one hop: which pages and sectors the samples touch can be counted by hand. */
@@ -133,18 +116,17 @@ static void test_device_bytes_are_the_pages_or_sectors(void **state)
     train_graph_open(&usual, &g);
     const uint64_t file_bytes = g.dataset.edge_count * sizeof(gnn_node);
     for (size_t c = 0; c < sizeof table / sizeof *table; c++) {
-        struct gnn_profile profile;
-        sim_profile_fill(&profile);
-        struct gnn_world *const world = sim_world_of(&profile, 0);
+        struct fixture f;
+        fixture_open(&f, .simulated = true);
         struct train_run run;
         struct gnn_simulated_counts counts;
-        train_run_init(&run, world, "ringsampler");
+        train_run_init(&run, f.world, "ringsampler");
         run.options = table[c].options;
         run.workload = (struct gnn_workload){
             .seed = 3, .batch_size = TRAIN, .layers = 1, .fanout = {64}, .epochs = 1, .sample_only = true};
         assert_int_equal(train_run_open(&run, &g), GNN_OK);
         assert_int_equal(train_run_epoch(&run, 0), GNN_OK);
-        gnn_world_simulated_counts(world, &counts);
+        gnn_world_simulated_counts(f.world, &counts);
         const uint64_t reads = run.result.counters.requested_ios;
         const uint64_t wanted =
             table[c].granule == 0 ? reads * SECTOR_BYTES : distinct(&g, table[c].granule) * table[c].granule;
@@ -152,7 +134,7 @@ static void test_device_bytes_are_the_pages_or_sectors(void **state)
         assert_in_range(counts.device_read_bytes, wanted - (4096 - file_bytes % 4096), wanted);
         assert_true(reads <= run.result.counters.sample.sampled_edges);
         train_run_close(&run);
-        gnn_world_simulated_close(world);
+        fixture_close(&f);
     }
     train_graph_close(&g);
 }
@@ -166,16 +148,15 @@ static void test_polling_costs_cores_and_saves_wakes(void **state)
     struct train_graph g;
     train_graph_open(&usual, &g);
     for (int i = 0; i < 2; i++) {
-        struct gnn_profile profile;
+        struct fixture f;
         struct outcome out;
         struct gnn_simulated_counts counts;
-        sim_profile_fill(&profile);
-        struct gnn_world *const world = sim_world_of(&profile, 0);
-        run_one(world, &g, words[i], true, &out);
-        gnn_world_simulated_counts(world, &counts);
+        fixture_open(&f, .simulated = true);
+        run_one(f.world, &g, words[i], true, &out);
+        gnn_world_simulated_counts(f.world, &counts);
         busy_ns[i] = counts.cpu_busy_ns;
         end_ns[i] = out.end_ns;
-        gnn_world_simulated_close(world);
+        fixture_close(&f);
     }
     assert_true(busy_ns[0] > busy_ns[1]);
     assert_true(end_ns[0] <= end_ns[1]); /* four cores, two threads: nobody is in the way */

@@ -1,9 +1,8 @@
-/* RingSampler's invariants (specs/ringsampler.md section 9), on small graphs in the measured world. Which test holds
+/* RingSampler's invariants (docs/invariants.md), on small graphs in the measured world. Which test holds
  * which: blocks 1, 6, 7; counters 2, 5, 8; seeds 3; digests 4; memory 9; full neighbourhoods 10; odd shapes 11.
  * Invariant 12 is in tests/fault/test_ringsampler_faults.c, 13 in test_ringsampler_parts.c. */
-#include "harness/world/measured/measured.h"
 #include "systems/ringsampler/ringsampler.h"
-#include "tests/support/train_graph.h"
+#include "tests/support/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,37 +18,6 @@ enum { TRAIN = 150, OPTIONS_MAX = 12 };
 static const struct train_graph_config usual = {
     .nodes = 900, .mean_degree = 6, .dim = 16, .classes = 5, .train = TRAIN, .seed = 11};
 
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-struct place {
-    struct gnn_world *world;
-    struct train_graph graph;
-    bool direct; /* the file system takes direct I/O */
-};
-
-static void open_place(struct place *p, const struct train_graph_config *config)
-{
-    struct gnn_err err = {0};
-    struct gnn_file *file = NULL;
-    assert_int_equal(gnn_world_measured_open(NULL, &p->world, &err), GNN_OK);
-    train_graph_open(config, &p->graph);
-    p->direct = gnn_file_open(p->world, p->graph.dataset.indices_path, GNN_OPEN_DIRECT, &file, &err) == GNN_OK;
-    if (p->direct)
-        gnn_file_close(p->world, file);
-    else
-        print_message("direct reads left out: %s\n", err.message);
-}
-
-/* Nothing the run opened may be left. */
-static void close_place(struct place *p)
-{
-    struct gnn_mem_usage usage;
-    gnn_mem_usage(p->world, &usage);
-    assert_int_equal(usage.current_bytes, 0);
-    train_graph_close(&p->graph);
-    gnn_world_measured_close(p->world);
-}
-
 static bool needs_direct(const char *const *options)
 {
     for (; *options != NULL; options++)
@@ -58,34 +26,28 @@ static bool needs_direct(const char *const *options)
     return false;
 }
 
-static void init_run(struct train_run *run, const struct place *p, const char *const *options)
+static void init_run(struct train_run *run, const struct fixture *f, const char *const *options)
 {
-    train_run_init(run, p->world, "ringsampler");
+    train_run_init(run, f->world, "ringsampler");
     run->options = options;
     run->workload.sample_only = true;
 }
 
-static void must(enum gnn_status status, const struct train_run *run)
+static void open_run(struct train_run *run, const struct fixture *f)
 {
-    if (status != GNN_OK)
-        fail_msg("%s", run->err.message);
-}
-
-static void open_run(struct train_run *run, const struct place *p)
-{
-    must(train_run_open(run, &p->graph), run);
+    must_run(train_run_open(run, &f->graph), run);
 }
 
 /* Runs one epoch and hands its result out. */
-static struct gnn_epoch_result epoch_of(const struct place *p, const char *const *options,
+static struct gnn_epoch_result epoch_of(const struct fixture *f, const char *const *options,
                                         const struct gnn_workload *load, uint64_t epoch)
 {
     struct train_run run;
-    init_run(&run, p, options);
+    init_run(&run, f, options);
     if (load != NULL)
         run.workload = *load;
-    open_run(&run, p);
-    must(train_run_epoch(&run, epoch), &run);
+    open_run(&run, f);
+    must_run(train_run_epoch(&run, epoch), &run);
     const struct gnn_epoch_result result = run.result;
     train_run_close(&run);
     return result;
@@ -168,23 +130,23 @@ static void check_frontier(const struct rs_hop *hop, const struct rs_hop *next, 
     }
 }
 
-static void check_blocks_of(const struct place *p, const char *const *options)
+static void check_blocks_of(const struct fixture *f, const char *const *options)
 {
     struct train_run run;
-    init_run(&run, p, options);
+    init_run(&run, f, options);
     run.workload.layers = 3;
     run.workload.fanout[2] = 2;
-    open_run(&run, p);
+    open_run(&run, f);
     struct ringsampler *const s = run.state;
     struct rs_thread *const thread = &s->threads[0];
-    must(train_run_epoch(&run, 1), &run);
+    must_run(train_run_epoch(&run, 1), &run);
     const bool all = s->config->frontier == RS_FRONTIER_ALL;
     for (uint32_t k = 0; k < s->batches; k++) {
         static unsigned char memory[1 << 20];
         struct rs_batch batch = {.memory = memory, .size_bytes = sizeof memory};
-        must(rs_sample_one(thread, &batch, k, &run.err), &run);
+        must_run(rs_sample_one(thread, &batch, k, &run.err), &run);
         for (uint32_t l = 0; l < 3; l++) {
-            check_hop(&p->graph, &batch.hops[l]);
+            check_hop(&f->graph, &batch.hops[l]);
             if (l > 0)
                 check_frontier(&batch.hops[l - 1], &batch.hops[l], all);
         }
@@ -211,12 +173,12 @@ static void test_blocks_are_true(void **state)
         OPTIONS("io=sorted", "replace=true", "cache=4K"),
         OPTIONS("io=sorted", "frontier=neighbours", "replace=true", "cache=1M", "dedupe=sort"),
     };
-    struct place p;
-    open_place(&p, &usual);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-        if (p.direct || !needs_direct(cases[c]))
-            check_blocks_of(&p, cases[c]);
-    close_place(&p);
+        if (f.direct || !needs_direct(cases[c]))
+            check_blocks_of(&f, cases[c]);
+    fixture_close(&f);
 }
 
 /* ---- seeds (3) ---- */
@@ -235,15 +197,15 @@ static void test_every_seed_once(void **state)
         {OPTIONS("threads=16"), 30, true}, /* fewer batches than threads */
         {OPTIONS("threads=3", "split=release"), 20, false},
     };
-    struct place p;
-    open_place(&p, &usual);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct train_run run;
         static uint32_t seen[900];
-        init_run(&run, &p, cases[c].options);
+        init_run(&run, &f, cases[c].options);
         run.workload.batch_size = cases[c].batch_size;
-        open_run(&run, &p);
-        must(train_run_epoch(&run, 2), &run);
+        open_run(&run, &f);
+        must_run(train_run_epoch(&run, 2), &run);
         const struct ringsampler *const s = run.state;
         assert_int_equal(run.result.counters.sample.batches, s->batches);
         memset(seen, 0, sizeof seen);
@@ -261,7 +223,7 @@ static void test_every_seed_once(void **state)
             assert_int_equal(seen[run.env.dataset->train.nodes[i]], 1);
         train_run_close(&run);
     }
-    close_place(&p);
+    fixture_close(&f);
 }
 
 /* ---- digests (4) ---- */
@@ -286,8 +248,8 @@ static void test_blocks_depend_on_nothing_but_the_workload(void **state)
         OPTIONS("io=sorted", "cache=8K", "threads=4", "bundle=2"),
         OPTIONS("io=sorted", "cache=1M", "threads=4", "dedupe=sort"),
     };
-    struct place p;
-    open_place(&p, &usual);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     for (int neighbours = 0; neighbours < 2; neighbours++) {
         struct gnn_sample_counters expected[2];
         bool first = true;
@@ -295,14 +257,14 @@ static void test_blocks_depend_on_nothing_but_the_workload(void **state)
             const char *options[OPTIONS_MAX] = {neighbours ? "frontier=neighbours" : "frontier=all"};
             for (size_t i = 0; cases[c][i] != NULL; i++)
                 options[i + 1] = cases[c][i];
-            if (needs_direct(cases[c]) && !p.direct)
+            if (needs_direct(cases[c]) && !f.direct)
                 continue;
             struct train_run run;
-            init_run(&run, &p, options);
+            init_run(&run, &f, options);
             run.workload.batch_size = 9;
-            open_run(&run, &p);
+            open_run(&run, &f);
             for (uint64_t epoch = 0; epoch < 2; epoch++) {
-                must(train_run_epoch(&run, epoch), &run);
+                must_run(train_run_epoch(&run, epoch), &run);
                 if (first)
                     expected[epoch] = run.result.counters.sample;
                 if (memcmp(&run.result.counters.sample, &expected[epoch], sizeof *expected) != 0)
@@ -313,34 +275,34 @@ static void test_blocks_depend_on_nothing_but_the_workload(void **state)
         }
         assert_true(expected[0].batch_digest != expected[1].batch_digest);
     }
-    close_place(&p);
+    fixture_close(&f);
 }
 
 /* A workspace in which bundles do not fit what the first batch promised: some are put off, all come out right. */
 static void test_a_batch_that_outgrows_its_share_is_put_off(void **state)
 {
     (void)state;
-    struct place p;
+    struct fixture f;
     struct train_graph_config config = usual;
     config.nodes = 6000;
     config.train = 600;
-    open_place(&p, &config);
-    if (p.direct) {
+    fixture_open(&f, .graph = &config);
+    if (f.direct) {
         const struct gnn_workload load = {
             .seed = 7, .batch_size = 40, .layers = 3, .fanout = {10, 10, 10}, .epochs = 1, .sample_only = true};
-        const struct gnn_epoch_result plain = epoch_of(&p, OPTIONS("io=mapped"), &load, 0);
+        const struct gnn_epoch_result plain = epoch_of(&f, OPTIONS("io=mapped"), &load, 0);
         uint64_t put_off = 0;
         static const char *const workspaces[] = {"workspace=256K", "workspace=320K", "workspace=400K",
                                                  "workspace=500K"};
         for (size_t i = 0; i < sizeof workspaces / sizeof *workspaces; i++) {
             const struct gnn_epoch_result tight =
-                epoch_of(&p, OPTIONS("io=sorted", "threads=1", "bundle=3", workspaces[i]), &load, 0);
+                epoch_of(&f, OPTIONS("io=sorted", "threads=1", "bundle=3", workspaces[i]), &load, 0);
             assert_memory_equal(&tight.counters.sample, &plain.counters.sample, sizeof plain.counters.sample);
             put_off += extra(&tight, "deferred_batches");
         }
         assert_true(put_off > 0);
     }
-    close_place(&p);
+    fixture_close(&f);
 }
 
 /* ---- reads (2, 5, 8) ---- */
@@ -374,15 +336,15 @@ static void test_reads_are_counted_and_bounded(void **state)
         {OPTIONS("threads=1", "ring=16", "io=direct", "coalesce=sector"), 16, 32, false, false},
         {OPTIONS("threads=1", "ring=16", "io=direct", "coalesce=adjacent"), 16, 32, false, false},
     };
-    struct place p;
-    open_place(&p, &usual);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        if (needs_direct(cases[c].options) && !p.direct)
+        if (needs_direct(cases[c].options) && !f.direct)
             continue;
         struct train_run run;
-        init_run(&run, &p, cases[c].options);
-        open_run(&run, &p);
-        must(train_run_epoch(&run, 0), &run);
+        init_run(&run, &f, cases[c].options);
+        open_run(&run, &f);
+        must_run(train_run_epoch(&run, 0), &run);
         const struct gnn_counters *const n = &run.result.counters;
         const uint64_t reads = train_run_extra(&run, "edge_reads");
         assert_int_equal(reads, train_run_extra(&run, "edge_completions"));
@@ -398,69 +360,69 @@ static void test_reads_are_counted_and_bounded(void **state)
         for (uint32_t k = 0; k < s->batches; k++) {
             static unsigned char memory[1 << 18];
             struct rs_batch batch = {.memory = memory, .size_bytes = sizeof memory};
-            must(rs_sample_one(&s->threads[0], &batch, k, &run.err), &run);
+            must_run(rs_sample_one(&s->threads[0], &batch, k, &run.err), &run);
             for (uint32_t l = 0; l < batch.hop_count; l++)
-                groups += groups_of(&p.graph, &batch.hops[l], cases[c].ring);
+                groups += groups_of(&f.graph, &batch.hops[l], cases[c].ring);
         }
         assert_int_equal(train_run_extra(&run, "submits"), groups);
         train_run_close(&run);
     }
-    close_place(&p);
+    fixture_close(&f);
 }
 
 /* A sweep reads each wanted unit once: with no gaps and no cache, distinct sectors times sector. */
 static void test_a_sweep_reads_each_sector_once(void **state)
 {
     (void)state;
-    struct place p;
-    open_place(&p, &usual);
-    if (p.direct) {
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    if (f.direct) {
         const struct gnn_workload load = {
             .seed = 3, .batch_size = TRAIN, .layers = 1, .fanout = {60}, .epochs = 1, .sample_only = true};
         const struct gnn_epoch_result r =
-            epoch_of(&p, OPTIONS("io=sorted", "threads=1", "gap=0", "extent=4K"), &load, 0);
+            epoch_of(&f, OPTIONS("io=sorted", "threads=1", "gap=0", "extent=4K"), &load, 0);
         struct gnn_file *file;
         struct gnn_file_info info;
-        assert_int_equal(gnn_file_open(p.world, p.graph.dataset.indices_path, GNN_OPEN_DIRECT, &file, NULL), GNN_OK);
-        gnn_file_info(p.world, file, &info);
-        gnn_file_close(p.world, file);
+        assert_int_equal(gnn_file_open(f.world, f.graph.dataset.indices_path, GNN_OPEN_DIRECT, &file, NULL), GNN_OK);
+        gnn_file_info(f.world, file, &info);
+        gnn_file_close(f.world, file);
         const uint64_t unit = info.offset_align_bytes < 512 ? 512 : info.offset_align_bytes;
         uint64_t sectors = 0, last = UINT64_MAX;
         for (uint32_t i = 0; i < TRAIN; i++) { /* whole lists, in order of node */
-            const gnn_node v = p.graph.dataset.train.nodes[i];
-            for (uint64_t e = p.graph.dataset.indptr[v]; e < p.graph.dataset.indptr[v + 1]; e++) {
+            const gnn_node v = f.graph.dataset.train.nodes[i];
+            for (uint64_t e = f.graph.dataset.indptr[v]; e < f.graph.dataset.indptr[v + 1]; e++) {
                 sectors += e * sizeof(gnn_node) / unit != last;
                 last = e * sizeof(gnn_node) / unit;
             }
         }
         assert_int_equal(r.counters.requested_bytes, sectors * unit);
         assert_int_equal(extra(&r, "sweeps"), 1);
-        const struct gnn_epoch_result cached = epoch_of(&p, OPTIONS("io=sorted", "threads=1", "cache=1M"), &load, 0);
+        const struct gnn_epoch_result cached = epoch_of(&f, OPTIONS("io=sorted", "threads=1", "cache=1M"), &load, 0);
         assert_int_equal(extra(&cached, "sector_misses"), cached.counters.sample.sampled_edges);
     }
-    close_place(&p);
+    fixture_close(&f);
 }
 
 static void test_a_cache_of_the_whole_file_ends_the_reads(void **state)
 {
     (void)state;
-    struct place p;
-    open_place(&p, &usual);
-    if (p.direct) {
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    if (f.direct) {
         struct train_run run;
-        init_run(&run, &p, OPTIONS("io=sorted", "cache=1M", "threads=2"));
+        init_run(&run, &f, OPTIONS("io=sorted", "cache=1M", "threads=2"));
         run.workload.fanout[0] = run.workload.fanout[1] = 60;
-        open_run(&run, &p);
-        must(train_run_epoch(&run, 0), &run);
+        open_run(&run, &f);
+        must_run(train_run_epoch(&run, 0), &run);
         assert_true(run.result.counters.requested_ios > 0);
-        assert_true(run.result.counters.requested_bytes <= 2 * gnn_round_up(p.graph.dataset.edge_count * 4, 4096));
-        must(train_run_epoch(&run, 0), &run); /* the same batches again: all there */
+        assert_true(run.result.counters.requested_bytes <= 2 * gnn_round_up(f.graph.dataset.edge_count * 4, 4096));
+        must_run(train_run_epoch(&run, 0), &run); /* the same batches again: all there */
         assert_int_equal(run.result.counters.requested_ios, 0);
         assert_int_equal(train_run_extra(&run, "sector_misses"), 0);
         assert_int_equal(train_run_extra(&run, "sector_hits"), run.result.counters.sample.sampled_edges);
         train_run_close(&run);
     }
-    close_place(&p);
+    fixture_close(&f);
 }
 
 /* ---- memory (9) ---- */
@@ -476,19 +438,19 @@ static void test_memory_is_the_formula_and_steady(void **state)
         OPTIONS("io=sorted", "threads=2", "cache=8K"),
         OPTIONS("io=sorted", "threads=2", "workspace=1M"),
     };
-    struct place p;
-    open_place(&p, &usual);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        if (needs_direct(cases[c]) && !p.direct)
+        if (needs_direct(cases[c]) && !f.direct)
             continue;
         struct train_run run;
         struct gnn_mem_usage opened, later;
-        init_run(&run, &p, cases[c]);
-        open_run(&run, &p);
-        gnn_mem_usage(p.world, &opened);
+        init_run(&run, &f, cases[c]);
+        open_run(&run, &f);
+        gnn_mem_usage(f.world, &opened);
         for (uint64_t epoch = 0; epoch < 3; epoch++)
-            must(train_run_epoch(&run, epoch), &run);
-        gnn_mem_usage(p.world, &later);
+            must_run(train_run_epoch(&run, epoch), &run);
+        gnn_mem_usage(f.world, &later);
         assert_int_equal(later.current_bytes, opened.current_bytes); /* all of it was taken at open */
         assert_int_equal(later.peak_bytes, opened.peak_bytes);
         const struct rs_sizes *const z = &((struct ringsampler *)run.state)->sizes;
@@ -497,10 +459,10 @@ static void test_memory_is_the_formula_and_steady(void **state)
         assert_true((double)opened.current_bytes <= 1.05 * (double)formula);
         train_run_close(&run);
         /* The world remembers its peak: a fresh one for the next case. */
-        gnn_world_measured_close(p.world);
-        assert_int_equal(gnn_world_measured_open(NULL, &p.world, NULL), GNN_OK);
+        gnn_world_measured_close(f.world);
+        assert_int_equal(gnn_world_measured_open(NULL, &f.world, NULL), GNN_OK);
     }
-    close_place(&p);
+    fixture_close(&f);
 }
 
 static void test_a_cap_is_planned_for_and_kept(void **state)
@@ -517,17 +479,17 @@ static void test_a_cap_is_planned_for_and_kept(void **state)
         {OPTIONS("ring=4096", "threads=64"), "ringsampler.ring"},
         {OPTIONS("workspace=1G"), "ringsampler.workspace"},
     };
-    struct place p;
-    open_place(&p, &usual);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct train_run run;
         struct gnn_memory_plan plan;
         uint64_t low = 1000, high = UINT64_C(1) << 40; /* the least cap that is accepted */
         while (low < high) {
             const uint64_t middle = (low + high) / 2;
-            init_run(&run, &p, cases[c].options);
+            init_run(&run, &f, cases[c].options);
             run.cap_bytes = middle;
-            const enum gnn_status status = train_run_plan(&run, &p.graph, &plan);
+            const enum gnn_status status = train_run_plan(&run, &f.graph, &plan);
             assert_true(status == GNN_OK || status == GNN_ECAP);
             assert_non_null(strstr(status == GNN_OK ? cases[c].words : run.err.message, cases[c].words));
             free(run.config);
@@ -539,40 +501,40 @@ static void test_a_cap_is_planned_for_and_kept(void **state)
         assert_in_range(high, 10000, UINT64_C(1) << 32);
         assert_non_null(gnn_plan_largest(&plan));
     }
-    if (p.direct) { /* what the cap leaves is shared out, and nothing more is taken */
+    if (f.direct) { /* what the cap leaves is shared out, and nothing more is taken */
         struct train_run run;
         struct gnn_mem_usage usage;
-        init_run(&run, &p, OPTIONS("io=sorted", "threads=2", "read_buffer=64K", "extent=4K", "ring=8"));
+        init_run(&run, &f, OPTIONS("io=sorted", "threads=2", "read_buffer=64K", "extent=4K", "ring=8"));
         run.cap_bytes = 4 << 20;
-        open_run(&run, &p);
-        must(train_run_epoch(&run, 0), &run);
-        gnn_mem_usage(p.world, &usage);
+        open_run(&run, &f);
+        must_run(train_run_epoch(&run, 0), &run);
+        gnn_mem_usage(f.world, &usage);
         assert_true(usage.peak_bytes <= run.cap_bytes);
         assert_true(((struct ringsampler *)run.state)->sizes.workspace_bytes > 1 << 20);
         train_run_close(&run);
     }
-    close_place(&p);
+    fixture_close(&f);
 }
 
 static void test_a_batch_beyond_the_workspace_is_refused(void **state)
 {
     (void)state;
-    struct place p;
+    struct fixture f;
     struct train_graph_config config = usual;
     config.nodes = 40000;
     config.train = 8000;
-    open_place(&p, &config);
+    fixture_open(&f, .graph = &config);
     static const char *const dedupes[] = {"dedupe=hash", "dedupe=sort"};
     for (int i = 0; i < 2; i++) {
         struct train_run run;
-        init_run(&run, &p, OPTIONS("io=mapped", "workspace=128K", dedupes[i]));
+        init_run(&run, &f, OPTIONS("io=mapped", "workspace=128K", dedupes[i]));
         run.workload.batch_size = 8000;
-        open_run(&run, &p);
+        open_run(&run, &f);
         assert_int_equal(train_run_epoch(&run, 0), GNN_ECAP);
         assert_non_null(strstr(run.err.message, "ringsampler.workspace"));
         train_run_close(&run);
     }
-    close_place(&p);
+    fixture_close(&f);
 }
 
 static void test_contradictions_are_refused_by_name(void **state)
@@ -590,18 +552,18 @@ static void test_contradictions_are_refused_by_name(void **state)
         {OPTIONS("split=release"), false, "--sample-only"},
         {OPTIONS("requests=5"), false, "--sample-only"},
     };
-    struct place p;
-    open_place(&p, &usual);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct train_run run;
         struct gnn_memory_plan plan;
-        init_run(&run, &p, cases[c].options);
+        init_run(&run, &f, cases[c].options);
         run.workload.sample_only = cases[c].only;
-        assert_int_equal(train_run_plan(&run, &p.graph, &plan), GNN_EUSAGE);
+        assert_int_equal(train_run_plan(&run, &f.graph, &plan), GNN_EUSAGE);
         assert_non_null(strstr(run.err.message, cases[c].words));
         free(run.config);
     }
-    close_place(&p);
+    fixture_close(&f);
 }
 
 /* ---- full neighbourhoods (10) ---- */
@@ -609,19 +571,19 @@ static void test_contradictions_are_refused_by_name(void **state)
 static void test_a_wide_fanout_takes_every_neighbour(void **state)
 {
     (void)state;
-    struct place p;
-    open_place(&p, &usual);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     struct gnn_workload load = {.batch_size = TRAIN, .layers = 2, .fanout = {64, 64}, .epochs = 1, .sample_only = true};
     uint64_t digest[2], edges = 0;
     for (uint64_t i = 0; i < 2; i++) {
         load.seed = 100 + i;
-        const struct gnn_epoch_result r = epoch_of(&p, OPTIONS("replace=true", "ring=64"), &load, 0);
+        const struct gnn_epoch_result r = epoch_of(&f, OPTIONS("replace=true", "ring=64"), &load, 0);
         digest[i] = r.counters.sample.batch_digest;
         assert_true(i == 0 || edges == r.counters.sample.sampled_edges);
         edges = r.counters.sample.sampled_edges;
     }
     assert_true(digest[0] == digest[1]);
-    close_place(&p);
+    fixture_close(&f);
 }
 
 /* ---- odd shapes (11) ---- */
@@ -662,9 +624,9 @@ static void test_odd_graphs_and_sizes(void **state)
     };
     static const uint32_t batch_sizes[] = {1, 7, 50, 1000};
     for (int shape = 0; shape < 4; shape++) {
-        struct place p;
+        struct fixture f;
         uint32_t degree[NODES] = {0};
-        open_place(&p, &config);
+        fixture_open(&f, .graph = &config);
         for (uint32_t v = 0; v < NODES; v++)
             degree[v] = shape == 0   ? v + 1 < NODES      /* a path */
                         : shape == 1 ? (v == 4 ? 150 : 1) /* a star: a hub above the fan-out */
@@ -672,22 +634,22 @@ static void test_odd_graphs_and_sizes(void **state)
                                      : (v % 2 == 0 ? 0 : 9);
         if (shape == 2)
             degree[199] = 1; /* a file of no bytes is another matter */
-        reshape(&p.graph, degree, shape == 0);
+        reshape(&f.graph, degree, shape == 0);
         for (size_t b = 0; b < sizeof batch_sizes / sizeof *batch_sizes; b++)
             for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-                if (needs_direct(cases[c]) && !p.direct)
+                if (needs_direct(cases[c]) && !f.direct)
                     continue;
                 struct train_run run;
-                init_run(&run, &p, cases[c]);
+                init_run(&run, &f, cases[c]);
                 run.workload.batch_size = batch_sizes[b];
-                open_run(&run, &p);
-                must(train_run_epoch(&run, 0), &run);
+                open_run(&run, &f);
+                must_run(train_run_epoch(&run, 0), &run);
                 assert_int_equal(run.result.counters.sample.batches, (50 + batch_sizes[b] - 1) / batch_sizes[b]);
                 if (shape == 2)
                     assert_int_equal(run.result.counters.sample.sampled_edges, 0);
                 train_run_close(&run);
             }
-        close_place(&p);
+        fixture_close(&f);
     }
 }
 
@@ -702,13 +664,13 @@ static void test_requests_are_served_and_timed(void **state)
         OPTIONS("requests=400", "concurrency=5", "io=mapped"),
         OPTIONS("requests=400", "concurrency=2", "io=sorted", "cache=4K"),
     };
-    struct place p;
-    open_place(&p, &usual);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     uint64_t digest = 0;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        if (needs_direct(cases[c]) && !p.direct)
+        if (needs_direct(cases[c]) && !f.direct)
             continue;
-        const struct gnn_epoch_result r = epoch_of(&p, cases[c], NULL, 0);
+        const struct gnn_epoch_result r = epoch_of(&f, cases[c], NULL, 0);
         assert_int_equal(r.counters.sample.batches, 400);
         assert_true(c == 0 || r.counters.sample.batch_digest == digest);
         digest = r.counters.sample.batch_digest;
@@ -721,24 +683,24 @@ static void test_requests_are_served_and_timed(void **state)
         assert_true(most <= extra(&r, "stream_max_ns"));
         assert_int_equal(r.stages[0].items, 400);
     }
-    close_place(&p);
+    fixture_close(&f);
 }
 
 static void test_the_stop_flag_ends_sampling(void **state)
 {
     (void)state;
-    struct place p;
-    open_place(&p, &usual);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     struct train_run run;
-    init_run(&run, &p, OPTIONS("threads=2"));
-    open_run(&run, &p);
+    init_run(&run, &f, OPTIONS("threads=2"));
+    open_run(&run, &f);
     atomic_store(&run.stop, true);
     assert_int_equal(train_run_epoch(&run, 0), GNN_ECANCELLED);
     atomic_store(&run.stop, false);
-    must(train_run_epoch(&run, 0), &run);
+    must_run(train_run_epoch(&run, 0), &run);
     assert_int_equal(run.result.counters.sample.batches, 8);
     train_run_close(&run);
-    close_place(&p);
+    fixture_close(&f);
 }
 
 int main(void)

@@ -2,8 +2,7 @@
  * for rows that grows, and a label that is missing. */
 #include "harness/system/sampling.h"
 #include "harness/system/training.h"
-#include "harness/world/measured/measured.h"
-#include "tests/support/train_graph.h"
+#include "tests/support/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,30 +15,11 @@
 static const struct train_graph_config usual = {
     .nodes = 1000, .mean_degree = 8, .dim = 4, .classes = 3, .train = 203, .seed = 21};
 
-struct place {
-    struct gnn_world *world;
-    struct train_graph graph;
-    struct gnn_workload load;
-    struct gnn_env env;
-    struct gnn_err err;
-};
-
-static void open_place(struct place *p, uint32_t batch_size, uint32_t max_batches)
+static void open_batches(struct fixture *f, uint32_t batch_size, uint32_t max_batches)
 {
-    *p = (struct place){
-        .load = {.seed = 3, .batch_size = batch_size, .layers = 2, .fanout = {5, 4}, .max_batches = max_batches}};
-    assert_int_equal(gnn_world_measured_open(NULL, &p->world, &p->err), GNN_OK);
-    train_graph_open(&usual, &p->graph);
-    p->env = (struct gnn_env){.world = p->world, .dataset = &p->graph.dataset, .workload = &p->load};
-}
-
-static void close_place(struct place *p)
-{
-    struct gnn_mem_usage usage;
-    gnn_mem_usage(p->world, &usage);
-    assert_int_equal(usage.current_bytes, 0);
-    train_graph_close(&p->graph);
-    gnn_world_measured_close(p->world);
+    fixture_open(f, .graph = &usual);
+    f->workload = (struct gnn_workload){
+        .seed = 3, .batch_size = batch_size, .layers = 2, .fanout = {5, 4}, .max_batches = max_batches};
 }
 
 /* Batches cover the training nodes once, none is larger than asked or empty, and each worker's range holds
@@ -58,11 +38,11 @@ static void test_batches_partition_the_training_nodes(void **state)
         {7, 1, 0, true, 203, 203},  {5, 203, 0, true, 5, 203},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct place p;
+        struct fixture f;
         struct gnn_sampling *s;
-        open_place(&p, cases[c].batch_size, cases[c].max_batches);
+        open_batches(&f, cases[c].batch_size, cases[c].max_batches);
         const struct gnn_sampling_config config = {.workers = cases[c].workers, .segments = cases[c].segments};
-        assert_int_equal(gnn_sampling_open(&p.env, &config, &s, &p.err), GNN_OK);
+        assert_int_equal(gnn_sampling_open(&f.env, &config, &s, &f.err), GNN_OK);
         assert_int_equal(gnn_sampling_batches(s), cases[c].batches);
         uint32_t next = 0, seen[1000] = {0}, seeds = 0;
         gnn_sampling_begin(s, 0);
@@ -83,9 +63,9 @@ static void test_batches_partition_the_training_nodes(void **state)
         }
         assert_int_equal(seeds, cases[c].seeds);
         for (uint32_t i = 0; i < 203 && cases[c].max_batches == 0; i++)
-            assert_int_equal(seen[p.graph.dataset.train.nodes[i]], 1);
+            assert_int_equal(seen[f.graph.dataset.train.nodes[i]], 1);
         gnn_sampling_close(s);
-        close_place(&p);
+        fixture_close(&f);
     }
 }
 
@@ -93,94 +73,94 @@ static void test_expected_sizes_are_near_what_is_sampled(void **state)
 {
     (void)state;
     for (uint32_t batch_size = 5; batch_size <= 160; batch_size *= 2) {
-        struct place p;
+        struct fixture f;
         struct gnn_sampling *s;
         struct gnn_batch *batch;
         struct gnn_batch_size expected;
         struct gnn_sample_counters n;
-        open_place(&p, batch_size, 1);
+        open_batches(&f, batch_size, 1);
         const struct gnn_sampling_config config = {.workers = 1};
-        assert_int_equal(gnn_sampling_open(&p.env, &config, &s, &p.err), GNN_OK);
-        assert_int_equal(gnn_batch_open(p.world, &batch, &p.err), GNN_OK);
+        assert_int_equal(gnn_sampling_open(&f.env, &config, &s, &f.err), GNN_OK);
+        assert_int_equal(gnn_batch_open(f.world, &batch, &f.err), GNN_OK);
         for (uint64_t epoch = 0; epoch < 10; epoch++) {
             gnn_sampling_begin(s, epoch);
-            assert_int_equal(gnn_sampling_draw(s, 0, 0, batch, &p.err), GNN_OK);
+            assert_int_equal(gnn_sampling_draw(s, 0, 0, batch, &f.err), GNN_OK);
         }
         gnn_sampling_counters(s, &n); /* of the last epoch alone */
-        gnn_batch_expect(&p.graph.dataset, &p.load, &expected);
+        gnn_batch_expect(&f.graph.dataset, &f.workload, &expected);
         assert_int_equal(n.batches, 1);
         assert_int_equal(expected.nodes[0], batch_size);
         assert_in_range(n.sampled_nodes * 100 / expected.nodes[2], 40, 160);
         assert_in_range(n.sampled_edges * 100 / expected.edges, 40, 160);
-        assert_true(expected.nodes[2] <= gnn_sample_node_bound(1000, batch_size, p.load.fanout, 2, NULL));
+        assert_true(expected.nodes[2] <= gnn_sample_node_bound(1000, batch_size, f.workload.fanout, 2, NULL));
         /* IDs, two row_start arrays and the edges, four bytes each */
         assert_int_equal(gnn_batch_bytes(&expected, 2),
                          4 * (expected.nodes[2] + expected.nodes[0] + 1 + expected.nodes[1] + 1 + expected.edges));
-        gnn_batch_close(p.world, batch);
+        gnn_batch_close(f.world, batch);
         gnn_sampling_close(s);
-        close_place(&p);
+        fixture_close(&f);
     }
 }
 
 static void test_rows_grow_and_never_shrink(void **state)
 {
     (void)state;
-    struct place p;
+    struct fixture f;
     struct gnn_rows rows;
     struct gnn_mem_usage usage;
-    open_place(&p, 5, 0);
-    gnn_rows_init(&rows, &p.env, "rows", false);
-    assert_int_equal(gnn_rows_reserve(&rows, 800, &p.err), GNN_OK);
+    open_batches(&f, 5, 0);
+    gnn_rows_init(&rows, &f.env, "rows", false);
+    assert_int_equal(gnn_rows_reserve(&rows, 800, &f.err), GNN_OK);
     assert_int_equal(rows.capacity, 900);
     const gnn_real *first = rows.data;
-    assert_int_equal(gnn_rows_reserve(&rows, 900, &p.err), GNN_OK);
+    assert_int_equal(gnn_rows_reserve(&rows, 900, &f.err), GNN_OK);
     assert_ptr_equal(rows.data, first);
-    assert_int_equal(gnn_rows_reserve(&rows, 8000, &p.err), GNN_OK);
-    gnn_mem_usage(p.world, &usage);
+    assert_int_equal(gnn_rows_reserve(&rows, 8000, &f.err), GNN_OK);
+    gnn_mem_usage(f.world, &usage);
     assert_in_range(usage.current_bytes, 9000 * 16, 9000 * 16 + 4096);
-    assert_int_equal(gnn_rows_reserve(&rows, UINT64_MAX / 4, &p.err), GNN_ENOMEM);
+    assert_int_equal(gnn_rows_reserve(&rows, UINT64_MAX / 4, &f.err), GNN_ENOMEM);
     assert_null(rows.data);
     gnn_rows_close(&rows);
     gnn_rows_close(&rows);
-    close_place(&p);
+    fixture_close(&f);
 }
 
 static void test_stop_flag_and_empty_training_set(void **state)
 {
     (void)state;
-    struct place p;
+    struct fixture f;
     struct gnn_sampling *s = NULL;
-    open_place(&p, 5, 0);
+    open_batches(&f, 5, 0);
     atomic_bool stop = false;
-    assert_int_equal(gnn_check_stop(&p.env, &p.err), GNN_OK);
-    p.env.stop = &stop;
-    assert_int_equal(gnn_check_stop(&p.env, &p.err), GNN_OK);
+    assert_int_equal(gnn_check_stop(&f.env, &f.err), GNN_OK);
+    f.env.stop = &stop;
+    assert_int_equal(gnn_check_stop(&f.env, &f.err), GNN_OK);
     atomic_store(&stop, true);
-    assert_int_equal(gnn_check_stop(&p.env, &p.err), GNN_ECANCELLED);
+    assert_int_equal(gnn_check_stop(&f.env, &f.err), GNN_ECANCELLED);
     const struct gnn_sampling_config config = {.workers = 1};
-    p.graph.dataset.train.count = 0;
-    p.err = (struct gnn_err){0};
-    assert_int_equal(gnn_sampling_open(&p.env, &config, &s, &p.err), GNN_EUSAGE);
-    assert_non_null(strstr(p.err.message, "no training nodes"));
-    close_place(&p);
+    f.graph.dataset.train.count = 0;
+    f.err = (struct gnn_err){0};
+    assert_int_equal(gnn_sampling_open(&f.env, &config, &s, &f.err), GNN_EUSAGE);
+    assert_non_null(strstr(f.err.message, "no training nodes"));
+    fixture_close(&f);
 }
 
 static void test_an_unlabelled_seed_is_named(void **state)
 {
     (void)state;
-    struct place p;
+    struct fixture f;
     struct gnn_training training;
-    open_place(&p, 5, 0);
-    assert_int_equal(gnn_training_open(&p.env, &training, &p.err), GNN_OK);
-    ((int32_t *)(uintptr_t)p.graph.dataset.labels)[17] = -1;
+    open_batches(&f, 5, 0);
+    assert_int_equal(gnn_training_open(&f.env, &training, &f.err), GNN_OK);
+    ((int32_t *)(uintptr_t)f.graph.dataset.labels)[17] = -1;
     const gnn_node nodes[] = {17};
     const struct gnn_batch_view view = {.layer_count = 2, .seed_count = 1, .node_count = 1, .nodes = nodes};
     struct gnn_rows rows;
-    gnn_rows_init(&rows, &p.env, "input", false);
-    assert_int_equal(gnn_training_step(&training, &view, &rows, &p.err), GNN_EFORMAT);
-    assert_non_null(strstr(p.err.message, "node 17"));
+    gnn_rows_init(&rows, &f.env, "input", false);
+    assert_int_equal(gnn_training_step(&training, &view, &rows, &f.err), GNN_EFORMAT);
+    assert_non_null(strstr(f.err.message, "node 17"));
     gnn_training_close(&training);
-    close_place(&p);
+    fixture_close(&f);
 }
 
 int main(void)
