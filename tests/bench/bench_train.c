@@ -1,11 +1,11 @@
-/* GFLOP/s of a training step of SAGE 3 x 256 (specs/models.md) against this machine's SGEMM peak, measured in
+/* GFLOP/s of a training step of SAGE 3 x 256 against this machine's SGEMM peak, measured in
  * the same run with the same threads; then where the step's time goes, op by op.
  *
  *   bench_train [threads [seconds per case]]
  *
  * Blocks are synthetic: fan-out 10,10,10 from the seeds, sources drawn uniformly from a node set as large as
  * papers100M at 1/100, so that the sizes of the hops are those of the built-in graph. Floating-point
- * operations count as models.md section 2 does: 4 Tg in out forward per layer, twice that backward (once in
+ * operations are counted as in the papers: 4 Tg in out forward per layer, twice that backward (once in
  * layer 0), plus the aggregation's additions. */
 #include "harness/base/rng.h"
 #include "harness/model/model.h"

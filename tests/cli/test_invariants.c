@@ -1,7 +1,6 @@
 /* What only a whole run under a memory cgroup can show, with the kernel as the witness: device bytes against
  * page faults and against requests, what stays in the page cache, the charge against the plan, and equal
- * losses on a real graph (specs/pygplus.md section 9: 7, 8, 9; specs/gnndrive.md section 9: 7, 8, 12;
- * specs/models.md section 7: 5). docs/invariants.md lists where the others are tested. */
+ * losses on a real graph (docs/invariants.md, PyG+: 7, 8, 9; GNNDrive: 7, 8, 12; models: 5). */
 #include "tests/support/data_files.h"
 #include "tests/support/process.h"
 #include "tests/support/sanitizers.h"

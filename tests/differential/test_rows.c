@@ -1,5 +1,5 @@
-/* The rows that a batch is trained on are the file's, whatever the row size, the alignment, the engine and the buffers; and
- * each is read as often as the system says. */
+/* The rows that a batch is trained on are the file's, whatever the row size, the alignment, the engine and the buffers;
+ * and each is read as often as the system says. */
 #include "tests/differential/systems.h"
 
 #include <setjmp.h>

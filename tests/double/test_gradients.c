@@ -1,4 +1,4 @@
-/* Finite differences in double precision (specs/models.md section 7, checks 1 to 4): the reference back-end
+/* Finite differences in double precision (docs/invariants.md, models: 1 to 4): the reference back-end
  * and the models compiled with gnn_real = double. */
 #include "harness/model/layer.h"
 #include "tests/support/toy_block.h"

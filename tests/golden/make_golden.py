@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden vectors for the models: specs/models.md in dense PyTorch, float64, gradients by autograd.
+"""Golden vectors for the models: harness/model written out in dense PyTorch, float64, gradients by autograd.
 
 Nothing here follows the C code: a block is a dense 0/1 matrix, attention is a masked torch.softmax, the optimiser is
 torch.optim.Adam. Inputs and initial values are rounded to float32 first, so both sides start from the same numbers.
@@ -68,7 +68,7 @@ def adjacency(block):
 
 
 def make_params(rng, c):
-    """name -> tensor, in the order of models.md; biases get values, so that their sign and place are checked."""
+    """name -> tensor, in the order of the C code; biases get values, so that their sign and place are checked."""
     params = {}
     total = c["gat_width_total"]
     channels_hidden = c["hidden"] // c["heads"] if total else c["hidden"]

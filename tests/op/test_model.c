@@ -275,8 +275,7 @@ static void test_bad_configs(void **state)
     t->ops->close(t);
 }
 
-/* Initial values: uniform within the bound, spread over it, another seed gives others (models.md sections 2
- * to 4). */
+/* Initial values: uniform within the bound, spread over it, another seed gives others. */
 static void test_initial_values(void **state)
 {
     (void)state;

@@ -46,6 +46,11 @@ verdict "registry.c and the folders under systems/ differ" \
 verdict "systems that workloads/smoke.ini does not run" \
     "$(comm -23 <(grep -oE '&gnn_system_[a-z]+' systems/registry.c | sed 's/&gnn_system_//' | sort) \
         <(sed -n 's/^system = //p' workloads/smoke.ini | sort))"
+verdict "tests that docs/invariants.md names and that are not there" \
+    "$(grep -oE '`(unit|op|golden|differential|fault|sim|cli|double)/[a-z_0-9]+(: [a-z_0-9]+)?' docs/invariants.md | tr -d '`' |
+        sort -u | sed 's/: / /' | while read -r file case; do
+            grep -qE "\\b(test_)?${case:-main}" "tests/${file%/*}/test_${file#*/}.c" 2>/dev/null || echo "$file: $case"
+        done)"
 verdict "a system without its README.md" \
     "$(for d in $(git ls-files systems | awk -F/ 'NF == 3 { print $2 }' | sort -u); do [ -f "systems/$d/README.md" ] || echo "$d"; done)"
 verdict "headers without a guard" "$(grep -L '^#ifndef [A-Z_]*_H$\|^#ifndef OOCGNN_H$' $(git ls-files '*.h') /dev/null | grep -v /dev/null)"

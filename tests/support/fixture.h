@@ -1,5 +1,5 @@
-/* The set-up that tests of systems, stages and storage share: a world, in it a small dataset or a directory of the test's
- * own files, and the environment of a run over both. Opening fails the test (cmocka) when something cannot be had.
+/* The set-up that tests of systems, stages and storage share: a world, in it a small dataset or a directory of the
+ * test's own files, and the environment of a run over both. Opening fails the test when something cannot be had.
  *
  *   struct fixture f;
  *   fixture_open(&f, .graph = &usual, .faults = &(struct gnn_fault_plan){.seed = 1, .read_eio_at = 7});

@@ -217,7 +217,7 @@ static void test_lists_are_the_files_lists(void **state)
             struct ginex_scan scan = {.env = NULL};
             struct gnn_file *indices;
             struct gnn_err err = {0};
-            must(gnn_file_open(world, l.dataset.indices_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &indices, &err),
+            must(gnn_file_open(f.world, l.dataset.indices_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &indices, &err),
                  &err);
             must(ginex_scan_open(&env, indices, &scan, &err), &err);
             must(ginex_neighbours_open(&env, &config, indices, &scan, &n, &err), &err);

@@ -1,5 +1,5 @@
 /* RingSampler's parts by themselves: the sort and the joining of reads, the cache, the histogram, the draws
- * (specs/ringsampler.md section 9: 1, 13). */
+ * (docs/invariants.md, RingSampler: 1, 13). */
 #include "harness/world/measured/measured.h"
 #include "systems/ringsampler/extents.h"
 #include "systems/ringsampler/latency.h"
