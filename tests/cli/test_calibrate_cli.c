@@ -1,5 +1,6 @@
 /* `oocgnn calibrate` from outside: wrong usage, a machine without fio, and a quick calibration whose profile is found
  * by name and checked. */
+#include "tests/support/must.h"
 #include "tests/support/process.h"
 
 #include <setjmp.h>
@@ -85,10 +86,8 @@ static bool have_fio(void)
 static void test_quick(void **state)
 {
     (void)state;
-    if (!have_fio()) {
-        printf("no fio: a quick calibration is not tried\n");
-        skip();
-    }
+    if (!have_fio())
+        skip_test("no fio: a quick calibration is not tried");
     char *const dir = process_temp_dir();
     char data[600], found[700];
     (void)snprintf(data, sizeof data, "%s/xdg", dir);
@@ -96,11 +95,10 @@ static void test_quick(void **state)
     (void)setenv("XDG_DATA_HOME", data, 1);
     struct process_result r = calibrate("--quick", "--quiet", "--device", dir, NULL);
     if (r.exit_status == 4 && strstr(r.err, "--device") != NULL) {
-        printf("no direct I/O in %s: a quick calibration is not tried\n", dir);
         process_free(&r);
         process_remove_tree(dir);
         free(dir);
-        skip();
+        skip_test("no direct I/O in the temporary directory: a quick calibration is not tried");
     }
     if (r.exit_status != 0)
         fail_msg("exit %d:\n%s", r.exit_status, r.err);

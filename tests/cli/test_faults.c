@@ -1,6 +1,7 @@
 /* What goes wrong around a run: damaged datasets, disks that are full or in memory, users without permission,
  * outputs nobody reads, processes killed. Each ends with one message that names the remedy and the exit
  * status that `oocgnn --help` promises, and nothing is left behind. */
+#include "tests/support/must.h"
 #include "tests/support/tiny_runs.h"
 
 #include <setjmp.h>
@@ -96,10 +97,8 @@ static void a_dataset_in_memory(void **state)
 {
     const struct tiny_runs *const t = *state;
     struct statfs fs;
-    if (statfs("/dev/shm", &fs) != 0 || fs.f_type != TMPFS_MAGIC_NUMBER || access("/dev/shm", W_OK) != 0) {
-        print_message("skip: /dev/shm is no writable tmpfs\n");
-        skip();
-    }
+    if (statfs("/dev/shm", &fs) != 0 || fs.f_type != TMPFS_MAGIC_NUMBER || access("/dev/shm", W_OK) != 0)
+        skip_test("/dev/shm is no writable tmpfs");
     struct tiny_runs memory = *t;
     (void)snprintf(memory.data, sizeof memory.data, "/dev/shm/oocgnn-test-%d", (int)getpid());
     char run[RUN_MAX];
@@ -122,10 +121,8 @@ static void a_full_disk(void **state)
     struct tiny_runs full = *t;
     (void)snprintf(disk, sizeof disk, "%s/disk", t->dir);
     assert_int_equal(mkdir(disk, 0700), 0);
-    if (mount("tmpfs", disk, "tmpfs", 0, "size=300k") != 0) {
-        print_message("skip: no permission to mount a small disk\n");
-        skip();
-    }
+    if (mount("tmpfs", disk, "tmpfs", 0, "size=300k") != 0)
+        skip_test("no permission to mount a small disk");
     (void)snprintf(full.db, sizeof full.db, "%s/runs.db", disk);
     usual(&full, "pygplus", run, sizeof run);
     const char *const program = process_program();
@@ -170,10 +167,8 @@ static void an_ordinary_user(void **state)
               base, process_program(), base, t->data, base, base, t->dir, base, user, base);
     const bool possible = r.exit_status == 0;
     process_free(&r);
-    if (!possible) {
-        print_message("skip: cannot become an ordinary user here\n");
-        skip();
-    }
+    if (!possible)
+        skip_test("cannot become an ordinary user here");
     char run[RUN_MAX];
     (void)snprintf(run, sizeof run,
                    "cd %s && %s ./oocgnn run --system pygplus --dataset papers100m --scale 1/4000 --db db/x.db "
@@ -300,10 +295,8 @@ static void the_next_run_removes_a_dead_ones_cgroup(void **state)
 {
     const struct tiny_runs *const t = *state;
     static const char *const none[] = {NULL};
-    if (!t->confined) {
-        print_message("skip: no writable memory control group\n");
-        skip();
-    }
+    if (!t->confined)
+        skip_test("no writable memory control group");
     const pid_t supervisor = start_endless(t, none);
     assert_true(tiny_runs_worker_of(supervisor) > 0);
     assert_true(cgroup_left(supervisor));
@@ -335,10 +328,8 @@ static void a_time_limit_shorter_than_opening(void **state)
 static void a_slow_device_is_slow(void **state)
 {
     const struct tiny_runs *const t = *state;
-    if (!t->throttled) {
-        print_message("skip: no writable control group for I/O, or no block device behind the test directory\n");
-        skip();
-    }
+    if (!t->throttled)
+        skip_test("no writable control group for I/O, or no block device behind the test directory");
     static const double limit_bytes = 2 << 20;
     const char *const more[] = {"--system", "pygplus", "--device-bps", "2M", "--evaluate", "never", NULL};
     int exit_status;

@@ -2,6 +2,7 @@
  * page faults and against requests, what stays in the page cache, the charge against the plan, and equal
  * losses on a real graph (docs/invariants.md, PyG+: 7, 8, 9; GNNDrive: 7, 8, 12; models: 5). */
 #include "tests/support/data_files.h"
+#include "tests/support/must.h"
 #include "tests/support/process.h"
 #include "tests/support/sanitizers.h"
 
@@ -143,12 +144,10 @@ static int tear_down(void **state)
     return 0;
 }
 
-static bool left_out(const struct fixture *f)
+static void need_counts(const struct fixture *f)
 {
     if (!f->counted)
-        print_message("skip: needs a writable memory control group, a block device with direct I/O, and no "
-                      "sanitizer\n");
-    return !f->counted;
+        skip_test("needs a writable memory control group, a block device with direct I/O, and no sanitizer");
 }
 
 /* Pages of a prepared file in the page cache now. */
@@ -179,8 +178,7 @@ static uint64_t resident_pages(const struct fixture *f, const char *scale_dir, c
 static void a_page_fault_reads_one_page(void **state)
 {
     const struct fixture *const f = *state;
-    if (left_out(f))
-        skip();
+    need_counts(f);
     json_t *const run =
         run_generated(f, SMALL, "pygplus", WORDS("--batch", "32", "--fanout", "5,5", "--memory", "10M"));
     for (uint32_t e = 0; e < EPOCHS; e++) {
@@ -196,8 +194,7 @@ static void a_page_fault_reads_one_page(void **state)
 static void what_fits_is_read_once(void **state)
 {
     const struct fixture *const f = *state;
-    if (left_out(f))
-        skip();
+    need_counts(f);
     for (int kernel = 0; kernel < 2; kernel++) {
         json_t *const run = run_generated(f, SMALL, "pygplus",
                                           WORDS("--batch", "151", "--fanout", "15,15", "--memory", "64M", "--set",
@@ -221,8 +218,7 @@ static void what_fits_is_read_once(void **state)
 static void device_bytes_are_the_requested_bytes(void **state)
 {
     const struct fixture *const f = *state;
-    if (left_out(f))
-        skip();
+    need_counts(f);
     const char *const *const usual = WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M");
     json_t *run = run_generated(f, SMALL, "gnndrive", usual);
     for (uint32_t e = 0; e < EPOCHS; e++) {
@@ -258,8 +254,7 @@ static uint64_t planned_bytes(const json_t *run)
 static void the_charge_follows_the_plan(void **state)
 {
     const struct fixture *const f = *state;
-    if (left_out(f))
-        skip();
+    need_counts(f);
     json_t *const null = run_generated(f, MEDIUM, "null", WORDS("--memory", "128M"));
     json_t *const run = run_generated(
         f, MEDIUM, "gnndrive",
@@ -282,8 +277,7 @@ static void the_charge_follows_the_plan(void **state)
 static void ginex_reads_what_it_asks_for(void **state)
 {
     const struct fixture *const f = *state;
-    if (left_out(f))
-        skip();
+    need_counts(f);
     for (int direct = 0; direct < 2; direct++) {
         json_t *const run = run_generated(f, SMALL, "ginex",
                                           WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M", "--set",

@@ -1,5 +1,6 @@
 /* Runs end to end on a tiny generated dataset: statuses, digests, caps, limits, Ctrl-C, a killed supervisor.
  */
+#include "tests/support/must.h"
 #include "tests/support/tiny_runs.h"
 
 #include <math.h>
@@ -92,10 +93,8 @@ static void a_cap_that_cannot_be_is_oom(void **state)
     const struct tiny_runs *const f = *state;
     const char *const planned[] = {"--system", "gnndrive", "--memory", "3M", NULL};
     const char *const killed[] = {"--system", "pygplus", "--memory", "2M", NULL};
-    if (!f->confined) {
-        print_message("skip: no writable memory control group\n");
-        skip();
-    }
+    if (!f->confined)
+        skip_test("no writable memory control group");
     int exit_status;
     json_t *run = tiny_runs_json(f, planned, &exit_status);
     assert_int_equal(exit_status, 0);
@@ -115,10 +114,8 @@ static void a_cap_is_read_back(void **state)
 {
     const struct tiny_runs *const f = *state;
     const char *const more[] = {"--system", "pygplus", "--memory", "96M", NULL};
-    if (!f->confined) {
-        print_message("skip: no writable memory control group\n");
-        skip();
-    }
+    if (!f->confined)
+        skip_test("no writable memory control group");
     int exit_status;
     json_t *const run = tiny_runs_json(f, more, &exit_status);
     assert_int_equal(exit_status, 0);

@@ -63,10 +63,8 @@ static void test_an_epoch_leaves_nothing_behind(void **state)
     (void)state;
     static const char *const pygplus[] = {"workers=1", "gather_threads=2", NULL};
     static const char *const gnndrive[] = {"io=buffered", "samplers=1", "extractors=1", NULL};
-    if (SANITIZERS_SHADOW_PERCENT > 0 || anonymous_bytes() == 0) {
-        print_message("skip: a sanitizer's memory is not ours, or no /proc/self/smaps_rollup\n");
-        skip();
-    }
+    if (SANITIZERS_SHADOW_PERCENT > 0 || anonymous_bytes() == 0)
+        skip_test("a sanitizer's memory is not ours, or no /proc/self/smaps_rollup");
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++) {
         check_system("pygplus", pygplus, (enum gnn_model_kind)kind);
         check_system("gnndrive", gnndrive, (enum gnn_model_kind)kind);

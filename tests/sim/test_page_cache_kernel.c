@@ -2,13 +2,13 @@
  * mincore says before each whether its page is cached, and through the model; hit rates must agree. Files are sparse:
  * the kernel caches their pages like any others and the disk stays out of it.
  *
- * OOCGNN_LONG=1 runs ten times the accesses: minutes, since each miss of a mapping with the kernel's readahead reads
- * the device's whole window. OOCGNN_TRACE=TEXT runs the traces with TEXT in their name. Skipped where no group can be
- * made.
- */
+ * OOCGNN_TEST_ACCESSES=10 runs ten times the accesses: minutes, since each miss of a mapping with the kernel's
+ * readahead reads the device's whole window. OOCGNN_TEST_TRACE=TEXT runs the traces with TEXT in their name. Skipped
+ * where no group can be made. */
 #include "harness/base/rng.h"
 #include "harness/confine/confine.h"
 #include "harness/world/simulated/page_cache.h"
+#include "tests/support/must.h"
 #include "tests/support/sanitizers.h"
 
 #include <fcntl.h>
@@ -304,12 +304,11 @@ static void test_hit_rates_are_the_kernels(void **state)
     struct gnn_confine confine;
     struct gnn_err err = {0};
     assert_int_equal(gnn_confine_detect(&confine, &err), GNN_OK);
-    if (!confine.memory_usable) {
-        print_message("skipped: no memory group can be made here: %s\n", confine.remedy);
-        skip();
-    }
-    const uint32_t scale = getenv("OOCGNN_LONG") != NULL ? 10 : 1;
-    const char *only = getenv("OOCGNN_TRACE");
+    if (!confine.memory_usable)
+        skip_test("no memory group can be made here: %s", confine.remedy);
+    const char *const times = getenv("OOCGNN_TEST_ACCESSES");
+    const uint32_t scale = times != NULL ? (uint32_t)strtoul(times, NULL, 10) : 1;
+    const char *only = getenv("OOCGNN_TEST_TRACE");
     bool close = true;
     for (size_t i = 0; i < sizeof traces / sizeof traces[0]; i++)
         if (only == NULL || strstr(traces[i].name, only) != NULL)

@@ -1,5 +1,6 @@
 #include "tests/support/data_files.h"
 
+#include "tests/support/must.h"
 #include "tests/support/process.h"
 
 #include <assert.h>
@@ -117,6 +118,6 @@ const char *data_real(const char *name, char path[DATA_PATH])
     data_path(path, root != NULL ? root : "../shared/data", name);
     if (access(path, R_OK) == 0)
         return path;
-    (void)printf("no %s: set OOCGNN_TEST_DATA to the folder of the real graphs\n", path);
+    leave_out("no %s; OOCGNN_TEST_DATA names the folder of the real graphs", path);
     return NULL;
 }

@@ -31,8 +31,8 @@ unsigned data_entries(const char *dir);
 void data_write_npy(const char *dir, const char *name, const char *descr, const char *shape, const void *items,
                     size_t bytes);
 
-/* The real graph `name` under $OOCGNN_TEST_DATA or ../shared/data; NULL, with a printed message, when it is
- * not there. */
+/* The real graph `name` under $OOCGNN_TEST_DATA or ../shared/data; NULL, with a printed message, when it is not
+ * there. */
 const char *data_real(const char *name, char path[DATA_PATH]);
 
 #endif

@@ -41,7 +41,7 @@ void fixture_open_config(struct fixture *f, const struct fixture_config *config)
         train_graph_open(config->graph, &f->graph);
     f->direct = opens_direct(f);
     if (!f->direct && (config->graph != NULL || config->scratch) && !told) {
-        print_message("no direct I/O in the temporary directory: its cases are left out\n");
+        leave_out("cases with direct I/O, which the temporary directory has not");
         told = true;
     }
     f->env = (struct gnn_env){.world = f->world, .dataset = &f->graph.dataset, .workload = &f->workload};

@@ -14,6 +14,8 @@ int measured_world_open(void **state)
 
 int measured_world_close(void **state)
 {
+    struct gnn_mem_usage usage;
+    gnn_mem_usage(*state, &usage);
     gnn_world_measured_close(*state);
-    return 0;
+    return usage.current_bytes == 0 ? 0 : -1;
 }

@@ -1,4 +1,5 @@
-/* A cmocka group's set-up and tear-down: *state is a measured world with no cap. */
+/* A cmocka group's set-up and tear-down: *state is a measured world with no cap. Closing it fails
+ * when memory that came from it is left. */
 #ifndef GNN_TESTS_MEASURED_WORLD_H
 #define GNN_TESTS_MEASURED_WORLD_H
 

@@ -2,6 +2,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -11,4 +12,14 @@ void must_at(enum gnn_status status, const struct gnn_err *err, const char *file
         return;
     print_error("%s: %s\n", gnn_status_name(status), err->message);
     _fail(file, line);
+}
+
+void must_tell(const char *word, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    print_message("%s: %s\n", word, text);
 }

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "harness/base/rng.h"
-#include "harness/world/measured/measured.h"
 #include "systems/ginex/belady.h"
+#include "tests/support/measured_world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -410,18 +410,9 @@ static void test_what_does_not_fit_is_refused(void **state)
 
 static int open_world(void **state)
 {
-    (void)state;
-    struct gnn_err err = {0};
-    return gnn_world_measured_open(NULL, &world, &err) == GNN_OK ? 0 : -1;
-}
-
-static int close_world(void **state)
-{
-    (void)state;
-    struct gnn_mem_usage usage;
-    gnn_mem_usage(world, &usage);
-    gnn_world_measured_close(world);
-    return usage.current_bytes == 0 ? 0 : -1;
+    const int failed = measured_world_open(state);
+    world = *state;
+    return failed;
 }
 
 int main(void)
@@ -435,5 +426,5 @@ int main(void)
         cmocka_unit_test(test_what_does_not_fit_is_refused),
     };
     alarm(60);
-    return cmocka_run_group_tests(tests, open_world, close_world);
+    return cmocka_run_group_tests(tests, open_world, measured_world_close);
 }

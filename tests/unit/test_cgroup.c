@@ -3,6 +3,7 @@
 #include "harness/confine/confine.h"
 #include "harness/confine/group_file.h"
 #include "harness/measure/device.h"
+#include "tests/support/must.h"
 #include "tests/support/sanitizers.h"
 
 #include <errno.h>
@@ -28,10 +29,8 @@ static struct gnn_confine detect_or_skip(void)
     struct gnn_confine confine;
     struct gnn_err err = {0};
     assert_int_equal(gnn_confine_detect(&confine, &err), GNN_OK);
-    if (!confine.memory_usable) {
-        print_message("skipped: no cgroup can be made here: %s\n", confine.remedy);
-        skip();
-    }
+    if (!confine.memory_usable)
+        skip_test("no cgroup can be made here: %s", confine.remedy);
     return confine;
 }
 
@@ -238,16 +237,12 @@ static void throttle_slows_direct_reads(void **state)
     struct gnn_device_info device;
     struct gnn_err err = {0};
     assert_int_equal(gnn_device_find(".", &device, &err), GNN_OK);
-    if (!confine.io_usable || device.major == 0) {
-        print_message("skipped: no I/O controller, or no block device under the build\n");
-        skip();
-    }
+    if (!confine.io_usable || device.major == 0)
+        skip_test("no I/O controller, or no block device under the build");
     char path[] = "./oocgnn-cgroup-XXXXXX";
     const int fd = mkostemp(path, O_DIRECT);
-    if (fd < 0) {
-        print_message("skipped: no direct I/O here\n");
-        skip();
-    }
+    if (fd < 0)
+        skip_test("no direct I/O here");
     (void)unlink(path);
     unsigned char *block = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(block != MAP_FAILED);

@@ -1,5 +1,6 @@
 /* Where data files are looked for, and in which order. */
 #include "harness/base/data_dirs.h"
+#include "tests/support/process.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +12,8 @@
 
 #include <cmocka.h>
 
-struct place {
-    char root[256];
+struct home {
+    char *root;
     char *old_data, *old_home;
 };
 
@@ -23,10 +24,9 @@ static char *copy_of(const char *text)
 
 static int set_up(void **state)
 {
-    struct place *const p = calloc(1, sizeof *p);
-    const char *const tmp = getenv("TMPDIR");
-    (void)snprintf(p->root, sizeof p->root, "%s/oocgnn-dirs-XXXXXX", tmp != NULL ? tmp : "/tmp");
-    assert_non_null(mkdtemp(p->root));
+    struct home *const p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    p->root = process_temp_dir();
     p->old_data = copy_of(getenv("XDG_DATA_HOME"));
     p->old_home = copy_of(getenv("HOME"));
     *state = p;
@@ -44,23 +44,18 @@ static void put_back(const char *name, char *value)
 
 static int tear_down(void **state)
 {
-    struct place *const p = *state;
+    struct home *const p = *state;
     put_back("XDG_DATA_HOME", p->old_data);
     put_back("HOME", p->old_home);
-    char path[512];
-    static const char *const made[] = {"data/oocgnn", "data", ".local/share/oocgnn", ".local/share", ".local"};
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", p->root, made[i]);
-        (void)rmdir(path);
-    }
-    assert_int_equal(rmdir(p->root), 0);
+    process_remove_tree(p->root);
+    free(p->root);
     free(p);
     return 0;
 }
 
 static void test_user_dir(void **state)
 {
-    const struct place *const p = *state;
+    const struct home *const p = *state;
     char path[GNN_DATA_DIR_BYTES], want[512], data[512];
     (void)snprintf(data, sizeof data, "%s/data", p->root);
     (void)setenv("HOME", p->root, 1);
@@ -80,7 +75,7 @@ static void test_user_dir(void **state)
 
 static void test_order(void **state)
 {
-    const struct place *const p = *state;
+    const struct home *const p = *state;
     struct gnn_data_dirs dirs;
     char data[512], own[600];
     (void)snprintf(data, sizeof data, "%s/data", p->root);

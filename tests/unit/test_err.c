@@ -66,10 +66,8 @@ static void test_bookkeeping_is_zeroed_or_named(void **state)
     must(make_table(3, &table, &err), &err);
     assert_true(table[0] == 0 && table[1] == 0 && table[2] == 0);
     free(table);
-    if (SANITIZERS_SHADOW_PERCENT > 0) {
-        print_message("skip: a sanitizer ends the program where the allocator would say no\n");
-        skip();
-    }
+    if (SANITIZERS_SHADOW_PERCENT > 0)
+        skip_test("a sanitizer ends the program where the allocator would say no");
     const volatile size_t too_many = SIZE_MAX / 16; /* more than an address space holds; no constant to warn about */
     assert_int_equal(make_table(too_many, &table, &err), GNN_ENOMEM);
     assert_null(table);

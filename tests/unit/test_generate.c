@@ -3,6 +3,7 @@
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/read.h"
 #include "tests/support/data_files.h"
+#include "tests/support/must.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -194,10 +195,8 @@ static void test_full_disk(void **state)
 {
     char dir[DATA_PATH];
     struct gnn_err err;
-    if (geteuid() != 0 || mount("tmpfs", *state, "tmpfs", 0, "size=4m") != 0) {
-        print_message("no tmpfs of its own: mounting takes root\n");
-        skip();
-    }
+    if (geteuid() != 0 || mount("tmpfs", *state, "tmpfs", 0, "size=4m") != 0)
+        skip_test("no tmpfs of its own: mounting takes root");
     struct gnn_generate_options options = defaults(128);
     const enum gnn_status large =
         generate(data_path(dir, *state, "d"), 1000, &options, (struct gnn_prepare_job){0}, &err);

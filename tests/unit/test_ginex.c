@@ -5,10 +5,11 @@
 #include "harness/system/sampling.h"
 #include "systems/ginex/feature_cache.h"
 #include "systems/ginex/neighbours.h"
+#include "systems/ginex/score.h"
+#include "tests/support/data_files.h"
 #include "tests/support/fixture.h"
 #include "tests/support/io_scratch.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -315,22 +316,11 @@ struct seen {
     uint32_t files_max; /* in the dataset's directory while training */
 };
 
-static uint32_t files_in(const char *dir)
-{
-    DIR *const d = opendir(dir);
-    assert_non_null(d);
-    uint32_t count = 0;
-    for (const struct dirent *e = readdir(d); e != NULL; e = readdir(d))
-        count += e->d_name[0] != '.';
-    (void)closedir(d);
-    return count;
-}
-
 static void see(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step)
 {
     struct seen *seen = ctx;
     seen->inner(seen->run, batch, step);
-    const uint32_t files = files_in(seen->run->env.dataset->dir);
+    const uint32_t files = data_entries(seen->run->env.dataset->dir);
     seen->files_max = files > seen->files_max ? files : seen->files_max;
     assert_true(seen->batches < 64);
     seen->count[seen->batches] = batch->node_count;
@@ -473,7 +463,7 @@ static void test_threads_change_nothing(void **state)
         assert_int_equal(run.result.seeds, TRAIN);
         for (uint32_t i = 0; i < TRAIN; i++)
             assert_int_equal(run.seen[f.graph.dataset.train.nodes[i]], 1);
-        assert_int_equal(files_in(f.graph.dataset.dir), 2);
+        assert_int_equal(data_entries(f.graph.dataset.dir), 2);
         train_run_close(&run);
     }
     fixture_close(&f);
@@ -505,7 +495,7 @@ static void test_feature_reads_are_pages_of_the_misses(void **state)
             train_run_close(&run);
         }
     } else {
-        print_message("direct I/O left out: %s\n", err.message);
+        leave_out("direct I/O: %s", err.message);
     }
     fixture_close(&f);
 }
@@ -560,7 +550,7 @@ static void test_nothing_is_left_after_a_stop(void **state)
         must(train_run_open(&run, &f.graph), &run.err);
         must(train_run_epoch(&run, 1) == GNN_ECANCELLED ? GNN_OK : GNN_EBUG, &run.err);
         assert_int_equal(run.step_count, stop);
-        assert_int_equal(files_in(f.graph.dataset.dir), 2);
+        assert_int_equal(data_entries(f.graph.dataset.dir), 2);
         gnn_mem_usage(f.world, &opened);
         atomic_store(&run.stop, false);
         run.stop_after = 0;
@@ -571,7 +561,7 @@ static void test_nothing_is_left_after_a_stop(void **state)
         assert_in_range(stopped.current_bytes, opened.current_bytes / 2, opened.current_bytes * 2);
         train_run_close(&run);
     }
-    assert_int_equal(files_in(f.graph.dataset.dir), 2);
+    assert_int_equal(data_entries(f.graph.dataset.dir), 2);
     fixture_close(&f);
 }
 
@@ -672,7 +662,7 @@ static void test_rows_across_pages_cost_two(void **state)
         forget(&seen);
         train_run_close(&run);
     } else {
-        print_message("direct I/O left out: %s\n", err.message);
+        leave_out("direct I/O: %s", err.message);
     }
     fixture_close(&f);
 }

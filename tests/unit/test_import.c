@@ -3,6 +3,7 @@
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/read.h"
 #include "tests/support/data_files.h"
+#include "tests/support/must.h"
 #include "tests/support/seed.h"
 
 #include <math.h>
@@ -468,10 +469,8 @@ static void test_full_disk(void **state)
     data_write(*state, "in", text, len);
     free(text);
     assert_int_equal(mkdir(data_path(disk, *state, "disk"), 0777), 0);
-    if (geteuid() != 0 || mount("tmpfs", disk, "tmpfs", 0, "size=2m") != 0) {
-        print_message("no tmpfs of its own: mounting takes root\n");
-        skip();
-    }
+    if (geteuid() != 0 || mount("tmpfs", disk, "tmpfs", 0, "size=2m") != 0)
+        skip_test("no tmpfs of its own: mounting takes root");
     char out[DATA_PATH];
     struct gnn_import_options options = defaults();
     options.dim = 1;

@@ -8,6 +8,7 @@
 #include "harness/sample/sample.h"
 #include "tests/support/data_files.h"
 #include "tests/support/measured_world.h"
+#include "tests/support/must.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -315,10 +316,8 @@ static void test_sampling(void **state)
 /* The graph itself: the published counts, and its bytes. */
 static void test_scale_23(void **state)
 {
-    if (getenv("OOCGNN_TEST_LONG") == NULL) {
-        print_message("scale 23 takes half a minute, 0.7 GB of memory and of disk: set OOCGNN_TEST_LONG=1\n");
-        skip();
-    }
+    if (getenv("OOCGNN_TEST_LONG") == NULL)
+        skip_test("scale 23 takes half a minute, 0.7 GB of memory and of disk: set OOCGNN_TEST_LONG=1");
     char dir[DATA_PATH];
     struct gnn_err err = {0};
     struct gnn_meta meta;

@@ -19,58 +19,24 @@ struct config {
 };
 
 static const char *const policies[] = {"lru", "belady", NULL};
+#define FIELD(name) offsetof(struct config, name)
+/* clang-format off */
 static const struct gnn_option table[] = {
-    {.name = "reorder",
-     .type = GNN_OPT_BOOL,
-     .offset = offsetof(struct config, reorder),
-     .unit = "",
-     .def = "true",
-     .help = "Deliver out of order.",
-     .source = "section 4"},
-    {.name = "extractors",
-     .type = GNN_OPT_U32,
-     .offset = offsetof(struct config, extractors),
-     .unit = "threads",
-     .def = "4",
-     .min = 1,
-     .max = 64,
-     .help = "Threads that read.",
-     .source = "section 4.2"},
-    {.name = "rows",
-     .type = GNN_OPT_U64,
-     .offset = offsetof(struct config, rows),
-     .unit = "rows",
-     .def = "0",
-     .help = "Rows; 0 = automatic.",
-     .source = "artifact"},
-    {.name = "multiplier",
-     .type = GNN_OPT_F64,
-     .offset = offsetof(struct config, multiplier),
-     .unit = "x",
-     .def = "1.5",
-     .min = 0.5,
-     .max = 8,
-     .help = "Of the minimum.",
-     .source = "section 5"},
-    {.name = "buffer_bytes",
-     .type = GNN_OPT_BYTES,
-     .offset = offsetof(struct config, buffer_bytes),
-     .unit = "bytes",
-     .def = "320M",
-     .min = 4096,
-     .max = 1099511627776.0,
-     .help = "Buffer.",
-     .source = "section 6"},
-    {.name = "policy",
-     .type = GNN_OPT_CHOICE,
-     .offset = offsetof(struct config, policy),
-     .unit = "",
-     .def = "lru",
-     .choices = policies,
-     .help = "Eviction.",
-     .source = "section 3"},
+    {.name = "reorder", .type = GNN_OPT_BOOL, .offset = FIELD(reorder), .unit = "", .def = "true",
+     .help = "Deliver out of order.", .source = "section 4"},
+    {.name = "extractors", .type = GNN_OPT_U32, .offset = FIELD(extractors), .unit = "threads", .def = "4", .min = 1,
+     .max = 64, .help = "Threads that read.", .source = "section 4.2"},
+    {.name = "rows", .type = GNN_OPT_U64, .offset = FIELD(rows), .unit = "rows", .def = "0",
+     .help = "Rows; 0 = automatic.", .source = "artifact"},
+    {.name = "multiplier", .type = GNN_OPT_F64, .offset = FIELD(multiplier), .unit = "x", .def = "1.5", .min = 0.5,
+     .max = 8, .help = "Of the minimum.", .source = "section 5"},
+    {.name = "buffer_bytes", .type = GNN_OPT_BYTES, .offset = FIELD(buffer_bytes), .unit = "bytes", .def = "320M",
+     .min = 4096, .max = 1099511627776.0, .help = "Buffer.", .source = "section 6"},
+    {.name = "policy", .type = GNN_OPT_CHOICE, .offset = FIELD(policy), .unit = "", .def = "lru", .choices = policies,
+     .help = "Eviction.", .source = "section 3"},
     {0},
 };
+/* clang-format on */
 
 static void defaults(void **state)
 {
@@ -84,6 +50,26 @@ static void defaults(void **state)
     assert_true(c.multiplier == 1.5);
     assert_int_equal(c.buffer_bytes, 335544320);
     assert_int_equal(c.policy, 0);
+}
+
+/* The value that `config` holds is printed as `echo`, and what is printed parses back to the same bytes. */
+static void check_echo(const struct config *config, const char *name, const char *echo)
+{
+    const struct gnn_option *option = table;
+    while (strcmp(option->name, name) != 0)
+        option++;
+    struct gnn_err err = {0};
+    char text[64];
+    gnn_option_format(option, config, text, sizeof text);
+    assert_string_equal(text, echo);
+    struct config again;
+    gnn_option_defaults(table, &again);
+    assert_int_equal(gnn_option_set(table, &again, option->name, text, &err), GNN_OK);
+    const size_t end = option[1].name == NULL ? sizeof again : option[1].offset;
+    const bool four = option->type == GNN_OPT_U32 || option->type == GNN_OPT_CHOICE;
+    const size_t width = option->type == GNN_OPT_BOOL ? sizeof(bool) : four ? 4 : 8;
+    assert_true(option->offset + width <= end);
+    assert_memory_equal((const char *)config + option->offset, (char *)&again + option->offset, width);
 }
 
 static void values(void **state)
@@ -134,21 +120,7 @@ static void values(void **state)
                 fail_msg("\"%s\" does not mention \"%s\"", err.message, cases[i].mentions);
             continue;
         }
-        const struct gnn_option *option = table;
-        while (strcmp(option->name, cases[i].name) != 0)
-            option++;
-        char text[64];
-        gnn_option_format(option, &c, text, sizeof text);
-        assert_string_equal(text, cases[i].echo);
-        struct config again;
-        gnn_option_defaults(table, &again);
-        assert_int_equal(gnn_option_set(table, &again, option->name, text, &err), GNN_OK);
-        const size_t end = option[1].name == NULL ? sizeof c : option[1].offset;
-        const size_t width = option->type == GNN_OPT_BOOL                                    ? sizeof(bool)
-                             : option->type == GNN_OPT_U32 || option->type == GNN_OPT_CHOICE ? 4
-                                                                                             : 8;
-        assert_true(option->offset + width <= end);
-        assert_memory_equal((char *)&c + option->offset, (char *)&again + option->offset, width);
+        check_echo(&c, cases[i].name, cases[i].echo);
     }
 }
 

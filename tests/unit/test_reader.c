@@ -11,6 +11,7 @@
 #include "harness/storage/reader.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/io_scratch.h"
+#include "tests/support/must.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,9 +213,8 @@ static void check_all_widths(uint32_t align, bool direct, enum gnn_ring_engine e
     struct fixture f = {0};
     fixture_open(&f, align, direct);
     if (direct && !f.scratch.direct) {
-        print_message("no file system with direct I/O here: skipped\n");
         fixture_close(&f);
-        skip();
+        skip_test("no direct I/O in the temporary directory");
     }
     struct gnn_file_info info;
     gnn_file_info(f.world, f.file, &info);
@@ -344,9 +344,8 @@ static void test_misaligned_without_bounce(void **state)
     struct fixture f = {0};
     fixture_open(&f, 0, true);
     if (!f.scratch.direct) {
-        print_message("no file system with direct I/O here: skipped\n");
         fixture_close(&f);
-        skip();
+        skip_test("no direct I/O in the temporary directory");
     }
     const struct gnn_reader_config config = {.depth = 4, .files = &f.file, .file_count = 1};
     struct gnn_reader *reader;

@@ -4,6 +4,7 @@
 #include "harness/record/record.h"
 #include "harness/record/summary.h"
 #include "tests/support/fake_run.h"
+#include "tests/support/process.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -19,38 +20,31 @@
 
 #include <cmocka.h>
 
-struct place {
-    char dir[64];
-    char db[96];
+struct db_dir {
+    char *dir;
+    char db[600];
 };
 
-static int make_place(void **state)
+static int make_db_dir(void **state)
 {
-    struct place *place = calloc(1, sizeof *place);
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(place->dir, sizeof place->dir, "%.40s/oocgnn-db-XXXXXX", tmp == NULL ? "/tmp" : tmp);
-    *state = place;
-    if (mkdtemp(place->dir) == NULL)
-        return 1;
+    struct db_dir *const place = calloc(1, sizeof *place);
+    assert_non_null(place);
+    place->dir = process_temp_dir();
     (void)snprintf(place->db, sizeof place->db, "%s/runs.db", place->dir);
+    *state = place;
     return 0;
 }
 
-static int remove_place(void **state)
+static int remove_db_dir(void **state)
 {
-    struct place *place = *state;
-    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; i < 4; i++) {
-        char path[128];
-        (void)snprintf(path, sizeof path, "%s%s", place->db, suffixes[i]);
-        (void)unlink(path);
-    }
-    const int failed = rmdir(place->dir);
+    struct db_dir *const place = *state;
+    process_remove_tree(place->dir);
+    free(place->dir);
     free(place);
-    return failed;
+    return 0;
 }
 
-static struct gnn_db *open_db(const struct place *place, enum gnn_db_mode mode)
+static struct gnn_db *open_db(const struct db_dir *place, enum gnn_db_mode mode)
 {
     struct gnn_db *db = NULL;
     struct gnn_err err = {0};
@@ -275,7 +269,7 @@ static void put_file(const char *path, const char *text)
 
 static void foreign_files_are_refused(void **state)
 {
-    const struct place *place = *state;
+    const struct db_dir *place = *state;
     struct gnn_db *db;
     struct gnn_err err = {0};
     assert_int_equal(gnn_db_open(place->db, GNN_DB_READ, &db, &err), GNN_ENOENT);
@@ -318,7 +312,7 @@ static uint64_t count_rows(struct gnn_db *db, const char *sql)
 static void writers_in_parallel(void **state)
 {
     enum { WRITERS = 3, RUNS = 4, EPOCHS = 5 };
-    const struct place *place = *state;
+    const struct db_dir *place = *state;
     pid_t writers[WRITERS];
     for (int w = 0; w < WRITERS; w++) {
         writers[w] = fork();
@@ -355,7 +349,7 @@ static void writers_in_parallel(void **state)
 /* A supervisor is killed between two epochs and in the middle of a transaction. */
 static void killed_writer_leaves_a_readable_database(void **state)
 {
-    const struct place *place = *state;
+    const struct db_dir *place = *state;
     int ready[2];
     assert_int_equal(pipe(ready), 0);
     const pid_t writer = fork();
@@ -488,17 +482,17 @@ static void writing_errors_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(round_trip, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(unknown_is_null, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(schema_and_columns_agree, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(round_trip, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(unknown_is_null, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(schema_and_columns_agree, make_db_dir, remove_db_dir),
         cmocka_unit_test(json_has_the_promised_names),
         cmocka_unit_test(invalid_runs_show_no_times),
-        cmocka_unit_test_setup_teardown(foreign_files_are_refused, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(writers_in_parallel, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(killed_writer_leaves_a_readable_database, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(running_rows_of_the_living_stay, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(comparison_takes_what_compares, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(writing_errors_are_told, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(foreign_files_are_refused, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(writers_in_parallel, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(killed_writer_leaves_a_readable_database, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(running_rows_of_the_living_stay, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(comparison_takes_what_compares, make_db_dir, remove_db_dir),
+        cmocka_unit_test_setup_teardown(writing_errors_are_told, make_db_dir, remove_db_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

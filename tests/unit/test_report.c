@@ -3,6 +3,8 @@
 #include "harness/record/report.h"
 #include "harness/record/summary.h"
 #include "tests/support/fake_run.h"
+#include "tests/support/must.h"
+#include "tests/support/process.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -127,47 +129,31 @@ static void summaries(void **state)
 
 /* ---- pictures ---- */
 
-struct place {
-    char dir[64];
-    char db[96];
-    char pictures[96];
+struct pictures {
+    char *dir; /* with the database, and the pictures below it */
+    char pictures[600];
     struct gnn_db *handle;
 };
 
-static int make_place(void **state)
+static int make_pictures(void **state)
 {
-    struct place *place = calloc(1, sizeof *place);
-    const char *tmp = getenv("TMPDIR");
+    struct pictures *const place = calloc(1, sizeof *place);
     struct gnn_err err = {0};
+    char db[600];
+    assert_non_null(place);
     *state = place;
-    (void)snprintf(place->dir, sizeof place->dir, "%.40s/oocgnn-plot-XXXXXX", tmp == NULL ? "/tmp" : tmp);
-    if (mkdtemp(place->dir) == NULL)
-        return 1;
-    (void)snprintf(place->db, sizeof place->db, "%s/runs.db", place->dir);
+    place->dir = process_temp_dir();
+    (void)snprintf(db, sizeof db, "%s/runs.db", place->dir);
     (void)snprintf(place->pictures, sizeof place->pictures, "%s/pictures", place->dir);
-    return gnn_db_open(place->db, GNN_DB_WRITE, &place->handle, &err) != GNN_OK;
+    return gnn_db_open(db, GNN_DB_WRITE, &place->handle, &err) != GNN_OK;
 }
 
-static void empty_dir(const char *dir)
+static int remove_pictures(void **state)
 {
-    DIR *entries = opendir(dir);
-    if (entries == NULL)
-        return;
-    for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        char path[512];
-        (void)snprintf(path, sizeof path, "%s/%.200s", dir, entry->d_name);
-        (void)unlink(path);
-    }
-    (void)closedir(entries);
-    (void)rmdir(dir);
-}
-
-static int remove_place(void **state)
-{
-    struct place *place = *state;
+    struct pictures *const place = *state;
     gnn_db_close(place->handle);
-    empty_dir(place->pictures);
-    empty_dir(place->dir);
+    process_remove_tree(place->dir);
+    free(place->dir);
     free(place);
     return 0;
 }
@@ -191,9 +177,9 @@ static bool have_gnuplot(void)
     return system("gnuplot --version >/dev/null 2>&1") == 0;
 }
 
-static char *file_text(const struct place *place, const char *name)
+static char *file_text(const struct pictures *place, const char *name)
 {
-    char path[256];
+    char path[700];
     (void)snprintf(path, sizeof path, "%s/%s", place->pictures, name);
     FILE *file = fopen(path, "r");
     if (file == NULL)
@@ -204,7 +190,7 @@ static char *file_text(const struct place *place, const char *name)
     return text;
 }
 
-static void assert_file_shows(const struct place *place, const char *name, const char *wanted)
+static void assert_file_shows(const struct pictures *place, const char *name, const char *wanted)
 {
     char *text = file_text(place, name);
     assert_shows(text, wanted);
@@ -224,11 +210,9 @@ static enum gnn_status plot(const struct place *place, const int64_t *ids, uint3
 
 static void pictures_of_a_comparison(void **state)
 {
-    struct place *place = *state;
-    if (!have_gnuplot()) {
-        print_message("skipped: gnuplot is not installed\n");
-        skip();
-    }
+    struct pictures *place = *state;
+    if (!have_gnuplot())
+        skip_test("gnuplot is not installed");
     int64_t ids[8];
     uint32_t count = 0;
     for (uint64_t seed = 0; seed < 2; seed++) {
@@ -278,11 +262,9 @@ static void give_figure(struct gnn_record_epoch *epoch, const char *name, uint64
 /* A bar of a part of an epoch has the height of the whole; what is not common to all runs is said with each. */
 static void a_picture_of_two_worlds(void **state)
 {
-    struct place *place = *state;
-    if (!have_gnuplot()) {
-        print_message("skipped: gnuplot is not installed\n");
-        skip();
-    }
+    struct pictures *place = *state;
+    if (!have_gnuplot())
+        skip_test("gnuplot is not installed");
     struct gnn_run_record run;
     int64_t ids[2];
     fake_run(&run, "pygplus", 60, 1, 1);
@@ -314,7 +296,7 @@ static void a_picture_of_two_worlds(void **state)
 
 static void nothing_to_draw_is_an_error(void **state)
 {
-    struct place *place = *state;
+    struct pictures *place = *state;
     struct gnn_err err = {0};
     assert_int_equal(plot(place, NULL, 0, &err), GNN_EFORMAT);
     struct gnn_run_record run;
@@ -326,7 +308,7 @@ static void nothing_to_draw_is_an_error(void **state)
     err = (struct gnn_err){0};
     assert_int_equal(plot(place, ids, 1, &err), GNN_EFORMAT);
     if (!have_gnuplot())
-        skip();
+        skip_test("gnuplot is not installed");
     fake_run(&run, "pygplus", 60, 1, 1);
     run.epochs[0].stage_count = 0;
     ids[1] = store(place->handle, &run);
@@ -343,7 +325,7 @@ static void nothing_to_draw_is_an_error(void **state)
 
 static void missing_gnuplot_is_told(void **state)
 {
-    struct place *place = *state;
+    struct pictures *place = *state;
     struct gnn_run_record run;
     fake_run(&run, "pygplus", 60, 1, 1);
     const int64_t id = store(place->handle, &run);
@@ -364,10 +346,10 @@ int main(void)
         cmocka_unit_test(table_of_a_comparison),
         cmocka_unit_test(words_instead_of_times),
         cmocka_unit_test(summaries),
-        cmocka_unit_test_setup_teardown(pictures_of_a_comparison, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(a_picture_of_two_worlds, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(nothing_to_draw_is_an_error, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(missing_gnuplot_is_told, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(pictures_of_a_comparison, make_pictures, remove_pictures),
+        cmocka_unit_test_setup_teardown(a_picture_of_two_worlds, make_pictures, remove_pictures),
+        cmocka_unit_test_setup_teardown(nothing_to_draw_is_an_error, make_pictures, remove_pictures),
+        cmocka_unit_test_setup_teardown(missing_gnuplot_is_told, make_pictures, remove_pictures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

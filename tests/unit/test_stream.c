@@ -9,11 +9,9 @@
 
 #include "harness/base/rng.h"
 #include "harness/storage/stream.h"
-#include "harness/world/faults.h"
-#include "harness/world/measured/measured.h"
-#include "tests/support/io_scratch.h"
+#include "tests/support/data_files.h"
+#include "tests/support/fixture.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,48 +26,11 @@ static unsigned char byte_of(uint32_t stream, uint32_t record, uint64_t at)
     return (unsigned char)gnn_splitmix64_at(seed ^ stream << 20 ^ record, at);
 }
 
-struct place {
-    struct io_scratch scratch;
-    struct gnn_world *inner, *world;
-    struct gnn_err err;
-};
-
-static void open_place(struct place *p, const struct gnn_fault_plan *plan, uint32_t align_bytes)
+/* Streams have no name: nothing is left in the directory. */
+static void close_empty(struct fixture *p)
 {
-    const struct gnn_measured_config config = {.force_align_bytes = align_bytes};
-    const struct gnn_fault_plan none = {.seed = 1};
-    p->err = (struct gnn_err){.status = GNN_OK};
-    io_scratch_open(&p->scratch);
-    assert_int_equal(gnn_world_measured_open(&config, &p->inner, &p->err), GNN_OK);
-    assert_int_equal(gnn_world_faulty_open(p->inner, plan != NULL ? plan : &none, &p->world, &p->err), GNN_OK);
-}
-
-static uint32_t files_in(const char *dir)
-{
-    DIR *const d = opendir(dir);
-    assert_non_null(d);
-    uint32_t count = 0;
-    for (const struct dirent *e = readdir(d); e != NULL; e = readdir(d))
-        count += e->d_name[0] != '.';
-    (void)closedir(d);
-    return count;
-}
-
-static void close_place(struct place *p)
-{
-    struct gnn_mem_usage usage;
-    gnn_mem_usage(p->inner, &usage);
-    assert_int_equal(usage.current_bytes, 0);
-    assert_int_equal(files_in(p->scratch.dir), 0);
-    gnn_world_faulty_close(p->world);
-    gnn_world_measured_close(p->inner);
-    io_scratch_close(&p->scratch);
-}
-
-static void must(enum gnn_status status, const struct place *p)
-{
-    if (status != GNN_OK)
-        fail_msg("seed %lu: %s", (unsigned long)seed, p->err.message);
+    assert_int_equal(data_entries(p->scratch.dir), 0);
+    fixture_close(p);
 }
 
 /* ---- written and read ---- */
@@ -90,31 +51,31 @@ static uint64_t length_of(struct gnn_rng *rng)
                        : gnn_rng_below(rng, RECORD_MAX);
 }
 
-static void write_all(struct place *p, bool direct, uint32_t block_bytes, struct written *w)
+static void write_all(struct fixture *p, bool direct, uint32_t block_bytes, struct written *w)
 {
     static unsigned char data[RECORD_MAX];
     struct gnn_rng rng = gnn_rng_at(seed);
     const struct gnn_stream_file_config config = {.dir = p->scratch.dir, .direct = direct, .block_bytes = block_bytes};
     *w = (struct written){.next = 0};
-    must(gnn_stream_file_open(p->world, &config, &w->trace, &p->err), p);
+    must(gnn_stream_file_open(p->world, &config, &w->trace, &p->err), &p->err);
     for (uint32_t s = 0; s < STREAMS; s++)
-        must(gnn_stream_open(w->trace, &w->streams[s], &p->err), p);
+        must(gnn_stream_open(w->trace, &w->streams[s], &p->err), &p->err);
     for (uint32_t r = 0; r < RECORDS; r++)
         for (uint32_t s = 0; s < STREAMS; s++) {
             struct gnn_span *const span = &w->records[r * STREAMS + s];
             *span = (struct gnn_span){.stream = w->streams[s], .len_bytes = length_of(&rng), .tag = s << 16 | r};
-            must(gnn_stream_begin(w->streams[s], &span->offset_bytes, &p->err), p);
+            must(gnn_stream_begin(w->streams[s], &span->offset_bytes, &p->err), &p->err);
             assert_int_equal(span->offset_bytes % GNN_PAGE_BYTES, 0);
             for (uint64_t i = 0; i < span->len_bytes; i++)
                 data[i] = byte_of(s, r, i);
             const uint64_t half = span->len_bytes / 2;
-            must(gnn_stream_append(w->streams[s], data, half, &p->err), p);
+            must(gnn_stream_append(w->streams[s], data, half, &p->err), &p->err);
             if (gnn_rng_below(&rng, 4) == 0)
-                must(gnn_stream_flush(w->streams[s], &p->err), p);
-            must(gnn_stream_append(w->streams[s], data + half, span->len_bytes - half, &p->err), p);
+                must(gnn_stream_flush(w->streams[s], &p->err), &p->err);
+            must(gnn_stream_append(w->streams[s], data + half, span->len_bytes - half, &p->err), &p->err);
         }
     for (uint32_t s = 0; s < STREAMS; s++)
-        must(s == 0 ? gnn_stream_seal(w->streams[s], &p->err) : gnn_stream_flush(w->streams[s], &p->err), p);
+        must(s == 0 ? gnn_stream_seal(w->streams[s], &p->err) : gnn_stream_flush(w->streams[s], &p->err), &p->err);
     struct gnn_stream_file_counters counters;
     gnn_stream_file_counters(w->trace, &counters);
     uint64_t bytes = 0;
@@ -149,14 +110,14 @@ static bool next_record(void *ctx, struct gnn_span *out)
     return true;
 }
 
-static void read_ahead(struct place *p, struct written *w, uint32_t depth)
+static void read_ahead(struct fixture *p, struct written *w, uint32_t depth)
 {
     const struct gnn_span_reader_config config = {.engine = GNN_RING_POOL,
                                                   .file = gnn_stream_file_handle(w->trace),
                                                   .depth = depth,
                                                   .span_bytes_max = RECORD_MAX + GNN_PAGE_BYTES};
     struct gnn_span_reader *reader;
-    must(gnn_span_reader_open(p->world, &config, &reader, &p->err), p);
+    must(gnn_span_reader_open(p->world, &config, &reader, &p->err), &p->err);
     for (int pass = 0; pass < 2; pass++) { /* the first is given up half way */
         w->next = 0;
         gnn_span_reader_start(reader, next_record, w);
@@ -164,7 +125,7 @@ static void read_ahead(struct place *p, struct written *w, uint32_t depth)
         for (;; count++) {
             struct gnn_span span;
             void *data;
-            must(gnn_span_reader_next(reader, &span, &data, &p->err), p);
+            must(gnn_span_reader_next(reader, &span, &data, &p->err), &p->err);
             if (data == NULL || (pass == 0 && count == RECORDS))
                 break;
             assert_int_equal(span.tag, w->records[count].tag);
@@ -175,19 +136,19 @@ static void read_ahead(struct place *p, struct written *w, uint32_t depth)
     gnn_span_reader_close(reader);
 }
 
-static void read_together(struct place *p, const struct written *w, uint32_t depth)
+static void read_together(struct fixture *p, const struct written *w, uint32_t depth)
 {
     enum { TOGETHER = 5, ROOM = 32768 + GNN_PAGE_BYTES };
     struct gnn_file *const file = gnn_stream_file_handle(w->trace);
     const struct gnn_reader_config config = {.engine = GNN_RING_POOL, .depth = depth, .files = &file, .file_count = 1};
     struct gnn_reader *reader;
     void *memory, *dst[TOGETHER];
-    must(gnn_reader_open(p->world, &config, &reader, &p->err), p);
-    must(gnn_mem_alloc(p->world, "test", TOGETHER * ROOM, GNN_MEM_PLAIN, &memory, &p->err), p);
+    must(gnn_reader_open(p->world, &config, &reader, &p->err), &p->err);
+    must(gnn_mem_alloc(p->world, "test", TOGETHER * ROOM, GNN_MEM_PLAIN, &memory, &p->err), &p->err);
     for (uint32_t i = 0; i < TOGETHER; i++)
         dst[i] = (char *)memory + (size_t)i * ROOM;
     for (uint32_t first = 0; first < STREAMS * RECORDS; first += TOGETHER) {
-        must(gnn_stream_load(reader, w->records + first, dst, TOGETHER, &p->err), p);
+        must(gnn_stream_load(reader, w->records + first, dst, TOGETHER, &p->err), &p->err);
         for (uint32_t i = 0; i < TOGETHER; i++)
             check_record(&w->records[first + i], dst[i]);
     }
@@ -207,18 +168,18 @@ static void test_what_goes_in_comes_out(void **state)
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (int variant = 0; variant < 4; variant++) {
             const bool direct = variant % 2 == 1;
-            struct place p;
+            struct fixture p;
             struct written w;
-            open_place(&p, variant >= 2 ? &rough : NULL, 0);
-            if (direct && !p.scratch.direct) {
-                print_message("direct I/O left out: not on this file system\n");
+            fixture_open(&p, .scratch = true, .faults = variant >= 2 ? &rough : NULL);
+            if (direct && !p.direct) {
+                leave_out("direct I/O: not on this file system");
             } else {
                 write_all(&p, direct, blocks[b], &w);
                 read_ahead(&p, &w, 1 + (uint32_t)b * 4);
                 read_together(&p, &w, 1 + (uint32_t)b * 3);
                 close_written(&w);
             }
-            close_place(&p);
+            close_empty(&p);
             seed++;
         }
 }
@@ -249,28 +210,28 @@ static void test_files_of_any_length_are_walked_whole(void **state)
     static const uint64_t lengths[] = {4, 4092, 4096, 4100, 65536, 131072 + 512, 300004};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (int direct = 0; direct < 2; direct++) {
-            struct place p;
+            struct fixture p;
             char path[512];
-            open_place(&p, NULL, 0);
-            if (!direct || p.scratch.direct) {
+            fixture_open(&p, .scratch = true);
+            if (!direct || p.direct) {
                 io_scratch_fill(&p.scratch, "numbers", lengths[i]);
                 struct gnn_file *file;
                 struct gnn_stream *stream;
                 struct gnn_span_reader *reader;
                 must(gnn_file_open(p.world, io_scratch_path(&p.scratch, "numbers", path),
                                    direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &file, &p.err),
-                     &p);
-                must(gnn_stream_attach(p.world, file, lengths[i], &stream, &p.err), &p);
+                     &p.err);
+                must(gnn_stream_attach(p.world, file, lengths[i], &stream, &p.err), &p.err);
                 const struct gnn_span_reader_config config = {
                     .engine = GNN_RING_POOL, .file = file, .depth = 3, .span_bytes_max = 65536};
-                must(gnn_span_reader_open(p.world, &config, &reader, &p.err), &p);
+                must(gnn_span_reader_open(p.world, &config, &reader, &p.err), &p.err);
                 struct walk walk = {.stream = stream, .step_bytes = 65536};
                 gnn_span_reader_start(reader, next_step, &walk);
                 uint64_t seen = 0;
                 for (;;) {
                     struct gnn_span span;
                     void *data;
-                    must(gnn_span_reader_next(reader, &span, &data, &p.err), &p);
+                    must(gnn_span_reader_next(reader, &span, &data, &p.err), &p.err);
                     if (data == NULL)
                         break;
                     assert_int_equal(span.offset_bytes, seen);
@@ -284,7 +245,7 @@ static void test_files_of_any_length_are_walked_whole(void **state)
                 gnn_file_close(p.world, file);
                 assert_int_equal(unlink(path), 0);
             }
-            close_place(&p);
+            close_empty(&p);
         }
 }
 
@@ -293,27 +254,29 @@ static void test_files_of_any_length_are_walked_whole(void **state)
 static void test_a_full_disk_is_said_and_survived(void **state)
 {
     (void)state;
-    struct place p;
-    open_place(&p, &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = 20000}, 0);
+    struct fixture p;
+    fixture_open(&p, .scratch = true,
+                 .faults =
+                     &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = 20000});
     struct gnn_stream_file *trace;
     struct gnn_stream *stream;
     static const unsigned char data[65536];
     must(gnn_stream_file_open(p.world, &(struct gnn_stream_file_config){.dir = p.scratch.dir, .block_bytes = 8192},
                               &trace, &p.err),
-         &p);
-    must(gnn_stream_open(trace, &stream, &p.err), &p);
+         &p.err);
+    must(gnn_stream_open(trace, &stream, &p.err), &p.err);
     assert_int_equal(gnn_stream_append(stream, data, sizeof data, &p.err), GNN_ENOSPC);
     gnn_stream_close(stream);
     gnn_stream_file_close(trace);
-    close_place(&p);
+    close_empty(&p);
 }
 
 static void test_blocks_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
     static const uint32_t blocks[] = {0, 512, 4097, 6144};
-    struct place p;
-    open_place(&p, NULL, 0);
+    struct fixture p;
+    fixture_open(&p, .scratch = true);
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         struct gnn_stream_file *trace = NULL;
         struct gnn_err err = {0};
@@ -323,21 +286,21 @@ static void test_blocks_that_do_not_fit_are_refused(void **state)
                          GNN_EUSAGE);
         assert_null(trace);
     }
-    close_place(&p);
+    close_empty(&p);
 }
 
 static void test_a_failed_read_is_an_error_not_a_hang(void **state)
 {
     (void)state;
     for (uint64_t at = 1; at < 12; at += 3) {
-        struct place p;
+        struct fixture p;
         struct written w;
-        open_place(&p, &(struct gnn_fault_plan){.seed = 1, .read_eio_at = at}, 0);
+        fixture_open(&p, .scratch = true, .faults = &(struct gnn_fault_plan){.seed = 1, .read_eio_at = at});
         write_all(&p, false, 8192, &w);
         const struct gnn_span_reader_config config = {
             .engine = GNN_RING_POOL, .file = gnn_stream_file_handle(w.trace), .depth = 4, .span_bytes_max = RECORD_MAX};
         struct gnn_span_reader *reader;
-        must(gnn_span_reader_open(p.world, &config, &reader, &p.err), &p);
+        must(gnn_span_reader_open(p.world, &config, &reader, &p.err), &p.err);
         gnn_span_reader_start(reader, next_record, &w);
         enum gnn_status status = GNN_OK;
         void *data = &p;
@@ -346,7 +309,7 @@ static void test_a_failed_read_is_an_error_not_a_hang(void **state)
         assert_int_equal(status, GNN_EIO);
         gnn_span_reader_close(reader);
         close_written(&w);
-        close_place(&p);
+        close_empty(&p);
     }
 }
 

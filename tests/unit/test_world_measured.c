@@ -10,6 +10,7 @@
 #include "harness/world/measured/internal.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/io_scratch.h"
+#include "tests/support/must.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -307,7 +308,7 @@ static void test_file_errors(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (cases[i].needs_tmpfs && access("/dev/shm", W_OK) != 0) {
-            print_message("no /dev/shm here: %s skipped\n", cases[i].path);
+            leave_out("%s: no /dev/shm here", cases[i].path);
             continue;
         }
         char path[512];
@@ -365,9 +366,8 @@ static void test_direct_alignment(void **state)
     struct io_scratch scratch;
     io_scratch_open(&scratch);
     if (!scratch.direct) {
-        print_message("no file system with direct I/O here: skipped\n");
         io_scratch_close(&scratch);
-        skip();
+        skip_test("no direct I/O in the temporary directory");
     }
     io_scratch_fill(&scratch, "f", 10000);
     static const uint32_t forced[] = {0, 512, 4096, 65536};

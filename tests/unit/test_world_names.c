@@ -7,12 +7,9 @@
 
 #include <cmocka.h>
 
-#include "harness/world/faults.h"
-#include "harness/world/measured/measured.h"
+#include "harness/world/simulated/simulated.h"
 #include "tests/support/data_files.h"
-#include "tests/support/io_scratch.h"
-#include "tests/support/sim_profile.h"
-#include "tests/support/sim_world.h"
+#include "tests/support/fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,58 +41,26 @@ int open(const char *path, int flags, ...)
 
 /* ---- either world ---- */
 
-struct place {
-    struct io_scratch scratch;
-    struct gnn_world *world; /* under test: measured, simulated, or one of them behind the faulty world */
-    struct gnn_world *inner;
-    bool simulated;
-};
-
 enum world_kind { MEASURED, SIMULATED, FAULTY_MEASURED, FAULTY_SIMULATED, WORLD_KINDS };
 
-static struct gnn_world *open_simulated(void)
+static void open_in(struct fixture *p, enum world_kind kind)
 {
-    static struct gnn_profile profile; /* outlives its worlds */
-    sim_profile_fill(&profile);
-    return sim_world_of(&profile, 0);
-}
-
-static void place_open(struct place *p, enum world_kind kind)
-{
-    *p = (struct place){.simulated = kind == SIMULATED || kind == FAULTY_SIMULATED};
-    io_scratch_open(&p->scratch);
-    if (p->simulated)
-        p->inner = open_simulated();
-    else
-        assert_int_equal(gnn_world_measured_open(NULL, &p->inner, NULL), GNN_OK);
-    p->world = p->inner;
     const struct gnn_fault_plan nothing = {.seed = 1};
-    if (kind == FAULTY_MEASURED || kind == FAULTY_SIMULATED)
-        assert_int_equal(gnn_world_faulty_open(p->inner, &nothing, &p->world, NULL), GNN_OK);
+    fixture_open(p, .scratch = true, .simulated = kind == SIMULATED || kind == FAULTY_SIMULATED,
+                 .faults = kind == FAULTY_MEASURED || kind == FAULTY_SIMULATED ? &nothing : NULL);
 }
 
-static void place_close(struct place *p)
-{
-    if (p->world != p->inner)
-        gnn_world_faulty_close(p->world);
-    if (p->simulated)
-        gnn_world_simulated_close(p->inner);
-    else
-        gnn_world_measured_close(p->inner);
-    io_scratch_close(&p->scratch);
-}
-
-static void over_all_worlds(void (*check)(struct place *p))
+static void over_all_worlds(void (*check)(struct fixture *p))
 {
     for (int kind = 0; kind < WORLD_KINDS; kind++) {
-        struct place p;
-        place_open(&p, (enum world_kind)kind);
+        struct fixture p;
+        open_in(&p, (enum world_kind)kind);
         check(&p);
-        place_close(&p);
+        fixture_close(&p);
     }
 }
 
-static struct gnn_file *open_named(struct place *p, const char *name, unsigned flags)
+static struct gnn_file *open_named(struct fixture *p, const char *name, unsigned flags)
 {
     char path[512];
     struct gnn_file *file;
@@ -105,7 +70,7 @@ static struct gnn_file *open_named(struct place *p, const char *name, unsigned f
     return file;
 }
 
-static void write_named(struct place *p, const char *name, const char *text)
+static void write_named(struct fixture *p, const char *name, const char *text)
 {
     struct gnn_file *file = open_named(p, name, GNN_OPEN_WRITE | GNN_OPEN_TRUNCATE);
     assert_int_equal(gnn_file_write(p->world, file, 0, text, strlen(text)), (int64_t)strlen(text));
@@ -113,21 +78,21 @@ static void write_named(struct place *p, const char *name, const char *text)
     gnn_file_close(p->world, file);
 }
 
-static void check_text(struct place *p, struct gnn_file *file, const char *text)
+static void check_text(struct fixture *p, struct gnn_file *file, const char *text)
 {
     char got[64] = {0};
     assert_int_equal(gnn_file_read(p->world, file, 0, got, sizeof got), (int64_t)strlen(text));
     assert_string_equal(got, text);
 }
 
-static void check_named(struct place *p, const char *name, const char *text)
+static void check_named(struct fixture *p, const char *name, const char *text)
 {
     struct gnn_file *file = open_named(p, name, GNN_OPEN_READ);
     check_text(p, file, text);
     gnn_file_close(p->world, file);
 }
 
-static void check_missing(struct place *p, const char *name)
+static void check_missing(struct fixture *p, const char *name)
 {
     char path[512];
     struct gnn_file *file;
@@ -140,7 +105,7 @@ static void check_missing(struct place *p, const char *name)
 
 /* ---- scratch files ---- */
 
-static void check_scratch(struct place *p)
+static void check_scratch(struct fixture *p)
 {
     struct gnn_file *file, *other;
     const unsigned flags = GNN_OPEN_WRITE | GNN_OPEN_SCRATCH;
@@ -174,10 +139,10 @@ static void test_scratch_where_every_file_has_a_name(void **state)
     refuse_tmpfile = false;
 }
 
-static void check_direct_scratch(struct place *p)
+static void check_direct_scratch(struct fixture *p)
 {
-    if (!p->scratch.direct && !p->simulated) {
-        print_message("no file system with direct I/O here: skipped\n");
+    if (!p->direct) {
+        leave_out("direct scratch files: no direct I/O in the temporary directory");
         return;
     }
     struct gnn_file *file;
@@ -218,8 +183,8 @@ static void test_direct_scratch(void **state)
 static void test_scratch_in_a_missing_directory(void **state)
 {
     (void)state;
-    struct place p;
-    place_open(&p, MEASURED);
+    struct fixture p;
+    open_in(&p, MEASURED);
     for (int round = 0; round < 2; round++) {
         refuse_tmpfile = round == 1;
         char path[512];
@@ -231,12 +196,12 @@ static void test_scratch_in_a_missing_directory(void **state)
         assert_non_null(strstr(err.message, path));
     }
     refuse_tmpfile = false;
-    place_close(&p);
+    fixture_close(&p);
 }
 
 /* ---- names ---- */
 
-static void check_rename(struct place *p)
+static void check_rename(struct fixture *p)
 {
     char from[512], to[512];
     (void)io_scratch_path(&p->scratch, "new", from);
@@ -273,7 +238,7 @@ static void test_rename(void **state)
     over_all_worlds(check_rename);
 }
 
-static void check_remove(struct place *p)
+static void check_remove(struct fixture *p)
 {
     char path[512];
     (void)io_scratch_path(&p->scratch, "f", path);
@@ -302,14 +267,14 @@ static void test_remove(void **state)
     over_all_worlds(check_remove);
 }
 
-static void check_directory(struct place *p)
+static void check_directory(struct fixture *p)
 {
     char dir[512], path[600];
     (void)io_scratch_path(&p->scratch, "made", dir);
     assert_int_equal(gnn_dir_make(p->world, dir, NULL), GNN_OK);
     assert_int_equal(gnn_dir_make(p->world, dir, NULL), GNN_OK);
     struct stat info;
-    assert_int_equal(stat(dir, &info) == 0 && S_ISDIR(info.st_mode), !p->simulated);
+    assert_int_equal(stat(dir, &info) == 0 && S_ISDIR(info.st_mode), !p->config.simulated);
     (void)snprintf(path, sizeof path, "%s/f", dir);
     struct gnn_file *file;
     assert_int_equal(gnn_file_open(p->world, path, GNN_OPEN_WRITE, &file, NULL), GNN_OK);
@@ -330,13 +295,13 @@ static void test_directory(void **state)
 static void test_directory_cannot_be_made(void **state)
 {
     (void)state;
-    struct place p;
-    place_open(&p, MEASURED);
+    struct fixture p;
+    open_in(&p, MEASURED);
     char path[512];
     struct gnn_err err = {0};
     assert_int_not_equal(gnn_dir_make(p.world, io_scratch_path(&p.scratch, "missing/below", path), &err), GNN_OK);
     assert_non_null(strstr(err.message, path));
-    place_close(&p);
+    fixture_close(&p);
 }
 
 /* ---- GNN_OPEN_RANDOM ---- */
@@ -389,8 +354,8 @@ static unsigned pages_after_two(struct gnn_world *world, const char *path, unsig
 static void test_random_reads_nothing_ahead(void **state)
 {
     (void)state;
-    struct place p;
-    place_open(&p, MEASURED);
+    struct fixture p;
+    open_in(&p, MEASURED);
     io_scratch_fill(&p.scratch, "f", RANDOM_FILE_BYTES);
     char path[512];
     (void)io_scratch_path(&p.scratch, "f", path);
@@ -399,8 +364,8 @@ static void test_random_reads_nothing_ahead(void **state)
         print_message("the kernel reads nothing ahead here: skipped\n");
     else
         assert_int_equal(pages_after_two(p.world, path, GNN_OPEN_READ | GNN_OPEN_RANDOM), 2);
-    place_close(&p);
-    place_open(&p, SIMULATED);
+    fixture_close(&p);
+    open_in(&p, SIMULATED);
     io_scratch_fill(&p.scratch, "f", RANDOM_FILE_BYTES);
     uint64_t read_bytes[2];
     for (int random = 0; random < 2; random++) {
@@ -419,7 +384,7 @@ static void test_random_reads_nothing_ahead(void **state)
     }
     assert_int_equal(read_bytes[1], 2 * GNN_PAGE_BYTES);
     assert_true(read_bytes[0] > 2 * GNN_PAGE_BYTES);
-    place_close(&p);
+    fixture_close(&p);
 }
 
 int main(void)
