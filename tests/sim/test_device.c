@@ -9,6 +9,7 @@
 
 #include "harness/base/rng.h"
 #include "harness/world/simulated/device.h"
+#include "tests/support/must.h"
 #include "tests/support/seed.h"
 
 #include <math.h>
@@ -61,8 +62,7 @@ static struct sim_device *open_device(const struct gnn_profile_storage *g)
 {
     struct sim_device *device;
     struct gnn_err err = {0};
-    if (sim_device_open(g, &device, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(sim_device_open(g, &device, &err), &err);
     return device;
 }
 

@@ -231,8 +231,7 @@ static void run_model(const struct trace *trace, uint32_t touches, const struct 
     struct gnn_err err = {0};
     struct sim_page_cache *cache = NULL;
     uint32_t number[FILES_MAX] = {0};
-    if (sim_page_cache_open(shared->room_bytes, shared->window_bytes, &cache, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(sim_page_cache_open(shared->room_bytes, shared->window_bytes, &cache, &err), &err);
     for (uint32_t f = 0; f < FILES_MAX && trace->files[f].mib > 0; f++)
         assert_int_equal(sim_page_cache_add_file(cache, (uint64_t)trace->files[f].mib * MIB, &number[f], &err), GNN_OK);
     for (uint32_t i = 0; i < touches; i++) {
@@ -271,8 +270,7 @@ static bool compare(const struct gnn_confine *confine, const struct trace *trace
     struct gnn_err err = {0};
     struct gnn_cgroup *cgroup = NULL;
     const struct gnn_cgroup_config config = {.memory_bytes = (uint64_t)trace->cap_mib * MIB};
-    if (gnn_cgroup_create(confine, &config, &cgroup, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_cgroup_create(confine, &config, &cgroup, &err), &err);
     const pid_t child = fork();
     if (child == 0) {
         if (gnn_cgroup_enter(cgroup) != 0)

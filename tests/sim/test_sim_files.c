@@ -11,6 +11,7 @@
 #include "harness/world/simulated/inode.h"
 #include "tests/support/data_files.h"
 #include "tests/support/io_scratch.h"
+#include "tests/support/must.h"
 #include "tests/support/seed.h"
 #include "tests/support/sim_profile.h"
 #include "tests/support/sim_world.h"
@@ -48,8 +49,7 @@ static struct gnn_file *open_file(struct fixture *f, const char *name, unsigned 
     char path[512];
     struct gnn_file *file;
     struct gnn_err err = {0};
-    if (gnn_file_open(f->world, io_scratch_path(&f->scratch, name, path), flags, &file, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_file_open(f->world, io_scratch_path(&f->scratch, name, path), flags, &file, &err), &err);
     return file;
 }
 

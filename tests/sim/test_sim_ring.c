@@ -14,6 +14,7 @@
 #include "harness/world/faults.h"
 #include "harness/world/simulated/simulated.h"
 #include "tests/support/io_scratch.h"
+#include "tests/support/must.h"
 #include "tests/support/seed.h"
 #include "tests/support/sim_profile.h"
 #include "tests/support/sim_world.h"
@@ -96,8 +97,7 @@ static struct gnn_ring *open_ring(struct fixture *f, const struct gnn_ring_confi
 {
     struct gnn_ring *ring;
     struct gnn_err err = {0};
-    if (gnn_ring_open(f->world, config, &ring, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_ring_open(f->world, config, &ring, &err), &err);
     return ring;
 }
 
@@ -549,8 +549,7 @@ static void test_reader(void **state)
             struct rows r;
             rows_open(&r, f.world, &f.numbers[variant % 2], row_bytes[i], 1 + (uint32_t)i * 7,
                       variant < 2 ? GNN_RING_URING : GNN_RING_POOL);
-            if (rows_load(&r) != GNN_OK)
-                fail_msg("%s", r.err.message);
+            must(rows_load(&r), &r.err);
             rows_check(&r);
             rows_close(&r);
         }

@@ -61,10 +61,10 @@ static void open_both(struct gnn_world *world, size_t i, struct both *b)
     free(state);
     char path[DATA_PATH];
     const struct gnn_prepare_job job = {.out_dir = data_path(path, b->dir, "d")};
-    data_expect_ok(gnn_registry_find(cases[i].name, &entry, &err), &err);
-    data_expect_ok(gnn_prepare_generate(entry, cases[i].divisor, &options, &job, &err), &err);
-    data_expect_ok(gnn_dataset_open(world, path, 0, &b->disk, &err), &err);
-    data_expect_ok(gnn_synthetic_open(world, cases[i].name, &options, cases[i].divisor, &b->synthetic, &err), &err);
+    must(gnn_registry_find(cases[i].name, &entry, &err), &err);
+    must(gnn_prepare_generate(entry, cases[i].divisor, &options, &job, &err), &err);
+    must(gnn_dataset_open(world, path, 0, &b->disk, &err), &err);
+    must(gnn_synthetic_open(world, cases[i].name, &options, cases[i].divisor, &b->synthetic, &err), &err);
     b->bare = gnn_synthetic_dataset(b->synthetic);
     size_t len = 0;
     b->indices = (gnn_node *)(void *)data_read(path, "indices", &len);
@@ -180,13 +180,13 @@ static uint64_t digest_of_epoch(struct gnn_world *world, const struct gnn_datase
     struct gnn_err err = {0};
     struct gnn_sampler *sampler = NULL;
     struct gnn_batch *batch = NULL;
-    data_expect_ok(gnn_sampler_open(world, &config, dataset, source, &sampler, &err), &err);
-    data_expect_ok(gnn_batch_open(world, &batch, &err), &err);
+    must(gnn_sampler_open(world, &config, dataset, source, &sampler, &err), &err);
+    must(gnn_batch_open(world, &batch, &err), &err);
     gnn_node *const order = malloc(dataset->train.count * sizeof *order);
     gnn_epoch_order(3, 0, dataset->train.nodes, dataset->train.count, order);
     for (uint32_t at = 0; at < dataset->train.count; at += BATCH) {
         const uint32_t count = dataset->train.count - at < BATCH ? dataset->train.count - at : BATCH;
-        data_expect_ok(gnn_sampler_sample(sampler, 0, at / BATCH, order + at, count, batch, &err), &err);
+        must(gnn_sampler_sample(sampler, 0, at / BATCH, order + at, count, batch, &err), &err);
     }
     struct gnn_sample_counters counters;
     gnn_sampler_counters(sampler, &counters);
@@ -206,7 +206,7 @@ static void test_same_blocks(void **state)
         struct gnn_neighbour_source *memory = NULL;
         open_both(*state, c, &b);
         struct content_source computed = {.base = {&ops}, .content = gnn_synthetic_indices(b.synthetic)};
-        data_expect_ok(gnn_source_memory(b.world, b.indices, b.disk->edge_count, &memory, &err), &err);
+        must(gnn_source_memory(b.world, b.indices, b.disk->edge_count, &memory, &err), &err);
         const uint64_t from_disk = digest_of_epoch(b.world, b.disk, memory);
         assert_int_equal(from_disk, digest_of_epoch(b.world, b.bare, &computed.base));
         assert_int_not_equal(from_disk, 0);
@@ -232,7 +232,7 @@ static void test_identity(void **state)
     for (size_t i = 0; i < 7; i++) {
         struct gnn_synthetic *s = NULL;
         struct gnn_err err = {0};
-        data_expect_ok(gnn_synthetic_open(world, "papers100m", &options[i], 100000, &s, &err), &err);
+        must(gnn_synthetic_open(world, "papers100m", &options[i], 100000, &s, &err), &err);
         const struct gnn_dataset *const d = gnn_synthetic_dataset(s);
         (void)snprintf(digests[i], sizeof digests[i], "%s", d->digest);
         assert_int_equal(strncmp(d->digest, "procedural:", 11), 0);
@@ -247,7 +247,7 @@ static void test_identity(void **state)
     assert_string_equal(digests[6], digests[0]);
     struct gnn_synthetic *s = NULL;
     struct gnn_err err = {0};
-    data_expect_ok(gnn_synthetic_open(world, "papers100m", NULL, 100000, &s, &err), &err);
+    must(gnn_synthetic_open(world, "papers100m", NULL, 100000, &s, &err), &err);
     assert_string_equal(gnn_synthetic_dataset(s)->digest, digests[0]);
     gnn_synthetic_close(world, s);
 }
@@ -299,15 +299,15 @@ static void test_too_large(void **state)
     assert_non_null(strstr(err.message, "9000000000 nodes"));
     assert_non_null(strstr(err.message, "1/3 or less"));
     err = (struct gnn_err){0};
-    data_expect_ok(gnn_registry_scale(&many, 3, 4, &counts, &err), &err);
+    must(gnn_registry_scale(&many, 3, 4, &counts, &err), &err);
 
-    data_expect_ok(gnn_registry_find("papers100m", &entry, &err), &err);
-    data_expect_ok(gnn_registry_scale(entry, 1, 128, &counts, &err), &err);
+    must(gnn_registry_find("papers100m", &entry, &err), &err);
+    must(gnn_registry_scale(entry, 1, 128, &counts, &err), &err);
     const uint64_t papers_bytes = gnn_synthetic_host_bytes(&counts);
     assert_true(papers_bytes > 1300000000 && papers_bytes < 2000000000);
 
-    data_expect_ok(gnn_registry_find("hyperlink2012", &entry, &err), &err);
-    data_expect_ok(gnn_registry_scale(entry, 1, entry->dim, &counts, &err), &err);
+    must(gnn_registry_find("hyperlink2012", &entry, &err), &err);
+    must(gnn_registry_scale(entry, 1, entry->dim, &counts, &err), &err);
     const uint64_t needed = gnn_synthetic_host_bytes(&counts);
     struct gnn_synthetic *s = NULL;
     FILE *const info = fopen("/proc/meminfo", "r");

@@ -28,12 +28,6 @@ int data_tear_down(void **state)
     return 0;
 }
 
-void data_expect_ok(enum gnn_status status, const struct gnn_err *err)
-{
-    if (status != GNN_OK)
-        fail_msg("%s: %s", gnn_status_name(status), err->message);
-}
-
 const char *data_path(char path[DATA_PATH], const char *dir, const char *name)
 {
     const int len = snprintf(path, DATA_PATH, "%s/%s", dir, name);

@@ -13,9 +13,6 @@ enum { DATA_PATH = 1024 };
 /* A cmocka test's set-up and tear-down: *state is the path of a fresh directory. */
 int data_set_up(void **state);
 int data_tear_down(void **state);
-/* Fails the test with the error's message. */
-void data_expect_ok(enum gnn_status status, const struct gnn_err *err);
-
 /* dir/name in path; returns path. */
 const char *data_path(char path[DATA_PATH], const char *dir, const char *name);
 

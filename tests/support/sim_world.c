@@ -1,5 +1,6 @@
 #include "tests/support/sim_world.h"
 
+#include "tests/support/must.h"
 #include "tests/support/sim_profile.h"
 
 #include <setjmp.h>
@@ -13,8 +14,7 @@ struct gnn_world *sim_world_of(const struct gnn_profile *profile, uint64_t cap_b
     const struct gnn_simulated_config config = {.profile = profile, .cap_bytes = cap_bytes};
     struct gnn_world *world = NULL;
     struct gnn_err err = {0};
-    if (gnn_world_simulated_open(&config, &world, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_world_simulated_open(&config, &world, &err), &err);
     return world;
 }
 

@@ -39,8 +39,7 @@ static struct gnn_cgroup *make(const struct gnn_confine *confine, uint64_t memor
     struct gnn_err err = {0};
     struct gnn_cgroup *cgroup = NULL;
     const struct gnn_cgroup_config config = {.memory_bytes = memory_bytes};
-    if (gnn_cgroup_create(confine, &config, &cgroup, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_cgroup_create(confine, &config, &cgroup, &err), &err);
     return cgroup;
 }
 
@@ -77,8 +76,7 @@ static void charge_rises_by_what_is_touched(void **state)
     const uint64_t bytes = 48 * (uint64_t)MIB;
     uint64_t rise_bytes = 0;
     struct gnn_err err = {0};
-    if (gnn_confine_self_test(&confine, bytes, &rise_bytes, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_confine_self_test(&confine, bytes, &rise_bytes, &err), &err);
     print_message("%llu bytes touched raised the charge by %llu\n", (unsigned long long)bytes,
                   (unsigned long long)rise_bytes);
     assert_true(rise_bytes >= bytes);

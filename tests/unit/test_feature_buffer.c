@@ -3,6 +3,7 @@
 #include "harness/base/rng.h"
 #include "harness/world/measured/measured.h"
 #include "systems/gnndrive/feature_buffer.h"
+#include "tests/support/must.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,8 +70,7 @@ static void close_buffer(struct fixture *f)
 static void check(struct fixture *f, bool idle)
 {
     struct gnn_err err = {0};
-    if (gnndrive_buffer_check(f->fb, idle, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnndrive_buffer_check(f->fb, idle, &err), &err);
 }
 
 /* pin and take everything; loads stay unready. */
@@ -781,8 +781,7 @@ static void stress_batch(struct stress *s, struct batch *b, struct gnn_rng *rng)
     }
     gnndrive_buffer_lock(s->f.fb);
     make_ready(&s->f, b);
-    if (gnndrive_buffer_wait_rows(s->f.fb, &b->claim, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnndrive_buffer_wait_rows(s->f.fb, &b->claim, &err), &err);
     gnndrive_buffer_publish(s->f.fb, &b->claim);
     for (uint32_t i = 0; i < b->claim.node_count; i++)
         if (atomic_load(&s->content[b->alias[i] / STRESS_GROUP]) != b->nodes[i] / STRESS_GROUP ||

@@ -3,6 +3,7 @@
 #include "harness/dataset/edges.h"
 #include "harness/dataset/sorter.h"
 #include "tests/support/data_files.h"
+#include "tests/support/must.h"
 #include "tests/support/seed.h"
 
 #include <math.h>
@@ -54,7 +55,7 @@ static void test_npy_headers(void **state)
         struct gnn_err err = {0};
         const enum gnn_status status = gnn_npy_parse(cases[i].text, strlen(cases[i].text), "f.npy", &header, &err);
         if (cases[i].message == NULL) {
-            data_expect_ok(status, &err);
+            must(status, &err);
             assert_int_equal(header.kind, cases[i].kind);
             assert_int_equal(header.item_bytes, cases[i].item_bytes);
             assert_int_equal(header.dim_count, cases[i].dims);
@@ -99,10 +100,10 @@ static void test_npy_files(void **state)
         if (status != GNN_OK)
             continue;
         int64_t values[2];
-        data_expect_ok(gnn_npy_read_i64(npy, values, 2, &err), &err);
+        must(gnn_npy_read_i64(npy, values, 2, &err), &err);
         assert_int_equal(values[0], 1);
         assert_int_equal(values[1], 2);
-        data_expect_ok(gnn_npy_expect_end(npy, &err), &err);
+        must(gnn_npy_expect_end(npy, &err), &err);
         gnn_npy_close(npy);
     }
     struct gnn_npy *npy;
@@ -151,11 +152,11 @@ static void test_npy_numbers(void **state)
             int64_t whole[2];
             float real[2];
             data_write_npy(*state, name, cases[i].descr, "(2,)", cases[i].items, cases[i].bytes);
-            data_expect_ok(gnn_npy_open(data_path(path, *state, name), &npy, &err), &err);
-            data_expect_ok(gnn_npy_read_i64(npy, whole, 2, &err), &err);
+            must(gnn_npy_open(data_path(path, *state, name), &npy, &err), &err);
+            must(gnn_npy_read_i64(npy, whole, 2, &err), &err);
             gnn_npy_close(npy);
-            data_expect_ok(gnn_npy_open(path, &npy, &err), &err);
-            data_expect_ok(gnn_npy_read_f32(npy, real, 2, &err), &err);
+            must(gnn_npy_open(path, &npy, &err), &err);
+            must(gnn_npy_read_f32(npy, real, 2, &err), &err);
             gnn_npy_close(npy);
             for (int j = 0; j < 2; j++) {
                 assert_int_equal(whole[j], cases[i].expected[j]);
@@ -187,7 +188,7 @@ static void test_npy_misfits(void **state)
         struct gnn_err err = {0};
         int64_t value = 0;
         data_write_npy(*state, "f.npy", cases[i].descr, "(1,)", cases[i].items, cases[i].bytes);
-        data_expect_ok(gnn_npy_open(data_path(path, *state, "f.npy"), &npy, &err), &err);
+        must(gnn_npy_open(data_path(path, *state, "f.npy"), &npy, &err), &err);
         assert_int_equal(gnn_npy_read_i64(npy, &value, 1, &err), cases[i].status);
         assert_true(cases[i].status != GNN_OK || value == cases[i].expected);
         gnn_npy_close(npy);
@@ -311,7 +312,7 @@ static void test_snap_files(void **state)
     }
     for (int gz = 0; gz < 2; gz++) {
         (gz ? data_write_gz : data_write)(*state, "edges.txt", text, len - 1);
-        data_expect_ok(count_edges(data_path(path, *state, "edges.txt"), false, &count, &sum, &err), &err);
+        must(count_edges(data_path(path, *state, "edges.txt"), false, &count, &sum, &err), &err);
         assert_int_equal(count, LINES);
         assert_int_equal(sum, expected);
     }
@@ -355,7 +356,7 @@ static void test_npy_edges(void **state)
             data_write_npy(*state, name, cases[i].descr, cases[i].shape, cases[i].items, sizeof good);
             const enum gnn_status status = count_edges(data_path(path, *state, name), true, &count, &sum, &err);
             if (cases[i].message == NULL) {
-                data_expect_ok(status, &err);
+                must(status, &err);
                 assert_int_equal(count, 3);
                 assert_int_equal(sum, 3 * 3 + 33);
             } else if (status != GNN_EFORMAT || strstr(err.message, cases[i].message) == NULL) {
@@ -386,14 +387,14 @@ static uint32_t check_sorter(const char *dir, const uint64_t *keys, uint64_t cou
     for (uint64_t i = 0; i < count; i++)
         if (!drop || kept == 0 || expected[i] != expected[kept - 1])
             expected[kept++] = expected[i];
-    data_expect_ok(gnn_output_open(&job, 0, &output, &err), &err);
-    data_expect_ok(gnn_sorter_open(&output, memory, drop, &sorter, &err), &err);
+    must(gnn_output_open(&job, 0, &output, &err), &err);
+    must(gnn_sorter_open(&output, memory, drop, &sorter, &err), &err);
     for (uint64_t i = 0; i < count; i++)
-        data_expect_ok(gnn_sorter_add(sorter, keys[i], &err), &err);
-    data_expect_ok(gnn_sorter_finish(sorter, &err), &err);
+        must(gnn_sorter_add(sorter, keys[i], &err), &err);
+    must(gnn_sorter_finish(sorter, &err), &err);
     do {
         const uint64_t *slice;
-        data_expect_ok(gnn_sorter_next(sorter, &slice, &got, &err), &err);
+        must(gnn_sorter_next(sorter, &slice, &got, &err), &err);
         assert_true(at + got <= kept);
         assert_memory_equal(slice, expected + at, got * sizeof *slice);
         at += got;

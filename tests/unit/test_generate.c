@@ -54,9 +54,9 @@ static void test_same_bytes(void **state)
         struct gnn_generate_options options = defaults(16);
         options.threads = threads;
         (void)snprintf(name, sizeof name, "threads-%u", threads);
-        data_expect_ok(generate(data_path(dir, *state, name), 1000, &options, (struct gnn_prepare_job){0}, &err), &err);
-        data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
-        data_expect_ok(gnn_read_meta(dir, &meta, &err), &err);
+        must(generate(data_path(dir, *state, name), 1000, &options, (struct gnn_prepare_job){0}, &err), &err);
+        must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+        must(gnn_read_meta(dir, &meta, &err), &err);
         assert_int_equal(meta.node_count, 111060);
         assert_true(fabs((double)meta.edge_count / 1615685.872 - 1) < 0.01);
         assert_int_equal(meta.scale_divisor, 1000);
@@ -78,7 +78,7 @@ static void test_features(void **state)
     const struct gnn_generate_options base = defaults(0);
     struct gnn_generate_options options = defaults(8);
     options.label_noise = 0;
-    data_expect_ok(generate(data_path(dir, *state, "d"), 1000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    must(generate(data_path(dir, *state, "d"), 1000, &options, (struct gnn_prepare_job){0}, &err), &err);
     float *rows = (float *)(void *)data_read(dir, "features-d8", &len);
     int32_t *labels = (int32_t *)(void *)data_read(dir, "labels", &len);
     const double amplitude = base.signal * sqrt(2 * log(172) / 8);
@@ -103,11 +103,11 @@ static void test_existing(void **state)
     struct gnn_err err;
     struct gnn_meta meta;
     struct gnn_generate_options options = defaults(4);
-    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    must(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
     options.dim = 12;
-    data_expect_ok(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
-    data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
-    data_expect_ok(gnn_read_meta(dir, &meta, &err), &err);
+    must(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+    must(gnn_read_meta(dir, &meta, &err), &err);
     assert_int_equal(meta.dim_count, 2);
     assert_int_equal(meta.dims[0], 4);
     assert_int_equal(meta.dims[1], 12);
@@ -137,7 +137,7 @@ static void test_scales(void **state)
     assert_non_null(strstr(err.message, "did you mean \"papers100m\""));
     for (entry = gnn_registry; entry->name != NULL; entry++) {
         err = (struct gnn_err){0};
-        data_expect_ok(gnn_registry_scale(entry, 1, entry->dim, &counts, &err), &err);
+        must(gnn_registry_scale(entry, 1, entry->dim, &counts, &err), &err);
         assert_int_equal(counts.nodes, entry->nodes);
         assert_int_equal(counts.edges, entry->edges);
         assert_true(entry->train + entry->valid + entry->test < entry->nodes);
@@ -174,7 +174,7 @@ static void test_stale(void **state)
     data_write(dead, "indices", "x", 1);
     (void)snprintf(name, sizeof name, "d.partial-%ld", (long)getppid());
     assert_int_equal(mkdir(data_path(alive, *state, name), 0777), 0);
-    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    must(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
     assert_false(data_exists(*state, "d.partial-2147483647"));
     assert_true(data_exists(*state, name));
 }
@@ -227,14 +227,14 @@ static void test_check(void **state)
     char dir[DATA_PATH];
     struct gnn_err err;
     const struct gnn_generate_options options = defaults(4);
-    data_expect_ok(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    must(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t len = 0;
         char *bytes = data_read(dir, cases[i].name, &len);
         bytes[cases[i].offset] ^= 1;
         data_write(dir, cases[i].name, bytes, len);
         err = (struct gnn_err){0};
-        data_expect_ok(gnn_prepare_check(dir, false, NULL, NULL, NULL, &err), &err);
+        must(gnn_prepare_check(dir, false, NULL, NULL, NULL, &err), &err);
         assert_int_equal(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), GNN_EFORMAT);
         if (strstr(err.message, cases[i].message) == NULL)
             fail_msg("case %zu: '%s'", i, err.message);
@@ -246,7 +246,7 @@ static void test_check(void **state)
         free(bytes);
     }
     err = (struct gnn_err){0};
-    data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+    must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
     assert_int_equal(gnn_prepare_check(*state, false, NULL, NULL, NULL, &err), GNN_ENOENT);
 }
 

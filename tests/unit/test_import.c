@@ -121,9 +121,9 @@ static void test_transformations(void **state)
         options.drop_self_loops = bits & 4;
         options.drop_duplicates = bits & 8;
         (void)snprintf(name, sizeof name, "out%u", bits);
-        data_expect_ok(import(*state, name, GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
+        must(import(*state, name, GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
         data_path(dir, *state, name);
-        data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+        must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
         reference(edges, &options, count);
         compare_lists(dir, count);
     }
@@ -139,9 +139,9 @@ static void test_node_files(void **state)
     struct gnn_import_options options = defaults();
     options.row_normalise = true;
     write_ogb(*state, edges);
-    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
+    must(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
     data_path(dir, *state, "out");
-    data_expect_ok(gnn_read_meta(dir, &meta, &err), &err);
+    must(gnn_read_meta(dir, &meta, &err), &err);
     assert_int_equal(meta.class_count, 4);
     assert_int_equal(meta.dims[0], DIM);
     assert_string_equal(meta.name, "in");
@@ -188,9 +188,9 @@ static void test_other_forms(void **state)
     data_write_npy(in, "node_label.npy", "<f4", "(60, 1)", labels, sizeof labels);
     assert_int_equal(mkdir(data_path(split, in, "time"), 0777), 0);
     data_write_gz(split, "train.csv.gz", "5\n4\r\n\n6\n", 8);
-    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, "time", &options, (struct gnn_prepare_job){0}, &err), &err);
+    must(import(*state, "out", GNN_IMPORT_OGB, "time", &options, (struct gnn_prepare_job){0}, &err), &err);
     data_path(path, *state, "out");
-    data_expect_ok(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
+    must(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
     float *rows = (float *)(void *)data_read(path, "features-d3", &len);
     assert_true(rows[0] == 0 + 20 && rows[1] == 10 && rows[2] == 0);
     assert_true(rows[3 * 7] == 27 && rows[3 * 7 + 1] == 17 && rows[3 * 7 + 2] == 7);
@@ -227,9 +227,9 @@ static void test_snap(void **state)
     options.train_fraction = 1;
     options.valid_fraction = options.test_fraction = 0;
     options.relabel = true;
-    data_expect_ok(import(*state, "out", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
+    must(import(*state, "out", GNN_IMPORT_SNAP, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
     data_path(path, *state, "out");
-    data_expect_ok(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
+    must(gnn_prepare_check(path, true, NULL, NULL, NULL, &err), &err);
     char *bytes = data_read(path, "indptr", &len);
     assert_int_equal(len, sizeof indptr);
     assert_memory_equal(bytes, indptr, len);
@@ -297,8 +297,8 @@ static void test_memory_bound(void **state)
     free(text);
     const long bounded_kib = peak_kib(*state, "bounded", 4 << 20), large_kib = peak_kib(*state, "large", 1 << 30);
     print_message("peak KiB: one edge %ld, bounded %ld, unbounded %ld\n", floor_kib, bounded_kib, large_kib);
-    data_expect_ok(gnn_read_meta(data_path(a, *state, "bounded"), &bounded, &err), &err);
-    data_expect_ok(gnn_read_meta(data_path(b, *state, "large"), &large, &err), &err);
+    must(gnn_read_meta(data_path(a, *state, "bounded"), &bounded, &err), &err);
+    must(gnn_read_meta(data_path(b, *state, "large"), &large, &err), &err);
     assert_int_equal(bounded.file_count, large.file_count);
     for (uint32_t i = 0; i < large.file_count; i++)
         assert_string_equal(bounded.files[i].checksum, large.files[i].checksum);
@@ -428,7 +428,7 @@ static void test_requests(void **state)
         assert_int_equal(data_entries(*state), 1);
     }
     const struct gnn_import_options options = defaults();
-    data_expect_ok(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
+    must(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err), &err);
     assert_int_equal(import(*state, "out", GNN_IMPORT_OGB, NULL, &options, (struct gnn_prepare_job){0}, &err),
                      GNN_EUSAGE);
     assert_non_null(strstr(err.message, "exists already"));

@@ -31,7 +31,7 @@ static const struct gnn_registry_entry *entry_of(const char *name)
 {
     const struct gnn_registry_entry *entry = NULL;
     struct gnn_err err = {0};
-    data_expect_ok(gnn_registry_find(name, &entry, &err), &err);
+    must(gnn_registry_find(name, &entry, &err), &err);
     return entry;
 }
 
@@ -40,7 +40,7 @@ static void prepare(const char *dir, uint32_t levels, uint32_t threads, uint64_t
     struct gnn_err err = {0};
     const struct gnn_generate_options options = options_of(levels, threads);
     const struct gnn_prepare_job job = {.out_dir = dir};
-    data_expect_ok(gnn_prepare_kron(entry_of("kron"), 1, &options, window_edges, &job, &err), &err);
+    must(gnn_prepare_kron(entry_of("kron"), 1, &options, window_edges, &job, &err), &err);
 }
 
 /* ---- the recipe once more, with doubles and plain arrays ---- */
@@ -113,7 +113,7 @@ static void test_recipe(void **state)
         struct gnn_err err = {0};
         (void)snprintf(name, sizeof name, "levels-%u", levels[c]);
         prepare(data_path(dir, *state, name), levels[c], 2, GNN_KRON_WINDOW_EDGES);
-        data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+        must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
         plain_open(levels[c], &p);
         uint64_t *const indptr = read_array(dir, "indptr", (p.nodes + UINT64_C(1)) * 8);
         gnn_node *const indices = read_array(dir, "indices", p.edges * UINT64_C(4));
@@ -181,7 +181,7 @@ static void test_same_bytes(void **state)
         struct gnn_err err = {0};
         (void)snprintf(name, sizeof name, "way-%zu", w);
         prepare(data_path(dir, *state, name), 12, ways[w].threads, ways[w].window_edges);
-        data_expect_ok(gnn_read_meta(dir, &meta, &err), &err);
+        must(gnn_read_meta(dir, &meta, &err), &err);
         for (size_t i = 0; i < sizeof golden / sizeof golden[0]; i++)
             assert_string_equal(gnn_meta_find_file(&meta, golden[i].name)->checksum, golden[i].checksum);
     }
@@ -288,16 +288,16 @@ static void test_sampling(void **state)
     assert_int_equal(measured_world_open(&world_state), 0);
     struct gnn_world *const world = world_state;
     prepare(data_path(dir, *state, "d"), 12, 1, 1 << 20);
-    data_expect_ok(gnn_dataset_open(world, dir, 0, &dataset, &err), &err);
+    must(gnn_dataset_open(world, dir, 0, &dataset, &err), &err);
     assert_int_equal(dataset->valid.count, 0);
     gnn_node *const indices = read_array(dir, "indices", dataset->edge_count * sizeof(gnn_node));
-    data_expect_ok(gnn_source_memory(world, indices, dataset->edge_count, &source, &err), &err);
-    data_expect_ok(gnn_sampler_open(world, &config, dataset, source, &sampler, &err), &err);
-    data_expect_ok(gnn_batch_open(world, &batch, &err), &err);
+    must(gnn_source_memory(world, indices, dataset->edge_count, &source, &err), &err);
+    must(gnn_sampler_open(world, &config, dataset, source, &sampler, &err), &err);
+    must(gnn_batch_open(world, &batch, &err), &err);
     uint64_t duplicates = 0, empty = 0, digest = 0;
     for (uint32_t at = 0; at < dataset->train.count; at += 256) {
         const uint32_t left = dataset->train.count - at, count = left < 256 ? left : 256;
-        data_expect_ok(gnn_sampler_sample(sampler, 0, at / 256, dataset->train.nodes + at, count, batch, &err), &err);
+        must(gnn_sampler_sample(sampler, 0, at / 256, dataset->train.nodes + at, count, batch, &err), &err);
         check_rows(dataset, indices, gnn_batch_view(batch), config.fanout, &duplicates, &empty);
         digest += gnn_batch_digest(gnn_batch_view(batch), NULL);
     }
@@ -323,9 +323,9 @@ static void test_scale_23(void **state)
     struct gnn_meta meta;
     const struct gnn_generate_options options = options_of(0, 0);
     const struct gnn_prepare_job job = {.out_dir = data_path(dir, *state, "d")};
-    data_expect_ok(gnn_prepare_generate(entry_of("kron"), 1, &options, &job, &err), &err);
-    data_expect_ok(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
-    data_expect_ok(gnn_read_meta(dir, &meta, &err), &err);
+    must(gnn_prepare_generate(entry_of("kron"), 1, &options, &job, &err), &err);
+    must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+    must(gnn_read_meta(dir, &meta, &err), &err);
     assert_int_equal(meta.node_count, 8388608);
     assert_int_equal(meta.edge_count, 134217728);
     assert_int_equal(meta.train_count, 100000);

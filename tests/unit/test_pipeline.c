@@ -3,6 +3,7 @@
 #include "harness/base/rng.h"
 #include "harness/pipeline/pipeline.h"
 #include "tests/support/measured_world.h"
+#include "tests/support/must.h"
 #include "tests/support/seed.h"
 #include "tests/support/sim_world.h"
 
@@ -570,8 +571,7 @@ static void reorder_with_many_takers(void **state)
     assert_int_equal(gnn_pipeline_stage(pipeline, "put", 1, put_all, &probe, &err), GNN_OK);
     for (int round = 0; round < 50; round++) {
         gnn_reorder_reset(probe.reorder, 1, 8);
-        if (gnn_pipeline_run(pipeline, &err) != GNN_OK)
-            fail_msg("%s", err.message);
+        must(gnn_pipeline_run(pipeline, &err), &err);
         (void)gnn_pipeline_times(pipeline, times, 2);
         assert_int_equal(times[0].items, 7);
     }
@@ -606,8 +606,7 @@ static void reorder_window_holds(void **state)
     assert_int_equal(gnn_pipeline_open(*state, &pipeline, &err), GNN_OK);
     assert_int_equal(gnn_pipeline_stage(pipeline, "put", 1, put_all, &probe, &err), GNN_OK);
     assert_int_equal(gnn_pipeline_stage(pipeline, "take", 1, take_late, &probe, &err), GNN_OK);
-    if (gnn_pipeline_run(pipeline, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_pipeline_run(pipeline, &err), &err);
     assert_int_equal(gnn_reorder_take(probe.reorder, &item), GNN_OK);
     assert_null(item);
     gnn_reorder_reset(probe.reorder, 5, 5); /* an empty epoch */

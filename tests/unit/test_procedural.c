@@ -1,6 +1,7 @@
 /* The procedural graph against its own statement: degrees, lists, homophily, popularity, labels. Seeds are
  * fixed, the tolerances are several standard deviations of the sample. */
 #include "harness/graph/procedural.h"
+#include "tests/support/must.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -23,8 +24,7 @@ static struct gnn_procedural *open_graph(const struct gnn_procedural_config *con
 {
     struct gnn_procedural *graph = NULL;
     struct gnn_err err = {0};
-    if (gnn_procedural_open(config, &graph, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_procedural_open(config, &graph, &err), &err);
     return graph;
 }
 

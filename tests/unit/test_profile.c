@@ -1,6 +1,7 @@
 /* Hardware profiles: every shipped file, what is refused with file and line, the grid by hand, scaled costs, names,
  * digests. */
 #include "harness/world/profile.h"
+#include "tests/support/must.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -41,8 +42,7 @@ static struct gnn_profile *parse(const char *path, const char *text)
 {
     struct gnn_profile *p = NULL;
     struct gnn_err err = {0};
-    if (gnn_profile_parse(path, text, &p, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_profile_parse(path, text, &p, &err), &err);
     return p;
 }
 
@@ -226,8 +226,7 @@ static void test_costs_scale_with_the_clock(void **state)
     const char *const dirs[] = {"no-such-directory", dir, NULL};
     struct gnn_profile *p = NULL;
     struct gnn_err err = {0};
-    if (gnn_profile_open("slow", dirs, &p, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_profile_open("slow", dirs, &p, &err), &err);
     assert_int_equal(p->cpu.work_ps[GNN_WORK_SAMPLED_EDGE], 14000);
     assert_int_equal(p->cpu.work_ps[GNN_WORK_COPIED_BYTE], 140);
     assert_int_equal(p->cpu.fault_minor_ns, 660);
@@ -266,8 +265,7 @@ static void test_every_machine_has_a_profile(void **state)
     for (size_t i = 0; i < MACHINES; i++) {
         struct gnn_profile *p = NULL;
         struct gnn_err err = {0};
-        if (gnn_profile_open(machines[i], shipped, &p, &err) != GNN_OK)
-            fail_msg("%s", err.message);
+        must(gnn_profile_open(machines[i], shipped, &p, &err), &err);
         assert_string_equal(p->machine_id, machines[i]);
         assert_int_equal(strlen(p->digest), 32);
         memcpy(digests[i], p->digest, sizeof digests[i]);

@@ -113,8 +113,7 @@ static void fixture_open(struct fixture *f, uint32_t force_align_bytes, bool dir
     const unsigned flags = GNN_OPEN_READ | (direct ? GNN_OPEN_DIRECT : 0);
     const enum gnn_status status =
         gnn_file_open(f->world, io_scratch_path(&f->scratch, "rows", f->path), flags, &f->file, &err);
-    if (status != GNN_OK)
-        fail_msg("%s", err.message);
+    must(status, &err);
 }
 
 static void fixture_close(struct fixture *f)
@@ -163,8 +162,7 @@ static void check_width(struct fixture *f, uint32_t width, uint32_t depth, enum 
                                              .bounce_bytes_max = layout.bounce_bytes_max};
     struct gnn_err err = {0};
     struct gnn_reader *reader;
-    if (gnn_reader_open(f->world, &config, &reader, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_reader_open(f->world, &config, &reader, &err), &err);
     const uint64_t guard = 64;
     const uint64_t stride = gnn_round_up(layout.load_bytes + guard, 4096);
     void *slots;

@@ -4,6 +4,7 @@
 #include "harness/record/record.h"
 #include "harness/record/summary.h"
 #include "tests/support/fake_run.h"
+#include "tests/support/must.h"
 #include "tests/support/process.h"
 
 #include <jansson.h>
@@ -48,8 +49,7 @@ static struct gnn_db *open_db(const struct db_dir *place, enum gnn_db_mode mode)
 {
     struct gnn_db *db = NULL;
     struct gnn_err err = {0};
-    if (gnn_db_open(place->db, mode, &db, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_db_open(place->db, mode, &db, &err), &err);
     return db;
 }
 
@@ -58,14 +58,12 @@ static void store(struct gnn_db *db, struct gnn_run_record *run)
 {
     struct gnn_err err = {0};
     const enum gnn_run_status final = run->status;
-    if (gnn_db_begin(db, run, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_db_begin(db, run, &err), &err);
     run->status = final;
     for (uint32_t e = 0; e < run->epoch_count; e++)
         assert_int_equal(gnn_db_epoch(db, run->run_id, &run->epochs[e], &err), GNN_OK);
     assert_int_equal(gnn_db_series(db, run->run_id, run->series, run->series_count, &err), GNN_OK);
-    if (gnn_db_finish(db, run, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_db_finish(db, run, &err), &err);
 }
 
 static void add_point(struct gnn_run_record *run, uint64_t time_ns, double cpu_pct)

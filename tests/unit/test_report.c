@@ -227,8 +227,7 @@ static void pictures_of_a_comparison(void **state)
     run.status = GNN_RUN_OOM;
     ids[count++] = store(place->handle, &run);
     struct gnn_err err = {0};
-    if (plot(place, ids, count, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(plot(place, ids, count, &err), &err);
     /* median of 60 and 64, least, most, label above, label; a word where there is no time */
     assert_file_shows(place, "epoch-time.dat",
                       "later epochs (median)\t62\t60\t64\t64\t62\t10\t10\t10\t10\t10\tNaN\tNaN\tNaN\t0\tOOM\n");
@@ -280,8 +279,7 @@ static void a_picture_of_two_worlds(void **state)
     give_figure(&run.epochs[0], "extrapolated_from_batches", 50);
     ids[1] = store(place->handle, &run);
     struct gnn_err err = {0};
-    if (plot(place, ids, 2, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(plot(place, ids, 2, &err), &err);
     assert_file_shows(place, "epoch-time.dat", "epoch\t69\t69\t69\t69\t69\t23\t23\t23\t23\t23\n");
     char *text = file_text(place, "epoch-time.gp");
     for (char *c = text; (c = strstr(c, "\\n")) != NULL;)

@@ -5,6 +5,7 @@
 #include "harness/sample/sample.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/measured_world.h"
+#include "tests/support/must.h"
 #include "tests/support/seed.h"
 #include "tests/support/small_graph.h"
 
@@ -50,8 +51,7 @@ static const struct gnn_batch_view *rig_sample(struct rig *rig, uint64_t epoch, 
                                                uint32_t seed_count)
 {
     struct gnn_err err = {0};
-    if (gnn_sampler_sample(rig->sampler, epoch, batch, seeds, seed_count, rig->batch, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_sampler_sample(rig->sampler, epoch, batch, seeds, seed_count, rig->batch, &err), &err);
     return gnn_batch_view(rig->batch);
 }
 

@@ -2,6 +2,7 @@
  * this executable started again, as in the product; here it sends back the configuration it was given. */
 #include "harness/run/supervisor/spawn.h"
 #include "harness/run/wire.h"
+#include "tests/support/must.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -40,8 +41,7 @@ static int hand_over(const struct gnn_run_config *sent, struct gnn_run_config *g
 {
     struct gnn_child child;
     struct gnn_err err = {0};
-    if (gnn_spawn_worker(sent, NULL, &child, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_spawn_worker(sent, NULL, &child, &err), &err);
     size_t done = 0;
     for (ssize_t n = 1; done < sizeof *got && n > 0; done += n > 0 ? (size_t)n : 0)
         n = read(child.from_fd, (char *)got + done, sizeof *got - done);

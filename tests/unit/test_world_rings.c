@@ -51,8 +51,7 @@ static void fixture_open(struct fixture *f, enum gnn_ring_engine engine)
 static void open_ring(struct fixture *f)
 {
     struct gnn_err err = {0};
-    if (gnn_ring_open(f->world, &f->config, &f->ring, &err) != GNN_OK)
-        fail_msg("%s", err.message);
+    must(gnn_ring_open(f->world, &f->config, &f->ring, &err), &err);
 }
 
 static void fixture_close(struct fixture *f)
