@@ -9,9 +9,7 @@
 
 #include "harness/base/rng.h"
 #include "harness/storage/reader.h"
-#include "harness/world/faults.h"
-#include "harness/world/measured/measured.h"
-#include "tests/support/io_scratch.h"
+#include "tests/support/fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +17,8 @@
 enum { FILE_BYTES = 1 << 20, ROW_BYTES = 1200, ROWS = FILE_BYTES / ROW_BYTES, LOADS = 200 };
 static const uint64_t ms = UINT64_C(1000000);
 
-struct fixture {
-    struct io_scratch scratch;
-    struct gnn_world *inner;
-    struct gnn_world *world;
+struct loads {
+    struct fixture base;
     struct gnn_file *file;
     struct gnn_reader *reader;
     unsigned char *rows; /* (LOADS, ROW_BYTES) */
@@ -30,36 +26,29 @@ struct fixture {
     uint32_t done;
 };
 
-static void fixture_open(struct fixture *f, const struct gnn_fault_plan *plan, uint32_t depth)
+static void loads_open(struct loads *f, const struct gnn_fault_plan *plan, uint32_t depth)
 {
-    *f = (struct fixture){0};
-    io_scratch_open(&f->scratch);
-    io_scratch_fill(&f->scratch, "rows", FILE_BYTES);
-    assert_int_equal(gnn_world_measured_open(NULL, &f->inner, NULL), GNN_OK);
-    assert_int_equal(gnn_world_faulty_open(f->inner, plan, &f->world, NULL), GNN_OK);
+    *f = (struct loads){.done = 0};
+    fixture_open(&f->base, .scratch = true, .faults = plan);
+    io_scratch_fill(&f->base.scratch, "rows", FILE_BYTES);
     char path[512];
-    assert_int_equal(gnn_file_open(f->world, io_scratch_path(&f->scratch, "rows", path),
-                                   f->scratch.direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &f->file, NULL),
+    assert_int_equal(gnn_file_open(f->base.world, io_scratch_path(&f->base.scratch, "rows", path),
+                                   f->base.direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &f->file, NULL),
                      GNN_OK);
     const struct gnn_reader_config config = {
         .depth = depth, .files = &f->file, .file_count = 1, .bounce_bytes_max = ROW_BYTES};
     if (depth > 0)
-        assert_int_equal(gnn_reader_open(f->world, &config, &f->reader, NULL), GNN_OK);
+        assert_int_equal(gnn_reader_open(f->base.world, &config, &f->reader, NULL), GNN_OK);
     f->rows = calloc(LOADS, ROW_BYTES);
     assert_non_null(f->rows);
 }
 
-static void fixture_close(struct fixture *f)
+static void loads_close(struct loads *f)
 {
     free(f->rows);
     gnn_reader_close(f->reader);
-    gnn_file_close(f->world, f->file);
-    gnn_world_faulty_close(f->world);
-    struct gnn_mem_usage usage;
-    gnn_mem_usage(f->inner, &usage);
-    assert_int_equal(usage.current_bytes, 0);
-    gnn_world_measured_close(f->inner);
-    io_scratch_close(&f->scratch);
+    gnn_file_close(f->base.world, f->file);
+    fixture_close(&f->base);
 }
 
 static uint64_t row_of_load(uint64_t load)
@@ -69,14 +58,14 @@ static uint64_t row_of_load(uint64_t load)
 
 static enum gnn_status count_done(void *ctx, uint64_t tag, struct gnn_err *err)
 {
-    struct fixture *f = ctx;
+    struct loads *f = ctx;
     (void)err;
     (void)tag;
     f->done++;
     return GNN_OK;
 }
 
-static enum gnn_status load_rows(struct fixture *f)
+static enum gnn_status load_rows(struct loads *f)
 {
     struct gnn_load loads[LOADS];
     for (uint64_t i = 0; i < LOADS; i++)
@@ -89,7 +78,7 @@ static enum gnn_status load_rows(struct fixture *f)
     return gnn_reader_load_all(f->reader, loads, LOADS, count_done, f, &f->err);
 }
 
-static void check_rows(const struct fixture *f)
+static void check_rows(const struct loads *f)
 {
     for (uint64_t i = 0; i < LOADS; i++)
         for (uint64_t c = 0; c < ROW_BYTES / 4; c++) {
@@ -117,15 +106,15 @@ static void test_repeatable_faults(void **state)
     };
     for (size_t p = 0; p < sizeof plans / sizeof plans[0]; p++) {
         for (uint32_t depth = 1; depth <= 81; depth += 40) {
-            struct fixture f;
-            fixture_open(&f, &plans[p], depth);
+            struct loads f;
+            loads_open(&f, &plans[p], depth);
             if (load_rows(&f) != GNN_OK)
                 fail_msg("seed %u: %s", (unsigned)plans[p].seed, f.err.message);
             assert_int_equal(f.done, LOADS);
             check_rows(&f);
             struct gnn_fault_counts faults;
             struct gnn_reader_counters counters;
-            gnn_world_faulty_counts(f.world, &faults);
+            gnn_world_faulty_counts(f.base.world, &faults);
             gnn_reader_counters(f.reader, &counters);
             assert_int_equal(counters.requested_ios, LOADS);
             assert_int_equal(faults.reads, counters.requested_ios + counters.repeated_ios);
@@ -135,7 +124,7 @@ static void test_repeatable_faults(void **state)
             assert_true((faults.slow > 0) == (plans[p].read_slow_probability > 0));
             /* A short read that still covers the row (it lost padding) needs no repeat. */
             assert_in_range(counters.repeated_ios, faults.again, faults.again + faults.shortened);
-            fixture_close(&f);
+            loads_close(&f);
         }
     }
 }
@@ -144,17 +133,17 @@ static void test_slow_completions_are_waited_for(void **state)
 {
     (void)state;
     const struct gnn_fault_plan plan = {.seed = 5, .read_slow_probability = 1, .slow_ns = 4 * ms};
-    struct fixture f;
-    fixture_open(&f, &plan, LOADS);
+    struct loads f;
+    loads_open(&f, &plan, LOADS);
     struct gnn_time_split before, after;
-    gnn_thread_split(f.world, &before);
-    const uint64_t start = gnn_now_ns(f.world);
+    gnn_thread_split(f.base.world, &before);
+    const uint64_t start = gnn_now_ns(f.base.world);
     assert_int_equal(load_rows(&f), GNN_OK);
-    assert_true(gnn_now_ns(f.world) - start >= 4 * ms);
-    gnn_thread_split(f.world, &after);
+    assert_true(gnn_now_ns(f.base.world) - start >= 4 * ms);
+    gnn_thread_split(f.base.world, &after);
     assert_true(after.wait_ns[GNN_WAIT_IO] - before.wait_ns[GNN_WAIT_IO] >= 2 * ms);
     check_rows(&f);
-    fixture_close(&f);
+    loads_close(&f);
 }
 
 /* What never ends is an error after a bounded number of repeats, not a hang. */
@@ -162,16 +151,16 @@ static void test_endless_repeats_end(void **state)
 {
     (void)state;
     const struct gnn_fault_plan plan = {.seed = 6, .read_again_probability = 1};
-    struct fixture f;
-    fixture_open(&f, &plan, 2);
+    struct loads f;
+    loads_open(&f, &plan, 2);
     assert_int_equal(load_rows(&f), GNN_EIO);
     assert_int_equal(gnn_reader_in_flight(f.reader), 0);
     struct gnn_err err = {0};
     void *memory;
-    assert_int_equal(gnn_mem_alloc(f.world, "sector", 4096, GNN_MEM_PLAIN, &memory, NULL), GNN_OK);
-    assert_int_equal(gnn_read_all(f.world, f.file, 0, memory, 4096, &err), GNN_EIO);
-    gnn_mem_free(f.world, memory);
-    fixture_close(&f);
+    assert_int_equal(gnn_mem_alloc(f.base.world, "sector", 4096, GNN_MEM_PLAIN, &memory, NULL), GNN_OK);
+    assert_int_equal(gnn_read_all(f.base.world, f.file, 0, memory, 4096, &err), GNN_EIO);
+    gnn_mem_free(f.base.world, memory);
+    loads_close(&f);
 }
 
 /* ---- what fails reaches the caller ---- */
@@ -181,8 +170,8 @@ static void test_failure_at_every_read(void **state)
     (void)state;
     for (uint64_t nth = 1; nth <= LOADS; nth += nth < 20 ? 1 : 41) {
         const struct gnn_fault_plan plan = {.seed = 7, .read_eio_at = nth, .shuffle = true};
-        struct fixture f;
-        fixture_open(&f, &plan, 16);
+        struct loads f;
+        loads_open(&f, &plan, 16);
         assert_int_equal(load_rows(&f), GNN_EIO);
         assert_non_null(strstr(f.err.message, "rows: read of "));
         assert_non_null(strstr(f.err.message, "at offset "));
@@ -192,7 +181,7 @@ static void test_failure_at_every_read(void **state)
         assert_int_equal(load_rows(&f), GNN_OK); /* drained, the reader serves on */
         assert_int_equal(f.done, LOADS);
         check_rows(&f);
-        fixture_close(&f);
+        loads_close(&f);
     }
 }
 
@@ -206,13 +195,13 @@ static void test_same_seed_same_faults(void **state)
                                             .read_eio_probability = 0.01,
                                             .read_short_probability = 0.3,
                                             .read_again_probability = 0.2};
-        struct fixture f;
-        fixture_open(&f, &plan, 1); /* one at a time: the first failure is the same one */
+        struct loads f;
+        loads_open(&f, &plan, 1); /* one at a time: the first failure is the same one */
         assert_int_equal(load_rows(&f), GNN_EIO);
-        gnn_world_faulty_counts(f.world, &counts[run]);
+        gnn_world_faulty_counts(f.base.world, &counts[run]);
         (void)memcpy(message[run], strstr(f.err.message, "read of"), 80);
         message[run][80] = '\0';
-        fixture_close(&f);
+        loads_close(&f);
     }
     assert_memory_equal(&counts[0], &counts[1], sizeof counts[0]);
     assert_string_equal(message[0], message[1]);
@@ -228,18 +217,18 @@ static void test_faults_do_not_depend_on_depth(void **state)
     for (int run = 0; run < 3; run++) {
         const struct gnn_fault_plan plan = {
             .seed = 10, .read_short_probability = 0.3, .read_again_probability = 0.2, .shuffle = true};
-        struct fixture f;
-        fixture_open(&f, &plan, depths[run]);
+        struct loads f;
+        loads_open(&f, &plan, depths[run]);
         assert_int_equal(load_rows(&f), GNN_OK);
-        gnn_world_faulty_counts(f.world, &counts[run]);
-        fixture_close(&f);
+        gnn_world_faulty_counts(f.base.world, &counts[run]);
+        loads_close(&f);
     }
     assert_memory_equal(&counts[0], &counts[1], sizeof counts[0]);
     assert_memory_equal(&counts[0], &counts[2], sizeof counts[0]);
 }
 
 struct job {
-    struct fixture *f;
+    struct loads *f;
     struct gnn_reader *reader;
     unsigned char *rows;
     enum gnn_status status;
@@ -248,7 +237,7 @@ struct job {
 static void load_on_thread(void *arg)
 {
     struct job *job = arg;
-    struct fixture mine = {.reader = job->reader, .rows = job->rows};
+    struct loads mine = {.reader = job->reader, .rows = job->rows};
     job->status = load_rows(&mine);
 }
 
@@ -257,8 +246,8 @@ static void test_threads_under_faults(void **state)
     (void)state;
     enum { THREADS = 4 };
     const struct gnn_fault_plan plan = {.seed = 11, .read_short_probability = 0.3, .read_again_probability = 0.3};
-    struct fixture f;
-    fixture_open(&f, &plan, 0);
+    struct loads f;
+    loads_open(&f, &plan, 0);
     struct job jobs[THREADS];
     struct gnn_thread *threads[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -268,18 +257,18 @@ static void test_threads_under_faults(void **state)
                                                  .file_count = 1,
                                                  .bounce_bytes_max = ROW_BYTES};
         jobs[i] = (struct job){.f = &f, .rows = calloc(LOADS, ROW_BYTES)};
-        assert_int_equal(gnn_reader_open(f.world, &config, &jobs[i].reader, NULL), GNN_OK);
-        assert_int_equal(gnn_thread_start(f.world, "loader", load_on_thread, &jobs[i], &threads[i], NULL), GNN_OK);
+        assert_int_equal(gnn_reader_open(f.base.world, &config, &jobs[i].reader, NULL), GNN_OK);
+        assert_int_equal(gnn_thread_start(f.base.world, "loader", load_on_thread, &jobs[i], &threads[i], NULL), GNN_OK);
     }
     for (int i = 0; i < THREADS; i++) {
-        gnn_thread_join(f.world, threads[i]);
+        gnn_thread_join(f.base.world, threads[i]);
         assert_int_equal(jobs[i].status, GNN_OK);
         memcpy(f.rows, jobs[i].rows, (size_t)LOADS * ROW_BYTES);
         check_rows(&f);
         gnn_reader_close(jobs[i].reader);
         free(jobs[i].rows);
     }
-    fixture_close(&f);
+    loads_close(&f);
 }
 
 /* ---- memory, mappings, writes ---- */
@@ -288,45 +277,45 @@ static void test_allocation_fails(void **state)
 {
     (void)state;
     const struct gnn_fault_plan plan = {.seed = 12, .alloc_fail_at = 2};
-    struct fixture f;
-    fixture_open(&f, &plan, 0);
+    struct loads f;
+    loads_open(&f, &plan, 0);
     void *memory;
-    assert_int_equal(gnn_mem_alloc(f.world, "first", 10, GNN_MEM_PLAIN, &memory, NULL), GNN_OK);
-    if (f.scratch.direct) {
+    assert_int_equal(gnn_mem_alloc(f.base.world, "first", 10, GNN_MEM_PLAIN, &memory, NULL), GNN_OK);
+    if (f.base.direct) {
         const struct gnn_reader_config config = {
             .depth = 4, .files = &f.file, .file_count = 1, .bounce_bytes_max = ROW_BYTES};
         struct gnn_err err = {0};
-        assert_int_equal(gnn_reader_open(f.world, &config, &f.reader, &err), GNN_ENOMEM);
+        assert_int_equal(gnn_reader_open(f.base.world, &config, &f.reader, &err), GNN_ENOMEM);
         assert_null(f.reader);
         assert_non_null(strstr(err.message, "read bounce slots"));
-        assert_int_equal(gnn_reader_open(f.world, &config, &f.reader, NULL), GNN_OK);
+        assert_int_equal(gnn_reader_open(f.base.world, &config, &f.reader, NULL), GNN_OK);
     }
-    gnn_mem_free(f.world, memory);
-    fixture_close(&f);
+    gnn_mem_free(f.base.world, memory);
+    loads_close(&f);
 }
 
 static void test_gathers_fail(void **state)
 {
     (void)state;
     const struct gnn_fault_plan plan = {.seed = 13, .read_eio_at = 2, .read_slow_probability = 1, .slow_ns = ms};
-    struct fixture f;
-    fixture_open(&f, &plan, 0);
+    struct loads f;
+    loads_open(&f, &plan, 0);
     struct gnn_map *map;
-    assert_int_equal(gnn_map_open(f.world, f.file, GNN_MAP_RANDOM, &map, NULL), GNN_OK);
+    assert_int_equal(gnn_map_open(f.base.world, f.file, GNN_MAP_RANDOM, &map, NULL), GNN_OK);
     const uint64_t index[2] = {5, 70};
     const gnn_node rows[2] = {1, 2};
     uint32_t out[2];
     unsigned char bytes[16];
-    const uint64_t start = gnn_now_ns(f.world);
-    assert_int_equal(gnn_map_gather_u32(f.world, map, index, 2, out, NULL), GNN_OK);
+    const uint64_t start = gnn_now_ns(f.base.world);
+    assert_int_equal(gnn_map_gather_u32(f.base.world, map, index, 2, out, NULL), GNN_OK);
     assert_int_equal(out[1], io_scratch_value(70));
     struct gnn_err err = {0};
-    assert_int_equal(gnn_map_gather_rows(f.world, map, 8, rows, 2, bytes, 8, &err), GNN_EIO);
+    assert_int_equal(gnn_map_gather_rows(f.base.world, map, 8, rows, 2, bytes, 8, &err), GNN_EIO);
     assert_non_null(strstr(err.message, "rows"));
-    assert_true(gnn_now_ns(f.world) - start >= 2 * ms);
-    assert_int_equal(gnn_map_gather_rows(f.world, map, 8, rows, 2, bytes, 8, NULL), GNN_OK);
-    gnn_map_close(f.world, map);
-    fixture_close(&f);
+    assert_true(gnn_now_ns(f.base.world) - start >= 2 * ms);
+    assert_int_equal(gnn_map_gather_rows(f.base.world, map, 8, rows, 2, bytes, 8, NULL), GNN_OK);
+    gnn_map_close(f.base.world, map);
+    loads_close(&f);
 }
 
 static void test_disk_full(void **state)
@@ -334,40 +323,40 @@ static void test_disk_full(void **state)
     (void)state;
     const struct gnn_fault_plan plan = {
         .seed = 14, .write_enospc = true, .write_enospc_after_bytes = 10000, .write_short_probability = 0.5};
-    struct fixture f;
-    fixture_open(&f, &plan, 0);
+    struct loads f;
+    loads_open(&f, &plan, 0);
     char path[512];
     struct gnn_file *out;
-    assert_int_equal(gnn_file_open(f.world, io_scratch_path(&f.scratch, "out", path), GNN_OPEN_WRITE, &out, NULL),
-                     GNN_OK);
+    assert_int_equal(
+        gnn_file_open(f.base.world, io_scratch_path(&f.base.scratch, "out", path), GNN_OPEN_WRITE, &out, NULL), GNN_OK);
     for (uint64_t at = 0; at < 10000; at += 1000)
-        assert_int_equal(gnn_write_all(f.world, out, at, f.rows, 1000, NULL), GNN_OK);
+        assert_int_equal(gnn_write_all(f.base.world, out, at, f.rows, 1000, NULL), GNN_OK);
     struct gnn_err err = {0};
-    assert_int_equal(gnn_write_all(f.world, out, 10000, f.rows, 1000, &err), GNN_ENOSPC);
+    assert_int_equal(gnn_write_all(f.base.world, out, 10000, f.rows, 1000, &err), GNN_ENOSPC);
     assert_non_null(strstr(err.message, "No space left"));
     assert_non_null(strstr(err.message, path));
     struct gnn_fault_counts counts;
-    gnn_world_faulty_counts(f.world, &counts);
+    gnn_world_faulty_counts(f.base.world, &counts);
     assert_int_equal(counts.writes_refused, 1);
     assert_true(counts.writes_shortened > 0);
-    gnn_file_close(f.world, out);
-    fixture_close(&f);
+    gnn_file_close(f.base.world, out);
+    loads_close(&f);
 }
 
 static void test_exact_reads_go_on(void **state)
 {
     (void)state;
     const struct gnn_fault_plan plan = {.seed = 15, .read_short_probability = 0.5, .read_again_probability = 0.3};
-    struct fixture f;
-    fixture_open(&f, &plan, 0);
+    struct loads f;
+    loads_open(&f, &plan, 0);
     void *memory;
-    assert_int_equal(gnn_mem_alloc(f.world, "all", FILE_BYTES, GNN_MEM_PLAIN, &memory, NULL), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(f.base.world, "all", FILE_BYTES, GNN_MEM_PLAIN, &memory, NULL), GNN_OK);
     for (uint64_t at = 0; at < FILE_BYTES; at += 65536)
-        assert_int_equal(gnn_read_all(f.world, f.file, at, (unsigned char *)memory + at, 65536, NULL), GNN_OK);
+        assert_int_equal(gnn_read_all(f.base.world, f.file, at, (unsigned char *)memory + at, 65536, NULL), GNN_OK);
     for (uint64_t i = 0; i < FILE_BYTES / 4; i++)
         assert_int_equal(((const uint32_t *)memory)[i], io_scratch_value(i));
-    gnn_mem_free(f.world, memory);
-    fixture_close(&f);
+    gnn_mem_free(f.base.world, memory);
+    loads_close(&f);
 }
 
 int main(void)

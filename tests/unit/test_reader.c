@@ -9,9 +9,7 @@
 
 #include "harness/base/rng.h"
 #include "harness/storage/reader.h"
-#include "harness/world/measured/measured.h"
-#include "tests/support/io_scratch.h"
-#include "tests/support/must.h"
+#include "tests/support/fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,39 +90,35 @@ static void test_widest_window(void **state)
 
 /* ---- every row width ---- */
 
-struct fixture {
-    struct io_scratch scratch;
-    struct gnn_world *world;
+struct rows_file {
+    struct fixture base;
     struct gnn_file *file;
     char path[512];
     uint64_t file_bytes;
 };
 
-static void fixture_open(struct fixture *f, uint32_t force_align_bytes, bool direct)
+static void rows_file_open(struct rows_file *f, uint32_t force_align_bytes, bool direct)
 {
-    io_scratch_open(&f->scratch);
+    fixture_open(&f->base, .scratch = true, .measured.force_align_bytes = force_align_bytes);
     f->file_bytes = FILE_BYTES;
-    io_scratch_fill(&f->scratch, "rows", f->file_bytes);
-    const struct gnn_measured_config config = {.force_align_bytes = force_align_bytes};
-    assert_int_equal(gnn_world_measured_open(&config, &f->world, NULL), GNN_OK);
-    if (direct && !f->scratch.direct)
+    io_scratch_fill(&f->base.scratch, "rows", f->file_bytes);
+    if (direct && !f->base.direct)
         return; /* the test skips */
     struct gnn_err err = {0};
     const unsigned flags = GNN_OPEN_READ | (direct ? GNN_OPEN_DIRECT : 0);
     const enum gnn_status status =
-        gnn_file_open(f->world, io_scratch_path(&f->scratch, "rows", f->path), flags, &f->file, &err);
+        gnn_file_open(f->base.world, io_scratch_path(&f->base.scratch, "rows", f->path), flags, &f->file, &err);
     must(status, &err);
 }
 
-static void fixture_close(struct fixture *f)
+static void rows_file_close(struct rows_file *f)
 {
-    gnn_file_close(f->world, f->file);
-    gnn_world_measured_close(f->world);
-    io_scratch_close(&f->scratch);
+    gnn_file_close(f->base.world, f->file);
+    fixture_close(&f->base);
 }
 
 /* The file shrinks to a whole number of rows, so that the last one ends where the file does. */
-static uint64_t cut_to_rows(struct fixture *f, uint32_t row_bytes)
+static uint64_t cut_to_rows(struct rows_file *f, uint32_t row_bytes)
 {
     f->file_bytes = gnn_round_down(f->file_bytes, row_bytes);
     assert_int_equal(truncate(f->path, (off_t)f->file_bytes), 0);
@@ -146,13 +140,13 @@ static void check_row(const unsigned char *slot, const struct gnn_row_layout *la
 
 /* Loads ROWS_CHECKED rows, the first and the last among them, and checks them and that nothing beside was
  * written. */
-static void check_width(struct fixture *f, uint32_t width, uint32_t depth, enum gnn_ring_engine engine,
+static void check_width(struct rows_file *f, uint32_t width, uint32_t depth, enum gnn_ring_engine engine,
                         struct gnn_rng *rng)
 {
     const uint32_t row_bytes = width * 4;
     const uint64_t rows = cut_to_rows(f, row_bytes);
     struct gnn_file_info info;
-    gnn_file_info(f->world, f->file, &info);
+    gnn_file_info(f->base.world, f->file, &info);
     const struct gnn_row_layout layout = gnn_row_layout(row_bytes, info.offset_align_bytes);
     const struct gnn_reader_config config = {.engine = engine,
                                              .depth = depth,
@@ -162,11 +156,12 @@ static void check_width(struct fixture *f, uint32_t width, uint32_t depth, enum 
                                              .bounce_bytes_max = layout.bounce_bytes_max};
     struct gnn_err err = {0};
     struct gnn_reader *reader;
-    must(gnn_reader_open(f->world, &config, &reader, &err), &err);
+    must(gnn_reader_open(f->base.world, &config, &reader, &err), &err);
     const uint64_t guard = 64;
     const uint64_t stride = gnn_round_up(layout.load_bytes + guard, 4096);
     void *slots;
-    assert_int_equal(gnn_mem_alloc(f->world, "slots", stride * ROWS_CHECKED, GNN_MEM_FEATURES, &slots, NULL), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(f->base.world, "slots", stride * ROWS_CHECKED, GNN_MEM_FEATURES, &slots, NULL),
+                     GNN_OK);
     memset(slots, 0, stride * ROWS_CHECKED);
     uint64_t row[ROWS_CHECKED];
     struct gnn_load loads[ROWS_CHECKED];
@@ -195,7 +190,7 @@ static void check_width(struct fixture *f, uint32_t width, uint32_t depth, enum 
     assert_int_equal(counters.requested_ios, ROWS_CHECKED);
     assert_int_equal(counters.requested_bytes, windows);
     gnn_reader_close(reader);
-    gnn_mem_free(f->world, slots);
+    gnn_mem_free(f->base.world, slots);
 }
 
 /* Dense at the narrow end, around every multiple of 64 floats, and random in between. */
@@ -208,24 +203,24 @@ static bool width_is_checked(uint32_t width, struct gnn_rng *rng)
 
 static void check_all_widths(uint32_t align, bool direct, enum gnn_ring_engine engine)
 {
-    struct fixture f = {0};
-    fixture_open(&f, align, direct);
-    if (direct && !f.scratch.direct) {
-        fixture_close(&f);
+    struct rows_file f = {0};
+    rows_file_open(&f, align, direct);
+    if (direct && !f.base.direct) {
+        rows_file_close(&f);
         skip_test("no direct I/O in the temporary directory");
     }
     struct gnn_file_info info;
-    gnn_file_info(f.world, f.file, &info);
+    gnn_file_info(f.base.world, f.file, &info);
     struct gnn_world_ops checking;
-    check_alignment(f.world, &checking, direct ? align : 1);
+    check_alignment(f.base.world, &checking, direct ? align : 1);
     const uint64_t seed = 20240812;
     print_message("seed %u, sector %u\n", (unsigned)seed, info.offset_align_bytes);
     struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(seed, align));
     for (uint32_t width = 1; width <= 4096; width++)
         if (width_is_checked(width, &rng))
             check_width(&f, width, 1 + width % 33, engine, &rng);
-    f.world->ops = plain_ops;
-    fixture_close(&f);
+    f.base.world->ops = plain_ops;
+    rows_file_close(&f);
 }
 
 static void test_widths_on_512(void **state)
@@ -258,12 +253,12 @@ static void test_widths_buffered(void **state)
 static void test_submit_and_harvest(void **state)
 {
     (void)state;
-    struct fixture f = {0};
-    fixture_open(&f, 0, false);
+    struct rows_file f = {0};
+    rows_file_open(&f, 0, false);
     enum { LOADS = 500, BYTES = 512 };
     const struct gnn_reader_config config = {.depth = 8, .files = &f.file, .file_count = 1};
     struct gnn_reader *reader;
-    assert_int_equal(gnn_reader_open(f.world, &config, &reader, NULL), GNN_OK);
+    assert_int_equal(gnn_reader_open(f.base.world, &config, &reader, NULL), GNN_OK);
     unsigned char *slots = calloc(LOADS, BYTES);
     uint8_t seen[LOADS] = {0};
     uint32_t submitted = 0, completed = 0, most = 0;
@@ -296,21 +291,21 @@ static void test_submit_and_harvest(void **state)
     }
     gnn_reader_close(reader);
     free(slots);
-    fixture_close(&f);
+    rows_file_close(&f);
 }
 
 static void test_refusals(void **state)
 {
     (void)state;
-    struct fixture f = {0};
-    fixture_open(&f, 0, false);
+    struct rows_file f = {0};
+    rows_file_open(&f, 0, false);
     struct gnn_err err = {0};
     struct gnn_reader *reader;
     struct gnn_reader_config config = {.depth = 0, .files = &f.file, .file_count = 1};
-    assert_int_equal(gnn_reader_open(f.world, &config, &reader, &err), GNN_EUSAGE);
+    assert_int_equal(gnn_reader_open(f.base.world, &config, &reader, &err), GNN_EUSAGE);
     assert_null(reader);
     config.depth = 4;
-    assert_int_equal(gnn_reader_open(f.world, &config, &reader, NULL), GNN_OK);
+    assert_int_equal(gnn_reader_open(f.base.world, &config, &reader, NULL), GNN_OK);
     unsigned char dst[16];
     static const struct {
         uint64_t offset_bytes;
@@ -333,39 +328,39 @@ static void test_refusals(void **state)
     }
     gnn_reader_close(reader);
     gnn_reader_close(NULL);
-    fixture_close(&f);
+    rows_file_close(&f);
 }
 
 static void test_misaligned_without_bounce(void **state)
 {
     (void)state;
-    struct fixture f = {0};
-    fixture_open(&f, 0, true);
-    if (!f.scratch.direct) {
-        fixture_close(&f);
+    struct rows_file f = {0};
+    rows_file_open(&f, 0, true);
+    if (!f.base.direct) {
+        rows_file_close(&f);
         skip_test("no direct I/O in the temporary directory");
     }
     const struct gnn_reader_config config = {.depth = 4, .files = &f.file, .file_count = 1};
     struct gnn_reader *reader;
-    assert_int_equal(gnn_reader_open(f.world, &config, &reader, NULL), GNN_OK);
+    assert_int_equal(gnn_reader_open(f.base.world, &config, &reader, NULL), GNN_OK);
     unsigned char dst[400];
     const struct gnn_load load = {.offset_bytes = 400, .len_bytes = 400, .dst = dst};
     struct gnn_err err = {0};
     assert_int_equal(gnn_reader_load_all(reader, &load, 1, NULL, NULL, &err), GNN_EUSAGE);
     assert_non_null(strstr(err.message, "bounce"));
     gnn_reader_close(reader);
-    fixture_close(&f);
+    rows_file_close(&f);
 }
 
 /* The file is cut while the reader has it open: bytes that are gone are an error, not zeros. */
 static void test_file_cut_meanwhile(void **state)
 {
     (void)state;
-    struct fixture f = {0};
-    fixture_open(&f, 0, false);
+    struct rows_file f = {0};
+    rows_file_open(&f, 0, false);
     const struct gnn_reader_config config = {.depth = 4, .files = &f.file, .file_count = 1};
     struct gnn_reader *reader;
-    assert_int_equal(gnn_reader_open(f.world, &config, &reader, NULL), GNN_OK);
+    assert_int_equal(gnn_reader_open(f.base.world, &config, &reader, NULL), GNN_OK);
     assert_int_equal(truncate(f.path, 1000), 0);
     unsigned char dst[512];
     const struct gnn_load loads[] = {{.offset_bytes = 0, .len_bytes = 512, .dst = dst, .tag = 0},
@@ -375,32 +370,32 @@ static void test_file_cut_meanwhile(void **state)
     assert_int_equal(gnn_reader_load_all(reader, loads, 2, NULL, NULL, &err), GNN_ESHORT);
     assert_non_null(strstr(err.message, "offset 1000"));
     gnn_reader_close(reader);
-    fixture_close(&f);
+    rows_file_close(&f);
 }
 
 static void test_exact(void **state)
 {
     (void)state;
-    struct fixture f = {0};
-    fixture_open(&f, 0, false);
+    struct rows_file f = {0};
+    rows_file_open(&f, 0, false);
     uint32_t values[64];
-    assert_int_equal(gnn_read_all(f.world, f.file, 4 * 100, values, sizeof values, NULL), GNN_OK);
+    assert_int_equal(gnn_read_all(f.base.world, f.file, 4 * 100, values, sizeof values, NULL), GNN_OK);
     for (uint64_t i = 0; i < 64; i++)
         assert_int_equal(values[i], io_scratch_value(100 + i));
     struct gnn_err err = {0};
-    assert_int_equal(gnn_read_all(f.world, f.file, FILE_BYTES - 8, values, sizeof values, &err), GNN_ESHORT);
+    assert_int_equal(gnn_read_all(f.base.world, f.file, FILE_BYTES - 8, values, sizeof values, &err), GNN_ESHORT);
     assert_non_null(strstr(err.message, "rows"));
     struct gnn_file *out;
     char path[512];
-    assert_int_equal(gnn_file_open(f.world, io_scratch_path(&f.scratch, "out", path), GNN_OPEN_WRITE, &out, NULL),
-                     GNN_OK);
+    assert_int_equal(
+        gnn_file_open(f.base.world, io_scratch_path(&f.base.scratch, "out", path), GNN_OPEN_WRITE, &out, NULL), GNN_OK);
     uint32_t back[64] = {0};
-    assert_int_equal(gnn_write_all(f.world, out, 12, values, sizeof values, NULL), GNN_OK);
-    assert_int_equal(gnn_file_sync(f.world, out, NULL), GNN_OK);
-    assert_int_equal(gnn_read_all(f.world, out, 12, back, sizeof back, NULL), GNN_OK);
+    assert_int_equal(gnn_write_all(f.base.world, out, 12, values, sizeof values, NULL), GNN_OK);
+    assert_int_equal(gnn_file_sync(f.base.world, out, NULL), GNN_OK);
+    assert_int_equal(gnn_read_all(f.base.world, out, 12, back, sizeof back, NULL), GNN_OK);
     assert_memory_equal(values, back, sizeof values);
-    gnn_file_close(f.world, out);
-    fixture_close(&f);
+    gnn_file_close(f.base.world, out);
+    rows_file_close(&f);
 }
 
 int main(void)

@@ -1,9 +1,7 @@
 /* A team of workers: parts of one job, tasks in any order, loops, errors and cancellation, on both worlds; and the
  * virtual time that parts and tasks take together. */
 #include "harness/pipeline/team.h"
-#include "harness/world/measured/measured.h"
-#include "tests/support/sim_profile.h"
-#include "tests/support/sim_world.h"
+#include "tests/support/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,19 +12,19 @@
 
 enum { WORKERS = 4, THINGS = 1003, TASKS = 32, NAP_NS = 1000000, OVERHEAD_NS = 100000 };
 
-struct fixture;
+struct team_case;
 
 struct numbered_task {
     struct gnn_task task; /* first */
-    struct fixture *f;
+    struct team_case *f;
     uint32_t number;
 };
 
-struct fixture {
-    struct gnn_world *world;
+struct team_case {
+    struct fixture base;
     struct numbered_task tasks[TASKS]; /* not on the driver's stack: workers may outlive a driver that failed */
     struct gnn_team *team;
-    enum gnn_status (*drive)(struct fixture *f, struct gnn_err *err);
+    enum gnn_status (*drive)(struct team_case *f, struct gnn_err *err);
     atomic_uint touched[THINGS];
     atomic_uint running, running_peak;
     uint32_t fail_at; /* thing whose visit fails; THINGS: none */
@@ -34,25 +32,25 @@ struct fixture {
     uint64_t wall_ns, worker_items;
 };
 
-static enum gnn_status touch(struct fixture *f, uint64_t i, struct gnn_err *err)
+static enum gnn_status touch(struct team_case *f, uint64_t i, struct gnn_err *err)
 {
     atomic_fetch_add(&f->touched[i], 1);
     return i == f->fail_at ? gnn_fail(err, GNN_EIO, "thing %u broke", f->fail_at) : GNN_OK;
 }
 
-static void nap(struct fixture *f)
+static void nap(struct team_case *f)
 {
     const unsigned now = atomic_fetch_add(&f->running, 1) + 1;
     unsigned peak = atomic_load(&f->running_peak);
     while (peak < now && !atomic_compare_exchange_weak(&f->running_peak, &peak, now))
         ;
-    gnn_sleep_until(f->world, gnn_now_ns(f->world) + NAP_NS, GNN_WAIT_RESOURCE);
+    gnn_sleep_until(f->base.world, gnn_now_ns(f->base.world) + NAP_NS, GNN_WAIT_RESOURCE);
     atomic_fetch_sub(&f->running, 1);
 }
 
 static enum gnn_status touch_share(void *ctx, uint32_t part, uint32_t parts, struct gnn_err *err)
 {
-    struct fixture *f = ctx;
+    struct team_case *f = ctx;
     uint64_t first, end;
     assert_int_equal(parts, WORKERS);
     gnn_team_share(THINGS, part, parts, &first, &end);
@@ -78,7 +76,7 @@ static enum gnn_status run_task(struct gnn_task *task, uint32_t worker, struct g
 
 /* ---- drivers ---- */
 
-static enum gnn_status drive_parts(struct fixture *f, struct gnn_err *err)
+static enum gnn_status drive_parts(struct team_case *f, struct gnn_err *err)
 {
     (void)err;
     GNN_TRY(gnn_team_wait(f->team)); /* nothing posted: returns at once */
@@ -89,7 +87,7 @@ static enum gnn_status drive_parts(struct fixture *f, struct gnn_err *err)
     return GNN_OK;
 }
 
-static enum gnn_status drive_each(struct fixture *f, struct gnn_err *err)
+static enum gnn_status drive_each(struct team_case *f, struct gnn_err *err)
 {
     (void)err;
     GNN_TRY(gnn_team_each(f->team, 0, touch_one, f));
@@ -97,7 +95,7 @@ static enum gnn_status drive_each(struct fixture *f, struct gnn_err *err)
     return gnn_team_each(f->team, THINGS, touch_one, f);
 }
 
-static enum gnn_status drive_tasks(struct fixture *f, struct gnn_err *err)
+static enum gnn_status drive_tasks(struct team_case *f, struct gnn_err *err)
 {
     (void)err;
     struct gnn_task *back;
@@ -121,7 +119,7 @@ static enum gnn_status drive_tasks(struct fixture *f, struct gnn_err *err)
 
 static enum gnn_status driver_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    struct fixture *f = ctx;
+    struct team_case *f = ctx;
     (void)worker;
     GNN_TRY(f->drive(f, err));
     gnn_team_done(f->team);
@@ -130,7 +128,7 @@ static enum gnn_status driver_stage(void *ctx, struct gnn_worker *worker, struct
 
 static enum gnn_status worker_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
-    return gnn_team_work(((struct fixture *)ctx)->team, worker, err);
+    return gnn_team_work(((struct team_case *)ctx)->team, worker, err);
 }
 
 static void cancel(void *target)
@@ -138,48 +136,40 @@ static void cancel(void *target)
     gnn_team_cancel(target);
 }
 
-static enum gnn_status run(struct fixture *f)
+static enum gnn_status run(struct team_case *f)
 {
     struct gnn_pipeline *pipeline;
     struct gnn_stage_time times[GNN_STAGES_MAX];
     f->err = (struct gnn_err){0};
     memset(f->touched, 0, sizeof f->touched);
     gnn_team_begin(f->team);
-    assert_int_equal(gnn_pipeline_open(f->world, &pipeline, &f->err), GNN_OK);
+    assert_int_equal(gnn_pipeline_open(f->base.world, &pipeline, &f->err), GNN_OK);
     assert_int_equal(gnn_pipeline_stage(pipeline, "drive", 1, driver_stage, f, &f->err), GNN_OK);
     assert_int_equal(gnn_pipeline_stage(pipeline, "work", WORKERS, worker_stage, f, &f->err), GNN_OK);
     assert_int_equal(gnn_pipeline_on_cancel(pipeline, cancel, f->team, &f->err), GNN_OK);
-    const uint64_t start_ns = gnn_now_ns(f->world);
+    const uint64_t start_ns = gnn_now_ns(f->base.world);
     const enum gnn_status status = gnn_pipeline_run(pipeline, &f->err);
-    f->wall_ns = gnn_now_ns(f->world) - start_ns;
+    f->wall_ns = gnn_now_ns(f->base.world) - start_ns;
     assert_int_equal(gnn_pipeline_times(pipeline, times, GNN_STAGES_MAX), 2);
     f->worker_items = times[1].items;
     gnn_pipeline_close(pipeline);
     return status;
 }
 
-static void open_fixture(struct fixture *f, bool simulated)
+static void open_case(struct team_case *f, bool simulated)
 {
-    static struct gnn_profile profile;
-    *f = (struct fixture){.fail_at = THINGS};
-    sim_profile_fill(&profile);
-    if (simulated)
-        f->world = sim_world_of(&profile, 0);
-    else
-        assert_int_equal(gnn_world_measured_open(NULL, &f->world, &f->err), GNN_OK);
-    assert_int_equal(gnn_team_open(f->world, WORKERS, &f->team, &f->err), GNN_OK);
+    *f = (struct team_case){.fail_at = THINGS};
+    fixture_open(&f->base, .simulated = simulated);
+    assert_int_equal(gnn_team_open(f->base.world, WORKERS, &f->team, &f->err), GNN_OK);
 }
 
-static void close_fixture(struct fixture *f, bool simulated)
+static void close_case(struct team_case *f)
 {
     gnn_team_close(f->team);
-    if (simulated)
-        gnn_world_simulated_close(f->world);
-    else
-        gnn_world_measured_close(f->world);
+    fixture_close(&f->base);
 }
 
-static void all_touched(const struct fixture *f, uint32_t count, unsigned times)
+static void all_touched(const struct team_case *f, uint32_t count, unsigned times)
 {
     for (uint32_t i = 0; i < count; i++)
         if (atomic_load(&f->touched[i]) != times)
@@ -192,8 +182,8 @@ static void test_every_share_is_done_once_a_job(void **state)
 {
     (void)state;
     for (int simulated = 0; simulated < 2; simulated++) {
-        struct fixture f;
-        open_fixture(&f, simulated);
+        struct team_case f;
+        open_case(&f, simulated);
         f.drive = drive_parts;
         assert_int_equal(run(&f), GNN_OK);
         all_touched(&f, THINGS, 3);
@@ -202,7 +192,7 @@ static void test_every_share_is_done_once_a_job(void **state)
             assert_int_equal(atomic_load(&f.running_peak), WORKERS); /* all at the same time */
             assert_in_range(f.wall_ns, 3 * NAP_NS, 3 * (NAP_NS + OVERHEAD_NS));
         }
-        close_fixture(&f, simulated);
+        close_case(&f);
     }
 }
 
@@ -210,15 +200,15 @@ static void test_a_loop_visits_every_index_once(void **state)
 {
     (void)state;
     for (int simulated = 0; simulated < 2; simulated++) {
-        struct fixture f;
-        open_fixture(&f, simulated);
+        struct team_case f;
+        open_case(&f, simulated);
         f.drive = drive_each;
         assert_int_equal(run(&f), GNN_OK);
         assert_int_equal(atomic_load(&f.touched[0]), 2);
         assert_int_equal(atomic_load(&f.touched[1]), 2);
         for (uint32_t i = 2; i < THINGS; i++)
             assert_int_equal(atomic_load(&f.touched[i]), 1);
-        close_fixture(&f, simulated);
+        close_case(&f);
     }
 }
 
@@ -226,8 +216,8 @@ static void test_tasks_come_back_once(void **state)
 {
     (void)state;
     for (int simulated = 0; simulated < 2; simulated++) {
-        struct fixture f;
-        open_fixture(&f, simulated);
+        struct team_case f;
+        open_case(&f, simulated);
         f.drive = drive_tasks;
         assert_int_equal(run(&f), GNN_OK);
         all_touched(&f, TASKS, 1);
@@ -236,7 +226,7 @@ static void test_tasks_come_back_once(void **state)
             assert_int_equal(atomic_load(&f.running_peak), WORKERS);
             assert_in_range(f.wall_ns, TASKS / WORKERS * NAP_NS, TASKS / WORKERS * (NAP_NS + OVERHEAD_NS));
         }
-        close_fixture(&f, simulated);
+        close_case(&f);
     }
 }
 
@@ -244,18 +234,18 @@ static void test_tasks_come_back_once(void **state)
 static void test_an_error_ends_the_run_and_the_next_one_works(void **state)
 {
     (void)state;
-    enum gnn_status (*const drives[])(struct fixture *, struct gnn_err *) = {drive_parts, drive_each, drive_tasks};
+    enum gnn_status (*const drives[])(struct team_case *, struct gnn_err *) = {drive_parts, drive_each, drive_tasks};
     for (int simulated = 0; simulated < 2; simulated++)
         for (size_t d = 0; d < sizeof drives / sizeof *drives; d++) {
-            struct fixture f;
-            open_fixture(&f, simulated);
+            struct team_case f;
+            open_case(&f, simulated);
             f.drive = drives[d];
             f.fail_at = 17;
             assert_int_equal(run(&f), GNN_EIO);
             assert_string_equal(f.err.message, "thing 17 broke");
             f.fail_at = THINGS;
             assert_int_equal(run(&f), GNN_OK);
-            close_fixture(&f, simulated);
+            close_case(&f);
         }
 }
 

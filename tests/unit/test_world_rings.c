@@ -6,9 +6,7 @@
 
 #include <cmocka.h>
 
-#include "harness/world/measured/measured.h"
-#include "tests/support/io_scratch.h"
-#include "tests/support/must.h"
+#include "tests/support/fixture.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -22,9 +20,8 @@
 
 enum { FILE_BYTES = 1 << 20, DEPTH = 8, READ_BYTES = 4096 };
 
-struct fixture {
-    struct io_scratch scratch;
-    struct gnn_world *world;
+struct ring_case {
+    struct fixture base;
     struct gnn_file *file;
     unsigned char *memory; /* FILE_BYTES */
     struct gnn_ring_config config;
@@ -33,37 +30,35 @@ struct fixture {
 };
 
 /* Fills everything but the ring, which each test opens as it likes. */
-static void fixture_open(struct fixture *f, enum gnn_ring_engine engine)
+static void ring_case_open(struct ring_case *f, enum gnn_ring_engine engine)
 {
-    *f = (struct fixture){.config = {.engine = engine, .depth = DEPTH}};
-    io_scratch_open(&f->scratch);
-    io_scratch_fill(&f->scratch, "f", FILE_BYTES);
-    assert_int_equal(gnn_world_measured_open(NULL, &f->world, NULL), GNN_OK);
+    *f = (struct ring_case){.config = {.engine = engine, .depth = DEPTH}};
+    fixture_open(&f->base, .scratch = true);
+    io_scratch_fill(&f->base.scratch, "f", FILE_BYTES);
     char path[512];
-    assert_int_equal(gnn_file_open(f->world, io_scratch_path(&f->scratch, "f", path),
-                                   f->scratch.direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &f->file, NULL),
+    assert_int_equal(gnn_file_open(f->base.world, io_scratch_path(&f->base.scratch, "f", path),
+                                   f->base.direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &f->file, NULL),
                      GNN_OK);
     void *memory;
-    assert_int_equal(gnn_mem_alloc(f->world, "landing place", FILE_BYTES, GNN_MEM_PINNED, &memory, NULL), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(f->base.world, "landing place", FILE_BYTES, GNN_MEM_PINNED, &memory, NULL), GNN_OK);
     f->memory = memory;
 }
 
-static void open_ring(struct fixture *f)
+static void open_ring(struct ring_case *f)
 {
     struct gnn_err err = {0};
-    must(gnn_ring_open(f->world, &f->config, &f->ring, &err), &err);
+    must(gnn_ring_open(f->base.world, &f->config, &f->ring, &err), &err);
 }
 
-static void fixture_close(struct fixture *f)
+static void ring_case_close(struct ring_case *f)
 {
-    gnn_ring_close(f->world, f->ring);
-    gnn_mem_free(f->world, f->memory);
-    gnn_file_close(f->world, f->file);
-    gnn_world_measured_close(f->world);
-    io_scratch_close(&f->scratch);
+    gnn_ring_close(f->base.world, f->ring);
+    gnn_mem_free(f->base.world, f->memory);
+    gnn_file_close(f->base.world, f->file);
+    fixture_close(&f->base);
 }
 
-static struct gnn_read page_read(const struct fixture *f, uint64_t page)
+static struct gnn_read page_read(const struct ring_case *f, uint64_t page)
 {
     return (struct gnn_read){.file = f->file,
                              .offset_bytes = page * READ_BYTES,
@@ -72,7 +67,7 @@ static struct gnn_read page_read(const struct fixture *f, uint64_t page)
                              .tag = page + 1000};
 }
 
-static void check_page(const struct fixture *f, uint64_t page)
+static void check_page(const struct ring_case *f, uint64_t page)
 {
     for (uint64_t at = page * READ_BYTES; at < (page + 1) * READ_BYTES; at += 4)
         assert_int_equal(*(const uint32_t *)(const void *)(f->memory + at), io_scratch_value(at / 4));
@@ -80,7 +75,7 @@ static void check_page(const struct fixture *f, uint64_t page)
 
 /* Reads the whole file through the ring; a status instead of assertions, for it also runs on other threads.
  */
-static enum gnn_status read_file(struct fixture *f)
+static enum gnn_status read_file(struct ring_case *f)
 {
     enum { PAGES = FILE_BYTES / READ_BYTES };
     uint32_t submitted = 0, completed = 0;
@@ -92,12 +87,12 @@ static enum gnn_status read_file(struct fixture *f)
             count++;
         }
         uint32_t accepted, got;
-        GNN_TRY(gnn_ring_submit(f->world, f->ring, reads, count, &accepted, NULL));
+        GNN_TRY(gnn_ring_submit(f->base.world, f->ring, reads, count, &accepted, NULL));
         submitted += accepted;
         if (submitted - completed > DEPTH)
             return GNN_EBUG;
         struct gnn_completion out[DEPTH];
-        GNN_TRY(gnn_ring_wait(f->world, f->ring, 1, DEPTH, out, &got, NULL));
+        GNN_TRY(gnn_ring_wait(f->base.world, f->ring, 1, DEPTH, out, &got, NULL));
         for (uint32_t i = 0; i < got; i++)
             if (out[i].result != READ_BYTES || out[i].tag < 1000 || out[i].tag >= 1000 + PAGES)
                 return GNN_EIO;
@@ -106,7 +101,7 @@ static enum gnn_status read_file(struct fixture *f)
     return GNN_OK;
 }
 
-static void check_file(struct fixture *f)
+static void check_file(struct ring_case *f)
 {
     memset(f->memory, 0, FILE_BYTES);
     assert_int_equal(read_file(f), GNN_OK);
@@ -123,35 +118,35 @@ static enum gnn_ring_engine engine_of(void **state)
 
 static void test_reads_arrive(void **state)
 {
-    struct fixture f;
-    fixture_open(&f, engine_of(state));
+    struct ring_case f;
+    ring_case_open(&f, engine_of(state));
     open_ring(&f);
     check_file(&f);
-    fixture_close(&f);
+    ring_case_close(&f);
 }
 
 static void test_depth_is_a_bound(void **state)
 {
-    struct fixture f;
-    fixture_open(&f, engine_of(state));
+    struct ring_case f;
+    ring_case_open(&f, engine_of(state));
     f.config.depth = 5; /* no power of two */
     open_ring(&f);
     struct gnn_read reads[9];
     for (uint64_t i = 0; i < 9; i++)
         reads[i] = page_read(&f, i);
     uint32_t accepted, got;
-    assert_int_equal(gnn_ring_submit(f.world, f.ring, reads, 3, &accepted, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_submit(f.base.world, f.ring, reads, 3, &accepted, NULL), GNN_OK);
     assert_int_equal(accepted, 3);
-    assert_int_equal(gnn_ring_submit(f.world, f.ring, reads + 3, 6, &accepted, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_submit(f.base.world, f.ring, reads + 3, 6, &accepted, NULL), GNN_OK);
     assert_int_equal(accepted, 2);
-    assert_int_equal(gnn_ring_submit(f.world, f.ring, reads + 5, 4, &accepted, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_submit(f.base.world, f.ring, reads + 5, 4, &accepted, NULL), GNN_OK);
     assert_int_equal(accepted, 0);
     struct gnn_completion out[9];
-    assert_int_equal(gnn_ring_wait(f.world, f.ring, 2, 2, out, &got, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_wait(f.base.world, f.ring, 2, 2, out, &got, NULL), GNN_OK);
     assert_int_equal(got, 2);
-    assert_int_equal(gnn_ring_submit(f.world, f.ring, reads + 5, 4, &accepted, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_submit(f.base.world, f.ring, reads + 5, 4, &accepted, NULL), GNN_OK);
     assert_int_equal(accepted, 2);
-    assert_int_equal(gnn_ring_wait(f.world, f.ring, 5, 9, out + 2, &got, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_wait(f.base.world, f.ring, 5, 9, out + 2, &got, NULL), GNN_OK);
     assert_int_equal(got, 5);
     uint32_t seen = 0;
     for (int i = 0; i < 7; i++) {
@@ -161,174 +156,174 @@ static void test_depth_is_a_bound(void **state)
     assert_int_equal(seen, 0x7f);
     for (uint64_t i = 0; i < 7; i++)
         check_page(&f, i);
-    assert_int_equal(gnn_ring_wait(f.world, f.ring, 0, 9, out, &got, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_wait(f.base.world, f.ring, 0, 9, out, &got, NULL), GNN_OK);
     assert_int_equal(got, 0);
-    fixture_close(&f);
+    ring_case_close(&f);
 }
 
 /* Looking without sleeping finds the completion in the end. */
 static void test_look(void **state)
 {
-    struct fixture f;
-    fixture_open(&f, engine_of(state));
+    struct ring_case f;
+    ring_case_open(&f, engine_of(state));
     open_ring(&f);
     const struct gnn_read read = page_read(&f, 3);
     uint32_t accepted, got = 0;
-    assert_int_equal(gnn_ring_submit(f.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
-    const uint64_t give_up_ns = gnn_now_ns(f.world) + UINT64_C(5000000000);
+    assert_int_equal(gnn_ring_submit(f.base.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
+    const uint64_t give_up_ns = gnn_now_ns(f.base.world) + UINT64_C(5000000000);
     struct gnn_completion out;
-    while (got == 0 && gnn_now_ns(f.world) < give_up_ns)
-        assert_int_equal(gnn_ring_wait(f.world, f.ring, 0, 1, &out, &got, NULL), GNN_OK);
+    while (got == 0 && gnn_now_ns(f.base.world) < give_up_ns)
+        assert_int_equal(gnn_ring_wait(f.base.world, f.ring, 0, 1, &out, &got, NULL), GNN_OK);
     assert_int_equal(got, 1);
     assert_int_equal(out.tag, 1003);
-    fixture_close(&f);
+    ring_case_close(&f);
 }
 
 static void test_results_are_the_kernels(void **state)
 {
-    struct fixture f;
-    fixture_open(&f, engine_of(state));
+    struct ring_case f;
+    ring_case_open(&f, engine_of(state));
     open_ring(&f);
     struct gnn_read read = page_read(&f, 0);
     uint32_t accepted, got;
     struct gnn_completion out;
     read.offset_bytes = FILE_BYTES; /* at the end: nothing */
-    assert_int_equal(gnn_ring_submit(f.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
-    assert_int_equal(gnn_ring_wait(f.world, f.ring, 1, 1, &out, &got, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_submit(f.base.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_wait(f.base.world, f.ring, 1, 1, &out, &got, NULL), GNN_OK);
     assert_int_equal(out.result, 0);
     read.offset_bytes = FILE_BYTES - 512;
-    assert_int_equal(gnn_ring_submit(f.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
-    assert_int_equal(gnn_ring_wait(f.world, f.ring, 1, 1, &out, &got, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_submit(f.base.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_wait(f.base.world, f.ring, 1, 1, &out, &got, NULL), GNN_OK);
     assert_int_equal(out.result, 512);
-    if (f.scratch.direct) {
+    if (f.base.direct) {
         read.offset_bytes = 1; /* misaligned */
-        assert_int_equal(gnn_ring_submit(f.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
-        assert_int_equal(gnn_ring_wait(f.world, f.ring, 1, 1, &out, &got, NULL), GNN_OK);
+        assert_int_equal(gnn_ring_submit(f.base.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
+        assert_int_equal(gnn_ring_wait(f.base.world, f.ring, 1, 1, &out, &got, NULL), GNN_OK);
         assert_int_equal(out.result, -EINVAL);
     }
-    fixture_close(&f);
+    ring_case_close(&f);
 }
 
 static void read_on_thread(void *arg)
 {
-    struct fixture *f = arg;
+    struct ring_case *f = arg;
     f->status = read_file(f);
 }
 
 /* A pipeline starts new threads each epoch: the ring follows its owner, registration included. */
 static void test_ring_follows_its_owner(void **state)
 {
-    struct fixture f;
-    fixture_open(&f, engine_of(state));
+    struct ring_case f;
+    ring_case_open(&f, engine_of(state));
     f.config.register_files = &f.file;
     f.config.register_file_count = 1;
     open_ring(&f);
     for (int epoch = 0; epoch < 4; epoch++) {
         struct gnn_thread *thread;
         memset(f.memory, 0, FILE_BYTES);
-        assert_int_equal(gnn_thread_start(f.world, "owner", read_on_thread, &f, &thread, NULL), GNN_OK);
-        gnn_thread_join(f.world, thread);
+        assert_int_equal(gnn_thread_start(f.base.world, "owner", read_on_thread, &f, &thread, NULL), GNN_OK);
+        gnn_thread_join(f.base.world, thread);
         assert_int_equal(f.status, GNN_OK);
         check_page(&f, 17);
     }
     check_file(&f);
-    fixture_close(&f);
+    ring_case_close(&f);
 }
 
 static void submit_and_leave(void *arg)
 {
-    struct fixture *f = arg;
+    struct ring_case *f = arg;
     struct gnn_read reads[DEPTH];
     for (uint64_t i = 0; i < DEPTH; i++)
         reads[i] = page_read(f, i);
     uint32_t accepted;
-    f->status = gnn_ring_submit(f->world, f->ring, reads, DEPTH, &accepted, NULL);
+    f->status = gnn_ring_submit(f->base.world, f->ring, reads, DEPTH, &accepted, NULL);
 }
 
 /* Closing waits: the reads have landed when it returns, also those of an owner that has ended. */
 static void test_close_in_flight(void **state)
 {
     for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
-        struct fixture f;
-        fixture_open(&f, engine_of(state));
+        struct ring_case f;
+        ring_case_open(&f, engine_of(state));
         open_ring(&f);
         if (elsewhere) {
             struct gnn_thread *thread;
-            assert_int_equal(gnn_thread_start(f.world, "owner", submit_and_leave, &f, &thread, NULL), GNN_OK);
-            gnn_thread_join(f.world, thread);
+            assert_int_equal(gnn_thread_start(f.base.world, "owner", submit_and_leave, &f, &thread, NULL), GNN_OK);
+            gnn_thread_join(f.base.world, thread);
         } else {
             submit_and_leave(&f);
         }
         assert_int_equal(f.status, GNN_OK);
-        gnn_ring_close(f.world, f.ring);
+        gnn_ring_close(f.base.world, f.ring);
         f.ring = NULL;
         for (uint64_t i = 0; i < DEPTH; i++)
             check_page(&f, i);
-        fixture_close(&f);
+        ring_case_close(&f);
     }
 }
 
 static void test_waiting_is_io(void **state)
 {
-    struct fixture f;
-    fixture_open(&f, engine_of(state));
+    struct ring_case f;
+    ring_case_open(&f, engine_of(state));
     open_ring(&f);
     check_file(&f);
     struct gnn_time_split split;
-    gnn_thread_split(f.world, &split);
+    gnn_thread_split(f.base.world, &split);
     assert_true(split.wait_ns[GNN_WAIT_IO] > 0);
     assert_true(split.wait_ns[GNN_WAIT_IO] <= split.wall_ns);
     for (int kind = GNN_WAIT_IO + 1; kind < GNN_WAIT_KINDS; kind++)
         assert_int_equal(split.wait_ns[kind], 0);
-    fixture_close(&f);
+    ring_case_close(&f);
 }
 
 /* A wait that spins finds what a wait that sleeps finds, and is a wait all the same: it keeps its core. */
 static void test_spinning(void **state)
 {
-    struct fixture f;
-    fixture_open(&f, engine_of(state));
+    struct ring_case f;
+    ring_case_open(&f, engine_of(state));
     f.config.spin = true;
     open_ring(&f);
     check_file(&f);
     struct gnn_time_split split;
-    gnn_thread_split(f.world, &split);
+    gnn_thread_split(f.base.world, &split);
     assert_true(split.wait_ns[GNN_WAIT_IO] > 0);
     assert_true(split.wait_ns[GNN_WAIT_IO] <= split.wall_ns);
     const struct gnn_read read = page_read(&f, 3);
     uint32_t accepted, got = 0;
-    assert_int_equal(gnn_ring_submit(f.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
-    const uint64_t give_up_ns = gnn_now_ns(f.world) + UINT64_C(5000000000);
+    assert_int_equal(gnn_ring_submit(f.base.world, f.ring, &read, 1, &accepted, NULL), GNN_OK);
+    const uint64_t give_up_ns = gnn_now_ns(f.base.world) + UINT64_C(5000000000);
     struct gnn_completion out;
-    while (got == 0 && gnn_now_ns(f.world) < give_up_ns) /* looking without a wait needs no system call either */
-        assert_int_equal(gnn_ring_wait(f.world, f.ring, 0, 1, &out, &got, NULL), GNN_OK);
+    while (got == 0 && gnn_now_ns(f.base.world) < give_up_ns) /* looking without a wait needs no system call either */
+        assert_int_equal(gnn_ring_wait(f.base.world, f.ring, 0, 1, &out, &got, NULL), GNN_OK);
     assert_int_equal(got, 1);
     struct gnn_thread *thread;
     memset(f.memory, 0, FILE_BYTES);
-    assert_int_equal(gnn_thread_start(f.world, "owner", read_on_thread, &f, &thread, NULL), GNN_OK);
-    gnn_thread_join(f.world, thread);
+    assert_int_equal(gnn_thread_start(f.base.world, "owner", read_on_thread, &f, &thread, NULL), GNN_OK);
+    gnn_thread_join(f.base.world, thread);
     assert_int_equal(f.status, GNN_OK);
     submit_and_leave(&f); /* closing waits for these */
-    gnn_ring_close(f.world, f.ring);
+    gnn_ring_close(f.base.world, f.ring);
     f.ring = NULL;
     for (uint64_t i = 0; i < DEPTH; i++)
         check_page(&f, i);
-    fixture_close(&f);
+    ring_case_close(&f);
 }
 
 static void test_bad_depth(void **state)
 {
-    struct fixture f;
-    fixture_open(&f, engine_of(state));
+    struct ring_case f;
+    ring_case_open(&f, engine_of(state));
     static const uint32_t depths[] = {0, 8193, UINT32_MAX};
     for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
         f.config.depth = depths[i];
         struct gnn_err err = {0};
-        assert_int_equal(gnn_ring_open(f.world, &f.config, &f.ring, &err), GNN_EUSAGE);
+        assert_int_equal(gnn_ring_open(f.base.world, &f.config, &f.ring, &err), GNN_EUSAGE);
         assert_null(f.ring);
     }
-    gnn_ring_close(f.world, NULL);
-    fixture_close(&f);
+    gnn_ring_close(f.base.world, NULL);
+    ring_case_close(&f);
 }
 
 /* ---- io_uring's own ---- */
@@ -336,25 +331,25 @@ static void test_bad_depth(void **state)
 static void test_registered_memory(void **state)
 {
     (void)state;
-    struct fixture f;
-    fixture_open(&f, GNN_RING_URING);
+    struct ring_case f;
+    ring_case_open(&f, GNN_RING_URING);
     f.config.register_files = &f.file;
     f.config.register_file_count = 1;
     f.config.register_buffer = f.memory;
     f.config.register_buffer_bytes = FILE_BYTES / 2; /* the other half lands unregistered */
     open_ring(&f);
     check_file(&f);
-    fixture_close(&f);
+    ring_case_close(&f);
 }
 
 static void test_sqpoll(void **state)
 {
     (void)state;
-    struct fixture f;
-    fixture_open(&f, GNN_RING_URING);
+    struct ring_case f;
+    ring_case_open(&f, GNN_RING_URING);
     f.config.sqpoll = true;
     struct gnn_err err = {0};
-    const enum gnn_status status = gnn_ring_open(f.world, &f.config, &f.ring, &err);
+    const enum gnn_status status = gnn_ring_open(f.base.world, &f.config, &f.ring, &err);
     if (status == GNN_OK) {
         check_file(&f);
     } else {
@@ -362,26 +357,26 @@ static void test_sqpoll(void **state)
         assert_non_null(strstr(err.message, "--io pool"));
         leave_out("sqpoll: %s", err.message);
     }
-    fixture_close(&f);
+    ring_case_close(&f);
 }
 
 static void test_pool_has_no_polling(void **state)
 {
     (void)state;
-    struct fixture f;
-    fixture_open(&f, GNN_RING_POOL);
+    struct ring_case f;
+    ring_case_open(&f, GNN_RING_POOL);
     f.config.sqpoll = true;
     struct gnn_err err = {0};
-    assert_int_equal(gnn_ring_open(f.world, &f.config, &f.ring, &err), GNN_EUSAGE);
+    assert_int_equal(gnn_ring_open(f.base.world, &f.config, &f.ring, &err), GNN_EUSAGE);
     f.config.sqpoll = false;
     f.config.iopoll = true;
-    assert_int_equal(gnn_ring_open(f.world, &f.config, &f.ring, NULL), GNN_EUSAGE);
-    fixture_close(&f);
+    assert_int_equal(gnn_ring_open(f.base.world, &f.config, &f.ring, NULL), GNN_EUSAGE);
+    ring_case_close(&f);
 }
 
 /* In a process of its own: system call io_uring_setup fails with `error`, as in a container. Exit status 0:
  * refused as expected, and the pool works. */
-static int open_where_forbidden(struct fixture *f, int error, enum gnn_status expected)
+static int open_where_forbidden(struct ring_case *f, int error, enum gnn_status expected)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -393,13 +388,13 @@ static int open_where_forbidden(struct fixture *f, int error, enum gnn_status ex
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         return 77;
     struct gnn_err err = {0};
-    if (gnn_ring_open(f->world, &f->config, &f->ring, &err) != expected || f->ring != NULL ||
+    if (gnn_ring_open(f->base.world, &f->config, &f->ring, &err) != expected || f->ring != NULL ||
         strstr(err.message, "--io pool") == NULL)
         return 1;
     f->config.engine = GNN_RING_POOL;
-    if (gnn_ring_open(f->world, &f->config, &f->ring, NULL) != GNN_OK || read_file(f) != GNN_OK)
+    if (gnn_ring_open(f->base.world, &f->config, &f->ring, NULL) != GNN_OK || read_file(f) != GNN_OK)
         return 2;
-    gnn_ring_close(f->world, f->ring);
+    gnn_ring_close(f->base.world, f->ring);
     return 0;
 }
 
@@ -411,8 +406,8 @@ static void test_forbidden(void **state)
         enum gnn_status expected;
     } cases[] = {{EPERM, GNN_EPERM}, {ENOSYS, GNN_ENOTSUP}, {ENOMEM, GNN_EPERM}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct fixture f;
-        fixture_open(&f, GNN_RING_URING);
+        struct ring_case f;
+        ring_case_open(&f, GNN_RING_URING);
         const pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0)
@@ -424,7 +419,7 @@ static void test_forbidden(void **state)
             leave_out("rings that are forbidden: no seccomp filters here");
         else
             assert_int_equal(WEXITSTATUS(status), 0);
-        fixture_close(&f);
+        ring_case_close(&f);
     }
 }
 
