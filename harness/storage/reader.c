@@ -337,3 +337,10 @@ void gnn_reader_counters(const struct gnn_reader *reader, struct gnn_reader_coun
                                         .bounced_loads = reader->bounced_loads,
                                         .repeated_ios = ring->repeated_ios};
 }
+
+void gnn_reader_clear_counters(struct gnn_reader *reader)
+{
+    assert(gnn_reader_in_flight(reader) == 0);
+    reader->reads.counters = (struct gnn_ring_counters){.completed = 0};
+    reader->loads = reader->bounced_loads = 0;
+}

@@ -116,5 +116,6 @@ GNN_MUST_CHECK enum gnn_status gnn_reader_load_all(struct gnn_reader *reader, co
                                                    struct gnn_err *err);
 
 void gnn_reader_counters(const struct gnn_reader *reader, struct gnn_reader_counters *out);
+void gnn_reader_clear_counters(struct gnn_reader *reader); /* to zero: a new epoch; nothing is in flight */
 
 #endif

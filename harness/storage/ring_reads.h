@@ -26,7 +26,7 @@ struct gnn_ring_reads_config {
     uint32_t entry_bytes;
 };
 
-/* Since open. */
+/* Since open, or since the owner cleared them. */
 struct gnn_ring_counters {
     uint64_t requested_ios, requested_bytes;
     uint64_t repeated_ios; /* handed to the ring again: after EINTR, EAGAIN, short reads */
@@ -40,7 +40,7 @@ struct gnn_ring_slot {
     uint32_t repeats;     /* in a row, without progress */
 };
 
-/* Owners read world, ring's counters and in-flight count; only ring_reads.c writes. */
+/* Owners read world, counters and in-flight count, and may clear the counters; only ring_reads.c writes the rest. */
 struct gnn_ring_reads {
     struct gnn_world *world;
     struct gnn_ring *ring;

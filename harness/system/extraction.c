@@ -13,7 +13,6 @@ struct gnn_extraction {
     struct gnn_file *file;
     struct gnn_reader *reader;
     uint32_t row_bytes;
-    struct gnn_reader_counters before;
 };
 
 static struct gnn_reader_config reader_config(const struct gnn_env *env, uint32_t depth, uint32_t align_bytes,
@@ -73,18 +72,12 @@ void gnn_extraction_close(struct gnn_extraction *x)
 
 void gnn_extraction_begin(struct gnn_extraction *x)
 {
-    gnn_reader_counters(x->reader, &x->before);
+    gnn_reader_clear_counters(x->reader);
 }
 
 void gnn_extraction_counters(const struct gnn_extraction *x, struct gnn_reader_counters *out)
 {
-    struct gnn_reader_counters now;
-    gnn_reader_counters(x->reader, &now);
-    *out = (struct gnn_reader_counters){.loads = now.loads - x->before.loads,
-                                        .requested_bytes = now.requested_bytes - x->before.requested_bytes,
-                                        .requested_ios = now.requested_ios - x->before.requested_ios,
-                                        .bounced_loads = now.bounced_loads - x->before.bounced_loads,
-                                        .repeated_ios = now.repeated_ios - x->before.repeated_ios};
+    gnn_reader_counters(x->reader, out);
 }
 
 static enum gnn_status read_rows(struct gnn_extraction *x, const gnn_node *nodes, uint32_t count, gnn_real *rows,

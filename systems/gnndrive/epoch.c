@@ -204,12 +204,11 @@ static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
 {
     uint64_t bounced = 0;
     for (uint32_t e = 0; e < s->config->extractors; e++) {
-        struct gnn_reader_counters now;
-        const struct gnn_reader_counters *before = &s->extractors[e].before;
-        gnn_reader_counters(s->extractors[e].reader, &now);
-        out->counters.requested_bytes += now.requested_bytes - before->requested_bytes;
-        out->counters.requested_ios += now.requested_ios - before->requested_ios;
-        bounced += now.bounced_loads - before->bounced_loads;
+        struct gnn_reader_counters reads;
+        gnn_reader_counters(s->extractors[e].reader, &reads);
+        out->counters.requested_bytes += reads.requested_bytes;
+        out->counters.requested_ios += reads.requested_ios;
+        bounced += reads.bounced_loads;
     }
     struct gnndrive_buffer_counts n;
     gnndrive_buffer_counts(s->fb, &n);
@@ -255,7 +254,7 @@ static void begin_epoch(struct gnndrive *s, uint64_t epoch)
     gnn_training_begin(&s->training);
     gnndrive_buffer_begin(s->fb);
     for (uint32_t e = 0; e < s->config->extractors; e++)
-        gnn_reader_counters(s->extractors[e].reader, &s->extractors[e].before);
+        gnn_reader_clear_counters(s->extractors[e].reader);
 }
 
 enum gnn_status gnndrive_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)

@@ -25,7 +25,7 @@ enum { CHUNK = 64 };
 struct extraction {
     struct gnndrive *s;
     struct gnndrive_extractor *own;
-    struct gnndrive_claim claim;
+    struct gnndrive_claim *claim;
     bool locked;       /* by this extraction */
     bool ready_at_end; /* rows become ready together when all have arrived */
     uint32_t arrived;
@@ -38,7 +38,7 @@ static bool staged(const struct extraction *x)
 
 static char *slot_of(const struct extraction *x, uint32_t index)
 {
-    return (char *)x->s->slots + (uint64_t)x->claim.load_slot[index] * x->s->sizes.layout.load_bytes;
+    return (char *)x->s->slots + (uint64_t)x->claim->load_slot[index] * x->s->sizes.layout.load_bytes;
 }
 
 static char *staging_of(const struct extraction *x, uint32_t index)
@@ -69,9 +69,9 @@ static void end_phase(struct extraction *x, enum gnndrive_lock_reach phase)
 
 static struct gnn_load load_of(const struct extraction *x, uint32_t index)
 {
-    assert(index < x->claim.slot_count);
+    assert(index < x->claim->slot_count);
     const struct gnn_row_layout *layout = &x->s->sizes.layout;
-    const uint64_t row = (uint64_t)x->claim.load_key[index] * layout->rows_per_load;
+    const uint64_t row = (uint64_t)x->claim->load_key[index] * layout->rows_per_load;
     const struct gnn_row_range range = gnn_row_range(layout, row, x->s->env->dataset->feature_bytes);
     return (struct gnn_load){
         .file = 0,
@@ -86,7 +86,7 @@ static void make_ready(struct extraction *x, const uint32_t *index, uint32_t cou
 {
     const bool was_locked = x->locked;
     lock_tables(x);
-    gnndrive_buffer_ready(x->s->fb, &x->claim, index, count);
+    gnndrive_buffer_ready(x->s->fb, x->claim, index, count);
     if (!was_locked)
         unlock_tables(x);
 }
@@ -106,7 +106,7 @@ static void start_copy(const struct extraction *x, uint32_t index)
 {
     struct gnn_tensor *tensor = x->s->env->tensor;
     const struct gnn_load load = load_of(x, index);
-    tensor->ops->upload_async(tensor, x->claim.extractor, slot_of(x, index), load.dst, load.len_bytes);
+    tensor->ops->upload_async(tensor, x->claim->extractor, slot_of(x, index), load.dst, load.len_bytes);
 }
 
 /* Collects completions, sleeping for `min` of them; marks their rows ready, or starts their copies to the GPU. */
@@ -116,7 +116,7 @@ static enum gnn_status harvest(struct extraction *x, uint32_t min, struct gnn_er
     uint32_t index[CHUNK], got = 0;
     GNN_TRY(gnn_reader_harvest(x->own->reader, min, CHUNK, tags, &got, err));
     x->arrived += got;
-    assert(x->arrived <= x->claim.load_count);
+    assert(x->arrived <= x->claim->load_count);
     for (uint32_t i = 0; i < got; i++) {
         index[i] = (uint32_t)tags[i];
         if (staged(x))
@@ -152,7 +152,7 @@ static enum gnn_status finish_round(struct extraction *x, uint32_t first, uint32
     if (!staged(x) || first == end)
         return GNN_OK;
     struct gnn_tensor *tensor = x->s->env->tensor;
-    tensor->ops->upload_wait(tensor, x->claim.extractor);
+    tensor->ops->upload_wait(tensor, x->claim->extractor);
     if (!x->ready_at_end)
         make_range_ready(x, first, end);
     return GNN_OK;
@@ -160,7 +160,7 @@ static enum gnn_status finish_round(struct extraction *x, uint32_t first, uint32
 
 static uint32_t round_end(const struct extraction *x, uint32_t first)
 {
-    const uint32_t left = x->claim.load_count - first;
+    const uint32_t left = x->claim->load_count - first;
     return first + (staged(x) ? gnn_min_u32(left, x->s->sizes.staging) : left);
 }
 
@@ -171,7 +171,7 @@ static enum gnn_status read_rows(struct extraction *x, struct gnn_err *err)
     end_phase(x, GNNDRIVE_LOCK_LOOKUP);
     uint32_t first = 0, end = round_end(x, 0);
     GNN_TRY(submit_range(x, first, end, err));
-    while (end < x->claim.load_count) {
+    while (end < x->claim->load_count) {
         GNN_TRY(finish_round(x, first, end, err));
         first = end;
         end = round_end(x, first);
@@ -182,7 +182,7 @@ static enum gnn_status read_rows(struct extraction *x, struct gnn_err *err)
     lock_tables(x);
     if (x->ready_at_end)
         make_range_ready(x, 0, end);
-    return gnndrive_buffer_wait_rows(x->s->fb, &x->claim, err);
+    return gnndrive_buffer_wait_rows(x->s->fb, x->claim, err);
 }
 
 /* Waits, after a failure, for reads and copies in flight: they may still land in slots that are given away next. */
@@ -191,7 +191,7 @@ static void drain_reads(struct extraction *x)
     struct gnn_tensor *tensor = x->s->env->tensor;
     gnn_reader_drain(x->own->reader);
     if (staged(x))
-        tensor->ops->upload_wait(tensor, x->claim.extractor);
+        tensor->ops->upload_wait(tensor, x->claim->extractor);
 }
 
 static enum gnn_status check_size(const struct gnndrive *s, const struct gnn_batch_view *view, struct gnn_err *err)
@@ -209,17 +209,17 @@ static enum gnn_status check_size(const struct gnndrive *s, const struct gnn_bat
 static enum gnn_status fill_claim(struct extraction *x, struct gnn_err *err)
 {
     struct gnndrive_buffer *fb = x->s->fb;
-    gnndrive_buffer_pin(fb, &x->claim);
-    enum gnn_status status = gnndrive_buffer_take_slots(fb, &x->claim, UINT32_MAX, err);
+    gnndrive_buffer_pin(fb, x->claim);
+    enum gnn_status status = gnndrive_buffer_take_slots(fb, x->claim, UINT32_MAX, err);
     if (status == GNN_OK)
         status = read_rows(x, err);
     if (status == GNN_OK) {
-        gnndrive_buffer_publish(fb, &x->claim);
+        gnndrive_buffer_publish(fb, x->claim);
         return GNN_OK;
     }
     drain_reads(x);
     lock_tables(x);
-    gnndrive_buffer_abandon(fb, &x->claim);
+    gnndrive_buffer_abandon(fb, x->claim);
     return status;
 }
 
@@ -234,16 +234,13 @@ enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct 
     struct extraction x = {
         .s = s,
         .own = own,
-        .claim = {.extractor = extractor,
-                  .nodes = view->nodes,
-                  .node_count = view->node_count,
-                  .alias = item->alias,
-                  .load_key = own->load_key,
-                  .load_slot = own->load_slot,
-                  .wait = own->wait,
-                  .pending = own->pending},
+        .claim = &own->claim,
         .ready_at_end = s->config->valid == GNNDRIVE_VALID_BATCH,
     };
+    x.claim->extractor = extractor;
+    x.claim->nodes = view->nodes;
+    x.claim->node_count = view->node_count;
+    x.claim->alias = item->alias;
     enum gnn_status status = GNN_OK;
     lock_tables(&x);
     if (s->config->in_order && !s->sizes.holds_all)

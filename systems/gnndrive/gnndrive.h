@@ -67,12 +67,11 @@ struct gnndrive_item {
     bool held;       /* published and not yet released */
 };
 
-/* What one extractor owns. */
+/* State of one extractor. */
 struct gnndrive_extractor {
     struct gnn_reader *reader;
-    char *staging; /* (sizes.staging, load_bytes) its part of the staging buffer; NULL on the CPU */
-    uint32_t *load_key, *load_slot, *wait, *pending; /* (node_limit) each */
-    struct gnn_reader_counters before;               /* when the epoch began */
+    char *staging;               /* (sizes.staging, load_bytes) its part of the staging buffer; NULL on the CPU */
+    struct gnndrive_claim claim; /* of its current batch; load_key, load_slot, wait and pending: (node_limit) each */
 };
 
 /* Batches between two stages: by ticket when training is in order, else in order of arrival. */

@@ -63,8 +63,8 @@ static enum gnn_status open_lists(struct gnndrive *s, struct gnn_err *err)
     for (uint32_t i = 0; i < s->sizes.items; i++, next += limit)
         s->items[i].alias = next;
     for (uint32_t e = 0; e < s->config->extractors; e++) {
-        uint32_t **lists_of[] = {&s->extractors[e].load_key, &s->extractors[e].load_slot, &s->extractors[e].wait,
-                                 &s->extractors[e].pending};
+        struct gnndrive_claim *claim = &s->extractors[e].claim;
+        uint32_t **lists_of[] = {&claim->load_key, &claim->load_slot, &claim->wait, &claim->pending};
         for (size_t l = 0; l < sizeof lists_of / sizeof *lists_of; l++, next += limit)
             *lists_of[l] = next;
     }
