@@ -59,6 +59,12 @@ struct gnndrive_sizes {
     struct gnn_reader_config reader; /* of one extractor; open adds the file */
 };
 
+/* Lists of node_limit entries: an item's aliases; an extractor's loads, their slots, its wait and pending lists. */
+static inline uint64_t gnndrive_list_count(const struct gnndrive_config *config, const struct gnndrive_sizes *sizes)
+{
+    return sizes->items + UINT64_C(4) * config->extractors;
+}
+
 /* A mini-batch on its way through the stages. */
 struct gnndrive_item {
     struct gnn_batch *batch;

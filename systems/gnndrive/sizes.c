@@ -2,8 +2,6 @@
  * section 5: queues), and the host memory they need. */
 #include "systems/gnndrive/gnndrive.h"
 
-#include "harness/base/units.h"
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -128,24 +126,25 @@ void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnnd
                          struct gnn_memory_plan *plan)
 {
     const struct gnn_env *env = plan->env;
-    const bool only = env->workload->sample_only, gpu = sizes->staging > 0; /* it holds the buffer and the input */
-    const uint64_t lists = only ? 0
-                                : gnn_mul_bytes(sizes->items + UINT64_C(4) * config->extractors,
-                                                sizes->node_limit * (uint64_t)sizeof(uint32_t));
+    const uint64_t load_bytes = sizes->layout.load_bytes;
+    const uint64_t reader_bytes = gnn_reader_memory_bytes(&sizes->reader, sizes->layout.align_bytes);
     gnn_plan_in_flight(plan, "mini-batches in flight", "gnndrive.extract_queue",
-                       lists + gnn_mul_bytes(gnn_batch_bytes(&plan->batch, env->workload->layers), sizes->items));
+                       gnn_mul_bytes(gnn_batch_bytes(&plan->batch, env->workload->layers), sizes->items));
     gnn_plan_part(plan, "samplers", "gnndrive.samplers", gnn_sampling_bytes(env, &plan->batch, config->samplers));
-    if (only)
+    if (env->workload->sample_only)
         return;
-    gnn_plan_part(plan, "feature buffer", "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
-                  gpu ? 0 : gnn_mul_bytes(sizes->slots, sizes->layout.load_bytes));
+    gnn_plan_in_flight(plan, "node lists", "gnndrive.extract_queue or gnndrive.batch_nodes",
+                       gnn_mul_bytes(gnndrive_list_count(config, sizes), sizes->node_limit * sizeof(uint32_t)));
     gnn_plan_part(plan, "tables of the feature buffer", "gnndrive.meta=compact",
                   gnndrive_buffer_table_bytes(&sizes->buffer));
-    gnn_plan_part(
-        plan, "bounce windows", "gnndrive.depth",
-        gnn_mul_bytes(config->extractors, gnn_reader_memory_bytes(&sizes->reader, sizes->layout.align_bytes)));
-    gnn_plan_part(plan, "staging buffer", "gnndrive.staging or gnndrive.batch_nodes",
-                  gnn_mul_bytes(config->extractors * (uint64_t)sizes->staging, sizes->layout.load_bytes));
+    gnn_plan_part(plan, "bounce windows", "gnndrive.depth", gnn_mul_bytes(config->extractors, reader_bytes));
+    if (sizes->staging > 0) { /* the GPU holds the feature buffer and the input */
+        gnn_plan_part(plan, "staging buffer", "gnndrive.staging or gnndrive.batch_nodes",
+                      gnn_mul_bytes(gnn_mul_bytes(config->extractors, sizes->staging), load_bytes));
+        return;
+    }
+    gnn_plan_part(plan, "feature buffer", "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
+                  gnn_mul_bytes(sizes->slots, load_bytes));
     gnn_plan_in_flight(plan, "input of the batch in training", "--batch or --fanout",
-                       gpu ? 0 : gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes));
+                       gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes));
 }

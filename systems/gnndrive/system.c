@@ -8,6 +8,7 @@
  *          GNN_EUSAGE for sizes that can deadlock, GNN_ECANCELLED */
 #include "systems/gnndrive/gnndrive.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -57,8 +58,8 @@ static enum gnn_status measure_batch_nodes(struct gnndrive *s, uint32_t *batch_n
 static enum gnn_status open_lists(struct gnndrive *s, struct gnn_err *err)
 {
     const uint64_t limit = s->sizes.node_limit;
-    const uint64_t lists = s->sizes.items + UINT64_C(4) * s->config->extractors;
-    GNN_MEM_NEW(s->env->world, s->lists, lists * limit, "gnndrive node lists", GNN_MEM_PLAIN, err);
+    const uint64_t entries = gnndrive_list_count(s->config, &s->sizes) * limit;
+    GNN_MEM_NEW(s->env->world, s->lists, entries, "gnndrive node lists", GNN_MEM_PLAIN, err);
     uint32_t *next = s->lists;
     for (uint32_t i = 0; i < s->sizes.items; i++, next += limit)
         s->items[i].alias = next;
@@ -68,6 +69,7 @@ static enum gnn_status open_lists(struct gnndrive *s, struct gnn_err *err)
         for (size_t l = 0; l < sizeof lists_of / sizeof *lists_of; l++, next += limit)
             *lists_of[l] = next;
     }
+    assert(next == s->lists + entries);
     return GNN_OK;
 }
 

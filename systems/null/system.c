@@ -85,6 +85,7 @@ static enum gnn_status cut_stage(void *ctx, struct gnn_worker *worker, struct gn
         void *item;
         GNN_TRY(gnn_check_stop(s->env, err));
         GNN_TRY(gnn_queue_pop(s->free_batches, &item));
+        assert(item != NULL); /* a pool has no end, unlike a queue with producers */
         struct null_batch *batch = item;
         batch->seeds = gnn_batch_order_seeds(&s->order, k, &batch->seed_count);
         GNN_TRY(gnn_queue_push(s->ready, batch));
