@@ -73,9 +73,7 @@ enum gnn_status gnn_batch_order_open(const struct gnn_env *env, const gnn_node *
         return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", d->dir);
     *out = (struct gnn_batch_order){
         .env = env, .train = train != NULL ? train : d->train.nodes, .batches = gnn_epoch_batches(env)};
-    void *order = NULL;
-    GNN_TRY(gnn_mem_alloc(env->world, "order of the epoch", gnn_batch_order_bytes(env), GNN_MEM_PLAIN, &order, err));
-    out->order = order;
+    GNN_MEM_NEW(env->world, out->order, d->train.count, "order of the epoch", GNN_MEM_PLAIN, err);
     return GNN_OK;
 }
 

@@ -72,17 +72,12 @@ static enum gnn_status open_lane(struct gnn_sampling *s, uint32_t worker, struct
 static enum gnn_status open_all(struct gnn_sampling *s, struct gnn_err *err)
 {
     const struct gnn_env *env = s->env;
-    void *order = NULL;
     if (s->config.open_source == NULL) {
         GNN_TRY(gnn_dataset_file_open(env, GNN_DATASET_INDICES, 0, &s->file, NULL, err));
         GNN_TRY(gnn_map_open(env->world, s->file, s->config.advice, &s->map, err));
     }
-    GNN_TRY(gnn_mem_alloc(env->world, "order of the epoch", env->dataset->train.count * (uint64_t)sizeof *s->order,
-                          GNN_MEM_PLAIN, &order, err));
-    s->order = order;
-    s->lanes = calloc(s->config.workers, sizeof *s->lanes);
-    if (s->lanes == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%" PRIu32 " samplers", s->config.workers);
+    GNN_MEM_NEW(env->world, s->order, env->dataset->train.count, "order of the epoch", GNN_MEM_PLAIN, err);
+    GNN_NEW(s->lanes, s->config.workers, err, "%" PRIu32 " samplers", s->config.workers);
     for (uint32_t w = 0; w < s->config.workers; w++)
         GNN_TRY(open_lane(s, w, err));
     divide(s);

@@ -43,10 +43,7 @@ enum gnn_status gnn_training_open(const struct gnn_env *env, struct gnn_training
 {
     *out = (struct gnn_training){.env = env};
     gnn_rows_init(&out->uploaded, env, "uploaded input", true);
-    void *labels = NULL;
-    GNN_TRY(gnn_mem_alloc(env->world, "labels of a batch", env->workload->batch_size * (uint64_t)sizeof *out->labels,
-                          GNN_MEM_PLAIN, &labels, err));
-    out->labels = labels;
+    GNN_MEM_NEW(env->world, out->labels, env->workload->batch_size, "labels of a batch", GNN_MEM_PLAIN, err);
     return GNN_OK;
 }
 
