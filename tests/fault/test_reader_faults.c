@@ -9,6 +9,7 @@
 
 #include "harness/base/rng.h"
 #include "harness/storage/reader.h"
+#include "harness/storage/ring_reads.h"
 #include "tests/support/fixture.h"
 
 #include <stdlib.h>
@@ -160,6 +161,87 @@ static void test_endless_repeats_end(void **state)
     assert_int_equal(gnn_mem_alloc(f.base.world, "sector", 4096, GNN_MEM_PLAIN, &memory, NULL), GNN_OK);
     assert_int_equal(gnn_read_all(f.base.world, f.file, 0, memory, 4096, &err), GNN_EIO);
     gnn_mem_free(f.base.world, memory);
+    loads_close(&f);
+}
+
+/* ---- reads on a ring, without the reader's windows ---- */
+
+enum { RING_DEPTH = 8, RING_READS = 64, RING_READ_BYTES = 4096 };
+
+/* Reads RING_READS blocks of the file, RING_DEPTH in flight, and drains; every block that is reported is there. */
+static enum gnn_status read_blocks(struct loads *f, enum gnn_short_reads short_reads, struct gnn_ring_counters *out)
+{
+    const struct gnn_ring_reads_config config = {.ring = {.depth = RING_DEPTH},
+                                                 .batch_max = RING_DEPTH,
+                                                 .short_reads = short_reads,
+                                                 .entry_name = "word",
+                                                 .entry_bytes = 4};
+    struct gnn_ring_reads reads;
+    void *memory;
+    enum gnn_status status = GNN_OK;
+    f->err = (struct gnn_err){0};
+    assert_int_equal(gnn_ring_reads_open(f->base.world, &config, &reads, NULL), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(f->base.world, "blocks", RING_READS * RING_READ_BYTES, GNN_MEM_PLAIN, &memory, NULL),
+                     GNN_OK);
+    for (uint32_t next = 0, done = 0; status == GNN_OK && done < RING_READS;) {
+        struct gnn_read wanted[RING_DEPTH];
+        uint64_t tags[RING_DEPTH];
+        uint32_t count = 0, got = 0;
+        for (; next < RING_READS && count < RING_DEPTH - gnn_ring_reads_in_flight(&reads); next++)
+            wanted[count++] = (struct gnn_read){.file = f->file,
+                                                .offset_bytes = next * UINT64_C(3) * RING_READ_BYTES,
+                                                .dst = (unsigned char *)memory + next * RING_READ_BYTES,
+                                                .len_bytes = RING_READ_BYTES,
+                                                .need_bytes = RING_READ_BYTES,
+                                                .tag = next};
+        status = gnn_ring_reads_submit_all(&reads, wanted, count, &f->err);
+        if (status == GNN_OK)
+            status = gnn_ring_reads_wait(&reads, 1, RING_DEPTH, tags, &got, &f->err);
+        for (uint32_t i = 0; i < got; i++, done++)
+            assert_int_equal(((uint32_t *)memory)[tags[i] * RING_READ_BYTES / 4 + 1],
+                             io_scratch_value(tags[i] * 3 * RING_READ_BYTES / 4 + 1));
+    }
+    gnn_ring_reads_drain(&reads);
+    assert_int_equal(gnn_ring_reads_in_flight(&reads), 0);
+    *out = reads.counters;
+    gnn_ring_reads_close(&reads);
+    gnn_mem_free(f->base.world, memory);
+    return status;
+}
+
+static void test_short_reads_go_on_or_fail_as_configured(void **state)
+{
+    (void)state;
+    const struct gnn_fault_plan plan = {.seed = 16, .read_short_probability = 0.3, .read_again_probability = 0.2};
+    struct gnn_ring_counters counters;
+    struct loads f;
+    loads_open(&f, &plan, 0);
+    gnn_file_close(f.base.world, f.file); /* buffered: a block can be cut */
+    char path[512];
+    assert_int_equal(
+        gnn_file_open(f.base.world, io_scratch_path(&f.base.scratch, "rows", path), GNN_OPEN_READ, &f.file, NULL),
+        GNN_OK);
+    assert_int_equal(read_blocks(&f, GNN_SHORT_RESUMES, &counters), GNN_OK);
+    assert_int_equal(counters.requested_ios, RING_READS);
+    assert_int_equal(counters.completed, RING_READS);
+    assert_int_equal(counters.requested_bytes, RING_READS * RING_READ_BYTES);
+    assert_int_equal(counters.in_flight_peak, RING_DEPTH);
+    assert_true(counters.repeated_ios > 0);
+    assert_int_equal(read_blocks(&f, GNN_SHORT_FAILS, &counters), GNN_ESHORT);
+    assert_non_null(strstr(f.err.message, "rows: read of 4096 bytes at offset "));
+    assert_non_null(strstr(f.err.message, " (word "));
+    loads_close(&f);
+}
+
+static void test_endless_repeats_on_a_ring_end(void **state)
+{
+    (void)state;
+    const struct gnn_fault_plan plan = {.seed = 17, .read_again_probability = 1};
+    struct gnn_ring_counters counters;
+    struct loads f;
+    loads_open(&f, &plan, 0);
+    assert_int_equal(read_blocks(&f, GNN_SHORT_FAILS, &counters), GNN_EIO);
+    assert_true(counters.repeated_ios >= 1000);
     loads_close(&f);
 }
 
@@ -362,12 +444,19 @@ static void test_exact_reads_go_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_repeatable_faults),     cmocka_unit_test(test_slow_completions_are_waited_for),
-        cmocka_unit_test(test_endless_repeats_end),   cmocka_unit_test(test_failure_at_every_read),
-        cmocka_unit_test(test_same_seed_same_faults), cmocka_unit_test(test_faults_do_not_depend_on_depth),
-        cmocka_unit_test(test_threads_under_faults),  cmocka_unit_test(test_allocation_fails),
-        cmocka_unit_test(test_gathers_fail),          cmocka_unit_test(test_disk_full),
+        cmocka_unit_test(test_repeatable_faults),
+        cmocka_unit_test(test_slow_completions_are_waited_for),
+        cmocka_unit_test(test_endless_repeats_end),
+        cmocka_unit_test(test_failure_at_every_read),
+        cmocka_unit_test(test_same_seed_same_faults),
+        cmocka_unit_test(test_faults_do_not_depend_on_depth),
+        cmocka_unit_test(test_threads_under_faults),
+        cmocka_unit_test(test_allocation_fails),
+        cmocka_unit_test(test_gathers_fail),
+        cmocka_unit_test(test_disk_full),
         cmocka_unit_test(test_exact_reads_go_on),
+        cmocka_unit_test(test_short_reads_go_on_or_fail_as_configured),
+        cmocka_unit_test(test_endless_repeats_on_a_ring_end),
     };
     return cmocka_run_group_tests_name("reader_faults", tests, NULL, NULL);
 }
