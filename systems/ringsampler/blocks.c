@@ -1,4 +1,4 @@
-/* A mini-batch's blocks: sizes first, then slots, then local IDs (specs/ringsampler.md section 3, steps 2, 6 and 7).
+/* A mini-batch's blocks: sizes first, then slots, then local IDs (paper, section 3.1, Figure 2, steps 2, 7 and 8).
  *
  * In       a hop's targets; after the reads, the neighbour each slot drew
  * Out      row_start, and col in local IDs: targets first, then new nodes in slot order
@@ -6,11 +6,12 @@
  *          `neighbours`: the distinct samples alone, the seeds and earlier targets are dropped (paper, Figure 1)
  * Dedupe   a hash map, or a sort of (ID, slot) pairs as an ablation
  * Errors   GNN_EFORMAT for IDs outside the graph; a batch that outgrows its memory is marked full */
-#include "systems/ringsampler/ringsampler.h"
+#include "systems/ringsampler/blocks.h"
 
 #include "harness/sample/digest.h"
 #include "harness/sample/draw.h"
 #include "systems/ringsampler/extents.h"
+#include "systems/ringsampler/ringsampler.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -20,23 +21,26 @@ enum { PREFETCH_TARGETS = 16, PREFETCH_IDS = 16 };
 
 /* ---- memory of a batch ---- */
 
+/* Whether `bytes` more fit; else the batch is full from now on. */
+static bool has_room(struct rs_batch *b, uint64_t bytes)
+{
+    assert(b->low_bytes + b->high_bytes <= b->size_bytes);
+    b->full = b->full || bytes > b->size_bytes - b->high_bytes - b->low_bytes;
+    return !b->full;
+}
+
 static void *take_low(struct rs_batch *b, uint64_t bytes)
 {
-    if (b->full || bytes > b->size_bytes - b->high_bytes - b->low_bytes) {
-        b->full = true;
+    if (!has_room(b, bytes))
         return NULL;
-    }
-    void *const piece = b->memory + b->low_bytes;
     b->low_bytes += bytes;
-    return piece;
+    return b->memory + (b->low_bytes - bytes);
 }
 
 static void *take_high(struct rs_batch *b, uint64_t bytes)
 {
-    if (b->full || bytes > b->size_bytes - b->high_bytes - b->low_bytes) {
-        b->full = true;
+    if (!has_room(b, bytes))
         return NULL;
-    }
     b->high_bytes += bytes;
     return b->memory + (b->size_bytes - b->high_bytes);
 }
@@ -55,6 +59,7 @@ enum gnn_status rs_batch_begin(const struct rs_thread *thread, struct rs_batch *
                                const gnn_node *seeds, uint32_t seed_count, struct gnn_err *err)
 {
     assert(b->size_bytes % sizeof(uint64_t) == 0);
+    assert(seed_count > 0);
     b->low_bytes = b->high_bytes = b->digest = 0;
     b->full = false;
     b->number = number;
@@ -74,7 +79,7 @@ enum gnn_status rs_batch_begin(const struct rs_thread *thread, struct rs_batch *
     return GNN_OK;
 }
 
-/* Slots of every target, from the index alone. Returns how many in all. */
+/* Fills row_start from the index alone; returns how many slots there are in all. */
 static uint64_t count_slots(const struct rs_hop *hop)
 {
     uint64_t slots = 0;
@@ -83,7 +88,7 @@ static uint64_t count_slots(const struct rs_hop *hop)
             __builtin_prefetch(hop->indptr + hop->targets[t + PREFETCH_TARGETS]);
         const uint64_t degree = hop->indptr[hop->targets[t] + 1] - hop->indptr[hop->targets[t]];
         hop->row_start[t] = (uint32_t)slots;
-        slots += degree < hop->fanout ? degree : hop->fanout;
+        slots += gnn_min_u64(degree, hop->fanout);
     }
     return slots;
 }
@@ -91,6 +96,7 @@ static uint64_t count_slots(const struct rs_hop *hop)
 void rs_hop_begin(const struct rs_thread *thread, struct rs_batch *b, uint32_t l)
 {
     const struct gnn_env *const env = thread->s->env;
+    assert(l < b->hop_count);
     const uint32_t block = b->hop_count - 1 - l;
     struct rs_hop *const hop = &b->hops[l];
     *hop = (struct rs_hop){
@@ -119,13 +125,13 @@ void rs_hop_begin(const struct rs_thread *thread, struct rs_batch *b, uint32_t l
 
 /* ---- end: the hash map ---- */
 
-/* Makes the map know the hop's nodes so far, with room for what the hop may bring. */
+/* Puts the hop's nodes so far into the map, with room for those that the hop may bring. */
 static enum gnn_status load_map(struct rs_thread *thread, const struct rs_batch *b, const struct rs_hop *hop,
                                 bool chained, struct gnn_err *err)
 {
     struct gnn_id_map *const map = &thread->map;
     const uint64_t universe = thread->s->env->dataset->node_count, most = (uint64_t)hop->node_count + hop->sample_count;
-    const uint64_t wanted = (most < universe ? most : universe) + 1;
+    const uint64_t wanted = gnn_min_u64(most, universe) + 1;
     if (chained && thread->map_holds == b && map->count == hop->node_count &&
         gnn_id_map_sized_slots(wanted) <= map->slot_count)
         return GNN_OK;
@@ -142,7 +148,7 @@ static enum gnn_status load_map(struct rs_thread *thread, const struct rs_batch 
     return GNN_OK;
 }
 
-/* Global neighbour IDs become local columns; new nodes join the list as far as `limit`. *fits = false: no further. */
+/* Turns neighbours into local columns; new nodes join the list as far as `limit`. *fits = false: no further. */
 static enum gnn_status localise_hash(struct rs_thread *thread, struct rs_hop *hop, uint32_t limit, uint64_t *digest,
                                      bool *fits, struct gnn_err *err)
 {
@@ -176,7 +182,7 @@ static enum gnn_status localise_hash(struct rs_thread *thread, struct rs_hop *ho
 
 /* ---- end: sorted pairs ---- */
 
-/* first[i] of node i (targets, then slots): the earliest index with the same ID. */
+/* Fills first[i] of node i (targets, then slots): the earliest index with the same ID. */
 static enum gnn_status find_first(struct rs_thread *thread, const struct rs_hop *hop, uint32_t *first,
                                   struct gnn_err *err)
 {
@@ -235,20 +241,11 @@ static enum gnn_status localise_sort(struct rs_thread *thread, struct rs_hop *ho
 
 static void sort_rows(const struct rs_hop *hop)
 {
-    for (uint32_t t = 0; t < hop->target_count; t++) {
-        uint32_t *const row = hop->col + hop->row_start[t];
-        const uint32_t count = hop->row_start[t + 1] - hop->row_start[t];
-        for (uint32_t i = 1; i < count; i++) {
-            const uint32_t value = row[i];
-            uint32_t at = i;
-            for (; at > 0 && row[at - 1] > value; at--)
-                row[at] = row[at - 1];
-            row[at] = value;
-        }
-    }
+    for (uint32_t t = 0; t < hop->target_count; t++)
+        gnn_sort_row(hop->col + hop->row_start[t], hop->row_start[t + 1] - hop->row_start[t]);
 }
 
-/* The distinct samples, in local order: the targets among them, then every new node. */
+/* Makes the distinct samples the next targets, in local order: those that are targets already, then every new node. */
 static void take_samples(struct rs_batch *b, const struct rs_hop *hop, struct rs_hop *next)
 {
     const uint64_t mark_bytes = gnn_round_up(hop->target_count, 8);
@@ -269,46 +266,59 @@ static void take_samples(struct rs_batch *b, const struct rs_hop *hop, struct rs
     b->low_bytes -= (hop->node_count - next->node_count) * (uint64_t)sizeof *next->nodes;
 }
 
-enum gnn_status rs_hop_end(struct rs_thread *thread, struct rs_batch *b, uint32_t l, struct gnn_err *err)
+/* Localises the hop's neighbours by hash map or sort. Marks the batch full where its nodes do not fit its memory, or
+ * the map's or the pairs'. */
+static enum gnn_status localise(struct rs_thread *thread, struct rs_batch *b, struct rs_hop *hop, bool chained,
+                                struct gnn_err *err)
 {
-    struct rs_hop *const hop = &b->hops[l];
-    const bool chained = thread->s->config->frontier == RS_FRONTIER_ALL;
     const bool hash = thread->s->config->dedupe == RS_DEDUPE_HASH;
-    const uint64_t room = (b->size_bytes - b->high_bytes - b->low_bytes) / sizeof *hop->nodes;
-    uint64_t limit = hop->node_count + room;
+    const uint32_t before = hop->node_count;
+    uint64_t limit = before + (b->size_bytes - b->high_bytes - b->low_bytes) / sizeof *hop->nodes;
     if (hash) {
         GNN_TRY(load_map(thread, b, hop, chained, err));
-        const uint64_t map_limit = thread->map.capacity > 0 ? thread->map.capacity - 1 : 0;
-        limit = limit < map_limit ? limit : map_limit;
+        limit = gnn_min_u64(limit, gnn_max_u64(thread->map.capacity, 1) - 1);
     }
-    bool fits = hop->node_count <= limit;
-    const uint32_t before = hop->node_count;
+    bool fits = before <= limit;
     if (fits)
-        GNN_TRY((hash ? localise_hash : localise_sort)(thread, hop, limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX,
+        GNN_TRY((hash ? localise_hash : localise_sort)(thread, hop, (uint32_t)gnn_min_u64(limit, UINT32_MAX),
                                                        &b->digest, &fits, err));
     if (!fits) {
         b->full = true;
         thread->map_holds = NULL;
         return GNN_OK;
     }
+    assert(hop->node_count >= before);
+    assert(hop->node_count <= limit);
     b->low_bytes += (hop->node_count - before) * (uint64_t)sizeof *hop->nodes;
-    if (hash && hop->node_count > thread->map_peak)
-        thread->map_peak = hop->node_count;
-    gnn_charge(thread->s->env->world, GNN_WORK_SAMPLED_EDGE, hop->sample_count);
-    gnn_charge(thread->s->env->world, hash ? GNN_WORK_HASHED_ID : GNN_WORK_SORTED_KEY, hop->sample_count);
+    if (hash)
+        thread->map_peak = gnn_max_u64(thread->map_peak, hop->node_count);
+    return GNN_OK;
+}
+
+enum gnn_status rs_hop_end(struct rs_thread *thread, struct rs_batch *b, uint32_t l, struct gnn_err *err)
+{
+    assert(l < b->hop_count);
+    assert(!b->full);
+    struct rs_hop *const hop = &b->hops[l];
+    struct gnn_world *const world = thread->s->env->world;
+    const bool chained = thread->s->config->frontier == RS_FRONTIER_ALL;
+    const bool hash = thread->s->config->dedupe == RS_DEDUPE_HASH;
+    GNN_TRY(localise(thread, b, hop, chained, err));
+    if (b->full)
+        return GNN_OK;
+    gnn_charge(world, GNN_WORK_SAMPLED_EDGE, hop->sample_count);
+    gnn_charge(world, hash ? GNN_WORK_HASHED_ID : GNN_WORK_SORTED_KEY, hop->sample_count);
     if (chained) {
         sort_rows(hop);
-        gnn_charge(thread->s->env->world, GNN_WORK_SORTED_KEY, hop->sample_count);
+        gnn_charge(world, GNN_WORK_SORTED_KEY, hop->sample_count);
     }
     if (l + 1 == b->hop_count)
         return GNN_OK;
     struct rs_hop *const next = &b->hops[l + 1];
-    if (chained) {
-        next->nodes = hop->nodes;
-        next->node_count = hop->node_count;
-    } else {
+    next->nodes = hop->nodes;
+    next->node_count = hop->node_count;
+    if (!chained)
         take_samples(b, hop, next);
-    }
     return GNN_OK;
 }
 
@@ -316,6 +326,7 @@ void rs_batch_end(struct rs_batch *b, uint64_t epoch, bool chained)
 {
     if (!chained)
         return;
+    assert(!b->full);
     const struct rs_hop *const last = &b->hops[b->hop_count - 1];
     b->view = (struct gnn_batch_view){.epoch = epoch,
                                       .batch = b->number,

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 enum { PART_BITS = 8, INSERTION_MAX = 32 };
+_Static_assert(RS_PARTS == 1 << PART_BITS, "a part for every value of the bits");
 
 uint32_t rs_bits(uint64_t largest)
 {
@@ -20,10 +21,11 @@ static void insertion_sort(uint64_t *keys, uint64_t count)
     }
 }
 
-/* In place (McIlroy, Bostic, McIlroy, "Engineering Radix Sort", 1993): every key is carried to its group, and what
- * stood there is carried on. */
+/* In place (McIlroy, Bostic, McIlroy, "Engineering Radix Sort", 1993): every key is carried to its group, and the key
+ * that stood there is carried on. */
 void rs_partition(uint64_t *keys, uint64_t count, uint32_t high_bit, uint64_t starts[RS_PARTS + 1])
 {
+    assert(high_bit <= 64);
     const uint32_t shift = high_bit > PART_BITS ? high_bit - PART_BITS : 0;
     uint64_t next[RS_PARTS] = {0};
     for (uint64_t i = 0; i < count; i++)
@@ -58,29 +60,23 @@ void rs_sort(uint64_t *keys, uint64_t count, uint32_t low_bit, uint32_t high_bit
     uint64_t starts[RS_PARTS + 1];
     rs_partition(keys, count, high_bit, starts);
     if (high_bit <= low_bit + PART_BITS)
-        return; /* what is left below low_bit need not be in order */
+        return; /* the bits below low_bit need not be in order */
     for (uint32_t g = 0; g < RS_PARTS; g++)
         if (starts[g + 1] - starts[g] > 1)
             rs_sort(keys + starts[g], starts[g + 1] - starts[g], low_bit, high_bit - PART_BITS);
 }
 
-static uint64_t unit_of(const struct rs_extent_rules *rules, uint64_t entry)
-{
-    return entry >> rules->slot_bits >> rules->unit_shift;
-}
-
 struct rs_extent rs_extent_at(const struct rs_extent_rules *rules, const uint64_t *entries, uint64_t begin,
                               uint64_t count)
 {
-    assert(begin < count && rules->units_max > 0);
-    struct rs_extent x = {.begin = begin, .end = begin + 1, .first_unit = unit_of(rules, entries[begin]), .units = 1};
-    if (rules->one_each)
-        return x;
-    for (; x.end < count; x.end++) {
-        const uint64_t unit = unit_of(rules, entries[x.end]);
-        const uint64_t last = x.first_unit + x.units - 1;
-        assert(unit >= last);
-        if (unit > last + 1 + rules->gap_units || unit - x.first_unit >= rules->units_max)
+    assert(begin < count);
+    assert(rules->units_max > 0);
+    struct rs_extent x = {
+        .begin = begin, .end = begin + 1, .first_unit = rs_unit_of(rules, entries[begin]), .units = 1};
+    for (; !rules->one_each && x.end < count; x.end++) {
+        const uint64_t unit = rs_unit_of(rules, entries[x.end]);
+        assert(unit >= x.first_unit + x.units - 1);
+        if (!rs_extent_reaches(rules, &x, unit))
             break;
         x.units = unit - x.first_unit + 1;
     }
@@ -93,6 +89,9 @@ void rs_extent_scatter(const struct rs_extent_rules *rules, const uint64_t *entr
     const uint32_t *const values = data;
     const uint64_t first = extent->first_unit << rules->unit_shift;
     const uint64_t slot_mask = (UINT64_C(1) << rules->slot_bits) - 1;
-    for (uint64_t e = extent->begin; e < extent->end; e++)
-        out[entries[e] & slot_mask] = values[(entries[e] >> rules->slot_bits) - first];
+    assert(extent->begin < extent->end);
+    for (uint64_t e = extent->begin; e < extent->end; e++) {
+        const uint64_t entry = entries[e & rules->index_mask];
+        out[entry & slot_mask] = values[(entry >> rules->slot_bits) - first];
+    }
 }

@@ -7,19 +7,20 @@
 
 #include "harness/oocgnn.h"
 
-/* Ascending by the bits [low_bit, 64) of the key at least; in place. Bits from high_bit on are zero in every key. */
+/* Sorts by the bits [low_bit, 64) of the key at least, in place. Bits from high_bit on are zero in every key. */
 void rs_sort(uint64_t *keys, uint64_t count, uint32_t low_bit, uint32_t high_bit);
-/* One step of it: groups the keys by the eight bits below high_bit; group g is keys[starts[g] .. starts[g + 1]). */
+/* Groups the keys by the eight bits below high_bit: one step of the sort. Group g is keys[starts[g], starts[g + 1]). */
 enum { RS_PARTS = 256 };
 void rs_partition(uint64_t *keys, uint64_t count, uint32_t high_bit, uint64_t starts[RS_PARTS + 1]);
-/* Bits needed for values up to `largest`. */
+/* Returns the bits that values up to `largest` take, at least 1. */
 uint32_t rs_bits(uint64_t largest);
 
 struct rs_extent_rules {
     uint32_t slot_bits;
     uint32_t unit_shift; /* the smallest read (a sector or block) holds 2^unit_shift positions */
-    uint64_t gap_units;  /* units nobody wants that a read passes over rather than ends */
+    uint64_t gap_units;  /* unwanted units that a read passes over rather than ends */
     uint64_t units_max;  /* of one read */
+    uint64_t index_mask; /* entries are a circular array of index_mask + 1; UINT64_MAX: a plain one */
     bool one_each;       /* a read for every entry, whatever they share */
 };
 
@@ -28,10 +29,23 @@ struct rs_extent {
     uint64_t begin, end;
     uint64_t first_unit, units;
 };
-/* The read that starts with entries[begin]; entries (count > begin) are sorted unless one_each. */
+
+static inline uint64_t rs_unit_of(const struct rs_extent_rules *rules, uint64_t entry)
+{
+    return entry >> rules->slot_bits >> rules->unit_shift;
+}
+
+/* Whether the read may go on to `unit`, which does not lie before its last. */
+static inline bool rs_extent_reaches(const struct rs_extent_rules *rules, const struct rs_extent *extent, uint64_t unit)
+{
+    return unit <= extent->first_unit + extent->units + rules->gap_units &&
+           unit - extent->first_unit < rules->units_max;
+}
+
+/* Returns the read that starts with entries[begin]; entries (count > begin) are sorted unless one_each. */
 struct rs_extent rs_extent_at(const struct rs_extent_rules *rules, const uint64_t *entries, uint64_t begin,
                               uint64_t count);
-/* out[slot] = value for the extent's entries, whose units lie at `data`. */
+/* Stores out[slot] = value for the extent's entries, whose units lie at `data`. */
 void rs_extent_scatter(const struct rs_extent_rules *rules, const uint64_t *entries, const struct rs_extent *extent,
                        const void *data, uint32_t *out);
 

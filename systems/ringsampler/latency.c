@@ -1,5 +1,6 @@
 #include "systems/ringsampler/latency.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Below RS_LATENCY_SUB every value has a bucket; above, the leading bit chooses 32 buckets and the next five bits one
@@ -12,7 +13,7 @@ static uint32_t bucket_of(uint64_t ns)
     return (octave - 4) * RS_LATENCY_SUB + (uint32_t)(ns >> (octave - 5)) % RS_LATENCY_SUB;
 }
 
-/* The largest value of a bucket. */
+/* Returns the largest value of a bucket. */
 static uint64_t upper_ns(uint32_t bucket)
 {
     if (bucket < RS_LATENCY_SUB)
@@ -24,10 +25,11 @@ static uint64_t upper_ns(uint32_t bucket)
 
 void rs_histogram_add(struct rs_histogram *histogram, uint64_t ns)
 {
-    histogram->buckets[bucket_of(ns)]++;
+    const uint32_t bucket = bucket_of(ns);
+    assert(bucket < RS_LATENCY_BUCKETS);
+    histogram->buckets[bucket]++;
     histogram->count++;
-    if (ns > histogram->max_ns)
-        histogram->max_ns = ns;
+    histogram->max_ns = gnn_max_u64(histogram->max_ns, ns);
 }
 
 void rs_histogram_merge(struct rs_histogram *into, const struct rs_histogram *from)
@@ -35,12 +37,13 @@ void rs_histogram_merge(struct rs_histogram *into, const struct rs_histogram *fr
     for (uint32_t i = 0; i < RS_LATENCY_BUCKETS; i++)
         into->buckets[i] += from->buckets[i];
     into->count += from->count;
-    if (from->max_ns > into->max_ns)
-        into->max_ns = from->max_ns;
+    into->max_ns = gnn_max_u64(into->max_ns, from->max_ns);
 }
 
 uint64_t rs_histogram_quantile(const struct rs_histogram *histogram, double share)
 {
+    assert(share >= 0);
+    assert(share <= 1);
     if (histogram->count == 0)
         return GNN_UNKNOWN;
     const uint64_t wanted = (uint64_t)ceil(share * (double)histogram->count);
@@ -48,7 +51,7 @@ uint64_t rs_histogram_quantile(const struct rs_histogram *histogram, double shar
     for (uint32_t i = 0; i < RS_LATENCY_BUCKETS; i++) {
         seen += histogram->buckets[i];
         if (seen >= wanted && seen > 0)
-            return upper_ns(i) < histogram->max_ns ? upper_ns(i) : histogram->max_ns;
+            return gnn_min_u64(upper_ns(i), histogram->max_ns);
     }
     return histogram->max_ns;
 }

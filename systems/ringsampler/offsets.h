@@ -1,18 +1,21 @@
-/* Offset-based sampling: which positions of the edge file a target draws, before anything is read (paper, section 3.1;
- * specs/ringsampler.md section 3, steps 1 and 2). Without replacement the draws are the project's own (sample/draw.h),
- * so blocks equal every other exact system's. */
+/* Offset-based sampling: which positions of the edge file a target draws, before anything is read (paper, section 3.1,
+ * Figure 2, steps 2 and 3). Without replacement the draws are the project's own (sample/draw.h), so blocks equal every
+ * other exact system's. */
 #ifndef RINGSAMPLER_OFFSETS_H
 #define RINGSAMPLER_OFFSETS_H
 
 #include "harness/sample/draw.h"
-#include "systems/ringsampler/ringsampler.h"
+#include "systems/ringsampler/blocks.h"
+
+#include <assert.h>
 
 enum { RS_PREFETCH_TARGETS = 16 };
 
-/* Positions that target v draws into out (fanout); returns how many: min(degree, fanout). With replacement they come as
- * drawn, repeats included. */
+/* Draws the positions of target v into out (fanout); returns how many: min(degree, fanout). Without replacement they
+ * ascend, with it they come as drawn, repeats included. */
 static inline uint32_t rs_draw_node(const struct rs_hop *hop, gnn_node v, uint64_t *out)
 {
+    assert(hop->indptr[v] <= hop->indptr[v + 1]);
     const uint64_t begin = hop->indptr[v], degree = hop->indptr[v + 1] - begin;
     const uint64_t key = gnn_rng_fold(hop->draw_key, v);
     if (!hop->replace || degree <= hop->fanout)
@@ -23,7 +26,7 @@ static inline uint32_t rs_draw_node(const struct rs_hop *hop, gnn_node v, uint64
     return hop->fanout;
 }
 
-/* Those of target t, where targets are taken one after another. */
+/* The same for target t, where targets are taken one after another. */
 static inline uint32_t rs_draw(const struct rs_hop *hop, uint32_t t, uint64_t *out)
 {
     if (t + RS_PREFETCH_TARGETS < hop->target_count)

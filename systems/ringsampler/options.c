@@ -19,9 +19,9 @@ const struct gnn_option ringsampler_options[] = {
     {.name = "threads", .type = GNN_OPT_U32, .offset = FIELD(threads), .unit = "threads", .def = "2",
      .min = 1, .max = 128, .help = "Sampling threads (n), each with a ring, a file handle and a workspace of its own.",
      .source = "paper section 4.1: 64 = cores"},
-    {.name = "ring", .type = GNN_OPT_U32, .offset = FIELD(ring), .unit = "reads", .def = "512", .min = 1, .max = 4096,
-     .help = "Ring size (Q): a group is floor(Q / fan-out) targets, and two groups may be in flight.",
-     .source = "paper section 4.1: 512"},
+    {.name = "ring", .type = GNN_OPT_U32, .offset = FIELD(ring), .unit = "reads", .def = "512", .min = 1,
+     .max = RS_RING_MAX, .source = "paper section 4.1: 512",
+     .help = "Ring size (Q): a group is floor(Q / fan-out) targets, and two groups may be in flight."},
     {.name = "io", .type = GNN_OPT_CHOICE, .offset = FIELD(io), .def = "buffered", .choices = io_words,
      .help = "direct: whole sectors past the page cache; buffered, buffered-random: 4 bytes through it, with the "
              "kernel's readahead or without; mapped: no ring; sorted: a hop's reads in file order, joined.",

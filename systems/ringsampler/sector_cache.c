@@ -1,19 +1,17 @@
 #include "systems/ringsampler/sector_cache.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 static uint64_t blocks_of(uint64_t edge_count)
 {
-    return edge_count / RS_CACHE_EDGES + (edge_count % RS_CACHE_EDGES != 0);
+    return gnn_div_up(edge_count, RS_CACHE_EDGES);
 }
 
 static uint64_t slots_of(uint64_t edge_count, uint64_t cache_bytes)
 {
-    const uint64_t blocks = blocks_of(edge_count), room = cache_bytes / GNN_PAGE_BYTES;
-    const uint64_t slots = room < blocks ? room : blocks;
-    return slots < RS_CACHE_FILLING - 1 ? slots : RS_CACHE_FILLING - 2;
+    const uint64_t slots = gnn_min_u64(blocks_of(edge_count), cache_bytes / GNN_PAGE_BYTES);
+    return gnn_min_u64(slots, RS_CACHE_FILLING - 2);
 }
 
 uint64_t rs_cache_bytes(uint64_t edge_count, uint64_t cache_bytes)
@@ -25,9 +23,8 @@ uint64_t rs_cache_bytes(uint64_t edge_count, uint64_t cache_bytes)
 enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint64_t cache_bytes, struct rs_cache **out,
                               struct gnn_err *err)
 {
-    struct rs_cache *const cache = calloc(1, sizeof *cache);
-    if (cache == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "ringsampler: sector cache");
+    struct rs_cache *cache;
+    GNN_NEW(cache, 1, err, "ringsampler: sector cache");
     *out = cache;
     cache->world = world;
     cache->block_count = blocks_of(edge_count);
@@ -53,7 +50,8 @@ void rs_cache_close(struct rs_cache *cache)
 
 void rs_cache_offer(struct rs_cache *cache, uint64_t block, const void *data, uint64_t bytes)
 {
-    assert(block < cache->block_count && bytes <= GNN_PAGE_BYTES);
+    assert(block < cache->block_count);
+    assert(bytes <= GNN_PAGE_BYTES);
     if (atomic_load_explicit(&cache->used, memory_order_relaxed) >= cache->slot_count)
         return;
     uint32_t absent = 0;

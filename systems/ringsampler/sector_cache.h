@@ -1,6 +1,6 @@
-/* A cache of edge-file blocks that fills and never evicts. A sweep passes over the file in order again and again; of a
- * cyclic scan that keeps what came first is what an optimal policy keeps too, and a block that never leaves needs no
- * lock: threads share it, and none ever waits for another. One that finds a block being filled reads it itself.
+/* A cache of edge-file blocks that fills and never evicts. A sweep passes over the file in order again and again, and
+ * of a cyclic scan keeping the first blocks is as good as any policy. A block that never leaves needs no lock: threads
+ * share the cache and never wait for one another; one that finds a block being filled reads it itself.
  * RingSampler's paper has no cache and asks for one (section 4.4). */
 #ifndef RINGSAMPLER_SECTOR_CACHE_H
 #define RINGSAMPLER_SECTOR_CACHE_H
@@ -18,23 +18,25 @@ struct rs_cache {
     atomic_uint used;
 };
 #define RS_CACHE_FILLING UINT32_MAX
-enum { RS_CACHE_EDGES = 4096 / sizeof(gnn_node) }; /* of a block */
+enum { RS_CACHE_EDGES = GNN_PAGE_BYTES / sizeof(gnn_node) }; /* of a block */
 
+/* Returns the memory of a cache that may take cache_bytes for its blocks: the table comes on top. */
 uint64_t rs_cache_bytes(uint64_t edge_count, uint64_t cache_bytes);
 GNN_MUST_CHECK enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint64_t cache_bytes,
                                              struct rs_cache **out, struct gnn_err *err);
 void rs_cache_close(struct rs_cache *cache); /* accepts NULL */
 
-/* Where the value at `position` lies, or NULL. */
+/* Returns where the value at `position` lies, or NULL. */
 static inline const uint32_t *rs_cache_find(const struct rs_cache *cache, uint64_t position)
 {
     const uint32_t entry = atomic_load_explicit(&cache->table[position / RS_CACHE_EDGES], memory_order_acquire);
     if (entry == 0 || entry == RS_CACHE_FILLING)
         return NULL;
-    return (const uint32_t *)(const void *)(cache->slots + (uint64_t)(entry - 1) * 4096) + position % RS_CACHE_EDGES;
+    return (const uint32_t *)(const void *)(cache->slots + (uint64_t)(entry - 1) * GNN_PAGE_BYTES) +
+           position % RS_CACHE_EDGES;
 }
 
-/* Offers the bytes of `block` (4096, or what the file's end leaves); kept if there is room. */
+/* Offers the bytes of `block` (a page, or what the file's end leaves); they are kept if there is room. */
 void rs_cache_offer(struct rs_cache *cache, uint64_t block, const void *data, uint64_t bytes);
 
 #endif

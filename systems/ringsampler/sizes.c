@@ -1,24 +1,30 @@
 /* Bounds of a mini-batch and what memory follows from them: nothing is allocated after open.
- * Source   specs/ringsampler.md section 5; the blocks of all hops are kept, which the release does not */
-#include "systems/ringsampler/ringsampler.h"
-
-#include "harness/base/units.h"
+ * Source   paper, sections 3.1 (workspaces) and 4.3 (memory); the blocks of all hops are kept, which the release does
+ *          not */
+#include "harness/base/arena.h"
 #include "harness/sample/batch.h"
+#include "harness/system/extraction.h"
+#include "systems/ringsampler/fetch.h"
+#include "systems/ringsampler/ringsampler.h"
 #include "systems/ringsampler/sector_cache.h"
+#include "systems/ringsampler/training.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
-enum { RELEASE_READ_BYTES = 24 + 32, RELEASE_READS_PER_SEED = 3000 + 1, SECTOR_BYTES = 4096 };
+enum {
+    SECTOR_BYTES = 4096, /* of direct reads, before the file is open */
+    PAIR_BYTES = sizeof(uint64_t) + sizeof(uint32_t),
+    RING_ENTRY_BYTES = 100, /* the kernel's side: 64 B an entry, two completions of 16 B */
+    /* of the released code */
+    RELEASE_READ_BYTES = 24 + 32,
+    RELEASE_READS_PER_SEED = 3000 + 1,
+};
 static const uint64_t slack_bytes = UINT64_C(16) << 20; /* page tables, the program, the kernel's objects; at most */
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- refusals ---- */
 
-static enum gnn_status check(const struct gnn_env *env, const struct ringsampler_config *c, struct gnn_err *err)
+static enum gnn_status check_options(const struct gnn_env *env, const struct ringsampler_config *c, struct gnn_err *err)
 {
     const bool grouped = c->io != RS_IO_MAPPED && c->io != RS_IO_SORTED;
     for (uint32_t l = 0; grouped && l < env->workload->layers; l++)
@@ -49,7 +55,8 @@ static enum gnn_status check(const struct gnn_env *env, const struct ringsampler
 
 /* ---- bounds ---- */
 
-static enum gnn_status bound_all(const struct gnn_env *env, struct rs_sizes *z, uint64_t *nodes, struct gnn_err *err)
+static enum gnn_status bound_frontier_all(const struct gnn_env *env, struct rs_sizes *z, uint64_t *nodes,
+                                          struct gnn_err *err)
 {
     const struct gnn_workload *const load = env->workload;
     struct gnn_sample_bounds bounds;
@@ -63,47 +70,45 @@ static enum gnn_status bound_all(const struct gnn_env *env, struct rs_sizes *z, 
     return GNN_OK;
 }
 
-static void bound_neighbours(const struct gnn_env *env, struct rs_sizes *z, uint64_t *nodes)
+static void bound_frontier_neighbours(const struct gnn_env *env, struct rs_sizes *z, uint64_t *nodes)
 {
     const uint64_t node_count = env->dataset->node_count;
     uint64_t targets = z->seeds, widest = 0;
     for (uint32_t l = 0; l < env->workload->layers; l++) {
         z->targets[l] = (uint32_t)targets;
-        z->samples[l] = least(targets * env->workload->fanout[l], env->dataset->edge_count);
-        const uint64_t known = least(targets + z->samples[l], node_count);
+        z->samples[l] = gnn_min_u64(targets * env->workload->fanout[l], env->dataset->edge_count);
+        const uint64_t known = gnn_min_u64(targets + z->samples[l], node_count);
         z->batch_bytes += known * sizeof(gnn_node);
-        widest = known > widest ? known : widest;
-        targets = least(z->samples[l], node_count);
+        widest = gnn_max_u64(widest, known);
+        targets = gnn_min_u64(z->samples[l], node_count);
     }
     *nodes = widest;
     z->batch_bytes += widest * (sizeof(gnn_node) + 1) + GNN_ARENA_ALIGN_BYTES; /* the next targets and their marks */
 }
 
-/* Blocks, entries and the dedupe's memory follow from targets and samples. */
-static void add_up(const struct ringsampler_config *c, uint32_t layers, uint64_t nodes, struct rs_sizes *z)
+/* Sizes blocks, entries and the dedupe from targets and samples. */
+static void size_from_bounds(const struct ringsampler_config *c, uint32_t layers, uint64_t nodes, struct rs_sizes *z)
 {
     uint64_t largest_hop = 0, most_targets = 0;
     for (uint32_t l = 0; l < layers; l++) {
         z->batch_bytes += (z->targets[l] + UINT64_C(1) + z->samples[l]) * sizeof(uint32_t);
-        largest_hop = z->samples[l] > largest_hop ? z->samples[l] : largest_hop;
-        most_targets = z->targets[l] > most_targets ? z->targets[l] : most_targets;
+        largest_hop = gnn_max_u64(largest_hop, z->samples[l]);
+        most_targets = gnn_max_u64(most_targets, z->targets[l]);
     }
     z->batch_bytes = gnn_round_up(z->batch_bytes, GNN_ARENA_ALIGN_BYTES);
-    z->entries_bytes = c->io != RS_IO_SORTED ? 0 : most_targets * sizeof(uint64_t);
-    if (c->io == RS_IO_SORTED && z->entries_bytes < RS_ENTRIES_BYTES_MIN)
-        z->entries_bytes = RS_ENTRIES_BYTES_MIN;
+    if (c->io == RS_IO_SORTED)
+        z->entries_bytes = gnn_max_u64(most_targets * sizeof(uint64_t), RS_ENTRIES_BYTES_MIN);
     z->map_slots = gnn_id_map_sized_slots(nodes + 2);
-    z->dedupe_bytes =
-        c->dedupe == RS_DEDUPE_HASH
-            ? z->map_slots * sizeof(struct gnn_id_slot)
-            : gnn_round_up((nodes + largest_hop + 2) * (sizeof(uint64_t) + sizeof(uint32_t)), GNN_ARENA_ALIGN_BYTES);
+    z->dedupe_bytes = c->dedupe == RS_DEDUPE_HASH
+                          ? z->map_slots * sizeof(struct gnn_id_slot)
+                          : gnn_round_up((nodes + largest_hop + 2) * PAIR_BYTES, GNN_ARENA_ALIGN_BYTES);
 }
 
-/* ---- what is there ---- */
+/* ---- what the cap leaves ---- */
 
 static uint64_t engine_bytes(const struct ringsampler_config *c)
 {
-    const uint64_t rings = c->ring * UINT64_C(2) * 100; /* the kernel's side: 64 B an entry, 16 B a completion */
+    const uint64_t rings = c->ring * UINT64_C(2) * RING_ENTRY_BYTES;
     switch (c->io) {
     case RS_IO_MAPPED:
         return rs_mapped_bytes();
@@ -114,43 +119,53 @@ static uint64_t engine_bytes(const struct ringsampler_config *c)
     }
 }
 
-/* What the run holds whatever the workspaces are. */
-static uint64_t rest_of_run(const struct gnn_env *env, const struct ringsampler_config *c, const struct rs_sizes *z,
-                            const struct gnn_batch_size *size)
+/* Adds what the run holds whatever the workspaces and batches are. */
+static void plan_fixed_parts(const struct ringsampler_config *c, const struct rs_sizes *z, struct gnn_memory_plan *plan)
 {
-    struct gnn_memory_plan run;
-    gnn_plan_begin(&run, env);
-    const uint64_t order = env->dataset->train.count * (uint64_t)sizeof(gnn_node);
-    uint64_t sum = gnn_add_bytes(gnn_plan_bytes(&run), order);
-    sum = gnn_add_bytes(sum, gnn_mul_bytes(z->threads, z->engine_bytes + z->release_bytes));
-    sum = gnn_add_bytes(sum, z->cache_bytes);
+    const struct gnn_env *const env = plan->env;
+    gnn_plan_part(plan, "ring buffers of the threads",
+                  c->workspaces == RS_WORKSPACES_RELEASE
+                      ? "ringsampler.workspaces=right"
+                      : "ringsampler.ring, ringsampler.read_buffer or ringsampler.threads",
+                  gnn_mul_bytes(z->threads, z->engine_bytes + z->release_bytes));
+    gnn_plan_part(plan, "sector cache", "ringsampler.cache", z->cache_bytes);
+    gnn_plan_part(plan, "order of the epoch", NULL, gnn_batch_order_bytes(env));
     if (env->workload->sample_only)
-        return sum;
-    const uint64_t inputs =
-        gnn_mul_bytes(size->nodes[env->workload->layers], RS_INPUTS * (uint64_t)env->dataset->row_bytes);
-    const uint64_t reader = gnn_extraction_bytes(env, c->extract_depth, c->feature_io == RS_FEATURES_DIRECT);
-    return gnn_add_bytes(gnn_add_bytes(sum, inputs), reader);
+        return;
+    const uint64_t rows = plan->batch.nodes[env->workload->layers];
+    gnn_plan_in_flight(plan, "inputs of two mini-batches", "--batch or --fanout",
+                       gnn_mul_bytes(rows, RS_INPUTS * (uint64_t)env->dataset->row_bytes));
+    gnn_plan_part(plan, "reads of feature rows in flight", "ringsampler.extract_depth",
+                  gnn_extraction_bytes(env, c->extract_depth, c->feature_io == RS_FEATURES_DIRECT));
 }
 
-/* What a thread and a batch need at the sizes a batch is expected to have. */
-static void expected_bytes(const struct gnn_env *env, const struct ringsampler_config *c, const struct rs_sizes *z,
-                           const struct gnn_batch_size *size, uint64_t *thread, uint64_t *batch)
+/* What a thread, and a mini-batch beside the threads, need at the sizes that a batch is expected to have. */
+struct least_bytes {
+    uint64_t workspace, batch;
+};
+
+static struct least_bytes least_bytes(const struct gnn_env *env, const struct ringsampler_config *c,
+                                      const struct rs_sizes *z, const struct gnn_batch_size *expected)
 {
     const uint32_t layers = env->workload->layers;
-    const uint64_t nodes = size->nodes[layers], slots = gnn_id_map_sized_slots(nodes + 2);
-    const uint64_t map = slots * sizeof(struct gnn_id_slot), pairs = (nodes + size->edges) * 12;
-    *batch = least(gnn_batch_bytes(size, layers), z->batch_bytes);
-    *thread = least(c->dedupe == RS_DEDUPE_HASH ? map : pairs, z->dedupe_bytes) +
-              least(c->io == RS_IO_SORTED ? nodes * sizeof(uint64_t) + RS_ENTRIES_BYTES_MIN : 0, z->entries_bytes);
+    const uint64_t nodes = expected->nodes[layers];
+    const uint64_t dedupe = c->dedupe == RS_DEDUPE_HASH ? gnn_id_map_sized_slots(nodes + 2) * sizeof(struct gnn_id_slot)
+                                                        : (nodes + expected->edges) * PAIR_BYTES;
+    const uint64_t entries = c->io == RS_IO_SORTED ? nodes * sizeof(uint64_t) + RS_ENTRIES_BYTES_MIN : 0;
+    struct least_bytes least = {.batch = gnn_min_u64(gnn_batch_bytes(expected, layers), z->batch_bytes)};
+    least.workspace = gnn_min_u64(dedupe, z->dedupe_bytes) + gnn_min_u64(entries, z->entries_bytes);
+    if (env->workload->sample_only)
+        least.workspace += least.batch;
+    return least;
 }
 
-/* The dedupe gets its bound, or about a third of a workspace that is too small for all bounds. */
-static void divide(const struct ringsampler_config *c, struct rs_sizes *z, uint64_t bound_bytes)
+/* Gives the dedupe its bound, or about a third of a workspace that is too small for all bounds. */
+static void divide_workspace(const struct ringsampler_config *c, struct rs_sizes *z, uint64_t bound_bytes)
 {
     if (z->workspace_bytes >= bound_bytes)
         return;
     if (c->dedupe == RS_DEDUPE_SORT) {
-        z->dedupe_bytes = gnn_round_down(least(z->dedupe_bytes, z->workspace_bytes / 2), GNN_ARENA_ALIGN_BYTES);
+        z->dedupe_bytes = gnn_round_down(gnn_min_u64(z->dedupe_bytes, z->workspace_bytes / 2), GNN_ARENA_ALIGN_BYTES);
         return;
     }
     while (z->map_slots > 16 && z->map_slots * sizeof(struct gnn_id_slot) > z->workspace_bytes / 3)
@@ -158,42 +173,45 @@ static void divide(const struct ringsampler_config *c, struct rs_sizes *z, uint6
     z->dedupe_bytes = z->map_slots * sizeof(struct gnn_id_slot);
 }
 
-/* Workspaces at their bounds, or less where the cap leaves less: in proportion, never below what is expected. */
-static void choose(const struct gnn_env *env, const struct ringsampler_config *c, struct rs_sizes *z)
+/* How many batches a workspace is sized for. */
+static uint64_t bundle_wanted(const struct gnn_env *env, const struct ringsampler_config *c)
 {
-    struct gnn_batch_size size;
-    uint64_t thread_min, batch_min;
-    gnn_batch_expect(env->dataset, env->workload, &size);
-    expected_bytes(env, c, z, &size, &thread_min, &batch_min);
+    if (c->io != RS_IO_SORTED || !env->workload->sample_only)
+        return 1;
+    return c->bundle > 0 ? c->bundle : env->cap_bytes > 0 ? RS_BUNDLE_MAX : 1;
+}
+
+/* Sizes workspaces and batches at their bounds, or less where the cap leaves less: in proportion, never below what is
+ * expected. With training batches do not lie in the workspaces. */
+static void choose_workspaces(const struct gnn_env *env, const struct ringsampler_config *c, struct rs_sizes *z)
+{
     const bool only = env->workload->sample_only;
     const uint64_t fixed = z->dedupe_bytes + z->entries_bytes;
-    const uint64_t bundle = c->io != RS_IO_SORTED || !only ? 1
-                            : c->bundle > 0                ? c->bundle
-                            : env->cap_bytes > 0           ? RS_BUNDLE_MAX
-                                                           : 1;
-    uint64_t thread =
-        only ? gnn_add_bytes(z->dedupe_bytes, gnn_mul_bytes(bundle, z->batch_bytes + z->entries_bytes)) : fixed;
+    const uint64_t batches = gnn_mul_bytes(bundle_wanted(env, c), z->batch_bytes + z->entries_bytes);
     const uint64_t bound = only ? fixed + z->batch_bytes : fixed;
-    uint64_t item = z->batch_bytes;
-    const uint64_t wanted = gnn_add_bytes(gnn_mul_bytes(z->threads, thread), gnn_mul_bytes(z->items, item));
+    uint64_t workspace = only ? gnn_add_bytes(z->dedupe_bytes, batches) : fixed, item = z->batch_bytes;
     if (env->cap_bytes > 0) {
-        const uint64_t rest = gnn_add_bytes(rest_of_run(env, c, z, &size), least(slack_bytes, env->cap_bytes / 16));
-        const uint64_t there = env->cap_bytes > rest ? env->cap_bytes - rest : 0;
+        struct gnn_memory_plan plan;
+        gnn_plan_begin(&plan, env);
+        plan_fixed_parts(c, z, &plan);
+        const uint64_t left = gnn_plan_left(&plan, 0), slack = gnn_min_u64(slack_bytes, env->cap_bytes / 16);
+        const uint64_t there = left > slack ? left - slack : 0;
+        const uint64_t wanted = gnn_add_bytes(gnn_mul_bytes(z->threads, workspace), gnn_mul_bytes(z->items, item));
         if (wanted > there) {
             const double share = (double)there / (double)wanted;
-            thread = (uint64_t)((double)thread * share);
+            workspace = (uint64_t)((double)workspace * share);
             item = (uint64_t)((double)item * share);
         }
-        const uint64_t thread_least = thread_min + (only ? batch_min : 0);
-        thread = thread < thread_least ? thread_least : thread;
-        item = item < batch_min ? batch_min : item;
+        const struct least_bytes least = least_bytes(env, c, z, &plan.batch);
+        workspace = gnn_max_u64(workspace, least.workspace);
+        item = gnn_max_u64(item, least.batch);
     }
     if (c->workspace_bytes > 0)
-        thread = c->workspace_bytes;
-    z->workspace_bytes =
-        gnn_round_up(thread < RS_WORKSPACE_BYTES_MIN ? RS_WORKSPACE_BYTES_MIN : thread, GNN_PAGE_BYTES);
+        workspace = c->workspace_bytes;
+    z->workspace_bytes = gnn_round_up(gnn_max_u64(workspace, RS_WORKSPACE_BYTES_MIN), GNN_PAGE_BYTES);
     z->batch_bytes = gnn_round_up(item, GNN_PAGE_BYTES);
-    divide(c, z, bound);
+    divide_workspace(c, z, bound);
+    assert(z->dedupe_bytes <= z->workspace_bytes);
 }
 
 enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_config *c, struct rs_sizes *z,
@@ -201,51 +219,32 @@ enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_conf
 {
     const struct gnn_workload *const load = env->workload;
     uint64_t nodes = 0;
-    GNN_TRY(check(env, c, err));
+    GNN_TRY(check_options(env, c, err));
     *z = (struct rs_sizes){.threads = c->requests > 0 ? c->concurrency : c->threads};
-    z->seeds = c->requests > 0 ? 1 : (uint32_t)least(load->batch_size, env->dataset->train.count);
+    z->seeds = c->requests > 0 ? 1 : (uint32_t)gnn_min_u64(load->batch_size, env->dataset->train.count);
     if (c->frontier == RS_FRONTIER_ALL)
-        GNN_TRY(bound_all(env, z, &nodes, err));
+        GNN_TRY(bound_frontier_all(env, z, &nodes, err));
     else
-        bound_neighbours(env, z, &nodes);
-    add_up(c, load->layers, nodes, z);
+        bound_frontier_neighbours(env, z, &nodes);
+    size_from_bounds(c, load->layers, nodes, z);
     z->engine_bytes = engine_bytes(c);
-    z->release_bytes = c->workspaces == RS_WORKSPACES_RIGHT
-                           ? 0
-                           : (uint64_t)load->batch_size * RELEASE_READS_PER_SEED * RELEASE_READ_BYTES;
+    if (c->workspaces == RS_WORKSPACES_RELEASE)
+        z->release_bytes = (uint64_t)load->batch_size * RELEASE_READS_PER_SEED * RELEASE_READ_BYTES;
     z->cache_bytes = c->io == RS_IO_SORTED ? rs_cache_bytes(env->dataset->edge_count, c->cache_bytes) : 0;
     z->items = load->sample_only ? 0 : c->prefetch * c->threads + 3;
-    choose(env, c, z);
+    choose_workspaces(env, c, z);
     return GNN_OK;
 }
 
 void rs_plan_parts(const struct ringsampler_config *c, const struct rs_sizes *z, struct gnn_memory_plan *plan)
 {
-    const struct gnn_env *env = plan->env;
-    uint64_t thread_min, batch_min;
-    expected_bytes(env, c, z, &plan->batch, &thread_min, &batch_min);
-    if (env->workload->sample_only)
-        thread_min += batch_min;
-    if (c->workspace_bytes > 0)
-        thread_min = z->workspace_bytes;
+    const bool chosen = c->workspace_bytes > 0;
+    const struct least_bytes least = least_bytes(plan->env, c, z, &plan->batch);
     gnn_plan_part(plan, "workspaces of the threads",
-                  c->workspace_bytes > 0 ? "ringsampler.workspace or ringsampler.threads"
-                                         : "ringsampler.threads, --batch or --fanout",
-                  gnn_mul_bytes(z->threads, thread_min));
-    gnn_plan_part(plan, "ring buffers of the threads",
-                  c->workspaces == RS_WORKSPACES_RELEASE
-                      ? "ringsampler.workspaces=right"
-                      : "ringsampler.ring, ringsampler.read_buffer or ringsampler.threads",
-                  gnn_mul_bytes(z->threads, z->engine_bytes + z->release_bytes));
-    gnn_plan_part(plan, "sector cache", "ringsampler.cache", z->cache_bytes);
-    gnn_plan_part(plan, "order of the epoch", NULL, env->dataset->train.count * (uint64_t)sizeof(gnn_node));
-    if (env->workload->sample_only)
-        return;
-    gnn_plan_in_flight(plan, "mini-batches in flight", "ringsampler.prefetch or ringsampler.threads",
-                       gnn_mul_bytes(z->items, batch_min));
-    gnn_plan_in_flight(
-        plan, "inputs of two mini-batches", "--batch or --fanout",
-        gnn_mul_bytes(plan->batch.nodes[env->workload->layers], RS_INPUTS * (uint64_t)env->dataset->row_bytes));
-    gnn_plan_part(plan, "reads of feature rows in flight", "ringsampler.extract_depth",
-                  gnn_extraction_bytes(env, c->extract_depth, c->feature_io == RS_FEATURES_DIRECT));
+                  chosen ? "ringsampler.workspace or ringsampler.threads" : "ringsampler.threads, --batch or --fanout",
+                  gnn_mul_bytes(z->threads, chosen ? z->workspace_bytes : least.workspace));
+    plan_fixed_parts(c, z, plan);
+    if (!plan->env->workload->sample_only)
+        gnn_plan_in_flight(plan, "mini-batches in flight", "ringsampler.prefetch or ringsampler.threads",
+                           gnn_mul_bytes(z->items, least.batch));
 }

@@ -177,6 +177,25 @@ static void test_slow_and_repeated_reads_change_nothing(void **state)
     }
 }
 
+/* A device that never takes a read ends the run, with the position, rather than repeating for ever. */
+static void test_endless_repeats_end_the_run(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CASES; c++) {
+        struct place p;
+        open_place(&p, &(struct gnn_fault_plan){.seed = 7, .read_again_probability = 1});
+        if (!left_out(&p, c)) {
+            struct train_run run;
+            init_run(&run, &p, c);
+            assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+            assert_int_equal(train_run_epoch(&run, 0), GNN_EIO);
+            check_position(&run);
+            train_run_close(&run);
+        }
+        close_place(&p);
+    }
+}
+
 /* Every allocation in turn fails. */
 static void test_every_failed_allocation_is_reported_and_undone(void **state)
 {
@@ -229,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_a_short_read_ends_the_run_with_its_position),
         cmocka_unit_test(test_many_failures_at_once),
         cmocka_unit_test(test_slow_and_repeated_reads_change_nothing),
+        cmocka_unit_test(test_endless_repeats_end_the_run),
         cmocka_unit_test(test_every_failed_allocation_is_reported_and_undone),
         cmocka_unit_test(test_a_cut_edge_file_is_refused),
     };

@@ -1,7 +1,8 @@
 /* RingSampler's invariants (docs/invariants.md), on small graphs in the measured world. Which test holds
  * which: blocks 1, 6, 7; counters 2, 5, 8; seeds 3; digests 4; memory 9; full neighbourhoods 10; odd shapes 11.
  * Invariant 12 is in tests/fault/test_ringsampler_faults.c, 13 in test_ringsampler_parts.c. */
-#include "systems/ringsampler/ringsampler.h"
+#include "systems/ringsampler/split.h"
+#include "systems/ringsampler/thread.h"
 #include "tests/support/fixture.h"
 
 #include <setjmp.h>
@@ -141,7 +142,7 @@ static void check_blocks_of(const struct fixture *f, const char *const *options)
     struct rs_thread *const thread = &s->threads[0];
     must_run(train_run_epoch(&run, 1), &run);
     const bool all = s->config->frontier == RS_FRONTIER_ALL;
-    for (uint32_t k = 0; k < s->batches; k++) {
+    for (uint32_t k = 0; k < s->order.batches; k++) {
         static unsigned char memory[1 << 20];
         struct rs_batch batch = {.memory = memory, .size_bytes = sizeof memory};
         must_run(rs_sample_one(thread, &batch, k, &run.err), &run);
@@ -207,10 +208,10 @@ static void test_every_seed_once(void **state)
         open_run(&run, &f);
         must_run(train_run_epoch(&run, 2), &run);
         const struct ringsampler *const s = run.state;
-        assert_int_equal(run.result.counters.sample.batches, s->batches);
+        assert_int_equal(run.result.counters.sample.batches, s->order.batches);
         memset(seen, 0, sizeof seen);
         uint32_t repeated = 0, all = 0;
-        for (uint32_t k = 0; k < s->batches; k++) {
+        for (uint32_t k = 0; k < s->order.batches; k++) {
             uint32_t count;
             const gnn_node *const seeds = rs_seeds(s, k, &count);
             assert_in_range(count, 1, cases[c].batch_size);
@@ -357,7 +358,7 @@ static void test_reads_are_counted_and_bounded(void **state)
             assert_true(n->requested_bytes % reads == 0 && n->requested_bytes / reads >= 512);
         uint64_t groups = 0;
         struct ringsampler *const s = run.state;
-        for (uint32_t k = 0; k < s->batches; k++) {
+        for (uint32_t k = 0; k < s->order.batches; k++) {
             static unsigned char memory[1 << 18];
             struct rs_batch batch = {.memory = memory, .size_bytes = sizeof memory};
             must_run(rs_sample_one(&s->threads[0], &batch, k, &run.err), &run);

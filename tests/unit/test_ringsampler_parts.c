@@ -85,6 +85,7 @@ static void test_extents_cover_every_entry_once(void **state)
                                               .unit_shift = cases[c].shift,
                                               .gap_units = cases[c].gap,
                                               .units_max = cases[c].most,
+                                              .index_mask = UINT64_MAX,
                                               .one_each = cases[c].one_each};
         for (uint32_t i = 0; i < ENTRIES; i++) {
             wanted[i] = gnn_rng_below(&rng, POSITIONS);

@@ -1,0 +1,69 @@
+/* How neighbours are read from the edge file: one way per run, chosen by `io`; every thread has a fetch of its own.
+ *
+ *   grouped.c   direct, buffered, buffered-random: a read per position, in groups that fit the ring (the paper's)
+ *   sorted.c    sorted: all positions of a hop in the order of the file, joined (ours)
+ *   mapped.c    mapped: through the page cache, no ring (ours, to compare with)
+ *
+ * A read that fails or stays short ends the run with its position in the message: no partial figure is stored. Buffers
+ * hold topology, whose bytes are real in both worlds. */
+#ifndef RINGSAMPLER_FETCH_H
+#define RINGSAMPLER_FETCH_H
+
+#include "harness/storage/ring_reads.h"
+#include "systems/ringsampler/blocks.h"
+#include "systems/ringsampler/extents.h"
+
+struct ringsampler_config;
+struct rs_thread;
+struct rs_fetch;
+
+struct rs_fetch_ops {
+    /* Draws the positions of every hop and fills every col. On failure nothing is in flight. */
+    enum gnn_status (*fetch)(struct rs_fetch *fetch, struct rs_hop *const *hops, uint32_t count, struct gnn_err *err);
+    void (*close)(struct rs_fetch *fetch); /* accepts a half-opened one */
+};
+
+/* Since open. */
+struct rs_fetch_counts {
+    struct gnn_ring_counters ring;     /* zero with io=mapped */
+    uint64_t submits;                  /* groups, or runs of joined reads, handed over */
+    uint64_t cache_hits, cache_misses; /* io=sorted with a cache: samples */
+    uint64_t sweeps;                   /* io=sorted */
+};
+
+/* Each way embeds this struct first. */
+struct rs_fetch {
+    const struct rs_fetch_ops *ops;
+    struct rs_thread *thread;
+    struct gnn_ring_reads reads; /* of the edge file; zeroed with io=mapped */
+    uint64_t file_bytes;
+    uint32_t align_bytes; /* of direct reads of the edge file; 1 for buffered ones */
+    struct rs_fetch_counts counts;
+};
+
+GNN_MUST_CHECK enum gnn_status rs_grouped_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_mapped_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status rs_sorted_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
+/* Memory of each besides the workspace; align_bytes of direct reads. */
+uint64_t rs_grouped_bytes(const struct ringsampler_config *config, uint32_t align_bytes);
+uint64_t rs_mapped_bytes(void);
+uint64_t rs_sorted_bytes(const struct ringsampler_config *config);
+
+/* ---- what grouped.c and sorted.c share ---- */
+
+/* Fills in thread, file size and alignment. */
+void rs_fetch_init(struct rs_fetch *fetch, const struct rs_fetch_ops *ops, struct rs_thread *thread);
+/* Opens a ring of `depth` reads. The buffer, where most of them land, is registered with it if the user asked. */
+GNN_MUST_CHECK enum gnn_status rs_fetch_open_ring(struct rs_fetch *fetch, uint32_t depth, void *buffer,
+                                                  uint64_t buffer_bytes, struct gnn_err *err);
+/* The read of an extent into dst. It may pass the end of the file, up to which its bytes must arrive. */
+struct gnn_read rs_fetch_read(const struct rs_fetch *fetch, const struct rs_extent *extent, uint32_t unit_bytes,
+                              void *dst, uint64_t tag);
+/* Hands the reads over in one batch. No more than the ring's depth may be in flight (asserted). */
+GNN_MUST_CHECK enum gnn_status rs_fetch_submit(struct rs_fetch *fetch, struct gnn_read *reads, uint32_t count,
+                                               struct gnn_err *err);
+
+/* Adds to *sum; of peaks the larger stays. */
+void rs_fetch_add_counts(const struct rs_fetch *fetch, struct rs_fetch_counts *sum);
+
+#endif
