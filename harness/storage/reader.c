@@ -37,16 +37,6 @@ struct gnn_reader {
 
 /* ---- rows on sectors ---- */
 
-static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
-{
-    while (b != 0) {
-        const uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 struct gnn_row_layout gnn_row_layout(uint32_t row_bytes, uint32_t align_bytes)
 {
     assert(row_bytes > 0);
@@ -61,8 +51,8 @@ struct gnn_row_layout gnn_row_layout(uint32_t row_bytes, uint32_t align_bytes)
         /* A last group that is not full is shorter than its window. */
         layout.bounce_bytes_max = layout.rows_per_load > 1 ? layout.load_bytes : 0;
     } else {
-        /* Rows start at the multiples of gcd(R, q) within a sector; the last of them makes the widest window. */
-        const uint32_t skip_max = align_bytes - greatest_common_divisor(row_bytes, align_bytes);
+        /* Rows start at the multiples of gcd(R, q), R's lowest bit, in a sector; the last makes the widest window. */
+        const uint32_t skip_max = align_bytes - gnn_min_u32(row_bytes & (0U - row_bytes), align_bytes);
         layout.window_bytes_max = (uint32_t)gnn_round_up((uint64_t)skip_max + row_bytes, align_bytes);
         layout.bounce_bytes_max = row_bytes;
     }
@@ -233,35 +223,29 @@ static enum gnn_status place_load(struct gnn_reader *reader, const struct gnn_lo
 
 /* Places and submits up to READER_CHUNK loads. */
 static enum gnn_status submit_chunk(struct gnn_reader *reader, const struct gnn_load *loads, uint32_t count,
-                                    uint32_t *accepted, struct gnn_err *err)
+                                    struct gnn_err *err)
 {
     struct gnn_read reads[READER_CHUNK];
     assert(count <= READER_CHUNK);
-    *accepted = 0;
     for (uint32_t i = 0; i < count; i++)
         GNN_TRY(place_load(reader, &loads[i], gnn_ring_reads_next_slot(&reader->reads, i), &reads[i], err));
-    const enum gnn_status status = gnn_ring_reads_submit(&reader->reads, reads, count, accepted, err);
-    reader->loads += *accepted;
-    for (uint32_t i = 0; i < *accepted; i++)
+    reader->loads += count;
+    for (uint32_t i = 0; i < count; i++)
         reader->bounced_loads += reader->slots[reads[i].tag].window != reader->slots[reads[i].tag].dst;
-    return status;
+    return gnn_ring_reads_submit(&reader->reads, reads, count, err);
 }
 
 enum gnn_status gnn_reader_submit(struct gnn_reader *reader, const struct gnn_load *loads, uint32_t count,
                                   uint32_t *accepted, struct gnn_err *err)
 {
-    for (*accepted = 0;;) {
+    *accepted = 0;
+    while (*accepted < count && reader->reads.free_count > 0) {
         const uint32_t room = gnn_min_u32(reader->reads.free_count, READER_CHUNK);
         const uint32_t chunk = gnn_min_u32(count - *accepted, room);
-        uint32_t taken = 0;
-        if (chunk == 0)
-            return GNN_OK;
-        const enum gnn_status status = submit_chunk(reader, loads + *accepted, chunk, &taken, err);
-        *accepted += taken;
-        GNN_TRY(status);
-        if (taken < chunk)
-            return GNN_OK;
+        GNN_TRY(submit_chunk(reader, loads + *accepted, chunk, err));
+        *accepted += chunk;
     }
+    return GNN_OK;
 }
 
 /* ---- completion ---- */

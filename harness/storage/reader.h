@@ -1,11 +1,11 @@
-/* The batched reader: many loads in flight over one ring, each compared with what was asked (gnndrive.md
- * sections 3 and 4; later systems read whole blocks through it).
+/* The batched reader: many loads in flight over one ring (ring_reads.h), each compared with what was asked. GNNDrive's
+ * asynchronous extraction (section 4) needs it first; other systems read rows, lists and whole blocks through it.
  *
- * A load is a byte range of a file and a place for it. On a direct file the range is widened to the aligned
- * window [floor(offset / q) q, ceil((offset + len) / q) q); where the window is the range itself and dst is
- * aligned the read lands in dst, otherwise in a bounce slot and the range is copied on. Short reads go on
- * where they stopped, EINTR and EAGAIN are repeated, a read that fails is GNN_EIO with file, offset and
- * reason. A window may pass the end of the file; a load may not.
+ * A load is a byte range of a file and a place for it. On a direct file the range is widened to the aligned window
+ * [floor(offset / q) q, ceil((offset + len) / q) q); where the window is the range itself and dst is aligned the read
+ * lands in dst, otherwise in a bounce slot and the range is copied on. Short reads go on where they stopped, EINTR and
+ * EAGAIN are repeated, a read that fails is GNN_EIO with file, offset and reason. A window may pass the end of the
+ * file; a load may not.
  *
  * A reader belongs to one thread at a time: it may change hands while nothing is in flight.
  *
@@ -36,8 +36,8 @@ struct gnn_row_layout {
 /* row_bytes > 0; align_bytes a power of two, 1 for buffered files (then nothing is grouped or bounced). */
 struct gnn_row_layout gnn_row_layout(uint32_t row_bytes, uint32_t align_bytes);
 
-/* The part of the file that loads `row`'s group: offset and length, cut at the file's end when the last group
- * is not full. row < file_bytes / row_bytes. */
+/* The part of the file that loads `row`'s group: offset and length, cut at the file's end when the last group is not
+ * full. row < file_bytes / row_bytes. */
 struct gnn_row_range {
     uint64_t offset_bytes;
     uint32_t len_bytes;
@@ -68,8 +68,8 @@ struct gnn_load {
     uint64_t tag;
 };
 
-/* Since open. Bytes and I/Os as asked of storage, windows and their padding included; what a short read left
- * over is asked again and counted apart. */
+/* Since open. Bytes and I/Os as asked of storage, windows and their padding included; a repeat, also of the rest of a
+ * short read, is counted apart. */
 struct gnn_reader_counters {
     uint64_t loads;
     uint64_t requested_bytes;
@@ -80,26 +80,23 @@ struct gnn_reader_counters {
 
 struct gnn_reader;
 
-/* Allocates the bounce slots ("read bounce slots", pinned) and the ring. Errors as gnn_ring_open and
- * gnn_mem_alloc. */
+/* Allocates the bounce slots ("read bounce slots", pinned) and the ring. Errors as gnn_ring_open and gnn_mem_alloc. */
 GNN_MUST_CHECK enum gnn_status gnn_reader_open(struct gnn_world *world, const struct gnn_reader_config *config,
                                                struct gnn_reader **out, struct gnn_err *err);
 /* Waits for what is in flight. Accepts NULL. */
 void gnn_reader_close(struct gnn_reader *reader);
 
-/* Memory that a reader of this configuration allocates, for a system's plan; align_bytes as the files report.
- */
+/* Memory that a reader of this configuration allocates, for a system's plan; align_bytes as the files report. */
 uint64_t gnn_reader_memory_bytes(const struct gnn_reader_config *config, uint32_t align_bytes);
 
-/* Hands over the first *accepted of `count` loads in one batch: as many as fit into the depth, maybe 0. Never
- * blocks. GNN_ESHORT when a load passes the end of its file, GNN_EUSAGE when it needs a bounce longer than
- * bounce_bytes_max; nothing of the call is accepted then. */
+/* Hands over the first *accepted of `count` loads: as many as fit into the depth, maybe 0. GNN_ESHORT when a load
+ * passes the end of its file, GNN_EUSAGE when it needs a bounce longer than bounce_bytes_max; it and those after it
+ * are not accepted then. */
 GNN_MUST_CHECK enum gnn_status gnn_reader_submit(struct gnn_reader *reader, const struct gnn_load *loads,
                                                  uint32_t count, uint32_t *accepted, struct gnn_err *err);
 
-/* Tags of up to `max` completed loads, in the order they completed; sleeps (GNN_WAIT_IO) until `min` are
- * there. min <= loads in flight. On an error *got tags are valid too; the load that failed is the message's.
- */
+/* Takes up to `max` completed loads, their tags in the order they completed; sleeps (GNN_WAIT_IO) until `min` are
+ * there. min <= loads in flight. On an error *got tags are valid too; the load that failed is the message's. */
 GNN_MUST_CHECK enum gnn_status gnn_reader_harvest(struct gnn_reader *reader, uint32_t min, uint32_t max, uint64_t *tags,
                                                   uint32_t *got, struct gnn_err *err);
 
@@ -108,8 +105,8 @@ uint32_t gnn_reader_in_flight(const struct gnn_reader *reader);
 /* Waits until nothing is in flight; results and failures are dropped. */
 void gnn_reader_drain(struct gnn_reader *reader);
 
-/* Loads everything, keeping the depth full; done(ctx, tag) is called once per load as it completes (may be
- * NULL). On any failure everything in flight is drained before it returns. */
+/* Loads everything, keeping the depth full; done(ctx, tag) is called once per load as it completes (may be NULL). On
+ * any failure everything in flight is drained before it returns. */
 typedef enum gnn_status gnn_reader_done_fn(void *ctx, uint64_t tag, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_reader_load_all(struct gnn_reader *reader, const struct gnn_load *loads,
                                                    uint64_t count, gnn_reader_done_fn *done, void *ctx,

@@ -63,35 +63,29 @@ void gnn_ring_reads_close(struct gnn_ring_reads *reads)
 
 /* ---- submission ---- */
 
-/* Hands batch[0 .. count), whose tags are slots, to the ring: the first *accepted of them. */
+/* Hands batch[0 .. count), whose tags are slots, to the ring; pauses where it has no room for a moment. */
 static enum gnn_status hand_over(struct gnn_ring_reads *reads, const struct gnn_read *batch, uint32_t count,
-                                 uint32_t *accepted, struct gnn_err *err)
+                                 struct gnn_err *err)
 {
-    *accepted = 0;
-    const enum gnn_status status = gnn_ring_submit(reads->world, reads->ring, batch, count, accepted, err);
-    assert(*accepted <= count);
-    reads->in_ring += *accepted;
-    assert(reads->in_ring <= reads->config.ring.depth);
-    reads->counters.in_flight_peak = gnn_max_u64(reads->counters.in_flight_peak, reads->in_ring);
-    return status;
-}
-
-/* Hands all of them over; pauses where the ring has no room for a moment. */
-static enum gnn_status hand_over_all(struct gnn_ring_reads *reads, const struct gnn_read *batch, uint32_t count,
-                                     struct gnn_err *err)
-{
-    for (uint32_t done = 0, accepted; done < count; done += accepted) {
-        GNN_TRY(hand_over(reads, batch + done, count - done, &accepted, err));
+    for (uint32_t done = 0; done < count;) {
+        uint32_t accepted = 0;
+        const enum gnn_status status =
+            gnn_ring_submit(reads->world, reads->ring, batch + done, count - done, &accepted, err);
+        done += accepted;
+        reads->in_ring += accepted;
+        assert(reads->in_ring <= reads->config.ring.depth);
+        GNN_TRY(status);
         if (accepted == 0)
             gnn_sleep_until(reads->world, gnn_now_ns(reads->world) + full_ring_pause_ns, GNN_WAIT_IO);
     }
+    reads->counters.in_flight_peak = gnn_max_u64(reads->counters.in_flight_peak, reads->in_ring);
     return GNN_OK;
 }
 
-/* Puts the reads into the slots they will have. */
-static void fill_slots(struct gnn_ring_reads *reads, struct gnn_read *wanted, uint32_t count)
+enum gnn_status gnn_ring_reads_submit(struct gnn_ring_reads *reads, struct gnn_read *wanted, uint32_t count,
+                                      struct gnn_err *err)
 {
-    assert(count <= reads->config.batch_max);
+    assert(count > 0);
     assert(count <= reads->free_count);
     for (uint32_t i = 0; i < count; i++) {
         assert(wanted[i].need_bytes > 0);
@@ -99,33 +93,11 @@ static void fill_slots(struct gnn_ring_reads *reads, struct gnn_read *wanted, ui
         const uint32_t index = gnn_ring_reads_next_slot(reads, i);
         reads->slots[index] = (struct gnn_ring_slot){.read = wanted[i]};
         wanted[i].tag = index;
-    }
-}
-
-/* The first `count` of `wanted`, which are in the ring now, keep their slots. */
-static void count_accepted(struct gnn_ring_reads *reads, const struct gnn_read *wanted, uint32_t count)
-{
-    reads->free_count -= count;
-    reads->counters.requested_ios += count;
-    for (uint32_t i = 0; i < count; i++)
         reads->counters.requested_bytes += wanted[i].len_bytes;
-}
-
-enum gnn_status gnn_ring_reads_submit(struct gnn_ring_reads *reads, struct gnn_read *wanted, uint32_t count,
-                                      uint32_t *accepted, struct gnn_err *err)
-{
-    fill_slots(reads, wanted, count);
-    const enum gnn_status status = hand_over(reads, wanted, count, accepted, err);
-    count_accepted(reads, wanted, *accepted);
-    return status;
-}
-
-enum gnn_status gnn_ring_reads_submit_all(struct gnn_ring_reads *reads, struct gnn_read *wanted, uint32_t count,
-                                          struct gnn_err *err)
-{
-    fill_slots(reads, wanted, count);
-    count_accepted(reads, wanted, count); /* after an error the drain frees them all */
-    return hand_over_all(reads, wanted, count, err);
+    }
+    reads->free_count -= count; /* after an error the drain frees them all */
+    reads->counters.requested_ios += count;
+    return hand_over(reads, wanted, count, err);
 }
 
 /* ---- completion ---- */
@@ -189,7 +161,7 @@ static enum gnn_status repeat_read(struct gnn_ring_reads *reads, uint32_t index,
     struct gnn_read again = reads->slots[index].read;
     again.tag = index;
     reads->counters.repeated_ios++;
-    return hand_over_all(reads, &again, 1, err);
+    return hand_over(reads, &again, 1, err);
 }
 
 /* Judges the first `count` completions; after a failure the rest too, so that every slot is accounted for. */

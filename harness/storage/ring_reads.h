@@ -20,7 +20,7 @@ enum gnn_short_reads {
 
 struct gnn_ring_reads_config {
     struct gnn_ring_config ring;
-    uint32_t batch_max; /* reads handed to the ring, or taken from it, in one call; 1 to ring.depth */
+    uint32_t batch_max; /* completions taken from the ring in one call; 1 to ring.depth */
     enum gnn_short_reads short_reads;
     const char *entry_name; /* optional, a literal: messages also say which entry of the file ("edge 17") */
     uint32_t entry_bytes;
@@ -73,16 +73,13 @@ static inline uint32_t gnn_ring_reads_next_slot(const struct gnn_ring_reads *rea
     return reads->free_slots[reads->free_count - 1 - i];
 }
 
-/* Hands over the first *accepted of `count` reads in one call of the ring, maybe 0; count is at most batch_max and at
- * most depth - in flight (asserted). Never blocks. Tags in `wanted` are overwritten. */
+/* Hands the reads to the ring in one batch; count is at most depth - in flight (asserted). Sleeps (GNN_WAIT_IO) where
+ * the kernel's polling thread leaves no room for a moment. Tags in `wanted` are overwritten. */
 GNN_MUST_CHECK enum gnn_status gnn_ring_reads_submit(struct gnn_ring_reads *reads, struct gnn_read *wanted,
-                                                     uint32_t count, uint32_t *accepted, struct gnn_err *err);
-/* The same until all are accepted; sleeps (GNN_WAIT_IO) where the ring has no room for a moment. */
-GNN_MUST_CHECK enum gnn_status gnn_ring_reads_submit_all(struct gnn_ring_reads *reads, struct gnn_read *wanted,
-                                                         uint32_t count, struct gnn_err *err);
+                                                     uint32_t count, struct gnn_err *err);
 
-/* Tags of up to `max` completed reads, in the order they completed; sleeps (GNN_WAIT_IO) until `min` are there.
- * min <= reads in flight. On an error *got tags are valid too. */
+/* Takes up to `max` completed reads, their tags in the order they completed; sleeps (GNN_WAIT_IO) until `min` are
+ * there. min <= reads in flight. On an error *got tags are valid too. */
 GNN_MUST_CHECK enum gnn_status gnn_ring_reads_wait(struct gnn_ring_reads *reads, uint32_t min, uint32_t max,
                                                    uint64_t *tags, uint32_t *got, struct gnn_err *err);
 

@@ -56,7 +56,7 @@ enum gnn_status rs_fetch_submit(struct rs_fetch *fetch, struct gnn_read *reads, 
     if (count == 0)
         return GNN_OK;
     fetch->counts.submits++;
-    return gnn_ring_reads_submit_all(&fetch->reads, reads, count, err);
+    return gnn_ring_reads_submit(&fetch->reads, reads, count, err);
 }
 
 void rs_fetch_add_counts(const struct rs_fetch *fetch, struct rs_fetch_counts *sum)

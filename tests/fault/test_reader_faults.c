@@ -194,7 +194,8 @@ static enum gnn_status read_blocks(struct loads *f, enum gnn_short_reads short_r
                                                 .len_bytes = RING_READ_BYTES,
                                                 .need_bytes = RING_READ_BYTES,
                                                 .tag = next};
-        status = gnn_ring_reads_submit_all(&reads, wanted, count, &f->err);
+        if (count > 0)
+            status = gnn_ring_reads_submit(&reads, wanted, count, &f->err);
         if (status == GNN_OK)
             status = gnn_ring_reads_wait(&reads, 1, RING_DEPTH, tags, &got, &f->err);
         for (uint32_t i = 0; i < got; i++, done++)
