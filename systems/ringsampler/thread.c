@@ -174,12 +174,6 @@ enum gnn_status rs_sample_one(struct rs_thread *thread, struct rs_batch *b, uint
 
 /* ---- bundles ---- */
 
-/* How the rest of the workspace is shared: `count` equal ranges for batches, entries for the sort behind them. */
-struct layout {
-    uint32_t count;
-    uint64_t batch_bytes, entries_bytes;
-};
-
 static uint64_t with_margin(uint64_t bytes)
 {
     return bytes + bytes / 8;
@@ -221,66 +215,46 @@ static uint64_t entries_share(const struct rs_thread *thread)
     return gnn_round_down(gnn_max_u64(share, RS_ENTRIES_BYTES_MIN), sizeof(uint64_t));
 }
 
-static struct layout layout_for(const struct rs_thread *thread, uint32_t left)
+/* Divides the rest of the workspace among the next bundle of `left` batches, in equal ranges, and the entries of its
+ * sorts. Returns the batches of the bundle. */
+static uint32_t lay_out(struct rs_thread *thread, uint32_t left)
 {
-    struct layout layout = {.count = bundle_of(thread, left), .entries_bytes = entries_share(thread)};
-    assert(layout.entries_bytes <= thread->rest_bytes);
-    layout.batch_bytes =
-        gnn_round_down((thread->rest_bytes - layout.entries_bytes) / layout.count, GNN_ARENA_ALIGN_BYTES);
-    return layout;
-}
-
-/* Points the first layout->count batches, and the entries, into the rest of the workspace. */
-static void lay_out(struct rs_thread *thread, const struct layout *layout)
-{
-    for (uint32_t i = 0; i < layout->count; i++) {
-        thread->batches[i].memory = thread->rest + i * layout->batch_bytes;
-        thread->batches[i].size_bytes = layout->batch_bytes;
+    const uint32_t count = bundle_of(thread, left);
+    const uint64_t entries_bytes = entries_share(thread);
+    assert(entries_bytes <= thread->rest_bytes);
+    const uint64_t batch_bytes = gnn_round_down((thread->rest_bytes - entries_bytes) / count, GNN_ARENA_ALIGN_BYTES);
+    for (uint32_t i = 0; i < count; i++) {
+        thread->batches[i].memory = thread->rest + i * batch_bytes;
+        thread->batches[i].size_bytes = batch_bytes;
     }
-    thread->entries =
-        (uint64_t *)(void *)(thread->rest + gnn_round_down(thread->rest_bytes - layout->entries_bytes, 8));
-    thread->entry_capacity = layout->entries_bytes / sizeof(uint64_t);
+    thread->entries = (uint64_t *)(void *)(thread->rest + gnn_round_down(thread->rest_bytes - entries_bytes, 8));
+    thread->entry_capacity = entries_bytes / sizeof(uint64_t);
+    return count;
 }
 
-static void give_map_full_size(struct rs_thread *thread)
+static uint32_t lay_out_with_full_map(struct rs_thread *thread, uint32_t left)
 {
     if (thread->pairs == NULL)
         divide_workspace(thread, thread->s->sizes.map_slots);
+    return lay_out(thread, left);
 }
 
-/* Divides the workspace for the next of `left` batches. After the first batch the map gets the size that batches need,
- * and a bundle what it leaves. Returns the batches of the bundle. */
+/* Divides the whole workspace for the next of `left` batches. After the first batch the map gets the size that batches
+ * need, and a bundle what it leaves. Returns the batches of the bundle. */
 static uint32_t lay_out_bundle(struct rs_thread *thread, uint32_t left)
 {
-    struct layout layout = {.count = 1};
     if (thread->s->config->io == RS_IO_SORTED && left > 1 && thread->map_peak > 0) {
         const uint64_t slots = gnn_id_map_sized_slots(with_margin(thread->map_peak) + 2);
         divide_workspace(thread, gnn_min_u64(slots, thread->s->sizes.map_slots));
-        layout = layout_for(thread, left);
+        const uint32_t count = lay_out(thread, left);
+        if (count > 1)
+            return count;
     }
-    if (layout.count == 1) {
-        give_map_full_size(thread);
-        layout = layout_for(thread, left);
-    }
-    lay_out(thread, &layout);
-    return layout.count;
+    return lay_out_with_full_map(thread, left);
 }
 
-/* Samples one by one, with a map of full size, the batches that did not fit beside others. */
-static enum gnn_status sample_put_off(struct rs_thread *thread, const uint32_t *numbers, uint32_t count,
-                                      struct gnn_err *err)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        give_map_full_size(thread);
-        const struct layout alone = layout_for(thread, 1);
-        lay_out(thread, &alone);
-        GNN_TRY(rs_sample_one(thread, &thread->batches[0], numbers[i], err));
-        thread->deferred_batches++;
-    }
-    return GNN_OK;
-}
-
-/* Samples batches first, first + step … (count of them) together, then those that did not fit. */
+/* Samples batches first, first + step … (count of them) together; then alone, with a map of full size, those that did
+ * not fit beside others. */
 static enum gnn_status sample_bundle(struct rs_thread *thread, uint32_t first, uint32_t count, uint32_t step,
                                      struct gnn_err *err)
 {
@@ -291,7 +265,12 @@ static enum gnn_status sample_bundle(struct rs_thread *thread, uint32_t first, u
     for (uint32_t i = 0; i < count; i++)
         if (thread->batches[i].full)
             put_off[put_off_count++] = first + i * step;
-    return sample_put_off(thread, put_off, put_off_count, err);
+    for (uint32_t i = 0; i < put_off_count; i++) {
+        (void)lay_out_with_full_map(thread, 1);
+        GNN_TRY(rs_sample_one(thread, &thread->batches[0], put_off[i], err));
+    }
+    thread->deferred_batches += put_off_count;
+    return GNN_OK;
 }
 
 enum gnn_status rs_thread_run(struct rs_thread *thread, uint32_t first, uint32_t count, uint32_t step, uint64_t *items,
