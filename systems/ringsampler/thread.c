@@ -208,10 +208,9 @@ static uint64_t entries_share(const struct rs_thread *thread)
     if (thread->s->config->io != RS_IO_SORTED)
         return 0;
     const uint64_t entry_bytes = thread->hop_targets_peak * sizeof(uint64_t), batch_bytes = thread->batch_bytes_peak;
-    const uint64_t share =
-        batch_bytes == 0
-            ? thread->rest_bytes / 2
-            : (uint64_t)((double)thread->rest_bytes * (double)entry_bytes / (double)(entry_bytes + batch_bytes));
+    uint64_t share = thread->rest_bytes / 2;
+    if (batch_bytes > 0)
+        share = (uint64_t)((double)thread->rest_bytes * (double)entry_bytes / (double)(entry_bytes + batch_bytes));
     return gnn_round_down(gnn_max_u64(share, RS_ENTRIES_BYTES_MIN), sizeof(uint64_t));
 }
 
