@@ -9,15 +9,15 @@
 #include "systems/ringsampler/blocks.h"
 
 #include "harness/sample/digest.h"
-#include "harness/sample/draw.h"
 #include "systems/ringsampler/extents.h"
+#include "systems/ringsampler/offsets.h"
 #include "systems/ringsampler/ringsampler.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
-enum { PREFETCH_TARGETS = 16, PREFETCH_IDS = 16 };
+enum { PREFETCH_IDS = 16 };
 
 /* ---- memory of a batch ---- */
 
@@ -84,8 +84,8 @@ static uint64_t count_slots(const struct rs_hop *hop)
 {
     uint64_t slots = 0;
     for (uint32_t t = 0; t < hop->target_count; t++) {
-        if (t + PREFETCH_TARGETS < hop->target_count)
-            __builtin_prefetch(hop->indptr + hop->targets[t + PREFETCH_TARGETS]);
+        if (t + RS_PREFETCH_TARGETS < hop->target_count)
+            __builtin_prefetch(hop->indptr + hop->targets[t + RS_PREFETCH_TARGETS]);
         const uint64_t degree = hop->indptr[hop->targets[t] + 1] - hop->indptr[hop->targets[t]];
         hop->row_start[t] = (uint32_t)slots;
         slots += gnn_min_u64(degree, hop->fanout);

@@ -55,12 +55,10 @@ extern const struct gnn_option ringsampler_options[]; /* options.c */
 
 /* ---- sizes.c ---- */
 
-/* Bounds of a mini-batch under the frontier rule, and what a thread's memory is made of. */
+/* The memory of a mini-batch and of a thread, by the bounds of the frontier rule or what the cap leaves. */
 struct rs_sizes {
     uint32_t threads;                 /* sampling threads, or requests in service */
     uint32_t seeds;                   /* of a mini-batch */
-    uint32_t targets[GNN_LAYERS_MAX]; /* of hop l, at most */
-    uint64_t samples[GNN_LAYERS_MAX]; /* of hop l, at most */
     uint64_t batch_bytes;             /* nodes and blocks at their bounds */
     uint64_t map_slots, dedupe_bytes; /* ID map, or the pairs of dedupe=sort */
     uint64_t entries_bytes;           /* io=sorted: 8 B a target of the largest hop */

@@ -55,53 +55,48 @@ static enum gnn_status check_options(const struct gnn_env *env, const struct rin
 
 /* ---- bounds ---- */
 
-static enum gnn_status bound_frontier_all(const struct gnn_env *env, struct rs_sizes *z, uint64_t *nodes,
+/* Of any mini-batch. */
+struct bounds {
+    uint64_t nodes;       /* local IDs */
+    uint64_t targets;     /* of the hop with most */
+    uint64_t samples;     /* likewise */
+    uint64_t batch_bytes; /* nodes and blocks of all hops */
+};
+
+static void add_hop(struct bounds *bounds, uint64_t targets, uint64_t samples)
+{
+    bounds->targets = gnn_max_u64(bounds->targets, targets);
+    bounds->samples = gnn_max_u64(bounds->samples, samples);
+    bounds->batch_bytes += (targets + 1 + samples) * sizeof(uint32_t);
+}
+
+static enum gnn_status bound_frontier_all(const struct gnn_env *env, uint32_t seeds, struct bounds *out,
                                           struct gnn_err *err)
 {
     const struct gnn_workload *const load = env->workload;
-    struct gnn_sample_bounds bounds;
-    GNN_TRY(gnn_sample_bounds(env->dataset, z->seeds, load->fanout, load->layers, &bounds, err));
-    *nodes = bounds.nodes[load->layers];
-    z->batch_bytes = *nodes * sizeof(gnn_node);
-    for (uint32_t l = 0; l < load->layers; l++) {
-        z->targets[l] = bounds.nodes[l];
-        z->samples[l] = bounds.edges[l + 1];
-    }
+    struct gnn_sample_bounds sample;
+    GNN_TRY(gnn_sample_bounds(env->dataset, seeds, load->fanout, load->layers, &sample, err));
+    for (uint32_t l = 0; l < load->layers; l++)
+        add_hop(out, sample.nodes[l], sample.edges[l + 1]);
+    out->nodes = sample.nodes[load->layers];
+    out->batch_bytes += out->nodes * sizeof(gnn_node);
     return GNN_OK;
 }
 
-static void bound_frontier_neighbours(const struct gnn_env *env, struct rs_sizes *z, uint64_t *nodes)
+static void bound_frontier_neighbours(const struct gnn_env *env, uint32_t seeds, struct bounds *out)
 {
     const uint64_t node_count = env->dataset->node_count;
-    uint64_t targets = z->seeds, widest = 0;
+    uint64_t targets = seeds;
     for (uint32_t l = 0; l < env->workload->layers; l++) {
-        z->targets[l] = (uint32_t)targets;
-        z->samples[l] = gnn_min_u64(targets * env->workload->fanout[l], env->dataset->edge_count);
-        const uint64_t known = gnn_min_u64(targets + z->samples[l], node_count);
-        z->batch_bytes += known * sizeof(gnn_node);
-        widest = gnn_max_u64(widest, known);
-        targets = gnn_min_u64(z->samples[l], node_count);
+        const uint64_t samples = gnn_min_u64(targets * env->workload->fanout[l], env->dataset->edge_count);
+        const uint64_t known = gnn_min_u64(targets + samples, node_count);
+        add_hop(out, targets, samples);
+        out->nodes = gnn_max_u64(out->nodes, known);
+        out->batch_bytes += known * sizeof(gnn_node);
+        targets = gnn_min_u64(samples, node_count);
     }
-    *nodes = widest;
-    z->batch_bytes += widest * (sizeof(gnn_node) + 1) + GNN_ARENA_ALIGN_BYTES; /* the next targets and their marks */
-}
-
-/* Sizes blocks, entries and the dedupe from targets and samples. */
-static void size_from_bounds(const struct ringsampler_config *c, uint32_t layers, uint64_t nodes, struct rs_sizes *z)
-{
-    uint64_t largest_hop = 0, most_targets = 0;
-    for (uint32_t l = 0; l < layers; l++) {
-        z->batch_bytes += (z->targets[l] + UINT64_C(1) + z->samples[l]) * sizeof(uint32_t);
-        largest_hop = gnn_max_u64(largest_hop, z->samples[l]);
-        most_targets = gnn_max_u64(most_targets, z->targets[l]);
-    }
-    z->batch_bytes = gnn_round_up(z->batch_bytes, GNN_ARENA_ALIGN_BYTES);
-    if (c->io == RS_IO_SORTED)
-        z->entries_bytes = gnn_max_u64(most_targets * sizeof(uint64_t), RS_ENTRIES_BYTES_MIN);
-    z->map_slots = gnn_id_map_sized_slots(nodes + 2);
-    z->dedupe_bytes = c->dedupe == RS_DEDUPE_HASH
-                          ? z->map_slots * sizeof(struct gnn_id_slot)
-                          : gnn_round_up((nodes + largest_hop + 2) * PAIR_BYTES, GNN_ARENA_ALIGN_BYTES);
+    /* The next targets and their marks. */
+    out->batch_bytes += out->nodes * (sizeof(gnn_node) + 1) + GNN_ARENA_ALIGN_BYTES;
 }
 
 /* ---- what the cap leaves ---- */
@@ -218,15 +213,21 @@ enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_conf
                         struct gnn_err *err)
 {
     const struct gnn_workload *const load = env->workload;
-    uint64_t nodes = 0;
+    struct bounds bounds = {.nodes = 0};
     GNN_TRY(check_options(env, c, err));
     *z = (struct rs_sizes){.threads = c->requests > 0 ? c->concurrency : c->threads};
-    z->seeds = c->requests > 0 ? 1 : (uint32_t)gnn_min_u64(load->batch_size, env->dataset->train.count);
+    z->seeds = c->requests > 0 ? 1 : gnn_min_u32(load->batch_size, env->dataset->train.count);
     if (c->frontier == RS_FRONTIER_ALL)
-        GNN_TRY(bound_frontier_all(env, z, &nodes, err));
+        GNN_TRY(bound_frontier_all(env, z->seeds, &bounds, err));
     else
-        bound_frontier_neighbours(env, z, &nodes);
-    size_from_bounds(c, load->layers, nodes, z);
+        bound_frontier_neighbours(env, z->seeds, &bounds);
+    z->batch_bytes = gnn_round_up(bounds.batch_bytes, GNN_ARENA_ALIGN_BYTES);
+    if (c->io == RS_IO_SORTED)
+        z->entries_bytes = gnn_max_u64(bounds.targets * sizeof(uint64_t), RS_ENTRIES_BYTES_MIN);
+    z->map_slots = gnn_id_map_sized_slots(bounds.nodes + 2);
+    z->dedupe_bytes = c->dedupe == RS_DEDUPE_HASH
+                          ? z->map_slots * sizeof(struct gnn_id_slot)
+                          : gnn_round_up((bounds.nodes + bounds.samples + 2) * PAIR_BYTES, GNN_ARENA_ALIGN_BYTES);
     z->engine_bytes = engine_bytes(c);
     if (c->workspaces == RS_WORKSPACES_RELEASE)
         z->release_bytes = (uint64_t)load->batch_size * RELEASE_READS_PER_SEED * RELEASE_READ_BYTES;
