@@ -52,6 +52,7 @@ static inline unsigned agnes_direct_flag(const struct agnes_config *config)
 /* ---- sizes.c ---- */
 
 enum {
+    AGNES_WORKERS_MAX = 64, /* of a stage */
     AGNES_SPOOL_BLOCK_BYTES = 256 << 10,
     AGNES_ALIVE_MAX = 3,             /* hyperbatches between the first seed and the last step */
     AGNES_INPUTS = 2,                /* one in the making, one in training */
@@ -119,8 +120,8 @@ struct agnes {
     bool preparation_reported;
 };
 
-/* epoch.c: the train_epoch hook. */
-GNN_MUST_CHECK enum gnn_status agnes_epoch(struct agnes *agnes, uint64_t epoch, struct gnn_epoch_result *out,
+/* epoch.c: the train_epoch hook; agnes: struct agnes. */
+GNN_MUST_CHECK enum gnn_status agnes_epoch(void *agnes, uint64_t epoch, struct gnn_epoch_result *out,
                                            struct gnn_err *err);
 
 #endif

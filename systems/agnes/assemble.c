@@ -107,9 +107,9 @@ static enum gnn_status collect_rows(struct agnes_assembly *assembly, const struc
     GNN_TRY(gnn_rows_reserve(&input->rows, batch->count, err));
     unsigned char *to = (unsigned char *)input->rows.data;
     for (uint32_t i = 0; i < batch->count; i++, to += row_bytes) {
-        const void *const row = agnes_feature_cache_has(rows->cache, batch->nodes[i])
-                                    ? agnes_feature_cache_row(rows->cache, batch->nodes[i])
-                                    : agnes_spill_row(rows->spill, &assembly->reloaded, j, i);
+        const void *row = agnes_feature_cache_find(rows->cache, batch->nodes[i]);
+        if (row == NULL)
+            row = agnes_spill_row(rows->spill, &assembly->reloaded, j, i);
         gnn_mem_copy(env->world, to, row, row_bytes);
     }
     return GNN_OK;

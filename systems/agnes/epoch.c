@@ -346,8 +346,9 @@ static void begin(struct agnes *agnes, uint64_t epoch)
     agnes_assembly_begin(agnes->assembly, epoch);
 }
 
-enum gnn_status agnes_epoch(struct agnes *agnes, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
+enum gnn_status agnes_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
+    struct agnes *const agnes = state;
     const struct agnes_sizes *const sizes = &agnes->setup.sizes;
     struct epoch e = {.agnes = agnes,
                       .env = agnes->setup.env,

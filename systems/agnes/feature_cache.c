@@ -128,27 +128,24 @@ enum gnn_status agnes_feature_cache_place(struct agnes_feature_cache *cache, str
     return GNN_OK;
 }
 
-bool agnes_feature_cache_has(const struct agnes_feature_cache *cache, agnes_node v)
+bool agnes_feature_cache_put(struct agnes_feature_cache *cache, agnes_node v, const void *row, uint64_t *copied)
 {
     assert(v < cache->nodes);
-    return (word_of(cache, v) & CACHED) != 0;
+    const uint32_t word = word_of(cache, v);
+    if ((word & CACHED) != 0 && (word & COPIED) == 0) {
+        atomic_store_explicit(&cache->words[v], word | COPIED, memory_order_relaxed);
+        gnn_mem_copy(cache->env->world, slot_of(cache, word), row, cache->env->dataset->row_bytes);
+        ++*copied;
+    }
+    return (word & CACHED) != 0;
 }
 
-bool agnes_feature_cache_put(struct agnes_feature_cache *cache, agnes_node v, const void *row)
+const void *agnes_feature_cache_find(const struct agnes_feature_cache *cache, agnes_node v)
 {
+    assert(v < cache->nodes);
     const uint32_t word = word_of(cache, v);
-    assert((word & CACHED) != 0);
-    if ((word & COPIED) != 0)
-        return false;
-    atomic_store_explicit(&cache->words[v], word | COPIED, memory_order_relaxed);
-    gnn_mem_copy(cache->env->world, slot_of(cache, word), row, cache->env->dataset->row_bytes);
-    return true;
-}
-
-const void *agnes_feature_cache_row(const struct agnes_feature_cache *cache, agnes_node v)
-{
-    const uint32_t word = word_of(cache, v);
-    assert((word & CACHED) != 0);
+    if ((word & CACHED) == 0)
+        return NULL;
     assert((word & COPIED) != 0);
     return slot_of(cache, word);
 }

@@ -23,11 +23,10 @@ void agnes_feature_cache_count(struct agnes_feature_cache *cache, const agnes_no
 /* Gives the nodes that agnes.cache_rank prefers their slots. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status agnes_feature_cache_place(struct agnes_feature_cache *cache, struct gnn_err *err);
 
-/* Tells whether the node has a slot. */
-bool agnes_feature_cache_has(const struct agnes_feature_cache *cache, agnes_node v);
-/* Copies the row of a node that has a slot, unless it is there already; returns true if it copied. */
-bool agnes_feature_cache_put(struct agnes_feature_cache *cache, agnes_node v, const void *row);
-/* Returns the row of a node that has a slot and was put. */
-const void *agnes_feature_cache_row(const struct agnes_feature_cache *cache, agnes_node v);
+/* Copies the row of a node that has a slot, unless it is there already; counts in *copied. Returns false if the node
+ * has no slot. */
+bool agnes_feature_cache_put(struct agnes_feature_cache *cache, agnes_node v, const void *row, uint64_t *copied);
+/* Returns the row of a node that has a slot and was put; NULL: it has none. */
+const void *agnes_feature_cache_find(const struct agnes_feature_cache *cache, agnes_node v);
 
 #endif

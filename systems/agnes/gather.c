@@ -103,10 +103,8 @@ static enum gnn_status serve_batch(struct agnes_gathering *gathering, agnes_node
     for (; status == GNN_OK && e < end; e++) {
         const agnes_node v = nodes[entries[e].position];
         const void *const row = memory + (uint64_t)(v - first) * row_bytes;
-        if (agnes_feature_cache_has(rows->cache, v)) {
-            cached += agnes_feature_cache_put(rows->cache, v, row);
+        if (agnes_feature_cache_put(rows->cache, v, row, &cached))
             continue;
-        }
         status = agnes_spill_add(rows->spill, j, entries[e].position, row, err);
         spilled++;
     }

@@ -11,15 +11,14 @@ enum gnn_status agnes_hyperbatch_open(const struct agnes_setup *setup, struct ag
     GNN_NEW(out->batches, batches, err, "agnes hyperbatch of %" PRIu32, batches);
     GNN_NEW(out->positions, batches, err, "agnes hyperbatch of %" PRIu32, batches);
     GNN_NEW(out->base, batches + UINT64_C(1), err, "agnes hyperbatch of %" PRIu32, batches);
-    GNN_NEW(out->streams, setup->config->workers, err, "agnes spool of %" PRIu32 " streams", setup->config->workers);
+    assert(setup->config->workers <= AGNES_WORKERS_MAX);
     return GNN_OK;
 }
 
 void agnes_hyperbatch_close(struct agnes_hyperbatch *hyperbatch)
 {
-    if (hyperbatch->streams != NULL)
+    if (hyperbatch->batches != NULL)
         agnes_hyperbatch_clear(hyperbatch);
-    free(hyperbatch->streams);
     free(hyperbatch->base);
     free(hyperbatch->positions);
     free(hyperbatch->batches);

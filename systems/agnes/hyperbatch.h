@@ -31,12 +31,12 @@ struct agnes_batch {
 
 struct agnes_hyperbatch {
     const struct agnes_setup *setup;
-    uint32_t first, count;         /* mini-batches: number of the first in the epoch, how many */
-    struct agnes_batch *batches;   /* (H) */
-    uint32_t *positions;           /* (H) nodes of each list, since the last lay */
-    uint64_t *base;                /* (H + 1) positions in the lists before j, since the last lay */
-    struct gnn_stream_file *spool; /* NULL with --sample-only, where no blocks are read again */
-    struct gnn_stream **streams;   /* (W) of the spool */
+    uint32_t first, count;                         /* mini-batches: number of the first in the epoch, how many */
+    struct agnes_batch *batches;                   /* (H) */
+    uint32_t *positions;                           /* (H) nodes of each list, since the last lay */
+    uint64_t *base;                                /* (H + 1) positions in the lists before j, since the last lay */
+    struct gnn_stream_file *spool;                 /* NULL with --sample-only, where no blocks are read again */
+    struct gnn_stream *streams[AGNES_WORKERS_MAX]; /* (W) of the spool */
 };
 
 /* setup outlives it. GNN_ENOMEM. */

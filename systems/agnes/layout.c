@@ -278,7 +278,7 @@ static enum gnn_status breadth_first(struct search *search, const char *scratch_
     const struct gnn_reader_config config = {
         .engine = search->env->io_engine, .depth = SEARCH_DEPTH, .files = files, .file_count = 2};
     GNN_TRY(gnn_reader_open(world, &config, &search->reader, err));
-    GNN_NEW(search->loads, STRETCH_NODES * 2, err, "agnes: reads of the breadth-first search");
+    GNN_NEW(search->loads, STRETCH_NODES * UINT64_C(2), err, "agnes: reads of the breadth-first search");
     return search_all(search, err);
 }
 

@@ -50,7 +50,7 @@ const struct gnn_option agnes_options[] = {
      .choices = WORDS("round", "full"), .source = "released code: round",
      .help = "round: training runs alone after sampling and gathering; full: all three overlap."},
     {.name = "workers", .type = GNN_OPT_U32, .offset = FIELD(workers), .unit = "threads", .def = "2", .min = 1,
-     .max = 64, .source = "paper section 4.4, Figure 10: 1 to 16; released code: 16",
+     .max = AGNES_WORKERS_MAX, .source = "paper section 4.4, Figure 10: 1 to 16; released code: 16",
      .help = "Worker threads of sampling, and as many of gathering (W)."},
     {.name = "depth", .type = GNN_OPT_U32, .offset = FIELD(depth), .unit = "reads", .def = "32", .min = 1, .max = 4096,
      .help = "Block reads in flight per stage (D).", .source = "ours; released code: up to 5120"},

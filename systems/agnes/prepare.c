@@ -341,15 +341,6 @@ static enum gnn_status fill_with_rows(struct window *w, struct gnn_err *err)
     return agnes_scan_file(job->env, &scan, put_rows, w, err);
 }
 
-/* Checks the length of the dataset's file, also where the blocks are prepared already. */
-static enum gnn_status check_features(const struct gnn_env *env, struct gnn_err *err)
-{
-    struct gnn_file *file = NULL;
-    const enum gnn_status status = gnn_dataset_file_open(env, GNN_DATASET_FEATURES, 0, &file, NULL, err);
-    gnn_file_close(env->world, file);
-    return status;
-}
-
 /* ---- open ---- */
 
 /* Opens a file of the layout. *out = NULL: it does not exist, which is not an error here; other open errors are. */
@@ -413,7 +404,10 @@ static enum gnn_status open_features(struct job *job, struct gnn_err *err)
 {
     const unsigned flags = GNN_OPEN_READ | agnes_direct_flag(job->config);
     struct gnn_file **const file = &job->files->features;
-    GNN_TRY(check_features(job->env, err));
+    struct gnn_file *source = NULL; /* its length is checked also where the blocks are prepared already */
+    const enum gnn_status status = gnn_dataset_file_open(job->env, GNN_DATASET_FEATURES, 0, &source, NULL, err);
+    gnn_file_close(job->env->world, source);
+    GNN_TRY(status);
     GNN_TRY(open_if_there(job, job->features, flags, file, err));
     if (*file == NULL) {
         GNN_TRY(need_old_to_new(job, err));

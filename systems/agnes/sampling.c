@@ -59,21 +59,6 @@ static enum gnn_status open_workspace(struct gnn_world *world, struct workspace 
     return GNN_OK;
 }
 
-static enum gnn_status open_block_reader(struct agnes_sampling *sampling, struct gnn_err *err)
-{
-    const struct agnes_setup *const setup = sampling->setup;
-    const struct agnes_block_reader_config config = {.team = sampling->team,
-                                                     .file = setup->files.graph,
-                                                     .depth = setup->config->depth,
-                                                     .resident_first = setup->config->resident_first,
-                                                     .buffer = {.name = "agnes graph buffer",
-                                                                .frames = setup->sizes.graph_frames,
-                                                                .blocks = setup->sizes.graph_blocks,
-                                                                .block_bytes = setup->sizes.block_bytes,
-                                                                .policy = setup->config->policy}};
-    return agnes_block_reader_open(sampling->env, &config, &sampling->reader, err);
-}
-
 enum gnn_status agnes_sampling_open(const struct agnes_setup *setup, struct gnn_team *team, struct agnes_sampling **out,
                                     struct gnn_err *err)
 {
@@ -94,11 +79,19 @@ enum gnn_status agnes_sampling_open(const struct agnes_setup *setup, struct gnn_
                               load->layers, &bounds, err));
     sampling->node_bound = bounds.nodes[load->layers];
     GNN_TRY(agnes_bucket_open(env->world, setup->sizes.graph_blocks, workers, &sampling->bucket, err));
-    GNN_TRY(open_block_reader(sampling, err));
     GNN_NEW(sampling->workspaces, workers, err, "agnes: %" PRIu32 " sampling workers", workers);
     for (uint32_t w = 0; w < workers; w++)
         GNN_TRY(open_workspace(env->world, &sampling->workspaces[w], sampling->node_bound, err));
-    return GNN_OK;
+    const struct agnes_block_reader_config reader = {.team = team,
+                                                     .file = setup->files.graph,
+                                                     .depth = setup->config->depth,
+                                                     .resident_first = setup->config->resident_first,
+                                                     .buffer = {.name = "agnes graph buffer",
+                                                                .frames = setup->sizes.graph_frames,
+                                                                .blocks = setup->sizes.graph_blocks,
+                                                                .block_bytes = setup->sizes.block_bytes,
+                                                                .policy = setup->config->policy}};
+    return agnes_block_reader_open(env, &reader, &sampling->reader, err);
 }
 
 void agnes_sampling_close(struct agnes_sampling *sampling)

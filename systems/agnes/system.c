@@ -116,11 +116,6 @@ static enum gnn_status agnes_open(const struct gnn_env *env, const void *config,
     return open_parts(agnes, err);
 }
 
-static enum gnn_status agnes_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
-{
-    return agnes_epoch(state, epoch, out, err);
-}
-
 const struct gnn_system gnn_system_agnes = {
     .abi = GNN_SYSTEM_ABI,
     .name = "agnes",
@@ -129,6 +124,6 @@ const struct gnn_system gnn_system_agnes = {
     .config_bytes = sizeof(struct agnes_config),
     .plan = agnes_plan,
     .open = agnes_open,
-    .train_epoch = agnes_train_epoch,
+    .train_epoch = agnes_epoch,
     .close = agnes_close,
 };
