@@ -30,7 +30,7 @@ echo
 echo "== Ginex: what a superbatch's inspection costs per sampled node; its large reads and writes against fio"
 "$BENCH/bench_ginex" --dir build/bench
 echo
-echo "== AGNES: what a bucket costs per entry; blocks through its pump against fio"
+echo "== AGNES: what a bucket costs per entry; blocks through its block reader against fio"
 "$BENCH/bench_agnes" --dir build/bench
 echo
 echo "== training: SAGE 3x256 against the SGEMM peak"

@@ -5,20 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *gnn_run_status_name(enum gnn_run_status status)
-{
-    static const char *const names[GNN_RUN_STATUS_COUNT] = {
-        [GNN_RUN_RUNNING] = "running", [GNN_RUN_OK] = "ok",
-        [GNN_RUN_OOM] = "oom",         [GNN_RUN_GPU_OOM] = "gpu_oom",
-        [GNN_RUN_OOT] = "oot",         [GNN_RUN_FAILED] = "failed",
-        [GNN_RUN_INVALID] = "invalid", [GNN_RUN_INTERRUPTED] = "interrupted",
-    };
-    assert(status >= 0);
-    assert(status < GNN_RUN_STATUS_COUNT);
-    assert(names[status] != NULL);
-    return names[status];
-}
-
 void gnn_record_counters_unknown(struct gnn_record_counters *counters)
 {
     gnn_table_unknown(&gnn_table_counters, counters);

@@ -32,16 +32,4 @@ GNN_MUST_CHECK enum gnn_status gnn_sample_bounds(const struct gnn_dataset *datas
 GNN_MUST_CHECK enum gnn_status gnn_batch_reserve(struct gnn_world *world, struct gnn_batch *batch,
                                                  const struct gnn_sample_bounds *bounds, struct gnn_err *err);
 
-/* Sorts one row of columns, ascending: rows are as short as the fan-out. */
-static inline void gnn_sort_row(uint32_t *row, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        const uint32_t value = row[i];
-        uint32_t at = i;
-        for (; at > 0 && row[at - 1] > value; at--)
-            row[at] = row[at - 1];
-        row[at] = value;
-    }
-}
-
 #endif

@@ -113,7 +113,7 @@ static void fill_slots(struct agnes_feature_cache *cache, uint32_t least, uint32
 }
 
 /* threshold: those at or above the mean, then all others. count: by count; those with the count that fits in part get
- * what is left. */
+ * the remaining slots. */
 enum gnn_status agnes_feature_cache_place(struct agnes_feature_cache *cache, struct gnn_err *err)
 {
     uint32_t least = mean_count(cache), used = 0;

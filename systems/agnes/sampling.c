@@ -283,7 +283,7 @@ static enum gnn_status add_known(const struct agnes_batch *batch, struct workspa
     return GNN_OK;
 }
 
-/* Gives the rows of mini-batch j local IDs, in place and packed: `col` never passes what is still to be read. */
+/* Gives the rows of mini-batch j local IDs, in place and packed: `col` never passes a row that is still to be read. */
 static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64_t j, struct workspace *space,
                                    struct gnn_err *err)
 {

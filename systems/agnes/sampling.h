@@ -5,7 +5,7 @@
  *   draw     block by block, W workers: draw, and write the drawn IDs at position x fanout
  *   localise mini-batch by mini-batch, W workers: local IDs in order of discovery, blocks to the spool, next F_j
  *
- * What is drawn depends on (seed, epoch, mini-batch, hop, node) alone and what is written has its place, so neither
+ * Draws depend on (seed, epoch, mini-batch, hop, node) alone and each result has a place of its own, so neither
  * threads nor blocks nor hyperbatches show in the result. A large object is served piecewise: its positions are drawn
  * over the whole degree, which the index knows, and each block of its run serves those that lie in it.
  *

@@ -32,7 +32,7 @@ static void test_wrong_usage(void **state)
 {
     (void)state;
     expect(calibrate("--devise", "x", NULL, NULL, NULL), 2, "did you mean \"device\"");
-    expect(calibrate("now", NULL, NULL, NULL, NULL), 2, "what is \"now\"");
+    expect(calibrate("now", NULL, NULL, NULL, NULL), 2, "unexpected argument \"now\"");
     expect(calibrate("--size", "1M", NULL, NULL, NULL), 2, "option size");
     expect(calibrate("--device", "/nonexistent", "--out", "/dev/null", NULL), 2, "/nonexistent");
     expect(calibrate("--device", "/dev/null", "--out", "x.ini", NULL), 2, "name a directory");

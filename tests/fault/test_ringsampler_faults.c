@@ -182,17 +182,17 @@ static void test_endless_repeats_end_the_run(void **state)
 {
     (void)state;
     for (int c = 0; c < CASES; c++) {
-        struct place p;
-        open_place(&p, &(struct gnn_fault_plan){.seed = 7, .read_again_probability = 1});
-        if (!left_out(&p, c)) {
+        struct fixture f;
+        fixture_open(&f, .graph = &usual, .faults = &(struct gnn_fault_plan){.seed = 7, .read_again_probability = 1});
+        if (!left_out(&f, c)) {
             struct train_run run;
-            init_run(&run, &p, c);
-            assert_int_equal(train_run_open(&run, &p.graph), GNN_OK);
+            init_run(&run, &f, c);
+            assert_int_equal(train_run_open(&run, &f.graph), GNN_OK);
             assert_int_equal(train_run_epoch(&run, 0), GNN_EIO);
             check_position(&run);
             train_run_close(&run);
         }
-        close_place(&p);
+        fixture_close(&f);
     }
 }
 

@@ -1,6 +1,6 @@
 /* --batches: from a part of an epoch to the whole; and --fault's text. */
-#include "harness/run/worker/extrapolate.h"
 #include "harness/run/fault_option.h"
+#include "harness/run/worker/extrapolate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

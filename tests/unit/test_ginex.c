@@ -218,7 +218,8 @@ static void test_lists_are_the_files_lists(void **state)
             struct ginex_scan scan = {.env = NULL};
             struct gnn_file *indices;
             struct gnn_err err = {0};
-            must(gnn_file_open(f.world, l.dataset.indices_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &indices, &err),
+            must(gnn_file_open(f.world, l.dataset.indices_path, direct ? GNN_OPEN_DIRECT : GNN_OPEN_READ, &indices,
+                               &err),
                  &err);
             must(ginex_scan_open(&env, indices, &scan, &err), &err);
             must(ginex_neighbours_open(&env, &config, indices, &scan, &n, &err), &err);
@@ -272,26 +273,25 @@ static void test_a_change_that_cannot_be_is_refused(void **state)
         {7, 1, 5, GNN_OK},      {900, 0, 5, GNN_EFORMAT}, {7, 0, 900, GNN_EFORMAT},
         {7, 2, 5, GNN_EFORMAT}, {3, 0, 5, GNN_EBUG},      {7, 0, 8, GNN_EBUG},
     };
-    struct gnn_world *world = open_world();
-    struct train_graph g;
-    train_graph_open(&usual, &g);
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
     struct gnn_file *features;
     struct gnn_err err = {0};
-    must(gnn_file_open(world, g.dataset.features_path, GNN_OPEN_READ, &features, &err), &err);
-    const struct ginex_cache_config config = {.node_count = g.dataset.node_count,
+    must(gnn_file_open(f.world, f.graph.dataset.features_path, GNN_OPEN_READ, &features, &err), &err);
+    const struct ginex_cache_config config = {.node_count = f.graph.dataset.node_count,
                                               .rows = 2,
-                                              .row_bytes = g.dataset.row_bytes,
+                                              .row_bytes = f.graph.dataset.row_bytes,
                                               .unit_bytes = 1,
                                               .workers = 1,
                                               .features = features};
-    gnn_real *const rows = calloc(2, g.dataset.row_bytes);
+    gnn_real *const rows = calloc(2, f.graph.dataset.row_bytes);
     assert_non_null(rows);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const gnn_node initial[] = {3, 5};
         const struct ginex_changes changes = {&cases[c].in, &cases[c].row, &cases[c].out, 1, 1};
         struct ginex_cache *cache;
         struct gnn_err refusal = {0};
-        must(ginex_cache_open(world, &config, &cache, &err), &err);
+        must(ginex_cache_open(f.world, &config, &cache, &err), &err);
         ginex_cache_assign(cache, initial, 2);
         struct ginex_apply apply = {cache, &changes, rows, 2};
         if (ginex_cache_apply(&apply, 0, 1, &refusal) != cases[c].status)
@@ -299,9 +299,8 @@ static void test_a_change_that_cannot_be_is_refused(void **state)
         ginex_cache_close(cache);
     }
     free(rows);
-    gnn_file_close(world, features);
-    train_graph_close(&g);
-    close_world(world);
+    gnn_file_close(f.world, features);
+    fixture_close(&f);
 }
 
 /* ---- whole epochs ---- */

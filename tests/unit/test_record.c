@@ -161,7 +161,7 @@ static void unknown_is_null(void **state)
 static void schema_and_columns_agree(void **state)
 {
     struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
-    static const struct gnn_table *const tables[] = {&gnn_table_runs,     &gnn_table_epochs, &gnn_table_stages,
+    static const struct gnn_table *const tables[] = {&gnn_table_runs,     &gnn_table_epochs,  &gnn_table_stages,
                                                      &gnn_table_counters, &gnn_table_figures, &gnn_table_series};
     /* In SQL alone: the key, who wrote the row and when it was finished; the series' time is key and column.
      */

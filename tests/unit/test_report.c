@@ -198,7 +198,7 @@ static void assert_file_shows(const struct pictures *place, const char *name, co
 }
 
 /* Loads the runs and draws them. */
-static enum gnn_status plot(const struct place *place, const int64_t *ids, uint32_t count, struct gnn_err *err)
+static enum gnn_status plot(const struct pictures *place, const int64_t *ids, uint32_t count, struct gnn_err *err)
 {
     struct gnn_run_record *runs = NULL;
     if (count > 0)

@@ -459,9 +459,8 @@ static void test_memory_is_the_formula_and_steady(void **state)
                                  z->cache_bytes + TRAIN * sizeof(gnn_node);
         assert_true((double)opened.current_bytes <= 1.05 * (double)formula);
         train_run_close(&run);
-        /* The world remembers its peak: a fresh one for the next case. */
-        gnn_world_measured_close(f.world);
-        assert_int_equal(gnn_world_measured_open(NULL, &f.world, NULL), GNN_OK);
+        fixture_close(&f); /* the world remembers its peak: a fresh one for the next case */
+        fixture_open(&f, .graph = &usual);
     }
     fixture_close(&f);
 }
