@@ -1,6 +1,6 @@
 /* Memory that grows at warm-up: what it keeps, when it grows, and what a refusal leaves behind. */
 #include "harness/system/buffer.h"
-#include "harness/world/measured/measured.h"
+#include "tests/support/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,15 +9,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static struct gnn_world *open_world(uint64_t limit_bytes)
-{
-    const struct gnn_measured_config config = {.memory_limit_bytes = limit_bytes};
-    struct gnn_world *world;
-    struct gnn_err err = {0};
-    assert_int_equal(gnn_world_measured_open(&config, &world, &err), GNN_OK);
-    return world;
-}
 
 static uint64_t held_bytes(struct gnn_world *world)
 {
@@ -29,7 +20,9 @@ static uint64_t held_bytes(struct gnn_world *world)
 static void test_it_grows_with_something_to_spare_and_never_shrinks(void **state)
 {
     (void)state;
-    struct gnn_world *const world = open_world(0);
+    struct fixture f;
+    fixture_open(&f, .graph = NULL);
+    struct gnn_world *const world = f.world;
     struct gnn_buffer buffer = {.name = "buffer"};
     struct gnn_err err = {0};
     assert_int_equal(gnn_buffer_reserve(world, &buffer, 0, &err), GNN_OK);
@@ -51,13 +44,15 @@ static void test_it_grows_with_something_to_spare_and_never_shrinks(void **state
     gnn_buffer_close(world, &buffer);
     gnn_buffer_close(world, &buffer);
     assert_int_equal(held_bytes(world), 0);
-    gnn_world_measured_close(world);
+    fixture_close(&f);
 }
 
 static void test_a_refused_buffer_is_empty_and_can_be_tried_again(void **state)
 {
     (void)state;
-    struct gnn_world *const world = open_world(1 << 20);
+    struct fixture f;
+    fixture_open(&f, .measured.memory_limit_bytes = 1 << 20);
+    struct gnn_world *const world = f.world;
     struct gnn_buffer buffer = {.name = "buffer"};
     struct gnn_err err = {0};
     assert_int_equal(gnn_buffer_reserve(world, &buffer, 4096, &err), GNN_OK);
@@ -71,7 +66,7 @@ static void test_a_refused_buffer_is_empty_and_can_be_tried_again(void **state)
     err = (struct gnn_err){0};
     assert_int_equal(gnn_buffer_reserve(world, &buffer, 4096, &err), GNN_OK);
     gnn_buffer_close(world, &buffer);
-    gnn_world_measured_close(world);
+    fixture_close(&f);
 }
 
 int main(void)
