@@ -37,8 +37,7 @@ double gnn_run_test_accuracy(const struct gnn_run_record *run);
 double gnn_run_valid_accuracy(const struct gnn_run_record *run);
 
 enum { GNN_CAPTION_BYTES = 512 };
-/* What a number of this run depends on: dataset, scale, model, world, cap, cold or warm, compute, throttle.
- */
+/* What a number of this run depends on: dataset, scale, model, world, cap, cold or warm, compute, throttle. */
 void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_bytes);
 
 double gnn_median(double *values, uint32_t count); /* sorts values; NAN when count is 0 */

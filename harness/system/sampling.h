@@ -1,6 +1,6 @@
 /* The sampling stage of the systems that sample node-wise: one mapping of `indices` (or the system's own neighbour
  * sources), one sampler per worker over it, the epoch's order, and the sum of the counters. Which worker draws which
- * batch is the system's business: a mini-batch depends on (seed, epoch, batch) alone (DESIGN section 4). */
+ * batch is the system's business: a mini-batch depends on (seed, epoch, batch) alone. */
 #ifndef GNN_SYSTEM_SAMPLING_H
 #define GNN_SYSTEM_SAMPLING_H
 
@@ -12,8 +12,8 @@ struct gnn_sampling_config {
     uint32_t workers;
     enum gnn_map_advice advice; /* of the indices mapping */
     bool floyd_biased;
-    /* GNNDrive's released order: worker w owns the w-th contiguous part of the training nodes and shuffles
-     * inside it (gnndrive.md section 7). false: one permutation of all training nodes. */
+    /* GNNDrive's released order: worker w owns the w-th contiguous part of the training nodes and shuffles inside it
+     * (`order` in systems/gnndrive/README.md). false: one permutation of all training nodes. */
     bool segments;
     /* NULL: the mapping. Else each worker's source comes from here, is closed with the stage, and `indices` is not
      * opened. */
@@ -36,8 +36,8 @@ void gnn_sampling_range(const struct gnn_sampling *sampling, uint32_t worker, ui
 /* The seeds of batch k; *count of them. */
 const gnn_node *gnn_sampling_seeds(const struct gnn_sampling *sampling, uint32_t k, uint32_t *count);
 
-/* Samples batch k of the current epoch on worker w's sampler. One thread per worker index at a time.
- * GNN_ECANCELLED when the run's stop flag is up. */
+/* Samples batch k of the current epoch on worker w's sampler. One thread per worker index at a time. GNN_ECANCELLED
+ * when the run's stop flag is up. */
 GNN_MUST_CHECK enum gnn_status gnn_sampling_draw(struct gnn_sampling *sampling, uint32_t worker, uint32_t k,
                                                  struct gnn_batch *out, struct gnn_err *err);
 
@@ -46,10 +46,9 @@ void gnn_sampling_counters(const struct gnn_sampling *sampling, struct gnn_sampl
 
 /* ---- sizes, for memory plans ---- */
 
-/* What a mini-batch is expected to hold: every frontier node draws the mean of min(in-degree, s), over nodes
- * spread evenly over the graph, and draws fall on distinct nodes like balls into N bins: n_l = N (1 -
- * exp(-m_l / N)) with m_l = B prod(1 + mean). Graphs whose hubs repeat stay below. Plans use it; nothing is
- * sized by it. */
+/* What a mini-batch is expected to hold: every frontier node draws the mean of min(in-degree, s), over nodes spread
+ * evenly over the graph, and draws fall on distinct nodes like balls into N bins: n_l = N (1 - exp(-m_l / N)) with m_l
+ * = B prod(1 + mean). Graphs whose hubs repeat stay below. Plans use it; nothing is sized by it. */
 struct gnn_batch_size {
     uint32_t nodes[GNN_LAYERS_MAX + 1]; /* [0] = seeds, [layers] = rows of features */
     uint64_t edges;                     /* of all blocks */

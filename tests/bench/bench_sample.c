@@ -34,8 +34,7 @@ static int compare_u32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Running sum of shifted Pareto(1.3) degrees, scaled to about EDGES, each under a limit. Returns the edges.
- */
+/* Running sum of shifted Pareto(1.3) degrees, scaled to about EDGES, each under a limit. Returns the edges. */
 static uint64_t synthesise_degrees(uint64_t *indptr)
 {
     static const double shape = 1.3;

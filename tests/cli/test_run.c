@@ -1,5 +1,4 @@
-/* Runs end to end on a tiny generated dataset: statuses, digests, caps, limits, Ctrl-C, a killed supervisor.
- */
+/* Runs end to end on a tiny generated dataset: statuses, digests, caps, limits, Ctrl-C, a killed supervisor. */
 #include "tests/support/must.h"
 #include "tests/support/tiny_runs.h"
 

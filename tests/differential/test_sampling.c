@@ -1,5 +1,4 @@
-/* Same seed, same mini-batches: in memory or mapped, on one thread or four, under any numbering of the nodes.
- */
+/* Same seed, same mini-batches: in memory or mapped, on one thread or four, under any numbering of the nodes. */
 #include "harness/base/rng.h"
 #include "harness/sample/sample.h"
 #include "harness/world/measured/measured.h"

@@ -39,6 +39,21 @@ verdict "exit only in main and in children" \
 verdict "absolute paths other than kernel interfaces" \
     "$(grep -nE '"/(home|mnt|root|data|work|tmp|opt)/' $product /dev/null)"
 verdict "lines over 120 columns" "$(awk 'length > 120 { print FILENAME ":" FNR ": " length }' $sources /dev/null)"
+verdict "a comment's end alone on its line" "$(grep -nE '^[[:space:]]*\*/$' $sources /dev/null)"
+verdict "a type alone on its line, apart from what it declares" \
+    "$(grep -nE '^[[:space:]]*((static|extern|const|GNN_MUST_CHECK) )*(struct|enum|union) [a-z_0-9]+( const)?( \*+(const)?)?$' \
+        $sources /dev/null)"
+# A comment cites what a reader of the tree can open: every *.md that a source names is a file of the tree, by its path or
+# the end of it.
+cited=$(git ls-files '*.c' '*.h' '*.sh' '*.ini' '*.sql' Makefile | grep -v '^tests/style/test_tidy.sh$')
+# shellcheck disable=SC2016  # the dollars are those of grep and awk
+verdict "citations of documents that are not in the tree" \
+    "$(grep -nE 'DESIGN section|ANCHORS|\bspecs/' $cited /dev/null
+        grep -noE '[A-Za-z0-9_./${}%"-]*[A-Za-z0-9_-]\.md\b' $cited /dev/null | awk -F: '
+            NR == FNR { whole = "/" $0; while (match(whole, "/")) { whole = substr(whole, RSTART + 1); known[whole] = 1 }; next }
+            $3 ~ /[$%]|NAME/ { next } # a name that is made at run time
+            { gsub(/"/, "", $3); sub(/^(\.\.?\/|\/)+/, "", $3) }
+            !($3 in known) { print }' <(git ls-files '*.md') -)"
 verdict "tabs in C" "$(grep -nP '\t' $sources /dev/null | head)"
 verdict "registry.c and the folders under systems/ differ" \
     "$(diff <(grep -oE '&gnn_system_[a-z]+' systems/registry.c | sed 's/&gnn_system_//' | sort) \

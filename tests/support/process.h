@@ -23,8 +23,7 @@ int process_wait(pid_t pid, double limit_s);
 /* The program under test: $OOCGNN, else build/gcc/oocgnn. */
 const char *process_program(void);
 
-/* A fresh directory under $TMPDIR or /tmp (mkdtemp); process_remove_tree deletes it with everything inside.
- */
+/* A fresh directory under $TMPDIR or /tmp (mkdtemp); process_remove_tree deletes it with everything inside. */
 char *process_temp_dir(void);
 void process_remove_tree(const char *path);
 

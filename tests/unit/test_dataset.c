@@ -1,5 +1,4 @@
-/* Opening a dataset: what is written is read back, and every kind of damage is refused with its file's name.
- */
+/* Opening a dataset: what is written is read back, and every kind of damage is refused with its file's name. */
 #include "harness/graph/dataset.h"
 #include "harness/storage/meta.h"
 #include "harness/world/measured/measured.h"
@@ -37,8 +36,7 @@ static const struct {
     {"test", test, sizeof test},
 };
 
-/* Replaces one file's content before its checksum goes into meta: damage that only the invariants can find.
- */
+/* Replaces one file's content before its checksum goes into meta: damage that only the invariants can find. */
 static void write_dataset(const char *dir, const char *name, const void *bytes)
 {
     struct gnn_meta meta = {.name = "tiny",

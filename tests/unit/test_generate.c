@@ -36,8 +36,7 @@ static struct gnn_generate_options defaults(uint32_t dim)
 }
 
 /* Sizes follow the registry; any thread count gives the same checksums, and they never change: a run's
- * dataset digest must stay comparable. A change here is a new generator: raise its number in the origin line.
- */
+ * dataset digest must stay comparable. A change here is a new generator: raise its number in the origin line. */
 static void test_same_bytes(void **state)
 {
     static const struct {

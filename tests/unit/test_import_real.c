@@ -85,8 +85,7 @@ static int64_t *arcs_of(const struct real *real, const char *from, uint64_t *cou
     return arcs;
 }
 
-/* Every list entry is matched with exactly one arc: the k-th arc into v from u takes the k-th u in v's list.
- */
+/* Every list entry is matched with exactly one arc: the k-th arc into v from u takes the k-th u in v's list. */
 static void check_arcs(const struct real *real, const char *from, const char *dir)
 {
     uint64_t count = 0;

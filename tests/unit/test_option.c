@@ -1,5 +1,4 @@
-/* Option tables: defaults, parsing, limits, near misses, echo that parses back, help that names everything.
- */
+/* Option tables: defaults, parsing, limits, near misses, echo that parses back, help that names everything. */
 #include "harness/base/option.h"
 
 #include <setjmp.h>

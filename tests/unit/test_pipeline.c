@@ -525,8 +525,7 @@ static void stress(void **state)
     }
 }
 
-/* With a slow first ticket no put may pass the window: the put of ticket `window` waits for the first take.
- */
+/* With a slow first ticket no put may pass the window: the put of ticket `window` waits for the first take. */
 struct window_probe {
     struct gnn_reorder *reorder;
     atomic_uint put;

@@ -163,8 +163,7 @@ static void schema_and_columns_agree(void **state)
     struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
     static const struct gnn_table *const tables[] = {&gnn_table_runs,     &gnn_table_epochs,  &gnn_table_stages,
                                                      &gnn_table_counters, &gnn_table_figures, &gnn_table_series};
-    /* In SQL alone: the key, who wrote the row and when it was finished; the series' time is key and column.
-     */
+    /* In SQL alone: the key, who wrote the row and when it was finished; the series' time is key and column. */
     static const uint32_t only_sql[] = {7, 2, 3, 2, 2, 1};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
         char sql[256];

@@ -243,8 +243,7 @@ static void pictures_of_a_comparison(void **state)
     char *split = file_text(place, "stage-split.svg");
     assert_null(strstr(split, "accelerator")); /* nobody waited for one: not in the legend */
     free(split);
-    /* One worker's extract stage of gnndrive: 10.5 s mean wall; 0.1 work, 0.6 I/O, 0.2 queue, 0.1 resource.
-     */
+    /* One worker's extract stage of gnndrive: 10.5 s mean wall; 0.1 work, 0.6 I/O, 0.2 queue, 0.1 resource. */
     assert_file_shows(place, "stage-split.dat", "5\textract\t1.05\t6.3\t2.1\t1.05\n");
     char *png = file_text(place, "stage-split.png");
     assert_memory_equal(png, "\x89PNG", 4);

@@ -1,5 +1,4 @@
-/* The sampler against a plain one written from the specification, and the specification's invariants 2 to 5.
- */
+/* The sampler against a plain one written from the specification, and the specification's invariants 2 to 5. */
 #include "harness/base/rng.h"
 #include "harness/sample/draw.h"
 #include "harness/sample/sample.h"
@@ -249,8 +248,7 @@ static void fuzz_against_plain(void **state)
 
 /* ---- fixed for ever ---- */
 
-/* These numbers are the project's contract: whoever changes a draw, a key or the digest changes every record.
- */
+/* These numbers are the project's contract: whoever changes a draw, a key or the digest changes every record. */
 static void golden_digest(void **state)
 {
     static const struct {

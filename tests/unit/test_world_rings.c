@@ -73,8 +73,7 @@ static void check_page(const struct ring_case *f, uint64_t page)
         assert_int_equal(*(const uint32_t *)(const void *)(f->memory + at), io_scratch_value(at / 4));
 }
 
-/* Reads the whole file through the ring; a status instead of assertions, for it also runs on other threads.
- */
+/* Reads the whole file through the ring; a status instead of assertions, for it also runs on other threads. */
 static enum gnn_status read_file(struct ring_case *f)
 {
     enum { PAGES = FILE_BYTES / READ_BYTES };
