@@ -181,13 +181,11 @@ static void check_page(const char *system)
     char *const page = read_page(path);
     assert_non_null(page);
     const char *const from = strstr(page, begin), *const to = strstr(page, end);
-    /* A page without the two lines, or with a table of other columns, is written by hand. */
-    const size_t header = strcspn(r.out, "\n");
-    if (from != NULL && to != NULL && strncmp(from + strlen(begin), r.out, header) == 0) {
-        const char *const table = from + strlen(begin);
-        if ((size_t)(to - table) != strlen(r.out) || memcmp(table, r.out, strlen(r.out)) != 0)
-            fail_msg("%s: not the table of this build; run scripts/parameters.sh", path);
-    }
+    if (from == NULL || to == NULL)
+        fail_msg("%s: no lines <!-- parameters: begin --> and <!-- parameters: end -->", path);
+    const char *const table = from + strlen(begin);
+    if (to < table || (size_t)(to - table) != strlen(r.out) || memcmp(table, r.out, strlen(r.out)) != 0)
+        fail_msg("%s: not the table of this build; run scripts/parameters.sh", path);
     free(page);
     process_free(&r);
 }
