@@ -10,23 +10,18 @@ static const uint64_t adam_flops = 13; /* one parameter's update */
 
 static const uint64_t second_ns = 1000000000;
 
-static uint64_t ratio_ns(uint64_t amount, uint64_t per_s)
-{
-    assert(per_s > 0);
-    const unsigned __int128 scaled = (unsigned __int128)amount * second_ns;
-    return (uint64_t)((scaled + per_s - 1) / per_s);
-}
-
 uint64_t gnn_transfer_ns(uint64_t bytes, uint64_t bytes_per_s)
 {
-    return ratio_ns(bytes, bytes_per_s);
+    assert(bytes_per_s > 0);
+    const unsigned __int128 scaled = (unsigned __int128)bytes * second_ns;
+    return (uint64_t)((scaled + bytes_per_s - 1) / bytes_per_s);
 }
 
 uint64_t gnn_cost_ns(const struct gnn_cost *cost, const struct gnn_roof *roof)
 {
-    return gnn_max_u64(ratio_ns(cost->flops, roof->flops_per_s),
-                       ratio_ns(cost->stream_bytes, roof->stream_bytes_per_s) +
-                           ratio_ns(cost->gather_bytes, roof->gather_bytes_per_s));
+    return gnn_max_u64(gnn_transfer_ns(cost->flops, roof->flops_per_s),
+                       gnn_transfer_ns(cost->stream_bytes, roof->stream_bytes_per_s) +
+                           gnn_transfer_ns(cost->gather_bytes, roof->gather_bytes_per_s));
 }
 
 uint64_t gnn_cost_block_bytes(const struct gnn_block *b)
@@ -34,137 +29,121 @@ uint64_t gnn_cost_block_bytes(const struct gnn_block *b)
     return index_bytes * (UINT64_C(1) + b->dst_count + b->edge_count);
 }
 
+/* One pass over `count` elements. */
+static struct gnn_cost elementwise(uint64_t count, uint64_t flops_each, uint64_t reals_each)
+{
+    return (struct gnn_cost){count * flops_each, real_bytes * count * reals_each, 0, 1};
+}
+
 /* ---- dense ---- */
 
 struct gnn_cost gnn_cost_fill(uint64_t count)
 {
-    return (struct gnn_cost){.stream_bytes = real_bytes * count, .launches = 1};
+    return elementwise(count, 0, 1);
 }
 
 struct gnn_cost gnn_cost_copy(uint64_t count)
 {
-    return (struct gnn_cost){.stream_bytes = 2 * real_bytes * count, .launches = 1};
+    return elementwise(count, 0, 2);
 }
 
 struct gnn_cost gnn_cost_gather_rows(uint64_t count, uint64_t cols)
 {
-    return (struct gnn_cost){.stream_bytes = real_bytes * count * cols + index_bytes * count,
-                             .gather_bytes = real_bytes * count * cols,
-                             .launches = 1};
+    const uint64_t bytes = real_bytes * count * cols;
+    return (struct gnn_cost){0, bytes + index_bytes * count, bytes, 1};
 }
 
 struct gnn_cost gnn_cost_gemm(uint64_t m, uint64_t n, uint64_t k, bool accumulates, uint32_t tile)
 {
-    return (struct gnn_cost){
-        .flops = 2 * gnn_round_up(m, tile) * gnn_round_up(n, tile) * k,
-        .stream_bytes = real_bytes * (m * k + k * n + m * n * (accumulates ? 2 : 1)),
-        .launches = 1,
-    };
+    const uint64_t bytes = real_bytes * (m * k + k * n + m * n * (accumulates ? 2 : 1));
+    return (struct gnn_cost){2 * gnn_round_up(m, tile) * gnn_round_up(n, tile) * k, bytes, 0, 1};
 }
 
 struct gnn_cost gnn_cost_add_bias(uint64_t rows, uint64_t cols)
 {
-    return (struct gnn_cost){
-        .flops = rows * cols, .stream_bytes = real_bytes * (2 * rows * cols + cols), .launches = 1};
+    return (struct gnn_cost){rows * cols, real_bytes * (2 * rows * cols + cols), 0, 1};
 }
 
 /* Partial sums of stripes of rows, then their sum. */
 struct gnn_cost gnn_cost_column_sum(uint64_t rows, uint64_t cols)
 {
-    return (struct gnn_cost){.flops = rows * cols, .stream_bytes = real_bytes * (rows * cols + cols), .launches = 2};
+    return (struct gnn_cost){rows * cols, real_bytes * (rows * cols + cols), 0, 2};
 }
 
 struct gnn_cost gnn_cost_add(uint64_t count)
 {
-    return (struct gnn_cost){.flops = count, .stream_bytes = 3 * real_bytes * count, .launches = 1};
+    return elementwise(count, 1, 3);
 }
 
 struct gnn_cost gnn_cost_head_mean(uint64_t rows, uint64_t channels, uint64_t heads)
 {
-    return (struct gnn_cost){.flops = rows * channels * (heads + 1),
-                             .stream_bytes = real_bytes * rows * channels * (heads + 1),
-                             .launches = 1};
+    return elementwise(rows * channels, heads + 1, heads + 1);
 }
 
 struct gnn_cost gnn_cost_activate(enum gnn_activation act, uint64_t rows, uint64_t cols, bool bias, bool drop)
 {
-    const uint64_t each = (bias ? 1u : 0u) +
-                          (act == GNN_ACT_ELU    ? exp_flops
-                           : act == GNN_ACT_RELU ? 1u
-                                                 : 0u) +
-                          (drop ? hash_flops : 0u);
-    return (struct gnn_cost){
-        .flops = rows * cols * each, .stream_bytes = real_bytes * (2 * rows * cols + (bias ? cols : 0)), .launches = 1};
+    const uint64_t act_flops[] = {[GNN_ACT_NONE] = 0, [GNN_ACT_RELU] = 1, [GNN_ACT_ELU] = exp_flops};
+    const uint64_t each = bias + act_flops[act] + (drop ? hash_flops : 0);
+    return (struct gnn_cost){rows * cols * each, real_bytes * (2 * rows * cols + (bias ? cols : 0)), 0, 1};
 }
 
 struct gnn_cost gnn_cost_activate_back(uint64_t rows, uint64_t cols, bool drop)
 {
-    return (struct gnn_cost){.flops = rows * cols * (2 + (drop ? hash_flops : 0u)),
-                             .stream_bytes = 3 * real_bytes * rows * cols,
-                             .launches = 1};
+    return elementwise(rows * cols, 2 + (drop ? hash_flops : 0), 3);
 }
 
 /* Row by row: maximum, sum of exponentials, gradient in place; then the loss over rows. */
 struct gnn_cost gnn_cost_softmax_nll(uint64_t rows, uint64_t classes)
 {
-    return (struct gnn_cost){.flops = rows * (classes * (exp_flops + 4) + exp_flops),
-                             .stream_bytes = real_bytes * 2 * rows * classes + index_bytes * rows,
-                             .launches = 2};
+    const uint64_t flops = rows * (classes * (exp_flops + 4) + exp_flops);
+    return (struct gnn_cost){flops, real_bytes * 2 * rows * classes + index_bytes * rows, 0, 2};
 }
 
 /* Reads parameter, gradient and both moments; writes all but the gradient. */
 struct gnn_cost gnn_cost_adam(uint64_t count)
 {
-    return (struct gnn_cost){.flops = adam_flops * count, .stream_bytes = 7 * real_bytes * count, .launches = 1};
+    return elementwise(count, adam_flops, 7);
 }
 
 /* ---- over a block ---- */
+
+static uint64_t slots_of(const struct gnn_block *b)
+{
+    return (uint64_t)b->edge_count + b->dst_count;
+}
 
 /* Rows of the sources are gathered, rows of the targets written. MAX writes the winners too. */
 struct gnn_cost gnn_cost_segment_reduce(enum gnn_reduce kind, const struct gnn_block *b, uint64_t cols)
 {
     const uint64_t edges = b->edge_count, targets = b->dst_count;
-    return (struct gnn_cost){
-        .flops = (edges + (kind == GNN_REDUCE_MEAN ? targets : 0)) * cols,
-        .stream_bytes =
-            gnn_cost_block_bytes(b) + (real_bytes + (kind == GNN_REDUCE_MAX ? index_bytes : 0u)) * targets * cols,
-        .gather_bytes = real_bytes * edges * cols,
-        .launches = 1,
-    };
+    const uint64_t target_bytes = real_bytes + (kind == GNN_REDUCE_MAX ? index_bytes : 0);
+    return (struct gnn_cost){(edges + (kind == GNN_REDUCE_MEAN ? targets : 0)) * cols,
+                             gnn_cost_block_bytes(b) + target_bytes * targets * cols, real_bytes * edges * cols, 1};
 }
 
 /* Rows of the targets are read, rows of the sources added to; MAX adds to the winners alone. */
 struct gnn_cost gnn_cost_segment_reduce_back(enum gnn_reduce kind, const struct gnn_block *b, uint64_t cols)
 {
-    const bool winners = kind == GNN_REDUCE_MAX;
-    const uint64_t added = winners ? b->dst_count : b->edge_count, targets = b->dst_count;
-    return (struct gnn_cost){
-        .flops = added * cols * (kind == GNN_REDUCE_MEAN ? 2 : 1),
-        .stream_bytes = gnn_cost_block_bytes(b) + (real_bytes + (winners ? index_bytes : 0u)) * targets * cols,
-        .gather_bytes = 2 * real_bytes * added * cols,
-        .launches = 1,
-    };
+    const uint64_t added = kind == GNN_REDUCE_MAX ? b->dst_count : b->edge_count, targets = b->dst_count;
+    const uint64_t target_bytes = real_bytes + (kind == GNN_REDUCE_MAX ? index_bytes : 0);
+    return (struct gnn_cost){added * cols * (kind == GNN_REDUCE_MEAN ? 2 : 1),
+                             gnn_cost_block_bytes(b) + target_bytes * targets * cols, 2 * real_bytes * added * cols, 1};
 }
 
 /* Sums over sources first, then every edge's weight from its source's sum. */
 struct gnn_cost gnn_cost_gcn_weights(const struct gnn_block *b)
 {
-    const uint64_t edges = b->edge_count, sources = b->src_count;
-    return (struct gnn_cost){
-        .flops = edges * (exp_flops + 2),
-        .stream_bytes = 2 * gnn_cost_block_bytes(b) + real_bytes * (sources + 3 * edges),
-        .gather_bytes = 3 * real_bytes * edges,
-        .launches = 2,
-    };
+    const uint64_t edges = b->edge_count;
+    return (struct gnn_cost){edges * (exp_flops + 2),
+                             2 * gnn_cost_block_bytes(b) + real_bytes * (b->src_count + 3 * edges),
+                             3 * real_bytes * edges, 2};
 }
 
 struct gnn_cost gnn_cost_spmm(const struct gnn_block *b, uint64_t cols)
 {
     const uint64_t edges = b->edge_count, targets = b->dst_count;
-    return (struct gnn_cost){.flops = 2 * edges * cols,
-                             .stream_bytes = gnn_cost_block_bytes(b) + real_bytes * (edges + targets * cols),
-                             .gather_bytes = real_bytes * edges * cols,
-                             .launches = 1};
+    return (struct gnn_cost){2 * edges * cols, gnn_cost_block_bytes(b) + real_bytes * (edges + targets * cols),
+                             real_bytes * edges * cols, 1};
 }
 
 struct gnn_cost gnn_cost_spmm_back(const struct gnn_block *b, uint64_t cols)
@@ -177,39 +156,31 @@ struct gnn_cost gnn_cost_spmm_back(const struct gnn_block *b, uint64_t cols)
 /* s of all sources, d of the targets, which are the first of them: u is read once. */
 struct gnn_cost gnn_cost_gat_scores(uint64_t src, uint64_t dst, uint64_t heads, uint64_t width)
 {
-    return (struct gnn_cost){.flops = 2 * (src + dst) * width,
-                             .stream_bytes = real_bytes * (src * width + 2 * width + (src + dst) * heads),
-                             .launches = 1};
+    const uint64_t bytes = real_bytes * (src * width + 2 * width + (src + dst) * heads);
+    return (struct gnn_cost){2 * (src + dst) * width, bytes, 0, 1};
 }
 
 /* Per slot and head: score, exponential, quotient. */
 struct gnn_cost gnn_cost_gat_softmax(const struct gnn_block *b, uint64_t heads)
 {
-    const uint64_t slots = UINT64_C(0) + b->edge_count + b->dst_count;
-    return (struct gnn_cost){
-        .flops = slots * heads * (exp_flops + 6),
-        .stream_bytes = gnn_cost_block_bytes(b) + real_bytes * heads * (slots + b->dst_count),
-        .gather_bytes = real_bytes * slots * heads,
-        .launches = 1,
-    };
+    const uint64_t scores = slots_of(b) * heads, sums = b->dst_count * heads;
+    return (struct gnn_cost){scores * (exp_flops + 6), gnn_cost_block_bytes(b) + real_bytes * (scores + sums),
+                             real_bytes * scores, 1};
 }
 
 struct gnn_cost gnn_cost_gat_attend(const struct gnn_block *b, uint64_t heads, uint64_t width)
 {
-    const uint64_t slots = UINT64_C(0) + b->edge_count + b->dst_count;
-    return (struct gnn_cost){
-        .flops = 2 * slots * width,
-        .stream_bytes = gnn_cost_block_bytes(b) + real_bytes * (slots * heads + b->dst_count * width),
-        .gather_bytes = real_bytes * slots * width,
-        .launches = 1,
-    };
+    const uint64_t slots = slots_of(b);
+    return (struct gnn_cost){2 * slots * width,
+                             gnn_cost_block_bytes(b) + real_bytes * (slots * heads + b->dst_count * width),
+                             real_bytes * slots * width, 1};
 }
 
 /* Zeroing of du, ds, dd; per slot <dout, u> and du += alpha dout; the softmax's derivative into ds, dd; then du, da_src
  * and da_dst from ds and dd. */
 struct gnn_cost gnn_cost_gat_back(const struct gnn_block *b, uint64_t heads, uint64_t width)
 {
-    const uint64_t src = b->src_count, dst = b->dst_count, slots = UINT64_C(0) + b->edge_count + dst;
+    const uint64_t src = b->src_count, dst = b->dst_count, slots = slots_of(b);
     const uint64_t zeroed = src * width + (src + dst) * heads;
     const uint64_t per_slot = 4 * slots * heads + dst * width;
     const uint64_t finish = 3 * src * width + (src + dst) * heads + 4 * width;

@@ -32,7 +32,7 @@ struct gnn_roof {
 /* max(flops / rate, stream / rate + gather / rate), rounded up; launches are not in it. */
 uint64_t gnn_cost_ns(const struct gnn_cost *cost, const struct gnn_roof *roof);
 
-/* bytes / rate in nanoseconds, rounded up. */
+/* bytes (or FLOPs) / rate in nanoseconds, rounded up. */
 uint64_t gnn_transfer_ns(uint64_t bytes, uint64_t bytes_per_s);
 
 struct gnn_cost gnn_cost_fill(uint64_t count);
