@@ -159,6 +159,21 @@ struct gnn_tensor_ops {
     void (*synchronize)(struct gnn_tensor *t); /* everything above has finished when this returns */
 };
 
+/* The ops by name, so that a back-end declares its functions and fills its table from a list: X(op) for each. TUNED are
+ * those where a plain loop is not as fast as anything; products are BLAS's. */
+/* clang-format off */
+#define GNN_TENSOR_PLAIN_OPS(X) \
+    X(fill) X(gather_rows) X(add_bias) X(add) X(gcn_weights) X(head_mean) X(head_mean_back) X(adam)
+#define GNN_TENSOR_TUNED_OPS(X) \
+    X(column_sum) X(segment_reduce) X(segment_reduce_back) X(spmm) X(spmm_back) X(gat_scores) X(gat_softmax) \
+    X(gat_attend) X(gat_back) X(activate) X(activate_back) X(softmax_nll)
+#define GNN_TENSOR_MEMORY_OPS(X) \
+    X(close) X(alloc) X(free) X(upload) X(download) X(upload_async) X(upload_wait) X(copy) X(synchronize)
+/* clang-format on */
+
+/* The type of an op's function. */
+#define GNN_TENSOR_OP(op) __typeof__(*((struct gnn_tensor_ops *)0)->op)
+
 struct gnn_tensor {
     const struct gnn_tensor_ops *ops; /* back-ends embed this struct first */
     bool host_memory;                 /* alloc gives host memory: reads and gathers may land in it, no upload needed */

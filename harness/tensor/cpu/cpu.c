@@ -29,37 +29,13 @@ static void cpu_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real 
                 (blasint)b.cols, beta, c.data, (blasint)c.cols);
 }
 
+#define HOST(op) .op = gnn_host_##op,
+#define REF(op) .op = gnn_ref_##op,
+#define CPU(op) .op = gnn_cpu_##op,
+
+/* clang-format off */
 const struct gnn_tensor_ops gnn_tensor_cpu = {
-    .name = "cpu",
-    .open = cpu_open,
-    .close = gnn_host_close,
-    .alloc = gnn_host_alloc,
-    .free = gnn_host_free,
-    .upload = gnn_host_upload,
-    .upload_async = gnn_host_upload_async,
-    .upload_wait = gnn_host_upload_wait,
-    .download = gnn_host_download,
-    .fill = gnn_ref_fill,
-    .copy = gnn_host_copy,
-    .gather_rows = gnn_ref_gather_rows,
-    .gemm = cpu_gemm,
-    .add_bias = gnn_ref_add_bias,
-    .column_sum = gnn_cpu_column_sum,
-    .add = gnn_ref_add,
-    .segment_reduce = gnn_cpu_segment_reduce,
-    .segment_reduce_back = gnn_cpu_segment_reduce_back,
-    .gcn_weights = gnn_ref_gcn_weights,
-    .spmm = gnn_cpu_spmm,
-    .spmm_back = gnn_cpu_spmm_back,
-    .gat_scores = gnn_cpu_gat_scores,
-    .gat_softmax = gnn_cpu_gat_softmax,
-    .gat_attend = gnn_cpu_gat_attend,
-    .gat_back = gnn_cpu_gat_back,
-    .head_mean = gnn_ref_head_mean,
-    .head_mean_back = gnn_ref_head_mean_back,
-    .activate = gnn_cpu_activate,
-    .activate_back = gnn_cpu_activate_back,
-    .softmax_nll = gnn_cpu_softmax_nll,
-    .adam = gnn_ref_adam,
-    .synchronize = gnn_host_synchronize,
+    .name = "cpu", .open = cpu_open, .gemm = cpu_gemm,
+    GNN_TENSOR_MEMORY_OPS(HOST) GNN_TENSOR_PLAIN_OPS(REF) GNN_TENSOR_TUNED_OPS(CPU)
 };
+/* clang-format on */

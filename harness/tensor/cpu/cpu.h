@@ -5,27 +5,9 @@
 
 #include "harness/tensor/tensor.h"
 
-void gnn_cpu_column_sum(struct gnn_tensor *t, float *out, struct gnn_mat z);
-void gnn_cpu_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const float *bias,
-                      const struct gnn_dropout *drop);
-void gnn_cpu_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
-                           const struct gnn_dropout *drop);
-void gnn_cpu_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
-                         uint32_t *correct);
-void gnn_cpu_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
-                            struct gnn_mat x, uint32_t *argmax);
-void gnn_cpu_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
-                                 const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax);
-void gnn_cpu_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const float *weight,
-                  struct gnn_mat x);
-void gnn_cpu_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const float *weight,
-                       struct gnn_mat dout);
-void gnn_cpu_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att);
-void gnn_cpu_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b);
-void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
-                        const struct gnn_block *b);
-void gnn_cpu_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
-                      const struct gnn_block *b, struct gnn_mat dout);
+#define GNN_CPU_OP(op) GNN_TENSOR_OP(op) gnn_cpu_##op;
+GNN_TENSOR_TUNED_OPS(GNN_CPU_OP)
+#undef GNN_CPU_OP
 
 /* What one row of a sparse product reads. Row k is x + col[k] * stride, its weight weight[k * weight_stride]; weight
  * NULL: all 1. */

@@ -537,37 +537,11 @@ static void modelled_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real 
     run_op(t, gnn_cost_adam(count));
 }
 
+#define MODELLED(op) .op = modelled_##op,
+
+/* clang-format off */
 const struct gnn_tensor_ops gnn_tensor_modelled = {
-    .name = "model",
-    .open = modelled_open,
-    .close = modelled_close,
-    .alloc = modelled_alloc,
-    .free = modelled_free,
-    .upload = modelled_upload,
-    .download = modelled_download,
-    .upload_async = modelled_upload_async,
-    .upload_wait = modelled_upload_wait,
-    .fill = modelled_fill,
-    .copy = modelled_copy,
-    .gather_rows = modelled_gather_rows,
-    .gemm = modelled_gemm,
-    .add_bias = modelled_add_bias,
-    .column_sum = modelled_column_sum,
-    .add = modelled_add,
-    .segment_reduce = modelled_segment_reduce,
-    .segment_reduce_back = modelled_segment_reduce_back,
-    .gcn_weights = modelled_gcn_weights,
-    .spmm = modelled_spmm,
-    .spmm_back = modelled_spmm_back,
-    .gat_scores = modelled_gat_scores,
-    .gat_softmax = modelled_gat_softmax,
-    .gat_attend = modelled_gat_attend,
-    .gat_back = modelled_gat_back,
-    .head_mean = modelled_head_mean,
-    .head_mean_back = modelled_head_mean_back,
-    .activate = modelled_activate,
-    .activate_back = modelled_activate_back,
-    .softmax_nll = modelled_softmax_nll,
-    .adam = modelled_adam,
-    .synchronize = modelled_synchronize,
+    .name = "model", .open = modelled_open, .gemm = modelled_gemm,
+    GNN_TENSOR_MEMORY_OPS(MODELLED) GNN_TENSOR_PLAIN_OPS(MODELLED) GNN_TENSOR_TUNED_OPS(MODELLED)
 };
+/* clang-format on */

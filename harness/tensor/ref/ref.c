@@ -9,37 +9,12 @@ static enum gnn_status ref_open(const struct gnn_tensor_env *env, const struct g
     return gnn_host_open(&gnn_tensor_ref, env, out, err);
 }
 
+#define HOST(op) .op = gnn_host_##op,
+#define REF(op) .op = gnn_ref_##op,
+
+/* clang-format off */
 const struct gnn_tensor_ops gnn_tensor_ref = {
-    .name = "ref",
-    .open = ref_open,
-    .close = gnn_host_close,
-    .alloc = gnn_host_alloc,
-    .free = gnn_host_free,
-    .upload = gnn_host_upload,
-    .upload_async = gnn_host_upload_async,
-    .upload_wait = gnn_host_upload_wait,
-    .download = gnn_host_download,
-    .fill = gnn_ref_fill,
-    .copy = gnn_host_copy,
-    .gather_rows = gnn_ref_gather_rows,
-    .gemm = gnn_ref_gemm,
-    .add_bias = gnn_ref_add_bias,
-    .column_sum = gnn_ref_column_sum,
-    .add = gnn_ref_add,
-    .segment_reduce = gnn_ref_segment_reduce,
-    .segment_reduce_back = gnn_ref_segment_reduce_back,
-    .gcn_weights = gnn_ref_gcn_weights,
-    .spmm = gnn_ref_spmm,
-    .spmm_back = gnn_ref_spmm_back,
-    .gat_scores = gnn_ref_gat_scores,
-    .gat_softmax = gnn_ref_gat_softmax,
-    .gat_attend = gnn_ref_gat_attend,
-    .gat_back = gnn_ref_gat_back,
-    .head_mean = gnn_ref_head_mean,
-    .head_mean_back = gnn_ref_head_mean_back,
-    .activate = gnn_ref_activate,
-    .activate_back = gnn_ref_activate_back,
-    .softmax_nll = gnn_ref_softmax_nll,
-    .adam = gnn_ref_adam,
-    .synchronize = gnn_host_synchronize,
+    .name = "ref", .open = ref_open, .gemm = gnn_ref_gemm,
+    GNN_TENSOR_MEMORY_OPS(HOST) GNN_TENSOR_PLAIN_OPS(REF) GNN_TENSOR_TUNED_OPS(REF)
 };
+/* clang-format on */
