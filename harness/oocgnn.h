@@ -76,6 +76,17 @@ enum gnn_status gnn_err_set(struct gnn_err *err, enum gnn_status status, const c
             return gnn_try_status_;                                                                                    \
     } while (0)
 
+/* Does the next of several steps that share one clean-up, unless `status` says that one before it failed. */
+#define GNN_NEXT(status, call)                                                                                         \
+    do {                                                                                                               \
+        if ((status) == GNN_OK)                                                                                        \
+            (status) = (call);                                                                                         \
+    } while (0)
+
+/* What an open function returns: `object` goes to *out, or is closed when a step, whose outcome is `status`, failed. */
+#define GNN_OPENED(status, object, out, close)                                                                         \
+    ((status) == GNN_OK ? (void)(*(out) = (object)) : close(object), (status))
+
 /* Allocates `count` zeroed elements for `pointer`, freed with free(), or returns GNN_ENOMEM from the calling function;
  * the rest is a format that says what they are. For bookkeeping: what grows with the graph comes from gnn_mem_alloc,
  * where it is counted. */

@@ -138,8 +138,7 @@ static enum gnn_status check_file(struct check *c, const char *name, uint32_t it
         return gnn_out_errno(errno, "cannot open", path, err);
     struct gnn_checksum *checksum = NULL;
     enum gnn_status status = gnn_checksum_open(&checksum, err);
-    if (status == GNN_OK)
-        status = visit_chunks(c, fd, file, item_bytes, visit, checksum, path, err);
+    GNN_NEXT(status, visit_chunks(c, fd, file, item_bytes, visit, checksum, path, err));
     gnn_checksum_close(checksum);
     (void)close(fd);
     return status;
@@ -236,8 +235,7 @@ enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *p
     struct check c = {
         .dir = dir, .meta = meta, .job = {.progress = progress, .progress_ctx = progress_ctx, .stop = stop}};
     enum gnn_status status = gnn_read_meta(dir, meta, err);
-    if (status == GNN_OK)
-        status = check_sizes(&c, err);
+    GNN_NEXT(status, check_sizes(&c, err));
     if (status == GNN_OK && full)
         status = check_full(&c, err);
     free(meta);

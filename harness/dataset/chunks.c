@@ -91,8 +91,7 @@ static enum gnn_status run_pool(struct pool *pool, uint32_t threads, struct gnn_
         else
             started++;
     }
-    if (status == GNN_OK)
-        status = write_chunks(pool, file, ticker, err);
+    GNN_NEXT(status, write_chunks(pool, file, ticker, err));
     (void)pthread_mutex_lock(&pool->mutex);
     pool->stop = true;
     (void)pthread_cond_broadcast(&pool->changed);

@@ -131,11 +131,7 @@ static enum gnn_status open_edges(const char *path, bool npy, struct gnn_edges *
     struct gnn_edges *e;
     GNN_NEW(e, 1, err, "reader of %s", path);
     const enum gnn_status status = npy ? open_rows(e, path, err) : gnn_input_open(path, &e->text, err);
-    if (status == GNN_OK)
-        *out = e;
-    else
-        gnn_edges_close(e);
-    return status;
+    return GNN_OPENED(status, e, out, gnn_edges_close);
 }
 
 enum gnn_status gnn_edges_open_npy(const char *path, struct gnn_edges **out, struct gnn_err *err)

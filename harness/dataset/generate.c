@@ -112,16 +112,12 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
     if (status == GNN_OK)
         status =
             gnn_out_array(&output, "indptr", g->indptr, (nodes + 1) * sizeof *g->indptr, GNN_OUT_DATASET, meta, err);
-    if (status == GNN_OK)
-        status = write_chunked(g, fill_indices, edges, sizeof(gnn_node), "indices", &output, meta, err);
-    if (status == GNN_OK)
-        status = write_features(g, &output, meta, err);
-    if (status == GNN_OK)
-        status = write_chunked(g, fill_labels, nodes, sizeof(int32_t), "labels", &output, meta, err);
+    GNN_NEXT(status, write_chunked(g, fill_indices, edges, sizeof(gnn_node), "indices", &output, meta, err));
+    GNN_NEXT(status, write_features(g, &output, meta, err));
+    GNN_NEXT(status, write_chunked(g, fill_labels, nodes, sizeof(int32_t), "labels", &output, meta, err));
     for (unsigned split = GNN_RECIPE_TRAIN; status == GNN_OK && split <= GNN_RECIPE_TEST; split++)
         status = write_split(g, (enum gnn_recipe_split)split, &output, meta, err);
-    if (status == GNN_OK)
-        status = gnn_output_commit(&output, meta, err);
+    GNN_NEXT(status, gnn_output_commit(&output, meta, err));
     gnn_output_close(&output);
     free(meta);
     return status;
@@ -161,17 +157,13 @@ static enum gnn_status add_features(struct generator *g, struct gnn_err *err)
     assert(g->recipe.options.dim > 0);
     gnn_recipe_describe(&g->recipe, g->indptr[g->recipe.counts.nodes], want);
     enum gnn_status status = gnn_read_meta(g->job->out_dir, have, err);
-    if (status == GNN_OK)
-        status = check_same(g, have, want, err);
-    if (status == GNN_OK)
-        status = gnn_output_open(g->job, (uint64_t)g->recipe.counts.nodes * g->recipe.options.dim * sizeof(float),
-                                 &output, err);
-    if (status == GNN_OK)
-        status = write_features(g, &output, have, err);
+    GNN_NEXT(status, check_same(g, have, want, err));
+    GNN_NEXT(status, gnn_output_open(g->job, (uint64_t)g->recipe.counts.nodes * g->recipe.options.dim * sizeof(float),
+                                     &output, err));
+    GNN_NEXT(status, write_features(g, &output, have, err));
     char name[32];
     gnn_meta_features_name(g->recipe.options.dim, name, sizeof name);
-    if (status == GNN_OK)
-        status = gnn_output_commit_into(&output, name, have, err);
+    GNN_NEXT(status, gnn_output_commit_into(&output, name, have, err));
     gnn_output_close(&output);
     free(meta);
     return status;
@@ -186,8 +178,7 @@ enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry, uin
     struct generator g = {.job = job};
     GNN_TRY(gnn_recipe_open(entry, scale_divisor, options, &g.recipe, err));
     enum gnn_status status = build_indptr(&g, err);
-    if (status == GNN_OK)
-        status = access(job->out_dir, F_OK) == 0 ? add_features(&g, err) : write_dataset(&g, err);
+    GNN_NEXT(status, access(job->out_dir, F_OK) == 0 ? add_features(&g, err) : write_dataset(&g, err));
     free(g.indptr);
     gnn_recipe_close(&g.recipe);
     return status;

@@ -110,16 +110,11 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
         const uint64_t row_bytes = importer->meta.dims[0] * sizeof(float) + sizeof(int32_t) + sizeof(uint64_t);
         status = gnn_output_open(importer->job, importer->meta.node_count * row_bytes, &importer->output, err);
     }
-    if (status == GNN_OK)
-        status = gnn_import_topology(importer, err);
-    if (status == GNN_OK)
-        status = gnn_import_labels(importer, files, err);
-    if (status == GNN_OK)
-        status = gnn_import_splits(importer, files, err);
-    if (status == GNN_OK)
-        status = gnn_import_features(importer, files, err);
-    if (status == GNN_OK)
-        status = gnn_output_commit(&importer->output, &importer->meta, err);
+    GNN_NEXT(status, gnn_import_topology(importer, err));
+    GNN_NEXT(status, gnn_import_labels(importer, files, err));
+    GNN_NEXT(status, gnn_import_splits(importer, files, err));
+    GNN_NEXT(status, gnn_import_features(importer, files, err));
+    GNN_NEXT(status, gnn_output_commit(&importer->output, &importer->meta, err));
     gnn_output_close(&importer->output);
     free(files);
     return status;

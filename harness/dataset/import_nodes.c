@@ -89,8 +89,7 @@ static enum gnn_status probe_sparse(struct gnn_importer *importer, const struct 
     enum gnn_status status = GNN_OK;
     if (gnn_npy_header(npy)->items != 2)
         status = gnn_fail(err, GNN_EFORMAT, "%s: expected two numbers, rows and columns", f->sparse_path[3]);
-    if (status == GNN_OK)
-        status = gnn_npy_read_i64(npy, shape, 2, err);
+    GNN_NEXT(status, gnn_npy_read_i64(npy, shape, 2, err));
     gnn_npy_close(npy);
     GNN_TRY(status);
     GNN_TRY(agree_on_nodes(importer, shape[0] < 0 ? 0 : (uint64_t)shape[0], f->sparse_path[3], err));
@@ -193,8 +192,7 @@ enum gnn_status gnn_import_labels(struct gnn_importer *importer, const struct gn
     struct gnn_npy *npy = NULL;
     GNN_TRY(gnn_out_open(&importer->output, "labels", OUT_BUFFER, GNN_OUT_DATASET, &out, err));
     enum gnn_status status = files->labels ? gnn_npy_open(files->label_path, &npy, err) : GNN_OK;
-    if (status == GNN_OK)
-        status = files->labels ? copy_labels(importer, npy, out, err) : draw_labels(importer, out, err);
+    GNN_NEXT(status, files->labels ? copy_labels(importer, npy, out, err) : draw_labels(importer, out, err));
     gnn_npy_close(npy);
     return gnn_out_end(out, status, &importer->meta, err);
 }
@@ -225,8 +223,7 @@ static enum gnn_status add_npy_split(const struct gnn_importer *importer, const 
         for (uint64_t i = 0; status == GNN_OK && i < count; i++)
             status = add_member(importer, nodes[i], split, path, sorter, err);
     }
-    if (status == GNN_OK)
-        status = gnn_npy_expect_end(npy, err);
+    GNN_NEXT(status, gnn_npy_expect_end(npy, err));
     gnn_npy_close(npy);
     return status;
 }
@@ -339,10 +336,8 @@ static enum gnn_status write_given(struct gnn_importer *importer, const struct g
     struct gnn_sorter *sorter;
     GNN_TRY(gnn_sorter_open(&importer->output, gnn_import_budget(importer), false, &sorter, err));
     enum gnn_status status = add_splits(importer, files, sorter, err);
-    if (status == GNN_OK)
-        status = gnn_sorter_finish(sorter, err);
-    if (status == GNN_OK)
-        status = write_sorted(sorter, w, err);
+    GNN_NEXT(status, gnn_sorter_finish(sorter, err));
+    GNN_NEXT(status, write_sorted(sorter, w, err));
     gnn_sorter_close(sorter);
     return status;
 }
@@ -375,8 +370,7 @@ enum gnn_status gnn_import_splits(struct gnn_importer *importer, const struct gn
 {
     struct split_writer w = {0};
     enum gnn_status status = open_split_files(importer, &w, err);
-    if (status == GNN_OK)
-        status = files->train ? write_given(importer, files, &w, err) : write_drawn(importer, &w, err);
+    GNN_NEXT(status, files->train ? write_given(importer, files, &w, err) : write_drawn(importer, &w, err));
     if (w.labels != NULL)
         (void)fclose(w.labels);
     for (int i = 0; i < SPLITS; i++)

@@ -203,10 +203,8 @@ static enum gnn_status write_topology(struct gnn_importer *importer, struct gnn_
 {
     struct gnn_out_file *indptr = NULL, *indices = NULL;
     enum gnn_status status = gnn_out_open(&importer->output, "indptr", 65536, GNN_OUT_DATASET, &indptr, err);
-    if (status == GNN_OK)
-        status = gnn_out_open(&importer->output, "indices", 262144, GNN_OUT_DATASET, &indices, err);
-    if (status == GNN_OK)
-        status = write_lists(sorter, importer, indptr, indices, &importer->meta.edge_count, err);
+    GNN_NEXT(status, gnn_out_open(&importer->output, "indices", 262144, GNN_OUT_DATASET, &indices, err));
+    GNN_NEXT(status, write_lists(sorter, importer, indptr, indices, &importer->meta.edge_count, err));
     status = gnn_out_end(indptr, status, &importer->meta, err);
     return gnn_out_end(indices, status, &importer->meta, err);
 }
@@ -235,12 +233,10 @@ enum gnn_status gnn_import_topology(struct gnn_importer *importer, struct gnn_er
     enum gnn_status status = GNN_OK;
     if (importer->options->relabel) {
         status = for_each_edge(importer, "ids", collect_ids, &r, err);
-        if (status == GNN_OK)
-            status = id_set_number(&r.ids, err);
+        GNN_NEXT(status, id_set_number(&r.ids, err));
         r.node_limit = status == GNN_OK ? r.ids.count : 0;
     }
-    if (status == GNN_OK)
-        status = sort_edges(importer, &r, err);
+    GNN_NEXT(status, sort_edges(importer, &r, err));
     gnn_sorter_close(r.sorter);
     id_set_close(&r.ids);
     return status;

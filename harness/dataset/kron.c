@@ -165,8 +165,7 @@ static enum gnn_status run_pass(struct kron *k, const char *phase, visit_block *
         if (pthread_create(&workers[started].id, NULL, work, &workers[started]) != 0)
             status = gnn_fail(err, GNN_ENOMEM, "cannot start thread %" PRIu32 " of %" PRIu32, started + 1, k->threads);
     }
-    if (status == GNN_OK)
-        status = watch(&pass, phase, err);
+    GNN_NEXT(status, watch(&pass, phase, err));
     if (status != GNN_OK)
         atomic_store(&pass.stop, true);
     for (uint32_t i = 0; i < started; i++)
@@ -257,8 +256,7 @@ static enum gnn_status write_lists(struct kron *k, struct gnn_output *output, st
     for (uint32_t first = 0; first < k->nodes && status == GNN_OK; first = k->window_end) {
         const uint64_t entries = open_window(k, first);
         status = run_pass(k, "indices", place_block, err);
-        if (status == GNN_OK)
-            status = gnn_out_write(file, k->window, entries * sizeof *k->window, err);
+        GNN_NEXT(status, gnn_out_write(file, k->window, entries * sizeof *k->window, err));
     }
     free(k->window);
     k->window = NULL;
@@ -372,10 +370,8 @@ static enum gnn_status write_dataset(struct kron *k, struct gnn_err *err)
     GNN_NEW(meta, 1, err, "meta");
     describe(k, meta);
     enum gnn_status status = gnn_output_open(k->job, bytes, &output, err);
-    if (status == GNN_OK)
-        status = write_files(k, &output, meta, err);
-    if (status == GNN_OK)
-        status = gnn_output_commit(&output, meta, err);
+    GNN_NEXT(status, write_files(k, &output, meta, err));
+    GNN_NEXT(status, gnn_output_commit(&output, meta, err));
     gnn_output_close(&output);
     free(meta);
     return status;

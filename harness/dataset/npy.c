@@ -196,15 +196,9 @@ enum gnn_status gnn_npy_open(const char *path, struct gnn_npy **out, struct gnn_
     struct gnn_npy *npy;
     GNN_NEW(npy, 1, err, "reader of %s", path);
     enum gnn_status status = gnn_input_open(path, &npy->input, err);
-    if (status == GNN_OK)
-        status = read_header(npy, err);
-    if (status == GNN_OK)
-        status = check_plain_size(npy, err);
-    if (status == GNN_OK)
-        *out = npy;
-    else
-        gnn_npy_close(npy);
-    return status;
+    GNN_NEXT(status, read_header(npy, err));
+    GNN_NEXT(status, check_plain_size(npy, err));
+    return GNN_OPENED(status, npy, out, gnn_npy_close);
 }
 
 void gnn_npy_close(struct gnn_npy *npy)

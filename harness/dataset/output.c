@@ -174,8 +174,7 @@ static enum gnn_status write_meta(struct gnn_output *output, const struct gnn_me
     char *text;
     GNN_NEW(text, GNN_META_TEXT_MAX, err, "text of meta");
     enum gnn_status status = gnn_meta_format(meta, text, GNN_META_TEXT_MAX, err);
-    if (status == GNN_OK)
-        status = gnn_out_array(output, "meta", text, strlen(text), GNN_OUT_META, NULL, err);
+    GNN_NEXT(status, gnn_out_array(output, "meta", text, strlen(text), GNN_OUT_META, NULL, err));
     free(text);
     return status;
 }
@@ -264,11 +263,7 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
         status = gnn_fail(err, GNN_ENOMEM, "buffer of %s", name);
     else if (kind == GNN_OUT_DATASET)
         status = gnn_checksum_open(&file->checksum, err);
-    if (status == GNN_OK)
-        *out = file;
-    else
-        gnn_out_close(file);
-    return status;
+    return GNN_OPENED(status, file, out, gnn_out_close);
 }
 
 /* A short write is followed by another one, which tells why. */

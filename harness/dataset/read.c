@@ -44,8 +44,7 @@ enum gnn_status gnn_read_meta(const char *dir, struct gnn_meta *out, struct gnn_
     enum gnn_status status = text != NULL ? gnn_read_bytes(fd, text, GNN_META_TEXT_MAX + 1, path, &got, err)
                                           : gnn_fail(err, GNN_ENOMEM, "text of %s", path);
     (void)close(fd);
-    if (status == GNN_OK)
-        status = gnn_meta_parse(text, got, path, out, err);
+    GNN_NEXT(status, gnn_meta_parse(text, got, path, out, err));
     free(text);
     return status;
 }

@@ -236,14 +236,10 @@ enum gnn_status gnn_synthetic_open(struct gnn_world *world, const char *name,
     GNN_NEW(s, 1, err, "dataset %s", name);
     enum gnn_status status =
         gnn_recipe_open(entry, scale_divisor, options != NULL ? options : &defaults, &s->recipe, err);
-    if (status == GNN_OK)
-        status = check_host(&s->recipe, err);
-    if (status == GNN_OK)
-        status = fill_offsets(world, s, err);
-    if (status == GNN_OK)
-        status = fill_nodes(world, s, err);
-    if (status == GNN_OK)
-        status = publish(s, err);
+    GNN_NEXT(status, check_host(&s->recipe, err));
+    GNN_NEXT(status, fill_offsets(world, s, err));
+    GNN_NEXT(status, fill_nodes(world, s, err));
+    GNN_NEXT(status, publish(s, err));
     if (status == GNN_OK)
         *out = s;
     else

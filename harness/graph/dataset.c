@@ -63,8 +63,7 @@ static enum gnn_status load(struct gnn_world *world, const struct dataset *d, co
     enum gnn_status status = check_size(world, file, entry->bytes, err);
     if (status == GNN_OK) /* an empty split still gets an address */
         status = gnn_mem_alloc(world, "dataset", gnn_max_u64(entry->bytes, 1), GNN_MEM_PLAIN, out, err);
-    if (status == GNN_OK)
-        status = gnn_read_all(world, file, 0, *out, entry->bytes, err);
+    GNN_NEXT(status, gnn_read_all(world, file, 0, *out, entry->bytes, err));
     gnn_file_close(world, file);
     GNN_TRY(status);
     assert(*out != NULL);
@@ -99,8 +98,7 @@ static enum gnn_status read_meta(struct gnn_world *world, struct dataset *d, str
     else
         status = gnn_read_all(world, file, 0, text, info.size_bytes, err);
     gnn_file_close(world, file);
-    if (status == GNN_OK)
-        status = gnn_meta_parse(text, info.size_bytes, path, &d->meta, err);
+    GNN_NEXT(status, gnn_meta_parse(text, info.size_bytes, path, &d->meta, err));
     free(text);
     return status;
 }

@@ -480,13 +480,8 @@ enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config, 
     g->degree_max = longest_list(config);
     build_tiers(g);
     enum gnn_status status = build_ranks(g, err);
-    if (status == GNN_OK)
-        status = build_degrees(g, err);
-    if (status == GNN_OK)
-        *out = g;
-    else
-        gnn_procedural_close(g);
-    return status;
+    GNN_NEXT(status, build_degrees(g, err));
+    return GNN_OPENED(status, g, out, gnn_procedural_close);
 }
 
 void gnn_procedural_close(struct gnn_procedural *graph)

@@ -168,11 +168,7 @@ enum gnn_status gnn_model_open(struct gnn_tensor *tensor, const struct gnn_model
     model->tensor = tensor;
     model->config = *config;
     const enum gnn_status status = fill_model(model, err);
-    if (status == GNN_OK)
-        *out = model;
-    else
-        gnn_model_close(model);
-    return status;
+    return GNN_OPENED(status, model, out, gnn_model_close);
 }
 
 void gnn_model_close(struct gnn_model *model)

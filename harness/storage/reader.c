@@ -142,11 +142,7 @@ enum gnn_status gnn_reader_open(struct gnn_world *world, const struct gnn_reader
     reader->file_count = config->file_count;
     reader->bounce_bytes_max = config->bounce_bytes_max;
     const enum gnn_status status = reader_fill(reader, config, err);
-    if (status == GNN_OK)
-        *out = reader;
-    else
-        gnn_reader_close(reader);
-    return status;
+    return GNN_OPENED(status, reader, out, gnn_reader_close);
 }
 
 void gnn_reader_close(struct gnn_reader *reader)

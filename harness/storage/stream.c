@@ -50,13 +50,8 @@ enum gnn_status gnn_stream_file_open(struct gnn_world *world, const struct gnn_s
     owner->config = *config;
     const unsigned flags = GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | (config->direct ? (unsigned)GNN_OPEN_DIRECT : 0);
     enum gnn_status status = gnn_file_open(world, config->dir, flags, &owner->file, err);
-    if (status == GNN_OK)
-        status = check_block(owner, err);
-    if (status == GNN_OK)
-        *out = owner;
-    else
-        gnn_stream_file_close(owner);
-    return status;
+    GNN_NEXT(status, check_block(owner, err));
+    return GNN_OPENED(status, owner, out, gnn_stream_file_close);
 }
 
 void gnn_stream_file_close(struct gnn_stream_file *owner)
@@ -93,11 +88,7 @@ enum gnn_status gnn_stream_open(struct gnn_stream_file *owner, struct gnn_stream
     const enum gnn_status status =
         gnn_mem_alloc(owner->world, "stream buffer", owner->config.block_bytes, owner->config.mem_flags, &buffer, err);
     stream->buffer = buffer;
-    if (status == GNN_OK)
-        *out = stream;
-    else
-        gnn_stream_close(stream);
-    return status;
+    return GNN_OPENED(status, stream, out, gnn_stream_close);
 }
 
 enum gnn_status gnn_stream_attach(struct gnn_world *world, struct gnn_file *file, uint64_t bytes,
@@ -359,11 +350,7 @@ enum gnn_status gnn_span_reader_open(struct gnn_world *world, const struct gnn_s
     r->exhausted = true;
     r->align_bytes = align_of(world, config->file);
     const enum gnn_status status = span_reader_fill(r, err);
-    if (status == GNN_OK)
-        *out = r;
-    else
-        gnn_span_reader_close(r);
-    return status;
+    return GNN_OPENED(status, r, out, gnn_span_reader_close);
 }
 
 void gnn_span_reader_close(struct gnn_span_reader *r)
