@@ -11,7 +11,8 @@
 enum { REPEAT_COUNTERS = 1 << 14 };
 
 struct faulty {
-    struct gnn_world base;
+    struct gnn_world base; /* its state is the inner world's: the hooks that are not decorated are the inner ones */
+    struct gnn_world_ops ops;
     struct gnn_world *inner;
     struct gnn_fault_plan plan;
     atomic_uint repeats[REPEAT_COUNTERS]; /* how often a read came before, by the hash of its key */
@@ -355,187 +356,7 @@ static enum gnn_status faulty_ring_wait(struct gnn_world *w, struct gnn_ring *ha
     }
 }
 
-/* ---- forwarded as they are ---- */
-
-static uint64_t faulty_now_ns(struct gnn_world *w)
-{
-    return gnn_now_ns(inner_of(w));
-}
-
-static void faulty_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wait kind)
-{
-    gnn_sleep_until(inner_of(w), deadline_ns, kind);
-}
-
-static enum gnn_status faulty_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn, void *arg,
-                                           struct gnn_thread **out, struct gnn_err *err)
-{
-    return gnn_thread_start(inner_of(w), name, fn, arg, out, err);
-}
-
-static void faulty_thread_join(struct gnn_world *w, struct gnn_thread *thread)
-{
-    gnn_thread_join(inner_of(w), thread);
-}
-
-static void faulty_thread_split(struct gnn_world *w, struct gnn_time_split *out)
-{
-    gnn_thread_split(inner_of(w), out);
-}
-
-static void faulty_add_wait(struct gnn_world *w, enum gnn_wait kind, uint64_t ns)
-{
-    gnn_add_wait(inner_of(w), kind, ns);
-}
-
-static enum gnn_status faulty_mutex_open(struct gnn_world *w, struct gnn_mutex **out, struct gnn_err *err)
-{
-    return gnn_mutex_open(inner_of(w), out, err);
-}
-
-static void faulty_mutex_lock(struct gnn_world *w, struct gnn_mutex *mutex)
-{
-    gnn_mutex_lock(inner_of(w), mutex);
-}
-
-static void faulty_mutex_unlock(struct gnn_world *w, struct gnn_mutex *mutex)
-{
-    gnn_mutex_unlock(inner_of(w), mutex);
-}
-
-static void faulty_mutex_close(struct gnn_world *w, struct gnn_mutex *mutex)
-{
-    gnn_mutex_close(inner_of(w), mutex);
-}
-
-static enum gnn_status faulty_cond_open(struct gnn_world *w, struct gnn_cond **out, struct gnn_err *err)
-{
-    return gnn_cond_open(inner_of(w), out, err);
-}
-
-static bool faulty_cond_wait(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
-                             enum gnn_wait kind)
-{
-    return gnn_cond_wait(inner_of(w), cond, mutex, deadline_ns, kind);
-}
-
-static void faulty_cond_signal(struct gnn_world *w, struct gnn_cond *cond)
-{
-    gnn_cond_signal(inner_of(w), cond);
-}
-
-static void faulty_cond_broadcast(struct gnn_world *w, struct gnn_cond *cond)
-{
-    gnn_cond_broadcast(inner_of(w), cond);
-}
-
-static void faulty_cond_close(struct gnn_world *w, struct gnn_cond *cond)
-{
-    gnn_cond_close(inner_of(w), cond);
-}
-
-static void faulty_mem_free(struct gnn_world *w, void *ptr)
-{
-    gnn_mem_free(inner_of(w), ptr);
-}
-
-static void faulty_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out)
-{
-    gnn_mem_usage(inner_of(w), out);
-}
-
-static void faulty_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes)
-{
-    gnn_mem_copy(inner_of(w), dst, src, bytes);
-}
-
-static enum gnn_status faulty_file_open(struct gnn_world *w, const char *path, unsigned flags, struct gnn_file **out,
-                                        struct gnn_err *err)
-{
-    return gnn_file_open(inner_of(w), path, flags, out, err);
-}
-
-static void faulty_file_info(struct gnn_world *w, const struct gnn_file *file, struct gnn_file_info *out)
-{
-    gnn_file_info(inner_of(w), file, out);
-}
-
-static const char *faulty_file_path(struct gnn_world *w, const struct gnn_file *file)
-{
-    return gnn_file_path(inner_of(w), file);
-}
-
-static enum gnn_status faulty_file_sync(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err)
-{
-    return gnn_file_sync(inner_of(w), file, err);
-}
-
-static void faulty_file_close(struct gnn_world *w, struct gnn_file *file)
-{
-    gnn_file_close(inner_of(w), file);
-}
-
-static enum gnn_status faulty_file_rename(struct gnn_world *w, const char *from, const char *to, struct gnn_err *err)
-{
-    return gnn_file_rename(inner_of(w), from, to, err);
-}
-
-static enum gnn_status faulty_file_remove(struct gnn_world *w, const char *path, struct gnn_err *err)
-{
-    return gnn_file_remove(inner_of(w), path, err);
-}
-
-static enum gnn_status faulty_dir_make(struct gnn_world *w, const char *path, struct gnn_err *err)
-{
-    return gnn_dir_make(inner_of(w), path, err);
-}
-
-static void faulty_charge(struct gnn_world *w, enum gnn_work kind, uint64_t count)
-{
-    gnn_charge(inner_of(w), kind, count);
-}
-
-static const struct gnn_world_ops faulty_ops = {
-    .name = "faulty",
-    .now_ns = faulty_now_ns,
-    .sleep_until = faulty_sleep_until,
-    .thread_start = faulty_thread_start,
-    .thread_join = faulty_thread_join,
-    .thread_split = faulty_thread_split,
-    .add_wait = faulty_add_wait,
-    .mutex_open = faulty_mutex_open,
-    .mutex_lock = faulty_mutex_lock,
-    .mutex_unlock = faulty_mutex_unlock,
-    .mutex_close = faulty_mutex_close,
-    .cond_open = faulty_cond_open,
-    .cond_wait = faulty_cond_wait,
-    .cond_signal = faulty_cond_signal,
-    .cond_broadcast = faulty_cond_broadcast,
-    .cond_close = faulty_cond_close,
-    .mem_alloc = faulty_mem_alloc,
-    .mem_free = faulty_mem_free,
-    .mem_usage = faulty_mem_usage,
-    .mem_copy = faulty_mem_copy,
-    .file_open = faulty_file_open,
-    .file_info = faulty_file_info,
-    .file_path = faulty_file_path,
-    .file_read = faulty_file_read,
-    .file_write = faulty_file_write,
-    .file_sync = faulty_file_sync,
-    .file_close = faulty_file_close,
-    .file_rename = faulty_file_rename,
-    .file_remove = faulty_file_remove,
-    .dir_make = faulty_dir_make,
-    .map_open = faulty_map_open,
-    .map_gather_u32 = faulty_map_gather_u32,
-    .map_gather_rows = faulty_map_gather_rows,
-    .map_close = faulty_map_close,
-    .ring_open = faulty_ring_open,
-    .ring_submit = faulty_ring_submit,
-    .ring_wait = faulty_ring_wait,
-    .ring_close = faulty_ring_close,
-    .charge = faulty_charge,
-};
+/* ---- open, close ---- */
 
 enum gnn_status gnn_world_faulty_open(struct gnn_world *inner, const struct gnn_fault_plan *plan,
                                       struct gnn_world **out, struct gnn_err *err)
@@ -543,7 +364,20 @@ enum gnn_status gnn_world_faulty_open(struct gnn_world *inner, const struct gnn_
     *out = NULL;
     struct faulty *f;
     GNN_NEW(f, 1, err, "the faulty world: %zu bytes", sizeof *f);
-    f->base.ops = &faulty_ops;
+    f->ops = *inner->ops;
+    f->ops.name = "faulty";
+    f->ops.mem_alloc = faulty_mem_alloc;
+    f->ops.file_read = faulty_file_read;
+    f->ops.file_write = faulty_file_write;
+    f->ops.map_open = faulty_map_open;
+    f->ops.map_gather_u32 = faulty_map_gather_u32;
+    f->ops.map_gather_rows = faulty_map_gather_rows;
+    f->ops.map_close = faulty_map_close;
+    f->ops.ring_open = faulty_ring_open;
+    f->ops.ring_submit = faulty_ring_submit;
+    f->ops.ring_wait = faulty_ring_wait;
+    f->ops.ring_close = faulty_ring_close;
+    f->base = (struct gnn_world){.ops = &f->ops, .state = inner->state};
     f->inner = inner;
     f->plan = *plan;
     *out = &f->base;

@@ -187,8 +187,26 @@ struct gnn_world_ops {
 };
 
 struct gnn_world {
-    const struct gnn_world_ops *ops; /* implementations embed this struct first */
+    const struct gnn_world_ops *ops;
+    void *state; /* the implementation's; a decorator (faults.h) has its inner world's, so that hooks can be copied */
 };
+
+/* Every hook that a world serves by itself, for the two macros below; the other three are gnn_ring_engine_*. */
+/* clang-format off */
+#define GNN_WORLD_HOOKS(DO, prefix) \
+    DO(prefix, now_ns) DO(prefix, sleep_until) DO(prefix, thread_start) DO(prefix, thread_join)                        \
+    DO(prefix, thread_split) DO(prefix, add_wait) DO(prefix, mutex_open) DO(prefix, mutex_lock)                        \
+    DO(prefix, mutex_unlock) DO(prefix, mutex_close) DO(prefix, cond_open) DO(prefix, cond_wait)                       \
+    DO(prefix, cond_signal) DO(prefix, cond_broadcast) DO(prefix, cond_close) DO(prefix, mem_alloc)                    \
+    DO(prefix, mem_free) DO(prefix, mem_usage) DO(prefix, mem_copy) DO(prefix, file_open) DO(prefix, file_info)        \
+    DO(prefix, file_path) DO(prefix, file_read) DO(prefix, file_write) DO(prefix, file_sync) DO(prefix, file_close)    \
+    DO(prefix, file_rename) DO(prefix, file_remove) DO(prefix, dir_make) DO(prefix, map_open)                          \
+    DO(prefix, map_gather_u32) DO(prefix, map_gather_rows) DO(prefix, map_close) DO(prefix, ring_open)                 \
+    DO(prefix, charge)
+/* clang-format on */
+/* Declares prefix_hook, with the hook's type and contract; makes it the table's entry. */
+#define GNN_WORLD_HOOK_DECLARE(prefix, hook) __typeof__(*((struct gnn_world_ops *)0)->hook) prefix##_##hook;
+#define GNN_WORLD_HOOK_ENTRY(prefix, hook) .hook = prefix##_##hook,
 
 /* ---- clock and threads ---- */
 

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* The hooks take a world; of its state they see the executor alone. */
+#define WORLD(ex) (&(struct gnn_world){.state = (struct sim_executor *[]){ex}})
+
 enum { STEPS = 10000000, SWITCHERS = 16 };
 
 static double host_ns(void)
@@ -59,13 +62,14 @@ static void run_threads(struct sim_executor *ex, uint32_t count, gnn_thread_fn *
     struct gnn_thread *threads[SWITCHERS];
     struct gnn_err err = {0};
     for (uint32_t t = 0; t < count; t++) {
-        if (sim_thread_start(ex, "bench", fn, (unsigned char *)args + t * arg_bytes, &threads[t], &err) != GNN_OK) {
+        if (sim_thread_start(WORLD(ex), "bench", fn, (unsigned char *)args + t * arg_bytes, &threads[t], &err) !=
+            GNN_OK) {
             (void)fprintf(stderr, "%s\n", err.message);
             exit(1);
         }
     }
     for (uint32_t t = 0; t < count; t++)
-        sim_thread_join(ex, threads[t]);
+        sim_thread_join(WORLD(ex), threads[t]);
 }
 
 /* One thread takes small steps while others compute for long: the usual case. */
@@ -99,7 +103,7 @@ static void sleep_often(void *arg)
 {
     const struct computing *const computing = arg;
     for (uint64_t i = 0; i < computing->steps; i++)
-        sim_sleep_until(computing->ex, sim_now(computing->ex) + 100000, GNN_WAIT_IO);
+        sim_sleep_until(WORLD(computing->ex), sim_now(computing->ex) + 100000, GNN_WAIT_IO);
 }
 
 static void bench_sleep(uint32_t threads, const char *what)
@@ -120,15 +124,15 @@ static void bench_lock(void)
 {
     struct sim_executor *const ex = open_executor(4);
     struct gnn_mutex *mutex = NULL;
-    if (sim_mutex_open(ex, &mutex, NULL) != GNN_OK)
+    if (sim_mutex_open(WORLD(ex), &mutex, NULL) != GNN_OK)
         exit(1);
     const double start_ns = host_ns();
     for (uint32_t i = 0; i < STEPS; i++) {
-        sim_mutex_lock(ex, mutex);
-        sim_mutex_unlock(ex, mutex);
+        sim_mutex_lock(WORLD(ex), mutex);
+        sim_mutex_unlock(WORLD(ex), mutex);
     }
     print("a free lock taken and left", start_ns, STEPS, 40);
-    sim_mutex_close(ex, mutex);
+    sim_mutex_close(WORLD(ex), mutex);
     sim_executor_close(ex);
 }
 

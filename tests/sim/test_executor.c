@@ -16,6 +16,9 @@
 
 #include <cmocka.h>
 
+/* The hooks take a world; of its state they see the executor alone. */
+#define WORLD(ex) (&(struct gnn_world){.state = (struct sim_executor *[]){ex}})
+
 enum { US = 1000, MS = 1000000, LOG_MAX = 256 };
 
 /* Threads write down what they did and when; the test looks at it afterwards, on the main thread. */
@@ -58,7 +61,7 @@ static struct gnn_thread *start(struct sim_executor *ex, const char *name, gnn_t
 {
     struct gnn_thread *thread = NULL;
     struct gnn_err err = {0};
-    assert_int_equal(sim_thread_start(ex, name, fn, arg, &thread, &err), GNN_OK);
+    assert_int_equal(sim_thread_start(WORLD(ex), name, fn, arg, &thread, &err), GNN_OK);
     return thread;
 }
 
@@ -88,11 +91,11 @@ static void burst_main(void *arg)
 {
     struct burst *const burst = arg;
     struct sim_executor *const ex = burst->log->ex;
-    sim_sleep_until(ex, burst->start_ns, GNN_WAIT_RESOURCE);
+    sim_sleep_until(WORLD(ex), burst->start_ns, GNN_WAIT_RESOURCE);
     cpu_ns(ex, burst->cpu_ns);
     sim_settle(ex);
     note(burst->log, burst->who);
-    sim_thread_split(ex, &burst->split);
+    sim_thread_split(WORLD(ex), &burst->split);
 }
 
 static void cores_are_shared(void **state)
@@ -130,7 +133,7 @@ static void cores_are_shared(void **state)
             threads[t] = start(log.ex, "burst", burst_main, &bursts[t]);
         }
         for (uint32_t t = 0; t < cases[c].threads; t++)
-            sim_thread_join(log.ex, threads[t]);
+            sim_thread_join(WORLD(log.ex), threads[t]);
         for (uint32_t i = 0; i < cases[c].threads; i++) {
             const uint32_t who = log.entries[i].who;
             if (log.entries[i].at_ns != cases[c].end_ns[who])
@@ -164,7 +167,7 @@ static void remainders_and_quantum(void **state)
     assert_int_equal(sim_now(ex), MS + 2); /* it passed unasked */
     struct gnn_time_split split;
     cpu_ns(ex, 7);
-    sim_thread_split(ex, &split);
+    sim_thread_split(WORLD(ex), &split);
     assert_int_equal(split.wall_ns, MS + 9);
     assert_int_equal(split.cpu_ns, MS + 9);
     sim_executor_close(ex);
@@ -205,7 +208,7 @@ static void small_steps_add_up(void **state)
                 threads[t] = start(log.ex, "stepper", stepper_main, &steppers[t]);
             }
             for (uint32_t t = 0; t < 3; t++)
-                sim_thread_join(log.ex, threads[t]);
+                sim_thread_join(WORLD(log.ex), threads[t]);
             const uint64_t end_ns = UINT64_C(900) * US * 3 / cores;
             for (uint32_t i = 0; i < 3; i++) {
                 /* A step ends on a whole nanosecond: with more threads than cores that may cost one each time. */
@@ -225,7 +228,7 @@ static void spinner_main(void *arg)
     struct burst *const burst = arg;
     sim_spin_until(burst->log->ex, burst->cpu_ns, GNN_WAIT_IO);
     note(burst->log, burst->who);
-    sim_thread_split(burst->log->ex, &burst->split);
+    sim_thread_split(WORLD(burst->log->ex), &burst->split);
 }
 
 static void spinning_holds_a_core(void **state)
@@ -237,8 +240,8 @@ static void spinning_holds_a_core(void **state)
         struct burst worker = {.log = &log, .who = 1, .cpu_ns = 4 * MS};
         struct gnn_thread *const a = start(log.ex, "spinner", spinner_main, &spinner);
         struct gnn_thread *const b = start(log.ex, "worker", burst_main, &worker);
-        sim_thread_join(log.ex, a);
-        sim_thread_join(log.ex, b);
+        sim_thread_join(WORLD(log.ex), a);
+        sim_thread_join(WORLD(log.ex), b);
         expect_entry(&log, 0, 1, cores == 1 ? 8 * MS : 4 * MS);
         expect_entry(&log, 1, 0, 10 * MS);
         assert_int_equal(spinner.split.cpu_ns, cores == 1 ? 6 * MS : 10 * MS);
@@ -262,7 +265,7 @@ static void ties_go_by_number(void **state)
         threads[t] = start(log.ex, "burst", burst_main, &bursts[t]);
     }
     for (uint32_t t = 0; t < 4; t++)
-        sim_thread_join(log.ex, threads[t]);
+        sim_thread_join(WORLD(log.ex), threads[t]);
     for (uint32_t t = 0; t < 4; t++)
         expect_entry(&log, t, t, 4 * US);
     sim_executor_close(log.ex);
@@ -281,14 +284,14 @@ static void shared_open(struct shared *shared, const struct sim_executor_config 
     struct gnn_err err = {0};
     *shared = (struct shared){0};
     assert_int_equal(sim_executor_open(config, &shared->log.ex, &err), GNN_OK);
-    assert_int_equal(sim_mutex_open(shared->log.ex, &shared->mutex, &err), GNN_OK);
-    assert_int_equal(sim_cond_open(shared->log.ex, &shared->cond, &err), GNN_OK);
+    assert_int_equal(sim_mutex_open(WORLD(shared->log.ex), &shared->mutex, &err), GNN_OK);
+    assert_int_equal(sim_cond_open(WORLD(shared->log.ex), &shared->cond, &err), GNN_OK);
 }
 
 static void shared_close(struct shared *shared)
 {
-    sim_cond_close(shared->log.ex, shared->cond);
-    sim_mutex_close(shared->log.ex, shared->mutex);
+    sim_cond_close(WORLD(shared->log.ex), shared->cond);
+    sim_mutex_close(WORLD(shared->log.ex), shared->mutex);
     sim_executor_close(shared->log.ex);
 }
 
@@ -304,12 +307,12 @@ static void locker_main(void *arg)
 {
     struct locker *const locker = arg;
     struct sim_executor *const ex = locker->shared->log.ex;
-    sim_sleep_until(ex, locker->start_ns, GNN_WAIT_IO);
-    sim_mutex_lock(ex, locker->shared->mutex);
+    sim_sleep_until(WORLD(ex), locker->start_ns, GNN_WAIT_IO);
+    sim_mutex_lock(WORLD(ex), locker->shared->mutex);
     note(&locker->shared->log, locker->who);
     cpu_ns(ex, 5 * US);
-    sim_mutex_unlock(ex, locker->shared->mutex);
-    sim_thread_split(ex, &locker->split);
+    sim_mutex_unlock(WORLD(ex), locker->shared->mutex);
+    sim_thread_split(WORLD(ex), &locker->split);
 }
 
 static void mutexes_are_handed_over_in_order(void **state)
@@ -347,7 +350,7 @@ static void mutexes_are_handed_over_in_order(void **state)
             threads[t] = start(shared.log.ex, "locker", locker_main, &lockers[t]);
         }
         for (uint32_t t = 0; t < 3; t++)
-            sim_thread_join(shared.log.ex, threads[t]);
+            sim_thread_join(WORLD(shared.log.ex), threads[t]);
         for (uint32_t i = 0; i < 3; i++) {
             const struct gnn_time_split *const split = &lockers[cases[c].order[i]].split;
             expect_entry(&shared.log, i, cases[c].order[i], cases[c].at_ns[i]);
@@ -365,13 +368,13 @@ static void waiter_main(void *arg)
 {
     struct locker *const waiter = arg;
     struct sim_executor *const ex = waiter->shared->log.ex;
-    sim_sleep_until(ex, waiter->start_ns, GNN_WAIT_IO);
-    sim_mutex_lock(ex, waiter->shared->mutex);
+    sim_sleep_until(WORLD(ex), waiter->start_ns, GNN_WAIT_IO);
+    sim_mutex_lock(WORLD(ex), waiter->shared->mutex);
     waiter->signalled =
-        sim_cond_wait(ex, waiter->shared->cond, waiter->shared->mutex, waiter->deadline_ns, GNN_WAIT_RESOURCE);
+        sim_cond_wait(WORLD(ex), waiter->shared->cond, waiter->shared->mutex, waiter->deadline_ns, GNN_WAIT_RESOURCE);
     note(&waiter->shared->log, waiter->who);
-    sim_mutex_unlock(ex, waiter->shared->mutex);
-    sim_thread_split(ex, &waiter->split);
+    sim_mutex_unlock(WORLD(ex), waiter->shared->mutex);
+    sim_thread_split(WORLD(ex), &waiter->split);
 }
 
 /* Five waiters come at 1, 2, 3, 4, 5 us; a signal at 10 us, another at 20 us, a broadcast at 40 us. */
@@ -398,14 +401,14 @@ static void conditions_wake_in_order(void **state)
             (struct locker){.shared = &shared, .who = t, .start_ns = (t + 1) * US, .deadline_ns = deadlines_ns[t]};
         threads[t] = start(ex, "waiter", waiter_main, &waiters[t]);
     }
-    sim_sleep_until(ex, 10 * US, GNN_WAIT_IO);
-    sim_cond_signal(ex, shared.cond);
-    sim_sleep_until(ex, 20 * US, GNN_WAIT_IO);
-    sim_cond_signal(ex, shared.cond);
-    sim_sleep_until(ex, 40 * US, GNN_WAIT_IO);
-    sim_cond_broadcast(ex, shared.cond);
+    sim_sleep_until(WORLD(ex), 10 * US, GNN_WAIT_IO);
+    sim_cond_signal(WORLD(ex), shared.cond);
+    sim_sleep_until(WORLD(ex), 20 * US, GNN_WAIT_IO);
+    sim_cond_signal(WORLD(ex), shared.cond);
+    sim_sleep_until(WORLD(ex), 40 * US, GNN_WAIT_IO);
+    sim_cond_broadcast(WORLD(ex), shared.cond);
     for (uint32_t t = 0; t < 5; t++)
-        sim_thread_join(ex, threads[t]);
+        sim_thread_join(WORLD(ex), threads[t]);
     for (uint32_t i = 0; i < 5; i++) {
         const struct locker *const waiter = &waiters[expected[i].who];
         expect_entry(&shared.log, i, expected[i].who, expected[i].at_ns);
@@ -431,13 +434,13 @@ static void a_woken_sleeper_needs_the_mutex(void **state)
         waiters[t] = (struct locker){.shared = &shared, .who = t, .deadline_ns = GNN_NO_DEADLINE};
         threads[t] = start(ex, "waiter", waiter_main, &waiters[t]);
     }
-    sim_sleep_until(ex, 10 * US, GNN_WAIT_IO);
-    sim_mutex_lock(ex, shared.mutex);    /* at 10 010 */
-    sim_cond_broadcast(ex, shared.cond); /* at 10 020: both run at 11 020 and find the mutex taken */
-    cpu_ns(ex, 5 * US - 200);            /* after 200 for the wakes */
-    sim_mutex_unlock(ex, shared.mutex);  /* at 15 030 the first has it, and runs at 16 030 */
-    sim_thread_join(ex, threads[0]);
-    sim_thread_join(ex, threads[1]);
+    sim_sleep_until(WORLD(ex), 10 * US, GNN_WAIT_IO);
+    sim_mutex_lock(WORLD(ex), shared.mutex);    /* at 10 010 */
+    sim_cond_broadcast(WORLD(ex), shared.cond); /* at 10 020: both run at 11 020 and find the mutex taken */
+    cpu_ns(ex, 5 * US - 200);                   /* after 200 for the wakes */
+    sim_mutex_unlock(WORLD(ex), shared.mutex);  /* at 15 030 the first has it, and runs at 16 030 */
+    sim_thread_join(WORLD(ex), threads[0]);
+    sim_thread_join(WORLD(ex), threads[1]);
     expect_entry(&shared.log, 0, 0, 16030);
     /* the first unlocks at 16 140: it pays for the wake that left the second the mutex at 20, and 10 for the lock */
     expect_entry(&shared.log, 1, 1, 17140);
@@ -460,11 +463,11 @@ static void every_kind(void *arg)
     struct sim_executor *const ex = burst->log->ex;
     for (int kind = 0; kind < GNN_WAIT_KINDS; kind++) {
         cpu_ns(ex, 100);
-        sim_sleep_until(ex, sim_now(ex) + 100 + 1000 * ((uint64_t)kind + 1), (enum gnn_wait)kind);
+        sim_sleep_until(WORLD(ex), sim_now(ex) + 100 + 1000 * ((uint64_t)kind + 1), (enum gnn_wait)kind);
     }
-    sim_sleep_until(ex, 5, GNN_WAIT_IO); /* over long since */
-    sim_add_wait(ex, GNN_WAIT_COMPUTE, 7);
-    sim_thread_split(ex, &burst->split);
+    sim_sleep_until(WORLD(ex), 5, GNN_WAIT_IO); /* over long since */
+    sim_add_wait(WORLD(ex), GNN_WAIT_COMPUTE, 7);
+    sim_thread_split(WORLD(ex), &burst->split);
 }
 
 static void sleeps_land_in_their_kind(void **state)
@@ -472,15 +475,15 @@ static void sleeps_land_in_their_kind(void **state)
     (void)state;
     struct log log = {.ex = open_executor(1)};
     struct burst burst = {.log = &log};
-    sim_sleep_until(log.ex, 12345, GNN_WAIT_QUEUE);
+    sim_sleep_until(WORLD(log.ex), 12345, GNN_WAIT_QUEUE);
     struct gnn_thread *const thread = start(log.ex, "every kind", every_kind, &burst);
-    sim_thread_join(log.ex, thread);
+    sim_thread_join(WORLD(log.ex), thread);
     for (int kind = 0; kind < GNN_WAIT_KINDS; kind++)
         assert_int_equal(burst.split.wait_ns[kind], 1000 * (kind + 1) + (kind == GNN_WAIT_COMPUTE ? 7 : 0));
     assert_int_equal(burst.split.cpu_ns, 500);
     assert_int_equal(burst.split.wall_ns, 500 + 15000); /* since its start, at 12345 */
     struct gnn_time_split split;
-    sim_thread_split(log.ex, &split);
+    sim_thread_split(WORLD(log.ex), &split);
     assert_int_equal(split.wall_ns, 12345 + 15500);
     assert_int_equal(waits_ns(&split), 12345); /* joining is no wait of any kind */
     assert_int_equal(split.cpu_ns, 0);
@@ -499,10 +502,10 @@ static void joins_cost_a_wake(void **state)
     struct burst quick = {.log = &shared.log, .who = 2, .cpu_ns = 1 * US};
     struct gnn_thread *const a = start(ex, "slow", burst_main, &slow);   /* runs from 10 us on */
     struct gnn_thread *const b = start(ex, "quick", burst_main, &quick); /* from 20 us on */
-    sim_thread_join(ex, a); /* ends at 60 us, pays for the wake, and main runs 1 us later */
+    sim_thread_join(WORLD(ex), a); /* ends at 60 us, pays for the wake, and main runs 1 us later */
     assert_int_equal(sim_now(ex), 61100);
-    sim_thread_join(ex, b); /* ended long ago */
-    sim_thread_join(ex, NULL);
+    sim_thread_join(WORLD(ex), b); /* ended long ago */
+    sim_thread_join(WORLD(ex), NULL);
     assert_int_equal(sim_now(ex), 61100);
     expect_entry(&shared.log, 0, 2, 21 * US);
     expect_entry(&shared.log, 1, 1, 60 * US);
@@ -515,25 +518,25 @@ static void left_main(void *arg)
 {
     struct gnn_mutex **const mutexes = ((struct gnn_mutex **)arg);
     struct sim_executor *const ex = (struct sim_executor *)(void *)mutexes[2];
-    sim_mutex_lock(ex, mutexes[0]);
-    sim_sleep_until(ex, 1000, GNN_WAIT_IO);
-    sim_mutex_lock(ex, mutexes[1]);
+    sim_mutex_lock(WORLD(ex), mutexes[0]);
+    sim_sleep_until(WORLD(ex), 1000, GNN_WAIT_IO);
+    sim_mutex_lock(WORLD(ex), mutexes[1]);
 }
 
 static void right_main(void *arg)
 {
     struct gnn_mutex **const mutexes = ((struct gnn_mutex **)arg);
     struct sim_executor *const ex = (struct sim_executor *)(void *)mutexes[2];
-    sim_mutex_lock(ex, mutexes[1]);
-    sim_sleep_until(ex, 2000, GNN_WAIT_IO);
-    sim_mutex_lock(ex, mutexes[0]);
+    sim_mutex_lock(WORLD(ex), mutexes[1]);
+    sim_sleep_until(WORLD(ex), 2000, GNN_WAIT_IO);
+    sim_mutex_lock(WORLD(ex), mutexes[0]);
 }
 
 static void nothing_comes(void *arg)
 {
     struct shared *const shared = arg;
-    sim_mutex_lock(shared->log.ex, shared->mutex);
-    (void)sim_cond_wait(shared->log.ex, shared->cond, shared->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
+    sim_mutex_lock(WORLD(shared->log.ex), shared->mutex);
+    (void)sim_cond_wait(WORLD(shared->log.ex), shared->cond, shared->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
 }
 
 static void returns_at_once(void *arg)
@@ -555,13 +558,13 @@ static void run_into_deadlock(bool with_hook, int fd)
     struct shared shared;
     shared_open(&shared, &config);
     struct gnn_mutex *mutexes[3] = {NULL, NULL, (struct gnn_mutex *)(void *)shared.log.ex};
-    assert_int_equal(sim_mutex_open(shared.log.ex, &mutexes[0], NULL), GNN_OK);
-    assert_int_equal(sim_mutex_open(shared.log.ex, &mutexes[1], NULL), GNN_OK);
+    assert_int_equal(sim_mutex_open(WORLD(shared.log.ex), &mutexes[0], NULL), GNN_OK);
+    assert_int_equal(sim_mutex_open(WORLD(shared.log.ex), &mutexes[1], NULL), GNN_OK);
     struct gnn_thread *const left = start(shared.log.ex, "left", left_main, mutexes);
     (void)start(shared.log.ex, "right", right_main, mutexes);
     (void)start(shared.log.ex, "idle", nothing_comes, &shared);
     (void)start(shared.log.ex, "gone", returns_at_once, NULL);
-    sim_thread_join(shared.log.ex, left);
+    sim_thread_join(WORLD(shared.log.ex), left);
     _exit(0); /* not reached */
 }
 
@@ -641,27 +644,27 @@ static void crowd_lock_step(struct crowd_member *self, uint32_t lock)
 {
     struct crowd *const crowd = self->crowd;
     struct sim_executor *const ex = crowd->ex;
-    sim_mutex_lock(ex, crowd->mutexes[lock]);
+    sim_mutex_lock(WORLD(ex), crowd->mutexes[lock]);
     crowd_enter(crowd, lock);
     cpu_ns(ex, gnn_rng_below(&self->rng, 2000));
     switch (gnn_rng_below(&self->rng, 4)) {
     case 0:
         crowd->inside[lock]--;
-        (void)sim_cond_wait(ex, crowd->conds[lock], crowd->mutexes[lock],
+        (void)sim_cond_wait(WORLD(ex), crowd->conds[lock], crowd->mutexes[lock],
                             sim_now(ex) + gnn_rng_below(&self->rng, 20000), GNN_WAIT_RESOURCE);
         crowd_enter(crowd, lock);
         break;
     case 1:
-        sim_cond_signal(ex, crowd->conds[lock]);
+        sim_cond_signal(WORLD(ex), crowd->conds[lock]);
         break;
     case 2:
-        sim_cond_broadcast(ex, crowd->conds[lock]);
+        sim_cond_broadcast(WORLD(ex), crowd->conds[lock]);
         break;
     default:
-        sim_sleep_until(ex, sim_now(ex) + gnn_rng_below(&self->rng, 300), GNN_WAIT_IO);
+        sim_sleep_until(WORLD(ex), sim_now(ex) + gnn_rng_below(&self->rng, 300), GNN_WAIT_IO);
     }
     crowd->inside[lock]--;
-    sim_mutex_unlock(ex, crowd->mutexes[lock]);
+    sim_mutex_unlock(WORLD(ex), crowd->mutexes[lock]);
 }
 
 static void crowd_main(void *arg)
@@ -677,7 +680,7 @@ static void crowd_main(void *arg)
             sim_settle(ex);
             break;
         case 1:
-            sim_sleep_until(ex, sim_now(ex) + gnn_rng_below(&self->rng, 10000), GNN_WAIT_IO);
+            sim_sleep_until(WORLD(ex), sim_now(ex) + gnn_rng_below(&self->rng, 10000), GNN_WAIT_IO);
             break;
         case 2:
             sim_spin_until(ex, sim_now(ex) + gnn_rng_below(&self->rng, 3000), GNN_WAIT_COMPUTE);
@@ -687,7 +690,7 @@ static void crowd_main(void *arg)
         }
         crowd_note(crowd, self->number, what);
     }
-    sim_thread_split(ex, &self->split);
+    sim_thread_split(WORLD(ex), &self->split);
 }
 
 struct crowd_end {
@@ -701,8 +704,8 @@ static struct crowd_end crowd_run(uint64_t seed, const struct sim_executor_confi
     crowd = (struct crowd){0};
     assert_int_equal(sim_executor_open(config, &crowd.ex, &err), GNN_OK);
     for (uint32_t i = 0; i < CROWD_LOCKS; i++) {
-        assert_int_equal(sim_mutex_open(crowd.ex, &crowd.mutexes[i], &err), GNN_OK);
-        assert_int_equal(sim_cond_open(crowd.ex, &crowd.conds[i], &err), GNN_OK);
+        assert_int_equal(sim_mutex_open(WORLD(crowd.ex), &crowd.mutexes[i], &err), GNN_OK);
+        assert_int_equal(sim_cond_open(WORLD(crowd.ex), &crowd.conds[i], &err), GNN_OK);
     }
     for (uint32_t i = 0; i < CROWD; i++) {
         struct crowd_member *const member = &crowd.members[i];
@@ -710,7 +713,7 @@ static struct crowd_end crowd_run(uint64_t seed, const struct sim_executor_confi
         member->thread = start(crowd.ex, "member", crowd_main, member);
     }
     for (uint32_t i = 0; i < CROWD; i++)
-        sim_thread_join(crowd.ex, crowd.members[i].thread);
+        sim_thread_join(WORLD(crowd.ex), crowd.members[i].thread);
     assert_false(crowd.broken); /* never two behind one mutex */
     assert_int_equal(crowd.steps, CROWD * CROWD_STEPS);
     uint64_t cpu_sum_ns = 0;
@@ -728,8 +731,8 @@ static struct crowd_end crowd_run(uint64_t seed, const struct sim_executor_confi
     assert_true(sim_busy_ns(crowd.ex) >= cpu_sum_ns);
     assert_true(sim_busy_ns(crowd.ex) <= end.end_ns * config->cores);
     for (uint32_t i = 0; i < CROWD_LOCKS; i++) {
-        sim_cond_close(crowd.ex, crowd.conds[i]);
-        sim_mutex_close(crowd.ex, crowd.mutexes[i]);
+        sim_cond_close(WORLD(crowd.ex), crowd.conds[i]);
+        sim_mutex_close(WORLD(crowd.ex), crowd.mutexes[i]);
     }
     sim_executor_close(crowd.ex);
     return end;

@@ -374,8 +374,9 @@ void sim_wake(struct sim_executor *ex, struct gnn_thread *thread)
     sleep_over(ex, thread);
 }
 
-void sim_sleep_until(struct sim_executor *ex, uint64_t deadline_ns, enum gnn_wait kind)
+void sim_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wait kind)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     assert(kind < GNN_WAIT_KINDS);
     sim_settle(ex);
     if (deadline_ns <= ex->now_ns)
@@ -465,9 +466,10 @@ static void thread_main(void *arg)
     sim_coroutine_leave(&self->coroutine, &next->coroutine);
 }
 
-enum gnn_status sim_thread_start(struct sim_executor *ex, const char *name, gnn_thread_fn *fn, void *arg,
+enum gnn_status sim_thread_start(struct gnn_world *w, const char *name, gnn_thread_fn *fn, void *arg,
                                  struct gnn_thread **out, struct gnn_err *err)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     sim_cpu(ex, ex->config.thread_start_ns * SIM_PS_PER_NS);
     sim_settle(ex);
     struct gnn_thread *const thread = calloc(1, sizeof *thread);
@@ -488,8 +490,9 @@ enum gnn_status sim_thread_start(struct sim_executor *ex, const char *name, gnn_
     return GNN_OK;
 }
 
-void sim_thread_join(struct sim_executor *ex, struct gnn_thread *thread)
+void sim_thread_join(struct gnn_world *w, struct gnn_thread *thread)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     if (thread == NULL)
         return;
     sim_settle(ex);
@@ -505,8 +508,9 @@ void sim_thread_join(struct sim_executor *ex, struct gnn_thread *thread)
     free(thread);
 }
 
-void sim_thread_split(struct sim_executor *ex, struct gnn_time_split *out)
+void sim_thread_split(struct gnn_world *w, struct gnn_time_split *out)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     sim_settle(ex);
     const struct gnn_thread *const self = ex->running;
     out->wall_ns = ex->now_ns - self->start_ns;
@@ -514,8 +518,9 @@ void sim_thread_split(struct sim_executor *ex, struct gnn_time_split *out)
     memcpy(out->wait_ns, self->wait_ns, sizeof out->wait_ns);
 }
 
-void sim_add_wait(struct sim_executor *ex, enum gnn_wait kind, uint64_t ns)
+void sim_add_wait(struct gnn_world *w, enum gnn_wait kind, uint64_t ns)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     assert(kind < GNN_WAIT_KINDS);
     ex->running->wait_ns[kind] += ns;
 }

@@ -17,6 +17,14 @@ enum { SIM_PS_PER_NS = 1000 };
 
 struct sim_executor;
 
+/* Returns the executor that a world's state begins with: it serves the hooks of threads, locks and sleeping whole. Each
+ * of them settles first (below); a sleep costs no CPU. */
+static inline struct sim_executor *sim_executor_of(struct gnn_world *w)
+{
+    return *(struct sim_executor **)w->state;
+}
+GNN_WORLD_HOOKS(GNN_WORLD_HOOK_DECLARE, sim)
+
 struct sim_executor_config {
     uint32_t cores;
     uint64_t lock_ns, wake_ns, wake_latency_ns, thread_start_ns; /* as in struct gnn_profile_cpu */
@@ -37,27 +45,8 @@ void sim_cpu(struct sim_executor *ex, uint64_t ps);
 /* Scheduling point: what sim_cpu() added passes, and others whose time has come run first. */
 void sim_settle(struct sim_executor *ex);
 
-/* Settles, then sleeps until the clock reads deadline_ns; counts as `kind`. Costs no CPU. */
-void sim_sleep_until(struct sim_executor *ex, uint64_t deadline_ns, enum gnn_wait kind);
 /* Settles, then computes until the clock reads deadline_ns: a spinning wait. It holds a core meanwhile, but counts as
  * `kind`. */
 void sim_spin_until(struct sim_executor *ex, uint64_t deadline_ns, enum gnn_wait kind);
-
-/* The hooks of the world's table that the executor serves whole. */
-enum gnn_status sim_thread_start(struct sim_executor *ex, const char *name, gnn_thread_fn *fn, void *arg,
-                                 struct gnn_thread **out, struct gnn_err *err);
-void sim_thread_join(struct sim_executor *ex, struct gnn_thread *thread);
-void sim_thread_split(struct sim_executor *ex, struct gnn_time_split *out);
-void sim_add_wait(struct sim_executor *ex, enum gnn_wait kind, uint64_t ns);
-enum gnn_status sim_mutex_open(struct sim_executor *ex, struct gnn_mutex **out, struct gnn_err *err);
-void sim_mutex_lock(struct sim_executor *ex, struct gnn_mutex *mutex);
-void sim_mutex_unlock(struct sim_executor *ex, struct gnn_mutex *mutex);
-void sim_mutex_close(struct sim_executor *ex, struct gnn_mutex *mutex);
-enum gnn_status sim_cond_open(struct sim_executor *ex, struct gnn_cond **out, struct gnn_err *err);
-bool sim_cond_wait(struct sim_executor *ex, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
-                   enum gnn_wait kind);
-void sim_cond_signal(struct sim_executor *ex, struct gnn_cond *cond);
-void sim_cond_broadcast(struct sim_executor *ex, struct gnn_cond *cond);
-void sim_cond_close(struct sim_executor *ex, struct gnn_cond *cond);
 
 #endif

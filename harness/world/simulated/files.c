@@ -346,7 +346,7 @@ uint64_t sim_file_start_read(struct simulated *s, const struct gnn_file *file, u
 static void wait_until(struct simulated *s, uint64_t done_ns)
 {
     if (done_ns > sim_now(s->executor))
-        sim_sleep_until(s->executor, done_ns + s->profile->cpu.wake_latency_ns, GNN_WAIT_IO);
+        sim_sleep_until(&s->base, done_ns + s->profile->cpu.wake_latency_ns, GNN_WAIT_IO);
 }
 
 int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst, uint64_t len_bytes)

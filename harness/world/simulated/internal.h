@@ -14,10 +14,10 @@ struct sim_cached; /* cached.c: reads in flight into the page cache */
 struct sim_memory; /* memory.c: allocations against the cap */
 
 struct simulated {
+    struct sim_executor *executor; /* first: sim_executor_of() */
     struct gnn_world base;
     struct gnn_simulated_config config;
     const struct gnn_profile *profile;
-    struct sim_executor *executor;
     struct sim_device *device;
     struct sim_page_cache *cache;
     struct sim_files *files;
@@ -27,17 +27,12 @@ struct simulated {
 
 static inline struct simulated *simulated_of(struct gnn_world *w)
 {
-    return (struct simulated *)w;
+    return w->state;
 }
 
 /* ---- memory.c ---- */
 enum gnn_status sim_memory_open(struct simulated *s, struct gnn_err *err);
 void sim_memory_close(struct simulated *s);
-enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
-                              struct gnn_err *err);
-void sim_mem_free(struct gnn_world *w, void *ptr);
-void sim_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out);
-void sim_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes);
 /* Returns whether ptr lies in feature memory, whose bytes are neither read nor written. */
 bool sim_is_feature(const struct simulated *s, const void *ptr);
 
@@ -50,6 +45,9 @@ struct gnn_file {
 };
 enum gnn_status sim_files_open(struct simulated *s, struct gnn_err *err);
 void sim_files_close(struct simulated *s);
+/* gnn_world_simulated_add_file hands on to this. */
+enum gnn_status sim_file_add(struct simulated *s, const char *path, const struct gnn_content *content,
+                             struct gnn_err *err);
 
 /* ---- cached.c ---- */
 enum gnn_status sim_cached_open(struct simulated *s, struct gnn_err *err);
@@ -69,40 +67,5 @@ bool sim_cached_hit(struct simulated *s, const struct gnn_file *file, enum gnn_m
 /* Takes the fault: its CPU time passes (a scheduling point), then the missing pages are read. Returns when the page is
  * there; not after sim_now() when it is there already. */
 uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum gnn_map_advice advice, uint64_t page);
-
-/* ---- hooks of the world's table, with the contracts of world.h ---- */
-
-/* files.c */
-enum gnn_status sim_file_open(struct gnn_world *w, const char *path, unsigned flags, struct gnn_file **out,
-                              struct gnn_err *err);
-void sim_file_info(struct gnn_world *w, const struct gnn_file *file, struct gnn_file_info *out);
-const char *sim_file_path(struct gnn_world *w, const struct gnn_file *file);
-int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, void *dst, uint64_t len_bytes);
-int64_t sim_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
-                       uint64_t len_bytes);
-enum gnn_status sim_file_sync(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
-void sim_file_close(struct gnn_world *w, struct gnn_file *file);
-enum gnn_status sim_file_rename(struct gnn_world *w, const char *from, const char *to, struct gnn_err *err);
-enum gnn_status sim_file_remove(struct gnn_world *w, const char *path, struct gnn_err *err);
-enum gnn_status sim_dir_make(struct gnn_world *w, const char *path, struct gnn_err *err);
-/* gnn_world_simulated_add_file hands on to this. */
-enum gnn_status sim_file_add(struct simulated *s, const char *path, const struct gnn_content *content,
-                             struct gnn_err *err);
-
-/* map.c */
-enum gnn_status sim_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
-                             struct gnn_map **out, struct gnn_err *err);
-enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index, uint64_t count,
-                                   uint32_t *out, struct gnn_err *err);
-enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes, const gnn_node *rows,
-                                    uint64_t count, void *dst, uint64_t dst_stride_bytes, struct gnn_err *err);
-void sim_map_close(struct gnn_world *w, struct gnn_map *map);
-
-/* ring.c */
-enum gnn_status sim_ring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
-                              struct gnn_err *err);
-
-/* memory.c */
-void sim_charge(struct gnn_world *w, enum gnn_work kind, uint64_t count);
 
 #endif

@@ -9,8 +9,9 @@
 
 /* ---- mutexes ---- */
 
-enum gnn_status sim_mutex_open(struct sim_executor *ex, struct gnn_mutex **out, struct gnn_err *err)
+enum gnn_status sim_mutex_open(struct gnn_world *w, struct gnn_mutex **out, struct gnn_err *err)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     struct gnn_mutex *mutex;
     GNN_NEW(mutex, 1, err, "mutex: %zu bytes", sizeof *mutex);
     mutex->number = ex->mutexes_opened++;
@@ -49,21 +50,23 @@ static void hand_over(struct sim_executor *ex, struct gnn_mutex *mutex)
     sim_wake(ex, next);
 }
 
-void sim_mutex_lock(struct sim_executor *ex, struct gnn_mutex *mutex)
+void sim_mutex_lock(struct gnn_world *w, struct gnn_mutex *mutex)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     pay_for_lock(ex);
     take(ex, mutex, GNN_WAIT_LOCK);
 }
 
-void sim_mutex_unlock(struct sim_executor *ex, struct gnn_mutex *mutex)
+void sim_mutex_unlock(struct gnn_world *w, struct gnn_mutex *mutex)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     pay_for_lock(ex);
     hand_over(ex, mutex);
 }
 
-void sim_mutex_close(struct sim_executor *ex, struct gnn_mutex *mutex)
+void sim_mutex_close(struct gnn_world *w, struct gnn_mutex *mutex)
 {
-    (void)ex;
+    (void)w;
     if (mutex == NULL)
         return;
     assert(mutex->owner == NULL);
@@ -73,8 +76,9 @@ void sim_mutex_close(struct sim_executor *ex, struct gnn_mutex *mutex)
 
 /* ---- conditions ---- */
 
-enum gnn_status sim_cond_open(struct sim_executor *ex, struct gnn_cond **out, struct gnn_err *err)
+enum gnn_status sim_cond_open(struct gnn_world *w, struct gnn_cond **out, struct gnn_err *err)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     struct gnn_cond *cond;
     GNN_NEW(cond, 1, err, "condition: %zu bytes", sizeof *cond);
     cond->number = ex->conds_opened++;
@@ -82,9 +86,10 @@ enum gnn_status sim_cond_open(struct sim_executor *ex, struct gnn_cond **out, st
     return GNN_OK;
 }
 
-bool sim_cond_wait(struct sim_executor *ex, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
+bool sim_cond_wait(struct gnn_world *w, struct gnn_cond *cond, struct gnn_mutex *mutex, uint64_t deadline_ns,
                    enum gnn_wait kind)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     assert(kind < GNN_WAIT_KINDS);
     pay_for_lock(ex);
     struct gnn_thread *const self = ex->running;
@@ -115,23 +120,25 @@ static void wake_first(struct sim_executor *ex, struct gnn_cond *cond)
     sim_wake(ex, thread);
 }
 
-void sim_cond_signal(struct sim_executor *ex, struct gnn_cond *cond)
+void sim_cond_signal(struct gnn_world *w, struct gnn_cond *cond)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     pay_for_lock(ex);
     if (cond->waiting.first != NULL)
         wake_first(ex, cond);
 }
 
-void sim_cond_broadcast(struct sim_executor *ex, struct gnn_cond *cond)
+void sim_cond_broadcast(struct gnn_world *w, struct gnn_cond *cond)
 {
+    struct sim_executor *const ex = sim_executor_of(w);
     pay_for_lock(ex);
     while (cond->waiting.first != NULL)
         wake_first(ex, cond);
 }
 
-void sim_cond_close(struct sim_executor *ex, struct gnn_cond *cond)
+void sim_cond_close(struct gnn_world *w, struct gnn_cond *cond)
 {
-    (void)ex;
+    (void)w;
     assert(cond == NULL || cond->waiting.first == NULL);
     free(cond);
 }

@@ -74,7 +74,7 @@ static void touch(struct gather *g, uint64_t page)
     charge(g);
     const uint64_t done_ns = sim_cached_fault(s, g->map->file, g->map->advice, page);
     if (done_ns > sim_now(s->executor))
-        sim_sleep_until(s->executor, done_ns + s->profile->cpu.wake_latency_ns, GNN_WAIT_IO);
+        sim_sleep_until(&s->base, done_ns + s->profile->cpu.wake_latency_ns, GNN_WAIT_IO);
 }
 
 /* ---- elements ---- */

@@ -116,7 +116,7 @@ static void wait_until(struct simulated *s, const struct uring *u, uint64_t done
     if (u->spin || u->iopoll)
         sim_spin_until(s->executor, done_ns, GNN_WAIT_IO);
     else
-        sim_sleep_until(s->executor, done_ns + cpu->wake_latency_ns, GNN_WAIT_IO);
+        sim_sleep_until(&s->base, done_ns + cpu->wake_latency_ns, GNN_WAIT_IO);
 }
 
 /* Looks without waiting. Where nothing is there the kernel is entered, as it may hold completions back. */
