@@ -1,0 +1,465 @@
+#include "tests/support/op_cases.h"
+
+#include "tests/support/toy_block.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { SEED = 7 };
+
+/* ---- an op run once: named inputs drawn from a fixed seed, everything it wrote kept ---- */
+
+struct shape {
+    uint32_t dst, src, cols, heads; /* cols: per head where heads matter */
+    struct toy_degree degree;
+};
+
+static const struct shape shapes[] = {
+    {0, 0, 5, 1, {0, 0}},        {0, 4, 3, 2, {0, 0}},        {1, 1, 1, 1, {0, 1}},      {1, 9, 16, 2, {9, 9}},
+    {3, 7, 31, 3, {0, 4}},       {5, 5, 4, 4, {0, 0}},        {17, 40, 33, 1, {0, 13}},  {64, 200, 128, 4, {10, 10}},
+    {130, 300, 172, 2, {0, 10}}, {200, 900, 256, 1, {1, 10}}, {65, 90, 257, 4, {0, 15}}, {40, 70, 515, 2, {2, 6}},
+};
+
+enum { OUTPUTS_MAX = 6, SCRATCH_MAX = 24 };
+
+struct op_run {
+    struct gnn_tensor *t;
+    const char *backend;
+    const struct shape *shape;
+    struct gnn_block block;
+    struct gnn_rng rng;
+    uint32_t variant;
+    void *scratch[SCRATCH_MAX];
+    uint32_t scratch_count;
+    struct {
+        const gnn_real *data;
+        uint64_t count;
+    } output[OUTPUTS_MAX];
+    uint32_t output_count;
+    uint32_t exact; /* integer result, compared exactly */
+};
+
+static gnn_real *keep(struct op_run *run, gnn_real *data)
+{
+    assert_true(run->scratch_count < SCRATCH_MAX);
+    run->scratch[run->scratch_count++] = data;
+    return data;
+}
+
+static gnn_real *vector(struct op_run *run, uint64_t count)
+{
+    return keep(run, toy_reals(&run->rng, count, -2, 2));
+}
+
+static struct gnn_mat matrix(struct op_run *run, uint32_t rows, uint32_t cols)
+{
+    return (struct gnn_mat){vector(run, (uint64_t)rows * cols), rows, cols};
+}
+
+static void output(struct op_run *run, const gnn_real *data, uint64_t count)
+{
+    assert_true(run->output_count < OUTPUTS_MAX);
+    run->output[run->output_count].data = data;
+    run->output[run->output_count++].count = count;
+}
+
+static void output_mat(struct op_run *run, struct gnn_mat m)
+{
+    output(run, m.data, (uint64_t)m.rows * m.cols);
+}
+
+static uint32_t *argmax_buffer(struct op_run *run, uint64_t count)
+{
+    return (uint32_t *)(void *)keep(run, calloc(count + 1, sizeof(uint32_t)));
+}
+
+/* ---- the ops ---- */
+
+static void run_gather(struct op_run *run)
+{
+    const struct shape *s = run->shape;
+    const uint32_t stride = s->cols + 3 * run->variant;
+    const gnn_real *table = vector(run, (uint64_t)s->src * stride);
+    const struct gnn_mat out = matrix(run, run->block.edge_count, s->cols);
+    run->t->ops->gather_rows(run->t, out.data, table, stride, run->block.col, out.rows, s->cols);
+    output_mat(run, out);
+}
+
+static void run_gemm(struct op_run *run)
+{
+    const struct shape *s = run->shape;
+    const bool trans_a = run->variant & 1, trans_b = run->variant & 2;
+    const uint32_t rows = s->src, inner = s->cols, cols = s->dst + 1;
+    const struct gnn_mat a = trans_a ? matrix(run, inner, rows) : matrix(run, rows, inner);
+    const struct gnn_mat b = trans_b ? matrix(run, cols, inner) : matrix(run, inner, cols);
+    const struct gnn_mat c = matrix(run, rows, cols);
+    if (run->variant & 4)
+        run->t->ops->gemm(run->t, trans_a, trans_b, -0.5f, a, b, 0.25f, c);
+    else
+        run->t->ops->gemm(run->t, trans_a, trans_b, 1, a, b, 0, c);
+    output_mat(run, c);
+}
+
+/* No rows to sum over: the product is zero, whatever was in c. */
+static void run_gemm_inner_zero(struct op_run *run)
+{
+    const struct gnn_mat a = {vector(run, 0), 0, 7}, b = {vector(run, 0), 0, 5}, c = matrix(run, 7, 5);
+    run->t->ops->gemm(run->t, true, false, 1, a, b, 0, c);
+    output_mat(run, c);
+}
+
+static void run_add_bias(struct op_run *run)
+{
+    const struct gnn_mat z = matrix(run, run->shape->src, run->shape->cols);
+    run->t->ops->add_bias(run->t, z, vector(run, z.cols));
+    output_mat(run, z);
+}
+
+static void run_column_sum(struct op_run *run)
+{
+    const struct gnn_mat z = matrix(run, run->shape->src, run->shape->cols);
+    gnn_real *out = vector(run, z.cols);
+    run->t->ops->column_sum(run->t, out, z);
+    output(run, out, z.cols);
+}
+
+static void run_add(struct op_run *run)
+{
+    const uint64_t count = (uint64_t)run->shape->src * run->shape->cols;
+    gnn_real *dst = vector(run, count);
+    run->t->ops->add(run->t, dst, vector(run, count), count);
+    output(run, dst, count);
+}
+
+static void run_fill_copy(struct op_run *run)
+{
+    const uint64_t count = (uint64_t)run->shape->src * run->shape->cols;
+    gnn_real *filled = vector(run, count), *copied = vector(run, count);
+    run->t->ops->fill(run->t, filled, count, 3);
+    run->t->ops->copy(run->t, copied, vector(run, count), count);
+    output(run, filled, count);
+    output(run, copied, count);
+}
+
+static void run_segment(struct op_run *run)
+{
+    const struct shape *s = run->shape;
+    const enum gnn_reduce kind = (enum gnn_reduce)run->variant;
+    const struct gnn_mat x = matrix(run, s->src, s->cols), out = matrix(run, s->dst, s->cols);
+    uint32_t *argmax = argmax_buffer(run, (uint64_t)s->dst * s->cols);
+    run->t->ops->segment_reduce(run->t, kind, out, &run->block, x, kind == GNN_REDUCE_MAX ? argmax : NULL);
+    output_mat(run, out);
+    for (uint64_t k = 0; k < (uint64_t)s->dst * s->cols; k++)
+        run->exact = run->exact * 31 + argmax[k];
+}
+
+static void run_segment_back(struct op_run *run)
+{
+    const struct shape *s = run->shape;
+    const enum gnn_reduce kind = (enum gnn_reduce)run->variant;
+    const struct gnn_mat dx = matrix(run, s->src, s->cols), dout = matrix(run, s->dst, s->cols);
+    uint32_t *argmax = argmax_buffer(run, (uint64_t)s->dst * s->cols);
+    for (uint32_t i = 0; i < s->dst; i++)
+        for (uint32_t c = 0; c < s->cols; c++) {
+            const uint32_t start = run->block.row_start[i], degree = run->block.row_start[i + 1] - start;
+            argmax[(uint64_t)i * s->cols + c] = degree == 0 ? GNN_NODE_NONE : run->block.col[start + c % degree];
+        }
+    run->t->ops->segment_reduce_back(run->t, kind, dx, &run->block, dout, kind == GNN_REDUCE_MAX ? argmax : NULL);
+    output_mat(run, dx);
+}
+
+static void run_gcn_weights(struct op_run *run)
+{
+    gnn_real *weight = vector(run, run->block.edge_count), *sum = vector(run, run->shape->src);
+    run->t->ops->gcn_weights(run->t, (enum gnn_gcn_norm)run->variant, weight, sum, &run->block);
+    output(run, weight, run->block.edge_count);
+}
+
+static void run_spmm(struct op_run *run)
+{
+    const struct shape *s = run->shape;
+    const struct gnn_mat x = matrix(run, s->src, s->cols), out = matrix(run, s->dst, s->cols);
+    run->t->ops->spmm(run->t, out, &run->block, vector(run, run->block.edge_count), x);
+    output_mat(run, out);
+}
+
+static void run_spmm_back(struct op_run *run)
+{
+    const struct shape *s = run->shape;
+    const struct gnn_mat dx = matrix(run, s->src, s->cols), dout = matrix(run, s->dst, s->cols);
+    run->t->ops->spmm_back(run->t, dx, &run->block, vector(run, run->block.edge_count), dout);
+    output_mat(run, dx);
+}
+
+static struct gnn_attention attention(struct op_run *run)
+{
+    const struct shape *s = run->shape;
+    return (struct gnn_attention){
+        .heads = s->heads,
+        .slope = 0.2f,
+        .a_src = vector(run, (uint64_t)s->heads * s->cols),
+        .a_dst = vector(run, (uint64_t)s->heads * s->cols),
+        .u = matrix(run, s->src, s->heads * s->cols),
+        .s = matrix(run, s->src, s->heads),
+        .d = matrix(run, s->dst, s->heads),
+        .alpha = vector(run, ((uint64_t)run->block.edge_count + s->dst) * s->heads),
+    };
+}
+
+static void run_gat_scores(struct op_run *run)
+{
+    const struct gnn_attention att = attention(run);
+    run->t->ops->gat_scores(run->t, &att);
+    output_mat(run, att.s);
+    output_mat(run, att.d);
+}
+
+static void run_gat_softmax(struct op_run *run)
+{
+    const struct gnn_attention att = attention(run);
+    for (uint64_t k = 0; run->variant == 1 && k < (uint64_t)att.s.rows * att.s.cols; k++)
+        att.s.data[k] *= 1000; /* far beyond exp's range without the maximum taken off */
+    run->t->ops->gat_softmax(run->t, &att, &run->block);
+    output(run, att.alpha, ((uint64_t)run->block.edge_count + att.d.rows) * att.heads);
+}
+
+static void run_gat_attend(struct op_run *run)
+{
+    const struct gnn_attention att = attention(run);
+    const struct gnn_mat out = matrix(run, run->shape->dst, att.u.cols);
+    run->t->ops->gat_attend(run->t, out, &att, &run->block);
+    output_mat(run, out);
+}
+
+static void run_gat_back(struct op_run *run)
+{
+    const struct gnn_attention att = attention(run);
+    const uint64_t slots = (uint64_t)run->block.edge_count + att.d.rows;
+    const struct gnn_attention_grad grad = {
+        .du = matrix(run, att.u.rows, att.u.cols),
+        .da_src = vector(run, att.u.cols),
+        .da_dst = vector(run, att.u.cols),
+        .ds = matrix(run, att.s.rows, att.heads),
+        .dd = matrix(run, att.d.rows, att.heads),
+        .dalpha = vector(run, slots * att.heads),
+    };
+    run->t->ops->gat_back(run->t, &grad, &att, &run->block, matrix(run, run->shape->dst, att.u.cols));
+    output_mat(run, grad.du);
+    output(run, grad.da_src, att.u.cols);
+    output(run, grad.da_dst, att.u.cols);
+}
+
+static void run_head_mean(struct op_run *run)
+{
+    const struct shape *s = run->shape;
+    const struct gnn_mat x = matrix(run, s->dst, s->heads * s->cols), out = matrix(run, s->dst, s->cols);
+    run->t->ops->head_mean(run->t, out, x, s->heads);
+    output_mat(run, out);
+}
+
+static void run_head_mean_back(struct op_run *run)
+{
+    const struct shape *s = run->shape;
+    const struct gnn_mat dx = matrix(run, s->dst, s->heads * s->cols), dout = matrix(run, s->dst, s->cols);
+    run->t->ops->head_mean_back(run->t, dx, dout, s->heads);
+    output_mat(run, dx);
+}
+
+static const struct gnn_dropout drops[] = {{0, 5}, {0.5, 99}, {0.2, 1234567}};
+
+static void run_activate(struct op_run *run)
+{
+    const struct gnn_mat z = matrix(run, run->shape->src, run->shape->cols);
+    const gnn_real *bias = run->variant % 2 == 0 ? NULL : vector(run, z.cols);
+    run->t->ops->activate(run->t, (enum gnn_activation)(run->variant % 3), z, bias, &drops[run->variant / 3]);
+    output_mat(run, z);
+}
+
+static void run_activate_back(struct op_run *run)
+{
+    const enum gnn_activation act = (enum gnn_activation)(run->variant % 3);
+    const struct gnn_dropout *drop = &drops[run->variant / 3];
+    const struct gnn_mat y = matrix(run, run->shape->src, run->shape->cols);
+    const struct gnn_mat dy = matrix(run, y.rows, y.cols);
+    gnn_tensor_ref.activate(run->t, act, y, NULL, drop);
+    run->t->ops->activate_back(run->t, act, dy, y, drop);
+    output_mat(run, dy);
+}
+
+static void run_softmax_nll(struct op_run *run)
+{
+    const struct gnn_mat logits = matrix(run, run->shape->src, run->shape->cols);
+    for (uint64_t k = 0; k < (uint64_t)logits.rows * logits.cols; k++)
+        if (run->variant == 1)
+            logits.data[k] *= 400;
+        else if (run->variant == 2)
+            logits.data[k] = roundf(logits.data[k]); /* ties */
+    int32_t *labels = toy_labels(&run->rng, logits.rows, logits.cols);
+    double loss = -1;
+    run->t->ops->softmax_nll(run->t, logits, labels, &loss, &run->exact);
+    free(labels);
+    gnn_real *back = vector(run, 1);
+    back[0] = (gnn_real)loss;
+    output(run, back, 1);
+    output_mat(run, logits);
+}
+
+static void run_adam(struct op_run *run)
+{
+    const uint64_t count = (uint64_t)run->shape->src * run->shape->cols;
+    gnn_real *param = vector(run, count), *grad = vector(run, count), *m = vector(run, count);
+    gnn_real *v = keep(run, toy_reals(&run->rng, count, 0, 1));
+    const struct gnn_adam adam = {.lr = 0.003,
+                                  .beta1 = 0.9,
+                                  .beta2 = 0.999,
+                                  .eps = 1e-8,
+                                  .weight_decay = run->variant * 0.1,
+                                  .step = 1 + run->variant * 999};
+    run->t->ops->adam(run->t, param, grad, m, v, count, &adam);
+    output(run, param, count);
+    output(run, m, count);
+    output(run, v, count);
+}
+
+struct op_case {
+    const char *name;
+    size_t hook; /* offset in struct gnn_tensor_ops */
+    void (*run)(struct op_run *run);
+    uint32_t variants;
+    double tolerance; /* of the largest magnitude in the output */
+    const char *why;
+};
+
+#define HOOK(field) offsetof(struct gnn_tensor_ops, field)
+static const struct op_case ops[] = {
+    {"gather_rows", HOOK(gather_rows), run_gather, 2, 0, "moves bytes"},
+    {"gemm", HOOK(gemm), run_gemm, 8, 2e-6, "float sums of up to 515 products"},
+    {"gemm over 0", HOOK(gemm), run_gemm_inner_zero, 1, 0, "an empty sum"},
+    {"add_bias", HOOK(add_bias), run_add_bias, 1, 0, "one addition"},
+    {"column_sum", HOOK(column_sum), run_column_sum, 1, 2e-6, "blocks of 64 rows in float"},
+    {"add", HOOK(add), run_add, 1, 0, "one addition"},
+    {"fill, copy", HOOK(fill), run_fill_copy, 1, 0, "moves bytes"},
+    {"segment_reduce", HOOK(segment_reduce), run_segment, 3, 0, "same order of additions"},
+    {"segment_reduce_back", HOOK(segment_reduce_back), run_segment_back, 3, 0, "same order of additions"},
+    {"gcn_weights", HOOK(gcn_weights), run_gcn_weights, 2, 1e-6, "two roots"},
+    {"spmm", HOOK(spmm), run_spmm, 1, 0, "same order of additions"},
+    {"spmm_back", HOOK(spmm_back), run_spmm_back, 1, 0, "same order of additions"},
+    {"gat_scores", HOOK(gat_scores), run_gat_scores, 1, 2e-6, "16 partial sums"},
+    {"gat_softmax", HOOK(gat_softmax), run_gat_softmax, 2, 1e-6, "own exponential"},
+    {"gat_attend", HOOK(gat_attend), run_gat_attend, 1, 0, "same order of additions"},
+    {"gat_back", HOOK(gat_back), run_gat_back, 1, 5e-6, "differences of float dot products"},
+    {"head_mean", HOOK(head_mean), run_head_mean, 1, 1e-6, "division by the heads"},
+    {"head_mean_back", HOOK(head_mean_back), run_head_mean_back, 1, 1e-6, "division by the heads"},
+    {"activate", HOOK(activate), run_activate, 9, 3e-7, "own exponential"},
+    {"activate_back", HOOK(activate_back), run_activate_back, 9, 1e-7, "products in another order"},
+    {"softmax_nll", HOOK(softmax_nll), run_softmax_nll, 3, 2e-6, "float softmax"},
+    {"adam", HOOK(adam), run_adam, 2, 1e-6, "root and division"},
+};
+enum { OPS = sizeof ops / sizeof *ops, SHAPES = sizeof shapes / sizeof *shapes };
+
+/* ---- comparison ---- */
+
+static void run_once(struct op_run *run, struct gnn_tensor *t, const struct op_case *op, const struct shape *shape,
+                     uint32_t variant)
+{
+    *run =
+        (struct op_run){.t = t, .backend = t->ops->name, .shape = shape, .rng = gnn_rng_at(SEED), .variant = variant};
+    run->block = toy_block(&run->rng, shape->dst, shape->src, shape->degree);
+    op->run(run);
+    t->ops->synchronize(t);
+    assert_true(t->ops->check == NULL || t->ops->check(t, NULL) == GNN_OK);
+}
+
+static void run_free(struct op_run *run)
+{
+    toy_block_free(&run->block);
+    for (uint32_t k = 0; k < run->scratch_count; k++)
+        free(run->scratch[k]);
+}
+
+static void compare(const struct op_case *op, const struct op_run *got, const struct op_run *want, uint32_t shape)
+{
+    const char *backend = got->backend;
+    assert_int_equal(got->output_count, want->output_count);
+    if (got->exact != want->exact)
+        fail_msg("%s on %s, shape %u, variant %u: integers differ", op->name, backend, shape, got->variant);
+    for (uint32_t o = 0; o < want->output_count; o++) {
+        double scale = 0;
+        for (uint64_t k = 0; k < want->output[o].count; k++)
+            scale = fmax(scale, fabs((double)want->output[o].data[k]));
+        for (uint64_t k = 0; k < want->output[o].count; k++) {
+            const double a = (double)got->output[o].data[k], b = (double)want->output[o].data[k];
+            if (!(fabs(a - b) <= op->tolerance * scale))
+                fail_msg("%s on %s, shape %u, variant %u, output %u[%llu]: %.9g, reference %.9g, scale %.3g", op->name,
+                         backend, shape, got->variant, o, (unsigned long long)k, a, b, scale);
+        }
+    }
+}
+
+static bool hook_missing(const struct gnn_tensor_ops *table, const struct op_case *op)
+{
+    void (*hook)(void);
+    memcpy(&hook, (const char *)table + op->hook, sizeof hook);
+    if (hook == NULL)
+        (void)printf("skipped: %s has no %s\n", table->name, op->name);
+    return hook == NULL;
+}
+
+void op_cases_against_reference(const struct gnn_tensor_ops *table)
+{
+    struct toy_memory memory = {0};
+    struct gnn_tensor *ref = toy_tensor_open(&gnn_tensor_ref, &memory, 1), *t = toy_tensor_open(table, &memory, 1);
+    for (const struct op_case *op = ops; op < ops + OPS; op++) {
+        if (hook_missing(table, op))
+            continue;
+        for (uint32_t s = 0; s < SHAPES; s++)
+            for (uint32_t variant = 0; variant < op->variants; variant++) {
+                struct op_run got, want;
+                run_once(&got, t, op, &shapes[s], variant);
+                run_once(&want, ref, op, &shapes[s], variant);
+                compare(op, &got, &want, s);
+                run_free(&got);
+                run_free(&want);
+            }
+    }
+    t->ops->close(t);
+    ref->ops->close(ref);
+}
+
+static bool same_bits(const struct op_run *a, const struct op_run *b)
+{
+    for (uint32_t o = 0; o < a->output_count; o++)
+        if (a->output[o].count > 0 &&
+            memcmp(a->output[o].data, b->output[o].data, a->output[o].count * sizeof(gnn_real)) != 0)
+            return false;
+    return true;
+}
+
+void op_cases_same_bits(const struct gnn_tensor_ops *table)
+{
+    static const struct shape big = {700, 3000, 256, 2, {0, 10}};
+#ifdef __SANITIZE_THREAD__
+    static const uint32_t threads[] = {1, 1, 1, 1}; /* OpenBLAS is not instrumented: its own threads look like races */
+#else
+    static const uint32_t threads[] = {1, 1, 2, 2};
+#endif
+    for (const struct op_case *op = ops; op < ops + OPS; op++) {
+        struct toy_memory memory = {0};
+        struct op_run run[4];
+        for (uint32_t r = 0; r < 4; r++) {
+            struct gnn_tensor *t = toy_tensor_open(table, &memory, threads[r]);
+            run_once(&run[r], t, op, &big, 0);
+            t->ops->close(t);
+        }
+        if (!same_bits(&run[0], &run[1]) || !same_bits(&run[2], &run[3]))
+            fail_msg("%s on %s: a second run gives other bits", op->name, table->name);
+        if (!same_bits(&run[0], &run[2]))
+            (void)printf("%s on %s: two threads give other bits than one\n", op->name, table->name);
+        for (uint32_t r = 0; r < 4; r++)
+            run_free(&run[r]);
+    }
+}

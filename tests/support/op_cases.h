@@ -1,0 +1,13 @@
+/* Every op of tensor_ops over a table of shapes and variants, against the reference. */
+#ifndef GNN_TESTS_OP_CASES_H
+#define GNN_TESTS_OP_CASES_H
+
+#include "harness/tensor/tensor.h"
+
+/* Fails the test where the back-end's result is further from the reference's than the op's tolerance. A back-end
+ * without an op has NULL in its table: the pair is printed as skipped. */
+void op_cases_against_reference(const struct gnn_tensor_ops *table);
+/* Fails where a second run gives other bits for the same thread count; prints where two threads differ from one. */
+void op_cases_same_bits(const struct gnn_tensor_ops *table);
+
+#endif
