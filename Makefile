@@ -53,11 +53,22 @@ STYLE_TESTS := $(wildcard tests/style/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 
+# CUDA: a plugin where nvcc is found; its back-end and kernels a second time as host C++, which the op tests run.
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_ARCHS ?= 80 86 90
+PLUGIN := $(if $(NVCC),$(if $(SANITIZE),,$(BUILD)/liboocgnn-cuda.so))
+CXXFLAGS += -std=c++20 -g $(OPT) -Wall -Wextra -Wshadow $(if $(WERROR),-Werror) -pthread -ffp-contract=off \
+            $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
+CUDA_HOST_OBJ := $(BUILD)/host/harness/tensor/cuda/backend.o $(BUILD)/host/tests/support/cuda_host.o
+
 .PHONY: all tests bench-bin found clean setup-build setup-test demo test run-tests test-long bench agree install format lint lint-c
 .SECONDARY:
 
-all: $(BIN)
-tests: $(BIN) $(TEST_BIN) $(DOUBLE_TEST_BIN)
+all: $(BIN) $(PLUGIN)
+tests: $(BIN) $(PLUGIN) $(TEST_BIN) $(DOUBLE_TEST_BIN)
 bench-bin: $(BIN) $(BENCH_BIN)
 
 # The compiler and the libraries are looked for before anything is compiled: "liburing.h: No such file" names no package.
@@ -111,6 +122,30 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
+$(BUILD)/tests/op/test_cuda_kernels: $(CUDA_HOST_OBJ)
+$(BUILD)/tests/op/test_cuda_kernels: LDLIBS += -lstdc++
+
+# ---- CUDA ----
+
+$(BUILD)/host/%.o: %.cc | found
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) -DGNN_CUDA_HOST='"tests/support/cuda_host.h"' $(CXXFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/pic/%.o: %.c | found
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c $< -o $@
+
+# Warnings are errors for the host's half of it and for the device's. The device's own -lineinfo names lines in profiles.
+NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -D_GNU_SOURCE $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
+            $(if $(WERROR),--Werror all-warnings) -Xcompiler -fPIC,-Wall,-Wextra
+$(BUILD)/cuda/%.o: %.cu | found
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/liboocgnn-cuda.so: $(BUILD)/cuda/harness/tensor/cuda/plugin.o $(BUILD)/cuda/harness/tensor/cuda/runtime.o \
+                            $(BUILD)/pic/harness/base/err.o
+	$(NVCC) -shared -cudart static -o $@ $^ -lcublas
+
 # ---- what people type. The second make sees the packages that the first one installed. ----
 
 DATA ?= data
@@ -151,7 +186,7 @@ agree:
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/oocgnn $(DESTDIR)$(PREFIX)/share/doc/oocgnn
-	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/oocgnn
+	install -m 755 $(BIN) $(PLUGIN) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/oocgnn/
 	install -m 644 $(wildcard workloads/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/presets
@@ -160,7 +195,7 @@ install: all
 	install -m 644 $(wildcard workloads/hardware/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/
 	install -m 644 $(wildcard workloads/hardware/costs/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs/
 
-C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
+C_FILES := $(shell git ls-files '*.c' '*.h' '*.cc' '*.cu' 2>/dev/null)
 
 format:
 	@scripts/setup.sh lint

@@ -11,6 +11,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+/* Of the small inline functions that host code and CUDA kernels share. */
+#ifdef __CUDACC__
+#define GNN_DEVICE __host__ __device__
+#else
+#define GNN_DEVICE
+#endif
+
 typedef uint32_t gnn_node; /* a node ID; edge offsets are uint64_t */
 
 enum {

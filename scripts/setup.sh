@@ -10,7 +10,7 @@ set -euo pipefail
 declare -A packages=(
     [build]="gcc make pkg-config git liburing-dev libsqlite3-dev libopenblas-dev libinih-dev libjansson-dev libxxhash-dev zlib1g-dev libcgroup-dev"
     [demo]="gnuplot-nox fonts-dejavu-core"
-    [test]="libcmocka-dev procps gnuplot-nox fonts-dejavu-core"
+    [test]="g++ libcmocka-dev procps gnuplot-nox fonts-dejavu-core"
     [bench]="fio sqlite3"
     [lint]="clang clang-tidy clang-format cppcheck shellcheck"
 )
@@ -31,6 +31,7 @@ installed() {
 found() {
     case $1 in
     gcc) echo 'int main(void) { return 0; }' | "${compiler[@]}" -std=c17 -fsyntax-only -x c - 2>/dev/null ;;
+    g++) command -v "${CXX:-g++}" >/dev/null ;;
     pkg-config) command -v "$pkg_config" >/dev/null ;;
     *) [ -z "${libraries[$1]:-}" ] || "$pkg_config" --exists "${libraries[$1]}" 2>/dev/null ;;
     esac
@@ -54,7 +55,7 @@ if [ $test_package = found ]; then
         nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
         cuda=$("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/CUDA compiler \1/p' || true)
         echo "found: ${compiler[*]} $("${compiler[@]}" -dumpfullversion -dumpversion), OpenBLAS $("$pkg_config" --modversion openblas)," \
-            "${cuda:-no CUDA compiler} (no GPU code in this build)"
+            "${cuda:-no CUDA compiler: the GPU plugin is left out}"
         exit 0
     fi
     {
@@ -62,6 +63,7 @@ if [ $test_package = found ]; then
         for package in "${missing[@]}"; do
             case $package in
             gcc) what="a C17 compiler, called '${compiler[*]}' here (CC=... names another)" ;;
+            g++) what="a C++20 compiler, called '${CXX:-g++}' here: tests run the CUDA kernels on the host" ;;
             pkg-config) what="the program '$pkg_config', without which no library is found" ;;
             *) what="the library ${libraries[$package]}" ;;
             esac

@@ -12,7 +12,7 @@ struct gnn_rng {
 
 #define GNN_RNG_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
-static inline uint64_t gnn_mix64(uint64_t x)
+GNN_DEVICE static inline uint64_t gnn_mix64(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -20,7 +20,7 @@ static inline uint64_t gnn_mix64(uint64_t x)
 }
 
 /* Output `index` of splitmix64 started at `seed`: addressable, so procedural data needs no state. */
-static inline uint64_t gnn_splitmix64_at(uint64_t seed, uint64_t index)
+GNN_DEVICE static inline uint64_t gnn_splitmix64_at(uint64_t seed, uint64_t index)
 {
     return gnn_mix64(seed + (index + 1) * GNN_RNG_GOLDEN);
 }

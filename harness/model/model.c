@@ -259,6 +259,12 @@ uint64_t gnn_model_bytes(const struct gnn_model_config *config, const uint32_t *
 
 /* ---- a step ---- */
 
+/* What ops could not return: a launch, a copy or an allocation of the device that failed. */
+static enum gnn_status check_device(struct gnn_tensor *t, struct gnn_err *err)
+{
+    return t->ops->check != NULL ? t->ops->check(t, err) : GNN_OK;
+}
+
 static struct gnn_mat layer_output(const struct gnn_layer *layer, const struct gnn_block *b)
 {
     return (struct gnn_mat){layer->y.data, b->dst_count, layer->out};
@@ -346,6 +352,7 @@ enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_
     const uint64_t count = model->state_count;
     t->ops->adam(t, value, value + count, value + 2 * count, value + 3 * count, count, &adam);
     t->ops->synchronize(t);
+    GNN_TRY(check_device(t, err));
     return GNN_OK;
 }
 
@@ -357,6 +364,7 @@ enum gnn_status gnn_model_evaluate(struct gnn_model *model, const struct gnn_bat
     const struct gnn_mat logits = forward(model, batch, x, false);
     t->ops->softmax_nll(t, logits, labels, &out->loss, &out->correct);
     t->ops->synchronize(t);
+    GNN_TRY(check_device(t, err));
     return GNN_OK;
 }
 

@@ -6,7 +6,7 @@
 
 #include "harness/base/rng.h"
 
-static inline uint64_t gnn_dropout_words(uint32_t cols)
+GNN_DEVICE static inline uint64_t gnn_dropout_words(uint32_t cols)
 {
     return ((uint64_t)cols + 3) / 4;
 }
@@ -17,12 +17,13 @@ static inline uint32_t gnn_dropout_threshold(double rate)
     return (uint32_t)(rate * 65536.0 + 0.5);
 }
 
-static inline uint64_t gnn_dropout_word(uint64_t key, uint32_t cols, uint64_t row, uint64_t word)
+GNN_DEVICE static inline uint64_t gnn_dropout_word(uint64_t key, uint32_t cols, uint64_t row, uint64_t word)
 {
     return gnn_splitmix64_at(key, row * gnn_dropout_words(cols) + word);
 }
 
-static inline bool gnn_dropout_keeps(uint64_t key, uint32_t threshold, uint32_t cols, uint64_t row, uint32_t col)
+GNN_DEVICE static inline bool gnn_dropout_keeps(uint64_t key, uint32_t threshold, uint32_t cols, uint64_t row,
+                                                uint32_t col)
 {
     const uint64_t word = gnn_dropout_word(key, cols, row, col / 4);
     return (uint32_t)(word >> (col % 4 * 16) & 0xffff) >= threshold;

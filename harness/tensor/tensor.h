@@ -65,10 +65,14 @@ struct gnn_attention_grad {
     gnn_real *dalpha;          /* scratch, shape of alpha */
 };
 
+enum gnn_precision { GNN_PRECISION_FP32, GNN_PRECISION_TF32, GNN_PRECISION_BF16 };
+
 /* What a back-end may use from outside; passed at open, copied. */
 struct gnn_tensor_env {
-    uint32_t threads; /* of BLAS and loops */
-    bool gpu;         /* modelled: the profile's GPU, else its CPU */
+    uint32_t threads;             /* of BLAS and loops */
+    bool gpu;                     /* modelled: the profile's GPU, else its CPU */
+    uint32_t device;              /* cuda: number of the GPU */
+    enum gnn_precision precision; /* cuda: what the inputs of GEMM are rounded to */
     enum gnn_status (*alloc)(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err);
     void (*free)(void *ctx, void *ptr);
     /* Modelled only, NULL elsewhere: the clock of the world, waiting for the accelerator (GNN_WAIT_COMPUTE), and
@@ -157,6 +161,9 @@ struct gnn_tensor_ops {
     void (*adam)(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count,
                  const struct gnn_adam *adam);
     void (*synchronize)(struct gnn_tensor *t); /* everything above has finished when this returns */
+    /* GNN_OK, or the first failure of any op since open (a device's launch, copy or full memory). NULL where none can
+     * fail. Asked after synchronize, before results are used. */
+    enum gnn_status (*check)(struct gnn_tensor *t, struct gnn_err *err);
 };
 
 /* The ops by name, so that a back-end declares its functions and fills its table from a list: X(op) for each. TUNED are

@@ -15,7 +15,7 @@ verdict() { # name, findings
     fi
 }
 
-sources=$(git ls-files '*.c' '*.h')
+sources=$(git ls-files '*.c' '*.h' '*.cc' '*.cu')
 product=$(git ls-files 'harness/*.[ch]' 'systems/*.[ch]' )
 
 verdict "systems reach the outside world through harness/world only" \

@@ -1,0 +1,172 @@
+/* Kernels over a block's rows: GraphSAGE's aggregation and GCN's normalised product, forward by the block and backward
+ * by its transpose. No atomics touch a real: every sum runs in the order of the reference loops, so a result depends on
+ * nothing but its input.
+ *
+ * A warp takes a row; its lanes take columns. Matrices are row-major and dense. */
+#ifndef GNN_TENSOR_CUDA_SPARSE_H
+#define GNN_TENSOR_CUDA_SPARSE_H
+
+#include "harness/tensor/cuda/device.h"
+
+/* A block on the device. The transpose is there once an op has asked for it (cuda_block.h). */
+struct gnn_cuda_block {
+    uint32_t dst_count, src_count, edge_count;
+    const uint32_t *row_start; /* (dst_count + 1) */
+    const uint32_t *col;       /* (edge_count) */
+    const uint32_t *edge_dst;  /* (edge_count) target of edge e */
+    const uint32_t *src_start; /* (src_count + 1) first entry of a source in src_edge */
+    const uint32_t *src_edge;  /* (edge_count) edges by source, ascending within one */
+};
+
+/* ---- the transpose ---- */
+
+/* Writes the target of every edge and the edge's own number: what a stable sort by source carries along. */
+__global__ void gnn_cuda_edges(struct gnn_cuda_block b, uint32_t *edge_dst, uint32_t *edge_number)
+{
+    for (uint64_t i = gnn_warp(); i < b.dst_count; i += gnn_warps())
+        for (uint32_t e = b.row_start[i] + gnn_lane(); e < b.row_start[i + 1]; e += GNN_WARP) {
+            edge_dst[e] = (uint32_t)i;
+            edge_number[e] = e;
+        }
+}
+
+/* sorted (edge_count): the sources in ascending order. Writes where each source begins; one with no edge begins where
+ * the next one does. */
+__global__ void gnn_cuda_source_starts(uint32_t *src_start, const uint32_t *sorted, uint32_t edge_count,
+                                       uint32_t src_count)
+{
+    for (uint64_t p = gnn_thread(); p <= edge_count; p += gnn_threads()) {
+        const uint32_t first = p == 0 ? 0 : sorted[p - 1] + 1, last = p == edge_count ? src_count : sorted[p];
+        for (uint32_t j = first; j <= last; j++)
+            src_start[j] = (uint32_t)p;
+    }
+}
+
+/* ---- sums over a target's sources ---- */
+
+/* out_i = scale_i * sum over the row of weight_e x_j; weight NULL: all 1. mean: scale is one over the degree. */
+__global__ void gnn_cuda_row_sum(float *out, struct gnn_cuda_block b, const float *x, uint32_t cols,
+                                 const float *weight, bool mean)
+{
+    for (uint64_t i = gnn_warp(); i < b.dst_count; i += gnn_warps()) {
+        const uint32_t first = b.row_start[i], end = b.row_start[i + 1];
+        const float scale = mean && end > first ? 1 / (float)(end - first) : 1;
+        for (uint32_t c = gnn_lane(); c < cols; c += GNN_WARP) {
+            float sum = 0;
+            for (uint32_t e = first; e < end; e++) {
+                const float value = x[b.col[e] * (uint64_t)cols + c];
+                sum += weight != NULL ? weight[e] * value : value;
+            }
+            out[i * cols + c] = weight != NULL ? sum : sum * scale;
+        }
+    }
+}
+
+/* The same by 16 bytes a lane. cols is a multiple of 4, rows lie on 16 bytes. */
+__global__ void gnn_cuda_row_sum4(float4 *out, struct gnn_cuda_block b, const float4 *x, uint32_t quads,
+                                  const float *weight, bool mean)
+{
+    for (uint64_t i = gnn_warp(); i < b.dst_count; i += gnn_warps()) {
+        const uint32_t first = b.row_start[i], end = b.row_start[i + 1];
+        const float scale = weight == NULL && mean && end > first ? 1 / (float)(end - first) : 1;
+        for (uint32_t q = gnn_lane(); q < quads; q += GNN_WARP) {
+            float4 sum = {0, 0, 0, 0};
+            for (uint32_t e = first; e < end; e++) {
+                const float4 v = x[b.col[e] * (uint64_t)quads + q];
+                const float w = weight != NULL ? weight[e] : 1;
+                sum.x += w * v.x;
+                sum.y += w * v.y;
+                sum.z += w * v.z;
+                sum.w += w * v.w;
+            }
+            out[i * quads + q] = {sum.x * scale, sum.y * scale, sum.z * scale, sum.w * scale};
+        }
+    }
+}
+
+/* The largest source per element; the first of equals wins. An empty row gives 0 and GNN_NODE_NONE. */
+__global__ void gnn_cuda_row_max(float *out, uint32_t *argmax, struct gnn_cuda_block b, const float *x, uint32_t cols)
+{
+    for (uint64_t i = gnn_warp(); i < b.dst_count; i += gnn_warps())
+        for (uint32_t c = gnn_lane(); c < cols; c += GNN_WARP) {
+            uint32_t best = GNN_NODE_NONE;
+            float most = 0;
+            for (uint32_t e = b.row_start[i]; e < b.row_start[i + 1]; e++) {
+                const float value = x[b.col[e] * (uint64_t)cols + c];
+                if (best == GNN_NODE_NONE || value > most) {
+                    best = b.col[e];
+                    most = value;
+                }
+            }
+            out[i * cols + c] = most;
+            argmax[i * cols + c] = best;
+        }
+}
+
+/* ---- sums over a source's targets ---- */
+
+/* dx_j += sum over the edges of source j of factor_e dout_i: factor is weight_e, one over i's degree (mean), or 1. */
+__global__ void gnn_cuda_source_sum(float *dx, struct gnn_cuda_block b, const float *dout, uint32_t cols,
+                                    const float *weight, bool mean)
+{
+    for (uint64_t j = gnn_warp(); j < b.src_count; j += gnn_warps()) {
+        const uint32_t first = b.src_start[j], end = b.src_start[j + 1];
+        for (uint32_t c = gnn_lane(); c < cols && first < end; c += GNN_WARP) {
+            float sum = dx[j * cols + c];
+            for (uint32_t p = first; p < end; p++) {
+                const uint32_t e = b.src_edge[p], i = b.edge_dst[e];
+                const float degree = (float)(b.row_start[i + 1] - b.row_start[i]);
+                const float factor = weight != NULL ? weight[e] : mean ? 1 / degree : 1;
+                sum += dout[i * (uint64_t)cols + c] * factor;
+            }
+            dx[j * cols + c] = sum;
+        }
+    }
+}
+
+/* dx_j += dout_i wherever j won the maximum. */
+__global__ void gnn_cuda_source_max(float *dx, struct gnn_cuda_block b, const float *dout, uint32_t cols,
+                                    const uint32_t *argmax)
+{
+    for (uint64_t j = gnn_warp(); j < b.src_count; j += gnn_warps())
+        for (uint32_t c = gnn_lane(); c < cols; c += GNN_WARP) {
+            float sum = dx[j * cols + c];
+            for (uint32_t p = b.src_start[j]; p < b.src_start[j + 1]; p++) {
+                const uint64_t at = b.edge_dst[b.src_edge[p]] * (uint64_t)cols + c;
+                if (argmax[at] == j)
+                    sum += dout[at];
+            }
+            dx[j * cols + c] = sum;
+        }
+}
+
+/* ---- GCN's weights ---- */
+
+__device__ inline float gnn_cuda_inverse_root(float x)
+{
+    return x > 0 ? 1 / sqrtf(x) : 0;
+}
+
+__device__ inline float gnn_cuda_row_factor(const struct gnn_cuda_block &b, uint32_t i)
+{
+    return gnn_cuda_inverse_root((float)(b.row_start[i + 1] - b.row_start[i]));
+}
+
+/* source_sum_j: the released normalisation adds the targets' factors, the standard one counts edges. */
+__global__ void gnn_cuda_source_norm(float *source_sum, struct gnn_cuda_block b, bool released)
+{
+    for (uint64_t j = gnn_thread(); j < b.src_count; j += gnn_threads()) {
+        float sum = 0;
+        for (uint32_t p = b.src_start[j]; p < b.src_start[j + 1]; p++)
+            sum += released ? gnn_cuda_row_factor(b, b.edge_dst[b.src_edge[p]]) : 1;
+        source_sum[j] = sum;
+    }
+}
+
+__global__ void gnn_cuda_gcn_weight(float *weight, struct gnn_cuda_block b, const float *source_sum)
+{
+    for (uint64_t e = gnn_thread(); e < b.edge_count; e += gnn_threads())
+        weight[e] = gnn_cuda_row_factor(b, b.edge_dst[e]) * gnn_cuda_inverse_root(source_sum[b.col[e]]);
+}
+
+#endif

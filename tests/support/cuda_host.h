@@ -1,0 +1,49 @@
+/* A launcher that runs CUDA kernels on the host, for tests of their bodies: blocks one after another, the threads of a
+ * block as coroutines that switch at barriers and shuffles. What a kernel may use is here; anything else does not
+ * compile. A test device: no option of the program offers it.
+ *
+ * Not shown by it: races within a warp between two barriers, alignment of vector accesses beyond what UBSan sees, the
+ * GPU's own rounding of fused products and special functions, speed. */
+#ifndef GNN_TESTS_CUDA_HOST_H
+#define GNN_TESTS_CUDA_HOST_H
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#define __global__ static
+#define __device__
+#define __host__
+#define __shared__ static /* one block runs at a time */
+
+struct cuda_host_dim {
+    uint32_t x, y, z;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+/* Of the running thread. */
+extern cuda_host_dim threadIdx, blockIdx, blockDim, gridDim;
+
+/* Runs kernel() in blocks x threads threads. Fails the test when threads of a block wait at different barriers. */
+void cuda_host_launch(uint32_t blocks, uint32_t threads, const std::function<void()> &kernel);
+
+void __syncthreads();
+void __syncwarp(uint32_t mask = 0xffffffffu);
+
+/* One 8-byte word from every lane of the warp to every other; all 32 take part. */
+uint64_t cuda_host_exchange(uint64_t word, uint32_t from_lane);
+
+template <typename T> T __shfl_xor_sync(uint32_t mask, T value, uint32_t lanes)
+{
+    static_assert(sizeof(T) <= sizeof(uint64_t), "a word");
+    uint64_t word = 0;
+    (void)mask;
+    std::memcpy(&word, &value, sizeof value);
+    word = cuda_host_exchange(word, (threadIdx.x % 32) ^ lanes);
+    std::memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+#endif
