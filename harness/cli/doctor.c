@@ -4,6 +4,7 @@
 #include "harness/confine/confine.h"
 #include "harness/measure/device.h"
 #include "harness/measure/measure.h"
+#include "harness/tensor/cuda/plugin.h"
 #include "harness/world/measured/measured.h"
 
 #include <assert.h>
@@ -193,6 +194,21 @@ static void look_at_programs(struct doctor *d)
     }
 }
 
+static void look_at_cuda(struct doctor *d)
+{
+    const struct gnn_tensor_ops *ops = NULL;
+    const struct gnn_tensor_env env = {.threads = 1};
+    struct gnn_tensor *tensor = NULL;
+    struct gnn_err err = {0};
+    enum gnn_status status = gnn_cuda_plugin(&ops, &err);
+    if (status == GNN_OK)
+        status = ops->open(&env, NULL, &tensor, &err);
+    (void)find(d, "CUDA", status == GNN_OK ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false, "%s",
+               status == GNN_OK ? "the plugin and a device work: --compute cuda" : err.message);
+    if (tensor != NULL)
+        ops->close(tensor);
+}
+
 static void look_at_gpu(struct doctor *d)
 {
     const struct gnn_probe_config config = {.gpu = true};
@@ -224,6 +240,7 @@ uint32_t gnn_doctor(const char *dir, struct gnn_finding *out)
     look_at_cgroup(&d);
     look_at_limits(&d);
     look_at_gpu(&d);
+    look_at_cuda(&d);
     look_at_programs(&d);
     gnn_world_measured_close(d.world);
     return d.count;

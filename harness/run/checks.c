@@ -2,6 +2,7 @@
 #include "harness/run/config.h"
 
 #include "harness/run/fault_option.h"
+#include "harness/tensor/cuda/plugin.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -14,6 +15,8 @@ static enum gnn_status check_compute(const struct gnn_run_config *config, struct
 {
     static const char *const known[] = {"auto", "cpu", "ref", "cuda"};
     const bool modelled = gnn_compute_is_modelled(config);
+    const struct gnn_tensor_ops *plugin;
+    uint32_t device;
     if (config->trace_loss[0] != '\0' && (modelled || config->world == GNN_WORLD_SIMULATED))
         return gnn_fail(
             err, GNN_ENOTSUP,
@@ -22,15 +25,15 @@ static enum gnn_status check_compute(const struct gnn_run_config *config, struct
             config->trace_loss);
     if (modelled)
         return GNN_OK; /* gnn_machine_resolve opens the profile */
-    if (strcmp(config->compute, "cuda") == 0 && config->world == GNN_WORLD_MEASURED)
-        return gnn_fail(
-            err, GNN_ENOTSUP,
-            "--compute cuda: no CUDA plugin in this build; use --compute cpu, or model:PROFILE to wait as long "
-            "as that profile's GPU would take");
+    if (config->precision != GNN_PRECISION_FP32 && strncmp(config->compute, "cuda", 4) != 0)
+        return gnn_fail(err, GNN_EUSAGE, "--precision is of the CUDA back-end's products: add --compute cuda");
+    if (config->world == GNN_WORLD_MEASURED && gnn_compute_is_cuda(config, &device))
+        return gnn_cuda_plugin(&plugin, err); /* said now rather than after the dataset was opened */
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(config->compute, known[i]) == 0)
             return GNN_OK;
-    return gnn_fail(err, GNN_EUSAGE, "--compute %s: unknown back-end; there are auto, cpu, ref, cuda and model:PROFILE",
+    return gnn_fail(err, GNN_EUSAGE,
+                    "--compute %s: unknown back-end; there are auto, cpu, ref, cuda[:N] and model:PROFILE",
                     config->compute);
 }
 

@@ -44,7 +44,8 @@ struct gnn_run_config {
     enum gnn_world_kind world;
     char profile[GNN_TEXT_MAX];
     char compute[GNN_TEXT_MAX];
-    char fault[GNN_TEXT_MAX]; /* harness/run/fault_option.h; "" = none */
+    char fault[GNN_TEXT_MAX];     /* harness/run/fault_option.h; "" = none */
+    enum gnn_precision precision; /* of a GPU's products */
     uint32_t compute_threads;
     enum gnn_ring_engine io_engine;
 
@@ -77,6 +78,8 @@ GNN_MUST_CHECK enum gnn_status gnn_run_config_set(struct gnn_run_config *config,
 
 /* Whether --compute is a model, so that there are no values: loss and accuracy stay unknown. */
 bool gnn_compute_is_modelled(const struct gnn_run_config *config);
+/* Whether --compute is "cuda" or "cuda:N"; *device: N, 0 without. */
+bool gnn_compute_is_cuda(const struct gnn_run_config *config, uint32_t *device);
 
 /* Mini-batches an epoch trains at most; 0 = all. */
 uint32_t gnn_run_max_batches(const struct gnn_run_config *config);

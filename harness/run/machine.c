@@ -3,6 +3,7 @@
 #include "harness/base/data_dirs.h"
 #include "harness/dataset/synthetic.h"
 #include "harness/run/fault_option.h"
+#include "harness/tensor/cuda/plugin.h"
 #include "harness/world/measured/measured.h"
 #include "harness/world/simulated/simulated.h"
 
@@ -126,7 +127,7 @@ enum gnn_status gnn_machine_resolve(struct gnn_run_config *config, struct gnn_er
         return gnn_fail(err, GNN_EUSAGE,
                         "--compute ref computes values, the simulated world has none; say auto, cpu, cuda or model:P");
     const bool cpu = strcmp(config->compute, "cpu") == 0;
-    return resolve_model(config, config->profile, !cpu, strcmp(config->compute, "cuda") == 0, err);
+    return resolve_model(config, config->profile, !cpu, strncmp(config->compute, "cuda", 4) == 0, err);
 }
 
 /* ---- the world ---- */
@@ -288,17 +289,28 @@ static void measured_compute_ns(void *ctx, uint64_t ns)
     gnn_sleep_until(m->world, gnn_now_ns(m->world) + slept_ns, GNN_WAIT_COMPUTE);
 }
 
-static const struct gnn_tensor_ops *tensor_ops(const struct gnn_run_config *config)
+static enum gnn_status tensor_ops(const struct gnn_run_config *config, const struct gnn_tensor_ops **out,
+                                  struct gnn_err *err)
 {
-    if (gnn_compute_is_modelled(config))
-        return &gnn_tensor_modelled;
-    return strcmp(config->compute, "ref") == 0 ? &gnn_tensor_ref : &gnn_tensor_cpu;
+    uint32_t device;
+    if (gnn_compute_is_cuda(config, &device))
+        return gnn_cuda_plugin(out, err);
+    *out = gnn_compute_is_modelled(config)       ? &gnn_tensor_modelled
+           : strcmp(config->compute, "ref") == 0 ? &gnn_tensor_ref
+                                                 : &gnn_tensor_cpu;
+    return GNN_OK;
 }
 
 enum gnn_status gnn_machine_tensor(struct gnn_machine *m, struct gnn_tensor **out, struct gnn_err *err)
 {
-    struct gnn_tensor_env env = {
-        .threads = m->config->compute_threads, .alloc = tensor_alloc, .free = tensor_free, .ctx = m};
+    struct gnn_tensor_env env = {.threads = m->config->compute_threads,
+                                 .precision = m->config->precision,
+                                 .alloc = tensor_alloc,
+                                 .free = tensor_free,
+                                 .ctx = m};
+    const struct gnn_tensor_ops *ops = NULL;
+    GNN_TRY(tensor_ops(m->config, &ops, err));
+    (void)gnn_compute_is_cuda(m->config, &env.device);
     if (gnn_compute_is_modelled(m->config)) {
         char name[sizeof m->config->compute];
         bool named;
@@ -308,7 +320,7 @@ enum gnn_status gnn_machine_tensor(struct gnn_machine *m, struct gnn_tensor **ou
         env.wait_until = tensor_wait_until;
         env.compute_ns = m->simulated ? simulated_compute_ns : measured_compute_ns;
     }
-    GNN_TRY(tensor_ops(m->config)->open(&env, m->compute, &m->tensor, err));
+    GNN_TRY(ops->open(&env, m->compute, &m->tensor, err));
     *out = m->tensor;
     return GNN_OK;
 }

@@ -10,6 +10,7 @@
 
 #define FIELD(name) offsetof(struct gnn_run_config, name)
 
+static const char *const precisions[] = {"fp32", "tf32", "bf16", NULL};
 static const char *const worlds[] = {[GNN_WORLD_MEASURED] = "measured", [GNN_WORLD_SIMULATED] = "simulated", NULL};
 static const char *const io_engines[] = {[GNN_RING_URING] = "uring", [GNN_RING_POOL] = "pool", NULL};
 static const char *const cap_kinds[] = {[GNN_CAP_CGROUP] = "cgroup", [GNN_CAP_PROGRAM] = "program", NULL};
@@ -78,13 +79,15 @@ const struct gnn_option gnn_run_options[] = {
     {.name = "profile", .type = GNN_OPT_TEXT, .offset = FIELD(profile), .def = "", .unit = "NAME",
      .help = "hardware profile of a simulated world; `oocgnn list profiles` has them"},
     {.name = "compute", .type = GNN_OPT_TEXT, .offset = FIELD(compute), .def = "auto",
-     .unit = "auto|cpu|ref|cuda|model:PROFILE[/cpu|/gpu]",
+     .unit = "auto|cpu|ref|cuda[:N]|model:PROFILE[/cpu|/gpu]",
      .help = "tensor back-end: BLAS, the plain reference loops, or a profile's GPU or CPU as a model (training waits "
              "as long as it would take, nothing is computed). auto: BLAS; in the simulated world the profile's GPU, or "
              "its CPU if it has none"},
     {.name = "fault", .type = GNN_OPT_TEXT, .offset = FIELD(fault), .def = "", .unit = "KEY=VALUE,...",
      .help = "what is to go wrong, for tests: seed, eio-at, eio, again, short, slow, slow-by, shuffle, enospc, "
              "enospc-after, short-write, alloc-at, alloc, device-slowdown, die-at-batch"},
+    {.name = "precision", .type = GNN_OPT_CHOICE, .offset = FIELD(precision), .def = "fp32", .choices = precisions,
+     .help = "of the products of --compute cuda: their inputs are rounded to it, sums stay in fp32"},
     {.name = "compute-threads", .type = GNN_OPT_U32, .offset = FIELD(compute_threads), .def = "1", .unit = "threads",
      .min = 1, .max = 256, .help = "threads of the tensor back-end"},
     {.name = "io", .type = GNN_OPT_CHOICE, .offset = FIELD(io_engine), .def = "uring", .choices = io_engines,
@@ -143,6 +146,19 @@ enum gnn_status gnn_run_config_set(struct gnn_run_config *config, const char *te
 bool gnn_compute_is_modelled(const struct gnn_run_config *config)
 {
     return strncmp(config->compute, "model:", 6) == 0;
+}
+
+bool gnn_compute_is_cuda(const struct gnn_run_config *config, uint32_t *device)
+{
+    static const char word[] = "cuda";
+    const char *const rest = config->compute + sizeof word - 1;
+    *device = 0;
+    if (strncmp(config->compute, word, sizeof word - 1) != 0 || (rest[0] != '\0' && rest[0] != ':'))
+        return false;
+    char *end = NULL;
+    const unsigned long number = rest[0] == ':' ? strtoul(rest + 1, &end, 10) : 0;
+    *device = (uint32_t)number;
+    return rest[0] == '\0' || (rest[1] >= '0' && rest[1] <= '9' && *end == '\0' && number < 1024);
 }
 
 uint32_t gnn_run_max_batches(const struct gnn_run_config *config)

@@ -44,7 +44,9 @@ static const struct wrong wrongs[] = {
     {"run --system gnndrive --dataset cora --set gnndrve.extractors=2", 2, "unknown system \"gnndrve\""},
     {"run --system pygplus --dataset cora --preset nopaper", 2, "no preset \"nopaper\"; there are agnes"},
     {"run --system pygplus --dataset cora --world simulated", 2, "--profile"},
-    {"run --system pygplus --dataset cora --compute cuda", 4, "use --compute cpu"},
+    {"run --system pygplus --dataset cora --compute cuda", 4, "say --compute cpu"},
+    {"run --system pygplus --dataset cora --compute cuda:one", 2, "cuda[:N]"},
+    {"run --system pygplus --dataset cora --precision bf16", 2, "add --compute cuda"},
     {"run --system pygplus --dataset cora --compute fpga", 2, "unknown back-end"},
     {"run --system pygplus --dataset cora --hidden 30 --heads 4 --gat-width-total", 2, "choose a multiple"},
     {"run extra --system pygplus", 2, "unexpected argument \"extra\""},
@@ -267,6 +269,7 @@ static void job_file_mistakes(void **state)
 
 int main(void)
 {
+    (void)setenv("OOCGNN_CUDA_PLUGIN", "/nonexistent/plugin.so", 1); /* also where one was built */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_input_gets_a_message),
         cmocka_unit_test(help_and_lists),
