@@ -2,65 +2,36 @@
 #include "harness/base/rng.h"
 #include "harness/calibrate/calibrate.h"
 #include "harness/world/simulated/device.h"
+#include "harness/world/simulated/time_queue.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { READS_MIN = 2000, ROUNDS = 40 };
-
-/* Times of completion of what is in flight, the earliest first: a binary heap. */
-struct heap {
-    uint64_t *times;
-    uint32_t count;
-};
-
-static void heap_push(struct heap *h, uint64_t time)
-{
-    uint32_t at = h->count++;
-    for (; at > 0 && h->times[(at - 1) / 2] > time; at = (at - 1) / 2)
-        h->times[at] = h->times[(at - 1) / 2];
-    h->times[at] = time;
-}
-
-static uint64_t heap_pop(struct heap *h)
-{
-    assert(h->count > 0);
-    const uint64_t first = h->times[0], last = h->times[--h->count];
-    uint32_t at = 0;
-    for (uint32_t child = 1; child < h->count; child = 2 * at + 1) {
-        if (child + 1 < h->count && h->times[child + 1] < h->times[child])
-            child++;
-        if (h->times[child] >= last)
-            break;
-        h->times[at] = h->times[child];
-        at = child;
-    }
-    h->times[at] = last;
-    return first;
-}
 
 /* Keeps `depth` reads in flight; the rate of completions of the second half. */
 static enum gnn_status closed_loop(const struct gnn_profile_storage *storage, uint64_t size_bytes, uint32_t depth,
                                    double *iops, struct gnn_err *err)
 {
     struct sim_device *device = NULL;
-    struct heap heap = {.times = calloc(depth, sizeof *heap.times)};
-    if (heap.times == NULL)
+    struct sim_time_queue in_flight;
+    if (!sim_time_queue_open(&in_flight, depth))
         return gnn_fail(err, GNN_ENOMEM, "calibrate: %u reads in flight", depth);
     const enum gnn_status status = sim_device_open(storage, &device, err);
     const uint32_t rounds = depth * ROUNDS, reads = gnn_max_u32(rounds, READS_MIN);
     uint64_t now_ns = 0, half_ns = 0;
     for (uint32_t i = 0; status == GNN_OK && i < reads; i++) {
-        if (heap.count == depth)
-            now_ns = heap_pop(&heap);
+        if (in_flight.count == depth) {
+            now_ns = sim_time_queue_first(&in_flight)->time_ns;
+            sim_time_queue_drop(&in_flight);
+        }
         if (i == reads / 2)
             half_ns = now_ns;
         const uint64_t offset = gnn_splitmix64_at(size_bytes, i) % (UINT64_C(1) << 20) * size_bytes;
-        heap_push(&heap, sim_device_read(device, now_ns, offset, size_bytes));
+        sim_time_queue_add(&in_flight, sim_device_read(device, now_ns, offset, size_bytes), i);
     }
     sim_device_close(device);
-    free(heap.times);
+    sim_time_queue_close(&in_flight);
     GNN_TRY(status);
     if (now_ns <= half_ns)
         return gnn_fail(err, GNN_EBUG, "the simulated device answers without time passing");
