@@ -103,10 +103,10 @@ static bool heap_reserve(struct sim_heap *heap, uint32_t slots)
 
 void sim_queue_add(struct sim_queue *queue, struct gnn_thread *thread)
 {
-    thread->prev = queue->last;
-    thread->next = NULL;
+    thread->prev[queue->kind] = queue->last;
+    thread->next[queue->kind] = NULL;
     if (queue->last != NULL)
-        queue->last->next = thread;
+        queue->last->next[queue->kind] = thread;
     else
         queue->first = thread;
     queue->last = thread;
@@ -114,15 +114,15 @@ void sim_queue_add(struct sim_queue *queue, struct gnn_thread *thread)
 
 void sim_queue_remove(struct sim_queue *queue, struct gnn_thread *thread)
 {
-    if (thread->prev != NULL)
-        thread->prev->next = thread->next;
+    struct gnn_thread *const prev = thread->prev[queue->kind], *const next = thread->next[queue->kind];
+    if (prev != NULL)
+        prev->next[queue->kind] = next;
     else
-        queue->first = thread->next;
-    if (thread->next != NULL)
-        thread->next->prev = thread->prev;
+        queue->first = next;
+    if (next != NULL)
+        next->prev[queue->kind] = prev;
     else
-        queue->last = thread->prev;
-    thread->prev = thread->next = NULL;
+        queue->last = prev;
 }
 
 void sim_queue_leave(struct gnn_thread *thread)
@@ -212,7 +212,7 @@ static _Noreturn void deadlock(const struct sim_executor *ex)
     FILE *const out = open_memstream(&report, &bytes);
     if (out != NULL) {
         (void)fprintf(out, "deadlock at %" PRIu64 " ns of virtual time: every thread waits for another\n", ex->now_ns);
-        for (const struct gnn_thread *t = ex->first_thread; t != NULL; t = t->next_all)
+        for (const struct gnn_thread *t = ex->every_thread.first; t != NULL; t = t->next[SIM_EVERY_THREAD])
             describe(out, t);
         (void)fclose(out);
     }
@@ -408,31 +408,13 @@ static void thread_name(struct gnn_thread *thread, const char *name)
     (void)snprintf(thread->name, sizeof thread->name, "%s", name);
 }
 
-static void list_add(struct sim_executor *ex, struct gnn_thread *thread)
+static void add_thread(struct sim_executor *ex, struct gnn_thread *thread)
 {
     thread->executor = ex;
     thread->number = ex->threads_started++;
     thread->start_ns = ex->now_ns;
-    thread->prev_all = ex->last_thread;
-    if (ex->last_thread != NULL)
-        ex->last_thread->next_all = thread;
-    else
-        ex->first_thread = thread;
-    ex->last_thread = thread;
+    sim_queue_add(&ex->every_thread, thread);
     ex->threads++;
-}
-
-static void list_remove(struct sim_executor *ex, struct gnn_thread *thread)
-{
-    if (thread->prev_all != NULL)
-        thread->prev_all->next_all = thread->next_all;
-    else
-        ex->first_thread = thread->next_all;
-    if (thread->next_all != NULL)
-        thread->next_all->prev_all = thread->prev_all;
-    else
-        ex->last_thread = thread->prev_all;
-    ex->threads--;
 }
 
 /* Room for every thread in every heap, so that no scheduling point allocates. */
@@ -484,7 +466,7 @@ enum gnn_status sim_thread_start(struct gnn_world *w, const char *name, gnn_thre
         free(thread);
         return GNN_ENOMEM;
     }
-    list_add(ex, thread);
+    add_thread(ex, thread);
     make_ready(ex, thread);
     *out = thread;
     return GNN_OK;
@@ -503,7 +485,8 @@ void sim_thread_join(struct gnn_world *w, struct gnn_thread *thread)
         sim_block(ex, SIM_JOINING, thread, GNN_WAIT_KINDS);
     }
     assert(thread->state == SIM_DONE);
-    list_remove(ex, thread);
+    sim_queue_remove(&ex->every_thread, thread);
+    ex->threads--;
     sim_coroutine_close(&thread->coroutine);
     free(thread);
 }
@@ -539,9 +522,10 @@ enum gnn_status sim_executor_open(const struct sim_executor_config *config, stru
     }
     ex->config = *config;
     ex->host = pthread_self();
+    ex->every_thread.kind = SIM_EVERY_THREAD;
     thread_name(&ex->main, "main");
     sim_coroutine_adopt(&ex->main.coroutine);
-    list_add(ex, &ex->main);
+    add_thread(ex, &ex->main);
     ex->running = &ex->main;
     *out = ex;
     return GNN_OK;

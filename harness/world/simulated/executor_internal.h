@@ -18,9 +18,11 @@ enum sim_state {
     SIM_DONE
 };
 
-/* Threads that wait, first come first. */
+/* Threads that wait, first come first, or every thread of the executor, in order of their start. */
+enum sim_queue_kind { SIM_WAITING, SIM_EVERY_THREAD, SIM_QUEUE_KINDS };
 struct sim_queue {
     struct gnn_thread *first, *last;
+    enum sim_queue_kind kind; /* a thread may be in one queue of each */
 };
 
 struct gnn_mutex {
@@ -37,8 +39,7 @@ struct gnn_cond {
 struct gnn_thread {
     struct sim_coroutine coroutine;
     struct sim_executor *executor;
-    struct gnn_thread *prev_all, *next_all; /* every thread of the executor, in order of their start */
-    struct gnn_thread *prev, *next;         /* of a mutex's or condition's queue */
+    struct gnn_thread *prev[SIM_QUEUE_KINDS], *next[SIM_QUEUE_KINDS];
     struct gnn_thread *joiner;
     gnn_thread_fn *fn;
     void *arg;
@@ -80,7 +81,7 @@ struct sim_executor {
     struct sim_heap ready, timers, computing;
     uint32_t heap_slots; /* of each heap: threads there may be */
     struct gnn_thread *running;
-    struct gnn_thread *first_thread, *last_thread;
+    struct sim_queue every_thread;
     uint32_t threads;
     uint32_t threads_started, mutexes_opened, conds_opened; /* their numbers */
     struct gnn_thread main;
