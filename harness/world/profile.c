@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PATH_BYTES = 1024 };
 
@@ -118,19 +119,9 @@ enum gnn_status gnn_profile_open(const char *name, const char *const *search_dir
         return open_file(name, out, err);
     for (const char *const *dir = search_dirs; *dir != NULL; dir++) {
         char path[PATH_BYTES];
-        char *text = NULL;
         const int wrote = snprintf(path, sizeof path, "%s/%s.ini", *dir, name);
-        if (wrote < 0 || (size_t)wrote >= sizeof path)
-            continue;
-        struct gnn_err missing = {0};
-        enum gnn_status status = gnn_profile_read_text(path, &text, &missing);
-        if (status == GNN_ENOENT)
-            continue;
-        if (status != GNN_OK)
-            return gnn_fail(err, status, "%s", missing.message);
-        status = gnn_profile_parse(path, text, out, err);
-        free(text);
-        return status;
+        if (wrote >= 0 && (size_t)wrote < sizeof path && (access(path, F_OK) == 0 || errno != ENOENT))
+            return open_file(path, out, err);
     }
     return find_machine(name, search_dirs, out, err);
 }

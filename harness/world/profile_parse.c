@@ -122,6 +122,7 @@ struct parse {
     struct draft draft;
     bool seen[FIELD_COUNT];
     uint32_t depths_line, gpu_line;
+    XXH3_state_t *hash; /* over the texts read */
     struct gnn_err *err;
 };
 
@@ -408,6 +409,16 @@ static enum gnn_status parse_sections(struct parse *p, const struct gnn_ini *ini
     return GNN_OK;
 }
 
+static enum gnn_status parse_text(struct parse *p, const char *text)
+{
+    struct gnn_ini *ini = NULL;
+    GNN_TRY(gnn_ini_parse(p->path, text, &ini, p->err));
+    const enum gnn_status status = parse_sections(p, ini);
+    gnn_ini_close(ini);
+    (void)XXH3_128bits_update(p->hash, text, strlen(text));
+    return status;
+}
+
 static enum gnn_status check_needs(struct parse *p, enum need need)
 {
     for (uint32_t f = 0; f < FIELD_COUNT; f++)
@@ -449,7 +460,7 @@ static enum gnn_status check_costs_only(const struct parse *p)
     return GNN_OK;
 }
 
-static enum gnn_status parse_costs(struct parse *p, XXH3_state_t *hash)
+static enum gnn_status parse_costs(struct parse *p)
 {
     char path[512], *text = NULL;
     const char *const slash = strrchr(p->path, '/');
@@ -458,28 +469,13 @@ static enum gnn_status parse_costs(struct parse *p, XXH3_state_t *hash)
     if (wrote < 0 || (size_t)wrote >= sizeof path)
         return gnn_fail(p->err, GNN_EFORMAT, "%s: the path of %s is too long", p->path, p->draft.costs);
     GNN_TRY(gnn_profile_read_text(path, &text, p->err));
-    struct parse *const from = calloc(1, sizeof *from);
-    struct gnn_ini *ini = NULL;
-    enum gnn_status status =
-        from == NULL ? gnn_fail(p->err, GNN_ENOMEM, "%s: %zu bytes to parse it", path, sizeof *from) : GNN_OK;
-    if (status == GNN_OK) {
-        *from = (struct parse){.path = path, .err = p->err};
-        status = gnn_ini_parse(path, text, &ini, p->err);
-    }
-    if (status == GNN_OK)
-        status = parse_sections(from, ini);
-    if (status == GNN_OK)
-        status = check_needs(from, NEED_COST);
-    if (status == GNN_OK)
-        status = check_costs_only(from);
-    if (status == GNN_OK) {
-        (void)XXH3_128bits_update(hash, text, strlen(text));
-        status = scale_costs(p, from);
-    }
-    gnn_ini_close(ini);
-    free(from);
+    struct parse from = {.path = path, .hash = p->hash, .err = p->err};
+    const enum gnn_status status = parse_text(&from, text);
     free(text);
-    return status;
+    GNN_TRY(status);
+    GNN_TRY(check_needs(&from, NEED_COST));
+    GNN_TRY(check_costs_only(&from));
+    return scale_costs(p, &from);
 }
 
 /* ---- the whole ---- */
@@ -530,45 +526,30 @@ static enum gnn_status set_name(struct parse *p)
     return GNN_OK;
 }
 
-static enum gnn_status parse_all(struct parse *p, const char *text, XXH3_state_t *hash)
+static enum gnn_status parse_all(struct parse *p, const char *text)
 {
-    struct gnn_ini *ini = NULL;
     GNN_TRY(set_name(p));
-    GNN_TRY(gnn_ini_parse(p->path, text, &ini, p->err));
-    enum gnn_status status = parse_sections(p, ini);
-    gnn_ini_close(ini);
-    if (status == GNN_OK && p->draft.clock_hz == 0)
-        status = check_needs(p, NEED_ALWAYS);
-    (void)XXH3_128bits_update(hash, text, strlen(text));
-    if (status == GNN_OK && p->draft.costs[0] != '\0')
-        status = parse_costs(p, hash);
-    return status == GNN_OK ? check_whole(p) : status;
+    GNN_TRY(parse_text(p, text));
+    if (p->draft.clock_hz == 0)
+        GNN_TRY(check_needs(p, NEED_ALWAYS));
+    if (p->draft.costs[0] != '\0')
+        GNN_TRY(parse_costs(p));
+    return check_whole(p);
 }
 
 enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn_profile **out, struct gnn_err *err)
 {
-    struct parse *const p = calloc(1, sizeof *p);
-    struct gnn_profile *const profile = calloc(1, sizeof *profile);
-    XXH3_state_t *const hash = XXH3_createState();
-    enum gnn_status status =
-        p == NULL || profile == NULL || hash == NULL
-            ? gnn_fail(err, GNN_ENOMEM, "%s: %zu bytes to parse it", path, sizeof *p + sizeof *profile)
-            : GNN_OK;
-    if (status == GNN_OK) {
-        *p = (struct parse){.path = path, .err = err};
-        (void)XXH3_128bits_reset(hash);
-        status = parse_all(p, text, hash);
-    }
-    if (status == GNN_OK) {
-        const XXH128_hash_t digest = XXH3_128bits_digest(hash);
-        (void)snprintf(p->draft.profile.digest, sizeof p->draft.profile.digest, "%016" PRIx64 "%016" PRIx64,
-                       (uint64_t)digest.high64, (uint64_t)digest.low64);
-        *profile = p->draft.profile;
-        *out = profile;
-    } else {
-        free(profile);
-    }
-    (void)XXH3_freeState(hash);
-    free(p);
-    return status;
+    struct parse p = {.path = path, .hash = XXH3_createState(), .err = err};
+    if (p.hash == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "%s: a hash's state", path);
+    (void)XXH3_128bits_reset(p.hash);
+    const enum gnn_status status = parse_all(&p, text);
+    const XXH128_hash_t digest = XXH3_128bits_digest(p.hash);
+    (void)XXH3_freeState(p.hash);
+    GNN_TRY(status);
+    (void)snprintf(p.draft.profile.digest, sizeof p.draft.profile.digest, "%016" PRIx64 "%016" PRIx64,
+                   (uint64_t)digest.high64, (uint64_t)digest.low64);
+    GNN_NEW(*out, 1, err, "%s: %zu bytes", path, sizeof **out);
+    **out = p.draft.profile;
+    return GNN_OK;
 }
