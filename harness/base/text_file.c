@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 int gnn_text_file_read(const char *path, char *text, size_t text_bytes)
@@ -26,4 +27,17 @@ int gnn_text_file_read(const char *path, char *text, size_t text_bytes)
     text[failed != 0 ? 0 : used] = '\0';
     (void)close(fd);
     return failed;
+}
+
+void gnn_trim(char *text)
+{
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t\r\n", text[length - 1]) != NULL)
+        text[--length] = '\0';
+}
+
+const char *gnn_next_line(const char *line)
+{
+    const char *const end = strchr(line, '\n');
+    return end == NULL ? line + strlen(line) : end + 1;
 }

@@ -105,17 +105,11 @@ uint64_t gnn_group_file_u64(const char *dir, const char *name)
     return value;
 }
 
-static const char *next_line(const char *line)
-{
-    const char *end = strchr(line, '\n');
-    return end == NULL ? line + strlen(line) : end + 1;
-}
-
 uint64_t gnn_group_parse_flat(const char *text, const char *key)
 {
     const size_t key_len = strlen(key);
     assert(key_len > 0);
-    for (const char *line = text; *line != '\0'; line = next_line(line)) {
+    for (const char *line = text; *line != '\0'; line = gnn_next_line(line)) {
         uint64_t value;
         if (strncmp(line, key, key_len) == 0 && line[key_len] == ' ' && parse_number(line + key_len + 1, &value))
             return value;
@@ -153,7 +147,7 @@ uint64_t gnn_group_parse_blkio(const char *text, const char *operation, uint32_t
     const size_t operation_len = strlen(operation);
     assert(operation_len > 0);
     uint64_t sum = 0;
-    for (const char *line = text; *line != '\0'; line = next_line(line)) {
+    for (const char *line = text; *line != '\0'; line = gnn_next_line(line)) {
         const char *rest = device_line(line, major, minor);
         uint64_t value;
         if (rest != NULL && strncmp(rest, operation, operation_len) == 0 && rest[operation_len] == ' ' &&
@@ -168,7 +162,7 @@ uint64_t gnn_group_parse_io_stat(const char *text, const char *key, uint32_t maj
     const size_t key_len = strlen(key);
     assert(key_len > 0);
     uint64_t sum = 0;
-    for (const char *line = text; *line != '\0'; line = next_line(line)) {
+    for (const char *line = text; *line != '\0'; line = gnn_next_line(line)) {
         const char *at = device_line(line, major, minor);
         while (at != NULL && *at != '\0' && *at != '\n') {
             uint64_t value;
@@ -187,7 +181,7 @@ int gnn_group_for_each_pid(const char *dir, void (*visit)(void *ctx, long pid), 
     if (gnn_group_file_read(dir, "cgroup.procs", text, sizeof text) != 0)
         return -1;
     int count = 0;
-    for (const char *line = text; *line != '\0'; line = next_line(line)) {
+    for (const char *line = text; *line != '\0'; line = gnn_next_line(line)) {
         uint64_t pid;
         if (!parse_number(line, &pid))
             continue;

@@ -1,5 +1,7 @@
 #include "harness/measure/device.h"
 
+#include "harness/base/text_file.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -9,8 +11,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-
-#include "harness/measure/text.h"
 
 enum { PATH_BYTES = 512, MOUNTS_BYTES = 1 << 18 };
 
@@ -65,7 +65,7 @@ static void find_numbers(const char *path, const struct stat *info, struct gnn_d
     out->minor = minor(info->st_dev);
     char *mounts = malloc(MOUNTS_BYTES);
     struct mount mount = {0};
-    const bool found = mounts != NULL && gnn_read_text("/proc/self/mountinfo", mounts, MOUNTS_BYTES) &&
+    const bool found = mounts != NULL && gnn_text_file_read("/proc/self/mountinfo", mounts, MOUNTS_BYTES) == 0 &&
                        find_mount(mounts, out->major, out->minor, &mount);
     free(mounts);
     if (found) {
@@ -91,12 +91,12 @@ static void climb_to_disk(struct gnn_device_info *out)
     char path[PATH_BYTES];
     char text[64];
     (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u/partition", out->major, out->minor);
-    if (!gnn_read_text(path, text, sizeof text))
+    if (gnn_text_file_read(path, text, sizeof text) != 0)
         return;
     (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u/../dev", out->major, out->minor);
     unsigned disk_major;
     unsigned disk_minor;
-    if (gnn_read_text(path, text, sizeof text) && sscanf(text, "%u:%u", &disk_major, &disk_minor) == 2) {
+    if (gnn_text_file_read(path, text, sizeof text) == 0 && sscanf(text, "%u:%u", &disk_major, &disk_minor) == 2) {
         out->major = disk_major;
         out->minor = disk_minor;
     }
@@ -108,8 +108,7 @@ static bool read_attribute(const struct gnn_device_info *device, const char *nam
     assert(bytes > 0);
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u/%s", device->major, device->minor, name);
-    if (!gnn_read_text(path, text, bytes))
-        return false;
+    (void)gnn_text_file_read(path, text, bytes); /* "" where it is not told */
     gnn_trim(text);
     return text[0] != '\0';
 }

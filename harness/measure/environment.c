@@ -1,9 +1,9 @@
 #include "harness/measure/environment.h"
 
 #include "build_revision.h" /* written by make: GNN_BUILD_REVISION, GNN_BUILD_FLAGS */
+#include "harness/base/text_file.h"
 #include "harness/measure/device.h"
 #include "harness/measure/gpu.h"
-#include "harness/measure/text.h"
 
 #include <cblas.h>
 #include <gnu/libc-version.h>
@@ -40,36 +40,22 @@ static enum gnn_status set_number(struct gnn_kv_list *out, const char *key, uint
     return value == GNN_UNKNOWN ? gnn_kv_set(out, key, NULL, err) : gnn_kv_setf(out, err, key, "%" PRIu64, value);
 }
 
-/* The first line of a file. */
-static enum gnn_status set_file(struct gnn_kv_list *out, const char *key, const char *path, struct gnn_err *err)
+/* The first line of a file; with `name`, the value behind "name :" or "name:" in a file of such lines. */
+static enum gnn_status set_file(struct gnn_kv_list *out, const char *key, const char *path, const char *name,
+                                struct gnn_err *err)
 {
     char text[TEXT_BYTES];
-    if (!gnn_read_text(path, text, sizeof text))
-        return gnn_kv_set(out, key, NULL, err);
-    text[strcspn(text, "\n")] = '\0';
-    gnn_trim(text);
-    return set_text(out, key, text, err);
-}
-
-/* The value behind "name :" or "name:" in a file of such lines. */
-static enum gnn_status set_field(struct gnn_kv_list *out, const char *key, const char *path, const char *name,
-                                 struct gnn_err *err)
-{
-    char text[TEXT_BYTES];
-    if (!gnn_read_text(path, text, sizeof text))
-        return gnn_kv_set(out, key, NULL, err);
-    for (const char *line = text; *line != '\0'; line = gnn_next_line(line)) {
-        if (strncmp(line, name, strlen(name)) != 0)
-            continue;
-        const char *colon = strchr(line, ':');
-        if (colon == NULL || colon > gnn_next_line(line))
-            continue;
-        const char *value = colon + 1 + strspn(colon + 1, " \t");
-        char copy[256];
-        (void)snprintf(copy, sizeof copy, "%.*s", (int)strcspn(value, "\n"), value);
-        return set_text(out, key, copy, err);
+    (void)gnn_text_file_read(path, text, sizeof text); /* "" where it cannot be read */
+    char *line = text;
+    while (name != NULL && *line != '\0' && strncmp(line, name, strlen(name)) != 0)
+        line += gnn_next_line(line) - line;
+    line[strcspn(line, "\n")] = '\0';
+    const char *const colon = name != NULL ? strchr(line, ':') : NULL;
+    if (name == NULL) {
+        gnn_trim(line);
+        return set_text(out, key, line, err);
     }
-    return gnn_kv_set(out, key, NULL, err);
+    return set_text(out, key, colon != NULL ? colon + 1 + strspn(colon + 1, " \t") : NULL, err);
 }
 
 static enum gnn_status capture_kernel(struct gnn_kv_list *out, struct gnn_err *err)
@@ -81,23 +67,23 @@ static enum gnn_status capture_kernel(struct gnn_kv_list *out, struct gnn_err *e
         GNN_TRY(set_text(out, "kernel.version", name.version, err));
         GNN_TRY(set_text(out, "cpu.machine", name.machine, err));
     }
-    GNN_TRY(set_file(out, "host.boot_id", "/proc/sys/kernel/random/boot_id", err));
-    GNN_TRY(set_file(out, "kernel.cmdline", "/proc/cmdline", err));
-    GNN_TRY(set_file(out, "kernel.io_uring_disabled", "/proc/sys/kernel/io_uring_disabled", err));
-    GNN_TRY(set_file(out, "kernel.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled", err));
-    return set_file(out, "kernel.swappiness", "/proc/sys/vm/swappiness", err);
+    GNN_TRY(set_file(out, "host.boot_id", "/proc/sys/kernel/random/boot_id", NULL, err));
+    GNN_TRY(set_file(out, "kernel.cmdline", "/proc/cmdline", NULL, err));
+    GNN_TRY(set_file(out, "kernel.io_uring_disabled", "/proc/sys/kernel/io_uring_disabled", NULL, err));
+    GNN_TRY(set_file(out, "kernel.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled", NULL, err));
+    return set_file(out, "kernel.swappiness", "/proc/sys/vm/swappiness", NULL, err);
 }
 
 static enum gnn_status capture_cpu(struct gnn_kv_list *out, struct gnn_err *err)
 {
-    GNN_TRY(set_field(out, "cpu.model", "/proc/cpuinfo", "model name", err));
+    GNN_TRY(set_file(out, "cpu.model", "/proc/cpuinfo", "model name", err));
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     GNN_TRY(set_number(out, "cpu.online", online <= 0 ? GNN_UNKNOWN : (uint64_t)online, err));
-    GNN_TRY(set_file(out, "cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", err));
-    GNN_TRY(set_file(out, "cpu.no_turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo", err));
-    GNN_TRY(set_file(out, "memory.numa_nodes", "/sys/devices/system/node/online", err));
-    GNN_TRY(set_field(out, "memory.total", "/proc/meminfo", "MemTotal", err));
-    return set_field(out, "memory.swap", "/proc/meminfo", "SwapTotal", err);
+    GNN_TRY(set_file(out, "cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", NULL, err));
+    GNN_TRY(set_file(out, "cpu.no_turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo", NULL, err));
+    GNN_TRY(set_file(out, "memory.numa_nodes", "/sys/devices/system/node/online", NULL, err));
+    GNN_TRY(set_file(out, "memory.total", "/proc/meminfo", "MemTotal", err));
+    return set_file(out, "memory.swap", "/proc/meminfo", "SwapTotal", err);
 }
 
 static enum gnn_status capture_device(struct gnn_kv_list *out, const char *path, struct gnn_err *err)
@@ -163,8 +149,8 @@ static enum gnn_status capture_gpu(struct gnn_kv_list *out, struct gnn_err *err)
 /* What changes from one moment to the next: of use beside what was measured here, noise beside what was not. */
 static enum gnn_status capture_moment(struct gnn_kv_list *out, struct gnn_err *err)
 {
-    GNN_TRY(set_file(out, "cpu.load", "/proc/loadavg", err));
-    return set_field(out, "memory.available", "/proc/meminfo", "MemAvailable", err);
+    GNN_TRY(set_file(out, "cpu.load", "/proc/loadavg", NULL, err));
+    return set_file(out, "memory.available", "/proc/meminfo", "MemAvailable", err);
 }
 
 enum gnn_status gnn_environment_capture(struct gnn_kv_list *out, const char *data_path, struct gnn_err *err)

@@ -1,6 +1,6 @@
 /* The kernel's texts; formats in proc(5) and Documentation/admin-guide/iostats.rst. */
+#include "harness/base/text_file.h"
 #include "harness/measure/measure.h"
-#include "harness/measure/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "harness/base/clock.h"
+#include "harness/base/text_file.h"
 #include "harness/measure/gpu.h"
 #include "harness/measure/measure.h"
-#include "harness/measure/text.h"
 
 #include <assert.h>
 #include <math.h>
@@ -44,7 +44,7 @@ static bool read_file(struct gnn_probe *probe, const char *name)
 {
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/%s", probe->root, name);
-    return gnn_read_text(path, probe->text, sizeof probe->text);
+    return gnn_text_file_read(path, probe->text, sizeof probe->text) == 0;
 }
 
 static void read_cpu(struct gnn_probe *probe, struct gnn_host_reading *out)
