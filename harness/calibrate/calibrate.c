@@ -83,6 +83,7 @@ static enum gnn_status choose_places(struct gnn_bench *b, struct gnn_err *err)
         (void)snprintf(b->data, sizeof b->data, "%s", device);
     else
         (void)snprintf(b->data, sizeof b->data, "%.1000s/data", b->scratch);
+    (void)snprintf(b->job, sizeof b->job, "%.1000s/job.fio", b->scratch);
     b->out->file_bytes = b->data_bytes;
     return GNN_OK;
 }

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 /* What is measured besides the read grid; text.c's table says key, unit and source of each. Rates are per second, times
- * nanoseconds, sizes bytes. */
+ * nanoseconds, sizes bytes. What one measurement yields together stands together. */
 enum gnn_figure_id {
     GNN_FIGURE_PROCESS,
     GNN_FIGURE_WRITE_LATENCY,
@@ -33,9 +33,9 @@ enum gnn_figure_id {
     GNN_FIGURE_FAULT_MAJOR,
     GNN_FIGURE_READAHEAD_PAGE,
     GNN_FIGURE_SYSCALL,
+    GNN_FIGURE_BUFFERED_PAGE,
     GNN_FIGURE_SUBMIT,
     GNN_FIGURE_COMPLETE,
-    GNN_FIGURE_BUFFERED_PAGE,
     GNN_FIGURE_LOCK,
     GNN_FIGURE_WAKE,
     GNN_FIGURE_WAKE_LATENCY,

@@ -14,6 +14,7 @@ struct gnn_bench {
     struct gnn_world *world;
     char scratch[GNN_BENCH_PATH_BYTES]; /* a new directory beside what is measured; removed at the end */
     char data[GNN_BENCH_PATH_BYTES];    /* the file that is read */
+    char job[GNN_BENCH_PATH_BYTES];     /* in scratch: what fio is told */
     uint64_t data_bytes;
     bool data_given; /* by the user: never written to */
     uint32_t repeats;

@@ -237,15 +237,12 @@ static enum gnn_status pages_open(struct pages *p, struct gnn_err *err)
 
 static enum gnn_status measure(struct pages *p, struct gnn_err *err)
 {
-    struct gnn_figure *const figure = p->bench->out->figure, calls[2];
+    struct gnn_figure *const figure = p->bench->out->figure;
     const uint32_t repeats = p->bench->repeats;
     GNN_TRY(gnn_figures_measure(major_once, p, repeats, 1, &figure[GNN_FIGURE_FAULT_MAJOR], err));
     GNN_TRY(gnn_figures_measure(minor_once, p, repeats, 1, &figure[GNN_FIGURE_FAULT_MINOR], err));
     GNN_TRY(gnn_figures_measure(readahead_once, p, repeats, 1, &figure[GNN_FIGURE_READAHEAD_PAGE], err));
-    GNN_TRY(gnn_figures_measure(read_once, p, repeats, 2, calls, err));
-    figure[GNN_FIGURE_SYSCALL] = calls[0];
-    figure[GNN_FIGURE_BUFFERED_PAGE] = calls[1];
-    return GNN_OK;
+    return gnn_figures_measure(read_once, p, repeats, 2, &figure[GNN_FIGURE_SYSCALL], err);
 }
 
 enum gnn_status gnn_bench_pages(struct gnn_bench *bench, struct gnn_err *err)

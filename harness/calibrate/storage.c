@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES = 3, QUICK_PASSES = 1 };
+enum { PASSES = 3, QUICK_PASSES = 1, USUAL_DEPTH = 64 /* what the progress shows */ };
 
 /* A quick grid is every third size and depth of it. */
 static const uint64_t sizes[] = {512, 1024, 2048, 4096, 16384, 65536, 262144, 1048576};
@@ -27,40 +27,38 @@ struct grid {
     double ps[SIZE_COUNT][DEPTH_COUNT][PASSES];
 };
 
-static bool size_taken(const struct gnn_calibration *out, uint32_t size)
+/* Of the sizes those the device can read. */
+static void choose_grid(struct gnn_calibration *out)
 {
-    return sizes[size] >= out->storage.sector_bytes && (!out->quick || size % 3 == 0);
-}
-
-static bool depth_taken(const struct gnn_calibration *out, uint32_t depth)
-{
-    return !out->quick || depth % 3 == 0;
+    struct gnn_profile_storage *const storage = &out->storage;
+    const uint32_t step = out->quick ? 3 : 1;
+    for (uint32_t s = 0; s < SIZE_COUNT; s += step)
+        if (sizes[s] >= storage->sector_bytes)
+            storage->size_bytes[storage->size_count++] = sizes[s];
+    for (uint32_t d = 0; d < DEPTH_COUNT; d += step)
+        storage->depth[storage->depth_count++] = depths[d];
+    storage->depth_max = storage->depth[storage->depth_count - 1];
 }
 
 /* ---- job files ---- */
 
-static FILE *job_open(const struct gnn_bench *b, const char *path)
+static FILE *job_open(const struct gnn_bench *b)
 {
-    FILE *const file = fopen(path, "we");
+    FILE *const file = fopen(b->job, "we");
     if (file != NULL)
         (void)fprintf(file, "[global]\nioengine=%s\ndirect=1\nthread=1\nallow_file_create=0\nfilename=%s\n",
                       b->out->fio_engine, b->data);
     return file;
 }
 
-static enum gnn_status job_run(const struct gnn_bench *b, FILE *file, const char *path, struct gnn_fio_report *report,
+static enum gnn_status job_run(const struct gnn_bench *b, FILE *file, struct gnn_fio_report *report,
                                struct gnn_err *err)
 {
     if (file == NULL || fclose(file) != 0)
-        return gnn_fail(err, GNN_EIO, "calibrate: %s cannot be written", path);
+        return gnn_fail(err, GNN_EIO, "calibrate: %s cannot be written", b->job);
     if (b->config->stop != NULL && atomic_load(b->config->stop))
         return gnn_fail(err, GNN_ECANCELLED, "calibrate: stopped");
-    return gnn_fio_run(path, report, err);
-}
-
-static void job_path(const struct gnn_bench *b, char *path, size_t path_bytes)
-{
-    (void)snprintf(path, path_bytes, "%s/job.fio", b->scratch);
+    return gnn_fio_run(b->job, report, err);
 }
 
 /* ---- the file ---- */
@@ -69,17 +67,16 @@ static void job_path(const struct gnn_bench *b, char *path, size_t path_bytes)
  * that one is read and a small one is written, which shows whether the engine works. */
 static enum gnn_status write_data(struct gnn_bench *b, struct gnn_fio_report *report, struct gnn_err *err)
 {
-    char path[GNN_BENCH_PATH_BYTES + 16], probe[GNN_BENCH_PATH_BYTES + 16];
-    job_path(b, path, sizeof path);
+    char probe[GNN_BENCH_PATH_BYTES + 16];
     (void)snprintf(probe, sizeof probe, "%s/probe", b->scratch);
-    FILE *const file = fopen(path, "we");
+    FILE *const file = fopen(b->job, "we");
     if (file != NULL)
         (void)fprintf(file,
                       "[global]\nioengine=%s\ndirect=1\nthread=1\nfilename=%s\nrefill_buffers=1\n"
                       "[write]\nrw=write\nbs=1m\niodepth=8\nsize=%" PRIu64 "\nend_fsync=1\n",
                       b->out->fio_engine, b->data_given ? probe : b->data,
                       b->data_given ? UINT64_C(4) << 20 : b->data_bytes);
-    return job_run(b, file, path, report, err);
+    return job_run(b, file, report, err);
 }
 
 /* The first engine that can; io_uring may be forbidden. */
@@ -105,67 +102,50 @@ static enum gnn_status write_with_engine(struct gnn_bench *b, struct gnn_fio_rep
 static enum gnn_status read_size(struct gnn_bench *b, uint32_t size, uint32_t pass, struct gnn_fio_report *report,
                                  struct gnn_err *err)
 {
-    char path[GNN_BENCH_PATH_BYTES + 16];
+    const struct gnn_profile_storage *const storage = &b->out->storage;
     const uint32_t runtime_ms = b->config->quick ? 30 : 350, ramp_ms = b->config->quick ? 10 : 80;
-    job_path(b, path, sizeof path);
-    FILE *const file = job_open(b, path);
+    FILE *const file = job_open(b);
     if (file != NULL) {
         (void)fprintf(file,
                       "rw=randread\nnorandommap=1\nrandrepeat=0\nrandseed=%u\ngtod_reduce=1\nbs=%" PRIu64
                       "\nsize=%" PRIu64 "\ntime_based=1\nruntime=%ums\nramp_time=%ums\n",
-                      pass * SIZE_COUNT + size + 1, sizes[size], b->data_bytes, runtime_ms, ramp_ms);
-        for (uint32_t d = 0; d < DEPTH_COUNT; d++)
-            if (depth_taken(b->out, d))
-                (void)fprintf(file, "[d%u]\nstonewall\niodepth=%u\n", depths[d], depths[d]);
+                      pass * SIZE_COUNT + size + 1, storage->size_bytes[size], b->data_bytes, runtime_ms, ramp_ms);
+        for (uint32_t d = 0; d < storage->depth_count; d++)
+            (void)fprintf(file, "[d%u]\nstonewall\niodepth=%u\n", storage->depth[d], storage->depth[d]);
     }
-    return job_run(b, file, path, report, err);
+    return job_run(b, file, report, err);
 }
 
 static enum gnn_status read_pass(struct gnn_bench *b, uint32_t pass, struct grid *grid, struct gnn_fio_report *report,
                                  struct gnn_err *err)
 {
-    for (uint32_t s = 0; s < SIZE_COUNT; s++) {
-        if (!size_taken(b->out, s))
-            continue;
+    const struct gnn_profile_storage *const storage = &b->out->storage;
+    double usual_iops = 0;
+    for (uint32_t s = 0; s < storage->size_count; s++) {
         GNN_TRY(read_size(b, s, pass, report, err));
-        uint32_t job = 0;
-        for (uint32_t d = 0; d < DEPTH_COUNT; d++) {
-            if (!depth_taken(b->out, d))
-                continue;
-            if (job == report->count || !(report->jobs[job].read_iops > 0))
+        for (uint32_t d = 0; d < storage->depth_count; d++) {
+            if (d >= report->count || !(report->jobs[d].read_iops > 0))
                 return gnn_fail(err, GNN_EFORMAT, "fio: no read of %" PRIu64 " bytes at depth %u was completed",
-                                sizes[s], depths[d]);
-            grid->ps[s][d][pass] = 1e12 / report->jobs[job++].read_iops;
+                                storage->size_bytes[s], storage->depth[d]);
+            grid->ps[s][d][pass] = 1e12 / report->jobs[d].read_iops;
+            if (storage->size_bytes[s] == GNN_PAGE_BYTES && storage->depth[d] == USUAL_DEPTH)
+                usual_iops = report->jobs[d].read_iops;
         }
     }
     if (b->config->progress != NULL)
-        (void)fprintf(b->config->progress, "  read grid, pass %u: %.0f reads/s of 4 KiB at depth %u\n", pass + 1,
-                      1e12 / grid->ps[3][6][pass], depths[6]);
+        (void)fprintf(b->config->progress, "  read grid, pass %u: %.0f reads/s of 4 KiB at depth %d\n", pass + 1,
+                      usual_iops, USUAL_DEPTH);
     return GNN_OK;
 }
 
 static void keep_grid(struct gnn_calibration *out, struct grid *grid, uint32_t passes)
 {
-    struct gnn_profile_storage *const storage = &out->storage;
-    for (uint32_t d = 0; d < DEPTH_COUNT; d++)
-        if (depth_taken(out, d))
-            storage->depth[storage->depth_count++] = depths[d];
-    storage->depth_max = storage->depth[storage->depth_count - 1];
-    for (uint32_t s = 0; s < SIZE_COUNT; s++) {
-        if (!size_taken(out, s))
-            continue;
-        const uint32_t at = storage->size_count++;
-        assert(at < GNN_PROFILE_SIZES_MAX);
-        storage->size_bytes[at] = sizes[s];
-        uint32_t column = 0;
-        for (uint32_t d = 0; d < DEPTH_COUNT; d++) {
-            if (!depth_taken(out, d))
-                continue;
+    for (uint32_t s = 0; s < out->storage.size_count; s++)
+        for (uint32_t d = 0; d < out->storage.depth_count; d++) {
             const struct gnn_figure figure = gnn_figure_of(grid->ps[s][d], passes);
-            storage->read_ps[at][column] = (uint64_t)llround(figure.value);
-            out->read_spread[at][column++] = figure.spread;
+            out->storage.read_ps[s][d] = (uint64_t)llround(figure.value);
+            out->read_spread[s][d] = figure.spread;
         }
-    }
 }
 
 /* ---- writes, and reads in order ---- */
@@ -181,13 +161,12 @@ static const struct gnn_fio_job *job_named(const struct gnn_fio_report *report, 
 static enum gnn_status stream_once(void *ctx, double *values, struct gnn_err *err)
 {
     struct gnn_bench *const b = ctx;
-    char path[GNN_BENCH_PATH_BYTES + 16], written[GNN_BENCH_PATH_BYTES + 16];
-    job_path(b, path, sizeof path);
+    char written[GNN_BENCH_PATH_BYTES + 16];
     (void)snprintf(written, sizeof written, "%s/written", b->scratch);
     const uint32_t runtime_ms = b->config->quick ? 30 : 500;
     struct gnn_fio_report *report;
     GNN_NEW(report, 1, err, "calibrate: fio's report: %zu bytes", sizeof *report);
-    FILE *const file = job_open(b, path);
+    FILE *const file = job_open(b);
     if (file != NULL)
         (void)fprintf(file,
                       "size=%" PRIu64 "\ntime_based=1\nruntime=%ums\nramp_time=20ms\n"
@@ -198,7 +177,7 @@ static enum gnn_status stream_once(void *ctx, double *values, struct gnn_err *er
                       "[sequential]\nstonewall\nrw=read\nbs=1m\niodepth=8\nsize=%" PRIu64 "\n",
                       b->data_bytes < (64U << 20) ? b->data_bytes : (64U << 20), runtime_ms, written, written, written,
                       b->data_bytes);
-    const enum gnn_status status = job_run(b, file, path, report, err);
+    const enum gnn_status status = job_run(b, file, report, err);
     const struct gnn_fio_job *const latency = job_named(report, "latency"), *const iops = job_named(report, "iops"),
                                     *const bandwidth = job_named(report, "bandwidth"),
                                     *const sequential = job_named(report, "sequential");
@@ -219,9 +198,7 @@ static enum gnn_status measure_streams(struct gnn_bench *b, struct gnn_err *err)
 {
     struct gnn_figure figures[4];
     GNN_TRY(gnn_figures_measure(stream_once, b, b->config->quick ? 1 : 3, 4, figures, err));
-    b->out->figure[GNN_FIGURE_WRITE_LATENCY] = figures[0];
-    b->out->figure[GNN_FIGURE_WRITE_IOPS] = figures[1];
-    b->out->figure[GNN_FIGURE_WRITE_BANDWIDTH] = figures[2];
+    memcpy(&b->out->figure[GNN_FIGURE_WRITE_LATENCY], figures, 3 * sizeof *figures);
     b->out->sequential_read_bytes_per_s = figures[3].value;
     return GNN_OK;
 }
@@ -236,6 +213,7 @@ static enum gnn_status find_device(struct gnn_bench *b, struct gnn_err *err)
     *storage = (struct gnn_profile_storage){.devices = 1, .stripe_bytes = UINT64_C(1) << 20};
     storage->sector_bytes = device.logical_block_bytes == GNN_UNKNOWN ? 4096 : (uint32_t)device.logical_block_bytes;
     storage->readahead_bytes = device.readahead_bytes == GNN_UNKNOWN ? UINT64_C(128) << 10 : device.readahead_bytes;
+    choose_grid(b->out);
     (void)snprintf(b->out->device_model, sizeof b->out->device_model, "%.40s%s%.40s, scheduler %.20s", device.name,
                    device.model[0] != '\0' ? " " : "", device.model,
                    device.scheduler[0] != '\0' ? device.scheduler : "unknown");

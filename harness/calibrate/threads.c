@@ -111,12 +111,10 @@ static enum gnn_status start_once(void *ctx, double *values, struct gnn_err *err
 
 static enum gnn_status measure(struct turns *t, struct gnn_err *err)
 {
-    struct gnn_figure *const figure = t->bench->out->figure, wake[2];
+    struct gnn_figure *const figure = t->bench->out->figure;
     const uint32_t repeats = t->bench->repeats;
     GNN_TRY(gnn_figures_measure(lock_once, t, repeats, 1, &figure[GNN_FIGURE_LOCK], err));
-    GNN_TRY(gnn_figures_measure(wake_once, t, repeats, 2, wake, err));
-    figure[GNN_FIGURE_WAKE] = wake[0];
-    figure[GNN_FIGURE_WAKE_LATENCY] = wake[1];
+    GNN_TRY(gnn_figures_measure(wake_once, t, repeats, 2, &figure[GNN_FIGURE_WAKE], err));
     return gnn_figures_measure(start_once, t, repeats, 1, &figure[GNN_FIGURE_THREAD_START], err);
 }
 

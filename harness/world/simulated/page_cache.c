@@ -320,22 +320,11 @@ static void read_ahead_at_mark(struct sim_page_cache *cache, uint32_t number, ui
 
 /* ---- calls ---- */
 
-static void begin(struct sim_page_cache *cache, struct sim_touch *out)
-{
-    *out = (struct sim_touch){0};
-    cache->read_count = 0;
-}
-
-static void end(struct sim_page_cache *cache, struct sim_touch *out)
-{
-    out->read_count = cache->read_count;
-    out->reads = cache->reads;
-}
-
 void sim_page_cache_read(struct sim_page_cache *cache, uint32_t number, uint64_t first_page, uint64_t pages,
                          enum sim_readahead readahead, struct sim_touch *out)
 {
-    begin(cache, out);
+    *out = (struct sim_touch){.reads = cache->reads};
+    cache->read_count = 0;
     struct file *file = &cache->files[number];
     const uint64_t end_page = first_page + pages;
     assert(number < cache->file_count);
@@ -366,7 +355,7 @@ void sim_page_cache_read(struct sim_page_cache *cache, uint32_t number, uint64_t
     }
     file->window.previous = end_page - 1;
     file->window.previous_end = end_page;
-    end(cache, out);
+    out->read_count = cache->read_count;
 }
 
 void sim_page_cache_write(struct sim_page_cache *cache, uint32_t number, uint64_t first_page, uint64_t pages)
@@ -476,7 +465,8 @@ void sim_page_cache_prefetch(const struct sim_page_cache *cache, uint32_t number
 void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t number, uint64_t page, enum sim_readahead readahead,
                           struct sim_touch *out)
 {
-    begin(cache, out);
+    *out = (struct sim_touch){.reads = cache->reads};
+    cache->read_count = 0;
     if (sim_page_cache_hit(cache, number, page, readahead))
         return;
     out->minor = sim_page_cache_holds(cache, number, page);
@@ -488,7 +478,7 @@ void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t number, uint64_
         cache->major_faults++;
         fault_major(cache, number, page, readahead);
     }
-    end(cache, out);
+    out->read_count = cache->read_count;
 }
 
 /* ---- dirty pages ---- */
