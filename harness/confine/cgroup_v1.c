@@ -54,63 +54,52 @@ static enum gnn_status create_group(const struct gnn_cgroup *cgroup, const char 
     return code == 0 ? GNN_OK : fail_cg(cgroup, "create", dir, code, err);
 }
 
-static void set_bytes(struct setting *setting, const char *file, uint64_t bytes)
+/* Makes the group below `parent` and locks it; `dir` is where it is, "" until it exists. */
+static enum gnn_status make_group(const struct gnn_cgroup *cgroup, const char *mount, const char *parent,
+                                  const char *controller, const struct setting *settings, uint32_t count, char *dir,
+                                  int *lock_fd, struct gnn_err *err)
 {
-    setting->file = file;
-    (void)snprintf(setting->value, sizeof setting->value, "%" PRIu64, bytes);
+    char path[sizeof cgroup->memory_dir];
+    _Static_assert(sizeof cgroup->memory_dir == sizeof cgroup->io_dir, "either path fits");
+    (void)snprintf(path, sizeof path, "%s/%s", parent, cgroup->name);
+    GNN_TRY(create_group(cgroup, mount, path, controller, settings, count, err));
+    memcpy(dir, path, sizeof path);
+    *lock_fd = gnn_group_lock(dir);
+    return GNN_OK;
 }
 
 static enum gnn_status create_memory(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
+    /* The second is the limit of memory and swap together; absent where swap accounting is off. Must not be below the
+     * first. */
+    struct setting settings[] = {{.file = "memory.limit_in_bytes"}, {.file = "memory.memsw.limit_in_bytes"}};
     const struct gnn_confine *confine = &cgroup->confine;
+    const uint64_t bytes = cgroup->config.memory_bytes, both = gnn_add_bytes(bytes, cgroup->config.swap_bytes);
+    (void)snprintf(settings[0].value, sizeof settings[0].value, "%" PRIu64, bytes);
+    (void)snprintf(settings[1].value, sizeof settings[1].value, "%" PRIu64, both);
     gnn_group_reclaim(&gnn_cgroup_v1, confine->memory_mount, confine->memory_parent, "memory");
-    const char *parent = confine->memory_parent;
-    char dir[sizeof cgroup->memory_dir];
-    (void)snprintf(dir, sizeof dir, "%s/%s", parent, cgroup->name);
-    struct setting settings[SETTINGS_MAX];
-    uint32_t count = 0;
-    const uint64_t bytes = cgroup->config.memory_bytes;
-    if (bytes != 0) {
-        set_bytes(&settings[count++], "memory.limit_in_bytes", bytes);
-        /* The limit of memory and swap together; absent where swap accounting is off. Must not be below the first. */
-        if (gnn_group_file_exists(parent, "memory.memsw.limit_in_bytes"))
-            set_bytes(&settings[count++], "memory.memsw.limit_in_bytes",
-                      gnn_add_bytes(bytes, cgroup->config.swap_bytes));
-    }
-    GNN_TRY(create_group(cgroup, confine->memory_mount, dir, "memory", settings, count, err));
-    memcpy(cgroup->memory_dir, dir, sizeof dir);
-    cgroup->memory_lock_fd = gnn_group_lock(dir);
-    return GNN_OK;
-}
-
-static void set_throttle(struct setting *setting, const char *file, const struct gnn_throttle *throttle, uint64_t value)
-{
-    setting->file = file;
-    (void)snprintf(setting->value, sizeof setting->value, "%" PRIu32 ":%" PRIu32 " %" PRIu64, throttle->major,
-                   throttle->minor, value);
+    const uint32_t count = bytes == 0 ? 0 : gnn_group_file_exists(confine->memory_parent, settings[1].file) ? 2 : 1;
+    return make_group(cgroup, confine->memory_mount, confine->memory_parent, "memory", settings, count,
+                      cgroup->memory_dir, &cgroup->memory_lock_fd, err);
 }
 
 static enum gnn_status create_io(struct gnn_cgroup *cgroup, struct gnn_err *err)
 {
+    struct setting settings[SETTINGS_MAX] = {{.file = "blkio.throttle.read_bps_device"},
+                                             {.file = "blkio.throttle.write_bps_device"},
+                                             {.file = "blkio.throttle.read_iops_device"},
+                                             {.file = "blkio.throttle.write_iops_device"}};
     const struct gnn_confine *confine = &cgroup->confine;
-    gnn_group_reclaim(&gnn_cgroup_v1, confine->io_mount, confine->io_parent, "blkio");
-    char dir[sizeof cgroup->io_dir];
-    (void)snprintf(dir, sizeof dir, "%s/%s", confine->io_parent, cgroup->name);
     const struct gnn_throttle *throttle = &cgroup->config.throttle;
-    struct setting settings[SETTINGS_MAX];
-    uint32_t count = 0;
+    gnn_group_reclaim(&gnn_cgroup_v1, confine->io_mount, confine->io_parent, "blkio");
     /* 0 means "no limit". It is written all the same: since Linux 6.10 blk-throttle, which does v1's
      * counting, starts with the first setting of the device. */
-    if (throttle->major != 0 || throttle->minor != 0) {
-        set_throttle(&settings[count++], "blkio.throttle.read_bps_device", throttle, throttle->bps);
-        set_throttle(&settings[count++], "blkio.throttle.write_bps_device", throttle, throttle->bps);
-        set_throttle(&settings[count++], "blkio.throttle.read_iops_device", throttle, throttle->iops);
-        set_throttle(&settings[count++], "blkio.throttle.write_iops_device", throttle, throttle->iops);
-    }
-    GNN_TRY(create_group(cgroup, confine->io_mount, dir, "blkio", settings, count, err));
-    memcpy(cgroup->io_dir, dir, sizeof dir);
-    cgroup->io_lock_fd = gnn_group_lock(dir);
-    return GNN_OK;
+    const uint32_t count = throttle->major != 0 || throttle->minor != 0 ? SETTINGS_MAX : 0;
+    for (uint32_t i = 0; i < count; i++)
+        (void)snprintf(settings[i].value, sizeof settings[i].value, "%" PRIu32 ":%" PRIu32 " %" PRIu64, throttle->major,
+                       throttle->minor, i < 2 ? throttle->bps : throttle->iops);
+    return make_group(cgroup, confine->io_mount, confine->io_parent, "blkio", settings, count, cgroup->io_dir,
+                      &cgroup->io_lock_fd, err);
 }
 
 static bool remove_group(const char *mount, const char *dir, const char *controller)
