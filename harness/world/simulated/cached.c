@@ -84,7 +84,6 @@ static void make_room(struct sim_cached *c, uint64_t now_ns)
     struct flight *const old = c->flights;
     const uint64_t old_slots = c->mask + 1;
     uint64_t alive = 0;
-    assert(old_slots >= FLIGHTS_MIN);
     for (uint64_t i = 0; i < old_slots; i++)
         alive += old[i].key != 0 && old[i].done_ns > now_ns;
     const uint64_t slots = alive > old_slots / 4 ? 2 * old_slots : old_slots;

@@ -303,30 +303,20 @@ static void cut_depths(struct sim_device *device)
     device->depth_count++;
 }
 
-static enum gnn_status device_fill(struct sim_device *device, struct gnn_err *err)
-{
-    const struct gnn_profile_storage *g = &device->storage;
-    cut_depths(device);
-    device->members = calloc(g->devices, sizeof *device->members);
-    bool there = device->members != NULL;
-    for (uint32_t i = 0; there && i < g->devices; i++)
-        there = sim_time_queue_open(&device->members[i].in_flight, IN_FLIGHT_START);
-    return there ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "storage device of %u members", g->devices);
-}
-
 enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struct sim_device **out, struct gnn_err *err)
 {
     *out = NULL;
     GNN_TRY(check_axes(storage, err));
     struct sim_device *device;
     GNN_NEW(device, 1, err, "storage device: %zu bytes", sizeof *device);
+    *out = device;
     device->storage = *storage;
-    const enum gnn_status status = device_fill(device, err);
-    if (status == GNN_OK)
-        *out = device;
-    else
-        sim_device_close(device);
-    return status;
+    cut_depths(device);
+    GNN_NEW(device->members, storage->devices, err, "storage device of %u members", storage->devices);
+    for (uint32_t i = 0; i < storage->devices; i++)
+        if (!sim_time_queue_open(&device->members[i].in_flight, IN_FLIGHT_START))
+            return gnn_fail(err, GNN_ENOMEM, "storage device of %u members", storage->devices);
+    return GNN_OK;
 }
 
 void sim_device_close(struct sim_device *device)

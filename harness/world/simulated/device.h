@@ -23,6 +23,7 @@ struct sim_device_counts {
     uint64_t busy_ns; /* at least one request in flight, summed over devices */
 };
 
+/* GNN_EFORMAT names what the profile lacks. The caller closes *out after a failure too. */
 GNN_MUST_CHECK enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struct sim_device **out,
                                                struct gnn_err *err);
 void sim_device_close(struct sim_device *device); /* accepts NULL */

@@ -52,11 +52,10 @@ void sim_files_close(struct simulated *s)
 /* ---- names ---- */
 
 /* "a//b/./c/" and "./a/b/c" are "a/b/c". */
-static char *normal_path(const char *path)
+static enum gnn_status normal_path(const char *path, char **out, struct gnn_err *err)
 {
-    char *const normal = malloc(strlen(path) + 2);
-    if (normal == NULL)
-        return NULL;
+    char *normal;
+    GNN_NEW(normal, strlen(path) + 2, err, "%s: a file's name", path);
     size_t len = 0;
     if (path[0] == '/')
         normal[len++] = '/';
@@ -71,8 +70,8 @@ static char *normal_path(const char *path)
         at += part;
         at += *at == '/' ? 1 : 0;
     }
-    normal[len] = '\0';
-    return normal;
+    *out = normal;
+    return GNN_OK;
 }
 
 /* Returns the index of the first name that is not below path. */
@@ -171,9 +170,8 @@ static enum gnn_status resolve(struct simulated *s, const char *path, struct sim
 enum gnn_status sim_file_add(struct simulated *s, const char *path, const struct gnn_content *content,
                              struct gnn_err *err)
 {
-    char *const normal = normal_path(path);
-    if (normal == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s: a file's name", path);
+    char *normal;
+    GNN_TRY(normal_path(path, &normal, err));
     const struct name *const known = find_name(s->files, normal);
     struct sim_inode *inode = NULL;
     enum gnn_status status;
@@ -235,17 +233,14 @@ static enum gnn_status enter_cache(struct simulated *s, struct sim_inode *inode,
 static enum gnn_status file_fill(struct simulated *s, struct gnn_file *file, const char *path, unsigned flags,
                                  struct gnn_err *err)
 {
+    char *normal;
     file->path = strdup(path);
-    char *const normal = normal_path(path);
-    enum gnn_status status = GNN_OK;
-    if (file->path == NULL || normal == NULL)
-        status = gnn_fail(err, GNN_ENOMEM, "%s: a file handle", path);
-    else
-        status = find_or_make(s, normal, flags, &file->inode, err);
+    if (file->path == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "%s: a file handle", path);
+    GNN_TRY(normal_path(path, &normal, err));
+    const enum gnn_status status = find_or_make(s, normal, flags, &file->inode, err);
     free(normal);
-    if (status == GNN_OK && !file->direct)
-        status = enter_cache(s, file->inode, err);
-    return status;
+    return status == GNN_OK && !file->direct ? enter_cache(s, file->inode, err) : status;
 }
 
 enum gnn_status sim_file_open(struct gnn_world *w, const char *path, unsigned flags, struct gnn_file **out,
@@ -456,10 +451,11 @@ enum gnn_status sim_file_rename(struct gnn_world *w, const char *from, const cha
 {
     struct simulated *const s = simulated_of(w);
     sim_cpu(s->executor, s->profile->cpu.syscall_ns * SIM_PS_PER_NS);
-    char *const normal_from = normal_path(from), *const normal_to = normal_path(to);
-    const enum gnn_status status = normal_from != NULL && normal_to != NULL
-                                       ? rename_normal(s, normal_from, normal_to, err)
-                                       : gnn_fail(err, GNN_ENOMEM, "%s: a file's name", from);
+    char *normal_from, *normal_to = NULL;
+    GNN_TRY(normal_path(from, &normal_from, err));
+    enum gnn_status status = normal_path(to, &normal_to, err);
+    if (status == GNN_OK)
+        status = rename_normal(s, normal_from, normal_to, err);
     free(normal_from);
     free(normal_to);
     return status;
@@ -469,9 +465,8 @@ enum gnn_status sim_file_remove(struct gnn_world *w, const char *path, struct gn
 {
     struct simulated *const s = simulated_of(w);
     sim_cpu(s->executor, s->profile->cpu.syscall_ns * SIM_PS_PER_NS);
-    char *const normal = normal_path(path);
-    if (normal == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s: a file's name", path);
+    char *normal;
+    GNN_TRY(normal_path(path, &normal, err));
     struct stat info;
     enum gnn_status status = GNN_OK;
     if (find_name(s->files, normal) == NULL && stat(normal, &info) == 0 && S_ISDIR(info.st_mode))

@@ -80,12 +80,8 @@ enum gnn_status sim_page_cache_open(uint64_t room_bytes, uint64_t readahead_byte
     GNN_NEW(cache, 1, err, "page cache: %zu bytes", sizeof *cache);
     cache->window_pages = readahead_bytes / GNN_PAGE_BYTES;
     cache->lists.limit_bytes = room_bytes;
-    const enum gnn_status status = sim_page_lists_open(&cache->lists, err);
-    if (status == GNN_OK)
-        *out = cache;
-    else
-        sim_page_cache_close(cache);
-    return status;
+    *out = cache;
+    return sim_page_lists_open(&cache->lists, err);
 }
 
 void sim_page_cache_close(struct sim_page_cache *cache)
@@ -106,6 +102,12 @@ void sim_page_cache_set_room(struct sim_page_cache *cache, uint64_t room_bytes)
 void sim_page_cache_sum_statistics(struct sim_page_cache *cache)
 {
     sim_page_lists_sum(&cache->lists);
+}
+
+static struct file *file_at(const struct sim_page_cache *cache, uint32_t number)
+{
+    assert(number < cache->file_count);
+    return &cache->files[number];
 }
 
 static enum gnn_status add_segment(struct sim_page_cache *cache, struct file *file, uint64_t pages, struct gnn_err *err)
@@ -147,8 +149,7 @@ enum gnn_status sim_page_cache_add_file(struct sim_page_cache *cache, uint64_t s
 enum gnn_status sim_page_cache_grow_file(struct sim_page_cache *cache, uint32_t number, uint64_t size_bytes,
                                          struct gnn_err *err)
 {
-    assert(number < cache->file_count);
-    struct file *file = &cache->files[number];
+    struct file *file = file_at(cache, number);
     const uint64_t pages = (size_bytes + GNN_PAGE_BYTES - 1) / GNN_PAGE_BYTES;
     const uint64_t reserved = file->segment_count > 0 ? file->segments[file->segment_count - 1].end_page : 0;
     if (pages > reserved)
@@ -184,8 +185,7 @@ static void for_each_segment(struct sim_page_cache *cache, struct file *file, se
 
 void sim_page_cache_forget(struct sim_page_cache *cache, uint32_t number)
 {
-    assert(number < cache->file_count);
-    struct file *file = &cache->files[number];
+    struct file *file = file_at(cache, number);
     for_each_segment(cache, file, sim_page_lists_forget);
     file->dirty_first = PAGE_NONE;
     file->dirty_end = 0;
@@ -193,8 +193,7 @@ void sim_page_cache_forget(struct sim_page_cache *cache, uint32_t number)
 
 void sim_page_cache_unmap(struct sim_page_cache *cache, uint32_t number)
 {
-    assert(number < cache->file_count);
-    for_each_segment(cache, &cache->files[number], sim_page_lists_unmap);
+    for_each_segment(cache, file_at(cache, number), sim_page_lists_unmap);
 }
 
 /* ---- bringing pages in ---- */
@@ -214,7 +213,7 @@ static void add_read(struct sim_page_cache *cache, uint32_t number, uint64_t pag
  * of them. */
 static void bring_in(struct sim_page_cache *cache, uint32_t number, uint64_t start, uint64_t count, uint64_t mark)
 {
-    const struct file *file = &cache->files[number];
+    const struct file *file = file_at(cache, number);
     const uint64_t end = count < file->pages - start ? start + count : file->pages;
     for (uint64_t page = start; page < end; page++) {
         const uint32_t at = number_of(file, page);
@@ -230,7 +229,7 @@ static void bring_in(struct sim_page_cache *cache, uint32_t number, uint64_t sta
 
 static void bring_in_window(struct sim_page_cache *cache, uint32_t number)
 {
-    const struct file *file = &cache->files[number];
+    const struct file *file = file_at(cache, number);
     const struct window *w = &file->window;
     if (w->start < file->pages)
         bring_in(cache, number, w->start, w->size, w->start + w->size - w->async_size);
@@ -264,7 +263,7 @@ static uint64_t next_window(uint64_t size, uint64_t max)
 /* A page that read() wants is not there. */
 static void read_ahead_at_miss(struct sim_page_cache *cache, uint32_t number, uint64_t page, uint64_t asked)
 {
-    struct file *file = &cache->files[number];
+    struct file *file = file_at(cache, number);
     struct window *w = &file->window;
     const uint64_t max = gnn_max_u64(cache->window_pages, asked);
     const bool follows = w->previous_end != PAGE_NONE && page - w->previous_end <= 1;
@@ -297,7 +296,7 @@ static void read_ahead_at_miss(struct sim_page_cache *cache, uint32_t number, ui
 /* The marked page is reached: the next window is read before anyone asks for it. */
 static void read_ahead_at_mark(struct sim_page_cache *cache, uint32_t number, uint64_t page, uint64_t asked)
 {
-    struct file *file = &cache->files[number];
+    struct file *file = file_at(cache, number);
     struct window *w = &file->window;
     const uint64_t max = gnn_max_u64(cache->window_pages, asked);
     cache->lists.flags[number_of(file, page)] &= (uint8_t)~SIM_PAGE_MARK;
@@ -325,9 +324,8 @@ void sim_page_cache_read(struct sim_page_cache *cache, uint32_t number, uint64_t
 {
     *out = (struct sim_touch){.reads = cache->reads};
     cache->read_count = 0;
-    struct file *file = &cache->files[number];
+    struct file *file = file_at(cache, number);
     const uint64_t end_page = first_page + pages;
-    assert(number < cache->file_count);
     assert(pages > 0);
     assert(end_page <= file->pages);
     for (uint64_t page = first_page; page < end_page; page++) {
@@ -360,8 +358,7 @@ void sim_page_cache_read(struct sim_page_cache *cache, uint32_t number, uint64_t
 
 void sim_page_cache_write(struct sim_page_cache *cache, uint32_t number, uint64_t first_page, uint64_t pages)
 {
-    struct file *file = &cache->files[number];
-    assert(number < cache->file_count);
+    struct file *file = file_at(cache, number);
     assert(pages > 0);
     assert(first_page + pages <= file->pages);
     for (uint64_t page = first_page; page < first_page + pages; page++) {
@@ -401,7 +398,7 @@ static bool fault_around(struct sim_page_cache *cache, struct file *file, uint64
 
 static void fault_minor(struct sim_page_cache *cache, uint32_t number, uint64_t page, enum sim_readahead readahead)
 {
-    struct file *file = &cache->files[number];
+    struct file *file = file_at(cache, number);
     const bool normal = readahead == SIM_READAHEAD_NORMAL && cache->window_pages > 0;
     const uint32_t at = number_of(file, page);
     if (fault_around(cache, file, page, readahead == SIM_READAHEAD_NORMAL))
@@ -417,7 +414,7 @@ static void fault_minor(struct sim_page_cache *cache, uint32_t number, uint64_t 
 /* Not cached: read alone, or with a window about it. */
 static void fault_major(struct sim_page_cache *cache, uint32_t number, uint64_t page, enum sim_readahead readahead)
 {
-    struct file *file = &cache->files[number];
+    struct file *file = file_at(cache, number);
     struct window *w = &file->window;
     const uint64_t size = cache->window_pages;
     bool around = readahead == SIM_READAHEAD_NORMAL && size > 0;
@@ -442,9 +439,8 @@ static void fault_major(struct sim_page_cache *cache, uint32_t number, uint64_t 
 
 bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t number, uint64_t page, enum sim_readahead readahead)
 {
-    assert(number < cache->file_count);
-    assert(page < cache->files[number].pages);
-    uint8_t *const flags = &cache->lists.flags[number_of(&cache->files[number], page)];
+    assert(page < file_at(cache, number)->pages);
+    uint8_t *const flags = &cache->lists.flags[number_of(file_at(cache, number), page)];
     if ((*flags & SIM_PAGE_MAPPED) == 0)
         return false;
     cache->hits++;
@@ -455,9 +451,8 @@ bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t number, uint64_t 
 
 void sim_page_cache_prefetch(const struct sim_page_cache *cache, uint32_t number, uint64_t page)
 {
-    assert(number < cache->file_count);
-    assert(page < cache->files[number].pages);
-    const uint32_t at = number_of(&cache->files[number], page);
+    assert(page < file_at(cache, number)->pages);
+    const uint32_t at = number_of(file_at(cache, number), page);
     __builtin_prefetch(&cache->lists.flags[at], 1);
     __builtin_prefetch(&cache->lists.place[at], 1);
 }
@@ -515,8 +510,7 @@ uint32_t sim_page_cache_take_evicted(struct sim_page_cache *cache, struct sim_pa
 bool sim_page_cache_take_dirty(struct sim_page_cache *cache, uint32_t number, uint64_t *from_page,
                                struct sim_page_range *out)
 {
-    assert(number < cache->file_count);
-    struct file *file = &cache->files[number];
+    struct file *file = file_at(cache, number);
     uint64_t page = *from_page > file->dirty_first ? *from_page : file->dirty_first;
     *out = (struct sim_page_range){.file = number};
     for (; page < file->dirty_end; page++) {
@@ -544,9 +538,8 @@ bool sim_page_cache_take_dirty(struct sim_page_cache *cache, uint32_t number, ui
 
 bool sim_page_cache_holds(const struct sim_page_cache *cache, uint32_t number, uint64_t page)
 {
-    assert(number < cache->file_count);
-    assert(page < cache->files[number].pages);
-    return (flags_of(cache, &cache->files[number], page) & SIM_PAGE_CACHED) != 0;
+    assert(page < file_at(cache, number)->pages);
+    return (flags_of(cache, file_at(cache, number), page) & SIM_PAGE_CACHED) != 0;
 }
 
 void sim_page_cache_counts(const struct sim_page_cache *cache, struct sim_page_cache_counts *out)

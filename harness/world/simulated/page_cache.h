@@ -41,6 +41,7 @@ struct sim_touch {
     const struct sim_page_range *reads; /* the cache's; good until the next call */
 };
 
+/* Opens an empty cache. The caller closes *out after a failure too. */
 GNN_MUST_CHECK enum gnn_status sim_page_cache_open(uint64_t room_bytes, uint64_t readahead_bytes,
                                                    struct sim_page_cache **out, struct gnn_err *err);
 void sim_page_cache_close(struct sim_page_cache *cache); /* accepts NULL */
