@@ -61,7 +61,6 @@ static enum gnn_status gemm_once(void *ctx, double *values, struct gnn_err *err)
         ops->fill(c->tensor, c->x.data, (uint64_t)ROWS * COLS, 0.5F);
         ops->fill(c->tensor, c->w.data, (uint64_t)COLS * COLS, 0.25F);
     }
-    assert(rounds > 0);
     values[0] = 3.0 * 2.0 * ROWS * COLS * COLS * (double)rounds / seconds_since(start_ns);
     return GNN_OK;
 }
@@ -70,7 +69,6 @@ static enum gnn_status gemm_once(void *ctx, double *values, struct gnn_err *err)
 static double stream_rate(const struct compute *c, gnn_real *dst, const gnn_real *src, uint64_t rounds)
 {
     assert(dst != src);
-    assert(rounds > 0);
     const uint64_t start_ns = gnn_thread_cpu_ns();
     for (uint64_t i = 0; i < rounds; i++)
         c->tensor->ops->add(c->tensor, dst, src, (uint64_t)ROWS * COLS);
@@ -142,7 +140,6 @@ static enum gnn_status shared_once(void *ctx, double *values, struct gnn_err *er
     struct compute *const c = ctx;
     struct gnn_world *const world = c->bench->world;
     const uint32_t cores = gnn_min_u32(c->bench->out->cores, CORES_MAX);
-    assert(cores > 0);
     struct lane *const lanes = calloc(cores, sizeof *lanes);
     atomic_uint waiting = cores;
     enum gnn_status status = lanes == NULL ? gnn_fail(err, GNN_ENOMEM, "calibrate: %u streams", cores) : GNN_OK;

@@ -50,8 +50,6 @@ static const struct gnn_cgroup_ops *memory_ops(const struct gnn_cgroup *cgroup)
  * there is none. */
 static const struct gnn_cgroup_ops *io_ops(const struct gnn_cgroup *cgroup)
 {
-    assert(gnn_cgroup_v1.create_io != NULL);
-    assert(gnn_cgroup_v1.read_io != NULL);
     return cgroup->confine.io == GNN_CGROUP_V1 ? &gnn_cgroup_v1 : NULL;
 }
 
@@ -71,7 +69,6 @@ static enum gnn_status check_read_back(const struct gnn_cgroup *cgroup, struct g
     struct gnn_group_reading reading;
     GNN_TRY(gnn_cgroup_read(cgroup, &reading, err));
     const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    assert(page_bytes > 0);
     if (reading.limit_bytes / page_bytes != cgroup->config.memory_bytes / page_bytes)
         return gnn_fail(err, GNN_ENOTSUP, "%s: asked for a limit of %" PRIu64 " bytes, the kernel says %" PRIu64,
                         cgroup->memory_dir, cgroup->config.memory_bytes, reading.limit_bytes);

@@ -79,7 +79,6 @@ static enum gnn_status set_throttle(struct gnn_cgroup *cgroup, struct gnn_err *e
     char value[VALUE_BYTES];
     assert(throttle->bps != 0 || throttle->iops != 0);
     int used = snprintf(value, sizeof value, "%" PRIu32 ":%" PRIu32, throttle->major, throttle->minor);
-    assert(used > 0);
     if (throttle->bps != 0)
         used += snprintf(value + used, sizeof value - (size_t)used, " rbps=%" PRIu64 " wbps=%" PRIu64, throttle->bps,
                          throttle->bps);

@@ -47,8 +47,7 @@ static void kill_pid(void *ctx, long pid)
 
 bool gnn_group_kill(const char *dir, int timeout_ms)
 {
-    assert(dir[0] != '\0'); /* "" would be the root of the hierarchy */
-    assert(timeout_ms >= 0);
+    assert(dir[0] != '\0');                              /* "" would be the root of the hierarchy */
     (void)gnn_group_file_write(dir, "cgroup.kill", "1"); /* v2 since Linux 5.14: no race with fork */
     for (int waited_ms = 0; waited_ms <= timeout_ms; waited_ms += POLL_MS) {
         if (gnn_group_for_each_pid(dir, kill_pid, NULL) <= 0)
@@ -74,7 +73,6 @@ long gnn_cgroup_owner(const char *name)
 static bool remove_patiently(const struct gnn_cgroup_ops *ops, const char *mount, const char *dir,
                              const char *controller, int timeout_ms)
 {
-    assert(ops->remove != NULL);
     assert(dir[0] != '\0');
     for (int waited_ms = 0; waited_ms <= timeout_ms; waited_ms += POLL_MS) {
         if (ops->remove(mount, dir, controller))
@@ -98,7 +96,6 @@ int gnn_group_lock(const char *dir)
 
 void gnn_group_reclaim(const struct gnn_cgroup_ops *ops, const char *mount, const char *parent, const char *controller)
 {
-    assert(controller != NULL);
     DIR *entries = opendir(parent);
     if (entries == NULL)
         return;

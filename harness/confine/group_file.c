@@ -31,7 +31,6 @@ static bool join(char path[PATH_BYTES], const char *dir, const char *name)
 
 int gnn_group_file_read(const char *dir, const char *name, char *text, size_t text_bytes)
 {
-    assert(text_bytes > 0);
     char path[PATH_BYTES];
     text[0] = '\0';
     return join(path, dir, name) ? gnn_text_file_read(path, text, text_bytes) : ENAMETOOLONG;
