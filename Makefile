@@ -116,7 +116,7 @@ $(BUILD)/tests/double/test_%: $(BUILD)/double/tests/double/test_%.o $(DOUBLE_OBJ
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
-$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/support/memory_source.o $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)

@@ -33,9 +33,6 @@ struct gnn_neighbour_source {
 /* The page cache: gathers through a mapping the caller keeps open. */
 GNN_MUST_CHECK enum gnn_status gnn_source_mapped(struct gnn_world *world, struct gnn_map *indices,
                                                  struct gnn_neighbour_source **out, struct gnn_err *err);
-/* In memory: indices (edge_count), kept by the caller. */
-GNN_MUST_CHECK enum gnn_status gnn_source_memory(struct gnn_world *world, const gnn_node *indices, uint64_t edge_count,
-                                                 struct gnn_neighbour_source **out, struct gnn_err *err);
 void gnn_source_close(struct gnn_neighbour_source *source);
 
 /* ---- the order of an epoch ---- */

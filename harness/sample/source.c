@@ -1,21 +1,12 @@
-/* The two neighbour sources that need no machinery: the page cache and plain memory. */
+/* The neighbour source that needs no machinery: the page cache. */
 #include "harness/sample/sample.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-
-enum { PREFETCH_EDGES = 32 }; /* far enough to cover a DRAM access, near enough to stay in the first cache */
 
 struct mapped {
     struct gnn_neighbour_source base;
     struct gnn_world *world;
     struct gnn_map *indices;
-};
-
-struct memory {
-    struct gnn_neighbour_source base;
-    const gnn_node *indices;
-    uint64_t edge_count;
 };
 
 static enum gnn_status mapped_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset, uint64_t count,
@@ -25,21 +16,6 @@ static enum gnn_status mapped_fetch(struct gnn_neighbour_source *source, const u
     return gnn_map_gather_u32(mapped->world, mapped->indices, edge_offset, count, out, err);
 }
 
-static enum gnn_status memory_fetch(struct gnn_neighbour_source *source, const uint64_t *edge_offset, uint64_t count,
-                                    gnn_node *out, struct gnn_err *err)
-{
-    const struct memory *const memory = (const struct memory *)source;
-    for (uint64_t i = 0; i < count; i++) {
-        if (i + PREFETCH_EDGES < count)
-            __builtin_prefetch(memory->indices + edge_offset[i + PREFETCH_EDGES]);
-        if (edge_offset[i] >= memory->edge_count)
-            return gnn_fail(err, GNN_EFORMAT, "edge offset %" PRIu64 " of %" PRIu64 " edges", edge_offset[i],
-                            memory->edge_count);
-        out[i] = memory->indices[edge_offset[i]];
-    }
-    return GNN_OK;
-}
-
 static void plain_close(struct gnn_neighbour_source *source)
 {
     free(source);
@@ -47,8 +23,6 @@ static void plain_close(struct gnn_neighbour_source *source)
 
 static const struct gnn_neighbour_source_ops mapped_ops = {
     .name = "mapped", .fetch = mapped_fetch, .close = plain_close};
-static const struct gnn_neighbour_source_ops memory_ops = {
-    .name = "memory", .fetch = memory_fetch, .close = plain_close};
 
 enum gnn_status gnn_source_mapped(struct gnn_world *world, struct gnn_map *indices, struct gnn_neighbour_source **out,
                                   struct gnn_err *err)
@@ -57,17 +31,6 @@ enum gnn_status gnn_source_mapped(struct gnn_world *world, struct gnn_map *indic
     GNN_NEW(mapped, 1, err, "mapped neighbour source");
     *mapped = (struct mapped){.base = {&mapped_ops}, .world = world, .indices = indices};
     *out = &mapped->base;
-    return GNN_OK;
-}
-
-enum gnn_status gnn_source_memory(struct gnn_world *world, const gnn_node *indices, uint64_t edge_count,
-                                  struct gnn_neighbour_source **out, struct gnn_err *err)
-{
-    (void)world;
-    struct memory *memory;
-    GNN_NEW(memory, 1, err, "neighbour source in memory");
-    *memory = (struct memory){.base = {&memory_ops}, .indices = indices, .edge_count = edge_count};
-    *out = &memory->base;
     return GNN_OK;
 }
 

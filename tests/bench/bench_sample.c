@@ -9,6 +9,7 @@
 #include "harness/graph/dataset.h"
 #include "harness/sample/sample.h"
 #include "harness/world/measured/measured.h"
+#include "tests/support/memory_source.h"
 
 #include <inttypes.h>
 #include <math.h>

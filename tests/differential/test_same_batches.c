@@ -2,6 +2,7 @@
  * in, with memory of the host or of a device. What each system promises stands in docs/invariants.md. */
 #include "tests/differential/systems.h"
 #include "tests/support/device_tensor.h"
+#include "tests/support/memory_source.h"
 
 #include <math.h>
 #include <setjmp.h>

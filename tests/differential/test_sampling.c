@@ -2,6 +2,7 @@
 #include "harness/base/rng.h"
 #include "harness/sample/sample.h"
 #include "harness/world/measured/measured.h"
+#include "tests/support/memory_source.h"
 #include "tests/support/seed.h"
 #include "tests/support/small_graph.h"
 

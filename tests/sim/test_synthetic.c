@@ -6,6 +6,7 @@
 #include "harness/sample/sample.h"
 #include "tests/support/data_files.h"
 #include "tests/support/measured_world.h"
+#include "tests/support/memory_source.h"
 #include "tests/support/must.h"
 
 #include <setjmp.h>

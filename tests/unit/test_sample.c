@@ -4,6 +4,7 @@
 #include "harness/sample/sample.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/measured_world.h"
+#include "tests/support/memory_source.h"
 #include "tests/support/must.h"
 #include "tests/support/seed.h"
 #include "tests/support/small_graph.h"
