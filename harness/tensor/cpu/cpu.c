@@ -11,7 +11,6 @@
 static enum gnn_status cpu_open(const struct gnn_tensor_env *env, const struct gnn_profile *profile,
                                 struct gnn_tensor **out, struct gnn_err *err)
 {
-    (void)profile;
     openblas_set_num_threads((int)env->threads);
     return gnn_host_open(&gnn_tensor_cpu, env, out, err);
 }
@@ -19,7 +18,6 @@ static enum gnn_status cpu_open(const struct gnn_tensor_env *env, const struct g
 static void cpu_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a,
                      struct gnn_mat b, gnn_real beta, struct gnn_mat c)
 {
-    (void)t;
     const uint32_t inner = gnn_gemm_inner(trans_a, trans_b, a, b, c);
     assert(a.rows <= INT32_MAX);
     assert(b.rows <= INT32_MAX);

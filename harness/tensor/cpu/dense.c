@@ -19,7 +19,6 @@ static uint32_t chunk_cols(uint32_t cols, uint32_t first)
 void gnn_cpu_column_sum(struct gnn_tensor *t, float *out, struct gnn_mat z)
 {
     enum { ROWS = 64 }; /* summed in float before the double total: keeps rounding independent of the row count */
-    (void)t;
     for (uint32_t first = 0; first < z.cols; first += GNN_CHUNK) {
         const uint32_t cols = chunk_cols(z.cols, first);
         double total[GNN_CHUNK] = {0};
@@ -104,7 +103,6 @@ void gnn_cpu_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_
                       const struct gnn_dropout *drop)
 {
     static const float no_bias[GNN_CHUNK];
-    (void)t;
     struct mask mask;
     mask_open(&mask, drop);
     for (uint32_t i = 0; i < z.rows; i++)
@@ -145,7 +143,6 @@ static void smooth_back_chunk(enum gnn_activation act, float *restrict dy, const
 void gnn_cpu_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
                            const struct gnn_dropout *drop)
 {
-    (void)t;
     gnn_same_shape(dy, y);
     struct mask mask;
     mask_open(&mask, drop);
@@ -175,7 +172,6 @@ static uint32_t row_argmax(const float *row, uint32_t cols)
 void gnn_cpu_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
                          uint32_t *correct)
 {
-    (void)t;
     double nll = 0;
     *correct = 0;
     assert(logits.cols >= 1);

@@ -9,7 +9,6 @@
 
 void gnn_cpu_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)
 {
-    (void)t;
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
     for (uint32_t j = 0; j < att->u.rows; j++)
         for (uint32_t h = 0; h < att->heads; h++) {
@@ -40,7 +39,6 @@ static uint32_t slot_source(const struct slots *row, uint32_t k)
 
 void gnn_cpu_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
 {
-    (void)t;
     const uint64_t heads = att->heads;
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const struct slots row = row_slots(b, i);
@@ -73,7 +71,6 @@ void gnn_cpu_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, 
 void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
                         const struct gnn_block *b)
 {
-    (void)t;
     gnn_attend_shapes(out, att, b);
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
     for (uint32_t i = 0; i < b->dst_count; i++) {
@@ -135,7 +132,6 @@ static void scores_back(struct gnn_mat du, float *da, struct gnn_mat ds, const f
 void gnn_cpu_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
                       const struct gnn_block *b, struct gnn_mat dout)
 {
-    (void)t;
     gnn_attend_shapes(dout, att, b);
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
     memset(grad->du.data, 0, (uint64_t)b->src_count * att->u.cols * sizeof(float));

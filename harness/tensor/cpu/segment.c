@@ -74,7 +74,6 @@ static void row_max(float *restrict out, uint32_t *restrict argmax, const struct
 void gnn_cpu_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
                             struct gnn_mat x, uint32_t *argmax)
 {
-    (void)t;
     gnn_segment_shapes(out, b, x);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const uint32_t start = b->row_start[i], degree = b->row_start[i + 1] - start;
@@ -114,7 +113,6 @@ void gnn_cpu_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, str
 void gnn_cpu_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const float *weight,
                   struct gnn_mat x)
 {
-    (void)t;
     gnn_segment_shapes(out, b, x);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const uint32_t start = b->row_start[i], degree = b->row_start[i + 1] - start;
@@ -132,7 +130,6 @@ void gnn_cpu_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_blo
 void gnn_cpu_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const float *weight,
                        struct gnn_mat dout)
 {
-    (void)t;
     gnn_segment_shapes(dout, b, dx);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const uint32_t start = b->row_start[i], end = b->row_start[i + 1];

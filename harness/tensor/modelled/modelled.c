@@ -20,6 +20,9 @@ enum {
     BLOCKS_MAX = GNN_LAYERS_MAX /* of one step */
 };
 
+/* An op takes what the table hands to it, needed or not. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* GPU memory: address space that nothing may touch. */
 struct region {
     struct region *next;
@@ -51,23 +54,14 @@ static struct modelled *modelled_of(struct gnn_tensor *t)
     return (struct modelled *)t;
 }
 
-static bool on_gpu(const struct modelled *m)
-{
-    return m->env.gpu;
-}
-
 static void lock(struct modelled *m)
 {
-    const int error = pthread_mutex_lock(&m->mutex);
-    assert(error == 0);
-    (void)error;
+    (void)pthread_mutex_lock(&m->mutex);
 }
 
 static void unlock(struct modelled *m)
 {
-    const int error = pthread_mutex_unlock(&m->mutex);
-    assert(error == 0);
-    (void)error;
+    (void)pthread_mutex_unlock(&m->mutex);
 }
 
 /* ---- open and close ---- */
@@ -212,7 +206,7 @@ static enum gnn_status modelled_alloc(struct gnn_tensor *t, const char *name, ui
                                       struct gnn_err *err)
 {
     struct modelled *m = modelled_of(t);
-    return on_gpu(m) ? gpu_alloc(m, name, bytes, out, err) : m->env.alloc(m->env.ctx, name, bytes, out, err);
+    return m->env.gpu ? gpu_alloc(m, name, bytes, out, err) : m->env.alloc(m->env.ctx, name, bytes, out, err);
 }
 
 static void modelled_free(struct gnn_tensor *t, void *ptr)
@@ -220,7 +214,7 @@ static void modelled_free(struct gnn_tensor *t, void *ptr)
     struct modelled *m = modelled_of(t);
     if (ptr == NULL)
         return;
-    if (on_gpu(m))
+    if (m->env.gpu)
         gpu_free(m, ptr);
     else
         m->env.free(m->env.ctx, ptr);
@@ -233,42 +227,31 @@ static uint64_t now(const struct modelled *m)
     return m->env.now_ns(m->env.ctx);
 }
 
-/* The stream gets work that the caller has just launched. */
-static void enqueue(struct modelled *m, uint64_t launched_ns, uint64_t duration_ns)
-{
-    lock(m);
-    m->stream_free_ns = gnn_max_u64(m->stream_free_ns, launched_ns) + duration_ns;
-    m->counts.busy_ns += duration_ns;
-    unlock(m);
-}
-
+/* On a GPU the caller's core launches and the stream gets the work, on a CPU the core does both. */
 static void run_op(struct gnn_tensor *t, struct gnn_cost cost)
 {
     struct modelled *m = modelled_of(t);
     const uint64_t duration_ns = gnn_cost_ns(&cost, &m->roof);
     const uint64_t launch_ns = cost.launches * m->launch_ns;
+    m->env.compute_ns(m->env.ctx, m->env.gpu ? launch_ns : launch_ns + duration_ns);
+    const uint64_t launched_ns = now(m);
     lock(m);
     m->counts.ops++;
     m->counts.launches += cost.launches;
+    m->counts.busy_ns += m->env.gpu ? duration_ns : launch_ns + duration_ns;
+    if (m->env.gpu)
+        m->stream_free_ns = gnn_max_u64(m->stream_free_ns, launched_ns) + duration_ns;
     unlock(m);
-    if (on_gpu(m)) {
-        m->env.compute_ns(m->env.ctx, launch_ns);
-        enqueue(m, now(m), duration_ns);
-        return;
-    }
-    lock(m);
-    m->counts.busy_ns += launch_ns + duration_ns;
-    unlock(m);
-    m->env.compute_ns(m->env.ctx, launch_ns + duration_ns);
 }
 
-static void drain(struct modelled *m)
+static void modelled_synchronize(struct gnn_tensor *t)
 {
+    struct modelled *m = modelled_of(t);
     lock(m);
     const uint64_t free_ns = m->stream_free_ns;
     m->resident_count = 0; /* a step ends */
     unlock(m);
-    if (on_gpu(m))
+    if (m->env.gpu)
         m->env.wait_until(m->env.ctx, free_ns);
 }
 
@@ -296,8 +279,7 @@ static void host_copy(struct modelled *m, uint64_t bytes)
 static void modelled_upload(struct gnn_tensor *t, void *dst, const void *host_src, uint64_t bytes)
 {
     struct modelled *m = modelled_of(t);
-    (void)dst, (void)host_src;
-    if (on_gpu(m))
+    if (m->env.gpu)
         copy_and_wait(m, bytes, &m->counts.uploaded_bytes);
     else
         host_copy(m, bytes);
@@ -306,9 +288,8 @@ static void modelled_upload(struct gnn_tensor *t, void *dst, const void *host_sr
 static void modelled_download(struct gnn_tensor *t, void *host_dst, const void *src, uint64_t bytes)
 {
     struct modelled *m = modelled_of(t);
-    (void)src;
-    drain(m);
-    if (on_gpu(m))
+    modelled_synchronize(t);
+    if (m->env.gpu)
         copy_and_wait(m, bytes, &m->counts.downloaded_bytes);
     else
         host_copy(m, bytes);
@@ -319,9 +300,8 @@ static void modelled_download(struct gnn_tensor *t, void *host_dst, const void *
 static void modelled_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
 {
     struct modelled *m = modelled_of(t);
-    (void)dst, (void)host_src;
     assert(lane < GNN_MODELLED_LANES_MAX);
-    if (!on_gpu(m)) {
+    if (!m->env.gpu) {
         host_copy(m, bytes);
         return;
     }
@@ -340,7 +320,7 @@ static void modelled_upload_wait(struct gnn_tensor *t, uint32_t lane)
 {
     struct modelled *m = modelled_of(t);
     assert(lane < GNN_MODELLED_LANES_MAX);
-    if (!on_gpu(m))
+    if (!m->env.gpu)
         return;
     lock(m);
     const uint64_t landed_ns = m->lane_free_ns[lane];
@@ -348,17 +328,9 @@ static void modelled_upload_wait(struct gnn_tensor *t, uint32_t lane)
     m->env.wait_until(m->env.ctx, landed_ns);
 }
 
-static void modelled_synchronize(struct gnn_tensor *t)
-{
-    drain(modelled_of(t));
-}
-
 /* The block's arrays cross the bus once a step. */
-static void need_block(struct gnn_tensor *t, const struct gnn_block *b)
+static void upload_block(struct modelled *m, const struct gnn_block *b)
 {
-    struct modelled *m = modelled_of(t);
-    if (!on_gpu(m))
-        return;
     lock(m);
     bool there = false;
     for (uint32_t i = 0; i < m->resident_count; i++)
@@ -372,7 +344,8 @@ static void need_block(struct gnn_tensor *t, const struct gnn_block *b)
 
 static void run_block_op(struct gnn_tensor *t, const struct gnn_block *b, struct gnn_cost cost)
 {
-    need_block(t, b);
+    if (modelled_of(t)->env.gpu)
+        upload_block(modelled_of(t), b);
     run_op(t, cost);
 }
 
@@ -380,13 +353,11 @@ static void run_block_op(struct gnn_tensor *t, const struct gnn_block *b, struct
 
 static void modelled_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value)
 {
-    (void)dst, (void)value;
     run_op(t, gnn_cost_fill(count));
 }
 
 static void modelled_copy(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count)
 {
-    (void)dst, (void)src;
     run_op(t, gnn_cost_copy(count));
 }
 
@@ -395,8 +366,7 @@ static void modelled_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_
                                  const uint32_t *rows, uint32_t count, uint32_t cols)
 {
     struct modelled *m = modelled_of(t);
-    (void)out, (void)table, (void)row_stride, (void)rows;
-    if (on_gpu(m))
+    if (m->env.gpu)
         copy_and_wait(m, count * (uint64_t)sizeof *rows, &m->counts.uploaded_bytes);
     run_op(t, gnn_cost_gather_rows(count, cols));
 }
@@ -404,33 +374,28 @@ static void modelled_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_
 static void modelled_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a,
                           struct gnn_mat b, gnn_real beta, struct gnn_mat c)
 {
-    (void)alpha;
     const uint32_t inner = gnn_gemm_inner(trans_a, trans_b, a, b, c);
     run_op(t, gnn_cost_gemm(c.rows, c.cols, inner, beta != 0, modelled_of(t)->roof.gemm_tile));
 }
 
 static void modelled_add_bias(struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias)
 {
-    (void)bias;
     run_op(t, gnn_cost_add_bias(z.rows, z.cols));
 }
 
 static void modelled_column_sum(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z)
 {
-    (void)out;
     run_op(t, gnn_cost_column_sum(z.rows, z.cols));
 }
 
 static void modelled_add(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count)
 {
-    (void)dst, (void)src;
     run_op(t, gnn_cost_add(count));
 }
 
 static void modelled_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
                                     const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax)
 {
-    (void)argmax;
     gnn_segment_shapes(out, b, x);
     run_block_op(t, b, gnn_cost_segment_reduce(kind, b, x.cols));
 }
@@ -438,7 +403,6 @@ static void modelled_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, 
 static void modelled_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
                                          const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
 {
-    (void)argmax;
     gnn_segment_shapes(dout, b, dx);
     run_block_op(t, b, gnn_cost_segment_reduce_back(kind, b, dout.cols));
 }
@@ -446,14 +410,12 @@ static void modelled_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce k
 static void modelled_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
                                  const struct gnn_block *b)
 {
-    (void)norm, (void)weight, (void)source_sum;
     run_block_op(t, b, gnn_cost_gcn_weights(b));
 }
 
 static void modelled_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *weight,
                           struct gnn_mat x)
 {
-    (void)weight;
     gnn_segment_shapes(out, b, x);
     run_block_op(t, b, gnn_cost_spmm(b, x.cols));
 }
@@ -461,7 +423,6 @@ static void modelled_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct
 static void modelled_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b,
                                const gnn_real *weight, struct gnn_mat dout)
 {
-    (void)weight;
     gnn_segment_shapes(dout, b, dx);
     run_block_op(t, b, gnn_cost_spmm_back(b, dout.cols));
 }
@@ -486,7 +447,6 @@ static void modelled_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const 
 static void modelled_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
                               const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout)
 {
-    (void)grad;
     gnn_attend_shapes(dout, att, b);
     run_block_op(t, b, gnn_cost_gat_back(b, att->heads, att->u.cols));
 }
@@ -512,7 +472,6 @@ static void modelled_activate(struct gnn_tensor *t, enum gnn_activation act, str
 static void modelled_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
                                    const struct gnn_dropout *drop)
 {
-    (void)act;
     gnn_same_shape(dy, y);
     run_op(t, gnn_cost_activate_back(dy.rows, dy.cols, drop->rate > 0));
 }
@@ -521,10 +480,10 @@ static void modelled_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, co
                                  uint32_t *correct)
 {
     struct modelled *m = modelled_of(t);
-    if (on_gpu(m))
+    if (m->env.gpu)
         copy_and_wait(m, logits.rows * (uint64_t)sizeof *labels, &m->counts.uploaded_bytes);
     run_op(t, gnn_cost_softmax_nll(logits.rows, logits.cols));
-    if (on_gpu(m))
+    if (m->env.gpu)
         copy_and_wait(m, RESULT_BYTES, &m->counts.downloaded_bytes);
     *loss = NAN;
     *correct = 0;
@@ -533,7 +492,6 @@ static void modelled_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, co
 static void modelled_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v,
                           uint64_t count, const struct gnn_adam *adam)
 {
-    (void)param, (void)grad, (void)m, (void)v, (void)adam;
     run_op(t, gnn_cost_adam(count));
 }
 

@@ -9,7 +9,6 @@
 
 void gnn_ref_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value)
 {
-    (void)t;
     for (uint64_t k = 0; k < count; k++)
         dst[k] = value;
 }
@@ -17,7 +16,6 @@ void gnn_ref_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real 
 void gnn_ref_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
                          const uint32_t *rows, uint32_t count, uint32_t cols)
 {
-    (void)t;
     for (uint32_t i = 0; i < count; i++)
         memcpy(out + (uint64_t)i * cols, table + rows[i] * row_stride, cols * sizeof *out);
 }
@@ -25,7 +23,6 @@ void gnn_ref_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *ta
 void gnn_ref_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,
                   gnn_real beta, struct gnn_mat c)
 {
-    (void)t;
     const uint64_t inner = gnn_gemm_inner(trans_a, trans_b, a, b, c);
     const uint64_t a_row = trans_a ? 1 : a.cols, a_inner = trans_a ? a.cols : 1;
     const uint64_t b_col = trans_b ? b.cols : 1, b_inner = trans_b ? 1 : b.cols;
@@ -43,7 +40,6 @@ void gnn_ref_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alp
 
 void gnn_ref_add_bias(struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias)
 {
-    (void)t;
     for (uint32_t i = 0; i < z.rows; i++) {
         gnn_real *row = gnn_mat_row(z, i);
         for (uint32_t c = 0; c < z.cols; c++)
@@ -53,7 +49,6 @@ void gnn_ref_add_bias(struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bi
 
 void gnn_ref_column_sum(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z)
 {
-    (void)t;
     for (uint32_t c = 0; c < z.cols; c++) {
         double sum = 0;
         for (uint32_t i = 0; i < z.rows; i++)
@@ -64,14 +59,12 @@ void gnn_ref_column_sum(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z)
 
 void gnn_ref_add(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count)
 {
-    (void)t;
     for (uint64_t k = 0; k < count; k++)
         dst[k] += src[k];
 }
 
 void gnn_ref_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads)
 {
-    (void)t;
     gnn_head_shapes(x, out, heads);
     for (uint32_t i = 0; i < out.rows; i++) {
         const gnn_real *from = gnn_mat_row(x, i);
@@ -87,7 +80,6 @@ void gnn_ref_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat 
 
 void gnn_ref_head_mean_back(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads)
 {
-    (void)t;
     gnn_head_shapes(dx, dout, heads);
     for (uint32_t i = 0; i < dout.rows; i++) {
         const gnn_real *from = gnn_mat_row(dout, i);
@@ -128,7 +120,6 @@ static gnn_real activation_slope(enum gnn_activation act, gnn_real value)
 void gnn_ref_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
                       const struct gnn_dropout *drop)
 {
-    (void)t;
     const uint32_t threshold = gnn_dropout_threshold(drop->rate);
     const gnn_real scale = (gnn_real)(1 / (1 - drop->rate));
     for (uint32_t i = 0; i < z.rows; i++) {
@@ -143,7 +134,6 @@ void gnn_ref_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_
 void gnn_ref_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
                            const struct gnn_dropout *drop)
 {
-    (void)t;
     gnn_same_shape(dy, y);
     const uint32_t threshold = gnn_dropout_threshold(drop->rate);
     const gnn_real keep = (gnn_real)(1 - drop->rate), scale = (gnn_real)(1 / (1 - drop->rate));
@@ -160,7 +150,6 @@ void gnn_ref_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct
 void gnn_ref_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
                          uint32_t *correct)
 {
-    (void)t;
     double nll = 0;
     *correct = 0;
     assert(logits.cols >= 1);
@@ -189,7 +178,6 @@ void gnn_ref_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int3
 void gnn_ref_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count,
                   const struct gnn_adam *adam)
 {
-    (void)t;
     assert(adam->step >= 1);
     const gnn_real beta1 = (gnn_real)adam->beta1, beta2 = (gnn_real)adam->beta2;
     const gnn_real rest1 = (gnn_real)(1 - adam->beta1), rest2 = (gnn_real)(1 - adam->beta2);

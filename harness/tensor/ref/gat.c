@@ -46,7 +46,6 @@ static uint64_t first_slot(const struct gnn_block *b, uint32_t i)
 
 void gnn_ref_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)
 {
-    (void)t;
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
     for (uint32_t j = 0; j < att->u.rows; j++)
         for (uint32_t h = 0; h < att->heads; h++) {
@@ -65,7 +64,6 @@ static gnn_real score(const struct gnn_attention *att, uint32_t i, uint32_t j, u
 
 void gnn_ref_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
 {
-    (void)t;
     const uint64_t heads = att->heads;
     for (uint32_t i = 0; i < b->dst_count; i++)
         for (uint32_t h = 0; h < heads; h++) {

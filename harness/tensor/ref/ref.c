@@ -5,7 +5,6 @@
 static enum gnn_status ref_open(const struct gnn_tensor_env *env, const struct gnn_profile *profile,
                                 struct gnn_tensor **out, struct gnn_err *err)
 {
-    (void)profile;
     return gnn_host_open(&gnn_tensor_ref, env, out, err);
 }
 

@@ -26,7 +26,6 @@ static void row_max(gnn_real *out, uint32_t *argmax, const struct gnn_block *b, 
 void gnn_ref_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
                             struct gnn_mat x, uint32_t *argmax)
 {
-    (void)t;
     gnn_segment_shapes(out, b, x);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         gnn_real *row = gnn_mat_row(out, i);
@@ -48,7 +47,6 @@ void gnn_ref_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct g
 void gnn_ref_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
                                  const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
 {
-    (void)t;
     gnn_segment_shapes(dout, b, dx);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         const gnn_real *row = gnn_mat_row(dout, i);
@@ -89,7 +87,6 @@ void gnn_ref_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real 
 void gnn_ref_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *weight,
                   struct gnn_mat x)
 {
-    (void)t;
     gnn_segment_shapes(out, b, x);
     for (uint32_t i = 0; i < b->dst_count; i++) {
         for (uint32_t c = 0; c < x.cols; c++) {
@@ -104,7 +101,6 @@ void gnn_ref_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_blo
 void gnn_ref_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const gnn_real *weight,
                        struct gnn_mat dout)
 {
-    (void)t;
     gnn_segment_shapes(dout, b, dx);
     for (uint32_t i = 0; i < b->dst_count; i++)
         for (uint32_t e = b->row_start[i]; e < b->row_start[i + 1]; e++)
