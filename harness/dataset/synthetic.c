@@ -254,8 +254,7 @@ void gnn_synthetic_close(struct gnn_world *world, struct gnn_synthetic *syntheti
     void *const memory[] = {synthetic->indptr, synthetic->labels, synthetic->splits[0], synthetic->splits[1],
                             synthetic->splits[2]};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
-        if (memory[i] != NULL)
-            gnn_mem_free(world, memory[i]);
+        gnn_mem_free(world, memory[i]);
     free(synthetic->indices.coarse);
     gnn_recipe_close(&synthetic->recipe);
     free(synthetic);

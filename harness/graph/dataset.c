@@ -14,8 +14,11 @@
 struct dataset {
     struct gnn_dataset public;
     struct gnn_meta meta;
-    void *indptr, *labels, *train, *valid, *test;
+    void *memory[5]; /* of the files in `loaded` */
 };
+
+enum { INDPTR, LABELS, TRAIN, VALID, TEST };
+static const char *const loaded[] = {"indptr", "labels", "train", "valid", "test"};
 
 enum { PATH_MAX_BYTES = sizeof((struct gnn_dataset *)0)->indices_path };
 _Static_assert(sizeof((struct gnn_dataset *)0)->features_path == PATH_MAX_BYTES, "one length for both paths");
@@ -145,14 +148,6 @@ static void publish_meta(struct dataset *d)
     p->topology_bytes = gnn_meta_find_file(meta, "indptr")->bytes + gnn_meta_find_file(meta, "indices")->bytes;
 }
 
-static enum gnn_status check_split(const struct dataset *d, const char *name, const struct gnn_split *split,
-                                   struct gnn_err *err)
-{
-    char path[PATH_MAX_BYTES];
-    join(path, d->public.dir, name);
-    return gnn_check_split(split->nodes, split->count, d->public.node_count, d->public.labels, path, err);
-}
-
 static enum gnn_status check_contents(const struct dataset *d, struct gnn_err *err)
 {
     const struct gnn_dataset *p = &d->public;
@@ -163,9 +158,11 @@ static enum gnn_status check_contents(const struct dataset *d, struct gnn_err *e
                              err));
     join(path, p->dir, "labels");
     GNN_TRY(gnn_check_labels(p->labels, p->node_count, 0, p->class_count, path, err));
-    GNN_TRY(check_split(d, "train", &p->train, err));
-    GNN_TRY(check_split(d, "valid", &p->valid, err));
-    GNN_TRY(check_split(d, "test", &p->test, err));
+    const struct gnn_split splits[] = {p->train, p->valid, p->test};
+    for (int i = 0; i < 3; i++) {
+        join(path, p->dir, loaded[TRAIN + i]);
+        GNN_TRY(gnn_check_split(splits[i].nodes, splits[i].count, p->node_count, p->labels, path, err));
+    }
     return GNN_OK;
 }
 
@@ -177,16 +174,13 @@ static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t
     publish_meta(d);
     GNN_TRY(check_on_disk(world, p->indices_path, gnn_meta_find_file(&d->meta, "indices")->bytes, err));
     GNN_TRY(check_on_disk(world, p->features_path, p->feature_bytes, err));
-    GNN_TRY(load(world, d, "indptr", &d->indptr, err));
-    GNN_TRY(load(world, d, "labels", &d->labels, err));
-    GNN_TRY(load(world, d, "train", &d->train, err));
-    GNN_TRY(load(world, d, "valid", &d->valid, err));
-    GNN_TRY(load(world, d, "test", &d->test, err));
-    p->indptr = d->indptr;
-    p->labels = d->labels;
-    p->train = (struct gnn_split){.nodes = d->train, .count = d->meta.train_count};
-    p->valid = (struct gnn_split){.nodes = d->valid, .count = d->meta.valid_count};
-    p->test = (struct gnn_split){.nodes = d->test, .count = d->meta.test_count};
+    for (int i = INDPTR; i <= TEST; i++)
+        GNN_TRY(load(world, d, loaded[i], &d->memory[i], err));
+    p->indptr = d->memory[INDPTR];
+    p->labels = d->memory[LABELS];
+    p->train = (struct gnn_split){d->memory[TRAIN], d->meta.train_count};
+    p->valid = (struct gnn_split){d->memory[VALID], d->meta.valid_count};
+    p->test = (struct gnn_split){d->memory[TEST], d->meta.test_count};
     return check_contents(d, err);
 }
 
@@ -210,8 +204,8 @@ enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint3
 void gnn_dataset_drop_labels(struct gnn_world *world, struct gnn_dataset *dataset)
 {
     struct dataset *const d = (struct dataset *)dataset;
-    gnn_mem_free(world, d->labels);
-    d->labels = NULL;
+    gnn_mem_free(world, d->memory[LABELS]);
+    d->memory[LABELS] = NULL;
     dataset->labels = NULL;
 }
 
@@ -220,9 +214,7 @@ void gnn_dataset_close(struct gnn_world *world, struct gnn_dataset *dataset)
     if (dataset == NULL)
         return;
     struct dataset *d = (struct dataset *)dataset;
-    void *const memory[] = {d->indptr, d->labels, d->train, d->valid, d->test};
-    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
-        if (memory[i] != NULL)
-            gnn_mem_free(world, memory[i]);
+    for (int i = INDPTR; i <= TEST; i++)
+        gnn_mem_free(world, d->memory[i]);
     free(d);
 }

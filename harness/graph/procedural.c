@@ -220,7 +220,7 @@ void gnn_procedural_degrees(const struct gnn_procedural *graph, gnn_node first, 
 {
     assert((uint64_t)first + count <= graph->config.node_count);
     for (uint32_t done = 0; done < count; done += BATCH) {
-        const uint32_t step = count - done < BATCH ? count - done : BATCH;
+        const uint32_t step = gnn_min_u32(count - done, BATCH);
         ranks_of_batch(graph, first + done, step, degrees + done);
         for (uint32_t i = done; i < done + step; i++)
             degrees[i] = degree_of_rank(graph, degrees[i]);
@@ -315,12 +315,8 @@ static inline struct list list_of(const struct gnn_procedural *g, gnn_node node,
                         .inside = (uint64_t)(g->config.locality * degree)};
     if (list.inside == 0)
         return list;
-    list.window = g->config.window > 2 * list.inside ? g->config.window : 2 * list.inside;
-    if (list.window > count / 2)
-        list.window = count / 2;
-    list.start = node > list.window / 2 ? node - list.window / 2 : 0;
-    if (list.start > count - list.window)
-        list.start = count - list.window;
+    list.window = gnn_min_u64(gnn_max_u64(g->config.window, 2 * list.inside), count / 2);
+    list.start = gnn_min_u64(node > list.window / 2 ? node - list.window / 2 : 0, count - list.window);
     list.before = (degree - list.inside) * list.start / (count - list.window);
     return list;
 }
@@ -347,15 +343,10 @@ static inline struct interval members(const struct gnn_procedural *g, uint32_t c
                              high + ((uint64_t)high * count != nodes.high && member_node(g, class, high) < nodes.high)};
 }
 
-static inline double tier_draw(const struct gnn_procedural *g, unsigned top, uint32_t bits)
-{
-    return bits * 0x1p-32 * g->tier_cdf[top + 1];
-}
-
 /* The tier a draw falls into, looked for from `tier` on; top = log2 of the room. */
 static inline unsigned tier_from(const struct gnn_procedural *g, unsigned tier, unsigned top, uint32_t bits)
 {
-    const double u = tier_draw(g, top, bits);
+    const double u = bits * 0x1p-32 * g->tier_cdf[top + 1];
     while (tier < top && g->tier_cdf[tier + 1] <= u)
         tier++;
     return tier;

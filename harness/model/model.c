@@ -162,9 +162,8 @@ enum gnn_status gnn_model_open(struct gnn_tensor *tensor, const struct gnn_model
                                struct gnn_err *err)
 {
     GNN_TRY(check_config(config, err));
-    struct gnn_model *model = calloc(1, sizeof *model);
-    if (model == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "model: %zu bytes", sizeof *model);
+    struct gnn_model *model;
+    GNN_NEW(model, 1, err, "model: %zu bytes", sizeof *model);
     model->tensor = tensor;
     model->config = *config;
     const enum gnn_status status = fill_model(model, err);

@@ -9,9 +9,7 @@ enum { READER_CHUNK = 64 }; /* loads per call of the ring */
 
 struct reader_file {
     struct gnn_file *file;
-    uint64_t size_bytes;
-    uint32_t mem_align_bytes;
-    uint32_t offset_align_bytes;
+    struct gnn_file_info info;
 };
 
 /* One load in flight: where its window lands and what of it goes to dst. Same index as the read's slot. */
@@ -88,8 +86,7 @@ static uint32_t largest_align(const struct gnn_reader *reader)
 {
     uint32_t largest = 1;
     for (uint32_t i = 0; i < reader->file_count; i++)
-        largest =
-            gnn_max_u32(largest, gnn_max_u32(reader->files[i].offset_align_bytes, reader->files[i].mem_align_bytes));
+        largest = gnn_max_u32(largest, gnn_file_align(&reader->files[i].info));
     return largest;
 }
 
@@ -97,22 +94,14 @@ static enum gnn_status reader_fill(struct gnn_reader *reader, const struct gnn_r
                                    struct gnn_err *err)
 {
     for (uint32_t i = 0; i < config->file_count; i++) {
-        struct gnn_file_info info;
-        gnn_file_info(reader->world, config->files[i], &info);
-        reader->files[i] = (struct reader_file){.file = config->files[i],
-                                                .size_bytes = info.size_bytes,
-                                                .mem_align_bytes = info.mem_align_bytes,
-                                                .offset_align_bytes = info.offset_align_bytes};
+        reader->files[i].file = config->files[i];
+        gnn_file_info(reader->world, config->files[i], &reader->files[i].info);
     }
     GNN_NEW(reader->slots, config->depth, err, "reader of depth %" PRIu32, config->depth);
     reader->bounce_stride_bytes = bounce_stride(config->bounce_bytes_max, largest_align(reader));
     const uint64_t bounce_bytes = gnn_mul_bytes(reader->bounce_stride_bytes, config->depth);
-    if (bounce_bytes > 0) {
-        void *bounce;
-        /* Plain memory: neighbour lists pass through it too, and their bytes are real in every world. */
-        GNN_TRY(gnn_mem_alloc(reader->world, "read bounce slots", bounce_bytes, GNN_MEM_PINNED, &bounce, err));
-        reader->bounce = bounce;
-    }
+    if (bounce_bytes > 0) /* plain: neighbour lists pass through it too, and their bytes are real in every world */
+        GNN_MEM_NEW(reader->world, reader->bounce, bounce_bytes, "read bounce slots", GNN_MEM_PINNED, err);
     const struct gnn_ring_reads_config reads = {.batch_max = gnn_min_u32(config->depth, READER_CHUNK),
                                                 .short_reads = GNN_SHORT_RESUMES,
                                                 .ring = {.engine = config->engine,
@@ -159,7 +148,8 @@ void gnn_reader_close(struct gnn_reader *reader)
 
 static bool inside(const struct reader_file *file, const struct gnn_load *load)
 {
-    return load->offset_bytes <= file->size_bytes && load->len_bytes <= file->size_bytes - load->offset_bytes;
+    const uint64_t size_bytes = file->info.size_bytes;
+    return load->offset_bytes <= size_bytes && load->len_bytes <= size_bytes - load->offset_bytes;
 }
 
 /* Refuses a load that does not lie in its file, which may have grown since the last look. */
@@ -168,13 +158,12 @@ static enum gnn_status check_inside(const struct gnn_reader *reader, struct read
 {
     if (inside(file, load))
         return GNN_OK;
-    struct gnn_file_info info;
-    gnn_file_info(reader->world, file->file, &info);
-    file->size_bytes = info.size_bytes;
+    gnn_file_info(reader->world, file->file, &file->info);
     if (inside(file, load))
         return GNN_OK;
     return gnn_fail(err, GNN_ESHORT, "%s: %" PRIu32 " bytes at offset %" PRIu64 " pass the end of the file at %" PRIu64,
-                    gnn_file_path(reader->world, file->file), load->len_bytes, load->offset_bytes, file->size_bytes);
+                    gnn_file_path(reader->world, file->file), load->len_bytes, load->offset_bytes,
+                    file->info.size_bytes);
 }
 
 /* Fills slot `index` with the load, and *read with its window and the place it lands in. */
@@ -186,7 +175,7 @@ static enum gnn_status place_load(struct gnn_reader *reader, const struct gnn_lo
     assert(load->len_bytes <= GNN_READER_LOAD_BYTES_MAX);
     struct reader_file *const file = &reader->files[load->file];
     GNN_TRY(check_inside(reader, file, load, err));
-    const uint64_t align = file->offset_align_bytes;
+    const uint64_t align = file->info.offset_align_bytes;
     const uint64_t start = gnn_round_down(load->offset_bytes, align);
     const uint32_t window_bytes = (uint32_t)(gnn_round_up(load->offset_bytes + load->len_bytes, align) - start);
     const uint32_t skip_bytes = (uint32_t)(load->offset_bytes - start);
@@ -196,7 +185,7 @@ static enum gnn_status place_load(struct gnn_reader *reader, const struct gnn_lo
                                  .window = load->dst,
                                  .skip_bytes = skip_bytes,
                                  .len_bytes = load->len_bytes};
-    if (window_bytes != load->len_bytes || (uintptr_t)load->dst % file->mem_align_bytes != 0) {
+    if (window_bytes != load->len_bytes || (uintptr_t)load->dst % file->info.mem_align_bytes != 0) {
         if (load->len_bytes > reader->bounce_bytes_max)
             return gnn_fail(err, GNN_EUSAGE,
                             "%s: %" PRIu32 " bytes at offset %" PRIu64
@@ -206,6 +195,7 @@ static enum gnn_status place_load(struct gnn_reader *reader, const struct gnn_lo
                             reader->bounce_bytes_max);
         assert(window_bytes <= reader->bounce_stride_bytes);
         slot->window = reader->bounce + index * reader->bounce_stride_bytes;
+        reader->bounced_loads++;
     }
     *read =
         (struct gnn_read){.file = file->file,
@@ -226,8 +216,6 @@ static enum gnn_status submit_chunk(struct gnn_reader *reader, const struct gnn_
     for (uint32_t i = 0; i < count; i++)
         GNN_TRY(place_load(reader, &loads[i], gnn_ring_reads_next_slot(&reader->reads, i), &reads[i], err));
     reader->loads += count;
-    for (uint32_t i = 0; i < count; i++)
-        reader->bounced_loads += reader->slots[reads[i].tag].window != reader->slots[reads[i].tag].dst;
     return gnn_ring_reads_submit(&reader->reads, reads, count, err);
 }
 
