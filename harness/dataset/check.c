@@ -67,12 +67,6 @@ static enum gnn_status visit_labels(struct check *c, const void *items, uint64_t
     return gnn_check_labels(items, count, first, c->meta->class_count, path, err);
 }
 
-static enum gnn_status visit_indices(struct check *c, const void *items, uint64_t first, uint64_t count,
-                                     const char *path, struct gnn_err *err)
-{
-    return gnn_check_ids(items, count, first, c->meta->node_count, path, err);
-}
-
 static enum gnn_status visit_features(struct check *c, const void *items, uint64_t first, uint64_t count,
                                       const char *path, struct gnn_err *err)
 {
@@ -84,14 +78,15 @@ static enum gnn_status visit_features(struct check *c, const void *items, uint64
     return GNN_OK;
 }
 
+static const char *const split_names[] = {"train", "valid", "test"};
+
 static enum gnn_status visit_split(struct check *c, const void *items, uint64_t first, uint64_t count, const char *path,
                                    struct gnn_err *err)
 {
-    static const char *const names[] = {"train", "valid", "test"};
     const char *base = strrchr(path, '/') + 1;
     assert(first + count <= c->meta->node_count);
     for (size_t i = 0; i < 3; i++)
-        if (strcmp(base, names[i]) == 0)
+        if (strcmp(base, split_names[i]) == 0)
             memcpy(c->splits[i] + first, items, count * sizeof(gnn_node));
     (void)err;
     return GNN_OK;
@@ -166,7 +161,7 @@ static enum gnn_status visit_order(struct check *c, const void *items, uint64_t 
 static enum gnn_status visit_topology(struct check *c, const void *items, uint64_t first, uint64_t count,
                                       const char *path, struct gnn_err *err)
 {
-    GNN_TRY(visit_indices(c, items, first, count, path, err));
+    GNN_TRY(gnn_check_ids(items, count, first, c->meta->node_count, path, err));
     const char *const order = gnn_meta_param(c->meta, GNN_META_LIST_ORDER);
     if (order != NULL && strcmp(order, GNN_META_LIST_ORDER_GENERATION) == 0)
         return GNN_OK;
@@ -177,9 +172,8 @@ static enum gnn_status check_splits(const struct check *c, struct gnn_err *err)
 {
     const uint32_t counts[] = {c->meta->train_count, c->meta->valid_count, c->meta->test_count};
     char paths[3][GNN_OUTPUT_PATH];
-    gnn_dataset_path(c->dir, "train", paths[0]);
-    gnn_dataset_path(c->dir, "valid", paths[1]);
-    gnn_dataset_path(c->dir, "test", paths[2]);
+    for (int i = 0; i < 3; i++)
+        gnn_dataset_path(c->dir, split_names[i], paths[i]);
     for (int i = 0; i < 3; i++)
         GNN_TRY(gnn_check_split(c->splits[i], counts[i], c->meta->node_count, c->labels, paths[i], err));
     for (int i = 0; i < 3; i++)
@@ -193,9 +187,8 @@ static enum gnn_status check_contents(struct check *c, struct gnn_err *err)
     GNN_TRY(check_file(c, "indptr", sizeof(uint64_t), visit_indptr, err));
     GNN_TRY(check_file(c, "indices", sizeof(gnn_node), visit_topology, err));
     GNN_TRY(check_file(c, "labels", sizeof(int32_t), visit_labels, err));
-    GNN_TRY(check_file(c, "train", sizeof(gnn_node), visit_split, err));
-    GNN_TRY(check_file(c, "valid", sizeof(gnn_node), visit_split, err));
-    GNN_TRY(check_file(c, "test", sizeof(gnn_node), visit_split, err));
+    for (int i = 0; i < 3; i++)
+        GNN_TRY(check_file(c, split_names[i], sizeof(gnn_node), visit_split, err));
     GNN_TRY(check_splits(c, err));
     for (uint32_t i = 0; i < c->meta->dim_count; i++) {
         char name[32];

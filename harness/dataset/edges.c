@@ -126,22 +126,12 @@ static enum gnn_status next_snap(struct gnn_edges *e, gnn_node *source, gnn_node
 
 /* ---- either ---- */
 
-static enum gnn_status open_edges(const char *path, bool npy, struct gnn_edges **out, struct gnn_err *err)
+enum gnn_status gnn_edges_open(const char *path, bool npy, struct gnn_edges **out, struct gnn_err *err)
 {
     struct gnn_edges *e;
     GNN_NEW(e, 1, err, "reader of %s", path);
     const enum gnn_status status = npy ? open_rows(e, path, err) : gnn_input_open(path, &e->text, err);
     return GNN_OPENED(status, e, out, gnn_edges_close);
-}
-
-enum gnn_status gnn_edges_open_npy(const char *path, struct gnn_edges **out, struct gnn_err *err)
-{
-    return open_edges(path, true, out, err);
-}
-
-enum gnn_status gnn_edges_open_snap(const char *path, struct gnn_edges **out, struct gnn_err *err)
-{
-    return open_edges(path, false, out, err);
 }
 
 void gnn_edges_close(struct gnn_edges *edges)

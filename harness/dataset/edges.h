@@ -6,10 +6,8 @@
 
 struct gnn_edges;
 
-/* edge_index.npy, [2, E]: row 0 the sources, row 1 the targets, read side by side. */
-GNN_MUST_CHECK enum gnn_status gnn_edges_open_npy(const char *path, struct gnn_edges **out, struct gnn_err *err);
-/* SNAP text. */
-GNN_MUST_CHECK enum gnn_status gnn_edges_open_snap(const char *path, struct gnn_edges **out, struct gnn_err *err);
+/* npy: edge_index.npy, [2, E], row 0 the sources, row 1 the targets, read side by side; otherwise SNAP text. */
+GNN_MUST_CHECK enum gnn_status gnn_edges_open(const char *path, bool npy, struct gnn_edges **out, struct gnn_err *err);
 void gnn_edges_close(struct gnn_edges *edges); /* accepts NULL */
 
 /* The next pair; *more false at the end. IDs above GNN_NODE_NONE - 1 or negative are GNN_EFORMAT, with their place. */

@@ -88,11 +88,9 @@ static enum gnn_status open_edges(const struct gnn_importer *importer, struct gn
     if (importer->source->format == GNN_IMPORT_OGB) {
         if (!gnn_input_find(from, "edge_index.npy", path))
             return gnn_fail(err, GNN_ENOENT, "%s has no edge_index.npy (nor edge_index.npy.gz)", from);
-        return gnn_edges_open_npy(path, out, err);
+        return gnn_edges_open(path, true, out, err);
     }
-    if (gnn_input_find(from, "edges.txt", path))
-        return gnn_edges_open_snap(path, out, err);
-    return gnn_edges_open_snap(from, out, err);
+    return gnn_edges_open(gnn_input_find(from, "edges.txt", path) ? path : from, false, out, err);
 }
 
 /* Called for each edge of the input, in its order. */

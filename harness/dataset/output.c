@@ -244,6 +244,17 @@ struct gnn_out_file {
     char *buffer;
 };
 
+static void out_close(struct gnn_out_file *file)
+{
+    if (file == NULL)
+        return;
+    if (file->fd >= 0)
+        (void)close(file->fd);
+    gnn_checksum_close(file->checksum);
+    free(file->buffer);
+    free(file);
+}
+
 enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64_t buffer_bytes, enum gnn_out_kind kind,
                              struct gnn_out_file **out, struct gnn_err *err)
 {
@@ -263,7 +274,7 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
         status = gnn_fail(err, GNN_ENOMEM, "buffer of %s", name);
     else if (kind == GNN_OUT_DATASET)
         status = gnn_checksum_open(&file->checksum, err);
-    return GNN_OPENED(status, file, out, gnn_out_close);
+    return GNN_OPENED(status, file, out, out_close);
 }
 
 /* A short write is followed by another one, which tells why. */
@@ -303,38 +314,19 @@ enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint6
     return GNN_OK;
 }
 
-enum gnn_status gnn_out_finish(struct gnn_out_file *file, struct gnn_meta *meta, struct gnn_err *err)
+enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, struct gnn_meta *meta,
+                            struct gnn_err *err)
 {
-    assert((file->kind == GNN_OUT_DATASET) == (meta != NULL));
-    enum gnn_status status = flush(file, err);
+    GNN_NEXT(status, flush(file, err));
     if (status == GNN_OK && file->kind != GNN_OUT_SPILL && fdatasync(file->fd) != 0 && errno != EINVAL)
         status = gnn_out_errno(errno, "writing", file->path, err);
     if (status == GNN_OK && file->kind == GNN_OUT_DATASET) {
         char text[GNN_CHECKSUM_TEXT] = "";
+        assert(meta != NULL);
         gnn_checksum_text(file->checksum, text);
         gnn_meta_add_file(meta, file->name, file->written_bytes, text);
     }
-    gnn_out_close(file);
-    return status;
-}
-
-void gnn_out_close(struct gnn_out_file *file)
-{
-    if (file == NULL)
-        return;
-    if (file->fd >= 0)
-        (void)close(file->fd);
-    gnn_checksum_close(file->checksum);
-    free(file->buffer);
-    free(file);
-}
-
-enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, struct gnn_meta *meta,
-                            struct gnn_err *err)
-{
-    if (status == GNN_OK)
-        return gnn_out_finish(file, meta, err);
-    gnn_out_close(file);
+    out_close(file);
     return status;
 }
 

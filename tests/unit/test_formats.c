@@ -283,7 +283,7 @@ static enum gnn_status count_edges(const char *path, bool npy, uint64_t *count, 
 {
     struct gnn_edges *edges;
     *count = *sum = 0;
-    GNN_TRY(npy ? gnn_edges_open_npy(path, &edges, err) : gnn_edges_open_snap(path, &edges, err));
+    GNN_TRY(gnn_edges_open(path, npy, &edges, err));
     enum gnn_status status = GNN_OK;
     for (bool more = true; status == GNN_OK && more;) {
         gnn_node source = 0, target = 0;
