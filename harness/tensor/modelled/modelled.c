@@ -342,24 +342,69 @@ static void upload_block(struct modelled *m, const struct gnn_block *b)
         copy_and_wait(m, gnn_cost_block_bytes(b), &m->counts.uploaded_bytes);
 }
 
-static void run_block_op(struct gnn_tensor *t, const struct gnn_block *b, struct gnn_cost cost)
-{
-    if (modelled_of(t)->env.gpu)
-        upload_block(modelled_of(t), b);
-    run_op(t, cost);
-}
-
 /* ---- the ops ---- */
 
-static void modelled_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value)
-{
-    run_op(t, gnn_cost_fill(count));
-}
+/* An op that takes its cost, after its shapes (or nothing) have been asserted; BLOCK_OP needs the arrays of block b. */
+#define OP(op, params, shapes, cost)                                                                                   \
+    static void modelled_##op params                                                                                   \
+    {                                                                                                                  \
+        (void)(shapes);                                                                                                \
+        run_op(t, cost);                                                                                               \
+    }
+#define BLOCK_OP(op, params, shapes, cost)                                                                             \
+    static void modelled_##op params                                                                                   \
+    {                                                                                                                  \
+        (void)(shapes);                                                                                                \
+        if (modelled_of(t)->env.gpu)                                                                                   \
+            upload_block(modelled_of(t), b);                                                                           \
+        run_op(t, cost);                                                                                               \
+    }
 
-static void modelled_copy(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count)
-{
-    run_op(t, gnn_cost_copy(count));
-}
+/* clang-format off */
+OP(fill, (struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value), 0, gnn_cost_fill(count))
+OP(copy, (struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count), 0, gnn_cost_copy(count))
+OP(add, (struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count), 0, gnn_cost_add(count))
+OP(add_bias, (struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias), 0, gnn_cost_add_bias(z.rows, z.cols))
+OP(column_sum, (struct gnn_tensor *t, gnn_real *out, struct gnn_mat z), 0, gnn_cost_column_sum(z.rows, z.cols))
+BLOCK_OP(segment_reduce, (struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
+                          struct gnn_mat x, uint32_t *argmax),
+         gnn_segment_shapes(out, b, x), gnn_cost_segment_reduce(kind, b, x.cols))
+BLOCK_OP(segment_reduce_back, (struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
+                               const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax),
+         gnn_segment_shapes(dout, b, dx), gnn_cost_segment_reduce_back(kind, b, dout.cols))
+BLOCK_OP(gcn_weights, (struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
+                       const struct gnn_block *b),
+         0, gnn_cost_gcn_weights(b))
+BLOCK_OP(spmm, (struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *weight,
+                struct gnn_mat x),
+         gnn_segment_shapes(out, b, x), gnn_cost_spmm(b, x.cols))
+BLOCK_OP(spmm_back, (struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const gnn_real *weight,
+                     struct gnn_mat dout),
+         gnn_segment_shapes(dout, b, dx), gnn_cost_spmm_back(b, dout.cols))
+OP(gat_scores, (struct gnn_tensor *t, const struct gnn_attention *att),
+   0, gnn_cost_gat_scores(att->u.rows, att->d.rows, att->heads, att->u.cols))
+BLOCK_OP(gat_softmax, (struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b),
+         0, gnn_cost_gat_softmax(b, att->heads))
+BLOCK_OP(gat_attend, (struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
+                      const struct gnn_block *b),
+         gnn_attend_shapes(out, att, b), gnn_cost_gat_attend(b, att->heads, att->u.cols))
+BLOCK_OP(gat_back, (struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att,
+                    const struct gnn_block *b, struct gnn_mat dout),
+         gnn_attend_shapes(dout, att, b), gnn_cost_gat_back(b, att->heads, att->u.cols))
+OP(head_mean, (struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads),
+   gnn_head_shapes(x, out, heads), gnn_cost_head_mean(out.rows, out.cols, heads))
+OP(head_mean_back, (struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads),
+   gnn_head_shapes(dx, dout, heads), gnn_cost_head_mean(dout.rows, dout.cols, heads))
+OP(activate, (struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
+              const struct gnn_dropout *drop),
+   0, gnn_cost_activate(act, z.rows, z.cols, bias != NULL, drop->rate > 0))
+OP(activate_back, (struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
+                   const struct gnn_dropout *drop),
+   gnn_same_shape(dy, y), gnn_cost_activate_back(dy.rows, dy.cols, drop->rate > 0))
+OP(adam, (struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count,
+          const struct gnn_adam *adam),
+   0, gnn_cost_adam(count))
+/* clang-format on */
 
 /* The list of rows is the host's: on a GPU it crosses the bus first. */
 static void modelled_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
@@ -378,104 +423,6 @@ static void modelled_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_
     run_op(t, gnn_cost_gemm(c.rows, c.cols, inner, beta != 0, modelled_of(t)->roof.gemm_tile));
 }
 
-static void modelled_add_bias(struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias)
-{
-    run_op(t, gnn_cost_add_bias(z.rows, z.cols));
-}
-
-static void modelled_column_sum(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z)
-{
-    run_op(t, gnn_cost_column_sum(z.rows, z.cols));
-}
-
-static void modelled_add(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count)
-{
-    run_op(t, gnn_cost_add(count));
-}
-
-static void modelled_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
-                                    const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax)
-{
-    gnn_segment_shapes(out, b, x);
-    run_block_op(t, b, gnn_cost_segment_reduce(kind, b, x.cols));
-}
-
-static void modelled_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
-                                         const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
-{
-    gnn_segment_shapes(dout, b, dx);
-    run_block_op(t, b, gnn_cost_segment_reduce_back(kind, b, dout.cols));
-}
-
-static void modelled_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
-                                 const struct gnn_block *b)
-{
-    run_block_op(t, b, gnn_cost_gcn_weights(b));
-}
-
-static void modelled_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *weight,
-                          struct gnn_mat x)
-{
-    gnn_segment_shapes(out, b, x);
-    run_block_op(t, b, gnn_cost_spmm(b, x.cols));
-}
-
-static void modelled_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b,
-                               const gnn_real *weight, struct gnn_mat dout)
-{
-    gnn_segment_shapes(dout, b, dx);
-    run_block_op(t, b, gnn_cost_spmm_back(b, dout.cols));
-}
-
-static void modelled_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)
-{
-    run_op(t, gnn_cost_gat_scores(att->u.rows, att->d.rows, att->heads, att->u.cols));
-}
-
-static void modelled_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
-{
-    run_block_op(t, b, gnn_cost_gat_softmax(b, att->heads));
-}
-
-static void modelled_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
-                                const struct gnn_block *b)
-{
-    gnn_attend_shapes(out, att, b);
-    run_block_op(t, b, gnn_cost_gat_attend(b, att->heads, att->u.cols));
-}
-
-static void modelled_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
-                              const struct gnn_attention *att, const struct gnn_block *b, struct gnn_mat dout)
-{
-    gnn_attend_shapes(dout, att, b);
-    run_block_op(t, b, gnn_cost_gat_back(b, att->heads, att->u.cols));
-}
-
-static void modelled_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads)
-{
-    gnn_head_shapes(x, out, heads);
-    run_op(t, gnn_cost_head_mean(out.rows, out.cols, heads));
-}
-
-static void modelled_head_mean_back(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads)
-{
-    gnn_head_shapes(dx, dout, heads);
-    run_op(t, gnn_cost_head_mean(dout.rows, dout.cols, heads));
-}
-
-static void modelled_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
-                              const struct gnn_dropout *drop)
-{
-    run_op(t, gnn_cost_activate(act, z.rows, z.cols, bias != NULL, drop->rate > 0));
-}
-
-static void modelled_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
-                                   const struct gnn_dropout *drop)
-{
-    gnn_same_shape(dy, y);
-    run_op(t, gnn_cost_activate_back(dy.rows, dy.cols, drop->rate > 0));
-}
-
 static void modelled_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
                                  uint32_t *correct)
 {
@@ -487,12 +434,6 @@ static void modelled_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, co
         copy_and_wait(m, RESULT_BYTES, &m->counts.downloaded_bytes);
     *loss = NAN;
     *correct = 0;
-}
-
-static void modelled_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v,
-                          uint64_t count, const struct gnn_adam *adam)
-{
-    run_op(t, gnn_cost_adam(count));
 }
 
 #define MODELLED(op) .op = modelled_##op,
