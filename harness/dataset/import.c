@@ -5,7 +5,6 @@
  * Disk     the dataset, and 8 B for each edge that does not fit into memory, given back while the lists are written */
 #include "harness/dataset/import_parts.h"
 
-#include "harness/dataset/npy.h"
 #include "harness/dataset/sorter.h"
 
 #include <inttypes.h>

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { OUT_BUFFER = 262144, SPLITS = 3 };
 _Static_assert(SPLITS <= 4, "a split takes two bits of a sorted key");

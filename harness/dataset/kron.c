@@ -1,7 +1,6 @@
 #include "harness/dataset/kron.h"
 
 #include "harness/base/rng.h"
-#include "harness/base/units.h"
 #include "harness/dataset/chunks.h"
 #include "harness/dataset/features.h"
 #include "harness/dataset/recipe.h"

@@ -1,35 +1,27 @@
 #include "harness/dataset/output.h"
 
+#include "harness/base/clock.h"
 #include "harness/base/units.h"
 
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- progress ---- */
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *job, const char *phase, const char *unit,
                       uint64_t total)
 {
     *ticker = (struct gnn_ticker){.job = job, .report = {.phase = phase, .unit = unit, .total = total, .left_s = -1}};
-    ticker->start_ns = ticker->last_ns = now_ns();
+    ticker->start_ns = ticker->last_ns = gnn_host_now_ns();
 }
 
 static void report(struct gnn_ticker *ticker, uint64_t at_ns)
@@ -50,7 +42,7 @@ enum gnn_status gnn_ticker_set(struct gnn_ticker *ticker, uint64_t done, struct 
     ticker->report.done = done;
     if (ticker->job->stop != NULL && atomic_load_explicit(ticker->job->stop, memory_order_relaxed))
         return gnn_fail(err, GNN_ECANCELLED, "interrupted during %s; nothing is left behind", ticker->report.phase);
-    const uint64_t at_ns = now_ns();
+    const uint64_t at_ns = gnn_host_now_ns();
     if (at_ns - ticker->last_ns >= interval_ns)
         report(ticker, at_ns);
     return GNN_OK;
@@ -59,7 +51,7 @@ enum gnn_status gnn_ticker_set(struct gnn_ticker *ticker, uint64_t done, struct 
 void gnn_ticker_end(struct gnn_ticker *ticker)
 {
     ticker->report.phase_ended = true;
-    report(ticker, now_ns());
+    report(ticker, gnn_host_now_ns());
 }
 
 /* ---- errors ---- */

@@ -60,8 +60,8 @@ GNN_MUST_CHECK enum gnn_status gnn_out_open(struct gnn_output *output, const cha
                                             enum gnn_out_kind kind, struct gnn_out_file **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes,
                                              struct gnn_err *err);
-/* When status, the outcome of writing the file, is GNN_OK: flushes, syncs and enters size and checksum of a dataset file
- * into meta (NULL for other kinds). The file is closed either way; NULL is accepted after a failure. */
+/* Closes the file and returns status, the outcome of writing it. When that is GNN_OK, flushes and syncs first and
+ * enters size and checksum of a dataset file into meta (NULL for other kinds). After a failure file may be NULL. */
 GNN_MUST_CHECK enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, struct gnn_meta *meta,
                                            struct gnn_err *err);
 

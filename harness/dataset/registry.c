@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 /* Counts are the public ones where the graph is public; papers print them rounded. Where a paper gives no split, the

@@ -3,7 +3,6 @@
 #include "harness/model/layer.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,6 @@
 #include "harness/sample/draw.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 enum { PREFETCH_ROWS = 16, PREFETCH_IDS = 16 };

@@ -4,7 +4,6 @@
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
 
-#include <assert.h>
 #include <math.h>
 
 void gnn_cpu_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)

@@ -5,8 +5,6 @@
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
 
-#include <assert.h>
-
 enum { PREFETCH_ROWS = 8 };
 
 static void copy_scaled(float *restrict out, float w, const float *restrict x, uint64_t cols)

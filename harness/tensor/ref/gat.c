@@ -3,7 +3,6 @@
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
 
-#include <assert.h>
 #include <math.h>
 #include <tgmath.h>
 

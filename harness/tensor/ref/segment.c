@@ -3,7 +3,6 @@
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
 
-#include <assert.h>
 #include <tgmath.h>
 
 static uint32_t row_degree(const struct gnn_block *b, uint32_t i)
