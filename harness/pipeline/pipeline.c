@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CANCELS_MAX = 64 };
-
 struct slot { /* of one worker */
     struct gnn_worker worker;
     const struct stage *stage;
@@ -30,16 +28,18 @@ struct stage {
 
 _Static_assert(sizeof((struct stage *)0)->name == sizeof((struct gnn_stage_time *)0)->stage, "copied whole");
 
-struct cancel {
+struct cancel { /* one of the three */
     void (*fn)(void *target);
     void *target;
+    struct gnn_queue *queue;
+    struct gnn_reorder *reorder;
 };
 
 struct gnn_pipeline {
     struct gnn_world *world;
     struct stage stages[GNN_STAGES_MAX];
     uint32_t stage_count;
-    struct cancel cancels[CANCELS_MAX];
+    struct cancel *cancels; /* (cancel_count) */
     uint32_t cancel_count;
     atomic_bool stopping;
     struct gnn_mutex *mutex; /* guards the three below */
@@ -53,16 +53,11 @@ enum gnn_status gnn_pipeline_open(struct gnn_world *world, struct gnn_pipeline *
 {
     struct gnn_pipeline *pipeline;
     GNN_NEW(pipeline, 1, err, "pipeline");
+    *out = pipeline;
     pipeline->world = world;
     atomic_init(&pipeline->stopping, false);
-    enum gnn_status status = gnn_mutex_open(world, &pipeline->mutex, err);
-    if (status == GNN_OK)
-        status = gnn_cond_open(world, &pipeline->cancelled, err);
-    if (status == GNN_OK)
-        *out = pipeline;
-    else
-        gnn_pipeline_close(pipeline);
-    return status;
+    GNN_TRY(gnn_mutex_open(world, &pipeline->mutex, err));
+    return gnn_cond_open(world, &pipeline->cancelled, err);
 }
 
 void gnn_pipeline_close(struct gnn_pipeline *pipeline)
@@ -72,6 +67,11 @@ void gnn_pipeline_close(struct gnn_pipeline *pipeline)
     assert(!pipeline->running);
     for (uint32_t s = 0; s < pipeline->stage_count; s++)
         free(pipeline->stages[s].slots);
+    for (uint32_t i = 0; i < pipeline->cancel_count; i++) {
+        gnn_queue_close(pipeline->cancels[i].queue);
+        gnn_reorder_close(pipeline->cancels[i].reorder);
+    }
+    free(pipeline->cancels);
     gnn_cond_close(pipeline->world, pipeline->cancelled);
     gnn_mutex_close(pipeline->world, pipeline->mutex);
     free(pipeline);
@@ -98,13 +98,47 @@ enum gnn_status gnn_pipeline_stage(struct gnn_pipeline *pipeline, const char *na
     return GNN_OK;
 }
 
+static enum gnn_status add_cancel(struct gnn_pipeline *pipeline, struct cancel **out, struct gnn_err *err)
+{
+    assert(!pipeline->running);
+    const size_t count = pipeline->cancel_count + (size_t)1;
+    struct cancel *const larger = reallocarray(pipeline->cancels, count, sizeof *larger);
+    if (larger == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "pipeline: %zu cancel callbacks", count);
+    pipeline->cancels = larger;
+    *out = &larger[pipeline->cancel_count++];
+    **out = (struct cancel){.fn = NULL};
+    return GNN_OK;
+}
+
 enum gnn_status gnn_pipeline_on_cancel(struct gnn_pipeline *pipeline, void (*cancel)(void *target), void *target,
                                        struct gnn_err *err)
 {
-    assert(!pipeline->running);
-    if (pipeline->cancel_count == CANCELS_MAX)
-        return gnn_fail(err, GNN_EBUG, "more than %d cancel callbacks", CANCELS_MAX);
-    pipeline->cancels[pipeline->cancel_count++] = (struct cancel){.fn = cancel, .target = target};
+    struct cancel *added = NULL;
+    GNN_TRY(add_cancel(pipeline, &added, err));
+    added->fn = cancel;
+    added->target = target;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_pipeline_queue(struct gnn_pipeline *pipeline, const char *name, uint32_t capacity,
+                                   struct gnn_queue **out, struct gnn_err *err)
+{
+    struct cancel *added = NULL;
+    GNN_TRY(add_cancel(pipeline, &added, err));
+    GNN_TRY(gnn_queue_open(pipeline->world, name, capacity, &added->queue, err));
+    *out = added->queue;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_pipeline_reorder(struct gnn_pipeline *pipeline, uint32_t window, uint64_t end,
+                                     struct gnn_reorder **out, struct gnn_err *err)
+{
+    struct cancel *added = NULL;
+    GNN_TRY(add_cancel(pipeline, &added, err));
+    GNN_TRY(gnn_reorder_open(pipeline->world, window, &added->reorder, err));
+    *out = added->reorder;
+    gnn_reorder_reset(*out, 0, end);
     return GNN_OK;
 }
 
@@ -123,8 +157,13 @@ static void stop_with(struct gnn_pipeline *pipeline, const struct gnn_err *cause
     gnn_mutex_unlock(pipeline->world, pipeline->mutex);
     if (!cancel)
         return;
-    for (uint32_t i = 0; i < pipeline->cancel_count; i++)
-        pipeline->cancels[i].fn(pipeline->cancels[i].target);
+    for (uint32_t i = 0; i < pipeline->cancel_count; i++) {
+        const struct cancel *const one = &pipeline->cancels[i];
+        if (one->fn != NULL)
+            one->fn(one->target);
+        gnn_queue_cancel(one->queue);
+        gnn_reorder_cancel(one->reorder);
+    }
     gnn_mutex_lock(pipeline->world, pipeline->mutex);
     pipeline->cancelling = false;
     gnn_cond_broadcast(pipeline->world, pipeline->cancelled);

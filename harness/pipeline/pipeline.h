@@ -13,7 +13,7 @@
 
 struct gnn_queue;
 
-/* capacity 0 = unbounded: a queue that must never block its producer. */
+/* capacity 0 = unbounded: it never blocks its producer. *out is the caller's to close also on an error. */
 GNN_MUST_CHECK enum gnn_status gnn_queue_open(struct gnn_world *world, const char *name, uint32_t capacity,
                                               struct gnn_queue **out, struct gnn_err *err);
 void gnn_queue_close(struct gnn_queue *queue); /* accepts NULL; items still inside stay the caller's */
@@ -24,7 +24,7 @@ void gnn_queue_close(struct gnn_queue *queue); /* accepts NULL; items still insi
 void gnn_queue_producers(struct gnn_queue *queue, uint32_t producers);
 /* One producer has finished. After the last, pops drain the queue and then give *item = NULL with GNN_OK. */
 void gnn_queue_done(struct gnn_queue *queue);
-/* Wakes all sleepers; from now on push and pop return GNN_ECANCELLED. */
+/* Wakes all sleepers; from now on push and pop return GNN_ECANCELLED. Accepts NULL. */
 void gnn_queue_cancel(struct gnn_queue *queue);
 
 /* Sleeps while full (GNN_WAIT_QUEUE). item is not NULL. GNN_ENOMEM: an unbounded queue could not grow. */
@@ -38,7 +38,8 @@ uint32_t gnn_queue_peak(const struct gnn_queue *queue); /* most items ever insid
 /* ---- in-order delivery: item with ticket k leaves after k - 1 ---- */
 
 struct gnn_reorder;
-/* At most `window` tickets may be inside or unclaimed ahead of the next delivery. */
+/* At most `window` tickets may be inside or unclaimed ahead of the next delivery. *out is the caller's to close also on
+ * an error. */
 GNN_MUST_CHECK enum gnn_status gnn_reorder_open(struct gnn_world *world, uint32_t window, struct gnn_reorder **out,
                                                 struct gnn_err *err);
 void gnn_reorder_close(struct gnn_reorder *reorder);
@@ -50,7 +51,7 @@ void gnn_reorder_reset(struct gnn_reorder *reorder, uint64_t first_ticket, uint6
 GNN_MUST_CHECK enum gnn_status gnn_reorder_put(struct gnn_reorder *reorder, uint64_t ticket, void *item);
 /* Next item in ticket order; *item = NULL after end_ticket - 1. */
 GNN_MUST_CHECK enum gnn_status gnn_reorder_take(struct gnn_reorder *reorder, void **item);
-void gnn_reorder_cancel(struct gnn_reorder *reorder);
+void gnn_reorder_cancel(struct gnn_reorder *reorder); /* as gnn_queue_cancel */
 
 /* ---- stages ---- */
 
@@ -78,14 +79,21 @@ typedef enum gnn_status gnn_stage_fn(void *ctx, struct gnn_worker *worker, struc
 
 struct gnn_pipeline;
 
+/* *out is the caller's to close also on an error. */
 GNN_MUST_CHECK enum gnn_status gnn_pipeline_open(struct gnn_world *world, struct gnn_pipeline **out,
                                                  struct gnn_err *err);
-void gnn_pipeline_close(struct gnn_pipeline *pipeline);
+void gnn_pipeline_close(struct gnn_pipeline *pipeline); /* and its queues and reorder buffers */
 
 /* All before gnn_pipeline_run; ctx, queues and callbacks stay the caller's. */
 GNN_MUST_CHECK enum gnn_status gnn_pipeline_stage(struct gnn_pipeline *pipeline, const char *name, uint32_t workers,
                                                   gnn_stage_fn *run, void *ctx, struct gnn_err *err);
-/* cancel(target) is called once when the pipeline stops early: queues, reorder buffers, a system's own conditions. */
+/* Open a queue, or a reorder buffer of tickets [0, end), that is the pipeline's: cancelled when it stops early, closed
+ * with it. */
+GNN_MUST_CHECK enum gnn_status gnn_pipeline_queue(struct gnn_pipeline *pipeline, const char *name, uint32_t capacity,
+                                                  struct gnn_queue **out, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_pipeline_reorder(struct gnn_pipeline *pipeline, uint32_t window, uint64_t end,
+                                                    struct gnn_reorder **out, struct gnn_err *err);
+/* cancel(target) is called once when the pipeline stops early: a system's own conditions. */
 GNN_MUST_CHECK enum gnn_status gnn_pipeline_on_cancel(struct gnn_pipeline *pipeline, void (*cancel)(void *target),
                                                       void *target, struct gnn_err *err);
 

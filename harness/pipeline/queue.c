@@ -9,44 +9,28 @@ enum { UNBOUNDED_FIRST_SLOTS = 64 };
 
 struct gnn_queue {
     struct gnn_world *world;
-    const char *name;
     struct gnn_mutex *mutex; /* guards everything below */
-    struct gnn_cond *not_empty;
-    struct gnn_cond *not_full;
+    struct gnn_cond *not_empty, *not_full;
     void **slots; /* ring of slot_count; items at head .. head + count */
-    uint32_t slot_count;
-    uint32_t head;
-    uint32_t count;
-    uint32_t peak;
+    uint32_t slot_count, head, count, peak;
     uint32_t producers;      /* declared; 0: this queue has no end */
     uint32_t producers_left; /* that have not called done */
-    bool bounded;
-    bool cancelled;
+    bool bounded, cancelled;
 };
-
-static enum gnn_status queue_fill(struct gnn_queue *queue, uint32_t capacity, struct gnn_err *err)
-{
-    queue->bounded = capacity > 0;
-    queue->slot_count = queue->bounded ? capacity : UNBOUNDED_FIRST_SLOTS;
-    GNN_NEW(queue->slots, queue->slot_count, err, "queue %s: %u slots", queue->name, queue->slot_count);
-    GNN_TRY(gnn_mutex_open(queue->world, &queue->mutex, err));
-    GNN_TRY(gnn_cond_open(queue->world, &queue->not_empty, err));
-    return gnn_cond_open(queue->world, &queue->not_full, err);
-}
 
 enum gnn_status gnn_queue_open(struct gnn_world *world, const char *name, uint32_t capacity, struct gnn_queue **out,
                                struct gnn_err *err)
 {
     struct gnn_queue *queue;
     GNN_NEW(queue, 1, err, "queue %s", name);
+    *out = queue;
     queue->world = world;
-    queue->name = name;
-    const enum gnn_status status = queue_fill(queue, capacity, err);
-    if (status == GNN_OK)
-        *out = queue;
-    else
-        gnn_queue_close(queue);
-    return status;
+    queue->bounded = capacity > 0;
+    queue->slot_count = queue->bounded ? capacity : UNBOUNDED_FIRST_SLOTS;
+    GNN_NEW(queue->slots, queue->slot_count, err, "queue %s: %u slots", name, queue->slot_count);
+    GNN_TRY(gnn_mutex_open(world, &queue->mutex, err));
+    GNN_TRY(gnn_cond_open(world, &queue->not_empty, err));
+    return gnn_cond_open(world, &queue->not_full, err);
 }
 
 void gnn_queue_close(struct gnn_queue *queue)
@@ -63,8 +47,7 @@ void gnn_queue_close(struct gnn_queue *queue)
 void gnn_queue_producers(struct gnn_queue *queue, uint32_t producers)
 {
     gnn_mutex_lock(queue->world, queue->mutex);
-    queue->producers = producers;
-    queue->producers_left = producers;
+    queue->producers = queue->producers_left = producers;
     queue->cancelled = false;
     gnn_mutex_unlock(queue->world, queue->mutex);
 }
@@ -73,14 +56,15 @@ void gnn_queue_done(struct gnn_queue *queue)
 {
     gnn_mutex_lock(queue->world, queue->mutex);
     assert(queue->producers_left > 0);
-    queue->producers_left--;
-    if (queue->producers_left == 0)
+    if (--queue->producers_left == 0)
         gnn_cond_broadcast(queue->world, queue->not_empty);
     gnn_mutex_unlock(queue->world, queue->mutex);
 }
 
 void gnn_queue_cancel(struct gnn_queue *queue)
 {
+    if (queue == NULL)
+        return;
     gnn_mutex_lock(queue->world, queue->mutex);
     queue->cancelled = true;
     gnn_cond_broadcast(queue->world, queue->not_empty);

@@ -17,28 +17,19 @@ struct gnn_reorder {
     bool cancelled;
 };
 
-static enum gnn_status reorder_fill(struct gnn_reorder *reorder, struct gnn_err *err)
-{
-    GNN_NEW(reorder->slots, reorder->window, err, "reorder buffer of %u slots", reorder->window);
-    GNN_TRY(gnn_mutex_open(reorder->world, &reorder->mutex, err));
-    GNN_TRY(gnn_cond_open(reorder->world, &reorder->arrived, err));
-    return gnn_cond_open(reorder->world, &reorder->moved, err);
-}
-
 enum gnn_status gnn_reorder_open(struct gnn_world *world, uint32_t window, struct gnn_reorder **out,
                                  struct gnn_err *err)
 {
     assert(window > 0);
     struct gnn_reorder *reorder;
     GNN_NEW(reorder, 1, err, "reorder buffer");
+    *out = reorder;
     reorder->world = world;
     reorder->window = window;
-    const enum gnn_status status = reorder_fill(reorder, err);
-    if (status == GNN_OK)
-        *out = reorder;
-    else
-        gnn_reorder_close(reorder);
-    return status;
+    GNN_NEW(reorder->slots, window, err, "reorder buffer of %u slots", window);
+    GNN_TRY(gnn_mutex_open(world, &reorder->mutex, err));
+    GNN_TRY(gnn_cond_open(world, &reorder->arrived, err));
+    return gnn_cond_open(world, &reorder->moved, err);
 }
 
 void gnn_reorder_close(struct gnn_reorder *reorder)
@@ -121,6 +112,8 @@ enum gnn_status gnn_reorder_take(struct gnn_reorder *reorder, void **item)
 
 void gnn_reorder_cancel(struct gnn_reorder *reorder)
 {
+    if (reorder == NULL)
+        return;
     gnn_mutex_lock(reorder->world, reorder->mutex);
     reorder->cancelled = true;
     gnn_cond_broadcast(reorder->world, reorder->arrived);

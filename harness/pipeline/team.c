@@ -78,32 +78,21 @@ static enum gnn_status run_loop(struct gnn_task *task, uint32_t worker, struct g
     }
 }
 
-static enum gnn_status open_parts(struct gnn_team *team, struct gnn_err *err)
-{
-    GNN_NEW(team->loops, team->workers, err, "team of %" PRIu32 " workers", team->workers);
-    for (uint32_t w = 0; w < team->workers; w++)
-        team->loops[w] = (struct loop){.task = {.run = run_loop}, .team = team};
-    GNN_TRY(gnn_mutex_open(team->world, &team->mutex, err));
-    GNN_TRY(gnn_cond_open(team->world, &team->posted, err));
-    return gnn_cond_open(team->world, &team->returned, err);
-}
-
 enum gnn_status gnn_team_open(struct gnn_world *world, uint32_t workers, struct gnn_team **out, struct gnn_err *err)
 {
     assert(workers > 0);
     assert(workers <= GNN_WORKERS_MAX);
     struct gnn_team *team;
     GNN_NEW(team, 1, err, "team of %" PRIu32 " workers", workers);
+    *out = team;
     team->world = world;
     team->workers = workers;
-    list_clear(&team->given);
-    list_clear(&team->finished);
-    const enum gnn_status status = open_parts(team, err);
-    if (status == GNN_OK)
-        *out = team;
-    else
-        gnn_team_close(team);
-    return status;
+    GNN_NEW(team->loops, workers, err, "team of %" PRIu32 " workers", workers);
+    for (uint32_t w = 0; w < workers; w++)
+        team->loops[w] = (struct loop){.task = {.run = run_loop}, .team = team};
+    GNN_TRY(gnn_mutex_open(world, &team->mutex, err));
+    GNN_TRY(gnn_cond_open(world, &team->posted, err));
+    return gnn_cond_open(world, &team->returned, err);
 }
 
 void gnn_team_close(struct gnn_team *team)
@@ -115,19 +104,6 @@ void gnn_team_close(struct gnn_team *team)
     gnn_mutex_close(team->world, team->mutex);
     free(team->loops);
     free(team);
-}
-
-void gnn_team_begin(struct gnn_team *team)
-{
-    if (team == NULL)
-        return;
-    gnn_mutex_lock(team->world, team->mutex);
-    team->job_number = 0;
-    team->working = 0;
-    list_clear(&team->given);
-    list_clear(&team->finished);
-    team->done = team->cancelled = false;
-    gnn_mutex_unlock(team->world, team->mutex);
 }
 
 static void set_flag(struct gnn_team *team, bool *flag)
@@ -144,10 +120,10 @@ void gnn_team_done(struct gnn_team *team)
     set_flag(team, &team->done);
 }
 
-void gnn_team_cancel(struct gnn_team *team)
+static void cancel(void *target)
 {
-    if (team != NULL)
-        set_flag(team, &team->cancelled);
+    struct gnn_team *team = target;
+    set_flag(team, &team->cancelled);
 }
 
 /* ---- the driver ---- */
@@ -244,8 +220,9 @@ static void task_done(struct gnn_team *team, struct gnn_task *task)
     gnn_mutex_unlock(team->world, team->mutex);
 }
 
-enum gnn_status gnn_team_work(struct gnn_team *team, struct gnn_worker *worker, struct gnn_err *err)
+static enum gnn_status work_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
+    struct gnn_team *team = ctx;
     assert(worker->index < team->workers);
     for (uint64_t jobs_done = 0;;) {
         struct job job;
@@ -264,4 +241,18 @@ enum gnn_status gnn_team_work(struct gnn_team *team, struct gnn_worker *worker, 
             return GNN_OK;
         }
     }
+}
+
+enum gnn_status gnn_team_stage(struct gnn_team *team, struct gnn_pipeline *pipeline, const char *name,
+                               struct gnn_err *err)
+{
+    gnn_mutex_lock(team->world, team->mutex);
+    team->job_number = 0;
+    team->working = 0;
+    list_clear(&team->given);
+    list_clear(&team->finished);
+    team->done = team->cancelled = false;
+    gnn_mutex_unlock(team->world, team->mutex);
+    GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, team, err));
+    return gnn_pipeline_stage(pipeline, name, team->workers, work_stage, team, err);
 }

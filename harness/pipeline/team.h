@@ -6,8 +6,8 @@
  *   tasks   gnn_team_give: whichever worker is free runs the task and gives it back: blocks of a file that arrive in
  *           any order. gnn_team_each is a loop over tasks.
  *
- * Life     open -> for each pipeline run: begin, workers in gnn_team_work, the driver's calls, done -> close
- * Threads  driver: post, wait, give, take, each, done. Anyone: cancel. */
+ * Life     open -> for each pipeline run: stage, the driver's calls, done -> close
+ * Threads  driver: post, wait, give, take, each, done. When the pipeline stops, they return GNN_ECANCELLED. */
 #ifndef GNN_PIPELINE_TEAM_H
 #define GNN_PIPELINE_TEAM_H
 
@@ -15,17 +15,15 @@
 
 struct gnn_team;
 
+/* *out is the caller's to close also on an error. */
 GNN_MUST_CHECK enum gnn_status gnn_team_open(struct gnn_world *world, uint32_t workers, struct gnn_team **out,
                                              struct gnn_err *err);
 void gnn_team_close(struct gnn_team *team); /* accepts NULL; no worker is inside */
-/* Readies the team for the next pipeline run; what an earlier one left undone is forgotten. Accepts NULL. */
-void gnn_team_begin(struct gnn_team *team);
-
-/* A worker: does its parts and tasks until done. Counts in worker->items every task it ran, and on worker 0 every job.
- * GNN_ECANCELLED, or the error of a part or a task. */
-GNN_MUST_CHECK enum gnn_status gnn_team_work(struct gnn_team *team, struct gnn_worker *worker, struct gnn_err *err);
-void gnn_team_done(struct gnn_team *team);   /* no more work: workers return after the last */
-void gnn_team_cancel(struct gnn_team *team); /* wakes everyone with GNN_ECANCELLED; accepts NULL */
+/* Makes the team a stage of a pipeline that is about to run; what an earlier run left undone is forgotten. The stage
+ * counts as items every task it ran and every job; it fails with the first error of a part or a task. */
+GNN_MUST_CHECK enum gnn_status gnn_team_stage(struct gnn_team *team, struct gnn_pipeline *pipeline, const char *name,
+                                              struct gnn_err *err);
+void gnn_team_done(struct gnn_team *team); /* no more work: workers return after the last */
 
 /* ---- parts ---- */
 

@@ -41,8 +41,9 @@ enum gnn_status gnn_epoch_run(const struct gnn_env *env, gnn_add_stages_fn *add_
                               struct gnn_epoch_result *out, struct gnn_err *err)
 {
     struct gnn_pipeline *pipeline = NULL;
-    GNN_TRY(gnn_pipeline_open(env->world, &pipeline, err));
-    enum gnn_status status = add_stages(ctx, pipeline, err);
+    enum gnn_status status = gnn_pipeline_open(env->world, &pipeline, err);
+    if (status == GNN_OK)
+        status = add_stages(ctx, pipeline, err);
     if (status == GNN_OK) {
         status = gnn_pipeline_run(pipeline, err);
         add_times(pipeline, out);

@@ -12,7 +12,6 @@ struct gnn_extraction {
     const struct gnn_env *env;
     struct gnn_file *file;
     struct gnn_reader *reader;
-    uint32_t row_bytes;
 };
 
 static struct gnn_reader_config reader_config(const struct gnn_env *env, uint32_t depth, uint32_t align_bytes,
@@ -34,31 +33,18 @@ uint64_t gnn_extraction_bytes(const struct gnn_env *env, uint32_t depth, bool di
     return gnn_reader_memory_bytes(&config, align_bytes);
 }
 
-static enum gnn_status open_all(struct gnn_extraction *x, const struct gnn_extraction_config *config,
-                                struct gnn_err *err)
+enum gnn_status gnn_extraction_open(const struct gnn_env *env, const struct gnn_extraction_config *config,
+                                    struct gnn_extraction **out, struct gnn_err *err)
 {
-    const struct gnn_env *const env = x->env;
+    struct gnn_extraction *x;
     uint32_t align;
+    GNN_NEW(x, 1, err, "extraction stage");
+    *out = x;
+    x->env = env;
     GNN_TRY(
         gnn_dataset_file_open(env, GNN_DATASET_FEATURES, config->direct ? GNN_OPEN_DIRECT : 0, &x->file, &align, err));
     const struct gnn_reader_config reader = reader_config(env, config->depth, align, &x->file);
     return gnn_reader_open(env->world, &reader, &x->reader, err);
-}
-
-enum gnn_status gnn_extraction_open(const struct gnn_env *env, const struct gnn_extraction_config *config,
-                                    struct gnn_extraction **out, struct gnn_err *err)
-{
-    struct gnn_extraction *const x = calloc(1, sizeof *x);
-    if (x == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "extraction stage");
-    x->env = env;
-    x->row_bytes = env->dataset->row_bytes;
-    const enum gnn_status status = open_all(x, config, err);
-    if (status == GNN_OK)
-        *out = x;
-    else
-        gnn_extraction_close(x);
-    return status;
 }
 
 void gnn_extraction_close(struct gnn_extraction *x)
@@ -83,18 +69,19 @@ void gnn_extraction_counters(const struct gnn_extraction *x, struct gnn_reader_c
 static enum gnn_status read_rows(struct gnn_extraction *x, const gnn_node *nodes, uint32_t count, gnn_real *rows,
                                  struct gnn_err *err)
 {
+    const uint32_t row_bytes = x->env->dataset->row_bytes;
     uint32_t submitted = 0, completed = 0;
     while (completed < count) {
         struct gnn_load loads[CHUNK];
-        const uint32_t left = count - submitted, wanted = left < CHUNK ? left : CHUNK;
+        const uint32_t wanted = gnn_min_u32(count - submitted, CHUNK);
         for (uint32_t i = 0; i < wanted; i++) {
             const gnn_node node = nodes[submitted + i];
             if (node >= x->env->dataset->node_count)
                 return gnn_fail(err, GNN_EFORMAT, "%s: row %" PRIu32 " was asked for, there are %" PRIu32,
                                 x->env->dataset->features_path, node, x->env->dataset->node_count);
-            loads[i] = (struct gnn_load){.len_bytes = x->row_bytes,
-                                         .offset_bytes = (uint64_t)node * x->row_bytes,
-                                         .dst = (char *)rows + (uint64_t)(submitted + i) * x->row_bytes};
+            loads[i] = (struct gnn_load){.len_bytes = row_bytes,
+                                         .offset_bytes = (uint64_t)node * row_bytes,
+                                         .dst = (char *)rows + (uint64_t)(submitted + i) * row_bytes};
         }
         uint32_t accepted = 0, got = 0;
         uint64_t tags[CHUNK];

@@ -15,7 +15,7 @@ struct gnn_extraction_config {
 };
 
 /* Opens the feature file. env outlives it. Errors: those of the file, the ring and the allocator; GNN_EFORMAT when the
- * file is not as long as the dataset says. */
+ * file is not as long as the dataset says. *out is the caller's to close also on an error. */
 GNN_MUST_CHECK enum gnn_status gnn_extraction_open(const struct gnn_env *env,
                                                    const struct gnn_extraction_config *config,
                                                    struct gnn_extraction **out, struct gnn_err *err);

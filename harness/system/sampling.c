@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 struct lane {
     struct gnn_neighbour_source *source;
@@ -27,11 +27,6 @@ struct gnn_sampling {
     uint64_t epoch;
 };
 
-static uint32_t batches_of(uint32_t seeds, uint32_t batch_size)
-{
-    return (uint32_t)(((uint64_t)seeds + batch_size - 1) / batch_size);
-}
-
 /* Worker w's seeds and batches; all of them when the order is global. */
 static void divide(struct gnn_sampling *s)
 {
@@ -43,9 +38,9 @@ static void divide(struct gnn_sampling *s)
         lane->first_seed = s->config.segments ? (uint32_t)((uint64_t)total * w / s->config.workers) : 0;
         lane->end_seed = s->config.segments ? (uint32_t)((uint64_t)total * (w + 1) / s->config.workers) : total;
         lane->first_batch = s->config.segments ? batches : 0;
-        lane->end_batch = lane->first_batch + batches_of(lane->end_seed - lane->first_seed, batch_size);
-        lane->end_batch = lane->end_batch < limit ? lane->end_batch : limit;
-        lane->first_batch = lane->first_batch < limit ? lane->first_batch : limit;
+        lane->end_batch =
+            gnn_min_u32(lane->first_batch + (uint32_t)gnn_div_up(lane->end_seed - lane->first_seed, batch_size), limit);
+        lane->first_batch = gnn_min_u32(lane->first_batch, limit);
         batches = lane->end_batch;
     }
     s->batches = batches;
@@ -56,32 +51,13 @@ static enum gnn_status open_lane(struct gnn_sampling *s, uint32_t worker, struct
     struct lane *const lane = &s->lanes[worker];
     const struct gnn_env *env = s->env;
     struct gnn_sampler_config config = {
-        .seed = env->workload->seed,
-        .layers = env->workload->layers,
-        .floyd_biased = s->config.floyd_biased,
-    };
-    for (uint32_t l = 0; l < config.layers; l++)
-        config.fanout[l] = env->workload->fanout[l];
+        .seed = env->workload->seed, .layers = env->workload->layers, .floyd_biased = s->config.floyd_biased};
+    memcpy(config.fanout, env->workload->fanout, sizeof config.fanout);
     if (s->config.open_source != NULL)
         GNN_TRY(s->config.open_source(s->config.open_source_ctx, worker, &lane->source, err));
     else
         GNN_TRY(gnn_source_mapped(env->world, s->map, &lane->source, err));
     return gnn_sampler_open(env->world, &config, env->dataset, lane->source, &lane->sampler, err);
-}
-
-static enum gnn_status open_all(struct gnn_sampling *s, struct gnn_err *err)
-{
-    const struct gnn_env *env = s->env;
-    if (s->config.open_source == NULL) {
-        GNN_TRY(gnn_dataset_file_open(env, GNN_DATASET_INDICES, 0, &s->file, NULL, err));
-        GNN_TRY(gnn_map_open(env->world, s->file, s->config.advice, &s->map, err));
-    }
-    GNN_MEM_NEW(env->world, s->order, env->dataset->train.count, "order of the epoch", GNN_MEM_PLAIN, err);
-    GNN_NEW(s->lanes, s->config.workers, err, "%" PRIu32 " samplers", s->config.workers);
-    for (uint32_t w = 0; w < s->config.workers; w++)
-        GNN_TRY(open_lane(s, w, err));
-    divide(s);
-    return GNN_OK;
 }
 
 enum gnn_status gnn_sampling_open(const struct gnn_env *env, const struct gnn_sampling_config *config,
@@ -90,17 +66,21 @@ enum gnn_status gnn_sampling_open(const struct gnn_env *env, const struct gnn_sa
     assert(config->workers > 0);
     if (env->dataset->train.count == 0)
         return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", env->dataset->dir);
-    struct gnn_sampling *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "sampling stage");
+    struct gnn_sampling *s;
+    GNN_NEW(s, 1, err, "sampling stage");
+    *out = s;
     s->env = env;
     s->config = *config;
-    const enum gnn_status status = open_all(s, err);
-    if (status == GNN_OK)
-        *out = s;
-    else
-        gnn_sampling_close(s);
-    return status;
+    if (config->open_source == NULL) {
+        GNN_TRY(gnn_dataset_file_open(env, GNN_DATASET_INDICES, 0, &s->file, NULL, err));
+        GNN_TRY(gnn_map_open(env->world, s->file, config->advice, &s->map, err));
+    }
+    GNN_MEM_NEW(env->world, s->order, env->dataset->train.count, "order of the epoch", GNN_MEM_PLAIN, err);
+    GNN_NEW(s->lanes, config->workers, err, "%" PRIu32 " samplers", config->workers);
+    for (uint32_t w = 0; w < config->workers; w++)
+        GNN_TRY(open_lane(s, w, err));
+    divide(s);
+    return GNN_OK;
 }
 
 void gnn_sampling_close(struct gnn_sampling *s)
@@ -154,8 +134,7 @@ const gnn_node *gnn_sampling_seeds(const struct gnn_sampling *s, uint32_t k, uin
         lane++;
     const uint32_t batch_size = s->env->workload->batch_size;
     const uint64_t start = lane->first_seed + (uint64_t)(k - lane->first_batch) * batch_size;
-    const uint64_t left = lane->end_seed - start;
-    *count = left < batch_size ? (uint32_t)left : batch_size;
+    *count = (uint32_t)gnn_min_u64(lane->end_seed - start, batch_size);
     return s->order + start;
 }
 
@@ -190,12 +169,11 @@ enum { DEGREES_LOOKED_AT = 1 << 16 };
 /* Mean of min(in-degree, fanout) over nodes spread evenly over all. */
 static double mean_draws(const struct gnn_dataset *dataset, uint32_t fanout)
 {
-    const uint32_t looked = dataset->node_count < DEGREES_LOOKED_AT ? dataset->node_count : DEGREES_LOOKED_AT;
+    const uint32_t looked = gnn_min_u32(dataset->node_count, DEGREES_LOOKED_AT);
     uint64_t draws = 0;
     for (uint32_t i = 0; i < looked; i++) {
         const uint64_t v = (uint64_t)i * dataset->node_count / looked;
-        const uint64_t degree = dataset->indptr[v + 1] - dataset->indptr[v];
-        draws += degree < fanout ? degree : fanout;
+        draws += gnn_min_u64(dataset->indptr[v + 1] - dataset->indptr[v], fanout);
     }
     return (double)draws / looked;
 }
@@ -209,7 +187,7 @@ static uint32_t distinct(double draws, uint32_t node_count)
 void gnn_batch_expect(const struct gnn_dataset *dataset, const struct gnn_workload *workload,
                       struct gnn_batch_size *out)
 {
-    const uint32_t seeds = workload->batch_size < dataset->train.count ? workload->batch_size : dataset->train.count;
+    const uint32_t seeds = gnn_min_u32(workload->batch_size, dataset->train.count);
     double draws = seeds;
     *out = (struct gnn_batch_size){.nodes[0] = seeds};
     for (uint32_t l = 0; l < workload->layers; l++) {

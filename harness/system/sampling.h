@@ -21,7 +21,8 @@ struct gnn_sampling_config {
     void *open_source_ctx;
 };
 
-/* env outlives the stage. Errors: those of opening the file and the mapping, GNN_ENOMEM, GNN_ECAP. */
+/* env outlives the stage. Errors: those of opening the file and the mapping, GNN_ENOMEM, GNN_ECAP; *out is to be closed
+ * also then. */
 GNN_MUST_CHECK enum gnn_status gnn_sampling_open(const struct gnn_env *env, const struct gnn_sampling_config *config,
                                                  struct gnn_sampling **out, struct gnn_err *err);
 void gnn_sampling_close(struct gnn_sampling *sampling); /* accepts NULL */

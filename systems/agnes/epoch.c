@@ -95,11 +95,6 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
     return GNN_OK;
 }
 
-static enum gnn_status work_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
-{
-    return gnn_team_work(ctx, worker, err);
-}
-
 /* ---- gathering ---- */
 
 static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -192,74 +187,47 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
 
 /* ---- the pipeline ---- */
 
-static void cancel_queue(struct gnn_queue *queue)
-{
-    if (queue != NULL)
-        gnn_queue_cancel(queue);
-}
-
 static void cancel(void *target)
 {
     struct epoch *const e = target;
     struct gnn_world *const world = e->env->world;
-    gnn_team_cancel(e->agnes->sampling_team);
-    gnn_team_cancel(e->agnes->gathering_team);
-    cancel_queue(e->full_buffers);
-    for (uint32_t i = 0; i < e->agnes->setup.sizes.row_sets; i++)
-        agnes_spill_cancel(e->agnes->row_sets[i].spill);
-    cancel_queue(e->free_inputs);
-    cancel_queue(e->assembled);
     gnn_mutex_lock(world, e->progress.mutex);
     e->progress.cancelled = true;
     gnn_cond_broadcast(world, e->progress.cond);
     gnn_mutex_unlock(world, e->progress.mutex);
 }
 
-static enum gnn_status open_queues(struct epoch *e, struct gnn_err *err)
+static enum gnn_status open_queues(struct epoch *e, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
-    struct gnn_world *const world = e->env->world;
     struct agnes *const agnes = e->agnes;
-    GNN_TRY(gnn_mutex_open(world, &e->progress.mutex, err));
-    GNN_TRY(gnn_cond_open(world, &e->progress.cond, err));
-    if (e->env->workload->sample_only)
-        return GNN_OK;
     if (agnes->setup.config->spill == AGNES_SPILL_ASYNC) {
-        GNN_TRY(gnn_queue_open(world, "agnes full staging buffers", 0, &e->full_buffers, err));
+        GNN_TRY(gnn_pipeline_queue(pipeline, "agnes full staging buffers", 0, &e->full_buffers, err));
         gnn_queue_producers(e->full_buffers, 1);
     }
     for (uint32_t i = 0; i < agnes->setup.sizes.row_sets; i++)
-        GNN_TRY(agnes_spill_begin_epoch(agnes->row_sets[i].spill, e->full_buffers, err));
-    GNN_TRY(gnn_queue_open(world, "agnes inputs", AGNES_INPUTS, &e->free_inputs, err));
+        GNN_TRY(agnes_spill_begin_epoch(agnes->row_sets[i].spill, pipeline, e->full_buffers, err));
+    GNN_TRY(gnn_pipeline_queue(pipeline, "agnes inputs", AGNES_INPUTS, &e->free_inputs, err));
     for (uint32_t i = 0; i < AGNES_INPUTS; i++)
         GNN_TRY(gnn_queue_push(e->free_inputs, &agnes->assembly->inputs[i]));
-    GNN_TRY(gnn_queue_open(world, "agnes assembled", AGNES_INPUTS, &e->assembled, err));
+    GNN_TRY(gnn_pipeline_queue(pipeline, "agnes assembled", AGNES_INPUTS, &e->assembled, err));
     gnn_queue_producers(e->assembled, 1);
     return GNN_OK;
-}
-
-static void close_queues(struct epoch *e)
-{
-    gnn_queue_close(e->assembled);
-    gnn_queue_close(e->free_inputs);
-    gnn_queue_close(e->full_buffers);
-    for (uint32_t i = 0; i < e->agnes->setup.sizes.row_sets; i++)
-        agnes_spill_end_epoch(e->agnes->row_sets[i].spill);
-    gnn_cond_close(e->env->world, e->progress.cond);
-    gnn_mutex_close(e->env->world, e->progress.mutex);
 }
 
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
     struct epoch *const e = ctx;
-    const uint32_t workers = e->agnes->setup.config->workers;
-    GNN_TRY(open_queues(e, err));
+    struct gnn_world *const world = e->env->world;
+    GNN_TRY(gnn_mutex_open(world, &e->progress.mutex, err));
+    GNN_TRY(gnn_cond_open(world, &e->progress.cond, err));
     GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, e, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "sample", 1, sample_stage, e, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "sample-work", workers, work_stage, e->agnes->sampling_team, err));
+    GNN_TRY(gnn_team_stage(e->agnes->sampling_team, pipeline, "sample-work", err));
     if (e->env->workload->sample_only)
         return GNN_OK;
+    GNN_TRY(open_queues(e, pipeline, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "gather", 1, gather_stage, e, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "gather-work", workers, work_stage, e->agnes->gathering_team, err));
+    GNN_TRY(gnn_team_stage(e->agnes->gathering_team, pipeline, "gather-work", err));
     if (e->full_buffers != NULL)
         GNN_TRY(gnn_pipeline_stage(pipeline, "spill", 1, spill_stage, e, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "assemble", 1, assemble_stage, e, err));
@@ -336,12 +304,10 @@ static void report(const struct epoch *e, struct gnn_epoch_result *out)
 static void begin(struct agnes *agnes, uint64_t epoch)
 {
     gnn_batch_order_begin(&agnes->order, epoch);
-    gnn_team_begin(agnes->sampling_team);
     agnes_sampling_begin(agnes->sampling, epoch);
     if (agnes->gathering == NULL)
         return;
     gnn_training_begin(&agnes->training);
-    gnn_team_begin(agnes->gathering_team);
     agnes_gathering_begin(agnes->gathering);
     agnes_assembly_begin(agnes->assembly, epoch);
 }
@@ -356,7 +322,8 @@ enum gnn_status agnes_epoch(void *state, uint64_t epoch, struct gnn_epoch_result
                       .ahead = agnes->setup.config->overlap == AGNES_OVERLAP_FULL ? 1 : 0};
     begin(agnes, epoch);
     const enum gnn_status status = gnn_epoch_run(e.env, add_stages, &e, out, err);
-    close_queues(&e);
+    gnn_cond_close(e.env->world, e.progress.cond);
+    gnn_mutex_close(e.env->world, e.progress.mutex);
     report(&e, out);
     for (uint32_t i = 0; i < sizes->alive; i++) /* what a failed epoch left */
         agnes_hyperbatch_clear(&agnes->hyperbatches[i]);

@@ -44,15 +44,6 @@ static void list_append(struct agnes_frames *f, uint32_t frame)
 
 /* ---- open, close ---- */
 
-static enum gnn_status alloc_frames(struct agnes_frames *f, struct gnn_err *err)
-{
-    const struct agnes_frames_config *const config = &f->config;
-    const uint64_t tables = (config->frames + UINT64_C(1)) * sizeof *f->frames + config->blocks * sizeof *f->frame_of;
-    GNN_TRY(gnn_mem_alloc(f->world, "agnes frame tables", tables, GNN_MEM_PLAIN, &f->tables, err));
-    return gnn_mem_alloc(f->world, config->name, gnn_mul_bytes(config->frames, config->block_bytes), config->mem_flags,
-                         &f->memory, err);
-}
-
 enum gnn_status agnes_frames_open(struct gnn_world *world, const struct agnes_frames_config *config,
                                   struct agnes_frames **out, struct gnn_err *err)
 {
@@ -60,19 +51,17 @@ enum gnn_status agnes_frames_open(struct gnn_world *world, const struct agnes_fr
     assert(config->blocks > 0);
     assert(config->frames < AGNES_NO_FRAME);
     struct agnes_frames *f;
-    *out = NULL;
     GNN_NEW(f, 1, err, "%s", config->name);
+    *out = f;
     f->world = world;
     f->config = *config;
-    const enum gnn_status status = alloc_frames(f, err);
-    if (status != GNN_OK) {
-        agnes_frames_close(f);
-        return status;
-    }
+    const uint64_t tables = (config->frames + UINT64_C(1)) * sizeof *f->frames + config->blocks * sizeof *f->frame_of;
+    GNN_TRY(gnn_mem_alloc(world, "agnes frame tables", tables, GNN_MEM_PLAIN, &f->tables, err));
+    GNN_TRY(gnn_mem_alloc(world, config->name, gnn_mul_bytes(config->frames, config->block_bytes), config->mem_flags,
+                          &f->memory, err));
     f->frames = f->tables;
     f->frame_of = (uint32_t *)(f->frames + config->frames + 1);
     agnes_frames_clear(f);
-    *out = f;
     return GNN_OK;
 }
 

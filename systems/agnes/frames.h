@@ -21,7 +21,7 @@ struct agnes_frames_config {
     enum agnes_policy policy;
     unsigned mem_flags;
 };
-/* Allocates the frames (frames x block_bytes) and their tables. GNN_ENOMEM, GNN_ECAP. */
+/* Allocates the frames (frames x block_bytes) and their tables. GNN_ENOMEM, GNN_ECAP: *out is to be closed. */
 GNN_MUST_CHECK enum gnn_status agnes_frames_open(struct gnn_world *world, const struct agnes_frames_config *config,
                                                  struct agnes_frames **out, struct gnn_err *err);
 void agnes_frames_close(struct agnes_frames *frames); /* accepts NULL */

@@ -104,24 +104,13 @@ void agnes_spill_close(struct agnes_spill *spill)
 
 /* ---- an epoch ---- */
 
-enum gnn_status agnes_spill_begin_epoch(struct agnes_spill *spill, struct gnn_queue *full, struct gnn_err *err)
+enum gnn_status agnes_spill_begin_epoch(struct agnes_spill *spill, struct gnn_pipeline *pipeline,
+                                        struct gnn_queue *full, struct gnn_err *err)
 {
     assert((full != NULL) == (spill->spares > 0));
     atomic_store(&spill->written_bytes, 0);
     spill->full = full;
-    return full == NULL ? GNN_OK : gnn_queue_open(spill->world, "agnes spare staging buffers", 0, &spill->spare, err);
-}
-
-void agnes_spill_cancel(struct agnes_spill *spill)
-{
-    if (spill->spare != NULL)
-        gnn_queue_cancel(spill->spare);
-}
-
-void agnes_spill_end_epoch(struct agnes_spill *spill)
-{
-    gnn_queue_close(spill->spare);
-    spill->spare = spill->full = NULL;
+    return full == NULL ? GNN_OK : gnn_pipeline_queue(pipeline, "agnes spare staging buffers", 0, &spill->spare, err);
 }
 
 uint64_t agnes_spill_written_bytes(const struct agnes_spill *spill)

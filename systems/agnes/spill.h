@@ -5,8 +5,8 @@
  * the spill file. The tail stays in memory. Before j trains its blocks are read back, all at once. spill=async: full
  * buffers go to a writer thread, and spare ones take their place.
  *
- * Life     open -> per epoch: begin_epoch, { begin, add from many workers, finish, reload and row for each mini-batch
- *          }, end_epoch -> close
+ * Life     open -> per epoch: begin_epoch, { begin, add from many workers, finish, reload and row for each mini-batch }
+ *          -> close
  * Memory   H (+ W + 1 with spill=async) blocks; 4 bytes for each node of each mini-batch
  * Disk     the spill file has no name: it goes with its handle, however the run ends */
 #ifndef AGNES_SPILL_H
@@ -23,11 +23,9 @@ GNN_MUST_CHECK enum gnn_status agnes_spill_open(const struct agnes_setup *setup,
                                                 struct gnn_err *err);
 void agnes_spill_close(struct agnes_spill *spill); /* accepts NULL */
 
-/* full: where full buffers go to, with spill=async; else NULL. */
-GNN_MUST_CHECK enum gnn_status agnes_spill_begin_epoch(struct agnes_spill *spill, struct gnn_queue *full,
-                                                       struct gnn_err *err);
-void agnes_spill_cancel(struct agnes_spill *spill); /* wakes all who wait for a spare buffer */
-void agnes_spill_end_epoch(struct agnes_spill *spill);
+/* full: where full buffers go to, with spill=async; else NULL. The queue of spare ones is the epoch's pipeline's. */
+GNN_MUST_CHECK enum gnn_status agnes_spill_begin_epoch(struct agnes_spill *spill, struct gnn_pipeline *pipeline,
+                                                       struct gnn_queue *full, struct gnn_err *err);
 uint64_t agnes_spill_written_bytes(const struct agnes_spill *spill); /* since begin_epoch */
 
 /* Forgets all rows and takes in a hyperbatch whose lists were laid; it stays as it is until its last mini-batch is read

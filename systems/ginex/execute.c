@@ -68,12 +68,6 @@ static enum gnn_status exchange_batch(struct ginex_execution *x, uint32_t b, str
 
 /* ---- gather ---- */
 
-static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
-{
-    struct ginex_execution *x = ctx;
-    return gnn_team_work(x->s->team, worker, err);
-}
-
 static enum gnn_status fill_cache(struct ginex_execution *x, struct gnn_err *err)
 {
     struct ginex *s = x->s;
@@ -172,16 +166,6 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
 
 /* ---- set-up of a superbatch ---- */
 
-static void cancel(void *target)
-{
-    struct ginex_execution *x = target;
-    for (uint32_t t = 0; t < x->s->config->trace_loaders; t++) {
-        gnn_queue_cancel(x->loaders[t].empty);
-        gnn_queue_cancel(x->loaders[t].loaded);
-    }
-    gnn_team_cancel(x->s->team);
-}
-
 static enum gnn_status open_batches(struct ginex_execution *x, struct gnn_err *err)
 {
     const struct ginex_config *config = x->s->config;
@@ -196,9 +180,8 @@ static enum gnn_status open_batches(struct ginex_execution *x, struct gnn_err *e
 }
 
 /* Each loader gets trace_queue + 1 batches; the first two stay with the trainer. */
-static enum gnn_status open_loaders(struct ginex_execution *x, struct gnn_err *err)
+static enum gnn_status open_loaders(struct ginex_execution *x, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
-    struct gnn_world *world = x->s->env->world;
     const uint32_t loaders = x->s->config->trace_loaders, queue = x->s->config->trace_queue;
     struct gnn_file *const file = gnn_stream_file_handle(x->sb->trace);
     const struct gnn_reader_config config = {
@@ -206,9 +189,9 @@ static enum gnn_status open_loaders(struct ginex_execution *x, struct gnn_err *e
     uint32_t given = 2;
     GNN_NEW(x->loaders, loaders, err, "%" PRIu32 " ginex trace loaders", loaders);
     for (struct loader *l = x->loaders; l < x->loaders + loaders; l++) {
-        GNN_TRY(gnn_queue_open(world, "trace batches to fill", queue + 3, &l->empty, err));
-        GNN_TRY(gnn_queue_open(world, "trace", queue, &l->loaded, err));
-        GNN_TRY(gnn_reader_open(world, &config, &l->reader, err));
+        GNN_TRY(gnn_pipeline_queue(pipeline, "trace batches to fill", queue + 3, &l->empty, err));
+        GNN_TRY(gnn_pipeline_queue(pipeline, "trace", queue, &l->loaded, err));
+        GNN_TRY(gnn_reader_open(x->s->env->world, &config, &l->reader, err));
         for (uint32_t i = 0; i < queue + 1; i++)
             GNN_TRY(gnn_queue_push(l->empty, &x->batches[given++]));
     }
@@ -228,8 +211,6 @@ static void close_loaders(struct ginex_execution *x)
 {
     for (uint32_t t = 0; x->loaders != NULL && t < x->s->config->trace_loaders; t++) {
         struct loader *const l = &x->loaders[t];
-        gnn_queue_close(l->empty);
-        gnn_queue_close(l->loaded);
         if (l->reader == NULL)
             continue;
         struct gnn_reader_counters counters;
@@ -259,14 +240,11 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
     for (int i = 0; i < 2; i++)
         gnn_rows_init(&x->input[i], s->env, "ginex gathered input", s->env->tensor->host_memory);
     GNN_TRY(open_batches(x, err));
-    GNN_TRY(open_loaders(x, err));
+    GNN_TRY(open_loaders(x, pipeline, err));
     GNN_TRY(open_cache(s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "load", s->config->trace_loaders, load_stage, x, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "gather", s->config->gather_threads, gather_stage, x, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, x, err));
-    GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, x, err));
-    gnn_team_begin(s->team);
-    return GNN_OK;
+    GNN_TRY(gnn_team_stage(s->team, pipeline, "gather", err));
+    return gnn_pipeline_stage(pipeline, "train", 1, train_stage, x, err);
 }
 
 void ginex_drop_cache(struct ginex *s)

@@ -59,21 +59,16 @@ enum gnn_status ginex_cache_open(struct gnn_world *world, const struct ginex_cac
 {
     assert(config->rows > 0);
     assert(config->rows <= config->node_count);
-    *out = NULL;
     struct gnn_file_info info;
     struct ginex_cache *cache;
     GNN_NEW(cache, 1, err, "ginex's feature cache");
+    *out = cache;
     gnn_file_info(world, config->features, &info);
     cache->world = world;
     cache->config = *config;
     cache->layout = gnn_row_layout(config->row_bytes, config->unit_bytes);
     cache->features_bytes = info.size_bytes;
-    const enum gnn_status status = open_memory(cache, err);
-    if (status == GNN_OK)
-        *out = cache;
-    else
-        ginex_cache_close(cache);
-    return status;
+    return open_memory(cache, err);
 }
 
 void ginex_cache_close(struct ginex_cache *cache)

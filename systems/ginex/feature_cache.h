@@ -24,6 +24,7 @@ struct ginex_cache_config {
     struct gnn_file *features;
 };
 
+/* GNN_ENOMEM, GNN_ECAP: *out is the caller's to close also then. */
 GNN_MUST_CHECK enum gnn_status ginex_cache_open(struct gnn_world *world, const struct ginex_cache_config *config,
                                                 struct ginex_cache **out, struct gnn_err *err);
 void ginex_cache_close(struct ginex_cache *cache); /* accepts NULL */

@@ -210,22 +210,14 @@ static enum gnn_status inspect_stage(void *ctx, struct gnn_worker *worker, struc
 
 /* ---- the pipeline ---- */
 
-static void cancel(void *target)
-{
-    struct ginex_inspection *in = target;
-    gnn_queue_cancel(in->start);
-    gnn_queue_cancel(in->first_batch);
-}
-
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
     struct ginex_inspection *in = ctx;
     const uint32_t samplers = in->s->config->samplers;
-    GNN_TRY(gnn_queue_open(in->s->env->world, "sampling may start", samplers, &in->start, err));
-    GNN_TRY(gnn_queue_open(in->s->env->world, "first batch", samplers, &in->first_batch, err));
+    GNN_TRY(gnn_pipeline_queue(pipeline, "sampling may start", samplers, &in->start, err));
+    GNN_TRY(gnn_pipeline_queue(pipeline, "first batch", samplers, &in->first_batch, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "inspect", 1, inspect_stage, in, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "sample", samplers, sample_stage, in, err));
-    return gnn_pipeline_on_cancel(pipeline, cancel, in, err);
+    return gnn_pipeline_stage(pipeline, "sample", samplers, sample_stage, in, err);
 }
 
 enum gnn_status ginex_inspect(struct ginex *s, struct gnn_epoch_result *out, struct gnn_err *err)
@@ -233,8 +225,6 @@ enum gnn_status ginex_inspect(struct ginex *s, struct gnn_epoch_result *out, str
     const uint64_t inspect_ns = gnn_now_ns(s->env->world);
     struct ginex_inspection in = {.s = s};
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, &in, out, err);
-    gnn_queue_close(in.start);
-    gnn_queue_close(in.first_batch);
     ginex_neighbours_unload(s->neighbours);
     if (status == GNN_OK && s->sampled != NULL)
         ginex_superbatch_sum(s->sampled);

@@ -146,7 +146,6 @@ enum gnn_status ginex_neighbours_open(const struct gnn_env *env, const struct gi
                                       struct gnn_file *indices, struct ginex_scan *scan, struct ginex_neighbours **out,
                                       struct gnn_err *err)
 {
-    *out = NULL;
     if (config->cache_bytes > 0 && config->cache_bytes < table_bytes(env))
         return gnn_fail(err, GNN_ECAP,
                         "ginex.neighbour_cache of %" PRIu64 " bytes cannot hold its table of %" PRIu64
@@ -155,16 +154,9 @@ enum gnn_status ginex_neighbours_open(const struct gnn_env *env, const struct gi
     struct ginex_neighbours *n;
     GNN_NEW(n, 1, err, "ginex's neighbour cache");
     *n = (struct ginex_neighbours){.env = env, .config = *config, .indices = indices};
-    n->tallies = calloc(config->workers, sizeof *n->tallies);
-    enum gnn_status status =
-        n->tallies != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "ginex: %" PRIu32 " samplers", config->workers);
-    if (status == GNN_OK && scan != NULL && config->cache_bytes > 0)
-        status = build(n, scan, err);
-    if (status == GNN_OK)
-        *out = n;
-    else
-        ginex_neighbours_close(n);
-    return status;
+    *out = n;
+    GNN_NEW(n->tallies, config->workers, err, "ginex: %" PRIu32 " samplers", config->workers);
+    return scan != NULL && config->cache_bytes > 0 ? build(n, scan, err) : GNN_OK;
 }
 
 void ginex_neighbours_close(struct ginex_neighbours *n)

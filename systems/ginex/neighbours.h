@@ -39,7 +39,7 @@ struct ginex_neighbours_config {
 struct ginex_neighbours;
 
 /* Builds the cache from the scan (NULL: there is none, or no edge). `indices` is where lists are read, and stays the
- * caller's. GNN_ECAP when cache_bytes cannot hold the table. */
+ * caller's. GNN_ECAP when cache_bytes cannot hold the table. *out is to be closed also on an error. */
 GNN_MUST_CHECK enum gnn_status ginex_neighbours_open(const struct gnn_env *env,
                                                      const struct ginex_neighbours_config *config,
                                                      struct gnn_file *indices, struct ginex_scan *scan,

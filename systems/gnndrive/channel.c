@@ -1,32 +1,15 @@
 #include "systems/gnndrive/gnndrive.h"
 
-enum gnn_status gnndrive_channel_open(struct gnn_world *world, const char *name, bool in_order, uint32_t depth,
+enum gnn_status gnndrive_channel_open(struct gnn_pipeline *pipeline, const char *name, bool in_order, uint32_t depth,
                                       uint32_t producers, uint32_t batches, struct gnndrive_channel *out,
                                       struct gnn_err *err)
 {
-    if (in_order) {
-        GNN_TRY(gnn_reorder_open(world, depth, &out->reorder, err));
-        gnn_reorder_reset(out->reorder, 0, batches);
-        return GNN_OK;
-    }
-    GNN_TRY(gnn_queue_open(world, name, depth, &out->queue, err));
+    *out = (struct gnndrive_channel){.queue = NULL};
+    if (in_order)
+        return gnn_pipeline_reorder(pipeline, depth, batches, &out->reorder, err);
+    GNN_TRY(gnn_pipeline_queue(pipeline, name, depth, &out->queue, err));
     gnn_queue_producers(out->queue, producers);
     return GNN_OK;
-}
-
-void gnndrive_channel_close(struct gnndrive_channel *channel)
-{
-    gnn_queue_close(channel->queue);
-    gnn_reorder_close(channel->reorder);
-    *channel = (struct gnndrive_channel){.queue = NULL};
-}
-
-void gnndrive_channel_cancel(struct gnndrive_channel *channel)
-{
-    if (channel->queue != NULL)
-        gnn_queue_cancel(channel->queue);
-    if (channel->reorder != NULL)
-        gnn_reorder_cancel(channel->reorder);
 }
 
 enum gnn_status gnndrive_channel_push(struct gnndrive_channel *channel, struct gnndrive_item *item)

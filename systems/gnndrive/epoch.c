@@ -139,40 +139,25 @@ static enum gnn_status release_stage(void *ctx, struct gnn_worker *worker, struc
     }
 }
 
-static void cancel_epoch(void *target)
+static void cancel_waits(void *target)
 {
-    struct gnndrive *s = target;
-    gnn_queue_cancel(s->free_items);
-    gnndrive_channel_cancel(&s->extracting);
-    gnndrive_buffer_cancel(s->fb);
-    gnndrive_channel_cancel(&s->training_queue);
-    gnn_queue_cancel(s->releasing);
+    gnndrive_buffer_cancel(target);
 }
 
-static enum gnn_status open_queues(struct gnndrive *s, struct gnn_err *err)
+static enum gnn_status open_queues(struct gnndrive *s, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
-    struct gnn_world *world = s->env->world;
     const struct gnndrive_config *config = s->config;
     const uint32_t batches = gnn_sampling_batches(s->sampling);
-    GNN_TRY(gnn_queue_open(world, "free items", s->sizes.items, &s->free_items, err));
+    GNN_TRY(gnn_pipeline_queue(pipeline, "free items", s->sizes.items, &s->free_items, err));
     for (uint32_t i = 0; i < s->sizes.items; i++)
         GNN_TRY(gnn_queue_push(s->free_items, &s->items[i]));
-    GNN_TRY(gnndrive_channel_open(world, "extracting", config->in_order, s->sizes.extract_queue, config->samplers,
+    GNN_TRY(gnndrive_channel_open(pipeline, "extracting", config->in_order, s->sizes.extract_queue, config->samplers,
                                   batches, &s->extracting, err));
-    GNN_TRY(gnndrive_channel_open(world, "training", config->in_order, s->sizes.train_queue, config->extractors,
+    GNN_TRY(gnndrive_channel_open(pipeline, "training", config->in_order, s->sizes.train_queue, config->extractors,
                                   batches, &s->training_queue, err));
-    GNN_TRY(gnn_queue_open(world, "releasing", 0, &s->releasing, err));
+    GNN_TRY(gnn_pipeline_queue(pipeline, "releasing", 0, &s->releasing, err));
     gnn_queue_producers(s->releasing, 1);
     return GNN_OK;
-}
-
-static void close_queues(struct gnndrive *s)
-{
-    gnn_queue_close(s->releasing);
-    gnndrive_channel_close(&s->training_queue);
-    gnndrive_channel_close(&s->extracting);
-    gnn_queue_close(s->free_items);
-    s->releasing = s->free_items = NULL;
 }
 
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
@@ -180,12 +165,12 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
     struct gnndrive *s = ctx;
     if (s->env->workload->sample_only)
         return gnn_pipeline_stage(pipeline, "sample", s->config->samplers, sample_only_stage, s, err);
-    GNN_TRY(open_queues(s, err));
+    GNN_TRY(open_queues(s, pipeline, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "sample", s->config->samplers, sample_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "extract", s->config->extractors, extract_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "release", 1, release_stage, s, err));
-    return gnn_pipeline_on_cancel(pipeline, cancel_epoch, s, err);
+    return gnn_pipeline_on_cancel(pipeline, cancel_waits, s->fb, err);
 }
 
 /* Releases what a failed or stopped epoch left in the queues, then checks that no batch holds a row. */
@@ -262,7 +247,6 @@ enum gnn_status gnndrive_train_epoch(void *state, uint64_t epoch, struct gnn_epo
     struct gnndrive *s = state;
     begin_epoch(s, epoch);
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
-    close_queues(s);
     fill_result(s, out);
     if (s->fb == NULL)
         return status;

@@ -113,11 +113,9 @@ struct gnndrive {
 };
 
 /* channel.c */
-GNN_MUST_CHECK enum gnn_status gnndrive_channel_open(struct gnn_world *world, const char *name, bool in_order,
+GNN_MUST_CHECK enum gnn_status gnndrive_channel_open(struct gnn_pipeline *pipeline, const char *name, bool in_order,
                                                      uint32_t depth, uint32_t producers, uint32_t batches,
                                                      struct gnndrive_channel *out, struct gnn_err *err);
-void gnndrive_channel_close(struct gnndrive_channel *channel);
-void gnndrive_channel_cancel(struct gnndrive_channel *channel);
 GNN_MUST_CHECK enum gnn_status gnndrive_channel_push(struct gnndrive_channel *channel, struct gnndrive_item *item);
 GNN_MUST_CHECK enum gnn_status gnndrive_channel_pop(struct gnndrive_channel *channel, struct gnndrive_item **item);
 void gnndrive_channel_done(struct gnndrive_channel *channel); /* one producer has finished */

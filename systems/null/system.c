@@ -115,32 +115,16 @@ static enum gnn_status count_stage(void *ctx, struct gnn_worker *worker, struct 
 
 /* ---- an epoch ---- */
 
-static void cancel_epoch(void *target)
-{
-    struct null_state *s = target;
-    gnn_queue_cancel(s->free_batches);
-    gnn_queue_cancel(s->ready);
-}
-
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
     struct null_state *s = ctx;
-    struct gnn_world *world = s->env->world;
-    GNN_TRY(gnn_queue_open(world, "free batches", s->batch_count, &s->free_batches, err));
+    GNN_TRY(gnn_pipeline_queue(pipeline, "free batches", s->batch_count, &s->free_batches, err));
     for (uint32_t i = 0; i < s->batch_count; i++)
         GNN_TRY(gnn_queue_push(s->free_batches, &s->batches[i]));
-    GNN_TRY(gnn_queue_open(world, "ready batches", s->config->queue, &s->ready, err));
+    GNN_TRY(gnn_pipeline_queue(pipeline, "ready batches", s->config->queue, &s->ready, err));
     gnn_queue_producers(s->ready, 1);
     GNN_TRY(gnn_pipeline_stage(pipeline, "cut", 1, cut_stage, s, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "count", 1, count_stage, s, err));
-    return gnn_pipeline_on_cancel(pipeline, cancel_epoch, s, err);
-}
-
-static void close_queues(struct null_state *s)
-{
-    gnn_queue_close(s->ready);
-    gnn_queue_close(s->free_batches);
-    s->ready = s->free_batches = NULL;
+    return gnn_pipeline_stage(pipeline, "count", 1, count_stage, s, err);
 }
 
 static enum gnn_status null_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
@@ -149,7 +133,6 @@ static enum gnn_status null_train_epoch(void *state, uint64_t epoch, struct gnn_
     gnn_batch_order_begin(&s->order, epoch);
     s->seeds = 0;
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
-    close_queues(s);
     out->seeds = s->seeds;
     out->counters = (struct gnn_counters){
         .sample.batches = s->order.batches,

@@ -45,12 +45,6 @@ static enum gnn_status gather_part(void *ctx, uint32_t worker, uint32_t workers,
                                (char *)item->rows->data + first * row_bytes, row_bytes, err);
 }
 
-static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
-{
-    struct pygplus *s = ctx;
-    return gnn_team_work(s->gather, worker, err);
-}
-
 /* Takes batch k, in order, and lets worker k mod W draw another into *spare. *item = NULL after the last. */
 static enum gnn_status take_batch(struct pygplus *s, uint32_t k, struct pygplus_item *spare, struct pygplus_item **item)
 {
@@ -114,53 +108,29 @@ static enum gnn_status deliver_stage(void *ctx, struct gnn_worker *worker, struc
     }
 }
 
-static void cancel_epoch(void *target)
-{
-    struct pygplus *s = target;
-    for (uint32_t w = 0; w < s->config->workers; w++)
-        gnn_queue_cancel(s->tokens[w]);
-    gnn_reorder_cancel(s->delivery);
-    gnn_team_cancel(s->gather);
-}
-
 /* Gives each worker `prefetch` tokens; the first PYGPLUS_DELIVERED_MAX items are the consumer's spares. */
-static enum gnn_status open_queues(struct pygplus *s, struct gnn_err *err)
+static enum gnn_status open_queues(struct pygplus *s, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
-    struct gnn_world *world = s->env->world;
     const uint32_t prefetch = s->config->prefetch;
     assert(s->item_count == prefetch * s->config->workers + PYGPLUS_DELIVERED_MAX);
     for (uint32_t w = 0; w < s->config->workers; w++) {
-        GNN_TRY(gnn_queue_open(world, "tokens", prefetch, &s->tokens[w], err));
+        GNN_TRY(gnn_pipeline_queue(pipeline, "tokens", prefetch, &s->tokens[w], err));
         for (uint32_t i = 0; i < prefetch; i++)
             GNN_TRY(gnn_queue_push(s->tokens[w], &s->items[PYGPLUS_DELIVERED_MAX + w * prefetch + i]));
     }
-    GNN_TRY(gnn_reorder_open(world, prefetch * s->config->workers, &s->delivery, err));
-    gnn_reorder_reset(s->delivery, 0, gnn_sampling_batches(s->sampling));
-    return GNN_OK;
-}
-
-static void close_queues(struct pygplus *s)
-{
-    for (uint32_t w = 0; w < s->config->workers; w++) {
-        gnn_queue_close(s->tokens[w]);
-        s->tokens[w] = NULL;
-    }
-    gnn_reorder_close(s->delivery);
-    s->delivery = NULL;
+    return gnn_pipeline_reorder(pipeline, prefetch * s->config->workers, gnn_sampling_batches(s->sampling),
+                                &s->delivery, err);
 }
 
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
     struct pygplus *s = ctx;
-    GNN_TRY(open_queues(s, err));
+    GNN_TRY(open_queues(s, pipeline, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "sample", s->config->workers, sample_stage, s, err));
-    if (s->env->workload->sample_only) {
-        GNN_TRY(gnn_pipeline_stage(pipeline, "deliver", 1, deliver_stage, s, err));
-    } else {
-        GNN_TRY(gnn_pipeline_stage(pipeline, "gather", s->config->gather_threads, gather_stage, s, err));
-        GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err));
-    }
-    return gnn_pipeline_on_cancel(pipeline, cancel_epoch, s, err);
+    if (s->env->workload->sample_only)
+        return gnn_pipeline_stage(pipeline, "deliver", 1, deliver_stage, s, err);
+    GNN_TRY(gnn_team_stage(s->gather, pipeline, "gather", err));
+    return gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err);
 }
 
 static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
@@ -181,12 +151,10 @@ enum gnn_status pygplus_train_epoch(void *state, uint64_t epoch, struct gnn_epoc
     struct pygplus *s = state;
     gnn_sampling_begin(s->sampling, epoch);
     gnn_training_begin(&s->training);
-    gnn_team_begin(s->gather);
     atomic_store(&s->outstanding, 0);
     atomic_store(&s->outstanding_peak, 0);
     s->gathered_rows = 0;
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
-    close_queues(s);
     fill_result(s, out);
     return status;
 }

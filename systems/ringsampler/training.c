@@ -86,49 +86,22 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
 
 /* ---- queues of an epoch ---- */
 
-static void cancel(void *target)
+static enum gnn_status open_queues(struct rs_training *t, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
-    struct rs_training *const t = target;
-    for (uint32_t i = 0; i < t->s->sizes.threads; i++)
-        gnn_queue_cancel(t->tokens[i]);
-    gnn_queue_cancel(t->free_inputs);
-    gnn_reorder_cancel(t->sampled);
-    gnn_reorder_cancel(t->extracted);
-}
-
-static enum gnn_status open_queues(struct rs_training *t, struct gnn_err *err)
-{
-    struct gnn_world *const world = t->s->env->world;
     const uint32_t prefetch = t->s->config->prefetch, threads = t->s->sizes.threads, items = t->s->sizes.items;
     assert(prefetch > 0);
     assert(threads > 0);
     for (uint32_t i = 0; i < threads; i++)
-        GNN_TRY(gnn_queue_open(world, "tokens", items, &t->tokens[i], err));
+        GNN_TRY(gnn_pipeline_queue(pipeline, "tokens", items, &t->tokens[i], err));
     for (uint32_t i = 0; i < items; i++) { /* what is over goes to the first threads */
         const uint32_t thread = i < prefetch * threads ? i / prefetch : i % threads;
         GNN_TRY(gnn_queue_push(t->tokens[thread], &t->items[i]));
     }
-    GNN_TRY(gnn_queue_open(world, "free inputs", RS_INPUTS, &t->free_inputs, err));
+    GNN_TRY(gnn_pipeline_queue(pipeline, "free inputs", RS_INPUTS, &t->free_inputs, err));
     for (uint32_t i = 0; i < RS_INPUTS; i++)
         GNN_TRY(gnn_queue_push(t->free_inputs, &t->inputs[i]));
-    GNN_TRY(gnn_reorder_open(world, items, &t->sampled, err));
-    gnn_reorder_reset(t->sampled, 0, t->s->order.batches);
-    GNN_TRY(gnn_reorder_open(world, RS_INPUTS, &t->extracted, err));
-    gnn_reorder_reset(t->extracted, 0, t->s->order.batches);
-    return GNN_OK;
-}
-
-static void close_queues(struct rs_training *t)
-{
-    for (uint32_t i = 0; i < t->s->sizes.threads; i++) {
-        gnn_queue_close(t->tokens[i]);
-        t->tokens[i] = NULL;
-    }
-    gnn_queue_close(t->free_inputs);
-    gnn_reorder_close(t->sampled);
-    gnn_reorder_close(t->extracted);
-    t->free_inputs = NULL;
-    t->sampled = t->extracted = NULL;
+    GNN_TRY(gnn_pipeline_reorder(pipeline, items, t->s->order.batches, &t->sampled, err));
+    return gnn_pipeline_reorder(pipeline, RS_INPUTS, t->s->order.batches, &t->extracted, err);
 }
 
 enum gnn_status rs_training_begin(struct rs_training *t, struct gnn_pipeline *pipeline, struct gnn_err *err)
@@ -136,17 +109,15 @@ enum gnn_status rs_training_begin(struct rs_training *t, struct gnn_pipeline *pi
     t->extracted_rows = 0;
     gnn_training_begin(&t->training);
     gnn_extraction_begin(t->extraction);
-    GNN_TRY(open_queues(t, err));
+    GNN_TRY(open_queues(t, pipeline, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "sample", t->s->sizes.threads, sample_stage, t, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "extract", 1, extract_stage, t, err));
-    GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, t, err));
-    return gnn_pipeline_on_cancel(pipeline, cancel, t, err);
+    return gnn_pipeline_stage(pipeline, "train", 1, train_stage, t, err);
 }
 
 void rs_training_end(struct rs_training *t, struct gnn_epoch_result *out)
 {
     struct gnn_reader_counters features;
-    close_queues(t);
     gnn_training_result(&t->training, out);
     gnn_extraction_counters(t->extraction, &features);
     out->counters.needed_bytes += t->extracted_rows * t->s->env->dataset->row_bytes;

@@ -116,27 +116,15 @@ static enum gnn_status drive(void *ctx, struct gnn_worker *worker, struct gnn_er
     return GNN_OK;
 }
 
-static enum gnn_status work(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
-{
-    return gnn_team_work(((struct reading *)ctx)->team, worker, err);
-}
-
-static void cancel(void *target)
-{
-    gnn_team_cancel(((struct reading *)target)->team);
-}
-
 static enum gnn_status run_pipeline(struct reading *r, double *rate, struct gnn_err *err)
 {
     struct gnn_world *const world = r->b->world;
-    struct gnn_pipeline *pipeline;
-    GNN_TRY(gnn_pipeline_open(world, &pipeline, err));
-    gnn_team_begin(r->team);
-    enum gnn_status status = gnn_pipeline_on_cancel(pipeline, cancel, r, err);
+    struct gnn_pipeline *pipeline = NULL;
+    enum gnn_status status = gnn_pipeline_open(world, &pipeline, err);
     if (status == GNN_OK)
         status = gnn_pipeline_stage(pipeline, "drive", 1, drive, r, err);
     if (status == GNN_OK)
-        status = gnn_pipeline_stage(pipeline, "work", WORKERS, work, r, err);
+        status = gnn_team_stage(r->team, pipeline, "work", err);
     const uint64_t start_ns = gnn_now_ns(world);
     if (status == GNN_OK)
         status = gnn_pipeline_run(pipeline, err);

@@ -126,27 +126,15 @@ static enum gnn_status driver_stage(void *ctx, struct gnn_worker *worker, struct
     return GNN_OK;
 }
 
-static enum gnn_status worker_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
-{
-    return gnn_team_work(((struct team_case *)ctx)->team, worker, err);
-}
-
-static void cancel(void *target)
-{
-    gnn_team_cancel(target);
-}
-
 static enum gnn_status run(struct team_case *f)
 {
     struct gnn_pipeline *pipeline;
     struct gnn_stage_time times[GNN_STAGES_MAX];
     f->err = (struct gnn_err){0};
     memset(f->touched, 0, sizeof f->touched);
-    gnn_team_begin(f->team);
     assert_int_equal(gnn_pipeline_open(f->base.world, &pipeline, &f->err), GNN_OK);
     assert_int_equal(gnn_pipeline_stage(pipeline, "drive", 1, driver_stage, f, &f->err), GNN_OK);
-    assert_int_equal(gnn_pipeline_stage(pipeline, "work", WORKERS, worker_stage, f, &f->err), GNN_OK);
-    assert_int_equal(gnn_pipeline_on_cancel(pipeline, cancel, f->team, &f->err), GNN_OK);
+    assert_int_equal(gnn_team_stage(f->team, pipeline, "work", &f->err), GNN_OK);
     const uint64_t start_ns = gnn_now_ns(f->base.world);
     const enum gnn_status status = gnn_pipeline_run(pipeline, &f->err);
     f->wall_ns = gnn_now_ns(f->base.world) - start_ns;
