@@ -36,6 +36,24 @@ static inline void gnn_attend_shapes(struct gnn_mat out, const struct gnn_attent
     assert(out.cols == att->u.cols);
 }
 
+/* The slots of target i (struct gnn_attention): its edges, then the self-loop. */
+struct gnn_slots {
+    const uint32_t *col;
+    uint32_t edges, self;
+    uint64_t first; /* slot number of the first */
+};
+
+static inline struct gnn_slots gnn_row_slots(const struct gnn_block *b, uint32_t i)
+{
+    const uint32_t start = b->row_start[i];
+    return (struct gnn_slots){b->col + start, b->row_start[i + 1] - start, i, (uint64_t)start + i};
+}
+
+static inline uint32_t gnn_slot_source(const struct gnn_slots *row, uint32_t k)
+{
+    return k < row->edges ? row->col[k] : row->self;
+}
+
 /* wide (rows, heads * channels) against mean (rows, channels). */
 static inline void gnn_head_shapes(struct gnn_mat wide, struct gnn_mat mean, uint32_t heads)
 {

@@ -11,16 +11,11 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a mask word's low 16 bits belong to its first element");
 _Static_assert(GNN_CHUNK % 4 == 0, "chunks start on a mask word");
 
-static uint32_t chunk_cols(uint32_t cols, uint32_t first)
-{
-    return cols - first < GNN_CHUNK ? cols - first : GNN_CHUNK;
-}
-
 void gnn_cpu_column_sum(struct gnn_tensor *t, float *out, struct gnn_mat z)
 {
     enum { ROWS = 64 }; /* summed in float before the double total: keeps rounding independent of the row count */
     for (uint32_t first = 0; first < z.cols; first += GNN_CHUNK) {
-        const uint32_t cols = chunk_cols(z.cols, first);
+        const uint32_t cols = gnn_min_u32(z.cols - first, GNN_CHUNK);
         double total[GNN_CHUNK] = {0};
         for (uint32_t start = 0; start < z.rows; start += ROWS) {
             const uint32_t end = z.rows - start < ROWS ? z.rows : start + ROWS;
@@ -66,35 +61,16 @@ static void mask_draw(struct mask *mask, uint32_t total_cols, uint32_t row, uint
     }
 }
 
-static void relu_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask, uint32_t cols)
+/* Inlined with a constant activation, so that each has a loop of its own without a branch. */
+__attribute__((always_inline)) static inline void activate_chunk(enum gnn_activation act, float *restrict z,
+                                                                 const float *restrict bias,
+                                                                 const struct mask *restrict mask, uint32_t cols)
 {
     const uint32_t threshold = mask->threshold;
     const float scale = mask->scale;
     for (uint32_t c = 0; c < cols; c++) {
-        const float x = z[c] + bias[c];
-        const float y = x > 0 ? x * scale : 0;
-        z[c] = mask->bits[c] >= threshold ? y : 0;
-    }
-}
-
-static void elu_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask, uint32_t cols)
-{
-    const uint32_t threshold = mask->threshold;
-    const float scale = mask->scale;
-    for (uint32_t c = 0; c < cols; c++) {
-        const float x = z[c] + bias[c];
-        const float less = gnn_lane_expm1(x);
-        const float y = (x > 0 ? x : less) * scale;
-        z[c] = mask->bits[c] >= threshold ? y : 0;
-    }
-}
-
-static void plain_chunk(float *restrict z, const float *restrict bias, const struct mask *restrict mask, uint32_t cols)
-{
-    const uint32_t threshold = mask->threshold;
-    const float scale = mask->scale;
-    for (uint32_t c = 0; c < cols; c++) {
-        const float y = (z[c] + bias[c]) * scale;
+        const float x = z[c] + bias[c], less = act == GNN_ACT_ELU ? gnn_lane_expm1(x) : 0;
+        const float y = (act == GNN_ACT_NONE || x > 0 ? x : less) * scale;
         z[c] = mask->bits[c] >= threshold ? y : 0;
     }
 }
@@ -107,16 +83,16 @@ void gnn_cpu_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_
     mask_open(&mask, drop);
     for (uint32_t i = 0; i < z.rows; i++)
         for (uint32_t first = 0; first < z.cols; first += GNN_CHUNK) {
-            const uint32_t cols = chunk_cols(z.cols, first);
+            const uint32_t cols = gnn_min_u32(z.cols - first, GNN_CHUNK);
             float *row = gnn_mat_row(z, i) + first;
             const float *add = bias != NULL ? bias + first : no_bias;
             mask_draw(&mask, z.cols, i, first, cols);
             if (act == GNN_ACT_RELU)
-                relu_chunk(row, add, &mask, cols);
+                activate_chunk(GNN_ACT_RELU, row, add, &mask, cols);
             else if (act == GNN_ACT_ELU)
-                elu_chunk(row, add, &mask, cols);
+                activate_chunk(GNN_ACT_ELU, row, add, &mask, cols);
             else
-                plain_chunk(row, add, &mask, cols);
+                activate_chunk(GNN_ACT_NONE, row, add, &mask, cols);
         }
 }
 
@@ -154,7 +130,7 @@ void gnn_cpu_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct
         return;
     for (uint32_t i = 0; i < dy.rows; i++)
         for (uint32_t first = 0; first < dy.cols; first += GNN_CHUNK) {
-            const uint32_t cols = chunk_cols(dy.cols, first);
+            const uint32_t cols = gnn_min_u32(dy.cols - first, GNN_CHUNK);
             mask_draw(&mask, dy.cols, i, first, cols);
             smooth_back_chunk(act, gnn_mat_row(dy, i) + first, gnn_mat_row(y, i) + first, &mask, cols);
         }

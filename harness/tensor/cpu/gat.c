@@ -18,34 +18,16 @@ void gnn_cpu_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)
         }
 }
 
-/* One target's slots: its edges, then the self-loop (tensor.h). */
-struct slots {
-    const uint32_t *col;
-    uint32_t edges, self;
-    uint64_t first; /* slot number of the first */
-};
-
-static struct slots row_slots(const struct gnn_block *b, uint32_t i)
-{
-    const uint32_t start = b->row_start[i];
-    return (struct slots){b->col + start, b->row_start[i + 1] - start, i, (uint64_t)start + i};
-}
-
-static uint32_t slot_source(const struct slots *row, uint32_t k)
-{
-    return k < row->edges ? row->col[k] : row->self;
-}
-
 void gnn_cpu_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
 {
     const uint64_t heads = att->heads;
     for (uint32_t i = 0; i < b->dst_count; i++) {
-        const struct slots row = row_slots(b, i);
+        const struct gnn_slots row = gnn_row_slots(b, i);
         const uint32_t count = row.edges + 1;
         const float *d = gnn_mat_row(att->d, i);
         float *alpha = att->alpha + row.first * heads;
         for (uint32_t k = 0; k < count; k++) {
-            const float *s = gnn_mat_row(att->s, slot_source(&row, k));
+            const float *s = gnn_mat_row(att->s, gnn_slot_source(&row, k));
             for (uint32_t h = 0; h < heads; h++) {
                 const float e = s[h] + d[h];
                 alpha[k * heads + h] = e > 0 ? e : e * att->slope;
@@ -73,7 +55,7 @@ void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
     gnn_attend_shapes(out, att, b);
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
     for (uint32_t i = 0; i < b->dst_count; i++) {
-        const struct slots row = row_slots(b, i);
+        const struct gnn_slots row = gnn_row_slots(b, i);
         for (uint32_t h = 0; h < heads; h++) {
             const float *alpha = att->alpha + row.first * heads + h;
             const struct gnn_cpu_rows rows = {.x = att->u.data + h * channels,
@@ -89,15 +71,15 @@ void gnn_cpu_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
     }
 }
 
-static void row_back(const struct gnn_attention_grad *grad, const struct gnn_attention *att, const struct slots *row,
-                     uint32_t h, const float *dout)
+static void row_back(const struct gnn_attention_grad *grad, const struct gnn_attention *att,
+                     const struct gnn_slots *row, uint32_t h, const float *dout)
 {
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
     const float *alpha = att->alpha + row->first * heads + h;
     float *dalpha = grad->dalpha + row->first * heads + h;
     float g = 0;
     for (uint32_t k = 0; k <= row->edges; k++) {
-        const uint32_t j = slot_source(row, k);
+        const uint32_t j = gnn_slot_source(row, k);
         const float a = alpha[k * heads];
         dalpha[k * heads] = gnn_lane_dot(dout, gnn_mat_row(att->u, j) + h * channels, channels);
         g += a * dalpha[k * heads];
@@ -106,7 +88,7 @@ static void row_back(const struct gnn_attention_grad *grad, const struct gnn_att
     const float target = gnn_mat_row(att->d, row->self)[h];
     float sum = 0;
     for (uint32_t k = 0; k <= row->edges; k++) {
-        const uint32_t j = slot_source(row, k);
+        const uint32_t j = gnn_slot_source(row, k);
         const float de = alpha[k * heads] * (dalpha[k * heads] - g);
         const float dr = gnn_mat_row(att->s, j)[h] + target > 0 ? de : de * att->slope;
         gnn_mat_row(grad->ds, j)[h] += dr;
@@ -136,7 +118,7 @@ void gnn_cpu_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *gra
     memset(grad->du.data, 0, (uint64_t)b->src_count * att->u.cols * sizeof(float));
     memset(grad->ds.data, 0, (uint64_t)b->src_count * heads * sizeof(float));
     for (uint32_t i = 0; i < b->dst_count; i++) {
-        const struct slots row = row_slots(b, i);
+        const struct gnn_slots row = gnn_row_slots(b, i);
         for (uint32_t h = 0; h < heads; h++)
             row_back(grad, att, &row, h, gnn_mat_row(dout, i) + h * channels);
     }

@@ -20,29 +20,6 @@ static void axpy(gnn_real *y, gnn_real a, const gnn_real *x, uint64_t count)
         y[k] += a * x[k];
 }
 
-/* Source of slot k (0 .. degree) of row i: its edges, then the target itself. */
-static uint32_t slot_source(const struct gnn_block *b, uint32_t i, uint32_t k)
-{
-    const uint32_t e = b->row_start[i] + k;
-    return e < b->row_start[i + 1] ? b->col[e] : i;
-}
-
-static uint32_t row_slots(const struct gnn_block *b, uint32_t i)
-{
-    return b->row_start[i + 1] - b->row_start[i] + 1;
-}
-
-/* The slot of an edge i -> i: replaced by the self-loop in the last slot. */
-static bool slot_is_dropped(const struct gnn_block *b, uint32_t i, uint32_t k)
-{
-    return k + 1 < row_slots(b, i) && slot_source(b, i, k) == i;
-}
-
-static uint64_t first_slot(const struct gnn_block *b, uint32_t i)
-{
-    return (uint64_t)b->row_start[i] + i;
-}
-
 void gnn_ref_gat_scores(struct gnn_tensor *t, const struct gnn_attention *att)
 {
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
@@ -66,18 +43,19 @@ void gnn_ref_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, 
     const uint64_t heads = att->heads;
     for (uint32_t i = 0; i < b->dst_count; i++)
         for (uint32_t h = 0; h < heads; h++) {
-            gnn_real *alpha = att->alpha + first_slot(b, i) * heads + h;
-            const uint32_t slots = row_slots(b, i);
+            const struct gnn_slots row = gnn_row_slots(b, i);
+            gnn_real *alpha = att->alpha + row.first * heads + h;
             gnn_real max = score(att, i, i, h);
-            for (uint32_t k = 0; k < slots; k++)
-                max = fmax(max, score(att, i, slot_source(b, i, k), h));
+            for (uint32_t k = 0; k <= row.edges; k++)
+                max = fmax(max, score(att, i, gnn_slot_source(&row, k), h));
             gnn_real sum = 0;
-            for (uint32_t k = 0; k < slots; k++) {
-                const gnn_real e = score(att, i, slot_source(b, i, k), h);
-                alpha[k * heads] = slot_is_dropped(b, i, k) ? 0 : exp(e - max);
+            for (uint32_t k = 0; k <= row.edges; k++) {
+                const bool dropped = k < row.edges && row.col[k] == i; /* the last slot stands for it */
+                const gnn_real e = score(att, i, gnn_slot_source(&row, k), h);
+                alpha[k * heads] = dropped ? 0 : exp(e - max);
                 sum += alpha[k * heads];
             }
-            for (uint32_t k = 0; k < slots; k++)
+            for (uint32_t k = 0; k <= row.edges; k++)
                 alpha[k * heads] /= sum + (gnn_real)1e-16;
         }
 }
@@ -87,11 +65,13 @@ void gnn_ref_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct g
 {
     gnn_ref_fill(t, out.data, (uint64_t)out.rows * out.cols, 0);
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
-    for (uint32_t i = 0; i < b->dst_count; i++)
-        for (uint32_t k = 0; k < row_slots(b, i); k++)
+    for (uint32_t i = 0; i < b->dst_count; i++) {
+        const struct gnn_slots row = gnn_row_slots(b, i);
+        for (uint32_t k = 0; k <= row.edges; k++)
             for (uint32_t h = 0; h < att->heads; h++)
-                axpy(gnn_mat_row(out, i) + h * channels, att->alpha[(first_slot(b, i) + k) * heads + h],
-                     gnn_mat_row(att->u, slot_source(b, i, k)) + h * channels, channels);
+                axpy(gnn_mat_row(out, i) + h * channels, att->alpha[(row.first + k) * heads + h],
+                     gnn_mat_row(att->u, gnn_slot_source(&row, k)) + h * channels, channels);
+    }
 }
 
 /* dr of every slot of (i, h), and what follows from it for s and t; du gets the part that goes through alpha. */
@@ -99,17 +79,17 @@ static void row_back(const struct gnn_attention_grad *grad, const struct gnn_att
                      uint32_t i, uint32_t h, const gnn_real *dout)
 {
     const uint64_t heads = att->heads, channels = att->u.cols / heads;
-    const uint32_t slots = row_slots(b, i);
-    const gnn_real *alpha = att->alpha + first_slot(b, i) * heads + h;
-    gnn_real *dalpha = grad->dalpha + first_slot(b, i) * heads + h;
+    const struct gnn_slots row = gnn_row_slots(b, i);
+    const gnn_real *alpha = att->alpha + row.first * heads + h;
+    gnn_real *dalpha = grad->dalpha + row.first * heads + h;
     gnn_real g = 0;
-    for (uint32_t k = 0; k < slots; k++) {
-        const uint32_t j = slot_source(b, i, k);
+    for (uint32_t k = 0; k <= row.edges; k++) {
+        const uint32_t j = gnn_slot_source(&row, k);
         dalpha[k * heads] = dot(dout, gnn_mat_row(att->u, j) + h * channels, channels);
         g += alpha[k * heads] * dalpha[k * heads];
     }
-    for (uint32_t k = 0; k < slots; k++) {
-        const uint32_t j = slot_source(b, i, k);
+    for (uint32_t k = 0; k <= row.edges; k++) {
+        const uint32_t j = gnn_slot_source(&row, k);
         const gnn_real de = alpha[k * heads] * (dalpha[k * heads] - g);
         const bool positive = gnn_mat_row(att->s, j)[h] + gnn_mat_row(att->d, i)[h] > 0;
         const gnn_real dr = positive ? de : de * att->slope;
