@@ -201,22 +201,12 @@ static enum gnn_status check_full(struct check *c, struct gnn_err *err)
 {
     const uint64_t nodes = c->meta->node_count;
     const uint64_t counts[] = {c->meta->train_count, c->meta->valid_count, c->meta->test_count};
-    c->chunk = malloc(CHUNK_BYTES);
-    c->indptr = malloc((nodes + 1) * sizeof *c->indptr);
-    c->labels = malloc((nodes + 1) * sizeof *c->labels);
-    bool complete = c->chunk != NULL && c->indptr != NULL && c->labels != NULL;
-    for (int i = 0; i < 3; i++) {
-        c->splits[i] = malloc((counts[i] + 1) * sizeof(gnn_node));
-        complete = complete && c->splits[i] != NULL;
-    }
-    const enum gnn_status status =
-        complete ? check_contents(c, err) : gnn_fail(err, GNN_ENOMEM, "tables to check %" PRIu64 " nodes", nodes);
+    GNN_NEW(c->chunk, CHUNK_BYTES, err, "chunk of a file");
+    GNN_NEW(c->indptr, nodes + 1, err, "tables to check %" PRIu64 " nodes", nodes);
+    GNN_NEW(c->labels, nodes + 1, err, "tables to check %" PRIu64 " nodes", nodes);
     for (int i = 0; i < 3; i++)
-        free(c->splits[i]);
-    free(c->labels);
-    free(c->indptr);
-    free(c->chunk);
-    return status;
+        GNN_NEW(c->splits[i], counts[i] + 1, err, "split of %" PRIu64 " nodes", counts[i]);
+    return check_contents(c, err);
 }
 
 enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *progress, void *progress_ctx,
@@ -230,6 +220,11 @@ enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *p
     GNN_NEXT(status, check_sizes(&c, err));
     if (status == GNN_OK && full)
         status = check_full(&c, err);
+    for (int i = 0; i < 3; i++)
+        free(c.splits[i]);
+    free(c.labels);
+    free(c.indptr);
+    free(c.chunk);
     free(meta);
     return status;
 }

@@ -58,21 +58,12 @@ void gnn_ticker_end(struct gnn_ticker *ticker)
 
 enum gnn_status gnn_out_errno(int code, const char *what, const char *path, struct gnn_err *err)
 {
-    switch (code) {
-    case ENOSPC:
-    case EDQUOT:
+    if (code == ENOSPC || code == EDQUOT)
         return gnn_fail(err, GNN_ENOSPC, "%s %s: the disk is full (%s); free space or choose another directory", what,
                         path, strerror(code));
-    case EACCES:
-    case EPERM:
-    case EROFS:
-        return gnn_fail(err, GNN_EPERM, "%s %s: %s", what, path, strerror(code));
-    case ENOENT:
-    case ENOTDIR:
-        return gnn_fail(err, GNN_ENOENT, "%s %s: %s", what, path, strerror(code));
-    default:
-        return gnn_fail(err, GNN_EIO, "%s %s: %s", what, path, strerror(code));
-    }
+    const bool refused = code == EACCES || code == EPERM || code == EROFS, missing = code == ENOENT || code == ENOTDIR;
+    const enum gnn_status status = refused ? GNN_EPERM : missing ? GNN_ENOENT : GNN_EIO;
+    return gnn_fail(err, status, "%s %s: %s", what, path, strerror(code));
 }
 
 /* ---- the directory ---- */

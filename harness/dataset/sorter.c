@@ -92,13 +92,6 @@ static void run_name(uint32_t number, char name[32])
     (void)snprintf(name, 32, "spill-%" PRIu32, number);
 }
 
-static void run_path(const struct gnn_sorter *s, uint32_t number, char path[GNN_OUTPUT_PATH + 32])
-{
-    char name[32];
-    run_name(number, name);
-    (void)snprintf(path, GNN_OUTPUT_PATH + 32, "%s/%s", s->output->partial, name);
-}
-
 /* Numbers a new run and remembers its length. */
 static enum gnn_status note_run(struct gnn_sorter *s, uint64_t keys, struct gnn_err *err)
 {
@@ -186,8 +179,9 @@ static void sift_down(struct merge *m, uint32_t slot)
 static enum gnn_status open_run(const struct gnn_sorter *s, uint32_t number, struct merge *m, struct run *run,
                                 struct gnn_err *err)
 {
-    char path[GNN_OUTPUT_PATH + 32];
-    run_path(s, number, path);
+    char name[32], path[GNN_OUTPUT_PATH + 32];
+    run_name(number, name);
+    (void)snprintf(path, sizeof path, "%s/%s", s->output->partial, name);
     run->left = s->run_keys[number];
     run->buffer = malloc(m->buffer_keys * sizeof *run->buffer);
     if (run->buffer == NULL)

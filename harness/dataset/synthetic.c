@@ -182,20 +182,17 @@ static enum gnn_status fill_nodes(struct gnn_world *world, struct gnn_synthetic 
 /* Hashes the description of the graph and its features. */
 static enum gnn_status name_digest(struct gnn_synthetic *s, char digest[GNN_CHECKSUM_TEXT], struct gnn_err *err)
 {
-    struct gnn_meta *const meta = malloc(sizeof *meta);
-    char *const text = malloc(GNN_META_TEXT_MAX);
-    enum gnn_status status = GNN_OK;
-    if (meta == NULL || text == NULL) {
-        status = gnn_fail(err, GNN_ENOMEM, "meta");
-    } else {
-        gnn_recipe_describe(&s->recipe, s->dataset.edge_count, meta);
-        meta->dims[meta->dim_count++] = s->recipe.options.dim;
-        status = gnn_meta_format(meta, text, GNN_META_TEXT_MAX, err);
-    }
+    struct {
+        struct gnn_meta meta;
+        char text[GNN_META_TEXT_MAX];
+    } * m;
+    GNN_NEW(m, 1, err, "meta");
+    gnn_recipe_describe(&s->recipe, s->dataset.edge_count, &m->meta);
+    m->meta.dims[m->meta.dim_count++] = s->recipe.options.dim;
+    const enum gnn_status status = gnn_meta_format(&m->meta, m->text, sizeof m->text, err);
     if (status == GNN_OK)
-        gnn_checksum_of(text, strlen(text), digest);
-    free(text);
-    free(meta);
+        gnn_checksum_of(m->text, strlen(m->text), digest);
+    free(m);
     return status;
 }
 
