@@ -21,7 +21,7 @@ static enum gnn_status open_rows(struct gnn_edges *e, const char *path, struct g
 {
     GNN_TRY(gnn_npy_open(path, &e->rows[0], err));
     GNN_TRY(gnn_npy_open(path, &e->rows[1], err));
-    const struct gnn_npy_header *header = gnn_npy_header(e->rows[0]);
+    const struct gnn_npy_header *header = &e->rows[0]->header;
     if (header->dim_count != 2 || header->shape[0] != 2)
         return gnn_fail(err, GNN_EFORMAT,
                         "%s: shape of %" PRIu32 " dimensions, first %" PRIu64
@@ -52,7 +52,7 @@ static enum gnn_status next_npy(struct gnn_edges *e, gnn_node *source, gnn_node 
     if (a < 0 || b < 0 || a >= GNN_NODE_NONE || b >= GNN_NODE_NONE)
         return gnn_fail(err, GNN_EFORMAT,
                         "%s: edge %" PRIu64 " joins %" PRId64 " and %" PRId64 ", expected node IDs from 0 to %" PRIu32,
-                        gnn_npy_path(e->rows[0]), e->taken, a, b, GNN_NODE_NONE - 1);
+                        e->rows[0]->input->path, e->taken, a, b, GNN_NODE_NONE - 1);
     *source = (gnn_node)a;
     *target = (gnn_node)b;
     *more = true;
@@ -118,8 +118,8 @@ static enum gnn_status next_snap(struct gnn_edges *e, gnn_node *source, gnn_node
         case GNN_SNAP_SKIP:
             break;
         case GNN_SNAP_BAD:
-            return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": %s: '%.60s'", gnn_input_path(e->text),
-                            gnn_input_line_number(e->text), why, e->line);
+            return gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": %s: '%.60s'", e->text->path, e->text->line, why,
+                            e->line);
         }
     }
 }
@@ -154,10 +154,9 @@ enum gnn_status gnn_edges_next(struct gnn_edges *edges, gnn_node *source, gnn_no
 void gnn_edges_place(const struct gnn_edges *edges, char *text, size_t text_bytes)
 {
     if (edges->text != NULL)
-        (void)snprintf(text, text_bytes, "%s:%" PRIu64, gnn_input_path(edges->text),
-                       gnn_input_line_number(edges->text));
+        (void)snprintf(text, text_bytes, "%s:%" PRIu64, edges->text->path, edges->text->line);
     else
-        (void)snprintf(text, text_bytes, "%s: edge %" PRIu64, gnn_npy_path(edges->rows[0]), edges->taken - 1);
+        (void)snprintf(text, text_bytes, "%s: edge %" PRIu64, edges->rows[0]->input->path, edges->taken - 1);
 }
 
 const char *gnn_edges_unit(const struct gnn_edges *edges)
@@ -167,7 +166,7 @@ const char *gnn_edges_unit(const struct gnn_edges *edges)
 
 uint64_t gnn_edges_total(const struct gnn_edges *edges)
 {
-    return edges->text != NULL ? gnn_input_size(edges->text) : edges->total;
+    return edges->text != NULL ? edges->text->size_bytes : edges->total;
 }
 
 uint64_t gnn_edges_done(const struct gnn_edges *edges)

@@ -70,7 +70,7 @@ static enum gnn_status probe_dense(struct gnn_importer *importer, const char *pa
 {
     struct gnn_npy *npy;
     GNN_TRY(gnn_npy_open(path, &npy, err));
-    const struct gnn_npy_header header = *gnn_npy_header(npy);
+    const struct gnn_npy_header header = npy->header;
     gnn_npy_close(npy);
     if (features && header.dim_count != 2)
         return gnn_fail(err, GNN_EFORMAT, "%s: expected the shape [N, dim]", path);
@@ -86,7 +86,7 @@ static enum gnn_status probe_sparse(struct gnn_importer *importer, const struct 
     int64_t shape[2] = {0, 0};
     GNN_TRY(gnn_npy_open(f->sparse_path[3], &npy, err));
     enum gnn_status status = GNN_OK;
-    if (gnn_npy_header(npy)->items != 2)
+    if (npy->header.items != 2)
         status = gnn_fail(err, GNN_EFORMAT, "%s: expected two numbers, rows and columns", f->sparse_path[3]);
     GNN_NEXT(status, gnn_npy_read_i64(npy, shape, 2, err));
     gnn_npy_close(npy);
@@ -159,13 +159,13 @@ static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy
         const uint64_t count = gnn_min_u64(nodes - first, GNN_NPY_BATCH);
         GNN_TRY(gnn_npy_read_i64(npy, values, count, err));
         for (uint64_t i = 0; i < count; i++) {
-            GNN_TRY(check_label(values[i], first + i, importer->options, gnn_npy_path(npy), &labels[i], err));
+            GNN_TRY(check_label(values[i], first + i, importer->options, npy->input->path, &labels[i], err));
             largest = labels[i] > largest ? labels[i] : largest;
         }
         GNN_TRY(gnn_out_write(out, labels, count * sizeof *labels, err));
     }
     if (largest < 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: no node has a label", gnn_npy_path(npy));
+        return gnn_fail(err, GNN_EFORMAT, "%s: no node has a label", npy->input->path);
     importer->meta.class_count = importer->options->classes > 0 ? importer->options->classes : (uint32_t)largest + 1;
     return gnn_npy_expect_end(npy, err);
 }
@@ -213,7 +213,7 @@ static enum gnn_status add_npy_split(const struct gnn_importer *importer, const 
 {
     struct gnn_npy *npy;
     GNN_TRY(gnn_npy_open(path, &npy, err));
-    const uint64_t items = gnn_npy_header(npy)->items;
+    const uint64_t items = npy->header.items;
     enum gnn_status status = GNN_OK;
     for (uint64_t first = 0; status == GNN_OK && first < items; first += GNN_NPY_BATCH) {
         int64_t nodes[GNN_NPY_BATCH];
@@ -242,8 +242,7 @@ static enum gnn_status add_csv_split(const struct gnn_importer *importer, const 
         errno = 0;
         const long long node = strtoll(line, &end, 10);
         if (errno != 0 || end == line || *end != '\0')
-            status = gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": not a node ID: '%.60s'", path,
-                              gnn_input_line_number(input), line);
+            status = gnn_fail(err, GNN_EFORMAT, "%s:%" PRIu64 ": not a node ID: '%.60s'", path, input->line, line);
         else
             status = add_member(importer, node, split, path, sorter, err);
     }
@@ -402,7 +401,7 @@ static enum gnn_status finish_row(const struct feature_writer *w, uint64_t node,
     for (uint32_t i = 0; i < dim; i++) {
         if (!isfinite(w->row[i]))
             return gnn_fail(err, GNN_EFORMAT, "%s: row %" PRIu64 ", column %" PRIu32 " is not finite",
-                            gnn_npy_path(w->data), node, i);
+                            w->data->input->path, node, i);
         sum += fabs((double)w->row[i]);
     }
     if (w->importer->options->row_normalise && sum > 0)
@@ -423,11 +422,11 @@ static enum gnn_status sparse_row(struct feature_writer *w, uint64_t node, struc
 {
     const uint32_t dim = w->importer->meta.dims[0];
     int64_t end = 0;
-    assert(w->offset <= gnn_npy_header(w->data)->items);
+    assert(w->offset <= w->data->header.items);
     GNN_TRY(gnn_npy_read_i64(w->indptr, &end, 1, err));
-    if (end < 0 || (uint64_t)end < w->offset || (uint64_t)end > gnn_npy_header(w->data)->items)
+    if (end < 0 || (uint64_t)end < w->offset || (uint64_t)end > w->data->header.items)
         return gnn_fail(err, GNN_EFORMAT, "%s: row %" PRIu64 " ends at %" PRId64 ", expected %" PRIu64 " to %" PRIu64,
-                        gnn_npy_path(w->indptr), node, end, w->offset, gnn_npy_header(w->data)->items);
+                        w->indptr->input->path, node, end, w->offset, w->data->header.items);
     memset(w->row, 0, dim * sizeof *w->row);
     while (w->offset < (uint64_t)end) {
         int64_t columns[GNN_NPY_BATCH];
@@ -438,7 +437,7 @@ static enum gnn_status sparse_row(struct feature_writer *w, uint64_t node, struc
         for (uint64_t i = 0; i < count; i++) {
             if (columns[i] < 0 || columns[i] >= dim)
                 return gnn_fail(err, GNN_EFORMAT, "%s: row %" PRIu64 " has column %" PRId64 ", expected below %" PRIu32,
-                                gnn_npy_path(w->indices), node, columns[i], dim);
+                                w->indices->input->path, node, columns[i], dim);
             w->row[columns[i]] += values[i]; /* a repeated column adds up, as in SciPy */
         }
         w->offset += count;
@@ -452,8 +451,8 @@ static enum gnn_status open_sparse(struct feature_writer *w, const struct gnn_no
     GNN_TRY(gnn_npy_open(files->sparse_path[0], &w->data, err));
     GNN_TRY(gnn_npy_open(files->sparse_path[1], &w->indices, err));
     GNN_TRY(gnn_npy_open(files->sparse_path[2], &w->indptr, err));
-    const uint64_t values = gnn_npy_header(w->data)->items, columns = gnn_npy_header(w->indices)->items;
-    const uint64_t offsets = gnn_npy_header(w->indptr)->items, expected = (uint64_t)w->importer->meta.node_count + 1;
+    const uint64_t values = w->data->header.items, columns = w->indices->header.items;
+    const uint64_t offsets = w->indptr->header.items, expected = (uint64_t)w->importer->meta.node_count + 1;
     if (values != columns)
         return gnn_fail(err, GNN_EFORMAT, "%s: %" PRIu64 " entries, expected one for each of the %" PRIu64 " values",
                         files->sparse_path[1], columns, values);
@@ -468,10 +467,10 @@ static enum gnn_status open_sparse(struct feature_writer *w, const struct gnn_no
 
 static enum gnn_status expect_ends(const struct feature_writer *w, struct gnn_err *err)
 {
-    const uint64_t values = gnn_npy_header(w->data)->items;
+    const uint64_t values = w->data->header.items;
     if (w->indptr != NULL && w->offset != values)
         return gnn_fail(err, GNN_EFORMAT, "%s: ends at %" PRIu64 ", expected the %" PRIu64 " values",
-                        gnn_npy_path(w->indptr), w->offset, values);
+                        w->indptr->input->path, w->offset, values);
     GNN_TRY(gnn_npy_expect_end(w->data, err));
     if (w->indptr == NULL)
         return GNN_OK;

@@ -10,16 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { GZ_BUFFER = 65536, TEXT_BUFFER = 65536 };
-
-struct gnn_input {
-    char path[GNN_OUTPUT_PATH];
-    gzFile gz; /* zlib reads plain files as they are */
-    uint64_t size_bytes;
-    uint64_t line;
-    uint32_t text_at, text_len;
-    char text[TEXT_BUFFER];
-};
+enum { GZ_BUFFER = 65536 };
 
 bool gnn_input_find(const char *dir, const char *name, char path[GNN_OUTPUT_PATH])
 {
@@ -59,11 +50,6 @@ void gnn_input_close(struct gnn_input *input)
     if (input->gz != NULL)
         (void)gzclose_r(input->gz);
     free(input);
-}
-
-const char *gnn_input_path(const struct gnn_input *input)
-{
-    return input->path;
 }
 
 static enum gnn_status stream_error(const struct gnn_input *input, struct gnn_err *err)
@@ -107,9 +93,9 @@ enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE
     for (;;) {
         if (input->text_at == input->text_len) {
             uint64_t got = 0;
-            GNN_TRY(gnn_input_read(input, input->text, TEXT_BUFFER, &got, err));
+            GNN_TRY(gnn_input_read(input, input->text, sizeof input->text, &got, err));
             input->text_at = 0;
-            assert(got <= TEXT_BUFFER);
+            assert(got <= sizeof input->text);
             input->text_len = (uint32_t)got;
             if (got == 0)
                 break;
@@ -134,16 +120,6 @@ enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE
     line[used] = '\0';
     *more = used > 0; /* a last line without its end */
     return GNN_OK;
-}
-
-uint64_t gnn_input_line_number(const struct gnn_input *input)
-{
-    return input->line;
-}
-
-uint64_t gnn_input_size(const struct gnn_input *input)
-{
-    return input->size_bytes;
 }
 
 uint64_t gnn_input_position(const struct gnn_input *input)

@@ -6,7 +6,15 @@
 
 enum { GNN_INPUT_LINE_MAX = 4096 };
 
-struct gnn_input;
+/* Read by the folder, written by input.c. */
+struct gnn_input {
+    char path[GNN_OUTPUT_PATH];
+    uint64_t size_bytes; /* of the file as stored */
+    uint64_t line;       /* number of the line read last, from 1 */
+    void *gz;            /* zlib's, which reads plain files as they are */
+    uint32_t text_at, text_len;
+    char text[65536]; /* unpacked, for lines */
+};
 
 /* Writes the path of dir/name or, where that is missing, dir/name.gz into path; false when neither exists. */
 bool gnn_input_find(const char *dir, const char *name, char path[GNN_OUTPUT_PATH]);
@@ -14,7 +22,6 @@ bool gnn_input_find(const char *dir, const char *name, char path[GNN_OUTPUT_PATH
 /* GNN_ENOENT, GNN_EPERM name the path. */
 GNN_MUST_CHECK enum gnn_status gnn_input_open(const char *path, struct gnn_input **out, struct gnn_err *err);
 void gnn_input_close(struct gnn_input *input); /* accepts NULL */
-const char *gnn_input_path(const struct gnn_input *input);
 
 /* Up to bytes; *got is less at the end of the data alone. A damaged or truncated gzip stream is GNN_EFORMAT. */
 GNN_MUST_CHECK enum gnn_status gnn_input_read(struct gnn_input *input, void *dst, uint64_t bytes, uint64_t *got,
@@ -26,10 +33,8 @@ GNN_MUST_CHECK enum gnn_status gnn_input_skip(struct gnn_input *input, uint64_t 
  * GNN_INPUT_LINE_MAX characters or with a NUL in it is GNN_EFORMAT. Not to be mixed with read and skip. */
 GNN_MUST_CHECK enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE_MAX], bool *more,
                                               struct gnn_err *err);
-uint64_t gnn_input_line_number(const struct gnn_input *input); /* of the line read last, from 1 */
 
-/* For progress: bytes of the file as stored. */
-uint64_t gnn_input_size(const struct gnn_input *input);
+/* For progress: bytes of size_bytes. */
 uint64_t gnn_input_position(const struct gnn_input *input);
 
 #endif

@@ -133,21 +133,12 @@ enum gnn_status gnn_npy_parse(const char *text, size_t len, const char *path, st
 
 /* ---- the stream ---- */
 
-struct gnn_npy {
-    struct gnn_input *input;
-    struct gnn_npy_header header;
-    uint64_t data_offset;
-    uint64_t read_items;
-    unsigned char batch[GNN_NPY_BATCH * 8];
-};
-_Static_assert(sizeof((struct gnn_npy *)0)->batch / GNN_NPY_BATCH >= sizeof(int64_t), "a batch holds the widest dtype");
-
 static enum gnn_status read_whole(struct gnn_npy *npy, void *dst, uint64_t bytes, struct gnn_err *err)
 {
     uint64_t got = 0;
     GNN_TRY(gnn_input_read(npy->input, dst, bytes, &got, err));
     if (got < bytes)
-        return gnn_fail(err, GNN_ESHORT, "%s: ends inside its header", gnn_npy_path(npy));
+        return gnn_fail(err, GNN_ESHORT, "%s: ends inside its header", npy->input->path);
     return GNN_OK;
 }
 
@@ -157,10 +148,10 @@ static enum gnn_status read_header(struct gnn_npy *npy, struct gnn_err *err)
     char text[GNN_NPY_HEADER_MAX];
     GNN_TRY(read_whole(npy, fixed, 8, err));
     if (memcmp(fixed, "\x93NUMPY", 6) != 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: not a NumPy file: its magic number is missing", gnn_npy_path(npy));
+        return gnn_fail(err, GNN_EFORMAT, "%s: not a NumPy file: its magic number is missing", npy->input->path);
     const unsigned version = fixed[6];
     if (version < 1 || version > 3)
-        return gnn_fail(err, GNN_EFORMAT, "%s: NumPy format %u.%u, expected 1.0 to 3.0", gnn_npy_path(npy), version,
+        return gnn_fail(err, GNN_EFORMAT, "%s: NumPy format %u.%u, expected 1.0 to 3.0", npy->input->path, version,
                         fixed[7]);
     const uint32_t length_bytes = version == 1 ? 2 : 4;
     GNN_TRY(read_whole(npy, fixed + 8, length_bytes, err));
@@ -168,21 +159,21 @@ static enum gnn_status read_header(struct gnn_npy *npy, struct gnn_err *err)
     if (version > 1)
         len |= (uint32_t)fixed[10] << 16 | (uint32_t)fixed[11] << 24;
     if (len > sizeof text)
-        return gnn_fail(err, GNN_EFORMAT, "%s: a header of %" PRIu32 " B, at most %zu are expected", gnn_npy_path(npy),
+        return gnn_fail(err, GNN_EFORMAT, "%s: a header of %" PRIu32 " B, at most %zu are expected", npy->input->path,
                         len, sizeof text);
     GNN_TRY(read_whole(npy, text, len, err));
     npy->data_offset = 8 + length_bytes + len;
     assert(npy->header.items == 0);
-    return gnn_npy_parse(text, len, gnn_npy_path(npy), &npy->header, err);
+    return gnn_npy_parse(text, len, npy->input->path, &npy->header, err);
 }
 
 /* Only a plain file tells its size in advance. */
 static enum gnn_status check_plain_size(const struct gnn_npy *npy, struct gnn_err *err)
 {
-    const char *path = gnn_npy_path(npy);
+    const char *path = npy->input->path;
     const size_t len = strlen(path);
     const uint64_t expected = npy->data_offset + npy->header.items * npy->header.item_bytes;
-    const uint64_t found = gnn_input_size(npy->input);
+    const uint64_t found = npy->input->size_bytes;
     if (len > 3 && strcmp(path + len - 3, ".gz") == 0)
         return GNN_OK;
     if (found != expected)
@@ -209,16 +200,6 @@ void gnn_npy_close(struct gnn_npy *npy)
     free(npy);
 }
 
-const struct gnn_npy_header *gnn_npy_header(const struct gnn_npy *npy)
-{
-    return &npy->header;
-}
-
-const char *gnn_npy_path(const struct gnn_npy *npy)
-{
-    return gnn_input_path(npy->input);
-}
-
 enum gnn_status gnn_npy_skip(struct gnn_npy *npy, uint64_t items, struct gnn_err *err)
 {
     assert(items <= npy->header.items - npy->read_items);
@@ -236,7 +217,7 @@ static enum gnn_status read_batch(struct gnn_npy *npy, uint64_t count, struct gn
     uint64_t got = 0;
     GNN_TRY(gnn_input_read(npy->input, npy->batch, bytes, &got, err));
     if (got < bytes)
-        return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " numbers", gnn_npy_path(npy),
+        return gnn_fail(err, GNN_ESHORT, "%s: ends after %" PRIu64 " of %" PRIu64 " numbers", npy->input->path,
                         npy->read_items + got / npy->header.item_bytes, npy->header.items);
     npy->read_items += count;
     return GNN_OK;
@@ -297,7 +278,7 @@ static enum gnn_status i64_at(const struct gnn_npy *npy, uint64_t index, uint64_
         const uint64_t bits = integer_at(npy, index);
         if (npy->header.kind != 'i' && bits > INT64_MAX)
             return gnn_fail(err, GNN_EFORMAT, "%s: number %" PRIu64 " is %" PRIu64 ", which is too large",
-                            gnn_npy_path(npy), item, bits);
+                            npy->input->path, item, bits);
         *out = (int64_t)bits;
         return GNN_OK;
     }
@@ -306,7 +287,7 @@ static enum gnn_status i64_at(const struct gnn_npy *npy, uint64_t index, uint64_
     if (isnan(value))
         return GNN_OK;
     if (!(fabs(value) <= 0x1p62) || value != floor(value))
-        return gnn_fail(err, GNN_EFORMAT, "%s: number %" PRIu64 " is %g, expected an integer", gnn_npy_path(npy), item,
+        return gnn_fail(err, GNN_EFORMAT, "%s: number %" PRIu64 " is %g, expected an integer", npy->input->path, item,
                         value);
     *out = (int64_t)value;
     return GNN_OK;
@@ -350,7 +331,7 @@ enum gnn_status gnn_npy_expect_end(struct gnn_npy *npy, struct gnn_err *err)
     uint64_t got = 0;
     GNN_TRY(gnn_input_read(npy->input, &extra, 1, &got, err));
     if (got > 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s: data follows the %" PRIu64 " numbers of its header", gnn_npy_path(npy),
+        return gnn_fail(err, GNN_EFORMAT, "%s: data follows the %" PRIu64 " numbers of its header", npy->input->path,
                         npy->header.items);
     return GNN_OK;
 }

@@ -221,7 +221,7 @@ static void test_gzip_damage(void **state)
         if (kind == 3)
             data_write_npy(*state, "f.npy.gz", "<i8", "(4095,)", items, sizeof items);
         enum gnn_status status = gnn_npy_open(path, &npy, &err);
-        const uint64_t count = status == GNN_OK ? gnn_npy_header(npy)->items : 0;
+        const uint64_t count = status == GNN_OK ? npy->header.items : 0;
         for (uint64_t i = 0; status == GNN_OK && i < count; i++) {
             int64_t value;
             status = gnn_npy_read_i64(npy, &value, 1, &err);
