@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_dir(const char *path)
+bool gnn_is_dir(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
@@ -50,7 +50,7 @@ static bool climb(char *path)
 
 static void offer(struct gnn_data_dirs *out, uint32_t *count, const char *path)
 {
-    if (!is_dir(path))
+    if (!gnn_is_dir(path))
         return;
     (void)snprintf(out->text[*count], GNN_DATA_DIR_BYTES, "%s", path);
     out->dirs[*count] = out->text[*count];
@@ -74,7 +74,7 @@ static void find_dirs(const char *own, const char *kind, struct gnn_data_dirs *o
     memcpy(above, executable, (size_t)length + 1);
     (void)snprintf(wanted, sizeof wanted, "workloads/%s", kind);
     while (climb(above)) {
-        if (!join(path, above, wanted) || !is_dir(path))
+        if (!join(path, above, wanted) || !gnn_is_dir(path))
             continue;
         offer(out, &count, path);
         break;
@@ -145,7 +145,7 @@ enum gnn_status gnn_make_dirs(const char *path, struct gnn_err *err)
             continue;
         memcpy(part, path, at);
         part[at] = '\0';
-        if (mkdir(part, 0777) == 0 || is_dir(part))
+        if (mkdir(part, 0777) == 0 || gnn_is_dir(part))
             continue;
         const int error = errno;
         return gnn_fail(err,

@@ -30,6 +30,8 @@ GNN_MUST_CHECK enum gnn_status gnn_data_files(const char *const *dirs, gnn_data_
  * $XDG_DATA_HOME nor $HOME says where that is. */
 GNN_MUST_CHECK enum gnn_status gnn_data_dir_of_user(char *path, size_t path_bytes, struct gnn_err *err);
 
+bool gnn_is_dir(const char *path);
+
 /* mkdir -p. GNN_EPERM, GNN_ENOSPC or GNN_EIO name the folder that could not be made. */
 GNN_MUST_CHECK enum gnn_status gnn_make_dirs(const char *path, struct gnn_err *err);
 

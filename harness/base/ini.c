@@ -3,6 +3,8 @@
  * both. */
 #include "harness/base/ini.h"
 
+#include "harness/base/grow.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <ini.h>
@@ -10,13 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INIH_NAME_BYTES = 50, FIRST_CAPACITY = 8 }; /* inih truncates longer names without a word */
+enum { INIH_NAME_BYTES = 50 }; /* inih truncates longer names without a word */
 
 struct section {
     struct gnn_ini_section view; /* entries points at `entries` */
     struct gnn_ini_entry *entries;
     uint32_t capacity;
-    char *name;
 };
 
 struct gnn_ini {
@@ -49,27 +50,15 @@ static bool out_of_memory(struct parse *p)
     return false;
 }
 
-/* Makes room for one more element; returns the array, or NULL. */
-static void *grow(void *array, uint32_t count, uint32_t *capacity, size_t element_bytes)
-{
-    if (count < *capacity)
-        return array;
-    const uint32_t wanted = *capacity == 0 ? FIRST_CAPACITY : *capacity * 2;
-    void *const larger = reallocarray(array, wanted, element_bytes);
-    if (larger != NULL)
-        *capacity = wanted;
-    return larger;
-}
-
 static bool add_section(struct parse *p, const char *name, size_t name_len)
 {
     struct gnn_ini *const ini = p->ini;
     if (name_len == 0 || name_len >= INIH_NAME_BYTES - 1)
         return refuse(p, "a section's name has 1 to 48 bytes", "", "");
     for (uint32_t i = 0; i < ini->section_count; i++)
-        if (strlen(ini->sections[i].name) == name_len && strncmp(ini->sections[i].name, name, name_len) == 0)
-            return refuse(p, "section [", ini->sections[i].name, "] appears twice");
-    struct section *const larger = grow(ini->sections, ini->section_count, &ini->section_capacity, sizeof *larger);
+        if (strlen(ini->sections[i].view.name) == name_len && strncmp(ini->sections[i].view.name, name, name_len) == 0)
+            return refuse(p, "section [", ini->sections[i].view.name, "] appears twice");
+    struct section *const larger = gnn_grow(ini->sections, ini->section_count, &ini->section_capacity, sizeof *larger);
     if (larger == NULL)
         return out_of_memory(p);
     ini->sections = larger;
@@ -83,8 +72,7 @@ static bool add_section(struct parse *p, const char *name, size_t name_len)
             return refuse(p, "[global] must be the first section", "", "");
         }
     }
-    ini->sections[ini->section_count++] =
-        (struct section){.view = {.name = copy, .line = p->line}, .name = copy, .entries = NULL};
+    ini->sections[ini->section_count++] = (struct section){.view = {.name = copy, .line = p->line}};
     return true;
 }
 
@@ -97,7 +85,7 @@ static bool add_entry(struct parse *p, const char *key, const char *value)
     if (gnn_ini_find(&section->view, key) != NULL)
         return refuse(p, "key \"", key, "\" appears twice in its section (an indented line continues the one before)");
     struct gnn_ini_entry *const larger =
-        grow(section->entries, section->view.entry_count, &section->capacity, sizeof *larger);
+        gnn_grow(section->entries, section->view.entry_count, &section->capacity, sizeof *larger);
     if (larger == NULL)
         return out_of_memory(p);
     section->entries = larger;
@@ -136,7 +124,7 @@ static int on_entry(void *ctx, const char *section, const char *key, const char 
     struct parse *const p = ctx;
     if (p->status != GNN_OK)
         return 0;
-    if (p->ini->section_count == 0 || strcmp(p->ini->sections[p->ini->section_count - 1].name, section) != 0)
+    if (p->ini->section_count == 0 || strcmp(p->ini->sections[p->ini->section_count - 1].view.name, section) != 0)
         return refuse(p, "key \"", key,
                       "\" stands outside a section; a section starts with [name] at the line's start");
     return key == NULL || value == NULL ? refuse(p, "expected key = value", "", "") : add_entry(p, key, value);
@@ -196,7 +184,7 @@ static void section_clear(struct section *section)
         free((char *)section->entries[i].value);
     }
     free(section->entries);
-    free(section->name);
+    free((char *)section->view.name);
 }
 
 void gnn_ini_close(struct gnn_ini *ini)

@@ -1,5 +1,7 @@
 #include "harness/base/kv.h"
 
+#include "harness/base/grow.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,20 +14,6 @@ static struct gnn_kv *find(const struct gnn_kv_list *list, const char *key)
         if (strcmp(list->items[i].key, key) == 0)
             return &list->items[i];
     return NULL;
-}
-
-static bool grow(struct gnn_kv_list *list)
-{
-    if (list->count < list->room)
-        return true;
-    assert(list->count == list->room);
-    const uint32_t room = list->room == 0 ? 32 : list->room * 2;
-    struct gnn_kv *items = realloc(list->items, room * sizeof *items);
-    if (items == NULL)
-        return false;
-    list->items = items;
-    list->room = room;
-    return true;
 }
 
 enum gnn_status gnn_kv_set(struct gnn_kv_list *list, const char *key, const char *value, struct gnn_err *err)
@@ -42,7 +30,10 @@ enum gnn_status gnn_kv_set(struct gnn_kv_list *list, const char *key, const char
         return GNN_OK;
     }
     char *name = strdup(key);
-    if (name == NULL || !grow(list)) {
+    struct gnn_kv *const items = gnn_grow(list->items, list->count, &list->room, sizeof *items);
+    if (items != NULL)
+        list->items = items;
+    if (name == NULL || items == NULL) {
         free(name);
         free(copy);
         return gnn_fail(err, GNN_ENOMEM, "%s", key);

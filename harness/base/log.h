@@ -2,7 +2,10 @@
 #ifndef GNN_BASE_LOG_H
 #define GNN_BASE_LOG_H
 
-void gnn_log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void gnn_log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define gnn_log_info(...) gnn_log("", __VA_ARGS__)
+#define gnn_log_warn(...) gnn_log("warning: ", __VA_ARGS__)
+
+/* One fprintf a line, so that lines of two processes do not mix. */
+void gnn_log(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -31,7 +31,8 @@ void gnn_near_miss_start(struct gnn_near_miss *near, const char *word)
 
 void gnn_near_miss_offer(struct gnn_near_miss *near, const char *name)
 {
-    const size_t word_len = strlen(near->word);
+    const size_t word_len = strlen(near->word), known = strlen(near->known);
+    (void)snprintf(near->known + known, sizeof near->known - known, "%s%s", known == 0 ? "" : ", ", name);
     /* An abbreviation ("buffer" for "buffer_mult") is as good as one typing error. */
     const bool prefix = word_len >= 2 && strncmp(name, near->word, word_len) == 0;
     const uint32_t distance = prefix ? 1 : edit_distance(near->word, name);
@@ -48,7 +49,7 @@ void gnn_near_miss_offer(struct gnn_near_miss *near, const char *name)
         near->count++;
     for (uint32_t i = near->count - 1; i > at; i--)
         near->best[i] = near->best[i - 1];
-    near->best[at].name = name;
+    (void)snprintf(near->best[at].name, sizeof near->best[at].name, "%s", name);
     near->best[at].distance = distance;
 }
 
@@ -59,8 +60,8 @@ const char *gnn_near_miss_text(struct gnn_near_miss *near)
     for (uint32_t i = 0; i < near->count; i++) {
         const char *const lead = i == 0 ? "; did you mean" : i + 1 == near->count ? " or" : ",";
         const char *const end = i + 1 == near->count ? "?" : "";
-        const int wrote = snprintf(near->text + used, sizeof near->text - used, "%s \"%.*s\"%s", lead, GNN_NAME_MAX,
-                                   near->best[i].name, end);
+        const int wrote =
+            snprintf(near->text + used, sizeof near->text - used, "%s \"%s\"%s", lead, near->best[i].name, end);
         used += (size_t)wrote;
         assert(used < sizeof near->text);
     }

@@ -5,22 +5,22 @@
  *   for each known name: gnn_near_miss_offer(&near, name);
  *   gnn_fail(err, GNN_EUSAGE, "no option \"extracters\"%s", gnn_near_miss_text(&near));
  *
- * text is "" or "; did you mean \"extractors\" or \"samplers\"?". Names are kept by pointer and must outlive the
- * struct. */
+ * text is "" or "; did you mean \"extractors\" or \"samplers\"?". Names are copied. */
 #ifndef GNN_BASE_NEAR_MISS_H
 #define GNN_BASE_NEAR_MISS_H
 
 #include "harness/oocgnn.h"
 
-enum { GNN_NEAR_MISS_MAX = 3 };
+enum { GNN_NEAR_MISS_MAX = 3, GNN_KNOWN_BYTES = 400 };
 
 struct gnn_near_miss {
     const char *word;
     uint32_t count;
     struct {
-        const char *name;
+        char name[GNN_NAME_MAX];
         uint32_t distance;
-    } best[GNN_NEAR_MISS_MAX]; /* ascending distance */
+    } best[GNN_NEAR_MISS_MAX];   /* ascending distance */
+    char known[GNN_KNOWN_BYTES]; /* every name offered: "a, b, c" (cut at its size) */
     char text[GNN_NEAR_MISS_MAX * (GNN_NAME_MAX + 8) + 32];
 };
 

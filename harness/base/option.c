@@ -10,16 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *field(const struct gnn_option *option, void *config)
-{
-    return (char *)config + option->offset;
-}
-
-static const void *field_const(const struct gnn_option *option, const void *config)
-{
-    return (const char *)config + option->offset;
-}
-
 /* The unit with a blank before it; "" for none, and for sizes, whose text has it. */
 static const char *unit_of(const struct gnn_option *option, char *text, size_t text_bytes)
 {
@@ -162,7 +152,7 @@ static enum gnn_status set_parsed(const struct gnn_option *option, void *to, con
 
 static enum gnn_status set_value(const struct gnn_option *option, void *config, const char *value, struct gnn_err *err)
 {
-    void *const to = field(option, config);
+    void *const to = (char *)config + option->offset;
     assert(value != NULL);
     assert(option->help != NULL);
     switch (option->type) {
@@ -241,7 +231,7 @@ static void format_list(const struct gnn_u32_list *list, char *text, size_t text
 
 void gnn_option_format(const struct gnn_option *option, const void *config, char *text, size_t text_bytes)
 {
-    const void *const from = field_const(option, config);
+    const void *const from = (const char *)config + option->offset;
     switch (option->type) {
     case GNN_OPT_BOOL:
         (void)snprintf(text, text_bytes, "%s", *(const bool *)from ? "true" : "false");

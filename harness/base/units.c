@@ -13,30 +13,27 @@ __extension__ typedef unsigned __int128 wide;
 enum { FRACTION_DIGITS_MAX = 9 };
 
 struct unit {
-    const char *suffix;
+    const char *suffix; /* as it is read */
     uint64_t factor;
+    const char *shown; /* as it is printed */
 };
 
 /* Smallest first: printing takes the last one that is not larger than the value. */
+#define UNITS(units) (int)(sizeof(units) / sizeof *(units))
+/* clang-format off */
 static const struct unit byte_units[] = {
-    {"", 1}, {"K", UINT64_C(1) << 10}, {"M", UINT64_C(1) << 20}, {"G", UINT64_C(1) << 30}, {"T", UINT64_C(1) << 40},
+    {"", 1, " B"}, {"K", UINT64_C(1) << 10, " KiB"}, {"M", UINT64_C(1) << 20, " MiB"},
+    {"G", UINT64_C(1) << 30, " GiB"}, {"T", UINT64_C(1) << 40, " TiB"},
 };
+enum { TIME_UNIT_SECOND = 3 };
 static const struct unit time_units[] = {
-    {"ns", 1},
-    {"us", 1000},
-    {"ms", 1000000},
-    {"s", 1000000000},
-    {"m", UINT64_C(60) * 1000000000},
-    {"h", UINT64_C(3600) * 1000000000},
+    {"ns", 1, " ns"}, {"us", 1000, " us"}, {"ms", 1000000, " ms"}, {"s", 1000000000, " s"},
+    {"m", UINT64_C(60) * 1000000000, " m"}, {"h", UINT64_C(3600) * 1000000000, " h"},
 };
 static const struct unit count_units[] = {
-    {"", 1}, {"k", 1000}, {"M", 1000000}, {"G", 1000000000}, {"T", UINT64_C(1000000000000)},
+    {"", 1, ""}, {"k", 1000, " k"}, {"M", 1000000, " M"}, {"G", 1000000000, " G"}, {"T", UINT64_C(1000000000000), " T"},
 };
-
-enum { BYTE_UNITS = 5, TIME_UNITS = 6, COUNT_UNITS = 5, TIME_UNIT_SECOND = 3 };
-_Static_assert(sizeof byte_units / sizeof *byte_units == BYTE_UNITS, "table and count agree");
-_Static_assert(sizeof time_units / sizeof *time_units == TIME_UNITS, "table and count agree");
-_Static_assert(sizeof count_units / sizeof *count_units == COUNT_UNITS, "table and count agree");
+/* clang-format on */
 
 /* digits / scale */
 struct decimal {
@@ -87,35 +84,33 @@ static bool scale_decimal(struct decimal d, uint64_t factor, uint64_t *out)
     return true;
 }
 
-static enum gnn_status bytes_error(const char *text, struct gnn_err *err)
-{
-    return gnn_fail(err, GNN_EUSAGE,
-                    "\"%s\" is not a size below 16 EiB: write bytes (335544320) or K, M, G, T (320M, 1.5GiB)", text);
-}
-
 /* After the letter: nothing, "B" or "iB". After plain digits: nothing or "B". */
 static bool byte_suffix_ends(const char *rest, bool has_letter)
 {
     return *rest == '\0' || strcasecmp(rest, "B") == 0 || (has_letter && strcasecmp(rest, "iB") == 0);
 }
 
-enum gnn_status gnn_parse_bytes(const char *text, uint64_t *out, struct gnn_err *err)
+/* False: no size, or a fraction of a byte. */
+static bool read_bytes(const char *text, uint64_t *out)
 {
     struct decimal d;
-    const char *rest = text;
-    if (!read_decimal(&rest, &d))
-        return bytes_error(text, err);
     uint64_t factor = 1;
-    for (int i = 1; i < BYTE_UNITS; i++)
-        if (toupper((unsigned char)*rest) == byte_units[i].suffix[0])
+    if (!read_decimal(&text, &d))
+        return false;
+    for (int i = 1; i < UNITS(byte_units); i++)
+        if (toupper((unsigned char)*text) == byte_units[i].suffix[0])
             factor = byte_units[i].factor;
-    if (factor != 1)
-        rest++;
-    else if (d.scale != 1)
-        return bytes_error(text, err); /* a fraction of a byte */
-    if (!byte_suffix_ends(rest, factor != 1) || !scale_decimal(d, factor, out))
-        return bytes_error(text, err);
-    return GNN_OK;
+    if (factor == 1 && d.scale != 1)
+        return false;
+    return byte_suffix_ends(text + (factor != 1), factor != 1) && scale_decimal(d, factor, out);
+}
+
+enum gnn_status gnn_parse_bytes(const char *text, uint64_t *out, struct gnn_err *err)
+{
+    if (read_bytes(text, out))
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE,
+                    "\"%s\" is not a size below 16 EiB: write bytes (335544320) or K, M, G, T (320M, 1.5GiB)", text);
 }
 
 enum gnn_status gnn_parse_duration_ns(const char *text, uint64_t *out, struct gnn_err *err)
@@ -125,7 +120,7 @@ enum gnn_status gnn_parse_duration_ns(const char *text, uint64_t *out, struct gn
     if (read_decimal(&rest, &d)) {
         if (*rest == '\0')
             rest = time_units[TIME_UNIT_SECOND].suffix;
-        for (int i = 0; i < TIME_UNITS; i++)
+        for (int i = 0; i < UNITS(time_units); i++)
             if (strcmp(rest, time_units[i].suffix) == 0 && scale_decimal(d, time_units[i].factor, out))
                 return GNN_OK;
     }
@@ -187,52 +182,31 @@ enum gnn_status gnn_parse_u32_list(const char *text, uint32_t *values, uint32_t 
     return GNN_OK;
 }
 
-/* Three significant digits, and all digits of whole units from 100 up. */
-static const char *format_scaled(double value, const char *suffix, char *text, size_t text_bytes)
-{
-    const char *const space = suffix[0] == '\0' ? "" : " ";
-    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    (void)snprintf(text, text_bytes, "%.*f%s%s", decimals, value, space, suffix);
-    return text;
-}
-
-static const struct unit *unit_for(const struct unit *units, int count, double value)
+/* Prints a value that is whole in units of 1 as it is; else three significant digits, and all of them from 100 up. */
+static const char *format_value(const struct unit *units, int count, double value, char *text, size_t text_bytes)
 {
     assert(count > 0);
     int i = count - 1;
     while (i > 0 && value < (double)units[i].factor)
         i--;
-    return &units[i];
+    const double scaled = value / (double)units[i].factor;
+    const bool whole = i == 0 && value == (double)(uint64_t)value;
+    const int decimals = whole ? 0 : scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0;
+    (void)snprintf(text, text_bytes, "%.*f%s", decimals, scaled, units[i].shown);
+    return text;
 }
 
 const char *gnn_format_bytes(uint64_t bytes, char *text, size_t text_bytes)
 {
-    const struct unit *unit = unit_for(byte_units, BYTE_UNITS, (double)bytes);
-    if (unit->factor == 1) {
-        (void)snprintf(text, text_bytes, "%" PRIu64 " B", bytes);
-        return text;
-    }
-    char suffix[8];
-    (void)snprintf(suffix, sizeof suffix, "%siB", unit->suffix);
-    return format_scaled((double)bytes / (double)unit->factor, suffix, text, text_bytes);
+    return format_value(byte_units, UNITS(byte_units), (double)bytes, text, text_bytes);
 }
 
 const char *gnn_format_duration(uint64_t ns, char *text, size_t text_bytes)
 {
-    const struct unit *unit = unit_for(time_units, TIME_UNITS, (double)ns);
-    if (unit->factor == 1) {
-        (void)snprintf(text, text_bytes, "%" PRIu64 " ns", ns);
-        return text;
-    }
-    return format_scaled((double)ns / (double)unit->factor, unit->suffix, text, text_bytes);
+    return format_value(time_units, UNITS(time_units), (double)ns, text, text_bytes);
 }
 
 const char *gnn_format_count(double count, char *text, size_t text_bytes)
 {
-    const struct unit *unit = unit_for(count_units, COUNT_UNITS, count);
-    if (unit->factor == 1 && count == (double)(uint64_t)count) {
-        (void)snprintf(text, text_bytes, "%" PRIu64, (uint64_t)count);
-        return text;
-    }
-    return format_scaled(count / (double)unit->factor, unit->suffix, text, text_bytes);
+    return format_value(count_units, UNITS(count_units), count, text, text_bytes);
 }

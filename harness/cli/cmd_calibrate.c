@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_NAME_MAX };
@@ -142,18 +141,11 @@ static enum gnn_status check_writable(const char *path, struct gnn_err *err)
                     "--out %s: nothing can be written in %s: %s; name another file", path, dir, strerror(errno));
 }
 
-static const char *choose_device(const struct calibrate_options *o)
-{
-    struct stat info;
-    if (o->device[0] != '\0')
-        return o->device;
-    return stat("data", &info) == 0 && S_ISDIR(info.st_mode) ? "data" : ".";
-}
-
 static enum gnn_status measure(const struct calibrate_options *o, const char *out, const atomic_bool *stop,
                                struct gnn_err *err)
 {
-    const struct gnn_calibrate_config config = {.device = choose_device(o),
+    const char *const device = o->device[0] != '\0' ? o->device : gnn_is_dir("data") ? "data" : ".";
+    const struct gnn_calibrate_config config = {.device = device,
                                                 .file_bytes = o->quick ? UINT64_C(64) << 20 : o->size_bytes,
                                                 .quick = o->quick,
                                                 .stop = stop,

@@ -1,4 +1,5 @@
 /* oocgnn prepare: generate a registry dataset, import one, or check what is there. */
+#include "harness/base/data_dirs.h"
 #include "harness/base/log.h"
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
@@ -119,12 +120,6 @@ static enum gnn_status parse(int argc, char **argv, struct request *r, struct gn
     return check_together(r, err);
 }
 
-static bool is_dir(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /* Where the dataset is or will be: --out, a directory that was named, data/NAME-1_K, data/NAME-levelsL, or
  * data/NAME for imports. */
 static void choose_dir(struct request *r)
@@ -147,7 +142,7 @@ static void choose_dir(struct request *r)
 
 static enum gnn_status make_parent(const struct request *r, struct gnn_err *err)
 {
-    if (r->config.out_dir[0] != '\0' || is_dir(r->config.data_dir) || mkdir(r->config.data_dir, 0777) == 0)
+    if (r->config.out_dir[0] != '\0' || gnn_is_dir(r->config.data_dir) || mkdir(r->config.data_dir, 0777) == 0)
         return GNN_OK;
     return gnn_fail(err, errno == EACCES || errno == EPERM || errno == EROFS ? GNN_EPERM : GNN_EUSAGE,
                     "--data %s: cannot be created (%s); name a directory you may write to", r->config.data_dir,

@@ -1,5 +1,6 @@
 /* oocgnn sweep: every cell of a job file. A job file is INI: [global] first, one section per case, keys are
  * the long options of `oocgnn run` or system.key; `a | b` makes a grid of a case. */
+#include "harness/base/grow.h"
 #include "harness/base/ini.h"
 #include "harness/base/log.h"
 #include "harness/cli/args.h"
@@ -143,14 +144,10 @@ static enum gnn_status add_cell(struct sweep *s, const char *section, const stru
 {
     if (s->count == CELLS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "%s: more than %d cells", s->job_file, CELLS_MAX);
-    if (s->count == s->room) {
-        const uint32_t room = s->room == 0 ? 16 : 2 * s->room;
-        struct cell *const cells = realloc(s->cells, room * sizeof *cells);
-        if (cells == NULL)
-            return gnn_fail(err, GNN_ENOMEM, "%u cells", room);
-        s->cells = cells;
-        s->room = room;
-    }
+    struct cell *const cells = gnn_grow(s->cells, s->count, &s->room, sizeof *cells);
+    if (cells == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "cell %u", s->count + 1);
+    s->cells = cells;
     assert(s->count < s->room);
     struct cell *const cell = &s->cells[s->count];
     (void)snprintf(cell->section, sizeof cell->section, "%s", section);

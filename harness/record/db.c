@@ -1,13 +1,14 @@
 /* Opening, and every write. One write is one transaction. */
 #include "harness/record/db.h"
 
+#include "harness/base/clock.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BUSY_MS = 30000, APPLICATION_ID = 1869570919 };
@@ -276,13 +277,6 @@ static enum gnn_status put_writer(struct gnn_db *db, int64_t run_id, struct gnn_
     return gnn_db_run(db, statement, "write to", err);
 }
 
-static uint64_t unix_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 static enum gnn_status begin_rows(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err)
 {
     const int64_t keys[GNN_KEYS_MAX] = {0}; /* none: the database gives the ID */
@@ -297,7 +291,7 @@ enum gnn_status gnn_db_begin(struct gnn_db *db, struct gnn_run_record *run, stru
 {
     run->status = GNN_RUN_RUNNING;
     if (run->started_unix_ns == 0)
-        run->started_unix_ns = unix_ns();
+        run->started_unix_ns = gnn_clock_ns(CLOCK_REALTIME);
     GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "begin a run in", err));
     return end_transaction(db, begin_rows(db, run, err), "begin a run in", err);
 }
@@ -349,7 +343,8 @@ static enum gnn_status finish_rows(struct gnn_db *db, const struct gnn_run_recor
     (void)snprintf(sql + used, sizeof sql - used, ", finished_unix_ns = ? WHERE run_id = ?");
     GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
     (void)gnn_table_bind(&gnn_table_runs, run, statement, 1);
-    (void)sqlite3_bind_int64(statement, (int)gnn_table_runs.column_count + 1, (sqlite3_int64)unix_ns());
+    (void)sqlite3_bind_int64(statement, (int)gnn_table_runs.column_count + 1,
+                             (sqlite3_int64)gnn_clock_ns(CLOCK_REALTIME));
     (void)sqlite3_bind_int64(statement, (int)gnn_table_runs.column_count + 2, run->run_id);
     GNN_TRY(gnn_db_run(db, statement, "finish a run in", err));
     if (sqlite3_changes(db->handle) != 1)

@@ -1,3 +1,4 @@
+#include "harness/base/grow.h"
 #include "harness/record/columns.h"
 
 #include <assert.h>
@@ -43,25 +44,12 @@ void gnn_run_record_free(struct gnn_run_record *run)
     run->series_count = run->series_room = 0;
 }
 
-/* Room for one more item; NULL: out of memory, and items are as they were. */
-static void *grow(void *items, uint32_t count, uint32_t *room, size_t item_bytes)
-{
-    assert(count <= *room);
-    if (count < *room)
-        return items;
-    const uint32_t wanted = *room == 0 ? 8 : *room * 2;
-    void *grown = realloc(items, wanted * item_bytes);
-    if (grown != NULL)
-        *room = wanted;
-    return grown;
-}
-
 enum gnn_status gnn_run_record_add_epoch(struct gnn_run_record *run, const struct gnn_record_epoch *epoch,
                                          struct gnn_err *err)
 {
     assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX);
     assert(epoch->figure_count <= GNN_RECORD_FIGURES_MAX);
-    struct gnn_record_epoch *epochs = grow(run->epochs, run->epoch_count, &run->epoch_room, sizeof *epochs);
+    struct gnn_record_epoch *epochs = gnn_grow(run->epochs, run->epoch_count, &run->epoch_room, sizeof *epochs);
     if (epochs == NULL)
         return gnn_fail(err, GNN_ENOMEM, "epoch %u of a record", run->epoch_count);
     run->epochs = epochs;
@@ -72,7 +60,7 @@ enum gnn_status gnn_run_record_add_epoch(struct gnn_run_record *run, const struc
 enum gnn_status gnn_run_record_add_point(struct gnn_run_record *run, const struct gnn_series_point *point,
                                          struct gnn_err *err)
 {
-    struct gnn_series_point *series = grow(run->series, run->series_count, &run->series_room, sizeof *series);
+    struct gnn_series_point *series = gnn_grow(run->series, run->series_count, &run->series_room, sizeof *series);
     if (series == NULL)
         return gnn_fail(err, GNN_ENOMEM, "point %u of a series", run->series_count);
     run->series = series;

@@ -1,5 +1,7 @@
 #include "harness/record/db.h"
 
+#include "harness/base/text_file.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -11,13 +13,7 @@
 /* The first line of a small file; "" if it cannot be read. */
 static void read_line(const char *path, char *line, size_t line_bytes)
 {
-    line[0] = '\0';
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return;
-    if (fgets(line, (int)line_bytes, file) == NULL)
-        line[0] = '\0';
-    (void)fclose(file);
+    (void)gnn_text_file_read(path, line, line_bytes);
     line[strcspn(line, "\n")] = '\0';
 }
 

@@ -1,5 +1,6 @@
 #include "harness/run/machine.h"
 
+#include "harness/base/clock.h"
 #include "harness/base/data_dirs.h"
 #include "harness/dataset/synthetic.h"
 #include "harness/run/fault_option.h"
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 /* A sleep shorter than this is mostly the timer's own error: modelled host time is saved up to it. */
 enum { DEBT_NS = 500 * 1000 };
@@ -329,11 +329,9 @@ enum gnn_status gnn_machine_tensor(struct gnn_machine *m, struct gnn_tensor **ou
 
 static void measured_usage(struct gnn_machine_usage *out)
 {
-    struct timespec ts;
     struct rusage usage;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
     (void)getrusage(RUSAGE_SELF, &usage);
-    out->cpu_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+    out->cpu_ns = gnn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     out->major_faults = (uint64_t)usage.ru_majflt;
 }
 

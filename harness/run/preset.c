@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PRESETS_MAX = 64, NAMES_BYTES = 400 };
-
 /* The options of a run that a preset may set; the rest belongs to a run, not to a paper. */
 static const char *const keys[] = {
     "memory",          "batch",    "lr",      "model",        "hidden", "heads",  "fanout",
@@ -82,38 +80,22 @@ static enum gnn_status apply_file(const char *path, struct gnn_run_config *confi
 
 /* ---- finding it ---- */
 
-/* Names for a message. */
-struct names {
-    struct gnn_near_miss near; /* points into kept */
-    char kept[PRESETS_MAX][GNN_NAME_MAX];
-    uint32_t count;
-    char list[NAMES_BYTES];
-};
-
-static void keep_name(void *ctx, const char *path, const char *name)
+static void offer_name(void *ctx, const char *path, const char *name)
 {
-    struct names *const names = ctx;
     (void)path;
-    if (names->count == PRESETS_MAX)
-        return;
-    char *const kept = names->kept[names->count++];
-    (void)snprintf(kept, GNN_NAME_MAX, "%s", name);
-    gnn_near_miss_offer(&names->near, kept);
-    const size_t used = strlen(names->list);
-    (void)snprintf(names->list + used, sizeof names->list - used, "%s%s", used == 0 ? "" : ", ", kept);
+    gnn_near_miss_offer(ctx, name);
 }
 
 static enum gnn_status not_found(const char *name, const char *const *dirs, struct gnn_err *err)
 {
-    struct names names = {.count = 0};
-    gnn_near_miss_start(&names.near, name);
-    GNN_TRY(gnn_data_files(dirs, keep_name, &names, err));
-    if (names.count == 0)
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, name);
+    GNN_TRY(gnn_data_files(dirs, offer_name, &near, err));
+    if (near.known[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE,
                         "--preset %s: no presets found; they are in workloads/presets of the source tree", name);
-    const char *const near = gnn_near_miss_text(&names.near);
-    return gnn_fail(err, GNN_EUSAGE, "no preset \"%s\"%s%s %s", name, near,
-                    near[0] == '\0' ? "; there are" : " There are", names.list);
+    return gnn_fail(err, GNN_EUSAGE, "no preset \"%s\"%s%s %s", name, gnn_near_miss_text(&near),
+                    near.count == 0 ? "; there are" : " There are", near.known);
 }
 
 enum gnn_status gnn_preset_apply(const char *name, struct gnn_run_config *config, struct gnn_err *err)

@@ -9,8 +9,6 @@
 
 enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out, struct gnn_err *err)
 {
-    char known[256] = "";
-    size_t used = 0;
     struct gnn_near_miss near;
     gnn_near_miss_start(&near, name);
     for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++) {
@@ -20,14 +18,12 @@ enum gnn_status gnn_system_find(const char *name, const struct gnn_system **out,
             return GNN_OK;
         }
         gnn_near_miss_offer(&near, (*s)->name);
-        if (used < sizeof known)
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ", (*s)->name);
     }
     if (name[0] == '\0')
-        return gnn_fail(err, GNN_EUSAGE, "--system is missing; this build has: %s", known);
+        return gnn_fail(err, GNN_EUSAGE, "--system is missing; this build has: %s", near.known);
     const char *const miss = gnn_near_miss_text(&near);
     return gnn_fail(err, GNN_EUSAGE, "unknown system \"%s\"%s%s build has: %s", name, miss,
-                    miss[0] == '\0' ? "; this" : " This", known);
+                    miss[0] == '\0' ? "; this" : " This", near.known);
 }
 
 /* Returns a config of the system with every default, freed with free(); NULL: out of memory. */

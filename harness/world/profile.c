@@ -1,11 +1,11 @@
 /* Finds and opens profiles by path, file name or machine_id. */
 #include "harness/world/profile.h"
 
+#include "harness/base/data_dirs.h"
 #include "harness/base/near_miss.h"
 #include "harness/world/profile_text.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,38 +23,27 @@ static enum gnn_status open_file(const char *path, struct gnn_profile **out, str
     return status;
 }
 
-static int is_profile(const struct dirent *entry)
-{
-    const size_t len = strlen(entry->d_name);
-    return entry->d_name[0] != '.' && len > 4 && strcmp(entry->d_name + len - 4, ".ini") == 0;
-}
+struct scan {
+    gnn_profile_seen_fn *fn;
+    void *ctx;
+};
 
-static void scan_file(const char *dir, const char *name, gnn_profile_seen_fn *fn, void *ctx)
+static void scan_file(void *ctx, const char *path, const char *name)
 {
-    char path[PATH_BYTES];
+    const struct scan *const scan = ctx;
     struct gnn_profile *profile = NULL;
-    const int wrote = snprintf(path, sizeof path, "%s/%s", dir, name);
-    if (wrote < 0 || (size_t)wrote >= sizeof path || open_file(path, &profile, NULL) != GNN_OK)
+    (void)name;
+    if (open_file(path, &profile, NULL) != GNN_OK)
         return;
-    fn(ctx, path, profile);
+    scan->fn(scan->ctx, path, profile);
     gnn_profile_close(profile);
 }
 
 enum gnn_status gnn_profile_scan(const char *const *search_dirs, gnn_profile_seen_fn *fn, void *ctx,
                                  struct gnn_err *err)
 {
-    for (const char *const *dir = search_dirs; *dir != NULL; dir++) {
-        struct dirent **names = NULL;
-        const int count = scandir(*dir, &names, is_profile, alphasort);
-        if (count < 0 && errno != ENOENT && errno != ENOTDIR)
-            return gnn_fail(err, GNN_EIO, "%s: %s", *dir, strerror(errno));
-        for (int i = 0; i < count; i++) {
-            scan_file(*dir, names[i]->d_name, fn, ctx);
-            free(names[i]);
-        }
-        free(names);
-    }
-    return GNN_OK;
+    struct scan scan = {.fn = fn, .ctx = ctx};
+    return gnn_data_files(search_dirs, scan_file, &scan, err);
 }
 
 /* Looks for a machine_id and keeps the names for a message. */
