@@ -8,6 +8,7 @@
 #include "harness/cli/run_args.h"
 #include "harness/run/machine.h"
 #include "harness/run/preset.h"
+#include "harness/run/record_fill.h"
 #include "harness/run/supervisor/supervisor.h"
 
 #include <assert.h>
@@ -213,36 +214,17 @@ static bool is_identity(const char *key)
     return true;
 }
 
-/* Every parameter of the system, set or default, as it was recorded. */
-static bool same_parameters(const struct gnn_run_config *config, const struct gnn_run_record *run)
-{
-    const struct gnn_system *system;
-    void *settings;
-    if (gnn_system_find(config->system, &system, NULL) != GNN_OK ||
-        gnn_system_configure(system, config, &settings, NULL) != GNN_OK)
-        return false;
-    bool same = true;
-    char value[GNN_TEXT_MAX], key[2 * GNN_NAME_MAX];
-    for (const struct gnn_option *o = system->options; o->name != NULL && same; o++) {
-        (void)snprintf(key, sizeof key, "%s.%s", system->name, o->name);
-        gnn_option_format(o, settings, value, sizeof value);
-        const char *const recorded = gnn_kv_get(&run->config, key);
-        same = recorded != NULL && strcmp(recorded, value) == 0;
-    }
-    free(settings);
-    return same;
-}
-
+/* Compares every option and every parameter of the system, set or default, with what was recorded. */
 static bool same_configuration(const struct gnn_run_config *config, const struct gnn_run_record *run)
 {
-    char value[GNN_TEXT_MAX];
-    for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++) {
-        const char *const recorded = gnn_kv_get(&run->config, o->name);
-        gnn_option_format(o, config, value, sizeof value);
-        if (is_identity(o->name) && (recorded == NULL || strcmp(recorded, value) != 0))
-            return false;
+    struct gnn_kv_list wanted = {0};
+    bool same = gnn_record_list_config(config, &wanted, NULL) == GNN_OK;
+    for (uint32_t i = 0; i < wanted.count && same; i++) {
+        const char *const recorded = gnn_kv_get(&run->config, wanted.items[i].key);
+        same = !is_identity(wanted.items[i].key) || (recorded != NULL && strcmp(recorded, wanted.items[i].value) == 0);
     }
-    return same_parameters(config, run);
+    gnn_kv_clear(&wanted);
+    return same;
 }
 
 /* How many finished runs of exactly this configuration the database holds. */
@@ -271,13 +253,6 @@ static enum gnn_status count_done(const struct gnn_run_config *config, uint32_t 
     free(ids);
     gnn_db_close(opened == GNN_OK ? db : NULL);
     return status;
-}
-
-static int run_cell(const struct sweep *s, const struct cell *cell)
-{
-    enum gnn_run_status end;
-    const int exit_status = gnn_run_and_show(&cell->config, s->config.json, &end);
-    return end == GNN_RUN_INTERRUPTED ? -1 : exit_status;
 }
 
 static void print_plan(const struct sweep *s)
@@ -315,8 +290,9 @@ static int run_cells(const struct sweep *s)
             if (done > round)
                 continue;
             gnn_log_info("cell %u of %u [%s]%s", i + 1, s->count, cell->section, round > 0 ? ", again" : "");
-            const int exit_status = run_cell(s, cell);
-            if (exit_status < 0)
+            enum gnn_run_status end;
+            const int exit_status = gnn_run_and_show(&cell->config, s->config.json, &end);
+            if (end == GNN_RUN_INTERRUPTED)
                 return GNN_EXIT_FAILED;
             worst = exit_status > worst ? exit_status : worst;
             if (exit_status != GNN_EXIT_OK && !s->config.keep_going)

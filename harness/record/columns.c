@@ -41,6 +41,7 @@ _Static_assert(sizeof(enum gnn_run_status) == sizeof(int), "a status is loaded a
 _Static_assert(VALUE_BYTES >= 20 + 2 + 1, "1/K of 64 bits");
 
 /* clang-format off */
+#define PEAK(record, member) {.name = #member, .type = GNN_COLUMN_U64, .offset = offsetof(record, member), .is_peak = true}
 #define RUN struct gnn_run_record
 static const struct gnn_column run_columns[] = {
     FIELD(RUN, status, GNN_COLUMN_STATUS, false), TRI(RUN, valid), TEXT(RUN, reasons), U64(RUN, started_unix_ns),
@@ -62,7 +63,7 @@ static const struct gnn_column epoch_columns[] = {
 
 #define STAGE struct gnn_record_stage
 static const struct gnn_column stage_columns[] = {
-    TEXT(STAGE, stage), U64(STAGE, workers), U64(STAGE, items), TIME(STAGE, wall_ns), TIME(STAGE, work_ns),
+    TEXT(STAGE, stage), PEAK(STAGE, workers), U64(STAGE, items), TIME(STAGE, wall_ns), TIME(STAGE, work_ns),
     TIME(STAGE, cpu_ns), TIME(STAGE, wait_io_ns), TIME(STAGE, wait_queue_ns), TIME(STAGE, wait_lock_ns),
     TIME(STAGE, wait_compute_ns), TIME(STAGE, wait_resource_ns),
 };
@@ -73,8 +74,8 @@ static const struct gnn_column counter_columns[] = {
     U64(COUNTERS, device_read_bytes), U64(COUNTERS, device_read_ios), U64(COUNTERS, device_write_bytes),
     U64(COUNTERS, cache_hits), U64(COUNTERS, cache_misses), U64(COUNTERS, cache_evictions),
     U64(COUNTERS, sampled_nodes), U64(COUNTERS, sampled_edges), U64(COUNTERS, batches),
-    FIELD(COUNTERS, batch_digest, GNN_COLUMN_DIGEST, false), U64(COUNTERS, peak_memory_bytes),
-    U64(COUNTERS, page_cache_bytes), U64(COUNTERS, refaults), U64(COUNTERS, prepare_disk_bytes),
+    FIELD(COUNTERS, batch_digest, GNN_COLUMN_DIGEST, false), PEAK(COUNTERS, peak_memory_bytes),
+    PEAK(COUNTERS, page_cache_bytes), U64(COUNTERS, refaults), PEAK(COUNTERS, prepare_disk_bytes),
 };
 
 #define FIGURE struct gnn_record_figure
@@ -92,16 +93,14 @@ static const struct gnn_column series_columns[] = {
 };
 /* clang-format on */
 
-const struct gnn_table gnn_table_runs = {"runs", "", 0, run_columns, COUNT(run_columns), sizeof(RUN)};
-const struct gnn_table gnn_table_epochs = {"epochs",      "run_id, epoch",      2,
-                                           epoch_columns, COUNT(epoch_columns), sizeof(EPOCH)};
-const struct gnn_table gnn_table_stages = {"stages",      "run_id, epoch, position", 3,
-                                           stage_columns, COUNT(stage_columns),      sizeof(STAGE)};
-const struct gnn_table gnn_table_counters = {"counters",      "run_id, epoch",        2,
-                                             counter_columns, COUNT(counter_columns), sizeof(COUNTERS)};
-const struct gnn_table gnn_table_figures = {"figures",      "run_id, epoch",       2,
-                                            figure_columns, COUNT(figure_columns), sizeof(FIGURE)};
-const struct gnn_table gnn_table_series = {"series", "run_id", 1, series_columns, COUNT(series_columns), sizeof(POINT)};
+/* clang-format off */
+const struct gnn_table gnn_table_runs = {"runs", "", 0, run_columns, COUNT(run_columns), sizeof(RUN)},
+    gnn_table_epochs = {"epochs", "run_id, epoch", 2, epoch_columns, COUNT(epoch_columns), sizeof(EPOCH)},
+    gnn_table_stages = {"stages", "run_id, epoch, position", 3, stage_columns, COUNT(stage_columns), sizeof(STAGE)},
+    gnn_table_counters = {"counters", "run_id, epoch", 2, counter_columns, COUNT(counter_columns), sizeof(COUNTERS)},
+    gnn_table_figures = {"figures", "run_id, epoch", 2, figure_columns, COUNT(figure_columns), sizeof(FIGURE)},
+    gnn_table_series = {"series", "run_id", 1, series_columns, COUNT(series_columns), sizeof(POINT)};
+/* clang-format on */
 
 /* ---- SQL ---- */
 
@@ -155,75 +154,113 @@ const char *gnn_table_update_sql(const struct gnn_table *table, char *sql, size_
 
 /* ---- values ---- */
 
-static uint64_t field_u64(const void *field)
+/* A field as SQLite and JSON see it. */
+struct value {
+    enum { UNKNOWN, INTEGER, REAL, WORDS } kind;
+    int64_t integer;
+    double real;
+    const char *words;
+    char scratch[VALUE_BYTES]; /* for words that are not in the record */
+};
+
+static void get_digest(const struct gnn_record_counters *counters, struct value *out)
 {
-    uint64_t value;
-    memcpy(&value, field, sizeof value);
-    return value;
+    out->kind = counters->has_digest ? WORDS : UNKNOWN;
+    (void)snprintf(out->scratch, VALUE_BYTES, "%016" PRIx64, counters->batch_digest);
 }
 
-static double field_f64(const void *field)
+static void get(const struct gnn_column *column, const void *row, struct value *out)
 {
-    double value;
-    memcpy(&value, field, sizeof value);
-    return value;
-}
-
-static int field_int(const void *field)
-{
-    int value;
-    memcpy(&value, field, sizeof value);
-    return value;
-}
-
-/* The text of a column that is text outside; NULL: unknown. scratch holds what has to be printed. */
-static const char *field_text(const struct gnn_column *column, const void *row, char scratch[VALUE_BYTES])
-{
-    const char *field = (const char *)row + column->offset;
+    const void *const field = (const char *)row + column->offset;
+    uint64_t count = GNN_UNKNOWN;
+    int tri = -1;
+    *out = (struct value){.kind = UNKNOWN, .words = out->scratch};
     switch (column->type) {
-    case GNN_COLUMN_TEXT:
-        return field[0] == '\0' ? NULL : field;
-    case GNN_COLUMN_STATUS:
-        return gnn_run_status_name((enum gnn_run_status)field_int(field));
-    case GNN_COLUMN_SCALE:
-        if (field_u64(field) == GNN_UNKNOWN)
-            return NULL;
-        (void)snprintf(scratch, VALUE_BYTES, field_u64(field) == 1 ? "1" : "1/%" PRIu64, field_u64(field));
-        return scratch;
-    case GNN_COLUMN_DIGEST:
-        if (!((const struct gnn_record_counters *)row)->has_digest)
-            return NULL;
-        (void)snprintf(scratch, VALUE_BYTES, "%016" PRIx64, field_u64(field));
-        return scratch;
     case GNN_COLUMN_U64:
+        memcpy(&count, field, sizeof count);
+        out->kind = count == GNN_UNKNOWN ? UNKNOWN : INTEGER;
+        out->integer = (int64_t)count;
+        return;
+    case GNN_COLUMN_F64: /* infinities are no measurements either */
+        memcpy(&out->real, field, sizeof out->real);
+        out->kind = isfinite(out->real) ? REAL : UNKNOWN;
+        return;
+    case GNN_COLUMN_TRI:
+        memcpy(&tri, field, sizeof tri);
+        out->kind = tri < 0 ? UNKNOWN : INTEGER;
+        out->integer = tri;
+        return;
+    case GNN_COLUMN_TEXT:
+        out->words = field;
+        out->kind = out->words[0] == '\0' ? UNKNOWN : WORDS;
+        return;
+    case GNN_COLUMN_STATUS:
+        out->words = gnn_run_status_name(((const struct gnn_run_record *)row)->status);
+        out->kind = WORDS;
+        return;
+    case GNN_COLUMN_SCALE:
+        memcpy(&count, field, sizeof count);
+        out->kind = count == GNN_UNKNOWN ? UNKNOWN : WORDS;
+        (void)snprintf(out->scratch, VALUE_BYTES, count == 1 ? "1" : "1/%" PRIu64, count);
+        return;
+    case GNN_COLUMN_DIGEST:
+        get_digest(row, out);
+    }
+}
+
+static enum gnn_run_status parse_status(const char *text)
+{
+    for (int status = 0; text != NULL && status < GNN_RUN_STATUS_COUNT; status++)
+        if (strcmp(text, gnn_run_status_name((enum gnn_run_status)status)) == 0)
+            return (enum gnn_run_status)status;
+    return text == NULL ? GNN_RUN_RUNNING : GNN_RUN_FAILED; /* the table's CHECK lets no other word in */
+}
+
+/* The reverse of get. */
+static void put(const struct gnn_column *column, const struct value *value, void *row)
+{
+    void *const field = (char *)row + column->offset;
+    const char *const words = value->kind == WORDS ? value->words : NULL;
+    uint64_t count = value->kind == INTEGER ? (uint64_t)value->integer : GNN_UNKNOWN;
+    const double real = value->kind == REAL ? value->real : (double)NAN;
+    const int tri = value->kind == INTEGER ? (int)value->integer : -1;
+    switch (column->type) {
     case GNN_COLUMN_F64:
+        memcpy(field, &real, sizeof real);
+        return;
     case GNN_COLUMN_TRI:
+        memcpy(field, &tri, sizeof tri);
+        return;
+    case GNN_COLUMN_TEXT:
+        assert(column->text_bytes > 0);
+        (void)snprintf(field, column->text_bytes, "%s", words == NULL ? "" : words);
+        return;
+    case GNN_COLUMN_STATUS:
+        ((struct gnn_run_record *)row)->status = parse_status(words);
+        return;
+    case GNN_COLUMN_DIGEST:
+        ((struct gnn_record_counters *)row)->has_digest = words != NULL;
+        ((struct gnn_record_counters *)row)->batch_digest = words == NULL ? 0 : strtoull(words, NULL, 16);
+        return;
+    case GNN_COLUMN_SCALE:
+        if (words != NULL)
+            count = strncmp(words, "1/", 2) == 0 ? strtoull(words + 2, NULL, 10) : 1;
+        break;
+    case GNN_COLUMN_U64:
         break;
     }
-    return NULL;
+    memcpy(field, &count, sizeof count);
 }
 
-static int bind_one(const struct gnn_column *column, const void *row, sqlite3_stmt *statement, int index)
+static int bind_one(const struct value *value, sqlite3_stmt *statement, int index)
 {
-    const char *field = (const char *)row + column->offset;
-    char scratch[VALUE_BYTES];
-    switch (column->type) {
-    case GNN_COLUMN_U64:
-        return field_u64(field) == GNN_UNKNOWN ? sqlite3_bind_null(statement, index)
-                                               : sqlite3_bind_int64(statement, index, (sqlite3_int64)field_u64(field));
-    case GNN_COLUMN_F64: /* SQLite turns NAN into NULL by itself; infinities are no measurements either */
-        return isfinite(field_f64(field)) ? sqlite3_bind_double(statement, index, field_f64(field))
-                                          : sqlite3_bind_null(statement, index);
-    case GNN_COLUMN_TRI:
-        return field_int(field) < 0 ? sqlite3_bind_null(statement, index)
-                                    : sqlite3_bind_int(statement, index, field_int(field));
-    case GNN_COLUMN_TEXT:
-    case GNN_COLUMN_STATUS:
-    case GNN_COLUMN_SCALE:
-    case GNN_COLUMN_DIGEST:
-        break;
-    }
-    return sqlite3_bind_text(statement, index, field_text(column, row, scratch), -1, SQLITE_TRANSIENT);
+    if (value->kind == INTEGER)
+        return sqlite3_bind_int64(statement, index, value->integer);
+    if (value->kind == REAL)
+        return sqlite3_bind_double(statement, index, value->real);
+    if (value->kind == WORDS)
+        return sqlite3_bind_text(statement, index, value->words, -1, SQLITE_TRANSIENT);
+    return sqlite3_bind_null(statement, index);
 }
 
 int gnn_table_bind(const struct gnn_table *table, const void *row, sqlite3_stmt *statement, int first)
@@ -231,125 +268,79 @@ int gnn_table_bind(const struct gnn_table *table, const void *row, sqlite3_stmt 
     assert(first >= 1);
     assert(first + (int)table->column_count - 1 <= sqlite3_bind_parameter_count(statement));
     int code = SQLITE_OK;
-    for (uint32_t i = 0; i < table->column_count && code == SQLITE_OK; i++)
-        code = bind_one(&table->columns[i], row, statement, first + (int)i);
+    for (uint32_t i = 0; i < table->column_count && code == SQLITE_OK; i++) {
+        struct value value;
+        get(&table->columns[i], row, &value);
+        code = bind_one(&value, statement, first + (int)i);
+    }
     return code;
-}
-
-static enum gnn_run_status parse_status(const char *text)
-{
-    for (int status = 0; status < GNN_RUN_STATUS_COUNT; status++)
-        if (strcmp(text, gnn_run_status_name((enum gnn_run_status)status)) == 0)
-            return (enum gnn_run_status)status;
-    return GNN_RUN_FAILED; /* the table's CHECK lets no other word in */
-}
-
-static void load_text(const struct gnn_column *column, const char *text, void *row)
-{
-    char *field = (char *)row + column->offset;
-    uint64_t value = GNN_UNKNOWN;
-    switch (column->type) {
-    case GNN_COLUMN_TEXT:
-        assert(column->text_bytes > 0);
-        (void)snprintf(field, column->text_bytes, "%s", text == NULL ? "" : text);
-        break;
-    case GNN_COLUMN_STATUS: {
-        const enum gnn_run_status status = parse_status(text == NULL ? "" : text);
-        memcpy(field, &status, sizeof status);
-        break;
-    }
-    case GNN_COLUMN_SCALE:
-        if (text != NULL)
-            value = strncmp(text, "1/", 2) == 0 ? strtoull(text + 2, NULL, 10) : 1;
-        memcpy(field, &value, sizeof value);
-        break;
-    case GNN_COLUMN_DIGEST:
-        ((struct gnn_record_counters *)row)->has_digest = text != NULL;
-        ((struct gnn_record_counters *)row)->batch_digest = text == NULL ? 0 : strtoull(text, NULL, 16);
-        break;
-    case GNN_COLUMN_U64:
-    case GNN_COLUMN_F64:
-    case GNN_COLUMN_TRI:
-        break;
-    }
-}
-
-static void load_one(const struct gnn_column *column, sqlite3_stmt *statement, int index, void *row)
-{
-    char *field = (char *)row + column->offset;
-    const bool unknown = sqlite3_column_type(statement, index) == SQLITE_NULL;
-    if (column->type == GNN_COLUMN_U64) {
-        const uint64_t value = unknown ? GNN_UNKNOWN : (uint64_t)sqlite3_column_int64(statement, index);
-        memcpy(field, &value, sizeof value);
-    } else if (column->type == GNN_COLUMN_F64) {
-        const double value = unknown ? (double)NAN : sqlite3_column_double(statement, index);
-        memcpy(field, &value, sizeof value);
-    } else if (column->type == GNN_COLUMN_TRI) {
-        const int value = unknown ? -1 : sqlite3_column_int(statement, index);
-        memcpy(field, &value, sizeof value);
-    } else {
-        load_text(column, (const char *)sqlite3_column_text(statement, index), row);
-    }
 }
 
 void gnn_table_load(const struct gnn_table *table, sqlite3_stmt *statement, int first, void *row)
 {
     assert(first >= 0);
     assert(first + (int)table->column_count <= sqlite3_column_count(statement));
-    for (uint32_t i = 0; i < table->column_count; i++)
-        load_one(&table->columns[i], statement, first + (int)i, row);
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const enum gnn_column_type type = table->columns[i].type;
+        const int at = first + (int)i;
+        struct value value = {.kind = UNKNOWN};
+        if (sqlite3_column_type(statement, at) == SQLITE_NULL)
+            value.kind = UNKNOWN;
+        else if (type == GNN_COLUMN_U64 || type == GNN_COLUMN_TRI)
+            value = (struct value){.kind = INTEGER, .integer = sqlite3_column_int64(statement, at)};
+        else if (type == GNN_COLUMN_F64)
+            value = (struct value){.kind = REAL, .real = sqlite3_column_double(statement, at)};
+        else
+            value = (struct value){.kind = WORDS, .words = (const char *)sqlite3_column_text(statement, at)};
+        put(&table->columns[i], &value, row);
+    }
 }
 
 void gnn_table_unknown(const struct gnn_table *table, void *row)
 {
-    static const uint64_t unknown_u64 = GNN_UNKNOWN;
-    static const double unknown_f64 = (double)NAN;
-    static const int unknown_tri = -1;
-    memset(row, 0, table->row_bytes); /* padding too; texts and digests are unknown with it */
+    static const struct value unknown = {.kind = UNKNOWN};
+    memset(row, 0, table->row_bytes); /* padding too */
     for (uint32_t i = 0; i < table->column_count; i++) {
-        char *field = (char *)row + table->columns[i].offset;
         assert(table->columns[i].offset < table->row_bytes);
-        switch (table->columns[i].type) {
-        case GNN_COLUMN_U64:
-        case GNN_COLUMN_SCALE:
-            memcpy(field, &unknown_u64, sizeof unknown_u64);
-            break;
-        case GNN_COLUMN_F64:
-            memcpy(field, &unknown_f64, sizeof unknown_f64);
-            break;
-        case GNN_COLUMN_TRI:
-            memcpy(field, &unknown_tri, sizeof unknown_tri);
-            break;
-        case GNN_COLUMN_TEXT:
-        case GNN_COLUMN_STATUS:
-        case GNN_COLUMN_DIGEST:
-            break;
-        }
+        put(&table->columns[i], &unknown, row);
     }
 }
 
-static json_t *json_one(const struct gnn_column *column, const void *row)
+void gnn_table_add(const struct gnn_table *table, const void *row, void *sum)
 {
-    const char *field = (const char *)row + column->offset;
-    char scratch[VALUE_BYTES];
-    const char *text = field_text(column, row, scratch);
-    if (text != NULL)
-        return json_string(text);
-    if (column->type == GNN_COLUMN_U64 && field_u64(field) != GNN_UNKNOWN)
-        return json_integer((json_int_t)field_u64(field));
-    if (column->type == GNN_COLUMN_F64 && isfinite(field_f64(field)))
-        return json_real(field_f64(field));
-    if (column->type == GNN_COLUMN_TRI && field_int(field) >= 0)
-        return json_integer(field_int(field));
-    return json_null();
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const struct gnn_column *const column = &table->columns[i];
+        uint64_t total, value;
+        if (column->type != GNN_COLUMN_U64)
+            continue;
+        memcpy(&total, (char *)sum + column->offset, sizeof total);
+        memcpy(&value, (const char *)row + column->offset, sizeof value);
+        const bool unknown = total == GNN_UNKNOWN || value == GNN_UNKNOWN;
+        if (column->is_peak)
+            total = unknown ? gnn_min_u64(total, value) : gnn_max_u64(total, value);
+        else
+            total = unknown ? GNN_UNKNOWN : total + value;
+        memcpy((char *)sum + column->offset, &total, sizeof total);
+    }
+}
+
+static json_t *json_one(const struct value *value)
+{
+    if (value->kind == INTEGER)
+        return json_integer(value->integer);
+    if (value->kind == REAL)
+        return json_real(value->real);
+    return value->kind == WORDS ? json_string(value->words) : json_null();
 }
 
 bool gnn_table_json(const struct gnn_table *table, const void *row, bool hide_times, json_t *object)
 {
     for (uint32_t i = 0; i < table->column_count; i++) {
-        const struct gnn_column *column = &table->columns[i];
-        json_t *value = hide_times && column->is_time ? json_null() : json_one(column, row);
-        if (json_object_set_new(object, column->name, value) != 0)
+        const struct gnn_column *const column = &table->columns[i];
+        struct value value;
+        get(column, row, &value);
+        json_t *const shown = hide_times && column->is_time ? json_null() : json_one(&value);
+        if (json_object_set_new(object, column->name, shown) != 0)
             return false;
     }
     return true;

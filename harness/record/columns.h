@@ -23,6 +23,7 @@ struct gnn_column {
     size_t offset;
     size_t text_bytes; /* of a text field */
     bool is_time;      /* withheld when the run is invalid */
+    bool is_peak;      /* the largest counts where rows are summed up */
 };
 
 struct gnn_table {
@@ -51,7 +52,11 @@ void gnn_table_load(const struct gnn_table *table, sqlite3_stmt *statement, int 
 /* Zeroes the row, then makes every column unknown; a status is GNN_RUN_RUNNING. */
 void gnn_table_unknown(const struct gnn_table *table, void *row);
 
-/* Adds the columns to object; hide_times: times are null. False: out of memory. */
+/* Adds the counts of row to sum, or takes the larger one (is_peak). A sum with something unknown in it is unknown; of
+ * peaks the known one stays. */
+void gnn_table_add(const struct gnn_table *table, const void *row, void *sum);
+
+/* Adds the columns to object (NULL: fails); hide_times: times are null. False: out of memory, or a text is no UTF-8. */
 bool gnn_table_json(const struct gnn_table *table, const void *row, bool hide_times, json_t *object);
 
 #endif

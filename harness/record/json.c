@@ -8,29 +8,28 @@
 /* Adds `value` (taken over) under name; NULL anywhere means out of memory. */
 static bool add(json_t *object, const char *name, json_t *value)
 {
-    return value != NULL && json_object_set_new(object, name, value) == 0;
+    return json_object_set_new(object, name, value) == 0;
 }
 
 /* Returns value, or drops it and returns NULL when something of it is missing. */
 static json_t *if_whole(json_t *value, bool whole)
 {
-    if (!whole) {
-        json_decref(value);
-        return NULL;
-    }
-    return value;
+    if (whole)
+        return value;
+    json_decref(value);
+    return NULL;
 }
 
 static json_t *row_object(const struct gnn_table *table, const void *row, bool hide_times)
 {
     json_t *object = json_object();
-    return if_whole(object, object != NULL && gnn_table_json(table, row, hide_times, object));
+    return if_whole(object, gnn_table_json(table, row, hide_times, object));
 }
 
 static json_t *row_array(const struct gnn_table *table, const void *rows, uint32_t count, bool hide_times)
 {
     json_t *array = json_array();
-    bool whole = array != NULL;
+    bool whole = true;
     for (uint32_t i = 0; i < count && whole; i++)
         whole =
             json_array_append_new(array, row_object(table, (const char *)rows + i * table->row_bytes, hide_times)) == 0;
@@ -40,7 +39,7 @@ static json_t *row_array(const struct gnn_table *table, const void *rows, uint32
 static json_t *figures_object(const struct gnn_record_epoch *epoch)
 {
     json_t *object = json_object();
-    bool whole = object != NULL;
+    bool whole = true;
     assert(epoch->figure_count <= GNN_RECORD_FIGURES_MAX);
     for (uint32_t i = 0; i < epoch->figure_count && whole; i++) {
         const struct gnn_record_figure *figure = &epoch->figures[i];
@@ -54,7 +53,7 @@ static json_t *epoch_object(const struct gnn_record_epoch *epoch, bool hide_time
 {
     json_t *object = json_object();
     assert(epoch->stage_count <= GNN_RECORD_STAGES_MAX);
-    return if_whole(object, object != NULL && add(object, "epoch", json_integer((json_int_t)epoch->epoch)) &&
+    return if_whole(object, add(object, "epoch", json_integer((json_int_t)epoch->epoch)) &&
                                 gnn_table_json(&gnn_table_epochs, epoch, hide_times, object) &&
                                 add(object, "stages",
                                     row_array(&gnn_table_stages, epoch->stages, epoch->stage_count, hide_times)) &&
@@ -65,7 +64,7 @@ static json_t *epoch_object(const struct gnn_record_epoch *epoch, bool hide_time
 static json_t *epochs_array(const struct gnn_run_record *run, bool hide_times)
 {
     json_t *array = json_array();
-    bool whole = array != NULL;
+    bool whole = true;
     for (uint32_t i = 0; i < run->epoch_count && whole; i++)
         whole = json_array_append_new(array, epoch_object(&run->epochs[i], hide_times)) == 0;
     return if_whole(array, whole);
@@ -74,7 +73,7 @@ static json_t *epochs_array(const struct gnn_run_record *run, bool hide_times)
 static json_t *pairs_object(const struct gnn_kv_list *list)
 {
     json_t *object = json_object();
-    bool whole = object != NULL;
+    bool whole = true;
     for (uint32_t i = 0; i < list->count && whole; i++) {
         const char *value = list->items[i].value;
         whole = add(object, list->items[i].key, value == NULL ? json_null() : json_string(value));
@@ -101,7 +100,7 @@ static bool fill(const struct gnn_run_record *run, bool with_series, json_t *obj
 enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series, FILE *out, struct gnn_err *err)
 {
     json_t *object = json_object();
-    if (object == NULL || !fill(run, with_series, object)) {
+    if (!fill(run, with_series, object)) {
         json_decref(object);
         return gnn_fail(err, GNN_ENOMEM, "the JSON of run %lld, or a text in it is no UTF-8", (long long)run->run_id);
     }

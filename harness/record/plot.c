@@ -188,28 +188,14 @@ static void write_caption(struct comparison *out)
 /* The word that stands where a bar would be. */
 static const char *missing_word(const struct group *group)
 {
+    static const char *const words[GNN_RUN_STATUS_COUNT] = {
+        [GNN_RUN_OOM] = "OOM",       [GNN_RUN_GPU_OOM] = "GPU OOM",        [GNN_RUN_OOT] = "OOT",
+        [GNN_RUN_FAILED] = "failed", [GNN_RUN_INTERRUPTED] = "unfinished", [GNN_RUN_RUNNING] = "unfinished"};
     assert(group->run_count > 0);
     const struct gnn_run_record *last = group->runs[group->run_count - 1];
     if (usable(last)) /* it ran, and had no such epoch */
         return "none";
-    switch (last->status) {
-    case GNN_RUN_OOM:
-        return "OOM";
-    case GNN_RUN_GPU_OOM:
-        return "GPU OOM";
-    case GNN_RUN_OOT:
-        return "OOT";
-    case GNN_RUN_FAILED:
-        return "failed";
-    case GNN_RUN_INTERRUPTED:
-    case GNN_RUN_RUNNING:
-        return "unfinished";
-    case GNN_RUN_OK:
-    case GNN_RUN_INVALID:
-    case GNN_RUN_STATUS_COUNT:
-        break;
-    }
-    return "invalid";
+    return words[last->status] != NULL ? words[last->status] : "invalid";
 }
 
 /* ---- files ---- */

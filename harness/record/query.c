@@ -44,33 +44,34 @@ static enum gnn_status load_pairs(struct gnn_db *db, const char *sql, int64_t ru
     return end_rows(db, statement, status, err);
 }
 
+/* Loads at most max rows into an array of the table's own rows; *count grows by how many there were. */
+static enum gnn_status load_rows(struct gnn_db *db, const struct gnn_table *table, const char *tail, int64_t first,
+                                 int64_t second, void *rows, uint32_t max, uint32_t *count, struct gnn_err *err)
+{
+    sqlite3_stmt *statement;
+    GNN_TRY(select_rows(db, table, tail, first, second, &statement, err));
+    for (; *count < max && sqlite3_step(statement) == SQLITE_ROW; ++*count)
+        gnn_table_load(table, statement, 0, (char *)rows + *count * table->row_bytes);
+    return end_rows(db, statement, GNN_OK, err);
+}
+
 static enum gnn_status load_counters(struct gnn_db *db, int64_t run_id, int64_t epoch, struct gnn_record_counters *out,
                                      struct gnn_err *err)
 {
-    sqlite3_stmt *statement;
-    GNN_TRY(select_rows(db, &gnn_table_counters, "WHERE run_id = ? AND epoch = ?", run_id, epoch, &statement, err));
-    if (sqlite3_step(statement) == SQLITE_ROW)
-        gnn_table_load(&gnn_table_counters, statement, 0, out);
-    return end_rows(db, statement, GNN_OK, err);
+    uint32_t count = 0;
+    return load_rows(db, &gnn_table_counters, "WHERE run_id = ? AND epoch = ?", run_id, epoch, out, 1, &count, err);
 }
 
 static enum gnn_status load_epoch_parts(struct gnn_db *db, int64_t run_id, struct gnn_record_epoch *epoch,
                                         struct gnn_err *err)
 {
     const int64_t number = (int64_t)epoch->epoch;
-    GNN_TRY(load_counters(db, run_id, number, &epoch->counters, err));
-    sqlite3_stmt *statement;
-    GNN_TRY(select_rows(db, &gnn_table_stages, "WHERE run_id = ? AND epoch = ? ORDER BY position", run_id, number,
-                        &statement, err));
     assert(epoch->stage_count == 0);
-    while (epoch->stage_count < GNN_RECORD_STAGES_MAX && sqlite3_step(statement) == SQLITE_ROW)
-        gnn_table_load(&gnn_table_stages, statement, 0, &epoch->stages[epoch->stage_count++]);
-    GNN_TRY(end_rows(db, statement, GNN_OK, err));
-    GNN_TRY(select_rows(db, &gnn_table_figures, "WHERE run_id = ? AND epoch = ? ORDER BY rowid", run_id, number,
-                        &statement, err));
-    while (epoch->figure_count < GNN_RECORD_FIGURES_MAX && sqlite3_step(statement) == SQLITE_ROW)
-        gnn_table_load(&gnn_table_figures, statement, 0, &epoch->figures[epoch->figure_count++]);
-    return end_rows(db, statement, GNN_OK, err);
+    GNN_TRY(load_counters(db, run_id, number, &epoch->counters, err));
+    GNN_TRY(load_rows(db, &gnn_table_stages, "WHERE run_id = ? AND epoch = ? ORDER BY position", run_id, number,
+                      epoch->stages, GNN_RECORD_STAGES_MAX, &epoch->stage_count, err));
+    return load_rows(db, &gnn_table_figures, "WHERE run_id = ? AND epoch = ? ORDER BY rowid", run_id, number,
+                     epoch->figures, GNN_RECORD_FIGURES_MAX, &epoch->figure_count, err);
 }
 
 static enum gnn_status load_epochs(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err)
@@ -112,13 +113,9 @@ static enum gnn_status load_series(struct gnn_db *db, struct gnn_run_record *run
 
 static enum gnn_status load_run(struct gnn_db *db, struct gnn_run_record *run, struct gnn_err *err)
 {
-    sqlite3_stmt *statement;
-    GNN_TRY(select_rows(db, &gnn_table_runs, "WHERE run_id = ?", run->run_id, 0, &statement, err));
-    const bool found = sqlite3_step(statement) == SQLITE_ROW;
-    if (found)
-        gnn_table_load(&gnn_table_runs, statement, 0, run);
-    GNN_TRY(end_rows(db, statement, GNN_OK, err));
-    if (!found)
+    uint32_t found = 0;
+    GNN_TRY(load_rows(db, &gnn_table_runs, "WHERE run_id = ?", run->run_id, 0, run, 1, &found, err));
+    if (found == 0)
         return gnn_fail(err, GNN_ENOENT, "%s has no run %" PRId64 "; oocgnn report --last 20 lists the latest",
                         db->path, run->run_id);
     GNN_TRY(load_counters(db, run->run_id, GNN_WHOLE_RUN, &run->counters, err));

@@ -11,6 +11,13 @@ void gnn_record_counters_unknown(struct gnn_record_counters *counters)
     gnn_table_unknown(&gnn_table_counters, counters);
 }
 
+void gnn_record_counters_add(struct gnn_record_counters *total, const struct gnn_record_counters *epoch)
+{
+    gnn_table_add(&gnn_table_counters, epoch, total);
+    total->batch_digest += epoch->batch_digest; /* order-free, as within an epoch */
+    total->has_digest = total->has_digest || epoch->has_digest;
+}
+
 void gnn_record_stage_unknown(struct gnn_record_stage *stage)
 {
     gnn_table_unknown(&gnn_table_stages, stage);

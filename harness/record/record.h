@@ -122,6 +122,8 @@ struct gnn_run_record {
 /* Everything unknown, empty, status running. */
 void gnn_run_record_init(struct gnn_run_record *run);
 void gnn_record_counters_unknown(struct gnn_record_counters *counters);
+/* Sums up an epoch's counters, the largest of peaks; unknown plus anything is unknown. */
+void gnn_record_counters_add(struct gnn_record_counters *total, const struct gnn_record_counters *epoch);
 void gnn_record_epoch_unknown(struct gnn_record_epoch *epoch);
 void gnn_record_stage_unknown(struct gnn_record_stage *stage);
 void gnn_run_record_free(struct gnn_run_record *run); /* frees what run owns, not run; accepts NULL */

@@ -1,6 +1,7 @@
 #include "harness/record/summary.h"
 
 #include "harness/base/units.h"
+#include "harness/record/columns.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -19,34 +20,6 @@ static void add(uint64_t *sum, uint64_t value)
     *sum = *sum == GNN_UNKNOWN || value == GNN_UNKNOWN ? GNN_UNKNOWN : *sum + value;
 }
 
-static struct gnn_record_stage *find_or_add(struct gnn_record_stage *sums, uint32_t *count, const char *name)
-{
-    for (uint32_t i = 0; i < *count; i++)
-        if (strcmp(sums[i].stage, name) == 0)
-            return &sums[i];
-    if (*count == GNN_RECORD_STAGES_MAX)
-        return NULL;
-    assert(*count < GNN_RECORD_STAGES_MAX);
-    struct gnn_record_stage *sum = &sums[(*count)++];
-    memset(sum, 0, sizeof *sum);
-    memcpy(sum->stage, name, sizeof sum->stage);
-    return sum;
-}
-
-static void add_stage(struct gnn_record_stage *sum, const struct gnn_record_stage *stage)
-{
-    sum->workers = gnn_max_u64(sum->workers, stage->workers);
-    add(&sum->items, stage->items);
-    add(&sum->wall_ns, stage->wall_ns);
-    add(&sum->work_ns, stage->work_ns);
-    add(&sum->cpu_ns, stage->cpu_ns);
-    add(&sum->wait_io_ns, stage->wait_io_ns);
-    add(&sum->wait_queue_ns, stage->wait_queue_ns);
-    add(&sum->wait_lock_ns, stage->wait_lock_ns);
-    add(&sum->wait_compute_ns, stage->wait_compute_ns);
-    add(&sum->wait_resource_ns, stage->wait_resource_ns);
-}
-
 void gnn_stage_parts(const struct gnn_record_stage *st, uint64_t parts_ns[GNN_STAGE_PARTS])
 {
     const uint64_t parts[GNN_STAGE_PARTS] = {st->work_ns,      st->wait_io_ns,      st->wait_queue_ns,
@@ -60,9 +33,13 @@ uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_
     for (uint32_t e = 0; e < run->epoch_count; e++)
         for (uint32_t i = 0; i < run->epochs[e].stage_count; i++) {
             const struct gnn_record_stage *stage = &run->epochs[e].stages[i];
-            struct gnn_record_stage *sum = find_or_add(sums, &count, stage->stage);
-            if (sum != NULL)
-                add_stage(sum, stage);
+            uint32_t at = 0;
+            while (at < count && strcmp(sums[at].stage, stage->stage) != 0)
+                at++;
+            if (at < count)
+                gnn_table_add(&gnn_table_stages, stage, &sums[at]);
+            else if (count < GNN_RECORD_STAGES_MAX)
+                sums[count++] = *stage;
         }
     return count;
 }
@@ -130,31 +107,17 @@ double gnn_run_io_wait_pct(const struct gnn_run_record *run)
     return 100.0 * (double)wait_ns / (double)wall_ns;
 }
 
-/* offset: of a double in struct gnn_series_point. */
-static double series_mean(const struct gnn_run_record *run, size_t offset)
+double gnn_run_cpu_pct(const struct gnn_run_record *run)
 {
-    double sum = 0;
-    double weight = 0;
+    double sum = 0, weight = 0;
     for (uint32_t i = 0; i < run->series_count && !gnn_run_withholds_times(run); i++) {
         const struct gnn_series_point *point = &run->series[i];
-        double value;
-        memcpy(&value, (const char *)point + offset, sizeof value);
-        if (!isfinite(value) || point->interval_ns == GNN_UNKNOWN)
+        if (!isfinite(point->cpu_pct) || point->interval_ns == GNN_UNKNOWN)
             continue;
-        sum += value * (double)point->interval_ns;
+        sum += point->cpu_pct * (double)point->interval_ns;
         weight += (double)point->interval_ns;
     }
     return weight > 0 ? sum / weight : (double)NAN;
-}
-
-double gnn_run_cpu_pct(const struct gnn_run_record *run)
-{
-    return series_mean(run, offsetof(struct gnn_series_point, cpu_pct));
-}
-
-double gnn_run_system_iowait_pct(const struct gnn_run_record *run)
-{
-    return series_mean(run, offsetof(struct gnn_series_point, iowait_pct));
 }
 
 double gnn_run_test_accuracy(const struct gnn_run_record *run)

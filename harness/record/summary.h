@@ -28,9 +28,8 @@ uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run);
  * primary I/O-wait figure. */
 double gnn_run_io_wait_pct(const struct gnn_run_record *run);
 
-/* Means over the series, weighted by interval; NAN without one. */
+/* Mean over the series, weighted by interval; NAN without one. */
 double gnn_run_cpu_pct(const struct gnn_run_record *run);
-double gnn_run_system_iowait_pct(const struct gnn_run_record *run);
 
 /* The last known accuracy; NAN if none. */
 double gnn_run_test_accuracy(const struct gnn_run_record *run);

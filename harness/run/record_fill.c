@@ -31,7 +31,8 @@ static const char *dataset_name(const char *dataset)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : dataset;
 }
 
-static enum gnn_status list_config(const struct gnn_run_config *config, struct gnn_kv_list *out, struct gnn_err *err)
+enum gnn_status gnn_record_list_config(const struct gnn_run_config *config, struct gnn_kv_list *out,
+                                       struct gnn_err *err)
 {
     char value[GNN_TEXT_MAX], key[GNN_TEXT_MAX];
     for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++) {
@@ -64,12 +65,7 @@ enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, stru
     copy_name(run->compute, config->sample_only ? "" : config->compute);
     copy_name(run->io_engine, config->io_engine == GNN_RING_URING ? "uring" : "pool");
     copy_name(run->variant, config->sample_only ? "sample-only" : "");
-    char fanout[GNN_TEXT_MAX] = "";
     assert(config->model < GNN_MODEL_KINDS);
-    for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++)
-        if (strcmp(o->name, "fanout") == 0)
-            gnn_option_format(o, config, fanout, sizeof fanout);
-    copy_name(run->fanout, fanout);
     run->scale_divisor = config->scale_divisor;
     run->dim = config->dim == 0 ? GNN_UNKNOWN : config->dim;
     run->batch_size = config->batch_size;
@@ -82,7 +78,9 @@ enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, stru
     run->device_bps = config->device_bps == 0 ? GNN_UNKNOWN : config->device_bps;
     run->device_iops = config->device_iops == 0 ? GNN_UNKNOWN : config->device_iops;
     run->cold_asked = config->cold ? 1 : 0;
-    return list_config(config, &run->config, err);
+    GNN_TRY(gnn_record_list_config(config, &run->config, err));
+    copy_name(run->fanout, gnn_kv_get(&run->config, "fanout"));
+    return GNN_OK;
 }
 
 enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,
@@ -204,39 +202,4 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
     assert(out->figure_count <= OWN_FIGURES);
     for (uint32_t i = 0; i < r->figure_count; i++)
         add_figure(out, wire->figure_names[i], r->figures[i].value);
-}
-
-/* Unknown stays unknown: a sum with a hole in it is not a sum. */
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-    return a == GNN_UNKNOWN || b == GNN_UNKNOWN ? GNN_UNKNOWN : a + b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    if (a == GNN_UNKNOWN || b == GNN_UNKNOWN)
-        return a == GNN_UNKNOWN ? b : a;
-    return a > b ? a : b;
-}
-
-void gnn_record_fill_add(struct gnn_record_counters *total, const struct gnn_record_counters *e)
-{
-    total->needed_bytes = sum(total->needed_bytes, e->needed_bytes);
-    total->requested_bytes = sum(total->requested_bytes, e->requested_bytes);
-    total->requested_ios = sum(total->requested_ios, e->requested_ios);
-    total->device_read_bytes = sum(total->device_read_bytes, e->device_read_bytes);
-    total->device_read_ios = sum(total->device_read_ios, e->device_read_ios);
-    total->device_write_bytes = sum(total->device_write_bytes, e->device_write_bytes);
-    total->cache_hits = sum(total->cache_hits, e->cache_hits);
-    total->cache_misses = sum(total->cache_misses, e->cache_misses);
-    total->cache_evictions = sum(total->cache_evictions, e->cache_evictions);
-    total->sampled_nodes = sum(total->sampled_nodes, e->sampled_nodes);
-    total->sampled_edges = sum(total->sampled_edges, e->sampled_edges);
-    total->batches = sum(total->batches, e->batches);
-    total->batch_digest += e->batch_digest; /* order-free, as within an epoch */
-    total->has_digest = total->has_digest || e->has_digest;
-    total->peak_memory_bytes = larger(total->peak_memory_bytes, e->peak_memory_bytes);
-    total->page_cache_bytes = larger(total->page_cache_bytes, e->page_cache_bytes);
-    total->refaults = sum(total->refaults, e->refaults);
-    total->prepare_disk_bytes = larger(total->prepare_disk_bytes, e->prepare_disk_bytes);
 }

@@ -7,6 +7,10 @@
 #include "harness/run/config.h"
 #include "harness/run/wire.h"
 
+/* Lists every option of the run and every parameter of its system ("system.name"), set or default. */
+GNN_MUST_CHECK enum gnn_status gnn_record_list_config(const struct gnn_run_config *config, struct gnn_kv_list *out,
+                                                      struct gnn_err *err);
+
 /* Fills what was asked for: identity, cap, configuration. */
 GNN_MUST_CHECK enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, struct gnn_run_record *run,
                                                       struct gnn_err *err);
@@ -18,8 +22,5 @@ GNN_MUST_CHECK enum gnn_status gnn_record_fill_opened(const struct gnn_wire_open
 /* Fills a finished epoch; before and after are the group's readings around it. */
 void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
                            const struct gnn_group_reading *after, struct gnn_record_epoch *out);
-
-/* Adds an epoch's counters to the run's. */
-void gnn_record_fill_add(struct gnn_record_counters *total, const struct gnn_record_counters *epoch);
 
 #endif

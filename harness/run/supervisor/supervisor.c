@@ -154,7 +154,7 @@ static enum gnn_status flush_epoch(struct supervision *s, struct gnn_err *err)
     if (s->run->epoch_count == 0)
         s->run->counters = s->pending.counters;
     else
-        gnn_record_fill_add(&s->run->counters, &s->pending.counters);
+        gnn_record_counters_add(&s->run->counters, &s->pending.counters);
     GNN_TRY(gnn_run_record_add_epoch(s->run, &s->pending, err));
     return gnn_db_epoch(s->db, s->run->run_id, &s->pending, err);
 }
