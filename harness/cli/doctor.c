@@ -26,11 +26,12 @@ struct doctor {
     uint32_t count;
 };
 
-static struct gnn_finding *find(struct doctor *d, const char *topic, enum gnn_verdict verdict, bool needed,
-                                const char *format, ...) __attribute__((format(printf, 5, 6)));
+static void find(struct doctor *d, const char *topic, enum gnn_verdict verdict, bool needed, const char *remedy,
+                 const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-static struct gnn_finding *find(struct doctor *d, const char *topic, enum gnn_verdict verdict, bool needed,
-                                const char *format, ...)
+/* remedy: "" if none is needed. */
+static void find(struct doctor *d, const char *topic, enum gnn_verdict verdict, bool needed, const char *remedy,
+                 const char *format, ...)
 {
     assert(d->count < GNN_FINDINGS_MAX);
     struct gnn_finding *const f = &d->out[d->count++];
@@ -39,12 +40,7 @@ static struct gnn_finding *find(struct doctor *d, const char *topic, enum gnn_ve
     va_start(args, format);
     (void)vsnprintf(f->text, sizeof f->text, format, args);
     va_end(args);
-    return f;
-}
-
-static void remedy(struct gnn_finding *f, const char *text)
-{
-    (void)snprintf(f->remedy, sizeof f->remedy, "%.*s", (int)sizeof f->remedy - 1, text);
+    (void)snprintf(f->remedy, sizeof f->remedy, "%.*s", (int)sizeof f->remedy - 1, remedy);
 }
 
 static void look_at_kernel(struct doctor *d)
@@ -54,13 +50,13 @@ static void look_at_kernel(struct doctor *d)
     char memory[32];
     (void)uname(&name);
     (void)sysinfo(&info);
-    (void)find(d, "kernel", GNN_VERDICT_OK, true, "%s %s %s, %ld CPUs, %s memory", name.sysname, name.release,
-               name.machine, sysconf(_SC_NPROCESSORS_ONLN),
-               gnn_format_bytes((uint64_t)info.totalram * info.mem_unit, memory, sizeof memory));
+    find(d, "kernel", GNN_VERDICT_OK, true, "", "%s %s %s, %ld CPUs, %s memory", name.sysname, name.release,
+         name.machine, sysconf(_SC_NPROCESSORS_ONLN),
+         gnn_format_bytes((uint64_t)info.totalram * info.mem_unit, memory, sizeof memory));
     if (info.totalswap != 0)
-        remedy(find(d, "swap", GNN_VERDICT_NOTE, false, "%s of swap",
-                    gnn_format_bytes((uint64_t)info.totalswap * info.mem_unit, memory, sizeof memory)),
-               "capped runs forbid it unless --swap is given; swapoff -a rules it out altogether");
+        find(d, "swap", GNN_VERDICT_NOTE, false,
+             "capped runs forbid it unless --swap is given; swapoff -a rules it out altogether", "%s of swap",
+             gnn_format_bytes((uint64_t)info.totalswap * info.mem_unit, memory, sizeof memory));
 }
 
 static void look_at_ring(struct doctor *d, enum gnn_ring_engine engine, const char *topic)
@@ -69,12 +65,13 @@ static void look_at_ring(struct doctor *d, enum gnn_ring_engine engine, const ch
     struct gnn_ring *ring = NULL;
     struct gnn_err err = {0};
     if (gnn_ring_open(d->world, &config, &ring, &err) == GNN_OK) {
-        (void)find(d, topic, GNN_VERDICT_OK, false, "works (--io %s)", engine == GNN_RING_URING ? "uring" : "pool");
+        find(d, topic, GNN_VERDICT_OK, false, "", "works (--io %s)", engine == GNN_RING_URING ? "uring" : "pool");
         gnn_ring_close(d->world, ring);
     } else {
-        remedy(find(d, topic, GNN_VERDICT_MISSING, engine == GNN_RING_POOL, "%s", err.message),
-               "run with --io pool, or allow io_uring (sysctl kernel.io_uring_disabled=0; containers: a seccomp "
-               "profile that permits it)");
+        find(d, topic, GNN_VERDICT_MISSING, engine == GNN_RING_POOL,
+             "run with --io pool, or allow io_uring (sysctl kernel.io_uring_disabled=0; containers: a seccomp "
+             "profile that permits it)",
+             "%s", err.message);
     }
 }
 
@@ -86,8 +83,8 @@ static void look_at_direct(struct doctor *d)
     (void)snprintf(path, sizeof path, "%s/.oocgnn-doctor-%d", d->dir, (int)getpid());
     const enum gnn_status made = gnn_file_open(d->world, path, GNN_OPEN_WRITE | GNN_OPEN_TRUNCATE, &file, &err);
     if (made != GNN_OK) {
-        remedy(find(d, "data directory", GNN_VERDICT_MISSING, true, "%s", err.message),
-               "name a directory you may write to: oocgnn doctor --data DIR");
+        find(d, "data directory", GNN_VERDICT_MISSING, true,
+             "name a directory you may write to: oocgnn doctor --data DIR", "%s", err.message);
         return;
     }
     gnn_file_close(d->world, file);
@@ -95,12 +92,13 @@ static void look_at_direct(struct doctor *d)
     if (gnn_file_open(d->world, path, GNN_OPEN_READ | GNN_OPEN_DIRECT, &direct, &err) == GNN_OK) {
         struct gnn_file_info info;
         gnn_file_info(d->world, direct, &info);
-        (void)find(d, "direct I/O", GNN_VERDICT_OK, false, "works in %s, offsets aligned to %u B, buffers to %u B",
-                   d->dir, info.offset_align_bytes, info.mem_align_bytes);
+        find(d, "direct I/O", GNN_VERDICT_OK, false, "", "works in %s, offsets aligned to %u B, buffers to %u B",
+             d->dir, info.offset_align_bytes, info.mem_align_bytes);
         gnn_file_close(d->world, direct);
     } else {
-        remedy(find(d, "direct I/O", GNN_VERDICT_MISSING, false, "%s", err.message),
-               "put the datasets on ext4 or xfs, or read them buffered, by name: --set SYSTEM.io=buffered");
+        find(d, "direct I/O", GNN_VERDICT_MISSING, false,
+             "put the datasets on ext4 or xfs, or read them buffered, by name: --set SYSTEM.io=buffered", "%s",
+             err.message);
     }
     (void)unlink(path);
 }
@@ -117,10 +115,10 @@ static void look_at_device(struct doctor *d)
     if (info.readahead_bytes != GNN_UNKNOWN)
         (void)gnn_format_bytes(info.readahead_bytes, readahead, sizeof readahead);
     const uint64_t free_bytes = statvfs(d->dir, &space) == 0 ? (uint64_t)space.f_bavail * space.f_frsize : 0;
-    (void)find(d, "device", info.major == 0 ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false,
-               "%s on %s (%s), readahead %s, %s free", info.file_system, info.name[0] ? info.name : "no block device",
-               info.scheduler[0] ? info.scheduler : "no scheduler", readahead,
-               gnn_format_bytes(free_bytes, bytes, sizeof bytes));
+    find(d, "device", info.major == 0 ? GNN_VERDICT_NOTE : GNN_VERDICT_OK, false, "",
+         "%s on %s (%s), readahead %s, %s free", info.file_system, info.name[0] ? info.name : "no block device",
+         info.scheduler[0] ? info.scheduler : "no scheduler", readahead,
+         gnn_format_bytes(free_bytes, bytes, sizeof bytes));
 }
 
 static void look_at_cgroup(struct doctor *d)
@@ -130,24 +128,22 @@ static void look_at_cgroup(struct doctor *d)
     uint64_t rise_bytes = 0;
     static const uint64_t probe_bytes = 8u << 20;
     if (gnn_confine_detect(&confine, &err) != GNN_OK || !confine.memory_usable) {
-        remedy(find(d, "memory cap", GNN_VERDICT_MISSING, false, "no writable control group for memory"),
-               err.status != GNN_OK ? err.message : confine.remedy);
+        find(d, "memory cap", GNN_VERDICT_MISSING, false, err.status != GNN_OK ? err.message : confine.remedy,
+             "no writable control group for memory");
         return;
     }
     if (gnn_confine_self_test(&confine, probe_bytes, &rise_bytes, &err) != GNN_OK) {
-        remedy(find(d, "memory cap", GNN_VERDICT_MISSING, false, "%s", err.message), confine.remedy);
+        find(d, "memory cap", GNN_VERDICT_MISSING, false, confine.remedy, "%s", err.message);
         return;
     }
-    (void)find(d, "memory cap", rise_bytes >= probe_bytes ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false,
-               "cgroup %s%s; touching 8 MiB raised the charge by %.1f MiB",
-               confine.memory == GNN_CGROUP_V2 ? "v2" : "v1", confine.hybrid ? " (hybrid)" : "",
-               (double)rise_bytes / (1 << 20));
+    find(d, "memory cap", rise_bytes >= probe_bytes ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false, "",
+         "cgroup %s%s; touching 8 MiB raised the charge by %.1f MiB", confine.memory == GNN_CGROUP_V2 ? "v2" : "v1",
+         confine.hybrid ? " (hybrid)" : "", (double)rise_bytes / (1 << 20));
     if (confine.io_usable)
-        (void)find(d, "device throttle", GNN_VERDICT_OK, false, "cgroup %s", confine.io == GNN_CGROUP_V2 ? "v2" : "v1");
+        find(d, "device throttle", GNN_VERDICT_OK, false, "", "cgroup %s", confine.io == GNN_CGROUP_V2 ? "v2" : "v1");
     else
-        remedy(find(d, "device throttle", GNN_VERDICT_MISSING, false,
-                    "no writable control group for I/O: device bytes are not counted either"),
-               confine.remedy);
+        find(d, "device throttle", GNN_VERDICT_MISSING, false, confine.remedy,
+             "no writable control group for I/O: device bytes are not counted either");
 }
 
 static void look_at_limits(struct doctor *d)
@@ -157,11 +153,10 @@ static void look_at_limits(struct doctor *d)
     (void)getrlimit(RLIMIT_MEMLOCK, &lock);
     if (lock.rlim_cur != RLIM_INFINITY)
         (void)gnn_format_bytes(lock.rlim_cur, text, sizeof text);
-    struct gnn_finding *const f =
-        find(d, "memlock", geteuid() == 0 || lock.rlim_cur == RLIM_INFINITY ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false,
-             "%s may be pinned", geteuid() == 0 ? "any amount (root)" : text);
-    if (f->verdict == GNN_VERDICT_NOTE)
-        remedy(f, "registered buffers beyond it are refused: ulimit -l unlimited");
+    const bool any = geteuid() == 0 || lock.rlim_cur == RLIM_INFINITY;
+    find(d, "memlock", any ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false,
+         any ? "" : "registered buffers beyond it are refused: ulimit -l unlimited", "%s may be pinned",
+         geteuid() == 0 ? "any amount (root)" : text);
 }
 
 /* A program in PATH, as a shell would find it. */
@@ -187,10 +182,8 @@ static void look_at_programs(struct doctor *d)
                     {"fio", "make bench", "sudo apt-get install -y fio"}};
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
         const bool there = in_path(programs[i].program);
-        struct gnn_finding *const f = find(d, programs[i].program, there ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false,
-                                           "%s (%s)", there ? "installed" : "not installed", programs[i].use);
-        if (!there)
-            remedy(f, programs[i].remedy);
+        find(d, programs[i].program, there ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false,
+             there ? "" : programs[i].remedy, "%s (%s)", there ? "installed" : "not installed", programs[i].use);
     }
 }
 
@@ -218,9 +211,8 @@ static void look_at_gpu(struct doctor *d)
         return;
     gnn_probe_read(probe, &reading);
     const bool there = !isnan(reading.gpu_busy_pct) || reading.gpu_memory_bytes != GNN_UNKNOWN;
-    (void)find(d, "GPU", there ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false, "%s",
-               there ? "seen through NVML; this build trains on the CPU"
-                     : "none seen (NVML absent): training is on the CPU");
+    find(d, "GPU", there ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false, "", "%s",
+         there ? "seen through NVML; this build trains on the CPU" : "none seen (NVML absent): training is on the CPU");
     gnn_probe_close(probe);
 }
 
@@ -230,7 +222,7 @@ uint32_t gnn_doctor(const char *dir, struct gnn_finding *out)
     struct gnn_err err = {0};
     look_at_kernel(&d);
     if (gnn_world_measured_open(NULL, &d.world, &err) != GNN_OK) {
-        (void)find(&d, "world", GNN_VERDICT_MISSING, true, "%s", err.message);
+        find(&d, "world", GNN_VERDICT_MISSING, true, "", "%s", err.message);
         return d.count;
     }
     look_at_ring(&d, GNN_RING_URING, "io_uring");

@@ -228,10 +228,16 @@ static enum gnn_status put_row(struct gnn_db *db, const struct gnn_table *table,
     return gnn_db_run(db, statement, "write to", err);
 }
 
-static enum gnn_status put_pairs(struct gnn_db *db, const char *sql, int64_t run_id, const struct gnn_kv_list *list,
+/* table: config or environment. Replacing keeps a pair's place: the order is the rowid's. */
+static enum gnn_status put_pairs(struct gnn_db *db, const char *table, int64_t run_id, const struct gnn_kv_list *list,
                                  struct gnn_err *err)
 {
+    char sql[GNN_SQL_BYTES];
     sqlite3_stmt *statement;
+    (void)snprintf(sql, sizeof sql,
+                   "INSERT INTO %s (run_id, key, value) VALUES (?, ?, ?) "
+                   "ON CONFLICT (run_id, key) DO UPDATE SET value = excluded.value",
+                   table);
     GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
     enum gnn_status status = GNN_OK;
     for (uint32_t i = 0; i < list->count && status == GNN_OK; i++) {
@@ -246,17 +252,10 @@ static enum gnn_status put_pairs(struct gnn_db *db, const char *sql, int64_t run
     return status;
 }
 
-/* Replacing keeps a pair's place: the order is the rowid's. */
 static enum gnn_status put_lists(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err)
 {
-    GNN_TRY(put_pairs(db,
-                      "INSERT INTO config (run_id, key, value) VALUES (?, ?, ?) "
-                      "ON CONFLICT (run_id, key) DO UPDATE SET value = excluded.value",
-                      run->run_id, &run->config, err));
-    return put_pairs(db,
-                     "INSERT INTO environment (run_id, key, value) VALUES (?, ?, ?) "
-                     "ON CONFLICT (run_id, key) DO UPDATE SET value = excluded.value",
-                     run->run_id, &run->environment, err);
+    GNN_TRY(put_pairs(db, "config", run->run_id, &run->config, err));
+    return put_pairs(db, "environment", run->run_id, &run->environment, err);
 }
 
 static enum gnn_status put_writer(struct gnn_db *db, int64_t run_id, struct gnn_err *err)

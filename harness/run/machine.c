@@ -156,17 +156,12 @@ static enum gnn_status open_simulated(struct gnn_machine *m, const struct gnn_ma
     return gnn_world_simulated_open(&config, &m->inner, err);
 }
 
-static enum gnn_status open_measured(struct gnn_machine *m, struct gnn_err *err)
-{
-    const struct gnn_measured_config config = {
-        .memory_limit_bytes = m->config->cap_kind == GNN_CAP_PROGRAM ? m->config->memory_bytes : 0};
-    return gnn_world_measured_open(&config, &m->inner, err);
-}
-
 static enum gnn_status open_worlds(struct gnn_machine *m, const struct gnn_machine_hooks *hooks, struct gnn_err *err)
 {
     GNN_TRY(gnn_faults_parse(m->config->fault, &m->faults, err));
-    GNN_TRY(m->simulated ? open_simulated(m, hooks, err) : open_measured(m, err));
+    const struct gnn_measured_config measured = {
+        .memory_limit_bytes = m->config->cap_kind == GNN_CAP_PROGRAM ? m->config->memory_bytes : 0};
+    GNN_TRY(m->simulated ? open_simulated(m, hooks, err) : gnn_world_measured_open(&measured, &m->inner, err));
     m->world = m->inner;
     if (m->config->fault[0] == '\0')
         return GNN_OK;
@@ -182,13 +177,8 @@ enum gnn_status gnn_machine_open(const struct gnn_run_config *config, const stru
     GNN_NEW(m, 1, err, "the run's machine");
     m->config = config;
     m->simulated = config->world == GNN_WORLD_SIMULATED;
-    const enum gnn_status status = open_worlds(m, hooks, err);
-    if (status != GNN_OK) {
-        gnn_machine_close(m);
-        return status;
-    }
     *out = m;
-    return GNN_OK;
+    return open_worlds(m, hooks, err);
 }
 
 void gnn_machine_close(struct gnn_machine *m)

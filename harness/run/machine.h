@@ -3,8 +3,8 @@
 #ifndef GNN_RUN_MACHINE_H
 #define GNN_RUN_MACHINE_H
 
-#include "harness/base/reading.h"
 #include "harness/run/config.h"
+#include "harness/run/wire.h"
 
 struct gnn_machine;
 
@@ -13,7 +13,7 @@ struct gnn_machine_hooks {
     void *ctx;
 };
 
-/* Errors: those of the worlds, GNN_EUSAGE for an unknown profile. */
+/* Errors: those of the worlds, GNN_EUSAGE for an unknown profile; the caller closes the machine after one too. */
 GNN_MUST_CHECK enum gnn_status gnn_machine_open(const struct gnn_run_config *config,
                                                 const struct gnn_machine_hooks *hooks, struct gnn_machine **out,
                                                 struct gnn_err *err);
@@ -27,15 +27,7 @@ GNN_MUST_CHECK enum gnn_status gnn_machine_dataset(struct gnn_machine *machine, 
 GNN_MUST_CHECK enum gnn_status gnn_machine_tensor(struct gnn_machine *machine, struct gnn_tensor **out,
                                                   struct gnn_err *err);
 
-/* What the run has used so far. Of a modelled machine everything is the model's, and the group too, which in the
- * measured world is read from outside (unknown here). */
-struct gnn_machine_usage {
-    bool modelled_machine;
-    uint64_t cpu_ns;
-    uint64_t major_faults;
-    uint64_t page_hits, page_misses; /* touched pages that were cached, and that were not; GNN_UNKNOWN: not counted */
-    struct gnn_group_reading group;
-};
+/* Reads what the run has used so far. */
 void gnn_machine_usage(struct gnn_machine *machine, struct gnn_machine_usage *out);
 
 /* What the process itself takes of the cap: the profile's figure; 0 in the measured world, where nobody knows. */

@@ -189,11 +189,11 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
         fill_stage(&r->stages[i], &out->stages[i]);
     if (r->seeds > 0)
         add_figure(out, GNN_FIGURE_SEEDS, r->seeds);
-    add_figure(out, "process_cpu_ns", wire->cpu_ns);
-    add_figure(out, "major_faults", wire->major_faults);
-    if (wire->page_hits != GNN_UNKNOWN) {
-        add_figure(out, "page_hits", wire->page_hits);
-        add_figure(out, "page_misses", wire->page_misses);
+    add_figure(out, "process_cpu_ns", wire->after.cpu_ns - wire->before.cpu_ns);
+    add_figure(out, "major_faults", wire->after.major_faults - wire->before.major_faults);
+    if (wire->after.page_hits != GNN_UNKNOWN) {
+        add_figure(out, "page_hits", wire->after.page_hits - wire->before.page_hits);
+        add_figure(out, "page_misses", wire->after.page_misses - wire->before.page_misses);
     }
     if (wire->extrapolated)
         add_extrapolation(out, &wire->full);

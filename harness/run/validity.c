@@ -13,26 +13,26 @@ struct context {
     struct gnn_run_record *run;
 };
 
-/* A check returns true when the invariant holds; when not, it adds a reason with expected and actual. */
+/* Adds a reason with expected and actual; false, as the check's answer. */
+#define BROKEN(c, ...) (gnn_run_record_reason((c)->run, __VA_ARGS__), false)
+
+/* A check returns true when the invariant holds. */
 typedef bool check_fn(const struct context *c);
 
 static bool all_epochs(const struct context *c)
 {
     if (c->run->epoch_count == c->config->epochs)
         return true;
-    gnn_run_record_reason(c->run, "%u of %u epochs finished", c->run->epoch_count, c->config->epochs);
-    return false;
+    return BROKEN(c, "%u of %u epochs finished", c->run->epoch_count, c->config->epochs);
 }
 
 static bool batches_counted(const struct context *c)
 {
     for (uint32_t i = 0; i < c->run->epoch_count; i++) {
         const uint64_t batches = c->run->epochs[i].counters.batches;
-        if (batches != c->facts->batches_expected) {
-            gnn_run_record_reason(c->run, "epoch %u trained %" PRIu64 " mini-batches, expected %" PRIu64, i, batches,
-                                  c->facts->batches_expected);
-            return false;
-        }
+        if (batches != c->facts->batches_expected)
+            return BROKEN(c, "epoch %u trained %" PRIu64 " mini-batches, expected %" PRIu64, i, batches,
+                          c->facts->batches_expected);
     }
     return true;
 }
@@ -41,14 +41,12 @@ static bool batches_counted(const struct context *c)
 static bool seeds_counted(const struct context *c)
 {
     const uint64_t most = c->facts->batches_expected * c->config->batch_size;
-    const uint64_t expected = most < c->facts->train_count ? most : c->facts->train_count;
+    const uint64_t expected = gnn_min_u64(most, c->facts->train_count);
     for (uint32_t i = 0; i < c->run->epoch_count && !c->config->sample_only; i++) {
         const uint64_t found = gnn_recorded_figure(&c->run->epochs[i], GNN_FIGURE_SEEDS);
         const uint64_t seeds = found == GNN_UNKNOWN ? 0 : found;
-        if (seeds != expected) {
-            gnn_run_record_reason(c->run, "epoch %u trained %" PRIu64 " seeds, expected %" PRIu64, i, seeds, expected);
-            return false;
-        }
+        if (seeds != expected)
+            return BROKEN(c, "epoch %u trained %" PRIu64 " seeds, expected %" PRIu64, i, seeds, expected);
     }
     return true;
 }
@@ -58,10 +56,8 @@ static bool loss_finite(const struct context *c)
     if (gnn_compute_is_modelled(c->config))
         return true; /* no values, no loss */
     for (uint32_t i = 0; i < c->run->epoch_count && !c->config->sample_only; i++)
-        if (!isfinite(c->run->epochs[i].loss)) {
-            gnn_run_record_reason(c->run, "the loss of epoch %u is not finite", i);
-            return false;
-        }
+        if (!isfinite(c->run->epochs[i].loss))
+            return BROKEN(c, "the loss of epoch %u is not finite", i);
     return true;
 }
 
@@ -72,17 +68,11 @@ static bool cap_respected(const struct context *c)
         return true;
     /* The kernel rounds the limit to pages. */
     const uint64_t limit_bytes = c->run->cap_read_back_bytes;
-    if (limit_bytes == GNN_UNKNOWN || limit_bytes > c->run->cap_bytes) {
-        gnn_run_record_reason(c->run, "the cap of %" PRIu64 " B was read back as %" PRIu64 " B", c->run->cap_bytes,
-                              limit_bytes);
-        return false;
-    }
+    if (limit_bytes == GNN_UNKNOWN || limit_bytes > c->run->cap_bytes)
+        return BROKEN(c, "the cap of %" PRIu64 " B was read back as %" PRIu64 " B", c->run->cap_bytes, limit_bytes);
     const uint64_t peak_bytes = c->run->counters.peak_memory_bytes;
-    if (peak_bytes != GNN_UNKNOWN && peak_bytes > c->run->cap_bytes) {
-        gnn_run_record_reason(c->run, "peak memory %" PRIu64 " B exceeds the cap of %" PRIu64 " B", peak_bytes,
-                              c->run->cap_bytes);
-        return false;
-    }
+    if (peak_bytes != GNN_UNKNOWN && peak_bytes > c->run->cap_bytes)
+        return BROKEN(c, "peak memory %" PRIu64 " B exceeds the cap of %" PRIu64 " B", peak_bytes, c->run->cap_bytes);
     return true;
 }
 
@@ -91,13 +81,11 @@ static bool started_cold(const struct context *c)
     if (c->run->cold_asked != 1 || c->run->cold_observed == 1)
         return true;
     if (c->run->cold_observed != 0)
-        gnn_run_record_reason(c->run, "a cold start was asked for, but could not be observed");
-    else
-        gnn_run_record_reason(c->run,
-                              "a cold start was asked for, but %" PRIu64
-                              " B of the dataset stayed in the page cache (another process maps it?)",
-                              c->run->resident_start_bytes);
-    return false;
+        return BROKEN(c, "a cold start was asked for, but could not be observed");
+    return BROKEN(c,
+                  "a cold start was asked for, but %" PRIu64
+                  " B of the dataset stayed in the page cache (another process maps it?)",
+                  c->run->resident_start_bytes);
 }
 
 /* Compares what direct reads asked for with what the device delivered: within 2 %, for counters that lag. */
@@ -110,9 +98,8 @@ static bool device_moved(const struct context *c)
         return true;
     if ((double)k->device_read_bytes >= 0.98 * (double)k->requested_bytes)
         return true;
-    gnn_run_record_reason(c->run, "direct reads asked for %" PRIu64 " B, the device delivered %" PRIu64 " B",
-                          k->requested_bytes, k->device_read_bytes);
-    return false;
+    return BROKEN(c, "direct reads asked for %" PRIu64 " B, the device delivered %" PRIu64 " B", k->requested_bytes,
+                  k->device_read_bytes);
 }
 
 /* Explicit reads ask for a row at least once per miss. */
@@ -124,9 +111,8 @@ static bool misses_read(const struct context *c)
     const uint64_t least_bytes = gnn_mul_bytes(k->cache_misses, c->run->dim * sizeof(float));
     if (k->requested_bytes >= least_bytes)
         return true;
-    gnn_run_record_reason(c->run, "%" PRIu64 " rows were missed, %" PRIu64 " B, but %" PRIu64 " B were read",
-                          k->cache_misses, least_bytes, k->requested_bytes);
-    return false;
+    return BROKEN(c, "%" PRIu64 " rows were missed, %" PRIu64 " B, but %" PRIu64 " B were read", k->cache_misses,
+                  least_bytes, k->requested_bytes);
 }
 
 static uint64_t parts_of(const struct gnn_record_stage *st)
@@ -142,18 +128,15 @@ static uint64_t parts_of(const struct gnn_record_stage *st)
 static bool stages_accounted(const struct context *c)
 {
     for (uint32_t i = 0; i < c->run->epoch_count; i++) {
-        if (c->run->epochs[i].stage_count == 0) {
-            gnn_run_record_reason(c->run, "epoch %u reported no stage times", i);
-            return false;
-        }
+        if (c->run->epochs[i].stage_count == 0)
+            return BROKEN(c, "epoch %u reported no stage times", i);
         for (uint32_t s = 0; s < c->run->epochs[i].stage_count; s++) {
             const struct gnn_record_stage *const st = &c->run->epochs[i].stages[s];
             const uint64_t parts_ns = parts_of(st);
             if (fabs((double)parts_ns - (double)st->wall_ns) <= 0.01 * (double)st->wall_ns)
                 continue;
-            gnn_run_record_reason(c->run, "epoch %u stage %s: work and waits make %" PRIu64 " ns of %" PRIu64 " ns", i,
-                                  st->stage, parts_ns, st->wall_ns);
-            return false;
+            return BROKEN(c, "epoch %u stage %s: work and waits make %" PRIu64 " ns of %" PRIu64 " ns", i, st->stage,
+                          parts_ns, st->wall_ns);
         }
     }
     return true;
@@ -163,8 +146,7 @@ static bool not_killed(const struct context *c)
 {
     if (c->run->oom_kills == GNN_UNKNOWN || c->run->oom_kills == 0)
         return true;
-    gnn_run_record_reason(c->run, "the kernel killed %" PRIu64 " process(es) of the run for memory", c->run->oom_kills);
-    return false;
+    return BROKEN(c, "the kernel killed %" PRIu64 " process(es) of the run for memory", c->run->oom_kills);
 }
 
 static check_fn *const checks[] = {all_epochs,   batches_counted, seeds_counted, loss_finite,      cap_respected,

@@ -55,16 +55,22 @@ struct gnn_extrapolation {
     uint32_t warmup, used;    /* mini-batches */
 };
 
+/* What the run has used so far. Of a modelled machine everything is the model's, and the group too, which in the
+ * measured world is read from outside (unknown here). */
+struct gnn_machine_usage {
+    bool modelled_machine;
+    uint64_t cpu_ns; /* of the whole process */
+    uint64_t major_faults;
+    uint64_t page_hits, page_misses; /* touched pages that were cached, and that were not; GNN_UNKNOWN: not counted */
+    struct gnn_group_reading group;
+};
+
 struct gnn_wire_epoch {
     uint64_t epoch;
     uint64_t batches_expected;
     uint64_t wall_ns;
-    uint64_t cpu_ns; /* of the whole process */
-    uint64_t major_faults;
-    bool has_values;       /* false: compute was modelled, there is no loss */
-    bool modelled_machine; /* the group below is the model's; else the supervisor reads the kernel's */
-    struct gnn_group_reading before, after;
-    uint64_t page_hits, page_misses; /* of the page cache; GNN_UNKNOWN: not counted */
+    struct gnn_machine_usage before, after;
+    bool has_values; /* false: compute was modelled, there is no loss */
     bool extrapolated;
     struct gnn_extrapolation full;  /* --batches: the whole epoch */
     struct gnn_epoch_result result; /* names of figures are not valid here: see figure_names */

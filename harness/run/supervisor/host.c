@@ -46,11 +46,6 @@ void gnn_run_host_close(struct gnn_run_host *host)
 
 /* ---- before the worker ---- */
 
-static void name_enforcement(struct gnn_run_record *run, const char *name)
-{
-    (void)snprintf(run->cap_enforcement, sizeof run->cap_enforcement, "%s", name);
-}
-
 /* Checks that this machine can enforce what was asked for. */
 static enum gnn_status check_groups(const struct gnn_run_host *host, bool capped, bool throttled, struct gnn_err *err)
 {
@@ -75,7 +70,7 @@ static enum gnn_status make_group(struct gnn_run_host *host, struct gnn_run_reco
     GNN_TRY(gnn_confine_detect(&host->confine, err));
     GNN_TRY(check_groups(host, capped, c->device_bps != 0 || c->device_iops != 0, err));
     if (c->memory_bytes != 0 && !capped)
-        name_enforcement(run, "in-program");
+        (void)snprintf(run->cap_enforcement, GNN_NAME_MAX, "in-program");
     if (!host->confine.memory_usable)
         return GNN_OK;
     const struct gnn_cgroup_config config = {
@@ -85,7 +80,7 @@ static enum gnn_status make_group(struct gnn_run_host *host, struct gnn_run_reco
             .major = host->device.major, .minor = host->device.minor, .bps = c->device_bps, .iops = c->device_iops}};
     GNN_TRY(gnn_cgroup_create(&host->confine, &config, &host->cgroup, err));
     if (capped)
-        name_enforcement(run, gnn_cgroup_enforcement(host->cgroup));
+        (void)snprintf(run->cap_enforcement, GNN_NAME_MAX, "%s", gnn_cgroup_enforcement(host->cgroup));
     return GNN_OK;
 }
 

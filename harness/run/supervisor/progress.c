@@ -11,7 +11,7 @@
 
 enum { REDRAW_NS = 250 * 1000 * 1000 };
 
-static void clear_line(struct gnn_run_progress *p)
+void gnn_run_progress_end(struct gnn_run_progress *p)
 {
     if (p->line_open)
         (void)fputs("\r\033[K", stderr);
@@ -34,7 +34,7 @@ void gnn_run_progress_batches(struct gnn_run_progress *p, uint64_t epoch, uint64
     char left[32] = "?";
     if (done > 0 && done <= total)
         (void)gnn_format_duration((now - p->epoch_start_ns) / done * (total - done), left, sizeof left);
-    clear_line(p);
+    gnn_run_progress_end(p);
     (void)fprintf(stderr, "%s  epoch %" PRIu64 "/%" PRIu64 "  batch %" PRIu64 "/%" PRIu64 "  loss %.4f  %s left",
                   p->system, epoch + 1, p->epochs, done, total, loss, left);
     (void)fflush(stderr);
@@ -49,7 +49,7 @@ void gnn_run_progress_epoch(struct gnn_run_progress *p, uint64_t epoch, uint64_t
     char wall[32], text[64] = "";
     if (isfinite(loss))
         (void)snprintf(text, sizeof text, "  loss %.4f", loss);
-    clear_line(p);
+    gnn_run_progress_end(p);
     (void)fprintf(stderr, "%s  epoch %" PRIu64 "/%" PRIu64 "  %s%s\n", p->system, epoch + 1, p->epochs,
                   gnn_format_duration(wall_ns, wall, sizeof wall), text);
 }
@@ -59,11 +59,6 @@ void gnn_run_progress_accuracy(struct gnn_run_progress *p, double valid, double 
     p->epoch_start_ns = gnn_host_now_ns();
     if (!p->on)
         return;
-    clear_line(p);
+    gnn_run_progress_end(p);
     (void)fprintf(stderr, "%s  accuracy: valid %.2f %%, test %.2f %%\n", p->system, 100 * valid, 100 * test);
-}
-
-void gnn_run_progress_end(struct gnn_run_progress *p)
-{
-    clear_line(p);
 }

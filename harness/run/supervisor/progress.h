@@ -18,6 +18,7 @@ void gnn_run_progress_start(struct gnn_run_progress *p, bool quiet, const char *
 void gnn_run_progress_batches(struct gnn_run_progress *p, uint64_t epoch, uint64_t done, uint64_t total, double loss);
 void gnn_run_progress_epoch(struct gnn_run_progress *p, uint64_t epoch, uint64_t wall_ns, double loss);
 void gnn_run_progress_accuracy(struct gnn_run_progress *p, double valid, double test);
+/* Clears the line. */
 void gnn_run_progress_end(struct gnn_run_progress *p);
 
 #endif

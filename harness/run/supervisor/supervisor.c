@@ -162,9 +162,9 @@ static enum gnn_status flush_epoch(struct supervision *s, struct gnn_err *err)
 static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
 {
     struct gnn_group_reading before = s->epoch_start, after;
-    if (wire->modelled_machine) {
-        before = wire->before;
-        after = wire->after;
+    if (wire->before.modelled_machine) {
+        before = wire->before.group;
+        after = wire->after.group;
         s->run->cap_read_back_bytes = after.limit_bytes;
     } else {
         gnn_run_host_read_group(s->host, &after);

@@ -70,24 +70,6 @@ static void extrapolate(const struct gnn_run_worker *w, uint64_t start_ns, struc
     e->extrapolated = true;
 }
 
-static uint64_t since(uint64_t after, uint64_t before)
-{
-    return after == GNN_UNKNOWN ? GNN_UNKNOWN : after - before;
-}
-
-static void fill_usage(struct gnn_wire_epoch *e, const struct gnn_machine_usage *before,
-                       const struct gnn_machine_usage *after)
-{
-    assert(after->cpu_ns >= before->cpu_ns);
-    e->cpu_ns = after->cpu_ns - before->cpu_ns;
-    e->major_faults = after->major_faults - before->major_faults;
-    e->page_hits = since(after->page_hits, before->page_hits);
-    e->page_misses = since(after->page_misses, before->page_misses);
-    e->modelled_machine = before->modelled_machine;
-    e->before = before->group;
-    e->after = after->group;
-}
-
 static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, struct gnn_err *err)
 {
     struct gnn_wire_message message = {0};
@@ -98,13 +80,12 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
     w->steps_done = 0;
     w->steps_total = gnn_epoch_batches(&w->env);
 
-    struct gnn_machine_usage before, after;
-    gnn_machine_usage(w->machine, &before);
+    gnn_machine_usage(w->machine, &e->before);
     const uint64_t start_ns = gnn_now_ns(w->world);
     GNN_TRY(w->system->train_epoch(w->system_state, epoch, &e->result, err));
     e->wall_ns = gnn_now_ns(w->world) - start_ns;
-    gnn_machine_usage(w->machine, &after);
-    fill_usage(e, &before, &after);
+    gnn_machine_usage(w->machine, &e->after);
+    assert(e->after.cpu_ns >= e->before.cpu_ns);
     e->has_values = !gnn_compute_is_modelled(w->config);
     extrapolate(w, start_ns, e);
     e->batches_expected = w->steps_total;
