@@ -42,7 +42,7 @@ void gnn_id_map_init(struct gnn_id_map *map, void *memory, uint32_t universe, ui
 }
 
 /* Moves the base past the stamps in use; zeroes the slots where stamps would run out before the next time. */
-static void forget_stamps(struct gnn_id_map *map)
+void gnn_id_map_clear(struct gnn_id_map *map)
 {
     assert(map->base >= 1);
     map->base += map->count;
@@ -51,12 +51,6 @@ static void forget_stamps(struct gnn_id_map *map)
         return;
     memset(map->slots, 0, map->memory_slots * sizeof *map->slots);
     map->base = 1;
-}
-
-void gnn_id_map_clear(struct gnn_id_map *map)
-{
-    assert(map->count <= map->capacity);
-    forget_stamps(map);
 }
 
 /* At most four fifths full: `wanted` is an upper bound, which batches with repeats stay far below. */
@@ -85,5 +79,5 @@ void gnn_id_map_resize(struct gnn_id_map *map, uint64_t wanted)
     const uint64_t room = map->slot_count / 5 * 4;
     assert(map->count <= map->capacity);
     map->capacity = (uint32_t)gnn_min_u64(room, UINT32_MAX / 2);
-    forget_stamps(map);
+    gnn_id_map_clear(map);
 }

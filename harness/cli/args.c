@@ -106,32 +106,6 @@ enum gnn_status gnn_args_unknown(const struct gnn_args *args, const char *comman
                     command, gnn_near_miss_text(&near));
 }
 
-enum gnn_status gnn_args_parse(int argc, char **argv, const struct gnn_option *table, void *config, gnn_word_fn *word,
-                               void *ctx, bool *help, struct gnn_err *err)
-{
-    const struct gnn_option *const tables[] = {table, NULL};
-    struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
-    assert(argc >= 1);
-    *help = false;
-    gnn_option_defaults(table, config);
-    while (gnn_args_next(&args)) {
-        bool known = true;
-        if (strcmp(args.name, "help") == 0) {
-            *help = true;
-            GNN_TRY(gnn_args_flag(&args, err));
-        } else if (args.name[0] != '\0') {
-            GNN_TRY(gnn_args_set(&args, table, config, &known, err));
-        } else {
-            known = word != NULL;
-            if (known)
-                GNN_TRY(word(ctx, args.value, err));
-        }
-        if (!known)
-            return gnn_args_unknown(&args, argv[0], tables, err);
-    }
-    return GNN_OK;
-}
-
 /* ---- help ---- */
 
 /* "--name UNIT", "--name a|b", "--flag", "--[no-]flag" for one that is on by default. */
@@ -241,4 +215,44 @@ int gnn_cli_failed(const struct gnn_err *err)
     assert(err->status != GNN_OK);
     (void)fprintf(stderr, "oocgnn: %s%s\n", kind_of(err->status), err->message);
     return gnn_cli_exit_of(err->status);
+}
+
+static enum gnn_status parse_all(const struct gnn_command_line *line, struct gnn_args *args, void *config, void *ctx,
+                                 bool *help, struct gnn_err *err)
+{
+    const struct gnn_option *const tables[] = {line->table, NULL};
+    while (gnn_args_next(args)) {
+        bool known = true;
+        if (strcmp(args->name, "help") == 0) {
+            *help = true;
+            GNN_TRY(gnn_args_flag(args, err));
+        } else if (args->name[0] != '\0') {
+            GNN_TRY(gnn_args_set(args, line->table, config, &known, err));
+        } else {
+            known = line->word != NULL;
+            if (known)
+                GNN_TRY(line->word(ctx, args->value, err));
+        }
+        if (!known)
+            return gnn_args_unknown(args, args->argv[0], tables, err);
+    }
+    return GNN_OK;
+}
+
+bool gnn_args_parse(const struct gnn_command_line *line, int argc, char **argv, void *config, void *ctx,
+                    int *exit_status)
+{
+    struct gnn_err err = {0};
+    struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
+    bool help = false;
+    assert(argc >= 1);
+    gnn_option_defaults(line->table, config);
+    const enum gnn_status status = parse_all(line, &args, config, ctx, &help, &err);
+    *exit_status = status == GNN_OK ? GNN_EXIT_OK : gnn_cli_failed(&err);
+    if (status == GNN_OK && help) {
+        (void)fputs(line->usage, stdout);
+        gnn_args_help(line->table, stdout);
+        (void)fputs(line->notes != NULL ? line->notes : "", stdout);
+    }
+    return status == GNN_OK && !help;
 }

@@ -36,9 +36,18 @@ enum gnn_status gnn_args_unknown(const struct gnn_args *args, const char *comman
 /* Takes a word of the command line; NULL where a command has none. */
 typedef enum gnn_status gnn_word_fn(void *ctx, const char *word, struct gnn_err *err);
 
-/* Parses all arguments of a command that has one table: defaults first; *help when --help was among them. */
-GNN_MUST_CHECK enum gnn_status gnn_args_parse(int argc, char **argv, const struct gnn_option *table, void *config,
-                                              gnn_word_fn *word, void *ctx, bool *help, struct gnn_err *err);
+/* A command with one table of options. */
+struct gnn_command_line {
+    const char *usage; /* printed before the options' help; `notes` after it, or NULL */
+    const char *notes;
+    const struct gnn_option *table;
+    gnn_word_fn *word; /* NULL: it takes no words */
+};
+
+/* Parses all arguments: defaults first. Returns whether the command goes on; if not (--help was answered, wrong usage was
+ * told), *exit_status is its end. */
+GNN_MUST_CHECK bool gnn_args_parse(const struct gnn_command_line *line, int argc, char **argv, void *config, void *ctx,
+                                   int *exit_status);
 
 /* Prints a table's options as help: name and unit, what it does, default and range; wrapped to the page. */
 void gnn_args_help(const struct gnn_option *table, FILE *out);

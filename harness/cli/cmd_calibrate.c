@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,13 +45,11 @@ static const struct gnn_option calibrate_table[] = {
 };
 /* clang-format on */
 
-static void print_help(void)
-{
-    (void)puts("usage: oocgnn calibrate [--device PATH] [--out FILE] [OPTION...]     measure this machine\n"
-               "       oocgnn calibrate --verify PROFILE                             check the simulated device\n\n"
-               "Needs the machine for itself, some two minutes, and fio.\n");
-    gnn_args_help(calibrate_table, stdout);
-}
+static const struct gnn_command_line command_line = {
+    .usage = "usage: oocgnn calibrate [--device PATH] [--out FILE] [OPTION...]     measure this machine\n"
+             "       oocgnn calibrate --verify PROFILE                             check the simulated device\n\n"
+             "Needs the machine for itself, some two minutes, and fio.\n\n",
+    .table = calibrate_table};
 
 /* ---- the check ---- */
 
@@ -130,15 +129,11 @@ static enum gnn_status check_writable(const char *path, struct gnn_err *err)
 {
     char dir[PATH_BYTES];
     (void)snprintf(dir, sizeof dir, "%s", path);
-    char *const slash = strrchr(dir, '/');
-    if (slash == NULL)
-        (void)snprintf(dir, sizeof dir, ".");
-    else
-        slash[slash == dir ? 1 : 0] = '\0';
-    if (access(dir, W_OK | X_OK) == 0)
+    const char *const folder = dirname(dir);
+    if (access(folder, W_OK | X_OK) == 0)
         return GNN_OK;
     return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM,
-                    "--out %s: nothing can be written in %s: %s; name another file", path, dir, strerror(errno));
+                    "--out %s: nothing can be written in %s: %s; name another file", path, folder, strerror(errno));
 }
 
 static enum gnn_status measure(const struct calibrate_options *o, const char *out, const atomic_bool *stop,
@@ -186,12 +181,8 @@ int gnn_cmd_calibrate(int argc, char **argv)
 {
     struct gnn_err err = {0};
     struct calibrate_options options;
-    bool help;
-    if (gnn_args_parse(argc, argv, calibrate_table, &options, NULL, NULL, &help, &err) != GNN_OK)
-        return gnn_cli_failed(&err);
-    if (help) {
-        print_help();
-        return GNN_EXIT_OK;
-    }
+    int exit_status;
+    if (!gnn_args_parse(&command_line, argc, argv, &options, NULL, &exit_status))
+        return exit_status;
     return calibrate(&options, &err) == GNN_OK ? GNN_EXIT_OK : gnn_cli_failed(&err);
 }

@@ -45,18 +45,15 @@ static void print_json(const struct gnn_finding *f)
 
 int gnn_cmd_doctor(int argc, char **argv)
 {
-    struct gnn_err err = {0};
+    static const struct gnn_command_line line = {.usage = "usage: oocgnn doctor [OPTION...]\n\n",
+                                                 .table = doctor_table};
     struct doctor_config config;
     struct gnn_finding findings[GNN_FINDINGS_MAX];
     struct stat info;
-    bool help, fit = true;
-    if (gnn_args_parse(argc, argv, doctor_table, &config, NULL, NULL, &help, &err) != GNN_OK)
-        return gnn_cli_failed(&err);
-    if (help) {
-        (void)puts("usage: oocgnn doctor [OPTION...]\n");
-        gnn_args_help(doctor_table, stdout);
-        return GNN_EXIT_OK;
-    }
+    bool fit = true;
+    int exit_status;
+    if (!gnn_args_parse(&line, argc, argv, &config, NULL, &exit_status))
+        return exit_status;
     const char *const dir = config.dir[0] != '\0' ? config.dir : stat("data", &info) == 0 ? "data" : ".";
     const uint32_t count = gnn_doctor(dir, findings);
     for (uint32_t i = 0; i < count; i++) {

@@ -12,25 +12,28 @@
 #include <stdio.h>
 #include <string.h>
 
-static int list_systems(void)
+static enum gnn_status list_systems(struct gnn_err *err)
 {
+    (void)err;
     for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++)
         (void)printf("%-12s %s\n", (*s)->name, (*s)->title);
-    return GNN_EXIT_OK;
+    return GNN_OK;
 }
 
-static int list_datasets(void)
+static enum gnn_status list_datasets(struct gnn_err *err)
 {
+    (void)err;
     (void)printf("%-16s %13s %15s %5s %8s  %s\n", "name", "nodes", "edges", "dim", "classes", "used by");
     for (const struct gnn_registry_entry *e = gnn_registry; e->name != NULL; e++)
         (void)printf("%-16s %13llu %15llu %5u %8u  %s\n", e->name, (unsigned long long)e->nodes,
                      (unsigned long long)e->edges, e->dim, e->classes, e->papers);
     (void)puts("\nAny of them at any scale: oocgnn prepare NAME --scale 1/K. Imports: oocgnn prepare --help.");
-    return GNN_EXIT_OK;
+    return GNN_OK;
 }
 
-static int list_models(void)
+static enum gnn_status list_models(struct gnn_err *err)
 {
+    (void)err;
     static const char *const meanings[GNN_MODEL_KINDS] = {[GNN_MODEL_SAGE] = "GraphSAGE, mean aggregation",
                                                           [GNN_MODEL_GCN] = "GCN, normalised per block",
                                                           [GNN_MODEL_GAT] = "GAT with a linear skip connection"};
@@ -39,7 +42,7 @@ static int list_models(void)
         assert(meanings[i] != NULL);
         (void)printf("%-6s %s\n", gnn_model_names[i], meanings[i]);
     }
-    return GNN_EXIT_OK;
+    return GNN_OK;
 }
 
 static void print_preset(void *ctx, const struct gnn_preset *preset)
@@ -48,14 +51,12 @@ static void print_preset(void *ctx, const struct gnn_preset *preset)
     (void)printf("%-12s %s\n%12s %s\n%12s %s\n", preset->name, preset->title, "", preset->options, "", preset->source);
 }
 
-static int list_presets(void)
+static enum gnn_status list_presets(struct gnn_err *err)
 {
-    struct gnn_err err = {0};
-    if (gnn_preset_each(print_preset, NULL, &err) != GNN_OK)
-        return gnn_cli_failed(&err);
+    GNN_TRY(gnn_preset_each(print_preset, NULL, err));
     (void)puts(
         "\nAt --scale 1/K memory and batch are divided by K, lr by the root of the batch's ratio: --preset NAME.");
-    return GNN_EXIT_OK;
+    return GNN_OK;
 }
 
 static void print_profile(void *ctx, const char *path, const struct gnn_profile *profile)
@@ -64,36 +65,34 @@ static void print_profile(void *ctx, const char *path, const struct gnn_profile 
     (void)printf("%-22s %-24s %s\n%47s %s\n", profile->name, profile->machine_id, profile->title, "", path);
 }
 
-static int list_profiles(void)
+static enum gnn_status list_profiles(struct gnn_err *err)
 {
-    struct gnn_err err = {0};
     struct gnn_data_dirs found;
     gnn_data_dirs(&found);
     (void)printf("%-22s %-24s %s\n", "name", "machine", "title and file");
-    if (gnn_profile_scan(found.dirs, print_profile, NULL, &err) != GNN_OK)
-        return gnn_cli_failed(&err);
+    GNN_TRY(gnn_profile_scan(found.dirs, print_profile, NULL, err));
     (void)puts("\noocgnn run --world simulated --profile NAME; one of this machine: oocgnn calibrate.");
-    return GNN_EXIT_OK;
+    return GNN_OK;
 }
 
-static int list_params(const char *name, bool markdown)
+static enum gnn_status list_params(const char *name, bool markdown, struct gnn_err *err)
 {
-    struct gnn_err err = {0};
     const struct gnn_system *system;
-    if (gnn_system_find(name, &system, &err) != GNN_OK)
-        return gnn_cli_failed(&err);
+    if (name == NULL)
+        return gnn_fail(err, GNN_EUSAGE, "list params: which system? `oocgnn list systems` names them");
+    GNN_TRY(gnn_system_find(name, &system, err));
     if (markdown) {
         gnn_option_markdown(system->options, stdout);
-        return GNN_EXIT_OK;
+        return GNN_OK;
     }
     (void)printf("%s: %s. Set with --set %s.NAME=VALUE.\n\n", system->name, system->title, system->name);
     gnn_option_help(system->options, stdout);
-    return GNN_EXIT_OK;
+    return GNN_OK;
 }
 
 static const struct {
     const char *name;
-    int (*list)(void);
+    enum gnn_status (*list)(struct gnn_err *err);
 } lists[] = {{"systems", list_systems},
              {"datasets", list_datasets},
              {"models", list_models},
@@ -116,48 +115,44 @@ static enum gnn_status take_word(void *ctx, const char *word, struct gnn_err *er
     return GNN_OK;
 }
 
-static int show_list(const struct words *words, bool markdown)
+static enum gnn_status show_list(const struct words *words, bool markdown, struct gnn_err *err)
 {
-    struct gnn_err err = {0};
     struct gnn_near_miss near;
     assert(words->list != NULL);
     gnn_near_miss_start(&near, words->list);
-    if (strcmp(words->list, "params") == 0) {
-        if (words->system != NULL)
-            return list_params(words->system, markdown);
-        (void)gnn_fail(&err, GNN_EUSAGE, "list params: which system? `oocgnn list systems` names them");
-        return gnn_cli_failed(&err);
-    }
+    if (strcmp(words->list, "params") == 0)
+        return list_params(words->system, markdown, err);
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         if (strcmp(words->list, lists[i].name) == 0)
-            return lists[i].list();
+            return lists[i].list(err);
         gnn_near_miss_offer(&near, lists[i].name);
     }
     gnn_near_miss_offer(&near, "params");
-    (void)gnn_fail(&err, GNN_EUSAGE, "list: no list \"%s\"; see `oocgnn list --help`%s", words->list,
-                   gnn_near_miss_text(&near));
-    return gnn_cli_failed(&err);
+    return gnn_fail(err, GNN_EUSAGE, "list: no list \"%s\"; see `oocgnn list --help`%s", words->list,
+                    gnn_near_miss_text(&near));
 }
 
 int gnn_cmd_list(int argc, char **argv)
 {
-    static const char usage[] = "usage: oocgnn list systems|datasets|models|presets|profiles\n"
-                                "       oocgnn list params SYSTEM [--markdown]\n";
     /* clang-format off */
     static const struct gnn_option table[] = {
         {.name = "markdown", .type = GNN_OPT_BOOL, .def = "no", .help = "params as the table of a README"},
         {.name = NULL},
     };
     /* clang-format on */
+    static const struct gnn_command_line line = {.usage =
+                                                     "usage: oocgnn list systems|datasets|models|presets|profiles\n"
+                                                     "       oocgnn list params SYSTEM [--markdown]\n",
+                                                 .table = table,
+                                                 .word = take_word};
     struct gnn_err err = {0};
     struct words words = {NULL, NULL};
-    bool markdown, help;
-    if (gnn_args_parse(argc, argv, table, &markdown, take_word, &words, &help, &err) != GNN_OK)
-        return gnn_cli_failed(&err);
-    if (words.list != NULL && !help)
-        return show_list(&words, markdown);
-    (void)fputs(usage, help ? stdout : stderr);
-    if (help)
-        gnn_args_help(table, stdout);
-    return help ? GNN_EXIT_OK : GNN_EXIT_USAGE;
+    bool markdown;
+    int exit_status;
+    if (!gnn_args_parse(&line, argc, argv, &markdown, &words, &exit_status))
+        return exit_status;
+    if (words.list != NULL)
+        return show_list(&words, markdown, &err) == GNN_OK ? GNN_EXIT_OK : gnn_cli_failed(&err);
+    (void)fputs(line.usage, stderr);
+    return GNN_EXIT_USAGE;
 }

@@ -101,16 +101,13 @@ static enum gnn_status show(struct report *r, struct gnn_db *db, struct gnn_err 
 
 int gnn_cmd_report(int argc, char **argv)
 {
+    static const struct gnn_command_line line = {
+        .usage = "usage: oocgnn report [RUN...] [OPTION...]\n\n", .table = report_table, .word = add_run};
     struct gnn_err err = {0};
     struct report r = {.count = 0};
-    bool help;
-    if (gnn_args_parse(argc, argv, report_table, &r.config, add_run, &r, &help, &err) != GNN_OK)
-        return gnn_cli_failed(&err);
-    if (help) {
-        (void)puts("usage: oocgnn report [RUN...] [OPTION...]\n");
-        gnn_args_help(report_table, stdout);
-        return GNN_EXIT_OK;
-    }
+    int exit_status;
+    if (!gnn_args_parse(&line, argc, argv, &r.config, &r, &exit_status))
+        return exit_status;
     struct gnn_db *db = NULL;
     enum gnn_status status = gnn_db_open(r.config.db, GNN_DB_READ, &db, &err);
     if (status == GNN_OK)

@@ -312,18 +312,18 @@ static enum gnn_status take_job_file(void *ctx, const char *word, struct gnn_err
 
 int gnn_cmd_sweep(int argc, char **argv)
 {
+    static const struct gnn_command_line line = {
+        .usage = "usage: oocgnn sweep JOBFILE [OPTION...]\n\n",
+        .notes = "\nA job file is INI: [global] first, one section per case; keys are options of `oocgnn run` or\n"
+                 "system.key; `a | b` runs both.\n",
+        .table = sweep_table,
+        .word = take_job_file};
     struct gnn_err err = {0};
     struct sweep s = {.job_file = NULL};
-    int exit_status = GNN_EXIT_OK;
-    bool help;
-    if (gnn_args_parse(argc, argv, sweep_table, &s.config, take_job_file, &s, &help, &err) != GNN_OK) {
-        exit_status = gnn_cli_failed(&err);
-    } else if (help) {
-        (void)puts("usage: oocgnn sweep JOBFILE [OPTION...]\n");
-        gnn_args_help(sweep_table, stdout);
-        (void)puts("\nA job file is INI: [global] first, one section per case; keys are options of `oocgnn run` or\n"
-                   "system.key; `a | b` runs both.");
-    } else if (s.job_file == NULL) {
+    int exit_status;
+    if (!gnn_args_parse(&line, argc, argv, &s.config, &s, &exit_status))
+        return exit_status;
+    if (s.job_file == NULL) {
         (void)gnn_fail(&err, GNN_EUSAGE, "sweep: which job file? workloads/smoke.ini is one");
         exit_status = gnn_cli_failed(&err);
     } else if (expand(&s, &err) != GNN_OK) {

@@ -37,17 +37,12 @@ static void become_gnuplot(const char *dir, const char *script, int complain_fd)
 /* Reads until the other end is closed; keeps what fits. */
 static void drain(int fd, char *text, size_t text_bytes)
 {
+    char rest[256];
     size_t used = 0;
-    char rest[256] = "";
-    assert(text_bytes > 0);
-    for (;;) {
+    for (ssize_t got = 1; got > 0 || (got < 0 && errno == EINTR);) {
         const bool keep = used + 1 < text_bytes;
-        const ssize_t got = read(fd, keep ? text + used : rest, keep ? text_bytes - 1 - used : sizeof rest);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        used += keep ? (size_t)got : 0;
+        got = read(fd, keep ? text + used : rest, keep ? text_bytes - 1 - used : sizeof rest);
+        used += keep && got > 0 ? (size_t)got : 0;
     }
     assert(used < text_bytes);
     text[used] = '\0';

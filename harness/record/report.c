@@ -172,15 +172,6 @@ static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum g
 
 /* ---- stages: how one worker's time per epoch splits ---- */
 
-static uint32_t count_stages(const struct gnn_run_record *runs, uint32_t count)
-{
-    uint32_t total = 0;
-    struct gnn_record_stage sums[GNN_RECORD_STAGES_MAX];
-    for (uint32_t i = 0; i < count; i++)
-        total += gnn_run_withholds_times(&runs[i]) ? 0 : gnn_run_stage_sums(&runs[i], sums);
-    return total;
-}
-
 static void set_share(struct grid *grid, uint32_t column, uint64_t part_ns, uint64_t wall_ns)
 {
     char text[TEXT_BYTES];
@@ -213,9 +204,8 @@ static void print_stages(const struct gnn_run_record *runs, uint32_t count, enum
 {
     static const char *const headings[] = {">run",   "system",   "stage",   ">workers",   ">time s",     ">work %",
                                            ">I/O %", ">queue %", ">lock %", ">compute %", ">resource %", NULL};
-    const uint32_t rows = count_stages(runs, count);
     struct grid grid;
-    if (rows == 0 || !grid_open(&grid, rows, headings))
+    if (!grid_open(&grid, count * GNN_RECORD_STAGES_MAX, headings))
         return;
     for (uint32_t i = 0; i < count; i++) {
         struct gnn_record_stage sums[GNN_RECORD_STAGES_MAX];
@@ -223,8 +213,10 @@ static void print_stages(const struct gnn_run_record *runs, uint32_t count, enum
         for (uint32_t s = 0; s < stages; s++)
             set_stage_row(&grid, &runs[i], &sums[s], s == 0);
     }
-    (void)fputs("\nStages: time of one worker in an epoch, and what it went into\n\n", out);
-    grid_print(&grid, style, out);
+    if (grid.rows_used > 1) {
+        (void)fputs("\nStages: time of one worker in an epoch, and what it went into\n\n", out);
+        grid_print(&grid, style, out);
+    }
     free(grid.cells);
 }
 

@@ -128,14 +128,6 @@ double gnn_run_test_accuracy(const struct gnn_run_record *run)
     return (double)NAN;
 }
 
-double gnn_run_valid_accuracy(const struct gnn_run_record *run)
-{
-    for (uint32_t e = run->epoch_count; e-- > 0;)
-        if (isfinite(run->epochs[e].valid_accuracy))
-            return run->epochs[e].valid_accuracy;
-    return (double)NAN;
-}
-
 /* ---- caption ---- */
 
 static void say(char *text, size_t text_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -31,9 +31,8 @@ double gnn_run_io_wait_pct(const struct gnn_run_record *run);
 /* Mean over the series, weighted by interval; NAN without one. */
 double gnn_run_cpu_pct(const struct gnn_run_record *run);
 
-/* The last known accuracy; NAN if none. */
+/* The last known test accuracy; NAN if none. */
 double gnn_run_test_accuracy(const struct gnn_run_record *run);
-double gnn_run_valid_accuracy(const struct gnn_run_record *run);
 
 enum { GNN_CAPTION_BYTES = 512 };
 /* What a number of this run depends on: dataset, scale, model, world, cap, cold or warm, compute, throttle. */

@@ -173,14 +173,7 @@ int gnn_worker_main(const struct gnn_run_config *config)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 
     struct gnn_err err = {0};
-    struct gnn_run_worker *const w = calloc(1, sizeof *w);
-    if (w == NULL) {
-        (void)gnn_fail(&err, GNN_ENOMEM, "worker state");
-        gnn_control_error(&err);
-        return 1;
-    }
-    w->config = config;
-    w->control.wake_fd = w->control.go_fd = -1;
+    struct gnn_run_worker worker = {.config = config, .control = {.wake_fd = -1, .go_fd = -1}}, *const w = &worker;
     enum gnn_status status = open_worker(w, &err);
     if (status == GNN_OK)
         status = gnn_run_worker_epochs(w, &err);
@@ -191,6 +184,5 @@ int gnn_worker_main(const struct gnn_run_config *config)
     if (status != GNN_OK)
         gnn_control_error(&err);
     close_worker(w);
-    free(w);
     return status == GNN_OK ? 0 : 1;
 }
