@@ -42,6 +42,12 @@ struct gnn_option {
     const char *source;         /* paper section or artifact file the default comes from; NULL: our choice */
 };
 
+/* An entry for a field of struct config: GNN_OPTION(config, "lr", F64, lr, "0.003", .help = "learning rate"). */
+#define GNN_OPTION(config, word, kind, field, usual, ...)                                                              \
+    {                                                                                                                  \
+        .name = (word), .type = GNN_OPT_##kind, .offset = offsetof(struct config, field), .def = (usual), __VA_ARGS__  \
+    }
+
 /* Fills config with the defaults. A default that does not parse is a bug and asserts. */
 void gnn_option_defaults(const struct gnn_option *table, void *config);
 

@@ -26,21 +26,22 @@ struct calibrate_options {
     bool quick, quiet;
 };
 
-#define FIELD(name) offsetof(struct calibrate_options, name)
+#define OPTION(...) GNN_OPTION(calibrate_options, __VA_ARGS__)
 
 /* clang-format off */
 static const struct gnn_option calibrate_table[] = {
-    {.name = "device", .type = GNN_OPT_TEXT, .offset = FIELD(device), .def = "", .unit = "PATH",
-     .help = "directory on the device to measure, or a large file to read there; empty: data if it is there, else ."},
-    {.name = "size", .type = GNN_OPT_BYTES, .offset = FIELD(size_bytes), .def = "2G", .unit = "BYTES", .min = 16777216,
-     .max = 1099511627776.0, .help = "of the file that is written into the directory; larger than the device's cache"},
-    {.name = "out", .type = GNN_OPT_TEXT, .offset = FIELD(out), .def = "", .unit = "FILE",
-     .help = "write the profile here; empty: this.ini where --profile this finds it"},
-    {.name = "verify", .type = GNN_OPT_TEXT, .offset = FIELD(verify), .def = "", .unit = "PROFILE",
-     .help = "measure nothing: the simulated device against that profile's own read grid"},
-    {.name = "quick", .type = GNN_OPT_BOOL, .offset = FIELD(quick), .def = "no",
-     .help = "seconds instead of two minutes, 64M instead of --size; to try the command, not to rely on"},
-    {.name = "quiet", .type = GNN_OPT_BOOL, .offset = FIELD(quiet), .def = "no", .help = "no progress"},
+    OPTION("device", TEXT, device, "", .unit = "PATH",
+           .help = "directory on the device to measure, or a large file to read there; empty: data if it is there, "
+                   "else ."),
+    OPTION("size", BYTES, size_bytes, "2G", .unit = "BYTES", .min = 16777216, .max = 1099511627776.0,
+           .help = "of the file that is written into the directory; larger than the device's cache"),
+    OPTION("out", TEXT, out, "", .unit = "FILE",
+           .help = "write the profile here; empty: this.ini where --profile this finds it"),
+    OPTION("verify", TEXT, verify, "", .unit = "PROFILE",
+           .help = "measure nothing: the simulated device against that profile's own read grid"),
+    OPTION("quick", BOOL, quick, "no",
+           .help = "seconds instead of two minutes, 64M instead of --size; to try the command, not to rely on"),
+    OPTION("quiet", BOOL, quiet, "no", .help = "no progress"),
     {.name = NULL},
 };
 /* clang-format on */

@@ -13,13 +13,13 @@ struct doctor_config {
     bool json;
 };
 
-#define FIELD(name) offsetof(struct doctor_config, name)
+#define OPTION(...) GNN_OPTION(doctor_config, __VA_ARGS__)
 
 /* clang-format off */
 static const struct gnn_option doctor_table[] = {
-    {.name = "data", .type = GNN_OPT_TEXT, .offset = FIELD(dir), .def = "", .unit = "DIR",
-     .help = "directory that holds the datasets; empty: data if it is there, else ."},
-    {.name = "json", .type = GNN_OPT_BOOL, .offset = FIELD(json), .def = "no", .help = "one JSON object per finding"},
+    OPTION("data", TEXT, dir, "", .unit = "DIR",
+           .help = "directory that holds the datasets; empty: data if it is there, else ."),
+    OPTION("json", BOOL, json, "no", .help = "one JSON object per finding"),
     {.name = NULL},
 };
 /* clang-format on */

@@ -26,27 +26,20 @@ struct prepare_config {
     bool quiet;
 };
 
-#define FIELD(name) offsetof(struct prepare_config, name)
+#define OPTION(...) GNN_OPTION(prepare_config, __VA_ARGS__)
 
 /* clang-format off */
 static const struct gnn_option prepare_table[] = {
-    {.name = "data", .type = GNN_OPT_TEXT, .offset = FIELD(data_dir), .def = "data", .unit = "DIR",
-     .help = "directory that holds the prepared datasets"},
-    {.name = "out", .type = GNN_OPT_TEXT, .offset = FIELD(out_dir), .def = "", .unit = "DIR",
-     .help = "write the dataset here instead of below --data"},
-    {.name = "scale", .type = GNN_OPT_SCALE, .offset = FIELD(scale_divisor), .def = "1/1", .unit = "1/K",
-     .help = "generate at this scale"},
-    {.name = "from", .type = GNN_OPT_TEXT, .offset = FIELD(from), .def = "", .unit = "DIR|FILE",
-     .help = "import from here"},
-    {.name = "format", .type = GNN_OPT_CHOICE, .offset = FIELD(format), .def = "ogb", .choices = gnn_import_formats,
-     .help = "of the input: NumPy directory, or SNAP edge list"},
-    {.name = "split", .type = GNN_OPT_TEXT, .offset = FIELD(split), .def = "", .unit = "SUBDIR",
-     .help = "sub-directory of --from that holds the splits"},
-    {.name = "check", .type = GNN_OPT_BOOL, .offset = FIELD(check), .def = "no",
-     .help = "verify checksums and invariants of the dataset named, change nothing"},
-    {.name = "quick", .type = GNN_OPT_BOOL, .offset = FIELD(quick), .def = "no",
-     .help = "with --check: meta and sizes only"},
-    {.name = "quiet", .type = GNN_OPT_BOOL, .offset = FIELD(quiet), .def = "no", .help = "no progress"},
+    OPTION("data", TEXT, data_dir, "data", .unit = "DIR", .help = "directory that holds the prepared datasets"),
+    OPTION("out", TEXT, out_dir, "", .unit = "DIR", .help = "write the dataset here instead of below --data"),
+    OPTION("scale", SCALE, scale_divisor, "1/1", .unit = "1/K", .help = "generate at this scale"),
+    OPTION("from", TEXT, from, "", .unit = "DIR|FILE", .help = "import from here"),
+    OPTION("format", CHOICE, format, "ogb", .choices = gnn_import_formats,
+           .help = "of the input: NumPy directory, or SNAP edge list"),
+    OPTION("split", TEXT, split, "", .unit = "SUBDIR", .help = "sub-directory of --from that holds the splits"),
+    OPTION("check", BOOL, check, "no", .help = "verify checksums and invariants of the dataset named, change nothing"),
+    OPTION("quick", BOOL, quick, "no", .help = "with --check: meta and sizes only"),
+    OPTION("quiet", BOOL, quiet, "no", .help = "no progress"),
     {.name = NULL},
 };
 /* clang-format on */

@@ -23,22 +23,19 @@ struct report_config {
     bool series;
 };
 
-#define FIELD(name) offsetof(struct report_config, name)
+#define OPTION(...) GNN_OPTION(report_config, __VA_ARGS__)
 
 /* clang-format off */
 static const struct gnn_option report_table[] = {
-    {.name = "db", .type = GNN_OPT_TEXT, .offset = FIELD(db), .def = "oocgnn.db", .unit = "FILE",
-     .help = "database to read"},
-    {.name = "last", .type = GNN_OPT_U32, .offset = FIELD(last), .def = "0", .unit = "RUNS", .max = RUNS_MAX,
-     .help = "the last N runs"},
-    {.name = "comparison", .type = GNN_OPT_BOOL, .offset = FIELD(comparison), .def = "no",
-     .help = "every run of the newest run's workload; the default without RUN and --last"},
-    {.name = "plot", .type = GNN_OPT_TEXT, .offset = FIELD(plot_dir), .def = "", .unit = "DIR",
-     .help = "draw epoch time and stage split into this directory (PNG and SVG)"},
-    {.name = "markdown", .type = GNN_OPT_BOOL, .offset = FIELD(markdown), .def = "no", .help = "a Markdown table"},
-    {.name = "json", .type = GNN_OPT_BOOL, .offset = FIELD(json), .def = "no", .help = "one JSON object per run"},
-    {.name = "series", .type = GNN_OPT_BOOL, .offset = FIELD(series), .def = "no",
-     .help = "with --json: the time series too"},
+    OPTION("db", TEXT, db, "oocgnn.db", .unit = "FILE", .help = "database to read"),
+    OPTION("last", U32, last, "0", .unit = "RUNS", .max = RUNS_MAX, .help = "the last N runs"),
+    OPTION("comparison", BOOL, comparison, "no",
+           .help = "every run of the newest run's workload; the default without RUN and --last"),
+    OPTION("plot", TEXT, plot_dir, "", .unit = "DIR",
+           .help = "draw epoch time and stage split into this directory (PNG and SVG)"),
+    OPTION("markdown", BOOL, markdown, "no", .help = "a Markdown table"),
+    OPTION("json", BOOL, json, "no", .help = "one JSON object per run"),
+    OPTION("series", BOOL, series, "no", .help = "with --json: the time series too"),
     {.name = NULL},
 };
 /* clang-format on */

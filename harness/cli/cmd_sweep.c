@@ -29,23 +29,19 @@ struct sweep_config {
     uint32_t repeat;
 };
 
-#define FIELD(name) offsetof(struct sweep_config, name)
+#define OPTION(...) GNN_OPTION(sweep_config, __VA_ARGS__)
 
 /* clang-format off */
 static const struct gnn_option sweep_table[] = {
-    {.name = "db", .type = GNN_OPT_TEXT, .offset = FIELD(db), .def = "", .unit = "FILE",
-     .help = "database for every cell; wins over the job file"},
-    {.name = "data", .type = GNN_OPT_TEXT, .offset = FIELD(data_dir), .def = "", .unit = "DIR",
-     .help = "directory of the datasets for every cell; wins over the job file"},
-    {.name = "dry-run", .type = GNN_OPT_BOOL, .offset = FIELD(dry_run), .def = "no",
-     .help = "check every cell and print the expanded plan"},
-    {.name = "resume", .type = GNN_OPT_BOOL, .offset = FIELD(resume), .def = "no",
-     .help = "skip cells that the database already holds as ok, oom or oot"},
-    {.name = "json", .type = GNN_OPT_BOOL, .offset = FIELD(json), .def = "no", .help = "one JSON object per cell"},
-    {.name = "keep-going", .type = GNN_OPT_BOOL, .offset = FIELD(keep_going), .def = "no",
-     .help = "go on after a cell that failed"},
-    {.name = "repeat", .type = GNN_OPT_U32, .offset = FIELD(repeat), .def = "1", .min = 1, .max = 1000,
-     .unit = "TIMES", .help = "run every cell so often, round by round"},
+    OPTION("db", TEXT, db, "", .unit = "FILE", .help = "database for every cell; wins over the job file"),
+    OPTION("data", TEXT, data_dir, "", .unit = "DIR",
+           .help = "directory of the datasets for every cell; wins over the job file"),
+    OPTION("dry-run", BOOL, dry_run, "no", .help = "check every cell and print the expanded plan"),
+    OPTION("resume", BOOL, resume, "no", .help = "skip cells that the database already holds as ok, oom or oot"),
+    OPTION("json", BOOL, json, "no", .help = "one JSON object per cell"),
+    OPTION("keep-going", BOOL, keep_going, "no", .help = "go on after a cell that failed"),
+    OPTION("repeat", U32, repeat, "1", .min = 1, .max = 1000, .unit = "TIMES",
+           .help = "run every cell so often, round by round"),
     {.name = NULL},
 };
 /* clang-format on */

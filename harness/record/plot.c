@@ -47,13 +47,6 @@ struct spread {
     double median, low, high; /* NAN: nothing known */
 };
 
-static struct spread spread_of(double *values, uint32_t count)
-{
-    const double median = gnn_median(values, count); /* sorts */
-    return count == 0 ? (struct spread){.median = NAN, .low = NAN, .high = NAN}
-                      : (struct spread){.median = median, .low = values[0], .high = values[count - 1]};
-}
-
 static bool usable(const struct gnn_run_record *run)
 {
     return run->status == GNN_RUN_OK && !gnn_run_withholds_times(run) && run->epoch_count > 0;
@@ -92,11 +85,15 @@ static const struct gnn_run_record *shown(const struct group *group)
     return group->runs[0];
 }
 
-/* A caption's next part, to the ", " behind it. */
-static size_t part_length(const char *caption)
+/* Copies a caption's next part, to the ", " behind it; returns where the one after it starts, NULL at the end. */
+static const char *next_part(const char *caption, char part[GNN_CAPTION_BYTES])
 {
     const char *const end = strstr(caption, ", ");
-    return end != NULL ? (size_t)(end - caption) : strlen(caption);
+    const size_t length = end != NULL ? (size_t)(end - caption) : strlen(caption);
+    if (*caption == '\0')
+        return NULL;
+    (void)snprintf(part, GNN_CAPTION_BYTES, "%.*s", (int)length, caption);
+    return caption + length + (end != NULL ? 2 : 0);
 }
 
 /* Breaks the caption at a space before the picture's edge. */
@@ -115,38 +112,30 @@ static void wrap(char *text)
     }
 }
 
-static bool has_part(const char *caption, const char *part)
-{
-    for (const char *at = caption; *at != '\0';) {
-        const size_t length = part_length(at);
-        if (strlen(part) == length && memcmp(at, part, length) == 0)
-            return true;
-        at += length + (at[length] == ',' ? 2 : 0);
-    }
-    return false;
-}
-
 static bool in_all(const struct comparison *comparison, const char *part)
 {
-    for (uint32_t g = 0; g < comparison->group_count; g++)
-        if (!has_part(comparison->groups[g].caption, part))
-            return false;
-    return true;
+    char other[GNN_CAPTION_BYTES];
+    bool all = true;
+    for (uint32_t g = 0; g < comparison->group_count && all; g++) {
+        const char *at = comparison->groups[g].caption;
+        all = false;
+        while (!all && (at = next_part(at, other)) != NULL)
+            all = strcmp(other, part) == 0;
+    }
+    return all;
 }
 
 /* Appends the parts of a system's caption that stand in every system's, or those that do not: the first behind
  * `lead`. */
 static void say_parts(struct comparison *out, const struct group *group, bool common, const char *lead)
 {
-    for (const char *at = group->caption; *at != '\0';) {
-        char part[GNN_CAPTION_BYTES];
-        const size_t length = part_length(at), used = strlen(out->caption);
-        (void)snprintf(part, sizeof part, "%.*s", (int)length, at);
-        if (in_all(out, part) == common) {
-            (void)snprintf(out->caption + used, CONDITIONS_BYTES - used, "%s%s", lead, part);
-            lead = ", ";
-        }
-        at += length + (at[length] == ',' ? 2 : 0);
+    char part[GNN_CAPTION_BYTES];
+    for (const char *at = group->caption; (at = next_part(at, part)) != NULL;) {
+        const size_t used = strlen(out->caption);
+        if (in_all(out, part) != common)
+            continue;
+        (void)snprintf(out->caption + used, CONDITIONS_BYTES - used, "%s%s", lead, part);
+        lead = ", ";
     }
 }
 
@@ -210,19 +199,14 @@ static enum gnn_status open_file(const char *dir, const char *base, const char *
     return GNN_OK;
 }
 
-static enum gnn_status close_file(FILE *file, const char *dir, const char *base, struct gnn_err *err)
+static enum gnn_status close_file(FILE *file, const char *dir, const char *base, const char *suffix,
+                                  struct gnn_err *err)
 {
     const bool bad = ferror(file) != 0;
     if (fclose(file) != 0 || bad)
-        return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "%s/%s: %s", dir, base, strerror(errno));
+        return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "%s/%s.%s: %s", dir, base, suffix,
+                        strerror(errno));
     return GNN_OK;
-}
-
-static void set_string(FILE *script, const char *name, const char *text)
-{
-    (void)fprintf(script, "%s = ", name);
-    gnn_gnuplot_string(script, text);
-    (void)fputc('\n', script);
 }
 
 static void set_strings(FILE *script, const char *name, const char *const *texts, uint32_t count)
@@ -235,18 +219,31 @@ static void set_strings(FILE *script, const char *name, const char *const *texts
     (void)fputs("]\n", script);
 }
 
-static void write_head(FILE *script, const char *base, const char *heading, const char *ylabel, const char *caption,
-                       double top)
+static enum gnn_status begin_script(const char *dir, const char *base, const char *heading, const char *ylabel,
+                                    const char *caption, double top, FILE **out, struct gnn_err *err)
 {
     char data[GNN_NAME_MAX];
+    const char *const texts[][2] = {
+        {"data", data}, {"base", base}, {"heading", heading}, {"ylabel", ylabel}, {"caption", caption}};
     (void)snprintf(data, sizeof data, "%s.dat", base);
-    (void)fprintf(script, "# Edit and run again: gnuplot %s.gp\n", base);
-    set_string(script, "data", data);
-    set_string(script, "base", base);
-    set_string(script, "heading", heading);
-    set_string(script, "ylabel", ylabel);
-    set_string(script, "caption", caption);
-    (void)fprintf(script, "top = %.9g\n", top);
+    GNN_TRY(open_file(dir, base, "gp", out, err));
+    (void)fprintf(*out, "# Edit and run again: gnuplot %s.gp\n", base);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        (void)fprintf(*out, "%s = ", texts[i][0]);
+        gnn_gnuplot_string(*out, texts[i][1]);
+        (void)fputc('\n', *out);
+    }
+    (void)fprintf(*out, "top = %.9g\n", top);
+    return GNN_OK;
+}
+
+/* Adds the drawing, which is the same for every picture of its kind, and runs it. */
+static enum gnn_status draw_script(FILE *script, const char *drawing, const char *dir, const char *base,
+                                   struct gnn_err *err)
+{
+    (void)fputs(drawing, script);
+    GNN_TRY(close_file(script, dir, base, "gp", err));
+    return gnn_gnuplot_run(dir, base, err);
 }
 
 /* ---- epoch time ---- */
@@ -273,7 +270,9 @@ static struct spread group_spread(const struct group *group, int which)
         if (isfinite(value))
             seconds[count++] = value;
     }
-    return spread_of(seconds, count);
+    const double median = gnn_median(seconds, count); /* sorts */
+    return count == 0 ? (struct spread){.median = NAN, .low = NAN, .high = NAN}
+                      : (struct spread){.median = median, .low = seconds[0], .high = seconds[count - 1]};
 }
 
 static void write_bar(FILE *data, const struct group *group, int which, double *top)
@@ -310,7 +309,7 @@ static enum gnn_status write_epoch_data(const struct comparison *comparison, con
             write_bar(data, &comparison->groups[g], row == 0 ? FIRST_EPOCH : LATER_EPOCHS, top);
         (void)fputc('\n', data);
     }
-    return close_file(data, dir, "epoch-time.dat", err);
+    return close_file(data, dir, "epoch-time", "dat", err);
 }
 
 static enum gnn_status draw_epoch_time(const struct comparison *comparison, const char *dir, struct gnn_err *err)
@@ -319,7 +318,6 @@ static enum gnn_status draw_epoch_time(const struct comparison *comparison, cons
     double top = 0;
     GNN_TRY(write_epoch_data(comparison, dir, &rows, &top, err));
     FILE *script;
-    GNN_TRY(open_file(dir, "epoch-time", "gp", &script, err));
     const char *names[SYSTEMS_MAX] = {0};
     const char *colours[SYSTEMS_MAX] = {0};
     for (uint32_t g = 0; g < comparison->group_count; g++) {
@@ -330,13 +328,11 @@ static enum gnn_status draw_epoch_time(const struct comparison *comparison, cons
     (void)snprintf(caption, sizeof caption,
                    comparison->repeated ? "%s\nBars: median of the runs; whiskers: least and most." : "%s",
                    comparison->caption);
-    write_head(script, "epoch-time", "Time per training epoch", "seconds", caption, 1.15 * top);
+    GNN_TRY(begin_script(dir, "epoch-time", "Time per training epoch", "seconds", caption, 1.15 * top, &script, err));
     (void)fprintf(script, "series = %u\ngroups = %u\n", comparison->group_count, rows);
     set_strings(script, "names", names, comparison->group_count);
     set_strings(script, "colours", colours, comparison->group_count);
-    (void)fputs(grouped_bars_gp, script);
-    GNN_TRY(close_file(script, dir, "epoch-time.gp", err));
-    return gnn_gnuplot_run(dir, "epoch-time", err);
+    return draw_script(script, grouped_bars_gp, dir, "epoch-time", err);
 }
 
 /* ---- stage split ---- */
@@ -445,7 +441,7 @@ static enum gnn_status write_split_data(const struct split *split, const char *d
                 (void)fprintf(data, "\t%.9g", split->bars[b].part_s[p]);
         (void)fputc('\n', data);
     }
-    return close_file(data, dir, "stage-split.dat", err);
+    return close_file(data, dir, "stage-split", "dat", err);
 }
 
 static void write_clusters(FILE *script, const struct comparison *comparison, const struct split *split)
@@ -473,12 +469,11 @@ static enum gnn_status draw_stage_split(const struct comparison *comparison, con
     }
     GNN_TRY(write_split_data(&split, dir, err));
     FILE *script;
-    GNN_TRY(open_file(dir, "stage-split", "gp", &script, err));
     char caption[sizeof comparison->caption + 96];
     (void)snprintf(caption, sizeof caption, "%s\nEach bar: one worker of a stage in one epoch (mean).",
                    comparison->caption);
-    write_head(script, "stage-split", "What each stage's time goes into", "seconds per epoch and worker", caption,
-               1.08 * split.top);
+    GNN_TRY(begin_script(dir, "stage-split", "What each stage's time goes into", "seconds per epoch and worker",
+                         caption, 1.08 * split.top, &script, err));
     const char *names[PARTS] = {0};
     const char *colours[PARTS] = {0};
     uint32_t parts = 0;
@@ -491,9 +486,7 @@ static enum gnn_status draw_stage_split(const struct comparison *comparison, con
     set_strings(script, "names", names, parts);
     set_strings(script, "colours", colours, parts);
     write_clusters(script, comparison, &split);
-    (void)fputs(stacked_bars_gp, script);
-    GNN_TRY(close_file(script, dir, "stage-split.gp", err));
-    return gnn_gnuplot_run(dir, "stage-split", err);
+    return draw_script(script, stacked_bars_gp, dir, "stage-split", err);
 }
 
 /* ---- the comparison ---- */

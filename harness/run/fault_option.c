@@ -4,32 +4,28 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OPTION(word, kind, field, usual, most, text)                                                                   \
-    {                                                                                                                  \
-        .name = (word), .type = (kind), .offset = offsetof(struct gnn_run_faults, field), .def = (usual),              \
-        .max = (most), .help = (text)                                                                                  \
-    }
-#define COUNT(word, field, text) OPTION(word, GNN_OPT_U64, field, "0", 0, text)
-#define SHARE(word, field, most, text) OPTION(word, GNN_OPT_F64, field, "0", most, "share of " text)
+#define OPTION(...) GNN_OPTION(gnn_run_faults, __VA_ARGS__)
+#define COUNT(word, field, text) OPTION(word, U64, field, "0", .help = (text))
+#define SHARE(word, field, most, text) OPTION(word, F64, field, "0", .max = (most), .help = "share of " text)
 
 /* clang-format off */
 const struct gnn_option gnn_fault_options[] = {
-    OPTION("seed", GNN_OPT_U64, plan.seed, "1", 0, "of every draw below"),
+    OPTION("seed", U64, plan.seed, "1", .help = "of every draw below"),
     COUNT("eio-at", plan.read_eio_at, "the n-th read fails with EIO; 0 = none"),
     SHARE("eio", plan.read_eio_probability, 1, "reads that fail with EIO"),
     SHARE("again", plan.read_again_probability, 0.9, "reads that come back with EAGAIN or EINTR"),
     SHARE("short", plan.read_short_probability, 0.9, "reads that bring a part of what was asked"),
     SHARE("slow", plan.read_slow_probability, 1, "reads that complete late"),
-    OPTION("slow-by", GNN_OPT_DURATION, plan.slow_ns, "10ms", 0, "how late"),
-    OPTION("shuffle", GNN_OPT_BOOL, plan.shuffle, "no", 0, "completions that are there leave a ring in random order"),
-    OPTION("enospc", GNN_OPT_BOOL, plan.write_enospc, "no", 0, "the disk fills up"),
-    {.name = "enospc-after", .type = GNN_OPT_BYTES, .offset = offsetof(struct gnn_run_faults, plan.write_enospc_after_bytes),
-     .def = "0", .unit = "bytes", .help = "this much is written before it does"},
+    OPTION("slow-by", DURATION, plan.slow_ns, "10ms", .help = "how late"),
+    OPTION("shuffle", BOOL, plan.shuffle, "no", .help = "completions that are there leave a ring in random order"),
+    OPTION("enospc", BOOL, plan.write_enospc, "no", .help = "the disk fills up"),
+    OPTION("enospc-after", BYTES, plan.write_enospc_after_bytes, "0", .unit = "bytes",
+           .help = "this much is written before it does"),
     SHARE("short-write", plan.write_short_probability, 0.9, "writes that write a part"),
     COUNT("alloc-at", plan.alloc_fail_at, "the n-th large allocation fails; 0 = none"),
     SHARE("alloc", plan.alloc_fail_probability, 1, "large allocations that fail"),
-    {.name = "device-slowdown", .type = GNN_OPT_F64, .offset = offsetof(struct gnn_run_faults, device_slowdown), .def = "1",
-     .min = 0.001, .max = 1e6, .help = "simulated world: every time of the device times this"},
+    OPTION("device-slowdown", F64, device_slowdown, "1", .min = 0.001, .max = 1e6,
+           .help = "simulated world: every time of the device times this"),
     COUNT("die-at-batch", die_at_batch, "the worker kills itself after so many training steps; 0 = never"),
     {.name = NULL},
 };

@@ -405,12 +405,10 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
 
 enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct gnn_run_record *out, struct gnn_err *err)
 {
-    struct supervision *s;
+    struct supervision state = {
+        .config = *config, .run = out, .signals.fd = -1, .child = {.from_fd = -1, .control_fd = -1}};
+    struct supervision *const s = &state;
     gnn_run_record_init(out);
-    GNN_NEW(s, 1, err, "supervisor state");
-    s->config = *config;
-    s->run = out;
-    s->signals.fd = s->child.from_fd = s->child.control_fd = -1;
     enum gnn_status status = prepare_run(s, err);
     if (status == GNN_OK)
         status = run_started(s, err);
@@ -421,6 +419,5 @@ enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct g
         (void)!gnn_db_finish(s->db, out, &ignored);
     }
     close_supervision(s);
-    free(s);
     return status;
 }
