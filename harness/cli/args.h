@@ -44,8 +44,8 @@ struct gnn_command_line {
     gnn_word_fn *word; /* NULL: it takes no words */
 };
 
-/* Parses all arguments: defaults first. Returns whether the command goes on; if not (--help was answered, wrong usage was
- * told), *exit_status is its end. */
+/* Parses all arguments: defaults first. Returns whether the command goes on; if not (--help was answered, wrong usage
+ * was told), *exit_status is its end. */
 GNN_MUST_CHECK bool gnn_args_parse(const struct gnn_command_line *line, int argc, char **argv, void *config, void *ctx,
                                    int *exit_status);
 

@@ -41,7 +41,8 @@ _Static_assert(sizeof(enum gnn_run_status) == sizeof(int), "a status is loaded a
 _Static_assert(VALUE_BYTES >= 20 + 2 + 1, "1/K of 64 bits");
 
 /* clang-format off */
-#define PEAK(record, member) {.name = #member, .type = GNN_COLUMN_U64, .offset = offsetof(record, member), .is_peak = true}
+#define PEAK(record, member) \
+    {.name = #member, .type = GNN_COLUMN_U64, .offset = offsetof(record, member), .is_peak = true}
 #define RUN struct gnn_run_record
 static const struct gnn_column run_columns[] = {
     FIELD(RUN, status, GNN_COLUMN_STATUS, false), TRI(RUN, valid), TEXT(RUN, reasons), U64(RUN, started_unix_ns),
