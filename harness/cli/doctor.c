@@ -196,8 +196,8 @@ static void look_at_cuda(struct doctor *d)
     enum gnn_status status = gnn_cuda_plugin(&ops, &err);
     if (status == GNN_OK)
         status = ops->open(&env, NULL, &tensor, &err);
-    (void)find(d, "CUDA", status == GNN_OK ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false, "%s",
-               status == GNN_OK ? "the plugin and a device work: --compute cuda" : err.message);
+    find(d, "CUDA", status == GNN_OK ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false, "", "%s",
+         status == GNN_OK ? "the plugin and a device work: --compute cuda" : err.message);
     if (tensor != NULL)
         ops->close(tensor);
 }
