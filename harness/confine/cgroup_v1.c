@@ -144,12 +144,12 @@ static void read_io(const struct gnn_cgroup *cgroup, struct gnn_group_reading *o
     const uint32_t major = cgroup->config.throttle.major, minor = cgroup->config.throttle.minor;
     char text[STAT_BYTES];
     if (gnn_group_file_read(dir, "blkio.throttle.io_service_bytes_recursive", text, sizeof text) == 0) {
-        out->read_bytes = gnn_group_parse_blkio(text, "Read", major, minor);
-        out->write_bytes = gnn_group_parse_blkio(text, "Write", major, minor);
+        out->read_bytes = gnn_group_parse_devices(text, "Read", ' ', major, minor);
+        out->write_bytes = gnn_group_parse_devices(text, "Write", ' ', major, minor);
     }
     if (gnn_group_file_read(dir, "blkio.throttle.io_serviced_recursive", text, sizeof text) == 0) {
-        out->read_ios = gnn_group_parse_blkio(text, "Read", major, minor);
-        out->write_ios = gnn_group_parse_blkio(text, "Write", major, minor);
+        out->read_ios = gnn_group_parse_devices(text, "Read", ' ', major, minor);
+        out->write_ios = gnn_group_parse_devices(text, "Write", ' ', major, minor);
     }
 }
 

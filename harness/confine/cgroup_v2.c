@@ -149,10 +149,10 @@ static void read_io(const char *dir, uint32_t major, uint32_t minor, struct gnn_
 {
     char text[STAT_BYTES];
     if (gnn_group_file_read(dir, "io.stat", text, sizeof text) == 0) {
-        out->read_bytes = gnn_group_parse_io_stat(text, "rbytes", major, minor);
-        out->read_ios = gnn_group_parse_io_stat(text, "rios", major, minor);
-        out->write_bytes = gnn_group_parse_io_stat(text, "wbytes", major, minor);
-        out->write_ios = gnn_group_parse_io_stat(text, "wios", major, minor);
+        out->read_bytes = gnn_group_parse_devices(text, "rbytes", '=', major, minor);
+        out->read_ios = gnn_group_parse_devices(text, "rios", '=', major, minor);
+        out->write_bytes = gnn_group_parse_devices(text, "wbytes", '=', major, minor);
+        out->write_ios = gnn_group_parse_devices(text, "wios", '=', major, minor);
     }
     if (gnn_group_file_read(dir, "io.pressure", text, sizeof text) == 0)
         (void)gnn_parse_psi(text, &out->psi_io);

@@ -141,22 +141,7 @@ static const char *device_line(const char *line, uint32_t major, uint32_t minor)
     return all || (line_major == major && line_minor == minor) ? line + used : NULL;
 }
 
-uint64_t gnn_group_parse_blkio(const char *text, const char *operation, uint32_t major, uint32_t minor)
-{
-    const size_t operation_len = strlen(operation);
-    assert(operation_len > 0);
-    uint64_t sum = 0;
-    for (const char *line = text; *line != '\0'; line = gnn_next_line(line)) {
-        const char *rest = device_line(line, major, minor);
-        uint64_t value;
-        if (rest != NULL && strncmp(rest, operation, operation_len) == 0 && rest[operation_len] == ' ' &&
-            parse_number(rest + operation_len + 1, &value))
-            sum += value;
-    }
-    return sum;
-}
-
-uint64_t gnn_group_parse_io_stat(const char *text, const char *key, uint32_t major, uint32_t minor)
+uint64_t gnn_group_parse_devices(const char *text, const char *key, char separator, uint32_t major, uint32_t minor)
 {
     const size_t key_len = strlen(key);
     assert(key_len > 0);
@@ -165,7 +150,7 @@ uint64_t gnn_group_parse_io_stat(const char *text, const char *key, uint32_t maj
         const char *at = device_line(line, major, minor);
         while (at != NULL && *at != '\0' && *at != '\n') {
             uint64_t value;
-            if (strncmp(at, key, key_len) == 0 && at[key_len] == '=' && parse_number(at + key_len + 1, &value))
+            if (strncmp(at, key, key_len) == 0 && at[key_len] == separator && parse_number(at + key_len + 1, &value))
                 sum += value;
             at += strcspn(at, " \n");
             at += *at == ' ' ? 1 : 0;

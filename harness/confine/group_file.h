@@ -24,12 +24,10 @@ uint64_t gnn_group_parse_flat(const char *text, const char *key);
 /* Is `word` one of the words of a space- or comma-separated line? (cgroup.controllers, mount options) */
 bool gnn_group_has_word(const char *text, const char *word);
 
-/* blkio.throttle.io_service_bytes / io_serviced: the sum of the lines "major:minor Operation value". major and minor
- * 0:0 sum over all devices. A file without lines of the operation counts 0: nothing was moved yet. */
-uint64_t gnn_group_parse_blkio(const char *text, const char *operation, uint32_t major, uint32_t minor);
-
-/* io.stat: the sum of `key` ("rbytes", "rios" …) over "major:minor key=value …" lines, devices as above. */
-uint64_t gnn_group_parse_io_stat(const char *text, const char *key, uint32_t major, uint32_t minor);
+/* The sum of `key` over the lines of a device; major and minor 0:0 sum over all. v1's blkio.throttle.io_service_bytes
+ * and io_serviced have lines "major:minor Operation value" (separator ' '), v2's io.stat "major:minor rbytes=value …"
+ * ('='). A file without the key counts 0: nothing was moved yet. */
+uint64_t gnn_group_parse_devices(const char *text, const char *key, char separator, uint32_t major, uint32_t minor);
 
 /* Calls visit for every process ID in dir/cgroup.procs; returns how many lines, or -1 when it cannot be read. IDs of
  * processes outside the caller's PID namespace are 0. */

@@ -65,18 +65,18 @@ static void io_counts(void **state)
     (void)state;
     const char *v1 = "254:0 Read 8192\n254:0 Write 4096\n254:0 Sync 8192\n254:0 Total 12288\n"
                      "7:0 Read 100\n7:0 Write 0\nTotal 12388\n";
-    assert_int_equal(gnn_group_parse_blkio(v1, "Read", 0, 0), 8292);
-    assert_int_equal(gnn_group_parse_blkio(v1, "Read", 254, 0), 8192);
-    assert_int_equal(gnn_group_parse_blkio(v1, "Write", 254, 0), 4096);
-    assert_int_equal(gnn_group_parse_blkio(v1, "Read", 8, 0), 0);
-    assert_int_equal(gnn_group_parse_blkio("Total 0\n", "Read", 0, 0), 0);
+    assert_int_equal(gnn_group_parse_devices(v1, "Read", ' ', 0, 0), 8292);
+    assert_int_equal(gnn_group_parse_devices(v1, "Read", ' ', 254, 0), 8192);
+    assert_int_equal(gnn_group_parse_devices(v1, "Write", ' ', 254, 0), 4096);
+    assert_int_equal(gnn_group_parse_devices(v1, "Read", ' ', 8, 0), 0);
+    assert_int_equal(gnn_group_parse_devices("Total 0\n", "Read", ' ', 0, 0), 0);
     const char *v2 = "259:0 rbytes=1459200 wbytes=314773504 rios=192 wios=353 dbytes=0 dios=0\n"
                      "253:1 rbytes=10 wbytes=20 rios=1 wios=2 dbytes=0 dios=0\n";
-    assert_int_equal(gnn_group_parse_io_stat(v2, "rbytes", 259, 0), 1459200);
-    assert_int_equal(gnn_group_parse_io_stat(v2, "rios", 0, 0), 193);
-    assert_int_equal(gnn_group_parse_io_stat(v2, "wbytes", 253, 1), 20);
-    assert_int_equal(gnn_group_parse_io_stat(v2, "dbytes", 0, 0), 0);
-    assert_int_equal(gnn_group_parse_io_stat("", "rbytes", 0, 0), 0);
+    assert_int_equal(gnn_group_parse_devices(v2, "rbytes", '=', 259, 0), 1459200);
+    assert_int_equal(gnn_group_parse_devices(v2, "rios", '=', 0, 0), 193);
+    assert_int_equal(gnn_group_parse_devices(v2, "wbytes", '=', 253, 1), 20);
+    assert_int_equal(gnn_group_parse_devices(v2, "dbytes", '=', 0, 0), 0);
+    assert_int_equal(gnn_group_parse_devices("", "rbytes", '=', 0, 0), 0);
 }
 
 static void cgroup_names(void **state)
