@@ -27,8 +27,8 @@ struct flight {
 
 struct uring {
     struct gnn_ring ring;
-    uint32_t depth, step;
-    bool sqpoll, spin, iopoll;
+    struct gnn_ring_config config;
+    uint32_t step;
     struct flight *flights; /* (depth) */
     uint32_t *free_flights; /* (depth) stack of indices */
     uint32_t free_count;
@@ -59,7 +59,7 @@ static void hand_over(struct simulated *s, struct uring *u, const struct gnn_rea
     uint64_t direct = 0;
     for (uint32_t i = 0; i < count; i++)
         direct += reads[i].file->direct ? 1 : 0;
-    sim_cpu(s->executor, ((u->sqpoll ? 0 : cpu->syscall_ns) + direct * cpu->submit_ns) * SIM_PS_PER_NS);
+    sim_cpu(s->executor, ((u->config.sqpoll ? 0 : cpu->syscall_ns) + direct * cpu->submit_ns) * SIM_PS_PER_NS);
     sim_settle(s->executor);
     const uint64_t now_ns = sim_now(s->executor);
     uint64_t cpu_ps = 0;
@@ -107,13 +107,13 @@ static uint32_t take(struct simulated *s, struct uring *u, uint32_t max, struct 
 static void wait_until(struct simulated *s, const struct uring *u, uint64_t done_ns)
 {
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
-    if (!u->spin) {
+    if (!u->config.spin) {
         sim_cpu(s->executor, cpu->syscall_ns * SIM_PS_PER_NS);
         sim_settle(s->executor);
     }
     if (done_ns <= sim_now(s->executor))
         return;
-    if (u->spin || u->iopoll)
+    if (u->config.spin || u->config.iopoll)
         sim_spin_until(s->executor, done_ns, GNN_WAIT_IO);
     else
         sim_sleep_until(&s->base, done_ns + cpu->wake_latency_ns, GNN_WAIT_IO);
@@ -124,7 +124,7 @@ static void look(struct simulated *s, const struct uring *u)
 {
     const struct sim_timed *const first = sim_time_queue_first(&u->in_flight);
     const bool there = first != NULL && first->time_ns <= sim_now(s->executor);
-    const uint64_t enter_ps = there || first == NULL || u->spin ? 0 : s->profile->cpu.syscall_ns * SIM_PS_PER_NS;
+    const uint64_t enter_ps = there || first == NULL || u->config.spin ? 0 : s->profile->cpu.syscall_ns * SIM_PS_PER_NS;
     sim_cpu(s->executor, gnn_max_u64(enter_ps, look_ps));
     sim_settle(s->executor);
 }
@@ -170,19 +170,16 @@ static enum gnn_status uring_open(struct gnn_world *w, const struct gnn_ring_con
     struct uring *u;
     GNN_NEW(u, 1, err, "a ring of %zu bytes", sizeof *u);
     u->ring.ops = &uring_ops;
-    u->depth = config->depth;
+    u->config = *config;
     u->step = config->depth / 8 + 1;
-    u->sqpoll = config->sqpoll;
-    u->spin = config->spin;
-    u->iopoll = config->iopoll;
-    u->flights = calloc(u->depth, sizeof *u->flights);
-    u->free_flights = calloc(u->depth, sizeof *u->free_flights);
-    if (u->flights == NULL || u->free_flights == NULL || !sim_time_queue_open(&u->in_flight, u->depth)) {
+    u->flights = calloc(config->depth, sizeof *u->flights);
+    u->free_flights = calloc(config->depth, sizeof *u->free_flights);
+    if (u->flights == NULL || u->free_flights == NULL || !sim_time_queue_open(&u->in_flight, config->depth)) {
         uring_close(w, &u->ring);
         return gnn_fail(err, GNN_ENOMEM, "ring of depth %u", config->depth);
     }
-    while (u->free_count < u->depth) {
-        u->free_flights[u->free_count] = u->depth - 1 - u->free_count;
+    while (u->free_count < config->depth) {
+        u->free_flights[u->free_count] = config->depth - 1 - u->free_count;
         u->free_count++;
     }
     *out = &u->ring;
