@@ -6,9 +6,9 @@
 #include "harness/world/measured/measured.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -88,24 +88,13 @@ static enum gnn_status choose_places(struct gnn_bench *b, struct gnn_err *err)
     return GNN_OK;
 }
 
-/* Files and directories of one level below; the dataset is such a directory. */
-static void remove_tree(const char *path, int depth)
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
-    assert(path[0] != '\0');
-    assert(depth >= 0);
-    DIR *const dir = opendir(path);
-    if (dir != NULL) {
-        for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-            char inside[GNN_BENCH_PATH_BYTES + 264];
-            if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-                continue;
-            (void)snprintf(inside, sizeof inside, "%s/%s", path, entry->d_name);
-            if (unlink(inside) != 0 && depth > 0)
-                remove_tree(inside, depth - 1);
-        }
-        (void)closedir(dir);
-    }
-    (void)rmdir(path);
+    (void)info;
+    (void)kind;
+    (void)place;
+    (void)remove(path);
+    return 0; /* what cannot go stays, the rest goes */
 }
 
 /* ---- the whole ---- */
@@ -152,6 +141,6 @@ enum gnn_status gnn_calibrate(const struct gnn_calibrate_config *config, struct 
     if (b.world != NULL)
         gnn_world_measured_close(b.world);
     if (b.scratch[0] != '\0')
-        remove_tree(b.scratch, 1);
+        (void)nftw(b.scratch, remove_entry, 4, FTW_DEPTH | FTW_PHYS);
     return status;
 }
