@@ -221,8 +221,7 @@ static void clear_workers(struct gnn_pipeline *pipeline)
     for (uint32_t s = 0; s < pipeline->stage_count; s++) {
         for (uint32_t w = 0; w < pipeline->stages[s].workers; w++) {
             struct slot *const slot = &pipeline->stages[s].slots[w];
-            slot->thread = NULL;
-            slot->split = (struct gnn_time_split){0};
+            *slot = (struct slot){.worker = slot->worker, .stage = slot->stage};
             slot->worker.items = 0;
         }
     }
@@ -233,13 +232,6 @@ static void join_workers(struct gnn_pipeline *pipeline)
     for (uint32_t s = 0; s < pipeline->stage_count; s++)
         for (uint32_t w = 0; w < pipeline->stages[s].workers; w++)
             gnn_thread_join(pipeline->world, pipeline->stages[s].slots[w].thread);
-}
-
-static void set_running(struct gnn_pipeline *pipeline, bool running)
-{
-    gnn_mutex_lock(pipeline->world, pipeline->mutex);
-    pipeline->running = running;
-    gnn_mutex_unlock(pipeline->world, pipeline->mutex);
 }
 
 /* Ends the run: waits for callbacks in progress, takes the error out, readies the pipeline for another run. */
@@ -261,7 +253,9 @@ enum gnn_status gnn_pipeline_run(struct gnn_pipeline *pipeline, struct gnn_err *
     assert(!pipeline->running);
     assert(pipeline->stage_count > 0);
     clear_workers(pipeline);
-    set_running(pipeline, true);
+    gnn_mutex_lock(pipeline->world, pipeline->mutex);
+    pipeline->running = true;
+    gnn_mutex_unlock(pipeline->world, pipeline->mutex);
     start_workers(pipeline);
     join_workers(pipeline);
     const struct gnn_err first = take_first_error(pipeline);

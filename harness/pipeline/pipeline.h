@@ -31,8 +31,6 @@ void gnn_queue_cancel(struct gnn_queue *queue);
 GNN_MUST_CHECK enum gnn_status gnn_queue_push(struct gnn_queue *queue, void *item);
 /* Sleeps while empty (GNN_WAIT_QUEUE). *item = NULL: no more will come. */
 GNN_MUST_CHECK enum gnn_status gnn_queue_pop(struct gnn_queue *queue, void **item);
-/* Takes an item if one is there, else *item = NULL at once. */
-GNN_MUST_CHECK enum gnn_status gnn_queue_try_pop(struct gnn_queue *queue, void **item);
 uint32_t gnn_queue_peak(const struct gnn_queue *queue); /* most items ever inside */
 
 /* ---- in-order delivery: item with ticket k leaves after k - 1 ---- */

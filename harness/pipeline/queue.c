@@ -88,27 +88,21 @@ static bool ensure_slot(struct gnn_queue *queue)
     return true;
 }
 
-static enum gnn_status push_locked(struct gnn_queue *queue, void *item)
-{
-    while (queue->bounded && queue->count == queue->slot_count && !queue->cancelled)
-        (void)gnn_cond_wait(queue->world, queue->not_full, queue->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
-    if (queue->cancelled)
-        return GNN_ECANCELLED;
-    if (!ensure_slot(queue))
-        return GNN_ENOMEM;
-    queue->slots[(queue->head + queue->count) % queue->slot_count] = item;
-    queue->count++;
-    queue->peak = gnn_max_u32(queue->peak, queue->count);
-    assert(queue->count <= queue->slot_count);
-    gnn_cond_signal(queue->world, queue->not_empty);
-    return GNN_OK;
-}
-
 enum gnn_status gnn_queue_push(struct gnn_queue *queue, void *item)
 {
     assert(item != NULL);
     gnn_mutex_lock(queue->world, queue->mutex);
-    const enum gnn_status status = push_locked(queue, item);
+    while (queue->bounded && queue->count == queue->slot_count && !queue->cancelled)
+        (void)gnn_cond_wait(queue->world, queue->not_full, queue->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
+    enum gnn_status status = queue->cancelled ? GNN_ECANCELLED : GNN_OK;
+    if (status == GNN_OK && !ensure_slot(queue))
+        status = GNN_ENOMEM;
+    if (status == GNN_OK) {
+        queue->slots[(queue->head + queue->count++) % queue->slot_count] = item;
+        queue->peak = gnn_max_u32(queue->peak, queue->count);
+        assert(queue->count <= queue->slot_count);
+        gnn_cond_signal(queue->world, queue->not_empty);
+    }
     gnn_mutex_unlock(queue->world, queue->mutex);
     return status;
 }
@@ -118,40 +112,23 @@ static bool finished(const struct gnn_queue *queue)
     return queue->producers > 0 && queue->producers_left == 0;
 }
 
-static enum gnn_status pop_locked(struct gnn_queue *queue, bool wait, void **item)
-{
-    *item = NULL;
-    while (wait && queue->count == 0 && !queue->cancelled && !finished(queue))
-        (void)gnn_cond_wait(queue->world, queue->not_empty, queue->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
-    if (queue->cancelled)
-        return GNN_ECANCELLED;
-    if (queue->count == 0)
-        return GNN_OK;
-    *item = queue->slots[queue->head];
-    assert(*item != NULL);
-    queue->head = (queue->head + 1) % queue->slot_count;
-    queue->count--;
-    if (queue->bounded)
-        gnn_cond_signal(queue->world, queue->not_full);
-    return GNN_OK;
-}
-
-static enum gnn_status pop(struct gnn_queue *queue, bool wait, void **item)
-{
-    gnn_mutex_lock(queue->world, queue->mutex);
-    const enum gnn_status status = pop_locked(queue, wait, item);
-    gnn_mutex_unlock(queue->world, queue->mutex);
-    return status;
-}
-
 enum gnn_status gnn_queue_pop(struct gnn_queue *queue, void **item)
 {
-    return pop(queue, true, item);
-}
-
-enum gnn_status gnn_queue_try_pop(struct gnn_queue *queue, void **item)
-{
-    return pop(queue, false, item);
+    *item = NULL;
+    gnn_mutex_lock(queue->world, queue->mutex);
+    while (queue->count == 0 && !queue->cancelled && !finished(queue))
+        (void)gnn_cond_wait(queue->world, queue->not_empty, queue->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
+    const bool cancelled = queue->cancelled;
+    if (!cancelled && queue->count > 0) {
+        *item = queue->slots[queue->head];
+        assert(*item != NULL);
+        queue->head = (queue->head + 1) % queue->slot_count;
+        queue->count--;
+        if (queue->bounded)
+            gnn_cond_signal(queue->world, queue->not_full);
+    }
+    gnn_mutex_unlock(queue->world, queue->mutex);
+    return cancelled ? GNN_ECANCELLED : GNN_OK;
 }
 
 uint32_t gnn_queue_peak(const struct gnn_queue *queue)

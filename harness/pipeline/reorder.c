@@ -55,29 +55,24 @@ void gnn_reorder_reset(struct gnn_reorder *reorder, uint64_t first_ticket, uint6
     gnn_mutex_unlock(reorder->world, reorder->mutex);
 }
 
-static enum gnn_status put_locked(struct gnn_reorder *reorder, uint64_t ticket, void *item)
-{
-    assert(ticket >= reorder->next); /* once only */
-    assert(ticket < reorder->end);
-    while (ticket >= reorder->next + reorder->window && !reorder->cancelled)
-        (void)gnn_cond_wait(reorder->world, reorder->moved, reorder->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
-    if (reorder->cancelled)
-        return GNN_ECANCELLED;
-    void **const slot = &reorder->slots[ticket % reorder->window];
-    assert(*slot == NULL);
-    *slot = item;
-    if (ticket == reorder->next)
-        gnn_cond_signal(reorder->world, reorder->arrived);
-    return GNN_OK;
-}
-
 enum gnn_status gnn_reorder_put(struct gnn_reorder *reorder, uint64_t ticket, void *item)
 {
     assert(item != NULL);
     gnn_mutex_lock(reorder->world, reorder->mutex);
-    const enum gnn_status status = put_locked(reorder, ticket, item);
+    assert(ticket >= reorder->next); /* once only */
+    assert(ticket < reorder->end);
+    while (ticket >= reorder->next + reorder->window && !reorder->cancelled)
+        (void)gnn_cond_wait(reorder->world, reorder->moved, reorder->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
+    const bool cancelled = reorder->cancelled;
+    if (!cancelled) {
+        void **const slot = &reorder->slots[ticket % reorder->window];
+        assert(*slot == NULL);
+        *slot = item;
+        if (ticket == reorder->next)
+            gnn_cond_signal(reorder->world, reorder->arrived);
+    }
     gnn_mutex_unlock(reorder->world, reorder->mutex);
-    return status;
+    return cancelled ? GNN_ECANCELLED : GNN_OK;
 }
 
 static enum gnn_status take_locked(struct gnn_reorder *reorder, void **item)

@@ -57,10 +57,12 @@ static void queue_keeps_order(void **state)
         }
         assert_int_equal(gnn_queue_peak(queue), 102);
         while (out < in) {
-            assert_int_equal(gnn_queue_try_pop(queue, &item), GNN_OK);
+            assert_int_equal(gnn_queue_pop(queue, &item), GNN_OK);
             assert_ptr_equal(item, &items[out++]);
         }
-        assert_int_equal(gnn_queue_try_pop(queue, &item), GNN_OK);
+        gnn_queue_producers(queue, 1);
+        gnn_queue_done(queue);
+        assert_int_equal(gnn_queue_pop(queue, &item), GNN_OK);
         assert_null(item);
         gnn_queue_close(queue);
     }
@@ -88,7 +90,6 @@ static void queue_ends_after_last_producer(void **state)
     gnn_queue_cancel(queue);
     assert_int_equal(gnn_queue_push(queue, &one), GNN_ECANCELLED);
     assert_int_equal(gnn_queue_pop(queue, &item), GNN_ECANCELLED);
-    assert_int_equal(gnn_queue_try_pop(queue, &item), GNN_ECANCELLED);
     gnn_queue_producers(queue, 1);
     assert_int_equal(gnn_queue_push(queue, &one), GNN_OK);
     gnn_queue_close(queue);
@@ -200,8 +201,9 @@ static enum gnn_status line_run(struct line *line, uint32_t makers, struct gnn_e
     line->collected = 0;
     line->cancels = 0;
     void *left = NULL; /* a run that failed leaves items behind */
-    gnn_queue_producers(line->made, makers);
-    while (gnn_queue_try_pop(line->made, &left) == GNN_OK && left != NULL)
+    gnn_queue_producers(line->made, 1);
+    gnn_queue_done(line->made);
+    while (gnn_queue_pop(line->made, &left) == GNN_OK && left != NULL)
         continue;
     gnn_queue_producers(line->made, makers);
     gnn_reorder_reset(line->reorder, line->first_ticket, line->first_ticket + line->items);
