@@ -7,7 +7,7 @@
 enum { PROCESS_PART = 1 }; /* second of gnn_plan_begin's */
 static const char process_part[] = "process itself";
 
-static struct gnn_plan_part *add(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)
+struct gnn_plan_part *gnn_plan_part(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)
 {
     assert(plan->env != NULL);
     assert(name != NULL);
@@ -17,22 +17,12 @@ static struct gnn_plan_part *add(struct gnn_memory_plan *plan, const char *name,
     return part;
 }
 
-void gnn_plan_part(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)
+struct gnn_plan_part *gnn_plan_in_flight(struct gnn_memory_plan *plan, const char *name, const char *remedy,
+                                         uint64_t bytes)
 {
-    (void)add(plan, name, remedy, bytes);
-}
-
-void gnn_plan_in_flight(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)
-{
-    add(plan, name, remedy, bytes)->in_flight = true;
-}
-
-void gnn_plan_phases(struct gnn_memory_plan *plan, uint32_t phases)
-{
-    assert(plan->part_count > 0);
-    assert(phases != 0);
-    assert(phases <= GNN_PLAN_ALL_PHASES);
-    plan->parts[plan->part_count - 1].phases = phases;
+    struct gnn_plan_part *part = gnn_plan_part(plan, name, remedy, bytes);
+    part->in_flight = true;
+    return part;
 }
 
 void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
@@ -59,14 +49,20 @@ void gnn_plan_process_at_least(struct gnn_memory_plan *plan, uint64_t bytes)
     process->bytes = gnn_max_u64(process->bytes, bytes);
 }
 
+/* Sums up those of the first `count` parts that are held in one of the phases; in_flight: and grow with batches. */
+static uint64_t sum_parts(const struct gnn_memory_plan *plan, uint32_t count, uint32_t phases, bool in_flight)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if ((plan->parts[i].phases & phases) != 0 && (plan->parts[i].in_flight || !in_flight))
+            sum = gnn_add_bytes(sum, plan->parts[i].bytes);
+    return sum;
+}
+
 uint64_t gnn_plan_phase_bytes(const struct gnn_memory_plan *plan, uint32_t phase)
 {
     assert(phase < GNN_PLAN_PHASES_MAX);
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < plan->part_count; i++)
-        if ((plan->parts[i].phases >> phase & 1) != 0)
-            sum = gnn_add_bytes(sum, plan->parts[i].bytes);
-    return sum;
+    return sum_parts(plan, plan->part_count, 1U << phase, false);
 }
 
 static uint32_t largest_phase(const struct gnn_memory_plan *plan)
@@ -85,20 +81,12 @@ uint64_t gnn_plan_bytes(const struct gnn_memory_plan *plan)
 
 uint64_t gnn_plan_run_bytes(const struct gnn_memory_plan *plan)
 {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < plan->run_part_count; i++)
-        sum = gnn_add_bytes(sum, plan->parts[i].bytes);
-    return sum;
+    return sum_parts(plan, plan->run_part_count, GNN_PLAN_ALL_PHASES, false);
 }
 
 uint64_t gnn_plan_in_flight_bytes(const struct gnn_memory_plan *plan)
 {
-    const uint32_t phase = largest_phase(plan);
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < plan->part_count; i++)
-        if (plan->parts[i].in_flight && (plan->parts[i].phases >> phase & 1) != 0)
-            sum = gnn_add_bytes(sum, plan->parts[i].bytes);
-    return sum;
+    return sum_parts(plan, plan->part_count, 1U << largest_phase(plan), true);
 }
 
 uint64_t gnn_plan_left(const struct gnn_memory_plan *plan, uint32_t phase)

@@ -28,15 +28,7 @@ enum { IN_INSPECT = 1 << PASSES | 1 << SAMPLING, IN_EPOCH = IN_INSPECT | 1 << EX
 
 static void add(struct gnn_memory_plan *plan, uint32_t phases, const char *name, const char *remedy, uint64_t bytes)
 {
-    gnn_plan_part(plan, name, remedy, bytes);
-    gnn_plan_phases(plan, phases);
-}
-
-static void add_in_flight(struct gnn_memory_plan *plan, uint32_t phases, const char *name, const char *remedy,
-                          uint64_t bytes)
-{
-    gnn_plan_in_flight(plan, name, remedy, bytes);
-    gnn_plan_phases(plan, phases);
+    gnn_plan_part(plan, name, remedy, bytes)->phases = phases;
 }
 
 static uint64_t less(uint64_t room, uint64_t used)
@@ -86,10 +78,10 @@ static void add_fixed(struct gnn_memory_plan *plan, const struct ginex_config *c
         config->fill == GINEX_FILL_DIRECT ? ginex_cache_fill_direct_bytes(env->dataset->row_bytes) : 0;
     add(plan, cache_phases(config), "address table and read windows", "ginex.gather_threads",
         gnn_add_bytes(ginex_cache_bytes(&table), fill));
-    add_in_flight(plan, 1 << EXECUTE, "mini-batches read from the trace", "ginex.trace_loaders",
-                  gnn_mul_bytes(batches, record));
-    add_in_flight(plan, 1 << EXECUTE, "gathered inputs", "--batch or --fanout",
-                  gnn_mul_bytes(UINT64_C(2) * nodes, row_bytes));
+    gnn_plan_in_flight(plan, "mini-batches read from the trace", "ginex.trace_loaders", gnn_mul_bytes(batches, record))
+        ->phases = 1 << EXECUTE;
+    gnn_plan_in_flight(plan, "gathered inputs", "--batch or --fanout", gnn_mul_bytes(UINT64_C(2) * nodes, row_bytes))
+        ->phases = 1 << EXECUTE;
 }
 
 /* The inspection of so many batches with so many accesses, nodes_max of them in the largest batch. */

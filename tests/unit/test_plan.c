@@ -58,12 +58,9 @@ static void test_the_largest_phase_counts(void **state)
     struct setting s;
     set(&s, 100000);
     gnn_plan_part(&s.plan, "always", "x.always", 10);
-    gnn_plan_part(&s.plan, "first", "x.first", 2000);
-    gnn_plan_phases(&s.plan, 1U << 1);
-    gnn_plan_in_flight(&s.plan, "second", "x.second", 3000);
-    gnn_plan_phases(&s.plan, 1U << 2);
-    gnn_plan_part(&s.plan, "second too", "x.too", 500);
-    gnn_plan_phases(&s.plan, 1U << 2);
+    gnn_plan_part(&s.plan, "first", "x.first", 2000)->phases = 1U << 1;
+    gnn_plan_in_flight(&s.plan, "second", "x.second", 3000)->phases = 1U << 2;
+    gnn_plan_part(&s.plan, "second too", "x.too", 500)->phases = 1U << 2;
     assert_int_equal(gnn_plan_phase_bytes(&s.plan, 0), RUN_BYTES + 10);
     assert_int_equal(gnn_plan_phase_bytes(&s.plan, 1), RUN_BYTES + 2010);
     assert_int_equal(gnn_plan_phase_bytes(&s.plan, 2), RUN_BYTES + 3510);
