@@ -1,6 +1,6 @@
 /* AGNES: its configuration, the sizes that follow from it, and what an open system is made of. The parts are opaque
- * here; each has a header that says what it does: layout.h, graph_blocks.h, block_reader.h, bucket.h, hyperbatch.h,
- * sampling.h, gather.h, feature_cache.h, spill.h, assemble.h. */
+ * here; headers say what they do: layout.h, graph_blocks.h, block_reader.h, bucket.h, hyperbatch.h, stages.h (sampling,
+ * gathering, assembly), rows.h (feature cache, spill). */
 #ifndef AGNES_H
 #define AGNES_H
 

@@ -1,7 +1,6 @@
-#include "systems/agnes/assemble.h"
+#include "systems/agnes/stages.h"
 
-#include "systems/agnes/feature_cache.h"
-#include "systems/agnes/spill.h"
+#include "systems/agnes/rows.h"
 
 #include <inttypes.h>
 

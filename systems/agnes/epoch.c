@@ -9,10 +9,8 @@
  * so nothing waits in a circle. */
 #include "systems/agnes/agnes.h"
 
-#include "systems/agnes/assemble.h"
-#include "systems/agnes/gather.h"
-#include "systems/agnes/sampling.h"
-#include "systems/agnes/spill.h"
+#include "systems/agnes/rows.h"
+#include "systems/agnes/stages.h"
 
 /* How many hyperbatches have passed each stage. */
 struct progress {

@@ -1,4 +1,4 @@
-#include "systems/agnes/feature_cache.h"
+#include "systems/agnes/rows.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "systems/agnes/frames.h"
+#include "systems/agnes/block_reader.h"
 
 #include <assert.h>
 #include <stdlib.h>

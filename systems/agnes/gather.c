@@ -1,8 +1,7 @@
-#include "systems/agnes/gather.h"
+#include "systems/agnes/stages.h"
 
 #include "systems/agnes/bucket.h"
-#include "systems/agnes/feature_cache.h"
-#include "systems/agnes/spill.h"
+#include "systems/agnes/rows.h"
 
 struct agnes_gathering {
     const struct agnes_setup *setup;

@@ -1,4 +1,4 @@
-#include "systems/agnes/sampling.h"
+#include "systems/agnes/stages.h"
 
 #include "harness/base/arena.h"
 #include "harness/base/id_map.h"

@@ -1,4 +1,4 @@
-#include "systems/agnes/spill.h"
+#include "systems/agnes/rows.h"
 
 #include "harness/storage/exact.h"
 #include "harness/storage/reader.h"

@@ -6,11 +6,8 @@
  *          GNN_ECAP, GNN_EUSAGE, GNN_ECANCELLED */
 #include "systems/agnes/agnes.h"
 
-#include "systems/agnes/assemble.h"
-#include "systems/agnes/feature_cache.h"
-#include "systems/agnes/gather.h"
-#include "systems/agnes/sampling.h"
-#include "systems/agnes/spill.h"
+#include "systems/agnes/rows.h"
+#include "systems/agnes/stages.h"
 
 static enum gnn_status agnes_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                   struct gnn_err *err)
