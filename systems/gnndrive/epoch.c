@@ -12,6 +12,46 @@
 
 #include <assert.h>
 
+/* ---- channels ---- */
+
+static enum gnn_status channel_open(struct gnn_pipeline *pipeline, const char *name, bool in_order, uint32_t depth,
+                                    uint32_t producers, uint32_t batches, struct gnndrive_channel *out,
+                                    struct gnn_err *err)
+{
+    *out = (struct gnndrive_channel){.queue = NULL};
+    if (in_order)
+        return gnn_pipeline_reorder(pipeline, depth, batches, &out->reorder, err);
+    GNN_TRY(gnn_pipeline_queue(pipeline, name, depth, &out->queue, err));
+    gnn_queue_producers(out->queue, producers);
+    return GNN_OK;
+}
+
+static enum gnn_status channel_push(struct gnndrive_channel *channel, struct gnndrive_item *item)
+{
+    if (channel->reorder != NULL)
+        return gnn_reorder_put(channel->reorder, item->k, item);
+    return gnn_queue_push(channel->queue, item);
+}
+
+static enum gnn_status channel_pop(struct gnndrive_channel *channel, struct gnndrive_item **item)
+{
+    void *popped = NULL;
+    if (channel->reorder != NULL)
+        GNN_TRY(gnn_reorder_take(channel->reorder, &popped));
+    else
+        GNN_TRY(gnn_queue_pop(channel->queue, &popped));
+    *item = popped;
+    return GNN_OK;
+}
+
+static void channel_done(struct gnndrive_channel *channel)
+{
+    if (channel->queue != NULL) /* a reorder buffer knows its last ticket */
+        gnn_queue_done(channel->queue);
+}
+
+/* ---- stages ---- */
+
 /* Takes the next batch of sampler w; false when there is none. */
 static bool next_batch(struct gnndrive *s, uint32_t w, uint32_t *k)
 {
@@ -32,11 +72,11 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
         GNN_TRY(gnn_queue_pop(s->free_items, &popped));
         struct gnndrive_item *item = popped;
         if (!next_batch(s, worker->index, &item->k)) {
-            gnndrive_channel_done(&s->extracting);
+            channel_done(&s->extracting);
             return gnn_queue_push(s->free_items, item);
         }
         GNN_TRY(gnn_sampling_draw(s->sampling, worker->index, item->k, item->batch, err));
-        GNN_TRY(gnndrive_channel_push(&s->extracting, item));
+        GNN_TRY(channel_push(&s->extracting, item));
         worker->items++;
     }
 }
@@ -59,14 +99,14 @@ static enum gnn_status extract_stage(void *ctx, struct gnn_worker *worker, struc
     for (;;) {
         struct gnndrive_item *item;
         GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(gnndrive_channel_pop(&s->extracting, &item));
+        GNN_TRY(channel_pop(&s->extracting, &item));
         if (item == NULL) {
-            gnndrive_channel_done(&s->training_queue);
+            channel_done(&s->training_queue);
             return GNN_OK;
         }
         gnn_atomic_max(&s->batch_nodes_peak, gnn_batch_view(item->batch)->node_count);
         GNN_TRY(gnndrive_extract(s, worker->index, item, err));
-        GNN_TRY(gnndrive_channel_push(&s->training_queue, item));
+        GNN_TRY(channel_push(&s->training_queue, item));
         worker->items++;
     }
 }
@@ -103,7 +143,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
     for (;;) {
         struct gnndrive_item *item;
         GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(gnndrive_channel_pop(&s->training_queue, &item));
+        GNN_TRY(channel_pop(&s->training_queue, &item));
         if (item == NULL) {
             gnn_queue_done(s->releasing);
             return GNN_OK;
@@ -151,10 +191,10 @@ static enum gnn_status open_queues(struct gnndrive *s, struct gnn_pipeline *pipe
     GNN_TRY(gnn_pipeline_queue(pipeline, "free items", s->sizes.items, &s->free_items, err));
     for (uint32_t i = 0; i < s->sizes.items; i++)
         GNN_TRY(gnn_queue_push(s->free_items, &s->items[i]));
-    GNN_TRY(gnndrive_channel_open(pipeline, "extracting", config->in_order, s->sizes.extract_queue, config->samplers,
-                                  batches, &s->extracting, err));
-    GNN_TRY(gnndrive_channel_open(pipeline, "training", config->in_order, s->sizes.train_queue, config->extractors,
-                                  batches, &s->training_queue, err));
+    GNN_TRY(channel_open(pipeline, "extracting", config->in_order, s->sizes.extract_queue, config->samplers, batches,
+                         &s->extracting, err));
+    GNN_TRY(channel_open(pipeline, "training", config->in_order, s->sizes.train_queue, config->extractors, batches,
+                         &s->training_queue, err));
     GNN_TRY(gnn_pipeline_queue(pipeline, "releasing", 0, &s->releasing, err));
     gnn_queue_producers(s->releasing, 1);
     return GNN_OK;

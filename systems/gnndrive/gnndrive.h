@@ -112,14 +112,6 @@ struct gnndrive {
     atomic_uint_fast64_t batch_nodes_peak;
 };
 
-/* channel.c */
-GNN_MUST_CHECK enum gnn_status gnndrive_channel_open(struct gnn_pipeline *pipeline, const char *name, bool in_order,
-                                                     uint32_t depth, uint32_t producers, uint32_t batches,
-                                                     struct gnndrive_channel *out, struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status gnndrive_channel_push(struct gnndrive_channel *channel, struct gnndrive_item *item);
-GNN_MUST_CHECK enum gnn_status gnndrive_channel_pop(struct gnndrive_channel *channel, struct gnndrive_item **item);
-void gnndrive_channel_done(struct gnndrive_channel *channel); /* one producer has finished */
-
 /* sizes.c: no side effects. */
 GNN_MUST_CHECK enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_config *config,
                                              uint32_t batch_nodes, uint32_t align_bytes, struct gnndrive_sizes *out,

@@ -1,7 +1,6 @@
-/* An epoch: threads take their batches by a static rule (split.h) and run to the end without meeting; with training,
+/* An epoch: threads take their batches by a static rule (thread.h) and run to the end without meeting; with training,
  * extraction and training follow in a chain (training.h). */
 #include "systems/ringsampler/fetch.h"
-#include "systems/ringsampler/split.h"
 #include "systems/ringsampler/thread.h"
 #include "systems/ringsampler/training.h"
 

@@ -2,9 +2,8 @@
  * harness sees (table, options). A sampling thread has a file handle, a ring and a workspace of its own; threads share
  * the offset index, the epoch's order and the sector cache. Mechanisms have their headers:
  *
- *   split.h   which thread samples which batches       blocks.h   a batch's targets, slots and local IDs
- *   thread.h  a sampling thread and its bundles        fetch.h    how neighbours are read: grouped, mapped, sorted
- *   training.h  extraction and training behind it */
+ *   thread.h    a sampling thread, its batches and bundles   blocks.h   a batch's targets, slots and local IDs
+ *   training.h  extraction and training behind it            fetch.h    how neighbours are read */
 #ifndef RINGSAMPLER_H
 #define RINGSAMPLER_H
 

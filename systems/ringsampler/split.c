@@ -1,4 +1,4 @@
-#include "systems/ringsampler/split.h"
+#include "systems/ringsampler/thread.h"
 
 #include <assert.h>
 

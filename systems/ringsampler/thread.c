@@ -9,7 +9,6 @@
 #include "harness/base/arena.h"
 #include "harness/base/units.h"
 #include "systems/ringsampler/fetch.h"
-#include "systems/ringsampler/split.h"
 
 #include <assert.h>
 #include <inttypes.h>
