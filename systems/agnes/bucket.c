@@ -29,8 +29,6 @@ void agnes_bucket_close(struct agnes_bucket *bucket)
         return;
     gnn_mem_free(bucket->world, bucket->entries);
     gnn_mem_free(bucket->world, bucket->memory);
-    bucket->entries = NULL;
-    bucket->memory = NULL;
 }
 
 void agnes_bucket_begin(struct agnes_bucket *bucket)

@@ -159,13 +159,11 @@ static enum gnn_status transpose(struct search *search, struct gnn_err *err)
     }
     const uint64_t edges =
         gnn_max_u64(gnn_min_u64(search->window_bytes / sizeof(gnn_node), search->env->dataset->edge_count), largest);
-    void *memory = NULL;
-    GNN_TRY(gnn_mem_alloc(search->env->world, "agnes transposed window", edges * sizeof(gnn_node), GNN_MEM_PLAIN,
-                          &memory, err));
+    struct window w = {.search = search, .cursor = search->queue};
+    GNN_MEM_NEW(search->env->world, w.edges, edges, "agnes transposed window", GNN_MEM_PLAIN, err);
     memset(search->queue, 0, search->nodes * sizeof *search->queue);
-    struct window w = {.search = search, .edges = memory, .cursor = search->queue};
     const enum gnn_status status = transpose_windows(search, &w, edges, err);
-    gnn_mem_free(search->env->world, memory);
+    gnn_mem_free(search->env->world, w.edges);
     return status;
 }
 

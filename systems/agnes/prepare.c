@@ -116,15 +116,11 @@ static enum gnn_status write_blocks(const struct job *job, const char *name, uin
         (uint32_t)gnn_min_u64(gnn_max_u64(job->window_bytes / block_bytes, 1), gnn_max_u32(blocks, 1));
     struct window window = {.job = job, .block_bytes = block_bytes};
     struct gnn_file *file = NULL;
-    void *memory = NULL;
-    enum gnn_status status =
-        gnn_mem_alloc(world, "agnes window of blocks", (uint64_t)window_blocks * block_bytes, mem_flags, &memory, err);
-    window.memory = memory;
-    if (status == GNN_OK)
-        status = part_open(job, name, agnes_direct_flag(job->config), &file, err);
+    GNN_MEM_NEW(world, window.memory, (uint64_t)window_blocks * block_bytes, "agnes window of blocks", mem_flags, err);
+    enum gnn_status status = part_open(job, name, agnes_direct_flag(job->config), &file, err);
     if (status == GNN_OK)
         status = write_windows(&window, file, blocks, window_blocks, fill, err);
-    gnn_mem_free(world, memory);
+    gnn_mem_free(world, window.memory);
     return part_close(job, name, file, status, err);
 }
 
@@ -470,7 +466,4 @@ void agnes_layout_close(struct gnn_world *world, struct agnes_layout_files *file
     gnn_file_close(world, files->graph);
     gnn_mem_free(world, files->index.ranges);
     gnn_mem_free(world, files->new_to_old);
-    files->features = files->graph = NULL;
-    files->index.ranges = NULL;
-    files->new_to_old = NULL;
 }

@@ -67,7 +67,6 @@ enum gnn_status ginex_belady_open(struct gnn_world *world, const struct ginex_be
 {
     assert(config->cache_rows > 0);
     assert(config->batches > 0);
-    *out = NULL;
     if (config->batches > GINEX_BATCHES_MAX || config->accesses >= UINT32_MAX)
         return gnn_fail(err, GNN_EUSAGE,
                         "a superbatch of %" PRIu32 " mini-batches and %" PRIu64
@@ -75,19 +74,14 @@ enum gnn_status ginex_belady_open(struct gnn_world *world, const struct ginex_be
                         config->batches, config->accesses, GINEX_BATCHES_MAX);
     struct ginex_belady *b;
     GNN_NEW(b, 1, err, "ginex's inspection");
+    *out = b;
     b->world = world;
     b->config = *config;
     struct gnn_arena arena = {.size_bytes = ginex_belady_bytes(config)};
-    const enum gnn_status status =
-        gnn_mem_alloc(world, "ginex inspection", arena.size_bytes, GNN_MEM_PLAIN, &b->memory, err);
-    if (status != GNN_OK) {
-        ginex_belady_close(b);
-        return status;
-    }
+    GNN_TRY(gnn_mem_alloc(world, "ginex inspection", arena.size_bytes, GNN_MEM_PLAIN, &b->memory, err));
     arena.memory = b->memory;
     carve(b, &arena);
     assert(arena.used_bytes == arena.size_bytes);
-    *out = b;
     return GNN_OK;
 }
 

@@ -41,34 +41,27 @@ uint64_t ginex_cache_bytes(const struct ginex_cache_config *config)
     return gnn_add_bytes(gnn_add_bytes(table, windows), gnn_mul_bytes(config->rows, config->row_bytes));
 }
 
-static enum gnn_status open_memory(struct ginex_cache *cache, struct gnn_err *err)
+enum gnn_status ginex_cache_open(struct gnn_world *world, const struct ginex_cache_config *c, struct ginex_cache **out,
+                                 struct gnn_err *err)
 {
-    const struct ginex_cache_config *c = &cache->config;
-    const uint64_t window_bytes = gnn_mul_bytes(c->workers, cache->layout.window_bytes_max);
-    GNN_MEM_NEW(cache->world, cache->table, c->node_count, "ginex address table", GNN_MEM_PLAIN, err);
-    GNN_MEM_NEW(cache->world, cache->rows, gnn_mul_bytes(c->rows, c->row_bytes), "ginex feature cache",
-                GNN_MEM_FEATURES, err);
-    if (c->unit_bytes > 1 && c->row_bytes % c->unit_bytes != 0)
-        GNN_MEM_NEW(cache->world, cache->windows, window_bytes, "ginex read windows", GNN_MEM_FEATURES, err);
-    GNN_NEW(cache->counts, c->workers, err, "counts of %" PRIu32 " ginex gather threads", c->workers);
-    return GNN_OK;
-}
-
-enum gnn_status ginex_cache_open(struct gnn_world *world, const struct ginex_cache_config *config,
-                                 struct ginex_cache **out, struct gnn_err *err)
-{
-    assert(config->rows > 0);
-    assert(config->rows <= config->node_count);
+    assert(c->rows > 0);
+    assert(c->rows <= c->node_count);
     struct gnn_file_info info;
     struct ginex_cache *cache;
     GNN_NEW(cache, 1, err, "ginex's feature cache");
     *out = cache;
-    gnn_file_info(world, config->features, &info);
+    gnn_file_info(world, c->features, &info);
     cache->world = world;
-    cache->config = *config;
-    cache->layout = gnn_row_layout(config->row_bytes, config->unit_bytes);
+    cache->config = *c;
+    cache->layout = gnn_row_layout(c->row_bytes, c->unit_bytes);
     cache->features_bytes = info.size_bytes;
-    return open_memory(cache, err);
+    const uint64_t window_bytes = gnn_mul_bytes(c->workers, cache->layout.window_bytes_max);
+    GNN_MEM_NEW(world, cache->table, c->node_count, "ginex address table", GNN_MEM_PLAIN, err);
+    GNN_MEM_NEW(world, cache->rows, gnn_mul_bytes(c->rows, c->row_bytes), "ginex feature cache", GNN_MEM_FEATURES, err);
+    if (c->unit_bytes > 1 && c->row_bytes % c->unit_bytes != 0)
+        GNN_MEM_NEW(world, cache->windows, window_bytes, "ginex read windows", GNN_MEM_FEATURES, err);
+    GNN_NEW(cache->counts, c->workers, err, "counts of %" PRIu32 " ginex gather threads", c->workers);
+    return GNN_OK;
 }
 
 void ginex_cache_close(struct ginex_cache *cache)

@@ -21,13 +21,11 @@ struct ginex_config {
     uint32_t superbatch;      /* SB, at most K */
     uint64_t feature_cache;   /* Z_f, table included; 0 = automatic */
     uint64_t neighbour_cache; /* Z_n, table included; 0 = automatic */
-    bool cache_neighbours;
-    bool skip_isolated;
-    uint32_t samplers;       /* V */
-    uint32_t gather_threads; /* G */
-    uint32_t trace_loaders;  /* L_t */
-    uint32_t trace_queue;
-    uint32_t trace_depth; /* reads in flight per trace loader */
+    bool cache_neighbours, skip_isolated;
+    uint32_t samplers;                 /* V */
+    uint32_t gather_threads;           /* G */
+    uint32_t trace_loaders;            /* L_t */
+    uint32_t trace_queue, trace_depth; /* of a trace loader: batches ahead, reads in flight */
     uint64_t trace_block;
     char trace_dir[GNN_TEXT_MAX]; /* "": beside the dataset */
     uint32_t id_readers;
@@ -39,8 +37,7 @@ struct ginex_config {
     enum ginex_fill fill;
     enum ginex_replacement replacement;
     enum ginex_initial initial;
-    bool overlap;
-    bool overlap_caches;
+    bool overlap, overlap_caches;
     enum ginex_floyd floyd;
 };
 extern const struct gnn_option ginex_options[]; /* options.c */

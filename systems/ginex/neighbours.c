@@ -200,36 +200,20 @@ bool ginex_neighbours_has(const struct ginex_neighbours *n, gnn_node v)
 
 /* ---- loading ---- */
 
-/* Fills loads with the stream's blocks from byte `at` on, at most `max`; returns how many. There is no other stream in
- * the file, so they lie where their offsets say. */
-static uint32_t next_loads(const struct ginex_neighbours *n, uint64_t at, struct gnn_load *loads, uint32_t max)
-{
-    const uint64_t block = n->config.load_block_bytes, end = gnn_span_room(n->file_bytes);
-    uint32_t count = 0;
-    for (; count < max && at < end; at += block, count++)
-        loads[count] = (struct gnn_load){.file = 0,
-                                         .len_bytes = (uint32_t)gnn_min_u64(end - at, block),
-                                         .offset_bytes = at,
-                                         .dst = (char *)n->loaded + at,
-                                         .tag = at};
-    return count;
-}
-
+/* There is no other stream in the file, so blocks lie where their offsets say. */
 static enum gnn_status load_blocks(struct ginex_neighbours *n, struct gnn_reader *reader, struct gnn_err *err)
 {
-    enum { LOADS = 64 };
-    for (uint64_t next_bytes = 0;;) {
-        struct gnn_load loads[LOADS];
-        const uint32_t count = next_loads(n, next_bytes, loads, LOADS);
-        uint32_t accepted = 0, got = 0;
-        uint64_t tags[LOADS];
-        GNN_TRY(gnn_reader_submit(reader, loads, count, &accepted, err));
-        assert(accepted <= count);
-        next_bytes += (uint64_t)accepted * n->config.load_block_bytes;
-        if (gnn_reader_in_flight(reader) == 0)
-            return GNN_OK;
-        GNN_TRY(gnn_reader_harvest(reader, 1, gnn_min_u32(n->config.load_depth / 8 + 1, LOADS), tags, &got, err));
-    }
+    const uint64_t block = n->config.load_block_bytes, end = gnn_span_room(n->file_bytes);
+    const uint64_t count = gnn_div_up(end, block);
+    struct gnn_load *loads;
+    GNN_NEW(loads, count, err, "ginex: %" PRIu64 " reads of the neighbour cache", count);
+    for (uint64_t i = 0; i < count; i++)
+        loads[i] = (struct gnn_load){.len_bytes = (uint32_t)gnn_min_u64(end - i * block, block),
+                                     .offset_bytes = i * block,
+                                     .dst = (char *)n->loaded + i * block};
+    const enum gnn_status status = gnn_reader_load_all(reader, loads, count, NULL, NULL, err);
+    free(loads);
+    return status;
 }
 
 enum gnn_status ginex_neighbours_load(struct ginex_neighbours *n, struct gnn_err *err)
@@ -384,13 +368,7 @@ enum gnn_status ginex_source_open(void *neighbours, uint32_t worker, struct gnn_
     struct source *s;
     GNN_NEW(s, 1, err, "ginex's neighbour source");
     *s = (struct source){.base = {&source_ops}, .n = neighbours, .worker = worker};
-    void *buffer = NULL;
-    const enum gnn_status status =
-        gnn_mem_alloc(s->n->env->world, "ginex list buffer", GINEX_LIST_BUFFER_BYTES, GNN_MEM_PLAIN, &buffer, err);
-    s->buffer = buffer;
-    if (status == GNN_OK)
-        *out = &s->base;
-    else
-        source_close(&s->base);
-    return status;
+    *out = &s->base;
+    GNN_MEM_NEW(s->n->env->world, s->buffer, GINEX_LIST_BUFFER_BYTES, "ginex list buffer", GNN_MEM_PLAIN, err);
+    return GNN_OK;
 }

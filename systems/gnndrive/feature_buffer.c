@@ -130,20 +130,6 @@ static void standby_fill(struct gnndrive_buffer *fb)
 
 /* ---- open and close ---- */
 
-static enum gnn_status allocate(struct gnndrive_buffer *fb, struct gnn_err *err)
-{
-    struct gnn_world *w = fb->world;
-    const uint64_t slots = fb->config.slots;
-    GNN_MEM_NEW(w, fb->map, fb->key_count, "gnndrive mapping table", GNN_MEM_PLAIN, err);
-    GNN_MEM_NEW(w, fb->reverse, slots, "gnndrive reverse mapping", GNN_MEM_PLAIN, err);
-    GNN_MEM_NEW(w, fb->standby, slots + 1, "gnndrive standby list", GNN_MEM_PLAIN, err);
-    GNN_TRY(gnn_mem_hold(w, "gnndrive released code's tables", padding_bytes(&fb->config), &fb->table_padding, err));
-    GNN_TRY(gnn_mutex_open(w, &fb->mutex, err));
-    GNN_TRY(gnn_cond_open(w, &fb->slot_free.cond, err));
-    GNN_TRY(gnn_cond_open(w, &fb->row_ready.cond, err));
-    return gnn_cond_open(w, &fb->admission, err);
-}
-
 enum gnn_status gnndrive_buffer_open(struct gnn_world *world, const struct gnndrive_buffer_config *config,
                                      struct gnndrive_buffer **out, struct gnn_err *err)
 {
@@ -159,18 +145,22 @@ enum gnn_status gnndrive_buffer_open(struct gnn_world *world, const struct gnndr
                         config->slots, config->rows_per_slot);
     struct gnndrive_buffer *fb;
     GNN_NEW(fb, 1, err, "feature buffer");
+    *out = fb;
     fb->world = world;
     fb->config = *config;
     fb->key_count = keys_of(config);
-    const enum gnn_status status = allocate(fb, err);
-    if (status != GNN_OK) {
-        gnndrive_buffer_close(fb);
-        return status;
-    }
+    const uint64_t slots = config->slots;
+    GNN_MEM_NEW(world, fb->map, fb->key_count, "gnndrive mapping table", GNN_MEM_PLAIN, err);
+    GNN_MEM_NEW(world, fb->reverse, slots, "gnndrive reverse mapping", GNN_MEM_PLAIN, err);
+    GNN_MEM_NEW(world, fb->standby, slots + 1, "gnndrive standby list", GNN_MEM_PLAIN, err);
+    GNN_TRY(gnn_mem_hold(world, "gnndrive released code's tables", padding_bytes(config), &fb->table_padding, err));
+    GNN_TRY(gnn_mutex_open(world, &fb->mutex, err));
+    GNN_TRY(gnn_cond_open(world, &fb->slot_free.cond, err));
+    GNN_TRY(gnn_cond_open(world, &fb->row_ready.cond, err));
+    GNN_TRY(gnn_cond_open(world, &fb->admission, err));
     for (uint32_t key = 0; key < fb->key_count; key++)
         fb->map[key].slot = NONE;
     standby_fill(fb);
-    *out = fb;
     return GNN_OK;
 }
 

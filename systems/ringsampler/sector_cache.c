@@ -29,13 +29,9 @@ enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint
     cache->world = world;
     cache->block_count = blocks_of(edge_count);
     cache->slot_count = (uint32_t)slots_of(edge_count, cache_bytes);
-    void *table = NULL, *slots = NULL;
-    GNN_TRY(gnn_mem_alloc(world, "ringsampler sector cache's table", cache->block_count * sizeof *cache->table,
-                          GNN_MEM_PLAIN, &table, err));
-    cache->table = table;
-    GNN_TRY(gnn_mem_alloc(world, "ringsampler sector cache", (uint64_t)cache->slot_count * GNN_PAGE_BYTES,
-                          GNN_MEM_PLAIN, &slots, err));
-    cache->slots = slots;
+    GNN_MEM_NEW(world, cache->table, cache->block_count, "ringsampler sector cache's table", GNN_MEM_PLAIN, err);
+    GNN_MEM_NEW(world, cache->slots, (uint64_t)cache->slot_count * GNN_PAGE_BYTES, "ringsampler sector cache",
+                GNN_MEM_PLAIN, err);
     return GNN_OK;
 }
 

@@ -415,10 +415,8 @@ uint64_t rs_sorted_bytes(const struct ringsampler_config *config)
 
 static enum gnn_status open_arrays(struct sorted *x, struct gnn_err *err)
 {
-    void *buffer = NULL;
-    GNN_TRY(gnn_mem_alloc(x->base.thread->s->env->world, "ringsampler read buffer", x->buffer_bytes, GNN_MEM_PINNED,
-                          &buffer, err));
-    x->buffer = buffer;
+    GNN_MEM_NEW(x->base.thread->s->env->world, x->buffer, x->buffer_bytes, "ringsampler read buffer", GNN_MEM_PINNED,
+                err);
     GNN_NEW(x->flights, x->depth, err, "ringsampler: %" PRIu32 " reads in flight", x->depth);
     GNN_NEW(x->pending, x->depth, err, "ringsampler: %" PRIu32 " reads in flight", x->depth);
     GNN_NEW(x->tags, x->depth, err, "ringsampler: %" PRIu32 " reads in flight", x->depth);
