@@ -125,7 +125,7 @@ static enum gnn_status set_choice(const struct gnn_option *option, void *to, con
                     join_choices(option, ", ", words, sizeof words));
 }
 
-static enum gnn_status set_text(const struct gnn_option *option, char *to, const char *value, struct gnn_err *err)
+static enum gnn_status set_text(const struct gnn_option *option, void *to, const char *value, struct gnn_err *err)
 {
     const size_t bytes = strlen(value) + 1;
     if (bytes > GNN_TEXT_MAX)
@@ -150,30 +150,26 @@ static enum gnn_status set_parsed(const struct gnn_option *option, void *to, con
     return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "option %s: %s", option->name, cause.message);
 }
 
+typedef enum gnn_status set_fn(const struct gnn_option *option, void *to, const char *value, struct gnn_err *err);
+
+static const struct {
+    const char *words; /* what stands where a range would */
+    set_fn *set;
+} types[] = {
+    [GNN_OPT_BOOL] = {"true or false", set_bool},  [GNN_OPT_U32] = {"whole number", set_integer},
+    [GNN_OPT_U64] = {"whole number", set_integer}, [GNN_OPT_F64] = {"number", set_f64},
+    [GNN_OPT_BYTES] = {"size", set_integer},       [GNN_OPT_CHOICE] = {"one of", set_choice},
+    [GNN_OPT_TEXT] = {"text", set_text},           [GNN_OPT_DURATION] = {"time", set_parsed},
+    [GNN_OPT_SCALE] = {"ratio", set_parsed},       [GNN_OPT_U32_LIST] = {"whole numbers with commas", set_parsed},
+};
+_Static_assert(sizeof types / sizeof *types == GNN_OPT_U32_LIST + 1, "an entry for each type");
+
 static enum gnn_status set_value(const struct gnn_option *option, void *config, const char *value, struct gnn_err *err)
 {
-    void *const to = (char *)config + option->offset;
     assert(value != NULL);
     assert(option->help != NULL);
-    switch (option->type) {
-    case GNN_OPT_BOOL:
-        return set_bool(option, to, value, err);
-    case GNN_OPT_U32:
-    case GNN_OPT_U64:
-    case GNN_OPT_BYTES:
-        return set_integer(option, to, value, err);
-    case GNN_OPT_F64:
-        return set_f64(option, to, value, err);
-    case GNN_OPT_CHOICE:
-        return set_choice(option, to, value, err);
-    case GNN_OPT_TEXT:
-        return set_text(option, to, value, err);
-    case GNN_OPT_DURATION:
-    case GNN_OPT_SCALE:
-    case GNN_OPT_U32_LIST:
-        return set_parsed(option, to, value, err);
-    }
-    return gnn_fail(err, GNN_EBUG, "option %s has type %d", option->name, (int)option->type);
+    assert(option->type <= GNN_OPT_U32_LIST);
+    return types[option->type].set(option, (char *)config + option->offset, value, err);
 }
 
 void gnn_option_defaults(const struct gnn_option *table, void *config)
@@ -237,10 +233,14 @@ void gnn_option_format(const struct gnn_option *option, const void *config, char
         (void)snprintf(text, text_bytes, "%s", *(const bool *)from ? "true" : "false");
         return;
     case GNN_OPT_U32:
-        (void)snprintf(text, text_bytes, "%" PRIu32, *(const uint32_t *)from);
+    case GNN_OPT_SCALE:
+        (void)snprintf(text, text_bytes, "%s%" PRIu32, option->type == GNN_OPT_SCALE ? "1/" : "",
+                       *(const uint32_t *)from);
         return;
     case GNN_OPT_U64:
-        (void)snprintf(text, text_bytes, "%" PRIu64, *(const uint64_t *)from);
+    case GNN_OPT_DURATION:
+        (void)snprintf(text, text_bytes, "%" PRIu64 "%s", *(const uint64_t *)from,
+                       option->type == GNN_OPT_DURATION ? "ns" : "");
         return;
     case GNN_OPT_F64:
         format_f64(*(const double *)from, text, text_bytes);
@@ -254,26 +254,11 @@ void gnn_option_format(const struct gnn_option *option, const void *config, char
     case GNN_OPT_TEXT:
         (void)snprintf(text, text_bytes, "%s", (const char *)from);
         return;
-    case GNN_OPT_DURATION:
-        (void)snprintf(text, text_bytes, "%" PRIu64 "ns", *(const uint64_t *)from);
-        return;
-    case GNN_OPT_SCALE:
-        (void)snprintf(text, text_bytes, "1/%" PRIu32, *(const uint32_t *)from);
-        return;
     case GNN_OPT_U32_LIST:
         format_list(from, text, text_bytes);
         return;
     }
 }
-
-static const char *const type_words[] = {
-    [GNN_OPT_BOOL] = "true or false", [GNN_OPT_U32] = "whole number",
-    [GNN_OPT_U64] = "whole number",   [GNN_OPT_F64] = "number",
-    [GNN_OPT_BYTES] = "size",         [GNN_OPT_CHOICE] = "one of",
-    [GNN_OPT_TEXT] = "text",          [GNN_OPT_DURATION] = "time",
-    [GNN_OPT_SCALE] = "ratio",        [GNN_OPT_U32_LIST] = "whole numbers with commas",
-};
-_Static_assert(sizeof type_words / sizeof *type_words == GNN_OPT_U32_LIST + 1, "a word for each type");
 
 void gnn_option_help(const struct gnn_option *table, FILE *out)
 {
@@ -282,7 +267,7 @@ void gnn_option_help(const struct gnn_option *table, FILE *out)
         (void)gnn_option_range(option, range, sizeof range);
         const char *const lead = range[0] == '\0' ? "" : option->type == GNN_OPT_CHOICE ? " " : "; ";
         (void)fprintf(out, "%s=%s%s\n    %s%s%s\n    %s\n", option->name, option->def,
-                      unit_of(option, unit, sizeof unit), type_words[option->type], lead, range, option->help);
+                      unit_of(option, unit, sizeof unit), types[option->type].words, lead, range, option->help);
         if (option->source != NULL)
             (void)fprintf(out, "    source: %s\n", option->source);
     }
@@ -309,7 +294,7 @@ void gnn_option_markdown(const struct gnn_option *table, FILE *out)
         else
             (void)fprintf(out, " `%s`%s |", option->def, unit_of(option, unit, sizeof unit));
         (void)gnn_option_range(option, range, sizeof range);
-        put_cell(range[0] == '\0' ? type_words[option->type] : range, out);
+        put_cell(range[0] == '\0' ? types[option->type].words : range, out);
         put_cell(option->source == NULL ? "ours" : option->source, out);
         (void)fputs("\n", out);
     }

@@ -175,45 +175,32 @@ const atomic_bool *gnn_cli_stop_on_signals(void)
     return &stop_requested;
 }
 
+/* An error's exit status (0: GNN_EXIT_FAILED), and its kind in plain words where messages do not say it. */
+static const struct {
+    int end;
+    const char *words;
+} kinds[GNN_STATUS_COUNT] = {
+    [GNN_EUSAGE] = {GNN_EXIT_USAGE, NULL},
+    [GNN_ENOENT] = {GNN_EXIT_USAGE, NULL},
+    [GNN_EIO] = {GNN_EXIT_FAILED, "input/output error: "},
+    [GNN_EFORMAT] = {GNN_EXIT_FAILED, "bad data: "},
+    [GNN_ESHORT] = {GNN_EXIT_FAILED, "file too short: "},
+    [GNN_EPERM] = {GNN_EXIT_UNFIT, "not permitted: "},
+    [GNN_ENOTSUP] = {GNN_EXIT_UNFIT, "not possible here: "},
+    [GNN_EBUG] = {GNN_EXIT_FAILED, "internal error: "},
+};
+
 int gnn_cli_exit_of(enum gnn_status status)
 {
-    switch (status) {
-    case GNN_EUSAGE:
-    case GNN_ENOENT:
-        return GNN_EXIT_USAGE;
-    case GNN_ENOTSUP:
-    case GNN_EPERM:
-        return GNN_EXIT_UNFIT;
-    default:
-        return GNN_EXIT_FAILED;
-    }
-}
-
-/* The kind of an error in plain words; "" where messages say it by themselves. */
-static const char *kind_of(enum gnn_status status)
-{
-    switch (status) {
-    case GNN_EIO:
-        return "input/output error: ";
-    case GNN_EFORMAT:
-        return "bad data: ";
-    case GNN_ESHORT:
-        return "file too short: ";
-    case GNN_EPERM:
-        return "not permitted: ";
-    case GNN_ENOTSUP:
-        return "not possible here: ";
-    case GNN_EBUG:
-        return "internal error: ";
-    default:
-        return "";
-    }
+    assert((unsigned)status < GNN_STATUS_COUNT);
+    return kinds[status].end == GNN_EXIT_OK ? GNN_EXIT_FAILED : kinds[status].end;
 }
 
 int gnn_cli_failed(const struct gnn_err *err)
 {
     assert(err->status != GNN_OK);
-    (void)fprintf(stderr, "oocgnn: %s%s\n", kind_of(err->status), err->message);
+    const char *const words = kinds[err->status].words;
+    (void)fprintf(stderr, "oocgnn: %s%s\n", words != NULL ? words : "", err->message);
     return gnn_cli_exit_of(err->status);
 }
 

@@ -86,20 +86,21 @@ enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, stru
 enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,
                                        struct gnn_err *err)
 {
-    copy_name(run->dataset, opened->dataset);
-    run->scale_divisor = opened->scale_divisor;
-    run->dim = opened->dim;
-    run->dataset_bytes = opened->topology_bytes + opened->feature_bytes;
+    const struct gnn_dataset *const d = &opened->dataset;
+    copy_name(run->dataset, d->name);
+    run->scale_divisor = d->scale_divisor;
+    run->dim = d->dim;
+    run->dataset_bytes = d->topology_bytes + d->feature_bytes;
     struct gnn_kv_list *const env = &run->environment;
-    GNN_TRY(gnn_kv_set(env, "dataset.digest", opened->digest, err));
+    GNN_TRY(gnn_kv_set(env, "dataset.digest", d->digest, err));
     if (opened->profile_digest[0] != '\0')
         GNN_TRY(gnn_kv_set(env, "profile.digest", opened->profile_digest, err));
-    GNN_TRY(gnn_kv_setf(env, err, "dataset.nodes", "%" PRIu32, opened->node_count));
-    GNN_TRY(gnn_kv_setf(env, err, "dataset.edges", "%" PRIu64, opened->edge_count));
-    GNN_TRY(gnn_kv_setf(env, err, "dataset.classes", "%" PRIu32, opened->class_count));
-    GNN_TRY(gnn_kv_setf(env, err, "dataset.train", "%" PRIu32, opened->train_count));
-    GNN_TRY(gnn_kv_setf(env, err, "dataset.valid", "%" PRIu32, opened->valid_count));
-    GNN_TRY(gnn_kv_setf(env, err, "dataset.test", "%" PRIu32, opened->test_count));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.nodes", "%" PRIu32, d->node_count));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.edges", "%" PRIu64, d->edge_count));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.classes", "%" PRIu32, d->class_count));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.train", "%" PRIu32, d->train.count));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.valid", "%" PRIu32, d->valid.count));
+    GNN_TRY(gnn_kv_setf(env, err, "dataset.test", "%" PRIu32, d->test.count));
     GNN_TRY(gnn_kv_setf(env, err, "plan.fixed_bytes", "%" PRIu64, opened->plan_fixed_bytes));
     GNN_TRY(gnn_kv_setf(env, err, "plan.batches_bytes", "%" PRIu64, opened->plan_batches_bytes));
     GNN_TRY(gnn_kv_setf(env, err, "system.open_ns", "%" PRIu64, opened->open_ns));

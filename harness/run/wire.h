@@ -32,12 +32,8 @@ enum gnn_wire_type {
 enum gnn_wire_command { GNN_COMMAND_INTERRUPT = 'i', GNN_COMMAND_TIME = 't', GNN_COMMAND_GO = 'g' };
 
 struct gnn_wire_opened {
-    char dataset[GNN_NAME_MAX];
-    char digest[40];
-    char profile_digest[40]; /* "" without a profile */
-    uint32_t scale_divisor, dim, class_count, node_count;
-    uint64_t edge_count, topology_bytes, feature_bytes;
-    uint32_t train_count, valid_count, test_count;
+    struct gnn_dataset dataset; /* its pointers are the worker's, and NULL here */
+    char profile_digest[40];    /* "" without a profile */
     uint64_t plan_fixed_bytes, plan_batches_bytes;
     uint64_t parameters; /* of the model */
     uint64_t open_ns;    /* the system's open: calibration, preprocessing */
@@ -103,10 +99,6 @@ struct gnn_wire_message {
 
 /* A worker that has sent one message goes on training: it never waits for the supervisor to read. */
 _Static_assert(sizeof(struct gnn_wire_message) <= GNN_WIRE_BYTES_MAX, "a message fits into an empty pipe");
-/* What is copied between a message and its source. */
-_Static_assert(sizeof(((struct gnn_wire_opened *)0)->dataset) == sizeof(((struct gnn_dataset *)0)->name), "same text");
-_Static_assert(sizeof(((struct gnn_wire_opened *)0)->digest) == sizeof(((struct gnn_dataset *)0)->digest), "same text");
-
 /* Writes the whole message; GNN_EIO if the other end is gone. */
 GNN_MUST_CHECK enum gnn_status gnn_wire_send(int fd, const struct gnn_wire_message *message, struct gnn_err *err);
 

@@ -188,7 +188,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
 {
     switch ((enum gnn_wire_type)m->type) {
     case GNN_WIRE_OPENED:
-        s->facts.train_count = m->as.opened.train_count;
+        s->facts.train_count = m->as.opened.dataset.train.count;
         return gnn_record_fill_opened(&m->as.opened, s->run, err);
     case GNN_WIRE_PROGRESS:
         gnn_run_progress_batches(&s->progress, m->as.progress.epoch, m->as.progress.batches_done,
@@ -238,23 +238,11 @@ static void ask_to_stop(struct supervision *s, enum stop_cause cause)
         gnn_log_info("stopping after the current mini-batch; once more to kill");
 }
 
-static void take_signal(struct supervision *s)
-{
-    if (gnn_signals_take(&s->signals))
-        ask_to_stop(s, STOP_INTERRUPT);
-}
-
 /* When a worker that runs is asked to stop, or one that was asked is killed. */
 static uint64_t next_limit_ns(const struct supervision *s)
 {
     return s->cause != STOP_NONE ? gnn_later_ns(s->stop_ns, STOP_GRACE_NS)
                                  : gnn_later_ns(s->start_ns, s->time_limit_ns);
-}
-
-static void check_limits(struct supervision *s)
-{
-    if (gnn_host_now_ns() >= next_limit_ns(s))
-        ask_to_stop(s, STOP_TIME); /* the second time it kills */
 }
 
 static int poll_timeout_ms(const struct supervision *s)
@@ -271,9 +259,10 @@ static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
     for (bool end = false; !end;) {
         if (poll(fds, 2, poll_timeout_ms(s)) < 0 && errno != EINTR)
             return gnn_fail(err, GNN_EIO, "poll: %s", strerror(errno));
-        if (fds[1].revents != 0)
-            take_signal(s);
-        check_limits(s);
+        if (fds[1].revents != 0 && gnn_signals_take(&s->signals))
+            ask_to_stop(s, STOP_INTERRUPT);
+        if (gnn_host_now_ns() >= next_limit_ns(s))
+            ask_to_stop(s, STOP_TIME); /* the second time it kills */
         if (gnn_host_now_ns() >= gnn_run_host_next_probe_ns(s->host))
             GNN_TRY(probe_host(s, err));
         if (fds[0].revents == 0)
@@ -304,13 +293,14 @@ static int reap(struct supervision *s)
     return status;
 }
 
+#define END(run, end, ...) ((run)->status = (end), gnn_run_record_reason((run), __VA_ARGS__))
+
 static void judge_killed(struct supervision *s, int wait_status)
 {
     struct gnn_run_record *const run = s->run;
     if (run->oom_kills != GNN_UNKNOWN && run->oom_kills > 0) {
-        run->status = GNN_RUN_OOM;
-        gnn_run_record_reason(run, "the kernel killed the worker: it does not fit into %" PRIu64 " B; raise --memory",
-                              s->config.memory_bytes);
+        END(run, GNN_RUN_OOM, "the kernel killed the worker: it does not fit into %" PRIu64 " B; raise --memory",
+            s->config.memory_bytes);
         return;
     }
     run->status = GNN_RUN_FAILED;
@@ -327,14 +317,11 @@ static void judge(struct supervision *s, int wait_status)
 {
     struct gnn_run_record *const run = s->run;
     if (s->cause == STOP_INTERRUPT) {
-        run->status = GNN_RUN_INTERRUPTED;
-        gnn_run_record_reason(run, "interrupted by the user");
+        END(run, GNN_RUN_INTERRUPTED, "interrupted by the user");
     } else if (s->cause == STOP_TIME && !s->done) {
-        run->status = GNN_RUN_OOT;
-        gnn_run_record_reason(run, "the time limit of %.3g s passed", (double)s->config.time_limit_ns * 1e-9);
+        END(run, GNN_RUN_OOT, "the time limit of %.3g s passed", (double)s->config.time_limit_ns * 1e-9);
     } else if (s->worker_err.status == GNN_ETIME) {
-        run->status = GNN_RUN_OOT;
-        gnn_run_record_reason(run, "%s", s->worker_err.message);
+        END(run, GNN_RUN_OOT, "%s", s->worker_err.message);
     } else if (s->worker_err.status == GNN_ECAP || s->worker_err.status == GNN_ENOMEM ||
                s->worker_err.status == GNN_EGPU) {
         run->status = s->worker_err.status == GNN_EGPU ? GNN_RUN_GPU_OOM : GNN_RUN_OOM;
@@ -397,8 +384,7 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
     if (status == GNN_OK) {
         judge(s, wait_status);
     } else {
-        s->run->status = GNN_RUN_FAILED;
-        gnn_run_record_reason(s->run, "%s", trouble.message);
+        END(s->run, GNN_RUN_FAILED, "%s", trouble.message);
     }
     return finish(s, err);
 }
@@ -414,8 +400,7 @@ enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct g
         status = run_started(s, err);
     else if (out->run_id != 0) { /* the row exists: it must not stay "running" */
         struct gnn_err ignored = {0};
-        out->status = GNN_RUN_FAILED;
-        gnn_run_record_reason(out, "%s", err->message);
+        END(out, GNN_RUN_FAILED, "%s", err->message);
         (void)!gnn_db_finish(s->db, out, &ignored);
     }
     close_supervision(s);

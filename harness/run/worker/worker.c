@@ -106,25 +106,17 @@ static enum gnn_status open_training(struct gnn_run_worker *w, struct gnn_err *e
 
 static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
 {
-    const struct gnn_dataset *const d = w->dataset;
     struct gnn_wire_message message = {0};
     struct gnn_wire_opened *const opened = &message.as.opened;
-    *opened = (struct gnn_wire_opened){.scale_divisor = d->scale_divisor,
-                                       .dim = d->dim,
-                                       .class_count = d->class_count,
-                                       .node_count = d->node_count,
-                                       .edge_count = d->edge_count,
-                                       .topology_bytes = d->topology_bytes,
-                                       .feature_bytes = d->feature_bytes,
-                                       .train_count = d->train.count,
-                                       .valid_count = d->valid.count,
-                                       .test_count = d->test.count,
+    *opened = (struct gnn_wire_opened){.dataset = *w->dataset,
                                        .plan_fixed_bytes = gnn_plan_bytes(&w->plan) - gnn_plan_run_bytes(&w->plan) -
                                                            gnn_plan_in_flight_bytes(&w->plan),
                                        .plan_batches_bytes = gnn_plan_in_flight_bytes(&w->plan),
                                        .open_ns = open_ns};
-    memcpy(opened->dataset, d->name, sizeof opened->dataset);
-    memcpy(opened->digest, d->digest, sizeof opened->digest);
+    struct gnn_dataset *const d = &opened->dataset;
+    d->indptr = NULL;
+    d->labels = NULL;
+    d->train.nodes = d->valid.nodes = d->test.nodes = NULL;
     (void)snprintf(opened->profile_digest, sizeof opened->profile_digest, "%s", gnn_machine_profile_digest(w->machine));
     for (uint32_t i = 0; w->model != NULL && i < gnn_model_param_count(w->model); i++) {
         const struct gnn_param p = gnn_model_param(w->model, i);
