@@ -25,11 +25,8 @@ struct gnn_group_reading {
     uint64_t swap_bytes;       /* now */
     uint64_t refaults;         /* file pages read again after they were evicted (workingset_refault_file) */
     uint64_t major_faults;
-    uint64_t read_bytes; /* of all block devices */
-    uint64_t read_ios;
-    uint64_t write_bytes;
-    uint64_t write_ios;
-    struct gnn_psi psi_memory; /* the group's own; cgroup v2 only */
+    uint64_t read_bytes, read_ios, write_bytes, write_ios; /* of all block devices */
+    struct gnn_psi psi_memory;                             /* the group's own; cgroup v2 only */
     struct gnn_psi psi_io;
 };
 
@@ -43,13 +40,9 @@ struct gnn_host_reading {
     uint64_t worker_rss_bytes;
     uint64_t worker_major_faults;
     uint64_t worker_threads;
-    struct gnn_psi psi_cpu;
-    struct gnn_psi psi_memory;
-    struct gnn_psi psi_io;
-    uint64_t disk_read_bytes; /* the watched block device, every process */
-    uint64_t disk_read_ios;
-    uint64_t disk_write_bytes;
-    uint64_t disk_write_ios;
+    struct gnn_psi psi_cpu, psi_memory, psi_io;
+    /* The watched block device, every process. */
+    uint64_t disk_read_bytes, disk_read_ios, disk_write_bytes, disk_write_ios;
     uint64_t disk_busy_ns; /* time with at least one request in flight */
     double gpu_busy_pct;   /* NVML's "gpu": share of its last window with any kernel running, not occupancy */
     uint64_t gpu_memory_bytes;
@@ -71,10 +64,8 @@ struct gnn_series_point {
     double disk_read_bytes_per_s, disk_read_ios_per_s, disk_write_bytes_per_s, disk_busy_pct;
     double group_read_bytes_per_s, group_read_ios_per_s;
     uint64_t memory_bytes; /* the group's charge at the end of the interval */
-    uint64_t anon_bytes;
-    uint64_t file_bytes;
-    uint64_t refaults; /* in the interval */
-    uint64_t worker_major_faults;
+    uint64_t anon_bytes, file_bytes;
+    uint64_t refaults, worker_major_faults; /* in the interval */
     double gpu_busy_pct;
     uint64_t gpu_memory_bytes;
 };

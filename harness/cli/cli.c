@@ -55,17 +55,6 @@ static int run_worker(int argc, char **argv)
     return gnn_worker_main(&config);
 }
 
-static int unknown_command(const char *name)
-{
-    struct gnn_err err = {0};
-    struct gnn_near_miss near;
-    gnn_near_miss_start(&near, name);
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        gnn_near_miss_offer(&near, commands[i].name);
-    (void)gnn_fail(&err, GNN_EUSAGE, "no command \"%s\"; `oocgnn help` lists them%s", name, gnn_near_miss_text(&near));
-    return gnn_cli_failed(&err);
-}
-
 /* Holds the numbers of closed standard streams, so that no database or pipe gets one; what is written there fails. */
 static void hold_standard_streams(void)
 {
@@ -85,13 +74,21 @@ static int finish_output(int exit_status)
     return exit_status == GNN_EXIT_OK ? GNN_EXIT_FAILED : exit_status;
 }
 
+/* NULL: there is none of that name, which was said. */
 static const struct command *find_command(const char *name)
 {
+    struct gnn_err err = {0};
+    struct gnn_near_miss near;
     _Static_assert(COMMAND_COUNT > 0, "there are commands");
     assert(name != NULL);
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
+    gnn_near_miss_start(&near, name);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(name, commands[i].name) == 0)
             return &commands[i];
+        gnn_near_miss_offer(&near, commands[i].name);
+    }
+    (void)gnn_fail(&err, GNN_EUSAGE, "no command \"%s\"; `oocgnn help` lists them%s", name, gnn_near_miss_text(&near));
+    (void)gnn_cli_failed(&err);
     return NULL;
 }
 
@@ -106,7 +103,7 @@ static int help(int argc, char **argv)
     }
     const struct command *const command = find_command(argv[2]);
     char *words[] = {argv[2], flag, NULL};
-    return command == NULL ? unknown_command(argv[2]) : command->run(2, words);
+    return command == NULL ? GNN_EXIT_USAGE : command->run(2, words);
 }
 
 static int dispatch(int argc, char **argv)
@@ -124,7 +121,7 @@ static int dispatch(int argc, char **argv)
     if (strcmp(argv[1], "--worker") == 0)
         return run_worker(argc, argv);
     const struct command *const command = find_command(argv[1]);
-    return command == NULL ? unknown_command(argv[1]) : command->run(argc - 1, argv + 1);
+    return command == NULL ? GNN_EXIT_USAGE : command->run(argc - 1, argv + 1);
 }
 
 int gnn_cli(int argc, char **argv)

@@ -19,9 +19,7 @@ enum { PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_NAME_MAX };
 static const double tolerance = 0.10;
 
 struct calibrate_options {
-    char device[GNN_TEXT_MAX];
-    char out[GNN_TEXT_MAX];
-    char verify[GNN_TEXT_MAX];
+    char device[GNN_TEXT_MAX], out[GNN_TEXT_MAX], verify[GNN_TEXT_MAX];
     uint64_t size_bytes;
     bool quick, quiet;
 };

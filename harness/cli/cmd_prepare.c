@@ -15,15 +15,9 @@
 
 /* The command's own options; those of generating and importing are in their tables. */
 struct prepare_config {
-    char data_dir[GNN_TEXT_MAX];
-    char out_dir[GNN_TEXT_MAX];
-    char from[GNN_TEXT_MAX];
-    char split[GNN_TEXT_MAX];
-    uint32_t format;
-    uint32_t scale_divisor;
-    bool check;
-    bool quick;
-    bool quiet;
+    char data_dir[GNN_TEXT_MAX], out_dir[GNN_TEXT_MAX], from[GNN_TEXT_MAX], split[GNN_TEXT_MAX];
+    uint32_t format, scale_divisor;
+    bool check, quick, quiet;
 };
 
 #define OPTION(...) GNN_OPTION(prepare_config, __VA_ARGS__)

@@ -14,13 +14,9 @@
 enum { RUNS_MAX = 256 };
 
 struct report_config {
-    char db[GNN_TEXT_MAX];
-    char plot_dir[GNN_TEXT_MAX];
+    char db[GNN_TEXT_MAX], plot_dir[GNN_TEXT_MAX];
     uint32_t last;
-    bool comparison;
-    bool markdown;
-    bool json;
-    bool series;
+    bool comparison, markdown, json, series;
 };
 
 #define OPTION(...) GNN_OPTION(report_config, __VA_ARGS__)

@@ -20,12 +20,8 @@
 enum { CELLS_MAX = 1024, KEYS_MAX = 64, ALTERNATIVES_MAX = 32 };
 
 struct sweep_config {
-    char db[GNN_TEXT_MAX];
-    char data_dir[GNN_TEXT_MAX];
-    bool dry_run;
-    bool resume;
-    bool json;
-    bool keep_going;
+    char db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX];
+    bool dry_run, resume, json, keep_going;
     uint32_t repeat;
 };
 

@@ -23,22 +23,16 @@ struct gnn_run_config {
     uint32_t dim; /* 0: the only one prepared */
 
     enum gnn_model_kind model;
-    uint32_t hidden;
-    uint32_t heads;
+    uint32_t hidden, heads;
     bool gat_width_total;
     enum gnn_gcn_norm gcn_norm;
-    double dropout;
-    double lr;
-    double weight_decay;
+    double dropout, lr, weight_decay;
 
     struct gnn_u32_list fanout;
-    uint32_t batch_size;
-    uint32_t epochs;
-    uint32_t max_batches;
+    uint32_t batch_size, epochs, max_batches;
     uint32_t batches; /* train so many after the warm-up and extrapolate; 0 = whole epochs */
     uint32_t warmup;  /* mini-batches before them */
-    bool sample_only;
-    bool floyd_biased;
+    bool sample_only, floyd_biased;
     uint64_t seed;
 
     enum gnn_world_kind world;
@@ -52,16 +46,14 @@ struct gnn_run_config {
     uint64_t memory_bytes; /* the cap; 0 = none */
     uint64_t swap_bytes;
     enum gnn_cap_kind cap_kind;
-    uint64_t device_bps;
-    uint64_t device_iops;
+    uint64_t device_bps, device_iops;
     bool cold;
     uint64_t time_limit_ns; /* 0 = none */
     enum gnn_evaluate evaluate;
     uint64_t interval_ns; /* of the probes */
     char db[GNN_TEXT_MAX];
     char trace_loss[GNN_TEXT_MAX]; /* file for one line a step, or "" */
-    bool json;
-    bool quiet;
+    bool json, quiet;
 
     uint32_t set_count;
     char sets[GNN_SETS_MAX][GNN_SET_MAX]; /* "system.key=value" */

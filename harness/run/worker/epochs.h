@@ -13,8 +13,7 @@
 struct gnn_run_worker {
     const struct gnn_run_config *config;
     const struct gnn_system *system;
-    void *system_config;
-    void *system_state;
+    void *system_config, *system_state;
     struct gnn_machine *machine;
     struct gnn_world *world; /* the machine's, as the next two */
     const struct gnn_dataset *dataset;
@@ -30,8 +29,7 @@ struct gnn_run_worker {
     bool time_passed; /* the limit of a clock that only the worker can read */
     bool trained;     /* some epoch changed the model */
     uint64_t epoch;   /* of the progress messages; the training thread's, as the rest */
-    uint64_t steps_done;
-    uint64_t steps_total;
+    uint64_t steps_done, steps_total;
     uint64_t progress_ns;
     uint64_t *step_ns; /* (gnn_run_max_batches) the clock after each step; --batches only */
     uint64_t steps_ever, die_at_batch;
