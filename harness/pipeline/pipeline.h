@@ -59,11 +59,8 @@ enum { GNN_STAGES_MAX = 12, GNN_WORKERS_MAX = 256 };
 struct gnn_stage_time {
     char stage[GNN_NAME_MAX];
     uint32_t workers;
-    uint64_t items;   /* mini-batches that left the stage */
-    uint64_t wall_ns; /* summed over workers */
-    uint64_t cpu_ns;
-    uint64_t work_ns;
-    uint64_t wait_ns[GNN_WAIT_KINDS];
+    uint64_t items;                                             /* mini-batches that left the stage */
+    uint64_t wall_ns, cpu_ns, work_ns, wait_ns[GNN_WAIT_KINDS]; /* summed over workers */
 };
 
 struct gnn_worker {

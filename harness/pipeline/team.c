@@ -203,20 +203,15 @@ static enum gnn_status next_work(struct gnn_team *team, uint64_t jobs_done, stru
     return cancelled ? GNN_ECANCELLED : GNN_OK;
 }
 
-static void part_done(struct gnn_team *team)
+/* Gives a task back, or tells that a part of the job (task NULL) is done. */
+static void work_done(struct gnn_team *team, struct gnn_task *task)
 {
     gnn_mutex_lock(team->world, team->mutex);
-    assert(team->working > 0);
-    if (--team->working == 0)
-        gnn_cond_broadcast(team->world, team->returned);
-    gnn_mutex_unlock(team->world, team->mutex);
-}
-
-static void task_done(struct gnn_team *team, struct gnn_task *task)
-{
-    gnn_mutex_lock(team->world, team->mutex);
-    list_append(&team->finished, task);
-    gnn_cond_signal(team->world, team->returned);
+    assert(task != NULL || team->working > 0);
+    if (task != NULL)
+        list_append(&team->finished, task);
+    if (task != NULL || --team->working == 0)
+        gnn_cond_broadcast(team->world, team->returned); /* only the driver sleeps there */
     gnn_mutex_unlock(team->world, team->mutex);
 }
 
@@ -230,12 +225,12 @@ static enum gnn_status work_stage(void *ctx, struct gnn_worker *worker, struct g
         GNN_TRY(next_work(team, jobs_done, &job, &task));
         if (job.fn != NULL) {
             GNN_TRY(job.fn(job.ctx, worker->index, team->workers, err));
-            part_done(team);
+            work_done(team, NULL);
             jobs_done++;
             worker->items += worker->index == 0;
         } else if (task != NULL) {
             GNN_TRY(task->run(task, worker->index, err));
-            task_done(team, task);
+            work_done(team, task);
             worker->items++;
         } else {
             return GNN_OK;

@@ -1,4 +1,4 @@
-#include "systems/agnes/hyperbatch.h"
+#include "systems/agnes/agnes.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 #define AGNES_ROWS_H
 
 #include "harness/system/buffer.h"
-#include "systems/agnes/hyperbatch.h"
+#include "systems/agnes/agnes.h"
 
 /* The feature cache and its index table, for one hyperbatch (AGNES, KDD 2026, sections 3.2 (2) and 3.4 (2)): rows that
  * many of its mini-batches need stay in memory, C of them.

@@ -4,7 +4,6 @@
 
 #include "harness/system/buffer.h"
 #include "systems/agnes/agnes.h"
-#include "systems/agnes/hyperbatch.h"
 
 /* Sampling of a hyperbatch, hop by hop over graph blocks (AGNES, KDD 2026, sections 3.4 (1) and (3), Algorithm 1 lines
  * 4 to 12).

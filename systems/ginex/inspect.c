@@ -12,6 +12,8 @@
  * Differs  the passes run on one CPU thread, not on the GPU; change sets are written by that thread, in order */
 #include "systems/ginex/superbatch.h"
 
+#include "harness/base/atomic_max.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -27,14 +29,6 @@ struct ginex_inspection {
 };
 
 /* ---- sampling ---- */
-
-static void note_end(struct ginex_inspection *in)
-{
-    const uint_fast64_t now = gnn_now_ns(in->s->env->world);
-    uint_fast64_t last = atomic_load(&in->end_ns);
-    while (last < now && !atomic_compare_exchange_weak(&in->end_ns, &last, now))
-        ;
-}
 
 static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
@@ -56,7 +50,7 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
             GNN_TRY(gnn_queue_push(in->first_batch, in));
     }
     GNN_TRY(ginex_seal_worker(sb, worker->index, err));
-    note_end(in);
+    gnn_atomic_max(&in->end_ns, gnn_now_ns(s->env->world));
     return GNN_OK;
 }
 

@@ -31,11 +31,8 @@ struct gnndrive_config {
     uint32_t slots; /* S, 0 = (Q_t + 1) Mb buffer_mult */
     uint32_t depth; /* reads in flight per extractor */
     enum gnndrive_io io;
-    bool joint;
-    bool in_order;
+    bool joint, in_order, serial_extract, lock_submit;
     enum gnndrive_valid valid;
-    bool serial_extract;
-    bool lock_submit;
     enum gnndrive_order order;
     enum gnndrive_meta meta;
     enum gnn_map_advice readahead; /* of the topology mapping */
