@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct gnn_psi psi_unknown = {.some_us = GNN_UNKNOWN, .full_us = GNN_UNKNOWN};
-
 /* Every byte 0xff is GNN_UNKNOWN in each integer of a reading. */
 _Static_assert(GNN_UNKNOWN == UINT64_MAX, "all bits set");
 _Static_assert(sizeof(struct gnn_group_reading) % sizeof(uint64_t) == 0, "integers alone");
@@ -28,7 +26,7 @@ void gnn_host_reading_unknown(struct gnn_host_reading *out)
 
 bool gnn_parse_psi(const char *text, struct gnn_psi *out)
 {
-    struct gnn_psi psi = psi_unknown;
+    struct gnn_psi psi = {.some_us = GNN_UNKNOWN, .full_us = GNN_UNKNOWN};
     while (*text != '\0') {
         const size_t length = strcspn(text, "\n");
         char kind[8];

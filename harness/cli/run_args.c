@@ -22,28 +22,25 @@ enum gnn_status gnn_run_pair(struct gnn_run_config *config, const char *name, co
     return gnn_run_config_set(config, text, err);
 }
 
-static enum gnn_status take(struct gnn_args *args, struct gnn_run_config *config, bool *help, struct gnn_err *err)
-{
-    static const struct gnn_option *const tables[] = {gnn_run_options, NULL};
-    if (strcmp(args->name, "help") == 0) {
-        *help = true;
-        return gnn_args_flag(args, err);
-    }
-    if (strcmp(args->name, "set") == 0) {
-        const char *value;
-        GNN_TRY(gnn_args_value(args, &value, err));
-        return gnn_run_config_set(config, value, err);
-    }
-    bool known;
-    GNN_TRY(gnn_args_set(args, gnn_run_options, config, &known, err));
-    return known ? GNN_OK : gnn_args_unknown(args, "run", tables, err);
-}
-
 static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *config, bool *help, struct gnn_err *err)
 {
+    static const struct gnn_option *const tables[] = {gnn_run_options, NULL};
     struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
-    while (gnn_args_next(&args))
-        GNN_TRY(take(&args, config, help, err));
+    while (gnn_args_next(&args)) {
+        const char *value;
+        bool known = true;
+        if (strcmp(args.name, "help") == 0) {
+            *help = true;
+            GNN_TRY(gnn_args_flag(&args, err));
+        } else if (strcmp(args.name, "set") == 0) {
+            GNN_TRY(gnn_args_value(&args, &value, err));
+            GNN_TRY(gnn_run_config_set(config, value, err));
+        } else {
+            GNN_TRY(gnn_args_set(&args, gnn_run_options, config, &known, err));
+        }
+        if (!known)
+            return gnn_args_unknown(&args, "run", tables, err);
+    }
     return GNN_OK;
 }
 

@@ -143,25 +143,23 @@ static void slow_down(struct gnn_profile *profile, double factor)
     st->write_iops = (uint64_t)((double)st->write_iops / factor) + 1;
 }
 
-static enum gnn_status open_simulated(struct gnn_machine *m, const struct gnn_machine_hooks *hooks, struct gnn_err *err)
+static enum gnn_status open_simulated(struct gnn_machine *m, gnn_deadlock_fn *on_deadlock, struct gnn_err *err)
 {
     GNN_TRY(open_profile("--profile", m->config->profile, &m->profile, err));
     m->slowed = *m->profile;
     if (m->faults.device_slowdown != 1)
         slow_down(&m->slowed, m->faults.device_slowdown);
-    const struct gnn_simulated_config config = {.profile = &m->slowed,
-                                                .cap_bytes = m->config->memory_bytes,
-                                                .on_deadlock = hooks->on_deadlock,
-                                                .on_deadlock_ctx = hooks->ctx};
+    const struct gnn_simulated_config config = {
+        .profile = &m->slowed, .cap_bytes = m->config->memory_bytes, .on_deadlock = on_deadlock};
     return gnn_world_simulated_open(&config, &m->inner, err);
 }
 
-static enum gnn_status open_worlds(struct gnn_machine *m, const struct gnn_machine_hooks *hooks, struct gnn_err *err)
+static enum gnn_status open_worlds(struct gnn_machine *m, gnn_deadlock_fn *on_deadlock, struct gnn_err *err)
 {
     GNN_TRY(gnn_faults_parse(m->config->fault, &m->faults, err));
     const struct gnn_measured_config measured = {
         .memory_limit_bytes = m->config->cap_kind == GNN_CAP_PROGRAM ? m->config->memory_bytes : 0};
-    GNN_TRY(m->simulated ? open_simulated(m, hooks, err) : gnn_world_measured_open(&measured, &m->inner, err));
+    GNN_TRY(m->simulated ? open_simulated(m, on_deadlock, err) : gnn_world_measured_open(&measured, &m->inner, err));
     m->world = m->inner;
     if (m->config->fault[0] == '\0')
         return GNN_OK;
@@ -170,7 +168,7 @@ static enum gnn_status open_worlds(struct gnn_machine *m, const struct gnn_machi
     return GNN_OK;
 }
 
-enum gnn_status gnn_machine_open(const struct gnn_run_config *config, const struct gnn_machine_hooks *hooks,
+enum gnn_status gnn_machine_open(const struct gnn_run_config *config, gnn_deadlock_fn *on_deadlock,
                                  struct gnn_machine **out, struct gnn_err *err)
 {
     struct gnn_machine *m;
@@ -178,7 +176,7 @@ enum gnn_status gnn_machine_open(const struct gnn_run_config *config, const stru
     m->config = config;
     m->simulated = config->world == GNN_WORLD_SIMULATED;
     *out = m;
-    return open_worlds(m, hooks, err);
+    return open_worlds(m, on_deadlock, err);
 }
 
 void gnn_machine_close(struct gnn_machine *m)

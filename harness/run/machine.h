@@ -8,15 +8,12 @@
 
 struct gnn_machine;
 
-struct gnn_machine_hooks {
-    void (*on_deadlock)(void *ctx, const char *report); /* simulated: does not return */
-    void *ctx;
-};
+/* Told of a deadlock of the simulated world; ctx is NULL. Does not return. */
+typedef void gnn_deadlock_fn(void *ctx, const char *report);
 
 /* Errors: those of the worlds, GNN_EUSAGE for an unknown profile; the caller closes the machine after one too. */
-GNN_MUST_CHECK enum gnn_status gnn_machine_open(const struct gnn_run_config *config,
-                                                const struct gnn_machine_hooks *hooks, struct gnn_machine **out,
-                                                struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_machine_open(const struct gnn_run_config *config, gnn_deadlock_fn *on_deadlock,
+                                                struct gnn_machine **out, struct gnn_err *err);
 void gnn_machine_close(struct gnn_machine *machine); /* accepts NULL; everything opened in the world is closed */
 
 struct gnn_world *gnn_machine_world(struct gnn_machine *machine); /* with the run's faults, if any */

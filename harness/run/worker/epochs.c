@@ -117,14 +117,14 @@ static enum gnn_status evaluate_epoch(struct gnn_run_worker *w, uint64_t epoch, 
 static uint64_t hash_model(const struct gnn_run_worker *w)
 {
     uint64_t hash = 0;
-    const bool has_values = w->model != NULL && !gnn_compute_is_modelled(w->config);
-    for (uint32_t i = 0; has_values && i < gnn_model_param_count(w->model); i++) {
-        const struct gnn_param p = gnn_model_param(w->model, i);
+    const bool has_values = w->env.model != NULL && !gnn_compute_is_modelled(w->config);
+    for (uint32_t i = 0; has_values && i < gnn_model_param_count(w->env.model); i++) {
+        const struct gnn_param p = gnn_model_param(w->env.model, i);
         const uint64_t count = (uint64_t)p.rows * p.cols;
         gnn_real *const values = malloc(gnn_mul_bytes(count, sizeof *values));
         if (values == NULL)
             return 0;
-        w->tensor->ops->download(w->tensor, values, p.value, count * sizeof *values);
+        w->env.tensor->ops->download(w->env.tensor, values, p.value, count * sizeof *values);
         for (uint64_t k = 0; k < count; k++) {
             uint32_t bits;
             memcpy(&bits, &values[k], sizeof bits);

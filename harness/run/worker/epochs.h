@@ -15,13 +15,11 @@ struct gnn_run_worker {
     const struct gnn_system *system;
     void *system_config, *system_state;
     struct gnn_machine *machine;
-    struct gnn_world *world; /* the machine's, as the next two */
+    struct gnn_world *world; /* the machine's, as the dataset */
     const struct gnn_dataset *dataset;
-    struct gnn_tensor *tensor; /* NULL when sample_only, as model */
-    struct gnn_model *model;
     struct gnn_model_config model_config;
     struct gnn_workload workload;
-    struct gnn_env env;
+    struct gnn_env env; /* tensor and model are NULL when sample_only */
     struct gnn_memory_plan plan;
     FILE *trace; /* --trace-loss, or NULL */
     struct gnn_control control;

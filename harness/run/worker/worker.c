@@ -24,9 +24,8 @@ static void on_deadlock(void *ctx, const char *report)
 
 static enum gnn_status open_machine(struct gnn_run_worker *w, struct gnn_err *err)
 {
-    const struct gnn_machine_hooks hooks = {.on_deadlock = on_deadlock, .ctx = w};
     struct gnn_run_faults faults;
-    GNN_TRY(gnn_machine_open(w->config, &hooks, &w->machine, err));
+    GNN_TRY(gnn_machine_open(w->config, on_deadlock, &w->machine, err));
     w->world = gnn_machine_world(w->machine);
     GNN_TRY(gnn_faults_parse(w->config->fault, &faults, err));
     w->die_at_batch = faults.die_at_batch;
@@ -96,12 +95,9 @@ static enum gnn_status open_training(struct gnn_run_worker *w, struct gnn_err *e
 {
     if (w->workload.sample_only)
         return check_plan(w, err);
-    GNN_TRY(gnn_machine_tensor(w->machine, &w->tensor, err));
-    w->env.tensor = w->tensor;
+    GNN_TRY(gnn_machine_tensor(w->machine, &w->env.tensor, err));
     GNN_TRY(check_plan(w, err));
-    GNN_TRY(gnn_model_open(w->tensor, &w->model_config, &w->model, err));
-    w->env.model = w->model;
-    return GNN_OK;
+    return gnn_model_open(w->env.tensor, &w->model_config, &w->env.model, err);
 }
 
 static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
@@ -118,8 +114,8 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
     d->labels = NULL;
     d->train.nodes = d->valid.nodes = d->test.nodes = NULL;
     (void)snprintf(opened->profile_digest, sizeof opened->profile_digest, "%s", gnn_machine_profile_digest(w->machine));
-    for (uint32_t i = 0; w->model != NULL && i < gnn_model_param_count(w->model); i++) {
-        const struct gnn_param p = gnn_model_param(w->model, i);
+    for (uint32_t i = 0; w->env.model != NULL && i < gnn_model_param_count(w->env.model); i++) {
+        const struct gnn_param p = gnn_model_param(w->env.model, i);
         opened->parameters += (uint64_t)p.rows * p.cols;
     }
     gnn_control_send(&message, GNN_WIRE_OPENED);
@@ -148,7 +144,7 @@ static void close_worker(struct gnn_run_worker *w)
 {
     if (w->system != NULL)
         w->system->close(w->system_state);
-    gnn_model_close(w->model);
+    gnn_model_close(w->env.model);
     if (w->trace != NULL)
         (void)fclose(w->trace);
     gnn_control_close(&w->control);
