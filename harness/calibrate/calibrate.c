@@ -134,10 +134,8 @@ enum gnn_status gnn_calibrate(const struct gnn_calibrate_config *config, struct 
     *out = (struct gnn_calibration){.quick = config->quick};
     GNN_TRY(describe(out, err));
     enum gnn_status status = choose_places(&b, err);
-    if (status == GNN_OK)
-        status = gnn_world_measured_open(NULL, &b.world, err);
-    if (status == GNN_OK)
-        status = run_steps(&b, err);
+    GNN_NEXT(status, gnn_world_measured_open(NULL, &b.world, err));
+    GNN_NEXT(status, run_steps(&b, err));
     if (b.world != NULL)
         gnn_world_measured_close(b.world);
     if (b.scratch[0] != '\0')

@@ -229,8 +229,7 @@ enum gnn_status gnn_bench_compute(struct gnn_bench *bench, struct gnn_err *err)
 {
     struct compute c = {.bench = bench};
     enum gnn_status status = compute_open(&c, err);
-    if (status == GNN_OK)
-        status = measure(&c, err);
+    GNN_NEXT(status, measure(&c, err));
     compute_close(&c);
     return status;
 }

@@ -152,8 +152,7 @@ enum gnn_status gnn_fio_run(const char *job_file, struct gnn_fio_report *out, st
         last_words(text, words, sizeof words);
         status = gnn_fail(err, GNN_ENOTSUP, "calibrate: fio ended with status %d: %s", WEXITSTATUS(exit_status), words);
     }
-    if (status == GNN_OK)
-        status = gnn_fio_parse(text, out, err);
+    GNN_NEXT(status, gnn_fio_parse(text, out, err));
     free(text);
     return status;
 }

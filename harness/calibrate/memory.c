@@ -81,19 +81,15 @@ static enum gnn_status measure_gather(struct gnn_bench *b, struct gnn_err *err)
     struct gnn_figure figures[WIDTHS];
     void *dst = NULL;
     enum gnn_status status = gnn_file_open(b->world, b->data, GNN_OPEN_READ, &file, err);
-    if (status == GNN_OK)
-        status = gnn_map_open(b->world, file, GNN_MAP_NORMAL, &g.map, err);
-    if (status == GNN_OK)
-        status = gnn_mem_alloc(b->world, "gathered rows", (uint64_t)BATCH_ROWS * row_bytes[WIDTHS - 1], GNN_MEM_PLAIN,
-                               &dst, err);
+    GNN_NEXT(status, gnn_map_open(b->world, file, GNN_MAP_NORMAL, &g.map, err));
+    GNN_NEXT(status, gnn_mem_alloc(b->world, "gathered rows", (uint64_t)BATCH_ROWS * row_bytes[WIDTHS - 1],
+                                   GNN_MEM_PLAIN, &dst, err));
     g.dst = dst;
     g.rows = calloc(BATCH_ROWS, sizeof *g.rows);
     if (status == GNN_OK && g.rows == NULL)
         status = gnn_fail(err, GNN_ENOMEM, "calibrate: %d row numbers", BATCH_ROWS);
-    if (status == GNN_OK)
-        status = touch_all(&g, err);
-    if (status == GNN_OK)
-        status = gnn_figures_measure(gather_once, &g, b->repeats, WIDTHS, figures, err);
+    GNN_NEXT(status, touch_all(&g, err));
+    GNN_NEXT(status, gnn_figures_measure(gather_once, &g, b->repeats, WIDTHS, figures, err));
     if (status == GNN_OK)
         fit_line(figures, &b->out->figure[GNN_FIGURE_COPIED_BYTE], &b->out->figure[GNN_FIGURE_GATHER_ROW]);
     free(g.rows);

@@ -249,8 +249,7 @@ enum gnn_status gnn_bench_pages(struct gnn_bench *bench, struct gnn_err *err)
 {
     struct pages p = {.bench = bench};
     enum gnn_status status = pages_open(&p, err);
-    if (status == GNN_OK)
-        status = measure(&p, err);
+    GNN_NEXT(status, measure(&p, err));
     free(p.index);
     gnn_mem_free(bench->world, p.buffer);
     gnn_file_close(bench->world, p.random);

@@ -59,8 +59,7 @@ enum gnn_status gnn_bench_process(struct gnn_bench *bench, struct gnn_err *err)
     struct gnn_tensor *tensor = NULL;
     GNN_TRY(gnn_bench_tensor_open(bench, &tensor, err));
     enum gnn_status status = warm_up(tensor, err);
-    if (status == GNN_OK)
-        status = start_threads(bench->world, err);
+    GNN_NEXT(status, start_threads(bench->world, err));
     const int error = gnn_text_file_read("/proc/self/status", text, sizeof text);
     tensor->ops->close(tensor);
     GNN_TRY(status);

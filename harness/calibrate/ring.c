@@ -143,8 +143,8 @@ enum gnn_status gnn_bench_ring(struct gnn_bench *bench, struct gnn_err *err)
 {
     struct ring r = {.bench = bench};
     enum gnn_status status = ring_open(&r, err);
-    if (status == GNN_OK)
-        status = gnn_figures_measure(ring_once, &r, bench->repeats, 2, &bench->out->figure[GNN_FIGURE_SUBMIT], err);
+    GNN_NEXT(status,
+             gnn_figures_measure(ring_once, &r, bench->repeats, 2, &bench->out->figure[GNN_FIGURE_SUBMIT], err));
     if (r.ring != NULL)
         gnn_ring_close(bench->world, r.ring);
     gnn_mem_free(bench->world, r.slots);

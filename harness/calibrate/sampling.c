@@ -251,8 +251,7 @@ enum gnn_status gnn_bench_sampling(struct gnn_bench *bench, struct gnn_err *err)
 {
     struct sampling s = {.bench = bench};
     enum gnn_status status = sampling_open(&s, err);
-    if (status == GNN_OK)
-        status = measure(&s, err);
+    GNN_NEXT(status, measure(&s, err));
     sampling_close(&s);
     return status;
 }

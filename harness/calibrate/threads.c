@@ -121,10 +121,8 @@ enum gnn_status gnn_bench_threads(struct gnn_bench *bench, struct gnn_err *err)
 {
     struct turns t = {.bench = bench};
     enum gnn_status status = gnn_mutex_open(bench->world, &t.mutex, err);
-    if (status == GNN_OK)
-        status = gnn_cond_open(bench->world, &t.cond, err);
-    if (status == GNN_OK)
-        status = measure(&t, err);
+    GNN_NEXT(status, gnn_cond_open(bench->world, &t.cond, err));
+    GNN_NEXT(status, measure(&t, err));
     gnn_cond_close(bench->world, t.cond);
     gnn_mutex_close(bench->world, t.mutex);
     return status;

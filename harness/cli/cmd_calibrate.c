@@ -149,12 +149,9 @@ static enum gnn_status measure(const struct calibrate_options *o, const char *ou
     struct gnn_calibration *calibration;
     GNN_NEW(calibration, 1, err, "calibration");
     enum gnn_status status = gnn_calibrate(&config, calibration, err);
-    if (status == GNN_OK)
-        status = gnn_calibration_text(calibration, &text, err);
-    if (status == GNN_OK)
-        status = gnn_profile_parse(out, text, &profile, err);
-    if (status == GNN_OK)
-        status = write_file(out, text, err);
+    GNN_NEXT(status, gnn_calibration_text(calibration, &text, err));
+    GNN_NEXT(status, gnn_profile_parse(out, text, &profile, err));
+    GNN_NEXT(status, write_file(out, text, err));
     if (status == GNN_OK) {
         (void)printf("%s\n", out);
         status = verify(profile, stderr, err);

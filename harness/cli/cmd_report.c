@@ -84,8 +84,7 @@ static enum gnn_status show(struct report *r, struct gnn_db *db, struct gnn_err 
     struct gnn_run_record *runs;
     assert(r->count <= RUNS_MAX);
     enum gnn_status status = gnn_db_load_all(db, r->ids, r->count, &runs, err);
-    if (status == GNN_OK)
-        status = print_runs(r, runs, err);
+    GNN_NEXT(status, print_runs(r, runs, err));
     if (status == GNN_OK && r->config.plot_dir[0] != '\0')
         status = gnn_plot_comparison(runs, r->count, r->config.plot_dir, err);
     gnn_run_records_free(runs, r->count);
@@ -103,8 +102,7 @@ int gnn_cmd_report(int argc, char **argv)
         return exit_status;
     struct gnn_db *db = NULL;
     enum gnn_status status = gnn_db_open(r.config.db, GNN_DB_READ, &db, &err);
-    if (status == GNN_OK)
-        status = show(&r, db, &err);
+    GNN_NEXT(status, show(&r, db, &err));
     gnn_db_close(db);
     return status == GNN_OK ? GNN_EXIT_OK : gnn_cli_failed(&err);
 }

@@ -151,8 +151,7 @@ static enum gnn_status add_cell(struct sweep *s, const char *section, const stru
         GNN_TRY(gnn_option_set(gnn_run_options, &cell->config, "data", s->config.data_dir, err));
     struct gnn_err cause = {0};
     enum gnn_status status = gnn_run_config_check(&cell->config, &cause);
-    if (status == GNN_OK)
-        status = gnn_machine_resolve(&cell->config, &cause);
+    GNN_NEXT(status, gnn_machine_resolve(&cell->config, &cause));
     if (status != GNN_OK)
         return gnn_fail(err, status, "%s: [%s]: %s", s->job_file, section, cause.message);
     s->count++;

@@ -194,8 +194,7 @@ static void look_at_cuda(struct doctor *d)
     struct gnn_tensor *tensor = NULL;
     struct gnn_err err = {0};
     enum gnn_status status = gnn_cuda_plugin(&ops, &err);
-    if (status == GNN_OK)
-        status = ops->open(&env, NULL, &tensor, &err);
+    GNN_NEXT(status, ops->open(&env, NULL, &tensor, &err));
     find(d, "CUDA", status == GNN_OK ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false, "", "%s",
          status == GNN_OK ? "the plugin and a device work: --compute cuda" : err.message);
     if (tensor != NULL)

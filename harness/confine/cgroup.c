@@ -90,13 +90,8 @@ enum gnn_status gnn_cgroup_create(const struct gnn_confine *confine, const struc
     (void)snprintf(cgroup->name, sizeof cgroup->name, "oocgnn-%ld-%u", (long)getpid(),
                    atomic_fetch_add(&next_number, 1));
     enum gnn_status status = create_groups(cgroup, err);
-    if (status == GNN_OK)
-        status = check_read_back(cgroup, err);
-    if (status == GNN_OK)
-        *out = cgroup;
-    else
-        gnn_cgroup_close(cgroup);
-    return status;
+    GNN_NEXT(status, check_read_back(cgroup, err));
+    return GNN_OPENED(status, cgroup, out, gnn_cgroup_close);
 }
 
 const char *gnn_cgroup_name(const struct gnn_cgroup *cgroup)

@@ -98,8 +98,7 @@ static enum gnn_status check_schema(struct gnn_db *db, bool create, struct gnn_e
 
 static enum gnn_status end_transaction(struct gnn_db *db, enum gnn_status status, const char *what, struct gnn_err *err)
 {
-    if (status == GNN_OK)
-        status = gnn_db_exec(db, "COMMIT", what, err);
+    GNN_NEXT(status, gnn_db_exec(db, "COMMIT", what, err));
     if (status != GNN_OK)
         (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
     return status;
@@ -164,8 +163,7 @@ static enum gnn_status prepare_for_writing(struct gnn_db *db, struct gnn_err *er
         return gnn_db_fail(db, "open", err);
     GNN_TRY(gnn_db_exec(db, "PRAGMA foreign_keys = ON; BEGIN IMMEDIATE", "open", err));
     enum gnn_status status = check_schema(db, true, err);
-    if (status == GNN_OK)
-        status = mark_stale(db, err);
+    GNN_NEXT(status, mark_stale(db, err));
     return end_transaction(db, status, "open", err);
 }
 
@@ -197,11 +195,7 @@ enum gnn_status gnn_db_open(const char *path, enum gnn_db_mode mode, struct gnn_
     assert(mode == GNN_DB_WRITE || mode == GNN_DB_READ);
     (void)snprintf(db->path, sizeof db->path, "%s", path);
     const enum gnn_status status = open_handle(db, mode, err);
-    if (status == GNN_OK)
-        *out = db;
-    else
-        gnn_db_close(db);
-    return status;
+    return GNN_OPENED(status, db, out, gnn_db_close);
 }
 
 void gnn_db_close(struct gnn_db *db)

@@ -512,8 +512,7 @@ enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t 
         write_caption(comparison);
         status = draw_epoch_time(comparison, out_dir, err);
     }
-    if (status == GNN_OK)
-        status = draw_stage_split(comparison, out_dir, err);
+    GNN_NEXT(status, draw_stage_split(comparison, out_dir, err));
     free(comparison);
     return status;
 }

@@ -42,8 +42,7 @@ enum gnn_status gnn_epoch_run(const struct gnn_env *env, gnn_add_stages_fn *add_
 {
     struct gnn_pipeline *pipeline = NULL;
     enum gnn_status status = gnn_pipeline_open(env->world, &pipeline, err);
-    if (status == GNN_OK)
-        status = add_stages(ctx, pipeline, err);
+    GNN_NEXT(status, add_stages(ctx, pipeline, err));
     if (status == GNN_OK) {
         status = gnn_pipeline_run(pipeline, err);
         add_times(pipeline, out);

@@ -59,11 +59,9 @@ static enum gnn_status part_close(const struct job *job, const char *name, struc
     struct gnn_file_info info = {0};
     if (file != NULL)
         gnn_file_info(world, file, &info);
-    if (status == GNN_OK)
-        status = gnn_file_sync(world, file, err);
+    GNN_NEXT(status, gnn_file_sync(world, file, err));
     gnn_file_close(world, file);
-    if (status == GNN_OK)
-        status = gnn_file_rename(world, part.text, path_of(job, name, "").text, err);
+    GNN_NEXT(status, gnn_file_rename(world, part.text, path_of(job, name, "").text, err));
     if (status == GNN_OK)
         job->files->written_bytes += info.size_bytes;
     else if (file != NULL)
@@ -77,8 +75,7 @@ static enum gnn_status write_file(const struct job *job, const char *name, const
 {
     struct gnn_file *file = NULL;
     enum gnn_status status = part_open(job, name, 0, &file, err);
-    if (status == GNN_OK)
-        status = gnn_write_all(job->env->world, file, 0, data, bytes, err);
+    GNN_NEXT(status, gnn_write_all(job->env->world, file, 0, data, bytes, err));
     return part_close(job, name, file, status, err);
 }
 
@@ -118,8 +115,7 @@ static enum gnn_status write_blocks(const struct job *job, const char *name, uin
     struct gnn_file *file = NULL;
     GNN_MEM_NEW(world, window.memory, (uint64_t)window_blocks * block_bytes, "agnes window of blocks", mem_flags, err);
     enum gnn_status status = part_open(job, name, agnes_direct_flag(job->config), &file, err);
-    if (status == GNN_OK)
-        status = write_windows(&window, file, blocks, window_blocks, fill, err);
+    GNN_NEXT(status, write_windows(&window, file, blocks, window_blocks, fill, err));
     gnn_mem_free(world, window.memory);
     return part_close(job, name, file, status, err);
 }
@@ -385,8 +381,7 @@ static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
         GNN_TRY(prepare_graph(job, err));
     } else {
         enum gnn_status status = read_index(job, index, err);
-        if (status == GNN_OK)
-            status = read_order(job, err);
+        GNN_NEXT(status, read_order(job, err));
         gnn_file_close(job->env->world, index);
         if (status != GNN_OK)
             return status;

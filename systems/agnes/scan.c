@@ -58,10 +58,8 @@ static enum gnn_status scan_opened(const struct gnn_env *env, const struct agnes
                                                   .mem_flags = scan->mem_flags};
     enum gnn_status status = gnn_stream_attach(env->world, file, scan->end_bytes, &stream, err);
     cursor.stream = stream;
-    if (status == GNN_OK)
-        status = gnn_span_reader_open(env->world, &config, &reader, err);
-    if (status == GNN_OK)
-        status = visit_all(env, reader, &cursor, visit, ctx, err);
+    GNN_NEXT(status, gnn_span_reader_open(env->world, &config, &reader, err));
+    GNN_NEXT(status, visit_all(env, reader, &cursor, visit, ctx, err));
     gnn_span_reader_close(reader);
     gnn_stream_close(stream);
     return status;

@@ -193,8 +193,7 @@ enum gnn_status ginex_cache_fill_direct(struct ginex_cache *cache, enum gnn_ring
     struct gnn_span_reader *reader = NULL;
     enum gnn_status status =
         gnn_stream_attach(cache->world, cache->config.features, cache->features_bytes, &features, err);
-    if (status == GNN_OK)
-        status = gnn_span_reader_open(cache->world, &config, &reader, err);
+    GNN_NEXT(status, gnn_span_reader_open(cache->world, &config, &reader, err));
     if (status == GNN_OK) {
         struct gnn_reader_counters counters;
         runs.features = features;

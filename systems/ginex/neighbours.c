@@ -229,8 +229,7 @@ enum gnn_status ginex_neighbours_load(struct ginex_neighbours *n, struct gnn_err
     GNN_TRY(
         gnn_mem_alloc(world, "ginex neighbour cache", gnn_span_room(n->file_bytes), GNN_MEM_PLAIN, &n->loaded, err));
     enum gnn_status status = gnn_reader_open(world, &config, &reader, err);
-    if (status == GNN_OK)
-        status = load_blocks(n, reader, err);
+    GNN_NEXT(status, load_blocks(n, reader, err));
     if (reader != NULL) {
         struct gnn_reader_counters counters;
         gnn_reader_counters(reader, &counters);

@@ -211,8 +211,7 @@ static enum gnn_status fill_claim(struct extraction *x, struct gnn_err *err)
     struct gnndrive_buffer *fb = x->s->fb;
     gnndrive_buffer_pin(fb, x->claim);
     enum gnn_status status = gnndrive_buffer_take_slots(fb, x->claim, UINT32_MAX, err);
-    if (status == GNN_OK)
-        status = read_rows(x, err);
+    GNN_NEXT(status, read_rows(x, err));
     if (status == GNN_OK) {
         gnndrive_buffer_publish(fb, x->claim);
         return GNN_OK;
@@ -245,8 +244,7 @@ enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct 
     lock_tables(&x);
     if (s->config->in_order && !s->sizes.holds_all)
         status = gnndrive_buffer_admit(s->fb, item->k, view->node_count);
-    if (status == GNN_OK)
-        status = fill_claim(&x, err);
+    GNN_NEXT(status, fill_claim(&x, err));
     unlock_tables(&x);
     item->held = status == GNN_OK;
     return status;

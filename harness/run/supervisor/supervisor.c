@@ -342,8 +342,7 @@ static void judge(struct supervision *s, int wait_status)
 static enum gnn_status finish(struct supervision *s, struct gnn_err *err)
 {
     enum gnn_status status = flush_epoch(s, err);
-    if (status == GNN_OK)
-        status = flush_series(s, 1, err);
+    GNN_NEXT(status, flush_series(s, 1, err));
     const enum gnn_status last = gnn_db_finish(s->db, s->run, err);
     return status == GNN_OK ? last : status;
 }

@@ -139,8 +139,7 @@ enum gnn_status gnn_evaluate_split(const struct gnn_env *env, const struct gnn_s
     struct evaluation e = {.env = env};
     uint64_t correct = 0;
     enum gnn_status status = open_evaluation(&e, err);
-    if (status == GNN_OK)
-        status = evaluate_all(&e, split, &correct, err);
+    GNN_NEXT(status, evaluate_all(&e, split, &correct, err));
     close_evaluation(&e);
     if (status == GNN_OK)
         *accuracy = (double)correct / (double)split->count;

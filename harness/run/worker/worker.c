@@ -163,8 +163,7 @@ int gnn_worker_main(const struct gnn_run_config *config)
     struct gnn_err err = {0};
     struct gnn_run_worker worker = {.config = config, .control = {.wake_fd = -1, .go_fd = -1}}, *const w = &worker;
     enum gnn_status status = open_worker(w, &err);
-    if (status == GNN_OK)
-        status = gnn_run_worker_epochs(w, &err);
+    GNN_NEXT(status, gnn_run_worker_epochs(w, &err));
     if (status != GNN_OK && w->time_passed) {
         err = (struct gnn_err){0};
         status = gnn_fail(&err, GNN_ETIME, "the time limit of %.3g s passed", (double)config->time_limit_ns * 1e-9);

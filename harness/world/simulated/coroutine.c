@@ -238,8 +238,7 @@ enum gnn_status sim_coroutine_open(struct sim_coroutine *coroutine, void (*fn)(v
     enum gnn_status status = GNN_OK;
     if (mprotect(stack, GNN_PAGE_BYTES, PROT_NONE) != 0)
         status = gnn_fail(err, GNN_ENOMEM, "the guard page of a coroutine's stack: %s", strerror(errno));
-    if (status == GNN_OK)
-        status = prepare(coroutine, err);
+    GNN_NEXT(status, prepare(coroutine, err));
     if (status != GNN_OK) {
         sim_coroutine_close(coroutine);
         return status;

@@ -179,8 +179,7 @@ enum gnn_status sim_file_add(struct simulated *s, const char *path, const struct
         status = gnn_fail(err, GNN_EBUG, "%s: registered twice", path);
     else
         status = sim_inode_content(content, &inode, err);
-    if (status == GNN_OK)
-        status = adopt(s, normal, inode, err);
+    GNN_NEXT(status, adopt(s, normal, inode, err));
     free(normal);
     return status;
 }
@@ -454,8 +453,7 @@ enum gnn_status sim_file_rename(struct gnn_world *w, const char *from, const cha
     char *normal_from, *normal_to = NULL;
     GNN_TRY(normal_path(from, &normal_from, err));
     enum gnn_status status = normal_path(to, &normal_to, err);
-    if (status == GNN_OK)
-        status = rename_normal(s, normal_from, normal_to, err);
+    GNN_NEXT(status, rename_normal(s, normal_from, normal_to, err));
     free(normal_from);
     free(normal_to);
     return status;

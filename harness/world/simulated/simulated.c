@@ -48,11 +48,7 @@ enum gnn_status gnn_world_simulated_open(const struct gnn_simulated_config *conf
     s->config = *config;
     s->profile = config->profile;
     const enum gnn_status status = open_parts(s, err);
-    if (status == GNN_OK)
-        *out = &s->base;
-    else
-        gnn_world_simulated_close(&s->base);
-    return status;
+    return GNN_OPENED(status, &s->base, out, gnn_world_simulated_close);
 }
 
 void gnn_world_simulated_close(struct gnn_world *world)
