@@ -272,6 +272,7 @@ uint32_t gnn_kron_seeds(const uint64_t *indptr, uint32_t nodes, gnn_node *ids)
             ids[count++] = v;
     const uint32_t seeds = gnn_min_u32(count, GNN_KRON_SEEDS);
     for (uint32_t i = 0; i < seeds; i++) {
+        assert(i < count);
         const uint32_t j = i + (uint32_t)(gnn_splitmix64_at(SEED_SEEDS, i) % (count - i));
         const gnn_node other = ids[j];
         ids[j] = ids[i];
