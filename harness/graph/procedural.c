@@ -316,8 +316,10 @@ static inline struct list list_of(const struct gnn_procedural *g, gnn_node node,
     if (list.inside == 0)
         return list;
     list.window = gnn_min_u64(gnn_max_u64(g->config.window, 2 * list.inside), count / 2);
-    list.start = gnn_min_u64(node > list.window / 2 ? node - list.window / 2 : 0, count - list.window);
-    list.before = (degree - list.inside) * list.start / (count - list.window);
+    const uint64_t room = count - list.window;
+    assert(room > 0);
+    list.start = gnn_min_u64(node > list.window / 2 ? node - list.window / 2 : 0, room);
+    list.before = (degree - list.inside) * list.start / room;
     return list;
 }
 

@@ -87,6 +87,7 @@ static void make_room(struct sim_cached *c, uint64_t now_ns)
     for (uint64_t i = 0; i < old_slots; i++)
         alive += old[i].key != 0 && old[i].done_ns > now_ns;
     const uint64_t slots = alive > old_slots / 4 ? 2 * old_slots : old_slots;
+    assert(slots > 0);
     struct flight *const flights = calloc(slots, sizeof *flights);
     if (flights == NULL) {
         assert(c->count < c->mask);
