@@ -300,6 +300,8 @@ enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint6
 enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, struct gnn_meta *meta,
                             struct gnn_err *err)
 {
+    if (file == NULL) /* never opened: status says why */
+        return status;
     GNN_NEXT(status, flush(file, err));
     if (status == GNN_OK && file->kind != GNN_OUT_SPILL && fdatasync(file->fd) != 0 && errno != EINVAL)
         status = gnn_out_errno(errno, "writing", file->path, err);

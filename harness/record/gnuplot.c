@@ -37,7 +37,7 @@ static void become_gnuplot(const char *dir, const char *script, int complain_fd)
 /* Reads until the other end is closed; keeps what fits. */
 static void drain(int fd, char *text, size_t text_bytes)
 {
-    char rest[256];
+    char rest[256] = {0};
     size_t used = 0;
     for (ssize_t got = 1; got > 0 || (got < 0 && errno == EINTR);) {
         const bool keep = used + 1 < text_bytes;
