@@ -27,7 +27,7 @@ GNN_MUST_CHECK enum gnn_status gnn_machine_tensor(struct gnn_machine *machine, s
 /* Reads what the run has used so far. */
 void gnn_machine_usage(struct gnn_machine *machine, struct gnn_machine_usage *out);
 
-/* What the process itself takes of the cap: the profile's figure; 0 in the measured world, where nobody knows. */
+/* What the process itself takes of the cap: the profile's figure; 0 in the measured world, where it is not known. */
 uint64_t gnn_machine_process_bytes(const struct gnn_machine *machine);
 
 const char *gnn_machine_profile_digest(const struct gnn_machine *machine); /* "" without a profile */

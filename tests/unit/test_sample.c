@@ -249,7 +249,7 @@ static void fuzz_against_plain(void **state)
 
 /* ---- fixed for ever ---- */
 
-/* These numbers are the project's contract: whoever changes a draw, a key or the digest changes every record. */
+/* These numbers are the project's contract: a changed draw, key or digest changes every record. */
 static void golden_digest(void **state)
 {
     static const struct {
