@@ -101,6 +101,8 @@ enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, str
     GNN_TRY(gnn_kv_setf(env, err, "dataset.train", "%" PRIu32, d->train.count));
     GNN_TRY(gnn_kv_setf(env, err, "dataset.valid", "%" PRIu32, d->valid.count));
     GNN_TRY(gnn_kv_setf(env, err, "dataset.test", "%" PRIu32, d->test.count));
+    GNN_TRY(gnn_kv_setf(env, err, "epoch.batches", "%" PRIu64, opened->intent.batches));
+    GNN_TRY(gnn_kv_setf(env, err, "epoch.seeds", "%" PRIu64, opened->intent.seeds));
     GNN_TRY(gnn_kv_setf(env, err, "plan.fixed_bytes", "%" PRIu64, opened->plan_fixed_bytes));
     GNN_TRY(gnn_kv_setf(env, err, "plan.batches_bytes", "%" PRIu64, opened->plan_batches_bytes));
     GNN_TRY(gnn_kv_setf(env, err, "system.open_ns", "%" PRIu64, opened->open_ns));

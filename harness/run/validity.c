@@ -37,11 +37,10 @@ static bool batches_counted(const struct context *c)
     return true;
 }
 
-/* Every training node once an epoch, or as many as --max-batches leaves. */
+/* What the system meant to train: every training node once an epoch, unless an option says otherwise. */
 static bool seeds_counted(const struct context *c)
 {
-    const uint64_t most = c->facts->batches_expected * c->config->batch_size;
-    const uint64_t expected = gnn_min_u64(most, c->facts->train_count);
+    const uint64_t expected = c->facts->seeds_expected;
     for (uint32_t i = 0; i < c->run->epoch_count && !c->config->sample_only; i++) {
         const uint64_t found = gnn_recorded_figure(&c->run->epochs[i], GNN_FIGURE_SEEDS);
         const uint64_t seeds = found == GNN_UNKNOWN ? 0 : found;

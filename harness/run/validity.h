@@ -10,9 +10,8 @@
 
 /* What the checks need besides the record. */
 struct gnn_validity_facts {
-    uint64_t batches_expected; /* per epoch */
-    uint64_t train_count;
-    bool direct; /* the system read features directly, observed */
+    uint64_t batches_expected, seeds_expected; /* of an epoch, as the system said it (harness/system/intent.h) */
+    bool direct;                               /* the system read features directly, observed */
 };
 
 /* Applies every check to a run whose worker ended well; appends a reason per failed check and returns how

@@ -6,6 +6,7 @@
 
 #include "harness/base/reading.h"
 #include "harness/oocgnn.h"
+#include "harness/system/intent.h"
 #include "harness/system/system.h"
 
 /* The worker finds its pipes at these numbers. */
@@ -33,7 +34,8 @@ enum gnn_wire_command { GNN_COMMAND_INTERRUPT = 'i', GNN_COMMAND_TIME = 't', GNN
 
 struct gnn_wire_opened {
     struct gnn_dataset dataset; /* its pointers are the worker's, and NULL here */
-    char profile_digest[40];    /* "" without a profile */
+    struct gnn_intent intent;
+    char profile_digest[40]; /* "" without a profile */
     uint64_t plan_fixed_bytes, plan_batches_bytes;
     uint64_t parameters; /* of the model */
     uint64_t open_ns;    /* the system's open: calibration, preprocessing */
@@ -63,7 +65,6 @@ struct gnn_machine_usage {
 
 struct gnn_wire_epoch {
     uint64_t epoch;
-    uint64_t batches_expected;
     uint64_t wall_ns;
     struct gnn_machine_usage before, after;
     bool has_values; /* false: compute was modelled, there is no loss */

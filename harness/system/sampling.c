@@ -114,6 +114,21 @@ void gnn_sampling_begin(struct gnn_sampling *s, uint64_t epoch)
         gnn_epoch_order(seed, epoch, train->nodes, train->count, s->order);
 }
 
+void gnn_sampling_intend(const struct gnn_sampling *s, struct gnn_intent *intent)
+{
+    const uint32_t parts = s->config.segments ? s->config.workers : 1;
+    intent->batches = s->batches;
+    intent->seeds = intent->whole_batches = 0;
+    for (uint32_t w = 0; w < parts; w++)
+        intent->whole_batches +=
+            gnn_div_up(s->lanes[w].end_seed - s->lanes[w].first_seed, s->env->workload->batch_size);
+    for (uint32_t k = 0; k < s->batches && !s->env->workload->sample_only; k++) {
+        uint32_t count;
+        (void)gnn_sampling_seeds(s, k, &count);
+        intent->seeds += count;
+    }
+}
+
 uint32_t gnn_sampling_batches(const struct gnn_sampling *s)
 {
     return s->batches;

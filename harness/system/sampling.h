@@ -5,6 +5,7 @@
 #define GNN_SYSTEM_SAMPLING_H
 
 #include "harness/system/epoch.h"
+#include "harness/system/intent.h"
 
 struct gnn_sampling;
 
@@ -29,6 +30,9 @@ void gnn_sampling_close(struct gnn_sampling *sampling); /* accepts NULL */
 
 /* Before the workers start: the epoch's order, counters to zero. */
 void gnn_sampling_begin(struct gnn_sampling *sampling, uint64_t epoch);
+
+/* Says how many mini-batches and seeds the epochs have: more, by segments, than one permutation cuts into. */
+void gnn_sampling_intend(const struct gnn_sampling *sampling, struct gnn_intent *intent);
 
 /* Batches of an epoch, max_batches applied. */
 uint32_t gnn_sampling_batches(const struct gnn_sampling *sampling);

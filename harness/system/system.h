@@ -2,7 +2,7 @@
  * Types only. This header is the author's manual; systems/null is the smallest example.
  *
  * Life of a run, all on the worker process's main thread of the world:
- *   plan -> open -> train_epoch x epochs -> close.
+ *   plan -> open -> intend -> train_epoch x epochs -> close.
  * A hook that fails fills err; close is then called with whatever open stored (maybe NULL). */
 #ifndef GNN_SYSTEM_SYSTEM_H
 #define GNN_SYSTEM_SYSTEM_H
@@ -57,6 +57,7 @@ static inline bool gnn_env_on_device(const struct gnn_env *env)
 }
 
 struct gnn_memory_plan; /* harness/system/plan.h */
+struct gnn_intent;      /* harness/system/intent.h */
 
 /* Mini-batches of an epoch: all training nodes, or the first workload->max_batches. */
 static inline uint32_t gnn_epoch_batches(const struct gnn_env *env)
@@ -119,6 +120,8 @@ struct gnn_system {
                             struct gnn_err *err);
     /* Required. Allocates everything that lasts. config stays valid until close. */
     enum gnn_status (*open)(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err);
+    /* Optional. Says what the epochs of this run will do and read where that is not what gnn_intent_begin filled in. */
+    void (*intend)(const void *state, struct gnn_intent *intent);
     /* Required. One pass over the training nodes (or sampling only). The result is zeroed by the caller. On failure
      * everything in flight has stopped and been released before it returns. */
     enum gnn_status (*train_epoch)(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err);

@@ -76,6 +76,19 @@ static enum gnn_status open_parts(struct agnes *agnes, struct gnn_err *err)
     return setup->env->workload->sample_only ? GNN_OK : open_gathering(agnes, err);
 }
 
+static void agnes_intend(const void *state, struct gnn_intent *intent)
+{
+    const struct agnes_setup *const setup = &((const struct agnes *)state)->setup;
+    struct gnn_world *const world = setup->env->world;
+    const uint32_t how = setup->config->io == AGNES_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED;
+    const uint32_t made = setup->files.written_bytes > 0 ? GNN_READS_MADE : 0;
+    gnn_intent_reads(intent, gnn_file_path(world, setup->files.graph), how | made);
+    if (setup->files.features == NULL)
+        return;
+    gnn_intent_reads(intent, gnn_file_path(world, setup->files.features), how | made);
+    gnn_intent_reads(intent, NULL, how); /* spools and spilled rows */
+}
+
 static void agnes_close(void *state)
 {
     struct agnes *const agnes = state;
@@ -121,6 +134,7 @@ const struct gnn_system gnn_system_agnes = {
     .config_bytes = sizeof(struct agnes_config),
     .plan = agnes_plan,
     .open = agnes_open,
+    .intend = agnes_intend,
     .train_epoch = agnes_epoch,
     .close = agnes_close,
 };

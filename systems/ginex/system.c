@@ -90,6 +90,18 @@ static enum gnn_status open_training(struct ginex *s, struct gnn_err *err)
     return gnn_training_open(s->env, &s->training, err);
 }
 
+static void ginex_intend(const void *state, struct gnn_intent *intent)
+{
+    const struct ginex *const s = state;
+    const struct gnn_dataset *const d = s->env->dataset;
+    const uint32_t how = s->config->io == GINEX_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED;
+    gnn_sampling_intend(s->sampling, intent);
+    gnn_intent_reads(intent, d->indices_path, how);
+    gnn_intent_reads(intent, NULL, how); /* neighbour cache and trace */
+    if (!s->env->workload->sample_only)
+        gnn_intent_reads(intent, d->features_path, how | (s->features_map != NULL ? GNN_READS_MAPPED : 0));
+}
+
 static void ginex_close(void *state)
 {
     struct ginex *s = state;
@@ -135,6 +147,7 @@ const struct gnn_system gnn_system_ginex = {
     .config_bytes = sizeof(struct ginex_config),
     .plan = ginex_plan,
     .open = ginex_open,
+    .intend = ginex_intend,
     .train_epoch = ginex_epoch,
     .close = ginex_close,
 };

@@ -143,6 +143,17 @@ static enum gnn_status open_all(struct gnndrive *s, struct gnn_err *err)
     return open_extraction(s, err);
 }
 
+static void gnndrive_intend(const void *state, struct gnn_intent *intent)
+{
+    const struct gnndrive *const s = state;
+    const struct gnn_dataset *const d = s->env->dataset;
+    gnn_sampling_intend(s->sampling, intent);
+    gnn_intent_reads(intent, d->indices_path, GNN_READS_MAPPED);
+    if (!s->env->workload->sample_only)
+        gnn_intent_reads(intent, d->features_path,
+                         s->config->io == GNNDRIVE_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED);
+}
+
 static void gnndrive_close(void *state)
 {
     struct gnndrive *s = state;
@@ -184,6 +195,7 @@ const struct gnn_system gnn_system_gnndrive = {
     .config_bytes = sizeof(struct gnndrive_config),
     .plan = gnndrive_plan,
     .open = gnndrive_open,
+    .intend = gnndrive_intend,
     .train_epoch = gnndrive_train_epoch,
     .close = gnndrive_close,
 };

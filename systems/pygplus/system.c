@@ -55,6 +55,22 @@ static enum gnn_status open_features(struct pygplus *s, struct gnn_err *err)
     return GNN_OK;
 }
 
+static void pygplus_intend(const void *state, struct gnn_intent *intent)
+{
+    const struct pygplus *const s = state;
+    gnn_sampling_intend(s->sampling, intent);
+    gnn_intent_reads(intent, s->env->dataset->indices_path, GNN_READS_MAPPED);
+    if (s->env->workload->sample_only)
+        return;
+    gnn_intent_reads(intent, s->env->dataset->features_path, GNN_READS_MAPPED);
+    if (!s->config->drop_last_train || intent->batches == 0)
+        return;
+    uint32_t last;
+    (void)gnn_sampling_seeds(s->sampling, (uint32_t)intent->batches - 1, &last);
+    intent->seeds -= last;
+    intent->whole_batches--;
+}
+
 static void pygplus_close(void *state)
 {
     struct pygplus *s = state;
@@ -95,6 +111,7 @@ const struct gnn_system gnn_system_pygplus = {
     .config_bytes = sizeof(struct pygplus_config),
     .plan = pygplus_plan,
     .open = pygplus_open,
+    .intend = pygplus_intend,
     .train_epoch = pygplus_train_epoch,
     .close = pygplus_close,
 };

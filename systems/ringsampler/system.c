@@ -44,6 +44,23 @@ static enum gnn_status ringsampler_open(const struct gnn_env *env, const void *c
     return env->workload->sample_only ? GNN_OK : rs_training_open(s, &s->training, err);
 }
 
+static void ringsampler_intend(const void *state, struct gnn_intent *intent)
+{
+    static const uint32_t how[] = {[RS_IO_DIRECT] = GNN_READS_DIRECT,
+                                   [RS_IO_BUFFERED] = GNN_READS_BUFFERED,
+                                   [RS_IO_BUFFERED_RANDOM] = GNN_READS_BUFFERED,
+                                   [RS_IO_MAPPED] = GNN_READS_MAPPED,
+                                   [RS_IO_SORTED] = GNN_READS_DIRECT};
+    const struct ringsampler *const s = state;
+    const struct gnn_dataset *const d = s->env->dataset;
+    gnn_intent_reads(intent, d->indices_path, how[s->config->io]);
+    if (s->training != NULL)
+        gnn_intent_reads(intent, d->features_path,
+                         s->config->feature_io == RS_FEATURES_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED);
+    if (s->config->requests > 0) /* a stream of requests has no epoch */
+        intent->batches = intent->whole_batches = s->config->requests;
+}
+
 static void ringsampler_close(void *state)
 {
     struct ringsampler *const s = state;
@@ -68,6 +85,7 @@ const struct gnn_system gnn_system_ringsampler = {
     .config_bytes = sizeof(struct ringsampler_config),
     .plan = ringsampler_plan,
     .open = ringsampler_open,
+    .intend = ringsampler_intend,
     .train_epoch = rs_epoch,
     .close = ringsampler_close,
 };

@@ -35,7 +35,7 @@ static void make_sound(struct fixture *f)
     f->config.batch_size = BATCH_SIZE;
     f->config.memory_bytes = 320u << 20;
     f->config.cold = true;
-    f->facts = (struct gnn_validity_facts){.batches_expected = BATCHES, .train_count = TRAIN_COUNT, .direct = true};
+    f->facts = (struct gnn_validity_facts){.batches_expected = BATCHES, .seeds_expected = TRAIN_COUNT, .direct = true};
     fake_run(&f->run, "gnndrive", 1.0, EPOCHS, 1);
     f->run.counters.device_read_bytes = f->run.counters.requested_bytes;
     for (uint32_t i = 0; i < EPOCHS; i++)
@@ -77,6 +77,7 @@ static void forget_the_seeds(struct fixture *f)
 static void too_many_seeds_for_max_batches(struct fixture *f)
 {
     f->facts.batches_expected = 3;
+    f->facts.seeds_expected = UINT64_C(3) * BATCH_SIZE;
     for (uint32_t i = 0; i < EPOCHS; i++)
         f->run.epochs[i].counters.batches = 3;
 }
@@ -251,6 +252,7 @@ static void sampling_alone(struct fixture *f)
 static void max_batches(struct fixture *f)
 {
     f->facts.batches_expected = 3;
+    f->facts.seeds_expected = UINT64_C(3) * BATCH_SIZE;
     for (uint32_t i = 0; i < EPOCHS; i++) {
         f->run.epochs[i].counters.batches = 3;
         f->run.epochs[i].figures[f->run.epochs[i].figure_count - 1].value = 3 * BATCH_SIZE;

@@ -171,7 +171,6 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
     }
     gnn_record_fill_epoch(wire, &before, &after, &s->pending);
     s->has_pending = true;
-    s->facts.batches_expected = wire->batches_expected;
     s->facts.direct =
         gnn_run_host_observe_direct(s->host, s->run) && s->pending.counters.requested_bytes != GNN_UNKNOWN;
     gnn_run_progress_epoch(&s->progress, wire->epoch, wire->wall_ns, s->pending.loss);
@@ -188,7 +187,8 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
 {
     switch ((enum gnn_wire_type)m->type) {
     case GNN_WIRE_OPENED:
-        s->facts.train_count = m->as.opened.dataset.train.count;
+        s->facts.batches_expected = m->as.opened.intent.batches;
+        s->facts.seeds_expected = m->as.opened.intent.seeds;
         return gnn_record_fill_opened(&m->as.opened, s->run, err);
     case GNN_WIRE_PROGRESS:
         gnn_run_progress_batches(&s->progress, m->as.progress.epoch, m->as.progress.batches_done,

@@ -44,7 +44,7 @@ void gnn_run_worker_on_step(void *ctx, const struct gnn_batch_view *batch, const
     w->progress_ns = now_ns;
     struct gnn_wire_message message = {0};
     message.as.progress = (struct gnn_wire_progress){
-        .epoch = w->epoch, .batches_done = w->steps_done, .batches_total = w->steps_total, .loss = step->loss};
+        .epoch = w->epoch, .batches_done = w->steps_done, .batches_total = w->intent.batches, .loss = step->loss};
     gnn_control_send(&message, GNN_WIRE_PROGRESS);
 }
 
@@ -63,7 +63,7 @@ static enum gnn_status flush_trace(struct gnn_run_worker *w, struct gnn_err *err
 /* Extrapolates from the steps of the epoch; fewer batches than asked for are all there are, and stay as they are. */
 static void extrapolate(const struct gnn_run_worker *w, uint64_t start_ns, struct gnn_wire_epoch *e)
 {
-    const uint64_t all = gnn_div_up(w->dataset->train.count, w->workload.batch_size);
+    const uint64_t all = w->intent.whole_batches;
     if (w->step_ns == NULL || w->steps_done < (uint64_t)w->config->warmup + 2 || w->steps_done >= all)
         return;
     gnn_extrapolate(w->step_ns, (uint32_t)w->steps_done, w->config->warmup, start_ns, all, &e->full);
@@ -78,7 +78,6 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
     gnn_control_announce(&w->control, &message, GNN_WIRE_EPOCH_BEGIN);
     w->epoch = epoch;
     w->steps_done = 0;
-    w->steps_total = gnn_epoch_batches(&w->env);
 
     gnn_machine_usage(w->machine, &e->before);
     const uint64_t start_ns = gnn_now_ns(w->world);
@@ -88,7 +87,6 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
     assert(e->after.cpu_ns >= e->before.cpu_ns);
     e->has_values = !gnn_compute_is_modelled(w->config);
     extrapolate(w, start_ns, e);
-    e->batches_expected = w->steps_total;
     w->trained = w->trained || e->result.seeds > 0;
     assert(e->result.stage_count <= GNN_STAGES_MAX);
     assert(e->result.figure_count <= GNN_FIGURES_MAX);

@@ -5,6 +5,7 @@
 #include "harness/run/config.h"
 #include "harness/run/machine.h"
 #include "harness/run/worker/control.h"
+#include "harness/system/intent.h"
 #include "harness/system/plan.h"
 
 #include <stdio.h>
@@ -21,13 +22,14 @@ struct gnn_run_worker {
     struct gnn_workload workload;
     struct gnn_env env; /* tensor and model are NULL when sample_only */
     struct gnn_memory_plan plan;
+    struct gnn_intent intent;
     FILE *trace; /* --trace-loss, or NULL */
     struct gnn_control control;
 
     bool time_passed; /* the limit of a clock that only the worker can read */
     bool trained;     /* some epoch changed the model */
     uint64_t epoch;   /* of the progress messages; the training thread's, as the rest */
-    uint64_t steps_done, steps_total;
+    uint64_t steps_done;
     uint64_t progress_ns;
     uint64_t *step_ns; /* (gnn_run_max_batches) the clock after each step; --batches only */
     uint64_t steps_ever, die_at_batch;

@@ -105,6 +105,7 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
     struct gnn_wire_message message = {0};
     struct gnn_wire_opened *const opened = &message.as.opened;
     *opened = (struct gnn_wire_opened){.dataset = *w->dataset,
+                                       .intent = w->intent,
                                        .plan_fixed_bytes = gnn_plan_bytes(&w->plan) - gnn_plan_run_bytes(&w->plan) -
                                                            gnn_plan_in_flight_bytes(&w->plan),
                                        .plan_batches_bytes = gnn_plan_in_flight_bytes(&w->plan),
@@ -135,7 +136,11 @@ static enum gnn_status open_worker(struct gnn_run_worker *w, struct gnn_err *err
     GNN_TRY(open_training(w, err));
     const uint64_t start_ns = gnn_now_ns(w->world);
     GNN_TRY(w->system->open(&w->env, w->system_config, &w->system_state, err));
-    send_opened(w, gnn_now_ns(w->world) - start_ns);
+    const uint64_t open_ns = gnn_now_ns(w->world) - start_ns;
+    gnn_intent_begin(&w->env, &w->intent);
+    if (w->system->intend != NULL)
+        w->system->intend(w->system_state, &w->intent);
+    send_opened(w, open_ns);
     atomic_store(&w->control.may_leave, false);
     return GNN_OK;
 }

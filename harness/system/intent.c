@@ -1,0 +1,32 @@
+#include "harness/system/intent.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+void gnn_intent_begin(const struct gnn_env *env, struct gnn_intent *out)
+{
+    const struct gnn_workload *const load = env->workload;
+    const uint64_t train = env->dataset->train.count, batches = gnn_epoch_batches(env);
+    *out = (struct gnn_intent){.batches = batches,
+                               .seeds = load->sample_only ? 0 : gnn_min_u64(batches * load->batch_size, train),
+                               .whole_batches = gnn_div_up(train, load->batch_size)};
+}
+
+void gnn_intent_reads(struct gnn_intent *intent, const char *path, uint32_t how)
+{
+    assert(intent->file_count < GNN_INTENT_FILES_MAX);
+    struct gnn_used_file *const file = &intent->files[intent->file_count++];
+    const int length = snprintf(file->path, sizeof file->path, "%s", path == NULL ? "" : path);
+    assert(length >= 0);
+    assert((size_t)length < sizeof file->path);
+    file->how = how;
+}
+
+bool gnn_intent_all_direct(const struct gnn_intent *intent)
+{
+    uint32_t how = 0;
+    for (uint32_t i = 0; i < intent->file_count; i++)
+        how |= intent->files[i].how;
+    return (how & GNN_READS_DIRECT) != 0 && (how & GNN_READS_BUFFERED) == 0;
+}
