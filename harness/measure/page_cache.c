@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WINDOW_PAGES = 1 << 18, EVICT_ROUNDS = 3, COLD_ONE_IN = 1000, PATH_BYTES = 4096 };
+enum { WINDOW_PAGES = 1 << 18, EVICT_ROUNDS = 3, COLD_ONE_IN = 1000, PATH_BYTES = 4096, DEPTH_MAX = 8 };
 
 static enum gnn_status open_file(const char *path, int *fd, struct stat *info, struct gnn_err *err)
 {
@@ -100,7 +100,27 @@ enum gnn_status gnn_cache_evict(const char *path, struct gnn_err *err)
 /* One file's share of a sum over files. */
 typedef enum gnn_status file_fn(const char *path, struct gnn_residency *sum, struct gnn_err *err);
 
-static enum gnn_status for_each_in_dir(const char *dir, file_fn *visit, struct gnn_residency *sum, struct gnn_err *err)
+static enum gnn_status for_each_in_dir(const char *dir, int depth, file_fn *visit, struct gnn_residency *sum,
+                                       struct gnn_err *err);
+
+/* Visits one entry of a directory: a file, also through a link, or what lies in a directory that is no link. */
+static enum gnn_status visit_entry(const char *path, int depth, file_fn *visit, struct gnn_residency *sum,
+                                   struct gnn_err *err)
+{
+    struct stat target, self;
+    if (stat(path, &target) != 0 || lstat(path, &self) != 0)
+        return GNN_OK; /* gone meanwhile, or a link to nothing */
+    if (S_ISREG(target.st_mode))
+        return visit(path, sum, err);
+    if (!S_ISDIR(self.st_mode))
+        return GNN_OK;
+    if (depth == DEPTH_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "%s: more than %d directories deep", path, DEPTH_MAX);
+    return for_each_in_dir(path, depth + 1, visit, sum, err);
+}
+
+static enum gnn_status for_each_in_dir(const char *dir, int depth, file_fn *visit, struct gnn_residency *sum,
+                                       struct gnn_err *err)
 {
     DIR *entries = opendir(dir);
     if (entries == NULL)
@@ -108,10 +128,10 @@ static enum gnn_status for_each_in_dir(const char *dir, file_fn *visit, struct g
     enum gnn_status status = GNN_OK;
     for (const struct dirent *entry = readdir(entries); entry != NULL && status == GNN_OK; entry = readdir(entries)) {
         char path[PATH_BYTES];
-        struct stat info;
         const int length = snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
-        if (length > 0 && length < PATH_BYTES && lstat(path, &info) == 0 && S_ISREG(info.st_mode))
-            status = visit(path, sum, err);
+        const bool itself = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        if (!itself && length > 0 && length < PATH_BYTES)
+            status = visit_entry(path, depth, visit, sum, err);
     }
     (void)closedir(entries);
     return status;
@@ -124,7 +144,7 @@ static enum gnn_status for_each(const char *const *paths, uint32_t count, file_f
         struct stat info;
         if (stat(paths[i], &info) != 0)
             return gnn_fail(err, GNN_ENOENT, "%s: %s", paths[i], strerror(errno));
-        GNN_TRY(S_ISDIR(info.st_mode) ? for_each_in_dir(paths[i], visit, sum, err) : visit(paths[i], sum, err));
+        GNN_TRY(S_ISDIR(info.st_mode) ? for_each_in_dir(paths[i], 0, visit, sum, err) : visit(paths[i], sum, err));
     }
     return GNN_OK;
 }

@@ -91,6 +91,10 @@ enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, str
     run->scale_divisor = d->scale_divisor;
     run->dim = d->dim;
     run->dataset_bytes = d->topology_bytes + d->feature_bytes;
+    run->direct_asked = 0;
+    for (uint32_t i = 0; i < opened->intent.file_count; i++)
+        if ((opened->intent.files[i].how & GNN_READS_DIRECT) != 0)
+            run->direct_asked = 1;
     struct gnn_kv_list *const env = &run->environment;
     GNN_TRY(gnn_kv_set(env, "dataset.digest", d->digest, err));
     if (opened->profile_digest[0] != '\0')

@@ -87,6 +87,15 @@ static bool started_cold(const struct context *c)
                   c->run->resident_start_bytes);
 }
 
+/* A direct read that fills the page cache after all was none. */
+static bool stayed_direct(const struct context *c)
+{
+    if (c->run->direct_asked != 1 || c->run->direct_observed != 0)
+        return true;
+    return BROKEN(c, "direct reads were asked for, but the files they read came into the page cache (another process "
+                     "reads them?)");
+}
+
 /* Compares what direct reads asked for with what the device delivered: within 2 %, for counters that lag. */
 static bool device_moved(const struct context *c)
 {
@@ -148,8 +157,9 @@ static bool not_killed(const struct context *c)
     return BROKEN(c, "the kernel killed %" PRIu64 " process(es) of the run for memory", c->run->oom_kills);
 }
 
-static check_fn *const checks[] = {all_epochs,   batches_counted, seeds_counted, loss_finite,      cap_respected,
-                                   started_cold, misses_read,     device_moved,  stages_accounted, not_killed};
+static check_fn *const checks[] = {all_epochs,    batches_counted,  seeds_counted, loss_finite,
+                                   cap_respected, started_cold,     misses_read,   stayed_direct,
+                                   device_moved,  stages_accounted, not_killed};
 
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run)

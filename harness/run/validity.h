@@ -11,7 +11,7 @@
 /* What the checks need besides the record. */
 struct gnn_validity_facts {
     uint64_t batches_expected, seeds_expected; /* of an epoch, as the system said it (harness/system/intent.h) */
-    bool direct;                               /* the system read features directly, observed */
+    bool direct;                               /* every explicit read of the system is to go past the page cache */
 };
 
 /* Applies every check to a run whose worker ended well; appends a reason per failed check and returns how

@@ -161,6 +161,7 @@ struct gnn_world_ops {
     int64_t (*file_write)(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
                           uint64_t len_bytes);
     enum gnn_status (*file_sync)(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
+    enum gnn_status (*file_evict)(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
     void (*file_close)(struct gnn_world *w, struct gnn_file *file);
     enum gnn_status (*file_rename)(struct gnn_world *w, const char *from, const char *to, struct gnn_err *err);
     enum gnn_status (*file_remove)(struct gnn_world *w, const char *path, struct gnn_err *err);
@@ -199,8 +200,8 @@ struct gnn_world {
     DO(prefix, mutex_unlock) DO(prefix, mutex_close) DO(prefix, cond_open) DO(prefix, cond_wait)                       \
     DO(prefix, cond_signal) DO(prefix, cond_broadcast) DO(prefix, cond_close) DO(prefix, mem_alloc)                    \
     DO(prefix, mem_free) DO(prefix, mem_usage) DO(prefix, mem_copy) DO(prefix, file_open) DO(prefix, file_info)        \
-    DO(prefix, file_path) DO(prefix, file_read) DO(prefix, file_write) DO(prefix, file_sync) DO(prefix, file_close)    \
-    DO(prefix, file_rename) DO(prefix, file_remove) DO(prefix, dir_make) DO(prefix, map_open)                          \
+    DO(prefix, file_path) DO(prefix, file_read) DO(prefix, file_write) DO(prefix, file_sync) DO(prefix, file_evict)    \
+    DO(prefix, file_close) DO(prefix, file_rename) DO(prefix, file_remove) DO(prefix, dir_make) DO(prefix, map_open)   \
     DO(prefix, map_gather_u32) DO(prefix, map_gather_rows) DO(prefix, map_close) DO(prefix, ring_open)                 \
     DO(prefix, charge)
 /* clang-format on */
@@ -371,6 +372,12 @@ static inline int64_t gnn_file_write(struct gnn_world *w, struct gnn_file *file,
 static inline enum gnn_status gnn_file_sync(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err)
 {
     return w->ops->file_sync(w, file, err);
+}
+/* Drops the file's pages from the page cache, dirty ones written first: what a run wrote before its first epoch is as
+ * cold for it as what it found. Pages that are mapped may stay. */
+static inline enum gnn_status gnn_file_evict(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err)
+{
+    return w->ops->file_evict(w, file, err);
 }
 static inline void gnn_file_close(struct gnn_world *w, struct gnn_file *file)
 {

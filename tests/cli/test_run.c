@@ -219,6 +219,67 @@ static void losses_repeat_bit_for_bit(void **state)
     process_free(&r);
 }
 
+static json_int_t whole_of(const json_t *object, const char *key)
+{
+    return json_is_null(json_object_get(object, key)) ? -1 : json_integer_value(json_object_get(object, key));
+}
+
+/* What was asked for and what was seen of direct reads stand in the record, for every way of reading. */
+static void direct_reads_are_observed(void **state)
+{
+    const struct tiny_runs *const f = *state;
+    static const struct {
+        const char *more[8];
+        int asked, observed;
+    } cases[] = {
+        {{"--system", "pygplus"}, 0, -1},
+        {{"--system", "gnndrive"}, 1, 1},
+        {{"--system", "gnndrive", "--set", "gnndrive.io=buffered"}, 0, -1},
+        {{"--system", "gnndrive", "--sample-only"}, 0, -1},
+        {{"--system", "ginex", "--sample-only"}, 1, 1},
+        {{"--system", "ringsampler", "--sample-only", "--set", "ringsampler.io=direct"}, 1, 1},
+        {{"--system", "ringsampler"}, 1, 1}, /* its features */
+        {{"--system", "agnes"}, 1, 1},
+        {{"--system", "agnes", "--set", "agnes.io=buffered"}, 0, -1},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        int exit_status;
+        json_t *const run = tiny_runs_json(f, cases[c].more, &exit_status);
+        const json_int_t asked = whole_of(run, "direct_asked"), observed = whole_of(run, "direct_observed");
+        if (exit_status != 0 || asked != cases[c].asked || (observed != cases[c].observed && observed != -1))
+            fail_msg("case %zu: exit %d, asked %lld, observed %lld", c, exit_status, (long long)asked,
+                     (long long)observed);
+        if (f->confined)
+            assert_int_equal(observed, cases[c].observed);
+        json_decref(run);
+    }
+}
+
+/* A layout that another run left in the page cache, or that this run wrote a moment ago, is as cold as the dataset: the
+ * device delivers it once, whoever made it. */
+static void a_prepared_layout_starts_cold(void **state)
+{
+    const struct tiny_runs *const f = *state;
+    static const char *const worlds[][5] = {{"measured"}, {"simulated", "--profile", "gnndrive-paper"}};
+    for (size_t w = f->confined ? 0 : 1; w < 2; w++) {
+        json_int_t delivered[2];
+        for (int turn = 0; turn < 2; turn++) { /* the layout is made by the first */
+            const char *more[16] = {"--system",          "agnes", "--sample-only",       "--set",
+                                    "agnes.io=buffered", "--set", "agnes.layout=random", "--world"};
+            for (uint32_t i = 0; worlds[w][i] != NULL; i++)
+                more[8 + i] = worlds[w][i];
+            int exit_status;
+            json_t *const run = tiny_runs_json(f, more, &exit_status);
+            assert_int_equal(exit_status, 0);
+            assert_int_equal(whole_of(run, "cold_observed"), 1);
+            delivered[turn] = whole_of(json_object_get(run, "counters"), "device_read_bytes");
+            json_decref(run);
+        }
+        assert_true(delivered[0] > 1000000);
+        assert_in_range(delivered[1], delivered[0] / 10 * 9, delivered[0] / 10 * 11);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +293,8 @@ int main(void)
         cmocka_unit_test(a_killed_supervisor_takes_its_worker_along),
         cmocka_unit_test(two_runs_share_a_database),
         cmocka_unit_test(losses_repeat_bit_for_bit),
+        cmocka_unit_test(direct_reads_are_observed),
+        cmocka_unit_test(a_prepared_layout_starts_cold),
     };
     return cmocka_run_group_tests_name("run", tests, tiny_runs_set_up, tiny_runs_tear_down);
 }

@@ -339,6 +339,9 @@ static void test_writes_are_written_back(void **state)
     assert_int_equal(counts_of(&f).device_write_bytes, sizeof bytes);
     assert_int_equal(gnn_file_sync(f.world, out, &err), GNN_OK);
     assert_int_equal(counts_of(&f).device_write_bytes, sizeof bytes);
+    assert_int_equal(counts_of(&f).cached_bytes, sizeof bytes);
+    assert_int_equal(gnn_file_evict(f.world, out, &err), GNN_OK);
+    assert_int_equal(counts_of(&f).cached_bytes, 0);
     for (uint64_t mib = 1; mib < 128; mib++) /* twice the machine's memory */
         assert_int_equal(gnn_file_write(f.world, out, mib << 20, bytes, sizeof bytes), sizeof bytes);
     const uint64_t evicted_bytes = counts_of(&f).device_write_bytes;

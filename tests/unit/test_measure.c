@@ -223,8 +223,20 @@ static void page_cache(void **state)
     assert_int_equal(residency.resident_bytes, residency.file_bytes);
     assert_false(gnn_cache_is_cold(&residency));
     const char *paths[] = {dir};
+    char below[64], deep[96], link_path[64];
+    (void)snprintf(below, sizeof below, "%s/layout", dir); /* what a system prepared lies deeper */
+    (void)snprintf(deep, sizeof deep, "%s/graph", below);
+    (void)snprintf(link_path, sizeof link_path, "%s/back", dir);
+    assert_int_equal(mkdir(below, 0700), 0);
+    assert_int_equal(symlink(".", link_path), 0); /* a circle is not followed */
+    const int deep_fd = open(deep, O_CREAT | O_RDWR, 0600);
+    assert_int_equal(write(deep_fd, block, PAGE), PAGE);
+    (void)close(deep_fd);
+    assert_int_equal(gnn_cache_residency_all(paths, 1, &residency, &err), GNN_OK);
+    assert_int_equal(residency.file_bytes, (PAGES + 1) * PAGE + TAIL);
+    assert_int_equal(residency.resident_bytes, (PAGES + 1) * PAGE + TAIL);
     assert_int_equal(gnn_cache_make_cold(paths, 1, &residency, &err), GNN_OK);
-    assert_int_equal(residency.file_bytes, PAGES * PAGE + TAIL);
+    assert_int_equal(residency.file_bytes, (PAGES + 1) * PAGE + TAIL);
     struct gnn_device_info device;
     assert_int_equal(gnn_device_find(dir, &device, &err), GNN_OK);
     if (device.major != 0) {
@@ -239,6 +251,9 @@ static void page_cache(void **state)
     }
     (void)close(fd);
     (void)unlink(path);
+    (void)unlink(deep);
+    (void)unlink(link_path);
+    (void)rmdir(below);
     (void)rmdir(dir);
     assert_int_equal(gnn_cache_evict(path, &err), GNN_ENOENT);
     const struct gnn_residency hidden = {.file_bytes = 1 << 20, .resident_bytes = GNN_UNKNOWN};

@@ -124,6 +124,12 @@ static void device_idle(struct fixture *f)
     f->run.counters.device_read_bytes = f->run.counters.requested_bytes / 100 * 97;
 }
 
+static void direct_was_cached(struct fixture *f)
+{
+    f->run.direct_asked = 1;
+    f->run.direct_observed = 0;
+}
+
 static void rows_unread(struct fixture *f)
 {
     f->run.counters.cache_misses = f->run.counters.requested_bytes / (f->run.dim * 4) + 1;
@@ -170,6 +176,7 @@ static const struct {
     {warm_start, "123456 B of the dataset"},
     {start_unobserved, "could not be observed"},
     {device_idle, "the device delivered"},
+    {direct_was_cached, "came into the page cache"},
     {rows_unread, "rows were missed"},
     {time_lost, "epoch 1 stage train"},
     {time_invented, "epoch 0 stage extract"},

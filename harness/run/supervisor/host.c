@@ -19,7 +19,12 @@ struct gnn_run_host {
     struct gnn_probe *probe;
     uint64_t start_ns, next_probe_ns;
     struct gnn_sample last_sample;
+    const struct gnn_intent *intent; /* NULL: the system is not open yet */
+    uint64_t resident_before[GNN_INTENT_FILES_MAX];
+    bool direct_looked;
 };
+
+enum { DIRECT_ONE_IN = 100 }; /* of a file read directly, at most this much is in the page cache afterwards */
 
 enum gnn_status gnn_run_host_open(const struct gnn_run_config *config, const char *dataset_dir,
                                   struct gnn_run_host **out, struct gnn_err *err)
@@ -168,17 +173,68 @@ void gnn_run_host_probe(struct gnn_run_host *host, struct gnn_series_point *out)
     host->next_probe_ns = gnn_later_ns(gnn_host_now_ns(), host->config->interval_ns);
 }
 
-bool gnn_run_host_observe_direct(const struct gnn_run_host *host, struct gnn_run_record *run)
+/* Resident bytes of a file; GNN_UNKNOWN where this user does not see them. */
+static uint64_t resident_of(const char *path, uint64_t *file_bytes)
 {
-    char path[GNN_TEXT_MAX * 2 + 64];
     struct gnn_residency residency;
     struct gnn_err ignored = {0};
-    if (host == NULL || run->direct_observed != -1 || host->config->sample_only)
-        return run->direct_observed == 1;
-    (void)snprintf(path, sizeof path, "%s/features-d%" PRIu64, host->dataset_dir, run->dim);
-    if (gnn_cache_residency(path, &residency, &ignored) == GNN_OK && residency.resident_bytes != GNN_UNKNOWN)
-        run->direct_observed = residency.resident_bytes <= residency.file_bytes / 100 ? 1 : 0;
-    return run->direct_observed == 1;
+    const bool known = gnn_cache_residency(path, &residency, &ignored) == GNN_OK;
+    *file_bytes = known ? residency.file_bytes : 0;
+    return known ? residency.resident_bytes : GNN_UNKNOWN;
+}
+
+/* Whether a file is read past the page cache and in no other way, so that its residency tells. */
+static bool only_direct(const struct gnn_used_file *file)
+{
+    return file->path[0] != '\0' && (file->how & ~(uint32_t)GNN_READS_MADE) == GNN_READS_DIRECT;
+}
+
+/* What open left in the page cache of a file that it wrote: the start is no colder than that. */
+static void add_made(uint64_t resident_bytes, uint64_t file_bytes, struct gnn_run_record *run)
+{
+    const struct gnn_residency residency = {.file_bytes = file_bytes, .resident_bytes = resident_bytes};
+    if (resident_bytes == GNN_UNKNOWN || run->resident_start_bytes == GNN_UNKNOWN) {
+        run->cold_observed = -1;
+        run->resident_start_bytes = GNN_UNKNOWN;
+        return;
+    }
+    run->resident_start_bytes += resident_bytes;
+    if (run->cold_observed == 1 && !gnn_cache_is_cold(&residency))
+        run->cold_observed = 0;
+}
+
+void gnn_run_host_observe_opened(struct gnn_run_host *host, const struct gnn_intent *intent, struct gnn_run_record *run)
+{
+    if (host == NULL)
+        return;
+    host->intent = intent;
+    for (uint32_t i = 0; i < intent->file_count; i++) {
+        const struct gnn_used_file *const file = &intent->files[i];
+        uint64_t file_bytes = 0;
+        host->resident_before[i] = file->path[0] == '\0' ? GNN_UNKNOWN : resident_of(file->path, &file_bytes);
+        if ((file->how & GNN_READS_MADE) != 0)
+            add_made(host->resident_before[i], file_bytes, run);
+    }
+}
+
+void gnn_run_host_observe_direct(struct gnn_run_host *host, struct gnn_run_record *run)
+{
+    if (host == NULL || host->intent == NULL || host->direct_looked)
+        return;
+    host->direct_looked = true;
+    for (uint32_t i = 0; i < host->intent->file_count; i++) {
+        uint64_t file_bytes;
+        if (!only_direct(&host->intent->files[i]))
+            continue;
+        const uint64_t now_bytes = resident_of(host->intent->files[i].path, &file_bytes);
+        const uint64_t few_bytes = file_bytes / DIRECT_ONE_IN;
+        if (now_bytes == GNN_UNKNOWN || host->resident_before[i] > few_bytes)
+            continue; /* unknown, or in the page cache for another reason */
+        if (now_bytes > few_bytes)
+            run->direct_observed = 0;
+        else if (run->direct_observed == -1)
+            run->direct_observed = 1;
+    }
 }
 
 void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *run)

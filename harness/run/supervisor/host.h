@@ -6,6 +6,7 @@
 #include "harness/confine/confine.h"
 #include "harness/record/record.h"
 #include "harness/run/config.h"
+#include "harness/run/wire.h"
 
 #include <sys/types.h>
 
@@ -34,9 +35,14 @@ void gnn_run_host_probe(struct gnn_run_host *host, struct gnn_series_point *out)
 /* The group's counters; all unknown without a group. */
 void gnn_run_host_read_group(const struct gnn_run_host *host, struct gnn_group_reading *out);
 
-/* Observes after an epoch whether its feature reads went past the page cache, and keeps the answer in the record; true
- * when they did. */
-bool gnn_run_host_observe_direct(const struct gnn_run_host *host, struct gnn_run_record *run);
+/* Observes, before the first epoch, the files that the opened system says it reads: what open wrote must have left the
+ * page cache again for the start to be cold. intent outlives the host. */
+void gnn_run_host_observe_opened(struct gnn_run_host *host, const struct gnn_intent *intent,
+                                 struct gnn_run_record *run);
+/* Observes after the first epoch whether the reads that were to go past the page cache did, and keeps the answer in the
+ * record. Unknown where a file was in the page cache before. Later calls change nothing: an evaluation reads through
+ * the page cache. */
+void gnn_run_host_observe_direct(struct gnn_run_host *host, struct gnn_run_record *run);
 
 /* Reads what is known only at the end: kills, the peak, what stayed in the page cache. */
 void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *run);

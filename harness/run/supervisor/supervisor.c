@@ -48,6 +48,7 @@ struct supervision {
     struct gnn_record_epoch pending; /* waits for its accuracy */
     bool has_pending;
     uint32_t series_flushed;
+    struct gnn_intent intent; /* the system's, once it is open */
     struct gnn_validity_facts facts;
     bool done;
     uint64_t clock_ns;         /* of the worker's world at its end */
@@ -171,8 +172,7 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
     }
     gnn_record_fill_epoch(wire, &before, &after, &s->pending);
     s->has_pending = true;
-    s->facts.direct =
-        gnn_run_host_observe_direct(s->host, s->run) && s->pending.counters.requested_bytes != GNN_UNKNOWN;
+    gnn_run_host_observe_direct(s->host, s->run);
     gnn_run_progress_epoch(&s->progress, wire->epoch, wire->wall_ns, s->pending.loss);
 }
 
@@ -183,12 +183,19 @@ static void let_go(const struct supervision *s)
     (void)!write(s->child.control_fd, &command, 1);
 }
 
+static void take_intent(struct supervision *s, const struct gnn_intent *intent)
+{
+    s->intent = *intent;
+    s->facts = (struct gnn_validity_facts){
+        .batches_expected = intent->batches, .seeds_expected = intent->seeds, .direct = gnn_intent_all_direct(intent)};
+    gnn_run_host_observe_opened(s->host, &s->intent, s->run);
+}
+
 static enum gnn_status take_message(struct supervision *s, const struct gnn_wire_message *m, struct gnn_err *err)
 {
     switch ((enum gnn_wire_type)m->type) {
     case GNN_WIRE_OPENED:
-        s->facts.batches_expected = m->as.opened.intent.batches;
-        s->facts.seeds_expected = m->as.opened.intent.seeds;
+        take_intent(s, &m->as.opened.intent);
         return gnn_record_fill_opened(&m->as.opened, s->run, err);
     case GNN_WIRE_PROGRESS:
         gnn_run_progress_batches(&s->progress, m->as.progress.epoch, m->as.progress.batches_done,

@@ -122,6 +122,25 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
     gnn_control_send(&message, GNN_WIRE_OPENED);
 }
 
+/* Asks the system what it means to do, and drops the pages of what it wrote while it opened: the first epoch finds a
+ * layout that was prepared just now as it finds one that lay there. */
+static enum gnn_status take_intent(struct gnn_run_worker *w, struct gnn_err *err)
+{
+    gnn_intent_begin(&w->env, &w->intent);
+    if (w->system->intend != NULL)
+        w->system->intend(w->system_state, &w->intent);
+    for (uint32_t i = 0; i < w->intent.file_count; i++) {
+        struct gnn_file *file = NULL;
+        if ((w->intent.files[i].how & GNN_READS_MADE) == 0 || !w->config->cold)
+            continue;
+        GNN_TRY(gnn_file_open(w->world, w->intent.files[i].path, GNN_OPEN_READ, &file, err));
+        const enum gnn_status status = gnn_file_evict(w->world, file, err);
+        gnn_file_close(w->world, file);
+        GNN_TRY(status);
+    }
+    return GNN_OK;
+}
+
 static enum gnn_status open_worker(struct gnn_run_worker *w, struct gnn_err *err)
 {
     GNN_TRY(gnn_system_find(w->config->system, &w->system, err));
@@ -137,9 +156,7 @@ static enum gnn_status open_worker(struct gnn_run_worker *w, struct gnn_err *err
     const uint64_t start_ns = gnn_now_ns(w->world);
     GNN_TRY(w->system->open(&w->env, w->system_config, &w->system_state, err));
     const uint64_t open_ns = gnn_now_ns(w->world) - start_ns;
-    gnn_intent_begin(&w->env, &w->intent);
-    if (w->system->intend != NULL)
-        w->system->intend(w->system_state, &w->intent);
+    GNN_TRY(take_intent(w, err));
     send_opened(w, open_ns);
     atomic_store(&w->control.may_leave, false);
     return GNN_OK;

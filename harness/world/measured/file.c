@@ -266,6 +266,13 @@ enum gnn_status measured_file_sync(struct gnn_world *w, struct gnn_file *file, s
     return gnn_fail(err, full ? GNN_ENOSPC : GNN_EIO, "%s: sync: %s", file->path, strerror(error));
 }
 
+enum gnn_status measured_file_evict(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err)
+{
+    GNN_TRY(measured_file_sync(w, file, err));
+    const int error = posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
+    return error == 0 ? GNN_OK : gnn_fail(err, GNN_EIO, "%s: evicting: %s", file->path, strerror(error));
+}
+
 /* ---- names ---- */
 
 static enum gnn_status name_failed(const char *what, const char *path, int error, struct gnn_err *err)

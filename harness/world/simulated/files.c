@@ -428,6 +428,14 @@ enum gnn_status sim_file_sync(struct gnn_world *w, struct gnn_file *file, struct
     return GNN_OK;
 }
 
+enum gnn_status sim_file_evict(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err)
+{
+    GNN_TRY(sim_file_sync(w, file, err));
+    if (file->inode->has_cache_number)
+        sim_page_cache_forget(simulated_of(w)->cache, file->inode->cache_number);
+    return GNN_OK;
+}
+
 /* ---- names that change ---- */
 
 static enum gnn_status rename_normal(struct simulated *s, const char *from, const char *to, struct gnn_err *err)
