@@ -47,6 +47,7 @@ enum gnn_status {
     GNN_ENOSPC,     /* the disk is full */
     GNN_EPERM,      /* not permitted on this machine */
     GNN_ENOTSUP,    /* this machine or file system lacks what was asked: exit 4 */
+    GNN_ENUMBER,    /* a value that is no finite number reached the training: the result "invalid" */
     GNN_ETIME,      /* the time limit passed: the result "oot" */
     GNN_ECANCELLED, /* stopped because somebody else failed, or the user asked */
     GNN_EBUG,       /* an invariant broke: a bug of ours, never the user's */

@@ -9,7 +9,8 @@ CREATE TABLE runs (
     run_id                INTEGER PRIMARY KEY, -- ascending in the order of their starts
     status                TEXT NOT NULL CHECK (status IN -- how it ended
         ('running', 'ok', 'oom', 'gpu_oom', 'oot', 'failed', 'invalid', 'interrupted')),
-    valid                 INTEGER, -- 1: every invariant held; 0: times must not be used; NULL: not judged yet
+    valid                 INTEGER, -- 1: every invariant held; 0: times must not be used (also where a feature, loss or
+                                   -- gradient was no finite number: reasons has batch and node); NULL: not judged yet
     reasons               TEXT,    -- why the status is not ok, one reason a line
     started_unix_ns       INTEGER, -- wall-clock time of the start
     finished_unix_ns      INTEGER, -- of the last write to this row; NULL while running

@@ -7,20 +7,11 @@
 const char *gnn_status_name(enum gnn_status status)
 {
     static const char *const names[GNN_STATUS_COUNT] = {
-        [GNN_OK] = "ok",
-        [GNN_EUSAGE] = "usage",
-        [GNN_ENOENT] = "missing",
-        [GNN_EIO] = "io",
-        [GNN_ESHORT] = "short",
-        [GNN_EFORMAT] = "format",
-        [GNN_ENOMEM] = "memory",
-        [GNN_ECAP] = "cap",
-        [GNN_EGPU] = "gpu-memory",
-        [GNN_ENOSPC] = "no-space",
-        [GNN_EPERM] = "permission",
-        [GNN_ENOTSUP] = "unsupported",
-        [GNN_ETIME] = "time-limit",
-        [GNN_ECANCELLED] = "cancelled",
+        [GNN_OK] = "ok",           [GNN_EUSAGE] = "usage",     [GNN_ENOENT] = "missing",
+        [GNN_EIO] = "io",          [GNN_ESHORT] = "short",     [GNN_EFORMAT] = "format",
+        [GNN_ENOMEM] = "memory",   [GNN_ECAP] = "cap",         [GNN_EGPU] = "gpu-memory",
+        [GNN_ENOSPC] = "no-space", [GNN_EPERM] = "permission", [GNN_ENOTSUP] = "unsupported",
+        [GNN_ENUMBER] = "number",  [GNN_ETIME] = "time-limit", [GNN_ECANCELLED] = "cancelled",
         [GNN_EBUG] = "bug",
     };
     assert((unsigned)status < GNN_STATUS_COUNT);

@@ -22,7 +22,8 @@ struct check {
     uint64_t *indptr; /* (node_count + 1), once loaded */
     int32_t *labels;  /* (node_count) */
     gnn_node *splits[3];
-    char *chunk; /* CHUNK_BYTES */
+    char *chunk;  /* CHUNK_BYTES */
+    uint32_t dim; /* of the features file that is being read */
 };
 
 /* ---- sizes ---- */
@@ -69,11 +70,14 @@ static enum gnn_status visit_labels(struct check *c, const void *items, uint64_t
 static enum gnn_status visit_features(struct check *c, const void *items, uint64_t first, uint64_t count,
                                       const char *path, struct gnn_err *err)
 {
-    (void)c;
     const float *values = items;
+    assert(c->dim > 0);
     for (uint64_t i = 0; i < count; i++)
         if (!isfinite(values[i]))
-            return gnn_fail(err, GNN_EFORMAT, "%s: value %" PRIu64 " is not finite", path, first + i);
+            return gnn_fail(err, GNN_EFORMAT,
+                            "%s: feature %" PRIu64 " of node %" PRIu64
+                            " is not a finite number; make or import the dataset again",
+                            path, (first + i) % c->dim, (first + i) / c->dim);
     return GNN_OK;
 }
 
@@ -191,7 +195,8 @@ static enum gnn_status check_contents(struct check *c, struct gnn_err *err)
     GNN_TRY(check_splits(c, err));
     for (uint32_t i = 0; i < c->meta->dim_count; i++) {
         char name[32];
-        gnn_meta_features_name(c->meta->dims[i], name, sizeof name);
+        c->dim = c->meta->dims[i];
+        gnn_meta_features_name(c->dim, name, sizeof name);
         GNN_TRY(check_file(c, name, sizeof(float), visit_features, err));
     }
     return GNN_OK;

@@ -20,10 +20,14 @@ struct gnn_model {
     struct gnn_model_config config;
     uint32_t layer_count;
     struct gnn_layer layer[GNN_LAYERS_MAX];
-    gnn_real *state;      /* all values, then all gradients, then Adam's m, then its v: one pass updates them */
-    uint64_t state_count; /* reals of each of the four, padding included */
+    gnn_real *state;       /* all values, then all gradients, then Adam's m, then its v: one pass updates them */
+    uint64_t state_count;  /* reals of each of the four, padding included */
+    gnn_real *column_sums; /* (COLUMNS), where every gradient ends; NULL on a back-end without values */
     uint64_t step;
 };
+
+/* Columns in which the optimiser's state is summed: state_count is a multiple, see padded_count. */
+enum { COLUMNS = 64 / sizeof(gnn_real) };
 
 /* ---- shape ---- */
 
@@ -82,7 +86,7 @@ static void shape_layer(const struct gnn_model_config *config, uint32_t index, s
 /* Parameters start on a cache line of their own, so Adam's one pass over all of them may run over the padding. */
 static uint64_t padded_count(const struct gnn_param_spec *spec)
 {
-    return gnn_round_up((uint64_t)spec->rows * spec->cols, 64 / sizeof(gnn_real));
+    return gnn_round_up((uint64_t)spec->rows * spec->cols, COLUMNS);
 }
 
 static uint64_t layer_param_count(const struct gnn_layer *layer)
@@ -154,6 +158,10 @@ static enum gnn_status fill_model(struct gnn_model *model, struct gnn_err *err)
     model->state = state;
     t->ops->fill(t, model->state, 4 * model->state_count, 0);
     place_params(model);
+    if (t->no_values)
+        return GNN_OK;
+    GNN_TRY(t->ops->alloc(t, "column sums", COLUMNS * sizeof *model->column_sums, &state, err));
+    model->column_sums = state;
     return GNN_OK;
 }
 
@@ -181,6 +189,7 @@ void gnn_model_close(struct gnn_model *model)
         t->ops->free(t, layer->y.data);
         t->ops->free(t, layer->dy.data);
     }
+    t->ops->free(t, model->column_sums);
     t->ops->free(t, model->state);
     free(model);
 }
@@ -252,7 +261,7 @@ uint64_t gnn_model_bytes(const struct gnn_model_config *config, const uint32_t *
         reals += (layer.last ? 1 : 2) * with_slack(dst * layer.out);
         reals += 4 * layer_param_count(&layer);
     }
-    return gnn_mul_bytes(reals, sizeof(gnn_real));
+    return gnn_mul_bytes(reals + COLUMNS, sizeof(gnn_real));
 }
 
 /* ---- a step ---- */
@@ -331,6 +340,30 @@ static void backward(struct gnn_model *model, const struct gnn_batch_view *batch
     }
 }
 
+/* Whether every gradient so far was a finite number whose square is one. Adam's v keeps their squares, so one sum over
+ * it tells: nothing there is negative, and no term cancels another. A NaN in an input row is in the first layer's
+ * gradient whatever the activations made of it, since a product with 0 is NaN too. */
+static bool gradients_finite(struct gnn_model *model)
+{
+    struct gnn_tensor *t = model->tensor;
+    gnn_real sums[COLUMNS];
+    assert(model->state_count % COLUMNS == 0);
+    if (t->no_values)
+        return true;
+    const struct gnn_mat v = {model->state + 3 * model->state_count, (uint32_t)(model->state_count / COLUMNS), COLUMNS};
+    t->ops->column_sum(t, model->column_sums, v);
+    t->ops->download(t, sums, model->column_sums, sizeof sums);
+    bool finite = true;
+    for (uint32_t c = 0; c < COLUMNS; c++)
+        finite = finite && isfinite(sums[c]);
+    return finite;
+}
+
+static bool loss_finite(const struct gnn_model *model, const struct gnn_step_result *step)
+{
+    return model->tensor->no_values || isfinite(step->loss);
+}
+
 enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
                                 const int32_t *labels, struct gnn_step_result *out, struct gnn_err *err)
 {
@@ -349,6 +382,7 @@ enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_
     gnn_real *value = model->state;
     const uint64_t count = model->state_count;
     t->ops->adam(t, value, value + count, value + 2 * count, value + 3 * count, count, &adam);
+    out->finite = gradients_finite(model) && loss_finite(model, out);
     t->ops->synchronize(t);
     GNN_TRY(check_device(t, err));
     return GNN_OK;
@@ -361,6 +395,7 @@ enum gnn_status gnn_model_evaluate(struct gnn_model *model, const struct gnn_bat
     GNN_TRY(reserve_batch(model, batch, false, err));
     const struct gnn_mat logits = forward(model, batch, x, false);
     t->ops->softmax_nll(t, logits, labels, &out->loss, &out->correct);
+    out->finite = loss_finite(model, out);
     t->ops->synchronize(t);
     GNN_TRY(check_device(t, err));
     return GNN_OK;

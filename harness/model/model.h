@@ -35,6 +35,7 @@ void gnn_model_close(struct gnn_model *model);
 struct gnn_step_result {
     double loss;      /* mean over the batch's seeds */
     uint32_t correct; /* argmax == label on this forward pass */
+    bool finite; /* the loss is a number, and when training every gradient so far; true where nothing is computed */
 };
 
 /* Forward, backward, one Adam step. x (batch->node_count, in_dim) on the back-end, labels of the seeds on the host.

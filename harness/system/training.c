@@ -2,6 +2,8 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void gnn_rows_init(struct gnn_rows *rows, const struct gnn_env *env, const char *name, bool on_tensor)
@@ -91,6 +93,41 @@ static enum gnn_status upload(struct gnn_training *training, const struct gnn_ro
     return GNN_OK;
 }
 
+/* Finds the first input row that holds a NaN or an infinity; node_count: none does. */
+static enum gnn_status find_bad_row(const struct gnn_env *env, const struct gnn_batch_view *batch, const gnn_real *x,
+                                    uint32_t *row, struct gnn_err *err)
+{
+    const uint32_t dim = env->dataset->dim;
+    gnn_real *values;
+    GNN_NEW(values, dim, err, "a row of %" PRIu32 " values", dim);
+    bool finite = true;
+    for (*row = 0; *row < batch->node_count; ++*row) {
+        env->tensor->ops->download(env->tensor, values, x + *row * (uint64_t)dim, dim * sizeof *values);
+        for (uint32_t c = 0; c < dim; c++)
+            finite = finite && isfinite(values[c]);
+        if (!finite)
+            break;
+    }
+    free(values);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_step_not_finite(const struct gnn_env *env, const struct gnn_batch_view *batch, const gnn_real *x,
+                                    const struct gnn_step_result *step, struct gnn_err *err)
+{
+    uint32_t row = 0;
+    GNN_TRY(find_bad_row(env, batch, x, &row, err));
+    if (row < batch->node_count)
+        return gnn_fail(err, GNN_ENUMBER,
+                        "epoch %" PRIu64 ", mini-batch %" PRIu64 ": the features of node %" PRIu32
+                        " are not all finite numbers; `oocgnn prepare %s --check` tells whether its files are damaged",
+                        batch->epoch, batch->batch, batch->nodes[row], env->dataset->dir);
+    return gnn_fail(err, GNN_ENUMBER,
+                    "epoch %" PRIu64 ", mini-batch %" PRIu64 ", first seed node %" PRIu32
+                    ": %s is not finite though every input is: the training diverged; lower --lr",
+                    batch->epoch, batch->batch, batch->nodes[0], isfinite(step->loss) ? "the gradient" : "the loss");
+}
+
 enum gnn_status gnn_training_step(struct gnn_training *training, const struct gnn_batch_view *batch,
                                   const struct gnn_rows *rows, struct gnn_err *err)
 {
@@ -101,6 +138,8 @@ enum gnn_status gnn_training_step(struct gnn_training *training, const struct gn
     assert(rows->capacity >= batch->node_count);
     GNN_TRY(upload(training, rows, batch->node_count, &x, err));
     GNN_TRY(gnn_model_train(env->model, batch, x, training->labels, &step, err));
+    if (!step.finite)
+        return gnn_step_not_finite(env, batch, x, &step, err);
     training->loss_sum += step.loss * batch->seed_count;
     training->seeds += batch->seed_count;
     training->correct += step.correct;

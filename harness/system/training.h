@@ -32,9 +32,14 @@ void gnn_training_close(struct gnn_training *training);
 void gnn_training_begin(struct gnn_training *training); /* sums to zero */
 
 /* Trains one step on the rows of batch->nodes, uploaded first where they are not on the tensor back-end; then calls
- * on_step. GNN_EFORMAT when a seed has no label. */
+ * on_step. GNN_EFORMAT when a seed has no label; GNN_ENUMBER, with the batch and the node, when an input row, the loss
+ * or a gradient is not finite. */
 GNN_MUST_CHECK enum gnn_status gnn_training_step(struct gnn_training *training, const struct gnn_batch_view *batch,
                                                  const struct gnn_rows *rows, struct gnn_err *err);
+/* Says what made a step other than finite: looks for the first such row of x (node_count, dim), on the back-end. */
+GNN_MUST_CHECK enum gnn_status gnn_step_not_finite(const struct gnn_env *env, const struct gnn_batch_view *batch,
+                                                   const gnn_real *x, const struct gnn_step_result *step,
+                                                   struct gnn_err *err);
 void gnn_training_result(const struct gnn_training *training, struct gnn_epoch_result *out);
 
 #endif

@@ -146,7 +146,8 @@ struct gnn_tensor_ops {
     void (*head_mean)(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads);
     void (*head_mean_back)(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads);
 
-    /* A layer's epilogue in one pass, in place: z = dropout(act(z + bias)). bias (cols) may be NULL. */
+    /* A layer's epilogue in one pass, in place: z = dropout(act(z + bias)). bias (cols) may be NULL. No activation
+     * hides a NaN. */
     void (*activate)(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
                      const struct gnn_dropout *drop);
     /* dy is turned into the gradient before the activation, given the epilogue's output y and the same drop. */
@@ -184,6 +185,7 @@ struct gnn_tensor_ops {
 struct gnn_tensor {
     const struct gnn_tensor_ops *ops; /* back-ends embed this struct first */
     bool host_memory;                 /* alloc gives host memory: reads and gathers may land in it, no upload needed */
+    bool no_values;                   /* modelled: an op takes its time and computes nothing */
 };
 
 extern const struct gnn_tensor_ops gnn_tensor_ref; /* plain loops in the order of the formulas: the oracle */

@@ -19,21 +19,7 @@
 
 #include <cmocka.h>
 
-enum { TMPFS_MAGIC_NUMBER = 0x01021994, RUN_MAX = 4096, COMMAND_MAX = 3 * RUN_MAX };
-
-static struct process_result shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static struct process_result shell(const char *format, ...)
-{
-    char command[COMMAND_MAX];
-    va_list args;
-    va_start(args, format);
-    const int length = vsnprintf(command, sizeof command, format, args);
-    va_end(args);
-    assert_true(length > 0 && length < COMMAND_MAX);
-    const char *const argv[] = {"bash", "-c", command, NULL};
-    return process_run(argv);
-}
+enum { TMPFS_MAGIC_NUMBER = 0x01021994, RUN_MAX = 4096 };
 
 /* The usual arguments, for a shell. Paths of the fixture hold no blanks. */
 static void usual(const struct tiny_runs *t, const char *system, char *text, size_t text_bytes)
@@ -42,13 +28,6 @@ static void usual(const struct tiny_runs *t, const char *system, char *text, siz
                    "%s run --system %s --dataset papers100m --scale 1/4000 --data %s --db %s --batch 32 "
                    "--hidden 16 --fanout 5,5 --quiet",
                    process_program(), system, t->data, t->db);
-}
-
-static void expect(struct process_result r, int exit_status, const char *part, const char *what)
-{
-    if (r.exit_status != exit_status || strstr(r.err, part) == NULL)
-        fail_msg("%s: exit %d, expected %d and \"%s\" in:\n%s%s", what, r.exit_status, exit_status, part, r.err, r.out);
-    process_free(&r);
 }
 
 /* ---- damaged datasets ---- */
@@ -84,9 +63,9 @@ static void a_damaged_dataset_is_refused_by_name(void **state)
     usual(&broken, "gnndrive", run, sizeof run);
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
         struct process_result r =
-            shell("rm -rf %s && cp -r %s %s && F=%s/papers100m-1_4000/%s && { %s; } && %s --json", broken.data, t->data,
-                  broken.data, broken.data, damages[i].file, damages[i].command, run);
-        expect(r, damages[i].exit_status, damages[i].message, damages[i].command);
+            process_shell("rm -rf %s && cp -r %s %s && F=%s/papers100m-1_4000/%s && { %s; } && %s --json", broken.data,
+                          t->data, broken.data, broken.data, damages[i].file, damages[i].command, run);
+        process_expect(r, damages[i].exit_status, damages[i].message, damages[i].command);
     }
     process_remove_tree(broken.data);
 }
@@ -103,14 +82,14 @@ static void a_dataset_in_memory(void **state)
     (void)snprintf(memory.data, sizeof memory.data, "/dev/shm/oocgnn-test-%d", (int)getpid());
     char run[RUN_MAX];
     usual(&memory, "gnndrive", run, sizeof run);
-    struct process_result cold = shell("cp -r %s %s && %s", t->data, memory.data, run);
-    struct process_result direct = shell("%s --no-cold", run);
-    struct process_result buffered = shell("%s --no-cold --set gnndrive.io=buffered", run);
+    struct process_result cold = process_shell("cp -r %s %s && %s", t->data, memory.data, run);
+    struct process_result direct = process_shell("%s --no-cold", run);
+    struct process_result buffered = process_shell("%s --no-cold --set gnndrive.io=buffered", run);
     process_remove_tree(memory.data);
-    expect(cold, 4, "--no-cold", "cold start in memory");
-    expect(direct, 4, "--set SYSTEM.io=buffered", "direct reads in memory");
+    process_expect(cold, 4, "--no-cold", "cold start in memory");
+    process_expect(direct, 4, "--set SYSTEM.io=buffered", "direct reads in memory");
     assert_non_null(strstr(buffered.out, "buffered reads"));
-    expect(buffered, 0, "", "buffered reads in memory");
+    process_expect(buffered, 0, "", "buffered reads in memory");
 }
 
 /* A disk of 300 KiB: too small for a dataset, and for a database once it is full. */
@@ -127,17 +106,18 @@ static void a_full_disk(void **state)
     usual(&full, "pygplus", run, sizeof run);
     const char *const program = process_program();
     struct process_result prepare =
-        shell("%s prepare papers100m --scale 1/4000 --dim 32 --data %s --quiet; s=$?; ls -A %s; exit $s", program, disk,
-              disk);
-    struct process_result trace = shell("cat /dev/zero >%s/fill 2>/dev/null; %s --db %s --epochs 9 --evaluate never "
-                                        "--trace-loss %s/trace; s=$?; rm -f %s/fill; exit $s",
-                                        disk, run, t->db, disk, disk);
-    struct process_result db = shell("cat /dev/zero >%s/fill 2>/dev/null; %s", disk, run);
+        process_shell("%s prepare papers100m --scale 1/4000 --dim 32 --data %s --quiet; s=$?; ls -A %s; exit $s",
+                      program, disk, disk);
+    struct process_result trace =
+        process_shell("cat /dev/zero >%s/fill 2>/dev/null; %s --db %s --epochs 9 --evaluate never "
+                      "--trace-loss %s/trace; s=$?; rm -f %s/fill; exit $s",
+                      disk, run, t->db, disk, disk);
+    struct process_result db = process_shell("cat /dev/zero >%s/fill 2>/dev/null; %s", disk, run);
     const int unmounted = umount(disk);
     assert_string_equal(prepare.out, "");
-    expect(prepare, 1, "free space", "prepare on a full disk");
-    expect(trace, 1, "No space left on device", "loss trace on a full disk");
-    expect(db, 1, "disk is full", "database on a full disk");
+    process_expect(prepare, 1, "free space", "prepare on a full disk");
+    process_expect(trace, 1, "No space left on device", "loss trace on a full disk");
+    process_expect(db, 1, "disk is full", "database on a full disk");
     assert_int_equal(unmounted, 0);
 }
 
@@ -146,11 +126,13 @@ static void databases_that_cannot_be(void **state)
     const struct tiny_runs *const t = *state;
     char run[RUN_MAX];
     usual(t, "null", run, sizeof run);
-    expect(shell("%s --db %s/no/dir/x.db", run, t->dir), 2, "directory", "database in a missing directory");
-    expect(shell("echo text >%s/text.db; %s --db %s/text.db", t->dir, run, t->dir), 1, "not a database",
-           "a text file as database");
-    expect(shell("%s --db %s", run, t->dir), 2, t->dir, "a directory as database");
-    expect(shell("%s --trace-loss %s/no/trace", run, t->dir), 2, "No such file", "trace in a missing directory");
+    process_expect(process_shell("%s --db %s/no/dir/x.db", run, t->dir), 2, "directory",
+                   "database in a missing directory");
+    process_expect(process_shell("echo text >%s/text.db; %s --db %s/text.db", t->dir, run, t->dir), 1, "not a database",
+                   "a text file as database");
+    process_expect(process_shell("%s --db %s", run, t->dir), 2, t->dir, "a directory as database");
+    process_expect(process_shell("%s --trace-loss %s/no/trace", run, t->dir), 2, "No such file",
+                   "trace in a missing directory");
 }
 
 /* ---- who runs it ---- */
@@ -162,9 +144,9 @@ static void an_ordinary_user(void **state)
     static const char *const user = "setpriv --reuid 65534 --regid 65534 --clear-groups";
     (void)snprintf(base, sizeof base, "%s/user", t->dir);
     struct process_result r =
-        shell("mkdir -p %s/db && cp %s %s/oocgnn && cp -r %s %s/data && chmod -R a+rX %s && chmod 711 %s && "
-              "chmod 777 %s/db && [ $(id -u) = 0 ] && %s test -x %s/oocgnn",
-              base, process_program(), base, t->data, base, base, t->dir, base, user, base);
+        process_shell("mkdir -p %s/db && cp %s %s/oocgnn && cp -r %s %s/data && chmod -R a+rX %s && chmod 711 %s && "
+                      "chmod 777 %s/db && [ $(id -u) = 0 ] && %s test -x %s/oocgnn",
+                      base, process_program(), base, t->data, base, base, t->dir, base, user, base);
     const bool possible = r.exit_status == 0;
     process_free(&r);
     if (!possible)
@@ -174,13 +156,14 @@ static void an_ordinary_user(void **state)
                    "cd %s && %s ./oocgnn run --system pygplus --dataset papers100m --scale 1/4000 --db db/x.db "
                    "--batch 32 --hidden 16 --fanout 5,5 --json",
                    base, user);
-    expect(shell("%s", run), 4, "--no-cold", "residency of somebody else's files");
+    process_expect(process_shell("%s", run), 4, "--no-cold", "residency of somebody else's files");
     if (t->confined)
-        expect(shell("%s --no-cold --memory 64M", run), 4, "--cap program", "a cap without permission");
-    r = shell("%s --no-cold --memory 64M --cap program", run);
+        process_expect(process_shell("%s --no-cold --memory 64M", run), 4, "--cap program", "a cap without permission");
+    r = process_shell("%s --no-cold --memory 64M --cap program", run);
     assert_non_null(strstr(r.out, "\"cap_enforcement\":\"in-program\""));
-    expect(r, 0, "", "a cap by the program");
-    expect(shell("chmod 700 %s/data; %s --no-cold", base, run), 4, "Permission denied", "an unreadable dataset");
+    process_expect(r, 0, "", "a cap by the program");
+    process_expect(process_shell("chmod 700 %s/data; %s --no-cold", base, run), 4, "Permission denied",
+                   "an unreadable dataset");
 }
 
 /* ---- who reads the output ---- */
@@ -191,17 +174,17 @@ static void output_that_nobody_receives(void **state)
     const char *const program = process_program();
     char run[RUN_MAX];
     usual(t, "null", run, sizeof run);
-    expect(shell("%s list systems >/dev/full", program), 1, "No space left", "list to a full device");
-    expect(shell("%s list systems >&-", program), 1, "standard output", "list to a closed stream");
-    expect(shell("%s --json >/dev/full", run), 1, "standard output", "JSON to a full device");
-    expect(shell("%s >&-", run), 1, "standard output", "run to a closed stream");
+    process_expect(process_shell("%s list systems >/dev/full", program), 1, "No space left", "list to a full device");
+    process_expect(process_shell("%s list systems >&-", program), 1, "standard output", "list to a closed stream");
+    process_expect(process_shell("%s --json >/dev/full", run), 1, "standard output", "JSON to a full device");
+    process_expect(process_shell("%s >&-", run), 1, "standard output", "run to a closed stream");
 
     /* No standard stream at all, or one that is closed meanwhile: the run is recorded all the same. */
-    struct process_result r = shell("%s --seed 41 <&- >&- 2>&-", run);
+    struct process_result r = process_shell("%s --seed 41 <&- >&- 2>&-", run);
     process_free(&r);
-    r = shell("%s --seed 42 2>&1 | true", run);
+    r = process_shell("%s --seed 42 2>&1 | true", run);
     process_free(&r);
-    r = shell("%s report --last 2 --json --db %s", program, t->db);
+    r = process_shell("%s report --last 2 --json --db %s", program, t->db);
     assert_non_null(strstr(r.out, "\"seed\":41"));
     assert_non_null(strstr(r.out, "\"seed\":42"));
     assert_null(strstr(r.out, "\"running\""));
@@ -224,7 +207,7 @@ static pid_t start_endless(const struct tiny_runs *t, const char *const *more)
 
 static bool cgroup_left(pid_t supervisor)
 {
-    struct process_result r = shell("find /sys/fs/cgroup -type d -name 'oocgnn-%ld-*'", (long)supervisor);
+    struct process_result r = process_shell("find /sys/fs/cgroup -type d -name 'oocgnn-%ld-*'", (long)supervisor);
     const bool left = r.out[0] != '\0';
     process_free(&r);
     return left;
@@ -360,7 +343,7 @@ static void write_job(const char *path, const struct tiny_runs *t, const char *c
 
 static void expect_runs(const struct tiny_runs *t, const char *path, const char *options, int runs)
 {
-    struct process_result r = shell("%s sweep %s --json %s | wc -l", process_program(), path, options);
+    struct process_result r = process_shell("%s sweep %s --json %s | wc -l", process_program(), path, options);
     if (atoi(r.out) != runs)
         fail_msg("sweep %s made %s runs, expected %d\n%s", options, r.out, runs, r.err);
     process_free(&r);
@@ -430,7 +413,7 @@ static pid_t start_ahead(const struct tiny_runs *t, const char *const *system)
 static bool holds_scratch(const struct tiny_runs *t, pid_t pid)
 {
     struct process_result r =
-        shell("ls -l /proc/%ld/fd 2>/dev/null | grep -F '%s' | grep -c deleted", (long)pid, t->data);
+        process_shell("ls -l /proc/%ld/fd 2>/dev/null | grep -F '%s' | grep -c deleted", (long)pid, t->data);
     const bool holds = strtol(r.out, NULL, 10) > 0;
     process_free(&r);
     return holds;
@@ -439,7 +422,7 @@ static bool holds_scratch(const struct tiny_runs *t, pid_t pid)
 /* Everything below the data directory, with sizes. */
 static struct process_result listing(const struct tiny_runs *t)
 {
-    return shell("find %s -printf '%%p %%y %%s\\n' | sort", t->data);
+    return process_shell("find %s -printf '%%p %%y %%s\\n' | sort", t->data);
 }
 
 /* A superbatch is on disk while it is trained: whoever ends the run in its middle, and however, its files go too. */

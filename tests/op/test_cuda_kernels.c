@@ -28,6 +28,12 @@ static void test_a_second_run_gives_the_same_bits(void **state)
     op_cases_same_bits(&gnn_tensor_cuda);
 }
 
+static void test_activations_hide_no_nan(void **state)
+{
+    (void)state;
+    op_cases_pass_nan_on(&gnn_tensor_cuda);
+}
+
 /* ---- models ---- */
 
 enum { STEPS = 6, SEEDS = 24 };
@@ -138,13 +144,12 @@ static void test_a_full_device_is_a_result(void **state)
 int main(void)
 {
 #ifdef __SANITIZE_THREAD__
-    (void)printf("skipped: the launcher is one thread\n[  SKIPPED ] 4 test(s)\n");
+    (void)printf("skipped: the launcher is one thread\n[  SKIPPED ] 5 test(s)\n");
     return 0;
 #endif
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_op_against_the_reference),
-        cmocka_unit_test(test_a_second_run_gives_the_same_bits),
-        cmocka_unit_test(test_losses_are_those_of_the_cpu),
+        cmocka_unit_test(test_every_op_against_the_reference), cmocka_unit_test(test_a_second_run_gives_the_same_bits),
+        cmocka_unit_test(test_activations_hide_no_nan),        cmocka_unit_test(test_losses_are_those_of_the_cpu),
         cmocka_unit_test(test_a_full_device_is_a_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,13 @@ static void test_same_bits(void **state)
     op_cases_same_bits(&gnn_tensor_cpu);
 }
 
+static void test_activations_hide_no_nan(void **state)
+{
+    (void)state;
+    op_cases_pass_nan_on(&gnn_tensor_ref);
+    op_cases_pass_nan_on(&gnn_tensor_cpu);
+}
+
 /* ---- the oracle itself, by hand ---- */
 
 static void test_reductions_by_hand(void **state)
@@ -102,9 +109,14 @@ static void test_dropout_statistics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_reference),  cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_reductions_by_hand), cmocka_unit_test(test_softmax_by_hand),
-        cmocka_unit_test(test_adam_by_hand),       cmocka_unit_test(test_dropout_statistics),
+        cmocka_unit_test(test_against_reference),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_activations_hide_no_nan),
+
+        cmocka_unit_test(test_reductions_by_hand),
+        cmocka_unit_test(test_softmax_by_hand),
+        cmocka_unit_test(test_adam_by_hand),
+        cmocka_unit_test(test_dropout_statistics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

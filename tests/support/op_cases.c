@@ -463,3 +463,26 @@ void op_cases_same_bits(const struct gnn_tensor_ops *table)
             run_free(&run[r]);
     }
 }
+
+void op_cases_pass_nan_on(const struct gnn_tensor_ops *table)
+{
+    enum { ROWS = 3, COLS = 5, COUNT = ROWS * COLS, BAD = 7 };
+    static const struct gnn_dropout keep_all = {.rate = 0};
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = toy_tensor_open(table, &memory, 1);
+    void *z;
+    assert_int_equal(t->ops->alloc(t, "z", COUNT * sizeof(gnn_real), &z, NULL), GNN_OK);
+    for (int act = GNN_ACT_NONE; act <= GNN_ACT_ELU; act++) {
+        gnn_real values[COUNT];
+        for (int k = 0; k < COUNT; k++)
+            values[k] = k == BAD ? (gnn_real)NAN : (gnn_real)(k - BAD);
+        t->ops->upload(t, z, values, sizeof values);
+        t->ops->activate(t, (enum gnn_activation)act, (struct gnn_mat){z, ROWS, COLS}, NULL, &keep_all);
+        t->ops->download(t, values, z, sizeof values);
+        for (int k = 0; k < COUNT; k++)
+            if (isnan(values[k]) != (k == BAD))
+                fail_msg("activation %d on %s: element %d became %g", act, table->name, k, (double)values[k]);
+    }
+    t->ops->free(t, z);
+    t->ops->close(t);
+}

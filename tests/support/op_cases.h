@@ -9,5 +9,7 @@
 void op_cases_against_reference(const struct gnn_tensor_ops *table);
 /* Fails where a second run gives other bits for the same thread count; prints where two threads differ from one. */
 void op_cases_same_bits(const struct gnn_tensor_ops *table);
+/* Fails where an activation turns what is no number into a number: the run would pass for a sound one. */
+void op_cases_pass_nan_on(const struct gnn_tensor_ops *table);
 
 #endif

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +15,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 static char *read_all(FILE *file)
 {
@@ -73,6 +78,25 @@ void process_free(struct process_result *result)
 {
     free(result->out);
     free(result->err);
+}
+
+struct process_result process_shell(const char *format, ...)
+{
+    char command[12 << 10];
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(command, sizeof command, format, args);
+    va_end(args);
+    assert(length > 0 && (size_t)length < sizeof command);
+    const char *const argv[] = {"bash", "-c", command, NULL};
+    return process_run(argv);
+}
+
+void process_expect(struct process_result r, int exit_status, const char *part, const char *what)
+{
+    if (r.exit_status != exit_status || strstr(r.err, part) == NULL)
+        fail_msg("%s: exit %d, expected %d and \"%s\" in:\n%s%s", what, r.exit_status, exit_status, part, r.err, r.out);
+    process_free(&r);
 }
 
 pid_t process_start(const char *const *argv)

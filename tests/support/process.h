@@ -15,6 +15,11 @@ struct process_result {
 struct process_result process_run(const char *const *argv);
 void process_free(struct process_result *result);
 
+/* The same for a command of bash, of at most 12 KiB. */
+struct process_result process_shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Fails the test, with what was printed, unless r ended so and said `part` on stderr; frees r. */
+void process_expect(struct process_result r, int exit_status, const char *part, const char *what);
+
 /* Starts argv in the background, output to /dev/null; reap with process_wait. */
 pid_t process_start(const char *const *argv);
 /* Exit status, or -signal; waits at most limit_s, then kills and returns -9. */

@@ -329,6 +329,9 @@ static void judge(struct supervision *s, int wait_status)
         END(run, GNN_RUN_OOT, "the time limit of %.3g s passed", (double)s->config.time_limit_ns * 1e-9);
     } else if (s->worker_err.status == GNN_ETIME) {
         END(run, GNN_RUN_OOT, "%s", s->worker_err.message);
+    } else if (s->worker_err.status == GNN_ENUMBER) {
+        run->valid = 0;
+        END(run, GNN_RUN_INVALID, "%s", s->worker_err.message);
     } else if (s->worker_err.status == GNN_ECAP || s->worker_err.status == GNN_ENOMEM ||
                s->worker_err.status == GNN_EGPU) {
         run->status = s->worker_err.status == GNN_EGPU ? GNN_RUN_GPU_OOM : GNN_RUN_OOM;

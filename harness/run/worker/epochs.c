@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,26 +112,32 @@ static enum gnn_status evaluate_epoch(struct gnn_run_worker *w, uint64_t epoch, 
     return GNN_OK;
 }
 
-/* Hashes the bits of every parameter: equal models, equal hash. 0 without values. */
-static uint64_t hash_model(const struct gnn_run_worker *w)
+/* Hashes the bits of every parameter: equal models, equal hash. 0 without values. GNN_ENUMBER when one of them is not
+ * finite. */
+static enum gnn_status hash_model(const struct gnn_run_worker *w, uint64_t *out, struct gnn_err *err)
 {
     uint64_t hash = 0;
     const bool has_values = w->env.model != NULL && !gnn_compute_is_modelled(w->config);
+    bool finite = true;
     for (uint32_t i = 0; has_values && i < gnn_model_param_count(w->env.model); i++) {
         const struct gnn_param p = gnn_model_param(w->env.model, i);
         const uint64_t count = (uint64_t)p.rows * p.cols;
-        gnn_real *const values = malloc(gnn_mul_bytes(count, sizeof *values));
-        if (values == NULL)
-            return 0;
+        gnn_real *values;
+        GNN_NEW(values, count, err, "the values of %s", p.name);
         w->env.tensor->ops->download(w->env.tensor, values, p.value, count * sizeof *values);
         for (uint64_t k = 0; k < count; k++) {
             uint32_t bits;
             memcpy(&bits, &values[k], sizeof bits);
             hash = gnn_rng_fold(hash, bits);
+            finite = finite && isfinite(values[k]);
         }
         free(values);
+        if (!finite)
+            return gnn_fail(err, GNN_ENUMBER, "parameter %s is not finite after the last mini-batch of epoch %" PRIu64,
+                            p.name, w->epoch);
     }
-    return hash;
+    *out = hash;
+    return GNN_OK;
 }
 
 enum gnn_status gnn_run_worker_epochs(struct gnn_run_worker *w, struct gnn_err *err)
@@ -146,8 +153,10 @@ enum gnn_status gnn_run_worker_epochs(struct gnn_run_worker *w, struct gnn_err *
     struct gnn_wire_message message = {0};
     struct gnn_mem_usage usage;
     gnn_mem_usage(w->world, &usage);
+    uint64_t hash = 0;
+    GNN_TRY(hash_model(w, &hash, err));
     message.as.done = (struct gnn_wire_done){
-        .model_hash = hash_model(w), .allocated_peak_bytes = usage.peak_bytes, .clock_ns = gnn_now_ns(w->world)};
+        .model_hash = hash, .allocated_peak_bytes = usage.peak_bytes, .clock_ns = gnn_now_ns(w->world)};
     gnn_control_send(&message, GNN_WIRE_DONE);
     return GNN_OK;
 }

@@ -111,6 +111,8 @@ static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, cons
         labels[i] = e->env->dataset->labels[seeds[i]];
     struct gnn_step_result step;
     GNN_TRY(gnn_model_evaluate(e->env->model, view, e->rows.data, labels, &step, err));
+    if (!step.finite)
+        return gnn_step_not_finite(e->env, view, e->rows.data, &step, err);
     *correct += step.correct;
     return GNN_OK;
 }

@@ -70,7 +70,7 @@ __attribute__((always_inline)) static inline void activate_chunk(enum gnn_activa
     const float scale = mask->scale;
     for (uint32_t c = 0; c < cols; c++) {
         const float x = z[c] + bias[c], less = act == GNN_ACT_ELU ? gnn_lane_expm1(x) : 0;
-        const float y = (act == GNN_ACT_NONE || x > 0 ? x : less) * scale;
+        const float y = (act == GNN_ACT_NONE || !(x <= 0) ? x : less) * scale; /* passes NaN on, as PyTorch does */
         z[c] = mask->bits[c] >= threshold ? y : 0;
     }
 }
@@ -100,7 +100,7 @@ void gnn_cpu_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_
 static void relu_back(float *restrict dy, const float *restrict y, uint64_t count, float scale)
 {
     for (uint64_t k = 0; k < count; k++)
-        dy[k] = y[k] > 0 ? dy[k] * scale : 0;
+        dy[k] = y[k] <= 0 ? 0 : dy[k] * scale;
 }
 
 static void smooth_back_chunk(enum gnn_activation act, float *restrict dy, const float *restrict y,

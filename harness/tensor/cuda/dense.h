@@ -80,15 +80,16 @@ __global__ void gnn_cuda_head_mean_back(float *dx, const float *dout, uint64_t r
 
 /* ---- a layer's epilogue ---- */
 
+/* What is no number is passed on. */
 __device__ inline float gnn_cuda_activation(enum gnn_activation act, float z)
 {
-    return act == GNN_ACT_NONE || z > 0 ? z : act == GNN_ACT_RELU ? 0 : expm1f(z);
+    return act == GNN_ACT_NONE || !(z <= 0) ? z : act == GNN_ACT_RELU ? 0 : expm1f(z);
 }
 
 /* The derivative, given the activation's value. */
 __device__ inline float gnn_cuda_activation_slope(enum gnn_activation act, float value)
 {
-    return act == GNN_ACT_NONE || value > 0 ? 1 : act == GNN_ACT_RELU ? 0 : value + 1;
+    return act == GNN_ACT_NONE || !(value <= 0) ? 1 : act == GNN_ACT_RELU ? 0 : value + 1;
 }
 
 struct gnn_cuda_dropout {

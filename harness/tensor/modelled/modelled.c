@@ -104,6 +104,7 @@ static enum gnn_status modelled_open(const struct gnn_tensor_env *env, const str
     }
     m->base.ops = &gnn_tensor_modelled;
     m->base.host_memory = !env->gpu;
+    m->base.no_values = true;
     m->env = *env;
     set_roof(m, profile);
     *out = &m->base;

@@ -94,7 +94,7 @@ static gnn_real activation(enum gnn_activation act, gnn_real z)
 {
     switch (act) {
     case GNN_ACT_RELU:
-        return z > 0 ? z : 0;
+        return z <= 0 ? 0 : z; /* passes what is no number on, as PyTorch does */
     case GNN_ACT_ELU:
         return z > 0 ? z : expm1(z);
     case GNN_ACT_NONE:
@@ -108,7 +108,7 @@ static gnn_real activation_slope(enum gnn_activation act, gnn_real value)
 {
     switch (act) {
     case GNN_ACT_RELU:
-        return value > 0 ? 1 : 0;
+        return (gnn_real)(value <= 0 ? 0 : 1);
     case GNN_ACT_ELU:
         return value > 0 ? 1 : value + 1;
     case GNN_ACT_NONE:
