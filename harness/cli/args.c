@@ -213,6 +213,10 @@ static enum gnn_status parse_all(const struct gnn_command_line *line, struct gnn
         if (strcmp(args->name, "help") == 0) {
             *help = true;
             GNN_TRY(gnn_args_flag(args, err));
+        } else if (line->repeated != NULL && strcmp(args->name, line->repeated) == 0) {
+            const char *value;
+            GNN_TRY(gnn_args_value(args, &value, err));
+            GNN_TRY(line->value(ctx, value, err));
         } else if (args->name[0] != '\0') {
             GNN_TRY(gnn_args_set(args, line->table, config, &known, err));
         } else {

@@ -41,7 +41,9 @@ struct gnn_command_line {
     const char *usage; /* printed before the options' help; `notes` after it, or NULL */
     const char *notes;
     const struct gnn_option *table;
-    gnn_word_fn *word; /* NULL: it takes no words */
+    gnn_word_fn *word;    /* NULL: it takes no words */
+    const char *repeated; /* an option of the table that may stand several times, or NULL; each value goes to `value` */
+    gnn_word_fn *value;
 };
 
 /* Parses all arguments: defaults first. Returns whether the command goes on; if not (--help was answered, wrong usage

@@ -5,6 +5,8 @@
 #include "harness/record/plot.h"
 #include "harness/record/record.h"
 #include "harness/record/report.h"
+#include "harness/record/series.h"
+#include "harness/run/config.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -14,9 +16,9 @@
 enum { RUNS_MAX = 256 };
 
 struct report_config {
-    char db[GNN_TEXT_MAX], plot_dir[GNN_TEXT_MAX];
+    char db[GNN_TEXT_MAX], plot_dir[GNN_TEXT_MAX], series[GNN_TEXT_MAX], where[GNN_TEXT_MAX];
     uint32_t last;
-    bool comparison, markdown, json, series;
+    bool comparison, markdown, json, points;
 };
 
 #define OPTION(...) GNN_OPTION(report_config, __VA_ARGS__)
@@ -27,20 +29,87 @@ static const struct gnn_option report_table[] = {
     OPTION("last", U32, last, "0", .unit = "RUNS", .max = RUNS_MAX, .help = "the last N runs"),
     OPTION("comparison", BOOL, comparison, "no",
            .help = "every run of the newest run's workload; the default without RUN and --last"),
+    OPTION("series", TEXT, series, "", .unit = "OPTION",
+           .help = "the comparison over this option of `oocgnn run` (memory, SYSTEM.NAME): its values side by side, "
+                   "and only runs that agree with their system's newest in everything else"),
+    OPTION("where", TEXT, where, "", .unit = "OPTION=VALUE",
+           .help = "the comparison among runs with this value of an option; may stand several times"),
     OPTION("plot", TEXT, plot_dir, "", .unit = "DIR",
            .help = "draw epoch time and stage split into this directory (PNG and SVG)"),
     OPTION("markdown", BOOL, markdown, "no", .help = "a Markdown table"),
     OPTION("json", BOOL, json, "no", .help = "one JSON object per run"),
-    OPTION("series", BOOL, series, "no", .help = "with --json: the time series too"),
+    OPTION("points", BOOL, points, "no", .help = "with --json: the time series of the probes too"),
     {.name = NULL},
 };
 /* clang-format on */
 
 struct report {
     struct report_config config;
+    struct gnn_db_choice choice;
     int64_t ids[RUNS_MAX];
     uint32_t count;
 };
+
+/* ---- options of runs ---- */
+
+/* Writes a value of an option of `oocgnn run`, or of a system's parameter, as the record has it; value NULL: only
+ * checks that there is such an option. GNN_EUSAGE. */
+static enum gnn_status recorded_text(const char *name, const char *value, char text[GNN_TEXT_MAX], struct gnn_err *err)
+{
+    const char *const dot = strchr(name, '.');
+    const struct gnn_option *options = gnn_run_options;
+    size_t bytes = sizeof(struct gnn_run_config);
+    if (dot != NULL) {
+        const struct gnn_system *system;
+        char owner[GNN_NAME_MAX];
+        (void)snprintf(owner, sizeof owner, "%.*s", (int)gnn_min_u64((uint64_t)(dot - name), GNN_NAME_MAX - 1), name);
+        GNN_TRY(gnn_system_find(owner, &system, err));
+        options = system->options;
+        bytes = system->config_bytes;
+    }
+    const char *const key = dot == NULL ? name : dot + 1;
+    const struct gnn_option *option = options;
+    while (option->name != NULL && strcmp(option->name, key) != 0)
+        option++;
+    char *const config = calloc(1, bytes + 1);
+    if (config == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "the options of %s", name);
+    gnn_option_defaults(options, config);
+    enum gnn_status status = GNN_OK;
+    if (value != NULL || option->name == NULL) /* an unknown name is told with its near misses */
+        status = gnn_option_set(options, config, key, value != NULL ? value : "", err);
+    if (status == GNN_OK && value != NULL)
+        gnn_option_format(option, config, text, GNN_TEXT_MAX);
+    free(config);
+    return status;
+}
+
+static enum gnn_status add_where(void *ctx, const char *word, struct gnn_err *err)
+{
+    struct report *const r = ctx;
+    char key[GNN_TEXT_MAX], text[GNN_TEXT_MAX];
+    const char *const equals = strchr(word, '=');
+    if (equals == NULL || equals == word || equals - word >= GNN_TEXT_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "--where %s: expected OPTION=VALUE, as in --where hidden=256", word);
+    (void)snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
+    GNN_TRY(recorded_text(key, equals + 1, text, err));
+    const bool whole = strcmp(key, "scale") == 0 && strcmp(text, "1/1") == 0;
+    return gnn_kv_set(&r->choice.where, key, whole ? "1" : text, err);
+}
+
+static enum gnn_status check_series(struct report *r, struct gnn_err *err)
+{
+    static const char *const beside[] = {"build.revision", "dataset.digest", "tag"}; /* recorded, and no options */
+    const char *const name = r->config.series;
+    r->choice.series = name;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        if (strcmp(name, beside[i]) == 0)
+            return GNN_OK;
+    char unused[GNN_TEXT_MAX];
+    return name[0] == '\0' ? GNN_OK : recorded_text(name, NULL, unused, err);
+}
+
+/* ---- the runs ---- */
 
 static enum gnn_status add_run(void *ctx, const char *word, struct gnn_err *err)
 {
@@ -50,6 +119,9 @@ static enum gnn_status add_run(void *ctx, const char *word, struct gnn_err *err)
     if (gnn_parse_u64(word, &id, &cause) != GNN_OK)
         return gnn_fail(err, GNN_EUSAGE, "report: \"%s\" is no run's number; `oocgnn report --last 10` shows them",
                         word);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->ids[i] == (int64_t)id)
+            return GNN_OK; /* one run is no repetition of itself */
     if (r->count == RUNS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "report: more than %d runs", RUNS_MAX);
     r->ids[r->count++] = (int64_t)id;
@@ -58,13 +130,18 @@ static enum gnn_status add_run(void *ctx, const char *word, struct gnn_err *err)
 
 static enum gnn_status choose_runs(struct report *r, struct gnn_db *db, struct gnn_err *err)
 {
+    const bool chosen = r->choice.where.count > 0 || r->config.series[0] != '\0';
+    if (chosen && (r->count > 0 || r->config.last > 0))
+        return gnn_fail(err, GNN_EUSAGE, "--where and --series choose from the comparison: leave RUN and --last out");
     if (r->count > 0)
         return GNN_OK;
     if (r->config.last > 0)
         GNN_TRY(gnn_db_last(db, r->config.last, r->ids, &r->count, err));
     else
-        GNN_TRY(gnn_db_comparison(db, RUNS_MAX, r->ids, &r->count, err));
-    return r->count > 0 ? GNN_OK : gnn_fail(err, GNN_ENOENT, "%s holds no finished run", r->config.db);
+        GNN_TRY(gnn_db_comparison(db, &r->choice, RUNS_MAX, r->ids, &r->count, err));
+    return r->count > 0 ? GNN_OK
+                        : gnn_fail(err, GNN_ENOENT, "%s holds no finished run%s", r->config.db,
+                                   chosen ? " with those values" : "");
 }
 
 static enum gnn_status print_runs(const struct report *r, const struct gnn_run_record *runs, struct gnn_err *err)
@@ -74,7 +151,7 @@ static enum gnn_status print_runs(const struct report *r, const struct gnn_run_r
         return GNN_OK;
     }
     for (uint32_t i = 0; i < r->count; i++)
-        GNN_TRY(gnn_run_json(&runs[i], r->config.series, stdout, err));
+        GNN_TRY(gnn_run_json(&runs[i], r->config.points, stdout, err));
     return GNN_OK;
 }
 
@@ -84,6 +161,8 @@ static enum gnn_status show(struct report *r, struct gnn_db *db, struct gnn_err 
     struct gnn_run_record *runs;
     assert(r->count <= RUNS_MAX);
     enum gnn_status status = gnn_db_load_all(db, r->ids, r->count, &runs, err);
+    if (status == GNN_OK && r->config.series[0] != '\0')
+        status = gnn_run_series_only(runs, &r->count, r->config.series, err);
     GNN_NEXT(status, print_runs(r, runs, err));
     if (status == GNN_OK && r->config.plot_dir[0] != '\0')
         status = gnn_plot_comparison(runs, r->count, r->config.plot_dir, err);
@@ -93,16 +172,21 @@ static enum gnn_status show(struct report *r, struct gnn_db *db, struct gnn_err 
 
 int gnn_cmd_report(int argc, char **argv)
 {
-    static const struct gnn_command_line line = {
-        .usage = "usage: oocgnn report [RUN...] [OPTION...]\n\n", .table = report_table, .word = add_run};
+    static const struct gnn_command_line line = {.usage = "usage: oocgnn report [RUN...] [OPTION...]\n\n",
+                                                 .table = report_table,
+                                                 .word = add_run,
+                                                 .repeated = "where",
+                                                 .value = add_where};
     struct gnn_err err = {0};
     struct report r = {.count = 0};
     int exit_status;
     if (!gnn_args_parse(&line, argc, argv, &r.config, &r, &exit_status))
-        return exit_status;
+        return gnn_kv_clear(&r.choice.where), exit_status;
     struct gnn_db *db = NULL;
-    enum gnn_status status = gnn_db_open(r.config.db, GNN_DB_READ, &db, &err);
+    enum gnn_status status = check_series(&r, &err);
+    GNN_NEXT(status, gnn_db_open(r.config.db, GNN_DB_READ, &db, &err));
     GNN_NEXT(status, show(&r, db, &err));
     gnn_db_close(db);
+    gnn_kv_clear(&r.choice.where);
     return status == GNN_OK ? GNN_EXIT_OK : gnn_cli_failed(&err);
 }

@@ -1,5 +1,7 @@
 #include "harness/record/columns.h"
 
+#include "harness/base/plain_text.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -325,13 +327,25 @@ void gnn_table_add(const struct gnn_table *table, const void *row, void *sum)
     }
 }
 
+json_t *gnn_json_text(const char *text)
+{
+    json_t *const whole = json_string(text);
+    char *const plain = whole == NULL ? strdup(text) : NULL;
+    if (plain == NULL)
+        return whole;
+    gnn_text_make_plain(plain);
+    json_t *const repaired = json_string(plain);
+    free(plain);
+    return repaired;
+}
+
 static json_t *json_one(const struct value *value)
 {
     if (value->kind == INTEGER)
         return json_integer(value->integer);
     if (value->kind == REAL)
         return json_real(value->real);
-    return value->kind == WORDS ? json_string(value->words) : json_null();
+    return value->kind == WORDS ? gnn_json_text(value->words) : json_null();
 }
 
 bool gnn_table_json(const struct gnn_table *table, const void *row, bool hide_times, json_t *object)

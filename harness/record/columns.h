@@ -56,7 +56,10 @@ void gnn_table_unknown(const struct gnn_table *table, void *row);
  * peaks the known one stays. */
 void gnn_table_add(const struct gnn_table *table, const void *row, void *sum);
 
-/* Adds the columns to object (NULL: fails); hide_times: times are null. False: out of memory, or a text is no UTF-8. */
+/* The text, with a question mark for each byte that is no UTF-8; NULL: out of memory. */
+json_t *gnn_json_text(const char *text);
+
+/* Adds the columns to object (NULL: fails); hide_times: times are null. False: out of memory. */
 bool gnn_table_json(const struct gnn_table *table, const void *row, bool hide_times, json_t *object);
 
 #endif

@@ -18,9 +18,11 @@ void gnn_gnuplot_string(FILE *script, const char *text)
             (void)fputs("\\n", script);
             continue;
         }
-        if (*text == '"' || *text == '\\')
-            (void)fputc('\\', script);
-        (void)fputc(*text, script);
+        /* gnuplot runs what stands between back-quotes in such a string, and replaces @name by a variable. */
+        if (strchr("\"\\`@", *text) != NULL || (unsigned char)*text < ' ')
+            (void)fprintf(script, "\\%03o", (unsigned)(unsigned char)*text);
+        else
+            (void)fputc(*text, script);
     }
     (void)fputc('"', script);
 }

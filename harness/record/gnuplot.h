@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* A double-quoted gnuplot string: quotes and backslashes escaped, line ends as \n. */
+/* A double-quoted gnuplot string: what would end it or be executed in it is written in octal, line ends as \n. */
 void gnn_gnuplot_string(FILE *script, const char *text);
 
 /* Runs gnuplot on dir/base.gp inside dir and checks that base.png and base.svg came out. GNN_ENOTSUP without

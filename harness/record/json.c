@@ -1,3 +1,4 @@
+#include "harness/base/plain_text.h"
 #include "harness/record/columns.h"
 #include "harness/record/summary.h"
 
@@ -9,6 +10,13 @@
 static bool add(json_t *object, const char *name, json_t *value)
 {
     return json_object_set_new(object, name, value) == 0;
+}
+
+/* The same under a name from a database, which may be no UTF-8. */
+static bool add_named(json_t *object, const char *name, json_t *value)
+{
+    char plain[GNN_ERR_MAX];
+    return add(object, gnn_text_plain(name, plain, sizeof plain), value);
 }
 
 /* Returns value, or drops it and returns NULL when something of it is missing. */
@@ -43,8 +51,8 @@ static json_t *figures_object(const struct gnn_record_epoch *epoch)
     assert(epoch->figure_count <= GNN_RECORD_FIGURES_MAX);
     for (uint32_t i = 0; i < epoch->figure_count && whole; i++) {
         const struct gnn_record_figure *figure = &epoch->figures[i];
-        whole = add(object, figure->name,
-                    figure->value == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)figure->value));
+        whole = add_named(object, figure->name,
+                          figure->value == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)figure->value));
     }
     return if_whole(object, whole);
 }
@@ -76,7 +84,7 @@ static json_t *pairs_object(const struct gnn_kv_list *list)
     bool whole = true;
     for (uint32_t i = 0; i < list->count && whole; i++) {
         const char *value = list->items[i].value;
-        whole = add(object, list->items[i].key, value == NULL ? json_null() : json_string(value));
+        whole = add_named(object, list->items[i].key, value == NULL ? json_null() : gnn_json_text(value));
     }
     return if_whole(object, whole);
 }
@@ -102,7 +110,7 @@ enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series,
     json_t *object = json_object();
     if (!fill(run, with_series, object)) {
         json_decref(object);
-        return gnn_fail(err, GNN_ENOMEM, "the JSON of run %lld, or a text in it is no UTF-8", (long long)run->run_id);
+        return gnn_fail(err, GNN_ENOMEM, "the JSON of run %lld", (long long)run->run_id);
     }
     const bool written = json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER) == 0 && fputc('\n', out) != EOF;
     json_decref(object);

@@ -1,7 +1,9 @@
 /* From runs to a data file and a script per picture; the drawing is plots/<shape>.gp's. */
 #include "harness/record/plot.h"
 
+#include "harness/base/plain_text.h"
 #include "harness/record/gnuplot.h"
+#include "harness/record/series.h"
 #include "harness/record/summary.h"
 
 #include <assert.h>
@@ -27,9 +29,9 @@ static const char *const palette[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00"
                                       "#CC79A7", "#56B4E9", "#F0E442", "#999999"};
 enum { PALETTE = sizeof palette / sizeof *palette };
 
-/* One system's runs: repetitions, by seed or plainly again. */
+/* A series: runs that repeat each other, by seed or plainly again. */
 struct group {
-    char label[2 * GNN_NAME_MAX];
+    char label[GNN_SERIES_LABEL_BYTES];
     const struct gnn_run_record *runs[RUNS_MAX];
     uint32_t run_count;
     uint32_t usable; /* runs with times */
@@ -39,7 +41,7 @@ struct group {
 struct comparison {
     struct group groups[SYSTEMS_MAX];
     uint32_t group_count;
-    bool repeated; /* some system has more than one run */
+    bool repeated; /* some series has more than one run */
     char caption[CONDITIONS_BYTES + 64];
 };
 
@@ -55,25 +57,24 @@ static bool usable(const struct gnn_run_record *run)
 static enum gnn_status group_runs(const struct gnn_run_record *runs, uint32_t count, struct comparison *out,
                                   struct gnn_err *err)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        char label[2 * GNN_NAME_MAX];
-        (void)snprintf(label, sizeof label, "%s%s%s", runs[i].system, runs[i].variant[0] == '\0' ? "" : " ",
-                       runs[i].variant);
-        uint32_t g = 0;
-        while (g < out->group_count && strcmp(out->groups[g].label, label) != 0)
-            g++;
-        if (g == SYSTEMS_MAX)
-            return gnn_fail(err, GNN_EUSAGE, "more than %d systems in one picture; name fewer runs", SYSTEMS_MAX);
-        if (g == out->group_count) {
-            memcpy(out->groups[g].label, label, sizeof label);
-            out->group_count++;
-        }
-        struct group *group = &out->groups[g];
+    struct gnn_run_series series;
+    GNN_TRY(gnn_run_series_open(runs, count, &series, err));
+    enum gnn_status status = GNN_OK;
+    if (series.count > SYSTEMS_MAX)
+        status = gnn_fail(err, GNN_EUSAGE,
+                          "%u series in one picture, at most %d: name fewer runs, or choose with --where and --series",
+                          series.count, SYSTEMS_MAX);
+    out->group_count = status == GNN_OK ? series.count : 0;
+    for (uint32_t g = 0; g < out->group_count; g++)
+        memcpy(out->groups[g].label, series.labels[g], sizeof out->groups[g].label);
+    for (uint32_t i = 0; i < count && status == GNN_OK; i++) {
+        struct group *group = &out->groups[series.of[i]];
         assert(group->run_count < RUNS_MAX);
         group->runs[group->run_count++] = &runs[i];
         group->usable += usable(&runs[i]) ? 1 : 0;
     }
-    return GNN_OK;
+    gnn_run_series_close(&series);
+    return status;
 }
 
 /* The run whose conditions stand in the caption: one with a bar, if there is any. */
@@ -142,8 +143,10 @@ static void say_parts(struct comparison *out, const struct group *group, bool co
 /* What all runs share, then what each system has of its own: no bar passes for one of another world. */
 static void say_conditions(struct comparison *out)
 {
-    for (uint32_t g = 0; g < out->group_count; g++)
+    for (uint32_t g = 0; g < out->group_count; g++) {
         gnn_run_caption(shown(&out->groups[g]), out->groups[g].caption, sizeof out->groups[g].caption);
+        gnn_text_make_plain(out->groups[g].caption);
+    }
     say_parts(out, &out->groups[0], true, "");
     for (uint32_t g = 0; g < out->group_count; g++) {
         char lead[sizeof out->groups[g].label + 4];
@@ -166,11 +169,11 @@ static void write_caption(struct comparison *out)
     const size_t room = sizeof out->caption - used;
     out->repeated = most > 1;
     if (most == 1)
-        (void)snprintf(rest, room, ". One run of each system.");
+        (void)snprintf(rest, room, ". One run of each series.");
     else if (least == most)
-        (void)snprintf(rest, room, ". %u runs of each system.", most);
+        (void)snprintf(rest, room, ". %u runs of each series.", most);
     else
-        (void)snprintf(rest, room, ". %u to %u runs of each system.", least, most);
+        (void)snprintf(rest, room, ". %u to %u runs of each series.", least, most);
     wrap(out->caption);
 }
 
@@ -253,12 +256,14 @@ enum { FIRST_EPOCH, LATER_EPOCHS };
 
 static double epochs_seconds(const struct gnn_run_record *run, int which)
 {
-    double seconds[64];
+    double *const seconds = calloc(run->epoch_count, sizeof *seconds);
     uint32_t count = 0;
-    for (uint32_t e = 0; e < run->epoch_count && count < 64; e++)
+    for (uint32_t e = 0; e < run->epoch_count && seconds != NULL; e++)
         if ((e == 0) == (which == FIRST_EPOCH) && gnn_epoch_whole_ns(&run->epochs[e]) != GNN_UNKNOWN)
             seconds[count++] = 1e-9 * (double)gnn_epoch_whole_ns(&run->epochs[e]);
-    return gnn_median(seconds, count);
+    const double median = gnn_median(seconds, count);
+    free(seconds);
+    return median;
 }
 
 static struct spread group_spread(const struct group *group, int which)
@@ -435,7 +440,9 @@ static enum gnn_status write_split_data(const struct split *split, const char *d
             (void)fprintf(data, " %s;", part_names[p]);
     (void)fputc('\n', data);
     for (uint32_t b = 0; b < split->bar_count; b++) {
-        (void)fprintf(data, "%.9g\t%s", split->bars[b].position, split->bars[b].stage);
+        char stage[GNN_NAME_MAX];
+        (void)fprintf(data, "%.9g\t%s", split->bars[b].position,
+                      gnn_text_plain(split->bars[b].stage, stage, sizeof stage));
         for (int p = 0; p < PARTS; p++)
             if (split->seen[p])
                 (void)fprintf(data, "\t%.9g", split->bars[b].part_s[p]);
@@ -491,6 +498,20 @@ static enum gnn_status draw_stage_split(const struct comparison *comparison, con
 
 /* ---- the comparison ---- */
 
+static enum gnn_status make_dir(const char *dir, struct gnn_err *err)
+{
+    if (mkdir(dir, 0777) == 0 || errno == EEXIST)
+        return GNN_OK;
+    const bool wrong = errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP;
+    const bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
+    return gnn_fail(err,
+                    wrong                                ? GNN_ENOENT
+                    : denied                             ? GNN_EPERM
+                    : errno == ENOSPC || errno == EDQUOT ? GNN_ENOSPC
+                                                         : GNN_EIO,
+                    "--plot %s: %s", dir, strerror(errno));
+}
+
 enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t count, const char *out_dir,
                                     struct gnn_err *err)
 {
@@ -498,8 +519,7 @@ enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t 
         return gnn_fail(err, GNN_EFORMAT, "no finished runs: nothing to draw");
     if (count > RUNS_MAX)
         return gnn_fail(err, GNN_EUSAGE, "%u runs in one picture, at most %d: name fewer", count, RUNS_MAX);
-    if (mkdir(out_dir, 0777) != 0 && errno != EEXIST)
-        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "%s: %s", out_dir, strerror(errno));
+    GNN_TRY(make_dir(out_dir, err));
     struct comparison *comparison;
     GNN_NEW(comparison, 1, err, "picture");
     enum gnn_status status = group_runs(runs, count, comparison, err);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,15 +160,14 @@ enum gnn_status gnn_db_load_all(struct gnn_db *db, const int64_t *ids, uint32_t 
     return status;
 }
 
-/* The statement gives run IDs, newest first; ids get them oldest first. */
-static enum gnn_status collect_ids(struct gnn_db *db, const char *sql, uint32_t max, int64_t *ids, uint32_t *count,
-                                   struct gnn_err *err)
+/* The statement, which is finalised, gives run IDs, newest first, at most as many as its parameter 1 says; ids get them
+ * oldest first. */
+static enum gnn_status collect_ids(struct gnn_db *db, sqlite3_stmt *statement, uint32_t max, int64_t *ids,
+                                   uint32_t *count, struct gnn_err *err)
 {
     *count = 0;
     assert(max > 0);
     assert(ids != NULL);
-    sqlite3_stmt *statement;
-    GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
     (void)sqlite3_bind_int64(statement, 1, max);
     while (*count < max && sqlite3_step(statement) == SQLITE_ROW)
         ids[(*count)++] = sqlite3_column_int64(statement, 0);
@@ -181,23 +181,108 @@ static enum gnn_status collect_ids(struct gnn_db *db, const char *sql, uint32_t 
 
 enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_t *ids, uint32_t *count, struct gnn_err *err)
 {
-    return collect_ids(db, "SELECT run_id FROM runs ORDER BY run_id DESC LIMIT ?", n, ids, count, err);
+    sqlite3_stmt *statement;
+    *count = 0;
+    GNN_TRY(gnn_db_prepare(db, "SELECT run_id FROM runs ORDER BY run_id DESC LIMIT ?", &statement, err));
+    return collect_ids(db, statement, n, ids, count, err);
+}
+
+/* What a comparison has in common, and the option that chooses it. */
+static const struct {
+    const char *option, *column;
+} commons[] = {
+    {"dataset", "dataset"},
+    {"dataset", "scale"},
+    {"scale", "scale"},
+    {"dim", "dim"},
+    {"model", "model"},
+    {"sample-only", "variant"},
+    {"tag", "tag"},
+    {"world", "world"},
+    {"profile", "profile"},
+    {"compute", "compute"},
+    {"memory", "cap_bytes"},
+    {"batch", "batch_size"},
+    {"fanout", "fanout"},
+    {"cold", "cold_observed"},
+    {"device-bps", "device_bps"},
+    {"device-iops", "device_iops"},
+    {"build.revision", "revision"},
+};
+
+/* Options of which a column knows more than the configuration: name and scale of a dataset given by its directory. */
+static const char *column_of(const char *option)
+{
+    static const char *const columns[] = {"dataset", "scale", "dim"};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (strcmp(option, columns[i]) == 0)
+            return columns[i];
+    return NULL;
+}
+
+/* Whether runs may differ in this column: it is the series' own. */
+static bool is_free(const char *column, const char *series)
+{
+    for (size_t i = 0; i < sizeof commons / sizeof *commons; i++)
+        if (strcmp(column, commons[i].column) == 0 && strcmp(series, commons[i].option) == 0)
+            return true;
+    return false;
+}
+
+static void append(char sql[GNN_SQL_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void append(char sql[GNN_SQL_BYTES], const char *format, ...)
+{
+    const size_t used = strlen(sql);
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(sql + used, GNN_SQL_BYTES - used, format, args);
+    va_end(args);
+    assert(length >= 0);
+    assert(used + (size_t)length < GNN_SQL_BYTES); /* GNN_CHOICES_MAX conditions fit */
 }
 
 /* Repetitions made by another build are another comparison: the revision has to be the same. */
-enum gnn_status gnn_db_comparison(struct gnn_db *db, uint32_t max, int64_t *ids, uint32_t *count, struct gnn_err *err)
+static void comparison_sql(const struct gnn_db_choice *choice, char sql[GNN_SQL_BYTES])
 {
-    static const char sql[] =
-        "WITH finished AS (SELECT runs.*, environment.value AS revision FROM runs LEFT JOIN environment "
-        "  ON environment.run_id = runs.run_id AND key = 'build.revision' "
-        "  WHERE status IN ('ok', 'oom', 'gpu_oom', 'oot', 'invalid')), "
-        "newest AS (SELECT * FROM finished ORDER BY run_id DESC LIMIT 1) "
-        "SELECT f.run_id FROM finished f, newest n WHERE f.dataset IS n.dataset AND f.scale IS n.scale "
-        "AND f.dim IS n.dim AND f.model IS n.model AND f.variant IS n.variant AND f.tag IS n.tag "
-        "AND f.world IS n.world AND f.profile IS n.profile AND f.compute IS n.compute AND f.cap_bytes IS "
-        "n.cap_bytes "
-        "AND f.batch_size IS n.batch_size AND f.fanout IS n.fanout AND f.cold_observed IS n.cold_observed "
-        "AND f.device_bps IS n.device_bps AND f.device_iops IS n.device_iops AND f.revision IS n.revision "
-        "ORDER BY f.run_id DESC LIMIT ?";
-    return collect_ids(db, sql, max, ids, count, err);
+    sql[0] = '\0';
+    append(sql, "WITH finished AS (SELECT runs.*, environment.value AS revision FROM runs LEFT JOIN environment "
+                "ON environment.run_id = runs.run_id AND key = 'build.revision' "
+                "WHERE status IN ('ok', 'oom', 'gpu_oom', 'oot', 'invalid')");
+    for (uint32_t i = 0; i < choice->where.count; i++) {
+        const char *const column = column_of(choice->where.items[i].key);
+        if (column != NULL)
+            append(sql, " AND runs.%s = ?%u", column, 3 + 2 * i);
+        else
+            append(sql,
+                   " AND EXISTS (SELECT 1 FROM config c WHERE c.run_id = runs.run_id AND c.key = ?%u "
+                   "AND c.value = ?%u)",
+                   2 + 2 * i, 3 + 2 * i);
+    }
+    append(sql, "), newest AS (SELECT * FROM finished ORDER BY run_id DESC LIMIT 1) "
+                "SELECT f.run_id FROM finished f, newest n WHERE true");
+    for (size_t i = 0; i < sizeof commons / sizeof *commons; i++)
+        if (!is_free(commons[i].column, choice->series))
+            append(sql, " AND f.%s IS n.%s", commons[i].column, commons[i].column);
+    append(sql, " ORDER BY f.run_id DESC LIMIT ?1");
+}
+
+enum gnn_status gnn_db_comparison(struct gnn_db *db, const struct gnn_db_choice *choice, uint32_t max, int64_t *ids,
+                                  uint32_t *count, struct gnn_err *err)
+{
+    char sql[GNN_SQL_BYTES];
+    sqlite3_stmt *statement;
+    *count = 0;
+    if (choice->where.count > GNN_CHOICES_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "--where: more than %d conditions", GNN_CHOICES_MAX);
+    comparison_sql(choice, sql);
+    GNN_TRY(gnn_db_prepare(db, sql, &statement, err));
+    for (uint32_t i = 0; i < choice->where.count; i++) {
+        const struct gnn_kv *const where = &choice->where.items[i];
+        const int key = 2 + 2 * (int)i;
+        if (column_of(where->key) == NULL)
+            (void)sqlite3_bind_text(statement, key, where->key, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_text(statement, key + 1, where->value, -1, SQLITE_STATIC);
+    }
+    return collect_ids(db, statement, max, ids, count, err);
 }

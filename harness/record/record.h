@@ -174,11 +174,19 @@ void gnn_run_records_free(struct gnn_run_record *runs, uint32_t count); /* accep
 GNN_MUST_CHECK enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_t *ids, uint32_t *count,
                                            struct gnn_err *err);
 
+/* Which comparison. */
+enum { GNN_CHOICES_MAX = 16 };
+struct gnn_db_choice {
+    const char *series;       /* an option in which the runs may differ; "" none */
+    struct gnn_kv_list where; /* options and the values they must have; owned by the caller */
+};
+
 /* The latest comparison: every finished run of the same workload (dataset, scale, dim, model, world, profile,
- * compute, cap, batch size, fan-out, variant, tag, cold state) as the newest finished run, all systems and
- * seeds, oldest first. At most max. */
-GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, uint32_t max, int64_t *ids, uint32_t *count,
-                                                 struct gnn_err *err);
+ * compute, cap, batch size, fan-out, variant, tag, cold state, build) as the newest finished run, all systems and
+ * seeds, oldest first. At most max. Which of them repeat each other: gnn_run_series_open. GNN_EUSAGE when there are
+ * more than GNN_CHOICES_MAX conditions. */
+GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, const struct gnn_db_choice *choice, uint32_t max,
+                                                 int64_t *ids, uint32_t *count, struct gnn_err *err);
 
 /* ---- JSON ---- */
 

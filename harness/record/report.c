@@ -1,6 +1,8 @@
 #include "harness/record/report.h"
 
+#include "harness/base/plain_text.h"
 #include "harness/base/units.h"
+#include "harness/record/series.h"
 #include "harness/record/summary.h"
 
 #include <assert.h>
@@ -46,9 +48,11 @@ static void grid_set(struct grid *grid, uint32_t column, const char *format, ...
     assert(column < grid->columns);
     assert(grid->rows_used >= 1);
     assert(grid->rows_used <= grid->rows);
+    char *const cell = grid->cells[(size_t)(grid->rows_used - 1) * grid->columns + column];
     va_start(args, format);
-    (void)vsnprintf(grid->cells[(size_t)(grid->rows_used - 1) * grid->columns + column], CELL_BYTES, format, args);
+    (void)vsnprintf(cell, CELL_BYTES, format, args);
     va_end(args);
+    gnn_text_make_plain(cell);
 }
 
 static int cell_width(const struct grid *grid, uint32_t column)
@@ -228,6 +232,7 @@ static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE 
     for (uint32_t i = 0; i < count; i++) {
         char caption[GNN_CAPTION_BYTES];
         gnn_run_caption(&runs[i], caption, sizeof caption);
+        gnn_text_make_plain(caption);
         if (strcmp(caption, before) == 0)
             continue;
         (void)fprintf(out, "%sfrom run %" PRId64 ": %s\n", before[0] == '\0' ? "\n" : "", runs[i].run_id, caption);
@@ -240,8 +245,35 @@ static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE 
         (void)snprintf(reasons, sizeof reasons, "%s", or_dash(runs[i].reasons));
         for (char *line = reasons; (line = strchr(line, '\n')) != NULL;)
             *line = ';';
+        gnn_text_make_plain(reasons);
         (void)fprintf(out, "run %" PRId64 " is %s: %s\n", runs[i].run_id, gnn_run_status_name(runs[i].status), reasons);
     }
+}
+
+/* Where some system's runs are not all of one configuration, or the systems differ in an option: which repeat each
+ * other, and in what the others differ. */
+static void print_series(const struct gnn_run_record *runs, uint32_t count, FILE *out)
+{
+    struct gnn_run_series series;
+    struct gnn_err err = {0};
+    if (gnn_run_series_open(runs, count, &series, &err) != GNN_OK) {
+        (void)fprintf(out, "\n%s\n", err.message);
+        return;
+    }
+    bool differ = false;
+    for (uint32_t s = 0; s < series.count; s++)
+        differ = differ || strchr(series.labels[s], '=') != NULL;
+    if (differ)
+        (void)fputs("\nThese runs differ in more than system and seed; only those of one line repeat each other:\n",
+                    out);
+    for (uint32_t s = 0; s < series.count && differ; s++) {
+        (void)fprintf(out, "%s: run", series.labels[s]);
+        for (uint32_t i = 0; i < count; i++)
+            if (series.of[i] == s)
+                (void)fprintf(out, " %" PRId64, runs[i].run_id);
+        (void)fputc('\n', out);
+    }
+    gnn_run_series_close(&series);
 }
 
 void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
@@ -253,4 +285,5 @@ void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn
     print_runs(runs, count, style, out);
     print_stages(runs, count, style, out);
     print_notes(runs, count, out);
+    print_series(runs, count, out);
 }

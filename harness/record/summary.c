@@ -197,6 +197,17 @@ static void say_part(const struct gnn_run_record *run, char *text, size_t text_b
         1e-9 * (double)low_ns, 1e-9 * (double)high_ns);
 }
 
+/* The model's width too, where the record has it. */
+static void say_model(const struct gnn_run_record *run, char *text, size_t text_bytes)
+{
+    const char *const hidden = gnn_kv_get(&run->config, "hidden"), *const heads = gnn_kv_get(&run->config, "heads");
+    say(text, text_bytes, "model %s", run->model);
+    if (hidden != NULL && strcmp(run->variant, "sample-only") != 0)
+        say(text, text_bytes, "hidden %s", hidden);
+    if (hidden != NULL && heads != NULL && strcmp(run->model, "gat") == 0)
+        say(text, text_bytes, "%s heads", heads);
+}
+
 void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_bytes)
 {
     assert(text_bytes >= GNN_CAPTION_BYTES);
@@ -208,7 +219,7 @@ void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_b
     if (run->dim != GNN_UNKNOWN)
         say(text, text_bytes, "dim %" PRIu64, run->dim);
     if (run->model[0] != '\0')
-        say(text, text_bytes, "model %s", run->model);
+        say_model(run, text, text_bytes);
     if (run->batch_size != GNN_UNKNOWN)
         say(text, text_bytes, "batch %" PRIu64, run->batch_size);
     if (run->fanout[0] != '\0')

@@ -434,11 +434,12 @@ static int64_t store_fake(struct gnn_db *db, const char *system, enum gnn_run_st
 
 static void comparison_takes_what_compares(void **state)
 {
+    static const struct gnn_db_choice newest = {.series = ""};
     struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
     int64_t ids[8];
     uint32_t count = 9;
     struct gnn_err err = {0};
-    assert_int_equal(gnn_db_comparison(db, 8, ids, &count, &err), GNN_OK);
+    assert_int_equal(gnn_db_comparison(db, &newest, 8, ids, &count, &err), GNN_OK);
     assert_int_equal(count, 0);
     (void)store_fake(db, "pygplus", GNN_RUN_OK, 1 << 28, "a"); /* another cap */
     (void)store_fake(db, "pygplus", GNN_RUN_OK, 1 << 29, "b"); /* another build */
@@ -447,12 +448,12 @@ static void comparison_takes_what_compares(void **state)
     const int64_t second = store_fake(db, "ginex", GNN_RUN_OOM, 1 << 29, "a");
     const int64_t third = store_fake(db, "gnndrive", GNN_RUN_OK, 1 << 29, "a");
     (void)store_fake(db, "gnndrive", GNN_RUN_INTERRUPTED, 1 << 29, "a");
-    assert_int_equal(gnn_db_comparison(db, 8, ids, &count, &err), GNN_OK);
+    assert_int_equal(gnn_db_comparison(db, &newest, 8, ids, &count, &err), GNN_OK);
     assert_int_equal(count, 3);
     assert_int_equal(ids[0], first);
     assert_int_equal(ids[1], second);
     assert_int_equal(ids[2], third);
-    assert_int_equal(gnn_db_comparison(db, 2, ids, &count, &err), GNN_OK);
+    assert_int_equal(gnn_db_comparison(db, &newest, 2, ids, &count, &err), GNN_OK);
     assert_int_equal(count, 2);
     assert_int_equal(ids[1], third);
     gnn_db_close(db);

@@ -1,6 +1,7 @@
 /* Tables and pictures of comparisons. */
 #include "harness/record/plot.h"
 #include "harness/record/report.h"
+#include "harness/record/series.h"
 #include "harness/record/summary.h"
 #include "tests/support/fake_run.h"
 #include "tests/support/must.h"
@@ -126,6 +127,143 @@ static void summaries(void **state)
     gnn_run_record_free(&run);
 }
 
+/* ---- series ---- */
+
+/* Three runs of gnndrive: two seeds of one configuration, and one that `change` changes. */
+static void three_runs(struct gnn_run_record *runs)
+{
+    struct gnn_err err = {0};
+    for (uint64_t i = 0; i < 3; i++) {
+        fake_run(&runs[i], "gnndrive", 10 + (double)i, 1, i);
+        runs[i].run_id = 1 + (int64_t)i;
+        must(gnn_kv_set(&runs[i].config, "seed", i == 0 ? "0" : "1", &err), &err);
+        must(gnn_kv_set(&runs[i].config, "hidden", "256", &err), &err);
+        must(gnn_kv_set(&runs[i].config, "gnndrive.slots", "0", &err), &err);
+        must(gnn_kv_set(&runs[i].environment, "dataset.digest", "7c4f921d1e2c7c0b06ee9f39777cceb2", &err), &err);
+    }
+}
+
+static void free_runs(struct gnn_run_record *runs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        gnn_run_record_free(&runs[i]);
+}
+
+static void expect_series(const struct gnn_run_record *runs, uint32_t count, const char *const *labels, uint32_t series)
+{
+    struct gnn_run_series found;
+    struct gnn_err err = {0};
+    must(gnn_run_series_open(runs, count, &found, &err), &err);
+    if (found.count != series)
+        fail_msg("%u series, expected %u; the first is \"%s\"", found.count, series, found.labels[0]);
+    for (uint32_t s = 0; s < series; s++)
+        assert_string_equal(found.labels[s], labels[s]);
+    gnn_run_series_close(&found);
+}
+
+/* Whatever a time depends on keeps runs apart, and names them; seeds do not. */
+static void unlike_runs_are_series_of_their_own(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value;
+        bool environment;
+        const char *labels[2];
+    } cases[] = {
+        {"hidden", "16", false, {"gnndrive hidden=256", "gnndrive hidden=16"}},
+        {"gnndrive.slots", "999", false, {"gnndrive slots=0", "gnndrive slots=999"}},
+        {"dataset.digest",
+         "0123456789",
+         true,
+         {"gnndrive dataset.digest=7c4f921d", "gnndrive dataset.digest=01234567"}},
+        {"build.revision", "other", true, {"gnndrive build.revision=0123456789ab", "gnndrive build.revision=other"}},
+    };
+    struct gnn_run_record runs[3];
+    struct gnn_err err = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        three_runs(runs);
+        static const char *const one[] = {"gnndrive"};
+        expect_series(runs, 3, one, 1);
+        struct gnn_kv_list *const list = cases[i].environment ? &runs[2].environment : &runs[2].config;
+        must(gnn_kv_set(list, cases[i].key, cases[i].value, &err), &err);
+        expect_series(runs, 3, cases[i].labels, 2);
+        must(gnn_kv_set(list, cases[i].key, NULL, &err), &err); /* a run that ended before it knew */
+        expect_series(runs, 3, one, 1);
+        free_runs(runs, 3);
+    }
+}
+
+static void columns_keep_runs_apart_too(void **state)
+{
+    (void)state;
+    static const char *const labels[][2] = {
+        {"gnndrive memory=320 MiB", "gnndrive memory=none"},
+        {"gnndrive io=uring", "gnndrive io=pool"},
+        {"gnndrive cold=yes", "gnndrive cold=no"},
+        {"gnndrive device-bps=none", "gnndrive device-bps=7"},
+        {"gnndrive cap=cgroup-v1", "gnndrive cap=in-program"},
+        {"gnndrive tag=", "gnndrive tag=x"},
+        {"gnndrive", "gnndrive sample-only"},
+    };
+    for (int i = 0; i < 7; i++) {
+        struct gnn_run_record runs[3];
+        three_runs(runs);
+        struct gnn_run_record *const other = &runs[2];
+        other->cap_bytes = i == 0 ? GNN_UNKNOWN : other->cap_bytes;
+        other->cold_observed = i == 2 ? 0 : 1;
+        other->device_bps = i == 3 ? 7 : GNN_UNKNOWN;
+        (void)snprintf(other->io_engine, sizeof other->io_engine, i == 1 ? "pool" : "uring");
+        (void)snprintf(other->cap_enforcement, sizeof other->cap_enforcement, i == 4 ? "in-program" : "cgroup-v1");
+        (void)snprintf(other->tag, sizeof other->tag, i == 5 ? "x" : "");
+        (void)snprintf(other->variant, sizeof other->variant, i == 6 ? "sample-only" : "");
+        expect_series(runs, 3, labels[i], 2);
+        free_runs(runs, 3);
+    }
+}
+
+/* An option that no caption tells is named where two systems differ in it; what a caption tells is not. */
+static void systems_of_unlike_options_are_named(void **state)
+{
+    (void)state;
+    struct gnn_run_record runs[3];
+    struct gnn_err err = {0};
+    three_runs(runs);
+    (void)snprintf(runs[2].system, sizeof runs[2].system, "pygplus");
+    runs[2].batch_size = 11;
+    static const char *const plain[] = {"gnndrive", "pygplus"};
+    expect_series(runs, 3, plain, 2);
+    must(gnn_kv_set(&runs[2].config, "lr", "0.5", &err), &err);
+    must(gnn_kv_set(&runs[0].config, "lr", "0.003", &err), &err);
+    static const char *const named[] = {"gnndrive lr=0.003", "pygplus lr=0.5"};
+    expect_series(runs, 3, named, 2);
+    char *text = report_text(runs, 3, GNN_REPORT_TEXT);
+    assert_shows(text,
+                 "only those of one line repeat each other:\ngnndrive lr=0.003: run 1 2\npygplus lr=0.5: run 3\n");
+    free(text);
+    free_runs(runs, 3);
+}
+
+static void a_series_varies_one_option(void **state)
+{
+    (void)state;
+    struct gnn_run_record runs[4];
+    struct gnn_err err = {0};
+    uint32_t count = 4;
+    three_runs(runs);
+    fake_run(&runs[3], "gnndrive", 10, 1, 1);
+    runs[3].run_id = 4;
+    must(gnn_kv_set(&runs[0].config, "hidden", "16", &err), &err); /* another value of the option: stays */
+    must(gnn_kv_set(&runs[1].config, "gnndrive.slots", "7", &err), &err);
+    must(gnn_kv_set(&runs[3].config, "gnndrive.slots", "0", &err), &err);
+    must(gnn_kv_set(&runs[3].config, "hidden", "256", &err), &err);
+    must(gnn_run_series_only(runs, &count, "hidden", &err), &err);
+    assert_int_equal(count, 3);
+    assert_int_equal(runs[0].run_id, 1);
+    assert_int_equal(runs[1].run_id, 3);
+    assert_int_equal(runs[2].run_id, 4);
+    free_runs(runs, count);
+}
+
 /* ---- pictures ---- */
 
 struct pictures {
@@ -236,7 +374,7 @@ static void pictures_of_a_comparison(void **state)
     assert_file_shows(place, "epoch-time.svg", "OOM");
     assert_file_shows(place, "epoch-time.svg", "scale 1/100");
     assert_file_shows(place, "epoch-time.svg", "cap 320 MiB (cgroup-v1)");
-    assert_file_shows(place, "epoch-time.svg", "1 to 2 runs of each system");
+    assert_file_shows(place, "epoch-time.svg", "1 to 2 runs of each series");
     assert_file_shows(place, "stage-split.svg", "wait: I/O");
     assert_file_shows(place, "stage-split.svg", "extract");
     char *split = file_text(place, "stage-split.svg");
@@ -286,8 +424,43 @@ static void a_picture_of_two_worlds(void **state)
                        "(cgroup-v1), cold start; pygplus: measured world, compute cpu; gnndrive: simulated world, "
                        "compute model:agnes-paper/gpu, profile agnes-paper, epoch extrapolated from 50 mini-batches "
                        "after 5, 95 % interval of the first epoch 22 to 24 s, counters and stages of those "
-                       "mini-batches alone. One run of each system.\"");
+                       "mini-batches alone. One run of each series.\"");
     free(text);
+}
+
+/* Names of somebody else's database are never run, and never end a string. */
+static void names_are_data_for_gnuplot(void **state)
+{
+    static const char *const names[] = {"`touch pwned`",
+                                        "\"; system('touch pwned'); \"",
+                                        "a:b",
+                                        "<script>alert(1)</script>",
+                                        "two\nlines\tand a tab",
+                                        "@data",
+                                        "%s%n",
+                                        "\xff\xfe no \xc3 text",
+                                        "'; !touch pwned"};
+    struct pictures *place = *state;
+    if (!have_gnuplot())
+        skip_test("gnuplot is not installed");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct gnn_run_record run;
+        struct gnn_err err = {0};
+        fake_run(&run, i % 2 == 0 ? "gnndrive" : names[i], 10, 1, 1);
+        (void)snprintf(run.dataset, sizeof run.dataset, "%s", names[i]);
+        (void)snprintf(run.epochs[0].stages[0].stage, GNN_NAME_MAX, "%s", names[i]);
+        const int64_t id = store(place->handle, &run);
+        must(plot(place, &id, 1, &err), &err);
+        char path[700];
+        (void)snprintf(path, sizeof path, "%s/pwned", place->pictures);
+        assert_int_not_equal(access(path, F_OK), 0);
+        assert_int_not_equal(access("pwned", F_OK), 0);
+        char *const svg = file_text(place, "epoch-time.svg");
+        assert_null(strstr(svg, "<script>"));
+        if (i == 0)
+            assert_shows(svg, "`touch pwned`");
+        free(svg);
+    }
 }
 
 static void nothing_to_draw_is_an_error(void **state)
@@ -342,6 +515,11 @@ int main(void)
         cmocka_unit_test(table_of_a_comparison),
         cmocka_unit_test(words_instead_of_times),
         cmocka_unit_test(summaries),
+        cmocka_unit_test(unlike_runs_are_series_of_their_own),
+        cmocka_unit_test(columns_keep_runs_apart_too),
+        cmocka_unit_test(systems_of_unlike_options_are_named),
+        cmocka_unit_test(a_series_varies_one_option),
+        cmocka_unit_test_setup_teardown(names_are_data_for_gnuplot, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(pictures_of_a_comparison, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(a_picture_of_two_worlds, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(nothing_to_draw_is_an_error, make_pictures, remove_pictures),

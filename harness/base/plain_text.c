@@ -1,0 +1,56 @@
+#include "harness/base/plain_text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Returns how many bytes the UTF-8 character at `at` has; 0 when it is none (overlong, surrogate, cut). */
+static size_t character_bytes(const unsigned char *at)
+{
+    const size_t bytes = at[0] < 0x80   ? 1
+                         : at[0] < 0xc2 ? 0
+                         : at[0] < 0xe0 ? 2
+                         : at[0] < 0xf0 ? 3
+                         : at[0] < 0xf5 ? 4
+                                        : 0;
+    for (size_t i = 1; i < bytes; i++)
+        if (at[i] < 0x80 || at[i] > 0xbf)
+            return 0;
+    const bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
+    const bool beyond = (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f);
+    return overlong || beyond ? 0 : bytes;
+}
+
+static size_t plain_bytes(const unsigned char *at)
+{
+    const bool control = at[0] < 0x20 || at[0] == 0x7f || (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0);
+    return control ? 0 : character_bytes(at);
+}
+
+bool gnn_text_is_plain(const char *text)
+{
+    size_t bytes = 1;
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0' && bytes > 0; at += bytes)
+        bytes = plain_bytes(at);
+    return bytes > 0;
+}
+
+void gnn_text_make_plain(char *text)
+{
+    for (unsigned char *at = (unsigned char *)text; *at != '\0';) {
+        const size_t bytes = plain_bytes(at);
+        if (bytes == 0 && *at != '\n')
+            *at = '?';
+        at += bytes == 0 ? 1 : bytes;
+    }
+}
+
+const char *gnn_text_plain(const char *text, char *out, size_t out_bytes)
+{
+    assert(out_bytes > 0);
+    (void)snprintf(out, out_bytes, "%s", text);
+    gnn_text_make_plain(out);
+    for (char *line = out; (line = strchr(line, '\n')) != NULL;)
+        *line = '?';
+    return out;
+}

@@ -1,0 +1,265 @@
+#include "harness/record/series.h"
+
+#include "harness/base/plain_text.h"
+#include "harness/base/units.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGEST_SHOWN = 8, VALUE_SHOWN = 40 };
+
+/* What is asked of the columns, which know more than the options: a directory's scale, a run's own start. The caption
+ * tells them. */
+static const char *const told[] = {"dataset", "scale",      "dim",    "model", "world",
+                                   "profile", "compute",    "memory", "cap",   "batch",
+                                   "fanout",  "device-bps", "cold",   "io",    "device-iops"};
+/* Where a run is told, or what only chooses among repetitions; `preset` has set other options. */
+static const char *const ignored[] = {"db",   "json",   "quiet",  "trace-loss", "seed",
+                                      "data", "preset", "system", "sample-only"};
+static const char *const environment[] = {"dataset.digest", "profile.digest", "build.revision", "build.compiler",
+                                          "build.flags"};
+
+static bool is_one_of(const char *key, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(key, words[i]) == 0)
+            return true;
+    return false;
+}
+#define IS_ONE_OF(key, words) is_one_of((key), (words), sizeof(words) / sizeof *(words))
+
+/* ---- a run's conditions ---- */
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
+static enum gnn_status set_count(struct gnn_kv_list *out, const char *key, uint64_t count, struct gnn_err *err)
+{
+    return count == GNN_UNKNOWN ? gnn_kv_set(out, key, NULL, err) : gnn_kv_setf(out, err, key, "%" PRIu64, count);
+}
+
+static enum gnn_status set_limit(struct gnn_kv_list *out, const char *key, uint64_t limit, struct gnn_err *err)
+{
+    return limit == GNN_UNKNOWN ? gnn_kv_set(out, key, "none", err) : set_count(out, key, limit, err);
+}
+
+static enum gnn_status set_columns(const struct gnn_run_record *run, struct gnn_kv_list *out, struct gnn_err *err)
+{
+    static const char *const starts[] = {"unknown", "no", "yes"};
+    char bytes[32];
+    GNN_TRY(gnn_kv_set(out, "dataset", text_or_null(run->dataset), err));
+    if (run->scale_divisor != GNN_UNKNOWN)
+        GNN_TRY(gnn_kv_setf(out, err, "scale", run->scale_divisor == 1 ? "1" : "1/%" PRIu64, run->scale_divisor));
+    GNN_TRY(set_count(out, "dim", run->dim, err));
+    GNN_TRY(gnn_kv_set(out, "model", text_or_null(run->model), err));
+    GNN_TRY(gnn_kv_set(out, "world", text_or_null(run->world), err));
+    GNN_TRY(gnn_kv_set(out, "profile", text_or_null(run->profile), err));
+    GNN_TRY(gnn_kv_set(out, "compute", text_or_null(run->compute), err));
+    GNN_TRY(gnn_kv_set(out, "memory",
+                       run->cap_bytes == GNN_UNKNOWN ? "none" : gnn_format_bytes(run->cap_bytes, bytes, sizeof bytes),
+                       err));
+    GNN_TRY(gnn_kv_set(out, "cap", text_or_null(run->cap_enforcement), err));
+    GNN_TRY(set_count(out, "batch", run->batch_size, err));
+    GNN_TRY(gnn_kv_set(out, "fanout", text_or_null(run->fanout), err));
+    GNN_TRY(gnn_kv_set(out, "io", text_or_null(run->io_engine), err));
+    GNN_TRY(set_limit(out, "device-bps", run->device_bps, err));
+    GNN_TRY(set_limit(out, "device-iops", run->device_iops, err));
+    assert(run->cold_observed >= -1);
+    assert(run->cold_observed <= 1);
+    GNN_TRY(gnn_kv_set(out, "cold", run->cold_observed < 0 ? NULL : starts[1 + run->cold_observed], err));
+    return gnn_kv_set(out, "tag", run->tag, err);
+}
+
+/* Lists what a time of this run depends on. */
+static enum gnn_status list_conditions(const struct gnn_run_record *run, struct gnn_kv_list *out, struct gnn_err *err)
+{
+    GNN_TRY(set_columns(run, out, err));
+    for (uint32_t i = 0; i < run->config.count; i++) {
+        const struct gnn_kv *const option = &run->config.items[i];
+        if (!IS_ONE_OF(option->key, told) && !IS_ONE_OF(option->key, ignored))
+            GNN_TRY(gnn_kv_set(out, option->key, option->value, err));
+    }
+    for (size_t i = 0; i < sizeof environment / sizeof *environment; i++)
+        GNN_TRY(gnn_kv_set(out, environment[i], gnn_kv_get(&run->environment, environment[i]), err));
+    return GNN_OK;
+}
+
+/* Fills the lists (count) of the runs; whatever was filled before an error is the caller's to clear. */
+static enum gnn_status list_all(const struct gnn_run_record *runs, uint32_t count, struct gnn_kv_list *lists,
+                                struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < count; i++)
+        GNN_TRY(list_conditions(&runs[i], &lists[i], err));
+    return GNN_OK;
+}
+
+static void free_lists(struct gnn_kv_list *lists, uint32_t count)
+{
+    for (uint32_t i = 0; lists != NULL && i < count; i++)
+        gnn_kv_clear(&lists[i]);
+    free(lists);
+}
+
+static bool differ(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && strcmp(a, b) != 0;
+}
+
+static bool same_system(const struct gnn_run_record *a, const struct gnn_run_record *b)
+{
+    return strcmp(a->system, b->system) == 0 && strcmp(a->variant, b->variant) == 0;
+}
+
+/* Whether both agree in everything but `option` (NULL: in everything). */
+static bool agree(const struct gnn_kv_list *a, const struct gnn_kv_list *b, const char *option)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        if ((option == NULL || strcmp(a->items[i].key, option) != 0) &&
+            differ(a->items[i].value, gnn_kv_get(b, a->items[i].key)))
+            return false;
+    return true;
+}
+
+/* ---- labels ---- */
+
+struct labelling {
+    const struct gnn_run_record *runs;
+    const struct gnn_kv_list *lists;
+    const uint32_t *first; /* (series): the run that stands for each */
+    uint32_t series;
+};
+
+/* Whether the key has to stand in the label of series s. */
+static bool is_named(const struct labelling *l, uint32_t s, const char *key, const char *value)
+{
+    for (uint32_t other = 0; other < l->series; other++) {
+        const bool own = same_system(&l->runs[l->first[s]], &l->runs[l->first[other]]);
+        if ((own || !IS_ONE_OF(key, told)) && differ(value, gnn_kv_get(&l->lists[l->first[other]], key)))
+            return true;
+    }
+    return false;
+}
+
+static void write_label(const struct labelling *l, uint32_t s, char label[GNN_SERIES_LABEL_BYTES])
+{
+    const struct gnn_run_record *const run = &l->runs[l->first[s]];
+    const struct gnn_kv_list *const list = &l->lists[l->first[s]];
+    size_t used = (size_t)snprintf(label, GNN_SERIES_LABEL_BYTES, "%s%s%s", run->system[0] == '\0' ? "?" : run->system,
+                                   run->variant[0] == '\0' ? "" : " ", run->variant);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct gnn_kv *const kv = &list->items[i];
+        const bool digest = strstr(kv->key, ".digest") != NULL;
+        const size_t own = strlen(run->system);
+        /* The system's name stands before it already. */
+        const bool short_key = strncmp(kv->key, run->system, own) == 0 && kv->key[own] == '.';
+        if (kv->value != NULL && is_named(l, s, kv->key, kv->value) && used < GNN_SERIES_LABEL_BYTES)
+            used +=
+                (size_t)snprintf(label + used, GNN_SERIES_LABEL_BYTES - used, " %s=%.*s",
+                                 kv->key + (short_key ? own + 1 : 0), digest ? DIGEST_SHOWN : VALUE_SHOWN, kv->value);
+    }
+    if (used >= GNN_SERIES_LABEL_BYTES) /* too much differs: the run's record has it all */
+        (void)snprintf(label + GNN_SERIES_LABEL_BYTES - 40, 40, " ... (run %" PRId64 ")", run->run_id);
+    gnn_text_make_plain(label);
+}
+
+static enum gnn_status label_all(struct gnn_run_series *out, const struct labelling *l, struct gnn_err *err)
+{
+    GNN_NEW(out->labels, out->count, err, "names of %u series", out->count);
+    for (uint32_t s = 0; s < out->count; s++)
+        write_label(l, s, out->labels[s]);
+    return GNN_OK;
+}
+
+/* ---- grouping ---- */
+
+static void group(const struct gnn_run_record *runs, uint32_t count, const struct gnn_kv_list *lists, uint32_t *first,
+                  struct gnn_run_series *out)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t s = 0;
+        while (s < out->count && !(same_system(&runs[first[s]], &runs[i]) && agree(&lists[first[s]], &lists[i], NULL)))
+            s++;
+        if (s == out->count)
+            first[out->count++] = i;
+        out->of[i] = s;
+    }
+}
+
+enum gnn_status gnn_run_series_open(const struct gnn_run_record *runs, uint32_t count, struct gnn_run_series *out,
+                                    struct gnn_err *err)
+{
+    *out = (struct gnn_run_series){.count = 0};
+    assert(count > 0);
+    struct gnn_kv_list *const lists = calloc(count, sizeof *lists);
+    uint32_t *const first = calloc(count, sizeof *first);
+    out->of = calloc(count, sizeof *out->of);
+    enum gnn_status status = GNN_OK;
+    if (lists == NULL || first == NULL || out->of == NULL)
+        status = gnn_fail(err, GNN_ENOMEM, "the configurations of %u runs", count);
+    GNN_NEXT(status, list_all(runs, count, lists, err));
+    if (status == GNN_OK) {
+        group(runs, count, lists, first, out);
+        status = label_all(out, &(struct labelling){.runs = runs, .lists = lists, .first = first, .series = out->count},
+                           err);
+    }
+    free_lists(lists, count);
+    free(first);
+    if (status != GNN_OK)
+        gnn_run_series_close(out);
+    return status;
+}
+
+void gnn_run_series_close(struct gnn_run_series *series)
+{
+    free(series->of);
+    free(series->labels);
+    *series = (struct gnn_run_series){.count = 0};
+}
+
+/* Whether run i agrees with the newest run of its system in all but the option. */
+static bool is_alike(const struct gnn_run_record *runs, uint32_t count, const struct gnn_kv_list *lists, uint32_t i,
+                     const char *option)
+{
+    uint32_t newest = i;
+    for (uint32_t k = 0; k < count; k++)
+        if (same_system(&runs[k], &runs[i]) && runs[k].run_id >= runs[newest].run_id)
+            newest = k;
+    return agree(&lists[newest], &lists[i], option);
+}
+
+static void keep_only(struct gnn_run_record *runs, uint32_t *count, const bool *keep)
+{
+    const uint32_t all = *count;
+    *count = 0;
+    for (uint32_t i = 0; i < all; i++)
+        if (keep[i])
+            runs[(*count)++] = runs[i];
+        else
+            gnn_run_record_free(&runs[i]);
+    assert(*count > 0); /* the newest agrees with itself */
+}
+
+enum gnn_status gnn_run_series_only(struct gnn_run_record *runs, uint32_t *count, const char *option,
+                                    struct gnn_err *err)
+{
+    const uint32_t all = *count;
+    assert(all > 0);
+    struct gnn_kv_list *const lists = calloc(all, sizeof *lists);
+    bool *const keep = calloc(all, sizeof *keep);
+    enum gnn_status status = GNN_OK;
+    if (lists == NULL || keep == NULL)
+        status = gnn_fail(err, GNN_ENOMEM, "the configurations of %u runs", all);
+    GNN_NEXT(status, list_all(runs, all, lists, err));
+    for (uint32_t i = 0; i < all && status == GNN_OK; i++)
+        keep[i] = is_alike(runs, all, lists, i, option);
+    if (status == GNN_OK)
+        keep_only(runs, count, keep);
+    free_lists(lists, all);
+    free(keep);
+    return status;
+}

@@ -1,0 +1,56 @@
+/* What may stand in a name, and what is made of the rest. */
+#include "harness/base/plain_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void texts_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *plain; /* plain NULL: the text is plain */
+    } cases[] = {
+        {"", NULL},
+        {"papers100m 1/100; `x` \"y\" <z>", NULL},
+        {"gr\xc3\xb6\xc3\x9f"
+         "e \xe2\x82\xac \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf",
+         NULL},
+        {"two\nlines\tand\x1b[31m", "two?lines?and?[31m"},
+        {"\x7f", "?"},
+        {"\xc2\x80", "??"},           /* a control character of two bytes */
+        {"\xff\xfe\xc0\xaf", "????"}, /* no UTF-8, overlong '/' */
+        {"\xe0\x80\xaf", "???"},      /* overlong */
+        {"\xed\xa0\x80", "???"},      /* a surrogate */
+        {"\xf4\x90\x80\x80", "????"}, /* beyond U+10FFFF */
+        {"cut \xe2\x82", "cut ??"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char out[64];
+        assert_int_equal(gnn_text_is_plain(cases[i].text), cases[i].plain == NULL);
+        gnn_text_plain(cases[i].text, out, sizeof out);
+        assert_string_equal(out, cases[i].plain == NULL ? cases[i].text : cases[i].plain);
+        assert_true(gnn_text_is_plain(out));
+    }
+}
+
+static void a_cut_text_is_plain(void **state)
+{
+    (void)state;
+    char out[8];
+    gnn_text_plain("123456\xe2\x82\xac", out, sizeof out); /* cut inside the character */
+    assert_string_equal(out, "123456?");
+    char lines[] = "one\ntwo\r\xff";
+    gnn_text_make_plain(lines);
+    assert_string_equal(lines, "one\ntwo??");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_by_hand), cmocka_unit_test(a_cut_text_is_plain)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
