@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -373,4 +374,12 @@ const char *gnn_machine_profile_digest(const struct gnn_machine *m)
 uint64_t gnn_machine_process_bytes(const struct gnn_machine *m)
 {
     return m->simulated ? m->slowed.process_bytes : 0;
+}
+
+uint32_t gnn_machine_cores(const struct gnn_machine *m)
+{
+    cpu_set_t set;
+    if (m->simulated)
+        return m->slowed.cpu.cores;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }

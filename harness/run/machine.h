@@ -30,6 +30,9 @@ void gnn_machine_usage(struct gnn_machine *machine, struct gnn_machine_usage *ou
 /* What the process itself takes of the cap: the profile's figure; 0 in the measured world, where it is not known. */
 uint64_t gnn_machine_process_bytes(const struct gnn_machine *machine);
 
+/* Cores of the world: of the profile, or those this process may run on. */
+uint32_t gnn_machine_cores(const struct gnn_machine *machine);
+
 const char *gnn_machine_profile_digest(const struct gnn_machine *machine); /* "" without a profile */
 
 /* Replaces words that stand for something else: --compute auto, cpu and cuda of the simulated world become

@@ -107,6 +107,11 @@ enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, str
     GNN_TRY(gnn_kv_setf(env, err, "dataset.test", "%" PRIu32, d->test.count));
     GNN_TRY(gnn_kv_setf(env, err, "epoch.batches", "%" PRIu64, opened->intent.batches));
     GNN_TRY(gnn_kv_setf(env, err, "epoch.seeds", "%" PRIu64, opened->intent.seeds));
+    for (uint32_t i = 0; i < opened->rules.count; i++) {
+        char key[GNN_NAME_MAX * 2 + 8];
+        (void)snprintf(key, sizeof key, "rule.%s.%s", run->system, opened->rules.of[i].name);
+        GNN_TRY(gnn_kv_setf(env, err, key, "%" PRIu32, opened->rules.of[i].value));
+    }
     GNN_TRY(gnn_kv_setf(env, err, "plan.fixed_bytes", "%" PRIu64, opened->plan_fixed_bytes));
     GNN_TRY(gnn_kv_setf(env, err, "plan.batches_bytes", "%" PRIu64, opened->plan_batches_bytes));
     GNN_TRY(gnn_kv_setf(env, err, "system.open_ns", "%" PRIu64, opened->open_ns));

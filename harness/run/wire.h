@@ -32,11 +32,23 @@ enum gnn_wire_type {
  * stop. */
 enum gnn_wire_command { GNN_COMMAND_INTERRUPT = 'i', GNN_COMMAND_TIME = 't', GNN_COMMAND_GO = 'g' };
 
+enum { GNN_WIRE_RULES_MAX = 8 };
+
+/* Parameters at 0 that a rule of the system gave a number. */
+struct gnn_wire_rules {
+    uint32_t count;
+    struct {
+        char name[GNN_NAME_MAX];
+        uint32_t value;
+    } of[GNN_WIRE_RULES_MAX];
+};
+
 struct gnn_wire_opened {
     struct gnn_dataset dataset; /* its pointers are the worker's, and NULL here */
     struct gnn_intent intent;
     char profile_digest[40]; /* "" without a profile */
     uint64_t plan_fixed_bytes, plan_batches_bytes;
+    struct gnn_wire_rules rules;
     uint64_t parameters; /* of the model */
     uint64_t open_ns;    /* the system's open: calibration, preprocessing */
 };

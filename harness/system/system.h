@@ -2,7 +2,7 @@
  * Types only. This header is the author's manual; systems/null is the smallest example.
  *
  * Life of a run, all on the worker process's main thread of the world:
- *   plan -> open -> intend -> train_epoch x epochs -> close.
+ *   complete -> plan -> open -> intend -> train_epoch x epochs -> close.
  * A hook that fails fills err; close is then called with whatever open stored (maybe NULL). */
 #ifndef GNN_SYSTEM_SYSTEM_H
 #define GNN_SYSTEM_SYSTEM_H
@@ -42,6 +42,7 @@ struct gnn_env {
     const struct gnn_model_config *model_config;
     enum gnn_ring_engine io_engine; /* --io uring|pool */
     bool floyd_biased;
+    uint32_t cores;          /* of the world: those this process may run on, or the profile's */
     uint64_t cap_bytes;      /* 0 = none */
     uint64_t process_bytes;  /* of the cap, what the process itself takes (code, libraries, stacks); 0 = unknown */
     const atomic_bool *stop; /* set on Ctrl-C and on limits: leave at the next batch with GNN_ECANCELLED */
@@ -54,6 +55,12 @@ struct gnn_env {
 static inline bool gnn_env_on_device(const struct gnn_env *env)
 {
     return env->tensor != NULL && !env->tensor->host_memory;
+}
+
+/* Returns a thread count: the one that was given, or, where that is 0, the rule's, at least 1. */
+static inline uint32_t gnn_threads(uint32_t given, uint32_t by_rule)
+{
+    return given > 0 ? given : gnn_max_u32(by_rule, 1);
 }
 
 struct gnn_memory_plan; /* harness/system/plan.h */
@@ -113,6 +120,9 @@ struct gnn_system {
     const struct gnn_option *options; /* NULL-name terminated; may hold no entry */
     size_t config_bytes;
 
+    /* Optional. Puts a number where a parameter at 0 stands for a rule over the world's cores (env->cores) and the
+     * workload: thread counts. What was given stays. The record lists what it changed. */
+    void (*complete)(const struct gnn_env *env, void *config);
     /* Optional. Adds the system's parts to a plan that gnn_plan_begin filled; the caller judges the cap. No side
      * effects; env->model is not open yet. Checks parameters against each other and returns GNN_EUSAGE with a remedy
      * when they contradict. */

@@ -9,6 +9,13 @@
 #include "systems/agnes/rows.h"
 #include "systems/agnes/stages.h"
 
+/* Threads: the paper's 16, on as many cores. */
+static void agnes_complete(const struct gnn_env *env, void *config)
+{
+    struct agnes_config *const c = config;
+    c->workers = gnn_threads(c->workers, gnn_min_u32(env->cores, 16));
+}
+
 static enum gnn_status agnes_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                   struct gnn_err *err)
 {
@@ -132,6 +139,7 @@ const struct gnn_system gnn_system_agnes = {
     .title = "AGNES (KDD 2026)",
     .options = agnes_options,
     .config_bytes = sizeof(struct agnes_config),
+    .complete = agnes_complete,
     .plan = agnes_plan,
     .open = agnes_open,
     .intend = agnes_intend,

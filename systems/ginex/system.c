@@ -9,6 +9,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* Threads: the released code's, by core. */
+static void ginex_complete(const struct gnn_env *env, void *config)
+{
+    struct ginex_config *const c = config;
+    c->samplers = gnn_threads(c->samplers, gnn_min_u32(2 * env->cores, 128));
+    c->gather_threads = gnn_threads(c->gather_threads, gnn_min_u32(8 * env->cores, 128));
+}
+
 static enum gnn_status ginex_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                   struct gnn_err *err)
 {
@@ -145,6 +153,7 @@ const struct gnn_system gnn_system_ginex = {
     .title = "Ginex (PVLDB 2022)",
     .options = ginex_options,
     .config_bytes = sizeof(struct ginex_config),
+    .complete = ginex_complete,
     .plan = ginex_plan,
     .open = ginex_open,
     .intend = ginex_intend,

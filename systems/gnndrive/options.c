@@ -11,10 +11,10 @@ static const char *const readahead_words[] = {"off", "kernel", NULL}; /* in the 
 
 /* clang-format off */
 const struct gnn_option gnndrive_options[] = {
-    {.name = "samplers", .type = GNN_OPT_U32, .offset = FIELD(samplers), .unit = "threads", .def = "2",
-     .min = 1, .max = 128, .help = "Sampler threads (Ns).", .source = "paper section 5: 4; artifact: 2"},
-    {.name = "extractors", .type = GNN_OPT_U32, .offset = FIELD(extractors), .unit = "threads", .def = "2",
-     .min = 1, .max = 64, .help = "Extractor threads (Ne), each with a ring of its own.",
+    {.name = "samplers", .type = GNN_OPT_U32, .offset = FIELD(samplers), .unit = "threads", .def = "0", .max = 128,
+     .help = "Sampler threads (Ns); 0 = 4, at most 2 a core.", .source = "paper section 5: 4; artifact: 2"},
+    {.name = "extractors", .type = GNN_OPT_U32, .offset = FIELD(extractors), .unit = "threads", .def = "0", .max = 64,
+     .help = "Extractor threads (Ne), each with a ring of its own; 0 = 4, at most 2 a core.",
      .source = "paper section 5: 4; artifact: 2"},
     {.name = "extract_queue", .type = GNN_OPT_U32, .offset = FIELD(extract_queue), .unit = "batches", .def = "0",
      .max = 1024, .help = "Depth of the extracting queue (Q_e); 0 = samplers + 2.",

@@ -15,6 +15,14 @@
 /* The epoch number of the batches that measure Mb; no training epoch has it. */
 #define CALIBRATION_EPOCH (UINT64_MAX - 1)
 
+/* Threads: the paper's four of each. They wait for reads, so that two share a core. */
+static void gnndrive_complete(const struct gnn_env *env, void *config)
+{
+    struct gnndrive_config *const c = config;
+    c->samplers = gnn_threads(c->samplers, gnn_min_u32(4, 2 * env->cores));
+    c->extractors = gnn_threads(c->extractors, gnn_min_u32(4, 2 * env->cores));
+}
+
 static enum gnn_status gnndrive_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                      struct gnn_err *err)
 {
@@ -193,6 +201,7 @@ const struct gnn_system gnn_system_gnndrive = {
     .title = "GNNDrive (ICPP 2024)",
     .options = gnndrive_options,
     .config_bytes = sizeof(struct gnndrive_config),
+    .complete = gnndrive_complete,
     .plan = gnndrive_plan,
     .open = gnndrive_open,
     .intend = gnndrive_intend,

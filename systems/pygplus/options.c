@@ -8,14 +8,16 @@ static const char *const floyd_words[] = {"exact", "biased", NULL};
 
 /* clang-format off */
 const struct gnn_option pygplus_options[] = {
-    {.name = "workers", .type = GNN_OPT_U32, .offset = FIELD(workers), .unit = "threads", .def = "2",
-     .min = 1, .max = 128, .help = "Sampler threads (W); batch k is drawn by worker k mod W.",
-     .source = "Ginex artifact: 32; scaled to min(cores, 32) with 2W <= batches / 4"},
+    {.name = "workers", .type = GNN_OPT_U32, .offset = FIELD(workers), .unit = "threads", .def = "0", .max = 128,
+     .help = "Sampler threads (W); batch k is drawn by worker k mod W; 0 = a core each, at most 32, and at most an "
+             "eighth of the batches (2 at least).",
+     .source = "Ginex artifact: 32"},
     {.name = "prefetch", .type = GNN_OPT_U32, .offset = FIELD(prefetch), .unit = "batches", .def = "2",
      .min = 1, .max = 64, .help = "Batches each worker may sample ahead of their delivery.",
      .source = "PyTorch DataLoader prefetch_factor, Ginex artifact"},
-    {.name = "gather_threads", .type = GNN_OPT_U32, .offset = FIELD(gather_threads), .unit = "threads", .def = "8",
-     .min = 1, .max = 128, .help = "Threads of the gather (A): the number of feature page faults in flight.",
+    {.name = "gather_threads", .type = GNN_OPT_U32, .offset = FIELD(gather_threads), .unit = "threads", .def = "0",
+     .max = 128, .help = "Threads of the gather (A): the number of feature page faults in flight; 0 = 8 a core, at "
+                         "most 128, as Ginex' gather.",
      .source = "Ginex artifact: 128; GNNDrive section 5: more than 2x physical cores"},
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "off", .choices = readahead_words,
      .help = "off: one fault reads one page (MADV_RANDOM on both mappings); kernel: the default read-around.",

@@ -8,6 +8,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* Threads: the released 32 and 128 (its machine has 16 hardware threads), by core; what is drawn ahead stays a small part
+ * of the epoch. */
+static void pygplus_complete(const struct gnn_env *env, void *config)
+{
+    struct pygplus_config *const c = config;
+    const uint32_t eighth = gnn_max_u32(gnn_epoch_batches(env) / 8, 2);
+    c->workers = gnn_threads(c->workers, gnn_min_u32(gnn_min_u32(env->cores, 32), eighth));
+    c->gather_threads = gnn_threads(c->gather_threads, gnn_min_u32(8 * env->cores, 128));
+}
+
 static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                     struct gnn_err *err)
 {
@@ -109,6 +119,7 @@ const struct gnn_system gnn_system_pygplus = {
     .title = "PyG+ (memory-mapped PyTorch Geometric, as in Ginex 2022 and GNNDrive 2024)",
     .options = pygplus_options,
     .config_bytes = sizeof(struct pygplus_config),
+    .complete = pygplus_complete,
     .plan = pygplus_plan,
     .open = pygplus_open,
     .intend = pygplus_intend,

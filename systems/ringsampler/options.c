@@ -16,8 +16,9 @@ _Static_assert(sizeof(enum rs_io) == sizeof(uint32_t), "a choice is 32 bits");
 #define FIELD(name) offsetof(struct ringsampler_config, name)
 /* clang-format off */
 const struct gnn_option ringsampler_options[] = {
-    {.name = "threads", .type = GNN_OPT_U32, .offset = FIELD(threads), .unit = "threads", .def = "2",
-     .min = 1, .max = 128, .help = "Sampling threads (n), each with a ring, a file handle and a workspace of its own.",
+    {.name = "threads", .type = GNN_OPT_U32, .offset = FIELD(threads), .unit = "threads", .def = "0", .max = 128,
+     .help = "Sampling threads (n), each with a ring, a file handle and a workspace of its own; 0 = a core each, at "
+             "most 64.",
      .source = "paper section 4.1: 64 = cores"},
     {.name = "ring", .type = GNN_OPT_U32, .offset = FIELD(ring), .unit = "reads", .def = "512", .min = 1,
      .max = RS_RING_MAX, .source = "paper section 4.1: 512",
@@ -87,8 +88,8 @@ const struct gnn_option ringsampler_options[] = {
     {.name = "requests", .type = GNN_OPT_U32, .offset = FIELD(requests), .unit = "requests", .def = "0",
      .max = 2147483647, .source = "paper section 4.4: 1000000",
      .help = "On-demand mode: an epoch is a stream of so many requests of one target each, with latencies; 0 = off."},
-    {.name = "concurrency", .type = GNN_OPT_U32, .offset = FIELD(concurrency), .unit = "requests", .def = "2",
-     .min = 1, .max = 128, .help = "On-demand mode: requests in service at a time, a thread each.",
+    {.name = "concurrency", .type = GNN_OPT_U32, .offset = FIELD(concurrency), .unit = "requests", .def = "0",
+     .max = 128, .help = "On-demand mode: requests in service at a time, a thread each; 0 = a core each, at most 64.",
      .source = "paper section 4.4: 64 threads"},
     {.name = NULL},
 };

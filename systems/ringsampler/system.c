@@ -12,6 +12,14 @@
 
 #include <inttypes.h>
 
+/* Threads: the paper's 64, one a core: a polling thread keeps it. */
+static void ringsampler_complete(const struct gnn_env *env, void *config)
+{
+    struct ringsampler_config *const c = config;
+    c->threads = gnn_threads(c->threads, gnn_min_u32(env->cores, 64));
+    c->concurrency = gnn_threads(c->concurrency, gnn_min_u32(env->cores, 64));
+}
+
 static enum gnn_status ringsampler_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                         struct gnn_err *err)
 {
@@ -83,6 +91,7 @@ const struct gnn_system gnn_system_ringsampler = {
     .title = "RingSampler (HotStorage 2025): offset sampling, one io_uring per thread",
     .options = ringsampler_options,
     .config_bytes = sizeof(struct ringsampler_config),
+    .complete = ringsampler_complete,
     .plan = ringsampler_plan,
     .open = ringsampler_open,
     .intend = ringsampler_intend,

@@ -85,10 +85,10 @@ static void golden_times(void **state)
         const char *batch_digest;
         json_int_t wall_ns, device_read_ios;
     } cases[] = {
-        {{"--system", "pygplus", "--memory", "8M"}, "69d702bd77b446b6", 67748049, 4711},
-        {{"--system", "pygplus", "--compute", "cpu"}, "69d702bd77b446b6", 46028188, 2822},
-        {{"--system", "gnndrive", "--memory", "12M"}, "69d702bd77b446b6", 43024857, 5786},
-        {{"--system", "gnndrive", "--compute", "cpu", "--model", "gat"}, "69d702bd77b446b6", 45629471, 5786},
+        {{"--system", "pygplus", "--memory", "8M"}, "69d702bd77b446b6", 48920044, 5048},
+        {{"--system", "pygplus", "--compute", "cpu"}, "69d702bd77b446b6", 30029153, 2822},
+        {{"--system", "gnndrive", "--memory", "12M"}, "69d702bd77b446b6", 35022575, 5704},
+        {{"--system", "gnndrive", "--compute", "cpu", "--model", "gat"}, "69d702bd77b446b6", 38597347, 5704},
     };
     int different = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -110,6 +110,52 @@ static void golden_times(void **state)
         json_decref(run);
     }
     assert_int_equal(different, 0);
+}
+
+/* Thread counts that nobody gave follow the cores of the profile (3 and 48), up to what the papers use. */
+static void threads_follow_the_cores_of_the_world(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *system, *profile, *key, *number; /* NULL: given, so no rule's */
+        const char *set;
+    } cases[] = {
+        {"pygplus", "tests/golden/machine.ini", "rule.pygplus.workers", "3", NULL},
+        {"pygplus", "tests/golden/machine.ini", "rule.pygplus.gather_threads", "24", NULL},
+        {"pygplus", "gnndrive-paper", "rule.pygplus.workers", "9", NULL}, /* an eighth of 76 batches */
+        {"pygplus", "gnndrive-paper", "rule.pygplus.gather_threads", "128", NULL},
+        {"pygplus", "gnndrive-paper", "rule.pygplus.workers", NULL, "pygplus.workers=5"},
+        {"gnndrive", "tests/golden/machine.ini", "rule.gnndrive.samplers", "4", NULL},
+        {"gnndrive", "gnndrive-paper", "rule.gnndrive.extractors", "4", NULL},
+        {"ginex", "tests/golden/machine.ini", "rule.ginex.samplers", "6", NULL},
+        {"ginex", "gnndrive-paper", "rule.ginex.gather_threads", "128", NULL},
+        {"agnes", "tests/golden/machine.ini", "rule.agnes.workers", "3", NULL},
+        {"agnes", "gnndrive-paper", "rule.agnes.workers", "16", NULL},
+        {"ringsampler", "gnndrive-paper", "rule.ringsampler.threads", "48", NULL},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const char *const more[] = {"--world",
+                                    "simulated",
+                                    "--profile",
+                                    cases[c].profile,
+                                    "--batch",
+                                    "4",
+                                    "--dim",
+                                    "32",
+                                    "--system",
+                                    cases[c].system,
+                                    cases[c].set == NULL ? NULL : "--set",
+                                    cases[c].set,
+                                    NULL};
+        int exit_status;
+        json_t *const run = tiny_runs_json(t, more, &exit_status);
+        const json_t *const found = json_object_get(json_object_get(run, "environment"), cases[c].key);
+        assert_int_equal(exit_status, 0);
+        const char *const number = json_string_value(found);
+        if ((number == NULL) != (cases[c].number == NULL) || (number != NULL && strcmp(number, cases[c].number) != 0))
+            fail_msg("%s, %s: %s is %s", cases[c].system, cases[c].profile, cases[c].key, number);
+        json_decref(run);
+    }
 }
 
 static void both_worlds_draw_the_same_mini_batches(void **state)
@@ -180,13 +226,15 @@ static void every_exact_system_draws_the_same(void **state)
 static void the_least_cap_is_planned_for(void **state)
 {
     const struct tiny_runs *const t = *state;
+    /* Few threads: the 48 cores of the profile would be given as many buffers. */
     static const char *const variants[][8] = {
-        {"--system", "ginex", "--set", "ginex.feature_cache=200K"},
-        {"--system", "ginex"},
-        {"--system", "ginex", "--sample-only"},
-        {"--system", "ringsampler", "--sample-only"},
-        {"--system", "ringsampler", "--sample-only", "--set", "ringsampler.io=sorted"},
-        {"--system", "ringsampler", "--set", "ringsampler.io=direct"},
+        {"--system", "ginex", "--set", "ginex.samplers=4", "--set", "ginex.feature_cache=200K"},
+        {"--system", "ginex", "--set", "ginex.samplers=4"},
+        {"--system", "ginex", "--set", "ginex.samplers=4", "--sample-only"},
+        {"--system", "ringsampler", "--set", "ringsampler.threads=2", "--sample-only"},
+        {"--system", "ringsampler", "--set", "ringsampler.threads=2", "--sample-only", "--set",
+         "ringsampler.io=sorted"},
+        {"--system", "ringsampler", "--set", "ringsampler.threads=2", "--set", "ringsampler.io=direct"},
     };
     for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
         uint32_t low = 60000, high = 140000; /* KiB: too little, enough */
@@ -359,6 +407,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_run_gives_the_same_bytes),
         cmocka_unit_test(golden_times),
+        cmocka_unit_test(threads_follow_the_cores_of_the_world),
         cmocka_unit_test(both_worlds_draw_the_same_mini_batches),
         cmocka_unit_test(every_exact_system_draws_the_same),
         cmocka_unit_test(the_least_cap_is_planned_for),

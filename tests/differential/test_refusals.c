@@ -71,7 +71,7 @@ static void test_a_batch_beyond_the_reservation_is_refused(void **state)
     fixture_open(&f, .graph = &usual);
     struct train_run run;
     train_run_init(&run, f.world, "gnndrive");
-    run.options = OPTIONS("io=buffered", "batch_nodes=30", "slots=60");
+    run.options = OPTIONS("io=buffered", "extractors=2", "batch_nodes=30", "slots=60");
     must_run(train_run_open(&run, &f.graph), &run);
     assert_int_equal(train_run_epoch(&run, 0), GNN_ECAP);
     assert_non_null(strstr(run.err.message, "gnndrive.batch_nodes"));

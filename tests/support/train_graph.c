@@ -237,10 +237,13 @@ static enum gnn_status configure(struct train_run *run, const struct train_graph
                                 .workload = &run->workload,
                                 .model_config = &run->model_config,
                                 .io_engine = run->io_engine,
+                                .cores = TRAIN_CORES,
                                 .cap_bytes = run->cap_bytes,
                                 .stop = &run->stop,
                                 .on_step = on_step,
                                 .on_step_ctx = run};
+    if (run->table->complete != NULL)
+        run->table->complete(&run->env, run->config);
     return GNN_OK;
 }
 

@@ -22,7 +22,7 @@ float train_feature(gnn_node node, uint32_t column);
 void train_graph_open(const struct train_graph_config *config, struct train_graph *out);
 void train_graph_close(struct train_graph *graph); /* removes the directory */
 
-enum { TRAIN_BATCHES_MAX = 512 };
+enum { TRAIN_BATCHES_MAX = 512, TRAIN_CORES = 2 };
 
 /* A system's options, as struct train_run takes them. */
 #define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})

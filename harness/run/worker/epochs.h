@@ -23,6 +23,7 @@ struct gnn_run_worker {
     struct gnn_env env; /* tensor and model are NULL when sample_only */
     struct gnn_memory_plan plan;
     struct gnn_intent intent;
+    struct gnn_wire_rules rules;
     FILE *trace; /* --trace-loss, or NULL */
     struct gnn_control control;
 

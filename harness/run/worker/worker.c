@@ -73,6 +73,7 @@ static void fill_workload(struct gnn_run_worker *w)
                               .model_config = &w->model_config,
                               .io_engine = c->io_engine,
                               .floyd_biased = c->floyd_biased,
+                              .cores = gnn_machine_cores(w->machine),
                               .cap_bytes = c->memory_bytes,
                               .process_bytes = gnn_machine_process_bytes(w->machine),
                               .stop = &w->control.stop,
@@ -80,6 +81,36 @@ static void fill_workload(struct gnn_run_worker *w)
                               .on_step_ctx = w};
 }
 _Static_assert(sizeof(((struct gnn_workload *)0)->fanout) == sizeof(((struct gnn_u32_list *)0)->values), "one limit");
+
+static uint32_t number_of(const struct gnn_run_worker *w, const struct gnn_option *option)
+{
+    uint32_t number = 1; /* of another type: no rule's */
+    if (option->type == GNN_OPT_U32)
+        memcpy(&number, (const char *)w->system_config + option->offset, sizeof number);
+    return number;
+}
+
+/* Lets the system's rules fill in its config, and lists the parameters that they changed. */
+static void complete_config(struct gnn_run_worker *w)
+{
+    uint64_t open = 0; /* a bit for each parameter at 0 */
+    if (w->system->complete == NULL)
+        return;
+    const struct gnn_option *const options = w->system->options;
+    for (uint32_t i = 0; options[i].name != NULL; i++) {
+        assert(i < 64);
+        open |= number_of(w, &options[i]) == 0 ? UINT64_C(1) << i : 0;
+    }
+    w->system->complete(&w->env, w->system_config);
+    for (uint32_t i = 0; options[i].name != NULL; i++) {
+        const uint32_t number = number_of(w, &options[i]);
+        if (number == 0 || (open >> i & 1) == 0)
+            continue;
+        assert(w->rules.count < GNN_WIRE_RULES_MAX);
+        (void)snprintf(w->rules.of[w->rules.count].name, GNN_NAME_MAX, "%s", options[i].name);
+        w->rules.of[w->rules.count++].value = number;
+    }
+}
 
 /* Says before the first read what the run needs and which parameter makes it less. */
 static enum gnn_status check_plan(struct gnn_run_worker *w, struct gnn_err *err)
@@ -109,6 +140,7 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
                                        .plan_fixed_bytes = gnn_plan_bytes(&w->plan) - gnn_plan_run_bytes(&w->plan) -
                                                            gnn_plan_in_flight_bytes(&w->plan),
                                        .plan_batches_bytes = gnn_plan_in_flight_bytes(&w->plan),
+                                       .rules = w->rules,
                                        .open_ns = open_ns};
     struct gnn_dataset *const d = &opened->dataset;
     d->indptr = NULL;
@@ -152,6 +184,7 @@ static enum gnn_status open_worker(struct gnn_run_worker *w, struct gnn_err *err
     GNN_TRY(open_trace(w, err));
     GNN_TRY(gnn_machine_dataset(w->machine, &w->dataset, err));
     fill_workload(w);
+    complete_config(w);
     GNN_TRY(open_training(w, err));
     const uint64_t start_ns = gnn_now_ns(w->world);
     GNN_TRY(w->system->open(&w->env, w->system_config, &w->system_state, err));
