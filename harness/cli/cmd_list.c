@@ -48,14 +48,18 @@ static enum gnn_status list_models(struct gnn_err *err)
 static void print_preset(void *ctx, const struct gnn_preset *preset)
 {
     (void)ctx;
-    (void)printf("%-12s %s\n%12s %s\n%12s %s\n", preset->name, preset->title, "", preset->options, "", preset->source);
+    (void)printf("%-12s %s\n%12s %s\n", preset->name, preset->title, "", preset->options);
+    if (preset->parameters[0] != '\0')
+        (void)printf("%12s %s\n", "", preset->parameters);
+    (void)printf("%12s %s\n", "", preset->source);
 }
 
 static enum gnn_status list_presets(struct gnn_err *err)
 {
     GNN_TRY(gnn_preset_each(print_preset, NULL, err));
-    (void)puts(
-        "\nAt --scale 1/K memory and batch are divided by K, lr by the root of the batch's ratio: --preset NAME.");
+    (void)puts("\nAt --scale 1/K memory and batch are divided by K, lr is multiplied by the root of the batch's ratio. "
+               "Options on "
+               "the command line win.");
     return GNN_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "harness/run/record_fill.h"
 
 #include "harness/base/units.h"
+#include "harness/run/preset.h"
 #include "harness/run/validity.h"
 
 #include <assert.h>
@@ -80,7 +81,11 @@ enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, stru
     run->cold_asked = config->cold ? 1 : 0;
     GNN_TRY(gnn_record_list_config(config, &run->config, err));
     copy_name(run->fanout, gnn_kv_get(&run->config, "fanout"));
-    return GNN_OK;
+    if (config->preset[0] == '\0')
+        return GNN_OK;
+    char held[GNN_TEXT_MAX * 4];
+    GNN_TRY(gnn_preset_held(config, held, sizeof held, err));
+    return gnn_kv_set(&run->environment, "preset.held", held, err);
 }
 
 enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,

@@ -21,6 +21,7 @@ struct ginex_config {
     uint32_t superbatch;      /* SB, at most K */
     uint64_t feature_cache;   /* Z_f, table included; 0 = automatic */
     uint64_t neighbour_cache; /* Z_n, table included; 0 = automatic */
+    uint32_t cache_share; /* percent of what the cap leaves that an automatic cache gets; 0 = the paper's of the cap */
     bool cache_neighbours, skip_isolated;
     uint32_t samplers;                 /* V */
     uint32_t gather_threads;           /* G */

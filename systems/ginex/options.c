@@ -29,6 +29,10 @@ const struct gnn_option ginex_options[] = {
     {.name = "neighbour_cache", .type = GNN_OPT_BYTES, .offset = FIELD(neighbour_cache), .def = "0",
      .help = "Neighbour cache with its table (Z_n); 0 = 19 % of the cap or what fits, without a cap a tenth of the "
              "lists.", .source = "GNNDrive section 5: 6 GB of 32 GB"},
+    {.name = "cache_share", .type = GNN_OPT_U32, .offset = FIELD(cache_share), .unit = "percent", .def = "0",
+     .max = 100, .source = "ours: AGNES' Figure 6 gives half to each",
+     .help = "Each automatic cache as a share of what the cap leaves beside everything else in its phase; 0 = as said "
+             "there."},
     {.name = "cache_neighbours", .type = GNN_OPT_BOOL, .offset = FIELD(cache_neighbours), .def = "true",
      .help = "Off: no neighbour cache, every list is read."},
     {.name = "skip_isolated", .type = GNN_OPT_BOOL, .offset = FIELD(skip_isolated), .def = "false",

@@ -149,6 +149,8 @@ static enum gnn_status choose_feature_cache(const struct gnn_memory_plan *plan, 
                             config->feature_cache, table, row_bytes);
     } else if (env->cap_bytes == 0) {
         rows = nodes / NO_CAP_SHARE;
+    } else if (config->cache_share > 0) {
+        rows = gnn_plan_left(plan, EXECUTE) / 100 * config->cache_share / (row_bytes + initial_bytes(config));
     } else {
         const uint64_t share = less(env->cap_bytes / 100 * FEATURE_SHARE, table);
         rows = gnn_min_u64(share / row_bytes, room_in(plan, EXECUTE) / (row_bytes + initial_bytes(config)));
@@ -173,7 +175,10 @@ static enum gnn_status choose_neighbour_cache(const struct gnn_memory_plan *plan
         bytes = table + entries / NO_CAP_SHARE;
     if (bytes == 0) {
         const uint64_t room = gnn_min_u64(room_in(plan, PASSES), room_in(plan, SAMPLING));
-        bytes = gnn_max_u64(gnn_min_u64(cap / 100 * NEIGHBOUR_SHARE, room), table);
+        const uint64_t left = gnn_min_u64(gnn_plan_left(plan, PASSES), gnn_plan_left(plan, SAMPLING));
+        const uint64_t share =
+            config->cache_share > 0 ? left / 100 * config->cache_share : gnn_min_u64(cap / 100 * NEIGHBOUR_SHARE, room);
+        bytes = gnn_max_u64(share, table);
     }
     out->neighbour_cache_bytes = gnn_min_u64(bytes, table + entries);
     return GNN_OK;

@@ -11,6 +11,7 @@
 enum gnndrive_io { GNNDRIVE_IO_DIRECT, GNNDRIVE_IO_BUFFERED };
 enum gnndrive_valid { GNNDRIVE_VALID_COMPLETION, GNNDRIVE_VALID_BATCH };
 enum gnndrive_meta { GNNDRIVE_META_ARTIFACT, GNNDRIVE_META_COMPACT };
+enum gnndrive_batch_rule { GNNDRIVE_BATCH_BOUND, GNNDRIVE_BATCH_PRODUCT };
 enum gnndrive_order { GNNDRIVE_ORDER_GLOBAL, GNNDRIVE_ORDER_SEGMENTS };
 /* How far the locked section that begins an extraction reaches; table in extract.c. */
 enum gnndrive_lock_reach {
@@ -27,9 +28,11 @@ struct gnndrive_config {
     uint32_t train_queue;         /* Q_t, 0 = Ne */
     uint32_t batch_nodes;         /* Mb, 0 = automatic */
     uint32_t calibration_batches; /* sampled at open for the automatic Mb */
+    enum gnndrive_batch_rule batch_rule;
     uint32_t buffer_mult;
-    uint32_t slots; /* S, 0 = (Q_t + 1) Mb buffer_mult */
-    uint32_t depth; /* reads in flight per extractor */
+    uint32_t buffer_share; /* percent of what the cap leaves, 0 = by slots */
+    uint32_t slots;        /* S, 0 = (Q_t + 1) Mb buffer_mult */
+    uint32_t depth;        /* reads in flight per extractor */
     enum gnndrive_io io;
     bool joint, in_order, serial_extract, lock_submit;
     enum gnndrive_valid valid;

@@ -5,6 +5,7 @@ static const char *const io_words[] = {"direct", "buffered", NULL};
 static const char *const valid_words[] = {"completion", "batch", NULL};
 static const char *const meta_words[] = {"artifact", "compact", NULL};
 static const char *const order_words[] = {"global", "segments", NULL};
+static const char *const batch_words[] = {"bound", "product", NULL};
 static const char *const readahead_words[] = {"off", "kernel", NULL}; /* in the order of enum gnn_map_advice */
 
 #define FIELD(name) offsetof(struct gnndrive_config, name)
@@ -23,14 +24,22 @@ const struct gnn_option gnndrive_options[] = {
      .max = 1024, .help = "Depth of the training queue (Q_t); 0 = extractors.",
      .source = "paper section 5: 4; artifact: Ne"},
     {.name = "batch_nodes", .type = GNN_OPT_U32, .offset = FIELD(batch_nodes), .def = "0", .max = UINT32_MAX,
-     .unit = "nodes", .help = "Largest mini-batch (Mb); 0 = the bound when it is at most N / 20, else 1.1 x measured.",
+     .unit = "nodes",
+     .help = "Largest mini-batch (Mb); 0 = by batch_rule: the bound when it is at most N / 20, else 1.1 x measured.",
      .source = "paper section 4.2: maximum over mini-batches; artifact: product of the fan-outs"},
+    {.name = "batch_rule", .type = GNN_OPT_CHOICE, .offset = FIELD(batch_rule), .def = "bound", .choices = batch_words,
+     .help = "What batch_nodes=0 stands for: as said there, or seeds x the product of the fan-outs, which a batch may "
+             "exceed.",
+     .source = "paper section 5 with Figure 12 (2.38 GB = 5 x 1000 x 1000 rows of 512 bytes) and artifact: product"},
     {.name = "calibration_batches", .type = GNN_OPT_U32, .offset = FIELD(calibration_batches), .unit = "batches",
      .def = "8", .min = 1, .max = 100000, .source = "ours",
      .help = "Mini-batches sampled at open to measure Mb when batch_nodes is 0 and the bound is large."},
     {.name = "buffer_mult", .type = GNN_OPT_U32, .offset = FIELD(buffer_mult), .def = "1", .min = 1, .max = 1024,
      .help = "Feature buffer size in multiples of (train_queue + 1) x batch_nodes slots.",
      .source = "paper section 5.2, Figure 12: 1x, swept to 8x"},
+    {.name = "buffer_share", .type = GNN_OPT_U32, .offset = FIELD(buffer_share), .unit = "percent", .def = "0",
+     .max = 100, .help = "Feature buffer as a share of what the cap leaves beside everything else, but Ne x Mb slots "
+                         "at least; 0 = from slots or buffer_mult.", .source = "ours: AGNES' Figure 6 gives half"},
     {.name = "slots", .type = GNN_OPT_U32, .offset = FIELD(slots), .unit = "slots", .def = "0", .max = UINT32_MAX,
      .help = "Feature buffer slots (S), at least extractors x batch_nodes; 0 = from buffer_mult.",
      .source = "paper section 4.2: at least Ne x Mb"},

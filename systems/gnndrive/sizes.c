@@ -22,11 +22,21 @@ static uint32_t with_margin(uint64_t nodes, uint64_t bound)
     return (uint32_t)gnn_min_u64(gnn_div_up(nodes * MB_MARGIN_PERCENT, 100), bound);
 }
 
+static uint64_t seeds_times_fanouts(const struct gnn_workload *load)
+{
+    uint64_t nodes = load->batch_size;
+    for (uint32_t l = 0; l < load->layers; l++)
+        nodes = gnn_mul_bytes(nodes, gnn_max_u32(load->fanout[l], 1));
+    return nodes;
+}
+
 uint32_t gnndrive_batch_nodes(const struct gnn_env *env, const struct gnndrive_config *config)
 {
     const uint64_t bound = node_bound(env);
     if (config->batch_nodes > 0)
         return (uint32_t)gnn_min_u64(config->batch_nodes, bound);
+    if (config->batch_rule == GNNDRIVE_BATCH_PRODUCT)
+        return (uint32_t)gnn_min_u64(seeds_times_fanouts(env->workload), bound);
     return bound <= env->dataset->node_count / SMALL_SHARE ? (uint32_t)bound : 0;
 }
 
@@ -46,13 +56,21 @@ static struct gnn_row_layout row_layout(const struct gnndrive_config *config, ui
     return layout;
 }
 
+static bool shares_cap(const struct gnn_env *env, const struct gnndrive_config *config)
+{
+    return config->buffer_share > 0 && env->cap_bytes > 0;
+}
+
+/* slots_left: those of the share of the cap, where it is asked for. */
 static enum gnn_status choose_slots(const struct gnn_env *env, const struct gnndrive_config *config,
-                                    struct gnndrive_sizes *out, struct gnn_err *err)
+                                    uint64_t slots_left, struct gnndrive_sizes *out, struct gnn_err *err)
 {
     const uint32_t ne = config->extractors;
     const uint64_t keys = gnn_div_up(env->dataset->node_count, out->layout.rows_per_load);
     uint64_t slots = config->slots;
-    if (slots == 0)
+    if (shares_cap(env, config))
+        slots = gnn_max_u64((uint64_t)ne * out->batch_nodes, slots_left);
+    else if (slots == 0)
         slots = gnn_mul_bytes((out->train_queue + UINT64_C(1)) * out->batch_nodes, config->buffer_mult);
     out->holds_all = slots >= keys;
     out->slots = (uint32_t)(out->holds_all ? keys : slots);
@@ -74,14 +92,20 @@ static enum gnn_status check_switches(const struct gnndrive_config *config, stru
     if (config->lock_submit && config->serial_extract)
         return gnn_fail(err, GNN_EUSAGE,
                         "gnndrive.serial_extract holds the table lock longer than gnndrive.lock_submit: set one");
+    if (config->slots > 0 && config->buffer_share > 0)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "gnndrive.slots=%" PRIu32 " and gnndrive.buffer_share=%" PRIu32
+                        " both size the feature buffer: set one",
+                        config->slots, config->buffer_share);
     if (config->batch_nodes > 0 && config->slots > 0 && config->slots < config->batch_nodes)
         return gnn_fail(err, GNN_EUSAGE, "gnndrive.slots=%" PRIu32 " is below gnndrive.batch_nodes=%" PRIu32,
                         config->slots, config->batch_nodes);
     return GNN_OK;
 }
 
-enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_config *config, uint32_t batch_nodes,
-                              uint32_t align_bytes, struct gnndrive_sizes *out, struct gnn_err *err)
+static enum gnn_status size_with(const struct gnn_env *env, const struct gnndrive_config *config, uint32_t batch_nodes,
+                                 uint32_t align_bytes, uint64_t slots_left, struct gnndrive_sizes *out,
+                                 struct gnn_err *err)
 {
     memset(out, 0, sizeof *out);
     GNN_TRY(check_switches(config, err));
@@ -102,7 +126,7 @@ enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_c
     if (config->io == GNNDRIVE_IO_BUFFERED)
         align_bytes = 1;
     out->layout = row_layout(config, env->dataset->row_bytes, align_bytes > 0 ? align_bytes : SECTOR_BYTES);
-    GNN_TRY(choose_slots(env, config, out, err));
+    GNN_TRY(choose_slots(env, config, slots_left, out, err));
     out->buffer = (struct gnndrive_buffer_config){
         .node_count = env->dataset->node_count,
         .slots = out->slots,
@@ -118,6 +142,28 @@ enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_c
     if (gnn_env_on_device(env)) {
         const uint32_t wanted = config->staging > 0 ? config->staging : out->batch_nodes;
         out->staging = gnn_min_u32(wanted, out->node_limit); /* no batch has more loads */
+    }
+    return GNN_OK;
+}
+
+/* Sized first with the fewest slots. The share is of what the cap leaves beside all else, which grows a little with the
+ * slots: three rounds settle it. */
+enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_config *config, uint32_t batch_nodes,
+                              uint32_t align_bytes, struct gnndrive_sizes *out, struct gnn_err *err)
+{
+    GNN_TRY(size_with(env, config, batch_nodes, align_bytes, 0, out, err));
+    if (!shares_cap(env, config) || env->workload->sample_only)
+        return GNN_OK;
+    for (int round = 0; round < 3; round++) {
+        struct gnn_memory_plan plan;
+        gnn_plan_begin(&plan, env);
+        gnndrive_plan_parts(config, out, &plan);
+        const uint64_t load_bytes = out->layout.load_bytes;
+        const uint64_t buffer_bytes = gnn_env_on_device(env) ? 0 : out->slots * load_bytes;
+        const uint64_t others_bytes = gnn_plan_bytes(&plan) - buffer_bytes;
+        const uint64_t left_bytes = env->cap_bytes - gnn_min_u64(env->cap_bytes, others_bytes);
+        const uint64_t slots = left_bytes / 100 * config->buffer_share / load_bytes;
+        GNN_TRY(size_with(env, config, batch_nodes, align_bytes, slots, out, err));
     }
     return GNN_OK;
 }
@@ -143,7 +189,9 @@ void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnnd
                       gnn_mul_bytes(gnn_mul_bytes(config->extractors, sizes->staging), load_bytes));
         return;
     }
-    gnn_plan_part(plan, "feature buffer", "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
+    gnn_plan_part(plan, "feature buffer",
+                  config->buffer_share > 0 ? "gnndrive.buffer_share"
+                                           : "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
                   gnn_mul_bytes(sizes->slots, load_bytes));
     gnn_plan_in_flight(plan, "input of the batch in training", "--batch or --fanout",
                        gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes));

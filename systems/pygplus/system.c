@@ -8,8 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Threads: the released 32 and 128 (its machine has 16 hardware threads), by core; what is drawn ahead stays a small part
- * of the epoch. */
+/* Threads: the released 32 and 128, by core; what is drawn ahead stays a small part of the epoch. */
 static void pygplus_complete(const struct gnn_env *env, void *config)
 {
     struct pygplus_config *const c = config;

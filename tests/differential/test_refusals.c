@@ -79,6 +79,50 @@ static void test_a_batch_beyond_the_reservation_is_refused(void **state)
     fixture_close(&f);
 }
 
+/* One cap for all: of what it leaves beside everything else, half goes to features, in each system (--preset
+ * equal-memory). */
+static void test_equal_memory_is_half_of_what_the_cap_leaves(void **state)
+{
+    (void)state;
+    const struct {
+        const char *system;
+        const char *const *options;
+        const char *part;
+        uint64_t cap_bytes; /* above the system's own reserve for the process */
+        uint32_t parts;     /* of the room that the part's bytes are: 2 = half of it */
+    } cases[] = {
+        {"gnndrive", OPTIONS("buffer_share=50", "batch_nodes=300", "extractors=1"), "feature buffer", 6 << 20, 2},
+        {"ginex", OPTIONS("cache_share=50"), "feature cache", 20 << 20, 2},
+        {"agnes", OPTIONS("block=4K", "hyperbatch=1"), "graph buffer and feature cache", 23 << 20, 1},
+    };
+    struct fixture f;
+    static const struct train_graph_config large = {
+        .nodes = 20000, .mean_degree = 60, .dim = 128, .classes = 5, .train = TRAIN, .seed = 11};
+    fixture_open(&f, .graph = &large);
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct train_run run;
+        struct gnn_memory_plan plan;
+        train_run_init(&run, f.world, cases[c].system);
+        run.options = cases[c].options;
+        run.cap_bytes = cases[c].cap_bytes;
+        must_run(train_run_plan(&run, &f.graph, &plan), &run);
+        uint64_t bytes = 0, phase = 0;
+        for (uint32_t i = 0; i < plan.part_count; i++)
+            if (strcmp(plan.parts[i].name, cases[c].part) == 0) {
+                bytes = plan.parts[i].bytes;
+                phase = plan.parts[i].phases == GNN_PLAN_ALL_PHASES ? 0 : (uint64_t)__builtin_ctz(plan.parts[i].phases);
+            }
+        const uint64_t room = gnn_plan_left(&plan, (uint32_t)phase) + bytes;
+        assert_in_range(bytes, 256 << 10, 1 << 30);
+        const double share = (double)bytes * cases[c].parts / (double)room;
+        if (share < 0.96 || share > 1.01)
+            fail_msg("%s: %s has %llu of %llu bytes", cases[c].system, cases[c].part, (unsigned long long)bytes,
+                     (unsigned long long)room);
+        free(run.config);
+    }
+    fixture_close(&f);
+}
+
 static void test_the_stop_flag_ends_an_epoch_cleanly(void **state)
 {
     (void)state;
@@ -152,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_impossible_sizes_are_refused_by_name),
         cmocka_unit_test(test_a_batch_beyond_the_reservation_is_refused),
+        cmocka_unit_test(test_equal_memory_is_half_of_what_the_cap_leaves),
         cmocka_unit_test(test_the_stop_flag_ends_an_epoch_cleanly),
         cmocka_unit_test(test_memory_is_steady_from_the_second_epoch),
     };

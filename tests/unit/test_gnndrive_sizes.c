@@ -151,10 +151,40 @@ static void test_staging(void **state)
     }
 }
 
+/* Mb and S as in the paper's figures: seeds x fan-outs, five of them in the buffer; or the buffer in bytes. */
+static void test_the_papers_buffer(void **state)
+{
+    (void)state;
+    struct setting s;
+    struct gnndrive_sizes sizes;
+    struct gnn_err err = {0};
+    set(&s, 128);
+    s.dataset.node_count = 111059956;
+    s.load = (struct gnn_workload){.batch_size = 1000, .layers = 3, .fanout = {10, 10, 10}};
+    s.config.samplers = s.config.extractors = 4;
+    s.config.batch_rule = GNNDRIVE_BATCH_PRODUCT;
+    const uint32_t batch_nodes = gnndrive_batch_nodes(&s.env, &s.config);
+    assert_int_equal(batch_nodes, 1000000);
+    assert_int_equal(gnndrive_size(&s.env, &s.config, batch_nodes, 512, &sizes, &err), GNN_OK);
+    assert_int_equal(sizes.slots, 5000000);
+    assert_int_equal(sizes.node_limit, 1250000);
+    s.config.batch_rule = GNNDRIVE_BATCH_BOUND;
+    assert_int_equal(gnndrive_batch_nodes(&s.env, &s.config), 1331000);
+
+    s.config.buffer_share = 50; /* of no cap: as if it were not there */
+    s.config.slots = 6000000;
+    assert_int_equal(gnndrive_size(&s.env, &s.config, 1331000, 512, &sizes, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "gnndrive.buffer_share"));
+    s.config.slots = 0;
+    assert_int_equal(gnndrive_size(&s.env, &s.config, 1331000, 512, &sizes, &err), GNN_OK);
+    assert_int_equal(sizes.slots, 5 * 1331000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_by_hand),
+        cmocka_unit_test(test_the_papers_buffer),
         cmocka_unit_test(test_the_reservation_is_the_limit),
         cmocka_unit_test(test_nodes_of_a_batch),
         cmocka_unit_test(test_staging),

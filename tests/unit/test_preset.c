@@ -1,6 +1,7 @@
 /* Presets: a paper's figures divided by the scale, and what was typed wins wherever it stands. */
 #include "harness/cli/run_args.h"
 #include "harness/run/preset.h"
+#include "harness/run/record_fill.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,6 +89,44 @@ static void what_was_typed_wins(void **state)
     }
 }
 
+/* A preset sets its systems' parameters too; what was typed wins over them, and the record tells which is which. */
+static void parameters_of_systems_are_set(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words, *key, *value, *held;
+    } cases[] = {
+        {"--system gnndrive --preset gnndrive", "gnndrive.samplers", "4",
+         "memory,batch,lr,model,fanout,hidden,gnndrive.samplers,gnndrive.extractors,gnndrive.extract_queue,"
+         "gnndrive.train_queue,gnndrive.batch_rule,gnndrive.meta"},
+        {"--set gnndrive.samplers=1 --preset gnndrive --batch 9 --system gnndrive", "gnndrive.samplers", "1",
+         "memory,lr,model,fanout,hidden,gnndrive.extractors,gnndrive.extract_queue,gnndrive.train_queue,"
+         "gnndrive.batch_rule,gnndrive.meta"},
+        {"--set gnndrive.samplers=4 --preset gnndrive --hidden 8 --system gnndrive", "gnndrive.samplers", "4",
+         "memory,batch,lr,model,fanout,gnndrive.samplers,gnndrive.extractors,gnndrive.extract_queue,"
+         "gnndrive.train_queue,gnndrive.batch_rule,gnndrive.meta"},
+        {"--system pygplus --preset gnndrive", "pygplus.workers", "0", "memory,batch,lr,model,fanout,hidden"},
+        {"--memory 1G --system gnndrive --preset equal-memory", "gnndrive.buffer_share", "50",
+         "batch,lr,model,fanout,hidden,gnndrive.batch_rule,gnndrive.buffer_share,gnndrive.meta"},
+        {"--system ginex --set ginex.cache_share=40 --preset equal-memory", "ginex.cache_share", "40",
+         "memory,batch,lr,model,fanout,hidden,ginex.superbatch"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gnn_run_config config;
+        struct gnn_kv_list list = {0};
+        struct gnn_err err = {0};
+        char held[600] = "";
+        if (parse(cases[i].words, &config, &err) != GNN_OK || gnn_record_list_config(&config, &list, &err) != GNN_OK)
+            fail_msg("%s: %s", cases[i].words, err.message);
+        assert_string_equal(gnn_kv_get(&list, cases[i].key), cases[i].value);
+        if (cases[i].held != NULL) {
+            assert_int_equal(gnn_preset_held(&config, held, sizeof held, &err), GNN_OK);
+            assert_string_equal(held, cases[i].held);
+        }
+        gnn_kv_clear(&list);
+    }
+}
+
 /* --set is taken once, though the words are read twice. */
 static void settings_are_not_doubled(void **state)
 {
@@ -95,7 +134,11 @@ static void settings_are_not_doubled(void **state)
     struct gnn_run_config config;
     struct gnn_err err = {0};
     assert_int_equal(parse("--set gnndrive.extractors=2 --preset gnndrive --scale 1/10", &config, &err), GNN_OK);
-    assert_int_equal(config.set_count, 1);
+    uint32_t typed = 0;
+    for (uint32_t i = 0; i < config.set_count; i++)
+        typed += strcmp(config.sets[i], "gnndrive.extractors=2") == 0 ? 1 : 0;
+    assert_int_equal(typed, 1);
+    assert_string_equal(config.sets[config.set_count - 1], "gnndrive.extractors=2"); /* the last one holds */
 }
 
 static void apply_at_every_scale(void *ctx, const struct gnn_preset *preset)
@@ -121,11 +164,13 @@ static void every_preset_applies_at_every_scale(void **state)
     int count = 0;
     struct gnn_err err = {0};
     assert_int_equal(gnn_preset_each(apply_at_every_scale, &count, &err), GNN_OK);
-    assert_int_equal(count, 3);
+    assert_int_equal(count, 6);
     struct gnn_run_config config;
     gnn_run_config_defaults(&config);
     assert_int_equal(gnn_preset_apply("gnndrve", &config, &err), GNN_EUSAGE);
-    assert_non_null(strstr(err.message, "did you mean \"gnndrive\"? There are agnes, ginex, gnndrive"));
+    assert_non_null(
+        strstr(err.message,
+               "did you mean \"gnndrive\"? There are agnes-8g, agnes, equal-memory, ginex, gnndrive, ringsampler"));
     err = (struct gnn_err){0};
     assert_int_equal(gnn_preset_apply("../presets/ginex", &config, &err), GNN_EUSAGE);
 }
@@ -175,8 +220,12 @@ static void mistakes_in_a_file_are_named_with_their_line(void **state)
          "mine.ini:3: a preset has no key \"fanuot\"; did you mean \"fanout\"?"},
         {"[preset]\nsystem = null\n", "mine.ini:2: a preset has no key \"system\""},
         {"[preset]\nbatch = many\n", "mine.ini:2: option batch: \"many\""},
-        {"[presets]\nbatch = 90\n", "mine.ini: a preset has one section, [preset]"},
-        {"", "mine.ini: a preset has one section, [preset]"},
+        {"[presets]\nbatch = 90\n", "mine.ini: a preset begins with the section [preset]"},
+        {"", "mine.ini: a preset begins with the section [preset]"},
+        {"[preset]\nbatch = 9\n[gnndriv]\nslots = 1\n", "mine.ini:3: [gnndriv]: unknown system"},
+        {"[preset]\nbatch = 9\n[gnndrive]\nsots = 1\n",
+         "mine.ini:4: --set gnndrive.sots=1: no option \"sots\"; did you"},
+        {"[preset]\nbatch = 9\n[agnes]\nblock = 17M\n", "mine.ini:4: --set agnes.block=17M: option block:"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct gnn_run_config config;
@@ -192,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_divided_by_the_scale),
         cmocka_unit_test(what_was_typed_wins),
+        cmocka_unit_test(parameters_of_systems_are_set),
         cmocka_unit_test(settings_are_not_doubled),
         cmocka_unit_test(every_preset_applies_at_every_scale),
         cmocka_unit_test(a_file_of_the_user_is_a_preset),
