@@ -3,7 +3,7 @@
 -- Opened with WAL and a busy timeout: several processes may write one database on a local disk.
 
 PRAGMA application_id = 1869570919; -- "oocg"
-PRAGMA user_version = 2;            -- raised when a name changes its meaning or goes away; 2: extras became figures
+PRAGMA user_version = 3;            -- raised when a name comes, goes or changes its meaning; 2: extras became figures; 3: rows
 
 CREATE TABLE runs (
     run_id                INTEGER PRIMARY KEY, -- ascending in the order of their starts
@@ -114,6 +114,9 @@ CREATE TABLE counters (
     cache_hits         INTEGER, -- of the system's own cache or buffer, in rows
     cache_misses       INTEGER,
     cache_evictions    INTEGER,
+    rows_asked         INTEGER, -- feature rows of the mini-batches
+    rows_read          INTEGER, -- delivered by storage for them: misses, fills, rows read back; the hit ratio of every system
+                                -- is 1 - rows_read / rows_asked
     sampled_nodes      INTEGER, -- unique nodes, summed over mini-batches
     sampled_edges      INTEGER,
     batches            INTEGER,

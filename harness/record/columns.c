@@ -76,6 +76,7 @@ static const struct gnn_column counter_columns[] = {
     U64(COUNTERS, needed_bytes), U64(COUNTERS, requested_bytes), U64(COUNTERS, requested_ios),
     U64(COUNTERS, device_read_bytes), U64(COUNTERS, device_read_ios), U64(COUNTERS, device_write_bytes),
     U64(COUNTERS, cache_hits), U64(COUNTERS, cache_misses), U64(COUNTERS, cache_evictions),
+    U64(COUNTERS, rows_asked), U64(COUNTERS, rows_read),
     U64(COUNTERS, sampled_nodes), U64(COUNTERS, sampled_edges), U64(COUNTERS, batches),
     FIELD(COUNTERS, batch_digest, GNN_COLUMN_DIGEST, false), PEAK(COUNTERS, peak_memory_bytes),
     PEAK(COUNTERS, page_cache_bytes), U64(COUNTERS, refaults), PEAK(COUNTERS, prepare_disk_bytes),

@@ -3,6 +3,7 @@
 #include "harness/record/summary.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,14 @@ static json_t *row_object(const struct gnn_table *table, const void *row, bool h
 {
     json_t *object = json_object();
     return if_whole(object, gnn_table_json(table, row, hide_times, object));
+}
+
+/* With the one figure that is derived from them. */
+static json_t *counters_object(const struct gnn_record_counters *counters)
+{
+    json_t *const object = row_object(&gnn_table_counters, counters, false);
+    const double ratio = gnn_record_hit_ratio(counters);
+    return if_whole(object, object != NULL && add(object, "hit_ratio", isnan(ratio) ? json_null() : json_real(ratio)));
 }
 
 static json_t *row_array(const struct gnn_table *table, const void *rows, uint32_t count, bool hide_times)
@@ -65,7 +74,7 @@ static json_t *epoch_object(const struct gnn_record_epoch *epoch, bool hide_time
                                 gnn_table_json(&gnn_table_epochs, epoch, hide_times, object) &&
                                 add(object, "stages",
                                     row_array(&gnn_table_stages, epoch->stages, epoch->stage_count, hide_times)) &&
-                                add(object, "counters", row_object(&gnn_table_counters, &epoch->counters, false)) &&
+                                add(object, "counters", counters_object(&epoch->counters)) &&
                                 add(object, "figures", figures_object(epoch)));
 }
 
@@ -98,7 +107,7 @@ static bool fill(const struct gnn_run_record *run, bool with_series, json_t *obj
            gnn_table_json(&gnn_table_runs, run, hide_times, object) &&
            add(object, "epochs", epochs_array(run, hide_times)) &&
            add(object, "stages", row_array(&gnn_table_stages, stages, stage_count, hide_times)) &&
-           add(object, "counters", row_object(&gnn_table_counters, &run->counters, false)) &&
+           add(object, "counters", counters_object(&run->counters)) &&
            add(object, "config", pairs_object(&run->config)) &&
            add(object, "environment", pairs_object(&run->environment)) &&
            (!with_series ||

@@ -2,6 +2,7 @@
 #include "harness/record/columns.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,13 @@ void gnn_record_counters_add(struct gnn_record_counters *total, const struct gnn
     gnn_table_add(&gnn_table_counters, epoch, total);
     total->batch_digest += epoch->batch_digest; /* order-free, as within an epoch */
     total->has_digest = total->has_digest || epoch->has_digest;
+}
+
+double gnn_record_hit_ratio(const struct gnn_record_counters *c)
+{
+    if (c->rows_asked == GNN_UNKNOWN || c->rows_read == GNN_UNKNOWN || c->rows_asked == 0)
+        return NAN;
+    return 1 - (double)c->rows_read / (double)c->rows_asked;
 }
 
 void gnn_record_stage_unknown(struct gnn_record_stage *stage)

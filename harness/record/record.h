@@ -42,11 +42,16 @@ struct gnn_record_counters {
     uint64_t needed_bytes, requested_bytes, requested_ios;
     uint64_t device_read_bytes, device_read_ios, device_write_bytes; /* as the kernel counted, of the worker's group */
     uint64_t cache_hits, cache_misses, cache_evictions;
+    uint64_t rows_asked, rows_read; /* of features, by the mini-batches and from storage */
     uint64_t sampled_nodes, sampled_edges, batches;
     uint64_t batch_digest; /* any 64-bit value; has_digest tells whether it is known */
     bool has_digest;
     uint64_t peak_memory_bytes, page_cache_bytes, refaults, prepare_disk_bytes;
 };
+
+/* The share of the feature rows asked for that storage did not deliver, one definition for every system; below 0 where
+ * rows are read more often than they are asked for. NAN: unknown. */
+double gnn_record_hit_ratio(const struct gnn_record_counters *counters);
 
 /* Summed over the stage's workers: wall = work + waits. */
 struct gnn_record_stage {

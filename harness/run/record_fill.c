@@ -141,6 +141,8 @@ static void fill_counters(const struct gnn_counters *c, const struct gnn_group_r
         .cache_hits = c->cache_hits,
         .cache_misses = c->cache_misses,
         .cache_evictions = c->cache_evictions,
+        .rows_asked = c->rows_asked,
+        .rows_read = c->rows_read,
         .sampled_nodes = c->sample.sampled_nodes,
         .sampled_edges = c->sample.sampled_edges,
         .batches = c->sample.batches,

@@ -83,6 +83,10 @@ struct gnn_counters {
     uint64_t cache_hits; /* of the system's own feature cache or buffer, in rows */
     uint64_t cache_misses;
     uint64_t cache_evictions;
+    /* Feature rows that the mini-batches asked for, and rows that storage delivered for them, each time it did: misses,
+     * the filling of a cache, rows read back from a spill; not the neighbours that share a block or page with one. The
+     * hit ratio is 1 - read / asked for every system; what is read ahead and never used makes it negative. */
+    uint64_t rows_asked, rows_read;
     uint64_t prepare_disk_bytes; /* written by open for this run; 0 if none */
 };
 

@@ -243,22 +243,29 @@ static uint64_t bucket_permille(const struct gnn_epoch_result *out, uint64_t buc
     return cpu_ns > 0 ? bucket_ns * 1000 / cpu_ns : GNN_UNKNOWN;
 }
 
-static void report_gathering(const struct epoch *e, const struct agnes_stage_counters *gathering, uint64_t cached,
-                             uint64_t spilled, struct gnn_epoch_result *out)
+struct gathered {
+    struct agnes_stage_counters stage;
+    uint64_t needed, cached, spilled; /* rows */
+};
+
+static void report_gathering(const struct epoch *e, const struct gathered *gathered, struct gnn_epoch_result *out)
 {
     const struct agnes *const agnes = e->agnes;
     const struct agnes_assembly_counters *const assembly = &agnes->assembly->counters;
     struct gnn_counters *const counters = &out->counters;
+    const struct agnes_block_counters *const blocks = &gathered->stage.blocks;
     uint64_t written_bytes = 0;
     for (uint32_t i = 0; i < agnes->setup.sizes.row_sets; i++)
         written_bytes += agnes_spill_written_bytes(agnes->row_sets[i].spill);
-    counters->requested_ios += gathering->blocks.reads + assembly->spool_reads + assembly->spill_reads;
-    counters->requested_bytes += gathering->blocks.read_bytes + assembly->spool_read_bytes + assembly->spill_read_bytes;
-    counters->cache_misses = spilled;
-    counters->cache_hits = e->trained_rows > spilled ? e->trained_rows - spilled : 0;
+    counters->requested_ios += blocks->reads + assembly->spool_reads + assembly->spill_reads;
+    counters->requested_bytes += blocks->read_bytes + assembly->spool_read_bytes + assembly->spill_read_bytes;
+    counters->rows_asked = e->trained_rows;
+    counters->rows_read = gathered->needed + (uint64_t)assembly->spill_reads * agnes->setup.sizes.rows;
+    counters->cache_misses = gathered->spilled;
+    counters->cache_hits = e->trained_rows > gathered->spilled ? e->trained_rows - gathered->spilled : 0;
     gnn_epoch_figure(out, "cache_rows", agnes->setup.sizes.cache_rows);
-    gnn_epoch_figure(out, "feature_block_reads", gathering->blocks.reads);
-    gnn_epoch_figure(out, "cached_rows", cached);
+    gnn_epoch_figure(out, "feature_block_reads", blocks->reads);
+    gnn_epoch_figure(out, "cached_rows", gathered->cached);
     gnn_epoch_figure(out, "spill_write_bytes", written_bytes);
     gnn_epoch_figure(out, "spill_read_bytes", assembly->spill_read_bytes);
     gnn_epoch_figure(out, "spool_write_bytes", e->spool_write_bytes);
@@ -270,12 +277,13 @@ static void report(const struct epoch *e, struct gnn_epoch_result *out)
 {
     struct agnes *const agnes = e->agnes;
     struct gnn_counters *const counters = &out->counters;
-    struct agnes_stage_counters sampling, gathering = {0};
-    uint64_t cached = 0, spilled = 0;
+    struct agnes_stage_counters sampling;
+    struct gathered gathered = {.needed = 0};
     agnes_sampling_counters(agnes->sampling, &counters->sample, &sampling);
     if (agnes->gathering != NULL)
-        agnes_gathering_counters(agnes->gathering, &gathering, &cached, &spilled);
-    const uint64_t bucket_ns = sampling.bucket_ns + gathering.bucket_ns;
+        agnes_gathering_counters(agnes->gathering, &gathered.stage, &gathered.needed, &gathered.cached,
+                                 &gathered.spilled);
+    const uint64_t bucket_ns = sampling.bucket_ns + gathered.stage.bucket_ns;
     counters->needed_bytes =
         counters->sample.sampled_edges * sizeof(gnn_node) + e->trained_rows * e->env->dataset->row_bytes;
     counters->requested_ios = sampling.blocks.reads;
@@ -290,11 +298,11 @@ static void report(const struct epoch *e, struct gnn_epoch_result *out)
     gnn_epoch_figure(out, "graph_frames", agnes->setup.sizes.graph_frames);
     gnn_epoch_figure(out, "graph_block_reads", sampling.blocks.reads);
     gnn_epoch_figure(out, "graph_block_hits", sampling.blocks.hits);
-    gnn_epoch_figure(out, "bucket_entries", sampling.bucket_entries + gathering.bucket_entries);
+    gnn_epoch_figure(out, "bucket_entries", sampling.bucket_entries + gathered.stage.bucket_entries);
     gnn_epoch_figure(out, "bucket_ns", bucket_ns);
     gnn_epoch_figure(out, "bucket_cpu_permille", bucket_permille(out, bucket_ns));
     if (agnes->gathering != NULL)
-        report_gathering(e, &gathering, cached, spilled, out);
+        report_gathering(e, &gathered, out);
 }
 
 /* ---- an epoch ---- */

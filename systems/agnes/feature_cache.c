@@ -71,8 +71,8 @@ void agnes_feature_cache_count(struct agnes_feature_cache *cache, const agnes_no
     gnn_charge(cache->env->world, GNN_WORK_TABLE_ENTRY, count);
 }
 
-/* Returns the mean number of accesses to a node that is needed at all, rounded down. */
-static uint32_t mean_count(const struct agnes_feature_cache *cache)
+/* Returns the mean number of accesses to a node that is needed at all, rounded down; *needed: how many are. */
+static uint32_t mean_count(const struct agnes_feature_cache *cache, uint64_t *needed)
 {
     uint64_t sum = 0, used = 0;
     for (uint32_t v = 0; v < cache->nodes; v++) {
@@ -80,6 +80,7 @@ static uint32_t mean_count(const struct agnes_feature_cache *cache)
         sum += count;
         used += count > 0;
     }
+    *needed = used;
     return used > 0 ? (uint32_t)(sum / used) : 0;
 }
 
@@ -114,9 +115,9 @@ static void fill_slots(struct agnes_feature_cache *cache, uint32_t least, uint32
 
 /* threshold: those at or above the mean, then all others. count: by count; those with the count that fits in part get
  * the remaining slots. */
-enum gnn_status agnes_feature_cache_place(struct agnes_feature_cache *cache, struct gnn_err *err)
+enum gnn_status agnes_feature_cache_place(struct agnes_feature_cache *cache, uint64_t *needed, struct gnn_err *err)
 {
-    uint32_t least = mean_count(cache), used = 0;
+    uint32_t least = mean_count(cache, needed), used = 0;
     if (cache->rank == AGNES_RANK_COUNT) {
         GNN_TRY(count_that_fits(cache, &least, err));
         fill_slots(cache, least, &used);

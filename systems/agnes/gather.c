@@ -9,6 +9,7 @@ struct agnes_gathering {
     struct agnes_block_reader *reader;
     struct agnes_bucket bucket;
     atomic_uint_fast64_t cached_rows, spilled_rows;
+    uint64_t needed_rows; /* the driver's */
 
     /* of the hyperbatch being gathered: workers may look at it after the driver has left on a failure */
     const struct agnes_hyperbatch *hyperbatch;
@@ -55,13 +56,15 @@ void agnes_gathering_begin(struct agnes_gathering *gathering)
     agnes_bucket_begin(&gathering->bucket);
     atomic_store(&gathering->cached_rows, 0);
     atomic_store(&gathering->spilled_rows, 0);
+    gathering->needed_rows = 0;
 }
 
 void agnes_gathering_counters(const struct agnes_gathering *gathering, struct agnes_stage_counters *out,
-                              uint64_t *cached_rows, uint64_t *spilled_rows)
+                              uint64_t *needed_rows, uint64_t *cached_rows, uint64_t *spilled_rows)
 {
     agnes_block_reader_counters(gathering->reader, &out->blocks);
     agnes_bucket_counters(&gathering->bucket, &out->bucket_entries, &out->bucket_ns);
+    *needed_rows = gathering->needed_rows;
     *cached_rows = atomic_load(&gathering->cached_rows);
     *spilled_rows = atomic_load(&gathering->spilled_rows);
 }
@@ -140,7 +143,9 @@ enum gnn_status agnes_gathering_run(struct agnes_gathering *gathering, struct ag
     agnes_feature_cache_clear(rows->cache);
     GNN_TRY(agnes_spill_begin(rows->spill, hyperbatch, err));
     GNN_TRY(gnn_team_each(gathering->team, hyperbatch->count, count_nodes, gathering));
-    GNN_TRY(agnes_feature_cache_place(rows->cache, err));
+    uint64_t needed;
+    GNN_TRY(agnes_feature_cache_place(rows->cache, &needed, err));
+    gathering->needed_rows += needed;
     GNN_TRY(agnes_bucket_build(bucket, gathering->team, hyperbatch->positions, hyperbatch->count, feature_block_of,
                                gathering, err));
     agnes_block_reader_forget(gathering->reader); /* one visit a block: nothing is worth keeping */

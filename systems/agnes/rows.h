@@ -23,8 +23,9 @@ void agnes_feature_cache_close(struct agnes_feature_cache *cache); /* accepts NU
 void agnes_feature_cache_clear(struct agnes_feature_cache *cache);
 /* Adds one access to each node. */
 void agnes_feature_cache_count(struct agnes_feature_cache *cache, const agnes_node *nodes, uint32_t count);
-/* Gives the nodes that agnes.cache_rank prefers their slots. GNN_ENOMEM. */
-GNN_MUST_CHECK enum gnn_status agnes_feature_cache_place(struct agnes_feature_cache *cache, struct gnn_err *err);
+/* Gives the nodes that agnes.cache_rank prefers their slots. *needed: nodes with any access. GNN_ENOMEM. */
+GNN_MUST_CHECK enum gnn_status agnes_feature_cache_place(struct agnes_feature_cache *cache, uint64_t *needed,
+                                                         struct gnn_err *err);
 
 /* Copies the row of a node that has a slot, unless it is there already; counts in *copied. Returns false if the node
  * has no slot. */

@@ -55,9 +55,10 @@ void agnes_gathering_begin(struct agnes_gathering *gathering); /* sets the count
 GNN_MUST_CHECK enum gnn_status agnes_gathering_run(struct agnes_gathering *gathering,
                                                    struct agnes_hyperbatch *hyperbatch,
                                                    const struct agnes_row_set *rows, struct gnn_err *err);
-/* Since begin. Call when no worker is at work. spilled_rows: for every mini-batch that needs one. */
+/* Since begin. Call when no worker is at work. needed_rows: different ones of a hyperbatch;
+ * spilled_rows: for every mini-batch that needs one. */
 void agnes_gathering_counters(const struct agnes_gathering *gathering, struct agnes_stage_counters *out,
-                              uint64_t *cached_rows, uint64_t *spilled_rows);
+                              uint64_t *needed_rows, uint64_t *cached_rows, uint64_t *spilled_rows);
 
 /* Assembly of the input of one mini-batch, one mini-batch ahead of training (AGNES, KDD 2026, section 3.4 (2): "moved
  * to a contiguous memory space"): its blocks come back from the spool and its spilled rows from the spill file; cached,

@@ -73,6 +73,8 @@ static void fill_result(const struct ginex *s, struct gnn_epoch_result *out)
     c->cache_hits = f->gathered_rows - f->misses;
     c->cache_misses = f->misses;
     c->cache_evictions = f->evictions;
+    c->rows_asked = f->gathered_rows;
+    c->rows_read = f->misses + f->fill_rows;
     gnn_training_result(&s->training, out);
 }
 

@@ -240,6 +240,8 @@ static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
     out->counters.cache_hits = n.rows - n.loads;
     out->counters.cache_misses = n.loads;
     out->counters.cache_evictions = n.evictions;
+    out->counters.rows_asked = n.rows;
+    out->counters.rows_read = n.loads + n.joint_rows;
     const uint64_t useful = (n.loads + n.joint_rows) * s->env->dataset->row_bytes;
     const uint64_t requested = out->counters.requested_bytes;
     gnn_epoch_figure(out, "wait_list_rows", n.waited_rows);

@@ -139,6 +139,8 @@ static enum gnn_status null_train_epoch(void *state, uint64_t epoch, struct gnn_
         .cache_hits = GNN_UNKNOWN,
         .cache_misses = GNN_UNKNOWN,
         .cache_evictions = GNN_UNKNOWN,
+        .rows_asked = GNN_UNKNOWN,
+        .rows_read = GNN_UNKNOWN,
     };
     return status;
 }

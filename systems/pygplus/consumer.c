@@ -142,6 +142,8 @@ static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
     c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + s->gathered_rows * s->env->dataset->row_bytes;
     c->requested_bytes = c->requested_ios = GNN_UNKNOWN; /* mappings: only the kernel knows */
     c->cache_hits = c->cache_misses = c->cache_evictions = GNN_UNKNOWN;
+    c->rows_asked = s->gathered_rows;
+    c->rows_read = GNN_UNKNOWN; /* likewise */
     gnn_epoch_figure(out, "sampled_ahead_peak", atomic_load(&s->outstanding_peak));
     gnn_epoch_figure(out, "gathered_rows", s->gathered_rows);
 }

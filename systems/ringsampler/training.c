@@ -125,6 +125,9 @@ void rs_training_end(struct rs_training *t, struct gnn_epoch_result *out)
         out->counters.requested_ios += features.requested_ios;
         out->counters.requested_bytes += features.requested_bytes;
     }
+    out->counters.rows_asked = t->extracted_rows;
+    /* Through the page cache only the kernel knows. */
+    out->counters.rows_read = t->s->config->feature_io == RS_FEATURES_DIRECT ? t->extracted_rows : GNN_UNKNOWN;
     gnn_epoch_figure(out, "feature_reads", features.requested_ios);
     gnn_epoch_figure(out, "feature_read_bytes", features.requested_bytes);
     gnn_epoch_figure(out, "extracted_rows", t->extracted_rows);

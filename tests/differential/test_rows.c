@@ -207,6 +207,8 @@ static void test_reads_are_the_distinct_absent_groups(void **state)
             assert_int_equal(n->cache_hits + n->cache_misses, n->sample.sampled_nodes);
             assert_int_equal(n->cache_evictions, 0);
             const uint64_t joint = train_run_extra(&run, "joint_rows");
+            assert_int_equal(n->rows_asked, n->sample.sampled_nodes);
+            assert_int_equal(n->rows_read, reads + joint);
             assert_true(cases[c].group == 1 ? joint == 0 : joint > 0);
             assert_int_equal(train_run_extra(&run, "redundant_bytes"),
                              n->requested_bytes - (reads + joint) * cases[c].dim * 4);
@@ -218,6 +220,7 @@ static void test_reads_are_the_distinct_absent_groups(void **state)
             must_run(train_run_epoch(&run, 0), &run); /* the same batches again: all there */
             assert_int_equal(run.result.counters.requested_ios, 0);
             assert_int_equal(run.result.counters.cache_misses, 0);
+            assert_int_equal(run.result.counters.rows_read, 0);
             train_run_close(&run);
         } else {
             leave_out("case %zu: no direct I/O in sectors of 512 here", c);

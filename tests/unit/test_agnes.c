@@ -607,6 +607,10 @@ static void test_feature_blocks_are_read_once(void **state)
                 assert_int_equal(train_run_extra(&run, "feature_block_reads"), blocks);
                 assert_int_equal(train_run_extra(&run, "cached_rows"), used < cases[c].rows ? used : cases[c].rows);
                 assert_int_equal(train_run_extra(&run, "hyperbatches"), 1);
+                const struct gnn_counters *const n = &run.result.counters;
+                assert_int_equal(n->rows_asked, n->sample.sampled_nodes);
+                /* each needed row once, and again those that come back from the spill, in blocks of 10 */
+                assert_int_equal(n->rows_read, used + train_run_extra(&run, "spill_read_bytes") / 4096 * 10);
                 assert_true(cases[c].rows < used || run.result.counters.cache_misses == 0);
             }
             train_run_close(&run);

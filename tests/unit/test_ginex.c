@@ -344,7 +344,8 @@ static bool accessed(const struct seen *s, uint32_t b, gnn_node v)
 }
 
 /* Misses of the rule, step by step and without any of its data structures: keep those accessed soonest. */
-static uint64_t naive_misses(const struct seen *s, uint32_t first, uint32_t end, uint32_t nodes, uint32_t rows)
+static uint64_t naive_misses(const struct seen *s, uint32_t first, uint32_t end, uint32_t nodes, uint32_t rows,
+                             uint64_t *filled)
 {
     bool *cached = calloc(nodes, 1), *candidate = calloc(nodes, 1);
     uint32_t *next = calloc(nodes, sizeof *next), held = 0;
@@ -356,6 +357,7 @@ static uint64_t naive_misses(const struct seen *s, uint32_t first, uint32_t end,
                 cached[s->nodes[b][i]] = true;
                 held++;
             }
+    *filled += held;
     for (uint32_t b = first; b < end; b++) {
         for (gnn_node v = 0; v < nodes; v++) {
             const bool here = accessed(s, b, v);
@@ -410,12 +412,14 @@ static void test_misses_of_an_epoch_are_the_offline_optimum(void **state)
             must(train_run_open(&run, &f.graph), &run.err);
             watch(&run, &seen);
             must(train_run_epoch(&run, 0), &run.err);
-            uint64_t expected = 0;
+            uint64_t expected = 0, filled = 0;
             for (uint32_t first = 0; first < BATCHES; first += superbatches[i]) {
                 const uint32_t end = first + superbatches[i] < BATCHES ? first + superbatches[i] : (uint32_t)BATCHES;
-                expected += naive_misses(&seen, first, end, 900, rows[j]);
+                expected += naive_misses(&seen, first, end, 900, rows[j], &filled);
             }
             assert_int_equal(run.result.counters.cache_misses, expected);
+            assert_int_equal(run.result.counters.rows_read, expected + filled); /* a filled row is read too */
+            assert_int_equal(run.result.counters.rows_asked, run.result.counters.sample.sampled_nodes);
             assert_int_equal(train_run_extra(&run, "cache_rows"), rows[j]);
             const uint32_t sb = superbatches[i] < BATCHES ? superbatches[i] : (uint32_t)BATCHES;
             assert_int_equal(train_run_extra(&run, "superbatches"), (BATCHES + sb - 1) / sb);

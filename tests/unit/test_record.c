@@ -198,9 +198,10 @@ static void json_has_the_promised_names(void **state)
     static const char *const stage_names[] = {"stage",      "workers",       "work_ns",
                                               "wait_io_ns", "wait_queue_ns", "wait_lock_ns"};
     static const char *const counter_names[] = {
-        "needed_bytes",       "requested_bytes", "requested_ios", "device_read_bytes", "device_read_ios",
-        "device_write_bytes", "cache_hits",      "cache_misses",  "cache_evictions",   "sampled_nodes",
-        "sampled_edges",      "batches",         "batch_digest",  "peak_memory_bytes", "prepare_disk_bytes"};
+        "needed_bytes",       "requested_bytes",   "requested_ios",     "device_read_bytes", "device_read_ios",
+        "device_write_bytes", "cache_hits",        "cache_misses",      "cache_evictions",   "sampled_nodes",
+        "rows_asked",         "rows_read",         "hit_ratio",         "sampled_edges",     "batches",
+        "batch_digest",       "peak_memory_bytes", "prepare_disk_bytes"};
     struct gnn_run_record run;
     fake_run(&run, "pygplus", 60, 2, 1);
     char *text = json_text(&run);
@@ -226,6 +227,45 @@ static void json_has_the_promised_names(void **state)
                          json_integer_value(json_object_get(second, "work_ns")));
     json_decref(object);
     free(text);
+    gnn_run_record_free(&run);
+}
+
+/* One definition for all systems: what storage delivered, fills and rows read back included, over what was asked. */
+static void one_hit_ratio(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t asked, read;
+        double ratio;
+    } cases[] = {{100, 0, 1}, {100, 25, 0.75}, {100, 100, 0}, {100, 150, -0.5}, {2575667, 601179, 0.766593}};
+    struct gnn_record_counters counters;
+    gnn_record_counters_unknown(&counters);
+    assert_true(isnan(gnn_record_hit_ratio(&counters)));
+    counters.rows_read = 0;
+    assert_true(isnan(gnn_record_hit_ratio(&counters)));
+    counters.rows_asked = 0;
+    assert_true(isnan(gnn_record_hit_ratio(&counters)));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        counters.rows_asked = cases[i].asked;
+        counters.rows_read = cases[i].read;
+        assert_float_equal(gnn_record_hit_ratio(&counters), cases[i].ratio, 1e-6);
+    }
+    counters.rows_read = GNN_UNKNOWN;
+    assert_true(isnan(gnn_record_hit_ratio(&counters)));
+    /* in the JSON, unknown in the fake run of a mapped system */
+    struct gnn_run_record run;
+    fake_run(&run, "pygplus", 60, 1, 1);
+    for (int known = 0; known < 2; known++) {
+        if (known)
+            run.counters.rows_asked = 8;
+        run.counters.rows_read = known ? 2 : GNN_UNKNOWN;
+        char *const text = json_text(&run);
+        json_t *const object = json_loads(text, 0, NULL);
+        const json_t *const ratio = json_object_get(json_object_get(object, "counters"), "hit_ratio");
+        assert_true(known ? json_real_value(ratio) == 0.75 : json_is_null(ratio));
+        json_decref(object);
+        free(text);
+    }
     gnn_run_record_free(&run);
 }
 
@@ -484,6 +524,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(unknown_is_null, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(schema_and_columns_agree, make_db_dir, remove_db_dir),
         cmocka_unit_test(json_has_the_promised_names),
+        cmocka_unit_test(one_hit_ratio),
         cmocka_unit_test(invalid_runs_show_no_times),
         cmocka_unit_test_setup_teardown(foreign_files_are_refused, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(writers_in_parallel, make_db_dir, remove_db_dir),
