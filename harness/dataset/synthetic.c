@@ -155,11 +155,13 @@ static enum gnn_status fill_offsets(struct gnn_world *world, struct gnn_syntheti
         for (; entry << COARSE_BITS < indptr[v + 1]; entry++)
             coarse[entry] = v;
     assert(entry <= coarse_count(indptr[nodes]));
-    s->indices = (struct indices){
-        .content = {.size_bytes = indptr[nodes] * sizeof(gnn_node), .read = read_indices, .gather_u32 = gather_indices},
-        .recipe = &s->recipe,
-        .indptr = indptr,
-        .coarse = coarse};
+    s->indices = (struct indices){.content = {.size_bytes = indptr[nodes] * sizeof(gnn_node),
+                                              .read = read_indices,
+                                              .gather_ids = gather_indices,
+                                              .id_bytes = sizeof(gnn_node)},
+                                  .recipe = &s->recipe,
+                                  .indptr = indptr,
+                                  .coarse = coarse};
     return GNN_OK;
 }
 

@@ -11,9 +11,10 @@ struct gnn_content {
     /* dst (len_bytes) = the file's bytes from offset_bytes on. NULL: feature bytes, which are never looked at (a read
      * into plain memory gives zeros). */
     void (*read)(const struct gnn_content *content, uint64_t offset_bytes, uint64_t len_bytes, void *dst);
-    /* out[i] = element index[i] of the file as uint32_t[]; a fast path for mappings. NULL: read is used. Index is
-     * mostly ascending inside runs that belong to one list. */
-    void (*gather_u32)(const struct gnn_content *content, const uint64_t *index, uint64_t count, uint32_t *out);
+    /* out[i] = entry index[i] of the file, whose entries have id_bytes (4 or 8); a fast path for mappings. NULL: read
+     * is used. Index is mostly ascending inside runs that belong to one list. */
+    void (*gather_ids)(const struct gnn_content *content, const uint64_t *index, uint64_t count, uint32_t *out);
+    uint32_t id_bytes;
 };
 
 #endif

@@ -180,13 +180,13 @@ static enum gnn_status judge_gather(struct faulty *f, const struct faulty_map *m
     return GNN_OK;
 }
 
-static enum gnn_status faulty_map_gather_u32(struct gnn_world *w, struct gnn_map *handle, const uint64_t *index,
-                                             uint64_t count, uint32_t *out, struct gnn_err *err)
+static enum gnn_status faulty_map_gather_ids(struct gnn_world *w, struct gnn_map *handle, uint32_t id_bytes,
+                                             const uint64_t *index, uint64_t count, uint32_t *out, struct gnn_err *err)
 {
     const struct faulty_map *map = (const struct faulty_map *)handle;
     if (count > 0)
-        GNN_TRY(judge_gather(faulty_of(w), map, index[0] * sizeof *out, count * sizeof *out, err));
-    return gnn_map_gather_u32(inner_of(w), map->inner, index, count, out, err);
+        GNN_TRY(judge_gather(faulty_of(w), map, index[0] * id_bytes, count * id_bytes, err));
+    return gnn_map_gather_ids(inner_of(w), map->inner, id_bytes, index, count, out, err);
 }
 
 static enum gnn_status faulty_map_gather_rows(struct gnn_world *w, struct gnn_map *handle, uint32_t row_bytes,
@@ -370,7 +370,7 @@ enum gnn_status gnn_world_faulty_open(struct gnn_world *inner, const struct gnn_
     f->ops.file_read = faulty_file_read;
     f->ops.file_write = faulty_file_write;
     f->ops.map_open = faulty_map_open;
-    f->ops.map_gather_u32 = faulty_map_gather_u32;
+    f->ops.map_gather_ids = faulty_map_gather_ids;
     f->ops.map_gather_rows = faulty_map_gather_rows;
     f->ops.map_close = faulty_map_close;
     f->ops.ring_open = faulty_ring_open;

@@ -169,8 +169,8 @@ struct gnn_world_ops {
 
     enum gnn_status (*map_open)(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
                                 struct gnn_map **out, struct gnn_err *err);
-    enum gnn_status (*map_gather_u32)(struct gnn_world *w, struct gnn_map *map, const uint64_t *index, uint64_t count,
-                                      uint32_t *out, struct gnn_err *err);
+    enum gnn_status (*map_gather_ids)(struct gnn_world *w, struct gnn_map *map, uint32_t id_bytes,
+                                      const uint64_t *index, uint64_t count, uint32_t *out, struct gnn_err *err);
     enum gnn_status (*map_gather_rows)(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
                                        const gnn_node *rows, uint64_t count, void *dst, uint64_t dst_stride_bytes,
                                        struct gnn_err *err);
@@ -202,7 +202,7 @@ struct gnn_world {
     DO(prefix, mem_free) DO(prefix, mem_usage) DO(prefix, mem_copy) DO(prefix, file_open) DO(prefix, file_info)        \
     DO(prefix, file_path) DO(prefix, file_read) DO(prefix, file_write) DO(prefix, file_sync) DO(prefix, file_evict)    \
     DO(prefix, file_close) DO(prefix, file_rename) DO(prefix, file_remove) DO(prefix, dir_make) DO(prefix, map_open)   \
-    DO(prefix, map_gather_u32) DO(prefix, map_gather_rows) DO(prefix, map_close) DO(prefix, ring_open)                 \
+    DO(prefix, map_gather_ids) DO(prefix, map_gather_rows) DO(prefix, map_close) DO(prefix, ring_open)                 \
     DO(prefix, charge)
 /* clang-format on */
 /* Declares prefix_hook, with the hook's type and contract; makes it the table's entry. */
@@ -411,12 +411,18 @@ static inline enum gnn_status gnn_map_open(struct gnn_world *w, struct gnn_file 
     return w->ops->map_open(w, file, advice, out, err);
 }
 
-/* Sets out[i] = ((uint32_t *)map)[index[i]]. Page faults happen in here and count as GNN_WAIT_IO. An index past the end
- * of the file is GNN_EFORMAT, an unreadable page GNN_EIO. */
+/* Sets out[i] to entry index[i] of a file of entries of id_bytes, 4 or 8 (gnn_id_narrow). Page faults happen in here
+ * and count as GNN_WAIT_IO. An index past the end of the file is GNN_EFORMAT, an unreadable page GNN_EIO. */
+static inline enum gnn_status gnn_map_gather_ids(struct gnn_world *w, struct gnn_map *map, uint32_t id_bytes,
+                                                 const uint64_t *index, uint64_t count, uint32_t *out,
+                                                 struct gnn_err *err)
+{
+    return w->ops->map_gather_ids(w, map, id_bytes, index, count, out, err);
+}
 static inline enum gnn_status gnn_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index,
                                                  uint64_t count, uint32_t *out, struct gnn_err *err)
 {
-    return w->ops->map_gather_u32(w, map, index, count, out, err);
+    return gnn_map_gather_ids(w, map, sizeof *out, index, count, out, err);
 }
 
 /* Copies row_bytes from file offset rows[i] * row_bytes to dst + i * dst_stride_bytes, faults and errors as above. */

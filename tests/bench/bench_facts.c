@@ -111,7 +111,7 @@ static enum gnn_status content_fetch(struct gnn_neighbour_source *source, const 
 {
     (void)err;
     const struct gnn_content *const content = ((const struct content_source *)source)->content;
-    content->gather_u32(content, edge_offset, count, out);
+    content->gather_ids(content, edge_offset, count, out);
     return GNN_OK;
 }
 

@@ -44,7 +44,7 @@ static enum gnn_status bench_neighbours(struct gnn_world *world, const struct gn
     for (uint64_t hop = 0; complete && hop < HOPS; hop++) {
         const uint64_t count = draw_hop(gnn_synthetic_dataset(synthetic), hop, offset);
         const uint64_t start_ns = gnn_now_ns(world);
-        indices->gather_u32(indices, offset, count, out);
+        indices->gather_ids(indices, offset, count, out);
         spent_ns += gnn_now_ns(world) - start_ns;
         edges += count;
     }

@@ -62,7 +62,8 @@ static void open_fixture(struct fixture *f, bool gathers, enum gnn_map_advice ad
 {
     struct gnn_err err = {0};
     *f = (struct fixture){.content = {.size_bytes = (uint64_t)VALUES * 4, .read = read_values}};
-    f->content.gather_u32 = gathers ? gather_values : NULL;
+    f->content.gather_ids = gathers ? gather_values : NULL;
+    f->content.id_bytes = sizeof(uint32_t);
     sim_profile_fill(&f->profile);
     const struct gnn_simulated_config config = {.profile = &f->profile};
     assert_int_equal(gnn_world_simulated_open(&config, &f->world, &err), GNN_OK);

@@ -134,10 +134,10 @@ static void test_same_indices(void **state)
                            : gnn_rng_below(&rng, edges);
         index[0] = edges - 1;
         index[1] = 0;
-        content->gather_u32(content, index, COUNT, got);
+        content->gather_ids(content, index, COUNT, got);
         for (size_t i = 0; i < COUNT; i++)
             assert_int_equal(got[i], b.indices[index[i]]);
-        content->gather_u32(content, index, 0, NULL);
+        content->gather_ids(content, index, 0, NULL);
         for (int i = 0; i < 500; i++) {
             const uint64_t at = gnn_rng_below(&rng, bytes), most = bytes - at < 9000 ? bytes - at : 9000;
             const uint64_t len = gnn_rng_below(&rng, most + 1);
@@ -164,7 +164,7 @@ static enum gnn_status content_fetch(struct gnn_neighbour_source *source, const 
 {
     (void)err;
     const struct gnn_content *const content = ((const struct content_source *)source)->content;
-    content->gather_u32(content, edge_offset, count, out);
+    content->gather_ids(content, edge_offset, count, out);
     return GNN_OK;
 }
 

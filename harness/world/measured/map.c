@@ -1,4 +1,5 @@
 /* Read-only mappings and the gathers that fault on them. How a bad page becomes an error: measured.h. */
+#include "harness/base/id_width.h"
 #include "harness/world/measured/internal.h"
 
 #include <assert.h>
@@ -133,18 +134,36 @@ static uint64_t gather_u32(const uint32_t *values, uint64_t value_count, const u
     return count;
 }
 
-enum gnn_status measured_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index, uint64_t count,
-                                        uint32_t *out, struct gnn_err *err)
+/* The same of entries of 8 bytes. */
+static uint64_t gather_u64(const uint64_t *values, uint64_t value_count, const uint64_t *index, uint64_t count,
+                           uint32_t *out)
 {
+    const uint64_t ahead_count = count > GATHER_AHEAD ? count - GATHER_AHEAD : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (index[i] >= value_count)
+            return i;
+        if (i < ahead_count && index[i + GATHER_AHEAD] < value_count)
+            __builtin_prefetch(values + index[i + GATHER_AHEAD]);
+        out[i] = gnn_id_narrow(values[index[i]]);
+    }
+    return count;
+}
+
+enum gnn_status measured_map_gather_ids(struct gnn_world *w, struct gnn_map *map, uint32_t id_bytes,
+                                        const uint64_t *index, uint64_t count, uint32_t *out, struct gnn_err *err)
+{
+    assert(id_bytes == sizeof(uint32_t) || id_bytes == sizeof(uint64_t));
     GNN_TRY(check_pages(map, err));
     GNN_TRY(check_size(map, err));
     struct gnn_thread *self = measured_self(measured_of(w));
     struct measured_fault_timer timer;
     measured_fault_timer_start(self, &timer);
-    const uint64_t value_count = map->size_bytes / sizeof(uint32_t);
+    const uint64_t value_count = map->size_bytes / id_bytes;
+    const void *const values = map->base;
     gathering = map;
     atomic_signal_fence(memory_order_seq_cst);
-    const uint64_t done = gather_u32((const uint32_t *)(const void *)map->base, value_count, index, count, out);
+    const uint64_t done = id_bytes == sizeof(uint32_t) ? gather_u32(values, value_count, index, count, out)
+                                                       : gather_u64(values, value_count, index, count, out);
     atomic_signal_fence(memory_order_seq_cst);
     gathering = NULL;
     measured_fault_timer_stop(self, &timer);

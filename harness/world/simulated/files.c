@@ -297,7 +297,7 @@ const char *sim_file_path(struct gnn_world *w, const struct gnn_file *file)
 const struct gnn_content *sim_file_content(const struct gnn_file *file)
 {
     const struct gnn_content *const content = file->inode->content;
-    return content != NULL && content->gather_u32 != NULL ? content : NULL;
+    return content != NULL && content->gather_ids != NULL ? content : NULL;
 }
 
 void sim_file_fetch(struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes, uint64_t len_bytes,

@@ -6,6 +6,7 @@
  *
  * CPU time  gather_element_ns an element; gather_row_ns a row and its bytes as GNN_WORK_COPIED_BYTE; faults as in
  *           cached.c */
+#include "harness/base/id_width.h"
 #include "harness/world/simulated/files.h"
 
 #include <assert.h>
@@ -79,34 +80,38 @@ static void touch(struct gather *g, uint64_t page)
 
 /* ---- elements ---- */
 
-static void take_values(struct simulated *s, const struct gnn_map *map, const uint64_t *index, uint64_t count,
-                        uint32_t *out)
+static void take_values(struct simulated *s, const struct gnn_map *map, uint32_t id_bytes, const uint64_t *index,
+                        uint64_t count, uint32_t *out)
 {
     const struct gnn_content *const content = sim_file_content(map->file);
-    if (content != NULL) {
-        content->gather_u32(content, index, count, out);
+    if (content != NULL && content->id_bytes == id_bytes) {
+        content->gather_ids(content, index, count, out);
         return;
     }
-    for (uint64_t i = 0; i < count; i++)
-        sim_file_fetch(s, map->file, index[i] * sizeof *out, sizeof *out, &out[i]);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t id = 0; /* little-endian: a narrow one fills the low half */
+        sim_file_fetch(s, map->file, index[i] * id_bytes, id_bytes, &id);
+        out[i] = id_bytes == sizeof *out ? (uint32_t)id : gnn_id_narrow(id);
+    }
 }
 
-enum gnn_status sim_map_gather_u32(struct gnn_world *w, struct gnn_map *map, const uint64_t *index, uint64_t count,
-                                   uint32_t *out, struct gnn_err *err)
+enum gnn_status sim_map_gather_ids(struct gnn_world *w, struct gnn_map *map, uint32_t id_bytes, const uint64_t *index,
+                                   uint64_t count, uint32_t *out, struct gnn_err *err)
 {
+    assert(id_bytes == sizeof(uint32_t) || id_bytes == sizeof(uint64_t));
     struct simulated *const s = simulated_of(w);
     struct gather g = {.s = s, .map = map, .number = sim_inode_cache_number(map->file->inode), .last_page = UINT64_MAX};
-    const uint64_t value_count = map->size_bytes / sizeof *out;
+    const uint64_t value_count = map->size_bytes / id_bytes;
     const uint64_t element_ps = s->profile->cpu.gather_element_ns * SIM_PS_PER_NS;
     uint64_t done = 0;
     for (; done < count && index[done] < value_count; done++) {
         if (done + LOOK_AHEAD < count)
-            look_ahead(&g, index[done + LOOK_AHEAD] * sizeof *out);
-        touch(&g, index[done] * sizeof *out / GNN_PAGE_BYTES);
+            look_ahead(&g, index[done + LOOK_AHEAD] * id_bytes);
+        touch(&g, index[done] * id_bytes / GNN_PAGE_BYTES);
         g.pending_ps += element_ps;
     }
     charge(&g);
-    take_values(s, map, index, done, out);
+    take_values(s, map, id_bytes, index, done, out);
     if (done < count)
         return gnn_fail(err, GNN_EFORMAT, "%s: element %llu was asked for, the file ends at %llu", map->file->path,
                         (unsigned long long)index[done], (unsigned long long)value_count);

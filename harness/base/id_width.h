@@ -1,0 +1,69 @@
+/* How wide a node ID is in a file: 4 bytes, or 8 as in the int64 tensors of most released systems. Little-endian. In
+ * memory an ID is a gnn_node, whatever file it came from. */
+#ifndef GNN_BASE_ID_WIDTH_H
+#define GNN_BASE_ID_WIDTH_H
+
+#include "harness/oocgnn.h"
+
+#include <string.h>
+
+/* As an option's choice; the words are "4" and "8". */
+enum gnn_id_width { GNN_ID_WIDTH_4, GNN_ID_WIDTH_8 };
+#define GNN_ID_WIDTH_WORDS ((const char *const[]){"4", "8", NULL})
+_Static_assert(sizeof(enum gnn_id_width) == sizeof(uint32_t), "a choice is 32 bits");
+
+static inline uint32_t gnn_id_width_bytes(enum gnn_id_width width)
+{
+    return width == GNN_ID_WIDTH_8 ? sizeof(uint64_t) : sizeof(gnn_node);
+}
+
+/* Returns an 8-byte ID as a gnn_node. One that no gnn_node can be becomes GNN_NODE_NONE, which lies outside every
+ * graph: whoever compares an ID with the number of nodes refuses it. */
+static inline gnn_node gnn_id_narrow(uint64_t id)
+{
+    return id < GNN_NODE_NONE ? (gnn_node)id : GNN_NODE_NONE;
+}
+
+/* Returns number i of `ids`, which are id_bytes wide and aligned to that, as it stands there: for messages. */
+static inline uint64_t gnn_id_stored(const void *ids, uint32_t id_bytes, uint64_t i)
+{
+    return id_bytes == sizeof(gnn_node) ? ((const gnn_node *)ids)[i] : ((const uint64_t *)ids)[i];
+}
+
+/* The same as a gnn_node. */
+static inline gnn_node gnn_id_at(const void *ids, uint32_t id_bytes, uint64_t i)
+{
+    return id_bytes == sizeof(gnn_node) ? ((const gnn_node *)ids)[i] : gnn_id_narrow(((const uint64_t *)ids)[i]);
+}
+
+/* out (count) = the IDs of `ids`, id_bytes wide; out may be where ids is. */
+static inline void gnn_ids_narrow(const void *ids, uint32_t id_bytes, uint64_t count, gnn_node *out)
+{
+    if (id_bytes == sizeof *out) {
+        if (ids != out && count > 0)
+            memcpy(out, ids, count * sizeof *out);
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t id;
+        memcpy(&id, (const unsigned char *)ids + i * sizeof id, sizeof id);
+        const gnn_node narrow = gnn_id_narrow(id);
+        memcpy((unsigned char *)out + i * sizeof narrow, &narrow, sizeof narrow);
+    }
+}
+
+/* dst (count, id_bytes wide) = ids. The two do not overlap. */
+static inline void gnn_ids_store(const gnn_node *ids, uint64_t count, uint32_t id_bytes, void *dst)
+{
+    if (id_bytes == sizeof *ids) {
+        if (count > 0)
+            memcpy(dst, ids, count * sizeof *ids);
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t id = ids[i];
+        memcpy((unsigned char *)dst + i * sizeof id, &id, sizeof id);
+    }
+}
+
+#endif
