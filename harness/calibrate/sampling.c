@@ -84,12 +84,12 @@ static enum gnn_status sampling_open(struct sampling *s, struct gnn_err *err)
     struct gnn_world *const world = s->bench->world;
     char dir[GNN_BENCH_PATH_BYTES];
     GNN_TRY(make_dataset(s, dir, sizeof dir, err));
-    GNN_TRY(gnn_dataset_open(world, dir, 0, &s->dataset, err));
+    GNN_TRY(gnn_dataset_open(world, dir, 0, sizeof(gnn_node), &s->dataset, err));
     GNN_TRY(gnn_file_open(world, s->dataset->indices_path, GNN_OPEN_READ, &s->file, err));
     GNN_TRY(gnn_map_open(world, s->file, GNN_MAP_NORMAL, &s->map, err));
     GNN_TRY(touch_topology(s, err));
     s->source.base.ops = &timed_ops;
-    GNN_TRY(gnn_source_mapped(world, s->map, &s->source.inner, err));
+    GNN_TRY(gnn_source_mapped(world, s->map, sizeof(gnn_node), &s->source.inner, err));
     const struct gnn_sampler_config config = {.seed = 1, .layers = LAYERS, .fanout = {FANOUT, FANOUT, FANOUT}};
     GNN_TRY(gnn_sampler_open(world, &config, s->dataset, &s->source.base, &s->sampler, err));
     GNN_TRY(gnn_batch_open(world, &s->batch, err));

@@ -1,4 +1,5 @@
 /* `oocgnn prepare --check`: every claim of a dataset's meta against its files, in one pass over each. */
+#include "harness/base/id_width.h"
 #include "harness/dataset/output.h"
 #include "harness/dataset/read.h"
 #include "harness/graph/invariants.h"
@@ -22,8 +23,9 @@ struct check {
     uint64_t *indptr; /* (node_count + 1), once loaded */
     int32_t *labels;  /* (node_count) */
     gnn_node *splits[3];
-    char *chunk;  /* CHUNK_BYTES */
-    uint32_t dim; /* of the features file that is being read */
+    char *chunk;       /* CHUNK_BYTES */
+    uint32_t dim;      /* of the features file that is being read */
+    uint32_t id_bytes; /* of the file of lists */
 };
 
 /* ---- sizes ---- */
@@ -147,16 +149,16 @@ static enum gnn_status check_file(struct check *c, const char *name, uint32_t it
 static enum gnn_status visit_order(struct check *c, const void *items, uint64_t first, uint64_t count, const char *path,
                                    struct gnn_err *err)
 {
-    const gnn_node *ids = items;
     uint64_t low = gnn_indptr_find(c->indptr, c->meta->node_count, first);
     for (uint64_t i = 1; i < count; i++) {
         while (c->indptr[low + 1] <= first + i)
             low++;
-        if (c->indptr[low] != first + i && ids[i] < ids[i - 1])
+        if (c->indptr[low] != first + i && gnn_id_at(items, c->id_bytes, i) < gnn_id_at(items, c->id_bytes, i - 1))
             return gnn_fail(err, GNN_EFORMAT,
                             "%s: entry %" PRIu64 ", in the list of node %" PRIu64 ", is node %" PRIu32
                             ", expected at least its predecessor %" PRIu32,
-                            path, first + i, low, ids[i], ids[i - 1]);
+                            path, first + i, low, gnn_id_at(items, c->id_bytes, i),
+                            gnn_id_at(items, c->id_bytes, i - 1));
     }
     return GNN_OK;
 }
@@ -164,7 +166,7 @@ static enum gnn_status visit_order(struct check *c, const void *items, uint64_t 
 static enum gnn_status visit_topology(struct check *c, const void *items, uint64_t first, uint64_t count,
                                       const char *path, struct gnn_err *err)
 {
-    GNN_TRY(gnn_check_ids(items, count, first, c->meta->node_count, path, err));
+    GNN_TRY(gnn_check_ids(items, c->id_bytes, count, first, c->meta->node_count, path, err));
     const char *const order = gnn_meta_param(c->meta, GNN_META_LIST_ORDER);
     if (order != NULL && strcmp(order, GNN_META_LIST_ORDER_GENERATION) == 0)
         return GNN_OK;
@@ -188,7 +190,9 @@ static enum gnn_status check_splits(const struct check *c, struct gnn_err *err)
 static enum gnn_status check_contents(struct check *c, struct gnn_err *err)
 {
     GNN_TRY(check_file(c, "indptr", sizeof(uint64_t), visit_indptr, err));
-    GNN_TRY(check_file(c, "indices", sizeof(gnn_node), visit_topology, err));
+    for (c->id_bytes = sizeof(gnn_node); c->id_bytes <= sizeof(uint64_t); c->id_bytes *= 2)
+        if ((c->meta->id_widths & c->id_bytes) != 0)
+            GNN_TRY(check_file(c, gnn_meta_indices_name(c->id_bytes), c->id_bytes, visit_topology, err));
     GNN_TRY(check_file(c, "labels", sizeof(int32_t), visit_labels, err));
     for (int i = 0; i < 3; i++)
         GNN_TRY(check_file(c, split_names[i], sizeof(gnn_node), visit_split, err));

@@ -209,9 +209,11 @@ static enum gnn_status publish(struct gnn_synthetic *s, struct gnn_err *err)
     d->dim = recipe->options.dim;
     d->class_count = recipe->entry->classes;
     d->row_bytes = d->dim * (uint32_t)sizeof(float);
+    d->id_bytes = s->indices.content.id_bytes;
+    d->indices_bytes = s->indices.content.size_bytes;
     d->indptr = s->indptr;
     d->labels = s->labels;
-    d->topology_bytes = ((uint64_t)d->node_count + 1) * sizeof(uint64_t) + s->indices.content.size_bytes;
+    d->topology_bytes = ((uint64_t)d->node_count + 1) * sizeof(uint64_t) + d->indices_bytes;
     d->feature_bytes = (uint64_t)d->node_count * d->row_bytes;
     s->features = (struct gnn_content){.size_bytes = d->feature_bytes};
     GNN_TRY(name_digest(s, digest, err));

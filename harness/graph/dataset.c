@@ -131,7 +131,23 @@ static enum gnn_status choose_features(struct dataset *d, uint32_t dim, struct g
     p->row_bytes = dim * (uint32_t)sizeof(float);
     p->feature_bytes = file->bytes;
     join(p->features_path, p->dir, name);
-    join(p->indices_path, p->dir, "indices");
+    return GNN_OK;
+}
+
+/* Chooses the file of neighbour IDs of this width. */
+static enum gnn_status choose_indices(struct dataset *d, uint32_t id_bytes, struct gnn_err *err)
+{
+    struct gnn_dataset *p = &d->public;
+    if ((d->meta.id_widths & id_bytes) == 0)
+        return gnn_fail(err, GNN_ENOENT,
+                        "%s has no neighbour IDs of %" PRIu32 " bytes (it has: %" PRIu32
+                        "); `oocgnn prepare --id-bytes %" PRIu32 "` adds them",
+                        p->dir, id_bytes, d->meta.id_widths, id_bytes);
+    const char *const name = gnn_meta_indices_name(id_bytes);
+    p->id_bytes = id_bytes;
+    p->indices_bytes = gnn_meta_find_file(&d->meta, name)->bytes;
+    assert(p->indices_bytes == gnn_meta_expected_bytes(&d->meta, name));
+    join(p->indices_path, p->dir, name);
     return GNN_OK;
 }
 
@@ -140,12 +156,12 @@ static void publish_meta(struct dataset *d)
     struct gnn_dataset *p = &d->public;
     const struct gnn_meta *meta = &d->meta;
     memcpy(p->name, meta->name, sizeof p->name);
-    gnn_meta_digest(meta, p->dim, p->digest);
+    gnn_meta_digest(meta, p->dim, p->id_bytes, p->digest);
     p->scale_divisor = meta->scale_divisor;
     p->node_count = meta->node_count;
     p->edge_count = meta->edge_count;
     p->class_count = meta->class_count;
-    p->topology_bytes = gnn_meta_find_file(meta, "indptr")->bytes + gnn_meta_find_file(meta, "indices")->bytes;
+    p->topology_bytes = gnn_meta_find_file(meta, "indptr")->bytes + p->indices_bytes;
 }
 
 static enum gnn_status check_contents(const struct dataset *d, struct gnn_err *err)
@@ -166,13 +182,15 @@ static enum gnn_status check_contents(const struct dataset *d, struct gnn_err *e
     return GNN_OK;
 }
 
-static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t dim, struct gnn_err *err)
+static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t dim, uint32_t id_bytes,
+                            struct gnn_err *err)
 {
     struct gnn_dataset *p = &d->public;
     GNN_TRY(read_meta(world, d, err));
     GNN_TRY(choose_features(d, dim, err));
+    GNN_TRY(choose_indices(d, id_bytes, err));
     publish_meta(d);
-    GNN_TRY(check_on_disk(world, p->indices_path, gnn_meta_find_file(&d->meta, "indices")->bytes, err));
+    GNN_TRY(check_on_disk(world, p->indices_path, p->indices_bytes, err));
     GNN_TRY(check_on_disk(world, p->features_path, p->feature_bytes, err));
     for (int i = INDPTR; i <= TEST; i++)
         GNN_TRY(load(world, d, loaded[i], &d->memory[i], err));
@@ -184,8 +202,8 @@ static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t
     return check_contents(d, err);
 }
 
-enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint32_t dim, struct gnn_dataset **out,
-                                 struct gnn_err *err)
+enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint32_t dim, uint32_t id_bytes,
+                                 struct gnn_dataset **out, struct gnn_err *err)
 {
     struct dataset *d;
     if (strlen(dir) >= sizeof d->public.dir)
@@ -193,7 +211,7 @@ enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint3
                         sizeof d->public.dir - 1);
     GNN_NEW(d, 1, err, "dataset %s", dir);
     (void)snprintf(d->public.dir, sizeof d->public.dir, "%s", dir);
-    const enum gnn_status status = fill(world, d, dim, err);
+    const enum gnn_status status = fill(world, d, dim, id_bytes, err);
     if (status == GNN_OK)
         *out = &d->public;
     else

@@ -1,5 +1,7 @@
 #include "harness/graph/invariants.h"
 
+#include "harness/base/id_width.h"
+
 #include <assert.h>
 #include <inttypes.h>
 
@@ -37,14 +39,24 @@ gnn_node gnn_indptr_find(const uint64_t *indptr, uint32_t node_count, uint64_t e
     return (gnn_node)low;
 }
 
-enum gnn_status gnn_check_ids(const gnn_node *ids, uint64_t count, uint64_t first, uint32_t node_count,
+/* Returns the first that lies outside the graph, count if none. Compiled for each width on its own. */
+static inline uint64_t first_outside(const void *ids, uint32_t id_bytes, uint64_t count, uint32_t node_count)
+{
+    uint64_t i = 0;
+    while (i < count && gnn_id_at(ids, id_bytes, i) < node_count)
+        i++;
+    return i;
+}
+
+enum gnn_status gnn_check_ids(const void *ids, uint32_t id_bytes, uint64_t count, uint64_t first, uint32_t node_count,
                               const char *path, struct gnn_err *err)
 {
-    for (uint64_t i = 0; i < count; i++)
-        if (ids[i] >= node_count)
-            return gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu64 " is node %" PRIu32 ", expected below %" PRIu32,
-                            path, first + i, ids[i], node_count);
-    return GNN_OK;
+    const uint64_t i = id_bytes == sizeof(gnn_node) ? first_outside(ids, sizeof(gnn_node), count, node_count)
+                                                    : first_outside(ids, sizeof(uint64_t), count, node_count);
+    if (i == count)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu64 " is node %" PRIu64 ", expected below %" PRIu32, path,
+                    first + i, gnn_id_stored(ids, id_bytes, i), node_count);
 }
 
 enum gnn_status gnn_check_labels(const int32_t *labels, uint64_t count, uint64_t first, uint32_t class_count,
@@ -61,7 +73,7 @@ enum gnn_status gnn_check_labels(const int32_t *labels, uint64_t count, uint64_t
 enum gnn_status gnn_check_split(const gnn_node *nodes, uint32_t count, uint32_t node_count, const int32_t *labels,
                                 const char *path, struct gnn_err *err)
 {
-    GNN_TRY(gnn_check_ids(nodes, count, 0, node_count, path, err));
+    GNN_TRY(gnn_check_ids(nodes, sizeof *nodes, count, 0, node_count, path, err));
     for (uint32_t i = 0; i < count; i++) {
         if (i > 0 && nodes[i] <= nodes[i - 1])
             return gnn_fail(err, GNN_EFORMAT,

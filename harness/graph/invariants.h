@@ -15,9 +15,9 @@ GNN_MUST_CHECK enum gnn_status gnn_check_indptr(const uint64_t *offsets, uint64_
 /* Returns the node whose list holds edge offset `edge`; indptr (node_count + 1) was checked, edge is below its last. */
 gnn_node gnn_indptr_find(const uint64_t *indptr, uint32_t node_count, uint64_t edge);
 
-/* Node IDs below node_count (the indices file). */
-GNN_MUST_CHECK enum gnn_status gnn_check_ids(const gnn_node *ids, uint64_t count, uint64_t first, uint32_t node_count,
-                                             const char *path, struct gnn_err *err);
+/* Node IDs below node_count (a file of neighbour lists), id_bytes wide: 4 or 8. */
+GNN_MUST_CHECK enum gnn_status gnn_check_ids(const void *ids, uint32_t id_bytes, uint64_t count, uint64_t first,
+                                             uint32_t node_count, const char *path, struct gnn_err *err);
 
 /* Labels in [-1, class_count). */
 GNN_MUST_CHECK enum gnn_status gnn_check_labels(const int32_t *labels, uint64_t count, uint64_t first,

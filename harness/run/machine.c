@@ -228,7 +228,7 @@ enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_data
     }
     char dir[GNN_TEXT_MAX * 2];
     gnn_run_dataset_dir(m->config, dir, sizeof dir);
-    GNN_TRY(gnn_dataset_open(m->world, dir, m->config->dim, &m->dataset, err));
+    GNN_TRY(gnn_dataset_open(m->world, dir, m->config->dim, sizeof(gnn_node), &m->dataset, err));
     if (m->config->sample_only)
         gnn_dataset_drop_labels(m->world, m->dataset);
     *out = m->dataset;

@@ -30,8 +30,8 @@ struct gnn_neighbour_source {
     const struct gnn_neighbour_source_ops *ops; /* implementations embed this struct first */
 };
 
-/* The page cache: gathers through a mapping the caller keeps open. */
-GNN_MUST_CHECK enum gnn_status gnn_source_mapped(struct gnn_world *world, struct gnn_map *indices,
+/* The page cache: gathers through a mapping, of IDs of id_bytes, that the caller keeps open. */
+GNN_MUST_CHECK enum gnn_status gnn_source_mapped(struct gnn_world *world, struct gnn_map *indices, uint32_t id_bytes,
                                                  struct gnn_neighbour_source **out, struct gnn_err *err);
 void gnn_source_close(struct gnn_neighbour_source *source);
 

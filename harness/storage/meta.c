@@ -51,10 +51,12 @@ void gnn_checksum_of(const void *data, uint64_t bytes, char text[GNN_CHECKSUM_TE
 
 /* ---- the structure ---- */
 
-/* Files of every dataset; those of features come on top. */
-static const char *const fixed_files[] = {"indptr", "indices", "labels", "train", "valid", "test"};
+/* Files of every dataset; those of neighbour IDs and of features come on top, one for each width. */
+static const char *const fixed_files[] = {"indptr", "labels", "train", "valid", "test"};
 enum { FIXED_FILES = sizeof fixed_files / sizeof fixed_files[0] };
-_Static_assert(FIXED_FILES + (int)GNN_META_DIMS_MAX == (int)GNN_META_FILES_MAX, "room for each file and each width");
+static const uint32_t id_widths[] = {sizeof(gnn_node), sizeof(uint64_t)};
+enum { ID_WIDTHS = sizeof id_widths / sizeof id_widths[0] };
+_Static_assert(FIXED_FILES + ID_WIDTHS + (int)GNN_META_DIMS_MAX == (int)GNN_META_FILES_MAX, "room for every file");
 _Static_assert(sizeof(float) == 4, "features are f32");
 _Static_assert(sizeof(gnn_node) == 4, "indices and splits are u32");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "dataset files are little-endian and read as they are");
@@ -78,6 +80,12 @@ const char *gnn_meta_param(const struct gnn_meta *meta, const char *key)
 void gnn_meta_features_name(uint32_t dim, char *text, size_t text_bytes)
 {
     (void)snprintf(text, text_bytes, "features-d%" PRIu32, dim);
+}
+
+const char *gnn_meta_indices_name(uint32_t id_bytes)
+{
+    assert(id_bytes == sizeof(gnn_node) || id_bytes == sizeof(uint64_t));
+    return id_bytes == sizeof(gnn_node) ? "indices" : "indices-8";
 }
 
 void gnn_meta_add_file(struct gnn_meta *meta, const char *name, uint64_t bytes, const char *checksum)
@@ -124,8 +132,9 @@ uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name)
 {
     if (strcmp(name, "indptr") == 0)
         return ((uint64_t)meta->node_count + 1) * sizeof(uint64_t);
-    if (strcmp(name, "indices") == 0)
-        return gnn_mul_bytes(meta->edge_count, sizeof(gnn_node));
+    for (int i = 0; i < ID_WIDTHS; i++)
+        if (strcmp(name, gnn_meta_indices_name(id_widths[i])) == 0)
+            return gnn_mul_bytes(meta->edge_count, id_widths[i]);
     if (strcmp(name, "labels") == 0)
         return (uint64_t)meta->node_count * sizeof(int32_t);
     if (strcmp(name, "train") == 0)
@@ -137,15 +146,16 @@ uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name)
     return (uint64_t)meta->node_count * features_dim(name) * sizeof(float);
 }
 
-void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, char text[GNN_CHECKSUM_TEXT])
+void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, uint32_t id_bytes, char text[GNN_CHECKSUM_TEXT])
 {
-    char lines[1024];
+    char lines[1024], features[32];
+    const char *const names[] = {"indptr", gnn_meta_indices_name(id_bytes), "labels", "train", "valid", "test",
+                                 features};
     size_t used = (size_t)snprintf(lines, sizeof lines, "%" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu32 "\n",
                                    meta->node_count, meta->edge_count, meta->class_count, dim);
-    char features[32];
     gnn_meta_features_name(dim, features, sizeof features);
-    for (int i = 0; i <= FIXED_FILES; i++) {
-        const struct gnn_meta_file *file = gnn_meta_find_file(meta, i < FIXED_FILES ? fixed_files[i] : features);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct gnn_meta_file *file = gnn_meta_find_file(meta, names[i]);
         if (file != NULL)
             used += (size_t)snprintf(lines + used, sizeof lines - used, "%s %" PRIu64 " %s\n", file->name, file->bytes,
                                      file->checksum);
@@ -183,6 +193,8 @@ enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char *text, size_t 
     put(&out, "dims =");
     for (uint32_t i = 0; i < meta->dim_count; i++)
         put(&out, " %" PRIu32, meta->dims[i]);
+    if ((meta->id_widths & sizeof(uint64_t)) != 0)
+        put(&out, "\nid_bytes = %s", (meta->id_widths & sizeof(gnn_node)) != 0 ? "4 8" : "8");
     put(&out, "\ntrain = %" PRIu32 "\nvalid = %" PRIu32 "\ntest = %" PRIu32 "\n", meta->train_count, meta->valid_count,
         meta->test_count);
     for (uint32_t i = 0; i < meta->param_count; i++)
@@ -197,11 +209,12 @@ enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char *text, size_t 
 
 /* ---- text in ---- */
 
-enum scalar_type { SCALAR_FORMAT, SCALAR_WORD, SCALAR_SCALE, SCALAR_U32, SCALAR_U64, SCALAR_DIMS };
+enum scalar_type { SCALAR_FORMAT, SCALAR_WORD, SCALAR_SCALE, SCALAR_U32, SCALAR_U64, SCALAR_DIMS, SCALAR_ID_BYTES };
 
 #define FIELD(field) .offset = offsetof(struct gnn_meta, field), .bytes = sizeof((struct gnn_meta *)0)->field
 
-/* Keys that every meta file has once, with their place in the structure and the largest value. */
+/* Keys that every meta file has once, with their place in the structure and the largest value; the last may be
+ * missing. */
 static const struct scalar {
     const char *key;
     enum scalar_type type;
@@ -213,14 +226,15 @@ static const struct scalar {
     {"origin", SCALAR_WORD, FIELD(origin)},
     {"scale", SCALAR_SCALE, FIELD(scale_divisor), .max = UINT32_MAX},
     {"nodes", SCALAR_U32, FIELD(node_count), .max = GNN_NODE_NONE - 1},
-    {"edges", SCALAR_U64, FIELD(edge_count), .max = UINT64_MAX / sizeof(gnn_node)},
+    {"edges", SCALAR_U64, FIELD(edge_count), .max = UINT64_MAX / sizeof(uint64_t)},
     {"classes", SCALAR_U32, FIELD(class_count), .max = INT32_MAX},
     {"dims", SCALAR_DIMS, .max = GNN_DIM_MAX},
     {"train", SCALAR_U32, FIELD(train_count), .max = UINT32_MAX},
     {"valid", SCALAR_U32, FIELD(valid_count), .max = UINT32_MAX},
     {"test", SCALAR_U32, FIELD(test_count), .max = UINT32_MAX},
+    {"id_bytes", SCALAR_ID_BYTES, FIELD(id_widths), .max = 0},
 };
-enum { SCALARS = sizeof scalars / sizeof scalars[0] };
+enum { SCALARS = sizeof scalars / sizeof scalars[0], REQUIRED = SCALARS - 1 };
 
 struct parser {
     const char *path;
@@ -282,6 +296,18 @@ static enum gnn_status parse_dims(const struct parser *p, const char *value)
     return GNN_OK;
 }
 
+static enum gnn_status parse_id_widths(const struct parser *p, const char *value)
+{
+    static const char *const words[] = {"4", "8", "4 8"};
+    static const uint32_t widths[] = {4, 8, 4 | 8};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        if (strcmp(value, words[i]) == 0) {
+            p->meta->id_widths = widths[i];
+            return GNN_OK;
+        }
+    return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: id_bytes = %s: expected 4, 8 or 4 8", p->path, p->line, value);
+}
+
 static enum gnn_status parse_scalar(struct parser *p, int index, const char *value)
 {
     const struct scalar *scalar = &scalars[index];
@@ -308,6 +334,8 @@ static enum gnn_status parse_scalar(struct parser *p, int index, const char *val
     case SCALAR_U64:
         assert(scalar->bytes == sizeof(uint64_t));
         return parse_count(p, scalar->key, value, scalar->max, field);
+    case SCALAR_ID_BYTES:
+        return parse_id_widths(p, value);
     case SCALAR_DIMS:
         break;
     }
@@ -385,7 +413,7 @@ static enum gnn_status check_file(const struct parser *p, const char *name)
 static enum gnn_status check_meta(const struct parser *p)
 {
     const struct gnn_meta *meta = p->meta;
-    for (int i = 0; i < SCALARS; i++)
+    for (int i = 0; i < REQUIRED; i++)
         if (!p->seen[i])
             return gnn_fail(p->err, GNN_EFORMAT, "%s: key '%s' is missing", p->path, scalars[i].key);
     assert(meta->dim_count <= GNN_META_DIMS_MAX);
@@ -397,21 +425,28 @@ static enum gnn_status check_meta(const struct parser *p)
                         meta->node_count);
     for (int i = 0; i < FIXED_FILES; i++)
         GNN_TRY(check_file(p, fixed_files[i]));
+    uint32_t files = FIXED_FILES + meta->dim_count;
+    for (int i = 0; i < ID_WIDTHS; i++) {
+        if ((meta->id_widths & id_widths[i]) == 0)
+            continue;
+        GNN_TRY(check_file(p, gnn_meta_indices_name(id_widths[i])));
+        files++;
+    }
     for (uint32_t i = 0; i < meta->dim_count; i++) {
         char name[32];
         gnn_meta_features_name(meta->dims[i], name, sizeof name);
         GNN_TRY(check_file(p, name));
     }
-    if (meta->file_count != FIXED_FILES + meta->dim_count)
-        return gnn_fail(p->err, GNN_EFORMAT, "%s: lists %" PRIu32 " files, the counts and dims make it %" PRIu32,
-                        p->path, meta->file_count, FIXED_FILES + meta->dim_count);
+    if (meta->file_count != files)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: lists %" PRIu32 " files, the counts and widths make it %" PRIu32,
+                        p->path, meta->file_count, files);
     return GNN_OK;
 }
 
 enum gnn_status gnn_meta_parse(const char *text, size_t len, const char *path, struct gnn_meta *out,
                                struct gnn_err *err)
 {
-    *out = (struct gnn_meta){0};
+    *out = (struct gnn_meta){.id_widths = sizeof(gnn_node)};
     struct parser p = {.path = path, .meta = out, .err = err};
     if (len > GNN_META_TEXT_MAX)
         return gnn_fail(err, GNN_EFORMAT, "%s: %zu B, a meta file has at most %d", path, len, GNN_META_TEXT_MAX);

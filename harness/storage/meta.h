@@ -21,6 +21,8 @@
  *     indptr          u64 [nodes + 1]     where a node's in-neighbour list starts in indices; [0] = 0, [nodes] = edges
  *     indices         u32 [edges]         in-neighbours, ascending inside each list
  *                                         (param.list_order = generation: as they were drawn)
+ *     indices-8       u64 [edges]         the same, as systems with 64-bit IDs store it; `id_bytes` says which of the
+ *                                         two there are: "4" (also without the key), "8" or "4 8"
  *     features-d<dim> f32 [nodes][dim]    one file for each entry of dims; several widths may coexist
  *     labels          i32 [nodes]         class, or -1 = unlabelled
  *     train valid test u32 [count]        node IDs, ascending
@@ -34,7 +36,7 @@
 enum {
     GNN_META_VERSION = 1,
     GNN_META_DIMS_MAX = 16,
-    GNN_META_FILES_MAX = 6 + GNN_META_DIMS_MAX,
+    GNN_META_FILES_MAX = 7 + GNN_META_DIMS_MAX,
     GNN_META_PARAMS_MAX = 48,
     GNN_META_TEXT_MAX = 32 * 1024, /* bytes of a meta file */
     GNN_CHECKSUM_TEXT = 33,        /* 32 hex digits and the terminator */
@@ -66,6 +68,7 @@ struct gnn_meta {
     uint32_t train_count, valid_count, test_count;
     uint32_t dim_count;
     uint32_t dims[GNN_META_DIMS_MAX]; /* the first is the default */
+    uint32_t id_widths;               /* bytes of neighbour IDs that there is a file of: 4, 8, or 4 | 8 */
     uint32_t param_count;
     struct gnn_meta_param params[GNN_META_PARAMS_MAX];
     uint32_t file_count;
@@ -87,6 +90,8 @@ const char *gnn_meta_param(const struct gnn_meta *meta, const char *key);
 
 /* "features-d128" into text. */
 void gnn_meta_features_name(uint32_t dim, char *text, size_t text_bytes);
+/* "indices" or "indices-8", for IDs of 4 or 8 bytes. */
+const char *gnn_meta_indices_name(uint32_t id_bytes);
 
 /* Adds or replaces a file entry, appends a parameter (printf style). Overfull tables assert. */
 void gnn_meta_add_file(struct gnn_meta *meta, const char *name, uint64_t bytes, const char *checksum);
@@ -96,9 +101,9 @@ void gnn_meta_add_param(struct gnn_meta *meta, const char *key, const char *form
 /* The size in bytes that the counts demand of a file; 0 for a name that is no dataset file. */
 uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name);
 
-/* Identity of what a run with this feature width reads: a hash over counts and the checksums of every file except
- * features of other widths (32 hex digits). dim 0: the topology, labels and splits alone. */
-void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, char text[GNN_CHECKSUM_TEXT]);
+/* Identity of what a run with these widths of features and IDs reads: a hash over counts and the checksums of every
+ * file except those of other widths (32 hex digits). dim 0: the topology, labels and splits alone. */
+void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, uint32_t id_bytes, char text[GNN_CHECKSUM_TEXT]);
 
 /* ---- checksums ---- */
 

@@ -107,7 +107,7 @@ enum gnn_status gnn_dataset_file_open(const struct gnn_env *env, enum gnn_datase
     const struct gnn_dataset *d = env->dataset;
     const bool features = part == GNN_DATASET_FEATURES;
     const char *const path = features ? d->features_path : d->indices_path;
-    const uint64_t bytes = features ? d->feature_bytes : d->edge_count * sizeof(gnn_node);
+    const uint64_t bytes = features ? d->feature_bytes : d->indices_bytes;
     struct gnn_file_info info;
     GNN_TRY(gnn_file_open(env->world, path, GNN_OPEN_READ | flags, out, err));
     gnn_file_info(env->world, *out, &info);

@@ -56,7 +56,7 @@ static enum gnn_status open_lane(struct gnn_sampling *s, uint32_t worker, struct
     if (s->config.open_source != NULL)
         GNN_TRY(s->config.open_source(s->config.open_source_ctx, worker, &lane->source, err));
     else
-        GNN_TRY(gnn_source_mapped(env->world, s->map, &lane->source, err));
+        GNN_TRY(gnn_source_mapped(env->world, s->map, env->dataset->id_bytes, &lane->source, err));
     return gnn_sampler_open(env->world, &config, env->dataset, lane->source, &lane->sampler, err);
 }
 

@@ -261,7 +261,8 @@ static void fill_result(const struct gnndrive *s, struct gnn_epoch_result *out)
 {
     struct gnn_counters *c = &out->counters;
     gnn_sampling_counters(s->sampling, &c->sample);
-    c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + s->trained_rows * s->env->dataset->row_bytes;
+    c->needed_bytes =
+        c->sample.sampled_edges * s->env->dataset->id_bytes + s->trained_rows * s->env->dataset->row_bytes;
     if (s->env->workload->sample_only)
         return;
     gnn_training_result(&s->training, out);

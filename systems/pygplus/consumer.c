@@ -139,7 +139,8 @@ static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
         gnn_training_result(&s->training, out);
     struct gnn_counters *c = &out->counters;
     gnn_sampling_counters(s->sampling, &c->sample);
-    c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + s->gathered_rows * s->env->dataset->row_bytes;
+    c->needed_bytes =
+        c->sample.sampled_edges * s->env->dataset->id_bytes + s->gathered_rows * s->env->dataset->row_bytes;
     c->requested_bytes = c->requested_ios = GNN_UNKNOWN; /* mappings: only the kernel knows */
     c->cache_hits = c->cache_misses = c->cache_evictions = GNN_UNKNOWN;
     c->rows_asked = s->gathered_rows;

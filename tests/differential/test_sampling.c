@@ -126,7 +126,7 @@ static void run_threads(struct runner prototype, bool mapped, const gnn_node *in
     for (uint32_t t = 0; t < threads; t++) {
         runners[t] = prototype;
         assert_int_equal(
-            mapped ? gnn_source_mapped(f->world, f->map, &runners[t].source, &err)
+            mapped ? gnn_source_mapped(f->world, f->map, sizeof(gnn_node), &runners[t].source, &err)
                    : gnn_source_memory(f->world, indices, prototype.dataset->edge_count, &runners[t].source, &err),
             GNN_OK);
         assert_int_equal(gnn_thread_start(f->world, "sample", runner_main, &runners[t], &handles[t], &err), GNN_OK);
@@ -221,7 +221,7 @@ static void keys_matter(void **state)
         struct gnn_err err = {0};
         config.seed += cases[i].seed_step;
         config.layers = 2;
-        assert_int_equal(gnn_source_mapped(f->world, f->map, &source, &err), GNN_OK);
+        assert_int_equal(gnn_source_mapped(f->world, f->map, sizeof(gnn_node), &source, &err), GNN_OK);
         assert_int_equal(gnn_sampler_open(f->world, &config, &f->graph.dataset, source, &sampler, &err), GNN_OK);
         assert_int_equal(gnn_batch_open(f->world, &batch, &err), GNN_OK);
         for (size_t before = 0; before < i; before++) /* other batches first */
@@ -255,7 +255,7 @@ static void a_file_that_ends_early(void **state)
     struct gnn_batch *batch = NULL;
     struct gnn_err err = {0};
     const struct gnn_sampler_config config = {.seed = 1, .layers = 1, .fanout = {64}};
-    assert_int_equal(gnn_source_mapped(f->world, f->map, &source, &err), GNN_OK);
+    assert_int_equal(gnn_source_mapped(f->world, f->map, sizeof(gnn_node), &source, &err), GNN_OK);
     assert_int_equal(gnn_sampler_open(f->world, &config, &longer, source, &sampler, &err), GNN_OK);
     assert_int_equal(gnn_batch_open(f->world, &batch, &err), GNN_OK);
     indptr[0] = longer.edge_count - 1; /* one edge, just past the end */

@@ -1,5 +1,6 @@
 #include "tests/support/train_graph.h"
 
+#include "harness/base/id_width.h"
 #include "harness/base/rng.h"
 #include "tests/support/device_tensor.h"
 
@@ -25,6 +26,15 @@ static void write_file(const char *path, const void *data, size_t bytes)
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, bytes, file), bytes);
     assert_int_equal(fclose(file), 0);
+}
+
+void train_write_ids(const char *path, const gnn_node *ids, uint64_t count, uint32_t id_bytes)
+{
+    void *const stored = malloc(count * id_bytes + 1);
+    assert_non_null(stored);
+    gnn_ids_store(ids, count, id_bytes, stored);
+    write_file(path, stored, count * id_bytes);
+    free(stored);
 }
 
 static int by_id(const void *a, const void *b)
@@ -59,7 +69,8 @@ static void make_topology(const struct train_graph_config *c, struct train_graph
     }
     g->dataset.indptr = indptr;
     g->dataset.edge_count = indptr[c->nodes];
-    write_file(g->dataset.indices_path, g->indices, g->dataset.edge_count * sizeof *g->indices);
+    g->dataset.indices_bytes = g->dataset.edge_count * g->dataset.id_bytes;
+    train_write_ids(g->dataset.indices_path, g->indices, g->dataset.edge_count, g->dataset.id_bytes);
 }
 
 static void make_nodes(const struct train_graph_config *c, struct train_graph *g)
@@ -88,7 +99,8 @@ void train_graph_open(const struct train_graph_config *c, struct train_graph *g)
                                           .node_count = c->nodes,
                                           .dim = c->dim,
                                           .class_count = c->classes,
-                                          .row_bytes = c->dim * (uint32_t)sizeof(float)}};
+                                          .row_bytes = c->dim * (uint32_t)sizeof(float),
+                                          .id_bytes = c->id_bytes > 0 ? c->id_bytes : (uint32_t)sizeof(gnn_node)}};
     struct gnn_dataset *d = &g->dataset;
     const char *tmp = getenv("TMPDIR");
     (void)snprintf(d->dir, sizeof d->dir, "%.200s/oocgnn-small-XXXXXX", tmp != NULL ? tmp : "/tmp");
@@ -97,7 +109,7 @@ void train_graph_open(const struct train_graph_config *c, struct train_graph *g)
     (void)snprintf(d->features_path, sizeof d->features_path, "%s/features-d%u", d->dir, c->dim);
     make_topology(c, g);
     make_nodes(c, g);
-    d->topology_bytes = (c->nodes + 1) * sizeof *d->indptr + d->edge_count * sizeof(gnn_node);
+    d->topology_bytes = (c->nodes + 1) * sizeof *d->indptr + d->indices_bytes;
     d->feature_bytes = (uint64_t)c->nodes * d->row_bytes;
 }
 

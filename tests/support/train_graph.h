@@ -9,6 +9,7 @@
 struct train_graph_config {
     uint32_t nodes, mean_degree, dim, classes, train;
     uint64_t seed;
+    uint32_t id_bytes; /* of neighbour IDs on disk; 0 = 4 */
 };
 
 struct train_graph {
@@ -17,6 +18,9 @@ struct train_graph {
 };
 
 float train_feature(gnn_node node, uint32_t column);
+
+/* Writes ids (count) to a file, id_bytes each. */
+void train_write_ids(const char *path, const gnn_node *ids, uint64_t count, uint32_t id_bytes);
 
 /* cmocka assertions fail on errors. Degrees are skewed: some nodes have none, a few have many. */
 void train_graph_open(const struct train_graph_config *config, struct train_graph *out);

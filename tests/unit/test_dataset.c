@@ -93,7 +93,7 @@ static void test_open(void **state)
     struct gnn_err err = {0};
     struct gnn_dataset *d;
     write_dataset(f->dir, NULL, NULL);
-    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, &d, &err), GNN_OK);
+    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, sizeof(gnn_node), &d, &err), GNN_OK);
     assert_string_equal(d->name, "tiny");
     assert_int_equal(d->scale_divisor, 10);
     assert_int_equal(d->node_count, 4);
@@ -112,7 +112,7 @@ static void test_open(void **state)
     memcpy(digest, d->digest, sizeof digest);
     gnn_dataset_close(f->world, d);
 
-    assert_int_equal(gnn_dataset_open(f->world, f->dir, 5, &d, &err), GNN_OK);
+    assert_int_equal(gnn_dataset_open(f->world, f->dir, 5, sizeof(gnn_node), &d, &err), GNN_OK);
     assert_non_null(d->labels);
     gnn_dataset_drop_labels(f->world, d);
     assert_null(d->labels);
@@ -132,7 +132,7 @@ static void expect_refusal(const struct fixture *f, uint32_t dim, enum gnn_statu
     struct gnn_err err = {0};
     struct gnn_dataset *d;
     struct gnn_mem_usage usage;
-    const enum gnn_status got = gnn_dataset_open(f->world, f->dir, dim, &d, &err);
+    const enum gnn_status got = gnn_dataset_open(f->world, f->dir, dim, sizeof(gnn_node), &d, &err);
     if (got != status || strstr(err.message, part) == NULL || strstr(err.message, also) == NULL)
         fail_msg("status %s, message '%s', expected '%s' and '%s'", gnn_status_name(got), err.message, part, also);
     gnn_mem_usage(f->world, &usage);

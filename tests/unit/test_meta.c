@@ -117,16 +117,16 @@ static void test_digest(void **state)
     struct gnn_meta meta;
     assert_int_equal(gnn_meta_parse(good, strlen(good), "meta", &meta, &err), GNN_OK);
     char d3[GNN_CHECKSUM_TEXT], d5[GNN_CHECKSUM_TEXT], again[GNN_CHECKSUM_TEXT];
-    gnn_meta_digest(&meta, 3, d3);
-    gnn_meta_digest(&meta, 5, d5);
+    gnn_meta_digest(&meta, 3, 4, d3);
+    gnn_meta_digest(&meta, 5, 4, d5);
     assert_string_not_equal(d3, d5);
     gnn_meta_add_file(&meta, "features-d5", 80, "f123456789abcdef0123456789abcdef");
-    gnn_meta_digest(&meta, 3, again);
+    gnn_meta_digest(&meta, 3, 4, again);
     assert_string_equal(d3, again);
-    gnn_meta_digest(&meta, 5, again);
+    gnn_meta_digest(&meta, 5, 4, again);
     assert_string_not_equal(d5, again);
     gnn_meta_add_file(&meta, "labels", 16, "f123456789abcdef0123456789abcdef");
-    gnn_meta_digest(&meta, 3, again);
+    gnn_meta_digest(&meta, 3, 4, again);
     assert_string_not_equal(d3, again);
 }
 

@@ -46,7 +46,7 @@ static enum gnn_status open_evaluation(struct evaluation *e, struct gnn_err *err
     GNN_TRY(gnn_file_open(w, data->features_path, GNN_OPEN_READ, &e->features_file, err));
     GNN_TRY(gnn_map_open(w, e->indices_file, GNN_MAP_RANDOM, &e->indices, err));
     GNN_TRY(gnn_map_open(w, e->features_file, GNN_MAP_RANDOM, &e->features, err));
-    GNN_TRY(gnn_source_mapped(w, e->indices, &e->source, err));
+    GNN_TRY(gnn_source_mapped(w, e->indices, data->id_bytes, &e->source, err));
     struct gnn_sampler_config config = {
         .seed = gnn_rng_fork(load->seed, "evaluate"), .layers = load->layers, .floyd_biased = e->env->floyd_biased};
     memcpy(config.fanout, load->fanout, sizeof config.fanout);
