@@ -54,7 +54,7 @@ static void fill_result(const struct ringsampler *s, const struct rs_fetch_count
         deferred += thread->deferred_batches;
         bundle = gnn_max_u64(bundle, thread->bundle_peak);
     }
-    c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node);
+    c->needed_bytes = c->sample.sampled_edges * s->env->dataset->id_bytes;
     c->requested_ios = c->requested_bytes = GNN_UNKNOWN;                /* a mapping: only the kernel knows */
     c->cache_hits = c->cache_misses = c->cache_evictions = GNN_UNKNOWN; /* of feature rows: there are none */
     gnn_epoch_figure(out, "frontier_nodes", frontier_nodes);

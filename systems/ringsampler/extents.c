@@ -1,5 +1,7 @@
 #include "systems/ringsampler/extents.h"
 
+#include "harness/base/id_width.h"
+
 #include <assert.h>
 
 enum { PART_BITS = 8, INSERTION_MAX = 32 };
@@ -83,15 +85,24 @@ struct rs_extent rs_extent_at(const struct rs_extent_rules *rules, const uint64_
     return x;
 }
 
+/* Compiled for each width on its own. */
+static inline void scatter(const struct rs_extent_rules *rules, const uint64_t *entries, const struct rs_extent *extent,
+                           const void *data, uint32_t id_bytes, uint32_t *out)
+{
+    const uint64_t first = extent->first_unit << rules->unit_shift;
+    const uint64_t slot_mask = (UINT64_C(1) << rules->slot_bits) - 1;
+    for (uint64_t e = extent->begin; e < extent->end; e++) {
+        const uint64_t entry = entries[e & rules->index_mask];
+        out[entry & slot_mask] = gnn_id_at(data, id_bytes, (entry >> rules->slot_bits) - first);
+    }
+}
+
 void rs_extent_scatter(const struct rs_extent_rules *rules, const uint64_t *entries, const struct rs_extent *extent,
                        const void *data, uint32_t *out)
 {
-    const uint32_t *const values = data;
-    const uint64_t first = extent->first_unit << rules->unit_shift;
-    const uint64_t slot_mask = (UINT64_C(1) << rules->slot_bits) - 1;
     assert(extent->begin < extent->end);
-    for (uint64_t e = extent->begin; e < extent->end; e++) {
-        const uint64_t entry = entries[e & rules->index_mask];
-        out[entry & slot_mask] = values[(entry >> rules->slot_bits) - first];
-    }
+    if (rules->id_bytes == sizeof *out)
+        scatter(rules, entries, extent, data, sizeof *out, out);
+    else
+        scatter(rules, entries, extent, data, sizeof(uint64_t), out);
 }

@@ -22,6 +22,7 @@ struct rs_extent_rules {
     uint64_t units_max;  /* of one read */
     uint64_t index_mask; /* entries are a circular array of index_mask + 1; UINT64_MAX: a plain one */
     bool one_each;       /* a read for every entry, whatever they share */
+    uint32_t id_bytes;   /* of a value in the file: 4 or 8 */
 };
 
 /* A read: units [first_unit, first_unit + units), for entries [begin, end). */

@@ -12,6 +12,7 @@ void rs_fetch_init(struct rs_fetch *fetch, const struct rs_fetch_ops *ops, struc
     fetch->ops = ops;
     fetch->thread = thread;
     fetch->file_bytes = info.size_bytes;
+    fetch->id_bytes = thread->s->env->dataset->id_bytes;
     fetch->align_bytes = gnn_max_u32(info.offset_align_bytes, info.mem_align_bytes);
 }
 
@@ -24,7 +25,7 @@ enum gnn_status rs_fetch_open_ring(struct rs_fetch *fetch, uint32_t depth, void 
         .batch_max = depth,
         .short_reads = GNN_SHORT_FAILS,
         .entry_name = "edge",
-        .entry_bytes = sizeof(gnn_node),
+        .entry_bytes = fetch->id_bytes,
         .ring = {.engine = thread->s->env->io_engine,
                  .depth = depth,
                  .sqpoll = c->sqpoll,

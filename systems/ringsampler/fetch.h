@@ -37,6 +37,7 @@ struct rs_fetch {
     struct rs_thread *thread;
     struct gnn_ring_reads reads; /* of the edge file; zeroed with io=mapped */
     uint64_t file_bytes;
+    uint32_t id_bytes;    /* of an entry of the edge file: 4 or 8 */
     uint32_t align_bytes; /* of direct reads of the edge file; 1 for buffered ones */
     struct rs_fetch_counts counts;
 };
@@ -44,14 +45,14 @@ struct rs_fetch {
 GNN_MUST_CHECK enum gnn_status rs_grouped_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status rs_mapped_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status rs_sorted_open(struct rs_thread *thread, struct rs_fetch **out, struct gnn_err *err);
-/* Memory of each besides the workspace; align_bytes of direct reads. */
-uint64_t rs_grouped_bytes(const struct ringsampler_config *config, uint32_t align_bytes);
+/* Memory of each besides the workspace; id_bytes of an entry, align_bytes of direct reads. */
+uint64_t rs_grouped_bytes(const struct ringsampler_config *config, uint32_t id_bytes, uint32_t align_bytes);
 uint64_t rs_mapped_bytes(void);
 uint64_t rs_sorted_bytes(const struct ringsampler_config *config);
 
 /* ---- what grouped.c and sorted.c share ---- */
 
-/* Fills in thread, file size and alignment. */
+/* Fills in thread, file size, width of an entry and alignment. */
 void rs_fetch_init(struct rs_fetch *fetch, const struct rs_fetch_ops *ops, struct rs_thread *thread);
 /* Opens a ring of `depth` reads. The buffer, where most of them land, is registered with it if the user asked. */
 GNN_MUST_CHECK enum gnn_status rs_fetch_open_ring(struct rs_fetch *fetch, uint32_t depth, void *buffer,

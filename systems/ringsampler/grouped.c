@@ -5,7 +5,9 @@
  * Order    submit-first (the release): group k + 1 goes over before k is drained, up to 2Q reads in flight;
  *          drain-first (the paper's text): k is drained, then k + 1 goes over
  * Slots    a completion knows where its value belongs, so target and neighbour stay together (the release loses this)
- * Memory   two groups: Q positions and read records each, and for direct reads Q sectors each */
+ * Memory   two groups: Q positions and read records each, and for direct reads Q sectors each, for buffered reads of
+ *          8-byte IDs Q of those (4-byte IDs are read to where they belong) */
+#include "harness/base/id_width.h"
 #include "systems/ringsampler/fetch.h"
 #include "systems/ringsampler/offsets.h"
 #include "systems/ringsampler/ringsampler.h"
@@ -22,7 +24,7 @@ struct group {
     uint64_t *entries; /* (Q): positions, and with direct reads their slots too */
     struct gnn_read *reads;
     struct rs_extent *extents; /* (Q) direct reads only */
-    unsigned char *buffers;    /* (Q * unit_bytes), likewise */
+    unsigned char *buffers;    /* (Q * buffer_bytes) */
     uint32_t read_count, left;
 };
 
@@ -30,7 +32,8 @@ struct grouped {
     struct rs_fetch base;
     struct rs_extent_rules rules;
     uint32_t ring_entries; /* Q */
-    uint32_t unit_bytes;   /* 0: buffered reads of 4 bytes */
+    uint32_t unit_bytes;   /* 0: buffered reads of an entry each */
+    uint32_t buffer_bytes; /* of a read; 0: reads land in the blocks */
     uint32_t key_bits;     /* of position and slot */
     bool drain_first;
     void *buffers;
@@ -47,12 +50,14 @@ static uint64_t group_tag(const struct grouped *x, const struct group *g, uint32
 
 static void make_buffered_reads(const struct grouped *x, struct group *g, uint32_t count)
 {
+    const uint32_t id_bytes = x->base.id_bytes;
+    const bool wide = x->buffer_bytes > 0;
     for (uint32_t i = 0; i < count; i++)
         g->reads[i] = (struct gnn_read){.file = x->base.thread->file,
-                                        .offset_bytes = g->entries[i] * sizeof(gnn_node),
-                                        .dst = g->out + i,
-                                        .len_bytes = sizeof(gnn_node),
-                                        .need_bytes = sizeof(gnn_node),
+                                        .offset_bytes = g->entries[i] * id_bytes,
+                                        .dst = wide ? (void *)(g->buffers + (size_t)i * id_bytes) : g->out + i,
+                                        .len_bytes = id_bytes,
+                                        .need_bytes = id_bytes,
                                         .tag = group_tag(x, g, i)};
     g->read_count = count;
 }
@@ -112,6 +117,8 @@ static void complete_read(struct grouped *x, uint64_t tag)
     assert(index < g->read_count);
     if (x->unit_bytes > 0)
         rs_extent_scatter(&x->rules, g->entries, &g->extents[index], g->reads[index].dst, g->out);
+    else if (x->buffer_bytes > 0)
+        g->out[index] = gnn_id_at(g->reads[index].dst, x->base.id_bytes, 0);
     assert(g->left > 0);
     g->left--;
 }
@@ -182,20 +189,26 @@ static void grouped_close(struct rs_fetch *fetch)
 
 static const struct rs_fetch_ops grouped_ops = {.fetch = grouped_fetch, .close = grouped_close};
 
-uint64_t rs_grouped_bytes(const struct ringsampler_config *config, uint32_t align_bytes)
+/* Returns what a read needs of memory of its own: a sector, or an entry that is wider than the block's. */
+static uint32_t read_buffer_bytes(uint32_t unit_bytes, uint32_t id_bytes)
+{
+    return unit_bytes > 0 ? unit_bytes : id_bytes > sizeof(gnn_node) ? id_bytes : 0;
+}
+
+uint64_t rs_grouped_bytes(const struct ringsampler_config *config, uint32_t id_bytes, uint32_t align_bytes)
 {
     const uint32_t reads = GROUPS * config->ring;
     const uint64_t record_bytes = 2 * sizeof(uint64_t) + sizeof(struct gnn_read) + sizeof(struct rs_extent);
-    const uint64_t buffer_bytes = config->io == RS_IO_DIRECT ? align_bytes : 0;
+    const uint64_t buffer_bytes = read_buffer_bytes(config->io == RS_IO_DIRECT ? align_bytes : 0, id_bytes);
     return reads * (record_bytes + buffer_bytes) + gnn_ring_reads_bytes(reads, reads);
 }
 
 static enum gnn_status open_groups(struct grouped *x, struct gnn_err *err)
 {
     const uint32_t entries = x->ring_entries;
-    const uint64_t group_bytes = (uint64_t)entries * x->unit_bytes;
+    const uint64_t group_bytes = (uint64_t)entries * x->buffer_bytes;
     if (group_bytes > 0)
-        GNN_TRY(gnn_mem_alloc(x->base.thread->s->env->world, "ringsampler sector buffers", GROUPS * group_bytes,
+        GNN_TRY(gnn_mem_alloc(x->base.thread->s->env->world, "ringsampler read buffers", GROUPS * group_bytes,
                               GNN_MEM_PINNED, &x->buffers, err));
     GNN_NEW(x->tags, GROUPS * (size_t)entries, err, "ringsampler: groups of %" PRIu32 " reads", entries);
     for (uint32_t i = 0; i < GROUPS; i++) {
@@ -213,15 +226,16 @@ static void choose_sectors(struct grouped *x)
 {
     const struct ringsampler_config *const c = x->base.thread->s->config;
     x->unit_bytes = x->base.align_bytes;
-    if (x->unit_bytes < sizeof(gnn_node))
+    if (x->unit_bytes < x->base.id_bytes)
         x->unit_bytes = SECTOR_BYTES_MIN; /* a file system without a rule of its own */
     x->key_bits = rs_bits(x->base.thread->s->env->dataset->edge_count) + GROUP_SLOT_BITS;
     x->rules = (struct rs_extent_rules){
         .slot_bits = GROUP_SLOT_BITS,
-        .unit_shift = rs_bits(x->unit_bytes / sizeof(gnn_node)) - 1,
+        .unit_shift = rs_bits(x->unit_bytes / x->base.id_bytes) - 1,
         .units_max = c->coalesce == RS_COALESCE_ADJACENT ? ADJACENT_BYTES_MAX / x->unit_bytes + 1 : 1,
         .index_mask = UINT64_MAX,
         .one_each = c->coalesce == RS_COALESCE_NONE,
+        .id_bytes = x->base.id_bytes,
     };
 }
 
@@ -236,9 +250,10 @@ enum gnn_status rs_grouped_open(struct rs_thread *thread, struct rs_fetch **out,
     x->drain_first = c->order == RS_ORDER_DRAIN_FIRST;
     if (c->io == RS_IO_DIRECT)
         choose_sectors(x);
+    x->buffer_bytes = read_buffer_bytes(x->unit_bytes, x->base.id_bytes);
     GNN_TRY(open_groups(x, err));
     const uint32_t depth = x->drain_first ? x->ring_entries : GROUPS * x->ring_entries;
-    if (x->unit_bytes > 0)
-        return rs_fetch_open_ring(&x->base, depth, x->buffers, (uint64_t)GROUPS * c->ring * x->unit_bytes, err);
+    if (x->buffer_bytes > 0)
+        return rs_fetch_open_ring(&x->base, depth, x->buffers, (uint64_t)GROUPS * c->ring * x->buffer_bytes, err);
     return rs_fetch_open_ring(&x->base, depth, thread->workspace, thread->s->sizes.workspace_bytes, err);
 }

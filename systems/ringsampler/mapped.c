@@ -18,7 +18,7 @@ static enum gnn_status gather(const struct mapped *x, uint64_t count, uint32_t *
 {
     const struct ringsampler *const s = x->base.thread->s;
     assert(count <= MAPPED_CHUNK);
-    return gnn_map_gather_u32(s->env->world, s->map, x->positions, count, out, err);
+    return gnn_map_gather_ids(s->env->world, s->map, s->env->dataset->id_bytes, x->positions, count, out, err);
 }
 
 static enum gnn_status read_hop(const struct mapped *x, const struct rs_hop *hop, struct gnn_err *err)

@@ -3,32 +3,35 @@
 #include <assert.h>
 #include <string.h>
 
-static uint64_t blocks_of(uint64_t edge_count)
+static uint64_t blocks_of(uint64_t edge_count, uint32_t id_bytes)
 {
-    return gnn_div_up(edge_count, RS_CACHE_EDGES);
+    return gnn_div_up(edge_count, GNN_PAGE_BYTES / id_bytes);
 }
 
-static uint64_t slots_of(uint64_t edge_count, uint64_t cache_bytes)
+static uint64_t slots_of(uint64_t blocks, uint64_t cache_bytes)
 {
-    const uint64_t slots = gnn_min_u64(blocks_of(edge_count), cache_bytes / GNN_PAGE_BYTES);
+    const uint64_t slots = gnn_min_u64(blocks, cache_bytes / GNN_PAGE_BYTES);
     return gnn_min_u64(slots, RS_CACHE_FILLING - 2);
 }
 
-uint64_t rs_cache_bytes(uint64_t edge_count, uint64_t cache_bytes)
+uint64_t rs_cache_bytes(uint64_t edge_count, uint32_t id_bytes, uint64_t cache_bytes)
 {
-    const uint64_t slots = slots_of(edge_count, cache_bytes);
-    return slots == 0 ? 0 : slots * GNN_PAGE_BYTES + blocks_of(edge_count) * sizeof(uint32_t);
+    const uint64_t blocks = blocks_of(edge_count, id_bytes), slots = slots_of(blocks, cache_bytes);
+    return slots == 0 ? 0 : slots * GNN_PAGE_BYTES + blocks * sizeof(uint32_t);
 }
 
-enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint64_t cache_bytes, struct rs_cache **out,
-                              struct gnn_err *err)
+enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint32_t id_bytes, uint64_t cache_bytes,
+                              struct rs_cache **out, struct gnn_err *err)
 {
     struct rs_cache *cache;
     GNN_NEW(cache, 1, err, "ringsampler: sector cache");
     *out = cache;
     cache->world = world;
-    cache->block_count = blocks_of(edge_count);
-    cache->slot_count = (uint32_t)slots_of(edge_count, cache_bytes);
+    assert(id_bytes == sizeof(uint32_t) || id_bytes == sizeof(uint64_t));
+    cache->id_bytes = id_bytes;
+    cache->entry_bits = (uint32_t)__builtin_ctz(GNN_PAGE_BYTES / id_bytes);
+    cache->block_count = blocks_of(edge_count, id_bytes);
+    cache->slot_count = (uint32_t)slots_of(cache->block_count, cache_bytes);
     GNN_MEM_NEW(world, cache->table, cache->block_count, "ringsampler sector cache's table", GNN_MEM_PLAIN, err);
     GNN_MEM_NEW(world, cache->slots, (uint64_t)cache->slot_count * GNN_PAGE_BYTES, "ringsampler sector cache",
                 GNN_MEM_PLAIN, err);

@@ -13,27 +13,27 @@ struct rs_cache {
     struct gnn_world *world;
     _Atomic uint32_t *table; /* (blocks of the file): slot + 1, 0 = absent, RS_CACHE_FILLING */
     unsigned char *slots;    /* (slot_count) blocks */
+    uint32_t id_bytes;       /* of an entry: 4 or 8 */
+    uint32_t entry_bits;     /* a block holds 2^entry_bits entries */
     uint32_t slot_count;
     uint64_t block_count;
     atomic_uint used;
 };
 #define RS_CACHE_FILLING UINT32_MAX
-enum { RS_CACHE_EDGES = GNN_PAGE_BYTES / sizeof(gnn_node) }; /* of a block */
 
 /* Returns the memory of a cache that may take cache_bytes for its blocks: the table comes on top. */
-uint64_t rs_cache_bytes(uint64_t edge_count, uint64_t cache_bytes);
-GNN_MUST_CHECK enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint64_t cache_bytes,
-                                             struct rs_cache **out, struct gnn_err *err);
+uint64_t rs_cache_bytes(uint64_t edge_count, uint32_t id_bytes, uint64_t cache_bytes);
+GNN_MUST_CHECK enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint32_t id_bytes,
+                                             uint64_t cache_bytes, struct rs_cache **out, struct gnn_err *err);
 void rs_cache_close(struct rs_cache *cache); /* accepts NULL */
 
-/* Returns where the value at `position` lies, or NULL. */
-static inline const uint32_t *rs_cache_find(const struct rs_cache *cache, uint64_t position)
+/* Returns where the entry at `position` lies, id_bytes wide, or NULL. */
+static inline const void *rs_cache_find(const struct rs_cache *cache, uint64_t position)
 {
-    const uint32_t entry = atomic_load_explicit(&cache->table[position / RS_CACHE_EDGES], memory_order_acquire);
+    const uint32_t entry = atomic_load_explicit(&cache->table[position >> cache->entry_bits], memory_order_acquire);
     if (entry == 0 || entry == RS_CACHE_FILLING)
         return NULL;
-    return (const uint32_t *)(const void *)(cache->slots + (uint64_t)(entry - 1) * GNN_PAGE_BYTES) +
-           position % RS_CACHE_EDGES;
+    return cache->slots + (uint64_t)(entry - 1) * GNN_PAGE_BYTES + position * cache->id_bytes % GNN_PAGE_BYTES;
 }
 
 /* Offers the bytes of `block` (a page, or what the file's end leaves); they are kept if there is room. */

@@ -101,7 +101,7 @@ static void bound_frontier_neighbours(const struct gnn_env *env, uint32_t seeds,
 
 /* ---- what the cap leaves ---- */
 
-static uint64_t engine_bytes(const struct ringsampler_config *c)
+static uint64_t engine_bytes(const struct ringsampler_config *c, uint32_t id_bytes)
 {
     const uint64_t rings = c->ring * UINT64_C(2) * RING_ENTRY_BYTES;
     switch (c->io) {
@@ -110,7 +110,7 @@ static uint64_t engine_bytes(const struct ringsampler_config *c)
     case RS_IO_SORTED:
         return rings + rs_sorted_bytes(c);
     default:
-        return rings + rs_grouped_bytes(c, SECTOR_BYTES);
+        return rings + rs_grouped_bytes(c, id_bytes, SECTOR_BYTES);
     }
 }
 
@@ -228,10 +228,11 @@ enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_conf
     z->dedupe_bytes = c->dedupe == RS_DEDUPE_HASH
                           ? z->map_slots * sizeof(struct gnn_id_slot)
                           : gnn_round_up((bounds.nodes + bounds.samples + 2) * PAIR_BYTES, GNN_ARENA_ALIGN_BYTES);
-    z->engine_bytes = engine_bytes(c);
+    z->engine_bytes = engine_bytes(c, env->dataset->id_bytes);
     if (c->workspaces == RS_WORKSPACES_RELEASE)
         z->release_bytes = (uint64_t)load->batch_size * RELEASE_READS_PER_SEED * RELEASE_READ_BYTES;
-    z->cache_bytes = c->io == RS_IO_SORTED ? rs_cache_bytes(env->dataset->edge_count, c->cache_bytes) : 0;
+    if (c->io == RS_IO_SORTED)
+        z->cache_bytes = rs_cache_bytes(env->dataset->edge_count, env->dataset->id_bytes, c->cache_bytes);
     z->items = load->sample_only ? 0 : c->prefetch * c->threads + 3;
     choose_workspaces(env, c, z);
     return GNN_OK;

@@ -10,6 +10,7 @@
  * Memory   8 B a target in the thread's workspace; when they do not fit, the hop takes several sweeps. The read buffer,
  *          and a window of the samples that wait for reads in flight
  * Errors   as fetch.h; GNN_EUSAGE when position and slot do not share 64 bits */
+#include "harness/base/id_width.h"
 #include "systems/ringsampler/extents.h"
 #include "systems/ringsampler/fetch.h"
 #include "systems/ringsampler/offsets.h"
@@ -49,13 +50,13 @@ struct sorted {
     uint64_t flight_head, flight_tail;
     struct gnn_read *pending; /* (depth): laid out, not yet handed over */
     uint32_t pending_count;
-    uint64_t *tags;         /* (depth) */
-    uint64_t *window;       /* (WINDOW): position << slot_bits | slot, circular */
-    uint64_t window_tail;   /* running number of the next sample */
-    struct rs_extent open;  /* the read that samples are being joined to; none while begin == end */
-    uint64_t *drawn;        /* (DRAWN_MAX): samples of one node, of every batch that has it */
-    uint64_t *positions;    /* (CHUNK + GNN_FANOUT_MAX) */
-    const uint32_t **found; /* likewise */
+    uint64_t *tags;        /* (depth) */
+    uint64_t *window;      /* (WINDOW): position << slot_bits | slot, circular */
+    uint64_t window_tail;  /* running number of the next sample */
+    struct rs_extent open; /* the read that samples are being joined to; none while begin == end */
+    uint64_t *drawn;       /* (DRAWN_MAX): samples of one node, of every batch that has it */
+    uint64_t *positions;   /* (CHUNK + GNN_FANOUT_MAX) */
+    const void **found;    /* likewise */
     /* of one fetch */
     struct rs_hop *const *hops;
     uint32_t hop_count, target_bits; /* an entry is node << 32 | hop << target_bits | target */
@@ -207,9 +208,9 @@ static uint32_t draw_entry(struct sorted *x, uint64_t entry, uint64_t *out)
     const uint32_t count = rs_draw_node(hop, (gnn_node)(entry >> TARGET_BITS), x->positions);
     uint32_t missing = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t *const value = x->cache == NULL ? NULL : rs_cache_find(x->cache, x->positions[i]);
+        const void *const value = x->cache == NULL ? NULL : rs_cache_find(x->cache, x->positions[i]);
         if (value != NULL)
-            x->out[slot + i] = *value;
+            x->out[slot + i] = gnn_id_at(value, x->base.id_bytes, 0);
         else
             out[missing++] = x->positions[i] << x->rules.slot_bits | (slot + i);
     }
@@ -296,13 +297,13 @@ static enum gnn_status look_up(struct sorted *x, uint32_t h, uint32_t begin, uin
         if (x->found[i] != NULL)
             __builtin_prefetch(x->found[i]);
     }
-    const uint32_t **found = x->found;
+    const void **found = x->found;
     for (uint32_t t = begin; t < end; t++) {
         const uint32_t samples = hop->row_start[t + 1] - hop->row_start[t];
         uint32_t *const col = hop->col + hop->row_start[t];
         uint32_t i = 0;
         while (i < samples && found[i] != NULL) {
-            col[i] = *found[i];
+            col[i] = gnn_id_at(found[i], x->base.id_bytes, 0);
             i++;
         }
         found += samples;
@@ -444,10 +445,11 @@ enum gnn_status rs_sorted_open(struct rs_thread *thread, struct rs_fetch **out, 
                         "or set ringsampler.cache=0",
                         align);
     x->rules = (struct rs_extent_rules){
-        .unit_shift = rs_bits(x->unit_bytes / sizeof(gnn_node)) - 1,
+        .unit_shift = rs_bits(x->unit_bytes / x->base.id_bytes) - 1,
         .gap_units = c->gap_bytes / x->unit_bytes,
         .units_max = c->extent_bytes / x->unit_bytes,
         .index_mask = WINDOW - 1,
+        .id_bytes = x->base.id_bytes,
     };
     x->buffer_bytes = gnn_round_up(c->read_buffer_bytes, x->unit_bytes);
     GNN_TRY(open_arrays(x, err));

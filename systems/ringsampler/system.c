@@ -45,7 +45,8 @@ static enum gnn_status ringsampler_open(const struct gnn_env *env, const void *c
         GNN_TRY(gnn_map_open(env->world, s->mapped_file, GNN_MAP_RANDOM, &s->map, err));
     }
     if (s->sizes.cache_bytes > 0)
-        GNN_TRY(rs_cache_open(env->world, env->dataset->edge_count, s->config->cache_bytes, &s->cache, err));
+        GNN_TRY(rs_cache_open(env->world, env->dataset->edge_count, env->dataset->id_bytes, s->config->cache_bytes,
+                              &s->cache, err));
     GNN_NEW(s->threads, s->sizes.threads, err, "ringsampler: %" PRIu32 " threads", s->sizes.threads);
     for (uint32_t i = 0; i < s->sizes.threads; i++)
         GNN_TRY(rs_thread_open(s, &s->threads[i], err));

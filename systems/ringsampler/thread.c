@@ -180,7 +180,7 @@ static uint64_t with_margin(uint64_t bytes)
 
 static bool cache_holds_all(const struct rs_thread *thread)
 {
-    return thread->s->sizes.cache_bytes > thread->s->env->dataset->edge_count * sizeof(gnn_node);
+    return thread->s->sizes.cache_bytes > thread->s->env->dataset->indices_bytes;
 }
 
 /* Returns how many of `left` batches make the next bundle: as many as fit if they are like the largest so far, the

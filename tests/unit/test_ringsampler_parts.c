@@ -1,5 +1,6 @@
 /* RingSampler's parts by themselves: the sort and the joining of reads, the cache, the histogram, the draws
  * (docs/invariants.md, RingSampler: 1, 13). */
+#include "harness/base/id_width.h"
 #include "harness/world/measured/measured.h"
 #include "systems/ringsampler/extents.h"
 #include "systems/ringsampler/latency.h"
@@ -77,16 +78,22 @@ static void test_extents_cover_every_entry_once(void **state)
                  {2, 8, 3, false}, {9, 1000, 2, false}, {0, 1, 0, false}};
     struct gnn_rng rng = gnn_rng_at(test_seed());
     static uint32_t file[POSITIONS], out[ENTRIES];
+    static uint64_t wide_file[POSITIONS];
     for (uint32_t i = 0; i < POSITIONS; i++)
-        file[i] = 7 * i + 1;
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        wide_file[i] = file[i] = 7 * i + 1;
+    enum { CASES = sizeof cases / sizeof *cases };
+    for (size_t round = 0; round < (size_t)2 * CASES; round++) { /* every case with values of 4 bytes, then of 8 */
+        const size_t c = round % CASES;
+        const uint32_t id_bytes = round < CASES ? 4 : 8;
+        const unsigned char *const bytes = (const unsigned char *)(round < CASES ? (void *)file : (void *)wide_file);
         uint64_t entries[ENTRIES], wanted[ENTRIES];
         const struct rs_extent_rules rules = {.slot_bits = SLOT_BITS,
                                               .unit_shift = cases[c].shift,
                                               .gap_units = cases[c].gap,
                                               .units_max = cases[c].most,
                                               .index_mask = UINT64_MAX,
-                                              .one_each = cases[c].one_each};
+                                              .one_each = cases[c].one_each,
+                                              .id_bytes = id_bytes};
         for (uint32_t i = 0; i < ENTRIES; i++) {
             wanted[i] = gnn_rng_below(&rng, POSITIONS);
             entries[i] = wanted[i] << SLOT_BITS | i;
@@ -105,7 +112,7 @@ static void test_extents_cover_every_entry_once(void **state)
                 const uint64_t unit = entries[x.end] >> SLOT_BITS >> cases[c].shift;
                 assert_true(unit > x.first_unit + x.units + cases[c].gap || unit - x.first_unit >= cases[c].most);
             }
-            rs_extent_scatter(&rules, entries, &x, file + (x.first_unit << cases[c].shift), out);
+            rs_extent_scatter(&rules, entries, &x, bytes + (x.first_unit << cases[c].shift) * id_bytes, out);
             last_end = x.first_unit + x.units;
             next = x.end;
             reads++;
@@ -118,35 +125,43 @@ static void test_extents_cover_every_entry_once(void **state)
 
 /* ---- the cache ---- */
 
-static void test_cache_keeps_the_first_blocks(void **state)
+static void keep_the_first_blocks(uint32_t id_bytes)
 {
-    (void)state;
-    enum { BLOCKS = 5, SLOTS = 3, EDGES = BLOCKS * RS_CACHE_EDGES - 100 };
+    enum { BLOCKS = 5, SLOTS = 3, BLOCK_BYTES = 4096, CUT = 100 };
+    const uint64_t block_edges = BLOCK_BYTES / id_bytes, edges = BLOCKS * block_edges - CUT;
     struct gnn_world *world;
     struct rs_cache *cache = NULL;
-    static uint32_t file[BLOCKS * RS_CACHE_EDGES];
-    for (uint32_t i = 0; i < BLOCKS * RS_CACHE_EDGES; i++)
-        file[i] = i ^ 0x5a5a;
+    static uint64_t memory[BLOCKS * BLOCK_BYTES / sizeof(uint64_t)];
+    unsigned char *const file = (unsigned char *)memory;
+    for (uint32_t i = 0; i < BLOCKS * block_edges; i++)
+        gnn_ids_store(&(gnn_node){i ^ 0x5a5a}, 1, id_bytes, file + (size_t)i * id_bytes);
     assert_int_equal(gnn_world_measured_open(NULL, &world, NULL), GNN_OK);
-    assert_int_equal(rs_cache_open(world, EDGES, SLOTS * 4096 + 4095, &cache, NULL), GNN_OK);
-    assert_int_equal(rs_cache_bytes(EDGES, SLOTS * 4096 + 4095), SLOTS * 4096 + BLOCKS * 4);
-    assert_int_equal(rs_cache_bytes(EDGES, UINT64_MAX), BLOCKS * 4096 + BLOCKS * 4);
-    assert_int_equal(rs_cache_bytes(EDGES, 4095), 0);
+    assert_int_equal(rs_cache_open(world, edges, id_bytes, SLOTS * 4096 + 4095, &cache, NULL), GNN_OK);
+    assert_int_equal(rs_cache_bytes(edges, id_bytes, SLOTS * 4096 + 4095), SLOTS * 4096 + BLOCKS * 4);
+    assert_int_equal(rs_cache_bytes(edges, id_bytes, UINT64_MAX), BLOCKS * 4096 + BLOCKS * 4);
+    assert_int_equal(rs_cache_bytes(edges, id_bytes, 4095), 0);
     static const uint64_t order[] = {4, 1, 4, 0, 2, 3};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        const uint64_t bytes = order[i] == 4 ? 4096 - 400 : 4096;
-        rs_cache_offer(cache, order[i], file + order[i] * RS_CACHE_EDGES, bytes);
+        const uint64_t bytes = order[i] == 4 ? BLOCK_BYTES - CUT * id_bytes : BLOCK_BYTES;
+        rs_cache_offer(cache, order[i], file + order[i] * BLOCK_BYTES, bytes);
     }
-    for (uint64_t p = 0; p < EDGES; p++) {
-        const uint64_t block = p / RS_CACHE_EDGES;
-        const uint32_t *const found = rs_cache_find(cache, p);
+    for (uint64_t p = 0; p < edges; p++) {
+        const uint64_t block = p / block_edges;
+        const void *const found = rs_cache_find(cache, p);
         assert_true((found != NULL) == (block == 4 || block == 1 || block == 0));
         if (found != NULL)
-            assert_int_equal(*found, file[p]);
+            assert_int_equal(gnn_id_at(found, id_bytes, 0), p ^ 0x5a5a);
     }
     rs_cache_close(cache);
     rs_cache_close(NULL);
     gnn_world_measured_close(world);
+}
+
+static void test_cache_keeps_the_first_blocks(void **state)
+{
+    (void)state;
+    keep_the_first_blocks(4);
+    keep_the_first_blocks(8);
 }
 
 /* ---- latencies ---- */
