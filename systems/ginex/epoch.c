@@ -61,7 +61,8 @@ static void fill_result(const struct ginex *s, struct gnn_epoch_result *out)
     struct ginex_neighbours_counters lists;
     ginex_neighbours_take_counters(s->neighbours, &lists);
     gnn_sampling_counters(s->sampling, &c->sample);
-    c->needed_bytes = c->sample.sampled_edges * sizeof(gnn_node) + f->gathered_rows * s->env->dataset->row_bytes;
+    c->needed_bytes =
+        c->sample.sampled_edges * s->env->dataset->id_bytes + f->gathered_rows * s->env->dataset->row_bytes;
     /* A fill through the mapping comes on top: only the kernel knows what it reads. */
     c->requested_bytes = lists.list_bytes + lists.load_bytes + f->trace_read_bytes + f->feature_bytes;
     c->requested_ios = lists.list_ios + lists.load_ios + f->trace_read_ios + f->feature_ios;

@@ -1,5 +1,6 @@
 #include "systems/ginex/neighbours.h"
 
+#include "harness/base/id_width.h"
 #include "harness/storage/stream.h"
 #include "harness/system/sampling.h"
 
@@ -11,7 +12,7 @@ enum { CHUNK_WORDS = 512, PREFETCH_ROWS = 8 };
 #define ABSENT UINT64_MAX
 
 _Static_assert(GINEX_LIST_BUFFER_BYTES % GNN_PAGE_BYTES == 0, "pieces of a long list end on pages, as they begin");
-_Static_assert(sizeof(gnn_node) == sizeof(uint32_t), "a word of the cache is a node ID or a count");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low bytes of a count are a narrower word");
 
 struct source {
     struct gnn_neighbour_source base;
@@ -34,9 +35,10 @@ struct ginex_neighbours {
     struct gnn_stream_file *file; /* of one stream: entries, then table, at the same offsets in the file */
     struct gnn_stream *stream;    /* NULL: no cache */
     uint64_t table_offset_bytes, file_bytes;
+    uint32_t id_bytes;     /* of a neighbour in the dataset, and of a word of an entry: its count or a neighbour */
     uint64_t list_words;   /* of the entries */
     void *loaded;          /* a copy of the stream */
-    const uint32_t *words; /* NULL while not loaded */
+    const void *words;     /* of id_bytes; NULL while not loaded */
     const uint64_t *table; /* (N) index of the entry's first word, or ABSENT */
     struct tally *tallies; /* (workers) */
     uint64_t load_bytes, load_ios;
@@ -57,7 +59,7 @@ static enum gnn_status append_lists(struct ginex_neighbours *n, struct ginex_sca
     gnn_node v = 0;
     ginex_scan_start(scan);
     for (;;) {
-        const gnn_node *block;
+        const void *block;
         uint64_t from, edges;
         GNN_TRY(ginex_scan_next(scan, &block, &from, &edges, err));
         if (block == NULL)
@@ -67,11 +69,12 @@ static enum gnn_status append_lists(struct ginex_neighbours *n, struct ginex_sca
         for (; v < d->node_count && d->indptr[v] < to; v++) {
             const uint64_t begin = d->indptr[v], end = d->indptr[v + 1];
             if (begin < end && ginex_chosen(choice, v)) {
-                const uint32_t count = (uint32_t)(end - begin);
+                const uint64_t count = end - begin;
                 const uint64_t first = gnn_max_u64(begin, from), last = gnn_min_u64(end, to);
                 if (begin >= from)
-                    GNN_TRY(gnn_stream_append(n->stream, &count, sizeof count, err));
-                GNN_TRY(gnn_stream_append(n->stream, block + (first - from), (last - first) * sizeof *block, err));
+                    GNN_TRY(gnn_stream_append(n->stream, &count, n->id_bytes, err));
+                GNN_TRY(gnn_stream_append(n->stream, (const char *)block + (first - from) * n->id_bytes,
+                                          (last - first) * n->id_bytes, err));
             }
             if (end > to)
                 break; /* goes on in the next block */
@@ -82,10 +85,10 @@ static enum gnn_status append_lists(struct ginex_neighbours *n, struct ginex_sca
 /* Appends `words` entries of empty lists: a chosen node without neighbours has a count of 0, after all others. */
 static enum gnn_status append_empty(struct ginex_neighbours *n, uint64_t words, struct gnn_err *err)
 {
-    static const uint32_t zeros[CHUNK_WORDS];
+    static const uint64_t zeros[CHUNK_WORDS];
     for (uint64_t left = words; left > 0;) {
         const uint64_t part = gnn_min_u64(left, CHUNK_WORDS);
-        GNN_TRY(gnn_stream_append(n->stream, zeros, part * sizeof *zeros, err));
+        GNN_TRY(gnn_stream_append(n->stream, zeros, part * n->id_bytes, err));
         left -= part;
     }
     return GNN_OK;
@@ -121,7 +124,7 @@ static enum gnn_status append_table(struct ginex_neighbours *n, const struct gin
 static enum gnn_status build(struct ginex_neighbours *n, struct ginex_scan *scan, struct gnn_err *err)
 {
     const struct gnn_env *env = n->env;
-    const uint64_t budget_words = (n->config.cache_bytes - table_bytes(env)) / sizeof(uint32_t);
+    const uint64_t budget_words = (n->config.cache_bytes - table_bytes(env)) / n->id_bytes;
     const struct gnn_stream_file_config file = {
         .dir = n->config.dir, .direct = n->config.direct, .block_bytes = GINEX_BUILD_BYTES};
     struct ginex_choice choice;
@@ -130,7 +133,7 @@ static enum gnn_status build(struct ginex_neighbours *n, struct ginex_scan *scan
     GNN_TRY(gnn_stream_file_open(env->world, &file, &n->file, err));
     GNN_TRY(gnn_stream_open(n->file, &n->stream, err));
     GNN_TRY(append_lists(n, scan, &choice, err));
-    const uint64_t words = gnn_stream_bytes(n->stream) / sizeof(uint32_t);
+    const uint64_t words = gnn_stream_bytes(n->stream) / n->id_bytes;
     assert(words <= choice.cost);
     GNN_TRY(append_empty(n, choice.cost - words, err));
     GNN_TRY(append_table(n, &choice, words, err));
@@ -153,7 +156,8 @@ enum gnn_status ginex_neighbours_open(const struct gnn_env *env, const struct gi
                         config->cache_bytes, table_bytes(env));
     struct ginex_neighbours *n;
     GNN_NEW(n, 1, err, "ginex's neighbour cache");
-    *n = (struct ginex_neighbours){.env = env, .config = *config, .indices = indices};
+    *n = (struct ginex_neighbours){
+        .env = env, .config = *config, .indices = indices, .id_bytes = env->dataset->id_bytes};
     *out = n;
     GNN_NEW(n->tallies, config->workers, err, "ginex: %" PRIu32 " samplers", config->workers);
     return scan != NULL && config->cache_bytes > 0 ? build(n, scan, err) : GNN_OK;
@@ -265,18 +269,34 @@ struct request {
     uint32_t count;
 };
 
+/* Picks draws first <= i < end from IDs that begin at edge `begin`. Compiled for each width on its own. */
+static inline void pick_as(const struct request *r, uint32_t first, uint32_t end, const void *ids, uint32_t id_bytes,
+                           uint64_t begin)
+{
+    for (uint32_t i = first; i < end; i++)
+        r->out[i] = gnn_id_at(ids, id_bytes, r->draw[i] - begin);
+}
+
+static void pick(const struct request *r, uint32_t first, uint32_t end, const void *ids, uint32_t id_bytes,
+                 uint64_t begin)
+{
+    if (id_bytes == sizeof(gnn_node))
+        pick_as(r, first, end, ids, sizeof(gnn_node), begin);
+    else
+        pick_as(r, first, end, ids, sizeof(uint64_t), begin);
+}
+
 /* GNN_EFORMAT when the cache's file is not what was written. */
 static enum gnn_status draw_from_cache(const struct ginex_neighbours *n, gnn_node v, const struct request *r,
                                        struct gnn_err *err)
 {
     const uint64_t at = n->table[v];
-    if (at >= n->list_words || r->degree >= n->list_words - at || n->words[at] != r->degree)
+    if (at >= n->list_words || r->degree >= n->list_words - at || gnn_id_stored(n->words, n->id_bytes, at) != r->degree)
         return gnn_fail(err, GNN_EFORMAT,
                         "ginex: neighbour cache: the list of node %" PRIu32 " has %" PRIu64
                         " neighbours and is not at word %" PRIu64 " of %" PRIu64,
                         v, r->degree, at, n->list_words);
-    for (uint32_t i = 0; i < r->count; i++)
-        r->out[i] = n->words[at + 1 + (r->draw[i] - r->begin)];
+    pick(r, 0, r->count, (const char *)n->words + (at + 1) * n->id_bytes, n->id_bytes, r->begin);
     return GNN_OK;
 }
 
@@ -293,7 +313,7 @@ static enum gnn_status draw_from_file(struct source *s, const struct request *r,
 {
     struct ginex_neighbours *n = s->n;
     struct tally *tally = &n->tallies[s->worker];
-    const uint64_t first = r->begin * sizeof(gnn_node), list_bytes = r->degree * sizeof(gnn_node);
+    const uint64_t id_bytes = n->id_bytes, first = r->begin * id_bytes, list_bytes = r->degree * id_bytes;
     const uint64_t start = gnn_round_down(first, GNN_PAGE_BYTES), list_end = first + list_bytes;
     const uint64_t end = start + list_read_bytes(n->config.list_read, first, list_bytes);
     uint32_t next = 0;
@@ -304,8 +324,11 @@ static enum gnn_status draw_from_file(struct source *s, const struct request *r,
         GNN_TRY(gnn_read_window(n->env->world, n->indices, at, s->buffer, len, need, err));
         tally->bytes += len;
         tally->ios++;
-        for (; next < r->count && r->draw[next] * sizeof(gnn_node) < at + len; next++)
-            r->out[next] = ((const gnn_node *)(const void *)s->buffer)[r->draw[next] - at / sizeof(gnn_node)];
+        uint32_t end_draw = next;
+        while (end_draw < r->count && r->draw[end_draw] * id_bytes < at + len)
+            end_draw++;
+        pick(r, next, end_draw, s->buffer, n->id_bytes, at / id_bytes);
+        next = end_draw;
     }
     assert(next == r->count);
     tally->read_lists++;

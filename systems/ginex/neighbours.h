@@ -2,13 +2,13 @@
  * lacks.
  *
  * Source   Ginex (PVLDB 15(11), 2022), neighbour cache
- * Cache    the longest prefix of the nodes by score whose lists fit; an entry is a count and the neighbours, 32 bits
- *          each; a table says for every node where its entry begins. Built once, at open, into a scratch file; loaded
- *          at every Inspect and freed at its end, so that it never shares memory with the feature cache
+ * Cache    the longest prefix of the nodes by score whose lists fit; an entry is a count and the neighbours, words as
+ *          wide as the dataset's IDs (--id-bytes 8: the original's); a table says for every node where its entry
+ *          begins. Built once, at open, into a scratch file; loaded at every Inspect and freed at its end, so that it
+ *          never shares memory with the feature cache
  * Miss     one read of the WHOLE list, at each hop and in each batch anew, whatever of it was drawn
- * Differs  words of 32 bits (node IDs are); entries lie in node order, not in score order, so that building is two
- *          sequential passes over the topology; lists above 256 KiB arrive in several reads, without the
- *          rule's page too many */
+ * Differs  entries lie in node order, not in score order, so that building is two sequential passes over the topology;
+ *          lists above 256 KiB arrive in several reads, without the rule's page too many */
 #ifndef GINEX_NEIGHBOURS_H
 #define GINEX_NEIGHBOURS_H
 
@@ -16,7 +16,7 @@
 #include "systems/ginex/score.h"
 
 enum ginex_list_read {
-    GINEX_LIST_ARTIFACT, /* floor(4 g / 4096) * 4096 + 8192 bytes from the page the list begins on */
+    GINEX_LIST_ARTIFACT, /* floor(w g / 4096) * 4096 + 8192 bytes from the page the list begins on; w: --id-bytes */
     GINEX_LIST_COVER,    /* the pages the list lies on */
 };
 
@@ -63,7 +63,7 @@ struct ginex_neighbours_counters {
 /* Fills in the counts since the last call and resets them. While no source is in use. */
 void ginex_neighbours_take_counters(struct ginex_neighbours *n, struct ginex_neighbours_counters *out);
 
-uint64_t ginex_neighbours_words(const struct ginex_neighbours *n);      /* 32-bit words that the cached lists take */
+uint64_t ginex_neighbours_words(const struct ginex_neighbours *n);      /* that the cached lists take */
 uint64_t ginex_neighbours_file_bytes(const struct ginex_neighbours *n); /* of the cache's file, table included */
 
 /* Whether the loaded cache has v's list. */

@@ -1,5 +1,7 @@
 #include "systems/ginex/score.h"
 
+#include "harness/base/id_width.h"
+#include "harness/graph/invariants.h"
 #include "harness/storage/stream.h"
 #include "harness/system/sampling.h"
 
@@ -10,7 +12,7 @@
 
 enum { BINS = 1 << 16, PREFETCH = 32 };
 enum { SCAN_BYTES = 1 << 20, SCAN_DEPTH = 4 }; /* of one read of the scan; reads in memory */
-_Static_assert(SCAN_BYTES % sizeof(gnn_node) == 0, "a piece holds whole neighbours");
+_Static_assert(SCAN_BYTES % sizeof(uint64_t) == 0, "a piece holds whole neighbours");
 
 /* ---- the scan ---- */
 
@@ -33,47 +35,61 @@ void ginex_scan_start(struct ginex_scan *scan)
     gnn_span_reader_start(scan->reader, next_piece, scan);
 }
 
-enum gnn_status ginex_scan_next(struct ginex_scan *scan, const gnn_node **neighbours, uint64_t *first_edge,
-                                uint64_t *count, struct gnn_err *err)
+enum gnn_status ginex_scan_next(struct ginex_scan *scan, const void **ids, uint64_t *first_edge, uint64_t *count,
+                                struct gnn_err *err)
 {
     struct gnn_span span = {.len_bytes = 0};
     void *data;
     GNN_TRY(gnn_span_reader_next(scan->reader, &span, &data, err));
-    assert(span.len_bytes % sizeof(gnn_node) == 0);
-    *neighbours = data;
-    *first_edge = span.offset_bytes / sizeof(gnn_node);
-    *count = span.len_bytes / sizeof(gnn_node);
+    const uint32_t id_bytes = scan->env->dataset->id_bytes;
+    assert(span.len_bytes % id_bytes == 0);
+    *ids = data;
+    *first_edge = span.offset_bytes / id_bytes;
+    *count = span.len_bytes / id_bytes;
     assert(*first_edge + *count <= scan->env->dataset->edge_count);
     return GNN_OK;
 }
 
-static enum gnn_status count_block(const struct gnn_dataset *dataset, const gnn_node *neighbours, uint64_t count,
-                                   uint32_t *degree, struct gnn_err *err)
+/* Counts up to the first ID outside the graph; returns how many. Compiled for each width on its own. */
+static inline uint64_t count_ids(const void *ids, uint32_t id_bytes, uint64_t count, uint32_t node_count,
+                                 uint32_t *degree)
 {
     for (uint64_t i = 0; i < count; i++) {
-        if (i + PREFETCH < count && neighbours[i + PREFETCH] < dataset->node_count)
-            __builtin_prefetch(&degree[neighbours[i + PREFETCH]], 1);
-        if (neighbours[i] >= dataset->node_count)
-            return gnn_fail(err, GNN_EFORMAT,
-                            "dataset %s: neighbour %" PRIu32 ", but there are %" PRIu32
-                            " nodes; run `oocgnn prepare --check`",
-                            dataset->name, neighbours[i], dataset->node_count);
-        degree[neighbours[i]]++;
+        const gnn_node ahead = i + PREFETCH < count ? gnn_id_at(ids, id_bytes, i + PREFETCH) : GNN_NODE_NONE;
+        if (ahead < node_count)
+            __builtin_prefetch(&degree[ahead], 1);
+        const gnn_node v = gnn_id_at(ids, id_bytes, i);
+        if (v >= node_count)
+            return i;
+        degree[v]++;
     }
-    return GNN_OK;
+    return count;
+}
+
+static enum gnn_status count_block(const struct gnn_dataset *dataset, const void *ids, uint64_t first, uint64_t count,
+                                   uint32_t *degree, struct gnn_err *err)
+{
+    const uint32_t nodes = dataset->node_count;
+    const uint64_t done = dataset->id_bytes == sizeof(gnn_node)
+                              ? count_ids(ids, sizeof(gnn_node), count, nodes, degree)
+                              : count_ids(ids, sizeof(uint64_t), count, nodes, degree);
+    if (done == count)
+        return GNN_OK;
+    const void *const bad = (const char *)ids + done * dataset->id_bytes;
+    return gnn_check_ids(bad, dataset->id_bytes, 1, first + done, nodes, dataset->indices_path, err);
 }
 
 static enum gnn_status count_out_degrees(struct ginex_scan *scan, struct gnn_err *err)
 {
     ginex_scan_start(scan);
     for (;;) {
-        const gnn_node *neighbours;
+        const void *ids;
         uint64_t first_edge, count;
-        GNN_TRY(ginex_scan_next(scan, &neighbours, &first_edge, &count, err));
-        if (neighbours == NULL)
+        GNN_TRY(ginex_scan_next(scan, &ids, &first_edge, &count, err));
+        if (ids == NULL)
             return GNN_OK;
         gnn_charge(scan->env->world, GNN_WORK_TABLE_ENTRY, count);
-        GNN_TRY(count_block(scan->env->dataset, neighbours, count, scan->out_degree, err));
+        GNN_TRY(count_block(scan->env->dataset, ids, first_edge, count, scan->out_degree, err));
         GNN_TRY(gnn_check_stop(scan->env, err));
     }
 }
@@ -90,7 +106,7 @@ enum gnn_status ginex_scan_open(const struct gnn_env *env, struct gnn_file *indi
     const struct gnn_span_reader_config reader = {
         .engine = env->io_engine, .file = indices, .depth = SCAN_DEPTH, .span_bytes_max = SCAN_BYTES};
     *out = (struct ginex_scan){.env = env};
-    GNN_TRY(gnn_stream_attach(env->world, indices, d->edge_count * sizeof(gnn_node), &out->indices, err));
+    GNN_TRY(gnn_stream_attach(env->world, indices, d->indices_bytes, &out->indices, err));
     GNN_TRY(gnn_span_reader_open(env->world, &reader, &out->reader, err));
     GNN_MEM_NEW(env->world, out->out_degree, d->node_count, "ginex out-degrees", GNN_MEM_PLAIN, err);
     return count_out_degrees(out, err);

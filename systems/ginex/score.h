@@ -26,11 +26,11 @@ GNN_MUST_CHECK enum gnn_status ginex_scan_open(const struct gnn_env *env, struct
                                                struct ginex_scan *out, struct gnn_err *err);
 void ginex_scan_close(struct ginex_scan *scan); /* accepts a zeroed one */
 uint64_t ginex_scan_bytes(const struct gnn_env *env);
-/* Another pass: the file from its beginning, in pieces that stay valid until the next call. After the last *neighbours
- * is NULL. */
+/* Another pass: the file from its beginning, in pieces that stay valid until the next call: IDs as wide as the dataset
+ * stores them. After the last *ids is NULL. */
 void ginex_scan_start(struct ginex_scan *scan);
-GNN_MUST_CHECK enum gnn_status ginex_scan_next(struct ginex_scan *scan, const gnn_node **neighbours,
-                                               uint64_t *first_edge, uint64_t *count, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status ginex_scan_next(struct ginex_scan *scan, const void **ids, uint64_t *first_edge,
+                                               uint64_t *count, struct gnn_err *err);
 
 /* The longest prefix of all nodes, in descending order of score, whose costs stay within the budget. */
 struct ginex_choice {

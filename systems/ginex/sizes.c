@@ -164,7 +164,7 @@ static enum gnn_status choose_neighbour_cache(const struct gnn_memory_plan *plan
 {
     const uint64_t nodes = plan->env->dataset->node_count, cap = plan->env->cap_bytes;
     const uint64_t table = nodes * sizeof(uint64_t);
-    const uint64_t entries = (plan->env->dataset->edge_count + nodes) * sizeof(uint32_t);
+    const uint64_t entries = (plan->env->dataset->edge_count + nodes) * plan->env->dataset->id_bytes;
     uint64_t bytes = config->neighbour_cache;
     if (bytes > 0 && bytes < table)
         return gnn_fail(err, GNN_ECAP,

@@ -104,7 +104,7 @@ struct lists {
     gnn_node *indices;
 };
 
-static void open_lists(struct lists *l)
+static void open_lists(struct lists *l, uint32_t id_bytes)
 {
     static const struct gnn_meta_like {
         uint32_t node, degree;
@@ -125,12 +125,11 @@ static void open_lists(struct lists *l)
     l->dataset.node_count = 2000;
     l->dataset.edge_count = edges;
     l->dataset.indptr = l->indptr;
+    l->dataset.id_bytes = id_bytes;
+    l->dataset.indices_bytes = edges * id_bytes;
     (void)snprintf(l->dataset.dir, sizeof l->dataset.dir, "%s", l->scratch.dir);
     (void)snprintf(l->dataset.indices_path, sizeof l->dataset.indices_path, "%s/indices", l->scratch.dir);
-    FILE *file = fopen(l->dataset.indices_path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(l->indices, sizeof *l->indices, edges, file), edges);
-    assert_int_equal(fclose(file), 0);
+    train_write_ids(l->dataset.indices_path, l->indices, edges, id_bytes);
 }
 
 static void close_lists(struct lists *l)
@@ -139,11 +138,11 @@ static void close_lists(struct lists *l)
     io_scratch_close(&l->scratch);
 }
 
-static uint64_t rule_bytes(enum ginex_list_read rule, uint64_t begin, uint64_t count)
+static uint64_t rule_bytes(enum ginex_list_read rule, uint64_t begin, uint64_t count, uint64_t id_bytes)
 {
     if (rule == GINEX_LIST_ARTIFACT)
-        return count * 4 / 4096 * 4096 + 8192;
-    return ((begin + count) * 4 + 4095) / 4096 * 4096 - begin * 4 / 4096 * 4096;
+        return count * id_bytes / 4096 * 4096 + 8192;
+    return ((begin + count) * id_bytes + 4095) / 4096 * 4096 - begin * id_bytes / 4096 * 4096;
 }
 
 /* Every edge of every node through one source. */
@@ -170,7 +169,7 @@ static void fetch_all(struct lists *l, struct ginex_neighbours *n, enum ginex_li
             const uint64_t d = l->indptr[v + 1] - l->indptr[v];
             cached += has && d > 0;
             lists += !has && d > 0;
-            bytes += !has && d > 0 ? rule_bytes(rule, l->indptr[v], d) : 0;
+            bytes += !has && d > 0 ? rule_bytes(rule, l->indptr[v], d, l->dataset.id_bytes) : 0;
         }
         row_start[ROWS] = (uint32_t)(l->indptr[first + ROWS] - l->indptr[first]);
         must(source->ops->fetch_lists(source, nodes, row_start, ROWS, offset + l->indptr[first], out + l->indptr[first],
@@ -187,12 +186,11 @@ static void fetch_all(struct lists *l, struct ginex_neighbours *n, enum ginex_li
     free(offset);
 }
 
-static void test_lists_are_the_files_lists(void **state)
+static void lists_are_the_files_lists(uint32_t id_bytes)
 {
-    (void)state;
     struct lists l;
     memset(&l, 0, sizeof l);
-    open_lists(&l);
+    open_lists(&l, id_bytes);
     static const uint64_t caches[] = {0, 16000, 16400, 40000, 300000, 2000000};
     for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)
         for (int variant = 0; variant < 4; variant++) {
@@ -225,7 +223,7 @@ static void test_lists_are_the_files_lists(void **state)
             must(ginex_neighbours_open(&env, &config, indices, &scan, &n, &err), &err);
             ginex_scan_close(&scan);
             if (caches[i] > 0)
-                assert_in_range(ginex_neighbours_words(n) * 4 + 2000 * 8, 16000, caches[i]);
+                assert_in_range(ginex_neighbours_words(n) * id_bytes + 2000 * 8, 16000, caches[i]);
             if (caches[i] >= 2000000)
                 assert_true(ginex_neighbours_words(n) >= l.dataset.edge_count);
             fetch_all(&l, n, config.list_read); /* nothing loaded: every list is read */
@@ -240,12 +238,19 @@ static void test_lists_are_the_files_lists(void **state)
     close_lists(&l);
 }
 
+static void test_lists_are_the_files_lists(void **state)
+{
+    (void)state;
+    lists_are_the_files_lists(4);
+    lists_are_the_files_lists(8);
+}
+
 static void test_a_cache_below_its_table_is_refused(void **state)
 {
     (void)state;
     struct lists l;
     memset(&l, 0, sizeof l);
-    open_lists(&l);
+    open_lists(&l, 4);
     struct fixture f;
     fixture_open(&f, .graph = NULL);
     const struct gnn_env env = {.world = f.world, .dataset = &l.dataset};
