@@ -16,7 +16,7 @@
 /* ---- options.c ---- */
 
 enum agnes_layout { AGNES_LAYOUT_BF, AGNES_LAYOUT_INPUT, AGNES_LAYOUT_DEGREE, AGNES_LAYOUT_RANDOM };
-enum agnes_id_width { AGNES_ID_4, AGNES_ID_8 };
+enum agnes_id_width { AGNES_ID_DATASET, AGNES_ID_4, AGNES_ID_8 };
 enum agnes_accounting { AGNES_ACCOUNT_FULL, AGNES_ACCOUNT_PAPER };
 enum agnes_setting { AGNES_SETTING_1, AGNES_SETTING_2 };
 enum agnes_rank { AGNES_RANK_THRESHOLD, AGNES_RANK_COUNT };
@@ -74,7 +74,7 @@ struct agnes_sizes {
     uint32_t pool_frames;  /* feature blocks being read or served */
 };
 
-uint32_t agnes_id_bytes(const struct agnes_config *config); /* w */
+uint32_t agnes_id_bytes(const struct gnn_env *env, const struct agnes_config *config); /* w */
 /* Returns Z. */
 uint32_t agnes_block_bytes(const struct gnn_env *env, const struct agnes_config *config);
 /* Checks the options against each other, chooses every size and adds the parts they come to. graph_blocks: 0 = not

@@ -285,7 +285,7 @@ static void report(const struct epoch *e, struct gnn_epoch_result *out)
                                  &gathered.spilled);
     const uint64_t bucket_ns = sampling.bucket_ns + gathered.stage.bucket_ns;
     counters->needed_bytes =
-        counters->sample.sampled_edges * sizeof(gnn_node) + e->trained_rows * e->env->dataset->row_bytes;
+        counters->sample.sampled_edges * e->env->dataset->id_bytes + e->trained_rows * e->env->dataset->row_bytes;
     counters->requested_ios = sampling.blocks.reads;
     counters->requested_bytes = sampling.blocks.read_bytes;
     counters->cache_evictions = sampling.blocks.evictions;

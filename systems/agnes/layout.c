@@ -10,6 +10,7 @@
  * Memory   20 bytes a node, one window, the lists of one stretch */
 #include "systems/agnes/layout.h"
 
+#include "harness/base/id_width.h"
 #include "harness/base/rng.h"
 #include "harness/storage/exact.h"
 #include "harness/storage/reader.h"
@@ -39,25 +40,15 @@ struct search {
 
 /* ---- degrees ---- */
 
-enum gnn_status agnes_check_neighbour(const struct gnn_dataset *dataset, gnn_node id, struct gnn_err *err)
+static enum gnn_status count_out(void *ctx, uint64_t first, void *data, uint64_t edges, struct gnn_err *err)
 {
-    if (id < dataset->node_count)
-        return GNN_OK;
-    return gnn_fail(err, GNN_EFORMAT,
-                    "%s: neighbour %" PRIu32 ", but there are %" PRIu32 " nodes; run `oocgnn prepare --check`",
-                    dataset->indices_path, id, dataset->node_count);
-}
-
-static enum gnn_status count_out(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err)
-{
-    (void)at_bytes;
+    (void)first;
+    (void)err;
     struct search *const search = ctx;
     const gnn_node *const ids = data;
-    for (uint64_t i = 0; i < bytes / sizeof *ids; i++) {
-        GNN_TRY(agnes_check_neighbour(search->env->dataset, ids[i], err));
+    for (uint64_t i = 0; i < edges; i++)
         search->out_degree[ids[i]]++;
-    }
-    gnn_charge(search->env->world, GNN_WORK_TABLE_ENTRY, bytes / sizeof *ids);
+    gnn_charge(search->env->world, GNN_WORK_TABLE_ENTRY, edges);
     return GNN_OK;
 }
 
@@ -113,22 +104,21 @@ struct window {
     gnn_node dst;     /* whose list the scan is in */
 };
 
-static enum gnn_status fill_window(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err)
+static enum gnn_status fill_window(void *ctx, uint64_t first, void *data, uint64_t edges, struct gnn_err *err)
 {
     (void)err;
     struct window *const w = ctx;
     const struct search *const search = w->search;
     const uint64_t *const indptr = search->env->dataset->indptr;
     const gnn_node *const ids = data;
-    const uint64_t begin = at_bytes / sizeof *ids, end = begin + bytes / sizeof *ids;
-    for (uint64_t e = begin; e < end; e++) {
+    for (uint64_t e = first; e < first + edges; e++) {
         while (indptr[w->dst + 1] <= e)
             w->dst++;
-        const gnn_node source = ids[e - begin];
+        const gnn_node source = ids[e - first];
         if (source >= w->first && source < w->end)
             w->edges[search->out_pointer[source] - search->out_pointer[w->first] + w->cursor[source]++] = w->dst;
     }
-    gnn_charge(search->env->world, GNN_WORK_TABLE_ENTRY, end - begin);
+    gnn_charge(search->env->world, GNN_WORK_TABLE_ENTRY, edges);
     return GNN_OK;
 }
 
@@ -180,20 +170,44 @@ static int by_id(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* Appends the node's unvisited neighbours, ascending. */
-static enum gnn_status append(struct search *search, const gnn_node *list, uint64_t count, uint32_t *tail,
+/* Appends the unvisited ones of `count` neighbours at `list`, id_bytes wide, in no order. GNN_EFORMAT: no such node. */
+static enum gnn_status append_list(struct search *search, const unsigned char *list, uint32_t id_bytes, uint64_t count,
+                                   uint32_t *tail, struct gnn_err *err)
+{
+    const uint32_t nodes = search->nodes;
+    for (uint64_t i = 0; i < count; i++) {
+        gnn_node id;
+        gnn_ids_narrow(list + i * id_bytes, id_bytes, 1, &id);
+        if (id >= nodes)
+            return gnn_fail(err, GNN_EFORMAT, "%s: neighbour %" PRIu32 ", expected below %" PRIu32,
+                            search->env->dataset->indices_path, id, nodes);
+        if (search->visited[id])
+            continue;
+        search->visited[id] = 1;
+        search->queue[(*tail)++] = id;
+    }
+    return GNN_OK;
+}
+
+/* Appends the node's unvisited neighbours, ascending; *list, its in- and then its out-neighbours, goes on to the next
+ * node's. */
+static enum gnn_status append(struct search *search, gnn_node v, const unsigned char **list, uint32_t *tail,
                               struct gnn_err *err)
 {
-    const uint32_t begin = *tail;
-    for (uint64_t i = 0; i < count; i++) {
-        GNN_TRY(agnes_check_neighbour(search->env->dataset, list[i], err));
-        if (search->visited[list[i]])
-            continue;
-        search->visited[list[i]] = 1;
-        search->queue[(*tail)++] = list[i];
-    }
+    const uint32_t begin = *tail, id_bytes = search->env->dataset->id_bytes;
+    const uint64_t in = in_degree(search, v), out = search->out_degree[v];
+    GNN_TRY(append_list(search, *list, id_bytes, in, tail, err));
+    *list += in * id_bytes;
+    GNN_TRY(append_list(search, *list, sizeof(gnn_node), out, tail, err));
+    *list += out * sizeof(gnn_node);
     qsort(search->queue + begin, *tail - begin, sizeof *search->queue, by_id);
     return GNN_OK;
+}
+
+/* Returns what both lists of a node take in search->lists. */
+static uint64_t lists_bytes(const struct search *search, gnn_node v)
+{
+    return in_degree(search, v) * search->env->dataset->id_bytes + search->out_degree[v] * sizeof(gnn_node);
 }
 
 /* Reads both lists of queue[head .. end) one after another into search->lists. */
@@ -203,21 +217,21 @@ static enum gnn_status read_lists(struct search *search, uint32_t head, uint32_t
     uint32_t count = 0;
     for (uint32_t i = head; i < end; i++) {
         const gnn_node v = search->queue[i];
-        const uint64_t in = in_degree(search, v), out = search->out_degree[v];
+        const uint64_t id_bytes = search->env->dataset->id_bytes, in_bytes = in_degree(search, v) * id_bytes;
         const struct gnn_load both[2] = {
             {.file = 0,
-             .len_bytes = (uint32_t)(in * sizeof v),
-             .offset_bytes = search->env->dataset->indptr[v] * sizeof v,
+             .len_bytes = (uint32_t)in_bytes,
+             .offset_bytes = search->env->dataset->indptr[v] * id_bytes,
              .dst = at},
             {.file = 1,
-             .len_bytes = (uint32_t)(out * sizeof v),
+             .len_bytes = (uint32_t)(search->out_degree[v] * sizeof v),
              .offset_bytes = search->out_pointer[v] * sizeof v,
-             .dst = at + in * sizeof v},
+             .dst = at + in_bytes},
         };
         for (int k = 0; k < 2; k++)
             if (both[k].len_bytes > 0)
                 search->loads[count++] = both[k];
-        at += (in + out) * sizeof v;
+        at += lists_bytes(search, v);
     }
     return gnn_reader_load_all(search->reader, search->loads, count, NULL, NULL, err);
 }
@@ -238,22 +252,20 @@ static enum gnn_status search_all(struct search *search, struct gnn_err *err)
             search->queue[tail++] = search->roots[root];
         }
         uint32_t end = head;
-        uint64_t edges = 0;
+        uint64_t edges = 0, bytes = 0;
         while (end < tail && end - head < STRETCH_NODES) {
             const uint64_t more = in_degree(search, search->queue[end]) + search->out_degree[search->queue[end]];
             if (end > head && edges + more > stretch_edges)
                 break;
             edges += more;
+            bytes += lists_bytes(search, search->queue[end]);
             end++;
         }
-        GNN_TRY(gnn_buffer_reserve(search->env->world, &search->lists, edges * sizeof(gnn_node), err));
+        GNN_TRY(gnn_buffer_reserve(search->env->world, &search->lists, bytes, err));
         GNN_TRY(read_lists(search, head, end, err));
-        const gnn_node *list = search->lists.data;
-        for (; head < end; head++) {
-            const uint64_t count = in_degree(search, search->queue[head]) + search->out_degree[search->queue[head]];
-            GNN_TRY(append(search, list, count, &tail, err));
-            list += count;
-        }
+        const unsigned char *list = search->lists.data;
+        for (; head < end; head++)
+            GNN_TRY(append(search, search->queue[head], &list, &tail, err));
         gnn_charge(search->env->world, GNN_WORK_TABLE_ENTRY, edges);
     }
     for (gnn_node v = 0; v < search->nodes; v++) /* what has no edge at all */

@@ -46,26 +46,24 @@ GNN_MUST_CHECK enum gnn_status agnes_layout_invert(struct gnn_world *world, cons
 GNN_MUST_CHECK enum gnn_status agnes_renumber(const struct gnn_env *env, const struct agnes_config *config,
                                               const char *scratch_dir, uint64_t window_bytes, gnn_node **out,
                                               struct gnn_err *err);
-/* Checks a neighbour of the dataset's topology. GNN_EFORMAT: no such node. */
-GNN_MUST_CHECK enum gnn_status agnes_check_neighbour(const struct gnn_dataset *dataset, gnn_node id,
-                                                     struct gnn_err *err);
 
 /* ---- scan.c ---- */
 
-/* Sees `bytes` bytes of a file that begin at at_bytes. */
-typedef enum gnn_status agnes_scan_fn(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err);
+/* Sees `count` units of a file, number `first` and those after it. */
+typedef enum gnn_status agnes_scan_fn(void *ctx, uint64_t first, void *data, uint64_t count, struct gnn_err *err);
 
 /* One pass over a range of a dataset's file in order, reading ahead. */
 struct agnes_scan {
     const char *path;
     bool direct;
     uint64_t begin_bytes, end_bytes; /* begin: a multiple of 4096 */
-    uint64_t unit_bytes;             /* pieces are multiples of it; the last may be shorter */
+    uint64_t unit_bytes;             /* of a row, or of a neighbour ID */
+    bool ids;                        /* units are neighbour IDs of nodes of the graph; visitors see gnn_nodes */
     unsigned mem_flags;
 };
 /* Returns a scan of all edges of the dataset. */
 struct agnes_scan agnes_scan_of_edges(const struct gnn_env *env, const struct agnes_config *config);
-/* GNN_EFORMAT: the file ends before end_bytes. Errors of visit end the scan. */
+/* GNN_EFORMAT: the file ends before end_bytes, or an ID is no node. Errors of visit end the scan. */
 GNN_MUST_CHECK enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_scan *scan,
                                                agnes_scan_fn *visit, void *ctx, struct gnn_err *err);
 

@@ -16,8 +16,9 @@ const struct gnn_option agnes_options[] = {
     {.name = "block", .type = GNN_OPT_BYTES, .offset = FIELD(block_bytes), .unit = "bytes", .def = "0", .max = 16 << 20,
      .help = "Bytes of a graph or feature block (Z); 0 = 1 MiB, or less so that both files have 1000 blocks.",
      .source = "paper section 4.1: 1 MiB; Figure 9: 64 KiB to 4 MiB"},
-    {.name = "id_bytes", .type = GNN_OPT_CHOICE, .offset = FIELD(id_width), .unit = "bytes", .def = "4",
-     .choices = WORDS("4", "8"), .help = "Bytes of a neighbour ID in a graph block.", .source = "released code: 8"},
+    {.name = "id_bytes", .type = GNN_OPT_CHOICE, .offset = FIELD(id_width), .def = "dataset",
+     .choices = WORDS("dataset", "4", "8"), .source = "released code: 8",
+     .help = "Bytes of a neighbour ID in a graph block (w); dataset: as in the dataset's file (--id-bytes)."},
     {.name = "hyperbatch", .type = GNN_OPT_U32, .offset = FIELD(hyperbatch), .unit = "batches", .def = "0",
      .max = 1 << 24, .source = "paper section 4.1: 1024; Figure 9: 64 to 2048",
      .help = "Mini-batches of a hyperbatch (H); 1 = AGNES-No; 0 = as many hyperbatches an epoch as in the paper "

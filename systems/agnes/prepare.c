@@ -122,38 +122,30 @@ static enum gnn_status write_blocks(const struct job *job, const char *name, uin
 
 /* ---- graph blocks ---- */
 
-/* Renumbers `count` entries of a list in place. */
-static enum gnn_status renumber_list(const struct job *job, gnn_node *list, uint64_t count, struct gnn_err *err)
-{
-    for (uint64_t i = 0; i < count; i++) {
-        GNN_TRY(agnes_check_neighbour(job->env->dataset, list[i], err));
-        list[i] = agnes_to_new(job->old_to_new, list[i]);
-    }
-    return GNN_OK;
-}
-
 /* agnes_scan_fn: puts those edges into the window that belong there. */
-static enum gnn_status put_edges(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err)
+static enum gnn_status put_edges(void *ctx, uint64_t first, void *data, uint64_t edges, struct gnn_err *err)
 {
+    (void)err;
     struct window *const w = ctx;
     const struct gnn_dataset *const d = w->job->env->dataset;
     const struct agnes_index *const index = &w->job->files->index;
     gnn_node *const ids = data;
-    const uint64_t begin = at_bytes / sizeof *ids, end = begin + bytes / sizeof *ids;
+    const uint64_t end = first + edges;
     const agnes_node low = index->ranges[w->first].first, high = index->ranges[w->end - 1].last;
-    for (uint64_t e = begin; e < end;) {
+    for (uint64_t e = first; e < end;) {
         while (d->indptr[w->node + 1] <= e)
             w->node++;
         const uint64_t count = gnn_min_u64(d->indptr[w->node + 1], end) - e;
         const agnes_node v = agnes_to_new(w->job->old_to_new, w->node);
         if (v >= low && v <= high) {
-            gnn_node *const list = ids + (e - begin);
-            GNN_TRY(renumber_list(w->job, list, count, err));
+            gnn_node *const list = ids + (e - first);
+            for (uint64_t i = 0; i < count; i++)
+                list[i] = agnes_to_new(w->job->old_to_new, list[i]);
             agnes_blocks_put(index, w->first, w->end, v, e - d->indptr[w->node], list, count, w->memory);
         }
         e += count;
     }
-    gnn_charge(w->job->env->world, GNN_WORK_TABLE_ENTRY, end - begin);
+    gnn_charge(w->job->env->world, GNN_WORK_TABLE_ENTRY, edges);
     return GNN_OK;
 }
 
@@ -168,8 +160,8 @@ static enum gnn_status fill_with_edges(struct window *w, struct gnn_err *err)
                            w->memory + (uint64_t)(b - w->first) * w->block_bytes);
     struct agnes_scan scan = agnes_scan_of_edges(job->env, job->config);
     if (job->old_to_new == NULL) {
-        scan.begin_bytes = gnn_round_down(index->ranges[w->first].edge_begin * sizeof(gnn_node), GNN_PAGE_BYTES);
-        scan.end_bytes = index->ranges[w->end].edge_begin * sizeof(gnn_node);
+        scan.begin_bytes = gnn_round_down(index->ranges[w->first].edge_begin * d->id_bytes, GNN_PAGE_BYTES);
+        scan.end_bytes = index->ranges[w->end].edge_begin * d->id_bytes;
     }
     w->node = 0;
     return agnes_scan_file(job->env, &scan, put_edges, w, err);
@@ -295,15 +287,14 @@ static enum gnn_status need_old_to_new(struct job *job, struct gnn_err *err)
 /* ---- feature blocks ---- */
 
 /* agnes_scan_fn: puts those rows into the window that belong there. */
-static enum gnn_status put_rows(void *ctx, uint64_t at_bytes, void *data, uint64_t bytes, struct gnn_err *err)
+static enum gnn_status put_rows(void *ctx, uint64_t first, void *data, uint64_t count, struct gnn_err *err)
 {
     (void)err;
     const struct window *const w = ctx;
     const struct job *const job = w->job;
     const uint32_t row_bytes = job->env->dataset->row_bytes, rows = w->block_bytes / row_bytes;
-    const uint64_t begin = at_bytes / row_bytes, count = bytes / row_bytes;
     for (uint64_t i = 0; i < count; i++) {
-        const agnes_node v = agnes_to_new(job->old_to_new, (gnn_node)(begin + i));
+        const agnes_node v = agnes_to_new(job->old_to_new, (gnn_node)(first + i));
         const uint32_t block = v / rows;
         if (block >= w->first && block < w->end)
             gnn_mem_copy(job->env->world,
@@ -432,7 +423,7 @@ enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_
 {
     const struct gnn_dataset *const d = env->dataset;
     *out = (struct agnes_layout_files){.index = {.block_bytes = agnes_block_bytes(env, config),
-                                                 .id_bytes = agnes_id_bytes(config),
+                                                 .id_bytes = agnes_id_bytes(env, config),
                                                  .node_count = d->node_count}};
     const uint32_t rows = out->index.block_bytes / d->row_bytes;
     if (rows == 0)

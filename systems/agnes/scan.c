@@ -1,5 +1,7 @@
 #include "systems/agnes/layout.h"
 
+#include "harness/base/id_width.h"
+#include "harness/graph/invariants.h"
 #include "harness/storage/stream.h"
 #include "harness/system/epoch.h"
 #include "systems/agnes/agnes.h"
@@ -26,8 +28,18 @@ static bool next_span(void *ctx, struct gnn_span *out)
     return true;
 }
 
-static enum gnn_status visit_all(const struct gnn_env *env, struct gnn_span_reader *reader, struct cursor *cursor,
-                                 agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
+/* Neighbour IDs become gnn_nodes, in place. */
+static enum gnn_status take_ids(const struct gnn_dataset *d, void *data, uint64_t first, uint64_t count,
+                                struct gnn_err *err)
+{
+    GNN_TRY(gnn_check_ids(data, d->id_bytes, count, first, d->node_count, d->indices_path, err));
+    gnn_ids_narrow(data, d->id_bytes, count, data);
+    return GNN_OK;
+}
+
+static enum gnn_status visit_all(const struct gnn_env *env, const struct agnes_scan *scan,
+                                 struct gnn_span_reader *reader, struct cursor *cursor, agnes_scan_fn *visit, void *ctx,
+                                 struct gnn_err *err)
 {
     gnn_span_reader_start(reader, next_span, cursor);
     for (;;) {
@@ -37,7 +49,11 @@ static enum gnn_status visit_all(const struct gnn_env *env, struct gnn_span_read
         GNN_TRY(gnn_span_reader_next(reader, &span, &data, err));
         if (data == NULL)
             return GNN_OK;
-        GNN_TRY(visit(ctx, span.offset_bytes, data, span.len_bytes, err));
+        const uint64_t first = span.offset_bytes / scan->unit_bytes, count = span.len_bytes / scan->unit_bytes;
+        assert(span.len_bytes % scan->unit_bytes == 0);
+        if (scan->ids)
+            GNN_TRY(take_ids(env->dataset, data, first, count, err));
+        GNN_TRY(visit(ctx, first, data, count, err));
     }
 }
 
@@ -59,7 +75,7 @@ static enum gnn_status scan_opened(const struct gnn_env *env, const struct agnes
     enum gnn_status status = gnn_stream_attach(env->world, file, scan->end_bytes, &stream, err);
     cursor.stream = stream;
     GNN_NEXT(status, gnn_span_reader_open(env->world, &config, &reader, err));
-    GNN_NEXT(status, visit_all(env, reader, &cursor, visit, ctx, err));
+    GNN_NEXT(status, visit_all(env, scan, reader, &cursor, visit, ctx, err));
     gnn_span_reader_close(reader);
     gnn_stream_close(stream);
     return status;
@@ -69,8 +85,9 @@ struct agnes_scan agnes_scan_of_edges(const struct gnn_env *env, const struct ag
 {
     return (struct agnes_scan){.path = env->dataset->indices_path,
                                .direct = config->io == AGNES_IO_DIRECT,
-                               .end_bytes = env->dataset->edge_count * sizeof(gnn_node),
-                               .unit_bytes = sizeof(gnn_node),
+                               .end_bytes = env->dataset->indices_bytes,
+                               .unit_bytes = env->dataset->id_bytes,
+                               .ids = true,
                                .mem_flags = GNN_MEM_PLAIN};
 }
 

@@ -46,8 +46,10 @@ static uint64_t feature_bytes(const struct gnn_dataset *d)
     return d->node_count * (uint64_t)d->row_bytes;
 }
 
-uint32_t agnes_id_bytes(const struct agnes_config *config)
+uint32_t agnes_id_bytes(const struct gnn_env *env, const struct agnes_config *config)
 {
+    if (config->id_width == AGNES_ID_DATASET)
+        return env->dataset->id_bytes;
     return config->id_width == AGNES_ID_8 ? 8 : 4;
 }
 
@@ -56,7 +58,7 @@ uint32_t agnes_block_bytes(const struct gnn_env *env, const struct agnes_config 
     if (config->block_bytes > 0)
         return (uint32_t)config->block_bytes;
     const uint64_t smaller =
-        gnn_min_u64(graph_bytes(env->dataset, agnes_id_bytes(config)), feature_bytes(env->dataset));
+        gnn_min_u64(graph_bytes(env->dataset, agnes_id_bytes(env, config)), feature_bytes(env->dataset));
     uint64_t block = block_most;
     while (block > block_least && block > smaller / BLOCKS_AT_LEAST)
         block /= 2;
@@ -211,7 +213,8 @@ static void choose_counts(const struct gnn_env *env, const struct agnes_config *
                           struct agnes_sizes *sizes)
 {
     const struct gnn_dataset *const d = env->dataset;
-    *sizes = (struct agnes_sizes){.block_bytes = agnes_block_bytes(env, config), .id_bytes = agnes_id_bytes(config)};
+    *sizes =
+        (struct agnes_sizes){.block_bytes = agnes_block_bytes(env, config), .id_bytes = agnes_id_bytes(env, config)};
     sizes->rows = sizes->block_bytes / d->row_bytes;
     sizes->feature_blocks = sizes->rows > 0 ? (uint32_t)gnn_div_up(d->node_count, sizes->rows) : 0;
     sizes->graph_blocks =
