@@ -16,6 +16,7 @@
 #include "harness/sample/draw.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { PREFETCH_ROWS = 16, PREFETCH_IDS = 16 };
@@ -123,6 +124,15 @@ static enum gnn_status node_error(const struct gnn_sampler *sampler, const char 
                     sampler->dataset->name, what, node, sampler->dataset->node_count);
 }
 
+/* IDs of 8 bytes that no gnn_node holds come as GNN_NODE_NONE. */
+static enum gnn_status neighbour_error(const struct gnn_sampler *sampler, gnn_node of, gnn_node neighbour,
+                                       struct gnn_err *err)
+{
+    char what[64];
+    (void)snprintf(what, sizeof what, "in the list of node %u, neighbour", of);
+    return node_error(sampler, what, neighbour, err);
+}
+
 /* Gives the seeds local IDs 0 .. B - 1. */
 static enum gnn_status add_seeds(struct gnn_sampler *sampler, const gnn_node *seeds, uint32_t seed_count,
                                  gnn_node *nodes, struct gnn_err *err)
@@ -179,7 +189,7 @@ static enum gnn_status localise(struct gnn_sampler *sampler, const struct hop *h
             if (e + PREFETCH_IDS < hop->edge_count)
                 gnn_id_map_prefetch(map, hop->col[e + PREFETCH_IDS]);
             if (neighbour >= node_count)
-                return node_error(sampler, "neighbour", neighbour, err);
+                return neighbour_error(sampler, hop->nodes[i], neighbour, err);
             const uint32_t fresh = map->count;
             const uint32_t local = gnn_id_map_add(map, neighbour);
             if (local == fresh)

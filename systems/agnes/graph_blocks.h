@@ -13,6 +13,7 @@
 #ifndef AGNES_GRAPH_BLOCKS_H
 #define AGNES_GRAPH_BLOCKS_H
 
+#include "harness/base/id_width.h"
 #include "harness/oocgnn.h"
 
 #include <assert.h>
@@ -113,7 +114,7 @@ static inline agnes_node agnes_block_id(const unsigned char *block, uint32_t id_
     }
     uint64_t id;
     memcpy(&id, block + offset_bytes + at * sizeof id, sizeof id);
-    return id < GNN_NODE_NONE ? (agnes_node)id : GNN_NODE_NONE;
+    return gnn_id_narrow(id);
 }
 
 /* Returns how many IDs fit into a block of a run. */

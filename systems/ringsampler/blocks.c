@@ -15,6 +15,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PREFETCH_IDS = 16 };
@@ -53,6 +54,18 @@ static enum gnn_status node_error(const struct rs_thread *thread, const char *wh
     return gnn_fail(err, GNN_EFORMAT,
                     "dataset %s: %s %" PRIu32 ", but there are %" PRIu32 " nodes; run `oocgnn prepare --check`",
                     d->name, what, node, d->node_count);
+}
+
+/* Of slot p. IDs of 8 bytes that no gnn_node holds come as GNN_NODE_NONE. */
+static enum gnn_status neighbour_error(const struct rs_thread *thread, const struct rs_hop *hop, uint32_t p,
+                                       struct gnn_err *err)
+{
+    char what[64];
+    uint32_t t = 0;
+    while (hop->row_start[t + 1] <= p)
+        t++;
+    (void)snprintf(what, sizeof what, "in the list of node %" PRIu32 ", neighbour", hop->targets[t]);
+    return node_error(thread, what, hop->col[p], err);
 }
 
 enum gnn_status rs_batch_begin(const struct rs_thread *thread, struct rs_batch *b, uint32_t number,
@@ -162,7 +175,7 @@ static enum gnn_status localise_hash(struct rs_thread *thread, struct rs_hop *ho
             if (p + PREFETCH_IDS < hop->sample_count)
                 gnn_id_map_prefetch(map, hop->col[p + PREFETCH_IDS]);
             if (neighbour >= universe)
-                return node_error(thread, "neighbour", neighbour, err);
+                return neighbour_error(thread, hop, p, err);
             const uint32_t fresh = map->count, local = gnn_id_map_add(map, neighbour);
             if (local == fresh) {
                 if (fresh >= limit) {
@@ -193,7 +206,7 @@ static enum gnn_status find_first(struct rs_thread *thread, const struct rs_hop 
         pairs[i] = (uint64_t)hop->nodes[i] << 32 | i;
     for (uint32_t p = 0; p < hop->sample_count; p++) {
         if (hop->col[p] >= universe)
-            return node_error(thread, "neighbour", hop->col[p], err);
+            return neighbour_error(thread, hop, p, err);
         pairs[known + (uint64_t)p] = (uint64_t)hop->col[p] << 32 | (known + p);
     }
     rs_sort(pairs, count, 0, 32 + rs_bits(universe));

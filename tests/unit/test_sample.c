@@ -505,7 +505,7 @@ static void refused_batches(void **state)
     } cases[] = {
         {{0, 1, 0}, 3, GNN_EFORMAT, "seed 0 stands twice"},
         {{0, 4, 1}, 3, GNN_EFORMAT, "seed 4, but there are 4 nodes"},
-        {{2, 0, 0}, 1, GNN_EFORMAT, "neighbour 4, but there are 4 nodes"},
+        {{2, 0, 0}, 1, GNN_EFORMAT, "in the list of node 2, neighbour 4, but there are 4 nodes"},
         {{0, 0, 0}, 0, GNN_EUSAGE, "0 seeds"},
         {{0, 1, 2}, 5, GNN_EUSAGE, "5 seeds"},
         {{3, 0, 0}, 1, GNN_EFORMAT, "edge offset 3 of 3"},
