@@ -175,6 +175,43 @@ static void test_elements_of_one_page_touch_it_once(void **state)
     close_fixture(&f);
 }
 
+/* The file as 8-byte entries, every other value of which is its upper half. */
+static void gather_wide_values(const struct gnn_content *content, const uint64_t *index, uint64_t count, uint32_t *out)
+{
+    (void)content;
+    for (uint64_t i = 0; i < count; i++)
+        out[i] = value_at(2 * index[i] + 1) > 0 ? UINT32_MAX : value_at(2 * index[i]);
+}
+
+/* Half as many entries lie on a page, at the same CPU time each; wide ones become GNN_NODE_NONE. */
+static void test_wide_ids_take_twice_the_pages(void **state)
+{
+    (void)state;
+    for (int hooked = 0; hooked < 2; hooked++) {
+        struct fixture f;
+        open_fixture(&f, true, GNN_MAP_RANDOM, GNN_OPEN_READ);
+        if (hooked == 1) {
+            f.content.id_bytes = 8;
+            f.content.gather_ids = gather_wide_values;
+        }
+        uint64_t index[] = {0, 511, 512, 1023, 1024, VALUES / 2 - 1};
+        uint32_t out[6];
+        struct gnn_err err = {0};
+        const uint64_t start_ns = gnn_now_ns(f.world);
+        assert_int_equal(gnn_map_gather_ids(f.world, f.map, 8, index, 6, out, &err), GNN_OK);
+        assert_int_equal(counts_of(&f).page_major_faults, 4);
+        assert_int_equal(gnn_now_ns(f.world) - start_ns, 4 * (MAJOR + READ + WAKE) + 6 * ELEMENT);
+        for (int i = 0; i < 6; i++) {
+            const uint64_t high = value_at(2 * index[i] + 1), id = high << 32 | value_at(2 * index[i]);
+            assert_int_equal(out[i], id < UINT32_MAX ? id : UINT32_MAX);
+        }
+        index[1] = VALUES / 2;
+        assert_int_equal(gnn_map_gather_ids(f.world, f.map, 8, index, 2, out, &err), GNN_EFORMAT);
+        assert_non_null(strstr(err.message, "524288"));
+        close_fixture(&f);
+    }
+}
+
 static void test_read_around(void **state)
 {
     (void)state;
@@ -377,6 +414,7 @@ int main(void)
         cmocka_unit_test(test_absent_pages_are_waited_for),
         cmocka_unit_test(test_pages_that_are_there_cost_their_elements),
         cmocka_unit_test(test_elements_of_one_page_touch_it_once),
+        cmocka_unit_test(test_wide_ids_take_twice_the_pages),
         cmocka_unit_test(test_read_around),
         cmocka_unit_test(test_past_the_end),
         cmocka_unit_test(test_feature_rows_cost_time_and_move_nothing),

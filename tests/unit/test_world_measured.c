@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -455,6 +456,52 @@ static void test_gather_u32(void **state)
     mapping_close(&m);
 }
 
+/* Entries of 8 bytes: what no gnn_node can hold is GNN_NODE_NONE. */
+static void test_gather_wide_ids(void **state)
+{
+    (void)state;
+    enum { ENTRIES = 3000 };
+    struct io_scratch scratch;
+    struct mapping m;
+    mapping_open(&m, ENTRIES * 8 + 5, GNN_MAP_RANDOM);
+    static uint64_t index[ENTRIES + 1], entries[ENTRIES];
+    static uint32_t out[ENTRIES];
+    for (uint64_t i = 0; i < ENTRIES; i++) {
+        index[i] = i * 7919 % ENTRIES;
+        const uint64_t low = io_scratch_value(2 * i), high = io_scratch_value(2 * i + 1);
+        entries[i] = high << 32 | low;
+    }
+    assert_int_equal(gnn_map_gather_ids(m.world, m.map, 8, index, ENTRIES, out, NULL), GNN_OK);
+    for (uint64_t i = 0; i < ENTRIES; i++) /* nearly all of these are wide */
+        assert_int_equal(out[i], entries[index[i]] < UINT32_MAX ? entries[index[i]] : UINT32_MAX);
+    index[1] = ENTRIES;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_map_gather_ids(m.world, m.map, 8, index, 2, out, &err), GNN_EFORMAT);
+    assert_non_null(strstr(err.message, "element 3000 was asked for, the file ends at 3000"));
+    mapping_close(&m);
+
+    char path[1024];
+    io_scratch_open(&scratch);
+    (void)snprintf(path, sizeof path, "%s/ids", scratch.dir);
+    for (uint64_t i = 0; i < ENTRIES; i++)
+        entries[i] = i % 100 == 99 ? UINT64_C(1) << 32 | i : 3 * i;
+    FILE *const file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(entries, sizeof *entries, ENTRIES, file), ENTRIES);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(gnn_world_measured_open(NULL, &m.world, &err), GNN_OK);
+    assert_int_equal(gnn_file_open(m.world, path, GNN_OPEN_READ, &m.file, &err), GNN_OK);
+    assert_int_equal(gnn_map_open(m.world, m.file, GNN_MAP_RANDOM, &m.map, &err), GNN_OK);
+    index[1] = 7919 % ENTRIES;
+    assert_int_equal(gnn_map_gather_ids(m.world, m.map, 8, index, ENTRIES, out, &err), GNN_OK);
+    for (uint64_t i = 0; i < ENTRIES; i++)
+        assert_int_equal(out[i], index[i] % 100 == 99 ? GNN_NODE_NONE : 3 * index[i]);
+    gnn_map_close(m.world, m.map);
+    gnn_file_close(m.world, m.file);
+    gnn_world_measured_close(m.world);
+    io_scratch_close(&scratch);
+}
+
 static void test_gather_rows(void **state)
 {
     (void)state;
@@ -590,6 +637,7 @@ int main(void)
         cmocka_unit_test(test_file_read_write),
         cmocka_unit_test(test_direct_alignment),
         cmocka_unit_test(test_gather_u32),
+        cmocka_unit_test(test_gather_wide_ids),
         cmocka_unit_test(test_gather_rows),
         cmocka_unit_test(test_empty_mapping),
         cmocka_unit_test(test_file_cut_while_mapped),
