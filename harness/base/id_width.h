@@ -9,7 +9,7 @@
 
 /* As an option's choice; the words are "4" and "8". */
 enum gnn_id_width { GNN_ID_WIDTH_4, GNN_ID_WIDTH_8 };
-#define GNN_ID_WIDTH_WORDS ((const char *const[]){"4", "8", NULL})
+extern const char *const gnn_id_width_words[];
 _Static_assert(sizeof(enum gnn_id_width) == sizeof(uint32_t), "a choice is 32 bits");
 
 static inline uint32_t gnn_id_width_bytes(enum gnn_id_width width)
@@ -52,16 +52,18 @@ static inline void gnn_ids_narrow(const void *ids, uint32_t id_bytes, uint64_t c
     }
 }
 
-/* dst (count, id_bytes wide) = ids. The two do not overlap. */
+/* dst (count, id_bytes wide) = ids; dst may be where ids is. */
 static inline void gnn_ids_store(const gnn_node *ids, uint64_t count, uint32_t id_bytes, void *dst)
 {
     if (id_bytes == sizeof *ids) {
-        if (count > 0)
+        if (ids != dst && count > 0)
             memcpy(dst, ids, count * sizeof *ids);
         return;
     }
-    for (uint64_t i = 0; i < count; i++) {
-        const uint64_t id = ids[i];
+    for (uint64_t i = count; i-- > 0;) { /* from the end: a wide ID covers only narrow ones that were taken */
+        gnn_node narrow;
+        memcpy(&narrow, (const unsigned char *)ids + i * sizeof narrow, sizeof narrow);
+        const uint64_t id = narrow;
         memcpy((unsigned char *)dst + i * sizeof id, &id, sizeof id);
     }
 }

@@ -64,7 +64,7 @@ static enum gnn_status take_option(struct gnn_args *args, struct request *r, str
             (void)snprintf(r->for_generate, sizeof r->for_generate, "%s", args->name);
         return GNN_OK;
     }
-    /* seed and dim mean the same to both: each table takes the option from where it stood. */
+    /* seed, dim and id_bytes mean the same to both: each table takes the option from where it stood. */
     struct gnn_args same = *args;
     GNN_TRY(gnn_args_set(args, gnn_generate_table, &r->generate, &known, err));
     GNN_TRY(gnn_args_set(known ? &same : args, gnn_import_table, &r->import, &imports, err));
@@ -160,7 +160,8 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
 
 static void print_help(void)
 {
-    (void)puts("usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [OPTION...]     generate a registry dataset\n"
+    (void)puts("usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--id-bytes 8] [OPTION...]  generate a registry "
+               "dataset\n"
                "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap [OPTION...]        import\n"
                "       oocgnn prepare DATASET|DIR --check [--quick]                             verify\n");
     gnn_args_help(prepare_table, stdout);

@@ -5,6 +5,7 @@
 #include "harness/dataset/kron.h"
 #include "harness/dataset/read.h"
 #include "harness/dataset/recipe.h"
+#include "harness/dataset/widths.h"
 #include "harness/graph/invariants.h"
 
 #include <assert.h>
@@ -26,6 +27,7 @@ static void fill_indices(const void *ctx, uint64_t first, uint64_t count, void *
     const struct generator *g = ctx;
     const gnn_node node = gnn_indptr_find(g->indptr, g->recipe.counts.nodes, first);
     gnn_recipe_indices(&g->recipe, g->indptr, node, first, count, dst);
+    gnn_ids_store(dst, count, gnn_id_width_bytes(g->recipe.options.id_width), dst);
 }
 
 static void fill_labels(const void *ctx, uint64_t first, uint64_t count, void *dst)
@@ -107,11 +109,14 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
     const uint64_t nodes = g->recipe.counts.nodes, edges = g->indptr[nodes];
     assert(edges >= nodes); /* every node has an in-neighbour */
     gnn_recipe_describe(&g->recipe, edges, meta);
-    enum gnn_status status = gnn_output_open(g->job, g->recipe.counts.dataset_bytes, &output, err);
+    const uint32_t id_bytes = gnn_id_width_bytes(g->recipe.options.id_width);
+    const uint64_t bytes = g->recipe.counts.dataset_bytes + edges * (id_bytes - sizeof(gnn_node));
+    enum gnn_status status = gnn_output_open(g->job, bytes, &output, err);
     if (status == GNN_OK)
         status =
             gnn_out_array(&output, "indptr", g->indptr, (nodes + 1) * sizeof *g->indptr, GNN_OUT_DATASET, meta, err);
-    GNN_NEXT(status, write_chunked(g, fill_indices, edges, sizeof(gnn_node), "indices", &output, meta, err));
+    GNN_NEXT(status,
+             write_chunked(g, fill_indices, edges, id_bytes, gnn_meta_indices_name(id_bytes), &output, meta, err));
     GNN_NEXT(status, write_features(g, &output, meta, err));
     GNN_NEXT(status, write_chunked(g, fill_labels, nodes, sizeof(int32_t), "labels", &output, meta, err));
     for (unsigned split = GNN_RECIPE_TRAIN; status == GNN_OK && split <= GNN_RECIPE_TEST; split++)
@@ -122,48 +127,50 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
     return status;
 }
 
-/* The dataset at out_dir has the same name, scale and parameters. */
-static enum gnn_status check_same(const struct generator *g, const struct gnn_meta *have, const struct gnn_meta *want,
-                                  struct gnn_err *err)
+static enum gnn_status add_features(struct generator *g, struct gnn_meta *have, struct gnn_err *err)
 {
-    const char *dir = g->job->out_dir;
-    if (strcmp(have->name, want->name) != 0 || have->scale_divisor != want->scale_divisor)
-        return gnn_fail(err, GNN_EUSAGE, "%s holds %s at 1/%" PRIu32 ": remove it or choose another directory", dir,
-                        have->name, have->scale_divisor);
-    for (uint32_t i = 0; i < want->param_count; i++) {
-        const char *value = gnn_meta_param(have, want->params[i].key);
-        if (value == NULL || strcmp(value, want->params[i].value) != 0)
-            return gnn_fail(err, GNN_EUSAGE,
-                            "%s was generated with %s %s, not %s: remove it or choose another directory", dir,
-                            want->params[i].key, value != NULL ? value : "unknown", want->params[i].value);
-    }
-    for (uint32_t i = 0; i < have->dim_count; i++)
-        if (have->dims[i] == g->recipe.options.dim)
-            return gnn_fail(err, GNN_EUSAGE, "%s holds this dataset already, features of width %" PRIu32 " included",
-                            dir, g->recipe.options.dim);
+    struct gnn_output output = {0};
+    char name[32];
+    const uint64_t bytes = (uint64_t)g->recipe.counts.nodes * g->recipe.options.dim * sizeof(float);
+    gnn_meta_features_name(g->recipe.options.dim, name, sizeof name);
     if (have->dim_count == GNN_META_DIMS_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "%s holds %d feature widths, the most a dataset may have", dir,
+        return gnn_fail(err, GNN_EUSAGE, "%s holds %d feature widths, the most a dataset may have", g->job->out_dir,
                         GNN_META_DIMS_MAX);
-    return GNN_OK;
+    enum gnn_status status = gnn_output_open(g->job, bytes, &output, err);
+    GNN_NEXT(status, write_features(g, &output, have, err));
+    GNN_NEXT(status, gnn_output_commit_into(&output, name, have, err));
+    gnn_output_close(&output);
+    return status;
 }
 
-static enum gnn_status add_features(struct generator *g, struct gnn_err *err)
+/* Adds those of the wanted widths, of features and of neighbour IDs, that the dataset at out_dir lacks. */
+static enum gnn_status add_widths(struct generator *g, struct gnn_meta *have, const struct gnn_meta *want,
+                                  struct gnn_err *err)
+{
+    const uint32_t dim = g->recipe.options.dim, id_bytes = gnn_id_width_bytes(g->recipe.options.id_width);
+    bool has_features = false;
+    GNN_TRY(gnn_read_meta(g->job->out_dir, have, err));
+    GNN_TRY(gnn_check_same(g->job->out_dir, have, want, err));
+    for (uint32_t i = 0; i < have->dim_count; i++)
+        has_features = has_features || have->dims[i] == dim;
+    const bool has_ids = (have->id_widths & id_bytes) != 0;
+    if (has_features && has_ids)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s holds this dataset already, features of width %" PRIu32 " and neighbour IDs of %" PRIu32
+                        " bytes included",
+                        g->job->out_dir, dim, id_bytes);
+    if (!has_features)
+        GNN_TRY(add_features(g, have, err));
+    return has_ids ? GNN_OK : gnn_add_id_width(g->job, have, id_bytes, err);
+}
+
+static enum gnn_status add_to_existing(struct generator *g, struct gnn_err *err)
 {
     struct gnn_meta *meta;
     GNN_NEW(meta, 2, err, "meta");
     struct gnn_meta *const have = &meta[0], *const want = &meta[1];
-    struct gnn_output output = {0};
-    assert(g->recipe.options.dim > 0);
     gnn_recipe_describe(&g->recipe, g->indptr[g->recipe.counts.nodes], want);
-    enum gnn_status status = gnn_read_meta(g->job->out_dir, have, err);
-    GNN_NEXT(status, check_same(g, have, want, err));
-    GNN_NEXT(status, gnn_output_open(g->job, (uint64_t)g->recipe.counts.nodes * g->recipe.options.dim * sizeof(float),
-                                     &output, err));
-    GNN_NEXT(status, write_features(g, &output, have, err));
-    char name[32];
-    gnn_meta_features_name(g->recipe.options.dim, name, sizeof name);
-    GNN_NEXT(status, gnn_output_commit_into(&output, name, have, err));
-    gnn_output_close(&output);
+    const enum gnn_status status = add_widths(g, have, want, err);
     free(meta);
     return status;
 }
@@ -177,7 +184,7 @@ enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry, uin
     struct generator g = {.job = job};
     GNN_TRY(gnn_recipe_open(entry, scale_divisor, options, &g.recipe, err));
     enum gnn_status status = build_indptr(&g, err);
-    GNN_NEXT(status, access(job->out_dir, F_OK) == 0 ? add_features(&g, err) : write_dataset(&g, err));
+    GNN_NEXT(status, access(job->out_dir, F_OK) == 0 ? add_to_existing(&g, err) : write_dataset(&g, err));
     free(g.indptr);
     gnn_recipe_close(&g.recipe);
     return status;

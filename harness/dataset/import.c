@@ -6,6 +6,7 @@
 #include "harness/dataset/import_parts.h"
 
 #include "harness/dataset/sorter.h"
+#include "harness/dataset/widths.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -32,6 +33,9 @@ const struct gnn_option gnn_import_table[] = {
      .help = "number the nodes that occur in an edge list 0, 1, 2 and so on, in the order of their IDs"},
     {OPTION(row_normalise), .type = GNN_OPT_BOOL, .def = "no",
      .help = "divide each feature row by the sum of its absolute values"},
+    {.name = "id_bytes", .offset = offsetof(struct gnn_import_options, id_width), .type = GNN_OPT_CHOICE,
+     .unit = "bytes", .def = "4", .choices = gnn_id_width_words,
+     .help = "of a neighbour ID on disk: `indices`, or `indices-8`"},
     {OPTION(dim), .type = GNN_OPT_U32, .unit = "floats", .def = "0", .min = 0, .max = GNN_DIM_MAX,
      .help = "width of random features for an input without features; 0 = such an input is an error"},
     {OPTION(classes), .type = GNN_OPT_U32, .unit = "classes", .def = "0", .min = 0, .max = 1 << 24,
@@ -73,15 +77,15 @@ static void describe(struct gnn_importer *importer, const struct gnn_node_files 
         gnn_meta_add_param(meta, "split", "%s", source->split);
     for (const struct gnn_option *option = gnn_import_table; option->name != NULL; option++) {
         char value[64];
-        if (strcmp(option->name, "memory") == 0)
-            continue; /* does not change the result */
+        if (strcmp(option->name, "memory") == 0 || strcmp(option->name, "id_bytes") == 0)
+            continue; /* does not change the graph */
         gnn_option_format(option, importer->options, value, sizeof value);
         gnn_meta_add_param(meta, option->name, "%s", value);
     }
 }
 
 static enum gnn_status check_request(const struct gnn_import_source *source, const struct gnn_import_options *options,
-                                     const struct gnn_prepare_job *job, struct gnn_err *err)
+                                     struct gnn_err *err)
 {
     if (options->memory_bytes < GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN)
         return gnn_fail(err, GNN_EUSAGE, "--memory %" PRIu64 ": an import takes at least %d", options->memory_bytes,
@@ -94,8 +98,6 @@ static enum gnn_status check_request(const struct gnn_import_source *source, con
                         options->train_fraction + options->valid_fraction + options->test_fraction);
     if (access(source->from, R_OK) != 0)
         return gnn_fail(err, GNN_ENOENT, "--from %s: not there or not readable", source->from);
-    if (access(job->out_dir, F_OK) == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s exists already: remove it or choose another name", job->out_dir);
     return GNN_OK;
 }
 
@@ -119,14 +121,22 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
     return status;
 }
 
+static enum gnn_status add_to_existing(struct gnn_importer *importer, struct gnn_err *err)
+{
+    const struct gnn_node_files unread = {.labels = false};
+    describe(importer, &unread);
+    return gnn_add_id_width_alone(importer->job, &importer->meta, gnn_id_width_bytes(importer->options->id_width), err);
+}
+
 enum gnn_status gnn_prepare_import(const struct gnn_import_source *source, const struct gnn_import_options *options,
                                    const struct gnn_prepare_job *job, struct gnn_err *err)
 {
-    GNN_TRY(check_request(source, options, job, err));
+    GNN_TRY(check_request(source, options, err));
     struct gnn_importer *importer;
     GNN_NEW(importer, 1, err, "importer");
     *importer = (struct gnn_importer){.source = source, .options = options, .job = job};
-    const enum gnn_status status = import_parts(importer, err);
+    const enum gnn_status status =
+        access(job->out_dir, F_OK) == 0 ? add_to_existing(importer, err) : import_parts(importer, err);
     free(importer);
     return status;
 }

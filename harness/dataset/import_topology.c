@@ -172,6 +172,7 @@ static enum gnn_status write_lists(struct gnn_sorter *sorter, const struct gnn_i
 {
     struct gnn_ticker ticker;
     gnn_ticker_start(&ticker, importer->job, "lists", "edges", gnn_sorter_added(sorter));
+    const uint32_t id_bytes = gnn_id_width_bytes(importer->options->id_width);
     uint64_t next = 0; /* the node whose offset is written next */
     *edges = 0;
     for (;;) {
@@ -185,7 +186,7 @@ static enum gnn_status write_lists(struct gnn_sorter *sorter, const struct gnn_i
                 GNN_TRY(gnn_out_write(indptr, edges, sizeof *edges, err));
             const gnn_node source = (gnn_node)keys[i];
             assert(source < importer->meta.node_count);
-            GNN_TRY(gnn_out_write(indices, &source, sizeof source, err));
+            GNN_TRY(gnn_out_ids(indices, &source, 1, id_bytes, err));
             (*edges)++;
         }
         GNN_TRY(gnn_ticker_set(&ticker, *edges, err));
@@ -199,8 +200,11 @@ static enum gnn_status write_lists(struct gnn_sorter *sorter, const struct gnn_i
 static enum gnn_status write_topology(struct gnn_importer *importer, struct gnn_sorter *sorter, struct gnn_err *err)
 {
     struct gnn_out_file *indptr = NULL, *indices = NULL;
+    const uint32_t id_bytes = gnn_id_width_bytes(importer->options->id_width);
+    importer->meta.id_widths = id_bytes;
     enum gnn_status status = gnn_out_open(&importer->output, "indptr", 65536, GNN_OUT_DATASET, &indptr, err);
-    GNN_NEXT(status, gnn_out_open(&importer->output, "indices", 262144, GNN_OUT_DATASET, &indices, err));
+    GNN_NEXT(status,
+             gnn_out_open(&importer->output, gnn_meta_indices_name(id_bytes), 262144, GNN_OUT_DATASET, &indices, err));
     GNN_NEXT(status, write_lists(sorter, importer, indptr, indices, &importer->meta.edge_count, err));
     status = gnn_out_end(indptr, status, &importer->meta, err);
     return gnn_out_end(indices, status, &importer->meta, err);

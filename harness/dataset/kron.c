@@ -4,6 +4,7 @@
 #include "harness/dataset/chunks.h"
 #include "harness/dataset/features.h"
 #include "harness/dataset/recipe.h"
+#include "harness/dataset/widths.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -33,6 +34,7 @@ struct kron {
     uint32_t nodes;
     uint64_t edges;
     uint32_t dim, threads;
+    uint32_t id_bytes; /* of a list's entry on disk */
     uint64_t window_edges;
     gnn_node *names;               /* (nodes) */
     uint64_t *indptr;              /* (nodes + 1) */
@@ -250,12 +252,12 @@ static enum gnn_status write_lists(struct kron *k, struct gnn_output *output, st
     const uint64_t room = gnn_min_u64(k->edges, k->window_edges);
     struct gnn_out_file *file;
     GNN_NEW(k->window, room, err, "window of %" PRIu64 " list entries", room);
-    GNN_TRY(gnn_out_open(output, "indices", 4096, GNN_OUT_DATASET, &file, err));
+    GNN_TRY(gnn_out_open(output, gnn_meta_indices_name(k->id_bytes), 4096, GNN_OUT_DATASET, &file, err));
     enum gnn_status status = GNN_OK;
     for (uint32_t first = 0; first < k->nodes && status == GNN_OK; first = k->window_end) {
         const uint64_t entries = open_window(k, first);
         status = run_pass(k, "indices", place_block, err);
-        GNN_NEXT(status, gnn_out_write(file, k->window, entries * sizeof *k->window, err));
+        GNN_NEXT(status, gnn_out_ids(file, k->window, entries, k->id_bytes, err));
     }
     free(k->window);
     k->window = NULL;
@@ -336,6 +338,7 @@ static void describe(const struct kron *k, struct gnn_meta *meta)
                               .node_count = k->nodes,
                               .edge_count = k->edges,
                               .class_count = k->entry->classes,
+                              .id_widths = k->id_bytes,
                               .dim_count = 1,
                               .dims = {k->dim}};
     (void)snprintf(meta->name, sizeof meta->name, "%s", k->entry->name);
@@ -362,7 +365,7 @@ static enum gnn_status write_files(struct kron *k, struct gnn_output *output, st
 
 static enum gnn_status write_dataset(struct kron *k, struct gnn_err *err)
 {
-    const uint64_t bytes = ((uint64_t)k->nodes + 1) * sizeof *k->indptr + k->edges * sizeof(gnn_node) +
+    const uint64_t bytes = ((uint64_t)k->nodes + 1) * sizeof *k->indptr + k->edges * k->id_bytes +
                            (uint64_t)k->nodes * sizeof(int32_t) + gnn_mul_bytes(k->nodes, k->dim * sizeof(float)) +
                            UINT64_C(2) * GNN_KRON_SEEDS * sizeof(gnn_node);
     struct gnn_output output;
@@ -374,6 +377,16 @@ static enum gnn_status write_dataset(struct kron *k, struct gnn_err *err)
     GNN_NEXT(status, gnn_output_commit(&output, meta, err));
     gnn_output_close(&output);
     free(meta);
+    return status;
+}
+
+static enum gnn_status add_to_existing(const struct kron *k, struct gnn_err *err)
+{
+    struct gnn_meta *want;
+    GNN_NEW(want, 1, err, "meta");
+    describe(k, want);
+    const enum gnn_status status = gnn_add_id_width_alone(k->job, want, k->id_bytes, err);
+    free(want);
     return status;
 }
 
@@ -393,6 +406,7 @@ static enum gnn_status check_options(const struct gnn_registry_entry *entry, uin
     struct gnn_generate_options defaults;
     gnn_option_defaults(gnn_generate_table, &defaults);
     defaults.dim = options->dim;
+    defaults.id_width = options->id_width;
     defaults.threads = options->threads;
     defaults.levels = options->levels;
     for (const struct gnn_option *option = gnn_generate_table; option->name != NULL; option++) {
@@ -419,12 +433,11 @@ enum gnn_status gnn_prepare_kron(const struct gnn_registry_entry *entry, uint32_
 {
     assert(window_edges <= UINT32_MAX);
     GNN_TRY(check_options(entry, scale_divisor, options, err));
-    if (access(job->out_dir, F_OK) == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s exists already: remove it or choose another name", job->out_dir);
     struct kron k = {.entry = entry,
                      .job = job,
                      .levels = options->levels > 0 ? options->levels : default_levels(entry),
                      .dim = options->dim > 0 ? options->dim : entry->dim,
+                     .id_bytes = gnn_id_width_bytes(options->id_width),
                      .threads = gnn_chunk_threads(options->threads, THREADS_MAX),
                      .window_edges = window_edges,
                      .class_key = gnn_rng_fork(options->seed, "kron.class"),
@@ -434,7 +447,7 @@ enum gnn_status gnn_prepare_kron(const struct gnn_registry_entry *entry, uint32_
     k.nodes = 1u << k.levels;
     k.edges = (uint64_t)k.nodes * GNN_KRON_EDGES_PER_NODE;
     k.amplitude = gnn_feature_amplitude(options->signal, entry->classes, k.dim);
-    const enum gnn_status status = write_dataset(&k, err);
+    const enum gnn_status status = access(job->out_dir, F_OK) == 0 ? add_to_existing(&k, err) : write_dataset(&k, err);
     free(k.window);
     for (uint32_t t = 0; t < k.threads; t++)
         free(k.cursor[t]);

@@ -1,6 +1,7 @@
 #include "harness/dataset/output.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/id_width.h"
 #include "harness/base/units.h"
 
 #include <assert.h>
@@ -294,6 +295,21 @@ enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint6
         return write_all(file, data, bytes, err);
     memcpy(file->buffer + file->used, data, bytes);
     file->used += bytes;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_out_ids(struct gnn_out_file *file, const gnn_node *ids, uint64_t count, uint32_t id_bytes,
+                            struct gnn_err *err)
+{
+    enum { PIECE = 1024 };
+    uint64_t wide[PIECE];
+    if (id_bytes == sizeof *ids)
+        return gnn_out_write(file, ids, count * sizeof *ids, err);
+    for (uint64_t done = 0; done < count; done += PIECE) {
+        const uint64_t piece = gnn_min_u64(count - done, PIECE);
+        gnn_ids_store(ids + done, piece, id_bytes, wide);
+        GNN_TRY(gnn_out_write(file, wide, piece * sizeof *wide, err));
+    }
     return GNN_OK;
 }
 

@@ -60,6 +60,9 @@ GNN_MUST_CHECK enum gnn_status gnn_out_open(struct gnn_output *output, const cha
                                             enum gnn_out_kind kind, struct gnn_out_file **out, struct gnn_err *err);
 GNN_MUST_CHECK enum gnn_status gnn_out_write(struct gnn_out_file *file, const void *data, uint64_t bytes,
                                              struct gnn_err *err);
+/* Writes node IDs, id_bytes each. */
+GNN_MUST_CHECK enum gnn_status gnn_out_ids(struct gnn_out_file *file, const gnn_node *ids, uint64_t count,
+                                           uint32_t id_bytes, struct gnn_err *err);
 /* Closes the file and returns status, the outcome of writing it. When that is GNN_OK, flushes and syncs first and
  * enters size and checksum of a dataset file into meta (NULL for other kinds). After a failure file may be NULL. */
 GNN_MUST_CHECK enum gnn_status gnn_out_end(struct gnn_out_file *file, enum gnn_status status, struct gnn_meta *meta,

@@ -6,6 +6,7 @@
 #ifndef GNN_DATASET_PREPARE_H
 #define GNN_DATASET_PREPARE_H
 
+#include "harness/base/id_width.h"
 #include "harness/base/option.h"
 #include "harness/oocgnn.h"
 
@@ -48,7 +49,7 @@ struct gnn_registry_counts {
     uint32_t nodes;
     uint64_t edges; /* target; the generated count is within 1 % of it for 10^5 nodes and more */
     uint32_t train, valid, test;
-    uint64_t dataset_bytes; /* on disk, with features of width dim */
+    uint64_t dataset_bytes; /* on disk, with features of width dim and IDs of 4 bytes */
 };
 GNN_MUST_CHECK enum gnn_status gnn_registry_scale(const struct gnn_registry_entry *entry, uint32_t divisor,
                                                   uint32_t dim, struct gnn_registry_counts *out, struct gnn_err *err);
@@ -66,7 +67,8 @@ struct gnn_progress {
 typedef void gnn_progress_fn(void *ctx, const struct gnn_progress *progress);
 
 struct gnn_prepare_job {
-    const char *out_dir; /* must not exist, or hold a dataset that lacks the wanted feature width (generate only) */
+    const char *out_dir; /* must not exist, or hold the same dataset without a width that is wanted: of neighbour IDs,
+                            or, if generated, of features */
     gnn_progress_fn *progress; /* may be NULL; called about five times a second by the calling thread */
     void *progress_ctx;
     const atomic_bool *stop; /* may be NULL; raised (from a signal handler, say): clean up and GNN_ECANCELLED */
@@ -81,7 +83,8 @@ void gnn_progress_terminal(void *ctx, const struct gnn_progress *progress);
 /* Filled by gnn_option_defaults(gnn_generate_table, &options); README.md gives the distributions. */
 struct gnn_generate_options {
     uint64_t seed;
-    uint32_t dim;     /* 0 = the registry's */
+    uint32_t dim; /* 0 = the registry's */
+    enum gnn_id_width id_width;
     uint32_t threads; /* 0 = every core */
     double homophily;
     double popularity;      /* below 0 = the registry's */
@@ -94,7 +97,8 @@ struct gnn_generate_options {
 extern const struct gnn_option gnn_generate_table[];
 
 /* Generates entry at scale 1/divisor into job->out_dir. When that directory already holds the same dataset (name,
- * scale, seed and parameters) without features of the wanted width, these are added and nothing else changes. */
+ * scale, seed and parameters) without features or neighbour IDs of the wanted width, these are added and nothing else
+ * changes. */
 GNN_MUST_CHECK enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
                                                     const struct gnn_generate_options *options,
                                                     const struct gnn_prepare_job *job, struct gnn_err *err);
@@ -113,8 +117,9 @@ struct gnn_import_options {
     bool drop_duplicates;
     bool relabel;       /* snap: number the nodes that occur 0, 1, 2 … in ascending order of their IDs */
     bool row_normalise; /* divide each feature row by the sum of its absolute values */
-    uint32_t dim;       /* width of random features where the input has none; 0 = that is an error */
-    uint32_t classes;   /* number of classes; of random labels where the input has none; 0 = from the labels, or
+    enum gnn_id_width id_width;
+    uint32_t dim;     /* width of random features where the input has none; 0 = that is an error */
+    uint32_t classes; /* number of classes; of random labels where the input has none; 0 = from the labels, or
                          error */
     double train_fraction, valid_fraction, test_fraction; /* of random splits where the input has none */
     uint64_t seed;                                        /* of whatever is random */
@@ -128,6 +133,8 @@ struct gnn_import_source {
     const char *name;  /* the dataset's name; NULL = last part of from */
 };
 
+/* When job->out_dir already holds what these options once gave, without neighbour IDs of the wanted width, these are
+ * added from the lists that are there; the input is not read. */
 GNN_MUST_CHECK enum gnn_status gnn_prepare_import(const struct gnn_import_source *source,
                                                   const struct gnn_import_options *options,
                                                   const struct gnn_prepare_job *job, struct gnn_err *err);

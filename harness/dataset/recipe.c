@@ -17,6 +17,9 @@ const struct gnn_option gnn_generate_table[] = {
     {OPTION(seed), .type = GNN_OPT_U64, .def = "1", .help = "of every random choice"},
     {OPTION(dim), .type = GNN_OPT_U32, .unit = "floats", .def = "0", .min = 0, .max = GNN_DIM_MAX,
      .help = "feature width; 0 = the dataset's own"},
+    {.name = "id_bytes", .offset = offsetof(struct gnn_generate_options, id_width), .type = GNN_OPT_CHOICE,
+     .unit = "bytes", .def = "4", .choices = gnn_id_width_words,
+     .help = "of a neighbour ID on disk: `indices`, or `indices-8`"},
     {OPTION(threads), .type = GNN_OPT_U32, .unit = "threads", .def = "0", .min = 0, .max = 64,
      .help = "generating threads, which do not change the result; 0 = one per core"},
     {OPTION(homophily), .type = GNN_OPT_F64, .def = "0.7", .min = 0, .max = 1,
@@ -161,7 +164,11 @@ void gnn_recipe_split(const struct gnn_recipe *recipe, enum gnn_recipe_split spl
 /* What the graph and its files do not depend on, or what other entries take. */
 static bool is_parameter(const char *option)
 {
-    return strcmp(option, "dim") != 0 && strcmp(option, "threads") != 0 && strcmp(option, "levels") != 0;
+    static const char *const others[] = {"dim", "id_bytes", "threads", "levels"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(option, others[i]) == 0)
+            return false;
+    return true;
 }
 
 void gnn_recipe_describe(const struct gnn_recipe *recipe, uint64_t edge_count, struct gnn_meta *meta)
@@ -170,6 +177,7 @@ void gnn_recipe_describe(const struct gnn_recipe *recipe, uint64_t edge_count, s
                               .node_count = recipe->counts.nodes,
                               .edge_count = edge_count,
                               .class_count = recipe->entry->classes,
+                              .id_widths = gnn_id_width_bytes(recipe->options.id_width),
                               .train_count = recipe->counts.train,
                               .valid_count = recipe->counts.valid,
                               .test_count = recipe->counts.test};

@@ -46,8 +46,9 @@ static inline gnn_node node_of_edge(const struct indices *x, uint64_t edge)
 static void gather_indices(const struct gnn_content *content, const uint64_t *index, uint64_t count, uint32_t *out)
 {
     const struct indices *x = (const struct indices *)content;
+    const uint64_t edges = content->size_bytes / content->id_bytes;
     for (uint64_t i = 0; i < count;) {
-        assert(index[i] < content->size_bytes / sizeof(gnn_node));
+        assert(index[i] < edges);
         const gnn_node node = node_of_edge(x, index[i]);
         const uint64_t begin = x->indptr[node], end = x->indptr[node + 1];
         uint64_t next = i;
@@ -66,21 +67,26 @@ static void gather_indices(const struct gnn_content *content, const uint64_t *in
     }
 }
 
-/* Whole entries are computed in place, those cut at either end through a word of their own. */
+/* Entries are computed in pieces, of which the range takes what it wants. */
 static void read_indices(const struct gnn_content *content, uint64_t offset_bytes, uint64_t len_bytes, void *dst)
 {
     enum { WORDS = 1024 };
     const struct indices *x = (const struct indices *)content;
-    gnn_node words[WORDS];
+    union {
+        gnn_node nodes[WORDS];
+        uint64_t ids[WORDS];
+    } piece; /* as computed, then of the content's width */
+    const uint32_t id_bytes = content->id_bytes;
     char *at = dst;
     assert(len_bytes <= content->size_bytes);
     assert(offset_bytes <= content->size_bytes - len_bytes);
     while (len_bytes > 0) {
-        const uint64_t first = offset_bytes / sizeof *words, skip = offset_bytes % sizeof *words;
-        const uint64_t count = gnn_min_u64(gnn_div_up(skip + len_bytes, sizeof *words), WORDS);
-        gnn_recipe_indices(x->recipe, x->indptr, node_of_edge(x, first), first, count, words);
-        const uint64_t bytes = gnn_min_u64(count * sizeof *words - skip, len_bytes);
-        memcpy(at, (const char *)words + skip, bytes);
+        const uint64_t first = offset_bytes / id_bytes, skip = offset_bytes % id_bytes;
+        const uint64_t count = gnn_min_u64(gnn_div_up(skip + len_bytes, id_bytes), WORDS);
+        gnn_recipe_indices(x->recipe, x->indptr, node_of_edge(x, first), first, count, piece.nodes);
+        gnn_ids_store(piece.nodes, count, id_bytes, &piece);
+        const uint64_t bytes = gnn_min_u64(count * id_bytes - skip, len_bytes);
+        memcpy(at, (const char *)&piece + skip, bytes);
         at += bytes;
         offset_bytes += bytes;
         len_bytes -= bytes;
@@ -155,10 +161,11 @@ static enum gnn_status fill_offsets(struct gnn_world *world, struct gnn_syntheti
         for (; entry << COARSE_BITS < indptr[v + 1]; entry++)
             coarse[entry] = v;
     assert(entry <= coarse_count(indptr[nodes]));
-    s->indices = (struct indices){.content = {.size_bytes = indptr[nodes] * sizeof(gnn_node),
+    const uint32_t id_bytes = gnn_id_width_bytes(s->recipe.options.id_width);
+    s->indices = (struct indices){.content = {.size_bytes = indptr[nodes] * id_bytes,
                                               .read = read_indices,
                                               .gather_ids = gather_indices,
-                                              .id_bytes = sizeof(gnn_node)},
+                                              .id_bytes = id_bytes},
                                   .recipe = &s->recipe,
                                   .indptr = indptr,
                                   .coarse = coarse};
@@ -220,7 +227,7 @@ static enum gnn_status publish(struct gnn_synthetic *s, struct gnn_err *err)
     (void)snprintf(d->name, sizeof d->name, "%s", recipe->entry->name);
     (void)snprintf(d->digest, sizeof d->digest, "procedural:%.28s", digest);
     (void)snprintf(d->dir, sizeof d->dir, "/procedural/%s-1_%" PRIu32 "-%.8s", d->name, d->scale_divisor, digest);
-    (void)snprintf(d->indices_path, sizeof d->indices_path, "%s/indices", d->dir);
+    (void)snprintf(d->indices_path, sizeof d->indices_path, "%s/%s", d->dir, gnn_meta_indices_name(d->id_bytes));
     (void)snprintf(d->features_path, sizeof d->features_path, "%s/features-d%" PRIu32, d->dir, d->dim);
     return GNN_OK;
 }

@@ -22,10 +22,12 @@ static const struct {
     uint32_t divisor, dim;
     uint64_t seed;
     double popularity, locality;
+    enum gnn_id_width id_width;
 } cases[] = {
-    {"papers100m", 2000, 0, 1, -1, -1},
-    {"papers100m", 7001, 3, 9, 0.5, 0.6},
-    {"twitter", 3000, 8, 1, -1, -1}, /* 35 edges a node, a heavier tail */
+    {"papers100m", 2000, 0, 1, -1, -1, GNN_ID_WIDTH_4},
+    {"papers100m", 7001, 3, 9, 0.5, 0.6, GNN_ID_WIDTH_4},
+    {"papers100m", 7001, 3, 9, 0.5, 0.6, GNN_ID_WIDTH_8},
+    {"twitter", 3000, 8, 1, -1, -1, GNN_ID_WIDTH_4}, /* 35 edges a node, a heavier tail */
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
@@ -36,7 +38,8 @@ struct both {
     struct gnn_dataset *disk;
     struct gnn_synthetic *synthetic;
     const struct gnn_dataset *bare; /* of synthetic */
-    gnn_node *indices;              /* the file's */
+    void *file;                     /* of lists, as it is */
+    gnn_node *indices;              /* the IDs in it */
 };
 
 static struct gnn_generate_options options_of(size_t i)
@@ -47,6 +50,7 @@ static struct gnn_generate_options options_of(size_t i)
     options.dim = cases[i].dim;
     options.popularity = cases[i].popularity;
     options.locality = cases[i].locality;
+    options.id_width = cases[i].id_width;
     return options;
 }
 
@@ -64,16 +68,19 @@ static void open_both(struct gnn_world *world, size_t i, struct both *b)
     const struct gnn_prepare_job job = {.out_dir = data_path(path, b->dir, "d")};
     must(gnn_registry_find(cases[i].name, &entry, &err), &err);
     must(gnn_prepare_generate(entry, cases[i].divisor, &options, &job, &err), &err);
-    must(gnn_dataset_open(world, path, 0, sizeof(gnn_node), &b->disk, &err), &err);
+    must(gnn_dataset_open(world, path, 0, gnn_id_width_bytes(cases[i].id_width), &b->disk, &err), &err);
     must(gnn_synthetic_open(world, cases[i].name, &options, cases[i].divisor, &b->synthetic, &err), &err);
     b->bare = gnn_synthetic_dataset(b->synthetic);
     size_t len = 0;
-    b->indices = (gnn_node *)(void *)data_read(path, "indices", &len);
-    assert_int_equal(len, b->disk->edge_count * sizeof(gnn_node));
+    b->file = data_read(path, cases[i].id_width == GNN_ID_WIDTH_8 ? "indices-8" : "indices", &len);
+    assert_int_equal(len, b->disk->edge_count * b->disk->id_bytes);
+    b->indices = malloc(b->disk->edge_count * sizeof *b->indices);
+    gnn_ids_narrow(b->file, b->disk->id_bytes, b->disk->edge_count, b->indices);
 }
 
 static void close_both(struct both *b)
 {
+    free(b->file);
     free(b->indices);
     gnn_dataset_close(b->world, b->disk);
     gnn_synthetic_close(b->world, b->synthetic);
@@ -98,6 +105,9 @@ static void test_same_dataset(void **state)
         assert_int_equal(b.disk->edge_count, b.bare->edge_count);
         assert_int_equal(b.disk->dim, b.bare->dim);
         assert_int_equal(b.disk->row_bytes, b.bare->row_bytes);
+        assert_int_equal(b.disk->id_bytes, b.bare->id_bytes);
+        assert_int_equal(b.disk->indices_bytes, b.bare->indices_bytes);
+        assert_string_equal(strrchr(b.disk->indices_path, '/'), strrchr(b.bare->indices_path, '/'));
         assert_int_equal(b.disk->class_count, b.bare->class_count);
         assert_int_equal(b.disk->topology_bytes, b.bare->topology_bytes);
         assert_int_equal(b.disk->feature_bytes, b.bare->feature_bytes);
@@ -106,7 +116,7 @@ static void test_same_dataset(void **state)
         expect_same_split(&b.disk->train, &b.bare->train);
         expect_same_split(&b.disk->valid, &b.bare->valid);
         expect_same_split(&b.disk->test, &b.bare->test);
-        assert_int_equal(gnn_synthetic_indices(b.synthetic)->size_bytes, b.disk->edge_count * sizeof(gnn_node));
+        assert_int_equal(gnn_synthetic_indices(b.synthetic)->size_bytes, b.disk->edge_count * b.disk->id_bytes);
         assert_int_equal(gnn_synthetic_features(b.synthetic)->size_bytes, b.disk->feature_bytes);
         assert_null(gnn_synthetic_features(b.synthetic)->read);
         close_both(&b);
@@ -124,7 +134,7 @@ static void test_same_indices(void **state)
         const uint64_t edges = b.disk->edge_count, bytes = content->size_bytes;
         char *const whole = malloc(bytes);
         content->read(content, 0, bytes, whole);
-        assert_memory_equal(whole, b.indices, bytes);
+        assert_memory_equal(whole, b.file, bytes);
         struct gnn_rng rng = gnn_rng_at(17 + c);
         uint64_t *const index = malloc(COUNT * sizeof *index);
         uint32_t *const got = malloc(COUNT * sizeof *got);
@@ -143,7 +153,7 @@ static void test_same_indices(void **state)
             const uint64_t len = gnn_rng_below(&rng, most + 1);
             memset(whole, 0xa5, len + 1 <= bytes ? len + 1 : len);
             content->read(content, at, len, whole);
-            assert_memory_equal(whole, (const char *)b.indices + at, len);
+            assert_memory_equal(whole, (const char *)b.file + at, len);
             assert_true(len + 1 > bytes || (unsigned char)whole[len] == 0xa5);
         }
         free(got);
@@ -220,8 +230,8 @@ static void test_same_blocks(void **state)
 static void test_identity(void **state)
 {
     struct gnn_world *const world = *state;
-    struct gnn_generate_options options[7];
-    for (size_t i = 0; i < 7; i++)
+    struct gnn_generate_options options[8];
+    for (size_t i = 0; i < 8; i++)
         gnn_option_defaults(gnn_generate_table, &options[i]);
     options[1].seed = 2;
     options[2].dim = 64;
@@ -229,8 +239,9 @@ static void test_identity(void **state)
     options[4].locality = 0.25;
     options[5].label_noise = 0;
     options[6].threads = 7; /* does not change the graph */
-    char digests[7][40];
-    for (size_t i = 0; i < 7; i++) {
+    options[7].id_width = GNN_ID_WIDTH_8;
+    char digests[8][40];
+    for (size_t i = 0; i < 8; i++) {
         struct gnn_synthetic *s = NULL;
         struct gnn_err err = {0};
         must(gnn_synthetic_open(world, "papers100m", &options[i], 100000, &s, &err), &err);
@@ -242,9 +253,9 @@ static void test_identity(void **state)
         assert_int_equal(strncmp(d->features_path, d->dir, strlen(d->dir)), 0);
         gnn_synthetic_close(world, s);
     }
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < 8; i++)
         for (size_t j = 0; j < i; j++)
-            assert_string_not_equal(digests[i], digests[j]);
+            assert_true(i == 6 || j == 6 || strcmp(digests[i], digests[j]) != 0);
     assert_string_equal(digests[6], digests[0]);
     struct gnn_synthetic *s = NULL;
     struct gnn_err err = {0};

@@ -16,6 +16,7 @@
 
 static const uint64_t indptr[] = {0, 2, 2, 5, 6};
 static const gnn_node indices[] = {1, 3, 0, 1, 3, 2};
+static const uint64_t wide_indices[] = {1, 3, 0, 1, 3, 2};
 static const float features3[12] = {0.5f, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 static const float features5[20] = {1};
 static const int32_t labels[] = {0, 1, 1, -1};
@@ -28,6 +29,7 @@ static const struct {
 } files[] = {
     {"indptr", indptr, sizeof indptr},
     {"indices", indices, sizeof indices},
+    {"indices-8", wide_indices, sizeof wide_indices},
     {"features-d3", features3, sizeof features3},
     {"features-d5", features5, sizeof features5},
     {"labels", labels, sizeof labels},
@@ -48,6 +50,7 @@ static void write_dataset(const char *dir, const char *name, const void *bytes)
                             .train_count = 1,
                             .valid_count = 1,
                             .test_count = 1,
+                            .id_widths = 4 | 8,
                             .dim_count = 2,
                             .dims = {3, 5}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
@@ -100,6 +103,8 @@ static void test_open(void **state)
     assert_int_equal(d->edge_count, 6);
     assert_int_equal(d->dim, 3);
     assert_int_equal(d->row_bytes, 12);
+    assert_int_equal(d->id_bytes, 4);
+    assert_int_equal(d->indices_bytes, sizeof indices);
     assert_int_equal(d->class_count, 2);
     assert_memory_equal(d->indptr, indptr, sizeof indptr);
     assert_memory_equal(d->labels, labels, sizeof labels);
@@ -117,6 +122,14 @@ static void test_open(void **state)
     gnn_dataset_drop_labels(f->world, d);
     assert_null(d->labels);
     assert_int_equal(d->dim, 5);
+    assert_string_not_equal(digest, d->digest);
+    gnn_dataset_close(f->world, d);
+
+    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, 8, &d, &err), GNN_OK);
+    assert_int_equal(d->id_bytes, 8);
+    assert_int_equal(d->indices_bytes, sizeof wide_indices);
+    assert_int_equal(d->topology_bytes, sizeof indptr + sizeof wide_indices);
+    assert_non_null(strstr(d->indices_path, "/indices-8"));
     assert_string_not_equal(digest, d->digest);
     gnn_dataset_close(f->world, d);
     gnn_dataset_close(f->world, NULL);
@@ -139,6 +152,12 @@ static void expect_refusal(const struct fixture *f, uint32_t dim, enum gnn_statu
     assert_int_equal(usage.current_bytes, 0);
 }
 
+/* Whether a run with features of width 3 and IDs of 4 bytes leaves the file alone. */
+static bool not_read(const char *name)
+{
+    return strcmp(name, "features-d5") == 0 || strcmp(name, "indices-8") == 0;
+}
+
 static void test_missing(void **state)
 {
     const struct fixture *f = *state;
@@ -146,7 +165,7 @@ static void test_missing(void **state)
     write_dataset(f->dir, NULL, NULL);
     expect_refusal(f, 7, GNN_ENOENT, "no features of width 7", "3, 5");
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (strcmp(files[i].name, "features-d5") == 0)
+        if (not_read(files[i].name))
             continue;
         write_dataset(f->dir, NULL, NULL);
         assert_int_equal(unlink(data_path(path, f->dir, files[i].name)), 0);
@@ -162,7 +181,7 @@ static void test_sizes(void **state)
     const struct fixture *f = *state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char longer[256] = {0}, expected[64];
-        if (strcmp(files[i].name, "features-d5") == 0)
+        if (not_read(files[i].name))
             continue;
         (void)snprintf(expected, sizeof expected, "meta says %zu", files[i].len);
         write_dataset(f->dir, NULL, NULL);
@@ -211,6 +230,29 @@ static void test_invariants(void **state)
     }
 }
 
+/* A width of IDs that the dataset has no file of, and a file of IDs of another length. */
+static void test_id_widths(void **state)
+{
+    const struct fixture *f = *state;
+    struct gnn_dataset *d;
+    struct gnn_err err = {0};
+    size_t len = 0;
+    write_dataset(f->dir, NULL, NULL);
+    data_write(f->dir, "indices-8", wide_indices, sizeof wide_indices - 8);
+    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, 8, &d, &err), GNN_EFORMAT);
+    assert_non_null(strstr(err.message, "/indices-8: 40 B, meta says 48"));
+    char *const text = data_read(f->dir, "meta", &len), *const key = strstr(text, "id_bytes"),
+                *const line = strstr(text, "file.indices-8");
+    assert_true(key != NULL && line != NULL);
+    memset(key, '#', strcspn(key, "\n"));
+    memset(line, '#', strcspn(line, "\n"));
+    data_write(f->dir, "meta", text, len);
+    free(text);
+    err = (struct gnn_err){0};
+    assert_int_equal(gnn_dataset_open(f->world, f->dir, 0, 8, &d, &err), GNN_ENOENT);
+    assert_non_null(strstr(err.message, "no neighbour IDs of 8 bytes (it has: 4); `oocgnn prepare --id-bytes 8` adds"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +261,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_swapped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_invariants, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_id_widths, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("dataset", tests, NULL, NULL);
 }

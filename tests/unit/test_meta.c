@@ -39,11 +39,63 @@ static void test_round_trip(void **state)
     assert_string_equal(gnn_meta_param(&a, "seed"), "7");
     assert_null(gnn_meta_param(&a, "none"));
     assert_int_equal(gnn_meta_find_file(&a, "features-d5")->bytes, 80);
+    assert_int_equal(a.id_widths, 4);
     char text[GNN_META_TEXT_MAX];
     assert_int_equal(gnn_meta_format(&a, text, sizeof text, &err), GNN_OK);
     assert_int_equal(gnn_meta_parse(text, strlen(text), "meta", &b, &err), GNN_OK);
     assert_memory_equal(&a, &b, sizeof a);
     assert_int_equal(gnn_meta_format(&a, text, 100, &err), GNN_EBUG);
+}
+
+/* The text of `good` with the ID widths `widths` and the files that `files` adds to those of other kinds. */
+static void with_widths(char text[4096], const char *widths, const char *files)
+{
+    const char *const at = strstr(good, "file.indices"), *const rest = strstr(good, "file.features-d3");
+    (void)snprintf(text, 4096, "%.*s%s%s%s", (int)(at - good), good, widths, files, rest);
+}
+
+/* `indices`, `indices-8` or both, as id_bytes says; without the key there is `indices`. */
+static void test_id_widths(void **state)
+{
+    (void)state;
+    static const char narrow[] = "file.indices = 24 " SUM "\n", wide[] = "file.indices-8 = 48 " SUM "\n",
+                      both[] = "file.indices = 24 " SUM "\nfile.indices-8 = 48 " SUM "\n";
+    static const struct {
+        const char *widths, *files, *message; /* NULL: it is sound */
+        uint32_t expected;
+    } cases[] = {
+        {"", narrow, NULL, 4},
+        {"id_bytes = 4\n", narrow, NULL, 4},
+        {"id_bytes = 8\n", wide, NULL, 8},
+        {"id_bytes = 4 8\n", both, NULL, 12},
+        {"", wide, "no line for file.indices", 0},
+        {"", both, "lists 9 files, the counts and widths make it 8", 0},
+        {"id_bytes = 8\n", narrow, "no line for file.indices-8", 0},
+        {"id_bytes = 8\n", both, "lists 9 files", 0},
+        {"id_bytes = 4 8\n", wide, "no line for file.indices", 0},
+        {"id_bytes = 16\n", wide, "id_bytes = 16: expected 4, 8 or 4 8", 0},
+        {"id_bytes = 8 4\n", both, "expected 4, 8 or 4 8", 0},
+        {"id_bytes = \n", narrow, "expected 4, 8 or 4 8", 0},
+        {"id_bytes = 4\nid_bytes = 8\n", wide, "id_bytes appears twice", 0},
+        {"id_bytes = 8\n", "file.indices-8 = 24 " SUM "\n", "the counts make it 48 B, the line says 24", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[4096], again[GNN_META_TEXT_MAX];
+        struct gnn_err err = {0};
+        struct gnn_meta meta, parsed;
+        with_widths(text, cases[i].widths, cases[i].files);
+        const enum gnn_status status = gnn_meta_parse(text, strlen(text), "meta", &meta, &err);
+        if ((status == GNN_OK) != (cases[i].message == NULL) ||
+            (status != GNN_OK && strstr(err.message, cases[i].message) == NULL))
+            fail_msg("case %zu: %s '%s'", i, gnn_status_name(status), err.message);
+        if (status != GNN_OK)
+            continue;
+        assert_int_equal(meta.id_widths, cases[i].expected);
+        assert_int_equal(gnn_meta_format(&meta, again, sizeof again, &err), GNN_OK);
+        assert_int_equal(strstr(again, "id_bytes") != NULL, cases[i].expected != 4);
+        assert_int_equal(gnn_meta_parse(again, strlen(again), "meta", &parsed, &err), GNN_OK);
+        assert_memory_equal(&meta, &parsed, sizeof meta);
+    }
 }
 
 /* Replaces the one line that starts with `line` by `with` (maybe several lines, maybe none). */
@@ -128,6 +180,19 @@ static void test_digest(void **state)
     gnn_meta_add_file(&meta, "labels", 16, "f123456789abcdef0123456789abcdef");
     gnn_meta_digest(&meta, 3, 4, again);
     assert_string_not_equal(d3, again);
+
+    char text[4096], wide[GNN_CHECKSUM_TEXT];
+    with_widths(text, "id_bytes = 4 8\n", "file.indices = 24 " SUM "\nfile.indices-8 = 48 " SUM "\n");
+    assert_int_equal(gnn_meta_parse(text, strlen(text), "meta", &meta, &err), GNN_OK);
+    gnn_meta_digest(&meta, 3, 4, again);
+    gnn_meta_digest(&meta, 3, 8, wide);
+    assert_string_equal(d3, again);
+    assert_string_not_equal(d3, wide);
+    gnn_meta_add_file(&meta, "indices-8", 48, "f123456789abcdef0123456789abcdef");
+    gnn_meta_digest(&meta, 3, 4, again);
+    assert_string_equal(d3, again);
+    gnn_meta_digest(&meta, 3, 8, again);
+    assert_string_not_equal(wide, again);
 }
 
 /* The known XXH3-128 of no bytes, and streaming equals one shot. */
@@ -153,7 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed), cmocka_unit_test(test_not_text),
-        cmocka_unit_test(test_digest),     cmocka_unit_test(test_checksum),
+        cmocka_unit_test(test_digest),     cmocka_unit_test(test_checksum),  cmocka_unit_test(test_id_widths),
     };
     return cmocka_run_group_tests_name("meta", tests, NULL, NULL);
 }
