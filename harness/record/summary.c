@@ -218,6 +218,9 @@ void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_b
         say(text, text_bytes, run->scale_divisor == 1 ? "scale 1" : "scale 1/%" PRIu64, run->scale_divisor);
     if (run->dim != GNN_UNKNOWN)
         say(text, text_bytes, "dim %" PRIu64, run->dim);
+    const char *const id_bytes = gnn_kv_get(&run->config, "id-bytes");
+    if (id_bytes != NULL && strcmp(id_bytes, "4") != 0)
+        say(text, text_bytes, "neighbour IDs of %s bytes", id_bytes);
     if (run->model[0] != '\0')
         say_model(run, text, text_bytes);
     if (run->batch_size != GNN_UNKNOWN)

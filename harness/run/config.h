@@ -3,6 +3,7 @@
 #ifndef GNN_RUN_CONFIG_H
 #define GNN_RUN_CONFIG_H
 
+#include "harness/base/id_width.h"
 #include "harness/base/option.h"
 #include "harness/oocgnn.h"
 #include "harness/system/system.h"
@@ -21,6 +22,7 @@ struct gnn_run_config {
     char preset[GNN_TEXT_MAX];
     uint32_t scale_divisor;
     uint32_t dim; /* 0: the only one prepared */
+    enum gnn_id_width id_width;
 
     enum gnn_model_kind model;
     uint32_t hidden, heads;

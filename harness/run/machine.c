@@ -211,6 +211,7 @@ static enum gnn_status open_synthetic(struct gnn_machine *m, struct gnn_err *err
     struct gnn_generate_options options = {0};
     gnn_option_defaults(gnn_generate_table, &options);
     options.dim = m->config->dim;
+    options.id_width = m->config->id_width;
     GNN_TRY(gnn_synthetic_open(m->world, m->config->dataset, &options, m->config->scale_divisor, &m->synthetic, err));
     const struct gnn_dataset *const d = gnn_synthetic_dataset(m->synthetic);
     GNN_TRY(gnn_world_simulated_add_file(m->inner, d->indices_path, gnn_synthetic_indices(m->synthetic), err));
@@ -228,7 +229,7 @@ enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_data
     }
     char dir[GNN_TEXT_MAX * 2];
     gnn_run_dataset_dir(m->config, dir, sizeof dir);
-    GNN_TRY(gnn_dataset_open(m->world, dir, m->config->dim, sizeof(gnn_node), &m->dataset, err));
+    GNN_TRY(gnn_dataset_open(m->world, dir, m->config->dim, gnn_id_width_bytes(m->config->id_width), &m->dataset, err));
     if (m->config->sample_only)
         gnn_dataset_drop_labels(m->world, m->dataset);
     *out = m->dataset;

@@ -34,6 +34,8 @@ const struct gnn_option gnn_run_options[] = {
     OPTION("scale", SCALE, scale_divisor, "1/1", .unit = "1/K", .help = "scale of a registry dataset"),
     OPTION("dim", U32, dim, "0", .unit = "floats", .max = GNN_DIM_MAX,
            .help = "feature width to use; 0 takes the only one prepared"),
+    OPTION("id-bytes", CHOICE, id_width, "4", .unit = "bytes", .choices = gnn_id_width_words,
+           .help = "neighbour IDs on disk to use: `indices`, or `indices-8` as most released systems store them"),
 
     OPTION("model", CHOICE, model, "sage", .choices = gnn_model_names, .help = "what is trained",
            .source = "GNNDrive, section 5"),
