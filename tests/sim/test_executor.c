@@ -1,4 +1,4 @@
-/* Virtual time worked out by hand: cores shared, locks handed over, deadlines, the split, deadlocks, determinism. */
+/* Virtual time worked out by hand: cores shared, locks competed for, deadlines, the split, deadlocks, determinism. */
 #include "harness/base/rng.h"
 #include "harness/world/simulated/executor.h"
 #include "tests/support/seed.h"
@@ -315,7 +315,7 @@ static void locker_main(void *arg)
     sim_thread_split(WORLD(ex), &locker->split);
 }
 
-static void mutexes_are_handed_over_in_order(void **state)
+static void sleepers_take_a_freed_mutex_in_order(void **state)
 {
     (void)state;
     static const struct {
@@ -339,6 +339,15 @@ static void mutexes_are_handed_over_in_order(void **state)
          .at_ns = {10, 6020, 12030},
          .lock_wait_ns = {0, 6010, 12020},
          .cpu_ns = {5120, 5120, 5020}},
+        /* who finds it taken enters the kernel for 300 before it sleeps; the last one too, when it has left, since only
+         * the kernel knows that nobody sleeps any more */
+        {.what = "with the kernel",
+         .costs = {.cores = 4, .lock_ns = 10, .wake_ns = 100, .wake_latency_ns = 1000, .futex_ns = 300},
+         .start_ns = {0, 0, 0},
+         .order = {0, 1, 2},
+         .at_ns = {10, 6020, 12030},
+         .lock_wait_ns = {0, 6020 - 310, 12030 - 310},
+         .cpu_ns = {5120, 5420, 5620}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct shared shared;
@@ -359,6 +368,118 @@ static void mutexes_are_handed_over_in_order(void **state)
             assert_int_equal(split->wall_ns, split->cpu_ns + waits_ns(split));
         }
         shared_close(&shared);
+    }
+}
+
+/* Holds the mutex for 1 us at a time, 1 us apart, from start_ns on. */
+struct user {
+    struct shared *shared;
+    uint64_t start_ns, wait_ns;
+    uint32_t who, rounds, noted; /* noted: how many of its turns are written down */
+};
+
+static void user_main(void *arg)
+{
+    struct user *const user = arg;
+    struct sim_executor *const ex = user->shared->log.ex;
+    struct gnn_time_split split;
+    sim_sleep_until(WORLD(ex), user->start_ns, GNN_WAIT_IO);
+    for (uint32_t i = 0; i < user->rounds; i++) {
+        sim_mutex_lock(WORLD(ex), user->shared->mutex);
+        if (i < user->noted)
+            note(&user->shared->log, user->who);
+        cpu_ns(ex, 1 * US);
+        sim_mutex_unlock(WORLD(ex), user->shared->mutex);
+        cpu_ns(ex, 1 * US);
+    }
+    sim_thread_split(WORLD(ex), &split);
+    user->wait_ns = split.wait_ns[GNN_WAIT_LOCK];
+}
+
+/* Returns when the last was done. */
+static uint64_t run_users(const struct sim_executor_config *config, struct user *users, uint32_t count, struct log *log)
+{
+    struct shared shared;
+    struct gnn_thread *threads[64];
+    shared_open(&shared, config);
+    for (uint32_t t = 0; t < count; t++) {
+        users[t].shared = &shared;
+        threads[t] = start(shared.log.ex, "user", user_main, &users[t]);
+    }
+    for (uint32_t t = 0; t < count; t++)
+        sim_thread_join(WORLD(shared.log.ex), threads[t]);
+    const uint64_t end_ns = sim_now(shared.log.ex);
+    *log = shared.log;
+    shared_close(&shared);
+    return end_ns;
+}
+
+/* The sleeper is woken at 1 us and runs at 2.5; then the first holds the mutex again, from 2 on. */
+static void who_is_awake_takes_a_freed_mutex(void **state)
+{
+    (void)state;
+    const struct sim_executor_config costs = {.cores = 2, .wake_latency_ns = 1500};
+    struct user users[2] = {{.who = 0, .rounds = 3, .noted = 3}, {.who = 1, .start_ns = 500, .rounds = 1, .noted = 1}};
+    struct log log;
+    (void)run_users(&costs, users, 2, &log);
+    expect_entry(&log, 0, 0, 0);
+    expect_entry(&log, 1, 0, 2 * US);
+    expect_entry(&log, 2, 0, 4 * US);
+    expect_entry(&log, 3, 1, 6500); /* woken at 1 and 3 us in vain, at 5 to find it free */
+    assert_int_equal(users[1].wait_ns, 6 * US);
+    assert_int_equal(users[0].wait_ns, 0);
+}
+
+/* Two come while the mutex is held until 1 us: the one that looks for 600 ns from 500 on has it at once, the one that
+ * gave up at 850 sleeps 100 ns later, is woken at 1 us, and finds it taken until 2 us. */
+static void who_looks_takes_a_freed_mutex(void **state)
+{
+    (void)state;
+    const struct sim_executor_config costs = {.cores = 4, .wake_latency_ns = 1500, .spin_ns = 600, .futex_ns = 100};
+    struct user users[3] = {{.who = 0, .rounds = 1, .noted = 1},
+                            {.who = 1, .start_ns = 250, .rounds = 1, .noted = 1},
+                            {.who = 2, .start_ns = 500, .rounds = 1, .noted = 1}};
+    struct log log;
+    (void)run_users(&costs, users, 3, &log);
+    expect_entry(&log, 0, 0, 0);
+    expect_entry(&log, 1, 2, 1 * US);
+    expect_entry(&log, 2, 1, 2500);
+    assert_int_equal(users[2].wait_ns, 500);
+    assert_int_equal(users[1].wait_ns, 600 + (2500 - 950));
+}
+
+/* It comes too late every time, until it is handed the mutex. */
+static void nobody_starves(void **state)
+{
+    (void)state;
+    const struct sim_executor_config costs = {.cores = 2, .wake_latency_ns = 1500};
+    struct user users[2] = {{.who = 0, .rounds = 1000}, {.who = 1, .start_ns = 500, .rounds = 1, .noted = 1}};
+    struct log log;
+    (void)run_users(&costs, users, 2, &log);
+    expect_entry(&log, 0, 1, (2 * 64 + 1) * US + 1500); /* 64 times in vain: at 1, 3 .. 127 us; handed over at 129 */
+    assert_int_equal(users[1].wait_ns, 130 * US);
+}
+
+/* Rounds of 1 us under the mutex and 1 us outside, on a core each: two threads get them done twice as fast as one at
+ * best, and sixty-four may not be slower than one, whatever a wake-up costs. A mutex handed to its first sleeper is
+ * idle until that one runs: a wake-up for each round. */
+static void more_threads_never_slow_a_mutex(void **state)
+{
+    (void)state;
+    const struct sim_executor_config costs = {
+        .cores = 64, .lock_ns = 3, .wake_ns = 3500, .wake_latency_ns = 5700, .spin_ns = 1000, .futex_ns = 170};
+    enum { ROUNDS = 6400 };
+    uint64_t alone_ns = 0;
+    for (uint32_t threads = 1; threads <= 64; threads *= 2) {
+        struct user users[64] = {{0}};
+        struct log log;
+        for (uint32_t t = 0; t < threads; t++)
+            users[t] = (struct user){.who = t, .rounds = ROUNDS / threads};
+        const uint64_t wall_ns = run_users(&costs, users, threads, &log);
+        if (threads == 1)
+            alone_ns = wall_ns;
+        if (wall_ns > alone_ns)
+            fail_msg("%" PRIu32 " threads take %" PRIu64 " ns, one %" PRIu64, threads, wall_ns, alone_ns);
     }
 }
 
@@ -438,20 +559,20 @@ static void a_woken_sleeper_needs_the_mutex(void **state)
     sim_mutex_lock(WORLD(ex), shared.mutex);    /* at 10 010 */
     sim_cond_broadcast(WORLD(ex), shared.cond); /* at 10 020: both run at 11 020 and find the mutex taken */
     cpu_ns(ex, 5 * US - 200);                   /* after 200 for the wakes */
-    sim_mutex_unlock(WORLD(ex), shared.mutex);  /* at 15 030 the first has it, and runs at 16 030 */
+    sim_mutex_unlock(WORLD(ex), shared.mutex);  /* at 15 030: the second, asleep first, runs at 16 030 */
     sim_thread_join(WORLD(ex), threads[0]);
     sim_thread_join(WORLD(ex), threads[1]);
-    expect_entry(&shared.log, 0, 0, 16030);
-    /* the first unlocks at 16 140: it pays for the wake that left the second the mutex at 20, and 10 for the lock */
-    expect_entry(&shared.log, 1, 1, 17140);
+    expect_entry(&shared.log, 0, 1, 16030);
+    /* it unlocks at 16 040, wakes the first, which had a wake-up to pay for before it slept at 11 120 */
+    expect_entry(&shared.log, 1, 0, 17040);
     for (uint32_t t = 0; t < 2; t++) {
         assert_true(waiters[t].signalled);
         assert_int_equal(waiters[t].split.wall_ns, waiters[t].split.cpu_ns + waits_ns(&waiters[t].split));
     }
     /* the first: lock at 10, in the condition from 20; the second finds the mutex taken at 10, runs at 1020 */
-    assert_int_equal(waiters[0].split.wait_ns[GNN_WAIT_RESOURCE], 16030 - 20);
+    assert_int_equal(waiters[0].split.wait_ns[GNN_WAIT_RESOURCE], 11020 - 20 + (17040 - 11120));
     assert_int_equal(waiters[1].split.wait_ns[GNN_WAIT_LOCK], 1020 - 10);
-    assert_int_equal(waiters[1].split.wait_ns[GNN_WAIT_RESOURCE], 17140 - 1030);
+    assert_int_equal(waiters[1].split.wait_ns[GNN_WAIT_RESOURCE], 16030 - 1030);
     shared_close(&shared);
 }
 
@@ -723,7 +844,7 @@ static struct crowd_end crowd_run(uint64_t seed, const struct sim_executor_confi
         const uint64_t computed_ns = split->cpu_ns;
         cpu_sum_ns += computed_ns;
         assert_true(split->wall_ns >= waits_ns(split));
-        if (config->cores >= CROWD)
+        if (config->cores >= CROWD && config->spin_ns == 0)
             assert_true(computed_ns + waits_ns(split) >= split->wall_ns &&
                         computed_ns + waits_ns(split) - split->wait_ns[GNN_WAIT_COMPUTE] <= split->wall_ns);
     }
@@ -746,10 +867,11 @@ static void one_seed_one_nanosecond(void **state)
         struct sim_executor_config config;
         struct crowd_end end;
     } cases[] = {
-        {{.cores = 1}, {UINT64_C(0x12cbb0e32ad66036), 22907857}},
-        {{.cores = 3, .lock_ns = 20, .wake_ns = 900, .wake_latency_ns = 5000}, {UINT64_C(0x0ff44388e1edc2ea), 9602041}},
+        {{.cores = 1}, {UINT64_C(0x031eec03fbca6ade), 22883234}},
+        {{.cores = 3, .lock_ns = 20, .wake_ns = 900, .wake_latency_ns = 5000, .spin_ns = 1000, .futex_ns = 200},
+         {UINT64_C(0x0735ac8b8ae05819), 9877636}},
         {{.cores = 64, .lock_ns = 20, .wake_ns = 900, .thread_start_ns = 10000},
-         {UINT64_C(0x7178c881f8ce4aae), 1923082}},
+         {UINT64_C(0x7a303d0515835219), 1747644}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const struct crowd_end first = crowd_run(1, &cases[c].config);
@@ -772,6 +894,8 @@ static void random_crowds_keep_the_rules(void **state)
                                                    .lock_ns = gnn_rng_below(&rng, 100),
                                                    .wake_ns = gnn_rng_below(&rng, 2000),
                                                    .wake_latency_ns = gnn_rng_below(&rng, 2) * 5000,
+                                                   .spin_ns = gnn_rng_below(&rng, 2) * 700,
+                                                   .futex_ns = gnn_rng_below(&rng, 400),
                                                    .thread_start_ns = gnn_rng_below(&rng, 10000)};
         const uint64_t crowd_seed = gnn_rng_next(&rng);
         const struct crowd_end first = crowd_run(crowd_seed, &config);
@@ -789,7 +913,11 @@ int main(void)
         cmocka_unit_test(small_steps_add_up),
         cmocka_unit_test(spinning_holds_a_core),
         cmocka_unit_test(ties_go_by_number),
-        cmocka_unit_test(mutexes_are_handed_over_in_order),
+        cmocka_unit_test(sleepers_take_a_freed_mutex_in_order),
+        cmocka_unit_test(who_is_awake_takes_a_freed_mutex),
+        cmocka_unit_test(who_looks_takes_a_freed_mutex),
+        cmocka_unit_test(nobody_starves),
+        cmocka_unit_test(more_threads_never_slow_a_mutex),
         cmocka_unit_test(conditions_wake_in_order),
         cmocka_unit_test(a_woken_sleeper_needs_the_mutex),
         cmocka_unit_test(sleeps_land_in_their_kind),

@@ -1,5 +1,6 @@
 /* The world's table over the executor: pipelines of known service times, charged work, memory against the cap. */
 #include "harness/pipeline/pipeline.h"
+#include "harness/pipeline/team.h"
 #include "tests/support/sim_profile.h"
 #include "tests/support/sim_world.h"
 
@@ -24,6 +25,7 @@ static void bare_profile(struct gnn_profile *out, uint32_t cores)
     sim_profile_fill(out);
     out->cpu.cores = cores;
     out->cpu.lock_ns = out->cpu.wake_ns = out->cpu.wake_latency_ns = out->cpu.thread_start_ns = 0;
+    out->cpu.syscall_ns = 0; /* of mutexes that are taken */
 }
 
 /* ---- pipelines ---- */
@@ -171,6 +173,100 @@ static void costs_slow_a_line_down(void **state)
     assert_int_equal(run_line(&c, &with, again), with_ns);
     for (uint32_t s = 0; s < c.stages; s++)
         assert_memory_equal(&times[s], &again[s], sizeof times[s]);
+}
+
+/* ---- a driver and its team ---- */
+
+enum { READS = 4000, READS_OUT = 16 };
+
+struct small_task {
+    struct gnn_task task; /* first: a task is cast to this */
+    struct gnn_world *world;
+};
+
+/* As AGNES handles its blocks: a device delivers one every read_ns, the driver spends 3 us on it and gives it to a
+ * worker, which spends 1 us and gives it back; at most READS_OUT are out. The device decides how long that takes. */
+struct small_tasks {
+    struct gnn_team *team;
+    struct small_task tasks[READS_OUT];
+    uint64_t read_ns;
+};
+
+static enum gnn_status small_task_run(struct gnn_task *task, uint32_t worker, struct gnn_err *err)
+{
+    (void)worker;
+    (void)err;
+    gnn_charge(((struct small_task *)task)->world, GNN_WORK_CPU_NS, 1 * US);
+    return GNN_OK;
+}
+
+static enum gnn_status drive_small_tasks(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct small_tasks *const all = ctx;
+    (void)err;
+    uint32_t out = 0;
+    const uint64_t start_ns = gnn_now_ns(worker->world);
+    for (uint32_t i = 0; i < READS; i++) {
+        struct gnn_task *task = &all->tasks[i % READS_OUT].task;
+        GNN_TRY(out == READS_OUT ? gnn_team_take(all->team, true, &task) : GNN_OK);
+        out -= out == READS_OUT;
+        gnn_sleep_until(worker->world, start_ns + i * all->read_ns, GNN_WAIT_IO);
+        gnn_charge(worker->world, GNN_WORK_CPU_NS, 3 * US);
+        gnn_team_give(all->team, task);
+        out++;
+    }
+    for (struct gnn_task *task; out > 0; out--)
+        GNN_TRY(gnn_team_take(all->team, true, &task));
+    gnn_team_done(all->team);
+    return GNN_OK;
+}
+
+/* Returns how long the driver took, start of the workers not included. */
+static uint64_t run_small_tasks(const struct gnn_profile *profile, uint64_t read_ns, uint32_t workers)
+{
+    struct gnn_world *const world = sim_world_of(profile, 0);
+    struct small_tasks all = {.read_ns = read_ns};
+    struct gnn_pipeline *pipeline = NULL;
+    struct gnn_stage_time times[2];
+    struct gnn_err err = {0};
+    for (uint32_t i = 0; i < READS_OUT; i++)
+        all.tasks[i] = (struct small_task){.task.run = small_task_run, .world = world};
+    assert_int_equal(gnn_team_open(world, workers, &all.team, &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_open(world, &pipeline, &err), GNN_OK);
+    assert_int_equal(gnn_team_stage(all.team, pipeline, "work", &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_stage(pipeline, "drive", 1, drive_small_tasks, &all, &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_run(pipeline, &err), GNN_OK);
+    assert_int_equal(gnn_pipeline_times(pipeline, times, 2), 2);
+    assert_int_equal(times[0].items, READS);
+    gnn_pipeline_close(pipeline);
+    gnn_team_close(all.team);
+    gnn_world_simulated_close(world);
+    return times[1].wall_ns;
+}
+
+/* Where the device decides, idle workers cost nothing. Where the driver does, one of them is asleep whenever a task is
+ * given, and waking it is all that the crowd may cost: no mutex is idle while its next owner wakes up. */
+static void more_workers_never_slow_small_tasks(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t read_ns, more_ns; /* more_ns: a task, with more than one worker */
+    } cases[] = {{14 * US, 0}, {2 * US, 3500 + 1000}};
+    struct gnn_profile profile;
+    sim_profile_fill(&profile);
+    profile.cpu.cores = 64;
+    profile.cpu.wake_ns = 3500;
+    profile.cpu.wake_latency_ns = 5700;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const uint64_t alone_ns = run_small_tasks(&profile, cases[c].read_ns, 1);
+        const uint64_t most_ns = alone_ns + alone_ns / 100 + READS * cases[c].more_ns;
+        for (uint32_t workers = 2; workers <= 64; workers *= 2) {
+            const uint64_t wall_ns = run_small_tasks(&profile, cases[c].read_ns, workers);
+            if (wall_ns > most_ns)
+                fail_msg("case %zu: %" PRIu32 " workers take %" PRIu64 " ns, one %" PRIu64, c, workers, wall_ns,
+                         alone_ns);
+        }
+    }
 }
 
 /* ---- the clock and charged work ---- */
@@ -333,9 +429,13 @@ static void feature_memory_has_no_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pipelines_take_the_textbook_time),  cmocka_unit_test(costs_slow_a_line_down),
-        cmocka_unit_test(looking_at_the_clock_settles),      cmocka_unit_test(work_is_charged_by_kind),
-        cmocka_unit_test(allocations_count_against_the_cap), cmocka_unit_test(a_cap_below_the_process),
+        cmocka_unit_test(pipelines_take_the_textbook_time),
+        cmocka_unit_test(costs_slow_a_line_down),
+        cmocka_unit_test(more_workers_never_slow_small_tasks),
+        cmocka_unit_test(looking_at_the_clock_settles),
+        cmocka_unit_test(work_is_charged_by_kind),
+        cmocka_unit_test(allocations_count_against_the_cap),
+        cmocka_unit_test(a_cap_below_the_process),
         cmocka_unit_test(feature_memory_has_no_pages),
     };
     (void)alarm(120);

@@ -19,8 +19,15 @@ enum gnn_status measured_mutex_open(struct gnn_world *w, struct gnn_mutex **out,
     (void)w;
     struct gnn_mutex *mutex;
     GNN_NEW(mutex, 1, err, "mutex: %zu bytes", sizeof *mutex);
-    const int rc = pthread_mutex_init(&mutex->handle, NULL);
+    /* Adaptive: critical sections here are shorter than a wake-up, so a thread looks again before it sleeps. */
+    pthread_mutexattr_t attr;
+    int rc = pthread_mutexattr_init(&attr);
     assert(rc == 0);
+    rc = pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+    assert(rc == 0);
+    rc = pthread_mutex_init(&mutex->handle, &attr);
+    assert(rc == 0);
+    (void)pthread_mutexattr_destroy(&attr);
     *out = mutex;
     return GNN_OK;
 }

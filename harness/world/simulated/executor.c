@@ -385,20 +385,32 @@ void sim_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wait ki
     sim_block(ex, SIM_SLEEPING, NULL, kind);
 }
 
-void sim_spin_until(struct sim_executor *ex, uint64_t deadline_ns, enum gnn_wait kind)
+void sim_spin(struct sim_executor *ex, enum sim_state state, const void *object, uint64_t deadline_ns,
+              enum gnn_wait kind)
 {
-    assert(kind < GNN_WAIT_KINDS);
-    sim_settle(ex);
-    if (deadline_ns <= ex->now_ns)
-        return;
     const uint64_t service = ex->service;
     sim_wake_at(ex, ex->running, deadline_ns);
     ex->spinning++;
-    sim_block(ex, SIM_SLEEPING, NULL, kind);
+    sim_block(ex, state, object, kind);
     ex->spinning--;
     const uint64_t cpu_ns = (ex->service - service) / SERVICE_PER_NS;
     ex->running->cpu_ns += cpu_ns;
     ex->busy_ns += cpu_ns;
+}
+
+void sim_spin_until(struct sim_executor *ex, uint64_t deadline_ns, enum gnn_wait kind)
+{
+    assert(kind < GNN_WAIT_KINDS);
+    sim_settle(ex);
+    if (deadline_ns > ex->now_ns)
+        sim_spin(ex, SIM_SLEEPING, NULL, deadline_ns, kind);
+}
+
+void sim_spin_over(struct sim_executor *ex, struct gnn_thread *thread)
+{
+    sim_queue_leave(thread);
+    sim_cancel_wake(ex, thread);
+    make_ready(ex, thread);
 }
 
 /* ---- threads ---- */

@@ -28,7 +28,9 @@ GNN_WORLD_HOOKS(GNN_WORLD_HOOK_DECLARE, sim)
 struct sim_executor_config {
     uint32_t cores;
     uint64_t lock_ns, wake_ns, wake_latency_ns, thread_start_ns; /* as in struct gnn_profile_cpu */
-    void (*on_deadlock)(void *ctx, const char *report);          /* as in struct gnn_simulated_config */
+    uint64_t spin_ns;  /* how long a thread looks at a mutex that is taken before it enters the kernel */
+    uint64_t futex_ns; /* entering the kernel for a mutex that is taken, or was while somebody wanted it */
+    void (*on_deadlock)(void *ctx, const char *report); /* as in struct gnn_simulated_config */
     void *on_deadlock_ctx;
 };
 

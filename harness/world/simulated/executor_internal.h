@@ -26,8 +26,9 @@ struct sim_queue {
 };
 
 struct gnn_mutex {
-    struct gnn_thread *owner; /* NULL: free */
-    struct sim_queue waiting;
+    struct gnn_thread *owner; /* NULL: free; then no thread sleeps on it, or one is on its way up */
+    bool contended;           /* taken, and a thread slept or was about to: leaving it enters the kernel */
+    struct sim_queue waiting, spinning;
     uint32_t number; /* for reports */
 };
 
@@ -44,6 +45,7 @@ struct gnn_thread {
     gnn_thread_fn *fn;
     void *arg;
     uint32_t number;
+    uint32_t races_lost; /* times it was woken for a mutex that another had taken again */
     uint32_t heap_at;    /* where it stands in the one heap it may be in */
     uint64_t pending_ps; /* CPU time that has not passed yet */
     uint64_t start_ns;
@@ -52,8 +54,9 @@ struct gnn_thread {
     enum sim_state state;
     enum gnn_wait wait_kind; /* of a thread that waits */
     uint64_t since_ns;
-    const void *object;      /* struct gnn_mutex, gnn_cond or gnn_thread it waits for, by state */
-    struct sim_queue *queue; /* of the condition it waits for, NULL: none; a deadline takes it out */
+    const void *object; /* struct gnn_mutex, gnn_cond or gnn_thread it waits for, by state */
+    struct sim_queue
+        *queue; /* of the condition it waits or the mutex it spins for, NULL: none; a deadline takes it out */
     bool has_deadline, timed_out;
     char name[GNN_NAME_MAX];
 };
@@ -96,9 +99,16 @@ void sim_wake(struct sim_executor *ex, struct gnn_thread *thread);
 void sim_wake_at(struct sim_executor *ex, struct gnn_thread *thread, uint64_t deadline_ns);
 void sim_cancel_wake(struct sim_executor *ex, struct gnn_thread *thread);
 
+/* As sim_block, on the core, until deadline_ns or sim_spin_over; a thread that can be told stands in the queue
+ * thread->queue, and timed_out says that it was not. */
+void sim_spin(struct sim_executor *ex, enum sim_state state, const void *object, uint64_t deadline_ns,
+              enum gnn_wait kind);
+/* The spinning thread sees what it spins for now. */
+void sim_spin_over(struct sim_executor *ex, struct gnn_thread *thread);
+
 void sim_queue_add(struct sim_queue *queue, struct gnn_thread *thread);
 void sim_queue_remove(struct sim_queue *queue, struct gnn_thread *thread);
-/* Takes the thread out of the queue of the condition it waits for. */
+/* Takes the thread out of thread->queue. */
 void sim_queue_leave(struct gnn_thread *thread);
 
 #endif

@@ -6,6 +6,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* An adaptive mutex of glibc 2.36 looks for 10 to 100 PAUSEs, as many as it needed of late; one takes 15 to 54 ns. */
+static const uint64_t mutex_spin_ns = 1000;
+
 uint64_t sim_now_ns(struct gnn_world *w)
 {
     sim_settle(sim_executor_of(w)); /* what the caller has computed so far is past when it looks at the clock */
@@ -27,6 +30,8 @@ static enum gnn_status open_parts(struct simulated *s, struct gnn_err *err)
                                                  .lock_ns = cpu->lock_ns,
                                                  .wake_ns = cpu->wake_ns,
                                                  .wake_latency_ns = cpu->wake_latency_ns,
+                                                 .spin_ns = mutex_spin_ns,
+                                                 .futex_ns = cpu->syscall_ns,
                                                  .thread_start_ns = cpu->thread_start_ns,
                                                  .on_deadlock = s->config.on_deadlock,
                                                  .on_deadlock_ctx = s->config.on_deadlock_ctx};
