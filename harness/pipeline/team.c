@@ -35,6 +35,8 @@ struct gnn_team {
     uint64_t job_number; /* of the last posted job; 0 = none yet */
     uint32_t working;    /* workers that have not finished their part of it */
     struct task_list given, finished;
+    uint32_t asleep; /* workers that wait for work */
+    bool waking;     /* one of them was woken and has not looked yet */
     bool done, cancelled;
 };
 
@@ -126,6 +128,16 @@ static void cancel(void *target)
     set_flag(team, &team->cancelled);
 }
 
+/* Wakes one worker for what was given, unless one is on its way already: that one wakes the next if there is more than
+ * it takes. So whoever gives tasks pays for one wake-up of a burst, and small tasks wake no crowd. */
+static void wake_one(struct gnn_team *team)
+{
+    if (team->given.head == NULL || team->asleep == 0 || team->waking)
+        return;
+    team->waking = true;
+    gnn_cond_signal(team->world, team->posted);
+}
+
 /* ---- the driver ---- */
 
 void gnn_team_post(struct gnn_team *team, gnn_part_fn *fn, void *ctx)
@@ -156,7 +168,7 @@ void gnn_team_give(struct gnn_team *team, struct gnn_task *task)
     gnn_mutex_lock(team->world, team->mutex);
     assert(!team->done);
     list_append(&team->given, task);
-    gnn_cond_signal(team->world, team->posted);
+    wake_one(team);
     gnn_mutex_unlock(team->world, team->mutex);
 }
 
@@ -194,11 +206,16 @@ enum gnn_status gnn_team_each(struct gnn_team *team, uint64_t count, gnn_each_fn
 static enum gnn_status next_work(struct gnn_team *team, uint64_t jobs_done, struct job *job, struct gnn_task **task)
 {
     gnn_mutex_lock(team->world, team->mutex);
-    while (team->job_number <= jobs_done && team->given.head == NULL && !team->done && !team->cancelled)
+    while (team->job_number <= jobs_done && team->given.head == NULL && !team->done && !team->cancelled) {
+        team->asleep++;
         (void)gnn_cond_wait(team->world, team->posted, team->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
+        team->asleep--;
+        team->waking = false;
+    }
     const bool cancelled = team->cancelled, posted = team->job_number > jobs_done;
     *job = posted ? team->job : (struct job){NULL, NULL};
     *task = posted || cancelled ? NULL : list_remove(&team->given);
+    wake_one(team);
     gnn_mutex_unlock(team->world, team->mutex);
     return cancelled ? GNN_ECANCELLED : GNN_OK;
 }
