@@ -241,7 +241,9 @@ enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_data
 static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     const struct gnn_machine *const m = ctx;
-    return gnn_mem_alloc(m->world, name, bytes, GNN_MEM_FEATURES, out, err);
+    GNN_TRY(gnn_mem_alloc(m->world, name, bytes, GNN_MEM_FEATURES, out, err));
+    gnn_mem_touch(m->world, *out, bytes); /* sized by the batch that is about to fill it */
+    return GNN_OK;
 }
 
 static void tensor_free(void *ctx, void *ptr)
@@ -329,9 +331,7 @@ static void simulated_usage(const struct gnn_machine *m, struct gnn_machine_usag
 {
     struct gnn_simulated_counts counts;
     assert(m->simulated);
-    struct gnn_mem_usage usage;
     gnn_world_simulated_counts(m->inner, &counts);
-    gnn_mem_usage(m->inner, &usage);
     out->cpu_ns = counts.cpu_busy_ns;
     out->major_faults = counts.page_major_faults;
     out->page_hits = counts.page_hits + counts.page_minor_faults;
@@ -339,12 +339,10 @@ static void simulated_usage(const struct gnn_machine *m, struct gnn_machine_usag
     struct gnn_group_reading *const group = &out->group;
     group->limit_bytes = m->config->memory_bytes == 0 ? GNN_UNKNOWN : m->config->memory_bytes;
     const uint64_t process_bytes = m->slowed.process_bytes;
-    group->current_bytes = process_bytes + usage.current_bytes + counts.cached_bytes;
-    /* Page cache leaves for want of room only, so the highest charge is the last one, or that of the own memory. */
-    const uint64_t own_peak_bytes = process_bytes + usage.peak_bytes;
-    group->peak_bytes = gnn_max_u64(own_peak_bytes, group->current_bytes);
+    group->current_bytes = process_bytes + counts.charged_bytes + counts.cached_bytes;
+    group->peak_bytes = process_bytes + counts.charged_peak_bytes;
     group->oom_kills = 0;
-    group->anon_bytes = process_bytes + usage.current_bytes;
+    group->anon_bytes = process_bytes + counts.charged_bytes;
     group->file_bytes = counts.cached_bytes;
     group->refaults = counts.pages_refaulted;
     group->major_faults = counts.page_major_faults;

@@ -151,6 +151,7 @@ struct gnn_world_ops {
     void (*mem_free)(struct gnn_world *w, void *ptr);
     void (*mem_usage)(struct gnn_world *w, struct gnn_mem_usage *out);
     void (*mem_copy)(struct gnn_world *w, void *dst, const void *src, uint64_t bytes);
+    void (*mem_touch)(struct gnn_world *w, const void *ptr, uint64_t bytes);
 
     enum gnn_status (*file_open)(struct gnn_world *w, const char *path, unsigned flags, struct gnn_file **out,
                                  struct gnn_err *err);
@@ -203,7 +204,7 @@ struct gnn_world {
     DO(prefix, file_path) DO(prefix, file_read) DO(prefix, file_write) DO(prefix, file_sync) DO(prefix, file_evict)    \
     DO(prefix, file_close) DO(prefix, file_rename) DO(prefix, file_remove) DO(prefix, dir_make) DO(prefix, map_open)   \
     DO(prefix, map_gather_ids) DO(prefix, map_gather_rows) DO(prefix, map_close) DO(prefix, ring_open)                 \
-    DO(prefix, charge)
+    DO(prefix, charge) DO(prefix, mem_touch)
 /* clang-format on */
 /* Declares prefix_hook, with the hook's type and contract; makes it the table's entry. */
 #define GNN_WORLD_HOOK_DECLARE(prefix, hook) __typeof__(*((struct gnn_world_ops *)0)->hook) prefix##_##hook;
@@ -295,7 +296,7 @@ static inline void gnn_cond_close(struct gnn_world *w, struct gnn_cond *cond)
 /* ---- large memory ---- */
 
 /* Allocates page-aligned zeroed memory, counted under `name` (a string literal). GNN_ENOMEM or GNN_ECAP say name and
- * size. */
+ * size. A page is charged to the cap when it is first written, pinned memory at once. */
 static inline enum gnn_status gnn_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags,
                                             void **out, struct gnn_err *err)
 {
@@ -334,6 +335,13 @@ static inline void gnn_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out)
 static inline void gnn_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes)
 {
     w->ops->mem_copy(w, dst, src, bytes);
+}
+
+/* Says that feature memory is written by what the simulated world does not see (modelled operations), so that it is
+ * charged to the cap. Reads, gathers and copies of the world need no word about it. */
+static inline void gnn_mem_touch(struct gnn_world *w, const void *ptr, uint64_t bytes)
+{
+    w->ops->mem_touch(w, ptr, bytes);
 }
 
 /* ---- files ---- */

@@ -320,7 +320,7 @@ static void test_a_cap_makes_rounds_miss(void **state)
     open_fixture(&f, true, GNN_MAP_RANDOM, GNN_OPEN_READ);
     const uint64_t room_bytes = f.profile.memory_bytes - f.profile.process_bytes;
     void *hog;
-    assert_int_equal(gnn_mem_alloc(f.world, "hog", room_bytes - (2 << 20), GNN_MEM_PLAIN, &hog, &err), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(f.world, "hog", room_bytes - (2 << 20), GNN_MEM_PINNED, &hog, &err), GNN_OK);
     for (uint64_t round = 1; round <= 3; round++) {
         gather_pages(&f, 0, FILE_PAGES, 1);
         assert_int_equal(counts_of(&f).device_read_ios, round * FILE_PAGES);
@@ -331,6 +331,46 @@ static void test_a_cap_makes_rounds_miss(void **state)
     const uint64_t ios = counts_of(&f).device_read_ios;
     gather_pages(&f, 0, FILE_PAGES, 1);
     assert_int_equal(counts_of(&f).device_read_ios, ios);
+    close_fixture(&f);
+}
+
+/* Memory takes room from the page cache when it is touched, not when it is reserved: 6 MiB for a file of 4 MiB and what
+ * is gathered from it. */
+static void test_what_is_touched_takes_room(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gnn_err err = {0};
+    gnn_node rows[2 * FILE_PAGES];
+    void *hog, *plain, *features;
+    open_fixture(&f, true, GNN_MAP_RANDOM, GNN_OPEN_READ);
+    const uint64_t room_bytes = f.profile.memory_bytes - f.profile.process_bytes;
+    assert_int_equal(gnn_mem_alloc(f.world, "hog", room_bytes - (12 << 20), GNN_MEM_PINNED, &hog, &err), GNN_OK);
+    /* reserved: all the room there is */
+    assert_int_equal(gnn_mem_alloc(f.world, "plain", 4 << 20, GNN_MEM_PLAIN, &plain, &err), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(f.world, "features", 8 << 20, GNN_MEM_FEATURES, &features, &err), GNN_OK);
+    gather_pages(&f, 0, FILE_PAGES, 1);
+    gather_pages(&f, 0, FILE_PAGES, 1);
+    assert_int_equal(counts_of(&f).device_read_ios, FILE_PAGES);
+    /* Every page, then every page backwards: the file and the first rows fill what 4 MiB of plain memory leave; from
+     * then on a row takes the oldest page's room, and half of the file is gone when its turn comes. */
+    memset(plain, 1, 4 << 20);
+    assert_int_equal(counts_of(&f).charged_bytes, room_bytes - (8 << 20));
+    for (uint32_t i = 0; i < 2 * FILE_PAGES; i++)
+        rows[i] = i < FILE_PAGES ? i : 2 * FILE_PAGES - 1 - i;
+    assert_int_equal(gnn_map_gather_rows(f.world, f.map, PAGE, rows, UINT64_C(2) * FILE_PAGES, features, PAGE, &err),
+                     GNN_OK);
+    const struct gnn_simulated_counts counts = counts_of(&f);
+    assert_int_equal(counts.charged_bytes, room_bytes);
+    assert_int_equal(counts.charged_peak_bytes, room_bytes);
+    assert_true(counts.device_read_ios > FILE_PAGES + FILE_PAGES / 3);
+    gnn_mem_free(f.world, features);
+    gnn_mem_free(f.world, plain);
+    gather_pages(&f, 0, FILE_PAGES, 1);
+    const uint64_t ios = counts_of(&f).device_read_ios;
+    gather_pages(&f, 0, FILE_PAGES, 1);
+    assert_int_equal(counts_of(&f).device_read_ios, ios);
+    gnn_mem_free(f.world, hog);
     close_fixture(&f);
 }
 
@@ -420,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_feature_rows_cost_time_and_move_nothing),
         cmocka_unit_test(test_threads_share_a_read),
         cmocka_unit_test(test_a_cap_makes_rounds_miss),
+        cmocka_unit_test(test_what_is_touched_takes_room),
         cmocka_unit_test(test_buffered_reads),
         cmocka_unit_test(test_writes_are_written_back),
         cmocka_unit_test(test_two_worlds_take_the_same_time),

@@ -426,6 +426,60 @@ static void feature_memory_has_no_pages(void **state)
     gnn_mem_free(world, features);
 }
 
+static uint64_t charged_bytes(struct gnn_world *world)
+{
+    struct gnn_simulated_counts counts;
+    gnn_world_simulated_counts(world, &counts);
+    return counts.charged_bytes;
+}
+
+/* A page is charged once, when it is first written by whoever it may be; what is freed is given back. */
+static void memory_is_charged_when_touched(void **state)
+{
+    (void)state;
+    enum { PAGE = GNN_PAGE_BYTES, PAGES = 10000, STEP = 7 };
+    struct gnn_profile profile;
+    sim_profile_fill(&profile);
+    struct gnn_world *const world = sim_world_of(&profile, 0);
+    struct gnn_err err = {0};
+    void *plain, *features, *pinned, *row;
+    assert_int_equal(gnn_mem_alloc(world, "plain", (uint64_t)PAGES * PAGE, GNN_MEM_PLAIN, &plain, &err), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(world, "row", 100, GNN_MEM_PLAIN, &row, &err), GNN_OK);
+    assert_int_equal(gnn_mem_alloc(world, "features", 70 * PAGE, GNN_MEM_FEATURES, &features, &err), GNN_OK);
+    assert_int_equal(charged_bytes(world), 0);
+    assert_int_equal(gnn_mem_alloc(world, "pinned", 5000, GNN_MEM_PINNED, &pinned, &err), GNN_OK);
+    assert_int_equal(charged_bytes(world), 2 * PAGE);
+    gnn_mem_free(world, pinned);
+    assert_int_equal(charged_bytes(world), 0);
+    uint64_t expected = 1; /* row */
+    memset(row, 1, 100);
+    for (uint32_t page = 0; page < PAGES; page += STEP, expected++)
+        ((unsigned char *)plain)[(uint64_t)page * PAGE + page % PAGE] = 1;
+    assert_int_equal(charged_bytes(world), expected * PAGE);
+    memset(plain, 1, UINT64_C(130) * PAGE);
+    expected += 130 - gnn_div_up(130, STEP);
+    assert_int_equal(charged_bytes(world), expected * PAGE);
+    gnn_mem_copy(world, (unsigned char *)features + 2 * PAGE - 50, row, 100);
+    gnn_mem_copy(world, (unsigned char *)features + 2 * PAGE - 50, row, 100);
+    assert_int_equal(charged_bytes(world), (expected + 2) * PAGE);
+    gnn_mem_touch(world, (unsigned char *)features + 2 * PAGE, UINT64_C(65) * PAGE);
+    gnn_mem_touch(world, plain, PAGE); /* plain memory is looked at, and needs no word */
+    assert_int_equal(charged_bytes(world), (expected + 66) * PAGE);
+    gnn_mem_touch(world, features, UINT64_C(70) * PAGE);
+    assert_int_equal(charged_bytes(world), (expected + 70) * PAGE);
+    gnn_mem_free(world, features);
+    assert_int_equal(charged_bytes(world), expected * PAGE);
+    memset(plain, 1, (uint64_t)PAGES * PAGE);
+    assert_int_equal(charged_bytes(world), (PAGES + 1) * PAGE);
+    gnn_mem_free(world, plain);
+    gnn_mem_free(world, row);
+    assert_int_equal(charged_bytes(world), 0);
+    struct gnn_simulated_counts counts;
+    gnn_world_simulated_counts(world, &counts);
+    assert_int_equal(counts.charged_peak_bytes, (PAGES + 1) * PAGE);
+    gnn_world_simulated_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +491,7 @@ int main(void)
         cmocka_unit_test(allocations_count_against_the_cap),
         cmocka_unit_test(a_cap_below_the_process),
         cmocka_unit_test(feature_memory_has_no_pages),
+        cmocka_unit_test(memory_is_charged_when_touched),
     };
     (void)alarm(120);
     return cmocka_run_group_tests_name("simulated world", tests, sim_world_open, sim_world_close);

@@ -174,8 +174,10 @@ static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_
     return brought_in;
 }
 
-static void sum_statistics(struct simulated *s, uint64_t now_ns)
+/* What the page cache goes by, as of about now: the room that memory leaves it, and its own statistics. */
+static void look_around(struct simulated *s, uint64_t now_ns)
 {
+    sim_memory_look(s, now_ns);
     if (now_ns - s->cached->summed_ns < statistics_ns)
         return;
     s->cached->summed_ns = now_ns;
@@ -199,7 +201,7 @@ uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint6
     uint64_t first;
     const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
     struct sim_touch touch;
-    sum_statistics(s, now_ns);
+    look_around(s, now_ns);
     sim_page_cache_read(s->cache, number, first, pages, file->random ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL,
                         &touch);
     const uint64_t brought_in = submit(s, file, now_ns, &touch);
@@ -238,7 +240,7 @@ uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint
     const struct sim_page_range through = {.file = number, .first_page = first, .pages = pages};
     if (!remember_place(s->cached, number, file)) /* out of host memory: as if it were synced at once */
         return device_write(s, now_ns, file->inode->device_offset_bytes, &through);
-    sum_statistics(s, now_ns);
+    look_around(s, now_ns);
     sim_page_cache_write(s->cache, number, first, pages);
     return write_evicted(s, now_ns);
 }
@@ -281,7 +283,7 @@ uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum
     sim_settle(s->executor);
     const uint64_t now_ns = sim_now(s->executor);
     struct sim_touch touch;
-    sum_statistics(s, now_ns);
+    look_around(s, now_ns);
     sim_page_cache_touch(s->cache, number, page, readahead_of(advice), &touch);
     const uint64_t further = submit(s, file, now_ns, &touch) - (touch.major ? 1 : 0);
     sim_cpu(s->executor, further * cpu->readahead_page_ns * SIM_PS_PER_NS);

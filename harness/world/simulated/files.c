@@ -303,7 +303,7 @@ const struct gnn_content *sim_file_content(const struct gnn_file *file)
 void sim_file_fetch(struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes, uint64_t len_bytes,
                     void *dst)
 {
-    if (!sim_is_feature(s, dst))
+    if (!sim_written_features(s, dst, len_bytes))
         sim_inode_fetch(file->inode, offset_bytes, len_bytes, dst);
 }
 

@@ -1,5 +1,6 @@
 /* The parts of a simulated world, for the files of this folder. simulated.c opens them; executor.c has the clock and
- * the threads, locks.c their locks; memory.c allocations; inode.c bytes of one file; cached.c buffered reads and page
+ * the threads, locks.c their locks; memory.c allocations, touched.c
+ * their pages; inode.c bytes of one file; cached.c buffered reads and page
  * faults; files.c names and direct I/O; map.c mappings; ring.c rings. A file of this list calls those before it. */
 #ifndef GNN_SIM_INTERNAL_H
 #define GNN_SIM_INTERNAL_H
@@ -35,6 +36,12 @@ enum gnn_status sim_memory_open(struct simulated *s, struct gnn_err *err);
 void sim_memory_close(struct simulated *s);
 /* Returns whether ptr lies in feature memory, whose bytes are neither read nor written. */
 bool sim_is_feature(const struct simulated *s, const void *ptr);
+/* The same for `bytes` that are written now: in feature memory their pages are charged. */
+bool sim_written_features(struct simulated *s, const void *ptr, uint64_t bytes);
+/* Charges what was touched of plain memory since the last look, if the time for the next has come. */
+void sim_memory_look(struct simulated *s, uint64_t now_ns);
+/* What is charged now, after a look, and with the page cache was at most; the process's own not included. */
+void sim_memory_charged(struct simulated *s, uint64_t *current_bytes, uint64_t *peak_bytes);
 
 /* ---- files.c ---- */
 struct sim_inode; /* one file's bytes and place on the device; shared by its handles */

@@ -24,9 +24,10 @@ struct gnn_map {
 struct gather {
     struct simulated *s;
     const struct gnn_map *map;
-    uint32_t number;     /* of the file in the page cache */
-    uint64_t last_page;  /* touched just before; UINT64_MAX: none */
-    uint64_t pending_ps; /* not yet given to the executor */
+    uint32_t number;        /* of the file in the page cache */
+    uint64_t last_page;     /* touched just before; UINT64_MAX: none */
+    uintptr_t written_page; /* of feature memory, likewise; 0: none */
+    uint64_t pending_ps;    /* not yet given to the executor */
 };
 
 enum gnn_status sim_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
@@ -76,6 +77,16 @@ static void touch(struct gather *g, uint64_t page)
     const uint64_t done_ns = sim_cached_fault(s, g->map->file, g->map->advice, page);
     if (done_ns > sim_now(s->executor))
         sim_sleep_until(&s->base, done_ns + s->profile->cpu.wake_latency_ns, GNN_WAIT_IO);
+}
+
+/* A row goes to feature memory: the pages behind the one that was written before are charged. */
+static void charge_row(struct gather *g, const unsigned char *to, uint32_t row_bytes)
+{
+    const uintptr_t last = ((uintptr_t)to + row_bytes - 1) / GNN_PAGE_BYTES;
+    if (last == g->written_page)
+        return;
+    g->written_page = last;
+    (void)sim_written_features(g->s, to, row_bytes);
 }
 
 /* ---- elements ---- */
@@ -139,8 +150,11 @@ enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, ui
         for (uint64_t page = first_byte / GNN_PAGE_BYTES; page * GNN_PAGE_BYTES < first_byte + row_bytes; page++)
             touch(&g, page);
         g.pending_ps += row_ps;
+        unsigned char *const to = (unsigned char *)dst + done * dst_stride_bytes;
         if (moves)
-            sim_file_fetch(s, map->file, first_byte, row_bytes, (unsigned char *)dst + done * dst_stride_bytes);
+            sim_file_fetch(s, map->file, first_byte, row_bytes, to);
+        else
+            charge_row(&g, to, row_bytes);
     }
     charge(&g);
     if (done < count)

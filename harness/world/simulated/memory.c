@@ -1,9 +1,15 @@
 /* Large memory against the cap. Plain memory is real; feature memory is a range of addresses without pages that faults
  * when touched, so a system that looks at feature bytes stops at once. The process's own bytes (struct
  * gnn_profile.process_bytes) count from the start; the page cache has what is left. Names and ranges are kept sorted by
- * address; there are some dozens of them. */
+ * address; there are some dozens of them.
+ *
+ * Memory is charged page by page when it is touched, as the kernel does it, and pinned memory at once (touched.h): what
+ * is reserved and not used is the page cache's. Plain memory is looked at when the page cache is used, every
+ * millisecond of virtual time and less often while nothing new is found. What is reserved must fit the cap all the
+ * same: an allocation that could not be used whole is refused by name instead of failing later without one. */
 #include "harness/base/log.h"
 #include "harness/world/simulated/internal.h"
+#include "harness/world/simulated/touched.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,9 +17,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+static const uint64_t look_ns_min = 1000000, look_ns_max = 128000000;
+
 struct range {
     unsigned char *base;
     uint64_t bytes; /* counted: the request rounded up to pages */
+    struct sim_touched touched;
 };
 
 struct ranges { /* disjoint, ascending */
@@ -23,8 +32,11 @@ struct ranges { /* disjoint, ascending */
 
 struct sim_memory {
     uint64_t cap_bytes;
-    uint64_t held_bytes; /* allocated; the process's own not included */
-    uint64_t peak_bytes;
+    /* The process's own not included in any. */
+    uint64_t held_bytes, peak_bytes; /* allocated */
+    uint64_t touched_bytes;
+    uint64_t charged_peak_bytes; /* touched, and page cache */
+    uint64_t next_look_ns, look_every_ns;
     struct ranges plain, features;
     struct range around_features; /* from the first to the end of the last: most addresses lie outside */
 };
@@ -82,8 +94,10 @@ static bool ranges_take(struct ranges *ranges, const void *base, struct range *o
 
 static void ranges_close(struct ranges *ranges)
 {
-    for (uint32_t at = 0; at < ranges->count; at++)
+    for (uint32_t at = 0; at < ranges->count; at++) {
         (void)munmap(ranges->items[at].base, ranges->items[at].bytes);
+        sim_touched_close(&ranges->items[at].touched);
+    }
     free(ranges->items);
 }
 
@@ -91,9 +105,28 @@ static void ranges_close(struct ranges *ranges)
 
 static void give_rest_to_cache(const struct simulated *s)
 {
-    const uint64_t own_bytes = s->profile->process_bytes + s->memory->held_bytes;
+    const uint64_t own_bytes = s->profile->process_bytes + s->memory->touched_bytes;
+    assert(s->memory->touched_bytes <= s->memory->held_bytes);
     assert(own_bytes <= s->memory->cap_bytes);
     sim_page_cache_set_room(s->cache, s->memory->cap_bytes - own_bytes);
+}
+
+/* To be called before memory is given back: until then the sum only grows. */
+static void note_peak(struct simulated *s)
+{
+    struct sim_page_cache_counts cache;
+    sim_page_cache_counts(s->cache, &cache);
+    const uint64_t bytes = s->memory->touched_bytes + cache.pages * GNN_PAGE_BYTES;
+    s->memory->charged_peak_bytes = gnn_max_u64(s->memory->charged_peak_bytes, bytes);
+}
+
+static void charge_pages(struct simulated *s, uint64_t pages)
+{
+    if (pages == 0)
+        return;
+    s->memory->touched_bytes += pages * GNN_PAGE_BYTES;
+    give_rest_to_cache(s);
+    note_peak(s);
 }
 
 enum gnn_status sim_memory_open(struct simulated *s, struct gnn_err *err)
@@ -151,6 +184,23 @@ static enum gnn_status check_cap(const struct simulated *s, const char *name, ui
                     (unsigned long long)gnn_add_bytes(own_bytes, counted_bytes), (unsigned long long)memory->cap_bytes);
 }
 
+static void add(struct simulated *s, struct range range, unsigned flags)
+{
+    struct sim_memory *const memory = s->memory;
+    const bool features = (flags & GNN_MEM_FEATURES) != 0, pinned = (flags & GNN_MEM_PINNED) != 0;
+    if (pinned)
+        sim_touched_all(&range.touched);
+    else if (!features)
+        (void)madvise(range.base, range.bytes, MADV_NOHUGEPAGE); /* a look tells pages apart */
+    ranges_add(features ? &memory->features : &memory->plain, range);
+    find_around_features(memory);
+    memory->held_bytes += range.bytes;
+    memory->peak_bytes = gnn_max_u64(memory->peak_bytes, memory->held_bytes);
+    memory->look_every_ns = look_ns_min;
+    memory->next_look_ns = gnn_min_u64(memory->next_look_ns, sim_now(s->executor) + look_ns_min);
+    charge_pages(s, range.touched.count);
+}
+
 enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
                               struct gnn_err *err)
 {
@@ -163,20 +213,19 @@ enum gnn_status sim_mem_alloc(struct gnn_world *w, const char *name, uint64_t by
     GNN_TRY(check_cap(s, name, bytes, counted_bytes, err));
     const bool features = (flags & GNN_MEM_FEATURES) != 0;
     struct ranges *const ranges = features ? &memory->features : &memory->plain;
+    struct range range = {.bytes = counted_bytes};
     if (!ranges_reserve(ranges))
         return gnn_fail(err, GNN_ENOMEM, "%s: its place among %u allocations", name, ranges->count);
-    void *const base = mmap(NULL, counted_bytes, features ? PROT_NONE : PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED)
+    GNN_TRY(sim_touched_open(counted_bytes / GNN_PAGE_BYTES, &range.touched, err));
+    range.base = mmap(NULL, counted_bytes, features ? PROT_NONE : PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range.base == MAP_FAILED) {
+        sim_touched_close(&range.touched);
         return gnn_fail(err, GNN_ENOMEM, "%s: %llu bytes of the host's memory: %s", name, (unsigned long long)bytes,
                         strerror(errno));
-    ranges_add(ranges, (struct range){.base = base, .bytes = counted_bytes});
-    find_around_features(memory);
-    memory->held_bytes += counted_bytes;
-    if (memory->held_bytes > memory->peak_bytes)
-        memory->peak_bytes = memory->held_bytes;
-    give_rest_to_cache(s);
-    *out = base;
+    }
+    add(s, range, flags);
+    *out = range.base;
     return GNN_OK;
 }
 
@@ -187,12 +236,15 @@ void sim_mem_free(struct gnn_world *w, void *ptr)
     struct simulated *const s = simulated_of(w);
     struct sim_memory *const memory = s->memory;
     struct range range = {0};
+    note_peak(s);
     const bool known = ranges_take(&memory->plain, ptr, &range) || ranges_take(&memory->features, ptr, &range);
     assert(known); /* allocated here, and freed once */
     const int rc = munmap(ptr, range.bytes);
     assert(rc == 0);
     find_around_features(memory);
     memory->held_bytes -= range.bytes;
+    memory->touched_bytes -= range.touched.count * GNN_PAGE_BYTES;
+    sim_touched_close(&range.touched);
     give_rest_to_cache(s);
 }
 
@@ -203,21 +255,77 @@ void sim_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out)
     out->peak_bytes = memory->peak_bytes;
 }
 
-bool sim_is_feature(const struct simulated *s, const void *ptr)
+/* ---- what was touched ---- */
+
+static uint64_t look(struct simulated *s)
+{
+    struct ranges *const plain = &s->memory->plain;
+    uint64_t pages = 0;
+    for (uint32_t i = 0; i < plain->count; i++)
+        pages += sim_touched_look(&plain->items[i].touched, plain->items[i].base);
+    charge_pages(s, pages);
+    return pages;
+}
+
+void sim_memory_look(struct simulated *s, uint64_t now_ns)
+{
+    struct sim_memory *const memory = s->memory;
+    if (now_ns < memory->next_look_ns)
+        return;
+    const bool more = look(s) > 0;
+    memory->look_every_ns = more ? look_ns_min : gnn_min_u64(2 * memory->look_every_ns, look_ns_max);
+    memory->next_look_ns = now_ns + memory->look_every_ns;
+}
+
+void sim_memory_charged(struct simulated *s, uint64_t *current_bytes, uint64_t *peak_bytes)
+{
+    (void)look(s);
+    note_peak(s);
+    *current_bytes = s->memory->touched_bytes;
+    *peak_bytes = s->memory->charged_peak_bytes;
+}
+
+/* Returns the allocation of feature memory that holds the address; NULL: none does. */
+static struct range *feature_range(const struct simulated *s, const void *ptr)
 {
     const struct sim_memory *const memory = s->memory;
     const uintptr_t address = (uintptr_t)ptr;
     if (address - (uintptr_t)memory->around_features.base >= memory->around_features.bytes)
-        return false;
+        return NULL;
     const uint32_t at = ranges_at(&memory->features, address);
-    return at < memory->features.count && (uintptr_t)memory->features.items[at].base <= address;
+    const bool inside = at < memory->features.count && (uintptr_t)memory->features.items[at].base <= address;
+    return inside ? &memory->features.items[at] : NULL;
+}
+
+bool sim_written_features(struct simulated *s, const void *ptr, uint64_t bytes)
+{
+    struct range *const range = feature_range(s, ptr);
+    if (range == NULL)
+        return false;
+    if (bytes == 0 || range->touched.bits == NULL)
+        return true;
+    const uint64_t offset = (uint64_t)((const unsigned char *)ptr - range->base);
+    assert(bytes <= range->bytes - offset);
+    const uint64_t first = offset / GNN_PAGE_BYTES, end = gnn_div_up(offset + bytes, GNN_PAGE_BYTES);
+    charge_pages(s, sim_touched_mark(&range->touched, first, end - first));
+    return true;
+}
+
+void sim_mem_touch(struct gnn_world *w, const void *ptr, uint64_t bytes)
+{
+    (void)sim_written_features(simulated_of(w), ptr, bytes);
+}
+
+bool sim_is_feature(const struct simulated *s, const void *ptr)
+{
+    return feature_range(s, ptr) != NULL;
 }
 
 void sim_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes)
 {
-    const struct simulated *const s = simulated_of(w);
+    struct simulated *const s = simulated_of(w);
     sim_charge(w, GNN_WORK_COPIED_BYTE, bytes);
-    if (!sim_is_feature(s, dst) && !sim_is_feature(s, src))
+    if (!sim_written_features(s, dst, bytes) && !sim_is_feature(s, src))
         memcpy(dst, src, bytes);
 }
 

@@ -72,9 +72,11 @@ void gnn_world_simulated_close(struct gnn_world *world)
 
 void gnn_world_simulated_counts(struct gnn_world *world, struct gnn_simulated_counts *out)
 {
-    const struct simulated *const s = simulated_of(world);
+    struct simulated *const s = simulated_of(world);
     struct sim_device_counts device;
     struct sim_page_cache_counts cache;
+    uint64_t charged_bytes, charged_peak_bytes;
+    sim_memory_charged(s, &charged_bytes, &charged_peak_bytes); /* may take room from the page cache */
     sim_device_counts(s->device, &device);
     sim_page_cache_counts(s->cache, &cache);
     *out = (struct gnn_simulated_counts){.device_read_bytes = device.read_bytes,
@@ -88,6 +90,8 @@ void gnn_world_simulated_counts(struct gnn_world *world, struct gnn_simulated_co
                                          .pages_refaulted = cache.refaulted,
                                          .pages_readahead = cache.readahead,
                                          .cached_bytes = cache.pages * GNN_PAGE_BYTES,
+                                         .charged_bytes = charged_bytes,
+                                         .charged_peak_bytes = charged_peak_bytes,
                                          .cpu_busy_ns = sim_busy_ns(s->executor)};
 }
 

@@ -7,7 +7,7 @@
  *
  *   time      executor.h: threads, cores, locks, sleeps
  *   storage   device.h: one RAID-0 of modelled devices; page_cache.h: Linux's two lists, readahead, room
- *   memory    every gnn_mem_alloc counts against the cap; feature memory has addresses and no pages
+ *   memory    every gnn_mem_alloc counts against the cap, page by page when touched; feature memory has addresses only
  *   bytes     topology is real: files on the host are read in place (read-only), contents are registered below, written
  *             files live in host memory and are gone when the world closes. Feature bytes are never moved.
  *
@@ -36,7 +36,9 @@ struct gnn_simulated_counts {
     uint64_t page_hits, page_minor_faults, page_major_faults;
     uint64_t pages_evicted, pages_refaulted, pages_readahead;
     uint64_t cached_bytes; /* in the page cache now */
-    uint64_t cpu_busy_ns;  /* over all cores */
+    /* The process's own not included: what was touched of the allocations, now; that and the page cache, at most. */
+    uint64_t charged_bytes, charged_peak_bytes;
+    uint64_t cpu_busy_ns; /* over all cores */
 };
 
 GNN_MUST_CHECK enum gnn_status gnn_world_simulated_open(const struct gnn_simulated_config *config,

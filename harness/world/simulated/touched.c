@@ -1,0 +1,100 @@
+#include "harness/world/simulated/touched.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { WORD_PAGES = 64, LOOK_PAGES = 64 * WORD_PAGES };
+
+static uint64_t word_count(const struct sim_touched *touched)
+{
+    return gnn_div_up(touched->pages, WORD_PAGES);
+}
+
+/* The bits of a word's pages inside [first, end). */
+static uint64_t word_mask(uint64_t word, uint64_t first, uint64_t end)
+{
+    const uint64_t start = word * WORD_PAGES;
+    const uint64_t low = first > start ? first - start : 0;
+    const uint64_t high = gnn_min_u64(end - start, WORD_PAGES);
+    assert(low < high);
+    const uint64_t up_to_high = high == WORD_PAGES ? UINT64_MAX : (UINT64_C(1) << high) - 1;
+    return up_to_high & ~((UINT64_C(1) << low) - 1);
+}
+
+enum gnn_status sim_touched_open(uint64_t pages, struct sim_touched *out, struct gnn_err *err)
+{
+    *out = (struct sim_touched){.pages = pages};
+    GNN_NEW(out->bits, word_count(out), err, "the touched ones of %llu pages", (unsigned long long)pages);
+    return GNN_OK;
+}
+
+void sim_touched_close(struct sim_touched *touched)
+{
+    free(touched->bits);
+    touched->bits = NULL;
+}
+
+void sim_touched_all(struct sim_touched *touched)
+{
+    sim_touched_close(touched);
+    touched->count = touched->pages;
+}
+
+uint64_t sim_touched_mark(struct sim_touched *touched, uint64_t first, uint64_t pages)
+{
+    const uint64_t end = first + pages;
+    uint64_t added = 0;
+    assert(pages > 0);
+    assert(end <= touched->pages);
+    if (touched->bits == NULL)
+        return 0;
+    for (uint64_t word = first / WORD_PAGES; word * WORD_PAGES < end; word++) {
+        const uint64_t fresh = word_mask(word, first, end) & ~touched->bits[word];
+        touched->bits[word] |= fresh;
+        added += (uint64_t)__builtin_popcountll(fresh);
+    }
+    touched->count += added;
+    if (touched->count == touched->pages)
+        sim_touched_close(touched);
+    return added;
+}
+
+/* Asks about up to LOOK_PAGES pages from a word's first on. */
+static uint64_t look_at(struct sim_touched *touched, unsigned char *base, uint64_t word, uint64_t pages)
+{
+    unsigned char there[LOOK_PAGES];
+    uint64_t added = 0;
+    assert(pages <= LOOK_PAGES);
+    if (mincore(base + word * WORD_PAGES * GNN_PAGE_BYTES, pages * GNN_PAGE_BYTES, there) != 0)
+        return 0; /* the host is out of memory for a moment: another look will tell */
+    for (uint64_t page = 0; page < pages; page++) {
+        uint64_t *const bits = &touched->bits[word + page / WORD_PAGES];
+        const uint64_t fresh = ((uint64_t)(there[page] & 1) << page % WORD_PAGES) & ~*bits;
+        *bits |= fresh;
+        added += fresh != 0;
+    }
+    return added;
+}
+
+uint64_t sim_touched_look(struct sim_touched *touched, unsigned char *base)
+{
+    const uint64_t words = touched->bits == NULL ? 0 : word_count(touched);
+    uint64_t added = 0;
+    for (uint64_t word = 0; word < words;) {
+        if (touched->bits[word] == UINT64_MAX) {
+            word++;
+            continue;
+        }
+        uint64_t end = word + 1;
+        while (end < words && end - word < LOOK_PAGES / WORD_PAGES && touched->bits[end] != UINT64_MAX)
+            end++;
+        const uint64_t left = touched->pages - word * WORD_PAGES;
+        added += look_at(touched, base, word, gnn_min_u64(left, (end - word) * WORD_PAGES));
+        word = end;
+    }
+    touched->count += added;
+    if (added > 0 && touched->count == touched->pages)
+        sim_touched_close(touched);
+    return added;
+}
