@@ -54,9 +54,8 @@ struct gnn_thread {
     enum sim_state state;
     enum gnn_wait wait_kind; /* of a thread that waits */
     uint64_t since_ns;
-    const void *object; /* struct gnn_mutex, gnn_cond or gnn_thread it waits for, by state */
-    struct sim_queue
-        *queue; /* of the condition it waits or the mutex it spins for, NULL: none; a deadline takes it out */
+    const void *object;      /* struct gnn_mutex, gnn_cond or gnn_thread it waits for, by state */
+    struct sim_queue *queue; /* of the condition or the mutex's lookers, NULL: none; a deadline takes it out */
     bool has_deadline, timed_out;
     char name[GNN_NAME_MAX];
 };

@@ -1,8 +1,8 @@
 /* Mutexes as the measured world has them, the C library's adaptive ones over futexes: unlocking frees the mutex, and
  * whoever comes next takes it, be it a thread that was never asleep. A thread that finds it taken looks again for a
- * while, on its core; then it enters the kernel, which looks once more, and sleeps. The one that unlocks wakes the first
- * sleeper if anyone has slept since the mutex was taken, and the woken thread competes like any other. So a mutex is
- * never held by a thread that is still waking up, and short critical sections do not line their users up behind one
+ * while, on its core; then it enters the kernel, which looks once more, and sleeps. The one that unlocks wakes the
+ * first sleeper if anyone has slept since the mutex was taken, and the woken thread competes like any other. So a mutex
+ * is never held by a thread that is still waking up, and short critical sections do not line their users up behind one
  * another at the pace of wake-ups.
  *
  * In virtual time a sleeper could come too late for ever, at the same point of its rival's round; a real machine's
