@@ -1,5 +1,6 @@
 /* The CPU back-end against the reference over the whole table of ops, and the oracle itself by hand. */
 #include "harness/tensor/dropout.h"
+#include "tests/support/device_tensor.h"
 #include "tests/support/op_cases.h"
 #include "tests/support/toy_block.h"
 
@@ -13,7 +14,14 @@
 static void test_against_reference(void **state)
 {
     (void)state;
-    op_cases_against_reference(&gnn_tensor_cpu);
+    op_cases_against_reference(&gnn_tensor_cpu, OP_ROUNDING_TWICE);
+}
+
+/* Memory that faults when it is dereferenced: what the table does to pass on a GPU, it does here. */
+static void test_a_memory_of_its_own(void **state)
+{
+    (void)state;
+    op_cases_against_reference(&device_tensor, OP_ROUNDING_TWICE);
 }
 
 static void test_same_bits(void **state)
@@ -110,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_reference),
+        cmocka_unit_test(test_a_memory_of_its_own),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_activations_hide_no_nan),
 

@@ -4,9 +4,16 @@
 
 #include "harness/tensor/tensor.h"
 
+/* How the back-end rounds a product that is added to something. */
+enum op_rounding {
+    OP_ROUNDING_TWICE, /* the product, then the sum, as the reference does */
+    OP_ROUNDING_FUSED  /* once (fused multiply-add): a GPU, unless its compiler is told not to */
+};
+
 /* Fails the test where the back-end's result is further from the reference's than the op's tolerance. A back-end
- * without an op has NULL in its table: the pair is printed as skipped. */
-void op_cases_against_reference(const struct gnn_tensor_ops *table);
+ * without an op has NULL in its table: the pair is printed as skipped. Everything lies in memory of the back-end's own
+ * alloc and goes there and back by its upload and download. */
+void op_cases_against_reference(const struct gnn_tensor_ops *table, enum op_rounding rounding);
 /* Fails where a second run gives other bits for the same thread count; prints where two threads differ from one. */
 void op_cases_same_bits(const struct gnn_tensor_ops *table);
 /* Fails where an activation turns what is no number into a number: the run would pass for a sound one. */
