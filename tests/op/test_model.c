@@ -1,6 +1,6 @@
 /* The training step as its callers see it: it learns, it allocates at warm-up only, it repeats bit for bit,
  * and both back-ends agree on it. */
-#include "harness/model/model.h"
+#include "tests/support/model_cases.h"
 #include "tests/support/toy_block.h"
 
 #include <math.h>
@@ -11,20 +11,6 @@
 #include <cmocka.h>
 
 static const uint64_t seed = 31;
-
-static struct gnn_model_config toy_config(enum gnn_model_kind kind)
-{
-    return (struct gnn_model_config){.kind = kind,
-                                     .layers = 3,
-                                     .in_dim = 12,
-                                     .hidden = 32,
-                                     .heads = 4,
-                                     .classes = 7,
-                                     .dropout = 0.5,
-                                     .lr = 0.003,
-                                     .gat_width_total = true,
-                                     .seed = 5};
-}
 
 struct toy_data {
     struct gnn_rng rng;
@@ -80,7 +66,7 @@ static void test_loss_falls(void **state)
 {
     (void)state;
     for (uint32_t kind = 0; kind < GNN_MODEL_KINDS; kind++) {
-        const struct gnn_model_config config = toy_config((enum gnn_model_kind)kind);
+        const struct gnn_model_config config = toy_model_config((enum gnn_model_kind)kind);
         struct toy_memory memory = {0};
         struct gnn_tensor *t = toy_tensor_open(&gnn_tensor_cpu, &memory, 1);
         struct gnn_model *model = NULL;
@@ -112,7 +98,7 @@ static void test_random_labels_start_at_ln_classes(void **state)
 {
     (void)state;
     for (uint32_t kind = 0; kind < GNN_MODEL_KINDS; kind++) {
-        struct gnn_model_config config = toy_config((enum gnn_model_kind)kind);
+        struct gnn_model_config config = toy_model_config((enum gnn_model_kind)kind);
         config.classes = 50;
         struct toy_memory memory = {0};
         struct gnn_tensor *t = toy_tensor_open(&gnn_tensor_cpu, &memory, 1);
@@ -135,7 +121,7 @@ static void test_backends_and_repeats_agree(void **state)
     (void)state;
     enum { STEPS = 4 };
     for (uint32_t kind = 0; kind < GNN_MODEL_KINDS; kind++) {
-        const struct gnn_model_config config = toy_config((enum gnn_model_kind)kind);
+        const struct gnn_model_config config = toy_model_config((enum gnn_model_kind)kind);
         struct toy_data data = data_open(&config, 60, false, seed + kind);
         double loss[3][STEPS];
         for (uint32_t r = 0; r < 3; r++) {
@@ -163,7 +149,7 @@ static void test_backends_and_repeats_agree(void **state)
 static void test_dropout_key(void **state)
 {
     (void)state;
-    struct gnn_model_config config = toy_config(GNN_MODEL_SAGE);
+    struct gnn_model_config config = toy_model_config(GNN_MODEL_SAGE);
     config.lr = 0;
     struct toy_memory memory = {0};
     struct gnn_tensor *t = toy_tensor_open(&gnn_tensor_cpu, &memory, 1);
@@ -185,7 +171,7 @@ static void test_memory(void **state)
 {
     (void)state;
     for (uint32_t kind = 0; kind < GNN_MODEL_KINDS; kind++) {
-        const struct gnn_model_config config = toy_config((enum gnn_model_kind)kind);
+        const struct gnn_model_config config = toy_model_config((enum gnn_model_kind)kind);
         struct toy_memory memory = {0};
         struct gnn_tensor *t = toy_tensor_open(&gnn_tensor_cpu, &memory, 1);
         struct gnn_model *model = NULL;
@@ -213,7 +199,7 @@ static void test_memory(void **state)
 static void test_out_of_memory(void **state)
 {
     (void)state;
-    const struct gnn_model_config config = toy_config(GNN_MODEL_GAT);
+    const struct gnn_model_config config = toy_model_config(GNN_MODEL_GAT);
     struct toy_data data = data_open(&config, 10, false, seed);
     bool passed = false;
     for (uint64_t fail = 1; !passed; fail++) {
@@ -295,7 +281,7 @@ static void test_initial_values(void **state)
         {GNN_MODEL_GAT, "layer1.b", 0},
     };
     for (uint32_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        const struct gnn_model_config config = toy_config(cases[c].kind);
+        const struct gnn_model_config config = toy_model_config(cases[c].kind);
         struct toy_memory memory = {0};
         struct gnn_tensor *t = toy_tensor_open(&gnn_tensor_ref, &memory, 1);
         struct gnn_model *model = NULL;

@@ -4,6 +4,7 @@
 #include "harness/tensor/modelled/cost.h"
 #include "harness/tensor/modelled/modelled.h"
 #include "harness/world/profile.h"
+#include "tests/support/model_cases.h"
 #include "tests/support/toy_block.h"
 
 #include <inttypes.h>
@@ -395,16 +396,8 @@ static uint64_t run_model(enum gnn_model_kind kind, bool gpu, uint32_t hidden)
                                        .ctx = &u};
     struct gnn_tensor *t = NULL;
     assert_int_equal(gnn_tensor_modelled.open(&env, &roomy, &t, NULL), GNN_OK);
-    const struct gnn_model_config config = {.kind = kind,
-                                            .layers = 3,
-                                            .in_dim = 12,
-                                            .hidden = hidden,
-                                            .heads = 4,
-                                            .classes = 7,
-                                            .dropout = 0.5,
-                                            .lr = 0.003,
-                                            .gat_width_total = true,
-                                            .seed = 5};
+    struct gnn_model_config config = toy_model_config(kind);
+    config.hidden = hidden;
     struct gnn_model *model = NULL;
     assert_int_equal(gnn_model_open(t, &config, &model, NULL), GNN_OK);
     struct gnn_rng rng = gnn_rng_at(3);
