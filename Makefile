@@ -45,7 +45,7 @@ DOUBLE_SRC := $(wildcard harness/base/*.c harness/model/*.c harness/tensor/*.c h
 DOUBLE_OBJ := $(DOUBLE_SRC:%.c=$(BUILD)/double/%.o)
 
 TEST_SRC := $(wildcard tests/unit/test_*.c tests/op/test_*.c tests/golden/test_*.c tests/differential/test_*.c \
-              tests/fault/test_*.c tests/sim/test_*.c tests/cli/test_*.c tests/fuzz/test_*.c)
+              tests/fault/test_*.c tests/sim/test_*.c tests/cli/test_*.c tests/fuzz/test_*.c tests/gpu/test_*.c)
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 DOUBLE_TEST_SRC := $(wildcard tests/double/test_*.c)
 DOUBLE_TEST_BIN := $(DOUBLE_TEST_SRC:%.c=$(BUILD)/%)
@@ -63,12 +63,17 @@ PLUGIN := $(if $(NVCC),$(if $(SANITIZE),,$(BUILD)/liboocgnn-cuda.so))
 CXXFLAGS += -std=c++20 -g $(OPT) -Wall -Wextra -Wshadow $(if $(WERROR),-Werror) -pthread -ffp-contract=off \
             $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 CUDA_HOST_OBJ := $(BUILD)/host/harness/tensor/cuda/backend.o $(BUILD)/host/tests/support/cuda_host.o
+# The same as a plugin, for trying on any machine what runs the program on a GPU. A test device: nothing installs it.
+STAND_IN_SRC := harness/base/err.c harness/tensor/host.c harness/world/simulated/coroutine.c $(wildcard harness/tensor/ref/*.c)
+STAND_IN_OBJ := $(CUDA_HOST_OBJ:$(BUILD)/host/%=$(BUILD)/pichost/%) $(BUILD)/pichost/tests/support/cuda_host_plugin.o \
+                $(STAND_IN_SRC:%.c=$(BUILD)/pic/%.o)
+STAND_IN := $(if $(SANITIZE),,$(BUILD)/tests/support/stand_in_cuda.so)
 
 .PHONY: all tests bench-bin found clean setup-build setup-test demo test run-tests test-long bench agree install format lint lint-c
 .SECONDARY:
 
 all: $(BIN) $(PLUGIN)
-tests: $(BIN) $(PLUGIN) $(TEST_BIN) $(DOUBLE_TEST_BIN)
+tests: $(BIN) $(PLUGIN) $(STAND_IN) $(TEST_BIN) $(DOUBLE_TEST_BIN)
 bench-bin: $(BIN) $(BENCH_BIN)
 
 # The compiler and the libraries are looked for before anything is compiled: "liburing.h: No such file" names no package.
@@ -130,6 +135,16 @@ $(BUILD)/tests/op/test_cuda_kernels: LDLIBS += -lstdc++
 $(BUILD)/host/%.o: %.cc | found
 	@mkdir -p $(@D)
 	$(CXX) $(CPPFLAGS) -DGNN_CUDA_HOST='"tests/support/cuda_host.h"' $(CXXFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/pichost/%.o: %.cc | found
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) -DGNN_CUDA_HOST='"tests/support/cuda_host.h"' $(CXXFLAGS) -fPIC -MMD -MP -c $< -o $@
+
+$(BUILD)/tests/support/stand_in_cuda.so: $(STAND_IN_OBJ)
+	@mkdir -p $(@D)
+	$(CXX) $(LDFLAGS) -shared -o $@ $^ -lm
+
+$(filter $(BUILD)/tests/gpu/%,$(TEST_BIN)): $(BUILD)/tests/gpu/device.o
 
 $(BUILD)/pic/%.o: %.c | found
 	@mkdir -p $(@D)

@@ -1,0 +1,44 @@
+#include "tests/gpu/device.h"
+
+#include "harness/tensor/cuda/plugin.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void name_plugin(char *path, size_t path_bytes)
+{
+    const char *const asked = getenv("OOCGNN_CUDA_PLUGIN"), *const program = getenv("OOCGNN");
+    const char *const slash = program != NULL ? strrchr(program, '/') : NULL;
+    if (asked != NULL)
+        (void)snprintf(path, path_bytes, "%s", asked);
+    else
+        (void)snprintf(path, path_bytes, "%.*sliboocgnn-cuda.so", slash != NULL ? (int)(slash + 1 - program) : 0,
+                       slash != NULL ? program : "");
+    (void)setenv("OOCGNN_CUDA_PLUGIN", path, 1);
+}
+
+bool gpu_device_find(struct gpu_device *out)
+{
+    char path[1024];
+    struct gnn_err err = {0};
+    struct gnn_tensor *tensor = NULL;
+    *out = (struct gpu_device){.table = NULL};
+    name_plugin(path, sizeof path);
+    enum gnn_status status = gnn_cuda_plugin(&out->table, &err);
+    const struct gnn_tensor_env env = {.threads = 1};
+    if (status == GNN_OK)
+        status = out->table->open(&env, NULL, &tensor, &err);
+    if (status != GNN_OK) {
+        (void)printf("skip: %s\n", err.message);
+        return false;
+    }
+    out->table->close(tensor);
+    void *const plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    out->stand_in = dlsym(plugin, "cuda_host_stand_in") != NULL;
+    void *const count = dlsym(plugin, "gnn_cuda_allocations");
+    memcpy(&out->allocations, &count, sizeof count);
+    return true;
+}

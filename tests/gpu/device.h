@@ -1,0 +1,17 @@
+/* The plugin's back-end for the tests of a GPU, and whether there is a device below it. */
+#ifndef GNN_TESTS_GPU_DEVICE_H
+#define GNN_TESTS_GPU_DEVICE_H
+
+#include "harness/tensor/tensor.h"
+
+struct gpu_device {
+    const struct gnn_tensor_ops *table;
+    uint64_t (*allocations)(const struct gnn_tensor *t); /* of the device since open; NULL: the plugin does not tell */
+    bool stand_in; /* tests/support/cuda_host_plugin.cc: no GPU, and no fused rounding */
+};
+
+/* The plugin that OOCGNN_CUDA_PLUGIN names, else the one beside the program ($OOCGNN), on device 0. Without plugin,
+ * driver or device: false, after one line "skip: WHY". */
+bool gpu_device_find(struct gpu_device *out);
+
+#endif

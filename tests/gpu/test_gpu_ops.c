@@ -1,0 +1,37 @@
+/* On a GPU, through the plugin: every op over the whole table against the reference, and the same bits on a second
+ * run. */
+#include "tests/gpu/device.h"
+#include "tests/support/op_cases.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static struct gpu_device gpu;
+
+static void test_every_op_against_the_reference(void **state)
+{
+    (void)state;
+    op_cases_against_reference(gpu.table, gpu.stand_in ? OP_ROUNDING_TWICE : OP_ROUNDING_FUSED);
+}
+
+static void test_a_second_run_gives_the_same_bits(void **state)
+{
+    (void)state;
+    op_cases_same_bits(gpu.table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_op_against_the_reference),
+        cmocka_unit_test(test_a_second_run_gives_the_same_bits),
+    };
+    if (!gpu_device_find(&gpu)) {
+        (void)printf("[  SKIPPED ] 2 test(s)\n");
+        return 0;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
