@@ -52,6 +52,7 @@ DOUBLE_TEST_BIN := $(DOUBLE_TEST_SRC:%.c=$(BUILD)/%)
 STYLE_TESTS := $(wildcard tests/style/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
+GPU_BENCH := $(BUILD)/tests/gpu/bench_gpu
 
 # CUDA: a plugin where nvcc is found; its back-end and kernels a second time as host C++, which the op tests run.
 ifeq ($(origin CXX),default)
@@ -73,7 +74,7 @@ STAND_IN := $(if $(SANITIZE),,$(BUILD)/tests/support/stand_in_cuda.so)
 .SECONDARY:
 
 all: $(BIN) $(PLUGIN)
-tests: $(BIN) $(PLUGIN) $(STAND_IN) $(TEST_BIN) $(DOUBLE_TEST_BIN)
+tests: $(BIN) $(PLUGIN) $(STAND_IN) $(GPU_BENCH) $(TEST_BIN) $(DOUBLE_TEST_BIN)
 bench-bin: $(BIN) $(BENCH_BIN)
 
 # The compiler and the libraries are looked for before anything is compiled: "liburing.h: No such file" names no package.
@@ -144,7 +145,7 @@ $(BUILD)/tests/support/stand_in_cuda.so: $(STAND_IN_OBJ)
 	@mkdir -p $(@D)
 	$(CXX) $(LDFLAGS) -shared -o $@ $^ -lm
 
-$(filter $(BUILD)/tests/gpu/%,$(TEST_BIN)): $(BUILD)/tests/gpu/device.o
+$(GPU_BENCH) $(filter $(BUILD)/tests/gpu/%,$(TEST_BIN)): $(BUILD)/tests/gpu/device.o
 
 $(BUILD)/pic/%.o: %.c | found
 	@mkdir -p $(@D)

@@ -20,7 +20,7 @@ static void name_plugin(char *path, size_t path_bytes)
     (void)setenv("OOCGNN_CUDA_PLUGIN", path, 1);
 }
 
-bool gpu_device_find(struct gpu_device *out)
+bool gpu_device_look(struct gpu_device *out, char *why, size_t why_bytes)
 {
     char path[1024];
     struct gnn_err err = {0};
@@ -32,7 +32,7 @@ bool gpu_device_find(struct gpu_device *out)
     if (status == GNN_OK)
         status = out->table->open(&env, NULL, &tensor, &err);
     if (status != GNN_OK) {
-        (void)printf("skip: %s\n", err.message);
+        (void)snprintf(why, why_bytes, "%s", err.message);
         return false;
     }
     out->table->close(tensor);
@@ -41,4 +41,25 @@ bool gpu_device_find(struct gpu_device *out)
     void *const count = dlsym(plugin, "gnn_cuda_allocations");
     memcpy(&out->allocations, &count, sizeof count);
     return true;
+}
+
+bool gpu_device_find(struct gpu_device *out)
+{
+    char why[sizeof((struct gnn_err *)0)->message];
+    const bool there = gpu_device_look(out, why, sizeof why);
+    if (!there)
+        (void)printf("skip: %s\n", why);
+    return there;
+}
+
+struct gnn_tensor *gpu_device_open(const struct gpu_device *gpu)
+{
+    const struct gnn_tensor_env env = {.threads = 1};
+    struct gnn_tensor *t = NULL;
+    struct gnn_err err = {0};
+    if (gpu->table->open(&env, NULL, &t, &err) != GNN_OK) {
+        (void)fprintf(stderr, "device 0: %s\n", err.message);
+        exit(1);
+    }
+    return t;
 }

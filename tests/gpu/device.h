@@ -11,7 +11,12 @@ struct gpu_device {
 };
 
 /* The plugin that OOCGNN_CUDA_PLUGIN names, else the one beside the program ($OOCGNN), on device 0. Without plugin,
- * driver or device: false, after one line "skip: WHY". */
+ * driver or device: false, and why. */
+bool gpu_device_look(struct gpu_device *out, char *why, size_t why_bytes);
+/* Likewise; prints "skip: WHY". */
 bool gpu_device_find(struct gpu_device *out);
+
+/* Device 0 once more, with memory of its own to give out. Ends the program where that fails. */
+struct gnn_tensor *gpu_device_open(const struct gpu_device *gpu);
 
 #endif

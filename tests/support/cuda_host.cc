@@ -177,7 +177,7 @@ enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, s
 {
     (void)precision;
     if (number > 0)
-        return gnn_fail(err, GNN_ENOTSUP, "the test has one device");
+        return gnn_fail(err, GNN_ENOTSUP, "--compute cuda:%u: there are devices 0 to 0", number);
     *out = new gnn_device{0, {}, cuda_host_capacity_bytes};
     return GNN_OK;
 }

@@ -1,6 +1,18 @@
 /* The launcher as a plugin: with OOCGNN_CUDA_PLUGIN naming it, the program and the tests of a GPU run whole on a machine
- * without one. It shows that they work, and nothing about a GPU. `cuda_host_stand_in` tells it from the real one. */
+ * without one. It shows that they work, and nothing about a GPU. `cuda_host_stand_in` tells it from the real one;
+ * OOCGNN_STAND_IN_BYTES limits its memory. */
 #include "harness/tensor/cuda/plugin.h"
+
+#include <cstdlib>
+
+extern uint64_t cuda_host_capacity_bytes; /* tests/support/cuda_host.cc */
+
+__attribute__((constructor)) static void limit_memory(void)
+{
+    const char *const bytes = std::getenv("OOCGNN_STAND_IN_BYTES");
+    if (bytes != NULL)
+        cuda_host_capacity_bytes = std::strtoull(bytes, NULL, 10);
+}
 
 extern "C" {
 extern const int gnn_cuda_plugin_abi, cuda_host_stand_in;
