@@ -111,6 +111,7 @@ static const struct step {
     {"sampling", gnn_bench_sampling},
     {"locks and threads", gnn_bench_threads},
     {"compute", gnn_bench_compute},
+    {"the GPU, where there is one", gnn_bench_cuda},
 };
 
 static enum gnn_status run_steps(struct gnn_bench *b, struct gnn_err *err)

@@ -1,7 +1,7 @@
 /* A profile of the machine at hand: what `oocgnn calibrate` measures, and the text it becomes
  * (workloads/hardware/README.md). Storage comes from fio's own JSON output, the rest from this program's own code in
- * small loops: its sampler, its ID map, its gathers, its rings, its locks, its tensor back-end. Nothing here knows an
- * epoch time.
+ * small loops: its sampler, its ID map, its gathers, its rings, its locks, its tensor back-end, and its CUDA back-end
+ * where there is a GPU. Nothing here knows an epoch time.
  *
  * Measuring takes the machine for itself: other work on it makes the figures wrong. Every figure is the median of
  * repetitions, and the profile says which ones spread. */
@@ -9,6 +9,7 @@
 #define GNN_CALIBRATE_H
 
 #include "harness/calibrate/figure.h"
+#include "harness/calibrate/gpu.h"
 #include "harness/world/profile.h"
 
 #include <stdatomic.h>
@@ -58,6 +59,11 @@ struct gnn_calibration {
     double read_spread[GNN_PROFILE_SIZES_MAX][GNN_PROFILE_DEPTHS_MAX];
     double sequential_read_bytes_per_s;
     struct gnn_figure figure[GNN_FIGURE_COUNT];
+    bool gpu_present;      /* what follows gpu_missing is filled */
+    char gpu_missing[256]; /* else: why there is no [gpu] */
+    char gpu_model[96], gpu_driver[96];
+    uint64_t gpu_memory_bytes;
+    struct gnn_gpu_figures gpu;
 };
 
 struct gnn_calibrate_config {

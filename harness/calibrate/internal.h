@@ -41,5 +41,6 @@ enum gnn_status gnn_bench_pages(struct gnn_bench *bench, struct gnn_err *err);  
 enum gnn_status gnn_bench_ring(struct gnn_bench *bench, struct gnn_err *err);     /* ring.c */
 enum gnn_status gnn_bench_threads(struct gnn_bench *bench, struct gnn_err *err);  /* threads.c */
 enum gnn_status gnn_bench_compute(struct gnn_bench *bench, struct gnn_err *err);  /* compute.c */
+enum gnn_status gnn_bench_cuda(struct gnn_bench *bench, struct gnn_err *err);     /* cuda.c */
 
 #endif

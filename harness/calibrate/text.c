@@ -173,6 +173,48 @@ static void write_head(FILE *out, const struct gnn_calibration *c)
                   figures + apart > 0 ? "; such a machine was not idle, or is not alone on its hardware" : "");
 }
 
+/* How far the cost model with these figures is off on shapes they were not fitted to. */
+static void write_gpu_checks(FILE *out, const struct gnn_gpu_figures *gpu)
+{
+    for (uint32_t i = 0; i < gpu->check_count; i++) {
+        const struct gnn_gpu_check *const check = &gpu->checks[i];
+        (void)fprintf(out, "; predicted / measured %.2f: %s, %.1f us measured\n",
+                      check->predicted_ns / check->measured_ns, check->what, check->measured_ns * 1e-3);
+    }
+}
+
+/* One of the device's figures; gnn_gpu_measure checked that it is a positive number. */
+static void write_gpu_figure(FILE *out, const char *key, enum shape shape, struct gnn_figure figure, const char *source)
+{
+    (void)fprintf(out, "%s = ", key);
+    write_value(out, shape, figure.value);
+    (void)fprintf(out, " measured: %s", source);
+    if (figure.spread > noisy)
+        (void)fprintf(out, " ; spread %.0f %%", 100 * figure.spread);
+    (void)fputc('\n', out);
+}
+
+static void write_gpu(FILE *out, const struct gnn_calibration *c)
+{
+    if (!c->gpu_present) {
+        (void)fprintf(out, "\n; no [gpu]: %.150s\n", c->gpu_missing);
+        return;
+    }
+    const struct gnn_gpu_figures *const gpu = &c->gpu;
+    (void)fprintf(out, "\n[gpu]\n; driver %.60s; shapes that nothing was fitted to:\n", c->gpu_driver);
+    write_gpu_checks(out, gpu);
+    (void)fprintf(out, "model = %.90s\n", c->gpu_model);
+    write_gpu_figure(out, "gemm", SHAPE_MFLOP_PER_S, gpu->gemm, "fp32, 65536 x 256 by 256 x 256 and its two gradients");
+    write_gpu_figure(out, "bandwidth", SHAPE_MB_PER_S, gpu->bandwidth, "y += x over 128 MiB each");
+    write_gpu_figure(out, "gather", SHAPE_MB_PER_S, gpu->gather,
+                     "means of 10 random rows of 1 KiB out of 512 MiB, bytes read");
+    write_gpu_figure(out, "launch", SHAPE_NS, gpu->launch, "an operation on one number, many in a row");
+    (void)fprintf(out, "memory = %" PRIu64 " stated: by the driver\n\n[bus]\n", c->gpu_memory_bytes);
+    write_gpu_figure(out, "pinned", SHAPE_MB_PER_S, gpu->pinned, "64 MiB up, in a lane");
+    write_gpu_figure(out, "pageable", SHAPE_MB_PER_S, gpu->pageable, "64 MiB up, waited for");
+    write_gpu_figure(out, "latency", SHAPE_NS, gpu->latency, "4 KiB up, less its bytes and its launch");
+}
+
 static enum gnn_status check(const struct gnn_calibration *c, struct gnn_err *err)
 {
     for (uint32_t i = 0; i < ROW_COUNT; i++) {
@@ -210,6 +252,7 @@ enum gnn_status gnn_calibration_text(const struct gnn_calibration *c, char **tex
     write_rows(out, c, "cpu");
     (void)fputs("\n[host]\n", out);
     write_rows(out, c, "host");
+    write_gpu(out, c);
     if (fclose(out) != 0) {
         free(written);
         return gnn_fail(err, GNN_ENOMEM, "calibrate: the profile's text");

@@ -288,6 +288,38 @@ static void test_figures_survive(void **state)
     free(c);
 }
 
+static void test_a_gpu_survives(void **state)
+{
+    (void)state;
+    struct gnn_calibration *const c = some_calibration();
+    (void)snprintf(c->gpu_model, sizeof c->gpu_model, "A made-up GPU");
+    c->gpu_present = true;
+    c->gpu_memory_bytes = UINT64_C(80) << 30;
+    c->gpu = (struct gnn_gpu_figures){.gemm = {41e12, 0},
+                                      .bandwidth = {2.9e12, 0.3},
+                                      .gather = {1.7e12, 0},
+                                      .launch = {3100, 0},
+                                      .pinned = {52e9, 0},
+                                      .pageable = {11e9, 0},
+                                      .latency = {7300, 0},
+                                      .checks = {{"a shape", 900, 1000}},
+                                      .check_count = 1};
+    struct gnn_profile *const p = through_text(c);
+    assert_true(p->gpu.present);
+    assert_true(p->gpu.gemm_flops_per_s == UINT64_C(41000000000000));
+    assert_true(p->gpu.bytes_per_s == UINT64_C(2900000000000));
+    assert_true(p->gpu.gather_bytes_per_s == UINT64_C(1700000000000));
+    assert_true(p->gpu.launch_ns == 3100 && p->gpu.memory_bytes == c->gpu_memory_bytes);
+    assert_true(p->bus.pinned_bytes_per_s == UINT64_C(52000000000));
+    assert_true(p->bus.pageable_bytes_per_s == UINT64_C(11000000000) && p->bus.latency_ns == 7300);
+    char *text = NULL;
+    assert_int_equal(gnn_calibration_text(c, &text, NULL), GNN_OK);
+    assert_non_null(strstr(text, "predicted / measured 0.90: a shape"));
+    free(text);
+    gnn_profile_close(p);
+    free(c);
+}
+
 static void test_text_tells_noise(void **state)
 {
     (void)state;
@@ -365,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_grid_survives),
         cmocka_unit_test(test_figures_survive),
+        cmocka_unit_test(test_a_gpu_survives),
         cmocka_unit_test(test_text_tells_noise),
         cmocka_unit_test(test_text_refuses_nonsense),
         cmocka_unit_test(test_device_keeps_to_the_grid),
