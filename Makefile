@@ -53,6 +53,7 @@ STYLE_TESTS := $(wildcard tests/style/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 GPU_BENCH := $(BUILD)/tests/gpu/bench_gpu
+GPU_TEST_OBJ := $(BUILD)/tests/gpu/device.o $(BUILD)/tests/gpu/bench_step.o
 
 # CUDA: a plugin where nvcc is found; its back-end and kernels a second time as host C++, which the op tests run.
 ifeq ($(origin CXX),default)
@@ -125,6 +126,9 @@ $(BUILD)/tests/double/test_%: $(BUILD)/double/tests/double/test_%.o $(DOUBLE_OBJ
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/support/memory_source.o $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+$(BUILD)/tests/gpu/%: $(BUILD)/tests/gpu/%.o $(GPU_TEST_OBJ) $(SUPPORT_OBJ) $(LIB)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
@@ -144,8 +148,6 @@ $(BUILD)/pichost/%.o: %.cc | found
 $(BUILD)/tests/support/stand_in_cuda.so: $(STAND_IN_OBJ)
 	@mkdir -p $(@D)
 	$(CXX) $(LDFLAGS) -shared -o $@ $^ -lm
-
-$(GPU_BENCH) $(filter $(BUILD)/tests/gpu/%,$(TEST_BIN)): $(BUILD)/tests/gpu/device.o
 
 $(BUILD)/pic/%.o: %.c | found
 	@mkdir -p $(@D)

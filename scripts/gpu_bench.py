@@ -1,8 +1,202 @@
-"""The parts of scripts/gpu_check.sh that measure: rates, step, transfer, epoch."""
+"""The parts of scripts/gpu_check.sh that measure: rates, steps against their roofline, transfers, an epoch's floors."""
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
 
+import gpu_tests
+
+STEP_TARGET, TORCH_TARGET, EPOCH_TARGET = 1.3, 0.5, 1.15
+ROUNDS, STEPS = 7, 12  # of the interleaved comparison; a round is STEPS steps of each side
+RATE_UNITS = {"gemm": ("FLOP/s", "fp32 products"), "bandwidth": ("B/s", "y += x"), "gather": ("B/s", "rows at random places"),
+              "launch": ("ns", "an op on one number"), "pinned": ("B/s", "copies in a lane"),
+              "pageable": ("B/s", "copies waited for"), "latency": ("ns", "of a small copy")}
+
+
+def quartiles(values):
+    """Median, and the quartiles around it."""
+    if len(values) < 4:
+        return statistics.median(values), min(values), max(values)
+    low, middle, high = statistics.quantiles(values, n=4)
+    return middle, low, high
+
+
+# ---- rates ----
 
 def rates(check):
-    check.says("rates", "left out", "not written")
+    words = ["rates"] + (["modelled"] if check.stand_in else [])
+    status, out, err = check.run([check.place.program("gpu/bench_gpu"), *words])
+    if status != 0:
+        check.says("rates", "failed", f"ended with {status}: {gpu_tests.last_lines(err or out)}")
+        return
+    check.rates = json.loads(out)
+    for name, (unit, note) in RATE_UNITS.items():
+        value, spread = check.rates[name], check.rates[name + "_spread"]
+        check.figure(name, value, unit, low=value * (1 - spread / 2), high=value * (1 + spread / 2), note=note)
+    for shape in check.rates["checks"]:
+        check.figure("predicted / measured: " + shape["what"], shape["measured_ns"] / 1e3, "us",
+                     ratio=shape["predicted_ns"] / shape["measured_ns"], of="measured")
+    check.says("rates", "passed")
 
 
-step = transfer = epoch = rates
+# ---- a step against its roofline, and against PyTorch ----
+
+class Asked:
+    """A program that answers a number of steps with their times."""
+
+    def __init__(self, check, command):
+        self.check = check
+        self.errors = os.path.join(check.work, os.path.basename(str(command[0])) + ".err")
+        with open(self.errors, "w", encoding="utf-8") as errors:
+            self.child = check.child = check.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                                   stderr=errors)
+        self.first = self.answer()
+
+    def answer(self):
+        """The next line as JSON; None when the program ended instead. It is stopped with the part's time."""
+        import threading
+        late = threading.Timer(max(0.1, self.check.left_s()), self.child.kill)
+        late.start()
+        line = self.child.stdout.readline()
+        late.cancel()
+        if not line and self.check.left_s() <= 0.2:
+            from gpu_check import OutOfTime
+            raise OutOfTime("a training step")
+        return json.loads(line) if line.startswith("{") else None
+
+    def steps(self, count):
+        self.child.stdin.write(f"{count}\n")
+        self.child.stdin.flush()
+        said = self.answer()
+        return said["steps_ns"] if said else []
+
+    def why(self):
+        with open(self.errors, encoding="utf-8") as errors:
+            return gpu_tests.last_lines(errors.read()) or "it said nothing"
+
+    def close(self):
+        self.child.kill()
+        self.child.wait()
+        self.child.stdin.close()
+        self.child.stdout.close()
+
+
+def python_with_torch():
+    """The interpreter that has torch: the one that runs this, or the PATH's."""
+    for python in dict.fromkeys([sys.executable, shutil.which("python3") or sys.executable]):
+        done = subprocess.run([python, "-c", "import torch"], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return python
+    return None
+
+
+def rival(check, model, size, folder):
+    """PyTorch on the same mini-batches; None, and it is listed as left out, where that cannot be."""
+    python = python_with_torch()
+    if python is None:
+        check.leave_out(f"step: PyTorch, {model}", "no python3 here has torch")
+        return None
+    words = [python, os.path.join(check.place.root, "scripts/gpu_step.py"), model, size, folder]
+    asked = Asked(check, words + (["--device", "cpu"] if check.stand_in else []))
+    if asked.first is None:
+        check.leave_out(f"step: PyTorch, {model}", asked.why())
+        asked.close()
+        return None
+    if "plain layers" in asked.first["library"]:
+        check.leave_out(f"step: PyTorch Geometric, {model}", "not installed: plain PyTorch layers instead")
+    return asked
+
+
+def interleaved(ours, theirs, check):
+    """The medians of rounds that take turns, so that what disturbs one disturbs the other."""
+    mine, others = [], []
+    for _ in range(2 if check.stand_in else ROUNDS):
+        mine += ours.steps(STEPS)
+        others += theirs.steps(STEPS) if theirs else []
+    return mine, others
+
+
+def step_figures(check, model, counts, mine, others, library):
+    name = {"sage": "SAGE 3x256", "gat": "GAT 3x256, 4 heads"}[model]
+    middle, low, high = quartiles(mine)
+    roof = counts["roof_ns"] + counts["bus_ns"]
+    check.figure(f"{name}: step", middle / 1e6, "ms", low=low / 1e6, high=high / 1e6, ratio=middle / roof,
+                 of="its roofline", target=STEP_TARGET, met=None if check.stand_in else middle / roof <= STEP_TARGET,
+                 note=f"{counts['nodes']} nodes, {counts['flops'] / 1e9:.1f} GFLOP")
+    check.figure(f"{name}: roofline", roof / 1e6, "ms",
+                 note=f"kernels {counts['roof_ns'] / 1e6:.3f}, of them memory alone {counts['traffic_ns'] / 1e6:.3f}; "
+                      f"blocks and labels up {counts['bus_ns'] / 1e6:.3f}")
+    if others:
+        slow, slow_low, slow_high = quartiles(others)
+        check.figure(f"{name}: the same step in PyTorch", slow / 1e6, "ms", low=slow_low / 1e6, high=slow_high / 1e6,
+                     note=library)
+        check.figure(f"{name}: step against PyTorch's", middle / 1e6, "ms", ratio=middle / slow, of=library,
+                     target=TORCH_TARGET, met=None if check.stand_in else middle / slow <= TORCH_TARGET)
+
+
+def one_step(check, model):
+    folder = os.path.join(check.work, f"step-{model}")
+    os.makedirs(folder, exist_ok=True)
+    size = "small" if check.stand_in else "whole"
+    roof = [check.rates[key] for key in ("gemm", "bandwidth", "gather", "pageable")]
+    ours = Asked(check, [check.place.program("gpu/bench_gpu"), "step", model, size, *roof, folder])
+    if ours.first is None:
+        check.says(f"step of {model}", "failed", ours.why())
+        ours.close()
+        return
+    theirs = rival(check, model, size, folder)
+    mine, others = interleaved(ours, theirs, check)
+    why = "" if mine else ours.why()
+    library = theirs.first["library"] if theirs else ""
+    ours.close()
+    if theirs:
+        theirs.close()
+    check.expects(f"step of {model}", bool(mine), why)
+    if mine:
+        step_figures(check, model, ours.first, mine, others, library)
+
+
+def step(check):
+    if not getattr(check, "rates", None):
+        rates(check)
+    if getattr(check, "rates", None):
+        one_step(check, "sage")
+        one_step(check, "gat")
+
+
+# ---- what stays open until the back-end has its ways of moving rows ----
+
+def transfer(check):
+    check.says("rows one by one against a gather kernel", "left out", "not written yet")
+
+
+# ---- an epoch against its floors ----
+
+def epoch_run(check, *more):
+    scale, dim = ("1/4000", 32) if check.stand_in else ("1/100", 128)
+    size = ["--batch", 20, "--hidden", 16, "--fanout", "5,5,5", "--max-batches", 8] if check.stand_in else []
+    status, out, err = check.oocgnn("run", "--system", "gnndrive", "--dataset", "papers100m", "--scale", scale, "--data",
+                                    check.dataset(scale, dim), "--preset", "gnndrive", "--compute", "cuda", "--epochs",
+                                    3, "--evaluate", "never", "--memory", "0", "--io", gpu_tests.io_engine(check),
+                                    "--db", os.path.join(check.work, "epoch.db"), "--json", "--quiet", *size, *more)
+    run = json.loads(out) if out.strip() else None
+    if status != 0 or run is None or run["status"] != "ok":
+        check.says("GNNDrive's epoch", "failed", f"ended with {status}: {gpu_tests.last_lines(err)}")
+        return None
+    return run
+
+
+def later(run):
+    """The epochs behind the cold one."""
+    return [epoch for epoch in run["epochs"] if epoch["epoch"] > 0]
+
+
+def epoch(check):
+    run = epoch_run(check)
+    if run is None:
+        return
+    walls = [e["wall_ns"] for e in later(run)]
+    check.figure("GNNDrive's epoch", statistics.median(walls) / 1e9, "s", low=min(walls) / 1e9, high=max(walls) / 1e9)
+    check.says("GNNDrive's epoch", "passed")

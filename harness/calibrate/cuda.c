@@ -41,8 +41,10 @@ enum gnn_status gnn_bench_cuda(struct gnn_bench *bench, struct gnn_err *err)
         (void)snprintf(out->gpu_missing, sizeof out->gpu_missing, "%.*s", (int)sizeof out->gpu_missing - 1,
                        missing.message);
     } else {
-        const struct gnn_gpu_bench config = {
-            .tensor = tensor, .now_ns = host_clock, .repeats = bench->repeats, .quick = bench->config->quick};
+        const struct gnn_gpu_bench config = {.tensor = tensor,
+                                             .now_ns = host_clock,
+                                             .repeats = bench->repeats,
+                                             .divisor = bench->config->quick ? 16 : 1};
         status = gnn_gpu_measure(&config, &out->gpu, err);
     }
     if (tensor != NULL)

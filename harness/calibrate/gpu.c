@@ -15,13 +15,13 @@ enum {
     FAN = 10,
     SOURCES = 8 * ROWS, /* 512 MiB of rows: more than a GPU caches */
     TILE = 64,          /* as the modelled GPU's */
-    QUICK = 16,
+    DIVISOR_MAX = 256,
     ROUNDS = 8,
     LAUNCHES = 2000,
     COPY_BYTES = 64 << 20,
     SMALL_BYTES = 4096
 };
-_Static_assert(ROWS / QUICK * 8 >= FAN, "a block draws ten different sources, one of each tenth");
+_Static_assert(SOURCES / DIVISOR_MAX >= FAN, "a block draws ten different sources, one of each tenth");
 
 struct bench {
     const struct gnn_gpu_bench *config;
@@ -125,10 +125,15 @@ static void small_copy(const struct bench *b)
 
 /* ---- fitting ---- */
 
+static uint32_t launches_of(const struct bench *b)
+{
+    return gnn_max_u32(LAUNCHES / b->config->divisor, ROUNDS);
+}
+
 static enum gnn_status launch_once(void *ctx, double *values, struct gnn_err *err)
 {
     (void)err;
-    values[0] = op_ns(ctx, one_number, LAUNCHES);
+    values[0] = op_ns(ctx, one_number, launches_of(ctx));
     return GNN_OK;
 }
 
@@ -167,7 +172,7 @@ static enum gnn_status copies_once(void *ctx, double *values, struct gnn_err *er
     const struct bench *const b = ctx;
     (void)err;
     const double bytes = (double)b->copy_bytes;
-    const double large_ns = op_ns(b, pageable_copy, ROUNDS), small_ns = op_ns(b, small_copy, LAUNCHES / 20);
+    const double large_ns = op_ns(b, pageable_copy, ROUNDS), small_ns = op_ns(b, small_copy, launches_of(b));
     values[0] = per_second(bytes, op_ns(b, pinned_copy, ROUNDS));
     values[1] = per_second(bytes - SMALL_BYTES, large_ns - small_ns);
     values[2] = fmax(small_ns - ns_at(SMALL_BYTES, values[1]) - b->out->launch.value, 1);
@@ -377,7 +382,7 @@ static enum gnn_status check_figures(const struct gnn_gpu_figures *f, struct gnn
 
 enum gnn_status gnn_gpu_measure(const struct gnn_gpu_bench *config, struct gnn_gpu_figures *out, struct gnn_err *err)
 {
-    const uint32_t part = config->quick ? QUICK : 1;
+    const uint32_t part = config->divisor;
     struct bench b = {.config = config,
                       .t = config->tensor,
                       .out = out,
@@ -385,6 +390,8 @@ enum gnn_status gnn_gpu_measure(const struct gnn_gpu_bench *config, struct gnn_g
                       .sources = SOURCES / part,
                       .copy_bytes = COPY_BYTES / part};
     assert(config->repeats >= 1);
+    assert(part >= 1);
+    assert(part <= DIVISOR_MAX);
     assert((uint64_t)b.sources * COLS * sizeof(gnn_real) >= b.copy_bytes);
     *out = (struct gnn_gpu_figures){.check_count = 0};
     enum gnn_status status = bench_open(&b, err);

@@ -12,7 +12,7 @@ struct gnn_gpu_bench {
     uint64_t (*now_ns)(void *ctx); /* the clock that its work takes time on */
     void *ctx;
     uint32_t repeats; /* at most GNN_REPEATS_MAX */
-    bool quick;       /* a sixteenth of the sizes: to try the command, not to rely on */
+    uint32_t divisor; /* of the sizes: 1 to measure, more (256 at most) to try the command */
 };
 
 enum { GNN_GPU_CHECKS_MAX = 16 };
@@ -35,7 +35,7 @@ struct gnn_gpu_figures {
     uint32_t check_count;
 };
 
-/* GNN_EGPU: less than 1.5 GiB of the device is free (quick: 128 MiB); GNN_EBUG: a figure came out as no positive
+/* GNN_EGPU: less than 1 GiB of the device, over the divisor, is free; GNN_EBUG: a figure came out as no positive
  * number. */
 GNN_MUST_CHECK enum gnn_status gnn_gpu_measure(const struct gnn_gpu_bench *bench, struct gnn_gpu_figures *out,
                                                struct gnn_err *err);

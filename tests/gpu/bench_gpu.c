@@ -2,10 +2,17 @@
  *
  *   bench_gpu probe          what is there: {"present":…,"stand_in":…,"name":…,"driver":…,"memory_bytes":…,"why":…}
  *   bench_gpu hog BYTES      takes the device's memory but BYTES, says "taken", and keeps it until it is ended
+ *   bench_gpu rates [modelled] what it does at most (harness/calibrate/gpu.h), and the shapes that check it; modelled:
+ *                            of a modelled GPU, to try the command
+ *   bench_gpu step MODEL SIZE GEMM BANDWIDTH GATHER PAGEABLE [FOLDER]
+ *                            training steps against the roofline of these rates; MODEL sage or gat, SIZE whole or small
+ *                            (bench_step in bench_gpu.h)
  */
+#include "tests/gpu/bench_gpu.h"
+#include "harness/base/clock.h"
+#include "harness/calibrate/gpu.h"
 #include "harness/measure/gpu.h"
 #include "harness/tensor/tensor.h"
-#include "tests/gpu/device.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,10 +82,82 @@ static int hog(uint64_t left_bytes)
     return 0;
 }
 
+/* ---- rates ---- */
+
+static uint64_t host_clock(void *ctx)
+{
+    (void)ctx;
+    return gnn_host_now_ns();
+}
+
+static void print_figure(const char *name, struct gnn_figure figure)
+{
+    (void)printf("\"%s\":%.6g,\"%s_spread\":%.3g,", name, figure.value, name, figure.spread);
+}
+
+static uint64_t modelled_clock(void *ctx)
+{
+    return ((const struct bench_clock *)ctx)->now_ns;
+}
+
+static int rates(bool modelled)
+{
+    static const struct bench_roof made_up = {40e12, 3e12, 2e12, 20e9, 8000, 3000};
+    struct gpu_device gpu;
+    struct gnn_gpu_figures f;
+    struct gnn_err err = {0};
+    struct bench_clock clock = {.now_ns = 0};
+    if (!modelled && !gpu_device_find(&gpu))
+        return 4;
+    struct gnn_tensor *const t = modelled ? bench_modelled_open(&made_up, &clock) : gpu_device_open(&gpu);
+    const struct gnn_gpu_bench bench = {
+        .tensor = t, .now_ns = modelled ? modelled_clock : host_clock, .ctx = &clock, .repeats = 5, .divisor = 1};
+    const enum gnn_status status = gnn_gpu_measure(&bench, &f, &err);
+    t->ops->close(t);
+    if (status != GNN_OK) {
+        (void)fprintf(stderr, "bench_gpu: %s\n", err.message);
+        return 1;
+    }
+    (void)putchar('{');
+    print_figure("gemm", f.gemm);
+    print_figure("bandwidth", f.bandwidth);
+    print_figure("gather", f.gather);
+    print_figure("launch", f.launch);
+    print_figure("pinned", f.pinned);
+    print_figure("pageable", f.pageable);
+    print_figure("latency", f.latency);
+    (void)printf("\"checks\":[");
+    for (uint32_t i = 0; i < f.check_count; i++) {
+        (void)printf("%s{", i == 0 ? "" : ",");
+        print_text("what", f.checks[i].what);
+        (void)printf("\"predicted_ns\":%.6g,\"measured_ns\":%.6g}", f.checks[i].predicted_ns, f.checks[i].measured_ns);
+    }
+    (void)puts("]}");
+    return 0;
+}
+
+/* ---- command line ---- */
+
 static int usage(void)
 {
-    (void)fputs("usage: bench_gpu probe | hog BYTES\n", stderr);
+    (void)fputs("usage: bench_gpu probe | hog BYTES | rates [modelled] |\n"
+                "       step sage|gat whole|small GEMM BANDWIDTH GATHER PAGEABLE [FOLDER]\n",
+                stderr);
     return 2;
+}
+
+static int step(char **words, int count)
+{
+    struct gpu_device gpu;
+    const struct bench_roof roof = {.gemm = strtod(words[2], NULL),
+                                    .bandwidth = strtod(words[3], NULL),
+                                    .gather = strtod(words[4], NULL),
+                                    .pageable = strtod(words[5], NULL)};
+    if (!(roof.gemm >= 1 && roof.bandwidth >= 1 && roof.gather >= 1 && roof.pageable >= 1))
+        return usage();
+    if (!gpu_device_find(&gpu))
+        return 4;
+    return bench_step(&gpu, words[0], &roof, strcmp(words[1], "small") == 0, count > 6 ? words[6] : NULL);
 }
 
 int main(int argc, char **argv)
@@ -87,5 +166,9 @@ int main(int argc, char **argv)
         return probe();
     if (argc == 3 && strcmp(argv[1], "hog") == 0)
         return hog(strtoull(argv[2], NULL, 10));
+    if ((argc == 2 || argc == 3) && strcmp(argv[1], "rates") == 0)
+        return rates(argc == 3 && strcmp(argv[2], "modelled") == 0);
+    if ((argc == 8 || argc == 9) && strcmp(argv[1], "step") == 0)
+        return step(argv + 2, argc - 2);
     return usage();
 }

@@ -101,7 +101,8 @@ static void test_a_modelled_gpu_gives_its_figures_back(void **state)
         struct gnn_gpu_figures f;
         struct gnn_err err = {0};
         struct gnn_tensor *const t = open_gpu(p, &clock);
-        const struct gnn_gpu_bench bench = {.tensor = t, .now_ns = clock_now, .ctx = &clock, .repeats = 3};
+        const struct gnn_gpu_bench bench = {
+            .tensor = t, .now_ns = clock_now, .ctx = &clock, .repeats = 3, .divisor = 1};
         if (gnn_gpu_measure(&bench, &f, &err) != GNN_OK)
             fail_msg("%s: %s", p->name, err.message);
         near(p->name, "gemm", f.gemm, p->gpu.gemm_flops_per_s);
@@ -131,7 +132,7 @@ static void test_a_small_device_is_a_result(void **state)
     struct gnn_gpu_figures f;
     struct gnn_err err = {0};
     struct gnn_tensor *const t = open_gpu(&small, &clock);
-    const struct gnn_gpu_bench bench = {.tensor = t, .now_ns = clock_now, .ctx = &clock, .repeats = 3};
+    const struct gnn_gpu_bench bench = {.tensor = t, .now_ns = clock_now, .ctx = &clock, .repeats = 3, .divisor = 1};
     assert_int_equal(gnn_gpu_measure(&bench, &f, &err), GNN_EGPU);
     assert_non_null(strstr(err.message, "GPU memory"));
     t->ops->close(t);
@@ -152,7 +153,7 @@ static void test_a_clock_that_stands_still_is_refused(void **state)
     struct gnn_err err = {0};
     struct gnn_tensor *const t = open_gpu(&gpus[0], &clock);
     const struct gnn_gpu_bench bench = {
-        .tensor = t, .now_ns = clock_stopped, .ctx = &clock, .repeats = 3, .quick = true};
+        .tensor = t, .now_ns = clock_stopped, .ctx = &clock, .repeats = 3, .divisor = 16};
     assert_int_equal(gnn_gpu_measure(&bench, &f, &err), GNN_EBUG);
     assert_non_null(strstr(err.message, "came out as"));
     t->ops->close(t);

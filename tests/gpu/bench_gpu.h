@@ -1,0 +1,27 @@
+/* The commands of bench_gpu that fill a file each. */
+#ifndef GNN_TESTS_BENCH_GPU_H
+#define GNN_TESTS_BENCH_GPU_H
+
+#include "tests/gpu/device.h"
+#include "tests/support/toy_block.h"
+
+/* What a device does at most; per second and nanoseconds (harness/calibrate/gpu.h). */
+struct bench_roof {
+    double gemm, bandwidth, gather, pageable, latency, launch;
+};
+
+struct bench_clock {
+    struct toy_memory memory; /* first: toy_alloc takes the clock for it */
+    uint64_t now_ns;
+};
+
+/* The modelled GPU of these rates, on that clock. */
+struct gnn_tensor *bench_modelled_open(const struct bench_roof *roof, struct bench_clock *clock);
+
+/* Training steps of `model` ("sage" or "gat", three layers, 256 wide) on mini-batches of the given shape. Prints the
+ * counts and the roofline, then for every line "N" on standard input trains N steps and prints their times. dump: folder
+ * that the mini-batches are written into, or NULL. Exit status. */
+int bench_step(const struct gpu_device *gpu, const char *model, const struct bench_roof *roof, bool small,
+               const char *dump);
+
+#endif
