@@ -5,6 +5,8 @@
 #   make test-long       both sanitizers, longer fuzzing, large graphs, real-data accuracy
 #   make bench           speed against fio and the machine's SGEMM peak
 #   make agree           the same runs on this machine and simulated with its profile; AGREE= passes options
+#   make test-gpu        what only a GPU can show, under eight minutes; skipped with a message where there is none
+#   make bench-gpu       a GPU's rates, training steps against their roofline and PyTorch, transfers, an epoch's floors
 #   make install         PREFIX= and DESTDIR= as usual
 #   make format lint     clang-format; clang-tidy, cppcheck, shellcheck
 SHELL := /bin/bash
@@ -49,7 +51,7 @@ TEST_SRC := $(wildcard tests/unit/test_*.c tests/op/test_*.c tests/golden/test_*
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 DOUBLE_TEST_SRC := $(wildcard tests/double/test_*.c)
 DOUBLE_TEST_BIN := $(DOUBLE_TEST_SRC:%.c=$(BUILD)/%)
-STYLE_TESTS := $(wildcard tests/style/test_*.sh)
+SCRIPT_TESTS := $(wildcard tests/style/test_*.sh tests/gpu/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 GPU_BENCH := $(BUILD)/tests/gpu/bench_gpu
@@ -71,7 +73,7 @@ STAND_IN_OBJ := $(CUDA_HOST_OBJ:$(BUILD)/host/%=$(BUILD)/pichost/%) $(BUILD)/pic
                 $(STAND_IN_SRC:%.c=$(BUILD)/pic/%.o)
 STAND_IN := $(if $(SANITIZE),,$(BUILD)/tests/support/stand_in_cuda.so)
 
-.PHONY: all tests bench-bin found clean setup-build setup-test demo test run-tests test-long bench agree install format lint lint-c
+.PHONY: all tests bench-bin found clean setup-build setup-test demo test run-tests test-long bench agree test-gpu bench-gpu install format lint lint-c
 .SECONDARY:
 
 all: $(BIN) $(PLUGIN)
@@ -185,7 +187,7 @@ test: setup-test
 # Suites that start the program find it here.
 run-tests: export OOCGNN := $(BIN)
 run-tests:
-	@scripts/run_tests.sh $(BUILD)/logs $(STYLE_TESTS) $(TEST_BIN) $(DOUBLE_TEST_BIN)
+	@scripts/run_tests.sh $(BUILD)/logs $(SCRIPT_TESTS) $(TEST_BIN) $(DOUBLE_TEST_BIN)
 
 test-long: setup-test
 	@$(MAKE) --no-print-directory SANITIZE=address,undefined test
@@ -196,6 +198,10 @@ bench:
 	@scripts/setup.sh build bench
 	@$(MAKE) --no-print-directory -s -j2 bench-bin
 	@OOCGNN=$(BIN) BENCH=$(BUILD)/tests/bench DATA=$(DATA) scripts/bench.sh
+
+test-gpu bench-gpu: setup-test
+	@$(MAKE) --no-print-directory -s -j2 tests
+	@OOCGNN=$(BIN) scripts/gpu_check.sh --only $(@:%-gpu=%) --limit 480 --report $(BUILD)/$@.json
 
 agree:
 	@scripts/setup.sh build bench
@@ -224,7 +230,7 @@ format:
 lint:
 	@scripts/setup.sh build test lint
 	@$(MAKE) --no-print-directory -s -j2 CC=clang WERROR=1 tests bench-bin
-	shellcheck scripts/*.sh tests/style/*.sh .ci/run
+	shellcheck scripts/*.sh tests/style/*.sh tests/gpu/*.sh .ci/run
 	@$(MAKE) --no-print-directory -s -j2 CC=clang lint-c
 
 TIDY := $(LIB_SRC:%.c=$(BUILD)/%.tidy) $(BUILD)/harness/main.tidy

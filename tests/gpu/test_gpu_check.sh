@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# scripts/gpu_check.sh without a GPU: what it says when there is none, the whole of it on the stand-in, a report that is
+# valid however the check ended. Closes with cmocka's summary lines.
+set -uo pipefail
+passed=0
+failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+export TMPDIR=$dir
+export CUDA_VISIBLE_DEVICES="" # on a GPU machine too, this is about none
+
+verdict() { # name, status of what must hold
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $1"
+        tail -n 40 "$dir/out"
+    fi
+}
+
+check() { # words of gpu_check.sh
+    scripts/gpu_check.sh "$@" >"$dir/out" 2>&1
+}
+
+reports() { # verdict, report
+    check --validate "$2" && grep -q "is valid: $1\$" "$dir/out"
+}
+
+part() { # report, part: its verdict
+    python3 -c 'import json, sys; print(*[p["verdict"] for p in json.load(open(sys.argv[1]))["parts"] if p["name"] == sys.argv[2]])' "$@"
+}
+
+stand_in=$(dirname "${OOCGNN:-build/gcc/oocgnn}")/tests/support/stand_in_cuda.so
+if [ ! -f "$stand_in" ]; then
+    echo "skip: the stand-in is not built under sanitizers"
+    echo "[  SKIPPED ] 8 test(s)"
+    exit 0
+fi
+
+check --only test --report "$dir/none.json" && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q '^gpu_check: skipped' "$dir/out" &&
+    ! grep -qi 'passed' "$dir/out" && reports skipped "$dir/none.json"
+verdict "without a GPU: one line, status 0, a report that says skipped" $?
+
+# Tools that only a GPU machine has, made up: each kind runs the program and then says what the real one would.
+mkdir "$dir/bin"
+cat >"$dir/bin/compute-sanitizer" <<'TOOL'
+#!/usr/bin/env bash
+case $SANITIZER_SAYS:$2 in
+refuses:*) echo "========= Device not supported"; exit 1 ;;
+race:racecheck) echo "========= ERROR: Race reported"; echo "========= RACECHECK SUMMARY: 1 hazard displayed"; exit 9 ;;
+esac
+echo "[  PASSED  ] 1 test(s)."
+echo "========= ERROR SUMMARY: 0 errors"
+TOOL
+chmod +x "$dir/bin/compute-sanitizer"
+
+PATH="$dir/bin:$PATH" check --stand-in --only golden,systems,faults,sanitizer,rates,epoch --report "$dir/whole.json" &&
+    grep -q 'ran whole on a stand-in, which shows nothing about a GPU' "$dir/out" && reports stand-in "$dir/whole.json" &&
+    [ "$(part "$dir/whole.json" systems)" = passed ] && [ "$(part "$dir/whole.json" sanitizer)" = passed ]
+verdict "on the stand-in it runs whole, and is not called passed" $?
+
+SANITIZER_SAYS=race PATH="$dir/bin:$PATH" check --stand-in --only sanitizer --report "$dir/race.json"
+[ $? -eq 1 ] && reports failed "$dir/race.json"
+verdict "a race that compute-sanitizer finds fails the check" $?
+
+SANITIZER_SAYS=refuses PATH="$dir/bin:$PATH" check --stand-in --only sanitizer --report "$dir/refused.json"
+[ "$(part "$dir/refused.json" sanitizer)" = "left out" ] && check --validate "$dir/refused.json" &&
+    grep -q 'left out: sanitizer: memcheck: compute-sanitizer cannot work here: Device not supported' "$dir/out"
+verdict "a sanitizer that refuses the device is left out by name" $?
+
+check --stand-in --only golden,systems --limit 3 --report "$dir/cut.json"
+[ $? -eq 1 ] && reports incomplete "$dir/cut.json"
+verdict "a check that ran out of time says incomplete" $?
+
+# Killed in the middle: what was written before stays, and says that it is not all.
+scripts/gpu_check.sh --stand-in --only golden,systems,faults --report "$dir/killed.json" >/dev/null 2>&1 &
+child=$!
+for _ in $(seq 100); do
+    [ "$(part "$dir/killed.json" golden 2>/dev/null)" = passed ] && break
+    sleep 0.1
+done
+{ kill -9 "$child" && wait "$child"; } 2>/dev/null
+reports incomplete "$dir/killed.json" && [ "$(part "$dir/killed.json" golden)" = passed ] &&
+    [ "$(part "$dir/killed.json" faults)" = "not reached" ]
+verdict "a killed check leaves a valid report" $?
+
+sed 's/"verdict": "stand-in"/"verdict": "passed"/' "$dir/whole.json" >"$dir/tampered.json"
+! check --validate "$dir/tampered.json" && grep -q 'the parts say stand-in' "$dir/out" &&
+    sed 's/"schema": 1/"schema": "1"/' "$dir/whole.json" >"$dir/broken.json" && ! check --validate "$dir/broken.json" &&
+    ! check --validate /nonexistent
+verdict "a report that claims more than its parts is refused" $?
+
+check --only nonsense
+[ $? -eq 2 ] && grep -q 'no part nonsense' "$dir/out"
+verdict "a part that is none is wrong usage" $?
+
+printf '[==========] %d test(s) run.\n' $((passed + failed))
+[ "$passed" -gt 0 ] && printf '[  PASSED  ] %d test(s).\n' "$passed"
+[ "$failed" -gt 0 ] && printf '[  FAILED  ] %d test(s).\n' "$failed"
+[ "$failed" -eq 0 ]
