@@ -7,6 +7,7 @@
 #   make agree           the same runs on this machine and simulated with its profile; AGREE= passes options
 #   make test-gpu        what only a GPU can show, under eight minutes; skipped with a message where there is none
 #   make bench-gpu       a GPU's rates, training steps against their roofline and PyTorch, transfers, an epoch's floors
+#   make gpu-bundle      build/gpu-bundle, which runs both on a GPU machine that has neither source nor packages
 #   make install         PREFIX= and DESTDIR= as usual
 #   make format lint     clang-format; clang-tidy, cppcheck, shellcheck
 SHELL := /bin/bash
@@ -73,11 +74,12 @@ STAND_IN_OBJ := $(CUDA_HOST_OBJ:$(BUILD)/host/%=$(BUILD)/pichost/%) $(BUILD)/pic
                 $(STAND_IN_SRC:%.c=$(BUILD)/pic/%.o)
 STAND_IN := $(if $(SANITIZE),,$(BUILD)/tests/support/stand_in_cuda.so)
 
-.PHONY: all tests bench-bin found clean setup-build setup-test demo test run-tests test-long bench agree test-gpu bench-gpu install format lint lint-c
+.PHONY: all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long bench agree test-gpu bench-gpu gpu-bundle install format lint lint-c
 .SECONDARY:
 
 all: $(BIN) $(PLUGIN)
-tests: $(BIN) $(PLUGIN) $(STAND_IN) $(GPU_BENCH) $(TEST_BIN) $(DOUBLE_TEST_BIN)
+tests: gpu-programs $(TEST_BIN) $(DOUBLE_TEST_BIN)
+gpu-programs: $(BIN) $(PLUGIN) $(STAND_IN) $(GPU_BENCH) $(filter $(BUILD)/tests/gpu/%,$(TEST_BIN))
 bench-bin: $(BIN) $(BENCH_BIN)
 
 # The compiler and the libraries are looked for before anything is compiled: "liburing.h: No such file" names no package.
@@ -202,6 +204,12 @@ bench:
 test-gpu bench-gpu: setup-test
 	@$(MAKE) --no-print-directory -s -j2 tests
 	@OOCGNN=$(BIN) scripts/gpu_check.sh --only $(@:%-gpu=%) --limit 480 --report $(BUILD)/$@.json
+
+# For a machine that reaches no network: its processor is not this one.
+gpu-bundle: setup-test
+	@[ -n '$(NVCC)' ] || { echo 'gpu-bundle: no nvcc here, so there is no plugin to pack' >&2; exit 4; }
+	@$(MAKE) --no-print-directory -s -j2 BUILD=build/bundle ARCH=x86-64-v3 gpu-programs
+	@scripts/gpu_bundle.sh build/bundle build/gpu-bundle
 
 agree:
 	@scripts/setup.sh build bench

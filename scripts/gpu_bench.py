@@ -46,11 +46,11 @@ def rates(check):
 class Asked:
     """A program that answers a number of steps with their times."""
 
-    def __init__(self, check, command):
+    def __init__(self, check, command, own=True):
         self.check = check
         self.errors = os.path.join(check.work, os.path.basename(str(command[0])) + ".err")
         with open(self.errors, "w", encoding="utf-8") as errors:
-            self.child = check.child = check.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            self.child = check.child = check.start(command, own=own, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                                    stderr=errors)
         self.first = self.answer()
 
@@ -99,7 +99,7 @@ def rival(check, model, size, folder):
         check.leave_out(f"step: PyTorch, {model}", "no python3 here has torch")
         return None
     words = [python, os.path.join(check.place.root, "scripts/gpu_step.py"), model, size, folder]
-    asked = Asked(check, words + (["--device", "cpu"] if check.stand_in else []))
+    asked = Asked(check, words + (["--device", "cpu"] if check.stand_in else []), own=False)
     if asked.first is None:
         check.leave_out(f"step: PyTorch, {model}", asked.why())
         asked.close()

@@ -104,8 +104,9 @@ class Check:
     def stand_in(self):
         return self.report["gpu"]["stand_in"]
 
-    def start(self, command, env=None, **more):
-        environment = self.place.environment()
+    def start(self, command, env=None, own=True, **more):
+        """own: one of this project's programs, which take their libraries from the bundle; others must not."""
+        environment = self.place.environment() if own else dict(os.environ)
         environment.update(env or {})
         return subprocess.Popen([str(word) for word in command], cwd=self.place.root, env=environment, text=True,
                                 start_new_session=True, **more)

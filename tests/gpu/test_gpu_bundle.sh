@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# A bundle of this build, unpacked elsewhere, under an empty environment: it needs neither the source tree nor packages.
+# Closes with cmocka's summary lines.
+set -uo pipefail
+passed=0
+failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+verdict() { # name, status of what must hold
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $1"
+        tail -n 40 "$dir/out"
+    fi
+}
+
+build=$(dirname "${OOCGNN:-build/gcc/oocgnn}")
+if [ ! -f "$build/tests/support/stand_in_cuda.so" ]; then
+    echo "skip: the stand-in is not built under sanitizers"
+    echo "[  SKIPPED ] 4 test(s)"
+    exit 0
+fi
+
+scripts/gpu_bundle.sh "$build" "$dir/bundle" >"$dir/out" 2>&1
+verdict "a bundle holds at most 60 MiB" $?
+mkdir "$dir/some where"
+mv "$dir/bundle" "$dir/some where/else"
+bundle="$dir/some where/else"
+
+there() { # words of its gpu_check.sh, as a bare machine would start it
+    (cd / && env -i PATH=/usr/bin:/bin TMPDIR="$dir" CUDA_VISIBLE_DEVICES= "$bundle/gpu_check.sh" "$@") >"$dir/out" 2>&1
+}
+
+# Every library but the C library's is the bundle's own: the loader's search names none of the system's.
+env -i LD_LIBRARY_PATH="$bundle/lib" ldd "$bundle/bin/oocgnn" >"$dir/out" && ! grep -q 'not found' "$dir/out" &&
+    ! grep -E 'openblas|sqlite|uring|cgroup|jansson|gfortran' "$dir/out" | grep -qvF "$bundle/lib/"
+verdict "it brings its libraries" $?
+
+there --only test && grep -q '^gpu_check: skipped' "$dir/out"
+verdict "without a GPU it skips" $?
+
+there --stand-in --only golden,faults --report "$dir/report.json" && there --validate "$dir/report.json" &&
+    grep -q '"source": "bundle"' "$dir/report.json" && ! grep -qF "$PWD" "$dir/report.json"
+verdict "what needs no GPU runs, and nothing of the source tree is named" $?
+
+printf '[==========] %d test(s) run.\n' $((passed + failed))
+[ "$passed" -gt 0 ] && printf '[  PASSED  ] %d test(s).\n' "$passed"
+[ "$failed" -gt 0 ] && printf '[  FAILED  ] %d test(s).\n' "$failed"
+[ "$failed" -eq 0 ]
