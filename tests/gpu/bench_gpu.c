@@ -1,13 +1,13 @@
 /* What scripts/gpu_check.sh asks of a GPU besides tests. Every command prints one JSON object a line.
  *
- *   bench_gpu probe          what is there: {"present":…,"stand_in":…,"name":…,"driver":…,"memory_bytes":…,"why":…}
- *   bench_gpu hog BYTES      takes the device's memory but BYTES, says "taken", and keeps it until it is ended
- *   bench_gpu rates [modelled] what it does at most (harness/calibrate/gpu.h), and the shapes that check it; modelled:
- *                            of a modelled GPU, to try the command
+ *   bench_gpu probe      what is there: {"present":..,"stand_in":..,"name":..,"driver":..,"memory_bytes":..,"why":..}
+ *   bench_gpu hog BYTES  takes the device's memory but BYTES, says "taken", and keeps it until it is ended
+ *   bench_gpu rates [modelled]
+ *                        what it does at most (harness/calibrate/gpu.h), and the shapes that check it; modelled: of a
+ *                        modelled GPU, to try the command
  *   bench_gpu step MODEL SIZE GEMM BANDWIDTH GATHER PAGEABLE [FOLDER]
- *                            training steps against the roofline of these rates; MODEL sage or gat, SIZE whole or small
- *                            (bench_step in bench_gpu.h)
- */
+ *                        training steps against the roofline of these rates; MODEL sage or gat, SIZE whole or small
+ *                        (bench_step in bench_gpu.h) */
 #include "tests/gpu/bench_gpu.h"
 #include "harness/base/clock.h"
 #include "harness/calibrate/gpu.h"

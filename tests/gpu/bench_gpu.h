@@ -18,9 +18,9 @@ struct bench_clock {
 /* The modelled GPU of these rates, on that clock. */
 struct gnn_tensor *bench_modelled_open(const struct bench_roof *roof, struct bench_clock *clock);
 
-/* Training steps of `model` ("sage" or "gat", three layers, 256 wide) on mini-batches of the given shape. Prints the
- * counts and the roofline, then for every line "N" on standard input trains N steps and prints their times. dump: folder
- * that the mini-batches are written into, or NULL. Exit status. */
+/* Training steps of `model` ("sage" or "gat", three layers, 256 wide) on four mini-batches. Prints the counts and the
+ * roofline, then for every line "N" on standard input trains N steps and prints their times. small: sizes that a
+ * launcher can do. dump: folder that the mini-batches are written into, or NULL. Exit status. */
 int bench_step(const struct gpu_device *gpu, const char *model, const struct bench_roof *roof, bool small,
                const char *dump);
 

@@ -18,6 +18,12 @@ static void test_every_op_against_the_reference(void **state)
     op_cases_against_reference(gpu.table, gpu.stand_in ? OP_ROUNDING_TWICE : OP_ROUNDING_FUSED);
 }
 
+static void test_activations_hide_no_nan(void **state)
+{
+    (void)state;
+    op_cases_pass_nan_on(gpu.table);
+}
+
 static void test_a_second_run_gives_the_same_bits(void **state)
 {
     (void)state;
@@ -29,10 +35,11 @@ int main(int argc, char **argv)
     const struct CMUnitTest table[] = {cmocka_unit_test(test_every_op_against_the_reference)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_op_against_the_reference),
+        cmocka_unit_test(test_activations_hide_no_nan),
         cmocka_unit_test(test_a_second_run_gives_the_same_bits),
     };
     if (!gpu_device_find(&gpu)) {
-        (void)printf("[  SKIPPED ] 2 test(s)\n");
+        (void)printf("[  SKIPPED ] 3 test(s)\n");
         return 0;
     }
     if (argc == 2 && strcmp(argv[1], "table") == 0)

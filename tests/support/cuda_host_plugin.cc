@@ -1,6 +1,6 @@
-/* The launcher as a plugin: with OOCGNN_CUDA_PLUGIN naming it, the program and the tests of a GPU run whole on a machine
- * without one. It shows that they work, and nothing about a GPU. `cuda_host_stand_in` tells it from the real one;
- * OOCGNN_STAND_IN_BYTES limits its memory. */
+/* The launcher as a plugin: with OOCGNN_CUDA_PLUGIN naming it, the program and the tests of a GPU run whole on a
+ * machine without one. It shows that they work, and nothing about a GPU. `cuda_host_stand_in` tells it from the real
+ * one; OOCGNN_STAND_IN_BYTES limits its memory. */
 #include "harness/tensor/cuda/plugin.h"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-/* The models against PyTorch (tests/golden/make_golden.py): log-probabilities, losses, every gradient, and the parameters
- * after three optimiser steps. Dropout off. */
+/* The models against PyTorch (tests/golden/make_golden.py): log-probabilities, losses, every gradient, and the
+ * parameters after three optimiser steps. Dropout off. */
 #ifndef GNN_TESTS_GOLDEN_CASES_H
 #define GNN_TESTS_GOLDEN_CASES_H
 

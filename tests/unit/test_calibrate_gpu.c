@@ -1,5 +1,5 @@
-/* Calibration of a GPU: the modelled GPU, measured on its own clock, must give its own figures back, and the shapes that
- * were not fitted to must be predicted. */
+/* Calibration of a GPU: the modelled GPU, measured on its own clock, must give its own figures back, and the shapes
+ * that were not fitted to must be predicted. */
 #include "harness/calibrate/gpu.h"
 #include "harness/world/profile.h"
 #include "tests/support/toy_block.h"
