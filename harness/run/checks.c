@@ -77,6 +77,11 @@ static enum gnn_status check_batches(const struct gnn_run_config *config, struct
                         config->max_batches);
     if (config->batches == 1)
         return gnn_fail(err, GNN_EUSAGE, "--batches 1: a spread needs at least 2");
+    if (config->batches != 0 && config->sample_only)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--batches %u: the whole epoch is told from training steps, which --sample-only has not; "
+                        "--max-batches %u samples a part and estimates nothing",
+                        config->batches, config->batches);
     if (config->batches > UINT32_MAX - config->warmup)
         return gnn_fail(err, GNN_EUSAGE, "--batches %u + --warmup %u: too many", config->batches, config->warmup);
     return GNN_OK;

@@ -10,7 +10,15 @@ void gnn_intent_begin(const struct gnn_env *env, struct gnn_intent *out)
     const uint64_t train = env->dataset->train.count, batches = gnn_epoch_batches(env);
     *out = (struct gnn_intent){.batches = batches,
                                .seeds = load->sample_only ? 0 : gnn_min_u64(batches * load->batch_size, train),
-                               .whole_batches = gnn_div_up(train, load->batch_size)};
+                               .whole_batches = gnn_whole_epoch_batches(env)};
+}
+
+void gnn_intent_phases(struct gnn_intent *intent, uint32_t batches, const char *option)
+{
+    intent->phase_batches = batches;
+    const int length = snprintf(intent->phase_option, sizeof intent->phase_option, "%s", option);
+    assert(length > 0);
+    assert((size_t)length < sizeof intent->phase_option);
 }
 
 void gnn_intent_reads(struct gnn_intent *intent, const char *path, uint32_t how)

@@ -28,12 +28,19 @@ struct gnn_intent {
     uint64_t batches;       /* mini-batches sampled in an epoch of this run */
     uint64_t seeds;         /* training nodes trained in it; 0 with sample_only */
     uint64_t whole_batches; /* mini-batches trained in a whole epoch, max_batches left out */
+    /* An epoch in phases: mini-batches that are prepared together and trained one after the other; 0 or 1: none. A part
+     * of such an epoch stands for the whole only in whole phases. phase_option makes them shorter. */
+    uint32_t phase_batches;
+    char phase_option[GNN_NAME_MAX];
     uint32_t file_count;
     struct gnn_used_file files[GNN_INTENT_FILES_MAX];
 };
 
 /* Fills in an epoch of gnn_epoch_batches with every seed trained once, and no file. */
 void gnn_intent_begin(const struct gnn_env *env, struct gnn_intent *out);
+
+/* Says that an epoch has phases of so many mini-batches. option: "ginex.superbatch". */
+void gnn_intent_phases(struct gnn_intent *intent, uint32_t batches, const char *option);
 
 /* Adds a file; path NULL: a scratch file without a name. */
 void gnn_intent_reads(struct gnn_intent *intent, const char *path, uint32_t how);

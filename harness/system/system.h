@@ -66,12 +66,19 @@ static inline uint32_t gnn_threads(uint32_t given, uint32_t by_rule)
 struct gnn_memory_plan; /* harness/system/plan.h */
 struct gnn_intent;      /* harness/system/intent.h */
 
-/* Mini-batches of an epoch: all training nodes, or the first workload->max_batches. */
+/* Mini-batches that the training nodes make. What a system sizes by an epoch (a superbatch, a hyperbatch) it sizes by
+ * this, so that the first max_batches run as they would in the whole epoch. */
+static inline uint32_t gnn_whole_epoch_batches(const struct gnn_env *env)
+{
+    return (uint32_t)gnn_div_up(env->dataset->train.count, env->workload->batch_size);
+}
+
+/* Mini-batches of an epoch of this run: all training nodes, or the first workload->max_batches. */
 static inline uint32_t gnn_epoch_batches(const struct gnn_env *env)
 {
-    const uint64_t all = gnn_div_up(env->dataset->train.count, env->workload->batch_size);
+    const uint32_t all = gnn_whole_epoch_batches(env);
     const uint32_t limit = env->workload->max_batches;
-    return limit > 0 && limit < all ? limit : (uint32_t)all;
+    return limit > 0 && limit < all ? limit : all;
 }
 
 /* Counters of one epoch. Unknown is GNN_UNKNOWN, never 0. */

@@ -66,7 +66,7 @@ struct agnes_sizes {
     uint32_t rows;        /* r = floor(Z / R) */
     uint32_t feature_blocks, graph_blocks;
     uint32_t batches;      /* of an epoch */
-    uint32_t hyperbatch;   /* H */
+    uint32_t hyperbatch;   /* H, of a whole epoch: with --max-batches the last one may be filled less */
     uint32_t alive;        /* hyperbatches that exist at a time: 2, with overlap=full 3 */
     uint32_t row_sets;     /* of them gathered or being gathered: 1, with overlap=full 2; 0 with --sample-only */
     uint32_t graph_frames; /* G */

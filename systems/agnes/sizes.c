@@ -219,10 +219,11 @@ static void choose_counts(const struct gnn_env *env, const struct agnes_config *
     sizes->feature_blocks = sizes->rows > 0 ? (uint32_t)gnn_div_up(d->node_count, sizes->rows) : 0;
     sizes->graph_blocks =
         graph_blocks > 0 ? graph_blocks : (uint32_t)(graph_bytes(d, sizes->id_bytes) / sizes->block_bytes + 1);
+    const uint32_t whole = gnn_whole_epoch_batches(env);
     sizes->batches = gnn_epoch_batches(env);
     const uint32_t hyperbatch =
-        config->hyperbatch > 0 ? config->hyperbatch : (uint32_t)gnn_div_up(sizes->batches, ratio_of(d)->hyperbatches);
-    sizes->hyperbatch = gnn_max_u32(gnn_min_u32(hyperbatch, sizes->batches), 1);
+        config->hyperbatch > 0 ? config->hyperbatch : (uint32_t)gnn_div_up(whole, ratio_of(d)->hyperbatches);
+    sizes->hyperbatch = gnn_max_u32(gnn_min_u32(hyperbatch, whole), 1);
     sizes->alive = config->overlap == AGNES_OVERLAP_FULL ? AGNES_ALIVE_MAX : 2;
     sizes->row_sets = env->workload->sample_only ? 0 : sizes->alive - 1;
     sizes->pool_frames = gnn_min_u32(config->depth + config->workers, gnn_max_u32(sizes->feature_blocks, 1));

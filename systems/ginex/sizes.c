@@ -205,7 +205,7 @@ enum gnn_status ginex_size(const struct ginex_config *config, struct ginex_sizes
     const uint32_t nodes = plan->batch.nodes[env->workload->layers];
     GNN_TRY(check_options(env, config, err));
     *out = (struct ginex_sizes){.batches = gnn_epoch_batches(env)};
-    out->superbatch = gnn_min_u32(config->superbatch, out->batches);
+    out->superbatch = gnn_min_u32(config->superbatch, gnn_whole_epoch_batches(env));
     out->superbatches = (uint32_t)gnn_div_up(out->batches, out->superbatch);
     add_fixed(plan, config);
     add_inspection(plan, config, out->superbatch, gnn_mul_bytes(out->superbatch, nodes), nodes);

@@ -104,6 +104,7 @@ static void ginex_intend(const void *state, struct gnn_intent *intent)
     const struct gnn_dataset *const d = s->env->dataset;
     const uint32_t how = s->config->io == GINEX_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED;
     gnn_sampling_intend(s->sampling, intent);
+    gnn_intent_phases(intent, s->sizes.superbatch, "ginex.superbatch");
     gnn_intent_reads(intent, d->indices_path, how);
     gnn_intent_reads(intent, NULL, how); /* neighbour cache and trace */
     if (!s->env->workload->sample_only)

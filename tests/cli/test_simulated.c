@@ -351,6 +351,63 @@ static void a_part_of_an_epoch(void **state)
     json_decref(run);
 }
 
+/* Systems that work in phases: the whole lies in the interval that whole phases give, and a part of a phase is refused,
+ * because its steps say nothing about the rest. What such a system sizes by the epoch does not shrink with the part. */
+static void a_part_of_an_epoch_in_phases(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const bases[][12] = {
+        {"--system", "ginex", "--batch", "4", "--set", "ginex.superbatch=5", "--set", "ginex.feature_cache=400K"},
+        {"--system", "agnes", "--batch", "4", "--set", "agnes.hyperbatch=5", "--set", "agnes.feature_cache=400K"},
+        {"--system", "agnes", "--batch", "4", "--set", "agnes.hyperbatch=5", "--set", "agnes.overlap=full"},
+    };
+    for (size_t b = 0; b < sizeof bases / sizeof bases[0]; b++) {
+        const char *more[20] = {"--evaluate", "never"};
+        uint32_t count = 2;
+        for (; bases[b][count - 2] != NULL; count++)
+            more[count] = bases[b][count - 2];
+        int exit_status;
+        json_t *run = simulate(t, more, &exit_status);
+        const json_int_t whole_ns = whole(json_array_get(json_object_get(run, "epochs"), 0), NULL, "wall_ns");
+        json_decref(run);
+        const char *const part[] = {"--warmup", "5", "--batches", "30"};
+        memcpy(more + count, part, sizeof part);
+        run = simulate(t, more, &exit_status);
+        assert_int_equal(exit_status, 0);
+        const json_t *const figures = json_object_get(json_array_get(json_object_get(run, "epochs"), 0), "figures");
+        const json_int_t low_ns = whole(figures, NULL, "full_epoch_low_ns");
+        const json_int_t high_ns = whole(figures, NULL, "full_epoch_high_ns");
+        if (whole_ns < low_ns || whole_ns > high_ns || high_ns > 2 * low_ns)
+            fail_msg("system %zu: %lld, extrapolated %lld to %lld", b, (long long)whole_ns, (long long)low_ns,
+                     (long long)high_ns);
+        json_decref(run);
+        more[count + 3] = "31";
+        run = simulate(t, more, &exit_status);
+        char *const reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
+        assert_int_equal(exit_status, 2);
+        assert_non_null(strstr(reasons, "--warmup 5 --batches 20"));
+        free(reasons);
+        json_decref(run);
+    }
+}
+
+static void a_part_is_sized_as_the_whole(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const parts[] = {"0", "3"};
+    json_int_t sizes[2];
+    for (int i = 0; i < 2; i++) {
+        const char *const more[] = {"--system", "agnes", "--max-batches", parts[i], NULL};
+        int exit_status;
+        json_t *const run = simulate(t, more, &exit_status);
+        assert_int_equal(exit_status, 0);
+        sizes[i] = whole(json_array_get(json_object_get(run, "epochs"), 0), "figures", "hyperbatch_size");
+        json_decref(run);
+    }
+    assert_int_equal(sizes[0], 5); /* half of an epoch of ten */
+    assert_int_equal(sizes[1], 5);
+}
+
 static void wrong_words(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -374,6 +431,7 @@ static void wrong_words(void **state)
         {{SIMULATED, "--device-iops", "1000", "--system", "null", NULL}, 4, "device-slowdown"},
         {{"--compute", "model:nobody", "--system", "null"}, 2, "nobody"},
         {{"--warmup", "3", "--system", "null"}, 2, "--batches"},
+        {{"--batches", "3", "--sample-only", "--system", "ringsampler"}, 2, "--max-batches"},
         {{"--fault", "eoi=1", "--system", "null"}, 2, "eio"},
         {{"--fault", "device-slowdown=2", "--system", "null"}, 2, "--device-iops"},
     };
@@ -416,6 +474,8 @@ int main(void)
         cmocka_unit_test(endings),
         cmocka_unit_test(a_slowed_device),
         cmocka_unit_test(a_part_of_an_epoch),
+        cmocka_unit_test(a_part_of_an_epoch_in_phases),
+        cmocka_unit_test(a_part_is_sized_as_the_whole),
         cmocka_unit_test(wrong_words),
         cmocka_unit_test(modelled_compute_in_the_measured_world),
     };

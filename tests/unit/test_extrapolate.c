@@ -56,6 +56,74 @@ static void test_spread(void **state)
     assert_in_range(full.low_ns, 1245, 1247);
 }
 
+/* Phases of two mini-batches that take 100 (the first), 30 or 50 (those that count), 17 and 12 (the last two). Of 17
+ * mini-batches, nine phases, the last is half full: 100 + 6 x 40 + 17 + 6. */
+static void test_phases(void **state)
+{
+    (void)state;
+    static const uint64_t phase_ns[] = {100, 30, 50, 30, 50, 17, 12};
+    uint64_t step_ns[14], now_ns = 1000;
+    for (uint32_t p = 0; p < 7; p++) {
+        step_ns[2 * p] = now_ns + phase_ns[p] - 1;
+        step_ns[2 * p + 1] = now_ns += phase_ns[p];
+    }
+    const struct gnn_phases phases = {.batches = 2, .head = 1, .count = 7};
+    struct gnn_extrapolation full;
+    gnn_extrapolate_phases(step_ns, &phases, 1000, 17, &full);
+    assert_int_equal(full.full_ns, 363);
+    /* four phases: sd 11.547, t(3) = 3.182, half = 3.182 * 11.547 / 2 = 18.37 a phase */
+    assert_int_equal(full.high_ns, 363 + 110);
+    assert_int_equal(full.low_ns, 289); /* what has passed */
+    assert_int_equal(full.warmup, 2);
+    assert_int_equal(full.used, 8);
+    gnn_extrapolate_phases(step_ns, &phases, 1000, 18, &full); /* the last is full */
+    assert_int_equal(full.full_ns, 369);
+    const struct gnn_phases later = {.batches = 2, .head = 3, .count = 7};
+    gnn_extrapolate_phases(step_ns, &later, 1000, 18, &full); /* 180 + 4 x 40 + 29 */
+    assert_int_equal(full.full_ns, 369);
+}
+
+/* Whole phases, at least five of them, or the remedy; no phases where all is run or every step is like the others. */
+static void test_phases_are_whole(void **state)
+{
+    (void)state;
+    const struct gnn_intent intent = {.whole_batches = 100, .phase_batches = 8, .phase_option = "agnes.hyperbatch"};
+    static const struct {
+        uint32_t warmup, batches;
+        struct gnn_phases phases; /* count 0: refused, or nothing to do */
+        const char *says;
+    } cases[] = {
+        {8, 32, {8, 1, 5}, ""},
+        {0, 40, {8, 1, 5}, ""},
+        {24, 40, {8, 3, 8}, ""},
+        {8, 33, {0}, "--warmup 8 --batches 32"},
+        {5, 35, {0}, "phases of 8"},
+        {8, 24, {0}, "5 at least"},
+        {16, 24, {0}, "--batches 32"},
+        {60, 40, {0}, ""}, /* the whole epoch */
+        {20, 20, {0}, "agnes.hyperbatch"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gnn_phases phases;
+        struct gnn_err err = {0};
+        const bool refused = cases[i].says[0] != '\0';
+        assert_int_equal(gnn_phases_choose(&intent, cases[i].warmup, cases[i].batches, &phases, &err),
+                         refused ? GNN_EUSAGE : GNN_OK);
+        assert_non_null(strstr(err.message, cases[i].says));
+        if (!refused)
+            assert_memory_equal(&phases, &cases[i].phases,
+                                cases[i].phases.count > 0 ? sizeof phases : sizeof(uint32_t));
+    }
+    const struct gnn_intent few = {.whole_batches = 39, .phase_batches = 8, .phase_option = "ginex.superbatch"};
+    const struct gnn_intent steady = {.whole_batches = 100, .phase_batches = 1};
+    struct gnn_phases phases;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_phases_choose(&few, 0, 30, &phases, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "leave --batches out"));
+    assert_int_equal(gnn_phases_choose(&steady, 3, 30, &phases, &err), GNN_OK);
+    assert_int_equal(phases.batches, 0);
+}
+
 static void test_faults(void **state)
 {
     (void)state;
@@ -89,6 +157,7 @@ static void test_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_constant_steps), cmocka_unit_test(test_spread),
+                                       cmocka_unit_test(test_phases), cmocka_unit_test(test_phases_are_whole),
                                        cmocka_unit_test(test_faults)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

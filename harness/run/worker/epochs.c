@@ -67,7 +67,10 @@ static void extrapolate(const struct gnn_run_worker *w, uint64_t start_ns, struc
     const uint64_t all = w->intent.whole_batches;
     if (w->step_ns == NULL || w->steps_done < (uint64_t)w->config->warmup + 2 || w->steps_done >= all)
         return;
-    gnn_extrapolate(w->step_ns, (uint32_t)w->steps_done, w->config->warmup, start_ns, all, &e->full);
+    if (w->phases.batches != 0)
+        gnn_extrapolate_phases(w->step_ns, &w->phases, start_ns, all, &e->full);
+    else
+        gnn_extrapolate(w->step_ns, (uint32_t)w->steps_done, w->config->warmup, start_ns, all, &e->full);
     e->extrapolated = true;
 }
 

@@ -5,6 +5,7 @@
 #include "harness/run/config.h"
 #include "harness/run/machine.h"
 #include "harness/run/worker/control.h"
+#include "harness/run/worker/extrapolate.h"
 #include "harness/system/intent.h"
 #include "harness/system/plan.h"
 
@@ -24,7 +25,8 @@ struct gnn_run_worker {
     struct gnn_memory_plan plan;
     struct gnn_intent intent;
     struct gnn_wire_rules rules;
-    FILE *trace; /* --trace-loss, or NULL */
+    struct gnn_phases phases; /* of --batches */
+    FILE *trace;              /* --trace-loss, or NULL */
     struct gnn_control control;
 
     bool time_passed; /* the limit of a clock that only the worker can read */

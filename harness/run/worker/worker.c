@@ -161,6 +161,8 @@ static enum gnn_status take_intent(struct gnn_run_worker *w, struct gnn_err *err
     gnn_intent_begin(&w->env, &w->intent);
     if (w->system->intend != NULL)
         w->system->intend(w->system_state, &w->intent);
+    if (w->config->batches != 0)
+        GNN_TRY(gnn_phases_choose(&w->intent, w->config->warmup, w->config->batches, &w->phases, err));
     for (uint32_t i = 0; i < w->intent.file_count; i++) {
         struct gnn_file *file = NULL;
         if ((w->intent.files[i].how & GNN_READS_MADE) == 0 || !w->config->cold)
