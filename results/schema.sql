@@ -36,7 +36,7 @@ CREATE TABLE runs (
 
     cap_bytes             INTEGER, -- memory limit asked for; NULL: none
     cap_swap_bytes        INTEGER, -- swap allowed on top of it
-    cap_enforcement       TEXT,    -- cgroup-v2, cgroup-v1, in-program or none
+    cap_enforcement       TEXT,    -- cgroup-v2, cgroup-v1, simulated, none, or in-program: then the page cache had no cap
     cap_read_back_bytes   INTEGER, -- the limit as the kernel said it afterwards
     swap_read_back_bytes  INTEGER, -- swap allowed as the kernel said it
     oom_kills             INTEGER, -- processes the kernel killed at the limit
@@ -166,7 +166,7 @@ CREATE TABLE series ( -- one row an interval, sampled from outside the worker
 
 -- Times that may be used: of valid runs alone.
 CREATE VIEW epoch_times AS
-SELECT runs.run_id, system, dataset, scale, model, world, compute, cap_bytes, seed, epoch, epochs.wall_ns, prepare_ns, loss,
+SELECT runs.run_id, system, dataset, scale, model, world, compute, cap_bytes, cap_enforcement, seed, epoch, epochs.wall_ns, prepare_ns, loss,
        train_accuracy, valid_accuracy, test_accuracy
 FROM runs JOIN epochs USING (run_id)
 WHERE runs.valid = 1;

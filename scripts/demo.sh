@@ -12,18 +12,23 @@ rm -f "$db" "$db-wal" "$db-shm"
 echo "== this machine" >&2
 "$OOCGNN" doctor --data . >&2 || true
 
-cap=(--memory 80M)
-if ! "$OOCGNN" doctor --data . | grep -q '^ok  *memory cap'; then
-    echo "== no control group may be made here: the cap counts the program's own memory only, and says so" >&2
-    cap=(--memory 80M --cap program)
+# Under a cap that nothing enforces PyG+ would have the whole machine's page cache, and the picture would say the reverse.
+if "$OOCGNN" doctor --data . | grep -q '^ok  *memory cap'; then
+    world=(--memory 80M)
+else
+    echo "== no control group may be made here, so no cap can be enforced on this machine: the two run in the simulated" >&2
+    echo "== world, in virtual time on the machine of GNNDrive's paper, where the cap holds" >&2
+    world=(--world simulated --profile gnndrive-paper --compute cpu --memory 128M) # 64M of it is the process, by that profile
 fi
 
-echo "== a synthetic papers100m at scale $scale" >&2
-if ! "$OOCGNN" prepare papers100m --scale "$scale" --data "$DATA" --check --quick >/dev/null 2>&1; then
-    "$OOCGNN" prepare papers100m --scale "$scale" --dim 128 --data "$DATA"
+if [ "${world[0]}" = --memory ]; then
+    echo "== a synthetic papers100m at scale $scale" >&2
+    if ! "$OOCGNN" prepare papers100m --scale "$scale" --data "$DATA" --check --quick >/dev/null 2>&1; then
+        "$OOCGNN" prepare papers100m --scale "$scale" --dim 128 --data "$DATA"
+    fi
 fi
 
-workload=(--dataset papers100m --scale "$scale" --data "$DATA" --preset gnndrive --batch 10 --lr 0.0005 --epochs 6 "${cap[@]}")
+workload=(--dataset papers100m --scale "$scale" --data "$DATA" --preset gnndrive --batch 10 --lr 0.0005 --epochs 6 "${world[@]}")
 for system in pygplus gnndrive; do
     echo "== $system, all stages" >&2
     "$OOCGNN" run --system $system "${workload[@]}" --db "$db" >/dev/null

@@ -57,6 +57,15 @@ static void name_by_magic(const char *path, struct gnn_device_info *out)
             (void)snprintf(out->file_system, sizeof out->file_system, "%s", known[i].name);
 }
 
+/* Whether the file system keeps files in memory alone: tmpfs, also under its other names (devtmpfs, a container's
+ * /dev/shm), or ramfs. */
+static bool lies_in_memory(const char *path)
+{
+    enum { TMPFS = 0x01021994, RAMFS = (int)0x858458f6 };
+    struct statfs info;
+    return statfs(path, &info) == 0 && ((int)info.f_type == TMPFS || (int)info.f_type == RAMFS);
+}
+
 /* The device behind path. File systems that span devices (btrfs, overlay) number files with a device of their own; then
  * the mount's source, if it is a block device, is the answer. */
 static void find_numbers(const char *path, const struct stat *info, struct gnn_device_info *out)
@@ -149,6 +158,7 @@ enum gnn_status gnn_device_find(const char *path, struct gnn_device_info *out, s
     if (stat(path, &info) != 0)
         return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EIO, "%s: %s", path, strerror(errno));
     find_numbers(path, &info, out);
+    out->in_memory = lies_in_memory(path);
     if (out->major == 0)
         return GNN_OK;
     climb_to_disk(out);

@@ -10,6 +10,7 @@ struct gnn_device_info {
     char model[128];         /* "" if the kernel does not tell */
     char scheduler[32];      /* the active one */
     char file_system[32];    /* "ext4" */
+    bool in_memory;          /* the file system keeps files in memory alone: nothing there is ever cold */
     char mount_options[256];
     uint64_t readahead_bytes; /* GNN_UNKNOWN if not told, as below */
     uint64_t logical_block_bytes;

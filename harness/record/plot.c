@@ -51,7 +51,8 @@ struct spread {
 
 static bool usable(const struct gnn_run_record *run)
 {
-    return run->status == GNN_RUN_OK && !gnn_run_withholds_times(run) && run->epoch_count > 0;
+    return run->status == GNN_RUN_OK && !gnn_run_withholds_times(run) && !gnn_run_cap_not_enforced(run) &&
+           run->epoch_count > 0;
 }
 
 static enum gnn_status group_runs(const struct gnn_run_record *runs, uint32_t count, struct comparison *out,
@@ -187,6 +188,8 @@ static const char *missing_word(const struct group *group)
     const struct gnn_run_record *last = group->runs[group->run_count - 1];
     if (usable(last)) /* it ran, and had no such epoch */
         return "none";
+    if (last->status == GNN_RUN_OK && gnn_run_cap_not_enforced(last))
+        return "cap not enforced";
     return words[last->status] != NULL ? words[last->status] : "invalid";
 }
 
@@ -527,7 +530,7 @@ enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t 
     for (uint32_t g = 0; g < comparison->group_count; g++)
         with_times += comparison->groups[g].usable;
     if (status == GNN_OK && with_times == 0)
-        status = gnn_fail(err, GNN_EFORMAT, "none of the %u runs has a valid epoch: nothing to draw", count);
+        status = gnn_fail(err, GNN_EFORMAT, "none of the %u runs has a valid epoch and a cap that was enforced: nothing to draw", count);
     if (status == GNN_OK) {
         write_caption(comparison);
         status = draw_epoch_time(comparison, out_dir, err);

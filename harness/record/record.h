@@ -124,6 +124,9 @@ struct gnn_run_record {
 #define GNN_FIGURE_FULL_EPOCH_LOW "full_epoch_low_ns"
 #define GNN_FIGURE_FULL_EPOCH_HIGH "full_epoch_high_ns"
 
+/* cap_enforcement of a cap that only the program's own allocations keep. */
+#define GNN_CAP_IN_PROGRAM "in-program"
+
 /* Everything unknown, empty, status running. */
 void gnn_run_record_init(struct gnn_run_record *run);
 void gnn_record_counters_unknown(struct gnn_record_counters *counters);

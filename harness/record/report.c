@@ -132,10 +132,11 @@ static const char *or_dash(const char *text)
     return text[0] == '\0' ? "-" : text;
 }
 
-/* The system's name, with the variant where it is not the full pipeline. */
+/* The system's name, with the variant where it is not the full pipeline, and a mark where the cap was none. */
 static void set_system(struct grid *grid, uint32_t column, const struct gnn_run_record *run)
 {
-    grid_set(grid, column, "%.60s%s%.30s", or_dash(run->system), run->variant[0] == '\0' ? "" : " ", run->variant);
+    grid_set(grid, column, "%.40s%s%.20s%s", or_dash(run->system), run->variant[0] == '\0' ? "" : " ", run->variant,
+             gnn_run_cap_not_enforced(run) ? " (cap not enforced)" : "");
 }
 
 static void set_run_row(struct grid *grid, const struct gnn_run_record *run)
@@ -248,6 +249,10 @@ static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE 
         gnn_text_make_plain(reasons);
         (void)fprintf(out, "run %" PRId64 " is %s: %s\n", runs[i].run_id, gnn_run_status_name(runs[i].status), reasons);
     }
+    for (uint32_t i = 0; i < count; i++)
+        if (gnn_run_cap_not_enforced(&runs[i]))
+            (void)fprintf(out, "run %" PRId64 " had the whole machine's page cache: set it beside no other run\n",
+                          runs[i].run_id);
 }
 
 /* Where some system's runs are not all of one configuration, or the systems differ in an option: which repeat each

@@ -27,6 +27,11 @@ void gnn_stage_parts(const struct gnn_record_stage *st, uint64_t parts_ns[GNN_ST
     memcpy(parts_ns, parts, sizeof parts);
 }
 
+bool gnn_run_cap_not_enforced(const struct gnn_run_record *run)
+{
+    return run->cap_bytes != GNN_UNKNOWN && strcmp(run->cap_enforcement, GNN_CAP_IN_PROGRAM) == 0;
+}
+
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums)
 {
     uint32_t count = 0;
@@ -155,7 +160,9 @@ static void say_cap(const struct gnn_run_record *run, char *text, size_t text_by
         return;
     }
     say(text, text_bytes, "cap %s (%s%s)", gnn_format_bytes(run->cap_bytes, bytes, sizeof bytes),
-        run->cap_enforcement[0] == '\0' ? "enforcement unknown" : run->cap_enforcement,
+        gnn_run_cap_not_enforced(run)     ? "not enforced; the page cache has the whole machine"
+        : run->cap_enforcement[0] == '\0' ? "enforcement unknown"
+                                          : run->cap_enforcement,
         run->cap_swap_bytes != GNN_UNKNOWN && run->cap_swap_bytes > 0 ? ", swap allowed" : "");
 }
 

@@ -7,6 +7,10 @@
 /* Status invalid, or judged not valid: no time of this run may be shown. */
 bool gnn_run_withholds_times(const struct gnn_run_record *run);
 
+/* A cap was asked for that nothing outside the program enforces: the page cache has the whole machine, so a system that
+ * lives from it had no cap at all. Such a run is marked wherever it is shown, and no picture sets it beside another. */
+bool gnn_run_cap_not_enforced(const struct gnn_run_record *run);
+
 /* The epochs' stages summed by name, in pipeline order, into sums[0 .. GNN_RECORD_STAGES_MAX); returns how
  * many. A sum over something unknown is unknown. workers is the largest. */
 uint32_t gnn_run_stage_sums(const struct gnn_run_record *run, struct gnn_record_stage *sums);

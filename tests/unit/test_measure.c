@@ -7,6 +7,7 @@
 #include "tests/support/must.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -260,6 +262,21 @@ static void page_cache(void **state)
     assert_false(gnn_cache_is_cold(&hidden));
 }
 
+/* tmpfs under another name: /dev is one, and in a container so is what lies below it. */
+static void a_file_system_in_memory(void **state)
+{
+    (void)state;
+    struct gnn_device_info device;
+    struct gnn_err err = {0};
+    struct statfs fs;
+    if (statfs("/dev", &fs) != 0 || fs.f_type != TMPFS_MAGIC)
+        skip_test("/dev is no tmpfs");
+    assert_int_equal(gnn_device_find("/dev", &device, &err), GNN_OK);
+    assert_true(device.in_memory);
+    assert_int_equal(gnn_device_find("/proc", &device, &err), GNN_OK);
+    assert_false(device.in_memory);
+}
+
 static void environment(void **state)
 {
     (void)state;
@@ -337,6 +354,7 @@ int main(void)
         cmocka_unit_test(probe_survives_an_empty_proc),
         cmocka_unit_test(device_under_a_path),
         cmocka_unit_test(page_cache),
+        cmocka_unit_test(a_file_system_in_memory),
         cmocka_unit_test(environment),
         cmocka_unit_test(gpu),
     };

@@ -463,6 +463,36 @@ static void names_are_data_for_gnuplot(void **state)
     }
 }
 
+/* A cap that only the program keeps left the page cache the whole machine: the run is marked wherever it stands, and no
+ * bar sets it beside one whose cap was enforced. */
+static void a_cap_that_nothing_enforced_is_marked(void **state)
+{
+    struct pictures *place = *state;
+    struct gnn_run_record runs[2];
+    int64_t ids[2];
+    fake_run(&runs[0], "pygplus", 6, 1, 1);
+    (void)snprintf(runs[0].cap_enforcement, sizeof runs[0].cap_enforcement, "in-program");
+    fake_run(&runs[1], "gnndrive", 10, 1, 1);
+    char *text = report_text(runs, 2, GNN_REPORT_TEXT);
+    assert_shows(text, "pygplus (cap not enforced)  papers100m sage ");
+    assert_shows(text, "  gnndrive                    papers100m sage ");
+    assert_shows(text, "cap 320 MiB (not enforced; the page cache has the whole machine)");
+    assert_shows(text, "had the whole machine's page cache: set it beside no other run\n");
+    free(text);
+    for (int i = 0; i < 2; i++)
+        ids[i] = store(place->handle, &runs[i]);
+    struct gnn_err err = {0};
+    assert_int_equal(plot(place, ids, 1, &err), GNN_EFORMAT); /* alone, too */
+    if (!have_gnuplot())
+        skip_test("gnuplot is not installed");
+    err = (struct gnn_err){0};
+    must(plot(place, ids, 2, &err), &err);
+    assert_file_shows(place, "epoch-time.dat", "epoch\tNaN\tNaN\tNaN\t0\tcap not enforced\t11.5\t");
+    char *split = file_text(place, "stage-split.dat");
+    assert_null(strstr(split, "pygplus"));
+    free(split);
+}
+
 static void nothing_to_draw_is_an_error(void **state)
 {
     struct pictures *place = *state;
@@ -522,6 +552,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_are_data_for_gnuplot, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(pictures_of_a_comparison, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(a_picture_of_two_worlds, make_pictures, remove_pictures),
+        cmocka_unit_test_setup_teardown(a_cap_that_nothing_enforced_is_marked, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(nothing_to_draw_is_an_error, make_pictures, remove_pictures),
         cmocka_unit_test_setup_teardown(missing_gnuplot_is_told, make_pictures, remove_pictures),
     };

@@ -75,7 +75,7 @@ static enum gnn_status make_group(struct gnn_run_host *host, struct gnn_run_reco
     GNN_TRY(gnn_confine_detect(&host->confine, err));
     GNN_TRY(check_groups(host, capped, c->device_bps != 0 || c->device_iops != 0, err));
     if (c->memory_bytes != 0 && !capped)
-        (void)snprintf(run->cap_enforcement, GNN_NAME_MAX, "in-program");
+        (void)snprintf(run->cap_enforcement, GNN_NAME_MAX, "%s", GNN_CAP_IN_PROGRAM);
     if (!host->confine.memory_usable)
         return GNN_OK;
     const struct gnn_cgroup_config config = {
@@ -92,13 +92,12 @@ static enum gnn_status make_group(struct gnn_run_host *host, struct gnn_run_reco
 static enum gnn_status start_cold(const struct gnn_run_host *host, struct gnn_run_record *run, struct gnn_err *err)
 {
     const bool cold = host->config->cold;
-    const char *const file_system = host->device.file_system;
-    if (cold && (strcmp(file_system, "tmpfs") == 0 || strcmp(file_system, "ramfs") == 0))
+    if (cold && host->device.in_memory)
         return gnn_fail(
             err, GNN_ENOTSUP,
             "%s lies on %s, in memory, so no start can be cold; keep the dataset on a disk file system (ext4, "
             "XFS), or give --no-cold",
-            host->dataset_dir, file_system);
+            host->dataset_dir, host->device.file_system);
     const char *const paths[] = {host->dataset_dir};
     struct gnn_residency residency;
     GNN_TRY(cold ? gnn_cache_make_cold(paths, 1, &residency, err) : gnn_cache_residency_all(paths, 1, &residency, err));
