@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Figures of an epoch that are the harness's own. */
-enum { OWN_FIGURES = 11 };
+enum { OWN_FIGURES = 12 };
 
 /* record/ does not know what a system is; here both sides' limits meet. */
 _Static_assert((int)GNN_RECORD_STAGES_MAX == (int)GNN_STAGES_MAX, "the record holds every stage of a pipeline");
@@ -216,6 +216,8 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
     }
     if (wire->extrapolated)
         add_extrapolation(out, &wire->full);
+    if (wire->spots > 0)
+        add_figure(out, "digest_spots", wire->spots);
     if (after->anon_bytes != GNN_UNKNOWN)
         add_figure(out, "anon_bytes", after->anon_bytes);
     assert(out->figure_count <= OWN_FIGURES);

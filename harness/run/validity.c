@@ -50,6 +50,15 @@ static bool seeds_counted(const struct context *c)
     return true;
 }
 
+/* What lies between sampling and training (spools, traces, assembly) has changed no block that was looked at. */
+static bool trained_as_sampled(const struct context *c)
+{
+    if (!c->facts->trained_otherwise)
+        return true;
+    return BROKEN(c, "epoch %" PRIu64 " trained other blocks than it sampled: their digests differ",
+                  c->facts->trained_otherwise_epoch);
+}
+
 static bool loss_finite(const struct context *c)
 {
     if (gnn_compute_is_modelled(c->config))
@@ -157,9 +166,9 @@ static bool not_killed(const struct context *c)
     return BROKEN(c, "the kernel killed %" PRIu64 " process(es) of the run for memory", c->run->oom_kills);
 }
 
-static check_fn *const checks[] = {all_epochs,    batches_counted,  seeds_counted, loss_finite,
-                                   cap_respected, started_cold,     misses_read,   stayed_direct,
-                                   device_moved,  stages_accounted, not_killed};
+static check_fn *const checks[] = {all_epochs,    batches_counted, seeds_counted,    trained_as_sampled,
+                                   loss_finite,   cap_respected,   started_cold,     misses_read,
+                                   stayed_direct, device_moved,    stages_accounted, not_killed};
 
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run)

@@ -11,7 +11,9 @@
 /* What the checks need besides the record. */
 struct gnn_validity_facts {
     uint64_t batches_expected, seeds_expected; /* of an epoch, as the system said it (harness/system/intent.h) */
-    bool direct;                               /* every explicit read of the system is to go past the page cache */
+    bool trained_otherwise; /* some epoch trained other mini-batches than it sampled; the first of them: */
+    uint64_t trained_otherwise_epoch;
+    bool direct; /* every explicit read of the system is to go past the page cache */
 };
 
 /* Applies every check to a run whose worker ended well; appends a reason per failed check and returns how

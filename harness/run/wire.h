@@ -81,6 +81,8 @@ struct gnn_wire_epoch {
     struct gnn_machine_usage before, after;
     bool has_values; /* false: compute was modelled, there is no loss */
     bool extrapolated;
+    bool trained_otherwise;         /* the digests of the spots, sampled and trained, differ */
+    uint64_t spots;                 /* mini-batches whose digest was compared (gnn_is_spot) */
     struct gnn_extrapolation full;  /* --batches: the whole epoch */
     struct gnn_epoch_result result; /* names of figures are not valid here: see figure_names */
     char figure_names[GNN_FIGURES_MAX][GNN_NAME_MAX];

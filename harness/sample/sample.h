@@ -66,7 +66,22 @@ struct gnn_sample_counters {
     uint64_t sampled_nodes; /* sum of node_count */
     uint64_t sampled_edges; /* sum of edge_count over the blocks */
     uint64_t batch_digest;  /* of (epoch, batch, layer, dst, src) in original IDs, in any order */
+    uint64_t spot_digest;   /* the part of it that the mini-batches of gnn_is_spot make */
 };
+
+/* One mini-batch in 64 is looked at twice: its digest when it was sampled and its digest when it was trained must agree,
+ * whatever lay between the two. */
+static inline bool gnn_is_spot(uint64_t batch)
+{
+    return batch % 64 == 0;
+}
+
+/* Adds a mini-batch's digest. */
+static inline void gnn_count_digest(struct gnn_sample_counters *counters, uint64_t batch, uint64_t digest)
+{
+    counters->batch_digest += digest;
+    counters->spot_digest += gnn_is_spot(batch) ? digest : 0;
+}
 
 GNN_MUST_CHECK enum gnn_status gnn_sampler_open(struct gnn_world *world, const struct gnn_sampler_config *config,
                                                 const struct gnn_dataset *dataset, struct gnn_neighbour_source *source,

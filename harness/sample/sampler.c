@@ -258,7 +258,7 @@ static void count_batch(struct gnn_sample_counters *counters, const struct gnn_b
     counters->sampled_nodes += view->node_count;
     for (uint32_t b = 0; b < view->layer_count; b++)
         counters->sampled_edges += view->blocks[b].edge_count;
-    counters->batch_digest += digest;
+    gnn_count_digest(counters, view->batch, digest);
 }
 
 enum gnn_status gnn_sampler_sample(struct gnn_sampler *sampler, uint64_t epoch, uint64_t batch, const gnn_node *seeds,

@@ -174,6 +174,7 @@ void gnn_sampling_counters(const struct gnn_sampling *s, struct gnn_sample_count
         out->sampled_nodes += now.sampled_nodes - before->sampled_nodes;
         out->sampled_edges += now.sampled_edges - before->sampled_edges;
         out->batch_digest += now.batch_digest - before->batch_digest; /* a sum modulo 2^64 */
+        out->spot_digest += now.spot_digest - before->spot_digest;
     }
 }
 

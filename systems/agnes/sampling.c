@@ -127,6 +127,7 @@ void agnes_sampling_counters(const struct agnes_sampling *sampling, struct gnn_s
         samples->sampled_nodes += one->sampled_nodes;
         samples->sampled_edges += one->sampled_edges;
         samples->batch_digest += one->batch_digest;
+        samples->spot_digest += one->spot_digest;
     }
     agnes_block_reader_counters(sampling->reader, &out->blocks);
     agnes_bucket_counters(&sampling->bucket, &out->bucket_entries, &out->bucket_ns);
@@ -314,7 +315,7 @@ static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64
         gnn_sort_row(col + begin, edges - begin);
     }
     space->row_start[batch->count] = edges;
-    space->counters.batch_digest += digest;
+    gnn_count_digest(&space->counters, batch->number, digest);
     return GNN_OK;
 }
 

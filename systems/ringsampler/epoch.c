@@ -50,6 +50,7 @@ static void fill_result(const struct ringsampler *s, const struct rs_fetch_count
         c->sample.sampled_nodes += thread->counters.sampled_nodes;
         c->sample.sampled_edges += thread->counters.sampled_edges;
         c->sample.batch_digest += thread->counters.batch_digest;
+        c->sample.spot_digest += thread->counters.spot_digest;
         frontier_nodes += thread->frontier_nodes;
         deferred += thread->deferred_batches;
         bundle = gnn_max_u64(bundle, thread->bundle_peak);

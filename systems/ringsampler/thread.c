@@ -115,7 +115,7 @@ static void count_batch(struct rs_thread *thread, const struct rs_batch *b)
 {
     struct gnn_sample_counters *const n = &thread->counters;
     n->batches++;
-    n->batch_digest += b->digest;
+    gnn_count_digest(n, b->number, b->digest);
     uint64_t nodes = b->seed_count;
     for (uint32_t l = 0; l < b->hop_count; l++) {
         const struct rs_hop *const hop = &b->hops[l];

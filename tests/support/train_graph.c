@@ -2,6 +2,7 @@
 
 #include "harness/base/id_width.h"
 #include "harness/base/rng.h"
+#include "harness/system/intent.h"
 #include "tests/support/device_tensor.h"
 
 #include <dirent.h>
@@ -212,6 +213,9 @@ static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct 
     for (uint32_t i = 0; i < batch->node_count; i++)
         run->needed[batch->nodes[i]]++;
     assert_true(batch->batch < TRAIN_BATCHES_MAX && run->step_count < TRAIN_BATCHES_MAX);
+    const uint64_t digest = gnn_batch_digest(batch, NULL);
+    run->trained_digest += digest;
+    run->spot_digest += gnn_is_spot(batch->batch) ? digest : 0;
     run->loss[batch->batch] = step->loss;
     run->order[run->step_count++] = (uint32_t)batch->batch;
     if (run->stop_after > 0 && run->step_count == run->stop_after)
@@ -292,16 +296,35 @@ enum gnn_status train_run_open(struct train_run *run, const struct train_graph *
     return run->table->open(&run->env, run->config, &run->state, &run->err);
 }
 
+static void check_intent(const struct train_run *run)
+{
+    struct gnn_intent intent;
+    const struct gnn_sample_counters *const sampled = &run->result.counters.sample;
+    gnn_intent_begin(&run->env, &intent);
+    if (run->table->intend != NULL)
+        run->table->intend(run->state, &intent);
+    assert_int_equal(sampled->batches, intent.batches);
+    assert_int_equal(run->workload.sample_only ? 0 : run->result.seeds, intent.seeds);
+    if (run->workload.sample_only || run->step_count != sampled->batches)
+        return;
+    assert_true(run->trained_digest == sampled->batch_digest);
+    assert_true(run->spot_digest == sampled->spot_digest);
+}
+
 enum gnn_status train_run_epoch(struct train_run *run, uint64_t epoch)
 {
     const uint32_t nodes = run->env.dataset->node_count;
     memset(run->seen, 0, nodes * sizeof *run->seen);
     memset(run->needed, 0, nodes * sizeof *run->needed);
     run->step_count = 0;
+    run->trained_digest = run->spot_digest = 0;
     run->input = NULL;
     run->result = (struct gnn_epoch_result){.loss_sum = 0};
     run->err = (struct gnn_err){.status = GNN_OK};
-    return run->table->train_epoch(run->state, epoch, &run->result, &run->err);
+    const enum gnn_status status = run->table->train_epoch(run->state, epoch, &run->result, &run->err);
+    if (status == GNN_OK)
+        check_intent(run);
+    return status;
 }
 
 void train_run_close(struct train_run *run)

@@ -57,7 +57,8 @@ struct train_run {
     atomic_bool stop;
     uint32_t step_count; /* of the epoch */
     uint32_t order[TRAIN_BATCHES_MAX];
-    double loss[TRAIN_BATCHES_MAX]; /* by batch number */
+    double loss[TRAIN_BATCHES_MAX];       /* by batch number */
+    uint64_t trained_digest, spot_digest; /* of the views that were trained, and of those among them that are spots */
     uint32_t wrong_values;
     uint32_t *seen;   /* (node_count) times a node was a seed in this epoch */
     uint32_t *needed; /* (node_count) times a node was in a batch in this epoch */
@@ -68,6 +69,8 @@ struct train_run {
 void train_run_init(struct train_run *run, struct gnn_world *world, const char *system);
 enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *graph, struct gnn_memory_plan *plan);
 enum gnn_status train_run_open(struct train_run *run, const struct train_graph *graph);
+/* After an epoch that ended well, fails the test unless the system did what it said it would, and trained what it
+ * sampled: the digests of both are equal. */
 enum gnn_status train_run_epoch(struct train_run *run, uint64_t epoch);
 void train_run_close(struct train_run *run);
 

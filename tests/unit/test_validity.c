@@ -82,6 +82,12 @@ static void too_many_seeds_for_max_batches(struct fixture *f)
         f->run.epochs[i].counters.batches = 3;
 }
 
+static void train_something_else(struct fixture *f)
+{
+    f->facts.trained_otherwise = true;
+    f->facts.trained_otherwise_epoch = 1;
+}
+
 static void loss_not_a_number(struct fixture *f)
 {
     f->run.epochs[1].loss = (double)NAN;
@@ -168,6 +174,7 @@ static const struct {
     {lose_a_seed, "epoch 1 trained 12071 seeds, expected 12072"},
     {forget_the_seeds, "epoch 0 trained 0 seeds"},
     {too_many_seeds_for_max_batches, "12072 seeds, expected 30"},
+    {train_something_else, "epoch 1 trained other blocks than it sampled"},
     {loss_not_a_number, "the loss of epoch 1"},
     {loss_infinite, "the loss of epoch 0"},
     {cap_not_set, "read back as"},

@@ -171,6 +171,10 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
         gnn_run_host_read_group(s->host, &after);
     }
     gnn_record_fill_epoch(wire, &before, &after, &s->pending);
+    if (wire->trained_otherwise && !s->facts.trained_otherwise) {
+        s->facts.trained_otherwise = true;
+        s->facts.trained_otherwise_epoch = wire->epoch;
+    }
     s->has_pending = true;
     gnn_run_host_observe_direct(s->host, s->run);
     gnn_run_progress_epoch(&s->progress, wire->epoch, wire->wall_ns, s->pending.loss);

@@ -36,6 +36,10 @@ void gnn_run_worker_on_step(void *ctx, const struct gnn_batch_view *batch, const
     assert(step->correct <= w->workload.batch_size);
     note_step(w);
     w->steps_done++;
+    if (gnn_is_spot(batch->batch)) {
+        w->spots++;
+        w->spot_digest += gnn_batch_digest(batch, NULL);
+    }
     if (w->trace != NULL) /* a failed write is kept by the stream: flush_trace() */
         (void)fprintf(w->trace, "%" PRIu64 " %" PRIu64 " %a %u\n", batch->epoch, batch->batch, step->loss,
                       step->correct);
@@ -74,6 +78,16 @@ static void extrapolate(const struct gnn_run_worker *w, uint64_t start_ns, struc
     e->extrapolated = true;
 }
 
+/* Compares what was trained with what was sampled, where every mini-batch that was sampled was trained. */
+static void compare_spots(const struct gnn_run_worker *w, struct gnn_wire_epoch *e)
+{
+    const struct gnn_sample_counters *const sampled = &e->result.counters.sample;
+    if (w->steps_done != sampled->batches)
+        return;
+    e->spots = w->spots;
+    e->trained_otherwise = w->spot_digest != sampled->spot_digest;
+}
+
 static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, struct gnn_err *err)
 {
     struct gnn_wire_message message = {0};
@@ -81,7 +95,7 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
     e->epoch = epoch;
     gnn_control_announce(&w->control, &message, GNN_WIRE_EPOCH_BEGIN);
     w->epoch = epoch;
-    w->steps_done = 0;
+    w->steps_done = w->spots = w->spot_digest = 0;
 
     gnn_machine_usage(w->machine, &e->before);
     const uint64_t start_ns = gnn_now_ns(w->world);
@@ -91,6 +105,7 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
     assert(e->after.cpu_ns >= e->before.cpu_ns);
     e->has_values = !gnn_compute_is_modelled(w->config);
     extrapolate(w, start_ns, e);
+    compare_spots(w, e);
     w->trained = w->trained || e->result.seeds > 0;
     assert(e->result.stage_count <= GNN_STAGES_MAX);
     assert(e->result.figure_count <= GNN_FIGURES_MAX);

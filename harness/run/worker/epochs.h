@@ -33,6 +33,7 @@ struct gnn_run_worker {
     bool trained;     /* some epoch changed the model */
     uint64_t epoch;   /* of the progress messages; the training thread's, as the rest */
     uint64_t steps_done;
+    uint64_t spots, spot_digest; /* of the trained mini-batches that gnn_is_spot picks */
     uint64_t progress_ns;
     uint64_t *step_ns; /* (gnn_run_max_batches) the clock after each step; --batches only */
     uint64_t steps_ever, die_at_batch;
