@@ -202,7 +202,7 @@ static const struct {
     {"profile", "profile"},
     {"compute", "compute"},
     {"memory", "cap_bytes"},
-    {"cap", "cap_enforcement"},
+    {"memory", "cap_enforcement"},
     {"batch", "batch_size"},
     {"fanout", "fanout"},
     {"cold", "cold_observed"},

@@ -69,8 +69,8 @@ struct gnn_sample_counters {
     uint64_t spot_digest;   /* the part of it that the mini-batches of gnn_is_spot make */
 };
 
-/* One mini-batch in 64 is looked at twice: its digest when it was sampled and its digest when it was trained must agree,
- * whatever lay between the two. */
+/* One mini-batch in 64 is looked at twice: its digest when it was sampled and its digest when it was trained must
+ * agree, whatever lay between the two. */
 static inline bool gnn_is_spot(uint64_t batch)
 {
     return batch % 64 == 0;
