@@ -16,7 +16,8 @@ enum { BASE_MAX = 10 };
 static const char KRON[] = "kron";
 
 /* A run with `base` and one with the switch as well. effect: what tells them apart, "wall_ns" or "figures.NAME" of the
- * first epoch, "counters.NAME" of the run, "stage.NAME" for that stage's workers; NULL: nothing that a profile charges
+ * first epoch, "counters.NAME" and
+ * "environment.NAME" of the run, "stage.NAME" for that stage's workers; NULL: nothing that a profile charges
  * for or a counter shows, see the case. In base, KRON stands for a prepared graph that has nodes without edges. */
 struct switch_case {
     const char *option, *value; /* option: "system.key" */
@@ -25,6 +26,7 @@ struct switch_case {
 };
 
 #define ONLY "--sample-only"
+#define ALLOCATED "environment.memory.allocated_peak_bytes"
 #define DIRECT_ONLY ONLY, "--set", "ringsampler.io=direct"
 #define SORTED_ONLY ONLY, "--set", "ringsampler.io=sorted"
 #define SMALL_CACHE "--set", "ginex.feature_cache=300K"
@@ -37,19 +39,24 @@ struct switch_case {
 
 static const struct switch_case cases[] = {
     {"null.queue", "1", "wall_ns", {NULL}},
-    {"pygplus.workers", "3", "stage.sample", {NULL}},
-    {"pygplus.prefetch", "8", "figures.sampled_ahead_peak", {NULL}},
+    {"pygplus.workers", "5", "stage.sample", {NULL}},
+    {"pygplus.prefetch", "8", "figures.sampled_ahead_peak", {"--batch", "4"}},
     {"pygplus.gather_threads", "1", "wall_ns", {NULL}},
     {"pygplus.readahead", "kernel", "counters.device_read_ios", {NULL}},
     {"pygplus.floyd", "biased", "counters.batch_digest", {NULL}},
     {"pygplus.drop_last_train", "true", "figures.trained_seeds", {NULL}},
     {"pygplus.ballast_bytes", "8M", "counters.peak_memory_bytes", {NULL}},
-    {"gnndrive.samplers", "3", "stage.sample", {NULL}},
-    {"gnndrive.extractors", "3", "stage.extract", {NULL}},
+    {"gnndrive.samplers", "5", "stage.sample", {NULL}},
+    {"gnndrive.extractors", "5", "stage.extract", {NULL}},
     {"gnndrive.extract_queue", "1", "wall_ns", {NULL}},
-    {"gnndrive.train_queue", "1", "figures.buffer_slots", {NULL}},
+    {"gnndrive.train_queue", "3", "figures.buffer_slots", {"--set", "gnndrive.extractors=2"}},
     {"gnndrive.batch_nodes", "1000", "figures.batch_nodes", {NULL}},
-    {"gnndrive.calibration_batches", "1", "figures.batch_nodes", {"--fanout", "10,10"}},
+    {"gnndrive.calibration_batches",
+     "1",
+     "figures.batch_nodes",
+     {"--fanout", "10,10", "--set", "gnndrive.buffer_mult=3"}},
+    {"gnndrive.batch_rule", "product", "figures.batch_nodes", {NULL}},
+    {"gnndrive.buffer_share", "50", "figures.buffer_slots", {"--memory", "100M"}},
     {"gnndrive.buffer_mult", "2", "figures.buffer_slots", {NULL}},
     {"gnndrive.slots", "20000", "figures.buffer_slots", {NULL}},
     {"gnndrive.depth", "2", "wall_ns", {NULL}},
@@ -66,12 +73,13 @@ static const struct switch_case cases[] = {
     {"ginex.superbatch", "3", "figures.superbatches", {NULL}},
     {"ginex.feature_cache", "300K", "counters.cache_misses", {NULL}},
     {"ginex.neighbour_cache", "400K", "figures.list_hits", {NULL}},
+    {"ginex.cache_share", "1", "figures.cache_rows", {"--memory", "100M"}},
     {"ginex.cache_neighbours", "false", "figures.list_hits", {NULL}},
     {"ginex.samplers", "1", "stage.sample", {NULL}},
     {"ginex.gather_threads", "1", "wall_ns", {NULL}},
     {"ginex.trace_loaders", "1", "wall_ns", {NULL}},
     {"ginex.trace_queue", "1", "wall_ns", {"--set", "ginex.trace_loaders=1"}},
-    {"ginex.trace_depth", "1", "wall_ns", {"--set", "ginex.trace_block=4K"}},
+    {"ginex.trace_depth", "1", "wall_ns", {"--set", "ginex.trace_block=4K", "--set", "ginex.trace_loaders=1"}},
     {"ginex.trace_block", "4K", "wall_ns", {NULL}},
     {"ginex.trace_dir", "/tmp", NULL, {NULL}}, /* a place */
     {"ginex.skip_isolated", "true", "figures.list_hits", {ON_KRON, "--set", "ginex.neighbour_cache=50K"}},
@@ -86,9 +94,9 @@ static const struct switch_case cases[] = {
     {"ginex.replacement", "static", "counters.cache_misses", {SMALL_CACHE}},
     {"ginex.initial", "score", "counters.cache_misses", {SMALL_CACHE}},
     {"ginex.overlap", "false", "wall_ns", {SMALL_CACHE, SUPERBATCHES}},
-    {"ginex.overlap_caches", "true", "counters.peak_memory_bytes", {"--set", "ginex.feature_cache=3M", SUPERBATCHES}},
+    {"ginex.overlap_caches", "true", ALLOCATED, {"--set", "ginex.feature_cache=3M", SUPERBATCHES}},
     {"ginex.floyd", "biased", "counters.batch_digest", {NULL}},
-    {"ringsampler.threads", "3", "stage.sample", {ONLY}},
+    {"ringsampler.threads", "5", "stage.sample", {ONLY}},
     {"ringsampler.ring", "16", "figures.in_flight_peak", {ONLY}},
     {"ringsampler.io", "direct", "counters.requested_bytes", {ONLY}},
     {"ringsampler.io", "buffered-random", "counters.device_read_ios", {ONLY}},
@@ -109,7 +117,7 @@ static const struct switch_case cases[] = {
     {"ringsampler.split", "release", "counters.batch_digest", {ONLY}},
     {"ringsampler.dedupe", "sort", "wall_ns", {ONLY}},
     {"ringsampler.workspaces", "release", "counters.peak_memory_bytes", {ONLY}},
-    {"ringsampler.workspace", "8M", "counters.peak_memory_bytes", {ONLY}},
+    {"ringsampler.workspace", "8M", ALLOCATED, {ONLY}},
     {"ringsampler.bundle", "1", "figures.bundle", {SORTED_ONLY}},
     {"ringsampler.cache", "512K", "figures.sector_hits", {SORTED_ONLY}},
     {"ringsampler.extent", "4K", "counters.requested_ios", {SORTED_ONLY}},
@@ -136,7 +144,7 @@ static const struct switch_case cases[] = {
     {"agnes.cache_rank", "count", "counters.cache_misses", {SMALL_BUFFERS}},
     {"agnes.spill", "async", "wall_ns", {SMALL_BUFFERS}},
     {"agnes.overlap", "full", "wall_ns", {"--set", "agnes.hyperbatch=2"}},
-    {"agnes.workers", "3", "stage.sample-work", {NULL}},
+    {"agnes.workers", "5", "stage.sample-work", {NULL}},
     {"agnes.depth", "1", "wall_ns", {SMALL_BUFFERS}},
     {"agnes.io", "buffered", "counters.device_read_bytes", {NULL}},
 };
@@ -162,6 +170,8 @@ static char *look_up(const json_t *run, const char *effect)
         value = json_object_get(json_object_get(epoch, "figures"), dot + 1);
     else if (strncmp(effect, "counters.", 9) == 0)
         value = json_object_get(json_object_get(run, "counters"), dot + 1);
+    else if (strncmp(effect, "environment.", 12) == 0)
+        value = json_object_get(json_object_get(run, "environment"), dot + 1);
     char *const text = value == NULL ? NULL : json_dumps(value, JSON_ENCODE_ANY);
     return text == NULL ? strdup("absent") : text;
 }
