@@ -125,8 +125,8 @@ static enum gnn_status node_error(const struct gnn_sampler *sampler, const char 
 }
 
 /* IDs of 8 bytes that no gnn_node holds come as GNN_NODE_NONE. */
-static enum gnn_status neighbour_error(const struct gnn_sampler *sampler, gnn_node of, gnn_node neighbour,
-                                       struct gnn_err *err)
+__attribute__((cold, noinline)) static enum gnn_status neighbour_error(const struct gnn_sampler *sampler, gnn_node of,
+                                                                       gnn_node neighbour, struct gnn_err *err)
 {
     char what[64];
     (void)snprintf(what, sizeof what, "in the list of node %u, neighbour", of);

@@ -277,8 +277,8 @@ static inline void pick_as(const struct request *r, uint32_t first, uint32_t end
         r->out[i] = gnn_id_at(ids, id_bytes, r->draw[i] - begin);
 }
 
-static void pick(const struct request *r, uint32_t first, uint32_t end, const void *ids, uint32_t id_bytes,
-                 uint64_t begin)
+static inline void pick(const struct request *r, uint32_t first, uint32_t end, const void *ids, uint32_t id_bytes,
+                        uint64_t begin)
 {
     if (id_bytes == sizeof(gnn_node))
         pick_as(r, first, end, ids, sizeof(gnn_node), begin);
@@ -324,7 +324,7 @@ static enum gnn_status draw_from_file(struct source *s, const struct request *r,
         GNN_TRY(gnn_read_window(n->env->world, n->indices, at, s->buffer, len, need, err));
         tally->bytes += len;
         tally->ios++;
-        uint32_t end_draw = next;
+        uint32_t end_draw = at + len >= list_end ? r->count : next;
         while (end_draw < r->count && r->draw[end_draw] * id_bytes < at + len)
             end_draw++;
         pick(r, next, end_draw, s->buffer, n->id_bytes, at / id_bytes);

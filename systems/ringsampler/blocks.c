@@ -57,8 +57,9 @@ static enum gnn_status node_error(const struct rs_thread *thread, const char *wh
 }
 
 /* Of slot p. IDs of 8 bytes that no gnn_node holds come as GNN_NODE_NONE. */
-static enum gnn_status neighbour_error(const struct rs_thread *thread, const struct rs_hop *hop, uint32_t p,
-                                       struct gnn_err *err)
+__attribute__((cold, noinline)) static enum gnn_status neighbour_error(const struct rs_thread *thread,
+                                                                       const struct rs_hop *hop, uint32_t p,
+                                                                       struct gnn_err *err)
 {
     char what[64];
     uint32_t t = 0;

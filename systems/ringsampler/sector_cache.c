@@ -28,8 +28,6 @@ enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t edge_count, uint
     *out = cache;
     cache->world = world;
     assert(id_bytes == sizeof(uint32_t) || id_bytes == sizeof(uint64_t));
-    cache->id_bytes = id_bytes;
-    cache->entry_bits = (uint32_t)__builtin_ctz(GNN_PAGE_BYTES / id_bytes);
     cache->block_count = blocks_of(edge_count, id_bytes);
     cache->slot_count = (uint32_t)slots_of(cache->block_count, cache_bytes);
     GNN_MEM_NEW(world, cache->table, cache->block_count, "ringsampler sector cache's table", GNN_MEM_PLAIN, err);

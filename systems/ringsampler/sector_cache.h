@@ -13,8 +13,6 @@ struct rs_cache {
     struct gnn_world *world;
     _Atomic uint32_t *table; /* (blocks of the file): slot + 1, 0 = absent, RS_CACHE_FILLING */
     unsigned char *slots;    /* (slot_count) blocks */
-    uint32_t id_bytes;       /* of an entry: 4 or 8 */
-    uint32_t entry_bits;     /* a block holds 2^entry_bits entries */
     uint32_t slot_count;
     uint64_t block_count;
     atomic_uint used;
@@ -27,13 +25,14 @@ GNN_MUST_CHECK enum gnn_status rs_cache_open(struct gnn_world *world, uint64_t e
                                              uint64_t cache_bytes, struct rs_cache **out, struct gnn_err *err);
 void rs_cache_close(struct rs_cache *cache); /* accepts NULL */
 
-/* Returns where the entry at `position` lies, id_bytes wide, or NULL. */
-static inline const void *rs_cache_find(const struct rs_cache *cache, uint64_t position)
+/* Returns where the entry at `position` lies, or NULL; id_bytes: as the cache was opened with. */
+static inline const void *rs_cache_find(const struct rs_cache *cache, uint32_t id_bytes, uint64_t position)
 {
-    const uint32_t entry = atomic_load_explicit(&cache->table[position >> cache->entry_bits], memory_order_acquire);
+    const uint32_t entry =
+        atomic_load_explicit(&cache->table[position * id_bytes / GNN_PAGE_BYTES], memory_order_acquire);
     if (entry == 0 || entry == RS_CACHE_FILLING)
         return NULL;
-    return cache->slots + (uint64_t)(entry - 1) * GNN_PAGE_BYTES + position * cache->id_bytes % GNN_PAGE_BYTES;
+    return cache->slots + (uint64_t)(entry - 1) * GNN_PAGE_BYTES + position * id_bytes % GNN_PAGE_BYTES;
 }
 
 /* Offers the bytes of `block` (a page, or what the file's end leaves); they are kept if there is room. */

@@ -197,8 +197,8 @@ static enum gnn_status join(struct sorted *x, uint64_t sample, struct gnn_err *e
 /* ---- one sweep ---- */
 
 /* Draws the samples of one target of an entry to `out`; what the cache holds goes to its slot at once. Returns how many
- * are to be read. */
-static uint32_t draw_entry(struct sorted *x, uint64_t entry, uint64_t *out)
+ * are to be read. Compiled for each width on its own. */
+static inline uint32_t draw_entry(struct sorted *x, uint32_t id_bytes, uint64_t entry, uint64_t *out)
 {
     const uint32_t low = (uint32_t)entry;
     assert((uint64_t)low >> x->target_bits < x->hop_count);
@@ -208,9 +208,9 @@ static uint32_t draw_entry(struct sorted *x, uint64_t entry, uint64_t *out)
     const uint32_t count = rs_draw_node(hop, (gnn_node)(entry >> TARGET_BITS), x->positions);
     uint32_t missing = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const void *const value = x->cache == NULL ? NULL : rs_cache_find(x->cache, x->positions[i]);
+        const void *const value = x->cache == NULL ? NULL : rs_cache_find(x->cache, id_bytes, x->positions[i]);
         if (value != NULL)
-            x->out[slot + i] = gnn_id_at(value, x->base.id_bytes, 0);
+            x->out[slot + i] = gnn_id_at(value, id_bytes, 0);
         else
             out[missing++] = x->positions[i] << x->rules.slot_bits | (slot + i);
     }
@@ -225,11 +225,13 @@ static uint32_t draw_entry(struct sorted *x, uint64_t entry, uint64_t *out)
 static enum gnn_status read_nodes(struct sorted *x, uint64_t begin, uint64_t end, struct gnn_err *err)
 {
     const uint64_t *const entries = x->base.thread->entries;
+    const bool narrow = x->base.id_bytes == sizeof(gnn_node);
     while (begin < end) {
         const uint64_t node = entries[begin] >> TARGET_BITS;
         uint32_t count = 0, batches = 0;
         for (; begin < end && entries[begin] >> TARGET_BITS == node; begin++, batches++)
-            count += draw_entry(x, entries[begin], x->drawn + count);
+            count += narrow ? draw_entry(x, sizeof(gnn_node), entries[begin], x->drawn + count)
+                            : draw_entry(x, sizeof(uint64_t), entries[begin], x->drawn + count);
         assert(count <= DRAWN_MAX);
         if (batches > 1 || x->hops[0]->replace)
             rs_sort(x->drawn, count, x->rules.slot_bits, x->key_bits);
@@ -286,14 +288,14 @@ static enum gnn_status add_entry(struct sorted *x, uint32_t hop, uint32_t t, str
 }
 
 /* Serves those targets [begin, end) of a hop, whose `count` positions are drawn, of which the cache holds all samples;
- * the others become entries. */
-static enum gnn_status look_up(struct sorted *x, uint32_t h, uint32_t begin, uint32_t end, uint32_t count,
-                               struct gnn_err *err)
+ * the others become entries. Compiled for each width on its own. */
+static inline enum gnn_status look_up(struct sorted *x, uint32_t h, uint32_t begin, uint32_t end, uint32_t count,
+                                      uint32_t id_bytes, struct gnn_err *err)
 {
     const struct rs_hop *const hop = x->hops[h];
     assert(count == hop->row_start[end] - hop->row_start[begin]);
     for (uint32_t i = 0; i < count; i++) {
-        x->found[i] = rs_cache_find(x->cache, x->positions[i]);
+        x->found[i] = rs_cache_find(x->cache, id_bytes, x->positions[i]);
         if (x->found[i] != NULL)
             __builtin_prefetch(x->found[i]);
     }
@@ -303,7 +305,7 @@ static enum gnn_status look_up(struct sorted *x, uint32_t h, uint32_t begin, uin
         uint32_t *const col = hop->col + hop->row_start[t];
         uint32_t i = 0;
         while (i < samples && found[i] != NULL) {
-            col[i] = gnn_id_at(found[i], x->base.id_bytes, 0);
+            col[i] = gnn_id_at(found[i], id_bytes, 0);
             i++;
         }
         found += samples;
@@ -335,7 +337,10 @@ static enum gnn_status add_hop_cached(struct sorted *x, uint32_t h, struct gnn_e
         count += rs_draw(hop, t, x->positions + count);
         if (count < CHUNK && t + 1 < hop->target_count)
             continue;
-        GNN_TRY(look_up(x, h, first, t + 1, count, err));
+        if (x->base.id_bytes == sizeof(gnn_node))
+            GNN_TRY(look_up(x, h, first, t + 1, count, sizeof(gnn_node), err));
+        else
+            GNN_TRY(look_up(x, h, first, t + 1, count, sizeof(uint64_t), err));
         first = t + 1;
         count = 0;
     }
