@@ -21,6 +21,10 @@ static const char *const meta_seeds[] = {
     "train = 2\nvalid = 1\ntest = 0\nparam.seed = 7\n# c\nfile.indptr = 40 " SUM "\nfile.indices = 24 " SUM
     "\nfile.features-d3 = 48 " SUM "\nfile.features-d5 = 80 " SUM "\nfile.labels = 16 " SUM "\nfile.train = 8 " SUM
     "\nfile.valid = 4 " SUM "\nfile.test = 0 " SUM "\n",
+    "format = oocgnn-dataset 1\nname = t\norigin = o\nscale = 1/1\nnodes = 4\nedges = 6\nclasses = 2\ndims = 3\n"
+    "id_bytes = 4 8\ntrain = 2\nvalid = 0\ntest = 0\nfile.indptr = 40 " SUM "\nfile.indices = 24 " SUM
+    "\nfile.indices-8 = 48 " SUM "\nfile.features-d3 = 48 " SUM "\nfile.labels = 16 " SUM "\nfile.train = 8 " SUM
+    "\nfile.valid = 0 " SUM "\nfile.test = 0 " SUM "\n",
     NULL};
 static const char *const npy_seeds[] = {
     "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }       \n",

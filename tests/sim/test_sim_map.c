@@ -210,6 +210,21 @@ static void test_wide_ids_take_twice_the_pages(void **state)
         assert_non_null(strstr(err.message, "524288"));
         close_fixture(&f);
     }
+    for (uint32_t id_bytes = 4; id_bytes <= 8; id_bytes *= 2) { /* a scan of as many entries as fit with 8 bytes */
+        enum { STEP = 4096 };
+        struct fixture f;
+        struct gnn_err err = {0};
+        open_fixture(&f, false, GNN_MAP_RANDOM, GNN_OPEN_READ);
+        for (uint64_t first = 0; first < VALUES / 2; first += STEP) {
+            uint64_t index[STEP];
+            uint32_t out[STEP];
+            for (uint64_t i = 0; i < STEP; i++)
+                index[i] = first + i;
+            assert_int_equal(gnn_map_gather_ids(f.world, f.map, id_bytes, index, STEP, out, &err), GNN_OK);
+        }
+        assert_int_equal(counts_of(&f).page_major_faults, id_bytes == 8 ? FILE_PAGES : FILE_PAGES / 2);
+        close_fixture(&f);
+    }
 }
 
 static void test_read_around(void **state)

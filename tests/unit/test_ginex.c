@@ -4,6 +4,7 @@
 #include "harness/storage/stream.h"
 #include "harness/system/sampling.h"
 #include "systems/ginex/feature_cache.h"
+#include "systems/ginex/ginex.h"
 #include "systems/ginex/neighbours.h"
 #include "systems/ginex/score.h"
 #include "tests/support/data_files.h"
@@ -733,12 +734,12 @@ static void test_the_advice_below_a_cap_helps(void **state)
     fixture_close(&f);
 }
 
-static uint64_t process_bytes(const struct gnn_memory_plan *plan)
+static uint64_t part_bytes(const struct gnn_memory_plan *plan, const char *name)
 {
     for (uint32_t i = 0; i < plan->part_count; i++)
-        if (strcmp(plan->parts[i].name, "process itself") == 0)
+        if (strcmp(plan->parts[i].name, name) == 0)
             return plan->parts[i].bytes;
-    fail_msg("no part stands for the process");
+    fail_msg("no part is called %s", name);
     return 0;
 }
 
@@ -756,8 +757,11 @@ static void test_the_peak_is_planned_for(void **state)
     config.nodes = 4000;
     config.mean_degree = 100;
     struct train_graph g;
-    train_graph_open(&config, &g);
-    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+    enum { VARIANTS = sizeof variants / sizeof *variants };
+    for (size_t round = 0; round < (size_t)2 * VARIANTS; round++) {
+        const size_t v = round / 2;
+        config.id_bytes = round % 2 == 0 ? 4 : 8;
+        train_graph_open(&config, &g);
         struct fixture f;
         fixture_open(&f, .graph = NULL);
         struct gnn_memory_plan plan;
@@ -770,14 +774,49 @@ static void test_the_peak_is_planned_for(void **state)
         must(train_run_open(&run, &g), &run.err);
         must(train_run_epoch(&run, 0), &run.err);
         gnn_mem_usage(f.world, &usage);
-        const uint64_t planned = gnn_plan_bytes(&plan) - process_bytes(&plan);
+        const uint64_t planned = gnn_plan_bytes(&plan) - part_bytes(&plan, "process itself");
         if (usage.peak_bytes > planned + planned / 20)
             fail_msg("variant %zu: %lu bytes at the peak, %lu planned", v, (unsigned long)usage.peak_bytes,
                      (unsigned long)planned);
         train_run_close(&run);
         fixture_close(&f);
+        train_graph_close(&g);
     }
-    train_graph_close(&g);
+}
+
+/* Without a cap and an option the neighbour cache is its table and a tenth of all lists with their counts, words as
+ * wide as the dataset's IDs; a budget in bytes holds half as many words of 8 bytes. */
+static void test_the_neighbour_cache_has_words_of_the_datasets_width(void **state)
+{
+    (void)state;
+    uint64_t words[2];
+    for (int wide = 0; wide < 2; wide++) {
+        struct train_graph_config config = usual;
+        config.id_bytes = wide ? 8 : 4;
+        struct fixture f;
+        struct gnn_memory_plan plan;
+        fixture_open(&f, .graph = &config);
+        for (int budget = 0; budget < 2; budget++) {
+            struct train_run run;
+            static const char *const given[] = {"io=buffered", "neighbour_cache=14K", NULL};
+            init_run(&run, f.world, given);
+            run.options = budget ? given : NULL;
+            must(train_run_plan(&run, &f.graph, &plan), &run.err);
+            const uint64_t nodes = f.graph.dataset.node_count, lists = f.graph.dataset.edge_count + nodes;
+            const uint64_t bytes = budget ? 14336 : 8 * nodes + lists * config.id_bytes / 10;
+            assert_int_equal(part_bytes(&plan, "neighbour cache"), bytes + 2 * GNN_PAGE_BYTES);
+            free(run.config);
+            if (budget == 0)
+                continue;
+            init_run(&run, f.world, given);
+            must(train_run_open(&run, &f.graph), &run.err);
+            words[wide] = ginex_neighbours_words(((struct ginex *)run.state)->neighbours);
+            assert_in_range(words[wide] * config.id_bytes, 1, 14336 - 8 * nodes);
+            train_run_close(&run);
+        }
+        fixture_close(&f);
+    }
+    assert_true(words[0] > words[1]);
 }
 
 int main(void)
@@ -797,6 +836,7 @@ int main(void)
         cmocka_unit_test(test_rows_across_pages_cost_two),
         cmocka_unit_test(test_the_advice_below_a_cap_helps),
         cmocka_unit_test(test_the_peak_is_planned_for),
+        cmocka_unit_test(test_the_neighbour_cache_has_words_of_the_datasets_width),
     };
     alarm(120);
     return cmocka_run_group_tests(tests, NULL, NULL);

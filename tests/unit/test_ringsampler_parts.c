@@ -147,7 +147,7 @@ static void keep_the_first_blocks(uint32_t id_bytes)
     }
     for (uint64_t p = 0; p < edges; p++) {
         const uint64_t block = p / block_edges;
-        const void *const found = rs_cache_find(cache, p);
+        const void *const found = rs_cache_find(cache, id_bytes, p);
         assert_true((found != NULL) == (block == 4 || block == 1 || block == 0));
         if (found != NULL)
             assert_int_equal(gnn_id_at(found, id_bytes, 0), p ^ 0x5a5a);
