@@ -67,7 +67,9 @@ CUDA_ARCHS ?= 80 86 90
 PLUGIN := $(if $(NVCC),$(if $(SANITIZE),,$(BUILD)/liboocgnn-cuda.so))
 CXXFLAGS += -std=c++20 -g $(OPT) -Wall -Wextra -Wshadow $(if $(WERROR),-Werror) -pthread -ffp-contract=off \
             $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
-CUDA_HOST_OBJ := $(BUILD)/host/harness/tensor/cuda/backend.o $(BUILD)/host/tests/support/cuda_host.o
+CUDA_BACKEND := $(wildcard harness/tensor/cuda/*.cc)
+CUDA_HOST_OBJ := $(CUDA_BACKEND:%.cc=$(BUILD)/host/%.o) $(BUILD)/host/tests/support/cuda_host.o
+CUDA_OBJ := $(CUDA_BACKEND:%.cc=$(BUILD)/cuda/%.o) $(patsubst %.cu,$(BUILD)/cuda/%.o,$(wildcard harness/tensor/cuda/*.cu))
 # The same as a plugin, for trying on any machine what runs the program on a GPU. A test device: nothing installs it.
 STAND_IN_SRC := harness/base/err.c harness/tensor/host.c harness/world/simulated/coroutine.c $(wildcard harness/tensor/ref/*.c)
 STAND_IN_OBJ := $(CUDA_HOST_OBJ:$(BUILD)/host/%=$(BUILD)/pichost/%) $(BUILD)/pichost/tests/support/cuda_host_plugin.o \
@@ -136,8 +138,8 @@ $(BUILD)/tests/gpu/%: $(BUILD)/tests/gpu/%.o $(GPU_TEST_OBJ) $(SUPPORT_OBJ) $(LI
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
-$(BUILD)/tests/op/test_cuda_kernels: $(CUDA_HOST_OBJ)
-$(BUILD)/tests/op/test_cuda_kernels: LDLIBS += -lstdc++
+$(BUILD)/tests/op/test_cuda_%: LDLIBS += -lstdc++
+$(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/op/test_cuda_*.c)): $(CUDA_HOST_OBJ)
 
 # ---- CUDA ----
 
@@ -164,8 +166,11 @@ $(BUILD)/cuda/%.o: %.cu | found
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/liboocgnn-cuda.so: $(BUILD)/cuda/harness/tensor/cuda/plugin.o $(BUILD)/cuda/harness/tensor/cuda/runtime.o \
-                            $(BUILD)/pic/harness/base/err.o
+$(BUILD)/cuda/%.o: %.cc | found
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) -x cu -MMD -MP -c $< -o $@
+
+$(BUILD)/liboocgnn-cuda.so: $(CUDA_OBJ) $(BUILD)/pic/harness/base/err.o
 	$(NVCC) -shared -cudart static -o $@ $^ -lcublas
 
 # ---- what people type. The second make sees the packages that the first one installed. ----

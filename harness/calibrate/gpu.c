@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     ROWS = 65536, /* of a product, and of the targets of a block */
@@ -32,7 +33,8 @@ struct bench {
     gnn_real *w, *dw;          /* (COLS, COLS): read, and written */
     uint32_t *row_start, *col; /* of the block; col names rows of x too */
     struct gnn_block block;
-    char *host; /* (copy_bytes) */
+    char *host;   /* (copy_bytes) */
+    char *pinned; /* (copy_bytes), registered; NULL until then */
     uint64_t copy_bytes;
 };
 
@@ -110,7 +112,7 @@ static void means(const struct bench *b)
 
 static void pinned_copy(const struct bench *b)
 {
-    b->t->ops->upload_async(b->t, 0, b->x, b->host, b->copy_bytes);
+    b->t->ops->upload_async(b->t, 0, b->x, b->pinned, b->copy_bytes);
 }
 
 static void pageable_copy(const struct bench *b)
@@ -234,7 +236,7 @@ static void activation(const struct bench *b)
 
 static void other_pinned(const struct bench *b)
 {
-    b->t->ops->upload_async(b->t, 0, b->x, b->host, b->copy_bytes / 8);
+    b->t->ops->upload_async(b->t, 0, b->x, b->pinned, b->copy_bytes / 8);
 }
 
 static void other_pageable(const struct bench *b)
@@ -327,7 +329,15 @@ static enum gnn_status draw_numbers(struct bench *b, struct gnn_err *err)
     for (uint64_t i = 0; i < count; i++)
         numbers[i] = (gnn_real)(gnn_splitmix64_at(3, i) >> 40) / (gnn_real)(1 << 23) - 1;
     b->host = (char *)numbers;
-    return GNN_OK;
+    char *pinned;
+    GNN_NEW(pinned, b->copy_bytes, err, "calibrate: %llu bytes to copy", (unsigned long long)b->copy_bytes);
+    memcpy(pinned, numbers, b->copy_bytes);
+    const enum gnn_status status = b->t->ops->pin(b->t, "bytes to copy", pinned, b->copy_bytes, err);
+    if (status == GNN_OK)
+        b->pinned = pinned;
+    else
+        free(pinned);
+    return status;
 }
 
 /* Sources distinct and ascending in each row, one of each tenth of them. */
@@ -363,6 +373,8 @@ static void bench_close(struct bench *b)
     b->t->ops->free(b->t, b->x);
     free(b->col);
     free(b->row_start);
+    b->t->ops->unpin(b->t, b->pinned);
+    free(b->pinned);
     free(b->host);
 }
 

@@ -340,18 +340,26 @@ static void backward(struct gnn_model *model, const struct gnn_batch_view *batch
     }
 }
 
-/* Whether every gradient so far was a finite number whose square is one. Adam's v keeps their squares, so one sum over
- * it tells: nothing there is negative, and no term cancels another. A NaN in an input row is in the first layer's
- * gradient whatever the activations made of it, since a product with 0 is NaN too. */
+/* Sums Adam's v over the parameters: it keeps the squares of every gradient so far, so nothing there is negative and no
+ * term cancels another. A NaN in an input row is in the first layer's gradient whatever the activations made of it,
+ * since a product with 0 is NaN too. A part of the step, so that a device need not be asked twice. */
+static void sum_squares(struct gnn_model *model)
+{
+    struct gnn_tensor *t = model->tensor;
+    assert(model->state_count % COLUMNS == 0);
+    if (t->no_values)
+        return;
+    const struct gnn_mat v = {model->state + 3 * model->state_count, (uint32_t)(model->state_count / COLUMNS), COLUMNS};
+    t->ops->column_sum(t, model->column_sums, v);
+}
+
+/* Whether every gradient so far was a finite number whose square is one, after sum_squares. */
 static bool gradients_finite(struct gnn_model *model)
 {
     struct gnn_tensor *t = model->tensor;
     gnn_real sums[COLUMNS];
-    assert(model->state_count % COLUMNS == 0);
     if (t->no_values)
         return true;
-    const struct gnn_mat v = {model->state + 3 * model->state_count, (uint32_t)(model->state_count / COLUMNS), COLUMNS};
-    t->ops->column_sum(t, model->column_sums, v);
     t->ops->download(t, sums, model->column_sums, sizeof sums);
     bool finite = true;
     for (uint32_t c = 0; c < COLUMNS; c++)
@@ -368,7 +376,9 @@ enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_
                                 const int32_t *labels, struct gnn_step_result *out, struct gnn_err *err)
 {
     struct gnn_tensor *t = model->tensor;
+    const struct gnn_batch_lists lists = {.view = batch, .labels = labels};
     GNN_TRY(reserve_batch(model, batch, true, err));
+    t->ops->step_begin(t, &lists);
     const struct gnn_mat logits = forward(model, batch, x, true);
     t->ops->softmax_nll(t, logits, labels, &out->loss, &out->correct);
     backward(model, batch, x, logits);
@@ -382,9 +392,11 @@ enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_
     gnn_real *value = model->state;
     const uint64_t count = model->state_count;
     t->ops->adam(t, value, value + count, value + 2 * count, value + 3 * count, count, &adam);
-    out->finite = gradients_finite(model) && loss_finite(model, out);
+    sum_squares(model);
+    t->ops->step_end(t);
     t->ops->synchronize(t);
     GNN_TRY(check_device(t, err));
+    out->finite = gradients_finite(model) && loss_finite(model, out);
     return GNN_OK;
 }
 

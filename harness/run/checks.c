@@ -27,6 +27,8 @@ static enum gnn_status check_compute(const struct gnn_run_config *config, struct
         return GNN_OK; /* gnn_machine_resolve opens the profile */
     if (config->precision != GNN_PRECISION_FP32 && strncmp(config->compute, "cuda", 4) != 0)
         return gnn_fail(err, GNN_EUSAGE, "--precision is of the CUDA back-end's products: add --compute cuda");
+    if (!config->step_graphs && strncmp(config->compute, "cuda", 4) != 0)
+        return gnn_fail(err, GNN_EUSAGE, "--no-step-graphs is of the CUDA back-end's steps: add --compute cuda");
     if (config->world == GNN_WORLD_MEASURED && gnn_compute_is_cuda(config, &device))
         return gnn_cuda_plugin(&plugin, err); /* said now rather than after the dataset was opened */
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)

@@ -42,6 +42,7 @@ struct gnn_run_config {
     char compute[GNN_TEXT_MAX];
     char fault[GNN_TEXT_MAX];     /* harness/run/fault_option.h; "" = none */
     enum gnn_precision precision; /* of a GPU's products */
+    bool step_graphs;             /* a GPU's training step is launched as one graph */
     uint32_t compute_threads;
     enum gnn_ring_engine io_engine;
 

@@ -264,6 +264,12 @@ static void tensor_wait_until(void *ctx, uint64_t deadline_ns)
     gnn_sleep_until(m->world, deadline_ns, GNN_WAIT_COMPUTE);
 }
 
+static void tensor_waited(void *ctx, uint64_t ns)
+{
+    const struct gnn_machine *const m = ctx;
+    gnn_add_wait(m->world, GNN_WAIT_COMPUTE, ns);
+}
+
 static void simulated_compute_ns(void *ctx, uint64_t ns)
 {
     const struct gnn_machine *const m = ctx;
@@ -297,6 +303,9 @@ enum gnn_status gnn_machine_tensor(struct gnn_machine *m, struct gnn_tensor **ou
 {
     struct gnn_tensor_env env = {.threads = m->config->compute_threads,
                                  .precision = m->config->precision,
+                                 .graphs = m->config->step_graphs,
+                                 .now_ns = tensor_now_ns,
+                                 .waited = tensor_waited,
                                  .alloc = tensor_alloc,
                                  .free = tensor_free,
                                  .ctx = m};
@@ -308,7 +317,6 @@ enum gnn_status gnn_machine_tensor(struct gnn_machine *m, struct gnn_tensor **ou
         bool named;
         split_compute(m->config->compute, name, sizeof name, &env.gpu, &named);
         GNN_TRY(open_profile("--compute model:", name, &m->compute, err));
-        env.now_ns = tensor_now_ns;
         env.wait_until = tensor_wait_until;
         env.compute_ns = m->simulated ? simulated_compute_ns : measured_compute_ns;
     }

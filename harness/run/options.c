@@ -81,6 +81,9 @@ const struct gnn_option gnn_run_options[] = {
                    "enospc-after, short-write, alloc-at, alloc, device-slowdown, die-at-batch"),
     OPTION("precision", CHOICE, precision, "fp32", .choices = precisions,
            .help = "of the products of --compute cuda: their inputs are rounded to it, sums stay in fp32"),
+    OPTION("step-graphs", BOOL, step_graphs, "yes",
+           .help = "--compute cuda captures a training step and launches it as one graph where its shape allows; no: "
+                   "kernel by kernel"),
     OPTION("compute-threads", U32, compute_threads, "1", .unit = "threads", .min = 1, .max = 256,
            .help = "threads of the tensor back-end"),
     OPTION("io", CHOICE, io_engine, "uring", .choices = io_engines,

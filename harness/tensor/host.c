@@ -54,6 +54,83 @@ void gnn_host_upload_wait(struct gnn_tensor *t, uint32_t lane)
     /* a copy has landed when it returns */
 }
 
+void gnn_host_upload_rows(struct gnn_tensor *t, uint32_t lane, void *table, const uint32_t *to, const void *host_rows,
+                          const uint32_t *from, uint32_t count, uint64_t row_bytes)
+{
+    for (uint32_t i = 0; i < count; i++)
+        memcpy((char *)table + to[i] * row_bytes, (const char *)host_rows + from[i] * row_bytes, row_bytes);
+}
+
+enum gnn_status gnn_host_pin(struct gnn_tensor *t, const char *name, void *host, uint64_t bytes, struct gnn_err *err)
+{
+    return GNN_OK; /* there is no device that would reach into it */
+}
+
+void gnn_host_unpin(struct gnn_tensor *t, void *host)
+{
+}
+
+/* Everything has finished when it returns, so every event has passed and lists are read where they lie. */
+
+enum gnn_status gnn_host_event_open(struct gnn_tensor *t, struct gnn_event **out, struct gnn_err *err)
+{
+    *out = NULL;
+    return GNN_OK;
+}
+
+void gnn_host_event_close(struct gnn_tensor *t, struct gnn_event *event)
+{
+}
+
+void gnn_host_event_record(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane)
+{
+}
+
+void gnn_host_event_await(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane)
+{
+}
+
+void gnn_host_event_wait(struct gnn_tensor *t, struct gnn_event *event)
+{
+}
+
+enum gnn_status gnn_host_resident_open(struct gnn_tensor *t, struct gnn_resident **out, struct gnn_err *err)
+{
+    *out = NULL;
+    return GNN_OK;
+}
+
+void gnn_host_resident_close(struct gnn_tensor *t, struct gnn_resident *room)
+{
+}
+
+enum gnn_status gnn_host_resident_stage(struct gnn_tensor *t, struct gnn_resident *room, uint32_t lane,
+                                        const struct gnn_batch_lists *lists, struct gnn_err *err)
+{
+    return GNN_OK;
+}
+
+void gnn_host_resident_use(struct gnn_tensor *t, struct gnn_resident *room)
+{
+}
+
+void gnn_host_step_begin(struct gnn_tensor *t, const struct gnn_batch_lists *lists)
+{
+}
+
+void gnn_host_step_end(struct gnn_tensor *t)
+{
+}
+
+void gnn_host_take_times(struct gnn_tensor *t, struct gnn_device_times *out)
+{
+    *out = (struct gnn_device_times){0};
+}
+
+void gnn_host_range(struct gnn_tensor *t, const char *name)
+{
+}
+
 void gnn_host_download(struct gnn_tensor *t, void *host_dst, const void *src, uint64_t bytes)
 {
     memcpy(host_dst, src, bytes);

@@ -67,17 +67,69 @@ struct gnn_attention_grad {
 
 enum gnn_precision { GNN_PRECISION_FP32, GNN_PRECISION_TF32, GNN_PRECISION_BF16 };
 
+/* Lanes are numbered 0 to GNN_LANES_MAX - 1; GNN_LANE_STREAM is the stream that ops run in, where an event op takes
+ * either. */
+enum { GNN_LANES_MAX = 64 };
+
+/* What a device's back-end pins of the host's memory when it is opened; memory plans count it. */
+enum { GNN_TENSOR_STAGING_BYTES = 4 << 20 };
+#define GNN_LANE_STREAM UINT32_MAX
+
+/* A point in a lane or in the stream; NULL where a back-end has finished what was given to it. */
+struct gnn_event;
+
+/* Room for one mini-batch's lists on the device; NULL where ops read the host's. */
+struct gnn_resident;
+
+/* The lists of a mini-batch that ops take from the host: blocks, and where not NULL the labels of the seeds
+ * (seed_count) and the row numbers that gather_rows takes (node_count). */
+struct gnn_batch_lists {
+    const struct gnn_batch_view *view;
+    const int32_t *labels;
+    const uint32_t *rows;
+};
+
+/* Where each row of a table is: one of a few tables, in the back-end's memory or in pinned memory of the host (DiskGNN
+ * section 5: GPU cache, CPU cache, what was read; MariusGNN: the partitions in memory). A word of `place` names table
+ * and row; GNN_PLACE_NONE: the row is in none. */
+enum { GNN_PLACE_TABLES = 3, GNN_PLACE_ROW_BITS = 30 };
+#define GNN_PLACE_NONE UINT32_MAX
+struct gnn_placement {
+    struct {
+        const gnn_real *rows;
+        uint64_t stride; /* reals between rows */
+    } table[GNN_PLACE_TABLES];
+    const uint32_t *place; /* on the back-end */
+};
+static inline uint32_t gnn_place(uint32_t table, uint32_t row)
+{
+    return table << GNN_PLACE_ROW_BITS | row;
+}
+
+/* What a device did since it was asked last. Zero where the host computes. */
+struct gnn_device_times {
+    uint64_t kernel_ns; /* from the first op after a synchronize to the last before the next: the stream was busy */
+    uint64_t copy_ns;   /* of copies in lanes */
+    uint64_t uploaded_bytes, downloaded_bytes;
+    uint64_t launches;
+    uint64_t graph_steps, graph_builds; /* steps launched as one graph; of these, those that had to build it anew */
+};
+
 /* What a back-end may use from outside; passed at open, copied. */
 struct gnn_tensor_env {
     uint32_t threads;             /* of BLAS and loops */
     bool gpu;                     /* modelled: the profile's GPU, else its CPU */
     uint32_t device;              /* cuda: number of the GPU */
     enum gnn_precision precision; /* cuda: what the inputs of GEMM are rounded to */
+    bool graphs;                  /* cuda: a step is captured and launched as one graph */
     enum gnn_status (*alloc)(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err);
     void (*free)(void *ctx, void *ptr);
-    /* Modelled only, NULL elsewhere: the clock of the world, waiting for the accelerator (GNN_WAIT_COMPUTE), and
-     * computing on a core of the host for that long. Any thread. */
+    /* The clock of the world, and telling it that the calling thread has waited for the device (GNN_WAIT_COMPUTE).
+     * Devices only; may be NULL for those that are not modelled. Any thread. */
     uint64_t (*now_ns)(void *ctx);
+    void (*waited)(void *ctx, uint64_t ns);
+    /* Modelled only, NULL elsewhere: waiting for the accelerator (GNN_WAIT_COMPUTE), and computing on a core of the
+     * host for that long. Any thread. */
     void (*wait_until)(void *ctx, uint64_t deadline_ns);
     void (*compute_ns)(void *ctx, uint64_t ns);
     void *ctx;
@@ -103,13 +155,58 @@ struct gnn_tensor_ops {
      * upload_wait(lane), which returns when the lane's copies have landed. */
     void (*upload_async)(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes);
     void (*upload_wait)(struct gnn_tensor *t, uint32_t lane);
+    /* Row from[i] of pinned host memory goes to row to[i] of table, in the lane's order. One launch moves many rows: a
+     * kernel reads the host's memory across the bus. The lists are read before it returns. */
+    void (*upload_rows)(struct gnn_tensor *t, uint32_t lane, void *table, const uint32_t *to, const void *host_rows,
+                        const uint32_t *from, uint32_t count, uint64_t row_bytes);
+
+    /* Registers memory of the world with the device: lanes copy from it and gathers read it where it lies. The caller
+     * allocated it (so the cap counts it) and unpins it before it frees it. GNN_ENOMEM or GNN_ENOTSUP with name, size
+     * and remedy. */
+    enum gnn_status (*pin)(struct gnn_tensor *t, const char *name, void *host, uint64_t bytes, struct gnn_err *err);
+    void (*unpin)(struct gnn_tensor *t, void *host); /* accepts NULL; nothing may be reading it */
+
+    /* Order between lanes and the stream without the host waiting. record: the event is the point that the lane (or the
+     * stream) has reached. await: what is given to the lane (or the stream) from now on starts after the event. wait:
+     * the host waits. An event that was never recorded has passed. An event is one thread's at a time. */
+    enum gnn_status (*event_open)(struct gnn_tensor *t, struct gnn_event **out, struct gnn_err *err);
+    void (*event_close)(struct gnn_tensor *t, struct gnn_event *event); /* accepts NULL */
+    void (*event_record)(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane);
+    void (*event_await)(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane);
+    void (*event_wait)(struct gnn_tensor *t, struct gnn_event *event);
+
+    /* A mini-batch's lists ahead of the ops that need them. stage copies them into pinned memory and starts one copy up
+     * in the lane; the host's lists stay as they are until the batch is done with, as ops know them by their addresses.
+     * use makes this batch the one that ops are about: they start after its copy and find its lists there; use(NULL)
+     * ends that, and a later stage into the same room waits for the ops before it. Lists that were not staged go up
+     * when an op first needs them. stage is called by the lane's thread, use by the computing one. */
+    enum gnn_status (*resident_open)(struct gnn_tensor *t, struct gnn_resident **out, struct gnn_err *err);
+    void (*resident_close)(struct gnn_tensor *t, struct gnn_resident *room); /* accepts NULL; not while in use */
+    enum gnn_status (*resident_stage)(struct gnn_tensor *t, struct gnn_resident *room, uint32_t lane,
+                                      const struct gnn_batch_lists *lists, struct gnn_err *err);
+    void (*resident_use)(struct gnn_tensor *t, struct gnn_resident *room);
+
+    /* Around the ops of a training step that has the same ops each time, so that a device may launch them as one. From
+     * begin to end no memory is allocated, freed or copied by the caller, and softmax_nll's results arrive with the
+     * next synchronize. */
+    void (*step_begin)(struct gnn_tensor *t, const struct gnn_batch_lists *lists);
+    void (*step_end)(struct gnn_tensor *t);
+
+    /* Since the last call. Any thread. */
+    void (*take_times)(struct gnn_tensor *t, struct gnn_device_times *out);
+    /* Opens a named range of the calling thread in a profiler's timeline (NVTX); NULL closes the innermost. */
+    void (*range)(struct gnn_tensor *t, const char *name);
     void (*fill)(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value);
     void (*copy)(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count);
 
-    /* out[i] = table[rows[i]]; table rows are row_stride reals apart; `table` may be feature memory of the world
-     * (host), out (count, cols). */
+    /* out[i] = table[rows[i]]; table rows are row_stride reals apart; rows on the host, out (count, cols). `table` is
+     * the back-end's or pinned memory of the host (in a back-end that computes there: any). */
     void (*gather_rows)(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
                         const uint32_t *rows, uint32_t count, uint32_t cols);
+    /* out[i] = the row that place[rows[i]] names; where that is GNN_PLACE_NONE, out[i] stays as it is. host_count of
+     * the rows lie in the host's memory: a modelled device charges the bus for them. */
+    void (*gather_placed)(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
+                          const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count);
 
     /* c = alpha * op(a) * op(b) + beta * c */
     void (*gemm)(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,
@@ -155,8 +252,8 @@ struct gnn_tensor_ops {
                           const struct gnn_dropout *drop);
 
     /* Row-wise log-softmax + mean NLL over rows. logits (rows, classes) is replaced by dlogits = (softmax - onehot) /
-     * rows. *loss and *correct (argmax == label, the lowest class wins a tie) come back to the host. labels on the
-     * host, each in [0, classes). No rows: loss 0. */
+     * rows. *loss and *correct (argmax == label, the lowest class wins a tie) come back to the host, within a step with
+     * the next synchronize. labels on the host, each in [0, classes). No rows: loss 0. */
     void (*softmax_nll)(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
                         uint32_t *correct);
     void (*adam)(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count,
@@ -171,12 +268,14 @@ struct gnn_tensor_ops {
  * those where a plain loop is not as fast as anything; products are BLAS's. */
 /* clang-format off */
 #define GNN_TENSOR_PLAIN_OPS(X) \
-    X(fill) X(gather_rows) X(add_bias) X(add) X(gcn_weights) X(head_mean) X(head_mean_back) X(adam)
+    X(fill) X(gather_rows) X(gather_placed) X(add_bias) X(add) X(gcn_weights) X(head_mean) X(head_mean_back) X(adam)
 #define GNN_TENSOR_TUNED_OPS(X) \
     X(column_sum) X(segment_reduce) X(segment_reduce_back) X(spmm) X(spmm_back) X(gat_scores) X(gat_softmax) \
     X(gat_attend) X(gat_back) X(activate) X(activate_back) X(softmax_nll)
 #define GNN_TENSOR_MEMORY_OPS(X) \
-    X(close) X(alloc) X(free) X(upload) X(download) X(upload_async) X(upload_wait) X(copy) X(synchronize)
+    X(close) X(alloc) X(free) X(upload) X(download) X(upload_async) X(upload_wait) X(upload_rows) X(pin) X(unpin) \
+    X(event_open) X(event_close) X(event_record) X(event_await) X(event_wait) X(resident_open) X(resident_close) \
+    X(resident_stage) X(resident_use) X(step_begin) X(step_end) X(take_times) X(range) X(copy) X(synchronize)
 /* clang-format on */
 
 /* The type of an op's function. */

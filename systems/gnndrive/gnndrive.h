@@ -4,6 +4,7 @@
 
 #include "harness/storage/reader.h"
 #include "harness/system/plan.h"
+#include "harness/system/staging.h"
 #include "harness/system/system.h"
 #include "harness/system/training.h"
 #include "systems/gnndrive/feature_buffer.h"

@@ -90,8 +90,8 @@ static enum gnn_status open_slots(struct gnndrive *s, struct gnn_err *err)
         return gnn_mem_alloc(env->world, "gnndrive feature buffer", bytes, GNN_MEM_FEATURES, &s->slots, err);
     GNN_TRY(env->tensor->ops->alloc(env->tensor, "gnndrive feature buffer", bytes, &s->slots, err));
     const uint64_t loads = gnn_mul_bytes(s->config->extractors, s->sizes.staging);
-    return gnn_mem_alloc(env->world, "gnndrive staging buffer", gnn_mul_bytes(loads, s->sizes.layout.load_bytes),
-                         GNN_MEM_FEATURES | GNN_MEM_PINNED, &s->staging, err);
+    return gnn_staging_alloc(env, "gnndrive staging buffer", gnn_mul_bytes(loads, s->sizes.layout.load_bytes),
+                             &s->staging, err);
 }
 
 static void close_slots(struct gnndrive *s)
@@ -100,7 +100,7 @@ static void close_slots(struct gnndrive *s)
         s->env->tensor->ops->free(s->env->tensor, s->slots);
     else
         gnn_mem_free(s->env->world, s->slots);
-    gnn_mem_free(s->env->world, s->staging);
+    gnn_staging_free(s->env, s->staging);
 }
 
 static enum gnn_status open_extraction(struct gnndrive *s, struct gnn_err *err)

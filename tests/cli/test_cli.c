@@ -47,6 +47,7 @@ static const struct wrong wrongs[] = {
     {"run --system pygplus --dataset cora --compute cuda", 4, "say --compute cpu"},
     {"run --system pygplus --dataset cora --compute cuda:one", 2, "cuda[:N]"},
     {"run --system pygplus --dataset cora --precision bf16", 2, "add --compute cuda"},
+    {"run --system pygplus --dataset cora --no-step-graphs", 2, "add --compute cuda"},
     {"run --system pygplus --dataset cora --compute fpga", 2, "unknown back-end"},
     {"run --system pygplus --dataset cora --hidden 30 --heads 4 --gat-width-total", 2, "choose a multiple"},
     {"run extra --system pygplus", 2, "unexpected argument \"extra\""},

@@ -294,6 +294,117 @@ static void test_blocks_cross_once_a_step(void **state)
     t->ops->close(t);
 }
 
+/* Lists that were staged cross in one pinned copy, beside the stream, and are not asked for again. */
+static void test_a_staged_batch_crosses_once_ahead(void **state)
+{
+    (void)state;
+    const struct gnn_profile profile = round_profile();
+    struct clock clock = {0};
+    struct gnn_tensor *t = open_modelled(&clock, &profile, true, 1);
+    const int32_t labels[2] = {0, 1};
+    const uint32_t rows[3] = {2, 0, 1};
+    const struct gnn_batch_view view = {.layer_count = 1, .seed_count = 2, .node_count = 3, .blocks = {block}};
+    const struct gnn_batch_lists lists = {&view, labels, rows};
+    const struct gnn_mat x = {NULL, 3, 4}, out = {NULL, 2, 4};
+    struct gnn_resident *room = NULL;
+    struct gnn_modelled_counts counts;
+    uint32_t correct;
+    double loss;
+    enum { BYTES = BLOCK_BYTES + 8 + 12 };
+    assert_int_equal(t->ops->resident_open(t, &room, NULL), GNN_OK);
+    t->ops->fill(t, NULL, 25000, 0); /* at 100; ends 10100 */
+    assert_int_equal(t->ops->resident_stage(t, room, 0, &lists, NULL), GNN_OK);
+    const uint64_t staged_ns = 100 + 2 * BYTES + 100; /* a core copies it at 1 GB/s read and written, a launch */
+    assert_int_equal(clock.now_ns, staged_ns);
+    t->ops->resident_use(t, room);
+    t->ops->step_begin(t, &lists);
+    t->ops->gather_rows(t, NULL, NULL, 4, rows, 3, 4);
+    t->ops->segment_reduce(t, GNN_REDUCE_MEAN, out, &block, x, NULL);
+    t->ops->softmax_nll(t, (struct gnn_mat){NULL, 2, 3}, labels, &loss, &correct);
+    t->ops->step_end(t);
+    assert_int_equal(clock.now_ns, staged_ns + 400); /* four launches: nothing was waited for */
+    gnn_modelled_counts(t, &counts);
+    assert_int_equal(counts.uploaded_bytes, BYTES);
+    assert_int_equal(counts.bus_busy_ns, BYTES / 2);
+    assert_int_equal(counts.downloaded_bytes, 0);
+    t->ops->synchronize(t);
+    gnn_modelled_counts(t, &counts);
+    assert_int_equal(counts.downloaded_bytes, 12);
+    t->ops->resident_use(t, NULL);
+    t->ops->resident_close(t, room);
+    struct gnn_device_times times;
+    t->ops->take_times(t, &times);
+    assert_int_equal(times.uploaded_bytes, BYTES);
+    assert_int_equal(times.downloaded_bytes, 12);
+    assert_int_equal(times.kernel_ns, counts.busy_ns);
+    assert_int_equal(times.launches, counts.launches);
+    t->ops->take_times(t, &times);
+    assert_int_equal(times.copy_ns + times.kernel_ns + times.launches, 0); /* since the last call */
+    t->ops->close(t);
+}
+
+/* The host waits in none of these: lane after stream, stream after lane. */
+static void test_events_order_lanes_and_the_stream(void **state)
+{
+    (void)state;
+    const struct gnn_profile profile = round_profile();
+    struct clock clock = {0};
+    struct gnn_tensor *t = open_modelled(&clock, &profile, true, 1);
+    struct gnn_event *event = NULL;
+    gnn_real *const p = NULL;
+    assert_int_equal(t->ops->event_open(t, &event, NULL), GNN_OK);
+    t->ops->event_wait(t, event); /* was never recorded: has passed */
+    assert_int_equal(clock.now_ns, 0);
+    t->ops->fill(t, p, 25000, 0); /* at 100; ends 10100 */
+    t->ops->event_record(t, event, GNN_LANE_STREAM);
+    t->ops->event_await(t, event, 3);
+    t->ops->upload_async(t, 3, p, NULL, 4000); /* called at 200; 10100 to 12100 */
+    t->ops->event_record(t, event, 3);
+    t->ops->event_await(t, event, GNN_LANE_STREAM);
+    t->ops->fill(t, p, 250, 0); /* launched at 300; 12100 to 12200 */
+    assert_int_equal(clock.now_ns, 300);
+    t->ops->event_wait(t, event);
+    assert_int_equal(clock.now_ns, 12100);
+    t->ops->synchronize(t);
+    assert_int_equal(clock.now_ns, 12200);
+    t->ops->event_close(t, event);
+    t->ops->close(t);
+}
+
+/* Many rows in one launch, and gathers that read the host's memory: the bus is charged, and the stream waits for it. */
+static void test_rows_out_of_pinned_memory(void **state)
+{
+    (void)state;
+    const struct gnn_profile profile = round_profile();
+    struct clock clock = {0};
+    struct gnn_tensor *t = open_modelled(&clock, &profile, true, 1);
+    static gnn_real table[100];
+    const uint32_t rows[5] = {4, 3, 2, 1, 0};
+    struct gnn_modelled_counts counts;
+    assert_int_equal(t->ops->pin(t, "table", table, sizeof table, NULL), GNN_OK);
+    gnn_modelled_counts(t, &counts);
+    assert_int_equal(counts.pinned_bytes, sizeof table);
+    t->ops->upload_rows(t, 0, NULL, rows, table, rows, 5, 80); /* at 100; 150 to 350 */
+    assert_int_equal(clock.now_ns, 100);
+    t->ops->upload_wait(t, 0);
+    assert_int_equal(clock.now_ns, 350);
+    t->ops->gather_rows(t, NULL, table, 20, rows, 5, 20); /* the list: 450 + 50 + 20; the rows: + 50 + 200 */
+    assert_int_equal(clock.now_ns, 350 + 100 + 50 + 20 + 100);
+    t->ops->synchronize(t); /* 770, then 420 in order at 10 GB/s, 400 at random at 5 */
+    const uint64_t gathered_ns = clock.now_ns;
+    assert_int_equal(gathered_ns, 770 + 42 + 80);
+    const struct gnn_placement placement = {.place = NULL};
+    t->ops->gather_placed(t, NULL, &placement, rows, 5, 20, 2); /* two of them cross */
+    t->ops->synchronize(t);
+    assert_int_equal(clock.now_ns, gathered_ns + 100 + 50 + 20 + 50 + 80 + 42 + 80);
+    gnn_modelled_counts(t, &counts);
+    assert_int_equal(counts.uploaded_bytes, 400 + 20 + 400 + 20 + 160);
+    t->ops->unpin(t, table);
+    gnn_modelled_counts(t, &counts);
+    assert_int_equal(counts.pinned_bytes, 0);
+    t->ops->close(t);
+}
+
 /* ---- memory ---- */
 
 static void test_gpu_memory(void **state)
@@ -497,6 +608,9 @@ int main(void)
         cmocka_unit_test(test_stream_runs_behind_the_caller),
         cmocka_unit_test(test_copies_beside_the_stream),
         cmocka_unit_test(test_blocks_cross_once_a_step),
+        cmocka_unit_test(test_a_staged_batch_crosses_once_ahead),
+        cmocka_unit_test(test_events_order_lanes_and_the_stream),
+        cmocka_unit_test(test_rows_out_of_pinned_memory),
         cmocka_unit_test(test_gpu_memory),
         cmocka_unit_test(test_open_refuses),
         cmocka_unit_test(test_models_touch_nothing),

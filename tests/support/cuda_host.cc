@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "harness/tensor/cuda/runtime.h"
@@ -164,13 +166,83 @@ uint64_t cuda_host_exchange(uint64_t word, uint32_t from_lane)
 
 /* ---- runtime.h in host memory ---- */
 
-struct gnn_device {
-    uint64_t allocated_bytes;
-    std::vector<std::pair<void *, uint64_t>> pieces;
-    uint64_t capacity_bytes;
+/* What a stream does when its turn comes. */
+struct cuda_host_work {
+    const char *name;
+    std::function<void()> run;
 };
 
-uint64_t cuda_host_capacity_bytes = UINT64_MAX; /* of devices opened next */
+struct cuda_host_lane {
+    std::vector<cuda_host_work> given;
+    uint64_t done;
+};
+
+struct gnn_event {
+    uint32_t lane; /* GNN_LANE_STREAM: has passed */
+    uint64_t count;
+};
+
+struct gnn_device {
+    uint64_t allocated_bytes;
+    std::vector<std::pair<void *, uint64_t>> pieces, pins;
+    uint64_t capacity_bytes;
+    cuda_host_lane lanes[GNN_LANES_MAX];
+    bool capturing;
+    std::vector<cuda_host_work> captured;
+    std::vector<const char *> graph; /* names of the step before */
+    gnn_device_times times;
+    gnn_err err;
+    uint32_t events;
+};
+
+static std::recursive_mutex one_at_a_time; /* the launcher has one set of threads */
+#define ALONE const std::lock_guard<std::recursive_mutex> alone(one_at_a_time)
+
+/* Of devices opened next; tests/op/test_cuda_kernels.c. */
+uint64_t cuda_host_capacity_bytes = UINT64_MAX;
+uint32_t cuda_host_refuse_pin = 0;   /* the nth pin fails; 0: none does */
+uint32_t cuda_host_refuse_event = 0; /* likewise */
+uint32_t cuda_host_fail_upload = 0;  /* the nth copy fails, whichever stream it is in */
+bool cuda_host_no_capture = false;
+
+static bool nth(uint32_t *countdown)
+{
+    return *countdown > 0 && --*countdown == 0;
+}
+
+static void give(gnn_device *d, uint32_t lane, const char *name, std::function<void()> run)
+{
+    ALONE;
+    if (lane != GNN_LANE_STREAM)
+        d->lanes[lane].given.push_back({name, std::move(run)});
+    else if (d->capturing)
+        d->captured.push_back({name, std::move(run)});
+    else
+        run();
+}
+
+static void catch_up(gnn_device *d, uint32_t lane, uint64_t count)
+{
+    cuda_host_lane &own = d->lanes[lane];
+    for (; own.done < count; own.done++) {
+        own.given[own.done].run();
+        own.given[own.done].run = nullptr;
+    }
+}
+
+static void not_captured(const gnn_device *d, const char *what)
+{
+    if (d->capturing)
+        fail(what);
+}
+
+void cuda_host_enqueue(gnn_device *d, uint32_t lane, const char *name, uint32_t blocks,
+                       const std::function<void()> &kernel)
+{
+    ALONE;
+    d->times.launches++;
+    give(d, lane, name, [blocks, kernel] { cuda_host_launch(blocks, GNN_BLOCK_THREADS, kernel); });
+}
 
 enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, struct gnn_device **out,
                                 struct gnn_err *err)
@@ -178,14 +250,20 @@ enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, s
     (void)precision;
     if (number > 0)
         return gnn_fail(err, GNN_ENOTSUP, "--compute cuda:%u: there are devices 0 to 0", number);
-    *out = new gnn_device{0, {}, cuda_host_capacity_bytes};
+    *out = new gnn_device{};
+    (*out)->capacity_bytes = cuda_host_capacity_bytes;
     return GNN_OK;
 }
 
 void gnn_device_close(struct gnn_device *d)
 {
-    if (d != NULL && !d->pieces.empty())
-        fail("device memory was not freed");
+    if (d == NULL)
+        return;
+    for (const cuda_host_lane &lane : d->lanes)
+        if (lane.done < lane.given.size())
+            fail("a lane's copies were not waited for");
+    if (!d->pieces.empty() || !d->pins.empty() || d->events > 0)
+        fail("memory, pinned memory or events of the device were not freed");
     delete d;
 }
 
@@ -205,6 +283,7 @@ uint32_t gnn_device_blocks(const struct gnn_device *d, uint64_t threads)
 enum gnn_status gnn_device_alloc(struct gnn_device *d, const char *name, uint64_t bytes, void **out,
                                  struct gnn_err *err)
 {
+    ALONE;
     if (d->allocated_bytes + bytes > d->capacity_bytes)
         return gnn_fail(err, GNN_EGPU, "%s: the test's device is full", name);
     *out = std::aligned_alloc(256, gnn_round_up(bytes, 256));
@@ -216,6 +295,7 @@ enum gnn_status gnn_device_alloc(struct gnn_device *d, const char *name, uint64_
 
 void gnn_device_free(struct gnn_device *d, void *ptr)
 {
+    ALONE;
     for (size_t i = 0; i < d->pieces.size(); i++)
         if (d->pieces[i].first == ptr) {
             d->allocated_bytes -= d->pieces[i].second;
@@ -227,65 +307,193 @@ void gnn_device_free(struct gnn_device *d, void *ptr)
         fail("freed memory that is not the device's");
 }
 
-enum gnn_status gnn_device_alloc_pinned(struct gnn_device *d, const char *name, uint64_t bytes, void **out,
-                                        struct gnn_err *err)
+enum gnn_status gnn_device_pin(struct gnn_device *d, const char *name, void *host, uint64_t bytes, struct gnn_err *err)
 {
-    (void)d;
-    *out = std::malloc(bytes);
-    return *out != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "%s", name);
+    ALONE;
+    if (nth(&cuda_host_refuse_pin))
+        return gnn_fail(err, GNN_ENOMEM, "%s: the test's device refuses to pin it", name);
+    d->pins.push_back({host, bytes});
+    return GNN_OK;
 }
 
-void gnn_device_free_pinned(struct gnn_device *d, void *ptr)
+void gnn_device_unpin(struct gnn_device *d, void *host)
 {
-    (void)d;
-    std::free(ptr);
+    ALONE;
+    for (size_t i = 0; i < d->pins.size(); i++)
+        if (d->pins[i].first == host) {
+            d->pins.erase(d->pins.begin() + (std::ptrdiff_t)i);
+            return;
+        }
+    if (host != NULL)
+        fail("unpinned memory that was not pinned");
 }
 
-static void move(void *dst, const void *src, uint64_t bytes)
+static void must_be_pinned(const gnn_device *d, const void *host, uint64_t bytes)
 {
-    std::memmove(dst, src, bytes);
+    const char *at = static_cast<const char *>(host);
+    for (const auto &pin : d->pins) {
+        const char *base = static_cast<const char *>(pin.first);
+        if (at >= base && at + bytes <= base + pin.second)
+            return;
+    }
+    fail("a copy beside the host reads or writes memory that is not pinned");
+}
+
+/* Gives a copy to a stream, or fails as a device would. */
+static void give_copy(gnn_device *d, uint32_t lane, const char *name, void *dst, const void *src, uint64_t bytes)
+{
+    if (nth(&cuda_host_fail_upload) && d->err.status == GNN_OK)
+        (void)gnn_fail(&d->err, GNN_EIO, "%s: the test's device fails it", name);
+    give(d, lane, name, [dst, src, bytes] { std::memmove(dst, src, bytes); });
 }
 
 void gnn_device_upload(struct gnn_device *d, void *dst, const void *host_src, uint64_t bytes)
 {
-    (void)d;
-    move(dst, host_src, bytes);
+    ALONE;
+    not_captured(d, "a copy that waits, in the midst of a captured step");
+    gnn_device_count_upload(d, bytes);
+    give_copy(d, GNN_LANE_STREAM, "upload", dst, host_src, bytes);
 }
 
 void gnn_device_upload_ordered(struct gnn_device *d, void *dst, const void *pinned_src, uint64_t bytes)
 {
-    (void)d;
-    move(dst, pinned_src, bytes);
+    ALONE;
+    must_be_pinned(d, pinned_src, bytes);
+    gnn_device_count_upload(d, bytes);
+    give_copy(d, GNN_LANE_STREAM, "upload of staged arrays", dst, pinned_src, bytes);
 }
 
 void gnn_device_download(struct gnn_device *d, void *host_dst, const void *src, uint64_t bytes)
 {
-    (void)d;
-    move(host_dst, src, bytes);
+    ALONE;
+    not_captured(d, "a copy that waits, in the midst of a captured step");
+    d->times.downloaded_bytes += bytes;
+    give_copy(d, GNN_LANE_STREAM, "download", host_dst, src, bytes);
+}
+
+void gnn_device_download_ordered(struct gnn_device *d, void *pinned_dst, const void *src, uint64_t bytes)
+{
+    ALONE;
+    must_be_pinned(d, pinned_dst, bytes);
+    d->times.downloaded_bytes += bytes;
+    give_copy(d, GNN_LANE_STREAM, "download", pinned_dst, src, bytes);
 }
 
 void gnn_device_copy(struct gnn_device *d, void *dst, const void *src, uint64_t bytes)
 {
-    (void)d;
-    move(dst, src, bytes);
+    give_copy(d, GNN_LANE_STREAM, "copy on the device", dst, src, bytes);
 }
 
 void gnn_device_upload_lane(struct gnn_device *d, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
 {
-    (void)d;
-    (void)lane;
-    move(dst, host_src, bytes);
+    ALONE;
+    must_be_pinned(d, host_src, bytes);
+    gnn_device_count_upload(d, bytes);
+    give_copy(d, lane, "upload in a lane", dst, host_src, bytes);
+}
+
+void gnn_device_count_upload(struct gnn_device *d, uint64_t bytes)
+{
+    ALONE;
+    d->times.uploaded_bytes += bytes;
 }
 
 void gnn_device_wait_lane(struct gnn_device *d, uint32_t lane)
 {
-    (void)d;
-    (void)lane;
+    ALONE;
+    catch_up(d, lane, d->lanes[lane].given.size());
 }
 
 void gnn_device_synchronize(struct gnn_device *d)
 {
+    not_captured(d, "a wait for the stream, in the midst of a captured step");
+}
+
+/* ---- events, captured steps, times ---- */
+
+enum gnn_status gnn_device_event_open(struct gnn_device *d, struct gnn_event **out, struct gnn_err *err)
+{
+    ALONE;
+    if (nth(&cuda_host_refuse_event))
+        return gnn_fail(err, GNN_EGPU, "the test's device has no more events");
+    *out = new gnn_event{GNN_LANE_STREAM, 0};
+    d->events++;
+    return GNN_OK;
+}
+
+void gnn_device_event_close(struct gnn_device *d, struct gnn_event *event)
+{
+    ALONE;
+    d->events -= event != NULL;
+    delete event;
+}
+
+void gnn_device_event_record(struct gnn_device *d, struct gnn_event *event, uint32_t lane)
+{
+    ALONE;
+    not_captured(d, "an event of another stream, in the midst of a captured step");
+    *event = {lane, lane == GNN_LANE_STREAM ? 0 : d->lanes[lane].given.size()};
+}
+
+void gnn_device_event_wait(struct gnn_device *d, struct gnn_event *event)
+{
+    ALONE;
+    if (event->lane != GNN_LANE_STREAM)
+        catch_up(d, event->lane, event->count);
+}
+
+void gnn_device_event_await(struct gnn_device *d, struct gnn_event *event, uint32_t lane)
+{
+    ALONE;
+    not_captured(d, "an event of another stream, in the midst of a captured step");
+    if (lane != event->lane) /* a lane is in order by itself */
+        gnn_device_event_wait(d, event);
+}
+
+bool gnn_device_capture(struct gnn_device *d)
+{
+    ALONE;
+    d->capturing = !cuda_host_no_capture;
+    return d->capturing;
+}
+
+void gnn_device_launch_captured(struct gnn_device *d, bool *built)
+{
+    ALONE;
+    std::vector<const char *> names;
+    if (!d->capturing)
+        fail("nothing is being captured");
+    d->capturing = false;
+    for (const cuda_host_work &work : d->captured) {
+        names.push_back(work.name);
+        work.run();
+    }
+    *built = names != d->graph;
+    d->graph = names;
+    d->captured.clear();
+}
+
+void gnn_device_busy_begin(struct gnn_device *d)
+{
     (void)d;
+}
+
+/* A nanosecond a launch: what is tested is that they arrive. */
+void gnn_device_take_times(struct gnn_device *d, struct gnn_device_times *out)
+{
+    ALONE;
+    *out = d->times;
+    out->kernel_ns = d->times.launches;
+    d->times = {};
+}
+
+void gnn_device_range(struct gnn_device *d, const char *name)
+{
+    static thread_local uint32_t open = 0;
+    (void)d;
+    if (name == NULL && open == 0)
+        fail("a range was closed that nobody opened");
+    open += name != NULL ? 1 : UINT32_MAX;
 }
 
 uint64_t gnn_device_sort_bytes(uint32_t count)
@@ -293,14 +501,10 @@ uint64_t gnn_device_sort_bytes(uint32_t count)
     return count + UINT64_C(1);
 }
 
-void gnn_device_sort(struct gnn_device *d, void *scratch, uint64_t scratch_bytes, const uint32_t *keys,
-                     uint32_t *keys_out, const uint32_t *values, uint32_t *values_out, uint32_t count,
-                     uint32_t key_bits)
+/* A stable sort of pairs. */
+static void sort_pairs(const uint32_t *keys, uint32_t *keys_out, const uint32_t *values, uint32_t *values_out,
+                       uint32_t count, uint32_t key_bits)
 {
-    (void)d;
-    std::memset(scratch, 0, gnn_device_sort_bytes(count));
-    if (scratch_bytes < gnn_device_sort_bytes(count))
-        fail("the sort has too little scratch");
     std::vector<uint32_t> order(count);
     std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return keys[a] < keys[b]; });
@@ -312,16 +516,25 @@ void gnn_device_sort(struct gnn_device *d, void *scratch, uint64_t scratch_bytes
     }
 }
 
+void gnn_device_sort(struct gnn_device *d, void *scratch, uint64_t scratch_bytes, const uint32_t *keys,
+                     uint32_t *keys_out, const uint32_t *values, uint32_t *values_out, uint32_t count,
+                     uint32_t key_bits)
+{
+    if (scratch_bytes < gnn_device_sort_bytes(count))
+        fail("the sort has too little scratch");
+    give(d, GNN_LANE_STREAM, "sort", [=] {
+        std::memset(scratch, 0, gnn_device_sort_bytes(count));
+        sort_pairs(keys, keys_out, values, values_out, count, key_bits);
+    });
+}
+
 void gnn_device_gemm(struct gnn_device *d, bool trans_a, bool trans_b, float alpha, struct gnn_mat a, struct gnn_mat b,
                      float beta, struct gnn_mat c)
 {
-    (void)d;
-    gnn_tensor_ref.gemm(NULL, trans_a, trans_b, alpha, a, b, beta, c);
+    give(d, GNN_LANE_STREAM, "GEMM", [=] { gnn_tensor_ref.gemm(NULL, trans_a, trans_b, alpha, a, b, beta, c); });
 }
 
 enum gnn_status gnn_device_check(const struct gnn_device *d, struct gnn_err *err)
 {
-    (void)d;
-    (void)err;
-    return GNN_OK;
+    return d->err.status == GNN_OK ? GNN_OK : gnn_fail(err, d->err.status, "%s", d->err.message);
 }

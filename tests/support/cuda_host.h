@@ -2,6 +2,10 @@
  * block as coroutines that switch at barriers and shuffles. What a kernel may use is here; anything else does not
  * compile. A test device: no option of the program offers it.
  *
+ * Streams: ops run as they come, copies and kernels of a lane when somebody waits for them (an event, the lane), so a
+ * missing wait shows as NaN; a captured step runs when it is launched, and its graph is kept by the names of its
+ * launches, as a device's is by its shape.
+ *
  * Not shown by it: races within a warp between two barriers, alignment of vector accesses beyond what UBSan sees, the
  * GPU's own rounding of fused products and special functions, speed. */
 #ifndef GNN_TESTS_CUDA_HOST_H
@@ -10,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <tuple>
 
 #define __global__ static
 #define __device__
@@ -28,6 +33,11 @@ extern cuda_host_dim threadIdx, blockIdx, blockDim, gridDim;
 
 /* Runs kernel() in blocks x threads threads. Fails the test when threads of a block wait at different barriers. */
 void cuda_host_launch(uint32_t blocks, uint32_t threads, const std::function<void()> &kernel);
+
+/* The device's launches go through here. */
+struct gnn_device;
+void cuda_host_enqueue(gnn_device *device, uint32_t lane, const char *name, uint32_t blocks,
+                       const std::function<void()> &kernel);
 
 void __syncthreads();
 void __syncwarp(uint32_t mask = 0xffffffffu);

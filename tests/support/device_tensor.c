@@ -3,12 +3,13 @@
 #include "harness/tensor/ref/ref.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LANES = 64, LANE_COPIES = 65536 };
+enum { LANES = GNN_LANES_MAX, LANE_COPIES = 65536, PINS = 64 };
 
 /* Two halves of address space: what is handed out, without access; and the bytes behind it. */
 #define HALF_BYTES (UINT64_C(1) << 30)
@@ -19,15 +20,47 @@ struct copy {
     uint64_t bytes;
 };
 
+struct pin {
+    const unsigned char *host; /* NULL: free */
+    uint64_t bytes;
+};
+
+/* A step's results, which come back with the next synchronize. */
+struct result {
+    double *loss_to, loss;
+    uint32_t *correct_to, correct;
+};
+
 struct device {
     struct gnn_tensor base;
     unsigned char *arena; /* (2 * HALF_BYTES) */
     _Atomic uint64_t used_bytes, lane_copies;
     struct gnn_tensor host; /* what the reference's functions are given; they look at nothing of it */
+    pthread_mutex_t mutex;  /* of what follows */
     struct {
-        struct copy *copies;
-        uint32_t count;
+        struct copy *copies;  /* (LANE_COPIES), a ring */
+        uint64_t count, made; /* given, and landed */
     } lanes[LANES];
+    struct pin pins[PINS];
+    const struct gnn_resident *in_use;
+    struct result result;
+    struct device_tensor_counts counts;
+};
+
+/* A lane and how many of its copies had been given; a point of the stream has passed when it is recorded. */
+struct gnn_event {
+    uint32_t lane;
+    uint64_t count;
+};
+
+/* A mini-batch's lists as they were when they were staged. */
+struct gnn_resident {
+    struct gnn_batch_view view; /* arrays of its own */
+    const struct gnn_batch_view *host;
+    const int32_t *host_labels;
+    const uint32_t *host_rows;
+    int32_t *labels;
+    uint32_t *rows;
 };
 
 static struct device *device_of(struct gnn_tensor *t)
@@ -66,6 +99,9 @@ static enum gnn_status device_open(const struct gnn_tensor_env *env, const struc
     struct device *d = calloc(1, sizeof *d);
     assert(d != NULL);
     d->base = (struct gnn_tensor){.ops = &device_tensor, .host_memory = false};
+    const int mutex_error = pthread_mutex_init(&d->mutex, NULL);
+    assert(mutex_error == 0);
+    (void)mutex_error;
     d->arena = mmap(NULL, 2 * HALF_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert(d->arena != MAP_FAILED);
     const int error = mprotect(d->arena + HALF_BYTES, HALF_BYTES, PROT_READ | PROT_WRITE);
@@ -79,9 +115,13 @@ static void device_close(struct gnn_tensor *t)
 {
     struct device *d = device_of(t);
     for (uint32_t l = 0; l < LANES; l++) {
-        assert(d->lanes[l].count == 0); /* nobody waited for these */
+        assert(d->lanes[l].count == d->lanes[l].made); /* nobody waited for these */
         free(d->lanes[l].copies);
     }
+    for (uint32_t i = 0; i < PINS; i++)
+        assert(d->pins[i].host == NULL); /* still registered */
+    assert(d->counts.open_events == 0 && d->counts.open_residents == 0);
+    (void)pthread_mutex_destroy(&d->mutex);
     (void)munmap(d->arena, 2 * HALF_BYTES);
     free(d);
 }
@@ -131,25 +171,291 @@ static void device_download(struct gnn_tensor *t, void *host_dst, const void *sr
     memcpy(host_dst, bytes_of(t, src), bytes);
 }
 
-static void device_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
+/* ---- lanes: copies are made when somebody waits ---- */
+
+static bool pinned(const struct device *d, const void *host, uint64_t bytes)
 {
-    struct device *d = device_of(t);
-    assert(lane < LANES && d->lanes[lane].count < LANE_COPIES && !on_device(d, host_src));
+    const unsigned char *at = host;
+    for (uint32_t i = 0; i < PINS; i++)
+        if (d->pins[i].host != NULL && at >= d->pins[i].host && at + bytes <= d->pins[i].host + d->pins[i].bytes)
+            return true;
+    return false;
+}
+
+static void give_copy(struct device *d, uint32_t lane, void *dst, const void *src, uint64_t bytes)
+{
+    (void)pthread_mutex_lock(&d->mutex);
+    assert(lane < LANES && !on_device(d, src));
+    assert(pinned(d, src, bytes)); /* a copy in a lane reads registered memory */
     if (d->lanes[lane].copies == NULL)
         d->lanes[lane].copies = calloc(LANE_COPIES, sizeof(struct copy));
-    assert(d->lanes[lane].copies != NULL);
-    d->lanes[lane].copies[d->lanes[lane].count++] =
-        (struct copy){.dst = bytes_of(t, dst), .src = host_src, .bytes = bytes};
+    assert(d->lanes[lane].copies != NULL && d->lanes[lane].count - d->lanes[lane].made < LANE_COPIES);
+    d->lanes[lane].copies[d->lanes[lane].count++ % LANE_COPIES] = (struct copy){.dst = dst, .src = src, .bytes = bytes};
+    d->counts.given_copies++;
+    (void)pthread_mutex_unlock(&d->mutex);
+}
+
+static void device_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
+{
+    give_copy(device_of(t), lane, bytes_of(t, dst), host_src, bytes);
+}
+
+static void device_upload_rows(struct gnn_tensor *t, uint32_t lane, void *table, const uint32_t *to,
+                               const void *host_rows, const uint32_t *from, uint32_t count, uint64_t row_bytes)
+{
+    for (uint32_t i = 0; i < count; i++)
+        give_copy(device_of(t), lane, (char *)bytes_of(t, table) + to[i] * row_bytes,
+                  (const char *)host_rows + from[i] * row_bytes, row_bytes);
+    (void)pthread_mutex_lock(&device_of(t)->mutex);
+    device_of(t)->counts.row_launches++;
+    (void)pthread_mutex_unlock(&device_of(t)->mutex);
+}
+
+/* Makes the lane's first `count` copies; the mutex is held. */
+static void make_copies(struct device *d, uint32_t lane, uint64_t count)
+{
+    for (; d->lanes[lane].made < count; d->lanes[lane].made++) {
+        const struct copy *c = &d->lanes[lane].copies[d->lanes[lane].made % LANE_COPIES];
+        memcpy(c->dst, c->src, c->bytes);
+        atomic_fetch_add(&d->lane_copies, 1);
+    }
 }
 
 static void device_upload_wait(struct gnn_tensor *t, uint32_t lane)
 {
     struct device *d = device_of(t);
     assert(lane < LANES);
-    for (uint32_t i = 0; i < d->lanes[lane].count; i++)
-        memcpy(d->lanes[lane].copies[i].dst, d->lanes[lane].copies[i].src, d->lanes[lane].copies[i].bytes);
-    atomic_fetch_add(&d->lane_copies, d->lanes[lane].count);
-    d->lanes[lane].count = 0;
+    (void)pthread_mutex_lock(&d->mutex);
+    make_copies(d, lane, d->lanes[lane].count);
+    (void)pthread_mutex_unlock(&d->mutex);
+}
+
+static enum gnn_status device_event_open(struct gnn_tensor *t, struct gnn_event **out, struct gnn_err *err)
+{
+    (void)err;
+    *out = calloc(1, sizeof **out);
+    assert(*out != NULL);
+    (void)pthread_mutex_lock(&device_of(t)->mutex);
+    device_of(t)->counts.open_events++;
+    (void)pthread_mutex_unlock(&device_of(t)->mutex);
+    return GNN_OK;
+}
+
+static void device_event_close(struct gnn_tensor *t, struct gnn_event *event)
+{
+    if (event == NULL)
+        return;
+    (void)pthread_mutex_lock(&device_of(t)->mutex);
+    device_of(t)->counts.open_events--;
+    (void)pthread_mutex_unlock(&device_of(t)->mutex);
+    free(event);
+}
+
+static void device_event_record(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane)
+{
+    struct device *d = device_of(t);
+    (void)pthread_mutex_lock(&d->mutex);
+    *event = (struct gnn_event){0};
+    if (lane != GNN_LANE_STREAM)
+        *event = (struct gnn_event){lane, d->lanes[lane].count};
+    (void)pthread_mutex_unlock(&d->mutex);
+}
+
+static void device_event_wait(struct gnn_tensor *t, struct gnn_event *event)
+{
+    struct device *d = device_of(t);
+    (void)pthread_mutex_lock(&d->mutex);
+    make_copies(d, event->lane, event->count);
+    (void)pthread_mutex_unlock(&d->mutex);
+}
+
+static void device_event_await(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane)
+{
+    if (lane == GNN_LANE_STREAM || lane != event->lane) /* within a lane copies are in order anyway */
+        device_event_wait(t, event);
+}
+
+/* ---- registered memory ---- */
+
+static enum gnn_status device_pin(struct gnn_tensor *t, const char *name, void *host, uint64_t bytes,
+                                  struct gnn_err *err)
+{
+    struct device *d = device_of(t);
+    (void)pthread_mutex_lock(&d->mutex);
+    const bool refused = d->counts.refuse_pin > 0 && --d->counts.refuse_pin == 0;
+    uint32_t i = 0;
+    while (i < PINS && d->pins[i].host != NULL)
+        i++;
+    assert(i < PINS);
+    if (!refused)
+        d->pins[i] = (struct pin){host, bytes};
+    (void)pthread_mutex_unlock(&d->mutex);
+    return refused ? gnn_fail(err, GNN_ENOMEM, "%s: the test's device refuses to pin it", name) : GNN_OK;
+}
+
+static void device_unpin(struct gnn_tensor *t, void *host)
+{
+    struct device *d = device_of(t);
+    if (host == NULL)
+        return;
+    (void)pthread_mutex_lock(&d->mutex);
+    uint32_t i = 0;
+    while (i < PINS && d->pins[i].host != host)
+        i++;
+    assert(i < PINS); /* was never registered */
+    for (uint32_t l = 0; l < LANES; l++)
+        for (uint64_t c = d->lanes[l].made; c < d->lanes[l].count; c++) {
+            const unsigned char *src = d->lanes[l].copies[c % LANE_COPIES].src;
+            assert(src < d->pins[i].host || src >= d->pins[i].host + d->pins[i].bytes); /* a copy still reads it */
+        }
+    d->pins[i].host = NULL;
+    (void)pthread_mutex_unlock(&d->mutex);
+}
+
+/* ---- a mini-batch's lists ---- */
+
+static void *copy_of(const void *list, uint64_t bytes)
+{
+    void *copy = malloc(bytes + 1);
+    assert(copy != NULL);
+    memcpy(copy, list, bytes);
+    return copy;
+}
+
+static void forget(struct gnn_resident *room)
+{
+    for (uint32_t k = 0; k < room->view.layer_count; k++) {
+        free((void *)room->view.blocks[k].row_start);
+        free((void *)room->view.blocks[k].col);
+    }
+    free(room->labels);
+    free(room->rows);
+    *room = (struct gnn_resident){0};
+}
+
+static enum gnn_status device_resident_open(struct gnn_tensor *t, struct gnn_resident **out, struct gnn_err *err)
+{
+    (void)err;
+    *out = calloc(1, sizeof **out);
+    assert(*out != NULL);
+    (void)pthread_mutex_lock(&device_of(t)->mutex);
+    device_of(t)->counts.open_residents++;
+    (void)pthread_mutex_unlock(&device_of(t)->mutex);
+    return GNN_OK;
+}
+
+static void device_resident_close(struct gnn_tensor *t, struct gnn_resident *room)
+{
+    struct device *d = device_of(t);
+    if (room == NULL)
+        return;
+    assert(d->in_use != room);
+    forget(room);
+    free(room);
+    (void)pthread_mutex_lock(&d->mutex);
+    d->counts.open_residents--;
+    (void)pthread_mutex_unlock(&d->mutex);
+}
+
+static enum gnn_status device_resident_stage(struct gnn_tensor *t, struct gnn_resident *room, uint32_t lane,
+                                             const struct gnn_batch_lists *lists, struct gnn_err *err)
+{
+    const struct gnn_batch_view *view = lists->view;
+    (void)lane;
+    (void)err;
+    assert(device_of(t)->in_use != room);
+    forget(room);
+    room->view = *view;
+    for (uint32_t k = 0; k < view->layer_count; k++) {
+        struct gnn_block *b = &room->view.blocks[k];
+        b->row_start = copy_of(b->row_start, (b->dst_count + UINT64_C(1)) * sizeof *b->row_start);
+        b->col = copy_of(b->col, b->edge_count * sizeof *b->col);
+    }
+    room->host = view;
+    room->host_labels = lists->labels;
+    room->host_rows = lists->rows;
+    if (lists->labels != NULL)
+        room->labels = copy_of(lists->labels, view->seed_count * sizeof *lists->labels);
+    if (lists->rows != NULL)
+        room->rows = copy_of(lists->rows, view->node_count * sizeof *lists->rows);
+    (void)pthread_mutex_lock(&device_of(t)->mutex);
+    device_of(t)->counts.staged_batches++;
+    (void)pthread_mutex_unlock(&device_of(t)->mutex);
+    return GNN_OK;
+}
+
+/* What was staged is what the host still holds. */
+static void check_resident(const struct gnn_resident *room)
+{
+    assert(room->host->batch == room->view.batch && room->host->epoch == room->view.epoch);
+    for (uint32_t k = 0; k < room->view.layer_count; k++) {
+        const struct gnn_block *host = &room->host->blocks[k], *own = &room->view.blocks[k];
+        assert(host->dst_count == own->dst_count && host->edge_count == own->edge_count);
+        assert(memcmp(host->row_start, own->row_start, (own->dst_count + UINT64_C(1)) * sizeof *own->row_start) == 0);
+        assert(memcmp(host->col, own->col, own->edge_count * sizeof *own->col) == 0);
+    }
+    assert(room->labels == NULL ||
+           memcmp(room->labels, room->host_labels, room->view.seed_count * sizeof *room->labels) == 0);
+    assert(room->rows == NULL || memcmp(room->rows, room->host_rows, room->view.node_count * sizeof *room->rows) == 0);
+}
+
+static void device_resident_use(struct gnn_tensor *t, struct gnn_resident *room)
+{
+    struct device *d = device_of(t);
+    assert(room == NULL || d->in_use == NULL);
+    if (room != NULL) {
+        check_resident(room);
+        d->counts.used_batches++;
+    } else if (d->in_use != NULL) {
+        check_resident(d->in_use);
+    }
+    d->in_use = room;
+}
+
+/* The staged copy of a block that the batch in use holds, else the block. */
+static const struct gnn_block *block_of(struct gnn_tensor *t, const struct gnn_block *b)
+{
+    struct device *d = device_of(t);
+    for (uint32_t k = 0; d->in_use != NULL && k < d->in_use->view.layer_count; k++)
+        if (d->in_use->host->blocks[k].row_start == b->row_start)
+            return &d->in_use->view.blocks[k];
+    d->counts.unstaged_blocks++;
+    return b;
+}
+
+void device_tensor_counts(const struct gnn_tensor *t, struct device_tensor_counts *out)
+{
+    *out = ((const struct device *)t)->counts;
+}
+
+void device_tensor_refuse_pin(struct gnn_tensor *t, uint32_t nth)
+{
+    device_of(t)->counts.refuse_pin = nth;
+}
+
+static void device_step_begin(struct gnn_tensor *t, const struct gnn_batch_lists *lists)
+{
+    assert(!device_of(t)->counts.in_step);
+    (void)lists;
+    device_of(t)->counts.in_step = true;
+}
+
+static void device_step_end(struct gnn_tensor *t)
+{
+    assert(device_of(t)->counts.in_step);
+    device_of(t)->counts.in_step = false;
+}
+
+static void device_take_times(struct gnn_tensor *t, struct gnn_device_times *out)
+{
+    (void)t;
+    *out = (struct gnn_device_times){0};
+}
+
+static void device_range(struct gnn_tensor *t, const char *name)
+{
+    (void)t;
+    (void)name;
 }
 
 static void device_copy(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count)
@@ -164,10 +470,32 @@ static void device_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn
     gnn_ref_fill(&device_of(t)->host, bytes_of(t, dst), count, value);
 }
 
+/* What a kernel may read: memory of the device, or registered memory of the host. */
+static const void *readable(struct gnn_tensor *t, const void *ptr)
+{
+    if (on_device(device_of(t), ptr))
+        return bytes_of(t, ptr);
+    assert(pinned(device_of(t), ptr, 1));
+    return ptr;
+}
+
 static void device_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
                                const uint32_t *rows, uint32_t count, uint32_t cols)
 {
-    gnn_ref_gather_rows(&device_of(t)->host, bytes_of(t, out), bytes_of(t, table), row_stride, rows, count, cols);
+    const struct gnn_resident *room = device_of(t)->in_use;
+    if (room != NULL && room->host_rows == rows)
+        rows = room->rows;
+    gnn_ref_gather_rows(&device_of(t)->host, bytes_of(t, out), readable(t, table), row_stride, rows, count, cols);
+}
+
+static void device_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
+                                 const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count)
+{
+    struct gnn_placement behind = *placement;
+    for (uint32_t i = 0; i < GNN_PLACE_TABLES; i++)
+        behind.table[i].rows = placement->table[i].rows == NULL ? NULL : readable(t, placement->table[i].rows);
+    behind.place = bytes_of(t, placement->place);
+    gnn_ref_gather_placed(&device_of(t)->host, bytes_of(t, out), &behind, rows, count, cols, host_count);
 }
 
 static void device_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a,
@@ -194,31 +522,33 @@ static void device_add(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src,
 static void device_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out,
                                   const struct gnn_block *b, struct gnn_mat x, uint32_t *argmax)
 {
-    gnn_ref_segment_reduce(&device_of(t)->host, kind, mat_of(t, out), b, mat_of(t, x), bytes_of(t, argmax));
+    gnn_ref_segment_reduce(&device_of(t)->host, kind, mat_of(t, out), block_of(t, b), mat_of(t, x),
+                           bytes_of(t, argmax));
 }
 
 static void device_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
                                        const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
 {
-    gnn_ref_segment_reduce_back(&device_of(t)->host, kind, mat_of(t, dx), b, mat_of(t, dout), bytes_of(t, argmax));
+    gnn_ref_segment_reduce_back(&device_of(t)->host, kind, mat_of(t, dx), block_of(t, b), mat_of(t, dout),
+                                bytes_of(t, argmax));
 }
 
 static void device_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
                                const struct gnn_block *b)
 {
-    gnn_ref_gcn_weights(&device_of(t)->host, norm, bytes_of(t, weight), bytes_of(t, source_sum), b);
+    gnn_ref_gcn_weights(&device_of(t)->host, norm, bytes_of(t, weight), bytes_of(t, source_sum), block_of(t, b));
 }
 
 static void device_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *weight,
                         struct gnn_mat x)
 {
-    gnn_ref_spmm(&device_of(t)->host, mat_of(t, out), b, bytes_of(t, weight), mat_of(t, x));
+    gnn_ref_spmm(&device_of(t)->host, mat_of(t, out), block_of(t, b), bytes_of(t, weight), mat_of(t, x));
 }
 
 static void device_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const gnn_real *weight,
                              struct gnn_mat dout)
 {
-    gnn_ref_spmm_back(&device_of(t)->host, mat_of(t, dx), b, bytes_of(t, weight), mat_of(t, dout));
+    gnn_ref_spmm_back(&device_of(t)->host, mat_of(t, dx), block_of(t, b), bytes_of(t, weight), mat_of(t, dout));
 }
 
 static struct gnn_attention attention_of(struct gnn_tensor *t, const struct gnn_attention *att)
@@ -242,14 +572,14 @@ static void device_gat_scores(struct gnn_tensor *t, const struct gnn_attention *
 static void device_gat_softmax(struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b)
 {
     const struct gnn_attention behind = attention_of(t, att);
-    gnn_ref_gat_softmax(&device_of(t)->host, &behind, b);
+    gnn_ref_gat_softmax(&device_of(t)->host, &behind, block_of(t, b));
 }
 
 static void device_gat_attend(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att,
                               const struct gnn_block *b)
 {
     const struct gnn_attention behind = attention_of(t, att);
-    gnn_ref_gat_attend(&device_of(t)->host, mat_of(t, out), &behind, b);
+    gnn_ref_gat_attend(&device_of(t)->host, mat_of(t, out), &behind, block_of(t, b));
 }
 
 static void device_gat_back(struct gnn_tensor *t, const struct gnn_attention_grad *grad,
@@ -264,7 +594,7 @@ static void device_gat_back(struct gnn_tensor *t, const struct gnn_attention_gra
         .dd = mat_of(t, grad->dd),
         .dalpha = bytes_of(t, grad->dalpha),
     };
-    gnn_ref_gat_back(&device_of(t)->host, &grads, &behind, b, mat_of(t, dout));
+    gnn_ref_gat_back(&device_of(t)->host, &grads, &behind, block_of(t, b), mat_of(t, dout));
 }
 
 static void device_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads)
@@ -292,8 +622,18 @@ static void device_activate_back(struct gnn_tensor *t, enum gnn_activation act, 
 static void device_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
                                uint32_t *correct)
 {
-    assert(!on_device(device_of(t), labels));
-    gnn_ref_softmax_nll(&device_of(t)->host, mat_of(t, logits), labels, loss, correct);
+    struct device *d = device_of(t);
+    assert(!on_device(d, labels));
+    if (d->in_use != NULL && d->in_use->host_labels == labels)
+        labels = d->in_use->labels;
+    struct result result = {.loss_to = loss, .correct_to = correct};
+    gnn_ref_softmax_nll(&d->host, mat_of(t, logits), labels, &result.loss, &result.correct);
+    if (d->counts.in_step) {
+        d->result = result;
+        return;
+    }
+    *loss = result.loss;
+    *correct = result.correct;
 }
 
 static void device_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v,
@@ -305,40 +645,19 @@ static void device_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *g
 
 static void device_synchronize(struct gnn_tensor *t)
 {
-    (void)t;
+    struct result *result = &device_of(t)->result;
+    if (result->loss_to == NULL)
+        return;
+    *result->loss_to = result->loss;
+    *result->correct_to = result->correct;
+    *result = (struct result){0};
 }
 
+#define DEVICE(op) .op = device_##op,
+
+/* clang-format off */
 const struct gnn_tensor_ops device_tensor = {
-    .name = "device",
-    .open = device_open,
-    .close = device_close,
-    .alloc = device_alloc,
-    .free = device_free,
-    .upload = device_upload,
-    .download = device_download,
-    .upload_async = device_upload_async,
-    .upload_wait = device_upload_wait,
-    .fill = device_fill,
-    .copy = device_copy,
-    .gather_rows = device_gather_rows,
-    .gemm = device_gemm,
-    .add_bias = device_add_bias,
-    .column_sum = device_column_sum,
-    .add = device_add,
-    .segment_reduce = device_segment_reduce,
-    .segment_reduce_back = device_segment_reduce_back,
-    .gcn_weights = device_gcn_weights,
-    .spmm = device_spmm,
-    .spmm_back = device_spmm_back,
-    .gat_scores = device_gat_scores,
-    .gat_softmax = device_gat_softmax,
-    .gat_attend = device_gat_attend,
-    .gat_back = device_gat_back,
-    .head_mean = device_head_mean,
-    .head_mean_back = device_head_mean_back,
-    .activate = device_activate,
-    .activate_back = device_activate_back,
-    .softmax_nll = device_softmax_nll,
-    .adam = device_adam,
-    .synchronize = device_synchronize,
+    .name = "device", .open = device_open, .gemm = device_gemm,
+    GNN_TENSOR_MEMORY_OPS(DEVICE) GNN_TENSOR_PLAIN_OPS(DEVICE) GNN_TENSOR_TUNED_OPS(DEVICE)
 };
+/* clang-format on */

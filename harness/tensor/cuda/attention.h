@@ -7,7 +7,7 @@
 #ifndef GNN_TENSOR_CUDA_ATTENTION_H
 #define GNN_TENSOR_CUDA_ATTENTION_H
 
-#include "harness/tensor/cuda/sparse.h"
+#include "harness/tensor/cuda/block.h"
 
 /* struct gnn_attention with device pointers by value. */
 struct gnn_cuda_attention {

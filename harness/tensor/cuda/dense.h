@@ -36,6 +36,48 @@ __global__ void gnn_cuda_gather(T *out, const T *table, uint64_t stride, const u
     }
 }
 
+/* Tables of a placement; stride counts the kernel's T. */
+struct gnn_cuda_tables {
+    const void *rows[GNN_PLACE_TABLES];
+    uint64_t stride[GNN_PLACE_TABLES];
+};
+
+/* out[i] = the row that place[rows[i]] names, a warp a row; GNN_PLACE_NONE leaves it. A table may be pinned memory of
+ * the host. */
+template <typename T>
+__global__ void gnn_cuda_gather_placed(T *out, struct gnn_cuda_tables tables, const uint32_t *place,
+                                       const uint32_t *rows, uint32_t count, uint32_t cols)
+{
+    for (uint64_t i = gnn_warp(); i < count; i += gnn_warps()) {
+        const uint32_t at = place[rows[i]], table = at >> GNN_PLACE_ROW_BITS;
+        if (table >= GNN_PLACE_TABLES)
+            continue;
+        const uint64_t row = at & ((UINT32_C(1) << GNN_PLACE_ROW_BITS) - 1);
+        const T *from = (const T *)tables.rows[table] + row * tables.stride[table];
+        for (uint32_t c = gnn_lane(); c < cols; c += GNN_WARP)
+            out[i * cols + c] = from[c];
+    }
+}
+
+/* Rows on their way into slots: the lists travel with the launch, so nothing else must go up first. */
+enum { GNN_CUDA_MOVES = 128 };
+struct gnn_cuda_moves {
+    uint32_t count;
+    uint32_t to[GNN_CUDA_MOVES], from[GNN_CUDA_MOVES];
+};
+
+/* Row to[i] of table = row from[i] of pinned host memory, a warp a row. `words` of T make a row. */
+template <typename T>
+__global__ void gnn_cuda_move_rows(T *table, const T *host_rows, struct gnn_cuda_moves moves, uint64_t words)
+{
+    for (uint64_t i = gnn_warp(); i < moves.count; i += gnn_warps()) {
+        const T *from = host_rows + moves.from[i] * words;
+        T *to = table + moves.to[i] * words;
+        for (uint64_t w = gnn_lane(); w < words; w += GNN_WARP)
+            to[w] = from[w];
+    }
+}
+
 /* Column sums in two steps of fixed order. First: part p of parts sums its share of the rows, a thread a column. */
 __global__ void gnn_cuda_column_parts(float *partial, const float *z, uint32_t rows, uint32_t cols, uint32_t parts)
 {

@@ -1,6 +1,4 @@
-/* The one translation unit of liboocgnn-cuda.so that holds kernels: the back-end over the CUDA runtime. */
-#include "harness/tensor/cuda/backend.cc"
-
+/* What the loader asks of liboocgnn-cuda.so beside the table (backend.cc): which build it is of. */
 #include "harness/tensor/cuda/plugin.h"
 
 extern "C" {

@@ -1,27 +1,9 @@
-/* runtime.h on CUDA: one compute stream, a stream a lane, cuBLAS for GEMM, CUB for the stable sort. */
-#include "harness/tensor/cuda/runtime.h"
-
-#include <cub/device/device_radix_sort.cuh>
-#include <cublas_v2.h>
-
-#include <atomic>
-#include <mutex>
-
-struct gnn_device {
-    int number;
-    cudaDeviceProp properties;
-    cudaStream_t compute;
-    cudaStream_t lanes[GNN_DEVICE_LANES_MAX]; /* NULL: not used yet */
-    cublasHandle_t blas;
-    cublasComputeType_t product;
-    std::mutex mutex; /* of err: lanes are other threads' */
-    struct gnn_err err;
-};
+/* runtime.h on CUDA: the device, its memory, one compute stream and a stream a lane. */
+#include "harness/tensor/cuda/device_state.h"
 
 /* ---- errors ---- */
 
-/* Keeps the first failure. */
-static void keep(struct gnn_device *d, enum gnn_status status, const char *what, const char *why)
+void gnn_device_keep(struct gnn_device *d, enum gnn_status status, const char *what, const char *why)
 {
     const std::lock_guard<std::mutex> held(d->mutex);
     if (d->err.status == GNN_OK)
@@ -33,15 +15,16 @@ static enum gnn_status status_of(cudaError_t error)
     return error == cudaErrorMemoryAllocation ? GNN_EGPU : GNN_EIO;
 }
 
-static void watch(struct gnn_device *d, cudaError_t error, const char *what)
+void gnn_device_watch(struct gnn_device *d, cudaError_t error, const char *what)
 {
     if (error != cudaSuccess)
-        keep(d, status_of(error), what, cudaGetErrorString(error));
+        gnn_device_keep(d, status_of(error), what, cudaGetErrorString(error));
 }
 
 void gnn_device_launched(struct gnn_device *d, const char *kernel)
 {
-    watch(d, cudaGetLastError(), kernel);
+    d->launches.fetch_add(1, std::memory_order_relaxed);
+    gnn_device_watch(d, cudaGetLastError(), kernel);
 }
 
 enum gnn_status gnn_device_check(const struct gnn_device *d, struct gnn_err *err)
@@ -70,13 +53,6 @@ static enum gnn_status find_device(uint32_t number, struct gnn_err *err)
     return GNN_OK;
 }
 
-static cublasComputeType_t product_of(enum gnn_precision precision)
-{
-    return precision == GNN_PRECISION_TF32   ? CUBLAS_COMPUTE_32F_FAST_TF32
-           : precision == GNN_PRECISION_BF16 ? CUBLAS_COMPUTE_32F_FAST_16BF
-                                             : CUBLAS_COMPUTE_32F;
-}
-
 static enum gnn_status fill_device(struct gnn_device *d, struct gnn_err *err)
 {
     cudaError_t error = cudaSetDevice(d->number);
@@ -86,11 +62,6 @@ static enum gnn_status fill_device(struct gnn_device *d, struct gnn_err *err)
         error = cudaStreamCreateWithFlags(&d->compute, cudaStreamNonBlocking);
     if (error != cudaSuccess)
         return gnn_fail(err, GNN_ENOTSUP, "CUDA device %d cannot be opened: %s", d->number, cudaGetErrorString(error));
-    cublasStatus_t blas = cublasCreate(&d->blas);
-    if (blas == CUBLAS_STATUS_SUCCESS)
-        blas = cublasSetStream(d->blas, d->compute);
-    if (blas != CUBLAS_STATUS_SUCCESS)
-        return gnn_fail(err, GNN_ENOTSUP, "CUDA device %d: cuBLAS: %s", d->number, cublasGetStatusString(blas));
     return GNN_OK;
 }
 
@@ -102,8 +73,9 @@ enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, s
     if (d == NULL)
         return gnn_fail(err, GNN_ENOMEM, "CUDA device");
     d->number = (int)number;
-    d->product = product_of(precision);
-    const enum gnn_status status = fill_device(d, err);
+    enum gnn_status status = fill_device(d, err);
+    if (status == GNN_OK)
+        status = gnn_device_products_open(d, precision, err);
     if (status == GNN_OK)
         *out = d;
     else
@@ -115,11 +87,11 @@ void gnn_device_close(struct gnn_device *d)
 {
     if (d == NULL)
         return;
-    for (cudaStream_t lane : d->lanes)
-        if (lane != NULL)
-            (void)cudaStreamDestroy(lane);
-    if (d->blas != NULL)
-        (void)cublasDestroy(d->blas);
+    gnn_device_timeline_close(d);
+    for (const struct gnn_lane_state &lane : d->lanes)
+        if (lane.stream != NULL)
+            (void)cudaStreamDestroy(lane.stream);
+    gnn_device_products_close(d);
     if (d->compute != NULL)
         (void)cudaStreamDestroy(d->compute);
     delete d;
@@ -128,11 +100,6 @@ void gnn_device_close(struct gnn_device *d)
 uint32_t gnn_device_multiprocessors(const struct gnn_device *d)
 {
     return (uint32_t)d->properties.multiProcessorCount;
-}
-
-cudaStream_t gnn_device_stream(struct gnn_device *d)
-{
-    return d->compute;
 }
 
 uint32_t gnn_device_blocks(const struct gnn_device *d, uint64_t threads)
@@ -147,7 +114,7 @@ uint32_t gnn_device_blocks(const struct gnn_device *d, uint64_t threads)
 enum gnn_status gnn_device_alloc(struct gnn_device *d, const char *name, uint64_t bytes, void **out,
                                  struct gnn_err *err)
 {
-    watch(d, cudaSetDevice(d->number), "choice of the device"); /* it belongs to the calling thread */
+    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device"); /* it belongs to the calling thread */
     const cudaError_t error = cudaMalloc(out, bytes);
     if (error == cudaSuccess)
         return GNN_OK;
@@ -162,25 +129,33 @@ enum gnn_status gnn_device_alloc(struct gnn_device *d, const char *name, uint64_
 void gnn_device_free(struct gnn_device *d, void *ptr)
 {
     if (ptr != NULL)
-        watch(d, cudaFree(ptr), "free");
+        gnn_device_watch(d, cudaFree(ptr), "free");
 }
 
-enum gnn_status gnn_device_alloc_pinned(struct gnn_device *d, const char *name, uint64_t bytes, void **out,
-                                        struct gnn_err *err)
+enum gnn_status gnn_device_pin(struct gnn_device *d, const char *name, void *host, uint64_t bytes, struct gnn_err *err)
 {
-    (void)d;
-    const cudaError_t error = cudaHostAlloc(out, bytes, cudaHostAllocDefault);
-    if (error == cudaSuccess)
+    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device");
+    const cudaError_t error = cudaHostRegister(host, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return gnn_fail(err, GNN_ENOMEM,
+                        "%s: %llu bytes cannot be pinned (%s): raise the limit of locked memory (ulimit -l) or lower "
+                        "--batch, --fanout or the system's staging",
+                        name, (unsigned long long)bytes, cudaGetErrorString(error));
+    }
+    void *there = NULL;
+    if (cudaHostGetDevicePointer(&there, host, 0) == cudaSuccess && there == host)
         return GNN_OK;
     (void)cudaGetLastError();
-    return gnn_fail(err, GNN_ENOMEM, "%s (%llu bytes pinned): %s", name, (unsigned long long)bytes,
-                    cudaGetErrorString(error));
+    (void)cudaHostUnregister(host);
+    return gnn_fail(err, GNN_ENOTSUP, "%s: CUDA device %d does not read the host's memory at its own addresses", name,
+                    d->number);
 }
 
-void gnn_device_free_pinned(struct gnn_device *d, void *ptr)
+void gnn_device_unpin(struct gnn_device *d, void *host)
 {
-    if (ptr != NULL)
-        watch(d, cudaFreeHost(ptr), "free of pinned memory");
+    if (host != NULL)
+        gnn_device_watch(d, cudaHostUnregister(host), "unregistering of pinned memory");
 }
 
 /* ---- copies ---- */
@@ -188,25 +163,37 @@ void gnn_device_free_pinned(struct gnn_device *d, void *ptr)
 static void copy(struct gnn_device *d, cudaStream_t stream, void *dst, const void *src, uint64_t bytes,
                  cudaMemcpyKind kind, const char *what)
 {
-    watch(d, cudaSetDevice(d->number), "choice of the device");
-    watch(d, cudaMemcpyAsync(dst, src, bytes, kind, stream), what);
+    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device");
+    gnn_device_watch(d, cudaMemcpyAsync(dst, src, bytes, kind, stream), what);
+}
+
+void gnn_device_count_upload(struct gnn_device *d, uint64_t bytes)
+{
+    d->uploaded_bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void gnn_device_upload(struct gnn_device *d, void *dst, const void *host_src, uint64_t bytes)
 {
-    copy(d, d->compute, dst, host_src, bytes, cudaMemcpyHostToDevice, "upload");
-    watch(d, cudaStreamSynchronize(d->compute), "upload");
+    gnn_device_upload_ordered(d, dst, host_src, bytes);
+    gnn_device_watch(d, cudaStreamSynchronize(d->compute), "upload");
 }
 
 void gnn_device_upload_ordered(struct gnn_device *d, void *dst, const void *pinned_src, uint64_t bytes)
 {
-    copy(d, d->compute, dst, pinned_src, bytes, cudaMemcpyHostToDevice, "upload of staged arrays");
+    gnn_device_count_upload(d, bytes);
+    copy(d, d->compute, dst, pinned_src, bytes, cudaMemcpyHostToDevice, "upload");
 }
 
 void gnn_device_download(struct gnn_device *d, void *host_dst, const void *src, uint64_t bytes)
 {
-    copy(d, d->compute, host_dst, src, bytes, cudaMemcpyDeviceToHost, "download");
-    watch(d, cudaStreamSynchronize(d->compute), "download");
+    gnn_device_download_ordered(d, host_dst, src, bytes);
+    gnn_device_watch(d, cudaStreamSynchronize(d->compute), "download");
+}
+
+void gnn_device_download_ordered(struct gnn_device *d, void *pinned_dst, const void *src, uint64_t bytes)
+{
+    d->downloaded_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    copy(d, d->compute, pinned_dst, src, bytes, cudaMemcpyDeviceToHost, "download");
 }
 
 void gnn_device_copy(struct gnn_device *d, void *dst, const void *src, uint64_t bytes)
@@ -216,62 +203,45 @@ void gnn_device_copy(struct gnn_device *d, void *dst, const void *src, uint64_t 
 
 void gnn_device_synchronize(struct gnn_device *d)
 {
-    watch(d, cudaStreamSynchronize(d->compute), "kernels of a step");
+    gnn_device_span_end(d, &d->busy, d->compute);
+    gnn_device_watch(d, cudaStreamSynchronize(d->compute), "kernels of a step");
 }
 
+/* ---- lanes ---- */
+
 /* A lane's stream is made by the thread that uses the lane. */
-static cudaStream_t lane_stream(struct gnn_device *d, uint32_t lane)
+cudaStream_t gnn_device_plain_stream(struct gnn_device *d, uint32_t lane)
 {
-    assert(lane < GNN_DEVICE_LANES_MAX);
-    if (d->lanes[lane] == NULL) {
-        watch(d, cudaSetDevice(d->number), "choice of the device");
-        watch(d, cudaStreamCreateWithFlags(&d->lanes[lane], cudaStreamNonBlocking), "a lane's stream");
-    }
-    return d->lanes[lane];
+    if (lane == GNN_LANE_STREAM)
+        return d->compute;
+    assert(lane < GNN_LANES_MAX);
+    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device"); /* it belongs to the calling thread */
+    struct gnn_lane_state *own = &d->lanes[lane];
+    if (own->stream == NULL)
+        gnn_device_watch(d, cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking), "a lane's stream");
+    return own->stream;
+}
+
+cudaStream_t gnn_device_stream(struct gnn_device *d, uint32_t lane)
+{
+    const cudaStream_t stream = gnn_device_plain_stream(d, lane);
+    if (lane != GNN_LANE_STREAM)
+        gnn_device_span_begin(d, &d->lanes[lane].spans, stream);
+    return stream;
 }
 
 void gnn_device_upload_lane(struct gnn_device *d, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
 {
-    copy(d, lane_stream(d, lane), dst, host_src, bytes, cudaMemcpyHostToDevice, "upload in a lane");
+    gnn_device_count_upload(d, bytes);
+    copy(d, gnn_device_stream(d, lane), dst, host_src, bytes, cudaMemcpyHostToDevice, "upload in a lane");
 }
 
 void gnn_device_wait_lane(struct gnn_device *d, uint32_t lane)
 {
-    watch(d, cudaStreamSynchronize(lane_stream(d, lane)), "uploads of a lane");
-}
-
-/* ---- libraries ---- */
-
-uint64_t gnn_device_sort_bytes(uint32_t count)
-{
-    size_t bytes = 0;
-    (void)cub::DeviceRadixSort::SortPairs(NULL, bytes, (const uint32_t *)NULL, (uint32_t *)NULL, (const uint32_t *)NULL,
-                                          (uint32_t *)NULL, (int)count);
-    return gnn_max_u64(bytes, 1);
-}
-
-void gnn_device_sort(struct gnn_device *d, void *scratch, uint64_t scratch_bytes, const uint32_t *keys,
-                     uint32_t *keys_out, const uint32_t *values, uint32_t *values_out, uint32_t count,
-                     uint32_t key_bits)
-{
-    assert(count <= INT32_MAX);
-    size_t bytes = scratch_bytes;
-    watch(d,
-          cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, keys_out, values, values_out, (int)count, 0,
-                                          (int)key_bits, d->compute),
-          "sort of a block");
-}
-
-/* Row-major c = op(a) op(b) is column-major c' = op(b)' op(a)': the operands change places. */
-void gnn_device_gemm(struct gnn_device *d, bool trans_a, bool trans_b, float alpha, struct gnn_mat a, struct gnn_mat b,
-                     float beta, struct gnn_mat c)
-{
-    const uint32_t inner = trans_a ? a.rows : a.cols;
-    assert(inner > 0);
-    const cublasStatus_t status =
-        cublasGemmEx(d->blas, trans_b ? CUBLAS_OP_T : CUBLAS_OP_N, trans_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)c.cols,
-                     (int)c.rows, (int)inner, &alpha, b.data, CUDA_R_32F, (int)b.cols, a.data, CUDA_R_32F, (int)a.cols,
-                     &beta, c.data, CUDA_R_32F, (int)c.cols, d->product, CUBLAS_GEMM_DEFAULT);
-    if (status != CUBLAS_STATUS_SUCCESS)
-        keep(d, GNN_EIO, "GEMM", cublasGetStatusString(status));
+    assert(lane < GNN_LANES_MAX);
+    struct gnn_lane_state *own = &d->lanes[lane];
+    if (own->stream == NULL)
+        return; /* nothing was given to it */
+    gnn_device_span_end(d, &own->spans, own->stream);
+    gnn_device_watch(d, cudaStreamSynchronize(own->stream), "uploads of a lane");
 }

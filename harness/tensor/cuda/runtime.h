@@ -1,16 +1,15 @@
-/* The device as the back-end sees it: memory, copies in streams, a stable sort, GEMM and launches. runtime.cu does it
- * with the CUDA runtime, cuBLAS and CUB; the test suite's launcher does it in host memory. The first failure of a
- * device call is kept and returned by gnn_device_check: ops return nothing.
+/* The device as the back-end sees it: memory, copies in streams, events, captured steps, a stable sort, GEMM and
+ * launches. runtime.cu, timeline.cu and products.cu do it with the CUDA runtime, CUB and cuBLAS; the test suite's
+ * launcher does it in host memory. The first failure of a device call is kept and returned by gnn_device_check: ops
+ * return nothing.
  *
- * Threads  one thread computes; any thread copies in a lane of its own. */
+ * Threads  one thread computes; any thread copies in a lane of its own. Memory, events and registration: any. */
 #ifndef GNN_TENSOR_CUDA_RUNTIME_H
 #define GNN_TENSOR_CUDA_RUNTIME_H
 
 #include "harness/tensor/cuda/device.h"
 
 struct gnn_device;
-
-enum { GNN_DEVICE_LANES_MAX = 64 };
 
 /* Opens device `number`. GNN_ENOTSUP without driver or device, with the remedy; GNN_EGPU. */
 enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, struct gnn_device **out,
@@ -22,22 +21,51 @@ uint32_t gnn_device_multiprocessors(const struct gnn_device *d);
 enum gnn_status gnn_device_alloc(struct gnn_device *d, const char *name, uint64_t bytes, void **out,
                                  struct gnn_err *err);
 void gnn_device_free(struct gnn_device *d, void *ptr); /* accepts NULL; waits for what uses it */
-/* Pinned memory of the host. GNN_ENOMEM. */
-enum gnn_status gnn_device_alloc_pinned(struct gnn_device *d, const char *name, uint64_t bytes, void **out,
-                                        struct gnn_err *err);
-void gnn_device_free_pinned(struct gnn_device *d, void *ptr);
+/* Registers memory of the host, which the device then reads at the same address. GNN_ENOMEM, GNN_ENOTSUP. */
+enum gnn_status gnn_device_pin(struct gnn_device *d, const char *name, void *host, uint64_t bytes, struct gnn_err *err);
+void gnn_device_unpin(struct gnn_device *d, void *host); /* accepts NULL */
 
 /* In the compute stream. upload and download have landed when they return; the others are ordered before the next
  * launch. src of upload_ordered is pinned and stays untouched until the stream has passed it. */
 void gnn_device_upload(struct gnn_device *d, void *dst, const void *host_src, uint64_t bytes);
 void gnn_device_upload_ordered(struct gnn_device *d, void *dst, const void *pinned_src, uint64_t bytes);
 void gnn_device_download(struct gnn_device *d, void *host_dst, const void *src, uint64_t bytes);
+/* Into pinned memory, which holds it after the next synchronize. */
+void gnn_device_download_ordered(struct gnn_device *d, void *pinned_dst, const void *src, uint64_t bytes);
 void gnn_device_copy(struct gnn_device *d, void *dst, const void *src, uint64_t bytes);
 void gnn_device_synchronize(struct gnn_device *d);
 
 /* Copies beside the compute stream, in order within a lane. */
 void gnn_device_upload_lane(struct gnn_device *d, uint32_t lane, void *dst, const void *host_src, uint64_t bytes);
+/* A kernel launched in a lane reads so much across the bus. */
+void gnn_device_count_upload(struct gnn_device *d, uint64_t bytes);
 void gnn_device_wait_lane(struct gnn_device *d, uint32_t lane);
+
+/* ---- timeline.cu ---- */
+
+/* Events of tensor.h; lane GNN_LANE_STREAM is the compute stream. */
+enum gnn_status gnn_device_event_open(struct gnn_device *d, struct gnn_event **out, struct gnn_err *err);
+void gnn_device_event_close(struct gnn_device *d, struct gnn_event *event);
+void gnn_device_event_record(struct gnn_device *d, struct gnn_event *event, uint32_t lane);
+void gnn_device_event_await(struct gnn_device *d, struct gnn_event *event, uint32_t lane);
+void gnn_device_event_wait(struct gnn_device *d, struct gnn_event *event);
+
+/* From here on launches, ordered copies and sorts of the compute stream are recorded and run when they are launched
+ * together. false: this device does not record; they run as they come. Nothing that waits for the stream and no
+ * allocation may be called meanwhile by this thread. */
+bool gnn_device_capture(struct gnn_device *d);
+/* Launches what was recorded. The graph of the step before is brought up to date where only its figures changed, and
+ * built anew where its shape did: *built. */
+void gnn_device_launch_captured(struct gnn_device *d, bool *built);
+
+/* The stream is busy from here to the next synchronize: kernel_ns. */
+void gnn_device_busy_begin(struct gnn_device *d);
+/* kernel_ns, copy_ns, launches and the bytes, since the last call. */
+void gnn_device_take_times(struct gnn_device *d, struct gnn_device_times *out);
+/* An NVTX range of the calling thread; NULL closes the innermost. */
+void gnn_device_range(struct gnn_device *d, const char *name);
+
+/* ---- products.cu ---- */
 
 /* keys_out, values_out = the pairs in ascending order of key, equal keys in their old order. scratch: device memory of
  * gnn_device_sort_bytes(count). keys are below 2^key_bits. */
@@ -60,19 +88,20 @@ uint32_t gnn_device_blocks(const struct gnn_device *d, uint64_t threads);
 
 #ifdef __CUDACC__
 void gnn_device_launched(struct gnn_device *d, const char *kernel); /* keeps the launch's error */
-cudaStream_t gnn_device_stream(struct gnn_device *d);
-#define GNN_LAUNCH_BLOCKS(d, kernel, blocks, ...)                                                                      \
+cudaStream_t gnn_device_stream(struct gnn_device *d, uint32_t lane);
+#define GNN_LAUNCH_IN(d, lane, kernel, blocks, ...)                                                                    \
     do {                                                                                                               \
-        (kernel)<<<(blocks), GNN_BLOCK_THREADS, 0, gnn_device_stream(d)>>>(__VA_ARGS__);                               \
+        (kernel)<<<(blocks), GNN_BLOCK_THREADS, 0, gnn_device_stream(d, lane)>>>(__VA_ARGS__);                         \
         gnn_device_launched((d), #kernel);                                                                             \
     } while (0)
 #else
-#define GNN_LAUNCH_BLOCKS(d, kernel, blocks, ...)                                                                      \
-    do {                                                                                                               \
-        (void)(d);                                                                                                     \
-        cuda_host_launch((blocks), GNN_BLOCK_THREADS, [&] { kernel(__VA_ARGS__); });                                   \
-    } while (0)
+/* The arguments are taken now, the kernel runs when its stream comes to it. */
+#define GNN_LAUNCH_IN(d, lane, kernel, blocks, ...)                                                                    \
+    cuda_host_enqueue((d), (lane), #kernel, (blocks), [args = std::make_tuple(__VA_ARGS__)] {                          \
+        std::apply([](auto... gnn_arg) { kernel(gnn_arg...); }, args);                                                 \
+    })
 #endif
+#define GNN_LAUNCH_BLOCKS(d, kernel, blocks, ...) GNN_LAUNCH_IN(d, GNN_LANE_STREAM, kernel, blocks, __VA_ARGS__)
 /* A thread for each of `items`, or a warp. Nothing is launched for none. */
 #define GNN_LAUNCH(d, kernel, items, ...)                                                                              \
     do {                                                                                                               \

@@ -6,41 +6,7 @@
 #ifndef GNN_TENSOR_CUDA_SPARSE_H
 #define GNN_TENSOR_CUDA_SPARSE_H
 
-#include "harness/tensor/cuda/device.h"
-
-/* A block on the device. The transpose is there once an op has asked for it (cuda_block.h). */
-struct gnn_cuda_block {
-    uint32_t dst_count, src_count, edge_count;
-    const uint32_t *row_start; /* (dst_count + 1) */
-    const uint32_t *col;       /* (edge_count) */
-    const uint32_t *edge_dst;  /* (edge_count) target of edge e */
-    const uint32_t *src_start; /* (src_count + 1) first entry of a source in src_edge */
-    const uint32_t *src_edge;  /* (edge_count) edges by source, ascending within one */
-};
-
-/* ---- the transpose ---- */
-
-/* Writes the target of every edge and the edge's own number: what a stable sort by source carries along. */
-__global__ void gnn_cuda_edges(struct gnn_cuda_block b, uint32_t *edge_dst, uint32_t *edge_number)
-{
-    for (uint64_t i = gnn_warp(); i < b.dst_count; i += gnn_warps())
-        for (uint32_t e = b.row_start[i] + gnn_lane(); e < b.row_start[i + 1]; e += GNN_WARP) {
-            edge_dst[e] = (uint32_t)i;
-            edge_number[e] = e;
-        }
-}
-
-/* sorted (edge_count): the sources in ascending order. Writes where each source begins; one with no edge begins where
- * the next one does. */
-__global__ void gnn_cuda_source_starts(uint32_t *src_start, const uint32_t *sorted, uint32_t edge_count,
-                                       uint32_t src_count)
-{
-    for (uint64_t p = gnn_thread(); p <= edge_count; p += gnn_threads()) {
-        const uint32_t first = p == 0 ? 0 : sorted[p - 1] + 1, last = p == edge_count ? src_count : sorted[p];
-        for (uint32_t j = first; j <= last; j++)
-            src_start[j] = (uint32_t)p;
-    }
-}
+#include "harness/tensor/cuda/block.h"
 
 /* ---- sums over a target's sources ---- */
 

@@ -30,6 +30,31 @@ struct region {
     uint64_t bytes;
 };
 
+/* Registered memory of the host. */
+struct pin {
+    struct pin *next;
+    const char *base;
+    uint64_t bytes;
+};
+
+enum { HALVES = 2 }; /* of a lane's staging memory: one is filled while the other is on the bus */
+
+struct lane {
+    uint64_t free_ns;
+    uint64_t half_landed_ns[HALVES]; /* the last copy out of it */
+    uint32_t next_half;
+};
+
+struct gnn_event {
+    uint64_t ns;
+};
+
+struct gnn_resident {
+    struct gnn_batch_lists lists;
+    uint64_t landed_ns;
+    uint64_t read_ns; /* the stream has passed the ops that read it */
+};
+
 struct modelled {
     struct gnn_tensor base;
     struct gnn_tensor_env env;
@@ -42,11 +67,14 @@ struct modelled {
 
     pthread_mutex_t mutex; /* never held across a hook of env: those may run other threads of a simulated world */
     uint64_t stream_free_ns, bus_free_ns;
-    uint64_t lane_free_ns[GNN_MODELLED_LANES_MAX];
+    struct lane lanes[GNN_LANES_MAX];
     const uint32_t *resident[BLOCKS_MAX]; /* columns of the blocks uploaded in this step */
     uint32_t resident_count;
+    struct gnn_resident *in_use;
+    bool in_step, result_due; /* a step's loss crosses the bus when it is asked for */
     struct region *regions;
-    struct gnn_modelled_counts counts;
+    struct pin *pins;
+    struct gnn_modelled_counts counts, taken; /* in all, and when take_times was last called */
 };
 
 static struct modelled *modelled_of(struct gnn_tensor *t)
@@ -116,6 +144,11 @@ static void modelled_close(struct gnn_tensor *t)
     struct modelled *m = modelled_of(t);
     if (m == NULL)
         return;
+    while (m->pins != NULL) { /* the caller should have */
+        struct pin *const pin = m->pins;
+        m->pins = pin->next;
+        free(pin);
+    }
     while (m->regions != NULL) {
         struct region *const region = m->regions;
         m->regions = region->next;
@@ -221,6 +254,50 @@ static void modelled_free(struct gnn_tensor *t, void *ptr)
         m->env.free(m->env.ctx, ptr);
 }
 
+/* ---- registered memory ---- */
+
+static enum gnn_status modelled_pin(struct gnn_tensor *t, const char *name, void *host, uint64_t bytes,
+                                    struct gnn_err *err)
+{
+    struct modelled *m = modelled_of(t);
+    struct pin *pin;
+    GNN_NEW(pin, 1, err, "%s: pinned", name);
+    lock(m);
+    *pin = (struct pin){.next = m->pins, .base = host, .bytes = bytes};
+    m->pins = pin;
+    m->counts.pinned_bytes += bytes;
+    unlock(m);
+    return GNN_OK;
+}
+
+static void modelled_unpin(struct gnn_tensor *t, void *host)
+{
+    struct modelled *m = modelled_of(t);
+    if (host == NULL)
+        return;
+    lock(m);
+    struct pin **at = &m->pins;
+    while (*at != NULL && (*at)->base != host)
+        at = &(*at)->next;
+    struct pin *const pin = *at;
+    assert(pin != NULL);
+    *at = pin->next;
+    m->counts.pinned_bytes -= pin->bytes;
+    unlock(m);
+    free(pin);
+}
+
+static bool is_pinned(struct modelled *m, const void *host)
+{
+    const char *const at = host;
+    lock(m);
+    const struct pin *pin = m->pins;
+    while (pin != NULL && (at < pin->base || at >= pin->base + pin->bytes))
+        pin = pin->next;
+    unlock(m);
+    return pin != NULL;
+}
+
 /* ---- time lines ---- */
 
 static uint64_t now(const struct modelled *m)
@@ -245,17 +322,6 @@ static void run_op(struct gnn_tensor *t, struct gnn_cost cost)
     unlock(m);
 }
 
-static void modelled_synchronize(struct gnn_tensor *t)
-{
-    struct modelled *m = modelled_of(t);
-    lock(m);
-    const uint64_t free_ns = m->stream_free_ns;
-    m->resident_count = 0; /* a step ends */
-    unlock(m);
-    if (m->env.gpu)
-        m->env.wait_until(m->env.ctx, free_ns);
-}
-
 /* A copy that the stream waits for and the caller too, either direction. */
 static void copy_and_wait(struct modelled *m, uint64_t bytes, uint64_t *counter)
 {
@@ -269,6 +335,23 @@ static void copy_and_wait(struct modelled *m, uint64_t bytes, uint64_t *counter)
     *counter += bytes;
     unlock(m);
     m->env.wait_until(m->env.ctx, end_ns);
+}
+
+static void modelled_synchronize(struct gnn_tensor *t)
+{
+    struct modelled *m = modelled_of(t);
+    lock(m);
+    const bool result_due = m->result_due;
+    m->result_due = false;
+    m->resident_count = 0; /* a step ends */
+    unlock(m);
+    if (result_due)
+        copy_and_wait(m, RESULT_BYTES, &m->counts.downloaded_bytes);
+    lock(m);
+    const uint64_t free_ns = m->stream_free_ns;
+    unlock(m);
+    if (m->env.gpu)
+        m->env.wait_until(m->env.ctx, free_ns);
 }
 
 /* One core reads and writes. */
@@ -297,43 +380,201 @@ static void modelled_download(struct gnn_tensor *t, void *host_dst, const void *
     memset(host_dst, 0, bytes);
 }
 
-/* Latencies of copies that follow each other overlap, their bytes do not. */
-static void modelled_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
+/* One launch brings `bytes` of pinned memory over the bus, in the lane. Latencies of copies that follow each other
+ * overlap, their bytes do not. */
+static void lane_copy(struct modelled *m, uint32_t lane, uint64_t bytes)
 {
-    struct modelled *m = modelled_of(t);
-    assert(lane < GNN_MODELLED_LANES_MAX);
-    if (!m->env.gpu) {
-        host_copy(m, bytes);
-        return;
-    }
+    assert(lane < GNN_LANES_MAX);
     m->env.compute_ns(m->env.ctx, m->launch_ns);
     const uint64_t start_ns = now(m), moving_ns = gnn_transfer_ns(bytes, m->bus.pinned_bytes_per_s);
     lock(m);
     const uint64_t ready_ns =
-        gnn_max_u64(gnn_max_u64(start_ns + m->bus.latency_ns, m->lane_free_ns[lane]), m->bus_free_ns);
-    m->lane_free_ns[lane] = m->bus_free_ns = ready_ns + moving_ns;
+        gnn_max_u64(gnn_max_u64(start_ns + m->bus.latency_ns, m->lanes[lane].free_ns), m->bus_free_ns);
+    m->lanes[lane].free_ns = m->bus_free_ns = ready_ns + moving_ns;
     m->counts.bus_busy_ns += moving_ns;
     m->counts.uploaded_bytes += bytes;
     unlock(m);
 }
 
+static void modelled_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
+{
+    struct modelled *m = modelled_of(t);
+    if (m->env.gpu)
+        lane_copy(m, lane, bytes);
+    else
+        host_copy(m, bytes);
+}
+
+static void modelled_upload_rows(struct gnn_tensor *t, uint32_t lane, void *table, const uint32_t *to,
+                                 const void *host_rows, const uint32_t *from, uint32_t count, uint64_t row_bytes)
+{
+    modelled_upload_async(t, lane, table, host_rows, gnn_mul_bytes(count, row_bytes));
+}
+
 static void modelled_upload_wait(struct gnn_tensor *t, uint32_t lane)
 {
     struct modelled *m = modelled_of(t);
-    assert(lane < GNN_MODELLED_LANES_MAX);
+    assert(lane < GNN_LANES_MAX);
     if (!m->env.gpu)
         return;
     lock(m);
-    const uint64_t landed_ns = m->lane_free_ns[lane];
+    const uint64_t landed_ns = m->lanes[lane].free_ns;
     unlock(m);
     m->env.wait_until(m->env.ctx, landed_ns);
 }
 
-/* The block's arrays cross the bus once a step. */
+/* ---- events ---- */
+
+/* The time line of a lane or of the stream; the mutex is held. */
+static uint64_t *line_of(struct modelled *m, uint32_t lane)
+{
+    assert(lane < GNN_LANES_MAX || lane == GNN_LANE_STREAM);
+    return lane == GNN_LANE_STREAM ? &m->stream_free_ns : &m->lanes[lane].free_ns;
+}
+
+static enum gnn_status modelled_event_open(struct gnn_tensor *t, struct gnn_event **out, struct gnn_err *err)
+{
+    GNN_NEW(*out, 1, err, "event of a modelled GPU");
+    return GNN_OK;
+}
+
+static void modelled_event_close(struct gnn_tensor *t, struct gnn_event *event)
+{
+    free(event);
+}
+
+static void modelled_event_record(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane)
+{
+    struct modelled *m = modelled_of(t);
+    lock(m);
+    event->ns = *line_of(m, lane);
+    unlock(m);
+}
+
+static void modelled_event_await(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane)
+{
+    struct modelled *m = modelled_of(t);
+    lock(m);
+    uint64_t *const line = line_of(m, lane);
+    *line = gnn_max_u64(*line, event->ns);
+    unlock(m);
+}
+
+static void modelled_event_wait(struct gnn_tensor *t, struct gnn_event *event)
+{
+    struct modelled *m = modelled_of(t);
+    if (m->env.gpu)
+        m->env.wait_until(m->env.ctx, event->ns);
+}
+
+/* ---- a mini-batch's lists ---- */
+
+static enum gnn_status modelled_resident_open(struct gnn_tensor *t, struct gnn_resident **out, struct gnn_err *err)
+{
+    GNN_NEW(*out, 1, err, "lists of a mini-batch on a modelled GPU");
+    return GNN_OK;
+}
+
+static void modelled_resident_close(struct gnn_tensor *t, struct gnn_resident *room)
+{
+    assert(room == NULL || modelled_of(t)->in_use != room);
+    free(room);
+}
+
+static uint64_t lists_bytes(const struct gnn_batch_lists *lists)
+{
+    const struct gnn_batch_view *const view = lists->view;
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < view->layer_count; k++)
+        bytes += gnn_cost_block_bytes(&view->blocks[k]);
+    bytes += lists->labels != NULL ? view->seed_count * (uint64_t)sizeof *lists->labels : 0;
+    return bytes + (lists->rows != NULL ? view->node_count * (uint64_t)sizeof *lists->rows : 0);
+}
+
+/* A core copies the lists into the half of the lane's staging memory whose last copy has landed; one copy brings them
+ * up, once the ops that read the room before have ended. */
+static enum gnn_status modelled_resident_stage(struct gnn_tensor *t, struct gnn_resident *room, uint32_t lane,
+                                               const struct gnn_batch_lists *lists, struct gnn_err *err)
+{
+    struct modelled *m = modelled_of(t);
+    assert(lane < GNN_LANES_MAX);
+    assert(m->in_use != room);
+    room->lists = *lists;
+    if (!m->env.gpu)
+        return GNN_OK;
+    struct lane *const own = &m->lanes[lane];
+    const uint32_t half = own->next_half;
+    own->next_half = (half + 1) % HALVES;
+    m->env.wait_until(m->env.ctx, own->half_landed_ns[half]);
+    host_copy(m, lists_bytes(lists));
+    lock(m);
+    own->free_ns = gnn_max_u64(own->free_ns, room->read_ns);
+    unlock(m);
+    lane_copy(m, lane, lists_bytes(lists));
+    own->half_landed_ns[half] = room->landed_ns = own->free_ns;
+    return GNN_OK;
+}
+
+static void modelled_resident_use(struct gnn_tensor *t, struct gnn_resident *room)
+{
+    struct modelled *m = modelled_of(t);
+    lock(m);
+    if (room == NULL && m->in_use != NULL)
+        m->in_use->read_ns = m->stream_free_ns;
+    if (room != NULL)
+        m->stream_free_ns = gnn_max_u64(m->stream_free_ns, room->landed_ns);
+    m->in_use = room;
+    unlock(m);
+}
+
+/* A step is launched op by op: what a graph would save is not modelled. */
+static void modelled_step_begin(struct gnn_tensor *t, const struct gnn_batch_lists *lists)
+{
+    modelled_of(t)->in_step = true;
+}
+
+static void modelled_step_end(struct gnn_tensor *t)
+{
+    modelled_of(t)->in_step = false;
+}
+
+static void modelled_take_times(struct gnn_tensor *t, struct gnn_device_times *out)
+{
+    struct modelled *m = modelled_of(t);
+    *out = (struct gnn_device_times){0};
+    if (!m->env.gpu)
+        return;
+    lock(m);
+    const struct gnn_modelled_counts *const all = &m->counts, *const taken = &m->taken;
+    out->kernel_ns = all->busy_ns - taken->busy_ns;
+    out->copy_ns = all->bus_busy_ns - taken->bus_busy_ns;
+    out->uploaded_bytes = all->uploaded_bytes - taken->uploaded_bytes;
+    out->downloaded_bytes = all->downloaded_bytes - taken->downloaded_bytes;
+    out->launches = all->launches - taken->launches;
+    m->taken = m->counts;
+    unlock(m);
+}
+
+static void modelled_range(struct gnn_tensor *t, const char *name)
+{
+    /* nobody draws a modelled timeline */
+}
+
+/* Whether the lists of the batch in use hold a block. */
+static bool block_in_use(const struct modelled *m, const struct gnn_block *b)
+{
+    const struct gnn_batch_view *const view = m->in_use != NULL ? m->in_use->lists.view : NULL;
+    for (uint32_t k = 0; view != NULL && k < view->layer_count; k++)
+        if (view->blocks[k].col == b->col)
+            return true;
+    return false;
+}
+
+/* The arrays of a block that was not staged cross the bus once a step. */
 static void upload_block(struct modelled *m, const struct gnn_block *b)
 {
     lock(m);
-    bool there = false;
+    bool there = block_in_use(m, b);
     for (uint32_t i = 0; i < m->resident_count; i++)
         there = there || m->resident[i] == b->col;
     if (!there && m->resident_count < BLOCKS_MAX)
@@ -407,13 +648,44 @@ OP(adam, (struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real 
    0, gnn_cost_adam(count))
 /* clang-format on */
 
-/* The list of rows is the host's: on a GPU it crosses the bus first. */
+/* Rows that a kernel reads out of the host's memory: the stream waits while they cross the bus. */
+static void cross_bus(struct modelled *m, uint64_t bytes)
+{
+    const uint64_t moving_ns = gnn_transfer_ns(bytes, m->bus.pinned_bytes_per_s);
+    lock(m);
+    const uint64_t ready_ns = gnn_max_u64(m->stream_free_ns, m->bus_free_ns) + m->bus.latency_ns;
+    m->stream_free_ns = m->bus_free_ns = ready_ns + moving_ns;
+    m->counts.bus_busy_ns += moving_ns;
+    m->counts.uploaded_bytes += bytes;
+    unlock(m);
+}
+
+/* The list of rows is the host's: on a GPU it crosses the bus first, unless it was staged. */
+static void bring_list(struct modelled *m, const uint32_t *rows, uint32_t count)
+{
+    const bool there = m->in_use != NULL && m->in_use->lists.rows == rows;
+    if (m->env.gpu && !there)
+        copy_and_wait(m, count * (uint64_t)sizeof *rows, &m->counts.uploaded_bytes);
+}
+
 static void modelled_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
                                  const uint32_t *rows, uint32_t count, uint32_t cols)
 {
     struct modelled *m = modelled_of(t);
-    if (m->env.gpu)
-        copy_and_wait(m, count * (uint64_t)sizeof *rows, &m->counts.uploaded_bytes);
+    bring_list(m, rows, count);
+    if (m->env.gpu && is_pinned(m, table))
+        cross_bus(m, count * (uint64_t)cols * sizeof *table);
+    run_op(t, gnn_cost_gather_rows(count, cols));
+}
+
+static void modelled_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
+                                   const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count)
+{
+    struct modelled *m = modelled_of(t);
+    assert(host_count <= count);
+    bring_list(m, rows, count);
+    if (m->env.gpu && host_count > 0)
+        cross_bus(m, host_count * (uint64_t)cols * sizeof *out);
     run_op(t, gnn_cost_gather_rows(count, cols));
 }
 
@@ -428,10 +700,13 @@ static void modelled_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, co
                                  uint32_t *correct)
 {
     struct modelled *m = modelled_of(t);
-    if (m->env.gpu)
+    const bool there = m->in_use != NULL && m->in_use->lists.labels == labels;
+    if (m->env.gpu && !there)
         copy_and_wait(m, logits.rows * (uint64_t)sizeof *labels, &m->counts.uploaded_bytes);
     run_op(t, gnn_cost_softmax_nll(logits.rows, logits.cols));
-    if (m->env.gpu)
+    if (m->env.gpu && m->in_step)
+        m->result_due = true;
+    else if (m->env.gpu)
         copy_and_wait(m, RESULT_BYTES, &m->counts.downloaded_bytes);
     *loss = NAN;
     *correct = 0;

@@ -8,8 +8,11 @@
  *                      launch is CPU time of the caller. synchronize, download and softmax_nll wait for the stream.
  *                      upload is a pageable copy: it waits for the stream and then for itself. upload_async rides the
  *                      bus at the pinned rate beside the stream; lanes are in order, and all copies share the bus. A
- *                      block's arrays are uploaded when an op first needs them in a step (synchronize ends it).
- *                      Memory is address space without pages, accounted against the profile: GNN_EGPU.
+ *                      block's arrays are uploaded when an op first needs them in a step (synchronize ends it),
+ *                      pageable like upload, unless the batch in use was staged: then one pinned copy in a lane brought
+ *                      them, and the stream waits for that alone. Rows that a gather reads out of pinned memory cross
+ *                      the bus while the stream waits. A step's loss comes back with the next synchronize. Memory is
+ *                      address space without pages, accounted against the profile: GNN_EGPU.
  *
  * Values: nothing is read or written. softmax_nll gives loss = NAN and correct = 0, download gives zeros. Times are
  * integers of the profile's figures, the same on every machine. Any thread may call anything (extractors upload while
@@ -19,8 +22,6 @@
 
 #include "harness/tensor/tensor.h"
 
-enum { GNN_MODELLED_LANES_MAX = 256 };
-
 /* Since open. On the CPU the bus is unused and memory is 0. */
 struct gnn_modelled_counts {
     uint64_t ops, launches;
@@ -28,6 +29,7 @@ struct gnn_modelled_counts {
     uint64_t bus_busy_ns; /* copies in either direction */
     uint64_t uploaded_bytes, downloaded_bytes;
     uint64_t memory_bytes, memory_peak_bytes; /* of the GPU */
+    uint64_t pinned_bytes;                    /* of the host, registered now */
 };
 
 /* t was opened by gnn_tensor_modelled. */

@@ -20,6 +20,21 @@ void gnn_ref_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *ta
         memcpy(out + (uint64_t)i * cols, table + rows[i] * row_stride, cols * sizeof *out);
 }
 
+void gnn_ref_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
+                           const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t place = placement->place[rows[i]];
+        if (place == GNN_PLACE_NONE)
+            continue;
+        const uint32_t table = place >> GNN_PLACE_ROW_BITS;
+        const uint64_t row = place & ((UINT32_C(1) << GNN_PLACE_ROW_BITS) - 1);
+        assert(table < GNN_PLACE_TABLES);
+        memcpy(out + (uint64_t)i * cols, placement->table[table].rows + row * placement->table[table].stride,
+               cols * sizeof *out);
+    }
+}
+
 void gnn_ref_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,
                   gnn_real beta, struct gnn_mat c)
 {

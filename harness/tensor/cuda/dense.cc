@@ -1,0 +1,218 @@
+/* Dense ops on the device: which kernels of dense.h they launch. */
+#include "harness/tensor/cuda/dense.h"
+#include "harness/tensor/cuda/state.h"
+
+void cuda_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value)
+{
+    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_fill, count, dst, count, value);
+}
+
+/* ---- gathers ---- */
+
+void cuda_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
+                      const uint32_t *rows, uint32_t count, uint32_t cols)
+{
+    struct cuda_backend *b = cuda_backend_of(t);
+    cuda_begin_work(b);
+    const uint32_t *numbers = cuda_need_rows(b, rows, count);
+    if (numbers == NULL)
+        return;
+    const bool quads = cols % 4 == 0 && row_stride % 4 == 0 && cuda_aligned16(out) && cuda_aligned16(table);
+    if (quads)
+        GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather<float4>, count, (float4 *)out, (const float4 *)table,
+                         row_stride / 4, numbers, count, cols / 4);
+    else
+        GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather<float>, count, out, table, row_stride, numbers, count, cols);
+}
+
+/* The tables in units of `reals`, and whether rows of that unit lie on its size. */
+static struct gnn_cuda_tables tables_of(const struct gnn_placement *placement, uint32_t reals, bool *whole)
+{
+    struct gnn_cuda_tables tables = {};
+    *whole = true;
+    for (uint32_t i = 0; i < GNN_PLACE_TABLES; i++) {
+        tables.rows[i] = placement->table[i].rows;
+        tables.stride[i] = placement->table[i].stride / reals;
+        *whole = *whole && placement->table[i].stride % reals == 0 && cuda_aligned16(placement->table[i].rows);
+    }
+    return tables;
+}
+
+void cuda_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
+                        const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count)
+{
+    struct cuda_backend *b = cuda_backend_of(t);
+    (void)host_count;
+    cuda_begin_work(b);
+    const uint32_t *numbers = cuda_need_rows(b, rows, count);
+    if (numbers == NULL)
+        return;
+    bool whole = false;
+    const struct gnn_cuda_tables quads = tables_of(placement, 4, &whole);
+    if (whole && cols % 4 == 0 && cuda_aligned16(out)) {
+        GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather_placed<float4>, count, (float4 *)out, quads, placement->place,
+                         numbers, count, cols / 4);
+        return;
+    }
+    const struct gnn_cuda_tables reals = tables_of(placement, 1, &whole);
+    GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather_placed<float>, count, out, reals, placement->place, numbers, count,
+                     cols);
+}
+
+/* Rows in 16-byte words where all lies on them, else in bytes of 4, else in single ones. */
+template <typename T>
+static void move_rows(struct gnn_device *d, uint32_t lane, void *table, const struct gnn_cuda_moves *moves,
+                      const void *host_rows, uint64_t row_bytes)
+{
+    GNN_LAUNCH_IN(d, lane, gnn_cuda_move_rows<T>, gnn_device_blocks(d, moves->count * (uint64_t)GNN_WARP), (T *)table,
+                  (const T *)host_rows, *moves, row_bytes / sizeof(T));
+}
+
+void cuda_upload_rows(struct gnn_tensor *t, uint32_t lane, void *table, const uint32_t *to, const void *host_rows,
+                      const uint32_t *from, uint32_t count, uint64_t row_bytes)
+{
+    struct gnn_device *d = cuda_backend_of(t)->device;
+    assert(lane < GNN_LANES_MAX);
+    for (uint32_t done = 0; done < count;) {
+        struct gnn_cuda_moves moves = {};
+        moves.count = gnn_min_u32(count - done, GNN_CUDA_MOVES);
+        memcpy(moves.to, to + done, moves.count * sizeof *to);
+        memcpy(moves.from, from + done, moves.count * sizeof *from);
+        done += moves.count;
+        if (row_bytes % 16 == 0 && cuda_aligned16(table) && cuda_aligned16(host_rows))
+            move_rows<float4>(d, lane, table, &moves, host_rows, row_bytes);
+        else
+            move_rows<unsigned char>(d, lane, table, &moves, host_rows, row_bytes);
+        gnn_device_count_upload(d, moves.count * row_bytes);
+    }
+}
+
+void cuda_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,
+               gnn_real beta, struct gnn_mat c)
+{
+    struct cuda_backend *x = cuda_backend_of(t);
+    const uint32_t inner = trans_a ? a.rows : a.cols;
+    assert(c.rows == (trans_a ? a.cols : a.rows));
+    assert(c.cols == (trans_b ? b.rows : b.cols));
+    assert(inner == (trans_b ? b.cols : b.rows));
+    if (c.rows == 0 || c.cols == 0)
+        return;
+    if (inner > 0)
+        gnn_device_gemm(x->device, trans_a, trans_b, alpha, a, b, beta, c);
+    else if (beta == 0)
+        cuda_fill(t, c.data, (uint64_t)c.rows * c.cols, 0);
+    else
+        assert(beta == 1); /* an empty sum leaves c as it is */
+}
+
+void cuda_add_bias(struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias)
+{
+    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_add_bias, (uint64_t)z.rows * z.cols, z.data, z.rows, z.cols, bias);
+}
+
+void cuda_column_total(struct cuda_backend *b, float *out, const float *partial, uint32_t width)
+{
+    GNN_LAUNCH(b->device, gnn_cuda_column_total, width, out, partial, width, GNN_CUDA_COLUMN_PARTS);
+}
+
+void cuda_column_sum(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z)
+{
+    struct cuda_backend *b = cuda_backend_of(t);
+    if (!cuda_reserve(b, &b->partial, "partial sums", GNN_CUDA_COLUMN_PARTS * (uint64_t)z.cols * sizeof *out))
+        return;
+    float *partial = (float *)b->partial.data;
+    GNN_LAUNCH(b->device, gnn_cuda_column_parts, GNN_CUDA_COLUMN_PARTS * (uint64_t)z.cols, partial, z.data, z.rows,
+               z.cols, GNN_CUDA_COLUMN_PARTS);
+    cuda_column_total(b, out, partial, z.cols);
+}
+
+void cuda_add(struct gnn_tensor *t, gnn_real *dst, const gnn_real *src, uint64_t count)
+{
+    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_add, count, dst, src, count);
+}
+
+void cuda_head_mean(struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads)
+{
+    assert(x.cols == out.cols * heads);
+    assert(x.rows == out.rows);
+    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_head_mean, (uint64_t)out.rows * out.cols, out.data, x.data,
+               out.rows, out.cols, heads);
+}
+
+void cuda_head_mean_back(struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads)
+{
+    assert(dx.cols == dout.cols * heads);
+    assert(dx.rows == dout.rows);
+    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_head_mean_back, (uint64_t)dx.rows * dx.cols, dx.data, dout.data,
+               dout.rows, dout.cols, heads);
+}
+
+static struct gnn_cuda_dropout dropout_of(const struct gnn_dropout *drop)
+{
+    return {drop->key, gnn_dropout_threshold(drop->rate), (float)(1 - drop->rate), (float)(1 / (1 - drop->rate))};
+}
+
+void cuda_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
+                   const struct gnn_dropout *drop)
+{
+    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_activate, (uint64_t)z.rows * z.cols, act, z.data, z.rows, z.cols,
+               bias, dropout_of(drop));
+}
+
+void cuda_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
+                        const struct gnn_dropout *drop)
+{
+    assert(dy.rows == y.rows);
+    assert(dy.cols == y.cols);
+    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_activate_back, (uint64_t)dy.rows * dy.cols, act, dy.data, y.data,
+               dy.rows, dy.cols, dropout_of(drop));
+}
+
+/* Within a step the results go to pinned memory and wait there for synchronize. */
+static void bring_result(struct cuda_backend *b, const void *memory, double *loss, uint32_t *correct)
+{
+    struct cuda_result result = {0, 0};
+    if (b->in_step) {
+        gnn_device_download_ordered(b->device, b->result.data, memory, sizeof result);
+        b->loss_to = loss;
+        b->correct_to = correct;
+        return;
+    }
+    cuda_download(&b->base, &result, memory, sizeof result);
+    *loss = result.loss;
+    *correct = result.correct;
+}
+
+void cuda_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
+                      uint32_t *correct)
+{
+    struct cuda_backend *b = cuda_backend_of(t);
+    const uint64_t rows = logits.rows, head = sizeof(struct cuda_result);
+    *loss = 0;
+    *correct = 0;
+    const int32_t *own_labels = cuda_need_labels(b, labels, logits.rows);
+    if (own_labels == NULL ||
+        !cuda_reserve(b, &b->losses, "losses of the rows", head + rows * (sizeof(float) + sizeof(uint32_t))))
+        return;
+    char *memory = (char *)b->losses.data;
+    float *row_loss = (float *)(void *)(memory + head);
+    uint32_t *row_correct = (uint32_t *)(void *)(memory + head + rows * sizeof(float));
+    GNN_LAUNCH_WARPS(b->device, gnn_cuda_softmax_nll, rows, logits.data, own_labels, logits.rows, logits.cols, row_loss,
+                     row_correct);
+    GNN_LAUNCH_BLOCKS(b->device, gnn_cuda_loss_total, 1, row_loss, row_correct, logits.rows, (double *)(void *)memory,
+                      (uint32_t *)(void *)(memory + offsetof(struct cuda_result, correct)));
+    bring_result(b, memory, loss, correct);
+}
+
+void cuda_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count,
+               const struct gnn_adam *adam)
+{
+    assert(adam->step >= 1);
+    const double correction1 = 1 - pow(adam->beta1, (double)adam->step);
+    const double correction2 = 1 - pow(adam->beta2, (double)adam->step);
+    const struct gnn_cuda_adam a = {
+        (float)adam->beta1,        (float)adam->beta2, (float)(1 - adam->beta1),        (float)(1 - adam->beta2),
+        (float)adam->weight_decay, (float)adam->eps,   (float)(adam->lr / correction1), (float)sqrt(correction2),
+    };
+    GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_adam_step, count, param, grad, m, v, count, a);
+}

@@ -1,0 +1,88 @@
+/* A training step on the device: captured and launched as one CUDA graph where that is possible, its results, and what
+ * it took.
+ *
+ * Graph   The lists go up before the capture. The graph of the step before is brought up to date; where the new step
+ *         has another shape (a product of another algorithm, an empty block) it is built anew. After REFUSALS_MAX such
+ *         steps in a row capturing costs more than it saves and ends for good. An op that must wait or allocate in the
+ *         midst launches what there is, and the rest of its step runs op by op: warm-up steps do. */
+#include "harness/tensor/cuda/state.h"
+
+enum { REFUSALS_MAX = 16 };
+
+static void launch_captured(struct cuda_backend *b)
+{
+    bool built = false;
+    b->capturing = false;
+    gnn_device_launch_captured(b->device, &built);
+    b->graph_builds += built;
+    b->builds_in_a_row = built ? b->builds_in_a_row + 1 : 0;
+}
+
+void cuda_leave_capture(struct cuda_backend *b)
+{
+    if (b->capturing)
+        launch_captured(b);
+}
+
+void cuda_step_begin(struct gnn_tensor *t, const struct gnn_batch_lists *lists)
+{
+    struct cuda_backend *b = cuda_backend_of(t);
+    assert(!b->in_step);
+    b->in_step = true;
+    cuda_begin_work(b);
+    for (uint32_t k = 0; k < lists->view->layer_count; k++)
+        (void)cuda_need_block(b, &lists->view->blocks[k]); /* a full device is kept for check */
+    if (lists->labels != NULL)
+        (void)cuda_need_labels(b, lists->labels, lists->view->seed_count);
+    b->capturing = b->env.graphs && b->builds_in_a_row < REFUSALS_MAX && gnn_device_capture(b->device);
+}
+
+void cuda_step_end(struct gnn_tensor *t)
+{
+    struct cuda_backend *b = cuda_backend_of(t);
+    assert(b->in_step);
+    if (b->capturing) {
+        b->graph_steps++;
+        launch_captured(b);
+    }
+    b->in_step = false;
+}
+
+void cuda_deliver_results(struct cuda_backend *b)
+{
+    if (b->loss_to == NULL)
+        return;
+    const struct cuda_result *result = (const struct cuda_result *)b->result.data;
+    *b->loss_to = result->loss;
+    *b->correct_to = result->correct;
+    b->loss_to = NULL;
+}
+
+void cuda_synchronize(struct gnn_tensor *t)
+{
+    struct cuda_backend *b = cuda_backend_of(t);
+    const uint64_t start_ns = cuda_wait_begin(b);
+    cuda_leave_capture(b);
+    gnn_device_synchronize(b->device);
+    cuda_wait_end(b, start_ns);
+    cuda_deliver_results(b);
+    cuda_forget_demanded(b);
+    cuda_pool_settle(b);
+    b->under_way = false;
+    b->staging_used = 0;
+}
+
+void cuda_take_times(struct gnn_tensor *t, struct gnn_device_times *out)
+{
+    struct cuda_backend *b = cuda_backend_of(t);
+    *out = {};
+    gnn_device_take_times(b->device, out);
+    out->graph_steps = b->graph_steps;
+    out->graph_builds = b->graph_builds;
+    b->graph_steps = b->graph_builds = 0;
+}
+
+void cuda_range(struct gnn_tensor *t, const char *name)
+{
+    gnn_device_range(cuda_backend_of(t)->device, name);
+}

@@ -1,0 +1,29 @@
+/* The kernels that build a block's transpose, around a stable sort by source. */
+#ifndef GNN_TENSOR_CUDA_TRANSPOSE_H
+#define GNN_TENSOR_CUDA_TRANSPOSE_H
+
+#include "harness/tensor/cuda/block.h"
+
+/* Writes the target of every edge and the edge's own number: what a stable sort by source carries along. */
+__global__ void gnn_cuda_edges(struct gnn_cuda_block b, uint32_t *edge_dst, uint32_t *edge_number)
+{
+    for (uint64_t i = gnn_warp(); i < b.dst_count; i += gnn_warps())
+        for (uint32_t e = b.row_start[i] + gnn_lane(); e < b.row_start[i + 1]; e += GNN_WARP) {
+            edge_dst[e] = (uint32_t)i;
+            edge_number[e] = e;
+        }
+}
+
+/* sorted (edge_count): the sources in ascending order. Writes where each source begins; one with no edge begins where
+ * the next one does. */
+__global__ void gnn_cuda_source_starts(uint32_t *src_start, const uint32_t *sorted, uint32_t edge_count,
+                                       uint32_t src_count)
+{
+    for (uint64_t p = gnn_thread(); p <= edge_count; p += gnn_threads()) {
+        const uint32_t first = p == 0 ? 0 : sorted[p - 1] + 1, last = p == edge_count ? src_count : sorted[p];
+        for (uint32_t j = first; j <= last; j++)
+            src_start[j] = (uint32_t)p;
+    }
+}
+
+#endif

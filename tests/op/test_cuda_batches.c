@@ -1,0 +1,380 @@
+/* What the CUDA back-end does beside arithmetic, run on the host by the test suite's launcher: lists staged ahead,
+ * lanes and events, rows out of pinned memory, placement maps, steps captured as graphs; and every one of them failing.
+ * What a launcher cannot show stands in tests/support/cuda_host.h. */
+#include "harness/model/model.h"
+#include "harness/tensor/cuda/backend.h"
+#include "tests/support/toy_block.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+extern uint64_t cuda_host_capacity_bytes; /* tests/support/cuda_host.cc */
+extern uint32_t cuda_host_refuse_pin, cuda_host_refuse_event, cuda_host_fail_upload;
+extern bool cuda_host_no_capture;
+
+enum { LAYERS = 3, SEEDS = 24, DIM = 12, CLASSES = 7, BATCHES = 4 };
+
+/* ---- mini-batches to train ---- */
+
+struct toy_input {
+    struct gnn_batch_view batch;
+    gnn_real *x;
+    int32_t *labels;
+};
+
+static struct toy_input toy_input(uint64_t number)
+{
+    struct gnn_rng rng = gnn_rng_at(100 + number);
+    struct toy_input in = {.batch = toy_batch(&rng, LAYERS, SEEDS, 1, (struct toy_degree){0, 4})};
+    in.batch.batch = number;
+    in.x = toy_reals(&rng, (uint64_t)in.batch.node_count * DIM, -1, 1);
+    in.labels = toy_labels(&rng, SEEDS, CLASSES);
+    return in;
+}
+
+static void toy_input_free(struct toy_input *in)
+{
+    free(in->x);
+    free(in->labels);
+    toy_batch_free(&in->batch);
+}
+
+static struct gnn_model_config config_of(enum gnn_model_kind kind)
+{
+    return (struct gnn_model_config){.kind = kind,
+                                     .layers = LAYERS,
+                                     .in_dim = DIM,
+                                     .hidden = 32,
+                                     .heads = 4,
+                                     .classes = CLASSES,
+                                     .dropout = 0.5,
+                                     .lr = 0.003,
+                                     .gat_width_total = true,
+                                     .seed = 5};
+}
+
+static struct gnn_tensor *open_cuda(struct toy_memory *memory, bool graphs)
+{
+    const struct gnn_tensor_env env = {
+        .threads = 1, .graphs = graphs, .alloc = toy_alloc, .free = toy_free, .ctx = memory};
+    struct gnn_tensor *t = NULL;
+    assert_int_equal(gnn_tensor_cuda.open(&env, NULL, &t, NULL), GNN_OK);
+    return t;
+}
+
+struct outcome {
+    double loss[BATCHES];
+    struct gnn_device_times times;
+    uint64_t late_allocations; /* in the last quarter of the steps */
+};
+
+/* Trains the batches over and over; staged: batch k + 1 goes up before batch k trains. */
+static struct outcome train(enum gnn_model_kind kind, bool graphs, bool staged, uint32_t rounds)
+{
+    const struct gnn_model_config config = config_of(kind);
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, graphs);
+    struct gnn_resident *room[2];
+    struct toy_input in[BATCHES];
+    struct gnn_model *model = NULL;
+    struct outcome out = {.late_allocations = 0};
+    uint64_t before = 0;
+    assert_int_equal(gnn_model_open(t, &config, &model, NULL), GNN_OK);
+    for (uint32_t i = 0; i < BATCHES; i++)
+        in[i] = toy_input(i);
+    for (uint32_t r = 0; r < 2; r++)
+        assert_int_equal(t->ops->resident_open(t, &room[r], NULL), GNN_OK);
+    const uint32_t steps = rounds * BATCHES;
+    for (uint32_t k = 0; k <= steps; k++) {
+        const struct toy_input *next = &in[k % BATCHES], *now = &in[(k + BATCHES - 1) % BATCHES];
+        const struct gnn_batch_lists lists = {&next->batch, next->labels, NULL};
+        struct gnn_step_result step;
+        if (staged && k < steps)
+            assert_int_equal(t->ops->resident_stage(t, room[k % 2], 1, &lists, NULL), GNN_OK);
+        if (k == steps - steps / 4)
+            before = gnn_cuda_allocations(t);
+        if (k == 0)
+            continue;
+        if (staged)
+            t->ops->resident_use(t, room[(k - 1) % 2]);
+        assert_int_equal(gnn_model_train(model, &now->batch, now->x, now->labels, &step, NULL), GNN_OK);
+        t->ops->resident_use(t, NULL);
+        out.loss[(k - 1) % BATCHES] = step.loss;
+    }
+    out.late_allocations = gnn_cuda_allocations(t) - before;
+    t->ops->take_times(t, &out.times);
+    for (uint32_t r = 0; r < 2; r++)
+        t->ops->resident_close(t, room[r]);
+    for (uint32_t i = 0; i < BATCHES; i++)
+        toy_input_free(&in[i]);
+    gnn_model_close(model);
+    t->ops->close(t);
+    assert_int_equal(memory.current_bytes, 0);
+    return out;
+}
+
+static void test_staging_and_graphs_change_no_bit(void **state)
+{
+    (void)state;
+    for (enum gnn_model_kind kind = GNN_MODEL_SAGE; kind < GNN_MODEL_KINDS; kind++) {
+        const struct outcome plain = train(kind, false, false, 2);
+        for (int graphs = 0; graphs < 2; graphs++)
+            for (int staged = 0; staged < 2; staged++) {
+                const struct outcome other = train(kind, graphs == 1, staged == 1, 2);
+                assert_memory_equal(plain.loss, other.loss, sizeof plain.loss);
+                assert_int_equal(other.times.graph_steps > 0, graphs);
+            }
+    }
+}
+
+/* Steps of one shape are launched as one graph, which is built once; nothing is allocated any more. */
+static void test_a_step_is_one_graph(void **state)
+{
+    (void)state;
+    const struct outcome out = train(GNN_MODEL_SAGE, true, true, 4);
+    assert_int_equal(out.late_allocations, 0);
+    assert_true(out.times.graph_steps >= 4 * BATCHES - 2); /* the first one allocates as it goes */
+    assert_true(out.times.graph_builds <= 8);
+    cuda_host_no_capture = true; /* a device that cannot: kernel by kernel */
+    const struct outcome plain = train(GNN_MODEL_SAGE, true, true, 4);
+    cuda_host_no_capture = false;
+    assert_int_equal(plain.times.graph_steps, 0);
+    assert_memory_equal(plain.loss, out.loss, sizeof out.loss);
+}
+
+/* One copy brings a batch's lists. */
+static void test_one_copy_a_batch(void **state)
+{
+    (void)state;
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, false);
+    struct toy_input in = toy_input(1);
+    struct gnn_resident *room = NULL;
+    struct gnn_device_times times;
+    const struct gnn_batch_lists lists = {&in.batch, in.labels, NULL};
+    assert_int_equal(t->ops->resident_open(t, &room, NULL), GNN_OK);
+    t->ops->take_times(t, &times);
+    cuda_host_fail_upload = 2; /* there is no second one */
+    assert_int_equal(t->ops->resident_stage(t, room, 0, &lists, NULL), GNN_OK);
+    assert_int_equal(cuda_host_fail_upload, 1);
+    cuda_host_fail_upload = 0;
+    t->ops->resident_use(t, room);
+    t->ops->take_times(t, &times);
+    uint64_t bytes = SEEDS * sizeof *in.labels;
+    for (uint32_t k = 0; k < LAYERS; k++)
+        bytes += (in.batch.blocks[k].dst_count + UINT64_C(1) + in.batch.blocks[k].edge_count) * sizeof(uint32_t);
+    assert_true(times.uploaded_bytes >= bytes && times.uploaded_bytes <= bytes + (2 * LAYERS + 1) * 16);
+    t->ops->resident_use(t, NULL);
+    t->ops->resident_close(t, room);
+    toy_input_free(&in);
+    t->ops->close(t);
+    assert_int_equal(memory.current_bytes, 0);
+}
+
+/* ---- rows out of pinned memory ---- */
+
+enum { ROWS = 300, SLOTS = 400 };
+
+static void test_rows_move_in_one_launch(void **state)
+{
+    (void)state;
+    static const uint64_t widths[] = {16, 48, 100, 512}; /* bytes: whole words of 16, and not */
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        struct toy_memory memory = {0};
+        struct gnn_tensor *t = open_cuda(&memory, false);
+        void *host = NULL, *slots = NULL;
+        uint32_t to[ROWS], from[ROWS];
+        assert_int_equal(toy_alloc(&memory, "rows", ROWS * widths[w], &host, NULL), GNN_OK);
+        for (uint64_t k = 0; k < ROWS * widths[w]; k++)
+            ((unsigned char *)host)[k] = (unsigned char)gnn_splitmix64_at(9, k);
+        assert_int_equal(t->ops->pin(t, "rows", host, ROWS * widths[w], NULL), GNN_OK);
+        assert_int_equal(t->ops->alloc(t, "slots", SLOTS * widths[w], &slots, NULL), GNN_OK);
+        for (uint32_t i = 0; i < ROWS; i++) {
+            from[i] = (i * 7) % ROWS;
+            to[i] = SLOTS - 1 - i;
+        }
+        t->ops->upload_rows(t, 2, slots, to, host, from, ROWS, widths[w]);
+        struct gnn_device_times times;
+        t->ops->take_times(t, &times);
+        assert_int_equal(times.launches, (ROWS + 127) / 128);
+        assert_int_equal(times.uploaded_bytes, ROWS * widths[w]);
+        memset(to, 0xff, sizeof to); /* the lists were read */
+        t->ops->upload_wait(t, 2);
+        for (uint32_t i = 0; i < ROWS; i++)
+            assert_memory_equal((char *)slots + (SLOTS - 1 - i) * widths[w], (char *)host + from[i] * widths[w],
+                                widths[w]);
+        t->ops->unpin(t, host);
+        toy_free(&memory, host);
+        t->ops->free(t, slots);
+        t->ops->close(t);
+    }
+}
+
+static void test_gathers_over_a_placement_map(void **state)
+{
+    (void)state;
+    static const uint32_t widths[] = {1, 5, 32, 100};
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        const uint32_t cols = widths[w], stride = cols + 4;
+        struct toy_memory memory = {0};
+        struct gnn_tensor *t = open_cuda(&memory, false), *ref = toy_tensor_open(&gnn_tensor_ref, &memory, 1);
+        struct gnn_rng rng = gnn_rng_at(cols);
+        gnn_real *host = toy_reals(&rng, ROWS * (uint64_t)stride, -1, 1), *cache = NULL, *out = NULL, want[ROWS * 100];
+        uint32_t *place = NULL, rows[ROWS], host_count = 0;
+        assert_int_equal(t->ops->alloc(t, "cache", ROWS * (uint64_t)cols * sizeof *cache, (void **)&cache, NULL), 0);
+        assert_int_equal(t->ops->alloc(t, "out", ROWS * (uint64_t)cols * sizeof *out, (void **)&out, NULL), 0);
+        assert_int_equal(t->ops->alloc(t, "map", ROWS * sizeof *place, (void **)&place, NULL), GNN_OK);
+        assert_int_equal(t->ops->pin(t, "host", host, ROWS * (uint64_t)stride * sizeof *host, NULL), GNN_OK);
+        t->ops->fill(t, cache, ROWS * (uint64_t)cols, 3);
+        t->ops->fill(t, out, ROWS * (uint64_t)cols, 7);
+        for (uint32_t i = 0; i < ROWS; i++) {
+            const uint32_t kind = (uint32_t)gnn_rng_below(&rng, 3), row = (uint32_t)gnn_rng_below(&rng, ROWS);
+            place[i] = kind == 0 ? GNN_PLACE_NONE : gnn_place(kind - 1, row);
+            rows[i] = (uint32_t)gnn_rng_below(&rng, ROWS);
+            host_count += kind == 2;
+        }
+        struct gnn_placement placement = {.table = {{cache, cols}, {host, stride}}, .place = place};
+        for (uint32_t k = 0; k < ROWS * cols; k++)
+            want[k] = 7;
+        ref->ops->gather_placed(ref, want, &placement, rows, ROWS, cols, host_count);
+        t->ops->gather_placed(t, out, &placement, rows, ROWS, cols, host_count);
+        t->ops->synchronize(t);
+        assert_memory_equal(out, want, ROWS * (uint64_t)cols * sizeof *out);
+        t->ops->gather_rows(t, out, host, stride, rows, ROWS, cols); /* of the host's memory, where it lies */
+        ref->ops->gather_rows(ref, want, host, stride, rows, ROWS, cols);
+        t->ops->synchronize(t);
+        assert_memory_equal(out, want, ROWS * (uint64_t)cols * sizeof *out);
+        t->ops->unpin(t, host);
+        free(host);
+        t->ops->free(t, cache);
+        t->ops->free(t, out);
+        t->ops->free(t, place);
+        t->ops->close(t);
+        ref->ops->close(ref);
+    }
+}
+
+/* A lane starts after the stream and the stream after a lane, and nobody waits on the host. */
+static void test_events_order_lanes_and_the_stream(void **state)
+{
+    (void)state;
+    enum { COUNT = 64 };
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, false);
+    struct gnn_event *event = NULL;
+    gnn_real host[COUNT], *there = NULL, *sum = NULL;
+    assert_int_equal(t->ops->event_open(t, &event, NULL), GNN_OK);
+    assert_int_equal(t->ops->alloc(t, "there", sizeof host, (void **)&there, NULL), GNN_OK);
+    assert_int_equal(t->ops->alloc(t, "sum", sizeof host, (void **)&sum, NULL), GNN_OK);
+    assert_int_equal(t->ops->pin(t, "host", host, sizeof host, NULL), GNN_OK);
+    for (uint32_t k = 0; k < COUNT; k++)
+        host[k] = (gnn_real)k;
+    t->ops->fill(t, sum, COUNT, 1);
+    t->ops->upload_async(t, 5, there, host, sizeof host);
+    t->ops->event_record(t, event, 5);
+    t->ops->event_await(t, event, GNN_LANE_STREAM);
+    t->ops->add(t, sum, there, COUNT); /* NaN, did it not wait */
+    t->ops->event_record(t, event, GNN_LANE_STREAM);
+    t->ops->event_await(t, event, 6);
+    t->ops->event_wait(t, event);
+    t->ops->synchronize(t);
+    for (uint32_t k = 0; k < COUNT; k++)
+        assert_true(sum[k] == (gnn_real)(k + 1));
+    t->ops->event_close(t, event);
+    t->ops->event_close(t, NULL);
+    t->ops->unpin(t, host);
+    t->ops->free(t, there);
+    t->ops->free(t, sum);
+    t->ops->close(t);
+}
+
+/* ---- failures ---- */
+
+enum { WHAT_MEMORY, WHAT_HOST_MEMORY, WHAT_PIN, WHAT_EVENT, WHAT_COPY, WHATS };
+
+static void arm(int what, uint32_t nth, struct toy_memory *memory)
+{
+    cuda_host_capacity_bytes = what == WHAT_MEMORY ? nth * UINT64_C(4096) : UINT64_MAX;
+    memory->fail_after = what == WHAT_HOST_MEMORY ? nth : 0;
+    cuda_host_refuse_pin = what == WHAT_PIN ? nth : 0;
+    cuda_host_refuse_event = what == WHAT_EVENT ? nth : 0;
+    cuda_host_fail_upload = what == WHAT_COPY ? nth : 0;
+}
+
+/* Opens, stages and trains two batches; the first failure. Everything is closed whatever happened. */
+static enum gnn_status two_batches(struct toy_memory *memory, struct gnn_err *err)
+{
+    const struct gnn_tensor_env env = {
+        .threads = 1, .graphs = true, .alloc = toy_alloc, .free = toy_free, .ctx = memory};
+    const struct gnn_model_config config = config_of(GNN_MODEL_GAT);
+    struct gnn_tensor *t = NULL;
+    struct gnn_model *model = NULL;
+    struct gnn_resident *room = NULL;
+    enum gnn_status status = gnn_tensor_cuda.open(&env, NULL, &t, err);
+    if (status != GNN_OK)
+        return status;
+    status = gnn_model_open(t, &config, &model, err);
+    GNN_NEXT(status, t->ops->resident_open(t, &room, err));
+    for (uint64_t k = 0; k < 2 && status == GNN_OK; k++) {
+        struct toy_input in = toy_input(k);
+        const struct gnn_batch_lists lists = {&in.batch, in.labels, NULL};
+        struct gnn_step_result step;
+        GNN_NEXT(status, t->ops->resident_stage(t, room, 0, &lists, err));
+        if (status == GNN_OK) {
+            t->ops->resident_use(t, room);
+            status = gnn_model_train(model, &in.batch, in.x, in.labels, &step, err);
+            t->ops->resident_use(t, NULL);
+        }
+        toy_input_free(&in);
+    }
+    t->ops->upload_wait(t, 0);
+    t->ops->resident_close(t, room);
+    gnn_model_close(model);
+    t->ops->close(t); /* the launcher fails the test when anything of the device is left */
+    return status;
+}
+
+static void test_every_failure_is_a_result_and_leaks_nothing(void **state)
+{
+    (void)state;
+    static const enum gnn_status expected[WHATS] = {GNN_EGPU, GNN_ENOMEM, GNN_ENOMEM, GNN_EGPU, GNN_EIO};
+    for (int what = 0; what < WHATS; what++) {
+        uint32_t failed = 0, nth = 0;
+        enum gnn_status status;
+        do {
+            struct toy_memory memory = {0};
+            struct gnn_err err = {0};
+            nth = what == WHAT_MEMORY && nth >= 4 ? nth + nth / 4 : nth + 1;
+            arm(what, nth, &memory);
+            status = two_batches(&memory, &err);
+            assert_true(status == GNN_OK || (status == expected[what] && err.status == status));
+            assert_int_equal(memory.current_bytes, 0);
+            failed += status != GNN_OK;
+        } while (status != GNN_OK);
+        arm(-1, 0, &(struct toy_memory){0});
+        print_message("failure %d: %u places\n", what, failed);
+        assert_true(failed >= 3);
+    }
+}
+
+int main(void)
+{
+#ifdef __SANITIZE_THREAD__
+    (void)printf("skipped: the launcher is one thread\n[  SKIPPED ] 7 test(s)\n");
+    return 0;
+#endif
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_staging_and_graphs_change_no_bit),
+        cmocka_unit_test(test_a_step_is_one_graph),
+        cmocka_unit_test(test_one_copy_a_batch),
+        cmocka_unit_test(test_rows_move_in_one_launch),
+        cmocka_unit_test(test_gathers_over_a_placement_map),
+        cmocka_unit_test(test_events_order_lanes_and_the_stream),
+        cmocka_unit_test(test_every_failure_is_a_result_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
