@@ -3,6 +3,7 @@
  * refused by all of them, not cut. */
 #include "tests/differential/systems.h"
 
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -120,6 +121,40 @@ static void test_nor_in_the_simulated_world(void **state)
     compare_widths(true);
 }
 
+/* Whether AGNES prepared blocks of IDs of this width for the graph. */
+static bool prepared(const struct train_graph *g, uint32_t id_bytes)
+{
+    char pattern[700];
+    glob_t found;
+    (void)snprintf(pattern, sizeof pattern, "%s/agnes-bf-*k-%u-*", g->dataset.dir, id_bytes);
+    const bool there = glob(pattern, 0, NULL, &found) == 0;
+    globfree(&found);
+    return there;
+}
+
+/* Its blocks hold IDs as wide as the dataset's, or as it was told. */
+static void test_blocks_have_the_datasets_width(void **state)
+{
+    (void)state;
+    const struct {
+        const char *const *options;
+        uint32_t of_4, of_8; /* the blocks' width, by the dataset's */
+    } expected[] = {{OPTIONS("io=buffered"), 4, 8},
+                    {OPTIONS("io=buffered", "id_bytes=4"), 4, 4},
+                    {OPTIONS("io=buffered", "id_bytes=8"), 8, 8}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        for (uint32_t id_bytes = 4; id_bytes <= 8; id_bytes *= 2) {
+            const struct width_case c = {"agnes", expected[i].options, false, false};
+            const uint32_t blocks = id_bytes == 4 ? expected[i].of_4 : expected[i].of_8;
+            struct fixture f;
+            open_graph(&f, id_bytes, false);
+            (void)counters_of(&c, &f, true);
+            assert_true(prepared(&f.graph, blocks));
+            assert_false(prepared(&f.graph, 12 - blocks));
+            fixture_close(&f);
+        }
+}
+
 /* Every ID of the file is 2^32 too large: cut to 32 bits it would be the right one. */
 static void damage(const struct train_graph *g)
 {
@@ -164,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_width_changes_no_mini_batch),
         cmocka_unit_test(test_nor_in_the_simulated_world),
+        cmocka_unit_test(test_blocks_have_the_datasets_width),
         cmocka_unit_test(test_an_id_beyond_32_bits_is_refused),
     };
     alarm(240);

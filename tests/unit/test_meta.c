@@ -114,6 +114,7 @@ static void test_malformed(void **state)
         {"nodes", "nodes = 0\n", "start at 1"},
         {"edges", "edges = 6\nedges = 6\n", "edges appears twice"},
         {"edges", "edges = 18446744073709551615\n", "edges = 18446744073709551615"},
+        {"edges", "edges = 2305843009213693952\n", "up to 2305843009213693951"}, /* 8 bytes each, in 64 bits */
         {"edges", "edge = 6\n", "unknown key 'edge'"},
         {"scale", "scale = 100\n", "expected 1/K"},
         {"scale", "scale = 1/0\n", "start at 1"},

@@ -371,11 +371,12 @@ static void test_reads_are_counted_and_bounded(void **state)
 }
 
 /* A sweep reads each wanted unit once: with no gaps and no cache, distinct sectors times sector. */
-static void test_a_sweep_reads_each_sector_once(void **state)
+static void a_sweep_reads_each_sector_once(uint32_t id_bytes)
 {
-    (void)state;
+    struct train_graph_config graph = usual;
     struct fixture f;
-    fixture_open(&f, .graph = &usual);
+    graph.id_bytes = id_bytes;
+    fixture_open(&f, .graph = &graph);
     if (f.direct) {
         const struct gnn_workload load = {
             .seed = 3, .batch_size = TRAIN, .layers = 1, .fanout = {60}, .epochs = 1, .sample_only = true};
@@ -391,14 +392,40 @@ static void test_a_sweep_reads_each_sector_once(void **state)
         for (uint32_t i = 0; i < TRAIN; i++) { /* whole lists, in order of node */
             const gnn_node v = f.graph.dataset.train.nodes[i];
             for (uint64_t e = f.graph.dataset.indptr[v]; e < f.graph.dataset.indptr[v + 1]; e++) {
-                sectors += e * sizeof(gnn_node) / unit != last;
-                last = e * sizeof(gnn_node) / unit;
+                sectors += e * id_bytes / unit != last;
+                last = e * id_bytes / unit;
             }
         }
         assert_int_equal(r.counters.requested_bytes, sectors * unit);
         assert_int_equal(extra(&r, "sweeps"), 1);
         const struct gnn_epoch_result cached = epoch_of(&f, OPTIONS("io=sorted", "threads=1", "cache=1M"), &load, 0);
         assert_int_equal(extra(&cached, "sector_misses"), cached.counters.sample.sampled_edges);
+    }
+    fixture_close(&f);
+}
+
+static void test_a_sweep_reads_each_sector_once(void **state)
+{
+    (void)state;
+    a_sweep_reads_each_sector_once(4);
+    a_sweep_reads_each_sector_once(8);
+}
+
+/* A cache that holds the whole file makes bundles needless; one that would hold it if IDs had 4 bytes does not. */
+static void test_bundles_end_where_the_cache_holds_all(void **state)
+{
+    (void)state;
+    struct train_graph_config graph = usual;
+    struct fixture f;
+    graph.id_bytes = 8;
+    fixture_open(&f, .graph = &graph);
+    const uint64_t edges = f.graph.dataset.edge_count;
+    for (int all = 0; f.direct && all < 2; all++) {
+        char cache[64];
+        (void)snprintf(cache, sizeof cache, "cache=%llu", (unsigned long long)((all ? 9 : 6) * edges + 4096));
+        const struct gnn_epoch_result r =
+            epoch_of(&f, OPTIONS("io=sorted", "threads=1", "workspace=1M", cache), NULL, 0);
+        assert_true((extra(&r, "bundle") == 1) == (all == 1));
     }
     fixture_close(&f);
 }
@@ -720,6 +747,7 @@ int main(void)
         cmocka_unit_test(test_a_batch_that_outgrows_its_share_is_put_off),
         cmocka_unit_test(test_reads_are_counted_and_bounded),
         cmocka_unit_test(test_a_sweep_reads_each_sector_once),
+        cmocka_unit_test(test_bundles_end_where_the_cache_holds_all),
         cmocka_unit_test(test_a_cache_of_the_whole_file_ends_the_reads),
         cmocka_unit_test(test_memory_is_the_formula_and_steady),
         cmocka_unit_test(test_a_cap_is_planned_for_and_kept),
