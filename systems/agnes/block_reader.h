@@ -1,9 +1,9 @@
 /* Block-wise I/O: brings the blocks of a file through a buffer of frames to the workers of a team (AGNES, KDD 2026,
  * section 3.4 (1) and (4)). Sampling has one over the graph blocks, gathering one over the feature blocks.
  *
- * Order    Resident blocks are served first, all of them pinned before the first is served, so that none of them is
- *          evicted; then the missing ones, read in ascending order, many in flight. A frame stays pinned until its
- *          worker is done with it.
+ * Order    Resident blocks are served first: no read begins before the last of them is, so that none of them is evicted
+ *          for a missing one; then the missing ones, read in ascending order, many in flight. A frame is pinned while a
+ *          worker has it.
  * Threads  One thread, the driver, submits and polls: it waits for a read or, with none in flight, for a worker. All
  *          functions are the driver's. */
 #ifndef AGNES_BLOCK_READER_H
