@@ -3,7 +3,7 @@
 -- Opened with WAL and a busy timeout: several processes may write one database on a local disk.
 
 PRAGMA application_id = 1869570919; -- "oocg"
-PRAGMA user_version = 3;            -- raised when a name comes, goes or changes its meaning; 2: extras became figures; 3: rows
+PRAGMA user_version = 4;            -- raised when a name comes, goes or changes its meaning; 4: writes asked for, peak, disk
 
 CREATE TABLE runs (
     run_id                INTEGER PRIMARY KEY, -- ascending in the order of their starts
@@ -76,7 +76,8 @@ CREATE TABLE epochs (
     run_id         INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     epoch          INTEGER NOT NULL, -- from 0
     wall_ns        INTEGER, -- of training, evaluation left out
-    prepare_ns     INTEGER, -- part of wall_ns spent preparing (inspect, reorder)
+    prepare_ns     INTEGER, -- part of wall_ns spent preparing (inspect, reorder); what open took is in environment
+                            -- 'system.open_ns'
     loss           REAL,    -- mean over the training nodes
     train_accuracy REAL,    -- in [0, 1], with dropout on
     valid_accuracy REAL,    -- in [0, 1]; NULL: not evaluated after this epoch
@@ -108,6 +109,8 @@ CREATE TABLE counters (
     needed_bytes       INTEGER, -- feature and topology bytes the mini-batches needed
     requested_bytes    INTEGER, -- asked of storage by explicit reads; NULL for mappings
     requested_ios      INTEGER,
+    requested_write_bytes INTEGER, -- asked of storage by explicit writes in the epoch: traces, spools, spilled rows
+    requested_write_ios INTEGER,
     device_read_bytes  INTEGER, -- as the kernel counted for the worker's control group
     device_read_ios    INTEGER,
     device_write_bytes INTEGER,
@@ -121,10 +124,11 @@ CREATE TABLE counters (
     sampled_edges      INTEGER,
     batches            INTEGER,
     batch_digest       TEXT,    -- 16 hex digits over every block; equal wherever the mini-batches are equal
-    peak_memory_bytes  INTEGER, -- highest charge of the control group, page cache included
+    peak_memory_bytes  INTEGER, -- highest charge of the control group up to the end of the epoch, page cache included: what
+                                -- is evaluated after the last epoch is left out (environment 'memory.peak_bytes' has it)
     page_cache_bytes   INTEGER, -- page cache in that charge at the end
     refaults           INTEGER, -- file pages read again after they were evicted
-    prepare_disk_bytes INTEGER, -- written to disk before training, for this run
+    prepare_disk_bytes INTEGER, -- on disk in files prepared for this system, by this run's open or by an earlier run's
     PRIMARY KEY (run_id, epoch)
 ) STRICT;
 

@@ -40,6 +40,7 @@ const char *gnn_run_status_name(enum gnn_run_status status);
 
 struct gnn_record_counters {
     uint64_t needed_bytes, requested_bytes, requested_ios;
+    uint64_t requested_write_bytes, requested_write_ios;
     uint64_t device_read_bytes, device_read_ios, device_write_bytes; /* as the kernel counted, of the worker's group */
     uint64_t cache_hits, cache_misses, cache_evictions;
     uint64_t rows_asked, rows_read; /* of features, by the mini-batches and from storage */

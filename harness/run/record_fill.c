@@ -135,6 +135,8 @@ static void fill_counters(const struct gnn_counters *c, const struct gnn_group_r
         .needed_bytes = c->needed_bytes,
         .requested_bytes = c->requested_bytes,
         .requested_ios = c->requested_ios,
+        .requested_write_bytes = c->requested_write_bytes,
+        .requested_write_ios = c->requested_write_ios,
         .device_read_bytes = difference(after->read_bytes, before->read_bytes),
         .device_read_ios = difference(after->read_ios, before->read_ios),
         .device_write_bytes = difference(after->write_bytes, before->write_bytes),

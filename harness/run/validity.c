@@ -78,8 +78,11 @@ static bool cap_respected(const struct context *c)
     const uint64_t limit_bytes = c->run->cap_read_back_bytes;
     if (limit_bytes == GNN_UNKNOWN || limit_bytes > c->run->cap_bytes)
         return BROKEN(c, "the cap of %" PRIu64 " B was read back as %" PRIu64 " B", c->run->cap_bytes, limit_bytes);
-    const uint64_t peak_bytes = c->run->counters.peak_memory_bytes;
-    if (peak_bytes != GNN_UNKNOWN && peak_bytes > c->run->cap_bytes)
+    const uint64_t peaks[] = {c->run->counters.peak_memory_bytes, c->facts->peak_bytes};
+    uint64_t peak_bytes = 0;
+    for (size_t i = 0; i < 2; i++)
+        peak_bytes = peaks[i] == GNN_UNKNOWN ? peak_bytes : gnn_max_u64(peak_bytes, peaks[i]);
+    if (peak_bytes > c->run->cap_bytes)
         return BROKEN(c, "peak memory %" PRIu64 " B exceeds the cap of %" PRIu64 " B", peak_bytes, c->run->cap_bytes);
     return true;
 }
@@ -159,6 +162,18 @@ static bool stages_accounted(const struct context *c)
     return true;
 }
 
+/* What was prepared in an epoch took no longer than the epoch. */
+static bool prepared_within(const struct context *c)
+{
+    for (uint32_t i = 0; i < c->run->epoch_count; i++) {
+        const struct gnn_record_epoch *const e = &c->run->epochs[i];
+        if (e->prepare_ns != GNN_UNKNOWN && e->wall_ns != GNN_UNKNOWN && e->prepare_ns > e->wall_ns)
+            return BROKEN(c, "epoch %u prepared for %" PRIu64 " ns of its %" PRIu64 " ns", i, e->prepare_ns,
+                          e->wall_ns);
+    }
+    return true;
+}
+
 static bool not_killed(const struct context *c)
 {
     if (c->run->oom_kills == GNN_UNKNOWN || c->run->oom_kills == 0)
@@ -166,9 +181,9 @@ static bool not_killed(const struct context *c)
     return BROKEN(c, "the kernel killed %" PRIu64 " process(es) of the run for memory", c->run->oom_kills);
 }
 
-static check_fn *const checks[] = {all_epochs,    batches_counted, seeds_counted,    trained_as_sampled,
-                                   loss_finite,   cap_respected,   started_cold,     misses_read,
-                                   stayed_direct, device_moved,    stages_accounted, not_killed};
+static check_fn *const checks[] = {all_epochs,       batches_counted, seeds_counted, trained_as_sampled, loss_finite,
+                                   cap_respected,    started_cold,    misses_read,   stayed_direct,      device_moved,
+                                   stages_accounted, prepared_within, not_killed};
 
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run)

@@ -29,8 +29,8 @@ struct gnn_memory_plan {
     bool advisory; /* the cap is not this system's budget (AGNES' accounting=paper): recorded, never refused */
 };
 
-/* Empties the plan and adds what the run holds whatever the system: offsets, labels and splits, the model, and the
- * process where its size is known. env outlives the plan. */
+/* Empties the plan and adds what the run holds whatever the system: offsets, labels and splits, the model, evaluations
+ * between epochs, and the process where its size is known. env outlives the plan. */
 void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env);
 
 /* Counts the process itself with at least `bytes`: a reserve for code, stacks and page tables where their size is not

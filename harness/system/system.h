@@ -42,9 +42,11 @@ struct gnn_env {
     const struct gnn_model_config *model_config;
     enum gnn_ring_engine io_engine; /* --io uring|pool */
     bool floyd_biased;
-    uint32_t cores;          /* of the world: those this process may run on, or the profile's */
-    uint64_t cap_bytes;      /* 0 = none */
-    uint64_t process_bytes;  /* of the cap, what the process itself takes (code, libraries, stacks); 0 = unknown */
+    uint32_t cores;         /* of the world: those this process may run on, or the profile's */
+    uint64_t cap_bytes;     /* 0 = none */
+    uint64_t process_bytes; /* of the cap, what the process itself takes (code, libraries, stacks); 0 = unknown */
+    uint64_t
+        evaluation_bytes;    /* of the cap, what evaluations between epochs hold beside the system; 0: there are none */
     const atomic_bool *stop; /* set on Ctrl-C and on limits: leave at the next batch with GNN_ECANCELLED */
     /* Called by the trainer after each step, in training order; may be NULL. Traces, tests, progress. */
     void (*on_step)(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step);
@@ -87,14 +89,15 @@ struct gnn_counters {
     uint64_t needed_bytes;    /* logical feature and topology bytes the batches needed */
     uint64_t requested_bytes; /* bytes asked of storage by explicit reads; GNN_UNKNOWN for mappings */
     uint64_t requested_ios;
-    uint64_t cache_hits; /* of the system's own feature cache or buffer, in rows */
+    uint64_t requested_write_bytes, requested_write_ios; /* asked of storage by explicit writes during the epoch */
+    uint64_t cache_hits;                                 /* of the system's own feature cache or buffer, in rows */
     uint64_t cache_misses;
     uint64_t cache_evictions;
     /* Feature rows that the mini-batches asked for, and rows that storage delivered for them, each time it did: misses,
      * the filling of a cache, rows read back from a spill; not the neighbours that share a block or page with one. The
      * hit ratio is 1 - read / asked for every system; what is read ahead and never used makes it negative. */
     uint64_t rows_asked, rows_read;
-    uint64_t prepare_disk_bytes; /* written by open for this run; 0 if none */
+    uint64_t prepare_disk_bytes; /* of files that open made, or found made by an earlier run; 0: it needs none */
 };
 
 enum { GNN_FIGURES_MAX = 24 };
@@ -108,7 +111,7 @@ struct gnn_epoch_result {
     double loss_sum;     /* sum over batches of loss * seeds; divide by seeds for the mean */
     uint64_t seeds;      /* trained */
     uint64_t correct;    /* dropout-on training accuracy = correct / seeds */
-    uint64_t prepare_ns; /* part of the epoch spent preparing (inspect, reorder); 0 if none */
+    uint64_t prepare_ns; /* part of the epoch spent preparing (inspect, reorder), not what open did; 0 if none */
     struct gnn_counters counters;
     uint32_t stage_count;
     struct gnn_stage_time stages[GNN_STAGES_MAX];

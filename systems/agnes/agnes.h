@@ -139,9 +139,9 @@ GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_begin(struct agnes_hyperbatch *h
                                                       const struct gnn_batch_order *order, struct gnn_err *err);
 /* Numbers the positions of all lists, one list after another, as they are now: fills positions and base. */
 void agnes_hyperbatch_lay(struct agnes_hyperbatch *hyperbatch);
-/* Writes the rest of the spool; from now on it can be read. *written_bytes: of the whole spool. */
-GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_seal(struct agnes_hyperbatch *hyperbatch, uint64_t *written_bytes,
-                                                     struct gnn_err *err);
+/* Writes the rest of the spool; from now on it can be read. *written: of the whole spool. */
+GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_seal(struct agnes_hyperbatch *hyperbatch,
+                                                     struct gnn_stream_file_counters *written, struct gnn_err *err);
 /* Frees lists and spool, whatever state it is in. */
 void agnes_hyperbatch_clear(struct agnes_hyperbatch *hyperbatch);
 
@@ -173,7 +173,7 @@ struct agnes {
     struct agnes_assembly *assembly;
     struct gnn_training training;
 
-    bool preparation_reported;
+    bool preparation_reported; /* in the first epoch's figures */
 };
 
 /* epoch.c: the train_epoch hook; agnes: struct agnes. */

@@ -30,7 +30,7 @@ struct epoch {
     struct progress progress;
     struct gnn_queue *full_buffers; /* spill=async: staging buffers to write */
     struct gnn_queue *free_inputs, *assembled;
-    uint64_t trained_rows, spool_write_bytes;
+    uint64_t trained_rows, spool_write_bytes, spool_writes;
 };
 
 static struct agnes_hyperbatch *hyperbatch_of(const struct epoch *e, uint32_t h)
@@ -76,12 +76,13 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
     struct epoch *const e = ctx;
     for (uint32_t h = 0; h < e->hyperbatches; h++) {
         struct agnes_hyperbatch *const hyperbatch = hyperbatch_of(e, h);
-        uint64_t written_bytes;
+        struct gnn_stream_file_counters written;
         GNN_TRY(wait_for(e, &e->progress.trained, (int64_t)h - 1 - e->ahead));
         GNN_TRY(agnes_hyperbatch_begin(hyperbatch, h, &e->agnes->order, err));
         GNN_TRY(agnes_sampling_run(e->agnes->sampling, hyperbatch, err));
-        GNN_TRY(agnes_hyperbatch_seal(hyperbatch, &written_bytes, err));
-        e->spool_write_bytes += written_bytes;
+        GNN_TRY(agnes_hyperbatch_seal(hyperbatch, &written, err));
+        e->spool_write_bytes += written.written_bytes;
+        e->spool_writes += written.writes;
         worker->items += hyperbatch->count;
         if (e->env->workload->sample_only) {
             agnes_hyperbatch_clear(hyperbatch);
@@ -263,6 +264,8 @@ static void report_gathering(const struct epoch *e, const struct gathered *gathe
     counters->rows_read = gathered->needed + (uint64_t)assembly->spill_reads * agnes->setup.sizes.rows;
     counters->cache_misses = gathered->spilled;
     counters->cache_hits = e->trained_rows > gathered->spilled ? e->trained_rows - gathered->spilled : 0;
+    counters->requested_write_bytes = e->spool_write_bytes + written_bytes;
+    counters->requested_write_ios = e->spool_writes + written_bytes / agnes->setup.sizes.block_bytes;
     gnn_epoch_figure(out, "cache_rows", agnes->setup.sizes.cache_rows);
     gnn_epoch_figure(out, "feature_block_reads", blocks->reads);
     gnn_epoch_figure(out, "cached_rows", gathered->cached);
@@ -289,8 +292,8 @@ static void report(const struct epoch *e, struct gnn_epoch_result *out)
     counters->requested_ios = sampling.blocks.reads;
     counters->requested_bytes = sampling.blocks.read_bytes;
     counters->cache_evictions = sampling.blocks.evictions;
-    counters->prepare_disk_bytes = agnes->setup.files.written_bytes;
-    out->prepare_ns = agnes->preparation_reported ? 0 : agnes->setup.files.prepare_ns; /* before the first epoch */
+    counters->prepare_disk_bytes = agnes->setup.files.disk_bytes;
+    gnn_epoch_figure(out, "layout_prepare_ns", agnes->preparation_reported ? 0 : agnes->setup.files.prepare_ns);
     agnes->preparation_reported = true;
     gnn_epoch_figure(out, "hyperbatches", e->hyperbatches);
     gnn_epoch_figure(out, "hyperbatch_size", agnes->setup.sizes.hyperbatch);

@@ -92,15 +92,14 @@ void agnes_hyperbatch_lay(struct agnes_hyperbatch *hyperbatch)
     }
 }
 
-enum gnn_status agnes_hyperbatch_seal(struct agnes_hyperbatch *hyperbatch, uint64_t *written_bytes, struct gnn_err *err)
+enum gnn_status agnes_hyperbatch_seal(struct agnes_hyperbatch *hyperbatch, struct gnn_stream_file_counters *written,
+                                      struct gnn_err *err)
 {
-    struct gnn_stream_file_counters counters;
-    *written_bytes = 0;
+    *written = (struct gnn_stream_file_counters){.writes = 0};
     if (hyperbatch->spool == NULL)
         return GNN_OK;
     for (uint32_t w = 0; w < hyperbatch->setup->config->workers; w++)
         GNN_TRY(gnn_stream_seal(hyperbatch->streams[w], err));
-    gnn_stream_file_counters(hyperbatch->spool, &counters);
-    *written_bytes = counters.written_bytes;
+    gnn_stream_file_counters(hyperbatch->spool, written);
     return GNN_OK;
 }

@@ -23,7 +23,8 @@ struct agnes_layout_files {
     struct gnn_file *graph, *features; /* features NULL with --sample-only */
     struct agnes_index index;
     gnn_node *new_to_old;               /* (node_count), NULL: both numberings are the same */
-    uint64_t prepare_ns, written_bytes; /* 0: it was there */
+    uint64_t prepare_ns, written_bytes; /* by this open; 0: it was there */
+    uint64_t disk_bytes;                /* of the layout's files that this run uses, whoever wrote them */
 };
 
 /* Opens the prepared layout of a dataset, after preparing what of it is absent. Blocks are filled window by window,

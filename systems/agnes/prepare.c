@@ -411,11 +411,29 @@ static uint64_t window_bytes(const struct gnn_env *env)
     return gnn_min_u64(gnn_max_u64(window, window_bytes_least), window_bytes_most);
 }
 
+/* Sums up what of the layout lies on the disk, whoever wrote it. */
+static enum gnn_status count_disk(struct job *job, struct gnn_err *err)
+{
+    const char *const names[] = {"graph", "index", "order", job->files->features == NULL ? NULL : job->features};
+    for (size_t i = 0; i < sizeof names / sizeof *names && names[i] != NULL; i++) {
+        struct gnn_file *file;
+        struct gnn_file_info info = {.size_bytes = 0};
+        GNN_TRY(open_if_there(job, names[i], GNN_OPEN_READ, &file, err));
+        if (file != NULL)
+            gnn_file_info(job->env->world, file, &info);
+        gnn_file_close(job->env->world, file);
+        job->files->disk_bytes += info.size_bytes;
+    }
+    return GNN_OK;
+}
+
 static enum gnn_status open_files(struct job *job, struct gnn_err *err)
 {
     GNN_TRY(gnn_dir_make(job->env->world, job->files->dir, err));
     GNN_TRY(open_graph(job, err));
-    return job->env->workload->sample_only ? GNN_OK : open_features(job, err);
+    if (!job->env->workload->sample_only)
+        GNN_TRY(open_features(job, err));
+    return count_disk(job, err);
 }
 
 enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_config *config,

@@ -66,6 +66,8 @@ static void fill_result(const struct ginex *s, struct gnn_epoch_result *out)
     /* A fill through the mapping comes on top: only the kernel knows what it reads. */
     c->requested_bytes = lists.list_bytes + lists.load_bytes + f->trace_read_bytes + f->feature_bytes;
     c->requested_ios = lists.list_ios + lists.load_ios + f->trace_read_ios + f->feature_ios;
+    c->requested_write_bytes = f->trace_written_bytes;
+    c->requested_write_ios = f->trace_writes;
     c->prepare_disk_bytes = ginex_neighbours_file_bytes(s->neighbours);
     out->prepare_ns = f->inspect_ns - f->sample_ns + f->fill_ns;
     fill_figures(s, &lists, out);

@@ -56,7 +56,7 @@ struct ginex_sizes {
 struct ginex_epoch_figures {
     uint64_t pass_ns[3], neighbour_load_ns, sample_ns, fill_ns, inspect_ns;
     uint64_t fill_rows, gathered_rows, misses, evictions, accesses_max;
-    uint64_t trace_read_bytes, trace_read_ios, trace_written_bytes;
+    uint64_t trace_read_bytes, trace_read_ios, trace_written_bytes, trace_writes;
     uint64_t feature_bytes, feature_ios;
 };
 

@@ -61,6 +61,7 @@ void ginex_superbatch_close(struct ginex *s, struct ginex_superbatch *sb)
         struct gnn_stream_file_counters counters;
         gnn_stream_file_counters(sb->trace, &counters);
         s->figures.trace_written_bytes += counters.written_bytes;
+        s->figures.trace_writes += counters.writes;
     }
     for (uint32_t w = 0; w < s->config->samplers; w++) {
         if (sb->ids != NULL)

@@ -280,6 +280,55 @@ static void a_prepared_layout_starts_cold(void **state)
     }
 }
 
+static const json_t *epoch_of(const json_t *run, size_t epoch)
+{
+    return json_array_get(json_object_get(run, "epochs"), epoch);
+}
+
+/* What a layout takes on the disk counts for every run that uses it, the time it took for the one that made it, outside
+ * any epoch; and what a system writes in an epoch is counted. */
+static void preparing_and_writing_are_told_apart(void **state)
+{
+    const struct tiny_runs *const f = *state;
+    json_int_t disk_bytes[2];
+    for (int turn = 0; turn < 2; turn++) {
+        const char *const more[] = {"--system", "agnes", "--set", "agnes.layout=degree", "--evaluate", "never", NULL};
+        int exit_status;
+        json_t *const run = tiny_runs_json(f, more, &exit_status);
+        const json_t *const epoch = epoch_of(run, 0), *const counters = json_object_get(run, "counters");
+        assert_int_equal(exit_status, 0);
+        assert_int_equal(whole_of(epoch, "prepare_ns"), 0);
+        const json_int_t made_ns = whole_of(json_object_get(epoch, "figures"), "layout_prepare_ns");
+        assert_true((made_ns > 0) == (turn == 0));
+        disk_bytes[turn] = whole_of(counters, "prepare_disk_bytes");
+        const json_int_t written = whole_of(counters, "requested_write_bytes");
+        const json_int_t spool = whole_of(json_object_get(epoch, "figures"), "spool_write_bytes");
+        assert_true(spool > 0);
+        assert_int_equal(written, spool + whole_of(json_object_get(epoch, "figures"), "spill_write_bytes"));
+        assert_true(whole_of(counters, "requested_write_ios") > 0);
+        json_decref(run);
+    }
+    assert_true(disk_bytes[0] > 5000000);
+    assert_int_equal(disk_bytes[1], disk_bytes[0]);
+}
+
+/* The peak is training's: what is evaluated after the last epoch has the system's memory, and is told apart. */
+static void evaluation_is_not_in_the_peak(void **state)
+{
+    const struct tiny_runs *const f = *state;
+    if (!f->confined)
+        skip_test("no writable memory control group");
+    const char *const more[] = {"--system", "gnndrive", "--epochs", "2", "--batch", "300", NULL};
+    int exit_status;
+    json_t *const run = tiny_runs_json(f, more, &exit_status);
+    const json_int_t peak = whole_of(json_object_get(run, "counters"), "peak_memory_bytes");
+    const char *const whole_run = tiny_runs_text(json_object_get(run, "environment"), "memory.peak_bytes");
+    assert_int_equal(exit_status, 0);
+    assert_int_equal(peak, whole_of(json_object_get(epoch_of(run, 1), "counters"), "peak_memory_bytes"));
+    assert_true(strtoll(whole_run, NULL, 10) >= peak);
+    json_decref(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +344,8 @@ int main(void)
         cmocka_unit_test(losses_repeat_bit_for_bit),
         cmocka_unit_test(direct_reads_are_observed),
         cmocka_unit_test(a_prepared_layout_starts_cold),
+        cmocka_unit_test(preparing_and_writing_are_told_apart),
+        cmocka_unit_test(evaluation_is_not_in_the_peak),
     };
     return cmocka_run_group_tests_name("run", tests, tiny_runs_set_up, tiny_runs_tear_down);
 }

@@ -85,6 +85,20 @@ static void test_the_process_is_counted_with_a_reserve(void **state)
     assert_int_equal(gnn_plan_run_bytes(&s.plan), RUN_BYTES + 2000);
 }
 
+/* Evaluations between epochs lie beside everything else, in every phase, and the message says how to be rid of them. */
+static void test_evaluations_between_epochs_are_counted(void **state)
+{
+    (void)state;
+    struct setting s;
+    set(&s, RUN_BYTES);
+    s.env.evaluation_bytes = 700;
+    gnn_plan_begin(&s.plan, &s.env);
+    assert_int_equal(gnn_plan_run_bytes(&s.plan), RUN_BYTES + 700);
+    assert_int_equal(gnn_plan_phase_bytes(&s.plan, GNN_PLAN_PHASES_MAX - 1), RUN_BYTES + 700);
+    assert_int_equal(gnn_plan_check(&s.plan, "", &s.err), GNN_ECAP);
+    assert_non_null(strstr(s.err.message, "--evaluate last or never"));
+}
+
 static void test_the_cap_is_judged_to_the_byte(void **state)
 {
     (void)state;
@@ -113,6 +127,7 @@ int main(void)
         cmocka_unit_test(test_a_sum_counts_every_part_once),
         cmocka_unit_test(test_the_largest_phase_counts),
         cmocka_unit_test(test_the_process_is_counted_with_a_reserve),
+        cmocka_unit_test(test_evaluations_between_epochs_are_counted),
         cmocka_unit_test(test_the_cap_is_judged_to_the_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,16 @@ static void rows_unread(struct fixture *f)
     f->run.counters.cache_misses = f->run.counters.requested_bytes / (f->run.dim * 4) + 1;
 }
 
+static void prepare_outside(struct fixture *f)
+{
+    f->run.epochs[0].prepare_ns = f->run.epochs[0].wall_ns + 1;
+}
+
+static void evaluation_beyond_cap(struct fixture *f)
+{
+    f->facts.peak_bytes = f->run.cap_bytes + 1;
+}
+
 static void time_lost(struct fixture *f)
 {
     struct gnn_record_stage *const stage = &f->run.epochs[1].stages[2];
@@ -185,6 +195,8 @@ static const struct {
     {device_idle, "the device delivered"},
     {direct_was_cached, "came into the page cache"},
     {rows_unread, "rows were missed"},
+    {prepare_outside, "epoch 0 prepared for"},
+    {evaluation_beyond_cap, "exceeds the cap"},
     {time_lost, "epoch 1 stage train"},
     {time_invented, "epoch 0 stage extract"},
     {no_stage, "no stage"},

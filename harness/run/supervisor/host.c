@@ -236,8 +236,9 @@ void gnn_run_host_observe_direct(struct gnn_run_host *host, struct gnn_run_recor
     }
 }
 
-void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *run)
+void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *run, uint64_t *peak_bytes)
 {
+    *peak_bytes = GNN_UNKNOWN;
     if (host == NULL) {
         run->oom_kills = 0;
         return;
@@ -245,7 +246,8 @@ void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *ru
     struct gnn_group_reading end;
     gnn_run_host_read_group(host, &end);
     run->oom_kills = end.oom_kills;
-    if (end.peak_bytes != GNN_UNKNOWN)
+    *peak_bytes = end.peak_bytes;
+    if (run->epoch_count == 0)
         run->counters.peak_memory_bytes = end.peak_bytes;
     const char *const paths[] = {host->dataset_dir};
     struct gnn_residency residency;

@@ -44,7 +44,8 @@ void gnn_run_host_observe_opened(struct gnn_run_host *host, const struct gnn_int
  * the page cache. */
 void gnn_run_host_observe_direct(struct gnn_run_host *host, struct gnn_run_record *run);
 
-/* Reads what is known only at the end: kills, the peak, what stayed in the page cache. */
-void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *run);
+/* Reads what is known only at the end: kills, what stayed in the page cache, and the peak of the whole run, evaluation
+ * included, which is the run's own only where no epoch ended. *peak_bytes: GNN_UNKNOWN without a group. */
+void gnn_run_host_end(const struct gnn_run_host *host, struct gnn_run_record *run, uint64_t *peak_bytes);
 
 #endif

@@ -393,7 +393,10 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
     s->run->wall_ns = s->host != NULL ? host_ns : s->clock_ns;
     if (s->host == NULL && gnn_kv_setf(&s->run->environment, &trouble, "host.wall_ns", "%" PRIu64, host_ns) != GNN_OK)
         gnn_run_record_reason(s->run, "%s", trouble.message);
-    gnn_run_host_end(s->host, s->run);
+    gnn_run_host_end(s->host, s->run, &s->facts.peak_bytes);
+    if (s->facts.peak_bytes != GNN_UNKNOWN &&
+        gnn_kv_setf(&s->run->environment, &trouble, "memory.peak_bytes", "%" PRIu64, s->facts.peak_bytes) != GNN_OK)
+        gnn_run_record_reason(s->run, "%s", trouble.message);
     if (status == GNN_OK) {
         judge(s, wait_status);
     } else {

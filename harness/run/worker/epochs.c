@@ -121,6 +121,10 @@ static enum gnn_status evaluate_epoch(struct gnn_run_worker *w, uint64_t epoch, 
     if (!w->trained || gnn_compute_is_modelled(w->config) || w->config->evaluate == GNN_EVALUATE_NEVER ||
         (w->config->evaluate == GNN_EVALUATE_LAST && !last))
         return GNN_OK;
+    if (last) { /* its memory is the evaluation's now, which so needs no more than training did */
+        w->system->close(w->system_state);
+        w->system_state = NULL;
+    }
     struct gnn_wire_message message = {0};
     struct gnn_wire_accuracy *const a = &message.as.accuracy;
     a->epoch = epoch;

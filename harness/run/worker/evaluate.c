@@ -1,6 +1,7 @@
 #include "harness/run/worker/evaluate.h"
 
 #include "harness/base/rng.h"
+#include "harness/system/sampling.h"
 #include "harness/system/training.h"
 
 #include <assert.h>
@@ -115,6 +116,20 @@ static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, cons
         return gnn_step_not_finite(e->env, view, e->rows.data, &step, err);
     *correct += step.correct;
     return GNN_OK;
+}
+
+uint64_t gnn_evaluate_bytes(const struct gnn_env *env, bool features_on_host)
+{
+    struct gnn_workload load = *env->workload;
+    struct gnn_batch_size size;
+    load.batch_size = gnn_min_u32(load.batch_size, SEEDS_MAX);
+    gnn_batch_expect(env->dataset, &load, &size);
+    struct gnn_env own = *env;
+    own.workload = &load;
+    const uint64_t order = gnn_batch_order_bytes(env); /* of training nodes: not here */
+    const uint64_t rows = gnn_mul_bytes(size.nodes[load.layers], env->dataset->row_bytes);
+    return gnn_sampling_bytes(&own, &size, 1) - order + gnn_batch_bytes(&size, load.layers) +
+           (features_on_host ? rows + rows / 8 : 0);
 }
 
 static enum gnn_status evaluate_all(struct evaluation *e, const struct gnn_split *split, uint64_t *correct,

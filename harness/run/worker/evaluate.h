@@ -11,4 +11,8 @@
 GNN_MUST_CHECK enum gnn_status gnn_evaluate_split(const struct gnn_env *env, const struct gnn_split *split,
                                                   double *accuracy, struct gnn_err *err);
 
+/* Host memory that an evaluation holds, for plans: one mini-batch of at most 512 seeds with its features, as far as
+ * those lie in host memory, and its sampler. */
+uint64_t gnn_evaluate_bytes(const struct gnn_env *env, bool features_on_host);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "harness/run/fault_option.h"
 #include "harness/run/worker/epochs.h"
+#include "harness/run/worker/evaluate.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -127,6 +128,8 @@ static enum gnn_status open_training(struct gnn_run_worker *w, struct gnn_err *e
     if (w->workload.sample_only)
         return check_plan(w, err);
     GNN_TRY(gnn_machine_tensor(w->machine, &w->env.tensor, err));
+    if (w->config->evaluate == GNN_EVALUATE_EACH && w->config->epochs > 1 && !gnn_compute_is_modelled(w->config))
+        w->env.evaluation_bytes = gnn_evaluate_bytes(&w->env, !gnn_env_on_device(&w->env));
     GNN_TRY(check_plan(w, err));
     return gnn_model_open(w->env.tensor, &w->model_config, &w->env.model, err);
 }
