@@ -19,6 +19,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum { CHUNK = 64 };
 
@@ -102,11 +103,28 @@ static void make_range_ready(struct extraction *x, uint32_t first, uint32_t end)
     }
 }
 
-static void start_copy(const struct extraction *x, uint32_t index)
+/* Starts the copy of a load that has arrived, and of those behind it that lie at its end in both memories; returns how
+ * many. index: (count) ascending. */
+static uint32_t start_copy(const struct extraction *x, const uint32_t *index, uint32_t count)
 {
     struct gnn_tensor *tensor = x->s->env->tensor;
-    const struct gnn_load load = load_of(x, index);
-    tensor->ops->upload_async(tensor, x->claim->extractor, slot_of(x, index), load.dst, load.len_bytes);
+    const struct gnn_load first = load_of(x, index[0]);
+    uint64_t bytes = first.len_bytes;
+    uint32_t n = 1;
+    for (; x->s->config->coalesce && n < count; n++) {
+        const struct gnn_load next = load_of(x, index[n]);
+        if ((char *)next.dst != (char *)first.dst + bytes || slot_of(x, index[n]) != slot_of(x, index[0]) + bytes)
+            break;
+        bytes += next.len_bytes;
+    }
+    tensor->ops->upload_async(tensor, x->claim->extractor, slot_of(x, index[0]), first.dst, bytes);
+    return n;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
 }
 
 /* Collects completions, sleeping for `min` of them; marks their rows ready, or starts their copies to the GPU. */
@@ -117,11 +135,12 @@ static enum gnn_status harvest(struct extraction *x, uint32_t min, struct gnn_er
     GNN_TRY(gnn_reader_harvest(x->own->reader, min, CHUNK, tags, &got, err));
     x->arrived += got;
     assert(x->arrived <= x->claim->load_count);
-    for (uint32_t i = 0; i < got; i++) {
+    for (uint32_t i = 0; i < got; i++)
         index[i] = (uint32_t)tags[i];
-        if (staged(x))
-            start_copy(x, index[i]);
-    }
+    if (x->s->config->coalesce)
+        qsort(index, got, sizeof *index, by_number);
+    for (uint32_t i = 0; staged(x) && i < got;)
+        i += start_copy(x, index + i, got - i);
     if (got > 0 && !staged(x) && !x->ready_at_end)
         make_ready(x, index, got);
     return GNN_OK;

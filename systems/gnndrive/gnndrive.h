@@ -22,6 +22,8 @@ enum gnndrive_lock_reach {
 };
 _Static_assert(sizeof(enum gnndrive_io) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
 
+enum { GNNDRIVE_DEPTH_MAX = 4096 };
+
 struct gnndrive_config {
     uint32_t samplers;            /* Ns */
     uint32_t extractors;          /* Ne */
@@ -33,7 +35,8 @@ struct gnndrive_config {
     uint32_t buffer_mult;
     uint32_t buffer_share; /* percent of what the cap leaves, 0 = by slots */
     uint32_t slots;        /* S, 0 = (Q_t + 1) Mb buffer_mult */
-    uint32_t depth;        /* reads in flight per extractor */
+    uint32_t depth;        /* reads in flight per extractor; 0: unbounded */
+    bool coalesce;         /* copies to the GPU */
     enum gnndrive_io io;
     bool joint, in_order, serial_extract, lock_submit;
     enum gnndrive_valid valid;

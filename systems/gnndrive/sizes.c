@@ -136,7 +136,7 @@ static enum gnn_status size_with(const struct gnn_env *env, const struct gnndriv
     };
     out->reader = (struct gnn_reader_config){
         .engine = env->io_engine,
-        .depth = config->depth,
+        .depth = config->depth > 0 ? config->depth : gnn_min_u32(out->node_limit, GNNDRIVE_DEPTH_MAX),
         .bounce_bytes_max = out->layout.bounce_bytes_max,
     };
     if (gnn_env_on_device(env)) {
