@@ -6,6 +6,10 @@
  * outlives its Execute: its trace is gone, and the next one starts with an empty cache. */
 #include "systems/ginex/superbatch.h"
 
+#include "harness/base/log.h"
+
+#include <inttypes.h>
+
 /* Closes the superbatch that was stored; the one that was sampled is stored now. */
 static void store_sampled(struct ginex *s)
 {
@@ -81,6 +85,20 @@ static void fill_result(const struct ginex *s, struct gnn_epoch_result *out)
     gnn_training_result(&s->training, out);
 }
 
+enum { ACCESSES_A_ROW = 4 }; /* below, filling the cache is what an epoch measures */
+
+/* Says so where the superbatches ask for too little for their feature cache. */
+static void warn_of_filling(const struct ginex *s)
+{
+    const uint64_t accesses = s->figures.accesses_max, rows = s->sizes.cache_rows;
+    if (accesses == 0 || accesses >= ACCESSES_A_ROW * rows)
+        return;
+    gnn_log_warn("ginex: a superbatch asks for %" PRIu64 " rows, less than %d times the %" PRIu64
+                 " of its feature cache: what is measured is the filling; lower ginex.feature_cache or raise "
+                 "ginex.superbatch",
+                 accesses, ACCESSES_A_ROW, rows);
+}
+
 enum gnn_status ginex_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     struct ginex *s = state;
@@ -92,5 +110,7 @@ enum gnn_status ginex_epoch(void *state, uint64_t epoch, struct gnn_epoch_result
     store_sampled(s);
     ginex_drop_cache(s);
     fill_result(s, out);
+    if (status == GNN_OK && epoch == 0)
+        warn_of_filling(s);
     return status;
 }

@@ -28,6 +28,7 @@ struct ginex_config {
     uint32_t trace_loaders;            /* L_t */
     uint32_t trace_queue, trace_depth; /* of a trace loader: batches ahead, reads in flight */
     uint64_t trace_block;
+    enum ginex_io trace_io;
     char trace_dir[GNN_TEXT_MAX]; /* "": beside the dataset */
     uint32_t id_readers;
     bool hold_ids;

@@ -53,10 +53,17 @@ struct ginex_cache_config ginex_cache_settings(const struct gnn_env *env, const 
                                        .workers = config->gather_threads};
 }
 
-/* Phases in which the feature cache is there. */
-static uint32_t cache_phases(const struct ginex_config *config)
+static uint32_t superbatch_of(const struct gnn_env *env, const struct ginex_config *config)
 {
-    return config->overlap_caches ? IN_EPOCH : 1 << EXECUTE;
+    return gnn_min_u32(config->superbatch, gnn_whole_epoch_batches(env));
+}
+
+/* Phases in which the feature cache is there. One that outlives its Execute is there in the next Inspect, so only where
+ * an epoch has a next one. */
+static uint32_t cache_phases(const struct gnn_env *env, const struct ginex_config *config)
+{
+    const bool next = gnn_epoch_batches(env) > superbatch_of(env, config);
+    return config->overlap_caches && next ? IN_EPOCH : 1 << EXECUTE;
 }
 
 /* Everything but the two caches and the inspection. */
@@ -76,7 +83,7 @@ static void add_fixed(struct gnn_memory_plan *plan, const struct ginex_config *c
     const struct ginex_cache_config table = ginex_cache_settings(env, config); /* without a row */
     const uint64_t fill =
         config->fill == GINEX_FILL_DIRECT ? ginex_cache_fill_direct_bytes(env->dataset->row_bytes) : 0;
-    add(plan, cache_phases(config), "address table and read windows", "ginex.gather_threads",
+    add(plan, cache_phases(env, config), "address table and read windows", "ginex.gather_threads",
         gnn_add_bytes(ginex_cache_bytes(&table), fill));
     gnn_plan_in_flight(plan, "mini-batches read from the trace", "ginex.trace_loaders", gnn_mul_bytes(batches, record))
         ->phases = 1 << EXECUTE;
@@ -111,7 +118,8 @@ static uint64_t initial_bytes(const struct ginex_config *config)
 
 static void add_feature_cache(struct gnn_memory_plan *plan, const struct ginex_config *config, uint64_t rows)
 {
-    add(plan, cache_phases(config), "feature cache", "ginex.feature_cache", rows * plan->env->dataset->row_bytes);
+    add(plan, cache_phases(plan->env, config), "feature cache", "ginex.feature_cache",
+        rows * plan->env->dataset->row_bytes);
     add(plan, IN_EPOCH, "initial nodes of the feature cache", "ginex.feature_cache", rows * initial_bytes(config));
 }
 
@@ -205,7 +213,7 @@ enum gnn_status ginex_size(const struct ginex_config *config, struct ginex_sizes
     const uint32_t nodes = plan->batch.nodes[env->workload->layers];
     GNN_TRY(check_options(env, config, err));
     *out = (struct ginex_sizes){.batches = gnn_epoch_batches(env)};
-    out->superbatch = gnn_min_u32(config->superbatch, gnn_whole_epoch_batches(env));
+    out->superbatch = superbatch_of(env, config);
     out->superbatches = (uint32_t)gnn_div_up(out->batches, out->superbatch);
     add_fixed(plan, config);
     add_inspection(plan, config, out->superbatch, gnn_mul_bytes(out->superbatch, nodes), nodes);

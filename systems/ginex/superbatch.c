@@ -34,7 +34,7 @@ enum gnn_status ginex_superbatch_open(struct ginex *s, uint32_t number, struct g
 {
     const uint32_t workers = s->config->samplers;
     const struct gnn_stream_file_config trace = {.dir = s->trace_dir,
-                                                 .direct = s->config->io == GINEX_IO_DIRECT,
+                                                 .direct = s->config->trace_io == GINEX_IO_DIRECT,
                                                  .block_bytes = (uint32_t)s->config->trace_block};
     assert(number < s->sizes.superbatches);
     GNN_NEW(*out, 1, err, "a ginex superbatch");

@@ -106,7 +106,8 @@ static void ginex_intend(const void *state, struct gnn_intent *intent)
     gnn_sampling_intend(s->sampling, intent);
     gnn_intent_phases(intent, s->sizes.superbatch, "ginex.superbatch");
     gnn_intent_reads(intent, d->indices_path, how);
-    gnn_intent_reads(intent, NULL, how); /* neighbour cache and trace */
+    gnn_intent_reads(intent, NULL, how); /* neighbour cache */
+    gnn_intent_reads(intent, NULL, s->config->trace_io == GINEX_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED);
     if (!s->env->workload->sample_only)
         gnn_intent_reads(intent, d->features_path, how | (s->features_map != NULL ? GNN_READS_MAPPED : 0));
 }

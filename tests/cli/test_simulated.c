@@ -409,6 +409,22 @@ static void a_part_is_sized_as_the_whole(void **state)
     assert_int_equal(sizes[1], 5);
 }
 
+/* A superbatch that asks for less than four times its feature cache measures the filling of it, and says so. */
+static void filling_alone_is_told(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const caches[] = {"ginex.feature_cache=3M", "ginex.feature_cache=150K"};
+    for (int i = 0; i < 2; i++) {
+        const char *const more[] = {SIMULATED, "--dim", "32", "--system", "ginex", "--set", caches[i], NULL};
+        const char *argv[TINY_ARGUMENTS_MAX];
+        tiny_runs_arguments(t, more, argv);
+        struct process_result r = process_run(argv);
+        assert_int_equal(r.exit_status, 0);
+        assert_true((strstr(r.err, "what is measured is the filling") != NULL) == (i == 0));
+        process_free(&r);
+    }
+}
+
 static void wrong_words(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -477,6 +493,7 @@ int main(void)
         cmocka_unit_test(a_part_of_an_epoch),
         cmocka_unit_test(a_part_of_an_epoch_in_phases),
         cmocka_unit_test(a_part_is_sized_as_the_whole),
+        cmocka_unit_test(filling_alone_is_told),
         cmocka_unit_test(wrong_words),
         cmocka_unit_test(modelled_compute_in_the_measured_world),
     };

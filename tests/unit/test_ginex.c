@@ -819,9 +819,34 @@ static void test_the_neighbour_cache_has_words_of_the_datasets_width(void **stat
     assert_true(words[0] > words[1]);
 }
 
+/* A cache that outlives its Execute meets a next Inspect only where there is one. */
+static void one_superbatch_overlaps_no_caches(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    static const char *const sizes[] = {"superbatch=1500", "superbatch=2"};
+    for (int s = 0; s < 2; s++) {
+        uint64_t bytes[2];
+        for (int overlap = 0; overlap < 2; overlap++) {
+            struct train_run run;
+            struct gnn_memory_plan plan;
+            init_run(&run, f.world,
+                     OPTIONS("io=buffered", "feature_cache=5M", sizes[s],
+                             overlap == 1 ? "overlap_caches=true" : "overlap_caches=false"));
+            must(train_run_plan(&run, &f.graph, &plan), &run.err);
+            bytes[overlap] = gnn_plan_phase_bytes(&plan, 1); /* while a superbatch is inspected */
+            free(run.config);
+        }
+        assert_true((bytes[1] > bytes[0]) == (s == 1));
+    }
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_superbatch_overlaps_no_caches),
         cmocka_unit_test(test_what_is_chosen_is_a_prefix_by_score),
         cmocka_unit_test(test_lists_are_the_files_lists),
         cmocka_unit_test(test_a_cache_below_its_table_is_refused),
