@@ -14,9 +14,9 @@
 enum { PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_TEXT_MAX };
 
 /* The options of a run that a preset may set; the rest belongs to a run, not to a paper. */
-static const char *const keys[] = {
-    "memory",          "batch",    "lr",      "model",        "hidden", "heads",  "fanout",
-    "gat-width-total", "gcn-norm", "dropout", "weight-decay", "title",  "source", NULL};
+static const char *const keys[] = {"memory", "batch",           "lr",       "model",   "hidden",       "heads",
+                                   "fanout", "gat-width-total", "gcn-norm", "dropout", "weight-decay", "id-bytes",
+                                   "title",  "source",          NULL};
 
 /* ---- one file ---- */
 

@@ -203,9 +203,11 @@ static void a_file_of_the_user_is_a_preset(void **state)
     (void)state;
     struct gnn_run_config config;
     struct gnn_err err;
-    assert_int_equal(apply_text("[preset]\nbatch = 90\nfanout = 5,4\nlr = 0.009\n", &config, &err), GNN_OK);
+    assert_int_equal(apply_text("[preset]\nbatch = 90\nfanout = 5,4\nlr = 0.009\nid-bytes = 8\n", &config, &err),
+                     GNN_OK);
     assert_int_equal(config.batch_size, 9);
     assert_int_equal(config.fanout.count, 2);
+    assert_int_equal(gnn_id_width_bytes(config.id_width), 8);
     assert_true(config.lr > 0.00284 && config.lr < 0.00285); /* 0.009 / sqrt(10) */
     assert_int_equal(config.memory_bytes, 0);                /* the file names none: no cap stays no cap */
 }
