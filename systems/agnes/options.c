@@ -21,13 +21,14 @@ const struct gnn_option agnes_options[] = {
      .help = "Bytes of a neighbour ID in a graph block (w); dataset: as in the dataset's file (--id-bytes)."},
     {.name = "hyperbatch", .type = GNN_OPT_U32, .offset = FIELD(hyperbatch), .unit = "batches", .def = "0",
      .max = 1 << 24, .source = "paper section 4.1: 1024; Figure 9: 64 to 2048",
-     .help = "Mini-batches of a hyperbatch (H); 1 = AGNES-No; 0 = as many hyperbatches an epoch as in the paper "
-             "(2; yahoo 14), or more where the cap wants it."},
+     .help = "Mini-batches of a hyperbatch (H); 1 = AGNES-No; 0 = 1024 x 1000 seeds at scale 1 (2 an epoch of "
+             "papers100m, 14 of yahoo); under a cap the one, up to that, for which fewest bytes are predicted."},
     {.name = "accounting", .type = GNN_OPT_CHOICE, .offset = FIELD(accounting), .def = "full",
      .choices = WORDS("full", "paper"), .source = "paper section 4.1: paper",
      .help = "full: all memory counts against the cap; paper: the two buffers have a budget, nothing else counts."},
     {.name = "setting", .type = GNN_OPT_CHOICE, .offset = FIELD(setting), .def = "1", .choices = WORDS("1", "2"),
-     .help = "Buffers relative to the data when accounting=paper or there is no cap: setting 1, or 2 (a quarter).",
+     .help = "Buffers, divided by the dataset's scale, when accounting=paper or there is no cap: 16 + 16 GB, or 4 + 4 "
+             "GB.",
      .source = "paper section 4.1: 16 + 16 GB, 4 + 4 GB"},
     {.name = "graph_buffer", .type = GNN_OPT_BYTES, .offset = FIELD(graph_buffer_bytes), .unit = "bytes", .def = "0",
      .help = "Graph buffer; 0 = by accounting and setting.", .source = "paper section 4.4, Figure 10: 1 to 16 GB"},

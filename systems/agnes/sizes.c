@@ -1,8 +1,9 @@
 /* Every size of AGNES: block, hyperbatch, buffers, and the memory they come to.
  *
  * accounting=full: graph buffer and feature cache share, one to one, what the cap leaves beside everything else; an
- * automatic hyperbatch is halved until they get a quarter of it. accounting=paper, and without a cap: the buffers have
- * the sizes of the paper's settings (section 4.1) relative to the dataset, and nothing else is counted against them. */
+ * automatic hyperbatch is the one for which fewest bytes are predicted to be read and written in an epoch, the paper's
+ * at most. accounting=paper, and without a cap: the buffers have the sizes of the paper's settings (section 4.1), and
+ * nothing else is counted against them. */
 #include "systems/agnes/agnes.h"
 
 #include "harness/base/id_map.h"
@@ -10,30 +11,26 @@
 #include "systems/agnes/bucket.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static const uint64_t block_most = UINT64_C(1) << 20, block_least = UINT64_C(64) << 10;
 static const uint64_t process_bytes = UINT64_C(16) << 20; /* the program and the kernel's objects, where unknown */
 enum { BLOCKS_AT_LEAST = 1000, RING_BYTES = 64 << 10 };
 
-/* Setting 1 (16 + 16 GB) relative to the data at d = 128, 8 bytes an edge and 512 a node, and hyperbatches of 1024 x
- * 1000 training nodes in an epoch: AGNES (KDD 2026) section 4.1, Table 2. Other datasets are treated as the first. */
-static const struct ratio {
-    const char *dataset;
-    double graph, features;
-    uint32_t hyperbatches;
-} ratios[] = {
-    {"papers100m", 1.23, 0.28, 2},
-    {"twitter", 1.36, 0.75, 2},
-    {"friendster", 0.87, 0.46, 2},
-    {"yahoo", 0.30, 0.022, 14},
-};
+/* AGNES (KDD 2026) section 4.1, at scale 1 and whatever the graph and the dimension: setting 1 is 16 GB for the
+ * topology and 16 GB for features, setting 2 a quarter of both; a hyperbatch has 1024 mini-batches of 1000 seeds. */
+static const double setting_bytes = 16e9;
+enum { HYPERBATCH_SEEDS = 1024 * 1000 };
 
-static const struct ratio *ratio_of(const struct gnn_dataset *d)
+static uint32_t divisor_of(const struct gnn_dataset *d)
 {
-    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++)
-        if (strcmp(d->name, ratios[i].dataset) == 0)
-            return &ratios[i];
-    return &ratios[0];
+    return gnn_max_u32(d->scale_divisor, 1);
+}
+
+/* Returns the hyperbatches of an epoch in the paper: 2 for papers100m, 14 for yahoo. */
+static uint32_t hyperbatches_of(const struct gnn_dataset *d)
+{
+    return (uint32_t)gnn_max_u64(gnn_div_up((uint64_t)d->train.count * divisor_of(d), HYPERBATCH_SEEDS), 1);
 }
 
 static uint64_t graph_bytes(const struct gnn_dataset *d, uint32_t id_bytes)
@@ -144,36 +141,18 @@ static bool has_budget(const struct gnn_env *env, const struct agnes_config *con
     return env->cap_bytes > 0 && config->accounting == AGNES_ACCOUNT_FULL;
 }
 
-/* Adds everything besides the two buffers. An automatic H is halved while less than a quarter of what the run itself
- * leaves of the cap would be theirs. */
-static void fit_hyperbatch(struct gnn_memory_plan *plan, const struct agnes_config *config, struct agnes_sizes *sizes)
-{
-    const struct gnn_memory_plan before = *plan;
-    const bool may_halve = config->hyperbatch == 0 && has_budget(plan->env, config);
-    const uint64_t wanted = gnn_plan_left(plan, 0) / 4;
-    add_parts(plan, config, sizes);
-    while (may_halve && sizes->hyperbatch > 1 && gnn_add_bytes(gnn_plan_bytes(plan), wanted) > plan->env->cap_bytes) {
-        sizes->hyperbatch = (sizes->hyperbatch + 1) / 2;
-        *plan = before;
-        add_parts(plan, config, sizes);
-    }
-}
-
 /* ---- the two buffers ---- */
 
 struct buffers {
     uint64_t graph_bytes, cache_bytes; /* cache: of one row set */
 };
 
-/* Setting 1, or a quarter of it. */
-static struct buffers paper_buffers(const struct gnn_dataset *d, const struct agnes_config *config,
-                                    const struct agnes_sizes *sizes)
+/* Setting 1, or a quarter of it, divided by the dataset's scale. */
+static struct buffers paper_buffers(const struct gnn_dataset *d, const struct agnes_config *config)
 {
-    const struct ratio *const ratio = ratio_of(d);
     const double share = config->setting == AGNES_SETTING_1 ? 1.0 : 0.25;
-    return (struct buffers){.graph_bytes =
-                                (uint64_t)(share * ratio->graph * (double)sizes->graph_blocks * sizes->block_bytes),
-                            .cache_bytes = (uint64_t)(share * ratio->features * (double)d->node_count * d->row_bytes)};
+    const uint64_t bytes = (uint64_t)(share * setting_bytes / divisor_of(d));
+    return (struct buffers){.graph_bytes = bytes, .cache_bytes = bytes};
 }
 
 /* Shares one to one, but none gets more than its data: what one cannot use is the other's. */
@@ -196,7 +175,7 @@ static void choose_buffers(const struct gnn_memory_plan *plan, const struct agne
     const uint64_t left = gnn_plan_left(plan, 0);
     struct buffers buffers = has_budget(plan->env, config)
                                  ? share_out(plan->env, sizes, left - gnn_min_u64(left, given))
-                                 : paper_buffers(d, config, sizes);
+                                 : paper_buffers(d, config);
     if (config->graph_buffer_bytes > 0)
         buffers.graph_bytes = config->graph_buffer_bytes;
     if (config->feature_cache_bytes > 0)
@@ -205,6 +184,12 @@ static void choose_buffers(const struct gnn_memory_plan *plan, const struct agne
     const uint64_t rows = gnn_min_u64(buffers.cache_bytes / d->row_bytes, d->node_count);
     sizes->graph_frames = (uint32_t)gnn_min_u64(frames, sizes->graph_blocks);
     sizes->cache_rows = only ? 0 : (uint32_t)gnn_min_u64(rows, AGNES_SLOT_MASK);
+}
+
+static uint64_t buffers_bytes(const struct gnn_env *env, const struct agnes_sizes *sizes)
+{
+    return (uint64_t)sizes->graph_frames * sizes->block_bytes +
+           sizes->row_sets * (uint64_t)sizes->cache_rows * env->dataset->row_bytes;
 }
 
 /* ---- all sizes ---- */
@@ -222,7 +207,7 @@ static void choose_counts(const struct gnn_env *env, const struct agnes_config *
     const uint32_t whole = gnn_whole_epoch_batches(env);
     sizes->batches = gnn_epoch_batches(env);
     const uint32_t hyperbatch =
-        config->hyperbatch > 0 ? config->hyperbatch : (uint32_t)gnn_div_up(whole, ratio_of(d)->hyperbatches);
+        config->hyperbatch > 0 ? config->hyperbatch : (uint32_t)gnn_div_up(whole, hyperbatches_of(d));
     sizes->hyperbatch = gnn_max_u32(gnn_min_u32(hyperbatch, whole), 1);
     sizes->alive = config->overlap == AGNES_OVERLAP_FULL ? AGNES_ALIVE_MAX : 2;
     sizes->row_sets = env->workload->sample_only ? 0 : sizes->alive - 1;
@@ -244,17 +229,90 @@ static enum gnn_status check_options(const struct gnn_env *env, const struct agn
     return GNN_OK;
 }
 
+/* ---- the hyperbatch ---- */
+
+/* Returns how many of `places` are hit by so many accesses that fall anywhere. */
+static double touched(double places, double accesses)
+{
+    return places <= 0 ? 0 : places * -expm1(-accesses / places);
+}
+
+/* Returns the graph blocks that a hyperbatch of h mini-batches is predicted to read: hop by hop those needed less those
+ * that the hop before left in the buffer. */
+static double predicted_graph_blocks(const struct gnn_memory_plan *plan, const struct agnes_sizes *sizes, double h)
+{
+    double blocks = 0, resident = 0;
+    for (uint32_t l = 0; l < plan->env->workload->layers; l++) {
+        const double needed = touched(sizes->graph_blocks, h * plan->batch.nodes[l]);
+        blocks += needed - fmin(resident, needed) * needed / sizes->graph_blocks;
+        resident = fmin(sizes->graph_frames, needed);
+    }
+    return blocks;
+}
+
+/* Returns the blocks that an epoch is predicted to read and write: of the graph, of the features, and of the spill, of
+ * accesses that fall on all nodes alike (on skewed ones fewer). Row sets and spool are the same for every H. */
+static double predicted_blocks(const struct gnn_memory_plan *plan, const struct agnes_sizes *sizes)
+{
+    const struct gnn_workload *const load = plan->env->workload;
+    const double h = sizes->hyperbatch, nodes = plan->batch.nodes[load->layers];
+    const double hyperbatches = (double)gnn_div_up(gnn_whole_epoch_batches(plan->env), sizes->hyperbatch);
+    double blocks = predicted_graph_blocks(plan, sizes, h);
+    if (!load->sample_only) {
+        const double different = touched(plan->env->dataset->node_count, h * nodes);
+        const double spilled = nodes * fmax(1 - sizes->cache_rows / different, 0); /* of a mini-batch */
+        blocks += touched(sizes->feature_blocks, h * nodes) + 2 * h * floor(spilled / sizes->rows);
+    }
+    return hyperbatches * blocks;
+}
+
+/* Returns, of the hyperbatches that divide the epoch into ever more parts, from the paper's on, the one with the fewest
+ * predicted blocks that leaves the graph buffer so many frames; 0: none fits. */
+static uint32_t best_hyperbatch(const struct gnn_memory_plan *plan, const struct agnes_config *config,
+                                const struct agnes_sizes *sizes, uint32_t frames)
+{
+    const uint32_t whole = gnn_whole_epoch_batches(plan->env); /* a part of an epoch is run as the whole would be */
+    double least = INFINITY;
+    uint32_t best = 0;
+    struct agnes_sizes one = *sizes;
+    while (one.hyperbatch > 0) {
+        struct gnn_memory_plan trial = *plan;
+        add_parts(&trial, config, &one);
+        choose_buffers(&trial, config, &one);
+        const bool fits = buffers_bytes(plan->env, &one) <= gnn_plan_left(&trial, 0) && one.graph_frames >= frames;
+        const double blocks = fits ? predicted_blocks(&trial, &one) : INFINITY;
+        if (blocks < least) {
+            least = blocks;
+            best = one.hyperbatch;
+        }
+        const uint64_t more = one.hyperbatch > 1 ? gnn_div_up(whole, one.hyperbatch - 1) : 0;
+        one.hyperbatch = more > 0 ? (uint32_t)gnn_div_up(whole, more) : 0;
+    }
+    return best;
+}
+
+/* Chooses H: with a frame for every read in flight if that is possible, or the sampling stage waits for each block. */
+static void choose_hyperbatch(const struct gnn_memory_plan *plan, const struct agnes_config *config,
+                              struct agnes_sizes *sizes)
+{
+    uint32_t best = best_hyperbatch(plan, config, sizes, gnn_min_u32(config->depth, sizes->graph_blocks));
+    if (best == 0)
+        best = best_hyperbatch(plan, config, sizes, 1);
+    sizes->hyperbatch = gnn_max_u32(best, 1);
+}
+
 enum gnn_status agnes_size(const struct agnes_config *config, uint32_t graph_blocks, struct agnes_sizes *sizes,
                            struct gnn_memory_plan *plan, struct gnn_err *err)
 {
     choose_counts(plan->env, config, graph_blocks, sizes);
     GNN_TRY(check_options(plan->env, config, sizes, err));
     gnn_plan_process_at_least(plan, process_bytes);
-    fit_hyperbatch(plan, config, sizes);
+    if (config->hyperbatch == 0 && has_budget(plan->env, config))
+        choose_hyperbatch(plan, config, sizes);
+    add_parts(plan, config, sizes);
     choose_buffers(plan, config, sizes);
     gnn_plan_part(plan, "graph buffer and feature cache", "agnes.graph_buffer or agnes.feature_cache",
-                  (uint64_t)sizes->graph_frames * sizes->block_bytes +
-                      sizes->row_sets * (uint64_t)sizes->cache_rows * plan->env->dataset->row_bytes);
+                  buffers_bytes(plan->env, sizes));
     plan->advisory = config->accounting != AGNES_ACCOUNT_FULL;
     assert(sizes->graph_frames > 0);
     assert(sizes->graph_frames <= sizes->graph_blocks);

@@ -728,6 +728,58 @@ static void test_every_seed_once_whatever_the_tails(void **state)
     fixture_close(&f);
 }
 
+/* ---- the automatic hyperbatch ---- */
+
+/* Returns the bytes that an epoch reads and writes under a cap; 0 when the options do not fit it. */
+static uint64_t bytes_under(struct gnn_world *world, const struct train_graph *g, uint64_t cap_bytes,
+                            const char *hyperbatch, uint64_t *size)
+{
+    struct train_run run;
+    train_run_init(&run, world, "agnes");
+    run.options = OPTIONS("io=buffered", "block=4K", "depth=4", hyperbatch);
+    run.cap_bytes = cap_bytes;
+    uint64_t bytes = 0;
+    const enum gnn_status status = train_run_open(&run, g);
+    if (status == GNN_OK) {
+        must(train_run_epoch(&run, 0), &run.err);
+        *size = train_run_extra(&run, "hyperbatch_size");
+        bytes = run.result.counters.requested_bytes + train_run_extra(&run, "spill_write_bytes") +
+                train_run_extra(&run, "spool_write_bytes");
+    } else {
+        assert_int_equal(status, GNN_ECAP);
+    }
+    train_run_close(&run);
+    return bytes;
+}
+
+/* H = 0 reads and writes at most 15 % more than the best H of a sweep, whatever the cap leaves room for. */
+static void test_the_automatic_hyperbatch_is_near_the_best(void **state)
+{
+    (void)state;
+    static const struct train_graph_config large = {
+        .nodes = 20000, .mean_degree = 12, .dim = 64, .classes = 5, .train = 3000, .seed = 11};
+    static const char *const sweep[] = {"hyperbatch=150", "hyperbatch=75", "hyperbatch=50",
+                                        "hyperbatch=38",  "hyperbatch=25", "hyperbatch=15",
+                                        "hyperbatch=8",   "hyperbatch=3",  "hyperbatch=1"};
+    static const uint64_t caps[] = {19 << 20, 21 << 20, 32 << 20};
+    struct fixture f;
+    fixture_open(&f, .graph = &large);
+    for (size_t c = 0; c < sizeof caps / sizeof *caps; c++) {
+        uint64_t best = UINT64_MAX, best_size = 0, size = 0;
+        for (size_t h = 0; h < sizeof sweep / sizeof *sweep; h++) {
+            const uint64_t bytes = bytes_under(f.world, &f.graph, caps[c], sweep[h], &size);
+            best_size = bytes > 0 && bytes < best ? size : best_size;
+            best = bytes > 0 && bytes < best ? bytes : best;
+        }
+        const uint64_t automatic = bytes_under(f.world, &f.graph, caps[c], "hyperbatch=0", &size);
+        print_message("cap %llu: H = %llu, %llu bytes; best H = %llu, %llu bytes\n", (unsigned long long)caps[c],
+                      (unsigned long long)size, (unsigned long long)automatic, (unsigned long long)best_size,
+                      (unsigned long long)best);
+        assert_in_range(automatic, 1, best + best * 3 / 20);
+    }
+    fixture_close(&f);
+}
+
 /* ---- memory ---- */
 
 static enum gnn_status plan_under(const struct train_graph *g, struct gnn_world *world, uint64_t cap_bytes,
@@ -829,6 +881,7 @@ int main(void)
         cmocka_unit_test(test_a_hyperbatch_never_reads_more_than_its_mini_batches),
         cmocka_unit_test(test_resident_blocks_are_hits),
         cmocka_unit_test(test_every_seed_once_whatever_the_tails),
+        cmocka_unit_test(test_the_automatic_hyperbatch_is_near_the_best),
         cmocka_unit_test(test_the_smallest_accepted_cap_is_kept),
         cmocka_unit_test(test_refusals_name_the_parameter),
     };
