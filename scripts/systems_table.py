@@ -1,56 +1,142 @@
 #!/usr/bin/env python3
-"""Every system on one graph under two memory caps: what an epoch takes, where it goes, what it reads, what was prepared.
+"""Every system on one graph under memory caps, twice: as its paper sets it, and with equal memory.
 
-papers100m at 1/100 by default, measured on this machine (or simulated: --world simulated --profile P). Two epochs a
-cell, the first cold; the table shows the second, and the first beside it. RingSampler samples only, as its paper does.
+Runs what is missing, round by round so that a slow hour of the machine meets every system, keeps every record (a run
+that is there is not repeated: cut it off and start it again), and rewrites the generated part of results/systems.md:
+tables and the sentences that follow from them. `--write` writes that part from results/systems.csv alone, `--check`
+compares it (tests/style/test_results.sh).
+
+  scripts/systems_table.py                                          # 1/100, 320M and 80M: half an hour
+  scripts/systems_table.py --scale 1/10 --caps 3200M,800M --epochs 1 --part pygplus=100+100 --part gnndrive=100+100
 """
 import argparse
+import csv
 import json
+import os
 import subprocess
 import sys
 
-SYSTEMS = {
-    "pygplus": [],
-    "ginex": [],
-    "gnndrive": [],
-    "agnes": [],
-    "ringsampler": ["--sample-only"],
+LAYOUT = "agnes, nodes as they are"
+# row: system, its own settings; the settings' presets. Rows that the two presets set alike are run once.
+ROWS = {
+    "pygplus": ("pygplus", [], ["paper"]),
+    "ginex": ("ginex", [], ["paper", "equal"]),
+    "gnndrive": ("gnndrive", [], ["paper", "equal"]),
+    "agnes": ("agnes", [], ["paper"]),
+    LAYOUT: ("agnes", ["--set", "agnes.layout=input"], ["paper"]),
+    "ringsampler (sampling)": ("ringsampler", ["--sample-only"], ["paper"]),
 }
+PRESETS = {"paper": "gnndrive", "equal": "equal-memory"}
+TITLES = {"paper": "As each paper sets it", "equal": "Equal memory"}
+THREADS = {"pygplus": ["workers", "gather_threads"], "ginex": ["samplers", "gather_threads"],
+           "gnndrive": ["samplers", "extractors"], "agnes": ["workers"], "ringsampler": ["threads"]}
+FINAL = ("ok", "oom", "oot")
+FIELDS = ["scale", "cap", "setting", "row", "status", "runs", "epoch_s", "low_s", "high_s", "first_s", "part",
+          "prepare_s", "open_s", "prepared_mib", "reads_k", "read_gib", "written_mib", "hit", "memory", "peak_mib",
+          "threads", "cap_kind", "stages", "machine"]
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--oocgnn", default="build/gcc/oocgnn")
     parser.add_argument("--data", default="data")
-    parser.add_argument("--db", default="build/systems.db")
-    parser.add_argument("--systems", default=",".join(SYSTEMS))
+    parser.add_argument("--keep", default="build/systems", help="records of the runs, one file each")
+    parser.add_argument("--rows", default=",".join(ROWS).replace(LAYOUT, "agnes-layout"))
+    parser.add_argument("--scale", default="1/100")
     parser.add_argument("--caps", default="320M,80M")
     parser.add_argument("--dim", default="128")
     parser.add_argument("--epochs", default="2")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--part", action="append", default=[], metavar="SYSTEM=WARMUP+BATCHES",
+                        help="extrapolate this system's epoch (not for systems that work in phases)")
     parser.add_argument("--world", default="measured")
     parser.add_argument("--profile", default="this")
-    parser.add_argument("--out", help="write the table to this file too")
-    return parser.parse_args()
+    parser.add_argument("--csv", default="results/systems.csv")
+    parser.add_argument("--page", default="results/systems.md")
+    parser.add_argument("--write", action="store_true", help="only write the page from the CSV file")
+    parser.add_argument("--check", action="store_true", help="only compare the page with the CSV file")
+    a = parser.parse_args()
+    a.parts = dict(part.split("=") for part in a.part)
+    a.rows = [LAYOUT if row == "agnes-layout" else row for row in a.rows.split(",")]
+    return a
 
 
-def run(a, system, cap):
-    command = [a.oocgnn, "run", "--system", system, "--dataset", "papers100m", "--scale", "1/100", "--data", a.data,
-               "--preset", "gnndrive", "--dim", a.dim, "--memory", cap, "--epochs", a.epochs, "--evaluate", "never",
-               "--world", a.world, "--db", a.db, "--json", "--quiet"] + SYSTEMS[system]
+# ---- runs ----
+
+def cells(a):
+    """(cap, setting, row) in the order of a round."""
+    return [(cap, setting, row) for cap in a.caps.split(",") for row in a.rows for setting in ROWS[row][2]]
+
+
+def command(a, cap, setting, row):
+    system, words, _ = ROWS[row]
+    line = [a.oocgnn, "run", "--system", system, "--dataset", "papers100m", "--scale", a.scale, "--data", a.data,
+            "--preset", PRESETS[setting], "--dim", a.dim, "--memory", cap, "--evaluate", "never", "--world", a.world,
+            "--db", os.path.join(a.keep, "runs.db"), "--json", "--quiet"] + words
     if a.world == "simulated":
-        command += ["--profile", a.profile, "--compute", "cpu"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+        line += ["--profile", a.profile, "--compute", "cpu"]
+    if system in a.parts:
+        warmup, batches = a.parts[system].split("+")
+        return line + ["--warmup", warmup, "--batches", batches]
+    return line + ["--epochs", a.epochs]
+
+
+def record_of(a, cap, setting, row, turn):
+    name = "-".join([a.scale, a.dim, a.world, cap, setting, row, a.parts.get(ROWS[row][0], a.epochs), str(turn)])
+    path = os.path.join(a.keep, "".join(c if c.isalnum() or c in "-+" else "_" for c in name) + ".json")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as source:
+            return json.load(source)
+    line = command(a, cap, setting, row)
+    print(f"round {turn + 1}: {row}, {cap}, {setting}", file=sys.stderr, flush=True)
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
     if not done.stdout.strip():
-        sys.exit(f"{' '.join(command)}\n{done.stderr}")
-    return json.loads(done.stdout)
+        sys.exit(f"{' '.join(line)}\n{done.stderr}")
+    record = json.loads(done.stdout)
+    if record["status"] == "interrupted":
+        sys.exit("interrupted: start it again, it goes on from here")
+    if record["status"] in FINAL:  # what failed is run again next time
+        with open(path + ".new", "w", encoding="utf-8") as target:
+            json.dump(record, target)
+        os.replace(path + ".new", path)
+    return record
 
 
-def number(value, unit=1.0, digits=3):
-    return "-" if value is None else f"{value / unit:.{digits}g}"
+def epoch_seconds(epoch):
+    return (epoch["figures"].get("full_epoch_ns") or epoch["wall_ns"]) * 1e-9
 
 
-def thousands(value):
-    return "-" if value is None else f"{value / 1e3:.0f} k"
+# ---- one cell of all rounds ----
+
+def median(values):
+    values = sorted(values)
+    half = len(values) // 2
+    return values[half] if len(values) % 2 == 1 else (values[half - 1] + values[half]) / 2
+
+
+def number(value, digits=3):
+    return "" if value is None else f"{value:.{digits}g}"
+
+
+def threads(record):
+    words = []
+    for name in THREADS[record["system"]]:
+        key = f"{record['system']}.{name}"
+        words.append(f"{record['environment'].get('rule.' + key, record['config'][key])} {name.replace('_', ' ')}")
+    return ", ".join(words)
+
+
+def memory(record, figures):
+    """The system's own caches and buffers, in MiB."""
+    row_mib = record["dim"] * 4 / 2**20
+    if record["system"] == "gnndrive":
+        return f"features {figures['buffer_slots'] * figures['rows_per_slot'] * row_mib:.0f}"
+    if record["system"] == "ginex":
+        return f"features {figures['cache_rows'] * row_mib:.0f}"
+    if record["system"] == "agnes":
+        graph = figures["graph_frames"] * figures["block_bytes"] / 2**20
+        return f"graph {graph:.0f}, features {figures['cache_rows'] * row_mib:.0f}; H = {figures['hyperbatch_size']}"
+    return "page cache"
 
 
 def split(epoch):
@@ -67,46 +153,204 @@ def split(epoch):
     return "; ".join(words)
 
 
-def hit_ratio(counters):
-    hits, misses = counters["cache_hits"], counters["cache_misses"]
-    if hits is None or misses is None or hits + misses == 0:
+def machine(record):
+    if record["world"] == "simulated":
+        return f"simulated, profile {record['profile']}"
+    e = record["environment"]
+    return f"measured, {e['cpu.model']}, {e['cpu.online']} cores"
+
+
+def cell(a, cap, setting, row, records):
+    """One line of the CSV file: the median run by time, its own counters, and the spread of all."""
+    good = [r for r in records if r["status"] == "ok"]
+    out = dict.fromkeys(FIELDS, "")
+    out.update(scale=a.scale, cap=cap, setting=setting, row=row, runs=len(records), threads="", machine=machine(records[0]),
+               part=a.parts.get(ROWS[row][0], ""), cap_kind=records[0]["cap_enforcement"] or "")
+    if len(good) < len(records):
+        bad = next(r for r in records if r["status"] != "ok")
+        out.update(status=bad["status"], stages=(bad["reasons"] or "").split("\n")[0])
+        return out
+    good.sort(key=lambda r: epoch_seconds(r["epochs"][-1]))
+    times = [epoch_seconds(r["epochs"][-1]) for r in good]
+    record = good[(len(good) - 1) // 2]
+    last, c = record["epochs"][-1], record["epochs"][-1]["counters"]
+    full = last["figures"].get("full_epoch_ns")
+    share = full / last["wall_ns"] if full else 1  # counters of a part stand for the epoch in proportion of time
+    out.update(status="ok", epoch_s=number(median(times)), low_s=number(times[0]), high_s=number(times[-1]),
+               first_s=number(median([epoch_seconds(r["epochs"][0]) for r in good])) if len(record["epochs"]) > 1 else "",
+               prepare_s=number((last["prepare_ns"] or 0) * 1e-9), open_s=number(int(record["environment"]["system.open_ns"]) * 1e-9),
+               prepared_mib=number((record["counters"]["prepare_disk_bytes"] or 0) / 2**20),
+               reads_k=number(None if c["device_read_ios"] is None else c["device_read_ios"] * share / 1e3, 4),
+               read_gib=number(None if c["device_read_bytes"] is None else c["device_read_bytes"] * share / 2**30),
+               written_mib=number((c["device_write_bytes"] or 0) * share / 2**20),
+               hit=number(None if c["hit_ratio"] is None else 100 * c["hit_ratio"]), memory=memory(record, last["figures"]),
+               peak_mib=number((c["peak_memory_bytes"] or 0) / 2**20), threads=threads(record), stages=split(last))
+    return out
+
+
+def run_all(a):
+    os.makedirs(a.keep, exist_ok=True)
+    records = {key: [] for key in cells(a)}
+    for turn in range(a.repeat):
+        for key in records:
+            records[key].append(record_of(a, *key, turn))
+    mine = [cell(a, *key, found) for key, found in records.items()]
+    others = [line for line in read_csv(a.csv) if line["scale"] != a.scale]
+    with open(a.csv, "w", encoding="utf-8", newline="") as target:
+        writer = csv.DictWriter(target, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(others + mine, key=lambda line: -int(line["scale"].split("/")[-1])))
+
+
+def read_csv(path):
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8", newline="") as source:
+        return list(csv.DictReader(source))
+
+
+# ---- the page ----
+
+def scales(lines):
+    return list(dict.fromkeys(line["scale"] for line in lines))
+
+
+def caps(lines, scale):
+    return list(dict.fromkeys(line["cap"] for line in lines if line["scale"] == scale))
+
+
+def find(lines, scale, cap, setting, row):
+    """The cell; one that both presets set alike is the paper's."""
+    for wanted in (setting, "paper"):
+        for line in lines:
+            if (line["scale"], line["cap"], line["setting"], line["row"]) == (scale, cap, wanted, row):
+                return line
+    return None
+
+
+def in_program(line):
+    return line["cap_kind"] == "in-program"
+
+
+def seconds(line):
+    if line["status"] != "ok":
+        return line["status"]
+    spread = "" if int(line["runs"]) == 1 else f" ({line['low_s']}-{line['high_s']})"
+    return line["epoch_s"] + spread + (f" of {line['part']} batches" if line["part"] else "")
+
+
+def table(lines, scale, setting):
+    head = ["system", "cap", "epoch s (spread)", "first epoch s", "of it preparing s", "device reads k", "read GiB",
+            "written MiB", "hits %", "own buffers MiB", "peak MiB", "threads"]
+    out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for cap in caps(lines, scale):
+        for row in ROWS:
+            line = find(lines, scale, cap, setting, row)
+            if line is None or (setting == "equal" and row in (LAYOUT, "ringsampler (sampling)")):
+                continue
+            mark = " (in-program cap)" if in_program(line) else ""
+            shown = [row, cap + mark, seconds(line)] + [line[f] or "-" for f in (
+                "first_s", "prepare_s", "reads_k", "read_gib", "written_mib", "hit", "memory", "peak_mib", "threads")]
+            out.append("| " + " | ".join(shown) + " |")
+    return out
+
+
+def ranked(lines, scale, cap, setting):
+    """Full systems under an enforced cap, fastest first."""
+    found = [find(lines, scale, cap, setting, row) for row in ROWS if row not in (LAYOUT, "ringsampler (sampling)")]
+    found = [line for line in found if line is not None and line["status"] == "ok" and not in_program(line)]
+    return sorted(found, key=lambda line: float(line["epoch_s"]))
+
+
+def order_sentence(lines, scale, cap, setting):
+    found = ranked(lines, scale, cap, setting)
+    if len(found) < 2:
+        return None
+    words = found[0]["row"]
+    for before, line in zip(found, found[1:]):
+        apart = float(line["low_s"]) > float(before["high_s"])
+        words += (", then " if apart else ", not apart from it ") + line["row"]
+    ended = [f"{row} {line['status']}" for row in ("pygplus", "ginex", "gnndrive", "agnes")
+             if (line := find(lines, scale, cap, setting, row)) is not None and line["status"] != "ok"]
+    return f"* {TITLES[setting]}, {cap}: {words}" + (f" ({', '.join(ended)})" if ended else "") + "."
+
+
+PUBLISHED = [
+    ("agnes", "ginex", "up to 3.1 times (32 GB), 4.1 times (8 GB) faster (AGNES, Figure 6)"),
+    ("ginex", "pygplus", "2.11 times in the mean, 2.67 at most (Ginex); 6.5 times (GNNDrive's Table 2: 4116 s, 637 s)"),
+    ("gnndrive", "ginex", "2.6 times faster (GNNDrive); slower (AGNES' Figure 6: Ginex is the best competitor)"),
+    ("gnndrive", "pygplus", "16.9 times (GPU), 11 times (CPU) faster (GNNDrive)"),
+]
+
+
+def ratio(lines, scale, cap, setting, fast, slow):
+    a, b = find(lines, scale, cap, setting, fast), find(lines, scale, cap, setting, slow)
+    if a is None or b is None or a["status"] != "ok" or b["status"] != "ok" or in_program(a) or in_program(b):
         return "-"
-    return f"{100 * hits / (hits + misses):.1f} %"
+    return f"{float(b['epoch_s']) / float(a['epoch_s']):.2g}"
 
 
-def row(record, system, cap):
-    if record["status"] != "ok":
-        reason = (record["reasons"] or "").split("\n")[0]
-        return [system, cap, record["status"]] + ["-"] * 8 + [reason]
-    first, last = record["epochs"][0], record["epochs"][-1]
-    c = last["counters"]
-    return [system + (" (sampling)" if record["variant"] == "sample-only" else ""), cap,
-            number(last["wall_ns"], 1e9), number(first["wall_ns"], 1e9), number(last["prepare_ns"] or 0, 1e9),
-            number(int(record["environment"]["system.open_ns"]), 1e9),
-            number(record["counters"]["prepare_disk_bytes"] or 0, 2**20), thousands(c["device_read_ios"]),
-            number(c["device_read_bytes"], 2**30), number(c["device_write_bytes"] or 0, 2**20), hit_ratio(c), split(last)]
+def ratios(lines, scale):
+    columns = [(setting, cap) for setting in TITLES for cap in caps(lines, scale)]
+    out = ["| times faster | papers | " + " | ".join(f"{TITLES[s].lower()}, {c}" for s, c in columns) + " |",
+           "|" + "---|" * (len(columns) + 2)]
+    for fast, slow, text in PUBLISHED:
+        shown = [ratio(lines, scale, cap, setting, fast, slow) for setting, cap in columns]
+        out.append(f"| {fast} against {slow} | {text} | " + " | ".join(shown) + " |")
+    return out
+
+
+def generated(lines):
+    out = []
+    for scale in scales(lines):
+        here = [line for line in lines if line["scale"] == scale]
+        runs = sorted({line["runs"] for line in here})
+        kinds = sorted({line["cap_kind"] for line in here})
+        out += [f"## papers100m at {scale}", "",
+                f"{', '.join(sorted({line['machine'] for line in here}))}; caps enforced by {', '.join(kinds)}; medians of "
+                f"{' or '.join(runs)} runs, interleaved over the systems, spread in brackets."]
+        if any(line["part"] for line in here):
+            out += ["\"of W+B batches\": the epoch extrapolated from B mini-batches after a warm-up of W; its counts are those of "
+                    "the W+B, in proportion of time."]
+        for setting in TITLES:
+            out += ["", f"### {TITLES[setting]}, {scale}", ""] + table(here, scale, setting)
+        out += ["", f"### Order and ratios, {scale}", "",
+                "Fastest first; \"not apart from it\": the spreads of the two overlap.", ""]
+        out += [s for setting in TITLES for cap in caps(here, scale)
+                if (s := order_sentence(here, scale, cap, setting)) is not None]
+        out += [""] + ratios(here, scale)
+        out += ["", f"### Where the time goes, {scale}", "",
+                "Seconds of one worker of each stage, and the two largest parts of them.", ""]
+        for line in here:
+            if line["status"] == "ok":
+                out.append(f"* {line['row']}, {line['cap']}, {TITLES[line['setting']].lower()}: {line['stages']}")
+            else:
+                out.append(f"* {line['row']}, {line['cap']}, {TITLES[line['setting']].lower()}: {line['status']}: {line['stages']}")
+        out.append("")
+    return "\n".join(out).rstrip("\n") + "\n"
+
+
+BEGIN, END = "<!-- generated from systems.csv: begin -->\n", "<!-- generated from systems.csv: end -->\n"
+
+
+def rewritten(a):
+    with open(a.page, encoding="utf-8") as source:
+        text = source.read()
+    head, rest = text.split(BEGIN)
+    tail = rest.split(END)[1]
+    return text, head + BEGIN + "\n" + generated(read_csv(a.csv)) + "\n" + END + tail
 
 
 def main():
     a = parse_arguments()
-    headings = ["system", "cap", "epoch s", "first epoch s", "of it preparing s", "open s", "prepared MiB", "device reads",
-                "GiB read", "MiB written", "row hits", "stages: seconds of a worker (largest parts)"]
-    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
-    record = None
-    for cap in a.caps.split(","):
-        for system in a.systems.split(","):
-            print(f"{system}, {cap}", file=sys.stderr)
-            record = run(a, system, cap)
-            lines.append("| " + " | ".join(row(record, system, cap)) + " |")
-    e = record["environment"]
-    lines += ["", f"papers100m at scale 1/100, dim {a.dim}, GraphSAGE, batch {record['batch_size']}, fan-out "
-              f"{record['fanout']}, {a.world} world"
-              + (f" (profile {a.profile})" if a.world == "simulated" else f" ({e['cpu.model']}, {e['cpu.online']} cores)")
-              + f", compute {record['compute'] or 'cpu'}. Command: `scripts/systems_table.py {' '.join(sys.argv[1:])}`."]
-    print("\n".join(lines))
-    if a.out:
-        with open(a.out, "w") as target:
-            target.write("\n".join(lines) + "\n")
+    if not a.write and not a.check:
+        run_all(a)
+    before, after = rewritten(a)
+    if a.check:
+        sys.exit(0 if before == after else f"{a.page} is not what {a.csv} gives: run scripts/systems_table.py --write")
+    with open(a.page, "w", encoding="utf-8") as target:
+        target.write(after)
+    print(generated(read_csv(a.csv)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# A results page says what its data say: the generated part of results/systems.md is what results/systems.csv gives, and the
+# sentences of scripts/systems_table.py follow from the numbers. Closes with cmocka's summary lines.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+passed=0
+failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+verdict() { # name, 0 or 1
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "$1"
+    fi
+}
+
+if ! python3 -c '' 2>/dev/null; then
+    echo "left out: no python3 here, which scripts/systems_table.py needs"
+    echo "[  PASSED  ] 0 test(s)."
+    exit 0
+fi
+
+# Two systems whose spreads overlap, one apart from them, one that ended, one under a cap that nobody enforced.
+{
+    python3 -c 'import sys; sys.path.insert(0, "scripts"); import systems_table as t; print(",".join(t.FIELDS))'
+    echo '1/100,320M,paper,pygplus,ok,3,24.9,24.0,25.0,,,0,0,0,1,1,0,,page cache,9,2 workers,cgroup-v1,s,m'
+    echo '1/100,320M,paper,ginex,ok,3,10,9.5,10.5,,,0,0,0,1,1,0,76.7,features 236,9,4 samplers,cgroup-v1,s,m'
+    echo '1/100,320M,paper,agnes,ok,3,9.9,9.8,10.1,,,0,0,0,1,1,0,50,x,9,2 workers,cgroup-v1,s,m'
+    echo '1/100,320M,paper,gnndrive,oom,3,,,,,,,,,,,,,,,,cgroup-v1,too little,m'
+    echo '1/100,320M,equal,gnndrive,ok,3,1,1,1,,,0,0,0,1,1,0,60,x,9,4 samplers,in-program,s,m'
+} >"$dir/systems.csv"
+printf '%s\n' head '<!-- generated from systems.csv: begin -->' old '<!-- generated from systems.csv: end -->' tail >"$dir/page.md"
+table() { scripts/systems_table.py --csv "$dir/systems.csv" --page "$dir/page.md" "$@"; }
+says() { grep -qF -- "$1" "$dir/page.md" || { echo "missing: $1"; return 1; }; }
+
+table --check >/dev/null 2>&1
+verdict "a page that is not what the data give passed" $((1 - ($? != 0)))
+table --write >/dev/null && table --check
+verdict "a page that was just written did not pass" $?
+says '* As each paper sets it, 320M: agnes, not apart from it ginex, then pygplus (gnndrive oom).'
+verdict "order by spread" $?
+says '| ginex against pygplus | 2.11 times in the mean, 2.67 at most (Ginex); 6.5 times (GNNDrive'"'"'s Table 2: 4116 s, 637 s) | 2.5 |'
+verdict "ratios" $?
+says '* Equal memory, 320M: agnes, not apart from it ginex, then pygplus.' && says '| gnndrive | 320M (in-program cap) |' &&
+    says '| gnndrive against pygplus | 16.9 times (GPU), 11 times (CPU) faster (GNNDrive) | - | - |'
+verdict "a cap that nobody enforced is shown and never ranked" $?
+sed -i 's/,24.9,/,20.0,/' "$dir/systems.csv"
+table --check >/dev/null 2>&1
+verdict "a number that changed was not noticed" $((1 - ($? != 0)))
+
+if [ -e results/systems.csv ]; then
+    scripts/systems_table.py --check
+    verdict "results/systems.md" $?
+fi
+
+echo "[  PASSED  ] $passed test(s)."
+[ "$failed" -eq 0 ] || { echo "[  FAILED  ] $failed test(s), listed below:"; exit 1; }
