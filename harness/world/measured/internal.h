@@ -25,14 +25,20 @@ struct gnn_thread {
     void *arg;
 };
 
+/* What gnn_mem_alloc has given out; one count for all processes of a world. */
+struct measured_count {
+    atomic_uint_fast64_t bytes, peak_bytes;
+};
+
 struct measured {
     struct gnn_world base;
     struct gnn_measured_config config;
+    bool sharing;       /* locks opened now are for all processes of the run */
     pthread_key_t self; /* struct gnn_thread of the calling thread: per world, so that worlds may nest in tests */
     pthread_mutex_t lock;
     struct gnn_thread *joined_in;
-    atomic_uint_fast64_t memory_bytes;
-    atomic_uint_fast64_t memory_peak_bytes;
+    struct measured_count *memory; /* own_memory, or a page that all processes share */
+    struct measured_count own_memory;
 };
 
 struct gnn_file {
@@ -50,11 +56,19 @@ static inline struct measured *measured_of(struct gnn_world *w)
 
 GNN_WORLD_HOOKS(GNN_WORLD_HOOK_DECLARE, measured)
 
+/* ---- memory.c ---- */
+
+/* A page shared with every process forked from now on; NULL: none was to be had. */
+void *measured_shared_page(void);
+void measured_shared_page_free(void *page); /* accepts NULL */
+
 /* ---- threads.c ---- */
 
 /* The calling thread's record, made at its first call; never NULL. Taken before a wait starts, so that the wait lies
  * within the thread's wall time. */
 struct gnn_thread *measured_self(struct measured *m);
+/* Takes the running thread's clocks and /proc entry for its own again: a fork kept the parent's. */
+void measured_thread_forked(struct gnn_thread *self);
 /* Frees a record that is no longer reachable from its thread. */
 void measured_thread_free(struct gnn_thread *thread);
 /* The pthread key's destructor: a thread that joined in by itself ends. */

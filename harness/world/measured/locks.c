@@ -8,22 +8,43 @@
 
 struct gnn_mutex {
     pthread_mutex_t handle;
+    bool shared; /* lies on a page of its own that all processes of the run have */
 };
 
 struct gnn_cond {
     pthread_cond_t handle;
+    bool shared;
 };
+
+/* Room for a lock: of this process, or of all that are forked later. NULL: none. */
+static void *lock_memory(const struct measured *m, size_t bytes)
+{
+    assert(bytes <= GNN_PAGE_BYTES);
+    return m->sharing ? measured_shared_page() : calloc(1, bytes);
+}
+
+static void lock_memory_free(void *memory, bool shared)
+{
+    if (shared)
+        measured_shared_page_free(memory);
+    else
+        free(memory);
+}
 
 enum gnn_status measured_mutex_open(struct gnn_world *w, struct gnn_mutex **out, struct gnn_err *err)
 {
-    (void)w;
-    struct gnn_mutex *mutex;
-    GNN_NEW(mutex, 1, err, "mutex: %zu bytes", sizeof *mutex);
-    /* Adaptive: critical sections here are shorter than a wake-up, so a thread looks again before it sleeps. */
+    const struct measured *const m = measured_of(w);
+    struct gnn_mutex *const mutex = lock_memory(m, sizeof *mutex);
+    if (mutex == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "mutex: %zu bytes", sizeof *mutex);
+    mutex->shared = m->sharing;
     pthread_mutexattr_t attr;
     int rc = pthread_mutexattr_init(&attr);
     assert(rc == 0);
+    /* Adaptive: critical sections here are shorter than a wake-up, so a thread looks again before it sleeps. */
     rc = pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+    assert(rc == 0);
+    rc = pthread_mutexattr_setpshared(&attr, m->sharing ? PTHREAD_PROCESS_SHARED : PTHREAD_PROCESS_PRIVATE);
     assert(rc == 0);
     rc = pthread_mutex_init(&mutex->handle, &attr);
     assert(rc == 0);
@@ -64,18 +85,22 @@ void measured_mutex_close(struct gnn_world *w, struct gnn_mutex *mutex)
         return;
     const int rc = pthread_mutex_destroy(&mutex->handle);
     assert(rc == 0);
-    free(mutex);
+    lock_memory_free(mutex, mutex->shared);
 }
 
 enum gnn_status measured_cond_open(struct gnn_world *w, struct gnn_cond **out, struct gnn_err *err)
 {
-    (void)w;
-    struct gnn_cond *cond;
-    GNN_NEW(cond, 1, err, "condition: %zu bytes", sizeof *cond);
+    const struct measured *const m = measured_of(w);
+    struct gnn_cond *const cond = lock_memory(m, sizeof *cond);
+    if (cond == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "condition: %zu bytes", sizeof *cond);
+    cond->shared = m->sharing;
     pthread_condattr_t attr;
     int rc = pthread_condattr_init(&attr);
     assert(rc == 0);
     rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    assert(rc == 0);
+    rc = pthread_condattr_setpshared(&attr, m->sharing ? PTHREAD_PROCESS_SHARED : PTHREAD_PROCESS_PRIVATE);
     assert(rc == 0);
     rc = pthread_cond_init(&cond->handle, &attr);
     assert(rc == 0);
@@ -121,5 +146,5 @@ void measured_cond_close(struct gnn_world *w, struct gnn_cond *cond)
     if (cond == NULL)
         return;
     (void)pthread_cond_destroy(&cond->handle);
-    free(cond);
+    lock_memory_free(cond, cond->shared);
 }

@@ -18,6 +18,7 @@
 
 struct gnn_measured_config {
     uint64_t memory_limit_bytes; /* of gnn_mem_alloc, enforced in the program: beyond it GNN_ECAP; 0 = no limit */
+    bool processes;              /* several processes will share what is opened before gnn_world_measured_forked */
     uint32_t force_align_bytes;  /* direct files report at least this alignment (a power of two); 0 = as asked of
                             * the kernel. Lets a machine of 512-byte sectors exercise the 4096-byte paths. */
 };
@@ -25,6 +26,11 @@ struct gnn_measured_config {
 /* config may be NULL: no limit, the machine's alignment. */
 GNN_MUST_CHECK enum gnn_status gnn_world_measured_open(const struct gnn_measured_config *config, struct gnn_world **out,
                                                        struct gnn_err *err);
+
+/* A world with `processes`: called on the forking thread in each process after the last fork. Locks that were opened
+ * before, memory with GNN_MEM_SHARED and the count of all memory belong to every process; what is opened from now on
+ * to this one alone. Nothing of the world may have threads of its own at the fork (rings, stages). */
+void gnn_world_measured_forked(struct gnn_world *world);
 
 /* Everything opened through the world is closed first; memory still allocated is reported on stderr. */
 void gnn_world_measured_close(struct gnn_world *world);

@@ -19,13 +19,13 @@ _Static_assert(sizeof(struct mem_header) <= MEM_HEADER_BYTES, "the header fits i
 /* Adds to the count unless that passes the limit. */
 static bool count_bytes(struct measured *m, uint64_t bytes)
 {
-    uint64_t before = atomic_load(&m->memory_bytes);
+    uint64_t before = atomic_load(&m->memory->bytes);
     do {
         if (m->config.memory_limit_bytes != 0 &&
             (bytes > m->config.memory_limit_bytes || before > m->config.memory_limit_bytes - bytes))
             return false;
-    } while (!atomic_compare_exchange_weak(&m->memory_bytes, &before, before + bytes));
-    gnn_atomic_max(&m->memory_peak_bytes, before + bytes);
+    } while (!atomic_compare_exchange_weak(&m->memory->bytes, &before, before + bytes));
+    gnn_atomic_max(&m->memory->peak_bytes, before + bytes);
     return true;
 }
 
@@ -39,13 +39,14 @@ enum gnn_status measured_mem_alloc(struct gnn_world *w, const char *name, uint64
     const uint64_t counted = gnn_round_up(bytes == 0 ? 1 : bytes, GNN_PAGE_BYTES);
     if (!count_bytes(m, counted))
         return gnn_fail(err, GNN_ECAP, "%s: %llu bytes beside the %llu already held pass the memory limit of %llu",
-                        name, (unsigned long long)bytes, (unsigned long long)atomic_load(&m->memory_bytes),
+                        name, (unsigned long long)bytes, (unsigned long long)atomic_load(&m->memory->bytes),
                         (unsigned long long)m->config.memory_limit_bytes);
+    const int sharing = (flags & GNN_MEM_SHARED) != 0 && m->sharing ? MAP_SHARED : MAP_PRIVATE;
     unsigned char *base =
-        mmap(NULL, counted + MEM_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, counted + MEM_HEADER_BYTES, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) {
         const int error = errno;
-        atomic_fetch_sub(&m->memory_bytes, counted);
+        atomic_fetch_sub(&m->memory->bytes, counted);
         return gnn_fail(err, GNN_ENOMEM, "%s: %llu bytes: %s", name, (unsigned long long)bytes, strerror(error));
     }
     *(struct mem_header *)(void *)base = (struct mem_header){.magic = mem_magic, .bytes = counted};
@@ -72,15 +73,27 @@ void measured_mem_free(struct gnn_world *w, void *ptr)
     assert(header.bytes % GNN_PAGE_BYTES == 0);
     const int rc = munmap(base, header.bytes + MEM_HEADER_BYTES);
     assert(rc == 0);
-    const uint64_t before = atomic_fetch_sub(&m->memory_bytes, header.bytes);
+    const uint64_t before = atomic_fetch_sub(&m->memory->bytes, header.bytes);
     assert(before >= header.bytes);
 }
 
 void measured_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out)
 {
     struct measured *m = measured_of(w);
-    out->current_bytes = atomic_load(&m->memory_bytes);
-    out->peak_bytes = atomic_load(&m->memory_peak_bytes);
+    out->current_bytes = atomic_load(&m->memory->bytes);
+    out->peak_bytes = atomic_load(&m->memory->peak_bytes);
+}
+
+void *measured_shared_page(void)
+{
+    void *const page = mmap(NULL, GNN_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return page == MAP_FAILED ? NULL : page;
+}
+
+void measured_shared_page_free(void *page)
+{
+    if (page != NULL)
+        (void)munmap(page, GNN_PAGE_BYTES);
 }
 
 void measured_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes)

@@ -45,6 +45,13 @@ static void thread_begin(struct gnn_thread *thread)
     assert(rc == 0);
 }
 
+void measured_thread_forked(struct gnn_thread *self)
+{
+    if (self->schedstat_fd >= 0)
+        (void)close(self->schedstat_fd);
+    thread_begin(self);
+}
+
 static struct gnn_thread *thread_new(struct measured *m)
 {
     struct gnn_thread *thread = calloc(1, sizeof *thread);
