@@ -24,6 +24,8 @@ struct gnn_model {
     uint64_t state_count;  /* reals of each of the four, padding included */
     gnn_real *column_sums; /* (COLUMNS), where every gradient ends; NULL on a back-end without values */
     uint64_t step;
+    gnn_gradient_fn *on_gradient; /* NULL: one worker */
+    const void *on_gradient_ctx;
 };
 
 /* Columns in which the optimiser's state is summed: state_count is a multiple, see padded_count. */
@@ -264,6 +266,23 @@ uint64_t gnn_model_bytes(const struct gnn_model_config *config, const uint32_t *
     return gnn_mul_bytes(reals + COLUMNS, sizeof(gnn_real));
 }
 
+uint64_t gnn_model_gradient_count(const struct gnn_model_config *config)
+{
+    uint64_t count = 0;
+    for (uint32_t k = 0; k < config->layers; k++) {
+        struct gnn_layer layer = {0};
+        shape_layer(config, k, &layer);
+        count += layer_param_count(&layer);
+    }
+    return count;
+}
+
+void gnn_model_on_gradient(struct gnn_model *model, gnn_gradient_fn *fn, const void *ctx)
+{
+    model->on_gradient = fn;
+    model->on_gradient_ctx = ctx;
+}
+
 /* ---- a step ---- */
 
 /* What ops could not return: a launch, a copy or an allocation of the device that failed. */
@@ -294,6 +313,8 @@ static struct gnn_dropout layer_dropout(const struct gnn_model *model, const str
     uint64_t key = gnn_rng_fork(model->config.seed, "dropout");
     key = gnn_rng_fold(key, batch->epoch);
     key = gnn_rng_fold(key, batch->batch);
+    if (model->config.rank > 0)
+        key = gnn_rng_fold(key, model->config.rank);
     return (struct gnn_dropout){.rate = model->config.dropout, .key = gnn_rng_fold(key, k)};
 }
 
@@ -382,6 +403,9 @@ enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_
     const struct gnn_mat logits = forward(model, batch, x, true);
     t->ops->softmax_nll(t, logits, labels, &out->loss, &out->correct);
     backward(model, batch, x, logits);
+    if (model->on_gradient != NULL)
+        GNN_TRY(model->on_gradient(model->on_gradient_ctx, model->state + model->state_count, model->state_count, batch,
+                                   out, err));
     model->step++;
     const struct gnn_adam adam = {.lr = model->config.lr,
                                   .beta1 = 0.9,

@@ -24,6 +24,7 @@ struct gnn_model_config {
     bool gat_width_total; /* false: hidden channels per head (as released); true: hidden / heads per head */
     enum gnn_gcn_norm gcn_norm;
     uint64_t seed; /* parameters' initial values and dropout masks */
+    uint32_t rank; /* of several workers: equal parameters, dropout masks of its own */
 };
 
 struct gnn_model;
@@ -37,6 +38,15 @@ struct gnn_step_result {
     uint32_t correct; /* argmax == label on this forward pass */
     bool finite; /* the loss is a number, and when training every gradient so far; true where nothing is computed */
 };
+
+/* Called between backward pass and Adam step, with the gradient of all parameters together (count reals on the
+ * back-end, padding included) and this step's result: several workers make it their mean. */
+typedef enum gnn_status gnn_gradient_fn(const void *ctx, gnn_real *gradient, uint64_t count,
+                                        const struct gnn_batch_view *batch, const struct gnn_step_result *step,
+                                        struct gnn_err *err);
+void gnn_model_on_gradient(struct gnn_model *model, gnn_gradient_fn *fn, const void *ctx);
+/* The count that it is called with. */
+uint64_t gnn_model_gradient_count(const struct gnn_model_config *config);
 
 /* Forward, backward, one Adam step. x (batch->node_count, in_dim) on the back-end, labels of the seeds on the host.
  * Dropout masks are keyed by (seed, epoch, batch, layer), so the step depends on nothing but the batch and the

@@ -37,12 +37,22 @@ static void add_times(const struct gnn_pipeline *pipeline, struct gnn_epoch_resu
     }
 }
 
+/* Why the pipeline stops is told when it has: gnn_epoch_run's caller fails, and the rank with it. */
+static void stop_ranks(void *target)
+{
+    const struct gnn_env *const env = target;
+    const struct gnn_err why = {.status = GNN_ECANCELLED};
+    gnn_ranks_cancel(env->ranks, env->rank, &why);
+}
+
 enum gnn_status gnn_epoch_run(const struct gnn_env *env, gnn_add_stages_fn *add_stages, void *ctx,
                               struct gnn_epoch_result *out, struct gnn_err *err)
 {
     struct gnn_pipeline *pipeline = NULL;
     enum gnn_status status = gnn_pipeline_open(env->world, &pipeline, err);
     GNN_NEXT(status, add_stages(ctx, pipeline, err));
+    if (env->ranks != NULL) /* a trainer that waits for the other ranks' gradients waits no longer */
+        GNN_NEXT(status, gnn_pipeline_on_cancel(pipeline, stop_ranks, (void *)env, err));
     if (status == GNN_OK) {
         status = gnn_pipeline_run(pipeline, err);
         add_times(pipeline, out);

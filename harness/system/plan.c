@@ -7,7 +7,8 @@
 enum { PROCESS_PART = 1 }; /* second of gnn_plan_begin's */
 static const char process_part[] = "process itself";
 
-struct gnn_plan_part *gnn_plan_part(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)
+struct gnn_plan_part *gnn_plan_shared(struct gnn_memory_plan *plan, const char *name, const char *remedy,
+                                      uint64_t bytes)
 {
     assert(plan->env != NULL);
     assert(name != NULL);
@@ -15,6 +16,11 @@ struct gnn_plan_part *gnn_plan_part(struct gnn_memory_plan *plan, const char *na
     struct gnn_plan_part *part = &plan->parts[plan->part_count++];
     *part = (struct gnn_plan_part){.name = name, .remedy = remedy, .bytes = bytes, .phases = GNN_PLAN_ALL_PHASES};
     return part;
+}
+
+struct gnn_plan_part *gnn_plan_part(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)
+{
+    return gnn_plan_shared(plan, name, remedy, gnn_mul_bytes(gnn_env_workers(plan->env), bytes));
 }
 
 struct gnn_plan_part *gnn_plan_in_flight(struct gnn_memory_plan *plan, const char *name, const char *remedy,
@@ -33,8 +39,8 @@ void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
     gnn_batch_expect(d, env->workload, &plan->batch);
     const uint64_t splits = ((uint64_t)d->train.count + d->valid.count + d->test.count) * sizeof(gnn_node);
     const uint64_t labels = only ? 0 : d->node_count * (uint64_t)sizeof *d->labels;
-    gnn_plan_part(plan, "dataset's offsets, labels and splits", NULL,
-                  (d->node_count + UINT64_C(1)) * sizeof *d->indptr + labels + splits);
+    gnn_plan_shared(plan, "dataset's offsets, labels and splits", NULL,
+                    (d->node_count + UINT64_C(1)) * sizeof *d->indptr + labels + splits);
     gnn_plan_part(plan, process_part, NULL, env->process_bytes);
     if (!only && env->model_config != NULL && !gnn_env_on_device(env))
         gnn_plan_part(plan, "model", "--hidden, --batch or --fanout",
@@ -48,7 +54,7 @@ void gnn_plan_process_at_least(struct gnn_memory_plan *plan, uint64_t bytes)
 {
     struct gnn_plan_part *process = &plan->parts[PROCESS_PART];
     assert(process->name == process_part);
-    process->bytes = gnn_max_u64(process->bytes, bytes);
+    process->bytes = gnn_max_u64(process->bytes, gnn_mul_bytes(gnn_env_workers(plan->env), bytes));
 }
 
 /* Sums up those of the first `count` parts that are held in one of the phases; in_flight: and grow with batches. */
@@ -121,11 +127,14 @@ enum gnn_status gnn_plan_check(const struct gnn_memory_plan *plan, const char *w
     const struct gnn_plan_part *part = gnn_plan_largest(plan);
     (void)gnn_format_bytes(total, needed, sizeof needed);
     (void)gnn_format_bytes(cap, cap_text, sizeof cap_text);
+    const char *const workers_too = gnn_env_workers(plan->env) > 1 ? ", or lower --workers" : "";
     if (part == NULL)
-        return gnn_fail(err, GNN_ECAP, "the run needs about %s%s besides the page cache, the cap is %s: raise --memory",
-                        needed, when, cap_text);
+        return gnn_fail(err, GNN_ECAP,
+                        "the run needs about %s%s besides the page cache, the cap is %s: raise --memory%s", needed,
+                        when, cap_text, workers_too);
     return gnn_fail(err, GNN_ECAP,
                     "the run needs about %s%s besides the page cache, the cap is %s; of what options change, the "
-                    "largest part is the %s with %s: raise --memory or change %s",
-                    needed, when, cap_text, part->name, gnn_format_bytes(part->bytes, most, sizeof most), part->remedy);
+                    "largest part is the %s with %s: raise --memory or change %s%s",
+                    needed, when, cap_text, part->name, gnn_format_bytes(part->bytes, most, sizeof most), part->remedy,
+                    workers_too);
 }

@@ -37,11 +37,16 @@ void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env);
  * known. */
 void gnn_plan_process_at_least(struct gnn_memory_plan *plan, uint64_t bytes);
 
-/* Adds a part that is sized at open; returns it, so that its phases can be set. */
+/* Adds a part that is sized at open; returns it, so that its phases can be set. bytes: of one rank; several workers
+ * hold as many, and the cap is for all of them together. */
 struct gnn_plan_part *gnn_plan_part(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes);
 /* Likewise one that grows with the mini-batches in flight. */
 struct gnn_plan_part *gnn_plan_in_flight(struct gnn_memory_plan *plan, const char *name, const char *remedy,
                                          uint64_t bytes);
+
+/* Adds a part that all ranks of a run hold together, once. */
+struct gnn_plan_part *gnn_plan_shared(struct gnn_memory_plan *plan, const char *name, const char *remedy,
+                                      uint64_t bytes);
 
 /* Of the largest phase: all parts, those of gnn_plan_begin, and those that grow with the mini-batches in flight. */
 uint64_t gnn_plan_bytes(const struct gnn_memory_plan *plan);

@@ -22,7 +22,8 @@ struct gnn_sampling {
     struct gnn_file *file;
     struct gnn_map *map;
     struct lane *lanes; /* (workers) */
-    gnn_node *order;    /* (train.count) */
+    gnn_node *order;    /* (gnn_epoch_nodes) of this rank */
+    gnn_node *scratch;  /* (gnn_segment_nodes) a segment's permutation; NULL where the rank has one segment */
     uint32_t batches;
     uint64_t epoch;
 };
@@ -30,7 +31,7 @@ struct gnn_sampling {
 /* Worker w's seeds and batches; all of them when the order is global. */
 static void divide(struct gnn_sampling *s)
 {
-    const uint32_t total = s->env->dataset->train.count, batch_size = s->env->workload->batch_size;
+    const uint32_t total = gnn_epoch_nodes(s->env), batch_size = s->env->workload->batch_size;
     const uint32_t limit = s->env->workload->max_batches > 0 ? s->env->workload->max_batches : UINT32_MAX;
     uint32_t batches = 0;
     for (uint32_t w = 0; w < s->config.workers; w++) {
@@ -75,7 +76,14 @@ enum gnn_status gnn_sampling_open(const struct gnn_env *env, const struct gnn_sa
         GNN_TRY(gnn_dataset_file_open(env, GNN_DATASET_INDICES, 0, &s->file, NULL, err));
         GNN_TRY(gnn_map_open(env->world, s->file, config->advice, &s->map, err));
     }
-    GNN_MEM_NEW(env->world, s->order, env->dataset->train.count, "order of the epoch", GNN_MEM_PLAIN, err);
+    assert(!config->segments || gnn_segments(env) == 1);
+    const uint32_t segment = gnn_segment_nodes(env);
+    if (segment == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s has %" PRIu32 " training nodes, fewer than --segments %" PRIu32,
+                        env->dataset->dir, env->dataset->train.count, gnn_segments(env));
+    GNN_MEM_NEW(env->world, s->order, gnn_epoch_nodes(env), "order of the epoch", GNN_MEM_PLAIN, err);
+    if (gnn_epoch_nodes(env) > segment)
+        GNN_MEM_NEW(env->world, s->scratch, segment, "order of a segment", GNN_MEM_PLAIN, err);
     GNN_NEW(s->lanes, config->workers, err, "%" PRIu32 " samplers", config->workers);
     for (uint32_t w = 0; w < config->workers; w++)
         GNN_TRY(open_lane(s, w, err));
@@ -92,10 +100,38 @@ void gnn_sampling_close(struct gnn_sampling *s)
         gnn_source_close(s->lanes[w].source);
     }
     free(s->lanes);
+    gnn_mem_free(s->env->world, s->scratch);
     gnn_mem_free(s->env->world, s->order);
     gnn_map_close(s->env->world, s->map);
     gnn_file_close(s->env->world, s->file);
     free(s);
+}
+
+/* Puts the permutation of one of this rank's segments where its mini-batches are: of each, the `own`-th of `of` equal
+ * pieces (the last mini-batch's pieces are shorter, and equal too). */
+static void place_segment(struct gnn_sampling *s, const gnn_node *permutation, uint32_t own, uint32_t of)
+{
+    const uint32_t segment = gnn_segment_nodes(s->env), piece = s->env->workload->batch_size / of;
+    for (uint32_t at = 0; at < segment; at += piece) {
+        const uint32_t count = gnn_min_u32(segment - at, piece);
+        memcpy(s->order + (uint64_t)at * of + (uint64_t)own * count, permutation + at, count * sizeof *permutation);
+    }
+}
+
+/* The order of a rank whose training nodes come from segments, each shuffled inside itself. A segment's permutation
+ * depends on (seed, segment, epoch) alone: however many ranks share the segments, step k trains the same nodes. */
+static void order_segments(struct gnn_sampling *s)
+{
+    const struct gnn_env *const env = s->env;
+    const uint32_t own = gnn_segments(env) / gnn_env_workers(env), segment = gnn_segment_nodes(env);
+    for (uint32_t i = 0; i < own; i++) {
+        const uint32_t index = env->rank * own + i;
+        gnn_node *const permutation = own == 1 ? s->order : s->scratch;
+        gnn_epoch_order(gnn_rng_fold(env->workload->seed, index), s->epoch,
+                        env->dataset->train.nodes + (uint64_t)index * segment, segment, permutation);
+        if (own > 1)
+            place_segment(s, permutation, i, own);
+    }
 }
 
 void gnn_sampling_begin(struct gnn_sampling *s, uint64_t epoch)
@@ -110,7 +146,9 @@ void gnn_sampling_begin(struct gnn_sampling *s, uint64_t epoch)
             gnn_epoch_order(gnn_rng_fold(seed, w), epoch, train->nodes + lane->first_seed,
                             lane->end_seed - lane->first_seed, s->order + lane->first_seed);
     }
-    if (!s->config.segments)
+    if (gnn_segments(s->env) > 1)
+        order_segments(s);
+    else if (!s->config.segments)
         gnn_epoch_order(seed, epoch, train->nodes, train->count, s->order);
 }
 
@@ -229,6 +267,7 @@ uint64_t gnn_sampling_bytes(const struct gnn_env *env, const struct gnn_batch_si
         (uint32_t)gnn_sample_node_bound(env->dataset->node_count, load->batch_size, load->fanout, load->layers, NULL);
     const uint64_t offsets = size->edges * sizeof(uint64_t);
     const uint64_t map = gnn_id_map_bytes(env->dataset->node_count, bound);
-    const uint64_t order = env->dataset->train.count * (uint64_t)sizeof(gnn_node);
+    const uint64_t nodes = gnn_epoch_nodes(env), segment = gnn_segment_nodes(env);
+    const uint64_t order = (nodes + (nodes > segment ? segment : 0)) * sizeof(gnn_node);
     return gnn_add_bytes(order, gnn_mul_bytes(workers, gnn_add_bytes(offsets, map)));
 }

@@ -1,6 +1,11 @@
 /* The sampling stage of the systems that sample node-wise: one mapping of `indices` (or the system's own neighbour
  * sources), one sampler per worker over it, the epoch's order, and the sum of the counters. Which worker draws which
- * batch is the system's business: a mini-batch depends on (seed, epoch, batch) alone. */
+ * batch is the system's business: a mini-batch depends on (seed, epoch, batch) alone.
+ *
+ * With several ranks, or segments, the training nodes are cut into equal segments, contiguous in the training list,
+ * each shuffled inside itself; rank r owns segments [r K / W, (r + 1) K / W), and each of its mini-batches takes an
+ * equal piece of each. Draws are keyed by (seed, epoch, step, hop, node) on every rank: step k of W ranks samples, for
+ * every node, what step k of one process with W times the batch and the same segments samples. */
 #ifndef GNN_SYSTEM_SAMPLING_H
 #define GNN_SYSTEM_SAMPLING_H
 

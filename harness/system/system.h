@@ -3,6 +3,7 @@
  *
  * Life of a run, all on the worker process's main thread of the world:
  *   complete -> plan -> open -> intend -> train_epoch x epochs -> close.
+ * With several workers complete, plan and open_shared come first, then each rank does the rest on its own main thread.
  * A hook that fails fills err; close is then called with whatever open stored (maybe NULL). */
 #ifndef GNN_SYSTEM_SYSTEM_H
 #define GNN_SYSTEM_SYSTEM_H
@@ -12,6 +13,7 @@
 #include "harness/model/model.h"
 #include "harness/oocgnn.h"
 #include "harness/pipeline/pipeline.h"
+#include "harness/ranks/average.h"
 #include "harness/sample/sample.h"
 #include "harness/tensor/tensor.h"
 #include "harness/world/world.h"
@@ -30,6 +32,9 @@ struct gnn_workload {
     uint32_t epochs;
     uint32_t max_batches; /* per epoch, 0 = all: smoke runs and probes */
     bool sample_only;     /* the papers' "-only": no extract, no train; features are not even opened */
+    /* Several workers (ranks): batch_size seeds each a step, from the segments of the training nodes that are theirs.
+     * 0 counts as 1. segments is a multiple of workers and divides workers * batch_size. */
+    uint32_t workers, segments;
 };
 
 /* Everything a system may touch. Owned by the harness, constant for the run, outlives the system. */
@@ -51,12 +56,24 @@ struct gnn_env {
     /* Called by the trainer after each step, in training order; may be NULL. Traces, tests, progress. */
     void (*on_step)(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step);
     void *on_step_ctx;
+
+    /* ---- several workers; all zero with one ---- */
+    uint32_t rank;               /* of this process, or of this thread of a simulated machine */
+    struct gnn_ranks *ranks;     /* where the ranks meet; NULL: one worker */
+    struct gnn_average *average; /* means of the gradients over the ranks; NULL: one worker */
+    void *shared;                /* what the system's open_shared left for all ranks */
+    bool on_device;              /* says for tensor == NULL (open_shared) what gnn_env_on_device will say */
 };
+
+static inline uint32_t gnn_env_workers(const struct gnn_env *env)
+{
+    return gnn_max_u32(env->workload->workers, 1);
+}
 
 /* Whether the tensor back-end has a memory of its own: what it computes on must be uploaded. */
 static inline bool gnn_env_on_device(const struct gnn_env *env)
 {
-    return env->tensor != NULL && !env->tensor->host_memory;
+    return env->tensor != NULL ? !env->tensor->host_memory : env->on_device;
 }
 
 /* Returns a thread count: the one that was given, or, where that is 0, the rule's, at least 1. */
@@ -68,14 +85,32 @@ static inline uint32_t gnn_threads(uint32_t given, uint32_t by_rule)
 struct gnn_memory_plan; /* harness/system/plan.h */
 struct gnn_intent;      /* harness/system/intent.h */
 
-/* Mini-batches that the training nodes make. What a system sizes by an epoch (a superbatch, a hyperbatch) it sizes by
+static inline uint32_t gnn_segments(const struct gnn_env *env)
+{
+    return gnn_max_u32(env->workload->segments, 1);
+}
+
+/* Training nodes cut into segments: the nodes of one. What is left over is not trained, so that every rank has as many
+ * (as GNNDrive's released code does it). */
+static inline uint32_t gnn_segment_nodes(const struct gnn_env *env)
+{
+    return env->dataset->train.count / gnn_segments(env);
+}
+
+/* Training nodes of one rank. */
+static inline uint32_t gnn_epoch_nodes(const struct gnn_env *env)
+{
+    return gnn_segment_nodes(env) * (gnn_segments(env) / gnn_env_workers(env));
+}
+
+/* Mini-batches that a rank's training nodes make. What a system sizes by an epoch (a superbatch, a hyperbatch) it sizes by
  * this, so that the first max_batches run as they would in the whole epoch. */
 static inline uint32_t gnn_whole_epoch_batches(const struct gnn_env *env)
 {
-    return (uint32_t)gnn_div_up(env->dataset->train.count, env->workload->batch_size);
+    return (uint32_t)gnn_div_up(gnn_epoch_nodes(env), env->workload->batch_size);
 }
 
-/* Mini-batches of an epoch of this run: all training nodes, or the first workload->max_batches. */
+/* Mini-batches of an epoch of this run, of one rank: all its training nodes, or the first workload->max_batches. */
 static inline uint32_t gnn_epoch_batches(const struct gnn_env *env)
 {
     const uint32_t all = gnn_whole_epoch_batches(env);
@@ -105,6 +140,7 @@ enum { GNN_FIGURES_MAX = 24 };
 struct gnn_figure {
     const char *name;
     uint64_t value;
+    bool is_size; /* several workers: the largest stands for all; else their sum */
 };
 
 struct gnn_epoch_result {
@@ -124,7 +160,14 @@ struct gnn_epoch_result {
 static inline void gnn_epoch_figure(struct gnn_epoch_result *out, const char *name, uint64_t value)
 {
     assert(out->figure_count < GNN_FIGURES_MAX);
-    out->figures[out->figure_count++] = (struct gnn_figure){name, value};
+    out->figures[out->figure_count++] = (struct gnn_figure){name, value, false};
+}
+
+/* Likewise one that is no amount but a size or a setting: "buffer_slots". */
+static inline void gnn_epoch_size(struct gnn_epoch_result *out, const char *name, uint64_t value)
+{
+    gnn_epoch_figure(out, name, value);
+    out->figures[out->figure_count - 1].is_size = true;
 }
 
 struct gnn_system {
@@ -133,6 +176,7 @@ struct gnn_system {
     const char *title;                /* "GNNDrive (ICPP 2024), CPU variant" */
     const struct gnn_option *options; /* NULL-name terminated; may hold no entry */
     size_t config_bytes;
+    uint32_t workers_max; /* ranks of a run at most; 0 or 1: one process alone */
 
     /* Optional. Puts a number where a parameter at 0 stands for a rule over the world's cores (env->cores) and the
      * workload: thread counts. What was given stays. The record lists what it changed. */
@@ -142,6 +186,11 @@ struct gnn_system {
      * when they contradict. */
     enum gnn_status (*plan)(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                             struct gnn_err *err);
+    /* Optional, and only called with several workers: once, before any rank starts. What it opens belongs to all of
+     * them (GNN_MEM_SHARED, locks; no threads, no rings) and reaches their open as env->shared. env->tensor and
+     * env->model are NULL. close_shared is called when every rank has closed; accepts NULL. */
+    enum gnn_status (*open_shared)(const struct gnn_env *env, const void *config, void **shared, struct gnn_err *err);
+    void (*close_shared)(void *shared);
     /* Required. Allocates everything that lasts. config stays valid until close. */
     enum gnn_status (*open)(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err);
     /* Optional. Says what the epochs of this run will do and read where that is not what gnn_intent_begin filled in. */

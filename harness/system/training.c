@@ -41,10 +41,22 @@ enum gnn_status gnn_rows_reserve(struct gnn_rows *rows, uint64_t count, struct g
     return GNN_OK;
 }
 
+/* The model's on_gradient: the mean over the ranks takes the gradient's place. */
+static enum gnn_status average_gradient(const void *ctx, gnn_real *gradient, uint64_t count,
+                                        const struct gnn_batch_view *batch, const struct gnn_step_result *step,
+                                        struct gnn_err *err)
+{
+    const struct gnn_average_step own = {.seeds = batch->seed_count, .correct = step->correct, .loss = step->loss};
+    const struct gnn_env *const env = ctx;
+    return gnn_average_gradient(env->average, env->tensor, gradient, count, &own, err);
+}
+
 enum gnn_status gnn_training_open(const struct gnn_env *env, struct gnn_training *out, struct gnn_err *err)
 {
     *out = (struct gnn_training){.env = env};
     gnn_rows_init(&out->uploaded, env, "uploaded input", true);
+    if (env->average != NULL)
+        gnn_model_on_gradient(env->model, average_gradient, env);
     GNN_MEM_NEW(env->world, out->labels, env->workload->batch_size, "labels of a batch", GNN_MEM_PLAIN, err);
     return GNN_OK;
 }
@@ -144,6 +156,8 @@ enum gnn_status gnn_training_step(struct gnn_training *training, const struct gn
     training->seeds += batch->seed_count;
     training->correct += step.correct;
     training->batches++;
+    if (env->average != NULL) /* what the others see is the step of all ranks */
+        step = (struct gnn_step_result){.loss = env->average->all.loss, .correct = (uint32_t)env->average->all.correct};
     if (env->on_step != NULL)
         env->on_step(env->on_step_ctx, batch, &step);
     return GNN_OK;

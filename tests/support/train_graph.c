@@ -257,7 +257,13 @@ static enum gnn_status configure(struct train_run *run, const struct train_graph
                                 .cap_bytes = run->cap_bytes,
                                 .stop = &run->stop,
                                 .on_step = on_step,
-                                .on_step_ctx = run};
+                                .on_step_ctx = run,
+                                .rank = run->rank,
+                                .ranks = run->ranks,
+                                .average = run->average,
+                                .shared = run->shared,
+                                .on_device = run->device};
+    run->model_config.rank = run->rank;
     if (run->table->complete != NULL)
         run->table->complete(&run->env, run->config);
     return GNN_OK;
@@ -269,6 +275,12 @@ enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *
     gnn_plan_begin(plan, &run->env);
     GNN_TRY(run->table->plan(&run->env, run->config, plan, &run->err));
     return gnn_plan_check(plan, "", &run->err);
+}
+
+enum gnn_status train_run_open_shared(struct train_run *run, const struct train_graph *graph, void **shared)
+{
+    GNN_TRY(configure(run, graph));
+    return run->table->open_shared(&run->env, run->config, shared, &run->err);
 }
 
 enum gnn_status train_run_open(struct train_run *run, const struct train_graph *graph)

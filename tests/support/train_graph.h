@@ -47,6 +47,10 @@ struct train_run {
     uint64_t cap_bytes;
     uint32_t stop_after;     /* raises the stop flag after so many steps; 0 = never */
     struct gnn_world *world; /* the caller's */
+    uint32_t rank;           /* one of several workers: what they share is the caller's */
+    struct gnn_ranks *ranks;
+    struct gnn_average *average;
+    void *shared;
 
     /* filled */
     const struct gnn_system *table;
@@ -69,6 +73,8 @@ struct train_run {
 void train_run_init(struct train_run *run, struct gnn_world *world, const char *system);
 enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *graph, struct gnn_memory_plan *plan);
 enum gnn_status train_run_open(struct train_run *run, const struct train_graph *graph);
+/* What several ranks share, before they are opened: closed by run->table->close_shared. run: of any rank. */
+enum gnn_status train_run_open_shared(struct train_run *run, const struct train_graph *graph, void **shared);
 /* After an epoch that ended well, fails the test unless the system did what it said it would, and trained what it
  * sampled: the digests of both are equal. */
 enum gnn_status train_run_epoch(struct train_run *run, uint64_t epoch);

@@ -99,6 +99,26 @@ static void test_evaluations_between_epochs_are_counted(void **state)
     assert_non_null(strstr(s.err.message, "--evaluate last or never"));
 }
 
+static void test_several_workers_share_a_cap(void **state)
+{
+    (void)state;
+    struct setting s;
+    set(&s, 0);
+    s.workload.workers = s.workload.segments = 4;
+    gnn_plan_begin(&s.plan, &s.env);
+    assert_int_equal(gnn_plan_run_bytes(&s.plan), RUN_BYTES + 3 * 5000); /* the dataset once, the process each */
+    gnn_plan_part(&s.plan, "own", "x.own", 100);
+    gnn_plan_in_flight(&s.plan, "batches", "x.batches", 30);
+    gnn_plan_shared(&s.plan, "shared", "x.shared", 50);
+    assert_int_equal(gnn_plan_bytes(&s.plan), RUN_BYTES + 3 * 5000 + 4 * 130 + 50);
+    assert_int_equal(gnn_plan_in_flight_bytes(&s.plan), 120);
+    gnn_plan_process_at_least(&s.plan, 7000);
+    assert_int_equal(gnn_plan_run_bytes(&s.plan), RUN_BYTES - 5000 + 4 * 7000);
+    s.env.cap_bytes = 1000;
+    assert_int_equal(gnn_plan_check(&s.plan, "", &s.err), GNN_ECAP);
+    assert_non_null(strstr(s.err.message, "x.own, or lower --workers"));
+}
+
 static void test_the_cap_is_judged_to_the_byte(void **state)
 {
     (void)state;
@@ -128,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_the_largest_phase_counts),
         cmocka_unit_test(test_the_process_is_counted_with_a_reserve),
         cmocka_unit_test(test_evaluations_between_epochs_are_counted),
+        cmocka_unit_test(test_several_workers_share_a_cap),
         cmocka_unit_test(test_the_cap_is_judged_to_the_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
