@@ -117,11 +117,12 @@ struct gnn_device_times {
 
 /* What a back-end may use from outside; passed at open, copied. */
 struct gnn_tensor_env {
-    uint32_t threads;             /* of BLAS and loops */
-    bool gpu;                     /* modelled: the profile's GPU, else its CPU */
-    uint32_t device;              /* cuda: number of the GPU */
-    enum gnn_precision precision; /* cuda: what the inputs of GEMM are rounded to */
-    bool graphs;                  /* cuda: a step is captured and launched as one graph */
+    uint32_t threads;               /* of BLAS and loops */
+    bool gpu;                       /* modelled: the profile's GPU, else its CPU */
+    uint32_t device;                /* cuda: number of the GPU */
+    struct gnn_tensor *same_device; /* modelled: a back-end whose GPU this one uses too; NULL: one of its own */
+    enum gnn_precision precision;   /* cuda: what the inputs of GEMM are rounded to */
+    bool graphs;                    /* cuda: a step is captured and launched as one graph */
     enum gnn_status (*alloc)(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err);
     void (*free)(void *ctx, void *ptr);
     /* The clock of the world, and telling it that the calling thread has waited for the device (GNN_WAIT_COMPUTE).

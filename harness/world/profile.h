@@ -59,12 +59,15 @@ struct gnn_profile_compute {
     uint64_t gather_bytes_per_s; /* rows at random places */
     uint64_t launch_ns;          /* CPU time to start an op */
     uint64_t memory_bytes;       /* GPU memory; 0 on the CPU */
+    uint32_t devices;            /* GPUs, all alike, each with what stands above to itself */
 };
 
 struct gnn_profile_bus {
     uint64_t pinned_bytes_per_s;
     uint64_t pageable_bytes_per_s;
     uint64_t latency_ns;
+    uint64_t link_bytes_per_s; /* from a GPU to the next in a ring of them, all sending at once */
+    uint64_t link_latency_ns;
 };
 
 struct gnn_profile {

@@ -107,10 +107,13 @@ static const struct field fields[] = {
     {"gpu", "gather", UNIT_RATE, NEED_GPU, PLACE(profile.gpu.gather_bytes_per_s), 1, RATE_MAX},
     {"gpu", "launch", UNIT_NS, NEED_GPU, PLACE(profile.gpu.launch_ns), 0, SECOND_NS},
     {"gpu", "memory", UNIT_BYTES, NEED_GPU, PLACE(profile.gpu.memory_bytes), 1, BYTES_MAX},
+    {"gpu", "devices", UNIT_COUNT, NEED_NEVER, PLACE(profile.gpu.devices), 1, 64},
 
     {"bus", "pinned", UNIT_RATE, NEED_GPU, PLACE(profile.bus.pinned_bytes_per_s), 1, RATE_MAX},
     {"bus", "pageable", UNIT_RATE, NEED_GPU, PLACE(profile.bus.pageable_bytes_per_s), 1, RATE_MAX},
     {"bus", "latency", UNIT_NS, NEED_GPU, PLACE(profile.bus.latency_ns), 0, SECOND_NS},
+    {"bus", "link", UNIT_RATE, NEED_NEVER, PLACE(profile.bus.link_bytes_per_s), 1, RATE_MAX},
+    {"bus", "link_latency", UNIT_NS, NEED_NEVER, PLACE(profile.bus.link_latency_ns), 0, SECOND_NS},
 };
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -510,6 +513,11 @@ static enum gnn_status check_whole(struct parse *p)
     profile->host.present = true;
     profile->gpu.present = p->gpu_line != 0;
     profile->gpu.bytes_per_s_shared = profile->gpu.bytes_per_s;
+    profile->gpu.devices = gnn_max_u32(profile->gpu.devices, 1);
+    if (profile->bus.link_bytes_per_s == 0) { /* GPUs that talk to each other as they talk to the host */
+        profile->bus.link_bytes_per_s = profile->bus.pinned_bytes_per_s;
+        profile->bus.link_latency_ns = profile->bus.latency_ns;
+    }
     return check_storage(p);
 }
 

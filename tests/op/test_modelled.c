@@ -66,15 +66,20 @@ static struct gnn_profile round_profile(void)
                 .gather_bytes_per_s = 5000000000,
                 .launch_ns = 100,
                 .memory_bytes = 1 << 20},
-        .bus = {.pinned_bytes_per_s = 2000000000, .pageable_bytes_per_s = 1000000000, .latency_ns = 50},
+        .bus = {.pinned_bytes_per_s = 2000000000,
+                .pageable_bytes_per_s = 1000000000,
+                .latency_ns = 50,
+                .link_bytes_per_s = 4000000000,
+                .link_latency_ns = 30},
     };
 }
 
-static struct gnn_tensor *open_modelled(struct clock *clock, const struct gnn_profile *profile, bool gpu,
-                                        uint32_t threads)
+static struct gnn_tensor *open_beside(struct clock *clock, const struct gnn_profile *profile, bool gpu,
+                                      uint32_t threads, struct gnn_tensor *same_device)
 {
     const struct gnn_tensor_env env = {.threads = threads,
                                        .gpu = gpu,
+                                       .same_device = same_device,
                                        .alloc = toy_alloc,
                                        .free = toy_free,
                                        .now_ns = clock_now,
@@ -86,6 +91,12 @@ static struct gnn_tensor *open_modelled(struct clock *clock, const struct gnn_pr
     assert_int_equal(gnn_tensor_modelled.open(&env, profile, &t, &err), GNN_OK);
     assert_int_equal(t->host_memory, !gpu);
     return t;
+}
+
+static struct gnn_tensor *open_modelled(struct clock *clock, const struct gnn_profile *profile, bool gpu,
+                                        uint32_t threads)
+{
+    return open_beside(clock, profile, gpu, threads, NULL);
 }
 
 /* ---- costs ---- */
@@ -228,6 +239,53 @@ static void test_stream_runs_behind_the_caller(void **state)
     assert_int_equal(counts.busy_ns, 13100);
     assert_int_equal(counts.ops, 3);
     assert_int_equal(counts.launches, 3);
+    t->ops->close(t);
+}
+
+static void test_an_all_reduce_is_a_ring(void **state)
+{
+    (void)state;
+    const struct gnn_profile profile = round_profile();
+    struct clock clock = {0};
+    struct gnn_tensor *t = open_modelled(&clock, &profile, true, 1);
+    t->ops->fill(t, NULL, 25000, 0); /* ends 10100 */
+    /* 4 ranks: 6 rounds of 4000 bytes at 4 GB/s and 30 ns, behind the fill; the caller waits */
+    gnn_modelled_all_reduce(t, 4, 16000);
+    assert_int_equal(clock.now_ns, 10100 + 6 * (1000 + 30));
+    gnn_modelled_all_reduce(t, 2, 16001); /* launched at once; 2 rounds of 8001 bytes, rounded up */
+    assert_int_equal(clock.now_ns, 10100 + 6 * (1000 + 30) + 100 + 2 * (2001 + 30));
+    t->ops->close(t);
+
+    /* CPU, 4 ranks: the gradient copied out and the mean back (32000 bytes moved each), a fourth of all four gradients
+     * read and of the mean written; 1 GB/s of one core */
+    clock = (struct clock){0};
+    t = open_modelled(&clock, &profile, false, 1);
+    gnn_modelled_all_reduce(t, 4, 16000);
+    assert_int_equal(clock.now_ns, 32000 + 16000 + 4000 + 32000);
+    t->ops->close(t);
+}
+
+/* More ranks than GPUs: those of one GPU share its stream, its bus and its memory. */
+static void test_two_ranks_share_a_gpu(void **state)
+{
+    (void)state;
+    const struct gnn_profile profile = round_profile();
+    struct clock clock = {0};
+    struct gnn_tensor *const t = open_modelled(&clock, &profile, true, 1);
+    struct gnn_tensor *const other = open_beside(&clock, &profile, true, 1, t);
+    void *memory, *more = NULL;
+    struct gnn_err err = {0};
+    t->ops->fill(t, NULL, 25000, 0);        /* ends 10100 */
+    other->ops->fill(other, NULL, 2500, 0); /* launched at 200, behind it: ends 11100 */
+    other->ops->synchronize(other);
+    assert_int_equal(clock.now_ns, 11100);
+    assert_int_equal(other->ops->alloc(other, "most", 900 << 10, &memory, &err), GNN_OK);
+    assert_int_equal(t->ops->alloc(t, "some", 200 << 10, &more, &err), GNN_EGPU);
+    other->ops->free(other, memory);
+    err = (struct gnn_err){0};
+    assert_int_equal(t->ops->alloc(t, "some", 200 << 10, &more, &err), GNN_OK);
+    t->ops->free(t, more);
+    other->ops->close(other);
     t->ops->close(t);
 }
 
@@ -606,6 +664,8 @@ int main(void)
         cmocka_unit_test(test_roofline),
         cmocka_unit_test(test_cpu_takes_time_of_the_caller),
         cmocka_unit_test(test_stream_runs_behind_the_caller),
+        cmocka_unit_test(test_an_all_reduce_is_a_ring),
+        cmocka_unit_test(test_two_ranks_share_a_gpu),
         cmocka_unit_test(test_copies_beside_the_stream),
         cmocka_unit_test(test_blocks_cross_once_a_step),
         cmocka_unit_test(test_a_staged_batch_crosses_once_ahead),

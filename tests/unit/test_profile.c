@@ -69,6 +69,9 @@ static void test_figures(void **state)
     assert_int_equal(p->gpu.gemm_flops_per_s, UINT64_C(24900000000000));
     assert_int_equal(p->gpu.memory_bytes, UINT64_C(24) << 30);
     assert_int_equal(p->gpu.bytes_per_s_shared, UINT64_C(795000000000));
+    assert_int_equal(p->gpu.devices, 1); /* one, that has nobody to talk to but the host */
+    assert_int_equal(p->bus.link_bytes_per_s, p->bus.pinned_bytes_per_s);
+    assert_int_equal(p->bus.link_latency_ns, p->bus.latency_ns);
     assert_int_equal(p->bus.latency_ns, 10000);
     gnn_profile_close(p);
     gnn_profile_close(NULL);

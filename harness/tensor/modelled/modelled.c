@@ -65,8 +65,9 @@ struct modelled {
     uint64_t memory_limit_bytes;
     char profile_name[GNN_NAME_MAX];
 
-    pthread_mutex_t mutex; /* never held across a hook of env: those may run other threads of a simulated world */
-    uint64_t stream_free_ns, bus_free_ns;
+    pthread_mutex_t mutex;   /* never held across a hook of env: those may run other threads of a simulated world */
+    struct modelled *device; /* itself, or the back-end whose GPU this one uses as well (closed after this one) */
+    uint64_t stream_free_ns, bus_free_ns; /* of the device; likewise the memory taken in counts */
     struct lane lanes[GNN_LANES_MAX];
     const uint32_t *resident[BLOCKS_MAX]; /* columns of the blocks uploaded in this step */
     uint32_t resident_count;
@@ -84,12 +85,12 @@ static struct modelled *modelled_of(struct gnn_tensor *t)
 
 static void lock(struct modelled *m)
 {
-    (void)pthread_mutex_lock(&m->mutex);
+    (void)pthread_mutex_lock(&m->device->mutex);
 }
 
 static void unlock(struct modelled *m)
 {
-    (void)pthread_mutex_unlock(&m->mutex);
+    (void)pthread_mutex_unlock(&m->device->mutex);
 }
 
 /* ---- open and close ---- */
@@ -134,6 +135,8 @@ static enum gnn_status modelled_open(const struct gnn_tensor_env *env, const str
     m->base.host_memory = !env->gpu;
     m->base.no_values = true;
     m->env = *env;
+    m->device = env->same_device != NULL ? modelled_of(env->same_device) : m;
+    assert(m->device->device == m->device);
     set_roof(m, profile);
     *out = &m->base;
     return GNN_OK;
@@ -173,11 +176,12 @@ void gnn_modelled_counts(struct gnn_tensor *t, struct gnn_modelled_counts *out)
 static bool take_memory(struct modelled *m, uint64_t bytes, uint64_t *used)
 {
     lock(m);
-    *used = m->counts.memory_bytes;
+    *used = m->device->counts.memory_bytes;
     const bool fits = gnn_add_bytes(*used, bytes) <= m->memory_limit_bytes;
     if (fits) {
-        m->counts.memory_bytes += bytes;
-        m->counts.memory_peak_bytes = gnn_max_u64(m->counts.memory_peak_bytes, m->counts.memory_bytes);
+        m->device->counts.memory_bytes += bytes;
+        m->device->counts.memory_peak_bytes =
+            gnn_max_u64(m->device->counts.memory_peak_bytes, m->device->counts.memory_bytes);
     }
     unlock(m);
     return fits;
@@ -186,8 +190,8 @@ static bool take_memory(struct modelled *m, uint64_t bytes, uint64_t *used)
 static void give_memory(struct modelled *m, uint64_t bytes)
 {
     lock(m);
-    assert(bytes <= m->counts.memory_bytes);
-    m->counts.memory_bytes -= bytes;
+    assert(bytes <= m->device->counts.memory_bytes);
+    m->device->counts.memory_bytes -= bytes;
     unlock(m);
 }
 
@@ -230,7 +234,7 @@ static void gpu_free(struct modelled *m, void *ptr)
     struct region *const region = *at;
     assert(region != NULL);
     *at = region->next;
-    m->counts.memory_bytes -= region->bytes;
+    m->device->counts.memory_bytes -= region->bytes;
     unlock(m);
     (void)munmap(region->base, region->bytes);
     free(region);
@@ -318,7 +322,7 @@ static void run_op(struct gnn_tensor *t, struct gnn_cost cost)
     m->counts.launches += cost.launches;
     m->counts.busy_ns += m->env.gpu ? duration_ns : launch_ns + duration_ns;
     if (m->env.gpu)
-        m->stream_free_ns = gnn_max_u64(m->stream_free_ns, launched_ns) + duration_ns;
+        m->device->stream_free_ns = gnn_max_u64(m->device->stream_free_ns, launched_ns) + duration_ns;
     unlock(m);
 }
 
@@ -328,9 +332,10 @@ static void copy_and_wait(struct modelled *m, uint64_t bytes, uint64_t *counter)
     m->env.compute_ns(m->env.ctx, m->launch_ns);
     const uint64_t start_ns = now(m), moving_ns = gnn_transfer_ns(bytes, m->bus.pageable_bytes_per_s);
     lock(m);
-    const uint64_t ready_ns = gnn_max_u64(gnn_max_u64(start_ns, m->stream_free_ns) + m->bus.latency_ns, m->bus_free_ns);
+    const uint64_t ready_ns =
+        gnn_max_u64(gnn_max_u64(start_ns, m->device->stream_free_ns) + m->bus.latency_ns, m->device->bus_free_ns);
     const uint64_t end_ns = ready_ns + moving_ns;
-    m->stream_free_ns = m->bus_free_ns = end_ns;
+    m->device->stream_free_ns = m->device->bus_free_ns = end_ns;
     m->counts.bus_busy_ns += moving_ns;
     *counter += bytes;
     unlock(m);
@@ -348,10 +353,32 @@ static void modelled_synchronize(struct gnn_tensor *t)
     if (result_due)
         copy_and_wait(m, RESULT_BYTES, &m->counts.downloaded_bytes);
     lock(m);
-    const uint64_t free_ns = m->stream_free_ns;
+    const uint64_t free_ns = m->device->stream_free_ns;
     unlock(m);
     if (m->env.gpu)
         m->env.wait_until(m->env.ctx, free_ns);
+}
+
+void gnn_modelled_all_reduce(struct gnn_tensor *t, uint32_t ranks, uint64_t bytes)
+{
+    struct modelled *const m = modelled_of(t);
+    assert(m->base.no_values);
+    assert(ranks > 1);
+    const uint64_t share_bytes = gnn_div_up(bytes, ranks), rounds = 2 * (ranks - UINT64_C(1));
+    if (!m->env.gpu) {
+        /* Its gradient is copied out, a W-th of each read and of the mean written, and the whole mean copied back. */
+        const uint64_t moved_bytes = 2 * bytes + gnn_mul_bytes(ranks + UINT64_C(1), share_bytes) + 2 * bytes;
+        m->env.compute_ns(m->env.ctx, gnn_transfer_ns(moved_bytes, m->core_bytes_per_s));
+        return;
+    }
+    const uint64_t round_ns = m->bus.link_latency_ns + gnn_transfer_ns(share_bytes, m->bus.link_bytes_per_s);
+    m->env.compute_ns(m->env.ctx, m->launch_ns);
+    const uint64_t start_ns = now(m);
+    lock(m);
+    m->device->stream_free_ns = gnn_max_u64(m->device->stream_free_ns, start_ns) + rounds * round_ns;
+    const uint64_t end_ns = m->device->stream_free_ns;
+    unlock(m);
+    m->env.wait_until(m->env.ctx, end_ns);
 }
 
 /* One core reads and writes. */
@@ -389,8 +416,8 @@ static void lane_copy(struct modelled *m, uint32_t lane, uint64_t bytes)
     const uint64_t start_ns = now(m), moving_ns = gnn_transfer_ns(bytes, m->bus.pinned_bytes_per_s);
     lock(m);
     const uint64_t ready_ns =
-        gnn_max_u64(gnn_max_u64(start_ns + m->bus.latency_ns, m->lanes[lane].free_ns), m->bus_free_ns);
-    m->lanes[lane].free_ns = m->bus_free_ns = ready_ns + moving_ns;
+        gnn_max_u64(gnn_max_u64(start_ns + m->bus.latency_ns, m->lanes[lane].free_ns), m->device->bus_free_ns);
+    m->lanes[lane].free_ns = m->device->bus_free_ns = ready_ns + moving_ns;
     m->counts.bus_busy_ns += moving_ns;
     m->counts.uploaded_bytes += bytes;
     unlock(m);
@@ -429,7 +456,7 @@ static void modelled_upload_wait(struct gnn_tensor *t, uint32_t lane)
 static uint64_t *line_of(struct modelled *m, uint32_t lane)
 {
     assert(lane < GNN_LANES_MAX || lane == GNN_LANE_STREAM);
-    return lane == GNN_LANE_STREAM ? &m->stream_free_ns : &m->lanes[lane].free_ns;
+    return lane == GNN_LANE_STREAM ? &m->device->stream_free_ns : &m->lanes[lane].free_ns;
 }
 
 static enum gnn_status modelled_event_open(struct gnn_tensor *t, struct gnn_event **out, struct gnn_err *err)
@@ -520,9 +547,9 @@ static void modelled_resident_use(struct gnn_tensor *t, struct gnn_resident *roo
     struct modelled *m = modelled_of(t);
     lock(m);
     if (room == NULL && m->in_use != NULL)
-        m->in_use->read_ns = m->stream_free_ns;
+        m->in_use->read_ns = m->device->stream_free_ns;
     if (room != NULL)
-        m->stream_free_ns = gnn_max_u64(m->stream_free_ns, room->landed_ns);
+        m->device->stream_free_ns = gnn_max_u64(m->device->stream_free_ns, room->landed_ns);
     m->in_use = room;
     unlock(m);
 }
@@ -653,8 +680,8 @@ static void cross_bus(struct modelled *m, uint64_t bytes)
 {
     const uint64_t moving_ns = gnn_transfer_ns(bytes, m->bus.pinned_bytes_per_s);
     lock(m);
-    const uint64_t ready_ns = gnn_max_u64(m->stream_free_ns, m->bus_free_ns) + m->bus.latency_ns;
-    m->stream_free_ns = m->bus_free_ns = ready_ns + moving_ns;
+    const uint64_t ready_ns = gnn_max_u64(m->device->stream_free_ns, m->device->bus_free_ns) + m->bus.latency_ns;
+    m->device->stream_free_ns = m->device->bus_free_ns = ready_ns + moving_ns;
     m->counts.bus_busy_ns += moving_ns;
     m->counts.uploaded_bytes += bytes;
     unlock(m);

@@ -32,6 +32,12 @@ struct gnn_modelled_counts {
     uint64_t pinned_bytes;                    /* of the host, registered now */
 };
 
+/* The time of one all-reduce of `bytes` over `ranks` of which t is one, from when all have a complete gradient (this
+ * call): waits for it as an op would. GPU: a ring over the profile's links, 2 (W - 1) rounds of a W-th of the bytes
+ * each (Patarasuk and Yuan 2009, section 3; what NCCL does between GPUs of one machine), nothing of it beside the
+ * backward pass. CPU: as ranks/average.c does it in shared memory. */
+void gnn_modelled_all_reduce(struct gnn_tensor *t, uint32_t ranks, uint64_t bytes);
+
 /* t was opened by gnn_tensor_modelled. */
 void gnn_modelled_counts(struct gnn_tensor *t, struct gnn_modelled_counts *out);
 
