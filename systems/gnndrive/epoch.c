@@ -213,16 +213,24 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
     return gnn_pipeline_on_cancel(pipeline, cancel_waits, s->fb, err);
 }
 
-/* Releases what a failed or stopped epoch left in the queues, then checks that no batch holds a row. */
-static enum gnn_status release_and_check(struct gnndrive *s, struct gnn_err *err)
+/* Releases what a failed or stopped epoch left in the queues, then checks that no batch holds a row: of no rank, where
+ * they share the buffer. A rank that failed does not wait for the others to say so. */
+static enum gnn_status release_and_check(struct gnndrive *s, enum gnn_status status, struct gnn_err *err)
 {
     for (uint32_t i = 0; i < s->sizes.items; i++)
         if (s->items[i].held)
             release_rows(s, &s->items[i]);
+    if (s->sizes.sharing > 1) {
+        if (status != GNN_OK)
+            return status;
+        GNN_TRY(gnn_ranks_meet(s->env->ranks, err));
+        if (s->env->rank > 0)
+            return GNN_OK;
+    }
     gnndrive_buffer_lock(s->fb);
-    const enum gnn_status status = gnndrive_buffer_check(s->fb, true, err);
+    const enum gnn_status checked = gnndrive_buffer_check(s->fb, true, err);
     gnndrive_buffer_unlock(s->fb);
-    return status;
+    return checked;
 }
 
 static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
@@ -251,10 +259,10 @@ static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
     gnn_epoch_figure(out, "overtaken_batches", s->overtaken);
     gnn_epoch_figure(out, "redundant_bytes", requested > useful ? requested - useful : 0);
     gnn_epoch_figure(out, "bounced_reads", bounced);
-    gnn_epoch_figure(out, "buffer_slots", s->sizes.slots);
-    gnn_epoch_figure(out, "rows_per_slot", s->sizes.layout.rows_per_load);
-    gnn_epoch_figure(out, "batch_nodes", s->sizes.batch_nodes);
-    gnn_epoch_figure(out, "batch_nodes_peak", atomic_load(&s->batch_nodes_peak));
+    gnn_epoch_size(out, "buffer_slots", s->sizes.slots);
+    gnn_epoch_size(out, "rows_per_slot", s->sizes.layout.rows_per_load);
+    gnn_epoch_size(out, "batch_nodes", s->sizes.batch_nodes);
+    gnn_epoch_size(out, "batch_nodes_peak", atomic_load(&s->batch_nodes_peak));
 }
 
 static void fill_result(const struct gnndrive *s, struct gnn_epoch_result *out)
@@ -269,7 +277,15 @@ static void fill_result(const struct gnndrive *s, struct gnn_epoch_result *out)
     add_io(s, out);
 }
 
-static void begin_epoch(struct gnndrive *s, uint64_t epoch)
+/* Empties the counts of the feature buffer; where ranks share it, one does and the others wait for it. */
+static enum gnn_status begin_buffer(struct gnndrive *s, struct gnn_err *err)
+{
+    if (s->sizes.sharing == 1 || s->env->rank == 0)
+        gnndrive_buffer_begin(s->fb);
+    return s->sizes.sharing == 1 ? GNN_OK : gnn_ranks_meet(s->env->ranks, err);
+}
+
+static enum gnn_status begin_epoch(struct gnndrive *s, uint64_t epoch, struct gnn_err *err)
 {
     gnn_sampling_begin(s->sampling, epoch);
     for (uint32_t w = 0; w < s->config->samplers; w++)
@@ -278,21 +294,21 @@ static void begin_epoch(struct gnndrive *s, uint64_t epoch)
     s->trained_last = 0;
     atomic_store(&s->batch_nodes_peak, 0);
     if (s->env->workload->sample_only)
-        return;
+        return GNN_OK;
     gnn_training_begin(&s->training);
-    gnndrive_buffer_begin(s->fb);
     for (uint32_t e = 0; e < s->config->extractors; e++)
         gnn_reader_clear_counters(s->extractors[e].reader);
+    return begin_buffer(s, err);
 }
 
 enum gnn_status gnndrive_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     struct gnndrive *s = state;
-    begin_epoch(s, epoch);
+    GNN_TRY(begin_epoch(s, epoch, err));
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
     fill_result(s, out);
     if (s->fb == NULL)
         return status;
-    const enum gnn_status checked = release_and_check(s, err);
+    const enum gnn_status checked = release_and_check(s, status, err);
     return status != GNN_OK ? status : checked;
 }

@@ -261,8 +261,8 @@ enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct 
     x.claim->alias = item->alias;
     enum gnn_status status = GNN_OK;
     lock_tables(&x);
-    if (s->config->in_order && !s->sizes.holds_all)
-        status = gnndrive_buffer_admit(s->fb, item->k, view->node_count);
+    if ((s->config->in_order || s->sizes.sharing > 1) && !s->sizes.holds_all)
+        status = gnndrive_buffer_admit(s->fb, s->config->in_order ? item->k : GNNDRIVE_ANY_TICKET, view->node_count);
     GNN_NEXT(status, fill_claim(&x, err));
     unlock_tables(&x);
     item->held = status == GNN_OK;

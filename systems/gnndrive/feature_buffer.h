@@ -9,6 +9,8 @@
  * Differs  slots are claimed in two passes, hits first (a batch never evicts its own hits); aliases of rows that are
  *          still loading are resolved at the end (Algorithm 1 reads them at once); an evicted owner loses both slot and
  *          ready bit; a batch that cannot get a slot sleeps with the lock released (the artifact ends the run)
+ * Ranks    of data-parallel training on the CPU share one buffer (section 4.4, "CPU-based Training"): tables, standby
+ *          list and lock lie in shared memory
  * Lock     the caller's: a call marked "Locked" is made between gnndrive_buffer_lock and gnndrive_buffer_unlock; one
  *          that sleeps releases the lock meanwhile. enum gnndrive_lock_reach says how many calls one locked section
  *          spans. */
@@ -18,13 +20,17 @@
 #include "harness/oocgnn.h"
 #include "harness/world/world.h"
 
-struct gnndrive_buffer;
+struct gnndrive_buffer; /* one rank's handle */
+
+enum { GNNDRIVE_BUFFER_RANKS_MAX = 64 };
+#define GNNDRIVE_ANY_TICKET UINT64_MAX
 
 struct gnndrive_buffer_config {
     uint32_t node_count;
     uint32_t slots;         /* S. Deadlock freedom requires S >= Ne (n - 1) + 1 for batches of n groups */
     uint32_t rows_per_slot; /* G >= 1 */
-    uint32_t extractors;    /* Ne, 1..256: claims at the same time */
+    uint32_t extractors;    /* Ne of each rank, 256 together at most: claims at the same time */
+    uint32_t ranks;         /* that share the buffer, each with its own handle; 0 or 1: one */
     bool artifact_tables;   /* hold as much table memory as the released code does */
 };
 
@@ -59,10 +65,14 @@ GNN_MUST_CHECK enum gnn_status gnndrive_buffer_open(struct gnn_world *world,
                                                     struct gnndrive_buffer **out, struct gnn_err *err);
 void gnndrive_buffer_close(struct gnndrive_buffer *fb); /* accepts NULL */
 
+/* The handle of one rank on a buffer for several, which outlives it. The opener's own handle is rank 0's, too. */
+GNN_MUST_CHECK enum gnn_status gnndrive_buffer_join(struct gnndrive_buffer *of, uint32_t rank,
+                                                    struct gnndrive_buffer **out, struct gnn_err *err);
+
 /* Returns the bytes of all tables together, for memory plans. */
 uint64_t gnndrive_buffer_table_bytes(const struct gnndrive_buffer_config *config);
 
-/* Starts an epoch: counts to zero, not cancelled. The contents stay. */
+/* Starts an epoch: counts to zero, not cancelled. The contents stay. Of several ranks one calls, while none uses it. */
 void gnndrive_buffer_begin(struct gnndrive_buffer *fb);
 /* Wakes all sleepers; they return GNN_ECANCELLED, as does every later call that would sleep. Takes the lock itself. */
 void gnndrive_buffer_cancel(struct gnndrive_buffer *fb);
@@ -70,9 +80,13 @@ void gnndrive_buffer_cancel(struct gnndrive_buffer *fb);
 void gnndrive_buffer_lock(struct gnndrive_buffer *fb);
 void gnndrive_buffer_unlock(struct gnndrive_buffer *fb);
 
-/* Locked. In-order training only: sleeps until every earlier ticket was admitted and this batch's nodes fit beside
- * those of the batches admitted and not yet released. Training in ticket order then never waits for a slot that a later
- * batch holds. Requires node_count <= slots. */
+/* Locked. Sleeps until this batch's nodes fit beside those of the rank's batches admitted and not yet released, into
+ * the rank's part of the slots (slots / ranks); with a ticket also until every earlier ticket was admitted. Requires
+ * that node_count fits the part.
+ *
+ * In-order training (tickets): a batch never waits for a slot that a later batch holds. Several ranks: a trainer waits
+ * for the other ranks' gradients, so what a rank's queued batches hold is not released until the other ranks have
+ * trained; were it all the slots, they never would. */
 GNN_MUST_CHECK enum gnn_status gnndrive_buffer_admit(struct gnndrive_buffer *fb, uint64_t ticket, uint32_t node_count);
 
 /* Locked. Pins every row (pass 1) and fills the load, wait and pending lists. Never sleeps. */

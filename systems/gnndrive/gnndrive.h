@@ -13,6 +13,7 @@ enum gnndrive_io { GNNDRIVE_IO_DIRECT, GNNDRIVE_IO_BUFFERED };
 enum gnndrive_valid { GNNDRIVE_VALID_COMPLETION, GNNDRIVE_VALID_BATCH };
 enum gnndrive_meta { GNNDRIVE_META_ARTIFACT, GNNDRIVE_META_COMPACT };
 enum gnndrive_batch_rule { GNNDRIVE_BATCH_BOUND, GNNDRIVE_BATCH_PRODUCT };
+enum gnndrive_rank_buffers { GNNDRIVE_RANK_BUFFERS_SHARED, GNNDRIVE_RANK_BUFFERS_OWN };
 enum gnndrive_order { GNNDRIVE_ORDER_GLOBAL, GNNDRIVE_ORDER_SEGMENTS };
 /* How far the locked section that begins an extraction reaches; table in extract.c. */
 enum gnndrive_lock_reach {
@@ -43,7 +44,8 @@ struct gnndrive_config {
     enum gnndrive_order order;
     enum gnndrive_meta meta;
     enum gnn_map_advice readahead; /* of the topology mapping */
-    uint32_t staging;              /* loads each extractor can stage on the way to a GPU, 0 = Mb */
+    enum gnndrive_rank_buffers rank_buffers;
+    uint32_t staging; /* loads each extractor can stage on the way to a GPU, 0 = Mb */
 };
 
 extern const struct gnn_option gnndrive_options[]; /* options.c */
@@ -52,8 +54,9 @@ extern const struct gnn_option gnndrive_options[]; /* options.c */
 struct gnndrive_sizes {
     uint32_t extract_queue, train_queue;
     uint32_t batch_nodes; /* Mb */
-    uint32_t slots;       /* S */
-    uint32_t node_limit;  /* a batch with more nodes is refused: S / Ne, or N when everything fits */
+    uint32_t slots;       /* S, of all ranks that share the buffer */
+    uint32_t sharing;     /* ranks that share a feature buffer: all with one in host memory; 1: each has its own */
+    uint32_t node_limit;  /* a batch with more nodes is refused: a rank's part of S / Ne, or N when everything fits */
     uint32_t items;       /* mini-batches in flight */
     uint32_t staging;     /* loads of an extractor's staging buffer; 0 on the CPU: reads land in slots */
     bool holds_all;       /* every group has a slot: no extractor ever waits for one */
@@ -90,19 +93,29 @@ struct gnndrive_channel {
     struct gnn_reorder *reorder; /* in_order */
 };
 
+/* What several ranks share: opened before they start (open_shared). */
+struct gnndrive_shared {
+    const struct gnn_env *env;
+    uint32_t batch_nodes, align_bytes; /* measured once: Mb, and of the feature file */
+    uint32_t sharing;                  /* as in gnndrive_sizes; what follows is NULL unless it is above 1 */
+    struct gnndrive_buffer *fb;
+    void *slots;
+};
+
 struct gnndrive {
     const struct gnn_env *env;
     const struct gnndrive_config *config;
     struct gnndrive_sizes sizes;
+    struct gnndrive_shared *shared; /* NULL: one rank */
     struct gnn_sampling *sampling;
     struct gnndrive_item *items; /* (sizes.items) */
 
     /* not opened for -only */
     struct gnn_file *features;
     struct gnndrive_buffer *fb;
-    void *slots;                           /* (S, load_bytes) G rows of dim floats each, in host or GPU memory */
-    void *staging;                         /* (Ne, sizes.staging, load_bytes) pinned, with a GPU only */
-    uint32_t *lists;                       /* memory of the aliases and of the extractors' lists */
+    void *slots;     /* the shared ones, or own: (S, load_bytes) G rows of dim floats each, in host or GPU memory */
+    void *staging;   /* (Ne, sizes.staging, load_bytes) pinned, with a GPU only */
+    uint32_t *lists; /* memory of the aliases and of the extractors' lists */
     struct gnndrive_extractor *extractors; /* (Ne) */
     struct gnn_training training;
     struct gnn_rows input; /* dense input of the batch in training */

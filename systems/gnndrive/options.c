@@ -6,6 +6,7 @@ static const char *const valid_words[] = {"completion", "batch", NULL};
 static const char *const meta_words[] = {"artifact", "compact", NULL};
 static const char *const order_words[] = {"global", "segments", NULL};
 static const char *const batch_words[] = {"bound", "product", NULL};
+static const char *const rank_buffer_words[] = {"shared", "own", NULL};
 static const char *const readahead_words[] = {"off", "kernel", NULL}; /* in the order of enum gnn_map_advice */
 
 #define FIELD(name) offsetof(struct gnndrive_config, name)
@@ -76,6 +77,10 @@ const struct gnn_option gnndrive_options[] = {
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "off", .choices = readahead_words,
      .help = "Of the topology mapping. off: one fault reads one page; kernel: the default read-around.",
      .source = "as PyG+ (Ginex artifact set-up)"},
+    {.name = "rank_buffers", .type = GNN_OPT_CHOICE, .offset = FIELD(rank_buffers), .def = "shared",
+     .choices = rank_buffer_words,
+     .help = "--workers without GPUs. shared: one feature buffer for all, a part of its slots each; own: one each.",
+     .source = "paper section 4.4, CPU-based training: shared"},
     {.name = "staging", .type = GNN_OPT_U32, .offset = FIELD(staging), .unit = "loads", .def = "0", .max = INT32_MAX,
      .help = "With a GPU: loads each extractor stages in pinned host memory; 0 = batch_nodes (Mb).",
      .source = "paper section 4.2 and artifact: Ne x Mb"},

@@ -65,30 +65,36 @@ static bool shares_cap(const struct gnn_env *env, const struct gnndrive_config *
 static enum gnn_status choose_slots(const struct gnn_env *env, const struct gnndrive_config *config,
                                     uint64_t slots_left, struct gnndrive_sizes *out, struct gnn_err *err)
 {
-    const uint32_t ne = config->extractors;
+    const uint32_t ne = config->extractors, sharing = out->sharing;
     const uint64_t keys = gnn_div_up(env->dataset->node_count, out->layout.rows_per_load);
     uint64_t slots = config->slots;
     if (shares_cap(env, config))
-        slots = gnn_max_u64((uint64_t)ne * out->batch_nodes, slots_left);
+        slots = gnn_max_u64((uint64_t)ne * sharing * out->batch_nodes, slots_left);
     else if (slots == 0)
-        slots = gnn_mul_bytes((out->train_queue + UINT64_C(1)) * out->batch_nodes, config->buffer_mult);
+        slots =
+            gnn_mul_bytes((out->train_queue + UINT64_C(1)) * out->batch_nodes, (uint64_t)config->buffer_mult * sharing);
     out->holds_all = slots >= keys;
     out->slots = (uint32_t)(out->holds_all ? keys : slots);
-    const uint64_t share = out->holds_all ? env->dataset->node_count : slots / ne;
+    const uint64_t share = out->holds_all ? env->dataset->node_count : slots / sharing / ne;
     out->node_limit = (uint32_t)gnn_min_u64(share, node_bound(env));
-    if (!out->holds_all && slots < (uint64_t)ne * out->batch_nodes)
+    if (!out->holds_all && slots / sharing < (uint64_t)ne * out->batch_nodes)
         return gnn_fail(err, GNN_EUSAGE,
                         "gnndrive: %" PRIu64 " slots are fewer than %" PRIu32 " extractors x %" PRIu32
                         " nodes of a batch, which can deadlock: raise gnndrive.buffer_mult, gnndrive.train_queue or "
-                        "gnndrive.slots, or lower gnndrive.extractors",
-                        slots, ne, out->batch_nodes);
+                        "gnndrive.slots, or lower gnndrive.extractors%s",
+                        slots, ne * sharing, out->batch_nodes, sharing > 1 ? " or --workers" : "");
     return GNN_OK;
 }
 
-static enum gnn_status check_switches(const struct gnndrive_config *config, struct gnn_err *err)
+static enum gnn_status check_switches(const struct gnn_env *env, const struct gnndrive_config *config,
+                                      struct gnn_err *err)
 {
     if (config->in_order && config->order == GNNDRIVE_ORDER_SEGMENTS)
         return gnn_fail(err, GNN_EUSAGE, "gnndrive.in_order needs one order of all batches: set gnndrive.order=global");
+    if (gnn_segments(env) > 1 && config->order == GNNDRIVE_ORDER_SEGMENTS)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "gnndrive.order=segments cuts the training nodes by sampler, --workers and --segments have cut "
+                        "them already: set gnndrive.order=global");
     if (config->lock_submit && config->serial_extract)
         return gnn_fail(err, GNN_EUSAGE,
                         "gnndrive.serial_extract holds the table lock longer than gnndrive.lock_submit: set one");
@@ -108,7 +114,7 @@ static enum gnn_status size_with(const struct gnn_env *env, const struct gnndriv
                                  struct gnn_err *err)
 {
     memset(out, 0, sizeof *out);
-    GNN_TRY(check_switches(config, err));
+    GNN_TRY(check_switches(env, config, err));
     out->extract_queue = config->extract_queue > 0 ? config->extract_queue : config->samplers + 2;
     out->train_queue = config->train_queue > 0 ? config->train_queue : config->extractors;
     out->items = env->workload->sample_only
@@ -126,12 +132,15 @@ static enum gnn_status size_with(const struct gnn_env *env, const struct gnndriv
     if (config->io == GNNDRIVE_IO_BUFFERED)
         align_bytes = 1;
     out->layout = row_layout(config, env->dataset->row_bytes, align_bytes > 0 ? align_bytes : SECTOR_BYTES);
+    out->sharing =
+        gnn_env_on_device(env) || config->rank_buffers == GNNDRIVE_RANK_BUFFERS_OWN ? 1 : gnn_env_workers(env);
     GNN_TRY(choose_slots(env, config, slots_left, out, err));
     out->buffer = (struct gnndrive_buffer_config){
         .node_count = env->dataset->node_count,
         .slots = out->slots,
         .rows_per_slot = out->layout.rows_per_load,
         .extractors = config->extractors,
+        .ranks = out->sharing,
         .artifact_tables = config->meta == GNNDRIVE_META_ARTIFACT,
     };
     out->reader = (struct gnn_reader_config){
@@ -158,7 +167,7 @@ enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_c
         struct gnn_memory_plan plan;
         gnn_plan_begin(&plan, env);
         gnndrive_plan_parts(config, out, &plan);
-        const uint64_t load_bytes = out->layout.load_bytes;
+        const uint64_t load_bytes = out->layout.load_bytes * (gnn_env_workers(env) / out->sharing); /* of all buffers */
         const uint64_t buffer_bytes = gnn_env_on_device(env) ? 0 : out->slots * load_bytes;
         const uint64_t others_bytes = gnn_plan_bytes(&plan) - buffer_bytes;
         const uint64_t left_bytes = env->cap_bytes - gnn_min_u64(env->cap_bytes, others_bytes);
@@ -181,18 +190,19 @@ void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnnd
         return;
     gnn_plan_in_flight(plan, "node lists", "gnndrive.extract_queue or gnndrive.batch_nodes",
                        gnn_mul_bytes(gnndrive_list_count(config, sizes), sizes->node_limit * sizeof(uint32_t)));
-    gnn_plan_part(plan, "tables of the feature buffer", "gnndrive.meta=compact",
-                  gnndrive_buffer_table_bytes(&sizes->buffer));
+    const uint32_t buffers = gnn_env_workers(env) / sizes->sharing;
+    gnn_plan_shared(plan, "tables of the feature buffer", "gnndrive.meta=compact",
+                    gnn_mul_bytes(buffers, gnndrive_buffer_table_bytes(&sizes->buffer)));
     gnn_plan_part(plan, "bounce windows", "gnndrive.depth", gnn_mul_bytes(config->extractors, reader_bytes));
     if (sizes->staging > 0) { /* the GPU holds the feature buffer and the input */
         gnn_plan_part(plan, "staging buffer", "gnndrive.staging or gnndrive.batch_nodes",
                       gnn_mul_bytes(gnn_mul_bytes(config->extractors, sizes->staging), load_bytes));
         return;
     }
-    gnn_plan_part(plan, "feature buffer",
-                  config->buffer_share > 0 ? "gnndrive.buffer_share"
-                                           : "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
-                  gnn_mul_bytes(sizes->slots, load_bytes));
+    gnn_plan_shared(plan, "feature buffer",
+                    config->buffer_share > 0 ? "gnndrive.buffer_share"
+                                             : "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
+                    gnn_mul_bytes(buffers, gnn_mul_bytes(sizes->slots, load_bytes)));
     gnn_plan_in_flight(plan, "input of the batch in training", "--batch or --fanout",
                        gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes));
 }

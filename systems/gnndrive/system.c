@@ -96,11 +96,24 @@ static enum gnn_status open_slots(struct gnndrive *s, struct gnn_err *err)
 
 static void close_slots(struct gnndrive *s)
 {
+    if (s->sizes.sharing > 1)
+        return; /* they are everybody's */
     if (s->sizes.staging > 0 && s->slots != NULL)
         s->env->tensor->ops->free(s->env->tensor, s->slots);
     else
         gnn_mem_free(s->env->world, s->slots);
     gnn_staging_free(s->env, s->staging);
+}
+
+/* The rank's feature buffer: its own, or its handle on that of all ranks. */
+static enum gnn_status open_buffer(struct gnndrive *s, struct gnn_err *err)
+{
+    if (s->sizes.sharing == 1) {
+        GNN_TRY(gnndrive_buffer_open(s->env->world, &s->sizes.buffer, &s->fb, err));
+        return open_slots(s, err);
+    }
+    s->slots = s->shared->slots;
+    return gnndrive_buffer_join(s->shared->fb, s->env->rank, &s->fb, err);
 }
 
 static enum gnn_status open_extraction(struct gnndrive *s, struct gnn_err *err)
@@ -109,8 +122,7 @@ static enum gnn_status open_extraction(struct gnndrive *s, struct gnn_err *err)
     struct gnn_reader_config reader = s->sizes.reader;
     reader.files = &s->features;
     reader.file_count = 1;
-    GNN_TRY(gnndrive_buffer_open(env->world, &s->sizes.buffer, &s->fb, err));
-    GNN_TRY(open_slots(s, err));
+    GNN_TRY(open_buffer(s, err));
     GNN_NEW(s->extractors, s->config->extractors, err, "gnndrive: %" PRIu32 " extractors", s->config->extractors);
     for (uint32_t e = 0; e < s->config->extractors; e++) {
         GNN_TRY(gnn_reader_open(env->world, &reader, &s->extractors[e].reader, err));
@@ -130,25 +142,30 @@ static enum gnn_status open_items(struct gnndrive *s, struct gnn_err *err)
     return GNN_OK;
 }
 
-static enum gnn_status open_all(struct gnndrive *s, struct gnn_err *err)
+/* Opens samplers and feature file, and decides every size. Mb was given, found by open_shared, or is measured. */
+static enum gnn_status open_sizes(struct gnndrive *s, uint32_t *batch_nodes, uint32_t *align_bytes, struct gnn_err *err)
 {
     GNN_TRY(open_sampling(s, err));
-    if (s->env->workload->sample_only) {
-        GNN_TRY(gnndrive_size(s->env, s->config, 1, 0, &s->sizes, err));
-        return open_items(s, err);
-    }
-    uint32_t align_bytes = 0, batch_nodes = gnndrive_batch_nodes(s->env, s->config);
+    if (s->env->workload->sample_only)
+        return gnndrive_size(s->env, s->config, 1, 0, &s->sizes, err);
     const unsigned flags = s->config->io == GNNDRIVE_IO_DIRECT ? GNN_OPEN_DIRECT : 0;
-    GNN_TRY(gnn_dataset_file_open(s->env, GNN_DATASET_FEATURES, flags, &s->features, &align_bytes, err));
-    if (batch_nodes == 0)
-        GNN_TRY(measure_batch_nodes(s, &batch_nodes, err));
-    GNN_TRY(gnndrive_size(s->env, s->config, batch_nodes, align_bytes, &s->sizes, err));
+    GNN_TRY(gnn_dataset_file_open(s->env, GNN_DATASET_FEATURES, flags, &s->features, align_bytes, err));
+    *batch_nodes = s->shared != NULL ? s->shared->batch_nodes : gnndrive_batch_nodes(s->env, s->config);
+    if (*batch_nodes == 0)
+        GNN_TRY(measure_batch_nodes(s, batch_nodes, err));
+    GNN_TRY(gnndrive_size(s->env, s->config, *batch_nodes, *align_bytes, &s->sizes, err));
     struct gnn_memory_plan plan;
     gnn_plan_begin(&plan, s->env);
     gnndrive_plan_parts(s->config, &s->sizes, &plan);
-    GNN_TRY(gnn_plan_check(&plan, "", err));
+    return gnn_plan_check(&plan, "", err);
+}
+
+static enum gnn_status open_all(struct gnndrive *s, struct gnn_err *err)
+{
+    uint32_t batch_nodes = 0, align_bytes = 0;
+    GNN_TRY(open_sizes(s, &batch_nodes, &align_bytes, err));
     GNN_TRY(open_items(s, err));
-    return open_extraction(s, err);
+    return s->env->workload->sample_only ? GNN_OK : open_extraction(s, err);
 }
 
 static void gnndrive_intend(const void *state, struct gnn_intent *intent)
@@ -192,7 +209,47 @@ static enum gnn_status gnndrive_open(const struct gnn_env *env, const void *conf
     *state = s;
     s->env = env;
     s->config = config;
+    s->shared = env->shared;
     return open_all(s, err);
+}
+
+/* ---- several ranks ---- */
+
+/* Decides the sizes for all ranks on rank 0's part of the training nodes: closes again what each rank opens for itself,
+ * keeps the feature buffer where they share one. */
+static enum gnn_status gnndrive_open_shared(const struct gnn_env *env, const void *config, void **shared,
+                                            struct gnn_err *err)
+{
+    struct gnndrive_shared *own;
+    void *memory = NULL;
+    GNN_TRY(gnn_mem_alloc(env->world, "gnndrive: what the workers share", sizeof *own, GNN_MEM_SHARED, &memory, err));
+    *shared = own = memory;
+    own->env = env;
+    struct gnndrive *sizing = NULL;
+    void *state;
+    GNN_NEW(sizing, 1, err, "gnndrive: state");
+    state = sizing;
+    sizing->env = env;
+    sizing->config = config;
+    enum gnn_status status = open_sizes(sizing, &own->batch_nodes, &own->align_bytes, err);
+    const struct gnndrive_sizes sizes = sizing->sizes;
+    gnndrive_close(state);
+    own->sharing = sizes.sharing;
+    if (status != GNN_OK || env->workload->sample_only || sizes.sharing == 1)
+        return status;
+    GNN_TRY(gnndrive_buffer_open(env->world, &sizes.buffer, &own->fb, err));
+    return gnn_mem_alloc(env->world, "gnndrive feature buffer", gnn_mul_bytes(sizes.slots, sizes.layout.load_bytes),
+                         GNN_MEM_FEATURES | GNN_MEM_SHARED, &own->slots, err);
+}
+
+static void gnndrive_close_shared(void *shared)
+{
+    struct gnndrive_shared *const own = shared;
+    if (own == NULL)
+        return;
+    gnn_mem_free(own->env->world, own->slots);
+    gnndrive_buffer_close(own->fb);
+    gnn_mem_free(own->env->world, own);
 }
 
 const struct gnn_system gnn_system_gnndrive = {
@@ -202,7 +259,10 @@ const struct gnn_system gnn_system_gnndrive = {
     .options = gnndrive_options,
     .config_bytes = sizeof(struct gnndrive_config),
     .complete = gnndrive_complete,
+    .workers_max = GNN_RANKS_MAX,
     .plan = gnndrive_plan,
+    .open_shared = gnndrive_open_shared,
+    .close_shared = gnndrive_close_shared,
     .open = gnndrive_open,
     .intend = gnndrive_intend,
     .train_epoch = gnndrive_train_epoch,
