@@ -393,6 +393,18 @@ static bool loss_finite(const struct gnn_model *model, const struct gnn_step_res
     return model->tensor->no_values || isfinite(step->loss);
 }
 
+/* Ends what may be captured of the step, waits for the gradient and the loss, and hands them to the other workers. */
+static enum gnn_status average_gradient(struct gnn_model *model, const struct gnn_batch_view *batch,
+                                        const struct gnn_step_result *step, struct gnn_err *err)
+{
+    struct gnn_tensor *t = model->tensor;
+    t->ops->step_end(t);
+    t->ops->synchronize(t);
+    GNN_TRY(check_device(t, err));
+    return model->on_gradient(model->on_gradient_ctx, model->state + model->state_count, model->state_count, batch,
+                              step, err);
+}
+
 enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
                                 const int32_t *labels, struct gnn_step_result *out, struct gnn_err *err)
 {
@@ -404,8 +416,7 @@ enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_
     t->ops->softmax_nll(t, logits, labels, &out->loss, &out->correct);
     backward(model, batch, x, logits);
     if (model->on_gradient != NULL)
-        GNN_TRY(model->on_gradient(model->on_gradient_ctx, model->state + model->state_count, model->state_count, batch,
-                                   out, err));
+        GNN_TRY(average_gradient(model, batch, out, err));
     model->step++;
     const struct gnn_adam adam = {.lr = model->config.lr,
                                   .beta1 = 0.9,
@@ -417,7 +428,8 @@ enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_
     const uint64_t count = model->state_count;
     t->ops->adam(t, value, value + count, value + 2 * count, value + 3 * count, count, &adam);
     sum_squares(model);
-    t->ops->step_end(t);
+    if (model->on_gradient == NULL)
+        t->ops->step_end(t);
     t->ops->synchronize(t);
     GNN_TRY(check_device(t, err));
     out->finite = gradients_finite(model) && loss_finite(model, out);

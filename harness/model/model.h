@@ -39,8 +39,8 @@ struct gnn_step_result {
     bool finite; /* the loss is a number, and when training every gradient so far; true where nothing is computed */
 };
 
-/* Called between backward pass and Adam step, with the gradient of all parameters together (count reals on the
- * back-end, padding included) and this step's result: several workers make it their mean. */
+/* Called between backward pass and Adam step, when the first has finished, with the gradient of all parameters together
+ * (count reals on the back-end, padding included) and this step's result: several workers make it their mean. */
 typedef enum gnn_status gnn_gradient_fn(const void *ctx, gnn_real *gradient, uint64_t count,
                                         const struct gnn_batch_view *batch, const struct gnn_step_result *step,
                                         struct gnn_err *err);

@@ -120,7 +120,6 @@ enum gnn_status gnn_average_gradient(struct gnn_average *a, struct gnn_tensor *t
     m->step[a->config.rank] = *own;
     if (a->config.all_reduce == NULL)
         return average_shared(a, tensor, gradient, count, err);
-    tensor->ops->synchronize(tensor); /* it is complete before anybody waits for it */
     GNN_TRY(gnn_ranks_meet(m->ranks, err));
     a->all = total(m);
     const gnn_real weight = (gnn_real)weight_of(m, a->config.rank, a->all.seeds);

@@ -2,14 +2,13 @@
  * synchronization"). Every rank calls at every step, with a gradient of the same length; when the call returns, every
  * rank holds the same mean, bit for bit, so the parameters stay equal as well.
  *
- * The mean is that of one process over the union of the mini-batches: each rank's gradient (the mean over its own seeds)
- * counts by its seeds. A rank without seeds counts nothing.
+ * The mean is that of one process over the union of the mini-batches: each rank's gradient (the mean over its own
+ * seeds) counts by its seeds. A rank without seeds counts nothing.
  *
  *   shared    host memory (CPU back-ends): each rank writes its gradient into shared memory, sums one part of all of
  *             them in the order of the ranks (so the bits depend on nothing else), and copies the whole mean back
  *   modelled  no values: the last to arrive starts a ring all-reduce over the profile's links, which takes what
  *             tensor/modelled/modelled.h says
- *   nccl      tensor/cuda: the plugin's, over GPUs
  *
  * Lives in every rank: the shared part is opened once before the ranks start, the averager by each rank. */
 #ifndef GNN_RANKS_AVERAGE_H
@@ -54,7 +53,8 @@ struct gnn_average {
     struct gnn_average_step all; /* of the last step, over all ranks */
 };
 
-/* gradient (count) on the back-end `tensor` becomes the ranks' mean. GNN_ECANCELLED when another rank failed. */
+/* gradient (count) on the back-end `tensor`, complete, becomes the ranks' mean. GNN_ECANCELLED when another rank
+ * failed. */
 GNN_MUST_CHECK enum gnn_status gnn_average_gradient(struct gnn_average *average, struct gnn_tensor *tensor,
                                                     gnn_real *gradient, uint64_t count,
                                                     const struct gnn_average_step *own, struct gnn_err *err);

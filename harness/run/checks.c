@@ -99,6 +99,31 @@ static enum gnn_status check_limits(const struct gnn_run_config *config, struct 
     return GNN_OK;
 }
 
+static enum gnn_status check_workers(const struct gnn_run_config *config, const struct gnn_system *system,
+                                     struct gnn_err *err)
+{
+    const uint32_t segments = gnn_run_segments(config), most = gnn_max_u32(system->workers_max, 1);
+    if (config->workers > most && most == 1)
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--workers %u: %s trains in one process; leave --workers out, or choose a system with several "
+                        "(`oocgnn list systems`)",
+                        config->workers, system->name);
+    if (config->workers > most)
+        return gnn_fail(err, GNN_ENOTSUP, "--workers %u: %s has at most %u", config->workers, system->name, most);
+    if (segments > 1 && most == 1)
+        return gnn_fail(err, GNN_ENOTSUP, "--segments %u: %s shuffles all training nodes together; leave it out",
+                        segments, system->name);
+    if (segments % config->workers != 0)
+        return gnn_fail(err, GNN_EUSAGE, "--segments %u cannot be shared by --workers %u; choose a multiple", segments,
+                        config->workers);
+    if ((uint64_t)config->workers * config->batch_size % segments != 0)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--batch %u of --workers %u: %u seeds a step are not the same number from each of --segments "
+                        "%u; choose a multiple",
+                        config->batch_size, config->workers, config->workers * config->batch_size, segments);
+    return GNN_OK;
+}
+
 enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct gnn_err *err)
 {
     const struct gnn_system *system;
@@ -114,8 +139,12 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
     if (config->gat_width_total && config->hidden % config->heads != 0)
         return gnn_fail(err, GNN_EUSAGE, "--hidden %u cannot be shared by --heads %u; choose a multiple",
                         config->hidden, config->heads);
+    GNN_TRY(check_workers(config, system, err));
     struct gnn_run_faults faults;
     GNN_TRY(gnn_faults_parse(config->fault, &faults, err));
+    if (faults.die_rank >= config->workers)
+        return gnn_fail(err, GNN_EUSAGE, "--fault die-rank=%u: the last of --workers %u is %u", faults.die_rank,
+                        config->workers, config->workers - 1);
     GNN_TRY(config->world == GNN_WORLD_SIMULATED ? check_simulated(config, err) : check_measured(config, &faults, err));
     GNN_TRY(check_batches(config, err));
     GNN_TRY(check_limits(config, err));

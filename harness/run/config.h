@@ -35,6 +35,8 @@ struct gnn_run_config {
     uint32_t batches; /* train so many after the warm-up and extrapolate; 0 = whole epochs */
     uint32_t warmup;  /* mini-batches before them */
     bool sample_only, floyd_biased;
+    uint32_t workers;
+    uint32_t segments; /* 0: as many as workers */
     uint64_t seed;
 
     enum gnn_world_kind world;
@@ -75,6 +77,9 @@ GNN_MUST_CHECK enum gnn_status gnn_run_config_set(struct gnn_run_config *config,
 bool gnn_compute_is_modelled(const struct gnn_run_config *config);
 /* Whether --compute is "cuda" or "cuda:N"; *device: N, 0 without. */
 bool gnn_compute_is_cuda(const struct gnn_run_config *config, uint32_t *device);
+
+/* Segments of the training nodes: --segments, or one a worker. */
+uint32_t gnn_run_segments(const struct gnn_run_config *config);
 
 /* Mini-batches an epoch trains at most; 0 = all. */
 uint32_t gnn_run_max_batches(const struct gnn_run_config *config);

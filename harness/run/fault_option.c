@@ -26,7 +26,8 @@ const struct gnn_option gnn_fault_options[] = {
     SHARE("alloc", plan.alloc_fail_probability, 1, "large allocations that fail"),
     OPTION("device-slowdown", F64, device_slowdown, "1", .min = 0.001, .max = 1e6,
            .help = "simulated world: every time of the device times this"),
-    COUNT("die-at-batch", die_at_batch, "the worker kills itself after so many training steps; 0 = never"),
+    COUNT("die-at-batch", die_at_batch, "a worker kills itself after so many training steps; 0 = never"),
+    OPTION("die-rank", U32, die_rank, "0", .help = "which of several workers that is"),
     {.name = NULL},
 };
 /* clang-format on */

@@ -9,7 +9,8 @@
 struct gnn_run_faults {
     struct gnn_fault_plan plan;
     double device_slowdown; /* simulated world: every device time times this; 1 = as the profile has it */
-    uint64_t die_at_batch;  /* the worker kills itself after so many training steps; 0 = never */
+    uint64_t die_at_batch;  /* a worker kills itself after so many training steps; 0 = never */
+    uint32_t die_rank;      /* which of several workers */
 };
 
 extern const struct gnn_option gnn_fault_options[]; /* into struct gnn_run_faults */

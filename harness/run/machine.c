@@ -5,6 +5,7 @@
 #include "harness/dataset/synthetic.h"
 #include "harness/run/fault_option.h"
 #include "harness/tensor/cuda/plugin.h"
+#include "harness/tensor/modelled/modelled.h"
 #include "harness/world/measured/measured.h"
 #include "harness/world/simulated/simulated.h"
 
@@ -28,10 +29,11 @@ struct gnn_machine {
     struct gnn_profile slowed;   /* the same with --fault device-slowdown applied */
     struct gnn_profile *compute; /* of --compute model:P; NULL without */
     struct gnn_world *inner, *faulty, *world;
-    struct gnn_synthetic *synthetic; /* a computed graph … */
-    struct gnn_dataset *dataset;     /* … or a prepared one */
-    struct gnn_tensor *tensor;
-    _Atomic uint64_t debt_ns; /* measured world: modelled host time not slept yet */
+    struct gnn_synthetic *synthetic;           /* a computed graph … */
+    struct gnn_dataset *dataset;               /* … or a prepared one */
+    struct gnn_tensor *tensors[GNN_RANKS_MAX]; /* of the ranks that this process is */
+    void *other_processes;                     /* simulated world: their bytes, held against the cap */
+    _Atomic uint64_t debt_ns;                  /* measured world: modelled host time not slept yet */
 };
 
 /* ---- names ---- */
@@ -155,13 +157,26 @@ static enum gnn_status open_simulated(struct gnn_machine *m, gnn_deadlock_fn *on
     return gnn_world_simulated_open(&config, &m->inner, err);
 }
 
+/* A simulated machine counts the process it is (process_bytes); several workers are as many. Pinned is charged at
+ * once. */
+static enum gnn_status hold_other_processes(struct gnn_machine *m, struct gnn_err *err)
+{
+    if (!m->simulated || m->config->workers == 1)
+        return GNN_OK;
+    return gnn_mem_alloc(m->inner, "the other workers' processes",
+                         gnn_mul_bytes(m->config->workers - 1, m->slowed.process_bytes),
+                         GNN_MEM_FEATURES | GNN_MEM_PINNED, &m->other_processes, err);
+}
+
 static enum gnn_status open_worlds(struct gnn_machine *m, gnn_deadlock_fn *on_deadlock, struct gnn_err *err)
 {
     GNN_TRY(gnn_faults_parse(m->config->fault, &m->faults, err));
     const struct gnn_measured_config measured = {
-        .memory_limit_bytes = m->config->cap_kind == GNN_CAP_PROGRAM ? m->config->memory_bytes : 0};
+        .memory_limit_bytes = m->config->cap_kind == GNN_CAP_PROGRAM ? m->config->memory_bytes : 0,
+        .processes = m->config->workers > 1};
     GNN_TRY(m->simulated ? open_simulated(m, on_deadlock, err) : gnn_world_measured_open(&measured, &m->inner, err));
     m->world = m->inner;
+    GNN_TRY(hold_other_processes(m, err));
     if (m->config->fault[0] == '\0')
         return GNN_OK;
     GNN_TRY(gnn_world_faulty_open(m->inner, &m->faults.plan, &m->faulty, err));
@@ -184,11 +199,14 @@ void gnn_machine_close(struct gnn_machine *m)
 {
     if (m == NULL)
         return;
-    if (m->tensor != NULL)
-        m->tensor->ops->close(m->tensor);
+    for (uint32_t rank = GNN_RANKS_MAX; rank-- > 0;) /* those that share a device after its first */
+        if (m->tensors[rank] != NULL)
+            m->tensors[rank]->ops->close(m->tensors[rank]);
     gnn_synthetic_close(m->world, m->synthetic);
     if (m->dataset != NULL)
         gnn_dataset_close(m->world, m->dataset);
+    if (m->inner != NULL)
+        gnn_mem_free(m->inner, m->other_processes);
     gnn_world_faulty_close(m->faulty);
     if (m->simulated)
         gnn_world_simulated_close(m->inner);
@@ -202,6 +220,17 @@ void gnn_machine_close(struct gnn_machine *m)
 struct gnn_world *gnn_machine_world(struct gnn_machine *m)
 {
     return m->world;
+}
+
+bool gnn_machine_ranks_are_processes(const struct gnn_machine *m)
+{
+    return !m->simulated;
+}
+
+void gnn_machine_forked(struct gnn_machine *m)
+{
+    assert(!m->simulated);
+    gnn_world_measured_forked(m->inner);
 }
 
 /* ---- the dataset ---- */
@@ -299,7 +328,40 @@ static enum gnn_status tensor_ops(const struct gnn_run_config *config, const str
     return GNN_OK;
 }
 
-enum gnn_status gnn_machine_tensor(struct gnn_machine *m, struct gnn_tensor **out, struct gnn_err *err)
+bool gnn_machine_on_device(const struct gnn_machine *m)
+{
+    char name[sizeof m->config->compute];
+    uint32_t device;
+    bool gpu = false, named;
+    if (gnn_compute_is_modelled(m->config))
+        split_compute(m->config->compute, name, sizeof name, &gpu, &named);
+    return gpu || gnn_compute_is_cuda(m->config, &device);
+}
+
+static enum gnn_status all_reduce_modelled(void *ctx, struct gnn_tensor *tensor, gnn_real *gradient, uint64_t count,
+                                           gnn_real weight, struct gnn_err *err)
+{
+    const struct gnn_machine *const m = ctx;
+    (void)gradient;
+    (void)weight;
+    (void)err;
+    gnn_modelled_all_reduce(tensor, m->config->workers, gnn_mul_bytes(count, sizeof(gnn_real)));
+    return GNN_OK;
+}
+
+gnn_all_reduce_fn *gnn_machine_all_reduce(const struct gnn_machine *m)
+{
+    return gnn_compute_is_modelled(m->config) ? all_reduce_modelled : NULL;
+}
+
+/* The tensor of a lower rank on the same GPU of the profile, whose time and memory this rank's will share. */
+static struct gnn_tensor *same_device(const struct gnn_machine *m, uint32_t rank)
+{
+    const uint32_t devices = m->compute->gpu.devices;
+    return rank >= devices ? m->tensors[rank % devices] : NULL;
+}
+
+enum gnn_status gnn_machine_tensor(struct gnn_machine *m, uint32_t rank, struct gnn_tensor **out, struct gnn_err *err)
 {
     struct gnn_tensor_env env = {.threads = m->config->compute_threads,
                                  .precision = m->config->precision,
@@ -316,12 +378,15 @@ enum gnn_status gnn_machine_tensor(struct gnn_machine *m, struct gnn_tensor **ou
         char name[sizeof m->config->compute];
         bool named;
         split_compute(m->config->compute, name, sizeof name, &env.gpu, &named);
-        GNN_TRY(open_profile("--compute model:", name, &m->compute, err));
+        if (m->compute == NULL)
+            GNN_TRY(open_profile("--compute model:", name, &m->compute, err));
+        env.same_device = same_device(m, rank);
         env.wait_until = tensor_wait_until;
         env.compute_ns = m->simulated ? simulated_compute_ns : measured_compute_ns;
     }
-    GNN_TRY(ops->open(&env, m->compute, &m->tensor, err));
-    *out = m->tensor;
+    assert(m->tensors[rank] == NULL);
+    GNN_TRY(ops->open(&env, m->compute, &m->tensors[rank], err));
+    *out = m->tensors[rank];
     return GNN_OK;
 }
 

@@ -21,8 +21,20 @@ struct gnn_world *gnn_machine_world(struct gnn_machine *machine); /* with the ru
 /* The prepared dataset, or in the simulated world the registry's graph without one. The machine keeps it. */
 GNN_MUST_CHECK enum gnn_status gnn_machine_dataset(struct gnn_machine *machine, const struct gnn_dataset **out,
                                                    struct gnn_err *err);
-GNN_MUST_CHECK enum gnn_status gnn_machine_tensor(struct gnn_machine *machine, struct gnn_tensor **out,
+/* The tensor back-end of one rank (0 with one worker). Ranks of a simulated machine ask in their order: rank r has GPU
+ * r mod the profile's. */
+GNN_MUST_CHECK enum gnn_status gnn_machine_tensor(struct gnn_machine *machine, uint32_t rank, struct gnn_tensor **out,
                                                   struct gnn_err *err);
+/* Whether that back-end will have a memory of its own: known before it is opened. */
+bool gnn_machine_on_device(const struct gnn_machine *machine);
+/* How the ranks' gradients are summed; NULL: through shared memory. Its ctx is the machine. */
+gnn_all_reduce_fn *gnn_machine_all_reduce(const struct gnn_machine *machine);
+
+/* Whether several workers are processes, forked from this one once what they share is open; else threads of its
+ * world. */
+bool gnn_machine_ranks_are_processes(const struct gnn_machine *machine);
+/* In each process after the last fork. */
+void gnn_machine_forked(struct gnn_machine *machine);
 
 /* Reads what the run has used so far. */
 void gnn_machine_usage(struct gnn_machine *machine, struct gnn_machine_usage *out);

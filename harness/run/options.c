@@ -67,6 +67,13 @@ const struct gnn_option gnn_run_options[] = {
     OPTION("sample-only", BOOL, sample_only, "no", .help = "the papers' \"-only\": sampling without extract and train"),
     OPTION("floyd-biased", BOOL, floyd_biased, "no", .help = "the released samplers' off-by-one, to match their traces",
            .source = "samplers of PyG+, Ginex, GNNDrive"),
+    OPTION("workers", U32, workers, "1", .min = 1, .max = GNN_RANKS_MAX,
+           .help = "processes that train one model together, each --batch seeds a step of its own part of the training "
+                   "nodes; their gradients are averaged",
+           .source = "GNNDrive, section 4.3"),
+    OPTION("segments", U32, segments, "0", .max = 4096,
+           .help = "equal parts the training nodes are cut into, each shuffled inside itself; a multiple of --workers; "
+                   "0 = one a worker. One worker with N times the batch and N segments trains the same steps as N"),
     OPTION("seed", U64, seed, "1", .help = "of mini-batches, parameters and dropout"),
 
     OPTION("world", CHOICE, world, "measured", .choices = worlds, .help = "this machine, or a profile's"),
@@ -152,6 +159,11 @@ bool gnn_compute_is_cuda(const struct gnn_run_config *config, uint32_t *device)
     const unsigned long number = rest[0] == ':' ? strtoul(rest + 1, &end, 10) : 0;
     *device = (uint32_t)number;
     return rest[0] == '\0' || (rest[1] >= '0' && rest[1] <= '9' && *end == '\0' && number < 1024);
+}
+
+uint32_t gnn_run_segments(const struct gnn_run_config *config)
+{
+    return config->segments != 0 ? config->segments : config->workers;
 }
 
 uint32_t gnn_run_max_batches(const struct gnn_run_config *config)

@@ -24,6 +24,7 @@ enum gnn_wire_type {
     GNN_WIRE_EPOCH_END,
     GNN_WIRE_ACCURACY,
     GNN_WIRE_DONE,
+    GNN_WIRE_RANK_LOST,
     GNN_WIRE_ERROR
 };
 
@@ -99,6 +100,12 @@ struct gnn_wire_done {
     uint64_t clock_ns; /* the world's own, at the end */
 };
 
+/* One of several workers ended without a word; the one that noticed kills them all next. */
+struct gnn_wire_rank_lost {
+    uint32_t rank;
+    int wait_status;
+};
+
 struct gnn_wire_message {
     uint32_t magic;
     uint32_t type; /* enum gnn_wire_type */
@@ -108,6 +115,7 @@ struct gnn_wire_message {
         struct gnn_wire_epoch epoch; /* EPOCH_BEGIN fills epoch.epoch only */
         struct gnn_wire_accuracy accuracy;
         struct gnn_wire_done done;
+        struct gnn_wire_rank_lost rank_lost;
         struct gnn_err error;
     } as;
 };

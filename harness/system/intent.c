@@ -7,7 +7,7 @@
 void gnn_intent_begin(const struct gnn_env *env, struct gnn_intent *out)
 {
     const struct gnn_workload *const load = env->workload;
-    const uint64_t train = env->dataset->train.count, batches = gnn_epoch_batches(env);
+    const uint64_t train = gnn_epoch_nodes(env), batches = gnn_epoch_batches(env);
     *out = (struct gnn_intent){.batches = batches,
                                .seeds = load->sample_only ? 0 : gnn_min_u64(batches * load->batch_size, train),
                                .whole_batches = gnn_whole_epoch_batches(env)};

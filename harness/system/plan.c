@@ -46,7 +46,7 @@ void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
         gnn_plan_part(plan, "model", "--hidden, --batch or --fanout",
                       gnn_model_bytes(env->model_config, plan->batch.nodes));
     if (env->evaluation_bytes > 0)
-        gnn_plan_part(plan, "evaluation between epochs", "--evaluate last or never", env->evaluation_bytes);
+        gnn_plan_shared(plan, "evaluation between epochs", "--evaluate last or never", env->evaluation_bytes);
     plan->run_part_count = plan->part_count;
 }
 

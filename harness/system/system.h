@@ -47,11 +47,11 @@ struct gnn_env {
     const struct gnn_model_config *model_config;
     enum gnn_ring_engine io_engine; /* --io uring|pool */
     bool floyd_biased;
-    uint32_t cores;         /* of the world: those this process may run on, or the profile's */
+    uint32_t cores;         /* of the world: those this process may run on, or the profile's; a rank's share of them */
     uint64_t cap_bytes;     /* 0 = none */
     uint64_t process_bytes; /* of the cap, what the process itself takes (code, libraries, stacks); 0 = unknown */
-    uint64_t
-        evaluation_bytes;    /* of the cap, what evaluations between epochs hold beside the system; 0: there are none */
+    /* Of the cap, what evaluations between epochs hold beside the system; 0: there are none. */
+    uint64_t evaluation_bytes;
     const atomic_bool *stop; /* set on Ctrl-C and on limits: leave at the next batch with GNN_ECANCELLED */
     /* Called by the trainer after each step, in training order; may be NULL. Traces, tests, progress. */
     void (*on_step)(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step);
@@ -103,8 +103,8 @@ static inline uint32_t gnn_epoch_nodes(const struct gnn_env *env)
     return gnn_segment_nodes(env) * (gnn_segments(env) / gnn_env_workers(env));
 }
 
-/* Mini-batches that a rank's training nodes make. What a system sizes by an epoch (a superbatch, a hyperbatch) it sizes by
- * this, so that the first max_batches run as they would in the whole epoch. */
+/* Mini-batches that a rank's training nodes make. What a system sizes by an epoch (a superbatch, a hyperbatch) it sizes
+ * by this, so that the first max_batches run as they would in the whole epoch. */
 static inline uint32_t gnn_whole_epoch_batches(const struct gnn_env *env)
 {
     return (uint32_t)gnn_div_up(gnn_epoch_nodes(env), env->workload->batch_size);

@@ -156,8 +156,10 @@ enum gnn_status gnn_training_step(struct gnn_training *training, const struct gn
     training->seeds += batch->seed_count;
     training->correct += step.correct;
     training->batches++;
-    if (env->average != NULL) /* what the others see is the step of all ranks */
-        step = (struct gnn_step_result){.loss = env->average->all.loss, .correct = (uint32_t)env->average->all.correct};
+    if (env->average != NULL) { /* what the others see is the step of all ranks */
+        step.loss = env->average->all.loss;
+        step.correct = (uint32_t)env->average->all.correct;
+    }
     if (env->on_step != NULL)
         env->on_step(env->on_step_ctx, batch, &step);
     return GNN_OK;

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,6 +52,8 @@ struct supervision {
     struct gnn_intent intent; /* the system's, once it is open */
     struct gnn_validity_facts facts;
     bool done;
+    bool rank_lost; /* one of several workers was killed */
+    struct gnn_wire_rank_lost lost;
     uint64_t clock_ns;         /* of the worker's world at its end */
     struct gnn_err worker_err; /* status GNN_OK: the worker reported none */
     struct gnn_run_progress progress;
@@ -227,6 +230,10 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
             GNN_TRY(gnn_kv_setf(&s->run->environment, err, "model.hash", "%016" PRIx64, m->as.done.model_hash));
         return gnn_kv_setf(&s->run->environment, err, "memory.allocated_peak_bytes", "%" PRIu64,
                            m->as.done.allocated_peak_bytes);
+    case GNN_WIRE_RANK_LOST:
+        s->rank_lost = true;
+        s->lost = m->as.rank_lost;
+        return GNN_OK;
     case GNN_WIRE_ERROR:
         s->worker_err = m->as.error;
         return flush_epoch(s, err);
@@ -293,12 +300,21 @@ static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
 
 /* ---- after it ---- */
 
+/* Waits for the worker's end, then ends and reaps what it left of its process group: several workers are one process
+ * that forked the others, and those come to this one (a subreaper) when it dies. */
 static int reap(struct supervision *s)
 {
-    int status = 0;
-    if (s->child.pid <= 0)
+    const pid_t pid = s->child.pid;
+    int status = 0, ignored;
+    siginfo_t info;
+    if (pid <= 0)
         return 0;
-    while (waitpid(s->child.pid, &status, 0) < 0 && errno == EINTR)
+    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        continue;
+    (void)kill(-pid, SIGKILL); /* its number is still taken: nobody else's group can have it */
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    while (waitpid(-pid, &ignored, 0) > 0 || errno == EINTR)
         continue;
     s->child.pid = 0;
     return status;
@@ -309,19 +325,24 @@ static int reap(struct supervision *s)
 static void judge_killed(struct supervision *s, int wait_status)
 {
     struct gnn_run_record *const run = s->run;
+    char who[48] = "the worker";
+    if (s->rank_lost) { /* the others, the one that reports to this process among them, were killed after it */
+        wait_status = s->lost.wait_status;
+        (void)snprintf(who, sizeof who, "worker %u of %u", s->lost.rank, s->config.workers);
+    }
     if (run->oom_kills != GNN_UNKNOWN && run->oom_kills > 0) {
-        END(run, GNN_RUN_OOM, "the kernel killed the worker: it does not fit into %" PRIu64 " B; raise --memory",
-            s->config.memory_bytes);
+        END(run, GNN_RUN_OOM, "the kernel killed %s: it does not fit into %" PRIu64 " B; raise --memory%s", who,
+            s->config.memory_bytes, s->config.workers > 1 ? " or lower --workers" : "");
         return;
     }
     run->status = GNN_RUN_FAILED;
     if (WIFSIGNALED(wait_status))
-        gnn_run_record_reason(run, "the worker died of signal %d (%s)", WTERMSIG(wait_status),
+        gnn_run_record_reason(run, "%s died of signal %d (%s)", who, WTERMSIG(wait_status),
                               strsignal(WTERMSIG(wait_status)));
     else if (WEXITSTATUS(wait_status) == 126)
         gnn_run_record_reason(run, "the worker could not enter its control group");
     else
-        gnn_run_record_reason(run, "the worker ended with status %d and no message", WEXITSTATUS(wait_status));
+        gnn_run_record_reason(run, "%s ended with status %d and no message", who, WEXITSTATUS(wait_status));
 }
 
 static void judge(struct supervision *s, int wait_status)
@@ -410,6 +431,7 @@ enum gnn_status gnn_run_supervised(const struct gnn_run_config *config, struct g
     struct supervision state = {
         .config = *config, .run = out, .signals.fd = -1, .child = {.from_fd = -1, .control_fd = -1}};
     struct supervision *const s = &state;
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     gnn_run_record_init(out);
     enum gnn_status status = prepare_run(s, err);
     if (status == GNN_OK)

@@ -9,10 +9,13 @@
 
 void gnn_control_send(struct gnn_wire_message *message, enum gnn_wire_type type)
 {
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* a message is longer than a write is atomic */
     message->magic = GNN_WIRE_MAGIC;
     message->type = type;
     struct gnn_err ignored = {0};
+    (void)pthread_mutex_lock(&one_at_a_time);
     (void)!gnn_wire_send(GNN_WORKER_OUT_FD, message, &ignored);
+    (void)pthread_mutex_unlock(&one_at_a_time);
 }
 
 void gnn_control_error(const struct gnn_err *err)
@@ -38,7 +41,7 @@ static void *listen_to_supervisor(void *arg)
         char command = GNN_COMMAND_INTERRUPT;
         more = read(GNN_WORKER_CONTROL_FD, &command, 1) == 1 && command == GNN_COMMAND_GO;
         if (!more)
-            atomic_store(&control->stop, true);
+            atomic_store(control->stop, true);
         if (!more && atomic_load(&control->may_leave))
             _exit(1);
         (void)!write(control->go_fd, &one, sizeof one);
@@ -52,13 +55,14 @@ void gnn_control_announce(struct gnn_control *control, struct gnn_wire_message *
     assert(type == GNN_WIRE_EPOCH_BEGIN || type == GNN_WIRE_EPOCH_END); /* what the supervisor answers with GO */
     assert(control->started);
     gnn_control_send(message, type);
-    while (!atomic_load(&control->stop) && read(control->go_fd, &count, sizeof count) < 0 && errno == EINTR)
+    while (!atomic_load(control->stop) && read(control->go_fd, &count, sizeof count) < 0 && errno == EINTR)
         continue;
 }
 
-enum gnn_status gnn_control_open(struct gnn_control *control, struct gnn_err *err)
+enum gnn_status gnn_control_open(struct gnn_control *control, atomic_bool *stop, struct gnn_err *err)
 {
     assert(!control->started);
+    control->stop = stop != NULL ? stop : &control->own_stop;
     control->wake_fd = eventfd(0, EFD_CLOEXEC);
     control->go_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
     if (control->wake_fd < 0 || control->go_fd < 0)

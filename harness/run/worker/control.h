@@ -9,7 +9,8 @@
 #include <stdatomic.h>
 
 struct gnn_control {
-    atomic_bool stop;      /* set by the supervisor's command, by its death, or by gnn_control_stop */
+    atomic_bool *stop; /* set by the supervisor's command or its death; own_stop, or the one of all ranks */
+    atomic_bool own_stop;
     atomic_bool may_leave; /* a command to stop ends the process at once: nothing is left behind on this machine */
     bool started;
     pthread_t thread;
@@ -17,10 +18,12 @@ struct gnn_control {
     int go_fd;   /* counts the supervisor's GO, and the stop that ends all waiting */
 };
 
-GNN_MUST_CHECK enum gnn_status gnn_control_open(struct gnn_control *control, struct gnn_err *err);
+/* stop: the flag to raise; NULL: own_stop. */
+GNN_MUST_CHECK enum gnn_status gnn_control_open(struct gnn_control *control, atomic_bool *stop, struct gnn_err *err);
 void gnn_control_close(struct gnn_control *control); /* after a failed open too */
 
-/* Sends a message. Does not fail: a supervisor that is gone has taken this process with it (PR_SET_PDEATHSIG). */
+/* Sends a message, from any thread. Does not fail: a supervisor that is gone has taken this process with it
+ * (PR_SET_PDEATHSIG). */
 void gnn_control_send(struct gnn_wire_message *message, enum gnn_wire_type type);
 void gnn_control_error(const struct gnn_err *err);
 

@@ -22,24 +22,26 @@ static void note_step(struct gnn_run_worker *w)
     if (w->config->world == GNN_WORLD_SIMULATED && w->config->time_limit_ns != 0 &&
         gnn_now_ns(w->world) > w->config->time_limit_ns) {
         w->time_passed = true;
-        atomic_store(&w->control.stop, true);
+        atomic_store(w->control->stop, true);
     }
     if (w->step_ns != NULL && w->steps_done < gnn_run_max_batches(w->config))
         w->step_ns[w->steps_done] = gnn_now_ns(w->world);
-    if (++w->steps_ever == w->die_at_batch)
+    if (++w->steps_ever == w->die_at_batch && w->env.rank == w->die_rank)
         (void)raise(SIGKILL);
 }
 
 void gnn_run_worker_on_step(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step)
 {
     struct gnn_run_worker *const w = ctx;
-    assert(step->correct <= w->workload.batch_size);
+    assert(step->correct <= (uint64_t)w->workload.batch_size * gnn_env_workers(&w->env));
     note_step(w);
     w->steps_done++;
     if (gnn_is_spot(batch->batch)) {
         w->spots++;
         w->spot_digest += gnn_batch_digest(batch, NULL);
     }
+    if (w->env.rank > 0)
+        return;
     if (w->trace != NULL) /* a failed write is kept by the stream: flush_trace() */
         (void)fprintf(w->trace, "%" PRIu64 " %" PRIu64 " %a %u\n", batch->epoch, batch->batch, step->loss,
                       step->correct);
@@ -88,38 +90,153 @@ static void compare_spots(const struct gnn_run_worker *w, struct gnn_wire_epoch 
     e->trained_otherwise = w->spot_digest != sampled->spot_digest;
 }
 
+/* ---- what all ranks did, as one ---- */
+
+static void merge_stage(struct gnn_epoch_result *out, const struct gnn_stage_time *stage)
+{
+    uint32_t i = 0;
+    while (i < out->stage_count && strcmp(out->stages[i].stage, stage->stage) != 0)
+        i++;
+    assert(i < GNN_STAGES_MAX);
+    if (i == out->stage_count) {
+        out->stages[out->stage_count++] = *stage;
+        return;
+    }
+    struct gnn_stage_time *const sum = &out->stages[i];
+    sum->workers += stage->workers;
+    sum->items += stage->items;
+    sum->wall_ns += stage->wall_ns;
+    sum->cpu_ns += stage->cpu_ns;
+    sum->work_ns += stage->work_ns;
+    for (int kind = 0; kind < GNN_WAIT_KINDS; kind++)
+        sum->wait_ns[kind] += stage->wait_ns[kind];
+}
+
+static void merge_figure(struct gnn_epoch_result *out, const struct gnn_figure *figure)
+{
+    for (uint32_t i = 0; i < out->figure_count; i++) {
+        uint64_t *const value = &out->figures[i].value;
+        if (strcmp(out->figures[i].name, figure->name) != 0)
+            continue;
+        *value = figure->is_size ? gnn_max_u64(*value, figure->value) : *value + figure->value;
+        return;
+    }
+    assert(out->figure_count < GNN_FIGURES_MAX);
+    out->figures[out->figure_count++] = *figure;
+}
+
+/* Unknown with anything is unknown. */
+static void add_count(uint64_t *sum, uint64_t more)
+{
+    *sum = *sum == GNN_UNKNOWN || more == GNN_UNKNOWN ? GNN_UNKNOWN : *sum + more;
+}
+
+static void merge_counters(struct gnn_counters *sum, const struct gnn_counters *more)
+{
+    sum->sample.batches += more->sample.batches;
+    sum->sample.sampled_nodes += more->sample.sampled_nodes;
+    sum->sample.sampled_edges += more->sample.sampled_edges;
+    sum->sample.batch_digest += more->sample.batch_digest; /* a sum modulo 2^64, as over batches */
+    sum->sample.spot_digest += more->sample.spot_digest;
+    add_count(&sum->needed_bytes, more->needed_bytes);
+    add_count(&sum->requested_bytes, more->requested_bytes);
+    add_count(&sum->requested_ios, more->requested_ios);
+    add_count(&sum->cache_hits, more->cache_hits);
+    add_count(&sum->cache_misses, more->cache_misses);
+    add_count(&sum->cache_evictions, more->cache_evictions);
+    add_count(&sum->rows_asked, more->rows_asked);
+    add_count(&sum->rows_read, more->rows_read);
+    add_count(&sum->prepare_disk_bytes, more->prepare_disk_bytes);
+}
+
+/* Amounts are summed over the ranks, sizes and the time to prepare are the largest; the epoch's wall time is that of
+ * the slowest rank, because the clock is read when all have met. */
+static void merge_result(struct gnn_epoch_result *out, const struct gnn_epoch_result *more)
+{
+    out->loss_sum += more->loss_sum;
+    out->seeds += more->seeds;
+    out->correct += more->correct;
+    out->prepare_ns = gnn_max_u64(out->prepare_ns, more->prepare_ns);
+    merge_counters(&out->counters, &more->counters);
+    for (uint32_t i = 0; i < more->stage_count; i++)
+        merge_stage(out, &more->stages[i]);
+    for (uint32_t i = 0; i < more->figure_count; i++)
+        merge_figure(out, &more->figures[i]);
+}
+
+/* Adds to rank 0's epoch what the others reported. */
+static void merge_reports(const struct gnn_run_worker *w, struct gnn_wire_epoch *e)
+{
+    for (uint32_t rank = 1; rank < gnn_ranks_count(w->env.ranks); rank++) {
+        const struct gnn_rank_report *const report = gnn_ranks_report(w->env.ranks, rank);
+        merge_result(&e->result, &report->result);
+        e->after.cpu_ns += report->cpu_ns;
+        e->after.major_faults += report->major_faults;
+        e->spots += report->spots;
+        e->trained_otherwise = e->trained_otherwise || report->trained_otherwise;
+    }
+}
+
+/* What a rank other than 0 leaves for it. */
+static void fill_report(const struct gnn_run_worker *w, struct gnn_wire_epoch *e)
+{
+    gnn_machine_usage(w->machine, &e->after);
+    struct gnn_rank_report *const report = gnn_ranks_report(w->env.ranks, w->env.rank);
+    compare_spots(w, e);
+    report->result = e->result;
+    report->spots = e->spots;
+    report->trained_otherwise = e->trained_otherwise;
+    report->cpu_ns = w->own_process ? e->after.cpu_ns - e->before.cpu_ns : 0;
+    report->major_faults = w->own_process ? e->after.major_faults - e->before.major_faults : 0;
+}
+
+/* Tells the supervisor; the epoch is over on every rank. */
+static void end_epoch(struct gnn_run_worker *w, uint64_t start_ns, struct gnn_wire_message *message)
+{
+    struct gnn_wire_epoch *const e = &message->as.epoch;
+    compare_spots(w, e);
+    merge_reports(w, e);
+    e->has_values = !gnn_compute_is_modelled(w->config);
+    extrapolate(w, start_ns, e);
+    assert(e->result.stage_count <= GNN_STAGES_MAX);
+    assert(e->result.figure_count <= GNN_FIGURES_MAX);
+    for (uint32_t i = 0; i < e->result.figure_count; i++)
+        (void)snprintf(e->figure_names[i], sizeof e->figure_names[i], "%s", e->result.figures[i].name);
+    gnn_control_announce(w->control, message, GNN_WIRE_EPOCH_END);
+}
+
 static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, struct gnn_err *err)
 {
     struct gnn_wire_message message = {0};
     struct gnn_wire_epoch *const e = &message.as.epoch;
     e->epoch = epoch;
-    gnn_control_announce(&w->control, &message, GNN_WIRE_EPOCH_BEGIN);
+    GNN_TRY(gnn_ranks_meet(w->env.ranks, err)); /* all are open, and have read the last epoch's reports */
+    if (w->env.rank == 0)
+        gnn_control_announce(w->control, &message, GNN_WIRE_EPOCH_BEGIN);
     w->epoch = epoch;
     w->steps_done = w->spots = w->spot_digest = 0;
 
     gnn_machine_usage(w->machine, &e->before);
+    GNN_TRY(gnn_ranks_meet(w->env.ranks, err)); /* the supervisor has read the group's counters */
     const uint64_t start_ns = gnn_now_ns(w->world);
     GNN_TRY(w->system->train_epoch(w->system_state, epoch, &e->result, err));
+    if (w->env.rank > 0)
+        fill_report(w, e);
+    GNN_TRY(gnn_ranks_meet(w->env.ranks, err)); /* the slowest is there */
     e->wall_ns = gnn_now_ns(w->world) - start_ns;
     gnn_machine_usage(w->machine, &e->after);
     assert(e->after.cpu_ns >= e->before.cpu_ns);
-    e->has_values = !gnn_compute_is_modelled(w->config);
-    extrapolate(w, start_ns, e);
-    compare_spots(w, e);
     w->trained = w->trained || e->result.seeds > 0;
-    assert(e->result.stage_count <= GNN_STAGES_MAX);
-    assert(e->result.figure_count <= GNN_FIGURES_MAX);
-    for (uint32_t i = 0; i < e->result.figure_count; i++)
-        (void)snprintf(e->figure_names[i], sizeof e->figure_names[i], "%s", e->result.figures[i].name);
-    gnn_control_announce(&w->control, &message, GNN_WIRE_EPOCH_END);
+    if (w->env.rank == 0)
+        end_epoch(w, start_ns, &message);
     return GNN_OK;
 }
 
 static enum gnn_status evaluate_epoch(struct gnn_run_worker *w, uint64_t epoch, struct gnn_err *err)
 {
     const bool last = epoch + 1 == w->workload.epochs;
-    if (!w->trained || gnn_compute_is_modelled(w->config) || w->config->evaluate == GNN_EVALUATE_NEVER ||
-        (w->config->evaluate == GNN_EVALUATE_LAST && !last))
+    if (w->env.rank > 0 || !w->trained || gnn_compute_is_modelled(w->config) ||
+        w->config->evaluate == GNN_EVALUATE_NEVER || (w->config->evaluate == GNN_EVALUATE_LAST && !last))
         return GNN_OK;
     if (last) { /* its memory is the evaluation's now, which so needs no more than training did */
         w->system->close(w->system_state);
@@ -162,11 +279,27 @@ static enum gnn_status hash_model(const struct gnn_run_worker *w, uint64_t *out,
     return GNN_OK;
 }
 
+/* Every rank averaged the same gradients, so every rank's parameters have the same bits. */
+static enum gnn_status check_models(const struct gnn_run_worker *w, uint64_t hash, struct gnn_err *err)
+{
+    if (w->env.ranks == NULL)
+        return GNN_OK;
+    ((struct gnn_rank_report *)gnn_ranks_report(w->env.ranks, w->env.rank))->model_hash = hash;
+    GNN_TRY(gnn_ranks_meet(w->env.ranks, err));
+    for (uint32_t rank = 0; rank < gnn_ranks_count(w->env.ranks); rank++) {
+        const struct gnn_rank_report *const report = gnn_ranks_report(w->env.ranks, rank);
+        if (report->model_hash != hash)
+            return gnn_fail(err, GNN_EBUG, "worker %" PRIu32 " trained other parameters than worker %" PRIu32, rank,
+                            w->env.rank);
+    }
+    return GNN_OK;
+}
+
 enum gnn_status gnn_run_worker_epochs(struct gnn_run_worker *w, struct gnn_err *err)
 {
     assert(w->workload.epochs > 0);
     for (uint64_t epoch = 0; epoch < w->workload.epochs; epoch++) {
-        if (atomic_load(&w->control.stop))
+        if (atomic_load(w->control->stop))
             return gnn_fail(err, GNN_ECANCELLED, "stopped before epoch %" PRIu64, epoch);
         GNN_TRY(train_epoch(w, epoch, err));
         GNN_TRY(flush_trace(w, err));
@@ -174,9 +307,12 @@ enum gnn_status gnn_run_worker_epochs(struct gnn_run_worker *w, struct gnn_err *
     }
     struct gnn_wire_message message = {0};
     struct gnn_mem_usage usage;
-    gnn_mem_usage(w->world, &usage);
     uint64_t hash = 0;
     GNN_TRY(hash_model(w, &hash, err));
+    GNN_TRY(check_models(w, hash, err));
+    if (w->env.rank > 0)
+        return GNN_OK;
+    gnn_mem_usage(w->world, &usage);
     message.as.done = (struct gnn_wire_done){
         .model_hash = hash, .allocated_peak_bytes = usage.peak_bytes, .clock_ns = gnn_now_ns(w->world)};
     gnn_control_send(&message, GNN_WIRE_DONE);

@@ -11,7 +11,17 @@
 
 #include <stdio.h>
 
-/* Everything a worker has open; worker.c opens and closes it. */
+/* What the ranks tell rank 0 of an epoch. */
+struct gnn_rank_report {
+    struct gnn_epoch_result result; /* names of figures are literals: the same addresses in a forked process */
+    uint64_t cpu_ns, major_faults;  /* of this rank's own process; 0 for a thread */
+    uint64_t spots;                 /* as in struct gnn_wire_epoch */
+    bool trained_otherwise;
+    uint64_t model_hash; /* at the end of the run */
+};
+
+/* Everything a worker has open; worker.c opens and closes it. With several workers one of these a rank: what the ranks
+ * share is opened once and pointed to by each. */
 struct gnn_run_worker {
     const struct gnn_run_config *config;
     const struct gnn_system *system;
@@ -23,11 +33,13 @@ struct gnn_run_worker {
     struct gnn_workload workload;
     struct gnn_env env; /* tensor and model are NULL when sample_only */
     struct gnn_memory_plan plan;
-    struct gnn_intent intent;
+    struct gnn_intent intent; /* of this rank */
     struct gnn_wire_rules rules;
-    struct gnn_phases phases; /* of --batches */
-    FILE *trace;              /* --trace-loss, or NULL */
-    struct gnn_control control;
+    struct gnn_phases phases;    /* of --batches */
+    FILE *trace;                 /* --trace-loss, or NULL */
+    struct gnn_control *control; /* rank 0's */
+    struct gnn_average average;  /* env.average points to it */
+    bool own_process;            /* rank > 0 is a process of its own, with counters of its own */
 
     bool time_passed; /* the limit of a clock that only the worker can read */
     bool trained;     /* some epoch changed the model */
@@ -37,6 +49,7 @@ struct gnn_run_worker {
     uint64_t progress_ns;
     uint64_t *step_ns; /* (gnn_run_max_batches) the clock after each step; --batches only */
     uint64_t steps_ever, die_at_batch;
+    uint32_t die_rank;
 };
 
 /* gnn_env.on_step; ctx is the worker. Called by the system's trainer after each step. */

@@ -3,7 +3,7 @@
 
 #include "harness/run/fault_option.h"
 #include "harness/run/worker/epochs.h"
-#include "harness/run/worker/evaluate.h"
+#include "harness/run/worker/run_ranks.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -30,6 +30,7 @@ static enum gnn_status open_machine(struct gnn_run_worker *w, struct gnn_err *er
     w->world = gnn_machine_world(w->machine);
     GNN_TRY(gnn_faults_parse(w->config->fault, &faults, err));
     w->die_at_batch = faults.die_at_batch;
+    w->die_rank = faults.die_rank;
     if (w->config->batches != 0)
         GNN_NEW(w->step_ns, gnn_run_max_batches(w->config), err, "times of %u steps", gnn_run_max_batches(w->config));
     return GNN_OK;
@@ -53,7 +54,9 @@ static void fill_workload(struct gnn_run_worker *w)
                                         .layers = c->fanout.count,
                                         .epochs = c->epochs,
                                         .max_batches = gnn_run_max_batches(c),
-                                        .sample_only = c->sample_only};
+                                        .sample_only = c->sample_only,
+                                        .workers = c->workers,
+                                        .segments = gnn_run_segments(c)};
     assert(c->batch_size > 0);
     memcpy(w->workload.fanout, c->fanout.values, sizeof w->workload.fanout);
     w->model_config = (struct gnn_model_config){.kind = c->model,
@@ -74,12 +77,13 @@ static void fill_workload(struct gnn_run_worker *w)
                               .model_config = &w->model_config,
                               .io_engine = c->io_engine,
                               .floyd_biased = c->floyd_biased,
-                              .cores = gnn_machine_cores(w->machine),
+                              .cores = gnn_max_u32(gnn_machine_cores(w->machine) / c->workers, 1),
                               .cap_bytes = c->memory_bytes,
                               .process_bytes = gnn_machine_process_bytes(w->machine),
-                              .stop = &w->control.stop,
+                              .stop = w->control->stop,
                               .on_step = gnn_run_worker_on_step,
-                              .on_step_ctx = w};
+                              .on_step_ctx = w,
+                              .on_device = gnn_machine_on_device(w->machine)};
 }
 _Static_assert(sizeof(((struct gnn_workload *)0)->fanout) == sizeof(((struct gnn_u32_list *)0)->values), "one limit");
 
@@ -113,24 +117,15 @@ static void complete_config(struct gnn_run_worker *w)
     }
 }
 
-/* Says before the first read what the run needs and which parameter makes it less. */
-static enum gnn_status check_plan(struct gnn_run_worker *w, struct gnn_err *err)
-{
-    gnn_plan_begin(&w->plan, &w->env);
-    if (w->system->plan != NULL)
-        GNN_TRY(w->system->plan(&w->env, w->system_config, &w->plan, err));
-    return gnn_plan_check(&w->plan, "", err);
-}
-
 /* A plan depends on where the tensor back-end has its memory, so that is opened before it, and the model after. */
 static enum gnn_status open_training(struct gnn_run_worker *w, struct gnn_err *err)
 {
     if (w->workload.sample_only)
-        return check_plan(w, err);
-    GNN_TRY(gnn_machine_tensor(w->machine, &w->env.tensor, err));
-    if (w->config->evaluate == GNN_EVALUATE_EACH && w->config->epochs > 1 && !gnn_compute_is_modelled(w->config))
-        w->env.evaluation_bytes = gnn_evaluate_bytes(&w->env, !gnn_env_on_device(&w->env));
-    GNN_TRY(check_plan(w, err));
+        return w->env.ranks == NULL ? gnn_run_plan(w, err) : GNN_OK;
+    if (w->env.tensor == NULL)
+        GNN_TRY(gnn_machine_tensor(w->machine, w->env.rank, &w->env.tensor, err));
+    if (w->env.ranks == NULL)
+        GNN_TRY(gnn_run_plan(w, err));
     return gnn_model_open(w->env.tensor, &w->model_config, &w->env.model, err);
 }
 
@@ -145,6 +140,8 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
                                        .plan_batches_bytes = gnn_plan_in_flight_bytes(&w->plan),
                                        .rules = w->rules,
                                        .open_ns = open_ns};
+    opened->intent.batches *= gnn_env_workers(&w->env); /* of all ranks, which do the same */
+    opened->intent.seeds *= gnn_env_workers(&w->env);
     struct gnn_dataset *const d = &opened->dataset;
     d->indptr = NULL;
     d->labels = NULL;
@@ -178,39 +175,62 @@ static enum gnn_status take_intent(struct gnn_run_worker *w, struct gnn_err *err
     return GNN_OK;
 }
 
-static enum gnn_status open_worker(struct gnn_run_worker *w, struct gnn_err *err)
+/* What every rank has its own of: back-end, model, system. */
+static enum gnn_status open_rank(struct gnn_run_worker *w, struct gnn_err *err)
 {
-    GNN_TRY(gnn_system_find(w->config->system, &w->system, err));
-    GNN_TRY(gnn_system_configure(w->system, w->config, &w->system_config, err));
-    /* A graph of the simulated world takes a while to compute, and leaves nothing behind on this machine. */
-    atomic_store(&w->control.may_leave, w->config->world == GNN_WORLD_SIMULATED);
-    GNN_TRY(gnn_control_open(&w->control, err));
-    GNN_TRY(open_machine(w, err));
-    GNN_TRY(open_trace(w, err));
-    GNN_TRY(gnn_machine_dataset(w->machine, &w->dataset, err));
-    fill_workload(w);
-    complete_config(w);
     GNN_TRY(open_training(w, err));
     const uint64_t start_ns = gnn_now_ns(w->world);
     GNN_TRY(w->system->open(&w->env, w->system_config, &w->system_state, err));
     const uint64_t open_ns = gnn_now_ns(w->world) - start_ns;
     GNN_TRY(take_intent(w, err));
-    send_opened(w, open_ns);
-    atomic_store(&w->control.may_leave, false);
+    if (w->env.rank == 0)
+        send_opened(w, open_ns);
+    atomic_store(&w->control->may_leave, false);
+    return GNN_OK;
+}
+
+static void close_rank(struct gnn_run_worker *w)
+{
+    if (w->system_state != NULL)
+        w->system->close(w->system_state);
+    gnn_model_close(w->env.model);
+}
+
+/* What there is once, however many ranks. A process that forks others listens to the supervisor afterwards: it has no
+ * threads until then. */
+static enum gnn_status open_worker(struct gnn_run_worker *w, struct gnn_err *err)
+{
+    GNN_TRY(gnn_system_find(w->config->system, &w->system, err));
+    GNN_TRY(gnn_system_configure(w->system, w->config, &w->system_config, err));
+    /* A graph of the simulated world takes a while to compute, and leaves nothing behind on this machine. */
+    const bool simulated = w->config->world == GNN_WORLD_SIMULATED;
+    atomic_store(&w->control->may_leave, simulated);
+    if (w->config->workers == 1 || simulated)
+        GNN_TRY(gnn_control_open(w->control, NULL, err));
+    GNN_TRY(open_machine(w, err));
+    GNN_TRY(open_trace(w, err));
+    GNN_TRY(gnn_machine_dataset(w->machine, &w->dataset, err));
+    fill_workload(w);
+    complete_config(w);
     return GNN_OK;
 }
 
 static void close_worker(struct gnn_run_worker *w)
 {
-    if (w->system != NULL)
-        w->system->close(w->system_state);
-    gnn_model_close(w->env.model);
     if (w->trace != NULL)
         (void)fclose(w->trace);
-    gnn_control_close(&w->control);
+    gnn_control_close(w->control);
     gnn_machine_close(w->machine);
     free(w->step_ns);
     free(w->system_config);
+}
+
+static enum gnn_status run_one(struct gnn_run_worker *w, struct gnn_err *err)
+{
+    enum gnn_status status = open_rank(w, err);
+    GNN_NEXT(status, gnn_run_worker_epochs(w, err));
+    close_rank(w);
+    return status;
 }
 
 int gnn_worker_main(const struct gnn_run_config *config)
@@ -221,9 +241,11 @@ int gnn_worker_main(const struct gnn_run_config *config)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 
     struct gnn_err err = {0};
-    struct gnn_run_worker worker = {.config = config, .control = {.wake_fd = -1, .go_fd = -1}}, *const w = &worker;
+    struct gnn_control control = {.wake_fd = -1, .go_fd = -1};
+    control.stop = &control.own_stop;
+    struct gnn_run_worker worker = {.config = config, .control = &control}, *const w = &worker;
     enum gnn_status status = open_worker(w, &err);
-    GNN_NEXT(status, gnn_run_worker_epochs(w, &err));
+    GNN_NEXT(status, config->workers == 1 ? run_one(w, &err) : gnn_run_ranks(w, run_one, &err));
     if (status != GNN_OK && w->time_passed) {
         err = (struct gnn_err){0};
         status = gnn_fail(&err, GNN_ETIME, "the time limit of %.3g s passed", (double)config->time_limit_ns * 1e-9);

@@ -1,0 +1,295 @@
+/* `--workers` from outside: the same losses as one process, the same mini-batches in both worlds, one message and
+ * nothing left however a worker ends. */
+#include "tests/support/sanitizers.h"
+#include "tests/support/tiny_runs.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STEPS_MAX = 64 };
+
+static json_t *run_with(const struct tiny_runs *t, int exit_status, const char *const *more)
+{
+    const char *words[48] = {"--system", "gnndrive"};
+    size_t count = 2;
+    while (*more != NULL && count < 47)
+        words[count++] = *more++;
+    words[count] = NULL;
+    int status;
+    json_t *const run = tiny_runs_json(t, words, &status);
+    if (status != exit_status) {
+        char *const reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
+        fail_msg("exit %d, expected %d: %s", status, exit_status, reasons);
+    }
+    return run;
+}
+#define RUN(t, exit_status, ...) run_with((t), (exit_status), (const char *const[]){__VA_ARGS__, NULL})
+
+static void expect_reason(json_t *run, const char *status, const char *part)
+{
+    char *const reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
+    assert_string_equal(tiny_runs_text(run, "status"), status);
+    if (strstr(reasons, part) == NULL)
+        fail_msg("no \"%s\" in %s", part, reasons);
+    free(reasons);
+    json_decref(run);
+}
+
+static void expect_nothing_left(const struct tiny_runs *t)
+{
+    assert_false(tiny_runs_worker_left(t));
+}
+
+/* ---- what is trained ---- */
+
+static uint32_t read_losses(const char *path, double *losses)
+{
+    FILE *const file = fopen(path, "r");
+    uint32_t count = 0;
+    unsigned long epoch, batch;
+    unsigned correct;
+    assert_non_null(file);
+    while (count < STEPS_MAX && fscanf(file, "%lu %lu %la %u", &epoch, &batch, &losses[count], &correct) == 4)
+        count++;
+    assert_int_equal(fclose(file), 0);
+    return count;
+}
+
+static void losses_equal_those_of_one_process(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const workers[] = {"1", "2", "4"}, *const batches[] = {"32", "16", "8"};
+    double losses[3][STEPS_MAX];
+    char trace[700];
+    uint32_t steps[3];
+    (void)snprintf(trace, sizeof trace, "%s/losses", t->dir);
+    for (size_t w = 0; w < 3; w++) {
+        json_t *const run = RUN(t, 0, "--workers", workers[w], "--segments", "4", "--batch", batches[w], "--epochs",
+                                "3", "--dropout", "0", "--set", "gnndrive.in_order=yes", "--trace-loss", trace);
+        assert_string_equal(tiny_runs_text(run, "status"), "ok");
+        assert_string_equal(tiny_runs_text(json_object_get(run, "config"), "workers"), workers[w]);
+        steps[w] = read_losses(trace, losses[w]);
+        json_decref(run);
+        assert_int_equal(steps[w], steps[0]);
+        for (uint32_t k = 0; k < steps[w]; k++)
+            if (fabs(losses[w][k] / losses[0][k] - 1) > 1e-6)
+                fail_msg("%s workers, step %u: %.9g, one process %.9g", workers[w], k, losses[w][k], losses[0][k]);
+    }
+    assert_true(steps[0] > 20);
+}
+
+static json_int_t count_of(const json_t *run, const char *key)
+{
+    return json_integer_value(json_object_get(json_object_get(run, "counters"), key));
+}
+
+static void both_worlds_draw_the_same(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const workers[] = {"2", "4"};
+    for (size_t w = 0; w < 2; w++) {
+        json_t *const here = RUN(t, 0, "--workers", workers[w], "--batch", "8", "--epochs", "2");
+        json_t *const there = RUN(t, 0, "--workers", workers[w], "--batch", "8", "--epochs", "2", "--world",
+                                  "simulated", "--profile", "gnndrive-multigpu");
+        const char *const digest = tiny_runs_text(json_object_get(here, "counters"), "batch_digest");
+        assert_string_equal(tiny_runs_text(json_object_get(there, "counters"), "batch_digest"), digest);
+        assert_true(digest[0] != '\0');
+        assert_int_equal(count_of(here, "batches"), count_of(there, "batches"));
+        assert_int_equal(count_of(here, "sampled_edges"), count_of(there, "sampled_edges"));
+        json_decref(here);
+        json_decref(there);
+    }
+}
+
+/* ---- what is refused ---- */
+
+static void expect_refusal(const struct tiny_runs *t, int exit_status, const char *part, const char *const *more)
+{
+    const char *argv[TINY_ARGUMENTS_MAX];
+    tiny_runs_arguments(t, more, argv);
+    struct process_result r = process_run(argv);
+    if (r.exit_status != exit_status || strstr(r.err, part) == NULL)
+        fail_msg("exit %d, expected %d and \"%s\" in:\n%s%s", r.exit_status, exit_status, part, r.err, r.out);
+    process_free(&r);
+}
+#define REFUSED(t, exit_status, part, ...)                                                                             \
+    expect_refusal((t), (exit_status), (part), (const char *const[]){__VA_ARGS__, NULL})
+
+static void what_cannot_be_is_refused_by_name(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const alone[] = {"null", "pygplus", "ginex", "ringsampler", "agnes"};
+    for (size_t s = 0; s < sizeof alone / sizeof alone[0]; s++) {
+        REFUSED(t, 4, alone[s], "--system", alone[s], "--workers", "2");
+        REFUSED(t, 4, "--segments 3", "--system", alone[s], "--segments", "3");
+    }
+    REFUSED(t, 2, "--segments 3 cannot be shared", "--system", "gnndrive", "--workers", "2", "--segments", "3");
+    REFUSED(t, 2, "--batch 9", "--system", "gnndrive", "--workers", "2", "--segments", "4", "--batch", "9");
+    REFUSED(t, 2, "workers: \"0\"", "--system", "gnndrive", "--workers", "0");
+    REFUSED(t, 2, "die-rank", "--system", "gnndrive", "--workers", "2", "--fault", "die-rank=2");
+    REFUSED(t, 2, "gnndrive.order=global", "--system", "gnndrive", "--workers", "2", "--set",
+            "gnndrive.order=segments");
+    /* Told by the worker: the run exists. */
+    expect_reason(RUN(t, 2, "--workers", "8", "--set", "gnndrive.extractors=40"), "failed", "lower --workers");
+}
+
+/* The plan is of all workers together, and says what makes it less. */
+static void the_cap_is_for_all_of_them(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    expect_reason(RUN(t, 0, "--workers", "4", "--memory", "1M", "--cap", "program"), "oom", "--workers");
+    expect_reason(
+        RUN(t, 0, "--workers", "4", "--memory", "150M", "--world", "simulated", "--profile", "gnndrive-multigpu"),
+        "oom", "the other workers' processes");
+}
+
+/* ---- how it ends ---- */
+
+static void a_killed_worker_ends_the_run(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const faults[] = {"die-at-batch=3,die-rank=0", "die-at-batch=3,die-rank=1",
+                                         "die-at-batch=7,die-rank=3"};
+    static const char *const words[] = {"signal 9", "worker 1 of 4 died of signal 9", "worker 3 of 4 died of signal 9"};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        expect_reason(RUN(t, 1, "--workers", "4", "--batch", "8", "--epochs", "20", "--fault", faults[i]), "failed",
+                      words[i]);
+        expect_nothing_left(t);
+    }
+}
+
+static void a_worker_that_cannot_read_ends_the_run(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    expect_reason(RUN(t, 1, "--workers", "4", "--batch", "8", "--epochs", "4", "--fault", "eio-at=400"), "failed",
+                  " of 4: ");
+    expect_nothing_left(t);
+}
+
+static pid_t start_endless(const struct tiny_runs *t, const char *limit)
+{
+    const char *const more[] = {"--system", "gnndrive",  "--workers",  "3",     "--batch",      "8",   "--epochs",
+                                "100000",   "--no-cold", "--evaluate", "never", "--time-limit", limit, NULL};
+    const char *argv[TINY_ARGUMENTS_MAX];
+    tiny_runs_arguments(t, more, argv);
+    return process_start(argv);
+}
+
+/* The processes of the run, without the supervisor; at most max. */
+static int workers_of(pid_t supervisor, pid_t *pids, int max)
+{
+    const pid_t first = tiny_runs_worker_of(supervisor);
+    char group[32];
+    int count = 0;
+    (void)snprintf(group, sizeof group, "%ld", (long)first);
+    for (int tries = 0; tries < 200 && count < max; tries++) {
+        const char *const argv[] = {"pgrep", "-g", group, NULL};
+        struct process_result r = process_run(argv);
+        char *at = r.out;
+        for (count = 0; count < max && *at != '\0'; count++)
+            pids[count] = (pid_t)strtol(at, &at, 10), at += *at == '\n';
+        process_free(&r);
+        tiny_runs_nap(0.02);
+    }
+    return count;
+}
+
+/* Any worker, at any moment, by a signal that it cannot see coming. */
+static void kill_campaign(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    for (int i = 0; i < 9; i++) {
+        const pid_t supervisor = start_endless(t, "60s");
+        pid_t pids[3];
+        assert_int_equal(workers_of(supervisor, pids, 3), 3);
+        tiny_runs_nap(0.02 * i);
+        assert_int_equal(kill(pids[i % 3], i < 6 ? SIGKILL : SIGABRT), 0);
+        assert_int_equal(process_wait(supervisor, 10), 1);
+        expect_reason(tiny_runs_last(t), "failed", i < 6 ? "signal 9" : "signal 6");
+        expect_nothing_left(t);
+    }
+}
+
+static void interrupt_time_limit_and_dead_supervisor(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    pid_t pids[3];
+    const pid_t interrupted = start_endless(t, "60s");
+    assert_int_equal(workers_of(interrupted, pids, 3), 3);
+    tiny_runs_nap(0.2);
+    assert_int_equal(kill(interrupted, SIGINT), 0);
+    assert_int_equal(process_wait(interrupted, 10), 1);
+    expect_reason(tiny_runs_last(t), "interrupted", "user");
+    expect_nothing_left(t);
+
+    const pid_t late = start_endless(t, "600ms");
+    assert_int_equal(process_wait(late, 20), 0);
+    expect_reason(tiny_runs_last(t), "oot", "time limit");
+    expect_nothing_left(t);
+
+    const pid_t killed = start_endless(t, "60s");
+    assert_int_equal(workers_of(killed, pids, 3), 3);
+    assert_int_equal(kill(killed, SIGKILL), 0);
+    assert_int_equal(process_wait(killed, 5), -SIGKILL);
+    for (int i = 0; i < 100 && tiny_runs_worker_left(t); i++)
+        tiny_runs_nap(0.05);
+    expect_nothing_left(t);
+}
+
+/* ---- simulated ---- */
+
+/* As golden_times of test_simulated.c: the same nanosecond everywhere; a changed entry needs its commit's reason. */
+static void golden_times(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *workers, *compute, *digest;
+        json_int_t wall_ns, device_read_ios;
+    } cases[] = {
+        {"1", "cuda", "6d23b7c656bc7a68", 44040383, 6365}, {"2", "cuda", "025d71d45467d884", 36155794, 6201},
+        {"1", "cpu", "6d23b7c656bc7a68", 44025778, 6365},  {"2", "cpu", "025d71d45467d884", 34955379, 5994},
+        {"4", "cpu", "6f8415a124918c5c", 31138844, 5739},
+    };
+    int different = 0;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        json_t *const run = RUN(t, 0, "--workers", cases[c].workers, "--compute", cases[c].compute, "--batch", "8",
+                                "--dim", "100", "--set", "gnndrive.samplers=2", "--set", "gnndrive.extractors=2",
+                                "--world", "simulated", "--profile", "tests/golden/machine.ini");
+        const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+        const json_int_t wall_ns = json_integer_value(json_object_get(epoch, "wall_ns"));
+        const json_int_t reads = count_of(run, "device_read_ios");
+        const char *const digest = tiny_runs_text(json_object_get(run, "counters"), "batch_digest");
+        if (strcmp(digest, cases[c].digest) != 0 || wall_ns != cases[c].wall_ns || reads != cases[c].device_read_ios) {
+            print_error("case %zu: now {\"%s\", \"%s\", \"%s\", %lld, %lld}\n", c, cases[c].workers, cases[c].compute,
+                        digest, (long long)wall_ns, (long long)reads);
+            different++;
+        }
+        json_decref(run);
+    }
+    assert_int_equal(different, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_is_refused_by_name),
+        cmocka_unit_test(losses_equal_those_of_one_process),
+        cmocka_unit_test(both_worlds_draw_the_same),
+        cmocka_unit_test(the_cap_is_for_all_of_them),
+        cmocka_unit_test(a_killed_worker_ends_the_run),
+        cmocka_unit_test(a_worker_that_cannot_read_ends_the_run),
+        cmocka_unit_test(kill_campaign),
+        cmocka_unit_test(interrupt_time_limit_and_dead_supervisor),
+        cmocka_unit_test(golden_times),
+    };
+    return cmocka_run_group_tests_name("workers", tests, tiny_runs_set_up, tiny_runs_tear_down);
+}
