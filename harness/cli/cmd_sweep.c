@@ -25,12 +25,15 @@ struct sweep_config {
     uint32_t repeat;
 };
 
+/* What stands for "not given": an empty name is one that was given. */
+#define IN_JOB_FILE "as in the job file"
+
 #define OPTION(...) GNN_OPTION(sweep_config, __VA_ARGS__)
 
 /* clang-format off */
 static const struct gnn_option sweep_table[] = {
-    OPTION("db", TEXT, db, "", .unit = "FILE", .help = "database for every cell; wins over the job file"),
-    OPTION("data", TEXT, data_dir, "", .unit = "DIR",
+    OPTION("db", TEXT, db, IN_JOB_FILE, .unit = "FILE", .help = "database for every cell; wins over the job file"),
+    OPTION("data", TEXT, data_dir, IN_JOB_FILE, .unit = "DIR",
            .help = "directory of the datasets for every cell; wins over the job file"),
     OPTION("dry-run", BOOL, dry_run, "no", .help = "check every cell and print the expanded plan"),
     OPTION("resume", BOOL, resume, "no", .help = "skip cells that the database already holds as ok, oom or oot"),
@@ -145,9 +148,9 @@ static enum gnn_status add_cell(struct sweep *s, const char *section, const stru
     struct cell *const cell = &s->cells[s->count];
     (void)snprintf(cell->section, sizeof cell->section, "%s", section);
     GNN_TRY(fill_config(s->ini, keys, count, choice, &cell->config, err));
-    if (s->config.db[0] != '\0')
+    if (strcmp(s->config.db, IN_JOB_FILE) != 0)
         GNN_TRY(gnn_option_set(gnn_run_options, &cell->config, "db", s->config.db, err));
-    if (s->config.data_dir[0] != '\0')
+    if (strcmp(s->config.data_dir, IN_JOB_FILE) != 0)
         GNN_TRY(gnn_option_set(gnn_run_options, &cell->config, "data", s->config.data_dir, err));
     struct gnn_err cause = {0};
     enum gnn_status status = gnn_run_config_check(&cell->config, &cause);
@@ -205,44 +208,34 @@ static bool is_identity(const char *key)
     return true;
 }
 
-/* Compares every option and every parameter of the system, set or default, with what was recorded. */
-static bool same_configuration(const struct gnn_run_config *config, const struct gnn_run_record *run)
+/* Lists every option and every parameter of the system, set or default, that makes a run what it is. */
+static enum gnn_status list_identity(const struct gnn_run_config *config, struct gnn_kv_list *out, struct gnn_err *err)
 {
-    struct gnn_kv_list wanted = {0};
-    bool same = gnn_record_list_config(config, &wanted, NULL) == GNN_OK;
-    for (uint32_t i = 0; i < wanted.count && same; i++) {
-        const char *const recorded = gnn_kv_get(&run->config, wanted.items[i].key);
-        same = !is_identity(wanted.items[i].key) || (recorded != NULL && strcmp(recorded, wanted.items[i].value) == 0);
-    }
-    gnn_kv_clear(&wanted);
-    return same;
+    struct gnn_kv_list all = {0};
+    enum gnn_status status = gnn_record_list_config(config, &all, err);
+    for (uint32_t i = 0; i < all.count && status == GNN_OK; i++)
+        if (is_identity(all.items[i].key))
+            status = gnn_kv_set(out, all.items[i].key, all.items[i].value, err);
+    gnn_kv_clear(&all);
+    return status;
 }
 
 /* How many finished runs of exactly this configuration the database holds. */
 static enum gnn_status count_done(const struct gnn_run_config *config, uint32_t *done, struct gnn_err *err)
 {
-    static const uint32_t looked_at = 1000;
     struct gnn_db *db;
+    struct gnn_err trouble = {0};
     *done = 0;
-    const enum gnn_status opened = gnn_db_open(config->db, GNN_DB_READ, &db, NULL);
+    const enum gnn_status opened = gnn_db_open(config->db, GNN_DB_READ, &db, &trouble);
     if (opened == GNN_ENOENT)
         return GNN_OK;
-    int64_t *const ids = calloc(looked_at, sizeof *ids);
-    uint32_t count = 0;
-    enum gnn_status status = opened != GNN_OK ? gnn_fail(err, opened, "%s cannot be read", config->db)
-                             : ids == NULL    ? gnn_fail(err, GNN_ENOMEM, "list of runs")
-                                              : gnn_db_last(db, looked_at, ids, &count, err);
-    for (uint32_t i = 0; i < count && status == GNN_OK; i++) {
-        struct gnn_run_record run;
-        status = gnn_db_load(db, ids[i], &run, err);
-        if (status != GNN_OK)
-            break;
-        const bool ended = run.status == GNN_RUN_OK || run.status == GNN_RUN_OOM || run.status == GNN_RUN_OOT;
-        *done += ended && same_configuration(config, &run) ? 1 : 0;
-        gnn_run_record_free(&run);
-    }
-    free(ids);
-    gnn_db_close(opened == GNN_OK ? db : NULL);
+    if (opened != GNN_OK)
+        return gnn_fail(err, opened, "--resume: %s", trouble.message);
+    struct gnn_kv_list wanted = {0};
+    enum gnn_status status = list_identity(config, &wanted, err);
+    GNN_NEXT(status, gnn_db_count_done(db, &wanted, done, err));
+    gnn_kv_clear(&wanted);
+    gnn_db_close(db);
     return status;
 }
 

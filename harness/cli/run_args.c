@@ -1,5 +1,6 @@
 #include "harness/cli/run_args.h"
 
+#include "harness/base/log.h"
 #include "harness/cli/args.h"
 #include "harness/cli/cli.h"
 #include "harness/record/report.h"
@@ -44,11 +45,22 @@ static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *co
     return GNN_OK;
 }
 
+/* Says which parameters are another system's: they change nothing, and may have been meant to. */
+static void tell_unused(const struct gnn_run_config *config)
+{
+    const size_t own = strlen(config->system);
+    for (uint32_t i = 0; i < config->set_count; i++)
+        if (strncmp(config->sets[i], config->system, own) != 0 || config->sets[i][own] != '.')
+            gnn_log_warn("--set %s changes nothing: the system that runs is %s", config->sets[i], config->system);
+}
+
 enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, bool *help, struct gnn_err *err)
 {
     *help = false;
     gnn_run_config_defaults(config);
     GNN_TRY(take_all(argc, argv, config, help, err));
+    if (!*help && config->system[0] != '\0')
+        tell_unused(config);
     if (config->preset[0] == '\0' || *help)
         return GNN_OK;
     /* Once more over the preset, so that what was typed wins wherever it stood. */
@@ -78,16 +90,16 @@ int gnn_run_and_show(const struct gnn_run_config *config, bool json, enum gnn_ru
     struct gnn_run_record run;
     int exit_status;
     assert(end != NULL);
-    if (gnn_run_supervised(config, &run, &err) != GNN_OK) {
+    const bool recorded = gnn_run_supervised(config, &run, &err) == GNN_OK;
+    const bool measured = recorded || run.wall_ns != GNN_UNKNOWN; /* it ran, but could not be stored */
+    exit_status = measured ? exit_of_run(&run) : GNN_EXIT_OK;
+    if (!recorded)
         exit_status = gnn_cli_failed(&err);
-    } else {
-        assert(run.status != GNN_RUN_RUNNING);
-        exit_status = exit_of_run(&run);
-        if (!json)
-            gnn_report_runs(&run, 1, GNN_REPORT_TEXT, stdout);
-        else if (gnn_run_json(&run, false, stdout, &err) != GNN_OK)
-            exit_status = gnn_cli_failed(&err);
-    }
+    if (measured && !json)
+        gnn_report_runs(&run, 1, GNN_REPORT_TEXT, stdout);
+    err = (struct gnn_err){0};
+    if (measured && json && gnn_run_json(&run, false, stdout, &err) != GNN_OK)
+        exit_status = gnn_cli_failed(&err);
     *end = run.status;
     gnn_run_record_free(&run);
     return exit_status;

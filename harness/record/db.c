@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { BUSY_MS = 30000, APPLICATION_ID = 1869570919 };
@@ -16,6 +19,52 @@ enum { BUSY_MS = 30000, APPLICATION_ID = 1869570919 };
 static const char schema_sql[] =
 #include "results/schema.sql.inc" /* made from results/schema.sql */
     ;
+
+/* Why files of this directory cannot be made or grow, where SQLite lost the cause; 0: unknown. */
+static int find_errno(const char *path)
+{
+    char dir[sizeof((struct gnn_db *)0)->path];
+    struct statvfs fs;
+    struct rlimit limit;
+    (void)snprintf(dir, sizeof dir, "%s", path);
+    char *const slash = strrchr(dir, '/');
+    if (slash != NULL)
+        slash[slash == dir ? 1 : 0] = '\0';
+    if (access(slash == NULL ? "." : dir, W_OK | X_OK) != 0)
+        return errno;
+    if (statvfs(slash == NULL ? "." : dir, &fs) == 0 && (fs.f_bavail == 0 || (fs.f_files > 0 && fs.f_favail == 0)))
+        return ENOSPC;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? EFBIG : 0;
+}
+
+/* What the system said about a file that cannot be opened, read or written; SQLite's own text where it said nothing. */
+static enum gnn_status fail_file(const struct gnn_db *db, const char *what, const char *text, struct gnn_err *err)
+{
+    int error = sqlite3_system_errno(db->handle);
+    if (error == 0 || error == ENOENT) /* the latter of a file that SQLite makes beside it, perhaps */
+        error = find_errno(db->path);
+    switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return gnn_fail(err, GNN_ENOSPC, "cannot %s %s: %s; free space, raise the limit or choose another --db", what,
+                        db->path, strerror(error));
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; choose a --db in a directory you may write", what, db->path,
+                        strerror(error));
+    case EMFILE:
+    case ENFILE:
+        return gnn_fail(err, GNN_EIO, "cannot %s %s: %s; raise ulimit -n", what, db->path, strerror(error));
+    case ENOENT:
+    case ENOTDIR:
+        return gnn_fail(err, GNN_ENOENT, "cannot %s %s: its directory does not exist", what, db->path);
+    default:
+        return gnn_fail(err, GNN_EIO, "cannot %s %s: %s%s%s", what, db->path, text, error != 0 ? ": " : "",
+                        error != 0 ? strerror(error) : "");
+    }
+}
 
 enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err *err)
 {
@@ -33,8 +82,6 @@ enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err 
     case SQLITE_AUTH:
         return gnn_fail(err, GNN_EPERM, "cannot %s %s: %s; choose a --db in a directory you may write", what, db->path,
                         text);
-    case SQLITE_CANTOPEN:
-        return gnn_fail(err, GNN_ENOENT, "cannot %s %s: %s; does its directory exist?", what, db->path, text);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return gnn_fail(err, GNN_EIO, "cannot %s %s: another process has held it for %d s", what, db->path,
@@ -42,7 +89,7 @@ enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err 
     case SQLITE_NOMEM:
         return gnn_fail(err, GNN_ENOMEM, "to %s %s", what, db->path);
     default:
-        return gnn_fail(err, GNN_EIO, "cannot %s %s: %s", what, db->path, text);
+        return fail_file(db, what, text, err);
     }
 }
 
@@ -86,6 +133,8 @@ static enum gnn_status check_schema(struct gnn_db *db, bool create, struct gnn_e
     GNN_TRY(query_i64(db, "SELECT count(*) FROM sqlite_schema", &objects, err));
     if (create && application == 0 && version == 0 && objects == 0)
         return gnn_db_exec(db, schema_sql, "create", err);
+    if (application == 0 && objects == 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s is empty: no run was ever recorded in it", db->path);
     if (application != APPLICATION_ID)
         return gnn_fail(err, GNN_EFORMAT, "%s is a database, but none of oocgnn's; choose another --db", db->path);
     if (version != GNN_SCHEMA_VERSION)
@@ -167,24 +216,83 @@ static enum gnn_status prepare_for_writing(struct gnn_db *db, struct gnn_err *er
     return end_transaction(db, status, "open", err);
 }
 
+enum gnn_status gnn_db_check_name(const char *path, struct gnn_err *err)
+{
+    struct stat info;
+    if (path[0] == '\0')
+        return gnn_fail(err, GNN_EUSAGE, "--db: an empty name keeps nothing; name a file");
+    if (path[0] == ':' || strncmp(path, "file:", 5) == 0)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--db %s: SQLite has a meaning of its own for this name and may keep nothing; "
+                        "name a file, ./%s if it is one",
+                        path, path);
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return gnn_fail(err, GNN_EUSAGE, "--db %s: is %s; name a file", path,
+                        S_ISDIR(info.st_mode) ? "a directory" : "no regular file");
+    return GNN_OK;
+}
+
+/* Opens a database that this user or this mount may not write. A WAL database has an index beside it that every reader
+ * writes; without a log there is nothing in it to know, and the file may be read as it stands. */
+static enum gnn_status open_unwritable(struct gnn_db *db, struct gnn_err *err)
+{
+    char path[sizeof db->path + 8], *uri;
+    struct stat log;
+    (void)snprintf(path, sizeof path, "%s-wal", db->path);
+    if (stat(path, &log) == 0 && log.st_size > 0)
+        return gnn_fail(err, GNN_EPERM,
+                        "%s may not be written and its newest runs are still in %s: let a user who may "
+                        "write it run `oocgnn report` once, or copy both files",
+                        db->path, path);
+    (void)sqlite3_close(db->handle);
+    db->handle = NULL;
+    const size_t uri_bytes = 3 * sizeof db->path + 64;
+    GNN_NEW(uri, uri_bytes, err, "the name of %s", db->path);
+    size_t used = (size_t)snprintf(uri, uri_bytes, "file:");
+    for (const char *at = db->path; *at != '\0'; at++) /* every byte in hexadecimal: none has a meaning then */
+        used +=
+            (size_t)snprintf(uri + used, uri_bytes - used, *at == '/' ? "/" : "%%%02X", (unsigned)(unsigned char)*at);
+    (void)snprintf(uri + used, uri_bytes - used, "?immutable=1");
+    const int code = sqlite3_open_v2(uri, &db->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    free(uri);
+    GNN_TRY(code == SQLITE_OK ? GNN_OK : gnn_db_fail(db, "open", err));
+    return check_schema(db, false, err);
+}
+
+static enum gnn_status open_to_read(struct gnn_db *db, struct gnn_err *err)
+{
+    /* A reader of a WAL database writes its index: SQLite itself falls back to reading, and fails at the first
+     * query. */
+    struct gnn_err trouble = {0};
+    const int code = sqlite3_open_v2(db->path, &db->handle, SQLITE_OPEN_READWRITE, NULL);
+    if (code == SQLITE_OK) {
+        (void)sqlite3_busy_timeout(db->handle, BUSY_MS);
+        enum gnn_status status = gnn_db_exec(db, "PRAGMA query_only = ON", "open", &trouble);
+        GNN_NEXT(status, check_schema(db, false, &trouble));
+        if (status == GNN_OK)
+            return GNN_OK;
+    } else {
+        (void)gnn_db_fail(db, "open", &trouble);
+    }
+    const int cause = sqlite3_errcode(db->handle) & 0xff;
+    if (access(db->path, R_OK) == 0 && (cause == SQLITE_READONLY || cause == SQLITE_CANTOPEN))
+        return open_unwritable(db, err);
+    return gnn_fail(err, trouble.status, "%s", trouble.message);
+}
+
 static enum gnn_status open_handle(struct gnn_db *db, enum gnn_db_mode mode, struct gnn_err *err)
 {
-    if (mode == GNN_DB_READ && access(db->path, F_OK) != 0)
-        return gnn_fail(err, GNN_ENOENT, "%s: no such database; --db names it, oocgnn run makes it", db->path);
-    /* A reader of a WAL database writes its index: read-only is the second choice. */
-    int code = sqlite3_open_v2(db->path, &db->handle,
-                               SQLITE_OPEN_READWRITE | (mode == GNN_DB_WRITE ? SQLITE_OPEN_CREATE : 0), NULL);
-    if (code != SQLITE_OK && mode == GNN_DB_READ) {
-        (void)sqlite3_close(db->handle);
-        code = sqlite3_open_v2(db->path, &db->handle, SQLITE_OPEN_READONLY, NULL);
+    GNN_TRY(gnn_db_check_name(db->path, err));
+    if (mode == GNN_DB_READ) {
+        if (access(db->path, F_OK) != 0)
+            return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_ENOENT, "%s: %s; --db names it, oocgnn run makes it",
+                            db->path, errno == EACCES ? strerror(errno) : "no such database");
+        return open_to_read(db, err);
     }
-    if (code != SQLITE_OK)
+    if (sqlite3_open_v2(db->path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
         return gnn_db_fail(db, "open", err);
     (void)sqlite3_busy_timeout(db->handle, BUSY_MS);
-    if (mode == GNN_DB_WRITE)
-        return prepare_for_writing(db, err);
-    GNN_TRY(gnn_db_exec(db, "PRAGMA query_only = ON", "open", err));
-    return check_schema(db, false, err);
+    return prepare_for_writing(db, err);
 }
 
 enum gnn_status gnn_db_open(const char *path, enum gnn_db_mode mode, struct gnn_db **out, struct gnn_err *err)
@@ -193,8 +301,10 @@ enum gnn_status gnn_db_open(const char *path, enum gnn_db_mode mode, struct gnn_
     struct gnn_db *db;
     GNN_NEW(db, 1, err, "database %s", path);
     assert(mode == GNN_DB_WRITE || mode == GNN_DB_READ);
-    (void)snprintf(db->path, sizeof db->path, "%s", path);
-    const enum gnn_status status = open_handle(db, mode, err);
+    enum gnn_status status = GNN_OK;
+    if ((size_t)snprintf(db->path, sizeof db->path, "%s", path) >= sizeof db->path)
+        status = gnn_fail(err, GNN_EUSAGE, "--db: a path of more than %zu bytes", sizeof db->path - 1);
+    GNN_NEXT(status, open_handle(db, mode, err));
     return GNN_OPENED(status, db, out, gnn_db_close);
 }
 

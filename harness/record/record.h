@@ -150,10 +150,14 @@ struct gnn_db;
 
 enum gnn_db_mode {
     GNN_DB_WRITE, /* created if missing; stale "running" rows become "interrupted" */
-    GNN_DB_READ,  /* GNN_ENOENT if missing */
+    GNN_DB_READ,  /* GNN_ENOENT if missing; also what this user may not write */
 };
 
-/* GNN_EFORMAT when the file is no database of ours or of another schema version: the message says which. */
+/* GNN_EUSAGE when the name is empty, one that SQLite keeps in memory or reads as a URI, or no regular file's. */
+GNN_MUST_CHECK enum gnn_status gnn_db_check_name(const char *path, struct gnn_err *err);
+
+/* Besides those: GNN_EFORMAT when the file is no database of ours or of another schema version: the message says
+ * which. */
 GNN_MUST_CHECK enum gnn_status gnn_db_open(const char *path, enum gnn_db_mode mode, struct gnn_db **out,
                                            struct gnn_err *err);
 void gnn_db_close(struct gnn_db *db); /* accepts NULL */
@@ -182,6 +186,10 @@ void gnn_run_records_free(struct gnn_run_record *runs, uint32_t count); /* accep
 /* The last n runs, oldest first, into ids[0..*count). */
 GNN_MUST_CHECK enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_t *ids, uint32_t *count,
                                            struct gnn_err *err);
+
+/* How many runs ended as ok, oom or oot with exactly these options. */
+GNN_MUST_CHECK enum gnn_status gnn_db_count_done(struct gnn_db *db, const struct gnn_kv_list *options, uint32_t *count,
+                                                 struct gnn_err *err);
 
 /* Which comparison. */
 enum { GNN_CHOICES_MAX = 16 };

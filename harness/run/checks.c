@@ -1,6 +1,7 @@
 /* Checks of a run's options against each other and against this build, before anything is opened. */
 #include "harness/run/config.h"
 
+#include "harness/record/record.h"
 #include "harness/run/fault_option.h"
 #include "harness/tensor/cuda/plugin.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #define INTERVAL_MIN_NS UINT64_C(10000000)
+enum { BPS_MIN = 64 << 10, IOPS_MIN = 16 };
 
 static enum gnn_status check_compute(const struct gnn_run_config *config, struct gnn_err *err)
 {
@@ -94,6 +96,12 @@ static enum gnn_status check_limits(const struct gnn_run_config *config, struct 
     if (config->swap_bytes != 0 && (config->memory_bytes == 0 || config->cap_kind != GNN_CAP_CGROUP))
         return gnn_fail(err, GNN_EUSAGE, "--swap %" PRIu64 ": swap is limited beside --memory with --cap cgroup only",
                         config->swap_bytes);
+    if ((config->device_bps != 0 && config->device_bps < BPS_MIN) ||
+        (config->device_iops != 0 && config->device_iops < IOPS_MIN))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--device-bps %" PRIu64 " and --device-iops %" PRIu64
+                        ": at least 64K and 16, or reads wait in the kernel where no signal reaches them",
+                        config->device_bps, config->device_iops);
     if (config->interval_ns < INTERVAL_MIN_NS)
         return gnn_fail(err, GNN_EUSAGE, "--interval: at least 10ms, or the probes disturb what they measure");
     return GNN_OK;
@@ -133,6 +141,9 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
     free(settings);
     if (config->dataset[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE, "--dataset is missing; `oocgnn list datasets` names those of the registry");
+    GNN_TRY(gnn_db_check_name(config->db, err));
+    if (config->seed > INT64_MAX) /* SQLite's integers end there, and a seed is stored as it was */
+        return gnn_fail(err, GNN_EUSAGE, "--seed %" PRIu64 ": at most %" PRId64, config->seed, INT64_MAX);
     if (config->fanout.count == 0)
         return gnn_fail(err, GNN_EUSAGE, "--fanout: no hops; 1 to %d are possible", GNN_LAYERS_MAX);
     assert(config->fanout.count <= GNN_LAYERS_MAX); /* the parser takes no more */

@@ -1,6 +1,8 @@
 #include "harness/run/record_fill.h"
 
 #include "harness/base/units.h"
+#include "harness/dataset/prepare.h"
+#include "harness/dataset/read.h"
 #include "harness/run/preset.h"
 #include "harness/run/validity.h"
 
@@ -86,6 +88,53 @@ enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, stru
     char held[GNN_TEXT_MAX * 4];
     GNN_TRY(gnn_preset_held(config, held, sizeof held, err));
     return gnn_kv_set(&run->environment, "preset.held", held, err);
+}
+
+/* The width that the run will take, as gnn_dataset_open chooses it. */
+static uint32_t dim_of(const struct gnn_run_config *config, const struct gnn_meta *meta)
+{
+    return config->dim != 0 || meta->dim_count == 0 ? config->dim : meta->dims[0];
+}
+
+static enum gnn_status fill_from_meta(const struct gnn_run_config *config, const char *dir, const struct gnn_meta *meta,
+                                      struct gnn_run_record *run, struct gnn_err *err)
+{
+    if (config->scale_divisor != 1 && config->scale_divisor != meta->scale_divisor)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--scale 1/%" PRIu32 ": the dataset in %s has scale 1/%" PRIu32
+                        "; leave --scale out, or name another one",
+                        config->scale_divisor, dir, meta->scale_divisor);
+    char digest[GNN_CHECKSUM_TEXT], features[32];
+    const uint32_t dim = dim_of(config, meta);
+    copy_name(run->dataset, meta->name);
+    run->scale_divisor = meta->scale_divisor;
+    run->dim = dim;
+    gnn_meta_features_name(dim, features, sizeof features);
+    const uint32_t id_bytes = gnn_id_width_bytes(config->id_width);
+    const char *const indices = gnn_meta_indices_name(id_bytes);
+    if (gnn_meta_find_file(meta, features) == NULL || gnn_meta_find_file(meta, indices) == NULL)
+        return GNN_OK; /* no such width: the worker says so */
+    gnn_meta_digest(meta, dim, id_bytes, digest);
+    run->dataset_bytes = gnn_meta_expected_bytes(meta, "indptr") + gnn_meta_expected_bytes(meta, indices) +
+                         gnn_meta_expected_bytes(meta, features);
+    return gnn_kv_set(&run->environment, "dataset.digest", digest, err);
+}
+
+enum gnn_status gnn_record_fill_dataset(const struct gnn_run_config *config, const char *dir,
+                                        struct gnn_run_record *run, struct gnn_err *err)
+{
+    const struct gnn_registry_entry *entry;
+    if (gnn_run_dataset_is_computed(config)) {
+        GNN_TRY(gnn_registry_find(config->dataset, &entry, err));
+        run->dim = config->dim != 0 ? config->dim : entry->dim;
+        return GNN_OK;
+    }
+    struct gnn_meta *meta;
+    GNN_NEW(meta, 1, err, "meta of %s", dir);
+    enum gnn_status status = gnn_read_meta(dir, meta, err);
+    GNN_NEXT(status, fill_from_meta(config, dir, meta, run, err));
+    free(meta);
+    return status;
 }
 
 enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,

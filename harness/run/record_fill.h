@@ -15,6 +15,12 @@ GNN_MUST_CHECK enum gnn_status gnn_record_list_config(const struct gnn_run_confi
 GNN_MUST_CHECK enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, struct gnn_run_record *run,
                                                       struct gnn_err *err);
 
+/* Fills name, scale, width and digest of the dataset in dir, or of a computed one, so that a run that ends before it
+ * is open is recorded with them. GNN_EUSAGE when --scale says another scale than the directory; errors of its meta
+ * file. */
+GNN_MUST_CHECK enum gnn_status gnn_record_fill_dataset(const struct gnn_run_config *config, const char *dir,
+                                                       struct gnn_run_record *run, struct gnn_err *err);
+
 /* Fills what is known once dataset and system are open. */
 GNN_MUST_CHECK enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,
                                                       struct gnn_err *err);

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const int taken[GNN_SIGNALS_TAKEN] = {SIGINT, SIGTERM, SIGHUP};
+static const int taken[GNN_SIGNALS_TAKEN] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT};
 
 /* On a thread that does not block the signal: hands it to the main thread, which does, and reads it. */
 static void pass_on(int number)
@@ -50,10 +50,10 @@ enum gnn_status gnn_signals_open(struct gnn_signals *signals, struct gnn_err *er
     return gnn_fail(err, GNN_EIO, "signalfd: %s", strerror(failed));
 }
 
-bool gnn_signals_take(const struct gnn_signals *signals)
+int gnn_signals_take(const struct gnn_signals *signals)
 {
     struct signalfd_siginfo info;
-    return read(signals->fd, &info, sizeof info) == (ssize_t)sizeof info;
+    return read(signals->fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
 }
 
 void gnn_signals_close(struct gnn_signals *signals)

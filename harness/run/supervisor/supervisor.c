@@ -45,6 +45,7 @@ struct supervision {
     uint64_t start_ns, stop_ns;
     uint64_t time_limit_ns; /* on this clock; UINT64_MAX: none, or the worker watches a modelled clock itself */
     enum stop_cause cause;
+    uint64_t paused_ns; /* stopped at the terminal (Ctrl-Z), worker and all */
     struct gnn_group_reading epoch_start;
     struct gnn_record_epoch pending; /* waits for its accuracy */
     bool has_pending;
@@ -56,6 +57,7 @@ struct supervision {
     struct gnn_wire_rank_lost lost;
     uint64_t clock_ns;         /* of the worker's world at its end */
     struct gnn_err worker_err; /* status GNN_OK: the worker reported none */
+    struct gnn_err db_err;     /* the first write that failed: the run goes on without */
     struct gnn_run_progress progress;
 };
 
@@ -114,6 +116,7 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
         GNN_TRY(gnn_run_host_open(c, s->dataset_dir, &s->host, err));
     s->time_limit_ns = s->host != NULL && c->time_limit_ns != 0 ? c->time_limit_ns : UINT64_MAX;
     GNN_TRY(gnn_record_fill_config(c, s->run, err));
+    GNN_TRY(gnn_record_fill_dataset(c, s->dataset_dir, s->run, err));
     GNN_TRY(gnn_environment_capture(&s->run->environment, s->host != NULL ? s->dataset_dir : NULL, err));
     GNN_TRY(gnn_db_open(c->db, GNN_DB_WRITE, &s->db, err));
     GNN_TRY(gnn_signals_open(&s->signals, err));
@@ -128,16 +131,26 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
 
 /* ---- while it runs ---- */
 
-/* Writes the points of the series that are not in the database yet, if there are at least so many. */
-static enum gnn_status flush_series(struct supervision *s, uint32_t at_least, struct gnn_err *err)
+/* Keeps the first failure of the database, and says so once. What was measured is not thrown away for it: the record is
+ * printed at the end, and written once more then. */
+static void note_db(struct supervision *s, enum gnn_status status, const struct gnn_err *trouble)
 {
+    if (status == GNN_OK || s->db_err.status != GNN_OK)
+        return;
+    s->db_err = *trouble;
+    gnn_log_warn("%s; the run goes on and is printed at its end", trouble->message);
+}
+
+/* Writes the points of the series that are not in the database yet, if there are at least so many. */
+static void flush_series(struct supervision *s, uint32_t at_least)
+{
+    struct gnn_err trouble = {0};
     assert(s->series_flushed <= s->run->series_count);
     const uint32_t count = s->run->series_count - s->series_flushed;
-    if (count < at_least)
-        return GNN_OK;
-    GNN_TRY(gnn_db_series(s->db, s->run->run_id, s->run->series + s->series_flushed, count, err));
+    if (count < at_least || s->db_err.status != GNN_OK)
+        return;
+    note_db(s, gnn_db_series(s->db, s->run->run_id, s->run->series + s->series_flushed, count, &trouble), &trouble);
     s->series_flushed = s->run->series_count;
-    return GNN_OK;
 }
 
 static enum gnn_status probe_host(struct supervision *s, struct gnn_err *err)
@@ -145,7 +158,8 @@ static enum gnn_status probe_host(struct supervision *s, struct gnn_err *err)
     struct gnn_series_point point;
     gnn_run_host_probe(s->host, &point);
     GNN_TRY(gnn_run_record_add_point(s->run, &point, err));
-    return flush_series(s, SERIES_FLUSH_POINTS, err);
+    flush_series(s, SERIES_FLUSH_POINTS);
+    return GNN_OK;
 }
 
 /* The epoch that waited for its accuracy is complete: keep it and write it. */
@@ -160,7 +174,10 @@ static enum gnn_status flush_epoch(struct supervision *s, struct gnn_err *err)
     else
         gnn_record_counters_add(&s->run->counters, &s->pending.counters);
     GNN_TRY(gnn_run_record_add_epoch(s->run, &s->pending, err));
-    return gnn_db_epoch(s->db, s->run->run_id, &s->pending, err);
+    struct gnn_err trouble = {0};
+    if (s->db_err.status == GNN_OK)
+        note_db(s, gnn_db_epoch(s->db, s->run->run_id, &s->pending, &trouble), &trouble);
+    return GNN_OK;
 }
 
 static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
@@ -256,6 +273,30 @@ static void ask_to_stop(struct supervision *s, enum stop_cause cause)
         gnn_log_info("stopping after the current mini-batch; once more to kill");
 }
 
+/* Stops with the worker, which is in a group of its own and did not see the terminal's Ctrl-Z, and goes on with it. */
+static void pause_run(struct supervision *s)
+{
+    const uint64_t from_ns = gnn_host_now_ns();
+    (void)kill(-s->child.pid, SIGSTOP);
+    (void)raise(SIGSTOP); /* on this thread: it does not go on before the stop */
+    (void)kill(-s->child.pid, SIGCONT);
+    const uint64_t stopped_ns = gnn_host_now_ns() - from_ns;
+    s->paused_ns += stopped_ns;
+    if (s->time_limit_ns != UINT64_MAX)
+        s->time_limit_ns = gnn_later_ns(s->time_limit_ns, stopped_ns);
+}
+
+static void take_signal(struct supervision *s)
+{
+    const int number = gnn_signals_take(&s->signals);
+    if (number == SIGTSTP)
+        pause_run(s);
+    else if (number == SIGCONT)
+        (void)kill(-s->child.pid, SIGCONT); /* whoever stopped it */
+    else if (number != 0)
+        ask_to_stop(s, STOP_INTERRUPT);
+}
+
 /* When a worker that runs is asked to stop, or one that was asked is killed. */
 static uint64_t next_limit_ns(const struct supervision *s)
 {
@@ -277,8 +318,8 @@ static enum gnn_status watch(struct supervision *s, struct gnn_err *err)
     for (bool end = false; !end;) {
         if (poll(fds, 2, poll_timeout_ms(s)) < 0 && errno != EINTR)
             return gnn_fail(err, GNN_EIO, "poll: %s", strerror(errno));
-        if (fds[1].revents != 0 && gnn_signals_take(&s->signals))
-            ask_to_stop(s, STOP_INTERRUPT);
+        if (fds[1].revents != 0)
+            take_signal(s);
         if (gnn_host_now_ns() >= next_limit_ns(s))
             ask_to_stop(s, STOP_TIME); /* the second time it kills */
         if (gnn_host_now_ns() >= gnn_run_host_next_probe_ns(s->host))
@@ -369,17 +410,38 @@ static void judge(struct supervision *s, int wait_status)
         judge_killed(s, wait_status);
     } else {
         run->valid = gnn_validity_check(&s->config, &s->facts, run) == 0 ? 1 : 0;
+        if (s->paused_ns > 0 && s->host != NULL) {
+            run->valid = 0;
+            gnn_run_record_reason(run, "stopped for %.1f s at the terminal (Ctrl-Z): its times are not the machine's",
+                                  1e-9 * (double)s->paused_ns);
+        }
         run->status = run->valid == 1 ? GNN_RUN_OK : GNN_RUN_INVALID;
     }
 }
 
-/* The verdict is written even where what belongs to it could not be (a full disk). */
+/* Writes once more what a full disk, say, had refused: there may be room by now. */
+static enum gnn_status write_again(struct supervision *s, struct gnn_err *err)
+{
+    struct gnn_run_record *const run = s->run;
+    for (uint32_t e = 0; e < run->epoch_count; e++)
+        GNN_TRY(gnn_db_epoch(s->db, run->run_id, &run->epochs[e], err));
+    return gnn_db_series(s->db, run->run_id, run->series, run->series_count, err);
+}
+
+/* The verdict is written even where what belongs to it could not be. */
 static enum gnn_status finish(struct supervision *s, struct gnn_err *err)
 {
+    struct gnn_err again = {0};
     enum gnn_status status = flush_epoch(s, err);
-    GNN_NEXT(status, flush_series(s, 1, err));
-    const enum gnn_status last = gnn_db_finish(s->db, s->run, err);
-    return status == GNN_OK ? last : status;
+    flush_series(s, 1);
+    if (s->db_err.status != GNN_OK && write_again(s, &again) == GNN_OK)
+        s->db_err = (struct gnn_err){0};
+    if (s->db_err.status != GNN_OK)
+        gnn_run_record_reason(s->run, "not all of this run is stored: %s", s->db_err.message);
+    GNN_NEXT(status, gnn_db_finish(s->db, s->run, err));
+    if (status == GNN_OK && s->db_err.status != GNN_OK)
+        return gnn_fail(err, s->db_err.status, "%s", s->db_err.message);
+    return status;
 }
 
 static void close_fd(int fd)
