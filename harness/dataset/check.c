@@ -5,6 +5,7 @@
 #include "harness/graph/invariants.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -44,6 +45,21 @@ static enum gnn_status check_sizes(const struct check *c, struct gnn_err *err)
                             file->bytes);
     }
     return GNN_OK;
+}
+
+/* A features file that meta does not list was left by a preparation that was killed, or lost its line. */
+static enum gnn_status check_unlisted(const struct check *c, struct gnn_err *err)
+{
+    DIR *const dir = opendir(c->dir);
+    enum gnn_status status = GNN_OK;
+    if (dir == NULL)
+        return gnn_out_errno(errno, "cannot open directory", c->dir, err);
+    for (const struct dirent *entry = readdir(dir); entry != NULL && status == GNN_OK; entry = readdir(dir))
+        if (strncmp(entry->d_name, "features-d", 10) == 0 && gnn_meta_find_file(c->meta, entry->d_name) == NULL)
+            status = gnn_fail(err, GNN_EFORMAT, "%s/%s: meta does not list it; remove it, or prepare this width again",
+                              c->dir, entry->d_name);
+    (void)closedir(dir);
+    return status;
 }
 
 /* ---- contents ---- */
@@ -133,9 +149,8 @@ static enum gnn_status check_file(struct check *c, const char *name, uint32_t it
     assert(file != NULL);
     char path[GNN_OUTPUT_PATH];
     gnn_dataset_path(c->dir, name, path);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return gnn_out_errno(errno, "cannot open", path, err);
+    int fd;
+    GNN_TRY(gnn_open_regular(path, &fd, err));
     struct gnn_checksum *checksum = NULL;
     enum gnn_status status = gnn_checksum_open(&checksum, err);
     GNN_NEXT(status, visit_chunks(c, fd, file, item_bytes, visit, checksum, path, err));
@@ -227,6 +242,7 @@ enum gnn_status gnn_prepare_check(const char *dir, bool full, gnn_progress_fn *p
         .dir = dir, .meta = meta, .job = {.progress = progress, .progress_ctx = progress_ctx, .stop = stop}};
     enum gnn_status status = gnn_read_meta(dir, meta, err);
     GNN_NEXT(status, check_sizes(&c, err));
+    GNN_NEXT(status, check_unlisted(&c, err));
     if (status == GNN_OK && full)
         status = check_full(&c, err);
     for (int i = 0; i < 3; i++)

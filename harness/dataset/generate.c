@@ -1,6 +1,7 @@
 /* The generator: writes the procedural graph (harness/graph/procedural.h) and synthetic features as a dataset. Memory:
  * 8 B a node for indptr, 4 B a node of the splits, and the chunks in flight. */
 #include "harness/dataset/chunks.h"
+#include "harness/dataset/commit.h"
 #include "harness/dataset/features.h"
 #include "harness/dataset/kron.h"
 #include "harness/dataset/read.h"
@@ -121,7 +122,7 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
     GNN_NEXT(status, write_chunked(g, fill_labels, nodes, sizeof(int32_t), "labels", &output, meta, err));
     for (unsigned split = GNN_RECIPE_TRAIN; status == GNN_OK && split <= GNN_RECIPE_TEST; split++)
         status = write_split(g, (enum gnn_recipe_split)split, &output, meta, err);
-    GNN_NEXT(status, gnn_output_commit(&output, meta, err));
+    GNN_NEXT(status, gnn_dataset_commit(&output, meta, err));
     gnn_output_close(&output);
     free(meta);
     return status;
@@ -143,7 +144,7 @@ static enum gnn_status add_features(struct generator *g, struct gnn_meta *have, 
     return status;
 }
 
-/* Adds those of the wanted widths, of features and of neighbour IDs, that the dataset at out_dir lacks. */
+/* Adds those of the wanted widths, of features and of neighbour IDs, that the dataset at out_dir lacks; maybe none. */
 static enum gnn_status add_widths(struct generator *g, struct gnn_meta *have, const struct gnn_meta *want,
                                   struct gnn_err *err)
 {
@@ -154,23 +155,23 @@ static enum gnn_status add_widths(struct generator *g, struct gnn_meta *have, co
     for (uint32_t i = 0; i < have->dim_count; i++)
         has_features = has_features || have->dims[i] == dim;
     const bool has_ids = (have->id_widths & id_bytes) != 0;
-    if (has_features && has_ids)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "%s holds this dataset already, features of width %" PRIu32 " and neighbour IDs of %" PRIu32
-                        " bytes included",
-                        g->job->out_dir, dim, id_bytes);
     if (!has_features)
         GNN_TRY(add_features(g, have, err));
     return has_ids ? GNN_OK : gnn_add_id_width(g->job, have, id_bytes, err);
 }
 
+/* Another process that adds a width has finished before meta is read, and the next one waits until meta is written. */
 static enum gnn_status add_to_existing(struct generator *g, struct gnn_err *err)
 {
     struct gnn_meta *meta;
+    int lock_fd = -1;
     GNN_NEW(meta, 2, err, "meta");
     struct gnn_meta *const have = &meta[0], *const want = &meta[1];
     gnn_recipe_describe(&g->recipe, g->indptr[g->recipe.counts.nodes], want);
-    const enum gnn_status status = add_widths(g, have, want, err);
+    enum gnn_status status = gnn_dataset_lock(g->job, g->job->out_dir, &lock_fd, err);
+    GNN_NEXT(status, add_widths(g, have, want, err));
+    if (lock_fd >= 0)
+        (void)close(lock_fd);
     free(meta);
     return status;
 }
@@ -182,6 +183,7 @@ enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry, uin
     if (entry->kind == GNN_REGISTRY_KRON)
         return gnn_prepare_kron(entry, scale_divisor, options, GNN_KRON_WINDOW_EDGES, job, err);
     struct generator g = {.job = job};
+    gnn_output_sweep(job->out_dir);
     GNN_TRY(gnn_recipe_open(entry, scale_divisor, options, &g.recipe, err));
     enum gnn_status status = build_indptr(&g, err);
     GNN_NEXT(status, access(job->out_dir, F_OK) == 0 ? add_to_existing(&g, err) : write_dataset(&g, err));

@@ -3,8 +3,11 @@
  * Memory   options->memory_bytes, whatever the size of the input: edges are sorted by (target, source) outside memory
  *          where they do not fit; offsets, labels, splits and features are streamed
  * Disk     the dataset, and 8 B for each edge that does not fit into memory, given back while the lists are written */
+#include "harness/dataset/commit.h"
 #include "harness/dataset/import_parts.h"
 
+#include "harness/base/log.h"
+#include "harness/base/plain_text.h"
 #include "harness/dataset/sorter.h"
 #include "harness/dataset/widths.h"
 
@@ -31,6 +34,8 @@ const struct gnn_option gnn_import_table[] = {
     {OPTION(drop_duplicates), .type = GNN_OPT_BOOL, .def = "no", .help = "keep each (source, target) pair once"},
     {OPTION(relabel), .type = GNN_OPT_BOOL, .def = "no",
      .help = "number the nodes that occur in an edge list 0, 1, 2 and so on, in the order of their IDs"},
+    {OPTION(nodes), .type = GNN_OPT_U32, .unit = "nodes", .def = "0", .min = 0, .max = GNN_NODE_NONE - 1,
+     .help = "number of nodes of an edge list; 0 = its largest ID + 1, which must not be far above its edges"},
     {OPTION(row_normalise), .type = GNN_OPT_BOOL, .def = "no",
      .help = "divide each feature row by the sum of its absolute values"},
     {.name = "id_bytes", .offset = offsetof(struct gnn_import_options, id_width), .type = GNN_OPT_CHOICE,
@@ -38,7 +43,7 @@ const struct gnn_option gnn_import_table[] = {
      .help = "of a neighbour ID on disk: `indices`, or `indices-8`"},
     {OPTION(dim), .type = GNN_OPT_U32, .unit = "floats", .def = "0", .min = 0, .max = GNN_DIM_MAX,
      .help = "width of random features for an input without features; 0 = such an input is an error"},
-    {OPTION(classes), .type = GNN_OPT_U32, .unit = "classes", .def = "0", .min = 0, .max = 1 << 24,
+    {OPTION(classes), .type = GNN_OPT_U32, .unit = "classes", .def = "0", .min = 0, .max = GNN_IMPORT_CLASSES_MAX,
      .help = "number of classes, of random labels for an input without labels; 0 = largest label + 1"},
     {OPTION(train_fraction), .type = GNN_OPT_F64, .def = "0.01", .min = 0, .max = 1,
      .help = "share of the nodes drawn for training where the input has no splits"},
@@ -66,13 +71,17 @@ static void describe(struct gnn_importer *importer, const struct gnn_node_files 
 {
     struct gnn_meta *meta = &importer->meta;
     const struct gnn_import_source *source = importer->source;
-    char last[128];
+    char last[128], name[GNN_OUTPUT_PATH];
     base_name(source->from, last, sizeof last);
+    base_name(source->name != NULL ? source->name : source->from, name, sizeof name);
     meta->scale_divisor = 1;
-    (void)snprintf(meta->name, sizeof meta->name, "%.63s", source->name != NULL ? source->name : last);
+    (void)snprintf(meta->name, sizeof meta->name, "%.63s", name);
     (void)snprintf(meta->origin, sizeof meta->origin, "imported from %s (%s)%s%s%s", last,
                    gnn_import_formats[source->format], files->dense || files->sparse ? "" : ", features random",
                    files->labels ? "" : ", labels random", files->train ? "" : ", splits random");
+    gnn_text_make_plain(meta->origin);
+    for (char *line = meta->origin; (line = strchr(line, '\n')) != NULL;)
+        *line = '?';
     if (source->split != NULL)
         gnn_meta_add_param(meta, "split", "%s", source->split);
     for (const struct gnn_option *option = gnn_import_table; option->name != NULL; option++) {
@@ -84,21 +93,60 @@ static void describe(struct gnn_importer *importer, const struct gnn_node_files 
     }
 }
 
+/* The last part of the name given, or of the input's path: what tables, pictures and meta call the dataset. */
+static enum gnn_status check_name(const struct gnn_import_source *source, struct gnn_err *err)
+{
+    char name[GNN_OUTPUT_PATH];
+    base_name(source->name != NULL ? source->name : source->from, name, sizeof name);
+    if (name[0] == '\0' || strlen(name) >= GNN_NAME_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "\"%.80s\": the name of a dataset has 1 to %d bytes", name, GNN_NAME_MAX - 1);
+    if (!gnn_text_is_plain(name) || (source->split != NULL && !gnn_text_is_plain(source->split)))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "the name of the dataset or of its split holds control characters or bytes that are no UTF-8; "
+                        "choose another one");
+    return GNN_OK;
+}
+
 static enum gnn_status check_request(const struct gnn_import_source *source, const struct gnn_import_options *options,
                                      struct gnn_err *err)
 {
     if (options->memory_bytes < GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN)
         return gnn_fail(err, GNN_EUSAGE, "--memory %" PRIu64 ": an import takes at least %d", options->memory_bytes,
                         GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN);
+    if (options->nodes != 0 && source->format != GNN_IMPORT_SNAP)
+        return gnn_fail(err, GNN_EUSAGE, "--nodes is for edge lists: the node files of %s tell how many there are",
+                        source->from);
     if (options->relabel && source->format != GNN_IMPORT_SNAP)
         return gnn_fail(err, GNN_EUSAGE, "relabel is for edge lists: the node files of %s are in the order of the IDs",
                         source->from);
+    GNN_TRY(check_name(source, err));
     if (options->train_fraction + options->valid_fraction + options->test_fraction > 1)
         return gnn_fail(err, GNN_EUSAGE, "the fractions of the splits add up to %g, at most 1 is possible",
                         options->train_fraction + options->valid_fraction + options->test_fraction);
+    if (options->relabel && options->nodes != 0)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--nodes %" PRIu32 " and --relabel, which numbers the nodes that occur: choose "
+                        "one",
+                        options->nodes);
     if (access(source->from, R_OK) != 0)
         return gnn_fail(err, GNN_ENOENT, "--from %s: not there or not readable", source->from);
     return GNN_OK;
+}
+
+/* Says what of the result is not the input's. */
+static void tell_random(const struct gnn_importer *importer, const struct gnn_node_files *files)
+{
+    const struct gnn_import_options *const o = importer->options;
+    const char *const from = importer->source->from;
+    if (!files->dense && !files->sparse)
+        gnn_log_warn("%s has no features: random ones of width %" PRIu32 " are drawn (--seed %" PRIu64 ")", from,
+                     importer->meta.dims[0], o->seed);
+    if (!files->labels)
+        gnn_log_warn("%s has no labels: random ones of %" PRIu32 " classes are drawn; no accuracy means anything", from,
+                     o->classes);
+    if (!files->train)
+        gnn_log_warn("%s has no splits: %g of the nodes are drawn for training, %g for validation, %g for testing",
+                     from, o->train_fraction, o->valid_fraction, o->test_fraction);
 }
 
 static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_err *err)
@@ -108,6 +156,7 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
     enum gnn_status status = gnn_import_find_nodes(importer, files, err);
     if (status == GNN_OK) {
         describe(importer, files);
+        tell_random(importer, files);
         const uint64_t row_bytes = importer->meta.dims[0] * sizeof(float) + sizeof(int32_t) + sizeof(uint64_t);
         status = gnn_output_open(importer->job, importer->meta.node_count * row_bytes, &importer->output, err);
     }
@@ -115,7 +164,7 @@ static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_er
     GNN_NEXT(status, gnn_import_labels(importer, files, err));
     GNN_NEXT(status, gnn_import_splits(importer, files, err));
     GNN_NEXT(status, gnn_import_features(importer, files, err));
-    GNN_NEXT(status, gnn_output_commit(&importer->output, &importer->meta, err));
+    GNN_NEXT(status, gnn_dataset_commit(&importer->output, &importer->meta, err));
     gnn_output_close(&importer->output);
     free(files);
     return status;
@@ -125,16 +174,23 @@ static enum gnn_status add_to_existing(struct gnn_importer *importer, struct gnn
 {
     const struct gnn_node_files unread = {.labels = false};
     describe(importer, &unread);
+    gnn_log_warn("%s is there already: %s is not read again; remove the dataset to import it anew",
+                 importer->job->out_dir, importer->source->from);
     return gnn_add_id_width_alone(importer->job, &importer->meta, gnn_id_width_bytes(importer->options->id_width), err);
 }
 
 enum gnn_status gnn_prepare_import(const struct gnn_import_source *source, const struct gnn_import_options *options,
                                    const struct gnn_prepare_job *job, struct gnn_err *err)
 {
+    gnn_output_sweep(job->out_dir);
     GNN_TRY(check_request(source, options, err));
     struct gnn_importer *importer;
     GNN_NEW(importer, 1, err, "importer");
     *importer = (struct gnn_importer){.source = source, .options = options, .job = job};
+    if (source->format == GNN_IMPORT_SNAP && options->nodes != 0) {
+        importer->meta.node_count = options->nodes;
+        importer->nodes_known = true;
+    }
     const enum gnn_status status =
         access(job->out_dir, F_OK) == 0 ? add_to_existing(importer, err) : import_parts(importer, err);
     free(importer);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUT_BUFFER = 262144, SPLITS = 3 };
+enum { OUT_BUFFER = 262144, SPLITS = 3, LOOK_EVERY = 65536 /* nodes between two looks at the stop flag */ };
 _Static_assert(SPLITS <= 4, "a split takes two bits of a sorted key");
 
 static const char *const split_names[SPLITS] = {"train", "valid", "test"};
@@ -108,6 +108,11 @@ enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_
         out->dense = gnn_input_find(source->from, "node_feat.npy", out->feature_path);
         out->sparse = !out->dense && find_sparse(source->from, out);
         find_splits(split_dir, out);
+        if (source->split == NULL && !out->split_present[0] && (out->split_present[1] || out->split_present[2]))
+            return gnn_fail(err, GNN_ENOENT,
+                            "%s has %s, but neither train_idx.npy nor train.csv: a split needs its training nodes; add "
+                            "them, or remove it to have all splits drawn at random",
+                            source->from, out->split_path[out->split_present[1] ? 1 : 2]);
         if (source->split != NULL && !out->split_present[0])
             return gnn_fail(err, GNN_ENOENT, "%s has neither train_idx.npy nor train.csv (nor either with .gz)",
                             split_dir);
@@ -136,7 +141,7 @@ enum gnn_status gnn_import_find_nodes(struct gnn_importer *importer, struct gnn_
 static enum gnn_status check_label(int64_t value, uint64_t node, const struct gnn_import_options *options,
                                    const char *path, int32_t *out, struct gnn_err *err)
 {
-    const int64_t end = options->classes > 0 ? options->classes : INT32_MAX;
+    const int64_t end = options->classes > 0 ? options->classes : GNN_IMPORT_CLASSES_MAX;
     if (value == GNN_NPY_NAN)
         value = -1;
     if (value < -1 || value >= end)
@@ -157,6 +162,7 @@ static enum gnn_status copy_labels(struct gnn_importer *importer, struct gnn_npy
     int32_t largest = -1;
     for (uint64_t first = 0; first < nodes; first += GNN_NPY_BATCH) {
         const uint64_t count = gnn_min_u64(nodes - first, GNN_NPY_BATCH);
+        GNN_TRY(gnn_job_stopped(importer->job, "labels", err));
         GNN_TRY(gnn_npy_read_i64(npy, values, count, err));
         for (uint64_t i = 0; i < count; i++) {
             GNN_TRY(check_label(values[i], first + i, importer->options, npy->input->path, &labels[i], err));
@@ -177,6 +183,8 @@ static enum gnn_status draw_labels(struct gnn_importer *importer, struct gnn_out
     assert(classes > 0);
     importer->meta.class_count = classes;
     for (uint64_t node = 0; node < importer->meta.node_count; node++) {
+        if (node % LOOK_EVERY == 0)
+            GNN_TRY(gnn_job_stopped(importer->job, "labels", err));
         struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(key, node));
         const int32_t label = (int32_t)gnn_rng_below(&rng, classes);
         GNN_TRY(gnn_out_write(out, &label, sizeof label, err));
@@ -218,7 +226,8 @@ static enum gnn_status add_npy_split(const struct gnn_importer *importer, const 
     for (uint64_t first = 0; status == GNN_OK && first < items; first += GNN_NPY_BATCH) {
         int64_t nodes[GNN_NPY_BATCH];
         const uint64_t count = gnn_min_u64(items - first, GNN_NPY_BATCH);
-        status = gnn_npy_read_i64(npy, nodes, count, err);
+        status = gnn_job_stopped(importer->job, "splits", err);
+        GNN_NEXT(status, gnn_npy_read_i64(npy, nodes, count, err));
         for (uint64_t i = 0; status == GNN_OK && i < count; i++)
             status = add_member(importer, nodes[i], split, path, sorter, err);
     }
@@ -235,7 +244,8 @@ static enum gnn_status add_csv_split(const struct gnn_importer *importer, const 
     GNN_TRY(gnn_input_open(path, &input, err));
     enum gnn_status status = GNN_OK;
     for (bool more = true; status == GNN_OK && more;) {
-        status = gnn_input_line(input, line, &more, err);
+        status = input->line % LOOK_EVERY == 0 ? gnn_job_stopped(importer->job, "splits", err) : GNN_OK;
+        GNN_NEXT(status, gnn_input_line(input, line, &more, err));
         if (status != GNN_OK || !more || line[0] == '\0')
             continue;
         char *end;
@@ -344,6 +354,8 @@ static enum gnn_status write_drawn(const struct gnn_importer *importer, struct s
 {
     const uint64_t key = gnn_rng_fork(importer->options->seed, "import.split");
     for (uint64_t node = 0; node < importer->meta.node_count; node++) {
+        if (node % LOOK_EVERY == 0)
+            GNN_TRY(gnn_job_stopped(importer->job, "splits", err));
         const int split = drawn_split(importer->options, key, node);
         if (split >= 0)
             GNN_TRY(put_member(w, node, split, err));
@@ -400,8 +412,8 @@ static enum gnn_status finish_row(const struct feature_writer *w, uint64_t node,
     double sum = 0;
     for (uint32_t i = 0; i < dim; i++) {
         if (!isfinite(w->row[i]))
-            return gnn_fail(err, GNN_EFORMAT, "%s: row %" PRIu64 ", column %" PRIu32 " is not finite",
-                            w->data->input->path, node, i);
+            return gnn_fail(err, GNN_EFORMAT, "%s: feature %" PRIu32 " of node %" PRIu64 " is not a finite number",
+                            w->data->input->path, i, node);
         sum += fabs((double)w->row[i]);
     }
     if (w->importer->options->row_normalise && sum > 0)

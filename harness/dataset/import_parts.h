@@ -7,7 +7,8 @@
 #include <assert.h>
 
 enum {
-    GNN_IMPORT_RESERVE = 2 << 20, /* of the memory bound: input windows, zlib, output buffers */
+    GNN_IMPORT_CLASSES_MAX = 1 << 24, /* a row of the last layer for each: beyond it a label is a mistake */
+    GNN_IMPORT_RESERVE = 2 << 20,     /* of the memory bound: input windows, zlib, output buffers */
 };
 
 struct gnn_importer {

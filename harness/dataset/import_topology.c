@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TICK_EDGES = 65536 };
+enum { TICK_EDGES = 65536, NODES_AN_EDGE = 16 /* more than two for each edge are alone already */ };
 
 /* ---- numbering the nodes that occur ---- */
 
@@ -128,6 +128,7 @@ struct reader {
     uint64_t id_limit_bytes;
     uint64_t node_limit; /* IDs below it */
     gnn_node largest;
+    uint64_t edges; /* of the input */
 };
 
 static enum gnn_status collect_ids(void *ctx, gnn_node source, gnn_node target, const struct gnn_edges *edges,
@@ -153,6 +154,7 @@ static enum gnn_status collect_edge(void *ctx, gnn_node source, gnn_node target,
         return gnn_fail(err, GNN_EFORMAT, "%s joins %" PRIu32 " and %" PRIu32 ", the nodes end at %" PRIu64, place,
                         source, target, r->node_limit - 1);
     }
+    r->edges++;
     r->largest = gnn_max_u32(r->largest, gnn_max_u32(source, target));
     if (source == target && r->options->drop_self_loops)
         return GNN_OK;
@@ -210,6 +212,23 @@ static enum gnn_status write_topology(struct gnn_importer *importer, struct gnn_
     return gnn_out_end(indices, status, &importer->meta, err);
 }
 
+/* Takes the largest ID + 1 as the number of nodes, unless most of them would be alone: then the IDs are names, or
+ * one of them is a slip of the pen. */
+static enum gnn_status count_nodes(struct gnn_importer *importer, const struct reader *r, struct gnn_err *err)
+{
+    if (importer->nodes_known)
+        return GNN_OK;
+    const uint64_t plausible = gnn_max_u64(gnn_mul_bytes(r->edges, NODES_AN_EDGE), 1 << 20);
+    if (r->largest >= plausible)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s: the largest node ID is %" PRIu32 ", with %" PRIu64
+                        " edges: --relabel numbers the nodes that "
+                        "occur, --nodes N says that there are so many",
+                        importer->source->from, r->largest, r->edges);
+    importer->meta.node_count = r->largest + 1;
+    return GNN_OK;
+}
+
 static enum gnn_status sort_edges(struct gnn_importer *importer, struct reader *r, struct gnn_err *err)
 {
     assert(id_set_bytes(r->ids.words) <= r->id_limit_bytes);
@@ -219,8 +238,7 @@ static enum gnn_status sort_edges(struct gnn_importer *importer, struct reader *
     id_set_close(&r->ids);
     if (gnn_sorter_added(r->sorter) == 0)
         return gnn_fail(err, GNN_EFORMAT, "%s holds no edge", importer->source->from);
-    if (!importer->nodes_known)
-        importer->meta.node_count = r->largest + 1;
+    GNN_TRY(count_nodes(importer, r, err));
     GNN_TRY(gnn_sorter_finish(r->sorter, err));
     return write_topology(importer, r->sorter, err);
 }

@@ -86,6 +86,13 @@ enum gnn_status gnn_input_skip(struct gnn_input *input, uint64_t bytes, struct g
     return GNN_OK;
 }
 
+/* Some editors begin UTF-8 with an invisible mark. */
+static void drop_mark(const struct gnn_input *input, char line[GNN_INPUT_LINE_MAX])
+{
+    if (input->line == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0)
+        memmove(line, line + 3, strlen(line + 3) + 1);
+}
+
 enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE_MAX], bool *more, struct gnn_err *err)
 {
     uint32_t used = 0;
@@ -114,11 +121,13 @@ enum gnn_status gnn_input_line(struct gnn_input *input, char line[GNN_INPUT_LINE
             *more = true;
             used -= used > 0 && line[used - 1] == '\r';
             line[used] = '\0';
+            drop_mark(input, line);
             return GNN_OK;
         }
     }
     line[used] = '\0';
     *more = used > 0; /* a last line without its end */
+    drop_mark(input, line);
     return GNN_OK;
 }
 

@@ -1,4 +1,5 @@
 #include "harness/dataset/kron.h"
+#include "harness/dataset/commit.h"
 
 #include "harness/base/rng.h"
 #include "harness/dataset/chunks.h"
@@ -374,7 +375,7 @@ static enum gnn_status write_dataset(struct kron *k, struct gnn_err *err)
     describe(k, meta);
     enum gnn_status status = gnn_output_open(k->job, bytes, &output, err);
     GNN_NEXT(status, write_files(k, &output, meta, err));
-    GNN_NEXT(status, gnn_output_commit(&output, meta, err));
+    GNN_NEXT(status, gnn_dataset_commit(&output, meta, err));
     gnn_output_close(&output);
     free(meta);
     return status;
@@ -433,6 +434,7 @@ enum gnn_status gnn_prepare_kron(const struct gnn_registry_entry *entry, uint32_
 {
     assert(window_edges <= UINT32_MAX);
     GNN_TRY(check_options(entry, scale_divisor, options, err));
+    gnn_output_sweep(job->out_dir);
     struct kron k = {.entry = entry,
                      .job = job,
                      .levels = options->levels > 0 ? options->levels : default_levels(entry),

@@ -8,13 +8,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { WRITE_BYTES_MAX = 16 << 20 /* in one call: a signal is seen between two */ };
 
 /* ---- progress ---- */
 
@@ -23,6 +26,13 @@ void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *j
 {
     *ticker = (struct gnn_ticker){.job = job, .report = {.phase = phase, .unit = unit, .total = total, .left_s = -1}};
     ticker->start_ns = ticker->last_ns = gnn_host_now_ns();
+}
+
+enum gnn_status gnn_job_stopped(const struct gnn_prepare_job *job, const char *phase, struct gnn_err *err)
+{
+    if (job == NULL || job->stop == NULL || !atomic_load_explicit(job->stop, memory_order_relaxed))
+        return GNN_OK;
+    return gnn_fail(err, GNN_ECANCELLED, "interrupted during %s; nothing is left behind", phase);
 }
 
 static void report(struct gnn_ticker *ticker, uint64_t at_ns)
@@ -41,8 +51,7 @@ enum gnn_status gnn_ticker_set(struct gnn_ticker *ticker, uint64_t done, struct 
 {
     const uint64_t interval_ns = 200000000;
     ticker->report.done = done;
-    if (ticker->job->stop != NULL && atomic_load_explicit(ticker->job->stop, memory_order_relaxed))
-        return gnn_fail(err, GNN_ECANCELLED, "interrupted during %s; nothing is left behind", ticker->report.phase);
+    GNN_TRY(gnn_job_stopped(ticker->job, ticker->report.phase, err));
     const uint64_t at_ns = gnn_host_now_ns();
     if (at_ns - ticker->last_ns >= interval_ns)
         report(ticker, at_ns);
@@ -92,10 +101,26 @@ static void parent_of(const char *path, char parent[GNN_OUTPUT_PATH])
         slash[slash == parent ? 1 : 0] = '\0';
 }
 
-/* Removes "<target>.partial-<pid>" of processes that died without cleaning up (SIGKILL, power). */
-static void sweep_stale(const char *target)
+/* Opens a directory and locks it; -1 when somebody else holds it, or there is none. Where the file system knows no
+ * locks it counts as held. */
+static int lock_directory(const char *path)
 {
-    char parent[GNN_OUTPUT_PATH], prefix[GNN_OUTPUT_PATH + 16];
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    if (fd >= 0)
+        (void)close(fd);
+    return -1;
+}
+
+/* A process that works on "<target>.partial-<pid>" holds its lock for as long as it lives, whatever its number: what
+ * can be locked was left behind (SIGKILL, power). */
+void gnn_output_sweep(const char *out_dir)
+{
+    char target[GNN_OUTPUT_PATH], parent[GNN_OUTPUT_PATH], prefix[GNN_OUTPUT_PATH + 16];
+    (void)snprintf(target, sizeof target, "%s", out_dir);
+    for (size_t len = strlen(target); len > 1 && target[len - 1] == '/'; len--)
+        target[len - 1] = '\0';
     parent_of(target, parent);
     const char *slash = strrchr(target, '/');
     const int prefix_len = snprintf(prefix, sizeof prefix, "%s.partial-", slash != NULL ? slash + 1 : target);
@@ -104,14 +129,16 @@ static void sweep_stale(const char *target)
         return;
     for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         uint64_t pid;
-        if (strncmp(entry->d_name, prefix, (size_t)prefix_len) != 0 ||
-            gnn_parse_u64(entry->d_name + prefix_len, &pid, NULL) != GNN_OK || pid == 0 || pid > INT32_MAX)
-            continue;
-        if (kill((pid_t)pid, 0) == 0 || errno != ESRCH)
-            continue;
         char stale[GNN_OUTPUT_PATH + 512];
+        if (strncmp(entry->d_name, prefix, (size_t)prefix_len) != 0 ||
+            gnn_parse_u64(entry->d_name + prefix_len, &pid, NULL) != GNN_OK)
+            continue;
         (void)snprintf(stale, sizeof stale, "%s/%s", parent, entry->d_name);
+        const int lock_fd = lock_directory(stale);
+        if (lock_fd < 0)
+            continue;
         remove_directory(stale);
+        (void)close(lock_fd);
     }
     (void)closedir(dir);
 }
@@ -136,7 +163,7 @@ static enum gnn_status check_space(const char *target, uint64_t needed_bytes, st
 enum gnn_status gnn_output_open(const struct gnn_prepare_job *job, uint64_t needed_bytes, struct gnn_output *out,
                                 struct gnn_err *err)
 {
-    *out = (struct gnn_output){.job = job};
+    *out = (struct gnn_output){.job = job, .lock_fd = -1};
     size_t len = strlen(job->out_dir);
     while (len > 1 && job->out_dir[len - 1] == '/')
         len--;
@@ -145,10 +172,19 @@ enum gnn_status gnn_output_open(const struct gnn_prepare_job *job, uint64_t need
                         sizeof out->target - 32);
     (void)snprintf(out->target, sizeof out->target, "%.*s", (int)len, job->out_dir);
     (void)snprintf(out->partial, sizeof out->partial, "%.*s.partial-%ld", (int)len, job->out_dir, (long)getpid());
+    gnn_output_sweep(out->target);
     GNN_TRY(check_space(out->target, needed_bytes, err));
-    sweep_stale(out->target);
-    if (mkdir(out->partial, 0777) != 0)
-        return gnn_out_errno(errno, "cannot make directory", out->partial, err);
+    /* A sweep may come between the two: its lock is seen, or the directory is gone and made again. */
+    for (int tries = 0; out->lock_fd < 0 && tries < 100; tries++) {
+        if (mkdir(out->partial, 0777) != 0 && errno != EEXIST)
+            return gnn_out_errno(errno, "cannot make directory", out->partial, err);
+        out->lock_fd = lock_directory(out->partial);
+        struct stat info;
+        if (out->lock_fd >= 0 && (fstat(out->lock_fd, &info) != 0 || info.st_nlink == 0)) {
+            (void)close(out->lock_fd);
+            out->lock_fd = -1;
+        }
+    }
     out->created = true;
     return GNN_OK;
 }
@@ -208,16 +244,41 @@ enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *fi
     return GNN_OK;
 }
 
+enum gnn_status gnn_dataset_lock(const struct gnn_prepare_job *job, const char *dir, int *lock_fd, struct gnn_err *err)
+{
+    static const struct timespec nap = {.tv_nsec = 50 * 1000 * 1000};
+    *lock_fd = -1;
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return gnn_out_errno(errno, "cannot open directory", dir, err);
+    enum gnn_status status = GNN_OK;
+    while (status == GNN_OK && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            break; /* a file system without locks: as it was before there were any */
+        status = gnn_job_stopped(job, "waiting for another preparation of this dataset", err);
+        (void)nanosleep(&nap, NULL);
+    }
+    if (status == GNN_OK)
+        *lock_fd = fd;
+    else
+        (void)close(fd);
+    return status;
+}
+
 void gnn_output_close(struct gnn_output *output)
 {
     if (output->created)
         remove_directory(output->partial);
+    if (output->job != NULL && output->lock_fd >= 0)
+        (void)close(output->lock_fd);
+    output->lock_fd = -1;
     output->created = false;
 }
 
 /* ---- a file in it ---- */
 
 struct gnn_out_file {
+    const struct gnn_prepare_job *job;
     enum gnn_out_kind kind;
     int fd;
     char name[32];
@@ -245,6 +306,7 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
     assert(buffer_bytes >= 4096);
     struct gnn_out_file *file;
     GNN_NEW(file, 1, err, "file %s", name);
+    file->job = output->job;
     file->kind = kind;
     file->room = buffer_bytes;
     file->buffer = malloc(buffer_bytes);
@@ -261,11 +323,12 @@ enum gnn_status gnn_out_open(struct gnn_output *output, const char *name, uint64
     return GNN_OPENED(status, file, out, out_close);
 }
 
-/* A short write is followed by another one, which tells why. */
+/* A short write is followed by another one, which tells why. Whatever loop writes here obeys the stop flag. */
 static enum gnn_status write_all(struct gnn_out_file *file, const void *data, uint64_t bytes, struct gnn_err *err)
 {
     for (uint64_t done = 0; done < bytes;) {
-        const ssize_t got = write(file->fd, (const char *)data + done, bytes - done);
+        GNN_TRY(gnn_job_stopped(file->job, file->name, err));
+        const ssize_t got = write(file->fd, (const char *)data + done, gnn_min_u64(bytes - done, WRITE_BYTES_MAX));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)

@@ -20,6 +20,10 @@ void gnn_ticker_start(struct gnn_ticker *ticker, const struct gnn_prepare_job *j
                       uint64_t total);
 /* Sets the amount done so far and reports when a fifth of a second has passed. GNN_ECANCELLED once stop is raised. */
 GNN_MUST_CHECK enum gnn_status gnn_ticker_set(struct gnn_ticker *ticker, uint64_t done, struct gnn_err *err);
+/* GNN_ECANCELLED once the job's stop flag is raised. Every loop over nodes, edges or bytes asks several times a second,
+ * through the ticker, through what it writes, or itself. job may be NULL. */
+GNN_MUST_CHECK enum gnn_status gnn_job_stopped(const struct gnn_prepare_job *job, const char *phase,
+                                               struct gnn_err *err);
 /* The phase's last report. */
 void gnn_ticker_end(struct gnn_ticker *ticker);
 
@@ -28,15 +32,19 @@ void gnn_ticker_end(struct gnn_ticker *ticker);
 struct gnn_output {
     const struct gnn_prepare_job *job;
     bool created;
+    int lock_fd; /* of the partial directory: held while this process lives; -1 none */
     char target[GNN_OUTPUT_PATH];
     char partial[GNN_OUTPUT_PATH]; /* "<target>.partial-<pid>" */
 };
 
-/* Makes the partial directory after sweeping away those of processes that no longer exist. needed_bytes is compared
- * with the free space first; 0: unknown. GNN_ENOSPC, GNN_EPERM, GNN_ENOENT name the directory. */
+/* Removes the partial directories beside out_dir of processes that no longer exist. */
+void gnn_output_sweep(const char *out_dir);
+
+/* Makes the partial directory after a sweep. needed_bytes is compared with the free space first; 0: unknown.
+ * GNN_ENOSPC, GNN_EPERM, GNN_ENOENT name the directory. */
 GNN_MUST_CHECK enum gnn_status gnn_output_open(const struct gnn_prepare_job *job, uint64_t needed_bytes,
                                                struct gnn_output *out, struct gnn_err *err);
-/* Writes meta, syncs, renames. target must not exist. */
+/* Writes meta, syncs, renames. GNN_EUSAGE when target exists. */
 GNN_MUST_CHECK enum gnn_status gnn_output_commit(struct gnn_output *output, const struct gnn_meta *meta,
                                                  struct gnn_err *err);
 /* Moves one finished file and the new meta into the existing dataset at target. */
@@ -44,6 +52,11 @@ GNN_MUST_CHECK enum gnn_status gnn_output_commit_into(struct gnn_output *output,
                                                       const struct gnn_meta *meta, struct gnn_err *err);
 /* Removes whatever has not been committed. Accepts a zeroed struct. */
 void gnn_output_close(struct gnn_output *output);
+
+/* Waits until no other process changes the dataset in dir, and keeps others from it until the descriptor is closed: -1
+ * after an error. GNN_ECANCELLED when the job is stopped meanwhile. */
+GNN_MUST_CHECK enum gnn_status gnn_dataset_lock(const struct gnn_prepare_job *job, const char *dir, int *lock_fd,
+                                                struct gnn_err *err);
 
 /* ---- a file in it ---- */
 

@@ -118,6 +118,7 @@ struct gnn_import_options {
     bool relabel;       /* snap: number the nodes that occur 0, 1, 2 … in ascending order of their IDs */
     bool row_normalise; /* divide each feature row by the sum of its absolute values */
     enum gnn_id_width id_width;
+    uint32_t nodes;   /* snap: how many there are; 0 = the largest ID + 1 */
     uint32_t dim;     /* width of random features where the input has none; 0 = that is an error */
     uint32_t classes; /* number of classes; of random labels where the input has none; 0 = from the labels, or
                          error */

@@ -14,6 +14,7 @@ enum {
     RUN_BUFFER_MIN = 32768, /* smaller reads would cost more than another merge pass */
     RUN_BUFFER_MAX = 4 << 20,
     SLICE_KEYS = 4096,
+    LOOK_EVERY = 1 << 20, /* keys between two looks at the stop flag */
 };
 _Static_assert(GNN_SORTER_MEMORY_MIN / RUN_BUFFER_MIN >= 5, "the least memory merges two runs, the slice aside");
 
@@ -51,40 +52,50 @@ struct gnn_sorter {
 
 /* ---- runs ---- */
 
+/* Moves the keys to scratch in the order of one byte. */
+static enum gnn_status sort_byte(struct gnn_sorter *s, unsigned shift, struct gnn_err *err)
+{
+    uint64_t start[257] = {0};
+    for (uint64_t i = 0; i < s->count; i++)
+        start[((s->keys[i] >> shift) & 0xff) + 1]++;
+    for (unsigned digit = 0; digit < 256; digit++)
+        start[digit + 1] += start[digit];
+    for (uint64_t i = 0; i < s->count; i++) {
+        if (i % LOOK_EVERY == 0)
+            GNN_TRY(gnn_job_stopped(s->output->job, "sorting", err));
+        s->scratch[start[(s->keys[i] >> shift) & 0xff]++] = s->keys[i];
+    }
+    uint64_t *swap = s->keys;
+    s->keys = s->scratch;
+    s->scratch = swap;
+    return GNN_OK;
+}
+
 /* Least significant byte first; bytes in which all keys agree cost nothing. The result is in s->keys. */
-static void radix_sort(struct gnn_sorter *s)
+static enum gnn_status radix_sort(struct gnn_sorter *s, struct gnn_err *err)
 {
     uint64_t any = 0, all = UINT64_MAX;
     for (uint64_t i = 0; i < s->count; i++) {
         any |= s->keys[i];
         all &= s->keys[i];
     }
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        if ((((any & ~all) >> shift) & 0xff) == 0)
-            continue;
-        uint64_t start[257] = {0};
-        for (uint64_t i = 0; i < s->count; i++)
-            start[((s->keys[i] >> shift) & 0xff) + 1]++;
-        for (unsigned digit = 0; digit < 256; digit++)
-            start[digit + 1] += start[digit];
-        for (uint64_t i = 0; i < s->count; i++)
-            s->scratch[start[(s->keys[i] >> shift) & 0xff]++] = s->keys[i];
-        uint64_t *swap = s->keys;
-        s->keys = s->scratch;
-        s->scratch = swap;
-    }
+    for (unsigned shift = 0; shift < 64; shift += 8)
+        if ((((any & ~all) >> shift) & 0xff) != 0)
+            GNN_TRY(sort_byte(s, shift, err));
+    return GNN_OK;
 }
 
-static void sort_in_memory(struct gnn_sorter *s)
+static enum gnn_status sort_in_memory(struct gnn_sorter *s, struct gnn_err *err)
 {
-    radix_sort(s);
+    GNN_TRY(radix_sort(s, err));
     if (!s->drop_duplicates || s->count == 0)
-        return;
+        return GNN_OK;
     uint64_t kept = 1;
     for (uint64_t i = 1; i < s->count; i++)
         if (s->keys[i] != s->keys[kept - 1])
             s->keys[kept++] = s->keys[i];
     s->count = kept;
+    return GNN_OK;
 }
 
 static void run_name(uint32_t number, char name[32])
@@ -109,7 +120,7 @@ static enum gnn_status note_run(struct gnn_sorter *s, uint64_t keys, struct gnn_
 
 static enum gnn_status spill(struct gnn_sorter *s, struct gnn_err *err)
 {
-    sort_in_memory(s);
+    GNN_TRY(sort_in_memory(s, err));
     char name[32];
     run_name(s->run_count, name);
     struct gnn_out_file *file;
@@ -296,10 +307,8 @@ enum gnn_status gnn_sorter_add(struct gnn_sorter *sorter, uint64_t key, struct g
 
 enum gnn_status gnn_sorter_finish(struct gnn_sorter *sorter, struct gnn_err *err)
 {
-    if (sorter->run_count == 0) {
-        sort_in_memory(sorter);
-        return GNN_OK;
-    }
+    if (sorter->run_count == 0)
+        return sort_in_memory(sorter, err);
     if (sorter->count > 0)
         GNN_TRY(spill(sorter, err));
     free(sorter->keys);

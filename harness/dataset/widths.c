@@ -82,9 +82,7 @@ static enum gnn_status conversion_open(struct conversion *c, const struct gnn_pr
     c->stored = malloc((size_t)CHUNK_IDS * id_bytes);
     if (c->stored == NULL)
         return gnn_fail(err, GNN_ENOMEM, "chunk of lists");
-    c->fd = open(c->path, O_RDONLY | O_CLOEXEC);
-    if (c->fd < 0)
-        return gnn_out_errno(errno, "cannot open", c->path, err);
+    GNN_TRY(gnn_open_regular(c->path, &c->fd, err));
     return gnn_checksum_open(&c->checksum, err);
 }
 
@@ -126,23 +124,40 @@ enum gnn_status gnn_add_id_width(const struct gnn_prepare_job *job, struct gnn_m
     return status;
 }
 
+/* Whether `have` has every width of features that `want` names. */
+static bool has_dims(const struct gnn_meta *have, const struct gnn_meta *want)
+{
+    char name[32];
+    for (uint32_t i = 0; i < want->dim_count; i++) {
+        gnn_meta_features_name(want->dims[i], name, sizeof name);
+        if (gnn_meta_find_file(have, name) == NULL)
+            return false;
+    }
+    return true;
+}
+
 static enum gnn_status add_if_absent(const struct gnn_prepare_job *job, const struct gnn_meta *want, uint32_t id_bytes,
                                      struct gnn_meta *have, struct gnn_err *err)
 {
     struct gnn_err unread = {0};
     const bool dataset = gnn_read_meta(job->out_dir, have, &unread) == GNN_OK;
-    if (!dataset || (have->id_widths & id_bytes) != 0)
+    if (dataset)
+        GNN_TRY(gnn_check_same(job->out_dir, have, want, err));
+    if (!dataset || !has_dims(have, want))
         return gnn_fail(err, GNN_EUSAGE, "%s exists already: remove it or choose another name", job->out_dir);
-    GNN_TRY(gnn_check_same(job->out_dir, have, want, err));
-    return gnn_add_id_width(job, have, id_bytes, err);
+    return (have->id_widths & id_bytes) != 0 ? GNN_OK : gnn_add_id_width(job, have, id_bytes, err);
 }
 
 enum gnn_status gnn_add_id_width_alone(const struct gnn_prepare_job *job, const struct gnn_meta *want,
                                        uint32_t id_bytes, struct gnn_err *err)
 {
     struct gnn_meta *have;
+    int lock_fd = -1;
     GNN_NEW(have, 1, err, "meta");
-    const enum gnn_status status = add_if_absent(job, want, id_bytes, have, err);
+    enum gnn_status status = gnn_dataset_lock(job, job->out_dir, &lock_fd, err);
+    GNN_NEXT(status, add_if_absent(job, want, id_bytes, have, err));
+    if (lock_fd >= 0)
+        (void)close(lock_fd);
     free(have);
     return status;
 }

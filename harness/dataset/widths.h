@@ -16,7 +16,7 @@ GNN_MUST_CHECK enum gnn_status gnn_add_id_width(const struct gnn_prepare_job *jo
                                                 uint32_t id_bytes, struct gnn_err *err);
 
 /* For what cannot add features: job->out_dir exists. Adds neighbour IDs of id_bytes if it holds the dataset `want`
- * without them; anything else there is GNN_EUSAGE. */
+ * without them; with them nothing is left to do, and anything else there is GNN_EUSAGE. */
 GNN_MUST_CHECK enum gnn_status gnn_add_id_width_alone(const struct gnn_prepare_job *job, const struct gnn_meta *want,
                                                       uint32_t id_bytes, struct gnn_err *err);
 

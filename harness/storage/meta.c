@@ -1,5 +1,6 @@
 #include "harness/storage/meta.h"
 
+#include "harness/base/plain_text.h"
 #include "harness/base/units.h"
 
 #include <assert.h>
@@ -381,6 +382,15 @@ static enum gnn_status parse_line(struct parser *p, char *line)
     line += strspn(line, " \t");
     if (*line == '\0' || *line == '#')
         return GNN_OK;
+    const size_t length = strlen(line);
+    if (line[length - 1] == '\r')
+        return gnn_fail(p->err, GNN_EFORMAT,
+                        "%s:%u: the line ends with a carriage return (CR LF, as other systems write it); take them out "
+                        "with: sed -i 's/\\r$//' meta",
+                        p->path, p->line);
+    if (!gnn_text_is_plain(line))
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: holds control characters or bytes that are no UTF-8", p->path,
+                        p->line);
     char *equals = strstr(line, " =");
     if (equals == NULL || equals == line)
         return gnn_fail(p->err, GNN_EFORMAT, "%s:%u: expected 'key = value'", p->path, p->line);
@@ -418,6 +428,8 @@ static enum gnn_status check_meta(const struct parser *p)
             return gnn_fail(p->err, GNN_EFORMAT, "%s: key '%s' is missing", p->path, scalars[i].key);
     assert(meta->dim_count <= GNN_META_DIMS_MAX);
     assert(meta->file_count <= GNN_META_FILES_MAX);
+    if (meta->name[0] == '\0')
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: name is empty", p->path);
     if (meta->scale_divisor == 0 || meta->node_count == 0)
         return gnn_fail(p->err, GNN_EFORMAT, "%s: scale and nodes start at 1", p->path);
     if (gnn_max_u32(gnn_max_u32(meta->train_count, meta->valid_count), meta->test_count) > meta->node_count)
@@ -450,7 +462,9 @@ enum gnn_status gnn_meta_parse(const char *text, size_t len, const char *path, s
     struct parser p = {.path = path, .meta = out, .err = err};
     if (len > GNN_META_TEXT_MAX)
         return gnn_fail(err, GNN_EFORMAT, "%s: %zu B, a meta file has at most %d", path, len, GNN_META_TEXT_MAX);
-    for (size_t at = 0; at < len;) {
+    static const char mark[] = "\xef\xbb\xbf"; /* some editors begin UTF-8 with it */
+    const size_t start = len >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+    for (size_t at = start; at < len;) {
         char line[512];
         const char *newline = memchr(text + at, '\n', len - at);
         const size_t line_len = newline != NULL ? (size_t)(newline - (text + at)) : len - at;

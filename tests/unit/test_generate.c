@@ -5,14 +5,17 @@
 #include "tests/support/data_files.h"
 #include "tests/support/must.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -95,7 +98,8 @@ static void test_features(void **state)
     free(labels);
 }
 
-/* A second width joins the dataset; the same one, other parameters and foreign directories are refused. */
+/* A second width joins the dataset, the same one is there already; other parameters and foreign directories are
+ * refused. */
 static void test_existing(void **state)
 {
     char dir[DATA_PATH], other[DATA_PATH];
@@ -112,8 +116,9 @@ static void test_existing(void **state)
     assert_int_equal(meta.dims[1], 12);
     assert_int_equal(data_entries(*state), 1);
 
-    assert_int_equal(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_EUSAGE);
-    assert_non_null(strstr(err.message, "already"));
+    must(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    must(gnn_read_meta(dir, &meta, &err), &err);
+    assert_int_equal(meta.dim_count, 2);
     options.dim = 6;
     options.seed = 2;
     assert_int_equal(generate(dir, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_EUSAGE);
@@ -124,6 +129,59 @@ static void test_existing(void **state)
     assert_int_equal(mkdir(data_path(other, *state, "other"), 0777), 0);
     assert_int_equal(generate(other, 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_ENOENT);
     assert_int_equal(generate("/nowhere/at/all", 10000, &options, (struct gnn_prepare_job){0}, &err), GNN_ENOENT);
+}
+
+/* Several processes add widths to one dataset at the same moment, two of them the same: none is lost. */
+static void test_widths_at_once(void **state)
+{
+    enum { PROCESSES = 4 };
+    static const uint32_t widths[PROCESSES] = {6, 9, 12, 9};
+    char dir[DATA_PATH];
+    struct gnn_err err;
+    struct gnn_meta meta;
+    pid_t processes[PROCESSES];
+    struct gnn_generate_options options = defaults(4);
+    must(generate(data_path(dir, *state, "d"), 4000, &options, (struct gnn_prepare_job){0}, &err), &err);
+    for (int i = 0; i < PROCESSES; i++) {
+        processes[i] = fork();
+        options.dim = widths[i];
+        if (processes[i] == 0)
+            _exit(generate(dir, 4000, &options, (struct gnn_prepare_job){0}, &err) == GNN_OK ? 0 : 1);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status = 1;
+        assert_int_equal(waitpid(processes[i], &status, 0), processes[i]);
+        assert_int_equal(status, 0);
+    }
+    must(gnn_read_meta(dir, &meta, &err), &err);
+    assert_int_equal(meta.dim_count, 4);
+    must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+    assert_int_equal(data_entries(*state), 1);
+    data_write(dir, "features-d7", "x", 1);
+    assert_int_equal(gnn_prepare_check(dir, false, NULL, NULL, NULL, &err), GNN_EFORMAT);
+    assert_non_null(strstr(err.message, "features-d7: meta does not list it"));
+}
+
+/* Two processes make the same dataset: both have it. */
+static void test_twice_at_once(void **state)
+{
+    char dir[DATA_PATH];
+    struct gnn_err err = {0};
+    const struct gnn_generate_options options = defaults(4);
+    data_path(dir, *state, "d");
+    pid_t processes[2];
+    for (int i = 0; i < 2; i++) {
+        processes[i] = fork();
+        if (processes[i] == 0)
+            _exit(generate(dir, 4000, &options, (struct gnn_prepare_job){0}, &err) == GNN_OK ? 0 : 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        int status = 1;
+        assert_int_equal(waitpid(processes[i], &status, 0), processes[i]);
+        assert_int_equal(status, 0);
+    }
+    must(gnn_prepare_check(dir, true, NULL, NULL, NULL, &err), &err);
+    assert_int_equal(data_entries(*state), 1);
 }
 
 static void test_scales(void **state)
@@ -163,19 +221,26 @@ static void test_stopped(void **state)
     assert_int_equal(data_entries(*state), 0);
 }
 
-/* What a killed process left is swept away by the next one; what a living one writes is not. */
+/* What a killed process left is swept away by the next one, also when its number is a living process's by now, and also
+ * when the dataset is there; what a living one writes, which holds its lock, is not. */
 static void test_stale(void **state)
 {
     char dir[DATA_PATH], dead[DATA_PATH], alive[DATA_PATH], name[64];
     struct gnn_err err;
     const struct gnn_generate_options options = defaults(4);
-    assert_int_equal(mkdir(data_path(dead, *state, "d.partial-2147483647"), 0777), 0);
-    data_write(dead, "indices", "x", 1);
     (void)snprintf(name, sizeof name, "d.partial-%ld", (long)getppid());
-    assert_int_equal(mkdir(data_path(alive, *state, name), 0777), 0);
-    must(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
-    assert_false(data_exists(*state, "d.partial-2147483647"));
-    assert_true(data_exists(*state, name));
+    for (int there = 0; there < 2; there++) {
+        assert_int_equal(mkdir(data_path(dead, *state, name), 0777), 0);
+        data_write(dead, "indices", "x", 1);
+        assert_int_equal(mkdir(data_path(alive, *state, "d.partial-2147483647"), 0777), 0);
+        const int lock_fd = open(alive, O_RDONLY | O_DIRECTORY);
+        assert_int_equal(flock(lock_fd, LOCK_EX), 0);
+        must(generate(data_path(dir, *state, "d"), 10000, &options, (struct gnn_prepare_job){0}, &err), &err);
+        assert_false(data_exists(*state, name));
+        assert_true(data_exists(*state, "d.partial-2147483647"));
+        assert_int_equal(close(lock_fd), 0);
+        assert_int_equal(rmdir(alive), 0);
+    }
 }
 
 /* A tmpfs of 4 MiB: refused before anything is written when the size is known, and with nothing left when
@@ -255,6 +320,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_same_bytes, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_features, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_existing, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_widths_at_once, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_twice_at_once, data_set_up, data_tear_down),
         cmocka_unit_test(test_scales),
         cmocka_unit_test_setup_teardown(test_stopped, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_stale, data_set_up, data_tear_down),

@@ -219,8 +219,10 @@ static void test_refused(void **state)
         assert_int_equal(data_entries(*state), 0);
     }
     prepare(dir, 5, 1, 1 << 20);
-    const struct gnn_generate_options again = options_of(5, 1);
+    struct gnn_generate_options again = options_of(5, 1);
     err = (struct gnn_err){0};
+    must(gnn_prepare_generate(entry_of("kron"), 1, &again, &job, &err), &err); /* there already */
+    again.dim = 7;
     assert_int_equal(gnn_prepare_generate(entry_of("kron"), 1, &again, &job, &err), GNN_EUSAGE);
     assert_non_null(strstr(err.message, "exists already"));
 }

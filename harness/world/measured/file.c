@@ -162,11 +162,21 @@ static int open_file(const char *path, unsigned flags)
     return fd;
 }
 
+/* Opening a pipe without a writer would wait for ever. */
+static enum gnn_status check_kind(const char *path, struct gnn_err *err)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || S_ISCHR(info.st_mode)))
+        return gnn_fail(err, GNN_EFORMAT, "%s: is no regular file", path);
+    return GNN_OK;
+}
+
 enum gnn_status measured_file_open(struct gnn_world *w, const char *path, unsigned flags, struct gnn_file **out,
                                    struct gnn_err *err)
 {
     *out = NULL;
     struct gnn_file *file;
+    GNN_TRY(check_kind(path, err));
     GNN_NEW(file, 1, err, "%s: a file handle, %zu bytes", path, sizeof *file);
     file->direct = (flags & GNN_OPEN_DIRECT) != 0;
     file->path = strdup(path);
