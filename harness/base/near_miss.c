@@ -1,10 +1,12 @@
 #include "harness/base/near_miss.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-/* Levenshtein distance over at most GNN_NAME_MAX bytes of each. */
+/* Levenshtein distance over at most GNN_NAME_MAX bytes of each; capitals count as their small letters. */
 static uint32_t edit_distance(const char *a, const char *b)
 {
     const uint32_t a_len = (uint32_t)strnlen(a, GNN_NAME_MAX);
@@ -17,7 +19,8 @@ static uint32_t edit_distance(const char *a, const char *b)
         row[0] = i;
         for (uint32_t j = 1; j <= b_len; j++) {
             const uint32_t above = row[j];
-            row[j] = gnn_min_u32(gnn_min_u32(above, row[j - 1]) + 1, diagonal + (a[i - 1] != b[j - 1]));
+            row[j] = gnn_min_u32(gnn_min_u32(above, row[j - 1]) + 1,
+                                 diagonal + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1])));
             diagonal = above;
         }
     }
@@ -34,7 +37,7 @@ void gnn_near_miss_offer(struct gnn_near_miss *near, const char *name)
     const size_t word_len = strlen(near->word), known = strlen(near->known);
     (void)snprintf(near->known + known, sizeof near->known - known, "%s%s", known == 0 ? "" : ", ", name);
     /* An abbreviation ("buffer" for "buffer_mult") is as good as one typing error. */
-    const bool prefix = word_len >= 2 && strncmp(name, near->word, word_len) == 0;
+    const bool prefix = word_len >= 2 && strncasecmp(name, near->word, word_len) == 0;
     const uint32_t distance = prefix ? 1 : edit_distance(near->word, name);
     const uint32_t tolerated = word_len < 3 ? 1 : 2 + (uint32_t)(word_len / 8);
     if (distance > tolerated)

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
@@ -84,7 +85,7 @@ enum gnn_status gnn_fio_parse(const char *text, struct gnn_fio_report *out, stru
 static int start(char *const argv[], pid_t *child, FILE **from)
 {
     int ends[2];
-    if (pipe(ends) != 0)
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return errno;
     posix_spawn_file_actions_t actions;
     (void)posix_spawn_file_actions_init(&actions);

@@ -10,8 +10,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 struct command {
@@ -61,6 +64,30 @@ static void hold_standard_streams(void)
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
             (void)!open("/dev/null", O_RDONLY);
+}
+
+/* The limits of the shell below which nothing can be done but to say so: threads take their stacks from the first, and
+ * libraries that are refused memory may ask for ever. */
+static bool limits_suffice(void)
+{
+    static const struct {
+        int resource;
+        uint64_t least_bytes;
+        const char *what, *remedy;
+    } limits[] = {{RLIMIT_STACK, 1 << 20, "the stack", "ulimit -s"},
+                  {RLIMIT_AS, 256 << 20, "the address space", "ulimit -v"},
+                  {RLIMIT_DATA, 128 << 20, "the data segment", "ulimit -d"}};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        struct rlimit limit;
+        if (getrlimit((__rlimit_resource_t)limits[i].resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+            limit.rlim_cur >= limits[i].least_bytes)
+            continue;
+        (void)fprintf(stderr, "oocgnn: not possible here: %s is limited to %llu KiB; at least %llu are needed: %s\n",
+                      limits[i].what, (unsigned long long)limit.rlim_cur >> 10,
+                      (unsigned long long)limits[i].least_bytes >> 10, limits[i].remedy);
+        return false;
+    }
+    return true;
 }
 
 /* Fails a command whose results could not be written. */
@@ -127,5 +154,8 @@ static int dispatch(int argc, char **argv)
 int gnn_cli(int argc, char **argv)
 {
     hold_standard_streams();
+    (void)signal(SIGXFSZ, SIG_IGN); /* a write beyond ulimit -f fails then, and is told */
+    if (!limits_suffice())
+        return GNN_EXIT_UNFIT;
     return finish_output(dispatch(argc, argv));
 }

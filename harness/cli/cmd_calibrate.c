@@ -34,7 +34,8 @@ static const struct gnn_option calibrate_table[] = {
     OPTION("size", BYTES, size_bytes, "2G", .unit = "BYTES", .min = 16777216, .max = 1099511627776.0,
            .help = "of the file that is written into the directory; larger than the device's cache"),
     OPTION("out", TEXT, out, "", .unit = "FILE",
-           .help = "write the profile here; empty: this.ini where --profile this finds it"),
+           .help = "write the profile here; empty: this.ini where --profile this finds it, and this-quick.ini with "
+                   "--quick"),
     OPTION("verify", TEXT, verify, "", .unit = "PROFILE",
            .help = "measure nothing: the simulated device against that profile's own read grid"),
     OPTION("quick", BOOL, quick, "no",
@@ -119,7 +120,8 @@ static enum gnn_status choose_out(const struct calibrate_options *o, char *path,
     }
     GNN_TRY(gnn_data_dir_of_user(dir, sizeof dir, err));
     GNN_TRY(gnn_make_dirs(dir, err));
-    (void)snprintf(path, path_bytes, "%s/this.ini", dir);
+    /* A try never takes the place of a measurement. */
+    (void)snprintf(path, path_bytes, o->quick ? "%s/this-quick.ini" : "%s/this.ini", dir);
     return GNN_OK;
 }
 

@@ -16,6 +16,21 @@ struct setting {
     char value[VALUE_BYTES];
 };
 
+static void say_nothing(void *ctx, int level, const char *format, va_list args)
+{
+    (void)ctx;
+    (void)level;
+    (void)format;
+    (void)args;
+}
+
+/* libcgroup would write its errors to stdout, where only results belong; its codes are told where they come back. */
+static int init_library(void)
+{
+    cgroup_set_logger(say_nothing, CGROUP_LOG_ERROR, NULL);
+    return cgroup_init();
+}
+
 /* libcgroup names a group from its hierarchy's mount point. */
 static const char *relative(const char *mount, const char *dir)
 {
@@ -40,7 +55,7 @@ static enum gnn_status create_group(const struct gnn_cgroup *cgroup, const char 
                                     struct gnn_err *err)
 {
     assert(count <= SETTINGS_MAX);
-    int code = cgroup_init();
+    int code = init_library();
     if (code != 0)
         return fail_cg(cgroup, "look for control groups for", dir, code, err);
     struct cgroup *group = cgroup_new_cgroup(relative(mount, dir));
@@ -104,7 +119,7 @@ static enum gnn_status create_io(struct gnn_cgroup *cgroup, struct gnn_err *err)
 
 static bool remove_group(const char *mount, const char *dir, const char *controller)
 {
-    if (cgroup_init() != 0)
+    if (init_library() != 0)
         return false;
     struct cgroup *group = cgroup_new_cgroup(relative(mount, dir));
     bool gone = false;

@@ -6,12 +6,40 @@
 
 #include <assert.h>
 #include <cblas.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+/* OpenBLAS maps a buffer for each thread at its first product, and asks for ever when it is refused. Where memory is
+ * limited by the shell the buffers are made now, if they can be. */
+static enum gnn_status make_buffers(uint32_t threads, struct gnn_err *err)
+{
+    enum { BUFFER_BYTES = 64 << 20, SIDE = 256 };
+    struct rlimit space, data;
+    if (getrlimit(RLIMIT_AS, &space) != 0 || getrlimit(RLIMIT_DATA, &data) != 0 ||
+        (space.rlim_cur == RLIM_INFINITY && data.rlim_cur == RLIM_INFINITY))
+        return GNN_OK;
+    const size_t bytes = (size_t)threads * BUFFER_BYTES;
+    void *const room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    float *const matrix = calloc((size_t)SIDE * SIDE, sizeof *matrix);
+    if (room != MAP_FAILED)
+        (void)munmap(room, bytes);
+    if (room == MAP_FAILED || matrix == NULL) {
+        free(matrix);
+        return gnn_fail(err, GNN_ENOMEM, "the buffers of BLAS, %zu bytes; raise ulimit -v and ulimit -d", bytes);
+    }
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, SIDE, SIDE, SIDE, 0.5f, matrix, SIDE, matrix, SIDE, 1, matrix,
+                SIDE);
+    free(matrix);
+    return GNN_OK;
+}
 
 /* The thread count of OpenBLAS belongs to the process: the back-end opened last decides. */
 static enum gnn_status cpu_open(const struct gnn_tensor_env *env, const struct gnn_profile *profile,
                                 struct gnn_tensor **out, struct gnn_err *err)
 {
     openblas_set_num_threads((int)env->threads);
+    GNN_TRY(make_buffers(env->threads, err));
     return gnn_host_open(&gnn_tensor_cpu, env, out, err);
 }
 
