@@ -82,7 +82,8 @@ static bool have_fio(void)
     return have;
 }
 
-/* Measures, writes this.ini where profiles are looked for, and finds it again. */
+/* Measures, writes this-quick.ini where profiles are looked for, finds it again, and leaves a real calibration
+ * alone. */
 static void test_quick(void **state)
 {
     (void)state;
@@ -91,7 +92,7 @@ static void test_quick(void **state)
     char *const dir = process_temp_dir();
     char data[600], found[700];
     (void)snprintf(data, sizeof data, "%s/xdg", dir);
-    (void)snprintf(found, sizeof found, "%s/oocgnn/this.ini\n", data);
+    (void)snprintf(found, sizeof found, "%s/oocgnn/this-quick.ini\n", data);
     (void)setenv("XDG_DATA_HOME", data, 1);
     struct process_result r = calibrate("--quick", "--quiet", "--device", dir, NULL);
     if (r.exit_status == 4 && strstr(r.err, "--device") != NULL) {
@@ -105,14 +106,15 @@ static void test_quick(void **state)
     assert_string_equal(r.out, found);
     process_free(&r);
     assert_int_equal(entries_of(dir), 1); /* xdg alone: what was measured on is gone */
-    r = calibrate("--verify", "this", NULL, NULL, NULL);
+    r = calibrate("--verify", "this-quick", NULL, NULL, NULL);
     if (r.exit_status != 0)
         fail_msg("exit %d:\n%s", r.exit_status, r.err);
     assert_non_null(strstr(r.out, "simulated"));
     process_free(&r);
     const char *const list[] = {process_program(), "list", "profiles", NULL};
     r = process_run(list);
-    assert_non_null(strstr(r.out, "this.ini"));
+    assert_non_null(strstr(r.out, "this-quick.ini"));
+    assert_null(strstr(r.out, "this.ini"));
     process_free(&r);
     (void)unsetenv("XDG_DATA_HOME");
     process_remove_tree(dir);

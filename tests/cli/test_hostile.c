@@ -1,14 +1,18 @@
 /* Hostile input and careless use: damaged values, names that other programs would execute, databases that keep nothing,
  * limits of the shell. Nothing wrong is recorded, nothing is executed, nothing is lost, and every command ends. */
+#include "tests/support/must.h"
 #include "tests/support/tiny_runs.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -105,12 +109,496 @@ static void a_check_names_the_node(void **state)
                    "feature 5 of node 5 is not a finite number", "prepare --check");
 }
 
+/* A run that ends before its dataset is open stands in the comparison with those that got further. */
+static void an_early_end_has_its_dataset(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const ends[] = {"--memory 1M", "--time-limit 1us", ""};
+    char run[RUN_MAX], dir[700];
+    (void)snprintf(dir, sizeof dir, "%s/papers100m-1_4000", t->data);
+    for (size_t i = 0; i < 3; i++) {
+        if (i == 0 && !t->confined)
+            continue;
+        process_expect(process_shell("%s %s", usual(t, dir, run), ends[i]), 0, "", ends[i]);
+        json_t *const record = tiny_runs_last(t);
+        assert_string_equal(tiny_runs_text(record, "dataset"), "papers100m");
+        assert_string_equal(tiny_runs_text(record, "scale"), "1/4000");
+        assert_int_equal(json_integer_value(json_object_get(record, "dim")), 32);
+        assert_true(json_is_integer(json_object_get(record, "dataset_bytes")));
+        assert_int_equal(strlen(tiny_runs_text(json_object_get(record, "environment"), "dataset.digest")), 32);
+        json_decref(record);
+    }
+    process_expect(process_shell("%s --scale 1/7", usual(t, dir, run)), 2, "has scale 1/4000", "another scale");
+    process_expect(process_shell("%s --scale 1/4000", usual(t, dir, run)), 0, "", "its own scale");
+}
+
+static void a_seed_is_stored_as_it_was(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char run[RUN_MAX];
+    usual(t, "papers100m --scale 1/4000", run);
+    process_expect(process_shell("%s --seed 18446744073709551615", run), 2, "at most 9223372036854775807", "a seed");
+    process_expect(process_shell("%s --seed 9223372036854775807", run), 0, "", "the largest seed");
+    json_t *const record = tiny_runs_last(t);
+    assert_true(json_integer_value(json_object_get(record, "seed")) == INT64_MAX);
+    json_decref(record);
+}
+
+static int count_stopped(pid_t a, pid_t b)
+{
+    struct process_result r =
+        process_shell("cat /proc/%ld/status /proc/%ld/status | grep -c 'State:.*T (stopped)'", (long)a, (long)b);
+    const int count = (int)strtol(r.out, NULL, 10);
+    process_free(&r);
+    return count;
+}
+
+/* Ctrl-Z stops the worker too, `fg` lets both go on to the end; such times are not the machine's. */
+static void a_stopped_run_is_stopped_and_invalid(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const more[] = {"--system", "gnndrive", "--epochs", "60", "--evaluate", "never", NULL};
+    const char *argv[TINY_ARGUMENTS_MAX];
+    tiny_runs_arguments(t, more, argv);
+    const pid_t supervisor = process_start(argv);
+    const pid_t worker = tiny_runs_worker_of(supervisor);
+    assert_true(worker > 0);
+    assert_int_equal(kill(supervisor, SIGTSTP), 0);
+    int stopped = 0;
+    for (int i = 0; i < 50 && stopped < 2; i++) {
+        tiny_runs_nap(0.02);
+        stopped = count_stopped(supervisor, worker);
+    }
+    assert_int_equal(kill(supervisor, SIGCONT), 0);
+    const int end = process_wait(supervisor, 30);
+    assert_int_equal(stopped, 2);
+    assert_int_equal(end, 1);
+    expect_record(t, "invalid", "at the terminal (Ctrl-Z)");
+}
+
+/* ---- never an unlike comparison ---- */
+
+static void unlike_runs_are_told_apart(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char run[RUN_MAX];
+    struct tiny_runs other = *t;
+    (void)snprintf(other.db, sizeof other.db, "%s/unlike.db", t->dir);
+    const char *const db = other.db;
+    usual(&other, "papers100m --scale 1/4000", run);
+    process_expect(
+        process_shell("%s && %s --seed 2 && %s --hidden 8 && %s --hidden 8 --lr 0.5 --io pool", run, run, run, run), 0,
+        "", "four runs");
+    const char *const report = process_program();
+    struct process_result r = process_shell("%s report --db %s", report, db);
+    assert_non_null(strstr(r.out, "hidden=16 lr=0.003: run 1 2\n"));
+    assert_non_null(strstr(r.out, "hidden=8 lr=0.003: run 3\n"));
+    assert_non_null(strstr(r.out, "hidden=8 lr=0.5: run 4\n"));
+    process_free(&r);
+    r = process_shell("%s report --db %s --series hidden --where lr=3e-3 --json | wc -l", report, db);
+    assert_string_equal(r.out, "3\n");
+    process_free(&r);
+    r = process_shell("%s report --db %s --series lr --json | wc -l", report, db); /* io differs too: left out */
+    assert_string_equal(r.out, "1\n");
+    process_free(&r);
+    r = process_shell("%s report --db %s --where hidden=16 --json | wc -l", report, db);
+    assert_string_equal(r.out, "2\n");
+    process_free(&r);
+    process_expect(process_shell("%s report --db %s --where hiden=16", report, db), 2, "did you mean \"hidden\"",
+                   "where");
+    process_expect(process_shell("%s report --db %s --series gnndrive.slot", report, db), 2, "slots", "series");
+    process_expect(process_shell("%s report 1 --db %s --series lr", report, db), 2, "leave RUN", "series of a run");
+    r = process_shell("%s report 1 1 1 --db %s --json | wc -l", report, db);
+    assert_string_equal(r.out, "1\n");
+    process_free(&r);
+}
+
+/* ---- nothing is executed ---- */
+
+static const char *const odd_names[] = {
+    "`touch pwned`", "\"; touch pwned; \"",          "a:b", "<script>", "$(touch pwned)", "%s%n%s",
+    "--help",        "gr\xc3\xbcner '; !touch pwned"};
+
+/* Makes a SNAP edge list of 200 nodes in the fixture's directory. */
+static void write_edges(const struct tiny_runs *t)
+{
+    process_expect(process_shell("for i in {0..199}; do echo $i $(((i * 7 + 1) %% 200)); done >%s/edges", t->dir), 0,
+                   "", "edges");
+}
+
+static const char import_options[] = "--format snap --dim 4 --classes 3 --train-fraction 0.5 --quiet";
+
+/* Through import, run, JSON, table and picture: the name, which bash has in $N, is what it is. */
+static void names_are_data(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    write_edges(t);
+    for (size_t i = 0; i < sizeof odd_names / sizeof odd_names[0]; i++) {
+        assert_int_equal(setenv("N", odd_names[i], 1), 0);
+        struct process_result r = process_shell(
+            "O=$(realpath %s) && cd %s && rm -rf odd && mkdir odd && cd odd && "
+            "$O prepare ./\"$N\" --out set --from ../edges %s >&2 && "
+            "$O run --system pygplus --dataset ./set --db x.db --batch 20 --hidden 8 --fanout 2,2 --quiet --json && "
+            "$O report --db x.db >&2 && { test %zu -gt 2 || ! type gnuplot >&2 || $O report --db x.db --plot pl >&2; } "
+            "&& "
+            "test -z \"$(find . -name 'pwned*')\"",
+            process_program(), t->dir, import_options, i);
+        json_t *const run = json_loads(r.out, 0, NULL);
+        if (r.exit_status != 0 || strcmp(tiny_runs_text(run, "dataset"), odd_names[i]) != 0)
+            fail_msg("%s: exit %d\n%s%s", odd_names[i], r.exit_status, r.out, r.err);
+        json_decref(run);
+        process_free(&r);
+    }
+    (void)unsetenv("N");
+}
+
+static void names_that_no_file_can_hold_are_refused(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const names[] = {"$'new\nline'", "$'esc\e[31m'", "$'no \xff text'", "$(printf 'x%.0s' {1..64})"};
+    write_edges(t);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        process_expect(process_shell("cd %s && $OLDPWD/%s prepare %s --out bad --from edges %s; s=$?; test ! -e bad && "
+                                     "exit $s",
+                                     t->dir, process_program(), names[i], import_options),
+                       2, "the name of", names[i]);
+    damaged_copy(t, "named", "sed -i '/^name/s/=.*/= /' $D/meta");
+    process_expect(process_shell("%s prepare %s/named --check", process_program(), t->dir), 1, "name is empty",
+                   "no name");
+    damaged_copy(t, "named", "sed -i $'/^name/s/$/\\xff/' $D/meta");
+    process_expect(process_shell("%s prepare %s/named --check", process_program(), t->dir), 1, "no UTF-8", "bytes");
+    damaged_copy(t, "named", "sed -i 's/$/\\r/' $D/meta");
+    process_expect(process_shell("%s prepare %s/named --check", process_program(), t->dir), 1, "carriage return", "CR");
+}
+
+/* A name in a database that somebody else wrote: JSON is printed all the same. */
+static void a_foreign_name_stops_no_report(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char run[RUN_MAX];
+    usual(t, "papers100m --scale 1/4000", run);
+    struct process_result r =
+        process_shell("type sqlite3 >/dev/null && %s --db %s/odd.db >/dev/null && sqlite3 %s/odd.db \"UPDATE runs SET "
+                      "dataset = CAST(X'41ff0a1b5b33316d' AS TEXT)\" && %s report --db %s/odd.db --json && "
+                      "%s report --db %s/odd.db | grep -c $'\\e'",
+                      run, t->dir, t->dir, process_program(), t->dir, process_program(), t->dir);
+    if (r.exit_status == 127)
+        skip_test("no sqlite3");
+    assert_non_null(strstr(r.out, "\"dataset\":\"A?"));
+    assert_non_null(strstr(r.out, "}\n0\n"));
+    process_free(&r);
+}
+
+static void paths_that_fio_would_read_are_refused(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const paths[] = {"c:d", "$HOME", "`touch pwned`", "x;y"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        process_expect(
+            process_shell("cd %s && $OLDPWD/%s calibrate --quick --out this.ini --device '%s'; s=$?; test ! -e c "
+                          "-a ! -e pwned && exit $s",
+                          t->dir, process_program(), paths[i]),
+            2, "fio gives a meaning to", paths[i]);
+}
+
+/* A pipe in the place of a file would hold whoever opens it. */
+static void pipes_are_no_files(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const files[] = {"meta", "indptr", "indices", "labels", "train", "features-d32"};
+    char run[RUN_MAX], dir[700], damage[200];
+    (void)snprintf(dir, sizeof dir, "%s/pipes", t->dir);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        (void)snprintf(damage, sizeof damage, "rm $D/%s && mkfifo $D/%s", files[i], files[i]);
+        damaged_copy(t, "pipes", damage);
+        struct process_result r = process_shell("timeout 10 %s", usual(t, dir, run));
+        if (r.exit_status == 0 || r.exit_status == 124 || strstr(r.err, "no regular file") == NULL)
+            fail_msg("%s: exit %d\n%s", files[i], r.exit_status, r.err);
+        process_free(&r);
+        r = process_shell("timeout 10 %s prepare %s --check", process_program(), dir);
+        assert_int_equal(r.exit_status, 1);
+        process_free(&r);
+    }
+    process_expect(process_shell("mkfifo %s/db; timeout 10 %s --db %s/db", t->dir,
+                                 usual(t, "papers100m --scale 1/4000", run), t->dir),
+                   2, "no regular file", "a pipe as database");
+}
+
+/* ---- nothing is lost ---- */
+
+static void a_database_that_keeps_nothing_is_refused(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const names[] = {"", ":memory:", "file:foo.db?mode=memory", ".", "/tmp"};
+    char run[RUN_MAX];
+    usual(t, "papers100m --scale 1/4000", run);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        process_expect(process_shell("%s --db '%s'", run, names[i]), 2, "name a file", names[i]);
+        process_expect(
+            process_shell("printf '[global]\nsystem = null\ndataset = papers100m\nscale = 1/4000\ndata = %s\n"
+                          "[x]\ndb = %s\n' >%s/job && %s sweep %s/job",
+                          t->data, names[i], t->dir, process_program(), t->dir),
+            2, "name a file", names[i]);
+    }
+    process_expect(
+        process_shell("printf '[x]\nsystem = null\ndataset = papers100m\ndata = %s\n' >%s/job; %s sweep %s/job "
+                      "--db ''",
+                      t->data, t->dir, process_program(), t->dir),
+        2, "keeps nothing", "sweep --db ''");
+}
+
+/* A database that this user may not write, or whose mount is read-only, is read all the same. */
+static void a_database_is_read_without_permission_to_write(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char run[RUN_MAX], mine[600];
+    if (geteuid() != 0)
+        skip_test("takes root");
+    (void)snprintf(mine, sizeof mine, "%s/r#o?%%41", t->dir);
+    struct process_result r =
+        process_shell("mkdir -p '%s' && %s --db '%s/x.db'", mine, usual(t, "papers100m --scale 1/4000", run), mine);
+    process_expect(r, 0, "", "a run");
+    process_expect(
+        process_shell("chmod 755 %s && cp %s /tmp/oocgnn-$$ && setpriv --reuid=65534 --regid=65534 "
+                      "--clear-groups /tmp/oocgnn-$$ report --db '%s/x.db' >&2; s=$?; rm /tmp/oocgnn-$$; exit $s",
+                      t->dir, process_program(), mine),
+        0, "papers100m", "another user");
+    r = process_shell("mount --bind '%s' '%s' && mount -o remount,ro,bind '%s'", mine, mine, mine);
+    if (r.exit_status == 0) {
+        struct process_result ro = process_shell("%s report --db '%s/x.db' >&2", process_program(), mine);
+        struct process_result rw = process_shell("%s --db '%s/x.db'", run, mine);
+        process_free(&r);
+        r = process_shell("umount '%s'", mine);
+        process_expect(ro, 0, "papers100m", "a read-only mount");
+        process_expect(rw, 4, "may write", "a run on a read-only mount");
+    }
+    process_free(&r);
+}
+
+/* The disk of the database fills up while the run goes on: the record is printed, and stored once there is room. */
+static void a_database_that_fills_up_loses_nothing(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char disk[600], run[RUN_MAX];
+    (void)snprintf(disk, sizeof disk, "%s/disk", t->dir);
+    process_expect(process_shell("mkdir %s", disk), 0, "", "mkdir");
+    if (mount("tmpfs", disk, "tmpfs", 0, "size=1m") != 0)
+        skip_test("no permission to mount a small disk");
+    struct process_result r = process_shell(
+        "%s --db %s/x.db --epochs 40 --interval 10ms --json & p=$!; until test -e %s/x.db-shm; do sleep 0.01; "
+        "done; sleep 0.05; cat /dev/zero >%s/fill; wait $p",
+        usual(t, "papers100m --scale 1/4000", run), disk, disk, disk);
+    process_expect(process_shell("umount %s", disk), 0, "", "umount");
+    json_t *const record = json_loads(r.out, 0, NULL);
+    if (record == NULL || r.exit_status != 1 || json_array_size(json_object_get(record, "epochs")) != 40)
+        fail_msg("exit %d\n%s%s", r.exit_status, r.out, r.err);
+    assert_non_null(strstr(r.err, "disk is full"));
+    json_decref(record);
+    process_free(&r);
+}
+
+static void causes_of_a_database_are_right(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const program = process_program();
+    char run[RUN_MAX];
+    usual(t, "papers100m --scale 1/4000", run);
+    process_expect(
+        process_shell("for f in {3..30}; do eval \"exec $f>&-\"; done; ulimit -n 5; %s --db %s/n.db", run, t->dir), 1,
+        "ulimit -n", "few files");
+    process_expect(process_shell(": >%s/e.db; %s report --db %s/e.db", t->dir, program, t->dir), 1, "is empty",
+                   "empty");
+    process_expect(
+        process_shell("sqlite3 %s/f.db 'CREATE TABLE x (y)'; printf '[x]\nsystem = null\ndataset = "
+                      "papers100m\nscale = 1/4000\ndata = %s\ndb = %s/f.db\n' >%s/job; %s sweep %s/job --resume",
+                      t->dir, t->data, t->dir, t->dir, program, t->dir),
+        1, "none of oocgnn's", "a foreign database");
+}
+
+/* A resumed sweep knows runs that lie far back. */
+static void a_sweep_resumes_after_a_thousand_runs(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    struct process_result r = process_shell(
+        "type sqlite3 >/dev/null || exit 127; cd %s; O=$OLDPWD/%s; printf '[x]\nsystem = null\ndataset = "
+        "papers100m\nscale "
+        "= 1/4000\ndata = %s\nevaluate = never\ndb = many.db\n' >job; $O sweep job --json --quiet 2>/dev/null | wc -l; "
+        "$O sweep job --json | wc -l; sqlite3 many.db \"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+        "WHERE "
+        "i < 1200) INSERT INTO runs (status, system, dataset, started_unix_ns) SELECT 'ok', 'null', 'x', i FROM n\"; "
+        "$O sweep "
+        "job --json --resume | wc -l",
+        t->dir, process_program(), t->data);
+    if (r.exit_status == 127)
+        skip_test("no sqlite3");
+    if (strcmp(r.out, "0\n1\n0\n") != 0)
+        fail_msg("%s%s", r.out, r.err);
+    process_free(&r);
+}
+
+/* What a killed preparation left is swept before its space is missed; a quick try never replaces a calibration. */
+static void what_was_left_makes_room(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char disk[600];
+    (void)snprintf(disk, sizeof disk, "%s/room", t->dir);
+    process_expect(process_shell("mkdir %s", disk), 0, "", "mkdir");
+    if (mount("tmpfs", disk, "tmpfs", 0, "size=8m") != 0)
+        skip_test("no permission to mount a small disk");
+    struct process_result r = process_shell("P=%s/papers100m-1_4000.partial-1; mkdir $P && head -c 5M /dev/zero "
+                                            ">$P/indices && %s prepare papers100m --scale "
+                                            "1/4000 --dim 32 --data %s --quiet && ls %s",
+                                            disk, process_program(), disk, disk);
+    process_expect(process_shell("umount %s", disk), 0, "", "umount");
+    assert_non_null(strstr(r.out, "papers100m-1_4000\n"));
+    assert_null(strstr(r.out, "partial"));
+    process_expect(r, 0, "", "prepare on a disk that is full of leavings");
+}
+
+/* ---- imports ---- */
+
+static void an_import_says_what_is_random(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    write_edges(t);
+    struct process_result r = process_shell("rm -rf %s/im; %s prepare im --out %s/im --from %s/edges %s", t->dir,
+                                            process_program(), t->dir, t->dir, import_options);
+    assert_non_null(strstr(r.err, "random ones of width 4"));
+    assert_non_null(strstr(r.err, "random ones of 3 classes"));
+    process_expect(r, 0, "0.5 of the nodes are drawn for training", "import");
+    process_expect(
+        process_shell("mkdir -p %s/ogb && : >%s/ogb/valid_idx.npy && %s prepare im --out %s/im2 --from %s/ogb "
+                      "--format ogb --dim 4 --classes 3",
+                      t->dir, t->dir, process_program(), t->dir, t->dir),
+        2, "needs its training nodes", "a split without training nodes");
+}
+
+/* An ID far above the number of edges is a name or a slip: nothing of 4 billion nodes is begun. */
+static void far_ids_need_a_word(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const program = process_program();
+    char import[1200];
+    (void)snprintf(import, sizeof import, "cd %s && rm -rf far && $OLDPWD/%s prepare far --out far --from far.txt %s",
+                   t->dir, program, import_options);
+    process_expect(process_shell("printf '\357\273\2771 2\r\n2 3\r\n3 4000000000\r\n' >%s/far.txt; %s", t->dir, import),
+                   2, "--relabel numbers the nodes", "a far ID");
+    process_expect(process_shell("%s --relabel", import), 0, "", "--relabel");
+    process_expect(process_shell("%s --nodes 100", import), 1, "the nodes end at 99", "--nodes too few");
+    process_expect(process_shell("printf '1 2\n2 3\n' >%s/far.txt; %s --nodes 70000 && grep '^nodes = 70000' far/meta",
+                                 t->dir, import),
+                   0, "", "--nodes");
+}
+
+/* Whatever an import is at, SIGTERM and SIGINT end it within a second, and nothing is left. In memory, so that no
+ * disk is waited for. */
+static void an_import_obeys_signals(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char disk[600];
+    (void)snprintf(disk, sizeof disk, "%s/memory", t->dir);
+    process_expect(process_shell("mkdir %s; echo 1 2 >%s/two", disk, t->dir), 0, "", "mkdir");
+    const bool mounted = mount("tmpfs", disk, "tmpfs", 0, "size=700m") == 0;
+    struct process_result r = process_shell(
+        "O=$(realpath %s); cd %s; for w in 0.05 0.15 0.25 0.4; do for s in TERM INT; do $O prepare big "
+        "--out "
+        "memory/big --from two --nodes 12000000 %s --dim 8 2>err & p=$!; sleep $w; kill -$s $p 2>err2 || continue; "
+        "from=$(date +%%s%%N); wait $p; e=$?; ms=$((($(date +%%s%%N) - from) / 1000000)); test $ms -lt 1000 -a $e -ne "
+        "0 -a -z "
+        "\"$(ls memory)\" || echo $w $s: status $e after $ms ms, left: $(ls memory); rm -rf memory/*; done; done",
+        process_program(), t->dir, import_options);
+    if (mounted)
+        (void)umount(disk);
+    if (r.out[0] != '\0')
+        fail_msg("%s%s", r.out, r.err);
+    process_free(&r);
+}
+
+/* ---- limits and small mistakes ---- */
+
+static void limits_of_the_shell_are_told(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *limit, *message;
+        int exit_status;
+    } cases[] = {{"-v 60000", "ulimit -v", 4},
+                 {"-s 64", "ulimit -s", 4},
+                 {"-d 100000", "ulimit -d", 4},
+                 {"-f 1", "File too large", 1},
+                 {"-n 8", "Too many open files", 4}};
+    char run[RUN_MAX];
+    usual(t, "papers100m --scale 1/4000", run);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct process_result r =
+            process_shell("for f in {3..30}; do eval \"exec $f>&-\"; done; ulimit %s; timeout 10 %s --db %s/l.db",
+                          cases[i].limit, run, t->dir);
+        assert_string_equal(r.out, "");
+        process_expect(r, cases[i].exit_status, cases[i].message, cases[i].limit);
+    }
+    for (int kib = 262144; kib <= 524288; kib += 65536) {
+        struct process_result r = process_shell("ulimit -v %d; timeout 10 %s --db %s/l.db --json", kib, run, t->dir);
+        if (r.exit_status != 0)
+            fail_msg("ulimit -v %d: exit %d\n%s%s", kib, r.exit_status, r.out, r.err);
+        process_free(&r);
+    }
+}
+
+static void small_mistakes_are_named(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    const char *const program = process_program();
+    static const struct {
+        const char *words, *message;
+    } cases[] = {
+        {"run --", "unexpected argument \"--\""},
+        {"run -- foo", "unexpected argument \"--\""},
+        {"list datset", "did you mean \"datasets\""},
+        {"list params gnndriv", "did you mean \"gnndrive\""},
+        {"run --system GNNDrive --dataset papers100m", "did you mean \"gnndrive\""},
+        {"run --system null --dataset papers100m --device-bps 1", "at least 64K"},
+        {"run --system null --dataset papers100m --device-iops 2", "at least 64K"},
+        {"run --system null --dataset cli", "say --dataset ./cli"},
+    };
+    process_expect(process_shell("cp -r %s/papers100m-1_4000 %s/cli", t->data, t->dir), 0, "", "cp");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        process_expect(process_shell("cd %s && $OLDPWD/%s %s", t->dir, program, cases[i].words), 2, cases[i].message,
+                       cases[i].words);
+    process_expect(
+        process_shell("printf '\xef\xbb\xbf[x]\nsystem = null\ndataset = papers100m\ndata = %s\n' >%s/bom && %s "
+                      "sweep %s/bom --dry-run",
+                      t->data, t->dir, program, t->dir),
+        0, "", "a byte-order mark");
+    process_expect(process_shell("%s prepare papers100m --scale 1/4000 --dim 32 --data %s --quiet", program, t->data),
+                   0, "is ready", "prepare twice");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_bad_feature_makes_a_run_invalid),
         cmocka_unit_test(a_bad_feature_of_a_test_node_is_seen),
         cmocka_unit_test(a_check_names_the_node),
+        cmocka_unit_test(an_early_end_has_its_dataset),
+        cmocka_unit_test(a_seed_is_stored_as_it_was),
+        cmocka_unit_test(a_stopped_run_is_stopped_and_invalid),
+        cmocka_unit_test(unlike_runs_are_told_apart),
+        cmocka_unit_test(names_are_data),
+        cmocka_unit_test(names_that_no_file_can_hold_are_refused),
+        cmocka_unit_test(a_foreign_name_stops_no_report),
+        cmocka_unit_test(paths_that_fio_would_read_are_refused),
+        cmocka_unit_test(pipes_are_no_files),
+        cmocka_unit_test(a_database_that_keeps_nothing_is_refused),
+        cmocka_unit_test(a_database_is_read_without_permission_to_write),
+        cmocka_unit_test(a_database_that_fills_up_loses_nothing),
+        cmocka_unit_test(causes_of_a_database_are_right),
+        cmocka_unit_test(a_sweep_resumes_after_a_thousand_runs),
+        cmocka_unit_test(what_was_left_makes_room),
+        cmocka_unit_test(an_import_says_what_is_random),
+        cmocka_unit_test(far_ids_need_a_word),
+        cmocka_unit_test(an_import_obeys_signals),
+        cmocka_unit_test(limits_of_the_shell_are_told),
+        cmocka_unit_test(small_mistakes_are_named),
     };
     return cmocka_run_group_tests_name("hostile", tests, tiny_runs_set_up, tiny_runs_tear_down);
 }
