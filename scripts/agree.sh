@@ -43,7 +43,7 @@ mkdir -p "$(dirname "$db")"
 run() { # world, system, dim, cap
     local world=(--world "$1")
     [ "$1" = simulated ] && world+=(--profile "$profile" --compute "model:$profile/cpu")
-    "$oocgnn" run "${world[@]}" --system "$2" --dataset papers100m --scale 1/100 --data "$data" --preset gnndrive --dim "$3" \
+    "$oocgnn" run "${world[@]}" --system "$2" --dataset papers100m --scale 1/100 --data "$data" --preset gnndrive --id-bytes 4 --dim "$3" \
         --memory "$4" --epochs "$epochs" --max-batches "$batches" --evaluate never --db "$db" --json --quiet \
         >/dev/null || echo "agree: $2, dim $3, $4, $1: ended with status $?" >&2
 }

@@ -10,7 +10,7 @@ data=${DATA:-data}
 db=${DB:-build/contention.db}
 mkdir -p build
 
-[ -f "$data/papers100m-1_100/meta" ] || "$oocgnn" prepare papers100m --scale 1/100 --dim 128 --data "$data"
+[ -f "$data/papers100m-1_100/indices-8" ] || "$oocgnn" prepare papers100m --scale 1/100 --dim 128 --id-bytes 8 --data "$data"
 "$oocgnn" sweep workloads/contention.ini --db "$db" --data "$data" --repeat "$repeats" --resume --keep-going >/dev/null
 
 sqlite3 -markdown "$db" "

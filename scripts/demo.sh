@@ -23,8 +23,8 @@ fi
 
 if [ "${world[0]}" = --memory ]; then
     echo "== a synthetic papers100m at scale $scale" >&2
-    if ! "$OOCGNN" prepare papers100m --scale "$scale" --data "$DATA" --check --quick >/dev/null 2>&1; then
-        "$OOCGNN" prepare papers100m --scale "$scale" --dim 128 --data "$DATA"
+    if ! "$OOCGNN" prepare papers100m --scale "$scale" --id-bytes 8 --data "$DATA" --check --quick >/dev/null 2>&1; then
+        "$OOCGNN" prepare papers100m --scale "$scale" --dim 128 --id-bytes 8 --data "$DATA"
     fi
 fi
 

@@ -178,7 +178,7 @@ def epoch_run(check, *more):
     scale, dim = ("1/4000", 32) if check.stand_in else ("1/100", 128)
     size = ["--batch", 20, "--hidden", 16, "--fanout", "5,5,5", "--max-batches", 8] if check.stand_in else []
     status, out, err = check.oocgnn("run", "--system", "gnndrive", "--dataset", "papers100m", "--scale", scale, "--data",
-                                    check.dataset(scale, dim), "--preset", "gnndrive", "--compute", "cuda", "--epochs",
+                                    check.dataset(scale, dim), "--preset", "gnndrive", "--id-bytes", 4, "--compute", "cuda", "--epochs",
                                     3, "--evaluate", "never", "--memory", "0", "--io", gpu_tests.io_engine(check),
                                     "--db", os.path.join(check.work, "epoch.db"), "--json", "--quiet", *size, *more)
     run = json.loads(out) if out.strip() else None

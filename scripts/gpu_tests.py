@@ -53,7 +53,7 @@ def golden(check):
 def train(check, system, compute, *more, trace=None, env=None):
     """One run of the program on the small dataset: (status, record or None, messages)."""
     words = ["run", "--system", system, "--dataset", "papers100m", "--scale", "1/4000", "--data",
-             check.dataset("1/4000", 32), "--preset", "gnndrive", "--compute", compute, "--batch", 20, "--fanout",
+             check.dataset("1/4000", 32), "--preset", "gnndrive", "--id-bytes", 4, "--compute", compute, "--batch", 20, "--fanout",
              "5,5,5", "--hidden", 16, "--heads", 2, "--epochs", 2, "--max-batches", 2 if check.stand_in else 8, "--evaluate", "never",
              "--memory", "256M", "--cap", "program", "--io", io_engine(check), "--db",
              os.path.join(check.work, "runs.db"), "--json", "--quiet", *EXTRA.get(system, []), *more]

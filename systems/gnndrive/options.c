@@ -29,8 +29,8 @@ const struct gnn_option gnndrive_options[] = {
      .help = "Largest mini-batch (Mb); 0 = by batch_rule: the bound when it is at most N / 20, else 1.1 x measured.",
      .source = "paper section 4.2: maximum over mini-batches; artifact: product of the fan-outs"},
     {.name = "batch_rule", .type = GNN_OPT_CHOICE, .offset = FIELD(batch_rule), .def = "bound", .choices = batch_words,
-     .help = "What batch_nodes=0 stands for: as said there, or seeds x the product of the fan-outs, which a batch may "
-             "exceed.",
+     .help = "What batch_nodes=0 stands for: as said there, or seeds x the product of the fan-outs, but three quarters "
+             "of the bound at least.",
      .source = "paper section 5 with Figure 12 (2.38 GB = 5 x 1000 x 1000 rows of 512 bytes) and artifact: product"},
     {.name = "calibration_batches", .type = GNN_OPT_U32, .offset = FIELD(calibration_batches), .unit = "batches",
      .def = "8", .min = 1, .max = 100000, .source = "ours",

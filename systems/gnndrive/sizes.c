@@ -36,7 +36,7 @@ uint32_t gnndrive_batch_nodes(const struct gnn_env *env, const struct gnndrive_c
     if (config->batch_nodes > 0)
         return (uint32_t)gnn_min_u64(config->batch_nodes, bound);
     if (config->batch_rule == GNNDRIVE_BATCH_PRODUCT)
-        return (uint32_t)gnn_min_u64(seeds_times_fanouts(env->workload), bound);
+        return (uint32_t)gnn_min_u64(gnn_max_u64(seeds_times_fanouts(env->workload), bound - bound / 4), bound);
     return bound <= env->dataset->node_count / SMALL_SHARE ? (uint32_t)bound : 0;
 }
 

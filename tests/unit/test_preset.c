@@ -97,19 +97,19 @@ static void parameters_of_systems_are_set(void **state)
         const char *words, *key, *value, *held;
     } cases[] = {
         {"--system gnndrive --preset gnndrive", "gnndrive.samplers", "4",
-         "memory,batch,lr,model,fanout,hidden,gnndrive.samplers,gnndrive.extractors,gnndrive.extract_queue,"
+         "memory,batch,id-bytes,lr,model,fanout,hidden,gnndrive.samplers,gnndrive.extractors,gnndrive.extract_queue,"
          "gnndrive.train_queue,gnndrive.batch_rule,gnndrive.meta"},
         {"--set gnndrive.samplers=1 --preset gnndrive --batch 9 --system gnndrive", "gnndrive.samplers", "1",
-         "memory,lr,model,fanout,hidden,gnndrive.extractors,gnndrive.extract_queue,gnndrive.train_queue,"
+         "memory,id-bytes,lr,model,fanout,hidden,gnndrive.extractors,gnndrive.extract_queue,gnndrive.train_queue,"
          "gnndrive.batch_rule,gnndrive.meta"},
         {"--set gnndrive.samplers=4 --preset gnndrive --hidden 8 --system gnndrive", "gnndrive.samplers", "4",
-         "memory,batch,lr,model,fanout,gnndrive.samplers,gnndrive.extractors,gnndrive.extract_queue,"
+         "memory,batch,id-bytes,lr,model,fanout,gnndrive.samplers,gnndrive.extractors,gnndrive.extract_queue,"
          "gnndrive.train_queue,gnndrive.batch_rule,gnndrive.meta"},
-        {"--system pygplus --preset gnndrive", "pygplus.workers", "0", "memory,batch,lr,model,fanout,hidden"},
+        {"--system pygplus --preset gnndrive", "pygplus.workers", "0", "memory,batch,id-bytes,lr,model,fanout,hidden"},
         {"--memory 1G --system gnndrive --preset equal-memory", "gnndrive.buffer_share", "50",
-         "batch,lr,model,fanout,hidden,gnndrive.batch_rule,gnndrive.buffer_share,gnndrive.meta"},
+         "batch,id-bytes,lr,model,fanout,hidden,gnndrive.batch_rule,gnndrive.buffer_share,gnndrive.meta"},
         {"--system ginex --set ginex.cache_share=40 --preset equal-memory", "ginex.cache_share", "40",
-         "memory,batch,lr,model,fanout,hidden,ginex.superbatch"},
+         "memory,batch,id-bytes,lr,model,fanout,hidden,ginex.superbatch"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct gnn_run_config config;
