@@ -232,6 +232,9 @@ void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_b
         say_model(run, text, text_bytes);
     if (run->batch_size != GNN_UNKNOWN)
         say(text, text_bytes, "batch %" PRIu64, run->batch_size);
+    const char *const workers = gnn_kv_get(&run->config, "workers");
+    if (workers != NULL && strcmp(workers, "1") != 0)
+        say(text, text_bytes, "%s workers", workers);
     if (run->fanout[0] != '\0')
         say(text, text_bytes, "fan-out %s", run->fanout);
     say_cap(run, text, text_bytes);

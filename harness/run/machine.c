@@ -373,7 +373,8 @@ enum gnn_status gnn_machine_tensor(struct gnn_machine *m, uint32_t rank, struct 
                                  .ctx = m};
     const struct gnn_tensor_ops *ops = NULL;
     GNN_TRY(tensor_ops(m->config, &ops, err));
-    (void)gnn_compute_is_cuda(m->config, &env.device);
+    if (gnn_compute_is_cuda(m->config, &env.device))
+        env.device += rank; /* a GPU each */
     if (gnn_compute_is_modelled(m->config)) {
         char name[sizeof m->config->compute];
         bool named;
