@@ -181,7 +181,10 @@ static enum gnn_status release_stage(void *ctx, struct gnn_worker *worker, struc
 
 static void cancel_waits(void *target)
 {
-    gnndrive_buffer_cancel(target);
+    const struct gnndrive *const s = target;
+    gnndrive_buffer_cancel(s->fb);
+    if (s->sizes.portion > 0)
+        gnndrive_staging_cancel(s->shared->staging, s->env->rank);
 }
 
 static enum gnn_status open_queues(struct gnndrive *s, struct gnn_pipeline *pipeline, struct gnn_err *err)
@@ -210,7 +213,7 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
     GNN_TRY(gnn_pipeline_stage(pipeline, "extract", s->config->extractors, extract_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "release", 1, release_stage, s, err));
-    return gnn_pipeline_on_cancel(pipeline, cancel_waits, s->fb, err);
+    return gnn_pipeline_on_cancel(pipeline, cancel_waits, s, err);
 }
 
 /* Releases what a failed or stopped epoch left in the queues, then checks that no batch holds a row: of no rank, where
@@ -220,17 +223,32 @@ static enum gnn_status release_and_check(struct gnndrive *s, enum gnn_status sta
     for (uint32_t i = 0; i < s->sizes.items; i++)
         if (s->items[i].held)
             release_rows(s, &s->items[i]);
-    if (s->sizes.sharing > 1) {
-        if (status != GNN_OK)
-            return status;
+    const bool shares = s->sizes.sharing > 1 || s->sizes.portion > 0;
+    if (shares && status != GNN_OK)
+        return status;
+    if (shares)
         GNN_TRY(gnn_ranks_meet(s->env->ranks, err));
-        if (s->env->rank > 0)
-            return GNN_OK;
-    }
+    if (s->sizes.sharing > 1 && s->env->rank > 0)
+        return GNN_OK;
+    if (s->sizes.portion > 0 && s->env->rank == 0)
+        GNN_TRY(gnndrive_staging_check(s->shared->staging, err));
     gnndrive_buffer_lock(s->fb);
     const enum gnn_status checked = gnndrive_buffer_check(s->fb, true, err);
     gnndrive_buffer_unlock(s->fb);
     return checked;
+}
+
+/* Adds the figures of the staging buffer that ranks share; returns the loads that cost no read. */
+static uint64_t add_staging(const struct gnndrive *s, struct gnn_epoch_result *out)
+{
+    struct gnndrive_staging_counts n;
+    if (s->sizes.portion == 0)
+        return 0;
+    gnndrive_staging_counts(s->shared->staging, s->env->rank, &n);
+    gnn_epoch_figure(out, "staging_hits", n.hits);
+    gnn_epoch_figure(out, "borrowed_slots", n.borrowed);
+    gnn_epoch_figure(out, "staging_waits", n.waits);
+    return n.hits;
 }
 
 static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
@@ -245,6 +263,7 @@ static void add_io(const struct gnndrive *s, struct gnn_epoch_result *out)
     }
     struct gnndrive_buffer_counts n;
     gnndrive_buffer_counts(s->fb, &n);
+    n.loads -= add_staging(s, out);
     out->counters.cache_hits = n.rows - n.loads;
     out->counters.cache_misses = n.loads;
     out->counters.cache_evictions = n.evictions;
@@ -282,6 +301,8 @@ static enum gnn_status begin_buffer(struct gnndrive *s, struct gnn_err *err)
 {
     if (s->sizes.sharing == 1 || s->env->rank == 0)
         gnndrive_buffer_begin(s->fb);
+    if (s->sizes.portion > 0)
+        gnndrive_staging_begin(s->shared->staging, s->env->rank);
     return s->sizes.sharing == 1 ? GNN_OK : gnn_ranks_meet(s->env->ranks, err);
 }
 

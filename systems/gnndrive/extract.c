@@ -6,6 +6,10 @@
  * have landed. A round is as many loads as the part holds; with the paper's Mb that is nearly always the whole batch.
  * No read goes to staging memory whose copy has not landed.
  *
+ * Several ranks with GPUs share the staging buffer (staging.h): a round is as many loads as there are slots for, in the
+ * own portion or borrowed; what is already in a slot is copied from there and not read. A round's slots are let go when
+ * its copies have landed and before any lock is taken, so that nobody waits for a slot while holding one.
+ *
  * Who holds the table lock (sleeping for a slot or a row releases it meanwhile):
  *
  *   lock reach   pin, take slots   submit      collect, copy   wait list, publish   trainer, before its step
@@ -30,11 +34,26 @@ struct extraction {
     bool locked;       /* by this extraction */
     bool ready_at_end; /* rows become ready together when all have arrived */
     uint32_t arrived;
+    uint32_t held_first, held_end; /* loads whose shared staging slots this extraction holds */
 };
+
+static bool shares_staging(const struct extraction *x)
+{
+    return x->s->sizes.portion > 0;
+}
 
 static bool staged(const struct extraction *x)
 {
-    return x->own->staging != NULL;
+    return x->own->staging != NULL || shares_staging(x);
+}
+
+/* A shared slot that held the load's group already is marked: there is nothing to read. */
+#define PRESENT (UINT32_C(1) << 31)
+_Static_assert(GNNDRIVE_STAGING_SLOTS_MAX < PRESENT, "the highest bit is free");
+
+static bool present(const struct extraction *x, uint32_t index)
+{
+    return shares_staging(x) && (x->own->stage[index] & PRESENT) != 0;
 }
 
 static char *slot_of(const struct extraction *x, uint32_t index)
@@ -44,6 +63,8 @@ static char *slot_of(const struct extraction *x, uint32_t index)
 
 static char *staging_of(const struct extraction *x, uint32_t index)
 {
+    if (shares_staging(x))
+        return gnndrive_staging_memory(x->s->shared->staging, x->own->stage[index] & ~PRESENT);
     return x->own->staging + (uint64_t)(index % x->s->sizes.staging) * x->s->sizes.layout.load_bytes;
 }
 
@@ -137,6 +158,8 @@ static enum gnn_status harvest(struct extraction *x, uint32_t min, struct gnn_er
     assert(x->arrived <= x->claim->load_count);
     for (uint32_t i = 0; i < got; i++)
         index[i] = (uint32_t)tags[i];
+    for (uint32_t i = 0; shares_staging(x) && i < got; i++)
+        gnndrive_staging_publish(x->s->shared->staging, x->own->stage[index[i]]);
     if (x->s->config->coalesce)
         qsort(index, got, sizeof *index, by_number);
     for (uint32_t i = 0; staged(x) && i < got;)
@@ -146,21 +169,32 @@ static enum gnn_status harvest(struct extraction *x, uint32_t min, struct gnn_er
     return GNN_OK;
 }
 
-/* Submits loads [next, end), collecting finished ones after each submission; sleeps only when the ring is full. */
+/* Submits what is to be read of loads [next, end), collecting finished ones after each submission; sleeps only when the
+ * ring is full. */
 static enum gnn_status submit_range(struct extraction *x, uint32_t next, uint32_t end, struct gnn_err *err)
 {
     struct gnn_load loads[CHUNK];
     while (next < end) {
-        const uint32_t count = gnn_min_u32(end - next, CHUNK);
-        for (uint32_t i = 0; i < count; i++)
-            loads[i] = load_of(x, next + i);
-        uint32_t accepted;
+        uint32_t count = 0, at = next, accepted;
+        for (; at < end && count < CHUNK; at++)
+            if (!present(x, at))
+                loads[count++] = load_of(x, at);
+        if (count == 0)
+            return GNN_OK;
         GNN_TRY(gnn_reader_submit(x->own->reader, loads, count, &accepted, err));
         assert(accepted <= count);
-        next += accepted;
+        next = accepted < count ? (uint32_t)loads[accepted].tag : at;
         GNN_TRY(harvest(x, accepted == 0 ? 1 : 0, err));
     }
     return GNN_OK;
+}
+
+/* Lets the shared staging slots of the round go: nothing is on its way into or out of them. */
+static void let_go(struct extraction *x)
+{
+    for (uint32_t i = x->held_first; i < x->held_end; i++)
+        gnndrive_staging_release(x->s->shared->staging, x->own->stage[i] & ~PRESENT);
+    x->held_first = x->held_end;
 }
 
 /* Waits until the submitted loads before `end` lie in their slots. */
@@ -172,15 +206,50 @@ static enum gnn_status finish_round(struct extraction *x, uint32_t first, uint32
         return GNN_OK;
     struct gnn_tensor *tensor = x->s->env->tensor;
     tensor->ops->upload_wait(tensor, x->claim->extractor);
+    let_go(x);
     if (!x->ready_at_end)
         make_range_ready(x, first, end);
     return GNN_OK;
 }
 
-static uint32_t round_end(const struct extraction *x, uint32_t first)
+/* Takes a shared slot for load `index`, if there is one: with its group in it where that is present (its copy starts at
+ * once), else to read into. */
+static bool take_slot(struct extraction *x, uint32_t index)
+{
+    struct gnndrive_staging *const staging = x->s->shared->staging;
+    const uint32_t key = x->claim->load_key[index], rank = x->s->env->rank;
+    uint32_t slot = gnndrive_staging_find(staging, rank, key);
+    const bool found = slot != GNNDRIVE_STAGING_NONE;
+    if (!found)
+        slot = gnndrive_staging_take(staging, rank, key);
+    if (slot == GNNDRIVE_STAGING_NONE)
+        return false;
+    x->own->stage[index] = found ? slot | PRESENT : slot;
+    x->held_end = index + 1;
+    if (found) {
+        (void)start_copy(x, &index, 1);
+        x->arrived++;
+    }
+    return true;
+}
+
+/* Decides which loads the round from `first` on brings in: all that there is staging memory for. */
+static enum gnn_status begin_round(struct extraction *x, uint32_t first, uint32_t *end, struct gnn_err *err)
 {
     const uint32_t left = x->claim->load_count - first;
-    return first + (staged(x) ? gnn_min_u32(left, x->s->sizes.staging) : left);
+    *end = first + (staged(x) && !shares_staging(x) ? gnn_min_u32(left, x->s->sizes.staging) : left);
+    if (!shares_staging(x))
+        return GNN_OK;
+    x->held_first = x->held_end = first;
+    while (x->held_end < *end) {
+        if (take_slot(x, x->held_end))
+            continue;
+        if (x->held_end > first)
+            *end = x->held_end;
+        else
+            GNN_TRY(gnndrive_staging_wait(x->s->shared->staging, x->s->env->rank, err));
+    }
+    return GNN_OK;
 }
 
 /* Reads the claim's loads and waits for the rows that other batches read. Locked before, and after unless it fails. */
@@ -188,12 +257,13 @@ static enum gnn_status read_rows(struct extraction *x, struct gnn_err *err)
 {
     assert(x->locked);
     end_phase(x, GNNDRIVE_LOCK_LOOKUP);
-    uint32_t first = 0, end = round_end(x, 0);
+    uint32_t first = 0, end;
+    GNN_TRY(begin_round(x, first, &end, err));
     GNN_TRY(submit_range(x, first, end, err));
     while (end < x->claim->load_count) {
         GNN_TRY(finish_round(x, first, end, err));
         first = end;
-        end = round_end(x, first);
+        GNN_TRY(begin_round(x, first, &end, err));
         GNN_TRY(submit_range(x, first, end, err));
     }
     end_phase(x, GNNDRIVE_LOCK_SUBMIT);
@@ -211,6 +281,7 @@ static void drain_reads(struct extraction *x)
     gnn_reader_drain(x->own->reader);
     if (staged(x))
         tensor->ops->upload_wait(tensor, x->claim->extractor);
+    let_go(x);
 }
 
 static enum gnn_status check_size(const struct gnndrive *s, const struct gnn_batch_view *view, struct gnn_err *err)

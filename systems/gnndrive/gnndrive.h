@@ -8,6 +8,7 @@
 #include "harness/system/system.h"
 #include "harness/system/training.h"
 #include "systems/gnndrive/feature_buffer.h"
+#include "systems/gnndrive/staging.h"
 
 enum gnndrive_io { GNNDRIVE_IO_DIRECT, GNNDRIVE_IO_BUFFERED };
 enum gnndrive_valid { GNNDRIVE_VALID_COMPLETION, GNNDRIVE_VALID_BATCH };
@@ -59,6 +60,7 @@ struct gnndrive_sizes {
     uint32_t node_limit;  /* a batch with more nodes is refused: a rank's part of S / Ne, or N when everything fits */
     uint32_t items;       /* mini-batches in flight */
     uint32_t staging;     /* loads of an extractor's staging buffer; 0 on the CPU: reads land in slots */
+    uint32_t portion;     /* of a rank in the staging buffer that ranks share; 0: each extractor has its own */
     bool holds_all;       /* every group has a slot: no extractor ever waits for one */
     enum gnndrive_lock_reach lock_reach;
     struct gnn_row_layout layout; /* rows on sectors; rows_per_load = G */
@@ -66,10 +68,11 @@ struct gnndrive_sizes {
     struct gnn_reader_config reader; /* of one extractor; open adds the file */
 };
 
-/* Lists of node_limit entries: an item's aliases; an extractor's loads, their slots, its wait and pending lists. */
+/* Lists of node_limit entries: an item's aliases; an extractor's loads, their slots, its wait and pending lists, and
+ * the staging slots of its loads where ranks share them. */
 static inline uint64_t gnndrive_list_count(const struct gnndrive_config *config, const struct gnndrive_sizes *sizes)
 {
-    return sizes->items + UINT64_C(4) * config->extractors;
+    return sizes->items + (sizes->portion > 0 ? UINT64_C(5) : UINT64_C(4)) * config->extractors;
 }
 
 /* A mini-batch on its way through the stages. */
@@ -83,7 +86,8 @@ struct gnndrive_item {
 /* State of one extractor. */
 struct gnndrive_extractor {
     struct gnn_reader *reader;
-    char *staging;               /* (sizes.staging, load_bytes) its part of the staging buffer; NULL on the CPU */
+    char *staging;               /* (sizes.staging, load_bytes) its own staging buffer; NULL on the CPU, or shared */
+    uint32_t *stage;             /* (node_limit) shared: the staging slot of each load (extract.c) */
     struct gnndrive_claim claim; /* of its current batch; load_key, load_slot, wait and pending: (node_limit) each */
 };
 
@@ -97,9 +101,10 @@ struct gnndrive_channel {
 struct gnndrive_shared {
     const struct gnn_env *env;
     uint32_t batch_nodes, align_bytes; /* measured once: Mb, and of the feature file */
-    uint32_t sharing;                  /* as in gnndrive_sizes; what follows is NULL unless it is above 1 */
+    uint32_t sharing;                  /* as in gnndrive_sizes; the next two are NULL unless it is above 1 */
     struct gnndrive_buffer *fb;
     void *slots;
+    struct gnndrive_staging *staging; /* with GPUs, where ranks share one; else NULL */
 };
 
 struct gnndrive {
@@ -115,6 +120,7 @@ struct gnndrive {
     struct gnndrive_buffer *fb;
     void *slots;     /* the shared ones, or own: (S, load_bytes) G rows of dim floats each, in host or GPU memory */
     void *staging;   /* (Ne, sizes.staging, load_bytes) pinned, with a GPU only */
+    void *pinned;    /* the shared staging buffer, registered with this rank's GPU; or NULL */
     uint32_t *lists; /* memory of the aliases and of the extractors' lists */
     struct gnndrive_extractor *extractors; /* (Ne) */
     struct gnn_training training;
@@ -137,6 +143,8 @@ GNN_MUST_CHECK enum gnn_status gnndrive_size(const struct gnn_env *env, const st
 uint32_t gnndrive_batch_nodes(const struct gnn_env *env, const struct gnndrive_config *config);
 /* Returns Mb from the largest batch of the calibration. */
 uint32_t gnndrive_measured_batch_nodes(const struct gnn_env *env, uint32_t largest);
+/* The staging buffer that ranks share. */
+struct gnndrive_staging_config gnndrive_staging_of(const struct gnn_env *env, const struct gnndrive_sizes *sizes);
 /* Adds the system's parts to a plan. */
 void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnndrive_sizes *sizes,
                          struct gnn_memory_plan *plan);

@@ -151,6 +151,9 @@ static enum gnn_status size_with(const struct gnn_env *env, const struct gnndriv
     if (gnn_env_on_device(env)) {
         const uint32_t wanted = config->staging > 0 ? config->staging : out->batch_nodes;
         out->staging = gnn_min_u32(wanted, out->node_limit); /* no batch has more loads */
+        if (gnn_env_workers(env) > 1 && config->rank_buffers == GNNDRIVE_RANK_BUFFERS_SHARED)
+            out->portion =
+                (uint32_t)gnn_min_u64((uint64_t)config->extractors * out->staging, GNNDRIVE_STAGING_SLOTS_MAX);
     }
     return GNN_OK;
 }
@@ -177,6 +180,16 @@ enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_c
     return GNN_OK;
 }
 
+struct gnndrive_staging_config gnndrive_staging_of(const struct gnn_env *env, const struct gnndrive_sizes *sizes)
+{
+    return (struct gnndrive_staging_config){
+        .ranks = gnn_env_workers(env),
+        .portion = sizes->portion,
+        .keys = (uint32_t)gnn_div_up(env->dataset->node_count, sizes->layout.rows_per_load),
+        .slot_bytes = sizes->layout.load_bytes,
+    };
+}
+
 void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnndrive_sizes *sizes,
                          struct gnn_memory_plan *plan)
 {
@@ -194,6 +207,12 @@ void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnnd
     gnn_plan_shared(plan, "tables of the feature buffer", "gnndrive.meta=compact",
                     gnn_mul_bytes(buffers, gnndrive_buffer_table_bytes(&sizes->buffer)));
     gnn_plan_part(plan, "bounce windows", "gnndrive.depth", gnn_mul_bytes(config->extractors, reader_bytes));
+    if (sizes->portion > 0) {
+        const struct gnndrive_staging_config staging = gnndrive_staging_of(env, sizes);
+        gnn_plan_shared(plan, "staging buffer", "gnndrive.staging or gnndrive.batch_nodes",
+                        gnndrive_staging_bytes(&staging));
+        return;
+    }
     if (sizes->staging > 0) { /* the GPU holds the feature buffer and the input */
         gnn_plan_part(plan, "staging buffer", "gnndrive.staging or gnndrive.batch_nodes",
                       gnn_mul_bytes(gnn_mul_bytes(config->extractors, sizes->staging), load_bytes));

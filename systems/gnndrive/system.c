@@ -76,8 +76,23 @@ static enum gnn_status open_lists(struct gnndrive *s, struct gnn_err *err)
         uint32_t **lists_of[] = {&claim->load_key, &claim->load_slot, &claim->wait, &claim->pending};
         for (size_t l = 0; l < sizeof lists_of / sizeof *lists_of; l++, next += limit)
             *lists_of[l] = next;
+        if (s->sizes.portion > 0) {
+            s->extractors[e].stage = next;
+            next += limit;
+        }
     }
     assert(next == s->lists + entries);
+    return GNN_OK;
+}
+
+/* Registers the staging buffer, which is everybody's, with this rank's GPU. */
+static enum gnn_status pin_shared_staging(struct gnndrive *s, struct gnn_err *err)
+{
+    struct gnn_tensor *const tensor = s->env->tensor;
+    uint64_t bytes;
+    void *const memory = gnndrive_staging_all(s->shared->staging, &bytes);
+    GNN_TRY(tensor->ops->pin(tensor, "gnndrive staging buffer", memory, bytes, err));
+    s->pinned = memory;
     return GNN_OK;
 }
 
@@ -89,6 +104,8 @@ static enum gnn_status open_slots(struct gnndrive *s, struct gnn_err *err)
     if (s->sizes.staging == 0)
         return gnn_mem_alloc(env->world, "gnndrive feature buffer", bytes, GNN_MEM_FEATURES, &s->slots, err);
     GNN_TRY(env->tensor->ops->alloc(env->tensor, "gnndrive feature buffer", bytes, &s->slots, err));
+    if (s->sizes.portion > 0)
+        return pin_shared_staging(s, err);
     const uint64_t loads = gnn_mul_bytes(s->config->extractors, s->sizes.staging);
     return gnn_staging_alloc(env, "gnndrive staging buffer", gnn_mul_bytes(loads, s->sizes.layout.load_bytes),
                              &s->staging, err);
@@ -103,6 +120,8 @@ static void close_slots(struct gnndrive *s)
     else
         gnn_mem_free(s->env->world, s->slots);
     gnn_staging_free(s->env, s->staging);
+    if (s->pinned != NULL)
+        s->env->tensor->ops->unpin(s->env->tensor, s->pinned);
 }
 
 /* The rank's feature buffer: its own, or its handle on that of all ranks. */
@@ -216,7 +235,7 @@ static enum gnn_status gnndrive_open(const struct gnn_env *env, const void *conf
 /* ---- several ranks ---- */
 
 /* Decides the sizes for all ranks on rank 0's part of the training nodes: closes again what each rank opens for itself,
- * keeps the feature buffer where they share one. */
+ * keeps the feature or staging buffer where they share one. */
 static enum gnn_status gnndrive_open_shared(const struct gnn_env *env, const void *config, void **shared,
                                             struct gnn_err *err)
 {
@@ -235,8 +254,14 @@ static enum gnn_status gnndrive_open_shared(const struct gnn_env *env, const voi
     const struct gnndrive_sizes sizes = sizing->sizes;
     gnndrive_close(state);
     own->sharing = sizes.sharing;
-    if (status != GNN_OK || env->workload->sample_only || sizes.sharing == 1)
+    if (status != GNN_OK || env->workload->sample_only)
         return status;
+    if (sizes.portion > 0) {
+        const struct gnndrive_staging_config staging = gnndrive_staging_of(env, &sizes);
+        return gnndrive_staging_open(env->world, &staging, &own->staging, err);
+    }
+    if (sizes.sharing == 1)
+        return GNN_OK;
     GNN_TRY(gnndrive_buffer_open(env->world, &sizes.buffer, &own->fb, err));
     return gnn_mem_alloc(env->world, "gnndrive feature buffer", gnn_mul_bytes(sizes.slots, sizes.layout.load_bytes),
                          GNN_MEM_FEATURES | GNN_MEM_SHARED, &own->slots, err);
@@ -249,6 +274,7 @@ static void gnndrive_close_shared(void *shared)
         return;
     gnn_mem_free(own->env->world, own->slots);
     gnndrive_buffer_close(own->fb);
+    gnndrive_staging_close(own->staging);
     gnn_mem_free(own->env->world, own);
 }
 

@@ -255,7 +255,7 @@ static void golden_times(void **state)
         const char *workers, *compute, *digest;
         json_int_t wall_ns, device_read_ios;
     } cases[] = {
-        {"1", "cuda", "6d23b7c656bc7a68", 44040383, 6365}, {"2", "cuda", "025d71d45467d884", 36155794, 6201},
+        {"1", "cuda", "6d23b7c656bc7a68", 44040383, 6365}, {"2", "cuda", "025d71d45467d884", 35461555, 6084},
         {"1", "cpu", "6d23b7c656bc7a68", 44025778, 6365},  {"2", "cpu", "025d71d45467d884", 34955379, 5994},
         {"4", "cpu", "6f8415a124918c5c", 31138844, 5739},
     };

@@ -243,6 +243,10 @@ static void test_workers_train_what_one_process_would(void **state)
         {4, false, false, OPTIONS("io=buffered", "in_order=true", "valid=batch", "batch_nodes=200")},
         {4, false, false, OPTIONS("io=buffered", "in_order=true", "rank_buffers=own")},
         {4, false, true, OPTIONS("io=buffered", "in_order=true", "staging=5")},
+        {4, true, true, OPTIONS("io=buffered", "in_order=true", "staging=1", "extractors=3")},
+        {4, false, true, OPTIONS("io=buffered", "in_order=true", "staging=2", "extractors=3", "lock_submit=true")},
+        {2, false, true, OPTIONS("io=buffered", "in_order=true", "staging=3", "serial_extract=true")},
+        {2, false, true, OPTIONS("io=buffered", "in_order=true", "staging=3", "rank_buffers=own")},
     };
     /* Not GCN: the factor of a source counts its targets in the whole block, so it depends on who shares the batch. */
     const int kinds[] = {GNN_MODEL_SAGE, GNN_MODEL_GAT};
@@ -268,6 +272,8 @@ static void test_workers_in_any_order_train_every_seed(void **state)
         {2, false, false, OPTIONS("io=buffered", "batch_nodes=140", "extractors=1", "slots=280", "train_queue=1")},
         {4, false, false, OPTIONS("io=buffered", "batch_nodes=110", "extractors=2", "slots=880", "train_queue=3")},
         {4, true, false, OPTIONS("io=buffered", "batch_nodes=110", "extractors=2", "slots=880")},
+        {4, false, true, OPTIONS("io=buffered", "extractors=3", "staging=2", "valid=batch")},
+        {4, true, true, OPTIONS("io=buffered", "extractors=2", "staging=4")},
     };
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         if (ways[w].processes && SANITIZERS_SHADOW_PERCENT > 100)
@@ -284,16 +290,13 @@ static void test_workers_in_any_order_train_every_seed(void **state)
     }
 }
 
-/* What a rank loads into the shared buffer is a hit for the others: together they read less than with one each. */
-static void test_a_shared_buffer_is_read_into_once(void **state)
+/* What one rank loads into what all share is there for the others: they read less than with one each. */
+static void expect_fewer_reads(const struct way *shared, const struct way *own, uint64_t *loads)
 {
-    (void)state;
-    const struct way ways[] = {
-        {4, false, false, OPTIONS("io=buffered", "in_order=true", "slots=900")},
-        {4, false, false, OPTIONS("io=buffered", "in_order=true", "rank_buffers=own", "slots=900")}};
-    uint64_t loads[2] = {0}, rows[2] = {0};
+    uint64_t rows[2] = {0};
     for (size_t w = 0; w < 2; w++) {
-        struct outcome *const several = run_way(&ways[w], GNN_MODEL_SAGE);
+        struct outcome *const several = run_way(w == 0 ? shared : own, GNN_MODEL_SAGE);
+        loads[w] = 0;
         for (uint32_t r = 0; r < 4; r++) {
             loads[w] += several[r].loads;
             rows[w] += several[r].rows;
@@ -301,8 +304,26 @@ static void test_a_shared_buffer_is_read_into_once(void **state)
         assert_int_equal(munmap(several, RANKS_MAX * sizeof *several), 0);
     }
     assert_int_equal(rows[0], rows[1]);
-    assert_true(loads[0] <= usual.nodes); /* it holds everything: no row is read twice */
     assert_true(loads[1] > loads[0]);
+}
+
+static void test_a_shared_buffer_is_read_into_once(void **state)
+{
+    (void)state;
+    const struct way shared = {4, false, false, OPTIONS("io=buffered", "in_order=true", "slots=900")};
+    const struct way own = {4, false, false, OPTIONS("io=buffered", "in_order=true", "rank_buffers=own", "slots=900")};
+    uint64_t loads[2];
+    expect_fewer_reads(&shared, &own, loads);
+    assert_true(loads[0] <= usual.nodes); /* it holds everything: no row is read twice */
+}
+
+static void test_what_another_rank_staged_is_not_read_again(void **state)
+{
+    (void)state;
+    const struct way shared = {4, false, true, OPTIONS("io=buffered", "in_order=true", "staging=120")};
+    const struct way own = {4, false, true, OPTIONS("io=buffered", "in_order=true", "rank_buffers=own", "staging=120")};
+    uint64_t loads[2];
+    expect_fewer_reads(&shared, &own, loads);
 }
 
 /* ---- the mini-batches themselves ---- */
@@ -402,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_workers_train_what_one_process_would),
         cmocka_unit_test(test_workers_in_any_order_train_every_seed),
         cmocka_unit_test(test_a_shared_buffer_is_read_into_once),
+        cmocka_unit_test(test_what_another_rank_staged_is_not_read_again),
     };
     alarm(HANG_SECONDS);
     return cmocka_run_group_tests_name("workers", tests, NULL, NULL);
