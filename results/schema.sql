@@ -3,7 +3,8 @@
 -- Opened with WAL and a busy timeout: several processes may write one database on a local disk.
 
 PRAGMA application_id = 1869570919; -- "oocg"
-PRAGMA user_version = 4;            -- raised when a name comes, goes or changes its meaning; 4: writes asked for, peak, disk
+PRAGMA user_version = 5;            -- raised when a name comes, goes or changes its meaning; 4: writes asked for, peak, disk;
+                                    -- 5: a GPU's power and PCIe
 
 CREATE TABLE runs (
     run_id                INTEGER PRIMARY KEY, -- ascending in the order of their starts
@@ -165,6 +166,9 @@ CREATE TABLE series ( -- one row an interval, sampled from outside the worker
     worker_major_faults    INTEGER, -- in the interval
     gpu_busy_pct           REAL,    -- NVML's window with any kernel running; not occupancy
     gpu_memory_bytes       INTEGER,
+    gpu_power_w            REAL,    -- of the board, as NVML averages it
+    gpu_rx_bytes_per_s     REAL,    -- over PCIe into the device, in the last 20 ms of the interval
+    gpu_tx_bytes_per_s     REAL,    -- likewise out of it
     PRIMARY KEY (run_id, time_ns)
 ) STRICT;
 

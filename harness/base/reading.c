@@ -9,7 +9,7 @@
 /* Every byte 0xff is GNN_UNKNOWN in each integer of a reading. */
 _Static_assert(GNN_UNKNOWN == UINT64_MAX, "all bits set");
 _Static_assert(sizeof(struct gnn_group_reading) % sizeof(uint64_t) == 0, "integers alone");
-_Static_assert(sizeof(struct gnn_host_reading) % sizeof(uint64_t) == 0, "integers, and gpu_busy_pct");
+_Static_assert(sizeof(struct gnn_host_reading) % sizeof(uint64_t) == 0, "integers, and the GPU's doubles");
 
 void gnn_group_reading_unknown(struct gnn_group_reading *out)
 {
@@ -21,7 +21,7 @@ void gnn_host_reading_unknown(struct gnn_host_reading *out)
 {
     memset(out, 0xff, sizeof *out);
     assert(out->gpu_memory_bytes == GNN_UNKNOWN);
-    out->gpu_busy_pct = NAN;
+    out->gpu_busy_pct = out->gpu_power_w = out->gpu_rx_bytes_per_s = out->gpu_tx_bytes_per_s = NAN;
 }
 
 bool gnn_parse_psi(const char *text, struct gnn_psi *out)

@@ -46,6 +46,8 @@ struct gnn_host_reading {
     uint64_t disk_busy_ns; /* time with at least one request in flight */
     double gpu_busy_pct;   /* NVML's "gpu": share of its last window with any kernel running, not occupancy */
     uint64_t gpu_memory_bytes;
+    double gpu_power_w;                            /* of the whole board, as NVML averages it */
+    double gpu_rx_bytes_per_s, gpu_tx_bytes_per_s; /* over PCIe in NVML's last 20 ms, into the device and out of it */
 };
 
 struct gnn_sample {
@@ -68,6 +70,7 @@ struct gnn_series_point {
     uint64_t refaults, worker_major_faults; /* in the interval */
     double gpu_busy_pct;
     uint64_t gpu_memory_bytes;
+    double gpu_power_w, gpu_rx_bytes_per_s, gpu_tx_bytes_per_s;
 };
 
 /* Every field GNN_UNKNOWN or NAN: the state before anything was read. */

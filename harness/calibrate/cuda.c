@@ -9,7 +9,7 @@
 /* Name, driver and memory; false when NVML does not tell them. */
 static bool describe(struct gnn_calibration *out)
 {
-    struct gnn_gpu *const gpu = gnn_gpu_open(NULL);
+    struct gnn_gpu *const gpu = gnn_gpu_open(NULL, 0);
     if (gpu == NULL)
         return false;
     (void)snprintf(out->gpu_model, sizeof out->gpu_model, "%s", gnn_gpu_name(gpu));

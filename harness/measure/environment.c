@@ -136,7 +136,7 @@ static enum gnn_status capture_build(struct gnn_kv_list *out, struct gnn_err *er
 
 static enum gnn_status capture_gpu(struct gnn_kv_list *out, struct gnn_err *err)
 {
-    struct gnn_gpu *gpu = gnn_gpu_open(NULL);
+    struct gnn_gpu *gpu = gnn_gpu_open(NULL, 0);
     enum gnn_status status = set_text(out, "gpu.name", gpu == NULL ? NULL : gnn_gpu_name(gpu), err);
     GNN_NEXT(status, set_text(out, "gpu.driver", gpu == NULL ? NULL : gnn_gpu_driver(gpu), err));
     GNN_NEXT(status, set_number(out, "gpu.memory_bytes", gpu == NULL ? GNN_UNKNOWN : gnn_gpu_total_bytes(gpu), err));

@@ -1,4 +1,4 @@
-/* NVML's calls as its API reference documents them; the header is not packaged everywhere, eight symbols are enough. */
+/* NVML's calls as its API reference documents them; the header is not packaged everywhere, nine symbols are enough. */
 #include "harness/measure/gpu.h"
 
 #include <assert.h>
@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NVML_OK = 0, NVML_TEXT_BYTES = 96 };
+enum { NVML_OK = 0, NVML_TEXT_BYTES = 96, NVML_PCIE_TX = 0, NVML_PCIE_RX = 1 };
+
+static const double kilobyte = 1024; /* of NVML's KB/s */
 
 struct utilization {
     unsigned gpu, memory; /* per cent of the driver's last sampling window */
@@ -25,6 +27,9 @@ struct nvml {
     int (*device_memory)(void *device, struct memory *out);
     int (*device_name)(void *device, char *text, unsigned bytes);
     int (*driver_version)(char *text, unsigned bytes);
+    /* Not in every driver: NULL. */
+    int (*device_power)(void *device, unsigned *milliwatts);
+    int (*device_pcie)(void *device, int counter, unsigned *kilobytes_per_s);
 };
 
 struct gnn_gpu {
@@ -56,13 +61,15 @@ static bool load_all(struct gnn_gpu *gpu)
            load(gpu->library, "nvmlSystemGetDriverVersion", &nvml->driver_version);
 }
 
-static bool start(struct gnn_gpu *gpu, const char *library)
+static bool start(struct gnn_gpu *gpu, const char *library, uint32_t number)
 {
     gpu->library = dlopen(library == NULL ? "libnvidia-ml.so.1" : library, RTLD_NOW | RTLD_LOCAL);
     if (gpu->library == NULL || !load_all(gpu))
         return false;
+    (void)load(gpu->library, "nvmlDeviceGetPowerUsage", &gpu->nvml.device_power);
+    (void)load(gpu->library, "nvmlDeviceGetPcieThroughput", &gpu->nvml.device_pcie);
     gpu->started = gpu->nvml.init() == NVML_OK;
-    if (!gpu->started || gpu->nvml.device_by_index(0, &gpu->device) != NVML_OK)
+    if (!gpu->started || gpu->nvml.device_by_index(number, &gpu->device) != NVML_OK)
         return false;
     if (gpu->nvml.device_name(gpu->device, gpu->name, sizeof gpu->name) != NVML_OK)
         gpu->name[0] = '\0';
@@ -71,23 +78,37 @@ static bool start(struct gnn_gpu *gpu, const char *library)
     return true;
 }
 
-struct gnn_gpu *gnn_gpu_open(const char *library)
+struct gnn_gpu *gnn_gpu_open(const char *library, uint32_t number)
 {
     struct gnn_gpu *gpu = calloc(1, sizeof *gpu);
-    if (gpu != NULL && !start(gpu, library)) {
+    if (gpu != NULL && !start(gpu, library, number)) {
         gnn_gpu_close(gpu);
         gpu = NULL;
     }
     return gpu;
 }
 
-void gnn_gpu_read(const struct gnn_gpu *gpu, double *busy_pct, uint64_t *memory_bytes)
+static double pcie_bytes_per_s(const struct gnn_gpu *gpu, int counter)
+{
+    unsigned kilobytes;
+    const bool told =
+        gpu->nvml.device_pcie != NULL && gpu->nvml.device_pcie(gpu->device, counter, &kilobytes) == NVML_OK;
+    return told ? kilobytes * kilobyte : (double)NAN;
+}
+
+void gnn_gpu_read(const struct gnn_gpu *gpu, struct gnn_host_reading *out)
 {
     assert(gpu->started);
+    const struct nvml *const nvml = &gpu->nvml;
     struct utilization utilization;
     struct memory memory;
-    *busy_pct = gpu->nvml.device_utilization(gpu->device, &utilization) == NVML_OK ? utilization.gpu : (double)NAN;
-    *memory_bytes = gpu->nvml.device_memory(gpu->device, &memory) == NVML_OK ? memory.used : GNN_UNKNOWN;
+    unsigned milliwatts;
+    const bool power = nvml->device_power != NULL && nvml->device_power(gpu->device, &milliwatts) == NVML_OK;
+    out->gpu_busy_pct = nvml->device_utilization(gpu->device, &utilization) == NVML_OK ? utilization.gpu : (double)NAN;
+    out->gpu_memory_bytes = nvml->device_memory(gpu->device, &memory) == NVML_OK ? memory.used : GNN_UNKNOWN;
+    out->gpu_power_w = power ? milliwatts * 1e-3 : (double)NAN;
+    out->gpu_rx_bytes_per_s = pcie_bytes_per_s(gpu, NVML_PCIE_RX);
+    out->gpu_tx_bytes_per_s = pcie_bytes_per_s(gpu, NVML_PCIE_TX);
 }
 
 const char *gnn_gpu_name(const struct gnn_gpu *gpu)

@@ -1,7 +1,8 @@
 /* Probes that look at a run from outside, one reading at a time: CPU and I/O wait, the worker's own CPU, PSI, the block
  * device, the GPU. The cgroup's own reading is confine's; gnn_series_point puts the two together.
  *
- * A probe is used by one thread. A reading costs a few reads of /proc, well under a millisecond. */
+ * A probe is used by one thread. A reading costs a few reads of /proc, well under a millisecond; with a GPU it waits 40
+ * ms for NVML's PCIe counters. */
 #ifndef GNN_MEASURE_H
 #define GNN_MEASURE_H
 
@@ -17,6 +18,7 @@ struct gnn_probe_config {
     uint32_t disk_major; /* whole device to watch (measure/device.h); 0:0 = none */
     uint32_t disk_minor;
     bool gpu;              /* look for NVML; absent is fine */
+    uint32_t gpu_number;   /* NVML's, which is CUDA's where no variable hides or reorders devices */
     const char *proc_root; /* NULL: "/proc" */
 };
 

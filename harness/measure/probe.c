@@ -33,7 +33,7 @@ enum gnn_status gnn_probe_open(const struct gnn_probe_config *config, struct gnn
     probe->config.proc_root = probe->root;
     probe->ns_per_tick = ns_per_s / (uint64_t)sysconf(_SC_CLK_TCK);
     probe->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    probe->gpu = config->gpu ? gnn_gpu_open(NULL) : NULL;
+    probe->gpu = config->gpu ? gnn_gpu_open(NULL, config->gpu_number) : NULL;
     *out = probe;
     return GNN_OK;
 }
@@ -102,7 +102,7 @@ void gnn_probe_read(struct gnn_probe *probe, struct gnn_host_reading *out)
     read_pressure(probe, "pressure/io", &out->psi_io);
     read_disk(probe, out);
     if (probe->gpu != NULL)
-        gnn_gpu_read(probe->gpu, &out->gpu_busy_pct, &out->gpu_memory_bytes);
+        gnn_gpu_read(probe->gpu, out);
 }
 
 void gnn_probe_close(struct gnn_probe *probe)
@@ -160,6 +160,9 @@ static void host_rates(const struct gnn_host_reading *b, const struct gnn_host_r
     out->worker_major_faults = rise(b->worker_major_faults, n->worker_major_faults);
     out->gpu_busy_pct = n->gpu_busy_pct;
     out->gpu_memory_bytes = n->gpu_memory_bytes;
+    out->gpu_power_w = n->gpu_power_w;
+    out->gpu_rx_bytes_per_s = n->gpu_rx_bytes_per_s;
+    out->gpu_tx_bytes_per_s = n->gpu_tx_bytes_per_s;
 }
 
 /* The group's own pressure where the kernel keeps it (v2), the machine's otherwise. */

@@ -95,6 +95,7 @@ static const struct gnn_column series_columns[] = {
     RATE(POINT, disk_busy_pct), RATE(POINT, group_read_bytes_per_s), RATE(POINT, group_read_ios_per_s),
     U64(POINT, memory_bytes), U64(POINT, anon_bytes), U64(POINT, file_bytes), U64(POINT, refaults),
     U64(POINT, worker_major_faults), RATE(POINT, gpu_busy_pct), U64(POINT, gpu_memory_bytes),
+    RATE(POINT, gpu_power_w), RATE(POINT, gpu_rx_bytes_per_s), RATE(POINT, gpu_tx_bytes_per_s),
 };
 /* clang-format on */
 

@@ -114,6 +114,9 @@ static void intervals(void **state)
     now.host.disk_read_ios = 50; /* another device under the same number */
     before.group.refaults = 3;
     now.group.refaults = 10;
+    now.host.gpu_power_w = 250;
+    now.host.gpu_rx_bytes_per_s = 3e9;
+    now.host.gpu_tx_bytes_per_s = 1e8;
     now.group.current_bytes = 77;
     struct gnn_series_point point;
     gnn_series_point(500000000, &before, &now, &point);
@@ -129,6 +132,9 @@ static void intervals(void **state)
     assert_true(isnan(point.disk_read_ios_per_s));
     assert_true(isnan(point.psi_memory_some_pct));
     assert_true(isnan(point.gpu_busy_pct));
+    assert_float_equal(point.gpu_power_w, 250, 0);
+    assert_float_equal(point.gpu_rx_bytes_per_s, 3e9, 0);
+    assert_float_equal(point.gpu_tx_bytes_per_s, 1e8, 0);
     assert_int_equal(point.refaults, 7);
     assert_int_equal(point.memory_bytes, 77);
     assert_int_equal(point.anon_bytes, GNN_UNKNOWN);
@@ -306,39 +312,67 @@ static const char fake_nvml[] =
     "40; return 0; }\n"
     "int nvmlDeviceGetName(void *d, char *t, unsigned n) { (void)d; (void)n; t[0] = 'G'; t[1] = 0; return 0; "
     "}\n"
-    "int nvmlSystemGetDriverVersion(char *t, unsigned n) { (void)t; (void)n; return 3; }\n";
+    "int nvmlSystemGetDriverVersion(char *t, unsigned n) { (void)t; (void)n; return 3; }\n"
+    "#ifndef OLD\n"
+    "int nvmlDeviceGetPowerUsage(void *d, unsigned *mw) { (void)d; *mw = 312500; return 0; }\n"
+    "int nvmlDeviceGetPcieThroughput(void *d, int counter, unsigned *kb) { (void)d; *kb = counter == 1 ? 2000 : 30; "
+    "return 0; }\n"
+    "#endif\n";
 
-static void gpu(void **state)
+/* The stand-in, loaded; old: a driver without power and PCIe. NULL without a compiler. */
+static struct gnn_gpu *open_fake_nvml(bool old, uint32_t number)
 {
-    (void)state;
-    assert_null(gnn_gpu_open("libthere-is-none.so"));
-    gnn_gpu_close(NULL);
     char dir[] = "/tmp/oocgnn-nvml-XXXXXX";
     assert_non_null(mkdtemp(dir));
     char source[64], library[64], command[256];
     (void)snprintf(source, sizeof source, "%s/nvml.c", dir);
     (void)snprintf(library, sizeof library, "%s/nvml.so", dir);
-    (void)snprintf(command, sizeof command, "cc -shared -fPIC -o %s %s 2>/dev/null", library, source);
+    (void)snprintf(command, sizeof command, "cc -shared -fPIC %s -o %s %s 2>/dev/null", old ? "-DOLD" : "", library,
+                   source);
     FILE *file = fopen(source, "w");
     assert_non_null(file);
     (void)fputs(fake_nvml, file);
     (void)fclose(file);
     const bool built = system(command) == 0;
-    struct gnn_gpu *found = built ? gnn_gpu_open(library) : NULL;
+    struct gnn_gpu *found = built ? gnn_gpu_open(library, number) : NULL;
     (void)unlink(source);
     (void)unlink(library);
     (void)rmdir(dir);
     if (!built)
         skip_test("no compiler to build a stand-in for NVML");
+    return found;
+}
+
+static void gpu(void **state)
+{
+    (void)state;
+    assert_null(gnn_gpu_open("libthere-is-none.so", 0));
+    gnn_gpu_close(NULL);
+    assert_null(open_fake_nvml(false, 1)); /* it has one GPU */
+    struct gnn_host_reading reading;
+    struct gnn_gpu *found = open_fake_nvml(false, 0);
     assert_non_null(found);
-    double busy_pct;
-    uint64_t memory_bytes;
-    gnn_gpu_read(found, &busy_pct, &memory_bytes);
-    assert_float_equal(busy_pct, 73.0, 0);
-    assert_int_equal(memory_bytes, 40);
+    gnn_gpu_read(found, &reading);
+    assert_float_equal(reading.gpu_busy_pct, 73.0, 0);
+    assert_int_equal(reading.gpu_memory_bytes, 40);
+    assert_float_equal(reading.gpu_power_w, 312.5, 1e-9);
+    assert_float_equal(reading.gpu_rx_bytes_per_s, 2000 * 1024.0, 0);
+    assert_float_equal(reading.gpu_tx_bytes_per_s, 30 * 1024.0, 0);
     assert_int_equal(gnn_gpu_total_bytes(found), 100);
     assert_string_equal(gnn_gpu_name(found), "G");
     assert_string_equal(gnn_gpu_driver(found), "");
+    gnn_gpu_close(found);
+}
+
+static void an_old_driver_tells_less(void **state)
+{
+    (void)state;
+    struct gnn_host_reading reading;
+    struct gnn_gpu *found = open_fake_nvml(true, 0);
+    assert_non_null(found);
+    gnn_gpu_read(found, &reading);
+    assert_float_equal(reading.gpu_busy_pct, 73.0, 0);
+    assert_true(isnan(reading.gpu_power_w) && isnan(reading.gpu_rx_bytes_per_s) && isnan(reading.gpu_tx_bytes_per_s));
     gnn_gpu_close(found);
 }
 
@@ -357,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_file_system_in_memory),
         cmocka_unit_test(environment),
         cmocka_unit_test(gpu),
+        cmocka_unit_test(an_old_driver_tells_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

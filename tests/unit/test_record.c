@@ -71,6 +71,9 @@ static void add_point(struct gnn_run_record *run, uint64_t time_ns, double cpu_p
     struct gnn_series_point point = {.time_ns = time_ns, .interval_ns = 1000000000, .cpu_pct = cpu_pct};
     point.gpu_busy_pct = NAN;
     point.gpu_memory_bytes = GNN_UNKNOWN;
+    point.gpu_power_w = 300;
+    point.gpu_rx_bytes_per_s = 2e9;
+    point.gpu_tx_bytes_per_s = NAN;
     struct gnn_err err = {0};
     assert_int_equal(gnn_run_record_add_point(run, &point, &err), GNN_OK);
 }
@@ -106,6 +109,9 @@ static void round_trip(void **state)
     assert_int_equal(back.swap_read_back_bytes, GNN_UNKNOWN);
     assert_true(isnan(back.epochs[0].valid_accuracy));
     assert_true(isnan(back.series[1].cpu_pct));
+    assert_float_equal(back.series[1].gpu_power_w, 300, 0);
+    assert_float_equal(back.series[1].gpu_rx_bytes_per_s, 2e9, 0);
+    assert_true(isnan(back.series[1].gpu_tx_bytes_per_s));
     assert_int_equal(back.counters.batch_digest, UINT64_C(0xfedcba9876543210));
     free(before);
     free(after);

@@ -144,8 +144,9 @@ enum gnn_status gnn_run_host_watch(struct gnn_run_host *host, pid_t worker, uint
     if (host == NULL)
         return GNN_OK;
     assert(worker > 0);
-    const struct gnn_probe_config config = {
+    struct gnn_probe_config config = {
         .worker_pid = worker, .disk_major = host->device.major, .disk_minor = host->device.minor, .gpu = true};
+    (void)gnn_compute_is_cuda(host->config, &config.gpu_number);
     GNN_TRY(gnn_probe_open(&config, &host->probe, err));
     host->start_ns = start_ns;
     host->next_probe_ns = gnn_later_ns(start_ns, host->config->interval_ns);
