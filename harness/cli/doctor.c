@@ -3,13 +3,12 @@
 #include "harness/base/units.h"
 #include "harness/confine/confine.h"
 #include "harness/measure/device.h"
-#include "harness/measure/measure.h"
+#include "harness/measure/gpu.h"
 #include "harness/tensor/cuda/plugin.h"
 #include "harness/world/measured/measured.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,32 +186,47 @@ static void look_at_programs(struct doctor *d)
     }
 }
 
+static void look_at_gpu(struct doctor *d)
+{
+    struct gnn_gpu *const gpu = gnn_gpu_open(NULL, 0);
+    char memory[32] = "";
+    if (gpu == NULL) {
+        find(d, "GPU", GNN_VERDICT_NOTE, false,
+             "install the driver of the GPU, if there is one; training is on the CPU, or modelled: --compute model:P",
+             "no NVIDIA driver seen (libnvidia-ml.so.1)");
+        return;
+    }
+    const uint64_t bytes = gnn_gpu_total_bytes(gpu);
+    find(d, "GPU", GNN_VERDICT_OK, false, "", "%s, driver %s%s%s",
+         gnn_gpu_name(gpu)[0] != '\0' ? gnn_gpu_name(gpu) : "unnamed",
+         gnn_gpu_driver(gpu)[0] != '\0' ? gnn_gpu_driver(gpu) : "unknown", bytes != GNN_UNKNOWN ? ", " : "",
+         bytes != GNN_UNKNOWN ? gnn_format_bytes(bytes, memory, sizeof memory) : "");
+    gnn_gpu_close(gpu);
+}
+
+/* Plugin, cuBLAS and device, each with the remedy that is its own. */
 static void look_at_cuda(struct doctor *d)
 {
     const struct gnn_tensor_ops *ops = NULL;
     const struct gnn_tensor_env env = {.threads = 1};
     struct gnn_tensor *tensor = NULL;
     struct gnn_err err = {0};
-    enum gnn_status status = gnn_cuda_plugin(&ops, &err);
-    GNN_NEXT(status, ops->open(&env, NULL, &tensor, &err));
-    find(d, "CUDA", status == GNN_OK ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false, "", "%s",
-         status == GNN_OK ? "the plugin and a device work: --compute cuda" : err.message);
-    if (tensor != NULL)
-        ops->close(tensor);
-}
-
-static void look_at_gpu(struct doctor *d)
-{
-    const struct gnn_probe_config config = {.gpu = true};
-    struct gnn_probe *probe;
-    struct gnn_host_reading reading;
-    if (gnn_probe_open(&config, &probe, NULL) != GNN_OK)
+    if (gnn_cuda_plugin(&ops, &err) != GNN_OK) {
+        if (strstr(err.message, "libcublas") != NULL)
+            find(d, "cuBLAS", GNN_VERDICT_NOTE, false,
+                 "put its folder into LD_LIBRARY_PATH: the toolkit's lib64, or pip's nvidia/cu13/lib", "%s",
+                 err.message);
+        else
+            find(d, "CUDA plugin", GNN_VERDICT_NOTE, false, "", "%s", err.message);
         return;
-    gnn_probe_read(probe, &reading);
-    const bool there = !isnan(reading.gpu_busy_pct) || reading.gpu_memory_bytes != GNN_UNKNOWN;
-    find(d, "GPU", there ? GNN_VERDICT_OK : GNN_VERDICT_NOTE, false, "", "%s",
-         there ? "seen through NVML; this build trains on the CPU" : "none seen (NVML absent): training is on the CPU");
-    gnn_probe_close(probe);
+    }
+    find(d, "CUDA plugin", GNN_VERDICT_OK, false, "", "loads, and cuBLAS with it");
+    if (ops->open(&env, NULL, &tensor, &err) == GNN_OK) {
+        find(d, "CUDA device", GNN_VERDICT_OK, false, "", "device 0 opens (--compute cuda)");
+        ops->close(tensor);
+    } else {
+        find(d, "CUDA device", GNN_VERDICT_NOTE, false, "", "%s", err.message);
+    }
 }
 
 uint32_t gnn_doctor(const char *dir, struct gnn_finding *out)
