@@ -1,40 +1,42 @@
 -- The same runs in both worlds, side by side: views over results/schema.sql that scripts/agree.sh shows. One row a cell
--- (a system, a row width, a cap) and part of the run: the first epoch, which starts cold, and the later ones. Where
--- there are several repetitions or later epochs the median one by time stands for all.
+-- (a system, what trains, a row width, a cap) and part of the run: the first epoch, which starts cold, and the later
+-- ones. Where there are several repetitions or later epochs the median one by time stands for all.
 
 -- Every epoch of a run that ended, with what was counted in it; one row without an epoch where none finished.
 create temp view parts as
-select r.run_id, r.system, r.dim, r.cap_bytes, r.world, r.status, e.epoch, coalesce(e.epoch > 0, 0) as later,
+select r.run_id, r.system, iif(r.compute like 'cuda%' or r.compute like '%/gpu', 'gpu', 'cpu') as trainer, r.dim,
+       r.cap_bytes, r.world, r.status, e.epoch, coalesce(e.epoch > 0, 0) as later,
        e.wall_ns / 1e9 as s, c.sampled_nodes, c.sampled_edges, c.batch_digest, c.requested_ios, c.requested_bytes,
        c.cache_hits, c.device_read_ios, c.device_read_bytes
 from runs r left join epochs e using (run_id) left join counters c on c.run_id = r.run_id and c.epoch = e.epoch
 where r.status <> 'running';
 
 create temp view ranked as
-select *, row_number() over (partition by system, dim, cap_bytes, world, later order by s, run_id) as place,
-       count(*) over (partition by system, dim, cap_bytes, world, later) as n
+select *, row_number() over (partition by system, trainer, dim, cap_bytes, world, later order by s, run_id) as place,
+       count(*) over (partition by system, trainer, dim, cap_bytes, world, later) as n
 from parts;
 
 -- Cells in which the worlds drew other mini-batches.
 create temp view apart as
-select distinct m.system, m.dim, m.cap_bytes, m.later
-from parts m join parts s using (system, dim, cap_bytes, epoch)
+select distinct m.system, m.trainer, m.dim, m.cap_bytes, m.later
+from parts m join parts s using (system, trainer, dim, cap_bytes, epoch)
 where m.world = 'measured' and s.world = 'simulated'
       and (m.sampled_nodes is not s.sampled_nodes or m.sampled_edges is not s.sampled_edges
            or m.batch_digest is not s.batch_digest);
 
 -- m_: measured, s_: simulated; ios to device_bytes: simulated against measured, in percent.
 create temp view cells as
-select m.system, m.dim, m.cap_bytes, m.later, m.status as m_status, s.status as s_status, m.s as m_s, s.s as s_s,
-       s.s / m.s as ratio,
+select m.system, m.trainer, m.dim, m.cap_bytes, m.later, m.status as m_status, s.status as s_status, m.s as m_s,
+       s.s as s_s, s.s / m.s as ratio,
        iif(m.s is null or s.s is null, null,
-           (m.system, m.dim, m.cap_bytes, m.later) not in (select system, dim, cap_bytes, later from apart)) as same,
+           (m.system, m.trainer, m.dim, m.cap_bytes, m.later)
+               not in (select system, trainer, dim, cap_bytes, later from apart)) as same,
        100.0 * (1.0 * s.requested_ios / nullif(m.requested_ios, 0) - 1) as ios,
        100.0 * (1.0 * s.requested_bytes / nullif(m.requested_bytes, 0) - 1) as bytes,
        100.0 * (1.0 * s.cache_hits / nullif(m.cache_hits, 0) - 1) as hits,
        100.0 * (1.0 * s.device_read_ios / nullif(m.device_read_ios, 0) - 1) as device_ios,
        100.0 * (1.0 * s.device_read_bytes / nullif(m.device_read_bytes, 0) - 1) as device_bytes
-from ranked m join ranked s using (system, dim, cap_bytes, later)
+from ranked m join ranked s using (system, trainer, dim, cap_bytes, later)
 where m.world = 'measured' and s.world = 'simulated' and m.place = (m.n + 1) / 2 and s.place = (s.n + 1) / 2;
 
 create temp view ratios as
@@ -53,7 +55,7 @@ select (select count(*) from ratios) as n,
 -- ---- what is shown ----
 
 create temp view shown_cells as
-select system, dim, (cap_bytes / 1048576) || 'M' as cap,
+select system, trainer, dim, (cap_bytes / 1048576) || 'M' as cap,
        iif(m_status = 'ok' and s_status = 'ok', iif(later, 'later', 'first'), m_status || ' / ' || s_status) as epoch,
        printf('%.2f', m_s) as 'measured s', printf('%.2f', s_s) as 'simulated s', printf('%.2f', ratio) as ratio,
        case same when 1 then 'equal' when 0 then 'DIFFER' else '' end as blocks,
@@ -62,7 +64,7 @@ select system, dim, (cap_bytes / 1048576) || 'M' as cap,
        iif(hits is null, '', printf('%+.1f', hits)) as 'hits %',
        iif(device_ios is null, '', printf('%+.1f', device_ios)) as 'device reads %',
        iif(device_bytes is null, '', printf('%+.1f', device_bytes)) as 'device bytes %'
-from cells order by system desc, dim, cap_bytes, later;
+from cells order by system desc, trainer, dim, cap_bytes, later;
 
 create temp view shown_verdict as
 select printf('Epoch time, simulated / measured: median %.2f (wanted 0.80 to 1.25), between %.2f and %.2f '
@@ -74,14 +76,15 @@ select printf('Different ends: %d cells. Different mini-batches: %d. Reads, byte
 from verdict;
 
 create temp view shown_stages as
-select r.system, r.dim, (r.cap_bytes / 1048576) || 'M' as cap, iif(s.epoch > 0, 'later', 'first') as epoch, s.stage,
-       r.world, s.workers, printf('%.2f', avg(s.work_ns) / 1e9) as work, printf('%.2f', avg(s.cpu_ns) / 1e9) as cpu,
+select r.system, iif(r.compute like 'cuda%' or r.compute like '%/gpu', 'gpu', 'cpu') as trainer, r.dim,
+       (r.cap_bytes / 1048576) || 'M' as cap, iif(s.epoch > 0, 'later', 'first') as epoch, s.stage, r.world,
+       s.workers, printf('%.2f', avg(s.work_ns) / 1e9) as work, printf('%.2f', avg(s.cpu_ns) / 1e9) as cpu,
        printf('%.2f', avg(s.wait_io_ns) / 1e9) as 'I/O', printf('%.2f', avg(s.wait_queue_ns) / 1e9) as queue,
        printf('%.2f', avg(s.wait_lock_ns) / 1e9) as lock, printf('%.2f', avg(s.wait_resource_ns) / 1e9) as slots
 from stages s join runs r using (run_id)
 where r.status = 'ok'
-group by r.system, r.dim, r.cap_bytes, s.epoch > 0, s.position, r.world
-order by r.system desc, r.dim, r.cap_bytes, s.epoch > 0, s.position, r.world;
+group by r.system, trainer, r.dim, r.cap_bytes, s.epoch > 0, s.position, r.world
+order by r.system desc, trainer, r.dim, r.cap_bytes, s.epoch > 0, s.position, r.world;
 
 create temp view out_of_band as
 select n = 0 or median not between 0.8 and 1.25 or low < 0.6 or high > 1.6 or statuses > 0 or blocks > 0 or counters > 0

@@ -3,7 +3,10 @@
 # Markdown table: epoch times and their ratio, what was counted and how far it differs. Ends with status 3 when something
 # is outside its band.
 #   scripts/agree.sh [--systems "pygplus gnndrive"] [--dims "64 128 512"] [--caps "160M 320M 640M"] [--epochs 2]
-#                    [--repeats 1] [--batches 0] [--profile this] [--out FILE] [--stages] [--report]
+#                    [--repeats 1] [--batches 0] [--profile this] [--scale 1/100] [--trainers "cpu gpu"] [--out FILE]
+#                    [--stages] [--report]
+# --trainers     what trains: this machine's CPU and its GPU, or one of them. A GPU that is not there is left out with a
+#                message, and so is one that the profile does not have
 # --batches N    only the first N mini-batches of an epoch; 0: all
 # --out FILE     writes the table there too, with the command that made it
 # --stages       adds what each stage did in either world, in seconds
@@ -13,7 +16,7 @@
 set -euo pipefail
 
 systems="pygplus gnndrive" dims="64 128 512" caps="160M 320M 640M"
-epochs=2 repeats=1 batches=0 profile=this out="" stages=no report=no
+epochs=2 repeats=1 batches=0 profile=this scale=1/100 trainers="cpu gpu" out="" stages=no report=no
 command="scripts/agree.sh"
 for word in "$@"; do command+=" $(printf '%q' "$word")"; done
 while [ $# -gt 0 ]; do
@@ -30,6 +33,8 @@ while [ $# -gt 0 ]; do
     --repeats) repeats=$2 ;;
     --batches) batches=$2 ;;
     --profile) profile=$2 ;;
+    --scale) scale=$2 ;;
+    --trainers) trainers=$2 ;;
     --out) out=$2 ;;
     *) echo "agree: no option $1" >&2; exit 2 ;;
     esac
@@ -40,12 +45,25 @@ data=${DATA:-data}
 db=${DB:-build/agree.db}
 mkdir -p "$(dirname "$db")"
 
-run() { # world, system, dim, cap
-    local world=(--world "$1")
-    [ "$1" = simulated ] && world+=(--profile "$profile" --compute "model:$profile/cpu")
-    "$oocgnn" run "${world[@]}" --system "$2" --dataset papers100m --scale 1/100 --data "$data" --preset gnndrive --id-bytes 4 --dim "$3" \
-        --memory "$4" --epochs "$epochs" --max-batches "$batches" --evaluate never --db "$db" --json --quiet \
-        >/dev/null || echo "agree: $2, dim $3, $4, $1: ended with status $?" >&2
+run() { # world, system, dim, cap, trainer
+    local world=(--world "$1" --compute "${5/gpu/cuda}")
+    [ "$1" = simulated ] && world=(--world "$1" --profile "$profile" --compute "model:$profile/$5")
+    "$oocgnn" run "${world[@]}" --system "$2" --dataset papers100m --scale "$scale" --data "$data" --preset gnndrive --id-bytes 4 \
+        --dim "$3" --memory "$4" --epochs "$epochs" --max-batches "$batches" --evaluate never --db "$db" --json --quiet \
+        >/dev/null || echo "agree: $2, dim $3, $4, $5, $1: ended with status $?" >&2
+}
+
+# Why no cell can be trained on a GPU; nothing where it can.
+gpu_missing() {
+    local seen
+    seen=$("$oocgnn" doctor | grep -E '^[a-z]+ +(CUDA plugin|cuBLAS|CUDA device) ' | tail -n 1)
+    case $seen in
+    ok*"CUDA device"*) ;;
+    *) sed -E 's/^[a-z]+ +//' <<<"$seen"; return ;;
+    esac
+    "$oocgnn" run --world simulated --profile "$profile" --compute "model:$profile/gpu" --system null --dataset papers100m \
+        --scale 1/4000 --max-batches 1 --db "$db.try" --json --quiet 2>&1 >/dev/null | tail -n 1
+    rm -f "$db.try"*
 }
 
 if [ "$report" = no ]; then
@@ -54,15 +72,21 @@ if [ "$report" = no ]; then
         echo "agree: no profile '$profile'; measuring this machine first" >&2
         "$oocgnn" calibrate --device "$(dirname "$data")" >/dev/null
     }
+    if [[ $trainers == *gpu* ]] && why=$(gpu_missing) && [ -n "$why" ]; then
+        echo "agree: left out: cells trained on a GPU: $why" >&2
+        trainers=${trainers/gpu/}
+    fi
     rm -f "$db" "$db-wal" "$db-shm"
     for dim in $dims; do
-        [ -f "$data/papers100m-1_100/features-d$dim" ] ||
-            "$oocgnn" prepare papers100m --scale 1/100 --dim "$dim" --data "$data" --quiet >/dev/null
+        [ -f "$data/papers100m-${scale/\//_}/features-d$dim" ] ||
+            "$oocgnn" prepare papers100m --scale "$scale" --dim "$dim" --data "$data" --quiet >/dev/null
         for cap in $caps; do
             for system in $systems; do
-                echo "agree: $system, dim $dim, $cap" >&2
-                for ((i = 0; i < repeats; i++)); do run measured "$system" "$dim" "$cap"; done
-                run simulated "$system" "$dim" "$cap"
+                for trainer in $trainers; do
+                    echo "agree: $system, dim $dim, $cap, $trainer" >&2
+                    for ((i = 0; i < repeats; i++)); do run measured "$system" "$dim" "$cap" "$trainer"; done
+                    run simulated "$system" "$dim" "$cap" "$trainer"
+                done
             done
         done
     done
@@ -85,7 +109,7 @@ if [ -n "$out" ]; then
     {
         echo "# Both worlds, the same runs"
         echo
-        echo "Written by \`$command\` on $(date -u +%Y-%m-%d). papers100m as generated, scale 1/100, GNNDrive's preset, \`--evaluate never\`,"
+        echo "Written by \`$command\` on $(date -u +%Y-%m-%d). papers100m as generated, scale $scale, GNNDrive's preset, \`--evaluate never\`,"
         echo "$epochs epochs, $([ "$batches" = 0 ] && echo "all mini-batches" || echo "the first $batches mini-batches of each"); $repeats measured run(s) a cell, one simulated."
         echo "Profile: $(sqlite3 "$db" "select distinct 'digest ' || e.value from environment e where e.key = 'profile.digest'"), kernel $(uname -r)."
         echo

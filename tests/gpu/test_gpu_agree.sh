@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Cells that a GPU trains in `make agree`: left out with the reason where there is none, and beside the CPU's where there
+# is one (the stand-in, whose times mean nothing). Closes with cmocka's summary lines.
+set -uo pipefail
+passed=0
+failed=0
+export OOCGNN=${OOCGNN:-build/gcc/oocgnn}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+export DATA=$dir/data DB=$dir/agree.db
+
+verdict() { # name, status of what must hold
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $1"
+        cat "$dir/out"
+    fi
+}
+
+stand_in=$(dirname "$OOCGNN")/tests/support/stand_in_cuda.so
+why=""
+[ -f "$stand_in" ] || why="the stand-in is not built under sanitizers"
+command -v sqlite3 >/dev/null || why="no sqlite3 program"
+"$OOCGNN" doctor --data "$dir" | grep -q '^ok *memory cap' || why="no writable memory control group"
+if [ -n "$why" ]; then
+    echo "skip: $why"
+    echo "[  SKIPPED ] 3 test(s)"
+    exit 0
+fi
+
+agree() { # plugin, profile
+    OOCGNN_CUDA_PLUGIN=$1 scripts/agree.sh --systems pygplus --scale 1/4000 --dims 16 --caps 96M --batches 2 --profile "$2" \
+        >"$dir/out" 2>&1
+    [ $? -ne 2 ] # out of band is what made-up times are
+}
+
+cells() { # trainer
+    grep -cE "^\| pygplus +\| $1 +\|" "$dir/out"
+}
+
+agree /nonexistent gnndrive-paper && grep -q 'left out: cells trained on a GPU: CUDA plugin.*nvcc' "$dir/out" &&
+    [ "$(cells cpu)" -eq 2 ] && [ "$(cells gpu)" -eq 0 ]
+verdict "without a GPU its cells are left out, and why is said" $?
+
+agree "$stand_in" gnndrive-paper && ! grep -q 'left out' "$dir/out" && [ "$(cells cpu)" -eq 2 ] && [ "$(cells gpu)" -eq 2 ] &&
+    ! grep -q DIFFER "$dir/out"
+verdict "with one, every cell has a row for the CPU and one for the GPU, of the same mini-batches" $?
+
+profile=$(for file in workloads/hardware/*.ini; do grep -q '^\[gpu\]' "$file" || basename "$file" .ini; done | head -n 1)
+if [ -n "$profile" ]; then
+    agree "$stand_in" "$profile" && grep -q 'left out: cells trained on a GPU: .*has no GPU' "$dir/out" && [ "$(cells gpu)" -eq 0 ]
+    verdict "a profile without a GPU leaves them out too" $?
+fi
+
+printf '[==========] %d test(s) run.\n' $((passed + failed))
+[ "$passed" -gt 0 ] && printf '[  PASSED  ] %d test(s).\n' "$passed"
+[ "$failed" -gt 0 ] && printf '[  FAILED  ] %d test(s).\n' "$failed"
+[ "$failed" -eq 0 ]
