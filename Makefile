@@ -55,8 +55,8 @@ DOUBLE_TEST_BIN := $(DOUBLE_TEST_SRC:%.c=$(BUILD)/%)
 SCRIPT_TESTS := $(wildcard tests/style/test_*.sh tests/gpu/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
-GPU_BENCH := $(BUILD)/tests/gpu/bench_gpu
-GPU_TEST_OBJ := $(BUILD)/tests/gpu/device.o $(BUILD)/tests/gpu/bench_step.o
+GPU_BIN := $(BUILD)/tests/gpu/bench_gpu $(filter $(BUILD)/tests/gpu/%,$(TEST_BIN))
+GPU_TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,tests/gpu/device.c tests/gpu/bench_step.c tests/gpu/bench_reads.c)
 
 # CUDA: a plugin where nvcc is found; its back-end and kernels a second time as host C++, which the op tests run.
 ifeq ($(origin CXX),default)
@@ -81,7 +81,7 @@ STAND_IN := $(if $(SANITIZE),,$(BUILD)/tests/support/stand_in_cuda.so)
 
 all: $(BIN) $(PLUGIN)
 tests: gpu-programs $(TEST_BIN) $(DOUBLE_TEST_BIN)
-gpu-programs: $(BIN) $(PLUGIN) $(STAND_IN) $(GPU_BENCH) $(filter $(BUILD)/tests/gpu/%,$(TEST_BIN))
+gpu-programs: $(BIN) $(PLUGIN) $(STAND_IN) $(GPU_BIN)
 bench-bin: $(BIN) $(BENCH_BIN)
 
 # The compiler and the libraries are looked for before anything is compiled: "liburing.h: No such file" names no package.
@@ -132,7 +132,7 @@ $(BUILD)/tests/double/test_%: $(BUILD)/double/tests/double/test_%.o $(DOUBLE_OBJ
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/support/memory_source.o $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(BUILD)/tests/gpu/%: $(BUILD)/tests/gpu/%.o $(GPU_TEST_OBJ) $(SUPPORT_OBJ) $(LIB)
+$(GPU_BIN): $(BUILD)/tests/gpu/%: $(BUILD)/tests/gpu/%.o $(GPU_TEST_OBJ) $(SUPPORT_OBJ) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(LIB)

@@ -174,13 +174,15 @@ def transfer(check):
 
 # ---- an epoch against its floors ----
 
-def epoch_run(check, *more):
+def epoch_run(check):
+    """Five epochs of GNNDrive; on papers100m at 1/100 batches of 100, so that a batch is a few per cent of the rows."""
     scale, dim = ("1/4000", 32) if check.stand_in else ("1/100", 128)
-    size = ["--batch", 20, "--hidden", 16, "--fanout", "5,5,5", "--max-batches", 8] if check.stand_in else []
+    size = ["--batch", 20, "--hidden", 16, "--fanout", "5,5,5", "--max-batches", 4] if check.stand_in else ["--batch", 100]
+    check.epoch_data = os.path.join(check.dataset(scale, dim), "papers100m-" + scale.replace("/", "_"), f"features-d{dim}")
     status, out, err = check.oocgnn("run", "--system", "gnndrive", "--dataset", "papers100m", "--scale", scale, "--data",
                                     check.dataset(scale, dim), "--preset", "gnndrive", "--id-bytes", 4, "--compute", "cuda", "--epochs",
-                                    3, "--evaluate", "never", "--memory", "0", "--io", gpu_tests.io_engine(check),
-                                    "--db", os.path.join(check.work, "epoch.db"), "--json", "--quiet", *size, *more)
+                                    5, "--evaluate", "never", "--memory", "0", "--io", gpu_tests.io_engine(check),
+                                    "--db", os.path.join(check.work, "epoch.db"), "--json", "--quiet", *size)
     run = json.loads(out) if out.strip() else None
     if status != 0 or run is None or run["status"] != "ok":
         check.says("GNNDrive's epoch", "failed", f"ended with {status}: {gpu_tests.last_lines(err)}")
@@ -188,15 +190,46 @@ def epoch_run(check, *more):
     return run
 
 
-def later(run):
-    """The epochs behind the cold one."""
-    return [epoch for epoch in run["epochs"] if epoch["epoch"] > 0]
+def io_floor_s(check, counters):
+    """What storage needs for as many reads of the mean size, by this program's own reader; None where it cannot tell."""
+    size = counters["requested_bytes"] / max(1, counters["requested_ios"])
+    size = max(512, 512 * round(size / 512))
+    status, out, err = check.run([check.place.program("gpu/bench_gpu"), "reads", check.epoch_data, size, 4,
+                                  0.3 if check.stand_in else 5, gpu_tests.io_engine(check)])
+    if status != 0:
+        check.leave_out("epoch: I/O floor", gpu_tests.last_lines(err))
+        return None
+    rate = json.loads(out)["reads_per_s"]
+    check.figure("storage: random reads", rate, "1/s", note=f"direct, {size} bytes, 4 threads, 64 deep each")
+    return counters["requested_ios"] / rate
+
+
+def median_of(epochs, pick):
+    values = [pick(epoch) for epoch in epochs if pick(epoch) is not None]
+    return statistics.median(values) if values else None
 
 
 def epoch(check):
     run = epoch_run(check)
     if run is None:
         return
-    walls = [e["wall_ns"] for e in later(run)]
-    check.figure("GNNDrive's epoch", statistics.median(walls) / 1e9, "s", low=min(walls) / 1e9, high=max(walls) / 1e9)
+    later = [e for e in run["epochs"] if e["epoch"] > 0]  # the first is cold
+    walls = [e["wall_ns"] / 1e9 for e in later]
+    wall = statistics.median(walls)
+    counters = {key: median_of(later, lambda e, k=key: e["counters"][k]) for key in ("requested_bytes", "requested_ios")}
+    storage_s = io_floor_s(check, counters)
+    busy_ns = median_of(later, lambda e: e["figures"].get("gpu_busy_ns"))
+    if busy_ns is None:
+        check.leave_out("epoch: compute floor", "the back-end does not tell how long the device was busy")
+    floors = {"I/O": storage_s, "compute": busy_ns / 1e9 if busy_ns is not None else None}
+    known = {name: floor for name, floor in floors.items() if floor is not None}
+    for name, floor in known.items():
+        check.figure(f"GNNDrive's epoch: {name} floor", floor, "s")
+    larger = max(known.values(), default=0)
+    ratio = wall / larger if larger > 0 else None
+    met = None if check.stand_in or ratio is None or len(known) < 2 else ratio <= EPOCH_TARGET
+    check.figure("GNNDrive's epoch", wall, "s", low=min(walls), high=max(walls), ratio=ratio, of="the larger floor",
+                 target=EPOCH_TARGET, met=met, note=f"{run['counters']['batches'] // len(run['epochs'])} mini-batches")
+    if busy_ns is not None:
+        check.figure("GNNDrive's epoch: share in which the GPU is busy", 100 * busy_ns / 1e9 / wall, "%")
     check.says("GNNDrive's epoch", "passed")

@@ -7,7 +7,9 @@
  *                        modelled GPU, to try the command
  *   bench_gpu step MODEL SIZE GEMM BANDWIDTH GATHER PAGEABLE [FOLDER]
  *                        training steps against the roofline of these rates; MODEL sage or gat, SIZE whole or small
- *                        (bench_step in bench_gpu.h) */
+ *                        (bench_step in bench_gpu.h)
+ *   bench_gpu reads FILE BYTES THREADS SECONDS uring|pool
+ *                        random direct reads a second, through this program's own reader; wants no GPU */
 #include "tests/gpu/bench_gpu.h"
 #include "harness/base/clock.h"
 #include "harness/calibrate/gpu.h"
@@ -141,9 +143,21 @@ static int rates(bool modelled)
 static int usage(void)
 {
     (void)fputs("usage: bench_gpu probe | hog BYTES | rates [modelled] |\n"
-                "       step sage|gat whole|small GEMM BANDWIDTH GATHER PAGEABLE [FOLDER]\n",
+                "       step sage|gat whole|small GEMM BANDWIDTH GATHER PAGEABLE [FOLDER] |\n"
+                "       reads FILE BYTES THREADS SECONDS uring|pool\n",
                 stderr);
     return 2;
+}
+
+static int reads(char **words)
+{
+    const struct bench_reads config = {.path = words[0],
+                                       .bytes = (uint32_t)strtoul(words[1], NULL, 10),
+                                       .threads = (uint32_t)strtoul(words[2], NULL, 10),
+                                       .seconds = strtod(words[3], NULL),
+                                       .engine = strcmp(words[4], "pool") == 0 ? GNN_RING_POOL : GNN_RING_URING};
+    const int status = bench_reads(&config);
+    return status == 2 ? usage() : status;
 }
 
 static int step(char **words, int count)
@@ -170,5 +184,7 @@ int main(int argc, char **argv)
         return rates(argc == 3 && strcmp(argv[2], "modelled") == 0);
     if ((argc == 8 || argc == 9) && strcmp(argv[1], "step") == 0)
         return step(argv + 2, argc - 2);
+    if (argc == 7 && strcmp(argv[1], "reads") == 0)
+        return reads(argv + 2);
     return usage();
 }

@@ -2,6 +2,7 @@
 #ifndef GNN_TESTS_BENCH_GPU_H
 #define GNN_TESTS_BENCH_GPU_H
 
+#include "harness/world/world.h"
 #include "tests/gpu/device.h"
 #include "tests/support/toy_block.h"
 
@@ -17,6 +18,17 @@ struct bench_clock {
 
 /* The modelled GPU of these rates, on that clock. */
 struct gnn_tensor *bench_modelled_open(const struct bench_roof *roof, struct bench_clock *clock);
+
+struct bench_reads {
+    const char *path; /* of a file on the storage in question */
+    uint32_t bytes;   /* of a read: a multiple of the sector */
+    uint32_t threads;
+    double seconds;
+    enum gnn_ring_engine engine;
+};
+
+/* Prints the reads per second that this program's reader gets from storage. Exit status. */
+int bench_reads(const struct bench_reads *config);
 
 /* Training steps of `model` ("sage" or "gat", three layers, 256 wide) on four mini-batches. Prints the counts and the
  * roofline, then for every line "N" on standard input trains N steps and prints their times. small: sizes that a
