@@ -19,7 +19,7 @@
 
 enum {
     GNN_RECORD_STAGES_MAX = 12,  /* both: see the asserts in run/record_fill.c, which knows the system's limits */
-    GNN_RECORD_FIGURES_MAX = 40, /* a system's and the harness's own */
+    GNN_RECORD_FIGURES_MAX = 44, /* a system's and the harness's own */
     GNN_RECORD_REASONS_MAX = 1024,
 };
 
@@ -124,6 +124,8 @@ struct gnn_run_record {
 #define GNN_FIGURE_FULL_EPOCH "full_epoch_ns"
 #define GNN_FIGURE_FULL_EPOCH_LOW "full_epoch_low_ns"
 #define GNN_FIGURE_FULL_EPOCH_HIGH "full_epoch_high_ns"
+/* In an epoch, the time in which the device, or its model, had ops to do; absent where the host computes. */
+#define GNN_FIGURE_GPU_BUSY "gpu_busy_ns"
 
 /* cap_enforcement of a cap that only the program's own allocations keep. */
 #define GNN_CAP_IN_PROGRAM "in-program"

@@ -205,18 +205,32 @@ static void set_stage_row(struct grid *grid, const struct gnn_run_record *run, c
         set_share(grid, 5 + p, parts_ns[p], stage->wall_ns);
 }
 
+/* The device beside the stages: how long it had work in an epoch, and what share of the epoch that is. */
+static void set_gpu_row(struct grid *grid, const struct gnn_run_record *run)
+{
+    char text[TEXT_BYTES];
+    uint64_t busy_ns, wall_ns;
+    if (!gnn_run_gpu_busy(run, &busy_ns, &wall_ns))
+        return;
+    grid->rows_used++;
+    grid_set(grid, 2, "GPU busy");
+    grid_set(grid, 4, "%s", time_text(busy_ns / run->epoch_count, text));
+    set_share(grid, 5, busy_ns, wall_ns);
+}
+
 static void print_stages(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
 {
     static const char *const headings[] = {">run",   "system",   "stage",   ">workers",   ">time s",     ">work %",
                                            ">I/O %", ">queue %", ">lock %", ">compute %", ">resource %", NULL};
     struct grid grid;
-    if (!grid_open(&grid, count * GNN_RECORD_STAGES_MAX, headings))
+    if (!grid_open(&grid, count * (GNN_RECORD_STAGES_MAX + 1), headings))
         return;
     for (uint32_t i = 0; i < count; i++) {
         struct gnn_record_stage sums[GNN_RECORD_STAGES_MAX];
         const uint32_t stages = gnn_run_withholds_times(&runs[i]) ? 0 : gnn_run_stage_sums(&runs[i], sums);
         for (uint32_t s = 0; s < stages; s++)
             set_stage_row(&grid, &runs[i], &sums[s], s == 0);
+        set_gpu_row(&grid, &runs[i]);
     }
     if (grid.rows_used > 1) {
         (void)fputs("\nStages: time of one worker in an epoch, and what it went into\n\n", out);

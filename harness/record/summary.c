@@ -112,6 +112,16 @@ double gnn_run_io_wait_pct(const struct gnn_run_record *run)
     return 100.0 * (double)wait_ns / (double)wall_ns;
 }
 
+bool gnn_run_gpu_busy(const struct gnn_run_record *run, uint64_t *busy_ns, uint64_t *wall_ns)
+{
+    *busy_ns = *wall_ns = 0;
+    for (uint32_t e = 0; e < run->epoch_count; e++) {
+        add(busy_ns, gnn_recorded_figure(&run->epochs[e], GNN_FIGURE_GPU_BUSY));
+        add(wall_ns, run->epochs[e].wall_ns);
+    }
+    return !gnn_run_withholds_times(run) && *busy_ns != GNN_UNKNOWN && *wall_ns != GNN_UNKNOWN && *wall_ns > 0;
+}
+
 double gnn_run_cpu_pct(const struct gnn_run_record *run)
 {
     double sum = 0, weight = 0;

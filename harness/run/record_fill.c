@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Figures of an epoch that are the harness's own. */
-enum { OWN_FIGURES = 12 };
+enum { OWN_FIGURES = 19 };
 
 /* record/ does not know what a system is; here both sides' limits meet. */
 _Static_assert((int)GNN_RECORD_STAGES_MAX == (int)GNN_STAGES_MAX, "the record holds every stage of a pipeline");
@@ -240,6 +240,20 @@ static void add_extrapolation(struct gnn_record_epoch *out, const struct gnn_ext
     add_figure(out, "extrapolated_from_batches", full->used);
 }
 
+/* gpu_busy_ns over the epoch's wall time is the share in which the device's stream had work. */
+static void add_device(struct gnn_record_epoch *out, const struct gnn_device_times *device)
+{
+    add_figure(out, GNN_FIGURE_GPU_BUSY, device->kernel_ns);
+    add_figure(out, "gpu_copy_ns", device->copy_ns);
+    add_figure(out, "gpu_uploaded_bytes", device->uploaded_bytes);
+    add_figure(out, "gpu_downloaded_bytes", device->downloaded_bytes);
+    add_figure(out, "gpu_launches", device->launches);
+    if (device->graph_steps > 0) {
+        add_figure(out, "gpu_graph_steps", device->graph_steps);
+        add_figure(out, "gpu_graph_builds", device->graph_builds);
+    }
+}
+
 void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
                            const struct gnn_group_reading *after, struct gnn_record_epoch *out)
 {
@@ -265,6 +279,8 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
         add_figure(out, "page_hits", wire->after.page_hits - wire->before.page_hits);
         add_figure(out, "page_misses", wire->after.page_misses - wire->before.page_misses);
     }
+    if (wire->has_device)
+        add_device(out, &wire->device);
     if (wire->extrapolated)
         add_extrapolation(out, &wire->full);
     if (wire->spots > 0)

@@ -174,6 +174,18 @@ static bool prepared_within(const struct context *c)
     return true;
 }
 
+/* A device works one epoch's ops within that epoch, but for what its event times round. */
+static bool device_within_epoch(const struct context *c)
+{
+    for (uint32_t i = 0; i < c->run->epoch_count; i++) {
+        const struct gnn_record_epoch *const e = &c->run->epochs[i];
+        const uint64_t busy_ns = gnn_recorded_figure(e, GNN_FIGURE_GPU_BUSY);
+        if (busy_ns != GNN_UNKNOWN && e->wall_ns != GNN_UNKNOWN && (double)busy_ns > 1.01 * (double)e->wall_ns)
+            return BROKEN(c, "epoch %u: the GPU was busy for %" PRIu64 " ns of %" PRIu64 " ns", i, busy_ns, e->wall_ns);
+    }
+    return true;
+}
+
 static bool not_killed(const struct context *c)
 {
     if (c->run->oom_kills == GNN_UNKNOWN || c->run->oom_kills == 0)
@@ -181,9 +193,9 @@ static bool not_killed(const struct context *c)
     return BROKEN(c, "the kernel killed %" PRIu64 " process(es) of the run for memory", c->run->oom_kills);
 }
 
-static check_fn *const checks[] = {all_epochs,       batches_counted, seeds_counted, trained_as_sampled, loss_finite,
-                                   cap_respected,    started_cold,    misses_read,   stayed_direct,      device_moved,
-                                   stages_accounted, prepared_within, not_killed};
+static check_fn *const checks[] = {
+    all_epochs,  batches_counted, seeds_counted, trained_as_sampled, loss_finite,     cap_respected,       started_cold,
+    misses_read, stayed_direct,   device_moved,  stages_accounted,   prepared_within, device_within_epoch, not_killed};
 
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run)

@@ -80,7 +80,9 @@ struct gnn_wire_epoch {
     uint64_t epoch;
     uint64_t wall_ns;
     struct gnn_machine_usage before, after;
-    bool has_values; /* false: compute was modelled, there is no loss */
+    bool has_device;                /* the back-end has a device, or models one */
+    struct gnn_device_times device; /* of the epoch */
+    bool has_values;                /* false: compute was modelled, there is no loss */
     bool extrapolated;
     bool trained_otherwise;         /* the digests of the spots, sampled and trained, differ */
     uint64_t spots;                 /* mini-batches whose digest was compared (gnn_is_spot) */

@@ -112,6 +112,43 @@ static void golden_times(void **state)
     assert_int_equal(different, 0);
 }
 
+/* What the modelled GPU did is in the record of an epoch, exact as all virtual time; a run on the CPU has no such
+ * figures. Renewed as golden_times is. */
+static void what_the_gpu_did_is_recorded(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *more[6];
+        json_int_t busy_ns, copy_ns, uploaded_bytes, launches; /* -1: none */
+    } cases[] = {
+        {{"--system", "pygplus"}, 23406, 309268, 2473932, 240},
+        {{"--system", "gnndrive", "--memory", "12M"}, 35064, 92365, 2182724, 250},
+        {{"--system", "pygplus", "--compute", "cpu"}, -1, -1, -1, -1},
+    };
+    int different = 0;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const char *all[TINY_ARGUMENTS_MAX] = {"--world", "simulated", "--profile", "tests/golden/machine.ini",
+                                               "--dim",   "100"};
+        for (uint32_t i = 0; cases[c].more[i] != NULL; i++)
+            all[6 + i] = cases[c].more[i];
+        static const char *const names[] = {"gpu_busy_ns", "gpu_copy_ns", "gpu_uploaded_bytes", "gpu_launches"};
+        const json_int_t wanted[] = {cases[c].busy_ns, cases[c].copy_ns, cases[c].uploaded_bytes, cases[c].launches};
+        int exit_status;
+        json_t *const run = tiny_runs_json(t, all, &exit_status);
+        const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            const json_t *const figure = json_object_get(json_object_get(epoch, "figures"), names[i]);
+            const json_int_t got = figure == NULL ? -1 : json_integer_value(figure);
+            if (got != wanted[i])
+                print_error("case %zu: %s is now %lld (%s)\n", c, names[i], (long long)got,
+                            tiny_runs_text(run, "status"));
+            different += got != wanted[i];
+        }
+        json_decref(run);
+    }
+    assert_int_equal(different, 0);
+}
+
 /* Thread counts that nobody gave follow the cores of the profile (3 and 48), up to what the papers use. */
 static void threads_follow_the_cores_of_the_world(void **state)
 {
@@ -482,6 +519,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_run_gives_the_same_bytes),
         cmocka_unit_test(golden_times),
+        cmocka_unit_test(what_the_gpu_did_is_recorded),
         cmocka_unit_test(threads_follow_the_cores_of_the_world),
         cmocka_unit_test(both_worlds_draw_the_same_mini_batches),
         cmocka_unit_test(every_exact_system_draws_the_same),

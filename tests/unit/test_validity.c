@@ -163,6 +163,14 @@ static void time_invented(struct fixture *f)
     stage->wait_lock_ns += stage->wall_ns / 50;
 }
 
+static void gpu_beyond_the_epoch(struct fixture *f)
+{
+    struct gnn_record_epoch *const epoch = &f->run.epochs[1];
+    struct gnn_record_figure *const figure = &epoch->figures[epoch->figure_count++];
+    (void)snprintf(figure->name, sizeof figure->name, "%s", GNN_FIGURE_GPU_BUSY);
+    figure->value = epoch->wall_ns + epoch->wall_ns / 50;
+}
+
 static void no_stage(struct fixture *f)
 {
     f->run.epochs[0].stage_count = 0;
@@ -200,6 +208,7 @@ static const struct {
     {time_lost, "epoch 1 stage train"},
     {time_invented, "epoch 0 stage extract"},
     {no_stage, "no stage"},
+    {gpu_beyond_the_epoch, "epoch 1: the GPU was busy for"},
     {somebody_killed, "killed 1 process"},
 };
 
@@ -227,6 +236,14 @@ static void leave(struct fixture *f)
 static void within_one_percent(struct fixture *f)
 {
     f->run.epochs[0].stages[0].work_ns += f->run.epochs[0].stages[0].wall_ns / 200;
+}
+
+static void gpu_all_the_epoch(struct fixture *f)
+{
+    struct gnn_record_epoch *const epoch = &f->run.epochs[0];
+    struct gnn_record_figure *const figure = &epoch->figures[epoch->figure_count++];
+    (void)snprintf(figure->name, sizeof figure->name, "%s", GNN_FIGURE_GPU_BUSY);
+    figure->value = epoch->wall_ns + epoch->wall_ns / 200;
 }
 
 static void counters_lag(struct fixture *f)
@@ -288,9 +305,9 @@ static void max_batches(struct fixture *f)
 static void sound_runs_pass(void **state)
 {
     (void)state;
-    void (*const variants[])(struct fixture * f) = {leave,          within_one_percent, counters_lag, buffered_reads,
-                                                    mapped,         no_counting_group,  program_cap,  warm_by_wish,
-                                                    sampling_alone, max_batches};
+    void (*const variants[])(struct fixture * f) = {
+        leave,       within_one_percent, gpu_all_the_epoch, counters_lag, buffered_reads, mapped, no_counting_group,
+        program_cap, warm_by_wish,       sampling_alone,    max_batches};
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         struct fixture f;
         make_sound(&f);

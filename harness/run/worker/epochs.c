@@ -164,6 +164,18 @@ static void merge_result(struct gnn_epoch_result *out, const struct gnn_epoch_re
         merge_figure(out, &more->figures[i]);
 }
 
+/* Devices work side by side: the busiest one's time stands for the epoch's, what they moved and launched adds up. */
+static void merge_device(struct gnn_device_times *sum, const struct gnn_device_times *more)
+{
+    sum->kernel_ns = gnn_max_u64(sum->kernel_ns, more->kernel_ns);
+    sum->copy_ns = gnn_max_u64(sum->copy_ns, more->copy_ns);
+    sum->uploaded_bytes += more->uploaded_bytes;
+    sum->downloaded_bytes += more->downloaded_bytes;
+    sum->launches += more->launches;
+    sum->graph_steps += more->graph_steps;
+    sum->graph_builds += more->graph_builds;
+}
+
 /* Adds to rank 0's epoch what the others reported. */
 static void merge_reports(const struct gnn_run_worker *w, struct gnn_wire_epoch *e)
 {
@@ -172,6 +184,7 @@ static void merge_reports(const struct gnn_run_worker *w, struct gnn_wire_epoch 
         merge_result(&e->result, &report->result);
         e->after.cpu_ns += report->cpu_ns;
         e->after.major_faults += report->major_faults;
+        merge_device(&e->device, &report->device);
         e->spots += report->spots;
         e->trained_otherwise = e->trained_otherwise || report->trained_otherwise;
     }
@@ -184,6 +197,7 @@ static void fill_report(const struct gnn_run_worker *w, struct gnn_wire_epoch *e
     struct gnn_rank_report *const report = gnn_ranks_report(w->env.ranks, w->env.rank);
     compare_spots(w, e);
     report->result = e->result;
+    report->device = e->device;
     report->spots = e->spots;
     report->trained_otherwise = e->trained_otherwise;
     report->cpu_ns = w->own_process ? e->after.cpu_ns - e->before.cpu_ns : 0;
@@ -205,6 +219,14 @@ static void end_epoch(struct gnn_run_worker *w, uint64_t start_ns, struct gnn_wi
     gnn_control_announce(w->control, message, GNN_WIRE_EPOCH_END);
 }
 
+/* What the device did since this was asked last. */
+static void take_device_times(const struct gnn_run_worker *w, struct gnn_wire_epoch *e)
+{
+    e->has_device = w->env.tensor != NULL && !w->env.tensor->host_memory;
+    if (e->has_device)
+        w->env.tensor->ops->take_times(w->env.tensor, &e->device);
+}
+
 static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, struct gnn_err *err)
 {
     struct gnn_wire_message message = {0};
@@ -216,10 +238,12 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
     w->epoch = epoch;
     w->steps_done = w->spots = w->spot_digest = 0;
 
+    take_device_times(w, e); /* evaluation and open are not the epoch's */
     gnn_machine_usage(w->machine, &e->before);
     GNN_TRY(gnn_ranks_meet(w->env.ranks, err)); /* the supervisor has read the group's counters */
     const uint64_t start_ns = gnn_now_ns(w->world);
     GNN_TRY(w->system->train_epoch(w->system_state, epoch, &e->result, err));
+    take_device_times(w, e);
     if (w->env.rank > 0)
         fill_report(w, e);
     GNN_TRY(gnn_ranks_meet(w->env.ranks, err)); /* the slowest is there */

@@ -14,6 +14,7 @@
 /* What the ranks tell rank 0 of an epoch. */
 struct gnn_rank_report {
     struct gnn_epoch_result result; /* names of figures are literals: the same addresses in a forked process */
+    struct gnn_device_times device; /* of this rank's own, where it has one */
     uint64_t cpu_ns, major_faults;  /* of this rank's own process; 0 for a thread */
     uint64_t spots;                 /* as in struct gnn_wire_epoch */
     bool trained_otherwise;
