@@ -33,10 +33,11 @@ static void host_free(void *ctx, void *ptr)
     gnn_mem_free(ctx, ptr);
 }
 
-enum gnn_status gnn_bench_tensor_open(const struct gnn_bench *bench, struct gnn_tensor **out, struct gnn_err *err)
+enum gnn_status gnn_bench_tensor_open(const struct gnn_bench *bench, const struct gnn_tensor_ops *ops,
+                                      struct gnn_tensor **out, struct gnn_err *err)
 {
     const struct gnn_tensor_env env = {.threads = 1, .alloc = host_alloc, .free = host_free, .ctx = bench->world};
-    return gnn_tensor_cpu.open(&env, NULL, out, err);
+    return (ops != NULL ? ops : &gnn_tensor_cpu)->open(&env, NULL, out, err);
 }
 
 /* ---- one core ---- */
@@ -192,7 +193,7 @@ static enum gnn_status make_block(struct compute *c, struct gnn_err *err)
 
 static enum gnn_status compute_open(struct compute *c, struct gnn_err *err)
 {
-    GNN_TRY(gnn_bench_tensor_open(c->bench, &c->tensor, err));
+    GNN_TRY(gnn_bench_tensor_open(c->bench, NULL, &c->tensor, err));
     GNN_TRY(take(c, "inputs", ROWS, COLS, &c->x, err));
     GNN_TRY(take(c, "outputs", ROWS, COLS, &c->y, err));
     GNN_TRY(take(c, "weights", COLS, COLS, &c->w, err));

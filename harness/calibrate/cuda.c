@@ -29,11 +29,10 @@ enum gnn_status gnn_bench_cuda(struct gnn_bench *bench, struct gnn_err *err)
 {
     struct gnn_calibration *const out = bench->out;
     const struct gnn_tensor_ops *ops = NULL;
-    const struct gnn_tensor_env env = {.threads = 1};
     struct gnn_err missing = {0};
     struct gnn_tensor *tensor = NULL;
     enum gnn_status status = gnn_cuda_plugin(&ops, &missing);
-    GNN_NEXT(status, ops->open(&env, NULL, &tensor, &missing));
+    GNN_NEXT(status, gnn_bench_tensor_open(bench, ops, &tensor, &missing));
     if (status == GNN_OK && !describe(out))
         status = gnn_fail(&missing, GNN_ENOTSUP, "NVML does not tell the device's memory");
     out->gpu_present = status == GNN_OK;

@@ -28,9 +28,11 @@ static inline uint64_t gnn_bench_count(const struct gnn_bench *bench, uint64_t c
 
 struct gnn_tensor;
 
-/* Opens this program's own back-end on one core, its memory the world's (compute.c). */
-GNN_MUST_CHECK enum gnn_status gnn_bench_tensor_open(const struct gnn_bench *bench, struct gnn_tensor **out,
-                                                     struct gnn_err *err);
+struct gnn_tensor_ops;
+
+/* Opens a back-end on one core, its memory the world's (compute.c). ops NULL: this program's own. */
+GNN_MUST_CHECK enum gnn_status gnn_bench_tensor_open(const struct gnn_bench *bench, const struct gnn_tensor_ops *ops,
+                                                     struct gnn_tensor **out, struct gnn_err *err);
 
 /* Each fills its figures of bench->out. */
 enum gnn_status gnn_bench_process(struct gnn_bench *bench, struct gnn_err *err);  /* process.c */

@@ -57,7 +57,7 @@ enum gnn_status gnn_bench_process(struct gnn_bench *bench, struct gnn_err *err)
 {
     char text[TEXT_BYTES];
     struct gnn_tensor *tensor = NULL;
-    GNN_TRY(gnn_bench_tensor_open(bench, &tensor, err));
+    GNN_TRY(gnn_bench_tensor_open(bench, NULL, &tensor, err));
     enum gnn_status status = warm_up(tensor, err);
     GNN_NEXT(status, start_threads(bench->world, err));
     const int error = gnn_text_file_read("/proc/self/status", text, sizeof text);

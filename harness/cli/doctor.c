@@ -204,11 +204,21 @@ static void look_at_gpu(struct doctor *d)
     gnn_gpu_close(gpu);
 }
 
+static enum gnn_status staging_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
+{
+    return gnn_mem_alloc(ctx, name, bytes, GNN_MEM_FEATURES, out, err);
+}
+
+static void staging_free(void *ctx, void *ptr)
+{
+    gnn_mem_free(ctx, ptr);
+}
+
 /* Plugin, cuBLAS and device, each with the remedy that is its own. */
 static void look_at_cuda(struct doctor *d)
 {
     const struct gnn_tensor_ops *ops = NULL;
-    const struct gnn_tensor_env env = {.threads = 1};
+    const struct gnn_tensor_env env = {.threads = 1, .alloc = staging_alloc, .free = staging_free, .ctx = d->world};
     struct gnn_tensor *tensor = NULL;
     struct gnn_err err = {0};
     if (gnn_cuda_plugin(&ops, &err) != GNN_OK) {

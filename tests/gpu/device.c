@@ -20,6 +20,22 @@ static void name_plugin(char *path, size_t path_bytes)
     (void)setenv("OOCGNN_CUDA_PLUGIN", path, 1);
 }
 
+/* Staging of the back-end; nothing counts it here. */
+static enum gnn_status host_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
+{
+    (void)ctx;
+    *out = aligned_alloc(4096, gnn_round_up(bytes, 4096));
+    return *out != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "%s", name);
+}
+
+static void host_free(void *ctx, void *ptr)
+{
+    (void)ctx;
+    free(ptr);
+}
+
+static const struct gnn_tensor_env host = {.threads = 1, .alloc = host_alloc, .free = host_free};
+
 bool gpu_device_look(struct gpu_device *out, char *why, size_t why_bytes)
 {
     char path[1024];
@@ -28,9 +44,8 @@ bool gpu_device_look(struct gpu_device *out, char *why, size_t why_bytes)
     *out = (struct gpu_device){.table = NULL};
     name_plugin(path, sizeof path);
     enum gnn_status status = gnn_cuda_plugin(&out->table, &err);
-    const struct gnn_tensor_env env = {.threads = 1};
     if (status == GNN_OK)
-        status = out->table->open(&env, NULL, &tensor, &err);
+        status = out->table->open(&host, NULL, &tensor, &err);
     if (status != GNN_OK) {
         (void)snprintf(why, why_bytes, "%s", err.message);
         return false;
@@ -54,10 +69,9 @@ bool gpu_device_find(struct gpu_device *out)
 
 struct gnn_tensor *gpu_device_open(const struct gpu_device *gpu)
 {
-    const struct gnn_tensor_env env = {.threads = 1};
     struct gnn_tensor *t = NULL;
     struct gnn_err err = {0};
-    if (gpu->table->open(&env, NULL, &t, &err) != GNN_OK) {
+    if (gpu->table->open(&host, NULL, &t, &err) != GNN_OK) {
         (void)fprintf(stderr, "device 0: %s\n", err.message);
         exit(1);
     }

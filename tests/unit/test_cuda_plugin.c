@@ -48,7 +48,8 @@ static void test_the_built_plugin_answers(void **state)
     assert_int_equal(setenv("OOCGNN_CUDA_PLUGIN", path, 1), 0);
     assert_int_equal(gnn_cuda_plugin(&ops, &err), GNN_OK);
     assert_string_equal(ops->name, "cuda");
-    const struct gnn_tensor_env env = {.threads = 1};
+    struct toy_memory memory = {0};
+    const struct gnn_tensor_env env = {.threads = 1, .alloc = toy_alloc, .free = toy_free, .ctx = &memory};
     const enum gnn_status status = ops->open(&env, NULL, &tensor, &err);
     if (status == GNN_OK)
         ops->close(tensor);
