@@ -56,7 +56,7 @@ SCRIPT_TESTS := $(wildcard tests/style/test_*.sh tests/gpu/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 GPU_BIN := $(BUILD)/tests/gpu/bench_gpu $(filter $(BUILD)/tests/gpu/%,$(TEST_BIN))
-GPU_TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,tests/gpu/device.c tests/gpu/bench_step.c tests/gpu/bench_reads.c)
+GPU_TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,tests/gpu/device.c $(patsubst %,tests/gpu/bench_%.c,step reads transfer))
 
 # CUDA: a plugin where nvcc is found; its back-end and kernels a second time as host C++, which the op tests run.
 ifeq ($(origin CXX),default)

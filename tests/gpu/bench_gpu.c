@@ -5,9 +5,11 @@
  *   bench_gpu rates [modelled]
  *                        what it does at most (harness/calibrate/gpu.h), and the shapes that check it; modelled: of a
  *                        modelled GPU, to try the command
- *   bench_gpu step MODEL SIZE GEMM BANDWIDTH GATHER PAGEABLE [FOLDER]
+ *   bench_gpu step MODEL SIZE GEMM BANDWIDTH GATHER BUS [FOLDER]
  *                        training steps against the roofline of these rates; MODEL sage or gat, SIZE whole or small
  *                        (bench_step in bench_gpu.h)
+ *   bench_gpu transfer ROWS
+ *                        small rows from pinned memory: a copy each, and a kernel that gathers them
  *   bench_gpu reads FILE BYTES THREADS SECONDS uring|pool
  *                        random direct reads a second, through this program's own reader; wants no GPU */
 #include "tests/gpu/bench_gpu.h"
@@ -143,10 +145,19 @@ static int rates(bool modelled)
 static int usage(void)
 {
     (void)fputs("usage: bench_gpu probe | hog BYTES | rates [modelled] |\n"
-                "       step sage|gat whole|small GEMM BANDWIDTH GATHER PAGEABLE [FOLDER] |\n"
-                "       reads FILE BYTES THREADS SECONDS uring|pool\n",
+                "       step sage|gat whole|small GEMM BANDWIDTH GATHER BUS [FOLDER] |\n"
+                "       transfer ROWS | reads FILE BYTES THREADS SECONDS uring|pool\n",
                 stderr);
     return 2;
+}
+
+static int transfer(const char *rows)
+{
+    struct gpu_device gpu;
+    const unsigned long count = strtoul(rows, NULL, 10);
+    if (count < 1 || count > 1 << 20)
+        return usage();
+    return gpu_device_find(&gpu) ? bench_transfer(&gpu, (uint32_t)count) : 4;
 }
 
 static int reads(char **words)
@@ -166,8 +177,8 @@ static int step(char **words, int count)
     const struct bench_roof roof = {.gemm = strtod(words[2], NULL),
                                     .bandwidth = strtod(words[3], NULL),
                                     .gather = strtod(words[4], NULL),
-                                    .pageable = strtod(words[5], NULL)};
-    if (!(roof.gemm >= 1 && roof.bandwidth >= 1 && roof.gather >= 1 && roof.pageable >= 1))
+                                    .bus = strtod(words[5], NULL)};
+    if (!(roof.gemm >= 1 && roof.bandwidth >= 1 && roof.gather >= 1 && roof.bus >= 1))
         return usage();
     if (!gpu_device_find(&gpu))
         return 4;
@@ -184,6 +195,8 @@ int main(int argc, char **argv)
         return rates(argc == 3 && strcmp(argv[2], "modelled") == 0);
     if ((argc == 8 || argc == 9) && strcmp(argv[1], "step") == 0)
         return step(argv + 2, argc - 2);
+    if (argc == 3 && strcmp(argv[1], "transfer") == 0)
+        return transfer(argv[2]);
     if (argc == 7 && strcmp(argv[1], "reads") == 0)
         return reads(argv + 2);
     return usage();

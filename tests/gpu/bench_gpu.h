@@ -8,7 +8,7 @@
 
 /* What a device does at most; per second and nanoseconds (harness/calibrate/gpu.h). */
 struct bench_roof {
-    double gemm, bandwidth, gather, pageable, latency, launch;
+    double gemm, bandwidth, gather, bus, latency, launch;
 };
 
 struct bench_clock {
@@ -29,6 +29,10 @@ struct bench_reads {
 
 /* Prints the reads per second that this program's reader gets from storage. Exit status. */
 int bench_reads(const struct bench_reads *config);
+
+/* Prints what a row of 128 to 4096 bytes takes by a copy each, and by a kernel that gathers `rows` of them. Exit
+ * status; 1 also where a row did not land as it was. */
+int bench_transfer(const struct gpu_device *gpu, uint32_t rows);
 
 /* Training steps of `model` ("sage" or "gat", three layers, 256 wide) on four mini-batches. Prints the counts and the
  * roofline, then for every line "N" on standard input trains N steps and prints their times. small: sizes that a

@@ -147,8 +147,8 @@ struct gnn_tensor *bench_modelled_open(const struct bench_roof *roof, struct ben
                                                .launch_ns = (uint64_t)roof->launch,
                                                .memory_bytes = UINT64_C(1) << 40};
     profile.host = profile.gpu;
-    profile.bus = (struct gnn_profile_bus){.pinned_bytes_per_s = (uint64_t)roof->pageable,
-                                           .pageable_bytes_per_s = (uint64_t)roof->pageable,
+    profile.bus = (struct gnn_profile_bus){.pinned_bytes_per_s = (uint64_t)roof->bus,
+                                           .pageable_bytes_per_s = (uint64_t)roof->bus,
                                            .latency_ns = (uint64_t)roof->latency};
     const struct gnn_tensor_env env = {.threads = 1,
                                        .gpu = true,
@@ -198,9 +198,9 @@ static void print_counts(const struct steps *s, const struct gnn_model_config *c
 {
     static const double endless = 1e18;
     const struct bench_roof arithmetic = {
-        .gemm = roof->gemm, .bandwidth = endless, .gather = endless, .pageable = roof->pageable};
+        .gemm = roof->gemm, .bandwidth = endless, .gather = endless, .bus = roof->bus};
     const struct bench_roof traffic = {
-        .gemm = endless, .bandwidth = roof->bandwidth, .gather = roof->gather, .pageable = roof->pageable};
+        .gemm = endless, .bandwidth = roof->bandwidth, .gather = roof->gather, .bus = roof->bus};
     double roof_ns = 0, bus_ns = 0, flops = 0, traffic_ns = 0, launches = 0, nodes = 0, edges = 0;
     for (uint32_t i = 0; i < BATCHES; i++) {
         const struct gnn_modelled_counts both = modelled_step(s, config, &s->batch[i], roof);
@@ -262,15 +262,18 @@ static void close_steps(struct steps *s)
     s->t->ops->close(s->t);
 }
 
-/* Answers "N" with N times. */
+/* Answers "N" with N times, and how long the device's stream was busy in all of them. */
 static void serve(struct steps *s)
 {
     unsigned count;
+    struct gnn_device_times times;
+    s->t->ops->take_times(s->t, &times);
     while (scanf("%u", &count) == 1 && count <= STEPS_MAX) {
         (void)printf("{\"steps_ns\":[");
         for (unsigned i = 0; i < count; i++)
             (void)printf("%s%.0f", i == 0 ? "" : ",", step_ns(s));
-        (void)printf("]}\n");
+        s->t->ops->take_times(s->t, &times);
+        (void)printf("],\"busy_ns\":%" PRIu64 "}\n", times.kernel_ns);
         (void)fflush(stdout);
     }
 }

@@ -34,7 +34,7 @@ static void host_free(void *ctx, void *ptr)
     free(ptr);
 }
 
-static const struct gnn_tensor_env host = {.threads = 1, .alloc = host_alloc, .free = host_free};
+static const struct gnn_tensor_env host = {.threads = 1, .graphs = true, .alloc = host_alloc, .free = host_free};
 
 bool gpu_device_look(struct gpu_device *out, char *why, size_t why_bytes)
 {
