@@ -32,7 +32,7 @@ uint64_t gnn_run_epoch_ns(const struct gnn_run_record *run);
  * primary I/O-wait figure. */
 double gnn_run_io_wait_pct(const struct gnn_run_record *run);
 
-/* Sums over the epochs: the device's busy time, and their wall time. False: the host computed, or times are withheld. */
+/* Sums the device's busy time over the epochs, and their wall time. False: the host computed, or times are withheld. */
 bool gnn_run_gpu_busy(const struct gnn_run_record *run, uint64_t *busy_ns, uint64_t *wall_ns);
 
 /* Mean over the series, weighted by interval; NAN without one. */

@@ -37,6 +37,13 @@ static void assert_shows(const char *text, const char *wanted)
         fail_msg("\"%s\" is missing in:\n%s", wanted, text);
 }
 
+static void give_figure(struct gnn_record_epoch *epoch, const char *name, uint64_t value)
+{
+    struct gnn_record_figure *const figure = &epoch->figures[epoch->figure_count++];
+    (void)snprintf(figure->name, sizeof figure->name, "%s", name);
+    figure->value = value;
+}
+
 static void table_of_a_comparison(void **state)
 {
     (void)state;
@@ -65,6 +72,28 @@ static void table_of_a_comparison(void **state)
     free(text);
     gnn_run_record_free(&runs[0]);
     gnn_run_record_free(&runs[1]);
+}
+
+/* The device stands beside the stages, with its share of the epoch; a run without one has no such row. */
+static void the_gpu_has_a_row_of_its_own(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    fake_run(&run, "gnndrive", 10, 1, 1);
+    char *text = report_text(&run, 1, GNN_REPORT_TEXT);
+    assert_null(strstr(text, "GPU busy"));
+    free(text);
+    give_figure(&run.epochs[0], GNN_FIGURE_GPU_BUSY, UINT64_C(4600000000)); /* of 11.5 s */
+    text = report_text(&run, 1, GNN_REPORT_TEXT);
+    assert_shows(text, "GPU busy");
+    assert_shows(text, "4.60    40.0");
+    free(text);
+    run.valid = 0;
+    run.status = GNN_RUN_INVALID;
+    text = report_text(&run, 1, GNN_REPORT_TEXT);
+    assert_null(strstr(text, "GPU busy"));
+    free(text);
+    gnn_run_record_free(&run);
 }
 
 static void words_instead_of_times(void **state)
@@ -387,13 +416,6 @@ static void pictures_of_a_comparison(void **state)
     free(png);
 }
 
-static void give_figure(struct gnn_record_epoch *epoch, const char *name, uint64_t value)
-{
-    struct gnn_record_figure *const figure = &epoch->figures[epoch->figure_count++];
-    (void)snprintf(figure->name, sizeof figure->name, "%s", name);
-    figure->value = value;
-}
-
 /* A bar of a part of an epoch has the height of the whole; what is not common to all runs is said with each. */
 static void a_picture_of_two_worlds(void **state)
 {
@@ -543,6 +565,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_of_a_comparison),
+        cmocka_unit_test(the_gpu_has_a_row_of_its_own),
         cmocka_unit_test(words_instead_of_times),
         cmocka_unit_test(summaries),
         cmocka_unit_test(unlike_runs_are_series_of_their_own),
