@@ -198,7 +198,7 @@ def epoch_run(check):
     check.epoch_data = os.path.join(check.dataset(scale, dim), "papers100m-" + scale.replace("/", "_"), f"features-d{dim}")
     status, out, err = check.oocgnn("run", "--system", "gnndrive", "--dataset", "papers100m", "--scale", scale, "--data",
                                     check.dataset(scale, dim), "--preset", "gnndrive", "--id-bytes", 4, "--compute", "cuda", "--epochs",
-                                    5, "--evaluate", "never", "--memory", "0", "--io", gpu_tests.io_engine(check),
+                                    5, "--evaluate", "never", "--memory", "0", "--no-cold", "--io", gpu_tests.io_engine(check),
                                     "--db", os.path.join(check.work, "epoch.db"), "--json", "--quiet", *size)
     run = json.loads(out) if out.strip() else None
     if status != 0 or run is None or run["status"] != "ok":

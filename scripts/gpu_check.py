@@ -160,6 +160,27 @@ class Check:
         return self.data[(scale, dim)]
 
 
+def work_folder(place, asked):
+    """Where datasets go: a new folder in the first of a few places that does direct I/O, else in the first."""
+    made = []
+    for parent in [asked] if asked else [tempfile.gettempdir(), "/var/tmp", place.root, os.getcwd()]:
+        try:
+            made.append(tempfile.mkdtemp(prefix="oocgnn-gpu-", dir=parent))
+        except OSError:
+            continue
+        done = subprocess.run([place.oocgnn, "doctor", "--data", made[-1]], capture_output=True, text=True, check=False,
+                              env=place.environment(), cwd=place.root)
+        if any(line.startswith("ok") and "direct I/O" in line for line in done.stdout.splitlines()):
+            break
+    else:
+        made.reverse()
+    if not made:
+        raise Missing("no folder can be made for the datasets: name one with --work")
+    for folder in made[:-1]:
+        os.rmdir(folder)
+    return made[-1]
+
+
 def describe_host():
     def first(path, key):
         try:
@@ -221,6 +242,7 @@ def parse_arguments():
                         help=f"of {', '.join(PARTS)}; test and bench are the two halves")
     parser.add_argument("--report", metavar="FILE", help="the JSON report [build/gpu_report.json; in a bundle: beside it]")
     parser.add_argument("--limit", type=float, default=960, metavar="SECONDS", help="of the whole check [960]")
+    parser.add_argument("--work", metavar="DIR", help="where datasets go; a place that does direct I/O is looked for")
     parser.add_argument("--stand-in", action="store_true",
                         help="try the check itself on the test suite's launcher; shows nothing about a GPU")
     parser.add_argument("--validate", metavar="FILE", help="check a report and show it; run nothing")
@@ -306,7 +328,7 @@ def main():
         report = new_report(a, place)
         path = os.path.abspath(a.report or os.path.join(place.root, "gpu_report.json" if place.bundle
                                                         else "build/gpu_report.json"))
-        work = tempfile.mkdtemp(prefix="oocgnn-gpu-")
+        work = work_folder(place, a.work)
         try:
             check = Check(place, report, a.limit, work)
             why = look_for_gpu(check)

@@ -8,4 +8,4 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 command -v python3 >/dev/null || { echo "gpu_check: needs python3" >&2; exit 4; }
-exec python3 -u "$here/gpu_check.py" "$@"
+exec python3 -uB "$here/gpu_check.py" "$@"

@@ -55,7 +55,7 @@ def train(check, system, compute, *more, trace=None, env=None):
     words = ["run", "--system", system, "--dataset", "papers100m", "--scale", "1/4000", "--data",
              check.dataset("1/4000", 32), "--preset", "gnndrive", "--id-bytes", 4, "--compute", compute, "--batch", 20, "--fanout",
              "5,5,5", "--hidden", 16, "--heads", 2, "--epochs", 2, "--max-batches", 2 if check.stand_in else 8, "--evaluate", "never",
-             "--memory", "256M", "--cap", "program", "--io", io_engine(check), "--db",
+             "--memory", "256M", "--cap", "program", "--no-cold", "--io", io_engine(check), "--db",
              os.path.join(check.work, "runs.db"), "--json", "--quiet", *EXTRA.get(system, []), *more]
     if trace:
         words += ["--trace-loss", trace]
@@ -66,7 +66,7 @@ def train(check, system, compute, *more, trace=None, env=None):
 def io_engine(check):
     """io_uring where the kernel has it: a container may not."""
     if not hasattr(check, "engine"):
-        _, out, err = check.oocgnn("doctor")
+        _, out, err = check.oocgnn("doctor", "--data", check.work)
         line = next((text for text in (out + err).splitlines() if "io_uring" in text), "")
         check.engine = "uring" if line.strip().startswith("ok") else "pool"
         if check.engine == "pool":
@@ -129,11 +129,11 @@ def says_remedy(check, name, words, result):
 def full_device(check):
     """The rest of the device is taken by another process; the model wants more than is left."""
     name = "a full device is recorded as gpu_oom"
-    hog, env, width = None, {}, 4096
+    hog, env, more = None, {}, ["--hidden", 4096, "--fanout", "3,3,3,3,3"]  # 1.6 GB of parameters and their moments
     if check.stand_in:
-        env, width = {"OOCGNN_STAND_IN_BYTES": str(1 << 20)}, 64
+        env, more = {"OOCGNN_STAND_IN_BYTES": str(1 << 20)}, ["--hidden", 64]
     else:
-        hog = check.start([check.place.program("gpu/bench_gpu"), "hog", 1 << 30], stdin=subprocess.PIPE,
+        hog = check.start([check.place.program("gpu/bench_gpu"), "hog", 3 << 29], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         said = hog.stdout.readline()
         if not said.startswith("taken"):
@@ -141,7 +141,7 @@ def full_device(check):
             check.says(name, "failed", f"bench_gpu hog: {said}")
             return
     try:
-        status, run, err = train(check, "pygplus", "cuda", "--hidden", width, env=env)
+        status, run, err = train(check, "pygplus", "cuda", *more, env=env)
     finally:
         if hog is not None:
             check.stop(hog)
@@ -153,7 +153,7 @@ def interrupted(check):
     """SIGINT in the middle of a long run: it ends soon, and says so."""
     words = ["run", "--system", "gnndrive", "--dataset", "papers100m", "--scale", "1/4000", "--data",
              check.dataset("1/4000", 32), "--compute", "cuda", "--batch", 20, "--fanout", "5,5,5", "--hidden", 16,
-             "--epochs", 100000, "--evaluate", "never", "--io", io_engine(check), "--db",
+             "--epochs", 100000, "--evaluate", "never", "--no-cold", "--io", io_engine(check), "--db",
              os.path.join(check.work, "runs.db"), "--json", "--quiet"]
     child = check.child = check.start([check.place.oocgnn, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE)
