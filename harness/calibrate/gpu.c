@@ -282,8 +282,8 @@ static enum gnn_status check(struct bench *b, const char *what, op_fn *op, doubl
 static enum gnn_status verify(struct bench *b, struct gnn_err *err)
 {
     const uint32_t rows = b->rows;
-    const double pinned_ns = (double)(b->copy_bytes / 8) / b->out->pinned.value * 1e9;
-    const double pageable_ns = (double)(b->copy_bytes / 8) / b->out->pageable.value * 1e9;
+    const double pinned_ns = (double)b->copy_bytes / 8 / b->out->pinned.value * 1e9;
+    const double pageable_ns = (double)b->copy_bytes / 8 / b->out->pageable.value * 1e9;
     const double copied_ns = pageable_ns + b->out->latency.value + b->out->launch.value;
     GNN_TRY(check(b, "a product of 128 by 192 columns", other_product,
                   predict_op(b, gnn_cost_gemm(rows * 3 / 4, 192, COLS / 2, false, TILE)), err));
