@@ -35,7 +35,7 @@ struct switch_case {
 #define MANY_PASSES                                                                                                    \
     "--fanout", "5,5,5", "--set", "agnes.hyperbatch=1", "--set", "agnes.gbuf_keep=true", "--set", "agnes.block=4K",    \
         "--set", "agnes.graph_buffer=200K"
-#define ON_KRON "--dataset", KRON, "--dim", "1"
+#define ON_KRON "--dataset", KRON, "--scale", "1/1", "--dim", "1"
 
 static const struct switch_case cases[] = {
     {"null.queue", "1", "wall_ns", {NULL}},
