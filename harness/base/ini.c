@@ -107,6 +107,10 @@ static char *read_line(char *buffer, int buffer_bytes, void *ctx)
     if (p->line == 1 && strncmp(buffer, "\xef\xbb\xbf", 3) == 0) /* some editors begin UTF-8 with this mark */
         memmove(buffer, buffer + 3, strlen(buffer + 3) + 1);
     const size_t len = strlen(buffer);
+    if (len == 0) {
+        (void)refuse(p, "the line is no text", "", "");
+        return NULL;
+    }
     if (len + 1 == (size_t)buffer_bytes && buffer[len - 1] != '\n' && !feof(p->file)) {
         (void)refuse(p, "the line is too long", "", "");
         return NULL;

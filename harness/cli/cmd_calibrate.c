@@ -131,6 +131,8 @@ static enum gnn_status check_writable(const char *path, struct gnn_err *err)
     char dir[PATH_BYTES];
     (void)snprintf(dir, sizeof dir, "%s", path);
     const char *const folder = dirname(dir);
+    if (gnn_is_dir(path))
+        return gnn_fail(err, GNN_EUSAGE, "--out %s: is a directory; name a file", path);
     if (access(folder, W_OK | X_OK) == 0)
         return GNN_OK;
     return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM,

@@ -134,7 +134,7 @@ static enum gnn_status check_schema(struct gnn_db *db, bool create, struct gnn_e
     if (create && application == 0 && version == 0 && objects == 0)
         return gnn_db_exec(db, schema_sql, "create", err);
     if (application == 0 && objects == 0)
-        return gnn_fail(err, GNN_EFORMAT, "%s is empty: no run was ever recorded in it", db->path);
+        return gnn_fail(err, GNN_ENOENT, "%s is empty: no run was ever recorded in it", db->path);
     if (application != APPLICATION_ID)
         return gnn_fail(err, GNN_EFORMAT, "%s is a database, but none of oocgnn's; choose another --db", db->path);
     if (version != GNN_SCHEMA_VERSION)
@@ -457,10 +457,21 @@ static enum gnn_status finish_rows(struct gnn_db *db, const struct gnn_run_recor
     return put_lists(db, run, err);
 }
 
+/* A database that was removed or replaced meanwhile goes on taking what nobody will ever read. */
+static enum gnn_status check_there(struct gnn_db *db, struct gnn_err *err)
+{
+    int moved = 0;
+    if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || moved == 0)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EIO, "%s was removed or replaced during the run: what was written to it is lost",
+                    db->path);
+}
+
 enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err)
 {
     assert(run->status != GNN_RUN_RUNNING);
     assert(run->run_id > 0);
+    GNN_TRY(check_there(db, err));
     GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "finish a run in", err));
     return end_transaction(db, finish_rows(db, run, err), "finish a run in", err);
 }

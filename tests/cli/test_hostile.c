@@ -173,7 +173,42 @@ static void a_stopped_run_is_stopped_and_invalid(void **state)
     const int end = process_wait(supervisor, 30);
     assert_int_equal(stopped, 2);
     assert_int_equal(end, 1);
-    expect_record(t, "invalid", "at the terminal (Ctrl-Z)");
+    expect_record(t, "invalid", "the worker was stopped (Ctrl-Z or SIGSTOP)");
+}
+
+/* What others do to a run while it lasts: $P is the supervisor, $W the worker, $D the dataset, $G the memory group. */
+static const struct {
+    const char *command, *reason;
+    bool confined;
+} disturbances[] = {
+    {"mv $D $D.old; cp -r $D.old $D; rm -r $D.old", "while the run read it", false},
+    {"printf x | dd of=$D/labels conv=notrunc status=none", "while the run read it", false},
+    {"touch $D/indices", "while the run read it", false},
+    {"kill -STOP $W; sleep 0.05; kill -CONT $W", "the worker was stopped", false},
+    {"echo $((1 << 29)) >$G/memory.limit_in_bytes || echo $((1 << 29)) >$G/memory.max", "the memory limit from", true},
+    {"for t in $W; do echo $t >$(dirname $G)/cgroup.procs; done", "out of its control group", true},
+};
+
+static void a_disturbed_run_is_invalid(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char run[RUN_MAX];
+    for (size_t i = 0; i < sizeof disturbances / sizeof disturbances[0]; i++) {
+        if (disturbances[i].confined && !t->confined)
+            continue;
+        struct process_result r = process_shell(
+            "D=%s/moved; rm -rf $D; cp -r %s/papers100m-1_4000 $D; %s --dataset $D --epochs 150 %s >%s/log 2>&1 & "
+            "P=$!; "
+            "D=%s/moved; W=; for i in {1..200}; do W=$(pgrep -P $P); test -n \"$W\" && break; sleep 0.01; done; "
+            "sleep 0.25; G=$(find /sys/fs/cgroup -type d -path '*memory*' -name \"oocgnn-$P-*\" | head -1); "
+            "test -n \"$G\" || G=$(find /sys/fs/cgroup -type d -name \"oocgnn-$P-*\" | head -1); %s; wait $P",
+            t->dir, t->data, usual(t, "x", run), disturbances[i].confined ? "--memory 96M" : "", t->dir, t->dir,
+            disturbances[i].command);
+        const int end = r.exit_status;
+        process_free(&r);
+        assert_int_equal(end, 1);
+        expect_record(t, "invalid", disturbances[i].reason);
+    }
 }
 
 /* ---- never an unlike comparison ---- */
@@ -397,6 +432,51 @@ static void a_database_that_fills_up_loses_nothing(void **state)
     process_free(&r);
 }
 
+static void a_database_that_is_removed_meanwhile_is_told(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char run[RUN_MAX];
+    struct process_result r = process_shell(
+        "cd %s; $OLDPWD/%s --db gone.db --epochs 60 --json & p=$!; until test -e gone.db-shm; do sleep 0.01; "
+        "done; sleep 0.1; rm gone.db*; wait $p",
+        t->dir, usual(t, "papers100m --scale 1/4000", run));
+    json_t *const record = json_loads(r.out, 0, NULL);
+    assert_non_null(record);
+    json_decref(record);
+    process_expect(r, 1, "was removed or replaced during the run", "a removed database");
+}
+
+/* A loss trace takes the place of an older one, and of nothing else. */
+static void a_trace_overwrites_traces_alone(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    char run[RUN_MAX], dir[700];
+    (void)snprintf(dir, sizeof dir, "%s/traced", t->dir);
+    damaged_copy(t, "traced", "true");
+    usual(t, dir, run);
+    process_expect(process_shell("%s --trace-loss %s/t && %s --trace-loss %s/t", run, t->dir, run, t->dir), 0, "",
+                   "twice");
+    process_expect(process_shell("%s --trace-loss %s/features-d32", run, dir), 2, "is no loss trace", "over a dataset");
+    process_expect(process_shell("%s --trace-loss %s", run, t->db), 2, "is no loss trace", "over the database");
+    process_expect(process_shell("%s", run), 0, "", "both are whole");
+}
+
+/* Sweeps at once into one database that is not there yet: every cell is run. */
+static void sweeps_at_once_share_a_database(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    struct process_result r = process_shell(
+        "cd %s; O=$OLDPWD/%s; printf '[global]\ndataset = papers100m\nscale = 1/4000\ndata = %s\ncold = no\nevaluate = "
+        "never\ndb = at-once.db\n[x]\nsystem = null | pygplus\n' >job; for i in 1 2 3; do $O sweep job --resume --json "
+        "& done; "
+        "wait; $O report --last 20 --json --db at-once.db | grep -c '\"status\":\"ok\"' >&2; rm job",
+        t->dir, process_program(), t->data);
+    if (strtol(r.err, NULL, 10) < 2 && strstr(r.err, "is empty") != NULL)
+        fail_msg("%s", r.err);
+    assert_null(strstr(r.err, "empty"));
+    process_free(&r);
+}
+
 static void causes_of_a_database_are_right(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -406,7 +486,7 @@ static void causes_of_a_database_are_right(void **state)
     process_expect(
         process_shell("for f in {3..30}; do eval \"exec $f>&-\"; done; ulimit -n 5; %s --db %s/n.db", run, t->dir), 1,
         "ulimit -n", "few files");
-    process_expect(process_shell(": >%s/e.db; %s report --db %s/e.db", t->dir, program, t->dir), 1, "is empty",
+    process_expect(process_shell(": >%s/e.db; %s report --db %s/e.db", t->dir, program, t->dir), 2, "is empty",
                    "empty");
     process_expect(
         process_shell("sqlite3 %s/f.db 'CREATE TABLE x (y)'; printf '[x]\nsystem = null\ndataset = "
@@ -582,6 +662,7 @@ int main(void)
         cmocka_unit_test(an_early_end_has_its_dataset),
         cmocka_unit_test(a_seed_is_stored_as_it_was),
         cmocka_unit_test(a_stopped_run_is_stopped_and_invalid),
+        cmocka_unit_test(a_disturbed_run_is_invalid),
         cmocka_unit_test(unlike_runs_are_told_apart),
         cmocka_unit_test(names_are_data),
         cmocka_unit_test(names_that_no_file_can_hold_are_refused),
@@ -591,6 +672,9 @@ int main(void)
         cmocka_unit_test(a_database_that_keeps_nothing_is_refused),
         cmocka_unit_test(a_database_is_read_without_permission_to_write),
         cmocka_unit_test(a_database_that_fills_up_loses_nothing),
+        cmocka_unit_test(a_database_that_is_removed_meanwhile_is_told),
+        cmocka_unit_test(a_trace_overwrites_traces_alone),
+        cmocka_unit_test(sweeps_at_once_share_a_database),
         cmocka_unit_test(causes_of_a_database_are_right),
         cmocka_unit_test(a_sweep_resumes_after_a_thousand_runs),
         cmocka_unit_test(what_was_left_makes_room),

@@ -7,6 +7,7 @@
 #include "harness/measure/environment.h"
 #include "harness/run/machine.h"
 #include "harness/run/record_fill.h"
+#include "harness/run/supervisor/disturbance.h"
 #include "harness/run/supervisor/host.h"
 #include "harness/run/supervisor/progress.h"
 #include "harness/run/supervisor/signals.h"
@@ -45,7 +46,7 @@ struct supervision {
     uint64_t start_ns, stop_ns;
     uint64_t time_limit_ns; /* on this clock; UINT64_MAX: none, or the worker watches a modelled clock itself */
     enum stop_cause cause;
-    uint64_t paused_ns; /* stopped at the terminal (Ctrl-Z), worker and all */
+    struct gnn_disturbance disturbance;
     struct gnn_group_reading epoch_start;
     struct gnn_record_epoch pending; /* waits for its accuracy */
     bool has_pending;
@@ -121,6 +122,10 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
     GNN_TRY(gnn_db_open(c->db, GNN_DB_WRITE, &s->db, err));
     GNN_TRY(gnn_signals_open(&s->signals, err));
     GNN_TRY(gnn_run_host_prepare(s->host, s->run, err));
+    if (s->host != NULL)
+        gnn_disturbance_start(&s->disturbance, s->dataset_dir, s->run->dim);
+    if (gnn_run_host_cgroup(s->host) != NULL)
+        s->disturbance.group = gnn_cgroup_name(gnn_run_host_cgroup(s->host));
     GNN_TRY(gnn_db_begin(s->db, s->run, err));
     GNN_TRY(gnn_spawn_worker(c, gnn_run_host_cgroup(s->host), &s->child, err));
     assert(s->run->run_id != 0);
@@ -189,6 +194,7 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
         s->run->cap_read_back_bytes = after.limit_bytes;
     } else {
         gnn_run_host_read_group(s->host, &after);
+        gnn_disturbance_look(&s->disturbance, s->child.pid, after.limit_bytes, s->run);
     }
     gnn_record_fill_epoch(wire, &before, &after, &s->pending);
     if (wire->trained_otherwise && !s->facts.trained_otherwise) {
@@ -281,7 +287,6 @@ static void pause_run(struct supervision *s)
     (void)raise(SIGSTOP); /* on this thread: it does not go on before the stop */
     (void)kill(-s->child.pid, SIGCONT);
     const uint64_t stopped_ns = gnn_host_now_ns() - from_ns;
-    s->paused_ns += stopped_ns;
     if (s->time_limit_ns != UINT64_MAX)
         s->time_limit_ns = gnn_later_ns(s->time_limit_ns, stopped_ns);
 }
@@ -410,11 +415,8 @@ static void judge(struct supervision *s, int wait_status)
         judge_killed(s, wait_status);
     } else {
         run->valid = gnn_validity_check(&s->config, &s->facts, run) == 0 ? 1 : 0;
-        if (s->paused_ns > 0 && s->host != NULL) {
+        if (s->disturbance.reasons > 0)
             run->valid = 0;
-            gnn_run_record_reason(run, "stopped for %.1f s at the terminal (Ctrl-Z): its times are not the machine's",
-                                  1e-9 * (double)s->paused_ns);
-        }
         run->status = run->valid == 1 ? GNN_RUN_OK : GNN_RUN_INVALID;
     }
 }
@@ -480,6 +482,7 @@ static enum gnn_status run_started(struct supervision *s, struct gnn_err *err)
     if (s->facts.peak_bytes != GNN_UNKNOWN &&
         gnn_kv_setf(&s->run->environment, &trouble, "memory.peak_bytes", "%" PRIu64, s->facts.peak_bytes) != GNN_OK)
         gnn_run_record_reason(s->run, "%s", trouble.message);
+    gnn_disturbance_end(&s->disturbance, s->run);
     if (status == GNN_OK) {
         judge(s, wait_status);
     } else {

@@ -7,10 +7,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Ends the process: every thread waits for another, and nothing can be closed any more. */
@@ -36,10 +38,27 @@ static enum gnn_status open_machine(struct gnn_run_worker *w, struct gnn_err *er
     return GNN_OK;
 }
 
+/* Whether something else than a trace would be overwritten: a dataset's file, the database. */
+static bool holds_other(const char *path)
+{
+    FILE *const file = fopen(path, "re");
+    char line[128] = "";
+    uint64_t epoch, batch;
+    if (file == NULL)
+        return false; /* missing, or the next opening says why not */
+    const bool empty = fgets(line, sizeof line, file) == NULL;
+    (void)fclose(file);
+    return !empty && sscanf(line, "%" SCNu64 " %" SCNu64 " 0x", &epoch, &batch) != 2;
+}
+
 static enum gnn_status open_trace(struct gnn_run_worker *w, struct gnn_err *err)
 {
     if (w->config->trace_loss[0] == '\0')
         return GNN_OK;
+    struct stat info;
+    if (stat(w->config->trace_loss, &info) == 0 && S_ISREG(info.st_mode) && holds_other(w->config->trace_loss))
+        return gnn_fail(err, GNN_EUSAGE, "--trace-loss %s: exists and is no loss trace; name another file",
+                        w->config->trace_loss);
     w->trace = fopen(w->config->trace_loss, "we");
     if (w->trace == NULL)
         return gnn_fail(err, GNN_EUSAGE, "--trace-loss %s: %s", w->config->trace_loss, strerror(errno));
