@@ -401,6 +401,35 @@ static void test_sleep_and_spin(void **state)
     }
 }
 
+static uint64_t ns_of_four_bytes(struct fixture *f, struct gnn_ring *ring, uint64_t offset_bytes)
+{
+    uint32_t value, accepted, got;
+    struct gnn_completion done;
+    const struct gnn_read read = {
+        .file = f->numbers[0], .offset_bytes = offset_bytes, .dst = &value, .len_bytes = 4, .tag = 1};
+    const uint64_t start_ns = gnn_now_ns(f->world);
+    assert_int_equal(gnn_ring_submit(f->world, ring, &read, 1, &accepted, NULL), GNN_OK);
+    assert_int_equal(gnn_ring_wait(f->world, ring, 1, 1, &done, &got, NULL), GNN_OK);
+    assert_int_equal(done.result, 4);
+    return gnn_now_ns(f->world) - start_ns;
+}
+
+/* Four bytes that are cached: a call, a place in memory, four copied bytes and two looks. No interrupt, no page. */
+static void test_cached_bytes_cost_no_interrupt(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, NULL);
+    const struct gnn_ring_config config = {.depth = 4};
+    struct gnn_ring *const ring = open_ring(&f, &config);
+    const uint64_t missed_ns = ns_of_four_bytes(&f, ring, 4096);
+    assert_true(missed_ns >= 1000 + 100000 + 5000 + f.profile.cpu.complete_ns);
+    for (uint64_t at = 4096; at < 8192; at += 1000)
+        assert_in_range(ns_of_four_bytes(&f, ring, at), 1000 + 50 + 1 + 2 * 20, 1000 + 50 + 2 + 2 * 20);
+    gnn_ring_close(f.world, ring);
+    fixture_close(&f);
+}
+
 /* A loop that only looks ends, whatever calls cost; nothing comes early. */
 static void test_looking_passes_time(void **state)
 {
@@ -669,6 +698,7 @@ int main(void)
         cmocka_unit_test(test_grid_through_the_ring),
         cmocka_unit_test(test_cpu_bounds_the_ring),
         cmocka_unit_test(test_sleep_and_spin),
+        cmocka_unit_test(test_cached_bytes_cost_no_interrupt),
         cmocka_unit_test(test_looking_passes_time),
         cmocka_unit_test(test_min_and_max),
         cmocka_unit_test(test_pool_threads_bound_the_reads),

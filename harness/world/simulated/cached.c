@@ -6,8 +6,9 @@
  * flight, the model can when a window is larger than the room.
  *
  * CPU time  a fault costs fault_minor_ns or fault_major_ns before its read is submitted, and readahead_page_ns for
- *           every further page it brings in; read() and write() cost buffered_page_ns a page, and readahead_page_ns
- *           for each page brought in
+ *           every further page it brings in; read() and write() cost gather_row_ns a call, for a place that is in no
+ *           cache of the processor, buffered_page_ns a page, less what is not copied of it, and readahead_page_ns for
+ *           each page brought in
  * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); a thread waits for the piece of its page
  * Dirty     pages that reclaim evicts are written then, and a writer waits for those it pushed out, which is how a
  *           group that is full of dirty pages is slowed down to the device. Part of a page written is not read first */
@@ -193,6 +194,15 @@ static uint64_t pages_of(uint64_t offset_bytes, uint64_t len_bytes, uint64_t *fi
     return (offset_bytes + len_bytes - 1) / GNN_PAGE_BYTES - *first + 1;
 }
 
+/* buffered_page_ns holds the copy of a page, and the rest of what a page costs in a long read. A call for a few bytes
+ * copies them alone, and finds page and bytes in no cache of the processor, like a row of a mapping. */
+static uint64_t buffered_ps(const struct gnn_profile_cpu *cpu, uint64_t pages, uint64_t bytes)
+{
+    const uint64_t page_ps = cpu->buffered_page_ns * SIM_PS_PER_NS;
+    const uint64_t byte_ps = gnn_min_u64(cpu->work_ps[GNN_WORK_COPIED_BYTE], page_ps / GNN_PAGE_BYTES);
+    return cpu->gather_row_ns * SIM_PS_PER_NS + pages * (page_ps - byte_ps * GNN_PAGE_BYTES) + bytes * byte_ps;
+}
+
 uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
                          uint64_t len_bytes, uint64_t *cpu_ps)
 {
@@ -205,7 +215,7 @@ uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint6
     sim_page_cache_read(s->cache, number, first, pages, file->random ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL,
                         &touch);
     const uint64_t brought_in = submit(s, file, now_ns, &touch);
-    *cpu_ps = (pages * cpu->buffered_page_ns + brought_in * cpu->readahead_page_ns) * SIM_PS_PER_NS;
+    *cpu_ps = buffered_ps(cpu, pages, len_bytes) + brought_in * cpu->readahead_page_ns * SIM_PS_PER_NS;
     uint64_t done_ns = now_ns;
     for (uint64_t page = first; page < first + pages && s->cached->last_done_ns > done_ns; page++) {
         const uint64_t page_ns = flight_done(s->cached, number, page, now_ns);
@@ -236,7 +246,7 @@ uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint
     const uint32_t number = sim_inode_cache_number(file->inode);
     uint64_t first;
     const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
-    *cpu_ps = pages * s->profile->cpu.buffered_page_ns * SIM_PS_PER_NS;
+    *cpu_ps = buffered_ps(&s->profile->cpu, pages, len_bytes);
     const struct sim_page_range through = {.file = number, .first_page = first, .pages = pages};
     if (!remember_place(s->cached, number, file)) /* out of host memory: as if it were synced at once */
         return device_write(s, now_ns, file->inode->device_offset_bytes, &through);

@@ -3,7 +3,8 @@
  *
  * CPU time, all of it the owner's: submit_ns for each direct read, what cached.c says for a buffered one, syscall_ns
  * for each eighth of the depth handed over (as the measured world does it) and for each wait that enters the kernel,
- * complete_ns for each completion. With sqpoll handing over costs no system call; the core of the kernel's polling
+ * complete_ns for each completion; a buffered read that found its pages is complete when it is submitted, without an
+ * interrupt, and costs a look. With sqpoll handing over costs no system call; the core of the kernel's polling
  * thread is not taken from the others. A wait that sleeps ends wake_latency_ns after the completion it waited for; spin
  * and iopoll wait on the core instead, without that latency. Registering files and buffers changes nothing.
  *
@@ -23,6 +24,7 @@ static const uint64_t spin_step_ns = 500; /* how often the spinning owner of a p
 struct flight {
     struct gnn_read read;
     int32_t result;
+    bool interrupted; /* something had to be waited for: its end is an interrupt */
 };
 
 struct uring {
@@ -47,7 +49,7 @@ static uint64_t start_read(struct simulated *s, struct uring *u, uint64_t now_ns
     uint64_t cpu_ps = 0, done_ns = now_ns;
     if (bytes > 0)
         done_ns = sim_file_start_read(s, read->file, now_ns, read->offset_bytes, (uint64_t)bytes, &cpu_ps);
-    u->flights[slot] = (struct flight){.read = *read, .result = (int32_t)bytes};
+    u->flights[slot] = (struct flight){.read = *read, .result = (int32_t)bytes, .interrupted = done_ns > now_ns};
     sim_time_queue_add(&u->in_flight, done_ns, slot);
     return cpu_ps;
 }
@@ -87,6 +89,7 @@ static enum gnn_status uring_submit(struct gnn_world *w, struct gnn_ring *ring, 
 static uint32_t take(struct simulated *s, struct uring *u, uint32_t max, struct gnn_completion *out)
 {
     const uint64_t now_ns = sim_now(s->executor);
+    uint64_t cpu_ps = 0;
     uint32_t taken = 0;
     const struct sim_timed *first = sim_time_queue_first(&u->in_flight);
     while (taken < max && first != NULL && first->time_ns <= now_ns) {
@@ -94,12 +97,13 @@ static uint32_t take(struct simulated *s, struct uring *u, uint32_t max, struct 
         const struct flight *const flight = &u->flights[slot];
         if (flight->result > 0)
             sim_file_fetch(s, flight->read.file, flight->read.offset_bytes, (uint32_t)flight->result, flight->read.dst);
+        cpu_ps += flight->interrupted ? s->profile->cpu.complete_ns * SIM_PS_PER_NS : look_ps;
         out[taken++] = (struct gnn_completion){.tag = flight->read.tag, .result = flight->result};
         u->free_flights[u->free_count++] = slot;
         sim_time_queue_drop(&u->in_flight);
         first = sim_time_queue_first(&u->in_flight);
     }
-    sim_cpu(s->executor, taken * s->profile->cpu.complete_ns * SIM_PS_PER_NS);
+    sim_cpu(s->executor, cpu_ps);
     return taken;
 }
 
