@@ -317,11 +317,15 @@ enum gnn_status rs_hop_end(struct rs_thread *thread, struct rs_batch *b, uint32_
     struct gnn_world *const world = thread->s->env->world;
     const bool chained = thread->s->config->frontier == RS_FRONTIER_ALL;
     const bool hash = thread->s->config->dedupe == RS_DEDUPE_HASH;
+    const uint32_t known = hop->node_count;
     GNN_TRY(localise(thread, b, hop, chained, err));
     if (b->full)
         return GNN_OK;
     gnn_charge(world, GNN_WORK_SAMPLED_EDGE, hop->sample_count);
-    gnn_charge(world, hash ? GNN_WORK_HASHED_ID : GNN_WORK_SORTED_KEY, hop->sample_count);
+    if (hash)
+        gnn_charge(world, GNN_WORK_HASHED_ID, hop->sample_count);
+    else
+        gnn_charge(world, GNN_WORK_SORTED_KEY, rs_sort_work((uint64_t)known + hop->sample_count));
     if (chained) {
         sort_rows(hop);
         gnn_charge(world, GNN_WORK_SORTED_KEY, hop->sample_count);

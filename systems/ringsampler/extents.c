@@ -68,6 +68,14 @@ void rs_sort(uint64_t *keys, uint64_t count, uint32_t low_bit, uint32_t high_bit
             rs_sort(keys + starts[g], starts[g + 1] - starts[g], low_bit, high_bit - PART_BITS);
 }
 
+uint64_t rs_sort_work(uint64_t count)
+{
+    uint64_t steps = 1;
+    for (uint64_t group = count; group > INSERTION_MAX; group /= RS_PARTS)
+        steps++;
+    return gnn_mul_bytes(count, steps);
+}
+
 struct rs_extent rs_extent_at(const struct rs_extent_rules *rules, const uint64_t *entries, uint64_t begin,
                               uint64_t count)
 {

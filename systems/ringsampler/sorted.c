@@ -263,7 +263,7 @@ static enum gnn_status sweep(struct sorted *x, struct gnn_err *err)
 {
     if (x->entry_count == 0)
         return GNN_OK;
-    gnn_charge(x->base.reads.world, GNN_WORK_SORTED_KEY, x->entry_count);
+    gnn_charge(x->base.reads.world, GNN_WORK_SORTED_KEY, rs_sort_work(x->entry_count));
     GNN_TRY(read_parts(x, err));
     GNN_TRY(end_read(x, err));
     GNN_TRY(hand_over(x, err));
