@@ -233,6 +233,7 @@ enum gnn_status ginex_top_nodes_open(const struct ginex_scan *scan, uint32_t row
     struct ginex_choice choice;
     *out = (struct ginex_top_nodes){.count = 0};
     GNN_TRY(ginex_choose(d, scan->out_degree, GINEX_COST_ROW, rows, false, &choice, err));
+    gnn_charge(env->world, GNN_WORK_TABLE_ENTRY, (GINEX_CHOICE_PASSES + 1) * (uint64_t)d->node_count);
     GNN_MEM_NEW(env->world, out->node, rows, "ginex nodes by score", GNN_MEM_PLAIN, err);
     for (gnn_node v = 0; v < d->node_count; v++)
         if (ginex_chosen(&choice, v))

@@ -48,6 +48,8 @@ enum ginex_cost {
     GINEX_COST_ROW,  /* 1 */
 };
 
+enum { GINEX_CHOICE_PASSES = 3 }; /* over all nodes: what the simulated world charges its callers for */
+
 /* The choice refers to dataset and out_degree. GNN_ENOMEM. */
 GNN_MUST_CHECK enum gnn_status ginex_choose(const struct gnn_dataset *dataset, const uint32_t *out_degree,
                                             enum ginex_cost cost, uint64_t budget, bool skip_isolated,

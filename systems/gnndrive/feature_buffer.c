@@ -524,6 +524,7 @@ void gnndrive_buffer_publish(struct gnndrive_buffer *fb, struct gnndrive_claim *
         assert(entry->slot < t->config.slots);
         claim->alias[claim->pending[i]] = entry->slot * group + node % group;
     }
+    gnn_charge(t->world, GNN_WORK_TABLE_ENTRY, claim->pending_count);
     end_claim(fb, claim);
     t->published++;
 }

@@ -324,6 +324,7 @@ bool sim_is_feature(const struct simulated *s, const void *ptr)
 void sim_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes)
 {
     struct simulated *const s = simulated_of(w);
+    sim_cpu(s->executor, s->profile->cpu.gather_row_ns * SIM_PS_PER_NS); /* a place that no cache holds */
     sim_charge(w, GNN_WORK_COPIED_BYTE, bytes);
     if (!sim_written_features(s, dst, bytes) && !sim_is_feature(s, src))
         memcpy(dst, src, bytes);
