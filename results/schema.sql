@@ -3,8 +3,8 @@
 -- Opened with WAL and a busy timeout: several processes may write one database on a local disk.
 
 PRAGMA application_id = 1869570919; -- "oocg"
-PRAGMA user_version = 5;            -- raised when a name comes, goes or changes its meaning; 4: writes asked for, peak, disk;
-                                    -- 5: a GPU's power and PCIe
+PRAGMA user_version = 6;            -- raised when a name comes, goes or changes its meaning; 4: writes asked for, peak, disk;
+                                    -- 5: a GPU's power and PCIe; 6: queued_ns
 
 CREATE TABLE runs (
     run_id                INTEGER PRIMARY KEY, -- ascending in the order of their starts
@@ -95,7 +95,8 @@ CREATE TABLE stages ( -- summed over a stage's workers; wall = work + waits with
     items            INTEGER, -- mini-batches that left the stage
     wall_ns          INTEGER, -- of all workers together
     work_ns          INTEGER, -- not waiting
-    cpu_ns           INTEGER, -- as the kernel charged it: a cross-check of work_ns
+    cpu_ns           INTEGER, -- as the kernel charged it; work_ns is at most this and queued_ns
+    queued_ns        INTEGER, -- runnable without a core; NULL where the kernel does not tell
     wait_io_ns       INTEGER, -- for reads, writes and page faults
     wait_queue_ns    INTEGER, -- for another stage: a queue empty or full
     wait_lock_ns     INTEGER, -- for a mutex

@@ -279,6 +279,7 @@ uint32_t gnn_pipeline_times(const struct gnn_pipeline *pipeline, struct gnn_stag
             time->items += slot->worker.items;
             time->wall_ns += slot->split.wall_ns;
             time->cpu_ns += slot->split.cpu_ns;
+            time->queued_ns = gnn_add_bytes(time->queued_ns, slot->split.queued_ns);
             for (int kind = 0; kind < GNN_WAIT_KINDS; kind++) {
                 time->wait_ns[kind] += slot->split.wait_ns[kind];
                 waits_ns += slot->split.wait_ns[kind];

@@ -55,12 +55,13 @@ void gnn_reorder_cancel(struct gnn_reorder *reorder); /* as gnn_queue_cancel */
 
 enum { GNN_STAGES_MAX = 12, GNN_WORKERS_MAX = 256 };
 
-/* Summed over the workers of a stage, over one or more epochs. wall = work + waits, within 1 %. */
+/* Summed over the workers of a stage, over one or more epochs. wall = work + waits, within 1 %; work is at most cpu_ns
+ * and queued_ns (struct gnn_time_split), but for what no clock of the kernel sees. */
 struct gnn_stage_time {
     char stage[GNN_NAME_MAX];
     uint32_t workers;
-    uint64_t items;                                             /* mini-batches that left the stage */
-    uint64_t wall_ns, cpu_ns, work_ns, wait_ns[GNN_WAIT_KINDS]; /* summed over workers */
+    uint64_t items;                                                        /* mini-batches that left the stage */
+    uint64_t wall_ns, cpu_ns, queued_ns, work_ns, wait_ns[GNN_WAIT_KINDS]; /* queued_ns: GNN_UNKNOWN where one is */
 };
 
 struct gnn_worker {

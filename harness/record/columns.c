@@ -67,8 +67,8 @@ static const struct gnn_column epoch_columns[] = {
 #define STAGE struct gnn_record_stage
 static const struct gnn_column stage_columns[] = {
     TEXT(STAGE, stage), PEAK(STAGE, workers), U64(STAGE, items), TIME(STAGE, wall_ns), TIME(STAGE, work_ns),
-    TIME(STAGE, cpu_ns), TIME(STAGE, wait_io_ns), TIME(STAGE, wait_queue_ns), TIME(STAGE, wait_lock_ns),
-    TIME(STAGE, wait_compute_ns), TIME(STAGE, wait_resource_ns),
+    TIME(STAGE, cpu_ns), TIME(STAGE, queued_ns), TIME(STAGE, wait_io_ns), TIME(STAGE, wait_queue_ns),
+    TIME(STAGE, wait_lock_ns), TIME(STAGE, wait_compute_ns), TIME(STAGE, wait_resource_ns),
 };
 
 #define COUNTERS struct gnn_record_counters

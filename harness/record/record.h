@@ -54,11 +54,11 @@ struct gnn_record_counters {
  * rows are read more often than they are asked for. NAN: unknown. */
 double gnn_record_hit_ratio(const struct gnn_record_counters *counters);
 
-/* Summed over the stage's workers: wall = work + waits. */
+/* Summed over the stage's workers: wall = work + waits; work is at most cpu and queued. */
 struct gnn_record_stage {
     char stage[GNN_NAME_MAX];
     uint64_t workers, items;
-    uint64_t wall_ns, work_ns, cpu_ns;
+    uint64_t wall_ns, work_ns, cpu_ns, queued_ns;
     uint64_t wait_io_ns, wait_queue_ns, wait_lock_ns, wait_compute_ns, wait_resource_ns;
 };
 

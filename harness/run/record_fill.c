@@ -215,6 +215,7 @@ static void fill_stage(const struct gnn_stage_time *t, struct gnn_record_stage *
     out->wall_ns = t->wall_ns;
     out->work_ns = t->work_ns;
     out->cpu_ns = t->cpu_ns;
+    out->queued_ns = t->queued_ns;
     out->wait_io_ns = t->wait_ns[GNN_WAIT_IO];
     out->wait_queue_ns = t->wait_ns[GNN_WAIT_QUEUE];
     out->wait_lock_ns = t->wait_ns[GNN_WAIT_LOCK];

@@ -186,6 +186,28 @@ static bool device_within_epoch(const struct context *c)
     return true;
 }
 
+/* Work is what was computed or stood in line for a core, as the kernel counted it. What is more is a wait that nobody
+ * named. A tenth of the time is left to what the kernel's clocks leave out (interrupts, a hypervisor), and 20 ms a
+ * worker to a stage that hardly ran. */
+static bool work_explained(const struct context *c)
+{
+    for (uint32_t i = 0; i < c->run->epoch_count; i++)
+        for (uint32_t s = 0; s < c->run->epochs[i].stage_count; s++) {
+            const struct gnn_record_stage *const st = &c->run->epochs[i].stages[s];
+            if (st->queued_ns == GNN_UNKNOWN || st->cpu_ns == GNN_UNKNOWN || st->work_ns == GNN_UNKNOWN)
+                continue;
+            const uint64_t seen_ns = gnn_add_bytes(st->cpu_ns, st->queued_ns);
+            const uint64_t unseen_ns = st->wall_ns / 10 + gnn_mul_bytes(st->workers, 20000000);
+            if (st->work_ns <= gnn_add_bytes(seen_ns, unseen_ns))
+                continue;
+            return BROKEN(c,
+                          "epoch %u stage %s: %" PRIu64 " ns of work, but %" PRIu64 " ns on a core and %" PRIu64
+                          " ns in line for one: a wait was not counted",
+                          i, st->stage, st->work_ns, st->cpu_ns, st->queued_ns);
+        }
+    return true;
+}
+
 static bool not_killed(const struct context *c)
 {
     if (c->run->oom_kills == GNN_UNKNOWN || c->run->oom_kills == 0)
@@ -193,9 +215,10 @@ static bool not_killed(const struct context *c)
     return BROKEN(c, "the kernel killed %" PRIu64 " process(es) of the run for memory", c->run->oom_kills);
 }
 
-static check_fn *const checks[] = {
-    all_epochs,  batches_counted, seeds_counted, trained_as_sampled, loss_finite,     cap_respected,       started_cold,
-    misses_read, stayed_direct,   device_moved,  stages_accounted,   prepared_within, device_within_epoch, not_killed};
+static check_fn *const checks[] = {all_epochs,      batches_counted,     seeds_counted,    trained_as_sampled,
+                                   loss_finite,     cap_respected,       started_cold,     misses_read,
+                                   stayed_direct,   device_moved,        stages_accounted, work_explained,
+                                   prepared_within, device_within_epoch, not_killed};
 
 uint32_t gnn_validity_check(const struct gnn_run_config *config, const struct gnn_validity_facts *facts,
                             struct gnn_run_record *run)

@@ -31,6 +31,7 @@ static void add_times(const struct gnn_pipeline *pipeline, struct gnn_epoch_resu
         sum->items += times[i].items;
         sum->wall_ns += times[i].wall_ns;
         sum->cpu_ns += times[i].cpu_ns;
+        sum->queued_ns = gnn_add_bytes(sum->queued_ns, times[i].queued_ns);
         sum->work_ns += times[i].work_ns;
         for (int kind = 0; kind < GNN_WAIT_KINDS; kind++)
             sum->wait_ns[kind] += times[i].wait_ns[kind];

@@ -33,10 +33,13 @@ enum gnn_wait {
     GNN_WAIT_KINDS
 };
 
-/* Of one thread since it started. wall = work + the waits; cpu_ns is what the kernel charged, as a cross-check. */
+/* Of one thread since it started. wall = work + the waits. What a thread does on a core (cpu_ns) and how long it stands
+ * in line for one (queued_ns) is counted by the kernel, so that work beyond their sum is a wait that nobody has named.
+ * A wait that spins is in cpu_ns too. */
 struct gnn_time_split {
     uint64_t wall_ns;
     uint64_t cpu_ns;
+    uint64_t queued_ns; /* GNN_UNKNOWN where the kernel does not tell */
     uint64_t wait_ns[GNN_WAIT_KINDS];
 };
 
@@ -332,7 +335,7 @@ static inline void gnn_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out)
 }
 
 /* Copies where either side may be feature memory (a bounced row on its way to its slot): the simulated world charges
- * the bytes and touches none of them. */
+ * the bytes and a place in memory, as for a row of a mapping, and touches none of them. */
 static inline void gnn_mem_copy(struct gnn_world *w, void *dst, const void *src, uint64_t bytes)
 {
     w->ops->mem_copy(w, dst, src, bytes);

@@ -23,6 +23,7 @@ static void fake_stage(struct gnn_record_epoch *epoch, const char *name, uint64_
     stage->wall_ns = (uint64_t)(count * wall_s * second_ns);
     stage->work_ns = (uint64_t)(count * work_s * second_ns);
     stage->cpu_ns = stage->work_ns;
+    stage->queued_ns = 0;
     stage->wait_io_ns = (uint64_t)(count * io_s * second_ns);
     stage->wait_lock_ns = 0;
     stage->wait_compute_ns = 0;

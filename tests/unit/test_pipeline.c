@@ -491,6 +491,8 @@ static void sleeps_land_in_their_kind(void **state)
     assert_about_ms("the waiter's queue", times[1].wait_ns[GNN_WAIT_QUEUE], 300);
     assert_int_equal(times[1].wait_ns[GNN_WAIT_IO], 0);
     assert_about_ms("the waiter's work", times[1].work_ns, 200);
+    if (times[1].queued_ns != GNN_UNKNOWN) /* work that no core did and none was wanted for: the kernel knows */
+        assert_true(times[1].work_ns > times[1].cpu_ns + times[1].queued_ns + 150 * MS);
     check_sums(&times[0]);
     check_sums(&times[1]);
     gnn_pipeline_close(pipeline);

@@ -181,6 +181,28 @@ static void somebody_killed(struct fixture *f)
     f->run.oom_kills = 1;
 }
 
+/* The reads of a stage were waited for and nobody said so: wall = work + waits all the same. */
+static void wait_lost(struct fixture *f)
+{
+    struct gnn_record_stage *const stage = &f->run.epochs[1].stages[1];
+    stage->work_ns += stage->wait_io_ns;
+    stage->wait_io_ns = 0;
+}
+
+/* Work is the stage's CPU time, 1 s in line, a tenth of its time and 20 ms a worker; then one more nanosecond. */
+static void fill_the_tenth(struct gnn_record_stage *stage, uint64_t more_ns)
+{
+    const uint64_t work_ns = stage->work_ns;
+    stage->queued_ns = 1000000000;
+    stage->work_ns = stage->cpu_ns + stage->queued_ns + stage->wall_ns / 10 + stage->workers * 20000000 + more_ns;
+    stage->wait_queue_ns -= stage->work_ns - work_ns;
+}
+
+static void wait_lost_beyond_the_tenth(struct fixture *f)
+{
+    fill_the_tenth(&f->run.epochs[0].stages[0], 1);
+}
+
 static const struct {
     void (*damage)(struct fixture *f);
     const char *reason;
@@ -207,6 +229,8 @@ static const struct {
     {evaluation_beyond_cap, "exceeds the cap"},
     {time_lost, "epoch 1 stage train"},
     {time_invented, "epoch 0 stage extract"},
+    {wait_lost, "a wait was not counted"},
+    {wait_lost_beyond_the_tenth, "a wait was not counted"},
     {no_stage, "no stage"},
     {gpu_beyond_the_epoch, "epoch 1: the GPU was busy for"},
     {somebody_killed, "killed 1 process"},
@@ -302,12 +326,24 @@ static void max_batches(struct fixture *f)
     }
 }
 
+static void in_line_for_a_core(struct fixture *f)
+{
+    fill_the_tenth(&f->run.epochs[0].stages[0], 0);
+}
+
+static void no_clock_of_the_queue(struct fixture *f)
+{
+    wait_lost(f);
+    f->run.epochs[1].stages[1].queued_ns = GNN_UNKNOWN;
+}
+
 static void sound_runs_pass(void **state)
 {
     (void)state;
-    void (*const variants[])(struct fixture * f) = {
-        leave,       within_one_percent, gpu_all_the_epoch, counters_lag, buffered_reads, mapped, no_counting_group,
-        program_cap, warm_by_wish,       sampling_alone,    max_batches};
+    void (*const variants[])(struct fixture *
+                             f) = {leave,       within_one_percent, gpu_all_the_epoch,    counters_lag, buffered_reads,
+                                   mapped,      no_counting_group,  program_cap,          warm_by_wish, sampling_alone,
+                                   max_batches, in_line_for_a_core, no_clock_of_the_queue};
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         struct fixture f;
         make_sound(&f);

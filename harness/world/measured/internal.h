@@ -16,7 +16,7 @@ struct gnn_thread {
     struct measured *world;
     struct gnn_thread *prev, *next; /* the world's list of joined-in threads, under its lock */
     uint64_t start_ns;
-    uint64_t start_cpu_ns;
+    uint64_t start_cpu_ns, start_queued_ns;
     uint64_t wait_ns[GNN_WAIT_KINDS];
     int schedstat_fd; /* -1 where the kernel does not tell */
     bool started;     /* by thread_start, freed by thread_join; else freed at thread exit or with the world */
@@ -76,7 +76,7 @@ void measured_thread_exit(void *thread);
 
 /* Brackets work that may fault: time that the thread neither computed nor queued for the CPU, it waited for I/O. */
 struct measured_fault_timer {
-    uint64_t wall_ns, cpu_ns, runqueue_ns;
+    uint64_t wall_ns, cpu_ns, queued_ns;
 };
 void measured_fault_timer_start(struct gnn_thread *self, struct measured_fault_timer *timer);
 void measured_fault_timer_stop(struct gnn_thread *self, const struct measured_fault_timer *timer);

@@ -35,10 +35,24 @@ void measured_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wa
 
 /* ---- the calling thread's record ---- */
 
+/* Returns the nanoseconds this thread stood runnable without a CPU, the second of "cpu_ns delay_ns slices"; GNN_UNKNOWN
+ * where the kernel does not tell. */
+static uint64_t queued_ns(const struct gnn_thread *self)
+{
+    char text[64];
+    const ssize_t got = self->schedstat_fd < 0 ? -1 : pread(self->schedstat_fd, text, sizeof text - 1, 0);
+    if (got <= 0)
+        return GNN_UNKNOWN;
+    text[got] = '\0';
+    const char *second = strchr(text, ' ');
+    return second == NULL ? GNN_UNKNOWN : strtoull(second, NULL, 10);
+}
+
 /* Runs on the thread itself: the clocks and /proc/thread-self are its own. */
 static void thread_begin(struct gnn_thread *thread)
 {
     thread->schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    thread->start_queued_ns = queued_ns(thread);
     thread->start_cpu_ns = gnn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     thread->start_ns = gnn_host_now_ns();
     const int rc = pthread_setspecific(thread->world->self, thread);
@@ -152,6 +166,8 @@ void measured_thread_split(struct gnn_world *w, struct gnn_time_split *out)
     const struct gnn_thread *self = measured_self(measured_of(w));
     out->wall_ns = gnn_host_now_ns() - self->start_ns;
     out->cpu_ns = gnn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - self->start_cpu_ns;
+    const uint64_t queued = queued_ns(self);
+    out->queued_ns = queued == GNN_UNKNOWN ? GNN_UNKNOWN : queued - self->start_queued_ns;
     memcpy(out->wait_ns, self->wait_ns, sizeof out->wait_ns);
 }
 
@@ -161,21 +177,9 @@ void measured_add_wait(struct gnn_world *w, enum gnn_wait kind, uint64_t ns)
     measured_self(measured_of(w))->wait_ns[kind] += ns;
 }
 
-/* Returns the nanoseconds this thread stood runnable without a CPU: "cpu_ns delay_ns slices". */
-static uint64_t runqueue_ns(const struct gnn_thread *self)
-{
-    char text[64];
-    const ssize_t got = self->schedstat_fd < 0 ? -1 : pread(self->schedstat_fd, text, sizeof text - 1, 0);
-    if (got <= 0)
-        return 0;
-    text[got] = '\0';
-    const char *second = strchr(text, ' ');
-    return second == NULL ? 0 : strtoull(second, NULL, 10);
-}
-
 void measured_fault_timer_start(struct gnn_thread *self, struct measured_fault_timer *timer)
 {
-    timer->runqueue_ns = runqueue_ns(self);
+    timer->queued_ns = queued_ns(self);
     timer->cpu_ns = gnn_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     timer->wall_ns = gnn_host_now_ns();
 }
@@ -186,7 +190,7 @@ void measured_fault_timer_stop(struct gnn_thread *self, const struct measured_fa
     const uint64_t cpu_ns = gnn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - timer->cpu_ns;
     if (wall_ns < cpu_ns + FAULT_WAIT_NS_MIN)
         return; /* no page was waited for: not worth the second look into /proc */
-    const uint64_t delay_ns = runqueue_ns(self) - timer->runqueue_ns;
+    const uint64_t delay_ns = queued_ns(self) - timer->queued_ns; /* both unknown: 0 */
     if (delay_ns < wall_ns - cpu_ns)
         self->wait_ns[GNN_WAIT_IO] += wall_ns - cpu_ns - delay_ns;
 }

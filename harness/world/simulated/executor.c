@@ -291,12 +291,15 @@ static void settle_slowly(struct sim_executor *ex, uint64_t d_ns)
     if (ex->ready.count == 0) {
         ex->horizon_ns = next_event_ns(ex, threads);
         if (end_ns < ex->horizon_ns) {
+            self->queued_ns += end_ns - ex->now_ns - d_ns;
             advance(ex, end_ns, threads);
             return;
         }
     }
+    const uint64_t start_ns = ex->now_ns;
     heap_push(&ex->computing, ex->service + d_ns * SERVICE_PER_NS, self);
     dispatch(ex);
+    self->queued_ns += ex->now_ns - start_ns - d_ns;
 }
 
 void sim_settle(struct sim_executor *ex)
@@ -510,6 +513,7 @@ void sim_thread_split(struct gnn_world *w, struct gnn_time_split *out)
     const struct gnn_thread *const self = ex->running;
     out->wall_ns = ex->now_ns - self->start_ns;
     out->cpu_ns = self->cpu_ns;
+    out->queued_ns = self->queued_ns;
     memcpy(out->wait_ns, self->wait_ns, sizeof out->wait_ns);
 }
 

@@ -50,6 +50,7 @@ struct gnn_thread {
     uint64_t pending_ps; /* CPU time that has not passed yet */
     uint64_t start_ns;
     uint64_t cpu_ns;
+    uint64_t queued_ns; /* computing took longer than on a core of its own */
     uint64_t wait_ns[GNN_WAIT_KINDS];
     enum sim_state state;
     enum gnn_wait wait_kind; /* of a thread that waits */
