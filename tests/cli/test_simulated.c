@@ -70,6 +70,30 @@ static void the_same_run_gives_the_same_bytes(void **state)
         }
 }
 
+static json_int_t first_epoch(const json_t *run, const char *key)
+{
+    return whole(json_array_get(json_object_get(run, "epochs"), 0), NULL, key);
+}
+
+/* On the machine of round figures, with so many threads whatever the defaults are. */
+static json_t *golden_run(const struct tiny_runs *t, const char *const *more, int *exit_status)
+{
+    const char *all[TINY_ARGUMENTS_MAX] = {"--world", "simulated", "--profile", "tests/golden/machine.ini",
+                                           "--dim",   "100"};
+    for (uint32_t i = 0; more[i] != NULL; i++)
+        all[6 + i] = more[i];
+    return tiny_runs_json(t, all, exit_status);
+}
+
+#define SET(option) "--set", option
+#define GINEX "--system", "ginex", "--memory", "24M", SET("ginex.samplers=4")
+#define GINEX_MISSES "--system", "ginex", SET("ginex.feature_cache=1M"), SET("ginex.gather_threads=16")
+#define AGNES "--system", "agnes", SET("agnes.hyperbatch=8")
+#define AGNES_BLOCKS                                                                                                   \
+    "--system", "agnes", "--sample-only", SET("agnes.block=4K"), SET("agnes.graph_buffer=512K"),                       \
+        SET("agnes.hyperbatch=8")
+#define RINGSAMPLER "--system", "ringsampler", "--sample-only", SET("ringsampler.threads=2")
+
 /* One seed, one nanosecond, on any machine: what gcc -O2 gave on one x86-64. Other compilers, optimisation levels,
  * sanitizers and address layouts have to give it too, so an entry that differs between two builds of one source is a
  * bug (an address, a rounding or the host's clock got in).
@@ -81,30 +105,37 @@ static void golden_times(void **state)
 {
     const struct tiny_runs *const t = *state;
     static const struct {
-        const char *more[8];
+        const char *more[14];
         const char *batch_digest;
-        json_int_t wall_ns, device_read_ios;
+        json_int_t wall_ns, prepare_ns, device_read_ios;
     } cases[] = {
-        {{"--system", "pygplus", "--memory", "8M"}, "69d702bd77b446b6", 48243254, 4992},
-        {{"--system", "pygplus", "--compute", "cpu"}, "69d702bd77b446b6", 29949814, 2822},
-        {{"--system", "gnndrive", "--memory", "12M"}, "69d702bd77b446b6", 35022707, 5704},
-        {{"--system", "gnndrive", "--compute", "cpu", "--model", "gat"}, "69d702bd77b446b6", 38567835, 5704},
+        {{"--system", "pygplus", "--memory", "8M"}, "69d702bd77b446b6", 48243254, 0, 4992},
+        {{"--system", "pygplus", "--compute", "cpu"}, "69d702bd77b446b6", 29949814, 0, 2822},
+        {{"--system", "gnndrive", "--memory", "12M"}, "69d702bd77b446b6", 35029307, 0, 5704},
+        {{"--system", "gnndrive", "--compute", "cpu", "--model", "gat"}, "69d702bd77b446b6", 38574339, 0, 5704},
+        {{GINEX}, "69d702bd77b446b6", 22341223, 18145255, 2919},
+        {{GINEX, SET("ginex.superbatch=8")}, "69d702bd77b446b6", 28147355, 22542563, 3396},
+        {{GINEX, SET("ginex.superbatch=8"), SET("ginex.overlap=false")}, "69d702bd77b446b6", 29299137, 22546326, 3396},
+        {{"--system", "ringsampler", "--memory", "24M"}, "69d702bd77b446b6", 34383011, 0, 6420},
+        {{RINGSAMPLER}, "69d702bd77b446b6", 2719226, 0, 288},
+        {{RINGSAMPLER, SET("ringsampler.io=direct")}, "69d702bd77b446b6", 9603805, 0, 1827},
+        {{RINGSAMPLER, SET("ringsampler.io=sorted")}, "69d702bd77b446b6", 6473447, 0, 241},
+        {{AGNES}, "69d702bd77b446b6", 30084897, 0, 418},
+        {{AGNES, SET("agnes.workers=16")}, "69d702bd77b446b6", 30385496, 0, 418},
+        {{AGNES, SET("agnes.overlap=full")}, "69d702bd77b446b6", 28273198, 0, 418},
     };
     int different = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        const char *all[TINY_ARGUMENTS_MAX] = {"--world", "simulated", "--profile", "tests/golden/machine.ini",
-                                               "--dim",   "100"};
-        for (uint32_t i = 0; cases[c].more[i] != NULL; i++)
-            all[6 + i] = cases[c].more[i];
         int exit_status;
-        json_t *const run = tiny_runs_json(t, all, &exit_status);
+        json_t *const run = golden_run(t, cases[c].more, &exit_status);
         const char *const digest = tiny_runs_text(json_object_get(run, "counters"), "batch_digest");
-        const json_int_t wall_ns = whole(json_array_get(json_object_get(run, "epochs"), 0), NULL, "wall_ns");
+        const json_int_t wall_ns = first_epoch(run, "wall_ns"), prepare_ns = first_epoch(run, "prepare_ns");
         const json_int_t reads = whole(run, "counters", "device_read_ios");
         if (strcmp(digest, cases[c].batch_digest) != 0 || wall_ns != cases[c].wall_ns ||
-            reads != cases[c].device_read_ios) {
-            print_error("case %zu: now \"%s\", %lld, %lld (%s %s)\n", c, digest, (long long)wall_ns, (long long)reads,
-                        tiny_runs_text(run, "status"), tiny_runs_text(run, "reasons"));
+            prepare_ns != cases[c].prepare_ns || reads != cases[c].device_read_ios) {
+            print_error("case %zu: now \"%s\", %lld, %lld, %lld (%s %s)\n", c, digest, (long long)wall_ns,
+                        (long long)prepare_ns, (long long)reads, tiny_runs_text(run, "status"),
+                        tiny_runs_text(run, "reasons"));
             different++;
         }
         json_decref(run);
@@ -147,6 +178,66 @@ static void what_the_gpu_did_is_recorded(void **state)
         json_decref(run);
     }
     assert_int_equal(different, 0);
+}
+
+/* A switch that does nothing is found here: what each must cost or save, on the machine of round figures. */
+static void switches_take_their_time(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const struct {
+        const char *less[14], *more[14];
+        const char *what; /* of the run: a time of the first epoch, or a counter */
+        double times;     /* more is at least so many times less */
+    } pairs[] = {
+        {{GINEX}, {GINEX, SET("ginex.overlap=false")}, "wall_ns", 1.02},
+        {{GINEX_MISSES}, {GINEX_MISSES, SET("ginex.gather_threads=1")}, "wall_ns", 2},
+        {{GINEX}, {GINEX, SET("ginex.superbatch=8")}, "wall_ns", 1.05},
+        {{GINEX}, {GINEX, SET("ginex.superbatch=8")}, "prepare_ns", 1},
+        {{AGNES, SET("agnes.overlap=full")}, {AGNES}, "wall_ns", 1.02},
+        {{AGNES_BLOCKS}, {AGNES_BLOCKS, SET("agnes.resident_first=false")}, "requested_ios", 1.1},
+        {{RINGSAMPLER, SET("ringsampler.io=direct")},
+         {RINGSAMPLER, SET("ringsampler.io=direct"), SET("ringsampler.coalesce=none")},
+         "device_read_ios",
+         1.02},
+        {{RINGSAMPLER, SET("ringsampler.io=direct"), SET("ringsampler.coalesce=adjacent")},
+         {RINGSAMPLER, SET("ringsampler.io=direct")},
+         "device_read_ios",
+         1.02},
+        {{RINGSAMPLER}, {RINGSAMPLER, SET("ringsampler.dedupe=sort")}, "wall_ns", 1},
+    };
+    for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
+        json_int_t values[2];
+        for (int more = 0; more < 2; more++) {
+            int exit_status;
+            json_t *const run = golden_run(t, more != 0 ? pairs[p].more : pairs[p].less, &exit_status);
+            assert_int_equal(exit_status, 0);
+            const bool time = json_object_get(json_array_get(json_object_get(run, "epochs"), 0), pairs[p].what) != NULL;
+            values[more] = time ? first_epoch(run, pairs[p].what) : whole(run, "counters", pairs[p].what);
+            json_decref(run);
+        }
+        if (values[0] == values[1] || (double)values[1] < pairs[p].times * (double)values[0])
+            fail_msg("pair %zu: %s is %lld, and %lld with the switch", p, pairs[p].what, (long long)values[0],
+                     (long long)values[1]);
+    }
+}
+
+/* The paper's sixteen workers are no slower than one. */
+static void more_workers_never_slow_agnes(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const workers[] = {"agnes.workers=1", "agnes.workers=2", "agnes.workers=4", "agnes.workers=16"};
+    json_int_t alone_ns = 0;
+    for (size_t w = 0; w < sizeof workers / sizeof workers[0]; w++) {
+        const char *const more[14] = {AGNES, "--set", workers[w]};
+        int exit_status;
+        json_t *const run = golden_run(t, more, &exit_status);
+        assert_int_equal(exit_status, 0);
+        const json_int_t wall_ns = first_epoch(run, "wall_ns");
+        alone_ns = w == 0 ? wall_ns : alone_ns;
+        if ((double)wall_ns > 1.03 * (double)alone_ns)
+            fail_msg("%s: %lld ns, one worker %lld", workers[w], (long long)wall_ns, (long long)alone_ns);
+        json_decref(run);
+    }
 }
 
 /* Thread counts that nobody gave follow the cores of the profile (3 and 48), up to what the papers use. */
@@ -520,6 +611,8 @@ int main(void)
         cmocka_unit_test(the_same_run_gives_the_same_bytes),
         cmocka_unit_test(golden_times),
         cmocka_unit_test(what_the_gpu_did_is_recorded),
+        cmocka_unit_test(switches_take_their_time),
+        cmocka_unit_test(more_workers_never_slow_agnes),
         cmocka_unit_test(threads_follow_the_cores_of_the_world),
         cmocka_unit_test(both_worlds_draw_the_same_mini_batches),
         cmocka_unit_test(every_exact_system_draws_the_same),
