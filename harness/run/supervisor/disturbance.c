@@ -34,7 +34,14 @@ static bool is_in_group(pid_t worker, const char *group)
 {
     char path[64], text[4096];
     (void)snprintf(path, sizeof path, "/proc/%ld/cgroup", (long)worker);
-    return gnn_text_file_read(path, text, sizeof text) != 0 || strstr(text, group) != NULL;
+    if (gnn_text_file_read(path, text, sizeof text) != 0)
+        return true; /* unknown */
+    /* "4:memory:/path" of version 1, where other controllers have lines of their own; else "0::/path". */
+    const char *line = strstr(text, ":memory:");
+    if (line == NULL)
+        line = text;
+    const char *const found = strstr(line, group);
+    return found != NULL && (line == text || found < gnn_next_line(line));
 }
 
 /* Whether it was stopped, or goes on after a stop, since the last look. Nothing is reaped. */
