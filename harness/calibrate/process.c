@@ -1,25 +1,11 @@
 /* What the process itself takes of a memory cap: everything that is not in the world's large allocations. Measured
  * first, before this command has taken memory of its own: the world open, the tensor back-end open and warm (BLAS keeps
  * buffers), a few threads started. Files the program is mapped from are shared with others and not counted. */
-#include "harness/base/text_file.h"
+#include "harness/base/own_memory.h"
 #include "harness/calibrate/internal.h"
 #include "harness/tensor/tensor.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-enum { WARM_ROWS = 2048, WARM_COLS = 256, THREADS = 8, KERNEL_STACK_BYTES = 16384, TEXT_BYTES = 8192 };
-
-/* "Name:   123 kB" in /proc/self/status; 0 where it is not told. */
-static uint64_t status_bytes(const char *text, const char *name)
-{
-    const char *const line = strstr(text, name);
-    uint64_t kib = 0;
-    if (line == NULL || sscanf(line + strlen(name), " %" SCNu64, &kib) != 1)
-        return 0;
-    return kib * 1024;
-}
+enum { WARM_ROWS = 2048, WARM_COLS = 256, THREADS = 8, KERNEL_STACK_BYTES = 16384 };
 
 static void idle_main(void *arg)
 {
@@ -55,22 +41,17 @@ static enum gnn_status warm_up(struct gnn_tensor *tensor, struct gnn_err *err)
 
 enum gnn_status gnn_bench_process(struct gnn_bench *bench, struct gnn_err *err)
 {
-    char text[TEXT_BYTES];
     struct gnn_tensor *tensor = NULL;
     GNN_TRY(gnn_bench_tensor_open(bench, NULL, &tensor, err));
     enum gnn_status status = warm_up(tensor, err);
     GNN_NEXT(status, start_threads(bench->world, err));
-    const int error = gnn_text_file_read("/proc/self/status", text, sizeof text);
+    const uint64_t held = gnn_own_memory_bytes() + (uint64_t)THREADS * KERNEL_STACK_BYTES;
     tensor->ops->close(tensor);
     GNN_TRY(status);
-    if (error != 0)
-        return gnn_fail(err, GNN_ENOTSUP, "/proc/self/status: %s", strerror(error));
     struct gnn_mem_usage usage;
     gnn_mem_usage(bench->world, &usage);
-    const uint64_t held =
-        status_bytes(text, "RssAnon:") + status_bytes(text, "VmPTE:") + (uint64_t)THREADS * KERNEL_STACK_BYTES;
     bench->out->figure[GNN_FIGURE_PROCESS] = (struct gnn_figure){.value = (double)(held - usage.current_bytes)};
-    return held > usage.current_bytes
+    return held > usage.current_bytes + (uint64_t)THREADS * KERNEL_STACK_BYTES
                ? GNN_OK
                : gnn_fail(err, GNN_ENOTSUP, "/proc/self/status does not tell the memory of this process");
 }

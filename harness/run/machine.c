@@ -2,6 +2,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/data_dirs.h"
+#include "harness/base/own_memory.h"
 #include "harness/dataset/synthetic.h"
 #include "harness/run/fault_option.h"
 #include "harness/tensor/cuda/plugin.h"
@@ -168,12 +169,22 @@ static enum gnn_status hold_other_processes(struct gnn_machine *m, struct gnn_er
                          GNN_MEM_FEATURES | GNN_MEM_PINNED, &m->other_processes, err);
 }
 
+/* What the measured world may allocate, 0 for any amount. Under a control group that is what the process leaves of the
+ * cap: what can never fit is refused by name, not killed by the kernel later. */
+static uint64_t allocation_limit(const struct gnn_run_config *config)
+{
+    const uint64_t cap_bytes = config->memory_bytes;
+    if (cap_bytes == 0 || config->cap_kind == GNN_CAP_PROGRAM)
+        return cap_bytes;
+    const uint64_t own_bytes = gnn_own_memory_bytes(), room_bytes = gnn_add_bytes(cap_bytes, config->swap_bytes);
+    return room_bytes > own_bytes ? room_bytes - own_bytes : 1;
+}
+
 static enum gnn_status open_worlds(struct gnn_machine *m, gnn_deadlock_fn *on_deadlock, struct gnn_err *err)
 {
     GNN_TRY(gnn_faults_parse(m->config->fault, &m->faults, err));
-    const struct gnn_measured_config measured = {
-        .memory_limit_bytes = m->config->cap_kind == GNN_CAP_PROGRAM ? m->config->memory_bytes : 0,
-        .processes = m->config->workers > 1};
+    const struct gnn_measured_config measured = {.memory_limit_bytes = allocation_limit(m->config),
+                                                 .processes = m->config->workers > 1};
     GNN_TRY(m->simulated ? open_simulated(m, on_deadlock, err) : gnn_world_measured_open(&measured, &m->inner, err));
     m->world = m->inner;
     GNN_TRY(hold_other_processes(m, err));
@@ -446,7 +457,12 @@ const char *gnn_machine_profile_digest(const struct gnn_machine *m)
 
 uint64_t gnn_machine_process_bytes(const struct gnn_machine *m)
 {
-    return m->simulated ? m->slowed.process_bytes : 0;
+    if (m->simulated)
+        return m->slowed.process_bytes;
+    struct gnn_mem_usage world;
+    gnn_mem_usage(m->inner, &world);
+    const uint64_t own_bytes = gnn_own_memory_bytes();
+    return own_bytes > world.current_bytes ? own_bytes - world.current_bytes : 0;
 }
 
 uint32_t gnn_machine_cores(const struct gnn_machine *m)

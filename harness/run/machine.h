@@ -39,7 +39,8 @@ void gnn_machine_forked(struct gnn_machine *machine);
 /* Reads what the run has used so far. */
 void gnn_machine_usage(struct gnn_machine *machine, struct gnn_machine_usage *out);
 
-/* What the process itself takes of the cap: the profile's figure; 0 in the measured world, where it is not known. */
+/* What the process itself takes of the cap: the profile's figure; in the measured world its anonymous memory and page
+ * tables beside the world's allocations, as far as they are there by now. */
 uint64_t gnn_machine_process_bytes(const struct gnn_machine *machine);
 
 /* Cores of the world: of the profile, or those this process may run on. */

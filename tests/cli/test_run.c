@@ -127,6 +127,23 @@ static void a_cap_is_read_back(void **state)
     json_decref(run);
 }
 
+/* A cap that the process leaves too little of for the dataset's own arrays (1.3 MB at this scale): they are loaded
+ * before anything is planned, so the allocation itself must say so, and not the kernel. */
+static void a_cap_below_the_dataset_is_refused(void **state)
+{
+    const struct tiny_runs *const f = *state;
+    if (!f->confined)
+        skip_test("no writable memory control group");
+    process_expect(process_shell("%s prepare papers100m --scale 1/1000 --dim 8 --data %s", process_program(), f->data),
+                   0, "", "prepare");
+    process_expect(
+        process_shell("%s run --system ringsampler --sample-only --dataset papers100m --scale 1/1000 --data %s "
+                      "--db %s --fanout 3,3 --batch 10 --memory 1200K 2>&1 | grep -c 'indptr.*raise --memory' "
+                      ">&2",
+                      process_program(), f->data, f->db),
+        0, "1", "a run below the dataset's arrays");
+}
+
 static void the_time_limit_is_oot(void **state)
 {
     const struct tiny_runs *const f = *state;
@@ -337,6 +354,7 @@ int main(void)
         cmocka_unit_test(stages_add_up),
         cmocka_unit_test(a_cap_that_cannot_be_is_oom),
         cmocka_unit_test(a_cap_is_read_back),
+        cmocka_unit_test(a_cap_below_the_dataset_is_refused),
         cmocka_unit_test(the_time_limit_is_oot),
         cmocka_unit_test(ctrl_c_is_recorded),
         cmocka_unit_test(a_killed_supervisor_takes_its_worker_along),
