@@ -258,7 +258,7 @@ static void the_charge_follows_the_plan(void **state)
     json_t *const null = run_generated(f, MEDIUM, "null", WORDS("--memory", "128M"));
     json_t *const run = run_generated(
         f, MEDIUM, "gnndrive",
-        WORDS("--batch", "16", "--fanout", "10,10", "--memory", "128M", "--set", "gnndrive.buffer_mult=6"));
+        WORDS("--batch", "16", "--fanout", "10,10", "--memory", "128M", "--set", "gnndrive.buffer_mult=3"));
     assert_true(counter(run, 1, "cache_evictions") > 0); /* full: every slot was written */
     const uint64_t expected = planned_bytes(run) + held_bytes(null, EPOCHS - 1);
     print_message("held %llu and %llu bytes, planned %llu\n", (unsigned long long)held_bytes(run, 1),
