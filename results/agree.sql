@@ -2,13 +2,24 @@
 -- (a system, what trains, a row width, a cap) and part of the run: the first epoch, which starts cold, and the later
 -- ones. Where there are several repetitions or later epochs the median one by time stands for all.
 
+-- What a cell calls its system: sampling alone, RingSampler's way to read and threads, AGNES' workers.
+create temp view called as
+select r.run_id, r.system || case o.value when 'true' then ' -only' else '' end || coalesce(' ' || i.value, '')
+       || coalesce(' ' || t.value || ' threads', '') as system
+from runs r left join config o on o.run_id = r.run_id and o.key = 'sample-only'
+     left join config i on i.run_id = r.run_id and i.key = 'ringsampler.io'
+     left join config t on t.run_id = r.run_id and t.value <> '0' and
+                           (t.key in ('ringsampler.threads', 'agnes.workers')
+                            or t.key = 'pygplus.workers' and o.value = 'true');
+
 -- Every epoch of a run that ended, with what was counted in it; one row without an epoch where none finished.
 create temp view parts as
-select r.run_id, r.system, iif(r.compute like 'cuda%' or r.compute like '%/gpu', 'gpu', 'cpu') as trainer, r.dim,
+select r.run_id, n.system, iif(r.compute like 'cuda%' or r.compute like '%/gpu', 'gpu', 'cpu') as trainer, r.dim,
        r.cap_bytes, r.world, r.status, e.epoch, coalesce(e.epoch > 0, 0) as later,
        e.wall_ns / 1e9 as s, c.sampled_nodes, c.sampled_edges, c.batch_digest, c.requested_ios, c.requested_bytes,
        c.cache_hits, c.device_read_ios, c.device_read_bytes
-from runs r left join epochs e using (run_id) left join counters c on c.run_id = r.run_id and c.epoch = e.epoch
+from runs r join called n using (run_id) left join epochs e using (run_id)
+     left join counters c on c.run_id = r.run_id and c.epoch = e.epoch
 where r.status <> 'running';
 
 create temp view ranked as
@@ -76,15 +87,15 @@ select printf('Different ends: %d cells. Different mini-batches: %d. Reads, byte
 from verdict;
 
 create temp view shown_stages as
-select r.system, iif(r.compute like 'cuda%' or r.compute like '%/gpu', 'gpu', 'cpu') as trainer, r.dim,
+select n.system, iif(r.compute like 'cuda%' or r.compute like '%/gpu', 'gpu', 'cpu') as trainer, r.dim,
        (r.cap_bytes / 1048576) || 'M' as cap, iif(s.epoch > 0, 'later', 'first') as epoch, s.stage, r.world,
        s.workers, printf('%.2f', avg(s.work_ns) / 1e9) as work, printf('%.2f', avg(s.cpu_ns) / 1e9) as cpu,
        printf('%.2f', avg(s.wait_io_ns) / 1e9) as 'I/O', printf('%.2f', avg(s.wait_queue_ns) / 1e9) as queue,
        printf('%.2f', avg(s.wait_lock_ns) / 1e9) as lock, printf('%.2f', avg(s.wait_resource_ns) / 1e9) as slots
-from stages s join runs r using (run_id)
+from stages s join runs r using (run_id) join called n using (run_id)
 where r.status = 'ok'
-group by r.system, trainer, r.dim, r.cap_bytes, s.epoch > 0, s.position, r.world
-order by r.system desc, trainer, r.dim, r.cap_bytes, s.epoch > 0, s.position, r.world;
+group by n.system, trainer, r.dim, r.cap_bytes, s.epoch > 0, s.position, r.world
+order by n.system desc, trainer, r.dim, r.cap_bytes, s.epoch > 0, s.position, r.world;
 
 create temp view out_of_band as
 select n = 0 or median not between 0.8 and 1.25 or low < 0.6 or high > 1.6 or statuses > 0 or blocks > 0 or counters > 0

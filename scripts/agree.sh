@@ -4,7 +4,12 @@
 # is outside its band.
 #   scripts/agree.sh [--systems "pygplus gnndrive"] [--dims "64 128 512"] [--caps "160M 320M 640M"] [--epochs 2]
 #                    [--repeats 1] [--batches 0] [--profile this] [--scale 1/100] [--trainers "cpu gpu"] [--out FILE]
-#                    [--stages] [--report]
+#                    [--stages] [--report] [--sampling "pygplus ringsampler+io=mapped"] [--threads "2 8"]
+#                    [--sampling-caps "60M 100M 160M"] [--workers "1 4 16"]
+# A word of --systems or --sampling is a system, and with +NAME=VALUE a parameter of it.
+# --sampling     cells of sampling alone (--sample-only), over --threads and caps about the size of the edge file, where
+#                it is decided what the page cache keeps; "" for none
+# --workers      AGNES over its worker threads, at 320M; "" for none
 # --trainers     what trains: this machine's CPU and its GPU, or one of them. A GPU that is not there is left out with a
 #                message, and so is one that the profile does not have
 # --batches N    only the first N mini-batches of an epoch; 0: all
@@ -16,6 +21,8 @@
 set -euo pipefail
 
 systems="pygplus gnndrive" dims="64 128 512" caps="160M 320M 640M"
+sampling="pygplus ringsampler+io=buffered-random ringsampler+io=mapped ringsampler+io=direct"
+threads="2 8" sampling_caps="60M 100M 160M" workers="1 4 16"
 epochs=2 repeats=1 batches=0 profile=this scale=1/100 trainers="cpu gpu" out="" stages=no report=no
 command="scripts/agree.sh"
 for word in "$@"; do command+=" $(printf '%q' "$word")"; done
@@ -27,6 +34,10 @@ while [ $# -gt 0 ]; do
     [ $# -ge 2 ] || { echo "agree: $1 needs a value, or is no option" >&2; exit 2; }
     case $1 in
     --systems) systems=$2 ;;
+    --sampling) sampling=$2 ;;
+    --threads) threads=$2 ;;
+    --sampling-caps) sampling_caps=$2 ;;
+    --workers) workers=$2 ;;
     --dims) dims=$2 ;;
     --caps) caps=$2 ;;
     --epochs) epochs=$2 ;;
@@ -45,12 +56,21 @@ data=${DATA:-data}
 db=${DB:-build/agree.db}
 mkdir -p "$(dirname "$db")"
 
-run() { # world, system, dim, cap, trainer
-    local world=(--world "$1" --compute "${5/gpu/cuda}")
+run() { # world, system+name=value..., dim, cap, trainer, further options
+    local world=(--world "$1" --compute "${5/gpu/cuda}") words=() set=() word
     [ "$1" = simulated ] && world=(--world "$1" --profile "$profile" --compute "model:$profile/$5")
-    "$oocgnn" run "${world[@]}" --system "$2" --dataset papers100m --scale "$scale" --data "$data" --preset gnndrive --id-bytes 4 \
-        --dim "$3" --memory "$4" --epochs "$epochs" --max-batches "$batches" --evaluate never --db "$db" --json --quiet \
-        >/dev/null || echo "agree: $2, dim $3, $4, $5, $1: ended with status $?" >&2
+    IFS=+ read -ra words <<<"$2"
+    for word in "${words[@]:1}"; do set+=(--set "${words[0]}.$word"); done
+    "$oocgnn" run "${world[@]}" --system "${words[0]}" "${set[@]}" --dataset papers100m --scale "$scale" --data "$data" --preset gnndrive \
+        --id-bytes 4 --dim "$3" --memory "$4" --epochs "$epochs" --max-batches "$batches" --evaluate never "${@:6}" --db "$db" --json \
+        --quiet >/dev/null || echo "agree: $2, dim $3, $4, $5, $1: ended with status $?" >&2
+}
+
+cell() { # as run, without the world
+    local i
+    echo "agree: $*" >&2
+    for ((i = 0; i < repeats; i++)); do run measured "$@"; done
+    run simulated "$@"
 }
 
 # Why no cell can be trained on a GPU; nothing where it can.
@@ -83,13 +103,21 @@ if [ "$report" = no ]; then
         for cap in $caps; do
             for system in $systems; do
                 for trainer in $trainers; do
-                    echo "agree: $system, dim $dim, $cap, $trainer" >&2
-                    for ((i = 0; i < repeats; i++)); do run measured "$system" "$dim" "$cap" "$trainer"; done
-                    run simulated "$system" "$dim" "$cap" "$trainer"
+                    cell "$system" "$dim" "$cap" "$trainer"
                 done
             done
         done
     done
+    for cap in $sampling_caps; do
+        for system in $sampling; do
+            case $system in
+            ringsampler*) for n in $threads; do cell "$system+threads=$n" 128 "$cap" cpu --sample-only; done ;;
+            pygplus*) for n in $threads; do cell "$system+workers=$n" 128 "$cap" cpu --sample-only; done ;;
+            *) cell "$system" 128 "$cap" cpu --sample-only ;;
+            esac
+        done
+    done
+    for n in $workers; do cell "agnes+workers=$n" 128 320M cpu; done
 fi
 
 # Shows a view of results/agree.sql.
