@@ -12,11 +12,27 @@
 #include <stdio.h>
 #include <string.h>
 
+/* "cpu, gpu, sampling only" */
+static const char *variants_of(const struct gnn_system *system, char *text, size_t bytes)
+{
+    static const struct {
+        enum gnn_variant variant;
+        const char *word;
+    } words[] = {{GNN_VARIANT_CPU, "cpu"}, {GNN_VARIANT_GPU, "gpu"}, {GNN_VARIANT_SAMPLE_ONLY, "sampling only"}};
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if ((system->variants & words[i].variant) != 0 && used < bytes)
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? ", " : "", words[i].word);
+    return text;
+}
+
 static enum gnn_status list_systems(struct gnn_err *err)
 {
+    char text[64];
     (void)err;
     for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++)
-        (void)printf("%-12s %s\n", (*s)->name, (*s)->title);
+        (void)printf("%-12s %-24s %s\n", (*s)->name, variants_of(*s, text, sizeof text), (*s)->title);
     return GNN_OK;
 }
 

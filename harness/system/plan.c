@@ -31,6 +31,11 @@ struct gnn_plan_part *gnn_plan_in_flight(struct gnn_memory_plan *plan, const cha
     return part;
 }
 
+void gnn_plan_device(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)
+{
+    gnn_plan_part(plan, name, remedy, bytes)->on_device = true;
+}
+
 void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
 {
     const struct gnn_dataset *d = env->dataset;
@@ -42,9 +47,10 @@ void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
     gnn_plan_shared(plan, "dataset's offsets, labels and splits", NULL,
                     (d->node_count + UINT64_C(1)) * sizeof *d->indptr + labels + splits);
     gnn_plan_part(plan, process_part, NULL, env->process_bytes);
-    if (!only && env->model_config != NULL && !gnn_env_on_device(env))
+    if (!only && env->model_config != NULL)
         gnn_plan_part(plan, "model", "--hidden, --batch or --fanout",
-                      gnn_model_bytes(env->model_config, plan->batch.nodes));
+                      gnn_model_bytes(env->model_config, plan->batch.nodes))
+            ->on_device = gnn_env_on_device(env);
     if (env->evaluation_bytes > 0)
         gnn_plan_shared(plan, "evaluation between epochs", "--evaluate last or never", env->evaluation_bytes);
     plan->run_part_count = plan->part_count;
@@ -62,7 +68,8 @@ static uint64_t sum_parts(const struct gnn_memory_plan *plan, uint32_t count, ui
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < count; i++)
-        if ((plan->parts[i].phases & phases) != 0 && (plan->parts[i].in_flight || !in_flight))
+        if ((plan->parts[i].phases & phases) != 0 && (plan->parts[i].in_flight || !in_flight) &&
+            !plan->parts[i].on_device)
             sum = gnn_add_bytes(sum, plan->parts[i].bytes);
     return sum;
 }
@@ -111,15 +118,45 @@ const struct gnn_plan_part *gnn_plan_largest(const struct gnn_memory_plan *plan)
     const struct gnn_plan_part *largest = NULL;
     for (uint32_t i = 0; i < plan->part_count; i++) {
         const struct gnn_plan_part *part = &plan->parts[i];
-        const bool held = part->remedy != NULL && (part->phases >> phase & 1) != 0;
+        const bool held = part->remedy != NULL && (part->phases >> phase & 1) != 0 && !part->on_device;
         if (held && (largest == NULL || part->bytes > largest->bytes))
             largest = part;
     }
     return largest;
 }
 
+uint64_t gnn_plan_device_bytes(const struct gnn_memory_plan *plan)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < plan->part_count; i++)
+        if (plan->parts[i].on_device)
+            sum = gnn_add_bytes(sum, plan->parts[i].bytes);
+    return sum;
+}
+
+/* A device whose size nobody knows (0) refuses when it is full. */
+static enum gnn_status check_device(const struct gnn_memory_plan *plan, struct gnn_err *err)
+{
+    const struct gnn_tensor *tensor = plan->env->tensor;
+    const uint64_t total = gnn_plan_device_bytes(plan), memory = tensor != NULL ? tensor->memory_bytes : 0;
+    if (memory == 0 || total <= memory)
+        return GNN_OK;
+    const struct gnn_plan_part *most = NULL;
+    for (uint32_t i = 0; i < plan->part_count; i++)
+        if (plan->parts[i].on_device && (most == NULL || plan->parts[i].bytes > most->bytes))
+            most = &plan->parts[i];
+    assert(most != NULL);
+    char needed[32], has[32], part[32];
+    return gnn_fail(err, GNN_EGPU,
+                    "the run needs about %s of GPU memory, the GPU has %s; the largest part is the %s with %s: change "
+                    "%s, or use a GPU with more",
+                    gnn_format_bytes(total, needed, sizeof needed), gnn_format_bytes(memory, has, sizeof has),
+                    most->name, gnn_format_bytes(most->bytes, part, sizeof part), most->remedy);
+}
+
 enum gnn_status gnn_plan_check(const struct gnn_memory_plan *plan, const char *when, struct gnn_err *err)
 {
+    GNN_TRY(check_device(plan, err));
     const uint64_t total = gnn_plan_bytes(plan), cap = plan->env->cap_bytes;
     if (cap == 0 || plan->advisory || total <= cap)
         return GNN_OK;

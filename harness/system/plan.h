@@ -11,7 +11,7 @@
 
 #include "harness/system/sampling.h"
 
-enum { GNN_PLAN_PARTS_MAX = 24, GNN_PLAN_PHASES_MAX = 8, GNN_PLAN_ALL_PHASES = (1 << GNN_PLAN_PHASES_MAX) - 1 };
+enum { GNN_PLAN_PARTS_MAX = 32, GNN_PLAN_PHASES_MAX = 8, GNN_PLAN_ALL_PHASES = (1 << GNN_PLAN_PHASES_MAX) - 1 };
 
 struct gnn_plan_part {
     const char *name;   /* "feature buffer": a string literal */
@@ -19,6 +19,7 @@ struct gnn_plan_part {
     uint64_t bytes;
     uint32_t phases; /* bit p: held in phase p */
     bool in_flight;  /* grows with the mini-batches in flight; else sized once, at open */
+    bool on_device;  /* in the device's memory: no part of any sum here, judged by gnn_plan_check alone */
 };
 
 struct gnn_memory_plan {
@@ -47,6 +48,8 @@ struct gnn_plan_part *gnn_plan_in_flight(struct gnn_memory_plan *plan, const cha
 /* Adds a part that all ranks of a run hold together, once. */
 struct gnn_plan_part *gnn_plan_shared(struct gnn_memory_plan *plan, const char *name, const char *remedy,
                                       uint64_t bytes);
+/* Adds a part that the tensor back-end's device will hold. */
+void gnn_plan_device(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes);
 
 /* Of the largest phase: all parts, those of gnn_plan_begin, and those that grow with the mini-batches in flight. */
 uint64_t gnn_plan_bytes(const struct gnn_memory_plan *plan);
@@ -59,7 +62,11 @@ uint64_t gnn_plan_left(const struct gnn_memory_plan *plan, uint32_t phase);
 /* The largest part of the largest phase that an option makes smaller; NULL when there is none. */
 const struct gnn_plan_part *gnn_plan_largest(const struct gnn_memory_plan *plan);
 
-/* GNN_ECAP when the plan passes the cap: how much is needed, the largest part and the option that makes it smaller.
+/* What the device will hold. */
+uint64_t gnn_plan_device_bytes(const struct gnn_memory_plan *plan);
+
+/* GNN_ECAP when the plan passes the cap, GNN_EGPU when its parts on the device pass the device's memory: how much is
+ * needed, the largest part and the option that makes it smaller.
  * `when` follows the sum ("" or " for the superbatch that was sampled"). */
 GNN_MUST_CHECK enum gnn_status gnn_plan_check(const struct gnn_memory_plan *plan, const char *when,
                                               struct gnn_err *err);

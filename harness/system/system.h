@@ -170,10 +170,14 @@ static inline void gnn_epoch_size(struct gnn_epoch_result *out, const char *name
     out->figures[out->figure_count - 1].is_size = true;
 }
 
+/* What a system can run on; `oocgnn list systems` shows it. */
+enum gnn_variant { GNN_VARIANT_CPU = 1, GNN_VARIANT_GPU = 2, GNN_VARIANT_SAMPLE_ONLY = 4 };
+
 struct gnn_system {
     uint32_t abi;                     /* GNN_SYSTEM_ABI */
     const char *name;                 /* folder, command line and record's key */
     const char *title;                /* "GNNDrive (ICPP 2024), CPU variant" */
+    uint32_t variants;                /* enum gnn_variant, a bit each */
     const struct gnn_option *options; /* NULL-name terminated; may hold no entry */
     size_t config_bytes;
     uint32_t workers_max; /* ranks of a run at most; 0 or 1: one process alone */

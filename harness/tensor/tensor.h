@@ -285,6 +285,7 @@ struct gnn_tensor_ops {
 struct gnn_tensor {
     const struct gnn_tensor_ops *ops; /* back-ends embed this struct first */
     bool host_memory;                 /* alloc gives host memory: reads and gathers may land in it, no upload needed */
+    uint64_t memory_bytes;            /* of a device; 0: of the host, or unknown */
     bool no_values;                   /* modelled: an op takes its time and computes nothing */
 };
 

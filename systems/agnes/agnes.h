@@ -40,6 +40,7 @@ struct agnes_config {
     enum agnes_io io;
     uint32_t workers; /* W */
     uint32_t depth;   /* D */
+    enum gnn_transfer transfer;
 };
 
 extern const struct gnn_option agnes_options[];

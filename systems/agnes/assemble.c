@@ -4,15 +4,16 @@
 
 #include <inttypes.h>
 
-void agnes_assembly_open(const struct agnes_setup *setup, struct agnes_assembly *out)
+enum gnn_status agnes_assembly_open(const struct agnes_setup *setup, struct agnes_assembly *out, struct gnn_err *err)
 {
     *out = (struct agnes_assembly){.setup = setup,
                                    .reloaded = {.name = "agnes reloaded rows", .mem_flags = GNN_MEM_FEATURES}};
     for (uint32_t i = 0; i < AGNES_INPUTS; i++) {
         out->inputs[i].blocks.name = "agnes blocks in training";
         out->inputs[i].nodes.name = "agnes nodes in training";
-        gnn_rows_init(&out->inputs[i].rows, setup->env, "agnes input", setup->env->tensor->host_memory);
+        GNN_TRY(gnn_train_input_open(setup->env, "agnes input", setup->config->transfer, &out->inputs[i].input, err));
     }
+    return GNN_OK;
 }
 
 void agnes_assembly_close(struct agnes_assembly *assembly)
@@ -21,7 +22,7 @@ void agnes_assembly_close(struct agnes_assembly *assembly)
         return;
     struct gnn_world *const world = assembly->setup->env->world;
     for (uint32_t i = 0; i < AGNES_INPUTS; i++) {
-        gnn_rows_close(&assembly->inputs[i].rows);
+        gnn_train_input_close(&assembly->inputs[i].input);
         gnn_buffer_close(world, &assembly->inputs[i].blocks);
         gnn_buffer_close(world, &assembly->inputs[i].nodes);
     }
@@ -103,8 +104,8 @@ static enum gnn_status collect_rows(struct agnes_assembly *assembly, const struc
     GNN_TRY(agnes_spill_reload(rows->spill, j, &assembly->reloaded, &blocks, err));
     assembly->counters.spill_reads += blocks;
     assembly->counters.spill_read_bytes += (uint64_t)blocks * assembly->setup->sizes.block_bytes;
-    GNN_TRY(gnn_rows_reserve(&input->rows, batch->count, err));
-    unsigned char *to = (unsigned char *)input->rows.data;
+    GNN_TRY(gnn_train_input_reserve(&input->input, batch->count, err));
+    unsigned char *to = (unsigned char *)input->input.rows.data;
     for (uint32_t i = 0; i < batch->count; i++, to += row_bytes) {
         const void *row = agnes_feature_cache_find(rows->cache, batch->nodes[i]);
         if (row == NULL)
@@ -130,5 +131,6 @@ enum gnn_status agnes_assemble(struct agnes_assembly *assembly, const struct agn
     GNN_TRY(load_blocks(assembly, batch, spool, input, err));
     GNN_TRY(check_blocks(batch, input, layers, err));
     GNN_TRY(rename_nodes(assembly->setup, batch, input, err));
-    return collect_rows(assembly, rows, batch, j, input, err);
+    GNN_TRY(collect_rows(assembly, rows, batch, j, input, err));
+    return gnn_train_input_stage(&input->input, 0, &input->view, NULL, err);
 }

@@ -173,10 +173,10 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
         GNN_TRY(gnn_queue_pop(e->assembled, &popped));
         if (popped == NULL)
             return GNN_OK;
-        const struct agnes_input *const input = popped;
+        struct agnes_input *const input = popped;
         const bool last = input->last;
         e->trained_rows += input->view.node_count;
-        GNN_TRY(gnn_training_step(&e->agnes->training, &input->view, &input->rows, err));
+        GNN_TRY(gnn_training_step(&e->agnes->training, &input->view, &input->input, err));
         worker->items++;
         GNN_TRY(gnn_queue_push(e->free_inputs, popped));
         if (last)

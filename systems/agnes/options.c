@@ -58,6 +58,11 @@ const struct gnn_option agnes_options[] = {
      .help = "Block reads in flight per stage (D).", .source = "ours; released code: up to 5120"},
     {.name = "io", .type = GNN_OPT_CHOICE, .offset = FIELD(io), .def = "direct", .choices = WORDS("direct", "buffered"),
      .help = "Blocks, spool and spill bypass the page cache, or go through it.", .source = "released code: O_DIRECT"},
+    {.name = "transfer", .type = GNN_OPT_CHOICE, .offset = FIELD(transfer), .def = "ahead",
+     .choices = gnn_transfer_words,
+     .help = "With a GPU. blocking: the trainer copies a batch out of pageable memory and waits; ahead: out of pinned "
+             "memory, two buffers, batch k + 1 crosses while k trains.",
+     .source = "paper section 3.4 (2): one mini-batch of look-ahead; released code: blocking"},
     {.name = NULL},
 };
 /* clang-format on */

@@ -133,6 +133,7 @@ static void add_parts(struct gnn_memory_plan *plan, const struct agnes_config *c
     gnn_plan_part(plan, "feature blocks in flight", "agnes.depth or agnes.block", pool);
     gnn_plan_part(plan, "workspaces", "agnes.workers", workspaces_bytes(plan, config, sizes));
     gnn_plan_in_flight(plan, "inputs of two mini-batches", "--batch or --fanout", only ? 0 : inputs_bytes(plan));
+    gnn_train_input_plan(plan, config->transfer, 1, AGNES_INPUTS);
     gnn_plan_part(plan, "arrays of the nodes", "agnes.layout=input", arrays_bytes(plan, config, sizes));
 }
 

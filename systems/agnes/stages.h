@@ -69,10 +69,10 @@ void agnes_gathering_counters(const struct agnes_gathering *gathering, struct ag
 /* A mini-batch on its way from assembly to training. */
 struct agnes_input {
     struct gnn_batch_view view;
-    struct gnn_buffer blocks; /* its records */
-    struct gnn_buffer nodes;  /* gnn_node: V_j in the dataset's IDs */
-    struct gnn_rows rows;
-    bool last; /* of its hyperbatch */
+    struct gnn_buffer blocks;     /* its records */
+    struct gnn_buffer nodes;      /* gnn_node: V_j in the dataset's IDs */
+    struct gnn_train_input input; /* rows and labels, on their way to the trainer */
+    bool last;                    /* of its hyperbatch */
 };
 
 struct agnes_assembly_counters {
@@ -88,13 +88,14 @@ struct agnes_assembly {
     struct agnes_assembly_counters counters; /* since begin */
 };
 
-/* setup outlives it. Allocates nothing yet. */
-void agnes_assembly_open(const struct agnes_setup *setup, struct agnes_assembly *out);
+/* setup outlives it. GNN_ENOMEM, GNN_ECAP, GNN_EGPU. */
+GNN_MUST_CHECK enum gnn_status agnes_assembly_open(const struct agnes_setup *setup, struct agnes_assembly *out,
+                                                   struct gnn_err *err);
 void agnes_assembly_close(struct agnes_assembly *assembly); /* accepts a zeroed one */
 void agnes_assembly_begin(struct agnes_assembly *assembly, uint64_t epoch);
 
-/* Makes the input of mini-batch j of a gathered hyperbatch. spool: a reader of the hyperbatch's spool. GNN_EIO,
- * GNN_ESHORT, GNN_ENOMEM. */
+/* Makes the input of mini-batch j of a gathered hyperbatch and starts its copies to a GPU. spool: a reader of the
+ * hyperbatch's spool. GNN_EIO, GNN_ESHORT, GNN_ENOMEM, GNN_EFORMAT, GNN_EGPU. */
 GNN_MUST_CHECK enum gnn_status agnes_assemble(struct agnes_assembly *assembly,
                                               const struct agnes_hyperbatch *hyperbatch,
                                               const struct agnes_row_set *rows, uint32_t j, struct gnn_reader *spool,

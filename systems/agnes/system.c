@@ -64,8 +64,8 @@ static enum gnn_status open_gathering(struct agnes *agnes, struct gnn_err *err)
         GNN_TRY(agnes_spill_open(setup, &agnes->row_sets[i].spill, err));
     }
     GNN_NEW(agnes->assembly, 1, err, "agnes assembly");
-    agnes_assembly_open(setup, agnes->assembly);
-    return gnn_training_open(setup->env, &agnes->training, err);
+    gnn_training_open(setup->env, &agnes->training);
+    return agnes_assembly_open(setup, agnes->assembly, err);
 }
 
 static enum gnn_status open_parts(struct agnes *agnes, struct gnn_err *err)
@@ -103,7 +103,6 @@ static void agnes_close(void *state)
     if (agnes == NULL)
         return;
     struct gnn_world *const world = agnes->setup.env->world;
-    gnn_training_close(&agnes->training);
     if (agnes->assembly != NULL)
         agnes_assembly_close(agnes->assembly);
     free(agnes->assembly);
@@ -138,6 +137,7 @@ const struct gnn_system gnn_system_agnes = {
     .abi = GNN_SYSTEM_ABI,
     .name = "agnes",
     .title = "AGNES (KDD 2026)",
+    .variants = GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY,
     .options = agnes_options,
     .config_bytes = sizeof(struct agnes_config),
     .complete = agnes_complete,

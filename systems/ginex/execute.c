@@ -6,6 +6,9 @@
  *     gather (G)   fill | gather 0 | apply 0 | gather 1 ........ | apply 1 | gather 2
  *     train (1)         wait       | wait    | train 0 .. wait   | wait    | train 1
  *
+ * With transfer=ahead and a GPU, batch b - 1 trains while b crosses the bus; the gather of b + 1 waits for the copy of
+ * b - 1, whose host memory it fills.
+ *
  * Order    change set b strictly after gather b and before gather b + 1; the cache is never changed while a gather
  *          runs. Overlap: gather b + 1 beside training b (overlap=false: after it)
  * Memory   of this phase alone: the cache, two inputs, batches of the trace; freed before the next Inspect unless
@@ -26,12 +29,12 @@ struct loader {
 struct ginex_execution {
     struct ginex *s;
     const struct ginex_superbatch *sb; /* s->stored */
-    struct ginex_trace_batch *batches; /* (batch_count): trace_queue + 1 of each loader, and two of the trainer */
+    struct ginex_trace_batch *batches; /* (batch_count): trace_queue + 1 of each loader, and the trainer's */
     uint32_t batch_count;
     void *memory; /* of the batches */
     struct loader *loaders;
-    struct gnn_rows input[2];   /* one being gathered, one in training: batch b's is input[b % 2] */
-    struct ginex_fill_job fill; /* jobs of the team; at most one of them is under way */
+    struct gnn_train_input input[GINEX_INPUTS]; /* one being gathered, one in training: batch b's is input[b % 2] */
+    struct ginex_fill_job fill;                 /* jobs of the team; at most one of them is under way */
     struct ginex_gather gather;
     struct ginex_apply apply;
 };
@@ -92,9 +95,9 @@ static enum gnn_status fill_cache(struct ginex_execution *x, struct gnn_err *err
 static enum gnn_status start_gather(struct ginex_execution *x, const struct ginex_trace_batch *batch, uint32_t b,
                                     struct gnn_err *err)
 {
-    struct gnn_rows *const rows = &x->input[b % 2];
-    GNN_TRY(gnn_rows_reserve(rows, batch->view.node_count, err));
-    x->gather = (struct ginex_gather){x->s->cache, batch->view.nodes, batch->view.node_count, rows->data};
+    struct gnn_train_input *const input = &x->input[b % GINEX_INPUTS];
+    GNN_TRY(gnn_train_input_reserve(input, batch->view.node_count, err));
+    x->gather = (struct ginex_gather){x->s->cache, batch->view.nodes, batch->view.node_count, input->rows.data};
     gnn_team_post(x->s->team, ginex_cache_gather, &x->gather);
     x->s->figures.gathered_rows += batch->view.node_count;
     return GNN_OK;
@@ -121,7 +124,8 @@ static enum gnn_status apply_changes(struct ginex_execution *x, const struct gin
 {
     if (batch->changes.count == 0)
         return GNN_OK;
-    x->apply = (struct ginex_apply){x->s->cache, &batch->changes, x->input[b % 2].data, batch->view.node_count};
+    x->apply = (struct ginex_apply){x->s->cache, &batch->changes, x->input[b % GINEX_INPUTS].rows.data,
+                                    batch->view.node_count};
     x->s->figures.evictions += batch->changes.count;
     gnn_team_post(x->s->team, ginex_cache_apply, &x->apply);
     return gnn_team_wait(x->s->team);
@@ -129,28 +133,45 @@ static enum gnn_status apply_changes(struct ginex_execution *x, const struct gin
 
 /* ---- train ---- */
 
+/* Ends the gather of batch b, brings the cache up to date, and gets batch b + 1 from the trace. */
+static enum gnn_status finish_gather(struct ginex_execution *x, struct ginex_trace_batch **of, uint32_t b,
+                                     struct gnn_err *err)
+{
+    const uint32_t held = ginex_trainer_batches(x->s->config);
+    const struct ginex_trace_batch *const batch = of[b % held];
+    GNN_TRY(end_gather(x, batch, err));
+    GNN_TRY(apply_changes(x, batch, b));
+    GNN_TRY(gnn_train_input_stage(&x->input[b % GINEX_INPUTS], 0, &batch->view, NULL, err));
+    if (b + 1 == x->sb->count)
+        return GNN_OK;
+    struct ginex_trace_batch **const next = &of[(b + 1) % held];
+    return exchange_batch(x, b + 1, *next, next);
+}
+
+/* Trains b beside the gather of b + 1; with transfer=ahead the batch before b, while b crosses the bus. */
 static enum gnn_status train_batches(struct ginex_execution *x, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct ginex *s = x->s;
-    const uint32_t count = x->sb->count;
-    struct ginex_trace_batch *batch = NULL, *next = NULL, *spare = &x->batches[1];
-    GNN_TRY(exchange_batch(x, 0, &x->batches[0], &batch));
-    GNN_TRY(start_gather(x, batch, 0, err));
-    for (uint32_t b = 0; b < count; b++) {
+    const uint32_t count = x->sb->count, held = ginex_trainer_batches(s->config), behind = held - GINEX_INPUTS;
+    struct ginex_trace_batch *of[GINEX_TRAINER_BATCHES_MAX] = {NULL}; /* batch b's at b % held */
+    for (uint32_t i = 0; i < held; i++)
+        of[i] = &x->batches[i];
+    GNN_TRY(exchange_batch(x, 0, of[0], &of[0]));
+    GNN_TRY(start_gather(x, of[0], 0, err));
+    for (uint32_t b = 0; b < count + behind; b++) {
         const bool more = b + 1 < count;
         GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(end_gather(x, batch, err));
-        GNN_TRY(apply_changes(x, batch, b));
-        if (more)
-            GNN_TRY(exchange_batch(x, b + 1, spare, &next));
+        if (b < count)
+            GNN_TRY(finish_gather(x, of, b, err));
         if (more && s->config->overlap)
-            GNN_TRY(start_gather(x, next, b + 1, err));
-        GNN_TRY(gnn_training_step(&s->training, &batch->view, &x->input[b % 2], err));
-        worker->items++;
+            GNN_TRY(start_gather(x, of[(b + 1) % held], b + 1, err));
+        if (b >= behind) {
+            const uint32_t t = b - behind;
+            GNN_TRY(gnn_training_step(&s->training, &of[t % held]->view, &x->input[t % GINEX_INPUTS], err));
+            worker->items++;
+        }
         if (more && !s->config->overlap)
-            GNN_TRY(start_gather(x, next, b + 1, err));
-        spare = batch;
-        batch = next;
+            GNN_TRY(start_gather(x, of[(b + 1) % held], b + 1, err));
     }
     return GNN_OK;
 }
@@ -170,7 +191,7 @@ static enum gnn_status open_batches(struct ginex_execution *x, struct gnn_err *e
 {
     const struct ginex_config *config = x->s->config;
     const uint64_t bytes = ginex_batch_bytes(x->sb);
-    x->batch_count = config->trace_loaders * (config->trace_queue + 1) + 2;
+    x->batch_count = config->trace_loaders * (config->trace_queue + 1) + ginex_trainer_batches(config);
     GNN_NEW(x->batches, x->batch_count, err, "%" PRIu32 " ginex mini-batches", x->batch_count);
     GNN_TRY(gnn_mem_alloc(x->s->env->world, "ginex batches from the trace", gnn_mul_bytes(bytes, x->batch_count),
                           GNN_MEM_PLAIN, &x->memory, err));
@@ -179,17 +200,18 @@ static enum gnn_status open_batches(struct ginex_execution *x, struct gnn_err *e
     return GNN_OK;
 }
 
-/* Each loader gets trace_queue + 1 batches; the first two stay with the trainer. */
+/* Each loader gets trace_queue + 1 batches; the first ones stay with the trainer. */
 static enum gnn_status open_loaders(struct ginex_execution *x, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
     const uint32_t loaders = x->s->config->trace_loaders, queue = x->s->config->trace_queue;
     struct gnn_file *const file = gnn_stream_file_handle(x->sb->trace);
     const struct gnn_reader_config config = {
         .engine = x->s->env->io_engine, .depth = x->s->config->trace_depth, .files = &file, .file_count = 1};
-    uint32_t given = 2;
+    uint32_t given = ginex_trainer_batches(x->s->config);
     GNN_NEW(x->loaders, loaders, err, "%" PRIu32 " ginex trace loaders", loaders);
     for (struct loader *l = x->loaders; l < x->loaders + loaders; l++) {
-        GNN_TRY(gnn_pipeline_queue(pipeline, "trace batches to fill", queue + 3, &l->empty, err));
+        GNN_TRY(gnn_pipeline_queue(pipeline, "trace batches to fill", queue + 1 + ginex_trainer_batches(x->s->config),
+                                   &l->empty, err));
         GNN_TRY(gnn_pipeline_queue(pipeline, "trace", queue, &l->loaded, err));
         GNN_TRY(gnn_reader_open(x->s->env->world, &config, &l->reader, err));
         for (uint32_t i = 0; i < queue + 1; i++)
@@ -227,8 +249,8 @@ static void close_execution(struct ginex_execution *x)
     close_loaders(x);
     gnn_mem_free(x->s->env->world, x->memory);
     free(x->batches);
-    for (int i = 0; i < 2; i++)
-        gnn_rows_close(&x->input[i]);
+    for (int i = 0; i < GINEX_INPUTS; i++)
+        gnn_train_input_close(&x->input[i]);
     if (!x->s->config->overlap_caches)
         ginex_drop_cache(x->s);
 }
@@ -237,8 +259,8 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
 {
     struct ginex_execution *x = ctx;
     struct ginex *s = x->s;
-    for (int i = 0; i < 2; i++)
-        gnn_rows_init(&x->input[i], s->env, "ginex gathered input", s->env->tensor->host_memory);
+    for (int i = 0; i < GINEX_INPUTS; i++)
+        GNN_TRY(gnn_train_input_open(s->env, "ginex gathered input", s->config->transfer, &x->input[i], err));
     GNN_TRY(open_batches(x, err));
     GNN_TRY(open_loaders(x, pipeline, err));
     GNN_TRY(open_cache(s, err));

@@ -41,7 +41,15 @@ struct ginex_config {
     enum ginex_initial initial;
     bool overlap, overlap_caches;
     enum ginex_floyd floyd;
+    enum gnn_transfer transfer;
 };
+/* Inputs of mini-batches: one is gathered while the other trains. */
+enum { GINEX_INPUTS = 2, GINEX_TRAINER_BATCHES_MAX = GINEX_INPUTS + 1 };
+/* Mini-batches of the trace that the trainer holds; with transfer=ahead one more is on the bus. */
+static inline uint32_t ginex_trainer_batches(const struct ginex_config *config)
+{
+    return config->transfer == GNN_TRANSFER_AHEAD ? GINEX_TRAINER_BATCHES_MAX : GINEX_INPUTS;
+}
 extern const struct gnn_option ginex_options[]; /* options.c */
 
 /* Every size that follows from the configuration, the data and the cap. */

@@ -92,6 +92,11 @@ const struct gnn_option ginex_options[] = {
     {.name = "overlap_caches", .type = GNN_OPT_BOOL, .offset = FIELD(overlap_caches), .def = "false",
      .help = "Keep the feature cache until the next Inspect has ended, so that both caches are resident.",
      .source = "artifact run_ginex.py: true; paper: false"},
+    {.name = "transfer", .type = GNN_OPT_CHOICE, .offset = FIELD(transfer), .def = "blocking",
+     .choices = gnn_transfer_words,
+     .help = "With a GPU. blocking: the trainer copies a batch out of pageable memory and waits; ahead: out of pinned "
+             "memory, two buffers, batch k + 1 crosses while k trains.",
+     .source = "artifact run_ginex.py: blocking; ahead: ours"},
     {.name = "floyd", .type = GNN_OPT_CHOICE, .offset = FIELD(floyd), .def = "exact", .choices = floyd_words,
      .help = "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
      .source = "artifact lib/cpp_extension/sample.cpp: biased; paper: uniform"},

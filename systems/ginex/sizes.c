@@ -78,7 +78,8 @@ static void add_fixed(struct gnn_memory_plan *plan, const struct ginex_config *c
                       gnn_mul_bytes(config->samplers, batch + (uint64_t)GINEX_LIST_BUFFER_BYTES)));
     if (env->workload->sample_only)
         return;
-    const uint64_t batches = config->trace_loaders * (config->trace_queue + UINT64_C(1)) + 2;
+    const uint64_t batches =
+        config->trace_loaders * (config->trace_queue + UINT64_C(1)) + ginex_trainer_batches(config);
     const uint64_t record = batch + 3 * UINT64_C(4) * nodes + 3 * (uint64_t)GNN_PAGE_BYTES;
     const struct ginex_cache_config table = ginex_cache_settings(env, config); /* without a row */
     const uint64_t fill =
@@ -89,6 +90,7 @@ static void add_fixed(struct gnn_memory_plan *plan, const struct ginex_config *c
         ->phases = 1 << EXECUTE;
     gnn_plan_in_flight(plan, "gathered inputs", "--batch or --fanout", gnn_mul_bytes(UINT64_C(2) * nodes, row_bytes))
         ->phases = 1 << EXECUTE;
+    gnn_train_input_plan(plan, config->transfer, 1, GINEX_INPUTS);
 }
 
 /* The inspection of so many batches with so many accesses, nodes_max of them in the largest batch. */

@@ -95,7 +95,8 @@ static enum gnn_status open_training(struct ginex *s, struct gnn_err *err)
 {
     GNN_TRY(open_features(s, err));
     GNN_TRY(gnn_team_open(s->env->world, s->config->gather_threads, &s->team, err));
-    return gnn_training_open(s->env, &s->training, err);
+    gnn_training_open(s->env, &s->training);
+    return GNN_OK;
 }
 
 static void ginex_intend(const void *state, struct gnn_intent *intent)
@@ -118,7 +119,6 @@ static void ginex_close(void *state)
     if (s == NULL)
         return;
     struct gnn_world *world = s->env->world;
-    gnn_training_close(&s->training);
     gnn_team_close(s->team);
     gnn_map_close(world, s->features_map);
     gnn_file_close(world, s->features_mapped);
@@ -153,6 +153,7 @@ const struct gnn_system gnn_system_ginex = {
     .abi = GNN_SYSTEM_ABI,
     .name = "ginex",
     .title = "Ginex (PVLDB 2022)",
+    .variants = GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY,
     .options = ginex_options,
     .config_bytes = sizeof(struct ginex_config),
     .complete = ginex_complete,

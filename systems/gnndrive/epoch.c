@@ -119,22 +119,49 @@ static void count_overtaken(struct gnndrive *s, uint32_t k)
         s->trained_last = k + 1;
 }
 
-static enum gnn_status train_one(struct gnndrive *s, const struct gnndrive_item *item, struct gnn_err *err)
+/* Lets go of an item; who is the last gives it back to the samplers. */
+static enum gnn_status drop_item(struct gnndrive *s, struct gnndrive_item *item)
+{
+    return atomic_fetch_sub(&item->holders, 1) == 1 ? gnn_queue_push(s->free_items, item) : GNN_OK;
+}
+
+/* Gathers the batch's rows into the dense input. With a GPU its slots may be released as soon as the gather has passed:
+ * the releaser waits for that, the trainer does not. */
+static enum gnn_status gather(struct gnndrive *s, struct gnndrive_item *item, struct gnn_err *err)
 {
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
     struct gnn_tensor *tensor = s->env->tensor;
     const uint32_t dim = s->env->dataset->dim;
+    GNN_TRY(gnn_rows_reserve(&s->dense, view->node_count, err));
+    tensor->ops->gather_rows(tensor, s->dense.data, s->slots, dim, item->alias, view->node_count, dim);
+    if (item->rows_read == NULL)
+        return GNN_OK;
+    tensor->ops->event_record(tensor, item->rows_read, GNN_LANE_STREAM);
+    return gnn_queue_push(s->releasing, item);
+}
+
+static enum gnn_status train_one(struct gnndrive *s, struct gnndrive_item *item, struct gnn_err *err)
+{
+    const struct gnn_batch_view *view = gnn_batch_view(item->batch);
+    struct gnn_train_input *const input = s->sizes.staging > 0 ? &item->input : &s->input;
+    const gnn_real *none;
     assert(item->held);
     if (s->sizes.lock_reach == GNNDRIVE_LOCK_EXTRACTION) { /* the interpreter lock kept the trainer out meanwhile */
         gnndrive_buffer_lock(s->fb);
         gnndrive_buffer_unlock(s->fb);
     }
-    GNN_TRY(gnn_rows_reserve(&s->input, view->node_count, err));
-    tensor->ops->gather_rows(tensor, s->input.data, s->slots, dim, item->alias, view->node_count, dim);
-    GNN_TRY(gnn_training_step(&s->training, view, &s->input, err));
+    const uint32_t k = item->k;
+    atomic_store(&item->holders, 2);
+    GNN_TRY(gnn_train_input_use(input, view, &none, err));
+    enum gnn_status status = gather(s, item, err);
+    GNN_NEXT(status, gnn_training_step_on(&s->training, view, input, s->dense.data, err));
+    gnn_train_input_end(input);
+    GNN_TRY(status);
     s->trained_rows += view->node_count;
-    count_overtaken(s, item->k);
-    return GNN_OK;
+    count_overtaken(s, k);
+    if (item->rows_read == NULL)
+        GNN_TRY(gnn_queue_push(s->releasing, item));
+    return drop_item(s, item);
 }
 
 static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -149,7 +176,6 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
             return GNN_OK;
         }
         GNN_TRY(train_one(s, item, err));
-        GNN_TRY(gnn_queue_push(s->releasing, item));
         worker->items++;
     }
 }
@@ -173,8 +199,10 @@ static enum gnn_status release_stage(void *ctx, struct gnn_worker *worker, struc
         GNN_TRY(gnn_queue_pop(s->releasing, &item));
         if (item == NULL)
             return GNN_OK;
+        if (((struct gnndrive_item *)item)->rows_read != NULL)
+            s->env->tensor->ops->event_wait(s->env->tensor, ((struct gnndrive_item *)item)->rows_read);
         release_rows(s, item);
-        GNN_TRY(gnn_queue_push(s->free_items, item));
+        GNN_TRY(drop_item(s, item));
         worker->items++;
     }
 }

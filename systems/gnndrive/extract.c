@@ -2,9 +2,10 @@
  * section 4.2, "Extraction Procedure"; Appendix C, Algorithm 1).
  *
  * CPU: reads land in the slots, and a row is ready when its read completed. GPU: reads land in the extractor's part of
- * the staging buffer, each completed read starts a copy to its slot, and rows are ready when the copies of the round
- * have landed. A round is as many loads as the part holds; with the paper's Mb that is nearly always the whole batch.
- * No read goes to staging memory whose copy has not landed.
+ * the staging buffer, each completed read starts a copy to its slot (coalesce: one copy for loads that lie together;
+ * transfer=gather: one kernel for all that completed together), and rows are ready when the copies of the round have
+ * landed. A round is as many loads as the part holds; with the paper's Mb that is nearly always the whole batch. No
+ * read goes to staging memory whose copy has not landed. Blocks, labels and aliases follow in one copy.
  *
  * Several ranks with GPUs share the staging buffer (staging.h): a round is as many loads as there are slots for, in the
  * own portion or borrowed; what is already in a slot is copied from there and not read. A round's slots are let go when
@@ -148,6 +149,26 @@ static int by_number(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+/* Starts the loads' copies to their slots: one each or joined, or a kernel for all of them. */
+static void start_copies(const struct extraction *x, const uint32_t *index, uint32_t count)
+{
+    struct gnn_tensor *tensor = x->s->env->tensor;
+    uint32_t to[CHUNK], from[CHUNK];
+    if (x->s->config->transfer == GNNDRIVE_TRANSFER_COPIES) {
+        for (uint32_t i = 0; i < count;)
+            i += start_copy(x, index + i, count - i);
+        return;
+    }
+    uint64_t bytes;
+    const char *const base = shares_staging(x) ? gnndrive_staging_all(x->s->shared->staging, &bytes) : x->own->staging;
+    for (uint32_t i = 0; i < count; i++) {
+        to[i] = x->claim->load_slot[index[i]];
+        from[i] = (uint32_t)((uint64_t)(staging_of(x, index[i]) - base) / x->s->sizes.layout.load_bytes);
+    }
+    tensor->ops->upload_rows(tensor, x->claim->extractor, x->s->slots, to, base, from, count,
+                             x->s->sizes.layout.load_bytes);
+}
+
 /* Collects completions, sleeping for `min` of them; marks their rows ready, or starts their copies to the GPU. */
 static enum gnn_status harvest(struct extraction *x, uint32_t min, struct gnn_err *err)
 {
@@ -162,8 +183,8 @@ static enum gnn_status harvest(struct extraction *x, uint32_t min, struct gnn_er
         gnndrive_staging_publish(x->s->shared->staging, x->own->stage[index[i]]);
     if (x->s->config->coalesce)
         qsort(index, got, sizeof *index, by_number);
-    for (uint32_t i = 0; staged(x) && i < got;)
-        i += start_copy(x, index + i, got - i);
+    if (got > 0 && staged(x))
+        start_copies(x, index, got);
     if (got > 0 && !staged(x) && !x->ready_at_end)
         make_ready(x, index, got);
     return GNN_OK;
@@ -337,5 +358,7 @@ enum gnn_status gnndrive_extract(struct gnndrive *s, uint32_t extractor, struct 
     GNN_NEXT(status, fill_claim(&x, err));
     unlock_tables(&x);
     item->held = status == GNN_OK;
+    if (status == GNN_OK && staged(&x)) /* blocks, labels and aliases follow the rows */
+        status = gnn_train_input_stage(&item->input, extractor, view, item->alias, err);
     return status;
 }

@@ -16,6 +16,7 @@ enum gnndrive_meta { GNNDRIVE_META_ARTIFACT, GNNDRIVE_META_COMPACT };
 enum gnndrive_batch_rule { GNNDRIVE_BATCH_BOUND, GNNDRIVE_BATCH_PRODUCT };
 enum gnndrive_rank_buffers { GNNDRIVE_RANK_BUFFERS_SHARED, GNNDRIVE_RANK_BUFFERS_OWN };
 enum gnndrive_order { GNNDRIVE_ORDER_GLOBAL, GNNDRIVE_ORDER_SEGMENTS };
+enum gnndrive_transfer { GNNDRIVE_TRANSFER_COPIES, GNNDRIVE_TRANSFER_GATHER };
 /* How far the locked section that begins an extraction reaches; table in extract.c. */
 enum gnndrive_lock_reach {
     GNNDRIVE_LOCK_LOOKUP,     /* lookup and allocation: the paper's description */
@@ -46,7 +47,8 @@ struct gnndrive_config {
     enum gnndrive_meta meta;
     enum gnn_map_advice readahead; /* of the topology mapping */
     enum gnndrive_rank_buffers rank_buffers;
-    uint32_t staging; /* loads each extractor can stage on the way to a GPU, 0 = Mb */
+    uint32_t staging;                /* loads each extractor can stage on the way to a GPU, 0 = Mb */
+    enum gnndrive_transfer transfer; /* of staged loads */
 };
 
 extern const struct gnn_option gnndrive_options[]; /* options.c */
@@ -81,6 +83,11 @@ struct gnndrive_item {
     uint32_t k;
     uint32_t *alias; /* (node_limit) rows of the feature buffer */
     bool held;       /* published and not yet released */
+    /* With a GPU: its lists on their way, and when the kernel that reads its rows has passed. Trainer and releaser both
+     * hold the item then; who lets go last frees it. */
+    struct gnn_train_input input;
+    struct gnn_event *rows_read;
+    atomic_uint holders;
 };
 
 /* State of one extractor. */
@@ -124,7 +131,8 @@ struct gnndrive {
     uint32_t *lists; /* memory of the aliases and of the extractors' lists */
     struct gnndrive_extractor *extractors; /* (Ne) */
     struct gnn_training training;
-    struct gnn_rows input; /* dense input of the batch in training */
+    struct gnn_rows dense;        /* input of the batch in training, on the tensor back-end */
+    struct gnn_train_input input; /* labels of the batch in training, on the CPU */
 
     /* of one epoch */
     struct gnn_queue *free_items, *releasing;

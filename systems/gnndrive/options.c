@@ -9,6 +9,8 @@ static const char *const batch_words[] = {"bound", "product", NULL};
 static const char *const rank_buffer_words[] = {"shared", "own", NULL};
 static const char *const readahead_words[] = {"off", "kernel", NULL}; /* in the order of enum gnn_map_advice */
 
+static const char *const transfer_words[] = {"copies", "gather", NULL}; /* in the order of enum gnndrive_transfer */
+
 #define FIELD(name) offsetof(struct gnndrive_config, name)
 
 /* clang-format off */
@@ -84,6 +86,10 @@ const struct gnn_option gnndrive_options[] = {
     {.name = "staging", .type = GNN_OPT_U32, .offset = FIELD(staging), .unit = "loads", .def = "0", .max = INT32_MAX,
      .help = "With a GPU: loads each extractor stages in pinned host memory; 0 = batch_nodes (Mb).",
      .source = "paper section 4.2 and artifact: Ne x Mb"},
+    {.name = "transfer", .type = GNN_OPT_CHOICE, .offset = FIELD(transfer), .def = "copies", .choices = transfer_words,
+     .help = "With a GPU. copies: a copy for each completed read; gather: a kernel moves the rows of all reads that "
+             "completed together out of the staging memory.",
+     .source = "paper section 4.2 and artifact: a copy a row; gather: ours"},
     {.name = NULL},
 };
 /* clang-format on */

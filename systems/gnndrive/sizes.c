@@ -216,6 +216,9 @@ void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnnd
     if (sizes->staging > 0) { /* the GPU holds the feature buffer and the input */
         gnn_plan_part(plan, "staging buffer", "gnndrive.staging or gnndrive.batch_nodes",
                       gnn_mul_bytes(gnn_mul_bytes(config->extractors, sizes->staging), load_bytes));
+        gnn_plan_device(plan, "feature buffer", "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
+                        gnn_mul_bytes(sizes->slots, load_bytes));
+        gnn_train_input_plan(plan, GNN_TRANSFER_AHEAD, config->extractors, 1);
         return;
     }
     gnn_plan_shared(plan, "feature buffer",

@@ -149,8 +149,9 @@ static enum gnn_status open_extraction(struct gnndrive *s, struct gnn_err *err)
             s->extractors[e].staging = (char *)s->staging + (uint64_t)e * s->sizes.staging * s->sizes.layout.load_bytes;
     }
     GNN_TRY(open_lists(s, err));
-    gnn_rows_init(&s->input, env, "gnndrive input", true);
-    return gnn_training_open(env, &s->training, err);
+    gnn_rows_init(&s->dense, env, "gnndrive input", GNN_ROWS_TENSOR);
+    gnn_training_open(env, &s->training);
+    return gnn_train_input_open(env, "gnndrive input", GNN_TRANSFER_BLOCKING, &s->input, err);
 }
 
 static enum gnn_status open_items(struct gnndrive *s, struct gnn_err *err)
@@ -158,7 +159,25 @@ static enum gnn_status open_items(struct gnndrive *s, struct gnn_err *err)
     GNN_NEW(s->items, s->sizes.items, err, "gnndrive: %" PRIu32 " mini-batches", s->sizes.items);
     for (uint32_t i = 0; i < s->sizes.items; i++)
         GNN_TRY(gnn_batch_open(s->env->world, &s->items[i].batch, err));
+    const bool staged = s->sizes.staging > 0 && !s->env->workload->sample_only;
+    for (uint32_t i = 0; staged && i < s->sizes.items; i++) {
+        struct gnndrive_item *item = &s->items[i];
+        struct gnn_tensor *tensor = s->env->tensor;
+        GNN_TRY(gnn_train_input_open(s->env, "gnndrive input", GNN_TRANSFER_AHEAD, &item->input, err));
+        GNN_TRY(tensor->ops->event_open(tensor, &item->rows_read, err));
+    }
     return GNN_OK;
+}
+
+static void close_items(struct gnndrive *s)
+{
+    for (uint32_t i = 0; s->items != NULL && i < s->sizes.items; i++) {
+        gnn_train_input_close(&s->items[i].input);
+        if (s->items[i].rows_read != NULL)
+            s->env->tensor->ops->event_close(s->env->tensor, s->items[i].rows_read);
+        gnn_batch_close(s->env->world, s->items[i].batch);
+    }
+    free(s->items);
 }
 
 /* Opens samplers and feature file, and decides every size. Mb was given, found by open_shared, or is measured. */
@@ -204,17 +223,15 @@ static void gnndrive_close(void *state)
     if (s == NULL)
         return;
     struct gnn_world *world = s->env->world;
-    gnn_training_close(&s->training);
-    gnn_rows_close(&s->input);
+    gnn_rows_close(&s->dense);
+    gnn_train_input_close(&s->input);
     for (uint32_t e = 0; s->extractors != NULL && e < s->config->extractors; e++)
         gnn_reader_close(s->extractors[e].reader);
     free(s->extractors);
     gnn_mem_free(world, s->lists);
     close_slots(s);
     gnndrive_buffer_close(s->fb);
-    for (uint32_t i = 0; s->items != NULL && i < s->sizes.items; i++)
-        gnn_batch_close(world, s->items[i].batch);
-    free(s->items);
+    close_items(s);
     gnn_file_close(world, s->features);
     gnn_sampling_close(s->sampling);
     free(s->next_batch);
@@ -282,6 +299,7 @@ const struct gnn_system gnn_system_gnndrive = {
     .abi = GNN_SYSTEM_ABI,
     .name = "gnndrive",
     .title = "GNNDrive (ICPP 2024)",
+    .variants = GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY,
     .options = gnndrive_options,
     .config_bytes = sizeof(struct gnndrive_config),
     .complete = gnndrive_complete,

@@ -149,6 +149,7 @@ const struct gnn_system gnn_system_null = {
     .abi = GNN_SYSTEM_ABI,
     .name = "null",
     .title = "null: batches counted through the pipeline, nothing moved",
+    .variants = GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY,
     .options = options,
     .config_bytes = sizeof(struct null_config),
     .plan = null_plan,

@@ -3,6 +3,9 @@
  *   sample (W) --in batch order--> train: take k | wait for gather k-1 | start gather k | train k-1
  *                                    gather (A): rows of batch k out of the mapping
  *
+ * With transfer=ahead and a GPU, batch k - 1 crosses the bus meanwhile and batch k - 2 trains; the gather of k waits
+ * for the copy of k - 2, whose host memory it fills.
+ *
  * Overlap: sampling of later batches, the gather of k, the training of k - 1. A worker draws batch k only while fewer
  * than `prefetch` of its own batches wait for delivery: it needs one of its tokens, an empty item, and the consumer
  * gives worker k mod W a fresh one when it takes batch k. Nothing else synchronises; the stages form a chain. */
@@ -37,12 +40,12 @@ static enum gnn_status gather_part(void *ctx, uint32_t worker, uint32_t workers,
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
     const uint32_t row_bytes = s->env->dataset->row_bytes;
     uint64_t first, end;
-    assert(item->rows->capacity >= view->node_count);
+    assert(item->input->rows.capacity >= view->node_count);
     gnn_team_share(view->node_count, worker, workers, &first, &end);
     if (first == end)
         return GNN_OK;
     return gnn_map_gather_rows(s->env->world, s->features_map, row_bytes, view->nodes + first, end - first,
-                               (char *)item->rows->data + first * row_bytes, row_bytes, err);
+                               (char *)item->input->rows.data + first * row_bytes, row_bytes, err);
 }
 
 /* Takes batch k, in order, and lets worker k mod W draw another into *spare. *item = NULL after the last. */
@@ -62,32 +65,50 @@ static enum gnn_status take_batch(struct pygplus *s, uint32_t k, struct pygplus_
 static enum gnn_status start_gather(struct pygplus *s, struct pygplus_item *item, uint32_t k, struct gnn_err *err)
 {
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
-    item->rows = &s->input[k % PYGPLUS_DELIVERED_MAX];
-    GNN_TRY(gnn_rows_reserve(item->rows, view->node_count, err));
+    item->input = &s->input[k % PYGPLUS_INPUTS];
+    GNN_TRY(gnn_train_input_reserve(item->input, view->node_count, err));
     s->gathering = item;
     gnn_team_post(s->gather, gather_part, s);
     s->gathered_rows += view->node_count;
     return GNN_OK;
 }
 
+/* Trains a batch whose rows are gathered; the last of an epoch unless it is dropped. */
+static enum gnn_status train_one(struct pygplus *s, const struct pygplus_item *item, struct gnn_worker *worker,
+                                 struct gnn_err *err)
+{
+    const struct gnn_batch_view *view = gnn_batch_view(item->batch);
+    if (s->config->drop_last_train && view->batch + 1 == gnn_sampling_batches(s->sampling))
+        return GNN_OK;
+    worker->items++;
+    return gnn_training_step(&s->training, view, item->input, err);
+}
+
 static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct pygplus *s = ctx;
-    struct pygplus_item *spare = &s->items[0], *other_spare = &s->items[1], *item = NULL;
-    for (uint32_t k = 0; k == 0 || item != NULL; k++) {
-        struct pygplus_item *const gathered = item; /* batch k - 1, once the team is done */
+    const uint32_t delivered = pygplus_delivered(s->config), batches = gnn_sampling_batches(s->sampling);
+    struct pygplus_item *of[PYGPLUS_DELIVERED_MAX] = {NULL}; /* batch k's at k % delivered, free again once trained */
+    for (uint32_t i = 0; i < delivered; i++)
+        of[i] = &s->items[i];
+    for (uint32_t k = 0; k < batches + delivered - 1; k++) {
+        struct pygplus_item *item = NULL, **const place = &of[k % delivered];
         GNN_TRY(gnn_check_stop(s->env, err));
-        GNN_TRY(take_batch(s, k, spare, &item));
+        if (k < batches + 1)
+            GNN_TRY(take_batch(s, k, *place, &item));
         GNN_TRY(gnn_team_wait(s->gather));
-        if (item != NULL)
+        if (delivered > PYGPLUS_INPUTS && k > 0 && k <= batches) {
+            const struct pygplus_item *const gathered = of[(k - 1) % delivered];
+            GNN_TRY(gnn_train_input_stage(gathered->input, 0, gnn_batch_view(gathered->batch), NULL, err));
+        }
+        if (item != NULL) {
+            *place = item;
             GNN_TRY(start_gather(s, item, k, err));
-        else
+        } else if (k == batches) {
             gnn_team_done(s->gather);
-        spare = gathered == NULL ? other_spare : gathered;
-        if (gathered == NULL || (item == NULL && s->config->drop_last_train))
-            continue;
-        GNN_TRY(gnn_training_step(&s->training, gnn_batch_view(gathered->batch), gathered->rows, err));
-        worker->items++;
+        }
+        if (k + 1 >= delivered)
+            GNN_TRY(train_one(s, of[(k + 1) % delivered], worker, err));
     }
     return GNN_OK;
 }
@@ -108,15 +129,15 @@ static enum gnn_status deliver_stage(void *ctx, struct gnn_worker *worker, struc
     }
 }
 
-/* Gives each worker `prefetch` tokens; the first PYGPLUS_DELIVERED_MAX items are the consumer's spares. */
+/* Gives each worker `prefetch` tokens; the first pygplus_delivered items are the consumer's spares. */
 static enum gnn_status open_queues(struct pygplus *s, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
-    const uint32_t prefetch = s->config->prefetch;
-    assert(s->item_count == prefetch * s->config->workers + PYGPLUS_DELIVERED_MAX);
+    const uint32_t prefetch = s->config->prefetch, delivered = pygplus_delivered(s->config);
+    assert(s->item_count == prefetch * s->config->workers + delivered);
     for (uint32_t w = 0; w < s->config->workers; w++) {
         GNN_TRY(gnn_pipeline_queue(pipeline, "tokens", prefetch, &s->tokens[w], err));
         for (uint32_t i = 0; i < prefetch; i++)
-            GNN_TRY(gnn_queue_push(s->tokens[w], &s->items[PYGPLUS_DELIVERED_MAX + w * prefetch + i]));
+            GNN_TRY(gnn_queue_push(s->tokens[w], &s->items[delivered + w * prefetch + i]));
     }
     return gnn_pipeline_reorder(pipeline, prefetch * s->config->workers, gnn_sampling_batches(s->sampling),
                                 &s->delivery, err);

@@ -28,6 +28,11 @@ const struct gnn_option pygplus_options[] = {
     {.name = "drop_last_train", .type = GNN_OPT_BOOL, .offset = FIELD(drop_last_train), .def = "false",
      .help = "Leave the last batch of an epoch gathered but untrained, as the released loop does.",
      .source = "Ginex artifact: true; paper: all batches train"},
+    {.name = "transfer", .type = GNN_OPT_CHOICE, .offset = FIELD(transfer), .def = "blocking",
+     .choices = gnn_transfer_words,
+     .help = "With a GPU. blocking: the trainer copies a batch out of pageable memory and waits; ahead: out of pinned "
+             "memory, two buffers, batch k + 1 crosses while k trains.",
+     .source = "Ginex artifact: blocking; ahead: ours"},
     {.name = "ballast_bytes", .type = GNN_OPT_BYTES, .offset = FIELD(ballast_bytes), .unit = "bytes", .def = "0",
      .help = "Memory held per worker, standing for the sampler processes' interpreters and page tables; 0 = none.",
      .source = "ours: the original's samplers are processes"},

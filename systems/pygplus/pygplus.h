@@ -19,23 +19,30 @@ struct pygplus_config {
     enum gnn_map_advice readahead; /* of both mappings */
     enum pygplus_floyd floyd;
     bool drop_last_train;
+    enum gnn_transfer transfer;
     uint64_t ballast_bytes; /* per worker */
 };
 extern const struct gnn_option pygplus_options[]; /* options.c */
 
-/* Batches whose samples left the workers: one whose rows are gathered, one in training. */
-enum { PYGPLUS_DELIVERED_MAX = 2 };
+/* Batches whose samples left the workers: one whose rows are gathered, one in training, and with transfer=ahead one
+ * that crosses the bus between them. */
+enum { PYGPLUS_INPUTS = 2, PYGPLUS_DELIVERED_MAX = PYGPLUS_INPUTS + 1 };
+
+static inline uint32_t pygplus_delivered(const struct pygplus_config *config)
+{
+    return config->transfer == GNN_TRANSFER_AHEAD ? PYGPLUS_DELIVERED_MAX : PYGPLUS_INPUTS;
+}
 
 struct pygplus_item {
     struct gnn_batch *batch;
-    struct gnn_rows *rows; /* its gathered input, once posted */
+    struct gnn_train_input *input; /* its gathered rows, once posted */
 };
 
 struct pygplus {
     const struct gnn_env *env;
     const struct pygplus_config *config;
     struct gnn_sampling *sampling;
-    struct pygplus_item *items; /* (item_count) = prefetch * W + PYGPLUS_DELIVERED_MAX */
+    struct pygplus_item *items; /* (item_count) = prefetch * W + pygplus_delivered */
     uint32_t item_count;
     void *ballast;
 
@@ -44,7 +51,7 @@ struct pygplus {
     struct gnn_map *features_map;
     struct gnn_team *gather; /* A threads: page faults happen inside their copies */
     struct gnn_training training;
-    struct gnn_rows input[PYGPLUS_DELIVERED_MAX]; /* one being gathered, one in training */
+    struct gnn_train_input input[PYGPLUS_INPUTS]; /* batch k's is input[k % 2]: one is gathered, one in training */
 
     /* of one epoch */
     struct gnn_queue **tokens; /* (W): items worker w may still fill */

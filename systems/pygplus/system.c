@@ -1,7 +1,8 @@
 /* PyG+: memory-mapped out-of-core training; the page cache is the only cache. See README.md.
  *
  * Source   the memory-mapped baseline shipped with Ginex (PVLDB 15(11), 2022), reused in GNNDrive (ICPP 2024)
- * Memory   gnn_sampling's order and samplers; prefetch * W + 2 mini-batches; two gathered inputs of n_L rows
+ * Memory   gnn_sampling's order and samplers; prefetch * W + 2 mini-batches (3 with transfer=ahead); two gathered
+ *          inputs of n_L rows
  * Errors   those of the mappings (GNN_EIO, GNN_EFORMAT, GNN_ENOENT), GNN_ENOMEM, GNN_ECAP, GNN_ECANCELLED */
 #include "systems/pygplus/pygplus.h"
 
@@ -27,10 +28,11 @@ static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *confi
     gnn_plan_part(plan, "samplers", "pygplus.workers", gnn_sampling_bytes(env, &plan->batch, c->workers));
     gnn_plan_in_flight(plan, "mini-batches sampled ahead", "pygplus.workers or pygplus.prefetch",
                        gnn_mul_bytes(gnn_batch_bytes(&plan->batch, layers),
-                                     (uint64_t)c->prefetch * c->workers + PYGPLUS_DELIVERED_MAX));
+                                     (uint64_t)c->prefetch * c->workers + pygplus_delivered(c)));
     if (!env->workload->sample_only)
         gnn_plan_in_flight(plan, "gathered inputs", "--batch or --fanout",
                            gnn_mul_bytes(plan->batch.nodes[layers], UINT64_C(2) * env->dataset->row_bytes));
+    gnn_train_input_plan(plan, c->transfer, 1, PYGPLUS_INPUTS);
     return GNN_OK;
 }
 
@@ -43,7 +45,7 @@ static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
         .floyd_biased = env->floyd_biased || s->config->floyd == PYGPLUS_FLOYD_BIASED,
     };
     GNN_TRY(gnn_sampling_open(env, &sampling, &s->sampling, err));
-    s->item_count = s->config->prefetch * s->config->workers + PYGPLUS_DELIVERED_MAX;
+    s->item_count = s->config->prefetch * s->config->workers + pygplus_delivered(s->config);
     GNN_NEW(s->items, s->item_count, err, "pygplus: %" PRIu32 " mini-batches", s->item_count);
     GNN_NEW(s->tokens, s->config->workers, err, "pygplus: queues of %" PRIu32 " workers", s->config->workers);
     for (uint32_t i = 0; i < s->item_count; i++)
@@ -58,9 +60,9 @@ static enum gnn_status open_features(struct pygplus *s, struct gnn_err *err)
     GNN_TRY(gnn_dataset_file_open(env, GNN_DATASET_FEATURES, 0, &s->features, NULL, err));
     GNN_TRY(gnn_map_open(env->world, s->features, s->config->readahead, &s->features_map, err));
     GNN_TRY(gnn_team_open(env->world, s->config->gather_threads, &s->gather, err));
-    GNN_TRY(gnn_training_open(env, &s->training, err));
-    for (uint32_t i = 0; i < PYGPLUS_DELIVERED_MAX; i++)
-        gnn_rows_init(&s->input[i], env, "pygplus gathered input", env->tensor->host_memory);
+    gnn_training_open(env, &s->training);
+    for (uint32_t i = 0; i < PYGPLUS_INPUTS; i++)
+        GNN_TRY(gnn_train_input_open(env, "pygplus gathered input", s->config->transfer, &s->input[i], err));
     return GNN_OK;
 }
 
@@ -86,9 +88,8 @@ static void pygplus_close(void *state)
     if (s == NULL)
         return;
     struct gnn_world *w = s->env->world;
-    for (uint32_t i = 0; i < PYGPLUS_DELIVERED_MAX; i++)
-        gnn_rows_close(&s->input[i]);
-    gnn_training_close(&s->training);
+    for (uint32_t i = 0; i < PYGPLUS_INPUTS; i++)
+        gnn_train_input_close(&s->input[i]);
     gnn_team_close(s->gather);
     gnn_map_close(w, s->features_map);
     gnn_file_close(w, s->features);
@@ -116,6 +117,7 @@ const struct gnn_system gnn_system_pygplus = {
     .abi = GNN_SYSTEM_ABI,
     .name = "pygplus",
     .title = "PyG+ (memory-mapped PyTorch Geometric, as in Ginex 2022 and GNNDrive 2024)",
+    .variants = GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY,
     .options = pygplus_options,
     .config_bytes = sizeof(struct pygplus_config),
     .complete = pygplus_complete,

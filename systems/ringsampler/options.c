@@ -91,6 +91,11 @@ const struct gnn_option ringsampler_options[] = {
     {.name = "concurrency", .type = GNN_OPT_U32, .offset = FIELD(concurrency), .unit = "requests", .def = "0",
      .max = 128, .help = "On-demand mode: requests in service at a time, a thread each; 0 = a core each, at most 64.",
      .source = "paper section 4.4: 64 threads"},
+    {.name = "transfer", .type = GNN_OPT_CHOICE, .offset = FIELD(transfer), .def = "ahead",
+     .choices = gnn_transfer_words,
+     .help = "With a GPU. blocking: the trainer copies a batch out of pageable memory and waits; ahead: out of pinned "
+             "memory, two buffers, batch k + 1 crosses while k trains.",
+     .source = "ours: the paper trains elsewhere"},
     {.name = NULL},
 };
 /* clang-format on */

@@ -9,6 +9,7 @@
 
 #include "harness/base/id_map.h"
 #include "harness/system/plan.h"
+#include "harness/system/train_input.h"
 #include "systems/ringsampler/latency.h"
 
 enum rs_io { RS_IO_DIRECT, RS_IO_BUFFERED, RS_IO_BUFFERED_RANDOM, RS_IO_MAPPED, RS_IO_SORTED };
@@ -47,6 +48,7 @@ struct ringsampler_config {
     /* with training */
     uint32_t prefetch, extract_depth;
     enum rs_feature_io feature_io;
+    enum gnn_transfer transfer;
     /* on demand */
     uint32_t requests, concurrency;
 };

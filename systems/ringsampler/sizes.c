@@ -130,6 +130,7 @@ static void plan_fixed_parts(const struct ringsampler_config *c, const struct rs
     const uint64_t rows = plan->batch.nodes[env->workload->layers];
     gnn_plan_in_flight(plan, "inputs of two mini-batches", "--batch or --fanout",
                        gnn_mul_bytes(rows, RS_INPUTS * (uint64_t)env->dataset->row_bytes));
+    gnn_train_input_plan(plan, c->transfer, 1, RS_INPUTS);
     gnn_plan_part(plan, "reads of feature rows in flight", "ringsampler.extract_depth",
                   gnn_extraction_bytes(env, c->extract_depth, c->feature_io == RS_FEATURES_DIRECT));
 }

@@ -90,6 +90,7 @@ const struct gnn_system gnn_system_ringsampler = {
     .abi = GNN_SYSTEM_ABI,
     .name = "ringsampler",
     .title = "RingSampler (HotStorage 2025): offset sampling, one io_uring per thread",
+    .variants = GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY,
     .options = ringsampler_options,
     .config_bytes = sizeof(struct ringsampler_config),
     .complete = ringsampler_complete,

@@ -10,7 +10,7 @@
 /* A mini-batch on its way through the stages. */
 struct item {
     struct rs_batch batch;
-    struct gnn_rows *rows; /* its extracted input */
+    struct gnn_train_input *input; /* its extracted rows */
 };
 
 struct rs_training {
@@ -19,7 +19,7 @@ struct rs_training {
     struct item *items; /* (sizes.items) */
     struct gnn_extraction *extraction;
     struct gnn_training training;
-    struct gnn_rows inputs[RS_INPUTS];
+    struct gnn_train_input inputs[RS_INPUTS];
     /* of one epoch */
     uint64_t extracted_rows;
     struct gnn_queue **tokens; /* (threads): items that thread w may fill */
@@ -57,9 +57,10 @@ static enum gnn_status extract_stage(void *ctx, struct gnn_worker *worker, struc
         struct item *const item = taken;
         const struct gnn_batch_view *const view = &item->batch.view;
         assert(view->batch == k);
-        item->rows = input;
-        GNN_TRY(gnn_rows_reserve(item->rows, view->node_count, err));
-        GNN_TRY(gnn_extraction_rows(t->extraction, view->nodes, view->node_count, item->rows->data, err));
+        item->input = input;
+        GNN_TRY(gnn_train_input_reserve(item->input, view->node_count, err));
+        GNN_TRY(gnn_extraction_rows(t->extraction, view->nodes, view->node_count, item->input->rows.data, err));
+        GNN_TRY(gnn_train_input_stage(item->input, 0, view, NULL, err));
         t->extracted_rows += view->node_count;
         GNN_TRY(gnn_reorder_put(t->extracted, k, item));
         worker->items++;
@@ -77,8 +78,8 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
             return GNN_OK;
         struct item *const item = taken;
         assert(item->batch.view.batch == k);
-        GNN_TRY(gnn_training_step(&t->training, &item->batch.view, item->rows, err));
-        GNN_TRY(gnn_queue_push(t->free_inputs, item->rows));
+        GNN_TRY(gnn_training_step(&t->training, &item->batch.view, item->input, err));
+        GNN_TRY(gnn_queue_push(t->free_inputs, item->input));
         GNN_TRY(gnn_queue_push(t->tokens[k % t->s->sizes.threads], item));
         worker->items++;
     }
@@ -153,9 +154,9 @@ enum gnn_status rs_training_open(struct ringsampler *s, struct rs_training **out
         t->items[i].batch.size_bytes = s->sizes.batch_bytes;
     }
     GNN_TRY(gnn_extraction_open(env, &extraction, &t->extraction, err));
-    GNN_TRY(gnn_training_open(env, &t->training, err));
+    gnn_training_open(env, &t->training);
     for (uint32_t i = 0; i < RS_INPUTS; i++)
-        gnn_rows_init(&t->inputs[i], env, "ringsampler extracted input", env->tensor->host_memory);
+        GNN_TRY(gnn_train_input_open(env, "ringsampler extracted input", s->config->transfer, &t->inputs[i], err));
     return GNN_OK;
 }
 
@@ -165,8 +166,7 @@ void rs_training_close(struct rs_training *t)
         return;
     gnn_extraction_close(t->extraction); /* waits for reads into the inputs */
     for (uint32_t i = 0; i < RS_INPUTS; i++)
-        gnn_rows_close(&t->inputs[i]);
-    gnn_training_close(&t->training);
+        gnn_train_input_close(&t->inputs[i]);
     gnn_mem_free(t->s->env->world, t->item_memory);
     free(t->tokens);
     free(t->items);

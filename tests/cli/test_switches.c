@@ -46,6 +46,7 @@ static const struct switch_case cases[] = {
     {"pygplus.floyd", "biased", "counters.batch_digest", {NULL}},
     {"pygplus.drop_last_train", "true", "figures.trained_seeds", {NULL}},
     {"pygplus.ballast_bytes", "8M", "counters.peak_memory_bytes", {NULL}},
+    {"pygplus.transfer", "ahead", "wall_ns", {NULL}},
     {"gnndrive.samplers", "5", "stage.sample", {NULL}},
     {"gnndrive.extractors", "5", "stage.extract", {NULL}},
     {"gnndrive.extract_queue", "1", "wall_ns", {NULL}},
@@ -73,6 +74,7 @@ static const struct switch_case cases[] = {
     {"gnndrive.meta", "compact", "counters.peak_memory_bytes", {NULL}},
     {"gnndrive.readahead", "kernel", "counters.device_read_ios", {NULL}},
     {"gnndrive.staging", "64", "counters.peak_memory_bytes", {NULL}},
+    {"gnndrive.transfer", "gather", "wall_ns", {NULL}},
     {"ginex.superbatch", "3", "figures.superbatches", {NULL}},
     {"ginex.feature_cache", "300K", "counters.cache_misses", {NULL}},
     {"ginex.neighbour_cache", "400K", "figures.list_hits", {NULL}},
@@ -103,6 +105,7 @@ static const struct switch_case cases[] = {
     {"ginex.overlap", "false", "wall_ns", {SMALL_CACHE, SUPERBATCHES}},
     {"ginex.overlap_caches", "true", ALLOCATED, {"--set", "ginex.feature_cache=3M", SUPERBATCHES}},
     {"ginex.floyd", "biased", "counters.batch_digest", {NULL}},
+    {"ginex.transfer", "ahead", "wall_ns", {NULL}},
     {"ringsampler.threads", "5", "stage.sample", {ONLY}},
     {"ringsampler.ring", "16", "figures.in_flight_peak", {ONLY}},
     {"ringsampler.io", "direct", "counters.requested_bytes", {ONLY}},
@@ -133,6 +136,7 @@ static const struct switch_case cases[] = {
     {"ringsampler.prefetch", "1", "counters.peak_memory_bytes", {NULL}},
     {"ringsampler.extract_depth", "2", "wall_ns", {NULL}},
     {"ringsampler.feature_io", "buffered", "counters.requested_bytes", {NULL}},
+    {"ringsampler.transfer", "blocking", "wall_ns", {NULL}},
     {"ringsampler.requests", "50", "counters.batches", {ONLY}},
     {"ringsampler.concurrency", "5", "stage.sample", {ONLY, "--set", "ringsampler.requests=50"}},
     {"agnes.layout", "input", "counters.requested_bytes", {SMALL_BUFFERS}},
@@ -154,6 +158,7 @@ static const struct switch_case cases[] = {
     {"agnes.workers", "5", "stage.sample-work", {NULL}},
     {"agnes.depth", "1", "wall_ns", {SMALL_BUFFERS}},
     {"agnes.io", "buffered", "counters.device_read_bytes", {NULL}},
+    {"agnes.transfer", "blocking", "wall_ns", {NULL}},
 };
 
 static const json_t *find_stage(const json_t *run, const char *name)

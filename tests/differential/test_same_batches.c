@@ -189,24 +189,36 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
     const struct {
         const char *system;
         const char *const *options;
-        enum { NO_COPY, JOINED, EACH_LOAD } lanes; /* what is copied through them */
+        enum { BLOCKING, AHEAD, ROW_BY_ROW, JOINED, ROWS_TOGETHER } how; /* rows and lists reach the device */
     } cases[] = {
-        {"pygplus", OPTIONS("workers=1", "gather_threads=1"), NO_COPY},
-        {"pygplus", OPTIONS("workers=3", "gather_threads=7"), NO_COPY},
-        {"gnndrive", OPTIONS("io=buffered", "samplers=1", "extractors=1", "in_order=true"), EACH_LOAD},
-        {"gnndrive", OPTIONS("io=buffered", "samplers=3", "extractors=3", "in_order=true"), EACH_LOAD},
-        {"gnndrive", OPTIONS("io=buffered", "extractors=3", "in_order=true", "staging=1"), EACH_LOAD},
-        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "staging=7", "valid=batch"), EACH_LOAD},
+        {"pygplus", OPTIONS("workers=1", "gather_threads=1"), BLOCKING},
+        {"pygplus", OPTIONS("workers=3", "gather_threads=7"), BLOCKING},
+        {"pygplus", OPTIONS("workers=1", "gather_threads=1", "transfer=ahead"), AHEAD},
+        {"pygplus", OPTIONS("workers=3", "gather_threads=7", "transfer=ahead"), AHEAD},
+        {"gnndrive", OPTIONS("io=buffered", "samplers=1", "extractors=1", "in_order=true"), ROW_BY_ROW},
+        {"gnndrive", OPTIONS("io=buffered", "samplers=3", "extractors=3", "in_order=true"), ROW_BY_ROW},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=3", "in_order=true", "staging=1"), ROW_BY_ROW},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "staging=7", "valid=batch"), ROW_BY_ROW},
         {"gnndrive", OPTIONS("io=buffered", "extractors=3", "in_order=true", "staging=13", "lock_submit=true"),
-         EACH_LOAD},
+         ROW_BY_ROW},
         {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "batch_nodes=300", "staging=5"),
-         EACH_LOAD},
-        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "serial_extract=true"), EACH_LOAD},
+         ROW_BY_ROW},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=3", "in_order=true", "transfer=gather"), ROWS_TOGETHER},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "staging=7", "transfer=gather"),
+         ROWS_TOGETHER},
+        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "serial_extract=true"), ROW_BY_ROW},
         {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "coalesce=true", "depth=0"), JOINED},
         {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "coalesce=true", "staging=13"), JOINED},
-        {"ginex", OPTIONS("io=buffered", "superbatch=3", "feature_cache=20K"), NO_COPY},
-        {"ringsampler", OPTIONS("threads=3", "feature_io=buffered"), NO_COPY},
-        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "feature_cache=4K"), NO_COPY},
+        {"ginex", OPTIONS("io=buffered", "superbatch=3", "feature_cache=20K"), BLOCKING},
+        {"ginex", OPTIONS("io=buffered", "superbatch=3", "feature_cache=20K", "transfer=ahead"), AHEAD},
+        {"ginex", OPTIONS("io=buffered", "superbatch=1", "feature_cache=20K", "transfer=ahead"), AHEAD},
+        {"ginex", OPTIONS("io=buffered", "superbatch=3", "feature_cache=20K", "transfer=ahead", "overlap=false"),
+         AHEAD},
+        {"ringsampler", OPTIONS("threads=3", "feature_io=buffered"), AHEAD},
+        {"ringsampler", OPTIONS("threads=3", "feature_io=buffered", "transfer=blocking"), BLOCKING},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "feature_cache=4K"), AHEAD},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "feature_cache=4K", "transfer=blocking"),
+         BLOCKING},
     };
     static double expected[EPOCHS][BATCHES];
     struct fixture f;
@@ -229,9 +241,19 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
                 train_run_each_seed_once(&run);
             }
             if (c > 0) {
+                struct device_tensor_counts n;
                 const uint64_t copies = device_tensor_lane_copies(run.env.tensor);
-                assert_true((copies > 0) == (cases[c - 1].lanes != NO_COPY));
-                assert_true(copies >= run.result.counters.cache_misses || cases[c - 1].lanes != EACH_LOAD);
+                const bool ahead = cases[c - 1].how != BLOCKING, rows = cases[c - 1].how >= ROW_BY_ROW;
+                device_tensor_counts(run.env.tensor, &n);
+                assert_int_equal(n.staged_batches, ahead ? EPOCHS * BATCHES : 0);
+                assert_int_equal(n.used_batches, n.staged_batches);
+                assert_int_equal(n.unstaged_blocks > 0, !ahead);
+                if (rows)
+                    assert_true(copies >= run.result.counters.cache_misses || cases[c - 1].how == JOINED);
+                else
+                    assert_int_equal(copies, n.staged_batches); /* one of the rows a batch */
+                assert_int_equal(n.row_launches > 0, cases[c - 1].how == ROWS_TOGETHER);
+                assert_true(n.row_launches < copies || !rows);
             }
             train_run_close(&run);
         }

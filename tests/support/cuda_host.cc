@@ -273,6 +273,11 @@ uint32_t gnn_device_multiprocessors(const struct gnn_device *d)
     return 1;
 }
 
+uint64_t gnn_device_memory_bytes(const struct gnn_device *d)
+{
+    return d->capacity_bytes;
+}
+
 /* Few, so that every loop over a grid goes round. */
 uint32_t gnn_device_blocks(const struct gnn_device *d, uint64_t threads)
 {

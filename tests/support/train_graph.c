@@ -161,6 +161,8 @@ static struct train_run *run_of(struct gnn_tensor *t)
 
 static const struct gnn_tensor_ops *back_end(const struct train_run *run)
 {
+    if (run->backend != NULL)
+        return run->backend;
     if (run->modelled != NULL)
         return &gnn_tensor_modelled;
     return run->device ? &device_tensor : run->cpu ? &gnn_tensor_cpu : &gnn_tensor_ref;
@@ -272,9 +274,12 @@ static enum gnn_status configure(struct train_run *run, const struct train_graph
 enum gnn_status train_run_plan(struct train_run *run, const struct train_graph *graph, struct gnn_memory_plan *plan)
 {
     GNN_TRY(configure(run, graph));
+    run->env.tensor = run->plan_on;
     gnn_plan_begin(plan, &run->env);
-    GNN_TRY(run->table->plan(&run->env, run->config, plan, &run->err));
-    return gnn_plan_check(plan, "", &run->err);
+    enum gnn_status status = run->table->plan(&run->env, run->config, plan, &run->err);
+    GNN_NEXT(status, gnn_plan_check(plan, "", &run->err));
+    run->env.tensor = NULL; /* nothing was opened */
+    return status;
 }
 
 enum gnn_status train_run_open_shared(struct train_run *run, const struct train_graph *graph, void **shared)
@@ -291,6 +296,7 @@ enum gnn_status train_run_open(struct train_run *run, const struct train_graph *
     assert_true(run->seen != NULL && run->needed != NULL);
     if (!run->workload.sample_only) {
         const struct gnn_tensor_env env = {.threads = 1,
+                                           .graphs = true,
                                            .alloc = tensor_alloc,
                                            .free = tensor_free,
                                            .gpu = run->modelled != NULL && run->device,

@@ -37,8 +37,10 @@ struct train_run {
     const char *const *options; /* "name=value" ..., NULL; may be NULL */
     struct gnn_workload workload;
     struct gnn_model_config model_config;
-    bool cpu;    /* the CPU back-end instead of the reference */
-    bool device; /* the reference with a memory of its own (device_tensor.h) */
+    const struct gnn_tensor_ops *backend; /* instead of those that the next members choose; may be NULL */
+    struct gnn_tensor *plan_on;           /* train_run_plan alone: the back-end that is planned for; NULL: none */
+    bool cpu;                             /* the CPU back-end instead of the reference */
+    bool device;                          /* the reference with a memory of its own (device_tensor.h) */
     /* In a simulated world: the modelled back-end of this machine, its GPU if `device`. No values: check_rows is
      * false. */
     const struct gnn_profile *modelled;

@@ -109,7 +109,7 @@ static void test_rows_grow_and_never_shrink(void **state)
     struct gnn_rows rows;
     struct gnn_mem_usage usage;
     open_batches(&f, 5, 0);
-    gnn_rows_init(&rows, &f.env, "rows", false);
+    gnn_rows_init(&rows, &f.env, "rows", GNN_ROWS_HOST);
     assert_int_equal(gnn_rows_reserve(&rows, 800, &f.err), GNN_OK);
     assert_int_equal(rows.capacity, 900);
     const gnn_real *first = rows.data;
@@ -151,15 +151,15 @@ static void test_an_unlabelled_seed_is_named(void **state)
     struct fixture f;
     struct gnn_training training;
     open_batches(&f, 5, 0);
-    assert_int_equal(gnn_training_open(&f.env, &training, &f.err), GNN_OK);
+    gnn_training_open(&f.env, &training);
     ((int32_t *)(uintptr_t)f.graph.dataset.labels)[17] = -1;
     const gnn_node nodes[] = {17};
     const struct gnn_batch_view view = {.layer_count = 2, .seed_count = 1, .node_count = 1, .nodes = nodes};
-    struct gnn_rows rows;
-    gnn_rows_init(&rows, &f.env, "input", false);
-    assert_int_equal(gnn_training_step(&training, &view, &rows, &f.err), GNN_EFORMAT);
+    struct gnn_train_input input;
+    assert_int_equal(gnn_train_input_open(&f.env, "input", GNN_TRANSFER_BLOCKING, &input, &f.err), GNN_OK);
+    assert_int_equal(gnn_training_step(&training, &view, &input, &f.err), GNN_EFORMAT);
     assert_non_null(strstr(f.err.message, "node 17"));
-    gnn_training_close(&training);
+    gnn_train_input_close(&input);
     fixture_close(&f);
 }
 

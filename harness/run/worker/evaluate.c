@@ -42,7 +42,7 @@ static enum gnn_status open_evaluation(struct evaluation *e, struct gnn_err *err
     struct gnn_world *const w = e->env->world;
     const struct gnn_dataset *const data = e->env->dataset;
     const struct gnn_workload *const load = e->env->workload;
-    gnn_rows_init(&e->rows, e->env, "evaluation inputs", true);
+    gnn_rows_init(&e->rows, e->env, "evaluation inputs", GNN_ROWS_TENSOR);
     GNN_TRY(gnn_file_open(w, data->indices_path, GNN_OPEN_READ, &e->indices_file, err));
     GNN_TRY(gnn_file_open(w, data->features_path, GNN_OPEN_READ, &e->features_file, err));
     GNN_TRY(gnn_map_open(w, e->indices_file, GNN_MAP_RANDOM, &e->indices, err));

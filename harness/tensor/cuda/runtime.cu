@@ -102,6 +102,11 @@ uint32_t gnn_device_multiprocessors(const struct gnn_device *d)
     return (uint32_t)d->properties.multiProcessorCount;
 }
 
+uint64_t gnn_device_memory_bytes(const struct gnn_device *d)
+{
+    return d->properties.totalGlobalMem;
+}
+
 uint32_t gnn_device_blocks(const struct gnn_device *d, uint64_t threads)
 {
     enum { BLOCKS_PER_MULTIPROCESSOR = 16 };

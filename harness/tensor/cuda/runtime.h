@@ -16,6 +16,7 @@ enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, s
                                 struct gnn_err *err);
 void gnn_device_close(struct gnn_device *d); /* accepts NULL */
 uint32_t gnn_device_multiprocessors(const struct gnn_device *d);
+uint64_t gnn_device_memory_bytes(const struct gnn_device *d);
 
 /* Memory of the device, aligned to 256 bytes. GNN_EGPU when it is full: name, bytes, what is free. */
 enum gnn_status gnn_device_alloc(struct gnn_device *d, const char *name, uint64_t bytes, void **out,

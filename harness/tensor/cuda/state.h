@@ -12,8 +12,8 @@
 #define GNN_TENSOR_CUDA_STATE_H
 
 #include "harness/tensor/cuda/backend.h"
-#include "harness/tensor/cuda/runtime.h"
 #include "harness/tensor/cuda/block.h"
+#include "harness/tensor/cuda/runtime.h"
 
 #include <atomic>
 #include <mutex>

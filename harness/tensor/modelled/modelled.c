@@ -42,6 +42,8 @@ enum { HALVES = 2 }; /* of a lane's staging memory: one is filled while the othe
 struct lane {
     uint64_t free_ns;
     uint64_t half_landed_ns[HALVES]; /* the last copy out of it */
+    void *half[HALVES];              /* memory of the host, for its account */
+    uint64_t half_bytes[HALVES];
     uint32_t next_half;
 };
 
@@ -138,6 +140,7 @@ static enum gnn_status modelled_open(const struct gnn_tensor_env *env, const str
     m->device = env->same_device != NULL ? modelled_of(env->same_device) : m;
     assert(m->device->device == m->device);
     set_roof(m, profile);
+    m->base.memory_bytes = env->gpu ? m->memory_limit_bytes : 0;
     *out = &m->base;
     return GNN_OK;
 }
@@ -147,6 +150,10 @@ static void modelled_close(struct gnn_tensor *t)
     struct modelled *m = modelled_of(t);
     if (m == NULL)
         return;
+    for (uint32_t l = 0; l < GNN_LANES_MAX; l++)
+        for (uint32_t h = 0; h < HALVES; h++)
+            if (m->lanes[l].half[h] != NULL)
+                m->env.free(m->env.ctx, m->lanes[l].half[h]);
     while (m->pins != NULL) { /* the caller should have */
         struct pin *const pin = m->pins;
         m->pins = pin->next;
@@ -518,6 +525,21 @@ static uint64_t lists_bytes(const struct gnn_batch_lists *lists)
     return bytes + (lists->rows != NULL ? view->node_count * (uint64_t)sizeof *lists->rows : 0);
 }
 
+/* Room in a half whose copy has landed. */
+static enum gnn_status reserve_half(struct modelled *m, struct lane *own, uint32_t half, uint64_t bytes,
+                                    struct gnn_err *err)
+{
+    if (bytes <= own->half_bytes[half])
+        return GNN_OK;
+    if (own->half[half] != NULL)
+        m->env.free(m->env.ctx, own->half[half]);
+    own->half[half] = NULL;
+    own->half_bytes[half] = 0;
+    GNN_TRY(m->env.alloc(m->env.ctx, "staging of mini-batches' lists", bytes + bytes / 8, &own->half[half], err));
+    own->half_bytes[half] = bytes + bytes / 8;
+    return GNN_OK;
+}
+
 /* A core copies the lists into the half of the lane's staging memory whose last copy has landed; one copy brings them
  * up, once the ops that read the room before have ended. */
 static enum gnn_status modelled_resident_stage(struct gnn_tensor *t, struct gnn_resident *room, uint32_t lane,
@@ -533,6 +555,7 @@ static enum gnn_status modelled_resident_stage(struct gnn_tensor *t, struct gnn_
     const uint32_t half = own->next_half;
     own->next_half = (half + 1) % HALVES;
     m->env.wait_until(m->env.ctx, own->half_landed_ns[half]);
+    GNN_TRY(reserve_half(m, own, half, lists_bytes(lists), err));
     host_copy(m, lists_bytes(lists));
     lock(m);
     own->free_ns = gnn_max_u64(own->free_ns, room->read_ns);
