@@ -337,13 +337,30 @@ static void no_clock_of_the_queue(struct fixture *f)
     f->run.epochs[1].stages[1].queued_ns = GNN_UNKNOWN;
 }
 
+/* The driver's calls may sleep without saying so. */
+static void a_lost_wait_beside_a_gpu(struct fixture *f)
+{
+    wait_lost(f);
+    (void)snprintf(f->config.compute, sizeof f->config.compute, "cuda:1");
+}
+
 static void sound_runs_pass(void **state)
 {
     (void)state;
-    void (*const variants[])(struct fixture *
-                             f) = {leave,       within_one_percent, gpu_all_the_epoch,    counters_lag, buffered_reads,
-                                   mapped,      no_counting_group,  program_cap,          warm_by_wish, sampling_alone,
-                                   max_batches, in_line_for_a_core, no_clock_of_the_queue};
+    void (*const variants[])(struct fixture * f) = {leave,
+                                                    within_one_percent,
+                                                    gpu_all_the_epoch,
+                                                    counters_lag,
+                                                    buffered_reads,
+                                                    mapped,
+                                                    no_counting_group,
+                                                    program_cap,
+                                                    warm_by_wish,
+                                                    sampling_alone,
+                                                    max_batches,
+                                                    in_line_for_a_core,
+                                                    no_clock_of_the_queue,
+                                                    a_lost_wait_beside_a_gpu};
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         struct fixture f;
         make_sound(&f);
