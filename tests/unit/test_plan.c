@@ -52,6 +52,24 @@ static void test_a_sum_counts_every_part_once(void **state)
     assert_int_equal(gnn_plan_bytes(&s.plan), UINT64_MAX); /* saturates instead of wrapping */
 }
 
+/* With 16 M classes the output layer is the run, and the message must not blame a buffer beside it. */
+static void test_a_huge_model_is_the_largest_part(void **state)
+{
+    (void)state;
+    struct setting s;
+    set(&s, UINT64_C(1) << 30);
+    const struct gnn_model_config model = {
+        .kind = GNN_MODEL_SAGE, .layers = 1, .in_dim = 4, .hidden = 16, .heads = 1, .classes = UINT32_C(1) << 24};
+    s.workload.sample_only = false;
+    s.env.model_config = &model;
+    gnn_plan_begin(&s.plan, &s.env);
+    gnn_plan_part(&s.plan, "buffer", "x.buffer", UINT64_C(1) << 28);
+    assert_string_equal(gnn_plan_largest(&s.plan)->name, "model");
+    assert_int_equal(gnn_plan_check(&s.plan, "", &s.err), GNN_ECAP);
+    assert_non_null(strstr(s.err.message, "the model with"));
+    assert_non_null(strstr(s.err.message, "--hidden"));
+}
+
 static void test_the_largest_phase_counts(void **state)
 {
     (void)state;
@@ -145,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_sum_counts_every_part_once),
+        cmocka_unit_test(test_a_huge_model_is_the_largest_part),
         cmocka_unit_test(test_the_largest_phase_counts),
         cmocka_unit_test(test_the_process_is_counted_with_a_reserve),
         cmocka_unit_test(test_evaluations_between_epochs_are_counted),
