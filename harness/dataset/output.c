@@ -246,7 +246,7 @@ enum gnn_status gnn_output_commit_into(struct gnn_output *output, const char *fi
 
 enum gnn_status gnn_dataset_lock(const struct gnn_prepare_job *job, const char *dir, int *lock_fd, struct gnn_err *err)
 {
-    static const struct timespec nap = {.tv_nsec = 50 * 1000 * 1000};
+    static const struct timespec nap = {.tv_nsec = INT64_C(50) * 1000 * 1000};
     *lock_fd = -1;
     const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)

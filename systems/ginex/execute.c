@@ -108,6 +108,7 @@ static enum gnn_status end_gather(struct ginex_execution *x, const struct ginex_
 {
     struct ginex_epoch_figures *const figures = &x->s->figures;
     struct ginex_cache_counts counts;
+    assert(batch != NULL);
     GNN_TRY(gnn_team_wait(x->s->team));
     ginex_cache_take_counts(x->s->cache, &counts);
     figures->misses += counts.misses;

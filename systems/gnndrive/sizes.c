@@ -170,7 +170,8 @@ enum gnn_status gnndrive_size(const struct gnn_env *env, const struct gnndrive_c
         struct gnn_memory_plan plan;
         gnn_plan_begin(&plan, env);
         gnndrive_plan_parts(config, out, &plan);
-        const uint64_t load_bytes = out->layout.load_bytes * (gnn_env_workers(env) / out->sharing); /* of all buffers */
+        const uint64_t load_bytes =
+            (uint64_t)out->layout.load_bytes * (gnn_env_workers(env) / out->sharing); /* of all */
         const uint64_t buffer_bytes = gnn_env_on_device(env) ? 0 : out->slots * load_bytes;
         const uint64_t others_bytes = gnn_plan_bytes(&plan) - buffer_bytes;
         const uint64_t left_bytes = env->cap_bytes - gnn_min_u64(env->cap_bytes, others_bytes);
