@@ -277,6 +277,82 @@ static void test_waiting_is_io(void **state)
     ring_case_close(&f);
 }
 
+enum { CROWD = 8, CROWD_DEPTH = 512, CROWD_READS = 1 << 13 };
+
+struct crowd_member {
+    struct ring_case *f;
+    struct gnn_time_split split;
+    enum gnn_status status;
+};
+
+/* Reads single pages, all over the file and again, with as many in flight as the ring takes. */
+static enum gnn_status read_in_a_crowd(struct crowd_member *member, struct gnn_ring *ring)
+{
+    const struct ring_case *const f = member->f;
+    uint32_t submitted = 0, completed = 0;
+    while (completed < CROWD_READS) {
+        struct gnn_read reads[64];
+        uint32_t count = 0, accepted, got;
+        for (; count < 64 && submitted + count < CROWD_READS; count++)
+            reads[count] = page_read(f, (submitted + count) * 7 % (FILE_BYTES / READ_BYTES));
+        GNN_TRY(gnn_ring_submit(f->base.world, ring, reads, count, &accepted, NULL));
+        submitted += accepted;
+        struct gnn_completion out[64];
+        GNN_TRY(gnn_ring_wait(f->base.world, ring, 1, 64, out, &got, NULL));
+        completed += got;
+    }
+    return GNN_OK;
+}
+
+static void crowd_main(void *arg)
+{
+    struct crowd_member *const member = arg;
+    struct gnn_world *const w = member->f->base.world;
+    struct gnn_ring_config config = member->f->config;
+    config.depth = CROWD_DEPTH;
+    struct gnn_ring *ring = NULL;
+    member->status = gnn_ring_open(w, &config, &ring, NULL);
+    if (member->status == GNN_OK)
+        member->status = read_in_a_crowd(member, ring);
+    gnn_ring_close(w, ring);
+    gnn_thread_split(w, &member->split);
+}
+
+/* Threads that together ask for more than the device's queue holds sleep when they submit, too: all that they neither
+ * computed nor stood in line for is a wait. */
+static void test_a_full_device_queue_is_waited_for(void **state)
+{
+    struct ring_case f;
+    ring_case_open(&f, engine_of(state));
+    struct crowd_member members[CROWD];
+    struct gnn_thread *threads[CROWD];
+    for (int i = 0; i < CROWD; i++) {
+        members[i] = (struct crowd_member){.f = &f};
+        assert_int_equal(gnn_thread_start(f.base.world, "crowd", crowd_main, &members[i], &threads[i], NULL), GNN_OK);
+    }
+    uint64_t work_ns = 0, wall_ns = 0, seen_ns = 0;
+    bool told = true; /* the kernel tells how long a thread stood in line for a core */
+    for (int i = 0; i < CROWD; i++) {
+        gnn_thread_join(f.base.world, threads[i]);
+        assert_int_equal(members[i].status, GNN_OK);
+        const struct gnn_time_split *const split = &members[i].split;
+        uint64_t waits_ns = 0;
+        for (int kind = 0; kind < GNN_WAIT_KINDS; kind++)
+            waits_ns += split->wait_ns[kind];
+        assert_true(waits_ns > 0 && waits_ns <= split->wall_ns);
+        wall_ns += split->wall_ns;
+        work_ns += split->wall_ns - waits_ns;
+        told = told && split->queued_ns != GNN_UNKNOWN;
+        seen_ns += split->cpu_ns + split->queued_ns;
+    }
+    print_message("%.0f ms of work, %.0f ms on a core or in line for one, %.0f ms in all\n", (double)work_ns / 1e6,
+                  (double)seen_ns / 1e6, (double)wall_ns / 1e6);
+    ring_case_close(&f);
+    if (!told)
+        skip_test("needs /proc/thread-self/schedstat");
+    assert_true(work_ns <= seen_ns + wall_ns / 20);
+}
+
 /* A wait that spins finds what a wait that sleeps finds, and is a wait all the same: it keeps its core. */
 static void test_spinning(void **state)
 {
@@ -435,6 +511,7 @@ int main(void)
         BOTH(test_ring_follows_its_owner),
         BOTH(test_close_in_flight),
         BOTH(test_waiting_is_io),
+        BOTH(test_a_full_device_queue_is_waited_for),
         BOTH(test_spinning),
         BOTH(test_bad_depth),
         cmocka_unit_test(test_registered_memory),

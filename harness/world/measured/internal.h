@@ -74,12 +74,13 @@ void measured_thread_free(struct gnn_thread *thread);
 /* The pthread key's destructor: a thread that joined in by itself ends. */
 void measured_thread_exit(void *thread);
 
-/* Brackets work that may fault: time that the thread neither computed nor queued for the CPU, it waited for I/O. */
+/* Brackets work that may sleep in the kernel for the device, by a page fault or because its queue is full: time that
+ * the thread neither computed nor queued for the CPU, it waited for I/O. stop returns that time. */
 struct measured_fault_timer {
     uint64_t wall_ns, cpu_ns, queued_ns;
 };
 void measured_fault_timer_start(struct gnn_thread *self, struct measured_fault_timer *timer);
-void measured_fault_timer_stop(struct gnn_thread *self, const struct measured_fault_timer *timer);
+uint64_t measured_fault_timer_stop(struct gnn_thread *self, const struct measured_fault_timer *timer);
 
 /* Locks; the time counts as `kind` (locks.c). */
 void measured_mutex_lock_as(struct gnn_world *w, struct gnn_mutex *mutex, enum gnn_wait kind);

@@ -166,7 +166,7 @@ enum gnn_status measured_map_gather_ids(struct gnn_world *w, struct gnn_map *map
                                                        : gather_u64(values, value_count, index, count, out);
     atomic_signal_fence(memory_order_seq_cst);
     gathering = NULL;
-    measured_fault_timer_stop(self, &timer);
+    (void)measured_fault_timer_stop(self, &timer);
     if (done < count)
         return gnn_fail(err, GNN_EFORMAT, "%s: element %llu was asked for, the file ends at %llu", map->file->path,
                         (unsigned long long)index[done], (unsigned long long)value_count);
@@ -204,7 +204,7 @@ enum gnn_status measured_map_gather_rows(struct gnn_world *w, struct gnn_map *ma
     const uint64_t done = gather_rows(map, row_bytes, rows, count, dst, dst_stride_bytes);
     atomic_signal_fence(memory_order_seq_cst);
     gathering = NULL;
-    measured_fault_timer_stop(self, &timer);
+    (void)measured_fault_timer_stop(self, &timer);
     if (done < count)
         return gnn_fail(err, GNN_EFORMAT, "%s: row %u of %u bytes was asked for, the file holds %llu", map->file->path,
                         rows[done], row_bytes, (unsigned long long)(map->size_bytes / row_bytes));

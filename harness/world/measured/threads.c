@@ -184,13 +184,15 @@ void measured_fault_timer_start(struct gnn_thread *self, struct measured_fault_t
     timer->wall_ns = gnn_host_now_ns();
 }
 
-void measured_fault_timer_stop(struct gnn_thread *self, const struct measured_fault_timer *timer)
+uint64_t measured_fault_timer_stop(struct gnn_thread *self, const struct measured_fault_timer *timer)
 {
     const uint64_t wall_ns = gnn_host_now_ns() - timer->wall_ns;
     const uint64_t cpu_ns = gnn_clock_ns(CLOCK_THREAD_CPUTIME_ID) - timer->cpu_ns;
     if (wall_ns < cpu_ns + FAULT_WAIT_NS_MIN)
-        return; /* no page was waited for: not worth the second look into /proc */
+        return 0; /* nothing was waited for: not worth the second look into /proc */
     const uint64_t delay_ns = queued_ns(self) - timer->queued_ns; /* both unknown: 0 */
-    if (delay_ns < wall_ns - cpu_ns)
-        self->wait_ns[GNN_WAIT_IO] += wall_ns - cpu_ns - delay_ns;
+    if (delay_ns >= wall_ns - cpu_ns)
+        return 0;
+    self->wait_ns[GNN_WAIT_IO] += wall_ns - cpu_ns - delay_ns;
+    return wall_ns - cpu_ns - delay_ns;
 }
