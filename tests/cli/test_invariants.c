@@ -98,6 +98,19 @@ static uint64_t held_bytes(const json_t *run, uint32_t epoch)
     return peak - cached;
 }
 
+/* The device's counters are everybody's: what another process reads while a run goes on is in them, and can only add. A
+ * run whose bytes are as expected was alone; one in TRIES has to be. */
+enum { TRIES = 5 };
+
+static bool disturbed(uint64_t found, uint64_t expected)
+{
+    if (found * 100 <= expected * 102)
+        return false;
+    print_message("the device delivered %llu bytes, expected %llu: again, if another process reads from it\n",
+                  (unsigned long long)found, (unsigned long long)expected);
+    return true;
+}
+
 static void near(const char *what, uint32_t epoch, uint64_t found, uint64_t expected, uint64_t percent)
 {
     const uint64_t gap = found > expected ? found - expected : expected - found;
@@ -179,8 +192,15 @@ static void a_page_fault_reads_one_page(void **state)
 {
     const struct fixture *const f = *state;
     need_counts(f);
-    json_t *const run =
-        run_generated(f, SMALL, "pygplus", WORDS("--batch", "32", "--fanout", "5,5", "--memory", "10M"));
+    json_t *run = NULL;
+    bool again = true;
+    for (int k = 0; k < TRIES && again; k++) {
+        json_decref(run);
+        run = run_generated(f, SMALL, "pygplus", WORDS("--batch", "32", "--fanout", "5,5", "--memory", "10M"));
+        again = false;
+        for (uint32_t e = 0; e < EPOCHS; e++)
+            again = again || disturbed(counter(run, e, "device_read_bytes"), fault_bytes(run, e));
+    }
     for (uint32_t e = 0; e < EPOCHS; e++) {
         const uint64_t read = counter(run, e, "device_read_bytes");
         assert_true(read > 4 * MIB);
@@ -196,10 +216,19 @@ static void what_fits_is_read_once(void **state)
     const struct fixture *const f = *state;
     need_counts(f);
     for (int kernel = 0; kernel < 2; kernel++) {
-        json_t *const run = run_generated(f, SMALL, "pygplus",
-                                          WORDS("--batch", "151", "--fanout", "15,15", "--memory", "64M", "--set",
-                                                kernel ? "pygplus.readahead=kernel" : "pygplus.readahead=off"));
-        const uint64_t data = (uint64_t)json_integer_value(json_object_get(run, "dataset_bytes"));
+        json_t *run = NULL;
+        uint64_t data = 0;
+        bool again = true;
+        for (int k = 0; k < TRIES && again; k++) {
+            json_decref(run);
+            run = run_generated(f, SMALL, "pygplus",
+                                WORDS("--batch", "151", "--fanout", "15,15", "--memory", "64M", "--set",
+                                      kernel ? "pygplus.readahead=kernel" : "pygplus.readahead=off"));
+            data = (uint64_t)json_integer_value(json_object_get(run, "dataset_bytes"));
+            again = (!kernel && disturbed(counter(run, 0, "device_read_bytes"), fault_bytes(run, 0))) ||
+                    disturbed(counter(run, 1, "device_read_bytes"), data * 29 / 1000) ||
+                    disturbed(counter(run, 2, "device_read_bytes"), data * 9 / 1000);
+        }
         const uint64_t first = counter(run, 0, "device_read_bytes");
         assert_true(first * 100 > data * 90);
         assert_true(counter(run, 1, "device_read_bytes") * 100 < data * 3);
@@ -220,7 +249,16 @@ static void device_bytes_are_the_requested_bytes(void **state)
     const struct fixture *const f = *state;
     need_counts(f);
     const char *const *const usual = WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M");
-    json_t *run = run_generated(f, SMALL, "gnndrive", usual);
+    json_t *run = NULL;
+    bool again = true;
+    for (int k = 0; k < TRIES && again; k++) {
+        json_decref(run);
+        run = run_generated(f, SMALL, "gnndrive", usual);
+        again = false;
+        for (uint32_t e = 0; e < EPOCHS; e++)
+            again = again || disturbed(counter(run, e, "device_read_bytes") - fault_bytes(run, e),
+                                       counter(run, e, "requested_bytes"));
+    }
     for (uint32_t e = 0; e < EPOCHS; e++) {
         const uint64_t requested = counter(run, e, "requested_bytes");
         assert_true(requested > MIB);
@@ -249,24 +287,38 @@ static uint64_t planned_bytes(const json_t *run)
     return strtoull(fixed, NULL, 10) + strtoull(batches, NULL, 10);
 }
 
-/* The buffer fills in the first two epochs. `null` holds what every run holds: program, topology's offsets,
- * labels. */
+/* A run whose buffer has `mult` times the rows that mini-batches in flight need. */
+static json_t *run_with_buffer(const struct fixture *f, const char *mult)
+{
+    json_t *const run = run_generated(f, MEDIUM, "gnndrive",
+                                      WORDS("--batch", "16", "--fanout", "10,10", "--memory", "128M", "--set", mult));
+    assert_true(counter(run, 1, "cache_evictions") > 0); /* full: every slot was written */
+    assert_true(counter(run, 2, "peak_memory_bytes") <= 128 * MIB);
+    near("charge and the epoch before", 2, held_bytes(run, 2), held_bytes(run, 1), 2);
+    return run;
+}
+
+/* The buffer fills in the first two epochs. What the plan adds for a larger one is what the kernel then charges; and
+ * what it leaves out altogether (code, stacks, the maths library's own buffers) is little. `null` holds what every run
+ * holds: program, topology's offsets, labels. */
 static void the_charge_follows_the_plan(void **state)
 {
     const struct fixture *const f = *state;
     need_counts(f);
     json_t *const null = run_generated(f, MEDIUM, "null", WORDS("--memory", "128M"));
-    json_t *const run = run_generated(
-        f, MEDIUM, "gnndrive",
-        WORDS("--batch", "16", "--fanout", "10,10", "--memory", "128M", "--set", "gnndrive.buffer_mult=3"));
-    assert_true(counter(run, 1, "cache_evictions") > 0); /* full: every slot was written */
-    const uint64_t expected = planned_bytes(run) + held_bytes(null, EPOCHS - 1);
-    print_message("held %llu and %llu bytes, planned %llu\n", (unsigned long long)held_bytes(run, 1),
-                  (unsigned long long)held_bytes(run, 2), (unsigned long long)expected);
-    near("charge without page cache and plan", 2, held_bytes(run, 2), expected, 5);
-    near("charge and the epoch before", 2, held_bytes(run, 2), held_bytes(run, 1), 2);
-    assert_true(counter(run, 2, "peak_memory_bytes") <= 128 * MIB);
-    json_decref(run);
+    json_t *const small = run_with_buffer(f, "gnndrive.buffer_mult=1");
+    json_t *const large = run_with_buffer(f, "gnndrive.buffer_mult=4");
+    const uint64_t planned = planned_bytes(large) - planned_bytes(small);
+    print_message("held %llu and %llu bytes, planned %llu and %llu beside the %llu of a run without a system\n",
+                  (unsigned long long)held_bytes(small, 2), (unsigned long long)held_bytes(large, 2),
+                  (unsigned long long)planned_bytes(small), (unsigned long long)planned_bytes(large),
+                  (unsigned long long)held_bytes(null, EPOCHS - 1));
+    assert_true(planned > 16 * MIB);
+    near("charge for a larger buffer and plan", 2, held_bytes(large, 2) - held_bytes(small, 2), planned, 3);
+    const uint64_t known = planned_bytes(large) + held_bytes(null, EPOCHS - 1);
+    assert_true(held_bytes(large, 2) > known - MIB && held_bytes(large, 2) < known + 3 * MIB);
+    json_decref(large);
+    json_decref(small);
     json_decref(null);
 }
 
@@ -279,10 +331,19 @@ static void ginex_reads_what_it_asks_for(void **state)
     const struct fixture *const f = *state;
     need_counts(f);
     for (int direct = 0; direct < 2; direct++) {
-        json_t *const run = run_generated(f, SMALL, "ginex",
-                                          WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M", "--set",
-                                                "ginex.superbatch=4", "--set", "ginex.feature_cache=1M", "--set",
-                                                direct ? "ginex.fill=direct" : "ginex.fill=mapped"));
+        json_t *run = NULL;
+        bool again = true;
+        for (int k = 0; k < TRIES && again; k++) {
+            json_decref(run);
+            run = run_generated(f, SMALL, "ginex",
+                                WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M", "--set",
+                                      "ginex.superbatch=4", "--set", "ginex.feature_cache=1M", "--set",
+                                      direct ? "ginex.fill=direct" : "ginex.fill=mapped"));
+            again = false;
+            for (uint32_t e = 0; e < EPOCHS; e++)
+                again = again || disturbed(counter(run, e, "device_read_bytes"),
+                                           counter(run, e, "requested_bytes") + fault_bytes(run, e));
+        }
         for (uint32_t e = 0; e < EPOCHS; e++) {
             const uint64_t requested = counter(run, e, "requested_bytes"), faults = fault_bytes(run, e);
             assert_true(requested > MIB && counter(run, e, "cache_misses") > 0);
