@@ -11,8 +11,21 @@ struct gnn_block {
     uint32_t src_count;        /* sources, >= dst_count */
     uint32_t edge_count;       /* sampled (target, source) pairs */
     const uint32_t *row_start; /* (dst_count + 1), ascending, row_start[0] = 0 */
-    const uint32_t *col;       /* (edge_count) local source IDs, distinct and ascending inside each row */
+    const uint32_t *col;       /* (edge_count) local source IDs */
 };
+
+/* Columns. The harness's sampler gives distinct ones, ascending inside each row. A system whose sampling is another may
+ * repeat a source in a row, which then counts as often, and leave a row in the order drawn: ops need neither.
+ *
+ * Sharing. Blocks of one mini-batch may share arrays: where each node has one row for all layers, the lists of a block
+ * are the head of those of the block before. */
+
+/* Whether part's lists are the head of whole's, in the same memory. */
+static inline bool gnn_block_is_head(const struct gnn_block *part, const struct gnn_block *whole)
+{
+    return part->row_start == whole->row_start && part->col == whole->col && part->dst_count <= whole->dst_count &&
+           part->edge_count <= whole->edge_count;
+}
 
 struct gnn_batch_view {
     uint64_t epoch;

@@ -20,27 +20,47 @@ enum { LAYERS = 3, SEEDS = 24, DIM = 12, CLASSES = 7, BATCHES = 4 };
 
 /* ---- mini-batches to train ---- */
 
+/* Lists of every block apart; those that blocks share; copies of these apart. */
+enum toy_lists { TOY_APART, TOY_SHARED, TOY_SHARED_APART };
+
 struct toy_input {
+    enum toy_lists lists;
     struct gnn_batch_view batch;
     gnn_real *x;
     int32_t *labels;
 };
 
-static struct toy_input toy_input(uint64_t number)
+static struct toy_input toy_input_of(uint64_t number, enum toy_lists lists)
 {
     struct gnn_rng rng = gnn_rng_at(100 + number);
-    struct toy_input in = {.batch = toy_batch(&rng, LAYERS, SEEDS, 1, (struct toy_degree){0, 4})};
+    const struct toy_degree degree = {0, 4};
+    struct toy_input in = {.lists = lists};
+    in.batch = lists == TOY_APART ? toy_batch(&rng, LAYERS, SEEDS, 1, degree)
+                                  : toy_shared_batch(&rng, LAYERS, SEEDS, 1, degree);
+    if (lists == TOY_SHARED_APART) {
+        struct gnn_batch_view shared = in.batch;
+        in.batch = toy_batch_apart(&shared);
+        toy_block_free(&shared.blocks[0]);
+    }
     in.batch.batch = number;
     in.x = toy_reals(&rng, (uint64_t)in.batch.node_count * DIM, -1, 1);
     in.labels = toy_labels(&rng, SEEDS, CLASSES);
     return in;
 }
 
+static struct toy_input toy_input(uint64_t number)
+{
+    return toy_input_of(number, TOY_APART);
+}
+
 static void toy_input_free(struct toy_input *in)
 {
     free(in->x);
     free(in->labels);
-    toy_batch_free(&in->batch);
+    if (in->lists == TOY_SHARED)
+        toy_block_free(&in->batch.blocks[0]);
+    else
+        toy_batch_free(&in->batch);
 }
 
 static struct gnn_model_config config_of(enum gnn_model_kind kind)
@@ -73,7 +93,8 @@ struct outcome {
 };
 
 /* Trains the batches over and over; staged: batch k + 1 goes up before batch k trains. */
-static struct outcome train(enum gnn_model_kind kind, bool graphs, bool staged, uint32_t rounds)
+static struct outcome train_lists(enum gnn_model_kind kind, bool graphs, bool staged, uint32_t rounds,
+                                  enum toy_lists lists_kind)
 {
     const struct gnn_model_config config = config_of(kind);
     struct toy_memory memory = {0};
@@ -85,7 +106,7 @@ static struct outcome train(enum gnn_model_kind kind, bool graphs, bool staged, 
     uint64_t before = 0;
     assert_int_equal(gnn_model_open(t, &config, &model, NULL), GNN_OK);
     for (uint32_t i = 0; i < BATCHES; i++)
-        in[i] = toy_input(i);
+        in[i] = toy_input_of(i, lists_kind);
     for (uint32_t r = 0; r < 2; r++)
         assert_int_equal(t->ops->resident_open(t, &room[r], NULL), GNN_OK);
     const uint32_t steps = rounds * BATCHES;
@@ -117,6 +138,11 @@ static struct outcome train(enum gnn_model_kind kind, bool graphs, bool staged, 
     return out;
 }
 
+static struct outcome train(enum gnn_model_kind kind, bool graphs, bool staged, uint32_t rounds)
+{
+    return train_lists(kind, graphs, staged, rounds, TOY_APART);
+}
+
 static void test_staging_and_graphs_change_no_bit(void **state)
 {
     (void)state;
@@ -128,6 +154,20 @@ static void test_staging_and_graphs_change_no_bit(void **state)
                 assert_memory_equal(plain.loss, other.loss, sizeof plain.loss);
                 assert_int_equal(other.times.graph_steps > 0, graphs);
             }
+    }
+}
+
+/* Blocks whose lists are the head of another's (MariusGNN): brought once, staged or not, and the same to every op. */
+static void test_shared_lists_change_no_bit(void **state)
+{
+    (void)state;
+    for (enum gnn_model_kind kind = GNN_MODEL_SAGE; kind < GNN_MODEL_KINDS; kind++) {
+        const struct outcome apart = train_lists(kind, false, false, 1, TOY_SHARED_APART);
+        for (int staged = 0; staged < 2; staged++) {
+            const struct outcome shared = train_lists(kind, staged == 1, staged == 1, 1, TOY_SHARED);
+            assert_memory_equal(apart.loss, shared.loss, sizeof apart.loss);
+            assert_true(shared.times.uploaded_bytes < apart.times.uploaded_bytes);
+        }
     }
 }
 
@@ -147,12 +187,11 @@ static void test_a_step_is_one_graph(void **state)
 }
 
 /* One copy brings a batch's lists. */
-static void test_one_copy_a_batch(void **state)
+static void one_copy_of(enum toy_lists kind)
 {
-    (void)state;
     struct toy_memory memory = {0};
     struct gnn_tensor *t = open_cuda(&memory, false);
-    struct toy_input in = toy_input(1);
+    struct toy_input in = toy_input_of(1, kind);
     struct gnn_resident *room = NULL;
     struct gnn_device_times times;
     const struct gnn_batch_lists lists = {&in.batch, in.labels, NULL};
@@ -165,7 +204,7 @@ static void test_one_copy_a_batch(void **state)
     t->ops->resident_use(t, room);
     t->ops->take_times(t, &times);
     uint64_t bytes = SEEDS * sizeof *in.labels;
-    for (uint32_t k = 0; k < LAYERS; k++)
+    for (uint32_t k = 0; k < (kind == TOY_SHARED ? 1 : LAYERS); k++)
         bytes += (in.batch.blocks[k].dst_count + UINT64_C(1) + in.batch.blocks[k].edge_count) * sizeof(uint32_t);
     assert_true(times.uploaded_bytes >= bytes && times.uploaded_bytes <= bytes + (2 * LAYERS + 1) * 16);
     t->ops->resident_use(t, NULL);
@@ -173,6 +212,13 @@ static void test_one_copy_a_batch(void **state)
     toy_input_free(&in);
     t->ops->close(t);
     assert_int_equal(memory.current_bytes, 0);
+}
+
+static void test_one_copy_a_batch(void **state)
+{
+    (void)state;
+    one_copy_of(TOY_APART);
+    one_copy_of(TOY_SHARED);
 }
 
 /* ---- rows out of pinned memory ---- */
@@ -364,11 +410,12 @@ static void test_every_failure_is_a_result_and_leaks_nothing(void **state)
 int main(void)
 {
 #ifdef __SANITIZE_THREAD__
-    (void)printf("skipped: the launcher is one thread\n[  SKIPPED ] 7 test(s)\n");
+    (void)printf("skipped: the launcher is one thread\n[  SKIPPED ] 8 test(s)\n");
     return 0;
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_staging_and_graphs_change_no_bit),
+        cmocka_unit_test(test_shared_lists_change_no_bit),
         cmocka_unit_test(test_a_step_is_one_graph),
         cmocka_unit_test(test_one_copy_a_batch),
         cmocka_unit_test(test_rows_move_in_one_launch),

@@ -657,6 +657,26 @@ static void test_uploads_beside_a_trainer(void **state)
     t->ops->close(t);
 }
 
+/* A block whose lists are the head of the one before brings none of its own. */
+static void test_shared_lists_cross_once(void **state)
+{
+    (void)state;
+    const struct gnn_profile profile = round_profile();
+    struct clock clock = {0};
+    struct gnn_tensor *t = open_modelled(&clock, &profile, true, 1);
+    const struct gnn_block head = {.dst_count = 1, .src_count = 2, .edge_count = 2, .row_start = row_start, .col = col};
+    const struct gnn_batch_view view = {.layer_count = 2, .seed_count = 1, .node_count = 3, .blocks = {block, head}};
+    const struct gnn_batch_lists lists = {&view, NULL, NULL};
+    struct gnn_resident *room = NULL;
+    struct gnn_modelled_counts counts;
+    assert_int_equal(t->ops->resident_open(t, &room, NULL), GNN_OK);
+    assert_int_equal(t->ops->resident_stage(t, room, 0, &lists, NULL), GNN_OK);
+    gnn_modelled_counts(t, &counts);
+    assert_int_equal(counts.uploaded_bytes, BLOCK_BYTES);
+    t->ops->resident_close(t, room);
+    t->ops->close(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -669,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_copies_beside_the_stream),
         cmocka_unit_test(test_blocks_cross_once_a_step),
         cmocka_unit_test(test_a_staged_batch_crosses_once_ahead),
+        cmocka_unit_test(test_shared_lists_cross_once),
         cmocka_unit_test(test_events_order_lanes_and_the_stream),
         cmocka_unit_test(test_rows_out_of_pinned_memory),
         cmocka_unit_test(test_gpu_memory),

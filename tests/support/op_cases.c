@@ -16,12 +16,15 @@ enum { SEED = 7 };
 struct shape {
     uint32_t dst, src, cols, heads; /* cols: per head where heads matter */
     struct toy_degree degree;
+    bool repeats; /* sources stand twice in a row, and out of order */
 };
 
 static const struct shape shapes[] = {
-    {0, 0, 5, 1, {0, 0}},        {0, 4, 3, 2, {0, 0}},        {1, 1, 1, 1, {0, 1}},      {1, 9, 16, 2, {9, 9}},
-    {3, 7, 31, 3, {0, 4}},       {5, 5, 4, 4, {0, 0}},        {17, 40, 33, 1, {0, 13}},  {64, 200, 128, 4, {10, 10}},
-    {130, 300, 172, 2, {0, 10}}, {200, 900, 256, 1, {1, 10}}, {65, 90, 257, 4, {0, 15}}, {40, 70, 515, 2, {2, 6}},
+    {0, 0, 5, 1, {0, 0}, false},        {0, 4, 3, 2, {0, 0}, false},        {1, 1, 1, 1, {0, 1}, false},
+    {1, 9, 16, 2, {9, 9}, false},       {3, 7, 31, 3, {0, 4}, false},       {5, 5, 4, 4, {0, 0}, false},
+    {17, 40, 33, 1, {0, 13}, false},    {64, 200, 128, 4, {10, 10}, false}, {130, 300, 172, 2, {0, 10}, false},
+    {200, 900, 256, 1, {1, 10}, false}, {65, 90, 257, 4, {0, 15}, false},   {40, 70, 515, 2, {2, 6}, false},
+    {30, 50, 24, 2, {0, 9}, true},
 };
 
 enum { OUTPUTS_MAX = 6, SCRATCH_MAX = 24 };
@@ -405,12 +408,29 @@ static void collect(struct op_run *run)
         table->free(run->t, run->scratch[k]);
 }
 
+/* The second source of a row is the first one again; the last two change places. */
+static void repeat_sources(const struct gnn_block *b)
+{
+    for (uint32_t i = 0; i < b->dst_count; i++) {
+        uint32_t *const row = (uint32_t *)(uintptr_t)b->col + b->row_start[i];
+        const uint32_t degree = b->row_start[i + 1] - b->row_start[i], last = degree > 0 ? row[degree - 1] : 0;
+        if (degree >= 2)
+            row[1] = row[0];
+        if (degree >= 4) {
+            row[degree - 1] = row[degree - 2];
+            row[degree - 2] = last;
+        }
+    }
+}
+
 static void run_once(struct op_run *run, struct gnn_tensor *t, const struct op_case *op, const struct shape *shape,
                      uint32_t variant)
 {
     *run =
         (struct op_run){.t = t, .backend = t->ops->name, .shape = shape, .rng = gnn_rng_at(SEED), .variant = variant};
     run->block = toy_block(&run->rng, shape->dst, shape->src, shape->degree);
+    if (shape->repeats)
+        repeat_sources(&run->block);
     op->run(run);
     t->ops->synchronize(t);
     collect(run);
@@ -487,7 +507,7 @@ static bool same_bits(const struct op_run *a, const struct op_run *b)
 
 void op_cases_same_bits(const struct gnn_tensor_ops *table)
 {
-    static const struct shape big = {700, 3000, 256, 2, {0, 10}};
+    static const struct shape big = {700, 3000, 256, 2, {0, 10}, false};
 #ifdef __SANITIZE_THREAD__
     static const uint32_t threads[] = {1, 1, 1, 1}; /* OpenBLAS is not instrumented: its own threads look like races */
 #else

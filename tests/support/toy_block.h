@@ -124,6 +124,52 @@ static inline void toy_batch_free(struct gnn_batch_view *view)
         toy_block_free(&view->blocks[k]);
 }
 
+/* The same where each node has one row for all layers and blocks share their lists, the first block's: row i draws any
+ * sources, repeated ones too, among those of the hop that needs it first. */
+static inline struct gnn_batch_view toy_shared_batch(struct gnn_rng *rng, uint32_t layers, uint32_t seeds,
+                                                     uint32_t growth, struct toy_degree degree)
+{
+    struct gnn_batch_view view = {.epoch = 1, .batch = 2, .layer_count = layers, .seed_count = seeds};
+    uint32_t dst = seeds, rows = 0;
+    for (uint32_t k = layers; k-- > 0; dst = view.blocks[k].src_count)
+        view.blocks[k] = (struct gnn_block){.dst_count = dst, .src_count = dst * (1 + growth)};
+    uint32_t *row_start = malloc((view.blocks[0].dst_count + 1ull) * sizeof *row_start);
+    uint32_t *col = malloc(((uint64_t)view.blocks[0].dst_count * degree.max + 1) * sizeof *col);
+    assert(row_start != NULL && col != NULL);
+    row_start[0] = 0;
+    for (uint32_t k = layers; k-- > 0;) {
+        struct gnn_block *b = &view.blocks[k];
+        for (; rows < b->dst_count; rows++) {
+            row_start[rows + 1] =
+                row_start[rows] + degree.min + (uint32_t)gnn_rng_below(rng, (uint64_t)degree.max - degree.min + 1);
+            for (uint32_t e = row_start[rows]; e < row_start[rows + 1]; e++)
+                col[e] = (uint32_t)gnn_rng_below(rng, b->src_count);
+        }
+        b->row_start = row_start;
+        b->col = col;
+        b->edge_count = row_start[b->dst_count];
+    }
+    view.node_count = dst;
+    return view;
+}
+
+/* The same blocks with lists of their own. */
+static inline struct gnn_batch_view toy_batch_apart(const struct gnn_batch_view *view)
+{
+    struct gnn_batch_view copy = *view;
+    for (uint32_t k = 0; k < view->layer_count; k++) {
+        const struct gnn_block *b = &view->blocks[k];
+        uint32_t *row_start = malloc((b->dst_count + 1ull) * sizeof *row_start);
+        uint32_t *col = malloc((b->edge_count + 1ull) * sizeof *col);
+        assert(row_start != NULL && col != NULL);
+        memcpy(row_start, b->row_start, (b->dst_count + 1ull) * sizeof *row_start);
+        memcpy(col, b->col, b->edge_count * sizeof *col);
+        copy.blocks[k].row_start = row_start;
+        copy.blocks[k].col = col;
+    }
+    return copy;
+}
+
 static inline int32_t *toy_labels(struct gnn_rng *rng, uint32_t count, uint32_t classes)
 {
     int32_t *labels = malloc((count + 1ull) * sizeof *labels);

@@ -36,7 +36,8 @@ void cuda_resident_close(struct gnn_tensor *t, struct gnn_resident *room)
     delete room;
 }
 
-/* Where each list lies in the one piece; returns the bytes. Without memory it only counts. */
+/* Where each list lies in the one piece; returns the bytes. Lists that blocks share lie there once. Without memory it
+ * only counts. */
 static uint64_t lay_lists(struct gnn_resident *room, const struct gnn_batch_lists *lists, uint32_t *device, char *host)
 {
     const struct gnn_batch_view *view = lists->view;
@@ -50,8 +51,10 @@ static uint64_t lay_lists(struct gnn_resident *room, const struct gnn_batch_list
     };
     for (uint32_t k = 0; k < view->layer_count; k++) {
         const struct gnn_block *block = &view->blocks[k];
-        const uint32_t *row_start = put(block->row_start, block->dst_count + UINT64_C(1));
-        const uint32_t *col = put(block->col, block->edge_count);
+        const bool shared = k > 0 && gnn_block_is_head(block, &view->blocks[k - 1]);
+        const uint32_t *row_start =
+            shared ? room->blocks[k - 1].device.row_start : put(block->row_start, block->dst_count + UINT64_C(1));
+        const uint32_t *col = shared ? room->blocks[k - 1].device.col : put(block->col, block->edge_count);
         struct cuda_block *own = &room->blocks[k];
         own->row_start = block->row_start;
         own->col = block->col;
@@ -136,31 +139,53 @@ static struct cuda_block *find_block(struct gnn_resident *room, const struct gnn
 {
     for (uint32_t i = 0; room != NULL && i < room->block_count; i++) {
         struct cuda_block *block = &room->blocks[i];
-        if (block->row_start != host->row_start || block->col != host->col)
-            continue;
-        assert(block->device.dst_count == host->dst_count);
-        assert(block->device.edge_count == host->edge_count);
-        return block;
+        if (block->row_start == host->row_start && block->col == host->col &&
+            block->device.dst_count == host->dst_count && block->device.src_count == host->src_count) {
+            assert(block->device.edge_count == host->edge_count);
+            return block;
+        }
     }
     return NULL;
 }
 
-/* row_start and col side by side. */
+/* A block that is there already and whose lists begin with this one's. */
+static const struct cuda_block *find_whole(const struct gnn_resident *room, const struct gnn_block *host)
+{
+    for (uint32_t i = 0; i < room->block_count; i++) {
+        const struct cuda_block *block = &room->blocks[i];
+        const struct gnn_block whole = {block->device.dst_count, block->device.src_count, block->device.edge_count,
+                                        block->row_start, block->col};
+        if (gnn_block_is_head(host, &whole))
+            return block;
+    }
+    return NULL;
+}
+
+/* row_start and col side by side, unless they are there as the head of another block's. */
 static struct cuda_block *bring_block(struct cuda_backend *b, const struct gnn_block *host)
 {
     assert(b->on_demand.block_count < GNN_LAYERS_MAX);
     struct cuda_scratch *memory = &b->demanded[b->on_demand.block_count];
     struct cuda_block *block = &b->on_demand.blocks[b->on_demand.block_count];
+    const struct cuda_block *whole = find_whole(&b->on_demand, host);
     const uint64_t rows = host->dst_count + UINT64_C(1);
-    if (!cuda_reserve(b, memory, "block", (rows + host->edge_count) * sizeof(uint32_t)))
-        return NULL;
-    uint32_t *at = (uint32_t *)memory->data;
-    cuda_send(b, at, host->row_start, rows * sizeof(uint32_t));
-    cuda_send(b, at + rows, host->col, host->edge_count * sizeof(uint32_t));
+    const uint32_t *row_start = NULL, *col = NULL;
+    if (whole != NULL) {
+        row_start = whole->device.row_start;
+        col = whole->device.col;
+    } else {
+        if (!cuda_reserve(b, memory, "block", (rows + host->edge_count) * sizeof(uint32_t)))
+            return NULL;
+        uint32_t *at = (uint32_t *)memory->data;
+        cuda_send(b, at, host->row_start, rows * sizeof(uint32_t));
+        cuda_send(b, at + rows, host->col, host->edge_count * sizeof(uint32_t));
+        row_start = at;
+        col = at + rows;
+    }
     block->row_start = host->row_start;
     block->col = host->col;
     block->transposed = false;
-    block->device = {host->dst_count, host->src_count, host->edge_count, at, at + rows, NULL, NULL, NULL};
+    block->device = {host->dst_count, host->src_count, host->edge_count, row_start, col, NULL, NULL, NULL};
     b->on_demand.block_count++;
     return block;
 }

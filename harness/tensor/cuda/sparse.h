@@ -90,7 +90,7 @@ __global__ void gnn_cuda_source_sum(float *dx, struct gnn_cuda_block b, const fl
     }
 }
 
-/* dx_j += dout_i wherever j won the maximum. */
+/* dx_j += dout_i wherever j won the maximum, once however often j stands in row i: those edges follow one another. */
 __global__ void gnn_cuda_source_max(float *dx, struct gnn_cuda_block b, const float *dout, uint32_t cols,
                                     const uint32_t *argmax)
 {
@@ -98,8 +98,10 @@ __global__ void gnn_cuda_source_max(float *dx, struct gnn_cuda_block b, const fl
         for (uint32_t c = gnn_lane(); c < cols; c += GNN_WARP) {
             float sum = dx[j * cols + c];
             for (uint32_t p = b.src_start[j]; p < b.src_start[j + 1]; p++) {
-                const uint64_t at = b.edge_dst[b.src_edge[p]] * (uint64_t)cols + c;
-                if (argmax[at] == j)
+                const uint32_t i = b.edge_dst[b.src_edge[p]];
+                const bool again = p > b.src_start[j] && b.edge_dst[b.src_edge[p - 1]] == i;
+                const uint64_t at = i * (uint64_t)cols + c;
+                if (!again && argmax[at] == j)
                     sum += dout[at];
             }
             dx[j * cols + c] = sum;

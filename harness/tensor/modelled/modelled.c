@@ -520,7 +520,8 @@ static uint64_t lists_bytes(const struct gnn_batch_lists *lists)
     const struct gnn_batch_view *const view = lists->view;
     uint64_t bytes = 0;
     for (uint32_t k = 0; k < view->layer_count; k++)
-        bytes += gnn_cost_block_bytes(&view->blocks[k]);
+        if (k == 0 || !gnn_block_is_head(&view->blocks[k], &view->blocks[k - 1]))
+            bytes += gnn_cost_block_bytes(&view->blocks[k]);
     bytes += lists->labels != NULL ? view->seed_count * (uint64_t)sizeof *lists->labels : 0;
     return bytes + (lists->rows != NULL ? view->node_count * (uint64_t)sizeof *lists->rows : 0);
 }
