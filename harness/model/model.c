@@ -339,9 +339,9 @@ static struct gnn_mat forward(struct gnn_model *model, const struct gnn_batch_vi
     return z;
 }
 
-/* dlogits: what softmax_nll left in place of the logits. */
+/* dlogits: what softmax_nll left in place of the logits. dinput (node_count, in_dim): written; NULL: nobody asks. */
 static void backward(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
-                     struct gnn_mat dlogits)
+                     struct gnn_mat dlogits, gnn_real *dinput)
 {
     struct gnn_tensor *t = model->tensor;
     struct gnn_mat dz = dlogits;
@@ -352,9 +352,7 @@ static void backward(struct gnn_model *model, const struct gnn_batch_view *batch
             const struct gnn_dropout drop = layer_dropout(model, batch, k, true);
             t->ops->activate_back(t, layer_activation(layer), dz, layer_output(layer, b), &drop);
         }
-        struct gnn_mat dx = {0};
-        if (k > 0)
-            dx = (struct gnn_mat){model->layer[k - 1].dy.data, b->src_count, layer->in};
+        const struct gnn_mat dx = {k > 0 ? model->layer[k - 1].dy.data : dinput, b->src_count, layer->in};
         t->ops->column_sum(t, layer->param[0].grad, dz);
         layer->kind->backward(t, layer, b, layer_input(model, batch, k, x), dz, dx);
         dz = dx;
@@ -405,18 +403,9 @@ static enum gnn_status average_gradient(struct gnn_model *model, const struct gn
                               step, err);
 }
 
-enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
-                                const int32_t *labels, struct gnn_step_result *out, struct gnn_err *err)
+static void step_adam(struct gnn_model *model)
 {
     struct gnn_tensor *t = model->tensor;
-    const struct gnn_batch_lists lists = {.view = batch, .labels = labels};
-    GNN_TRY(reserve_batch(model, batch, true, err));
-    t->ops->step_begin(t, &lists);
-    const struct gnn_mat logits = forward(model, batch, x, true);
-    t->ops->softmax_nll(t, logits, labels, &out->loss, &out->correct);
-    backward(model, batch, x, logits);
-    if (model->on_gradient != NULL)
-        GNN_TRY(average_gradient(model, batch, out, err));
     model->step++;
     const struct gnn_adam adam = {.lr = model->config.lr,
                                   .beta1 = 0.9,
@@ -427,6 +416,21 @@ enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_
     gnn_real *value = model->state;
     const uint64_t count = model->state_count;
     t->ops->adam(t, value, value + count, value + 2 * count, value + 3 * count, count, &adam);
+}
+
+enum gnn_status gnn_model_train(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
+                                const int32_t *labels, struct gnn_step_result *out, struct gnn_err *err)
+{
+    struct gnn_tensor *t = model->tensor;
+    const struct gnn_batch_lists lists = {.view = batch, .labels = labels};
+    GNN_TRY(reserve_batch(model, batch, true, err));
+    t->ops->step_begin(t, &lists);
+    const struct gnn_mat logits = forward(model, batch, x, true);
+    t->ops->softmax_nll(t, logits, labels, &out->loss, &out->correct);
+    backward(model, batch, x, logits, NULL);
+    if (model->on_gradient != NULL)
+        GNN_TRY(average_gradient(model, batch, out, err));
+    step_adam(model);
     sum_squares(model);
     if (model->on_gradient == NULL)
         t->ops->step_end(t);
@@ -446,6 +450,40 @@ enum gnn_status gnn_model_evaluate(struct gnn_model *model, const struct gnn_bat
     out->finite = loss_finite(model, out);
     t->ops->synchronize(t);
     GNN_TRY(check_device(t, err));
+    return GNN_OK;
+}
+
+enum gnn_status gnn_model_encode(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
+                                 bool train, const gnn_real **out, struct gnn_err *err)
+{
+    GNN_TRY(reserve_batch(model, batch, train, err));
+    *out = forward(model, batch, x, train).data;
+    return GNN_OK;
+}
+
+/* Adagrad's sums of squares lie where Adam has its v, whose sum says whether every gradient was finite. */
+static void step_encoder(struct gnn_model *model)
+{
+    gnn_real *const value = model->state;
+    const uint64_t count = model->state_count;
+    if (model->config.optimizer == GNN_OPTIMIZER_ADAM)
+        step_adam(model);
+    else
+        gnn_optimizer_step(model->tensor, model->config.optimizer, model->config.lr, ++model->step, value,
+                           value + count, value + 3 * count, count);
+}
+
+enum gnn_status gnn_model_encode_back(struct gnn_model *model, const struct gnn_batch_view *batch, const gnn_real *x,
+                                      gnn_real *dout, gnn_real *dx, bool *finite, struct gnn_err *err)
+{
+    struct gnn_tensor *t = model->tensor;
+    const struct gnn_mat dz = {dout, batch->seed_count, model->config.classes};
+    backward(model, batch, x, dz, dx);
+    step_encoder(model);
+    sum_squares(model);
+    t->ops->synchronize(t);
+    GNN_TRY(check_device(t, err));
+    *finite = gradients_finite(model);
     return GNN_OK;
 }
 

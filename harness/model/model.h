@@ -5,6 +5,7 @@
 #define GNN_MODEL_H
 
 #include "harness/base/block.h"
+#include "harness/model/optimizer.h"
 #include "harness/tensor/tensor.h"
 
 enum gnn_model_kind { GNN_MODEL_SAGE, GNN_MODEL_GCN, GNN_MODEL_GAT, GNN_MODEL_KINDS };
@@ -23,8 +24,9 @@ struct gnn_model_config {
     double weight_decay;  /* 0; decoupled L2 is not used: added to the gradient as in torch.optim.Adam */
     bool gat_width_total; /* false: hidden channels per head (as released); true: hidden / heads per head */
     enum gnn_gcn_norm gcn_norm;
-    uint64_t seed; /* parameters' initial values and dropout masks */
-    uint32_t rank; /* of several workers: equal parameters, dropout masks of its own */
+    uint64_t seed;                /* parameters' initial values and dropout masks */
+    uint32_t rank;                /* of several workers: equal parameters, dropout masks of its own */
+    enum gnn_optimizer optimizer; /* of an encoder (gnn_model_encode_back); gnn_model_train is Adam's */
 };
 
 struct gnn_model;
@@ -63,6 +65,19 @@ GNN_MUST_CHECK enum gnn_status gnn_model_evaluate(struct gnn_model *model, const
 /* Forward only, dropout off: the logits out (seed_count, classes), before log-softmax, on the host. */
 GNN_MUST_CHECK enum gnn_status gnn_model_logits(struct gnn_model *model, const struct gnn_batch_view *batch,
                                                 const gnn_real *x, gnn_real *out, struct gnn_err *err);
+
+/* As an encoder: the last layer's output is no logit but the vector of a seed, `classes` wide, and there are no labels.
+ *
+ * Forward; *out (seed_count, classes) is the model's until its next call. Dropout is on when training. */
+GNN_MUST_CHECK enum gnn_status gnn_model_encode(struct gnn_model *model, const struct gnn_batch_view *batch,
+                                                const gnn_real *x, bool train, const gnn_real **out,
+                                                struct gnn_err *err);
+/* Right after a training gnn_model_encode of the same batch and x: from the gradient of its output, dout (seed_count,
+ * classes), writes that of the input, dx (node_count, in_dim), and takes one step of the parameters. *finite as in
+ * struct gnn_step_result. */
+GNN_MUST_CHECK enum gnn_status gnn_model_encode_back(struct gnn_model *model, const struct gnn_batch_view *batch,
+                                                     const gnn_real *x, gnn_real *dout, gnn_real *dx, bool *finite,
+                                                     struct gnn_err *err);
 
 /* Bytes the model will hold at most for batches of at most these sizes (workspaces and their growth included), for
  * memory plans. max_nodes_per_hop (layers + 1): [0] the seeds, [layers] all nodes of a batch. */

@@ -1,5 +1,6 @@
 /* BLAS for the products, vector loops for the rest. */
 #include "harness/tensor/cpu/cpu.h"
+#include "harness/tensor/cpu/link.h"
 #include "harness/tensor/host.h"
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
@@ -61,7 +62,7 @@ static void cpu_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real 
 
 /* clang-format off */
 const struct gnn_tensor_ops gnn_tensor_cpu = {
-    .name = "cpu", .open = cpu_open, .gemm = cpu_gemm,
+    .name = "cpu", .open = cpu_open, .gemm = cpu_gemm, .link = &gnn_cpu_link,
     GNN_TENSOR_MEMORY_OPS(HOST) GNN_TENSOR_PLAIN_OPS(REF) GNN_TENSOR_TUNED_OPS(CPU)
 };
 /* clang-format on */

@@ -105,6 +105,55 @@ struct gnn_cost gnn_cost_adam(uint64_t count)
     return elementwise(count, adam_flops, 7);
 }
 
+/* ---- link prediction ---- */
+
+/* A complex product: six operations for two elements. */
+struct gnn_cost gnn_cost_link_combine(uint64_t count)
+{
+    return elementwise(count, 3, 3);
+}
+
+struct gnn_cost gnn_cost_link_combine_back(uint64_t count)
+{
+    return elementwise(count, 6, 5);
+}
+
+struct gnn_cost gnn_cost_link_pairs(uint64_t rows, uint64_t cols)
+{
+    return (struct gnn_cost){rows * cols * 3, real_bytes * (2 * rows * cols + rows), 0, 1};
+}
+
+struct gnn_cost gnn_cost_link_pairs_back(uint64_t count)
+{
+    return elementwise(count, 4, 5);
+}
+
+/* The lengths of both sides' rows, then a root for each score. */
+struct gnn_cost gnn_cost_link_distances(uint64_t rows, uint64_t candidates, uint64_t cols)
+{
+    const uint64_t scores = rows * candidates, inputs = (rows + candidates) * cols;
+    return (struct gnn_cost){2 * inputs + 4 * scores, real_bytes * (inputs + 2 * scores), 0, 2};
+}
+
+/* A division for each score; sums over rows and over columns; both sides' rows scaled. */
+struct gnn_cost gnn_cost_link_distances_back(uint64_t rows, uint64_t candidates, uint64_t cols)
+{
+    const uint64_t scores = rows * candidates, inputs = (rows + candidates) * cols;
+    return (struct gnn_cost){3 * scores + inputs, real_bytes * (4 * scores + 2 * inputs), 0, 2};
+}
+
+struct gnn_cost gnn_cost_scatter_add(uint64_t count, uint64_t cols)
+{
+    const uint64_t bytes = real_bytes * count * cols;
+    return (struct gnn_cost){count * cols, bytes + index_bytes * count, 2 * bytes, 1};
+}
+
+/* Reads value, gradient and state; writes value and state. */
+struct gnn_cost gnn_cost_adagrad(uint64_t count)
+{
+    return elementwise(count, 7, 5);
+}
+
 /* ---- over a block ---- */
 
 static uint64_t slots_of(const struct gnn_block *b)

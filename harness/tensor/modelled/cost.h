@@ -60,6 +60,16 @@ struct gnn_cost gnn_cost_activate_back(uint64_t rows, uint64_t cols, bool drop);
 struct gnn_cost gnn_cost_softmax_nll(uint64_t rows, uint64_t classes);
 struct gnn_cost gnn_cost_adam(uint64_t count);
 
+/* Link prediction (harness/tensor/link.h), over count elements or rows against shared candidates. */
+struct gnn_cost gnn_cost_link_combine(uint64_t count);
+struct gnn_cost gnn_cost_link_combine_back(uint64_t count);
+struct gnn_cost gnn_cost_link_pairs(uint64_t rows, uint64_t cols);
+struct gnn_cost gnn_cost_link_pairs_back(uint64_t count);
+struct gnn_cost gnn_cost_link_distances(uint64_t rows, uint64_t candidates, uint64_t cols);
+struct gnn_cost gnn_cost_link_distances_back(uint64_t rows, uint64_t candidates, uint64_t cols);
+struct gnn_cost gnn_cost_scatter_add(uint64_t count, uint64_t cols);
+struct gnn_cost gnn_cost_adagrad(uint64_t count);
+
 /* Bytes of the arrays an accelerator needs of a block: row starts and columns. */
 uint64_t gnn_cost_block_bytes(const struct gnn_block *b);
 

@@ -1,5 +1,6 @@
 #include "harness/tensor/modelled/modelled.h"
 #include "harness/base/units.h"
+#include "harness/tensor/link.h"
 #include "harness/tensor/modelled/cost.h"
 #include "harness/tensor/shapes.h"
 #include "harness/world/profile.h"
@@ -697,6 +698,28 @@ OP(activate_back, (struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat
 OP(adam, (struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count,
           const struct gnn_adam *adam),
    0, gnn_cost_adam(count))
+
+/* Link prediction. */
+OP(link_combine, (struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat q, struct gnn_mat a,
+                  struct gnn_mat r),
+   gnn_same_shape(q, a), gnn_cost_link_combine((uint64_t)q.rows * q.cols))
+OP(link_combine_back, (struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat da, struct gnn_mat dr,
+                       struct gnn_mat dq, struct gnn_mat a, struct gnn_mat r),
+   gnn_same_shape(dq, a), gnn_cost_link_combine_back((uint64_t)dq.rows * dq.cols))
+OP(link_pair_scores, (struct gnn_tensor *t, enum gnn_decoder decoder, gnn_real *out, struct gnn_mat q,
+                      struct gnn_mat x),
+   gnn_same_shape(q, x), gnn_cost_link_pairs(q.rows, q.cols))
+OP(link_pair_scores_back, (struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat dq, struct gnn_mat dx,
+                           const gnn_real *g, struct gnn_mat q, struct gnn_mat x),
+   gnn_same_shape(dq, q), gnn_cost_link_pairs_back((uint64_t)q.rows * q.cols))
+OP(link_distances, (struct gnn_tensor *t, struct gnn_mat scores, struct gnn_mat q, struct gnn_mat x),
+   0, gnn_cost_link_distances(scores.rows, scores.cols, q.cols))
+OP(link_distances_back, (struct gnn_tensor *t, struct gnn_mat g, struct gnn_mat scores, struct gnn_mat q,
+                         struct gnn_mat x, struct gnn_mat dq, struct gnn_mat dx),
+   gnn_same_shape(g, scores), gnn_cost_link_distances_back(scores.rows, scores.cols, q.cols))
+OP(link_adagrad, (struct gnn_tensor *t, gnn_real *value, const gnn_real *grad, gnn_real *state, uint64_t count,
+                  const struct gnn_adagrad *adagrad),
+   0, gnn_cost_adagrad(count))
 /* clang-format on */
 
 /* Rows that a kernel reads out of the host's memory: the stream waits while they cross the bus. */
@@ -763,11 +786,31 @@ static void modelled_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, co
     *correct = 0;
 }
 
+static void modelled_link_loss(struct gnn_tensor *t, struct gnn_mat scores, gnn_real *positive, const uint32_t *own,
+                               double *loss)
+{
+    struct modelled *m = modelled_of(t);
+    bring_list(m, own, scores.cols);
+    run_op(t, gnn_cost_softmax_nll(scores.rows, (uint64_t)scores.cols + 1));
+    if (m->env.gpu)
+        copy_and_wait(m, RESULT_BYTES, &m->counts.downloaded_bytes);
+    *loss = NAN;
+}
+
+static void modelled_link_scatter_add(struct gnn_tensor *t, gnn_real *table, const uint32_t *rows, struct gnn_mat x)
+{
+    bring_list(modelled_of(t), rows, x.rows);
+    run_op(t, gnn_cost_scatter_add(x.rows, x.cols));
+}
+
+#define MODELLED_LINK(op) .op = modelled_link_##op,
+static const struct gnn_link_ops modelled_link = {GNN_LINK_OPS(MODELLED_LINK)};
+
 #define MODELLED(op) .op = modelled_##op,
 
 /* clang-format off */
 const struct gnn_tensor_ops gnn_tensor_modelled = {
-    .name = "model", .open = modelled_open, .gemm = modelled_gemm,
+    .name = "model", .open = modelled_open, .gemm = modelled_gemm, .link = &modelled_link,
     GNN_TENSOR_MEMORY_OPS(MODELLED) GNN_TENSOR_PLAIN_OPS(MODELLED) GNN_TENSOR_TUNED_OPS(MODELLED)
 };
 /* clang-format on */

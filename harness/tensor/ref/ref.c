@@ -1,6 +1,7 @@
 /* The oracle: plain loops in the order of the formulas, in float or in double. */
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/host.h"
+#include "harness/tensor/ref/link.h"
 
 static enum gnn_status ref_open(const struct gnn_tensor_env *env, const struct gnn_profile *profile,
                                 struct gnn_tensor **out, struct gnn_err *err)
@@ -13,7 +14,7 @@ static enum gnn_status ref_open(const struct gnn_tensor_env *env, const struct g
 
 /* clang-format off */
 const struct gnn_tensor_ops gnn_tensor_ref = {
-    .name = "ref", .open = ref_open, .gemm = gnn_ref_gemm,
+    .name = "ref", .open = ref_open, .gemm = gnn_ref_gemm, .link = &gnn_ref_link,
     GNN_TENSOR_MEMORY_OPS(HOST) GNN_TENSOR_PLAIN_OPS(REF) GNN_TENSOR_TUNED_OPS(REF)
 };
 /* clang-format on */

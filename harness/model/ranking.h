@@ -1,0 +1,48 @@
+/* How well true edges rank among others: mean reciprocal rank and Hits@k (Bordes et al. 2013, section 4.2; MariusGNN,
+ * section 7.1). Plain numbers on the host.
+ *
+ * rank = 1 + candidates that score at least as high as the true edge. Ties count against it, so a decoder that scores
+ * everything alike, or gives NaN, ranks last. */
+#ifndef GNN_MODEL_RANKING_H
+#define GNN_MODEL_RANKING_H
+
+#include "harness/tensor/tensor.h"
+
+#include <math.h>
+
+struct gnn_ranking {
+    uint64_t queries;
+    double reciprocal_sum;
+    uint64_t hits_1, hits_3, hits_10;
+};
+
+static inline void gnn_ranking_add(struct gnn_ranking *ranking, uint64_t rank)
+{
+    ranking->queries++;
+    ranking->reciprocal_sum += 1 / (double)rank;
+    ranking->hits_1 += rank <= 1;
+    ranking->hits_3 += rank <= 3;
+    ranking->hits_10 += rank <= 10;
+}
+
+/* part / queries; NAN without a query. */
+static inline double gnn_ranking_share(const struct gnn_ranking *ranking, double part)
+{
+    return ranking->queries > 0 ? part / (double)ranking->queries : (double)NAN;
+}
+
+static inline double gnn_ranking_mrr(const struct gnn_ranking *ranking)
+{
+    return gnn_ranking_share(ranking, ranking->reciprocal_sum);
+}
+
+/* Whether a candidate counts against the true edge. A number that is none does. */
+static inline bool gnn_ranks_above(gnn_real candidate, gnn_real positive)
+{
+    return !(candidate < positive);
+}
+
+/* Candidates of count that count against the true edge; the edge itself, where it is among them, is counted too. */
+uint64_t gnn_rank_count(const gnn_real *scores, uint64_t count, gnn_real positive);
+
+#endif

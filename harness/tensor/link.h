@@ -1,0 +1,72 @@
+/* The arithmetic of link prediction that models of nodes have no use for: a table beside struct gnn_tensor_ops, because
+ * a back-end may lack it (ops->link is NULL: CUDA). Same rules: row-major matrices of this back-end's memory, lists on
+ * the host, sizes trusted and asserted, no errors.
+ *
+ * A decoder turns one end and the relation into a query, q = combine(a, r), and scores q against the other end, x:
+ *
+ *   DistMult   q = a * r, element by element                  score = <q, x>          (Yang et al. 2015)
+ *   ComplEx    the same for complex numbers: the first half   score = Re <q, conj x>  (Trouillon et al. 2016)
+ *              of a row holds real parts, the second               = <q, x> as rows of reals
+ *              imaginary ones
+ *   TransE     q = a + r                                      score = -|q - x|        (Bordes et al. 2013, L2) */
+#ifndef GNN_TENSOR_LINK_H
+#define GNN_TENSOR_LINK_H
+
+#include "harness/tensor/tensor.h"
+
+enum gnn_decoder { GNN_DECODER_DISTMULT, GNN_DECODER_COMPLEX, GNN_DECODER_TRANSE, GNN_DECODER_KINDS };
+
+struct gnn_adagrad {
+    double lr, eps; /* step = -lr * g / (sqrt(state + g^2) + eps) */
+};
+
+struct gnn_link_ops {
+    /* q = combine(a, r); all of one shape. */
+    void (*combine)(struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat q, struct gnn_mat a,
+                    struct gnn_mat r);
+    /* Writes the gradients of a and r from that of q. */
+    void (*combine_back)(struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat da, struct gnn_mat dr,
+                         struct gnn_mat dq, struct gnn_mat a, struct gnn_mat r);
+
+    /* out[i] = score of row i of q against row i of x. */
+    void (*pair_scores)(struct gnn_tensor *t, enum gnn_decoder decoder, gnn_real *out, struct gnn_mat q,
+                        struct gnn_mat x);
+    /* Given the gradient g (rows) of these scores: dq is added to, dx written. The distance of equal rows has gradient
+     * 0. */
+    void (*pair_scores_back)(struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat dq, struct gnn_mat dx,
+                             const gnn_real *g, struct gnn_mat q, struct gnn_mat x);
+
+    /* TransE against shared candidates: scores (rows of q, rows of x) holds <q_i, x_j> and gets -|q_i - x_j|, from
+     * |q|^2 + |x|^2 - 2 <q, x>. */
+    void (*distances)(struct gnn_tensor *t, struct gnn_mat scores, struct gnn_mat q, struct gnn_mat x);
+    /* The part of its gradient that is no product. g holds the scores' gradient and gets w = g / distance; dq (written)
+     * = -(sum_j w_ij) q_i, dx (written) = -(sum_i w_ij) x_j. What is missing is w x and w^T q. */
+    void (*distances_back)(struct gnn_tensor *t, struct gnn_mat g, struct gnn_mat scores, struct gnn_mat q,
+                           struct gnn_mat x, struct gnn_mat dq, struct gnn_mat dx);
+
+    /* Row i of scores has a positive score beside it, positive[i]. Adds sum_i (log(exp(positive[i]) + sum_j
+     * exp(scores[i][j])) - positive[i]) to *loss and replaces all scores by its gradient. own[j], on the host, is the
+     * row that candidate j may not be scored against, or GNN_NODE_NONE: it is masked there. *loss comes back to the
+     * host at once. */
+    void (*loss)(struct gnn_tensor *t, struct gnn_mat scores, gnn_real *positive, const uint32_t *own, double *loss);
+
+    /* table[rows[i]] += x[i]; rows on the host, in the order of the list where they repeat. The transpose of
+     * gather_rows. */
+    void (*scatter_add)(struct gnn_tensor *t, gnn_real *table, const uint32_t *rows, struct gnn_mat x);
+
+    /* state += g^2, then value -= lr g / (sqrt(state) + eps), over count elements. A gradient of 0 changes nothing, so
+     * that rows of a table which no edge touched need not be in it. */
+    void (*adagrad)(struct gnn_tensor *t, gnn_real *value, const gnn_real *grad, gnn_real *state, uint64_t count,
+                    const struct gnn_adagrad *adagrad);
+};
+
+/* clang-format off */
+#define GNN_LINK_OPS(X) \
+    X(combine) X(combine_back) X(pair_scores) X(pair_scores_back) X(distances) X(distances_back) X(loss) \
+    X(scatter_add) X(adagrad)
+/* clang-format on */
+
+/* The type of an op's function. */
+#define GNN_LINK_OP(op) __typeof__(*((struct gnn_link_ops *)0)->op)
+
+#endif

@@ -1,0 +1,15 @@
+/* The reference's link ops by name, so that another host back-end can take over those where a plain loop is as fast as
+ * anything. Meaning and shapes: harness/tensor/link.h. */
+#ifndef GNN_TENSOR_REF_LINK_H
+#define GNN_TENSOR_REF_LINK_H
+
+#include "harness/tensor/link.h"
+#include "harness/tensor/ref/ref.h"
+
+#define GNN_REF_LINK_OP(op) GNN_LINK_OP(op) gnn_ref_link_##op;
+GNN_LINK_OPS(GNN_REF_LINK_OP)
+#undef GNN_REF_LINK_OP
+
+extern const struct gnn_link_ops gnn_ref_link;
+
+#endif

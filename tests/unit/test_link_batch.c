@@ -1,0 +1,177 @@
+/* Mini-batches of edges: each edge once an epoch, negatives by their shares, masks, the same from the same seed. */
+#include "harness/base/rng.h"
+#include "harness/sample/link_batch.h"
+#include "tests/support/fixture.h"
+#include "tests/support/seed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { NODES = 500, EDGES = 90, BATCH = 100, COUNT = 40, CHUNKS = 4 };
+
+static void random_edges(struct gnn_triple *edges, uint32_t count)
+{
+    struct gnn_rng rng = gnn_rng_at(test_seed());
+    for (uint32_t i = 0; i < count; i++)
+        edges[i] = (struct gnn_triple){(gnn_node)gnn_rng_below(&rng, NODES), (uint32_t)gnn_rng_below(&rng, 7),
+                                       (gnn_node)gnn_rng_below(&rng, NODES)};
+}
+
+static void test_every_edge_once_an_epoch(void **state)
+{
+    (void)state;
+    static const uint32_t counts[] = {1, 2, 97, 1024};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        bool seen[2][1024] = {{false}};
+        uint32_t moved = 0;
+        for (uint32_t i = 0; i < counts[c]; i++) {
+            for (uint64_t epoch = 0; epoch < 2; epoch++) {
+                const uint32_t edge = gnn_epoch_edge(3, epoch, counts[c], i);
+                assert_true(edge < counts[c]);
+                assert_false(seen[epoch][edge]);
+                seen[epoch][edge] = true;
+            }
+            moved += gnn_epoch_edge(3, 0, counts[c], i) != gnn_epoch_edge(3, 1, counts[c], i);
+        }
+        assert_true(counts[c] < 97 || moved > counts[c] / 2);
+    }
+}
+
+static void check_lists(const struct gnn_link_batch *b, const struct gnn_triple *edges, uint32_t count,
+                        double degree_share)
+{
+    const struct gnn_link_view *const v = &b->view;
+    uint32_t of_edges = 0, masked = 0;
+    assert_int_equal(v->edge_count, count);
+    assert_int_equal(v->chunk_edges, (count + CHUNKS - 1) / CHUNKS);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(b->nodes[v->end[0][i]], edges[i].source);
+        assert_int_equal(b->nodes[v->end[1][i]], edges[i].target);
+        assert_int_equal(v->relation[i], edges[i].relation);
+    }
+    for (uint32_t i = 0; i < v->node_count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            assert_int_not_equal(b->nodes[i], b->nodes[j]);
+    for (uint32_t side = 0; side < 2; side++)
+        for (uint32_t j = 0; j < gnn_link_chunks(v) * COUNT; j++) {
+            const uint32_t own = v->own[side][j], first = j / COUNT * v->chunk_edges;
+            assert_true(v->negative[side][j] < v->node_count);
+            of_edges += j % COUNT >= COUNT - gnn_negative_from_edges(&b->config);
+            if (own == GNN_NODE_NONE)
+                continue;
+            masked++;
+            assert_true(first + own < count && own < v->chunk_edges);
+            assert_int_equal(v->negative[side][j], v->end[side][first + own]);
+        }
+    assert_int_equal(of_edges, 2 * gnn_link_chunks(v) * (uint32_t)(degree_share * COUNT + 0.5));
+    assert_true((masked > 0) == (degree_share > 0)); /* a quarter of those from edges */
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gnn_triple edges[EDGES];
+    random_edges(edges, EDGES);
+    fixture_open(&f, .scratch = true);
+    static const double shares[] = {0, 0.5, 1};
+    for (size_t i = 0; i < 3; i++) {
+        const struct gnn_negative_config config = {
+            .seed = 5, .count = COUNT, .chunks = CHUNKS, .degree_share = shares[i]};
+        struct gnn_link_batch *b = NULL;
+        must(gnn_link_batch_open(f.world, &config, NODES, BATCH, &b, &f.err), &f.err);
+        must(gnn_link_batch_fill(b, 1, 2, edges, EDGES, NULL, 0, &f.err), &f.err);
+        check_lists(b, edges, EDGES, shares[i]);
+        assert_true(b->view.node_count <= gnn_link_node_bound(&config, BATCH, NODES));
+        must(gnn_link_batch_fill(b, 1, 3, edges, 1, NULL, 0, &f.err), &f.err); /* a last one of one edge */
+        assert_int_equal(gnn_link_chunks(&b->view), 1);
+        gnn_link_batch_close(b);
+    }
+    fixture_close(&f);
+}
+
+/* The digest is a fact of (seed, epoch, batch, edges): the same on another object, another for each of these. */
+static void test_the_same_from_the_same_seed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gnn_triple edges[EDGES];
+    random_edges(edges, EDGES);
+    fixture_open(&f, .scratch = true);
+    uint64_t digests[5];
+    for (size_t i = 0; i < 5; i++) {
+        const struct gnn_negative_config config = {
+            .seed = i == 2 ? 6 : 5, .count = COUNT, .chunks = CHUNKS, .degree_share = 0.5};
+        struct gnn_link_batch *b = NULL;
+        must(gnn_link_batch_open(f.world, &config, NODES, i == 1 ? EDGES : BATCH, &b, &f.err), &f.err);
+        must(gnn_link_batch_fill(b, i == 3 ? 2 : 1, i == 4 ? 3 : 2, edges, EDGES, NULL, 0, &f.err), &f.err);
+        digests[i] = b->digest;
+        gnn_link_batch_close(b);
+    }
+    assert_int_equal(digests[0], digests[1]);
+    for (size_t i = 2; i < 5; i++)
+        assert_int_not_equal(digests[0], digests[i]);
+    fixture_close(&f);
+}
+
+/* With a pool, uniform negatives come from it alone, and all of it comes up. */
+static void test_negatives_from_a_pool(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gnn_triple edges[EDGES];
+    static const gnn_node pool[] = {7, 100, 499};
+    const struct gnn_negative_config config = {.seed = 1, .count = COUNT, .chunks = CHUNKS};
+    struct gnn_link_batch *b = NULL;
+    uint32_t seen[3] = {0};
+    random_edges(edges, EDGES);
+    fixture_open(&f, .scratch = true);
+    must(gnn_link_batch_open(f.world, &config, NODES, BATCH, &b, &f.err), &f.err);
+    must(gnn_link_batch_fill(b, 0, 0, edges, EDGES, pool, 3, &f.err), &f.err);
+    for (uint32_t j = 0; j < CHUNKS * COUNT; j++) {
+        const gnn_node node = b->nodes[b->view.negative[0][j]];
+        assert_true(node == 7 || node == 100 || node == 499);
+        seen[node == 7 ? 0 : node == 100 ? 1 : 2]++;
+    }
+    for (int i = 0; i < 3; i++)
+        assert_true(seen[i] > 20);
+    gnn_link_batch_close(b);
+    fixture_close(&f);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gnn_link_batch *b = NULL;
+    const struct gnn_triple outside = {.source = 3, .target = NODES};
+    const struct gnn_negative_config good = {.count = 1, .chunks = 1}, none = {.count = 0, .chunks = 1},
+                                     share = {.count = 1, .chunks = 1, .degree_share = 1.5};
+    fixture_open(&f, .scratch = true);
+    assert_int_equal(gnn_link_batch_open(f.world, &none, NODES, BATCH, &b, &f.err), GNN_EUSAGE);
+    f.err = (struct gnn_err){0};
+    assert_int_equal(gnn_link_batch_open(f.world, &share, NODES, BATCH, &b, &f.err), GNN_EUSAGE);
+    f.err = (struct gnn_err){0};
+    must(gnn_link_batch_open(f.world, &good, NODES, BATCH, &b, &f.err), &f.err);
+    assert_int_equal(gnn_link_batch_fill(b, 0, 0, &outside, 1, NULL, 0, &f.err), GNN_EFORMAT);
+    assert_non_null(strstr(f.err.message, "nodes 3 and 500"));
+    gnn_link_batch_close(b);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_edge_once_an_epoch),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_the_same_from_the_same_seed),
+        cmocka_unit_test(test_negatives_from_a_pool),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests_name("link_batch", tests, NULL, NULL);
+}
