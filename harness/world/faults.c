@@ -199,6 +199,15 @@ static enum gnn_status faulty_map_gather_rows(struct gnn_world *w, struct gnn_ma
     return gnn_map_gather_rows(inner_of(w), map->inner, row_bytes, rows, count, dst, dst_stride_bytes, err);
 }
 
+static enum gnn_status faulty_map_put_rows(struct gnn_world *w, struct gnn_map *handle, uint32_t row_bytes,
+                                           const gnn_node *rows, uint64_t count, const void *src, struct gnn_err *err)
+{
+    const struct faulty_map *map = (const struct faulty_map *)handle;
+    if (count > 0)
+        GNN_TRY(judge_gather(faulty_of(w), map, (uint64_t)rows[0] * row_bytes, count * row_bytes, err));
+    return gnn_map_put_rows(inner_of(w), map->inner, row_bytes, rows, count, src, err);
+}
+
 /* ---- rings ---- */
 
 enum slot_state { SLOT_FREE, SLOT_IN_INNER, SLOT_HELD };
@@ -372,6 +381,7 @@ enum gnn_status gnn_world_faulty_open(struct gnn_world *inner, const struct gnn_
     f->ops.map_open = faulty_map_open;
     f->ops.map_gather_ids = faulty_map_gather_ids;
     f->ops.map_gather_rows = faulty_map_gather_rows;
+    f->ops.map_put_rows = faulty_map_put_rows;
     f->ops.map_close = faulty_map_close;
     f->ops.ring_open = faulty_ring_open;
     f->ops.ring_submit = faulty_ring_submit;

@@ -179,6 +179,8 @@ struct gnn_world_ops {
     enum gnn_status (*map_gather_rows)(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
                                        const gnn_node *rows, uint64_t count, void *dst, uint64_t dst_stride_bytes,
                                        struct gnn_err *err);
+    enum gnn_status (*map_put_rows)(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes, const gnn_node *rows,
+                                    uint64_t count, const void *src, struct gnn_err *err);
     void (*map_close)(struct gnn_world *w, struct gnn_map *map);
 
     enum gnn_status (*ring_open)(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
@@ -207,8 +209,8 @@ struct gnn_world {
     DO(prefix, mem_free) DO(prefix, mem_usage) DO(prefix, mem_copy) DO(prefix, file_open) DO(prefix, file_info)        \
     DO(prefix, file_path) DO(prefix, file_read) DO(prefix, file_write) DO(prefix, file_sync) DO(prefix, file_evict)    \
     DO(prefix, file_close) DO(prefix, file_rename) DO(prefix, file_remove) DO(prefix, dir_make) DO(prefix, map_open)   \
-    DO(prefix, map_gather_ids) DO(prefix, map_gather_rows) DO(prefix, map_close) DO(prefix, ring_open)                 \
-    DO(prefix, charge) DO(prefix, mem_touch)
+    DO(prefix, map_gather_ids) DO(prefix, map_gather_rows) DO(prefix, map_put_rows) DO(prefix, map_close)              \
+    DO(prefix, ring_open) DO(prefix, charge) DO(prefix, mem_touch)
 /* clang-format on */
 /* Declares prefix_hook, with the hook's type and contract; makes it the table's entry. */
 #define GNN_WORLD_HOOK_DECLARE(prefix, hook) __typeof__(*((struct gnn_world_ops *)0)->hook) prefix##_##hook;
@@ -416,7 +418,8 @@ static inline enum gnn_status gnn_dir_make(struct gnn_world *w, const char *path
 
 /* ---- mappings: the page cache is the cache ---- */
 
-/* Maps the whole file read-only. The file stays open until the map is closed. */
+/* Maps the whole file, for reading alone unless the file is open for writing. The file stays open until the map is
+ * closed. */
 static inline enum gnn_status gnn_map_open(struct gnn_world *w, struct gnn_file *file, enum gnn_map_advice advice,
                                            struct gnn_map **out, struct gnn_err *err)
 {
@@ -443,6 +446,15 @@ static inline enum gnn_status gnn_map_gather_rows(struct gnn_world *w, struct gn
                                                   uint64_t dst_stride_bytes, struct gnn_err *err)
 {
     return w->ops->map_gather_rows(w, map, row_bytes, rows, count, dst, dst_stride_bytes, err);
+}
+/* The other way round: row i of src goes to file offset rows[i] * row_bytes, of a file that is open for writing
+ * (GNN_EPERM). Faults and errors as above; the pages are dirty and are written back when the kernel likes, or by
+ * gnn_file_sync. Two threads do not put the same row. */
+static inline enum gnn_status gnn_map_put_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
+                                               const gnn_node *rows, uint64_t count, const void *src,
+                                               struct gnn_err *err)
+{
+    return w->ops->map_put_rows(w, map, row_bytes, rows, count, src, err);
 }
 static inline void gnn_map_close(struct gnn_world *w, struct gnn_map *map)
 {

@@ -1,9 +1,10 @@
-/* Read-only mappings and the gathers that fault on them. How a bad page becomes an error: measured.h. */
+/* Mappings and the gathers that fault on them. How a bad page becomes an error: measured.h. */
 #include "harness/base/id_width.h"
 #include "harness/world/measured/internal.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,18 @@ struct gnn_map {
     unsigned char *base; /* NULL for an empty file */
     uint64_t size_bytes;
     size_t page_bytes;                  /* of this kernel */
+    bool writable;                      /* as the file is */
     atomic_bool broken;                 /* a page could not be read: zeros stand in its place */
     atomic_uint_fast64_t broken_offset; /* of the first such page */
 };
 
 /* The mapping this thread is gathering from: all that a signal handler can know. Set around the loops below. */
 static _Thread_local struct gnn_map *gathering;
+
+static int protection(const struct gnn_map *map)
+{
+    return map->writable ? PROT_READ | PROT_WRITE : PROT_READ;
+}
 
 static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 {
@@ -36,8 +43,8 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
         const uint64_t page_offset = gnn_round_down(address - base, map->page_bytes);
         if (!atomic_exchange(&map->broken, true))
             atomic_store(&map->broken_offset, page_offset);
-        void *const zeros =
-            mmap(map->base + page_offset, map->page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        void *const zeros = mmap(map->base + page_offset, map->page_bytes, protection(map),
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         errno = saved_errno;
         if (zeros != MAP_FAILED)
             return; /* the load runs again and finds zeros; the gather reports the page */
@@ -68,8 +75,9 @@ enum gnn_status measured_map_open(struct gnn_world *w, struct gnn_file *file, en
     map->file = file;
     map->size_bytes = info.size_bytes;
     map->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    map->writable = (fcntl(file->fd, F_GETFL) & O_ACCMODE) == O_RDWR;
     if (map->size_bytes > 0) {
-        void *base = mmap(NULL, map->size_bytes, PROT_READ, MAP_SHARED, file->fd, 0);
+        void *base = mmap(NULL, map->size_bytes, protection(map), MAP_SHARED, file->fd, 0);
         if (base == MAP_FAILED) {
             const int error = errno;
             free(map);
@@ -208,5 +216,40 @@ enum gnn_status measured_map_gather_rows(struct gnn_world *w, struct gnn_map *ma
     if (done < count)
         return gnn_fail(err, GNN_EFORMAT, "%s: row %u of %u bytes was asked for, the file holds %llu", map->file->path,
                         rows[done], row_bytes, (unsigned long long)(map->size_bytes / row_bytes));
+    return check_pages(map, err);
+}
+
+static uint64_t put_rows(const struct gnn_map *map, uint32_t row_bytes, const gnn_node *rows, uint64_t count,
+                         const unsigned char *src)
+{
+    const uint64_t row_count = map->size_bytes / row_bytes;
+    for (uint64_t i = 0; i < count; i++) {
+        if (rows[i] >= row_count)
+            return i;
+        memcpy(map->base + (uint64_t)rows[i] * row_bytes, src + i * row_bytes, row_bytes);
+    }
+    return count;
+}
+
+enum gnn_status measured_map_put_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes,
+                                      const gnn_node *rows, uint64_t count, const void *src, struct gnn_err *err)
+{
+    assert(row_bytes > 0);
+    if (!map->writable)
+        return gnn_fail(err, GNN_EPERM, "%s: mapped for reading; open the file for writing", map->file->path);
+    GNN_TRY(check_pages(map, err));
+    GNN_TRY(check_size(map, err));
+    struct gnn_thread *self = measured_self(measured_of(w));
+    struct measured_fault_timer timer;
+    measured_fault_timer_start(self, &timer);
+    gathering = map;
+    atomic_signal_fence(memory_order_seq_cst);
+    const uint64_t done = put_rows(map, row_bytes, rows, count, src);
+    atomic_signal_fence(memory_order_seq_cst);
+    gathering = NULL;
+    measured_fault_timer_stop(self, &timer);
+    if (done < count)
+        return gnn_fail(err, GNN_EFORMAT, "%s: row %u of %u bytes was to be written, the file holds %llu",
+                        map->file->path, rows[done], row_bytes, (unsigned long long)(map->size_bytes / row_bytes));
     return check_pages(map, err);
 }

@@ -255,6 +255,18 @@ uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint
     return write_evicted(s, now_ns);
 }
 
+void sim_cached_dirty(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                      uint64_t len_bytes)
+{
+    const uint32_t number = sim_inode_cache_number(file->inode);
+    uint64_t first;
+    const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
+    if (!remember_place(s->cached, number, file))
+        return; /* out of host memory: as if it stayed clean */
+    sim_page_cache_write(s->cache, number, first, pages);
+    (void)write_evicted(s, now_ns);
+}
+
 uint64_t sim_cached_sync(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t *cpu_ps)
 {
     const uint32_t number = sim_inode_cache_number(file->inode);

@@ -66,6 +66,9 @@ uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint6
 /* Writes likewise: pages become cached and dirty; they are written back when the file is synced or room runs out. */
 uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
                           uint64_t len_bytes, uint64_t *cpu_ps);
+/* Marks pages dirty that a mapping has just touched. */
+void sim_cached_dirty(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                      uint64_t len_bytes);
 /* Hands the file's dirty pages to the device (fsync). Returns when the last is written: now_ns when none was dirty. */
 uint64_t sim_cached_sync(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t *cpu_ps);
 /* Touches one page through a mapping, as the running thread. Returns false, and does nothing, when the page has no

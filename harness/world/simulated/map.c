@@ -162,3 +162,32 @@ enum gnn_status sim_map_gather_rows(struct gnn_world *w, struct gnn_map *map, ui
                         rows[done], row_bytes, (unsigned long long)row_count);
     return GNN_OK;
 }
+
+enum gnn_status sim_map_put_rows(struct gnn_world *w, struct gnn_map *map, uint32_t row_bytes, const gnn_node *rows,
+                                 uint64_t count, const void *src, struct gnn_err *err)
+{
+    assert(row_bytes > 0);
+    struct simulated *const s = simulated_of(w);
+    const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
+    struct gather g = {.s = s, .map = map, .number = sim_inode_cache_number(map->file->inode), .last_page = UINT64_MAX};
+    const uint64_t row_count = map->size_bytes / row_bytes;
+    const uint64_t row_ps = cpu->gather_row_ns * SIM_PS_PER_NS + row_bytes * cpu->work_ps[GNN_WORK_COPIED_BYTE];
+    if (!map->file->writable)
+        return gnn_fail(err, GNN_EPERM, "%s: mapped for reading; open the file for writing", map->file->path);
+    uint64_t done = 0;
+    for (; done < count && rows[done] < row_count; done++) {
+        const uint64_t first_byte = (uint64_t)rows[done] * row_bytes;
+        const unsigned char *const from = (const unsigned char *)src + done * row_bytes;
+        for (uint64_t page = first_byte / GNN_PAGE_BYTES; page * GNN_PAGE_BYTES < first_byte + row_bytes; page++)
+            touch(&g, page);
+        g.pending_ps += row_ps;
+        sim_cached_dirty(s, map->file, sim_now(s->executor), first_byte, row_bytes);
+        if (!sim_inode_store(map->file->inode, first_byte, row_bytes, sim_is_feature(s, src) ? NULL : from))
+            return gnn_fail(err, GNN_ENOMEM, "%s: the bytes of row %u", map->file->path, rows[done]);
+    }
+    charge(&g);
+    if (done < count)
+        return gnn_fail(err, GNN_EFORMAT, "%s: row %u of %u bytes was to be written, the file holds %llu",
+                        map->file->path, rows[done], row_bytes, (unsigned long long)row_count);
+    return GNN_OK;
+}
