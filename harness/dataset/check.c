@@ -27,6 +27,7 @@ struct check {
     char *chunk;       /* CHUNK_BYTES */
     uint32_t dim;      /* of the features file that is being read */
     uint32_t id_bytes; /* of the file of lists */
+    uint64_t lines;    /* of the file of names, so far */
 };
 
 /* ---- sizes ---- */
@@ -188,6 +189,57 @@ static enum gnn_status visit_topology(struct check *c, const void *items, uint64
     return visit_order(c, items, first, count, path, err);
 }
 
+/* ---- knowledge graphs ---- */
+
+/* Items are the u32 of the edges: source, relation, target and again. */
+static enum gnn_status visit_triples(struct check *c, const void *items, uint64_t first, uint64_t count,
+                                     const char *path, struct gnn_err *err)
+{
+    const uint32_t *const ids = items;
+    for (uint64_t i = 0; i < count; i++) {
+        const bool relation = (first + i) % 3 == 1;
+        const uint32_t limit = relation ? c->meta->relation_count : c->meta->node_count;
+        if (ids[i] >= limit)
+            return gnn_fail(err, GNN_EFORMAT, "%s: edge %" PRIu64 " has %s %" PRIu32 ", expected below %" PRIu32, path,
+                            (first + i) / 3, relation ? "relation" : "node", ids[i], limit);
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status visit_names(struct check *c, const void *items, uint64_t first, uint64_t count, const char *path,
+                                   struct gnn_err *err)
+{
+    const char *const text = items;
+    (void)first;
+    (void)path;
+    (void)err;
+    for (uint64_t i = 0; i < count; i++)
+        c->lines += text[i] == '\n';
+    return GNN_OK;
+}
+
+static enum gnn_status check_names(struct check *c, const char *name, uint32_t count, struct gnn_err *err)
+{
+    if (gnn_meta_find_file(c->meta, name) == NULL)
+        return GNN_OK;
+    c->lines = 0;
+    GNN_TRY(check_file(c, name, 1, visit_names, err));
+    if (c->lines != count)
+        return gnn_fail(err, GNN_EFORMAT, "%s/%s: %" PRIu64 " lines, expected a name for each of %" PRIu32, c->dir,
+                        name, c->lines, count);
+    return GNN_OK;
+}
+
+static enum gnn_status check_triples(struct check *c, struct gnn_err *err)
+{
+    if (c->meta->relation_count == 0)
+        return GNN_OK;
+    for (int split = 0; split < 3; split++)
+        GNN_TRY(check_file(c, gnn_meta_triples_name(split), sizeof(uint32_t), visit_triples, err));
+    GNN_TRY(check_names(c, GNN_META_NODE_NAMES, c->meta->node_count, err));
+    return check_names(c, GNN_META_RELATION_NAMES, c->meta->relation_count, err);
+}
+
 static enum gnn_status check_splits(const struct check *c, struct gnn_err *err)
 {
     const uint32_t counts[] = {c->meta->train_count, c->meta->valid_count, c->meta->test_count};
@@ -218,7 +270,7 @@ static enum gnn_status check_contents(struct check *c, struct gnn_err *err)
         gnn_meta_features_name(c->dim, name, sizeof name);
         GNN_TRY(check_file(c, name, sizeof(float), visit_features, err));
     }
-    return GNN_OK;
+    return check_triples(c, err);
 }
 
 static enum gnn_status check_full(struct check *c, struct gnn_err *err)

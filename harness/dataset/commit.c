@@ -11,12 +11,13 @@ static bool holds_same(const char *target, const struct gnn_meta *meta)
     bool same = other != NULL && gnn_read_meta(target, other, NULL) == GNN_OK && strcmp(other->name, meta->name) == 0 &&
                 other->scale_divisor == meta->scale_divisor && other->dim_count == meta->dim_count &&
                 other->id_widths == meta->id_widths;
-    for (uint32_t i = 0; same && i < meta->dim_count; i++) {
+    for (uint32_t i = 0; same && i <= meta->dim_count; i++) { /* the last: what has no width */
         char own[GNN_CHECKSUM_TEXT], found[GNN_CHECKSUM_TEXT];
         const uint32_t id_bytes = (meta->id_widths & 4) != 0 ? 4 : 8;
-        gnn_meta_digest(meta, meta->dims[i], id_bytes, own);
-        gnn_meta_digest(other, other->dims[i], id_bytes, found);
-        same = meta->dims[i] == other->dims[i] && strcmp(own, found) == 0;
+        const uint32_t dim = i < meta->dim_count ? meta->dims[i] : 0;
+        gnn_meta_digest(meta, dim, id_bytes, own);
+        gnn_meta_digest(other, dim, id_bytes, found);
+        same = strcmp(own, found) == 0;
     }
     free(other);
     return same;

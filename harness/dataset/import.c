@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const gnn_import_formats[] = {"ogb", "snap", NULL};
+const char *const gnn_import_formats[] = {"ogb", "snap", "triples", NULL};
 
 #define OPTION(field) .name = #field, .offset = offsetof(struct gnn_import_options, field)
 
@@ -35,7 +35,8 @@ const struct gnn_option gnn_import_table[] = {
     {OPTION(relabel), .type = GNN_OPT_BOOL, .def = "no",
      .help = "number the nodes that occur in an edge list 0, 1, 2 and so on, in the order of their IDs"},
     {OPTION(nodes), .type = GNN_OPT_U32, .unit = "nodes", .def = "0", .min = 0, .max = GNN_NODE_NONE - 1,
-     .help = "number of nodes of an edge list; 0 = its largest ID + 1, which must not be far above its edges"},
+     .help = "number of nodes of an edge list; 0 = its largest ID + 1, which must not be far above its edges. Of "
+             "triples: their fields are numbers; 0 = names, numbered in the order in which they come"},
     {OPTION(row_normalise), .type = GNN_OPT_BOOL, .def = "no",
      .help = "divide each feature row by the sum of its absolute values"},
     {.name = "id_bytes", .offset = offsetof(struct gnn_import_options, id_width), .type = GNN_OPT_CHOICE,
@@ -107,18 +108,35 @@ static enum gnn_status check_name(const struct gnn_import_source *source, struct
     return GNN_OK;
 }
 
+/* What a knowledge graph has no use for was meant to change something. */
+static enum gnn_status check_triples(const struct gnn_import_source *source, const struct gnn_import_options *options,
+                                     struct gnn_err *err)
+{
+    if (options->dim != 0 || options->classes != 0 || options->row_normalise)
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "--dim, --classes and --row-normalise: %s is a knowledge graph, whose nodes have no features or "
+            "classes; `oocgnn run --task link --dim D` learns vectors",
+            source->from);
+    if (source->split != NULL)
+        return gnn_fail(err, GNN_EUSAGE, "--split %s: the splits of a knowledge graph are its files", source->split);
+    return GNN_OK;
+}
+
 static enum gnn_status check_request(const struct gnn_import_source *source, const struct gnn_import_options *options,
                                      struct gnn_err *err)
 {
     if (options->memory_bytes < GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN)
         return gnn_fail(err, GNN_EUSAGE, "--memory %" PRIu64 ": an import takes at least %d", options->memory_bytes,
                         GNN_IMPORT_RESERVE + 2 * GNN_SORTER_MEMORY_MIN);
-    if (options->nodes != 0 && source->format != GNN_IMPORT_SNAP)
+    if (options->nodes != 0 && source->format == GNN_IMPORT_OGB)
         return gnn_fail(err, GNN_EUSAGE, "--nodes is for edge lists: the node files of %s tell how many there are",
                         source->from);
     if (options->relabel && source->format != GNN_IMPORT_SNAP)
         return gnn_fail(err, GNN_EUSAGE, "relabel is for edge lists: the node files of %s are in the order of the IDs",
                         source->from);
+    if (source->format == GNN_IMPORT_TRIPLES)
+        GNN_TRY(check_triples(source, options, err));
     GNN_TRY(check_name(source, err));
     if (options->train_fraction + options->valid_fraction + options->test_fraction > 1)
         return gnn_fail(err, GNN_EUSAGE, "the fractions of the splits add up to %g, at most 1 is possible",
@@ -149,8 +167,20 @@ static void tell_random(const struct gnn_importer *importer, const struct gnn_no
                      from, o->train_fraction, o->valid_fraction, o->test_fraction);
 }
 
+static enum gnn_status import_knowledge_graph(struct gnn_importer *importer, struct gnn_err *err)
+{
+    const struct gnn_node_files all = {.labels = true, .dense = true, .train = true};
+    describe(importer, &all);
+    enum gnn_status status = gnn_import_triples(importer, err);
+    GNN_NEXT(status, gnn_dataset_commit(&importer->output, &importer->meta, err));
+    gnn_output_close(&importer->output);
+    return status;
+}
+
 static enum gnn_status import_parts(struct gnn_importer *importer, struct gnn_err *err)
 {
+    if (importer->source->format == GNN_IMPORT_TRIPLES)
+        return import_knowledge_graph(importer, err);
     struct gnn_node_files *files;
     GNN_NEW(files, 1, err, "names of the node files");
     enum gnn_status status = gnn_import_find_nodes(importer, files, err);

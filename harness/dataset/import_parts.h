@@ -31,6 +31,14 @@ static inline uint64_t gnn_import_budget(const struct gnn_importer *importer)
  * meta's node count unless it is known. */
 GNN_MUST_CHECK enum gnn_status gnn_import_topology(struct gnn_importer *importer, struct gnn_err *err);
 
+/* Sorted keys, target << 32 | source below meta's node count, to indptr and indices; sets meta's edge count. */
+struct gnn_sorter;
+GNN_MUST_CHECK enum gnn_status gnn_import_lists(struct gnn_importer *importer, struct gnn_sorter *sorter,
+                                                struct gnn_err *err);
+
+/* Everything of a knowledge graph, from its first line to the last file; opens the output. */
+GNN_MUST_CHECK enum gnn_status gnn_import_triples(struct gnn_importer *importer, struct gnn_err *err);
+
 /* Which node files the input has, found before any work; sets meta's node count and dims where they tell. */
 struct gnn_node_files {
     bool labels, dense, sparse, train;

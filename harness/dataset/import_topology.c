@@ -199,7 +199,7 @@ static enum gnn_status write_lists(struct gnn_sorter *sorter, const struct gnn_i
     return GNN_OK;
 }
 
-static enum gnn_status write_topology(struct gnn_importer *importer, struct gnn_sorter *sorter, struct gnn_err *err)
+enum gnn_status gnn_import_lists(struct gnn_importer *importer, struct gnn_sorter *sorter, struct gnn_err *err)
 {
     struct gnn_out_file *indptr = NULL, *indices = NULL;
     const uint32_t id_bytes = gnn_id_width_bytes(importer->options->id_width);
@@ -240,7 +240,7 @@ static enum gnn_status sort_edges(struct gnn_importer *importer, struct reader *
         return gnn_fail(err, GNN_EFORMAT, "%s holds no edge", importer->source->from);
     GNN_TRY(count_nodes(importer, r, err));
     GNN_TRY(gnn_sorter_finish(r->sorter, err));
-    return write_topology(importer, r->sorter, err);
+    return gnn_import_lists(importer, r->sorter, err);
 }
 
 enum gnn_status gnn_import_topology(struct gnn_importer *importer, struct gnn_err *err)

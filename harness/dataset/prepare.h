@@ -105,8 +105,8 @@ GNN_MUST_CHECK enum gnn_status gnn_prepare_generate(const struct gnn_registry_en
 
 /* ---- importing ---- */
 
-enum gnn_import_format { GNN_IMPORT_OGB, GNN_IMPORT_SNAP };
-extern const char *const gnn_import_formats[]; /* "ogb", "snap", NULL: index = enum */
+enum gnn_import_format { GNN_IMPORT_OGB, GNN_IMPORT_SNAP, GNN_IMPORT_TRIPLES };
+extern const char *const gnn_import_formats[]; /* "ogb", "snap", "triples", NULL: index = enum */
 
 /* Filled by gnn_option_defaults(gnn_import_table, &options). */
 struct gnn_import_options {
@@ -118,7 +118,8 @@ struct gnn_import_options {
     bool relabel;       /* snap: number the nodes that occur 0, 1, 2 … in ascending order of their IDs */
     bool row_normalise; /* divide each feature row by the sum of its absolute values */
     enum gnn_id_width id_width;
-    uint32_t nodes;   /* snap: how many there are; 0 = the largest ID + 1 */
+    uint32_t nodes;   /* snap: how many there are; 0 = the largest ID + 1. triples: likewise, and all IDs are numbers;
+                         0 = names are numbered as they come */
     uint32_t dim;     /* width of random features where the input has none; 0 = that is an error */
     uint32_t classes; /* number of classes; of random labels where the input has none; 0 = from the labels, or
                          error */
@@ -129,7 +130,9 @@ extern const struct gnn_option gnn_import_table[];
 
 struct gnn_import_source {
     enum gnn_import_format format;
-    const char *from;  /* ogb: a directory; snap: a text file, maybe .gz, or a directory that holds edges.txt[.gz] */
+    /* ogb: a directory; snap: a text file, maybe .gz, or a directory that holds edges.txt[.gz]; triples: a directory
+     * with train, valid and test, each .txt, .tsv (maybe .gz) or _hrt.npy */
+    const char *from;
     const char *split; /* ogb: sub-directory that holds the splits; NULL = from itself */
     const char *name;  /* the dataset's name; NULL = last part of from */
 };

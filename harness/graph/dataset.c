@@ -22,6 +22,7 @@ static const char *const loaded[] = {"indptr", "labels", "train", "valid", "test
 
 enum { PATH_MAX_BYTES = sizeof((struct gnn_dataset *)0)->indices_path };
 _Static_assert(sizeof((struct gnn_dataset *)0)->features_path == PATH_MAX_BYTES, "one length for both paths");
+_Static_assert(sizeof((struct gnn_dataset *)0)->triple_count == sizeof((struct gnn_meta *)0)->triple_count, "alike");
 _Static_assert(sizeof((struct gnn_dataset *)0)->name == sizeof((struct gnn_meta *)0)->name, "a name is copied whole");
 _Static_assert(sizeof((struct gnn_dataset *)0)->digest >= GNN_CHECKSUM_TEXT, "a digest is a checksum's text");
 
@@ -106,11 +107,25 @@ static enum gnn_status read_meta(struct gnn_world *world, struct dataset *d, str
     return status;
 }
 
+/* A knowledge graph has no features: its vectors are learned, and belong to the run. */
+static enum gnn_status choose_vectors(struct dataset *d, uint32_t dim, struct gnn_err *err)
+{
+    if (dim == 0)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "%s is a knowledge graph, whose nodes have no features or classes: say --task link",
+                        d->public.dir);
+    d->public.dim = dim;
+    d->public.row_bytes = dim * (uint32_t)sizeof(float);
+    return GNN_OK;
+}
+
 /* Chooses the feature width and names the files that the run reads itself. */
 static enum gnn_status choose_features(struct dataset *d, uint32_t dim, struct gnn_err *err)
 {
     struct gnn_dataset *p = &d->public;
     const struct gnn_meta *meta = &d->meta;
+    if (meta->relation_count > 0)
+        return choose_vectors(d, dim, err);
     if (dim == 0 && meta->dim_count > 0)
         dim = meta->dims[0];
     char name[32];
@@ -161,6 +176,8 @@ static void publish_meta(struct dataset *d)
     p->node_count = meta->node_count;
     p->edge_count = meta->edge_count;
     p->class_count = meta->class_count;
+    p->relation_count = meta->relation_count;
+    memcpy(p->triple_count, meta->triple_count, sizeof p->triple_count);
     p->topology_bytes = gnn_meta_find_file(meta, "indptr")->bytes + p->indices_bytes;
 }
 
@@ -191,7 +208,8 @@ static enum gnn_status fill(struct gnn_world *world, struct dataset *d, uint32_t
     GNN_TRY(choose_indices(d, id_bytes, err));
     publish_meta(d);
     GNN_TRY(check_on_disk(world, p->indices_path, p->indices_bytes, err));
-    GNN_TRY(check_on_disk(world, p->features_path, p->feature_bytes, err));
+    if (p->relation_count == 0)
+        GNN_TRY(check_on_disk(world, p->features_path, p->feature_bytes, err));
     for (int i = INDPTR; i <= TEST; i++)
         GNN_TRY(load(world, d, loaded[i], &d->memory[i], err));
     p->indptr = d->memory[INDPTR];

@@ -19,22 +19,25 @@ struct gnn_dataset {
     uint32_t scale_divisor; /* K of scale 1/K; 1 for imported data */
     uint32_t node_count;
     uint64_t edge_count;
-    uint32_t dim;
+    uint32_t dim; /* of the features; of a knowledge graph: of the vectors that are learned */
     uint32_t class_count;
     uint32_t row_bytes;     /* dim * 4 */
     uint32_t id_bytes;      /* of an entry of indices: 4 or 8 */
     const uint64_t *indptr; /* (node_count + 1), world memory */
     const int32_t *labels;  /* (node_count), -1 = unlabelled, world memory; NULL when dropped */
     struct gnn_split train, valid, test;
-    char indices_path[600];  /* in-neighbour lists: edge_count IDs of id_bytes */
-    char features_path[600]; /* f32[node_count][dim] */
-    uint64_t indices_bytes;  /* edge_count * id_bytes */
-    uint64_t topology_bytes; /* of indptr + indices */
+    uint32_t relation_count;  /* of a knowledge graph (graph/triples.h); 0: it is none */
+    uint32_t triple_count[3]; /* of its training, validation and test edges */
+    char indices_path[600];   /* in-neighbour lists: edge_count IDs of id_bytes */
+    char features_path[600];  /* f32[node_count][dim]; "" of a knowledge graph, which has none */
+    uint64_t indices_bytes;   /* edge_count * id_bytes */
+    uint64_t topology_bytes;  /* of indptr + indices */
     uint64_t feature_bytes;
 };
 
-/* dim 0 takes the only (or the first listed) feature file; id_bytes: 4 or 8. GNN_ENOENT says how to prepare what is not
- * there; GNN_EFORMAT names the file, what was expected and what was found. */
+/* dim 0 takes the only (or the first listed) feature file, and cannot be for a knowledge graph; id_bytes: 4 or 8.
+ * GNN_ENOENT says how to prepare what is not there; GNN_EFORMAT names the file, what was expected and what was
+ * found. */
 GNN_MUST_CHECK enum gnn_status gnn_dataset_open(struct gnn_world *world, const char *dir, uint32_t dim,
                                                 uint32_t id_bytes, struct gnn_dataset **out, struct gnn_err *err);
 void gnn_dataset_close(struct gnn_world *world, struct gnn_dataset *dataset);

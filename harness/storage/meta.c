@@ -57,7 +57,14 @@ static const char *const fixed_files[] = {"indptr", "labels", "train", "valid", 
 enum { FIXED_FILES = sizeof fixed_files / sizeof fixed_files[0] };
 static const uint32_t id_widths[] = {sizeof(gnn_node), sizeof(uint64_t)};
 enum { ID_WIDTHS = sizeof id_widths / sizeof id_widths[0] };
-_Static_assert(FIXED_FILES + ID_WIDTHS + (int)GNN_META_DIMS_MAX == (int)GNN_META_FILES_MAX, "room for every file");
+static const char *const triple_files[] = {"triples-train", "triples-valid", "triples-test"};
+static const char *const name_files[] = {GNN_META_NODE_NAMES, GNN_META_RELATION_NAMES};
+enum {
+    TRIPLE_FILES = sizeof triple_files / sizeof triple_files[0],
+    NAME_FILES = sizeof name_files / sizeof *name_files
+};
+_Static_assert(FIXED_FILES + ID_WIDTHS + TRIPLE_FILES + NAME_FILES + (int)GNN_META_DIMS_MAX == (int)GNN_META_FILES_MAX,
+               "room for every file");
 _Static_assert(sizeof(float) == 4, "features are f32");
 _Static_assert(sizeof(gnn_node) == 4, "indices and splits are u32");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "dataset files are little-endian and read as they are");
@@ -87,6 +94,13 @@ const char *gnn_meta_indices_name(uint32_t id_bytes)
 {
     assert(id_bytes == sizeof(gnn_node) || id_bytes == sizeof(uint64_t));
     return id_bytes == sizeof(gnn_node) ? "indices" : "indices-8";
+}
+
+const char *gnn_meta_triples_name(int split)
+{
+    assert(split >= 0);
+    assert(split < TRIPLE_FILES);
+    return triple_files[split];
 }
 
 void gnn_meta_add_file(struct gnn_meta *meta, const char *name, uint64_t bytes, const char *checksum)
@@ -144,14 +158,23 @@ uint64_t gnn_meta_expected_bytes(const struct gnn_meta *meta, const char *name)
         return (uint64_t)meta->valid_count * sizeof(gnn_node);
     if (strcmp(name, "test") == 0)
         return (uint64_t)meta->test_count * sizeof(gnn_node);
+    for (int i = 0; i < TRIPLE_FILES; i++)
+        if (strcmp(name, triple_files[i]) == 0)
+            return (uint64_t)meta->triple_count[i] * 3 * sizeof(uint32_t);
+    for (int i = 0; i < NAME_FILES; i++)
+        if (strcmp(name, name_files[i]) == 0)
+            return meta->name_bytes[i];
     return (uint64_t)meta->node_count * features_dim(name) * sizeof(float);
 }
 
 void gnn_meta_digest(const struct gnn_meta *meta, uint32_t dim, uint32_t id_bytes, char text[GNN_CHECKSUM_TEXT])
 {
     char lines[1024], features[32];
-    const char *const names[] = {"indptr", gnn_meta_indices_name(id_bytes), "labels", "train", "valid", "test",
-                                 features};
+    const char *const names[] = {"indptr",        gnn_meta_indices_name(id_bytes),
+                                 "labels",        "train",
+                                 "valid",         "test",
+                                 triple_files[0], triple_files[1],
+                                 triple_files[2], features};
     size_t used = (size_t)snprintf(lines, sizeof lines, "%" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu32 "\n",
                                    meta->node_count, meta->edge_count, meta->class_count, dim);
     gnn_meta_features_name(dim, features, sizeof features);
@@ -198,6 +221,12 @@ enum gnn_status gnn_meta_format(const struct gnn_meta *meta, char *text, size_t 
         put(&out, "\nid_bytes = %s", (meta->id_widths & sizeof(gnn_node)) != 0 ? "4 8" : "8");
     put(&out, "\ntrain = %" PRIu32 "\nvalid = %" PRIu32 "\ntest = %" PRIu32 "\n", meta->train_count, meta->valid_count,
         meta->test_count);
+    if (meta->relation_count > 0)
+        put(&out,
+            "relations = %" PRIu32 "\ntrain_triples = %" PRIu32 "\nvalid_triples = %" PRIu32 "\ntest_triples = %" PRIu32
+            "\nnode_name_bytes = %" PRIu64 "\nrelation_name_bytes = %" PRIu64 "\n",
+            meta->relation_count, meta->triple_count[0], meta->triple_count[1], meta->triple_count[2],
+            meta->name_bytes[0], meta->name_bytes[1]);
     for (uint32_t i = 0; i < meta->param_count; i++)
         put(&out, "param.%s = %s\n", meta->params[i].key, meta->params[i].value);
     put(&out, "# file.NAME = bytes, XXH3-128\n");
@@ -214,8 +243,8 @@ enum scalar_type { SCALAR_FORMAT, SCALAR_WORD, SCALAR_SCALE, SCALAR_U32, SCALAR_
 
 #define FIELD(field) .offset = offsetof(struct gnn_meta, field), .bytes = sizeof((struct gnn_meta *)0)->field
 
-/* Keys that every meta file has once, with their place in the structure and the largest value; the last may be
- * missing. */
+/* Keys that every meta file has once, with their place in the structure and the largest value; id_bytes and those of
+ * knowledge graphs may be missing. */
 static const struct scalar {
     const char *key;
     enum scalar_type type;
@@ -234,8 +263,14 @@ static const struct scalar {
     {"valid", SCALAR_U32, FIELD(valid_count), .max = UINT32_MAX},
     {"test", SCALAR_U32, FIELD(test_count), .max = UINT32_MAX},
     {"id_bytes", SCALAR_ID_BYTES, FIELD(id_widths), .max = 0},
+    {"relations", SCALAR_U32, FIELD(relation_count), .max = UINT32_MAX},
+    {"train_triples", SCALAR_U32, FIELD(triple_count[0]), .max = UINT32_MAX},
+    {"valid_triples", SCALAR_U32, FIELD(triple_count[1]), .max = UINT32_MAX},
+    {"test_triples", SCALAR_U32, FIELD(triple_count[2]), .max = UINT32_MAX},
+    {"node_name_bytes", SCALAR_U64, FIELD(name_bytes[0]), .max = INT64_MAX},
+    {"relation_name_bytes", SCALAR_U64, FIELD(name_bytes[1]), .max = INT64_MAX},
 };
-enum { SCALARS = sizeof scalars / sizeof scalars[0], REQUIRED = SCALARS - 1 };
+enum { SCALARS = sizeof scalars / sizeof scalars[0], OPTIONAL = 7, REQUIRED = SCALARS - OPTIONAL };
 
 struct parser {
     const char *path;
@@ -420,6 +455,28 @@ static enum gnn_status check_file(const struct parser *p, const char *name)
     return GNN_OK;
 }
 
+/* The files of a knowledge graph; *files grows by how many there are. */
+static enum gnn_status check_triples(const struct parser *p, uint32_t *files)
+{
+    const struct gnn_meta *meta = p->meta;
+    const bool any = meta->triple_count[0] + (uint64_t)meta->triple_count[1] + meta->triple_count[2] +
+                         (meta->name_bytes[0] | meta->name_bytes[1]) >
+                     0;
+    if (meta->relation_count == 0 && any)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s: triples or names without 'relations'", p->path);
+    if (meta->relation_count == 0)
+        return GNN_OK;
+    for (int i = 0; i < TRIPLE_FILES; i++, (*files)++)
+        GNN_TRY(check_file(p, triple_files[i]));
+    for (int i = 0; i < NAME_FILES; i++) {
+        if (meta->name_bytes[i] == 0)
+            continue;
+        GNN_TRY(check_file(p, name_files[i]));
+        (*files)++;
+    }
+    return GNN_OK;
+}
+
 static enum gnn_status check_meta(const struct parser *p)
 {
     const struct gnn_meta *meta = p->meta;
@@ -449,6 +506,7 @@ static enum gnn_status check_meta(const struct parser *p)
         gnn_meta_features_name(meta->dims[i], name, sizeof name);
         GNN_TRY(check_file(p, name));
     }
+    GNN_TRY(check_triples(p, &files));
     if (meta->file_count != files)
         return gnn_fail(p->err, GNN_EFORMAT, "%s: lists %" PRIu32 " files, the counts and widths make it %" PRIu32,
                         p->path, meta->file_count, files);

@@ -27,6 +27,12 @@
  *     labels          i32 [nodes]         class, or -1 = unlabelled
  *     train valid test u32 [count]        node IDs, ascending
  *
+ * A knowledge graph has `relations = R`, `train_triples`, `valid_triples`, `test_triples`, and in place of features
+ *
+ *     triples-train triples-valid triples-test  u32 [count][3]  source, relation, target
+ *     node-names relation-names                 text            line i is the name of number i; `node_name_bytes` and
+ *                                                               `relation_name_bytes` say how long they are; none: 0
+ *
  * meta is written last and by rename: a directory without it is not a dataset. Pure text handling, no I/O here. */
 #ifndef GNN_STORAGE_META_H
 #define GNN_STORAGE_META_H
@@ -36,11 +42,14 @@
 enum {
     GNN_META_VERSION = 1,
     GNN_META_DIMS_MAX = 16,
-    GNN_META_FILES_MAX = 7 + GNN_META_DIMS_MAX,
+    GNN_META_FILES_MAX = 12 + GNN_META_DIMS_MAX,
     GNN_META_PARAMS_MAX = 48,
     GNN_META_TEXT_MAX = 32 * 1024, /* bytes of a meta file */
     GNN_CHECKSUM_TEXT = 33,        /* 32 hex digits and the terminator */
 };
+
+#define GNN_META_NODE_NAMES "node-names"
+#define GNN_META_RELATION_NAMES "relation-names"
 
 /* A parameter that says how lists are ordered where they are not ascending. */
 #define GNN_META_LIST_ORDER "list_order"
@@ -68,6 +77,9 @@ struct gnn_meta {
     uint32_t train_count, valid_count, test_count;
     uint32_t dim_count;
     uint32_t dims[GNN_META_DIMS_MAX]; /* the first is the default */
+    uint32_t relation_count;          /* 0: no knowledge graph, and no triples */
+    uint32_t triple_count[3];         /* of train, valid, test */
+    uint64_t name_bytes[2];           /* of the names of nodes and relations; 0: there are none */
     uint32_t id_widths;               /* bytes of neighbour IDs that there is a file of: 4, 8, or 4 | 8 */
     uint32_t param_count;
     struct gnn_meta_param params[GNN_META_PARAMS_MAX];
@@ -92,6 +104,9 @@ const char *gnn_meta_param(const struct gnn_meta *meta, const char *key);
 void gnn_meta_features_name(uint32_t dim, char *text, size_t text_bytes);
 /* "indices" or "indices-8", for IDs of 4 or 8 bytes. */
 const char *gnn_meta_indices_name(uint32_t id_bytes);
+
+/* "triples-train" and so on, for splits 0 to 2. */
+const char *gnn_meta_triples_name(int split);
 
 /* Adds or replaces a file entry, appends a parameter (printf style). Overfull tables assert. */
 void gnn_meta_add_file(struct gnn_meta *meta, const char *name, uint64_t bytes, const char *checksum);

@@ -5,6 +5,7 @@
 #define GNN_TESTS_FUZZ_TARGETS_H
 
 #include "harness/dataset/edges.h"
+#include "harness/dataset/triples.h"
 #include "harness/storage/meta.h"
 #include "harness/world/profile.h"
 
@@ -56,6 +57,27 @@ static inline void fuzz_snap(const unsigned char *data, size_t len)
     line[len] = '\0';
     const enum gnn_snap_line kind = gnn_snap_parse_line(line, &source, &target, &why);
     assert(source < GNN_NODE_NONE && target < GNN_NODE_NONE && (kind == GNN_SNAP_BAD) == (why != NULL));
+}
+
+/* Fields that are found lie in the line, one after another, are not empty and hold no tab. */
+static inline void fuzz_triple(const unsigned char *data, size_t len)
+{
+    char line[GNN_INPUT_LINE_MAX];
+    struct gnn_triple_line fields;
+    const char *why = NULL;
+    len = len < sizeof line - 1 ? len : sizeof line - 1;
+    memcpy(line, data, len);
+    line[len] = '\0';
+    const enum gnn_triple_kind kind = gnn_triple_parse_line(line, &fields, &why);
+    assert((kind == GNN_TRIPLE_BAD) == (why != NULL));
+    const char *at = line;
+    for (int f = 0; f < 3 && kind == GNN_TRIPLE_FIELDS; f++) {
+        uint32_t number;
+        assert(fields.field[f] == at && fields.length[f] > 0 && memchr(at, '\t', fields.length[f]) == NULL);
+        assert(!gnn_triple_number(at, fields.length[f], 1000, &number) || number < 1000);
+        at += fields.length[f] + 1;
+        assert((size_t)(at - line) <= strlen(line) + 1);
+    }
 }
 
 /* A profile that parses has figures that nobody divides by 0 with, and parses again to the same digest. */

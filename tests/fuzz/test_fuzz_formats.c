@@ -25,6 +25,12 @@ static const char *const meta_seeds[] = {
     "id_bytes = 4 8\ntrain = 2\nvalid = 0\ntest = 0\nfile.indptr = 40 " SUM "\nfile.indices = 24 " SUM
     "\nfile.indices-8 = 48 " SUM "\nfile.features-d3 = 48 " SUM "\nfile.labels = 16 " SUM "\nfile.train = 8 " SUM
     "\nfile.valid = 0 " SUM "\nfile.test = 0 " SUM "\n",
+    "format = oocgnn-dataset 1\nname = t\norigin = o\nscale = 1/1\nnodes = 4\nedges = 6\nclasses = 0\ndims =\n"
+    "train = 0\nvalid = 0\ntest = 0\nrelations = 2\ntrain_triples = 7\nvalid_triples = 1\ntest_triples = 0\n"
+    "node_name_bytes = 9\nrelation_name_bytes = 0\nfile.indptr = 40 " SUM "\nfile.indices = 24 " SUM
+    "\nfile.labels = 16 " SUM "\nfile.train = 0 " SUM "\nfile.valid = 0 " SUM "\nfile.test = 0 " SUM
+    "\nfile.triples-train = 84 " SUM "\nfile.triples-valid = 12 " SUM "\nfile.triples-test = 0 " SUM
+    "\nfile.node-names = 9 " SUM "\n",
     NULL};
 static const char *const npy_seeds[] = {
     "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }       \n",
@@ -47,6 +53,7 @@ static const char *const profile_seeds[] = {
     PROFILE_HEAD "read_depths = 1,2,8 measured\nread_us.512 = 8,4.5,4 measured\nread_us.4K = 9,5,4 "
                  "measured\n" PROFILE_TAIL,
     NULL};
+static const char *const triple_seeds[] = {"/m/0\t/r/a.b\t/m/1", "12\t0\t999", "a\tb", "\t\t", NULL};
 static const char *const snap_seeds[] = {"12 4294967294", "\t0\t 7 ", "# comment", "1 2 3", NULL};
 
 /* Flips, removes, repeats or inserts bytes; what it inserts is mostly what the formats are made of. */
@@ -136,9 +143,16 @@ static void test_snap(void **state)
     fuzz(snap_seeds, fuzz_snap);
 }
 
+static void test_triple(void **state)
+{
+    (void)state;
+    fuzz(triple_seeds, fuzz_triple);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_meta), cmocka_unit_test(test_npy),
-                                       cmocka_unit_test(test_profile), cmocka_unit_test(test_snap)};
+                                       cmocka_unit_test(test_profile), cmocka_unit_test(test_snap),
+                                       cmocka_unit_test(test_triple)};
     return cmocka_run_group_tests_name("fuzz_formats", tests, NULL, NULL);
 }
