@@ -165,12 +165,12 @@ static void a_stopped_run_is_stopped_and_invalid(void **state)
     assert_true(worker > 0);
     assert_int_equal(kill(supervisor, SIGTSTP), 0);
     int stopped = 0;
-    for (int i = 0; i < 50 && stopped < 2; i++) {
+    for (int i = 0; i < 1500 && stopped < 2; i++) {
         tiny_runs_nap(0.02);
         stopped = count_stopped(supervisor, worker);
     }
     assert_int_equal(kill(supervisor, SIGCONT), 0);
-    const int end = process_wait(supervisor, 30);
+    const int end = process_wait(supervisor, 60);
     assert_int_equal(stopped, 2);
     assert_int_equal(end, 1);
     expect_record(t, "invalid", "the worker was stopped (Ctrl-Z or SIGSTOP)");
@@ -200,7 +200,7 @@ static void a_disturbed_run_is_invalid(void **state)
         struct process_result r = process_shell(
             "D=%s/moved; rm -rf $D $D.trace; cp -r %s/papers100m-1_4000 $D; %s --dataset $D --epochs 600 %s "
             "--trace-loss "
-            "$D.trace >%s/log 2>&1 & P=$!; D=%s/moved; for i in {1..500}; do test -s $D.trace && break; sleep 0.01; "
+            "$D.trace >%s/log 2>&1 & P=$!; D=%s/moved; for i in {1..3000}; do test -s $D.trace && break; sleep 0.01; "
             "done; "
             "W=$(pgrep -P $P); G=$(find /sys/fs/cgroup -type d -path '*memory*' -name \"oocgnn-$P-*\" | head -1); "
             "test -n \"$G\" || G=$(find /sys/fs/cgroup -type d -name \"oocgnn-$P-*\" | head -1); %s; wait $P",

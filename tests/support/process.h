@@ -22,7 +22,8 @@ void process_expect(struct process_result r, int exit_status, const char *part, 
 
 /* Starts argv in the background, output to /dev/null; reap with process_wait. */
 pid_t process_start(const char *const *argv);
-/* Exit status, or -signal; waits at most limit_s, then kills and returns -9. */
+/* Exit status, or -signal; waits at most limit_s, then kills and returns -9. A limit is there to notice a hang: give a
+ * busy machine ten times what an idle one needs. */
 int process_wait(pid_t pid, double limit_s);
 
 /* The program under test: $OOCGNN, else build/gcc/oocgnn. */

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -69,7 +71,7 @@ pid_t tiny_runs_worker_of(pid_t supervisor)
     pid_t worker = 0;
     (void)snprintf(parent, sizeof parent, "%ld", (long)supervisor);
     const char *const argv[] = {"pgrep", "-P", parent, NULL};
-    for (int i = 0; i < 100 && worker == 0; i++) {
+    for (int i = 0; i < 600 && worker == 0; i++) {
         struct process_result r = process_run(argv);
         worker = (pid_t)strtol(r.out, NULL, 10);
         process_free(&r);
@@ -77,6 +79,25 @@ pid_t tiny_runs_worker_of(pid_t supervisor)
             tiny_runs_nap(0.05);
     }
     return worker;
+}
+
+pid_t tiny_runs_start_training(const struct tiny_runs *t, const char *const *more)
+{
+    const char *words[TINY_ARGUMENTS_MAX] = {"--trace-loss"}, *argv[TINY_ARGUMENTS_MAX];
+    char trace[700];
+    uint32_t count = 2;
+    (void)snprintf(trace, sizeof trace, "%s/first-epoch.trace", t->dir);
+    (void)unlink(trace);
+    words[1] = trace;
+    while (*more != NULL)
+        words[count++] = *more++;
+    tiny_runs_arguments(t, words, argv);
+    const pid_t supervisor = process_start(argv);
+    struct stat info = {.st_size = 0};
+    for (int i = 0; i < 1200 && (stat(trace, &info) != 0 || info.st_size == 0); i++)
+        tiny_runs_nap(0.05);
+    assert_true(info.st_size > 0); /* the loss trace is written out after every epoch */
+    return supervisor;
 }
 
 const char *tiny_runs_text(const json_t *object, const char *key)

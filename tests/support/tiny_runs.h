@@ -34,8 +34,11 @@ json_t *tiny_runs_last(const struct tiny_runs *t);
 /* A process of a run on this dataset is alive. */
 bool tiny_runs_worker_left(const struct tiny_runs *t);
 
-/* The worker of the supervisor, once there is one; 0 after 5 s without. */
+/* The worker of the supervisor, once there is one; 0 after 30 s without. */
 pid_t tiny_runs_worker_of(pid_t supervisor);
+
+/* Starts such a run in the background and waits, as long as that takes, until its first epoch is over. */
+pid_t tiny_runs_start_training(const struct tiny_runs *t, const char *const *more);
 
 /* "" where the key is missing or null. */
 const char *tiny_runs_text(const json_t *object, const char *key);

@@ -249,17 +249,24 @@ static void throttle_slows_direct_reads(void **state)
         .memory_bytes = 64 * MIB, .throttle = {.major = device.major, .minor = device.minor, .bps = 8 * MIB}};
     struct gnn_cgroup *cgroup = NULL;
     assert_int_equal(gnn_cgroup_create(&confine, &config, &cgroup, &err), GNN_OK);
-    struct timespec start, end;
-    (void)clock_gettime(CLOCK_MONOTONIC, &start);
-    const pid_t child = fork();
-    if (child == 0)
-        _exit(gnn_cgroup_enter(cgroup) == 0 && pread(fd, block, 4 * MIB, 0) == 4 * MIB ? 0 : 1);
-    int status = 1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    (void)clock_gettime(CLOCK_MONOTONIC, &end);
-    const double seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
-    assert_true(seconds > 0.35 && seconds < 2.0);
+    double seconds = 0;
+    for (int turn = 0; turn < 4; turn++) { /* others' traffic on the device: once more */
+        struct timespec start, end;
+        (void)clock_gettime(CLOCK_MONOTONIC, &start);
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(gnn_cgroup_enter(cgroup) == 0 && pread(fd, block, 4 * MIB, 0) == 4 * MIB ? 0 : 1);
+        int status = 1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        (void)clock_gettime(CLOCK_MONOTONIC, &end);
+        seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+        assert_true(seconds > 0.35);
+        if (seconds < 2.0)
+            break;
+        print_message("turn %d: 4 MiB at 8 MiB/s took %.2f s\n", turn, seconds);
+    }
+    assert_true(seconds < 2.0);
     gnn_cgroup_close(cgroup);
     (void)munmap(block, 4 * MIB);
     (void)close(fd);

@@ -461,16 +461,19 @@ static enum gnn_status waiter_stage(void *ctx, struct gnn_worker *worker, struct
     return GNN_OK;
 }
 
-static void assert_about_ms(const char *what, uint64_t ns, uint64_t ms)
+/* A waiter that starts after its sleepers waits less; the upper limit leaves a busy machine room. Returns false above
+ * it: a thread that got no core in time says nothing. */
+static bool about_ms(const char *what, uint64_t ns, uint64_t ms)
 {
-    /* A waiter that starts after its sleepers waits less; the upper limit leaves a busy machine room. */
-    if (ns + 20 * MS < ms * MS || ns > (ms + 75) * MS)
+    if (ns + 20 * MS < ms * MS)
         fail_msg("%s: %.3f ms, expected about %u", what, (double)ns / MS, (unsigned)ms);
+    if (ns > (ms + 75) * MS)
+        print_message("%s: %.3f ms, expected about %u\n", what, (double)ns / MS, (unsigned)ms);
+    return ns <= (ms + 75) * MS;
 }
 
-static void sleeps_land_in_their_kind(void **state)
+static bool sleeps_once(struct gnn_world *world)
 {
-    struct gnn_world *const world = *state;
     struct sleeper sleeper = {
         .ns = {[GNN_WAIT_IO] = 150 * MS, [GNN_WAIT_COMPUTE] = 100 * MS, [GNN_WAIT_RESOURCE] = 50 * MS}};
     struct gnn_pipeline *pipeline = NULL;
@@ -484,19 +487,28 @@ static void sleeps_land_in_their_kind(void **state)
     assert_int_equal(gnn_pipeline_run(pipeline, &err), GNN_OK);
     assert_int_equal(gnn_pipeline_times(pipeline, times, 1), 1);
     assert_int_equal(gnn_pipeline_times(pipeline, times, 2), 2);
-    assert_about_ms("two sleepers' io", times[0].wait_ns[GNN_WAIT_IO], 300);
-    assert_about_ms("two sleepers' compute", times[0].wait_ns[GNN_WAIT_COMPUTE], 200);
-    assert_about_ms("two sleepers' resource", times[0].wait_ns[GNN_WAIT_RESOURCE], 100);
-    assert_about_ms("two sleepers' work", times[0].work_ns, 0);
-    assert_about_ms("the waiter's queue", times[1].wait_ns[GNN_WAIT_QUEUE], 300);
+    bool in_time = about_ms("two sleepers' io", times[0].wait_ns[GNN_WAIT_IO], 300);
+    in_time &= about_ms("two sleepers' compute", times[0].wait_ns[GNN_WAIT_COMPUTE], 200);
+    in_time &= about_ms("two sleepers' resource", times[0].wait_ns[GNN_WAIT_RESOURCE], 100);
+    in_time &= about_ms("two sleepers' work", times[0].work_ns, 0);
+    in_time &= about_ms("the waiter's queue", times[1].wait_ns[GNN_WAIT_QUEUE], 300);
     assert_int_equal(times[1].wait_ns[GNN_WAIT_IO], 0);
-    assert_about_ms("the waiter's work", times[1].work_ns, 200);
+    in_time &= about_ms("the waiter's work", times[1].work_ns, 200);
     if (times[1].queued_ns != GNN_UNKNOWN) /* work that no core did and none was wanted for: the kernel knows */
         assert_true(times[1].work_ns > times[1].cpu_ns + times[1].queued_ns + 150 * MS);
     check_sums(&times[0]);
     check_sums(&times[1]);
     gnn_pipeline_close(pipeline);
     gnn_queue_close(sleeper.queue);
+    return in_time;
+}
+
+static void sleeps_land_in_their_kind(void **state)
+{
+    bool in_time = false;
+    for (int turn = 0; turn < 5 && !in_time; turn++)
+        in_time = sleeps_once(*state);
+    assert_true(in_time);
 }
 
 /* ---- many random lines ---- */

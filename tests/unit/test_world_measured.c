@@ -140,9 +140,9 @@ static void hold_for_20_ms(void *arg)
     gnn_thread_split(l->world, &l->split);
 }
 
-static void test_taken_mutex_is_a_lock_wait(void **state)
+/* Returns how long it waited for a lock that another thread holds for 20 ms, and checks where that went. */
+static uint64_t wait_for_the_holder(void)
 {
-    (void)state;
     struct locking l = {.world = open_world()};
     assert_int_equal(gnn_mutex_open(l.world, &l.mutex, NULL), GNN_OK);
     struct gnn_thread *thread;
@@ -156,12 +156,26 @@ static void test_taken_mutex_is_a_lock_wait(void **state)
     gnn_thread_join(l.world, thread);
     struct gnn_time_split mine;
     gnn_thread_split(l.world, &mine);
-    assert_in_range(mine.wait_ns[GNN_WAIT_LOCK], waited / 2, waited);
-    assert_true(waited > 2 * ms); /* the holder slept 20 ms; this thread came within its first moments */
+    if (waited > 2 * ms) /* shorter, clocks and calls are a part of it */
+        assert_in_range(mine.wait_ns[GNN_WAIT_LOCK], waited / 2, waited);
     assert_int_equal(l.split.wait_ns[GNN_WAIT_LOCK], 0);
     gnn_mutex_close(l.world, l.mutex);
     gnn_mutex_close(l.world, NULL);
     gnn_world_measured_close(l.world);
+    return waited;
+}
+
+/* This thread comes within the holder's first moments, unless the machine has no core for it: then once more. */
+static void test_taken_mutex_is_a_lock_wait(void **state)
+{
+    (void)state;
+    uint64_t waited = 0;
+    for (int turn = 0; turn < 20 && waited <= 2 * ms; turn++) {
+        waited = wait_for_the_holder();
+        if (waited <= 2 * ms)
+            print_message("turn %d: came after the holder had gone\n", turn);
+    }
+    assert_true(waited > 2 * ms);
 }
 
 static void signal_after_5_ms(void *arg)
