@@ -100,7 +100,9 @@ enum gnn_status gnn_extraction_rows(struct gnn_extraction *x, const gnn_node *no
 {
     assert(gnn_reader_in_flight(x->reader) == 0);
     GNN_TRY(gnn_check_stop(x->env, err));
+    gnn_env_range(x->env, "read");
     const enum gnn_status status = read_rows(x, nodes, count, rows, err);
+    gnn_env_range(x->env, NULL);
     if (status != GNN_OK)
         gnn_reader_drain(x->reader);
     return status;

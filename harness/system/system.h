@@ -50,6 +50,7 @@ struct gnn_env {
     uint32_t cores;         /* of the world: those this process may run on, or the profile's; a rank's share of them */
     uint64_t cap_bytes;     /* 0 = none */
     uint64_t process_bytes; /* of the cap, what the process itself takes (code, libraries, stacks); 0 = unknown */
+    bool process_known;     /* it is all the process will ever take: a profile's figure */
     /* Of the cap, what evaluations between epochs hold beside the system; 0: there are none. */
     uint64_t evaluation_bytes;
     const atomic_bool *stop; /* set on Ctrl-C and on limits: leave at the next batch with GNN_ECANCELLED */
@@ -74,6 +75,14 @@ static inline uint32_t gnn_env_workers(const struct gnn_env *env)
 static inline bool gnn_env_on_device(const struct gnn_env *env)
 {
     return env->tensor != NULL ? !env->tensor->host_memory : env->on_device;
+}
+
+/* Opens a named range on the calling thread's row of a profiler's time line ("read", "copy", "train"); NULL: closes it.
+ * Nothing without a tensor back-end. */
+static inline void gnn_env_range(const struct gnn_env *env, const char *name)
+{
+    if (env->tensor != NULL)
+        env->tensor->ops->range(env->tensor, name);
 }
 
 /* Returns a thread count: the one that was given, or, where that is 0, the rule's, at least 1. */

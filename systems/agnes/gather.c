@@ -150,7 +150,10 @@ enum gnn_status agnes_gathering_run(struct agnes_gathering *gathering, struct ag
                                gathering, err));
     agnes_block_reader_forget(gathering->reader); /* one visit a block: nothing is worth keeping */
     GNN_TRY(gnn_check_stop(gathering->setup->env, err));
-    GNN_TRY(
-        agnes_block_reader_serve(gathering->reader, bucket->needed, bucket->needed_count, serve_block, gathering, err));
+    gnn_env_range(gathering->setup->env, "read");
+    const enum gnn_status status =
+        agnes_block_reader_serve(gathering->reader, bucket->needed, bucket->needed_count, serve_block, gathering, err);
+    gnn_env_range(gathering->setup->env, NULL);
+    GNN_TRY(status);
     return agnes_spill_finish(rows->spill);
 }

@@ -92,13 +92,23 @@ static enum gnn_status fill_cache(struct ginex_execution *x, struct gnn_err *err
     return status;
 }
 
+/* gnn_part_fn: a worker's part of the gather. */
+static enum gnn_status gather_part(void *ctx, uint32_t worker, uint32_t workers, struct gnn_err *err)
+{
+    struct ginex_execution *const x = ctx;
+    gnn_env_range(x->s->env, "read");
+    const enum gnn_status status = ginex_cache_gather(&x->gather, worker, workers, err);
+    gnn_env_range(x->s->env, NULL);
+    return status;
+}
+
 static enum gnn_status start_gather(struct ginex_execution *x, const struct ginex_trace_batch *batch, uint32_t b,
                                     struct gnn_err *err)
 {
     struct gnn_train_input *const input = &x->input[b % GINEX_INPUTS];
     GNN_TRY(gnn_train_input_reserve(input, batch->view.node_count, err));
     x->gather = (struct ginex_gather){x->s->cache, batch->view.nodes, batch->view.node_count, input->rows.data};
-    gnn_team_post(x->s->team, ginex_cache_gather, &x->gather);
+    gnn_team_post(x->s->team, gather_part, x);
     x->s->figures.gathered_rows += batch->view.node_count;
     return GNN_OK;
 }

@@ -322,7 +322,9 @@ static enum gnn_status fill_claim(struct extraction *x, struct gnn_err *err)
     struct gnndrive_buffer *fb = x->s->fb;
     gnndrive_buffer_pin(fb, x->claim);
     enum gnn_status status = gnndrive_buffer_take_slots(fb, x->claim, UINT32_MAX, err);
+    gnn_env_range(x->s->env, "read");
     GNN_NEXT(status, read_rows(x, err));
+    gnn_env_range(x->s->env, NULL);
     if (status == GNN_OK) {
         gnndrive_buffer_publish(fb, x->claim);
         return GNN_OK;

@@ -44,8 +44,12 @@ static enum gnn_status gather_part(void *ctx, uint32_t worker, uint32_t workers,
     gnn_team_share(view->node_count, worker, workers, &first, &end);
     if (first == end)
         return GNN_OK;
-    return gnn_map_gather_rows(s->env->world, s->features_map, row_bytes, view->nodes + first, end - first,
-                               (char *)item->input->rows.data + first * row_bytes, row_bytes, err);
+    gnn_env_range(s->env, "read");
+    const enum gnn_status status =
+        gnn_map_gather_rows(s->env->world, s->features_map, row_bytes, view->nodes + first, end - first,
+                            (char *)item->input->rows.data + first * row_bytes, row_bytes, err);
+    gnn_env_range(s->env, NULL);
+    return status;
 }
 
 /* Takes batch k, in order, and lets worker k mod W draw another into *spare. *item = NULL after the last. */

@@ -7,10 +7,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 enum { BATCHES = 4 };
+
+extern uint32_t cuda_host_refuse_pin, cuda_host_read_ranges; /* of the launcher */
 
 static void train(struct fixture *f, struct train_run *run, enum gnn_model_kind kind, double *losses)
 {
@@ -23,23 +26,27 @@ static void train(struct fixture *f, struct train_run *run, enum gnn_model_kind 
         losses[k] = run->loss[k];
 }
 
+static const struct variant {
+    const char *system;
+    const char *const *options;
+} variants[] = {
+    {"pygplus", OPTIONS("workers=2", "gather_threads=3")},
+    {"pygplus", OPTIONS("workers=2", "gather_threads=3", "transfer=ahead")},
+    {"gnndrive", OPTIONS("io=buffered", "samplers=2", "extractors=2", "in_order=true")},
+    {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "staging=7", "transfer=gather")},
+    {"ginex", OPTIONS("io=buffered", "superbatch=3", "feature_cache=20K", "transfer=ahead")},
+    {"ringsampler", OPTIONS("threads=2", "feature_io=buffered")},
+    {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "feature_cache=4K")},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+static const struct train_graph_config graph = {
+    .nodes = 400, .mean_degree = 5, .dim = 16, .classes = 5, .train = 80, .seed = 3};
+
+/* The profiler's time line shows when a system reads, copies and trains. */
 static void test_losses_of_every_system_are_the_cpus(void **state)
 {
     (void)state;
-    const struct {
-        const char *system;
-        const char *const *options;
-    } cases[] = {
-        {"pygplus", OPTIONS("workers=2", "gather_threads=3")},
-        {"pygplus", OPTIONS("workers=2", "gather_threads=3", "transfer=ahead")},
-        {"gnndrive", OPTIONS("io=buffered", "samplers=2", "extractors=2", "in_order=true")},
-        {"gnndrive", OPTIONS("io=buffered", "extractors=2", "in_order=true", "staging=7", "transfer=gather")},
-        {"ginex", OPTIONS("io=buffered", "superbatch=3", "feature_cache=20K", "transfer=ahead")},
-        {"ringsampler", OPTIONS("threads=2", "feature_io=buffered")},
-        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "feature_cache=4K")},
-    };
-    static const struct train_graph_config graph = {
-        .nodes = 400, .mean_degree = 5, .dim = 16, .classes = 5, .train = 80, .seed = 3};
     struct fixture f;
     fixture_open(&f, .graph = &graph);
     for (enum gnn_model_kind kind = GNN_MODEL_SAGE; kind < GNN_MODEL_KINDS; kind++) {
@@ -49,20 +56,58 @@ static void test_losses_of_every_system_are_the_cpus(void **state)
         run.cpu = true;
         train(&f, &run, kind, cpu);
         train_run_close(&run);
-        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-            train_run_init(&run, f.world, cases[c].system);
-            run.options = cases[c].options;
+        for (size_t c = 0; c < VARIANTS; c++) {
+            train_run_init(&run, f.world, variants[c].system);
+            run.options = variants[c].options;
             run.backend = &gnn_tensor_cuda;
+            cuda_host_read_ranges = 0;
             train(&f, &run, kind, here);
+            assert_true(cuda_host_read_ranges >= 1);
             struct gnn_device_times times;
             run.env.tensor->ops->take_times(run.env.tensor, &times);
             assert_true(times.launches > 0);
             train_run_close(&run); /* the launcher fails the test when anything of the device is left */
             for (uint32_t k = 0; k < BATCHES; k++)
                 if (!(fabs(here[k] - cpu[k]) <= 1e-4 * fabs(cpu[k])))
-                    fail_msg("case %zu, %s, batch %u: %.9g, on the CPU %.9g", c, gnn_model_names[kind], k, here[k],
+                    fail_msg("variant %zu, %s, batch %u: %.9g, on the CPU %.9g", c, gnn_model_names[kind], k, here[k],
                              cpu[k]);
         }
+    }
+    fixture_close(&f);
+}
+
+/* Trains an epoch's first mini-batches while the nth pin is refused. Returns whether there was an nth; the run then
+ * ended with what was refused, and closing it leaves nothing. */
+static bool refuse_pin(struct fixture *f, const struct variant *variant, uint32_t nth)
+{
+    struct train_run run;
+    train_run_init(&run, f->world, variant->system);
+    run.options = variant->options;
+    run.backend = &gnn_tensor_cuda;
+    run.workload.max_batches = BATCHES;
+    cuda_host_refuse_pin = nth;
+    enum gnn_status status = train_run_open(&run, &f->graph);
+    GNN_NEXT(status, train_run_epoch(&run, 0));
+    const bool refused = cuda_host_refuse_pin == 0;
+    cuda_host_refuse_pin = 0;
+    if (refused && (status != GNN_ENOMEM || strstr(run.err.message, "refuses to pin") == NULL))
+        fail_msg("%s, pin %u: %s (%s)", variant->system, nth, gnn_status_name(status), run.err.message);
+    if (!refused)
+        must_run(status, &run);
+    train_run_close(&run);
+    return refused;
+}
+
+static void test_a_refused_pin_ends_every_system(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &graph);
+    for (size_t c = 0; c < VARIANTS; c++) {
+        uint32_t pins = 0;
+        while (refuse_pin(&f, &variants[c], pins + 1))
+            assert_true(++pins < 200);
+        assert_true(pins > 0);
     }
     fixture_close(&f);
 }
@@ -75,6 +120,7 @@ int main(void)
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_losses_of_every_system_are_the_cpus),
+        cmocka_unit_test(test_a_refused_pin_ends_every_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

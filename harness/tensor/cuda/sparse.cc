@@ -13,6 +13,18 @@ static void row_sum(struct cuda_backend *b, struct gnn_mat out, const struct gnn
         GNN_LAUNCH_WARPS(b->device, gnn_cuda_row_sum, block->dst_count, out.data, *block, x.data, x.cols, weight, mean);
 }
 
+/* dx += the sources' sums over their targets, likewise. */
+static void source_sum(struct cuda_backend *b, struct gnn_mat dx, const struct gnn_cuda_block *block,
+                       struct gnn_mat dout, const float *weight, bool mean)
+{
+    if (dx.cols % 4 == 0 && cuda_aligned16(dx.data) && cuda_aligned16(dout.data))
+        GNN_LAUNCH_WARPS(b->device, gnn_cuda_source_sum4, block->src_count, (float4 *)(void *)dx.data, *block,
+                         (const float4 *)(const void *)dout.data, dx.cols / 4, weight, mean);
+    else
+        GNN_LAUNCH_WARPS(b->device, gnn_cuda_source_sum, block->src_count, dx.data, *block, dout.data, dx.cols, weight,
+                         mean);
+}
+
 void cuda_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *host,
                          struct gnn_mat x, uint32_t *argmax)
 {
@@ -42,8 +54,7 @@ void cuda_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct
     if (kind == GNN_REDUCE_MAX)
         GNN_LAUNCH_WARPS(b->device, gnn_cuda_source_max, host->src_count, dx.data, *r, dout.data, dx.cols, argmax);
     else
-        GNN_LAUNCH_WARPS(b->device, gnn_cuda_source_sum, host->src_count, dx.data, *r, dout.data, dx.cols,
-                         (const float *)NULL, kind == GNN_REDUCE_MEAN);
+        source_sum(b, dx, r, dout, NULL, kind == GNN_REDUCE_MEAN);
 }
 
 void cuda_gcn_weights(struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *source_sum,
@@ -76,6 +87,5 @@ void cuda_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_bl
     assert(dx.rows == host->src_count);
     const struct gnn_cuda_block *r = cuda_need_transpose(b, host);
     if (r != NULL)
-        GNN_LAUNCH_WARPS(b->device, gnn_cuda_source_sum, host->src_count, dx.data, *r, dout.data, dx.cols, weight,
-                         false);
+        source_sum(b, dx, r, dout, weight, false);
 }
