@@ -71,18 +71,25 @@ static void carve(struct gnn_batch *batch, const struct gnn_sample_bounds *bound
     }
 }
 
+uint64_t gnn_batch_memory_bytes(const struct gnn_sample_bounds *bounds)
+{
+    struct gnn_batch none = {.memory = NULL};
+    struct gnn_arena count = {0};
+    carve(&none, bounds, &count);
+    return count.used_bytes;
+}
+
 enum gnn_status gnn_batch_reserve(struct gnn_world *world, struct gnn_batch *batch,
                                   const struct gnn_sample_bounds *bounds, struct gnn_err *err)
 {
     batch->view = (struct gnn_batch_view){0};
-    struct gnn_arena count = {0};
-    carve(batch, bounds, &count);
-    if (count.used_bytes > batch->memory_bytes) {
+    const uint64_t bytes = gnn_batch_memory_bytes(bounds);
+    if (bytes > batch->memory_bytes) {
         gnn_mem_free(world, batch->memory);
         batch->memory = NULL;
         batch->memory_bytes = 0;
-        GNN_TRY(gnn_mem_alloc(world, "mini-batch", count.used_bytes, GNN_MEM_PLAIN, &batch->memory, err));
-        batch->memory_bytes = count.used_bytes;
+        GNN_TRY(gnn_mem_alloc(world, "mini-batch", bytes, GNN_MEM_PLAIN, &batch->memory, err));
+        batch->memory_bytes = bytes;
     }
     struct gnn_arena arena = {.memory = batch->memory, .size_bytes = batch->memory_bytes};
     carve(batch, bounds, &arena);

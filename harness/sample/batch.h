@@ -27,6 +27,9 @@ GNN_MUST_CHECK enum gnn_status gnn_sample_bounds(const struct gnn_dataset *datas
                                                  const uint32_t *fanout, uint32_t layers, struct gnn_sample_bounds *out,
                                                  struct gnn_err *err);
 
+/* Bytes that gnn_batch_reserve asks the world for. */
+uint64_t gnn_batch_memory_bytes(const struct gnn_sample_bounds *bounds);
+
 /* Points the arrays into memory that holds the bounds; allocates only when they exceed every earlier call's. The view
  * is emptied. */
 GNN_MUST_CHECK enum gnn_status gnn_batch_reserve(struct gnn_world *world, struct gnn_batch *batch,

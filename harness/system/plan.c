@@ -1,8 +1,12 @@
 #include "harness/system/plan.h"
 
 #include "harness/base/units.h"
+#include "harness/system/rows.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { PROCESS_PART = 1 }; /* second of gnn_plan_begin's */
 static const char process_part[] = "process itself";
@@ -31,6 +35,22 @@ struct gnn_plan_part *gnn_plan_in_flight(struct gnn_memory_plan *plan, const cha
     return part;
 }
 
+uint64_t gnn_plan_nodes_of(const struct gnn_memory_plan *plan, uint32_t batches, uint32_t hops)
+{
+    assert(hops <= plan->env->workload->layers);
+    const double expected = plan->batch.nodes[hops], largest = fmax(plan->largest.nodes[hops], expected);
+    return (uint64_t)ceil(batches * expected + sqrt(batches) * (largest - expected));
+}
+
+uint64_t gnn_plan_rows_bytes(const struct gnn_memory_plan *plan)
+{
+    const struct gnn_env *const env = plan->env;
+    const uint64_t rows = plan->largest.nodes[env->workload->layers];
+    const uint64_t labels = env->workload->batch_size * (uint64_t)sizeof *env->dataset->labels;
+    return gnn_add_bytes(gnn_round_up(gnn_mul_bytes(gnn_rows_capacity(rows), env->dataset->row_bytes), GNN_PAGE_BYTES),
+                         gnn_round_up(labels, GNN_PAGE_BYTES));
+}
+
 void gnn_plan_device(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes)
 {
     gnn_plan_part(plan, name, remedy, bytes)->on_device = true;
@@ -42,14 +62,19 @@ void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
     const bool only = env->workload->sample_only;
     *plan = (struct gnn_memory_plan){.env = env};
     gnn_batch_expect(d, env->workload, &plan->batch);
-    const uint64_t splits = ((uint64_t)d->train.count + d->valid.count + d->test.count) * sizeof(gnn_node);
-    const uint64_t labels = only ? 0 : d->node_count * (uint64_t)sizeof *d->labels;
-    gnn_plan_shared(plan, "dataset's offsets, labels and splits", NULL,
-                    (d->node_count + UINT64_C(1)) * sizeof *d->indptr + labels + splits);
+    gnn_batch_largest(d, env->workload, &plan->largest);
+    const uint64_t arrays[] = {(d->node_count + UINT64_C(1)) * sizeof *d->indptr,
+                               only ? 0 : d->node_count * (uint64_t)sizeof *d->labels,
+                               d->train.count * (uint64_t)sizeof(gnn_node), d->valid.count * (uint64_t)sizeof(gnn_node),
+                               d->test.count * (uint64_t)sizeof(gnn_node)};
+    uint64_t held = 0;
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
+        held += gnn_round_up(arrays[i], GNN_PAGE_BYTES);
+    gnn_plan_shared(plan, "dataset's offsets, labels and splits", NULL, held);
     gnn_plan_part(plan, process_part, NULL, env->process_bytes);
     if (!only && env->model_config != NULL)
         gnn_plan_part(plan, "model", "--hidden, --batch or --fanout",
-                      gnn_model_bytes(env->model_config, plan->batch.nodes))
+                      gnn_model_bytes(env->model_config, plan->largest.nodes))
             ->on_device = gnn_env_on_device(env);
     if (env->evaluation_bytes > 0)
         gnn_plan_shared(plan, "evaluation between epochs", "--evaluate last or never", env->evaluation_bytes);
@@ -60,6 +85,8 @@ void gnn_plan_process_at_least(struct gnn_memory_plan *plan, uint64_t bytes)
 {
     struct gnn_plan_part *process = &plan->parts[PROCESS_PART];
     assert(process->name == process_part);
+    if (plan->env->process_known)
+        return;
     process->bytes = gnn_max_u64(process->bytes, gnn_mul_bytes(gnn_env_workers(plan->env), bytes));
 }
 
@@ -174,4 +201,19 @@ enum gnn_status gnn_plan_check(const struct gnn_memory_plan *plan, const char *w
                     "largest part is the %s with %s: raise --memory or change %s%s",
                     needed, when, cap_text, part->name, gnn_format_bytes(part->bytes, most, sizeof most), part->remedy,
                     workers_too);
+}
+
+void gnn_plan_explain(const struct gnn_memory_plan *plan, struct gnn_err *err)
+{
+    const struct gnn_plan_part *const part = gnn_plan_largest(plan);
+    if (err->status != GNN_ECAP || part == NULL || strstr(err->message, "raise --memory or") != NULL)
+        return;
+    char counted[32], most[32];
+    const size_t length = strlen(err->message);
+    assert(length < sizeof err->message);
+    (void)snprintf(
+        err->message + length, sizeof err->message - length,
+        "; the run outgrew its plan of %s, whose largest part is the %s with %s: raise --memory or change %s",
+        gnn_format_bytes(gnn_plan_bytes(plan), counted, sizeof counted), part->name,
+        gnn_format_bytes(part->bytes, most, sizeof most), part->remedy);
 }

@@ -5,6 +5,9 @@
  *          buffer from what is left asks gnn_plan_left between two parts.
  * Phases   A part is held in some phases of an epoch, by default in all. The plan's size is that of its largest phase:
  *          what Ginex frees before it opens its feature cache counts once, not twice.
+ * Bounds   A part counts what is reserved, which is what the cap counts: at the fan-outs' bound where that is
+ *          allocated, else for the largest mini-batch. A run that grows past it all the same ends by name
+ *          (gnn_plan_explain).
  * Memory   none; sums saturate at UINT64_MAX, which no cap holds. One thread. */
 #ifndef GNN_SYSTEM_PLAN_H
 #define GNN_SYSTEM_PLAN_H
@@ -24,7 +27,8 @@ struct gnn_plan_part {
 
 struct gnn_memory_plan {
     const struct gnn_env *env;
-    struct gnn_batch_size batch;         /* what a mini-batch is expected to hold */
+    struct gnn_batch_size batch;         /* what a mini-batch is expected to hold: of sums over many */
+    struct gnn_batch_size largest;       /* what the largest holds: of what one fills */
     uint32_t part_count, run_part_count; /* the first run_part_count are gnn_plan_begin's */
     struct gnn_plan_part parts[GNN_PLAN_PARTS_MAX];
     bool advisory; /* the cap is not this system's budget (AGNES' accounting=paper): recorded, never refused */
@@ -34,8 +38,8 @@ struct gnn_memory_plan {
  * between epochs, and the process where its size is known. env outlives the plan. */
 void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env);
 
-/* Counts the process itself with at least `bytes`: a reserve for code, stacks and page tables where their size is not
- * known. */
+/* Counts the process itself with at least `bytes`, a reserve for code, stacks and page tables: of systems that fill the
+ * cap with caches, where its size is only what it has been so far (env->process_known is false). */
 void gnn_plan_process_at_least(struct gnn_memory_plan *plan, uint64_t bytes);
 
 /* Adds a part that is sized at open; returns it, so that its phases can be set. bytes: of one rank; several workers
@@ -44,6 +48,12 @@ struct gnn_plan_part *gnn_plan_part(struct gnn_memory_plan *plan, const char *na
 /* Likewise one that grows with the mini-batches in flight. */
 struct gnn_plan_part *gnn_plan_in_flight(struct gnn_memory_plan *plan, const char *name, const char *remedy,
                                          uint64_t bytes);
+
+/* Nodes that so many mini-batches hold together after `hops` hops: their expectation, and the spread of a sum, which
+ * grows with the root of its terms. */
+uint64_t gnn_plan_nodes_of(const struct gnn_memory_plan *plan, uint32_t batches, uint32_t hops);
+/* Bytes of the feature rows of the largest mini-batch, as struct gnn_rows makes room for them, and of its labels. */
+uint64_t gnn_plan_rows_bytes(const struct gnn_memory_plan *plan);
 
 /* Adds a part that all ranks of a run hold together, once. */
 struct gnn_plan_part *gnn_plan_shared(struct gnn_memory_plan *plan, const char *name, const char *remedy,
@@ -70,5 +80,10 @@ uint64_t gnn_plan_device_bytes(const struct gnn_memory_plan *plan);
  * `when` follows the sum ("" or " for the superbatch that was sampled"). */
 GNN_MUST_CHECK enum gnn_status gnn_plan_check(const struct gnn_memory_plan *plan, const char *when,
                                               struct gnn_err *err);
+
+/* A run that passed its cap although the plan fits it (err holds the allocation that was refused, GNN_ECAP): adds what
+ * the plan had counted, the largest part and the option that makes it smaller. Other errors, and those that name an
+ * option themselves, stay as they are. */
+void gnn_plan_explain(const struct gnn_memory_plan *plan, struct gnn_err *err);
 
 #endif

@@ -45,7 +45,7 @@ enum gnn_status gnn_rows_reserve(struct gnn_rows *rows, uint64_t count, struct g
     if (count <= rows->capacity)
         return GNN_OK;
     gnn_rows_close(rows);
-    const uint64_t capacity = gnn_add_bytes(count, count / 8);
+    const uint64_t capacity = gnn_rows_capacity(count);
     void *data = NULL;
     GNN_TRY(allocate(rows, gnn_mul_bytes(capacity, rows->env->dataset->row_bytes), &data, err));
     rows->data = data;

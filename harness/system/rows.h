@@ -18,6 +18,11 @@ struct gnn_rows {
     uint64_t capacity; /* rows */
 };
 void gnn_rows_init(struct gnn_rows *rows, const struct gnn_env *env, const char *name, enum gnn_rows_place place);
+/* Rows that are reserved where `count` do not fit. */
+static inline uint64_t gnn_rows_capacity(uint64_t count)
+{
+    return gnn_add_bytes(count, count / 8);
+}
 /* Room for `count` rows, an eighth more when it has to grow; old contents are lost then. */
 GNN_MUST_CHECK enum gnn_status gnn_rows_reserve(struct gnn_rows *rows, uint64_t count, struct gnn_err *err);
 void gnn_rows_close(struct gnn_rows *rows);

@@ -1,11 +1,9 @@
 #include "harness/system/sampling.h"
 
-#include "harness/base/id_map.h"
 #include "harness/base/rng.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 struct lane {
@@ -214,60 +212,4 @@ void gnn_sampling_counters(const struct gnn_sampling *s, struct gnn_sample_count
         out->batch_digest += now.batch_digest - before->batch_digest; /* a sum modulo 2^64 */
         out->spot_digest += now.spot_digest - before->spot_digest;
     }
-}
-
-/* ---- sizes ---- */
-
-enum { DEGREES_LOOKED_AT = 1 << 16 };
-
-/* Mean of min(in-degree, fanout) over nodes spread evenly over all. */
-static double mean_draws(const struct gnn_dataset *dataset, uint32_t fanout)
-{
-    const uint32_t looked = gnn_min_u32(dataset->node_count, DEGREES_LOOKED_AT);
-    uint64_t draws = 0;
-    for (uint32_t i = 0; i < looked; i++) {
-        const uint64_t v = (uint64_t)i * dataset->node_count / looked;
-        draws += gnn_min_u64(dataset->indptr[v + 1] - dataset->indptr[v], fanout);
-    }
-    return (double)draws / looked;
-}
-
-static uint32_t distinct(double draws, uint32_t node_count)
-{
-    const double n = node_count;
-    return (uint32_t)ceil(n * -expm1(-draws / n));
-}
-
-void gnn_batch_expect(const struct gnn_dataset *dataset, const struct gnn_workload *workload,
-                      struct gnn_batch_size *out)
-{
-    const uint32_t seeds = gnn_min_u32(workload->batch_size, dataset->train.count);
-    double draws = seeds;
-    *out = (struct gnn_batch_size){.nodes[0] = seeds};
-    for (uint32_t l = 0; l < workload->layers; l++) {
-        const double drawn = mean_draws(dataset, workload->fanout[l]);
-        out->edges += (uint64_t)ceil(out->nodes[l] * drawn);
-        draws *= 1 + drawn;
-        out->nodes[l + 1] = distinct(draws, dataset->node_count);
-    }
-}
-
-uint64_t gnn_batch_bytes(const struct gnn_batch_size *size, uint32_t layers)
-{
-    uint64_t entries = size->nodes[layers] + size->edges;
-    for (uint32_t l = 0; l < layers; l++)
-        entries += size->nodes[l] + UINT64_C(1);
-    return entries * sizeof(uint32_t);
-}
-
-uint64_t gnn_sampling_bytes(const struct gnn_env *env, const struct gnn_batch_size *size, uint32_t workers)
-{
-    const struct gnn_workload *load = env->workload;
-    const uint32_t bound =
-        (uint32_t)gnn_sample_node_bound(env->dataset->node_count, load->batch_size, load->fanout, load->layers, NULL);
-    const uint64_t offsets = size->edges * sizeof(uint64_t);
-    const uint64_t map = gnn_id_map_bytes(env->dataset->node_count, bound);
-    const uint64_t nodes = gnn_epoch_nodes(env), segment = gnn_segment_nodes(env);
-    const uint64_t order = (nodes + (nodes > segment ? segment : 0)) * sizeof(gnn_node);
-    return gnn_add_bytes(order, gnn_mul_bytes(workers, gnn_add_bytes(offsets, map)));
 }

@@ -9,6 +9,7 @@
 #ifndef GNN_SYSTEM_SAMPLING_H
 #define GNN_SYSTEM_SAMPLING_H
 
+#include "harness/system/batch_size.h"
 #include "harness/system/epoch.h"
 #include "harness/system/intent.h"
 
@@ -53,21 +54,5 @@ GNN_MUST_CHECK enum gnn_status gnn_sampling_draw(struct gnn_sampling *sampling, 
 
 /* Summed over the workers since begin. Call when none draws. */
 void gnn_sampling_counters(const struct gnn_sampling *sampling, struct gnn_sample_counters *out);
-
-/* ---- sizes, for memory plans ---- */
-
-/* What a mini-batch is expected to hold: every frontier node draws the mean of min(in-degree, s), over nodes spread
- * evenly over the graph, and draws fall on distinct nodes like balls into N bins: n_l = N (1 - exp(-m_l / N)) with m_l
- * = B prod(1 + mean). Graphs whose hubs repeat stay below. Plans use it; nothing is sized by it. */
-struct gnn_batch_size {
-    uint32_t nodes[GNN_LAYERS_MAX + 1]; /* [0] = seeds, [layers] = rows of features */
-    uint64_t edges;                     /* of all blocks */
-};
-void gnn_batch_expect(const struct gnn_dataset *dataset, const struct gnn_workload *workload,
-                      struct gnn_batch_size *out);
-/* Bytes of node IDs and blocks of such a batch. */
-uint64_t gnn_batch_bytes(const struct gnn_batch_size *size, uint32_t layers);
-/* The epoch's order and what each sampler holds besides its batch. */
-uint64_t gnn_sampling_bytes(const struct gnn_env *env, const struct gnn_batch_size *size, uint32_t workers);
 
 #endif

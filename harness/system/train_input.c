@@ -141,8 +141,7 @@ void gnn_train_input_plan(struct gnn_memory_plan *plan, enum gnn_transfer transf
     const uint32_t layers = env->workload->layers;
     if (!gnn_env_on_device(env) || env->workload->sample_only)
         return;
-    const uint64_t lists = gnn_batch_bytes(&plan->batch, layers);
-    const uint64_t rows = gnn_mul_bytes(plan->batch.nodes[layers], env->dataset->row_bytes);
+    const uint64_t lists = gnn_batch_bytes(&plan->largest, layers), rows = gnn_plan_rows_bytes(plan);
     gnn_plan_device(plan, "inputs of mini-batches", "--batch or --fanout",
                     gnn_mul_bytes(transfer == GNN_TRANSFER_AHEAD ? inputs : 1, gnn_add_bytes(rows, lists)));
     if (transfer == GNN_TRANSFER_AHEAD) /* two halves a lane */

@@ -53,6 +53,7 @@ static inline unsigned agnes_direct_flag(const struct agnes_config *config)
 
 /* ---- sizes.c ---- */
 
+enum { AGNES_IN_EPOCHS, AGNES_PREPARING }; /* phases of the plan */
 enum {
     AGNES_WORKERS_MAX = 64, /* of a stage */
     AGNES_SPOOL_BLOCK_BYTES = 256 << 10,

@@ -255,10 +255,11 @@ static enum gnn_status search_all(struct search *search, struct gnn_err *err)
         uint64_t edges = 0, bytes = 0;
         while (end < tail && end - head < STRETCH_NODES) {
             const uint64_t more = in_degree(search, search->queue[end]) + search->out_degree[search->queue[end]];
-            if (end > head && edges + more > stretch_edges)
+            const uint64_t more_bytes = lists_bytes(search, search->queue[end]);
+            if (end > head && (edges + more > stretch_edges || bytes + more_bytes > search->window_bytes))
                 break;
             edges += more;
-            bytes += lists_bytes(search, search->queue[end]);
+            bytes += more_bytes;
             end++;
         }
         GNN_TRY(gnn_buffer_reserve(search->env->world, &search->lists, bytes, err));

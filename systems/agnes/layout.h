@@ -29,12 +29,14 @@ struct agnes_layout_files {
 
 /* Opens the prepared layout of a dataset, after preparing what of it is absent. Blocks are filled window by window,
  * each from one pass over the dataset's file: the number of passes is the file's size over the window's, and only the
- * maps grow with the graph. Memory while preparing: 8 bytes a node, 16 a graph block, one window, read-ahead. On a
- * failure, close what *out holds. Errors: those of the files; GNN_EFORMAT: files that are not what they say;
- * GNN_EUSAGE: a row above Z. */
+ * maps grow with the graph. Memory while preparing: agnes_layout_least_bytes, and more of it for windows where the cap
+ * leaves more. On a failure, close what *out holds. Errors: those of the files; GNN_EFORMAT: files that are not what
+ * they say; GNN_EUSAGE: a row above Z. */
 GNN_MUST_CHECK enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_config *config,
                                                  struct agnes_layout_files *out, struct gnn_err *err);
 void agnes_layout_close(struct gnn_world *world, struct agnes_layout_files *files);
+/* Returns the memory without which what is absent of the layout cannot be prepared; 0: nothing is absent. */
+uint64_t agnes_layout_least_bytes(const struct gnn_env *env, const struct agnes_config *config);
 
 /* Allocates and fills the inverse of new_to_old. GNN_ENOMEM, GNN_ECAP. */
 GNN_MUST_CHECK enum gnn_status agnes_layout_invert(struct gnn_world *world, const gnn_node *new_to_old, uint32_t nodes,
@@ -64,6 +66,8 @@ struct agnes_scan {
 };
 /* Returns a scan of all edges of the dataset. */
 struct agnes_scan agnes_scan_of_edges(const struct gnn_env *env, const struct agnes_config *config);
+/* Returns the memory that reading ahead takes. */
+uint64_t agnes_scan_bytes(uint64_t unit_bytes);
 /* GNN_EFORMAT: the file ends before end_bytes, or an ID is no node. Errors of visit end the scan. */
 GNN_MUST_CHECK enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_scan *scan,
                                                agnes_scan_fn *visit, void *ctx, struct gnn_err *err);

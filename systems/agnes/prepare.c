@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+static const uint64_t node_map_bytes = 32; /* of a node while it is renumbered: the breadth-first search has most */
 static const uint64_t window_bytes_most = UINT64_C(256) << 20, window_bytes_least = UINT64_C(1) << 20;
 static const char index_magic[16] = "agnes blocks 1";
 
@@ -404,7 +405,8 @@ static uint64_t window_bytes(const struct gnn_env *env)
 {
     struct gnn_mem_usage usage;
     gnn_mem_usage(env->world, &usage);
-    const uint64_t maps = 32 * (uint64_t)env->dataset->node_count, held = usage.current_bytes + maps;
+    const uint64_t maps = node_map_bytes * env->dataset->node_count;
+    const uint64_t held = usage.current_bytes + maps + gnn_mul_bytes(gnn_env_workers(env), env->process_bytes);
     if (env->cap_bytes == 0)
         return window_bytes_most;
     const uint64_t window = env->cap_bytes > held ? (env->cap_bytes - held) / 4 : 0;
@@ -436,6 +438,48 @@ static enum gnn_status open_files(struct job *job, struct gnn_err *err)
     return count_disk(job, err);
 }
 
+/* Names the files of the layout. rows: of a feature block. */
+static void begin_job(const struct gnn_env *env, const struct agnes_config *config, uint32_t rows,
+                      struct agnes_layout_files *files, struct job *job)
+{
+    const struct gnn_dataset *const d = env->dataset;
+    (void)snprintf(files->dir, sizeof files->dir, "%s/agnes-%s-%" PRIu32 "k-%" PRIu32 "-%.12s", d->dir,
+                   agnes_layout_words[config->layout], files->index.block_bytes / 1024, files->index.id_bytes,
+                   d->digest[0] != '\0' ? d->digest : "unnamed");
+    *job = (struct job){.env = env,
+                        .config = config,
+                        .files = files,
+                        .window_bytes = window_bytes(env),
+                        .row_blocks = (uint32_t)gnn_div_up(d->node_count, rows)};
+    (void)snprintf(job->features, sizeof job->features, "features-d%" PRIu32, d->dim);
+}
+
+static bool is_there(const struct job *job, const char *name)
+{
+    struct gnn_file *file = NULL;
+    struct gnn_err err = {0};
+    const enum gnn_status status = open_if_there(job, name, GNN_OPEN_READ, &file, &err);
+    gnn_file_close(job->env->world, file);
+    return status == GNN_OK && file != NULL;
+}
+
+uint64_t agnes_layout_least_bytes(const struct gnn_env *env, const struct agnes_config *config)
+{
+    const struct gnn_dataset *const d = env->dataset;
+    struct agnes_layout_files files = {
+        .index = {.block_bytes = agnes_block_bytes(env, config), .id_bytes = agnes_id_bytes(env, config)}};
+    struct job job;
+    begin_job(env, config, gnn_max_u32(files.index.block_bytes / d->row_bytes, 1), &files, &job);
+    if (is_there(&job, "index") && (env->workload->sample_only || is_there(&job, job.features)))
+        return 0;
+    const uint64_t maps = config->layout == AGNES_LAYOUT_INPUT ? 0 : node_map_bytes * d->node_count;
+    const uint64_t blocks = d->edge_count * files.index.id_bytes / files.index.block_bytes + d->node_count / 100 + 2;
+    const uint64_t tables = 2 * blocks * sizeof(struct agnes_object_range) + 16 * (uint64_t)GNN_PAGE_BYTES;
+    const uint64_t window = gnn_max_u64(window_bytes_least, files.index.block_bytes);
+    return maps + tables + window + window / 16 +
+           gnn_max_u64(agnes_scan_bytes(d->id_bytes), env->workload->sample_only ? 0 : agnes_scan_bytes(d->row_bytes));
+}
+
 enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_config *config,
                                   struct agnes_layout_files *out, struct gnn_err *err)
 {
@@ -448,15 +492,8 @@ enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_
         return gnn_fail(err, GNN_EUSAGE,
                         "a row has %" PRIu32 " bytes, a block %" PRIu32 ": raise agnes.block to a row at least",
                         d->row_bytes, out->index.block_bytes);
-    (void)snprintf(out->dir, sizeof out->dir, "%s/agnes-%s-%" PRIu32 "k-%" PRIu32 "-%.12s", d->dir,
-                   agnes_layout_words[config->layout], out->index.block_bytes / 1024, out->index.id_bytes,
-                   d->digest[0] != '\0' ? d->digest : "unnamed");
-    struct job job = {.env = env,
-                      .config = config,
-                      .files = out,
-                      .window_bytes = window_bytes(env),
-                      .row_blocks = (uint32_t)gnn_div_up(d->node_count, rows)};
-    (void)snprintf(job.features, sizeof job.features, "features-d%" PRIu32, d->dim);
+    struct job job;
+    begin_job(env, config, rows, out, &job);
     const uint64_t start_ns = gnn_now_ns(env->world);
     const enum gnn_status status = open_files(&job, err);
     gnn_mem_free(env->world, job.old_to_new);

@@ -57,16 +57,25 @@ static enum gnn_status visit_all(const struct gnn_env *env, const struct agnes_s
     }
 }
 
+/* Returns the bytes of a piece, which begins on a sector and ends between units. */
+static uint64_t piece_bytes(uint64_t unit_bytes)
+{
+    const uint64_t common = gnn_min_u64(unit_bytes & -unit_bytes, GNN_PAGE_BYTES); /* a power of two */
+    return gnn_round_up(span_bytes_min, unit_bytes / common * GNN_PAGE_BYTES);
+}
+
+uint64_t agnes_scan_bytes(uint64_t unit_bytes)
+{
+    return SPANS * piece_bytes(unit_bytes);
+}
+
 static enum gnn_status scan_opened(const struct gnn_env *env, const struct agnes_scan *scan, struct gnn_file *file,
                                    agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
 {
     struct gnn_stream *stream = NULL;
     struct gnn_span_reader *reader = NULL;
-    /* Pieces begin on sectors and end between units. */
-    const uint64_t common = gnn_min_u64(scan->unit_bytes & -scan->unit_bytes, GNN_PAGE_BYTES); /* a power of two */
-    const uint64_t whole = scan->unit_bytes / common * GNN_PAGE_BYTES;
     struct cursor cursor = {
-        .at_bytes = scan->begin_bytes, .end_bytes = scan->end_bytes, .step_bytes = gnn_round_up(span_bytes_min, whole)};
+        .at_bytes = scan->begin_bytes, .end_bytes = scan->end_bytes, .step_bytes = piece_bytes(scan->unit_bytes)};
     const struct gnn_span_reader_config config = {.engine = env->io_engine,
                                                   .file = file,
                                                   .depth = SPANS,

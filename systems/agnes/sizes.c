@@ -64,36 +64,41 @@ uint32_t agnes_block_bytes(const struct gnn_env *env, const struct agnes_config 
 
 /* ---- everything besides the two buffers ---- */
 
-/* Returns what grows with H: V_j, places of spilled rows, drawn neighbours, buckets. */
-static uint64_t lists_bytes(const struct gnn_memory_plan *plan, const struct agnes_sizes *sizes)
+/* Returns what grows with H: V_j, places of spilled rows, drawn neighbours, buckets. Buffers that grow take a sixteenth
+ * more than is asked for, lists whole pages; a worker holds a list twice while it grows. */
+static uint64_t lists_bytes(const struct gnn_memory_plan *plan, const struct agnes_config *config,
+                            const struct agnes_sizes *sizes)
 {
     const struct gnn_workload *const load = plan->env->workload;
-    const uint64_t h = sizes->hyperbatch, all = h * plan->batch.nodes[load->layers];
-    uint64_t hop = 0;
+    const uint64_t h = sizes->hyperbatch, all = gnn_plan_nodes_of(plan, sizes->hyperbatch, load->layers);
+    const uint64_t largest = plan->largest.nodes[load->layers];
+    uint64_t drawn = 0, entries = 0;
     for (uint32_t l = 0; l < load->layers; l++) {
-        const uint64_t positions = h * plan->batch.nodes[l];
-        hop = gnn_max_u64(hop, positions * (load->fanout[l] * sizeof(gnn_node) + 1 + sizeof(struct agnes_entry)));
+        const uint64_t positions = gnn_plan_nodes_of(plan, sizes->hyperbatch, l);
+        drawn = gnn_max_u64(drawn, positions * (load->fanout[l] * sizeof(agnes_node) + 1));
+        entries = gnn_max_u64(entries, positions * sizeof(struct agnes_entry));
     }
-    const uint64_t lists = sizes->alive * (all * sizeof(gnn_node) + h * (GNN_PAGE_BYTES / 2));
+    const uint64_t lists = sizes->alive * (all * sizeof(agnes_node) + h * GNN_PAGE_BYTES) +
+                           config->workers * (largest * sizeof(agnes_node) + GNN_PAGE_BYTES);
+    const uint64_t hop = drawn + drawn / 16 + entries;
     if (load->sample_only)
         return lists + hop;
-    const uint64_t spill = sizes->row_sets * all * sizeof(uint32_t);
-    return lists + hop + hop / 16 + spill + spill / 16 + all * sizeof(struct agnes_entry);
+    const uint64_t spill = sizes->row_sets * (all + h * (largest / sizes->rows)) * sizeof(uint32_t);
+    return lists + hop + spill + spill / 16 + all * sizeof(struct agnes_entry);
 }
 
-/* Returns what the sampling workers own, as far as it is touched, and the buffers of the spools. */
+/* Returns what the sampling workers reserve, and the buffers of the spools. */
 static uint64_t workspaces_bytes(const struct gnn_memory_plan *plan, const struct agnes_config *config,
                                  const struct agnes_sizes *sizes)
 {
     const struct gnn_workload *const load = plan->env->workload;
-    const uint64_t touched = plan->batch.nodes[load->layers];
+    const uint32_t seeds = gnn_min_u32(load->batch_size, plan->env->dataset->train.count);
     const uint64_t bound =
-        gnn_sample_node_bound(plan->env->dataset->node_count, load->batch_size, load->fanout, load->layers, NULL);
-    const uint64_t slots = gnn_id_map_sized_slots(gnn_min_u64(bound, 2 * touched));
+        gnn_sample_node_bound(plan->env->dataset->node_count, seeds, load->fanout, load->layers, NULL);
     const uint64_t one =
-        gnn_min_u64(bound, touched + touched / 4) * 2 * sizeof(uint32_t) + slots * sizeof(struct gnn_id_slot);
+        (2 * bound + 1) * sizeof(uint32_t) + gnn_id_map_sized_slots(bound) * sizeof(struct gnn_id_slot);
     const uint64_t spools = load->sample_only ? 0 : (uint64_t)sizes->alive * AGNES_SPOOL_BLOCK_BYTES;
-    return config->workers * (one + spools);
+    return config->workers * (one + GNN_PAGE_BYTES + spools);
 }
 
 /* Returns the arrays of nodes and blocks. */
@@ -113,14 +118,17 @@ static uint64_t arrays_bytes(const struct gnn_memory_plan *plan, const struct ag
     return order + train + graph + RING_BYTES + counts + features;
 }
 
-static uint64_t inputs_bytes(const struct gnn_memory_plan *plan)
+/* Returns two inputs with their node lists and blocks, each layer from the spool in whole pages, and the spilled rows
+ * of one mini-batch. */
+static uint64_t inputs_bytes(const struct gnn_memory_plan *plan, const struct agnes_sizes *sizes)
 {
     const uint32_t layers = plan->env->workload->layers;
-    const uint64_t rows = plan->batch.nodes[layers] * (uint64_t)plan->env->dataset->row_bytes;
-    const uint64_t blocks = gnn_batch_bytes(&plan->batch, layers);
-    return AGNES_INPUTS * (rows + rows / 8 + blocks + blocks / 16) + rows + rows / 16;
+    const uint64_t lists = gnn_batch_bytes(&plan->largest, layers) + (layers + 2) * (uint64_t)GNN_PAGE_BYTES;
+    const uint64_t spilled = plan->largest.nodes[layers] / sizes->rows * (uint64_t)sizes->block_bytes;
+    return AGNES_INPUTS * (gnn_plan_rows_bytes(plan) + lists + lists / 16) + spilled + spilled / 16;
 }
 
+/* All of it is there in the epochs; what preparing a layout takes is given back before. */
 static void add_parts(struct gnn_memory_plan *plan, const struct agnes_config *config, const struct agnes_sizes *sizes)
 {
     const bool only = plan->env->workload->sample_only;
@@ -128,13 +136,17 @@ static void add_parts(struct gnn_memory_plan *plan, const struct agnes_config *c
     const uint64_t staging =
         gnn_mul_bytes(sizes->row_sets, gnn_mul_bytes(sizes->hyperbatch + spares, sizes->block_bytes));
     const uint64_t pool = only ? 0 : sizes->pool_frames * (uint64_t)sizes->block_bytes;
-    gnn_plan_in_flight(plan, "lists of a hyperbatch", "agnes.hyperbatch", lists_bytes(plan, sizes));
-    gnn_plan_part(plan, "staging buffers", "agnes.hyperbatch or agnes.block", staging);
-    gnn_plan_part(plan, "feature blocks in flight", "agnes.depth or agnes.block", pool);
-    gnn_plan_part(plan, "workspaces", "agnes.workers", workspaces_bytes(plan, config, sizes));
-    gnn_plan_in_flight(plan, "inputs of two mini-batches", "--batch or --fanout", only ? 0 : inputs_bytes(plan));
+    gnn_plan_in_flight(plan, "lists of a hyperbatch", "agnes.hyperbatch", lists_bytes(plan, config, sizes))->phases =
+        1 << AGNES_IN_EPOCHS;
+    gnn_plan_part(plan, "staging buffers", "agnes.hyperbatch or agnes.block", staging)->phases = 1 << AGNES_IN_EPOCHS;
+    gnn_plan_part(plan, "feature blocks in flight", "agnes.depth or agnes.block", pool)->phases = 1 << AGNES_IN_EPOCHS;
+    gnn_plan_part(plan, "workspaces", "agnes.workers", workspaces_bytes(plan, config, sizes))->phases =
+        1 << AGNES_IN_EPOCHS;
+    gnn_plan_in_flight(plan, "inputs of two mini-batches", "--batch or --fanout", only ? 0 : inputs_bytes(plan, sizes))
+        ->phases = 1 << AGNES_IN_EPOCHS;
     gnn_train_input_plan(plan, config->transfer, 1, AGNES_INPUTS);
-    gnn_plan_part(plan, "arrays of the nodes", "agnes.layout=input", arrays_bytes(plan, config, sizes));
+    gnn_plan_part(plan, "arrays of the nodes", "agnes.layout=input", arrays_bytes(plan, config, sizes))->phases =
+        1 << AGNES_IN_EPOCHS;
 }
 
 static bool has_budget(const struct gnn_env *env, const struct agnes_config *config)
@@ -173,7 +185,7 @@ static void choose_buffers(const struct gnn_memory_plan *plan, const struct agne
     const struct gnn_dataset *const d = plan->env->dataset;
     const bool only = plan->env->workload->sample_only;
     const uint64_t given = config->graph_buffer_bytes + (only ? 0 : config->feature_cache_bytes);
-    const uint64_t left = gnn_plan_left(plan, 0);
+    const uint64_t left = gnn_plan_left(plan, AGNES_IN_EPOCHS);
     struct buffers buffers = has_budget(plan->env, config)
                                  ? share_out(plan->env, sizes, left - gnn_min_u64(left, given))
                                  : paper_buffers(d, config);
@@ -280,7 +292,8 @@ static uint32_t best_hyperbatch(const struct gnn_memory_plan *plan, const struct
         struct gnn_memory_plan trial = *plan;
         add_parts(&trial, config, &one);
         choose_buffers(&trial, config, &one);
-        const bool fits = buffers_bytes(plan->env, &one) <= gnn_plan_left(&trial, 0) && one.graph_frames >= frames;
+        const bool fits =
+            buffers_bytes(plan->env, &one) <= gnn_plan_left(&trial, AGNES_IN_EPOCHS) && one.graph_frames >= frames;
         const double blocks = fits ? predicted_blocks(&trial, &one) : INFINITY;
         if (blocks < least) {
             least = blocks;
@@ -313,7 +326,8 @@ enum gnn_status agnes_size(const struct agnes_config *config, uint32_t graph_blo
     add_parts(plan, config, sizes);
     choose_buffers(plan, config, sizes);
     gnn_plan_part(plan, "graph buffer and feature cache", "agnes.graph_buffer or agnes.feature_cache",
-                  buffers_bytes(plan->env, sizes));
+                  buffers_bytes(plan->env, sizes))
+        ->phases = 1 << AGNES_IN_EPOCHS;
     plan->advisory = config->accounting != AGNES_ACCOUNT_FULL;
     assert(sizes->graph_frames > 0);
     assert(sizes->graph_frames <= sizes->graph_blocks);

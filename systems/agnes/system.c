@@ -19,9 +19,12 @@ static void agnes_complete(const struct gnn_env *env, void *config)
 static enum gnn_status agnes_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                   struct gnn_err *err)
 {
-    (void)env;
     struct agnes_sizes sizes;
-    return agnes_size(config, 0, &sizes, plan, err);
+    GNN_TRY(agnes_size(config, 0, &sizes, plan, err));
+    gnn_plan_part(plan, "preparing of the layout", "agnes.layout=input, or prepare it by a run with a larger cap",
+                  agnes_layout_least_bytes(env, config))
+        ->phases = 1 << AGNES_PREPARING;
+    return GNN_OK;
 }
 
 /* ---- open ---- */

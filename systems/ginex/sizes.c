@@ -15,7 +15,7 @@
 
 enum {
     CAP_RESERVE = 16,         /* automatic caches leave 1/16 of the cap to the page cache */
-    PROCESS_BYTES = 12 << 20, /* the process itself: its data and hot code, stacks, page tables, rings */
+    PROCESS_BYTES = 12 << 20, /* where unknown: the process's data and hot code, stacks, page tables, rings */
     NO_CAP_SHARE = 10,        /* without a cap: a tenth of the features, a tenth of the topology (DiskGNN's rule) */
     FEATURE_SHARE = 75,       /* percent of the cap: 24 GB of 32 GB */
     NEIGHBOUR_SHARE = 19      /* percent of the cap: 6 GB of 32 GB */
@@ -70,17 +70,18 @@ static uint32_t cache_phases(const struct gnn_env *env, const struct ginex_confi
 static void add_fixed(struct gnn_memory_plan *plan, const struct ginex_config *config)
 {
     const struct gnn_env *env = plan->env;
-    const uint32_t layers = env->workload->layers, nodes = plan->batch.nodes[layers];
-    const uint64_t batch = gnn_batch_bytes(&plan->batch, layers), row_bytes = env->dataset->row_bytes;
+    const uint32_t layers = env->workload->layers, nodes = plan->largest.nodes[layers];
+    const uint64_t batch = gnn_batch_reserved_bytes(env->dataset, env->workload);
     gnn_plan_process_at_least(plan, PROCESS_BYTES);
     add(plan, IN_EPOCH, "samplers", "ginex.samplers",
-        gnn_add_bytes(gnn_sampling_bytes(env, &plan->batch, config->samplers),
+        gnn_add_bytes(gnn_sampling_bytes(env, config->samplers),
                       gnn_mul_bytes(config->samplers, batch + (uint64_t)GINEX_LIST_BUFFER_BYTES)));
     if (env->workload->sample_only)
         return;
     const uint64_t batches =
         config->trace_loaders * (config->trace_queue + UINT64_C(1)) + ginex_trainer_batches(config);
-    const uint64_t record = batch + 3 * UINT64_C(4) * nodes + 3 * (uint64_t)GNN_PAGE_BYTES;
+    const uint64_t record =
+        gnn_batch_bytes(&plan->largest, layers) + 3 * UINT64_C(4) * nodes + 3 * (uint64_t)GNN_PAGE_BYTES;
     const struct ginex_cache_config table = ginex_cache_settings(env, config); /* without a row */
     const uint64_t fill =
         config->fill == GINEX_FILL_DIRECT ? ginex_cache_fill_direct_bytes(env->dataset->row_bytes) : 0;
@@ -88,7 +89,8 @@ static void add_fixed(struct gnn_memory_plan *plan, const struct ginex_config *c
         gnn_add_bytes(ginex_cache_bytes(&table), fill));
     gnn_plan_in_flight(plan, "mini-batches read from the trace", "ginex.trace_loaders", gnn_mul_bytes(batches, record))
         ->phases = 1 << EXECUTE;
-    gnn_plan_in_flight(plan, "gathered inputs", "--batch or --fanout", gnn_mul_bytes(UINT64_C(2) * nodes, row_bytes))
+    gnn_plan_in_flight(plan, "gathered inputs", "--batch or --fanout",
+                       gnn_mul_bytes(GINEX_INPUTS, gnn_plan_rows_bytes(plan)))
         ->phases = 1 << EXECUTE;
     gnn_train_input_plan(plan, config->transfer, 1, GINEX_INPUTS);
 }
@@ -138,7 +140,8 @@ static void add_build(struct gnn_memory_plan *plan, const struct ginex_config *c
     const uint32_t top_rows = ginex_top_rows(plan->env, config, sizes);
     if (sizes->neighbour_cache_bytes > 0 || top_rows > 0)
         add(plan, 1 << BUILD, "building of the neighbour cache", "ginex.cache_neighbours=false",
-            ginex_scan_bytes(plan->env) + GINEX_BUILD_BYTES + top_rows * sizeof(gnn_node));
+            ginex_scan_bytes(plan->env) + GINEX_BUILD_BYTES + top_rows * sizeof(gnn_node) +
+                2 * (uint64_t)GNN_PAGE_BYTES);
 }
 
 /* ---- sizes ---- */
@@ -212,13 +215,14 @@ enum gnn_status ginex_size(const struct ginex_config *config, struct ginex_sizes
                            struct gnn_err *err)
 {
     const struct gnn_env *env = plan->env;
-    const uint32_t nodes = plan->batch.nodes[env->workload->layers];
+    const uint32_t layers = env->workload->layers;
     GNN_TRY(check_options(env, config, err));
     *out = (struct ginex_sizes){.batches = gnn_epoch_batches(env)};
     out->superbatch = superbatch_of(env, config);
     out->superbatches = (uint32_t)gnn_div_up(out->batches, out->superbatch);
     add_fixed(plan, config);
-    add_inspection(plan, config, out->superbatch, gnn_mul_bytes(out->superbatch, nodes), nodes);
+    add_inspection(plan, config, out->superbatch, gnn_plan_nodes_of(plan, out->superbatch, layers),
+                   plan->largest.nodes[layers]);
     if (!env->workload->sample_only) {
         GNN_TRY(choose_feature_cache(plan, config, out, err));
         add_feature_cache(plan, config, out->cache_rows);

@@ -198,8 +198,8 @@ void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnnd
     const uint64_t load_bytes = sizes->layout.load_bytes;
     const uint64_t reader_bytes = gnn_reader_memory_bytes(&sizes->reader, sizes->layout.align_bytes);
     gnn_plan_in_flight(plan, "mini-batches in flight", "gnndrive.extract_queue",
-                       gnn_mul_bytes(gnn_batch_bytes(&plan->batch, env->workload->layers), sizes->items));
-    gnn_plan_part(plan, "samplers", "gnndrive.samplers", gnn_sampling_bytes(env, &plan->batch, config->samplers));
+                       gnn_mul_bytes(gnn_batch_reserved_bytes(env->dataset, env->workload), sizes->items));
+    gnn_plan_part(plan, "samplers", "gnndrive.samplers", gnn_sampling_bytes(env, config->samplers));
     if (env->workload->sample_only)
         return;
     gnn_plan_in_flight(plan, "node lists", "gnndrive.extract_queue or gnndrive.batch_nodes",
@@ -226,6 +226,5 @@ void gnndrive_plan_parts(const struct gnndrive_config *config, const struct gnnd
                     config->buffer_share > 0 ? "gnndrive.buffer_share"
                                              : "gnndrive.buffer_mult, gnndrive.train_queue or gnndrive.batch_nodes",
                     gnn_mul_bytes(buffers, gnn_mul_bytes(sizes->slots, load_bytes)));
-    gnn_plan_in_flight(plan, "input of the batch in training", "--batch or --fanout",
-                       gnn_mul_bytes(sizes->batch_nodes, env->dataset->row_bytes));
+    gnn_plan_in_flight(plan, "input of the batch in training", "--batch or --fanout", gnn_plan_rows_bytes(plan));
 }

@@ -23,16 +23,19 @@ static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *confi
 {
     (void)err;
     const struct pygplus_config *c = config;
-    const uint32_t layers = env->workload->layers;
     gnn_plan_part(plan, "ballast of the workers", "pygplus.ballast_bytes", gnn_mul_bytes(c->ballast_bytes, c->workers));
-    gnn_plan_part(plan, "samplers", "pygplus.workers", gnn_sampling_bytes(env, &plan->batch, c->workers));
+    gnn_plan_part(plan, "samplers", "pygplus.workers", gnn_sampling_bytes(env, c->workers));
     gnn_plan_in_flight(plan, "mini-batches sampled ahead", "pygplus.workers or pygplus.prefetch",
-                       gnn_mul_bytes(gnn_batch_bytes(&plan->batch, layers),
+                       gnn_mul_bytes(gnn_batch_reserved_bytes(env->dataset, env->workload),
                                      (uint64_t)c->prefetch * c->workers + pygplus_delivered(c)));
     if (!env->workload->sample_only)
         gnn_plan_in_flight(plan, "gathered inputs", "--batch or --fanout",
-                           gnn_mul_bytes(plan->batch.nodes[layers], UINT64_C(2) * env->dataset->row_bytes));
+                           gnn_mul_bytes(PYGPLUS_INPUTS, gnn_plan_rows_bytes(plan)));
     gnn_train_input_plan(plan, c->transfer, 1, PYGPLUS_INPUTS);
+    const uint64_t mapped =
+        env->dataset->indices_bytes +
+        (env->workload->sample_only ? 0 : env->dataset->node_count * (uint64_t)env->dataset->row_bytes);
+    gnn_plan_part(plan, "page tables of the mappings", NULL, mapped / GNN_PAGE_BYTES * sizeof(uint64_t));
     return GNN_OK;
 }
 

@@ -60,14 +60,15 @@ extern const struct gnn_option ringsampler_options[]; /* options.c */
 struct rs_sizes {
     uint32_t threads;                 /* sampling threads, or requests in service */
     uint32_t seeds;                   /* of a mini-batch */
-    uint64_t batch_bytes;             /* nodes and blocks at their bounds */
-    uint64_t map_slots, dedupe_bytes; /* ID map, or the pairs of dedupe=sort */
-    uint64_t entries_bytes;           /* io=sorted: 8 B a target of the largest hop */
-    uint64_t workspace_bytes;         /* of a thread: dedupe, entries, and one batch or a bundle of them */
-    uint64_t engine_bytes;            /* of a thread: read buffers and request records, ring included */
-    uint64_t release_bytes;           /* of a thread: what the released code holds besides */
-    uint64_t cache_bytes;             /* shared */
-    uint32_t items;                   /* with training: batches in the making, delivered, in training */
+    uint64_t batch_bytes;             /* nodes and blocks, at their bounds unless the cap leaves less */
+    uint64_t map_slots, dedupe_bytes; /* ID map, or the pairs of dedupe=sort; likewise */
+    uint64_t batch_bound, dedupe_bound;
+    uint64_t entries_bytes;   /* io=sorted: 8 B a target of the largest hop */
+    uint64_t workspace_bytes; /* of a thread: dedupe, entries, and one batch or a bundle of them */
+    uint64_t engine_bytes;    /* of a thread: read buffers and request records, ring included */
+    uint64_t release_bytes;   /* of a thread: what the released code holds besides */
+    uint64_t cache_bytes;     /* shared */
+    uint32_t items;           /* with training: batches in the making, delivered, in training */
 };
 
 /* Checks the options against each other and the workload (GNN_EUSAGE), and sizes everything that open allocates. */

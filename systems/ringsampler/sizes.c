@@ -127,44 +127,63 @@ static void plan_fixed_parts(const struct ringsampler_config *c, const struct rs
     gnn_plan_part(plan, "order of the epoch", NULL, gnn_batch_order_bytes(env));
     if (env->workload->sample_only)
         return;
-    const uint64_t rows = plan->batch.nodes[env->workload->layers];
     gnn_plan_in_flight(plan, "inputs of two mini-batches", "--batch or --fanout",
-                       gnn_mul_bytes(rows, RS_INPUTS * (uint64_t)env->dataset->row_bytes));
+                       gnn_mul_bytes(RS_INPUTS, gnn_plan_rows_bytes(plan)));
     gnn_train_input_plan(plan, c->transfer, 1, RS_INPUTS);
     gnn_plan_part(plan, "reads of feature rows in flight", "ringsampler.extract_depth",
                   gnn_extraction_bytes(env, c->extract_depth, c->feature_io == RS_FEATURES_DIRECT));
 }
 
-/* What a thread, and a mini-batch beside the threads, need at the sizes that a batch is expected to have. */
+/* What a thread, and a mini-batch beside the threads, need so that the largest mini-batch fits. */
 struct least_bytes {
-    uint64_t workspace, batch;
+    uint64_t dedupe, workspace, batch;
 };
 
+/* Without the targets, or with a neighbour drawn twice, a mini-batch is another than plans know: its bounds count. The
+ * first bundle gives entries and batch half of what the dedupe leaves each (thread.c). */
 static struct least_bytes least_bytes(const struct gnn_env *env, const struct ringsampler_config *c,
-                                      const struct rs_sizes *z, const struct gnn_batch_size *expected)
+                                      const struct rs_sizes *z, const struct gnn_batch_size *largest)
 {
     const uint32_t layers = env->workload->layers;
-    const uint64_t nodes = expected->nodes[layers];
-    const uint64_t dedupe = c->dedupe == RS_DEDUPE_HASH ? gnn_id_map_sized_slots(nodes + 2) * sizeof(struct gnn_id_slot)
-                                                        : (nodes + expected->edges) * PAIR_BYTES;
-    const uint64_t entries = c->io == RS_IO_SORTED ? nodes * sizeof(uint64_t) + RS_ENTRIES_BYTES_MIN : 0;
-    struct least_bytes least = {.batch = gnn_min_u64(gnn_batch_bytes(expected, layers), z->batch_bytes)};
-    least.workspace = gnn_min_u64(dedupe, z->dedupe_bytes) + gnn_min_u64(entries, z->entries_bytes);
+    const bool bounds = c->frontier != RS_FRONTIER_ALL || c->replace;
+    const uint64_t nodes = largest->nodes[layers];
+    struct least_bytes least = {.dedupe = z->dedupe_bound, .batch = z->batch_bound};
+    uint64_t entries = z->entries_bytes;
+    if (!bounds) {
+        const uint64_t dedupe = c->dedupe == RS_DEDUPE_HASH
+                                    ? gnn_id_map_sized_slots(nodes + 2) * sizeof(struct gnn_id_slot)
+                                    : gnn_round_up((nodes + largest->edges + 4) * PAIR_BYTES, GNN_ARENA_ALIGN_BYTES);
+        const uint64_t batch = gnn_batch_bytes(largest, layers) + layers * UINT64_C(2) * GNN_ARENA_ALIGN_BYTES;
+        const uint64_t targets = gnn_max_u64(largest->nodes[layers - 1] * sizeof(uint64_t), RS_ENTRIES_BYTES_MIN);
+        least.dedupe = gnn_min_u64(dedupe, z->dedupe_bound);
+        least.batch = gnn_min_u64(batch, z->batch_bound);
+        entries = gnn_min_u64(targets, z->entries_bytes);
+    }
+    least.workspace = least.dedupe + entries;
     if (env->workload->sample_only)
-        least.workspace += least.batch;
+        least.workspace = least.dedupe + (entries > 0 ? 2 * gnn_max_u64(entries, least.batch) : least.batch);
+    least.workspace = gnn_round_up(gnn_max_u64(least.workspace, RS_WORKSPACE_BYTES_MIN), GNN_PAGE_BYTES);
+    least.batch = gnn_round_up(least.batch, GNN_PAGE_BYTES);
     return least;
 }
 
-/* Gives the dedupe its bound, or about a third of a workspace that is too small for all bounds. */
-static void divide_workspace(const struct ringsampler_config *c, struct rs_sizes *z, uint64_t bound_bytes)
+/* Gives the dedupe its bound, or about a third of a workspace that is too small for all bounds; where the workspace
+ * holds what the largest mini-batch needs, neither the dedupe nor the rest gets less of it. */
+static void divide_workspace(const struct ringsampler_config *c, struct rs_sizes *z, uint64_t bound_bytes,
+                             const struct least_bytes *least)
 {
-    if (z->workspace_bytes >= bound_bytes)
+    const uint64_t all = z->workspace_bytes;
+    const bool enough = all >= least->workspace;
+    const uint64_t needed = enough ? least->dedupe : 0, rest = enough ? least->workspace - least->dedupe : 0;
+    if (all >= bound_bytes)
         return;
     if (c->dedupe == RS_DEDUPE_SORT) {
-        z->dedupe_bytes = gnn_round_down(gnn_min_u64(z->dedupe_bytes, z->workspace_bytes / 2), GNN_ARENA_ALIGN_BYTES);
+        const uint64_t most = gnn_min_u64(gnn_max_u64(all / 2, needed), all - rest);
+        z->dedupe_bytes = gnn_min_u64(z->dedupe_bytes, gnn_round_down(most, GNN_ARENA_ALIGN_BYTES));
         return;
     }
-    while (z->map_slots > 16 && z->map_slots * sizeof(struct gnn_id_slot) > z->workspace_bytes / 3)
+    const uint64_t most = gnn_min_u64(gnn_max_u64(all / 3, needed), all - rest);
+    while (z->map_slots > 16 && z->map_slots * sizeof(struct gnn_id_slot) > most)
         z->map_slots /= 2;
     z->dedupe_bytes = z->map_slots * sizeof(struct gnn_id_slot);
 }
@@ -177,36 +196,44 @@ static uint64_t bundle_wanted(const struct gnn_env *env, const struct ringsample
     return c->bundle > 0 ? c->bundle : env->cap_bytes > 0 ? RS_BUNDLE_MAX : 1;
 }
 
-/* Sizes workspaces and batches at their bounds, or less where the cap leaves less: in proportion, never below what is
- * expected. With training batches do not lie in the workspaces. */
+/* Returns what the cap leaves workspaces and batches; UINT64_MAX without one. */
+static uint64_t bytes_left(const struct gnn_env *env, const struct ringsampler_config *c, const struct rs_sizes *z)
+{
+    if (env->cap_bytes == 0)
+        return UINT64_MAX;
+    struct gnn_memory_plan plan;
+    gnn_plan_begin(&plan, env);
+    plan_fixed_parts(c, z, &plan);
+    const uint64_t left = gnn_plan_left(&plan, 0), slack = gnn_min_u64(slack_bytes, env->cap_bytes / 16);
+    return left > slack ? left - slack : 0;
+}
+
+/* Sizes workspaces and batches at their bounds; where the cap leaves less, at what the largest mini-batch needs and an
+ * equal share of the way from there to the bounds. With training batches do not lie in the workspaces. */
 static void choose_workspaces(const struct gnn_env *env, const struct ringsampler_config *c, struct rs_sizes *z)
 {
     const bool only = env->workload->sample_only;
     const uint64_t fixed = z->dedupe_bytes + z->entries_bytes;
     const uint64_t batches = gnn_mul_bytes(bundle_wanted(env, c), z->batch_bytes + z->entries_bytes);
-    const uint64_t bound = only ? fixed + z->batch_bytes : fixed;
-    uint64_t workspace = only ? gnn_add_bytes(z->dedupe_bytes, batches) : fixed, item = z->batch_bytes;
-    if (env->cap_bytes > 0) {
-        struct gnn_memory_plan plan;
-        gnn_plan_begin(&plan, env);
-        plan_fixed_parts(c, z, &plan);
-        const uint64_t left = gnn_plan_left(&plan, 0), slack = gnn_min_u64(slack_bytes, env->cap_bytes / 16);
-        const uint64_t there = left > slack ? left - slack : 0;
-        const uint64_t wanted = gnn_add_bytes(gnn_mul_bytes(z->threads, workspace), gnn_mul_bytes(z->items, item));
-        if (wanted > there) {
-            const double share = (double)there / (double)wanted;
-            workspace = (uint64_t)((double)workspace * share);
-            item = (uint64_t)((double)item * share);
-        }
-        const struct least_bytes least = least_bytes(env, c, z, &plan.batch);
-        workspace = gnn_max_u64(workspace, least.workspace);
-        item = gnn_max_u64(item, least.batch);
-    }
+    struct gnn_batch_size largest;
+    gnn_batch_largest(env->dataset, env->workload, &largest);
+    const struct least_bytes least = least_bytes(env, c, z, &largest);
+    uint64_t least_workspace = least.workspace, item = gnn_max_u64(z->batch_bytes, least.batch);
+    uint64_t workspace = gnn_max_u64(only ? gnn_add_bytes(z->dedupe_bytes, batches) : fixed, least.workspace);
     if (c->workspace_bytes > 0)
-        workspace = c->workspace_bytes;
+        workspace = least_workspace = c->workspace_bytes;
+    const uint64_t there = bytes_left(env, c, z);
+    const uint64_t wanted = gnn_add_bytes(gnn_mul_bytes(z->threads, workspace), gnn_mul_bytes(z->items, item));
+    const uint64_t needed =
+        gnn_add_bytes(gnn_mul_bytes(z->threads, least_workspace), gnn_mul_bytes(z->items, least.batch));
+    if (wanted > there) {
+        const double share = there > needed ? (double)(there - needed) / (double)(wanted - needed) : 0;
+        workspace = least_workspace + (uint64_t)((double)(workspace - least_workspace) * share);
+        item = least.batch + (uint64_t)((double)(item - least.batch) * share);
+    }
     z->workspace_bytes = gnn_round_up(gnn_max_u64(workspace, RS_WORKSPACE_BYTES_MIN), GNN_PAGE_BYTES);
     z->batch_bytes = gnn_round_up(item, GNN_PAGE_BYTES);
-    divide_workspace(c, z, bound);
+    divide_workspace(c, z, only ? fixed + z->batch_bound : fixed, &least);
     assert(z->dedupe_bytes <= z->workspace_bytes);
 }
 
@@ -229,6 +256,8 @@ enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_conf
     z->dedupe_bytes = c->dedupe == RS_DEDUPE_HASH
                           ? z->map_slots * sizeof(struct gnn_id_slot)
                           : gnn_round_up((bounds.nodes + bounds.samples + 2) * PAIR_BYTES, GNN_ARENA_ALIGN_BYTES);
+    z->dedupe_bound = z->dedupe_bytes;
+    z->batch_bound = z->batch_bytes;
     z->engine_bytes = engine_bytes(c, env->dataset->id_bytes);
     if (c->workspaces == RS_WORKSPACES_RELEASE)
         z->release_bytes = (uint64_t)load->batch_size * RELEASE_READS_PER_SEED * RELEASE_READ_BYTES;
@@ -242,7 +271,7 @@ enum gnn_status rs_size(const struct gnn_env *env, const struct ringsampler_conf
 void rs_plan_parts(const struct ringsampler_config *c, const struct rs_sizes *z, struct gnn_memory_plan *plan)
 {
     const bool chosen = c->workspace_bytes > 0;
-    const struct least_bytes least = least_bytes(plan->env, c, z, &plan->batch);
+    const struct least_bytes least = least_bytes(plan->env, c, z, &plan->largest);
     gnn_plan_part(plan, "workspaces of the threads",
                   chosen ? "ringsampler.workspace or ringsampler.threads" : "ringsampler.threads, --batch or --fanout",
                   gnn_mul_bytes(z->threads, chosen ? z->workspace_bytes : least.workspace));

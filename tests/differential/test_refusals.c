@@ -88,12 +88,12 @@ static void test_equal_memory_is_half_of_what_the_cap_leaves(void **state)
         const char *system;
         const char *const *options;
         const char *part;
-        uint64_t cap_bytes; /* above the system's own reserve for the process */
-        uint32_t parts;     /* of the room that the part's bytes are: 2 = half of it */
+        uint64_t cap_bytes;
+        uint32_t parts; /* of the room that the part's bytes are: 2 = half of it */
     } cases[] = {
         {"gnndrive", OPTIONS("buffer_share=50", "batch_nodes=300", "extractors=1"), "feature buffer", 6 << 20, 2},
-        {"ginex", OPTIONS("cache_share=50"), "feature cache", 20 << 20, 2},
-        {"agnes", OPTIONS("block=4K", "hyperbatch=1"), "graph buffer and feature cache", 23 << 20, 1},
+        {"ginex", OPTIONS("cache_share=50"), "feature cache", 8 << 20, 2},
+        {"agnes", OPTIONS("block=4K", "hyperbatch=1"), "graph buffer and feature cache", 7 << 20, 1},
     };
     struct fixture f;
     static const struct train_graph_config large = {

@@ -61,11 +61,14 @@ static void make_topology(const struct train_graph_config *c, struct train_graph
 {
     struct gnn_rng rng = gnn_rng_at(gnn_rng_fork(c->seed, "small graph"));
     uint64_t *indptr = calloc(c->nodes + 1, sizeof *indptr);
-    g->indices = calloc((size_t)c->nodes * c->mean_degree * 12, sizeof *g->indices);
+    const size_t hubs = c->hub_every > 0 ? c->nodes / c->hub_every + 1 : 0;
+    g->indices = calloc((size_t)c->nodes * c->mean_degree * 12 + hubs * c->hub_degree, sizeof *g->indices);
     assert_true(indptr != NULL && g->indices != NULL);
     for (uint32_t v = 0; v < c->nodes; v++) {
         const double wide = -log(1 - gnn_rng_unit(&rng)) * c->mean_degree;
-        const uint32_t wanted = wide < 10.0 * c->mean_degree ? (uint32_t)wide : 10 * c->mean_degree;
+        const bool hub = c->hub_every > 0 && v % c->hub_every == 0;
+        const uint32_t usual = wide < 10.0 * c->mean_degree ? (uint32_t)wide : 10 * c->mean_degree;
+        const uint32_t wanted = hub ? c->hub_degree : usual;
         indptr[v + 1] = indptr[v] + draw_list(&rng, c->nodes, wanted, g->indices + indptr[v]);
     }
     g->dataset.indptr = indptr;
@@ -257,6 +260,7 @@ static enum gnn_status configure(struct train_run *run, const struct train_graph
                                 .io_engine = run->io_engine,
                                 .cores = TRAIN_CORES,
                                 .cap_bytes = run->cap_bytes,
+                                .process_known = true, /* the world's limit counts its allocations alone */
                                 .stop = &run->stop,
                                 .on_step = on_step,
                                 .on_step_ctx = run,

@@ -9,7 +9,8 @@
 struct train_graph_config {
     uint32_t nodes, mean_degree, dim, classes, train;
     uint64_t seed;
-    uint32_t id_bytes; /* of neighbour IDs on disk; 0 = 4 */
+    uint32_t id_bytes;              /* of neighbour IDs on disk; 0 = 4 */
+    uint32_t hub_every, hub_degree; /* nodes 0, hub_every, ... draw so many neighbours; 0 = none does */
 };
 
 struct train_graph {

@@ -145,9 +145,9 @@ static void test_staging(void **state)
         assert_int_equal(sizes[0].staging, 0);
         assert_int_equal(sizes[1].staging, cases[c].staging);
         const uint64_t slots = 512 * ((uint64_t)sizes[0].slots - cases[c].extractors * cases[c].staging),
-                       input = 512 * 1000;
+                       input = gnn_plan_rows_bytes(&plan[0]);
         /* of blocks, labels and aliases: two halves an extractor */
-        const uint64_t lists = 2 * cases[c].extractors * gnn_batch_bytes(&plan[1].batch, s.load.layers);
+        const uint64_t lists = 2 * cases[c].extractors * gnn_batch_bytes(&plan[1].largest, s.load.layers);
         assert_int_equal(gnn_plan_bytes(&plan[0]) - gnn_plan_bytes(&plan[1]), slots + input - lists);
         assert_int_equal(gnn_plan_in_flight_bytes(&plan[0]) - gnn_plan_in_flight_bytes(&plan[1]), input - lists);
         assert_int_equal(gnn_plan_device_bytes(&plan[0]), 0);

@@ -18,8 +18,9 @@ struct setting {
     struct gnn_err err;
 };
 
-/* Sampling only, so that the run's own part is offsets and splits: 8 * 1001 + 4 * 100 bytes, and the process. */
-enum { RUN_BYTES = 8 * (NODES + 1) + 4 * 100 + 5000 };
+/* Sampling only, so that the run's own part is offsets and splits, 8 * 1001 and 4 * 100 bytes in whole pages, and the
+ * process. */
+enum { RUN_BYTES = 2 * 4096 + 4096 + 5000 };
 
 static void set(struct setting *s, uint64_t cap_bytes)
 {
@@ -101,6 +102,10 @@ static void test_the_process_is_counted_with_a_reserve(void **state)
     assert_int_equal(gnn_plan_run_bytes(&s.plan), RUN_BYTES);
     gnn_plan_process_at_least(&s.plan, 7000);
     assert_int_equal(gnn_plan_run_bytes(&s.plan), RUN_BYTES + 2000);
+    s.env.process_known = true; /* a profile's: nothing to reserve */
+    gnn_plan_begin(&s.plan, &s.env);
+    gnn_plan_process_at_least(&s.plan, 7000);
+    assert_int_equal(gnn_plan_run_bytes(&s.plan), RUN_BYTES);
 }
 
 /* Evaluations between epochs lie beside everything else, in every phase, and the message says how to be rid of them. */
@@ -137,6 +142,80 @@ static void test_several_workers_share_a_cap(void **state)
     assert_non_null(strstr(s.err.message, "x.own, or lower --workers"));
 }
 
+/* 16 seeds, one hop of fan-out 4 over degrees of 1 and 3, as many of each: a seed's tree has 2 or 4 nodes, mean 3 and
+ * variance 1; 16 trees have 48 and a deviation of 4, the largest of a million mini-batches 48 + 5.2565 x 4 = 69.03
+ * draws, which fall on 1000 (1 - exp(-0.06903)) = 66.7 nodes. Nodes without neighbours are nobody's neighbours. */
+static void test_the_largest_mini_batch_by_hand(void **state)
+{
+    (void)state;
+    struct setting s;
+    struct gnn_batch_size largest;
+    set(&s, 0);
+    for (uint32_t v = 0; v < NODES; v++)
+        s.indptr[v + 1] = s.indptr[v] + (v % 4 == 0 ? 1 : v % 4 == 1 ? 3 : 0);
+    s.dataset.edge_count = s.indptr[NODES];
+    s.workload = (struct gnn_workload){.batch_size = 16, .layers = 1, .fanout = {4}, .sample_only = true};
+    gnn_batch_largest(&s.dataset, &s.workload, &largest);
+    assert_int_equal(largest.nodes[0], 16);
+    assert_int_equal(largest.nodes[1], 67);
+    assert_int_equal(largest.edges, 70 - 16);
+    s.workload.fanout[0] = 1; /* every tree has 2 nodes: nothing to spread, and the fan-out's bound */
+    gnn_batch_largest(&s.dataset, &s.workload, &largest);
+    assert_int_equal(largest.nodes[1], 32);
+    assert_int_equal(largest.edges, 16);
+
+    /* Fan-outs 2 and 1: a child's tree has 2 nodes, a seed's 1 + 1 x 2 + 1 = 4 or 1 + 2 x 2 + 1 = 6, mean 5 and
+     * variance 1; ten have 50 + 5.2565 x 3.162 = 66.6 draws, on 64.5 nodes: more than the fan-outs' bound of 60. */
+    s.workload = (struct gnn_workload){.batch_size = 10, .layers = 2, .fanout = {2, 1}, .sample_only = true};
+    gnn_batch_largest(&s.dataset, &s.workload, &largest);
+    assert_int_equal(largest.nodes[1], 30); /* 33 by trees, 30 by the bound */
+    assert_int_equal(largest.nodes[2], 60);
+    assert_int_equal(largest.edges, 10 * 2 + 30 * 1);
+
+    /* Never more than the graph has. */
+    s.workload = (struct gnn_workload){.batch_size = 100, .layers = 3, .fanout = {3, 3, 3}, .sample_only = true};
+    gnn_batch_largest(&s.dataset, &s.workload, &largest);
+    assert_in_range(largest.nodes[3], 500, NODES);
+}
+
+/* What sums over many mini-batches spreads with the root of their number. */
+static void test_sums_spread_less(void **state)
+{
+    (void)state;
+    struct setting s;
+    set(&s, 0);
+    s.plan.batch.nodes[1] = 100;
+    s.plan.largest.nodes[1] = 160;
+    assert_int_equal(gnn_plan_nodes_of(&s.plan, 1, 1), 160);
+    assert_int_equal(gnn_plan_nodes_of(&s.plan, 4, 1), 400 + 2 * 60);
+    assert_int_equal(gnn_plan_nodes_of(&s.plan, 100, 1), 10000 + 10 * 60);
+    s.plan.largest.nodes[1] = 90; /* hubs: the bound of one is below the expectation */
+    assert_int_equal(gnn_plan_nodes_of(&s.plan, 4, 1), 400);
+}
+
+/* A run that outgrows its plan says by how much it was planned, what is most of it and what to change. */
+static void test_a_run_that_outgrows_its_plan_is_explained(void **state)
+{
+    (void)state;
+    struct setting s;
+    set(&s, 1 << 20);
+    gnn_plan_part(&s.plan, "buffer", "x.buffer", 100000);
+    (void)gnn_fail(&s.err, GNN_ECAP, "rows: 5 bytes beside the others pass the cap: raise --memory");
+    gnn_plan_explain(&s.plan, &s.err);
+    static const char *const words[] = {"rows: 5 bytes", "outgrew", "the buffer with",
+                                        "raise --memory or change x.buffer"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        assert_non_null(strstr(s.err.message, words[i]));
+    char before[sizeof s.err.message];
+    memcpy(before, s.err.message, sizeof before);
+    gnn_plan_explain(&s.plan, &s.err); /* once is enough */
+    assert_string_equal(s.err.message, before);
+    s.err = (struct gnn_err){0};
+    (void)gnn_fail(&s.err, GNN_EIO, "a read failed");
+    gnn_plan_explain(&s.plan, &s.err);
+    assert_string_equal(s.err.message, "a read failed");
+}
+
 static void test_the_cap_is_judged_to_the_byte(void **state)
 {
     (void)state;
@@ -168,6 +247,9 @@ int main(void)
         cmocka_unit_test(test_the_process_is_counted_with_a_reserve),
         cmocka_unit_test(test_evaluations_between_epochs_are_counted),
         cmocka_unit_test(test_several_workers_share_a_cap),
+        cmocka_unit_test(test_the_largest_mini_batch_by_hand),
+        cmocka_unit_test(test_sums_spread_less),
+        cmocka_unit_test(test_a_run_that_outgrows_its_plan_is_explained),
         cmocka_unit_test(test_the_cap_is_judged_to_the_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,48 @@ static void test_expected_sizes_are_near_what_is_sampled(void **state)
     }
 }
 
+/* No mini-batch of forty epochs passes what plans count for the largest, and what one reserves is its bound. */
+static void test_no_mini_batch_passes_the_largest(void **state)
+{
+    (void)state;
+    for (uint32_t batch_size = 1; batch_size <= 64; batch_size *= 4) {
+        struct fixture f;
+        struct gnn_sampling *s;
+        struct gnn_batch *batch;
+        struct gnn_batch_size expected, largest;
+        struct gnn_mem_usage before, after;
+        uint32_t nodes = 0;
+        uint64_t edges = 0;
+        open_batches(&f, batch_size, 0);
+        const struct gnn_sampling_config config = {.workers = 1};
+        assert_int_equal(gnn_sampling_open(&f.env, &config, &s, &f.err), GNN_OK);
+        gnn_mem_usage(f.world, &before);
+        assert_int_equal(gnn_batch_open(f.world, &batch, &f.err), GNN_OK);
+        for (uint64_t epoch = 0; epoch < 40; epoch++) {
+            gnn_sampling_begin(s, epoch);
+            for (uint32_t k = 0; k < gnn_sampling_batches(s) && k < 50; k++) {
+                assert_int_equal(gnn_sampling_draw(s, 0, k, batch, &f.err), GNN_OK);
+                const struct gnn_batch_view *const view = gnn_batch_view(batch);
+                nodes = gnn_max_u32(nodes, view->node_count);
+                edges = gnn_max_u64(edges, view->blocks[0].edge_count + view->blocks[1].edge_count);
+            }
+        }
+        gnn_batch_expect(&f.graph.dataset, &f.workload, &expected);
+        gnn_batch_largest(&f.graph.dataset, &f.workload, &largest);
+        assert_in_range(nodes, 1, largest.nodes[2]);
+        assert_in_range(edges, 1, largest.edges);
+        assert_true(largest.nodes[2] >= expected.nodes[2]);
+        assert_true(largest.nodes[2] <= 2 * nodes + 16); /* and is of use */
+        gnn_mem_usage(f.world, &after);
+        assert_int_equal(after.current_bytes - before.current_bytes,
+                         gnn_batch_reserved_bytes(&f.graph.dataset, &f.workload) + gnn_sampling_bytes(&f.env, 1) -
+                             gnn_sampling_bytes(&f.env, 0));
+        gnn_batch_close(f.world, batch);
+        gnn_sampling_close(s);
+        fixture_close(&f);
+    }
+}
+
 static void test_rows_grow_and_never_shrink(void **state)
 {
     (void)state;
@@ -168,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches_partition_the_training_nodes),
         cmocka_unit_test(test_expected_sizes_are_near_what_is_sampled),
+        cmocka_unit_test(test_no_mini_batch_passes_the_largest),
         cmocka_unit_test(test_rows_grow_and_never_shrink),
         cmocka_unit_test(test_stop_flag_and_empty_training_set),
         cmocka_unit_test(test_an_unlabelled_seed_is_named),

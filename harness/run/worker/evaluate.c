@@ -121,15 +121,14 @@ static enum gnn_status evaluate_batch(struct evaluation *e, uint64_t index, cons
 uint64_t gnn_evaluate_bytes(const struct gnn_env *env, bool features_on_host)
 {
     struct gnn_workload load = *env->workload;
-    struct gnn_batch_size size;
     load.batch_size = gnn_min_u32(load.batch_size, SEEDS_MAX);
-    gnn_batch_expect(env->dataset, &load, &size);
+    struct gnn_batch_size largest;
+    gnn_batch_largest(env->dataset, &load, &largest);
     struct gnn_env own = *env;
     own.workload = &load;
-    const uint64_t order = gnn_batch_order_bytes(env); /* of training nodes: not here */
-    const uint64_t rows = gnn_mul_bytes(size.nodes[load.layers], env->dataset->row_bytes);
-    return gnn_sampling_bytes(&own, &size, 1) - order + gnn_batch_bytes(&size, load.layers) +
-           (features_on_host ? rows + rows / 8 : 0);
+    const uint64_t samplers = gnn_sampling_bytes(&own, 1) - gnn_sampling_bytes(&own, 0); /* no order of an epoch */
+    const uint64_t rows = gnn_mul_bytes(gnn_rows_capacity(largest.nodes[load.layers]), env->dataset->row_bytes);
+    return samplers + gnn_batch_reserved_bytes(env->dataset, &load) + (features_on_host ? rows : 0);
 }
 
 static enum gnn_status evaluate_all(struct evaluation *e, const struct gnn_split *split, uint64_t *correct,

@@ -99,6 +99,7 @@ static void fill_workload(struct gnn_run_worker *w)
                               .cores = gnn_max_u32(gnn_machine_cores(w->machine) / c->workers, 1),
                               .cap_bytes = c->memory_bytes,
                               .process_bytes = gnn_machine_process_bytes(w->machine),
+                              .process_known = gnn_machine_process_known(w->machine),
                               .stop = w->control->stop,
                               .on_step = gnn_run_worker_on_step,
                               .on_step_ctx = w,
@@ -248,6 +249,8 @@ static enum gnn_status run_one(struct gnn_run_worker *w, struct gnn_err *err)
 {
     enum gnn_status status = open_rank(w, err);
     GNN_NEXT(status, gnn_run_worker_epochs(w, err));
+    if (status == GNN_ECAP)
+        gnn_plan_explain(&w->plan, err);
     close_rank(w);
     return status;
 }
