@@ -95,6 +95,55 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
     fixture_close(&f);
 }
 
+/* Lists that AGNES cuts into several blocks of 4 KiB (1020 IDs, or half as many) and Ginex reads in several pages:
+ * drawn from over their whole length, in one frame as in many. */
+static void test_lists_of_many_blocks(void **state)
+{
+    (void)state;
+    static const struct train_graph_config hubs = {.nodes = 6000,
+                                                   .mean_degree = 6,
+                                                   .dim = 4,
+                                                   .classes = 3,
+                                                   .train = TRAIN,
+                                                   .seed = 31,
+                                                   .hub_every = 100,
+                                                   .hub_degree = 6000};
+    const struct {
+        const char *system;
+        const char *const *options;
+    } cases[] = {
+        {"pygplus", OPTIONS("workers=2")},
+        {"gnndrive", OPTIONS("io=buffered", "samplers=2")},
+        {"ginex", OPTIONS("io=buffered", "superbatch=3", "samplers=2", "cache_neighbours=false")},
+        {"ringsampler", OPTIONS("io=buffered", "threads=2", "feature_io=buffered")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=1", "graph_buffer=4K")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "graph_buffer=12K", "id_bytes=8")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=8", "layout=random", "graph_buffer=1M")},
+        {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=5", "resident_first=false", "gbuf_keep=true")},
+    };
+    struct fixture f;
+    fixture_open(&f, .graph = &hubs);
+    uint64_t longest = 0;
+    for (uint32_t v = 0; v < hubs.nodes; v++)
+        longest = gnn_max_u64(longest, f.graph.dataset.indptr[v + 1] - f.graph.dataset.indptr[v]);
+    assert_true(longest > 2 * 1020); /* three blocks */
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct train_run run;
+        struct gnn_sample_counters expected[EPOCHS];
+        train_run_init(&run, f.world, cases[c].system);
+        run.options = cases[c].options;
+        run.workload.sample_only = true;
+        reference_digests(f.world, &f.graph, &run.workload, expected);
+        must_run(train_run_open(&run, &f.graph), &run);
+        for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+            must_run(train_run_epoch(&run, epoch), &run);
+            assert_memory_equal(&run.result.counters.sample, &expected[epoch], sizeof *expected);
+        }
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
 static void test_biased_floyd_draws_other_batches(void **state)
 {
     (void)state;
@@ -365,6 +414,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_digests_depend_on_nothing_but_the_workload),
+        cmocka_unit_test(test_lists_of_many_blocks),
         cmocka_unit_test(test_biased_floyd_draws_other_batches),
         cmocka_unit_test(test_losses_agree_to_the_bit),
         cmocka_unit_test(test_a_device_of_its_own_changes_no_loss),

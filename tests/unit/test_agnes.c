@@ -265,6 +265,155 @@ static void test_pinned_frames_stay(void **state)
         }
 }
 
+/* ---- block reader ---- */
+
+enum { READ_BLOCKS = 40, READ_ROUNDS = 60 };
+
+/* A block reader driven through hops, beside a list of what its buffer must hold: least recently used first. */
+struct reading {
+    struct gnn_world *world;
+    struct gnn_team *team;
+    struct agnes_block_reader *reader;
+    bool resident_first;
+    uint32_t frames;
+    uint32_t held[READ_BLOCKS], held_count;
+    uint32_t needed[READ_BLOCKS], needed_count;
+    uint32_t served[READ_BLOCKS]; /* times, in this hop */
+    uint64_t seed;
+};
+
+static enum gnn_status count_served(void *ctx, uint32_t worker, uint32_t block, const void *memory, struct gnn_err *err)
+{
+    (void)worker;
+    struct reading *const r = ctx;
+    r->served[block]++;
+    return *(const uint32_t *)memory == block ? GNN_OK : gnn_fail(err, GNN_EBUG, "block %u has another's bytes", block);
+}
+
+static bool holds(const struct reading *r, uint32_t block)
+{
+    for (uint32_t i = 0; i < r->held_count; i++)
+        if (r->held[i] == block)
+            return true;
+    return false;
+}
+
+/* Puts the block at the end, as one that was used just now; out goes the one that was used longest ago. */
+static void use_held(struct reading *r, uint32_t block)
+{
+    uint32_t i = 0;
+    while (i < r->held_count && r->held[i] != block)
+        i++;
+    if (i == r->held_count && r->held_count == r->frames)
+        i = 0;
+    if (i < r->held_count)
+        memmove(&r->held[i], &r->held[i + 1], (--r->held_count - i) * sizeof *r->held);
+    r->held[r->held_count++] = block;
+}
+
+/* Returns the reads that the hop must make, and brings the list up to date. */
+static uint64_t expect_hop(struct reading *r)
+{
+    bool resident[READ_BLOCKS] = {false};
+    uint64_t reads = 0;
+    for (uint32_t i = 0; r->resident_first && i < r->needed_count; i++)
+        resident[i] = holds(r, r->needed[i]);
+    for (uint32_t i = 0; i < r->needed_count; i++)
+        if (resident[i])
+            use_held(r, r->needed[i]);
+    for (uint32_t i = 0; i < r->needed_count; i++) {
+        if (resident[i])
+            continue;
+        reads += !holds(r, r->needed[i]);
+        use_held(r, r->needed[i]);
+    }
+    return reads;
+}
+
+/* The driver's stage: READ_ROUNDS hops, each needing about half of the blocks. */
+static enum gnn_status drive_hops(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    (void)worker;
+    struct reading *const r = ctx;
+    for (uint32_t hop = 0; hop < READ_ROUNDS; hop++) {
+        struct agnes_block_counters before, after;
+        r->needed_count = 0;
+        for (uint32_t b = 0; b < READ_BLOCKS; b++)
+            if (gnn_splitmix64_at(r->seed, hop * READ_BLOCKS + b) % 5 < 1 + hop % 4)
+                r->needed[r->needed_count++] = b;
+        memset(r->served, 0, sizeof r->served);
+        const uint64_t reads = expect_hop(r);
+        agnes_block_reader_counters(r->reader, &before);
+        GNN_TRY(agnes_block_reader_serve(r->reader, r->needed, r->needed_count, count_served, r, err));
+        agnes_block_reader_counters(r->reader, &after);
+        if (after.reads - before.reads != reads || after.hits - before.hits != r->needed_count - reads)
+            return gnn_fail(err, GNN_EBUG, "hop %u: %u reads and %u hits, expected %u of %u", hop,
+                            (unsigned)(after.reads - before.reads), (unsigned)(after.hits - before.hits),
+                            (unsigned)reads, r->needed_count);
+        for (uint32_t b = 0, n = 0; b < READ_BLOCKS; b++) {
+            const bool wanted = n < r->needed_count && r->needed[n] == b;
+            n += wanted;
+            if (r->served[b] != (wanted ? 1 : 0))
+                return gnn_fail(err, GNN_EBUG, "hop %u: block %u was served %u times", hop, b, r->served[b]);
+        }
+    }
+    gnn_team_done(r->team);
+    return GNN_OK;
+}
+
+static void open_blocks(struct gnn_world *world, struct gnn_file **out)
+{
+    const char *const tmp = getenv("TMPDIR");
+    char path[300];
+    (void)snprintf(path, sizeof path, "%.200s/oocgnn-blocks-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    uint32_t block[Z / sizeof(uint32_t)] = {0};
+    for (uint32_t b = 0; b < READ_BLOCKS; b++) {
+        block[0] = b;
+        assert_int_equal(write(fd, block, sizeof block), sizeof block);
+    }
+    assert_int_equal(close(fd), 0);
+    struct gnn_err err = {0};
+    must(gnn_file_open(world, path, GNN_OPEN_READ, out, &err), &err);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Reads of a hop = what it needs less what is resident when it begins, each once; with the resident ones not first,
+ * less what is still there when its turn comes. Every block needed is served once, whatever lies in the buffer. */
+static void test_a_hop_reads_what_is_not_resident(void **state)
+{
+    (void)state;
+    static const uint32_t frames[] = {1, 3, 8, 20, READ_BLOCKS};
+    for (size_t i = 0; i < 2 * sizeof frames / sizeof *frames; i++) {
+        struct fixture f;
+        struct reading r = {.seed = test_seed(), .resident_first = i % 2 == 0, .frames = frames[i / 2]};
+        struct gnn_pipeline *pipeline = NULL;
+        struct gnn_file *file = NULL;
+        fixture_open(&f, .graph = NULL);
+        r.world = f.world;
+        open_blocks(f.world, &file);
+        must(gnn_team_open(f.world, 1, &r.team, &f.err), &f.err);
+        const struct gnn_env env = {.world = f.world, .io_engine = GNN_RING_POOL};
+        const struct agnes_block_reader_config config = {
+            .team = r.team,
+            .file = file,
+            .depth = 1, /* reads end in order, so that it is known what was used last */
+            .resident_first = r.resident_first,
+            .buffer = {.name = "blocks", .frames = r.frames, .blocks = READ_BLOCKS, .block_bytes = Z}};
+        must(agnes_block_reader_open(&env, &config, &r.reader, &f.err), &f.err);
+        must(gnn_pipeline_open(f.world, &pipeline, &f.err), &f.err);
+        must(gnn_pipeline_stage(pipeline, "drive", 1, drive_hops, &r, &f.err), &f.err);
+        must(gnn_team_stage(r.team, pipeline, "work", &f.err), &f.err);
+        must(gnn_pipeline_run(pipeline, &f.err), &f.err);
+        gnn_pipeline_close(pipeline);
+        agnes_block_reader_close(r.reader);
+        gnn_team_close(r.team);
+        gnn_file_close(f.world, file);
+        fixture_close(&f);
+    }
+}
+
 /* ---- bucket ---- */
 
 enum { BUCKET_BATCHES = 37, BUCKET_BLOCKS = 50 };
@@ -803,7 +952,10 @@ static void test_the_smallest_accepted_cap_is_kept(void **state)
     train_graph_open(&usual, &g);
     const char *const *const options = OPTIONS("io=buffered", "block=16K", "depth=4", "workers=2");
     struct fixture f;
+    struct train_run run;
     fixture_open(&f, .graph = NULL);
+    open_run(&run, f.world, &g, options); /* prepares the layout: only epochs are to count */
+    train_run_close(&run);
     uint64_t low = 1 << 20, high = 200 << 20;
     struct gnn_err err;
     while (high - low > 4096) {
@@ -816,7 +968,6 @@ static void test_the_smallest_accepted_cap_is_kept(void **state)
     assert_non_null(strstr(err.message, "--memory"));
     fixture_close(&f);
     fixture_open(&f, .measured.memory_limit_bytes = high);
-    struct train_run run;
     train_run_init(&run, f.world, "agnes");
     run.options = options;
     run.cap_bytes = high;
@@ -870,6 +1021,7 @@ int main(void)
         cmocka_unit_test(test_a_random_graph_in_a_random_order),
         cmocka_unit_test(test_eviction_follows_the_policy),
         cmocka_unit_test(test_pinned_frames_stay),
+        cmocka_unit_test(test_a_hop_reads_what_is_not_resident),
         cmocka_unit_test(test_the_bucket_holds_every_entry_once_in_order),
         cmocka_unit_test(test_prepared_files_hold_the_dataset),
         cmocka_unit_test(test_the_order_is_breadth_first),
