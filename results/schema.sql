@@ -3,8 +3,8 @@
 -- Opened with WAL and a busy timeout: several processes may write one database on a local disk.
 
 PRAGMA application_id = 1869570919; -- "oocg"
-PRAGMA user_version = 6;            -- raised when a name comes, goes or changes its meaning; 4: writes asked for, peak, disk;
-                                    -- 5: a GPU's power and PCIe; 6: queued_ns
+PRAGMA user_version = 7;            -- raised when a name comes, goes or changes its meaning; 4: writes asked for, peak, disk;
+                                    -- 5: a GPU's power and PCIe; 6: queued_ns; 7: ranks of links
 
 CREATE TABLE runs (
     run_id                INTEGER PRIMARY KEY, -- ascending in the order of their starts
@@ -83,6 +83,16 @@ CREATE TABLE epochs (
     train_accuracy REAL,    -- in [0, 1], with dropout on
     valid_accuracy REAL,    -- in [0, 1]; NULL: not evaluated after this epoch
     test_accuracy  REAL,
+    valid_mrr      REAL,    -- --task link: mean reciprocal rank among all nodes, true edges left out; or among sampled ones
+    valid_raw_mrr  REAL,    -- among all nodes; NULL: candidates were sampled
+    valid_hits_1   REAL,    -- share ranked first, among the first 3, among the first 10, as valid_mrr
+    valid_hits_3   REAL,
+    valid_hits_10  REAL,
+    test_mrr       REAL,
+    test_raw_mrr   REAL,
+    test_hits_1    REAL,
+    test_hits_3    REAL,
+    test_hits_10   REAL,
     PRIMARY KEY (run_id, epoch)
 ) STRICT;
 

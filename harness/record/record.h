@@ -71,7 +71,9 @@ struct gnn_record_figure {
 struct gnn_record_epoch {
     uint64_t epoch;
     uint64_t wall_ns, prepare_ns;
-    double loss, train_accuracy, valid_accuracy, test_accuracy; /* NAN: unknown; accuracies in [0, 1] */
+    double loss, train_accuracy, valid_accuracy, test_accuracy;                 /* NAN: unknown; accuracies in [0, 1] */
+    double valid_mrr, valid_raw_mrr, valid_hits_1, valid_hits_3, valid_hits_10; /* of links, in [0, 1] */
+    double test_mrr, test_raw_mrr, test_hits_1, test_hits_3, test_hits_10;
     struct gnn_record_counters counters;
     uint32_t stage_count, figure_count;
     struct gnn_record_stage stages[GNN_RECORD_STAGES_MAX];

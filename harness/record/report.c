@@ -156,7 +156,11 @@ static void set_run_row(struct grid *grid, const struct gnn_run_record *run)
     grid_set(grid, 7, "%s", count_text(run->counters.device_read_ios, text));
     grid_set(grid, 8, "%s", bytes_text(run->counters.requested_bytes, text));
     grid_set(grid, 9, "%s", bytes_text(run->counters.peak_memory_bytes, text));
-    grid_set(grid, 10, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
+    const double mrr = gnn_run_test_mrr(run);
+    if (isfinite(mrr))
+        grid_set(grid, 10, "MRR %.4f", mrr);
+    else
+        grid_set(grid, 10, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
 }
 
 static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)

@@ -143,6 +143,14 @@ double gnn_run_test_accuracy(const struct gnn_run_record *run)
     return (double)NAN;
 }
 
+double gnn_run_test_mrr(const struct gnn_run_record *run)
+{
+    for (uint32_t e = run->epoch_count; e-- > 0;)
+        if (isfinite(run->epochs[e].test_mrr))
+            return run->epochs[e].test_mrr;
+    return (double)NAN;
+}
+
 /* ---- caption ---- */
 
 static void say(char *text, size_t text_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -38,6 +38,9 @@ bool gnn_run_gpu_busy(const struct gnn_run_record *run, uint64_t *busy_ns, uint6
 /* Mean over the series, weighted by interval; NAN without one. */
 double gnn_run_cpu_pct(const struct gnn_run_record *run);
 
+/* The last known MRR of the test edges; NAN if none. */
+double gnn_run_test_mrr(const struct gnn_run_record *run);
+
 /* The last known test accuracy; NAN if none. */
 double gnn_run_test_accuracy(const struct gnn_run_record *run);
 
