@@ -18,7 +18,10 @@ static const char *variants_of(const struct gnn_system *system, char *text, size
     static const struct {
         enum gnn_variant variant;
         const char *word;
-    } words[] = {{GNN_VARIANT_CPU, "cpu"}, {GNN_VARIANT_GPU, "gpu"}, {GNN_VARIANT_SAMPLE_ONLY, "sampling only"}};
+    } words[] = {{GNN_VARIANT_CPU, "cpu"},
+                 {GNN_VARIANT_GPU, "gpu"},
+                 {GNN_VARIANT_SAMPLE_ONLY, "sampling only"},
+                 {GNN_VARIANT_LINK, "links"}};
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)

@@ -132,6 +132,43 @@ static enum gnn_status check_workers(const struct gnn_run_config *config, const 
     return GNN_OK;
 }
 
+/* Whether an option of --task link was given another value than its own. */
+static bool sets_links(const struct gnn_run_config *config)
+{
+    struct gnn_run_config usual;
+    gnn_run_config_defaults(&usual);
+    return config->decoder != usual.decoder || config->optimizer != usual.optimizer ||
+           config->encoder != usual.encoder || config->embedding_lr != usual.embedding_lr ||
+           config->negatives != usual.negatives || config->chunks != usual.chunks ||
+           config->degree_share != usual.degree_share || config->candidates != usual.candidates;
+}
+
+static enum gnn_status check_task(const struct gnn_run_config *config, const struct gnn_system *system,
+                                  struct gnn_err *err)
+{
+    uint32_t device;
+    if (config->task == GNN_TASK_NODES && sets_links(config))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--decoder, --encoder, --optimizer, --embedding-lr, --negatives, --chunks, --degree-share and "
+                        "--candidates are of --task link: add it");
+    if (config->task == GNN_TASK_NODES)
+        return GNN_OK;
+    if ((system->variants & GNN_VARIANT_LINK) == 0)
+        return gnn_fail(
+            err, GNN_ENOTSUP,
+            "--task link: %s learns classes of nodes alone; choose a system that learns links (`oocgnn list "
+            "systems`)",
+            system->name);
+    if (config->sample_only)
+        return gnn_fail(err, GNN_ENOTSUP, "--sample-only: links are not learned without training; leave it out");
+    if (gnn_compute_is_cuda(config, &device) && config->world == GNN_WORLD_MEASURED)
+        return gnn_fail(err, GNN_ENOTSUP, "--task link: the CUDA back-end cannot predict links; use --compute cpu");
+    if (config->decoder == GNN_DECODER_COMPLEX && gnn_run_dim(config) % 2 != 0)
+        return gnn_fail(err, GNN_EUSAGE, "--dim %u: --decoder complex takes an even one, half of it imaginary",
+                        config->dim);
+    return GNN_OK;
+}
+
 enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct gnn_err *err)
 {
     const struct gnn_system *system;
@@ -150,6 +187,7 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
     if (config->gat_width_total && config->hidden % config->heads != 0)
         return gnn_fail(err, GNN_EUSAGE, "--hidden %u cannot be shared by --heads %u; choose a multiple",
                         config->hidden, config->heads);
+    GNN_TRY(check_task(config, system, err));
     GNN_TRY(check_workers(config, system, err));
     struct gnn_run_faults faults;
     GNN_TRY(gnn_faults_parse(config->fault, &faults, err));

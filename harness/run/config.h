@@ -24,6 +24,15 @@ struct gnn_run_config {
     uint32_t dim; /* 0: the only one prepared */
     enum gnn_id_width id_width;
 
+    enum gnn_task_kind task;
+    enum gnn_decoder decoder; /* from here to candidates: of GNN_TASK_LINK */
+    enum gnn_optimizer optimizer;
+    bool encoder; /* vectors are scored behind the model */
+    double embedding_lr;
+    uint32_t negatives, chunks;
+    double degree_share;
+    uint32_t candidates; /* that an edge is ranked among; 0: all nodes */
+
     enum gnn_model_kind model;
     uint32_t hidden, heads;
     bool gat_width_total;
@@ -80,6 +89,9 @@ bool gnn_compute_is_cuda(const struct gnn_run_config *config, uint32_t *device);
 
 /* Segments of the training nodes: --segments, or one a worker. */
 uint32_t gnn_run_segments(const struct gnn_run_config *config);
+
+/* Width of features or vectors that the dataset is opened with: --dim, or what stands for it; 0: the only one there. */
+uint32_t gnn_run_dim(const struct gnn_run_config *config);
 
 /* Mini-batches an epoch trains at most; 0 = all. */
 uint32_t gnn_run_max_batches(const struct gnn_run_config *config);

@@ -266,6 +266,10 @@ static enum gnn_status open_synthetic(struct gnn_machine *m, struct gnn_err *err
 enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_dataset **out, struct gnn_err *err)
 {
     if (gnn_run_dataset_is_computed(m->config)) {
+        if (m->config->task == GNN_TASK_LINK)
+            return gnn_fail(err, GNN_ENOTSUP,
+                            "--task link: %s is no knowledge graph; import one with `oocgnn prepare --format triples`",
+                            m->config->dataset);
         GNN_TRY(open_synthetic(m, err));
         if (m->config->sample_only)
             gnn_synthetic_drop_labels(m->world, m->synthetic);
@@ -274,7 +278,15 @@ enum gnn_status gnn_machine_dataset(struct gnn_machine *m, const struct gnn_data
     }
     char dir[GNN_TEXT_MAX * 2];
     gnn_run_dataset_dir(m->config, dir, sizeof dir);
-    GNN_TRY(gnn_dataset_open(m->world, dir, m->config->dim, gnn_id_width_bytes(m->config->id_width), &m->dataset, err));
+    GNN_TRY(gnn_dataset_open(m->world, dir, gnn_run_dim(m->config), gnn_id_width_bytes(m->config->id_width),
+                             &m->dataset, err));
+    if (m->config->task == GNN_TASK_LINK && m->dataset->relation_count == 0)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--task link: %s has no relations; import a knowledge graph with `oocgnn prepare --format "
+                        "triples`",
+                        dir);
+    if (m->config->task == GNN_TASK_NODES && m->dataset->relation_count > 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s is a knowledge graph without training nodes: say --task link", dir);
     if (m->config->sample_only)
         gnn_dataset_drop_labels(m->world, m->dataset);
     *out = m->dataset;

@@ -21,6 +21,10 @@ static const char *const gcn_norms[] = {
 
 /* A choice is parsed into a uint32_t; its field has the type of its enum. */
 _Static_assert(sizeof(enum gnn_world_kind) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
+static const char *const tasks[] = {[GNN_TASK_NODES] = "nodes", [GNN_TASK_LINK] = "link", NULL};
+_Static_assert(sizeof(enum gnn_task_kind) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
+_Static_assert(sizeof(enum gnn_decoder) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
+_Static_assert(sizeof(enum gnn_optimizer) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
 _Static_assert(sizeof worlds / sizeof *worlds == GNN_WORLD_SIMULATED + 2, "a name for each world");
 
 /* clang-format off */
@@ -37,6 +41,32 @@ const struct gnn_option gnn_run_options[] = {
     OPTION("id-bytes", CHOICE, id_width, "4", .unit = "bytes", .choices = gnn_id_width_words,
            .help = "neighbour IDs on disk to use: `indices`, or `indices-8` as most released systems store them"),
 
+    OPTION("task", CHOICE, task, "nodes", .choices = tasks,
+           .help = "what is learned: nodes: classes of nodes from their features; link: edges of a knowledge graph, "
+                   "with vectors of --dim (0 = 100) for its nodes"),
+    OPTION("decoder", CHOICE, decoder, "distmult", .choices = gnn_decoder_words,
+           .help = "--task link: what scores an edge", .source = "MariusGNN, section 7.1"),
+    OPTION("encoder", BOOL, encoder, "no",
+           .help = "--task link: score the output of --model over --fanout instead of the vectors themselves"),
+    OPTION("optimizer", CHOICE, optimizer, "adagrad", .choices = gnn_optimizer_words,
+           .help = "--task link: of vectors, relations and encoder",
+           .source = "Marius, section 2.1; MariusGNN artifact"),
+    OPTION("embedding-lr", F64, embedding_lr, "0.1", .min = 1e-9, .max = 10,
+           .help = "--task link: learning rate of vectors, relations and encoder", .source = "MariusGNN artifact"),
+    OPTION("negatives", U32, negatives, "500", .unit = "nodes", .min = 1, .max = 1 << 20,
+           .help = "--task link: nodes that the edges of a chunk are compared with, on each side",
+           .source = "MariusGNN artifact"),
+    OPTION("chunks", U32, chunks, "10", .min = 1, .max = 1 << 16,
+           .help = "--task link: parts of a mini-batch whose edges share their negatives",
+           .source = "MariusGNN artifact"),
+    OPTION("degree-share", F64, degree_share, "0.5", .max = 1,
+           .help = "--task link: share of the negatives that are ends of the mini-batch's edges; the others are "
+                   "uniform",
+           .source = "MariusGNN artifact"),
+    OPTION("candidates", U32, candidates, "0", .unit = "nodes", .max = 1 << 24,
+           .help = "--task link: nodes that an edge is ranked among, half of them ends of edges; 0 = all, without "
+                   "those that make a true edge",
+           .source = "MariusGNN artifact: 2000, or all on FB15k-237"),
     OPTION("model", CHOICE, model, "sage", .choices = gnn_model_names, .help = "what is trained",
            .source = "GNNDrive, section 5"),
     OPTION("hidden", U32, hidden, "256", .unit = "floats", .min = 1, .max = 4096,
@@ -110,7 +140,7 @@ const struct gnn_option gnn_run_options[] = {
     OPTION("time-limit", DURATION, time_limit_ns, "0", .unit = "TIME",
            .help = "end the run as `oot` after this long (30m, 90s); 0 = none"),
     OPTION("evaluate", CHOICE, evaluate, "last", .choices = evaluations,
-           .help = "accuracy on the validation and test nodes: after which epochs"),
+           .help = "accuracy on the validation and test nodes, or ranks of such edges: after which epochs"),
     OPTION("interval", DURATION, interval_ns, "250ms", .unit = "TIME",
            .help = "time between two samples of the probes, at least 10ms"),
     OPTION("db", TEXT, db, "oocgnn.db", .unit = "FILE", .help = "SQLite file the run is recorded in"),
@@ -141,6 +171,12 @@ enum gnn_status gnn_run_config_set(struct gnn_run_config *config, const char *te
         return gnn_fail(err, GNN_EUSAGE, "--set %s: more than %d settings", text, GNN_SETS_MAX);
     memcpy(config->sets[config->set_count++], text, strlen(text) + 1);
     return GNN_OK;
+}
+
+uint32_t gnn_run_dim(const struct gnn_run_config *config)
+{
+    enum { LINK_DIM = 100 }; /* MariusGNN, section 7.1 */
+    return config->dim == 0 && config->task == GNN_TASK_LINK ? LINK_DIM : config->dim;
 }
 
 bool gnn_compute_is_modelled(const struct gnn_run_config *config)

@@ -56,21 +56,31 @@ enum gnn_status gnn_record_list_config(const struct gnn_run_config *config, stru
     return status;
 }
 
+/* "sage"; of links "distmult", or "sage distmult" behind an encoder. */
+static void fill_model(const struct gnn_run_config *config, struct gnn_run_record *run)
+{
+    assert(config->model < GNN_MODEL_KINDS);
+    if (config->task == GNN_TASK_NODES)
+        copy_name(run->model, gnn_model_names[config->model]);
+    else
+        (void)snprintf(run->model, sizeof run->model, "%s%s%s", config->encoder ? gnn_model_names[config->model] : "",
+                       config->encoder ? " " : "", gnn_decoder_words[config->decoder]);
+}
+
 enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, struct gnn_run_record *run,
                                        struct gnn_err *err)
 {
     copy_name(run->system, config->system);
     copy_name(run->dataset, dataset_name(config->dataset));
-    copy_name(run->model, gnn_model_names[config->model]);
+    fill_model(config, run);
     copy_name(run->preset, config->preset);
     copy_name(run->world, config->world == GNN_WORLD_SIMULATED ? "simulated" : "measured");
     copy_name(run->profile, config->profile);
     copy_name(run->compute, config->sample_only ? "" : config->compute);
     copy_name(run->io_engine, config->io_engine == GNN_RING_URING ? "uring" : "pool");
     copy_name(run->variant, config->sample_only ? "sample-only" : "");
-    assert(config->model < GNN_MODEL_KINDS);
     run->scale_divisor = config->scale_divisor;
-    run->dim = config->dim == 0 ? GNN_UNKNOWN : config->dim;
+    run->dim = gnn_run_dim(config) == 0 ? GNN_UNKNOWN : gnn_run_dim(config);
     run->batch_size = config->batch_size;
     run->epochs_planned = config->epochs;
     run->seed = config->seed;
@@ -93,7 +103,7 @@ enum gnn_status gnn_record_fill_config(const struct gnn_run_config *config, stru
 /* The width that the run will take, as gnn_dataset_open chooses it. */
 static uint32_t dim_of(const struct gnn_run_config *config, const struct gnn_meta *meta)
 {
-    return config->dim != 0 || meta->dim_count == 0 ? config->dim : meta->dims[0];
+    return gnn_run_dim(config) != 0 || meta->dim_count == 0 ? gnn_run_dim(config) : meta->dims[0];
 }
 
 static enum gnn_status fill_from_meta(const struct gnn_run_config *config, const char *dir, const struct gnn_meta *meta,
@@ -112,11 +122,13 @@ static enum gnn_status fill_from_meta(const struct gnn_run_config *config, const
     gnn_meta_features_name(dim, features, sizeof features);
     const uint32_t id_bytes = gnn_id_width_bytes(config->id_width);
     const char *const indices = gnn_meta_indices_name(id_bytes);
-    if (gnn_meta_find_file(meta, features) == NULL || gnn_meta_find_file(meta, indices) == NULL)
+    const bool links = meta->relation_count > 0; /* edges instead of features */
+    if ((gnn_meta_find_file(meta, features) == NULL && !links) || gnn_meta_find_file(meta, indices) == NULL)
         return GNN_OK; /* no such width: the worker says so */
     gnn_meta_digest(meta, dim, id_bytes, digest);
-    run->dataset_bytes = gnn_meta_expected_bytes(meta, "indptr") + gnn_meta_expected_bytes(meta, indices) +
-                         gnn_meta_expected_bytes(meta, features);
+    run->dataset_bytes =
+        gnn_meta_expected_bytes(meta, "indptr") + gnn_meta_expected_bytes(meta, indices) +
+        (links ? gnn_meta_expected_bytes(meta, gnn_meta_triples_name(0)) : gnn_meta_expected_bytes(meta, features));
     return gnn_kv_set(&run->environment, "dataset.digest", digest, err);
 }
 
@@ -253,6 +265,24 @@ static void add_device(struct gnn_record_epoch *out, const struct gnn_device_tim
         add_figure(out, "gpu_graph_steps", device->graph_steps);
         add_figure(out, "gpu_graph_builds", device->graph_builds);
     }
+}
+
+void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_record_epoch *out)
+{
+    out->valid_accuracy = wire->valid;
+    out->test_accuracy = wire->test;
+    if (!wire->links)
+        return;
+    out->valid_mrr = wire->valid_links.mrr;
+    out->valid_raw_mrr = wire->valid_links.raw_mrr;
+    out->valid_hits_1 = wire->valid_links.hits_1;
+    out->valid_hits_3 = wire->valid_links.hits_3;
+    out->valid_hits_10 = wire->valid_links.hits_10;
+    out->test_mrr = wire->test_links.mrr;
+    out->test_raw_mrr = wire->test_links.raw_mrr;
+    out->test_hits_1 = wire->test_links.hits_1;
+    out->test_hits_3 = wire->test_links.hits_3;
+    out->test_hits_10 = wire->test_links.hits_10;
 }
 
 void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,

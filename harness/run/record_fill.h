@@ -26,6 +26,9 @@ GNN_MUST_CHECK enum gnn_status gnn_record_fill_opened(const struct gnn_wire_open
                                                       struct gnn_err *err);
 
 /* Fills a finished epoch; before and after are the group's readings around it. */
+/* Accuracies, or the ranks of links. */
+void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_record_epoch *out);
+
 void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
                            const struct gnn_group_reading *after, struct gnn_record_epoch *out);
 

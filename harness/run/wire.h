@@ -91,9 +91,18 @@ struct gnn_wire_epoch {
     char figure_names[GNN_FIGURES_MAX][GNN_NAME_MAX];
 };
 
+/* How well a split's edges ranked (model/ranking.h); NAN where it is empty. */
+struct gnn_link_quality {
+    double mrr;                     /* among all nodes without those that make a true edge; or among sampled ones */
+    double raw_mrr;                 /* with them; NAN where candidates were sampled */
+    double hits_1, hits_3, hits_10; /* as mrr */
+};
+
 struct gnn_wire_accuracy {
     uint64_t epoch;
     double valid, test; /* shares in [0, 1]; NAN where the split is empty */
+    bool links;         /* the task has ranks instead: */
+    struct gnn_link_quality valid_links, test_links;
 };
 
 struct gnn_wire_done {

@@ -25,6 +25,9 @@ static void look_at_degrees(const struct gnn_dataset *dataset, struct degrees *o
 
 static uint32_t seeds_of(const struct gnn_dataset *dataset, const struct gnn_workload *workload)
 {
+    if (workload->task == GNN_TASK_LINK) /* the nodes that edges and negatives need */
+        return gnn_link_node_bound(&workload->negatives, gnn_min_u32(workload->batch_size, dataset->triple_count[0]),
+                                   dataset->node_count);
     return gnn_min_u32(workload->batch_size, dataset->train.count);
 }
 
@@ -138,8 +141,7 @@ uint64_t gnn_batch_reserved_bytes(const struct gnn_dataset *dataset, const struc
     return status == GNN_OK ? gnn_round_up(gnn_batch_memory_bytes(&bounds), GNN_PAGE_BYTES) : 0;
 }
 
-/* Returns what a sampler reserves: the edge offsets of the largest hop, and the ID map. */
-static uint64_t sampler_bytes(const struct gnn_dataset *dataset, const struct gnn_workload *workload)
+uint64_t gnn_sampler_bytes(const struct gnn_dataset *dataset, const struct gnn_workload *workload)
 {
     struct gnn_sample_bounds bounds;
     uint64_t edges = 1;
@@ -157,5 +159,5 @@ uint64_t gnn_sampling_bytes(const struct gnn_env *env, uint32_t workers)
     const uint64_t nodes = gnn_epoch_nodes(env), segment = gnn_segment_nodes(env);
     const uint64_t order = (nodes + (nodes > segment ? segment : 0)) * sizeof(gnn_node);
     return gnn_add_bytes(gnn_round_up(order, GNN_PAGE_BYTES),
-                         gnn_mul_bytes(workers, sampler_bytes(env->dataset, env->workload)));
+                         gnn_mul_bytes(workers, gnn_sampler_bytes(env->dataset, env->workload)));
 }

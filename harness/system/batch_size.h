@@ -29,7 +29,9 @@ uint64_t gnn_batch_bytes(const struct gnn_batch_size *size, uint32_t layers);
 /* Bytes that a struct gnn_batch reserves: at the fan-outs' bound, and the cap counts what is reserved. 0 for batches
  * so large that sampling refuses them. */
 uint64_t gnn_batch_reserved_bytes(const struct gnn_dataset *dataset, const struct gnn_workload *workload);
-/* The epoch's order and what each sampler reserves besides its batch. */
+/* What a sampler reserves besides its batch: the edge offsets of the largest hop, and the ID map. */
+uint64_t gnn_sampler_bytes(const struct gnn_dataset *dataset, const struct gnn_workload *workload);
+/* The epoch's order and what each sampler reserves. */
 uint64_t gnn_sampling_bytes(const struct gnn_env *env, uint32_t workers);
 
 #endif

@@ -72,7 +72,13 @@ void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
         held += gnn_round_up(arrays[i], GNN_PAGE_BYTES);
     gnn_plan_shared(plan, "dataset's offsets, labels and splits", NULL, held);
     gnn_plan_part(plan, process_part, NULL, env->process_bytes);
-    if (!only && env->model_config != NULL)
+    if (!only && env->workload->task == GNN_TASK_LINK)
+        gnn_plan_part(plan, "decoder", "--batch, --negatives or --chunks",
+                      gnn_link_bytes(env->link_config,
+                                     (uint32_t)gnn_div_up(env->workload->batch_size, env->workload->negatives.chunks),
+                                     env->workload->negatives.count))
+            ->on_device = gnn_env_on_device(env);
+    if (!only && env->model_config != NULL && env->workload->layers > 0)
         gnn_plan_part(plan, "model", "--hidden, --batch or --fanout",
                       gnn_model_bytes(env->model_config, plan->largest.nodes))
             ->on_device = gnn_env_on_device(env);

@@ -10,10 +10,12 @@
 
 #include "harness/base/option.h"
 #include "harness/graph/dataset.h"
+#include "harness/model/link.h"
 #include "harness/model/model.h"
 #include "harness/oocgnn.h"
 #include "harness/pipeline/pipeline.h"
 #include "harness/ranks/average.h"
+#include "harness/sample/link_batch.h"
 #include "harness/sample/sample.h"
 #include "harness/tensor/tensor.h"
 #include "harness/world/world.h"
@@ -23,11 +25,17 @@
 
 enum { GNN_SYSTEM_ABI = 1 };
 
+/* What is learned: classes of nodes from their features, or edges of a knowledge graph, whose nodes have vectors that
+ * are learned with it (docs/link-prediction.md). */
+enum gnn_task_kind { GNN_TASK_NODES, GNN_TASK_LINK };
+
 /* What to train on. Constant for the run. */
 struct gnn_workload {
+    enum gnn_task_kind task;
+    struct gnn_negative_config negatives; /* of GNN_TASK_LINK, where a batch holds batch_size edges */
     uint64_t seed;
     uint32_t batch_size;
-    uint32_t layers;
+    uint32_t layers; /* of sampling and model; 0: vectors are scored as they are (GNN_TASK_LINK alone) */
     uint32_t fanout[GNN_LAYERS_MAX];
     uint32_t epochs;
     uint32_t max_batches; /* per epoch, 0 = all: smoke runs and probes */
@@ -43,8 +51,10 @@ struct gnn_env {
     const struct gnn_dataset *dataset;
     const struct gnn_workload *workload;
     struct gnn_tensor *tensor; /* NULL when sample_only */
-    struct gnn_model *model;   /* NULL when sample_only; used by one trainer thread at a time */
+    struct gnn_model *model;   /* NULL when sample_only, or without layers; used by one trainer thread at a time */
     const struct gnn_model_config *model_config;
+    struct gnn_link *link; /* GNN_TASK_LINK: the decoder; as model */
+    const struct gnn_link_config *link_config;
     enum gnn_ring_engine io_engine; /* --io uring|pool */
     bool floyd_biased;
     uint32_t cores;         /* of the world: those this process may run on, or the profile's; a rank's share of them */
@@ -99,11 +109,17 @@ static inline uint32_t gnn_segments(const struct gnn_env *env)
     return gnn_max_u32(env->workload->segments, 1);
 }
 
+/* What an epoch passes over: training nodes, or training edges. */
+static inline uint32_t gnn_train_count(const struct gnn_env *env)
+{
+    return env->workload->task == GNN_TASK_LINK ? env->dataset->triple_count[0] : env->dataset->train.count;
+}
+
 /* Training nodes cut into segments: the nodes of one. What is left over is not trained, so that every rank has as many
  * (as GNNDrive's released code does it). */
 static inline uint32_t gnn_segment_nodes(const struct gnn_env *env)
 {
-    return env->dataset->train.count / gnn_segments(env);
+    return gnn_train_count(env) / gnn_segments(env);
 }
 
 /* Training nodes of one rank. */
@@ -154,7 +170,7 @@ struct gnn_figure {
 
 struct gnn_epoch_result {
     double loss_sum;     /* sum over batches of loss * seeds; divide by seeds for the mean */
-    uint64_t seeds;      /* trained */
+    uint64_t seeds;      /* trained; edges of GNN_TASK_LINK */
     uint64_t correct;    /* dropout-on training accuracy = correct / seeds */
     uint64_t prepare_ns; /* part of the epoch spent preparing (inspect, reorder), not what open did; 0 if none */
     struct gnn_counters counters;
@@ -180,7 +196,7 @@ static inline void gnn_epoch_size(struct gnn_epoch_result *out, const char *name
 }
 
 /* What a system can run on; `oocgnn list systems` shows it. */
-enum gnn_variant { GNN_VARIANT_CPU = 1, GNN_VARIANT_GPU = 2, GNN_VARIANT_SAMPLE_ONLY = 4 };
+enum gnn_variant { GNN_VARIANT_CPU = 1, GNN_VARIANT_GPU = 2, GNN_VARIANT_SAMPLE_ONLY = 4, GNN_VARIANT_LINK = 8 };
 
 struct gnn_system {
     uint32_t abi;                     /* GNN_SYSTEM_ABI */
@@ -211,6 +227,10 @@ struct gnn_system {
     /* Required. One pass over the training nodes (or sampling only). The result is zeroed by the caller. On failure
      * everything in flight has stopped and been released before it returns. */
     enum gnn_status (*train_epoch)(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err);
+    /* GNN_VARIANT_LINK: the vectors of count nodes, in the dataset's numbering, as the last epoch left them, into out
+     * (count, dim) of the tensor back-end. Between two epochs. */
+    enum gnn_status (*read_embeddings)(void *state, const gnn_node *nodes, uint32_t count, gnn_real *out,
+                                       struct gnn_err *err);
     /* Required. Accepts NULL. */
     void (*close)(void *state);
 };

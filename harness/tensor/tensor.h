@@ -151,6 +151,7 @@ struct gnn_tensor_ops {
     enum gnn_status (*alloc)(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out, struct gnn_err *err);
     void (*free)(struct gnn_tensor *t, void *ptr);
     void (*upload)(struct gnn_tensor *t, void *dst, const void *host_src, uint64_t bytes);
+    /* host_dst may be NULL where there are no values: feature memory, to which a modelled copy takes its time. */
     void (*download)(struct gnn_tensor *t, void *host_dst, const void *src, uint64_t bytes);
     /* Copies that run beside everything else, in the order they were given to their lane (a CUDA stream; lanes are
      * numbered from 0, one thread at a time uses a lane). host_src is pinned memory and stays untouched until

@@ -16,16 +16,23 @@
 #include <assert.h>
 #include <string.h>
 
+static enum gnn_status draw(struct pygplus *s, uint32_t worker, uint32_t k, struct pygplus_item *item,
+                            struct gnn_err *err)
+{
+    return pygplus_links(s) ? gnn_link_sampling_draw(s->link_sampling, worker, k, &item->link, err)
+                            : gnn_sampling_draw(s->sampling, worker, k, item->batch, err);
+}
+
 static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct pygplus *s = ctx;
-    const uint32_t batches = gnn_sampling_batches(s->sampling);
+    const uint32_t batches = pygplus_batches(s);
     for (uint32_t k = worker->index; k < batches; k += s->config->workers) {
         void *item;
         GNN_TRY(gnn_queue_pop(s->tokens[worker->index], &item));
         assert(item != NULL);
         gnn_atomic_max(&s->outstanding_peak, atomic_fetch_add(&s->outstanding, 1) + 1);
-        GNN_TRY(gnn_sampling_draw(s->sampling, worker->index, k, ((struct pygplus_item *)item)->batch, err));
+        GNN_TRY(draw(s, worker->index, k, item, err));
         GNN_TRY(gnn_reorder_put(s->delivery, k, item));
         worker->items++;
     }
@@ -52,20 +59,6 @@ static enum gnn_status gather_part(void *ctx, uint32_t worker, uint32_t workers,
     return status;
 }
 
-/* Takes batch k, in order, and lets worker k mod W draw another into *spare. *item = NULL after the last. */
-static enum gnn_status take_batch(struct pygplus *s, uint32_t k, struct pygplus_item *spare, struct pygplus_item **item)
-{
-    void *taken;
-    GNN_TRY(gnn_reorder_take(s->delivery, &taken));
-    *item = taken;
-    if (taken == NULL)
-        return GNN_OK;
-    assert(k < gnn_sampling_batches(s->sampling));
-    assert(atomic_load(&s->outstanding) > 0);
-    atomic_fetch_sub(&s->outstanding, 1);
-    return gnn_queue_push(s->tokens[k % s->config->workers], spare);
-}
-
 static enum gnn_status start_gather(struct pygplus *s, struct pygplus_item *item, uint32_t k, struct gnn_err *err)
 {
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
@@ -82,7 +75,7 @@ static enum gnn_status train_one(struct pygplus *s, const struct pygplus_item *i
                                  struct gnn_err *err)
 {
     const struct gnn_batch_view *view = gnn_batch_view(item->batch);
-    if (s->config->drop_last_train && view->batch + 1 == gnn_sampling_batches(s->sampling))
+    if (s->config->drop_last_train && view->batch + 1 == pygplus_batches(s))
         return GNN_OK;
     worker->items++;
     return gnn_training_step(&s->training, view, item->input, err);
@@ -91,7 +84,7 @@ static enum gnn_status train_one(struct pygplus *s, const struct pygplus_item *i
 static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct pygplus *s = ctx;
-    const uint32_t delivered = pygplus_delivered(s->config), batches = gnn_sampling_batches(s->sampling);
+    const uint32_t delivered = pygplus_delivered(s->config), batches = pygplus_batches(s);
     struct pygplus_item *of[PYGPLUS_DELIVERED_MAX] = {NULL}; /* batch k's at k % delivered, free again once trained */
     for (uint32_t i = 0; i < delivered; i++)
         of[i] = &s->items[i];
@@ -99,7 +92,7 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
         struct pygplus_item *item = NULL, **const place = &of[k % delivered];
         GNN_TRY(gnn_check_stop(s->env, err));
         if (k < batches + 1)
-            GNN_TRY(take_batch(s, k, *place, &item));
+            GNN_TRY(pygplus_take_batch(s, k, *place, &item));
         GNN_TRY(gnn_team_wait(s->gather));
         if (delivered > PYGPLUS_INPUTS && k > 0 && k <= batches) {
             const struct pygplus_item *const gathered = of[(k - 1) % delivered];
@@ -125,7 +118,7 @@ static enum gnn_status deliver_stage(void *ctx, struct gnn_worker *worker, struc
     struct pygplus_item *spare = &s->items[0];
     for (uint32_t k = 0;; k++) {
         struct pygplus_item *item;
-        GNN_TRY(take_batch(s, k, spare, &item));
+        GNN_TRY(pygplus_take_batch(s, k, spare, &item));
         if (item == NULL)
             return GNN_OK;
         spare = item;
@@ -143,8 +136,7 @@ static enum gnn_status open_queues(struct pygplus *s, struct gnn_pipeline *pipel
         for (uint32_t i = 0; i < prefetch; i++)
             GNN_TRY(gnn_queue_push(s->tokens[w], &s->items[delivered + w * prefetch + i]));
     }
-    return gnn_pipeline_reorder(pipeline, prefetch * s->config->workers, gnn_sampling_batches(s->sampling),
-                                &s->delivery, err);
+    return gnn_pipeline_reorder(pipeline, prefetch * s->config->workers, pygplus_batches(s), &s->delivery, err);
 }
 
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
@@ -155,15 +147,19 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
     if (s->env->workload->sample_only)
         return gnn_pipeline_stage(pipeline, "deliver", 1, deliver_stage, s, err);
     GNN_TRY(gnn_team_stage(s->gather, pipeline, "gather", err));
-    return gnn_pipeline_stage(pipeline, "train", 1, train_stage, s, err);
+    return gnn_pipeline_stage(pipeline, "train", 1, pygplus_links(s) ? pygplus_link_train_stage : train_stage, s, err);
 }
 
 static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
 {
-    if (!s->env->workload->sample_only)
-        gnn_training_result(&s->training, out);
     struct gnn_counters *c = &out->counters;
-    gnn_sampling_counters(s->sampling, &c->sample);
+    if (pygplus_links(s)) {
+        pygplus_link_result(s, out);
+    } else {
+        if (!s->env->workload->sample_only)
+            gnn_training_result(&s->training, out);
+        gnn_sampling_counters(s->sampling, &c->sample);
+    }
     c->needed_bytes =
         c->sample.sampled_edges * s->env->dataset->id_bytes + s->gathered_rows * s->env->dataset->row_bytes;
     c->requested_bytes = c->requested_ios = GNN_UNKNOWN; /* mappings: only the kernel knows */
@@ -177,8 +173,13 @@ static void fill_result(const struct pygplus *s, struct gnn_epoch_result *out)
 enum gnn_status pygplus_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err)
 {
     struct pygplus *s = state;
-    gnn_sampling_begin(s->sampling, epoch);
-    gnn_training_begin(&s->training);
+    if (pygplus_links(s)) {
+        gnn_link_sampling_begin(s->link_sampling, epoch);
+        gnn_link_training_begin(&s->link_training);
+    } else {
+        gnn_sampling_begin(s->sampling, epoch);
+        gnn_training_begin(&s->training);
+    }
     atomic_store(&s->outstanding, 0);
     atomic_store(&s->outstanding_peak, 0);
     s->gathered_rows = 0;

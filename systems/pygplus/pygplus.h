@@ -3,6 +3,7 @@
 #define PYGPLUS_H
 
 #include "harness/pipeline/team.h"
+#include "harness/system/link_training.h"
 #include "harness/system/plan.h"
 #include "harness/system/training.h"
 
@@ -34,8 +35,9 @@ static inline uint32_t pygplus_delivered(const struct pygplus_config *config)
 }
 
 struct pygplus_item {
-    struct gnn_batch *batch;
+    struct gnn_batch *batch;       /* --task nodes */
     struct gnn_train_input *input; /* its gathered rows, once posted */
+    struct gnn_link_item link;     /* --task link */
 };
 
 struct pygplus {
@@ -53,6 +55,11 @@ struct pygplus {
     struct gnn_training training;
     struct gnn_train_input input[PYGPLUS_INPUTS]; /* batch k's is input[k % 2]: one is gathered, one in training */
 
+    /* --task link alone, in place of sampling, features, training and input */
+    struct gnn_link_sampling *link_sampling;
+    struct gnn_embeddings embeddings;
+    struct gnn_link_training link_training;
+
     /* of one epoch */
     struct gnn_queue **tokens; /* (W): items worker w may still fill */
     struct gnn_reorder *delivery;
@@ -60,6 +67,31 @@ struct pygplus {
     atomic_uint_fast64_t outstanding, outstanding_peak; /* samples being drawn or waiting for delivery */
     uint64_t gathered_rows;
 };
+
+static inline bool pygplus_links(const struct pygplus *s)
+{
+    return s->env->workload->task == GNN_TASK_LINK;
+}
+
+/* Mini-batches of an epoch. */
+static inline uint32_t pygplus_batches(const struct pygplus *s)
+{
+    return pygplus_links(s) ? gnn_epoch_batches(s->env) : gnn_sampling_batches(s->sampling);
+}
+
+/* delivery.c: takes batch k, in order, and lets worker k mod W draw another into *spare. *item = NULL after the
+ * last. */
+GNN_MUST_CHECK enum gnn_status pygplus_take_batch(struct pygplus *s, uint32_t k, struct pygplus_item *spare,
+                                                  struct pygplus_item **item);
+
+/* link.c: what --task link opens besides the items, and what it adds to a plan; the stage that trains; the figures. */
+GNN_MUST_CHECK enum gnn_status pygplus_link_open(struct pygplus *s, struct gnn_err *err);
+void pygplus_link_close(struct pygplus *s);
+void pygplus_link_plan(const struct gnn_env *env, const struct pygplus_config *config, struct gnn_memory_plan *plan);
+gnn_stage_fn pygplus_link_train_stage;
+void pygplus_link_result(const struct pygplus *s, struct gnn_epoch_result *out);
+GNN_MUST_CHECK enum gnn_status pygplus_read_embeddings(void *state, const gnn_node *nodes, uint32_t count,
+                                                       gnn_real *out, struct gnn_err *err);
 
 /* consumer.c: the system's train_epoch; state is a struct pygplus. */
 GNN_MUST_CHECK enum gnn_status pygplus_train_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,

@@ -6,6 +6,8 @@
  * Errors   those of the mappings (GNN_EIO, GNN_EFORMAT, GNN_ENOENT), GNN_ENOMEM, GNN_ECAP, GNN_ECANCELLED */
 #include "systems/pygplus/pygplus.h"
 
+#include "harness/graph/triples.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -21,9 +23,15 @@ static void pygplus_complete(const struct gnn_env *env, void *config)
 static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
                                     struct gnn_err *err)
 {
-    (void)err;
     const struct pygplus_config *c = config;
     gnn_plan_part(plan, "ballast of the workers", "pygplus.ballast_bytes", gnn_mul_bytes(c->ballast_bytes, c->workers));
+    if (env->workload->task == GNN_TASK_LINK) {
+        if (c->drop_last_train || c->transfer != GNN_TRANSFER_BLOCKING)
+            return gnn_fail(err, GNN_EUSAGE,
+                            "pygplus.drop_last_train and pygplus.transfer are of --task nodes; leave them out");
+        pygplus_link_plan(env, c, plan);
+        return GNN_OK;
+    }
     gnn_plan_part(plan, "samplers", "pygplus.workers", gnn_sampling_bytes(env, c->workers));
     gnn_plan_in_flight(plan, "mini-batches sampled ahead", "pygplus.workers or pygplus.prefetch",
                        gnn_mul_bytes(gnn_batch_reserved_bytes(env->dataset, env->workload),
@@ -47,12 +55,17 @@ static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
         .advice = s->config->readahead,
         .floyd_biased = env->floyd_biased || s->config->floyd == PYGPLUS_FLOYD_BIASED,
     };
-    GNN_TRY(gnn_sampling_open(env, &sampling, &s->sampling, err));
+    if (pygplus_links(s))
+        GNN_TRY(gnn_link_sampling_open(env, sampling.workers, sampling.advice, sampling.floyd_biased, &s->link_sampling,
+                                       err));
+    else
+        GNN_TRY(gnn_sampling_open(env, &sampling, &s->sampling, err));
     s->item_count = s->config->prefetch * s->config->workers + pygplus_delivered(s->config);
     GNN_NEW(s->items, s->item_count, err, "pygplus: %" PRIu32 " mini-batches", s->item_count);
     GNN_NEW(s->tokens, s->config->workers, err, "pygplus: queues of %" PRIu32 " workers", s->config->workers);
     for (uint32_t i = 0; i < s->item_count; i++)
-        GNN_TRY(gnn_batch_open(env->world, &s->items[i].batch, err));
+        GNN_TRY(pygplus_links(s) ? gnn_link_item_open(env, &s->items[i].link, err)
+                                 : gnn_batch_open(env->world, &s->items[i].batch, err));
     const uint64_t ballast = gnn_mul_bytes(s->config->ballast_bytes, s->config->workers);
     return gnn_mem_hold(env->world, "pygplus ballast", ballast, &s->ballast, err);
 }
@@ -72,6 +85,14 @@ static enum gnn_status open_features(struct pygplus *s, struct gnn_err *err)
 static void pygplus_intend(const void *state, struct gnn_intent *intent)
 {
     const struct pygplus *const s = state;
+    if (pygplus_links(s)) { /* its own files have no names: nobody else can look at them */
+        char path[GNN_TRIPLES_PATH];
+        gnn_triples_path(s->env->dataset, GNN_TRIPLES_TRAIN, path);
+        gnn_intent_reads(intent, path, GNN_READS_MAPPED);
+        if (s->env->workload->layers > 0)
+            gnn_intent_reads(intent, s->env->dataset->indices_path, GNN_READS_MAPPED);
+        return;
+    }
     gnn_sampling_intend(s->sampling, intent);
     gnn_intent_reads(intent, s->env->dataset->indices_path, GNN_READS_MAPPED);
     if (s->env->workload->sample_only)
@@ -93,15 +114,19 @@ static void pygplus_close(void *state)
     struct gnn_world *w = s->env->world;
     for (uint32_t i = 0; i < PYGPLUS_INPUTS; i++)
         gnn_train_input_close(&s->input[i]);
+    pygplus_link_close(s);
     gnn_team_close(s->gather);
     gnn_map_close(w, s->features_map);
     gnn_file_close(w, s->features);
     gnn_mem_free(w, s->ballast);
-    for (uint32_t i = 0; s->items != NULL && i < s->item_count; i++)
+    for (uint32_t i = 0; s->items != NULL && i < s->item_count; i++) {
         gnn_batch_close(w, s->items[i].batch);
+        gnn_link_item_close(s->env, &s->items[i].link);
+    }
     free(s->tokens);
     free(s->items);
     gnn_sampling_close(s->sampling);
+    gnn_link_sampling_close(s->link_sampling);
     free(s);
 }
 
@@ -113,6 +138,8 @@ static enum gnn_status pygplus_open(const struct gnn_env *env, const void *confi
     s->env = env;
     s->config = config;
     GNN_TRY(open_samplers(s, err));
+    if (pygplus_links(s))
+        return pygplus_link_open(s, err);
     return env->workload->sample_only ? GNN_OK : open_features(s, err);
 }
 
@@ -120,7 +147,7 @@ const struct gnn_system gnn_system_pygplus = {
     .abi = GNN_SYSTEM_ABI,
     .name = "pygplus",
     .title = "PyG+ (memory-mapped PyTorch Geometric, as in Ginex 2022 and GNNDrive 2024)",
-    .variants = GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY,
+    .variants = GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY | GNN_VARIANT_LINK,
     .options = pygplus_options,
     .config_bytes = sizeof(struct pygplus_config),
     .complete = pygplus_complete,
@@ -128,5 +155,6 @@ const struct gnn_system gnn_system_pygplus = {
     .open = pygplus_open,
     .intend = pygplus_intend,
     .train_epoch = pygplus_train_epoch,
+    .read_embeddings = pygplus_read_embeddings,
     .close = pygplus_close,
 };

@@ -188,6 +188,36 @@ static void test_what_cannot_be_is_refused(void **state)
     assert_int_equal(memory.current_bytes, 0);
 }
 
+/* A vector that is no number shows in the loss, whatever the decoder. */
+static void test_no_number(void **state)
+{
+    (void)state;
+    for (int decoder = 0; decoder < GNN_DECODER_KINDS; decoder++)
+        for (size_t b = 0; b < 2; b++) {
+            struct toy_memory memory = {0};
+            struct gnn_tensor *const t = toy_tensor_open(backends[b], &memory, 1);
+            struct gnn_rng rng = gnn_rng_at(test_seed());
+            const struct gnn_link_config config = {
+                .decoder = (enum gnn_decoder)decoder, .dim = DIM, .relations = RELATIONS};
+            struct link_case c;
+            struct gnn_link *link = NULL;
+            struct gnn_err err = {0};
+            double loss = 0;
+            bool finite = true;
+            link_case_open(&c, &rng, &config, NODES, EDGES, CHUNKS, NEGATIVES);
+            must(gnn_link_open(t, &config, &link, &err), &err);
+            gnn_real *const h = toy_reals(&rng, NODES * DIM, -1, 1), *const dh = toy_reals(&rng, NODES * DIM, -1, 1);
+            h[c.view.end[0][EDGES - 1] * DIM + 3] = NAN;
+            must(gnn_link_train(link, &c.view, h, dh, &loss, &finite, &err), &err);
+            assert_false(finite);
+            free(h);
+            free(dh);
+            link_case_close(&c);
+            gnn_link_close(link);
+            t->ops->close(t);
+        }
+}
+
 /* Refused at every allocation in turn: an error, and nothing left. */
 static void test_no_memory(void **state)
 {
@@ -249,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_adam_by_hand),
         cmocka_unit_test(test_relations_begin_neutral),
         cmocka_unit_test(test_what_cannot_be_is_refused),
+        cmocka_unit_test(test_no_number),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_ties_count_against),
     };

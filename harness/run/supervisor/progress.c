@@ -54,11 +54,17 @@ void gnn_run_progress_epoch(struct gnn_run_progress *p, uint64_t epoch, uint64_t
                   gnn_format_duration(wall_ns, wall, sizeof wall), text);
 }
 
-void gnn_run_progress_accuracy(struct gnn_run_progress *p, double valid, double test)
+void gnn_run_progress_accuracy(struct gnn_run_progress *p, const struct gnn_wire_accuracy *accuracy)
 {
     p->epoch_start_ns = gnn_host_now_ns();
     if (!p->on)
         return;
     gnn_run_progress_end(p);
-    (void)fprintf(stderr, "%s  accuracy: valid %.2f %%, test %.2f %%\n", p->system, 100 * valid, 100 * test);
+    if (accuracy->links)
+        (void)fprintf(stderr, "%s  MRR: valid %.4f, test %.4f; Hits@10 %.4f, %.4f\n", p->system,
+                      accuracy->valid_links.mrr, accuracy->test_links.mrr, accuracy->valid_links.hits_10,
+                      accuracy->test_links.hits_10);
+    else
+        (void)fprintf(stderr, "%s  accuracy: valid %.2f %%, test %.2f %%\n", p->system, 100 * accuracy->valid,
+                      100 * accuracy->test);
 }

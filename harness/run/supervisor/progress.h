@@ -3,7 +3,7 @@
 #ifndef GNN_RUN_PROGRESS_H
 #define GNN_RUN_PROGRESS_H
 
-#include "harness/oocgnn.h"
+#include "harness/run/wire.h"
 
 struct gnn_run_progress {
     bool on;
@@ -17,7 +17,7 @@ struct gnn_run_progress {
 void gnn_run_progress_start(struct gnn_run_progress *p, bool quiet, const char *system, uint64_t epochs);
 void gnn_run_progress_batches(struct gnn_run_progress *p, uint64_t epoch, uint64_t done, uint64_t total, double loss);
 void gnn_run_progress_epoch(struct gnn_run_progress *p, uint64_t epoch, uint64_t wall_ns, double loss);
-void gnn_run_progress_accuracy(struct gnn_run_progress *p, double valid, double test);
+void gnn_run_progress_accuracy(struct gnn_run_progress *p, const struct gnn_wire_accuracy *accuracy);
 /* Clears the line. */
 void gnn_run_progress_end(struct gnn_run_progress *p);
 

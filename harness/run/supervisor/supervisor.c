@@ -241,9 +241,8 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
         let_go(s);
         return GNN_OK;
     case GNN_WIRE_ACCURACY:
-        s->pending.valid_accuracy = m->as.accuracy.valid;
-        s->pending.test_accuracy = m->as.accuracy.test;
-        gnn_run_progress_accuracy(&s->progress, m->as.accuracy.valid, m->as.accuracy.test);
+        gnn_record_fill_accuracy(&m->as.accuracy, &s->pending);
+        gnn_run_progress_accuracy(&s->progress, &m->as.accuracy);
         return flush_epoch(s, err);
     case GNN_WIRE_DONE:
         s->done = true;

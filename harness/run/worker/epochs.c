@@ -3,6 +3,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/rng.h"
 #include "harness/run/worker/evaluate.h"
+#include "harness/run/worker/evaluate_links.h"
 #include "harness/run/worker/extrapolate.h"
 
 #include <assert.h>
@@ -256,12 +257,26 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
     return GNN_OK;
 }
 
+/* The vectors are the system's, so that it stays open. */
+static enum gnn_status evaluate_links(struct gnn_run_worker *w, uint64_t epoch, struct gnn_err *err)
+{
+    struct gnn_wire_message message = {0};
+    struct gnn_wire_accuracy *const a = &message.as.accuracy;
+    *a = (struct gnn_wire_accuracy){.epoch = epoch, .valid = NAN, .test = NAN, .links = true};
+    GNN_TRY(gnn_evaluate_links(&w->env, w->system, w->system_state, w->config->candidates, &a->valid_links,
+                               &a->test_links, err));
+    gnn_control_send(&message, GNN_WIRE_ACCURACY);
+    return GNN_OK;
+}
+
 static enum gnn_status evaluate_epoch(struct gnn_run_worker *w, uint64_t epoch, struct gnn_err *err)
 {
     const bool last = epoch + 1 == w->workload.epochs;
     if (w->env.rank > 0 || !w->trained || gnn_compute_is_modelled(w->config) ||
         w->config->evaluate == GNN_EVALUATE_NEVER || (w->config->evaluate == GNN_EVALUATE_LAST && !last))
         return GNN_OK;
+    if (w->workload.task == GNN_TASK_LINK)
+        return evaluate_links(w, epoch, err);
     if (last) { /* its memory is the evaluation's now, which so needs no more than training did */
         w->system->close(w->system_state);
         w->system_state = NULL;
@@ -275,31 +290,42 @@ static enum gnn_status evaluate_epoch(struct gnn_run_worker *w, uint64_t epoch, 
     return GNN_OK;
 }
 
-/* Hashes the bits of every parameter: equal models, equal hash. 0 without values. GNN_ENUMBER when one of them is not
- * finite. */
+/* Folds the bits of count reals of the back-end into the hash. GNN_ENUMBER when one of them is not finite. */
+static enum gnn_status hash_values(const struct gnn_run_worker *w, const char *name, const gnn_real *at, uint64_t count,
+                                   uint64_t *hash, struct gnn_err *err)
+{
+    gnn_real *values;
+    bool finite = true;
+    GNN_NEW(values, count, err, "the values of %s", name);
+    w->env.tensor->ops->download(w->env.tensor, values, at, count * sizeof *values);
+    for (uint64_t k = 0; k < count; k++) {
+        uint32_t bits;
+        memcpy(&bits, &values[k], sizeof bits);
+        *hash = gnn_rng_fold(*hash, bits);
+        finite = finite && isfinite(values[k]);
+    }
+    free(values);
+    if (!finite)
+        return gnn_fail(err, GNN_ENUMBER, "parameter %s is not finite after the last mini-batch of epoch %" PRIu64,
+                        name, w->epoch);
+    return GNN_OK;
+}
+
+/* Hashes the bits of every parameter, relations among them: equal models, equal hash. 0 without values. GNN_ENUMBER
+ * when one of them is not finite. */
 static enum gnn_status hash_model(const struct gnn_run_worker *w, uint64_t *out, struct gnn_err *err)
 {
-    uint64_t hash = 0;
-    const bool has_values = w->env.model != NULL && !gnn_compute_is_modelled(w->config);
-    bool finite = true;
-    for (uint32_t i = 0; has_values && i < gnn_model_param_count(w->env.model); i++) {
+    *out = 0;
+    if (gnn_compute_is_modelled(w->config))
+        return GNN_OK;
+    for (uint32_t i = 0; w->env.model != NULL && i < gnn_model_param_count(w->env.model); i++) {
         const struct gnn_param p = gnn_model_param(w->env.model, i);
-        const uint64_t count = (uint64_t)p.rows * p.cols;
-        gnn_real *values;
-        GNN_NEW(values, count, err, "the values of %s", p.name);
-        w->env.tensor->ops->download(w->env.tensor, values, p.value, count * sizeof *values);
-        for (uint64_t k = 0; k < count; k++) {
-            uint32_t bits;
-            memcpy(&bits, &values[k], sizeof bits);
-            hash = gnn_rng_fold(hash, bits);
-            finite = finite && isfinite(values[k]);
-        }
-        free(values);
-        if (!finite)
-            return gnn_fail(err, GNN_ENUMBER, "parameter %s is not finite after the last mini-batch of epoch %" PRIu64,
-                            p.name, w->epoch);
+        GNN_TRY(hash_values(w, p.name, p.value, (uint64_t)p.rows * p.cols, out, err));
     }
-    *out = hash;
+    for (uint32_t k = 0; w->env.link != NULL && k < 2; k++) {
+        const struct gnn_link_table r = gnn_link_relations(w->env.link, k);
+        GNN_TRY(hash_values(w, "relations", r.value, (uint64_t)r.rows * r.cols, out, err));
+    }
     return GNN_OK;
 }
 

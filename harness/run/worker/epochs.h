@@ -31,6 +31,7 @@ struct gnn_run_worker {
     struct gnn_world *world; /* the machine's, as the dataset */
     const struct gnn_dataset *dataset;
     struct gnn_model_config model_config;
+    struct gnn_link_config link_config;
     struct gnn_workload workload;
     struct gnn_env env; /* tensor and model are NULL when sample_only */
     struct gnn_memory_plan plan;

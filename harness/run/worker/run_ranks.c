@@ -1,6 +1,7 @@
 #include "harness/run/worker/run_ranks.h"
 
 #include "harness/run/worker/evaluate.h"
+#include "harness/run/worker/evaluate_links.h"
 #include "harness/run/worker/rank_processes.h"
 
 #include <assert.h>
@@ -28,7 +29,9 @@ enum gnn_status gnn_run_plan(struct gnn_run_worker *w, struct gnn_err *err)
 {
     if (w->config->evaluate == GNN_EVALUATE_EACH && w->config->epochs > 1 && !w->workload.sample_only &&
         !gnn_compute_is_modelled(w->config))
-        w->env.evaluation_bytes = gnn_evaluate_bytes(&w->env, !gnn_env_on_device(&w->env));
+        w->env.evaluation_bytes = w->workload.task == GNN_TASK_LINK
+                                      ? gnn_evaluate_links_bytes(&w->env, w->config->candidates)
+                                      : gnn_evaluate_bytes(&w->env, !gnn_env_on_device(&w->env));
     gnn_plan_begin(&w->plan, &w->env);
     if (shared_reals(w) > 0)
         gnn_plan_shared(&w->plan, "gradients of the workers", "--hidden",

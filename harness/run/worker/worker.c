@@ -68,32 +68,43 @@ static enum gnn_status open_trace(struct gnn_run_worker *w, struct gnn_err *err)
 static void fill_workload(struct gnn_run_worker *w)
 {
     const struct gnn_run_config *const c = w->config;
-    w->workload = (struct gnn_workload){.seed = c->seed,
-                                        .batch_size = c->batch_size,
-                                        .layers = c->fanout.count,
-                                        .epochs = c->epochs,
-                                        .max_batches = gnn_run_max_batches(c),
-                                        .sample_only = c->sample_only,
-                                        .workers = c->workers,
-                                        .segments = gnn_run_segments(c)};
+    const bool link = c->task == GNN_TASK_LINK;
+    w->workload = (struct gnn_workload){
+        .task = c->task,
+        .negatives = {.seed = c->seed, .count = c->negatives, .chunks = c->chunks, .degree_share = c->degree_share},
+        .seed = c->seed,
+        .batch_size = c->batch_size,
+        .layers = link && !c->encoder ? 0 : c->fanout.count,
+        .epochs = c->epochs,
+        .max_batches = gnn_run_max_batches(c),
+        .sample_only = c->sample_only,
+        .workers = c->workers,
+        .segments = gnn_run_segments(c)};
     assert(c->batch_size > 0);
     memcpy(w->workload.fanout, c->fanout.values, sizeof w->workload.fanout);
     w->model_config = (struct gnn_model_config){.kind = c->model,
-                                                .layers = c->fanout.count,
+                                                .layers = w->workload.layers,
                                                 .in_dim = w->dataset->dim,
                                                 .hidden = c->hidden,
                                                 .heads = c->heads,
-                                                .classes = w->dataset->class_count,
+                                                .classes = link ? w->dataset->dim : w->dataset->class_count,
                                                 .dropout = c->dropout,
-                                                .lr = c->lr,
+                                                .lr = link ? c->embedding_lr : c->lr,
+                                                .optimizer = c->optimizer,
                                                 .weight_decay = c->weight_decay,
                                                 .gat_width_total = c->gat_width_total,
                                                 .gcn_norm = c->gcn_norm,
                                                 .seed = c->seed};
+    w->link_config = (struct gnn_link_config){.decoder = c->decoder,
+                                              .optimizer = c->optimizer,
+                                              .dim = w->dataset->dim,
+                                              .relations = w->dataset->relation_count,
+                                              .lr = c->embedding_lr};
     w->env = (struct gnn_env){.world = w->world,
                               .dataset = w->dataset,
                               .workload = &w->workload,
                               .model_config = &w->model_config,
+                              .link_config = &w->link_config,
                               .io_engine = c->io_engine,
                               .floyd_biased = c->floyd_biased,
                               .cores = gnn_max_u32(gnn_machine_cores(w->machine) / c->workers, 1),
@@ -146,6 +157,10 @@ static enum gnn_status open_training(struct gnn_run_worker *w, struct gnn_err *e
         GNN_TRY(gnn_machine_tensor(w->machine, w->env.rank, &w->env.tensor, err));
     if (w->env.ranks == NULL)
         GNN_TRY(gnn_run_plan(w, err));
+    if (w->workload.task == GNN_TASK_LINK)
+        GNN_TRY(gnn_link_open(w->env.tensor, &w->link_config, &w->env.link, err));
+    if (w->workload.layers == 0)
+        return GNN_OK;
     return gnn_model_open(w->env.tensor, &w->model_config, &w->env.model, err);
 }
 
@@ -171,6 +186,8 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
         const struct gnn_param p = gnn_model_param(w->env.model, i);
         opened->parameters += (uint64_t)p.rows * p.cols;
     }
+    if (w->env.link != NULL)
+        opened->parameters += (2 * (uint64_t)d->relation_count + d->node_count) * d->dim;
     gnn_control_send(&message, GNN_WIRE_OPENED);
 }
 
@@ -214,6 +231,7 @@ static void close_rank(struct gnn_run_worker *w)
     if (w->system_state != NULL)
         w->system->close(w->system_state);
     gnn_model_close(w->env.model);
+    gnn_link_close(w->env.link);
 }
 
 /* What there is once, however many ranks. A process that forks others listens to the supervisor afterwards: it has no

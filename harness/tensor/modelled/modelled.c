@@ -412,7 +412,8 @@ static void modelled_download(struct gnn_tensor *t, void *host_dst, const void *
         copy_and_wait(m, bytes, &m->counts.downloaded_bytes);
     else
         host_copy(m, bytes);
-    memset(host_dst, 0, bytes);
+    if (host_dst != NULL)
+        memset(host_dst, 0, bytes);
 }
 
 /* One launch brings `bytes` of pinned memory over the bus, in the lane. Latencies of copies that follow each other
