@@ -384,6 +384,35 @@ static void preparing_and_writing_are_told_apart(void **state)
     assert_int_equal(disk_bytes[1], disk_bytes[0]);
 }
 
+/* On demand an epoch is a stream of requests: the record is valid, counts them, and has their latencies in order. */
+static void requests_on_demand_are_recorded(void **state)
+{
+    const struct tiny_runs *const f = *state;
+    static const char *const quantiles[] = {"latency_p50_ns", "latency_p90_ns", "latency_p99_ns", "latency_p999_ns",
+                                            "latency_max_ns"};
+    const char *const more[] = {"--system",
+                                "ringsampler",
+                                "--sample-only",
+                                "--set",
+                                "ringsampler.requests=300",
+                                "--set",
+                                "ringsampler.concurrency=2",
+                                NULL};
+    int exit_status;
+    json_t *const run = tiny_runs_json(f, more, &exit_status);
+    const json_t *const figures = json_object_get(epoch_of(run, 0), "figures");
+    json_int_t last = 1;
+    assert_int_equal(exit_status, 0);
+    assert_string_equal(tiny_runs_text(run, "status"), "ok");
+    assert_int_equal(whole_of(run, "valid"), 1);
+    assert_int_equal(whole_of(json_object_get(run, "counters"), "batches"), 300);
+    for (size_t q = 0; q < sizeof quantiles / sizeof quantiles[0]; q++) {
+        assert_true(whole_of(figures, quantiles[q]) >= last);
+        last = whole_of(figures, quantiles[q]);
+    }
+    json_decref(run);
+}
+
 /* The peak is training's: what is evaluated after the last epoch has the system's memory, and is told apart. */
 static void evaluation_is_not_in_the_peak(void **state)
 {
@@ -419,6 +448,7 @@ int main(void)
         cmocka_unit_test(direct_reads_are_observed),
         cmocka_unit_test(a_prepared_layout_starts_cold),
         cmocka_unit_test(preparing_and_writing_are_told_apart),
+        cmocka_unit_test(requests_on_demand_are_recorded),
         cmocka_unit_test(evaluation_is_not_in_the_peak),
     };
     return cmocka_run_group_tests_name("run", tests, tiny_runs_set_up, tiny_runs_tear_down);

@@ -86,12 +86,17 @@ static json_t *golden_run(const struct tiny_runs *t, const char *const *more, in
 }
 
 #define SET(option) "--set", option
+#define PYGPLUS "--system", "pygplus", "--memory", "8M"
+#define GNNDRIVE "--system", "gnndrive", "--memory", "12M"
 #define GINEX "--system", "ginex", "--memory", "24M", SET("ginex.samplers=4")
 #define GINEX_MISSES "--system", "ginex", SET("ginex.feature_cache=1M"), SET("ginex.gather_threads=16")
 #define AGNES "--system", "agnes", SET("agnes.hyperbatch=8")
 #define AGNES_BLOCKS                                                                                                   \
     "--system", "agnes", "--sample-only", SET("agnes.block=4K"), SET("agnes.graph_buffer=512K"),                       \
         SET("agnes.hyperbatch=8")
+#define AGNES_SMALL                                                                                                    \
+    "--system", "agnes", SET("agnes.block=4K"), SET("agnes.graph_buffer=64K"), SET("agnes.feature_cache=200K"),        \
+        SET("agnes.hyperbatch=4")
 #define RINGSAMPLER "--system", "ringsampler", "--sample-only", SET("ringsampler.threads=2")
 
 /* One seed, one nanosecond, on any machine: what gcc -O2 gave on one x86-64. Other compilers, optimisation levels,
@@ -105,7 +110,7 @@ static void golden_times(void **state)
 {
     const struct tiny_runs *const t = *state;
     static const struct {
-        const char *more[14];
+        const char *more[20];
         const char *batch_digest;
         json_int_t wall_ns, prepare_ns, device_read_ios;
     } cases[] = {
@@ -123,13 +128,92 @@ static void golden_times(void **state)
         {{AGNES}, "69d702bd77b446b6", 29976392, 0, 418},
         {{AGNES, SET("agnes.workers=16")}, "69d702bd77b446b6", 30276991, 0, 418},
         {{AGNES, SET("agnes.overlap=full")}, "69d702bd77b446b6", 28284578, 0, 418},
-        {{"--system", "pygplus", "--memory", "8M", SET("pygplus.transfer=ahead")},
-         "69d702bd77b446b6",
-         48941461,
-         0,
-         5053},
+        {{PYGPLUS, SET("pygplus.transfer=ahead")}, "69d702bd77b446b6", 48941461, 0, 5053},
         {{GINEX, SET("ginex.transfer=ahead")}, "69d702bd77b446b6", 22190764, 18145255, 2919},
         {{AGNES, SET("agnes.transfer=blocking")}, "69d702bd77b446b6", 30084897, 0, 418},
+        /* what changes when something happens, or how often, but no mini-batch */
+        {{GNNDRIVE, SET("gnndrive.valid=batch")}, "69d702bd77b446b6", 34974044, 0, 5704},
+        {{GNNDRIVE, SET("gnndrive.serial_extract=true")}, "69d702bd77b446b6", 37199366, 0, 5704},
+        {{GNNDRIVE, SET("gnndrive.lock_submit=true")}, "69d702bd77b446b6", 34969370, 0, 5704},
+        {{GNNDRIVE, SET("gnndrive.in_order=true")}, "69d702bd77b446b6", 35979587, 0, 5704},
+        {{GNNDRIVE, SET("gnndrive.depth=2")}, "69d702bd77b446b6", 95550891, 0, 5704},
+        {{GNNDRIVE, "--dim", "32", SET("gnndrive.coalesce=true")}, "69d702bd77b446b6", 28363832, 0, 4308},
+        {{GNNDRIVE, "--dim", "32", SET("gnndrive.transfer=gather")}, "69d702bd77b446b6", 28351080, 0, 4308},
+        {{GNNDRIVE, SET("gnndrive.io=buffered")}, "69d702bd77b446b6", 43914330, 0, 4486},
+        {{GNNDRIVE, SET("gnndrive.readahead=kernel")}, "69d702bd77b446b6", 29268706, 0, 5357},
+        {{PYGPLUS, SET("pygplus.readahead=kernel")}, "69d702bd77b446b6", 385844250, 0, 13335},
+        {{PYGPLUS, SET("pygplus.gather_threads=1")}, "69d702bd77b446b6", 410153599, 0, 4642},
+        {{GINEX, SET("ginex.superbatch=8"), SET("ginex.fill=direct")}, "69d702bd77b446b6", 29767456, 24162664, 1416},
+        {{GINEX, SET("ginex.superbatch=8"), SET("ginex.trace_io=direct")},
+         "69d702bd77b446b6",
+         28751551,
+         22710235,
+         3436},
+        {{GINEX, SET("ginex.superbatch=8"), SET("ginex.hold_ids=false")}, "69d702bd77b446b6", 28152589, 22547797, 3396},
+        {{GINEX, SET("ginex.superbatch=8"), SET("ginex.io=buffered")}, "69d702bd77b446b6", 22864976, 17260184, 2442},
+        {{GINEX, SET("ginex.superbatch=8"), SET("ginex.samplers=1")}, "69d702bd77b446b6", 28224515, 22534692, 3396},
+        {{"--system", "ginex", SET("ginex.feature_cache=1M"), SET("ginex.gather_threads=1")},
+         "69d702bd77b446b6",
+         491507769,
+         178023403,
+         5715},
+        {{"--system", "ginex", SET("ginex.feature_cache=1M"), SET("ginex.replacement=lru")},
+         "69d702bd77b446b6",
+         59201483,
+         12287650,
+         5943},
+        {{"--system", "ginex", SET("ginex.feature_cache=1M"), SET("ginex.replacement=static")},
+         "69d702bd77b446b6",
+         57525055,
+         12257000,
+         5928},
+        {{RINGSAMPLER, SET("ringsampler.io=direct"), SET("ringsampler.order=drain-first")},
+         "69d702bd77b446b6",
+         9589083,
+         0,
+         1827},
+        {{RINGSAMPLER, SET("ringsampler.io=direct"), SET("ringsampler.polling=false")},
+         "69d702bd77b446b6",
+         9631491,
+         0,
+         1827},
+        {{RINGSAMPLER, SET("ringsampler.io=direct"), SET("ringsampler.sqpoll=true")},
+         "69d702bd77b446b6",
+         9602979,
+         0,
+         1827},
+        {{RINGSAMPLER, SET("ringsampler.dedupe=sort")}, "69d702bd77b446b6", 2739742, 0, 288},
+        {{RINGSAMPLER, SET("ringsampler.split=interleaved")}, "69d702bd77b446b6", 2713621, 0, 331},
+        {{RINGSAMPLER, SET("ringsampler.requests=100")}, "4c2ee6516fbccee4", 4456162, 0, 283},
+        {{"--system", "ringsampler", "--memory", "24M", SET("ringsampler.prefetch=1")},
+         "69d702bd77b446b6",
+         34384291,
+         0,
+         6420},
+        {{"--system", "ringsampler", "--memory", "24M", SET("ringsampler.extract_depth=2")},
+         "69d702bd77b446b6",
+         300859800,
+         0,
+         6420},
+        {{"--system", "ringsampler", "--memory", "24M", SET("ringsampler.feature_io=buffered")},
+         "69d702bd77b446b6",
+         15499049,
+         0,
+         2434},
+        {{"--system", "ringsampler", "--memory", "24M", SET("ringsampler.transfer=blocking")},
+         "69d702bd77b446b6",
+         34383011,
+         0,
+         6420},
+        {{AGNES_SMALL, SET("agnes.spill=async")}, "69d702bd77b446b6", 54027246, 0, 5379},
+        {{AGNES, SET("agnes.setting=2")}, "69d702bd77b446b6", 34336519, 0, 445},
+        {{AGNES_SMALL, SET("agnes.policy=clock")}, "69d702bd77b446b6", 49863771, 0, 5379},
+        {{AGNES_SMALL, SET("agnes.gbuf_keep=true")}, "69d702bd77b446b6", 49827946, 0, 5373},
+        {{AGNES_SMALL, SET("agnes.resident_first=false")}, "69d702bd77b446b6", 50202750, 0, 5427},
+        {{AGNES_SMALL, SET("agnes.depth=1")}, "69d702bd77b446b6", 484504194, 0, 5379},
+        {{AGNES_SMALL, SET("agnes.io=buffered")}, "69d702bd77b446b6", 23149741, 0, 465},
+        {{AGNES_SMALL, SET("agnes.layout=random")}, "69d702bd77b446b6", 50797338, 0, 5675},
+        {{AGNES_SMALL}, "69d702bd77b446b6", 49882669, 0, 5379},
     };
     int different = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -192,7 +276,7 @@ static void switches_take_their_time(void **state)
 {
     const struct tiny_runs *const t = *state;
     static const struct {
-        const char *less[14], *more[14];
+        const char *less[20], *more[20];
         const char *what; /* of the run: a time of the first epoch, or a counter */
         double times;     /* more is at least so many times less */
     } pairs[] = {
@@ -211,6 +295,12 @@ static void switches_take_their_time(void **state)
          "device_read_ios",
          1.02},
         {{RINGSAMPLER}, {RINGSAMPLER, SET("ringsampler.dedupe=sort")}, "wall_ns", 1},
+        /* Two reads in flight a thread instead of eighty; extractors one at a time. */
+        {{GNNDRIVE}, {GNNDRIVE, SET("gnndrive.depth=2")}, "wall_ns", 2},
+        {{GNNDRIVE}, {GNNDRIVE, SET("gnndrive.serial_extract=true")}, "wall_ns", 1.02},
+        {{PYGPLUS}, {PYGPLUS, SET("pygplus.gather_threads=1")}, "wall_ns", 2},
+        {{GNNDRIVE, "--dim", "32", SET("gnndrive.coalesce=true")}, {GNNDRIVE, "--dim", "32"}, "wall_ns", 1},
+        {{AGNES_SMALL}, {AGNES_SMALL, SET("agnes.depth=1")}, "wall_ns", 1.1},
     };
     for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
         json_int_t values[2];

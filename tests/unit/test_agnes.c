@@ -5,6 +5,7 @@
 #include "systems/agnes/agnes.h"
 #include "systems/agnes/bucket.h"
 #include "tests/support/fixture.h"
+#include "tests/support/memory_source.h"
 #include "tests/support/seed.h"
 #include "tests/support/small_graph.h"
 
@@ -979,6 +980,54 @@ static void test_the_smallest_accepted_cap_is_kept(void **state)
     train_graph_close(&g);
 }
 
+static uint64_t part_bytes(const struct gnn_memory_plan *plan, const char *name)
+{
+    for (uint32_t p = 0; p < plan->part_count; p++)
+        if (strcmp(plan->parts[p].name, name) == 0)
+            return plan->parts[p].bytes;
+    fail_msg("no part is called %s", name);
+    return 0;
+}
+
+/* On a graph where they are most of the memory: a hyperbatch of the whole epoch holds so much more than one of a single
+ * mini-batch as the plan says, and not much less. */
+static void test_the_lists_of_a_hyperbatch_are_planned(void **state)
+{
+    (void)state;
+    static const struct train_graph_config listed = {
+        .nodes = 30000, .mean_degree = 12, .dim = 4, .classes = 5, .train = 6000, .seed = 11};
+    static const char *const sizes[] = {"hyperbatch=1", "hyperbatch=300"};
+    uint64_t peak[2], lists[2], plan_bytes[2];
+    for (int i = 0; i < 2; i++) {
+        const char *const *const options = OPTIONS("io=buffered", "block=4K", "depth=4", "workers=1",
+                                                   "graph_buffer=64K", "feature_cache=4K", sizes[i]);
+        struct fixture f; /* the world remembers its peak: a fresh one for each */
+        struct train_run run;
+        struct gnn_memory_plan plan;
+        struct gnn_mem_usage usage;
+        fixture_open(&f, .graph = &listed);
+        train_run_init(&run, f.world, "agnes");
+        run.options = options;
+        must(train_run_plan(&run, &f.graph, &plan), &run.err);
+        lists[i] = part_bytes(&plan, "lists of a hyperbatch");
+        plan_bytes[i] = gnn_plan_bytes(&plan);
+        free(run.config);
+        train_run_init(&run, f.world, "agnes");
+        run.options = options;
+        must(train_run_open(&run, &f.graph), &run.err);
+        must(train_run_epoch(&run, 0), &run.err);
+        gnn_mem_usage(f.world, &usage);
+        peak[i] = usage.peak_bytes;
+        train_run_close(&run);
+        fixture_close(&f);
+    }
+    const double held = (double)peak[1] - (double)peak[0], planned = (double)plan_bytes[1] - (double)plan_bytes[0];
+    const double listed_more = (double)lists[1] - (double)lists[0];
+    print_message("lists: planned %.0f bytes more, plan %.0f more, held %.0f more\n", listed_more, planned, held);
+    assert_true(held <= 1.05 * planned);
+    assert_true(held >= listed_more / 5); /* planned is what mini-batches may hold, held what these do */
+}
+
 static void test_refusals_name_the_parameter(void **state)
 {
     (void)state;
@@ -1035,6 +1084,7 @@ int main(void)
         cmocka_unit_test(test_every_seed_once_whatever_the_tails),
         cmocka_unit_test(test_the_automatic_hyperbatch_is_near_the_best),
         cmocka_unit_test(test_the_smallest_accepted_cap_is_kept),
+        cmocka_unit_test(test_the_lists_of_a_hyperbatch_are_planned),
         cmocka_unit_test(test_refusals_name_the_parameter),
     };
     alarm(300); /* a hang is a failure too */
