@@ -102,6 +102,13 @@ static inline struct agnes_slot agnes_block_slot(const unsigned char *block, uin
     return slot;
 }
 
+/* Tells whether the list that a slot names lies inside the block. */
+static inline bool agnes_slot_fits(const struct agnes_index *index, struct agnes_slot slot)
+{
+    return slot.count >= 0 && slot.offset_bytes >= 0 &&
+           (uint64_t)slot.offset_bytes + (uint64_t)slot.count * index->id_bytes <= index->block_bytes;
+}
+
 /* Returns the ID at place `at` of the list that begins at offset_bytes. An ID that no node can have comes back as
  * GNN_NODE_NONE. */
 static inline agnes_node agnes_block_id(const unsigned char *block, uint32_t id_bytes, uint64_t offset_bytes,

@@ -204,8 +204,7 @@ static enum gnn_status serve_node(const struct served_block *block, uint64_t hop
     const struct agnes_sampling *const sampling = block->sampling;
     const struct agnes_index *const index = &sampling->setup->files.index;
     const struct agnes_slot slot = agnes_block_slot(block->memory, index->block_bytes, v - block->first);
-    if (slot.count < 0 || slot.offset_bytes < 0 ||
-        (uint64_t)slot.offset_bytes + (uint64_t)slot.count * index->id_bytes > index->block_bytes)
+    if (!agnes_slot_fits(index, slot))
         return bad_slot(block, err);
     uint64_t drawn[GNN_FANOUT_MAX];
     const uint32_t n = gnn_draw(gnn_rng_fold(hop_key, to_old(sampling, v)), 0, (uint64_t)slot.count, sampling->fanout,

@@ -25,6 +25,7 @@ struct block_header {
     } block[GNN_LAYERS_MAX];
 };
 _Static_assert(sizeof(struct block_header) == 32 + 12 * GNN_LAYERS_MAX, "no padding: every byte written is defined");
+_Static_assert(sizeof(struct block_header) == GINEX_BLOCKS_BYTES_MIN, "a record of blocks begins with it");
 _Static_assert(sizeof(struct block_header) % sizeof(uint32_t) == 0, "the words behind it are aligned");
 
 /* ---- open, close ---- */
@@ -184,9 +185,8 @@ static enum gnn_status check_header(const struct block_header *h, const struct g
         batch, h->magic, h->batch, h->node_count, h->seed_count, h->layer_count, (unsigned)BLOCKS_MAGIC, record->nodes);
 }
 
-/* Points the view into the record. GNN_EFORMAT where the header or a length is not the record's. */
-static enum gnn_status decode(const struct ginex_record *record, uint64_t batch, const gnn_node *ids,
-                              const unsigned char *blocks, struct gnn_batch_view *view, struct gnn_err *err)
+enum gnn_status ginex_decode_batch(const struct ginex_record *record, uint64_t batch, const gnn_node *ids,
+                                   const unsigned char *blocks, struct gnn_batch_view *view, struct gnn_err *err)
 {
     struct block_header h;
     assert(record->blocks_bytes >= sizeof h);
@@ -242,7 +242,8 @@ enum gnn_status ginex_load_batch(const struct ginex_superbatch *sb, uint32_t ind
                                             .out_node = words + 2 * (uint64_t)r->changes,
                                             .count = r->changes,
                                             .misses = r->misses};
-    return decode(r, sb->first + (uint64_t)index, (const gnn_node *)(const void *)ids, blocks, &batch->view, err);
+    return ginex_decode_batch(r, sb->first + (uint64_t)index, (const gnn_node *)(const void *)ids, blocks, &batch->view,
+                              err);
 }
 
 /* ---- the node lists of all batches, in order ---- */

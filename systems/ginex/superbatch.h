@@ -59,6 +59,15 @@ GNN_MUST_CHECK enum gnn_status ginex_load_batch(const struct ginex_superbatch *s
                                                 struct gnn_reader *reader, struct ginex_trace_batch *batch,
                                                 struct gnn_err *err);
 
+/* Bytes of a record of blocks at least: its header. */
+enum { GINEX_BLOCKS_BYTES_MIN = 32 + 12 * GNN_LAYERS_MAX };
+/* Points the view into ids (record->nodes) and blocks (record->blocks_bytes, GINEX_BLOCKS_BYTES_MIN at least, aligned
+ * to 4), which are what was read of mini-batch `batch`. GNN_EFORMAT where header or lengths are not the record's; what
+ * the blocks hold is as it was read. Pure. */
+GNN_MUST_CHECK enum gnn_status ginex_decode_batch(const struct ginex_record *record, uint64_t batch,
+                                                  const gnn_node *ids, const unsigned char *blocks,
+                                                  struct gnn_batch_view *view, struct gnn_err *err);
+
 /* The node lists of a superbatch's batches, in order. */
 struct ginex_ids;
 /* hold: the first walk keeps everything in memory for the next ones, until ginex_ids_drop. *out is the caller's to

@@ -1,33 +1,19 @@
-/* libFuzzer's way in; the first byte chooses the format. To build and run it:
- *
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -I. -D_GNU_SOURCE -o /tmp/fuzz \
- *       tests/fuzz/fuzz_formats.c harness/base/{err,ini,near_miss,units}.c harness/storage/meta.c \
- *       harness/world/profile{,_parse}.c harness/dataset/{edges,npy,input,output,triples,names}.c \
- *       -linih -lxxhash -lz -lm
- *   /tmp/fuzz -max_total_time=60 */
+/* libFuzzer's way in: `make fuzz T=60` builds it and runs every target for so many seconds. OOCGNN_FUZZ_TARGET names
+ * the one of this process. */
 #include "tests/fuzz/fuzz_targets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    if (len == 0)
-        return 0;
-    switch (data[0] % 5) {
-    case 0:
-        fuzz_meta(data + 1, len - 1);
-        break;
-    case 1:
-        fuzz_npy(data + 1, len - 1);
-        break;
-    case 2:
-        fuzz_profile(data + 1, len - 1);
-        break;
-    case 3:
-        fuzz_triple(data + 1, len - 1);
-        break;
-    default:
-        fuzz_snap(data + 1, len - 1);
-        break;
+    static const struct fuzz_target *target; /* found once */
+    const char *const name = getenv("OOCGNN_FUZZ_TARGET");
+    for (int t = 0; target == NULL && name != NULL && t < FUZZ_TARGETS; t++)
+        if (strcmp(fuzz_targets[t].name, name) == 0)
+            target = &fuzz_targets[t];
+    if (target == NULL) {
+        (void)fprintf(stderr, "OOCGNN_FUZZ_TARGET is none of tests/fuzz/corpus\n");
+        exit(2);
     }
+    target->run(data, len);
     return 0;
 }

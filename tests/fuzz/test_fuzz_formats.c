@@ -1,9 +1,10 @@
-/* The bounded fuzzer: good texts, damaged at random, through every parser of outside bytes. $OOCGNN_FUZZ_S
- * seconds (default 0.6) a format. */
+/* The bounded fuzzer: what tests/fuzz/corpus holds of a format, as it is and damaged at random, through every parser of
+ * outside bytes. $OOCGNN_FUZZ_S seconds (default 0.3) a format. */
 #include "harness/base/rng.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/support/seed.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,50 +12,7 @@
 
 #include <cmocka.h>
 
-enum { INPUT_MAX = 2048 };
-
-#define SUM "0123456789abcdef0123456789abcdef"
-
-static const char *const meta_seeds[] = {
-    "format = oocgnn-dataset 1\nname = t\norigin = o\nscale = 1/100\nnodes = 4\nedges = 6\nclasses = 2\ndims "
-    "= 3 5\n"
-    "train = 2\nvalid = 1\ntest = 0\nparam.seed = 7\n# c\nfile.indptr = 40 " SUM "\nfile.indices = 24 " SUM
-    "\nfile.features-d3 = 48 " SUM "\nfile.features-d5 = 80 " SUM "\nfile.labels = 16 " SUM "\nfile.train = 8 " SUM
-    "\nfile.valid = 4 " SUM "\nfile.test = 0 " SUM "\n",
-    "format = oocgnn-dataset 1\nname = t\norigin = o\nscale = 1/1\nnodes = 4\nedges = 6\nclasses = 2\ndims = 3\n"
-    "id_bytes = 4 8\ntrain = 2\nvalid = 0\ntest = 0\nfile.indptr = 40 " SUM "\nfile.indices = 24 " SUM
-    "\nfile.indices-8 = 48 " SUM "\nfile.features-d3 = 48 " SUM "\nfile.labels = 16 " SUM "\nfile.train = 8 " SUM
-    "\nfile.valid = 0 " SUM "\nfile.test = 0 " SUM "\n",
-    "format = oocgnn-dataset 1\nname = t\norigin = o\nscale = 1/1\nnodes = 4\nedges = 6\nclasses = 0\ndims =\n"
-    "train = 0\nvalid = 0\ntest = 0\nrelations = 2\ntrain_triples = 7\nvalid_triples = 1\ntest_triples = 0\n"
-    "node_name_bytes = 9\nrelation_name_bytes = 0\nfile.indptr = 40 " SUM "\nfile.indices = 24 " SUM
-    "\nfile.labels = 16 " SUM "\nfile.train = 0 " SUM "\nfile.valid = 0 " SUM "\nfile.test = 0 " SUM
-    "\nfile.triples-train = 84 " SUM "\nfile.triples-valid = 12 " SUM "\nfile.triples-test = 0 " SUM
-    "\nfile.node-names = 9 " SUM "\n",
-    NULL};
-static const char *const npy_seeds[] = {
-    "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }       \n",
-    "{\"shape\": (18446744073709551615,), \"fortran_order\": True, \"descr\": \"|b1\"}", NULL};
-/* Two: three figures with everything, and a grid. */
-#define PROFILE_HEAD                                                                                                   \
-    "[machine]\nmachine_id = f\ntitle = t\nmemory = 8G stated\nprocess = 1M stated\n[storage]\ndevices = 1 "           \
-    "stated\nstripe = 64K stated\nsector = 512 stated\ndepth_max = 32 stated\nwrite_latency = 40us "                   \
-    "assumed\nwrite_iops = 2k/s stated\nwrite_bandwidth = 4MB/s stated\nreadahead = 0 assumed\n"
-#define PROFILE_TAIL                                                                                                   \
-    "[cpu]\ncores = 4 stated\nclock = 2.6GHz stated\nsampled_edge = 7ns measured\nhashed_id = 8.5ns "                  \
-    "measured\nsorted_key = 5ns measured\ncopied_byte = 70ps measured\ntable_entry = 1ns measured\n"                   \
-    "gather_element = 1ns measured\ngather_row = 1ns measured\nfault_minor = 3ns measured\nfault_major = "             \
-    "2.5us assumed\nreadahead_page = 3ns measured\nsyscall = 1ns measured\nsubmit = 7ns assumed\ncomplete "            \
-    "= 6ns assumed\nbuffered_page = 5ns measured\nlock = 6ns measured\nwake = 3us measured\nwake_latency "             \
-    "= 5us measured\nthread_start = 36us measured\n[host]\ngemm = 1GFLOP/s derived\nbandwidth = 1GB/s "                \
-    "assumed\nbandwidth_shared = 4GB/s derived\ngather = 4GB/s assumed\nlaunch = 2ns assumed\n"
-static const char *const profile_seeds[] = {
-    PROFILE_HEAD "read_latency = 80us stated\nread_iops = 9k/s stated\nread_bandwidth = 5MB/s stated\n" PROFILE_TAIL,
-    PROFILE_HEAD "read_depths = 1,2,8 measured\nread_us.512 = 8,4.5,4 measured\nread_us.4K = 9,5,4 "
-                 "measured\n" PROFILE_TAIL,
-    NULL};
-static const char *const triple_seeds[] = {"/m/0\t/r/a.b\t/m/1", "12\t0\t999", "a\tb", "\t\t", NULL};
-static const char *const snap_seeds[] = {"12 4294967294", "\t0\t 7 ", "# comment", "1 2 3", NULL};
+enum { INPUT_MAX = 8192, SEEDS_MAX = 256 };
 
 /* Flips, removes, repeats or inserts bytes; what it inserts is mostly what the formats are made of. */
 static size_t damage(struct gnn_rng *rng, unsigned char *text, size_t len)
@@ -97,62 +55,76 @@ static double now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static void fuzz(const char *const *seeds, void (*target)(const unsigned char *, size_t))
+/* ---- the corpus ---- */
+
+struct seed {
+    size_t len;
+    unsigned char bytes[INPUT_MAX];
+};
+
+static uint32_t read_corpus(const char *name, struct seed *seeds)
 {
-    const char *limit = getenv("OOCGNN_FUZZ_S");
-    const double end_s = now_s() + (limit != NULL ? atof(limit) : 0.6);
+    char dir[300], path[800];
+    uint32_t count = 0;
+    (void)snprintf(dir, sizeof dir, "tests/fuzz/corpus/%s", name);
+    DIR *const all = opendir(dir);
+    if (all == NULL)
+        fail_msg("%s: a target without a corpus", dir);
+    for (const struct dirent *entry = readdir(all); entry != NULL; entry = readdir(all)) {
+        if (entry->d_name[0] == '.')
+            continue;
+        (void)snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
+        FILE *const file = fopen(path, "rb");
+        assert_non_null(file);
+        assert_true(count < SEEDS_MAX);
+        seeds[count].len = fread(seeds[count].bytes, 1, INPUT_MAX, file);
+        if (fgetc(file) != EOF)
+            fail_msg("%s: more than %d bytes", path, INPUT_MAX);
+        assert_int_equal(fclose(file), 0);
+        count++;
+    }
+    assert_int_equal(closedir(all), 0);
+    return count;
+}
+
+static void run_exact(const struct fuzz_target *target, const unsigned char *bytes, size_t len)
+{
+    unsigned char *const exact = malloc(len + 1); /* so that a sanitizer sees the first byte past the end */
+    assert_non_null(exact);
+    memcpy(exact + 1, bytes, len);
+    target->run(exact + 1, len);
+    free(exact);
+}
+
+static void test_any_bytes_end_in_a_value_or_an_error(void **state)
+{
+    const struct fuzz_target *const target = *state;
+    const char *const limit = getenv("OOCGNN_FUZZ_S");
+    const double end_s = now_s() + (limit != NULL ? atof(limit) : 0.3);
+    struct seed *const seeds = calloc(SEEDS_MAX, sizeof *seeds);
     struct gnn_rng rng = gnn_rng_at(test_seed());
     uint64_t inputs = 0;
-    while (inputs % 256 != 0 || now_s() < end_s) {
-        for (const char *const *seed = seeds; *seed != NULL; seed++) {
-            size_t len = strlen(*seed);
-            unsigned char text[INPUT_MAX];
-            memcpy(text, *seed, len);
-            len = damage(&rng, text, len);
-            unsigned char *exact = malloc(len + 1); /* so that a sanitizer sees the first byte past the end */
-            memcpy(exact + 1, text, len);
-            target(exact + 1, len);
-            free(exact);
-        }
-        inputs++;
+    assert_non_null(seeds);
+    const uint32_t count = read_corpus(target->name, seeds);
+    assert_true(count > 0);
+    for (uint32_t i = 0; i < count; i++)
+        run_exact(target, seeds[i].bytes, seeds[i].len);
+    for (; inputs % 8 != 0 || now_s() < end_s; inputs++) {
+        unsigned char text[INPUT_MAX];
+        const struct seed *const seed = &seeds[inputs % count];
+        memcpy(text, seed->bytes, seed->len);
+        run_exact(target, text, damage(&rng, text, seed->len));
     }
-    print_message("%llu inputs a seed text\n", (unsigned long long)inputs);
-}
-
-static void test_meta(void **state)
-{
-    (void)state;
-    fuzz(meta_seeds, fuzz_meta);
-}
-
-static void test_npy(void **state)
-{
-    (void)state;
-    fuzz(npy_seeds, fuzz_npy);
-}
-
-static void test_profile(void **state)
-{
-    (void)state;
-    fuzz(profile_seeds, fuzz_profile);
-}
-
-static void test_snap(void **state)
-{
-    (void)state;
-    fuzz(snap_seeds, fuzz_snap);
-}
-
-static void test_triple(void **state)
-{
-    (void)state;
-    fuzz(triple_seeds, fuzz_triple);
+    print_message("%s: %llu inputs from %u\n", target->name, (unsigned long long)inputs, count);
+    free(seeds);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_meta), cmocka_unit_test(test_npy),
-                                       cmocka_unit_test(test_profile), cmocka_unit_test(test_snap),
-                                       cmocka_unit_test(test_triple)};
+    struct CMUnitTest tests[FUZZ_TARGETS];
+    for (int t = 0; t < FUZZ_TARGETS; t++)
+        tests[t] = (struct CMUnitTest){.name = fuzz_targets[t].name,
+                                       .test_func = test_any_bytes_end_in_a_value_or_an_error,
+                                       .initial_state = (void *)(uintptr_t)&fuzz_targets[t]};
     return cmocka_run_group_tests_name("fuzz_formats", tests, NULL, NULL);
 }

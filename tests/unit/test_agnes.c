@@ -5,7 +5,6 @@
 #include "systems/agnes/agnes.h"
 #include "systems/agnes/bucket.h"
 #include "tests/support/fixture.h"
-#include "tests/support/memory_source.h"
 #include "tests/support/seed.h"
 #include "tests/support/small_graph.h"
 
