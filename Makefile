@@ -5,6 +5,10 @@
 #   make test-long       both sanitizers, longer fuzzing, large graphs, real-data accuracy
 #   make bench           speed against fio and the machine's SGEMM peak
 #   make agree           the same runs on this machine and simulated with its profile; AGREE= passes options
+#   make faults          random failures in simulated runs of every system: N= runs, SEED= of the first, JOBS= processes
+#   make kills           runs of every system killed at random moments: N= kills, SEED= of the first
+#   make fuzz            libFuzzer over every parser, T= seconds each, TARGETS= some of tests/fuzz/corpus
+#   make mutate          changes a line of the sources at a time and asks the quick suite: MUTATE= passes options
 #   make test-gpu        what only a GPU can show, under eight minutes; skipped with a message where there is none
 #   make bench-gpu       a GPU's rates, training steps against their roofline and PyTorch, transfers, an epoch's floors
 #   make gpu-bundle      build/gpu-bundle, which runs both on a GPU machine that has neither source nor packages
@@ -76,7 +80,7 @@ STAND_IN_OBJ := $(CUDA_HOST_OBJ:$(BUILD)/host/%=$(BUILD)/pichost/%) $(BUILD)/pic
                 $(STAND_IN_SRC:%.c=$(BUILD)/pic/%.o)
 STAND_IN := $(if $(SANITIZE),,$(BUILD)/tests/support/stand_in_cuda.so)
 
-.PHONY: all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long bench agree test-gpu bench-gpu gpu-bundle install format lint lint-c
+.PHONY: all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long faults kills fuzz mutate bench agree test-gpu bench-gpu gpu-bundle install format lint lint-c
 .SECONDARY:
 
 all: $(BIN) $(PLUGIN)
@@ -200,6 +204,34 @@ test-long: setup-test
 	@$(MAKE) --no-print-directory SANITIZE=address,undefined test
 	@$(MAKE) --no-print-directory SANITIZE=thread test
 	@OOCGNN_FUZZ_S=60 OOCGNN_TEST_LONG=1 OOCGNN_TEST_SEED=random $(MAKE) --no-print-directory test
+
+# Campaigns: what the quick suite does a little of.
+N ?=
+SEED ?= 1
+JOBS ?= 1
+T ?= 60
+faults: setup-test
+	@$(MAKE) --no-print-directory -s -j2 $(BUILD)/tests/fault/test_random_faults
+	@OOCGNN_FAULTS=$(or $(N),100000) OOCGNN_TEST_SEED=$(SEED) OOCGNN_FAULT_JOBS=$(JOBS) $(BUILD)/tests/fault/test_random_faults
+
+kills: setup-test
+	@$(MAKE) --no-print-directory -s -j2 $(BIN) $(BUILD)/tests/cli/test_kills
+	@OOCGNN=$(BIN) OOCGNN_KILLS=$(or $(N),1000) OOCGNN_TEST_SEED=$(SEED) $(BUILD)/tests/cli/test_kills
+
+FUZZER := $(BUILD)/tests/fuzz/fuzz_formats
+fuzz:
+	@scripts/setup.sh build test fuzz
+	@$(MAKE) --no-print-directory -s -j2 CC=clang BUILD=build/fuzz SANITIZE=fuzzer-no-link,address,undefined build/fuzz/tests/fuzz/fuzz_formats
+	@scripts/fuzz.sh build/fuzz/tests/fuzz/fuzz_formats build/fuzz/work $(T) $(TARGETS)
+$(FUZZER): LDLIBS += -fsanitize=fuzzer
+
+# The tool is one of Python's; it has an environment of its own below build/.
+MUTATOR := universalmutator==1.14.1
+mutate:
+	@scripts/setup.sh build test mutate
+	@[ -x build/mutate/python/bin/mutate ] || { python3 -m venv build/mutate/python && \
+	    build/mutate/python/bin/pip install --quiet --disable-pip-version-check --no-deps $(MUTATOR); }
+	@build/mutate/python/bin/python scripts/mutate.py $(MUTATE)
 
 bench:
 	@scripts/setup.sh build bench
