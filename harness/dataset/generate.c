@@ -3,6 +3,7 @@
 #include "harness/dataset/chunks.h"
 #include "harness/dataset/commit.h"
 #include "harness/dataset/features.h"
+#include "harness/dataset/import_parts.h"
 #include "harness/dataset/kron.h"
 #include "harness/dataset/read.h"
 #include "harness/dataset/recipe.h"
@@ -180,6 +181,8 @@ enum gnn_status gnn_prepare_generate(const struct gnn_registry_entry *entry, uin
                                      const struct gnn_generate_options *options, const struct gnn_prepare_job *job,
                                      struct gnn_err *err)
 {
+    if (entry->kind == GNN_REGISTRY_KNOWLEDGE)
+        return gnn_prepare_knowledge(entry, scale_divisor, options, job, err);
     if (entry->kind == GNN_REGISTRY_KRON)
         return gnn_prepare_kron(entry, scale_divisor, options, GNN_KRON_WINDOW_EDGES, job, err);
     struct generator g = {.job = job};

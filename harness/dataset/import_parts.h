@@ -3,6 +3,7 @@
 #define GNN_DATASET_IMPORT_PARTS_H
 
 #include "harness/dataset/output.h"
+#include "harness/graph/knowledge.h"
 
 #include <assert.h>
 
@@ -16,8 +17,10 @@ struct gnn_importer {
     const struct gnn_import_options *options;
     const struct gnn_prepare_job *job;
     struct gnn_output output;
-    struct gnn_meta meta; /* filled as the parts finish */
-    bool nodes_known;     /* from labels or features; otherwise the largest ID decides */
+    struct gnn_meta meta;                  /* filled as the parts finish */
+    const struct gnn_knowledge *generated; /* edges come from here instead of files; NULL: from files */
+    uint64_t generated_first[4];           /* of its splits, and where the last ends */
+    bool nodes_known;                      /* from labels or features; otherwise the largest ID decides */
 };
 
 /* Returns the bytes of memory that the large structures of a part may take. */
@@ -38,6 +41,11 @@ GNN_MUST_CHECK enum gnn_status gnn_import_lists(struct gnn_importer *importer, s
 
 /* Everything of a knowledge graph, from its first line to the last file; opens the output. */
 GNN_MUST_CHECK enum gnn_status gnn_import_triples(struct gnn_importer *importer, struct gnn_err *err);
+
+/* Generates a knowledge graph of the registry. */
+GNN_MUST_CHECK enum gnn_status gnn_prepare_knowledge(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
+                                                     const struct gnn_generate_options *options,
+                                                     const struct gnn_prepare_job *job, struct gnn_err *err);
 
 /* Which node files the input has, found before any work; sets meta's node count and dims where they tell. */
 struct gnn_node_files {

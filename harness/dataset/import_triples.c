@@ -45,6 +45,8 @@ static enum gnn_status open_ids(struct triple_importer *t, struct gnn_err *err)
     const struct gnn_import_options *const o = t->importer->options;
     const uint64_t memory = gnn_import_budget(t->importer) / 8;
     char path[GNN_OUTPUT_PATH];
+    if (t->importer->generated != NULL)
+        return GNN_OK;
     if (!find_split(t->importer->source->from, 0, path, &t->npy))
         return gnn_fail(err, GNN_ENOENT, "%s has no train.txt, train.tsv (maybe .gz) or train_hrt.npy",
                         t->importer->source->from);
@@ -107,10 +109,17 @@ static enum gnn_status import_split(struct triple_importer *t, int split, struct
     bool npy = false;
     struct gnn_triples *in = NULL;
     struct gnn_out_file *out = NULL;
-    const bool found = find_split(t->importer->source->from, split, path, &npy);
+    const struct gnn_knowledge *const graph = t->importer->generated;
+    const bool found = graph != NULL || find_split(t->importer->source->from, split, path, &npy);
     if (found && npy != t->npy)
         return gnn_fail(err, GNN_EUSAGE, "%s: the splits must all be text, or all be arrays", path);
-    enum gnn_status status = found ? gnn_triples_open(path, npy, &in, err) : GNN_OK;
+    enum gnn_status status = GNN_OK;
+    if (graph != NULL)
+        status = gnn_triples_generated(graph, t->importer->generated_first[split],
+                                       t->importer->generated_first[split + 1] - t->importer->generated_first[split],
+                                       &in, err);
+    else if (found)
+        status = gnn_triples_open(path, npy, &in, err);
     GNN_NEXT(status,
              gnn_out_open(&t->importer->output, gnn_meta_triples_name(split), OUT_BUFFER, GNN_OUT_DATASET, &out, err));
     if (found)
@@ -132,6 +141,10 @@ static enum gnn_status import_edges(struct triple_importer *t, struct gnn_err *e
                        : t->importer->options->nodes != 0 ? t->importer->options->nodes
                                                           : (uint32_t)t->largest;
     meta->relation_count = t->ids.relation_count;
+    if (t->importer->generated != NULL) {
+        meta->node_count = t->importer->generated->node_count;
+        meta->relation_count = t->importer->generated->relation_count;
+    }
     if (gnn_sorter_added(t->sorter) == 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: every training edge joins a node with itself, and these are left out",
                         t->importer->source->from);

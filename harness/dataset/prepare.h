@@ -16,6 +16,7 @@
 
 enum gnn_registry_kind {
     GNN_REGISTRY_PROCEDURAL, /* harness/graph/procedural.h, at any scale, with or without a disk */
+    GNN_REGISTRY_KNOWLEDGE,  /* edges with relations, harness/graph/knowledge.h, at any scale, on a disk */
     GNN_REGISTRY_KRON,       /* R-MAT edges grouped by source (kron.h), at its own size, on a disk */
 };
 
@@ -28,7 +29,9 @@ struct gnn_registry_entry {
     uint64_t edges; /* as stored: one entry of indices each */
     uint32_t dim;   /* default width */
     uint32_t classes;
-    uint64_t train, valid, test;
+    uint64_t train, valid, test; /* nodes */
+    uint32_t relations;          /* GNN_REGISTRY_KNOWLEDGE, as the next; edges are its training edges */
+    uint64_t valid_edges, test_edges;
     bool splits_published; /* false: the counts are this project's choice */
     enum gnn_registry_kind kind;
     double degree_exponent; /* of the generated in-degrees' tail */

@@ -10,7 +10,9 @@ enum { FIELDS = 3, BATCH = GNN_NPY_BATCH / FIELDS * FIELDS };
 
 struct gnn_triples {
     struct gnn_npy *array;
-    uint64_t total, taken; /* edges of the array */
+    const struct gnn_knowledge *graph;
+    uint64_t first;        /* of the graph's edges */
+    uint64_t total, taken; /* edges of the array or the graph */
     uint64_t at, filled;   /* numbers of the batch */
     int64_t batch[BATCH];
     struct gnn_input *text;
@@ -149,6 +151,16 @@ enum gnn_status gnn_triples_open(const char *path, bool npy, struct gnn_triples 
     return GNN_OPENED(status, t, out, gnn_triples_close);
 }
 
+enum gnn_status gnn_triples_generated(const struct gnn_knowledge *graph, uint64_t first, uint64_t count,
+                                      struct gnn_triples **out, struct gnn_err *err)
+{
+    struct gnn_triples *t;
+    GNN_NEW(t, 1, err, "generator of edges");
+    *t = (struct gnn_triples){.graph = graph, .first = first, .total = count};
+    *out = t;
+    return GNN_OK;
+}
+
 void gnn_triples_close(struct gnn_triples *triples)
 {
     if (triples == NULL)
@@ -162,6 +174,12 @@ enum gnn_status gnn_triples_next(struct gnn_triples *triples, struct gnn_triple_
                                  bool *more, struct gnn_err *err)
 {
     uint32_t fields[FIELDS] = {0};
+    if (triples->graph != NULL) {
+        *more = triples->taken < triples->total;
+        if (*more)
+            *out = gnn_knowledge_edge(triples->graph, triples->first + triples->taken++);
+        return GNN_OK;
+    }
     GNN_TRY(triples->text != NULL ? next_text(triples, ids, fields, more, err)
                                   : next_array(triples, ids, fields, more, err));
     if (!*more)

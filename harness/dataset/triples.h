@@ -5,6 +5,7 @@
 
 #include "harness/base/link_view.h"
 #include "harness/dataset/npy.h"
+#include "harness/graph/knowledge.h"
 
 /* A line's three fields: where each begins, and how long it is. */
 struct gnn_triple_line {
@@ -36,6 +37,9 @@ const char *gnn_names_text(const struct gnn_names *names, uint64_t *bytes);
 struct gnn_triples;
 GNN_MUST_CHECK enum gnn_status gnn_triples_open(const char *path, bool npy, struct gnn_triples **out,
                                                 struct gnn_err *err);
+/* Edges first to first + count - 1 of a generated graph. */
+GNN_MUST_CHECK enum gnn_status gnn_triples_generated(const struct gnn_knowledge *graph, uint64_t first, uint64_t count,
+                                                     struct gnn_triples **out, struct gnn_err *err);
 void gnn_triples_close(struct gnn_triples *triples); /* accepts NULL */
 
 /* What the fields mean: with names, what occurs is numbered; without, they are numbers below the limits. */

@@ -212,7 +212,7 @@ bool gnn_run_dataset_is_computed(const struct gnn_run_config *config)
 {
     const struct gnn_registry_entry *entry;
     return config->world == GNN_WORLD_SIMULATED && strchr(config->dataset, '/') == NULL &&
-           gnn_registry_find(config->dataset, &entry, NULL) == GNN_OK;
+           gnn_registry_find(config->dataset, &entry, NULL) == GNN_OK && entry->kind != GNN_REGISTRY_KNOWLEDGE;
 }
 
 void gnn_run_dataset_dir(const struct gnn_run_config *config, char *path, size_t path_bytes)

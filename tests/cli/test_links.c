@@ -140,6 +140,21 @@ static void test_a_planted_graph_is_learned(void **state)
     }
 }
 
+/* A registry's graph, generated: an MRR of 0.005 for scores that know nothing. */
+static void test_a_generated_graph_is_learned(void **state)
+{
+    const struct links *const l = *state;
+    struct process_result r =
+        process_shell("%s prepare freebase86m --scale 1/50000 --data %s --quiet", process_program(), l->data);
+    if (r.exit_status != 0)
+        fail_msg("%s", r.err);
+    process_free(&r);
+    json_t *const run = run_on(l, "freebase86m --scale 1/50000", SMALL " --epochs 6");
+    print_message("generated: MRR %.4f\n", last_number(run, "test_mrr"));
+    assert_true(last_number(run, "test_mrr") > 0.03);
+    json_decref(run);
+}
+
 /* Every epoch trains every edge once (the record is valid only then); the loss falls and the rank rises. */
 static void test_epochs_get_better(void **state)
 {
@@ -309,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_planted_graph_is_learned),
+        cmocka_unit_test(test_a_generated_graph_is_learned),
         cmocka_unit_test(test_epochs_get_better),
         cmocka_unit_test(test_threads_and_worlds_draw_the_same),
         cmocka_unit_test(test_golden_times),
