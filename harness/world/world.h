@@ -167,6 +167,7 @@ struct gnn_world_ops {
                           uint64_t len_bytes);
     enum gnn_status (*file_sync)(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
     enum gnn_status (*file_evict)(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err);
+    enum gnn_status (*file_lock)(struct gnn_world *w, struct gnn_file *file, bool *held, struct gnn_err *err);
     void (*file_close)(struct gnn_world *w, struct gnn_file *file);
     enum gnn_status (*file_rename)(struct gnn_world *w, const char *from, const char *to, struct gnn_err *err);
     enum gnn_status (*file_remove)(struct gnn_world *w, const char *path, struct gnn_err *err);
@@ -210,7 +211,7 @@ struct gnn_world {
     DO(prefix, file_path) DO(prefix, file_read) DO(prefix, file_write) DO(prefix, file_sync) DO(prefix, file_evict)    \
     DO(prefix, file_close) DO(prefix, file_rename) DO(prefix, file_remove) DO(prefix, dir_make) DO(prefix, map_open)   \
     DO(prefix, map_gather_ids) DO(prefix, map_gather_rows) DO(prefix, map_put_rows) DO(prefix, map_close)              \
-    DO(prefix, ring_open) DO(prefix, charge) DO(prefix, mem_touch)
+    DO(prefix, ring_open) DO(prefix, charge) DO(prefix, mem_touch) DO(prefix, file_lock)
 /* clang-format on */
 /* Declares prefix_hook, with the hook's type and contract; makes it the table's entry. */
 #define GNN_WORLD_HOOK_DECLARE(prefix, hook) __typeof__(*((struct gnn_world_ops *)0)->hook) prefix##_##hook;
@@ -392,6 +393,13 @@ static inline enum gnn_status gnn_file_sync(struct gnn_world *w, struct gnn_file
 static inline enum gnn_status gnn_file_evict(struct gnn_world *w, struct gnn_file *file, struct gnn_err *err)
 {
     return w->ops->file_evict(w, file, err);
+}
+/* Takes the file's lock for this handle, without sleeping: *held = false while another handle, of any process, has it.
+ * It goes with the handle, or with the process, however that ends. Whoever prepares files that others may want holds
+ * the lock of one beside them. A file system without locks always grants it. */
+static inline enum gnn_status gnn_file_lock(struct gnn_world *w, struct gnn_file *file, bool *held, struct gnn_err *err)
+{
+    return w->ops->file_lock(w, file, held, err);
 }
 static inline void gnn_file_close(struct gnn_world *w, struct gnn_file *file)
 {

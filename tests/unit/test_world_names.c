@@ -387,6 +387,29 @@ static void test_random_reads_nothing_ahead(void **state)
     fixture_close(&p);
 }
 
+/* One handle at a time, and the next when that is closed; a handle may ask again. */
+static void check_lock(struct fixture *p)
+{
+    struct gnn_file *one = open_named(p, "lock", GNN_OPEN_WRITE), *two = open_named(p, "lock", GNN_OPEN_WRITE);
+    bool held = false;
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(gnn_file_lock(p->world, one, &held, NULL), GNN_OK);
+        assert_true(held);
+        assert_int_equal(gnn_file_lock(p->world, two, &held, NULL), GNN_OK);
+        assert_false(held);
+    }
+    gnn_file_close(p->world, one);
+    assert_int_equal(gnn_file_lock(p->world, two, &held, NULL), GNN_OK);
+    assert_true(held);
+    gnn_file_close(p->world, two);
+}
+
+static void test_lock(void **state)
+{
+    (void)state;
+    over_all_worlds(check_lock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_scratch_in_a_missing_directory),
         cmocka_unit_test(test_rename),
         cmocka_unit_test(test_remove),
+        cmocka_unit_test(test_lock),
         cmocka_unit_test(test_directory),
         cmocka_unit_test(test_directory_cannot_be_made),
         cmocka_unit_test(test_random_reads_nothing_ahead),

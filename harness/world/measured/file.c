@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -281,6 +282,19 @@ enum gnn_status measured_file_evict(struct gnn_world *w, struct gnn_file *file, 
     GNN_TRY(measured_file_sync(w, file, err));
     const int error = posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
     return error == 0 ? GNN_OK : gnn_fail(err, GNN_EIO, "%s: evicting: %s", file->path, strerror(error));
+}
+
+enum gnn_status measured_file_lock(struct gnn_world *w, struct gnn_file *file, bool *held, struct gnn_err *err)
+{
+    (void)w;
+    int rc;
+    do {
+        rc = flock(file->fd, LOCK_EX | LOCK_NB);
+    } while (rc != 0 && errno == EINTR);
+    *held = rc == 0 || errno != EWOULDBLOCK;
+    if (rc == 0 || errno == EWOULDBLOCK || errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP)
+        return GNN_OK; /* a file system that knows no locks has none to wait for */
+    return gnn_fail(err, GNN_EIO, "%s: lock: %s", file->path, strerror(errno));
 }
 
 /* ---- names ---- */

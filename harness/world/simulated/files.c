@@ -266,6 +266,8 @@ void sim_file_close(struct gnn_world *w, struct gnn_file *file)
 {
     if (file == NULL)
         return;
+    if (file->inode != NULL && file->inode->locked_by == file)
+        file->inode->locked_by = NULL;
     sim_inode_release(simulated_of(w), file->inode);
     free(file->path);
     free(file);
@@ -433,6 +435,17 @@ enum gnn_status sim_file_evict(struct gnn_world *w, struct gnn_file *file, struc
     GNN_TRY(sim_file_sync(w, file, err));
     if (file->inode->has_cache_number)
         sim_page_cache_forget(simulated_of(w)->cache, file->inode->cache_number);
+    return GNN_OK;
+}
+
+enum gnn_status sim_file_lock(struct gnn_world *w, struct gnn_file *file, bool *held, struct gnn_err *err)
+{
+    (void)err;
+    struct simulated *const s = simulated_of(w);
+    sim_cpu(s->executor, s->profile->cpu.syscall_ns * SIM_PS_PER_NS);
+    *held = file->inode->locked_by == NULL || file->inode->locked_by == file;
+    if (*held)
+        file->inode->locked_by = file;
     return GNN_OK;
 }
 

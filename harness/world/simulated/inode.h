@@ -30,6 +30,7 @@ struct sim_inode {
     void *host;             /* mapping, read-only; NULL when empty */
     unsigned char **chunks; /* (chunk_count) NULL: zeros */
     uint64_t chunk_count;
+    const struct gnn_file *locked_by; /* the handle that holds the file's lock; NULL: none */
 };
 
 /* With one holder. GNN_EPERM or GNN_EIO when the host's file cannot be read: path, reason. */
