@@ -242,6 +242,45 @@ static void test_opaque_bytes(void **state)
     fixture_close(&f);
 }
 
+/* What plain memory should not hold lies in a file of the host: the same bytes, whichever chunk they are in. */
+static void test_a_large_file_spills(void **state)
+{
+    (void)state;
+    enum { MIB = 1024 * 1024, CHUNKS = 300, PART = 4096 };
+    static _Alignas(PART) unsigned char bytes[PART];
+    static unsigned char want[PART];
+    struct fixture f;
+    fixture_open(&f);
+    void *slots;
+    assert_int_equal(gnn_mem_alloc(f.world, "slots", 2 * MIB, GNN_MEM_FEATURES, &slots, NULL), GNN_OK);
+    struct gnn_file *file = open_file(&f, "large", GNN_OPEN_WRITE | GNN_OPEN_DIRECT);
+    for (int round = 0; round < 2; round++) {
+        for (int k = 0; k < CHUNKS; k++) {
+            memset(bytes, k % 251 + 1 + round, PART);
+            assert_int_equal(gnn_file_write(f.world, file, (uint64_t)k * MIB + PART, bytes, PART), PART);
+        }
+        /* Two chunks of either kind become zeros, and one is written again. */
+        assert_int_equal(gnn_file_write(f.world, file, UINT64_C(10) * MIB, slots, 2 * MIB), 2 * MIB);
+        assert_int_equal(gnn_file_write(f.world, file, UINT64_C(290) * MIB, slots, 2 * MIB), 2 * MIB);
+        memset(bytes, 255, PART);
+        assert_int_equal(gnn_file_write(f.world, file, UINT64_C(291) * MIB, bytes, PART), PART);
+        for (int k = 0; k < CHUNKS; k++) {
+            const bool zeros = k == 10 || k == 11 || k == 290 || k == 291;
+            memset(want, zeros ? 0 : k % 251 + 1 + round, PART);
+            assert_int_equal(gnn_file_read(f.world, file, (uint64_t)k * MIB + PART, bytes, PART), PART);
+            assert_memory_equal(bytes, want, PART);
+            memset(want, k == 291 ? 255 : 0, PART);
+            assert_int_equal(gnn_file_read(f.world, file, (uint64_t)k * MIB, bytes, PART), PART);
+            assert_memory_equal(bytes, want, PART);
+        }
+        gnn_file_close(f.world, file);
+        file = open_file(&f, "large", GNN_OPEN_WRITE | GNN_OPEN_DIRECT | GNN_OPEN_TRUNCATE);
+    }
+    gnn_file_close(f.world, file);
+    gnn_mem_free(f.world, slots);
+    fixture_close(&f);
+}
+
 /* ---- edges and errors ---- */
 
 static void test_open_errors(void **state)
@@ -496,15 +535,11 @@ static void test_buffered_uses_the_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes_of_all_sources),
-        cmocka_unit_test(test_written_like_an_array),
-        cmocka_unit_test(test_opaque_bytes),
-        cmocka_unit_test(test_open_errors),
-        cmocka_unit_test(test_edges_of_reads_and_writes),
-        cmocka_unit_test(test_names_hide),
-        cmocka_unit_test(test_extents_are_disjoint),
-        cmocka_unit_test(test_direct_times),
-        cmocka_unit_test(test_buffered_uses_the_cache),
+        cmocka_unit_test(test_bytes_of_all_sources), cmocka_unit_test(test_written_like_an_array),
+        cmocka_unit_test(test_opaque_bytes),         cmocka_unit_test(test_a_large_file_spills),
+        cmocka_unit_test(test_open_errors),          cmocka_unit_test(test_edges_of_reads_and_writes),
+        cmocka_unit_test(test_names_hide),           cmocka_unit_test(test_extents_are_disjoint),
+        cmocka_unit_test(test_direct_times),         cmocka_unit_test(test_buffered_uses_the_cache),
     };
     return cmocka_run_group_tests_name("sim_files", tests, NULL, NULL);
 }

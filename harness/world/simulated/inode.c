@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 static const uint64_t chunk_bytes = UINT64_C(1) << 20;
+enum { PLAIN_CHUNKS_MAX = 256 };
 
 /* ---- open, close ---- */
 
@@ -17,7 +18,7 @@ static enum gnn_status inode_new(enum sim_source source, uint64_t size_bytes, st
                                  struct gnn_err *err)
 {
     GNN_NEW(*out, 1, err, "a simulated file's inode: %zu bytes", sizeof **out);
-    **out = (struct sim_inode){.source = source, .holders = 1, .size_bytes = size_bytes};
+    **out = (struct sim_inode){.source = source, .holders = 1, .size_bytes = size_bytes, .spill_fd = -1};
     return GNN_OK;
 }
 
@@ -71,13 +72,28 @@ enum gnn_status sim_inode_written(struct sim_inode **out, struct gnn_err *err)
     return inode_new(SIM_SOURCE_WRITTEN, 0, out, err);
 }
 
+/* The chunk is zeros again. */
+static void free_chunk(struct sim_inode *inode, struct sim_chunk *chunk)
+{
+    if (chunk->mapped) {
+        (void)munmap(chunk->bytes, chunk_bytes);
+    } else if (chunk->bytes != NULL) {
+        free(chunk->bytes);
+        inode->plain_chunks--;
+    }
+    *chunk = (struct sim_chunk){.bytes = NULL};
+}
+
 static void free_chunks(struct sim_inode *inode)
 {
     for (uint64_t i = 0; i < inode->chunk_count; i++)
-        free(inode->chunks[i]);
+        free_chunk(inode, &inode->chunks[i]);
     free(inode->chunks);
     inode->chunks = NULL;
     inode->chunk_count = 0;
+    if (inode->spill_fd >= 0)
+        (void)close(inode->spill_fd);
+    inode->spill_fd = -1;
 }
 
 void sim_inode_release(struct simulated *s, struct sim_inode *inode)
@@ -108,7 +124,7 @@ static void fetch_written(const struct sim_inode *inode, uint64_t offset_bytes, 
 {
     while (len_bytes > 0) {
         const uint64_t k = offset_bytes / chunk_bytes, part = part_in_chunk(offset_bytes, len_bytes);
-        const unsigned char *const chunk = k < inode->chunk_count ? inode->chunks[k] : NULL;
+        const unsigned char *const chunk = k < inode->chunk_count ? inode->chunks[k].bytes : NULL;
         if (chunk != NULL)
             (void)memcpy(dst, chunk + offset_bytes % chunk_bytes, part);
         else
@@ -149,7 +165,7 @@ static bool grow_chunks(struct sim_inode *inode, uint64_t needed)
         return true;
     uint64_t count = 2 * inode->chunk_count;
     count = gnn_max_u64(count, needed);
-    unsigned char **const chunks = realloc(inode->chunks, count * sizeof *chunks);
+    struct sim_chunk *const chunks = realloc(inode->chunks, count * sizeof *chunks);
     if (chunks == NULL)
         return false;
     (void)memset(chunks + inode->chunk_count, 0, (count - inode->chunk_count) * sizeof *chunks);
@@ -158,16 +174,46 @@ static bool grow_chunks(struct sim_inode *inode, uint64_t needed)
     return true;
 }
 
+/* Opens the file that holds what plain memory should not; false: the host has no room for one. */
+static bool open_spill(struct sim_inode *inode)
+{
+    const char *const dir = getenv("TMPDIR");
+    if (inode->spill_fd < 0)
+        inode->spill_fd = open(dir != NULL ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    return inode->spill_fd >= 0;
+}
+
+/* Maps zeros for chunk k. The room is taken first: a full disk must not be a signal later. */
+static bool map_chunk(struct sim_inode *inode, uint64_t k)
+{
+    const off_t at = (off_t)(k * chunk_bytes);
+    if (!open_spill(inode) || posix_fallocate(inode->spill_fd, at, (off_t)chunk_bytes) != 0)
+        return false;
+    void *const bytes = mmap(NULL, chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, inode->spill_fd, at);
+    if (bytes == MAP_FAILED)
+        return false;
+    (void)memset(bytes, 0, chunk_bytes); /* it may have been in use before */
+    inode->chunks[k] = (struct sim_chunk){.bytes = bytes, .mapped = true};
+    return true;
+}
+
+static bool new_chunk(struct sim_inode *inode, uint64_t k)
+{
+    if (inode->plain_chunks >= PLAIN_CHUNKS_MAX && map_chunk(inode, k))
+        return true;
+    inode->chunks[k].bytes = calloc(1, chunk_bytes);
+    inode->plain_chunks += inode->chunks[k].bytes != NULL;
+    return inode->chunks[k].bytes != NULL;
+}
+
 static bool store_part(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, const unsigned char *src)
 {
     const uint64_t k = offset_bytes / chunk_bytes;
     if (!grow_chunks(inode, k + 1))
         return false;
-    if (inode->chunks[k] == NULL)
-        inode->chunks[k] = calloc(1, chunk_bytes);
-    if (inode->chunks[k] == NULL)
+    if (inode->chunks[k].bytes == NULL && !new_chunk(inode, k))
         return false;
-    (void)memcpy(inode->chunks[k] + offset_bytes % chunk_bytes, src, len_bytes);
+    (void)memcpy(inode->chunks[k].bytes + offset_bytes % chunk_bytes, src, len_bytes);
     return true;
 }
 
@@ -175,14 +221,12 @@ static bool store_part(struct sim_inode *inode, uint64_t offset_bytes, uint64_t 
 static void drop_part(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes)
 {
     const uint64_t k = offset_bytes / chunk_bytes;
-    if (k >= inode->chunk_count || inode->chunks[k] == NULL)
+    if (k >= inode->chunk_count || inode->chunks[k].bytes == NULL)
         return;
-    if (len_bytes == chunk_bytes) {
-        free(inode->chunks[k]);
-        inode->chunks[k] = NULL;
-    } else {
-        (void)memset(inode->chunks[k] + offset_bytes % chunk_bytes, 0, len_bytes);
-    }
+    if (len_bytes == chunk_bytes)
+        free_chunk(inode, &inode->chunks[k]);
+    else
+        (void)memset(inode->chunks[k].bytes + offset_bytes % chunk_bytes, 0, len_bytes);
 }
 
 bool sim_inode_store(struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes, const void *src)

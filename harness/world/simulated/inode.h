@@ -2,8 +2,10 @@
  *
  *   host     a file of this machine, mapped read-only: prepared datasets run in place. It must not shrink meanwhile.
  *   content  a function of the offset (content.h)
- *   written  in the world: chunks of host memory where bytes were written, zeros elsewhere. Of feature memory no bytes
- *            exist, so what is written from it takes room on the device, counts towards the size, and reads as zeros.
+ *   written  in the world: chunks of host memory where bytes were written, zeros elsewhere; a file of more than 256 MiB
+ *            has the rest in a nameless file of the host's TMPDIR, mapped, so that what a run prepares at scale 1 need
+ *            not fit the host's memory. Of feature memory no bytes exist, so what is written from it takes room on the
+ *            device, counts towards the size, and reads as zeros.
  *
  * Counted: its name and every handle hold it. Takes no virtual time. */
 #ifndef GNN_SIM_INODE_H
@@ -19,6 +21,11 @@ enum sim_source { SIM_SOURCE_HOST, SIM_SOURCE_CONTENT, SIM_SOURCE_WRITTEN };
 static const uint64_t sim_extent_align_bytes = UINT64_C(1) << 20;
 static const uint64_t sim_written_bytes_max = UINT64_C(1) << 40;
 
+struct sim_chunk {
+    unsigned char *bytes; /* NULL: zeros */
+    bool mapped;          /* of spill_fd */
+};
+
 struct sim_inode {
     enum sim_source source;
     uint32_t holders;
@@ -27,9 +34,11 @@ struct sim_inode {
     bool has_cache_number; /* opened without DIRECT at least once */
     uint32_t cache_number;
     const struct gnn_content *content;
-    void *host;             /* mapping, read-only; NULL when empty */
-    unsigned char **chunks; /* (chunk_count) NULL: zeros */
+    void *host;               /* mapping, read-only; NULL when empty */
+    struct sim_chunk *chunks; /* (chunk_count) */
     uint64_t chunk_count;
+    uint64_t plain_chunks;            /* of them in plain memory */
+    int spill_fd;                     /* of the others; -1: there are none */
     const struct gnn_file *locked_by; /* the handle that holds the file's lock; NULL: none */
 };
 
