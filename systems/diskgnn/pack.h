@@ -1,0 +1,89 @@
+/* Packing: rows are read from the features and appended to what needs them (DiskGNN, SIGMOD 2025, section 5.2).
+ *
+ * A target is a run of rows in one of the three files: the rows of a cache, a chunk, a window of a disk cache. Every
+ * target wants its rows by rising node ID, which is the order of the features: partition after partition of the features
+ * is read once, sequentially, and each target appends the rows it finds there. Which rows those are is listed beforehand
+ * in a spool, one stream a partition. A disk cache wants its rows in MinHash order in the end: it is cut into windows
+ * that fit the memory, and each is put in order when all its rows are there.
+ *
+ *     list       tables and lists of all mini-batches -> entries (target, count, node IDs) by partition
+ *     partition  read its rows -> gather and append, target by target (W threads)
+ *     order      windows of disk caches: read, permute, write back
+ *
+ * Individual packing, the ablation, reads the pages of each row of each target, pack_depth at a time. */
+#ifndef DISKGNN_PACK_H
+#define DISKGNN_PACK_H
+
+#include "harness/pipeline/team.h"
+#include "systems/diskgnn/internal.h"
+
+enum diskgnn_file { DISKGNN_CHUNKS, DISKGNN_DISK, DISKGNN_CACHED, DISKGNN_FILES };
+enum { DISKGNN_TARGET_GPU, DISKGNN_TARGET_CPU, DISKGNN_TARGET_CHUNKS /* chunk i is target i + 2; then windows */ };
+
+struct diskgnn_target {
+    struct gnn_file *file;
+    uint64_t offset_bytes;
+    uint32_t rows, done;
+    bool paged; /* rows of a disk cache: they do not cross pages */
+};
+
+/* Rows [first, first + rows) of a segment's disk cache. */
+struct diskgnn_window {
+    uint32_t segment, first, rows;
+    uint64_t order_offset_bytes; /* in the stream of orders: for rows by rising ID, where each comes in the window */
+};
+
+struct diskgnn_packer {
+    struct diskgnn_job *job;
+    const struct diskgnn_sampled *sampled;
+    struct diskgnn_layout *layout;
+    struct gnn_file *files[DISKGNN_FILES], *features;
+    struct diskgnn_target *targets; /* (target_count) */
+    struct diskgnn_window *windows; /* (window_count) window w is target 2 + n + w */
+    uint32_t target_count, window_count, window_rows;
+
+    uint64_t memory_bytes; /* of a partition, and of ordering two windows, half of it each */
+    uint32_t partitions, part_rows;
+    struct gnn_stream_file *spool;
+    struct gnn_stream **streams; /* (partitions) */
+    struct gnn_stream *orders;
+
+    unsigned char *tails;   /* (target_count, page) bytes of a page that is not full yet; feature memory */
+    unsigned char *zeros;   /* a page; feature memory */
+    unsigned char *staging; /* (pack_workers, staging_bytes) feature memory */
+    uint64_t staging_bytes;
+    uint64_t read_ns;
+
+    /* batched: one partition */
+    struct gnn_team *team;
+    unsigned char *rows; /* feature memory */
+    uint32_t first_row;
+    struct gnn_buffer ids; /* the partition's entries */
+    uint64_t id_words;
+};
+
+/* ---- pack_list.c ---- */
+
+/* Fills spool and orders. */
+GNN_MUST_CHECK enum gnn_status diskgnn_pack_list(struct diskgnn_packer *p, struct gnn_err *err);
+
+/* ---- pack_rows.c ---- */
+
+/* Appends rows to a target, whole pages at a time. */
+struct diskgnn_append {
+    struct diskgnn_packer *p;
+    uint32_t target;
+    unsigned char *staging;
+    uint64_t base_bytes; /* of the target: what staging begins with */
+};
+void diskgnn_append_begin(struct diskgnn_append *a, struct diskgnn_packer *p, uint32_t target, uint32_t worker);
+GNN_MUST_CHECK enum gnn_status diskgnn_append_row(struct diskgnn_append *a, const unsigned char *row,
+                                                  struct gnn_err *err);
+/* Writes what is whole and keeps the rest for the next append; after the target's last row writes that too, padded. */
+GNN_MUST_CHECK enum gnn_status diskgnn_append_end(struct diskgnn_append *a, struct gnn_err *err);
+
+/* ---- pack_individual.c ---- */
+
+GNN_MUST_CHECK enum gnn_status diskgnn_pack_individual(struct diskgnn_packer *p, struct gnn_err *err);
+
+#endif
