@@ -7,6 +7,7 @@ extern const struct gnn_system gnn_system_ginex;
 extern const struct gnn_system gnn_system_gnndrive;
 extern const struct gnn_system gnn_system_ringsampler;
 extern const struct gnn_system gnn_system_agnes;
+extern const struct gnn_system gnn_system_diskgnn;
 
 const struct gnn_system *const gnn_systems[] = {
     &gnn_system_null,
@@ -15,5 +16,6 @@ const struct gnn_system *const gnn_systems[] = {
     &gnn_system_gnndrive,
     &gnn_system_ringsampler,
     &gnn_system_agnes,
+    &gnn_system_diskgnn,
     NULL,
 };

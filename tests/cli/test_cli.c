@@ -27,7 +27,7 @@ static const struct wrong wrongs[] = {
     {"rum", 2, "did you mean \"run\""},
     {"run --system", 2, "--system needs a value"},
     {"run --dataset cora", 2,
-     "--system is missing; this build has: null, pygplus, ginex, gnndrive, ringsampler, agnes"},
+     "--system is missing; this build has: null, pygplus, ginex, gnndrive, ringsampler, agnes, diskgnn"},
     {"run --system gnndive --dataset cora", 2, "unknown system \"gnndive\"; did you mean \"gnndrive\"?"},
     {"run --system pygplus", 2, "--dataset is missing"},
     {"run --system pygplus --dataset nosuch", 2, "no built-in dataset \"nosuch\""},

@@ -65,7 +65,7 @@ static void one_bad_feature_makes_a_run_invalid(void **state)
     static const char *const variants[] = {
         "--system gnndrive --model sage", "--system pygplus --model gcn",     "--system ginex --model gat",
         "--system agnes --model sage",    "--system ringsampler --model gcn", "--system gnndrive --compute ref",
-        "--system agnes --model gat",     "--system pygplus --dropout 0.9",
+        "--system agnes --model gat",     "--system pygplus --dropout 0.9",   "--system diskgnn --model sage",
     };
     char run[RUN_MAX], dir[700], what[64], damage[512];
     (void)snprintf(dir, sizeof dir, "%s/nan", t->dir);

@@ -47,7 +47,7 @@ static void a_width_that_is_not_there_is_refused(void **state)
 
 static void both_widths_draw_the_same_mini_batches(void **state)
 {
-    static const char *const systems[] = {"pygplus", "ringsampler", "agnes"};
+    static const char *const systems[] = {"pygplus", "ringsampler", "agnes", "diskgnn"};
     const struct tiny_runs *const t = *state;
     process_expect(process_shell("%s prepare papers100m --scale 1/4000 --data %s --id-bytes 8 --quiet && "
                                  "%s prepare papers100m --scale 1/4000 --data %s --check --quiet",

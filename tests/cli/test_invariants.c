@@ -1,6 +1,6 @@
 /* What only a whole run under a memory cgroup can show, with the kernel as the witness: device bytes against
  * page faults and against requests, what stays in the page cache, the charge against the plan, and equal
- * losses on a real graph (docs/invariants.md, PyG+: 7, 8, 9; GNNDrive: 7, 8, 12; models: 5). */
+ * losses on a real graph (docs/invariants.md, PyG+: 7, 8, 9; GNNDrive: 7, 8, 12; DiskGNN: 9, 13; models: 5). */
 #include "tests/support/data_files.h"
 #include "tests/support/must.h"
 #include "tests/support/process.h"
@@ -359,6 +359,33 @@ static void ginex_reads_what_it_asks_for(void **state)
     }
 }
 
+/* ---- DiskGNN ---- */
+
+/* Chunks, pages of the disk caches, tables and graph samples pass the page cache by; so does packing before them. */
+static void diskgnn_reads_what_it_asks_for(void **state)
+{
+    const struct fixture *const f = *state;
+    need_counts(f);
+    json_t *const run = run_generated(f, SMALL, "diskgnn",
+                                      WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M", "--set",
+                                            "diskgnn.gpu_cache=512K", "--set", "diskgnn.cpu_cache=1M", "--set",
+                                            "diskgnn.segment=4", "--set", "diskgnn.disk_rows=2000"));
+    for (uint32_t e = 0; e < EPOCHS; e++) {
+        const uint64_t requested = counter(run, e, "requested_bytes");
+        const uint64_t rows = number_in(run, e, "figures", "packed_rows");
+        const uint64_t pages = number_in(run, e, "figures", "disk_cache_pages");
+        assert_true(requested > MIB && pages > 0);
+        near("device bytes and requested bytes", e, counter(run, e, "device_read_bytes") - fault_bytes(run, e),
+             requested, 2);
+        const uint64_t features =
+            number_in(run, e, "figures", "chunk_read_bytes") + number_in(run, e, "figures", "disk_cache_read_bytes");
+        near("bytes of features and rows packed and pages", e, features, 512 * rows + PAGE_BYTES * pages, 2);
+        assert_true(counter(run, e, "peak_memory_bytes") <= 64 * MIB);
+    }
+    json_decref(run);
+    assert_int_equal(resident_pages(f, "papers100m-1_4000", "features-d128"), 0);
+}
+
 /* ---- both on a real graph ---- */
 
 enum { REAL_BATCHES = 3, REAL_EPOCHS = 2 };
@@ -396,6 +423,7 @@ static void losses_on_a_real_graph_are_equal(void **state)
         WORDS("--system", "pygplus"),
         WORDS("--system", "gnndrive", "--set", "gnndrive.io=buffered", "--set", "gnndrive.in_order=yes", "--set",
               "gnndrive.samplers=1", "--set", "gnndrive.extractors=1"),
+        WORDS("--system", "diskgnn", "--set", "diskgnn.io=buffered", "--set", "diskgnn.resample_every=1"),
         WORDS("--system", "gnndrive", "--set", "gnndrive.io=buffered", "--set", "gnndrive.in_order=yes", "--set",
               "gnndrive.samplers=3", "--set", "gnndrive.extractors=3"),
         WORDS("--system", "pygplus", "--set", "pygplus.workers=3", "--set", "pygplus.gather_threads=3"),
@@ -403,7 +431,7 @@ static void losses_on_a_real_graph_are_equal(void **state)
     char *other = NULL;
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         char *const expected = trace_of(f, models[m], systems[0]);
-        for (size_t s = 1; s < (m == 0 ? 4 : 2); s++) {
+        for (size_t s = 1; s < (m == 0 ? 5 : 3); s++) {
             char *const found = trace_of(f, models[m], systems[s]);
             assert_string_equal(found, expected);
             free(found);
@@ -421,7 +449,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_fault_reads_one_page),          cmocka_unit_test(what_fits_is_read_once),
         cmocka_unit_test(device_bytes_are_the_requested_bytes), cmocka_unit_test(the_charge_follows_the_plan),
-        cmocka_unit_test(ginex_reads_what_it_asks_for),         cmocka_unit_test(losses_on_a_real_graph_are_equal),
+        cmocka_unit_test(ginex_reads_what_it_asks_for),         cmocka_unit_test(diskgnn_reads_what_it_asks_for),
+        cmocka_unit_test(losses_on_a_real_graph_are_equal),
     };
     return cmocka_run_group_tests_name("invariants", tests, set_up, tear_down);
 }

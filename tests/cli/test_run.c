@@ -313,6 +313,9 @@ static void direct_reads_are_observed(void **state)
         {{"--system", "ringsampler"}, 1, 1}, /* its features */
         {{"--system", "agnes"}, 1, 1},
         {{"--system", "agnes", "--set", "agnes.io=buffered"}, 0, -1},
+        {{"--system", "diskgnn"}, 1, 1},
+        {{"--system", "diskgnn", "--set", "diskgnn.meta_io=buffered"}, 1, 1}, /* its chunks */
+        {{"--system", "diskgnn", "--set", "diskgnn.io=buffered"}, 0, -1},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         int exit_status;

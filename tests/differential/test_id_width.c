@@ -41,6 +41,8 @@ static const struct width_case {
     {"agnes", OPTIONS("io=buffered", "layout=input", "block=4K", "id_bytes=4"), false, false},
     {"agnes", OPTIONS("io=buffered", "layout=random", "block=8K", "id_bytes=8", "graph_buffer=16K"), false, false},
     {"agnes", OPTIONS("io=buffered", "layout=degree", "block=4K"), false, false},
+    {"diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=40"), false, false},
+    {"diskgnn", OPTIONS("io=direct", "samplers=3"), true, false},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

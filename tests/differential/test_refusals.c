@@ -94,6 +94,7 @@ static void test_equal_memory_is_half_of_what_the_cap_leaves(void **state)
         {"gnndrive", OPTIONS("buffer_share=50", "batch_nodes=300", "extractors=1"), "feature buffer", 6 << 20, 2},
         {"ginex", OPTIONS("cache_share=50"), "feature cache", 8 << 20, 2},
         {"agnes", OPTIONS("block=4K", "hyperbatch=1"), "graph buffer and feature cache", 7 << 20, 1},
+        {"diskgnn", OPTIONS("gpu_share=0"), "CPU cache", 11 << 20, 1}, /* the topology is no longer needed */
     };
     struct fixture f;
     static const struct train_graph_config large = {
@@ -138,6 +139,8 @@ static void test_the_stop_flag_ends_an_epoch_cleanly(void **state)
         {"ringsampler", OPTIONS("threads=3", "feature_io=buffered")},
         {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3")},
         {"agnes", OPTIONS("io=buffered", "block=4K", "overlap=full", "hyperbatch=2", "spill=async")},
+        {"diskgnn", OPTIONS("io=buffered")},
+        {"diskgnn", OPTIONS("io=buffered", "pipeline=false", "segment=5", "disk_rows=40")},
     };
     struct fixture f;
     fixture_open(&f, .graph = &usual);
@@ -167,8 +170,8 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
     (void)state;
     struct fixture f;
     fixture_open(&f, .graph = &usual);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler", "agnes"};
-    for (size_t s = 0; s < 6; s++) {
+    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler", "agnes", "diskgnn"};
+    for (size_t s = 0; s < 7; s++) {
         struct train_run run;
         struct gnn_mem_usage second = {0}, later;
         train_run_init(&run, f.world, systems[s]);
@@ -176,6 +179,7 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
                       : s == 3 ? OPTIONS("io=buffered", "samplers=1")
                       : s == 4 ? OPTIONS("feature_io=buffered")
                       : s == 5 ? OPTIONS("io=buffered", "workers=1")
+                      : s == 6 ? OPTIONS("io=buffered")
                                : NULL;
         run.model_config.dropout = 0;
         run.workload.fanout[0] = run.workload.fanout[1] = 60; /* whole lists: every epoch's batches grow alike */

@@ -63,7 +63,11 @@ static void test_rows_are_the_files_rows(void **state)
                 check_rows_of(world, &f.graph, "ginex", ginex[v]);
             check_rows_of(world, &f.graph, "ringsampler", OPTIONS("io=buffered", "feature_io=buffered"));
             check_rows_of(world, &f.graph, "agnes", OPTIONS("io=buffered", "hyperbatch=3", "feature_cache=1"));
+            check_rows_of(world, &f.graph, "diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=50", "page=512"));
             if (f.direct) {
+                check_rows_of(world, &f.graph, "diskgnn", OPTIONS("chunk_request=4K", "pipeline=false"));
+                check_rows_of(world, &f.graph, "diskgnn",
+                              OPTIONS("segment=4", "disk_rows=100", "rings=2", "ring_entries=3", "table_stage=true"));
                 check_rows_of(world, &f.graph, "agnes", OPTIONS("block=4K", "hyperbatch=3", "feature_cache=20K"));
                 check_rows_of(world, &f.graph, "agnes",
                               OPTIONS("block=4K", "layout=input", "feature_cache=1", "spill=async"));
@@ -135,12 +139,12 @@ static void test_sampling_only_never_opens_the_features(void **state)
     struct fixture f;
     fixture_open(&f, .graph = &usual);
     assert_int_equal(unlink(f.graph.dataset.features_path), 0);
-    static const char *const systems[] = {"pygplus", "gnndrive", "ginex", "ringsampler", "agnes"};
-    for (size_t s = 0; s < 5; s++)
+    static const char *const systems[] = {"pygplus", "gnndrive", "ginex", "ringsampler", "agnes", "diskgnn"};
+    for (size_t s = 0; s < 6; s++)
         for (int only = 0; only < 2; only++) {
             struct train_run run;
             train_run_init(&run, f.world, systems[s]);
-            run.options = s == 2 || s == 4 ? OPTIONS("io=buffered") : NULL;
+            run.options = s == 2 || s >= 4 ? OPTIONS("io=buffered") : NULL;
             run.workload.sample_only = only;
             const enum gnn_status status = train_run_open(&run, &f.graph);
             assert_int_equal(status, only ? GNN_OK : GNN_ENOENT);

@@ -72,6 +72,9 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
         {"agnes", OPTIONS("io=buffered", "layout=random", "block=8K", "hyperbatch=5", "resident_first=false",
                           "gbuf_keep=true", "graph_buffer=16K")},
         {"agnes", OPTIONS("io=buffered", "layout=degree", "block=4K", "depth=1", "gbuf_keep=true")},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=1")},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=3", "segment=3", "disk_rows=30")},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "pipeline=false", "packing=individual")},
     };
     struct fixture f;
     fixture_open(&f, .graph = &usual);
@@ -203,6 +206,10 @@ static void test_losses_agree_to_the_bit(void **state)
         {"agnes", OPTIONS("io=buffered", "layout=input", "block=4K", "spill=async", "feature_cache=1K")},
         {"agnes",
          OPTIONS("io=buffered", "block=4K", "hyperbatch=2", "overlap=full", "cache_rank=count", "feature_cache=2K")},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=1")},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "samplers=4", "segment=3", "disk_rows=30", "rings=3")},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "pipeline=false", "assembly=scatter")},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "table_stage=true", "queue=1", "cache_ratio=50")},
     };
     static double expected[EPOCHS][BATCHES];
     for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)
@@ -238,7 +245,8 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
     const struct {
         const char *system;
         const char *const *options;
-        enum { BLOCKING, AHEAD, ROW_BY_ROW, JOINED, ROWS_TOGETHER } how; /* rows and lists reach the device */
+        /* Rows and lists reach the device; IN_PLACE: lists ahead, rows are read where they lie. */
+        enum { BLOCKING, AHEAD, IN_PLACE, ROW_BY_ROW, JOINED, ROWS_TOGETHER } how;
     } cases[] = {
         {"pygplus", OPTIONS("workers=1", "gather_threads=1"), BLOCKING},
         {"pygplus", OPTIONS("workers=3", "gather_threads=7"), BLOCKING},
@@ -268,6 +276,11 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
         {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "feature_cache=4K"), AHEAD},
         {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "feature_cache=4K", "transfer=blocking"),
          BLOCKING},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1"), ROWS_TOGETHER},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "segment=3", "disk_rows=30", "queue=1"), ROWS_TOGETHER},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "assembly=scatter"), AHEAD},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "assembly=kernel"), IN_PLACE},
+        {"diskgnn", OPTIONS("io=buffered", "resample_every=1", "assembly=kernel", "transfer=blocking"), BLOCKING},
     };
     static double expected[EPOCHS][BATCHES];
     struct fixture f;
@@ -300,7 +313,7 @@ static void test_a_device_of_its_own_changes_no_loss(void **state)
                 if (rows)
                     assert_true(copies >= run.result.counters.cache_misses || cases[c - 1].how == JOINED);
                 else
-                    assert_int_equal(copies, n.staged_batches); /* one of the rows a batch */
+                    assert_int_equal(copies, cases[c - 1].how == IN_PLACE ? 0 : n.staged_batches); /* one a batch */
                 assert_int_equal(n.row_launches > 0, cases[c - 1].how == ROWS_TOGETHER);
                 assert_true(n.row_launches < copies || !rows);
             }
@@ -363,11 +376,11 @@ static void test_max_batches_and_orders(void **state)
     (void)state;
     struct fixture f;
     fixture_open(&f, .graph = &usual);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler", "agnes"};
-    for (size_t s = 0; s < 6; s++) {
+    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler", "agnes", "diskgnn"};
+    for (size_t s = 0; s < 7; s++) {
         struct train_run run;
         train_run_init(&run, f.world, systems[s]);
-        run.options = s % 2 == 1 ? OPTIONS("io=buffered") : s == 4 ? OPTIONS("feature_io=buffered") : NULL;
+        run.options = s % 2 == 1 || s == 6 ? OPTIONS("io=buffered") : s == 4 ? OPTIONS("feature_io=buffered") : NULL;
         run.workload.max_batches = 3;
         must_run(train_run_open(&run, &f.graph), &run);
         must_run(train_run_epoch(&run, 0), &run);

@@ -1,4 +1,4 @@
-/* PyG+, GNNDrive, Ginex, RingSampler and AGNES on storage and memory that fail: a clean first error, nothing leaked or
+/* PyG+, GNNDrive, Ginex, RingSampler, AGNES and DiskGNN on storage and memory that fail: a clean first error, nothing leaked or
  * left pinned, no hang, and the next epoch right again; slow, short and repeated reads change nothing but time
  * (docs/invariants.md, GNNDrive: 1, 5; run under the address and thread sanitizers too). Every case in both worlds: the
  * simulated one has no values to compare, and ends in a report where the measured one would hang. */
@@ -40,20 +40,29 @@ static const char *const agnes_direct[] = {"block=4K",        "hyperbatch=3",   
                                            "spill=async",     "overlap=full",    "depth=2",
                                            "graph_buffer=8K", "feature_cache=1", NULL};
 
+static const char *const diskgnn_buffered[] = {"io=buffered",   "segment=4", "disk_rows=60", "rings=2", "samplers=2",
+                                               "cache_ratio=5", NULL};
+static const char *const diskgnn_direct[] = {
+    "segment=3", "disk_rows=300",    "rings=2", "ring_entries=3",     "chunk_request=4K",
+    "submit=2",  "table_stage=true", "queue=1", "packing=individual", NULL};
+static const char *const diskgnn_sequence[] = {"io=buffered", "pipeline=false", "assembly=kernel", NULL};
+
 static const struct system_case {
     const char *system;
     const char *const *options;
     bool direct, device;
 } systems[] = {
-    {"pygplus", workers, false, false},        {"gnndrive", buffered, false, false},
-    {"gnndrive", direct, true, false},         {"gnndrive", shallow, false, false},
-    {"gnndrive", serial, false, false},        {"pygplus", workers, false, true},
-    {"gnndrive", buffered, false, true},       {"gnndrive", staging, false, true},
-    {"ginex", ginex_buffered, false, false},   {"ginex", ginex_direct, true, false},
-    {"ginex", ginex_buffered, false, true},    {"ringsampler", ring_buffered, false, false},
-    {"ringsampler", ring_direct, true, false}, {"ringsampler", ring_buffered, false, true},
-    {"agnes", agnes_buffered, false, false},   {"agnes", agnes_direct, true, false},
-    {"agnes", agnes_buffered, false, true},
+    {"pygplus", workers, false, false},         {"gnndrive", buffered, false, false},
+    {"gnndrive", direct, true, false},          {"gnndrive", shallow, false, false},
+    {"gnndrive", serial, false, false},         {"pygplus", workers, false, true},
+    {"gnndrive", buffered, false, true},        {"gnndrive", staging, false, true},
+    {"ginex", ginex_buffered, false, false},    {"ginex", ginex_direct, true, false},
+    {"ginex", ginex_buffered, false, true},     {"ringsampler", ring_buffered, false, false},
+    {"ringsampler", ring_direct, true, false},  {"ringsampler", ring_buffered, false, true},
+    {"agnes", agnes_buffered, false, false},    {"agnes", agnes_direct, true, false},
+    {"agnes", agnes_buffered, false, true},     {"diskgnn", diskgnn_buffered, false, false},
+    {"diskgnn", diskgnn_direct, true, false},   {"diskgnn", diskgnn_buffered, false, true},
+    {"diskgnn", diskgnn_sequence, false, true},
 };
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 

@@ -37,6 +37,9 @@ static const struct variant {
     {"ginex", OPTIONS("io=buffered", "superbatch=3", "feature_cache=20K", "transfer=ahead")},
     {"ringsampler", OPTIONS("threads=2", "feature_io=buffered")},
     {"agnes", OPTIONS("io=buffered", "block=4K", "hyperbatch=3", "feature_cache=4K")},
+    {"diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=30")},
+    {"diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=30", "assembly=kernel")},
+    {"diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=30", "assembly=scatter", "transfer=blocking")},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 

@@ -55,6 +55,8 @@ static void test_copies_ahead_hide_behind_training(void **state)
         {"pygplus", OPTIONS("transfer=blocking"), OPTIONS("transfer=ahead")},
         {"ginex", OPTIONS("transfer=blocking", "io=buffered"), OPTIONS("transfer=ahead", "io=buffered")},
         {"agnes", OPTIONS("transfer=blocking", "io=buffered"), OPTIONS("transfer=ahead", "io=buffered")},
+        {"diskgnn", OPTIONS("assembly=kernel", "transfer=blocking", "io=buffered"),
+         OPTIONS("assembly=stream", "transfer=ahead", "io=buffered")},
         {"ringsampler", OPTIONS("transfer=blocking", "io=mapped", "feature_io=buffered"),
          OPTIONS("transfer=ahead", "io=mapped", "feature_io=buffered")},
     };
@@ -93,7 +95,7 @@ static void test_rows_that_arrive_together_move_together(void **state)
 static void test_a_gpu_that_is_too_small_is_told(void **state)
 {
     (void)state;
-    const char *const systems[] = {"pygplus", "gnndrive", "ginex", "agnes", "ringsampler"};
+    const char *const systems[] = {"pygplus", "gnndrive", "ginex", "agnes", "ringsampler", "diskgnn"};
     struct fixture f;
     fixture_open(&f, .graph = &graph, .simulated = true);
     for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
