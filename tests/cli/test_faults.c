@@ -458,6 +458,63 @@ static void nothing_is_left_of_a_superbatch(void **state)
     process_free(&before);
 }
 
+/* ---- a preparation that is cut off ---- */
+
+static bool found(const struct tiny_runs *t, const char *pattern)
+{
+    struct process_result r = process_shell("find %s -path '%s' | head -1", t->data, pattern);
+    const bool is = r.out[0] != '\0';
+    process_free(&r);
+    return is;
+}
+
+static uint64_t figure_of(const json_t *run, const char *name)
+{
+    const json_t *const figures = json_object_get(json_array_get(json_object_get(run, "epochs"), 0), "figures");
+    assert_true(json_is_integer(json_object_get(figures, name)));
+    return (uint64_t)json_integer_value(json_object_get(figures, name));
+}
+
+/* Killed or interrupted while it packs: what was sampled and placed before stays and is not made again, and the next
+ * run finds nothing else. */
+static void a_preparation_is_resumed(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const slow[] = {
+        "--system", "diskgnn", "--set", "diskgnn.packing=individual", "--set", "diskgnn.pack_depth=1", NULL};
+    static const char *const quick[] = {"--system", "diskgnn", "--epochs", "1", "--evaluate", "never", NULL};
+    for (int way = 0; way < 3; way++) {
+        const pid_t supervisor = start_ahead(t, slow);
+        const pid_t worker = tiny_runs_worker_of(supervisor);
+        assert_true(worker > 0);
+        bool packs = false;
+        for (int i = 0; i < 1000 && !packs; i++) {
+            packs = found(t, "*/diskgnn-*/*-cached.part");
+            tiny_runs_nap(0.01);
+        }
+        assert_true(packs); /* otherwise nothing is tested */
+        assert_int_equal(kill(way == 1 ? worker : supervisor, way == 2 ? SIGINT : SIGKILL), 0);
+        assert_int_equal(process_wait(supervisor, 20), way == 0 ? -SIGKILL : 1);
+        for (int i = 0; i < 200 && tiny_runs_worker_left(t); i++)
+            tiny_runs_nap(0.05);
+        assert_false(tiny_runs_worker_left(t));
+        assert_false(found(t, "*/diskgnn-*/*-cached"));
+        assert_true(way < 2 || !found(t, "*.part"));
+        int exit_status;
+        json_t *const run = tiny_runs_json(t, quick, &exit_status);
+        assert_int_equal(exit_status, 0);
+        assert_int_equal(figure_of(run, "draw_prepare_ns"), 0);
+        assert_int_equal(figure_of(run, "place_prepare_ns"), 0);
+        assert_true(figure_of(run, "pack_prepare_ns") > 0);
+        json_decref(run);
+        assert_false(found(t, "*.part"));
+        assert_true(found(t, "*/diskgnn-*/*-cached"));
+        struct process_result r = process_shell("rm -r $(find %s -name 'diskgnn-*')", t->data);
+        assert_int_equal(r.exit_status, 0);
+        process_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +528,7 @@ int main(void)
         cmocka_unit_test(the_second_signal_insists),
         cmocka_unit_test(interrupted_at_any_moment),
         cmocka_unit_test(nothing_is_left_of_a_superbatch),
+        cmocka_unit_test(a_preparation_is_resumed),
         cmocka_unit_test(the_next_run_removes_a_dead_ones_cgroup),
         cmocka_unit_test(a_time_limit_shorter_than_opening),
         cmocka_unit_test(a_slow_device_is_slow),
