@@ -1,6 +1,6 @@
-/* DiskGNN: its configuration, the sizes that follow from it, and what an open system is made of. What is prepared before
- * the first epoch is prepare.h's; what trains from it is here: pages.h (disk cache), load.c (chunks, tables, graph
- * samples), assemble.c (rows of the four levels in one input), epoch.c (the pipeline). */
+/* DiskGNN: its configuration, the sizes that follow from it, and what an open system is made of. What is prepared
+ * before the first epoch is prepare.h's; what trains from it is here: pages.h (disk cache), load.c (chunks, tables,
+ * graph samples), assemble.c (rows of the four levels in one input), epoch.c (the pipeline). */
 #ifndef DISKGNN_H
 #define DISKGNN_H
 
@@ -18,7 +18,7 @@ enum diskgnn_accounting { DISKGNN_ACCOUNT_FULL, DISKGNN_ACCOUNT_PAPER };
 /* How the rows of the three sources become one input, where a device computes. On the host all do as DIRECT does, but
  * that SCATTER copies the partial input once more. */
 enum diskgnn_assembly {
-    DISKGNN_ASSEMBLY_STREAM, /* the host's rows cross in a stream beside training, the GPU cache's join before the step */
+    DISKGNN_ASSEMBLY_STREAM,  /* the host's rows cross in a stream beside training, the GPU cache's join before it */
     DISKGNN_ASSEMBLY_KERNEL,  /* one kernel over the three sources, in the training stream */
     DISKGNN_ASSEMBLY_SCATTER, /* the partial input is copied whole beside training, then a kernel over all */
 };
@@ -63,8 +63,8 @@ struct diskgnn_slots diskgnn_slots_of(const struct gnn_env *env, const struct di
  * GNN_EUSAGE with the parameter to change; the caller judges the cap. */
 GNN_MUST_CHECK enum gnn_status diskgnn_plan_expected(const struct diskgnn_config *config, struct gnn_memory_plan *plan,
                                                      struct gnn_err *err);
-/* Chooses nG and nC after sampling, so that what the cap leaves beside the rest, less a reserve, is the CPU cache's: the
- * more rows are cached, the smaller the partial inputs. */
+/* Chooses nG and nC after sampling, so that what the cap leaves beside the rest, less a reserve, is the CPU cache's:
+ * the more rows are cached, the smaller the partial inputs. */
 void diskgnn_choose_caches(const struct gnn_env *env, const struct diskgnn_config *config,
                            const struct diskgnn_sampled *sampled, uint64_t reserve_bytes, struct diskgnn_caches *out);
 /* What the mini-batches of a layout hold. */
@@ -157,9 +157,12 @@ struct diskgnn {
     struct diskgnn_counters counters; /* of one epoch; every stage writes its own members */
 };
 
-/* system.c: draws and packs what epoch `epoch` trains if it is not what is open, and fits the slots to it. *prepared:
- * whether it did. */
+/* ---- reopen.c ---- */
+
+/* Draws and packs what epoch `epoch` trains if it is not what is open, and fits the slots to it. *prepared: whether it
+ * did. */
 GNN_MUST_CHECK enum gnn_status diskgnn_prepare(struct diskgnn *s, uint64_t epoch, bool *prepared, struct gnn_err *err);
+void diskgnn_close_prepared(struct diskgnn *s); /* accepts what was never opened, or in part */
 
 /* ---- slots.c ---- */
 
@@ -182,7 +185,7 @@ GNN_MUST_CHECK enum gnn_status diskgnn_load_graph(struct diskgnn *s, uint64_t ep
 /* ---- assemble.c ---- */
 
 /* Makes the input as far as that is possible beside training. *released: the partial input may be filled again;
- * otherwise input->partial has it until diskgnn_assemble_rest. GNN_EFORMAT when the table gives a row no place, or two. */
+ * otherwise input->partial has it until diskgnn_assemble_rest. GNN_EFORMAT: the table gives a row no place or two. */
 GNN_MUST_CHECK enum gnn_status diskgnn_assemble(struct diskgnn *s, struct diskgnn_partial *partial,
                                                 struct diskgnn_input *input, bool *released, struct gnn_err *err);
 /* The rest, on the trainer's thread: with a device the gather in the training stream. */

@@ -54,8 +54,8 @@ struct diskgnn_table_file {
 };
 GNN_MUST_CHECK enum gnn_status diskgnn_write_table(struct diskgnn_job *job, const struct diskgnn_table_file *table,
                                                    uint64_t *bytes, struct gnn_err *err);
-/* Reads name, magic and key of *table. *found = false: there is no such file. array[].bytes come from the file; GNN_EFORMAT
- * when magic, key, size or checksum differ. */
+/* Reads name, magic and key of *table. *found = false: there is no such file. array[].bytes come from the file;
+ * GNN_EFORMAT when magic, key, size or checksum differ. */
 GNN_MUST_CHECK enum gnn_status diskgnn_read_table(const struct diskgnn_job *job, struct diskgnn_table_file *table,
                                                   bool *found, uint64_t *bytes, struct gnn_err *err);
 

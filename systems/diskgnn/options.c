@@ -12,8 +12,8 @@ const struct gnn_option diskgnn_options[] = {
      .choices = WORDS("full", "paper"), .source = "paper section 7.1: paper",
      .help = "full: all memory counts against the cap, the CPU cache gets what it leaves; paper: the two caches are a "
              "share of the features, nothing else counts."},
-    {.name = "cache_ratio", .type = GNN_OPT_F64, .offset = FIELD(cache_ratio), .unit = "percent", .def = "10", .max = 100,
-     .help = "Both caches together, of the features, when accounting=paper or there is no cap.",
+    {.name = "cache_ratio", .type = GNN_OPT_F64, .offset = FIELD(cache_ratio), .unit = "percent", .def = "10",
+     .max = 100, .help = "Both caches together, of the features, when accounting=paper or there is no cap.",
      .source = "paper section 7.1: 10; Figure 9: 10, 30, 50"},
     {.name = "gpu_share", .type = GNN_OPT_U32, .offset = FIELD(gpu_share), .unit = "percent", .def = "40", .max = 100,
      .help = "Of the cached rows, those of the GPU cache. On the host, and where a GPU does not say its size, always.",
@@ -45,8 +45,8 @@ const struct gnn_option diskgnn_options[] = {
      .max = DISKGNN_HASHES_MAX, .help = "Hash functions of MinHash (k).", .source = "paper section 5.1: 2"},
     {.name = "reorder", .type = GNN_OPT_CHOICE, .offset = FIELD(prepare.reorder), .def = "pair",
      .choices = WORDS("pair", "printed", "off"),
-     .help = "Order of a disk cache's rows: a value a hash function, one after another; one minimum over all functions; "
-             "by falling count.",
+     .help = "Order of a disk cache's rows: a value a hash function, one after another; one minimum over all "
+             "functions; by falling count.",
      .source = "released code: pair; paper Algorithm 1: printed"},
     {.name = "packing", .type = GNN_OPT_CHOICE, .offset = FIELD(prepare.packing), .def = "batched",
      .choices = WORDS("batched", "individual"),
@@ -95,7 +95,8 @@ const struct gnn_option diskgnn_options[] = {
     {.name = "rings", .type = GNN_OPT_U32, .offset = FIELD(rings), .unit = "threads", .def = "4", .min = 1, .max = 64,
      .help = "Threads that read the disk cache, a ring each.", .source = "paper section 6: 4"},
     {.name = "ring_entries", .type = GNN_OPT_U32, .offset = FIELD(ring_entries), .unit = "reads", .def = "1024",
-     .min = 1, .max = 4096, .help = "Pages that a ring reads before it waits for all.", .source = "released code: 1024"},
+     .min = 1, .max = 4096, .help = "Pages that a ring reads before it waits for all.",
+     .source = "released code: 1024"},
     {.name = "submit", .type = GNN_OPT_U32, .offset = FIELD(submit), .unit = "reads", .def = "64", .min = 1,
      .max = 4096, .help = "Reads that are handed to the kernel at a time.", .source = "released code: 64"},
     {.name = "chunk_request", .type = GNN_OPT_BYTES, .offset = FIELD(chunk_request), .unit = "bytes", .def = "0",

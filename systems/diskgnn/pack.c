@@ -1,7 +1,7 @@
 /* Batched packing, and what both ways of packing share: see pack.h.
  *
- * Source   DiskGNN (SIGMOD 2025) section 5.2. In the released code a packed chunk is ordered by the partitions that were
- *          read, and its table is made again; here it is by node ID, which no partition changes
+ * Source   DiskGNN (SIGMOD 2025) section 5.2. In the released code a packed chunk is ordered by the partitions that
+ *          were read, and its table is made again; here it is by node ID, which no partition changes
  * Memory   half of pack_memory for a partition (or two windows of a disk cache), its entries (4 bytes a row that is
  *          written from it), pack_workers staging buffers, a page a target */
 #include "systems/diskgnn/pack.h"
@@ -344,10 +344,10 @@ enum gnn_status diskgnn_pack(struct diskgnn_job *job, const struct diskgnn_sampl
                              struct diskgnn_layout *layout, struct gnn_err *err)
 {
     struct diskgnn_packer p = {.job = job,
-                                .sampled = sampled,
-                                .layout = layout,
-                                .memory_bytes = memory_of(job),
-                                .ids = {.name = "diskgnn entries of a partition"}};
+                               .sampled = sampled,
+                               .layout = layout,
+                               .memory_bytes = memory_of(job),
+                               .ids = {.name = "diskgnn entries of a partition"}};
     choose_partitions(&p);
     choose_windows(&p);
     p.target_count = DISKGNN_TARGET_CHUNKS + layout->batches + p.window_count;

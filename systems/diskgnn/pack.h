@@ -1,10 +1,10 @@
 /* Packing: rows are read from the features and appended to what needs them (DiskGNN, SIGMOD 2025, section 5.2).
  *
  * A target is a run of rows in one of the three files: the rows of a cache, a chunk, a window of a disk cache. Every
- * target wants its rows by rising node ID, which is the order of the features: partition after partition of the features
- * is read once, sequentially, and each target appends the rows it finds there. Which rows those are is listed beforehand
- * in a spool, one stream a partition. A disk cache wants its rows in MinHash order in the end: it is cut into windows
- * that fit the memory, and each is put in order when all its rows are there.
+ * target wants its rows by rising node ID, which is the order of the features: partition after partition of the
+ * features is read once, sequentially, and each target appends the rows it finds there. Which rows those are is listed
+ * beforehand in a spool, one stream a partition. A disk cache wants its rows in MinHash order in the end: it is cut
+ * into windows that fit the memory, and each is put in order when all its rows are there.
  *
  *     list       tables and lists of all mini-batches -> entries (target, count, node IDs) by partition
  *     partition  read its rows -> gather and append, target by target (W threads)

@@ -1,5 +1,5 @@
-/* Individual packing, the paper's point of comparison: for each target in turn, the pages of every row it wants are read
- * by themselves, pack_depth of them in flight, whether or not another target has read them before (DiskGNN, SIGMOD
+/* Individual packing, the paper's point of comparison: for each target in turn, the pages of every row it wants are
+ * read by themselves, pack_depth of them in flight, whether or not another target has read them before (DiskGNN, SIGMOD
  * 2025, section 5.2, Figure 6a). The released code uses 64 threads with a blocking read each. */
 #include "harness/storage/reader.h"
 #include "harness/system/epoch.h"

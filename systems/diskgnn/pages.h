@@ -38,8 +38,8 @@ GNN_MUST_CHECK enum gnn_status diskgnn_pages_open(const struct gnn_env *env, con
 void diskgnn_pages_close(struct diskgnn_pages *pages); /* accepts NULL */
 uint64_t diskgnn_pages_bytes(const struct diskgnn_pages_config *config);
 
-/* Loads the rows. *read: pages that were read. GNN_EFORMAT: rows out of order or of none. GNN_ECANCELLED: the pipeline stops, for a
- * failed read among other reasons; the rows are undefined then. */
+/* Loads the rows. *read: pages that were read. GNN_EFORMAT: rows out of order or of none. GNN_ECANCELLED: the pipeline
+ * stops, for a failed read among other reasons; the rows are undefined then. */
 GNN_MUST_CHECK enum gnn_status diskgnn_pages_load(struct diskgnn_pages *pages, const struct diskgnn_page_rows *wanted,
                                                   uint32_t *read, struct gnn_err *err);
 

@@ -1,5 +1,6 @@
-/* Preparation: everything before the first epoch. Mini-batches are sampled beforehand, so every feature access is known;
- * each row is given one of four levels, and what no cache holds is packed (DiskGNN, SIGMOD 2025, sections 3 to 5.2).
+/* Preparation: everything before the first epoch. Mini-batches are sampled beforehand, so every feature access is
+ * known; each row is given one of four levels, and what no cache holds is packed (DiskGNN, SIGMOD 2025, sections 3 to
+ * 5.2).
  *
  *   1 sampling    the n mini-batches of one epoch, by the harness's own samplers; access counts     samples.c
  *   2 placement   caches by popularity, segments and their disk caches, address tables              search.c, place.c
@@ -7,9 +8,9 @@
  *
  * Each stage leaves files that the next one reads, under <dataset>/diskgnn-<key>/ or option prepare_dir. The key is a
  * hash over all that the samples depend on; files of stages 2 and 3 carry a second one in their names, over all that
- * the placement depends on. The index of a stage is written last, so a stage is there whole or not at all: every file is
- * written as <name>.part, synced and renamed. A preparation that was killed is resumed at the stage it was in; one that
- * fails or is stopped removes what the stage wrote. Who prepares holds a lock; others wait, and find it done.
+ * the placement depends on. The index of a stage is written last, so a stage is there whole or not at all: every file
+ * is written as <name>.part, synced and renamed. A preparation that was killed is resumed at the stage it was in; one
+ * that fails or is stopped removes what the stage wrote. Who prepares holds a lock; others wait, and find it done.
  *
  *   e<epoch>-samples         records, page-aligned: V_i, then the blocks (diskgnn_sample_view)
  *   e<epoch>-counts          uint32 per node: mini-batches that use it
@@ -20,8 +21,8 @@
  *   e<epoch>-<key>-disk      disk caches, one after another, R rows a page
  *   e<epoch>-<key>-cached    rows of the GPU cache, on the next page those of the CPU cache; written last
  *
- * All numbers are little-endian. A page is what option `page` says: chunks are padded to it, rows of a disk cache do not
- * cross it, and a row longer than a page has whole pages to itself.
+ * All numbers are little-endian. A page is what option `page` says: chunks are padded to it, rows of a disk cache do
+ * not cross it, and a row longer than a page has whole pages to itself.
  *
  * Threads  one thread opens and closes; what is open is constant and read by any. */
 #ifndef DISKGNN_PREPARE_H
@@ -169,9 +170,9 @@ struct diskgnn_sampled {
 };
 
 /* Opens the samples of base epoch `epoch`, after drawing them if they are absent: the mini-batches that every exact
- * system trains in that epoch, in its order, all of them whatever max_batches says. *out is to be closed also on an error. Memory while drawing: samplers, two
- * mini-batches each, 4 bytes a node. GNN_EFORMAT: files that are not what they say; GNN_ENOSPC: a full disk, nothing is
- * left; GNN_ECANCELLED; those of files and sampling. */
+ * system trains in that epoch, in its order, all of them whatever max_batches says. *out is to be closed also on an
+ * error. Memory while drawing: samplers, two mini-batches each, 4 bytes a node. GNN_EFORMAT: files that are not what
+ * they say; GNN_ENOSPC: a full disk, nothing is left; GNN_ECANCELLED; those of files and sampling. */
 GNN_MUST_CHECK enum gnn_status diskgnn_sampled_open(const struct gnn_env *env,
                                                     const struct diskgnn_prepare_config *config, uint64_t epoch,
                                                     struct diskgnn_sampled *out, struct gnn_err *err);
@@ -261,9 +262,9 @@ GNN_MUST_CHECK enum gnn_status diskgnn_layout_open(const struct gnn_env *env,
                                                    struct gnn_err *err);
 void diskgnn_layout_close(struct gnn_world *world, struct diskgnn_layout *layout); /* accepts a zeroed one */
 
-/* Memory that placement takes beside mini-batches of so many nodes; packing takes pack_memory, a page for each mini-batch
- * and the staging of its workers. The rows of a disk cache, which only placement finds out, are taken for a quarter of
- * the nodes. */
+/* Memory that placement takes beside mini-batches of so many nodes; packing takes pack_memory, a page for each
+ * mini-batch and the staging of its workers. The rows of a disk cache, which only placement finds out, are taken for a
+ * quarter of the nodes. */
 uint64_t diskgnn_place_bytes(const struct gnn_env *env, const struct diskgnn_prepare_config *config, uint64_t nodes);
 
 /* Bytes that lie on the disk for both, whoever wrote them. */

@@ -1,8 +1,8 @@
 /* How long a segment is, and how many rows its disk cache has, under a limit on the disk.
  *
  * Source   DiskGNN (SIGMOD 2025) section 5.1: Algorithm 2 (one pass over the first s mini-batches), and the brute-force
- *          search it is compared with in Table 4. Algorithm 2 estimates from the first segment and leaves out tables and
- *          padding; search=exact counts the bytes that the plan really takes, and raises s until they fit */
+ *          search it is compared with in Table 4. Algorithm 2 estimates from the first segment and leaves out tables
+ *          and padding; search=exact counts the bytes that the plan really takes, and raises s until they fit */
 #include "harness/base/log.h"
 #include "systems/diskgnn/internal.h"
 
@@ -152,8 +152,8 @@ static enum gnn_status raise_segment(struct diskgnn_segmenter *s, uint64_t limit
 
 /* ---- brute force ---- */
 
-/* Returns the smallest m with which a counted segment is within its share of the limit, in rows: m rows stored once, and
- * each other use packed. UINT64_MAX: none. */
+/* Returns the smallest m with which a counted segment is within its share of the limit, in rows: m rows stored once,
+ * and each other use packed. UINT64_MAX: none. */
 static uint64_t least_rows(const struct diskgnn_segmenter *s, uint64_t share_rows)
 {
     uint64_t stored = s->accesses, m = 0;

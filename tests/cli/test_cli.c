@@ -147,7 +147,7 @@ static void help_and_lists(void **state)
         {"list presets", "gnndrive"},
         {"list params gnndrive", "extractors="},
         {"list params pygplus", "source:"},
-        {"sweep workloads/smoke.ini --dry-run", "6 cells, 6 runs"},
+        {"sweep workloads/smoke.ini --dry-run", "7 cells, 7 runs"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct process_result r = run_words(cases[i].arguments);

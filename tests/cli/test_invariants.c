@@ -368,7 +368,7 @@ static void diskgnn_reads_what_it_asks_for(void **state)
     need_counts(f);
     json_t *const run = run_generated(f, SMALL, "diskgnn",
                                       WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M", "--set",
-                                            "diskgnn.gpu_cache=512K", "--set", "diskgnn.cpu_cache=1M", "--set",
+                                            "diskgnn.gpu_cache=1", "--set", "diskgnn.cpu_cache=1", "--set",
                                             "diskgnn.segment=4", "--set", "diskgnn.disk_rows=2000"));
     for (uint32_t e = 0; e < EPOCHS; e++) {
         const uint64_t requested = counter(run, e, "requested_bytes");

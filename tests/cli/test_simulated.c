@@ -14,7 +14,7 @@
 
 #define SIMULATED "--world", "simulated", "--profile", "gnndrive-paper"
 
-static const char *const systems[] = {"null", "pygplus", "gnndrive", "ginex", "ringsampler", "agnes"};
+static const char *const systems[] = {"null", "pygplus", "gnndrive", "ginex", "ringsampler", "agnes", "diskgnn"};
 
 static json_t *simulate(const struct tiny_runs *t, const char *const *more, int *exit_status)
 {
@@ -98,6 +98,10 @@ static json_t *golden_run(const struct tiny_runs *t, const char *const *more, in
     "--system", "agnes", SET("agnes.block=4K"), SET("agnes.graph_buffer=64K"), SET("agnes.feature_cache=200K"),        \
         SET("agnes.hyperbatch=4")
 #define RINGSAMPLER "--system", "ringsampler", "--sample-only", SET("ringsampler.threads=2")
+#define DISKGNN "--system", "diskgnn"
+#define DISKGNN_PAGES                                                                                                  \
+    DISKGNN, SET("diskgnn.cache_ratio=0"), SET("diskgnn.segment=5"), SET("diskgnn.disk_rows=4000"),                    \
+        SET("diskgnn.ring_entries=8")
 
 /* One seed, one nanosecond, on any machine: what gcc -O2 gave on one x86-64. Other compilers, optimisation levels,
  * sanitizers and address layouts have to give it too, so an entry that differs between two builds of one source is a
@@ -214,6 +218,16 @@ static void golden_times(void **state)
         {{AGNES_SMALL, SET("agnes.io=buffered")}, "69d702bd77b446b6", 23149741, 0, 465},
         {{AGNES_SMALL, SET("agnes.layout=random")}, "69d702bd77b446b6", 50797338, 0, 5675},
         {{AGNES_SMALL}, "69d702bd77b446b6", 49882669, 0, 5379},
+        {{DISKGNN}, "69d702bd77b446b6", 3880263, 0, 36},
+        {{DISKGNN, "--compute", "cpu"}, "69d702bd77b446b6", 3894989, 0, 36},
+        {{DISKGNN, SET("diskgnn.pipeline=false")}, "69d702bd77b446b6", 6189399, 0, 36},
+        {{DISKGNN_PAGES}, "69d702bd77b446b6", 6406632, 0, 168},
+        {{DISKGNN, SET("diskgnn.assembly=kernel")}, "69d702bd77b446b6", 3861780, 0, 36},
+        {{DISKGNN, SET("diskgnn.assembly=scatter"), SET("diskgnn.table_stage=true")},
+         "69d702bd77b446b6",
+         3005066,
+         0,
+         36},
     };
     int different = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -271,13 +285,24 @@ static void what_the_gpu_did_is_recorded(void **state)
     assert_int_equal(different, 0);
 }
 
+/* A time of the first epoch, one of its figures, or a counter of the run. */
+static json_int_t of_first_epoch(const json_t *run, const char *what)
+{
+    const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+    if (json_object_get(epoch, what) != NULL)
+        return whole(epoch, NULL, what);
+    if (json_object_get(json_object_get(epoch, "figures"), what) != NULL)
+        return whole(epoch, "figures", what);
+    return whole(run, "counters", what);
+}
+
 /* A switch that does nothing is found here: what each must cost or save, on the machine of round figures. */
 static void switches_take_their_time(void **state)
 {
     const struct tiny_runs *const t = *state;
     static const struct {
         const char *less[20], *more[20];
-        const char *what; /* of the run: a time of the first epoch, or a counter */
+        const char *what; /* of the run: of_first_epoch */
         double times;     /* more is at least so many times less */
     } pairs[] = {
         {{GINEX}, {GINEX, SET("ginex.overlap=false")}, "wall_ns", 1.02},
@@ -301,6 +326,14 @@ static void switches_take_their_time(void **state)
         {{PYGPLUS}, {PYGPLUS, SET("pygplus.gather_threads=1")}, "wall_ns", 2},
         {{GNNDRIVE, "--dim", "32", SET("gnndrive.coalesce=true")}, {GNNDRIVE, "--dim", "32"}, "wall_ns", 1},
         {{AGNES_SMALL}, {AGNES_SMALL, SET("agnes.depth=1")}, "wall_ns", 1.1},
+        {{DISKGNN}, {DISKGNN, SET("diskgnn.pipeline=false")}, "wall_ns", 1.1},
+        {{DISKGNN, SET("diskgnn.table_stage=true")}, {DISKGNN}, "wall_ns", 1},
+        {{DISKGNN}, {DISKGNN, SET("diskgnn.transfer=blocking")}, "wall_ns", 1},
+        {{DISKGNN_PAGES}, {DISKGNN_PAGES, SET("diskgnn.rings=1")}, "wall_ns", 1},
+        {{DISKGNN_PAGES}, {DISKGNN_PAGES, SET("diskgnn.reorder=off")}, "disk_cache_pages", 1.02},
+        {{DISKGNN}, {DISKGNN_PAGES}, "amplification_permille", 1.05},
+        {{DISKGNN}, {DISKGNN, SET("diskgnn.packing=individual")}, "pack_prepare_ns", 1.2},
+        {{DISKGNN_PAGES}, {DISKGNN, SET("diskgnn.cache_ratio=0")}, "placed_bytes", 1.01},
     };
     for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
         json_int_t values[2];
@@ -308,8 +341,7 @@ static void switches_take_their_time(void **state)
             int exit_status;
             json_t *const run = golden_run(t, more != 0 ? pairs[p].more : pairs[p].less, &exit_status);
             assert_int_equal(exit_status, 0);
-            const bool time = json_object_get(json_array_get(json_object_get(run, "epochs"), 0), pairs[p].what) != NULL;
-            values[more] = time ? first_epoch(run, pairs[p].what) : whole(run, "counters", pairs[p].what);
+            values[more] = of_first_epoch(run, pairs[p].what);
             json_decref(run);
         }
         if (values[0] == values[1] || (double)values[1] < pairs[p].times * (double)values[0])
@@ -357,6 +389,8 @@ static void threads_follow_the_cores_of_the_world(void **state)
         {"agnes", "tests/golden/machine.ini", "rule.agnes.workers", "3", NULL},
         {"agnes", "gnndrive-paper", "rule.agnes.workers", "16", NULL},
         {"ringsampler", "gnndrive-paper", "rule.ringsampler.threads", "48", NULL},
+        {"diskgnn", "tests/golden/machine.ini", "rule.diskgnn.samplers", "3", NULL},
+        {"diskgnn", "gnndrive-paper", "rule.diskgnn.pack_workers", "48", NULL},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const char *const more[] = {"--world",
@@ -418,6 +452,8 @@ static void every_exact_system_draws_the_same(void **state)
         {"ringsampler", "ringsampler.threads=1"},
         {"ringsampler", "ringsampler.threads=5", "ringsampler.io=mapped"},
         {"agnes"},
+        {"diskgnn", "diskgnn.resample_every=1"},
+        {"diskgnn", "diskgnn.resample_every=1", "diskgnn.samplers=1", "diskgnn.disk_limit=3"},
     };
     char *digest = NULL;
     for (size_t r = 0; r < sizeof runs / sizeof runs[0]; r++)

@@ -35,6 +35,10 @@ struct switch_case {
 #define MANY_PASSES                                                                                                    \
     "--fanout", "5,5,5", "--set", "agnes.hyperbatch=1", "--set", "agnes.gbuf_keep=true", "--set", "agnes.block=4K",    \
         "--set", "agnes.graph_buffer=200K"
+#define CACHES_BY_SHARE "--set", "diskgnn.cache_ratio=30"
+#define NO_CACHES "--fanout", "15,15", "--set", "diskgnn.cache_ratio=0"
+#define DISK_LIMIT NO_CACHES, "--set", "diskgnn.disk_limit=0.53"
+#define SEGMENTS NO_CACHES, "--set", "diskgnn.segment=5", "--set", "diskgnn.disk_rows=4000"
 #define ON_KRON "--dataset", KRON, "--scale", "1/1", "--dim", "1"
 
 static const struct switch_case cases[] = {
@@ -159,6 +163,44 @@ static const struct switch_case cases[] = {
     {"agnes.depth", "1", "wall_ns", {SMALL_BUFFERS}},
     {"agnes.io", "buffered", "counters.device_read_bytes", {NULL}},
     {"agnes.transfer", "blocking", "wall_ns", {NULL}},
+    {"diskgnn.accounting", "paper", "figures.cpu_cache_slots", {"--memory", "100M", "--dim", "128"}},
+    {"diskgnn.cache_ratio", "30", "figures.cpu_cache_slots", {NULL}},
+    {"diskgnn.gpu_share", "10", "figures.gpu_cache_hits", {CACHES_BY_SHARE}},
+    {"diskgnn.gpu_cache", "64K", "figures.gpu_cache_slots", {NULL}},
+    {"diskgnn.cpu_cache", "64K", "figures.cpu_cache_slots", {NULL}},
+    {"diskgnn.disk_limit", "0.55", "figures.disk_cache_pages", {NO_CACHES}},
+    {"diskgnn.search", "brute", "figures.disk_rows_limit", {DISK_LIMIT}},
+    {"diskgnn.search", "approximate", "figures.segment_batches", {DISK_LIMIT}},
+    {"diskgnn.segment", "4", "figures.segment_batches", {NO_CACHES}},
+    {"diskgnn.disk_rows", "500", "figures.disk_rows_limit", {SEGMENTS}},
+    {"diskgnn.brute_step", "2", "figures.segment_batches", {DISK_LIMIT, "--set", "diskgnn.search=brute"}},
+    {"diskgnn.hashes", "1", "figures.disk_cache_pages", {SEGMENTS}},
+    {"diskgnn.reorder", "printed", "figures.disk_cache_pages", {SEGMENTS}},
+    {"diskgnn.reorder", "off", "figures.disk_cache_pages", {SEGMENTS}},
+    {"diskgnn.packing", "individual", "figures.pack_prepare_ns", {NULL}},
+    {"diskgnn.partitions", "5", "figures.pack_prepare_ns", {NULL}},
+    {"diskgnn.pack_memory", "1M", "figures.pack_prepare_ns", {NULL}},
+    {"diskgnn.pack_workers", "1", "figures.pack_prepare_ns", {NULL}},
+    {"diskgnn.pack_depth", "1", "figures.pack_prepare_ns", {"--set", "diskgnn.packing=individual"}},
+    {"diskgnn.samplers", "1", "figures.draw_prepare_ns", {NULL}},
+    {"diskgnn.resample_every", "1", "counters.batch_digest", {"--epochs", "2"}},
+    {"diskgnn.page", "512", "figures.chunk_read_bytes", {NULL}},
+    /* A simulated machine begins with an empty disk: nothing is there to be used again. */
+    {"diskgnn.reuse", "false", NULL, {NULL}},
+    {"diskgnn.prepare_dir", "/tmp", NULL, {NULL}}, /* a place */
+    {"diskgnn.io", "buffered", "wall_ns", {NULL}},
+    {"diskgnn.meta_io", "buffered", "wall_ns", {NULL}},
+    {"diskgnn.pipeline", "false", "stage.sequential", {NULL}},
+    {"diskgnn.table_stage", "true", "stage.table", {NULL}},
+    {"diskgnn.queue", "1", "wall_ns", {NULL}},
+    {"diskgnn.rings", "2", "stage.pages", {SEGMENTS}},
+    {"diskgnn.ring_entries", "2", "wall_ns", {SEGMENTS}},
+    {"diskgnn.submit", "1", "wall_ns", {SEGMENTS}},
+    {"diskgnn.chunk_request", "16K", "counters.requested_ios", {NULL}},
+    {"diskgnn.chunk_depth", "1", "wall_ns", {"--set", "diskgnn.chunk_request=16K"}},
+    {"diskgnn.assembly", "kernel", "wall_ns", {NULL}},
+    {"diskgnn.assembly", "scatter", "wall_ns", {NULL}},
+    {"diskgnn.transfer", "blocking", "wall_ns", {NULL}},
 };
 
 static const json_t *find_stage(const json_t *run, const char *name)
@@ -266,7 +308,7 @@ static void every_switch_acts_and_is_valid(void **state)
 static void every_option_has_a_case(void **state)
 {
     (void)state;
-    static const char *const systems[] = {"null", "pygplus", "gnndrive", "ginex", "ringsampler", "agnes"};
+    static const char *const systems[] = {"null", "pygplus", "gnndrive", "ginex", "ringsampler", "agnes", "diskgnn"};
     uint32_t missing = 0;
     for (size_t s = 0; s < sizeof systems / sizeof systems[0]; s++) {
         const char *const argv[] = {process_program(), "list", "params", systems[s], NULL};

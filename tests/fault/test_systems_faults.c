@@ -1,7 +1,7 @@
-/* PyG+, GNNDrive, Ginex, RingSampler, AGNES and DiskGNN on storage and memory that fail: a clean first error, nothing leaked or
- * left pinned, no hang, and the next epoch right again; slow, short and repeated reads change nothing but time
- * (docs/invariants.md, GNNDrive: 1, 5; run under the address and thread sanitizers too). Every case in both worlds: the
- * simulated one has no values to compare, and ends in a report where the measured one would hang. */
+/* PyG+, GNNDrive, Ginex, RingSampler, AGNES and DiskGNN on storage and memory that fail: a clean first error, nothing
+ * leaked or left pinned, no hang, and the next epoch right again; slow, short and repeated reads change nothing but
+ * time (docs/invariants.md, GNNDrive: 1, 5; run under the address and thread sanitizers too). Every case in both
+ * worlds: the simulated one has no values to compare, and ends in a report where the measured one would hang. */
 #include "tests/support/fixture.h"
 
 #include <setjmp.h>

@@ -403,7 +403,7 @@ static void test_mini_batches_are_drawn_anew(void **state)
 
 /* ---- memory ---- */
 
-/* Under a cap the caches get what is left, and nothing passes it; the plan of what was prepared is what is allocated. */
+/* Under a cap the caches get what is left, and nothing passes it; what is planned is what is allocated. */
 static void test_the_peak_stays_below_the_cap(void **state)
 {
     (void)state;
@@ -492,7 +492,7 @@ static void overwrite(const struct fixture *f, const char *name, long offset, un
     globfree(&found);
 }
 
-/* A table or a graph sample that was overwritten ends the epoch with the file's name, and no index of it is followed. */
+/* A table or a graph sample that was overwritten ends the epoch with the file's name; no index of it is used. */
 static void test_damaged_files_are_told(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* What DiskGNN prepares: samples are the harness's mini-batches, every row that a mini-batch needs lies in exactly one
- * place and is the dataset's, files are whole or absent, a preparation that was cut short is resumed, and two at once do
- * not harm each other. Which rows lie where is in test_diskgnn_search.c. */
+ * place and is the dataset's, files are whole or absent, a preparation that was cut short is resumed, and two at once
+ * do not harm each other. Which rows lie where is in test_diskgnn_search.c. */
 #include "harness/system/sampling.h"
 #include "tests/support/prepared.h"
 
@@ -243,7 +243,7 @@ static void check_everything(struct fixture *f, const struct prepared *p)
     free_contents(&c);
 }
 
-/* The caches hold the most used nodes: none outside is used more often than one inside, and the GPU's before the CPU's. */
+/* The caches hold the most used nodes, the GPU's before the CPU's, as often as plain counting says. */
 static void check_caches(const struct fixture *f, const struct prepared *p)
 {
     uint32_t used;
