@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { TRAIN = 90, HANG_SECONDS = 150 };
+enum { TRAIN = 90, HANG_SECONDS = 280 };
 
 static const struct train_graph_config usual = {
     .nodes = 700, .mean_degree = 6, .dim = 100, .classes = 4, .train = TRAIN, .seed = 5};

@@ -42,7 +42,7 @@ struct device {
         uint64_t count, made; /* given, and landed */
     } lanes[LANES];
     struct pin pins[PINS];
-    const struct gnn_resident *in_use;
+    const struct gnn_resident *_Atomic in_use; /* the trainer's; who stages asks whether it is their room */
     struct result result;
     struct device_tensor_counts counts;
 };
