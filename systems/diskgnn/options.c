@@ -58,7 +58,7 @@ const struct gnn_option diskgnn_options[] = {
     {.name = "pack_memory", .type = GNN_OPT_BYTES, .offset = FIELD(prepare.pack_memory), .unit = "bytes", .def = "0",
      .help = "Memory of packing; 0 = half of what the cap leaves, 1 GiB at most.", .source = "ours"},
     {.name = "pack_workers", .type = GNN_OPT_U32, .offset = FIELD(prepare.pack_workers), .unit = "threads", .def = "0",
-     .max = DISKGNN_WORKERS_MAX, .help = "Threads that gather and write packed rows; 0 = a core each.",
+     .max = DISKGNN_WORKERS_MAX, .help = "Threads that gather and write packed rows; 0 = a core each, at most 8.",
      .source = "paper section 5.2: in parallel"},
     {.name = "pack_depth", .type = GNN_OPT_U32, .offset = FIELD(prepare.pack_depth), .unit = "reads", .def = "64",
      .min = 1, .max = 1024, .help = "Reads of packing in flight.", .source = "released individual packing: 64 threads"},

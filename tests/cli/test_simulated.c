@@ -390,7 +390,7 @@ static void threads_follow_the_cores_of_the_world(void **state)
         {"agnes", "gnndrive-paper", "rule.agnes.workers", "16", NULL},
         {"ringsampler", "gnndrive-paper", "rule.ringsampler.threads", "48", NULL},
         {"diskgnn", "tests/golden/machine.ini", "rule.diskgnn.samplers", "3", NULL},
-        {"diskgnn", "gnndrive-paper", "rule.diskgnn.pack_workers", "48", NULL},
+        {"diskgnn", "gnndrive-paper", "rule.diskgnn.pack_workers", "8", NULL},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const char *const more[] = {"--world",
