@@ -2,7 +2,7 @@
 # The same runs in both worlds: papers100m at 1/100 on this machine, and simulated with this machine's profile. Prints a
 # Markdown table: epoch times and their ratio, what was counted and how far it differs. Ends with status 3 when something
 # is outside its band.
-#   scripts/agree.sh [--systems "pygplus gnndrive"] [--dims "64 128 512"] [--caps "160M 320M 640M"] [--epochs 2]
+#   scripts/agree.sh [--systems "pygplus gnndrive diskgnn"] [--dims "64 128 512"] [--caps "160M 320M 640M"] [--epochs 2]
 #                    [--repeats 1] [--batches 0] [--profile this] [--scale 1/100] [--trainers "cpu gpu"] [--out FILE]
 #                    [--stages] [--report] [--sampling "pygplus ringsampler+io=mapped"] [--threads "2 8"]
 #                    [--sampling-caps "60M 100M 160M"] [--workers "1 4 16"]
@@ -20,7 +20,7 @@
 # DB (the record). Other work on the machine makes the measured half wrong.
 set -euo pipefail
 
-systems="pygplus gnndrive" dims="64 128 512" caps="160M 320M 640M"
+systems="pygplus gnndrive diskgnn" dims="64 128 512" caps="160M 320M 640M"
 sampling="pygplus ringsampler+io=buffered-random ringsampler+io=mapped ringsampler+io=direct"
 threads="2 8" sampling_caps="60M 100M 160M" workers="1 4 16"
 epochs=2 repeats=1 batches=0 profile=this scale=1/100 trainers="cpu gpu" out="" stages=no report=no
