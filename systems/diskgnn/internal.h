@@ -74,6 +74,7 @@ struct diskgnn_records {
     const struct diskgnn_sample *samples; /* of lists; else */
     const struct diskgnn_place *places;   /* of tables */
     uint32_t align_bytes;                 /* of tables */
+    const char *path;                     /* of lists */
     uint32_t next, end;
 };
 GNN_MUST_CHECK enum gnn_status diskgnn_lists_open(const struct gnn_env *env, const struct diskgnn_sampled *sampled,
@@ -84,7 +85,8 @@ GNN_MUST_CHECK enum gnn_status diskgnn_tables_open(const struct gnn_env *env, st
                                                    uint64_t most, struct diskgnn_records *out, struct gnn_err *err);
 void diskgnn_records_close(struct diskgnn_records *records); /* accepts a zeroed one */
 void diskgnn_records_start(struct diskgnn_records *records, uint32_t first, uint32_t end);
-/* *words: the next record, valid until the next call; NULL after the last. GNN_ECANCELLED. */
+/* *words: the next record, valid until the next call; NULL after the last. GNN_ECANCELLED; GNN_EFORMAT: a list names a
+ * node that there is not. */
 GNN_MUST_CHECK enum gnn_status diskgnn_records_next(struct diskgnn_records *records, const uint32_t **words,
                                                     struct gnn_err *err);
 

@@ -1,3 +1,4 @@
+#include "harness/graph/invariants.h"
 #include "harness/system/epoch.h"
 #include "systems/diskgnn/internal.h"
 
@@ -32,7 +33,8 @@ static enum gnn_status records_open(struct diskgnn_records *r, struct gnn_file *
 enum gnn_status diskgnn_lists_open(const struct gnn_env *env, const struct diskgnn_sampled *sampled,
                                    struct diskgnn_records *out, struct gnn_err *err)
 {
-    *out = (struct diskgnn_records){.env = env, .samples = sampled->of};
+    *out = (struct diskgnn_records){
+        .env = env, .samples = sampled->of, .path = gnn_file_path(env->world, sampled->samples)};
     const uint64_t most = gnn_round_up(sampled->nodes_most * (uint64_t)sizeof(gnn_node), GNN_PAGE_BYTES);
     return records_open(out, sampled->samples, sampled->samples_bytes, most, err);
 }
@@ -67,5 +69,8 @@ enum gnn_status diskgnn_records_next(struct diskgnn_records *records, const uint
     GNN_TRY(gnn_check_stop(records->env, err));
     GNN_TRY(gnn_span_reader_next(records->reader, &span, &data, err));
     *words = data;
-    return GNN_OK;
+    if (data == NULL || records->samples == NULL)
+        return GNN_OK;
+    return gnn_check_ids(data, sizeof(gnn_node), diskgnn_sample_nodes(&records->samples[span.tag]), 0,
+                         records->env->dataset->node_count, records->path, err);
 }

@@ -17,12 +17,16 @@ struct listing {
 };
 
 /* Appends the entries of a target: one for each partition that its IDs come to. Rising IDs, unless there is one
- * partition. */
+ * partition: GNN_EFORMAT, since two workers would append to the target. */
 static enum gnn_status emit(struct diskgnn_packer *p, uint32_t target, const gnn_node *ids, uint32_t count,
                             struct gnn_err *err)
 {
+    uint32_t next = 0;
     for (uint32_t done = 0; done < count;) {
         const uint32_t part = p->partitions == 1 ? 0 : ids[done] / p->part_rows;
+        if (part < next)
+            return diskgnn_not_ours(p->job, "tables", err);
+        next = part + 1;
         uint32_t end = p->partitions == 1 ? count : done;
         while (end < count && ids[end] / p->part_rows == part)
             end++;
@@ -67,12 +71,39 @@ static enum gnn_status emit_windows(struct listing *l, uint32_t segment, struct 
 
 /* ---- mini-batches ---- */
 
+/* Whether rows rise, and the last is below `end`. */
+static bool rows_rise(const uint32_t *row, uint32_t count, uint64_t end)
+{
+    bool rise = count == 0 || row[count - 1] < end;
+    for (uint32_t j = 1; j < count; j++)
+        rise &= row[j - 1] < row[j];
+    return rise;
+}
+
+/* Whether positions and rows of a table that was read lie in what they are about. */
+static bool table_is_whole(const struct listing *l, uint32_t i, const struct diskgnn_table *table)
+{
+    const struct diskgnn_layout *const layout = l->p->layout;
+    const struct diskgnn_place *const place = &layout->of[i];
+    const uint32_t nodes = diskgnn_sample_nodes(&l->p->sampled->of[i]);
+    bool inside = true;
+    for (uint32_t j = 0; j < place->gpu + place->cpu; j++)
+        inside &= table->cached_at[j] < nodes;
+    for (uint32_t j = 0; j < place->packed + place->shared; j++)
+        inside &= table->partial_at[j] < nodes;
+    return inside && rows_rise(table->cached_row, place->gpu, layout->gpu_rows) &&
+           rows_rise(table->cached_row + place->gpu, place->cpu, (uint64_t)layout->gpu_rows + layout->cpu_rows) &&
+           rows_rise(table->disk_row, place->shared, layout->segment_of[i / layout->segment].rows);
+}
+
 static enum gnn_status list_batch(struct listing *l, uint32_t i, const gnn_node *nodes, const uint32_t *words,
                                   struct gnn_err *err)
 {
     struct diskgnn_packer *const p = l->p;
     const struct diskgnn_place *const place = &p->layout->of[i];
     const struct diskgnn_table table = diskgnn_table_of(place, words);
+    if (!table_is_whole(l, i, &table))
+        return diskgnn_not_ours(p->job, "tables", err);
     for (uint32_t j = 0; j < place->gpu + place->cpu; j++)
         l->cached[table.cached_row[j]] = nodes[table.cached_at[j]];
     for (uint32_t j = 0; j < place->shared; j++)

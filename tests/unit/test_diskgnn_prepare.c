@@ -486,6 +486,40 @@ static void test_damaged_files_are_refused(void **state)
     }
 }
 
+/* Packing that is resumed reads tables and lists that another run has written: what they say is looked at. */
+static void test_damaged_contents_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *end;
+        unsigned char byte;
+    } cases[] = {{"-tables", 0xff}, {"-tables", 0}, {"-samples", 0xff}, {"-counts", 0xff}, {"-counts", 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct fixture f;
+        struct prepared p;
+        fixture_open(&f, .graph = &usual);
+        open_shape(&f, &shapes[2], &p);
+        p.config.partitions = 8;
+        prepared_open(&f, &p);
+        char path[1200], dir[sizeof p.sampled.dir];
+        (void)snprintf(dir, sizeof dir, "%s", p.sampled.dir);
+        (void)snprintf(path, sizeof path, "%s/e0%s", dir, cases[c].end);
+        if (c < 2)
+            (void)snprintf(path, sizeof path, "%s/e0-%016" PRIx64 "%s", dir, p.layout.key, cases[c].end);
+        prepared_close(&f, &p);
+        remove_file(dir, c < 3 ? "-cached" : "-layout");
+        FILE *const file = fopen(path, "r+");
+        assert_non_null(file);
+        for (int k = 0; k < 3000; k++)
+            assert_int_equal(fputc(cases[c].byte, file), cases[c].byte);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(prepared_try(&f, &p), GNN_EFORMAT);
+        assert_int_equal(count_files(dir, ".part"), 0);
+        prepared_close(&f, &p);
+        fixture_close(&f);
+    }
+}
+
 /* ---- failures ---- */
 
 static enum gnn_status try_with(const struct gnn_fault_plan *faults, uint64_t *injected, uint32_t *files,
@@ -728,6 +762,7 @@ int main(void)
         cmocka_unit_test(test_a_preparation_is_resumed_where_it_was),
         cmocka_unit_test(test_open_samples_outlive_their_names),
         cmocka_unit_test(test_damaged_files_are_refused),
+        cmocka_unit_test(test_damaged_contents_are_refused),
         cmocka_unit_test(test_a_full_disk_leaves_nothing),
         cmocka_unit_test(test_failed_reads_leave_no_half_file),
         cmocka_unit_test(test_failed_allocations_leave_no_half_file),
