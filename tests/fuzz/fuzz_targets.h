@@ -353,6 +353,7 @@ static inline void fuzz_triplet(const unsigned char *data, size_t len)
     (void)snprintf(path, sizeof path, "%s/%s", in, arrays[data[0] % 4].name);
     fuzz_write(path, data + 1, len - 1);
     gnn_option_defaults(gnn_import_table, &options);
+    options.memory_bytes = 8 << 20;
     const struct gnn_import_source source = {.format = GNN_IMPORT_OGB, .from = in};
     const struct gnn_prepare_job job = {.out_dir = out};
     if (gnn_prepare_import(&source, &options, &job, &err) != GNN_OK)
