@@ -61,7 +61,7 @@ static enum gnn_status take_seeds(struct agnes_hyperbatch *hyperbatch, const str
 static enum gnn_status open_spool(struct agnes_hyperbatch *hyperbatch, struct gnn_err *err)
 {
     const struct agnes_setup *const setup = hyperbatch->setup;
-    const struct gnn_stream_file_config config = {.dir = setup->files.dir,
+    const struct gnn_stream_file_config config = {.dir = setup->files.prepared.dir,
                                                   .direct = setup->config->io == AGNES_IO_DIRECT,
                                                   .block_bytes = AGNES_SPOOL_BLOCK_BYTES,
                                                   .mem_flags = GNN_MEM_PLAIN};

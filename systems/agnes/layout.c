@@ -52,10 +52,10 @@ static enum gnn_status count_out(void *ctx, uint64_t first, void *data, uint64_t
     return GNN_OK;
 }
 
-static enum gnn_status scan_edges(const struct search *search, agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
+static enum gnn_status scan_edges(const struct search *search, gnn_scan_fn *visit, void *ctx, struct gnn_err *err)
 {
-    const struct agnes_scan scan = agnes_scan_of_edges(search->env, search->config);
-    return agnes_scan_file(search->env, &scan, visit, ctx, err);
+    const struct gnn_scan scan = gnn_scan_of_edges(search->env, search->config->io == AGNES_IO_DIRECT);
+    return gnn_scan_file(search->env, &scan, visit, ctx, err);
 }
 
 static uint32_t key_of(const struct search *search, gnn_node v)

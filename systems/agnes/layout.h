@@ -11,7 +11,8 @@
 #ifndef AGNES_LAYOUT_H
 #define AGNES_LAYOUT_H
 
-#include "harness/system/system.h"
+#include "harness/system/prepared.h"
+#include "harness/system/scan.h"
 #include "systems/agnes/graph_blocks.h"
 
 struct agnes_config;
@@ -19,12 +20,12 @@ struct agnes_config;
 /* ---- prepare.c ---- */
 
 struct agnes_layout_files {
-    char dir[700];
+    struct gnn_prepared prepared;
     struct gnn_file *graph, *features; /* features NULL with --sample-only */
     struct agnes_index index;
-    gnn_node *new_to_old;               /* (node_count), NULL: both numberings are the same */
-    uint64_t prepare_ns, written_bytes; /* by this open; 0: it was there */
-    uint64_t disk_bytes;                /* of the layout's files that this run uses, whoever wrote them */
+    gnn_node *new_to_old; /* (node_count), NULL: both numberings are the same */
+    uint64_t prepare_ns;  /* of this open; 0: it was there */
+    uint64_t disk_bytes;  /* of the layout's files that this run uses, whoever wrote them */
 };
 
 /* Opens the prepared layout of a dataset, after preparing what of it is absent. Blocks are filled window by window,
@@ -49,27 +50,5 @@ GNN_MUST_CHECK enum gnn_status agnes_layout_invert(struct gnn_world *world, cons
 GNN_MUST_CHECK enum gnn_status agnes_renumber(const struct gnn_env *env, const struct agnes_config *config,
                                               const char *scratch_dir, uint64_t window_bytes, gnn_node **out,
                                               struct gnn_err *err);
-
-/* ---- scan.c ---- */
-
-/* Sees `count` units of a file, number `first` and those after it. */
-typedef enum gnn_status agnes_scan_fn(void *ctx, uint64_t first, void *data, uint64_t count, struct gnn_err *err);
-
-/* One pass over a range of a dataset's file in order, reading ahead. */
-struct agnes_scan {
-    const char *path;
-    bool direct;
-    uint64_t begin_bytes, end_bytes; /* begin: a multiple of 4096 */
-    uint64_t unit_bytes;             /* of a row, or of a neighbour ID */
-    bool ids;                        /* units are neighbour IDs of nodes of the graph; visitors see gnn_nodes */
-    unsigned mem_flags;
-};
-/* Returns a scan of all edges of the dataset. */
-struct agnes_scan agnes_scan_of_edges(const struct gnn_env *env, const struct agnes_config *config);
-/* Returns the memory that reading ahead takes. */
-uint64_t agnes_scan_bytes(uint64_t unit_bytes);
-/* GNN_EFORMAT: the file ends before end_bytes, or an ID is no node. Errors of visit end the scan. */
-GNN_MUST_CHECK enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_scan *scan,
-                                               agnes_scan_fn *visit, void *ctx, struct gnn_err *err);
 
 #endif

@@ -30,56 +30,6 @@ struct job {
     char features[GNN_NAME_MAX]; /* name of their file */
 };
 
-/* ---- names ---- */
-
-struct path {
-    char text[800];
-};
-
-static struct path path_of(const struct job *job, const char *name, const char *suffix)
-{
-    struct path path;
-    (void)snprintf(path.text, sizeof path.text, "%s/%s%s", job->files->dir, name, suffix);
-    return path;
-}
-
-/* Opens <name>.part for writing. */
-static enum gnn_status part_open(const struct job *job, const char *name, unsigned flags, struct gnn_file **out,
-                                 struct gnn_err *err)
-{
-    return gnn_file_open(job->env->world, path_of(job, name, ".part").text, GNN_OPEN_WRITE | GNN_OPEN_TRUNCATE | flags,
-                         out, err);
-}
-
-/* Closes the .part file: renames it on success, removes it on failure. */
-static enum gnn_status part_close(const struct job *job, const char *name, struct gnn_file *file,
-                                  enum gnn_status status, struct gnn_err *err)
-{
-    struct gnn_world *const world = job->env->world;
-    const struct path part = path_of(job, name, ".part");
-    struct gnn_file_info info = {0};
-    if (file != NULL)
-        gnn_file_info(world, file, &info);
-    GNN_NEXT(status, gnn_file_sync(world, file, err));
-    gnn_file_close(world, file);
-    GNN_NEXT(status, gnn_file_rename(world, part.text, path_of(job, name, "").text, err));
-    if (status == GNN_OK)
-        job->files->written_bytes += info.size_bytes;
-    else if (file != NULL)
-        (void)gnn_file_remove(world, part.text, NULL);
-    return status;
-}
-
-/* Writes a small file at once. data: world memory. */
-static enum gnn_status write_file(const struct job *job, const char *name, const void *data, uint64_t bytes,
-                                  struct gnn_err *err)
-{
-    struct gnn_file *file = NULL;
-    enum gnn_status status = part_open(job, name, 0, &file, err);
-    GNN_NEXT(status, gnn_write_all(job->env->world, file, 0, data, bytes, err));
-    return part_close(job, name, file, status, err);
-}
-
 /* ---- windows of blocks ---- */
 
 struct window { /* the blocks [first, end) of a file, in the making */
@@ -115,15 +65,16 @@ static enum gnn_status write_blocks(const struct job *job, const char *name, uin
     struct window window = {.job = job, .block_bytes = block_bytes};
     struct gnn_file *file = NULL;
     GNN_MEM_NEW(world, window.memory, (uint64_t)window_blocks * block_bytes, "agnes window of blocks", mem_flags, err);
-    enum gnn_status status = part_open(job, name, agnes_direct_flag(job->config), &file, err);
+    enum gnn_status status =
+        gnn_prepared_begin(&job->files->prepared, name, agnes_direct_flag(job->config), &file, err);
     GNN_NEXT(status, write_windows(&window, file, blocks, window_blocks, fill, err));
     gnn_mem_free(world, window.memory);
-    return part_close(job, name, file, status, err);
+    return gnn_prepared_end(&job->files->prepared, name, file, status, err);
 }
 
 /* ---- graph blocks ---- */
 
-/* agnes_scan_fn: puts those edges into the window that belong there. */
+/* gnn_scan_fn: puts those edges into the window that belong there. */
 static enum gnn_status put_edges(void *ctx, uint64_t first, void *data, uint64_t edges, struct gnn_err *err)
 {
     (void)err;
@@ -159,13 +110,13 @@ static enum gnn_status fill_with_edges(struct window *w, struct gnn_err *err)
     for (uint32_t b = w->first; b < w->end; b++)
         agnes_block_format(index, b, d->indptr, job->files->new_to_old,
                            w->memory + (uint64_t)(b - w->first) * w->block_bytes);
-    struct agnes_scan scan = agnes_scan_of_edges(job->env, job->config);
+    struct gnn_scan scan = gnn_scan_of_edges(job->env, job->config->io == AGNES_IO_DIRECT);
     if (job->old_to_new == NULL) {
         scan.begin_bytes = gnn_round_down(index->ranges[w->first].edge_begin * d->id_bytes, GNN_PAGE_BYTES);
         scan.end_bytes = index->ranges[w->end].edge_begin * d->id_bytes;
     }
     w->node = 0;
-    return agnes_scan_file(job->env, &scan, put_edges, w, err);
+    return gnn_scan_file(job->env, &scan, put_edges, w, err);
 }
 
 /* ---- the index ---- */
@@ -209,7 +160,7 @@ static enum gnn_status write_index(const struct job *job, struct gnn_err *err)
     GNN_TRY(gnn_mem_alloc(world, "agnes index file", bytes, GNN_MEM_PLAIN, &memory, err));
     memcpy(memory, &header, sizeof header);
     memcpy((unsigned char *)memory + GNN_PAGE_BYTES, index->ranges, count * sizeof *index->ranges);
-    const enum gnn_status status = write_file(job, "index", memory, bytes, err);
+    const enum gnn_status status = gnn_prepared_write(&job->files->prepared, "index", memory, bytes, err);
     gnn_mem_free(world, memory);
     return status;
 }
@@ -248,7 +199,7 @@ static enum gnn_status read_order(const struct job *job, struct gnn_err *err)
         return GNN_OK;
     struct gnn_world *const world = job->env->world;
     const uint32_t nodes = job->env->dataset->node_count;
-    const struct path path = path_of(job, "order", "");
+    const struct gnn_prepared_path path = gnn_prepared_path(&job->files->prepared, "order");
     struct gnn_file *file = NULL;
     GNN_MEM_NEW(world, job->files->new_to_old, nodes, "agnes order of nodes", GNN_MEM_PLAIN, err);
     GNN_TRY(gnn_file_open(world, path.text, GNN_OPEN_READ, &file, err));
@@ -287,7 +238,7 @@ static enum gnn_status need_old_to_new(struct job *job, struct gnn_err *err)
 
 /* ---- feature blocks ---- */
 
-/* agnes_scan_fn: puts those rows into the window that belong there. */
+/* gnn_scan_fn: puts those rows into the window that belong there. */
 static enum gnn_status put_rows(void *ctx, uint64_t first, void *data, uint64_t count, struct gnn_err *err)
 {
     (void)err;
@@ -311,33 +262,17 @@ static enum gnn_status fill_with_rows(struct window *w, struct gnn_err *err)
 {
     const struct job *const job = w->job;
     const struct gnn_dataset *const d = job->env->dataset;
-    struct agnes_scan scan = {.path = d->features_path,
-                              .direct = job->config->io == AGNES_IO_DIRECT,
-                              .end_bytes = d->feature_bytes,
-                              .unit_bytes = d->row_bytes,
-                              .mem_flags = GNN_MEM_FEATURES};
+    struct gnn_scan scan = gnn_scan_of_rows(job->env, job->config->io == AGNES_IO_DIRECT);
     if (job->old_to_new == NULL) { /* whole sectors and whole rows */
         const uint64_t step = (uint64_t)d->row_bytes * GNN_PAGE_BYTES;
         const uint64_t block_rows_bytes = (uint64_t)(w->block_bytes / d->row_bytes) * d->row_bytes;
         scan.begin_bytes = gnn_round_down(w->first * block_rows_bytes, step);
         scan.end_bytes = gnn_min_u64(w->end * block_rows_bytes, d->feature_bytes);
     }
-    return agnes_scan_file(job->env, &scan, put_rows, w, err);
+    return gnn_scan_file(job->env, &scan, put_rows, w, err);
 }
 
 /* ---- open ---- */
-
-/* Opens a file of the layout. *out = NULL: it does not exist, which is not an error here; other open errors are. */
-static enum gnn_status open_if_there(const struct job *job, const char *name, unsigned flags, struct gnn_file **out,
-                                     struct gnn_err *err)
-{
-    struct gnn_err local = {0};
-    *out = NULL;
-    const enum gnn_status status = gnn_file_open(job->env->world, path_of(job, name, "").text, flags, out, &local);
-    if (status == GNN_OK || status == GNN_ENOENT)
-        return GNN_OK;
-    return gnn_fail(err, status, "%s", local.message);
-}
 
 static enum gnn_status check_size(const struct job *job, struct gnn_file *file, uint64_t blocks, struct gnn_err *err)
 {
@@ -355,9 +290,10 @@ static enum gnn_status prepare_graph(struct job *job, struct gnn_err *err)
 {
     struct agnes_layout_files *const files = job->files;
     const uint32_t nodes = job->env->dataset->node_count;
-    GNN_TRY(agnes_renumber(job->env, job->config, files->dir, job->window_bytes, &files->new_to_old, err));
+    GNN_TRY(agnes_renumber(job->env, job->config, files->prepared.dir, job->window_bytes, &files->new_to_old, err));
     if (files->new_to_old != NULL)
-        GNN_TRY(write_file(job, "order", files->new_to_old, nodes * (uint64_t)sizeof(gnn_node), err));
+        GNN_TRY(gnn_prepared_write(&job->files->prepared, "order", files->new_to_old,
+                                   nodes * (uint64_t)sizeof(gnn_node), err));
     GNN_TRY(make_index(job, err));
     GNN_TRY(need_old_to_new(job, err));
     GNN_TRY(write_blocks(job, "graph", files->index.blocks, GNN_MEM_PLAIN, fill_with_edges, err));
@@ -368,7 +304,7 @@ static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
 {
     struct agnes_layout_files *const files = job->files;
     struct gnn_file *index = NULL;
-    GNN_TRY(open_if_there(job, "index", GNN_OPEN_READ, &index, err));
+    GNN_TRY(gnn_prepared_open(&job->files->prepared, "index", GNN_OPEN_READ, &index, err));
     if (index == NULL) {
         GNN_TRY(prepare_graph(job, err));
     } else {
@@ -378,7 +314,7 @@ static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
         if (status != GNN_OK)
             return status;
     }
-    GNN_TRY(gnn_file_open(job->env->world, path_of(job, "graph", "").text,
+    GNN_TRY(gnn_file_open(job->env->world, gnn_prepared_path(&job->files->prepared, "graph").text,
                           GNN_OPEN_READ | agnes_direct_flag(job->config), &files->graph, err));
     return check_size(job, files->graph, files->index.blocks, err);
 }
@@ -391,11 +327,12 @@ static enum gnn_status open_features(struct job *job, struct gnn_err *err)
     const enum gnn_status status = gnn_dataset_file_open(job->env, GNN_DATASET_FEATURES, 0, &source, NULL, err);
     gnn_file_close(job->env->world, source);
     GNN_TRY(status);
-    GNN_TRY(open_if_there(job, job->features, flags, file, err));
+    GNN_TRY(gnn_prepared_open(&job->files->prepared, job->features, flags, file, err));
     if (*file == NULL) {
         GNN_TRY(need_old_to_new(job, err));
         GNN_TRY(write_blocks(job, job->features, job->row_blocks, GNN_MEM_FEATURES, fill_with_rows, err));
-        GNN_TRY(gnn_file_open(job->env->world, path_of(job, job->features, "").text, flags, file, err));
+        GNN_TRY(gnn_file_open(job->env->world, gnn_prepared_path(&job->files->prepared, job->features).text, flags,
+                              file, err));
     }
     return check_size(job, *file, job->row_blocks, err);
 }
@@ -417,21 +354,14 @@ static uint64_t window_bytes(const struct gnn_env *env)
 static enum gnn_status count_disk(struct job *job, struct gnn_err *err)
 {
     const char *const names[] = {"graph", "index", "order", job->files->features == NULL ? NULL : job->features};
-    for (size_t i = 0; i < sizeof names / sizeof *names && names[i] != NULL; i++) {
-        struct gnn_file *file;
-        struct gnn_file_info info = {.size_bytes = 0};
-        GNN_TRY(open_if_there(job, names[i], GNN_OPEN_READ, &file, err));
-        if (file != NULL)
-            gnn_file_info(job->env->world, file, &info);
-        gnn_file_close(job->env->world, file);
-        job->files->disk_bytes += info.size_bytes;
-    }
+    for (size_t i = 0; i < sizeof names / sizeof *names && names[i] != NULL; i++)
+        GNN_TRY(gnn_prepared_count(&job->files->prepared, names[i], &job->files->disk_bytes, err));
     return GNN_OK;
 }
 
 static enum gnn_status open_files(struct job *job, struct gnn_err *err)
 {
-    GNN_TRY(gnn_dir_make(job->env->world, job->files->dir, err));
+    GNN_TRY(gnn_dir_make(job->env->world, job->files->prepared.dir, err));
     GNN_TRY(open_graph(job, err));
     if (!job->env->workload->sample_only)
         GNN_TRY(open_features(job, err));
@@ -443,8 +373,9 @@ static void begin_job(const struct gnn_env *env, const struct agnes_config *conf
                       struct agnes_layout_files *files, struct job *job)
 {
     const struct gnn_dataset *const d = env->dataset;
-    (void)snprintf(files->dir, sizeof files->dir, "%s/agnes-%s-%" PRIu32 "k-%" PRIu32 "-%.12s", d->dir,
-                   agnes_layout_words[config->layout], files->index.block_bytes / 1024, files->index.id_bytes,
+    files->prepared.world = env->world;
+    (void)snprintf(files->prepared.dir, sizeof files->prepared.dir, "%s/agnes-%s-%" PRIu32 "k-%" PRIu32 "-%.12s",
+                   d->dir, agnes_layout_words[config->layout], files->index.block_bytes / 1024, files->index.id_bytes,
                    d->digest[0] != '\0' ? d->digest : "unnamed");
     *job = (struct job){.env = env,
                         .config = config,
@@ -458,7 +389,7 @@ static bool is_there(const struct job *job, const char *name)
 {
     struct gnn_file *file = NULL;
     struct gnn_err err = {0};
-    const enum gnn_status status = open_if_there(job, name, GNN_OPEN_READ, &file, &err);
+    const enum gnn_status status = gnn_prepared_open(&job->files->prepared, name, GNN_OPEN_READ, &file, &err);
     gnn_file_close(job->env->world, file);
     return status == GNN_OK && file != NULL;
 }
@@ -477,7 +408,7 @@ uint64_t agnes_layout_least_bytes(const struct gnn_env *env, const struct agnes_
     const uint64_t tables = 2 * blocks * sizeof(struct agnes_object_range) + 16 * (uint64_t)GNN_PAGE_BYTES;
     const uint64_t window = gnn_max_u64(window_bytes_least, files.index.block_bytes);
     return maps + tables + window + window / 16 +
-           gnn_max_u64(agnes_scan_bytes(d->id_bytes), env->workload->sample_only ? 0 : agnes_scan_bytes(d->row_bytes));
+           gnn_max_u64(gnn_scan_bytes(d->id_bytes), env->workload->sample_only ? 0 : gnn_scan_bytes(d->row_bytes));
 }
 
 enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_config *config,
@@ -497,7 +428,7 @@ enum gnn_status agnes_layout_open(const struct gnn_env *env, const struct agnes_
     const uint64_t start_ns = gnn_now_ns(env->world);
     const enum gnn_status status = open_files(&job, err);
     gnn_mem_free(env->world, job.old_to_new);
-    out->prepare_ns = out->written_bytes > 0 ? gnn_now_ns(env->world) - start_ns : 0;
+    out->prepare_ns = out->prepared.written_bytes > 0 ? gnn_now_ns(env->world) - start_ns : 0;
     return status;
 }
 

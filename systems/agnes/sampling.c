@@ -193,7 +193,7 @@ static enum gnn_status bad_slot(const struct served_block *block, struct gnn_err
     return gnn_fail(err, GNN_EFORMAT,
                     "%s/graph: block %" PRIu32 " has a list outside itself: remove the directory, it will be "
                     "prepared again",
-                    block->sampling->setup->files.dir, block->number);
+                    block->sampling->setup->files.prepared.dir, block->number);
 }
 
 /* Draws from the list of a node of a normal block, all of which is here, into out (fanout); *count of them.
@@ -250,7 +250,7 @@ static enum gnn_status serve_block(void *ctx, uint32_t worker, uint32_t number, 
     const bool run = agnes_index_is_run(index, number);
     uint64_t edges = 0, key = 0;
     uint32_t keyed = UINT32_MAX; /* the mini-batch whose key it is */
-    GNN_TRY(agnes_block_check(index, number, memory, sampling->setup->files.dir, err));
+    GNN_TRY(agnes_block_check(index, number, memory, sampling->setup->files.prepared.dir, err));
     for (uint64_t e = bucket->row_begin[number]; e < bucket->row_begin[number + 1]; e++) {
         const struct agnes_entry *const entry = &bucket->entries[e];
         const agnes_node v = sampling->hyperbatch->batches[entry->batch].nodes[entry->position];
@@ -304,7 +304,7 @@ static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64
             const agnes_node v = row[k];
             if (v >= nodes)
                 return gnn_fail(err, GNN_EFORMAT, "%s/graph: neighbour %" PRIu32 ", but there are %" PRIu32 " nodes",
-                                sampling->setup->files.dir, v, nodes);
+                                sampling->setup->files.prepared.dir, v, nodes);
             const uint32_t fresh = space->map.count, local = gnn_id_map_add(&space->map, v);
             if (local == fresh)
                 space->nodes[local] = v;

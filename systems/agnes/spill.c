@@ -79,8 +79,8 @@ enum gnn_status agnes_spill_open(const struct agnes_setup *setup, struct agnes_s
         spill->buffers[i] = (struct staging_buffer){.owner = spill, .number = i};
     for (uint32_t i = 0; i < LOCKS; i++)
         GNN_TRY(gnn_mutex_open(world, &spill->locks[i], err));
-    GNN_TRY(gnn_file_open(world, setup->files.dir, GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | agnes_direct_flag(setup->config),
-                          &spill->file, err));
+    GNN_TRY(gnn_file_open(world, setup->files.prepared.dir,
+                          GNN_OPEN_WRITE | GNN_OPEN_SCRATCH | agnes_direct_flag(setup->config), &spill->file, err));
     const struct gnn_reader_config reader = {
         .engine = setup->env->io_engine, .depth = setup->config->depth, .files = &spill->file, .file_count = 1};
     return gnn_reader_open(world, &reader, &spill->reader, err);

@@ -91,7 +91,7 @@ static void agnes_intend(const void *state, struct gnn_intent *intent)
     const struct agnes_setup *const setup = &((const struct agnes *)state)->setup;
     struct gnn_world *const world = setup->env->world;
     const uint32_t how = setup->config->io == AGNES_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED;
-    const uint32_t made = setup->files.written_bytes > 0 ? GNN_READS_MADE : 0;
+    const uint32_t made = setup->files.prepared.written_bytes > 0 ? GNN_READS_MADE : 0;
     gnn_intent_phases(intent, setup->sizes.hyperbatch, "agnes.hyperbatch");
     gnn_intent_reads(intent, gnn_file_path(world, setup->files.graph), how | made);
     if (setup->files.features == NULL)

@@ -458,7 +458,7 @@ static inline void fuzz_index(const unsigned char *data, size_t len)
     config.block_bytes = 4096;
     assert(agnes_layout_open(&env, &config, &files, &err) != GNN_OK); /* which says where it would lie */
     agnes_layout_close(world, &files);
-    (void)snprintf(path, sizeof path, "%s/index", files.dir);
+    (void)snprintf(path, sizeof path, "%s/index", files.prepared.dir);
     assert(gnn_file_open(world, path, GNN_OPEN_WRITE | GNN_OPEN_TRUNCATE, &file, &err) == GNN_OK);
     assert(gnn_file_write(world, file, 0, data, len) == (int64_t)len);
     gnn_file_close(world, file);

@@ -533,7 +533,7 @@ static void test_prepared_files_hold_the_dataset(void **state)
         for (int again = 0; again < 2; again++) {
             struct agnes_layout_files files;
             open_files(f.world, &g, layout, &files);
-            assert_true((files.written_bytes > 0) == (again == 0));
+            assert_true((files.prepared.written_bytes > 0) == (again == 0));
             assert_true((files.prepare_ns > 0) == (again == 0));
             assert_true((files.new_to_old == NULL) == (layout == AGNES_LAYOUT_INPUT));
             check_permutation(&files, usual.nodes);
@@ -630,17 +630,17 @@ static void test_a_name_is_a_promise(void **state)
     open_files(f.world, &f.graph, AGNES_LAYOUT_BF, &files);
     agnes_layout_close(f.world, &files);
     char from[900], to[900];
-    (void)snprintf(from, sizeof from, "%s/index", files.dir);
-    (void)snprintf(to, sizeof to, "%s/index.part", files.dir);
+    (void)snprintf(from, sizeof from, "%s/index", files.prepared.dir);
+    (void)snprintf(to, sizeof to, "%s/index.part", files.prepared.dir);
     assert_int_equal(rename(from, to), 0);
-    assert_int_equal(parts_left(files.dir), 1);
+    assert_int_equal(parts_left(files.prepared.dir), 1);
     open_files(f.world, &f.graph, AGNES_LAYOUT_BF, &files);
-    assert_true(files.written_bytes > 0);
-    assert_int_equal(parts_left(files.dir), 0);
+    assert_true(files.prepared.written_bytes > 0);
+    assert_int_equal(parts_left(files.prepared.dir), 0);
     check_graph(f.world, &f.graph, &files);
     agnes_layout_close(f.world, &files);
 
-    (void)snprintf(from, sizeof from, "%s/graph", files.dir);
+    (void)snprintf(from, sizeof from, "%s/graph", files.prepared.dir);
     assert_int_equal(truncate(from, 100), 0);
     const struct gnn_workload load = {.batch_size = BATCH, .layers = 1, .fanout = {3}};
     const struct gnn_env env = {.world = f.world, .dataset = &f.graph.dataset, .workload = &load};

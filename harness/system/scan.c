@@ -1,10 +1,9 @@
-#include "systems/agnes/layout.h"
+#include "harness/system/scan.h"
 
 #include "harness/base/id_width.h"
 #include "harness/graph/invariants.h"
 #include "harness/storage/stream.h"
 #include "harness/system/epoch.h"
-#include "systems/agnes/agnes.h"
 
 #include <inttypes.h>
 
@@ -37,9 +36,8 @@ static enum gnn_status take_ids(const struct gnn_dataset *d, void *data, uint64_
     return GNN_OK;
 }
 
-static enum gnn_status visit_all(const struct gnn_env *env, const struct agnes_scan *scan,
-                                 struct gnn_span_reader *reader, struct cursor *cursor, agnes_scan_fn *visit, void *ctx,
-                                 struct gnn_err *err)
+static enum gnn_status visit_all(const struct gnn_env *env, const struct gnn_scan *scan, struct gnn_span_reader *reader,
+                                 struct cursor *cursor, gnn_scan_fn *visit, void *ctx, struct gnn_err *err)
 {
     gnn_span_reader_start(reader, next_span, cursor);
     for (;;) {
@@ -57,25 +55,26 @@ static enum gnn_status visit_all(const struct gnn_env *env, const struct agnes_s
     }
 }
 
-/* Returns the bytes of a piece, which begins on a sector and ends between units. */
-static uint64_t piece_bytes(uint64_t unit_bytes)
+/* Pieces begin on sectors and end between units. */
+static uint64_t step_bytes(uint64_t unit_bytes)
 {
     const uint64_t common = gnn_min_u64(unit_bytes & -unit_bytes, GNN_PAGE_BYTES); /* a power of two */
     return gnn_round_up(span_bytes_min, unit_bytes / common * GNN_PAGE_BYTES);
 }
 
-uint64_t agnes_scan_bytes(uint64_t unit_bytes)
+uint64_t gnn_scan_bytes(uint64_t unit_bytes)
 {
-    return SPANS * piece_bytes(unit_bytes);
+    const struct gnn_span_reader_config config = {.depth = SPANS, .span_bytes_max = step_bytes(unit_bytes)};
+    return gnn_span_reader_bytes(&config);
 }
 
-static enum gnn_status scan_opened(const struct gnn_env *env, const struct agnes_scan *scan, struct gnn_file *file,
-                                   agnes_scan_fn *visit, void *ctx, struct gnn_err *err)
+static enum gnn_status scan_opened(const struct gnn_env *env, const struct gnn_scan *scan, struct gnn_file *file,
+                                   gnn_scan_fn *visit, void *ctx, struct gnn_err *err)
 {
     struct gnn_stream *stream = NULL;
     struct gnn_span_reader *reader = NULL;
     struct cursor cursor = {
-        .at_bytes = scan->begin_bytes, .end_bytes = scan->end_bytes, .step_bytes = piece_bytes(scan->unit_bytes)};
+        .at_bytes = scan->begin_bytes, .end_bytes = scan->end_bytes, .step_bytes = step_bytes(scan->unit_bytes)};
     const struct gnn_span_reader_config config = {.engine = env->io_engine,
                                                   .file = file,
                                                   .depth = SPANS,
@@ -90,18 +89,27 @@ static enum gnn_status scan_opened(const struct gnn_env *env, const struct agnes
     return status;
 }
 
-struct agnes_scan agnes_scan_of_edges(const struct gnn_env *env, const struct agnes_config *config)
+struct gnn_scan gnn_scan_of_edges(const struct gnn_env *env, bool direct)
 {
-    return (struct agnes_scan){.path = env->dataset->indices_path,
-                               .direct = config->io == AGNES_IO_DIRECT,
-                               .end_bytes = env->dataset->indices_bytes,
-                               .unit_bytes = env->dataset->id_bytes,
-                               .ids = true,
-                               .mem_flags = GNN_MEM_PLAIN};
+    return (struct gnn_scan){.path = env->dataset->indices_path,
+                             .direct = direct,
+                             .end_bytes = env->dataset->indices_bytes,
+                             .unit_bytes = env->dataset->id_bytes,
+                             .ids = true,
+                             .mem_flags = GNN_MEM_PLAIN};
 }
 
-enum gnn_status agnes_scan_file(const struct gnn_env *env, const struct agnes_scan *scan, agnes_scan_fn *visit,
-                                void *ctx, struct gnn_err *err)
+struct gnn_scan gnn_scan_of_rows(const struct gnn_env *env, bool direct)
+{
+    return (struct gnn_scan){.path = env->dataset->features_path,
+                             .direct = direct,
+                             .end_bytes = env->dataset->feature_bytes,
+                             .unit_bytes = env->dataset->row_bytes,
+                             .mem_flags = GNN_MEM_FEATURES};
+}
+
+enum gnn_status gnn_scan_file(const struct gnn_env *env, const struct gnn_scan *scan, gnn_scan_fn *visit, void *ctx,
+                              struct gnn_err *err)
 {
     struct gnn_file *file = NULL;
     struct gnn_file_info info;
