@@ -21,7 +21,8 @@ static const char *variants_of(const struct gnn_system *system, char *text, size
     } words[] = {{GNN_VARIANT_CPU, "cpu"},
                  {GNN_VARIANT_GPU, "gpu"},
                  {GNN_VARIANT_SAMPLE_ONLY, "sampling only"},
-                 {GNN_VARIANT_LINK, "links"}};
+                 {GNN_VARIANT_LINK, "links"},
+                 {GNN_VARIANT_OWN_SAMPLES, "own samples"}};
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -35,7 +36,7 @@ static enum gnn_status list_systems(struct gnn_err *err)
     char text[64];
     (void)err;
     for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++)
-        (void)printf("%-12s %-24s %s\n", (*s)->name, variants_of(*s, text, sizeof text), (*s)->title);
+        (void)printf("%-12s %-36s %s\n", (*s)->name, variants_of(*s, text, sizeof text), (*s)->title);
     return GNN_OK;
 }
 

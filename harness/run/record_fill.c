@@ -171,8 +171,10 @@ enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, str
     GNN_TRY(gnn_kv_setf(env, err, "dataset.train", "%" PRIu32, d->train.count));
     GNN_TRY(gnn_kv_setf(env, err, "dataset.valid", "%" PRIu32, d->valid.count));
     GNN_TRY(gnn_kv_setf(env, err, "dataset.test", "%" PRIu32, d->test.count));
-    GNN_TRY(gnn_kv_setf(env, err, "epoch.batches", "%" PRIu64, opened->intent.batches));
-    GNN_TRY(gnn_kv_setf(env, err, "epoch.seeds", "%" PRIu64, opened->intent.seeds));
+    if (opened->intent.batches != GNN_UNKNOWN) /* epochs differ */
+        GNN_TRY(gnn_kv_setf(env, err, "epoch.batches", "%" PRIu64, opened->intent.batches));
+    if (opened->intent.seeds != GNN_UNKNOWN)
+        GNN_TRY(gnn_kv_setf(env, err, "epoch.seeds", "%" PRIu64, opened->intent.seeds));
     for (uint32_t i = 0; i < opened->rules.count; i++) {
         char key[GNN_NAME_MAX * 2 + 8];
         (void)snprintf(key, sizeof key, "rule.%s.%s", run->system, opened->rules.of[i].name);

@@ -28,7 +28,8 @@ static bool all_epochs(const struct context *c)
 
 static bool batches_counted(const struct context *c)
 {
-    for (uint32_t i = 0; i < c->run->epoch_count; i++) {
+    const bool any = c->facts->batches_expected == GNN_UNKNOWN; /* epochs differ */
+    for (uint32_t i = 0; i < c->run->epoch_count && !any; i++) {
         const uint64_t batches = c->run->epochs[i].counters.batches;
         if (batches != c->facts->batches_expected)
             return BROKEN(c, "epoch %u trained %" PRIu64 " mini-batches, expected %" PRIu64, i, batches,
@@ -41,7 +42,8 @@ static bool batches_counted(const struct context *c)
 static bool seeds_counted(const struct context *c)
 {
     const uint64_t expected = c->facts->seeds_expected;
-    for (uint32_t i = 0; i < c->run->epoch_count && !c->config->sample_only; i++) {
+    const bool any = expected == GNN_UNKNOWN; /* epochs differ */
+    for (uint32_t i = 0; i < c->run->epoch_count && !c->config->sample_only && !any; i++) {
         const uint64_t found = gnn_recorded_figure(&c->run->epochs[i], GNN_FIGURE_SEEDS);
         const uint64_t seeds = found == GNN_UNKNOWN ? 0 : found;
         if (seeds != expected)

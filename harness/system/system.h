@@ -195,8 +195,16 @@ static inline void gnn_epoch_size(struct gnn_epoch_result *out, const char *name
     out->figures[out->figure_count - 1].is_size = true;
 }
 
-/* What a system can run on; `oocgnn list systems` shows it. */
-enum gnn_variant { GNN_VARIANT_CPU = 1, GNN_VARIANT_GPU = 2, GNN_VARIANT_SAMPLE_ONLY = 4, GNN_VARIANT_LINK = 8 };
+/* What a system can run on, and what it samples; `oocgnn list systems` shows it. */
+enum gnn_variant {
+    GNN_VARIANT_CPU = 1,
+    GNN_VARIANT_GPU = 2,
+    GNN_VARIANT_SAMPLE_ONLY = 4,
+    GNN_VARIANT_LINK = 8,
+    /* Its mini-batches have the epoch's seeds, but neighbourhoods of its own design: their digest is its own. Without
+     * it a system samples exactly what (seed, epoch, batch) say, and equal workloads have equal digests. */
+    GNN_VARIANT_OWN_SAMPLES = 16,
+};
 
 struct gnn_system {
     uint32_t abi;                     /* GNN_SYSTEM_ABI */

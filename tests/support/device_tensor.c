@@ -417,7 +417,8 @@ static const struct gnn_block *block_of(struct gnn_tensor *t, const struct gnn_b
 {
     struct device *d = device_of(t);
     for (uint32_t k = 0; d->in_use != NULL && k < d->in_use->view.layer_count; k++)
-        if (d->in_use->host->blocks[k].row_start == b->row_start)
+        if (d->in_use->host->blocks[k].row_start == b->row_start &&
+            d->in_use->host->blocks[k].dst_count == b->dst_count)
             return &d->in_use->view.blocks[k];
     d->counts.unstaged_blocks++;
     return b;

@@ -325,8 +325,10 @@ static void check_intent(const struct train_run *run)
     gnn_intent_begin(&run->env, &intent);
     if (run->table->intend != NULL)
         run->table->intend(run->state, &intent);
-    assert_int_equal(sampled->batches, intent.batches);
-    assert_int_equal(run->workload.sample_only ? 0 : run->result.seeds, intent.seeds);
+    if (intent.batches != GNN_UNKNOWN)
+        assert_int_equal(sampled->batches, intent.batches);
+    if (intent.seeds != GNN_UNKNOWN)
+        assert_int_equal(run->workload.sample_only ? 0 : run->result.seeds, intent.seeds);
     if (run->workload.sample_only || run->step_count != sampled->batches)
         return;
     assert_true(run->trained_digest == sampled->batch_digest);

@@ -326,6 +326,14 @@ static void max_batches(struct fixture *f)
     }
 }
 
+/* A system whose epochs differ, and says so. */
+static void epochs_that_differ(struct fixture *f)
+{
+    f->facts.batches_expected = f->facts.seeds_expected = GNN_UNKNOWN;
+    f->run.epochs[0].counters.batches += 2;
+    f->run.epochs[1].figures[f->run.epochs[1].figure_count - 1].value = 5;
+}
+
 static void in_line_for_a_core(struct fixture *f)
 {
     fill_the_tenth(&f->run.epochs[0].stages[0], 0);
@@ -347,20 +355,10 @@ static void a_lost_wait_beside_a_gpu(struct fixture *f)
 static void sound_runs_pass(void **state)
 {
     (void)state;
-    void (*const variants[])(struct fixture * f) = {leave,
-                                                    within_one_percent,
-                                                    gpu_all_the_epoch,
-                                                    counters_lag,
-                                                    buffered_reads,
-                                                    mapped,
-                                                    no_counting_group,
-                                                    program_cap,
-                                                    warm_by_wish,
-                                                    sampling_alone,
-                                                    max_batches,
-                                                    in_line_for_a_core,
-                                                    no_clock_of_the_queue,
-                                                    a_lost_wait_beside_a_gpu};
+    void (*const variants[])(struct fixture * f) = {
+        leave,       within_one_percent, gpu_all_the_epoch,  counters_lag,          buffered_reads,
+        mapped,      no_counting_group,  program_cap,        warm_by_wish,          sampling_alone,
+        max_batches, epochs_that_differ, in_line_for_a_core, no_clock_of_the_queue, a_lost_wait_beside_a_gpu};
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         struct fixture f;
         make_sound(&f);

@@ -50,9 +50,10 @@ void gnn_run_worker_on_step(void *ctx, const struct gnn_batch_view *batch, const
     if (now_ns - w->progress_ns < PROGRESS_INTERVAL_NS)
         return;
     w->progress_ns = now_ns;
+    const uint64_t total = w->intent.batches == GNN_UNKNOWN ? w->intent.whole_batches : w->intent.batches;
     struct gnn_wire_message message = {0};
     message.as.progress = (struct gnn_wire_progress){
-        .epoch = w->epoch, .batches_done = w->steps_done, .batches_total = w->intent.batches, .loss = step->loss};
+        .epoch = w->epoch, .batches_done = w->steps_done, .batches_total = total, .loss = step->loss};
     gnn_control_send(&message, GNN_WIRE_PROGRESS);
 }
 

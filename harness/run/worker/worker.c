@@ -175,8 +175,8 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
                                        .plan_batches_bytes = gnn_plan_in_flight_bytes(&w->plan),
                                        .rules = w->rules,
                                        .open_ns = open_ns};
-    opened->intent.batches *= gnn_env_workers(&w->env); /* of all ranks, which do the same */
-    opened->intent.seeds *= gnn_env_workers(&w->env);
+    opened->intent.batches = gnn_mul_bytes(opened->intent.batches, gnn_env_workers(&w->env)); /* of all ranks */
+    opened->intent.seeds = gnn_mul_bytes(opened->intent.seeds, gnn_env_workers(&w->env));
     struct gnn_dataset *const d = &opened->dataset;
     d->indptr = NULL;
     d->labels = NULL;
