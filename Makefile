@@ -94,8 +94,8 @@ found:
 	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' scripts/setup.sh check build $(if $(filter tests,$(MAKECMDGOALS)),test) \
 	    $(if $(SILENT),>/dev/null)
 
-# Inner loops: the tensor back-end and the sampler are compiled for this machine.
-$(BUILD)/harness/tensor/%.o $(BUILD)/harness/sample/%.o: OPT := $(OPT) $(FAST_OPT)
+# Inner loops: the tensor back-end and the samplers are compiled for this machine.
+$(BUILD)/harness/tensor/%.o $(BUILD)/harness/sample/%.o $(BUILD)/systems/mariusgnn/dense%.o: OPT := $(OPT) $(FAST_OPT)
 
 $(BUILD)/%.o: %.c | found
 	@mkdir -p $(@D)
