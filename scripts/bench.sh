@@ -12,6 +12,9 @@ echo
 echo "== sampling: 3 layers 10,10,10, topology in memory"
 "$BENCH/bench_sample" "$dataset"
 echo
+echo "== MariusGNN: one sample a node for all layers (DENSE) against resampling in every layer"
+"$BENCH/bench_dense" "$dataset"
+echo
 echo "== a dataset without a disk: papers100m at 1/1, 1.4 GB of memory"
 "$BENCH/bench_procedural"
 echo
