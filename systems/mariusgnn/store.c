@@ -1,0 +1,272 @@
+#include "systems/mariusgnn/store.h"
+
+#include "harness/base/rng.h"
+#include "harness/storage/exact.h"
+#include "harness/system/epoch.h"
+#include "systems/mariusgnn/policy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const uint64_t window_bytes_most = UINT64_C(256) << 20, window_bytes_least = UINT64_C(1) << 20;
+static const char table_magic[16] = "marius buckets 1";
+
+struct table_header {
+    char magic[16];
+    uint32_t partitions, node_count;
+    uint64_t edge_count, checksum;
+};
+_Static_assert(sizeof(struct table_header) == 40, "its layout on disk");
+
+struct job {
+    const struct gnn_env *env;
+    const struct marius_store_config *config;
+    struct marius_store *store;
+    gnn_node *old_to_new; /* NULL: not needed yet */
+    char features[GNN_NAME_MAX];
+};
+
+static uint64_t bucket_count(const struct job *job)
+{
+    return (uint64_t)job->store->partitions * job->store->partitions;
+}
+
+static uint64_t table_checksum(const struct job *job)
+{
+    uint64_t sum = 0;
+    for (uint64_t b = 0; b <= bucket_count(job); b++)
+        sum = gnn_rng_fold(sum, job->store->bucket_start[b]);
+    return sum;
+}
+
+static struct table_header header_of(const struct job *job)
+{
+    struct table_header header = {.partitions = job->store->partitions,
+                                  .node_count = job->env->dataset->node_count,
+                                  .edge_count = job->env->dataset->edge_count};
+    memcpy(header.magic, table_magic, sizeof header.magic);
+    return header;
+}
+
+/* ---- reading what is there ---- */
+
+static enum gnn_status read_table(const struct job *job, struct gnn_file *file, struct gnn_err *err)
+{
+    struct gnn_world *const world = job->env->world;
+    struct marius_store *const store = job->store;
+    const uint64_t bytes = (bucket_count(job) + 1) * sizeof *store->bucket_start;
+    const char *const path = gnn_file_path(world, file);
+    struct table_header found, expected = header_of(job);
+    struct gnn_file_info info;
+    gnn_file_info(world, file, &info);
+    if (info.size_bytes != GNN_PAGE_BYTES + bytes)
+        return gnn_fail(err, GNN_EFORMAT,
+                        "%s: %" PRIu64 " bytes, %" PRIu64 " expected: remove the directory to "
+                        "prepare it again",
+                        path, info.size_bytes, GNN_PAGE_BYTES + bytes);
+    GNN_TRY(gnn_read_all(world, file, 0, &found, sizeof found, err));
+    expected.checksum = found.checksum;
+    if (memcmp(&found, &expected, sizeof found) != 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s: not of this dataset; remove the directory to prepare it again", path);
+    GNN_MEM_NEW(world, store->bucket_start, bucket_count(job) + 1, "edge bucket table", GNN_MEM_PLAIN, err);
+    GNN_TRY(gnn_read_all(world, file, GNN_PAGE_BYTES, store->bucket_start, bytes, err));
+    if (table_checksum(job) != found.checksum || store->bucket_start[bucket_count(job)] != found.edge_count)
+        return gnn_fail(err, GNN_EFORMAT, "%s: checksum differs; remove the directory to prepare it again", path);
+    return GNN_OK;
+}
+
+static enum gnn_status read_order(const struct job *job, struct gnn_err *err)
+{
+    struct gnn_world *const world = job->env->world;
+    const uint32_t nodes = job->env->dataset->node_count;
+    const struct gnn_prepared_path path = gnn_prepared_path(&job->store->prepared, "order");
+    struct gnn_file *file = NULL;
+    GNN_TRY(gnn_file_open(world, path.text, GNN_OPEN_READ, &file, err));
+    enum gnn_status status = gnn_read_all(world, file, 0, job->store->new_to_old, nodes * sizeof(gnn_node), err);
+    gnn_file_close(world, file);
+    for (uint32_t v = 0; status == GNN_OK && v < nodes; v++)
+        if (job->store->new_to_old[v] >= nodes)
+            status =
+                gnn_fail(err, GNN_EFORMAT, "%s: entry %" PRIu32 " is no node; remove the directory to prepare it again",
+                         path.text, v);
+    return status;
+}
+
+/* ---- preparing what is not ---- */
+
+static enum gnn_status write_table(const struct job *job, struct gnn_err *err)
+{
+    struct gnn_world *const world = job->env->world;
+    const uint64_t bytes = (bucket_count(job) + 1) * sizeof *job->store->bucket_start;
+    struct table_header header = header_of(job);
+    unsigned char page[GNN_PAGE_BYTES] = {0};
+    struct gnn_file *file = NULL;
+    header.checksum = table_checksum(job);
+    memcpy(page, &header, sizeof header);
+    enum gnn_status status = gnn_prepared_begin(&job->store->prepared, "buckets", 0, &file, err);
+    GNN_NEXT(status, gnn_write_all(world, file, 0, page, sizeof page, err));
+    GNN_NEXT(status, gnn_write_all(world, file, sizeof page, job->store->bucket_start, bytes, err));
+    return gnn_prepared_end(&job->store->prepared, "buckets", file, status, err);
+}
+
+/* Returns a quarter of what the cap leaves, halved: a range lies in memory twice. */
+static uint64_t window_bytes(const struct gnn_env *env)
+{
+    struct gnn_mem_usage usage;
+    gnn_mem_usage(env->world, &usage);
+    if (env->cap_bytes == 0)
+        return window_bytes_most;
+    const uint64_t held = gnn_add_bytes(usage.current_bytes, env->process_bytes);
+    const uint64_t window = env->cap_bytes > held ? (env->cap_bytes - held) / 8 : 0;
+    return gnn_min_u64(gnn_max_u64(window, window_bytes_least), window_bytes_most);
+}
+
+/* Makes old_to_new, once. */
+static enum gnn_status need_old_to_new(struct job *job, struct gnn_err *err)
+{
+    const uint32_t nodes = job->env->dataset->node_count;
+    if (job->old_to_new != NULL)
+        return GNN_OK;
+    GNN_MEM_NEW(job->env->world, job->old_to_new, nodes, "new names of nodes", GNN_MEM_PLAIN, err);
+    marius_invert(job->store->new_to_old, nodes, job->old_to_new);
+    gnn_charge(job->env->world, GNN_WORK_TABLE_ENTRY, nodes);
+    return GNN_OK;
+}
+
+static struct marius_scatter scatter_of(const struct job *job)
+{
+    return (struct marius_scatter){.env = job->env,
+                                   .store = job->store,
+                                   .old_to_new = job->old_to_new,
+                                   .window_bytes = window_bytes(job->env),
+                                   .direct = job->config->direct};
+}
+
+static enum gnn_status prepare_graph(struct job *job, struct gnn_err *err)
+{
+    const uint32_t nodes = job->env->dataset->node_count;
+    marius_number(job->env, job->config->training_first, job->store->new_to_old);
+    GNN_TRY(gnn_prepared_write(&job->store->prepared, "order", job->store->new_to_old, nodes * sizeof(gnn_node), err));
+    GNN_TRY(need_old_to_new(job, err));
+    const struct marius_scatter scatter = scatter_of(job);
+    GNN_TRY(marius_scatter_edges(&scatter, err));
+    return write_table(job, err);
+}
+
+/* ---- open ---- */
+
+static unsigned direct_flag(const struct job *job)
+{
+    return job->config->direct ? (unsigned)GNN_OPEN_DIRECT : 0;
+}
+
+static enum gnn_status check_size(const struct job *job, struct gnn_file *file, uint64_t expected, struct gnn_err *err)
+{
+    struct gnn_file_info info;
+    gnn_file_info(job->env->world, file, &info);
+    if (info.size_bytes == expected)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EFORMAT,
+                    "%s: %" PRIu64 " bytes, %" PRIu64 " expected: remove the directory to prepare it again",
+                    gnn_file_path(job->env->world, file), info.size_bytes, expected);
+}
+
+static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
+{
+    struct gnn_world *const world = job->env->world;
+    struct marius_store *const store = job->store;
+    struct gnn_file *table = NULL;
+    GNN_MEM_NEW(world, store->new_to_old, job->env->dataset->node_count, "order of nodes", GNN_MEM_PLAIN, err);
+    GNN_TRY(gnn_prepared_open(&store->prepared, "buckets", GNN_OPEN_READ, &table, err));
+    if (table == NULL) {
+        GNN_TRY(prepare_graph(job, err));
+    } else {
+        enum gnn_status status = read_table(job, table, err);
+        GNN_NEXT(status, read_order(job, err));
+        gnn_file_close(world, table);
+        GNN_TRY(status);
+    }
+    GNN_TRY(gnn_file_open(world, gnn_prepared_path(&store->prepared, "edges").text, GNN_OPEN_READ | direct_flag(job),
+                          &store->edges, err));
+    const uint64_t edge_bytes = gnn_mul_bytes(job->env->dataset->edge_count, MARIUS_EDGE_BYTES);
+    return check_size(job, store->edges, gnn_round_up(gnn_max_u64(edge_bytes, 1), GNN_PAGE_BYTES), err);
+}
+
+static enum gnn_status open_features(struct job *job, struct gnn_err *err)
+{
+    struct marius_store *const store = job->store;
+    const unsigned flags = direct_flag(job) | (job->config->writable ? (unsigned)GNN_OPEN_WRITE : GNN_OPEN_READ);
+    uint64_t there_bytes = 0;
+    struct gnn_file *source = NULL; /* its length is checked also where the partitions are prepared already */
+    const enum gnn_status status = gnn_dataset_file_open(job->env, GNN_DATASET_FEATURES, 0, &source, NULL, err);
+    gnn_file_close(job->env->world, source);
+    GNN_TRY(status);
+    GNN_TRY(gnn_prepared_count(&store->prepared, job->features, &there_bytes, err));
+    if (there_bytes == 0) {
+        GNN_TRY(need_old_to_new(job, err));
+        const struct marius_scatter scatter = scatter_of(job);
+        GNN_TRY(marius_scatter_rows(&scatter, job->features, err));
+    }
+    GNN_TRY(gnn_file_open(job->env->world, gnn_prepared_path(&store->prepared, job->features).text, flags,
+                          &store->features, err));
+    return check_size(job, store->features, store->partitions * store->slot_bytes, err);
+}
+
+static enum gnn_status open_files(struct job *job, struct gnn_err *err)
+{
+    const struct gnn_prepared *const prepared = &job->store->prepared;
+    const char *const names[] = {"order", "edges", "buckets"};
+    GNN_TRY(gnn_dir_make(job->env->world, prepared->dir, err));
+    GNN_TRY(open_graph(job, err));
+    if (!job->env->workload->sample_only) {
+        GNN_TRY(open_features(job, err));
+        GNN_TRY(gnn_prepared_count(prepared, job->features, &job->store->disk_bytes, err));
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        GNN_TRY(gnn_prepared_count(prepared, names[i], &job->store->disk_bytes, err));
+    return GNN_OK;
+}
+
+enum gnn_status marius_store_open(const struct gnn_env *env, const struct marius_store_config *config,
+                                  struct marius_store *out, struct gnn_err *err)
+{
+    const struct gnn_dataset *const d = env->dataset;
+    assert(marius_partitions_fit(d->node_count, config->partitions));
+    *out = (struct marius_store){.prepared = {.world = env->world},
+                                 .partitions = config->partitions,
+                                 .training_first = config->training_first,
+                                 .rows = marius_partition_rows(d->node_count, config->partitions)};
+    out->slot_bytes = marius_slot_bytes(out->rows, d->row_bytes);
+    (void)snprintf(out->prepared.dir, sizeof out->prepared.dir, "%s/mariusgnn-%s-p%" PRIu32 "-%.12s", d->dir,
+                   config->training_first ? "training" : "random", config->partitions,
+                   d->digest[0] != '\0' ? d->digest : "unnamed");
+    struct job job = {.env = env, .config = config, .store = out};
+    (void)snprintf(job.features, sizeof job.features, "features-d%" PRIu32, d->dim);
+    const uint64_t start_ns = gnn_now_ns(env->world);
+    const enum gnn_status status = open_files(&job, err);
+    gnn_mem_free(env->world, job.old_to_new);
+    out->prepare_ns = out->prepared.written_bytes > 0 ? gnn_now_ns(env->world) - start_ns : 0;
+    return status;
+}
+
+void marius_store_close(struct gnn_world *world, struct marius_store *store)
+{
+    gnn_file_close(world, store->features);
+    gnn_file_close(world, store->edges);
+    gnn_mem_free(world, store->bucket_start);
+    gnn_mem_free(world, store->new_to_old);
+    *store = (struct marius_store){.edges = NULL};
+}
+
+enum gnn_status marius_store_train(const struct gnn_env *env, const struct marius_store *store, gnn_node *train,
+                                   struct gnn_err *err)
+{
+    const struct gnn_dataset *const d = env->dataset;
+    gnn_node *old_to_new;
+    GNN_MEM_NEW(env->world, old_to_new, d->node_count, "new names of nodes", GNN_MEM_PLAIN, err);
+    marius_invert(store->new_to_old, d->node_count, old_to_new);
+    for (uint32_t t = 0; t < d->train.count; t++)
+        train[t] = old_to_new[d->train.nodes[t]];
+    gnn_mem_free(env->world, old_to_new);
+    return GNN_OK;
+}

@@ -1,0 +1,88 @@
+/* The prepared store: the graph cut into partitions of nodes, in <dataset>/mariusgnn-<placement>-p<p>-<digest>/
+ * (MariusGNN, EuroSys 2023, section 3).
+ *
+ *   order            new ID -> old ID, uint32 (N)
+ *   edges            (source, destination) in new IDs, 2 x uint32 each, by bucket; padded to a page
+ *   buckets          header of one page, then the first edge of every bucket, uint64 (p * p + 1); written last: with it
+ *                    the three are whole
+ *   features-d<dim>  partition after partition: P rows each, rounded up to a page
+ *
+ * Node v of the new numbering is row v mod P of partition v div P, P = ceil(N / p). Bucket (i, j), number i p + j, has
+ * the edges from partition i into partition j; inside it they keep the dataset's order, so that a node's neighbours from
+ * one partition do, too. placement=training: training node t of the dataset's list is t, all others lie at random behind
+ * (section 5.2); random: all at random. One placement serves all runs, whatever their seed. */
+#ifndef MARIUSGNN_STORE_H
+#define MARIUSGNN_STORE_H
+
+#include "harness/system/prepared.h"
+#include "harness/system/system.h"
+
+enum { MARIUS_EDGE_BYTES = 8 };
+
+struct marius_store_config {
+    uint32_t partitions;
+    bool training_first;
+    bool direct;   /* past the page cache, reading and preparing */
+    bool writable; /* features are opened for writing, too */
+};
+
+struct marius_store {
+    struct gnn_prepared prepared;
+    uint32_t partitions, rows; /* p, P */
+    bool training_first;
+    uint64_t slot_bytes;               /* of a partition in the feature file */
+    uint64_t *bucket_start;            /* (p * p + 1) edges before each bucket */
+    gnn_node *new_to_old;              /* (N) */
+    struct gnn_file *edges, *features; /* features NULL with --sample-only */
+    uint64_t prepare_ns;               /* of this open; 0: all was there */
+    uint64_t disk_bytes;               /* of the files that this run uses, whoever wrote them */
+};
+
+/* Bytes of P rows rounded up to a page: of a partition on the disk, and of a slot in memory. */
+static inline uint64_t marius_slot_bytes(uint32_t rows, uint32_t row_bytes)
+{
+    return gnn_round_up((uint64_t)rows * row_bytes, GNN_PAGE_BYTES);
+}
+
+static inline uint64_t marius_bucket_edges(const struct marius_store *store, uint32_t from, uint32_t to)
+{
+    const uint64_t bucket = (uint64_t)from * store->partitions + to;
+    return store->bucket_start[bucket + 1] - store->bucket_start[bucket];
+}
+
+/* Opens the store of a dataset, after preparing what of it is absent. Edges and rows are scattered in two passes each:
+ * into a scratch file by ranges of what memory holds, then range by range into place. Memory while preparing: 8 bytes a
+ * node, 8 a bucket, and a quarter of what the cap leaves. On a failure close what *out holds. Errors: those of the files;
+ * GNN_EFORMAT: files that are not what they say; GNN_EUSAGE: a partition without rows. */
+GNN_MUST_CHECK enum gnn_status marius_store_open(const struct gnn_env *env, const struct marius_store_config *config,
+                                                 struct marius_store *out, struct gnn_err *err);
+void marius_store_close(struct gnn_world *world, struct marius_store *store); /* accepts a zeroed one */
+
+/* Fills train (train.count) with the new IDs of the dataset's training nodes, in its order. GNN_ENOMEM, GNN_ECAP. */
+GNN_MUST_CHECK enum gnn_status marius_store_train(const struct gnn_env *env, const struct marius_store *store,
+                                                  gnn_node *train, struct gnn_err *err);
+
+/* ---- numbering.c ---- */
+
+/* Fills new_to_old (N): see above. */
+void marius_number(const struct gnn_env *env, bool training_first, gnn_node *new_to_old);
+/* old_to_new (N) becomes its inverse. */
+void marius_invert(const gnn_node *new_to_old, uint32_t nodes, gnn_node *old_to_new);
+
+/* ---- scatter.c ---- */
+
+/* What a scatter works with. */
+struct marius_scatter {
+    const struct gnn_env *env;
+    struct marius_store *store;
+    const gnn_node *old_to_new; /* (N) */
+    uint64_t window_bytes;      /* of one range, in place; as much again where it comes from the scratch file */
+    bool direct;
+};
+/* Counts the buckets into store->bucket_start and writes the edges. */
+GNN_MUST_CHECK enum gnn_status marius_scatter_edges(const struct marius_scatter *scatter, struct gnn_err *err);
+/* Writes the feature rows under that name. */
+GNN_MUST_CHECK enum gnn_status marius_scatter_rows(const struct marius_scatter *scatter, const char *name,
+                                                   struct gnn_err *err);
+
+#endif
