@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-SYSTEMS = ("pygplus", "ginex", "gnndrive", "ringsampler", "agnes", "diskgnn")
+SYSTEMS = ("pygplus", "ginex", "gnndrive", "ringsampler", "agnes", "diskgnn", "mariusgnn")
 # What each system's run adds: losses are compared in order, so batches are trained in order.
 EXTRA = {"gnndrive": ["--set", "gnndrive.in_order=yes"]}
 TOLERANCE = 1e-4

@@ -10,7 +10,7 @@
 
 /* What the checks need besides the record. */
 struct gnn_validity_facts {
-    uint64_t batches_expected, seeds_expected; /* of an epoch, as the system said it (harness/system/intent.h); maybe unknown */
+    uint64_t batches_expected, seeds_expected; /* of an epoch, as harness/system/intent.h says; maybe unknown */
     uint64_t peak_bytes;                       /* of memory over the whole run, evaluation included; GNN_UNKNOWN */
     bool trained_otherwise; /* some epoch trained other mini-batches than it sampled; the first of them: */
     uint64_t trained_otherwise_epoch;

@@ -27,7 +27,7 @@ struct gnn_used_file {
 struct gnn_intent {
     uint64_t batches;       /* mini-batches sampled in an epoch of this run; GNN_UNKNOWN: epochs differ */
     uint64_t seeds;         /* training nodes trained in it; 0 with sample_only; GNN_UNKNOWN: epochs differ */
-    uint64_t whole_batches; /* mini-batches trained in a whole epoch, max_batches left out; at most, where they differ */
+    uint64_t whole_batches; /* at most, trained in a whole epoch, max_batches left out */
     /* An epoch in phases: mini-batches that are prepared together and trained one after the other; 0 or 1: none. A part
      * of such an epoch stands for the whole only in whole phases. phase_option makes them shorter. */
     uint32_t phase_batches;

@@ -73,8 +73,8 @@ static uint32_t directions(const struct marius_dense_config *config)
     return config->out_edges ? 2 : 1;
 }
 
-/* A hop may find few nodes and the next one many, so no delta's bound lessens another's; but every node has one row, and
- * every entry of a list is drawn once at most. */
+/* A hop may find few nodes and the next one many, so no delta's bound lessens another's; but every node has one row,
+ * and every entry of a list is drawn once at most. */
 static void find_bounds(const struct marius_dense_config *config, uint32_t local_count, uint64_t edge_count,
                         uint32_t targets, struct bounds *out)
 {

@@ -1,8 +1,8 @@
 /* The local IDs of one mini-batch as bits: which are new among those marked (MariusGNN, EuroSys 2023, section 4.1,
  * computeNextDelta), and where a node stands in the batch.
  *
- * Life     reserve -> per mini-batch: begin, know (nodes found otherwise), { mark, take } for each hop, place, then find
- *          -> release
+ * Life     reserve -> per mini-batch: begin, know (nodes found otherwise), { mark, take } for each hop, place, then
+ *          find -> release
  * Memory   24 bytes for 64 local IDs, 4 a node of the batch; not zeroed between mini-batches but by begin and take
  * Time     begin, take and place read a word for every 64 local IDs; the rest is per node or per neighbour */
 #ifndef MARIUSGNN_DENSE_MARKS_H

@@ -1,7 +1,7 @@
 /* Orders of partitions and their training examples: see policy.h.
  *
- * Source   MariusGNN (EuroSys 2023) sections 5 and 6; the one-swap sequence is BETA's (Marius, OSDI 2021) as the released
- *          code generates it */
+ * Source   MariusGNN (EuroSys 2023) sections 5 and 6; the one-swap sequence is BETA's (Marius, OSDI 2021) as the
+ *          released code generates it */
 #include "systems/mariusgnn/policy.h"
 
 #include <assert.h>
@@ -137,8 +137,8 @@ static void replace_stayed(struct sequence *s, uint32_t rotated)
     s->outside_count -= replaced;
 }
 
-/* Fills resident with the one-swap sequence over the units in `list`. The released code shuffles the buffer before every
- * round and rotates its last place; here a place is where a unit lies, so the place that rotates is drawn. */
+/* Fills resident with the one-swap sequence over the units in `list`. The released code shuffles the buffer before
+ * every round and rotates its last place; here a place is where a unit lies, so the place that rotates is drawn. */
 static void one_swap(struct gnn_rng *rng, uint32_t *list, uint32_t units, uint32_t places, uint32_t *resident)
 {
     struct sequence s = {

@@ -3,8 +3,8 @@
  * arguments; they read and move nothing.
  *
  * Words    Physical partitions 0 .. p - 1 lie on the disk. A logical partition is a group of g of them that is swapped
- *          as a whole; l = ceil(p / g), the last group may be short. A state is a set of c_l logical partitions, each in
- *          a place: the place is where it lies in memory. c = c_l * g physical partitions have a slot each.
+ *          as a whole; l = ceil(p / g), the last group may be short. A state is a set of c_l logical partitions, each
+ *          in a place: the place is where it lies in memory. c = c_l * g physical partitions have a slot each.
  * Memory   (l g + states * c_l) numbers an order, world memory, the opener's to close.
  * Threads  an order that is made is read by any. */
 #ifndef MARIUSGNN_POLICY_H

@@ -2,8 +2,8 @@
  * 2023, sections 3 and 4.1).
  *
  * The edge list of a state is kept as it was read, bucket by bucket, so that the next state copies from it what stays
- * resident and reads the rest: c * c buckets at first, g (2 c - g) after a swap of g partitions. Two counting sorts over
- * local IDs make the sampler's arrays.
+ * resident and reads the rest: c * c buckets at first, g (2 c - g) after a swap of g partitions. Two counting sorts
+ * over local IDs make the sampler's arrays.
  *
  * Threads  one builds at a time; the graph that is not built meanwhile may be read by any
  * Memory   of each graph 8 bytes an edge as read, 4 for each sorted copy, and (1 + directions) * 4 bytes a local ID;

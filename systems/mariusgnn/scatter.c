@@ -204,8 +204,8 @@ static enum gnn_status scan_edges(struct edge_job *job, gnn_scan_fn *visit, stru
     return gnn_scan_file(job->scatter->env, &scan, visit, job, err);
 }
 
-/* Counts the buckets. The table has a place in front: bucket b is counted at b + 2, so that after the sums entry b + 1 is
- * where its next edge goes and, when all are placed, where the next bucket begins. */
+/* Counts the buckets. The table has a place in front: bucket b is counted at b + 2, so that after the sums entry b + 1
+ * is where its next edge goes and, when all are placed, where the next bucket begins. */
 static enum gnn_status count_buckets(struct edge_job *job, struct gnn_err *err)
 {
     struct marius_store *const store = job->scatter->store;

@@ -8,9 +8,9 @@
  *   features-d<dim>  partition after partition: P rows each, rounded up to a page
  *
  * Node v of the new numbering is row v mod P of partition v div P, P = ceil(N / p). Bucket (i, j), number i p + j, has
- * the edges from partition i into partition j; inside it they keep the dataset's order, so that a node's neighbours from
- * one partition do, too. placement=training: training node t of the dataset's list is t, all others lie at random behind
- * (section 5.2); random: all at random. One placement serves all runs, whatever their seed. */
+ * the edges from partition i into partition j; inside it they keep the dataset's order, so that a node's neighbours
+ * from one partition do, too. placement=training: training node t of the dataset's list is t, all others lie at random
+ * behind (section 5.2); random: all at random. One placement serves all runs, whatever their seed. */
 #ifndef MARIUSGNN_STORE_H
 #define MARIUSGNN_STORE_H
 
@@ -52,8 +52,8 @@ static inline uint64_t marius_bucket_edges(const struct marius_store *store, uin
 
 /* Opens the store of a dataset, after preparing what of it is absent. Edges and rows are scattered in two passes each:
  * into a scratch file by ranges of what memory holds, then range by range into place. Memory while preparing: 8 bytes a
- * node, 8 a bucket, and a quarter of what the cap leaves. On a failure close what *out holds. Errors: those of the files;
- * GNN_EFORMAT: files that are not what they say; GNN_EUSAGE: a partition without rows. */
+ * node, 8 a bucket, and a quarter of what the cap leaves. On a failure close what *out holds. Errors: those of the
+ * files; GNN_EFORMAT: files that are not what they say; GNN_EUSAGE: a partition without rows. */
 GNN_MUST_CHECK enum gnn_status marius_store_open(const struct gnn_env *env, const struct marius_store_config *config,
                                                  struct marius_store *out, struct gnn_err *err);
 void marius_store_close(struct gnn_world *world, struct marius_store *store); /* accepts a zeroed one */

@@ -14,7 +14,8 @@
 
 #define SIMULATED "--world", "simulated", "--profile", "gnndrive-paper"
 
-static const char *const systems[] = {"null", "pygplus", "gnndrive", "ginex", "ringsampler", "agnes", "diskgnn"};
+static const char *const systems[] = {"null",        "pygplus", "gnndrive", "ginex",
+                                      "ringsampler", "agnes",   "diskgnn",  "mariusgnn"};
 
 static json_t *simulate(const struct tiny_runs *t, const char *const *more, int *exit_status)
 {
@@ -97,6 +98,7 @@ static json_t *golden_run(const struct tiny_runs *t, const char *const *more, in
 #define AGNES_SMALL                                                                                                    \
     "--system", "agnes", SET("agnes.block=4K"), SET("agnes.graph_buffer=64K"), SET("agnes.feature_cache=200K"),        \
         SET("agnes.hyperbatch=4")
+#define MARIUS "--system", "mariusgnn", SET("mariusgnn.partitions=16"), SET("mariusgnn.capacity=8")
 #define RINGSAMPLER "--system", "ringsampler", "--sample-only", SET("ringsampler.threads=2")
 #define DISKGNN "--system", "diskgnn"
 #define DISKGNN_PAGES                                                                                                  \
@@ -228,6 +230,15 @@ static void golden_times(void **state)
          3005066,
          0,
          36},
+        {{MARIUS}, "9ce748e521213d5d", 9720712, 0, 89},
+        {{MARIUS, SET("mariusgnn.loaders=1")}, "9ce748e521213d5d", 11075013, 0, 89},
+        {{MARIUS, SET("mariusgnn.bucket_reads=single")}, "9ce748e521213d5d", 9740254, 0, 121},
+        {{MARIUS, SET("mariusgnn.policy=replace")}, "0895633265cb9ffd", 16899309, 0, 221},
+        {{MARIUS, SET("mariusgnn.policy=replace"), SET("mariusgnn.prefetch=false")},
+         "0895633265cb9ffd",
+         20698740,
+         0,
+         221},
     };
     int different = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -334,6 +345,12 @@ static void switches_take_their_time(void **state)
         {{DISKGNN}, {DISKGNN_PAGES}, "amplification_permille", 1.05},
         {{DISKGNN}, {DISKGNN, SET("diskgnn.packing=individual")}, "pack_prepare_ns", 1.2},
         {{DISKGNN_PAGES}, {DISKGNN, SET("diskgnn.cache_ratio=0")}, "placed_bytes", 1.01},
+        {{MARIUS}, {MARIUS, SET("mariusgnn.loaders=1")}, "wall_ns", 1.1},
+        {{MARIUS}, {MARIUS, SET("mariusgnn.bucket_reads=single")}, "requested_ios", 1.2},
+        {{MARIUS, SET("mariusgnn.policy=replace")},
+         {MARIUS, SET("mariusgnn.policy=replace"), SET("mariusgnn.prefetch=false")},
+         "wall_ns",
+         1.1},
     };
     for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
         json_int_t values[2];
@@ -387,6 +404,8 @@ static void threads_follow_the_cores_of_the_world(void **state)
         {"ginex", "tests/golden/machine.ini", "rule.ginex.samplers", "6", NULL},
         {"ginex", "gnndrive-paper", "rule.ginex.gather_threads", "128", NULL},
         {"agnes", "tests/golden/machine.ini", "rule.agnes.workers", "3", NULL},
+        {"mariusgnn", "gnndrive-paper", "rule.mariusgnn.loaders", "4", NULL},
+        {"mariusgnn", "gnndrive-paper", "rule.mariusgnn.staleness", "9", NULL},
         {"agnes", "gnndrive-paper", "rule.agnes.workers", "16", NULL},
         {"ringsampler", "gnndrive-paper", "rule.ringsampler.threads", "48", NULL},
         {"diskgnn", "tests/golden/machine.ini", "rule.diskgnn.samplers", "3", NULL},

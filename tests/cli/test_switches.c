@@ -39,6 +39,8 @@ struct switch_case {
 #define NO_CACHES "--fanout", "15,15", "--set", "diskgnn.cache_ratio=0"
 #define DISK_LIMIT NO_CACHES, "--set", "diskgnn.disk_limit=0.53"
 #define SEGMENTS NO_CACHES, "--set", "diskgnn.segment=5", "--set", "diskgnn.disk_rows=4000"
+#define PARTITIONS "--set", "mariusgnn.partitions=16", "--set", "mariusgnn.capacity=8"
+#define REPLACE PARTITIONS, "--set", "mariusgnn.policy=replace"
 #define ON_KRON "--dataset", KRON, "--scale", "1/1", "--dim", "1"
 
 static const struct switch_case cases[] = {
@@ -201,6 +203,26 @@ static const struct switch_case cases[] = {
     {"diskgnn.assembly", "kernel", "wall_ns", {NULL}},
     {"diskgnn.assembly", "scatter", "wall_ns", {NULL}},
     {"diskgnn.transfer", "blocking", "wall_ns", {NULL}},
+    {"mariusgnn.policy", "replace", "figures.states", {PARTITIONS}},
+    {"mariusgnn.policy", "memory", "figures.capacity", {PARTITIONS}},
+    {"mariusgnn.partitions", "8", "figures.partitions", {NULL}},
+    {"mariusgnn.disk_block", "512", "figures.partitions", {NULL}},
+    {"mariusgnn.capacity", "8", "figures.capacity", {NULL}},
+    {"mariusgnn.logical", "4", "figures.states", {REPLACE}},
+    {"mariusgnn.edges", "in", "counters.sampled_edges", {NULL}},
+    {"mariusgnn.replace", "false", "counters.batch_digest", {NULL}},
+    {"mariusgnn.hash_hops", "0", "wall_ns", {NULL}},
+    {"mariusgnn.loaders", "1", "stage.load", {NULL}},
+    {"mariusgnn.staleness", "1", "wall_ns", {NULL}},
+    {"mariusgnn.prefetch", "false", "wall_ns", {REPLACE}},
+    /* The difference comes with the second epoch. */
+    {"mariusgnn.keep", "false", "counters.requested_bytes", {PARTITIONS, "--epochs", "2"}},
+    {"mariusgnn.always_write", "true", "figures.partition_writes", {REPLACE}},
+    {"mariusgnn.io", "buffered", "wall_ns", {PARTITIONS}},
+    {"mariusgnn.bucket_reads", "single", "counters.requested_ios", {PARTITIONS}},
+    {"mariusgnn.depth", "1", "wall_ns", {PARTITIONS}},
+    {"mariusgnn.edge_memory", "released", ALLOCATED, {PARTITIONS}},
+    {"mariusgnn.transfer", "blocking", "wall_ns", {NULL}},
 };
 
 static const json_t *find_stage(const json_t *run, const char *name)
@@ -308,7 +330,8 @@ static void every_switch_acts_and_is_valid(void **state)
 static void every_option_has_a_case(void **state)
 {
     (void)state;
-    static const char *const systems[] = {"null", "pygplus", "gnndrive", "ginex", "ringsampler", "agnes", "diskgnn"};
+    static const char *const systems[] = {"null",        "pygplus", "gnndrive", "ginex",
+                                          "ringsampler", "agnes",   "diskgnn",  "mariusgnn"};
     uint32_t missing = 0;
     for (size_t s = 0; s < sizeof systems / sizeof systems[0]; s++) {
         const char *const argv[] = {process_program(), "list", "params", systems[s], NULL};

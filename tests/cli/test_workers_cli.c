@@ -127,7 +127,7 @@ static void expect_refusal(const struct tiny_runs *t, int exit_status, const cha
 static void what_cannot_be_is_refused_by_name(void **state)
 {
     const struct tiny_runs *const t = *state;
-    static const char *const alone[] = {"null", "pygplus", "ginex", "ringsampler", "agnes", "diskgnn"};
+    static const char *const alone[] = {"null", "pygplus", "ginex", "ringsampler", "agnes", "diskgnn", "mariusgnn"};
     for (size_t s = 0; s < sizeof alone / sizeof alone[0]; s++) {
         REFUSED(t, 4, alone[s], "--system", alone[s], "--workers", "2");
         REFUSED(t, 4, "--segments 3", "--system", alone[s], "--segments", "3");

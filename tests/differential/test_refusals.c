@@ -141,6 +141,8 @@ static void test_the_stop_flag_ends_an_epoch_cleanly(void **state)
         {"agnes", OPTIONS("io=buffered", "block=4K", "overlap=full", "hyperbatch=2", "spill=async")},
         {"diskgnn", OPTIONS("io=buffered")},
         {"diskgnn", OPTIONS("io=buffered", "pipeline=false", "segment=5", "disk_rows=40")},
+        {"mariusgnn", OPTIONS("io=buffered", "partitions=30", "capacity=9", "loaders=3")},
+        {"mariusgnn", OPTIONS("io=buffered", "partitions=15", "capacity=6", "policy=replace")},
     };
     struct fixture f;
     fixture_open(&f, .graph = &usual);
@@ -170,8 +172,9 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
     (void)state;
     struct fixture f;
     fixture_open(&f, .graph = &usual);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler", "agnes", "diskgnn"};
-    for (size_t s = 0; s < 7; s++) {
+    static const char *const systems[] = {"pygplus",     "gnndrive", "null",    "ginex",
+                                          "ringsampler", "agnes",    "diskgnn", "mariusgnn"};
+    for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
         struct train_run run;
         struct gnn_mem_usage second = {0}, later;
         train_run_init(&run, f.world, systems[s]);
@@ -180,6 +183,7 @@ static void test_memory_is_steady_from_the_second_epoch(void **state)
                       : s == 4 ? OPTIONS("feature_io=buffered")
                       : s == 5 ? OPTIONS("io=buffered", "workers=1")
                       : s == 6 ? OPTIONS("io=buffered")
+                      : s == 7 ? OPTIONS("io=buffered", "loaders=1", "replace=false")
                                : NULL;
         run.model_config.dropout = 0;
         run.workload.fanout[0] = run.workload.fanout[1] = 60; /* whole lists: every epoch's batches grow alike */

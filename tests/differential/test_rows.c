@@ -64,7 +64,9 @@ static void test_rows_are_the_files_rows(void **state)
             check_rows_of(world, &f.graph, "ringsampler", OPTIONS("io=buffered", "feature_io=buffered"));
             check_rows_of(world, &f.graph, "agnes", OPTIONS("io=buffered", "hyperbatch=3", "feature_cache=1"));
             check_rows_of(world, &f.graph, "diskgnn", OPTIONS("io=buffered", "segment=3", "disk_rows=50", "page=512"));
+            check_rows_of(world, &f.graph, "mariusgnn", OPTIONS("io=buffered", "partitions=7", "capacity=4"));
             if (f.direct) {
+                check_rows_of(world, &f.graph, "mariusgnn", OPTIONS("partitions=15", "capacity=5", "edges=in"));
                 check_rows_of(world, &f.graph, "diskgnn", OPTIONS("chunk_request=4K", "pipeline=false"));
                 check_rows_of(world, &f.graph, "diskgnn",
                               OPTIONS("segment=4", "disk_rows=100", "rings=2", "ring_entries=3", "table_stage=true"));

@@ -147,6 +147,31 @@ static void test_lists_of_many_blocks(void **state)
     fixture_close(&f);
 }
 
+/* A system samples exactly, or its table says that its samples are its own. */
+static void test_systems_say_whose_samples_they_draw(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++) {
+        struct train_run run;
+        struct gnn_sample_counters exact[EPOCHS];
+        const bool samples = strcmp((*s)->name, "null") != 0;
+        train_run_init(&run, f.world, (*s)->name);
+        run.options = samples && strcmp((*s)->name, "pygplus") != 0 ? OPTIONS("io=buffered") : NULL;
+        run.workload.sample_only = true;
+        reference_digests(f.world, &f.graph, &run.workload, exact);
+        must_run(train_run_open(&run, &f.graph), &run);
+        must_run(train_run_epoch(&run, 0), &run);
+        const struct gnn_sample_counters *const own = &run.result.counters.sample;
+        const bool equal = own->batch_digest == exact[0].batch_digest;
+        assert_int_equal(own->batches, exact[0].batches);
+        assert_int_equal(samples && equal, samples && ((*s)->variants & GNN_VARIANT_OWN_SAMPLES) == 0);
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
 static void test_biased_floyd_draws_other_batches(void **state)
 {
     (void)state;
@@ -376,8 +401,9 @@ static void test_max_batches_and_orders(void **state)
     (void)state;
     struct fixture f;
     fixture_open(&f, .graph = &usual);
-    static const char *const systems[] = {"pygplus", "gnndrive", "null", "ginex", "ringsampler", "agnes", "diskgnn"};
-    for (size_t s = 0; s < 7; s++) {
+    static const char *const systems[] = {"pygplus",     "gnndrive", "null",    "ginex",
+                                          "ringsampler", "agnes",    "diskgnn", "mariusgnn"};
+    for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
         struct train_run run;
         train_run_init(&run, f.world, systems[s]);
         run.options = s % 2 == 1 || s == 6 ? OPTIONS("io=buffered") : s == 4 ? OPTIONS("feature_io=buffered") : NULL;
@@ -428,6 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_digests_depend_on_nothing_but_the_workload),
         cmocka_unit_test(test_lists_of_many_blocks),
+        cmocka_unit_test(test_systems_say_whose_samples_they_draw),
         cmocka_unit_test(test_biased_floyd_draws_other_batches),
         cmocka_unit_test(test_losses_agree_to_the_bit),
         cmocka_unit_test(test_a_device_of_its_own_changes_no_loss),

@@ -46,23 +46,30 @@ static const char *const diskgnn_direct[] = {
     "segment=3", "disk_rows=300",    "rings=2", "ring_entries=3",     "chunk_request=4K",
     "submit=2",  "table_stage=true", "queue=1", "packing=individual", NULL};
 static const char *const diskgnn_sequence[] = {"io=buffered", "pipeline=false", "assembly=kernel", NULL};
+static const char *const marius_buffered[] = {"io=buffered", "partitions=30", "capacity=9", "loaders=3", NULL};
+static const char *const marius_replace[] = {"io=buffered",    "partitions=15", "capacity=6", "loaders=2",
+                                             "policy=replace", "keep=false",    NULL};
+static const char *const marius_direct[] = {"partitions=15", "capacity=6",     "policy=replace",
+                                            "depth=2",       "prefetch=false", NULL};
 
 static const struct system_case {
     const char *system;
     const char *const *options;
     bool direct, device;
 } systems[] = {
-    {"pygplus", workers, false, false},         {"gnndrive", buffered, false, false},
-    {"gnndrive", direct, true, false},          {"gnndrive", shallow, false, false},
-    {"gnndrive", serial, false, false},         {"pygplus", workers, false, true},
-    {"gnndrive", buffered, false, true},        {"gnndrive", staging, false, true},
-    {"ginex", ginex_buffered, false, false},    {"ginex", ginex_direct, true, false},
-    {"ginex", ginex_buffered, false, true},     {"ringsampler", ring_buffered, false, false},
-    {"ringsampler", ring_direct, true, false},  {"ringsampler", ring_buffered, false, true},
-    {"agnes", agnes_buffered, false, false},    {"agnes", agnes_direct, true, false},
-    {"agnes", agnes_buffered, false, true},     {"diskgnn", diskgnn_buffered, false, false},
-    {"diskgnn", diskgnn_direct, true, false},   {"diskgnn", diskgnn_buffered, false, true},
-    {"diskgnn", diskgnn_sequence, false, true},
+    {"pygplus", workers, false, false},          {"gnndrive", buffered, false, false},
+    {"gnndrive", direct, true, false},           {"gnndrive", shallow, false, false},
+    {"gnndrive", serial, false, false},          {"pygplus", workers, false, true},
+    {"gnndrive", buffered, false, true},         {"gnndrive", staging, false, true},
+    {"ginex", ginex_buffered, false, false},     {"ginex", ginex_direct, true, false},
+    {"ginex", ginex_buffered, false, true},      {"ringsampler", ring_buffered, false, false},
+    {"ringsampler", ring_direct, true, false},   {"ringsampler", ring_buffered, false, true},
+    {"agnes", agnes_buffered, false, false},     {"agnes", agnes_direct, true, false},
+    {"agnes", agnes_buffered, false, true},      {"diskgnn", diskgnn_buffered, false, false},
+    {"diskgnn", diskgnn_direct, true, false},    {"diskgnn", diskgnn_buffered, false, true},
+    {"diskgnn", diskgnn_sequence, false, true},  {"mariusgnn", marius_buffered, false, false},
+    {"mariusgnn", marius_replace, false, false}, {"mariusgnn", marius_direct, true, false},
+    {"mariusgnn", marius_buffered, false, true},
 };
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 
@@ -94,7 +101,8 @@ static void expect_good_epoch(struct train_run *run, uint64_t epoch)
     assert_int_equal(run->wrong_values, 0);
     train_run_each_seed_once(run);
     const bool in_order = run->options == workers || run->options == shallow || strcmp(run->system, "ginex") == 0 ||
-                          strcmp(run->system, "ringsampler") == 0 || strcmp(run->system, "agnes") == 0;
+                          strcmp(run->system, "ringsampler") == 0 || strcmp(run->system, "agnes") == 0 ||
+                          strcmp(run->system, "mariusgnn") == 0;
     for (uint32_t k = 0; in_order && k < run->step_count; k++)
         assert_int_equal(run->order[k], k);
 }

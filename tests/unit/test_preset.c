@@ -165,7 +165,7 @@ static void every_preset_applies_at_every_scale(void **state)
     int count = 0;
     struct gnn_err err = {0};
     assert_int_equal(gnn_preset_each(apply_at_every_scale, &count, &err), GNN_OK);
-    assert_int_equal(count, 7);
+    assert_int_equal(count, 8);
     struct gnn_run_config config;
     gnn_run_config_defaults(&config);
     assert_int_equal(gnn_preset_apply("gnndrve", &config, &err), GNN_EUSAGE);

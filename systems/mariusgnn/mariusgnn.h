@@ -1,0 +1,115 @@
+/* MariusGNN: its configuration, the sizes that follow from it, and what an open system is made of. Headers say what the
+ * parts do: policy.h (which partitions are in memory when), store.h (files), partition_buffer.h (node vectors in
+ * memory), resident_edges.h (their edges), dense.h (sampling). */
+#ifndef MARIUSGNN_H
+#define MARIUSGNN_H
+
+#include "harness/system/epoch.h"
+#include "harness/system/plan.h"
+#include "harness/system/training.h"
+#include "systems/mariusgnn/dense.h"
+#include "systems/mariusgnn/partition_buffer.h"
+#include "systems/mariusgnn/policy.h"
+#include "systems/mariusgnn/resident_edges.h"
+#include "systems/mariusgnn/store.h"
+
+/* ---- options.c ---- */
+
+enum marius_policy {
+    MARIUS_POLICY_AUTO,     /* training-first where its partitions leave room for another one, else replace */
+    MARIUS_POLICY_TRAINING, /* one state an epoch */
+    MARIUS_POLICY_REPLACE,  /* l - c_l + 1 states */
+    MARIUS_POLICY_MEMORY,   /* everything resident: the paper's in-memory runs */
+};
+enum marius_edges { MARIUS_EDGES_BOTH, MARIUS_EDGES_IN };
+enum marius_io { MARIUS_IO_DIRECT, MARIUS_IO_BUFFERED };
+enum marius_bucket_reads { MARIUS_BUCKETS_COALESCED, MARIUS_BUCKETS_SINGLE };
+enum marius_edge_memory { MARIUS_MEMORY_COMPACT, MARIUS_MEMORY_RELEASED };
+
+struct marius_config {
+    enum marius_policy policy;
+    uint32_t partitions;  /* p; 0 = section 6's rule */
+    uint32_t capacity;    /* c; 0 = what fits the cap */
+    uint32_t logical;     /* c_l: logical partitions resident, with states > 1 */
+    uint64_t block_bytes; /* D of the rule, at scale 1 */
+    enum marius_edges edges;
+    bool replace;       /* draws with replacement */
+    uint32_t hash_hops; /* of dense.h */
+    uint32_t loaders;
+    uint32_t staleness; /* mini-batches in flight; 0 = by rule */
+    bool prefetch;
+    bool keep;         /* node vectors stay from epoch to epoch */
+    bool always_write; /* partitions that leave are written back also where nothing changed them */
+    enum marius_io io;
+    enum marius_bucket_reads bucket_reads;
+    uint32_t depth; /* reads in flight */
+    enum marius_edge_memory edge_memory;
+    enum gnn_transfer transfer;
+};
+extern const struct gnn_option marius_options[];
+
+/* ---- sizes.c ---- */
+
+struct marius_sizes {
+    uint32_t partitions, rows; /* p, P */
+    uint32_t training;         /* k: partitions that training nodes fill when they come first */
+    uint32_t capacity;         /* c = c_l g: slots */
+    uint32_t group, places;    /* g, c_l */
+    bool training_first;       /* one state, training nodes placed first; false: random placement, replace */
+    bool whole;                /* c = p: nothing is read after the first epoch's fill */
+    bool prefetch;             /* states follow each other, and the next is read while one trains */
+    uint32_t subgraphs;        /* alive: 2 where states follow each other */
+    uint32_t staleness;
+    uint64_t slot_bytes;     /* of a partition's rows in memory and on the disk */
+    uint64_t resident_edges; /* expected, of a state */
+    uint32_t rule_capacity;  /* the paper's c for the cap: section 6, F = 0 */
+};
+
+/* Checks the options against each other, chooses every size and adds the parts they come to. store: open, for its table
+ * and its placement; NULL: not yet, and buckets of one size are assumed. With a store the placement may turn out to be
+ * the other one (training_first): then it is to be opened anew. GNN_EUSAGE with the parameter to change; the caller
+ * judges the cap. */
+GNN_MUST_CHECK enum gnn_status marius_size(const struct marius_config *config, const struct marius_store *store,
+                                           struct marius_sizes *out, struct gnn_memory_plan *plan, struct gnn_err *err);
+/* What a sampler of this run is opened with. */
+struct marius_dense_config marius_dense_of(const struct gnn_env *env, const struct marius_config *config);
+
+/* ---- an open system ---- */
+
+/* One mini-batch between its seeds and its training step. */
+struct marius_item {
+    uint32_t *targets; /* (batch_size) local IDs */
+    struct marius_dense_batch *batch;
+    struct gnn_train_input input; /* not opened with --sample-only */
+};
+
+struct marius {
+    const struct gnn_env *env;
+    const struct marius_config *config;
+    struct marius_sizes sizes;
+    struct marius_store store;
+    gnn_node *train;                        /* (train.count) new IDs, in the order of the dataset's list */
+    struct gnn_batch_order order;           /* of train */
+    struct marius_partition_buffer *buffer; /* NULL with --sample-only */
+    struct marius_resident_edges *edges;
+    struct marius_dense **dense; /* (loaders) */
+    struct marius_item *items;   /* (staleness) */
+    struct gnn_training training;
+
+    /* where states follow each other; NULL with one, whose X is the whole order */
+    uint32_t *state_of;    /* (train.count) of the order's nodes */
+    uint32_t *state_start; /* (states + 2) */
+    gnn_node *examples;    /* (train.count) X_1, X_2 and so on; state s has state_start[s] .. state_start[s + 1] */
+
+    uint32_t *resident;      /* (capacity) partition in each slot; [0] = MARIUS_NONE: nothing is */
+    uint32_t *next_resident; /* (capacity) of the next state */
+    uint32_t *entering;      /* (group) partitions of the next swap */
+    uint32_t *slot_of;       /* (partitions) slot of a resident one */
+    bool preparation_reported;
+};
+
+/* epoch.c: the train_epoch hook; state: struct marius. */
+GNN_MUST_CHECK enum gnn_status marius_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,
+                                            struct gnn_err *err);
+
+#endif

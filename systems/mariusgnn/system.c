@@ -1,0 +1,242 @@
+/* MariusGNN: mini-batches from the partitions in memory. See README.md.
+ *
+ * Source   MariusGNN (EuroSys 2023), node classification; where paper and released code differ, the paper is the
+ *          default but where an option says otherwise
+ * Memory   sizes.c: what the cap leaves beside tables and mini-batches goes to partitions and their edges
+ * Errors   those of the files and rings (GNN_EIO, GNN_ESHORT, GNN_EFORMAT, GNN_ENOTSUP without direct I/O), GNN_ENOMEM,
+ *          GNN_ECAP, GNN_EUSAGE, GNN_ECANCELLED */
+#include "systems/mariusgnn/mariusgnn.h"
+
+#include "harness/base/log.h"
+
+#include <inttypes.h>
+
+enum { LOADERS = 4, HOST_QUEUE = 4, STALENESS = 16 }; /* of the released code */
+
+static void marius_complete(const struct gnn_env *env, void *config)
+{
+    struct marius_config *const c = config;
+    c->loaders = gnn_threads(c->loaders, gnn_min_u32(env->cores, LOADERS));
+    c->staleness = gnn_threads(c->staleness, gnn_min_u32(c->loaders + HOST_QUEUE + 1, STALENESS));
+}
+
+static enum gnn_status marius_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
+                                   struct gnn_err *err)
+{
+    (void)env;
+    struct marius_sizes sizes;
+    return marius_size(config, NULL, &sizes, plan, err);
+}
+
+/* ---- open ---- */
+
+/* Opens the store that the sizes ask for, and sizes again by what its buckets hold. */
+static enum gnn_status open_store(struct marius *m, struct gnn_err *err)
+{
+    const struct marius_store_config config = {.partitions = m->sizes.partitions,
+                                               .training_first = m->sizes.training_first,
+                                               .direct = m->config->io == MARIUS_IO_DIRECT,
+                                               .writable = m->config->always_write && !m->sizes.training_first};
+    struct gnn_memory_plan plan;
+    GNN_TRY(marius_store_open(m->env, &config, &m->store, err));
+    gnn_plan_begin(&plan, m->env);
+    GNN_TRY(marius_size(m->config, &m->store, &m->sizes, &plan, err));
+    return m->sizes.training_first == config.training_first ? gnn_plan_check(&plan, "", err) : GNN_OK;
+}
+
+/* The training nodes' own edges may take more than was thought before they were counted; then nodes are placed at
+ * random after all. Nothing turns back from there: training nodes first is not tried again. */
+static enum gnn_status open_files(struct marius *m, struct gnn_err *err)
+{
+    struct gnn_memory_plan plan;
+    gnn_plan_begin(&plan, m->env);
+    GNN_TRY(marius_size(m->config, NULL, &m->sizes, &plan, err));
+    const bool training_first = m->sizes.training_first;
+    GNN_TRY(open_store(m, err));
+    if (m->sizes.training_first != training_first) {
+        marius_store_close(m->env->world, &m->store);
+        GNN_TRY(open_store(m, err));
+    }
+    if (!m->sizes.training_first && m->config->policy == MARIUS_POLICY_AUTO)
+        gnn_log_info("mariusgnn: %" PRIu32 " of %" PRIu32 " partitions hold training nodes and %" PRIu32
+                     " fit in memory: partitions are replaced during an epoch",
+                     m->sizes.training, m->sizes.partitions, m->sizes.capacity);
+    return GNN_OK;
+}
+
+/* Most states of an epoch. */
+static uint32_t states_of(const struct marius_sizes *sizes)
+{
+    if (sizes->whole || sizes->training_first)
+        return 1;
+    return (uint32_t)gnn_div_up(sizes->partitions, sizes->group) - sizes->places + 1;
+}
+
+static enum gnn_status open_order(struct marius *m, struct gnn_err *err)
+{
+    struct gnn_world *const world = m->env->world;
+    const uint32_t train = m->env->dataset->train.count, states = states_of(&m->sizes);
+    GNN_MEM_NEW(world, m->train, train, "training nodes", GNN_MEM_PLAIN, err);
+    GNN_TRY(marius_store_train(m->env, &m->store, m->train, err));
+    GNN_TRY(gnn_batch_order_open(m->env, m->train, &m->order, err));
+    GNN_NEW(m->resident, m->sizes.capacity, err, "resident partitions");
+    GNN_NEW(m->next_resident, m->sizes.capacity, err, "resident partitions");
+    GNN_NEW(m->entering, m->sizes.group, err, "entering partitions");
+    GNN_NEW(m->slot_of, m->sizes.partitions, err, "slots of partitions");
+    m->resident[0] = MARIUS_NONE;
+    if (states == 1)
+        return GNN_OK;
+    GNN_NEW(m->state_start, states + UINT64_C(2), err, "training nodes of %" PRIu32 " states", states);
+    GNN_MEM_NEW(world, m->state_of, train, "states of training nodes", GNN_MEM_PLAIN, err);
+    GNN_MEM_NEW(world, m->examples, train, "training nodes by state", GNN_MEM_PLAIN, err);
+    return GNN_OK;
+}
+
+static enum gnn_status open_buffer(struct marius *m, struct gnn_err *err)
+{
+    const struct marius_config *const config = m->config;
+    const struct marius_buffer_config buffer = {.engine = m->env->io_engine,
+                                                .depth = config->depth,
+                                                .slots = m->sizes.capacity,
+                                                .group = m->sizes.group,
+                                                .prefetch = m->sizes.prefetch,
+                                                .always_write = config->always_write && !m->sizes.training_first,
+                                                .array_count = 1,
+                                                .arrays = {{.name = "partition buffer",
+                                                            .file = m->store.features,
+                                                            .slot_bytes = m->sizes.slot_bytes,
+                                                            .mem_flags = GNN_MEM_FEATURES}}};
+    return marius_buffer_open(m->env->world, &buffer, &m->buffer, err);
+}
+
+static enum gnn_status open_edges(struct marius *m, struct gnn_err *err)
+{
+    const struct marius_config *const config = m->config;
+    const struct marius_edges_config edges = {.store = &m->store,
+                                              .nodes = m->env->dataset->node_count,
+                                              .engine = m->env->io_engine,
+                                              .depth = config->depth,
+                                              .slots = m->sizes.capacity,
+                                              .graphs = m->sizes.subgraphs,
+                                              .direct = config->io == MARIUS_IO_DIRECT,
+                                              .single = config->bucket_reads == MARIUS_BUCKETS_SINGLE,
+                                              .out_edges = config->edges == MARIUS_EDGES_BOTH,
+                                              .released = config->edge_memory == MARIUS_MEMORY_RELEASED};
+    return marius_edges_open(m->env->world, &edges, &m->edges, err);
+}
+
+static enum gnn_status open_items(struct marius *m, struct gnn_err *err)
+{
+    GNN_NEW(m->items, m->sizes.staleness, err, "mini-batches in flight");
+    for (uint32_t i = 0; i < m->sizes.staleness; i++) {
+        struct marius_item *const item = &m->items[i];
+        GNN_NEW(item->targets, m->env->workload->batch_size, err, "targets of a mini-batch");
+        GNN_TRY(marius_dense_batch_open(m->env->world, &item->batch, err));
+        if (!m->env->workload->sample_only)
+            GNN_TRY(gnn_train_input_open(m->env, "gathered rows", m->config->transfer, &item->input, err));
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status open_samplers(struct marius *m, struct gnn_err *err)
+{
+    const struct marius_dense_config dense = marius_dense_of(m->env, m->config);
+    GNN_NEW(m->dense, m->config->loaders, err, "samplers");
+    for (uint32_t w = 0; w < m->config->loaders; w++)
+        GNN_TRY(marius_dense_open(m->env->world, &dense, &m->dense[w], err));
+    return GNN_OK;
+}
+
+static enum gnn_status open_parts(struct marius *m, struct gnn_err *err)
+{
+    if (m->env->dataset->train.count == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", m->env->dataset->dir);
+    GNN_TRY(open_files(m, err));
+    GNN_TRY(open_order(m, err));
+    if (!m->env->workload->sample_only) {
+        GNN_TRY(open_buffer(m, err));
+        gnn_training_open(m->env, &m->training);
+    }
+    GNN_TRY(open_edges(m, err));
+    GNN_TRY(open_samplers(m, err));
+    return open_items(m, err);
+}
+
+/* Mini-batches of an epoch whose training nodes are drawn into states: each state may end in a short one, so how many
+ * there are differs from epoch to epoch. */
+static void marius_intend(const void *state, struct gnn_intent *intent)
+{
+    const struct marius *const m = state;
+    const uint32_t how = m->config->io == MARIUS_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED;
+    const uint32_t made = m->store.prepared.written_bytes > 0 ? GNN_READS_MADE : 0;
+    if (states_of(&m->sizes) > 1) {
+        const bool cut = m->env->workload->max_batches > 0;
+        intent->batches = GNN_UNKNOWN;
+        intent->seeds = m->env->workload->sample_only ? 0 : cut ? GNN_UNKNOWN : m->env->dataset->train.count;
+        intent->whole_batches += states_of(&m->sizes) - 1;
+        gnn_intent_phases(intent, (uint32_t)intent->whole_batches, "mariusgnn.policy"); /* no part is like another */
+    }
+    gnn_intent_reads(intent, gnn_file_path(m->env->world, m->store.edges), how | made);
+    if (m->store.features != NULL)
+        gnn_intent_reads(intent, gnn_file_path(m->env->world, m->store.features), how | made);
+}
+
+static void close_items(struct marius *m)
+{
+    for (uint32_t i = 0; m->items != NULL && i < m->sizes.staleness; i++) {
+        gnn_train_input_close(&m->items[i].input);
+        marius_dense_batch_close(m->env->world, m->items[i].batch);
+        free(m->items[i].targets);
+    }
+    free(m->items);
+    for (uint32_t w = 0; m->dense != NULL && w < m->config->loaders; w++)
+        marius_dense_close(m->dense[w]);
+    free(m->dense);
+}
+
+static void marius_close(void *state)
+{
+    struct marius *const m = state;
+    if (m == NULL)
+        return;
+    struct gnn_world *const world = m->env->world;
+    close_items(m);
+    marius_edges_close(m->edges);
+    marius_buffer_close(m->buffer);
+    gnn_mem_free(world, m->examples);
+    gnn_mem_free(world, m->state_of);
+    free(m->state_start);
+    free(m->slot_of);
+    free(m->entering);
+    free(m->next_resident);
+    free(m->resident);
+    gnn_batch_order_close(&m->order);
+    gnn_mem_free(world, m->train);
+    marius_store_close(world, &m->store);
+    free(m);
+}
+
+static enum gnn_status marius_open(const struct gnn_env *env, const void *config, void **state, struct gnn_err *err)
+{
+    struct marius *m;
+    GNN_NEW(m, 1, err, "mariusgnn");
+    *state = m;
+    m->env = env;
+    m->config = config;
+    return open_parts(m, err);
+}
+
+const struct gnn_system gnn_system_mariusgnn = {
+    .abi = GNN_SYSTEM_ABI,
+    .name = "mariusgnn",
+    .title = "MariusGNN (EuroSys 2023), node classification",
+    .variants = GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY | GNN_VARIANT_OWN_SAMPLES,
+    .options = marius_options,
+    .config_bytes = sizeof(struct marius_config),
+    .complete = marius_complete,
+    .plan = marius_plan,
+    .open = marius_open,
+    .intend = marius_intend,
+    .train_epoch = marius_epoch,
+    .close = marius_close,
+};

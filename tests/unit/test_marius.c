@@ -1,0 +1,390 @@
+/* MariusGNN as a whole: what its mini-batches have in common with the exact systems' and what not, which switches
+ * change nothing but time, what is read, what fits the cap. */
+#include "harness/sample/sample.h"
+#include "systems/mariusgnn/mariusgnn.h"
+#include "tests/differential/systems.h"
+#include "tests/support/memory_source.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void start(struct train_run *run, const struct fixture *f, const char *const *options)
+{
+    train_run_init(run, f->world, "mariusgnn");
+    run->options = options;
+    run->check_rows = !f->config.simulated;
+    run->modelled = f->config.simulated ? &f->profile : NULL;
+    must_run(train_run_open(run, &f->graph), run);
+}
+
+/* ---- against the exact systems ---- */
+
+/* What the harness's sampler draws for the same workload. */
+static void sample_exactly(const struct fixture *f, const struct gnn_workload *load, struct gnn_sample_counters *out)
+{
+    struct gnn_err err = {0};
+    struct gnn_sampler_config config = {.seed = load->seed, .layers = load->layers};
+    struct gnn_neighbour_source *source;
+    struct gnn_sampler *sampler;
+    struct gnn_batch *batch;
+    gnn_node order[TRAIN];
+    memcpy(config.fanout, load->fanout, sizeof config.fanout);
+    must(gnn_source_memory(f->world, f->graph.indices, f->graph.dataset.edge_count, &source, &err), &err);
+    must(gnn_sampler_open(f->world, &config, &f->graph.dataset, source, &sampler, &err), &err);
+    must(gnn_batch_open(f->world, &batch, &err), &err);
+    gnn_epoch_order(load->seed, 0, f->graph.dataset.train.nodes, TRAIN, order);
+    for (uint32_t k = 0; k < BATCHES; k++)
+        must(gnn_sampler_sample(sampler, 0, k, order + (size_t)k * 20, k + 1 < BATCHES ? 20 : 10, batch, &err), &err);
+    gnn_sampler_counters(sampler, out);
+    gnn_batch_close(f->world, batch);
+    gnn_sampler_close(sampler);
+    gnn_source_close(source);
+}
+
+/* Everything resident in one partition, incoming edges alone, without replacement: one layer draws what the exact
+ * systems draw, to the digest. With two, a node that was met before is not drawn for anew (section 4.1): fewer edges
+ * are drawn, and nothing else is different. */
+static void test_with_all_resident_only_reuse_differs(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (uint32_t layers = 1; layers <= 2; layers++) {
+        struct train_run run;
+        struct gnn_sample_counters exact;
+        train_run_init(&run, f.world, "mariusgnn");
+        run.options = OPTIONS("io=buffered", "partitions=1", "edges=in", "replace=false");
+        run.workload.layers = layers;
+        run.check_rows = true;
+        sample_exactly(&f, &run.workload, &exact);
+        must_run(train_run_open(&run, &f.graph), &run);
+        must_run(train_run_epoch(&run, 0), &run);
+        const struct gnn_sample_counters *const own = &run.result.counters.sample;
+        train_run_each_seed_once(&run);
+        assert_int_equal(run.wrong_values, 0);
+        if (layers == 1) {
+            assert_memory_equal(own, &exact, sizeof exact);
+            assert_int_equal(train_run_extra(&run, "one_hop_edges"), exact.sampled_edges);
+        } else {
+            assert_true(own->batch_digest != exact.batch_digest);
+            assert_true(train_run_extra(&run, "one_hop_edges") < exact.sampled_edges);
+            assert_true(own->sampled_nodes <= exact.sampled_nodes);
+        }
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
+/* With fewer partitions than all only what is resident is seen; training nodes are resident in every epoch. */
+static void test_only_resident_nodes_are_seen(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct train_run run;
+    uint32_t seen[2] = {0};
+    fixture_open(&f, .graph = &usual);
+    start(&run, &f, OPTIONS("io=buffered", "partitions=30", "capacity=9")); /* P = 30, k = 5 */
+    for (uint64_t epoch = 0; epoch < 2; epoch++) {
+        must_run(train_run_epoch(&run, epoch), &run);
+        train_run_each_seed_once(&run);
+        assert_int_equal(run.wrong_values, 0);
+        for (uint32_t v = 0; v < f.graph.dataset.node_count; v++)
+            seen[epoch] += run.needed[v] > 0;
+        assert_true(seen[epoch] > TRAIN);
+        assert_true(seen[epoch] <= 9 * 30);
+        assert_int_equal(train_run_extra(&run, "states"), 1);
+        assert_int_equal(train_run_extra(&run, "training_partitions"), 5);
+    }
+    train_run_close(&run);
+    start(&run, &f, OPTIONS("io=buffered", "partitions=30"));
+    must_run(train_run_epoch(&run, 0), &run);
+    uint32_t all = 0;
+    for (uint32_t v = 0; v < f.graph.dataset.node_count; v++)
+        all += run.needed[v] > 0;
+    assert_true(all > 2 * seen[0]);
+    train_run_close(&run);
+    fixture_close(&f);
+}
+
+/* ---- what changes nothing but time ---- */
+
+/* Threads, queues, prefetching, what is kept, how it is read: the same mini-batches and the same losses, to the bit. */
+static void test_switches_of_speed_change_no_loss(void **state)
+{
+    (void)state;
+    static const char *const base[2] = {"partitions=30", "partitions=15"};
+    static const char *const capacity[2] = {"capacity=9", "capacity=6"};
+    static const char *const policy[2] = {"policy=training-first", "policy=replace"};
+    static const char *const switches[][3] = {{"loaders=2", "loaders=1", "staleness=1"},
+                                              {"staleness=7", "loaders=3", "staleness=2"},
+                                              {"prefetch=false", "depth=1", "loaders=2"},
+                                              {"keep=false", "bucket_reads=single", "loaders=2"},
+                                              {"edge_memory=released", "always_write=true", "loaders=2"},
+                                              {"always_write=true", "prefetch=false", "loaders=2"},
+                                              {"io=direct", "loaders=2", "depth=3"}};
+    static double expected[EPOCHS][BATCHES * 6];
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (int p = 0; p < 2; p++)
+        for (size_t c = 0; c < sizeof switches / sizeof *switches; c++) {
+            struct train_run run;
+            uint64_t digest[EPOCHS];
+            if (strcmp(switches[c][0], "io=direct") == 0 && !f.direct)
+                continue;
+            start(&run, &f,
+                  OPTIONS("io=buffered", base[p], capacity[p], policy[p], switches[c][0], switches[c][1],
+                          switches[c][2]));
+            for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+                must_run(train_run_epoch(&run, epoch), &run);
+                train_run_each_seed_once(&run);
+                assert_int_equal(run.wrong_values, 0);
+                for (uint32_t k = 0; k < run.step_count; k++)
+                    assert_int_equal(run.order[k], k);
+                digest[epoch] = run.result.counters.sample.batch_digest;
+                assert_true(run.step_count <= BATCHES * 6);
+                if (c == 0)
+                    memcpy(expected[epoch], run.loss, run.step_count * sizeof run.loss[0]);
+                assert_memory_equal(run.loss, expected[epoch], run.step_count * sizeof run.loss[0]);
+            }
+            assert_true(digest[0] != digest[1]);
+            train_run_close(&run);
+        }
+    fixture_close(&f);
+}
+
+/* The CPU and the device, the pool and the ring, another world: the same mini-batches. */
+static void test_both_worlds_draw_the_same(void **state)
+{
+    (void)state;
+    const char *const *const cases[] = {
+        OPTIONS("partitions=30", "capacity=9", "io=buffered"),
+        OPTIONS("partitions=15", "capacity=6", "policy=replace", "io=buffered"),
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        uint64_t digest[3];
+        for (int where = 0; where < 3; where++) {
+            struct fixture f;
+            struct train_run run;
+            fixture_open(&f, .graph = &usual, .simulated = where == 1);
+            train_run_init(&run, f.world, "mariusgnn");
+            run.options = cases[c];
+            run.modelled = where == 1 ? &f.profile : NULL;
+            run.device = where == 2;
+            run.check_rows = where != 1;
+            must_run(train_run_open(&run, &f.graph), &run);
+            must_run(train_run_epoch(&run, 1), &run);
+            train_run_each_seed_once(&run);
+            assert_int_equal(run.wrong_values, 0);
+            digest[where] = run.result.counters.sample.batch_digest;
+            train_run_close(&run);
+            fixture_close(&f);
+        }
+        assert_true(digest[0] == digest[1]);
+        assert_true(digest[0] == digest[2]);
+    }
+}
+
+/* ---- what is read ---- */
+
+/* Section 5.2: nothing is read after an epoch's fill, and from the second epoch on what changed alone; the released
+ * code reads all c partitions anew. With everything resident nothing is read any more. */
+static void test_reads_are_the_partitions_that_change(void **state)
+{
+    (void)state;
+    enum { P = 30, SLOT = 4096, CAPACITY = 9 }; /* 30 rows of 64 bytes make a page */
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (int keep = 0; keep < 2; keep++) {
+        struct train_run run;
+        uint64_t again = 0;
+        start(&run, &f,
+              OPTIONS("io=buffered", "partitions=30", "capacity=9", keep ? "keep=true" : "keep=false",
+                      "bucket_reads=single"));
+        for (uint64_t epoch = 0; epoch < 4; epoch++) {
+            must_run(train_run_epoch(&run, epoch), &run);
+            const struct gnn_counters *const c = &run.result.counters;
+            const uint64_t partitions = train_run_extra(&run, "partition_reads");
+            const uint64_t edges = train_run_extra(&run, "resident_edges");
+            assert_int_equal(c->requested_bytes, partitions * SLOT + edges * MARIUS_EDGE_BYTES);
+            assert_int_equal(c->requested_ios, partitions + train_run_extra(&run, "bucket_reads"));
+            assert_int_equal(train_run_extra(&run, "bucket_requests"), train_run_extra(&run, "bucket_reads"));
+            assert_true(train_run_extra(&run, "bucket_reads") <= CAPACITY * CAPACITY);
+            assert_int_equal(c->rows_read, partitions * P);
+            assert_int_equal(c->rows_asked, c->sample.sampled_nodes);
+            assert_int_equal(c->cache_evictions, epoch == 0 ? 0 : partitions * P);
+            assert_int_equal(c->requested_write_bytes, 0);
+            if (epoch == 0 || !keep)
+                assert_int_equal(partitions, CAPACITY);
+            else
+                assert_true(partitions <= CAPACITY - 5); /* the training nodes' five stay */
+            again += epoch > 0 ? partitions : 0;
+        }
+        assert_true(again > 0);
+        train_run_close(&run);
+    }
+    struct train_run run;
+    start(&run, &f, OPTIONS("io=buffered", "partitions=30", "policy=memory"));
+    for (uint64_t epoch = 0; epoch < 2; epoch++) {
+        must_run(train_run_epoch(&run, epoch), &run);
+        assert_int_equal(train_run_extra(&run, "partition_reads"), epoch == 0 ? P : 0);
+        assert_int_equal(train_run_extra(&run, "resident_edges"), f.graph.dataset.edge_count);
+        assert_int_equal(run.result.counters.requested_ios > 0, epoch == 0);
+    }
+    train_run_close(&run);
+    fixture_close(&f);
+}
+
+/* The fallback: l - c_l + 1 states, every partition read once an epoch, buckets that stay are not read again. */
+static void test_replacement_reads_every_partition_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (int prefetch = 0; prefetch < 2; prefetch++) {
+        struct train_run run;
+        start(&run, &f,
+              OPTIONS("io=buffered", "partitions=15", "capacity=6", "policy=replace", "keep=false",
+                      prefetch ? "prefetch=true" : "prefetch=false"));
+        for (uint64_t epoch = 0; epoch < 3; epoch++) {
+            must_run(train_run_epoch(&run, epoch), &run);
+            train_run_each_seed_once(&run);
+            assert_int_equal(train_run_extra(&run, "states"), 5 - 2 + 1);
+            assert_int_equal(train_run_extra(&run, "logical_partitions"), 5);
+            assert_int_equal(train_run_extra(&run, "partition_reads"), 15);
+            assert_int_equal(run.result.counters.rows_read, f.graph.dataset.node_count);
+            assert_true(train_run_extra(&run, "buckets_kept") > 0);
+            assert_true(train_run_extra(&run, "bucket_reads") <= 36 + 3 * 3 * (2 * 6 - 3));
+            assert_true(train_run_extra(&run, "timed_ns") > 0);
+        }
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
+static void test_part_of_an_epoch_stops_at_its_batches(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (uint32_t most = 1; most < 6; most++) {
+        struct train_run run;
+        train_run_init(&run, f.world, "mariusgnn");
+        run.options = OPTIONS("io=buffered", "partitions=15", "capacity=6", "policy=replace");
+        run.workload.max_batches = most;
+        must_run(train_run_open(&run, &f.graph), &run);
+        for (uint64_t epoch = 0; epoch < 2; epoch++) {
+            must_run(train_run_epoch(&run, epoch), &run);
+            assert_int_equal(run.result.counters.sample.batches, most);
+            assert_int_equal(run.step_count, most);
+        }
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
+/* ---- sizes ---- */
+
+static const struct train_graph_config large = {
+    .nodes = 20000, .mean_degree = 30, .dim = 128, .classes = 5, .train = TRAIN, .seed = 11};
+
+static uint64_t part_bytes(const struct gnn_memory_plan *plan, const char *name)
+{
+    for (uint32_t i = 0; i < plan->part_count; i++)
+        if (strcmp(plan->parts[i].name, name) == 0)
+            return plan->parts[i].bytes;
+    fail_msg("no part %s", name);
+    return 0;
+}
+
+/* c is the largest whose parts fit: they do, and a partition's rows and edges more would not. */
+static void test_the_capacity_fills_the_cap(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, .graph = &large);
+    for (uint64_t cap = UINT64_C(9) << 20; cap <= UINT64_C(17) << 20; cap += UINT64_C(2) << 20) {
+        struct train_run run;
+        struct gnn_memory_plan plan;
+        train_run_init(&run, f.world, "mariusgnn");
+        run.options = OPTIONS("io=buffered", "partitions=64", "loaders=1", "staleness=1");
+        run.cap_bytes = cap;
+        must_run(train_run_plan(&run, &f.graph, &plan), &run);
+        const uint64_t slot = gnn_round_up(UINT64_C(313) * 512, 4096);
+        const uint64_t buffer = part_bytes(&plan, "partition buffer");
+        const uint64_t capacity = buffer / slot;
+        assert_int_equal(buffer % slot, 0);
+        assert_in_range(capacity, 2, 63);
+        assert_true(gnn_plan_left(&plan, 0) < 2 * (slot + part_bytes(&plan, "resident edges") / capacity));
+        free(run.config);
+    }
+    fixture_close(&f);
+}
+
+/* Training nodes that leave no room for another partition are placed at random, and groups of partitions replaced. */
+static void test_the_fallback_is_automatic(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct train_run run;
+    fixture_open(&f, .graph = &usual);
+    start(&run, &f, OPTIONS("io=buffered", "partitions=15", "capacity=4")); /* P = 60, k = 3 */
+    must_run(train_run_epoch(&run, 0), &run);
+    assert_int_equal(train_run_extra(&run, "training_first"), 1);
+    train_run_close(&run);
+    start(&run, &f, OPTIONS("io=buffered", "partitions=15", "capacity=3"));
+    must_run(train_run_epoch(&run, 0), &run);
+    assert_int_equal(train_run_extra(&run, "training_first"), 0);
+    assert_int_equal(train_run_extra(&run, "capacity"), 2); /* two groups of one */
+    assert_int_equal(train_run_extra(&run, "states"), 14);
+    train_run_each_seed_once(&run);
+    train_run_close(&run);
+    fixture_close(&f);
+}
+
+static void test_contradictions_are_refused_by_name(void **state)
+{
+    (void)state;
+    const struct {
+        const char *const *options;
+        const char *says;
+    } cases[] = {
+        {OPTIONS("partitions=15", "capacity=3", "policy=training-first"), "mariusgnn.policy=replace"},
+        {OPTIONS("partitions=15", "capacity=16"), "there are 15"},
+        {OPTIONS("partitions=600"), "leave the last one none"},
+        {OPTIONS("partitions=15", "capacity=2", "logical=3", "policy=replace"), "mariusgnn.logical"},
+    };
+    struct fixture f;
+    fixture_open(&f, .graph = &usual);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct train_run run;
+        train_run_init(&run, f.world, "mariusgnn");
+        run.options = cases[c].options;
+        assert_int_equal(train_run_open(&run, &f.graph), GNN_EUSAGE);
+        assert_non_null(strstr(run.err.message, cases[c].says));
+        train_run_close(&run);
+    }
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_with_all_resident_only_reuse_differs),
+        cmocka_unit_test(test_only_resident_nodes_are_seen),
+        cmocka_unit_test(test_switches_of_speed_change_no_loss),
+        cmocka_unit_test(test_both_worlds_draw_the_same),
+        cmocka_unit_test(test_reads_are_the_partitions_that_change),
+        cmocka_unit_test(test_replacement_reads_every_partition_once),
+        cmocka_unit_test(test_part_of_an_epoch_stops_at_its_batches),
+        cmocka_unit_test(test_the_capacity_fills_the_cap),
+        cmocka_unit_test(test_the_fallback_is_automatic),
+        cmocka_unit_test(test_contradictions_are_refused_by_name),
+    };
+    alarm(HANG_SECONDS);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
