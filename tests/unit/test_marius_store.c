@@ -230,6 +230,59 @@ static void test_damaged_files_are_refused(void **state)
     }
 }
 
+/* The graph without rows: the rows alone are made again. Without the table: all of the graph, over what is there. */
+static void test_what_was_whole_is_not_made_again(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct marius_store store;
+    fixture_open(&f, .graph = &usual);
+    open_store(&f, 8, true, &store);
+    const uint64_t all = store.prepared.written_bytes, rows = store.partitions * store.slot_bytes;
+    assert_int_equal(store.disk_bytes, all);
+    assert_int_equal(unlink(gnn_prepared_path(&store.prepared, "features-d9").text), 0);
+    marius_store_close(f.world, &store);
+    open_store(&f, 8, true, &store);
+    assert_int_equal(store.prepared.written_bytes, rows);
+    check_rows(&f, &store);
+    assert_int_equal(unlink(gnn_prepared_path(&store.prepared, "buckets").text), 0);
+    marius_store_close(f.world, &store);
+    open_store(&f, 8, true, &store);
+    assert_int_equal(store.prepared.written_bytes, all - rows);
+    check_edges(&f, &store);
+    marius_store_close(f.world, &store);
+    fixture_close(&f);
+}
+
+/* A disk that fills up at any write of the preparation: one error, no file in the making is left, and the next run ends
+ * what was begun. */
+static void test_a_full_disk_leaves_no_half_file(void **state)
+{
+    (void)state;
+    static const uint64_t after[] = {0, 4000, 8000, 30000, 60000, 70000, 100000};
+    for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
+        struct fixture f;
+        struct marius_store store;
+        const struct marius_store_config config = {.partitions = 8, .training_first = true};
+        char command[900];
+        fixture_open(
+            &f, .graph = &usual,
+            .faults = &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = after[i]});
+        const enum gnn_status status = marius_store_open(&f.env, &config, &store, &f.err);
+        assert_int_equal(status, GNN_ENOSPC);
+        (void)snprintf(command, sizeof command, "ls '%s' | grep -q part", store.prepared.dir);
+        assert_int_not_equal(system(command), 0);
+        marius_store_close(f.world, &store);
+        f.err = (struct gnn_err){.status = GNN_OK};
+        f.env.world = f.inner;
+        must(marius_store_open(&f.env, &config, &store, &f.err), &f.err);
+        check_edges(&f, &store);
+        check_rows(&f, &store);
+        marius_store_close(f.inner, &store);
+        fixture_close(&f);
+    }
+}
+
 static void test_training_nodes_are_found_under_their_new_names(void **state)
 {
     (void)state;
@@ -642,6 +695,8 @@ int main(void)
         cmocka_unit_test(test_edges_and_rows_lie_where_they_belong),
         cmocka_unit_test(test_scattering_in_ranges_gives_the_same_files),
         cmocka_unit_test(test_damaged_files_are_refused),
+        cmocka_unit_test(test_what_was_whole_is_not_made_again),
+        cmocka_unit_test(test_a_full_disk_leaves_no_half_file),
         cmocka_unit_test(test_training_nodes_are_found_under_their_new_names),
         cmocka_unit_test(test_resident_lists_are_those_of_the_dataset),
         cmocka_unit_test(test_a_whole_graph_is_read_in_pieces),
