@@ -10,8 +10,8 @@
  * 2. Reuse alone: both samplers draw 10 incoming neighbours without replacement, and their first layers are equal.
  * 3. The setting of Table 7, on a processor: 10,000 targets drawn from all nodes, 20 outgoing neighbours, 5 batches.
  *
- * DENSE is timed with its ways to find new nodes: the hash set, the bitmap, and the hash set for the first hop alone, as
- * released for papers100M. Without a directory the graph is synthesised (graph.h). */
+ * DENSE is timed with its ways to find new nodes: the hash set, the bitmap, and the hash set for the first hop alone,
+ * as released for papers100M. Without a directory the graph is synthesised (graph.h). */
 #include "harness/sample/sample.h"
 #include "systems/mariusgnn/dense.h"
 #include "tests/bench/graph.h"
