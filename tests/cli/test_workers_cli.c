@@ -124,6 +124,25 @@ static void expect_refusal(const struct tiny_runs *t, int exit_status, const cha
 #define REFUSED(t, exit_status, part, ...)                                                                             \
     expect_refusal((t), (exit_status), (part), (const char *const[]){__VA_ARGS__, NULL})
 
+/* More threads than the machine has cores: what they do not sleep they compute or stand in line for, all workers
+ * together. */
+static void time_in_line_is_summed(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    json_t *const run = RUN(t, 0, "--workers", "2", "--batch", "16", "--world", "simulated", "--profile",
+                            "tests/golden/machine.ini", "--compute", "cpu", "--set", "gnndrive.samplers=8");
+    const json_t *const stages = json_object_get(json_array_get(json_object_get(run, "epochs"), 0), "stages");
+    assert_true(json_array_size(stages) > 2);
+    for (size_t s = 0; s < json_array_size(stages); s++) {
+        const json_t *const stage = json_array_get(stages, s);
+        const json_int_t work_ns = json_integer_value(json_object_get(stage, "work_ns"));
+        const json_int_t cpu_ns = json_integer_value(json_object_get(stage, "cpu_ns"));
+        const json_int_t queued_ns = json_integer_value(json_object_get(stage, "queued_ns"));
+        assert_true(queued_ns > 0 && cpu_ns + queued_ns >= work_ns);
+    }
+    json_decref(run);
+}
+
 static void what_cannot_be_is_refused_by_name(void **state)
 {
     const struct tiny_runs *const t = *state;
@@ -281,6 +300,7 @@ static void golden_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_in_line_is_summed),
         cmocka_unit_test(what_cannot_be_is_refused_by_name),
         cmocka_unit_test(losses_equal_those_of_one_process),
         cmocka_unit_test(both_worlds_draw_the_same),

@@ -109,6 +109,7 @@ static void merge_stage(struct gnn_epoch_result *out, const struct gnn_stage_tim
     sum->items += stage->items;
     sum->wall_ns += stage->wall_ns;
     sum->cpu_ns += stage->cpu_ns;
+    sum->queued_ns = gnn_add_bytes(sum->queued_ns, stage->queued_ns);
     sum->work_ns += stage->work_ns;
     for (int kind = 0; kind < GNN_WAIT_KINDS; kind++)
         sum->wait_ns[kind] += stage->wait_ns[kind];
