@@ -61,7 +61,7 @@ struct marius_sizes {
     uint32_t subgraphs;        /* alive: 2 where states follow each other */
     uint32_t staleness;
     uint64_t slot_bytes;     /* of a partition's rows in memory and on the disk */
-    uint64_t resident_edges; /* expected, of a state */
+    uint64_t resident_edges; /* of a state, planned for */
     uint32_t rule_capacity;  /* the paper's c for the cap: section 6, F = 0 */
 };
 

@@ -6,8 +6,11 @@
 #include "systems/mariusgnn/mariusgnn.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static const uint64_t process_bytes = UINT64_C(16) << 20; /* the program and the kernel's objects, where unknown */
+
+enum { PREPARING, IN_EPOCHS }; /* phases of the plan: the store is made before the buffer is opened */
 
 static const char partitions_remedy[] = "mariusgnn.capacity, or mariusgnn.partitions for smaller ones";
 
@@ -42,43 +45,69 @@ static enum gnn_status choose_partitions(const struct gnn_env *env, const struct
 
 /* ---- edges of a state ---- */
 
-/* Edges by where their ends lie: in the first k partitions, both in the same other one, in two others. */
+/* Edges by where their ends lie: in the first k partitions, both in the same other one, in two others; and, over those
+ * other partitions, the sums and squares of what each has with the first ones and with the others. */
 struct census {
     double first, mixed, same, others;
+    double with_first, with_others, first_squared, others_squared, product;
 };
 
-static void take_census(const struct marius_sizes *sizes, uint64_t edges, const uint64_t *bucket_start,
+/* What one partition that is not among the first adds to the sums. */
+static void count_partition(struct census *out, double with_first, double with_others)
+{
+    out->with_first += with_first;
+    out->with_others += with_others;
+    out->first_squared += with_first * with_first;
+    out->others_squared += with_others * with_others;
+    out->product += with_first * with_others;
+}
+
+/* Edges of buckets (i, j) and (j, i). */
+static double edges_between(uint32_t p, uint32_t i, uint32_t j, double mean, const uint64_t *start)
+{
+    if (start == NULL)
+        return 2 * mean;
+    const uint64_t there = (uint64_t)i * p + j, back = (uint64_t)j * p + i;
+    return (double)(start[there + 1] - start[there] + start[back + 1] - start[back]);
+}
+
+/* first: the partitions that are always resident. */
+static void take_census(const struct marius_sizes *sizes, uint32_t first, uint64_t edges, const uint64_t *bucket_start,
                         struct census *out)
 {
-    const uint32_t p = sizes->partitions, k = sizes->training;
+    const uint32_t p = sizes->partitions;
     const double mean = (double)edges / ((double)p * p);
     *out = (struct census){.first = 0};
-    for (uint32_t i = 0; i < p; i++)
+    for (uint32_t i = 0; i < p; i++) {
+        double with_first = 0, with_others = 0;
         for (uint32_t j = 0; j < p; j++) {
-            const uint64_t bucket = (uint64_t)i * p + j;
-            const double count =
-                bucket_start == NULL ? mean : (double)(bucket_start[bucket + 1] - bucket_start[bucket]);
-            const bool from_first = i < k, to_first = j < k;
+            const double half = edges_between(p, i, j, mean, bucket_start) / 2; /* each pair comes twice */
+            const bool from_first = i < first, to_first = j < first;
             *(from_first && to_first   ? &out->first
               : from_first || to_first ? &out->mixed
               : i == j                 ? &out->same
-                                       : &out->others) += count;
+                                       : &out->others) += half;
+            *(to_first ? &with_first : &with_others) += i == j ? half : 2 * half;
         }
+        if (i >= first)
+            count_partition(out, with_first, with_others);
+    }
 }
 
-/* Returns the edges that a state of c partitions is expected to hold: the k first ones among them (training nodes
- * first), or any c. */
-static uint64_t expected_edges(const struct marius_sizes *sizes, const struct census *census, bool training_first)
+/* Returns the edges of a state of c partitions, the first ones and any others: the expectation and four standard
+ * deviations of a draw without replacement, to which each partition adds what it has with the first ones, and what it
+ * has with the others as far as they are drawn. */
+static uint64_t most_edges(const struct marius_sizes *sizes, uint32_t first, const struct census *census)
 {
-    const double p = sizes->partitions, c = sizes->capacity;
-    const double k = training_first ? gnn_min_u32(sizes->training, sizes->capacity) : 0;
-    const double left = p - k, one = left > 0 ? (c - k) / left : 0;
-    const double two = left > 1 ? one * (c - k - 1) / (left - 1) : 0;
-    if (training_first)
-        return (uint64_t)(census->first + one * census->mixed + one * census->same + two * census->others);
-    const double all = census->first + census->mixed + census->same + census->others;
-    const double pair = p > 1 ? c / p * (c - 1) / (p - 1) : 1;
-    return (uint64_t)(c / p * all / p + pair * all * (p - 1) / p);
+    const double left = sizes->partitions - first, drawn = sizes->capacity - gnn_min_u32(first, sizes->capacity);
+    if (left <= 0)
+        return (uint64_t)census->first;
+    const double one = drawn / left, two = left > 1 ? one * (drawn - 1) / (left - 1) : 0;
+    const double mean = census->first + one * (census->mixed + census->same) + two * census->others;
+    const double of_one = (census->with_first + one * census->with_others) / left;
+    const double squares = census->first_squared + 2 * one * census->product + one * one * census->others_squared;
+    const double variance = fmax(squares / left - of_one * of_one, 0) * drawn * (1 - one);
+    return (uint64_t)ceil(mean + 4 * sqrt(variance));
 }
 
 /* ---- what a capacity comes to ---- */
@@ -87,7 +116,8 @@ struct sizing {
     const struct gnn_env *env;
     const struct marius_config *config;
     const struct gnn_memory_plan *plan; /* with all that does not depend on c */
-    struct census census;
+    struct census census[2];            /* without and with training nodes first */
+    struct gnn_batch_size largest;
 };
 
 struct marius_dense_config marius_dense_of(const struct gnn_env *env, const struct marius_config *config)
@@ -111,7 +141,7 @@ static void shape(const struct sizing *s, uint32_t capacity, bool training_first
     sizes->capacity = sizes->places * sizes->group;
     sizes->prefetch = !sizes->whole && !training_first && s->config->prefetch;
     sizes->subgraphs = sizes->whole || training_first ? 1 : 2;
-    sizes->resident_edges = expected_edges(sizes, &s->census, training_first);
+    sizes->resident_edges = most_edges(sizes, training_first ? sizes->training : 0, &s->census[training_first]);
 }
 
 static uint64_t buffer_bytes(const struct sizing *s, const struct marius_sizes *sizes)
@@ -142,11 +172,29 @@ static uint64_t sampler_bytes(const struct sizing *s, const struct marius_sizes 
                                                                 sizes->resident_edges, s->env->workload->batch_size));
 }
 
+/* Mini-batches in flight: lists at their bound, at which they are reserved, and the rows of the largest. */
+static uint64_t batches_bytes(const struct sizing *s, const struct marius_sizes *sizes)
+{
+    const struct gnn_env *const env = s->env;
+    const struct marius_dense_config dense = marius_dense_of(env, s->config);
+    const uint32_t local_count = sizes->capacity * sizes->rows;
+    const uint64_t lists =
+        marius_dense_batch_bytes(&dense, local_count, sizes->resident_edges, env->workload->batch_size);
+    const uint64_t rows = gnn_rows_capacity(gnn_min_u32(s->largest.nodes[env->workload->layers], local_count));
+    const uint64_t labels = env->workload->batch_size * (uint64_t)sizeof *env->dataset->labels;
+    uint64_t one = gnn_add_bytes(lists, GNN_PAGE_BYTES);
+    if (!env->workload->sample_only)
+        one =
+            gnn_add_bytes(one, gnn_add_bytes(gnn_round_up(gnn_mul_bytes(rows, env->dataset->row_bytes), GNN_PAGE_BYTES),
+                                             gnn_round_up(labels, GNN_PAGE_BYTES)));
+    return gnn_mul_bytes(sizes->staleness, one);
+}
+
 static bool fits(const struct sizing *s, const struct marius_sizes *sizes)
 {
-    const uint64_t bytes =
-        gnn_add_bytes(buffer_bytes(s, sizes), gnn_add_bytes(edge_bytes(s, sizes), sampler_bytes(s, sizes)));
-    return bytes <= gnn_plan_left(s->plan, 0);
+    const uint64_t vectors = gnn_add_bytes(buffer_bytes(s, sizes), batches_bytes(s, sizes));
+    const uint64_t edges = gnn_add_bytes(edge_bytes(s, sizes), sampler_bytes(s, sizes));
+    return gnn_add_bytes(vectors, edges) <= gnn_plan_left(s->plan, IN_EPOCHS);
 }
 
 /* Gives the sizes the largest capacity that fits, of at least `least`; false: none does, and they have that one. */
@@ -202,43 +250,6 @@ static enum gnn_status choose_policy(const struct sizing *s, const bool *placed,
                     s->config->capacity, s->config->logical);
 }
 
-/* ---- mini-batches ---- */
-
-/* What a mini-batch is expected to hold when both directions are drawn from. */
-static struct gnn_batch_size batch_size(const struct gnn_env *env, const struct marius_config *config)
-{
-    struct gnn_workload load = *env->workload;
-    struct gnn_batch_size size;
-    for (uint32_t l = 0; config->edges == MARIUS_EDGES_BOTH && l < load.layers; l++)
-        load.fanout[l] *= 2;
-    gnn_batch_expect(env->dataset, &load, &size);
-    return size;
-}
-
-static void add_batches(struct gnn_memory_plan *plan, const struct marius_config *config,
-                        const struct marius_sizes *sizes)
-{
-    const struct gnn_env *const env = plan->env;
-    const uint32_t layers = env->workload->layers;
-    const struct gnn_batch_size own = batch_size(env, config);
-    const uint64_t lists = gnn_batch_bytes(&own, layers) + own.nodes[layers] * sizeof(uint32_t);
-    const uint64_t rows = gnn_mul_bytes(own.nodes[layers], env->dataset->row_bytes);
-    if (env->workload->sample_only) {
-        gnn_plan_in_flight(plan, "mini-batches", "--batch or --fanout", gnn_mul_bytes(sizes->staleness, lists));
-        return;
-    }
-    gnn_plan_in_flight(plan, "mini-batches in flight", "mariusgnn.staleness, --batch or --fanout",
-                       gnn_mul_bytes(sizes->staleness, gnn_add_bytes(lists, rows + rows / 8)));
-    if (env->model_config != NULL) {
-        const uint64_t usual = gnn_model_bytes(env->model_config, plan->batch.nodes);
-        const uint64_t larger = gnn_model_bytes(env->model_config, own.nodes);
-        gnn_plan_in_flight(plan, "model for both directions", "mariusgnn.edges, --batch or --fanout",
-                           larger > usual ? larger - usual : 0)
-            ->on_device = gnn_env_on_device(env);
-    }
-    gnn_train_input_plan(plan, config->transfer, config->loaders, sizes->staleness);
-}
-
 /* What grows with the graph whatever is resident. */
 static void add_tables(struct gnn_memory_plan *plan, const struct marius_sizes *sizes)
 {
@@ -250,6 +261,43 @@ static void add_tables(struct gnn_memory_plan *plan, const struct marius_sizes *
                   gnn_batch_order_bytes(env) + UINT64_C(3) * env->dataset->train.count * sizeof(gnn_node));
 }
 
+/* What the largest mini-batch holds when both directions are drawn from, and by how much the model is larger for it. */
+static void plan_model(struct gnn_memory_plan *plan, const struct marius_config *config, struct gnn_batch_size *largest)
+{
+    const struct gnn_env *const env = plan->env;
+    struct gnn_workload load = *env->workload;
+    for (uint32_t l = 0; config->edges == MARIUS_EDGES_BOTH && l < load.layers; l++)
+        load.fanout[l] *= 2;
+    gnn_batch_largest(env->dataset, &load, largest);
+    if (load.sample_only || env->model_config == NULL)
+        return;
+    const uint64_t usual = gnn_model_bytes(env->model_config, plan->largest.nodes);
+    const uint64_t larger = gnn_model_bytes(env->model_config, largest->nodes);
+    gnn_plan_in_flight(plan, "model for both directions", "mariusgnn.edges, --batch or --fanout",
+                       larger > usual ? larger - usual : 0)
+        ->on_device = gnn_env_on_device(env);
+}
+
+/* Adds what is held in the epochs; store NULL: and what it takes to make one. */
+static void add_parts(struct gnn_memory_plan *plan, const struct sizing *s, const struct marius_store *store,
+                      const struct marius_sizes *sizes)
+{
+    const struct marius_store_config config = {.partitions = sizes->partitions,
+                                               .training_first = sizes->training_first};
+    if (!plan->env->workload->sample_only)
+        gnn_plan_part(plan, "partition buffer", partitions_remedy, buffer_bytes(s, sizes))->phases = 1 << IN_EPOCHS;
+    gnn_plan_part(plan, "resident edges", partitions_remedy, edge_bytes(s, sizes))->phases = 1 << IN_EPOCHS;
+    gnn_plan_part(plan, "samplers", "mariusgnn.loaders", sampler_bytes(s, sizes))->phases = 1 << IN_EPOCHS;
+    gnn_plan_in_flight(plan, "mini-batches in flight", "mariusgnn.staleness, --batch or --fanout",
+                       batches_bytes(s, sizes))
+        ->phases = 1 << IN_EPOCHS;
+    gnn_train_input_plan(plan, s->config->transfer, s->config->loaders, sizes->staleness);
+    if (store == NULL)
+        gnn_plan_part(plan, "preparing of the store", "mariusgnn.partitions",
+                      marius_store_least_bytes(plan->env, &config))
+            ->phases = 1 << PREPARING;
+}
+
 enum gnn_status marius_size(const struct marius_config *config, const struct marius_store *store,
                             struct marius_sizes *out, struct gnn_memory_plan *plan, struct gnn_err *err)
 {
@@ -259,15 +307,14 @@ enum gnn_status marius_size(const struct marius_config *config, const struct mar
     GNN_TRY(choose_partitions(plan->env, config, out, err));
     gnn_plan_process_at_least(plan, process_bytes);
     add_tables(plan, out);
-    add_batches(plan, config, out);
-    take_census(out, plan->env->dataset->edge_count, store != NULL ? store->bucket_start : NULL, &s.census);
+    plan_model(plan, config, &s.largest);
+    for (int first = 0; first < 2; first++)
+        take_census(out, first != 0 ? out->training : 0, plan->env->dataset->edge_count,
+                    store != NULL ? store->bucket_start : NULL, &s.census[first]);
     GNN_TRY(choose_policy(&s, store != NULL ? &store->training_first : NULL, out, err));
     out->rule_capacity =
         plan->env->cap_bytes > 0 ? marius_rule_capacity(&size, out->partitions, plan->env->cap_bytes) : out->partitions;
-    if (!plan->env->workload->sample_only)
-        gnn_plan_part(plan, "partition buffer", partitions_remedy, buffer_bytes(&s, out));
-    gnn_plan_part(plan, "resident edges", partitions_remedy, edge_bytes(&s, out));
-    gnn_plan_part(plan, "samplers", "mariusgnn.loaders", sampler_bytes(&s, out));
+    add_parts(plan, &s, store, out);
     assert(out->capacity >= 1);
     assert(out->capacity <= out->partitions);
     return GNN_OK;

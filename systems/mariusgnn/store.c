@@ -3,12 +3,14 @@
 #include "harness/base/rng.h"
 #include "harness/storage/exact.h"
 #include "harness/system/epoch.h"
+#include "harness/system/scan.h"
 #include "systems/mariusgnn/policy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 static const uint64_t window_bytes_most = UINT64_C(256) << 20, window_bytes_least = UINT64_C(1) << 20;
+static const uint64_t loaded_round_bytes = UINT64_C(1) << 20; /* of a range read back, and small things */
 static const char table_magic[16] = "marius buckets 1";
 
 struct table_header {
@@ -227,21 +229,53 @@ static enum gnn_status open_files(struct job *job, struct gnn_err *err)
     return GNN_OK;
 }
 
+/* Names the files of the store. */
+static void begin_job(const struct gnn_env *env, const struct marius_store_config *config, struct marius_store *store,
+                      struct job *job)
+{
+    const struct gnn_dataset *const d = env->dataset;
+    *store = (struct marius_store){.prepared = {.world = env->world},
+                                   .partitions = config->partitions,
+                                   .training_first = config->training_first,
+                                   .rows = marius_partition_rows(d->node_count, config->partitions)};
+    store->slot_bytes = marius_slot_bytes(store->rows, d->row_bytes);
+    (void)snprintf(store->prepared.dir, sizeof store->prepared.dir, "%s/mariusgnn-%s-p%" PRIu32 "-%.12s", d->dir,
+                   config->training_first ? "training" : "random", config->partitions,
+                   d->digest[0] != '\0' ? d->digest : "unnamed");
+    *job = (struct job){.env = env, .config = config, .store = store};
+    (void)snprintf(job->features, sizeof job->features, "features-d%" PRIu32, d->dim);
+}
+
+static bool is_there(const struct job *job, const char *name)
+{
+    uint64_t bytes = 0;
+    struct gnn_err err = {0};
+    return gnn_prepared_count(&job->store->prepared, name, &bytes, &err) == GNN_OK && bytes > 0;
+}
+
+uint64_t marius_store_least_bytes(const struct gnn_env *env, const struct marius_store_config *config)
+{
+    const struct gnn_dataset *const d = env->dataset;
+    const bool only = env->workload->sample_only;
+    struct marius_store store;
+    struct job job;
+    begin_job(env, config, &store, &job);
+    if (is_there(&job, "buckets") && (only || is_there(&job, job.features)))
+        return 0;
+    /* A range is a bucket or a partition at least; placement is no more even than twice the mean. */
+    const uint64_t buckets = gnn_mul_bytes(2 * MARIUS_EDGE_BYTES, gnn_div_up(d->edge_count, bucket_count(&job)));
+    const uint64_t edges = gnn_min_u64(buckets, gnn_mul_bytes(MARIUS_EDGE_BYTES, d->edge_count));
+    const uint64_t window = gnn_max_u64(window_bytes_least, gnn_max_u64(edges, only ? 0 : store.slot_bytes));
+    const uint64_t scans = gnn_max_u64(gnn_scan_bytes(d->id_bytes), only ? 0 : gnn_scan_bytes(d->row_bytes));
+    return d->node_count * (uint64_t)sizeof(gnn_node) + 2 * window + window / 16 + scans + loaded_round_bytes;
+}
+
 enum gnn_status marius_store_open(const struct gnn_env *env, const struct marius_store_config *config,
                                   struct marius_store *out, struct gnn_err *err)
 {
-    const struct gnn_dataset *const d = env->dataset;
-    assert(marius_partitions_fit(d->node_count, config->partitions));
-    *out = (struct marius_store){.prepared = {.world = env->world},
-                                 .partitions = config->partitions,
-                                 .training_first = config->training_first,
-                                 .rows = marius_partition_rows(d->node_count, config->partitions)};
-    out->slot_bytes = marius_slot_bytes(out->rows, d->row_bytes);
-    (void)snprintf(out->prepared.dir, sizeof out->prepared.dir, "%s/mariusgnn-%s-p%" PRIu32 "-%.12s", d->dir,
-                   config->training_first ? "training" : "random", config->partitions,
-                   d->digest[0] != '\0' ? d->digest : "unnamed");
-    struct job job = {.env = env, .config = config, .store = out};
-    (void)snprintf(job.features, sizeof job.features, "features-d%" PRIu32, d->dim);
+    struct job job;
+    assert(marius_partitions_fit(env->dataset->node_count, config->partitions));
+    begin_job(env, config, out, &job);
     const uint64_t start_ns = gnn_now_ns(env->world);
     const enum gnn_status status = open_files(&job, err);
     gnn_mem_free(env->world, job.old_to_new);

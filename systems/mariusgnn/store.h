@@ -58,6 +58,9 @@ GNN_MUST_CHECK enum gnn_status marius_store_open(const struct gnn_env *env, cons
                                                  struct marius_store *out, struct gnn_err *err);
 void marius_store_close(struct gnn_world *world, struct marius_store *store); /* accepts a zeroed one */
 
+/* Memory that making a store takes at least, beside the order of the nodes and the table; 0: it is there. */
+uint64_t marius_store_least_bytes(const struct gnn_env *env, const struct marius_store_config *config);
+
 /* Fills train (train.count) with the new IDs of the dataset's training nodes, in its order. GNN_ENOMEM, GNN_ECAP. */
 GNN_MUST_CHECK enum gnn_status marius_store_train(const struct gnn_env *env, const struct marius_store *store,
                                                   gnn_node *train, struct gnn_err *err);

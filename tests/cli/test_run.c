@@ -135,6 +135,7 @@ static void no_accepted_cap_is_killed(void **state)
         {"ringsampler"},
         {"ringsampler", "--sample-only"},
         {"agnes", "--set", "agnes.io=buffered"},
+        {"mariusgnn", "--set", "mariusgnn.io=buffered"},
     };
     static const double times[] = {1.01, 1.05, 1.2};
     if (!f->confined)

@@ -546,6 +546,9 @@ static void the_least_cap_is_planned_for(void **state)
         {"--system", "agnes", "--set", "agnes.workers=2"},
         {"--system", "agnes", "--set", "agnes.workers=2", "--set", "agnes.hyperbatch=3", "--batch", "8"},
         {"--system", "agnes", "--set", "agnes.workers=2", "--sample-only"},
+        {"--system", "mariusgnn", "--set", "mariusgnn.loaders=2", "--set", "mariusgnn.edges=in"},
+        {"--system", "mariusgnn", "--set", "mariusgnn.loaders=2", "--set", "mariusgnn.policy=replace"},
+        {"--system", "mariusgnn", "--set", "mariusgnn.loaders=2", "--sample-only"},
     };
     static const uint32_t above_kib[] = {16, 200, 1500};
     for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
