@@ -198,7 +198,7 @@ static void a_disturbed_run_is_invalid(void **state)
         if (disturbances[i].confined && !t->confined)
             continue;
         struct process_result r = process_shell(
-            "D=%s/moved; rm -rf $D $D.trace; cp -r %s/papers100m-1_4000 $D; %s --dataset $D --epochs 600 %s "
+            "D=%s/moved; rm -rf $D $D.trace; cp -r %s/papers100m-1_4000 $D; %s --dataset $D --epochs 200 %s "
             "--trace-loss "
             "$D.trace >%s/log 2>&1 & P=$!; D=%s/moved; for i in {1..3000}; do test -s $D.trace && break; sleep 0.01; "
             "done; "
