@@ -15,8 +15,8 @@ uint64_t gnn_sample_node_bound(uint32_t node_count, uint32_t batch_size, const u
             nodes[l] = (uint32_t)bound;
         if (l == layers)
             return bound;
-        assert(fanout[l] <= GNN_FANOUT_MAX);
-        bound = gnn_min_u64(bound * (1 + (uint64_t)fanout[l]), node_count); /* the product is below 2^32 * 65 */
+        assert(fanout[l] <= 2 * GNN_FANOUT_MAX);
+        bound = gnn_min_u64(bound * (1 + (uint64_t)fanout[l]), node_count); /* the product is below 2^32 * 129 */
     }
 }
 
