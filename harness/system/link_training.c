@@ -9,7 +9,7 @@ void gnn_link_training_open(const struct gnn_env *env, struct gnn_link_training 
                                                                 "gathered second moments"};
     *out = (struct gnn_link_training){.env = env, .tables = 1 + gnn_optimizer_states(env->link_config->optimizer)};
     assert(out->tables <= GNN_EMBEDDING_TABLES_MAX);
-    for (uint32_t t = 0; t < out->tables; t++) {
+    for (uint32_t t = 0; t < GNN_EMBEDDING_TABLES_MAX; t++) { /* a table that the optimiser lacks stays empty */
         gnn_rows_init(&out->rows[t], env, names[t], gnn_env_on_device(env) ? GNN_ROWS_HOST : GNN_ROWS_TENSOR);
         gnn_rows_init(&out->device[t], env, "uploaded vectors", GNN_ROWS_TENSOR);
     }
@@ -124,7 +124,7 @@ enum gnn_status gnn_link_training_step(struct gnn_link_training *training, const
 {
     const struct gnn_env *const env = training->env;
     const struct gnn_batch_view *const view = gnn_link_item_view(item);
-    gnn_real *at[GNN_EMBEDDING_TABLES_MAX];
+    gnn_real *at[GNN_EMBEDDING_TABLES_MAX] = {NULL};
     const gnn_real *grad;
     double loss = 0;
     bool finite = true;

@@ -98,8 +98,8 @@ static enum gnn_status open_memory(struct diskgnn_packer *p, struct gnn_err *err
     GNN_MEM_NEW(world, p->tails, (uint64_t)p->target_count * rows->align_bytes, "diskgnn pages in the making", flags,
                 err);
     GNN_MEM_NEW(world, p->zeros, GNN_PAGE_BYTES, "diskgnn padding", flags, err);
-    p->staging_bytes =
-        gnn_round_up(gnn_max_u64(STAGING_BYTES, 2 * (uint64_t)rows->page_bytes) + 2 * GNN_PAGE_BYTES, GNN_PAGE_BYTES);
+    p->staging_bytes = gnn_round_up(
+        gnn_max_u64(STAGING_BYTES, 2 * (uint64_t)rows->page_bytes) + UINT64_C(2) * GNN_PAGE_BYTES, GNN_PAGE_BYTES);
     GNN_MEM_NEW(world, p->staging, p->job->config->pack_workers * p->staging_bytes, "diskgnn rows to write", flags,
                 err);
     fill_targets(p);

@@ -5,6 +5,7 @@
  * fits the cap. The rule's own c, with F = 0, is reported beside it. */
 #include "systems/mariusgnn/mariusgnn.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -137,6 +138,7 @@ static void shape(const struct sizing *s, uint32_t capacity, bool training_first
     sizes->training_first = training_first;
     sizes->whole = capacity == sizes->partitions;
     sizes->places = sizes->whole || training_first ? capacity : gnn_min_u32(s->config->logical, capacity);
+    assert(sizes->places > 0);
     sizes->group = capacity / sizes->places;
     sizes->capacity = sizes->places * sizes->group;
     sizes->prefetch = !sizes->whole && !training_first && s->config->prefetch;

@@ -263,7 +263,8 @@ uint64_t marius_store_least_bytes(const struct gnn_env *env, const struct marius
     if (is_there(&job, "buckets") && (only || is_there(&job, job.features)))
         return 0;
     /* A range is a bucket or a partition at least; placement is no more even than twice the mean. */
-    const uint64_t buckets = gnn_mul_bytes(2 * MARIUS_EDGE_BYTES, gnn_div_up(d->edge_count, bucket_count(&job)));
+    const uint64_t buckets =
+        gnn_mul_bytes(UINT64_C(2) * MARIUS_EDGE_BYTES, gnn_div_up(d->edge_count, bucket_count(&job)));
     const uint64_t edges = gnn_min_u64(buckets, gnn_mul_bytes(MARIUS_EDGE_BYTES, d->edge_count));
     const uint64_t window = gnn_max_u64(window_bytes_least, gnn_max_u64(edges, only ? 0 : store.slot_bytes));
     const uint64_t scans = gnn_max_u64(gnn_scan_bytes(d->id_bytes), only ? 0 : gnn_scan_bytes(d->row_bytes));
