@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # On a machine that lacks something `make` says what and how to get it, before it compiles anything; where everything is
-# there it says in one line what it builds with. Closes with cmocka's summary lines.
+# there it says in one line what it builds with. It notices a new revision. Closes with cmocka's summary lines.
 set -uo pipefail
 passed=0
 failed=0
@@ -48,6 +48,13 @@ output=$(scripts/setup.sh check build 2>&1)
 status=$?
 [ "$status" -eq 0 ] && [ "$(wc -l <<<"$output")" -eq 1 ] && grep -qE '^found: .*OpenBLAS.*CUDA' <<<"$output"
 verdict "what was found is one line" $?
+
+# A header left by an older checkout: every record would carry that revision.
+mkdir -p "$build/gen"
+echo '#define GNN_BUILD_REVISION "older"' >"$build/gen/build_revision.h"
+try "$build/gen/build_revision.h"
+[ "$status" -eq 0 ] && ! grep -q older "$build/gen/build_revision.h"
+verdict "the revision is looked at on every make" $?
 
 printf '[  PASSED  ] %d test(s).\n' "$passed"
 [ "$failed" -eq 0 ] || printf '[  FAILED  ] %d test(s), listed below:\n' "$failed"
