@@ -311,7 +311,7 @@ def generated(lines):
                 f"{' or '.join(runs)} runs, interleaved over the systems, spread in brackets."]
         if any(line["part"] for line in here):
             out += ["\"of W+B batches\": the epoch extrapolated from B mini-batches after a warm-up of W; its counts are those of "
-                    "the W+B, in proportion of time."]
+                    "the W+B, in proportion of time, its stages' seconds those of the W+B."]
         for setting in TITLES:
             out += ["", f"### {TITLES[setting]}, {scale}", ""] + table(here, scale, setting)
         out += ["", f"### Order and ratios, {scale}", "",
