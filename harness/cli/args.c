@@ -168,10 +168,12 @@ static void on_signal(int number)
 
 const atomic_bool *gnn_cli_stop_on_signals(void)
 {
+    static const int taken[] = {SIGINT, SIGTERM, SIGHUP};
     const struct sigaction action = {.sa_handler = on_signal};
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-    (void)sigaction(SIGHUP, &action, NULL);
+    struct sigaction now;
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (sigaction(taken[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            (void)sigaction(taken[i], &action, NULL);
     return &stop_requested;
 }
 

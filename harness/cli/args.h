@@ -54,7 +54,8 @@ GNN_MUST_CHECK bool gnn_args_parse(const struct gnn_command_line *line, int argc
 /* Prints a table's options as help: name and unit, what it does, default and range; wrapped to the page. */
 void gnn_args_help(const struct gnn_option *table, FILE *out);
 
-/* From now on SIGINT, SIGTERM and SIGHUP set the flag that is returned, which work looks at. */
+/* From now on SIGINT, SIGTERM and SIGHUP set the flag that is returned, which work looks at. One that was ignored
+ * (nohup) stays ignored. */
 const atomic_bool *gnn_cli_stop_on_signals(void);
 
 /* What a status means to the caller: wrong usage 2, not on this machine 4, anything else 1. */

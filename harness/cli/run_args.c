@@ -11,18 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum gnn_status gnn_run_pair(struct gnn_run_config *config, const char *name, const char *value, struct gnn_err *err)
-{
-    if (strchr(name, '.') == NULL)
-        return gnn_option_set(gnn_run_options, config, name, value, err);
-    char text[GNN_SET_MAX];
-    if (strlen(name) + strlen(value) + 2 > sizeof text)
-        return gnn_fail(err, GNN_EUSAGE, "%s: value is too long", name);
-    assert(name[0] != '\0');
-    (void)stpcpy(stpcpy(stpcpy(text, name), "="), value);
-    return gnn_run_config_set(config, text, err);
-}
-
 static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *config, bool *help, struct gnn_err *err)
 {
     static const struct gnn_option *const tables[] = {gnn_run_options, NULL};
@@ -84,7 +72,9 @@ static int exit_of_run(const struct gnn_run_record *run)
     return gnn_cli_exit_of(run->failure);
 }
 
-int gnn_run_and_show(const struct gnn_run_config *config, bool json, enum gnn_run_status *end)
+enum telling { TELL_TABLE, TELL_JSON, TELL_NOTHING };
+
+static int run_and_tell(const struct gnn_run_config *config, enum telling telling, enum gnn_run_status *end)
 {
     struct gnn_err err = {0};
     struct gnn_run_record run;
@@ -95,12 +85,22 @@ int gnn_run_and_show(const struct gnn_run_config *config, bool json, enum gnn_ru
     exit_status = measured ? exit_of_run(&run) : GNN_EXIT_OK;
     if (!recorded)
         exit_status = gnn_cli_failed(&err);
-    if (measured && !json)
+    if (measured && telling == TELL_TABLE)
         gnn_report_runs(&run, 1, GNN_REPORT_TEXT, stdout);
     err = (struct gnn_err){0};
-    if (measured && json && gnn_run_json(&run, false, stdout, &err) != GNN_OK)
+    if (measured && telling == TELL_JSON && gnn_run_json(&run, false, stdout, &err) != GNN_OK)
         exit_status = gnn_cli_failed(&err);
     *end = run.status;
     gnn_run_record_free(&run);
     return exit_status;
+}
+
+int gnn_run_and_show(const struct gnn_run_config *config, bool json, enum gnn_run_status *end)
+{
+    return run_and_tell(config, json ? TELL_JSON : TELL_TABLE, end);
+}
+
+int gnn_run_untold(const struct gnn_run_config *config, enum gnn_run_status *end)
+{
+    return run_and_tell(config, TELL_NOTHING, end);
 }

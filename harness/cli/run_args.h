@@ -6,10 +6,6 @@
 #include "harness/record/record.h"
 #include "harness/run/config.h"
 
-/* One "name value" pair of a run: an option of gnn_run_options, or "system.key". */
-GNN_MUST_CHECK enum gnn_status gnn_run_pair(struct gnn_run_config *config, const char *name, const char *value,
-                                            struct gnn_err *err);
-
 /* argv[1…] of `oocgnn run`; *help is set when --help was among them. */
 GNN_MUST_CHECK enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, bool *help,
                                             struct gnn_err *err);
@@ -17,5 +13,8 @@ GNN_MUST_CHECK enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_ru
 /* Runs the configuration to its recorded end, prints the record to stdout (a table, or one JSON object) and
  * returns the exit status; what did not end well says so on stderr too. *end is how the run ended. */
 int gnn_run_and_show(const struct gnn_run_config *config, bool json, enum gnn_run_status *end);
+
+/* The same without a word on stdout. */
+int gnn_run_untold(const struct gnn_run_config *config, enum gnn_run_status *end);
 
 #endif

@@ -187,40 +187,6 @@ enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_t *ids, uint32_
     return collect_ids(db, statement, n, ids, count, err);
 }
 
-/* Whether the run's recorded options are these. */
-static enum gnn_status has_options(struct gnn_db *db, sqlite3_stmt *lookup, int64_t run_id,
-                                   const struct gnn_kv_list *options, bool *same, struct gnn_err *err)
-{
-    *same = true;
-    for (uint32_t i = 0; i < options->count && *same; i++) {
-        (void)sqlite3_bind_int64(lookup, 1, run_id);
-        (void)sqlite3_bind_text(lookup, 2, options->items[i].key, -1, SQLITE_STATIC);
-        const int code = sqlite3_step(lookup);
-        const char *const value = code == SQLITE_ROW ? (const char *)sqlite3_column_text(lookup, 0) : NULL;
-        *same = value != NULL && strcmp(value, options->items[i].value) == 0;
-        (void)sqlite3_reset(lookup);
-        if (code != SQLITE_ROW && code != SQLITE_DONE)
-            return gnn_db_fail(db, "read", err);
-    }
-    return GNN_OK;
-}
-
-enum gnn_status gnn_db_count_done(struct gnn_db *db, const struct gnn_kv_list *options, uint32_t *count,
-                                  struct gnn_err *err)
-{
-    sqlite3_stmt *runs, *lookup = NULL;
-    *count = 0;
-    GNN_TRY(gnn_db_prepare(db, "SELECT run_id FROM runs WHERE status IN ('ok', 'oom', 'oot')", &runs, err));
-    enum gnn_status status = gnn_db_prepare(db, "SELECT value FROM config WHERE run_id = ? AND key = ?", &lookup, err);
-    while (status == GNN_OK && sqlite3_step(runs) == SQLITE_ROW) {
-        bool same = false;
-        status = has_options(db, lookup, sqlite3_column_int64(runs, 0), options, &same, err);
-        *count += same ? 1 : 0;
-    }
-    (void)sqlite3_finalize(lookup);
-    return end_rows(db, runs, status, err);
-}
-
 /* What a comparison has in common, and the option that chooses it. */
 static const struct {
     const char *option, *column;

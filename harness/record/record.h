@@ -191,10 +191,6 @@ void gnn_run_records_free(struct gnn_run_record *runs, uint32_t count); /* accep
 GNN_MUST_CHECK enum gnn_status gnn_db_last(struct gnn_db *db, uint32_t n, int64_t *ids, uint32_t *count,
                                            struct gnn_err *err);
 
-/* How many runs ended as ok, oom or oot with exactly these options. */
-GNN_MUST_CHECK enum gnn_status gnn_db_count_done(struct gnn_db *db, const struct gnn_kv_list *options, uint32_t *count,
-                                                 struct gnn_err *err);
-
 /* Which comparison. */
 enum { GNN_CHOICES_MAX = 16 };
 struct gnn_db_choice {

@@ -5,6 +5,7 @@
 #include "harness/base/log.h"
 #include "harness/dataset/prepare.h"
 #include "harness/measure/environment.h"
+#include "harness/run/identity.h"
 #include "harness/run/machine.h"
 #include "harness/run/record_fill.h"
 #include "harness/run/supervisor/disturbance.h"
@@ -106,6 +107,13 @@ static enum gnn_status find_dataset(struct supervision *s, struct gnn_err *err)
     return no_dataset(s, err);
 }
 
+static enum gnn_status fill_identity(struct supervision *s, struct gnn_err *err)
+{
+    char identity[GNN_CHECKSUM_TEXT];
+    GNN_TRY(gnn_run_identity(&s->config, GNN_IDENTITY_RUN, identity, err));
+    return gnn_kv_set(&s->run->environment, GNN_IDENTITY_KEY, identity, err);
+}
+
 static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
 {
     struct gnn_run_config *const c = &s->config;
@@ -117,6 +125,7 @@ static enum gnn_status prepare_run(struct supervision *s, struct gnn_err *err)
         GNN_TRY(gnn_run_host_open(c, s->dataset_dir, &s->host, err));
     s->time_limit_ns = s->host != NULL && c->time_limit_ns != 0 ? c->time_limit_ns : UINT64_MAX;
     GNN_TRY(gnn_record_fill_config(c, s->run, err));
+    GNN_TRY(fill_identity(s, err));
     GNN_TRY(gnn_record_fill_dataset(c, s->dataset_dir, s->run, err));
     GNN_TRY(gnn_environment_capture(&s->run->environment, s->host != NULL ? s->dataset_dir : NULL, err));
     GNN_TRY(gnn_db_open(c->db, GNN_DB_WRITE, &s->db, err));

@@ -1,0 +1,355 @@
+#include "harness/cli/sweep_run.h"
+
+#include "harness/base/clock.h"
+#include "harness/base/log.h"
+#include "harness/base/units.h"
+#include "harness/cli/args.h"
+#include "harness/cli/run_args.h"
+#include "harness/run/sweep/dataset.h"
+#include "harness/run/sweep/lookup.h"
+#include "harness/run/sweep/order.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CHILD_INTERRUPTED = 100, COPY_BYTES = 4096 };
+
+/* A cell that runs in a process of its own, what it prints kept until it is over. */
+struct child {
+    pid_t pid; /* 0: none */
+    uint32_t cell;
+    FILE *out;
+    uint64_t start_ns;
+};
+
+struct sweep {
+    const struct gnn_job *job;
+    const struct gnn_sweep_settings *settings;
+    struct gnn_sweep_order order;
+    uint32_t *round;       /* (count) the cells of the round that runs */
+    uint32_t *visits;      /* (count) rounds in which a cell is done with */
+    uint64_t *expected_ns; /* (count) of this machine's time; GNN_UNKNOWN */
+    uint64_t spent_ns;     /* by `ran` cells */
+    uint32_t ran, passed, failed;
+    int worst;
+    bool ended; /* interrupted, or a failure ends it */
+    bool interrupted;
+    const atomic_bool *stop;
+    struct child children[GNN_SWEEP_JOBS_MAX];
+    uint32_t running;
+};
+
+/* ---- how far it is ---- */
+
+/* Estimates the time of the cells that are left; GNN_UNKNOWN before anything is known. */
+static uint64_t left_ns(const struct sweep *s)
+{
+    const bool measured = s->ran > 0;
+    uint64_t left = 0;
+    for (uint32_t i = 0; i < s->job->count; i++) {
+        const uint64_t rounds = s->settings->repeat - gnn_min_u32(s->visits[i], s->settings->repeat);
+        if (rounds == 0 || (s->settings->only != 0 && s->settings->only != i + 1))
+            continue;
+        if (s->expected_ns[i] == GNN_UNKNOWN && !measured)
+            return GNN_UNKNOWN;
+        left += rounds * (s->expected_ns[i] != GNN_UNKNOWN ? s->expected_ns[i] : s->spent_ns / s->ran);
+    }
+    return left / s->settings->jobs;
+}
+
+static void tell_progress(const struct sweep *s)
+{
+    char text[64];
+    const uint64_t left = left_ns(s);
+    const uint32_t cells = s->settings->only != 0 ? 1 : s->job->count;
+    gnn_log_info("%u of %u runs%s%s", s->ran + s->passed + s->failed, cells * s->settings->repeat,
+                 left == GNN_UNKNOWN || left == 0 ? "" : ", time left about ",
+                 left == GNN_UNKNOWN || left == 0 ? "" : gnn_format_duration(left, text, sizeof text));
+}
+
+/* Books a cell that ended: its exit status, and how long it took. */
+static void book(struct sweep *s, uint32_t cell, int exit_status, bool interrupted, uint64_t took_ns)
+{
+    s->visits[cell]++;
+    if (exit_status == GNN_EXIT_OK) {
+        s->ran++;
+        s->spent_ns += took_ns;
+    } else {
+        s->failed++;
+    }
+    s->worst = exit_status > s->worst ? exit_status : s->worst;
+    if (interrupted) {
+        s->worst = GNN_EXIT_FAILED;
+        s->ended = s->interrupted = true;
+    } else if (exit_status != GNN_EXIT_OK && !s->settings->keep_going) {
+        s->ended = true;
+    }
+    if (!s->ended)
+        tell_progress(s);
+}
+
+static void book_error(struct sweep *s, uint32_t cell, const struct gnn_err *err)
+{
+    book(s, cell, gnn_cli_failed(err), err->status == GNN_ECANCELLED, 0);
+}
+
+/* ---- one cell ---- */
+
+/* Whether there is something to run; a cell that is done, refused or in trouble is booked. */
+static bool is_due(struct sweep *s, uint32_t cell, uint32_t round)
+{
+    const struct gnn_job_cell *const c = &s->job->cells[cell];
+    struct gnn_err err = {0};
+    uint32_t done = 0;
+    if (c->refusal[0] != '\0') {
+        gnn_log_warn("cell %u [%s] is not possible: %s", cell + 1, c->section, c->refusal);
+        s->visits[cell]++;
+        s->passed++;
+        return false;
+    }
+    if (s->settings->resume && gnn_sweep_find(&c->config, s->settings->any_build, 0, NULL, &done, &err) != GNN_OK) {
+        book_error(s, cell, &err);
+        s->ended = true; /* a database that cannot be read tells of no cell */
+        return false;
+    }
+    if (done > round) {
+        s->visits[cell]++;
+        s->passed++;
+        return false;
+    }
+    if (s->settings->prepare && gnn_sweep_dataset_prepare(&c->config, s->stop, &err) != GNN_OK) {
+        book_error(s, cell, &err);
+        return false;
+    }
+    gnn_log_info("cell %u of %u [%s]%s", cell + 1, s->job->count, c->section, round > 0 ? ", again" : "");
+    return true;
+}
+
+/* Runs the cell and tells its record; *interrupted: the user stopped it. */
+static int run_cell(const struct sweep *s, uint32_t cell, bool quiet, bool *interrupted)
+{
+    struct gnn_run_config config = s->job->cells[cell].config;
+    enum gnn_run_status end = GNN_RUN_FAILED;
+    config.quiet = config.quiet || quiet;
+    const int exit_status =
+        s->settings->silent ? gnn_run_untold(&config, &end) : gnn_run_and_show(&config, s->settings->json, &end);
+    *interrupted = end == GNN_RUN_INTERRUPTED;
+    return exit_status;
+}
+
+static void run_here(struct sweep *s, uint32_t cell)
+{
+    const uint64_t start_ns = gnn_host_now_ns();
+    bool interrupted;
+    const int exit_status = run_cell(s, cell, false, &interrupted);
+    book(s, cell, exit_status, interrupted, gnn_host_now_ns() - start_ns);
+}
+
+/* ---- several at once ---- */
+
+/* In the child: a process group of its own, so that a Ctrl-C reaches it once, through the parent. */
+static void become_cell(const struct sweep *s, uint32_t cell, int out_fd)
+{
+    static const int taken[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction now;
+    const struct sigaction normal = {.sa_handler = SIG_DFL};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (sigaction(taken[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            (void)sigaction(taken[i], &normal, NULL);
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (dup2(out_fd, STDOUT_FILENO) < 0)
+        _exit(GNN_EXIT_FAILED);
+    bool interrupted;
+    const int exit_status = run_cell(s, cell, true, &interrupted);
+    const bool told = fflush(stdout) == 0;
+    _exit(interrupted ? CHILD_INTERRUPTED : told ? exit_status : GNN_EXIT_FAILED);
+}
+
+static void print_kept(FILE *kept)
+{
+    char text[COPY_BYTES];
+    size_t got;
+    rewind(kept);
+    while ((got = fread(text, 1, sizeof text, kept)) > 0)
+        (void)fwrite(text, 1, got, stdout);
+    (void)fflush(stdout);
+}
+
+static void stop_children(struct sweep *s)
+{
+    for (uint32_t i = 0; i < s->settings->jobs; i++)
+        if (s->children[i].pid > 0)
+            (void)kill(s->children[i].pid, SIGTERM);
+}
+
+/* Whether nothing more is to be started; a signal is noticed here. */
+static bool is_over(struct sweep *s)
+{
+    if (!s->ended && atomic_load(s->stop)) {
+        s->ended = s->interrupted = true;
+        s->worst = GNN_EXIT_FAILED;
+        stop_children(s);
+    }
+    return s->ended;
+}
+
+/* Waits for the end of a child; its place among the children, or `jobs`: it was a process that a run of this one left,
+ * or (somebody ignores SIGCHLD) nobody can be waited for, and all are taken for lost. */
+static uint32_t wait_for_one(struct sweep *s, int *status)
+{
+    pid_t pid;
+    *status = 0;
+    while ((pid = waitpid(-1, status, 0)) < 0 && errno == EINTR)
+        (void)is_over(s);
+    if (pid < 0) {
+        s->ended = true;
+        *status = GNN_EXIT_FAILED << 8; /* as of a process that ended so */
+    }
+    for (uint32_t i = 0; i < s->settings->jobs; i++)
+        if (s->children[i].pid > 0 && (pid < 0 || s->children[i].pid == pid))
+            return i;
+    return s->settings->jobs;
+}
+
+/* Waits for the end of one child and books it. */
+static void reap_one(struct sweep *s)
+{
+    int status;
+    assert(s->running > 0);
+    const uint32_t at = wait_for_one(s, &status);
+    if (at == s->settings->jobs)
+        return;
+    struct child *const child = &s->children[at];
+    child->pid = 0;
+    s->running--;
+    print_kept(child->out);
+    (void)fclose(child->out);
+    if (WIFSIGNALED(status))
+        gnn_log_warn("cell %u: its process was ended by signal %d", child->cell + 1, WTERMSIG(status));
+    const bool interrupted = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_INTERRUPTED;
+    const int exit_status = WIFEXITED(status) && !interrupted ? WEXITSTATUS(status) : GNN_EXIT_FAILED;
+    book(s, child->cell, exit_status, interrupted, gnn_host_now_ns() - child->start_ns);
+}
+
+static enum gnn_status start_child(struct sweep *s, uint32_t cell, struct gnn_err *err)
+{
+    uint32_t at = 0;
+    while (at < s->settings->jobs && s->children[at].pid != 0)
+        at++;
+    assert(at < s->settings->jobs);
+    FILE *const out = tmpfile();
+    if (out == NULL)
+        return gnn_fail(err, GNN_EIO, "a file for what cell %u prints: %s", cell + 1, strerror(errno));
+    (void)fcntl(fileno(out), F_SETFD, FD_CLOEXEC);
+    (void)fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0)
+        become_cell(s, cell, fileno(out));
+    if (pid < 0) {
+        (void)fclose(out);
+        return gnn_fail(err, GNN_EIO, "fork: %s", strerror(errno));
+    }
+    s->children[at] = (struct child){.pid = pid, .cell = cell, .out = out, .start_ns = gnn_host_now_ns()};
+    s->running++;
+    return GNN_OK;
+}
+
+static void run_beside_others(struct sweep *s, uint32_t cell)
+{
+    struct gnn_err err = {0};
+    while (s->running == s->settings->jobs)
+        reap_one(s);
+    if (!is_over(s) && start_child(s, cell, &err) != GNN_OK)
+        book_error(s, cell, &err);
+}
+
+/* ---- all ---- */
+
+static bool is_chosen(const struct sweep *s, uint32_t cell)
+{
+    return s->settings->only == 0 || s->settings->only == cell + 1;
+}
+
+/* Whether cells of this world may run beside each other: a virtual clock does not see the neighbours. */
+static bool shares_the_machine(const struct sweep *s, uint32_t cell)
+{
+    return s->settings->jobs > 1 && s->job->cells[cell].config.world == GNN_WORLD_SIMULATED;
+}
+
+static void run_round(struct sweep *s, uint32_t round)
+{
+    gnn_sweep_round(&s->order, round, s->round);
+    for (int turn = 0; turn < 2; turn++) { /* those beside each other, then those that want the machine */
+        for (uint32_t i = 0; i < s->job->count && !is_over(s); i++) {
+            const uint32_t cell = s->round[i];
+            const bool shares = shares_the_machine(s, cell);
+            if (!is_chosen(s, cell) || shares != (turn == 0) || !is_due(s, cell, round))
+                continue;
+            if (shares)
+                run_beside_others(s, cell);
+            else
+                run_here(s, cell);
+        }
+        while (s->running > 0)
+            reap_one(s);
+    }
+}
+
+static enum gnn_status open_sweep(struct sweep *s, struct gnn_err *err)
+{
+    const uint32_t count = s->job->count;
+    s->round = calloc(count + 1, sizeof *s->round);
+    s->visits = calloc(count + 1, sizeof *s->visits);
+    s->expected_ns = calloc(count + 1, sizeof *s->expected_ns);
+    if (s->round == NULL || s->visits == NULL || s->expected_ns == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "the state of %u cells", count);
+    GNN_TRY(gnn_sweep_order_open(s->job, &s->order, err));
+    for (uint32_t i = 0; i < count; i++) {
+        struct gnn_run_cost cost = {.host_ns = GNN_UNKNOWN};
+        struct gnn_err ignored = {0}; /* the run itself says what is wrong with its database */
+        if (s->job->cells[i].refusal[0] == '\0')
+            (void)!gnn_sweep_cost(&s->job->cells[i].config, &cost, &ignored);
+        s->expected_ns[i] = s->job->cells[i].refusal[0] == '\0' ? cost.host_ns : 0;
+    }
+    return GNN_OK;
+}
+
+int gnn_sweep_run(const struct gnn_job *job, const struct gnn_sweep_settings *settings, bool *interrupted)
+{
+    struct gnn_err err = {0};
+    struct sweep *const s = calloc(1, sizeof *s);
+    assert(settings->jobs >= 1);
+    assert(settings->jobs <= GNN_SWEEP_JOBS_MAX);
+    assert(settings->repeat >= 1);
+    if (interrupted != NULL)
+        *interrupted = false;
+    if (s == NULL) {
+        (void)gnn_fail(&err, GNN_ENOMEM, "the sweep");
+        return gnn_cli_failed(&err);
+    }
+    *s = (struct sweep){.job = job, .settings = settings, .stop = gnn_cli_stop_on_signals()};
+    if (open_sweep(s, &err) != GNN_OK)
+        s->worst = gnn_cli_failed(&err);
+    else
+        for (uint32_t round = 0; round < settings->repeat && !is_over(s); round++)
+            run_round(s, round);
+    gnn_log_info("%u runs made, %u passed over, %u failed", s->ran, s->passed, s->failed);
+    const int worst = s->worst;
+    if (interrupted != NULL)
+        *interrupted = s->interrupted;
+    gnn_sweep_order_close(&s->order);
+    free(s->round);
+    free(s->visits);
+    free(s->expected_ns);
+    free(s);
+    return worst;
+}

@@ -1,0 +1,92 @@
+#include "harness/run/identity.h"
+
+#include "harness/base/data_dirs.h"
+#include "harness/run/record_fill.h"
+#include "harness/world/profile.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Options that say where a run is told, not what it is. */
+static const char *const told[] = {"db", "json", "quiet", "trace-loss", NULL};
+/* Options in which runs that are compared may differ. */
+static const char *const compared[] = {"system", "compute", NULL};
+
+static bool is_among(const char *const *words, const char *word)
+{
+    while (*words != NULL && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
+static bool counts(const char *key, enum gnn_identity what)
+{
+    if (is_among(told, key))
+        return false;
+    return what == GNN_IDENTITY_RUN || (!is_among(compared, key) && strchr(key, '.') == NULL);
+}
+
+static void add_pair(struct gnn_checksum *sum, const char *key, const char *value)
+{
+    gnn_checksum_add(sum, key, strlen(key) + 1);
+    gnn_checksum_add(sum, value, strlen(value) + 1);
+}
+
+/* Adds what stands in the profile's file: the name alone does not say what the machine is. */
+static enum gnn_status add_profile(struct gnn_checksum *sum, const char *name, struct gnn_err *err)
+{
+    struct gnn_data_dirs found;
+    struct gnn_profile *profile;
+    if (name[0] == '\0')
+        return GNN_OK;
+    gnn_data_dirs(&found);
+    GNN_TRY(gnn_profile_open(name, found.dirs, &profile, err));
+    add_pair(sum, "profile.digest", profile->digest);
+    gnn_profile_close(profile);
+    return GNN_OK;
+}
+
+/* The P of "model:P/gpu" or "model:P"; "" for a back-end that computes. */
+static void modelled_profile(const struct gnn_run_config *config, char *name, size_t name_bytes)
+{
+    name[0] = '\0';
+    if (!gnn_compute_is_modelled(config))
+        return;
+    (void)snprintf(name, name_bytes, "%s", config->compute + strlen("model:"));
+    char *const slash = strrchr(name, '/');
+    if (slash != NULL && (strcmp(slash, "/gpu") == 0 || strcmp(slash, "/cpu") == 0))
+        *slash = '\0';
+}
+
+static enum gnn_status add_all(struct gnn_checksum *sum, const struct gnn_run_config *config, enum gnn_identity what,
+                               struct gnn_err *err)
+{
+    struct gnn_kv_list all = {0};
+    enum gnn_status status = gnn_record_list_config(config, &all, err);
+    for (uint32_t i = 0; i < all.count && status == GNN_OK; i++) {
+        assert(all.items[i].value != NULL);
+        if (counts(all.items[i].key, what))
+            add_pair(sum, all.items[i].key, all.items[i].value);
+    }
+    gnn_kv_clear(&all);
+    GNN_NEXT(status, add_profile(sum, config->profile, err));
+    if (status != GNN_OK || what == GNN_IDENTITY_WORKLOAD)
+        return status;
+    char compute[sizeof config->compute];
+    modelled_profile(config, compute, sizeof compute);
+    return add_profile(sum, compute, err);
+}
+
+enum gnn_status gnn_run_identity(const struct gnn_run_config *config, enum gnn_identity what,
+                                 char text[GNN_CHECKSUM_TEXT], struct gnn_err *err)
+{
+    struct gnn_checksum *sum;
+    text[0] = '\0';
+    GNN_TRY(gnn_checksum_open(&sum, err));
+    const enum gnn_status status = add_all(sum, config, what, err);
+    if (status == GNN_OK)
+        gnn_checksum_text(sum, text);
+    gnn_checksum_close(sum);
+    return status;
+}

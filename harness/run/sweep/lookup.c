@@ -1,0 +1,62 @@
+#include "harness/run/sweep/lookup.h"
+
+#include "harness/measure/environment.h"
+#include "harness/run/identity.h"
+
+#include <string.h>
+
+/* What the record will say of the run. */
+static struct gnn_wanted_run wanted_run(const struct gnn_run_config *config, const char *identity, bool any_build)
+{
+    const char *const slash = strrchr(config->dataset, '/');
+    return (struct gnn_wanted_run){.key = GNN_IDENTITY_KEY,
+                                   .value = identity,
+                                   .revision = any_build ? NULL : gnn_build_revision(),
+                                   .system = config->system,
+                                   .dataset = slash != NULL && slash[1] != '\0' ? slash + 1 : config->dataset,
+                                   .world = config->world == GNN_WORLD_SIMULATED ? "simulated" : "measured",
+                                   .scale_divisor = config->scale_divisor,
+                                   .epochs = config->epochs};
+}
+
+/* *db is NULL where no database is. */
+static enum gnn_status open_database(const struct gnn_run_config *config, struct gnn_db **db, struct gnn_err *err)
+{
+    struct gnn_err trouble = {0};
+    *db = NULL;
+    const enum gnn_status status = gnn_db_open(config->db, GNN_DB_READ, db, &trouble);
+    if (status == GNN_OK || status == GNN_ENOENT)
+        return GNN_OK;
+    return gnn_fail(err, status, "--resume: %s", trouble.message);
+}
+
+enum gnn_status gnn_sweep_find(const struct gnn_run_config *config, bool any_build, uint32_t max, int64_t *ids,
+                               uint32_t *count, struct gnn_err *err)
+{
+    char identity[GNN_CHECKSUM_TEXT];
+    struct gnn_db *db;
+    *count = 0;
+    GNN_TRY(gnn_run_identity(config, GNN_IDENTITY_RUN, identity, err));
+    GNN_TRY(open_database(config, &db, err));
+    if (db == NULL)
+        return GNN_OK;
+    const struct gnn_wanted_run wanted = wanted_run(config, identity, any_build);
+    const enum gnn_status status = gnn_db_find_done(db, &wanted, max, ids, count, err);
+    gnn_db_close(db);
+    return status;
+}
+
+enum gnn_status gnn_sweep_cost(const struct gnn_run_config *config, struct gnn_run_cost *out, struct gnn_err *err)
+{
+    char identity[GNN_CHECKSUM_TEXT];
+    struct gnn_db *db;
+    *out = (struct gnn_run_cost){.host_ns = GNN_UNKNOWN};
+    GNN_TRY(gnn_run_identity(config, GNN_IDENTITY_RUN, identity, err));
+    GNN_TRY(open_database(config, &db, err));
+    if (db == NULL)
+        return GNN_OK;
+    const struct gnn_wanted_run wanted = wanted_run(config, identity, true);
+    const enum gnn_status status = gnn_db_cost(db, &wanted, out, err);
+    gnn_db_close(db);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* What the database of a cell already knows of it. A database that is not there knows nothing. */
+#ifndef GNN_RUN_SWEEP_LOOKUP_H
+#define GNN_RUN_SWEEP_LOOKUP_H
+
+#include "harness/record/earlier.h"
+#include "harness/run/config.h"
+
+/* Finds the finished runs of exactly this configuration, by this build or by any; as gnn_db_find_done. */
+GNN_MUST_CHECK enum gnn_status gnn_sweep_find(const struct gnn_run_config *config, bool any_build, uint32_t max,
+                                              int64_t *ids, uint32_t *count, struct gnn_err *err);
+
+/* What earlier runs say the cell will take. */
+GNN_MUST_CHECK enum gnn_status gnn_sweep_cost(const struct gnn_run_config *config, struct gnn_run_cost *out,
+                                              struct gnn_err *err);
+
+#endif

@@ -1,0 +1,202 @@
+/* Sweeps from outside: what is done is passed over, failures too; several at a time give the same records; datasets are
+ * prepared. */
+#include "tests/support/must.h"
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct place {
+    char *dir;
+    char job[700];
+};
+
+static int make_place(void **state)
+{
+    struct place *const p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    p->dir = process_temp_dir();
+    (void)snprintf(p->job, sizeof p->job, "%s/job.ini", p->dir);
+    *state = p;
+    return 0;
+}
+
+static int remove_place(void **state)
+{
+    struct place *const p = *state;
+    process_remove_tree(p->dir);
+    free(p->dir);
+    free(p);
+    return 0;
+}
+
+/* A small simulated workload; `rest` follows. */
+static void write_job(const struct place *p, const char *rest)
+{
+    FILE *const file = fopen(p->job, "w");
+    assert_non_null(file);
+    (void)fprintf(
+        file,
+        "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\nscale = 1/4000\nbatch = 32\n"
+        "hidden = 16\nfanout = 5,5\nevaluate = never\ndata = %s/data\ndb = %s/runs.db\n%s",
+        p->dir, p->dir, rest);
+    assert_int_equal(fclose(file), 0);
+}
+
+static struct process_result sweep(const struct place *p, const char *options)
+{
+    return process_shell("%s sweep %s %s", process_program(), p->job, options);
+}
+
+static int lines(const char *text)
+{
+    int count = 0;
+    for (; (text = strchr(text, '\n')) != NULL; text++)
+        count++;
+    return count;
+}
+
+/* Runs it and expects so many records on stdout and this part on stderr. */
+static void expect_sweep(const struct place *p, const char *options, int exit_status, int runs, const char *part)
+{
+    struct process_result r = sweep(p, options);
+    if (r.exit_status != exit_status || lines(r.out) != runs || strstr(r.err, part) == NULL)
+        fail_msg("sweep %s: exit %d, %d records, expected %d, %d and \"%s\":\n%s", options, r.exit_status, lines(r.out),
+                 exit_status, runs, part, r.err);
+    process_free(&r);
+}
+
+static void expect_plan(const struct place *p, const char *options, const char *part)
+{
+    struct process_result r = process_shell("%s sweep %s --dry-run %s", process_program(), p->job, options);
+    if (r.exit_status != 0 || strstr(r.out, part) == NULL)
+        fail_msg("plan %s: exit %d, no \"%s\":\n%s%s", options, r.exit_status, part, r.out, r.err);
+    process_free(&r);
+}
+
+/* A cell that fails is recorded, told and passed over; resumed, it is the one that is run again. */
+static void failures_are_passed_over(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[bad]\nsystem = gnndrive\nfault = eio-at=1\n[good]\nsystem = null | pygplus\n[none]\nsystem = "
+                 "pygplus\nmemory = 4M\n");
+    expect_plan(p, "", "time: unknown");
+    expect_sweep(p, "--json", 1, 4, "3 runs made, 0 passed over, 1 failed");
+    expect_sweep(p, "--json --resume", 1, 1, "0 runs made, 3 passed over, 1 failed"); /* oom is a result */
+    expect_sweep(p, "--json --no-keep-going", 1, 1, "0 runs made, 0 passed over, 1 failed");
+    expect_sweep(p, "--json --resume --cell 2", 0, 0, "0 runs made, 1 passed over");
+    expect_plan(p, "", "of 1 such run");
+    expect_plan(p, "--cell 2", "1 cells, 1 runs\ntime: about");
+}
+
+/* Another option, another build or another machine is another cell; another place to tell it is not. */
+static void what_is_done_is_known_by_all_that_it_is(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[n]\nsystem = null\n");
+    expect_sweep(p, "--json --repeat 2", 0, 2, "again");
+    expect_sweep(p, "--json --repeat 2 --resume", 0, 0, "0 runs made, 2 passed over");
+    expect_sweep(p, "--json --repeat 3 --resume", 0, 1, "1 runs made, 2 passed over");
+    write_job(p, "[n]\nsystem = null\nseed = 2\n");
+    expect_sweep(p, "--json --resume", 0, 1, "");
+    write_job(p, "[n]\nsystem = null\nquiet = yes\n");
+    expect_sweep(p, "--json --resume", 0, 0, "");
+    struct process_result r = process_shell("type sqlite3 >/dev/null || exit 127; sqlite3 %s/runs.db \"UPDATE "
+                                            "environment SET value = 'another' WHERE key = "
+                                            "'build.revision'\"",
+                                            p->dir);
+    if (r.exit_status == 127)
+        skip_test("no sqlite3");
+    assert_int_equal(r.exit_status, 0);
+    process_free(&r);
+    expect_sweep(p, "--json --resume --any-build", 0, 0, "");
+    expect_sweep(p, "--json --resume", 0, 1, "");
+}
+
+/* The records of a sweep without what belongs to this machine's clock, sorted. */
+static char *records(const struct place *p, const char *options)
+{
+    struct process_result r = process_shell(
+        "type jq >/dev/null || exit 127; %s sweep %s %s --json --db %s/other.db 2>/dev/null | jq -cS '[.system, .dim, "
+        ".wall_ns, .epochs[0].wall_ns, .epochs[0].counters.batch_digest]' | sort; rm %s/other.db*",
+        process_program(), p->job, options, p->dir, p->dir);
+    if (r.exit_status == 127)
+        skip_test("no jq");
+    char *const text = strdup(r.out);
+    process_free(&r);
+    assert_non_null(text);
+    return text;
+}
+
+static void several_at_a_time_are_the_same_runs(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[a]\nsystem = null | pygplus | gnndrive\ndim = 32, 64\n");
+    char *const one = records(p, "");
+    char *const three = records(p, "--jobs 3");
+    assert_int_equal(lines(one), 6);
+    assert_string_equal(one, three);
+    free(one);
+    free(three);
+    expect_sweep(p, "--json --jobs 3 --repeat 2", 0, 12, "12 of 12 runs");
+    expect_sweep(p, "--json --jobs 2 --repeat 2 --resume", 0, 0, "0 runs made, 12 passed over");
+}
+
+/* A signal ends the sweep and everything it started. */
+static void a_signal_ends_all_of_it(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[a]\nsystem = pygplus | gnndrive\nepochs = 100000\n");
+    struct process_result r = process_shell("%s sweep %s --jobs 2 --json & S=$!; for i in {1..300}; do [ $(pgrep -f "
+                                            "'[e]pochs=100000.*%s/runs' | wc -l) -ge 2 ] "
+                                            "&& break; sleep 0.1; done; kill -TERM $S; wait $S; echo exit $?; sleep "
+                                            "0.2; pgrep -fc '[e]pochs=100000.*%s/runs'",
+                                            process_program(), p->job, p->dir, p->dir);
+    if (strstr(r.out, "exit 1\n0\n") == NULL)
+        fail_msg("%s%s", r.out, r.err);
+    process_free(&r);
+}
+
+/* A measured cell's dataset is generated, with the width it reads, once. */
+static void missing_datasets_are_prepared(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[a]\nworld = measured\nprofile =\ncold = no\nsystem = null\ndim = 32, 16\n");
+    expect_sweep(p, "--json --no-prepare", 2, 0, "is not prepared");
+    expect_plan(p, "", "MiB for datasets to prepare");
+    expect_sweep(p, "--json", 0, 2, "is needed: preparing it");
+    expect_plan(p, "", "disk: 0 B for datasets");
+    struct process_result r = sweep(p, "--json");
+    assert_null(strstr(r.err, "preparing"));
+    process_free(&r);
+}
+
+static void a_cell_that_is_not_there_is_refused(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[a]\nsystem = null\n");
+    expect_sweep(p, "--cell 2", 2, 0, "job.ini has 1 cells");
+    expect_sweep(p, "--jobs 0", 2, 0, "outside 1 to 64");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(failures_are_passed_over, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(what_is_done_is_known_by_all_that_it_is, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(several_at_a_time_are_the_same_runs, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_signal_ends_all_of_it, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(missing_datasets_are_prepared, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_cell_that_is_not_there_is_refused, make_place, remove_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
