@@ -354,7 +354,7 @@ static void every_option_has_a_case(void **state)
 
 static int set_up(void **state)
 {
-    const int failed = tiny_runs_set_up(state);
+    const int failed = tiny_runs_prepare(state);
     if (failed != 0)
         return failed;
     const struct tiny_runs *const t = *state;

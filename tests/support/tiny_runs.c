@@ -113,7 +113,7 @@ void tiny_runs_nap(double seconds)
     (void)nanosleep(&ts, NULL);
 }
 
-int tiny_runs_set_up(void **state)
+int tiny_runs_prepare(void **state)
 {
     struct tiny_runs *const t = calloc(1, sizeof *t);
     assert_non_null(t);
@@ -127,14 +127,21 @@ int tiny_runs_set_up(void **state)
         print_error("%s", r.err);
     const bool ready = r.exit_status == 0;
     process_free(&r);
+    *state = t;
+    return ready ? 0 : -1;
+}
+
+int tiny_runs_set_up(void **state)
+{
+    const int failed = tiny_runs_prepare(state);
+    struct tiny_runs *const t = *state;
     const char *const doctor[] = {process_program(), "doctor", "--data", t->dir, NULL};
-    r = process_run(doctor);
+    struct process_result r = process_run(doctor);
     t->confined = strstr(r.out, "ok       memory cap") != NULL;
     t->throttled =
         t->confined && strstr(r.out, "ok       device throttle") != NULL && strstr(r.out, "ok       device ") != NULL;
     process_free(&r);
-    *state = t;
-    return ready ? 0 : -1;
+    return failed;
 }
 
 int tiny_runs_tear_down(void **state)
