@@ -1,39 +1,139 @@
 #!/usr/bin/env bash
-# Runs test programs one after another, each under a time limit, and closes with one line of totals.
+# Runs test programs, each under a time limit, and closes with one line of totals.
 #   scripts/run_tests.sh LOGDIR PROGRAM...
 # A program is a cmocka binary, or a script that closes with cmocka's summary lines. What failed is shown whole.
+#
+# Where there are two processors, two programs run at a time as far as tests/lanes.txt allows: what shares, two by two; then
+# what stands alone, with nothing beside it but what computes, at the lowest priority. Rows come in the order of the
+# arguments, each when all before it have come. TEST_LANES=1: one program after another, in that order.
 set -uo pipefail
 
 log_dir=$1
 shift
+programs=("$@")
 limit_s=${TEST_LIMIT_S:-300}
+lanes=${TEST_LANES:-$(nproc 2>/dev/null || echo 1)}
+lanes_file=${TEST_LANES_FILE:-tests/lanes.txt}
 mkdir -p "$log_dir"
-passed=0 failed=0 skipped=0
+state=$(mktemp -d) # N: program N was taken; N.end: how it ended
+lane=
+printed=0 passed=0 failed=0 skipped=0
+
+# Also what the second lane runs ends with this script. (A limit that is ended ends its program.)
+clean_up() {
+    [ -z "$lane" ] || kill "$lane" 2>/dev/null
+    [ ! -s "$state/beside" ] || kill "$(cat "$state/beside")" 2>/dev/null
+    rm -rf "$state"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+# "folder/name" of a program: programs of two folders may have one name.
+key_of() {
+    local folder=${1%/*}
+    echo "${folder##*/}/${1##*/}"
+}
+
+# What tests/lanes.txt says of a program: computes, shares, or alone where it says nothing.
+kind_of() {
+    local kind pattern key
+    key=$(key_of "$1")
+    while read -r kind pattern; do
+        # shellcheck disable=SC2053  # a pattern
+        [[ $kind != "#"* && $key == $pattern ]] && echo "$kind" && return
+    done <"$lanes_file"
+    echo alone
+}
+
+kinds=()
+for program in "${programs[@]}"; do
+    kinds+=("$(kind_of "$program")")
+done
+
+# What only computes has its files in memory where there is room, so that no device hears of them.
+memory_dir=${TMPDIR:-/tmp}
+room_kib=$(df --output=avail,fstype -k /dev/shm 2>/dev/null | awk '$2 == "tmpfs" { print $1 }')
+[ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "${room_kib:-0}" -gt $((1 << 20)) ] && memory_dir=/dev/shm
+
+log_of() {
+    local key
+    key=$(key_of "${programs[$1]}")
+    echo "$log_dir/${key/\//.}.log"
+}
+
+# Runs program N unless another lane has taken it.
+run() {
+    local start_s=$SECONDS status
+    mkdir "$state/$1" 2>/dev/null || return 0
+    (
+        [ -z "${beside:-}" ] || echo $BASHPID >"$state/beside"
+        [ "${kinds[$1]}" != computes ] || export TMPDIR=$memory_dir
+        exec timeout --kill-after=10 "$limit_s" "${programs[$1]}"
+    ) >"$(log_of "$1")" 2>&1 </dev/null
+    status=$?
+    [ -z "${beside:-}" ] || rm -f "$state/beside"
+    echo "$status $((SECONDS - start_s))" >"$state/$1.part"
+    mv "$state/$1.part" "$state/$1.end"
+    [ -n "${beside:-}" ] || print_rows
+}
+
+# Runs every program of a kind, in order.
+run_all() {
+    local n
+    for n in "${!programs[@]}"; do
+        [ "${kinds[$n]}" != "$1" ] || run "$n"
+    done
+}
 
 # The number in a summary line such as "[  PASSED  ] 12 test(s)."; 0 where the line is absent.
 summary() {
     sed -n "s/^\[  $1 *\] \([0-9][0-9]*\) test(s).*/\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
 }
 
-for program in "$@"; do
-    name=$(basename "$program")
-    log="$log_dir/$name.log"
-    start_s=$SECONDS
-    timeout --kill-after=10 "$limit_s" "$program" >"$log" 2>&1 </dev/null
-    status=$?
+print_row() {
+    local program=${programs[$1]} log status took_s ok bad skip
+    log=$(log_of "$1")
+    read -r status took_s <"$state/$1.end"
     ok=$(summary PASSED "$log") bad=$(summary FAILED "$log") skip=$(summary SKIPPED "$log")
     if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
         bad=1 # crashed, timed out, or stopped by a sanitizer
     fi
     passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
-    printf '%-32s %4d passed %3d failed %3d skipped %5d s\n' "$name" "$ok" "$bad" "$skip" $((SECONDS - start_s))
+    printf '%-32s %4d passed %3d failed %3d skipped %5d s\n' "${program##*/}" "$ok" "$bad" "$skip" "$took_s"
     if [ "$bad" -ne 0 ]; then
         echo "---- $program ended with status $status; its output:"
         cat "$log"
         echo "----"
     fi
     grep -hE '^(skip|left out): ' "$log" | sort -u | sed 's/^/    /' # with the reason
-done
+}
+
+# The rows that are due.
+print_rows() {
+    while [ "$printed" -lt ${#programs[@]} ] && [ -e "$state/$printed.end" ]; do
+        print_row "$printed"
+        printed=$((printed + 1))
+    done
+}
+
+if [ "$lanes" -lt 2 ] || [ ! -r "$lanes_file" ]; then
+    for n in "${!programs[@]}"; do run "$n"; done
+else
+    (beside=yes && run_all shares) &
+    lane=$!
+    run_all shares
+    wait "$lane"
+    (beside=yes && renice -n 19 -p $BASHPID >/dev/null 2>&1; run_all computes) &
+    lane=$!
+    run_all alone
+    run_all computes
+    wait "$lane"
+    lane=
+    for n in "${!programs[@]}"; do # a lane that was killed has no row of its own
+        [ -e "$state/$n.end" ] || { echo "not run to its end" >>"$(log_of "$n")" && echo "125 0" >"$state/$n.end"; }
+    done
+    print_rows
+fi
 
 if [ $((passed + failed)) -eq 0 ]; then
     echo "no test was run" >&2

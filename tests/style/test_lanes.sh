@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# scripts/run_tests.sh with made-up programs: what may run beside what, rows in the order of the arguments, no failure lost,
+# nothing left behind; and tests/lanes.txt against the tests that there are. Closes with cmocka's summary lines.
+set -uo pipefail
+passed=0
+failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+export TEST_LANES_FILE=$dir/lanes.txt
+unset TEST_LIMIT_S
+
+verdict() { # name, 0 or 1
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "$1:"
+        cat "$dir/out"
+    fi
+}
+
+# program FOLDER/NAME BODY: tells when it begins and ends, and runs BODY in between.
+program() {
+    mkdir -p "$dir/${1%/*}"
+    printf '#!/usr/bin/env bash\necho "%s begins" >>"%s/events"\n%s\necho "%s ends" >>"%s/events"\necho "[  PASSED  ] 1 test(s)."\n' \
+        "$1" "$dir" "$2" "$1" "$dir" >"$dir/$1"
+    chmod +x "$dir/$1"
+}
+
+run() { # lanes, program...
+    local lanes=$1 programs=() name
+    shift
+    for name in "$@"; do programs+=("$dir/$name"); done
+    : >"$dir/events"
+    TEST_LANES=$lanes scripts/run_tests.sh "$dir/logs" "${programs[@]}" >"$dir/out" 2>&1
+}
+
+# Rows without their seconds.
+rows() { sed -E 's/ +[0-9]+ s$//' "$dir/out"; }
+
+# Whether two programs that may not were running at a time.
+overlap() {
+    awk '$2 == "begins" { running[$1] = 1; for (p in running) if (p != $1 && (kind($1) == "alone" && kind(p) != "computes" ||
+                          kind(p) == "alone" && kind($1) != "computes")) bad = 1 }
+         $2 == "ends" { delete running[$1] }
+         function kind(name) { return substr(name, 1, index(name, "/") - 1) }
+         END { exit !bad }' "$dir/events"
+}
+
+# Waits, at most ten seconds, until another program has begun.
+until_begun() { echo "for i in \$(seq 100); do grep -q '^$1 begins' '$dir/events' && break; sleep 0.1; done; [ \$i -lt 100 ] || exit 1"; }
+
+printf '# words\nshares shares/*\ncomputes computes/*\n' >"$TEST_LANES_FILE"
+program alone/a "$(until_begun computes/a)"
+program alone/b 'sleep 0.2'
+program computes/a 'sleep 0.3'
+program computes/b 'sleep 0.1'
+program shares/a "$(until_begun shares/b)"
+program shares/b "$(until_begun shares/a)"
+all=(computes/a alone/a shares/a computes/b shares/b alone/b)
+run 2 "${all[@]}" && [ "$(tail -1 "$dir/out")" = "6 passed, 0 failed, 0 skipped" ] && ! overlap
+verdict "two lanes: what shares or computes runs beside, what stands alone does not" $?
+cp "$dir/out" "$dir/two"
+run 1 alone/b computes/b && [ "$(wc -l <"$dir/events")" -eq 4 ] && [ "$(sed -n 2p "$dir/events")" = "alone/b ends" ]
+verdict "one lane: one after another" $?
+cp "$dir/two" "$dir/out"
+[ "$(rows | sed '$d' | awk '{ print $1 }' | xargs)" = "a a a b b b" ] && [ "$(find "$dir/logs" -name '*.log' | wc -l)" -eq 6 ]
+verdict "rows in the order of the arguments, a log for each of two programs with one name" $?
+
+program shares/crash 'kill -SEGV $$'
+program computes/fails 'echo "what went wrong"; echo "[  FAILED  ] 2 test(s), listed below:"; exit 2'
+program alone/hangs 'sleep 60'
+TEST_LIMIT_S=1 run 2 alone/hangs shares/b shares/a shares/crash computes/fails alone/b
+[ $? -eq 1 ] && [ "$(tail -1 "$dir/out")" = "3 passed, 4 failed, 0 skipped" ] && grep -q 'what went wrong' "$dir/out" &&
+    [ "$(grep -c '^---- .* ended with status' "$dir/out")" -eq 3 ]
+verdict "a failure in any lane is shown with its output, a crash and a hang too" $?
+
+program computes/writes "echo \"\$TMPDIR\" >'$dir/tmpdir'"
+(unset TMPDIR && run 2 computes/writes alone/b) && grep -q '^/' "$dir/tmpdir" && (TMPDIR=$dir run 2 computes/writes alone/b) &&
+    [ "$(cat "$dir/tmpdir")" = "$dir" ]
+verdict "a temporary directory that was given is kept" $?
+
+# Told to end while both lanes work: the second lane's program goes too.
+program computes/long "echo \$\$ >'$dir/long.pid'; exec sleep 60"
+program alone/waits "$(until_begun computes/long); sleep 1"
+rm -f "$dir/long.pid"
+: >"$dir/events"
+TEST_LANES=2 scripts/run_tests.sh "$dir/logs" "$dir/alone/waits" "$dir/alone/b" "$dir/computes/long" >"$dir/out" 2>&1 &
+script=$!
+for _ in $(seq 100); do [ -s "$dir/long.pid" ] && break; sleep 0.1; done
+kill -TERM "$script"
+wait "$script"
+status=$?
+for _ in $(seq 50); do kill -0 "$(cat "$dir/long.pid")" 2>/dev/null || break; sleep 0.1; done
+[ "$status" -eq 130 ] && ! kill -0 "$(cat "$dir/long.pid")" 2>/dev/null && ! grep -q 'alone/b begins' "$dir/events"
+verdict "a signal ends both lanes" $?
+
+# The list itself: known words, programs that exist, and none that looks at what it says it does not.
+while read -r kind pattern; do
+    case $kind in
+    "" | "#"*) continue ;;
+    computes | shares) ;;
+    *) echo "no such word: $kind" ;;
+    esac
+    files=()
+    for file in tests/${pattern%.sh}.c tests/${pattern%.sh}.sh; do [ -e "$file" ] && files+=("$file"); done
+    [ ${#files[@]} -gt 0 ] || echo "no such test: $pattern"
+    [ "$kind" != computes ] ||
+        grep -lE '#include "harness/(confine|measure)/|"docto[r]"|tiny_runs_set_u[p]' "${files[@]}" /dev/null |
+        sed 's/$/: looks at the machine, so it does not only compute/'
+done <tests/lanes.txt >"$dir/out"
+[ ! -s "$dir/out" ]
+verdict "tests/lanes.txt" $?
+
+printf '[  PASSED  ] %d test(s).\n' "$passed"
+[ "$failed" -eq 0 ] || printf '[  FAILED  ] %d test(s), listed below:\n' "$failed"
+[ "$failed" -eq 0 ]
