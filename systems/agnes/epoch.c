@@ -3,7 +3,7 @@
  *   overlap=round    { sample h | gather h - 1 }, then train h - 1, then the next round
  *   overlap=full     train h - 1 | gather h | sample h + 1
  *
- * Stages are drivers with their workers: sample (1 + W), gather (1 + W), spill (1, spill=async), assemble (1) and
+ * Stages are drivers with their workers: sample (1 + W), gather (1 + W), spill (W, spill=async), assemble (1) and
  * train (1). The progress counts the hyperbatches that have passed each; whether a stage may begin its next one follows
  * from these counts. A stage waits for its own hyperbatch in earlier stages and for earlier hyperbatches in later ones,
  * so nothing waits in a circle. */
@@ -227,8 +227,8 @@ static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, stru
     GNN_TRY(open_queues(e, pipeline, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "gather", 1, gather_stage, e, err));
     GNN_TRY(gnn_team_stage(e->agnes->gathering_team, pipeline, "gather-work", err));
-    if (e->full_buffers != NULL)
-        GNN_TRY(gnn_pipeline_stage(pipeline, "spill", 1, spill_stage, e, err));
+    if (e->full_buffers != NULL) /* as many writes in flight as the workers would have */
+        GNN_TRY(gnn_pipeline_stage(pipeline, "spill", e->agnes->setup.config->workers, spill_stage, e, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "assemble", 1, assemble_stage, e, err));
     return gnn_pipeline_stage(pipeline, "train", 1, train_stage, e, err);
 }

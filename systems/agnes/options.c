@@ -46,7 +46,7 @@ const struct gnn_option agnes_options[] = {
      .help = "Rows of the feature cache: those used as often as the mean or more, lowest IDs first; or most used ones.",
      .source = "paper section 3.4 (2): a threshold, without a value; released code: the mean"},
     {.name = "spill", .type = GNN_OPT_CHOICE, .offset = FIELD(spill), .def = "sync", .choices = WORDS("sync", "async"),
-     .help = "Full staging buffers are written by the worker that filled them, or by a writer thread.",
+     .help = "Full staging buffers are written by the worker that filled them, or by writer threads, one a worker.",
      .source = "released code: sync"},
     {.name = "overlap", .type = GNN_OPT_CHOICE, .offset = FIELD(overlap), .def = "round",
      .choices = WORDS("round", "full"), .source = "released code: round",

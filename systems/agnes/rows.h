@@ -38,7 +38,7 @@ const void *agnes_feature_cache_find(const struct agnes_feature_cache *cache, ag
  *
  * Mini-batch j has a staging buffer of one block; when r rows are in it, it is written whole to the next free place of
  * the spill file. The tail stays in memory. Before j trains its blocks are read back, all at once. spill=async: full
- * buffers go to a writer thread, and spare ones take their place.
+ * buffers go to writer threads, one a worker, and spare ones take their place.
  *
  * Life     open -> per epoch: begin_epoch, { begin, add from many workers, finish, reload and row for each mini-batch }
  *          -> close
@@ -71,7 +71,7 @@ GNN_MUST_CHECK enum gnn_status agnes_spill_add(struct agnes_spill *spill, uint32
 /* Waits until everything is written. */
 GNN_MUST_CHECK enum gnn_status agnes_spill_finish(struct agnes_spill *spill);
 
-/* Writes full staging buffers of all spills until there are no more, *items of them: the writer thread's. */
+/* Writes full staging buffers of all spills until there are no more, *items of them: a writer thread's. */
 GNN_MUST_CHECK enum gnn_status agnes_spill_writer(struct gnn_queue *full, uint64_t *items, struct gnn_err *err);
 
 /* Reads j's spilled blocks back into `reloaded`, *blocks of them. One thread at a time. */
