@@ -7,6 +7,24 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* As the block layer maps a device's status (Linux, block/blk-core.c, blk_errors). */
+const char *gnn_io_reason(int error)
+{
+    switch (error) {
+    case ENODATA:
+        return "the device cannot read it (medium error)";
+    case EREMOTEIO:
+        return "the device failed (target error)";
+    case EILSEQ:
+        return "the device found its own check wrong (protection error)";
+    case EOPNOTSUPP:
+        return "not supported here; completions are polled on devices with polled queues only (nvme.poll_queues of the "
+               "kernel)";
+    default:
+        return strerror(error);
+    }
+}
+
 /* A range of a file on its way to or from memory. */
 struct transfer {
     struct gnn_world *world;
@@ -43,7 +61,7 @@ static enum gnn_status advance(struct transfer *t, int64_t moved, struct gnn_err
     if (!transient || !gnn_may_repeat(t->world, &t->repeats, progress > 0))
         return gnn_fail(err, GNN_EIO, "%s: %s of %" PRIu64 " bytes at offset %" PRIu64 ": %s",
                         gnn_file_path(t->world, t->file), t->verb, t->len_bytes - t->done_bytes,
-                        t->offset_bytes + t->done_bytes, moved < 0 ? strerror((int)-moved) : "it stays short");
+                        t->offset_bytes + t->done_bytes, moved < 0 ? gnn_io_reason((int)-moved) : "it stays short");
     t->done_bytes += progress;
     return GNN_OK;
 }

@@ -19,4 +19,8 @@ GNN_MUST_CHECK enum gnn_status gnn_read_window(struct gnn_world *world, struct g
 GNN_MUST_CHECK enum gnn_status gnn_write_all(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes,
                                              const void *src, uint64_t len_bytes, struct gnn_err *err);
 
+/* Returns the words for the errno of a read or write. A device's own errors come under numbers whose usual words
+ * ("No data available" for a sector that cannot be read) would lead a reader astray. */
+const char *gnn_io_reason(int error);
+
 #endif

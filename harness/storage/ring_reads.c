@@ -1,12 +1,12 @@
 #include "harness/storage/ring_reads.h"
 
+#include "harness/storage/exact.h"
 #include "harness/storage/repeat.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static const uint64_t full_ring_pause_ns = UINT64_C(5000); /* the kernel's polling thread fetches meanwhile */
 
@@ -153,7 +153,7 @@ static enum gnn_status judge(struct gnn_ring_reads *reads, struct gnn_ring_slot 
     const bool transient = result == -EAGAIN || result == -EINTR;
     return transient && gnn_may_repeat(reads->world, &slot->repeats, false)
                ? GNN_OK
-               : read_failed(reads, &slot->read, GNN_EIO, strerror(-result), err);
+               : read_failed(reads, &slot->read, GNN_EIO, gnn_io_reason(-result), err);
 }
 
 static enum gnn_status repeat_read(struct gnn_ring_reads *reads, uint32_t index, struct gnn_err *err)

@@ -11,6 +11,7 @@
 #include "harness/storage/reader.h"
 #include "tests/support/fixture.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -398,9 +399,21 @@ static void test_exact(void **state)
     rows_file_close(&f);
 }
 
+/* What the block layer calls ENODATA is a sector that cannot be read. */
+static void test_reasons(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(gnn_io_reason(ENODATA), "medium error"));
+    assert_non_null(strstr(gnn_io_reason(EREMOTEIO), "target error"));
+    assert_non_null(strstr(gnn_io_reason(EILSEQ), "protection error"));
+    assert_non_null(strstr(gnn_io_reason(EOPNOTSUPP), "nvme.poll_queues"));
+    assert_string_equal(gnn_io_reason(EIO), strerror(EIO));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_row_layout),
         cmocka_unit_test(test_widest_window),
         cmocka_unit_test(test_widths_on_512),
