@@ -1,5 +1,6 @@
-/* Many simulated runs of every system under random plans of failures (tests/support/random_faults.h): none hangs, none
- * leaks, and what says ok did what the run without failures did. `make faults N=100000` makes a campaign of it.
+/* Many runs of every system under random plans of failures (tests/support/random_faults.h): none hangs, none leaks,
+ * what says ok did what the run without failures did, and no value that was trained is wrong. `make faults N=100000`
+ * makes a campaign of it.
  *
  *   OOCGNN_FAULTS       runs; 300
  *   OOCGNN_TEST_SEED    seed of the first; the others follow
@@ -31,7 +32,7 @@ enum { JOBS_MAX = 64, SYSTEMS_MAX = 32, HANG_SECONDS = 60, BREACHES_MAX = 50, US
 /* How the runs of a system ended. */
 struct tally {
     char system[32];
-    uint64_t runs, injected, ends[GNN_STATUS_COUNT];
+    uint64_t runs, measured, injected, ends[GNN_STATUS_COUNT];
 };
 
 /* Shared by the processes; each writes its own. */
@@ -77,6 +78,7 @@ static void count(struct job *job, const struct random_faults_verdict *verdict)
     (void)snprintf(t->system, sizeof t->system, "%s", verdict->system);
     t->runs++;
     t->injected += verdict->injected;
+    t->measured += verdict->measured;
     t->ends[verdict->end]++;
     job->runs++;
 }
@@ -116,8 +118,9 @@ static void work(const struct said *said, struct job *job, uint64_t step, bool a
         run_seed(all, job->seed, &verdict);
         count(job, &verdict);
         if (alone || verdict.breach[0] != '\0')
-            (void)fprintf(said->out, "seed %" PRIu64 ": %s, %s\n    --fault %s\n    ends %s\n", job->seed,
-                          verdict.system, verdict.settings, verdict.plan, gnn_status_name(verdict.end));
+            (void)fprintf(said->out, "seed %" PRIu64 ": %s, %s, %s\n    --fault %s\n    ends %s\n", job->seed,
+                          verdict.system, verdict.measured ? "measured" : "simulated", verdict.settings, verdict.plan,
+                          gnn_status_name(verdict.end));
         if (verdict.breach[0] != '\0') {
             tell(said, job->seed, "", verdict.breach);
             job->breaches++;
@@ -175,6 +178,7 @@ static void add_up(const struct job *jobs, uint64_t job_count, struct job *sum)
             memcpy(to->system, from->system, sizeof to->system);
             to->runs += from->runs;
             to->injected += from->injected;
+            to->measured += from->measured;
             for (int e = 0; e < GNN_STATUS_COUNT; e++)
                 to->ends[e] += from->ends[e];
         }
@@ -184,10 +188,11 @@ static void add_up(const struct job *jobs, uint64_t job_count, struct job *sum)
 static void print_table(const struct job *sum)
 {
     static const enum gnn_status ends[] = {GNN_OK, GNN_EIO, GNN_ENOMEM, GNN_ENOSPC, GNN_ECANCELLED};
-    print_message("| system | runs | with a failure | ok | read failed | no memory | disk full | stopped |\n"
-                  "|---|---|---|---|---|---|---|---|\n");
+    print_message(
+        "| system | runs | values compared | with a failure | ok | read failed | no memory | disk full | stopped "
+        "|\n|---|---|---|---|---|---|---|---|---|\n");
     for (const struct tally *t = sum->tallies; t->system[0] != '\0'; t++) {
-        print_message("| %s | %" PRIu64 " | %" PRIu64, t->system, t->runs, t->injected);
+        print_message("| %s | %" PRIu64 " | %" PRIu64 " | %" PRIu64, t->system, t->runs, t->measured, t->injected);
         for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
             print_message(" | %" PRIu64, t->ends[ends[e]]);
         print_message(" |\n");

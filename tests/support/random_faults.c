@@ -2,6 +2,7 @@
 
 #include "harness/base/rng.h"
 #include "harness/run/fault_option.h"
+#include "harness/world/measured/measured.h"
 #include "tests/support/must.h"
 #include "tests/support/sim_profile.h"
 #include "tests/support/sim_world.h"
@@ -23,7 +24,9 @@ enum {
     WORD_BYTES = 64,
     GRAPHS = 2,
     EPOCHS = 2,
-    NUMBERS = 14, /* what is compared of an epoch */
+    NUMBERS = 14,     /* what is compared of an epoch */
+    VALUES_EVERY = 8, /* runs, one is made in the measured world, where rows have values */
+    SLOW_NS_MAX = 100000,
     READS_TYPICAL = 400,
     ALLOCATIONS_TYPICAL = 60,
 };
@@ -74,13 +77,16 @@ struct outcome {
 struct known {
     struct setting setting;
     struct outcome plain;
+    bool not_here; /* the measured world refuses them: no direct I/O, no polling */
 };
+
+enum { SIMULATED, MEASURED, WORLDS };
 
 struct random_faults {
     struct train_graph graphs[GRAPHS];
     struct gnn_profile profile;
     uint32_t system_count;
-    struct known *known[SYSTEMS_MAX][VARIANTS]; /* NULL: not needed yet */
+    struct known *known[SYSTEMS_MAX][VARIANTS][WORLDS]; /* NULL: not needed yet */
 };
 
 struct random_faults *random_faults_open(void)
@@ -100,7 +106,8 @@ void random_faults_close(struct random_faults *all)
 {
     for (uint32_t s = 0; s < all->system_count; s++)
         for (uint32_t v = 0; v < VARIANTS; v++)
-            free(all->known[s][v]);
+            for (uint32_t w = 0; w < WORLDS; w++)
+                free(all->known[s][v][w]);
     for (uint32_t g = 0; g < GRAPHS; g++)
         train_graph_close(&all->graphs[g]);
     free(all);
@@ -347,13 +354,15 @@ static void run_epochs(struct train_run *run, struct outcome *out, uint32_t stop
         gnn_world_faulty_counts(run->world, &out->counts);
         keep_epoch(run, status, &out->epoch[e]);
         (void)snprintf(what, sizeof what, "epoch %u", e);
+        if (run->wrong_values > 0) /* of an epoch that failed too: what it trained until then has to be right */
+            note(out, "%s trained %u values that are not the file's", what, run->wrong_values);
         judge(out, what, run, status, &before, run->stop_after > 0);
         before = out->counts;
     }
 }
 
-static void init_run(struct random_faults *all, const struct setting *s, struct gnn_world *world, const char **options,
-                     struct train_run *run)
+static void init_run(struct random_faults *all, const struct setting *s, int kind, struct gnn_world *world,
+                     const char **options, struct train_run *run)
 {
     for (uint32_t i = 0; i < s->word_count; i++)
         options[i] = s->words[i];
@@ -361,26 +370,49 @@ static void init_run(struct random_faults *all, const struct setting *s, struct 
     train_run_init(run, world, s->system->name);
     run->options = options;
     run->device = s->device;
-    run->modelled = &all->profile;
+    run->modelled = kind == SIMULATED ? &all->profile : NULL;
+    run->check_rows = kind == MEASURED;
     run->io_engine = s->engine;
     run->workload.batch_size = s->batch_size;
     run->workload.sample_only = s->sample_only;
     run->model_config.kind = s->model;
 }
 
-static void run_once(struct random_faults *all, const struct setting *s, const struct gnn_run_faults *faults,
+static struct gnn_world *open_world(struct random_faults *all, int kind)
+{
+    struct gnn_world *world = NULL;
+    struct gnn_err err = {0};
+    if (kind == SIMULATED)
+        return sim_world_of(&all->profile, 0);
+    must(gnn_world_measured_open(NULL, &world, &err), &err);
+    return world;
+}
+
+static void close_world(struct gnn_world *world, int kind)
+{
+    if (kind == SIMULATED)
+        gnn_world_simulated_close(world);
+    else
+        gnn_world_measured_close(world);
+}
+
+/* A measured run has a graph of its own, on whose disk no other run has left anything; so has every simulated one. */
+static void run_once(struct random_faults *all, const struct setting *s, int kind, const struct gnn_run_faults *faults,
                      struct outcome *out)
 {
     const char *options[WORDS_MAX + 1];
-    struct gnn_world *const inner = sim_world_of(&all->profile, 0);
+    struct gnn_world *const inner = open_world(all, kind);
     struct gnn_world *world = NULL;
     struct gnn_mem_usage usage;
     struct gnn_err err = {0};
+    struct train_graph own;
     struct train_run run;
     *out = (struct outcome){.open = GNN_OK};
+    if (kind == MEASURED)
+        train_graph_open(&shapes[s->graph], &own);
     must(gnn_world_faulty_open(inner, &faults->plan, &world, &err), &err);
-    init_run(all, s, world, options, &run);
-    out->open = train_run_open(&run, &all->graphs[s->graph]);
+    init_run(all, s, kind, world, options, &run);
+    out->open = train_run_open(&run, kind == MEASURED ? &own : &all->graphs[s->graph]);
     gnn_world_faulty_counts(world, &out->counts);
     judge(out, "open", &run, out->open, &(struct gnn_fault_counts){0}, false);
     if (out->open == GNN_OK)
@@ -391,7 +423,9 @@ static void run_once(struct random_faults *all, const struct setting *s, const s
     if (out->left_bytes > 0)
         note(out, "%" PRIu64 " bytes of the world's memory are left", out->left_bytes);
     gnn_world_faulty_close(world);
-    gnn_world_simulated_close(inner);
+    close_world(inner, kind);
+    if (kind == MEASURED)
+        train_graph_close(&own);
 }
 
 /* Parameters that contradict each other are refused where a run is planned. */
@@ -401,18 +435,19 @@ static bool is_refused(struct random_faults *all, const struct setting *s)
     struct gnn_world *const world = sim_world_of(&all->profile, 0);
     struct gnn_memory_plan plan;
     struct train_run run;
-    init_run(all, s, world, options, &run);
+    init_run(all, s, SIMULATED, world, options, &run);
     const bool refused = s->system->plan != NULL && train_run_plan(&run, &all->graphs[s->graph], &plan) != GNN_OK;
     free(run.config);
     gnn_world_simulated_close(world);
     return refused;
 }
 
+static const struct gnn_run_faults none = {.plan = {.seed = 1}, .device_slowdown = 1};
+
 /* A draw that is refused, before anything was done or at open, loses its last word until it is not. */
 static const struct known *known_of(struct random_faults *all, uint32_t system, uint32_t variant)
 {
-    static const struct gnn_run_faults none = {.plan = {.seed = 1}, .device_slowdown = 1};
-    struct known **const kept = &all->known[system][variant];
+    struct known **const kept = &all->known[system][variant][SIMULATED];
     if (*kept == NULL) {
         *kept = calloc(1, sizeof **kept);
         assert_non_null(*kept);
@@ -420,9 +455,42 @@ static const struct known *known_of(struct random_faults *all, uint32_t system, 
         draw_setting(s, gnn_systems[system], variant);
         while (s->word_count > 0 && is_refused(all, s))
             s->word_count--;
-        run_once(all, s, &none, &(*kept)->plain);
-        for (; (*kept)->plain.open == GNN_EUSAGE && s->word_count > 0; run_once(all, s, &none, &(*kept)->plain))
+        run_once(all, s, SIMULATED, &none, &(*kept)->plain);
+        for (; (*kept)->plain.open == GNN_EUSAGE && s->word_count > 0;
+             run_once(all, s, SIMULATED, &none, &(*kept)->plain))
             s->word_count--;
+    }
+    return *kept;
+}
+
+static bool has_word(const struct setting *s, const char *word)
+{
+    for (uint32_t i = 0; i < s->word_count; i++)
+        if (strcmp(s->words[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* No permission, no direct I/O; of polled completions only the first read tells that there are none. */
+static bool is_of_this_machine(const struct setting *s, const struct outcome *plain)
+{
+    bool is = has_word(s, "iopoll=true") || plain->open == GNN_ENOTSUP || plain->open == GNN_EPERM;
+    for (uint32_t e = 0; e < EPOCHS; e++)
+        is = is || plain->epoch[e].status == GNN_ENOTSUP || plain->epoch[e].status == GNN_EPERM;
+    return is;
+}
+
+/* The same parameters in the measured world. */
+static const struct known *measured_of(struct random_faults *all, const struct known *simulated, uint32_t system)
+{
+    struct known **const kept = &all->known[system][simulated->setting.variant][MEASURED];
+    if (*kept == NULL) {
+        *kept = calloc(1, sizeof **kept);
+        assert_non_null(*kept);
+        (*kept)->setting = simulated->setting;
+        (*kept)->setting.model = GNN_MODEL_SAGE; /* whose first reduction takes the rows as they came */
+        run_once(all, &(*kept)->setting, MEASURED, &none, &(*kept)->plain);
+        (*kept)->not_here = is_of_this_machine(&(*kept)->setting, &(*kept)->plain);
     }
     return *kept;
 }
@@ -441,22 +509,37 @@ static bool anything(const struct gnn_fault_counts *n)
     return n->eio + n->again + n->shortened + n->slow + n->writes_refused + n->writes_shortened + n->allocs_refused > 0;
 }
 
+/* In the measured world a delay is one: it is kept short. */
+static void shorten_delays(struct gnn_run_faults *faults)
+{
+    faults->plan.slow_ns = gnn_min_u64(faults->plan.slow_ns, SLOW_NS_MAX);
+}
+
 void random_faults_run(struct random_faults *all, uint64_t seed, struct random_faults_verdict *out)
 {
     struct gnn_rng rng = gnn_rng_at(gnn_rng_fork(seed, "random faults"));
     const uint32_t system = (uint32_t)gnn_rng_below(&rng, all->system_count);
-    const struct known *const known = known_of(all, system, (uint32_t)gnn_rng_below(&rng, VARIANTS));
+    const struct known *known = known_of(all, system, (uint32_t)gnn_rng_below(&rng, VARIANTS));
     struct outcome *const run = malloc(sizeof *run);
     struct gnn_run_faults faults;
+    int kind = SIMULATED;
     assert_non_null(run);
     draw_plan(seed, &rng, &faults);
-    *out = (struct random_faults_verdict){.system = known->setting.system->name, .end = known->plain.open};
+    if (one_in(&rng, VALUES_EVERY) && known->plain.breach[0] == '\0') {
+        const struct known *const measured = measured_of(all, known, system);
+        kind = measured->not_here ? SIMULATED : MEASURED;
+        known = measured->not_here ? known : measured;
+    }
+    if (kind == MEASURED)
+        shorten_delays(&faults);
+    *out = (struct random_faults_verdict){
+        .system = known->setting.system->name, .end = known->plain.open, .measured = kind == MEASURED};
     describe(&known->setting, out->settings);
     if (known->plain.breach[0] != '\0') {
         (void)snprintf(out->breach, sizeof out->breach, "without any failure: %.1000s", known->plain.breach);
     } else {
         write_plan(&faults, out->plan);
-        run_once(all, &known->setting, &faults, run);
+        run_once(all, &known->setting, kind, &faults, run);
         compare(run, &known->plain);
         out->end = run->open;
         for (uint32_t e = 0; e < EPOCHS && out->end == GNN_OK; e++)

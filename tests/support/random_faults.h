@@ -1,5 +1,6 @@
-/* Simulated runs of every system under random plans of failures, each judged against the same run without them. One
- * seed chooses system, parameters, workload and plan: it repeats a run on any machine.
+/* Runs of every system under random plans of failures, each judged against the same run without them. One seed
+ * chooses system, parameters, workload, plan and world: seven of eight runs are simulated, and repeat on any machine.
+ * The eighth is measured, on files of its own: there every feature value that is trained is compared with the file's.
  *
  * A run must come to an end and give all memory back, and each of its epochs must end in one of two ways: well, with
  * the mini-batches, seeds and counters of rows of the run without failures, and then nothing was injected that cannot
@@ -20,6 +21,7 @@ struct random_faults_verdict {
     const char *system;
     enum gnn_status end;               /* the first failure of open or an epoch; GNN_OK: none */
     bool injected;                     /* anything at all */
+    bool measured;                     /* this machine; else simulated */
     char settings[RANDOM_FAULTS_TEXT]; /* options and workload */
     char plan[RANDOM_FAULTS_TEXT];     /* as --fault takes it */
     char breach[RANDOM_FAULTS_TEXT];   /* what is wrong; "": nothing */

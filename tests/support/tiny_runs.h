@@ -18,8 +18,8 @@ struct tiny_runs {
     bool throttled; /* … and the device can be slowed down */
 };
 
-/* cmocka's group set-up and tear-down: *state is a struct tiny_runs. tiny_runs_prepare does not ask what the machine can
- * do, which makes a control group for a moment: confined and throttled stay false. */
+/* cmocka's group set-up and tear-down: *state is a struct tiny_runs. tiny_runs_prepare does not ask what the machine
+ * can do, which makes a control group for a moment: confined and throttled stay false. */
 int tiny_runs_set_up(void **state);
 int tiny_runs_prepare(void **state);
 int tiny_runs_tear_down(void **state);
