@@ -7,7 +7,7 @@
 #   make agree           the same runs on this machine and simulated with its profile; AGREE= passes options
 #   make faults          random failures in simulated runs of every system: N= runs, SEED= of the first, JOBS= processes
 #   make kills           runs of every system killed at random moments: N= kills, SEED= of the first
-#   make fuzz            libFuzzer over every parser, T= seconds each, TARGETS= some of tests/fuzz/corpus
+#   make fuzz            libFuzzer over every parser, T= seconds each, TARGETS= some of tests/fuzz/corpus, JOBS= at a time
 #   make mutate          changes a line of the sources at a time and asks the quick suite: MUTATE= passes options
 #   make test-gpu        what only a GPU can show, under eight minutes; skipped with a message where there is none
 #   make bench-gpu       a GPU's rates, training steps against their roofline and PyTorch, transfers, an epoch's floors
@@ -222,7 +222,7 @@ FUZZER := $(BUILD)/tests/fuzz/fuzz_formats
 fuzz:
 	@scripts/setup.sh build test fuzz
 	@$(MAKE) --no-print-directory -s -j2 CC=clang BUILD=build/fuzz SANITIZE=fuzzer-no-link,address,undefined build/fuzz/tests/fuzz/fuzz_formats
-	@scripts/fuzz.sh build/fuzz/tests/fuzz/fuzz_formats build/fuzz/work $(T) $(TARGETS)
+	@JOBS=$(JOBS) scripts/fuzz.sh build/fuzz/tests/fuzz/fuzz_formats build/fuzz/work $(T) $(TARGETS)
 $(FUZZER): LDLIBS += -fsanitize=fuzzer
 
 # The tool is one of Python's; it has an environment of its own below build/.
