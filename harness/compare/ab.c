@@ -1,0 +1,180 @@
+#include "harness/compare/ab.h"
+
+#include "harness/base/rng.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* ---- one look ---- */
+
+static void describe(const struct gnn_ab_plan *plan, struct gnn_ab_series *s)
+{
+    double logs[GNN_PAIRS_MAX], sorted[GNN_PAIRS_MAX];
+    assert(s->count >= 1);
+    for (uint32_t i = 0; i < s->count; i++)
+        sorted[i] = logs[i] = log(s->head[i] / s->base[i]);
+    gnn_sort_doubles(sorted, s->count);
+    const double median = gnn_quantile(sorted, s->count, 0.5);
+    const struct gnn_interval interval = gnn_median_interval(logs, s->count, 0.95, plan->seed);
+    for (uint32_t i = 0; i < s->count; i++)
+        sorted[i] = fabs(logs[i] - median);
+    gnn_sort_doubles(sorted, s->count);
+    s->spread = 1.4826 * gnn_quantile(sorted, s->count, 0.5);
+    s->ratio = exp(median);
+    s->low = exp(interval.low);
+    s->high = exp(interval.high);
+    s->p = gnn_signed_rank_p(logs, s->count);
+}
+
+static enum gnn_ab_verdict verdict_of(const struct gnn_ab_plan *plan, const struct gnn_ab_series *s, bool last)
+{
+    if (s->p < plan->alpha && s->low > 1 + plan->margin)
+        return GNN_AB_SLOWER;
+    if (s->high < 1 - plan->margin)
+        return GNN_AB_FASTER;
+    if (s->high < 1 + plan->limit)
+        return GNN_AB_FINE;
+    return last ? GNN_AB_UNSURE : GNN_AB_OPEN;
+}
+
+void gnn_ab_judge(const struct gnn_ab_plan *plan, struct gnn_ab_series *series, uint32_t count, uint32_t look,
+                  uint32_t looks)
+{
+    double p[GNN_PAIRS_MAX];
+    uint32_t open = 0, family = 0;
+    assert(count <= GNN_PAIRS_MAX);
+    assert(look < looks);
+    for (uint32_t i = 0; i < count; i++) {
+        family += series[i].verdict != GNN_AB_ABSENT ? 1 : 0;
+        if (series[i].verdict != GNN_AB_OPEN)
+            continue;
+        describe(plan, &series[i]);
+        p[open++] = series[i].p;
+    }
+    gnn_holm(p, open, family);
+    open = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (series[i].verdict != GNN_AB_OPEN)
+            continue;
+        series[i].p = fmin(1, p[open++] * (double)looks); /* Bonferroni over the looks */
+        series[i].verdict = verdict_of(plan, &series[i], look + 1 == looks);
+    }
+}
+
+/* ---- measuring ---- */
+
+struct measuring {
+    const struct gnn_ab_plan *plan;
+    uint32_t cells, metrics;
+    gnn_ab_observe_fn *observe;
+    void *ctx;
+    struct gnn_ab_series *series;
+};
+
+static bool is_open(const struct measuring *m, uint32_t cell)
+{
+    for (uint32_t i = 0; i < m->metrics; i++)
+        if (m->series[cell * m->metrics + i].verdict == GNN_AB_OPEN)
+            return true;
+    return false;
+}
+
+/* ABBA: two pairs mirror each other, and a coin says which of the builds begins. */
+static bool head_begins(const struct gnn_ab_plan *plan, uint32_t cell, uint32_t pair)
+{
+    const uint64_t coin = gnn_rng_fold(gnn_rng_fold(gnn_rng_fork(plan->seed, "order"), cell), pair / 2);
+    return ((coin ^ pair) & 1) != 0;
+}
+
+static enum gnn_status add_pair(const struct measuring *m, uint32_t cell, uint32_t pair, struct gnn_err *err)
+{
+    double values[2][GNN_AB_METRICS_MAX];
+    const bool head_first = head_begins(m->plan, cell, pair);
+    for (int turn = 0; turn < 2; turn++) {
+        const bool head = (turn == 0) == head_first;
+        for (uint32_t i = 0; i < GNN_AB_METRICS_MAX; i++)
+            values[head][i] = (double)NAN;
+        GNN_TRY(m->observe(m->ctx, cell, head, values[head], err));
+    }
+    for (uint32_t i = 0; i < m->metrics; i++) {
+        struct gnn_ab_series *const s = &m->series[cell * m->metrics + i];
+        if (s->verdict != GNN_AB_OPEN)
+            continue;
+        if (!(values[0][i] > 0) || !(values[1][i] > 0)) {
+            s->verdict = GNN_AB_ABSENT;
+            continue;
+        }
+        assert(s->count < GNN_PAIRS_MAX);
+        s->head_first[s->count] = head_first;
+        s->base[s->count] = values[0][i];
+        s->head[s->count++] = values[1][i];
+    }
+    return GNN_OK;
+}
+
+static uint32_t count_looks(const struct gnn_ab_plan *plan)
+{
+    uint32_t looks = 1;
+    for (uint32_t pairs = plan->pairs; pairs < plan->pairs_max; pairs *= 2)
+        looks++;
+    return looks;
+}
+
+static enum gnn_status measure(const struct measuring *m, struct gnn_err *err)
+{
+    const uint32_t looks = count_looks(m->plan);
+    uint32_t pair = 0, target = m->plan->pairs;
+    for (uint32_t look = 0; look < looks; look++) {
+        for (; pair < target; pair++)
+            for (uint32_t cell = 0; cell < m->cells; cell++)
+                if (is_open(m, cell))
+                    GNN_TRY(add_pair(m, cell, pair, err));
+        gnn_ab_judge(m->plan, m->series, m->cells * m->metrics, look, looks);
+        target = gnn_min_u32(2 * target, m->plan->pairs_max);
+    }
+    return GNN_OK;
+}
+
+/* Measures what came out slower once more, in pairs of its own. */
+static enum gnn_status confirm(const struct measuring *first, struct gnn_err *err)
+{
+    const uint32_t count = first->cells * first->metrics;
+    struct gnn_ab_series *again;
+    GNN_NEW(again, count, err, "%u series of pairs", count);
+    bool any = false;
+    for (uint32_t i = 0; i < count; i++) {
+        again[i].verdict = first->series[i].verdict == GNN_AB_SLOWER ? GNN_AB_OPEN : GNN_AB_ABSENT;
+        any = any || again[i].verdict == GNN_AB_OPEN;
+    }
+    struct gnn_ab_plan plan = *first->plan;
+    struct measuring second = *first;
+    plan.seed = gnn_rng_fork(plan.seed, "confirm");
+    second.plan = &plan;
+    second.series = again;
+    const enum gnn_status status = any ? measure(&second, err) : GNN_OK;
+    for (uint32_t i = 0; i < count && status == GNN_OK; i++)
+        if (first->series[i].verdict == GNN_AB_SLOWER) {
+            first->series[i].confirmed = again[i].verdict == GNN_AB_SLOWER;
+            first->series[i].verdict = first->series[i].confirmed ? GNN_AB_SLOWER : GNN_AB_UNSURE;
+        }
+    free(again);
+    return status;
+}
+
+enum gnn_status gnn_ab_run(const struct gnn_ab_plan *plan, uint32_t cells, uint32_t metrics, gnn_ab_observe_fn *observe,
+                           void *ctx, struct gnn_ab_series *series, struct gnn_err *err)
+{
+    assert(metrics >= 1);
+    assert(metrics <= GNN_AB_METRICS_MAX);
+    if (plan->pairs < GNN_AB_PAIRS_LEAST || plan->pairs > plan->pairs_max || plan->pairs_max > GNN_PAIRS_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "--pairs %u, --pairs-max %u: expected %d <= pairs <= pairs-max <= %d",
+                        plan->pairs, plan->pairs_max, GNN_AB_PAIRS_LEAST, GNN_PAIRS_MAX);
+    if (cells == 0 || cells > GNN_PAIRS_MAX / metrics)
+        return gnn_fail(err, GNN_EUSAGE, "%u cells to be timed: expected 1 to %u", cells, GNN_PAIRS_MAX / metrics);
+    for (uint32_t i = 0; i < cells * metrics; i++)
+        series[i] = (struct gnn_ab_series){.verdict = GNN_AB_OPEN};
+    const struct measuring m = {
+        .plan = plan, .cells = cells, .metrics = metrics, .observe = observe, .ctx = ctx, .series = series};
+    GNN_TRY(measure(&m, err));
+    return confirm(&m, err);
+}
