@@ -1,0 +1,157 @@
+#include "harness/compare/baseline.h"
+
+#include "harness/base/grow.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VERSION = 1, PATH_BYTES = 1024 };
+#define FORMAT "oocgnn-baseline"
+
+/* ---- reading ---- */
+
+static enum gnn_status read_pairs(json_t *object, struct gnn_kv_list *out, struct gnn_err *err)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        if (json_is_string(value))
+            GNN_TRY(gnn_kv_set(out, key, json_string_value(value), err));
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status read_cell(const char *path, const json_t *from, struct gnn_facts *facts, struct gnn_err *err)
+{
+    struct gnn_cell *const cells = gnn_grow(facts->cells, facts->count, &facts->room, sizeof *cells);
+    if (cells == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "cell %u of %s", facts->count + 1, path);
+    facts->cells = cells;
+    struct gnn_cell *const cell = &facts->cells[facts->count++];
+    *cell = (struct gnn_cell){.runs = 1};
+    GNN_TRY(read_pairs(json_object_get(from, "config"), &cell->config, err));
+    GNN_TRY(read_pairs(json_object_get(from, "exact"), &cell->exact, err));
+    if (cell->config.count == 0 || cell->exact.count == 0)
+        return gnn_fail(err, GNN_EFORMAT, "%s: cell %u has no config or no exact values", path, facts->count);
+    return GNN_OK;
+}
+
+static enum gnn_status read_facts(const char *path, const json_t *root, struct gnn_facts *facts, struct gnn_err *err)
+{
+    const char *const revision = json_string_value(json_object_get(root, "revision"));
+    const json_t *const cells = json_object_get(root, "cells");
+    (void)snprintf(facts->revision, sizeof facts->revision, "%s", revision == NULL ? "" : revision);
+    for (size_t i = 0; i < json_array_size(cells); i++)
+        GNN_TRY(read_cell(path, json_array_get(cells, i), facts, err));
+    gnn_facts_label(facts);
+    return read_pairs(json_object_get(root, "instructions"), &facts->instructions, err);
+}
+
+static enum gnn_status load(const char *path, json_t **out, struct gnn_err *err)
+{
+    json_error_t trouble;
+    if (access(path, R_OK) != 0)
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM, "%s: %s; oocgnn baseline writes one", path,
+                        strerror(errno));
+    *out = json_load_file(path, JSON_REJECT_DUPLICATES, &trouble);
+    if (*out == NULL)
+        return gnn_fail(err, GNN_EFORMAT, "%s:%d: %s", path, trouble.line, trouble.text);
+    const char *const format = json_string_value(json_object_get(*out, "format"));
+    const json_int_t version = json_integer_value(json_object_get(*out, "version"));
+    if (format != NULL && strcmp(format, FORMAT) == 0 && version == VERSION)
+        return GNN_OK;
+    json_decref(*out);
+    *out = NULL;
+    return gnn_fail(err, GNN_EFORMAT, "%s: no baseline of version %d; `oocgnn baseline` writes one", path, VERSION);
+}
+
+enum gnn_status gnn_baseline_read(const char *path, struct gnn_facts *facts, json_t **accepted, struct gnn_err *err)
+{
+    json_t *root = NULL;
+    *accepted = NULL;
+    enum gnn_status status = load(path, &root, err);
+    if (status == GNN_OK && facts != NULL)
+        status = read_facts(path, root, facts, err);
+    if (status == GNN_OK) {
+        json_t *const kept = json_object_get(root, "accepted");
+        *accepted = json_is_array(kept) ? json_incref(kept) : json_array();
+        if (*accepted == NULL)
+            status = gnn_fail(err, GNN_ENOMEM, "accepted changes of %s", path);
+    }
+    json_decref(root);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static json_t *pairs_object(const struct gnn_kv_list *list)
+{
+    json_t *const object = json_object();
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i].value != NULL)
+            (void)json_object_set_new(object, list->items[i].key, json_string(list->items[i].value));
+    return object;
+}
+
+/* What two runs of this build do not agree in is no baseline. */
+static json_t *exact_object(const struct gnn_cell *cell)
+{
+    json_t *const object = pairs_object(&cell->exact);
+    for (uint32_t i = 0; i < cell->unsteady.count; i++)
+        (void)json_object_del(object, cell->unsteady.items[i].key);
+    return object;
+}
+
+static json_t *facts_object(const struct gnn_facts *facts, const json_t *accepted)
+{
+    json_t *const root = json_object(), *const cells = json_array();
+    (void)json_object_set_new(root, "format", json_string(FORMAT));
+    (void)json_object_set_new(root, "version", json_integer(VERSION));
+    for (uint32_t i = 0; facts != NULL && i < facts->count; i++)
+        (void)json_array_append_new(cells, json_pack("{s:o, s:o}", "config", pairs_object(&facts->cells[i].config),
+                                                     "exact", exact_object(&facts->cells[i])));
+    if (facts != NULL) {
+        (void)json_object_set_new(root, "revision", json_string(facts->revision));
+        (void)json_object_set(root, "cells", cells);
+        (void)json_object_set_new(root, "instructions", pairs_object(&facts->instructions));
+    }
+    json_decref(cells);
+    (void)json_object_set_new(root, "accepted", json_deep_copy(accepted));
+    return root;
+}
+
+/* Whether everything got in: an allocation that failed left something out. */
+static bool is_whole(const json_t *root, const struct gnn_facts *facts, const json_t *accepted)
+{
+    const json_t *const cells = json_object_get(root, "cells");
+    bool whole = json_array_size(json_object_get(root, "accepted")) == json_array_size(accepted) &&
+                 json_array_size(cells) == (facts == NULL ? 0 : facts->count);
+    for (uint32_t i = 0; facts != NULL && whole && i < facts->count; i++) {
+        const struct gnn_cell *const cell = &facts->cells[i];
+        whole = json_object_size(json_object_get(json_array_get(cells, i), "exact")) ==
+                cell->exact.count - cell->unsteady.count;
+    }
+    return whole;
+}
+
+enum gnn_status gnn_baseline_write(const char *path, const struct gnn_facts *facts, const json_t *accepted,
+                                   struct gnn_err *err)
+{
+    char beside[PATH_BYTES];
+    if ((size_t)snprintf(beside, sizeof beside, "%s.new", path) >= sizeof beside)
+        return gnn_fail(err, GNN_EUSAGE, "%s: the path is too long", path);
+    json_t *const root = facts_object(facts, accepted);
+    enum gnn_status status = GNN_OK;
+    if (!is_whole(root, facts, accepted))
+        status = gnn_fail(err, GNN_ENOMEM, "the baseline %s", path);
+    if (status == GNN_OK &&
+        (json_dump_file(root, beside, JSON_INDENT(1) | JSON_PRESERVE_ORDER) != 0 || rename(beside, path) != 0)) {
+        status = gnn_fail(err, GNN_EIO, "%s: cannot be written: %s", path, strerror(errno));
+        (void)unlink(beside);
+    }
+    json_decref(root);
+    return status;
+}
