@@ -260,6 +260,9 @@ install: all
 	install -m 644 $(wildcard workloads/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/presets
 	install -m 644 $(wildcard workloads/presets/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/presets/
+	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/gate/gpu
+	install -m 644 $(wildcard workloads/gate/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/gate/
+	install -m 644 $(wildcard workloads/gate/gpu/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/gate/gpu/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs
 	install -m 644 $(wildcard workloads/hardware/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/
 	install -m 644 $(wildcard workloads/hardware/costs/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs/

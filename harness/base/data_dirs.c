@@ -95,6 +95,11 @@ void gnn_preset_dirs(struct gnn_data_dirs *out)
     find_dirs("presets", "presets", out);
 }
 
+void gnn_gate_dirs(struct gnn_data_dirs *out)
+{
+    find_dirs("gate", "gate", out);
+}
+
 static int is_ini(const struct dirent *entry)
 {
     const size_t length = strlen(entry->d_name);

@@ -1,6 +1,6 @@
-/* Where the program's own data files are: hardware profiles and presets. Looked for in this order (KIND: "hardware" or
- * "presets"):
- *   1  $XDG_DATA_HOME/oocgnn, or $HOME/.local/share/oocgnn: what `oocgnn calibrate` wrote; its folder presets/
+/* Where the program's own data files are: hardware profiles, presets and the jobs of the regression gate. Looked for in
+ * this order (KIND: "hardware", "presets" or "gate"):
+ *   1  $XDG_DATA_HOME/oocgnn, or $HOME/.local/share/oocgnn: what `oocgnn calibrate` wrote; its folders presets/, gate/
  *   2  workloads/KIND in a folder above the executable: the source tree it was built in
  *   3  ../share/oocgnn/KIND beside the executable's folder: an installation
  * The user's own come first, so that a file there replaces one of the same name. */
@@ -19,6 +19,7 @@ struct gnn_data_dirs {
 /* Fills out, which is not copied afterwards. A place that is not there is left out; there may be none. */
 void gnn_data_dirs(struct gnn_data_dirs *out); /* hardware profiles */
 void gnn_preset_dirs(struct gnn_data_dirs *out);
+void gnn_gate_dirs(struct gnn_data_dirs *out); /* job files of `oocgnn compare` */
 
 /* Calls fn with every .ini file of the NULL-terminated dirs, in their order and by name within one; `name` is the
  * file's without its folder and .ini. GNN_EIO when a folder cannot be read; one that is not there is skipped. */

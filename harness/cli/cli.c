@@ -30,6 +30,8 @@ static const struct command commands[] = {
     {"run", "train one system on one dataset and record it", gnn_cmd_run},
     {"sweep", "run every cell of a job file", gnn_cmd_sweep},
     {"report", "tables and plots of recorded runs", gnn_cmd_report},
+    {"baseline", "keep what a build or a database says, for later comparisons", gnn_cmd_baseline},
+    {"compare", "regression gate: two builds, databases or baselines", gnn_cmd_compare},
     {"calibrate", "measure this machine into a profile of the simulated world", gnn_cmd_calibrate},
 };
 

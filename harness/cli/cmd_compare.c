@@ -1,0 +1,251 @@
+/* oocgnn compare: the regression gate. Exact values of the same seed, instruction counts, and measured time of two
+ * builds side by side; what got worse ends with status 3. */
+#include "harness/base/log.h"
+#include "harness/cli/args.h"
+#include "harness/cli/builds.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/operand.h"
+#include "harness/cli/time_builds.h"
+#include "harness/compare/baseline.h"
+#include "harness/compare/changes.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct compare_config {
+    char jobs[GNN_TEXT_MAX], data[GNN_TEXT_MAX];
+    bool exact, instructions, time, markdown;
+    double tolerance_pct, margin_pct, limit_pct, alpha;
+    uint32_t pairs, pairs_max, rows;
+    uint64_t seed;
+    char samples[GNN_TEXT_MAX], summary[GNN_TEXT_MAX], accept[GNN_TEXT_MAX], accepted[GNN_TEXT_MAX];
+};
+
+#define OPTION(...) GNN_OPTION(compare_config, __VA_ARGS__)
+
+/* clang-format off */
+static const struct gnn_option compare_table[] = {
+    OPTION("jobs", TEXT, jobs, "", .unit = "DIR",
+           .help = "folder with exact.ini, instructions.ini and time.ini, which builds run; empty: workloads/gate"),
+    OPTION("data", TEXT, data, "", .unit = "DIR", .help = "directory of the datasets for the runs of builds"),
+    OPTION("exact", BOOL, exact, "yes",
+           .help = "counts, digests and virtual times, which the same seed repeats: every change is red"),
+    OPTION("instructions", BOOL, instructions, "yes",
+           .help = "instructions of the hot loops under valgrind; where there is none, a line says so"),
+    OPTION("tolerance", F64, tolerance_pct, "0.5", .unit = "PERCENT", .max = 100,
+           .help = "instruction counts that grow by more are red"),
+    OPTION("time", BOOL, time, "no",
+           .help = "measured time of two builds, in interleaved pairs of runs of time.ini: for a machine that does "
+                   "nothing else; wall time of an epoch and, with a GPU, the kernels' and copies' by its own events"),
+    OPTION("pairs", U32, pairs, "10", .min = 10, .max = GNN_PAIRS_MAX, .help = "pairs of runs before the first look"),
+    OPTION("pairs-max", U32, pairs_max, "40", .min = 10, .max = GNN_PAIRS_MAX,
+           .help = "pairs after which an open question is left open; twice as many at every look until then"),
+    OPTION("margin", F64, margin_pct, "1", .unit = "PERCENT", .max = 100,
+           .help = "red has to be slower than this, with certainty"),
+    OPTION("limit", F64, limit_pct, "3", .unit = "PERCENT", .min = 0.01, .max = 100,
+           .help = "fine has to be slower by less than this, with certainty; between the two more pairs are taken"),
+    OPTION("alpha", F64, alpha, "0.01", .min = 1e-9, .max = 0.5,
+           .help = "chance of a wrong red among all times together, before it is confirmed"),
+    OPTION("seed", U64, seed, "1", .help = "of the order within pairs and of the intervals"),
+    OPTION("samples", TEXT, samples, "", .unit = "FILE", .help = "write every pair's times to this CSV file"),
+    OPTION("accept", TEXT, accept, "", .unit = "REASON",
+           .help = "accept what is red in exact values and instruction counts, and keep the reason; where BASE is a "
+                   "baseline file it gets the new values"),
+    OPTION("accepted", TEXT, accepted, "", .unit = "FILE",
+           .help = "where accepted changes are kept; empty: BASE, where that is a baseline file"),
+    OPTION("markdown", BOOL, markdown, "no", .help = "print Markdown"),
+    OPTION("summary", TEXT, summary, "", .unit = "FILE",
+           .help = "append Markdown to this file, such as a CI's $GITHUB_STEP_SUMMARY"),
+    OPTION("rows", U32, rows, "50", .help = "lines of each kind that are shown"),
+    {.name = NULL},
+};
+/* clang-format on */
+
+struct request {
+    struct compare_config config;
+    const char *paths[2];
+    uint32_t path_count;
+    struct gnn_gate_jobs jobs;
+    struct gnn_operand base, head;
+    struct gnn_changes changes;
+    json_t *accepted; /* of --accepted or BASE; NULL: neither */
+};
+
+static enum gnn_status take_word(void *ctx, const char *word, struct gnn_err *err)
+{
+    struct request *const r = ctx;
+    if (r->path_count == 2)
+        return gnn_fail(err, GNN_EUSAGE, "compare: unexpected argument \"%s\"; see `oocgnn compare --help`", word);
+    r->paths[r->path_count++] = word;
+    return GNN_OK;
+}
+
+static bool are_builds(const struct request *r)
+{
+    return r->base.kind == GNN_OPERAND_BUILD && r->head.kind == GNN_OPERAND_BUILD;
+}
+
+/* ---- the three parts ---- */
+
+static enum gnn_status compare_exact(struct request *r, const char *dir, struct gnn_err *err)
+{
+    const struct compare_config *const c = &r->config;
+    GNN_TRY(gnn_operand_run(&r->base, &r->jobs, c->exact, c->instructions, c->data, dir, err));
+    GNN_TRY(gnn_operand_run(&r->head, &r->jobs, c->exact, c->instructions, c->data, dir, err));
+    if (c->exact)
+        GNN_TRY(gnn_compare_exact(&r->base.facts, &r->head.facts, &r->changes, err));
+    return c->instructions
+               ? gnn_compare_instructions(&r->base.facts, &r->head.facts, 0.01 * c->tolerance_pct, &r->changes, err)
+               : GNN_OK;
+}
+
+static enum gnn_status compare_time(struct request *r, const char *dir, struct gnn_err *err)
+{
+    const struct compare_config *const c = &r->config;
+    const struct gnn_ab_plan plan = {.pairs = c->pairs,
+                                     .pairs_max = gnn_max_u32(c->pairs, c->pairs_max),
+                                     .margin = 0.01 * c->margin_pct,
+                                     .limit = 0.01 * c->limit_pct,
+                                     .alpha = c->alpha,
+                                     .seed = c->seed};
+    const struct gnn_time_request request = {.base = r->base.path,
+                                             .head = r->head.path,
+                                             .job_file = r->jobs.time,
+                                             .data = c->data,
+                                             .dir = dir,
+                                             .samples = c->samples,
+                                             .plan = &plan};
+    return c->time ? gnn_time_builds(&request, &r->changes, err) : GNN_OK;
+}
+
+/* ---- what was accepted ---- */
+
+static enum gnn_status read_accepted(struct request *r, struct gnn_err *err)
+{
+    const char *const path = r->config.accepted;
+    if (path[0] == '\0') {
+        r->accepted = json_incref(r->base.accepted);
+        return GNN_OK;
+    }
+    if (access(path, F_OK) == 0)
+        return gnn_baseline_read(path, NULL, &r->accepted, err);
+    if (r->config.accept[0] == '\0')
+        return gnn_fail(err, GNN_ENOENT, "--accepted %s: no such file; --accept makes it", path);
+    r->accepted = json_array();
+    return r->accepted != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "a list");
+}
+
+/* Writes the accepted changes into a file whose other contents, if it has any, stay. */
+static enum gnn_status keep_beside(const char *path, const json_t *accepted, struct gnn_err *err)
+{
+    struct gnn_facts facts = {.count = 0};
+    json_t *before = NULL;
+    enum gnn_status status = access(path, F_OK) == 0 ? gnn_baseline_read(path, &facts, &before, err) : GNN_OK;
+    GNN_NEXT(status, gnn_baseline_write(path, &facts, accepted, err));
+    gnn_facts_clear(&facts);
+    json_decref(before);
+    return status;
+}
+
+/* Writes the reason where it is kept. A baseline gets HEAD's values with it: the next comparison begins from there. */
+static enum gnn_status keep_reason(struct request *r, struct gnn_err *err)
+{
+    struct gnn_facts *const head = &r->head.facts;
+    if (r->config.accept[0] == '\0' || gnn_changes_red(&r->changes) == 0)
+        return GNN_OK;
+    GNN_TRY(
+        gnn_changes_accept(&r->changes, r->accepted, r->config.accept, r->base.facts.revision, head->revision, err));
+    if (r->config.accepted[0] != '\0')
+        return keep_beside(r->config.accepted, r->accepted, err);
+    struct gnn_facts next = *head;
+    if (next.instructions.count == 0) /* not counted this time: those of BASE stay */
+        next.instructions = r->base.facts.instructions;
+    return gnn_baseline_write(r->base.path, &next, r->accepted, err);
+}
+
+/* ---- telling ---- */
+
+static enum gnn_status tell(const struct request *r, struct gnn_err *err)
+{
+    const struct compare_config *const c = &r->config;
+    gnn_changes_print(&r->changes, &r->base.facts, &r->head.facts, c->markdown, c->rows, stdout);
+    if (c->summary[0] == '\0')
+        return GNN_OK;
+    FILE *const out = fopen(c->summary, "ae");
+    if (out == NULL)
+        return gnn_fail(err, GNN_EIO, "--summary %s: %s", c->summary, strerror(errno));
+    gnn_changes_print(&r->changes, &r->base.facts, &r->head.facts, true, c->rows, out);
+    const bool failed = ferror(out) != 0;
+    return fclose(out) == 0 && !failed ? GNN_OK : gnn_fail(err, GNN_EIO, "--summary %s: cannot be written", c->summary);
+}
+
+static enum gnn_status check(const struct request *r, struct gnn_err *err)
+{
+    const struct compare_config *const c = &r->config;
+    if (!c->exact && !c->instructions && !c->time)
+        return gnn_fail(err, GNN_EUSAGE, "compare: --no-exact and --no-instructions leave nothing; add --time");
+    if (c->time && !are_builds(r))
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "--time: times are judged from interleaved runs of two builds alone; name two programs as BASE and "
+            "HEAD");
+    if (c->accept[0] != '\0' && c->accepted[0] == '\0' && r->base.kind != GNN_OPERAND_BASELINE)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--accept: %s is no baseline file that could keep the reason; name one: --accepted FILE",
+                        r->base.path);
+    return GNN_OK;
+}
+
+static enum gnn_status compare(struct request *r, const char *dir, struct gnn_err *err)
+{
+    GNN_TRY(gnn_operand_open(r->paths[0], &r->base, err));
+    GNN_TRY(gnn_operand_open(r->paths[1], &r->head, err));
+    GNN_TRY(check(r, err));
+    if (r->base.kind == GNN_OPERAND_BUILD || r->head.kind == GNN_OPERAND_BUILD)
+        GNN_TRY(gnn_gate_jobs(r->config.jobs, &r->jobs, err));
+    GNN_TRY(read_accepted(r, err));
+    GNN_TRY(compare_exact(r, dir, err));
+    GNN_TRY(compare_time(r, dir, err));
+    if (r->accepted != NULL)
+        gnn_changes_accept_known(&r->changes, r->accepted, 0.01 * r->config.tolerance_pct);
+    GNN_TRY(keep_reason(r, err));
+    return tell(r, err);
+}
+
+int gnn_cmd_compare(int argc, char **argv)
+{
+    static const struct gnn_command_line line = {
+        .usage = "usage: oocgnn compare BASE HEAD [OPTION...]\n\n"
+                 "BASE and HEAD are builds (programs), databases of runs, or baseline files of `oocgnn baseline`. Exit "
+                 "status 3:\n"
+                 "something got worse. Times are judged between two builds only, and never from one run.\n\n",
+        .table = compare_table,
+        .word = take_word};
+    struct gnn_err err = {0};
+    struct request r = {.path_count = 0};
+    char dir[1024];
+    int exit_status;
+    if (!gnn_args_parse(&line, argc, argv, &r.config, &r, &exit_status))
+        return exit_status;
+    if (r.path_count < 2) {
+        (void)gnn_fail(&err, GNN_EUSAGE, "compare: expected BASE and HEAD; see `oocgnn compare --help`");
+        return gnn_cli_failed(&err);
+    }
+    (void)gnn_cli_stop_on_signals(); /* what runs then ends as interrupted, and that ends the comparison */
+    enum gnn_status status = gnn_work_dir_make(dir, sizeof dir, &err);
+    if (status == GNN_OK) {
+        status = compare(&r, dir, &err);
+        gnn_work_dir_remove(dir);
+    }
+    const bool red = gnn_changes_red(&r.changes) > 0;
+    gnn_operand_close(&r.base);
+    gnn_operand_close(&r.head);
+    gnn_changes_clear(&r.changes);
+    json_decref(r.accepted);
+    if (status != GNN_OK)
+        return gnn_cli_failed(&err);
+    return red ? GNN_EXIT_REGRESSION : GNN_EXIT_OK;
+}

@@ -1,0 +1,348 @@
+/* The regression gate from outside: builds that got slower, read more, hit less or drew other blocks end it with status
+ * 3, unchanged ones do not; what is accepted is kept. Builds with a planted change are scripts before the program. */
+#include "tests/support/must.h"
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct gate {
+    char *dir;
+    char jobs[600], baseline[600], program[1200];
+};
+
+static void write_file(const char *path, mode_t mode, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void write_file(const char *path, mode_t mode, const char *format, ...)
+{
+    FILE *const out = fopen(path, "w");
+    va_list args;
+    assert_non_null(out);
+    va_start(args, format);
+    (void)vfprintf(out, format, args);
+    va_end(args);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static const char cells[] = "[global]\ndataset = papers100m\nscale = 1/4000\ndim = 100\nworld = simulated\n"
+                            "profile = tests/golden/machine.ini\nbatch = 32\nfanout = 5,5\nhidden = 16\nepochs = 2\n"
+                            "evaluate = never\n";
+
+static int set_up(void **state)
+{
+    struct gate *const g = calloc(1, sizeof *g);
+    char path[800];
+    assert_non_null(g);
+    g->dir = process_temp_dir();
+    (void)snprintf(g->jobs, sizeof g->jobs, "%s", g->dir);
+    (void)snprintf(g->baseline, sizeof g->baseline, "%s/baseline.json", g->dir);
+    char *const absolute = realpath(process_program(), NULL);
+    assert_non_null(absolute);
+    (void)snprintf(g->program, sizeof g->program, "%s", absolute);
+    free(absolute);
+    (void)snprintf(path, sizeof path, "%s/exact.ini", g->dir);
+    write_file(path, 0644,
+               "%s[pygplus]\nsystem = pygplus\nmemory = 8M\n[ginex]\nsystem = ginex\nginex.feature_cache = 1M\n"
+               "ginex.samplers = 4\n",
+               cells);
+    (void)snprintf(path, sizeof path, "%s/instructions.ini", g->dir);
+    write_file(path, 0644, "%s[null]\nsystem = null\n", cells);
+    (void)snprintf(path, sizeof path, "%s/time.ini", g->dir);
+    write_file(path, 0644, "[one]\nsystem = null\ndataset = papers100m\n");
+    struct process_result r =
+        process_shell("%s baseline %s %s --jobs %s --no-instructions", g->program, g->program, g->baseline, g->jobs);
+    const bool ready = r.exit_status == 0;
+    if (!ready)
+        print_error("%s", r.err);
+    process_free(&r);
+    *state = g;
+    return ready ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct gate *const g = *state;
+    process_remove_tree(g->dir);
+    free(g->dir);
+    free(g);
+    return 0;
+}
+
+static void shows(const char *text, const char *wanted)
+{
+    if (strstr(text, wanted) == NULL)
+        fail_msg("\"%s\" is missing in:\n%s", wanted, text);
+}
+
+/* ---- exact values ---- */
+
+static void an_unchanged_build_is_green(void **state)
+{
+    const struct gate *const g = *state;
+    struct process_result r =
+        process_shell("%s compare %s %s --jobs %s --no-instructions", g->program, g->baseline, g->program, g->jobs);
+    if (r.exit_status != 0)
+        fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
+    shows(r.out, "No regression: 0 red, 0 accepted, 0 noted");
+    shows(r.out, "exact values of 2 runs were compared");
+    process_free(&r);
+}
+
+/* What the gate runs by itself: a run that ends at once would compare nothing. */
+static void every_run_of_the_gate_ends_well(void **state)
+{
+    const struct gate *const g = *state;
+    struct process_result r = process_shell(
+        "for j in exact instructions; do %s sweep workloads/gate/$j.ini --db %s/$j.db --json >%s/out || exit 1; "
+        "[ $(grep -c '\"status\":\"ok\"' %s/out) = $(grep -c '^system' workloads/gate/$j.ini) ] || exit 2; done; "
+        "for j in time gpu/time; do grep -q '^evaluate = never' workloads/gate/$j.ini || exit 3; done",
+        g->program, g->dir, g->dir, g->dir);
+    if (r.exit_status != 0)
+        fail_msg("exit %d: %s", r.exit_status, r.err);
+    process_free(&r);
+}
+
+/* The real program with an option more, which its record does not show. */
+static void plant(const struct gate *g, const char *path, const char *options, const char *hidden)
+{
+    write_file(path, 0755,
+               "#!/bin/bash\nset -o pipefail\n[ \"$1\" = run ] || exec %s \"$@\"\n"
+               "%s \"$@\" %s | sed 's/\"%s\":\"[^\"]*\",//'\n",
+               g->program, g->program, options, hidden);
+}
+
+static void a_planted_change_is_red(void **state)
+{
+    const struct gate *const g = *state;
+    static const struct {
+        const char *options, *hidden, *shown;
+    } cases[] = {
+        {"--fault device-slowdown=1.03", "fault", "pygplus epoch 0 wall_ns"},                       /* 3 % slower */
+        {"--set pygplus.readahead=kernel", "pygplus.readahead", "pygplus epoch 0 device_read_ios"}, /* other reads */
+        {"--set ginex.feature_cache=1000000", "ginex.feature_cache", "ginex epoch 0 cache_hits"},   /* lost hits */
+        {"--seed 2", "seed", "ginex epoch 0 batch_digest"},                                         /* other blocks */
+    };
+    char build[800];
+    (void)snprintf(build, sizeof build, "%s/planted", g->dir);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        plant(g, build, cases[i].options, cases[i].hidden);
+        struct process_result r = process_shell("%s compare %s %s --jobs %s --no-instructions --rows 1000", g->program,
+                                                g->baseline, build, g->jobs);
+        if (r.exit_status != 3)
+            fail_msg("%s: exit %d: %s%s", cases[i].options, r.exit_status, r.out, r.err);
+        shows(r.out, "Regression: ");
+        shows(r.out, cases[i].shown);
+        process_free(&r);
+    }
+}
+
+/* The reason is kept, the next comparison of the same builds is green, and another change is not. */
+static void an_accepted_change_is_kept(void **state)
+{
+    const struct gate *const g = *state;
+    char build[800], kept[800];
+    (void)snprintf(build, sizeof build, "%s/accepted-build", g->dir);
+    (void)snprintf(kept, sizeof kept, "%s/accepted.json", g->dir);
+    plant(g, build, "--fault device-slowdown=1.03", "fault");
+    const char *const against = "%s compare %s %s --jobs %s --no-instructions --accepted %s";
+    struct process_result r =
+        process_shell("%s compare %s %s --jobs %s --no-instructions --accepted %s --accept 'a slower disk'", g->program,
+                      g->program, build, g->jobs, kept);
+    if (r.exit_status != 0)
+        fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
+    shows(r.out, "accepted: a slower disk");
+    process_free(&r);
+    r = process_shell(against, g->program, g->program, build, g->jobs, kept);
+    assert_int_equal(r.exit_status, 0);
+    shows(r.out, "No regression: 0 red");
+    process_free(&r);
+    plant(g, build, "--fault device-slowdown=1.04", "fault");
+    r = process_shell(against, g->program, g->program, build, g->jobs, kept);
+    assert_int_equal(r.exit_status, 3);
+    process_free(&r);
+}
+
+static void a_baseline_takes_what_is_accepted(void **state)
+{
+    const struct gate *const g = *state;
+    char build[800], own[800];
+    (void)snprintf(build, sizeof build, "%s/next-build", g->dir);
+    (void)snprintf(own, sizeof own, "%s/own.json", g->dir);
+    plant(g, build, "--fault device-slowdown=1.03", "fault");
+    struct process_result r = process_shell("cp %s %s && %s compare %s %s --jobs %s --no-instructions --accept because",
+                                            g->baseline, own, g->program, own, build, g->jobs);
+    if (r.exit_status != 0)
+        fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
+    process_free(&r);
+    r = process_shell("%s compare %s %s --jobs %s --no-instructions", g->program, own, build, g->jobs);
+    assert_int_equal(r.exit_status, 0);
+    shows(r.out, "0 red, 0 accepted");
+    process_free(&r);
+    r = process_shell("grep -c '\"reason\": \"because\"' %s", own);
+    assert_string_equal(r.out, "1\n");
+    process_free(&r);
+}
+
+static void databases_are_compared(void **state)
+{
+    const struct gate *const g = *state;
+    struct process_result r = process_shell(
+        "D=%s P=%s; $P sweep $D/exact.ini --db $D/a.db --json >$D/out && $P sweep $D/exact.ini --db $D/b.db "
+        "--json >$D/out && $P compare $D/a.db $D/b.db",
+        g->dir, g->program);
+    if (r.exit_status != 0)
+        fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
+    shows(r.out, "exact values of 2 runs were compared");
+    process_free(&r);
+    r = process_shell("%s run --system null --dataset papers100m --scale 1/4000 --dim 100 --world simulated --profile "
+                      "tests/golden/machine.ini --db %s/c.db --quiet >%s/out && %s compare %s/a.db %s/c.db",
+                      g->program, g->dir, g->dir, g->program, g->dir, g->dir);
+    process_expect(r, 2, "nothing to compare", "databases without a common run");
+}
+
+static void a_summary_is_appended(void **state)
+{
+    const struct gate *const g = *state;
+    char build[800];
+    (void)snprintf(build, sizeof build, "%s/summary-build", g->dir);
+    plant(g, build, "--seed 2", "seed");
+    struct process_result r =
+        process_shell("echo before >%s/page.md; %s compare %s %s --jobs %s --no-instructions --summary "
+                      "%s/page.md >%s/out; echo \"status $?\"; cat %s/page.md",
+                      g->dir, g->program, g->baseline, build, g->jobs, g->dir, g->dir, g->dir);
+    shows(r.out, "status 3\nbefore\n## Regression: ");
+    shows(r.out, "### Exact values\n\n| | run | value | base | head | |\n");
+    process_free(&r);
+}
+
+/* ---- measured time, with builds whose epochs take what the test says ---- */
+
+/* A build whose epochs take wall_ns and up to 1 % more. */
+static void fake_build(const struct gate *g, const char *path, const char *wall_ns)
+{
+    write_file(
+        path, 0755,
+        "#!/bin/bash\ncase $1 in\n"
+        "sweep) echo 'cell 1 [one]: oocgnn run --system=null --dataset=a b --set null.x=1' ;;\n"
+        "run) [ \"$3\" = '--dataset=a b' ] && [ \"$4\" = --set=null.x=1 ] || exit 9\n"
+        "    n=$(cat %s/count 2>/dev/null || echo 0); echo $((n + 1)) >%s/count\n"
+        "    wall=$((%s / 10000 * (10000 + (n * 7919 + 13) %% 101)))\n"
+        "    echo '{\"status\": \"ok\", \"world\": \"measured\", \"config\": {\"system\": \"null\"}, \"epochs\": "
+        "[{\"wall_ns\": 9}, {\"wall_ns\": '$wall', \"figures\": {\"gpu_busy_ns\": '$((wall / 2))'}}]}' ;;\n"
+        "esac\n",
+        g->dir, g->dir, wall_ns);
+}
+
+static struct process_result time_of(const struct gate *g, const char *base, const char *head)
+{
+    return process_shell(
+        "rm -f %s/count; %s compare %s/%s %s/%s --jobs %s --no-exact --no-instructions --time --samples "
+        "%s/samples.csv",
+        g->dir, g->program, g->dir, base, g->dir, head, g->jobs, g->dir);
+}
+
+static void times_are_judged_from_pairs(void **state)
+{
+    const struct gate *const g = *state;
+    char path[800];
+    static const char *const names[] = {"usual", "same", "slow"};
+    static const char *const wall_ns[] = {"1000000000", "1000000000", "1030000000"};
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", g->dir, names[i]);
+        fake_build(g, path, wall_ns[i]);
+    }
+    struct process_result r = time_of(g, "usual", "same");
+    if (r.exit_status != 0)
+        fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
+    shows(r.out, "2 times were measured in interleaved pairs; 0 without a verdict");
+    process_free(&r);
+    r = process_shell("wc -l <%s/samples.csv; head -1 %s/samples.csv", g->dir, g->dir);
+    shows(r.out, "21\ncell,metric,pair,first,base_ns,head_ns\n"); /* ten pairs of two metrics */
+    process_free(&r);
+    r = time_of(g, "usual", "slow");
+    if (r.exit_status != 3)
+        fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
+    shows(r.out, "red      one epoch: ");
+    shows(r.out, "red      one GPU kernels: ");
+    shows(r.out, "slower, and again in pairs of its own: +");
+    process_free(&r);
+}
+
+/* ---- instructions ---- */
+
+static void instructions_repeat(void **state)
+{
+    const struct gate *const g = *state;
+    struct process_result r =
+        process_shell("%s compare %s %s --jobs %s --no-exact", g->program, g->program, g->program, g->jobs);
+    if (r.exit_status != 0)
+        fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
+    const bool counted = strstr(r.out, "Instruction counts of ") != NULL;
+    const char *const why = strstr(r.out, "Left out: instruction counts: ");
+    char reason[256];
+    (void)snprintf(reason, sizeof reason, "%.*s", why == NULL ? 0 : (int)strcspn(why, "\n"), why == NULL ? "" : why);
+    process_free(&r);
+    if (!counted && reason[0] == '\0')
+        fail_msg("neither counted nor said why not");
+    if (!counted)
+        skip_test("%s", reason);
+}
+
+/* ---- wrong usage ---- */
+
+static void wrong_usage(void **state)
+{
+    const struct gate *const g = *state;
+    static const struct {
+        const char *arguments; /* $B: the baseline, $P: the program, $D: the test's folder */
+        int exit_status;
+        const char *message;
+    } cases[] = {
+        {"compare $B", 2, "expected BASE and HEAD"},
+        {"compare $B $B $B", 2, "unexpected argument"},
+        {"compare $B nosuch.db", 2, "nosuch.db"},
+        {"compare $B README.md", 2, "neither a database of runs, nor a baseline"},
+        {"compare $B $B --no-exact --no-instructions", 2, "add --time"},
+        {"compare $B $P --time", 2, "two builds"},
+        {"compare $P $P --accept why", 2, "--accepted FILE"},
+        {"compare $B $B --accepted $D/nosuch.json", 2, "no such file"},
+        {"compare $P $P --jobs $D/nosuch", 2, "no exact.ini"},
+        {"compare $B $B --pairs 3", 2, "option pairs"},
+        {"baseline $P", 2, "expected BUILD or DATABASE, and OUT"},
+        {"baseline a b c", 2, "unexpected argument"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        process_expect(process_shell("B=%s P=%s D=%s; $P %s", g->baseline, g->program, g->dir, cases[i].arguments),
+                       cases[i].exit_status, cases[i].message, cases[i].arguments);
+    struct process_result r = process_shell("mkdir %s/tmp; TMPDIR=%s/tmp %s compare %s %s; ls %s/tmp | wc -l", g->dir,
+                                            g->dir, g->program, g->baseline, g->baseline, g->dir);
+    shows(r.out, "compared.\n");
+    assert_non_null(strstr(r.out, "\n0\n")); /* nothing is left behind */
+    process_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_unchanged_build_is_green),
+        cmocka_unit_test(every_run_of_the_gate_ends_well),
+        cmocka_unit_test(a_planted_change_is_red),
+        cmocka_unit_test(an_accepted_change_is_kept),
+        cmocka_unit_test(a_baseline_takes_what_is_accepted),
+        cmocka_unit_test(databases_are_compared),
+        cmocka_unit_test(a_summary_is_appended),
+        cmocka_unit_test(times_are_judged_from_pairs),
+        cmocka_unit_test(instructions_repeat),
+        cmocka_unit_test(wrong_usage),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,84 @@
+/* What a build's own words mean to a comparison: the plan of a job file, and the times of a run. */
+#include "harness/cli/builds.h"
+#include "harness/cli/time_builds.h"
+#include "tests/support/must.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void a_plan_is_cut_into_arguments(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "cell 1 [small]: oocgnn run --system=null --dataset=my graph --fanout=5,5\n"
+        "cell 2 [a]: oocgnn run --system=gnndrive --set gnndrive.depth=2 --set gnndrive.io=direct"
+        " # about 3 s: median of 2 such runs\n"
+        "cell 3 [empty]: oocgnn run\n"
+        "3 cells, 3 runs\ntime: unknown, no such run in the database\n";
+    struct gnn_build_job job;
+    struct gnn_err err = {0};
+    must(gnn_build_job_parse(text, &job, &err), &err);
+    assert_int_equal(job.count, 3);
+    assert_string_equal(job.cells[0].section, "small");
+    assert_int_equal(job.cells[0].count, 3);
+    assert_string_equal(job.cells[0].arguments[1], "--dataset=my graph");
+    assert_string_equal(job.cells[0].arguments[2], "--fanout=5,5");
+    assert_int_equal(job.cells[1].count, 3);
+    assert_string_equal(job.cells[1].arguments[1], "--set=gnndrive.depth=2");
+    assert_string_equal(job.cells[1].arguments[2], "--set=gnndrive.io=direct");
+    assert_int_equal(job.cells[2].count, 0);
+    gnn_build_job_close(&job);
+}
+
+static void a_plan_without_cells_is_none(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "0 cells, 0 runs\n", "cell 1: oocgnn run\n", "cell 1 ]: oocgnn run [\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct gnn_build_job job;
+        struct gnn_err err = {0};
+        assert_int_equal(gnn_build_job_parse(texts[i], &job, &err), GNN_EFORMAT);
+        gnn_build_job_close(&job); /* accepts what is left */
+    }
+}
+
+/* The first epoch is cold: it counts only where it is alone. */
+static void a_run_is_one_observation(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        double epoch, kernels, copies;
+    } cases[] = {
+        {"{\"epochs\": [{\"wall_ns\": 900}, {\"wall_ns\": 10}, {\"wall_ns\": 30}, {\"wall_ns\": 20}]}", 20, NAN, NAN},
+        {"{\"epochs\": [{\"wall_ns\": 900, \"figures\": {\"gpu_busy_ns\": 5, \"gpu_copy_ns\": 7}}]}", 900, 5, 7},
+        {"{\"epochs\": [{\"wall_ns\": 9}, {\"wall_ns\": null, \"figures\": {}}]}", NAN, NAN, NAN},
+        {"{\"epochs\": []}", NAN, NAN, NAN},
+        {"{}", NAN, NAN, NAN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double metrics[GNN_AB_METRICS_MAX];
+        const double wanted[GNN_TIME_METRICS] = {cases[i].epoch, cases[i].kernels, cases[i].copies};
+        json_t *const run = json_loads(cases[i].json, 0, NULL);
+        assert_non_null(run);
+        gnn_time_metrics_of(run, metrics);
+        for (uint32_t m = 0; m < GNN_TIME_METRICS; m++)
+            assert_true(isnan(wanted[m]) ? isnan(metrics[m]) : metrics[m] == wanted[m]);
+        json_decref(run);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_is_cut_into_arguments),
+        cmocka_unit_test(a_plan_without_cells_is_none),
+        cmocka_unit_test(a_run_is_one_observation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
