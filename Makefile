@@ -257,6 +257,10 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/oocgnn $(DESTDIR)$(PREFIX)/share/doc/oocgnn
 	install -m 755 $(BIN) $(PLUGIN) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/oocgnn/
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,man/man1 bash-completion/completions zsh/site-functions)
+	$(BIN) manual > $(DESTDIR)$(PREFIX)/share/man/man1/oocgnn.1
+	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/oocgnn
+	$(BIN) completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_oocgnn
 	install -m 644 $(wildcard workloads/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/presets
 	install -m 644 $(wildcard workloads/presets/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/presets/

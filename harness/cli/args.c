@@ -1,14 +1,12 @@
 #include "harness/cli/args.h"
 
 #include "harness/base/near_miss.h"
+#include "harness/cli/help.h"
 
 #include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { HELP_COLUMN = 34, PAGE_COLUMNS = 120, HELP_BYTES = 1024 };
-_Static_assert(HELP_COLUMN < PAGE_COLUMNS / 2, "room for the text beside the names");
 
 bool gnn_args_next(struct gnn_args *args)
 {
@@ -106,56 +104,7 @@ enum gnn_status gnn_args_unknown(const struct gnn_args *args, const char *comman
                     command, gnn_near_miss_text(&near));
 }
 
-/* ---- help ---- */
-
-/* "--name UNIT", "--name a|b", "--flag", "--[no-]flag" for one that is on by default. */
-static void left_side(const struct gnn_option *o, char *text, size_t text_bytes)
-{
-    const bool on = o->type == GNN_OPT_BOOL && (strcmp(o->def, "yes") == 0 || strcmp(o->def, "true") == 0);
-    size_t used = (size_t)snprintf(text, text_bytes, on ? "--[no-]%s" : "--%s", o->name);
-    assert(used < text_bytes);
-    for (char *c = text; *c != '\0'; c++)
-        *c = *c == '_' ? '-' : *c;
-    for (uint32_t i = 0; o->type == GNN_OPT_CHOICE && o->choices[i] != NULL && used < text_bytes; i++)
-        used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", i == 0 ? " " : "|", o->choices[i]);
-    if (o->type != GNN_OPT_CHOICE && o->type != GNN_OPT_BOOL)
-        (void)snprintf(text + used, text_bytes - used, " %s", o->unit != NULL && o->unit[0] != '\0' ? o->unit : "N");
-}
-
-/* Prints text from column HELP_COLUMN on, broken at blanks before PAGE_COLUMNS; `column` is where the line stands. */
-static void wrap(const char *text, int column, FILE *out)
-{
-    assert(column >= 0);
-    if (column >= HELP_COLUMN)
-        column = fprintf(out, "\n") - 1;
-    (void)fprintf(out, "%*s", HELP_COLUMN - column, "");
-    column = HELP_COLUMN;
-    while (*text != '\0') {
-        const int length = (int)strcspn(text, " ");
-        if (column > HELP_COLUMN && column + length >= PAGE_COLUMNS)
-            column = fprintf(out, "\n%*s", HELP_COLUMN, "") - 1;
-        column += fprintf(out, column > HELP_COLUMN ? " %.*s" : "%.*s", length, text);
-        text += length + (text[length] == ' ' ? 1 : 0);
-    }
-    (void)fputs("\n", out);
-}
-
-void gnn_args_help(const struct gnn_option *table, FILE *out)
-{
-    for (const struct gnn_option *o = table; o->name != NULL; o++) {
-        char left[GNN_TEXT_MAX], range[GNN_RANGE_BYTES], text[HELP_BYTES];
-        left_side(o, left, sizeof left);
-        (void)gnn_option_range(o, range, sizeof range);
-        if (o->type == GNN_OPT_CHOICE)
-            range[0] = '\0'; /* the choices stand on the left */
-        const char *const between = o->def[0] != '\0' && range[0] != '\0' ? "; " : "";
-        const bool any = o->def[0] != '\0' || range[0] != '\0';
-        (void)snprintf(text, sizeof text, "%s%s%s%s%s%s", o->help, any ? " [" : "", o->def, between, range,
-                       any ? "]" : "");
-        assert(strlen(o->help) + strlen(o->def) + strlen(range) + 8 < sizeof text);
-        wrap(text, fprintf(out, "  %s ", left), out);
-    }
-}
+/* ---- signals and errors ---- */
 
 /* The one thing a signal handler can reach; written by it alone. */
 static atomic_bool stop_requested;
@@ -207,14 +156,13 @@ int gnn_cli_failed(const struct gnn_err *err)
 }
 
 static enum gnn_status parse_all(const struct gnn_command_line *line, struct gnn_args *args, void *config, void *ctx,
-                                 bool *help, struct gnn_err *err)
+                                 enum gnn_help *help, struct gnn_err *err)
 {
     const struct gnn_option *const tables[] = {line->table, NULL};
     while (gnn_args_next(args)) {
         bool known = true;
         if (strcmp(args->name, "help") == 0) {
-            *help = true;
-            GNN_TRY(gnn_args_flag(args, err));
+            GNN_TRY(gnn_help_kind(args->value, help, err));
         } else if (line->repeated != NULL && strcmp(args->name, line->repeated) == 0) {
             const char *value;
             GNN_TRY(gnn_args_value(args, &value, err));
@@ -237,15 +185,14 @@ bool gnn_args_parse(const struct gnn_command_line *line, int argc, char **argv, 
 {
     struct gnn_err err = {0};
     struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
-    bool help = false;
+    enum gnn_help help = GNN_HELP_NONE;
     assert(argc >= 1);
     gnn_option_defaults(line->table, config);
     const enum gnn_status status = parse_all(line, &args, config, ctx, &help, &err);
     *exit_status = status == GNN_OK ? GNN_EXIT_OK : gnn_cli_failed(&err);
-    if (status == GNN_OK && help) {
-        (void)fputs(line->usage, stdout);
-        gnn_args_help(line->table, stdout);
-        (void)fputs(line->notes != NULL ? line->notes : "", stdout);
-    }
-    return status == GNN_OK && !help;
+    const struct gnn_help_page page = {
+        .usage = line->usage, .notes = line->notes, .words = line->words, .parts = {{NULL, line->table}}};
+    if (status == GNN_OK && help != GNN_HELP_NONE)
+        gnn_help_print(argv[0], &page, help, stdout);
+    return status == GNN_OK && help == GNN_HELP_NONE;
 }

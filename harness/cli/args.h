@@ -40,6 +40,7 @@ typedef enum gnn_status gnn_word_fn(void *ctx, const char *word, struct gnn_err 
 struct gnn_command_line {
     const char *usage; /* printed before the options' help; `notes` after it, or NULL */
     const char *notes;
+    const char *words; /* what a word may be, for a shell's completion, separated by blanks; NULL: a file's name */
     const struct gnn_option *table;
     gnn_word_fn *word;    /* NULL: it takes no words */
     const char *repeated; /* an option of the table that may stand several times, or NULL; each value goes to `value` */
@@ -50,9 +51,6 @@ struct gnn_command_line {
  * was told), *exit_status is its end. */
 GNN_MUST_CHECK bool gnn_args_parse(const struct gnn_command_line *line, int argc, char **argv, void *config, void *ctx,
                                    int *exit_status);
-
-/* Prints a table's options as help: name and unit, what it does, default and range; wrapped to the page. */
-void gnn_args_help(const struct gnn_option *table, FILE *out);
 
 /* From now on SIGINT, SIGTERM and SIGHUP set the flag that is returned, which work looks at. One that was ignored
  * (nohup) stays ignored. */

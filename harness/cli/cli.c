@@ -3,6 +3,7 @@
 #include "harness/base/near_miss.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/manual.h"
 #include "harness/measure/environment.h"
 #include "harness/run/supervisor/spawn.h"
 #include "harness/run/worker/worker.h"
@@ -17,13 +18,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-struct command {
-    const char *name;
-    const char *summary;
-    int (*run)(int argc, char **argv);
-};
+static int run_manual(int argc, char **argv);
+static int run_completion(int argc, char **argv);
 
-static const struct command commands[] = {
+static const struct gnn_command commands[] = {
     {"doctor", "what this machine can do, and how to get what is missing", gnn_cmd_doctor},
     {"list", "systems, datasets, models, presets, profiles, params SYSTEM", gnn_cmd_list},
     {"prepare", "generate, import or check a dataset", gnn_cmd_prepare},
@@ -33,6 +31,8 @@ static const struct command commands[] = {
     {"baseline", "keep what a build or a database says, for later comparisons", gnn_cmd_baseline},
     {"compare", "regression gate: two builds, databases or baselines", gnn_cmd_compare},
     {"calibrate", "measure this machine into a profile of the simulated world", gnn_cmd_calibrate},
+    {"manual", "the manual page, for `man -l`", run_manual},
+    {"completion", "what a shell needs to complete commands: bash, zsh", run_completion},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -48,6 +48,51 @@ static void print_help(FILE *out)
                 "Exit status: 0 done (oom and oot are results), 1 failed or cut short, 2 wrong usage,\n"
                 "3 regression found, 4 this machine lacks what was asked.\n",
                 out);
+}
+
+static const struct gnn_option no_options[] = {{.name = NULL}};
+
+/* `oocgnn manual`: every command says its part. */
+static int run_manual(int argc, char **argv)
+{
+    static const struct gnn_command_line line = {
+        .usage = "usage: oocgnn manual | man -l -\n", .words = "", .table = no_options};
+    char nothing;
+    int exit_status;
+    if (gnn_args_parse(&line, argc, argv, &nothing, NULL, &exit_status))
+        gnn_manual_print(commands, COMMAND_COUNT, gnn_build_revision());
+    return exit_status;
+}
+
+static enum gnn_status take_shell(void *ctx, const char *word, struct gnn_err *err)
+{
+    enum gnn_shell *const shell = ctx;
+    *shell = strcmp(word, "zsh") == 0 ? GNN_SHELL_ZSH : GNN_SHELL_BASH;
+    return *shell == GNN_SHELL_ZSH || strcmp(word, "bash") == 0
+               ? GNN_OK
+               : gnn_fail(err, GNN_EUSAGE, "completion: \"%s\" is neither bash nor zsh", word);
+}
+
+static int run_completion(int argc, char **argv)
+{
+    static const struct gnn_command_line line = {
+        .usage = "usage: oocgnn completion bash|zsh\n\n"
+                 "bash: source <(oocgnn completion bash); zsh: a file _oocgnn in a folder of $fpath.\n",
+        .words = "bash zsh",
+        .table = no_options,
+        .word = take_shell};
+    enum gnn_shell shell = GNN_SHELL_NONE;
+    struct gnn_err err = {0};
+    char nothing;
+    int exit_status;
+    if (!gnn_args_parse(&line, argc, argv, &nothing, &shell, &exit_status))
+        return exit_status;
+    if (shell == GNN_SHELL_NONE) {
+        (void)gnn_fail(&err, GNN_EUSAGE, "completion: for which shell? bash or zsh");
+        return gnn_cli_failed(&err);
+    }
+    gnn_completion_print(commands, COMMAND_COUNT, shell);
+    return GNN_EXIT_OK;
 }
 
 /* Runs the process that the supervisor starts; not for people. */
@@ -104,7 +149,7 @@ static int finish_output(int exit_status)
 }
 
 /* NULL: there is none of that name, which was said. */
-static const struct command *find_command(const char *name)
+static const struct gnn_command *find_command(const char *name)
 {
     struct gnn_err err = {0};
     struct gnn_near_miss near;
@@ -130,7 +175,7 @@ static int help(int argc, char **argv)
         print_help(stdout);
         return GNN_EXIT_OK;
     }
-    const struct command *const command = find_command(argv[2]);
+    const struct gnn_command *const command = find_command(argv[2]);
     char *words[] = {argv[2], flag, NULL};
     return command == NULL ? GNN_EXIT_USAGE : command->run(2, words);
 }
@@ -149,7 +194,7 @@ static int dispatch(int argc, char **argv)
     }
     if (strcmp(argv[1], "--worker") == 0)
         return run_worker(argc, argv);
-    const struct command *const command = find_command(argv[1]);
+    const struct gnn_command *const command = find_command(argv[1]);
     return command == NULL ? GNN_EXIT_USAGE : command->run(argc - 1, argv + 1);
 }
 

@@ -167,6 +167,7 @@ int gnn_cmd_list(int argc, char **argv)
     static const struct gnn_command_line line = {.usage =
                                                      "usage: oocgnn list systems|datasets|models|presets|profiles\n"
                                                      "       oocgnn list params SYSTEM [--markdown]\n",
+                                                 .words = "systems datasets models presets profiles params",
                                                  .table = table,
                                                  .word = take_word};
     struct gnn_err err = {0};

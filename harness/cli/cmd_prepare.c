@@ -4,6 +4,7 @@
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/help.h"
 #include "harness/dataset/prepare.h"
 
 #include <assert.h>
@@ -43,7 +44,7 @@ struct request {
     struct gnn_generate_options generate;
     struct gnn_import_options import;
     const char *name; /* the word on the command line, or NULL */
-    bool help;
+    enum gnn_help help;
     char for_import[GNN_NAME_MAX], for_generate[GNN_NAME_MAX]; /* the last option that only one of them knows */
     char out_dir[GNN_TEXT_MAX * 2];
 };
@@ -51,10 +52,8 @@ struct request {
 static enum gnn_status take_option(struct gnn_args *args, struct request *r, struct gnn_err *err)
 {
     static const struct gnn_option *const tables[] = {prepare_table, gnn_generate_table, gnn_import_table, NULL};
-    if (strcmp(args->name, "help") == 0) {
-        r->help = true;
-        return gnn_args_flag(args, err);
-    }
+    if (strcmp(args->name, "help") == 0)
+        return gnn_help_kind(args->value, &r->help, err);
     bool known, imports;
     GNN_TRY(gnn_args_set(args, prepare_table, &r->config, &known, err));
     if (known) {
@@ -102,7 +101,7 @@ static enum gnn_status parse(int argc, char **argv, struct request *r, struct gn
             return gnn_fail(err, GNN_EUSAGE, "prepare: one dataset at a time, got \"%s\" and \"%s\"", r->name,
                             args.value);
     }
-    if (r->name == NULL && !r->help)
+    if (r->name == NULL && r->help == GNN_HELP_NONE)
         return gnn_fail(err, GNN_EUSAGE, "prepare: which dataset? `oocgnn list datasets` names those of the registry");
     return check_together(r, err);
 }
@@ -158,18 +157,12 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
     return gnn_prepare_generate(entry, r->config.scale_divisor, &r->generate, &job, err);
 }
 
-static void print_help(void)
-{
-    (void)puts("usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--id-bytes 8] [OPTION...]  generate a registry "
-               "dataset\n"
-               "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap [OPTION...]        import\n"
-               "       oocgnn prepare DATASET|DIR --check [--quick]                             verify\n");
-    gnn_args_help(prepare_table, stdout);
-    (void)puts("\ngenerating:");
-    gnn_args_help(gnn_generate_table, stdout);
-    (void)puts("\nimporting:");
-    gnn_args_help(gnn_import_table, stdout);
-}
+static const struct gnn_help_page page = {
+    .usage = "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--id-bytes 8] [OPTION...]  generate a registry "
+             "dataset\n"
+             "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap [OPTION...]        import\n"
+             "       oocgnn prepare DATASET|DIR --check [--quick]                             verify\n\n",
+    .parts = {{NULL, prepare_table}, {"generating", gnn_generate_table}, {"importing", gnn_import_table}}};
 
 int gnn_cmd_prepare(int argc, char **argv)
 {
@@ -177,8 +170,8 @@ int gnn_cmd_prepare(int argc, char **argv)
     struct request r = {.name = NULL};
     if (parse(argc, argv, &r, &err) != GNN_OK)
         return gnn_cli_failed(&err);
-    if (r.help) {
-        print_help();
+    if (r.help != GNN_HELP_NONE) {
+        gnn_help_print("prepare", &page, r.help, stdout);
         return GNN_EXIT_OK;
     }
     if (prepare(&r, gnn_cli_stop_on_signals(), &err) != GNN_OK)

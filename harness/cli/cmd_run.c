@@ -1,29 +1,38 @@
 /* oocgnn run: one system, one workload, one environment, one row in the database. */
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/help.h"
 #include "harness/cli/run_args.h"
 
 #include <stdio.h>
 
-static void print_help(void)
-{
-    (void)puts("usage: oocgnn run --system S --dataset D [OPTION...] [--set system.key=value]...\n\n"
-               "Trains one system on one dataset under a memory cap and records what happened.\n");
-    gnn_args_help(gnn_run_options, stdout);
-    (void)printf("  --set SYSTEM.NAME=VALUE         a system's parameter; `oocgnn list params SYSTEM` has them\n\n"
-                 "example: oocgnn run --system %s --dataset papers100m --scale 1/100 --memory 320M --epochs 3\n",
-                 gnn_systems[1] != NULL ? gnn_systems[1]->name : gnn_systems[0]->name); /* the first does nothing */
-}
+/* --set stands apart: it may come several times, and its names are the systems' own. */
+static const struct gnn_option set_table[] = {
+    {.name = "set",
+     .type = GNN_OPT_TEXT,
+     .unit = "SYSTEM.NAME=VALUE",
+     .def = "",
+     .help = "a system's parameter; `oocgnn list params SYSTEM` has them"},
+    {.name = NULL},
+};
+
+static const struct gnn_help_page page = {
+    .usage = "usage: oocgnn run --system S --dataset D [OPTION...] [--set system.key=value]...\n\n"
+             "Trains one system on one dataset under a memory cap and records what happened.\n\n",
+    .notes = "\nexample: oocgnn run --system null --dataset papers100m --scale 1/100 --memory 320M --epochs 3\n"
+             "(that one does nothing; `oocgnn list systems` names those that train)\n",
+    .words = "",
+    .parts = {{NULL, gnn_run_options}, {NULL, set_table}}};
 
 int gnn_cmd_run(int argc, char **argv)
 {
     struct gnn_err err = {0};
     struct gnn_run_config config;
-    bool help;
+    enum gnn_help help;
     if (gnn_run_args(argc, argv, &config, &help, &err) != GNN_OK)
         return gnn_cli_failed(&err);
-    if (help) {
-        print_help();
+    if (help != GNN_HELP_NONE) {
+        gnn_help_print("run", &page, help, stdout);
         return GNN_EXIT_OK;
     }
     enum gnn_run_status end;

@@ -2,6 +2,12 @@
 #ifndef GNN_CLI_COMMANDS_H
 #define GNN_CLI_COMMANDS_H
 
+struct gnn_command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+};
+
 int gnn_cmd_doctor(int argc, char **argv);
 int gnn_cmd_list(int argc, char **argv);
 int gnn_cmd_prepare(int argc, char **argv);

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *config, bool *help, struct gnn_err *err)
+static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *config, enum gnn_help *help,
+                                struct gnn_err *err)
 {
     static const struct gnn_option *const tables[] = {gnn_run_options, NULL};
     struct gnn_args args = {.argc = argc, .argv = argv, .at = 1};
@@ -19,8 +20,7 @@ static enum gnn_status take_all(int argc, char **argv, struct gnn_run_config *co
         const char *value;
         bool known = true;
         if (strcmp(args.name, "help") == 0) {
-            *help = true;
-            GNN_TRY(gnn_args_flag(&args, err));
+            GNN_TRY(gnn_help_kind(args.value, help, err));
         } else if (strcmp(args.name, "set") == 0) {
             GNN_TRY(gnn_args_value(&args, &value, err));
             GNN_TRY(gnn_run_config_set(config, value, err));
@@ -42,14 +42,15 @@ static void tell_unused(const struct gnn_run_config *config)
             gnn_log_warn("--set %s changes nothing: the system that runs is %s", config->sets[i], config->system);
 }
 
-enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, bool *help, struct gnn_err *err)
+enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, enum gnn_help *help,
+                             struct gnn_err *err)
 {
-    *help = false;
+    *help = GNN_HELP_NONE;
     gnn_run_config_defaults(config);
     GNN_TRY(take_all(argc, argv, config, help, err));
-    if (!*help && config->system[0] != '\0')
+    if (*help == GNN_HELP_NONE && config->system[0] != '\0')
         tell_unused(config);
-    if (config->preset[0] == '\0' || *help)
+    if (config->preset[0] == '\0' || *help != GNN_HELP_NONE)
         return GNN_OK;
     /* Once more over the preset, so that what was typed wins wherever it stood. */
     const struct gnn_run_config typed = *config;

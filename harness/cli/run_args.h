@@ -3,11 +3,12 @@
 #ifndef GNN_CLI_RUN_ARGS_H
 #define GNN_CLI_RUN_ARGS_H
 
+#include "harness/cli/help.h"
 #include "harness/record/record.h"
 #include "harness/run/config.h"
 
-/* argv[1…] of `oocgnn run`; *help is set when --help was among them. */
-GNN_MUST_CHECK enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, bool *help,
+/* argv[1…] of `oocgnn run`; *help: what --help among them asks for. */
+GNN_MUST_CHECK enum gnn_status gnn_run_args(int argc, char **argv, struct gnn_run_config *config, enum gnn_help *help,
                                             struct gnn_err *err);
 
 /* Runs the configuration to its recorded end, prints the record to stdout (a table, or one JSON object) and
