@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Figures of an epoch that are the harness's own. */
-enum { OWN_FIGURES = 19 };
+enum { OWN_FIGURES = 23 };
 
 /* record/ does not know what a system is; here both sides' limits meet. */
 _Static_assert((int)GNN_RECORD_STAGES_MAX == (int)GNN_STAGES_MAX, "the record holds every stage of a pipeline");
@@ -269,6 +269,15 @@ static void add_device(struct gnn_record_epoch *out, const struct gnn_device_tim
     }
 }
 
+/* How long a mini-batch took after the one before it: what a mean of the epoch hides. */
+static void add_batches(struct gnn_record_epoch *out, const struct gnn_wire_epoch *wire)
+{
+    add_figure(out, "batch_p50_ns", wire->batch_p50_ns);
+    add_figure(out, "batch_p90_ns", wire->batch_p90_ns);
+    add_figure(out, "batch_p99_ns", wire->batch_p99_ns);
+    add_figure(out, "batch_max_ns", wire->batch_max_ns);
+}
+
 void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_record_epoch *out)
 {
     out->valid_accuracy = wire->valid;
@@ -318,6 +327,8 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
         add_extrapolation(out, &wire->full);
     if (wire->spots > 0)
         add_figure(out, "digest_spots", wire->spots);
+    if (wire->batch_max_ns != GNN_UNKNOWN)
+        add_batches(out, wire);
     if (after->anon_bytes != GNN_UNKNOWN)
         add_figure(out, "anon_bytes", after->anon_bytes);
     assert(out->figure_count <= OWN_FIGURES);

@@ -84,9 +84,12 @@ struct gnn_wire_epoch {
     struct gnn_device_times device; /* of the epoch */
     bool has_values;                /* false: compute was modelled, there is no loss */
     bool extrapolated;
-    bool trained_otherwise;         /* the digests of the spots, sampled and trained, differ */
-    uint64_t spots;                 /* mini-batches whose digest was compared (gnn_is_spot) */
-    struct gnn_extrapolation full;  /* --batches: the whole epoch */
+    bool trained_otherwise;        /* the digests of the spots, sampled and trained, differ */
+    uint64_t spots;                /* mini-batches whose digest was compared (gnn_is_spot) */
+    struct gnn_extrapolation full; /* --batches: the whole epoch */
+    /* Percentiles of the time from one training step's end to the next one's, the first from the epoch's start; of rank
+     * 0. GNN_UNKNOWN without a step. */
+    uint64_t batch_p50_ns, batch_p90_ns, batch_p99_ns, batch_max_ns;
     struct gnn_epoch_result result; /* names of figures are not valid here: see figure_names */
     char figure_names[GNN_FIGURES_MAX][GNN_NAME_MAX];
 };

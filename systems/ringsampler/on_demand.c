@@ -14,8 +14,8 @@ enum gnn_status rs_on_demand_thread(struct ringsampler *s, uint32_t index, uint6
         const uint64_t start_ns = gnn_now_ns(world);
         GNN_TRY(rs_thread_run(thread, (uint32_t)r, 1, 1, items, err));
         const uint64_t end_ns = gnn_now_ns(world);
-        rs_histogram_add(&thread->latencies.request, end_ns - start_ns);
-        rs_histogram_add(&thread->latencies.stream, end_ns - s->start_ns);
+        gnn_histogram_add(&thread->latencies.request, end_ns - start_ns);
+        gnn_histogram_add(&thread->latencies.stream, end_ns - s->start_ns);
     }
     return GNN_OK;
 }
@@ -24,15 +24,15 @@ void rs_on_demand_result(const struct ringsampler *s, struct gnn_epoch_result *o
 {
     struct rs_latencies all = {.request = {.count = 0}};
     for (uint32_t i = 0; i < s->sizes.threads; i++) {
-        rs_histogram_merge(&all.request, &s->threads[i].latencies.request);
-        rs_histogram_merge(&all.stream, &s->threads[i].latencies.stream);
+        gnn_histogram_merge(&all.request, &s->threads[i].latencies.request);
+        gnn_histogram_merge(&all.stream, &s->threads[i].latencies.stream);
     }
-    gnn_epoch_figure(out, "latency_p50_ns", rs_histogram_quantile(&all.request, 0.5));
-    gnn_epoch_figure(out, "latency_p90_ns", rs_histogram_quantile(&all.request, 0.9));
-    gnn_epoch_figure(out, "latency_p99_ns", rs_histogram_quantile(&all.request, 0.99));
-    gnn_epoch_figure(out, "latency_p999_ns", rs_histogram_quantile(&all.request, 0.999));
+    gnn_epoch_figure(out, "latency_p50_ns", gnn_histogram_quantile(&all.request, 0.5));
+    gnn_epoch_figure(out, "latency_p90_ns", gnn_histogram_quantile(&all.request, 0.9));
+    gnn_epoch_figure(out, "latency_p99_ns", gnn_histogram_quantile(&all.request, 0.99));
+    gnn_epoch_figure(out, "latency_p999_ns", gnn_histogram_quantile(&all.request, 0.999));
     gnn_epoch_figure(out, "latency_max_ns", all.request.count > 0 ? all.request.max_ns : GNN_UNKNOWN);
-    gnn_epoch_figure(out, "stream_p50_ns", rs_histogram_quantile(&all.stream, 0.5));
-    gnn_epoch_figure(out, "stream_p90_ns", rs_histogram_quantile(&all.stream, 0.9));
+    gnn_epoch_figure(out, "stream_p50_ns", gnn_histogram_quantile(&all.stream, 0.5));
+    gnn_epoch_figure(out, "stream_p90_ns", gnn_histogram_quantile(&all.stream, 0.9));
     gnn_epoch_figure(out, "stream_max_ns", all.stream.count > 0 ? all.stream.max_ns : GNN_UNKNOWN);
 }

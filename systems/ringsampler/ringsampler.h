@@ -7,10 +7,10 @@
 #ifndef RINGSAMPLER_H
 #define RINGSAMPLER_H
 
+#include "harness/base/histogram.h"
 #include "harness/base/id_map.h"
 #include "harness/system/plan.h"
 #include "harness/system/train_input.h"
-#include "systems/ringsampler/latency.h"
 
 enum rs_io { RS_IO_DIRECT, RS_IO_BUFFERED, RS_IO_BUFFERED_RANDOM, RS_IO_MAPPED, RS_IO_SORTED };
 enum rs_coalesce { RS_COALESCE_NONE, RS_COALESCE_SECTOR, RS_COALESCE_ADJACENT };
@@ -78,6 +78,11 @@ GNN_MUST_CHECK enum gnn_status rs_size(const struct gnn_env *env, const struct r
 void rs_plan_parts(const struct ringsampler_config *config, const struct rs_sizes *sizes, struct gnn_memory_plan *plan);
 
 /* ---- a sampling thread: thread.h ---- */
+
+/* Of one request from its start, and from the start of the stream (the paper's Figure 6 reads like the second). */
+struct rs_latencies {
+    struct gnn_histogram request, stream;
+};
 
 struct rs_thread {
     struct ringsampler *s;

@@ -1,9 +1,9 @@
 /* RingSampler's parts by themselves: the sort and the joining of reads, the cache, the histogram, the draws
  * (docs/invariants.md, RingSampler: 1, 13). */
+#include "harness/base/histogram.h"
 #include "harness/base/id_width.h"
 #include "harness/world/measured/measured.h"
 #include "systems/ringsampler/extents.h"
-#include "systems/ringsampler/latency.h"
 #include "systems/ringsampler/offsets.h"
 #include "systems/ringsampler/sector_cache.h"
 #include "tests/support/seed.h"
@@ -172,28 +172,28 @@ static void test_quantiles_are_close(void **state)
     enum { COUNT = 5000 };
     static const double shares[] = {0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 1};
     struct gnn_rng rng = gnn_rng_at(test_seed());
-    static struct rs_histogram whole, part, sum;
+    static struct gnn_histogram whole, part, sum;
     static uint64_t values[COUNT];
-    assert_true(rs_histogram_quantile(&whole, 0.5) == GNN_UNKNOWN);
+    assert_true(gnn_histogram_quantile(&whole, 0.5) == GNN_UNKNOWN);
     for (uint32_t i = 0; i < COUNT; i++) {
         values[i] = gnn_rng_next(&rng) >> (20 + gnn_rng_below(&rng, 44));
-        rs_histogram_add(&whole, values[i]);
-        rs_histogram_add(i % 3 == 0 ? &part : &sum, values[i]);
+        gnn_histogram_add(&whole, values[i]);
+        gnn_histogram_add(i % 3 == 0 ? &part : &sum, values[i]);
     }
-    rs_histogram_merge(&sum, &part);
+    gnn_histogram_merge(&sum, &part);
     assert_memory_equal(&sum, &whole, sizeof sum);
     qsort(values, COUNT, sizeof *values, ascending);
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         const uint64_t exact = values[(uint32_t)(shares[i] * COUNT + 0.5) - 1];
-        const uint64_t told = rs_histogram_quantile(&whole, shares[i]);
+        const uint64_t told = gnn_histogram_quantile(&whole, shares[i]);
         assert_true(told >= exact && (double)told <= (double)exact * 1.032 + 1);
     }
-    assert_int_equal(rs_histogram_quantile(&whole, 1), values[COUNT - 1]);
-    static struct rs_histogram ends;
-    rs_histogram_add(&ends, 0);
-    rs_histogram_add(&ends, UINT64_MAX);
-    assert_int_equal(rs_histogram_quantile(&ends, 0.5), 0);
-    assert_true(rs_histogram_quantile(&ends, 1) == UINT64_MAX);
+    assert_int_equal(gnn_histogram_quantile(&whole, 1), values[COUNT - 1]);
+    static struct gnn_histogram ends;
+    gnn_histogram_add(&ends, 0);
+    gnn_histogram_add(&ends, UINT64_MAX);
+    assert_int_equal(gnn_histogram_quantile(&ends, 0.5), 0);
+    assert_true(gnn_histogram_quantile(&ends, 1) == UINT64_MAX);
 }
 
 /* ---- draws (invariant 13) ---- */

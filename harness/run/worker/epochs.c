@@ -16,8 +16,8 @@
 
 enum { PROGRESS_INTERVAL_NS = 250 * 1000 * 1000 };
 
-/* Notes what depends on the world's clock: the steps to extrapolate from, and the time limit where that clock is not
- * the supervisor's. */
+/* Notes what depends on the world's clock: the time from step to step, the steps to extrapolate from, and the time
+ * limit where that clock is not the supervisor's. */
 static void note_step(struct gnn_run_worker *w)
 {
     if (w->config->world == GNN_WORLD_SIMULATED && w->config->time_limit_ns != 0 &&
@@ -25,8 +25,11 @@ static void note_step(struct gnn_run_worker *w)
         w->time_passed = true;
         atomic_store(w->control->stop, true);
     }
+    const uint64_t now_ns = gnn_now_ns(w->world);
+    gnn_histogram_add(&w->between, now_ns - w->last_step_ns);
+    w->last_step_ns = now_ns;
     if (w->step_ns != NULL && w->steps_done < gnn_run_max_batches(w->config))
-        w->step_ns[w->steps_done] = gnn_now_ns(w->world);
+        w->step_ns[w->steps_done] = now_ns;
     if (++w->steps_ever == w->die_at_batch && w->env.rank == w->die_rank)
         (void)raise(SIGKILL);
 }
@@ -214,6 +217,10 @@ static void end_epoch(struct gnn_run_worker *w, uint64_t start_ns, struct gnn_wi
     compare_spots(w, e);
     merge_reports(w, e);
     e->has_values = !gnn_compute_is_modelled(w->config);
+    e->batch_p50_ns = gnn_histogram_quantile(&w->between, 0.5);
+    e->batch_p90_ns = gnn_histogram_quantile(&w->between, 0.9);
+    e->batch_p99_ns = gnn_histogram_quantile(&w->between, 0.99);
+    e->batch_max_ns = w->between.count > 0 ? w->between.max_ns : GNN_UNKNOWN;
     extrapolate(w, start_ns, e);
     assert(e->result.stage_count <= GNN_STAGES_MAX);
     assert(e->result.figure_count <= GNN_FIGURES_MAX);
@@ -245,6 +252,8 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
     gnn_machine_usage(w->machine, &e->before);
     GNN_TRY(gnn_ranks_meet(w->env.ranks, err)); /* the supervisor has read the group's counters */
     const uint64_t start_ns = gnn_now_ns(w->world);
+    w->between = (struct gnn_histogram){.count = 0};
+    w->last_step_ns = start_ns;
     GNN_TRY(w->system->train_epoch(w->system_state, epoch, &e->result, err));
     take_device_times(w, e);
     if (w->env.rank > 0)

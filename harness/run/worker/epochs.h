@@ -2,6 +2,7 @@
 #ifndef GNN_RUN_EPOCHS_H
 #define GNN_RUN_EPOCHS_H
 
+#include "harness/base/histogram.h"
 #include "harness/run/config.h"
 #include "harness/run/machine.h"
 #include "harness/run/worker/control.h"
@@ -49,7 +50,9 @@ struct gnn_run_worker {
     uint64_t steps_done;
     uint64_t spots, spot_digest; /* of the trained mini-batches that gnn_is_spot picks */
     uint64_t progress_ns;
-    uint64_t *step_ns; /* (gnn_run_max_batches) the clock after each step; --batches only */
+    uint64_t last_step_ns;        /* the clock after the step before, or at the start of the epoch */
+    struct gnn_histogram between; /* times from step to step of the epoch */
+    uint64_t *step_ns;            /* (gnn_run_max_batches) the clock after each step; --batches only */
     uint64_t steps_ever, die_at_batch;
     uint32_t die_rank;
 };
