@@ -2,6 +2,9 @@
 #include "harness/base/units.h"
 #include "harness/cli/args.h"
 #include "harness/cli/commands.h"
+#include "harness/measure/environment.h"
+#include "harness/record/csv.h"
+#include "harness/record/page.h"
 #include "harness/record/plot.h"
 #include "harness/record/record.h"
 #include "harness/record/report.h"
@@ -9,16 +12,19 @@
 #include "harness/run/config.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RUNS_MAX = 256 };
 
 struct report_config {
     char db[GNN_TEXT_MAX], plot_dir[GNN_TEXT_MAX], series[GNN_TEXT_MAX], where[GNN_TEXT_MAX];
+    char html[GNN_TEXT_MAX], figures[GNN_TEXT_MAX];
     uint32_t last;
-    bool comparison, markdown, json, points;
+    bool comparison, markdown, json, points, csv;
 };
 
 #define OPTION(...) GNN_OPTION(report_config, __VA_ARGS__)
@@ -38,6 +44,13 @@ static const struct gnn_option report_table[] = {
            .help = "draw epoch time and stage split into this directory (PNG and SVG)"),
     OPTION("markdown", BOOL, markdown, "no", .help = "a Markdown table"),
     OPTION("json", BOOL, json, "no", .help = "one JSON object per run"),
+    OPTION("csv", BOOL, csv, "no",
+           .help = "comma-separated values, a row a run, with the percentiles of what was timed"),
+    OPTION("html", TEXT, html, "", .unit = "FILE",
+           .help = "write one page that holds everything and needs nothing else: summary, runs, time series, the "
+                   "difference of two runs; of the last 256 runs where none are chosen"),
+    OPTION("figures", TEXT, figures, "", .unit = "DIR",
+           .help = "with --html: the pictures of this folder too, with their CSV files and captions"),
     OPTION("points", BOOL, points, "no", .help = "with --json: the time series of the probes too"),
     {.name = NULL},
 };
@@ -97,6 +110,17 @@ static enum gnn_status add_where(void *ctx, const char *word, struct gnn_err *er
     return gnn_kv_set(&r->choice.where, key, whole ? "1" : text, err);
 }
 
+/* Forms exclude each other: one would be lost without a word. */
+static enum gnn_status check_form(const struct report_config *c, struct gnn_err *err)
+{
+    const int forms = (c->markdown ? 1 : 0) + (c->json ? 1 : 0) + (c->csv ? 1 : 0) + (c->html[0] != '\0' ? 1 : 0);
+    if (forms > 1)
+        return gnn_fail(err, GNN_EUSAGE, "report: one of --markdown, --json, --csv and --html at a time");
+    if (c->figures[0] != '\0' && c->html[0] == '\0')
+        return gnn_fail(err, GNN_EUSAGE, "--figures goes with --html");
+    return GNN_OK;
+}
+
 static enum gnn_status check_series(struct report *r, struct gnn_err *err)
 {
     static const char *const beside[] = {"build.revision", "dataset.digest", "tag"}; /* recorded, and no options */
@@ -135,8 +159,9 @@ static enum gnn_status choose_runs(struct report *r, struct gnn_db *db, struct g
         return gnn_fail(err, GNN_EUSAGE, "--where and --series choose from the comparison: leave RUN and --last out");
     if (r->count > 0)
         return GNN_OK;
-    if (r->config.last > 0)
-        GNN_TRY(gnn_db_last(db, r->config.last, r->ids, &r->count, err));
+    const bool all = r->config.html[0] != '\0' && !chosen && !r->config.comparison;
+    if (r->config.last > 0 || all)
+        GNN_TRY(gnn_db_last(db, r->config.last > 0 ? r->config.last : RUNS_MAX, r->ids, &r->count, err));
     else
         GNN_TRY(gnn_db_comparison(db, &r->choice, RUNS_MAX, r->ids, &r->count, err));
     return r->count > 0 ? GNN_OK
@@ -144,8 +169,31 @@ static enum gnn_status choose_runs(struct report *r, struct gnn_db *db, struct g
                                    chosen ? " with those values" : "");
 }
 
+/* Writes the page beside its place first: a page that is there is whole. */
+static enum gnn_status write_page(const struct report *r, const struct gnn_run_record *runs, struct gnn_err *err)
+{
+    const char *const path = r->config.html;
+    char beside[GNN_TEXT_MAX + 8];
+    (void)snprintf(beside, sizeof beside, "%s.new", path);
+    FILE *const out = fopen(beside, "we");
+    if (out == NULL)
+        return gnn_fail(err, GNN_EIO, "--html %s: %s", path, strerror(errno));
+    enum gnn_status status = gnn_page_write(runs, r->count, gnn_build_revision(), r->config.figures, out, err);
+    if ((fclose(out) != 0 || (status == GNN_OK && rename(beside, path) != 0)) && status == GNN_OK)
+        status = gnn_fail(err, GNN_EIO, "--html %s: cannot be written: %s", path, strerror(errno));
+    if (status != GNN_OK)
+        (void)unlink(beside);
+    else
+        (void)printf("%s\n", path);
+    return status;
+}
+
 static enum gnn_status print_runs(const struct report *r, const struct gnn_run_record *runs, struct gnn_err *err)
 {
+    if (r->config.html[0] != '\0')
+        return write_page(r, runs, err);
+    if (r->config.csv)
+        return gnn_runs_csv(runs, r->count, stdout, err);
     if (!r->config.json) {
         gnn_report_runs(runs, r->count, r->config.markdown ? GNN_REPORT_MARKDOWN : GNN_REPORT_TEXT, stdout);
         return GNN_OK;
@@ -173,6 +221,7 @@ static enum gnn_status show(struct report *r, struct gnn_db *db, struct gnn_err 
 int gnn_cmd_report(int argc, char **argv)
 {
     static const struct gnn_command_line line = {.usage = "usage: oocgnn report [RUN...] [OPTION...]\n\n",
+                                                 .words = "",
                                                  .table = report_table,
                                                  .word = add_run,
                                                  .repeated = "where",
@@ -183,7 +232,8 @@ int gnn_cmd_report(int argc, char **argv)
     if (!gnn_args_parse(&line, argc, argv, &r.config, &r, &exit_status))
         return gnn_kv_clear(&r.choice.where), exit_status;
     struct gnn_db *db = NULL;
-    enum gnn_status status = check_series(&r, &err);
+    enum gnn_status status = check_form(&r.config, &err);
+    GNN_NEXT(status, check_series(&r, &err));
     GNN_NEXT(status, gnn_db_open(r.config.db, GNN_DB_READ, &db, &err));
     GNN_NEXT(status, show(&r, db, &err));
     gnn_db_close(db);

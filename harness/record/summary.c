@@ -64,6 +64,16 @@ double gnn_median(double *values, uint32_t count)
     return count % 2 == 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
+double gnn_percentile(const double *values, uint32_t count, double percent)
+{
+    assert(percent > 0);
+    assert(percent <= 100);
+    if (count == 0)
+        return (double)NAN;
+    const uint32_t rank = (uint32_t)ceil(percent * (double)count / 100);
+    return values[(rank < 1 ? 1 : rank > count ? count : rank) - 1];
+}
+
 uint64_t gnn_recorded_figure(const struct gnn_record_epoch *epoch, const char *name)
 {
     assert(epoch->figure_count <= GNN_RECORD_FIGURES_MAX);

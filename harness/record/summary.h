@@ -50,4 +50,8 @@ void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_b
 
 double gnn_median(double *values, uint32_t count); /* sorts values; NAN when count is 0 */
 
+/* The least of the values that at least so many per cent of them do not exceed (nearest rank, as fio has it); values
+ * ascend. NAN when count is 0. */
+double gnn_percentile(const double *values, uint32_t count, double percent);
+
 #endif

@@ -1,0 +1,179 @@
+#include "harness/record/csv.h"
+
+#include "harness/record/columns.h"
+#include "harness/record/summary.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { FIGURES_MAX = 64 };
+
+/* Names of figures that are a percentile or a maximum of some distribution, over all runs. */
+struct names {
+    uint32_t count;
+    char of[FIGURES_MAX][GNN_NAME_MAX];
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), wanted = strlen(end);
+    return length >= wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+static bool is_percentile(const char *name)
+{
+    static const char *const ends[] = {"_p50_ns", "_p90_ns", "_p99_ns", "_p999_ns", "_max_ns"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (ends_with(name, ends[i]))
+            return true;
+    return false;
+}
+
+static void collect(const struct gnn_run_record *runs, uint32_t count, struct names *out)
+{
+    out->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gnn_record_epoch *const last =
+            runs[i].epoch_count == 0 ? NULL : &runs[i].epochs[runs[i].epoch_count - 1];
+        for (uint32_t f = 0; last != NULL && f < last->figure_count; f++) {
+            uint32_t at = 0;
+            while (at < out->count && strcmp(out->of[at], last->figures[f].name) != 0)
+                at++;
+            if (at == out->count && at < FIGURES_MAX && is_percentile(last->figures[f].name))
+                memcpy(out->of[out->count++], last->figures[f].name, GNN_NAME_MAX);
+        }
+    }
+}
+
+/* ---- fields ---- */
+
+/* Quoted where a comma, a quote or a line's end is in it. A text that a spreadsheet would take for a formula is one. */
+static void put_text(const char *text, FILE *out)
+{
+    (void)fputc(',', out);
+    const bool formula = text[0] != '\0' && strchr("=+-@", text[0]) != NULL;
+    if (strpbrk(text, ",\"\r\n") == NULL && !formula) {
+        (void)fputs(text, out);
+        return;
+    }
+    (void)fputs(formula ? "\"'" : "\"", out);
+    for (; *text != '\0'; text++)
+        (void)fprintf(out, *text == '"' ? "\"%c" : "%c", *text);
+    (void)fputc('"', out);
+}
+
+static void put_json(const json_t *value, FILE *out)
+{
+    if (json_is_string(value))
+        put_text(json_string_value(value), out);
+    else if (json_is_integer(value))
+        (void)fprintf(out, ",%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        (void)fprintf(out, ",%.9g", json_real_value(value));
+    else
+        (void)fputc(',', out);
+}
+
+static void put_double(double value, FILE *out)
+{
+    (void)fprintf(out, isfinite(value) ? ",%.9g" : ",", value);
+}
+
+static void put_time(double time_ns, FILE *out)
+{
+    (void)fprintf(out, isfinite(time_ns) ? ",%.0f" : ",", time_ns);
+}
+
+static void put_count(uint64_t count, FILE *out)
+{
+    if (count == GNN_UNKNOWN)
+        (void)fputc(',', out);
+    else
+        (void)fprintf(out, ",%" PRIu64, count);
+}
+
+static enum gnn_status put_table(const struct gnn_table *table, const void *row, bool hide_times, FILE *out,
+                                 struct gnn_err *err)
+{
+    json_t *const object = json_object();
+    if (!gnn_table_json(table, row, hide_times, object)) {
+        json_decref(object);
+        return gnn_fail(err, GNN_ENOMEM, "a row of %s", table->name);
+    }
+    for (uint32_t i = 0; i < table->column_count; i++)
+        put_json(json_object_get(object, table->columns[i].name), out);
+    json_decref(object);
+    return GNN_OK;
+}
+
+/* The distribution of the epochs' times: the same median as every table's. */
+static enum gnn_status put_epochs(const struct gnn_run_record *run, FILE *out, struct gnn_err *err)
+{
+    double *walls_ns;
+    uint32_t known = 0;
+    GNN_NEW(walls_ns, run->epoch_count + UINT32_C(1), err, "times of %u epochs", run->epoch_count);
+    for (uint32_t e = 0; e < run->epoch_count && !gnn_run_withholds_times(run); e++)
+        if (gnn_epoch_whole_ns(&run->epochs[e]) != GNN_UNKNOWN)
+            walls_ns[known++] = (double)gnn_epoch_whole_ns(&run->epochs[e]);
+    const double median = gnn_median(walls_ns, known); /* sorts them */
+    (void)fprintf(out, ",%u", run->epoch_count);
+    put_time(known == 0 ? (double)NAN : walls_ns[0], out);
+    put_time(median, out);
+    put_time(gnn_percentile(walls_ns, known, 90), out);
+    put_time(known == 0 ? (double)NAN : walls_ns[known - 1], out);
+    free(walls_ns);
+    return GNN_OK;
+}
+
+/* ---- the whole ---- */
+
+static void put_header(const struct names *names, FILE *out)
+{
+    const struct gnn_table *const tables[] = {&gnn_table_runs, &gnn_table_counters};
+    (void)fputs("run_id", out);
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (uint32_t i = 0; i < tables[t]->column_count; i++)
+            put_text(tables[t]->columns[i].name, out);
+    (void)fputs(",hit_ratio,io_wait_pct,cpu_pct,test_accuracy,test_mrr,epochs,epoch_min_ns,epoch_p50_ns,epoch_p90_ns,"
+                "epoch_max_ns",
+                out);
+    for (uint32_t i = 0; i < names->count; i++)
+        put_text(names->of[i], out);
+    (void)fputs("\r\n", out);
+}
+
+static enum gnn_status put_run(const struct gnn_run_record *run, const struct names *names, FILE *out,
+                               struct gnn_err *err)
+{
+    const bool hide = gnn_run_withholds_times(run);
+    (void)fprintf(out, "%" PRId64, run->run_id);
+    GNN_TRY(put_table(&gnn_table_runs, run, hide, out, err));
+    GNN_TRY(put_table(&gnn_table_counters, &run->counters, hide, out, err));
+    put_double(gnn_record_hit_ratio(&run->counters), out);
+    put_double(gnn_run_io_wait_pct(run), out);
+    put_double(gnn_run_cpu_pct(run), out);
+    put_double(gnn_run_test_accuracy(run), out);
+    put_double(gnn_run_test_mrr(run), out);
+    GNN_TRY(put_epochs(run, out, err));
+    for (uint32_t i = 0; i < names->count; i++)
+        put_count(run->epoch_count == 0 || hide ? GNN_UNKNOWN
+                                                : gnn_recorded_figure(&run->epochs[run->epoch_count - 1], names->of[i]),
+                  out);
+    (void)fputs("\r\n", out);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_runs_csv(const struct gnn_run_record *runs, uint32_t count, FILE *out, struct gnn_err *err)
+{
+    struct names *names;
+    GNN_NEW(names, 1, err, "names of figures");
+    collect(runs, count, names);
+    put_header(names, out);
+    enum gnn_status status = GNN_OK;
+    for (uint32_t i = 0; i < count && status == GNN_OK; i++)
+        status = put_run(&runs[i], names, out, err);
+    free(names);
+    return status;
+}

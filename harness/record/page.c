@@ -1,0 +1,148 @@
+#include "harness/record/page.h"
+
+#include "harness/base/units.h"
+#include "harness/record/summary.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const char style[] =
+#include "page/report.css.inc" /* made from page/report.css */
+    ;
+static const char script[] =
+#include "page/report.js.inc" /* made from page/report.js */
+    ;
+
+/* Sections that the script fills are hidden until it has. */
+static const char before_list[] =
+    "<section class=\"script\" hidden><h2>Summary</h2>\n"
+    "<p class=\"soft\">Runs of one line repeat each other: they agree in the whole configuration, seeds aside.</p>\n"
+    "<div id=\"summary\"></div></section>\n";
+static const char list_head[] =
+    "<section><h2>Runs</h2>\n<form id=\"filters\" class=\"screen\">"
+    "<label>search<input id=\"search\" type=\"search\"></label>"
+    "<label>system<select name=\"system\"></select></label><label>dataset<select name=\"dataset\"></select></label>"
+    "<label>world<select name=\"world\"></select></label><label>status<select "
+    "name=\"status\"></select></label></form>\n"
+    "<p class=\"soft\" id=\"count\"></p>\n<div class=\"wide\"><table id=\"runs\">\n"
+    "<tr><th class=\"n\">run</th><th>system</th><th>dataset</th><th>world</th><th>status</th><th class=\"n\">epoch "
+    "s</th>"
+    "<th class=\"n\">I/O wait %</th><th class=\"n\">CPU %</th><th class=\"n\">hit ratio</th><th class=\"n\">disk "
+    "read</th>"
+    "<th class=\"n\">peak memory</th><th class=\"n\">test acc %</th></tr>\n";
+static const char after_list[] =
+    "</table></div></section>\n"
+    "<section class=\"script\" hidden><h2>One run</h2>\n<form class=\"screen\"><label>run<select "
+    "id=\"one\"></select></label></form>\n"
+    "<div id=\"run\"></div></section>\n"
+    "<section class=\"script\" hidden><h2>Time series</h2>\n<form class=\"screen\">"
+    "<label>of the run above<select id=\"column\"></select></label>"
+    "<label>beside it run B of below<input type=\"checkbox\" id=\"beside\"></label></form>\n<div "
+    "id=\"series\"></div></section>\n"
+    "<section class=\"script\" hidden><h2>Difference of two runs</h2>\n<form class=\"screen\">"
+    "<label>A<select id=\"first\"></select></label><label>B<select id=\"second\"></select></label></form>\n"
+    "<div id=\"difference\"></div></section>\n";
+
+/* ---- the table of runs, which is there without a script too ---- */
+
+static void put_cell(const char *text, const char *class, FILE *out)
+{
+    (void)fprintf(out, class[0] == '\0' ? "<td>" : "<td class=\"%s\">", class);
+    gnn_page_text(text[0] == '\0' ? "-" : text, out);
+    (void)fputs("</td>", out);
+}
+
+static void put_number(double value, const char *format, FILE *out) __attribute__((format(printf, 2, 0)));
+
+static void put_number(double value, const char *format, FILE *out)
+{
+    char text[32] = "";
+    if (isfinite(value))
+        (void)snprintf(text, sizeof text, format, value);
+    put_cell(text, "n", out);
+}
+
+static void put_bytes(uint64_t bytes, FILE *out)
+{
+    char text[32];
+    put_cell(bytes == GNN_UNKNOWN ? "" : gnn_format_bytes(bytes, text, sizeof text), "n", out);
+}
+
+static void put_run(const struct gnn_run_record *run, FILE *out)
+{
+    char text[4 * GNN_NAME_MAX];
+    const bool ok = run->status == GNN_RUN_OK && !gnn_run_withholds_times(run);
+    const uint64_t epoch_ns = gnn_run_epoch_ns(run);
+    (void)fprintf(out, "<tr data-run=\"%" PRId64 "\"><td class=\"n\">%" PRId64 "</td>", run->run_id, run->run_id);
+    (void)snprintf(text, sizeof text, "%s%s%s%s", run->system, run->variant[0] == '\0' ? "" : " ", run->variant,
+                   gnn_run_cap_not_enforced(run) ? " (cap not enforced)" : "");
+    put_cell(text, "", out);
+    (void)snprintf(text, sizeof text, "%s %s", run->dataset, run->model);
+    put_cell(text, "", out);
+    put_cell(run->world, "", out);
+    put_cell(run->status == GNN_RUN_OK && !ok ? "invalid" : gnn_run_status_name(run->status), ok ? "" : "bad", out);
+    put_number(epoch_ns == GNN_UNKNOWN ? (double)NAN : 1e-9 * (double)epoch_ns, "%.4g", out);
+    put_number(gnn_run_io_wait_pct(run), "%.1f", out);
+    put_number(gnn_run_cpu_pct(run), "%.1f", out);
+    put_number(gnn_record_hit_ratio(&run->counters), "%.4f", out);
+    put_bytes(run->counters.device_read_bytes, out);
+    put_bytes(run->counters.peak_memory_bytes, out);
+    put_number(100 * gnn_run_test_accuracy(run), "%.2f", out);
+    (void)fputs("</tr>\n", out);
+}
+
+/* ---- the page ---- */
+
+static enum gnn_status put_page(const struct gnn_run_record *runs, uint32_t count, const char *revision,
+                                const char *figures, FILE *out, struct gnn_err *err)
+{
+    (void)fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                "<link rel=\"icon\" href=\"data:,\">\n<title>oocgnn: runs</title>\n<style>\n",
+                out);
+    (void)fputs(style, out);
+    (void)fprintf(out,
+                  "</style>\n</head>\n<body>\n<header><h1>oocgnn: %u run%s</h1>\n<p class=\"soft\">written by oocgnn ",
+                  count, count == 1 ? "" : "s");
+    gnn_page_text(revision, out);
+    (void)fputs("; times of runs that broke an invariant are left out</p></header>\n", out);
+    (void)fputs(before_list, out);
+    if (figures[0] != '\0')
+        GNN_TRY(gnn_page_figures(figures, out, err));
+    (void)fputs(list_head, out);
+    for (uint32_t i = count; i-- > 0;)
+        put_run(&runs[i], out);
+    (void)fputs(after_list, out);
+    (void)fputs("<script type=\"application/json\" id=\"data\">", out);
+    GNN_TRY(gnn_page_data(runs, count, revision, out, err));
+    (void)fputs("</script>\n<script>\n", out);
+    (void)fputs(script, out);
+    (void)fputs("</script>\n</body>\n</html>\n", out);
+    return GNN_OK;
+}
+
+enum gnn_status gnn_page_write(const struct gnn_run_record *runs, uint32_t count, const char *revision,
+                               const char *figures, FILE *out, struct gnn_err *err)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    assert(count > 0);
+    FILE *const whole = open_memstream(&text, &bytes);
+    if (whole == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "the page");
+    enum gnn_status status = put_page(runs, count, revision, figures, whole, err);
+    if (fclose(whole) != 0 && status == GNN_OK)
+        status = gnn_fail(err, GNN_ENOMEM, "the page");
+    if (status == GNN_OK && bytes > GNN_PAGE_BYTES_MAX)
+        status = gnn_fail(
+            err, GNN_EUSAGE,
+            "--html: %u runs and their figures make a page of %zu MiB, at most 20: take fewer (--last, RUN...), or "
+            "pictures as SVG",
+            count, bytes >> 20);
+    if (status == GNN_OK && fwrite(text, 1, bytes, out) != bytes)
+        status = gnn_fail(err, GNN_EIO, "--html: the page cannot be written");
+    free(text);
+    return status;
+}

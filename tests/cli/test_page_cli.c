@@ -1,0 +1,174 @@
+/* `oocgnn report --html` and --csv from outside; the page in a browser, where one is installed. */
+#include "tests/support/must.h"
+#include "tests/support/process.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct pages {
+    char *dir;
+    char shell[1600]; /* names for the commands below: P the program, D the folder, B the database */
+};
+
+static int set_up(void **state)
+{
+    struct pages *const p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    p->dir = process_temp_dir();
+    (void)snprintf(p->shell, sizeof p->shell, "P=%s D=%s B=%s/runs.db; ", process_program(), p->dir, p->dir);
+    struct process_result r =
+        process_shell("%s for s in 'pygplus --memory 8M' 'gnndrive --memory 12M' 'gnndrive --memory 12M --seed 2' "
+                      "'ginex --memory 1M'; do "
+                      "$P run --system $s --dataset papers100m --scale 1/4000 --dim 100 --world simulated --profile "
+                      "tests/golden/machine.ini --batch 32 --fanout 5,5 --hidden 16 --epochs 3 --db $B --quiet >$D/out "
+                      "|| exit 1; done",
+                      p->shell);
+    const bool ready = r.exit_status == 0;
+    if (!ready)
+        print_error("%s", r.err);
+    process_free(&r);
+    *state = p;
+    return ready ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct pages *const p = *state;
+    process_remove_tree(p->dir);
+    free(p->dir);
+    free(p);
+    return 0;
+}
+
+static void shows(const char *text, const char *wanted)
+{
+    if (strstr(text, wanted) == NULL)
+        fail_msg("\"%s\" is missing in:\n%.4000s", wanted, text);
+}
+
+static void a_page_is_written(void **state)
+{
+    const struct pages *const p = *state;
+    struct process_result r = process_shell("%s $P report --db $B --html $D/page.html && cat $D/page.html", p->shell);
+    if (r.exit_status != 0)
+        fail_msg("exit %d: %s", r.exit_status, r.err);
+    shows(r.out, "page.html\n<!DOCTYPE html>");
+    shows(r.out, "<tr data-run=\"1\">");
+    shows(r.out, "<tr data-run=\"4\">"); /* all of them, oom too */
+    shows(r.out, "<td class=\"bad\">oom</td>");
+    process_free(&r);
+    r = process_shell("%s $P report 2 3 --db $B --html $D/two.html && grep -c '<tr data-run' $D/two.html", p->shell);
+    shows(r.out, "two.html\n2\n");
+    process_free(&r);
+}
+
+static void csv_is_printed(void **state)
+{
+    const struct pages *const p = *state;
+    struct process_result r = process_shell("%s $P report --last 4 --db $B --csv", p->shell);
+    if (r.exit_status != 0)
+        fail_msg("exit %d: %s", r.exit_status, r.err);
+    shows(r.out, "run_id,status,valid,reasons,");
+    shows(r.out, ",epoch_p90_ns,");
+    shows(r.out, ",batch_p99_ns,");
+    int lines = 0;
+    for (const char *at = r.out; (at = strstr(at, "\r\n")) != NULL; at += 2)
+        lines++;
+    assert_int_equal(lines, 5);
+    process_free(&r);
+}
+
+static json_int_t figure_of(const json_t *epoch, const char *name)
+{
+    const json_t *const value = json_object_get(json_object_get(epoch, "figures"), name);
+    assert_true(json_is_integer(value));
+    return json_integer_value(value);
+}
+
+/* Time from step to step: its percentiles ascend, and with one step it is the time up to that step. */
+static void mini_batches_have_percentiles(void **state)
+{
+    const struct pages *const p = *state;
+    static const char *const more[] = {"", "--max-batches 1"};
+    for (int one = 0; one < 2; one++) {
+        struct process_result r = process_shell(
+            "%s $P run --system gnndrive --dataset papers100m --scale 1/4000 --dim 100 --world simulated --profile "
+            "tests/golden/machine.ini --batch 32 --fanout 5,5 --hidden 16 --db $D/steps.db --quiet --json %s",
+            p->shell, more[one]);
+        json_t *const run = json_loads(r.out, 0, NULL);
+        assert_non_null(run);
+        const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+        const json_int_t p50 = figure_of(epoch, "batch_p50_ns"), p90 = figure_of(epoch, "batch_p90_ns"),
+                         p99 = figure_of(epoch, "batch_p99_ns"), most = figure_of(epoch, "batch_max_ns"),
+                         wall = json_integer_value(json_object_get(epoch, "wall_ns"));
+        assert_true(0 < p50);
+        assert_true(p50 <= p90);
+        assert_true(p90 <= p99);
+        assert_true(p99 <= most);
+        assert_true(most <= wall);
+        if (one == 1)
+            assert_int_equal(p50, most);
+        else
+            assert_true(p50 < most); /* the first waits for the pipeline to fill */
+        json_decref(run);
+        process_free(&r);
+    }
+}
+
+static void wrong_usage(void **state)
+{
+    const struct pages *const p = *state;
+    process_expect(process_shell("%s $P report --db $B --csv --json", p->shell), 2, "one of --markdown", "two forms");
+    process_expect(process_shell("%s $P report --db $B --figures $D", p->shell), 2, "--html", "figures of nothing");
+    process_expect(process_shell("%s $P report --db $B --html $D/no/page.html", p->shell), 1, "--html",
+                   "no such folder");
+    process_expect(process_shell("%s $P report --db $B --html $D/x.html --figures $D/no", p->shell), 2, "--figures",
+                   "no such pictures");
+    struct process_result r = process_shell("%s ls $D | grep -c 'x.html'", p->shell);
+    assert_string_equal(r.out, "0\n"); /* no half page */
+    process_free(&r);
+}
+
+/* The script ran to its end and threw nothing, and what it fills is filled. */
+static void a_browser_shows_it(void **state)
+{
+    const struct pages *const p = *state;
+    struct process_result r =
+        process_shell("for b in chromium chromium-browser google-chrome; do command -v $b && exit 0; done; exit 1");
+    char browser[600];
+    (void)snprintf(browser, sizeof browser, "%.*s", (int)strcspn(r.out, "\n"), r.out);
+    const bool there = r.exit_status == 0;
+    process_free(&r);
+    if (!there)
+        skip_test("no Chromium here: scripts/setup.sh browser");
+    r = process_shell(
+        "%s $P report --db $B --html $D/page.html >$D/out; HOME=$D timeout 120 %s --headless --no-sandbox "
+        "--disable-gpu --virtual-time-budget=5000 --dump-dom file://$D/page.html 2>$D/err",
+        p->shell, browser);
+    shows(r.out, "data-ready=\"1\"");
+    assert_null(strstr(r.out, "data-error"));
+    shows(r.out, "What the stages' time went into");
+    shows(r.out, "4 of 4 runs");
+    shows(r.out, "values differ");
+    process_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_page_is_written),
+        cmocka_unit_test(csv_is_printed),
+        cmocka_unit_test(mini_batches_have_percentiles),
+        cmocka_unit_test(wrong_usage),
+        cmocka_unit_test(a_browser_shows_it),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

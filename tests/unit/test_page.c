@@ -1,0 +1,395 @@
+/* The page: whole by itself, sound HTML, its data as the record has them; and the CSV. */
+#include "harness/record/csv.h"
+#include "harness/record/page.h"
+#include "harness/record/summary.h"
+#include "tests/support/fake_run.h"
+#include "tests/support/must.h"
+#include "tests/support/process.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static void shows(const char *text, const char *wanted)
+{
+    if (strstr(text, wanted) == NULL)
+        fail_msg("\"%s\" is missing in:\n%.4000s", wanted, text);
+}
+
+static void give_series(struct gnn_run_record *run, uint32_t points)
+{
+    struct gnn_err err = {0};
+    for (uint32_t i = 0; i < points; i++) {
+        struct gnn_series_point point;
+        memset(&point, 0xff, sizeof point); /* all NAN and unknown */
+        point.time_ns = (i + 1) * UINT64_C(250000000);
+        point.interval_ns = 250000000;
+        point.cpu_pct = i % 2 == 0 ? 40 : 60;
+        point.memory_bytes = 1000 + i;
+        must(gnn_run_record_add_point(run, &point, &err), &err);
+    }
+}
+
+static char *page_of(const struct gnn_run_record *runs, uint32_t count, const char *figures)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    struct gnn_err err = {0};
+    FILE *const out = open_memstream(&text, &bytes);
+    must(gnn_page_write(runs, count, "0123456789ab", figures, out, &err), &err);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(strlen(text), bytes);
+    return text;
+}
+
+/* ---- a plain reader of HTML ---- */
+
+enum { DEPTH_MAX = 64, TAG_BYTES = 32 };
+
+static bool is_void(const char *tag)
+{
+    static const char *const words[] = {"meta", "link", "img", "input", "br", "!doctype"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(tag, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Fails unless every element that is opened is closed, in order; what stands in script and style is no markup. */
+static void check_elements(const char *page)
+{
+    char open[DEPTH_MAX][TAG_BYTES];
+    int depth = 0;
+    for (const char *at = strchr(page, '<'); at != NULL; at = strchr(at, '<')) {
+        char tag[TAG_BYTES] = "";
+        const bool closes = at[1] == '/';
+        at += closes ? 2 : 1;
+        for (size_t i = 0; i + 1 < sizeof tag && (isalnum((unsigned char)*at) || *at == '!'); i++)
+            tag[i] = (char)tolower((unsigned char)*at++);
+        for (char quote = '\0'; *at != '\0' && (quote != '\0' || *at != '>'); at++)
+            if (quote == '\0' ? *at == '"' : *at == quote)
+                quote = quote == '\0' ? '"' : '\0';
+        assert_int_equal(*at, '>');
+        if (is_void(tag))
+            continue;
+        if (closes) {
+            if (depth == 0 || strcmp(open[depth - 1], tag) != 0)
+                fail_msg("</%s> closes <%s>", tag, depth == 0 ? "nothing" : open[depth - 1]);
+            depth--;
+            continue;
+        }
+        assert_true(depth < DEPTH_MAX);
+        memcpy(open[depth++], tag, sizeof tag);
+        if (strcmp(tag, "script") == 0 || strcmp(tag, "style") == 0) {
+            char end[TAG_BYTES + 4];
+            (void)snprintf(end, sizeof end, "</%s>", tag);
+            at = strstr(at, end);
+            assert_non_null(at);
+        }
+    }
+    assert_int_equal(depth, 0);
+}
+
+static json_t *data_of(const char *page)
+{
+    static const char begin[] = "<script type=\"application/json\" id=\"data\">";
+    const char *const from = strstr(page, begin);
+    assert_non_null(from);
+    const char *const text = from + strlen(begin), *const end = strstr(text, "</script>");
+    assert_non_null(end);
+    assert_null(memchr(text, '<', (size_t)(end - text)));
+    json_error_t trouble;
+    json_t *const data = json_loadb(text, (size_t)(end - text), 0, &trouble);
+    if (data == NULL)
+        fail_msg("the page's data: %s", trouble.text);
+    return data;
+}
+
+/* ---- the page ---- */
+
+static void a_page_is_whole_by_itself(void **state)
+{
+    (void)state;
+    struct gnn_run_record runs[2];
+    fake_run(&runs[0], "pygplus", 60, 1, 1);
+    fake_run(&runs[1], "gnndrive", 10, 3, 1);
+    runs[0].run_id = 41;
+    runs[1].run_id = 42;
+    give_series(&runs[1], 10);
+    char *const page = page_of(runs, 2, "");
+    check_elements(page);
+    assert_null(strstr(page, "http:"));
+    assert_null(strstr(page, "https:"));
+    assert_null(strstr(page, "src=\"/"));
+    assert_null(strstr(page, "@import"));
+    shows(page, "<meta name=\"viewport\"");
+    shows(page, "prefers-color-scheme: dark");
+    shows(page, "@media print");
+    shows(page, "<tr data-run=\"42\"><td class=\"n\">42</td><td>gnndrive</td><td>papers100m sage</td><td>measured</td>"
+                "<td>ok</td><td class=\"n\">10</td>");
+    json_t *const data = data_of(page);
+    const json_t *const array = json_object_get(data, "runs");
+    assert_int_equal(json_array_size(array), 2);
+    const json_t *const run = json_array_get(array, 1);
+    assert_int_equal(json_integer_value(json_object_get(run, "id")), 42);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(run, "derived"), "epoch_ns")), 10000000000);
+    assert_int_equal(json_array_size(json_object_get(json_object_get(run, "epochs"), "wall_ns")), 3);
+    assert_int_equal(json_array_size(json_object_get(json_object_get(run, "figures"), "wait_list_rows")), 3);
+    assert_int_equal(json_array_size(json_object_get(run, "stages")), 4);
+    const json_t *const series = json_object_get(run, "series");
+    assert_int_equal(json_array_size(json_object_get(series, "cpu_pct")), 10);
+    assert_null(json_object_get(series, "gpu_busy_pct")); /* nobody knows it */
+    json_decref(data);
+    free(page);
+    gnn_run_record_free(&runs[0]);
+    gnn_run_record_free(&runs[1]);
+}
+
+/* 4000 points become 400 means of ten. */
+static void long_series_are_thinned(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    fake_run(&run, "gnndrive", 10, 1, 1);
+    give_series(&run, 4000);
+    char *const page = page_of(&run, 1, "");
+    json_t *const data = data_of(page);
+    const json_t *const series = json_object_get(json_array_get(json_object_get(data, "runs"), 0), "series");
+    const json_t *const cpu = json_object_get(series, "cpu_pct"), *const time = json_object_get(series, "time_ns");
+    assert_int_equal(json_array_size(cpu), 400);
+    assert_float_equal(json_number_value(json_array_get(cpu, 7)), 50, 1e-9);
+    assert_float_equal(json_number_value(json_array_get(json_object_get(series, "memory_bytes"), 0)), 1004.5, 1e-9);
+    assert_int_equal(json_integer_value(json_array_get(time, 0)), 2500000000);
+    json_decref(data);
+    free(page);
+    gnn_run_record_free(&run);
+}
+
+static void an_invalid_run_has_no_times(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    fake_run(&run, "gnndrive", 10, 2, 1);
+    run.status = GNN_RUN_INVALID;
+    run.valid = 0;
+    give_series(&run, 3);
+    char *const page = page_of(&run, 1, "");
+    shows(page, "<td class=\"bad\">invalid</td><td class=\"n\">-</td>");
+    assert_null(strstr(page, "11500000000"));
+    assert_null(strstr(page, "10000000000"));
+    free(page);
+    gnn_run_record_free(&run);
+}
+
+/* Names come from files that others wrote. */
+static void names_are_text(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    struct gnn_err err = {0};
+    fake_run(&run, "gnndrive", 10, 1, 1);
+    (void)snprintf(run.dataset, sizeof run.dataset, "</script><script>alert(1)//");
+    (void)snprintf(run.tag, sizeof run.tag, "\xff\"'&");
+    must(gnn_kv_set(&run.config, "</script>", "<!--", &err), &err);
+    char *const page = page_of(&run, 1, "");
+    check_elements(page);
+    shows(page, "<td>&lt;/script&gt;&lt;script&gt;alert(1)// sage</td>");
+    json_t *const data = data_of(page);
+    const json_t *const kept = json_object_get(json_array_get(json_object_get(data, "runs"), 0), "run");
+    assert_string_equal(json_string_value(json_object_get(kept, "dataset")), "</script><script>alert(1)//");
+    json_decref(data);
+    free(page);
+    gnn_run_record_free(&run);
+}
+
+/* ---- figures ---- */
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+    char path[700];
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *const out = fopen(path, "w");
+    assert_non_null(out);
+    (void)fputs(text, out);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void pictures_are_inside(void **state)
+{
+    (void)state;
+    char *const dir = process_temp_dir();
+    struct gnn_run_record run;
+    fake_run(&run, "gnndrive", 10, 1, 1);
+    write_file(dir, "fig-8.svg", "<svg/>");
+    write_file(dir, "fig-8.png", "png");
+    write_file(dir, "fig-8.csv", "x,\"y, and \"\"z\"\"\"\r\n1,<2>\n");
+    write_file(dir, "fig-8.txt", "caption & more");
+    write_file(dir, "table-2.csv", "a\n1\n");
+    write_file(dir, "fig-8.gp", "plot");
+    char *const page = page_of(&run, 1, dir);
+    check_elements(page);
+    shows(page, "<figure id=\"figure-fig-8\">");
+    shows(page, "src=\"data:image/svg+xml;base64,PHN2Zy8+\"");
+    assert_null(strstr(page, "image/png"));
+    shows(page, "<pre class=\"caption\">caption &amp; more</pre>");
+    shows(page, "download=\"fig-8.csv\" href=\"data:text/csv;base64,eCwieSwgYW5kICIieiIiIg0KMSw8Mj4K\"");
+    shows(page, "<tr><th>x</th><th>y, and &quot;z&quot;</th></tr>\n<tr><td>1</td><td>&lt;2&gt;</td></tr>");
+    shows(page, "<figure id=\"figure-table-2\">");
+    free(page);
+    process_remove_tree(dir);
+    struct gnn_err err = {0};
+    FILE *const out = tmpfile();
+    assert_int_equal(gnn_page_write(&run, 1, "r", dir, out, &err), GNN_ENOENT);
+    assert_non_null(strstr(err.message, "--figures"));
+    (void)fclose(out);
+    free(dir);
+    gnn_run_record_free(&run);
+}
+
+static void a_page_that_is_too_large_is_refused(void **state)
+{
+    (void)state;
+    char *const dir = process_temp_dir();
+    char path[700];
+    struct gnn_run_record run;
+    struct gnn_err err = {0};
+    fake_run(&run, "gnndrive", 10, 1, 1);
+    (void)snprintf(path, sizeof path, "%s/large.png", dir);
+    FILE *const picture = fopen(path, "w"), *const out = tmpfile();
+    assert_non_null(picture);
+    for (int i = 0; i < 16 << 20; i++) /* 21 MiB in base 64 */
+        (void)fputc('x', picture);
+    assert_int_equal(fclose(picture), 0);
+    assert_int_equal(gnn_page_write(&run, 1, "r", dir, out, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "at most 20"));
+    (void)fclose(out);
+    process_remove_tree(dir);
+    free(dir);
+    gnn_run_record_free(&run);
+}
+
+/* 256 runs with long series and many epochs. */
+static void many_runs_fit(void **state)
+{
+    (void)state;
+    enum { RUNS = 256 };
+    struct gnn_run_record *const runs = calloc(RUNS, sizeof *runs);
+    assert_non_null(runs);
+    for (uint32_t i = 0; i < RUNS; i++) {
+        fake_run(&runs[i], i % 2 == 0 ? "gnndrive" : "ginex", 10, 10, i);
+        runs[i].run_id = i + 1;
+        give_series(&runs[i], 500);
+    }
+    char *const page = page_of(runs, RUNS, "");
+    assert_true(strlen(page) < (UINT64_C(20) << 20));
+    free(page);
+    gnn_run_records_free(runs, RUNS);
+}
+
+/* ---- CSV ---- */
+
+static void percentiles_by_hand(void **state)
+{
+    (void)state;
+    const double values[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    assert_float_equal(gnn_percentile(values, 10, 50), 5, 0);
+    assert_float_equal(gnn_percentile(values, 10, 70), 7, 0);
+    assert_float_equal(gnn_percentile(values, 10, 90), 9, 0);
+    assert_float_equal(gnn_percentile(values, 10, 91), 10, 0);
+    assert_float_equal(gnn_percentile(values, 10, 0.1), 1, 0);
+    assert_float_equal(gnn_percentile(values, 1, 99.9), 1, 0);
+    assert_true(isnan(gnn_percentile(values, 0, 50)));
+}
+
+/* Field `column` of the line, by its name in the header. */
+static char *field(const char *csv, uint32_t row, const char *name)
+{
+    char *const copy = strdup(csv);
+    char *rest = copy, *header = strsep(&rest, "\n"), *line = NULL, *word;
+    uint32_t column = 0, at = 0;
+    for (word = strsep(&header, ",\r"); word != NULL && strcmp(word, name) != 0; word = strsep(&header, ",\r"))
+        column++;
+    if (word == NULL)
+        fail_msg("no column %s", name);
+    for (uint32_t r = 0; r <= row; r++)
+        line = strsep(&rest, "\n");
+    for (word = strsep(&line, ",\r"); word != NULL && at < column; word = strsep(&line, ",\r"))
+        at++;
+    char *const value = strdup(word == NULL ? "" : word);
+    free(copy);
+    return value;
+}
+
+static void assert_field(const char *csv, uint32_t row, const char *name, const char *wanted)
+{
+    char *const got = field(csv, row, name);
+    if (strcmp(got, wanted) != 0)
+        fail_msg("%s of row %u is \"%s\", expected \"%s\"", name, row, got, wanted);
+    free(got);
+}
+
+static void csv_has_a_row_a_run(void **state)
+{
+    (void)state;
+    struct gnn_run_record runs[2];
+    struct gnn_err err = {0};
+    char *text = NULL;
+    size_t bytes = 0;
+    fake_run(&runs[0], "ringsampler", 10, 3, 1); /* 11.5, 10, 10 s */
+    fake_run(&runs[1], "gnndrive", 10, 3, 1);
+    runs[0].run_id = 7;
+    for (int i = 0; i < 2; i++) /* no comma in a text: field() cuts at every one */
+        (void)snprintf(runs[i].fanout, sizeof runs[i].fanout, "10");
+    struct gnn_record_epoch *const last = &runs[0].epochs[2];
+    (void)snprintf(last->figures[last->figure_count].name, GNN_NAME_MAX, "latency_p99_ns");
+    last->figures[last->figure_count++].value = 4711;
+    runs[1].status = GNN_RUN_INVALID;
+    runs[1].valid = 0;
+    (void)snprintf(runs[0].profile, sizeof runs[0].profile, "=1+1");
+    (void)snprintf(runs[1].tag, sizeof runs[1].tag, "two\"words");
+    FILE *const out = open_memstream(&text, &bytes);
+    must(gnn_runs_csv(runs, 2, out, &err), &err);
+    assert_int_equal(fclose(out), 0);
+    assert_field(text, 0, "run_id", "7");
+    assert_field(text, 0, "system", "ringsampler");
+    assert_field(text, 0, "epochs", "3");
+    assert_field(text, 0, "epoch_min_ns", "10000000000");
+    assert_field(text, 0, "epoch_p50_ns", "10000000000");
+    assert_field(text, 0, "epoch_p90_ns", "11500000000");
+    assert_field(text, 0, "latency_p99_ns", "4711");
+    assert_field(text, 0, "cap_bytes", "335544320");
+    assert_field(text, 0, "preset", "");
+    assert_field(text, 0, "profile", "\"'=1+1\""); /* no formula for a spreadsheet */
+    assert_field(text, 1, "status", "invalid");
+    assert_field(text, 1, "epoch_p50_ns", ""); /* an invalid run has no times */
+    assert_field(text, 1, "wall_ns", "");
+    assert_field(text, 1, "tag", "\"two\"\"words\"");
+    free(text);
+    gnn_run_record_free(&runs[0]);
+    gnn_run_record_free(&runs[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_page_is_whole_by_itself),
+        cmocka_unit_test(long_series_are_thinned),
+        cmocka_unit_test(an_invalid_run_has_no_times),
+        cmocka_unit_test(names_are_text),
+        cmocka_unit_test(pictures_are_inside),
+        cmocka_unit_test(a_page_that_is_too_large_is_refused),
+        cmocka_unit_test(many_runs_fit),
+        cmocka_unit_test(percentiles_by_hand),
+        cmocka_unit_test(csv_has_a_row_a_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
