@@ -260,6 +260,13 @@ static const struct kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+static void remove_data(const struct bench *b)
+{
+    char path[600];
+    (void)snprintf(path, sizeof path, "%s/bench_ginex.data", b->dir);
+    (void)unlink(path);
+}
+
 static enum gnn_status one_round(struct bench *b, uint32_t round, double ours[KINDS][ROUNDS_MAX],
                                  double theirs[KINDS][ROUNDS_MAX], struct gnn_err *err)
 {
@@ -267,6 +274,8 @@ static enum gnn_status one_round(struct bench *b, uint32_t round, double ours[KI
     struct gnn_stream *stream = NULL;
     enum gnn_status status = GNN_OK;
     for (size_t k = 0; k < KINDS && status == GNN_OK; k++) {
+        if (strcmp(kinds[k].rw, "write") == 0)
+            remove_data(b); /* or fio overwrites the last round's file, where the trace is always a new one */
         status = measure_fio(b, &kinds[k], round, &theirs[k][round], err);
         if (status == GNN_OK && k == 0)
             status = write_trace(b, kinds[k].bytes, &trace, &stream, &ours[k][round], err);
@@ -282,12 +291,10 @@ static enum gnn_status one_round(struct bench *b, uint32_t round, double ours[KI
 static enum gnn_status measure_storage(struct bench *b, struct gnn_err *err)
 {
     static double ours[KINDS][ROUNDS_MAX], theirs[KINDS][ROUNDS_MAX];
-    char path[600];
     enum gnn_status status = GNN_OK;
     for (uint32_t round = 0; round < b->rounds && status == GNN_OK; round++)
         status = one_round(b, round, ours, theirs, err);
-    (void)snprintf(path, sizeof path, "%s/bench_ginex.data", b->dir);
-    (void)unlink(path);
+    remove_data(b);
     for (size_t k = 0; k < KINDS && status == GNN_OK; k++)
         report(b, &kinds[k], ours[k], theirs[k]);
     return status;
