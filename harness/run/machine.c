@@ -482,11 +482,6 @@ uint64_t gnn_machine_process_bytes(const struct gnn_machine *m)
     return (own_bytes > world.current_bytes ? own_bytes - world.current_bytes : 0) + process_grows_bytes;
 }
 
-bool gnn_machine_process_known(const struct gnn_machine *m)
-{
-    return m->simulated;
-}
-
 uint32_t gnn_machine_cores(const struct gnn_machine *m)
 {
     cpu_set_t set;

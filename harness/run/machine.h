@@ -42,8 +42,6 @@ void gnn_machine_usage(struct gnn_machine *machine, struct gnn_machine_usage *ou
 /* What the process itself takes of the cap: the profile's figure; in the measured world its anonymous memory and page
  * tables beside the world's allocations, as far as they are there by now, and a reserve for what comes. */
 uint64_t gnn_machine_process_bytes(const struct gnn_machine *machine);
-/* That is all it will ever take: the profile's figure. */
-bool gnn_machine_process_known(const struct gnn_machine *machine);
 
 /* Cores of the world: of the profile, or those this process may run on. */
 uint32_t gnn_machine_cores(const struct gnn_machine *machine);

@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PROCESS_PART = 1 }; /* second of gnn_plan_begin's */
-static const char process_part[] = "process itself";
-
 struct gnn_plan_part *gnn_plan_shared(struct gnn_memory_plan *plan, const char *name, const char *remedy,
                                       uint64_t bytes)
 {
@@ -71,7 +68,7 @@ void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         held += gnn_round_up(arrays[i], GNN_PAGE_BYTES);
     gnn_plan_shared(plan, "dataset's offsets, labels and splits", NULL, held);
-    gnn_plan_part(plan, process_part, NULL, env->process_bytes);
+    gnn_plan_part(plan, "process itself", NULL, env->process_bytes);
     if (!only && env->workload->task == GNN_TASK_LINK)
         gnn_plan_part(plan, "decoder", "--batch, --negatives or --chunks",
                       gnn_link_bytes(env->link_config,
@@ -85,15 +82,6 @@ void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env)
     if (env->evaluation_bytes > 0)
         gnn_plan_shared(plan, "evaluation between epochs", "--evaluate last or never", env->evaluation_bytes);
     plan->run_part_count = plan->part_count;
-}
-
-void gnn_plan_process_at_least(struct gnn_memory_plan *plan, uint64_t bytes)
-{
-    struct gnn_plan_part *process = &plan->parts[PROCESS_PART];
-    assert(process->name == process_part);
-    if (plan->env->process_known)
-        return;
-    process->bytes = gnn_max_u64(process->bytes, gnn_mul_bytes(gnn_env_workers(plan->env), bytes));
 }
 
 /* Sums up those of the first `count` parts that are held in one of the phases; in_flight: and grow with batches. */

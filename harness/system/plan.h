@@ -38,10 +38,6 @@ struct gnn_memory_plan {
  * between epochs, and the process where its size is known. env outlives the plan. */
 void gnn_plan_begin(struct gnn_memory_plan *plan, const struct gnn_env *env);
 
-/* Counts the process itself with at least `bytes`, a reserve for code, stacks and page tables: of systems that fill the
- * cap with caches, where its size is only what it has been so far (env->process_known is false). */
-void gnn_plan_process_at_least(struct gnn_memory_plan *plan, uint64_t bytes);
-
 /* Adds a part that is sized at open; returns it, so that its phases can be set. bytes: of one rank; several workers
  * hold as many, and the cap is for all of them together. */
 struct gnn_plan_part *gnn_plan_part(struct gnn_memory_plan *plan, const char *name, const char *remedy, uint64_t bytes);

@@ -60,7 +60,6 @@ struct gnn_env {
     uint32_t cores;         /* of the world: those this process may run on, or the profile's; a rank's share of them */
     uint64_t cap_bytes;     /* 0 = none */
     uint64_t process_bytes; /* of the cap, what the process itself takes (code, libraries, stacks); 0 = unknown */
-    bool process_known;     /* it is all the process will ever take: a profile's figure */
     /* Of the cap, what evaluations between epochs hold beside the system; 0: there are none. */
     uint64_t evaluation_bytes;
     const atomic_bool *stop; /* set on Ctrl-C and on limits: leave at the next batch with GNN_ECANCELLED */

@@ -14,7 +14,6 @@
 #include <math.h>
 
 static const uint64_t block_most = UINT64_C(1) << 20, block_least = UINT64_C(64) << 10;
-static const uint64_t process_bytes = UINT64_C(16) << 20; /* the program and the kernel's objects, where unknown */
 enum { BLOCKS_AT_LEAST = 1000, RING_BYTES = 64 << 10 };
 
 /* AGNES (KDD 2026) section 4.1, at scale 1 and whatever the graph and the dimension: setting 1 is 16 GB for the
@@ -320,7 +319,6 @@ enum gnn_status agnes_size(const struct agnes_config *config, uint32_t graph_blo
 {
     choose_counts(plan->env, config, graph_blocks, sizes);
     GNN_TRY(check_options(plan->env, config, sizes, err));
-    gnn_plan_process_at_least(plan, process_bytes);
     if (config->hyperbatch == 0 && has_budget(plan->env, config))
         choose_hyperbatch(plan, config, sizes);
     add_parts(plan, config, sizes);

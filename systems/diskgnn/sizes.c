@@ -18,7 +18,6 @@ enum { DRAW, PACK, TRAIN }; /* phases of the plan */
 static const uint64_t pack_least_bytes = UINT64_C(4) << 20, pack_worker_bytes = UINT64_C(1) << 20;
 
 enum {
-    PROCESS_BYTES = 12 << 20, /* the process itself: its data and hot code, stacks, page tables, rings */
     ROWS_MAX = (1 << 30) - 1, /* of a table of the placement */
     DEVICE_RESERVE = 16,      /* an automatic GPU cache leaves 1/16 of the device */
     PARTIAL_SLACK = 16,       /* the largest mini-batch reads 1/16 more rows than its share of all reads */
@@ -183,7 +182,6 @@ static void add_preparation(struct gnn_memory_plan *plan, const struct diskgnn_c
     const struct gnn_env *const env = plan->env;
     const uint64_t batches = gnn_whole_epoch_batches(env), samplers = config->prepare.samplers;
     const uint64_t batch = gnn_batch_reserved_bytes(env->dataset, env->workload);
-    gnn_plan_process_at_least(plan, PROCESS_BYTES);
     gnn_plan_part(plan, "index of the mini-batches", "--batch",
                   batches * (sizeof(struct diskgnn_sample) + sizeof(struct diskgnn_place) + 2 * sizeof(uint64_t)));
     add(plan, 1 << DRAW, "samplers", "diskgnn.samplers", gnn_sampling_bytes(env, config->prepare.samplers));

@@ -15,7 +15,6 @@
 
 enum {
     CAP_RESERVE = 16,         /* automatic caches leave 1/16 of the cap to the page cache */
-    PROCESS_BYTES = 12 << 20, /* where unknown: the process's data and hot code, stacks, page tables, rings */
     NO_CAP_SHARE = 10,        /* without a cap: a tenth of the features, a tenth of the topology (DiskGNN's rule) */
     FEATURE_SHARE = 75,       /* percent of the cap: 24 GB of 32 GB */
     NEIGHBOUR_SHARE = 19      /* percent of the cap: 6 GB of 32 GB */
@@ -72,7 +71,6 @@ static void add_fixed(struct gnn_memory_plan *plan, const struct ginex_config *c
     const struct gnn_env *env = plan->env;
     const uint32_t layers = env->workload->layers, nodes = plan->largest.nodes[layers];
     const uint64_t batch = gnn_batch_reserved_bytes(env->dataset, env->workload);
-    gnn_plan_process_at_least(plan, PROCESS_BYTES);
     add(plan, IN_EPOCH, "samplers", "ginex.samplers",
         gnn_add_bytes(gnn_sampling_bytes(env, config->samplers),
                       gnn_mul_bytes(config->samplers, batch + (uint64_t)GINEX_LIST_BUFFER_BYTES)));

@@ -9,8 +9,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-static const uint64_t process_bytes = UINT64_C(16) << 20; /* the program and the kernel's objects, where unknown */
-
 enum { PREPARING, IN_EPOCHS }; /* phases of the plan: the store is made before the buffer is opened */
 
 static const char partitions_remedy[] = "mariusgnn.capacity, or mariusgnn.partitions for smaller ones";
@@ -307,7 +305,6 @@ enum gnn_status marius_size(const struct marius_config *config, const struct mar
     struct sizing s = {.env = plan->env, .config = config, .plan = plan};
     *out = (struct marius_sizes){.staleness = config->staleness};
     GNN_TRY(choose_partitions(plan->env, config, out, err));
-    gnn_plan_process_at_least(plan, process_bytes);
     add_tables(plan, out);
     plan_model(plan, config, &s.largest);
     for (int first = 0; first < 2; first++)

@@ -260,7 +260,6 @@ static enum gnn_status configure(struct train_run *run, const struct train_graph
                                 .io_engine = run->io_engine,
                                 .cores = TRAIN_CORES,
                                 .cap_bytes = run->cap_bytes,
-                                .process_known = true, /* the world's limit counts its allocations alone */
                                 .stop = &run->stop,
                                 .on_step = on_step,
                                 .on_step_ctx = run,

@@ -93,21 +93,6 @@ static void test_the_largest_phase_counts(void **state)
     assert_int_equal(gnn_plan_left(&s.plan, 1), 0);
 }
 
-static void test_the_process_is_counted_with_a_reserve(void **state)
-{
-    (void)state;
-    struct setting s;
-    set(&s, 0);
-    gnn_plan_process_at_least(&s.plan, 4000); /* the profile's 5000 are more */
-    assert_int_equal(gnn_plan_run_bytes(&s.plan), RUN_BYTES);
-    gnn_plan_process_at_least(&s.plan, 7000);
-    assert_int_equal(gnn_plan_run_bytes(&s.plan), RUN_BYTES + 2000);
-    s.env.process_known = true; /* a profile's: nothing to reserve */
-    gnn_plan_begin(&s.plan, &s.env);
-    gnn_plan_process_at_least(&s.plan, 7000);
-    assert_int_equal(gnn_plan_run_bytes(&s.plan), RUN_BYTES);
-}
-
 /* Evaluations between epochs lie beside everything else, in every phase, and the message says how to be rid of them. */
 static void test_evaluations_between_epochs_are_counted(void **state)
 {
@@ -135,8 +120,6 @@ static void test_several_workers_share_a_cap(void **state)
     gnn_plan_shared(&s.plan, "shared", "x.shared", 50);
     assert_int_equal(gnn_plan_bytes(&s.plan), RUN_BYTES + 3 * 5000 + 4 * 130 + 50);
     assert_int_equal(gnn_plan_in_flight_bytes(&s.plan), 120);
-    gnn_plan_process_at_least(&s.plan, 7000);
-    assert_int_equal(gnn_plan_run_bytes(&s.plan), RUN_BYTES - 5000 + 4 * 7000);
     s.env.cap_bytes = 1000;
     assert_int_equal(gnn_plan_check(&s.plan, "", &s.err), GNN_ECAP);
     assert_non_null(strstr(s.err.message, "x.own, or lower --workers"));
@@ -244,7 +227,6 @@ int main(void)
         cmocka_unit_test(test_a_sum_counts_every_part_once),
         cmocka_unit_test(test_a_huge_model_is_the_largest_part),
         cmocka_unit_test(test_the_largest_phase_counts),
-        cmocka_unit_test(test_the_process_is_counted_with_a_reserve),
         cmocka_unit_test(test_evaluations_between_epochs_are_counted),
         cmocka_unit_test(test_several_workers_share_a_cap),
         cmocka_unit_test(test_the_largest_mini_batch_by_hand),

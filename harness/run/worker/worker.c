@@ -110,7 +110,6 @@ static void fill_workload(struct gnn_run_worker *w)
                               .cores = gnn_max_u32(gnn_machine_cores(w->machine) / c->workers, 1),
                               .cap_bytes = c->memory_bytes,
                               .process_bytes = gnn_machine_process_bytes(w->machine),
-                              .process_known = gnn_machine_process_known(w->machine),
                               .stop = w->control->stop,
                               .on_step = gnn_run_worker_on_step,
                               .on_step_ctx = w,
