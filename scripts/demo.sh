@@ -13,7 +13,8 @@ echo "== this machine" >&2
 "$OOCGNN" doctor --data . >&2 || true
 
 # Under a cap that nothing enforces PyG+ would have the whole machine's page cache, and the picture would say the reverse.
-if "$OOCGNN" doctor --data . | grep -q '^ok  *memory cap'; then
+seen=$("$OOCGNN" doctor --data . || true)
+if grep -q '^ok  *memory cap' <<<"$seen"; then
     world=(--memory 80M)
 else
     echo "== no control group may be made here, so no cap can be enforced on this machine: the two run in the simulated" >&2

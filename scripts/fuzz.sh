@@ -41,7 +41,7 @@ run_slice() { # TARGET SECONDS
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     edges=$(grep -oE ' cov: [0-9]+' "$log" | tail -1 | tr -dc 0-9)
     if [ $status -ne 0 ]; then
-        found=$(find "$work" -name "found-$target-*" -newer "$work/$target.begun" | head -1)
+        found=$(find "$work" -name "found-$target-*" -newer "$work/$target.begun" -print -quit)
         found=${found:-nothing-was-kept}
         tail -40 "$log"
         echo "fuzz: $target: OOCGNN_FUZZ_TARGET=$target $program $found"

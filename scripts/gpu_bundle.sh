@@ -53,6 +53,6 @@ size_kib=$(du -sk --apparent-size "$folder" | cut -f1)
 echo "gpu_bundle: $folder, $((size_kib / 1024)) MiB of 60"
 if [ "$size_kib" -gt "$limit_kib" ]; then
     echo "gpu_bundle: that is too large; the largest files:" >&2
-    find "$folder" -type f -printf '%s %P\n' | sort -rn | head -n 5 >&2
+    find "$folder" -type f -printf '%s %P\n' | sort -rn | sed -n 1,5p >&2
     exit 1
 fi

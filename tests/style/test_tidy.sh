@@ -54,6 +54,9 @@ verdict "citations of documents that are not in the tree" \
             $3 ~ /[$%]|NAME/ { next } # a name that is made at run time
             { gsub(/"/, "", $3); sub(/^(\.\.?\/|\/)+/, "", $3) }
             !($3 in known) { print }' <(git ls-files '*.md') -)"
+# A reader that leaves early kills the writer, and with pipefail that is a failure, once in a while.
+verdict "pipes into a reader that leaves early" \
+    "$(grep -nE '\| *(grep( -[a-zA-Z]+)* -[a-zA-Z]*[qm]|head\b)' $(git ls-files '*.sh' .ci/run | grep -v '^tests/style/test_tidy.sh$') /dev/null)"
 verdict "tabs in C" "$(grep -nP '\t' $sources /dev/null | head)"
 verdict "registry.c and the folders under systems/ differ" \
     "$(diff <(grep -oE '&gnn_system_[a-z]+' systems/registry.c | sed 's/&gnn_system_//' | sort) \
