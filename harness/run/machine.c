@@ -333,6 +333,14 @@ static void simulated_compute_ns(void *ctx, uint64_t ns)
     gnn_charge(m->world, GNN_WORK_CPU_NS, ns);
 }
 
+static int64_t tensor_asleep_ns(void *ctx)
+{
+    const struct gnn_machine *const m = ctx;
+    struct gnn_time_split split;
+    gnn_thread_split(m->world, &split);
+    return gnn_split_unnamed_ns(&split);
+}
+
 /* Modelled host time in the measured world: the thread sleeps through it, DEBT_NS and more at once. */
 static void measured_compute_ns(void *ctx, uint64_t ns)
 {
@@ -396,6 +404,7 @@ enum gnn_status gnn_machine_tensor(struct gnn_machine *m, uint32_t rank, struct 
                                  .graphs = m->config->step_graphs,
                                  .now_ns = tensor_now_ns,
                                  .waited = tensor_waited,
+                                 .asleep_ns = tensor_asleep_ns,
                                  .alloc = tensor_alloc,
                                  .free = tensor_free,
                                  .ctx = m};

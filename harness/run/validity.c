@@ -190,12 +190,9 @@ static bool device_within_epoch(const struct context *c)
 
 /* Work is what was computed or stood in line for a core, as the kernel counted it. What is more is a wait that nobody
  * named. A tenth of the time is left to what the kernel's clocks leave out (interrupts, a hypervisor), and 20 ms a
- * worker to a stage that hardly ran. With a GPU the driver's calls may sleep without saying so: not judged. */
+ * worker to a stage that hardly ran. What a GPU's driver slept in its calls is a wait as well: the back-end looks. */
 static bool work_explained(const struct context *c)
 {
-    uint32_t device;
-    if (gnn_compute_is_cuda(c->config, &device))
-        return true;
     for (uint32_t i = 0; i < c->run->epoch_count; i++)
         for (uint32_t s = 0; s < c->run->epochs[i].stage_count; s++) {
             const struct gnn_record_stage *const st = &c->run->epochs[i].stages[s];

@@ -129,6 +129,9 @@ struct gnn_tensor_env {
      * Devices only; may be NULL for those that are not modelled. Any thread. */
     uint64_t (*now_ns)(void *ctx);
     void (*waited)(void *ctx, uint64_t ns);
+    /* What the calling thread has slept so far without telling anybody (gnn_split_unnamed_ns): where it grows across a
+     * driver's call, the call slept. Devices only; may be NULL. Any thread. */
+    int64_t (*asleep_ns)(void *ctx);
     /* Modelled only, NULL elsewhere: waiting for the accelerator (GNN_WAIT_COMPUTE), and computing on a core of the
      * host for that long. Any thread. */
     void (*wait_until)(void *ctx, uint64_t deadline_ns);

@@ -250,6 +250,19 @@ static inline void gnn_thread_split(struct gnn_world *w, struct gnn_time_split *
     w->ops->thread_split(w, out);
 }
 
+/* What of the split nobody has named: wall less the core, the line for one and the waits. It grows where a thread
+ * sleeps in a call that tells nobody. Below 0 after waits that spun, which are on a core and named too. Always 0 where
+ * the kernel does not tell the line. */
+static inline int64_t gnn_split_unnamed_ns(const struct gnn_time_split *split)
+{
+    if (split->queued_ns == GNN_UNKNOWN)
+        return 0;
+    uint64_t named_ns = split->cpu_ns + split->queued_ns;
+    for (int kind = 0; kind < GNN_WAIT_KINDS; kind++)
+        named_ns += split->wait_ns[kind];
+    return (int64_t)(split->wall_ns - named_ns);
+}
+
 /* Adds a wait that a caller timed itself (a library that blocks inside) to the calling thread's split. */
 static inline void gnn_add_wait(struct gnn_world *w, enum gnn_wait kind, uint64_t ns)
 {

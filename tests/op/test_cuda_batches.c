@@ -3,6 +3,8 @@
  * What a launcher cannot show stands in tests/support/cuda_host.h. */
 #include "harness/model/model.h"
 #include "harness/tensor/cuda/backend.h"
+#include "harness/world/measured/measured.h"
+#include "tests/support/must.h"
 #include "tests/support/toy_block.h"
 
 #include <setjmp.h>
@@ -15,6 +17,8 @@
 extern uint64_t cuda_host_capacity_bytes; /* tests/support/cuda_host.cc */
 extern uint32_t cuda_host_refuse_pin, cuda_host_refuse_event, cuda_host_fail_upload;
 extern bool cuda_host_no_capture;
+extern const char *cuda_host_doze_in;
+extern uint64_t cuda_host_doze_ns;
 
 enum { LAYERS = 3, SEEDS = 24, DIM = 12, CLASSES = 7, BATCHES = 4 };
 
@@ -338,6 +342,111 @@ static void test_events_order_lanes_and_the_stream(void **state)
     t->ops->close(t);
 }
 
+/* ---- calls that sleep ---- */
+
+enum { DOZE_NS = 30 * 1000 * 1000 };
+
+struct clocked {
+    struct toy_memory memory; /* first: toy_alloc takes the whole for it */
+    struct gnn_world *world;
+};
+
+static uint64_t clocked_now_ns(void *ctx)
+{
+    return gnn_now_ns(((struct clocked *)ctx)->world);
+}
+
+static void clocked_waited(void *ctx, uint64_t ns)
+{
+    gnn_add_wait(((struct clocked *)ctx)->world, GNN_WAIT_COMPUTE, ns);
+}
+
+static int64_t clocked_asleep_ns(void *ctx)
+{
+    struct gnn_time_split split;
+    gnn_thread_split(((struct clocked *)ctx)->world, &split);
+    return gnn_split_unnamed_ns(&split);
+}
+
+/* Every call that may sleep; the model has trained before, so that its step is a graph. */
+static void call_all(struct gnn_tensor *t, struct gnn_model *model, const struct toy_input *in)
+{
+    static gnn_real host[1024];
+    const struct gnn_batch_lists lists = {&in->batch, in->labels, NULL};
+    struct gnn_resident *room = NULL;
+    struct gnn_event *event = NULL;
+    struct gnn_device_times times;
+    struct gnn_step_result step;
+    void *there = NULL;
+    assert_int_equal(t->ops->alloc(t, "there", 777216, &there, NULL), GNN_OK); /* of no size that lies there */
+    assert_int_equal(t->ops->pin(t, "host", host, sizeof host, NULL), GNN_OK);
+    assert_int_equal(t->ops->event_open(t, &event, NULL), GNN_OK);
+    assert_int_equal(t->ops->resident_open(t, &room, NULL), GNN_OK);
+    assert_int_equal(t->ops->resident_stage(t, room, 1, &lists, NULL), GNN_OK);
+    t->ops->upload_async(t, 2, there, host, sizeof host);
+    t->ops->event_record(t, event, 2);
+    t->ops->event_wait(t, event);
+    t->ops->upload_wait(t, 2);
+    t->ops->resident_use(t, room); /* the stream awaits its copy */
+    assert_int_equal(gnn_model_train(model, &in->batch, in->x, in->labels, &step, NULL), GNN_OK);
+    t->ops->resident_use(t, NULL);
+    t->ops->upload(t, there, host, sizeof host);
+    t->ops->download(t, host, there, sizeof host);
+    t->ops->take_times(t, &times);
+    t->ops->resident_close(t, room);
+    t->ops->event_close(t, event);
+    t->ops->unpin(t, host);
+    t->ops->free(t, there);
+}
+
+/* What a driver's call sleeps is a wait for the device, whichever call it is, and none of it is work. */
+static void test_a_call_that_sleeps_is_a_wait(void **state)
+{
+    static const char *const calls[] = {"alloc",           "pin",        "unpin",  "event open", "event record",
+                                        "event await",     "event wait", "upload", "download",   "copy in a lane",
+                                        "wait for a lane", "launch",     "graph",  "times",      "synchronize"};
+    const struct gnn_model_config config = config_of(GNN_MODEL_SAGE);
+    (void)state;
+    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+        struct clocked clocked = {.world = NULL};
+        struct gnn_err err = {0};
+        must(gnn_world_measured_open(NULL, &clocked.world, &err), &err);
+        const struct gnn_tensor_env env = {.threads = 1,
+                                           .graphs = true,
+                                           .alloc = toy_alloc,
+                                           .free = toy_free,
+                                           .now_ns = clocked_now_ns,
+                                           .waited = clocked_waited,
+                                           .asleep_ns = clocked_asleep_ns,
+                                           .ctx = &clocked};
+        struct gnn_tensor *t = NULL;
+        struct gnn_model *model = NULL;
+        struct toy_input in = toy_input(1);
+        struct gnn_step_result step;
+        struct gnn_time_split before, after;
+        must(gnn_tensor_cuda.open(&env, NULL, &t, &err), &err);
+        must(gnn_model_open(t, &config, &model, &err), &err);
+        for (int k = 0; k < 2; k++)
+            must(gnn_model_train(model, &in.batch, in.x, in.labels, &step, &err), &err);
+        cuda_host_doze_in = calls[c];
+        cuda_host_doze_ns = DOZE_NS;
+        gnn_thread_split(clocked.world, &before);
+        call_all(t, model, &in);
+        gnn_thread_split(clocked.world, &after);
+        assert_null(cuda_host_doze_in);
+        const uint64_t waited_ns = after.wait_ns[GNN_WAIT_COMPUTE] - before.wait_ns[GNN_WAIT_COMPUTE];
+        const int64_t unnamed_ns = gnn_split_unnamed_ns(&after) - gnn_split_unnamed_ns(&before);
+        const bool told = before.queued_ns != GNN_UNKNOWN; /* else calls that may compute, too, are not looked at */
+        if ((told && waited_ns < DOZE_NS - 1000000) || unnamed_ns > DOZE_NS / 3)
+            fail_msg("%s slept 30 ms: %.1f ms are waits, %.1f ms are nothing", calls[c], (double)waited_ns * 1e-6,
+                     (double)unnamed_ns * 1e-6);
+        toy_input_free(&in);
+        gnn_model_close(model);
+        t->ops->close(t);
+        gnn_world_measured_close(clocked.world);
+    }
+}
+
 /* ---- failures ---- */
 
 enum { WHAT_MEMORY, WHAT_HOST_MEMORY, WHAT_PIN, WHAT_EVENT, WHAT_COPY, WHATS };
@@ -410,7 +519,7 @@ static void test_every_failure_is_a_result_and_leaks_nothing(void **state)
 int main(void)
 {
 #ifdef __SANITIZE_THREAD__
-    (void)printf("skipped: the launcher is one thread\n[  SKIPPED ] 8 test(s)\n");
+    (void)printf("skipped: the launcher is one thread\n[  SKIPPED ] 9 test(s)\n");
     return 0;
 #endif
     const struct CMUnitTest tests[] = {
@@ -421,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_rows_move_in_one_launch),
         cmocka_unit_test(test_gathers_over_a_placement_map),
         cmocka_unit_test(test_events_order_lanes_and_the_stream),
+        cmocka_unit_test(test_a_call_that_sleeps_is_a_wait),
         cmocka_unit_test(test_every_failure_is_a_result_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -206,10 +207,21 @@ uint32_t cuda_host_refuse_event = 0; /* likewise */
 uint32_t cuda_host_fail_upload = 0;  /* the nth copy fails, whichever stream it is in */
 bool cuda_host_no_capture = false;
 uint32_t cuda_host_read_ranges = 0; /* ranges called "read" that were opened */
+const char *cuda_host_doze_in = NULL; /* the next call of that name sleeps, as a driver's may; NULL: it has */
+uint64_t cuda_host_doze_ns = 0;
 
 static bool nth(uint32_t *countdown)
 {
     return *countdown > 0 && --*countdown == 0;
+}
+
+static void doze(const char *call)
+{
+    if (cuda_host_doze_in == NULL || std::strcmp(cuda_host_doze_in, call) != 0)
+        return;
+    cuda_host_doze_in = NULL;
+    const struct timespec length = {0, (long)cuda_host_doze_ns};
+    (void)nanosleep(&length, NULL);
 }
 
 static void give(gnn_device *d, uint32_t lane, const char *name, std::function<void()> run)
@@ -242,6 +254,7 @@ void cuda_host_enqueue(gnn_device *d, uint32_t lane, const char *name, uint32_t 
                        const std::function<void()> &kernel)
 {
     ALONE;
+    doze("launch");
     d->times.launches++;
     give(d, lane, name, [blocks, kernel] { cuda_host_launch(blocks, GNN_BLOCK_THREADS, kernel); });
 }
@@ -291,6 +304,7 @@ enum gnn_status gnn_device_alloc(struct gnn_device *d, const char *name, uint64_
                                  struct gnn_err *err)
 {
     ALONE;
+    doze("alloc");
     if (d->allocated_bytes + bytes > d->capacity_bytes)
         return gnn_fail(err, GNN_EGPU, "%s: the test's device is full", name);
     *out = std::aligned_alloc(256, gnn_round_up(bytes, 256));
@@ -317,6 +331,7 @@ void gnn_device_free(struct gnn_device *d, void *ptr)
 enum gnn_status gnn_device_pin(struct gnn_device *d, const char *name, void *host, uint64_t bytes, struct gnn_err *err)
 {
     ALONE;
+    doze("pin");
     if (nth(&cuda_host_refuse_pin))
         return gnn_fail(err, GNN_ENOMEM, "%s: the test's device refuses to pin it", name);
     d->pins.push_back({host, bytes});
@@ -326,6 +341,7 @@ enum gnn_status gnn_device_pin(struct gnn_device *d, const char *name, void *hos
 void gnn_device_unpin(struct gnn_device *d, void *host)
 {
     ALONE;
+    doze("unpin");
     for (size_t i = 0; i < d->pins.size(); i++)
         if (d->pins[i].first == host) {
             d->pins.erase(d->pins.begin() + (std::ptrdiff_t)i);
@@ -357,6 +373,7 @@ static void give_copy(gnn_device *d, uint32_t lane, const char *name, void *dst,
 void gnn_device_upload(struct gnn_device *d, void *dst, const void *host_src, uint64_t bytes)
 {
     ALONE;
+    doze("upload");
     not_captured(d, "a copy that waits, in the midst of a captured step");
     gnn_device_count_upload(d, bytes);
     give_copy(d, GNN_LANE_STREAM, "upload", dst, host_src, bytes);
@@ -373,6 +390,7 @@ void gnn_device_upload_ordered(struct gnn_device *d, void *dst, const void *pinn
 void gnn_device_download(struct gnn_device *d, void *host_dst, const void *src, uint64_t bytes)
 {
     ALONE;
+    doze("download");
     not_captured(d, "a copy that waits, in the midst of a captured step");
     d->times.downloaded_bytes += bytes;
     give_copy(d, GNN_LANE_STREAM, "download", host_dst, src, bytes);
@@ -394,6 +412,7 @@ void gnn_device_copy(struct gnn_device *d, void *dst, const void *src, uint64_t 
 void gnn_device_upload_lane(struct gnn_device *d, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
 {
     ALONE;
+    doze("copy in a lane");
     must_be_pinned(d, host_src, bytes);
     gnn_device_count_upload(d, bytes);
     give_copy(d, lane, "upload in a lane", dst, host_src, bytes);
@@ -408,11 +427,13 @@ void gnn_device_count_upload(struct gnn_device *d, uint64_t bytes)
 void gnn_device_wait_lane(struct gnn_device *d, uint32_t lane)
 {
     ALONE;
+    doze("wait for a lane");
     catch_up(d, lane, d->lanes[lane].given.size());
 }
 
 void gnn_device_synchronize(struct gnn_device *d)
 {
+    doze("synchronize");
     not_captured(d, "a wait for the stream, in the midst of a captured step");
 }
 
@@ -421,6 +442,7 @@ void gnn_device_synchronize(struct gnn_device *d)
 enum gnn_status gnn_device_event_open(struct gnn_device *d, struct gnn_event **out, struct gnn_err *err)
 {
     ALONE;
+    doze("event open");
     if (nth(&cuda_host_refuse_event))
         return gnn_fail(err, GNN_EGPU, "the test's device has no more events");
     *out = new gnn_event{GNN_LANE_STREAM, 0};
@@ -438,6 +460,7 @@ void gnn_device_event_close(struct gnn_device *d, struct gnn_event *event)
 void gnn_device_event_record(struct gnn_device *d, struct gnn_event *event, uint32_t lane)
 {
     ALONE;
+    doze("event record");
     if (lane == GNN_LANE_STREAM) /* lanes are other threads', and not captured */
         not_captured(d, "an event of another stream, in the midst of a captured step");
     *event = {lane, lane == GNN_LANE_STREAM ? 0 : d->lanes[lane].given.size()};
@@ -446,6 +469,7 @@ void gnn_device_event_record(struct gnn_device *d, struct gnn_event *event, uint
 void gnn_device_event_wait(struct gnn_device *d, struct gnn_event *event)
 {
     ALONE;
+    doze("event wait");
     if (event->lane != GNN_LANE_STREAM)
         catch_up(d, event->lane, event->count);
 }
@@ -453,6 +477,7 @@ void gnn_device_event_wait(struct gnn_device *d, struct gnn_event *event)
 void gnn_device_event_await(struct gnn_device *d, struct gnn_event *event, uint32_t lane)
 {
     ALONE;
+    doze("event await");
     if (lane == GNN_LANE_STREAM) /* lanes are other threads', and not captured */
         not_captured(d, "an event of another stream, in the midst of a captured step");
     if (lane != event->lane) /* a lane is in order by itself */
@@ -469,6 +494,7 @@ bool gnn_device_capture(struct gnn_device *d)
 void gnn_device_launch_captured(struct gnn_device *d, bool *built)
 {
     ALONE;
+    doze("graph");
     std::vector<const char *> names;
     if (!d->capturing)
         fail("nothing is being captured");
@@ -491,6 +517,7 @@ void gnn_device_busy_begin(struct gnn_device *d)
 void gnn_device_take_times(struct gnn_device *d, struct gnn_device_times *out)
 {
     ALONE;
+    doze("times");
     *out = d->times;
     out->kernel_ns = d->times.launches;
     d->times = {};
@@ -499,9 +526,9 @@ void gnn_device_take_times(struct gnn_device *d, struct gnn_device_times *out)
 void gnn_device_range(struct gnn_device *d, const char *name)
 {
     static thread_local uint32_t open = 0;
-    ALONE;
     (void)d;
-    cuda_host_read_ranges += name != NULL && strcmp(name, "read") == 0 ? 1 : 0;
+    if (name != NULL && strcmp(name, "read") == 0) /* no lock: a range never waits for a kernel */
+        (void)__atomic_fetch_add(&cuda_host_read_ranges, 1, __ATOMIC_RELAXED);
     if (name == NULL && open == 0)
         fail("a range was closed that nobody opened");
     open += name != NULL ? 1 : UINT32_MAX;

@@ -8,13 +8,12 @@
 
 enum gnn_status cuda_resident_open(struct gnn_tensor *t, struct gnn_resident **out, struct gnn_err *err)
 {
-    struct cuda_backend *b = cuda_backend_of(t);
     struct gnn_resident *room = new (std::nothrow) gnn_resident();
     if (room == NULL)
         return gnn_fail(err, GNN_ENOMEM, "lists of a mini-batch on the device");
-    enum gnn_status status = gnn_device_event_open(b->device, &room->landed, err);
+    enum gnn_status status = cuda_event_open(t, &room->landed, err);
     if (status == GNN_OK)
-        status = gnn_device_event_open(b->device, &room->read, err);
+        status = cuda_event_open(t, &room->read, err);
     if (status == GNN_OK)
         *out = room;
     else
@@ -31,8 +30,8 @@ void cuda_resident_close(struct gnn_tensor *t, struct gnn_resident *room)
     for (struct cuda_block &block : room->blocks)
         cuda_free(t, block.transpose.data);
     cuda_free(t, room->lists.data);
-    gnn_device_event_close(b->device, room->landed);
-    gnn_device_event_close(b->device, room->read);
+    cuda_event_close(t, room->landed);
+    cuda_event_close(t, room->read);
     delete room;
 }
 
@@ -89,13 +88,14 @@ enum gnn_status cuda_resident_stage(struct gnn_tensor *t, struct gnn_resident *r
     struct cuda_backend *b = cuda_backend_of(t);
     assert(lane < GNN_LANES_MAX);
     assert(b->in_use != room);
+    const cuda_call call(b);
     struct cuda_lane *own = &b->lanes[lane];
     uint32_t half = 0;
     const uint64_t bytes = lay_lists(room, lists, NULL, NULL);
     room->block_count = 0; /* of use to nobody until it lies there */
     GNN_TRY(next_half(b, own, bytes, &half, err));
     if (bytes > room->lists.bytes) {
-        gnn_device_event_wait(b->device, room->read); /* whoever gets the old piece copies in another stream */
+        cuda_event_wait(t, room->read); /* whoever gets the old piece copies in another stream */
         cuda_free(t, room->lists.data);
         room->lists = {NULL, 0};
         void *data = NULL;
@@ -116,9 +116,9 @@ void cuda_resident_use(struct gnn_tensor *t, struct gnn_resident *room)
     assert(room == NULL || b->in_use == NULL);
     assert(!b->capturing);
     if (room != NULL)
-        gnn_device_event_await(b->device, room->landed, GNN_LANE_STREAM);
+        cuda_event_await(t, room->landed, GNN_LANE_STREAM);
     else if (b->in_use != NULL)
-        gnn_device_event_record(b->device, b->in_use->read, GNN_LANE_STREAM);
+        cuda_event_record(t, b->in_use->read, GNN_LANE_STREAM);
     b->in_use = room;
 }
 

@@ -71,8 +71,10 @@ static void move_rows(struct gnn_device *d, uint32_t lane, void *table, const st
 void cuda_upload_rows(struct gnn_tensor *t, uint32_t lane, void *table, const uint32_t *to, const void *host_rows,
                       const uint32_t *from, uint32_t count, uint64_t row_bytes)
 {
-    struct gnn_device *d = cuda_backend_of(t)->device;
+    struct cuda_backend *b = cuda_backend_of(t);
+    struct gnn_device *d = b->device;
     assert(lane < GNN_LANES_MAX);
+    const cuda_quick_call call(b);
     for (uint32_t done = 0; done < count;) {
         struct gnn_cuda_moves moves = {};
         moves.count = gnn_min_u32(count - done, GNN_CUDA_MOVES);

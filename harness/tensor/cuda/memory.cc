@@ -59,6 +59,7 @@ static struct cuda_piece *new_piece(struct cuda_backend *b, const char *name, ui
 enum gnn_status cuda_alloc(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
 {
     struct cuda_backend *b = cuda_backend_of(t);
+    const cuda_call call(b);
     const std::lock_guard<std::mutex> held(b->pool.mutex);
     const uint64_t rounded = size_class(bytes);
     struct cuda_piece *piece = find_free(&b->pool, rounded);
@@ -161,25 +162,94 @@ enum gnn_status cuda_pinned_reserve(struct cuda_backend *b, struct cuda_pinned *
 
 enum gnn_status cuda_pin(struct gnn_tensor *t, const char *name, void *host, uint64_t bytes, struct gnn_err *err)
 {
-    return gnn_device_pin(cuda_backend_of(t)->device, name, host, bytes, err);
+    struct cuda_backend *b = cuda_backend_of(t);
+    const cuda_call call(b);
+    return gnn_device_pin(b->device, name, host, bytes, err);
 }
 
 void cuda_unpin(struct gnn_tensor *t, void *host)
 {
-    gnn_device_unpin(cuda_backend_of(t)->device, host);
+    struct cuda_backend *b = cuda_backend_of(t);
+    const cuda_call call(b);
+    gnn_device_unpin(b->device, host);
 }
 
 /* ---- waits ---- */
 
-uint64_t cuda_wait_begin(const struct cuda_backend *b)
+enum {
+    SLEPT_NS_MIN = 2000,  /* shorter times are the clocks' own */
+    SLOW_CALL_NS = 20000, /* a copy is given to a stream in a few thousand */
+};
+
+static uint64_t now(const struct cuda_backend *b)
 {
     return b->env.now_ns != NULL ? b->env.now_ns(b->env.ctx) : 0;
 }
 
-void cuda_wait_end(const struct cuda_backend *b, uint64_t start_ns)
+static int64_t asleep(const struct cuda_backend *b)
 {
-    if (b->env.now_ns != NULL && b->env.waited != NULL)
-        b->env.waited(b->env.ctx, b->env.now_ns(b->env.ctx) - start_ns);
+    return b->env.asleep_ns != NULL ? b->env.asleep_ns(b->env.ctx) : 0;
+}
+
+static void tell_wait(const struct cuda_backend *b, uint64_t ns)
+{
+    if (b->env.waited != NULL)
+        b->env.waited(b->env.ctx, ns);
+}
+
+static void tell_sleep(const struct cuda_backend *b, int64_t ns)
+{
+    if (ns >= SLEPT_NS_MIN)
+        tell_wait(b, (uint64_t)ns);
+}
+
+static bool calls(const struct cuda_backend *b)
+{
+    return b->caller.load() == std::this_thread::get_id();
+}
+
+void cuda_calls_begin(struct cuda_backend *b)
+{
+    if (b->caller.load() != std::thread::id())
+        return;
+    b->caller = std::this_thread::get_id();
+    b->asleep_ns = asleep(b);
+}
+
+/* What was slept so far in calls is told before a wait by the clock: one that spins is counted twice (on a core, and as
+ * a wait), and would hide it. */
+uint64_t cuda_wait_begin(struct cuda_backend *b)
+{
+    if (calls(b))
+        tell_sleep(b, asleep(b) - b->asleep_ns);
+    return now(b);
+}
+
+void cuda_wait_end(struct cuda_backend *b, uint64_t start_ns)
+{
+    tell_wait(b, now(b) - start_ns);
+    if (calls(b))
+        b->asleep_ns = asleep(b);
+}
+
+cuda_call::cuda_call(struct cuda_backend *backend) : b(backend), asleep_ns(asleep(backend))
+{
+}
+
+cuda_call::~cuda_call()
+{
+    tell_sleep(b, asleep(b) - asleep_ns);
+}
+
+cuda_quick_call::cuda_quick_call(struct cuda_backend *backend) : b(backend), start_ns(now(backend))
+{
+}
+
+cuda_quick_call::~cuda_quick_call()
+{
+    const uint64_t ns = now(b) - start_ns;
+    if (ns >= SLOW_CALL_NS)
+        tell_wait(b, ns);
 }
 
 /* ---- copies ---- */
@@ -189,8 +259,8 @@ void cuda_upload(struct gnn_tensor *t, void *dst, const void *host_src, uint64_t
     struct cuda_backend *b = cuda_backend_of(t);
     if (bytes == 0)
         return;
-    const uint64_t start_ns = cuda_wait_begin(b);
     cuda_leave_capture(b);
+    const uint64_t start_ns = cuda_wait_begin(b);
     gnn_device_upload(b->device, dst, host_src, bytes);
     cuda_wait_end(b, start_ns);
 }
@@ -200,20 +270,22 @@ void cuda_download(struct gnn_tensor *t, void *host_dst, const void *src, uint64
     struct cuda_backend *b = cuda_backend_of(t);
     if (bytes == 0)
         return;
-    const uint64_t start_ns = cuda_wait_begin(b);
     cuda_leave_capture(b);
+    const uint64_t start_ns = cuda_wait_begin(b);
     gnn_device_download(b->device, host_dst, src, bytes);
     cuda_wait_end(b, start_ns);
 }
 
 void cuda_upload_async(struct gnn_tensor *t, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
 {
-    gnn_device_upload_lane(cuda_backend_of(t)->device, lane, dst, host_src, bytes);
+    struct cuda_backend *b = cuda_backend_of(t);
+    const cuda_quick_call call(b);
+    gnn_device_upload_lane(b->device, lane, dst, host_src, bytes);
 }
 
 void cuda_upload_wait(struct gnn_tensor *t, uint32_t lane)
 {
-    const struct cuda_backend *b = cuda_backend_of(t);
+    struct cuda_backend *b = cuda_backend_of(t);
     const uint64_t start_ns = cuda_wait_begin(b);
     gnn_device_wait_lane(b->device, lane);
     cuda_wait_end(b, start_ns);
@@ -232,7 +304,9 @@ static char *staging_room(struct cuda_backend *b, uint64_t bytes)
         return NULL;
     if (b->staging_used + bytes > b->staging.bytes) { /* what is staged must have been read before it is replaced */
         cuda_leave_capture(b);
+        const uint64_t start_ns = cuda_wait_begin(b);
         gnn_device_synchronize(b->device);
+        cuda_wait_end(b, start_ns);
         b->staging_used = 0;
     }
     char *at = (char *)b->staging.data + b->staging_used;
@@ -246,9 +320,8 @@ void cuda_send(struct cuda_backend *b, void *dst, const void *host_src, uint64_t
     if (at != NULL) {
         memcpy(at, host_src, bytes);
         gnn_device_upload_ordered(b->device, dst, at, bytes);
-    } else if (bytes > 0) {
-        cuda_leave_capture(b);
-        gnn_device_upload(b->device, dst, host_src, bytes);
+    } else {
+        cuda_upload(&b->base, dst, host_src, bytes);
     }
 }
 
@@ -256,27 +329,35 @@ void cuda_send(struct cuda_backend *b, void *dst, const void *host_src, uint64_t
 
 enum gnn_status cuda_event_open(struct gnn_tensor *t, struct gnn_event **out, struct gnn_err *err)
 {
-    return gnn_device_event_open(cuda_backend_of(t)->device, out, err);
+    struct cuda_backend *b = cuda_backend_of(t);
+    const cuda_call call(b);
+    return gnn_device_event_open(b->device, out, err);
 }
 
 void cuda_event_close(struct gnn_tensor *t, struct gnn_event *event)
 {
-    gnn_device_event_close(cuda_backend_of(t)->device, event);
+    struct cuda_backend *b = cuda_backend_of(t);
+    const cuda_call call(b);
+    gnn_device_event_close(b->device, event);
 }
 
 void cuda_event_record(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane)
 {
-    gnn_device_event_record(cuda_backend_of(t)->device, event, lane);
+    struct cuda_backend *b = cuda_backend_of(t);
+    const cuda_call call(b);
+    gnn_device_event_record(b->device, event, lane);
 }
 
 void cuda_event_await(struct gnn_tensor *t, struct gnn_event *event, uint32_t lane)
 {
-    gnn_device_event_await(cuda_backend_of(t)->device, event, lane);
+    struct cuda_backend *b = cuda_backend_of(t);
+    const cuda_call call(b);
+    gnn_device_event_await(b->device, event, lane);
 }
 
 void cuda_event_wait(struct gnn_tensor *t, struct gnn_event *event)
 {
-    const struct cuda_backend *b = cuda_backend_of(t);
+    struct cuda_backend *b = cuda_backend_of(t);
     const uint64_t start_ns = cuda_wait_begin(b);
     gnn_device_event_wait(b->device, event);
     cuda_wait_end(b, start_ns);

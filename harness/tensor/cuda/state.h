@@ -1,6 +1,6 @@
 /* What the files of the CUDA back-end share: its open state, and the functions of one that another calls.
  *
- *   memory.cc     device memory that is given out again, scratch, pinned staging, copies, events
+ *   memory.cc     device memory that is given out again, scratch, pinned staging, copies, events, waits
  *   blocks.cc     a mini-batch's lists on the device, staged ahead or brought when needed; transposed blocks
  *   dense.cc sparse.cc attention.cc   which kernels an op launches
  *   step.cc       a step as one graph, its results, times and ranges
@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <thread>
 #include <type_traits>
 
 enum { GNN_CUDA_POOL_MAX = 512, GNN_CUDA_HALVES = 2 };
@@ -97,6 +98,10 @@ struct cuda_backend {
     uint32_t *correct_to;
     struct cuda_lane lanes[GNN_LANES_MAX];
     std::atomic<bool> under_way; /* kernels, since the last synchronize */
+    /* Who computes, from its first op after a synchronize to the next, and what it had slept before: all that it sleeps
+     * meanwhile without telling, it sleeps in launches and copies. */
+    std::atomic<std::thread::id> caller;
+    int64_t asleep_ns; /* the caller's */
     bool in_step, capturing;
     uint32_t builds_in_a_row; /* steps whose graph had to be built anew */
     uint64_t graph_steps, graph_builds;
@@ -122,9 +127,41 @@ GNN_TENSOR_TUNED_OPS(CUDA_OP)
 CUDA_OP(gemm)
 #undef CUDA_OP
 
+/* ---- waits: memory.cc ---- */
+
+/* A wait for the device, by the clock: the host can go on when the device can. Begin returns the time. */
+uint64_t cuda_wait_begin(struct cuda_backend *b);
+void cuda_wait_end(struct cuda_backend *b, uint64_t start_ns);
+
+/* From here to the next synchronize the calling thread's launches and copies are looked at together: what it sleeps in
+ * them is a wait. */
+void cuda_calls_begin(struct cuda_backend *b);
+
+/* One call of the driver that may sleep (memory, registration, events): what it slept is a wait, what it computed is
+ * not. */
+struct cuda_call {
+    explicit cuda_call(struct cuda_backend *backend);
+    ~cuda_call();
+    cuda_call(const cuda_call &) = delete;
+    cuda_call &operator=(const cuda_call &) = delete;
+    struct cuda_backend *const b;
+    const int64_t asleep_ns;
+};
+
+/* The same for calls that are many, by the clock alone: one that takes longer than any copy is given in has waited. */
+struct cuda_quick_call {
+    explicit cuda_quick_call(struct cuda_backend *backend);
+    ~cuda_quick_call();
+    cuda_quick_call(const cuda_quick_call &) = delete;
+    cuda_quick_call &operator=(const cuda_quick_call &) = delete;
+    struct cuda_backend *const b;
+    const uint64_t start_ns;
+};
+
 /* The stream has work from here on. */
 static inline void cuda_begin_work(struct cuda_backend *b)
 {
+    cuda_calls_begin(b);
     b->under_way = true;
     gnn_device_busy_begin(b->device);
 }
@@ -142,9 +179,6 @@ void cuda_send(struct cuda_backend *b, void *dst, const void *host_src, uint64_t
 void cuda_keep(struct cuda_backend *b, const struct gnn_err *err);
 void cuda_pool_settle(struct cuda_backend *b); /* the stream has passed every kernel: retired pieces are free */
 void cuda_pool_close(struct cuda_backend *b);
-/* Tells the world how long the calling thread has waited for the device since start_ns. */
-uint64_t cuda_wait_begin(const struct cuda_backend *b);
-void cuda_wait_end(const struct cuda_backend *b, uint64_t start_ns);
 
 /* ---- blocks.cc ---- */
 

@@ -61,10 +61,11 @@ void cuda_deliver_results(struct cuda_backend *b)
 void cuda_synchronize(struct gnn_tensor *t)
 {
     struct cuda_backend *b = cuda_backend_of(t);
-    const uint64_t start_ns = cuda_wait_begin(b);
     cuda_leave_capture(b);
+    const uint64_t start_ns = cuda_wait_begin(b);
     gnn_device_synchronize(b->device);
     cuda_wait_end(b, start_ns);
+    b->caller = std::thread::id();
     cuda_deliver_results(b);
     cuda_forget_demanded(b);
     cuda_pool_settle(b);
@@ -75,6 +76,7 @@ void cuda_synchronize(struct gnn_tensor *t)
 void cuda_take_times(struct gnn_tensor *t, struct gnn_device_times *out)
 {
     struct cuda_backend *b = cuda_backend_of(t);
+    const cuda_call call(b);
     *out = {};
     gnn_device_take_times(b->device, out);
     out->graph_steps = b->graph_steps;
