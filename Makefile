@@ -79,12 +79,14 @@ STAND_IN_SRC := harness/base/err.c harness/tensor/host.c harness/world/simulated
 STAND_IN_OBJ := $(CUDA_HOST_OBJ:$(BUILD)/host/%=$(BUILD)/pichost/%) $(BUILD)/pichost/tests/support/cuda_host_plugin.o \
                 $(STAND_IN_SRC:%.c=$(BUILD)/pic/%.o)
 STAND_IN := $(if $(SANITIZE),,$(BUILD)/tests/support/stand_in_cuda.so)
+# What sums between several of it, in NCCL's place.
+STUB_NCCL := $(BUILD)/tests/gpu/stub_nccl.so
 
 .PHONY: FORCE all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long faults kills fuzz mutate bench agree test-gpu bench-gpu gpu-bundle install format lint lint-c
 .SECONDARY:
 
 all: $(BIN) $(PLUGIN)
-tests: gpu-programs $(TEST_BIN) $(DOUBLE_TEST_BIN)
+tests: gpu-programs $(STUB_NCCL) $(TEST_BIN) $(DOUBLE_TEST_BIN)
 gpu-programs: $(BIN) $(PLUGIN) $(STAND_IN) $(GPU_BIN)
 bench-bin: $(BIN) $(BENCH_BIN)
 
@@ -159,6 +161,10 @@ $(BUILD)/pichost/%.o: %.cc | found
 $(BUILD)/tests/support/stand_in_cuda.so: $(STAND_IN_OBJ)
 	@mkdir -p $(@D)
 	$(CXX) $(LDFLAGS) -shared -o $@ $^ -lm
+
+$(STUB_NCCL): $(BUILD)/pic/tests/gpu/stub_nccl.o
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -shared -o $@ $^
 
 $(BUILD)/pic/%.o: %.c | found
 	@mkdir -p $(@D)

@@ -5,6 +5,7 @@
 #include "harness/measure/device.h"
 #include "harness/measure/gpu.h"
 #include "harness/tensor/cuda/plugin.h"
+#include "harness/tensor/group.h"
 #include "harness/world/measured/measured.h"
 
 #include <assert.h>
@@ -214,7 +215,19 @@ static void staging_free(void *ctx, void *ptr)
     gnn_mem_free(ctx, ptr);
 }
 
-/* Plugin, cuBLAS and device, each with the remedy that is its own. */
+/* What sums the gradients of several workers with a GPU each. */
+static void look_at_nccl(struct doctor *d, const struct gnn_tensor_ops *ops)
+{
+    char found[64];
+    struct gnn_err err = {0};
+    assert(ops->group != NULL);
+    if (ops->group->find(found, sizeof found, &err) == GNN_OK)
+        find(d, "NCCL", GNN_VERDICT_OK, false, "", "%s, for --workers with a GPU each", found);
+    else
+        find(d, "NCCL", GNN_VERDICT_NOTE, false, "", "%s", err.message);
+}
+
+/* Plugin, cuBLAS, NCCL and device, each with the remedy that is its own. */
 static void look_at_cuda(struct doctor *d)
 {
     const struct gnn_tensor_ops *ops = NULL;
@@ -231,6 +244,7 @@ static void look_at_cuda(struct doctor *d)
         return;
     }
     find(d, "CUDA plugin", GNN_VERDICT_OK, false, "", "loads, and cuBLAS with it");
+    look_at_nccl(d, ops);
     if (ops->open(&env, NULL, &tensor, &err) == GNN_OK) {
         find(d, "CUDA device", GNN_VERDICT_OK, false, "", "device 0 opens (--compute cuda)");
         ops->close(tensor);

@@ -7,6 +7,8 @@
  *
  *   shared    host memory (CPU back-ends): each rank writes its gradient into shared memory, sums one part of all of
  *             them in the order of the ranks (so the bits depend on nothing else), and copies the whole mean back
+ *   devices   config.all_reduce does the sum where the gradients are (tensor/group.h: NCCL); ranks meet before, when
+ *             each has said what its gradient weighs, and after
  *   modelled  no values: the last to arrive starts a ring all-reduce over the profile's links, which takes what
  *             tensor/modelled/modelled.h says
  *

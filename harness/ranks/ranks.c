@@ -14,7 +14,7 @@ struct gnn_ranks {
     /* under the mutex */
     uint32_t arrived;
     uint64_t meetings;
-    bool cancelled;
+    atomic_bool cancelled;  /* read without it */
     struct gnn_err failure; /* GNN_OK: none */
     uint32_t failed_rank;
 
@@ -73,6 +73,13 @@ enum gnn_status gnn_ranks_meet(struct gnn_ranks *ranks, struct gnn_err *err)
     const bool met = ranks->meetings != meeting;
     gnn_mutex_unlock(ranks->world, ranks->mutex);
     return met ? GNN_OK : gnn_fail(err, GNN_ECANCELLED, "another worker failed or was stopped");
+}
+
+enum gnn_status gnn_ranks_go_on(struct gnn_ranks *ranks, struct gnn_err *err)
+{
+    if (ranks == NULL || !atomic_load(&ranks->cancelled))
+        return GNN_OK;
+    return gnn_fail(err, GNN_ECANCELLED, "another worker failed or was stopped");
 }
 
 void gnn_ranks_cancel(struct gnn_ranks *ranks, uint32_t rank, const struct gnn_err *why)

@@ -32,6 +32,9 @@ uint32_t gnn_ranks_count(const struct gnn_ranks *ranks); /* 1 for NULL */
 /* Sleeps until every rank is here (GNN_WAIT_RESOURCE). GNN_ECANCELLED when a rank failed or was stopped. */
 GNN_MUST_CHECK enum gnn_status gnn_ranks_meet(struct gnn_ranks *ranks, struct gnn_err *err);
 
+/* GNN_ECANCELLED when a rank failed or was stopped. For waits other than a meeting that are to end then. */
+GNN_MUST_CHECK enum gnn_status gnn_ranks_go_on(struct gnn_ranks *ranks, struct gnn_err *err);
+
 /* Ends all meetings. why: what went wrong on this rank; the first one that is not GNN_ECANCELLED is kept. */
 void gnn_ranks_cancel(struct gnn_ranks *ranks, uint32_t rank, const struct gnn_err *why);
 /* Returns the first failure, and whose it was; NULL: none (cancelled or not). Call when the ranks have ended. */

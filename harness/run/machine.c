@@ -6,6 +6,7 @@
 #include "harness/dataset/synthetic.h"
 #include "harness/run/fault_option.h"
 #include "harness/tensor/cuda/plugin.h"
+#include "harness/tensor/group.h"
 #include "harness/tensor/modelled/modelled.h"
 #include "harness/world/measured/measured.h"
 #include "harness/world/simulated/simulated.h"
@@ -385,8 +386,18 @@ static enum gnn_status all_reduce_modelled(void *ctx, struct gnn_tensor *tensor,
     return GNN_OK;
 }
 
+static enum gnn_status all_reduce_cuda(void *ctx, struct gnn_tensor *tensor, gnn_real *gradient, uint64_t count,
+                                       gnn_real weight, struct gnn_err *err)
+{
+    (void)ctx;
+    return tensor->ops->group->sum(tensor, gradient, count, weight, err);
+}
+
 gnn_all_reduce_fn *gnn_machine_all_reduce(const struct gnn_machine *m)
 {
+    uint32_t device;
+    if (gnn_compute_is_cuda(m->config, &device))
+        return all_reduce_cuda;
     return gnn_compute_is_modelled(m->config) ? all_reduce_modelled : NULL;
 }
 

@@ -202,6 +202,7 @@ static std::recursive_mutex one_at_a_time; /* the launcher has one set of thread
 
 /* Of devices opened next; tests/op/test_cuda_kernels.c. */
 uint64_t cuda_host_capacity_bytes = UINT64_MAX;
+uint32_t cuda_host_devices = 1;
 uint32_t cuda_host_refuse_pin = 0;   /* the nth pin fails; 0: none does */
 uint32_t cuda_host_refuse_event = 0; /* likewise */
 uint32_t cuda_host_fail_upload = 0;  /* the nth copy fails, whichever stream it is in */
@@ -263,8 +264,9 @@ enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, s
                                 struct gnn_err *err)
 {
     (void)precision;
-    if (number > 0)
-        return gnn_fail(err, GNN_ENOTSUP, "--compute cuda:%u: there are devices 0 to 0", number);
+    if (number >= cuda_host_devices)
+        return gnn_fail(err, GNN_ENOTSUP, "--compute cuda:%u: there are devices 0 to %u", number,
+                        cuda_host_devices - 1);
     *out = new gnn_device{};
     (*out)->capacity_bytes = cuda_host_capacity_bytes;
     return GNN_OK;
@@ -435,6 +437,23 @@ void gnn_device_synchronize(struct gnn_device *d)
 {
     doze("synchronize");
     not_captured(d, "a wait for the stream, in the midst of a captured step");
+}
+
+bool gnn_device_passed(struct gnn_device *d)
+{
+    not_captured(d, "a look at the stream, in the midst of a captured step");
+    return true; /* it runs as it comes */
+}
+
+void gnn_device_choose(struct gnn_device *d)
+{
+    (void)d;
+}
+
+void *gnn_device_stream_of(struct gnn_device *d)
+{
+    not_captured(d, "another library in the midst of a captured step");
+    return NULL; /* the stand-in for NCCL computes in the host's memory */
 }
 
 /* ---- events, captured steps, times ---- */

@@ -83,15 +83,6 @@ static void become(const struct shared *s, struct gnn_run_worker *w, uint32_t ra
         gnn_average_init(&w->average, &config);
 }
 
-/* Runs one rank; one that fails stops the others. */
-static enum gnn_status run_rank(const struct shared *s, struct gnn_run_worker *w, struct gnn_err *err)
-{
-    const enum gnn_status status = s->run(w, err);
-    if (status != GNN_OK)
-        gnn_ranks_cancel(s->ranks, w->env.rank, err);
-    return status;
-}
-
 /* The first failure of any rank says more than what became of rank 0. */
 static enum gnn_status outcome(const struct shared *s, enum gnn_status status, struct gnn_err *err)
 {
@@ -126,10 +117,10 @@ static enum gnn_status run_processes(struct shared *s, struct gnn_err *err)
     become(s, w, rank);
     if (rank > 0) {
         w->own_process = true;
-        leave(s, rank, run_rank(s, w, err));
+        leave(s, rank, s->run(w, err));
     }
     GNN_NEXT(status, gnn_control_open(w->control, gnn_ranks_stop(s->ranks), err));
-    GNN_NEXT(status, run_rank(s, w, err));
+    GNN_NEXT(status, s->run(w, err));
     if (status != GNN_OK)
         gnn_ranks_cancel(s->ranks, 0, err);
     gnn_rank_processes_join(&processes);
@@ -148,7 +139,7 @@ struct rank_thread {
 static void rank_thread(void *arg)
 {
     struct rank_thread *const t = arg;
-    (void)!run_rank(t->shared, &t->w, &t->err); /* kept by the group of ranks */
+    (void)!t->shared->run(&t->w, &t->err); /* kept by the group of ranks */
 }
 
 static enum gnn_status run_threads(struct shared *s, struct gnn_err *err)
@@ -169,7 +160,7 @@ static enum gnn_status run_threads(struct shared *s, struct gnn_err *err)
             status = gnn_machine_tensor(w->machine, rank, &threads[rank].w.env.tensor, err);
         GNN_NEXT(status, gnn_thread_start(w->world, "worker", rank_thread, &threads[rank], &threads[rank].thread, err));
     }
-    GNN_NEXT(status, run_rank(s, w, err));
+    GNN_NEXT(status, s->run(w, err));
     if (status != GNN_OK)
         gnn_ranks_cancel(s->ranks, 0, err);
     for (uint32_t rank = 1; rank < count; rank++) {

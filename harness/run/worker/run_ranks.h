@@ -5,7 +5,7 @@
 
 #include "harness/run/worker/epochs.h"
 
-/* Opens a rank's own parts, trains, closes them. */
+/* Opens a rank's own parts, trains, closes them. One that fails cancels the others (env.ranks). */
 typedef enum gnn_status gnn_run_rank_fn(struct gnn_run_worker *rank, struct gnn_err *err);
 
 /* Says before the first read what the run needs, all its workers together, and which parameter makes it less. */

@@ -2,6 +2,7 @@
 #include "harness/run/worker/worker.h"
 
 #include "harness/run/fault_option.h"
+#include "harness/run/worker/device_group.h"
 #include "harness/run/worker/epochs.h"
 #include "harness/run/worker/run_ranks.h"
 
@@ -154,6 +155,7 @@ static enum gnn_status open_training(struct gnn_run_worker *w, struct gnn_err *e
         return w->env.ranks == NULL ? gnn_run_plan(w, err) : GNN_OK;
     if (w->env.tensor == NULL)
         GNN_TRY(gnn_machine_tensor(w->machine, w->env.rank, &w->env.tensor, err));
+    GNN_TRY(gnn_device_group_join(w, err));
     if (w->env.ranks == NULL)
         GNN_TRY(gnn_run_plan(w, err));
     if (w->workload.task == GNN_TASK_LINK)
@@ -227,6 +229,7 @@ static enum gnn_status open_rank(struct gnn_run_worker *w, struct gnn_err *err)
 
 static void close_rank(struct gnn_run_worker *w)
 {
+    gnn_device_group_leave(w);
     if (w->system_state != NULL)
         w->system->close(w->system_state);
     gnn_model_close(w->env.model);
@@ -268,6 +271,8 @@ static enum gnn_status run_one(struct gnn_run_worker *w, struct gnn_err *err)
     GNN_NEXT(status, gnn_run_worker_epochs(w, err));
     if (status == GNN_ECAP)
         gnn_plan_explain(&w->plan, err);
+    if (status != GNN_OK) /* before anything is closed, which others notice: what they then say is not the cause */
+        gnn_ranks_cancel(w->env.ranks, w->env.rank, err);
     close_rank(w);
     return status;
 }

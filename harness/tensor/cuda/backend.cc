@@ -13,6 +13,7 @@ static enum gnn_status cuda_check(struct gnn_tensor *t, struct gnn_err *err)
 void cuda_close(struct gnn_tensor *t)
 {
     struct cuda_backend *b = cuda_backend_of(t);
+    assert(b->group.comm == NULL); /* left: closing waits for the stream, which may wait for others */
     if (b->device != NULL) {
         cuda_leave_capture(b);
         gnn_device_synchronize(b->device);
@@ -103,4 +104,5 @@ const struct gnn_tensor_ops gnn_tensor_cuda = {
     .synchronize = cuda_synchronize,
     .check = cuda_check,
     .link = nullptr, // not here yet: link prediction is refused
+    .group = &gnn_cuda_group,
 };

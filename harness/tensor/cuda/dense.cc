@@ -7,6 +7,11 @@ void cuda_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real val
     GNN_LAUNCH(cuda_backend_of(t)->device, gnn_cuda_fill, count, dst, count, value);
 }
 
+void cuda_scale(struct cuda_backend *b, float *values, uint64_t count, float weight)
+{
+    GNN_LAUNCH(b->device, gnn_cuda_scale, count, values, count, weight);
+}
+
 /* ---- gathers ---- */
 
 void cuda_gather_rows(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,

@@ -17,6 +17,13 @@ __global__ void gnn_cuda_add(float *dst, const float *src, uint64_t count)
         dst[k] += src[k];
 }
 
+/* A weight of 0 leaves 0, whatever was there. */
+__global__ void gnn_cuda_scale(float *values, uint64_t count, float weight)
+{
+    for (uint64_t k = gnn_thread(); k < count; k += gnn_threads())
+        values[k] = weight != 0 ? weight * values[k] : 0;
+}
+
 __global__ void gnn_cuda_add_bias(float *z, uint64_t rows, uint32_t cols, const float *bias)
 {
     for (uint64_t k = gnn_thread(); k < rows * cols; k += gnn_threads())

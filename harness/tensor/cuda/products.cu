@@ -3,6 +3,16 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
+#if __has_include(<nccl.h>)
+#include "harness/tensor/cuda/nccl_calls.h"
+
+#include <nccl.h>
+static_assert(sizeof(struct gnn_nccl_name) == sizeof(ncclUniqueId), "a group's name");
+static_assert(GNN_NCCL_SUCCESS == ncclSuccess && GNN_NCCL_IN_PROGRESS == ncclInProgress, "results");
+static_assert(GNN_NCCL_FLOAT == ncclFloat32 && GNN_NCCL_SUM == ncclSum, "what is summed");
+static_assert(offsetof(struct gnn_nccl_config, blocking) == offsetof(ncclConfig_t, blocking), "a configuration's head");
+#endif
+
 enum { WORKSPACE_BYTES = 32 << 20 }; /* what cuBLAS' manual recommends for sm_90; less for older ones */
 
 static cublasComputeType_t product_of(enum gnn_precision precision)

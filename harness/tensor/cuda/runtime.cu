@@ -212,6 +212,28 @@ void gnn_device_synchronize(struct gnn_device *d)
     gnn_device_watch(d, cudaStreamSynchronize(d->compute), "kernels of a step");
 }
 
+bool gnn_device_passed(struct gnn_device *d)
+{
+    const cudaError_t error = cudaStreamQuery(d->compute);
+    if (error == cudaErrorNotReady) {
+        (void)cudaGetLastError(); /* not sticky: it must not be taken for the next launch's */
+        return false;
+    }
+    gnn_device_watch(d, error, "kernels of a step");
+    return true;
+}
+
+void gnn_device_choose(struct gnn_device *d)
+{
+    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device"); /* it belongs to the calling thread */
+}
+
+void *gnn_device_stream_of(struct gnn_device *d)
+{
+    gnn_device_choose(d);
+    return d->compute;
+}
+
 /* ---- lanes ---- */
 
 /* A lane's stream is made by the thread that uses the lane. */

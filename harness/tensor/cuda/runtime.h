@@ -35,6 +35,11 @@ void gnn_device_download(struct gnn_device *d, void *host_dst, const void *src, 
 void gnn_device_download_ordered(struct gnn_device *d, void *pinned_dst, const void *src, uint64_t bytes);
 void gnn_device_copy(struct gnn_device *d, void *dst, const void *src, uint64_t bytes);
 void gnn_device_synchronize(struct gnn_device *d);
+/* Whether the stream has done everything given to it. */
+bool gnn_device_passed(struct gnn_device *d);
+/* The compute stream as other libraries take it; the device is the calling thread's from here on (choose). */
+void *gnn_device_stream_of(struct gnn_device *d);
+void gnn_device_choose(struct gnn_device *d);
 
 /* Copies beside the compute stream, in order within a lane. */
 void gnn_device_upload_lane(struct gnn_device *d, uint32_t lane, void *dst, const void *host_src, uint64_t bytes);

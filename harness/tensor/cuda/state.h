@@ -4,6 +4,7 @@
  *   blocks.cc     a mini-batch's lists on the device, staged ahead or brought when needed; transposed blocks
  *   dense.cc sparse.cc attention.cc   which kernels an op launches
  *   step.cc       a step as one graph, its results, times and ranges
+ *   group.cc      several devices with one model: gradients summed by NCCL
  *   backend.cc    open, close and the table
  *
  * Threads  one thread computes; others allocate, stage and copy in lanes of their own. The pool has a mutex; the rest
@@ -13,7 +14,12 @@
 
 #include "harness/tensor/cuda/backend.h"
 #include "harness/tensor/cuda/block.h"
+#include "harness/tensor/cuda/nccl_calls.h"
 #include "harness/tensor/cuda/runtime.h"
+
+extern "C" {
+#include "harness/tensor/group.h"
+}
 
 #include <atomic>
 #include <mutex>
@@ -82,6 +88,13 @@ struct cuda_result {
     uint32_t correct;
 };
 
+/* This device's place in a group. */
+struct cuda_group {
+    struct gnn_nccl nccl;
+    struct ncclComm *comm; /* NULL: in none */
+    struct gnn_group_config config;
+};
+
 struct cuda_backend {
     struct gnn_tensor base;
     struct gnn_tensor_env env;
@@ -105,6 +118,7 @@ struct cuda_backend {
     bool in_step, capturing;
     uint32_t builds_in_a_row; /* steps whose graph had to be built anew */
     uint64_t graph_steps, graph_builds;
+    struct cuda_group group;
     enum gnn_status status; /* the first failure of an op that had to allocate */
     struct gnn_err err;
 };
@@ -196,11 +210,18 @@ void cuda_lanes_close(struct cuda_backend *b);
 enum { GNN_CUDA_COLUMN_PARTS = 64 };
 /* out (width) = the sum of partial (GNN_CUDA_COLUMN_PARTS, width) over the parts. */
 void cuda_column_total(struct cuda_backend *b, float *out, const float *partial, uint32_t width);
+/* values *= weight; a weight of 0 leaves 0, whatever was there. */
+void cuda_scale(struct cuda_backend *b, float *values, uint64_t count, float weight);
 
 /* ---- step.cc ---- */
 
 /* Launches what was captured so far; the rest of the step runs op by op. Before anything that waits or allocates. */
 void cuda_leave_capture(struct cuda_backend *b);
 void cuda_deliver_results(struct cuda_backend *b); /* the stream has passed them */
+
+/* ---- group.cc ---- */
+
+void cuda_group_leave(struct gnn_tensor *t);
+extern const struct gnn_group_ops gnn_cuda_group;
 
 #endif

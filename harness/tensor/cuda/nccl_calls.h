@@ -1,0 +1,46 @@
+/* The part of NCCL that group.cc calls. Declared here, since NCCL is loaded at run time: it need not be there when this
+ * is compiled, and the plugin does not depend on it. products.cu compares it with NCCL's own header where there is
+ * one. */
+#ifndef GNN_TENSOR_CUDA_NCCL_CALLS_H
+#define GNN_TENSOR_CUDA_NCCL_CALLS_H
+
+#include <stddef.h>
+
+struct ncclComm;
+
+enum {
+    GNN_NCCL_SUCCESS = 0,
+    GNN_NCCL_IN_PROGRESS = 7, /* of a communicator that does not block: ask for its state until it is another */
+    GNN_NCCL_FLOAT = 7,
+    GNN_NCCL_SUM = 0,
+    GNN_NCCL_NAME_BYTES = 128,
+    GNN_NCCL_OLDEST = 21400 /* the first with communicators that do not block */
+};
+
+struct gnn_nccl_name {
+    char bytes[GNN_NCCL_NAME_BYTES];
+};
+
+/* As in GNN_NCCL_OLDEST, which later ones take with their defaults for what is not in it. */
+struct gnn_nccl_config {
+    size_t bytes;
+    unsigned magic, version;
+    int blocking;
+};
+#define GNN_NCCL_MAGIC 0xcafebeefu
+
+struct gnn_nccl {
+    int (*get_version)(int *version);
+    int (*get_unique_id)(struct gnn_nccl_name *name);
+    int (*comm_init)(struct ncclComm **comm, int ranks, struct gnn_nccl_name name, int rank,
+                     struct gnn_nccl_config *config);
+    int (*async_error)(struct ncclComm *comm, int *state);
+    int (*all_reduce)(const void *from, void *to, size_t count, int type, int op, struct ncclComm *comm, void *stream);
+    int (*finalize)(struct ncclComm *comm);
+    int (*destroy)(struct ncclComm *comm);
+    int (*abort)(struct ncclComm *comm);
+    const char *(*error_string)(int result);
+    const char *(*last_error)(struct ncclComm *comm);
+};
+
+#endif

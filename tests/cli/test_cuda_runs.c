@@ -1,0 +1,185 @@
+/* `--compute cuda` from outside, on the test suite's launcher built as a plugin: several workers with a GPU each, whose
+ * gradients a stand-in for NCCL sums. It shows that the program does what it says, and nothing about a GPU. */
+#include "tests/support/must.h"
+#include "tests/support/tiny_runs.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { STEPS_MAX = 32, BATCHES = 4, HANG_SECONDS = 240 };
+
+static void set(const char *name, const char *value)
+{
+    assert_int_equal(setenv(name, value, 1), 0);
+}
+
+/* A file beside the program. */
+static void beside(const char *file, char *path, size_t path_bytes)
+{
+    const char *const program = process_program(), *const slash = strrchr(program, '/');
+    assert_non_null(slash);
+    (void)snprintf(path, path_bytes, "%.*s/%s", (int)(slash - program), program, file);
+}
+
+static int set_up(void **state)
+{
+    char plugin[1024], nccl[1024];
+    beside("tests/support/stand_in_cuda.so", plugin, sizeof plugin);
+    beside("tests/gpu/stub_nccl.so", nccl, sizeof nccl);
+    set("OOCGNN_CUDA_PLUGIN", plugin);
+    set("OOCGNN_NCCL", nccl);
+    set("OOCGNN_STAND_IN_DEVICES", "4");
+    return tiny_runs_set_up(state);
+}
+
+/* A run of GNNDrive on the stand-in, or of what `more` says. */
+static json_t *run_with(const struct tiny_runs *t, int exit_status, const char *const *more)
+{
+    const char *words[48] = {"--system", "gnndrive", "--batch", "8",       "--evaluate", "never",
+                             "--epochs", "1",        "--set",   "gnndrive.in_order=yes"};
+    size_t count = 10;
+    while (*more != NULL && count < 47)
+        words[count++] = *more++;
+    words[count] = NULL;
+    int status;
+    json_t *const run = tiny_runs_json(t, words, &status);
+    if (status != exit_status) {
+        char *const reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
+        fail_msg("exit %d, expected %d: %s", status, exit_status, reasons);
+    }
+    return run;
+}
+#define RUN(t, exit_status, ...) run_with((t), (exit_status), (const char *const[]){__VA_ARGS__, NULL})
+
+static void expect_reason(json_t *run, const char *part)
+{
+    char *const reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
+    assert_string_equal(tiny_runs_text(run, "status"), "failed");
+    if (strstr(reasons, part) == NULL)
+        fail_msg("no \"%s\" in %s", part, reasons);
+    free(reasons);
+    json_decref(run);
+}
+
+static uint32_t read_losses(const char *path, double *losses)
+{
+    FILE *const file = fopen(path, "r");
+    uint32_t count = 0;
+    unsigned long epoch, batch;
+    unsigned correct;
+    assert_non_null(file);
+    while (count < STEPS_MAX && fscanf(file, "%lu %lu %la %u", &epoch, &batch, &losses[count], &correct) == 4)
+        count++;
+    assert_int_equal(fclose(file), 0);
+    return count;
+}
+
+/* Losses of `workers` on that back-end. */
+static void train(const struct tiny_runs *t, const char *workers, const char *compute, double *losses)
+{
+    char trace[700];
+    (void)snprintf(trace, sizeof trace, "%s/losses", t->dir);
+    json_t *const run =
+        RUN(t, 0, "--workers", workers, "--compute", compute, "--max-batches", "4", "--trace-loss", trace);
+    assert_string_equal(tiny_runs_text(run, "status"), "ok");
+    json_decref(run);
+    assert_int_equal(read_losses(trace, losses), BATCHES);
+}
+
+/* Each step's loss is that of the CPU's workers, whose gradients meet in shared memory; and the same bits again. */
+static void workers_on_gpus_train_as_on_the_cpu(void **state)
+{
+    static const char *const workers[] = {"2", "4"};
+    for (size_t w = 0; w < sizeof workers / sizeof *workers; w++) {
+        double cpu[STEPS_MAX], cuda[STEPS_MAX], again[STEPS_MAX];
+        train(*state, workers[w], "cpu", cpu);
+        train(*state, workers[w], "cuda", cuda);
+        train(*state, workers[w], "cuda", again);
+        assert_memory_equal(cuda, again, BATCHES * sizeof *cuda);
+        for (uint32_t k = 0; k < BATCHES; k++)
+            if (!(fabs(cuda[k] - cpu[k]) <= 1e-4 * fabs(cpu[k])))
+                fail_msg("%s workers, step %u: %.9g, on the CPU %.9g", workers[w], k, cuda[k], cpu[k]);
+    }
+}
+
+static void without_nccl_several_are_refused(void **state)
+{
+    char before[1024];
+    (void)snprintf(before, sizeof before, "%s", getenv("OOCGNN_NCCL"));
+    set("OOCGNN_NCCL", "/nonexistent/libnccl.so.2");
+    expect_reason(RUN(*state, 4, "--workers", "2", "--compute", "cuda"),
+                  "worker 0 of 2: several workers with a GPU each need NCCL 2.14 or later");
+    json_t *const one = RUN(*state, 0, "--compute", "cuda", "--max-batches", "2"); /* who is alone needs none */
+    assert_string_equal(tiny_runs_text(one, "status"), "ok");
+    json_decref(one);
+    set("OOCGNN_NCCL", before);
+}
+
+static void a_gpu_each(void **state)
+{
+    set("OOCGNN_STAND_IN_DEVICES", "1");
+    expect_reason(RUN(*state, 4, "--workers", "2", "--compute", "cuda"),
+                  "worker 1 of 2: --compute cuda:1: there are devices 0 to 0");
+    set("OOCGNN_STAND_IN_DEVICES", "4");
+}
+
+/* One worker's sum fails in the midst of training: the others, whose devices wait for it, end as well. */
+static void a_failing_sum_ends_all_workers(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    set("STUB_NCCL_FAILS", "sum:1:3");
+    expect_reason(RUN(t, 1, "--workers", "2", "--compute", "cuda"),
+                  "worker 1 of 2: NCCL: sum of the gradients: made-up system error");
+    set("STUB_NCCL_FAILS", "init:1:1");
+    expect_reason(RUN(t, 1, "--workers", "2", "--compute", "cuda"), "worker 1 of 2: NCCL: joining the group");
+    assert_int_equal(unsetenv("STUB_NCCL_FAILS"), 0);
+    assert_false(tiny_runs_worker_left(t));
+}
+
+static void a_killed_worker_ends_all_workers(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    expect_reason(RUN(t, 1, "--workers", "2", "--compute", "cuda", "--fault", "die-at-batch=3,die-rank=1"),
+                  "worker 1 of 2 died of signal 9");
+    assert_false(tiny_runs_worker_left(t));
+}
+
+static void doctor_finds_nccl(void **state)
+{
+    (void)state;
+    struct process_result r = process_shell("%s doctor", process_program());
+    if (strstr(r.out, "NCCL 2.28.9, for --workers with a GPU each") == NULL)
+        fail_msg("%s", r.out);
+    process_free(&r);
+    r = process_shell("OOCGNN_NCCL=/nonexistent.so %s doctor", process_program());
+    if (strstr(r.out, "need NCCL 2.14 or later (/nonexistent.so") == NULL)
+        fail_msg("%s", r.out);
+    process_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(workers_on_gpus_train_as_on_the_cpu), cmocka_unit_test(without_nccl_several_are_refused),
+        cmocka_unit_test(a_gpu_each),                          cmocka_unit_test(a_failing_sum_ends_all_workers),
+        cmocka_unit_test(a_killed_worker_ends_all_workers),    cmocka_unit_test(doctor_finds_nccl),
+    };
+    char plugin[1024];
+    beside("tests/support/stand_in_cuda.so", plugin, sizeof plugin);
+    if (access(plugin, R_OK) != 0) {
+        (void)printf("skip: the stand-in is not built under sanitizers\n[  SKIPPED ] %zu test(s)\n",
+                     sizeof tests / sizeof *tests);
+        return 0;
+    }
+    alarm(HANG_SECONDS);
+    return cmocka_run_group_tests_name("cuda runs", tests, set_up, tiny_runs_tear_down);
+}
