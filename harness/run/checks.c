@@ -4,6 +4,7 @@
 #include "harness/record/record.h"
 #include "harness/run/fault_option.h"
 #include "harness/tensor/cuda/plugin.h"
+#include "harness/tensor/group.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -13,11 +14,19 @@
 #define INTERVAL_MIN_NS UINT64_C(10000000)
 enum { BPS_MIN = 64 << 10, IOPS_MIN = 16 };
 
+/* What a GPU needs, and several: said now rather than after the dataset was opened. */
+static enum gnn_status check_cuda(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    const struct gnn_tensor_ops *plugin = NULL;
+    char found[64];
+    GNN_TRY(gnn_cuda_plugin(&plugin, err));
+    return config->workers == 1 ? GNN_OK : plugin->group->find(found, sizeof found, err);
+}
+
 static enum gnn_status check_compute(const struct gnn_run_config *config, struct gnn_err *err)
 {
     static const char *const known[] = {"auto", "cpu", "ref", "cuda"};
     const bool modelled = gnn_compute_is_modelled(config);
-    const struct gnn_tensor_ops *plugin;
     uint32_t device;
     if (config->trace_loss[0] != '\0' && (modelled || config->world == GNN_WORLD_SIMULATED))
         return gnn_fail(
@@ -32,7 +41,7 @@ static enum gnn_status check_compute(const struct gnn_run_config *config, struct
     if (!config->step_graphs && strncmp(config->compute, "cuda", 4) != 0)
         return gnn_fail(err, GNN_EUSAGE, "--no-step-graphs is of the CUDA back-end's steps: add --compute cuda");
     if (config->world == GNN_WORLD_MEASURED && gnn_compute_is_cuda(config, &device))
-        return gnn_cuda_plugin(&plugin, err); /* said now rather than after the dataset was opened */
+        return check_cuda(config, err);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(config->compute, known[i]) == 0)
             return GNN_OK;
@@ -146,7 +155,6 @@ static bool sets_links(const struct gnn_run_config *config)
 static enum gnn_status check_task(const struct gnn_run_config *config, const struct gnn_system *system,
                                   struct gnn_err *err)
 {
-    uint32_t device;
     if (config->task == GNN_TASK_NODES && sets_links(config))
         return gnn_fail(err, GNN_EUSAGE,
                         "--decoder, --encoder, --optimizer, --embedding-lr, --negatives, --chunks, --degree-share and "
@@ -161,8 +169,6 @@ static enum gnn_status check_task(const struct gnn_run_config *config, const str
             system->name);
     if (config->sample_only)
         return gnn_fail(err, GNN_ENOTSUP, "--sample-only: links are not learned without training; leave it out");
-    if (gnn_compute_is_cuda(config, &device) && config->world == GNN_WORLD_MEASURED)
-        return gnn_fail(err, GNN_ENOTSUP, "--task link: the CUDA back-end cannot predict links; use --compute cpu");
     if (config->decoder == GNN_DECODER_COMPLEX && gnn_run_dim(config) % 2 != 0)
         return gnn_fail(err, GNN_EUSAGE, "--dim %u: --decoder complex takes an even one, half of it imaginary",
                         config->dim);

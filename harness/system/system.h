@@ -235,7 +235,7 @@ struct gnn_system {
      * everything in flight has stopped and been released before it returns. */
     enum gnn_status (*train_epoch)(void *state, uint64_t epoch, struct gnn_epoch_result *out, struct gnn_err *err);
     /* GNN_VARIANT_LINK: the vectors of count nodes, in the dataset's numbering, as the last epoch left them, into out
-     * (count, dim) of the tensor back-end. Between two epochs. */
+     * (count, dim), memory that this process writes to (gnn_rows). Between two epochs. */
     enum gnn_status (*read_embeddings)(void *state, const gnn_node *nodes, uint32_t count, gnn_real *out,
                                        struct gnn_err *err);
     /* Required. Accepts NULL. */

@@ -1,5 +1,5 @@
 /* The arithmetic of link prediction that models of nodes have no use for: a table beside struct gnn_tensor_ops, because
- * a back-end may lack it (ops->link is NULL: CUDA). Same rules: row-major matrices of this back-end's memory, lists on
+ * a back-end may lack it (ops->link is NULL). Same rules: row-major matrices of this back-end's memory, lists on
  * the host, sizes trusted and asserted, no errors.
  *
  * A decoder turns one end and the relation into a query, q = combine(a, r), and scores q against the other end, x:
@@ -47,7 +47,7 @@ struct gnn_link_ops {
     /* Row i of scores has a positive score beside it, positive[i]. Adds sum_i (log(exp(positive[i]) + sum_j
      * exp(scores[i][j])) - positive[i]) to *loss and replaces all scores by its gradient. own[j], on the host, is the
      * row that candidate j may not be scored against, or GNN_NODE_NONE: it is masked there. *loss comes back to the
-     * host at once. */
+     * host with the next synchronize, one *loss for all until then. */
     void (*loss)(struct gnn_tensor *t, struct gnn_mat scores, gnn_real *positive, const uint32_t *own, double *loss);
 
     /* table[rows[i]] += x[i]; rows on the host, in the order of the list where they repeat. The transpose of

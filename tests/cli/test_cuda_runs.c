@@ -1,5 +1,6 @@
 /* `--compute cuda` from outside, on the test suite's launcher built as a plugin: several workers with a GPU each, whose
- * gradients a stand-in for NCCL sums. It shows that the program does what it says, and nothing about a GPU. */
+ * gradients a stand-in for NCCL sums, and link prediction. It shows that the program does what it says, and nothing
+ * about a GPU. */
 #include "tests/support/must.h"
 #include "tests/support/tiny_runs.h"
 
@@ -44,8 +45,8 @@ static int set_up(void **state)
 /* A run of GNNDrive on the stand-in, or of what `more` says. */
 static json_t *run_with(const struct tiny_runs *t, int exit_status, const char *const *more)
 {
-    const char *words[48] = {"--system", "gnndrive", "--batch", "8",       "--evaluate", "never",
-                             "--epochs", "1",        "--set",   "gnndrive.in_order=yes"};
+    const char *words[48] = {"--system", "gnndrive", "--batch", "8",     "--evaluate",
+                             "never",    "--epochs", "1",       "--set", "gnndrive.in_order=yes"};
     size_t count = 10;
     while (*more != NULL && count < 47)
         words[count++] = *more++;
@@ -111,13 +112,17 @@ static void workers_on_gpus_train_as_on_the_cpu(void **state)
     }
 }
 
+/* Said before anything is opened. */
 static void without_nccl_several_are_refused(void **state)
 {
+    const struct tiny_runs *const t = *state;
     char before[1024];
     (void)snprintf(before, sizeof before, "%s", getenv("OOCGNN_NCCL"));
     set("OOCGNN_NCCL", "/nonexistent/libnccl.so.2");
-    expect_reason(RUN(*state, 4, "--workers", "2", "--compute", "cuda"),
-                  "worker 0 of 2: several workers with a GPU each need NCCL 2.14 or later");
+    const char *const words[] = {"--system", "gnndrive", "--workers", "2", "--compute", "cuda", NULL};
+    const char *argv[TINY_ARGUMENTS_MAX];
+    tiny_runs_arguments(t, words, argv);
+    process_expect(process_run(argv), 4, "several workers with a GPU each need NCCL 2.14 or later", "without NCCL");
     json_t *const one = RUN(*state, 0, "--compute", "cuda", "--max-batches", "2"); /* who is alone needs none */
     assert_string_equal(tiny_runs_text(one, "status"), "ok");
     json_decref(one);
@@ -153,6 +158,58 @@ static void a_killed_worker_ends_all_workers(void **state)
     assert_false(tiny_runs_worker_left(t));
 }
 
+/* ---- links ---- */
+
+static double number_of(const json_t *run, const char *key)
+{
+    const json_t *const epochs = json_object_get(run, "epochs");
+    return json_number_value(json_object_get(json_array_get(epochs, json_array_size(epochs) - 1), key));
+}
+
+/* Trains links with these words; returns the test MRR. */
+static double learn(const struct tiny_runs *t, const char *compute, const char *more, double *losses)
+{
+    char trace[700];
+    (void)snprintf(trace, sizeof trace, "%s/losses", t->dir);
+    struct process_result r = process_shell(
+        "%s run --system pygplus --task link --dataset freebase86m --scale 1/50000 --data %s --db %s --dim 24 --batch "
+        "200 "
+        "--negatives 60 --chunks 4 --max-batches 4 --no-cold --compute %s --trace-loss %s --json --quiet %s",
+        process_program(), t->data, t->db, compute, trace, more);
+    json_t *const run = json_loads(r.out, 0, NULL);
+    if (run == NULL || strcmp(tiny_runs_text(run, "status"), "ok") != 0)
+        fail_msg("%s %s: %s", compute, more, r.err);
+    const double mrr = number_of(run, "test_mrr");
+    json_decref(run);
+    process_free(&r);
+    assert_int_equal(read_losses(trace, losses), BATCHES);
+    return mrr;
+}
+
+/* Every decoder, with and without an encoder: losses and ranks of the CPU, and the same bits again. */
+static void links_are_learned_as_on_the_cpu(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const cases[] = {"--decoder distmult", "--decoder complex --optimizer adam --embedding-lr 0.02",
+                                        "--decoder transe", "--encoder --fanout 4"};
+    struct process_result r =
+        process_shell("%s prepare freebase86m --scale 1/50000 --dim 24 --data %s --quiet", process_program(), t->data);
+    if (r.exit_status != 0)
+        fail_msg("%s", r.err);
+    process_free(&r);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        double cpu[STEPS_MAX], cuda[STEPS_MAX], again[STEPS_MAX];
+        const double cpu_mrr = learn(t, "cpu", cases[c], cpu), mrr = learn(t, "cuda", cases[c], cuda);
+        assert_true(learn(t, "cuda", cases[c], again) == mrr);
+        assert_memory_equal(cuda, again, BATCHES * sizeof *cuda);
+        for (uint32_t k = 0; k < BATCHES; k++)
+            if (!(fabs(cuda[k] - cpu[k]) <= 1e-4 * fabs(cpu[k])))
+                fail_msg("%s, step %u: %.9g, on the CPU %.9g", cases[c], k, cuda[k], cpu[k]);
+        if (!(fabs(mrr - cpu_mrr) <= 0.02 * cpu_mrr)) /* ranks that are decided by rounding change places */
+            fail_msg("%s: MRR %.4f, on the CPU %.4f", cases[c], mrr, cpu_mrr);
+    }
+}
+
 static void doctor_finds_nccl(void **state)
 {
     (void)state;
@@ -169,9 +226,13 @@ static void doctor_finds_nccl(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(workers_on_gpus_train_as_on_the_cpu), cmocka_unit_test(without_nccl_several_are_refused),
-        cmocka_unit_test(a_gpu_each),                          cmocka_unit_test(a_failing_sum_ends_all_workers),
-        cmocka_unit_test(a_killed_worker_ends_all_workers),    cmocka_unit_test(doctor_finds_nccl),
+        cmocka_unit_test(workers_on_gpus_train_as_on_the_cpu),
+        cmocka_unit_test(without_nccl_several_are_refused),
+        cmocka_unit_test(a_gpu_each),
+        cmocka_unit_test(a_failing_sum_ends_all_workers),
+        cmocka_unit_test(a_killed_worker_ends_all_workers),
+        cmocka_unit_test(links_are_learned_as_on_the_cpu),
+        cmocka_unit_test(doctor_finds_nccl),
     };
     char plugin[1024];
     beside("tests/support/stand_in_cuda.so", plugin, sizeof plugin);

@@ -286,7 +286,6 @@ static void test_refusals(void **state)
         {"--system pygplus --dataset kg --task link --sample-only", 4, "links are not learned without training"},
         {"--system pygplus --dataset kg --task link --workers 2", 4, "pygplus trains in one process"},
         {"--system pygplus --dataset kg --task link --decoder complex --dim 7", 2, "takes an even one"},
-        {"--system pygplus --dataset kg --task link --compute cuda", 4, "cannot predict links; use --compute cpu"},
         {"--system pygplus --dataset kg --task link --set pygplus.drop_last_train=true", 2, "are of --task nodes"},
         {"--system pygplus --dataset papers100m --scale 1/4000 --task link --world simulated --profile "
          "tests/golden/machine.ini",

@@ -1,5 +1,6 @@
 #include "tests/support/op_cases.h"
 
+#include "harness/tensor/link.h"
 #include "tests/support/toy_block.h"
 
 #include <math.h>
@@ -348,6 +349,120 @@ static void run_adam(struct op_run *run)
     output(run, v, count);
 }
 
+/* ---- link prediction ---- */
+
+/* Of vectors: ComplEx takes an even number. */
+static uint32_t link_cols(const struct op_run *run)
+{
+    return run->variant == GNN_DECODER_COMPLEX ? 2 * run->shape->cols : run->shape->cols;
+}
+
+static void run_link_combine(struct op_run *run)
+{
+    const uint32_t rows = run->shape->src, cols = link_cols(run);
+    const struct gnn_mat q = matrix(run, rows, cols), a = matrix(run, rows, cols), r = matrix(run, rows, cols);
+    run->t->ops->link->combine(run->t, (enum gnn_decoder)run->variant, q, a, r);
+    output_mat(run, q);
+}
+
+static void run_link_combine_back(struct op_run *run)
+{
+    const uint32_t rows = run->shape->src, cols = link_cols(run);
+    const struct gnn_mat da = matrix(run, rows, cols), dr = matrix(run, rows, cols), dq = matrix(run, rows, cols);
+    const struct gnn_mat a = matrix(run, rows, cols), r = matrix(run, rows, cols);
+    run->t->ops->link->combine_back(run->t, (enum gnn_decoder)run->variant, da, dr, dq, a, r);
+    output_mat(run, da);
+    output_mat(run, dr);
+}
+
+static void run_link_pair_scores(struct op_run *run)
+{
+    const uint32_t rows = run->shape->src, cols = link_cols(run);
+    const struct gnn_mat q = matrix(run, rows, cols), x = matrix(run, rows, cols);
+    gnn_real *const out = vector(run, rows);
+    run->t->ops->link->pair_scores(run->t, (enum gnn_decoder)run->variant, out, q, x);
+    output(run, out, rows);
+}
+
+static void run_link_pair_scores_back(struct op_run *run)
+{
+    const uint32_t rows = run->shape->src, cols = link_cols(run);
+    const struct gnn_mat dq = matrix(run, rows, cols), dx = matrix(run, rows, cols);
+    const struct gnn_mat q = matrix(run, rows, cols), x = matrix(run, rows, cols);
+    run->t->ops->link->pair_scores_back(run->t, (enum gnn_decoder)run->variant, dq, dx, vector(run, rows), q, x);
+    output_mat(run, dq);
+    output_mat(run, dx);
+}
+
+/* Queries of 5 and more columns: one number may lie so near another that its square is all rounding. */
+static void run_link_distances(struct op_run *run)
+{
+    const uint32_t cols = run->shape->cols + 4;
+    const struct gnn_mat q = matrix(run, run->shape->src, cols), x = matrix(run, run->shape->dst + 1, cols);
+    const struct gnn_mat scores = matrix(run, q.rows, x.rows);
+    run->t->ops->gemm(run->t, false, true, 1, q, x, 0, scores);
+    run->t->ops->link->distances(run->t, scores, q, x);
+    output_mat(run, scores);
+}
+
+static void run_link_distances_back(struct op_run *run)
+{
+    const struct gnn_mat q = matrix(run, run->shape->src, run->shape->cols);
+    const struct gnn_mat x = matrix(run, run->shape->dst + 1, run->shape->cols);
+    const struct gnn_mat dq = matrix(run, q.rows, q.cols), dx = matrix(run, x.rows, x.cols);
+    const uint64_t count = (uint64_t)q.rows * x.rows;
+    gnn_real *const far = toy_reals(&run->rng, count, -4, -0.5);
+    for (uint64_t k = 0; k < count; k += 7)
+        far[k] = 0; /* equal rows */
+    const struct gnn_mat scores = {place_reals(run, far, count), q.rows, x.rows}, g = matrix(run, q.rows, x.rows);
+    run->t->ops->link->distances_back(run->t, g, scores, q, x, dq, dx);
+    output_mat(run, g);
+    output_mat(run, dq);
+    output_mat(run, dx);
+}
+
+/* Variant 1: beyond exp's range without the maximum taken off. Every third candidate is somebody's own end. */
+static void run_link_loss(struct op_run *run)
+{
+    const uint32_t rows = run->shape->src, cols = run->shape->dst + 1;
+    const double widest = run->variant == 1 ? 300 : 2;
+    const uint64_t count = (uint64_t)rows * cols;
+    const struct gnn_mat scores = {place_reals(run, toy_reals(&run->rng, count, -widest, widest), count), rows, cols};
+    gnn_real *const positive = place_reals(run, toy_reals(&run->rng, rows, -widest, widest), rows);
+    uint32_t *const own = numbers(cols);
+    for (uint32_t j = 0; j < cols; j++)
+        own[j] = j % 3 == 0 && rows > 0 ? (uint32_t)gnn_rng_below(&run->rng, rows) : GNN_NODE_NONE;
+    double loss = 0.5;
+    run->t->ops->link->loss(run->t, scores, positive, own, &loss);
+    run->t->ops->link->loss(run->t, (struct gnn_mat){scores.data, 0, cols}, positive, own, &loss); /* adds nothing */
+    run->t->ops->synchronize(run->t);
+    free(own);
+    gnn_real *const back = toy_reals(&run->rng, 1, 0, 0);
+    back[0] = (gnn_real)loss;
+    output(run, place_reals(run, back, 1), 1);
+    output_mat(run, scores);
+    output(run, positive, rows);
+}
+
+static void run_link_scatter_add(struct op_run *run)
+{
+    const struct gnn_mat table = matrix(run, run->shape->src, run->shape->cols);
+    const struct gnn_mat x = matrix(run, run->block.edge_count, run->shape->cols);
+    run->t->ops->link->scatter_add(run->t, table.data, run->block.col, x);
+    output_mat(run, table);
+}
+
+static void run_link_adagrad(struct op_run *run)
+{
+    const uint64_t count = (uint64_t)run->shape->src * run->shape->cols;
+    gnn_real *const value = vector(run, count), *const grad = vector(run, count);
+    gnn_real *const state = place_reals(run, toy_reals(&run->rng, count, 0, 1), count);
+    const struct gnn_adagrad adagrad = {.lr = 0.1, .eps = 1e-10};
+    run->t->ops->link->adagrad(run->t, value, grad, state, count, &adagrad);
+    output(run, value, count);
+    output(run, state, count);
+}
+
 struct op_case {
     const char *name;
     size_t hook; /* offset in struct gnn_tensor_ops */
@@ -383,6 +498,15 @@ static const struct op_case ops[] = {
     {"activate_back", HOOK(activate_back), run_activate_back, 9, 1e-7, 3e-7, "products in another order"},
     {"softmax_nll", HOOK(softmax_nll), run_softmax_nll, 3, 2e-6, 2e-6, "float softmax"},
     {"adam", HOOK(adam), run_adam, 2, 1e-6, 1e-6, "root and division"},
+    {"link: combine", HOOK(link), run_link_combine, 3, 3e-7, 5e-7, "two products, subtracted"},
+    {"link: combine_back", HOOK(link), run_link_combine_back, 3, 3e-7, 5e-7, "two products, added"},
+    {"link: pair_scores", HOOK(link), run_link_pair_scores, 3, 3e-6, 3e-6, "float sums of up to 1030 products"},
+    {"link: pair_scores_back", HOOK(link), run_link_pair_scores_back, 3, 3e-6, 3e-6, "a distance in float"},
+    {"link: distances", HOOK(link), run_link_distances, 1, 1e-4, 1e-4, "differences of squares in float"},
+    {"link: distances_back", HOOK(link), run_link_distances_back, 1, 5e-6, 5e-6, "float sums over rows and columns"},
+    {"link: loss", HOOK(link), run_link_loss, 2, 3e-6, 3e-6, "own exponential"},
+    {"link: scatter_add", HOOK(link), run_link_scatter_add, 1, 0, 0, "same order of additions"},
+    {"link: adagrad", HOOK(link), run_link_adagrad, 1, 1e-6, 1e-6, "root and division"},
 };
 enum { OPS = sizeof ops / sizeof *ops, SHAPES = sizeof shapes / sizeof *shapes };
 

@@ -26,6 +26,7 @@ struct evaluation {
     gnn_real *queries;       /* (QUERIES_MAX, dim) */
     gnn_real *scores, *rows; /* (query_rows, columns), on the back-end and on the host */
     uint32_t query_rows;     /* edges scored at once */
+    struct gnn_rows host;    /* where the system's vectors are read, for a device */
     struct gnn_known *known; /* NULL: candidates are sampled */
     struct gnn_link_batch *sampled;
 };
@@ -61,6 +62,19 @@ uint64_t gnn_evaluate_links_bytes(const struct gnn_env *env, uint32_t candidates
 
 /* ---- vectors of all nodes ---- */
 
+/* Vectors of these nodes, where ops read them. */
+static enum gnn_status bring_vectors(struct evaluation *e, const gnn_node *nodes, uint32_t count, gnn_real *to,
+                                     struct gnn_err *err)
+{
+    struct gnn_tensor *const t = e->env->tensor;
+    if (!gnn_env_on_device(e->env))
+        return e->system->read_embeddings(e->state, nodes, count, to, err);
+    GNN_TRY(gnn_rows_reserve(&e->host, count, err));
+    GNN_TRY(e->system->read_embeddings(e->state, nodes, count, e->host.data, err));
+    t->ops->upload(t, to, e->host.data, (uint64_t)count * e->env->dataset->row_bytes);
+    return GNN_OK;
+}
+
 /* Vectors as they are. */
 static enum gnn_status read_vectors(struct evaluation *e, struct gnn_err *err)
 {
@@ -70,7 +84,7 @@ static enum gnn_status read_vectors(struct evaluation *e, struct gnn_err *err)
         const uint32_t count = gnn_min_u32(QUERIES_MAX, d->node_count - first);
         for (uint32_t i = 0; i < count; i++)
             nodes[i] = first + i;
-        GNN_TRY(e->system->read_embeddings(e->state, nodes, count, e->vectors + (uint64_t)first * d->dim, err));
+        GNN_TRY(bring_vectors(e, nodes, count, e->vectors + (uint64_t)first * d->dim, err));
     }
     return GNN_OK;
 }
@@ -124,9 +138,10 @@ static enum gnn_status encode_all(struct evaluation *e, struct inference *in, st
         GNN_TRY(gnn_sampler_sample(in->sampler, 0, first / SEEDS_MAX, nodes, count, in->batch, err));
         const struct gnn_batch_view *const view = gnn_batch_view(in->batch);
         GNN_TRY(gnn_rows_reserve(&in->rows, view->node_count, err));
-        GNN_TRY(e->system->read_embeddings(e->state, view->nodes, view->node_count, in->rows.data, err));
+        GNN_TRY(bring_vectors(e, view->nodes, view->node_count, in->rows.data, err));
         GNN_TRY(gnn_model_encode(e->env->model, view, in->rows.data, false, &out, err));
         t->ops->copy(t, e->vectors + (uint64_t)first * d->dim, out, (uint64_t)count * d->dim);
+        t->ops->synchronize(t); /* the next batch's lists lie where this one's do */
     }
     return GNN_OK;
 }
@@ -328,6 +343,7 @@ static enum gnn_status open_evaluation(struct evaluation *e, struct gnn_err *err
 static void close_evaluation(struct evaluation *e)
 {
     struct gnn_tensor *const t = e->env->tensor;
+    gnn_rows_close(&e->host);
     gnn_link_batch_close(e->sampled);
     gnn_known_close(e->known);
     gnn_mem_free(e->env->world, e->rows);
@@ -346,6 +362,7 @@ enum gnn_status gnn_evaluate_links(const struct gnn_env *env, const struct gnn_s
                            .candidates = candidates,
                            .query_rows = query_rows(env, candidates)};
     assert(env->link != NULL);
+    gnn_rows_init(&e.host, env, "evaluated vectors", GNN_ROWS_HOST);
     assert(system->read_embeddings != NULL);
     enum gnn_status status = open_evaluation(&e, err);
     GNN_NEXT(status, find_vectors(&e, err));

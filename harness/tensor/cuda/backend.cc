@@ -43,7 +43,7 @@ static enum gnn_status cuda_open(const struct gnn_tensor_env *env, const struct 
     if (status == GNN_OK)
         status = cuda_pinned_reserve(b, &b->staging, "staging of the CUDA back-end", GNN_TENSOR_STAGING_BYTES, err);
     if (status == GNN_OK)
-        status = cuda_pinned_reserve(b, &b->result, "results of a step", sizeof(struct cuda_result), err);
+        status = cuda_pinned_reserve(b, &b->result, "results of a step", sizeof(struct cuda_results), err);
     if (status == GNN_OK)
         *out = &b->base;
     else
@@ -103,6 +103,6 @@ const struct gnn_tensor_ops gnn_tensor_cuda = {
     .adam = cuda_adam,
     .synchronize = cuda_synchronize,
     .check = cuda_check,
-    .link = nullptr, // not here yet: link prediction is refused
+    .link = &gnn_cuda_link,
     .group = &gnn_cuda_group,
 };

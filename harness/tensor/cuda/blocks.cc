@@ -237,7 +237,7 @@ const uint32_t *cuda_need_rows(struct cuda_backend *b, const uint32_t *host, uin
 
 /* ---- the transpose ---- */
 
-static uint32_t bits_of(uint32_t count)
+uint32_t cuda_bits_of(uint32_t count)
 {
     uint32_t bits = 1;
     while (bits < 32 && count >> bits != 0)
@@ -260,7 +260,7 @@ const struct gnn_cuda_block *cuda_need_transpose(struct cuda_backend *b, const s
     GNN_LAUNCH_WARPS(b->device, gnn_cuda_edges, host->dst_count, block->device, edge_dst, number);
     if (edges > 0)
         gnn_device_sort(b->device, b->sort.data, b->sort.bytes, block->device.col, sorted, number, src_edge,
-                        host->edge_count, bits_of(host->src_count));
+                        host->edge_count, cuda_bits_of(host->src_count));
     GNN_LAUNCH(b->device, gnn_cuda_source_starts, edges + 1, src_start, sorted, host->edge_count, host->src_count);
     block->device.edge_dst = edge_dst;
     block->device.src_start = src_start;

@@ -2,7 +2,7 @@
  *
  *   memory.cc     device memory that is given out again, scratch, pinned staging, copies, events, waits
  *   blocks.cc     a mini-batch's lists on the device, staged ahead or brought when needed; transposed blocks
- *   dense.cc sparse.cc attention.cc   which kernels an op launches
+ *   dense.cc sparse.cc attention.cc link.cc   which kernels an op launches
  *   step.cc       a step as one graph, its results, times and ranges
  *   group.cc      several devices with one model: gradients summed by NCCL
  *   backend.cc    open, close and the table
@@ -88,6 +88,12 @@ struct cuda_result {
     uint32_t correct;
 };
 
+/* In pinned memory: of steps and of links, whichever is due. */
+struct cuda_results {
+    struct cuda_result step;
+    double link_loss;
+};
+
 /* This device's place in a group. */
 struct cuda_group {
     struct gnn_nccl nccl;
@@ -104,11 +110,13 @@ struct cuda_backend {
     struct cuda_scratch demanded[GNN_LAYERS_MAX];
     struct gnn_resident *in_use;
     struct cuda_scratch rows, labels, partial, losses, sort;
+    struct cuda_scratch sides, scatter, link_loss; /* link.cc */
     struct cuda_pinned staging; /* for what goes up in the stream's order, one after the other */
     uint64_t staging_used;
     struct cuda_pinned result; /* of the step under way */
     double *loss_to;           /* NULL: none is due */
     uint32_t *correct_to;
+    double *link_loss_to; /* NULL: none is due */
     struct cuda_lane lanes[GNN_LANES_MAX];
     std::atomic<bool> under_way; /* kernels, since the last synchronize */
     /* Who computes, from its first op after a synchronize to the next, and what it had slept before: all that it sleeps
@@ -203,6 +211,8 @@ const struct gnn_cuda_block *cuda_need_transpose(struct cuda_backend *b, const s
 const int32_t *cuda_need_labels(struct cuda_backend *b, const int32_t *host, uint32_t count);
 const uint32_t *cuda_need_rows(struct cuda_backend *b, const uint32_t *host, uint32_t count);
 void cuda_forget_demanded(struct cuda_backend *b); /* at the end of a step */
+/* Bits that hold every number up to count. */
+uint32_t cuda_bits_of(uint32_t count);
 void cuda_lanes_close(struct cuda_backend *b);
 
 /* ---- dense.cc ---- */
@@ -218,6 +228,10 @@ void cuda_scale(struct cuda_backend *b, float *values, uint64_t count, float wei
 /* Launches what was captured so far; the rest of the step runs op by op. Before anything that waits or allocates. */
 void cuda_leave_capture(struct cuda_backend *b);
 void cuda_deliver_results(struct cuda_backend *b); /* the stream has passed them */
+
+/* ---- link.cc ---- */
+
+extern const struct gnn_link_ops gnn_cuda_link;
 
 /* ---- group.cc ---- */
 

@@ -48,13 +48,24 @@ void cuda_step_end(struct gnn_tensor *t)
     b->in_step = false;
 }
 
+/* What links lost so far comes down behind the kernels that add it up. */
+static void bring_link_loss(struct cuda_backend *b)
+{
+    struct cuda_results *results = (struct cuda_results *)b->result.data;
+    if (b->link_loss_to != NULL)
+        gnn_device_download_ordered(b->device, &results->link_loss, b->link_loss.data, sizeof results->link_loss);
+}
+
 void cuda_deliver_results(struct cuda_backend *b)
 {
+    const struct cuda_results *results = (const struct cuda_results *)b->result.data;
+    if (b->link_loss_to != NULL)
+        *b->link_loss_to += results->link_loss;
+    b->link_loss_to = NULL;
     if (b->loss_to == NULL)
         return;
-    const struct cuda_result *result = (const struct cuda_result *)b->result.data;
-    *b->loss_to = result->loss;
-    *b->correct_to = result->correct;
+    *b->loss_to = results->step.loss;
+    *b->correct_to = results->step.correct;
     b->loss_to = NULL;
 }
 
@@ -62,6 +73,7 @@ void cuda_synchronize(struct gnn_tensor *t)
 {
     struct cuda_backend *b = cuda_backend_of(t);
     cuda_leave_capture(b);
+    bring_link_loss(b);
     const uint64_t start_ns = cuda_wait_begin(b);
     gnn_device_synchronize(b->device);
     cuda_wait_end(b, start_ns);
