@@ -18,9 +18,9 @@ import gpu_tests
 
 # name: what it does, its own limit in seconds. Each half fits into eight minutes.
 PARTS = {
-    "ops": (gpu_tests.ops, 100),
-    "golden": (gpu_tests.golden, 60),
-    "systems": (gpu_tests.systems, 120),
+    "ops": (gpu_tests.ops, 80),
+    "golden": (gpu_tests.golden, 50),
+    "systems": (gpu_tests.systems, 150),
     "faults": (gpu_tests.faults, 80),
     "sanitizer": (gpu_tests.sanitizer, 120),
     "rates": (gpu_bench.rates, 60),

@@ -10,6 +10,9 @@ import time
 SYSTEMS = ("pygplus", "ginex", "gnndrive", "ringsampler", "agnes", "diskgnn", "mariusgnn")
 # What each system's run adds: losses are compared in order, so batches are trained in order.
 EXTRA = {"gnndrive": ["--set", "gnndrive.in_order=yes"]}
+# Ways to the device that are no system's default, each trained once.
+WAYS = (("pygplus", "transfer=ahead"), ("ginex", "transfer=ahead"), ("gnndrive", "transfer=gather"),
+        ("diskgnn", "assembly=kernel"), ("diskgnn", "assembly=scatter"), ("mariusgnn", "transfer=blocking"))
 TOLERANCE = 1e-4
 
 
@@ -93,29 +96,92 @@ def compare(cpu, cuda, again):
     return ""
 
 
+def traced(check, name, run):
+    """One run, which must be sound: (its losses and its digest, "") or (None, what is wrong). run(trace) makes it."""
+    trace = os.path.join(check.work, name)
+    status, record, err = run(trace)
+    if status != 0 or record is None or record["status"] != "ok":
+        return None, f"ended with {status}: {last_lines(err)}"
+    if not record["counters"]["batches"]:
+        return None, "no mini-batch was trained"
+    return (losses(trace), record["counters"]["batch_digest"]), ""
+
+
+def three_runs(check, name, run):
+    """On the CPU, on the device, there again; run(compute, trace) makes one. What the CPU had is kept for other ways."""
+    seen = []
+    for label, compute in (("cpu", "cpu"), ("cuda", "cuda"), ("again", "cuda")):
+        done, wrong = traced(check, f"{name}-{label}", lambda trace, c=compute: run(c, trace))
+        if done is None:
+            return f"--compute {compute} {wrong}"
+        seen.append(done)
+    check.on_cpu[name] = seen[0]
+    if len({digest for _, digest in seen}) != 1:
+        return "other mini-batches: " + ", ".join(sorted(str(digest) for _, digest in seen))
+    return compare(*(trace for trace, _ in seen))
+
+
 def one_system(check, system, model):
-    traces, digests = [], set()
-    for name, compute in (("cpu", "cpu"), ("cuda", "cuda"), ("again", "cuda")):
-        trace = os.path.join(check.work, f"{system}-{model}-{name}")
-        status, run, err = train(check, system, compute, "--model", model, trace=trace)
-        if status != 0 or run is None or run["status"] != "ok":
-            return f"--compute {compute} ended with {status}: {last_lines(err)}"
-        if not run["counters"]["batches"]:
-            return "no mini-batch was trained"
-        digests.add(run["counters"]["batch_digest"])
-        traces.append(losses(trace))
-    if len(digests) != 1:
-        return "other mini-batches: " + ", ".join(sorted(map(str, digests)))
-    return compare(*traces)
+    return three_runs(check, f"{system}-{model}",
+                      lambda compute, trace: train(check, system, compute, "--model", model, trace=trace))
+
+
+def one_way(check, system, way):
+    """One run on the device against what the system's default way had on the CPU."""
+    cpu = check.on_cpu.get(f"{system}-sage")
+    if cpu is None:
+        return "the default way did not train"
+    done, wrong = traced(check, f"{system}-{way}",
+                         lambda trace: train(check, system, "cuda", "--set", f"{system}.{way}", trace=trace))
+    if done is None:
+        return wrong
+    return compare(cpu[0], done[0], done[0]) if done[1] == cpu[1] else "other mini-batches"
+
+
+def train_links(check, decoder, compute, trace):
+    folder = os.path.join(check.work, "links")
+    graph = ["freebase86m", "--scale", "1/50000", "--dim", 24, "--data", folder]
+    if not os.path.isdir(folder):
+        status, _, err = check.oocgnn("prepare", *graph, "--quiet")
+        if status != 0:
+            return status, None, err
+    status, out, err = check.oocgnn("run", "--system", "pygplus", "--task", "link", "--dataset", *graph, "--decoder", decoder,
+                                    "--compute", compute, "--batch", 200, "--negatives", 60, "--chunks", 4, "--epochs", 1,
+                                    "--max-batches", 2 if check.stand_in else 8, "--evaluate", "never", "--no-cold", "--db",
+                                    os.path.join(check.work, "runs.db"), "--json", "--quiet", "--trace-loss", trace)
+    return status, json.loads(out) if out.strip() else None, err
+
+
+def workers(check):
+    """Two workers with a GPU each, where there are two and NCCL."""
+    name = "gnndrive, two workers with a GPU each: losses, digest, second run"
+
+    def run(compute, trace):
+        return train(check, "gnndrive", compute, "--workers", 2, trace=trace)
+
+    status, _, err = run("cuda", os.path.join(check.work, "two-workers"))
+    if status == 4:
+        check.says(name, "left out", last_lines(err, 1))
+        return
+    detail = three_runs(check, "two-workers", run)
+    check.expects(name, detail == "", detail)
 
 
 def systems(check):
+    check.on_cpu = {}
     for system in SYSTEMS:
         detail = one_system(check, system, "sage")
         check.expects(f"{system}, sage: losses, digest, second run", detail == "", detail)
     for model in ("gcn", "gat"):
         detail = one_system(check, "gnndrive", model)
         check.expects(f"gnndrive, {model}: losses, digest, second run", detail == "", detail)
+    for system, way in WAYS:
+        detail = one_way(check, system, way)
+        check.expects(f"{system}, {way}: losses, digest", detail == "", detail)
+    for decoder in ("transe",) if check.stand_in else ("distmult", "complex", "transe"):
+        detail = three_runs(check, f"links-{decoder}", lambda c, trace, d=decoder: train_links(check, d, c, trace))
+        check.expects(f"pygplus, links, {decoder}: losses, digest, second run", detail == "", detail)
+    workers(check)
 
 
 # ---- faults ----
