@@ -190,6 +190,41 @@ static void test_a_step_is_one_graph(void **state)
     assert_memory_equal(plain.loss, out.loss, sizeof out.loss);
 }
 
+/* Steps of two shapes that take turns: each shape's graph is built once and kept. */
+static void test_every_shape_keeps_its_graph(void **state)
+{
+    enum { ROUNDS = 24 };
+    (void)state;
+    const struct gnn_model_config config = config_of(GNN_MODEL_SAGE);
+    const struct toy_degree none = {0, 0};
+    struct toy_memory memory = {0};
+    struct gnn_tensor *t = open_cuda(&memory, true), *plain = open_cuda(&memory, false);
+    struct gnn_model *model = NULL, *expected = NULL;
+    struct toy_input in[2] = {toy_input(1), toy_input(1)};
+    struct gnn_rng rng = gnn_rng_at(3);
+    toy_batch_free(&in[1].batch);
+    in[1].batch = toy_batch(&rng, LAYERS, SEEDS, 1, none); /* without an edge: nothing to sort, nothing to sum */
+    assert_int_equal(gnn_model_open(t, &config, &model, NULL), GNN_OK);
+    assert_int_equal(gnn_model_open(plain, &config, &expected, NULL), GNN_OK);
+    for (uint32_t k = 0; k < 2 * ROUNDS; k++) {
+        const struct toy_input *now = &in[k % 2];
+        struct gnn_step_result step, want;
+        struct gnn_device_times times;
+        assert_int_equal(gnn_model_train(model, &now->batch, now->x, now->labels, &step, NULL), GNN_OK);
+        assert_int_equal(gnn_model_train(expected, &now->batch, now->x, now->labels, &want, NULL), GNN_OK);
+        assert_true(step.loss == want.loss);
+        t->ops->take_times(t, &times);
+        assert_true(k < 4 || (times.graph_steps == 1 && times.graph_builds == 0)); /* the first ones allocate */
+    }
+    gnn_model_close(model);
+    gnn_model_close(expected);
+    toy_input_free(&in[0]);
+    toy_input_free(&in[1]);
+    t->ops->close(t);
+    plain->ops->close(plain);
+    assert_int_equal(memory.current_bytes, 0);
+}
+
 /* One copy brings a batch's lists. */
 static void one_copy_of(enum toy_lists kind)
 {
@@ -519,13 +554,14 @@ static void test_every_failure_is_a_result_and_leaks_nothing(void **state)
 int main(void)
 {
 #ifdef __SANITIZE_THREAD__
-    (void)printf("skipped: the launcher is one thread\n[  SKIPPED ] 9 test(s)\n");
+    (void)printf("skipped: the launcher is one thread\n[  SKIPPED ] 10 test(s)\n");
     return 0;
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_staging_and_graphs_change_no_bit),
         cmocka_unit_test(test_shared_lists_change_no_bit),
         cmocka_unit_test(test_a_step_is_one_graph),
+        cmocka_unit_test(test_every_shape_keeps_its_graph),
         cmocka_unit_test(test_one_copy_a_batch),
         cmocka_unit_test(test_rows_move_in_one_launch),
         cmocka_unit_test(test_gathers_over_a_placement_map),

@@ -191,7 +191,7 @@ struct gnn_device {
     cuda_host_lane lanes[GNN_LANES_MAX];
     bool capturing;
     std::vector<cuda_host_work> captured;
-    std::vector<const char *> graph; /* names of the step before */
+    std::vector<const char *> graphs[GNN_STEP_GRAPHS]; /* by the names of their launches; empty: none */
     gnn_device_times times;
     gnn_err err;
     uint32_t events;
@@ -207,7 +207,7 @@ uint32_t cuda_host_refuse_pin = 0;   /* the nth pin fails; 0: none does */
 uint32_t cuda_host_refuse_event = 0; /* likewise */
 uint32_t cuda_host_fail_upload = 0;  /* the nth copy fails, whichever stream it is in */
 bool cuda_host_no_capture = false;
-uint32_t cuda_host_read_ranges = 0; /* ranges called "read" that were opened */
+uint32_t cuda_host_read_ranges = 0;   /* ranges called "read" that were opened */
 const char *cuda_host_doze_in = NULL; /* the next call of that name sleeps, as a driver's may; NULL: it has */
 uint64_t cuda_host_doze_ns = 0;
 
@@ -510,20 +510,43 @@ bool gnn_device_capture(struct gnn_device *d)
     return d->capturing;
 }
 
-void gnn_device_launch_captured(struct gnn_device *d, bool *built)
+bool gnn_device_end_capture(struct gnn_device *d)
 {
     ALONE;
-    doze("graph");
-    std::vector<const char *> names;
     if (!d->capturing)
         fail("nothing is being captured");
     d->capturing = false;
-    for (const cuda_host_work &work : d->captured) {
+    return true;
+}
+
+static std::vector<const char *> shape_of(const std::vector<cuda_host_work> &captured)
+{
+    std::vector<const char *> names;
+    for (const cuda_host_work &work : captured)
         names.push_back(work.name);
+    return names;
+}
+
+bool gnn_device_graph_update(struct gnn_device *d, uint32_t slot)
+{
+    ALONE;
+    return shape_of(d->captured) == d->graphs[slot] && !d->captured.empty();
+}
+
+void gnn_device_graph_build(struct gnn_device *d, uint32_t slot)
+{
+    ALONE;
+    d->graphs[slot] = shape_of(d->captured);
+}
+
+void gnn_device_graph_launch(struct gnn_device *d, uint32_t slot)
+{
+    ALONE;
+    doze("graph");
+    if (shape_of(d->captured) != d->graphs[slot])
+        fail("a graph of another shape is launched");
+    for (const cuda_host_work &work : d->captured)
         work.run();
-    }
-    *built = names != d->graph;
-    d->graph = names;
     d->captured.clear();
 }
 

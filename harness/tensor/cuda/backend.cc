@@ -37,6 +37,8 @@ static enum gnn_status cuda_open(const struct gnn_tensor_env *env, const struct 
         return gnn_fail(err, GNN_ENOMEM, "CUDA back-end (%zu bytes)", sizeof *b);
     b->base.ops = &gnn_tensor_cuda;
     b->env = *env;
+    for (uint32_t slot = 0; slot < GNN_STEP_GRAPHS; slot++)
+        b->graphs[slot] = slot;
     enum gnn_status status = gnn_device_open(env->device, env->precision, &b->device, err);
     if (status == GNN_OK)
         b->base.memory_bytes = gnn_device_memory_bytes(b->device);

@@ -34,8 +34,9 @@ struct gnn_device {
     struct gnn_lane_state lanes[GNN_LANES_MAX];
     cublasHandle_t blas;
     cublasComputeType_t product;
-    void *workspace;       /* of cuBLAS: its own would be allocated in the midst of a captured step */
-    cudaGraphExec_t graph; /* the step before; NULL: none */
+    void *workspace;                         /* of cuBLAS: its own would be allocated in the midst of a captured step */
+    cudaGraph_t recorded;                    /* a step, between end_capture and its launch */
+    cudaGraphExec_t graphs[GNN_STEP_GRAPHS]; /* NULL: none */
     struct gnn_span_ring busy;
     std::atomic<uint64_t> uploaded_bytes, downloaded_bytes, launches;
     std::mutex spans; /* of every ring: who asks for times is another thread */

@@ -60,9 +60,15 @@ void gnn_device_event_wait(struct gnn_device *d, struct gnn_event *event);
  * together. false: this device does not record; they run as they come. Nothing that waits for the stream and no
  * allocation may be called meanwhile by this thread. */
 bool gnn_device_capture(struct gnn_device *d);
-/* Launches what was recorded. The graph of the step before is brought up to date where only its figures changed, and
- * built anew where its shape did: *built. */
-void gnn_device_launch_captured(struct gnn_device *d, bool *built);
+/* Ends the recording; false: it failed, which is kept, and there is nothing to launch. */
+bool gnn_device_end_capture(struct gnn_device *d);
+/* Graphs that were built are kept, a few of them. update: gives graph `slot` the figures of what was recorded; false
+ * when it has another shape, or there is none. build: builds it from what was recorded, in place of what was there.
+ * launch: launches it, and what was recorded is forgotten. */
+enum { GNN_STEP_GRAPHS = 4 };
+bool gnn_device_graph_update(struct gnn_device *d, uint32_t slot);
+void gnn_device_graph_build(struct gnn_device *d, uint32_t slot);
+void gnn_device_graph_launch(struct gnn_device *d, uint32_t slot);
 
 /* The stream is busy from here to the next synchronize: kernel_ns. */
 void gnn_device_busy_begin(struct gnn_device *d);

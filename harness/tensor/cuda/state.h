@@ -111,7 +111,7 @@ struct cuda_backend {
     struct gnn_resident *in_use;
     struct cuda_scratch rows, labels, partial, losses, sort;
     struct cuda_scratch sides, scatter, link_loss; /* link.cc */
-    struct cuda_pinned staging; /* for what goes up in the stream's order, one after the other */
+    struct cuda_pinned staging;                    /* for what goes up in the stream's order, one after the other */
     uint64_t staging_used;
     struct cuda_pinned result; /* of the step under way */
     double *loss_to;           /* NULL: none is due */
@@ -124,7 +124,8 @@ struct cuda_backend {
     std::atomic<std::thread::id> caller;
     int64_t asleep_ns; /* the caller's */
     bool in_step, capturing;
-    uint32_t builds_in_a_row; /* steps whose graph had to be built anew */
+    uint32_t graphs[GNN_STEP_GRAPHS]; /* their slots, the one that was used last first */
+    uint32_t builds_in_a_row;         /* steps whose graph had to be built anew */
     uint64_t graph_steps, graph_builds;
     struct cuda_group group;
     enum gnn_status status; /* the first failure of an op that had to allocate */

@@ -1,19 +1,41 @@
 /* A training step on the device: captured and launched as one CUDA graph where that is possible, its results, and what
  * it took.
  *
- * Graph   The lists go up before the capture. The graph of the step before is brought up to date; where the new step
- *         has another shape (a product of another algorithm, an empty block) it is built anew. After REFUSALS_MAX such
- *         steps in a row capturing costs more than it saves and ends for good. An op that must wait or allocate in the
- *         midst launches what there is, and the rest of its step runs op by op: warm-up steps do. */
+ * Graph   The lists go up before the capture. A graph is brought up to date where the new step has its shape: the same
+ *         launches, whatever their figures. Steps of another shape (a product of another algorithm, an empty block)
+ *         have a graph of their own, so that shapes which take turns are each built once; the one that was not used
+ *         for longest makes room. After REFUSALS_MAX steps in a row that had to build, capturing costs more than it
+ *         saves and ends for good. An op that must wait or allocate in the midst launches what there is, and the rest
+ *         of its step runs op by op: warm-up steps do. */
 #include "harness/tensor/cuda/state.h"
 
 enum { REFUSALS_MAX = 16 };
+
+/* The graph that has the recorded step's shape, now the first in line; *built: none had. */
+static uint32_t find_graph(struct cuda_backend *b, bool *built)
+{
+    uint32_t at = 0;
+    while (at < GNN_STEP_GRAPHS && !gnn_device_graph_update(b->device, b->graphs[at]))
+        at++;
+    *built = at == GNN_STEP_GRAPHS;
+    at = *built ? GNN_STEP_GRAPHS - 1 : at;
+    const uint32_t slot = b->graphs[at];
+    for (; at > 0; at--)
+        b->graphs[at] = b->graphs[at - 1];
+    b->graphs[0] = slot;
+    return slot;
+}
 
 static void launch_captured(struct cuda_backend *b)
 {
     bool built = false;
     b->capturing = false;
-    gnn_device_launch_captured(b->device, &built);
+    if (!gnn_device_end_capture(b->device))
+        return;
+    const uint32_t slot = find_graph(b, &built);
+    if (built)
+        gnn_device_graph_build(b->device, slot);
+    gnn_device_graph_launch(b->device, slot);
     b->graph_builds += built;
     b->builds_in_a_row = built ? b->builds_in_a_row + 1 : 0;
 }

@@ -57,32 +57,38 @@ bool gnn_device_capture(struct gnn_device *d)
     return error == cudaSuccess;
 }
 
-/* Makes the graph of the step before that of this one; false: it has another shape. */
-static bool update(struct gnn_device *d, cudaGraph_t graph)
+bool gnn_device_end_capture(struct gnn_device *d)
+{
+    gnn_device_watch(d, cudaStreamEndCapture(d->compute, &d->recorded), "capture of a step");
+    return d->recorded != NULL;
+}
+
+/* A graph of another shape stays as it was, or half of its figures changed: the next update that succeeds sets all. */
+bool gnn_device_graph_update(struct gnn_device *d, uint32_t slot)
 {
     cudaGraphExecUpdateResultInfo info = {};
-    if (d->graph == NULL)
+    if (d->graphs[slot] == NULL)
         return false;
-    if (cudaGraphExecUpdate(d->graph, graph, &info) == cudaSuccess)
+    if (cudaGraphExecUpdate(d->graphs[slot], d->recorded, &info) == cudaSuccess)
         return true;
     (void)cudaGetLastError();
-    gnn_device_watch(d, cudaGraphExecDestroy(d->graph), "end of a graph");
-    d->graph = NULL;
     return false;
 }
 
-void gnn_device_launch_captured(struct gnn_device *d, bool *built)
+void gnn_device_graph_build(struct gnn_device *d, uint32_t slot)
 {
-    cudaGraph_t graph = NULL;
-    gnn_device_watch(d, cudaStreamEndCapture(d->compute, &graph), "capture of a step");
-    if (graph == NULL)
-        return;
-    *built = !update(d, graph);
-    if (*built)
-        gnn_device_watch(d, cudaGraphInstantiate(&d->graph, graph, 0), "building of a step's graph");
-    if (d->graph != NULL)
-        gnn_device_watch(d, cudaGraphLaunch(d->graph, d->compute), "launch of a step's graph");
-    gnn_device_watch(d, cudaGraphDestroy(graph), "end of a captured step");
+    if (d->graphs[slot] != NULL)
+        gnn_device_watch(d, cudaGraphExecDestroy(d->graphs[slot]), "end of a graph");
+    d->graphs[slot] = NULL;
+    gnn_device_watch(d, cudaGraphInstantiate(&d->graphs[slot], d->recorded, 0), "building of a step's graph");
+}
+
+void gnn_device_graph_launch(struct gnn_device *d, uint32_t slot)
+{
+    if (d->graphs[slot] != NULL)
+        gnn_device_watch(d, cudaGraphLaunch(d->graphs[slot], d->compute), "launch of a step's graph");
+    gnn_device_watch(d, cudaGraphDestroy(d->recorded), "end of a captured step");
+    d->recorded = NULL;
 }
 
 /* ---- times ---- */
@@ -172,8 +178,9 @@ void gnn_device_timeline_close(struct gnn_device *d)
     close_ring(&d->busy);
     for (struct gnn_lane_state &lane : d->lanes)
         close_ring(&lane.spans);
-    if (d->graph != NULL)
-        (void)cudaGraphExecDestroy(d->graph);
+    for (cudaGraphExec_t graph : d->graphs)
+        if (graph != NULL)
+            (void)cudaGraphExecDestroy(graph);
 }
 
 /* ---- ranges ---- */
