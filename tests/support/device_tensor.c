@@ -1,5 +1,6 @@
 #include "tests/support/device_tensor.h"
 
+#include "harness/tensor/ref/link.h"
 #include "harness/tensor/ref/ref.h"
 
 #include <assert.h>
@@ -29,6 +30,7 @@ struct pin {
 struct result {
     double *loss_to, loss;
     uint32_t *correct_to, correct;
+    double *link_loss_to, link_loss; /* of links; added */
 };
 
 struct device {
@@ -647,18 +649,86 @@ static void device_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *g
 static void device_synchronize(struct gnn_tensor *t)
 {
     struct result *result = &device_of(t)->result;
-    if (result->loss_to == NULL)
-        return;
-    *result->loss_to = result->loss;
-    *result->correct_to = result->correct;
+    if (result->link_loss_to != NULL)
+        *result->link_loss_to += result->link_loss;
+    if (result->loss_to != NULL) {
+        *result->loss_to = result->loss;
+        *result->correct_to = result->correct;
+    }
     *result = (struct result){0};
 }
+
+/* ---- link prediction ---- */
+
+static void device_link_combine(struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat q, struct gnn_mat a,
+                                struct gnn_mat r)
+{
+    gnn_ref_link_combine(&device_of(t)->host, decoder, mat_of(t, q), mat_of(t, a), mat_of(t, r));
+}
+
+static void device_link_combine_back(struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat da,
+                                     struct gnn_mat dr, struct gnn_mat dq, struct gnn_mat a, struct gnn_mat r)
+{
+    gnn_ref_link_combine_back(&device_of(t)->host, decoder, mat_of(t, da), mat_of(t, dr), mat_of(t, dq), mat_of(t, a),
+                              mat_of(t, r));
+}
+
+static void device_link_pair_scores(struct gnn_tensor *t, enum gnn_decoder decoder, gnn_real *out, struct gnn_mat q,
+                                    struct gnn_mat x)
+{
+    gnn_ref_link_pair_scores(&device_of(t)->host, decoder, bytes_of(t, out), mat_of(t, q), mat_of(t, x));
+}
+
+static void device_link_pair_scores_back(struct gnn_tensor *t, enum gnn_decoder decoder, struct gnn_mat dq,
+                                         struct gnn_mat dx, const gnn_real *g, struct gnn_mat q, struct gnn_mat x)
+{
+    gnn_ref_link_pair_scores_back(&device_of(t)->host, decoder, mat_of(t, dq), mat_of(t, dx), bytes_of(t, g),
+                                  mat_of(t, q), mat_of(t, x));
+}
+
+static void device_link_distances(struct gnn_tensor *t, struct gnn_mat scores, struct gnn_mat q, struct gnn_mat x)
+{
+    gnn_ref_link_distances(&device_of(t)->host, mat_of(t, scores), mat_of(t, q), mat_of(t, x));
+}
+
+static void device_link_distances_back(struct gnn_tensor *t, struct gnn_mat g, struct gnn_mat scores, struct gnn_mat q,
+                                       struct gnn_mat x, struct gnn_mat dq, struct gnn_mat dx)
+{
+    gnn_ref_link_distances_back(&device_of(t)->host, mat_of(t, g), mat_of(t, scores), mat_of(t, q), mat_of(t, x),
+                                mat_of(t, dq), mat_of(t, dx));
+}
+
+static void device_link_loss(struct gnn_tensor *t, struct gnn_mat scores, gnn_real *positive, const uint32_t *own,
+                             double *loss)
+{
+    struct device *d = device_of(t);
+    assert(!on_device(d, own));
+    assert(d->result.link_loss_to == NULL || d->result.link_loss_to == loss);
+    d->result.link_loss_to = loss;
+    gnn_ref_link_loss(&d->host, mat_of(t, scores), bytes_of(t, positive), own, &d->result.link_loss);
+}
+
+static void device_link_scatter_add(struct gnn_tensor *t, gnn_real *table, const uint32_t *rows, struct gnn_mat x)
+{
+    assert(!on_device(device_of(t), rows));
+    gnn_ref_link_scatter_add(&device_of(t)->host, bytes_of(t, table), rows, mat_of(t, x));
+}
+
+static void device_link_adagrad(struct gnn_tensor *t, gnn_real *value, const gnn_real *grad, gnn_real *state,
+                                uint64_t count, const struct gnn_adagrad *adagrad)
+{
+    gnn_ref_link_adagrad(&device_of(t)->host, bytes_of(t, value), bytes_of(t, grad), bytes_of(t, state), count,
+                         adagrad);
+}
+
+#define DEVICE_LINK(op) .op = device_link_##op,
+static const struct gnn_link_ops device_link = {GNN_LINK_OPS(DEVICE_LINK)};
 
 #define DEVICE(op) .op = device_##op,
 
 /* clang-format off */
 const struct gnn_tensor_ops device_tensor = {
-    .name = "device", .open = device_open, .gemm = device_gemm,
+    .name = "device", .open = device_open, .gemm = device_gemm, .link = &device_link,
     GNN_TENSOR_MEMORY_OPS(DEVICE) GNN_TENSOR_PLAIN_OPS(DEVICE) GNN_TENSOR_TUNED_OPS(DEVICE)
 };
 /* clang-format on */

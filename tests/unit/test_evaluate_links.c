@@ -5,6 +5,7 @@
 #include "harness/run/worker/evaluate_links.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/data_files.h"
+#include "tests/support/device_tensor.h"
 #include "tests/support/link_cases.h"
 #include "tests/support/must.h"
 #include "tests/support/toy_block.h"
@@ -60,7 +61,7 @@ static bool is_known(struct gnn_triple *const splits[3], const struct gnn_datase
 }
 
 /* MRR of a split, by the definition. */
-static struct plain rank_plainly(const struct gnn_link_config *config, const struct gnn_link *link,
+static struct plain rank_plainly(const struct gnn_link_config *config, gnn_real relations[2][RELATIONS * DIM],
                                  const struct gnn_dataset *d, struct gnn_triple *const splits[3], int split)
 {
     struct plain sum = {0};
@@ -68,7 +69,7 @@ static struct plain rank_plainly(const struct gnn_link_config *config, const str
         for (uint32_t side = 0; side < 2; side++) {
             const struct gnn_triple edge = splits[split][i];
             const gnn_real *const a = vectors + (side == 1 ? edge.source : edge.target) * DIM;
-            const gnn_real *const r = gnn_link_relations(link, 1 - side).value + edge.relation * DIM;
+            const gnn_real *const r = relations[1 - side] + edge.relation * DIM;
             const double mine = link_score(config, a, r, vectors + (side == 1 ? edge.target : edge.source) * DIM);
             uint64_t raw = 1, filtered = 1;
             for (gnn_node x = 0; x < NODES; x++) {
@@ -86,10 +87,12 @@ static struct plain rank_plainly(const struct gnn_link_config *config, const str
     return sum;
 }
 
-static void check_decoder(struct gnn_world *world, const struct gnn_dataset *d, enum gnn_decoder decoder)
+static void check_decoder(struct gnn_world *world, const struct gnn_dataset *d, enum gnn_decoder decoder,
+                          const struct gnn_tensor_ops *ops)
 {
+    gnn_real relations[2][RELATIONS * DIM];
     struct toy_memory memory = {0};
-    struct gnn_tensor *const t = toy_tensor_open(&gnn_tensor_cpu, &memory, 1);
+    struct gnn_tensor *const t = toy_tensor_open(ops, &memory, 1);
     const struct gnn_link_config config = {.decoder = decoder, .dim = DIM, .relations = RELATIONS};
     const struct gnn_workload load = {.task = GNN_TASK_LINK, .seed = 4, .batch_size = 10};
     struct gnn_env env = {.world = world, .dataset = d, .workload = &load, .tensor = t, .link_config = &config};
@@ -99,15 +102,17 @@ static void check_decoder(struct gnn_world *world, const struct gnn_dataset *d, 
     struct gnn_link_quality quality[2], sampled[2];
     struct gnn_err err = {0};
     must(gnn_link_open(t, &config, &env.link, &err), &err);
-    for (uint32_t k = 0; k < 2; k++)
+    for (uint32_t k = 0; k < 2; k++) {
         for (uint32_t i = 0; i < RELATIONS * DIM; i++)
-            gnn_link_relations(env.link, k).value[i] = (gnn_real)((double)gnn_rng_below(&rng, 5) - 2);
+            relations[k][i] = (gnn_real)((double)gnn_rng_below(&rng, 5) - 2);
+        t->ops->upload(t, gnn_link_relations(env.link, k).value, relations[k], sizeof relations[k]);
+    }
     for (int s = 0; s < 3; s++)
         must(gnn_triples_load(world, d, (enum gnn_triple_split)s, &splits[s], &err), &err);
     must(gnn_evaluate_links(&env, &system, NULL, 0, &quality[0], &quality[1], &err), &err);
     must(gnn_evaluate_links(&env, &system, NULL, 500, &sampled[0], &sampled[1], &err), &err);
     for (int s = 0; s < 2; s++) {
-        const struct plain plain = rank_plainly(&config, env.link, d, splits, 1 + s);
+        const struct plain plain = rank_plainly(&config, relations, d, splits, 1 + s);
         const double queries = 2.0 * d->triple_count[1 + s];
         assert_true(fabs(quality[s].mrr - plain.filtered / queries) < 1e-12);
         assert_true(fabs(quality[s].raw_mrr - plain.raw / queries) < 1e-12);
@@ -144,8 +149,9 @@ static void test_ranks_are_those_of_a_plain_count(void **state)
     must(gnn_dataset_open(world, out, DIM, 4, &d, &err), &err);
     for (uint32_t i = 0; i < NODES * DIM; i++)
         vectors[i] = (gnn_real)((double)gnn_rng_below(&rng, 5) - 2);
-    check_decoder(world, d, GNN_DECODER_DISTMULT);
-    check_decoder(world, d, GNN_DECODER_COMPLEX);
+    check_decoder(world, d, GNN_DECODER_DISTMULT, &gnn_tensor_cpu);
+    check_decoder(world, d, GNN_DECODER_COMPLEX, &gnn_tensor_cpu);
+    check_decoder(world, d, GNN_DECODER_DISTMULT, &device_tensor); /* faults where its memory is taken for the host's */
     gnn_dataset_close(world, d);
     gnn_world_measured_close(world);
 }
