@@ -4,7 +4,6 @@
 #include "harness/tensor/group.h"
 #include "tests/support/must.h"
 #include "tests/support/process.h"
-#include "tests/support/sanitizers.h"
 #include "tests/support/toy_block.h"
 
 #include <math.h>

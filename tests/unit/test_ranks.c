@@ -150,6 +150,7 @@ static void test_a_rank_that_fails_ends_all_meetings(void **state)
         struct member members[RANKS];
         fixture_open(&f, .simulated = simulated);
         group_open(&g, f.world);
+        assert_int_equal(gnn_ranks_go_on(g.ranks, &f.err), GNN_OK);
         as_threads(&g, members, 2);
         uint32_t who = RANKS;
         const struct gnn_err *const first = gnn_ranks_failure(g.ranks, &who);
@@ -160,6 +161,7 @@ static void test_a_rank_that_fails_ends_all_meetings(void **state)
         for (uint32_t r = 0; r < RANKS; r++)
             assert_int_equal(members[r].status, r == 2 ? GNN_OK : GNN_ECANCELLED);
         assert_int_equal(gnn_ranks_meet(g.ranks, &f.err), GNN_ECANCELLED);
+        assert_int_equal(gnn_ranks_go_on(g.ranks, &f.err), GNN_ECANCELLED);
         group_close(&g);
         fixture_close(&f);
     }
@@ -256,6 +258,7 @@ static void test_one_rank_needs_no_group(void **state)
     uint32_t rank;
     assert_int_equal(gnn_ranks_count(NULL), 1);
     assert_int_equal(gnn_ranks_meet(NULL, &err), GNN_OK);
+    assert_int_equal(gnn_ranks_go_on(NULL, &err), GNN_OK);
     gnn_ranks_cancel(NULL, 0, &err);
     assert_null(gnn_ranks_failure(NULL, &rank));
     gnn_ranks_close(NULL);
