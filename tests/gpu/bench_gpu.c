@@ -8,6 +8,9 @@
  *   bench_gpu step MODEL SIZE GEMM BANDWIDTH GATHER BUS [FOLDER]
  *                        training steps against the roofline of these rates; MODEL sage or gat, SIZE whole or small
  *                        (bench_step in bench_gpu.h)
+ *   bench_gpu counts MODEL GEMM BANDWIDTH GATHER BUS
+ *                        the first line of step, of whole sizes: FLOPs, bytes and roofline, also of padded shapes;
+ *                        wants no GPU
  *   bench_gpu transfer ROWS
  *                        small rows from pinned memory: a copy each, and a kernel that gathers them
  *   bench_gpu reads FILE BYTES THREADS SECONDS uring|pool
@@ -146,6 +149,7 @@ static int usage(void)
 {
     (void)fputs("usage: bench_gpu probe | hog BYTES | rates [modelled] |\n"
                 "       step sage|gat whole|small GEMM BANDWIDTH GATHER BUS [FOLDER] |\n"
+                "       counts sage|gat GEMM BANDWIDTH GATHER BUS |\n"
                 "       transfer ROWS | reads FILE BYTES THREADS SECONDS uring|pool\n",
                 stderr);
     return 2;
@@ -171,14 +175,27 @@ static int reads(char **words)
     return status == 2 ? usage() : status;
 }
 
+/* Four rates; false: one is none. */
+static bool read_roof(char **words, struct bench_roof *out)
+{
+    *out = (struct bench_roof){.gemm = strtod(words[0], NULL),
+                               .bandwidth = strtod(words[1], NULL),
+                               .gather = strtod(words[2], NULL),
+                               .bus = strtod(words[3], NULL)};
+    return out->gemm >= 1 && out->bandwidth >= 1 && out->gather >= 1 && out->bus >= 1;
+}
+
+static int counts(char **words)
+{
+    struct bench_roof roof;
+    return read_roof(words + 1, &roof) ? bench_counts(words[0], &roof) : usage();
+}
+
 static int step(char **words, int count)
 {
     struct gpu_device gpu;
-    const struct bench_roof roof = {.gemm = strtod(words[2], NULL),
-                                    .bandwidth = strtod(words[3], NULL),
-                                    .gather = strtod(words[4], NULL),
-                                    .bus = strtod(words[5], NULL)};
-    if (!(roof.gemm >= 1 && roof.bandwidth >= 1 && roof.gather >= 1 && roof.bus >= 1))
+    struct bench_roof roof;
+    if (!read_roof(words + 2, &roof))
         return usage();
     if (!gpu_device_find(&gpu))
         return 4;
@@ -195,6 +212,8 @@ int main(int argc, char **argv)
         return rates(argc == 3 && strcmp(argv[2], "modelled") == 0);
     if ((argc == 8 || argc == 9) && strcmp(argv[1], "step") == 0)
         return step(argv + 2, argc - 2);
+    if (argc == 7 && strcmp(argv[1], "counts") == 0)
+        return counts(argv + 2);
     if (argc == 3 && strcmp(argv[1], "transfer") == 0)
         return transfer(argv[2]);
     if (argc == 7 && strcmp(argv[1], "reads") == 0)

@@ -34,6 +34,9 @@ int bench_reads(const struct bench_reads *config);
  * status; 1 also where a row did not land as it was. */
 int bench_transfer(const struct gpu_device *gpu, uint32_t rows);
 
+/* Prints the line of counts that bench_step begins with, of whole sizes; wants no GPU. Exit status. */
+int bench_counts(const char *model, const struct bench_roof *roof);
+
 /* Training steps of `model` ("sage" or "gat", three layers, 256 wide) on four mini-batches. Prints the counts and the
  * roofline, then for every line "N" on standard input trains N steps and prints their times. small: sizes that a
  * launcher can do. dump: folder that the mini-batches are written into, or NULL. Exit status. */
