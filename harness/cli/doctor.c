@@ -136,7 +136,7 @@ static void look_at_cgroup(struct doctor *d)
         find(d, "memory cap", GNN_VERDICT_MISSING, false, confine.remedy, "%s", err.message);
         return;
     }
-    find(d, "memory cap", rise_bytes >= probe_bytes ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false, "",
+    find(d, "memory cap", gnn_confine_counts(probe_bytes, rise_bytes) ? GNN_VERDICT_OK : GNN_VERDICT_MISSING, false, "",
          "cgroup %s%s; touching 8 MiB raised the charge by %.1f MiB", confine.memory == GNN_CGROUP_V2 ? "v2" : "v1",
          confine.hybrid ? " (hybrid)" : "", (double)rise_bytes / (1 << 20));
     if (confine.io_usable)

@@ -100,5 +100,11 @@ void gnn_cgroup_close(struct gnn_cgroup *cgroup);
  * charge rose. The caller compares: a cap that does not count is no cap. */
 GNN_MUST_CHECK enum gnn_status gnn_confine_self_test(const struct gnn_confine *confine, uint64_t bytes,
                                                      uint64_t *rise_bytes, struct gnn_err *err);
+/* Whether that shows that memory is counted. The kernel charges a group ahead, in batches of pages a core: what is
+ * touched then raises the charge by less. */
+static inline bool gnn_confine_counts(uint64_t bytes, uint64_t rise_bytes)
+{
+    return rise_bytes >= bytes - bytes / 8;
+}
 
 #endif
