@@ -7,24 +7,27 @@
  * into windows that fit the memory, and each is put in order when all its rows are there.
  *
  *     list       tables and lists of all mini-batches -> entries (target, count, node IDs) by partition
- *     partition  read its rows -> gather and append, target by target (W threads)
+ *     partition  read its rows and entries; meanwhile the one before is gathered and appended, piece by piece (W threads)
  *     order      windows of disk caches: read, permute, write back
+ *
+ * A piece is a part of an entry that ends with a page of its target, so that several threads append to one target, and
+ * about as long as a write should be. W is a number of writes in flight, not of cores.
  *
  * Individual packing, the ablation, reads the pages of each row of each target, pack_depth at a time. */
 #ifndef DISKGNN_PACK_H
 #define DISKGNN_PACK_H
 
-#include "harness/pipeline/team.h"
 #include "systems/diskgnn/internal.h"
 
 enum diskgnn_file { DISKGNN_CHUNKS, DISKGNN_DISK, DISKGNN_CACHED, DISKGNN_FILES };
 enum { DISKGNN_TARGET_GPU, DISKGNN_TARGET_CPU, DISKGNN_TARGET_CHUNKS /* chunk i is target i + 2; then windows */ };
+enum { DISKGNN_WRITE_BYTES = 256 << 10 }; /* of a piece, about: several in flight fill a drive's bandwidth */
 
 struct diskgnn_target {
     struct gnn_file *file;
     uint64_t offset_bytes;
-    uint32_t rows, done;
-    bool paged; /* rows of a disk cache: they do not cross pages */
+    uint32_t rows, done; /* done: that an append has begun with */
+    bool paged;          /* rows of a disk cache: they do not cross pages */
 };
 
 /* Rows [first, first + rows) of a segment's disk cache. */
@@ -42,7 +45,7 @@ struct diskgnn_packer {
     struct diskgnn_window *windows; /* (window_count) window w is target 2 + n + w */
     uint32_t target_count, window_count, window_rows;
 
-    uint64_t memory_bytes; /* of a partition, and of ordering two windows, half of it each */
+    uint64_t memory_bytes; /* of two partitions with their entries; of ordering two windows, half of it */
     uint32_t partitions, part_rows;
     struct gnn_stream_file *spool;
     struct gnn_stream **streams; /* (partitions) */
@@ -50,16 +53,10 @@ struct diskgnn_packer {
 
     unsigned char *tails;   /* (target_count, page) bytes of a page that is not full yet; feature memory */
     unsigned char *zeros;   /* a page; feature memory */
-    unsigned char *staging; /* (pack_workers, staging_bytes) feature memory */
+    unsigned char *staging; /* (workers, staging_bytes) feature memory */
     uint64_t staging_bytes;
+    uint32_t workers; /* individual: one, with the staging of all */
     uint64_t read_ns;
-
-    /* batched: one partition */
-    struct gnn_team *team;
-    unsigned char *rows; /* feature memory */
-    uint32_t first_row;
-    struct gnn_buffer ids; /* the partition's entries */
-    uint64_t id_words;
 };
 
 /* ---- pack_list.c ---- */
@@ -69,18 +66,31 @@ GNN_MUST_CHECK enum gnn_status diskgnn_pack_list(struct diskgnn_packer *p, struc
 
 /* ---- pack_rows.c ---- */
 
+/* How many of the next `left` rows of a target make a piece: about as many as one write has, and the last of them ends
+ * a page, unless they are all that are left. */
+uint32_t diskgnn_piece_rows(const struct diskgnn_packer *p, uint32_t target, uint32_t left);
+
 /* Appends rows to a target, whole pages at a time. */
 struct diskgnn_append {
     struct diskgnn_packer *p;
-    uint32_t target;
+    uint32_t target, row, end; /* rows of the target: the next, and beyond the last */
     unsigned char *staging;
     uint64_t base_bytes; /* of the target: what staging begins with */
 };
-void diskgnn_append_begin(struct diskgnn_append *a, struct diskgnn_packer *p, uint32_t target, uint32_t worker);
+/* Begins with the next `count` rows. Several appends to a target may be on their way at once if all but the last end
+ * with a page; they begin in order, one caller at a time. */
+void diskgnn_append_begin(struct diskgnn_append *a, struct diskgnn_packer *p, uint32_t target, uint32_t count,
+                          uint32_t worker);
 GNN_MUST_CHECK enum gnn_status diskgnn_append_row(struct diskgnn_append *a, const unsigned char *row,
                                                   struct gnn_err *err);
 /* Writes what is whole and keeps the rest for the next append; after the target's last row writes that too, padded. */
 GNN_MUST_CHECK enum gnn_status diskgnn_append_end(struct diskgnn_append *a, struct gnn_err *err);
+
+/* ---- pack_batched.c, pack_order.c ---- */
+
+GNN_MUST_CHECK enum gnn_status diskgnn_pack_batched(struct diskgnn_packer *p, struct gnn_err *err);
+/* Puts the rows of the disk caches, which lie by rising ID in every window, into their order. */
+GNN_MUST_CHECK enum gnn_status diskgnn_pack_order(struct diskgnn_packer *p, struct gnn_err *err);
 
 /* ---- pack_individual.c ---- */
 

@@ -81,7 +81,7 @@ static enum gnn_status pack_target(struct one_by_one *o, uint32_t target, uint32
 {
     const uint32_t depth = o->p->job->config->pack_depth;
     struct diskgnn_append append;
-    diskgnn_append_begin(&append, o->p, target, 0);
+    diskgnn_append_begin(&append, o->p, target, count, 0);
     while (count > 0) {
         const uint32_t group = gnn_min_u32(count, depth);
         for (uint32_t j = 0; j < group; j++) {

@@ -4,7 +4,7 @@
  * Memory   4 bytes a cached row and a row of the largest disk cache, 16 a row of a window, a block each partition */
 #include "systems/diskgnn/pack.h"
 
-enum { SPOOL_BLOCK_BYTES = 64 << 10 };
+enum { SPOOL_BLOCK_BYTES = 64 << 10 /* at most */ };
 
 struct listing {
     struct diskgnn_packer *p;
@@ -16,22 +16,30 @@ struct listing {
     uint32_t window;           /* the next to be listed */
 };
 
-/* Appends the entries of a target: one for each partition that its IDs come to. Rising IDs, unless there is one
- * partition: GNN_EFORMAT, since two workers would append to the target. */
+/* Whether rows rise, and the last is below `end`. */
+static bool rows_rise(const uint32_t *row, uint32_t count, uint64_t end)
+{
+    bool rise = count == 0 || row[count - 1] < end;
+    for (uint32_t j = 1; j < count; j++)
+        rise &= row[j - 1] < row[j];
+    return rise;
+}
+
+/* Appends the entries of a target: one for each partition that its IDs come to. Batched packing wants them to rise:
+ * GNN_EFORMAT, since two workers would append to the target. */
 static enum gnn_status emit(struct diskgnn_packer *p, uint32_t target, const gnn_node *ids, uint32_t count,
                             struct gnn_err *err)
 {
-    uint32_t next = 0;
+    if (p->job->config->packing == DISKGNN_PACKING_BATCHED && !rows_rise(ids, count, UINT64_MAX))
+        return diskgnn_not_ours(p->job, "tables", err);
     for (uint32_t done = 0; done < count;) {
         const uint32_t part = p->partitions == 1 ? 0 : ids[done] / p->part_rows;
-        if (part < next)
-            return diskgnn_not_ours(p->job, "tables", err);
-        next = part + 1;
         uint32_t end = p->partitions == 1 ? count : done;
         while (end < count && ids[end] / p->part_rows == part)
             end++;
         const uint32_t head[2] = {target, end - done};
         assert(end > done);
+        assert(part < p->partitions);
         GNN_TRY(gnn_stream_append(p->streams[part], head, sizeof head, err));
         GNN_TRY(gnn_stream_append(p->streams[part], ids + done, (end - done) * sizeof *ids, err));
         done = end;
@@ -70,15 +78,6 @@ static enum gnn_status emit_windows(struct listing *l, uint32_t segment, struct 
 }
 
 /* ---- mini-batches ---- */
-
-/* Whether rows rise, and the last is below `end`. */
-static bool rows_rise(const uint32_t *row, uint32_t count, uint64_t end)
-{
-    bool rise = count == 0 || row[count - 1] < end;
-    for (uint32_t j = 1; j < count; j++)
-        rise &= row[j - 1] < row[j];
-    return rise;
-}
 
 /* Whether positions and rows of a table that was read lie in what they are about. */
 static bool table_is_whole(const struct listing *l, uint32_t i, const struct diskgnn_table *table)
@@ -133,11 +132,18 @@ static enum gnn_status list_all(struct listing *l, struct gnn_err *err)
 
 /* ---- open ---- */
 
+/* Every partition has a block: together a quarter of the memory at most. */
+static uint32_t block_bytes_of(const struct diskgnn_packer *p)
+{
+    const uint64_t share = gnn_min_u64(p->memory_bytes / 4 / (p->partitions + UINT64_C(1)), SPOOL_BLOCK_BYTES);
+    return (uint32_t)gnn_max_u64(gnn_round_down(share, GNN_PAGE_BYTES), GNN_PAGE_BYTES);
+}
+
 static enum gnn_status open_spool(struct diskgnn_packer *p, struct gnn_err *err)
 {
     const struct gnn_stream_file_config config = {.dir = p->job->dir,
                                                   .direct = p->job->config->io == DISKGNN_IO_DIRECT,
-                                                  .block_bytes = SPOOL_BLOCK_BYTES,
+                                                  .block_bytes = block_bytes_of(p),
                                                   .mem_flags = GNN_MEM_PLAIN};
     GNN_TRY(gnn_stream_file_open(p->job->env->world, &config, &p->spool, err));
     GNN_NEW(p->streams, p->partitions, err, "diskgnn: streams of %u partitions", p->partitions);

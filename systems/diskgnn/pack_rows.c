@@ -18,10 +18,29 @@ static unsigned char *tail_of(const struct diskgnn_append *a)
     return a->p->tails + (uint64_t)a->target * a->p->layout->rows.align_bytes;
 }
 
-void diskgnn_append_begin(struct diskgnn_append *a, struct diskgnn_packer *p, uint32_t target, uint32_t worker)
+uint32_t diskgnn_piece_rows(const struct diskgnn_packer *p, uint32_t target, uint32_t left)
 {
-    *a = (struct diskgnn_append){.p = p, .target = target, .staging = p->staging + worker * p->staging_bytes};
-    const uint64_t at = offset_of(a, target_of(a)->done);
+    const struct diskgnn_rows *const rows = &p->layout->rows;
+    const struct diskgnn_target *const t = &p->targets[target];
+    const uint32_t common = gnn_min_u32(rows->row_bytes & (0U - rows->row_bytes), rows->align_bytes);
+    const uint32_t unit = t->paged ? rows->per_page : rows->align_bytes / common; /* rows that are whole pages */
+    const uint64_t wanted = t->done + (uint64_t)gnn_max_u32(DISKGNN_WRITE_BYTES / rows->row_bytes, 1);
+    const uint64_t end = gnn_max_u64(gnn_round_down(wanted, unit), gnn_round_up(t->done + UINT64_C(1), unit));
+    return (uint32_t)gnn_min_u64(end - t->done, left);
+}
+
+void diskgnn_append_begin(struct diskgnn_append *a, struct diskgnn_packer *p, uint32_t target, uint32_t count,
+                          uint32_t worker)
+{
+    struct diskgnn_target *const t = &p->targets[target];
+    assert(count <= t->rows - t->done);
+    *a = (struct diskgnn_append){.p = p,
+                                 .target = target,
+                                 .row = t->done,
+                                 .end = t->done + count,
+                                 .staging = p->staging + worker * p->staging_bytes};
+    t->done += count;
+    const uint64_t at = offset_of(a, a->row);
     a->base_bytes = gnn_round_down(at, p->layout->rows.align_bytes);
     if (at > a->base_bytes)
         gnn_mem_copy(p->job->env->world, a->staging, tail_of(a), at - a->base_bytes);
@@ -54,15 +73,14 @@ static void pad(const struct diskgnn_append *a, uint64_t from_bytes, uint64_t to
 
 enum gnn_status diskgnn_append_row(struct diskgnn_append *a, const unsigned char *row, struct gnn_err *err)
 {
-    struct diskgnn_target *const target = target_of(a);
     const uint32_t row_bytes = a->p->layout->rows.row_bytes;
-    const uint64_t at = offset_of(a, target->done);
-    assert(target->done < target->rows);
+    const uint64_t at = offset_of(a, a->row);
+    assert(a->row < a->end);
     if (at - a->base_bytes + row_bytes + GNN_PAGE_BYTES > a->p->staging_bytes)
         GNN_TRY(write_pages(a, at, err));
     gnn_mem_copy(a->p->job->env->world, a->staging + (at - a->base_bytes), row, row_bytes);
-    target->done++;
-    pad(a, at + row_bytes, offset_of(a, target->done)); /* rows that leave a page's end free */
+    a->row++;
+    pad(a, at + row_bytes, offset_of(a, a->row)); /* rows that leave a page's end free */
     return GNN_OK;
 }
 
@@ -70,8 +88,8 @@ enum gnn_status diskgnn_append_end(struct diskgnn_append *a, struct gnn_err *err
 {
     const struct diskgnn_target *const target = target_of(a);
     const struct diskgnn_rows *const rows = &a->p->layout->rows;
-    uint64_t end = offset_of(a, target->done);
-    if (target->done == target->rows) {
+    uint64_t end = offset_of(a, a->row);
+    if (a->row == target->rows) {
         const uint64_t padded = target->paged ? diskgnn_rows_pages(rows, target->rows) * rows->page_bytes
                                               : diskgnn_dense_bytes(rows, target->rows);
         pad(a, end, padded);

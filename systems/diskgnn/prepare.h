@@ -61,8 +61,8 @@ struct diskgnn_prepare_config {
     uint32_t hashes;     /* k of MinHash, 1 to DISKGNN_HASHES_MAX */
     enum diskgnn_reorder reorder;
     enum diskgnn_packing packing;
-    uint32_t partitions;            /* of batched packing; 0 = ceil(2 F / pack_memory) */
-    uint64_t pack_memory;           /* bytes; 0 = half of what the cap leaves, at most 1 GiB */
+    uint32_t partitions;            /* of batched packing; 0 = so that two fit pack_memory */
+    uint64_t pack_memory;           /* bytes; 0 = 7/8 of what the cap leaves, at most 1 GiB */
     uint32_t pack_workers;          /* threads that gather and write; at least 1 by now */
     uint32_t pack_depth;            /* reads in flight */
     uint32_t resample_every;        /* epochs; 0 = one set of samples for all */

@@ -1,7 +1,7 @@
 /* Every size of DiskGNN, and the memory of its phases, which are never there together:
  *
  *     draw      offline sampling: samplers, their mini-batches, access counts
- *     pack      placement and packing: partitions of the features (half of what the cap leaves; the sum has the least)
+ *     pack      placement and packing: two partitions of the features (7/8 of what the cap leaves; the sum has the least)
  *     train     the two caches, and a slot of everything for each mini-batch on its way
  *
  * Under accounting=full the caches get what the cap leaves. More cached rows make smaller partial inputs, so their
@@ -14,8 +14,8 @@
 
 enum { DRAW, PACK, TRAIN }; /* phases of the plan */
 
-/* Of packing with the least memory (pack.c). */
-static const uint64_t pack_least_bytes = UINT64_C(4) << 20, pack_worker_bytes = UINT64_C(1) << 20;
+/* Of packing with the least memory (pack.c): a piece and two pages a worker. */
+static const uint64_t pack_least_bytes = UINT64_C(4) << 20, pack_worker_bytes = UINT64_C(264) << 10;
 
 enum {
     ROWS_MAX = (1 << 30) - 1, /* of a table of the placement */

@@ -11,14 +11,14 @@
 
 #include <inttypes.h>
 
-enum { PACK_WORKERS = 8 }; /* copies of so many keep up with several drives, and each has a buffer */
+enum { PACK_WORKERS = 8 }; /* they wait for their writes: cores do not matter, and so many in flight fill a drive */
 
 static void diskgnn_complete(const struct gnn_env *env, void *config)
 {
     struct diskgnn_config *const c = config;
     const uint32_t cores = gnn_min_u32(env->cores, DISKGNN_WORKERS_MAX);
     c->prepare.samplers = gnn_threads(c->prepare.samplers, cores);
-    c->prepare.pack_workers = gnn_threads(c->prepare.pack_workers, gnn_min_u32(cores, PACK_WORKERS));
+    c->prepare.pack_workers = gnn_threads(c->prepare.pack_workers, PACK_WORKERS);
 }
 
 static enum gnn_status diskgnn_plan(const struct gnn_env *env, const void *config, struct gnn_memory_plan *plan,
