@@ -31,19 +31,31 @@ uint64_t diskgnn_fold_text(uint64_t key, const char *text)
 
 /* ---- files in the making ---- */
 
-enum gnn_status diskgnn_part_open(const struct diskgnn_job *job, const char *name, unsigned flags,
-                                  struct gnn_file **out, struct gnn_err *err)
+static enum gnn_status open_part(const struct diskgnn_job *job, const char *name, unsigned flags, struct gnn_file **out,
+                                 struct gnn_err *err)
 {
     struct gnn_world *const world = job->env->world;
     struct gnn_file_info info;
     const struct diskgnn_path path = diskgnn_path_of(job, name, ".part");
-    GNN_TRY(gnn_file_open(world, path.text, GNN_OPEN_WRITE | GNN_OPEN_TRUNCATE | flags, out, err));
+    GNN_TRY(gnn_file_open(world, path.text, GNN_OPEN_WRITE | flags, out, err));
     gnn_file_info(world, *out, &info);
     if (gnn_file_align(&info) <= diskgnn_page_bytes(job->config))
         return GNN_OK;
     return gnn_fail(err, GNN_ENOTSUP,
                     "%s: direct I/O goes in multiples of %" PRIu32 " bytes here: set diskgnn.page=4096", path.text,
                     gnn_file_align(&info));
+}
+
+enum gnn_status diskgnn_part_open(const struct diskgnn_job *job, const char *name, unsigned flags,
+                                  struct gnn_file **out, struct gnn_err *err)
+{
+    return open_part(job, name, GNN_OPEN_TRUNCATE | flags, out, err);
+}
+
+enum gnn_status diskgnn_part_reopen(const struct diskgnn_job *job, const char *name, unsigned flags,
+                                    struct gnn_file **out, struct gnn_err *err)
+{
+    return open_part(job, name, flags, out, err);
 }
 
 enum gnn_status diskgnn_part_close(struct diskgnn_job *job, const char *name, struct gnn_file *file,

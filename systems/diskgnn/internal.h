@@ -26,6 +26,9 @@ struct diskgnn_path diskgnn_path_of(const struct diskgnn_job *job, const char *n
 /* Opens <name>.part, empty, for writing. GNN_ENOTSUP: direct I/O in larger units than the option's page. */
 GNN_MUST_CHECK enum gnn_status diskgnn_part_open(const struct diskgnn_job *job, const char *name, unsigned flags,
                                                  struct gnn_file **out, struct gnn_err *err);
+/* Opens what there is of <name>.part, for writing; an empty one where there is nothing. GNN_ENOTSUP as above. */
+GNN_MUST_CHECK enum gnn_status diskgnn_part_reopen(const struct diskgnn_job *job, const char *name, unsigned flags,
+                                                   struct gnn_file **out, struct gnn_err *err);
 /* Closes it. On success it is synced and gets its name; else it is removed. Returns `status`, or what went wrong. */
 GNN_MUST_CHECK enum gnn_status diskgnn_part_close(struct diskgnn_job *job, const char *name, struct gnn_file *file,
                                                   enum gnn_status status, struct gnn_err *err);
@@ -206,7 +209,9 @@ static inline uint64_t diskgnn_cost_bytes(const struct diskgnn_cost *cost)
 GNN_MUST_CHECK enum gnn_status diskgnn_place_all(struct diskgnn_job *job, struct diskgnn_segmenter *s,
                                                  const struct diskgnn_found *found, struct diskgnn_layout *out,
                                                  struct gnn_err *err);
-/* Writes chunks, disk caches and cached rows of a layout whose tables are there. */
+void diskgnn_kept_remove(const struct diskgnn_job *job); /* how far packing is (pack_kept.c); none is no error */
+/* Writes chunks, disk caches and cached rows of a layout whose tables are there; goes on where a packing that was cut
+ * short was last kept. */
 GNN_MUST_CHECK enum gnn_status diskgnn_pack(struct diskgnn_job *job, const struct diskgnn_sampled *sampled,
                                             struct diskgnn_layout *layout, struct gnn_err *err);
 

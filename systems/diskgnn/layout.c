@@ -187,6 +187,7 @@ static enum gnn_status open_stages(struct diskgnn_job *job, const struct diskgnn
 {
     bool found = false;
     if (!job->config->reuse) {
+        diskgnn_kept_remove(job);
         diskgnn_remove(job, packed_files[2]);
         diskgnn_remove(job, "layout");
     }
@@ -204,6 +205,7 @@ static enum gnn_status open_stages(struct diskgnn_job *job, const struct diskgnn
 static void remove_layout(const struct diskgnn_job *job)
 {
     static const char *const names[] = {"cached", "layout", "disk", "chunks", "tables"};
+    diskgnn_kept_remove(job);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         diskgnn_remove(job, names[i]);
 }
@@ -266,7 +268,7 @@ uint64_t diskgnn_place_bytes(const struct gnn_env *env, const struct diskgnn_pre
     const uint64_t values = diskgnn_minhash_values(config->hashes, config->reorder) + UINT64_C(1); /* and the order */
     const uint64_t rows = disk ? all / 4 * ((1 + values) * sizeof(uint32_t) + 2 * sizeof(uint64_t)) : 0;
     return all * 2 * sizeof(uint32_t) + rows + hashed * sizeof(uint32_t) +
-           nodes * (5 * sizeof(uint32_t) + 2 * sizeof(uint64_t));
+           nodes * (10 * sizeof(uint32_t) + 2 * sizeof(uint64_t));
 }
 
 uint64_t diskgnn_prepared_bytes(const struct diskgnn_sampled *sampled, const struct diskgnn_layout *layout)

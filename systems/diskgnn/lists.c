@@ -2,7 +2,7 @@
 #include "harness/system/epoch.h"
 #include "systems/diskgnn/internal.h"
 
-enum { RECORDS_AHEAD = 3 };
+enum { RECORDS_AHEAD = 8 }; /* of some ten kilobytes each on a scaled graph: few in flight leave a drive idle */
 
 static bool next_record(void *ctx, struct gnn_span *out)
 {

@@ -58,6 +58,11 @@ const struct gnn_option diskgnn_options[] = {
      .source = "paper section 5.2: fits the memory; released code: 8"},
     {.name = "pack_memory", .type = GNN_OPT_BYTES, .offset = FIELD(prepare.pack_memory), .unit = "bytes", .def = "0",
      .help = "Memory of packing; 0 = 7/8 of what the cap leaves, 1 GiB at most.", .source = "ours"},
+    {.name = "checkpoint", .type = GNN_OPT_BYTES, .offset = FIELD(prepare.checkpoint_bytes), .unit = "bytes",
+     .def = "1G",
+     .help = "Bytes that batched packing reads and writes between two points where it can be taken up after a kill or "
+             "Ctrl-C; 0 = none.",
+     .source = "ours"},
     {.name = "pack_workers", .type = GNN_OPT_U32, .offset = FIELD(prepare.pack_workers), .unit = "threads", .def = "0",
      .max = DISKGNN_WORKERS_MAX, .help = "Threads that gather and write packed rows, a write in flight each; 0 = 8.",
      .source = "paper section 5.2: in parallel"},

@@ -52,10 +52,12 @@ static uint64_t written_rows(const struct diskgnn_layout *l)
     return rows;
 }
 
-/* Cuts the features into partitions that begin on pages and between rows: one is read while another is packed. */
+/* Cuts the features, from the first row that is not kept, into partitions that begin on pages and between rows: one is
+ * read while another is packed. */
 static void choose_partitions(struct diskgnn_packer *p)
 {
     const struct gnn_dataset *const d = p->job->env->dataset;
+    p->first_row = p->kept.ordering ? 0 : p->kept.next_node;
     uint64_t parts = p->job->config->partitions;
     if (parts == 0) {
         const uint64_t entries = gnn_mul_bytes(written_rows(p->layout), ENTRY_BYTES);
@@ -67,7 +69,7 @@ static void choose_partitions(struct diskgnn_packer *p)
     const uint64_t common = gnn_min_u64(d->row_bytes & (0U - d->row_bytes), GNN_PAGE_BYTES);
     const uint64_t rows = gnn_round_up(gnn_div_up(d->node_count, gnn_max_u64(parts, 1)), GNN_PAGE_BYTES / common);
     p->part_rows = (uint32_t)gnn_min_u64(rows, UINT32_MAX);
-    p->partitions = (uint32_t)gnn_div_up(d->node_count, p->part_rows);
+    p->partitions = gnn_max_u32((uint32_t)gnn_div_up(d->node_count - p->first_row, p->part_rows), 1);
 }
 
 /* Rows of a window: two of them, before and after ordering, take half the memory. */
@@ -76,8 +78,8 @@ static void choose_windows(struct diskgnn_packer *p)
     const struct diskgnn_layout *const l = p->layout;
     const uint64_t pages = gnn_max_u64(p->memory_bytes / 4 / l->rows.page_bytes, 1);
     const uint64_t rows = gnn_min_u64(pages * l->rows.per_page, l->disk_rows_most);
-    p->window_rows = (uint32_t)rows;
-    if (rows == 0)
+    p->window_rows = p->kept.any ? p->kept.window_rows : (uint32_t)rows;
+    if (p->window_rows == 0)
         return;
     for (uint32_t k = 0; k < l->segments; k++)
         p->window_count += (uint32_t)gnn_div_up(l->segment_of[k].rows, p->window_rows);
@@ -131,10 +133,45 @@ static enum gnn_status open_memory(struct diskgnn_packer *p, struct gnn_err *err
 
 /* ---- all ---- */
 
+static uint64_t file_bytes(const struct diskgnn_packer *p, uint32_t i)
+{
+    const struct diskgnn_layout *const l = p->layout;
+    const uint64_t bytes[DISKGNN_FILES] = {l->chunks_bytes, l->disk_bytes, l->cached_bytes};
+    return bytes[i];
+}
+
+static void close_files(struct diskgnn_packer *p)
+{
+    for (uint32_t i = 0; i < DISKGNN_FILES; i++) {
+        gnn_file_close(p->job->env->world, p->files[i]);
+        p->files[i] = NULL;
+    }
+}
+
+/* Opens the files of an earlier packing. Where one is missing or of another length, nothing is kept. */
+static enum gnn_status open_kept(struct diskgnn_packer *p, unsigned direct, struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < DISKGNN_FILES && p->kept.any; i++) {
+        struct gnn_file_info info;
+        GNN_TRY(diskgnn_part_reopen(p->job, file_names[i], direct, &p->files[i], err));
+        gnn_file_info(p->job->env->world, p->files[i], &info);
+        if (info.size_bytes != file_bytes(p, i))
+            p->kept = (struct diskgnn_kept){.any = false};
+    }
+    return GNN_OK;
+}
+
 static enum gnn_status open_files(struct diskgnn_packer *p, struct gnn_err *err)
 {
     const unsigned direct = diskgnn_direct_flag(p->job->config->io);
-    GNN_TRY(gnn_dataset_file_open(p->job->env, GNN_DATASET_FEATURES, direct, &p->features, NULL, err));
+    if (p->job->config->packing == DISKGNN_PACKING_BATCHED)
+        GNN_TRY(diskgnn_kept_read(p, err));
+    GNN_TRY(open_kept(p, direct, err));
+    p->saved = p->kept.any;
+    if (p->kept.any)
+        return GNN_OK;
+    close_files(p);
+    diskgnn_kept_remove(p->job); /* before what it speaks of changes */
     for (uint32_t i = 0; i < DISKGNN_FILES; i++)
         GNN_TRY(diskgnn_part_open(p->job, file_names[i], direct, &p->files[i], err));
     return GNN_OK;
@@ -144,12 +181,10 @@ static enum gnn_status open_files(struct diskgnn_packer *p, struct gnn_err *err)
  * those that extend it go one after another. */
 static enum gnn_status extend_files(const struct diskgnn_packer *p, struct gnn_err *err)
 {
-    const struct diskgnn_layout *const l = p->layout;
-    const uint64_t bytes[DISKGNN_FILES] = {l->chunks_bytes, l->disk_bytes, l->cached_bytes};
-    const uint32_t page = l->rows.align_bytes;
+    const uint32_t page = p->layout->rows.align_bytes;
     for (uint32_t i = 0; i < DISKGNN_FILES; i++)
-        if (bytes[i] > 0)
-            GNN_TRY(gnn_write_all(p->job->env->world, p->files[i], bytes[i] - page, p->zeros, page, err));
+        if (file_bytes(p, i) > 0)
+            GNN_TRY(gnn_write_all(p->job->env->world, p->files[i], file_bytes(p, i) - page, p->zeros, page, err));
     return GNN_OK;
 }
 
@@ -181,13 +216,38 @@ static enum gnn_status check_done(const struct diskgnn_packer *p, struct gnn_err
 static enum gnn_status pack_all(struct diskgnn_packer *p, struct gnn_err *err)
 {
     const bool batched = p->job->config->packing == DISKGNN_PACKING_BATCHED;
+    choose_partitions(p);
+    choose_windows(p);
+    p->target_count = DISKGNN_TARGET_CHUNKS + p->layout->batches + p->window_count;
     GNN_TRY(open_memory(p, err));
     GNN_TRY(diskgnn_pack_list(p, err));
-    GNN_TRY(extend_files(p, err));
+    GNN_TRY(diskgnn_kept_check(p, err));
+    if (!p->kept.any)
+        GNN_TRY(extend_files(p, err));
     GNN_TRY(batched ? diskgnn_pack_batched(p, err) : diskgnn_pack_individual(p, err));
     if (batched)
         GNN_TRY(diskgnn_pack_order(p, err));
     return check_done(p, err);
+}
+
+/* Closes the files. They get their names if all went well, the cached rows last: with them all three are there. A
+ * packing that was stopped leaves them as they are if it can be taken up; every other failure removes them. */
+static enum gnn_status name_files(struct diskgnn_packer *p, enum gnn_status status, struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < DISKGNN_FILES; i++)
+        GNN_NEXT(status, gnn_file_sync(p->job->env->world, p->files[i], err));
+    if (p->files[DISKGNN_CHUNKS] == NULL)
+        return status; /* nothing was touched */
+    if (status == GNN_ECANCELLED && p->saved) {
+        close_files(p);
+        return status;
+    }
+    diskgnn_kept_remove(p->job); /* before what it speaks of changes its names, or goes */
+    for (uint32_t i = 0; i < DISKGNN_FILES; i++)
+        status = diskgnn_part_close(p->job, file_names[i], p->files[i], status, err);
+    for (uint32_t i = 0; status != GNN_OK && i < DISKGNN_FILES; i++)
+        diskgnn_remove(p->job, file_names[i]);
+    return status;
 }
 
 enum gnn_status diskgnn_pack(struct diskgnn_job *job, const struct diskgnn_sampled *sampled,
@@ -200,16 +260,14 @@ enum gnn_status diskgnn_pack(struct diskgnn_job *job, const struct diskgnn_sampl
                                .workers = batched ? job->config->pack_workers : 1,
                                .staging_bytes = staging_bytes_of(job->config, &layout->rows)};
     p.memory_bytes = memory_of(&p);
-    choose_partitions(&p);
-    choose_windows(&p);
-    p.target_count = DISKGNN_TARGET_CHUNKS + layout->batches + p.window_count;
-    enum gnn_status status = open_files(&p, err);
+    const unsigned direct = diskgnn_direct_flag(job->config->io);
+    enum gnn_status status =
+        gnn_dataset_file_open(job->env, GNN_DATASET_FEATURES, direct, &p.features, NULL, err);
+    GNN_NEXT(status, open_files(&p, err));
     GNN_NEXT(status, pack_all(&p, err));
     close_packing(&p);
-    for (uint32_t i = 0; i < DISKGNN_FILES; i++) /* the cached rows last: with them all three are there */
-        status = diskgnn_part_close(job, file_names[i], p.files[i], status, err);
-    for (uint32_t i = 0; status != GNN_OK && i < DISKGNN_FILES; i++)
-        diskgnn_remove(job, file_names[i]);
+    status = name_files(&p, status, err);
     layout->pack_read_ns = p.read_ns;
+    layout->pack_kept_rows = p.kept_row_count;
     return status;
 }

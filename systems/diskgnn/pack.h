@@ -13,6 +13,8 @@
  * A piece is a part of an entry that ends with a page of its target, so that several threads append to one target, and
  * about as long as a write should be. W is a number of writes in flight, not of cores.
  *
+ * How far it is is kept on the disk now and then, and taken up from there (pack_kept.c).
+ *
  * Individual packing, the ablation, reads the pages of each row of each target, pack_depth at a time. */
 #ifndef DISKGNN_PACK_H
 #define DISKGNN_PACK_H
@@ -36,6 +38,16 @@ struct diskgnn_window {
     uint64_t order_offset_bytes; /* in the stream of orders: for rows by rising ID, where each comes in the window */
 };
 
+/* What an earlier packing has left (pack_kept.c). All zeros: nothing.
+ *
+ *   packing    the rows of all nodes below next_node are in every target
+ *   ordering   chunks and caches are complete, and the first `ordered` windows are in order; the others are lost */
+struct diskgnn_kept {
+    bool any, ordering;
+    uint32_t next_node, ordered, window_rows;
+    uint64_t rows; /* in all targets together */
+};
+
 struct diskgnn_packer {
     struct diskgnn_job *job;
     const struct diskgnn_sampled *sampled;
@@ -46,6 +58,7 @@ struct diskgnn_packer {
     uint32_t target_count, window_count, window_rows;
 
     uint64_t memory_bytes; /* of two partitions with their entries; of ordering two windows, half of it */
+    uint32_t first_row; /* that partitions begin with: those before are kept */
     uint32_t partitions, part_rows;
     struct gnn_stream_file *spool;
     struct gnn_stream **streams; /* (partitions) */
@@ -57,6 +70,11 @@ struct diskgnn_packer {
     uint64_t staging_bytes;
     uint32_t workers; /* individual: one, with the staging of all */
     uint64_t read_ns;
+
+    struct diskgnn_kept kept;
+    bool saved;             /* such a file is there */
+    uint64_t unkept_bytes; /* read and written since */
+    uint64_t kept_row_count;
 };
 
 /* ---- pack_list.c ---- */
@@ -69,6 +87,9 @@ GNN_MUST_CHECK enum gnn_status diskgnn_pack_list(struct diskgnn_packer *p, struc
 /* How many of the next `left` rows of a target make a piece: about as many as one write has, and the last of them ends
  * a page, unless they are all that are left. */
 uint32_t diskgnn_piece_rows(const struct diskgnn_packer *p, uint32_t target, uint32_t left);
+
+/* Where row `row` of a target begins in it. */
+uint64_t diskgnn_target_offset(const struct diskgnn_packer *p, uint32_t target, uint32_t row);
 
 /* Appends rows to a target, whole pages at a time. */
 struct diskgnn_append {
@@ -91,6 +112,23 @@ GNN_MUST_CHECK enum gnn_status diskgnn_append_end(struct diskgnn_append *a, stru
 GNN_MUST_CHECK enum gnn_status diskgnn_pack_batched(struct diskgnn_packer *p, struct gnn_err *err);
 /* Puts the rows of the disk caches, which lie by rising ID in every window, into their order. */
 GNN_MUST_CHECK enum gnn_status diskgnn_pack_order(struct diskgnn_packer *p, struct gnn_err *err);
+
+/* ---- pack_kept.c ---- */
+
+/* Fills p->kept. What is damaged, or does not fit this packing, is nothing. */
+GNN_MUST_CHECK enum gnn_status diskgnn_kept_read(struct diskgnn_packer *p, struct gnn_err *err);
+/* Says on the log where packing goes on, when all is listed. GNN_EFORMAT: the tables want other rows there. */
+GNN_MUST_CHECK enum gnn_status diskgnn_kept_check(const struct diskgnn_packer *p, struct gnn_err *err);
+/* How many of a target's rows are there; ids (count): its nodes, rising unless all are. */
+uint32_t diskgnn_kept_rows(const struct diskgnn_packer *p, uint32_t target, const gnn_node *ids, uint32_t count);
+/* Fills the page that the target's last rows, targets[].done of them, have begun. Uses the first worker's staging. */
+GNN_MUST_CHECK enum gnn_status diskgnn_kept_page(const struct diskgnn_packer *p, uint32_t target, const gnn_node *ids,
+                                                 struct gnn_err *err);
+/* Says that `bytes` more were moved and everything up to `now` is written; keeps that every so many of them. */
+GNN_MUST_CHECK enum gnn_status diskgnn_kept_save(struct diskgnn_packer *p, const struct diskgnn_kept *now,
+                                                 uint64_t bytes, struct gnn_err *err);
+/* Says that disk caches are changed in place from now on: what was kept before would be wrong. */
+GNN_MUST_CHECK enum gnn_status diskgnn_kept_begin_order(struct diskgnn_packer *p, struct gnn_err *err);
 
 /* ---- pack_individual.c ---- */
 

@@ -50,7 +50,7 @@ static enum gnn_status load_rows(struct batched *b, struct slot *slot, uint32_t 
     struct gnn_world *const world = p->job->env->world;
     const struct gnn_dataset *const d = p->job->env->dataset;
     const uint64_t start_ns = gnn_now_ns(world), row_bytes = d->row_bytes;
-    slot->first_row = part * p->part_rows;
+    slot->first_row = p->first_row + part * p->part_rows;
     slot->end_row = slot->first_row + gnn_min_u32(p->part_rows, d->node_count - slot->first_row);
     const uint64_t begin = slot->first_row * row_bytes, bytes = slot->end_row * row_bytes - begin;
     const uint64_t whole = gnn_round_down(bytes, GNN_PAGE_BYTES);
@@ -127,17 +127,20 @@ static enum gnn_status append_pieces(void *ctx, uint32_t worker, uint32_t worker
     return status;
 }
 
-/* Waits for the partition that the team packs, if there is one. */
-static enum gnn_status finish_partition(struct batched *b, struct gnn_worker *worker)
+/* Waits for the partition that the team packs, if there is one, and keeps how far it is. */
+static enum gnn_status finish_partition(struct batched *b, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct diskgnn_packer *const p = b->p;
-    if (b->packing == NULL)
+    const struct slot *const done = b->packing;
+    if (done == NULL)
         return GNN_OK;
     GNN_TRY(gnn_team_wait(b->team));
-    diskgnn_progress(p->job, "nodes packed", b->packing->end_row, p->job->env->dataset->node_count);
     b->packing = NULL;
     worker->items++;
-    return GNN_OK;
+    diskgnn_progress(p->job, "nodes packed", done->end_row, p->job->env->dataset->node_count);
+    const struct diskgnn_kept now = {.any = true, .next_node = done->end_row, .window_rows = p->window_rows};
+    const uint64_t bytes = (done->end_row - done->first_row + done->words) * p->layout->rows.row_bytes;
+    return p->kept.ordering ? GNN_OK : diskgnn_kept_save(p, &now, bytes, err); /* else what is kept says more */
 }
 
 static enum gnn_status partition_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -151,12 +154,12 @@ static enum gnn_status partition_stage(void *ctx, struct gnn_worker *worker, str
         GNN_TRY(gnn_check_stop(p->job->env, err));
         GNN_TRY(load_entries(b, slot, part, err));
         GNN_TRY(load_rows(b, slot, part, err));
-        GNN_TRY(finish_partition(b, worker));
+        GNN_TRY(finish_partition(b, worker, err));
         b->packing = slot;
         b->next_word = 0;
         gnn_team_post(b->team, append_pieces, b);
     }
-    GNN_TRY(finish_partition(b, worker));
+    GNN_TRY(finish_partition(b, worker, err));
     gnn_team_done(b->team);
     return GNN_OK;
 }

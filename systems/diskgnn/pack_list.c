@@ -32,10 +32,15 @@ static enum gnn_status emit(struct diskgnn_packer *p, uint32_t target, const gnn
 {
     if (p->job->config->packing == DISKGNN_PACKING_BATCHED && !rows_rise(ids, count, UINT64_MAX))
         return diskgnn_not_ours(p->job, "tables", err);
-    for (uint32_t done = 0; done < count;) {
-        const uint32_t part = p->partitions == 1 ? 0 : ids[done] / p->part_rows;
+    const uint32_t kept = diskgnn_kept_rows(p, target, ids, count);
+    p->targets[target].done = kept;
+    p->kept_row_count += kept;
+    if (kept > 0)
+        GNN_TRY(diskgnn_kept_page(p, target, ids, err));
+    for (uint32_t done = kept; done < count;) {
+        const uint32_t part = p->partitions == 1 ? 0 : (ids[done] - p->first_row) / p->part_rows;
         uint32_t end = p->partitions == 1 ? count : done;
-        while (end < count && ids[end] / p->part_rows == part)
+        while (end < count && (ids[end] - p->first_row) / p->part_rows == part)
             end++;
         const uint32_t head[2] = {target, end - done};
         assert(end > done);

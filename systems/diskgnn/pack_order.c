@@ -52,9 +52,13 @@ static enum gnn_status order_windows(struct ordering *o, struct gnn_err *err)
     GNN_MEM_NEW(world, o->before, bytes, "diskgnn window of a disk cache", GNN_MEM_FEATURES, err);
     GNN_MEM_NEW(world, o->after, bytes, "diskgnn window in order", GNN_MEM_FEATURES, err);
     GNN_TRY(gnn_reader_open(world, &config, &o->orders, err));
-    for (uint32_t w = 0; w < p->window_count; w++) {
+    GNN_TRY(diskgnn_kept_begin_order(p, err));
+    for (uint32_t w = p->kept.ordered; w < p->window_count; w++) {
         GNN_TRY(order_window(o, w, err));
         diskgnn_progress(p->job, "windows of disk caches ordered", w + 1, p->window_count);
+        const struct diskgnn_kept now = {
+            .any = true, .ordering = true, .ordered = w + 1, .window_rows = p->window_rows};
+        GNN_TRY(diskgnn_kept_save(p, &now, 2 * bytes, err));
     }
     return GNN_OK;
 }

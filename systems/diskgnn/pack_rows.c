@@ -6,11 +6,15 @@ static struct diskgnn_target *target_of(const struct diskgnn_append *a)
     return &a->p->targets[a->target];
 }
 
-/* Where row `row` of the target begins. */
+uint64_t diskgnn_target_offset(const struct diskgnn_packer *p, uint32_t target, uint32_t row)
+{
+    const struct diskgnn_rows *const rows = &p->layout->rows;
+    return p->targets[target].paged ? diskgnn_row_offset(rows, row) : (uint64_t)row * rows->row_bytes;
+}
+
 static uint64_t offset_of(const struct diskgnn_append *a, uint32_t row)
 {
-    const struct diskgnn_rows *const rows = &a->p->layout->rows;
-    return target_of(a)->paged ? diskgnn_row_offset(rows, row) : (uint64_t)row * rows->row_bytes;
+    return diskgnn_target_offset(a->p, a->target, row);
 }
 
 static unsigned char *tail_of(const struct diskgnn_append *a)

@@ -9,8 +9,9 @@
  * Each stage leaves files that the next one reads, under <dataset>/diskgnn-<key>/ or option prepare_dir. The key is a
  * hash over all that the samples depend on; files of stages 2 and 3 carry a second one in their names, over all that
  * the placement depends on. The index of a stage is written last, so a stage is there whole or not at all: every file
- * is written as <name>.part, synced and renamed. A preparation that was killed is resumed at the stage it was in; one
- * that fails or is stopped removes what the stage wrote. Who prepares holds a lock; others wait, and find it done.
+ * is written as <name>.part, synced and renamed. A preparation that was killed is resumed at the stage it was in, and
+ * within packing where that was last kept (option checkpoint); one that fails or is stopped removes what the stage
+ * wrote, but for packing that was stopped and can be taken up. Who prepares holds a lock; others wait, and find it done.
  *
  *   e<epoch>-samples         records, page-aligned: V_i, then the blocks (diskgnn_sample_view)
  *   e<epoch>-counts          uint32 per node: mini-batches that use it
@@ -20,6 +21,7 @@
  *   e<epoch>-<key>-chunks    packed chunks: rows one after another, each chunk padded to whole pages
  *   e<epoch>-<key>-disk      disk caches, one after another, R rows a page
  *   e<epoch>-<key>-cached    rows of the GPU cache, on the next page those of the CPU cache; written last
+ *   e<epoch>-<key>-packing   how far packing is; gone when it is done
  *
  * All numbers are little-endian. A page is what option `page` says: chunks are padded to it, rows of a disk cache do
  * not cross it, and a row longer than a page has whole pages to itself.
@@ -62,6 +64,7 @@ struct diskgnn_prepare_config {
     enum diskgnn_reorder reorder;
     enum diskgnn_packing packing;
     uint32_t partitions;            /* of batched packing; 0 = so that two fit pack_memory */
+    uint64_t checkpoint_bytes;      /* of packing between two points where it can be taken up; 0 = none */
     uint64_t pack_memory;           /* bytes; 0 = 7/8 of what the cap leaves, at most 1 GiB */
     uint32_t pack_workers;          /* threads that gather and write; at least 1 by now */
     uint32_t pack_depth;            /* reads in flight */
@@ -250,6 +253,7 @@ struct diskgnn_layout {
     uint64_t chunk_bytes_most;                                          /* padded */
     uint64_t packed_rows, shared_rows, pages;                           /* sums over all mini-batches */
     uint64_t prepare_ns, search_ns, place_ns, pack_ns, pack_read_ns, written_bytes; /* by this open; 0: it was there */
+    uint64_t pack_kept_rows; /* that an earlier packing, which was cut short, had written */
 };
 
 /* Opens the layout, after making what of it is absent. sampled: of the same environment and configuration. With

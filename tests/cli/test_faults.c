@@ -475,44 +475,65 @@ static uint64_t figure_of(const json_t *run, const char *name)
     return (uint64_t)json_integer_value(json_object_get(figures, name));
 }
 
-/* Killed or interrupted while it packs: what was sampled and placed before stays and is not made again, and the next
- * run finds nothing else. */
+/* Packing that lasts long enough to be cut off: a read at a time, or a partition and a file of how far it is at a time. */
+static const struct slow_packing {
+    const char *words[9];
+    const char *begun; /* a file that is there from then on */
+    bool kept;         /* what was packed is taken up */
+} slow_packings[] = {
+    {{"--system", "diskgnn", "--set", "diskgnn.packing=individual", "--set", "diskgnn.pack_depth=1", NULL},
+     "*/diskgnn-*/*-cached.part",
+     false},
+    {{"--system", "diskgnn", "--set", "diskgnn.checkpoint=1", "--set", "diskgnn.partitions=400", NULL},
+     "*/diskgnn-*/*-packing",
+     true},
+};
+
+/* way 0: the supervisor is killed, 1: the worker, 2: Ctrl-C. */
+static void cut_off(const struct tiny_runs *t, const struct slow_packing *slow, int way)
+{
+    const pid_t supervisor = start_ahead(t, slow->words);
+    const pid_t worker = tiny_runs_worker_of(supervisor);
+    assert_true(worker > 0);
+    bool packs = false;
+    for (int i = 0; i < 1000 && !packs; i++) {
+        packs = found(t, slow->begun);
+        tiny_runs_nap(0.01);
+    }
+    assert_true(packs); /* otherwise nothing is tested */
+    assert_int_equal(kill(way == 1 ? worker : supervisor, way == 2 ? SIGINT : SIGKILL), 0);
+    assert_int_equal(process_wait(supervisor, 20), way == 0 ? -SIGKILL : 1);
+    for (int i = 0; i < 200 && tiny_runs_worker_left(t); i++)
+        tiny_runs_nap(0.05);
+    assert_false(tiny_runs_worker_left(t));
+    assert_false(found(t, "*/diskgnn-*/*-cached"));
+    assert_true(way < 2 || found(t, "*.part") == slow->kept);
+}
+
+/* Killed or interrupted while it packs: what was sampled and placed before stays and is not made again, nor is what was
+ * packed and kept; and the next run finds nothing else. */
 static void a_preparation_is_resumed(void **state)
 {
     const struct tiny_runs *const t = *state;
-    static const char *const slow[] = {
-        "--system", "diskgnn", "--set", "diskgnn.packing=individual", "--set", "diskgnn.pack_depth=1", NULL};
     static const char *const quick[] = {"--system", "diskgnn", "--epochs", "1", "--evaluate", "never", NULL};
-    for (int way = 0; way < 3; way++) {
-        const pid_t supervisor = start_ahead(t, slow);
-        const pid_t worker = tiny_runs_worker_of(supervisor);
-        assert_true(worker > 0);
-        bool packs = false;
-        for (int i = 0; i < 1000 && !packs; i++) {
-            packs = found(t, "*/diskgnn-*/*-cached.part");
-            tiny_runs_nap(0.01);
+    for (size_t s = 0; s < sizeof slow_packings / sizeof *slow_packings; s++)
+        for (int way = 0; way < 3; way++) {
+            cut_off(t, &slow_packings[s], way);
+            int exit_status;
+            json_t *const run = tiny_runs_json(t, quick, &exit_status);
+            assert_int_equal(exit_status, 0);
+            assert_int_equal(figure_of(run, "draw_prepare_ns"), 0);
+            assert_int_equal(figure_of(run, "place_prepare_ns"), 0);
+            assert_true(figure_of(run, "pack_prepare_ns") > 0);
+            assert_int_equal(figure_of(run, "pack_kept_prepare_rows") > 0, slow_packings[s].kept);
+            json_decref(run);
+            assert_false(found(t, "*.part"));
+            assert_false(found(t, "*-packing"));
+            assert_true(found(t, "*/diskgnn-*/*-cached"));
+            struct process_result r = process_shell("rm -r $(find %s -name 'diskgnn-*')", t->data);
+            assert_int_equal(r.exit_status, 0);
+            process_free(&r);
         }
-        assert_true(packs); /* otherwise nothing is tested */
-        assert_int_equal(kill(way == 1 ? worker : supervisor, way == 2 ? SIGINT : SIGKILL), 0);
-        assert_int_equal(process_wait(supervisor, 20), way == 0 ? -SIGKILL : 1);
-        for (int i = 0; i < 200 && tiny_runs_worker_left(t); i++)
-            tiny_runs_nap(0.05);
-        assert_false(tiny_runs_worker_left(t));
-        assert_false(found(t, "*/diskgnn-*/*-cached"));
-        assert_true(way < 2 || !found(t, "*.part"));
-        int exit_status;
-        json_t *const run = tiny_runs_json(t, quick, &exit_status);
-        assert_int_equal(exit_status, 0);
-        assert_int_equal(figure_of(run, "draw_prepare_ns"), 0);
-        assert_int_equal(figure_of(run, "place_prepare_ns"), 0);
-        assert_true(figure_of(run, "pack_prepare_ns") > 0);
-        json_decref(run);
-        assert_false(found(t, "*.part"));
-        assert_true(found(t, "*/diskgnn-*/*-cached"));
-        struct process_result r = process_shell("rm -r $(find %s -name 'diskgnn-*')", t->data);
-        assert_int_equal(r.exit_status, 0);
-        process_free(&r);
-    }
 }
 
 int main(void)

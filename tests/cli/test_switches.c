@@ -183,6 +183,7 @@ static const struct switch_case cases[] = {
     {"diskgnn.partitions", "5", "figures.pack_prepare_ns", {NULL}},
     {"diskgnn.pack_memory", "1M", "figures.pack_prepare_ns", {NULL}},
     {"diskgnn.pack_workers", "1", "figures.pack_prepare_ns", {NULL}},
+    {"diskgnn.checkpoint", "1K", "figures.pack_prepare_ns", {"--set", "diskgnn.partitions=3"}},
     {"diskgnn.pack_depth", "1", "figures.pack_prepare_ns", {"--set", "diskgnn.packing=individual"}},
     {"diskgnn.samplers", "1", "figures.draw_prepare_ns", {NULL}},
     {"diskgnn.resample_every", "1", "counters.batch_digest", {"--epochs", "2"}},
