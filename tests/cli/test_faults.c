@@ -96,7 +96,7 @@ static void a_dataset_in_memory(void **state)
 static void a_full_disk(void **state)
 {
     const struct tiny_runs *const t = *state;
-    char disk[590], run[RUN_MAX];
+    char disk[590], run[RUN_MAX], packs[RUN_MAX];
     struct tiny_runs full = *t;
     (void)snprintf(disk, sizeof disk, "%s/disk", t->dir);
     assert_int_equal(mkdir(disk, 0700), 0);
@@ -104,6 +104,7 @@ static void a_full_disk(void **state)
         skip_test("no permission to mount a small disk");
     (void)snprintf(full.db, sizeof full.db, "%s/runs.db", disk);
     usual(&full, "pygplus", run, sizeof run);
+    usual(t, "diskgnn", packs, sizeof packs);
     const char *const program = process_program();
     struct process_result prepare =
         process_shell("%s prepare papers100m --scale 1/4000 --dim 32 --data %s --quiet; s=$?; ls -A %s; exit $s",
@@ -112,11 +113,17 @@ static void a_full_disk(void **state)
         process_shell("cat /dev/zero >%s/fill 2>/dev/null; %s --db %s --epochs 9 --evaluate never "
                       "--trace-loss %s/trace; s=$?; rm -f %s/fill; exit $s",
                       disk, run, t->db, disk, disk);
+    struct process_result packing =
+        process_shell("%s --set diskgnn.io=buffered --set diskgnn.prepare_dir=%s; s=$?; ls %s/diskgnn-*; exit $s", packs,
+                      disk, disk);
     struct process_result db = process_shell("cat /dev/zero >%s/fill 2>/dev/null; %s", disk, run);
     const int unmounted = umount(disk);
     assert_string_equal(prepare.out, "");
     process_expect(prepare, 1, "free space", "prepare on a full disk");
     process_expect(trace, 1, "No space left on device", "loss trace on a full disk");
+    assert_null(strstr(packing.out, "-samples"));
+    assert_null(strstr(packing.out, ".part"));
+    process_expect(packing, 1, "free some space", "packing on a full disk");
     process_expect(db, 1, "disk is full", "database on a full disk");
     assert_int_equal(unmounted, 0);
 }

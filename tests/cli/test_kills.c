@@ -32,10 +32,12 @@ static const char dataset[] = "papers100m-1_4000";
 /* With these the mechanisms of a system are at work in a short run. */
 static const struct {
     const char *system;
-    const char *words[3];
+    const char *words[5]; /* the last: NULL */
 } bases[] = {
     {"ginex", {"ginex.superbatch=3", "ginex.feature_cache=400K"}},
     {"agnes", {"agnes.hyperbatch=3", "agnes.feature_cache=100K", "agnes.layout=random"}},
+    {"diskgnn", {"diskgnn.segment=4", "diskgnn.disk_rows=500", "diskgnn.partitions=4", "diskgnn.checkpoint=64K"}},
+    {"mariusgnn", {"mariusgnn.partitions=15", "mariusgnn.capacity=6", "mariusgnn.policy=replace"}},
 };
 
 enum target { WORKER, SUPERVISOR, BOTH, TARGETS };
@@ -101,7 +103,7 @@ static void fill_run(struct victim *v, const char *db, bool workers)
     uint32_t count = 0;
     ADD("--system", v->system, "--epochs", "2", "--no-cold", "--db", db);
     for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
-        for (size_t w = 0; strcmp(bases[b].system, v->system) == 0 && w < 3 && bases[b].words[w] != NULL; w++)
+        for (size_t w = 0; strcmp(bases[b].system, v->system) == 0 && bases[b].words[w] != NULL; w++)
             ADD("--set", bases[b].words[w]);
     if (v->world == 1) /* cold by nature */
         ADD("--cold", "--world", "simulated", "--profile", "tests/golden/machine.ini", "--dim", "32");
@@ -231,7 +233,7 @@ static void check_leavings(struct campaign *c, uint64_t seed, const struct victi
                            const char *data)
 {
     char dir[900];
-    struct process_result r = process_shell("find %s -name '*.part*'; find /sys/fs/cgroup -type d -name 'oocgnn-%ld-*' "
+    struct process_result r = process_shell("find %s -name '*.part*' -o -name '*-packing'; find /sys/fs/cgroup -type d -name 'oocgnn-%ld-*' "
                                             "2>/dev/null; ls -d /dev/shm/oocgnn-%ld* 2>/dev/null",
                                             data, (long)supervisor, (long)supervisor);
     if (r.out[0] != '\0')

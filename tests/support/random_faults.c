@@ -40,11 +40,13 @@ static const struct train_graph_config shapes[GRAPHS] = {
 /* Sizes at which a system's mechanisms work on graphs that small. A system that is not here has its defaults. */
 static const struct {
     const char *system;
-    const char *words[5];
+    const char *words[6]; /* the last: NULL */
 } bases[] = {
     {"gnndrive", {"batch_nodes=220"}},
     {"ginex", {"superbatch=3", "feature_cache=40K", "neighbour_cache=8K", "trace_block=8K"}},
     {"agnes", {"block=4K", "hyperbatch=3", "graph_buffer=8K", "feature_cache=4K"}},
+    {"diskgnn", {"segment=3", "disk_rows=60", "cache_ratio=20", "partitions=3", "checkpoint=1"}},
+    {"mariusgnn", {"partitions=15", "capacity=6"}},
 };
 
 /* A system with its parameters on a workload. */
