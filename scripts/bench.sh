@@ -36,6 +36,9 @@ echo
 echo "== AGNES: what a bucket costs per entry; blocks through its block reader against fio"
 "$BENCH/bench_agnes" --dir build/bench
 echo
+echo "== DiskGNN: packing under a cap of 320 MiB against fio's sequential bandwidth, batched against row by row"
+"$BENCH/bench_packing" --dir build/bench --oocgnn "$OOCGNN" --data "$DATA"
+echo
 echo "== training: SAGE 3x256 against the SGEMM peak"
 "$BENCH/bench_train"
 echo

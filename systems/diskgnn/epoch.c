@@ -247,6 +247,8 @@ static void report_preparation(struct diskgnn *s, struct gnn_epoch_result *out)
     gnn_epoch_figure(out, "place_prepare_ns", first ? s->layout.place_ns : 0);
     gnn_epoch_figure(out, "pack_prepare_ns", first ? s->layout.pack_ns : 0);
     gnn_epoch_figure(out, "pack_read_prepare_ns", first ? s->layout.pack_read_ns : 0);
+    gnn_epoch_figure(out, "pack_read_prepare_bytes", first ? s->layout.pack_read_bytes : 0);
+    gnn_epoch_figure(out, "pack_written_prepare_bytes", first ? s->layout.pack_written_bytes : 0);
     gnn_epoch_figure(out, "pack_kept_prepare_rows", first ? s->layout.pack_kept_rows : 0);
     s->preparation_reported = true;
 }

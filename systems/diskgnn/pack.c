@@ -268,6 +268,8 @@ enum gnn_status diskgnn_pack(struct diskgnn_job *job, const struct diskgnn_sampl
     close_packing(&p);
     status = name_files(&p, status, err);
     layout->pack_read_ns = p.read_ns;
+    layout->pack_read_bytes = p.read_bytes;
+    layout->pack_written_bytes = p.written_bytes;
     layout->pack_kept_rows = p.kept_row_count;
     return status;
 }

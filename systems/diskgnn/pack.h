@@ -69,7 +69,7 @@ struct diskgnn_packer {
     unsigned char *staging; /* (workers, staging_bytes) feature memory */
     uint64_t staging_bytes;
     uint32_t workers; /* individual: one, with the staging of all */
-    uint64_t read_ns;
+    uint64_t read_ns, read_bytes, written_bytes; /* of features and disk caches; paddings of what is written not */
 
     struct diskgnn_kept kept;
     bool saved;             /* such a file is there */

@@ -28,7 +28,7 @@ struct batched {
     struct slot slots[SLOTS];
     const struct slot *packing; /* what the team packs; NULL: nothing */
 
-    struct gnn_mutex *mutex; /* of what is handed out, and of targets[].done */
+    struct gnn_mutex *mutex; /* of what is handed out, targets[].done and written_bytes */
     uint64_t next_word;      /* the entry to be handed out */
     uint32_t taken;          /* rows of it that were */
 };
@@ -64,6 +64,7 @@ static enum gnn_status load_rows(struct batched *b, struct slot *slot, uint32_t 
         GNN_TRY(
             gnn_read_window(world, p->features, begin + whole, slot->rows + whole, GNN_PAGE_BYTES, bytes - whole, err));
     p->read_ns += gnn_now_ns(world) - start_ns;
+    p->read_bytes += bytes;
     return GNN_OK;
 }
 
@@ -83,6 +84,7 @@ static bool take_piece(struct batched *b, uint32_t worker, struct diskgnn_append
         diskgnn_append_begin(append, b->p, target, count, worker);
         *ids = entry + 2 + b->taken;
         b->taken += count;
+        b->p->written_bytes += count * (uint64_t)b->p->layout->rows.row_bytes;
         if (b->taken == rows) {
             b->next_word += 2 + (uint64_t)rows;
             b->taken = 0;

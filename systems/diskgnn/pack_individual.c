@@ -71,6 +71,7 @@ static enum gnn_status append_group(struct one_by_one *o, struct diskgnn_append 
     o->p->read_ns += gnn_now_ns(world) - start_ns;
     for (uint32_t j = 0; j < count; j++) {
         const struct gnn_load *const load = &o->loads[j];
+        o->p->read_bytes += load->len_bytes;
         const unsigned char *const pages = load->dst;
         GNN_TRY(diskgnn_append_row(append, pages + (load->tag * row_bytes - load->offset_bytes), err));
     }
@@ -82,6 +83,7 @@ static enum gnn_status pack_target(struct one_by_one *o, uint32_t target, uint32
     const uint32_t depth = o->p->job->config->pack_depth;
     struct diskgnn_append append;
     diskgnn_append_begin(&append, o->p, target, count, 0);
+    o->p->written_bytes += count * (uint64_t)o->p->layout->rows.row_bytes;
     while (count > 0) {
         const uint32_t group = gnn_min_u32(count, depth);
         for (uint32_t j = 0; j < group; j++) {

@@ -38,6 +38,8 @@ static enum gnn_status order_window(struct ordering *o, uint32_t w, struct gnn_e
         gnn_mem_copy(world, o->after + at, p->zeros, part);
         at += part;
     }
+    p->read_bytes += bytes;
+    p->written_bytes += bytes;
     return gnn_write_all(world, target->file, target->offset_bytes, o->after, bytes, err);
 }
 

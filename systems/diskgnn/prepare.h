@@ -253,6 +253,7 @@ struct diskgnn_layout {
     uint64_t chunk_bytes_most;                                          /* padded */
     uint64_t packed_rows, shared_rows, pages;                           /* sums over all mini-batches */
     uint64_t prepare_ns, search_ns, place_ns, pack_ns, pack_read_ns, written_bytes; /* by this open; 0: it was there */
+    uint64_t pack_read_bytes, pack_written_bytes; /* by this open: of features and disk caches, without padding */
     uint64_t pack_kept_rows; /* that an earlier packing, which was cut short, had written */
 };
 
