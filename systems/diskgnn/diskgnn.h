@@ -27,6 +27,7 @@ struct diskgnn_config {
     struct diskgnn_prepare_config prepare;
     enum diskgnn_accounting accounting;
     double cache_ratio;                        /* of the features, in percent */
+    uint32_t cache_share;                      /* of what the cap leaves, in percent */
     uint32_t gpu_share;                        /* of the cached rows, in percent */
     uint64_t gpu_cache_bytes, cpu_cache_bytes; /* 0 = automatic */
     bool pipeline;                             /* off: one thread, one mini-batch at a time */

@@ -15,6 +15,11 @@ const struct gnn_option diskgnn_options[] = {
     {.name = "cache_ratio", .type = GNN_OPT_F64, .offset = FIELD(cache_ratio), .unit = "percent", .def = "10",
      .max = 100, .help = "Both caches together, of the features, when accounting=paper or there is no cap.",
      .source = "paper section 7.1: 10; Figure 9: 10, 30, 50"},
+    {.name = "cache_share", .type = GNN_OPT_U32, .offset = FIELD(cache_share), .unit = "percent", .def = "100",
+     .min = 1, .max = 100,
+     .help = "Of the most rows that the cap leaves room for (accounting=full), those that are cached; the rest of the "
+             "memory is left alone.",
+     .source = "ours: equal memory"},
     {.name = "gpu_share", .type = GNN_OPT_U32, .offset = FIELD(gpu_share), .unit = "percent", .def = "40", .max = 100,
      .help = "Of the cached rows, those of the GPU cache. On the host, and where a GPU does not say its size, always.",
      .source = "released scripts: 2 + 3, 4 + 6, 2 + 2, 5 + 10 GB"},

@@ -278,6 +278,17 @@ static uint32_t most_that_fit(const struct choice *c, uint32_t most)
     return (uint32_t)good;
 }
 
+/* Returns the share of what fits that the option wants; more where that would not fit, as fewer cached rows make larger
+ * partial inputs. */
+static uint32_t share_that_fits(const struct choice *c, uint32_t most)
+{
+    const uint32_t fit = most_that_fit(c, most);
+    uint32_t rows = (uint32_t)((uint64_t)fit * c->config->cache_share / 100);
+    while (rows < fit && !fits(c, rows))
+        rows += (fit - rows + 1) / 2;
+    return rows;
+}
+
 /* The GPU cache of a device: as given, else what its memory leaves, else the paper's share. */
 static uint32_t device_rows(const struct choice *c)
 {
@@ -308,11 +319,11 @@ static struct diskgnn_caches choose(const struct gnn_memory_plan *plan, const st
     struct choice c = {.plan = plan, .config = config, .sampled = sampled, .reserve_bytes = reserve_bytes};
     const uint32_t rows = rows_in(env, UINT64_MAX);
     if (!gnn_env_on_device(env))
-        return split(env, config, most_that_fit(&c, rows));
+        return split(env, config, share_that_fits(&c, rows));
     struct diskgnn_caches caches = {.gpu_rows = device_rows(&c)};
     c.gpu_rows = caches.gpu_rows;
     caches.cpu_rows =
-        config->cpu_cache_bytes > 0 ? rows_in(env, config->cpu_cache_bytes) : most_that_fit(&c, rows - caches.gpu_rows);
+        config->cpu_cache_bytes > 0 ? rows_in(env, config->cpu_cache_bytes) : share_that_fits(&c, rows - caches.gpu_rows);
     return caches;
 }
 

@@ -403,12 +403,13 @@ static void test_mini_batches_are_drawn_anew(void **state)
 
 /* ---- memory ---- */
 
+static const struct train_graph_config wide = {
+    .nodes = 40000, .mean_degree = 8, .dim = 128, .classes = 5, .train = 2400, .seed = 3};
+
 /* Under a cap the caches get what is left, and nothing passes it; what is planned is what is allocated. */
 static void test_the_peak_stays_below_the_cap(void **state)
 {
     (void)state;
-    static const struct train_graph_config wide = {
-        .nodes = 40000, .mean_degree = 8, .dim = 128, .classes = 5, .train = 2400, .seed = 3};
     static const uint64_t caps[] = {UINT64_C(17) << 19, UINT64_C(19) << 19, UINT64_C(20) << 19};
     uint64_t cached[3];
     for (size_t c = 0; c < sizeof caps / sizeof *caps; c++) {
@@ -441,6 +442,35 @@ static void test_the_peak_stays_below_the_cap(void **state)
         train_run_close(&run);
         fixture_close(&f);
     }
+}
+
+/* Equal memory: half of the rows that would fit, and what is trained is the same. */
+static void test_a_share_of_what_the_cap_leaves_is_cached(void **state)
+{
+    (void)state;
+    const char *const *const options[] = {
+        OPTIONS("io=buffered", "rings=1", "ring_entries=64", "samplers=1", "pack_workers=1"),
+        OPTIONS("io=buffered", "rings=1", "ring_entries=64", "samplers=1", "pack_workers=1", "cache_share=50")};
+    uint64_t cached[2], digest[2];
+    for (size_t c = 0; c < 2; c++) {
+        struct fixture f;
+        struct train_run run;
+        fixture_open(&f, .graph = &wide);
+        train_run_init(&run, f.world, "diskgnn");
+        run.options = options[c];
+        run.workload.batch_size = 60;
+        run.cap_bytes = UINT64_C(20) << 19;
+        run.check_rows = true;
+        must_run(train_run_open(&run, &f.graph), &run);
+        must_run(train_run_epoch(&run, 0), &run);
+        assert_int_equal(run.wrong_values, 0);
+        cached[c] = train_run_extra(&run, "gpu_cache_slots") + train_run_extra(&run, "cpu_cache_slots");
+        digest[c] = run.trained_digest;
+        train_run_close(&run);
+        fixture_close(&f);
+    }
+    assert_in_range(2 * cached[1], cached[0] - 1, cached[0] + 1);
+    assert_true(digest[0] == digest[1]);
 }
 
 static void test_what_contradicts_is_refused_by_name(void **state)
@@ -557,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_epochs_and_runs_share_what_was_prepared),
         cmocka_unit_test(test_mini_batches_are_drawn_anew),
         cmocka_unit_test(test_the_peak_stays_below_the_cap),
+        cmocka_unit_test(test_a_share_of_what_the_cap_leaves_is_cached),
         cmocka_unit_test(test_what_contradicts_is_refused_by_name),
         cmocka_unit_test(test_damaged_files_are_told),
         cmocka_unit_test(test_sampling_alone_delivers_what_was_stored),
