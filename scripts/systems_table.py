@@ -8,11 +8,16 @@ compares it (tests/style/test_results.sh).
 
   scripts/systems_table.py                                          # 1/100, 320M and 80M: half an hour
   scripts/systems_table.py --scale 1/10 --caps 3200M,800M --epochs 1 --part pygplus=100+100 --part gnndrive=100+100
+  scripts/systems_table.py --model gat --epochs 1 --repeat 1        # the same for GNNDrive's GAT
+
+DiskGNN prepares in every run, in a directory below --keep that is removed after it: what is prepared at 1/10 for one cap
+is some 10 GB. MariusGNN's store is made by its first run, in the dataset's directory, and is the same for all caps.
 """
 import argparse
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -24,16 +29,20 @@ ROWS = {
     "gnndrive": ("gnndrive", [], ["paper", "equal"]),
     "agnes": ("agnes", [], ["paper"]),
     LAYOUT: ("agnes", ["--set", "agnes.layout=input"], ["paper"]),
+    "diskgnn": ("diskgnn", [], ["paper", "equal"]),
+    "mariusgnn": ("mariusgnn", [], ["paper"]),
     "ringsampler (sampling)": ("ringsampler", ["--sample-only"], ["paper"]),
 }
 PRESETS = {"paper": "gnndrive", "equal": "equal-memory"}
 TITLES = {"paper": "As each paper sets it", "equal": "Equal memory"}
+MODELS = {"sage": [], "gat": ["--model", "gat", "--fanout", "10,10,5"]}  # GNNDrive, section 5
+ASIDE = (LAYOUT, "ringsampler (sampling)")  # not ranked, and not in the second table
 THREADS = {"pygplus": ["workers", "gather_threads"], "ginex": ["samplers", "gather_threads"],
-           "gnndrive": ["samplers", "extractors"], "agnes": ["workers"], "ringsampler": ["threads"]}
+           "gnndrive": ["samplers", "extractors"], "agnes": ["workers"], "ringsampler": ["threads"], "diskgnn": ["samplers", "rings"], "mariusgnn": ["loaders"]}
 FINAL = ("ok", "oom", "oot")
 FIELDS = ["scale", "cap", "setting", "row", "status", "runs", "epoch_s", "low_s", "high_s", "first_s", "part",
           "prepare_s", "open_s", "prepared_mib", "reads_k", "read_gib", "written_mib", "hit", "memory", "peak_mib",
-          "threads", "cap_kind", "stages", "machine"]
+          "threads", "cap_kind", "stages", "machine", "made_s", "model"]
 
 
 def parse_arguments():
@@ -45,6 +54,7 @@ def parse_arguments():
     parser.add_argument("--scale", default="1/100")
     parser.add_argument("--caps", default="320M,80M")
     parser.add_argument("--dim", default="128")
+    parser.add_argument("--model", choices=MODELS, default="sage")
     parser.add_argument("--epochs", default="2")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--part", action="append", default=[], metavar="SYSTEM=WARMUP+BATCHES",
@@ -68,11 +78,17 @@ def cells(a):
     return [(cap, setting, row) for cap in a.caps.split(",") for row in a.rows for setting in ROWS[row][2]]
 
 
+def prepared_dir(a):
+    return os.path.join(os.path.abspath(a.keep), "prepared")
+
+
 def command(a, cap, setting, row):
     system, words, _ = ROWS[row]
     line = [a.oocgnn, "run", "--system", system, "--dataset", "papers100m", "--scale", a.scale, "--data", a.data,
             "--preset", PRESETS[setting], "--dim", a.dim, "--memory", cap, "--evaluate", "never", "--world", a.world,
-            "--db", os.path.join(a.keep, "runs.db"), "--json", "--quiet"] + words
+            "--db", os.path.join(a.keep, "runs.db"), "--json", "--quiet"] + words + MODELS[a.model]
+    if system == "diskgnn":
+        line += ["--set", f"diskgnn.prepare_dir={prepared_dir(a)}"]
     if a.world == "simulated":
         line += ["--profile", a.profile, "--compute", "cpu"]
     if system in a.parts:
@@ -83,13 +99,17 @@ def command(a, cap, setting, row):
 
 def record_of(a, cap, setting, row, turn):
     name = "-".join([a.scale, a.dim, a.world, cap, setting, row, a.parts.get(ROWS[row][0], a.epochs), str(turn)])
+    name += "" if a.model == "sage" else "-" + a.model
     path = os.path.join(a.keep, "".join(c if c.isalnum() or c in "-+" else "_" for c in name) + ".json")
     if os.path.exists(path):
         with open(path, encoding="utf-8") as source:
             return json.load(source)
     line = command(a, cap, setting, row)
     print(f"round {turn + 1}: {row}, {cap}, {setting}", file=sys.stderr, flush=True)
+    shutil.rmtree(prepared_dir(a), ignore_errors=True)
+    os.makedirs(prepared_dir(a))
     done = subprocess.run(line, capture_output=True, text=True, check=False)
+    shutil.rmtree(prepared_dir(a), ignore_errors=True)
     if not done.stdout.strip():
         sys.exit(f"{' '.join(line)}\n{done.stderr}")
     record = json.loads(done.stdout)
@@ -100,6 +120,12 @@ def record_of(a, cap, setting, row, turn):
             json.dump(record, target)
         os.replace(path + ".new", path)
     return record
+
+
+def made_ns(record):
+    """What the run prepared before its first epoch; 0: it found it."""
+    figures = record["epochs"][0]["figures"] if record["epochs"] else {}
+    return sum(ns for name, ns in figures.items() if name.endswith("_prepare_ns") and not name.startswith("pack_read"))
 
 
 def epoch_seconds(epoch):
@@ -136,6 +162,11 @@ def memory(record, figures):
     if record["system"] == "agnes":
         graph = figures["graph_frames"] * figures["block_bytes"] / 2**20
         return f"graph {graph:.0f}, features {figures['cache_rows'] * row_mib:.0f}; H = {figures['hyperbatch_size']}"
+    if record["system"] == "diskgnn":
+        caches = (figures["gpu_cache_slots"] + figures["cpu_cache_slots"]) * row_mib
+        return f"features {caches:.0f}, {figures['cache_permille'] / 10:.0f} % of the nodes"
+    if record["system"] == "mariusgnn":
+        return f"{figures['capacity']} of {figures['partitions']} partitions, {figures['resident_edges'] * 16 / 2**20:.0f} of edges"
     return "page cache"
 
 
@@ -164,7 +195,7 @@ def cell(a, cap, setting, row, records):
     """One line of the CSV file: the median run by time, its own counters, and the spread of all."""
     good = [r for r in records if r["status"] == "ok"]
     out = dict.fromkeys(FIELDS, "")
-    out.update(scale=a.scale, cap=cap, setting=setting, row=row, runs=len(records), threads="", machine=machine(records[0]),
+    out.update(scale=a.scale, cap=cap, setting=setting, row=row, runs=len(records), threads="", machine=machine(records[0]), model=a.model,
                part=a.parts.get(ROWS[row][0], ""), cap_kind=records[0]["cap_enforcement"] or "")
     if len(good) < len(records):
         bad = next(r for r in records if r["status"] != "ok")
@@ -184,7 +215,8 @@ def cell(a, cap, setting, row, records):
                read_gib=number(None if c["device_read_bytes"] is None else c["device_read_bytes"] * share / 2**30),
                written_mib=number((c["device_write_bytes"] or 0) * share / 2**20),
                hit=number(None if c["hit_ratio"] is None else 100 * c["hit_ratio"]), memory=memory(record, last["figures"]),
-               peak_mib=number((c["peak_memory_bytes"] or 0) / 2**20), threads=threads(record), stages=split(last))
+               peak_mib=number((c["peak_memory_bytes"] or 0) / 2**20), threads=threads(record), stages=split(last),
+               made_s=number(max(map(made_ns, good)) * 1e-9))
     return out
 
 
@@ -195,25 +227,46 @@ def run_all(a):
         for key in records:
             records[key].append(record_of(a, *key, turn))
     mine = [cell(a, *key, found) for key, found in records.items()]
-    others = [line for line in read_csv(a.csv) if line["scale"] != a.scale]
+    share_store(mine)
+    made = {place(line) for line in mine}
+    others = [line for line in read_csv(a.csv) if place(line) not in made]
     with open(a.csv, "w", encoding="utf-8", newline="") as target:
         writer = csv.DictWriter(target, FIELDS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(sorted(others + mine, key=lambda line: -int(line["scale"].split("/")[-1])))
+        writer.writerows(sorted(others + mine, key=place))
+
+
+def share_store(lines):
+    """MariusGNN's store is made once for all caps: every row of it says what that took."""
+    rows = [line for line in lines if line["row"] == "mariusgnn" and line["status"] == "ok"]
+    most = max((line["made_s"] for line in rows), key=float, default="")
+    for line in rows:
+        line["made_s"] = most
+
+
+def mebibytes(cap):
+    return float(cap[:-1]) * {"K": 1 / 1024, "M": 1, "G": 1024}[cap[-1]]
+
+
+def place(line):
+    """Where a line stands in the file: small scales, SAGE and large caps first, then as the systems are listed."""
+    row = list(ROWS).index(line["row"]) if line["row"] in ROWS else len(ROWS)
+    return (-int(line["scale"].split("/")[-1]), list(MODELS).index(line["model"]), -mebibytes(line["cap"]), row,
+            list(TITLES).index(line["setting"]))
 
 
 def read_csv(path):
+    """Columns that an older file lacks are empty; its model is SAGE."""
     if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8", newline="") as source:
-        return list(csv.DictReader(source))
+        lines = [{name: line.get(name) or "" for name in FIELDS} for line in csv.DictReader(source)]
+    for line in lines:
+        line["model"] = line["model"] or "sage"
+    return lines
 
 
 # ---- the page ----
-
-def scales(lines):
-    return list(dict.fromkeys(line["scale"] for line in lines))
-
 
 def caps(lines, scale):
     return list(dict.fromkeys(line["cap"] for line in lines if line["scale"] == scale))
@@ -240,24 +293,25 @@ def seconds(line):
 
 
 def table(lines, scale, setting):
-    head = ["system", "cap", "epoch s (spread)", "first epoch s", "of it preparing s", "device reads k", "read GiB",
-            "written MiB", "hits %", "own buffers MiB", "peak MiB", "threads"]
+    head = ["system", "cap", "epoch s (spread)", "first epoch s", "of it preparing s", "prepared before s", "prepared MiB",
+            "device reads k", "read GiB", "written MiB", "hits %", "own buffers MiB", "peak MiB", "threads"]
     out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for cap in caps(lines, scale):
         for row in ROWS:
             line = find(lines, scale, cap, setting, row)
-            if line is None or (setting == "equal" and row in (LAYOUT, "ringsampler (sampling)")):
+            if line is None or (setting == "equal" and row in ASIDE):
                 continue
             mark = " (in-program cap)" if in_program(line) else ""
             shown = [row, cap + mark, seconds(line)] + [line[f] or "-" for f in (
-                "first_s", "prepare_s", "reads_k", "read_gib", "written_mib", "hit", "memory", "peak_mib", "threads")]
+                "first_s", "prepare_s", "made_s", "prepared_mib", "reads_k", "read_gib", "written_mib", "hit", "memory",
+                "peak_mib", "threads")]
             out.append("| " + " | ".join(shown) + " |")
     return out
 
 
 def ranked(lines, scale, cap, setting):
     """Full systems under an enforced cap, fastest first."""
-    found = [find(lines, scale, cap, setting, row) for row in ROWS if row not in (LAYOUT, "ringsampler (sampling)")]
+    found = [find(lines, scale, cap, setting, row) for row in ROWS if row not in ASIDE]
     found = [line for line in found if line is not None and line["status"] == "ok" and not in_program(line)]
     return sorted(found, key=lambda line: float(line["epoch_s"]))
 
@@ -270,8 +324,8 @@ def order_sentence(lines, scale, cap, setting):
     for before, line in zip(found, found[1:]):
         apart = float(line["low_s"]) > float(before["high_s"])
         words += (", then " if apart else ", not apart from it ") + line["row"]
-    ended = [f"{row} {line['status']}" for row in ("pygplus", "ginex", "gnndrive", "agnes")
-             if (line := find(lines, scale, cap, setting, row)) is not None and line["status"] != "ok"]
+    ended = [f"{row} {line['status']}" for row in ROWS
+             if row not in ASIDE and (line := find(lines, scale, cap, setting, row)) is not None and line["status"] != "ok"]
     return f"* {TITLES[setting]}, {cap}: {words}" + (f" ({', '.join(ended)})" if ended else "") + "."
 
 
@@ -280,6 +334,8 @@ PUBLISHED = [
     ("ginex", "pygplus", "2.11 times in the mean, 2.67 at most (Ginex); 6.5 times (GNNDrive's Table 2: 4116 s, 637 s)"),
     ("gnndrive", "ginex", "2.6 times faster (GNNDrive); slower (AGNES' Figure 6: Ginex is the best competitor)"),
     ("gnndrive", "pygplus", "16.9 times (GPU), 11 times (CPU) faster (GNNDrive)"),
+    ("diskgnn", "ginex", "7.6 times (DiskGNN's Table 1: 580 s, 76.3 s)"),
+    ("diskgnn", "mariusgnn", "2.2 times (DiskGNN's Table 1: 165 s, 76.3 s)"),
 ]
 
 
@@ -294,7 +350,8 @@ def ratios(lines, scale):
     columns = [(setting, cap) for setting in TITLES for cap in caps(lines, scale)]
     out = ["| times faster | papers | " + " | ".join(f"{TITLES[s].lower()}, {c}" for s, c in columns) + " |",
            "|" + "---|" * (len(columns) + 2)]
-    for fast, slow, text in PUBLISHED:
+    rows = {line["row"] for line in lines}
+    for fast, slow, text in [entry for entry in PUBLISHED if {entry[0], entry[1]} <= rows]:
         shown = [ratio(lines, scale, cap, setting, fast, slow) for setting, cap in columns]
         out.append(f"| {fast} against {slow} | {text} | " + " | ".join(shown) + " |")
     return out
@@ -302,24 +359,25 @@ def ratios(lines, scale):
 
 def generated(lines):
     out = []
-    for scale in scales(lines):
-        here = [line for line in lines if line["scale"] == scale]
+    for scale, model in dict.fromkeys((line["scale"], line["model"]) for line in lines):
+        here = [line for line in lines if (line["scale"], line["model"]) == (scale, model)]
+        at = scale if model == "sage" else f"{scale}, {model.upper()}"
         runs = sorted({line["runs"] for line in here})
         kinds = sorted({line["cap_kind"] for line in here})
-        out += [f"## papers100m at {scale}", "",
+        out += [f"## papers100m at {at}", "",
                 f"{', '.join(sorted({line['machine'] for line in here}))}; caps enforced by {', '.join(kinds)}; medians of "
                 f"{' or '.join(runs)} runs, interleaved over the systems, spread in brackets."]
         if any(line["part"] for line in here):
             out += ["\"of W+B batches\": the epoch extrapolated from B mini-batches after a warm-up of W; its counts are those of "
                     "the W+B, in proportion of time, its stages' seconds those of the W+B."]
         for setting in TITLES:
-            out += ["", f"### {TITLES[setting]}, {scale}", ""] + table(here, scale, setting)
-        out += ["", f"### Order and ratios, {scale}", "",
+            out += ["", f"### {TITLES[setting]}, {at}", ""] + table(here, scale, setting)
+        out += ["", f"### Order and ratios, {at}", "",
                 "Fastest first; \"not apart from it\": the spreads of the two overlap.", ""]
         out += [s for setting in TITLES for cap in caps(here, scale)
                 if (s := order_sentence(here, scale, cap, setting)) is not None]
         out += [""] + ratios(here, scale)
-        out += ["", f"### Where the time goes, {scale}", "",
+        out += ["", f"### Where the time goes, {at}", "",
                 "Seconds of one worker of each stage, and the two largest parts of them.", ""]
         for line in here:
             if line["status"] == "ok":

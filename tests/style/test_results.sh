@@ -51,6 +51,19 @@ sed -i 's/,24.9,/,20.0,/' "$dir/systems.csv"
 table --check >/dev/null 2>&1
 verdict "a number that changed was not noticed" $((1 - ($? != 0)))
 
+# What a system prepared before has columns of its own, and another model tables of its own.
+{
+    echo '1/100,320M,paper,diskgnn,ok,1,5,5,5,,,0,9,512,1,1,0,80,features 250,9,2 samplers,cgroup-v1,s,m,8.5,sage'
+    echo '1/100,320M,paper,mariusgnn,ok,1,50,50,50,,,0,9,700,1,1,0,80,x,9,4 loaders,cgroup-v1,s,m,30,gat'
+} >>"$dir/systems.csv"
+table --write >/dev/null && table --check
+verdict "a page with a second model did not pass" $?
+says '| diskgnn | 320M | 5 | - | 0 | 8.5 | 512 | 1 | 1 | 0 | 80 | features 250 | 9 | 2 samplers |' &&
+    says '| diskgnn against ginex | 7.6 times (DiskGNN'"'"'s Table 1: 580 s, 76.3 s) | 2 | 2 |'
+verdict "what was prepared" $?
+says '### As each paper sets it, 1/100, GAT' && says '| mariusgnn | 320M | 50 | - | 0 | 30 | 700 |'
+verdict "a second model" $?
+
 if [ -e results/systems.csv ]; then
     scripts/systems_table.py --check
     verdict "results/systems.md" $?
