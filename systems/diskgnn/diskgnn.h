@@ -68,6 +68,8 @@ GNN_MUST_CHECK enum gnn_status diskgnn_plan_expected(const struct diskgnn_config
  * the more rows are cached, the smaller the partial inputs. */
 void diskgnn_choose_caches(const struct gnn_env *env, const struct diskgnn_config *config,
                            const struct diskgnn_sampled *sampled, uint64_t reserve_bytes, struct diskgnn_caches *out);
+/* Memory of packing: as given, else most of what the cap leaves beside everything that is there then, 1 GiB at most. */
+uint64_t diskgnn_pack_memory(const struct gnn_env *env, const struct diskgnn_config *config);
 /* What the mini-batches of a layout hold. */
 struct diskgnn_most diskgnn_most_of(const struct diskgnn_sampled *sampled, const struct diskgnn_layout *layout);
 /* Bytes by which training from a layout would pass the cap; 0: none, or the cap is no budget. */

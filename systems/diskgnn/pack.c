@@ -12,7 +12,7 @@
 
 /* A row that is written has an entry of 4 bytes; a partition may have half as many more than its share. */
 enum { ENTRY_BYTES = 6 };
-static const uint64_t memory_most = UINT64_C(1) << 30, memory_least = UINT64_C(4) << 20;
+static const uint64_t memory_usual = UINT64_C(1) << 30;
 
 static const char *const file_names[DISKGNN_FILES] = {"chunks", "disk", "cached"};
 
@@ -25,22 +25,6 @@ static uint64_t staging_bytes_of(const struct diskgnn_prepare_config *config, co
     const uint64_t pieces = batched ? DISKGNN_WRITE_BYTES : (uint64_t)config->pack_workers * DISKGNN_WRITE_BYTES;
     return gnn_round_up(gnn_max_u64(pieces, 2 * (uint64_t)rows->page_bytes), GNN_PAGE_BYTES) +
            UINT64_C(2) * GNN_PAGE_BYTES;
-}
-
-/* As given; else what the cap leaves beside everything else, less an eighth for what nobody counts. */
-static uint64_t memory_of(const struct diskgnn_packer *p)
-{
-    const struct gnn_env *const env = p->job->env;
-    struct gnn_mem_usage usage;
-    if (p->job->config->pack_memory > 0)
-        return p->job->config->pack_memory;
-    if (env->cap_bytes == 0)
-        return memory_most;
-    gnn_mem_usage(env->world, &usage);
-    const uint64_t targets = p->layout->batches * (p->layout->rows.align_bytes + sizeof(struct diskgnn_target));
-    const uint64_t held = usage.current_bytes + env->process_bytes + targets + p->workers * p->staging_bytes;
-    const uint64_t left = env->cap_bytes > held ? env->cap_bytes - held : 0;
-    return gnn_max_u64(gnn_min_u64(left - left / 8, memory_most), memory_least);
 }
 
 /* Rows that are written in all. */
@@ -257,9 +241,9 @@ enum gnn_status diskgnn_pack(struct diskgnn_job *job, const struct diskgnn_sampl
     struct diskgnn_packer p = {.job = job,
                                .sampled = sampled,
                                .layout = layout,
+                               .memory_bytes = job->config->pack_memory > 0 ? job->config->pack_memory : memory_usual,
                                .workers = batched ? job->config->pack_workers : 1,
                                .staging_bytes = staging_bytes_of(job->config, &layout->rows)};
-    p.memory_bytes = memory_of(&p);
     const unsigned direct = diskgnn_direct_flag(job->config->io);
     enum gnn_status status =
         gnn_dataset_file_open(job->env, GNN_DATASET_FEATURES, direct, &p.features, NULL, err);

@@ -65,7 +65,7 @@ struct diskgnn_prepare_config {
     enum diskgnn_packing packing;
     uint32_t partitions;            /* of batched packing; 0 = so that two fit pack_memory */
     uint64_t checkpoint_bytes;      /* of packing between two points where it can be taken up; 0 = none */
-    uint64_t pack_memory;           /* bytes; 0 = 7/8 of what the cap leaves, at most 1 GiB */
+    uint64_t pack_memory;           /* bytes; 0 = 1 GiB: diskgnn_pack_memory knows the cap */
     uint32_t pack_workers;          /* threads that gather and write; at least 1 by now */
     uint32_t pack_depth;            /* reads in flight */
     uint32_t resample_every;        /* epochs; 0 = one set of samples for all */

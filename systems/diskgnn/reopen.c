@@ -42,13 +42,15 @@ static enum gnn_status open_layout(struct diskgnn *s, struct gnn_err *err)
 {
     uint64_t reserve_bytes = 0;
     struct diskgnn_caches before = {0}, caches;
+    struct diskgnn_prepare_config prepare = s->config->prepare;
+    prepare.pack_memory = diskgnn_pack_memory(s->env, s->config);
     for (uint32_t turn = 0; turn < LAYOUTS_MAX; turn++) {
         diskgnn_choose_caches(s->env, s->config, &s->sampled, reserve_bytes, &caches);
         if (turn > 0 && caches.gpu_rows == before.gpu_rows && caches.cpu_rows == before.cpu_rows)
             break; /* they were given */
         before = caches;
         diskgnn_layout_close(s->env->world, &s->layout);
-        GNN_TRY(diskgnn_layout_open(s->env, &s->config->prepare, &s->sampled, &caches, &s->layout, err));
+        GNN_TRY(diskgnn_layout_open(s->env, &prepare, &s->sampled, &caches, &s->layout, err));
         s->most = diskgnn_most_of(&s->sampled, &s->layout);
         const uint64_t excess_bytes = diskgnn_excess_bytes(s->env, s->config, &s->most, &s->layout);
         if (excess_bytes == 0)

@@ -16,6 +16,7 @@ enum { DRAW, PACK, TRAIN }; /* phases of the plan */
 
 /* Of packing with the least memory (pack.c): a piece and two pages a worker. */
 static const uint64_t pack_least_bytes = UINT64_C(4) << 20, pack_worker_bytes = UINT64_C(264) << 10;
+static const uint64_t pack_most_bytes = UINT64_C(1) << 30;
 
 enum {
     ROWS_MAX = (1 << 30) - 1, /* of a table of the placement */
@@ -193,6 +194,17 @@ static void add_preparation(struct gnn_memory_plan *plan, const struct diskgnn_c
                           config->prepare.pack_workers * pack_worker_bytes));
     add(plan, 1 << PACK, "placement of the rows", "--batch or --fanout",
         diskgnn_place_bytes(env, &config->prepare, plan->batch.nodes[env->workload->layers]));
+}
+
+uint64_t diskgnn_pack_memory(const struct gnn_env *env, const struct diskgnn_config *config)
+{
+    struct gnn_memory_plan plan;
+    if (config->prepare.pack_memory > 0)
+        return config->prepare.pack_memory;
+    gnn_plan_begin(&plan, env);
+    add_preparation(&plan, config);
+    const uint64_t left = gnn_min_u64(gnn_plan_left(&plan, PACK), 2 * pack_most_bytes);
+    return gnn_min_u64(pack_least_bytes + left - left / 8, pack_most_bytes); /* an eighth for what nobody counts */
 }
 
 /* ---- the caches ---- */
