@@ -182,7 +182,7 @@ static enum gnn_status pack(struct diskgnn_job *job, const struct diskgnn_sample
     return found ? GNN_OK : diskgnn_not_ours(job, packed_files[2], err);
 }
 
-static enum gnn_status open_stages(struct diskgnn_job *job, const struct diskgnn_sampled *sampled,
+static enum gnn_status open_placed(struct diskgnn_job *job, const struct diskgnn_sampled *sampled,
                                    const struct diskgnn_caches *caches, struct diskgnn_layout *l, struct gnn_err *err)
 {
     bool found = false;
@@ -197,9 +197,7 @@ static enum gnn_status open_stages(struct diskgnn_job *job, const struct diskgnn
     sum_up(l);
     GNN_TRY(gnn_file_open(job->env->world, diskgnn_path_of(job, "tables", "").text,
                           GNN_OPEN_READ | diskgnn_direct_flag(job->config->io), &l->tables, err));
-    GNN_TRY(diskgnn_check_size(job, l->tables, l->tables_bytes, err));
-    GNN_TRY(open_packed(job, l, &found, err));
-    return found ? GNN_OK : pack(job, sampled, l, err);
+    return diskgnn_check_size(job, l->tables, l->tables_bytes, err);
 }
 
 static void remove_layout(const struct diskgnn_job *job)
@@ -223,6 +221,18 @@ static void name_layout(struct diskgnn_job *job, uint64_t epoch, uint64_t key)
     (void)snprintf(job->stem, sizeof job->stem, "e%" PRIu64 "-%016" PRIx64, epoch, key);
 }
 
+/* After a failure. On a full disk, whoever frees space next should not find it taken by what this run began. */
+static enum gnn_status give_room(const struct diskgnn_job *job, const struct diskgnn_sampled *sampled,
+                                 enum gnn_status status)
+{
+    if (status != GNN_ENOSPC)
+        return status;
+    remove_layout(job);
+    if (sampled->written_bytes > 0)
+        remove_samples(*job, sampled);
+    return status;
+}
+
 enum gnn_status diskgnn_layout_open(const struct gnn_env *env, const struct diskgnn_prepare_config *config,
                                     const struct diskgnn_sampled *sampled, const struct diskgnn_caches *caches,
                                     struct diskgnn_layout *out, struct gnn_err *err)
@@ -238,15 +248,33 @@ enum gnn_status diskgnn_layout_open(const struct gnn_env *env, const struct disk
     struct gnn_file *lock = NULL;
     const uint64_t start_ns = gnn_now_ns(world);
     enum gnn_status status = diskgnn_lock(&job, &lock, err);
-    GNN_NEXT(status, open_stages(&job, sampled, caches, out, err));
-    if (status == GNN_ENOSPC) { /* whoever frees space next should not find it taken by what this run began */
-        remove_layout(&job);
-        if (sampled->written_bytes > 0)
-            remove_samples(job, sampled);
-    }
+    GNN_NEXT(status, open_placed(&job, sampled, caches, out, err));
+    status = give_room(&job, sampled, status);
     gnn_file_close(world, lock);
     out->written_bytes = job.written_bytes;
-    out->prepare_ns = out->search_ns + out->place_ns + out->pack_ns > 0 ? gnn_now_ns(world) - start_ns : 0;
+    out->prepare_ns = out->search_ns + out->place_ns > 0 ? gnn_now_ns(world) - start_ns : 0;
+    return status;
+}
+
+enum gnn_status diskgnn_layout_pack(const struct gnn_env *env, const struct diskgnn_prepare_config *config,
+                                    const struct diskgnn_sampled *sampled, struct diskgnn_layout *layout,
+                                    struct gnn_err *err)
+{
+    if (env->workload->sample_only)
+        return GNN_OK;
+    struct diskgnn_job job = {.env = env, .config = config, .dir = sampled->dir};
+    name_layout(&job, sampled->epoch, layout->key);
+    struct gnn_file *lock = NULL;
+    bool found = false;
+    const uint64_t start_ns = gnn_now_ns(env->world);
+    enum gnn_status status = diskgnn_lock(&job, &lock, err);
+    GNN_NEXT(status, open_packed(&job, layout, &found, err));
+    if (!found)
+        GNN_NEXT(status, pack(&job, sampled, layout, err));
+    status = give_room(&job, sampled, status);
+    gnn_file_close(env->world, lock);
+    layout->written_bytes += job.written_bytes;
+    layout->prepare_ns += layout->pack_ns > 0 ? gnn_now_ns(env->world) - start_ns : 0;
     return status;
 }
 

@@ -237,7 +237,7 @@ _Static_assert(sizeof(struct diskgnn_segment) == 16, "its layout on disk");
 struct diskgnn_layout {
     uint64_t key;
     struct diskgnn_rows rows;
-    struct gnn_file *tables, *chunks, *disk, *cached;                            /* NULL with --sample-only */
+    struct gnn_file *tables, *chunks, *disk, *cached; /* NULL with --sample-only; the last three until they are packed */
     uint64_t tables_bytes, chunks_bytes, disk_bytes, cached_bytes, layout_bytes; /* of the files */
     uint64_t limit_bytes;                    /* L, of tables, chunks and disk together; 0 = none */
     uint32_t gpu_rows, cpu_rows;             /* nG and nC, of rows that are used at all */
@@ -257,14 +257,20 @@ struct diskgnn_layout {
     uint64_t pack_kept_rows; /* that an earlier packing, which was cut short, had written */
 };
 
-/* Opens the layout, after making what of it is absent. sampled: of the same environment and configuration. With
- * --sample-only it stays empty. *out is to be closed also on an error. Errors as above; GNN_EUSAGE: no s and m, or not
- * the given ones, keep the disk limit. */
+/* Opens the layout and its tables, after placing the rows if they are absent. sampled: of the same environment and
+ * configuration. With --sample-only it stays empty. *out is to be closed also on an error. Errors as above; GNN_EUSAGE:
+ * no s and m, or not the given ones, keep the disk limit. */
 GNN_MUST_CHECK enum gnn_status diskgnn_layout_open(const struct gnn_env *env,
                                                    const struct diskgnn_prepare_config *config,
                                                    const struct diskgnn_sampled *sampled,
                                                    const struct diskgnn_caches *caches, struct diskgnn_layout *out,
                                                    struct gnn_err *err);
+/* Opens the rows of a layout, after packing them if they are absent: the larger part of the work, which a layout that
+ * does not fit the memory is spared. Errors as above. */
+GNN_MUST_CHECK enum gnn_status diskgnn_layout_pack(const struct gnn_env *env,
+                                                   const struct diskgnn_prepare_config *config,
+                                                   const struct diskgnn_sampled *sampled,
+                                                   struct diskgnn_layout *layout, struct gnn_err *err);
 void diskgnn_layout_close(struct gnn_world *world, struct diskgnn_layout *layout); /* accepts a zeroed one */
 
 /* Memory that placement takes beside mini-batches of so many nodes; packing takes pack_memory, a page for each

@@ -36,8 +36,8 @@ void diskgnn_close_prepared(struct diskgnn *s)
     s->own_meta = s->prepared = false;
 }
 
-/* Places and packs. How many rows the largest mini-batch reads is known afterwards: where that passes the cap, the
- * caches give way and it is done again. */
+/* Places and packs. How many rows the largest mini-batch reads is known when all are placed: where that passes the cap,
+ * the caches give way and they are placed again; what is packed fits. */
 static enum gnn_status open_layout(struct diskgnn *s, struct gnn_err *err)
 {
     uint64_t reserve_bytes = 0;
@@ -58,7 +58,8 @@ static enum gnn_status open_layout(struct diskgnn *s, struct gnn_err *err)
         reserve_bytes += 2 * excess_bytes;
     }
     s->prepared = true;
-    return diskgnn_check_prepared(s->env, s->config, &s->most, &s->layout, err);
+    GNN_TRY(diskgnn_check_prepared(s->env, s->config, &s->most, &s->layout, err));
+    return diskgnn_layout_pack(s->env, &prepare, &s->sampled, &s->layout, err);
 }
 
 static enum gnn_status open_prepared(struct diskgnn *s, uint64_t base, struct gnn_err *err)

@@ -19,7 +19,8 @@ void prepared_init(const struct fixture *f, struct prepared *p)
 enum gnn_status prepared_try(struct fixture *f, struct prepared *p)
 {
     GNN_TRY(diskgnn_sampled_open(&f->env, &p->config, 0, &p->sampled, &f->err));
-    return diskgnn_layout_open(&f->env, &p->config, &p->sampled, &p->caches, &p->layout, &f->err);
+    GNN_TRY(diskgnn_layout_open(&f->env, &p->config, &p->sampled, &p->caches, &p->layout, &f->err));
+    return diskgnn_layout_pack(&f->env, &p->config, &p->sampled, &p->layout, &f->err);
 }
 
 static void load_lists(struct fixture *f, struct prepared *p)

@@ -450,6 +450,8 @@ static void test_open_samples_outlive_their_names(void **state)
     diskgnn_prepared_remove(&f.env, &p.sampled, &p.layout);
     assert_int_equal(count_files(p.sampled.dir, ""), 0);
     must(diskgnn_layout_open(&f.env, &p.config, &p.sampled, &p.caches, &p.layout, &f.err), &f.err);
+    assert_int_equal(count_files(p.sampled.dir, ""), 2);
+    must(diskgnn_layout_pack(&f.env, &p.config, &p.sampled, &p.layout, &f.err), &f.err);
     assert_int_equal(count_files(p.sampled.dir, ""), 5);
     prepared_close(&f, &p);
     fixture_close(&f);
@@ -644,6 +646,13 @@ static void test_a_stopped_preparation_leaves_whole_stages(void **state)
     atomic_store(&stop, true);
     assert_int_equal(diskgnn_layout_open(&f.env, &p.config, &p.sampled, &p.caches, &p.layout, &f.err), GNN_ECANCELLED);
     assert_int_equal(count_files(p.sampled.dir, ""), 3); /* samples, counts, index */
+    diskgnn_layout_close(f.inner, &p.layout);
+    f.err = (struct gnn_err){0};
+    atomic_store(&stop, false);
+    must(diskgnn_layout_open(&f.env, &p.config, &p.sampled, &p.caches, &p.layout, &f.err), &f.err);
+    atomic_store(&stop, true);
+    assert_int_equal(diskgnn_layout_pack(&f.env, &p.config, &p.sampled, &p.layout, &f.err), GNN_ECANCELLED);
+    assert_int_equal(count_files(p.sampled.dir, ""), 5); /* and tables, layout */
     prepared_close(&f, &p);
     fixture_close(&f);
 }
