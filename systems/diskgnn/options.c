@@ -59,7 +59,8 @@ const struct gnn_option diskgnn_options[] = {
      .source = "paper section 5.2: batched"},
     {.name = "partitions", .type = GNN_OPT_U32, .offset = FIELD(prepare.partitions), .unit = "partitions", .def = "0",
      .max = DISKGNN_PARTITIONS_MAX,
-     .help = "Of the features in batched packing; 0 = so that two, with what says where their rows go, fit pack_memory.",
+     .help = "Of the features in batched packing; 0 = so that two, with what says where their rows go, fit "
+             "pack_memory.",
      .source = "paper section 5.2: fits the memory; released code: 8"},
     {.name = "pack_memory", .type = GNN_OPT_BYTES, .offset = FIELD(prepare.pack_memory), .unit = "bytes", .def = "0",
      .help = "Memory of packing; 0 = 7/8 of what the cap leaves, 1 GiB at most.", .source = "ours"},

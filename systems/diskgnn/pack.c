@@ -4,9 +4,9 @@
  *          were read, and its table is made again; here it is by node ID, which no partition changes
  * Memory   pack_memory for two partitions with their entries (or half of it for two windows of a disk cache),
  *          pack_workers staging buffers, a page a target */
+#include "systems/diskgnn/pack.h"
 #include "harness/storage/exact.h"
 #include "harness/system/epoch.h"
-#include "systems/diskgnn/pack.h"
 
 #include <inttypes.h>
 
@@ -245,8 +245,7 @@ enum gnn_status diskgnn_pack(struct diskgnn_job *job, const struct diskgnn_sampl
                                .workers = batched ? job->config->pack_workers : 1,
                                .staging_bytes = staging_bytes_of(job->config, &layout->rows)};
     const unsigned direct = diskgnn_direct_flag(job->config->io);
-    enum gnn_status status =
-        gnn_dataset_file_open(job->env, GNN_DATASET_FEATURES, direct, &p.features, NULL, err);
+    enum gnn_status status = gnn_dataset_file_open(job->env, GNN_DATASET_FEATURES, direct, &p.features, NULL, err);
     GNN_NEXT(status, open_files(&p, err));
     GNN_NEXT(status, pack_all(&p, err));
     close_packing(&p);

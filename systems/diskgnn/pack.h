@@ -7,7 +7,7 @@
  * into windows that fit the memory, and each is put in order when all its rows are there.
  *
  *     list       tables and lists of all mini-batches -> entries (target, count, node IDs) by partition
- *     partition  read its rows and entries; meanwhile the one before is gathered and appended, piece by piece (W threads)
+ *     partition  read its rows and entries; meanwhile the one before is gathered and appended by W threads
  *     order      windows of disk caches: read, permute, write back
  *
  * A piece is a part of an entry that ends with a page of its target, so that several threads append to one target, and
@@ -58,7 +58,7 @@ struct diskgnn_packer {
     uint32_t target_count, window_count, window_rows;
 
     uint64_t memory_bytes; /* of two partitions with their entries; of ordering two windows, half of it */
-    uint32_t first_row; /* that partitions begin with: those before are kept */
+    uint32_t first_row;    /* that partitions begin with: those before are kept */
     uint32_t partitions, part_rows;
     struct gnn_stream_file *spool;
     struct gnn_stream **streams; /* (partitions) */
@@ -68,11 +68,11 @@ struct diskgnn_packer {
     unsigned char *zeros;   /* a page; feature memory */
     unsigned char *staging; /* (workers, staging_bytes) feature memory */
     uint64_t staging_bytes;
-    uint32_t workers; /* individual: one, with the staging of all */
+    uint32_t workers;                            /* individual: one, with the staging of all */
     uint64_t read_ns, read_bytes, written_bytes; /* of features and disk caches; paddings of what is written not */
 
     struct diskgnn_kept kept;
-    bool saved;             /* such a file is there */
+    bool saved;            /* such a file is there */
     uint64_t unkept_bytes; /* read and written since */
     uint64_t kept_row_count;
 };

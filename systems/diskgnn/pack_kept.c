@@ -1,6 +1,7 @@
-/* How far batched packing is: a small file beside the parts that are being written, from which a packing that was killed
- * or stopped goes on. It is written after every so many bytes (option checkpoint), when all that it speaks of is on the
- * disk, and removed before the parts get their names. What is written behind it is written again, to the same places.
+/* How far batched packing is: a small file beside the parts that are being written, from which a packing that was
+ * killed or stopped goes on. It is written after every so many bytes (option checkpoint), when all that it speaks of is
+ * on the disk, and removed before the parts get their names. What is written behind it is written again, to the same
+ * places.
  *
  * Nothing in it depends on partitions, workers or memory, but for the length of a window; which rows a target has
  * already follows from the tables. The pages that were not full when it was written are filled again from the features.
@@ -36,7 +37,8 @@ static bool fits(const struct diskgnn_packer *p, const struct diskgnn_kept *kept
         return false;
     if (window > most || (window == 0 && most > 0) || (window < most && window % rows->per_page != 0))
         return false;
-    return 2 * diskgnn_rows_pages(rows, window) * rows->page_bytes <= gnn_max_u64(p->memory_bytes, 2 * rows->page_bytes);
+    const uint64_t least = 2 * (uint64_t)rows->page_bytes;
+    return 2 * diskgnn_rows_pages(rows, window) * rows->page_bytes <= gnn_max_u64(p->memory_bytes, least);
 }
 
 enum gnn_status diskgnn_kept_read(struct diskgnn_packer *p, struct gnn_err *err)

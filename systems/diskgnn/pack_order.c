@@ -1,5 +1,5 @@
-/* The order of disk caches: batched packing appends their rows by rising ID, window by window; here each window is read,
- * its rows are moved to where MinHash wants them, and it is written back.
+/* The order of disk caches: batched packing appends their rows by rising ID, window by window; here each window is
+ * read, its rows are moved to where MinHash wants them, and it is written back.
  *
  * Memory   half of pack_memory: two windows, before and after; 4 bytes a row of one */
 #include "harness/storage/exact.h"

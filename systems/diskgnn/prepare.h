@@ -11,7 +11,8 @@
  * the placement depends on. The index of a stage is written last, so a stage is there whole or not at all: every file
  * is written as <name>.part, synced and renamed. A preparation that was killed is resumed at the stage it was in, and
  * within packing where that was last kept (option checkpoint); one that fails or is stopped removes what the stage
- * wrote, but for packing that was stopped and can be taken up. Who prepares holds a lock; others wait, and find it done.
+ * wrote, but for packing that was stopped and can be taken up. Who prepares holds a lock; others wait, and find it
+ * done.
  *
  *   e<epoch>-samples         records, page-aligned: V_i, then the blocks (diskgnn_sample_view)
  *   e<epoch>-counts          uint32 per node: mini-batches that use it
@@ -237,7 +238,7 @@ _Static_assert(sizeof(struct diskgnn_segment) == 16, "its layout on disk");
 struct diskgnn_layout {
     uint64_t key;
     struct diskgnn_rows rows;
-    struct gnn_file *tables, *chunks, *disk, *cached; /* NULL with --sample-only; the last three until they are packed */
+    struct gnn_file *tables, *chunks, *disk, *cached; /* NULL with --sample-only; the last three before packing */
     uint64_t tables_bytes, chunks_bytes, disk_bytes, cached_bytes, layout_bytes; /* of the files */
     uint64_t limit_bytes;                    /* L, of tables, chunks and disk together; 0 = none */
     uint32_t gpu_rows, cpu_rows;             /* nG and nC, of rows that are used at all */
@@ -254,7 +255,7 @@ struct diskgnn_layout {
     uint64_t packed_rows, shared_rows, pages;                           /* sums over all mini-batches */
     uint64_t prepare_ns, search_ns, place_ns, pack_ns, pack_read_ns, written_bytes; /* by this open; 0: it was there */
     uint64_t pack_read_bytes, pack_written_bytes; /* by this open: of features and disk caches, without padding */
-    uint64_t pack_kept_rows; /* that an earlier packing, which was cut short, had written */
+    uint64_t pack_kept_rows;                      /* that an earlier packing, which was cut short, had written */
 };
 
 /* Opens the layout and its tables, after placing the rows if they are absent. sampled: of the same environment and
@@ -269,8 +270,8 @@ GNN_MUST_CHECK enum gnn_status diskgnn_layout_open(const struct gnn_env *env,
  * does not fit the memory is spared. Errors as above. */
 GNN_MUST_CHECK enum gnn_status diskgnn_layout_pack(const struct gnn_env *env,
                                                    const struct diskgnn_prepare_config *config,
-                                                   const struct diskgnn_sampled *sampled,
-                                                   struct diskgnn_layout *layout, struct gnn_err *err);
+                                                   const struct diskgnn_sampled *sampled, struct diskgnn_layout *layout,
+                                                   struct gnn_err *err);
 void diskgnn_layout_close(struct gnn_world *world, struct diskgnn_layout *layout); /* accepts a zeroed one */
 
 /* Memory that placement takes beside mini-batches of so many nodes; packing takes pack_memory, a page for each

@@ -1,7 +1,8 @@
 /* Every size of DiskGNN, and the memory of its phases, which are never there together:
  *
  *     draw      offline sampling: samplers, their mini-batches, access counts
- *     pack      placement and packing: two partitions of the features (7/8 of what the cap leaves; the sum has the least)
+ *     pack      placement and packing: two partitions of the features (most of what the cap leaves; the sum has the
+ *               least)
  *     train     the two caches, and a slot of everything for each mini-batch on its way
  *
  * Under accounting=full the caches get what the cap leaves. More cached rows make smaller partial inputs, so their
@@ -334,8 +335,8 @@ static struct diskgnn_caches choose(const struct gnn_memory_plan *plan, const st
         return split(env, config, share_that_fits(&c, rows));
     struct diskgnn_caches caches = {.gpu_rows = device_rows(&c)};
     c.gpu_rows = caches.gpu_rows;
-    caches.cpu_rows =
-        config->cpu_cache_bytes > 0 ? rows_in(env, config->cpu_cache_bytes) : share_that_fits(&c, rows - caches.gpu_rows);
+    caches.cpu_rows = config->cpu_cache_bytes > 0 ? rows_in(env, config->cpu_cache_bytes)
+                                                  : share_that_fits(&c, rows - caches.gpu_rows);
     return caches;
 }
 

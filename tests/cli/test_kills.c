@@ -233,9 +233,10 @@ static void check_leavings(struct campaign *c, uint64_t seed, const struct victi
                            const char *data)
 {
     char dir[900];
-    struct process_result r = process_shell("find %s -name '*.part*' -o -name '*-packing'; find /sys/fs/cgroup -type d -name 'oocgnn-%ld-*' "
-                                            "2>/dev/null; ls -d /dev/shm/oocgnn-%ld* 2>/dev/null",
-                                            data, (long)supervisor, (long)supervisor);
+    struct process_result r =
+        process_shell("find %s -name '*.part*' -o -name '*-packing'; find /sys/fs/cgroup -type d -name 'oocgnn-%ld-*' "
+                      "2>/dev/null; ls -d /dev/shm/oocgnn-%ld* 2>/dev/null",
+                      data, (long)supervisor, (long)supervisor);
     if (r.out[0] != '\0')
         breach(c, seed, v, "left behind: %s", r.out);
     process_free(&r);

@@ -167,7 +167,7 @@ static const struct switch_case cases[] = {
     {"agnes.transfer", "blocking", "wall_ns", {NULL}},
     {"diskgnn.accounting", "paper", "figures.cpu_cache_slots", {"--memory", "100M", "--dim", "128"}},
     {"diskgnn.cache_ratio", "30", "figures.cpu_cache_slots", {NULL}},
-    {"diskgnn.cache_share", "20", "figures.cpu_cache_slots", {"--memory", "300M", "--dim", "128"}},
+    {"diskgnn.cache_share", "20", "figures.gpu_cache_slots", {"--memory", "300M", "--dim", "128"}},
     {"diskgnn.gpu_share", "10", "figures.gpu_cache_hits", {CACHES_BY_SHARE}},
     {"diskgnn.gpu_cache", "64K", "figures.gpu_cache_slots", {NULL}},
     {"diskgnn.cpu_cache", "64K", "figures.cpu_cache_slots", {NULL}},

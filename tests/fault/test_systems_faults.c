@@ -1,7 +1,7 @@
-/* PyG+, GNNDrive, Ginex, RingSampler, AGNES, DiskGNN and MariusGNN on storage and memory that fail: a clean first error, nothing
- * leaked or left pinned, no hang, and the next epoch right again; slow, short and repeated reads change nothing but
- * time (docs/invariants.md, GNNDrive: 1, 5; run under the address and thread sanitizers too). Every case in both
- * worlds: the simulated one has no values to compare, and ends in a report where the measured one would hang. */
+/* PyG+, GNNDrive, Ginex, RingSampler, AGNES, DiskGNN and MariusGNN on storage and memory that fail: a clean first
+ * error, nothing leaked or left pinned, no hang, and the next epoch right again; slow, short and repeated reads change
+ * nothing but time (docs/invariants.md, GNNDrive: 1, 5; run under the address and thread sanitizers too). Every case in
+ * both worlds: the simulated one has no values to compare, and ends in a report where the measured one would hang. */
 #include "tests/support/fixture.h"
 
 #include <setjmp.h>
@@ -40,9 +40,8 @@ static const char *const agnes_direct[] = {"block=4K",        "hyperbatch=3",   
                                            "spill=async",     "overlap=full",    "depth=2",
                                            "graph_buffer=8K", "feature_cache=1", NULL};
 
-static const char *const diskgnn_buffered[] = {"io=buffered", "segment=4",     "disk_rows=60", "rings=2",
-                                               "samplers=2",  "cache_ratio=5", "partitions=3", "checkpoint=1",
-                                               NULL};
+static const char *const diskgnn_buffered[] = {"io=buffered",   "segment=4",    "disk_rows=60", "rings=2", "samplers=2",
+                                               "cache_ratio=5", "partitions=3", "checkpoint=1", NULL};
 static const char *const diskgnn_direct[] = {
     "segment=3", "disk_rows=300",    "rings=2", "ring_entries=3",     "chunk_request=4K",
     "submit=2",  "table_stage=true", "queue=1", "packing=individual", NULL};
@@ -238,7 +237,7 @@ static void test_a_full_disk_ends_the_run(void **state)
         if (!writes(&systems[s]))
             continue;
         bool whole = false;
-        for (uint64_t bytes = 0; !whole; bytes += 12000 + bytes / 4) {
+        for (uint64_t bytes = 0; !whole; bytes += 12000 + bytes / 2) {
             struct fixture f;
             open_in(kind, &f,
                     &(struct gnn_fault_plan){.seed = 1, .write_enospc = true, .write_enospc_after_bytes = bytes});

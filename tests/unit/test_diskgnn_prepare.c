@@ -278,12 +278,12 @@ static void open_shape(struct fixture *f, const struct shape *shape, struct prep
 }
 
 static const struct shape shapes[] = {
-    {128, 0, 0, 0, 0, DISKGNN_PAGE_4096},    {128, 30, 60, 0, 0, DISKGNN_PAGE_4096},
-    {128, 30, 60, 3, 40, DISKGNN_PAGE_4096}, {128, 450, 450, 3, 40, DISKGNN_PAGE_4096},
-    {100, 7, 9, 2, 200, DISKGNN_PAGE_4096},  {100, 0, 9, 8, 33, DISKGNN_PAGE_512},
-    {256, 10, 0, 4, 50, DISKGNN_PAGE_4096},  {768, 3, 3, 3, 40, DISKGNN_PAGE_4096},
-    {1024, 3, 3, 3, 40, DISKGNN_PAGE_4096},  {1280, 3, 3, 3, 40, DISKGNN_PAGE_4096},
-    {1280, 3, 3, 3, 40, DISKGNN_PAGE_512},   {1, 3, 3, 3, 40, DISKGNN_PAGE_512},
+    {128, 0, 0, 0, 0, DISKGNN_PAGE_4096},     {128, 30, 60, 0, 0, DISKGNN_PAGE_4096},
+    {128, 30, 60, 3, 40, DISKGNN_PAGE_4096},  {128, 450, 450, 3, 40, DISKGNN_PAGE_4096},
+    {100, 7, 9, 2, 200, DISKGNN_PAGE_4096},   {100, 0, 9, 8, 33, DISKGNN_PAGE_512},
+    {256, 10, 0, 4, 50, DISKGNN_PAGE_4096},   {768, 3, 3, 3, 40, DISKGNN_PAGE_4096},
+    {1024, 3, 3, 3, 40, DISKGNN_PAGE_4096},   {1280, 3, 3, 3, 40, DISKGNN_PAGE_4096},
+    {1280, 3, 3, 3, 40, DISKGNN_PAGE_512},    {1, 3, 3, 3, 40, DISKGNN_PAGE_512},
     {300, 400, 450, 0, 0, DISKGNN_PAGE_4096}, /* caches of several pieces, which end with every 256th row */
 };
 
@@ -774,6 +774,7 @@ static void test_batched_packing_is_as_fast_as_the_device(void **state)
         struct fixture f;
         struct prepared p;
         fixture_open(&f, .graph = &graph, .simulated = true);
+        f.workload.batch_size = 200; /* as many rows a mini-batch as a scaled graph has */
         prepared_init(&f, &p);
         p.caches = (struct diskgnn_caches){4000, 6000};
         p.config.packing = packing == 0 ? DISKGNN_PACKING_BATCHED : DISKGNN_PACKING_INDIVIDUAL;
