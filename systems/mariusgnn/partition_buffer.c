@@ -146,6 +146,25 @@ void marius_buffer_touch(struct marius_partition_buffer *buffer, uint32_t array,
     dirty_of(&buffer->slots, slot)[array] = true;
 }
 
+/* ---- places ---- */
+
+uint64_t marius_array_offset_bytes(const struct marius_array *array, uint32_t partition)
+{
+    const struct marius_places *const places = array->places;
+    uint64_t at = partition;
+    if (places != NULL && places->now[partition] != 0)
+        at += places->partitions;
+    return at * array->slot_bytes;
+}
+
+/* Turns to the place of the partition that may be written over. */
+static void leave_kept(const struct marius_array *array, uint32_t partition)
+{
+    const struct marius_places *const places = array->places;
+    if (places != NULL && places->now[partition] == places->kept[partition])
+        places->now[partition] = !places->kept[partition];
+}
+
 /* ---- reading ---- */
 
 static enum gnn_status flush_loads(struct marius_partition_buffer *buffer, struct gnn_err *err)
@@ -159,16 +178,16 @@ static enum gnn_status flush_loads(struct marius_partition_buffer *buffer, struc
 static enum gnn_status load_partition(struct marius_partition_buffer *buffer, struct shelf *shelf, uint32_t i,
                                       struct gnn_err *err)
 {
-    const uint64_t partition = shelf->partition[i];
     for (uint32_t a = 0; a < buffer->config.array_count; a++) {
         const uint64_t slot_bytes = buffer->config.arrays[a].slot_bytes;
+        const uint64_t first = marius_array_offset_bytes(&buffer->config.arrays[a], shelf->partition[i]);
         for (uint64_t at = 0; at < slot_bytes; at += PIECE_BYTES) {
             const uint32_t len_bytes = (uint32_t)gnn_min_u64(slot_bytes - at, PIECE_BYTES);
             if (buffer->load_count == LOADS_MAX)
                 GNN_TRY(flush_loads(buffer, err));
             buffer->loads[buffer->load_count++] = (struct gnn_load){.file = a,
                                                                     .len_bytes = len_bytes,
-                                                                    .offset_bytes = partition * slot_bytes + at,
+                                                                    .offset_bytes = first + at,
                                                                     .dst = rows_of(buffer, shelf, a, i) + at};
             buffer->counters.read_bytes += len_bytes;
             buffer->counters.reads++;
@@ -195,7 +214,8 @@ static enum gnn_status write_partition(struct marius_partition_buffer *buffer, s
         const struct marius_array *const array = &buffer->config.arrays[a];
         if (!has_to_be_written(buffer, shelf, i, a))
             continue;
-        GNN_TRY(gnn_write_all(buffer->world, array->file, shelf->partition[i] * array->slot_bytes,
+        leave_kept(array, shelf->partition[i]);
+        GNN_TRY(gnn_write_all(buffer->world, array->file, marius_array_offset_bytes(array, shelf->partition[i]),
                               rows_of(buffer, shelf, a, i), array->slot_bytes, err));
         dirty_of(shelf, i)[a] = false;
         buffer->written[a] = any = true;
@@ -345,9 +365,13 @@ void marius_buffer_cancel(void *target)
 
 enum gnn_status marius_buffer_sync(struct marius_partition_buffer *buffer, struct gnn_err *err)
 {
-    for (uint32_t i = 0; i < buffer->slots.count; i++)
-        if (dirty_of(&buffer->slots, i)[0] || dirty_of(&buffer->slots, i)[1])
+    for (uint32_t i = 0; i < buffer->slots.count; i++) {
+        bool any = false;
+        for (uint32_t a = 0; a < buffer->config.array_count; a++)
+            any = any || dirty_of(&buffer->slots, i)[a];
+        if (any)
             GNN_TRY(write_partition(buffer, &buffer->slots, i, err));
+    }
     for (uint32_t a = 0; a < buffer->config.array_count; a++) {
         if (buffer->written[a])
             GNN_TRY(gnn_file_sync(buffer->world, buffer->config.arrays[a].file, err));

@@ -1,4 +1,4 @@
-/* The partition buffer: c slots of memory, each holding one partition's rows of one or two arrays (node vectors; for
+/* The partition buffer: c slots of memory, each holding one partition's rows of one to three arrays (node vectors; for
  * vectors that are learned also their optimizer's state), and what moves partitions between slots and disk (MariusGNN,
  * EuroSys 2023, section 3; Marius, OSDI 2021).
  *
@@ -17,15 +17,27 @@
 
 #include "harness/world/world.h"
 
-enum { MARIUS_ARRAYS_MAX = 2 };
+enum { MARIUS_ARRAYS_MAX = 3 };
 
-/* Partition i lies at i * slot_bytes of its file. */
+/* Two places in the file for every partition, so that what was there when an epoch began outlives the epoch: place k of
+ * partition i is at (k p + i) * slot_bytes. A partition is read where `now` says; the first time it is written after
+ * the owner made `kept` what `now` is, it goes to its other place. */
+struct marius_places {
+    uint32_t partitions;       /* p */
+    unsigned char *now;        /* (p) 0 or 1 */
+    const unsigned char *kept; /* (p) of the state of the file that must stay as it is */
+};
+
+/* Partition i lies at i * slot_bytes of its file, or in one of its places. */
 struct marius_array {
-    const char *name;      /* of the memory: a string literal */
-    struct gnn_file *file; /* readable, and writable where slots are made dirty */
-    uint64_t slot_bytes;   /* a multiple of 4096 */
+    const char *name;                   /* of the memory: a string literal */
+    struct gnn_file *file;              /* readable, and writable where slots are made dirty */
+    uint64_t slot_bytes;                /* a multiple of 4096 */
+    const struct marius_places *places; /* NULL: each partition has one */
     unsigned mem_flags;
 };
+/* Where the partition lies that is read now. */
+uint64_t marius_array_offset_bytes(const struct marius_array *array, uint32_t partition);
 
 struct marius_buffer_config {
     enum gnn_ring_engine engine;
