@@ -291,6 +291,11 @@ enum gnn_status gnn_link_train(struct gnn_link *link, const struct gnn_link_view
     return GNN_OK;
 }
 
+void gnn_link_set_step(struct gnn_link *link, uint64_t step)
+{
+    link->step = step;
+}
+
 /* ---- scoring ---- */
 
 enum gnn_status gnn_link_queries(struct gnn_link *link, uint32_t side, const gnn_real *h, const uint32_t *end,

@@ -56,6 +56,8 @@ struct gnn_link_table {
     uint32_t rows, cols;
 };
 struct gnn_link_table gnn_link_relations(const struct gnn_link *link, uint32_t index);
+/* Says how many steps made the relations' values and state what they are: Adam's correction goes on from there. */
+void gnn_link_set_step(struct gnn_link *link, uint64_t step);
 
 /* Bytes it will hold at most for mini-batches of at most these sizes, for memory plans. */
 uint64_t gnn_link_bytes(const struct gnn_link_config *config, uint32_t chunk_edges, uint32_t negatives);

@@ -511,6 +511,11 @@ struct gnn_param gnn_model_param(const struct gnn_model *model, uint32_t index)
     return model->layer[index / per_layer].param[index % per_layer];
 }
 
+void gnn_model_set_step(struct gnn_model *model, uint64_t step)
+{
+    model->step = step;
+}
+
 uint32_t gnn_model_layer_count(const struct gnn_model *model)
 {
     return model->layer_count;

@@ -91,5 +91,7 @@ struct gnn_param {
 };
 uint32_t gnn_model_param_count(const struct gnn_model *model);
 struct gnn_param gnn_model_param(const struct gnn_model *model, uint32_t index);
+/* Says how many steps made the parameters and their state what they are: Adam's correction goes on from there. */
+void gnn_model_set_step(struct gnn_model *model, uint64_t step);
 
 #endif
