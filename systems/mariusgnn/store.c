@@ -1,6 +1,8 @@
 #include "systems/mariusgnn/store.h"
 
+#include "harness/base/log.h"
 #include "harness/base/rng.h"
+#include "harness/graph/triples.h"
 #include "harness/storage/exact.h"
 #include "harness/system/epoch.h"
 #include "harness/system/scan.h"
@@ -11,6 +13,7 @@
 
 static const uint64_t window_bytes_most = UINT64_C(256) << 20, window_bytes_least = UINT64_C(1) << 20;
 static const uint64_t loaded_round_bytes = UINT64_C(1) << 20; /* of a range read back, and small things */
+static const uint64_t nap_ns = UINT64_C(50000000);            /* between two tries to get the lock */
 static const char table_magic[16] = "marius buckets 1";
 
 struct table_header {
@@ -24,41 +27,68 @@ struct job {
     const struct gnn_env *env;
     const struct marius_store_config *config;
     struct marius_store *store;
-    gnn_node *old_to_new; /* NULL: not needed yet */
+    gnn_node *old_to_new;  /* NULL: not needed yet */
+    struct gnn_file *lock; /* NULL: nothing has to be prepared */
     char features[GNN_NAME_MAX];
 };
+
+/* A table of where edge buckets begin. */
+struct bucket_table {
+    const char *name;
+    uint64_t edge_count;
+    uint64_t **start; /* of the store */
+};
+
+static struct bucket_table table_of(const struct job *job, bool triples)
+{
+    const struct gnn_dataset *const d = job->env->dataset;
+    if (triples)
+        return (struct bucket_table){"triple-buckets", d->triple_count[GNN_TRIPLES_TRAIN], &job->store->triple_start};
+    return (struct bucket_table){"buckets", d->edge_count, &job->store->bucket_start};
+}
+
+/* Edges by bucket are what neighbourhoods are drawn from. */
+static bool has_graph(const struct gnn_env *env)
+{
+    return env->workload->task != GNN_TASK_LINK || env->workload->layers > 0;
+}
+
+static bool has_features(const struct gnn_env *env)
+{
+    return env->workload->task != GNN_TASK_LINK && !env->workload->sample_only;
+}
 
 static uint64_t bucket_count(const struct job *job)
 {
     return (uint64_t)job->store->partitions * job->store->partitions;
 }
 
-static uint64_t table_checksum(const struct job *job)
+static uint64_t table_checksum(const struct job *job, const struct bucket_table *table)
 {
     uint64_t sum = 0;
     for (uint64_t b = 0; b <= bucket_count(job); b++)
-        sum = gnn_rng_fold(sum, job->store->bucket_start[b]);
+        sum = gnn_rng_fold(sum, (*table->start)[b]);
     return sum;
 }
 
-static struct table_header header_of(const struct job *job)
+static struct table_header header_of(const struct job *job, const struct bucket_table *table)
 {
     struct table_header header = {.partitions = job->store->partitions,
                                   .node_count = job->env->dataset->node_count,
-                                  .edge_count = job->env->dataset->edge_count};
+                                  .edge_count = table->edge_count};
     memcpy(header.magic, table_magic, sizeof header.magic);
     return header;
 }
 
 /* ---- reading what is there ---- */
 
-static enum gnn_status read_table(const struct job *job, struct gnn_file *file, struct gnn_err *err)
+static enum gnn_status read_table(const struct job *job, const struct bucket_table *table, struct gnn_file *file,
+                                  struct gnn_err *err)
 {
     struct gnn_world *const world = job->env->world;
-    struct marius_store *const store = job->store;
-    const uint64_t bytes = (bucket_count(job) + 1) * sizeof *store->bucket_start;
+    const uint64_t bytes = (bucket_count(job) + 1) * sizeof **table->start;
     const char *const path = gnn_file_path(world, file);
-    struct table_header found, expected = header_of(job);
+    struct table_header found, expected = header_of(job, table);
     struct gnn_file_info info;
     gnn_file_info(world, file, &info);
     if (info.size_bytes != GNN_PAGE_BYTES + bytes)
@@ -70,9 +100,9 @@ static enum gnn_status read_table(const struct job *job, struct gnn_file *file, 
     expected.checksum = found.checksum;
     if (memcmp(&found, &expected, sizeof found) != 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: not of this dataset; remove the directory to prepare it again", path);
-    GNN_MEM_NEW(world, store->bucket_start, bucket_count(job) + 1, "edge bucket table", GNN_MEM_PLAIN, err);
-    GNN_TRY(gnn_read_all(world, file, GNN_PAGE_BYTES, store->bucket_start, bytes, err));
-    if (table_checksum(job) != found.checksum || store->bucket_start[bucket_count(job)] != found.edge_count)
+    GNN_MEM_NEW(world, *table->start, bucket_count(job) + 1, "edge bucket table", GNN_MEM_PLAIN, err);
+    GNN_TRY(gnn_read_all(world, file, GNN_PAGE_BYTES, *table->start, bytes, err));
+    if (table_checksum(job, table) != found.checksum || (*table->start)[bucket_count(job)] != found.edge_count)
         return gnn_fail(err, GNN_EFORMAT, "%s: checksum differs; remove the directory to prepare it again", path);
     return GNN_OK;
 }
@@ -96,19 +126,19 @@ static enum gnn_status read_order(const struct job *job, struct gnn_err *err)
 
 /* ---- preparing what is not ---- */
 
-static enum gnn_status write_table(const struct job *job, struct gnn_err *err)
+static enum gnn_status write_table(const struct job *job, const struct bucket_table *table, struct gnn_err *err)
 {
     struct gnn_world *const world = job->env->world;
-    const uint64_t bytes = (bucket_count(job) + 1) * sizeof *job->store->bucket_start;
-    struct table_header header = header_of(job);
+    const uint64_t bytes = (bucket_count(job) + 1) * sizeof **table->start;
+    struct table_header header = header_of(job, table);
     unsigned char page[GNN_PAGE_BYTES] = {0};
     struct gnn_file *file = NULL;
-    header.checksum = table_checksum(job);
+    header.checksum = table_checksum(job, table);
     memcpy(page, &header, sizeof header);
-    enum gnn_status status = gnn_prepared_begin(&job->store->prepared, "buckets", 0, &file, err);
+    enum gnn_status status = gnn_prepared_begin(&job->store->prepared, table->name, 0, &file, err);
     GNN_NEXT(status, gnn_write_all(world, file, 0, page, sizeof page, err));
-    GNN_NEXT(status, gnn_write_all(world, file, sizeof page, job->store->bucket_start, bytes, err));
-    return gnn_prepared_end(&job->store->prepared, "buckets", file, status, err);
+    GNN_NEXT(status, gnn_write_all(world, file, sizeof page, *table->start, bytes, err));
+    return gnn_prepared_end(&job->store->prepared, table->name, file, status, err);
 }
 
 /* Returns a quarter of what the cap leaves, halved: a range lies in memory twice. */
@@ -151,8 +181,9 @@ static enum gnn_status prepare_graph(struct job *job, struct gnn_err *err)
     GNN_TRY(gnn_prepared_write(&job->store->prepared, "order", job->store->new_to_old, nodes * sizeof(gnn_node), err));
     GNN_TRY(need_old_to_new(job, err));
     const struct marius_scatter scatter = scatter_of(job);
+    const struct bucket_table table = table_of(job, false);
     GNN_TRY(marius_scatter_edges(&scatter, err));
-    return write_table(job, err);
+    return write_table(job, &table, err);
 }
 
 /* ---- open ---- */
@@ -177,21 +208,59 @@ static enum gnn_status open_graph(struct job *job, struct gnn_err *err)
 {
     struct gnn_world *const world = job->env->world;
     struct marius_store *const store = job->store;
-    struct gnn_file *table = NULL;
-    GNN_MEM_NEW(world, store->new_to_old, job->env->dataset->node_count, "order of nodes", GNN_MEM_PLAIN, err);
-    GNN_TRY(gnn_prepared_open(&store->prepared, "buckets", GNN_OPEN_READ, &table, err));
-    if (table == NULL) {
+    const struct bucket_table table = table_of(job, false);
+    struct gnn_file *file = NULL;
+    GNN_TRY(gnn_prepared_open(&store->prepared, table.name, GNN_OPEN_READ, &file, err));
+    if (file == NULL) {
         GNN_TRY(prepare_graph(job, err));
     } else {
-        enum gnn_status status = read_table(job, table, err);
+        enum gnn_status status = read_table(job, &table, file, err);
         GNN_NEXT(status, read_order(job, err));
-        gnn_file_close(world, table);
+        gnn_file_close(world, file);
         GNN_TRY(status);
     }
     GNN_TRY(gnn_file_open(world, gnn_prepared_path(&store->prepared, "edges").text, GNN_OPEN_READ | direct_flag(job),
                           &store->edges, err));
     const uint64_t edge_bytes = gnn_mul_bytes(job->env->dataset->edge_count, MARIUS_EDGE_BYTES);
     return check_size(job, store->edges, gnn_round_up(gnn_max_u64(edge_bytes, 1), GNN_PAGE_BYTES), err);
+}
+
+/* Without a graph the order is drawn anew: it depends on nothing but how many nodes there are. */
+static enum gnn_status open_numbering(struct job *job, struct gnn_err *err)
+{
+    struct gnn_world *const world = job->env->world;
+    GNN_MEM_NEW(world, job->store->new_to_old, job->env->dataset->node_count, "order of nodes", GNN_MEM_PLAIN, err);
+    if (has_graph(job->env))
+        return open_graph(job, err);
+    marius_number(job->env, job->config->training_first, job->store->new_to_old);
+    return GNN_OK;
+}
+
+static enum gnn_status prepare_triples(struct job *job, struct gnn_err *err)
+{
+    const struct marius_scatter scatter = scatter_of(job);
+    const struct bucket_table table = table_of(job, true);
+    GNN_TRY(marius_scatter_triples(&scatter, err));
+    return write_table(job, &table, err);
+}
+
+static enum gnn_status open_triples(struct job *job, struct gnn_err *err)
+{
+    struct gnn_world *const world = job->env->world;
+    struct marius_store *const store = job->store;
+    const struct bucket_table table = table_of(job, true);
+    struct gnn_file *file = NULL;
+    GNN_TRY(need_old_to_new(job, err));
+    store->old_to_new = job->old_to_new; /* the store's to free */
+    if (!job->config->triples)
+        return GNN_OK;
+    GNN_TRY(gnn_prepared_open(&store->prepared, table.name, GNN_OPEN_READ, &file, err));
+    const enum gnn_status status = file == NULL ? prepare_triples(job, err) : read_table(job, &table, file, err);
+    gnn_file_close(world, file);
+    GNN_TRY(status);
+    GNN_TRY(gnn_file_open(world, gnn_prepared_path(&store->prepared, "triples").text, GNN_OPEN_READ | direct_flag(job),
+                          &store->triples, err));
+    return check_size(job, store->triples, table.edge_count * sizeof(struct gnn_triple), err);
 }
 
 static enum gnn_status open_features(struct job *job, struct gnn_err *err)
@@ -217,15 +286,19 @@ static enum gnn_status open_features(struct job *job, struct gnn_err *err)
 static enum gnn_status open_files(struct job *job, struct gnn_err *err)
 {
     const struct gnn_prepared *const prepared = &job->store->prepared;
-    const char *const names[] = {"order", "edges", "buckets"};
-    GNN_TRY(gnn_dir_make(job->env->world, prepared->dir, err));
-    GNN_TRY(open_graph(job, err));
-    if (!job->env->workload->sample_only) {
+    const char *const names[] = {"order", "edges", "buckets"}, *const of_links[] = {"triples", "triple-buckets"};
+    uint64_t *const disk_bytes = &job->store->disk_bytes;
+    GNN_TRY(open_numbering(job, err));
+    if (has_features(job->env)) {
         GNN_TRY(open_features(job, err));
-        GNN_TRY(gnn_prepared_count(prepared, job->features, &job->store->disk_bytes, err));
+        GNN_TRY(gnn_prepared_count(prepared, job->features, disk_bytes, err));
     }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        GNN_TRY(gnn_prepared_count(prepared, names[i], &job->store->disk_bytes, err));
+    if (job->env->workload->task == GNN_TASK_LINK)
+        GNN_TRY(open_triples(job, err));
+    for (size_t i = 0; i < sizeof names / sizeof *names && has_graph(job->env); i++)
+        GNN_TRY(gnn_prepared_count(prepared, names[i], disk_bytes, err));
+    for (size_t i = 0; i < sizeof of_links / sizeof *of_links && job->config->triples; i++)
+        GNN_TRY(gnn_prepared_count(prepared, of_links[i], disk_bytes, err));
     return GNN_OK;
 }
 
@@ -253,21 +326,49 @@ static bool is_there(const struct job *job, const char *name)
     return gnn_prepared_count(&job->store->prepared, name, &bytes, &err) == GNN_OK && bytes > 0;
 }
 
+static bool all_there(const struct job *job)
+{
+    return (!has_graph(job->env) || is_there(job, "buckets")) &&
+           (!has_features(job->env) || is_there(job, job->features)) &&
+           (!job->config->triples || is_there(job, "triple-buckets"));
+}
+
+/* Waits until no other run prepares this store. What it made meanwhile is not made again. */
+static enum gnn_status lock_store(struct job *job, struct gnn_err *err)
+{
+    struct gnn_world *const world = job->env->world;
+    bool held = false, told = false;
+    GNN_TRY(
+        gnn_file_open(world, gnn_prepared_path(&job->store->prepared, "lock").text, GNN_OPEN_WRITE, &job->lock, err));
+    for (;;) {
+        GNN_TRY(gnn_file_lock(world, job->lock, &held, err));
+        if (held)
+            return GNN_OK;
+        if (!told)
+            gnn_log_info("mariusgnn: another run prepares %s; waiting for it", job->store->prepared.dir);
+        told = true;
+        GNN_TRY(gnn_check_stop(job->env, err));
+        gnn_sleep_until(world, gnn_now_ns(world) + nap_ns, GNN_WAIT_RESOURCE);
+    }
+}
+
 uint64_t marius_store_least_bytes(const struct gnn_env *env, const struct marius_store_config *config)
 {
     const struct gnn_dataset *const d = env->dataset;
-    const bool only = env->workload->sample_only;
+    const bool rows = has_features(env);
     struct marius_store store;
     struct job job;
     begin_job(env, config, &store, &job);
-    if (is_there(&job, "buckets") && (only || is_there(&job, job.features)))
+    if (all_there(&job))
         return 0;
     /* A range is a bucket or a partition at least; placement is no more even than twice the mean. */
-    const uint64_t buckets =
-        gnn_mul_bytes(UINT64_C(2) * MARIUS_EDGE_BYTES, gnn_div_up(d->edge_count, bucket_count(&job)));
-    const uint64_t edges = gnn_min_u64(buckets, gnn_mul_bytes(MARIUS_EDGE_BYTES, d->edge_count));
-    const uint64_t window = gnn_max_u64(window_bytes_least, gnn_max_u64(edges, only ? 0 : store.slot_bytes));
-    const uint64_t scans = gnn_max_u64(gnn_scan_bytes(d->id_bytes), only ? 0 : gnn_scan_bytes(d->row_bytes));
+    const uint64_t edge_count = gnn_max_u64(has_graph(env) ? d->edge_count : 0, d->triple_count[GNN_TRIPLES_TRAIN]);
+    const uint64_t edge_bytes = config->triples ? sizeof(struct gnn_triple) : MARIUS_EDGE_BYTES;
+    const uint64_t buckets = gnn_mul_bytes(2 * edge_bytes, gnn_div_up(edge_count, bucket_count(&job)));
+    const uint64_t edges = gnn_min_u64(buckets, gnn_mul_bytes(edge_bytes, edge_count));
+    const uint64_t window = gnn_max_u64(window_bytes_least, gnn_max_u64(edges, rows ? store.slot_bytes : 0));
+    const uint64_t scans = gnn_max_u64(gnn_scan_bytes(config->triples ? edge_bytes : d->id_bytes),
+                                       rows ? gnn_scan_bytes(d->row_bytes) : 0);
     return d->node_count * (uint64_t)sizeof(gnn_node) + 2 * window + window / 16 + scans + loaded_round_bytes;
 }
 
@@ -278,16 +379,23 @@ enum gnn_status marius_store_open(const struct gnn_env *env, const struct marius
     assert(marius_partitions_fit(env->dataset->node_count, config->partitions));
     begin_job(env, config, out, &job);
     const uint64_t start_ns = gnn_now_ns(env->world);
-    const enum gnn_status status = open_files(&job, err);
-    gnn_mem_free(env->world, job.old_to_new);
+    enum gnn_status status = gnn_dir_make(env->world, out->prepared.dir, err); /* for what is learned, too */
+    GNN_NEXT(status, all_there(&job) ? GNN_OK : lock_store(&job, err));
+    GNN_NEXT(status, open_files(&job, err));
+    gnn_file_close(env->world, job.lock);
+    if (out->old_to_new == NULL)
+        gnn_mem_free(env->world, job.old_to_new);
     out->prepare_ns = out->prepared.written_bytes > 0 ? gnn_now_ns(env->world) - start_ns : 0;
     return status;
 }
 
 void marius_store_close(struct gnn_world *world, struct marius_store *store)
 {
+    gnn_file_close(world, store->triples);
     gnn_file_close(world, store->features);
     gnn_file_close(world, store->edges);
+    gnn_mem_free(world, store->triple_start);
+    gnn_mem_free(world, store->old_to_new);
     gnn_mem_free(world, store->bucket_start);
     gnn_mem_free(world, store->new_to_old);
     *store = (struct marius_store){.edges = NULL};

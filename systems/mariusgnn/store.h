@@ -6,11 +6,17 @@
  *   buckets          header of one page, then the first edge of every bucket, uint64 (p * p + 1); written last: with it
  *                    the three are whole
  *   features-d<dim>  partition after partition: P rows each, rounded up to a page
+ *   triples          of a knowledge graph: its training edges, struct gnn_triple in the dataset's IDs, by bucket
+ *   triple-buckets   as buckets; written after triples
+ *   lock             held by the run that prepares
  *
  * Node v of the new numbering is row v mod P of partition v div P, P = ceil(N / p). Bucket (i, j), number i p + j, has
  * the edges from partition i into partition j; inside it they keep the dataset's order, so that a node's neighbours
  * from one partition do, too. placement=training: training node t of the dataset's list is t, all others lie at random
- * behind (section 5.2); random: all at random. One placement serves all runs, whatever their seed. */
+ * behind (section 5.2); random: all at random. One placement serves all runs, whatever their seed.
+ *
+ * Links need triples, and order, edges and buckets behind an encoder alone; they have no features. With every partition
+ * in memory their training edges come from the dataset as they are, and triples are not made. */
 #ifndef MARIUSGNN_STORE_H
 #define MARIUSGNN_STORE_H
 
@@ -24,6 +30,7 @@ struct marius_store_config {
     bool training_first;
     bool direct;   /* past the page cache, reading and preparing */
     bool writable; /* features are opened for writing, too */
+    bool triples;  /* training edges by bucket: links, where not all is in memory */
 };
 
 struct marius_store {
@@ -33,7 +40,10 @@ struct marius_store {
     uint64_t slot_bytes;               /* of a partition in the feature file */
     uint64_t *bucket_start;            /* (p * p + 1) edges before each bucket */
     gnn_node *new_to_old;              /* (N) */
-    struct gnn_file *edges, *features; /* features NULL with --sample-only */
+    struct gnn_file *edges, *features; /* features NULL with --sample-only and of links */
+    uint64_t *triple_start;            /* (p * p + 1) training edges before each bucket; NULL without */
+    gnn_node *old_to_new;              /* (N) of links */
+    struct gnn_file *triples;          /* NULL without */
     uint64_t prepare_ns;               /* of this open; 0: all was there */
     uint64_t disk_bytes;               /* of the files that this run uses, whoever wrote them */
 };
@@ -50,10 +60,17 @@ static inline uint64_t marius_bucket_edges(const struct marius_store *store, uin
     return store->bucket_start[bucket + 1] - store->bucket_start[bucket];
 }
 
+static inline uint64_t marius_bucket_triples(const struct marius_store *store, uint32_t from, uint32_t to)
+{
+    const uint64_t bucket = (uint64_t)from * store->partitions + to;
+    return store->triple_start[bucket + 1] - store->triple_start[bucket];
+}
+
 /* Opens the store of a dataset, after preparing what of it is absent. Edges and rows are scattered in two passes each:
  * into a scratch file by ranges of what memory holds, then range by range into place. Memory while preparing: 8 bytes a
- * node, 8 a bucket, and a quarter of what the cap leaves. On a failure close what *out holds. Errors: those of the
- * files; GNN_EFORMAT: files that are not what they say; GNN_EUSAGE: a partition without rows. */
+ * node, 8 a bucket, and a quarter of what the cap leaves. One run prepares at a time, another one waits for its lock.
+ * On a failure close what *out holds. Errors: those of the files; GNN_EFORMAT: files that are not what they say;
+ * GNN_EUSAGE: a partition without rows; GNN_ECANCELLED while waiting. */
 GNN_MUST_CHECK enum gnn_status marius_store_open(const struct gnn_env *env, const struct marius_store_config *config,
                                                  struct marius_store *out, struct gnn_err *err);
 void marius_store_close(struct gnn_world *world, struct marius_store *store); /* accepts a zeroed one */
@@ -87,5 +104,10 @@ GNN_MUST_CHECK enum gnn_status marius_scatter_edges(const struct marius_scatter 
 /* Writes the feature rows under that name. */
 GNN_MUST_CHECK enum gnn_status marius_scatter_rows(const struct marius_scatter *scatter, const char *name,
                                                    struct gnn_err *err);
+
+/* ---- scatter_triples.c ---- */
+
+/* Counts the buckets of the training edges into store->triple_start and writes the edges. */
+GNN_MUST_CHECK enum gnn_status marius_scatter_triples(const struct marius_scatter *scatter, struct gnn_err *err);
 
 #endif
