@@ -5,8 +5,11 @@
  *             at most `staleness` mini-batches in flight                  look-ahead, subgraph, write-back (1 each)
  *   swap      one group of partitions takes the place of another
  *
+ *   sync      links: what the slots hold of what was learned
+ *
  * Each of these is a pipeline run to its end, so that no mini-batch sees two states. With training nodes first there is
- * one state, and no swap. What the released code's timer leaves out is the fill: timed_ns counts the rest. */
+ * one state, and no swap. What the released code's timer leaves out is the fill and the last write: timed_ns counts
+ * the rest. */
 #include "systems/mariusgnn/mariusgnn.h"
 
 #include <inttypes.h>
@@ -29,7 +32,7 @@ struct epoch {
 
     /* sums over the states */
     uint32_t states_run;
-    uint64_t fill_ns, swap_ns, read_rows, left_rows, resident_edges;
+    uint64_t fill_ns, swap_ns, sync_ns, read_rows, left_rows, resident_edges;
 };
 
 static const struct marius_config *config_of(const struct epoch *e)
@@ -64,6 +67,8 @@ static enum gnn_status draw_order(struct epoch *e, struct gnn_err *err)
     const struct marius_sizes *const z = &e->m->sizes;
     struct gnn_world *const world = e->env->world;
     struct gnn_rng rng = gnn_rng_at(gnn_rng_fold(gnn_rng_fork(e->env->workload->seed, "partitions"), e->number));
+    if (e->m->links != NULL)
+        return marius_links_draw(e->m, &rng, &e->order, err);
     if (!z->whole && !z->training_first)
         return marius_order_replace(world, &rng, z->partitions, z->group, z->places, &e->order, err);
     return marius_order_training_first(world, &rng, z->partitions, gnn_min_u32(z->training, z->capacity), z->capacity,
@@ -75,7 +80,7 @@ static enum gnn_status draw_examples(struct epoch *e, struct gnn_err *err)
 {
     struct marius *const m = e->m;
     const uint32_t count = e->env->dataset->train.count;
-    if (e->order.states == 1)
+    if (e->order.states == 1 || m->links != NULL)
         return GNN_OK;
     const uint64_t key = gnn_rng_fold(gnn_rng_fork(e->env->workload->seed, "examples"), e->number);
     GNN_TRY(marius_assign_nodes(&e->order, key, m->order.order, count, m->sizes.rows, m->state_of, err));
@@ -98,7 +103,9 @@ static void begin_state(struct epoch *e, uint32_t state)
     e->first_batch += e->batches;
     e->examples = m->order.order;
     e->example_count = e->env->dataset->train.count;
-    if (e->order.states > 1) {
+    if (m->links != NULL) {
+        e->example_count = marius_training_edges_count(m->links->edges, graph_of(e, state));
+    } else if (e->order.states > 1) {
         e->examples = m->examples + m->state_start[state];
         e->example_count = m->state_start[state + 1] - m->state_start[state];
     }
@@ -110,7 +117,11 @@ static void begin_state(struct epoch *e, uint32_t state)
     for (uint32_t s = 0; s < m->sizes.capacity; s++)
         if (m->resident[s] != MARIUS_NONE)
             m->slot_of[m->resident[s]] = s;
-    e->resident_edges = gnn_max_u64(e->resident_edges, marius_edges_graph(m->edges, graph_of(e, state))->edge_count);
+    if (m->edges != NULL)
+        e->resident_edges =
+            gnn_max_u64(e->resident_edges, marius_edges_graph(m->edges, graph_of(e, state))->edge_count);
+    if (m->links != NULL)
+        marius_links_begin_state(m);
 }
 
 /* ---- loading ---- */
@@ -130,9 +141,23 @@ static enum gnn_status gather(const struct epoch *e, struct marius_item *item, s
     return GNN_OK;
 }
 
+static enum gnn_status load_edges(const struct epoch *e, uint32_t worker, uint32_t k, struct marius_item *item,
+                                  struct gnn_err *err)
+{
+    const uint32_t batch_size = e->env->workload->batch_size, set = graph_of(e, e->state);
+    const struct marius_place place = {.epoch = e->number,
+                                       .state = e->state,
+                                       .set = set,
+                                       .first = k * batch_size,
+                                       .count = gnn_min_u32(e->example_count - k * batch_size, batch_size),
+                                       .batch = e->first_batch + k};
+    const struct marius_subgraph *const graph = e->m->edges != NULL ? marius_edges_graph(e->m->edges, set) : NULL;
+    return marius_links_load(e->m, worker, &place, graph, item, err);
+}
+
 /* Samples batch k of the state and gathers its rows. */
-static enum gnn_status load(const struct epoch *e, uint32_t worker, uint32_t k, struct marius_item *item,
-                            struct gnn_err *err)
+static enum gnn_status load_nodes(const struct epoch *e, uint32_t worker, uint32_t k, struct marius_item *item,
+                                  struct gnn_err *err)
 {
     const struct marius *const m = e->m;
     const uint32_t batch_size = e->env->workload->batch_size, rows = m->sizes.rows;
@@ -162,7 +187,7 @@ static enum gnn_status load_stage(void *ctx, struct gnn_worker *worker, struct g
         const uint32_t k = (uint32_t)atomic_fetch_add(&e->next, 1);
         if (k >= e->batches)
             return gnn_queue_push(e->free_items, item);
-        GNN_TRY(load(e, worker->index, k, item, err));
+        GNN_TRY((e->m->links != NULL ? load_edges : load_nodes)(e, worker->index, k, item, err));
         GNN_TRY(gnn_reorder_put(e->delivery, k, item));
         worker->items++;
     }
@@ -178,7 +203,9 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
         if (taken == NULL)
             return GNN_OK;
         struct marius_item *const item = taken;
-        if (!e->env->workload->sample_only)
+        if (e->m->links != NULL)
+            GNN_TRY(marius_links_train(e->m, item, err));
+        else if (!e->env->workload->sample_only)
             GNN_TRY(gnn_training_step(&e->m->training, marius_dense_view(item->batch), &item->input, err));
         GNN_TRY(gnn_queue_push(e->free_items, item));
         worker->items++;
@@ -203,12 +230,24 @@ static enum gnn_status look_ahead_stage(void *ctx, struct gnn_worker *worker, st
     return marius_buffer_look_ahead(e->m->buffer, e->m->entering, e->m->sizes.group, err);
 }
 
+/* Builds the subgraph of a state and reads its training edges, where there are any of either. from: the graph of the
+ * state before, or MARIUS_NONE. */
+static enum gnn_status read_edges(const struct epoch *e, uint32_t state, uint32_t from, struct gnn_err *err)
+{
+    const struct marius *const m = e->m;
+    if (m->edges != NULL)
+        GNN_TRY(marius_edges_build(m->edges, graph_of(e, state), m->next_resident, from, err));
+    return m->links == NULL ? GNN_OK
+                            : marius_training_edges_read(m->links->edges, graph_of(e, state), state, m->next_resident,
+                                                         m->links->bucket_state, err);
+}
+
 static enum gnn_status subgraph_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct epoch *const e = ctx;
     list_slots(e, e->state + 1, e->m->next_resident);
     worker->items++;
-    return marius_edges_build(e->m->edges, graph_of(e, e->state + 1), e->m->next_resident, graph_of(e, e->state), err);
+    return read_edges(e, e->state + 1, graph_of(e, e->state), err);
 }
 
 static enum gnn_status write_back_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -230,8 +269,8 @@ static enum gnn_status add_prefetch(struct epoch *e, struct gnn_pipeline *pipeli
         (void)list_entering(e);
         GNN_TRY(gnn_pipeline_stage(pipeline, "look-ahead", 1, look_ahead_stage, e, err));
     }
-    return config_of(e)->always_write ? gnn_pipeline_stage(pipeline, "write-back", 1, write_back_stage, e, err)
-                                      : GNN_OK;
+    const bool writes = config_of(e)->always_write || e->m->links != NULL;
+    return writes ? gnn_pipeline_stage(pipeline, "write-back", 1, write_back_stage, e, err) : GNN_OK;
 }
 
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
@@ -270,7 +309,7 @@ static enum gnn_status swap_stage(void *ctx, struct gnn_worker *worker, struct g
     if (m->buffer != NULL)
         GNN_TRY(marius_buffer_exchange(m->buffer, first, m->entering, group, err));
     list_slots(e, e->state + 1, m->next_resident);
-    return marius_edges_build(m->edges, graph_of(e, e->state + 1), m->next_resident, graph_of(e, e->state), err);
+    return read_edges(e, e->state + 1, graph_of(e, e->state), err);
 }
 
 static enum gnn_status add_swap(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
@@ -298,7 +337,7 @@ static enum gnn_status fill_stage(void *ctx, struct gnn_worker *worker, struct g
     if (m->buffer != NULL)
         GNN_TRY(marius_buffer_fill(m->buffer, m->next_resident, keep, err));
     if (!same)
-        GNN_TRY(marius_edges_build(m->edges, 0, m->next_resident, MARIUS_NONE, err));
+        GNN_TRY(read_edges(e, 0, MARIUS_NONE, err));
     memcpy(m->resident, m->next_resident, bytes);
     return GNN_OK;
 }
@@ -306,6 +345,20 @@ static enum gnn_status fill_stage(void *ctx, struct gnn_worker *worker, struct g
 static enum gnn_status add_fill(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
     return gnn_pipeline_stage(pipeline, "fill", 1, fill_stage, ctx, err);
+}
+
+/* ---- the end ---- */
+
+static enum gnn_status sync_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct epoch *const e = ctx;
+    worker->items++;
+    return marius_links_end(e->m, err);
+}
+
+static enum gnn_status add_sync(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
+{
+    return gnn_pipeline_stage(pipeline, "sync", 1, sync_stage, ctx, err);
 }
 
 /* ---- an epoch ---- */
@@ -334,7 +387,13 @@ static enum gnn_status run(struct epoch *e, struct gnn_epoch_result *out, struct
     GNN_TRY(draw_examples(e, err));
     GNN_TRY(gnn_epoch_run(e->env, add_fill, e, out, err));
     e->fill_ns = gnn_now_ns(world) - start_ns;
-    return run_states(e, out, err);
+    GNN_TRY(run_states(e, out, err));
+    if (e->m->links == NULL || !marius_links_write(e->m))
+        return GNN_OK;
+    const uint64_t sync_ns = gnn_now_ns(world);
+    GNN_TRY(gnn_epoch_run(e->env, add_sync, e, out, err));
+    e->sync_ns = gnn_now_ns(world) - sync_ns;
+    return GNN_OK;
 }
 
 /* ---- figures ---- */
@@ -344,10 +403,11 @@ static void report_reads(const struct epoch *e, struct gnn_epoch_result *out)
     struct marius *const m = e->m;
     struct gnn_counters *const c = &out->counters;
     struct marius_buffer_counters buffer = {.reads = 0};
-    struct marius_edges_counters edges;
+    struct marius_edges_counters edges = {.reads = 0};
     if (m->buffer != NULL)
         marius_buffer_take_counters(m->buffer, &buffer);
-    marius_edges_take_counters(m->edges, &edges);
+    if (m->edges != NULL)
+        marius_edges_take_counters(m->edges, &edges);
     c->requested_bytes = buffer.read_bytes + edges.read_bytes;
     c->requested_ios = buffer.reads + edges.reads;
     c->requested_write_bytes = buffer.written_bytes;
@@ -365,7 +425,7 @@ static void report_samples(const struct epoch *e, struct gnn_epoch_result *out)
 {
     struct gnn_counters *const c = &out->counters;
     uint64_t drawn = 0;
-    for (uint32_t w = 0; w < config_of(e)->loaders; w++) {
+    for (uint32_t w = 0; w < config_of(e)->loaders && e->m->dense != NULL; w++) {
         struct gnn_sample_counters one;
         marius_dense_counters(e->m->dense[w], &one);
         drawn += marius_dense_one_hop_edges(e->m->dense[w]);
@@ -398,18 +458,34 @@ static void report_sizes(const struct epoch *e, struct gnn_epoch_result *out)
     gnn_epoch_size(out, "resident_edges", e->resident_edges);
 }
 
+/* Of the rows of every table: they were asked for together, and read with their partitions. */
+static void report_links(const struct epoch *e, struct gnn_epoch_result *out)
+{
+    const struct marius *const m = e->m;
+    const struct marius_vectors *const v = &m->links->vectors;
+    struct gnn_counters *const c = &out->counters;
+    marius_links_result(e->m, out);
+    c->rows_asked = c->cache_hits = m->links->rows;
+    c->rows_read = e->read_rows * v->tables;
+    c->cache_evictions = e->left_rows * v->tables;
+    c->needed_bytes = c->sample.sampled_edges * e->env->dataset->id_bytes + c->rows_asked * e->env->dataset->row_bytes;
+    c->prepare_disk_bytes += marius_vectors_disk_bytes(e->env, m->sizes.partitions, m->sizes.slot_bytes, v->kept);
+}
+
 static void report(const struct epoch *e, uint64_t epoch_ns, struct gnn_epoch_result *out)
 {
     struct marius *const m = e->m;
-    if (m->buffer != NULL)
+    if (m->links == NULL && m->buffer != NULL)
         gnn_training_result(&m->training, out);
     report_samples(e, out);
     report_reads(e, out);
     report_sizes(e, out);
     out->counters.prepare_disk_bytes = m->store.disk_bytes;
+    if (m->links != NULL)
+        report_links(e, out);
     gnn_epoch_figure(out, "fill_ns", e->fill_ns);
     gnn_epoch_figure(out, "swap_ns", e->swap_ns);
-    gnn_epoch_figure(out, "timed_ns", epoch_ns - e->fill_ns);
+    gnn_epoch_figure(out, "timed_ns", epoch_ns - e->fill_ns - e->sync_ns);
     gnn_epoch_figure(out, "store_prepare_ns", m->preparation_reported ? 0 : m->store.prepare_ns);
     m->preparation_reported = true;
 }
@@ -420,9 +496,14 @@ enum gnn_status marius_epoch(void *state, uint64_t epoch, struct gnn_epoch_resul
     const uint32_t limit = m->env->workload->max_batches;
     struct epoch e = {.m = m, .env = m->env, .number = epoch, .batches_left = limit > 0 ? limit : UINT32_MAX};
     const uint64_t start_ns = gnn_now_ns(m->env->world);
-    gnn_batch_order_begin(&m->order, epoch);
-    gnn_training_begin(&m->training);
-    for (uint32_t w = 0; w < m->config->loaders; w++)
+    if (m->links != NULL) {
+        marius_links_begin(m);
+        e.number += m->links->first_epoch;
+    } else {
+        gnn_batch_order_begin(&m->order, epoch);
+        gnn_training_begin(&m->training);
+    }
+    for (uint32_t w = 0; w < m->config->loaders && m->dense != NULL; w++)
         marius_dense_clear_counters(m->dense[w]);
     const enum gnn_status status = run(&e, out, err);
     report(&e, gnn_now_ns(m->env->world) - start_ns, out);

@@ -1,10 +1,12 @@
 /* MariusGNN: its configuration, the sizes that follow from it, and what an open system is made of. Headers say what the
  * parts do: policy.h (which partitions are in memory when), store.h (files), partition_buffer.h (node vectors in
- * memory), resident_edges.h (their edges), dense.h (sampling). */
+ * memory), resident_edges.h (their edges), dense.h (sampling); for links training_edges.h (what is trained) and
+ * vectors.h (what is learned). */
 #ifndef MARIUSGNN_H
 #define MARIUSGNN_H
 
 #include "harness/system/epoch.h"
+#include "harness/system/link_training.h"
 #include "harness/system/plan.h"
 #include "harness/system/training.h"
 #include "systems/mariusgnn/dense.h"
@@ -12,15 +14,21 @@
 #include "systems/mariusgnn/policy.h"
 #include "systems/mariusgnn/resident_edges.h"
 #include "systems/mariusgnn/store.h"
+#include "systems/mariusgnn/training_edges.h"
+#include "systems/mariusgnn/vectors.h"
 
 /* ---- options.c ---- */
 
 enum marius_policy {
-    MARIUS_POLICY_AUTO,     /* training-first where its partitions leave room for another one, else replace */
-    MARIUS_POLICY_TRAINING, /* one state an epoch */
-    MARIUS_POLICY_REPLACE,  /* l - c_l + 1 states */
+    MARIUS_POLICY_AUTO,     /* nodes: training-first where it leaves room for another partition, else replace;
+                               links: memory where everything fits, else comet */
+    MARIUS_POLICY_TRAINING, /* nodes: one state an epoch */
+    MARIUS_POLICY_REPLACE,  /* nodes: l - c_l + 1 states */
     MARIUS_POLICY_MEMORY,   /* everything resident: the paper's in-memory runs */
+    MARIUS_POLICY_COMET,    /* links: groups of partitions, edge buckets to any state that holds them */
+    MARIUS_POLICY_BETA,     /* links: single partitions, edge buckets to the first state that holds them */
 };
+enum marius_kept { MARIUS_VECTORS_SCRATCH, MARIUS_VECTORS_KEPT };
 enum marius_edges { MARIUS_EDGES_BOTH, MARIUS_EDGES_IN };
 enum marius_io { MARIUS_IO_DIRECT, MARIUS_IO_BUFFERED };
 enum marius_bucket_reads { MARIUS_BUCKETS_COALESCED, MARIUS_BUCKETS_SINGLE };
@@ -45,6 +53,7 @@ struct marius_config {
     uint32_t depth; /* reads in flight */
     enum marius_edge_memory edge_memory;
     enum gnn_transfer transfer;
+    enum marius_kept vectors;
 };
 extern const struct gnn_option marius_options[];
 
@@ -62,6 +71,7 @@ struct marius_sizes {
     uint32_t staleness;
     uint64_t slot_bytes;     /* of a partition's rows in memory and on the disk */
     uint64_t resident_edges; /* of a state, planned for */
+    uint64_t state_edges;    /* links: training edges of a state, planned for */
     uint32_t rule_capacity;  /* the paper's c for the cap: section 6, F = 0 */
 };
 
@@ -71,16 +81,47 @@ struct marius_sizes {
  * judges the cap. */
 GNN_MUST_CHECK enum gnn_status marius_size(const struct marius_config *config, const struct marius_store *store,
                                            struct marius_sizes *out, struct gnn_memory_plan *plan, struct gnn_err *err);
+/* Most states of an epoch. */
+uint64_t marius_states(const struct marius_sizes *sizes, const struct gnn_env *env);
 /* What a sampler of this run is opened with. */
 struct marius_dense_config marius_dense_of(const struct gnn_env *env, const struct marius_config *config);
 
 /* ---- an open system ---- */
 
+static inline bool marius_learns_links(const struct gnn_env *env)
+{
+    return env->workload->task == GNN_TASK_LINK;
+}
+
+/* Nodes that a mini-batch begins with, at most: its seeds, or the ends and negatives of its edges. */
+uint32_t marius_targets_most(const struct gnn_env *env);
+
 /* One mini-batch between its seeds and its training step. */
 struct marius_item {
-    uint32_t *targets; /* (batch_size) local IDs */
+    uint32_t *targets; /* (marius_targets_most) local IDs */
     struct marius_dense_batch *batch;
-    struct gnn_train_input input; /* not opened with --sample-only */
+    struct gnn_train_input input; /* nodes; not opened with --sample-only */
+    struct gnn_triple *edges;     /* links: (batch_size) */
+    struct gnn_link_item link;
+};
+
+/* What one loader has drawn in this epoch, for links. */
+struct marius_lane {
+    uint64_t batches, nodes, digest;
+};
+
+/* What learning links has besides. */
+struct marius_links {
+    struct marius_vectors vectors;
+    struct marius_training_edges *edges;
+    struct gnn_link_training training;
+    struct marius_lane *lanes; /* (loaders) */
+    gnn_node *pool;            /* (pool_count) resident nodes, in the dataset's IDs: negatives are drawn from them */
+    uint32_t pool_count;       /* 0: from all nodes */
+    uint32_t *bucket_state;    /* (p, p) which state of the epoch trains a bucket */
+    uint64_t first_epoch;      /* of this run: after those that earlier ones completed, with vectors that are kept */
+    double bias;               /* B of the epoch */
+    uint64_t rows;             /* that mini-batches asked for */
 };
 
 struct marius {
@@ -95,6 +136,7 @@ struct marius {
     struct marius_dense **dense; /* (loaders) */
     struct marius_item *items;   /* (staleness) */
     struct gnn_training training;
+    struct marius_links *links; /* with --task link alone; then train, order, training and the next three are unused */
 
     /* where states follow each other; NULL with one, whose X is the whole order */
     uint32_t *state_of;    /* (train.count) of the order's nodes */
@@ -107,6 +149,40 @@ struct marius {
     uint32_t *slot_of;       /* (partitions) slot of a resident one */
     bool preparation_reported;
 };
+
+/* ---- links.c: what differs where links are learned ---- */
+
+GNN_MUST_CHECK enum gnn_status marius_links_open(struct marius *m, struct gnn_err *err); /* after the store */
+void marius_links_close(struct marius *m);
+void marius_links_begin(struct marius *m); /* an epoch's sums to zero */
+/* Draws the order of the epoch's states; with several, which of them trains each bucket. */
+GNN_MUST_CHECK enum gnn_status marius_links_draw(struct marius *m, struct gnn_rng *rng, struct marius_order *order,
+                                                 struct gnn_err *err);
+/* Lists the nodes of the state that begins, m->resident. */
+void marius_links_begin_state(struct marius *m);
+
+/* Which mini-batch of which state. */
+struct marius_place {
+    uint64_t epoch;
+    uint32_t state, set; /* set: of its training edges */
+    uint32_t first, count;
+    uint32_t batch; /* its number in the epoch */
+};
+/* Draws edges and negatives, and with an encoder their neighbourhoods in graph; any loader. */
+GNN_MUST_CHECK enum gnn_status marius_links_load(struct marius *m, uint32_t worker, const struct marius_place *place,
+                                                 const struct marius_subgraph *graph, struct marius_item *item,
+                                                 struct gnn_err *err);
+/* One step: rows out of the partition buffer, and the new ones back; the trainer. */
+GNN_MUST_CHECK enum gnn_status marius_links_train(struct marius *m, const struct marius_item *item,
+                                                  struct gnn_err *err);
+/* Writes what is resident; with vectors that are kept, the epoch is complete. */
+GNN_MUST_CHECK enum gnn_status marius_links_end(struct marius *m, struct gnn_err *err);
+/* Whether there is anything for it to do: not in memory, where nothing is ever read again. */
+bool marius_links_write(const struct marius *m);
+void marius_links_result(struct marius *m, struct gnn_epoch_result *out);
+/* The read_embeddings hook; state: struct marius. */
+GNN_MUST_CHECK enum gnn_status marius_read_embeddings(void *state, const gnn_node *nodes, uint32_t count, gnn_real *out,
+                                                      struct gnn_err *err);
 
 /* epoch.c: the train_epoch hook; state: struct marius. */
 GNN_MUST_CHECK enum gnn_status marius_epoch(void *state, uint64_t epoch, struct gnn_epoch_result *out,

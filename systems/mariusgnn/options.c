@@ -10,11 +10,13 @@ _Static_assert(sizeof(enum marius_policy) == sizeof(uint32_t), "GNN_OPT_CHOICE w
 /* clang-format off */
 const struct gnn_option marius_options[] = {
     {.name = "policy", .type = GNN_OPT_CHOICE, .offset = FIELD(policy), .def = "auto",
-     .choices = WORDS("auto", "training-first", "replace", "memory"),
-     .help = "Which partitions are resident. training-first: those of the training nodes and others at random, anew "
-             "each epoch; replace: one group of partitions after another until all were; memory: all; auto: "
-             "training-first if it leaves room for another partition, else replace.",
-     .source = "paper section 5.2; memory: its in-memory runs; released code: chosen by hand"},
+     .choices = WORDS("auto", "training-first", "replace", "memory", "comet", "beta"),
+     .help = "Which partitions are resident. memory: all. Nodes: training-first: those of the training nodes and "
+             "others at random, anew each epoch; replace: one group of partitions after another until all were. "
+             "Links: comet: groups are swapped one at a time until every two met, an edge bucket is trained in any "
+             "state that holds it; beta: partitions, and the first state. auto: training-first if it leaves room for "
+             "another partition, else replace; of links memory if all fits, else comet.",
+     .source = "paper sections 5.1 and 5.2; memory: its in-memory runs; released code: chosen by hand"},
     {.name = "partitions", .type = GNN_OPT_U32, .offset = FIELD(partitions), .unit = "partitions", .def = "0",
      .max = 1 << 15, .help = "Physical partitions (p); 0 = min(NO / D, sqrt(EO / D)) as a power of two.",
      .source = "paper section 6; released code: 8192 for papers100m, 16 by default"},
@@ -26,7 +28,8 @@ const struct gnn_option marius_options[] = {
                              "without a cap.",
      .source = "paper section 6: maximal; released code: 3584 of 8192 for papers100m"},
     {.name = "logical", .type = GNN_OPT_U32, .offset = FIELD(logical), .unit = "groups", .def = "2", .min = 1,
-     .max = 1024, .help = "policy=replace: groups of partitions in memory (c_l); one is replaced at a time.",
+     .max = 1024, .help = "policy=replace and comet: groups of partitions in memory (c_l); one is replaced at a time. "
+                          "There are l = p c_l / c groups.",
      .source = "paper section 6: 2"},
     {.name = "edges", .type = GNN_OPT_CHOICE, .offset = FIELD(edges), .def = "both", .choices = WORDS("both", "in"),
      .help = "both: fan-outs are drawn from incoming and again from outgoing edges; in: from incoming ones alone, as "
@@ -46,7 +49,8 @@ const struct gnn_option marius_options[] = {
      .help = "Mini-batches in flight at most; 0 = loaders + 5 (a queue of 4, and one in training), at most 16.",
      .source = "released code: 16, queues of 4"},
     {.name = "prefetch", .type = GNN_OPT_BOOL, .offset = FIELD(prefetch), .def = "true",
-     .help = "policy=replace: the next partitions and edges are read while a state trains, into memory of their own.",
+     .help = "policy=replace, comet and beta: the next partitions and edges are read, and those that left written, "
+             "while a state trains, in memory of their own.",
      .source = "paper section 3: overlapped; released code: off in the papers100m runs"},
     {.name = "keep", .type = GNN_OPT_BOOL, .offset = FIELD(keep), .def = "true",
      .help = "Partitions that stay resident from one epoch to the next are not read again; off: all are.",
@@ -74,6 +78,12 @@ const struct gnn_option marius_options[] = {
      .help = "With a GPU. ahead: a mini-batch crosses the bus while another trains; blocking: the trainer copies it "
              "and waits.",
      .source = "paper section 3 and released code: ahead"},
+    {.name = "vectors", .type = GNN_OPT_CHOICE, .offset = FIELD(vectors), .def = "scratch",
+     .choices = WORDS("scratch", "kept"),
+     .help = "Links. scratch: what is learned goes with the run; kept: it stays beside the store as the last completed "
+             "epoch left it, however the run ends, and a run with the same seed, model and partitions goes on from it; "
+             "twice the disk.",
+     .source = "released code: files that are written over in place; kept: ours"},
     {.name = NULL},
 };
 /* clang-format on */

@@ -5,6 +5,8 @@
  * fits the cap. The rule's own c, with F = 0, is reported beside it. */
 #include "systems/mariusgnn/mariusgnn.h"
 
+#include "harness/graph/triples.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -13,10 +15,53 @@ enum { PREPARING, IN_EPOCHS }; /* phases of the plan: the store is made before t
 
 static const char partitions_remedy[] = "mariusgnn.capacity, or mariusgnn.partitions for smaller ones";
 
-static struct marius_graph_size graph_size(const struct gnn_dataset *d)
+/* The paper's edges are those of the knowledge graph, with their relations. */
+static struct marius_graph_size graph_size(const struct gnn_env *env)
 {
-    return (struct marius_graph_size){
-        .nodes = d->node_count, .edges = d->edge_count, .row_bytes = d->row_bytes, .edge_bytes = MARIUS_EDGE_BYTES};
+    const struct gnn_dataset *const d = env->dataset;
+    const bool links = marius_learns_links(env);
+    return (struct marius_graph_size){.nodes = d->node_count,
+                                      .edges = links ? d->triple_count[GNN_TRIPLES_TRAIN] : d->edge_count,
+                                      .row_bytes = d->row_bytes,
+                                      .edge_bytes = links ? sizeof(struct gnn_triple) : MARIUS_EDGE_BYTES};
+}
+
+/* Arrays of the partition buffer: node vectors, and of those that are learned the optimiser's state. */
+static uint32_t array_count(const struct gnn_env *env)
+{
+    return marius_learns_links(env) ? 1 + gnn_optimizer_states(env->link_config->optimizer) : 1;
+}
+
+/* ---- what goes together ---- */
+
+static bool is_of_links(const struct marius_config *config)
+{
+    return config->policy == MARIUS_POLICY_COMET || config->policy == MARIUS_POLICY_BETA;
+}
+
+static bool is_of_nodes(const struct marius_config *config)
+{
+    return config->policy == MARIUS_POLICY_TRAINING || config->policy == MARIUS_POLICY_REPLACE;
+}
+
+static enum gnn_status check_task(const struct gnn_env *env, const struct marius_config *config, struct gnn_err *err)
+{
+    if (marius_learns_links(env) && is_of_nodes(config))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "mariusgnn.policy=training-first and replace are of --task nodes: links take auto, comet, beta "
+                        "or memory");
+    if (!marius_learns_links(env) && is_of_links(config))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "mariusgnn.policy=comet and beta are of --task link, whose examples are edges: nodes take "
+                        "auto, training-first, replace or memory");
+    if (!marius_learns_links(env) && config->vectors == MARIUS_VECTORS_KEPT)
+        return gnn_fail(err, GNN_EUSAGE, "mariusgnn.vectors=kept is of --task link: the vectors of nodes are given");
+    if (marius_learns_links(env) && config->policy != MARIUS_POLICY_BETA && config->logical < 2)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "mariusgnn.logical=%" PRIu32 ": every two groups must be in memory together once; take 2 or "
+                        "more",
+                        config->logical);
+    return GNN_OK;
 }
 
 /* ---- partitions ---- */
@@ -25,7 +70,7 @@ static enum gnn_status choose_partitions(const struct gnn_env *env, const struct
                                          struct marius_sizes *out, struct gnn_err *err)
 {
     const struct gnn_dataset *const d = env->dataset;
-    const struct marius_graph_size size = graph_size(d);
+    const struct marius_graph_size size = graph_size(env);
     out->partitions =
         config->partitions > 0 ? config->partitions : marius_tuned_partitions(&size, (uint32_t)config->block_bytes);
     if (!marius_partitions_fit(d->node_count, out->partitions))
@@ -116,6 +161,7 @@ struct sizing {
     const struct marius_config *config;
     const struct gnn_memory_plan *plan; /* with all that does not depend on c */
     struct census census[2];            /* without and with training nodes first */
+    struct census of_triples;           /* links: training edges */
     struct gnn_batch_size largest;
 };
 
@@ -135,13 +181,19 @@ static void shape(const struct sizing *s, uint32_t capacity, bool training_first
 {
     sizes->training_first = training_first;
     sizes->whole = capacity == sizes->partitions;
-    sizes->places = sizes->whole || training_first ? capacity : gnn_min_u32(s->config->logical, capacity);
+    const bool single = sizes->whole || training_first || s->config->policy == MARIUS_POLICY_BETA;
+    sizes->places = single ? capacity : gnn_min_u32(s->config->logical, capacity);
     assert(sizes->places > 0);
     sizes->group = capacity / sizes->places;
     sizes->capacity = sizes->places * sizes->group;
     sizes->prefetch = !sizes->whole && !training_first && s->config->prefetch;
     sizes->subgraphs = sizes->whole || training_first ? 1 : 2;
     sizes->resident_edges = most_edges(sizes, training_first ? sizes->training : 0, &s->census[training_first]);
+    if (!marius_learns_links(s->env))
+        return;
+    sizes->state_edges = most_edges(sizes, 0, &s->of_triples); /* as if all of them were the state's own */
+    if (s->env->workload->layers == 0)
+        sizes->resident_edges = 0;
 }
 
 static uint64_t buffer_bytes(const struct sizing *s, const struct marius_sizes *sizes)
@@ -151,7 +203,13 @@ static uint64_t buffer_bytes(const struct sizing *s, const struct marius_sizes *
                                                 .prefetch = sizes->prefetch,
                                                 .array_count = 1,
                                                 .arrays = {{.slot_bytes = sizes->slot_bytes}}};
-    return s->env->workload->sample_only ? 0 : marius_buffer_bytes(&buffer);
+    return s->env->workload->sample_only ? 0 : gnn_mul_bytes(array_count(s->env), marius_buffer_bytes(&buffer));
+}
+
+/* Neighbourhoods are drawn. */
+static bool samples(const struct gnn_env *env)
+{
+    return env->workload->layers > 0;
 }
 
 static uint64_t edge_bytes(const struct sizing *s, const struct marius_sizes *sizes)
@@ -162,14 +220,38 @@ static uint64_t edge_bytes(const struct sizing *s, const struct marius_sizes *si
                                               .direct = s->config->io == MARIUS_IO_DIRECT,
                                               .out_edges = s->config->edges == MARIUS_EDGES_BOTH,
                                               .released = s->config->edge_memory == MARIUS_MEMORY_RELEASED};
-    return marius_edges_bytes(&edges, sizes->rows, sizes->resident_edges);
+    return samples(s->env) ? marius_edges_bytes(&edges, sizes->rows, sizes->resident_edges) : 0;
+}
+
+/* Training edges of a state, and of the next; the nodes that negatives are drawn from. */
+static uint64_t example_bytes(const struct sizing *s, const struct marius_sizes *sizes)
+{
+    const struct marius_training_edges_config edges = {.slots = sizes->capacity,
+                                                       .sets = sizes->subgraphs,
+                                                       .depth = s->config->depth,
+                                                       .whole = sizes->whole,
+                                                       .direct = s->config->io == MARIUS_IO_DIRECT};
+    const uint64_t pool = sizes->whole ? 0 : (uint64_t)sizes->capacity * sizes->rows * sizeof(gnn_node);
+    return marius_learns_links(s->env) ? gnn_add_bytes(marius_training_edges_bytes(&edges, sizes->state_edges), pool)
+                                       : 0;
 }
 
 static uint64_t sampler_bytes(const struct sizing *s, const struct marius_sizes *sizes)
 {
     const struct marius_dense_config dense = marius_dense_of(s->env, s->config);
+    if (!samples(s->env))
+        return 0;
     return gnn_mul_bytes(s->config->loaders, marius_dense_bytes(&dense, sizes->capacity * sizes->rows,
-                                                                sizes->resident_edges, s->env->workload->batch_size));
+                                                                sizes->resident_edges, marius_targets_most(s->env)));
+}
+
+/* A mini-batch of edges: what it is drawn into, and its nodes as local IDs. */
+static uint64_t edge_batch_bytes(const struct gnn_env *env)
+{
+    const struct gnn_workload *const load = env->workload;
+    return gnn_add_bytes(gnn_link_batch_bytes(&load->negatives, env->dataset->node_count, load->batch_size),
+                         load->batch_size * (uint64_t)sizeof(struct gnn_triple) +
+                             marius_targets_most(env) * (uint64_t)sizeof(uint32_t));
 }
 
 /* Mini-batches in flight: lists at their bound, at which they are reserved, and the rows of the largest. */
@@ -179,11 +261,14 @@ static uint64_t batches_bytes(const struct sizing *s, const struct marius_sizes 
     const struct marius_dense_config dense = marius_dense_of(env, s->config);
     const uint32_t local_count = sizes->capacity * sizes->rows;
     const uint64_t lists =
-        marius_dense_batch_bytes(&dense, local_count, sizes->resident_edges, env->workload->batch_size);
+        samples(env) ? marius_dense_batch_bytes(&dense, local_count, sizes->resident_edges, marius_targets_most(env))
+                     : 0;
     const uint64_t rows = gnn_rows_capacity(gnn_min_u32(s->largest.nodes[env->workload->layers], local_count));
     const uint64_t labels = env->workload->batch_size * (uint64_t)sizeof *env->dataset->labels;
     uint64_t one = gnn_add_bytes(lists, GNN_PAGE_BYTES);
-    if (!env->workload->sample_only)
+    if (marius_learns_links(env)) /* rows are gathered when it trains, for one at a time */
+        one = gnn_add_bytes(one, edge_batch_bytes(env));
+    else if (!env->workload->sample_only)
         one =
             gnn_add_bytes(one, gnn_add_bytes(gnn_round_up(gnn_mul_bytes(rows, env->dataset->row_bytes), GNN_PAGE_BYTES),
                                              gnn_round_up(labels, GNN_PAGE_BYTES)));
@@ -193,7 +278,8 @@ static uint64_t batches_bytes(const struct sizing *s, const struct marius_sizes 
 static bool fits(const struct sizing *s, const struct marius_sizes *sizes)
 {
     const uint64_t vectors = gnn_add_bytes(buffer_bytes(s, sizes), batches_bytes(s, sizes));
-    const uint64_t edges = gnn_add_bytes(edge_bytes(s, sizes), sampler_bytes(s, sizes));
+    const uint64_t edges =
+        gnn_add_bytes(gnn_add_bytes(edge_bytes(s, sizes), example_bytes(s, sizes)), sampler_bytes(s, sizes));
     return gnn_add_bytes(vectors, edges) <= gnn_plan_left(s->plan, IN_EPOCHS);
 }
 
@@ -215,11 +301,17 @@ static uint32_t least_training_first(const struct marius_sizes *sizes)
     return gnn_min_u32(sizes->training + 1, sizes->partitions);
 }
 
+/* Groups that must be in memory at once: of BETA any two. */
+static uint32_t least_groups(const struct marius_config *config)
+{
+    return config->policy == MARIUS_POLICY_BETA ? 2 : config->logical;
+}
+
 static bool choose(const struct sizing *s, bool training_first, struct marius_sizes *sizes)
 {
     const uint32_t given = s->config->policy == MARIUS_POLICY_MEMORY ? sizes->partitions : s->config->capacity;
-    const uint32_t least =
-        training_first ? least_training_first(sizes) : gnn_min_u32(s->config->logical, sizes->partitions);
+    const uint32_t groups = least_groups(s->config);
+    const uint32_t least = training_first ? least_training_first(sizes) : gnn_min_u32(groups, sizes->partitions);
     if (given == 0)
         return choose_capacity(s, least, training_first, sizes);
     shape(s, given, training_first, sizes);
@@ -231,7 +323,8 @@ static enum gnn_status choose_policy(const struct sizing *s, const bool *placed,
 {
     const enum marius_policy policy = s->config->policy;
     const bool only_first = policy == MARIUS_POLICY_TRAINING || policy == MARIUS_POLICY_MEMORY;
-    bool training_first = placed != NULL ? *placed : policy != MARIUS_POLICY_REPLACE;
+    const bool links = marius_learns_links(s->env);
+    bool training_first = placed != NULL ? *placed : policy != MARIUS_POLICY_REPLACE && !links;
     bool chosen = choose(s, training_first, sizes);
     if (!chosen && training_first && !only_first) { /* the fallback of section 5.2 */
         training_first = false;
@@ -247,7 +340,7 @@ static enum gnn_status choose_policy(const struct sizing *s, const bool *placed,
     return gnn_fail(err, GNN_EUSAGE,
                     "mariusgnn.capacity=%" PRIu32 " holds no %" PRIu32 " groups of partitions; raise it, or lower "
                     "mariusgnn.logical",
-                    s->config->capacity, s->config->logical);
+                    s->config->capacity, least_groups(s->config));
 }
 
 /* What grows with the graph whatever is resident. */
@@ -256,9 +349,28 @@ static void add_tables(struct gnn_memory_plan *plan, const struct marius_sizes *
     const struct gnn_env *const env = plan->env;
     const uint64_t buckets = (uint64_t)sizes->partitions * sizes->partitions;
     gnn_plan_part(plan, "order of nodes", NULL, env->dataset->node_count * (uint64_t)sizeof(gnn_node));
-    gnn_plan_part(plan, "edge bucket table", "mariusgnn.partitions", (buckets + 2) * sizeof(uint64_t));
-    gnn_plan_part(plan, "training nodes in order", NULL,
-                  gnn_batch_order_bytes(env) + UINT64_C(3) * env->dataset->train.count * sizeof(gnn_node));
+    if (samples(env))
+        gnn_plan_part(plan, "edge bucket table", "mariusgnn.partitions", (buckets + 2) * sizeof(uint64_t));
+    if (!marius_learns_links(env)) {
+        gnn_plan_part(plan, "training nodes in order", NULL,
+                      gnn_batch_order_bytes(env) + UINT64_C(3) * env->dataset->train.count * sizeof(gnn_node));
+        return;
+    }
+    gnn_plan_part(plan, "new names of nodes", NULL, env->dataset->node_count * (uint64_t)sizeof(gnn_node));
+    gnn_plan_part(plan, "table of training edges", "mariusgnn.partitions",
+                  (buckets + 2) * sizeof(uint64_t) + buckets * sizeof(uint32_t)); /* and the states of the buckets */
+}
+
+/* What learning links holds whatever is resident: the rows of the mini-batch that trains, a partition for the
+ * evaluation, the manifest of vectors that are kept. */
+static void add_links(struct gnn_memory_plan *plan, const struct sizing *s, const struct marius_sizes *sizes)
+{
+    gnn_plan_in_flight(plan, "gathered vectors and gradients", "--batch, --negatives or --fanout",
+                       gnn_link_training_bytes(plan->env, &s->largest));
+    gnn_plan_part(plan, "a partition for the evaluation", "mariusgnn.partitions", sizes->slot_bytes);
+    if (s->config->vectors == MARIUS_VECTORS_KEPT)
+        gnn_plan_part(plan, "manifest of the vectors", "mariusgnn.vectors",
+                      marius_vectors_manifest_bytes(plan->env, sizes->partitions));
 }
 
 /* What the largest mini-batch holds when both directions are drawn from, and by how much the model is larger for it. */
@@ -269,7 +381,7 @@ static void plan_model(struct gnn_memory_plan *plan, const struct marius_config 
     for (uint32_t l = 0; config->edges == MARIUS_EDGES_BOTH && l < load.layers; l++)
         load.fanout[l] *= 2;
     gnn_batch_largest(env->dataset, &load, largest);
-    if (load.sample_only || env->model_config == NULL)
+    if (load.sample_only || env->model_config == NULL || load.layers == 0)
         return;
     const uint64_t usual = gnn_model_bytes(env->model_config, plan->largest.nodes);
     const uint64_t larger = gnn_model_bytes(env->model_config, largest->nodes);
@@ -283,15 +395,20 @@ static void add_parts(struct gnn_memory_plan *plan, const struct sizing *s, cons
                       const struct marius_sizes *sizes)
 {
     const struct marius_store_config config = {.partitions = sizes->partitions,
-                                               .training_first = sizes->training_first};
+                                               .training_first = sizes->training_first,
+                                               .triples = marius_learns_links(plan->env) && !sizes->whole};
     if (!plan->env->workload->sample_only)
         gnn_plan_part(plan, "partition buffer", partitions_remedy, buffer_bytes(s, sizes))->phases = 1 << IN_EPOCHS;
     gnn_plan_part(plan, "resident edges", partitions_remedy, edge_bytes(s, sizes))->phases = 1 << IN_EPOCHS;
+    if (marius_learns_links(plan->env))
+        gnn_plan_part(plan, "training edges of a state", partitions_remedy, example_bytes(s, sizes))->phases =
+            1 << IN_EPOCHS;
     gnn_plan_part(plan, "samplers", "mariusgnn.loaders", sampler_bytes(s, sizes))->phases = 1 << IN_EPOCHS;
     gnn_plan_in_flight(plan, "mini-batches in flight", "mariusgnn.staleness, --batch or --fanout",
                        batches_bytes(s, sizes))
         ->phases = 1 << IN_EPOCHS;
-    gnn_train_input_plan(plan, s->config->transfer, s->config->loaders, sizes->staleness);
+    if (!marius_learns_links(plan->env))
+        gnn_train_input_plan(plan, s->config->transfer, s->config->loaders, sizes->staleness);
     if (store == NULL)
         gnn_plan_part(plan, "preparing of the store", "mariusgnn.partitions",
                       marius_store_least_bytes(plan->env, &config))
@@ -301,12 +418,16 @@ static void add_parts(struct gnn_memory_plan *plan, const struct sizing *s, cons
 enum gnn_status marius_size(const struct marius_config *config, const struct marius_store *store,
                             struct marius_sizes *out, struct gnn_memory_plan *plan, struct gnn_err *err)
 {
-    const struct marius_graph_size size = graph_size(plan->env->dataset);
+    const struct marius_graph_size size = graph_size(plan->env);
     struct sizing s = {.env = plan->env, .config = config, .plan = plan};
     *out = (struct marius_sizes){.staleness = config->staleness};
+    GNN_TRY(check_task(plan->env, config, err));
     GNN_TRY(choose_partitions(plan->env, config, out, err));
     add_tables(plan, out);
     plan_model(plan, config, &s.largest);
+    if (marius_learns_links(plan->env))
+        add_links(plan, &s, out);
+    take_census(out, 0, size.edges, store != NULL ? store->triple_start : NULL, &s.of_triples);
     for (int first = 0; first < 2; first++)
         take_census(out, first != 0 ? out->training : 0, plan->env->dataset->edge_count,
                     store != NULL ? store->bucket_start : NULL, &s.census[first]);
@@ -317,4 +438,13 @@ enum gnn_status marius_size(const struct marius_config *config, const struct mar
     assert(out->capacity >= 1);
     assert(out->capacity <= out->partitions);
     return GNN_OK;
+}
+
+uint64_t marius_states(const struct marius_sizes *sizes, const struct gnn_env *env)
+{
+    if (sizes->whole || sizes->training_first)
+        return 1;
+    const uint32_t units = (uint32_t)gnn_div_up(sizes->partitions, sizes->group);
+    return marius_learns_links(env) ? marius_one_swap_states(units, sizes->places)
+                                    : units - sizes->places + UINT64_C(1);
 }

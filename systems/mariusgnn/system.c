@@ -1,13 +1,14 @@
 /* MariusGNN: mini-batches from the partitions in memory. See README.md.
  *
- * Source   MariusGNN (EuroSys 2023), node classification; where paper and released code differ, the paper is the
- *          default but where an option says otherwise
+ * Source   MariusGNN (EuroSys 2023), node classification and link prediction; where paper and released code differ, the
+ *          paper is the default but where an option says otherwise
  * Memory   sizes.c: what the cap leaves beside tables and mini-batches goes to partitions and their edges
  * Errors   those of the files and rings (GNN_EIO, GNN_ESHORT, GNN_EFORMAT, GNN_ENOTSUP without direct I/O), GNN_ENOMEM,
  *          GNN_ECAP, GNN_EUSAGE, GNN_ECANCELLED */
 #include "systems/mariusgnn/mariusgnn.h"
 
 #include "harness/base/log.h"
+#include "harness/graph/triples.h"
 
 #include <inttypes.h>
 
@@ -36,7 +37,8 @@ static enum gnn_status open_store(struct marius *m, struct gnn_err *err)
     const struct marius_store_config config = {.partitions = m->sizes.partitions,
                                                .training_first = m->sizes.training_first,
                                                .direct = m->config->io == MARIUS_IO_DIRECT,
-                                               .writable = m->config->always_write && !m->sizes.training_first};
+                                               .writable = m->config->always_write && !m->sizes.training_first,
+                                               .triples = marius_learns_links(m->env) && !m->sizes.whole};
     struct gnn_memory_plan plan;
     GNN_TRY(marius_store_open(m->env, &config, &m->store, err));
     gnn_plan_begin(&plan, m->env);
@@ -57,55 +59,66 @@ static enum gnn_status open_files(struct marius *m, struct gnn_err *err)
         marius_store_close(m->env->world, &m->store);
         GNN_TRY(open_store(m, err));
     }
-    if (!m->sizes.training_first && m->config->policy == MARIUS_POLICY_AUTO)
+    if (!m->sizes.training_first && m->config->policy == MARIUS_POLICY_AUTO && !marius_learns_links(m->env))
         gnn_log_info("mariusgnn: %" PRIu32 " of %" PRIu32 " partitions hold training nodes and %" PRIu32
                      " fit in memory: partitions are replaced during an epoch",
                      m->sizes.training, m->sizes.partitions, m->sizes.capacity);
     return GNN_OK;
 }
 
-/* Most states of an epoch. */
-static uint32_t states_of(const struct marius_sizes *sizes)
+/* Which partitions are where, and which will be. */
+static enum gnn_status open_residency(struct marius *m, struct gnn_err *err)
 {
-    if (sizes->whole || sizes->training_first)
-        return 1;
-    return (uint32_t)gnn_div_up(sizes->partitions, sizes->group) - sizes->places + 1;
-}
-
-static enum gnn_status open_order(struct marius *m, struct gnn_err *err)
-{
-    struct gnn_world *const world = m->env->world;
-    const uint32_t train = m->env->dataset->train.count, states = states_of(&m->sizes);
-    GNN_MEM_NEW(world, m->train, train, "training nodes", GNN_MEM_PLAIN, err);
-    GNN_TRY(marius_store_train(m->env, &m->store, m->train, err));
-    GNN_TRY(gnn_batch_order_open(m->env, m->train, &m->order, err));
     GNN_NEW(m->resident, m->sizes.capacity, err, "resident partitions");
     GNN_NEW(m->next_resident, m->sizes.capacity, err, "resident partitions");
     GNN_NEW(m->entering, m->sizes.group, err, "entering partitions");
     GNN_NEW(m->slot_of, m->sizes.partitions, err, "slots of partitions");
     m->resident[0] = MARIUS_NONE;
+    return GNN_OK;
+}
+
+static enum gnn_status open_order(struct marius *m, struct gnn_err *err)
+{
+    struct gnn_world *const world = m->env->world;
+    const uint32_t train = m->env->dataset->train.count;
+    const uint64_t states = marius_states(&m->sizes, m->env);
+    GNN_MEM_NEW(world, m->train, train, "training nodes", GNN_MEM_PLAIN, err);
+    GNN_TRY(marius_store_train(m->env, &m->store, m->train, err));
+    GNN_TRY(gnn_batch_order_open(m->env, m->train, &m->order, err));
     if (states == 1)
         return GNN_OK;
-    GNN_NEW(m->state_start, states + UINT64_C(2), err, "training nodes of %" PRIu32 " states", states);
+    GNN_NEW(m->state_start, states + 2, err, "training nodes of %" PRIu64 " states", states);
     GNN_MEM_NEW(world, m->state_of, train, "states of training nodes", GNN_MEM_PLAIN, err);
     GNN_MEM_NEW(world, m->examples, train, "training nodes by state", GNN_MEM_PLAIN, err);
     return GNN_OK;
 }
 
+/* The features, or the tables of what is learned. */
+static uint32_t fill_arrays(const struct marius *m, struct marius_array *arrays)
+{
+    static const char *const names[MARIUS_ARRAYS_MAX] = {"partition buffer", "partition buffer, state",
+                                                         "partition buffer, second moments"};
+    const struct marius_vectors *const v = m->links != NULL ? &m->links->vectors : NULL;
+    const uint32_t count = v != NULL ? v->tables : 1;
+    for (uint32_t a = 0; a < count; a++)
+        arrays[a] = (struct marius_array){.name = names[a],
+                                          .file = v != NULL ? v->table[a].file : m->store.features,
+                                          .slot_bytes = m->sizes.slot_bytes,
+                                          .places = v != NULL && v->kept ? &v->table[a].places : NULL,
+                                          .mem_flags = GNN_MEM_FEATURES};
+    return count;
+}
+
 static enum gnn_status open_buffer(struct marius *m, struct gnn_err *err)
 {
     const struct marius_config *const config = m->config;
-    const struct marius_buffer_config buffer = {.engine = m->env->io_engine,
-                                                .depth = config->depth,
-                                                .slots = m->sizes.capacity,
-                                                .group = m->sizes.group,
-                                                .prefetch = m->sizes.prefetch,
-                                                .always_write = config->always_write && !m->sizes.training_first,
-                                                .array_count = 1,
-                                                .arrays = {{.name = "partition buffer",
-                                                            .file = m->store.features,
-                                                            .slot_bytes = m->sizes.slot_bytes,
-                                                            .mem_flags = GNN_MEM_FEATURES}}};
+    struct marius_buffer_config buffer = {.engine = m->env->io_engine,
+                                          .depth = config->depth,
+                                          .slots = m->sizes.capacity,
+                                          .group = m->sizes.group,
+                                          .prefetch = m->sizes.prefetch,
+                                          .always_write = config->always_write && !m->sizes.training_first};
+    buffer.array_count = fill_arrays(m, buffer.arrays);
     return marius_buffer_open(m->env->world, &buffer, &m->buffer, err);
 }
 
@@ -125,14 +138,24 @@ static enum gnn_status open_edges(struct marius *m, struct gnn_err *err)
     return marius_edges_open(m->env->world, &edges, &m->edges, err);
 }
 
+static enum gnn_status open_edge_batch(const struct gnn_env *env, struct marius_item *item, struct gnn_err *err)
+{
+    const struct gnn_workload *const load = env->workload;
+    GNN_MEM_NEW(env->world, item->edges, load->batch_size, "edges of a mini-batch", GNN_MEM_PLAIN, err);
+    return gnn_link_batch_open(env->world, &load->negatives, env->dataset->node_count, load->batch_size,
+                               &item->link.edges, err);
+}
+
 static enum gnn_status open_items(struct marius *m, struct gnn_err *err)
 {
     GNN_NEW(m->items, m->sizes.staleness, err, "mini-batches in flight");
     for (uint32_t i = 0; i < m->sizes.staleness; i++) {
         struct marius_item *const item = &m->items[i];
-        GNN_NEW(item->targets, m->env->workload->batch_size, err, "targets of a mini-batch");
+        GNN_NEW(item->targets, marius_targets_most(m->env), err, "targets of a mini-batch");
         GNN_TRY(marius_dense_batch_open(m->env->world, &item->batch, err));
-        if (!m->env->workload->sample_only)
+        if (m->links != NULL)
+            GNN_TRY(open_edge_batch(m->env, item, err));
+        else if (!m->env->workload->sample_only)
             GNN_TRY(gnn_train_input_open(m->env, "gathered rows", m->config->transfer, &item->input, err));
     }
     return GNN_OK;
@@ -141,6 +164,8 @@ static enum gnn_status open_items(struct marius *m, struct gnn_err *err)
 static enum gnn_status open_samplers(struct marius *m, struct gnn_err *err)
 {
     const struct marius_dense_config dense = marius_dense_of(m->env, m->config);
+    if (m->edges == NULL)
+        return GNN_OK;
     GNN_NEW(m->dense, m->config->loaders, err, "samplers");
     for (uint32_t w = 0; w < m->config->loaders; w++)
         GNN_TRY(marius_dense_open(m->env->world, &dense, &m->dense[w], err));
@@ -149,42 +174,65 @@ static enum gnn_status open_samplers(struct marius *m, struct gnn_err *err)
 
 static enum gnn_status open_parts(struct marius *m, struct gnn_err *err)
 {
-    if (m->env->dataset->train.count == 0)
-        return gnn_fail(err, GNN_EUSAGE, "%s has no training nodes", m->env->dataset->dir);
+    const bool links = marius_learns_links(m->env);
+    if (gnn_train_count(m->env) == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s has no training %s", m->env->dataset->dir, links ? "edges" : "nodes");
     GNN_TRY(open_files(m, err));
-    GNN_TRY(open_order(m, err));
-    if (!m->env->workload->sample_only) {
+    GNN_TRY(open_residency(m, err));
+    GNN_TRY(links ? marius_links_open(m, err) : open_order(m, err));
+    if (!m->env->workload->sample_only)
         GNN_TRY(open_buffer(m, err));
+    if (!links && !m->env->workload->sample_only)
         gnn_training_open(m->env, &m->training);
-    }
-    GNN_TRY(open_edges(m, err));
+    if (m->env->workload->layers > 0) /* an encoder, or classes of nodes: neighbourhoods are drawn */
+        GNN_TRY(open_edges(m, err));
     GNN_TRY(open_samplers(m, err));
     return open_items(m, err);
 }
 
 /* Mini-batches of an epoch whose training nodes are drawn into states: each state may end in a short one, so how many
  * there are differs from epoch to epoch. */
+static void intend_links(const struct marius *m, uint32_t how, struct gnn_intent *intent)
+{
+    char path[GNN_TRIPLES_PATH];
+    gnn_triples_path(m->env->dataset, GNN_TRIPLES_TRAIN, path);
+    if (m->sizes.whole)
+        gnn_intent_reads(intent, path, GNN_READS_BUFFERED);
+    else
+        gnn_intent_reads(intent, gnn_file_path(m->env->world, m->store.triples), how);
+    for (uint32_t t = 0; t < m->links->vectors.tables && m->links->vectors.kept; t++)
+        gnn_intent_reads(intent, gnn_file_path(m->env->world, m->links->vectors.table[t].file), how);
+    if (!m->links->vectors.kept)
+        gnn_intent_reads(intent, NULL, how & ~(uint32_t)GNN_READS_MADE);
+}
+
 static void marius_intend(const void *state, struct gnn_intent *intent)
 {
     const struct marius *const m = state;
-    const uint32_t how = m->config->io == MARIUS_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED;
+    const uint64_t states = marius_states(&m->sizes, m->env);
     const uint32_t made = m->store.prepared.written_bytes > 0 ? GNN_READS_MADE : 0;
-    if (states_of(&m->sizes) > 1) {
+    const uint32_t how = made | (m->config->io == MARIUS_IO_DIRECT ? GNN_READS_DIRECT : GNN_READS_BUFFERED);
+    if (states > 1) {
         const bool cut = m->env->workload->max_batches > 0;
         intent->batches = GNN_UNKNOWN;
-        intent->seeds = m->env->workload->sample_only ? 0 : cut ? GNN_UNKNOWN : m->env->dataset->train.count;
-        intent->whole_batches += states_of(&m->sizes) - 1;
+        intent->seeds = m->env->workload->sample_only ? 0 : cut ? GNN_UNKNOWN : gnn_train_count(m->env);
+        intent->whole_batches += states - 1;
         gnn_intent_phases(intent, (uint32_t)intent->whole_batches, "mariusgnn.policy"); /* no part is like another */
     }
-    gnn_intent_reads(intent, gnn_file_path(m->env->world, m->store.edges), how | made);
+    if (m->store.edges != NULL)
+        gnn_intent_reads(intent, gnn_file_path(m->env->world, m->store.edges), how);
     if (m->store.features != NULL)
-        gnn_intent_reads(intent, gnn_file_path(m->env->world, m->store.features), how | made);
+        gnn_intent_reads(intent, gnn_file_path(m->env->world, m->store.features), how);
+    if (m->links != NULL)
+        intend_links(m, how, intent);
 }
 
 static void close_items(struct marius *m)
 {
     for (uint32_t i = 0; m->items != NULL && i < m->sizes.staleness; i++) {
         gnn_train_input_close(&m->items[i].input);
+        gnn_link_item_close(m->env, &m->items[i].link);
+        gnn_mem_free(m->env->world, m->items[i].edges);
         marius_dense_batch_close(m->env->world, m->items[i].batch);
         free(m->items[i].targets);
     }
@@ -203,6 +251,7 @@ static void marius_close(void *state)
     close_items(m);
     marius_edges_close(m->edges);
     marius_buffer_close(m->buffer);
+    marius_links_close(m);
     gnn_mem_free(world, m->examples);
     gnn_mem_free(world, m->state_of);
     free(m->state_start);
@@ -229,8 +278,9 @@ static enum gnn_status marius_open(const struct gnn_env *env, const void *config
 const struct gnn_system gnn_system_mariusgnn = {
     .abi = GNN_SYSTEM_ABI,
     .name = "mariusgnn",
-    .title = "MariusGNN (EuroSys 2023), node classification",
-    .variants = GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY | GNN_VARIANT_OWN_SAMPLES,
+    .title = "MariusGNN (EuroSys 2023)",
+    .variants =
+        GNN_VARIANT_CPU | GNN_VARIANT_GPU | GNN_VARIANT_SAMPLE_ONLY | GNN_VARIANT_LINK | GNN_VARIANT_OWN_SAMPLES,
     .options = marius_options,
     .config_bytes = sizeof(struct marius_config),
     .complete = marius_complete,
@@ -238,5 +288,6 @@ const struct gnn_system gnn_system_mariusgnn = {
     .open = marius_open,
     .intend = marius_intend,
     .train_epoch = marius_epoch,
+    .read_embeddings = marius_read_embeddings,
     .close = marius_close,
 };

@@ -80,9 +80,13 @@ static int tear_down(void **state)
 
 /* ---- runs ---- */
 
+#define COMET "--system mariusgnn --set mariusgnn.partitions=8 --set mariusgnn.capacity=4"
+#define BETA COMET " --set mariusgnn.policy=beta"
+#define MEMORY "--system mariusgnn --set mariusgnn.policy=memory --set mariusgnn.partitions=8"
+
 #define SMALL "--batch 200 --negatives 60 --chunks 4 --dim 24"
 
-/* A run of PyG+ on the planted graph that must be valid. */
+/* A run of PyG+, unless more says otherwise, on the planted graph that must be valid. */
 static json_t *run_on(const struct links *l, const char *dataset, const char *more)
 {
     struct process_result r =
@@ -126,6 +130,13 @@ static void test_a_planted_graph_is_learned(void **state)
         {SMALL " --epochs 8 --degree-share 0 --chunks 1", 0.2},
         {SMALL " --epochs 8 --encoder --fanout 8", 0.1},
         {SMALL " --epochs 8 --encoder --model gat --heads 2 --hidden 8 --fanout 6,4", 0.05},
+        {SMALL " --epochs 8 " MEMORY, 0.2},
+        {SMALL " --epochs 8 " COMET, 0.15},
+        {SMALL " --epochs 8 " BETA, 0.1},
+        {SMALL " --epochs 8 " COMET " --optimizer adam --embedding-lr 0.02 --decoder transe", 0.1},
+        {SMALL " --epochs 8 " COMET " --set mariusgnn.edges=in --encoder --fanout 8", 0.1},
+        {SMALL " --epochs 8 " COMET " --set mariusgnn.edges=in --encoder --model gat --heads 2 --hidden 8 --fanout 6,4",
+         0.05},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         json_t *const run = run_links(*state, cases[c].more);
@@ -178,14 +189,19 @@ static void test_epochs_get_better(void **state)
 /* The order, the negatives and the neighbourhoods are facts of the seed; updates are never missed. */
 static void test_threads_and_worlds_draw_the_same(void **state)
 {
-    static const char *const layers[] = {SMALL, SMALL " --encoder --fanout 5"};
-    for (size_t k = 0; k < 2; k++) {
-        static const char *const more[] = {"--set pygplus.workers=1 --set pygplus.gather_threads=1",
-                                           "--set pygplus.workers=5 --set pygplus.gather_threads=7",
-                                           "--set pygplus.prefetch=1 --compute ref", "--seed 2"};
+    static const char *const layers[] = {SMALL, SMALL " --encoder --fanout 5", SMALL " " COMET,
+                                         SMALL " " COMET " --encoder --fanout 5"};
+    for (size_t k = 0; k < 4; k++) {
+        static const char *const pygplus[] = {"--set pygplus.workers=1 --set pygplus.gather_threads=1",
+                                              "--set pygplus.workers=5 --set pygplus.gather_threads=7",
+                                              "--set pygplus.prefetch=1 --compute ref", "--seed 2"};
+        static const char *const mariusgnn[] = {"--set mariusgnn.loaders=1",
+                                                "--set mariusgnn.loaders=5 --set mariusgnn.prefetch=false",
+                                                "--set mariusgnn.staleness=1 --compute ref", "--seed 2"};
+        const char *const *const more = k < 2 ? pygplus : mariusgnn;
         char digest[32] = "", hash[32] = "";
         for (size_t i = 0; i < 4; i++) {
-            char arguments[256];
+            char arguments[512];
             (void)snprintf(arguments, sizeof arguments, "%s %s", layers[k], more[i]);
             json_t *const run = run_links(*state, arguments);
             if (i == 0) {
@@ -209,6 +225,37 @@ static void test_threads_and_worlds_draw_the_same(void **state)
     }
 }
 
+/* What is learned out of memory, by the program itself and killed in the middle of its second epoch: a run that goes on
+ * from what it kept ends with the model of one that was not killed. Any number of loaders. */
+static void test_a_killed_run_is_gone_on_with(void **state)
+{
+    const struct links *const l = *state;
+    static const char kept[] = SMALL " " COMET " --set mariusgnn.vectors=kept --evaluate never";
+    char arguments[600], hash[2][32], command[900];
+    for (int killed = 0; killed < 2; killed++) {
+        (void)snprintf(command, sizeof command, "rm -rf '%s'/kg/mariusgnn-*/vectors-*", l->data);
+        assert_int_equal(system(command), 0);
+        if (killed) { /* 30 mini-batches make an epoch, and a short one ends each state */
+            struct process_result r = process_shell(
+                "%s run --system pygplus --task link --dataset kg --data %s --db %s --json --quiet --no-cold %s "
+                "--epochs 3 --set mariusgnn.loaders=3 --fault die-at-batch=50",
+                process_program(), l->data, l->db, kept);
+            assert_int_not_equal(r.exit_status, 0);
+            process_free(&r);
+        }
+        (void)snprintf(arguments, sizeof arguments, "%s --epochs %d --set mariusgnn.loaders=1", kept, killed ? 2 : 3);
+        json_t *const run = run_links(l, arguments);
+        (void)snprintf(hash[killed], sizeof hash[killed], "%s", word(run, "environment", "model.hash"));
+        const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+        assert_int_equal(json_integer_value(json_object_get(json_object_get(epoch, "figures"), "epochs_before")),
+                         killed ? 1 : 0);
+        json_decref(run);
+    }
+    assert_string_equal(hash[0], hash[1]);
+    (void)snprintf(command, sizeof command, "rm -rf '%s'/kg/mariusgnn-*/vectors-*", l->data);
+    assert_int_equal(system(command), 0);
+}
+
 /* One seed, one nanosecond: as tests/cli/test_simulated.c says for nodes. */
 static void test_golden_times(void **state)
 {
@@ -222,6 +269,12 @@ static void test_golden_times(void **state)
         {"--compute cpu --encoder --fanout 5", 29239918, 0},
         {"--compute cpu --optimizer adam --decoder transe", 29664935, 0},
         /* vectors and state do not fit: pages are read again, dirty ones written */
+        {"--compute cpu " COMET, 14460095, 114688},
+        {"--compute cpu " COMET " --set mariusgnn.prefetch=false", 16196396, 114688},
+        {"--compute cpu " BETA, 15868805, 106496},
+        {"--compute cpu " COMET " --encoder --fanout 5", 18350919, 114688},
+        {"--compute cpu " COMET " --set mariusgnn.vectors=kept", 14528204, 122880},
+        {"--compute cpu " MEMORY, 13984195, 0},
         {"--compute cpu --memory 4M --dim 2000 --batch 10 --negatives 4 --chunks 1 --max-batches 60", 267988958,
          30748672},
     };
@@ -287,6 +340,13 @@ static void test_refusals(void **state)
         {"--system pygplus --dataset kg --task link --workers 2", 4, "pygplus trains in one process"},
         {"--system pygplus --dataset kg --task link --decoder complex --dim 7", 2, "takes an even one"},
         {"--system pygplus --dataset kg --task link --set pygplus.drop_last_train=true", 2, "are of --task nodes"},
+        {"--system mariusgnn --dataset kg --task link --set mariusgnn.policy=replace", 2, "are of --task nodes"},
+        {"--system mariusgnn --dataset papers100m --scale 1/4000 --set mariusgnn.policy=comet --world simulated "
+         "--profile tests/golden/machine.ini",
+         2, "are of --task link"},
+        {"--system mariusgnn --dataset papers100m --scale 1/4000 --set mariusgnn.vectors=kept --world simulated "
+         "--profile tests/golden/machine.ini",
+         2, "the vectors of nodes are given"},
         {"--system pygplus --dataset papers100m --scale 1/4000 --task link --world simulated --profile "
          "tests/golden/machine.ini",
          4, "papers100m is no knowledge graph"},
@@ -326,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_a_generated_graph_is_learned),
         cmocka_unit_test(test_epochs_get_better),
         cmocka_unit_test(test_threads_and_worlds_draw_the_same),
+        cmocka_unit_test(test_a_killed_run_is_gone_on_with),
         cmocka_unit_test(test_golden_times),
         cmocka_unit_test(test_sampled_candidates_and_the_report),
         cmocka_unit_test(test_refusals),

@@ -41,6 +41,7 @@ struct switch_case {
 #define SEGMENTS NO_CACHES, "--set", "diskgnn.segment=5", "--set", "diskgnn.disk_rows=4000"
 #define PARTITIONS "--set", "mariusgnn.partitions=16", "--set", "mariusgnn.capacity=8"
 #define REPLACE PARTITIONS, "--set", "mariusgnn.policy=replace"
+#define LINKS "--task", "link", "--dataset", "freebase86m", "--scale", "1/50000", PARTITIONS
 #define ON_KRON "--dataset", KRON, "--scale", "1/1", "--dim", "1"
 
 static const struct switch_case cases[] = {
@@ -207,6 +208,8 @@ static const struct switch_case cases[] = {
     {"diskgnn.transfer", "blocking", "wall_ns", {NULL}},
     {"mariusgnn.policy", "replace", "figures.states", {PARTITIONS}},
     {"mariusgnn.policy", "memory", "figures.capacity", {PARTITIONS}},
+    {"mariusgnn.policy", "beta", "figures.states", {LINKS}},
+    {"mariusgnn.vectors", "kept", "counters.prepare_disk_bytes", {LINKS}},
     {"mariusgnn.partitions", "8", "figures.partitions", {NULL}},
     {"mariusgnn.disk_block", "512", "figures.partitions", {NULL}},
     {"mariusgnn.capacity", "8", "figures.capacity", {NULL}},
@@ -362,10 +365,16 @@ static int set_up(void **state)
     const struct tiny_runs *const t = *state;
     const char *const prepare[] = {process_program(), "prepare", "kron",    "--levels", "12",
                                    "--data",          t->data,   "--quiet", NULL};
-    struct process_result r = process_run(prepare);
-    const int exit_status = r.exit_status;
-    process_free(&r);
-    return exit_status == 0 ? 0 : -1;
+    const char *const prepare_links[] = {process_program(), "prepare", "freebase86m", "--scale", "1/50000",
+                                         "--data",          t->data,   "--quiet",     NULL};
+    for (int links = 0; links < 2; links++) {
+        struct process_result r = process_run(links ? prepare_links : prepare);
+        const int exit_status = r.exit_status;
+        process_free(&r);
+        if (exit_status != 0)
+            return -1;
+    }
+    return 0;
 }
 
 int main(void)

@@ -108,6 +108,9 @@ static void learn_with(const struct gnn_system *system, const char *dir, enum gn
     learning_open(&l, dir, optimizer);
     config = calloc(1, system->config_bytes);
     gnn_option_defaults(system->options, config);
+    for (const struct gnn_option *o = system->options; o->name != NULL; o++)
+        if (strcmp(o->name, "io") == 0) /* a temporary directory may have no direct reads */
+            must(gnn_option_set(system->options, config, "io", "buffered", &l.f.err), &l.f.err);
     if (system->complete != NULL)
         system->complete(&l.env, config);
     must(system->open(&l.env, config, &state, &l.f.err), &l.f.err);
