@@ -1,6 +1,8 @@
 /* DENSE against resampling in every layer, one core, topology in memory, one to five layers.
  *
- *   bench_dense [DATASET_DIRECTORY]
+ *   bench_dense [DATASET_DIRECTORY]             times, a minute each table
+ *   bench_dense --counts [DATASET_DIRECTORY]    what both samplers draw in Table 6's setting, of a few mini-batches:
+ *                                               no times, so any machine will do, and the same numbers on each
  *
  * 1. The setting of MariusGNN's Table 6 (EuroSys 2023): 1000 targets, 10 incoming and 10 outgoing neighbours a layer,
  *    with DENSE drawing as released. The other sampler is the harness's, as for every exact system: 20 neighbours of
@@ -20,7 +22,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { LAYERS = 5, BATCH = 1000, BATCH_MANY = 10000, FANOUT = 10, MANY = 5, POOL = 1 << 20 };
+enum { LAYERS = 5, BATCH = 1000, BATCH_MANY = 10000, FANOUT = 10, MANY = 5, COUNTED = 3, POOL = 1 << 20 };
 static const uint64_t measure_ns = UINT64_C(1000000000);
 
 /* Table 6. Of DGL and PyG the faster one. */
@@ -183,7 +185,7 @@ static enum gnn_status time_dense(const struct bench *b, const struct marius_den
 /* The harness's sampler over lists of one dataset; likewise. */
 static enum gnn_status time_resampling(const struct bench *b, const struct gnn_sampler_config *config,
                                        const struct gnn_dataset *dataset, const gnn_node *indices, uint32_t batch_size,
-                                       struct result *out, struct gnn_err *err)
+                                       uint32_t batches, struct result *out, struct gnn_err *err)
 {
     struct gnn_neighbour_source *source = NULL;
     struct gnn_sampler *sampler = NULL;
@@ -197,7 +199,7 @@ static enum gnn_status time_resampling(const struct bench *b, const struct gnn_s
     if (status == GNN_OK)
         gnn_sampler_counters(sampler, &first);
     uint64_t spent_ns = 0, start_ns = gnn_now_ns(b->world);
-    for (uint32_t k = 0; status == GNN_OK && goes_on(b, start_ns, k, 0); k++) {
+    for (uint32_t k = 0; status == GNN_OK && goes_on(b, start_ns, k, batches); k++) {
         const gnn_node *const targets = next_targets(&turn);
         const uint64_t from_ns = gnn_now_ns(b->world);
         status = gnn_sampler_sample(sampler, turn.epoch, turn.at, targets, batch_size, batch, err);
@@ -274,7 +276,7 @@ static enum gnn_status table_6(const struct bench *b, struct gnn_err *err)
         struct result ways[WAYS], other;
         config.out_edges = config.replace = true;
         GNN_TRY(every_way(b, &config, ways, err));
-        GNN_TRY(time_resampling(b, &plain, &b->d.united, b->d.united_nbrs, BATCH, &other, err));
+        GNN_TRY(time_resampling(b, &plain, &b->d.united, b->d.united_nbrs, BATCH, 0, &other, err));
         const struct result *const own = fastest(ways);
         printf("%6u %15.2f %8.2f %8.2f %7g %14.2f %8g %6.1f %8.1f    %.0f/%.0f (%s), %.0f/%.0f (%s)\n", layers,
                ways[WAY_HASH].ms, ways[WAY_BITMAP].ms, ways[WAY_MIXED].ms, published[layers - 1].marius_ms, other.ms,
@@ -283,6 +285,27 @@ static enum gnn_status table_6(const struct bench *b, struct gnn_err *err)
                published[layers - 1].marius_size, other.nodes, other.edges, published[layers - 1].other_size);
         print_rates("DENSE", own);
         print_rates("resampling", &other);
+    }
+    return GNN_OK;
+}
+
+/* What is drawn and nothing else, as a Markdown table. */
+static enum gnn_status count_table_6(const struct bench *b, struct gnn_err *err)
+{
+    printf(
+        "\n| layers | DENSE: nodes | edges | printed | resampling: nodes | edges | printed | edges, ratio | printed |\n"
+        "|---|---|---|---|---|---|---|---|---|\n");
+    for (uint32_t layers = 1; layers <= LAYERS; layers++) {
+        struct marius_dense_config config = dense_config(layers, FANOUT, 1);
+        const struct gnn_sampler_config plain = plain_config(layers, 2 * FANOUT);
+        static const double ratios[LAYERS] = {20.0 / 13, 278.0 / 181, 4.0 / 2, 37.0 / 17, 222.0 / 91};
+        struct result own, other;
+        config.out_edges = config.replace = true;
+        GNN_TRY(time_dense(b, &config, BATCH, COUNTED, &own, err));
+        GNN_TRY(time_resampling(b, &plain, &b->d.united, b->d.united_nbrs, BATCH, COUNTED, &other, err));
+        printf("| %u | %.0f | %.0f | %s | %.0f | %.0f | %s | %.2f | %.2f |\n", layers, own.nodes, own.edges,
+               published[layers - 1].marius_size, other.nodes, other.edges, published[layers - 1].other_size,
+               other.edges / own.edges, ratios[layers - 1]);
     }
     return GNN_OK;
 }
@@ -296,7 +319,7 @@ static enum gnn_status reuse_alone(const struct bench *b, struct gnn_err *err)
         const struct gnn_sampler_config plain = plain_config(layers, FANOUT);
         struct result ways[WAYS], other;
         GNN_TRY(every_way(b, &config, ways, err));
-        GNN_TRY(time_resampling(b, &plain, &b->graph.dataset, b->graph.indices, BATCH, &other, err));
+        GNN_TRY(time_resampling(b, &plain, &b->graph.dataset, b->graph.indices, BATCH, 0, &other, err));
         const struct result *const own = fastest(ways);
         printf("%6u %15.2f %8.2f %8.2f %14.2f %6.1f  %.0f/%.0f, %.0f/%.0f\n", layers, ways[WAY_HASH].ms,
                ways[WAY_BITMAP].ms, ways[WAY_MIXED].ms, other.ms, other.ms / own->ms, own->nodes, own->edges,
@@ -335,7 +358,7 @@ static enum gnn_status table_7(struct bench *b, struct gnn_err *err)
     return status;
 }
 
-static enum gnn_status run(struct bench *b, const char *dir, struct gnn_err *err)
+static enum gnn_status run(struct bench *b, bool counts, const char *dir, struct gnn_err *err)
 {
     GNN_TRY(graph_open(b->world, dir, &b->graph, err));
     GNN_TRY(open_directions(b->world, &b->graph, &b->d, err));
@@ -347,6 +370,8 @@ static enum gnn_status run(struct bench *b, const char *dir, struct gnn_err *err
            b->graph.dataset.node_count, b->graph.dataset.edge_count);
     if (b->pool_count < BATCH)
         return gnn_fail(err, GNN_EUSAGE, "%s has fewer than %d training nodes", b->graph.dataset.name, BATCH);
+    if (counts)
+        return count_table_6(b, err);
     GNN_TRY(table_6(b, err));
     GNN_TRY(reuse_alone(b, err));
     return table_7(b, err);
@@ -356,9 +381,11 @@ int main(int argc, char **argv)
 {
     struct bench b = {0};
     struct gnn_err err = {0};
+    const bool counts = argc > 1 && strcmp(argv[1], "--counts") == 0;
+    const char *const dir = argc > (counts ? 2 : 1) ? argv[counts ? 2 : 1] : NULL;
     enum gnn_status status = gnn_world_measured_open(NULL, &b.world, &err);
     if (status == GNN_OK) {
-        status = run(&b, argc > 1 ? argv[1] : NULL, &err);
+        status = run(&b, counts, dir, &err);
         gnn_mem_free(b.world, b.pool);
         close_directions(b.world, &b.d);
         graph_close(b.world, &b.graph);
