@@ -85,7 +85,8 @@ const struct gnn_option gnn_run_options[] = {
     OPTION("weight-decay", F64, weight_decay, "0", .max = 1, .help = "added to the gradient, as torch.optim.Adam does"),
 
     OPTION("fanout", U32_LIST, fanout, "10,10,10", .max = GNN_FANOUT_MAX,
-           .help = "neighbours per hop, from the seeds outward; its length is the number of layers"),
+           .help = "neighbours per hop, from the seeds outward; its length is the number of layers. A node with more "
+                   "neighbours is sampled: no hop takes all of any node"),
     OPTION("batch", U32, batch_size, "1000", .unit = "seeds", .min = 1, .max = 1 << 20, .help = "seeds per mini-batch"),
     OPTION("epochs", U32, epochs, "1", .min = 1, .max = 100000, .help = "passes over the training nodes"),
     OPTION("max-batches", U32, max_batches, "0",

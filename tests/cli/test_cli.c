@@ -36,6 +36,8 @@ static const struct wrong wrongs[] = {
     {"run --system pygplus --dataset cora --memry 16M", 2, "did you mean \"memory\""},
     {"run --system pygplus --dataset cora --fanout 10,,10", 2, "option fanout"},
     {"run --system pygplus --dataset cora --fanout 1,1,1,1,1,1,1,1,1", 2, "option fanout"},
+    {"run --system pygplus --dataset cora --fanout 65", 2, "a whole number from 1 to 64"},
+    {"run --system pygplus --dataset cora --fanout all", 2, "a whole number from 1 to 64"},
     {"run --system pygplus --dataset cora --batch 0", 2, "option batch"},
     {"run --system pygplus --dataset cora --model mlp", 2, "none of sage, gcn, gat"},
     {"run --system pygplus --dataset cora --set extractors=2", 2, "expected SYSTEM.NAME=VALUE"},
