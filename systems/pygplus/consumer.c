@@ -84,7 +84,7 @@ static enum gnn_status train_one(struct pygplus *s, const struct pygplus_item *i
 static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
 {
     struct pygplus *s = ctx;
-    const uint32_t delivered = pygplus_delivered(s->config), batches = pygplus_batches(s);
+    const uint32_t delivered = pygplus_delivered(s->env, s->config), batches = pygplus_batches(s);
     struct pygplus_item *of[PYGPLUS_DELIVERED_MAX] = {NULL}; /* batch k's at k % delivered, free again once trained */
     for (uint32_t i = 0; i < delivered; i++)
         of[i] = &s->items[i];
@@ -129,7 +129,7 @@ static enum gnn_status deliver_stage(void *ctx, struct gnn_worker *worker, struc
 /* Gives each worker `prefetch` tokens; the first pygplus_delivered items are the consumer's spares. */
 static enum gnn_status open_queues(struct pygplus *s, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
-    const uint32_t prefetch = s->config->prefetch, delivered = pygplus_delivered(s->config);
+    const uint32_t prefetch = s->config->prefetch, delivered = pygplus_delivered(s->env, s->config);
     assert(s->item_count == prefetch * s->config->workers + delivered);
     for (uint32_t w = 0; w < s->config->workers; w++) {
         GNN_TRY(gnn_pipeline_queue(pipeline, "tokens", prefetch, &s->tokens[w], err));

@@ -85,7 +85,7 @@ void pygplus_link_plan(const struct gnn_env *env, const struct pygplus_config *c
     gnn_plan_part(plan, "samplers", "pygplus.workers", gnn_link_sampling_bytes(env, config->workers));
     gnn_plan_in_flight(plan, "mini-batches sampled ahead", "pygplus.workers or pygplus.prefetch",
                        gnn_mul_bytes(gnn_link_item_bytes(env),
-                                     (uint64_t)config->prefetch * config->workers + pygplus_delivered(config)));
+                                     (uint64_t)config->prefetch * config->workers + pygplus_delivered(env, config)));
     gnn_plan_in_flight(plan, "gathered vectors and gradients", "--batch, --negatives or --fanout",
                        gnn_link_training_bytes(env, &plan->largest));
 }

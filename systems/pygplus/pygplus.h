@@ -29,9 +29,10 @@ extern const struct gnn_option pygplus_options[]; /* options.c */
  * that crosses the bus between them. */
 enum { PYGPLUS_INPUTS = 2, PYGPLUS_DELIVERED_MAX = PYGPLUS_INPUTS + 1 };
 
-static inline uint32_t pygplus_delivered(const struct pygplus_config *config)
+/* On the CPU nothing crosses: a batch that trained one step later would read rows that the next gather fills. */
+static inline uint32_t pygplus_delivered(const struct gnn_env *env, const struct pygplus_config *config)
 {
-    return config->transfer == GNN_TRANSFER_AHEAD ? PYGPLUS_DELIVERED_MAX : PYGPLUS_INPUTS;
+    return config->transfer == GNN_TRANSFER_AHEAD && gnn_env_on_device(env) ? PYGPLUS_DELIVERED_MAX : PYGPLUS_INPUTS;
 }
 
 struct pygplus_item {

@@ -35,7 +35,7 @@ static enum gnn_status pygplus_plan(const struct gnn_env *env, const void *confi
     gnn_plan_part(plan, "samplers", "pygplus.workers", gnn_sampling_bytes(env, c->workers));
     gnn_plan_in_flight(plan, "mini-batches sampled ahead", "pygplus.workers or pygplus.prefetch",
                        gnn_mul_bytes(gnn_batch_reserved_bytes(env->dataset, env->workload),
-                                     (uint64_t)c->prefetch * c->workers + pygplus_delivered(c)));
+                                     (uint64_t)c->prefetch * c->workers + pygplus_delivered(env, c)));
     if (!env->workload->sample_only)
         gnn_plan_in_flight(plan, "gathered inputs", "--batch or --fanout",
                            gnn_mul_bytes(PYGPLUS_INPUTS, gnn_plan_rows_bytes(plan)));
@@ -60,7 +60,7 @@ static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
                                        err));
     else
         GNN_TRY(gnn_sampling_open(env, &sampling, &s->sampling, err));
-    s->item_count = s->config->prefetch * s->config->workers + pygplus_delivered(s->config);
+    s->item_count = s->config->prefetch * s->config->workers + pygplus_delivered(s->env, s->config);
     GNN_NEW(s->items, s->item_count, err, "pygplus: %" PRIu32 " mini-batches", s->item_count);
     GNN_NEW(s->tokens, s->config->workers, err, "pygplus: queues of %" PRIu32 " workers", s->config->workers);
     for (uint32_t i = 0; i < s->item_count; i++)

@@ -55,6 +55,7 @@ static void test_rows_are_the_files_rows(void **state)
             fixture_open(&aligned, .measured.force_align_bytes = aligns[a]);
             struct gnn_world *const world = aligned.world;
             check_rows_of(world, &f.graph, "pygplus", OPTIONS("workers=2"));
+            check_rows_of(world, &f.graph, "pygplus", OPTIONS("workers=2", "transfer=ahead"));
             check_rows_of(world, &f.graph, "gnndrive", OPTIONS("io=buffered", "batch_nodes=290"));
             for (size_t v = 0; f.direct && v < sizeof variants / sizeof *variants; v++)
                 check_rows_of(world, &f.graph, "gnndrive", variants[v]);
