@@ -71,6 +71,50 @@ static void test_same_bytes(void **state)
     }
 }
 
+/* Every graph of the registry, small: its meta names sizes, parameters and checksums of all files, so the checksum of
+ * meta is that of everything. Options that only some graphs take must leave the others' meta alone. */
+static void test_every_entry_as_ever(void **state)
+{
+    static const struct {
+        const char *name;
+        uint32_t divisor;
+        const char *checksum;
+    } golden[] = {
+        {"papers100m", 30000, "c92ea9a71f455e3e763191a650c03c40"},
+        {"papers100m-sym", 30000, "1affd2897214bdfc1c6dd6a3316680b5"},
+        {"twitter", 20000, "64e6e1f873905c2d3be80f68bf7e83a9"},
+        {"friendster", 30000, "1aee3370e9e408e97ce5bce510cdaf01"},
+        {"friendster-sym", 30000, "04c5ad8ce82ee08c8c97c866e44f9860"},
+        {"friendster-agnes", 30000, "b41f118dc44701a19d153da0d0e53113"},
+        {"mag240m-cites", 30000, "74ff8a28757cc0f8023fa306186d728f"},
+        {"mag240m", 50000, "ccf774ace21e2c6ab99fb4d72dfccee9"},
+        {"igb-medium", 3000, "e57b82bef365c154af5fb5ed3ed79974"},
+        {"igb260m", 50000, "ce75343e43d86c87297812cfb7517c07"},
+        {"yahoo", 300000, "7ee574f51087ffa08101cb03507a0d90"},
+        {"kronecker", 40000, "1364f4bac78efc302d49a7b170affb26"},
+        {"livejournal", 2000, "3ea825cdd52924bb96c4aa795b4b8c56"},
+    };
+    unsigned different = 0;
+    for (size_t i = 0; i < sizeof golden / sizeof golden[0]; i++) {
+        char dir[DATA_PATH], checksum[GNN_CHECKSUM_TEXT];
+        const struct gnn_registry_entry *entry;
+        struct gnn_err err = {0};
+        size_t len = 0;
+        const struct gnn_generate_options options = defaults(2);
+        const struct gnn_prepare_job job = {.out_dir = data_path(dir, *state, golden[i].name)};
+        must(gnn_registry_find(golden[i].name, &entry, &err), &err);
+        must(gnn_prepare_generate(entry, golden[i].divisor, &options, &job, &err), &err);
+        char *const meta = data_read(dir, "meta", &len);
+        gnn_checksum_of(meta, len, checksum);
+        free(meta);
+        if (strcmp(checksum, golden[i].checksum) != 0) {
+            print_error("%s at 1/%u: now \"%s\"\n", golden[i].name, golden[i].divisor, checksum);
+            different++;
+        }
+    }
+    assert_int_equal(different, 0);
+}
+
 /* Rows of one class share a centre of the stated amplitude; the noise around it has mean 0 and variance 1. */
 static void test_features(void **state)
 {
@@ -318,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_same_bytes, data_set_up, data_tear_down),
+        cmocka_unit_test_setup_teardown(test_every_entry_as_ever, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_features, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_existing, data_set_up, data_tear_down),
         cmocka_unit_test_setup_teardown(test_widths_at_once, data_set_up, data_tear_down),
