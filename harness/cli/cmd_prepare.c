@@ -6,6 +6,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/help.h"
 #include "harness/dataset/prepare.h"
+#include "harness/dataset/recipe_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 /* The command's own options; those of generating and importing are in their tables. */
 struct prepare_config {
-    char data_dir[GNN_TEXT_MAX], out_dir[GNN_TEXT_MAX], from[GNN_TEXT_MAX], split[GNN_TEXT_MAX];
+    char data_dir[GNN_TEXT_MAX], out_dir[GNN_TEXT_MAX], from[GNN_TEXT_MAX], split[GNN_TEXT_MAX], recipe[GNN_TEXT_MAX];
     uint32_t format, scale_divisor;
     bool check, quick, quiet;
 };
@@ -28,6 +29,8 @@ static const struct gnn_option prepare_table[] = {
     OPTION("data", TEXT, data_dir, "data", .unit = "DIR", .help = "directory that holds the prepared datasets"),
     OPTION("out", TEXT, out_dir, "", .unit = "DIR", .help = "write the dataset here instead of below --data"),
     OPTION("scale", SCALE, scale_divisor, "1/1", .unit = "1/K", .help = "generate at this scale"),
+    OPTION("recipe", TEXT, recipe, "", .unit = "FILE",
+           .help = "generate by this recipe (`oocgnn stats --recipe-from`); what it states wins over options"),
     OPTION("from", TEXT, from, "", .unit = "DIR|FILE", .help = "import from here"),
     OPTION("format", CHOICE, format, "ogb", .choices = gnn_import_formats,
            .help = "of the input: NumPy directory, or SNAP edge list"),
@@ -59,7 +62,7 @@ static enum gnn_status take_option(struct gnn_args *args, struct request *r, str
     if (known) {
         if (strcmp(args->name, "format") == 0 || strcmp(args->name, "split") == 0)
             (void)snprintf(r->for_import, sizeof r->for_import, "%s", args->name);
-        if (strcmp(args->name, "scale") == 0)
+        if (strcmp(args->name, "scale") == 0 || strcmp(args->name, "recipe") == 0)
             (void)snprintf(r->for_generate, sizeof r->for_generate, "%s", args->name);
         return GNN_OK;
     }
@@ -119,7 +122,8 @@ static void choose_dir(struct request *r)
     else if (r->config.from[0] == '\0' && r->generate.levels > 0)
         (void)snprintf(r->out_dir, sizeof r->out_dir, "%s/%s-levels%u", r->config.data_dir, r->name,
                        r->generate.levels);
-    else if (r->config.from[0] == '\0' && gnn_registry_find(r->name, &entry, NULL) == GNN_OK)
+    else if (r->config.from[0] == '\0' &&
+             (r->config.recipe[0] != '\0' || gnn_registry_find(r->name, &entry, NULL) == GNN_OK))
         (void)snprintf(r->out_dir, sizeof r->out_dir, "%s/%s-1_%u", r->config.data_dir, r->name,
                        r->config.scale_divisor);
     else
@@ -133,6 +137,15 @@ static enum gnn_status make_parent(const struct request *r, struct gnn_err *err)
     return gnn_fail(err, errno == EACCES || errno == EPERM || errno == EROFS ? GNN_EPERM : GNN_EUSAGE,
                     "--data %s: cannot be created (%s); name a directory you may write to", r->config.data_dir,
                     strerror(errno));
+}
+
+static enum gnn_status prepare_recipe(const struct request *r, const struct gnn_prepare_job *job, struct gnn_err *err)
+{
+    struct gnn_recipe_file *file;
+    GNN_TRY(gnn_recipe_file_open(r->config.recipe, &file, err));
+    const enum gnn_status status = gnn_prepare_generate(&file->entry, r->config.scale_divisor, &r->generate, job, err);
+    free(file);
+    return status;
 }
 
 static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struct gnn_err *err)
@@ -152,6 +165,8 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
                                                  .name = r->name};
         return gnn_prepare_import(&source, &r->import, &job, err);
     }
+    if (r->config.recipe[0] != '\0')
+        return prepare_recipe(r, &job, err);
     const struct gnn_registry_entry *entry;
     GNN_TRY(gnn_registry_find(r->name, &entry, err));
     return gnn_prepare_generate(entry, r->config.scale_divisor, &r->generate, &job, err);
@@ -160,6 +175,7 @@ static enum gnn_status prepare(struct request *r, const atomic_bool *stop, struc
 static const struct gnn_help_page page = {
     .usage = "usage: oocgnn prepare DATASET [--scale 1/K] [--dim D] [--id-bytes 8] [OPTION...]  generate a registry "
              "dataset\n"
+             "       oocgnn prepare NAME --recipe FILE [--scale 1/K] [OPTION...]              generate by a recipe\n"
              "       oocgnn prepare NAME --from DIR|FILE --format ogb|snap [OPTION...]        import\n"
              "       oocgnn prepare DATASET|DIR --check [--quick]                             verify\n\n",
     .parts = {{NULL, prepare_table}, {"generating", gnn_generate_table}, {"importing", gnn_import_table}}};

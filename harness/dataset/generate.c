@@ -109,7 +109,7 @@ static enum gnn_status write_dataset(struct generator *g, struct gnn_err *err)
     struct gnn_meta *meta;
     GNN_NEW(meta, 1, err, "meta");
     const uint64_t nodes = g->recipe.counts.nodes, edges = g->indptr[nodes];
-    assert(edges >= nodes); /* every node has an in-neighbour */
+    assert(edges >= nodes || g->recipe.options.reach > 0); /* without one every node has an in-neighbour */
     gnn_recipe_describe(&g->recipe, edges, meta);
     const uint32_t id_bytes = gnn_id_width_bytes(g->recipe.options.id_width);
     const uint64_t bytes = g->recipe.counts.dataset_bytes + edges * (id_bytes - sizeof(gnn_node));

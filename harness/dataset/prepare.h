@@ -20,6 +20,16 @@ enum gnn_registry_kind {
     GNN_REGISTRY_KRON,       /* R-MAT edges grouped by source (kron.h), at its own size, on a disk */
 };
 
+/* The closed reach of the generated graph (harness/graph/procedural.h); share 0: none. */
+struct gnn_registry_reach {
+    double share, spread; /* of the nodes; of the IDs that they lie among, 0 = all */
+    double empty, list_mean, train_empty, train_mean;
+    double hub_shift, coupling;
+    double homophily; /* 0: the generator's usual one */
+};
+
+struct gnn_recipe_laws;
+
 /* A graph of the papers at scale 1, with the public counts where they exist (README.md names the sources). */
 struct gnn_registry_entry {
     const char *name;   /* as typed: "papers100m" */
@@ -35,8 +45,10 @@ struct gnn_registry_entry {
     bool splits_published; /* false: the counts are this project's choice */
     enum gnn_registry_kind kind;
     double degree_exponent; /* of the generated in-degrees' tail */
-    double popularity;      /* Zipf exponent of the generated sources, 0 to 1 (README.md: fits) */
+    double popularity;      /* Zipf exponent of the generated sources, 0 to 1, to 4 with a reach (README.md: fits) */
     double locality;        /* share of generated sources near their target */
+    struct gnn_registry_reach reach;
+    const struct gnn_recipe_laws *laws; /* of a recipe file (recipe_file.h); NULL in the registry */
     const char *note;
 };
 
@@ -88,16 +100,29 @@ struct gnn_generate_options {
     uint64_t seed;
     uint32_t dim; /* 0 = the registry's */
     enum gnn_id_width id_width;
-    uint32_t threads; /* 0 = every core */
-    double homophily;
+    uint32_t threads;       /* 0 = every core */
+    double homophily;       /* below 0 = the registry's, or the usual one */
     double popularity;      /* below 0 = the registry's */
     double locality;        /* below 0 = the registry's */
     double degree_exponent; /* 0 = the registry's */
     double label_noise;
     double signal;
+    double reach; /* from here on below 0 (coupling: -2) = the registry's */
+    double spread;
+    double empty;
+    double list_mean;
+    double train_empty;
+    double train_mean;
+    double hub_shift;
+    double coupling;
     uint32_t levels; /* kron alone: log2 of its nodes; 0 = the registry's */
 };
 extern const struct gnn_option gnn_generate_table[];
+
+/* Sets "name=value,name=value" in options; "" sets nothing. Errors of gnn_option_set, and GNN_EUSAGE for a word without
+ * "=". No value of theirs has a comma in it. */
+GNN_MUST_CHECK enum gnn_status gnn_generate_set(struct gnn_generate_options *options, const char *text,
+                                                struct gnn_err *err);
 
 /* Generates entry at scale 1/divisor into job->out_dir. When that directory already holds the same dataset (name,
  * scale, seed and parameters) without features or neighbour IDs of the wanted width, these are added and nothing else

@@ -2,9 +2,11 @@
 
 #include "harness/base/rng.h"
 #include "harness/dataset/features.h"
+#include "harness/dataset/recipe_file.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +24,11 @@ const struct gnn_option gnn_generate_table[] = {
      .help = "of a neighbour ID on disk: `indices`, or `indices-8`"},
     {OPTION(threads), .type = GNN_OPT_U32, .unit = "threads", .def = "0", .min = 0, .max = 64,
      .help = "generating threads, which do not change the result; 0 = one per core"},
-    {OPTION(homophily), .type = GNN_OPT_F64, .def = "0.7", .min = 0, .max = 1,
-     .help = "share of edges that stay inside a class"},
-    {OPTION(popularity), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
-     .help = "Zipf exponent of how often a node is a neighbour; 0 = all alike, -1 = the dataset's own"},
+    {OPTION(homophily), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
+     .help = "share of edges that stay inside a class; -1 = the dataset's own, 0.7 unless it has a reach"},
+    {OPTION(popularity), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 4,
+     .help = "Zipf exponent of how often a node is a neighbour, above 1 with a reach alone; 0 = all alike, -1 = the "
+             "dataset's own"},
     {OPTION(locality), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
      .help = "share of a node's neighbours within the 1 % of node IDs around it; -1 = the dataset's own"},
     {OPTION(degree_exponent), .type = GNN_OPT_F64, .def = "0", .min = 0, .max = 10,
@@ -34,6 +37,26 @@ const struct gnn_option gnn_generate_table[] = {
      .help = "share of nodes that show a wrong label, so no model reaches 100 %"},
     {OPTION(signal), .type = GNN_OPT_F64, .def = "0.75", .min = 0, .max = 10,
      .help = "distance of the class centroids over the noise; small values leave the answer to the neighbours"},
+    {OPTION(reach), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
+     .help = "share of the nodes that mini-batches ever see: a set, closed under neighbours, that holds all splits; "
+             "0 = none, -1 = the dataset's own"},
+    {OPTION(spread), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
+     .help = "with a reach: share of the node IDs that it lies among, the first ones; 0 or 1 = all, -1 = the "
+             "dataset's own"},
+    {OPTION(empty), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 0.999,
+     .help = "with a reach: share of its nodes without a neighbour; -1 = the dataset's own"},
+    {OPTION(list_mean), .type = GNN_OPT_F64, .unit = "edges", .def = "-1", .min = -1, .max = 1e6,
+     .help = "with a reach: neighbours of its other nodes; 0 = what the whole graph's edges give, -1 = the dataset's "
+             "own"},
+    {OPTION(train_empty), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 0.999,
+     .help = "with train_mean: share of the training nodes without a neighbour; -1 = the dataset's own"},
+    {OPTION(train_mean), .type = GNN_OPT_F64, .unit = "edges", .def = "-1", .min = -1, .max = 1e6,
+     .help = "with a reach: neighbours of the other training nodes; 0 = as all of it, -1 = the dataset's own"},
+    {OPTION(hub_shift), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
+     .help = "with a reach: share of it below which popularity is flat; -1 = the dataset's own"},
+    {OPTION(coupling), .type = GNN_OPT_F64, .def = "-2", .min = -2, .max = 1,
+     .help = "with a reach: share of it whose lists are as long as the node is popular, below 0 as short; -2 = the "
+             "dataset's own"},
     {OPTION(levels), .type = GNN_OPT_U32, .unit = "levels", .def = "0", .min = 0, .max = 30,
      .help = "kron alone: 2^levels nodes; 0 = its 23"},
     {0},
@@ -42,6 +65,25 @@ const struct gnn_option gnn_generate_table[] = {
 
 const char *const gnn_recipe_split_names[] = {
     [GNN_RECIPE_TRAIN] = "train", [GNN_RECIPE_VALID] = "valid", [GNN_RECIPE_TEST] = "test"};
+
+enum gnn_status gnn_generate_set(struct gnn_generate_options *options, const char *text, struct gnn_err *err)
+{
+    char words[GNN_TEXT_MAX], *rest = NULL;
+    if (strlen(text) >= sizeof words)
+        return gnn_fail(err, GNN_EUSAGE, "generator options of %zu characters, at most %zu fit", strlen(text),
+                        sizeof words - 1);
+    (void)snprintf(words, sizeof words, "%s", text);
+    for (char *word = strtok_r(words, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
+        char *const equals = strchr(word, '=');
+        if (equals == NULL)
+            return gnn_fail(err, GNN_EUSAGE, "generator option \"%s\": expected NAME=VALUE,NAME=VALUE", word);
+        *equals = '\0';
+        GNN_TRY(gnn_option_set(gnn_generate_table, options, word, equals + 1, err));
+    }
+    return GNN_OK;
+}
+
+static const double usual_homophily = 0.7;
 
 static void fill_in(struct gnn_generate_options *options, const struct gnn_registry_entry *entry)
 {
@@ -53,6 +95,66 @@ static void fill_in(struct gnn_generate_options *options, const struct gnn_regis
         options->popularity = entry->popularity;
     if (options->locality < 0)
         options->locality = entry->locality;
+    if (entry->laws != NULL) { /* read with the graph's other figures */
+        options->homophily = entry->laws->homophily;
+        options->label_noise = entry->laws->label_noise;
+    }
+    const struct gnn_registry_reach *const own = &entry->reach;
+    if (options->homophily < 0)
+        options->homophily = own->homophily > 0 ? own->homophily : usual_homophily;
+    double *const wanted[] = {&options->reach,       &options->spread,     &options->empty,    &options->list_mean,
+                              &options->train_empty, &options->train_mean, &options->hub_shift};
+    const double have[] = {own->share,       own->spread,     own->empty,    own->list_mean,
+                           own->train_empty, own->train_mean, own->hub_shift};
+    for (size_t i = 0; i < sizeof have / sizeof have[0]; i++)
+        if (*wanted[i] < 0)
+            *wanted[i] = have[i];
+    if (options->coupling < -1)
+        options->coupling = own->coupling;
+    if (options->spread == 0)
+        options->spread = 1;
+}
+
+/* The reach's options change nothing without a reach, so one that was given was meant for one. */
+static enum gnn_status check_reach(const struct gnn_generate_options *given, const struct gnn_generate_options *settled,
+                                   struct gnn_err *err)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } others[] = {{"spread", given->spread >= 0},         {"empty", given->empty >= 0},
+                  {"list_mean", given->list_mean >= 0},   {"train_empty", given->train_empty >= 0},
+                  {"train_mean", given->train_mean >= 0}, {"hub_shift", given->hub_shift >= 0},
+                  {"coupling", given->coupling >= -1}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].given && settled->reach == 0)
+            return gnn_fail(err, GNN_EUSAGE, "option %s goes with a reach, which this graph has not: say --reach",
+                            others[i].name);
+    return GNN_OK;
+}
+
+static struct gnn_reach_config reach_of(const struct gnn_recipe *recipe)
+{
+    const struct gnn_generate_options *const o = &recipe->options;
+    const struct gnn_recipe_laws *const laws = recipe->entry->laws;
+    const struct gnn_registry_counts *const n = &recipe->counts;
+    struct gnn_reach_config reach = {.share = o->reach,
+                                     .spread = fmax(o->spread, o->reach),
+                                     .empty = o->empty,
+                                     .list_mean = o->list_mean,
+                                     .train_empty = o->train_empty,
+                                     .train_mean = o->train_mean,
+                                     .train_count = n->train,
+                                     .split_count = n->train + n->valid + n->test,
+                                     .hub_shift = o->hub_shift,
+                                     .coupling = o->coupling};
+    if (laws != NULL) {
+        reach.popularity = laws->popularity.count > 0 ? &laws->popularity : NULL;
+        reach.degrees = laws->degrees.count > 0 ? &laws->degrees : NULL;
+        reach.train_degrees = laws->train_degrees.count > 0 ? &laws->train_degrees : NULL;
+        reach.rest_degrees = laws->rest_degrees.count > 0 ? &laws->rest_degrees : NULL;
+    }
+    return reach;
 }
 
 enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t scale_divisor,
@@ -68,6 +170,7 @@ enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t
         return gnn_fail(err, GNN_EUSAGE, "levels %" PRIu32 ": %s takes a scale; levels are for kron", options->levels,
                         entry->name);
     fill_in(&out->options, entry);
+    GNN_TRY(check_reach(options, &out->options, err));
     GNN_TRY(gnn_registry_scale(entry, scale_divisor, out->options.dim, &out->counts, err));
     const struct gnn_procedural_config config = {.seed = out->options.seed,
                                                  .node_count = out->counts.nodes,
@@ -77,7 +180,8 @@ enum gnn_status gnn_recipe_open(const struct gnn_registry_entry *entry, uint32_t
                                                  .homophily = out->options.homophily,
                                                  .popularity = out->options.popularity,
                                                  .locality = out->options.locality,
-                                                 .label_noise = out->options.label_noise};
+                                                 .label_noise = out->options.label_noise,
+                                                 .reach = reach_of(out)};
     GNN_TRY(gnn_procedural_open(&config, &out->graph, err));
     out->feature_key = gnn_rng_fork(out->options.seed, "features");
     out->amplitude = gnn_feature_amplitude(out->options.signal, entry->classes, out->options.dim);
@@ -150,25 +254,32 @@ int gnn_node_compare(const void *a, const void *b)
 
 void gnn_recipe_split(const struct gnn_recipe *recipe, enum gnn_recipe_split split, gnn_node *nodes)
 {
-    const uint64_t key = gnn_rng_fork(recipe->options.seed, "split");
     uint32_t first = 0;
     for (unsigned earlier = 0; earlier < split; earlier++)
         first += gnn_recipe_split_count(recipe, (enum gnn_recipe_split)earlier);
     const uint32_t count = gnn_recipe_split_count(recipe, split);
-    assert((uint64_t)first + count <= recipe->counts.nodes); /* so the splits are disjoint */
+    assert((uint64_t)first + count <= gnn_procedural_reach_count(recipe->graph)); /* so the splits are disjoint */
     for (uint32_t i = 0; i < count; i++)
-        nodes[i] = gnn_permute(key, recipe->counts.nodes, first + i);
+        nodes[i] = gnn_procedural_split_node(recipe->graph, first + i);
     qsort(nodes, count, sizeof *nodes, gnn_node_compare);
 }
 
-/* What the graph and its files do not depend on, or what other entries take. */
-static bool is_parameter(const char *option)
+static bool is_among(const char *option, const char *const *names)
 {
-    static const char *const others[] = {"dim", "id_bytes", "threads", "levels"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(option, others[i]) == 0)
-            return false;
-    return true;
+    for (; *names != NULL; names++)
+        if (strcmp(option, *names) == 0)
+            return true;
+    return false;
+}
+
+/* Not so what the graph and its files do not depend on, what other entries take, and what only a reach has: a graph
+ * without one is described as it was before there were any. */
+static bool is_parameter(const char *option, bool has_reach)
+{
+    static const char *const others[] = {"dim", "id_bytes", "threads", "levels", NULL};
+    static const char *const of_reach[] = {"reach",      "spread",    "empty",    "list_mean", "train_empty",
+                                           "train_mean", "hub_shift", "coupling", NULL};
+    return !is_among(option, others) && (has_reach || !is_among(option, of_reach));
 }
 
 void gnn_recipe_describe(const struct gnn_recipe *recipe, uint64_t edge_count, struct gnn_meta *meta)
@@ -184,11 +295,16 @@ void gnn_recipe_describe(const struct gnn_recipe *recipe, uint64_t edge_count, s
     (void)snprintf(meta->name, sizeof meta->name, "%s", recipe->entry->name);
     (void)snprintf(meta->origin, sizeof meta->origin, "generated by oocgnn, generator 1; counts of %s",
                    recipe->entry->title);
+    const bool has_reach = recipe->options.reach > 0;
     for (const struct gnn_option *option = gnn_generate_table; option->name != NULL; option++) {
         char value[64];
-        if (!is_parameter(option->name))
+        if (!is_parameter(option->name, has_reach))
             continue;
         gnn_option_format(option, &recipe->options, value, sizeof value);
         gnn_meta_add_param(meta, option->name, "%s", value);
     }
+    if (has_reach)
+        gnn_meta_add_param(meta, GNN_META_LIST_ORDER, GNN_META_LIST_ORDER_GENERATION);
+    if (recipe->entry->laws != NULL)
+        gnn_meta_add_param(meta, "recipe", "%s", recipe->entry->laws->checksum);
 }

@@ -35,7 +35,7 @@ void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr,
 /* Labels of nodes [first, first + count). */
 void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, int32_t *labels);
 
-/* Members of a split in ascending order: disjoint runs of one permutation of the nodes. */
+/* Members of a split in ascending order: disjoint runs of one permutation of the nodes, or of the reach. */
 enum gnn_recipe_split { GNN_RECIPE_TRAIN, GNN_RECIPE_VALID, GNN_RECIPE_TEST };
 extern const char *const gnn_recipe_split_names[]; /* the dataset's file names: index = enum */
 uint32_t gnn_recipe_split_count(const struct gnn_recipe *recipe, enum gnn_recipe_split split);

@@ -12,8 +12,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The coarse index has an entry for 64 edges: every list has an edge, so at most 64 steps follow. Prefetches run so
- * many positions ahead: first the coarse entry, then the offsets it leads to. */
+/* The coarse index has an entry for 64 edges: so many steps follow at most where every list has an edge, and those over
+ * the empty lists between where not. Prefetches run so many positions ahead: first the coarse entry, then the offsets
+ * it leads to. */
 enum { COARSE_BITS = 6, PREFETCH_COARSE = 48, PREFETCH_OFFSETS = 24 };
 
 struct indices {
@@ -232,18 +233,13 @@ static enum gnn_status publish(struct gnn_synthetic *s, struct gnn_err *err)
     return GNN_OK;
 }
 
-enum gnn_status gnn_synthetic_open(struct gnn_world *world, const char *name,
-                                   const struct gnn_generate_options *options, uint32_t scale_divisor,
-                                   struct gnn_synthetic **out, struct gnn_err *err)
+enum gnn_status gnn_synthetic_open_entry(struct gnn_world *world, const struct gnn_registry_entry *entry,
+                                         const struct gnn_generate_options *options, uint32_t scale_divisor,
+                                         struct gnn_synthetic **out, struct gnn_err *err)
 {
-    const struct gnn_registry_entry *entry;
-    struct gnn_generate_options defaults;
-    gnn_option_defaults(gnn_generate_table, &defaults);
-    GNN_TRY(gnn_registry_find(name, &entry, err));
     struct gnn_synthetic *s;
-    GNN_NEW(s, 1, err, "dataset %s", name);
-    enum gnn_status status =
-        gnn_recipe_open(entry, scale_divisor, options != NULL ? options : &defaults, &s->recipe, err);
+    GNN_NEW(s, 1, err, "dataset %s", entry->name);
+    enum gnn_status status = gnn_recipe_open(entry, scale_divisor, options, &s->recipe, err);
     GNN_NEXT(status, check_host(&s->recipe, err));
     GNN_NEXT(status, fill_offsets(world, s, err));
     GNN_NEXT(status, fill_nodes(world, s, err));
@@ -253,6 +249,17 @@ enum gnn_status gnn_synthetic_open(struct gnn_world *world, const char *name,
     else
         gnn_synthetic_close(world, s);
     return status;
+}
+
+enum gnn_status gnn_synthetic_open(struct gnn_world *world, const char *name,
+                                   const struct gnn_generate_options *options, uint32_t scale_divisor,
+                                   struct gnn_synthetic **out, struct gnn_err *err)
+{
+    const struct gnn_registry_entry *entry;
+    struct gnn_generate_options defaults;
+    gnn_option_defaults(gnn_generate_table, &defaults);
+    GNN_TRY(gnn_registry_find(name, &entry, err));
+    return gnn_synthetic_open_entry(world, entry, options != NULL ? options : &defaults, scale_divisor, out, err);
 }
 
 void gnn_synthetic_close(struct gnn_world *world, struct gnn_synthetic *synthetic)

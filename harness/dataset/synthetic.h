@@ -21,6 +21,11 @@ struct gnn_synthetic;
 GNN_MUST_CHECK enum gnn_status gnn_synthetic_open(struct gnn_world *world, const char *name,
                                                   const struct gnn_generate_options *options, uint32_t scale_divisor,
                                                   struct gnn_synthetic **out, struct gnn_err *err);
+/* The same of an entry that is at hand, of the registry or of a recipe file; it outlives the dataset. */
+GNN_MUST_CHECK enum gnn_status gnn_synthetic_open_entry(struct gnn_world *world, const struct gnn_registry_entry *entry,
+                                                        const struct gnn_generate_options *options,
+                                                        uint32_t scale_divisor, struct gnn_synthetic **out,
+                                                        struct gnn_err *err);
 /* Accepts NULL. The world's files that use the contents are closed by then. */
 void gnn_synthetic_close(struct gnn_world *world, struct gnn_synthetic *synthetic);
 

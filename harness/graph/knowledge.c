@@ -1,7 +1,7 @@
 #include "harness/graph/knowledge.h"
 
 #include "harness/base/rng.h"
-#include "harness/graph/procedural.h"
+#include "harness/graph/permute.h"
 
 #include <assert.h>
 

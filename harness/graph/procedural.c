@@ -1,6 +1,9 @@
 #include "harness/graph/procedural.h"
 
 #include "harness/base/rng.h"
+#include "harness/graph/class_groups.h"
+#include "harness/graph/permute.h"
+#include "harness/graph/reach.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,67 +13,34 @@
 enum {
     TIERS = 32,             /* of popularity: a class has fewer than 2^32 members */
     DEGREE_LIMIT = 1 << 20, /* longest list at any scale; bounds the table */
-    GUIDE_BITS = 14,
     TIER_GUIDE_BITS = 6,
-    EXACT_TERMS = 4096, /* of the sums behind d0; the tail is integrated */
-    ROUNDS = 4,         /* of the permutation */
-    BATCH = 256,        /* nodes whose walks through the permutation overlap */
+    BATCH = 256, /* nodes whose walks through the permutation overlap */
 };
 
 struct gnn_procedural {
     struct gnn_procedural_config config;
-    uint64_t edge_key, class_key, hub_key, label_key;
-    uint64_t class_magic;         /* floor(2^64 / classes) + 1: division by the number of classes */
-    unsigned rank_half_bits;      /* of the permutation that deals out the degrees */
-    uint16_t *rank_round[ROUNDS]; /* (2^rank_half_bits) its round functions, tabulated: one block of memory */
-    uint32_t homophily_24bit;     /* of 2^24 */
-    uint32_t label_noise_24bit;   /* of 2^24 */
+    uint64_t edge_key, hub_key, label_key, split_key;
+    struct gnn_class_groups groups;
+    struct gnn_reach *reach; /* NULL: none */
+    unsigned rank_half_bits; /* of the permutation that deals out the degrees */
+    uint16_t
+        *rank_round[GNN_PERMUTE_ROUNDS]; /* (2^rank_half_bits) its round functions, tabulated: one block of memory */
+    uint32_t homophily_24bit;            /* of 2^24 */
+    uint32_t label_noise_24bit;          /* of 2^24 */
     uint32_t degree_max;
-    uint32_t *degree_cdf;                   /* (degree_max) P(D <= d + 1) * 2^32; the last entry is never read */
-    uint32_t guide[(1u << GUIDE_BITS) + 1]; /* first degree to look at for the leading bits of the draw */
-    double tier_cdf[TIERS + 1];             /* running sum of the tier weights; [0] = 0 */
+    struct gnn_degree_law lists;                      /* of nodes outside the reach */
+    double tier_cdf[TIERS + 1];                       /* running sum of the tier weights; [0] = 0 */
     uint8_t tier_guide[TIERS][1u << TIER_GUIDE_BITS]; /* lowest tier of the draws with these leading bits */
 };
 
 /* ---- permutation ---- */
-
-static unsigned permutation_half_bits(uint32_t count)
-{
-    unsigned half = 1;
-    while (half < 16 && (UINT64_C(1) << (2 * half)) < count)
-        half++;
-    return half;
-}
-
-static uint32_t round_function(uint64_t key, unsigned round, uint32_t right, uint32_t mask)
-{
-    return (uint32_t)(gnn_splitmix64_at(key + round, right) >> 32) & mask;
-}
-
-uint32_t gnn_permute(uint64_t key, uint32_t count, uint32_t index)
-{
-    assert(index < count);
-    const unsigned half = permutation_half_bits(count);
-    const uint32_t mask = (uint32_t)((1u << half) - 1);
-    uint64_t x = index;
-    do {
-        uint32_t left = (uint32_t)(x >> half), right = (uint32_t)x & mask;
-        for (unsigned round = 0; round < ROUNDS; round++) {
-            const uint32_t swap = left ^ round_function(key, round, right, mask);
-            left = right;
-            right = swap;
-        }
-        x = (uint64_t)left << half | right;
-    } while (x >= count);
-    return (uint32_t)x;
-}
 
 /* gnn_permute with the degrees' key, one step: its round functions have at most 2^16 arguments. */
 static inline uint32_t rank_step(const struct gnn_procedural *g, uint32_t x)
 {
     const unsigned half = g->rank_half_bits;
     uint32_t left = x >> half, right = x & ((1u << half) - 1);
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < GNN_PERMUTE_ROUNDS; round++) {
         const uint32_t swap = left ^ g->rank_round[round][right];
         left = right;
         right = swap;
@@ -81,85 +51,19 @@ static inline uint32_t rank_step(const struct gnn_procedural *g, uint32_t x)
 static enum gnn_status build_ranks(struct gnn_procedural *g, struct gnn_err *err)
 {
     const uint64_t key = gnn_rng_fork(g->config.seed, "graph.degree");
-    g->rank_half_bits = permutation_half_bits(g->config.node_count);
+    g->rank_half_bits = gnn_permute_half_bits(g->config.node_count);
     const uint32_t size = 1u << g->rank_half_bits;
     uint16_t *table;
-    GNN_NEW(table, (size_t)ROUNDS * size, err, "permutation of %" PRIu32 " nodes", g->config.node_count);
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    GNN_NEW(table, (size_t)GNN_PERMUTE_ROUNDS * size, err, "permutation of %" PRIu32 " nodes", g->config.node_count);
+    for (unsigned round = 0; round < GNN_PERMUTE_ROUNDS; round++) {
         g->rank_round[round] = table + (size_t)round * size;
         for (uint32_t right = 0; right < size; right++)
-            g->rank_round[round][right] = (uint16_t)round_function(key, round, right, size - 1);
+            g->rank_round[round][right] = (uint16_t)gnn_permute_round(key, round, right, size - 1);
     }
     return GNN_OK;
 }
 
 /* ---- degrees ---- */
-
-/* Mean of P(d) ~ (d + shift)^-alpha over 1..max. The first terms are summed, the rest is the integral from half a step
- * below to half a step above: with u = x + shift, x u^-alpha = u^(1-alpha) - shift u^-alpha. */
-static double degree_mean(double shift, double alpha, uint32_t max)
-{
-    const uint32_t exact = gnn_min_u32(max, EXACT_TERMS);
-    double mass = 0, sum = 0;
-    for (uint32_t d = 1; d <= exact; d++) {
-        const double p = pow(d + shift, -alpha);
-        mass += p;
-        sum += p * d;
-    }
-    if (exact < max) {
-        const double lo = exact + 0.5 + shift, hi = max + 0.5 + shift;
-        const double zeroth = (pow(lo, 1 - alpha) - pow(hi, 1 - alpha)) / (alpha - 1);
-        mass += zeroth;
-        sum += (pow(lo, 2 - alpha) - pow(hi, 2 - alpha)) / (alpha - 2) - shift * zeroth;
-    }
-    return sum / mass;
-}
-
-/* The shift that gives the wanted mean, which grows with it. */
-static enum gnn_status solve_shift(const struct gnn_procedural *g, double *shift, struct gnn_err *err)
-{
-    const double alpha = g->config.degree_exponent, mean = g->config.mean_degree;
-    double low = -0.999, high = 1e9;
-    if (degree_mean(low, alpha, g->degree_max) > mean || degree_mean(high, alpha, g->degree_max) < mean)
-        return gnn_fail(err, GNN_EUSAGE,
-                        "%" PRIu32 " nodes are too few for %.4g edges a node (lists of 1 to %" PRIu32
-                        "): choose a larger scale",
-                        g->config.node_count, mean, g->degree_max);
-    for (int step = 0; step < 100; step++) {
-        const double middle = (low + high) / 2;
-        if (degree_mean(middle, alpha, g->degree_max) < mean)
-            low = middle;
-        else
-            high = middle;
-    }
-    *shift = (low + high) / 2;
-    return GNN_OK;
-}
-
-static enum gnn_status build_degrees(struct gnn_procedural *g, struct gnn_err *err)
-{
-    double shift = 0;
-    GNN_TRY(solve_shift(g, &shift, err));
-    assert(g->degree_max > 0);
-    GNN_NEW(g->degree_cdf, g->degree_max, err, "table of %" PRIu32 " degrees", g->degree_max);
-    double mass = 0;
-    for (uint32_t d = 1; d <= g->degree_max; d++)
-        mass += pow(d + shift, -g->config.degree_exponent);
-    double sum = 0;
-    for (uint32_t d = 1; d <= g->degree_max; d++) {
-        sum += pow(d + shift, -g->config.degree_exponent);
-        const double scaled = sum / mass * 0x1p32;
-        g->degree_cdf[d - 1] = scaled < 0x1p32 - 1 ? (uint32_t)scaled : UINT32_MAX;
-    }
-    uint32_t d = 0;
-    for (uint32_t slot = 0; slot <= 1u << GUIDE_BITS; slot++) {
-        const uint64_t from = (uint64_t)slot << (32 - GUIDE_BITS);
-        while (d + 1 < g->degree_max && g->degree_cdf[d] <= from)
-            d++;
-        g->guide[slot] = d;
-    }
-    return GNN_OK;
-}
 
 uint32_t gnn_procedural_degree_max(const struct gnn_procedural *graph)
 {
@@ -169,22 +73,16 @@ uint32_t gnn_procedural_degree_max(const struct gnn_procedural *graph)
 static uint32_t degree_of_rank(const struct gnn_procedural *graph, uint32_t rank)
 {
     const uint32_t count = graph->config.node_count;
-    const uint32_t u = (uint32_t)((((uint64_t)rank << 32) + (UINT64_C(1) << 31)) / count);
-    uint32_t low = graph->guide[u >> (32 - GUIDE_BITS)], high = graph->guide[(u >> (32 - GUIDE_BITS)) + 1];
-    while (low < high) { /* the first entry above u, the last one at most */
-        const uint32_t middle = low + (high - low) / 2;
-        if (graph->degree_cdf[middle] > u)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low + 1;
+    return gnn_degree_at(&graph->lists, (uint32_t)((((uint64_t)rank << 32) + (UINT64_C(1) << 31)) / count));
 }
 
 uint32_t gnn_procedural_degree(const struct gnn_procedural *graph, gnn_node node)
 {
     const uint32_t count = graph->config.node_count;
     assert(node < count);
+    const uint32_t index = graph->reach != NULL ? gnn_reach_index(graph->reach, node) : GNN_NODE_NONE;
+    if (index != GNN_NODE_NONE)
+        return gnn_reach_degree(graph->reach, index);
     uint32_t x = node;
     do
         x = rank_step(graph, x);
@@ -219,55 +117,35 @@ static void ranks_of_batch(const struct gnn_procedural *g, gnn_node first, uint3
 void gnn_procedural_degrees(const struct gnn_procedural *graph, gnn_node first, uint32_t count, uint32_t *degrees)
 {
     assert((uint64_t)first + count <= graph->config.node_count);
-    for (uint32_t done = 0; done < count; done += BATCH) {
+    for (uint32_t done = 0; done < count && graph->lists.max > 0; done += BATCH) {
         const uint32_t step = gnn_min_u32(count - done, BATCH);
         ranks_of_batch(graph, first + done, step, degrees + done);
         for (uint32_t i = done; i < done + step; i++)
             degrees[i] = degree_of_rank(graph, degrees[i]);
     }
+    if (graph->reach == NULL)
+        return;
+    const uint32_t members = gnn_reach_count(graph->reach);
+    for (uint32_t index = gnn_reach_from(graph->reach, first); index < members; index++) {
+        const gnn_node node = gnn_reach_node(graph->reach, index);
+        if (node - first >= count)
+            return;
+        degrees[node - first] = gnn_reach_degree(graph->reach, index);
+    }
 }
 
 /* ---- classes ---- */
 
-/* Uniform in [0, bound) from 32 random bits. */
-static inline uint32_t below32(uint32_t bits, uint32_t bound)
-{
-    return (uint32_t)(((uint64_t)bits * bound) >> 32);
-}
-
-/* node / class_count; exact for 32 bits (Lemire, Kaser and Kurz 2019, "Faster remainder by direct computation"). */
-static inline uint32_t group_of(const struct gnn_procedural *g, uint64_t node)
-{
-    __extension__ typedef unsigned __int128 wide;
-    assert(node <= UINT32_MAX);
-    if (g->class_magic == 0) /* one class */
-        return (uint32_t)node;
-    return (uint32_t)(((wide)g->class_magic * node) >> 64);
-}
-
-/* IDs come in groups of class_count, each a rotation of all classes: member k of class c is in group k. */
-static inline uint32_t rotation(const struct gnn_procedural *g, uint32_t group)
-{
-    return below32((uint32_t)(gnn_splitmix64_at(g->class_key, group) >> 32), g->config.class_count);
-}
-
-static inline uint64_t member_node(const struct gnn_procedural *g, uint32_t class, uint32_t member)
-{
-    const uint32_t count = g->config.class_count, turn = rotation(g, member);
-    return (uint64_t)member * count + (class >= turn ? class - turn : class + count - turn);
-}
-
 uint32_t gnn_procedural_class(const struct gnn_procedural *graph, gnn_node node)
 {
-    const uint32_t count = graph->config.class_count, group = group_of(graph, node);
-    const uint32_t sum = node - group * count + rotation(graph, group);
-    return sum < count ? sum : sum - count;
+    const uint32_t index = graph->reach != NULL ? gnn_reach_index(graph->reach, node) : GNN_NODE_NONE;
+    return index != GNN_NODE_NONE ? gnn_reach_class(graph->reach, index) : gnn_class_of(&graph->groups, node);
 }
 
 /* One of the classes other than `class`, which are class_count - 1 >= 1. */
 static uint32_t other_class(const struct gnn_procedural *g, uint32_t class, uint32_t bits)
 {
-    const uint32_t other = below32(bits, g->config.class_count - 1);
+    const uint32_t other = gnn_below32(bits, g->config.class_count - 1);
     return other < class ? other : other + 1;
 }
 
@@ -295,6 +173,7 @@ static inline struct interval part(uint64_t start, uint64_t length, uint64_t pie
  * inside and after the window: `before` positions, `inside` ones, and the rest. */
 struct list {
     gnn_node node;
+    uint32_t index; /* in the reach; GNN_NODE_NONE: outside */
     uint32_t degree;
     uint32_t class;
     uint64_t key;
@@ -309,11 +188,13 @@ static inline struct list list_of(const struct gnn_procedural *g, gnn_node node,
     assert(degree <= g->degree_max);
     const uint64_t count = g->config.node_count;
     struct list list = {.node = node,
+                        .index = g->reach != NULL ? gnn_reach_index(g->reach, node) : GNN_NODE_NONE,
                         .degree = degree,
-                        .class = gnn_procedural_class(g, node),
                         .key = gnn_splitmix64_at(g->edge_key, node),
                         .inside = (uint64_t)(g->config.locality * degree)};
-    if (list.inside == 0)
+    const bool reached = list.index != GNN_NODE_NONE;
+    list.class = reached ? gnn_reach_class(g->reach, list.index) : gnn_class_of(&g->groups, node);
+    if (list.inside == 0 || reached)
         return list;
     list.window = gnn_min_u64(gnn_max_u64(g->config.window, 2 * list.inside), count / 2);
     const uint64_t room = count - list.window;
@@ -340,9 +221,10 @@ static inline struct interval stratum(const struct gnn_procedural *g, const stru
 static inline struct interval members(const struct gnn_procedural *g, uint32_t class, struct interval nodes)
 {
     const uint32_t count = g->config.class_count;
-    const uint32_t low = group_of(g, nodes.low), high = group_of(g, nodes.high);
-    return (struct interval){low + (member_node(g, class, low) < nodes.low),
-                             high + ((uint64_t)high * count != nodes.high && member_node(g, class, high) < nodes.high)};
+    const uint32_t low = gnn_class_group(&g->groups, nodes.low), high = gnn_class_group(&g->groups, nodes.high);
+    return (struct interval){
+        low + (gnn_class_member(&g->groups, class, low) < nodes.low),
+        high + ((uint64_t)high * count != nodes.high && gnn_class_member(&g->groups, class, high) < nodes.high)};
 }
 
 /* The tier a draw falls into, looked for from `tier` on; top = log2 of the room. */
@@ -367,7 +249,7 @@ static inline uint32_t draw_member(const struct gnn_procedural *g, uint32_t clas
         if (first < last)
             break;
     }
-    const uint32_t block = (uint32_t)first + below32((uint32_t)(bits >> 32), (uint32_t)(last - first));
+    const uint32_t block = (uint32_t)first + gnn_below32((uint32_t)(bits >> 32), (uint32_t)(last - first));
     if (tier == 0)
         return block;
     const uint64_t place = gnn_rng_fold(g->hub_key + class, (uint64_t)tier << 32 | block);
@@ -382,13 +264,17 @@ static inline gnn_node entry_of(const struct gnn_procedural *g, const struct lis
     uint32_t class = list->class;
     if (g->config.class_count > 1 && (edge & 0xffffff) >= g->homophily_24bit)
         class = other_class(g, class, (uint32_t)(edge >> 32));
+    if (list->index != GNN_NODE_NONE) {
+        const double place = (position + (uint32_t)(bits >> 32) * 0x1p-32) / list->degree;
+        return gnn_reach_node(g->reach, gnn_reach_source(g->reach, list->index, class, place, (uint32_t)bits));
+    }
     const struct interval nodes = stratum(g, list, position);
     const struct interval run = members(g, class, nodes);
     uint64_t source;
     if (run.low < run.high)
-        source = member_node(g, class, draw_member(g, class, run, bits));
+        source = gnn_class_member(&g->groups, class, draw_member(g, class, run, bits));
     else
-        source = nodes.low + below32((uint32_t)(bits >> 32), (uint32_t)(nodes.high - nodes.low));
+        source = nodes.low + gnn_below32((uint32_t)(bits >> 32), (uint32_t)(nodes.high - nodes.low));
     if (source == list->node) /* step aside: the interval around its destination holds at least two nodes */
         source = source + 1 < nodes.high ? source + 1 : source - 1;
     assert(source >= nodes.low);
@@ -410,6 +296,19 @@ void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node
         out[i] = entry_of(graph, &list, (uint32_t)(edge_offset[i] - begin));
 }
 
+/* ---- splits ---- */
+
+uint32_t gnn_procedural_reach_count(const struct gnn_procedural *graph)
+{
+    return graph->reach != NULL ? gnn_reach_count(graph->reach) : graph->config.node_count;
+}
+
+gnn_node gnn_procedural_split_node(const struct gnn_procedural *graph, uint32_t index)
+{
+    const uint32_t place = gnn_permute(graph->split_key, gnn_procedural_reach_count(graph), index);
+    return graph->reach != NULL ? gnn_reach_node(graph->reach, place) : place;
+}
+
 /* ---- open and close ---- */
 
 static enum gnn_status check_config(const struct gnn_procedural_config *config, struct gnn_err *err)
@@ -422,7 +321,7 @@ static enum gnn_status check_config(const struct gnn_procedural_config *config, 
         {"classes", config->class_count, 1, config->node_count},
         {"degree exponent", config->degree_exponent, 2.01, 10},
         {"homophily", config->homophily, 0, 1},
-        {"popularity", config->popularity, 0, 1},
+        {"popularity", config->popularity, 0, config->reach.share > 0 ? 4 : 1},
         {"locality", config->locality, 0, 1},
         {"label noise", config->label_noise, 0, 1},
         {"window", config->window, 0, floor(config->node_count / 2.0)},
@@ -434,18 +333,44 @@ static enum gnn_status check_config(const struct gnn_procedural_config *config, 
     return GNN_OK;
 }
 
-static uint32_t longest_list(const struct gnn_procedural_config *config)
+static enum gnn_status check_reach(const struct gnn_procedural_config *config, struct gnn_err *err)
+{
+    const struct gnn_reach_config *const c = &config->reach;
+    const struct {
+        const char *name;
+        double value, min, max;
+    } limits[] = {
+        {"reach", c->share, 0, 1},
+        {"spread", c->spread, c->share, 1},
+        {"share of empty lists", c->empty, 0, 0.999},
+        {"share of empty training lists", c->train_empty, 0, 0.999},
+        {"list mean", c->list_mean, 0, config->node_count},
+        {"training list mean", c->train_mean, 0, config->node_count},
+        {"hub shift", c->hub_shift, config->popularity < 1 || c->popularity != NULL ? 0 : 1e-9, 1},
+        {"coupling", c->coupling, -1, 1},
+        {"locality beside a reach", config->locality, 0, 0},
+    };
+    if (c->share == 0)
+        return GNN_OK;
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        if (!(limits[i].value >= limits[i].min && limits[i].value <= limits[i].max))
+            return gnn_fail(err, GNN_EUSAGE, "%s %g of a generated graph: expected %g to %g", limits[i].name,
+                            limits[i].value, limits[i].min, limits[i].max);
+    return GNN_OK;
+}
+
+static uint32_t longest_list(const struct gnn_procedural_config *config, double mean)
 {
     uint32_t max = config->node_count / 100;
-    if (max < 8 * config->mean_degree)
-        max = (uint32_t)(8 * config->mean_degree);
+    if (max < 8 * mean)
+        max = (uint32_t)(8 * mean);
     return gnn_min_u32(gnn_min_u32(max, DEGREE_LIMIT), config->node_count / 4);
 }
 
 /* Weight 1 for tier 0, then 2^(-t (1 - s)) (1 - 2^-s): popularity 0 leaves tier 0 alone, which is uniform. */
 static void build_tiers(struct gnn_procedural *g)
 {
-    const double popularity = g->config.popularity;
+    const double popularity = fmin(g->config.popularity, 1); /* above 1 is a reach's own */
     g->tier_cdf[1] = 1;
     for (unsigned tier = 1; tier < TIERS; tier++)
         g->tier_cdf[tier + 1] = g->tier_cdf[tier] + exp2(-(double)tier * (1 - popularity)) * (1 - exp2(-popularity));
@@ -454,26 +379,72 @@ static void build_tiers(struct gnn_procedural *g)
             g->tier_guide[top][slot] = (uint8_t)tier_from(g, 0, top, slot << (32 - TIER_GUIDE_BITS));
 }
 
+/* What the reach leaves of the edges, on the nodes outside it. */
+static enum gnn_status outside_lists(const struct gnn_procedural *g, struct gnn_degree_config *lists,
+                                     struct gnn_rank_law *read, struct gnn_err *err)
+{
+    static const double least = 1.5; /* a law's mean; below it lists are empty instead */
+    const struct gnn_procedural_config *const c = &g->config;
+    const uint32_t outside = c->node_count - gnn_reach_count(g->reach);
+    const double edges = c->mean_degree * c->node_count, left = edges - gnn_reach_edges(g->reach);
+    if (left < -0.01 * edges && c->reach.degrees == NULL) /* a law that was read is kept, whatever the sum */
+        return gnn_fail(
+            err, GNN_EUSAGE,
+            "the reach's lists hold %.4g edges, the whole graph only %.4g: lower the list mean, or the reach",
+            gnn_reach_edges(g->reach), edges);
+    const double mean = fmax(left, 0) / outside;
+    lists->mean = fmax(mean, least);
+    lists->empty = fmin(fmax(1 - mean / least, 0), 0.999);
+    if (c->reach.rest_degrees == NULL)
+        return GNN_OK;
+    *read = *c->reach.rest_degrees;
+    for (uint32_t i = 0; i < read->count; i++) /* a list has an interval of the IDs for each entry */
+        read->mean[i] = fmin(read->mean[i], c->node_count / 4 - 2.0);
+    lists->read = read;
+    return GNN_OK;
+}
+
+/* The lengths of the lists that no reach holds, and the longest of all. */
+static enum gnn_status open_lists(struct gnn_procedural *g, struct gnn_err *err)
+{
+    struct gnn_degree_config lists = {
+        .mean = g->config.mean_degree, .exponent = g->config.degree_exponent, .node_count = g->config.node_count};
+    struct gnn_rank_law read;
+    const bool whole = g->reach != NULL && gnn_reach_count(g->reach) == g->config.node_count;
+    if (g->reach != NULL && !whole)
+        GNN_TRY(outside_lists(g, &lists, &read, err));
+    lists.longest = longest_list(&g->config, lists.mean);
+    if (!whole)
+        GNN_TRY(gnn_degree_law_open(&lists, &g->lists, err));
+    g->degree_max = g->lists.max;
+    if (g->reach != NULL)
+        g->degree_max = gnn_max_u32(g->degree_max, gnn_reach_degree_max(g->reach));
+    return GNN_OK;
+}
+
 enum gnn_status gnn_procedural_open(const struct gnn_procedural_config *config, struct gnn_procedural **out,
                                     struct gnn_err *err)
 {
     GNN_TRY(check_config(config, err));
+    GNN_TRY(check_reach(config, err));
     struct gnn_procedural *g;
     GNN_NEW(g, 1, err, "generated graph");
     g->config = *config;
     if (g->config.window == 0)
         g->config.window = config->node_count / 100;
     g->edge_key = gnn_rng_fork(config->seed, "graph.edge");
-    g->class_key = gnn_rng_fork(config->seed, "graph.class");
+    g->groups = gnn_class_groups_of(gnn_rng_fork(config->seed, "graph.class"), config->class_count);
     g->hub_key = gnn_rng_fork(config->seed, "graph.hub");
     g->label_key = gnn_rng_fork(config->seed, "graph.label");
+    g->split_key = gnn_rng_fork(config->seed, "split");
     g->homophily_24bit = (uint32_t)(config->homophily * 0x1p24);
     g->label_noise_24bit = config->class_count > 1 ? (uint32_t)(config->label_noise * 0x1p24) : 0;
-    g->class_magic = config->class_count > 1 ? UINT64_MAX / config->class_count + 1 : 0;
-    g->degree_max = longest_list(config);
     build_tiers(g);
     enum gnn_status status = build_ranks(g, err);
-    GNN_NEXT(status, build_degrees(g, err));
+    if (status == GNN_OK && config->reach.share > 0)
+        status = gnn_reach_open(config, &g->reach, err);
+    GNN_NEXT(status, open_lists(g, err));
+    g->config.reach = (struct gnn_reach_config){.share = config->reach.share}; /* the laws are the caller's */
     return GNN_OPENED(status, g, out, gnn_procedural_close);
 }
 
@@ -482,6 +453,7 @@ void gnn_procedural_close(struct gnn_procedural *graph)
     if (graph == NULL)
         return;
     free(graph->rank_round[0]);
-    free(graph->degree_cdf);
+    gnn_degree_law_close(&graph->lists);
+    gnn_reach_close(graph->reach);
     free(graph);
 }

@@ -13,11 +13,31 @@
  * must fit into the interval, which bounds the hubs of small graphs; an interval without any member of the class (lists
  * longer than N / classes) yields any of its nodes.
  *
+ * A reach (struct gnn_reach_config) changes whom mini-batches see; without one the graph is what is said here.
+ *
  * harness/dataset/README.md states the same with formulas. Immutable after open: any thread may call. */
 #ifndef GNN_GRAPH_PROCEDURAL_H
 #define GNN_GRAPH_PROCEDURAL_H
 
+#include "harness/graph/degree_law.h"
 #include "harness/oocgnn.h"
+
+/* A closed reach: with share above 0 mini-batches see a set K of the nodes alone (reach.h says how it is laid out).
+ * Lists of K hold nodes of K, in any order, and a node may stand in one twice; nodes outside K have lists as above,
+ * over all nodes. A law that was read off a graph takes the place of the figures that say the same. */
+struct gnn_reach_config {
+    double share;         /* of the nodes that are in K; 0: none, and the other fields do not count */
+    double spread;        /* [share, 1]: of the IDs, among the first of which K lies */
+    double empty;         /* [0, 1): share of K's lists without an entry */
+    double list_mean;     /* entries of the others; 0: mean_degree / (1 - empty) */
+    double train_empty;   /* the same of the training nodes' lists */
+    double train_mean;    /* 0: as K's others */
+    uint32_t train_count; /* training nodes: the first of a permutation of K (gnn_procedural_split_node) */
+    uint32_t split_count; /* nodes of all splits, which K has to hold */
+    double hub_shift; /* q: K's node of quantile x is drawn like (x + q)^-popularity; above 0 from popularity 1 on */
+    double coupling;  /* [-1, 1]: share of K whose list is as long as it is popular; below 0: as short */
+    const struct gnn_rank_law *popularity, *degrees, *train_degrees, *rest_degrees; /* read; NULL: none. Not kept */
+};
 
 struct gnn_procedural_config {
     uint64_t seed;
@@ -26,10 +46,11 @@ struct gnn_procedural_config {
     double degree_exponent; /* alpha of P(d) ~ (d + d0)^-alpha, above 2 */
     uint32_t class_count;   /* at least 1 */
     double homophily;       /* [0, 1]: share of edges inside a class */
-    double popularity;      /* [0, 1]: Zipf exponent of the sources; 0 = all alike */
+    double popularity;      /* [0, 1], with a reach [0, 4]: Zipf exponent of the sources; 0 = all alike */
     double locality;        /* [0, 1]: share of a list drawn from the window around its destination */
     uint32_t window;        /* nodes in that window; 0 = node_count / 100 */
     double label_noise;     /* [0, 1]: share of nodes whose label is another class than their own */
+    struct gnn_reach_config reach;
 };
 
 struct gnn_procedural;
@@ -39,7 +60,7 @@ GNN_MUST_CHECK enum gnn_status gnn_procedural_open(const struct gnn_procedural_c
                                                    struct gnn_procedural **out, struct gnn_err *err);
 void gnn_procedural_close(struct gnn_procedural *graph); /* accepts NULL */
 
-/* In-degree, in [1, gnn_procedural_degree_max]. indptr is its running sum over the nodes. */
+/* In-degree, in [1, gnn_procedural_degree_max]; with a reach it may be 0. indptr is its running sum over the nodes. */
 uint32_t gnn_procedural_degree(const struct gnn_procedural *graph, gnn_node node);
 /* The same of nodes [first, first + count), several times faster a node. */
 void gnn_procedural_degrees(const struct gnn_procedural *graph, gnn_node first, uint32_t count, uint32_t *degrees);
@@ -58,7 +79,9 @@ void gnn_procedural_neighbours(const struct gnn_procedural *graph, gnn_node node
 uint32_t gnn_procedural_class(const struct gnn_procedural *graph, gnn_node node);
 uint32_t gnn_procedural_label(const struct gnn_procedural *graph, gnn_node node);
 
-/* A bijection of [0, count) chosen by key: a Feistel network over the next power of four, walked until inside. */
-uint32_t gnn_permute(uint64_t key, uint32_t count, uint32_t index);
+/* Nodes of the reach; without one all nodes. */
+uint32_t gnn_procedural_reach_count(const struct gnn_procedural *graph);
+/* Number `index` of the permutation that the splits are cut from: of the reach, or of all nodes. */
+gnn_node gnn_procedural_split_node(const struct gnn_procedural *graph, uint32_t index);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "harness/base/id_map.h"
 #include "harness/base/rng.h"
-#include "harness/graph/procedural.h"
+#include "harness/graph/permute.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 #include "systems/mariusgnn/training_edges.h"
 
 #include "harness/base/rng.h"
+#include "harness/graph/permute.h"
 #include "harness/graph/procedural.h"
 #include "harness/graph/triples.h"
 #include "harness/sample/link_batch.h"

@@ -3,7 +3,7 @@
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/read.h"
 #include "harness/graph/knowledge.h"
-#include "harness/graph/procedural.h"
+#include "harness/graph/permute.h"
 #include "tests/support/data_files.h"
 #include "tests/support/must.h"
 #include "tests/support/seed.h"

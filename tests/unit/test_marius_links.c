@@ -2,6 +2,7 @@
  * the order of its states; what is seen, read and written; switches that change nothing but time; and what a run that
  * is killed leaves to go on from. */
 #include "harness/base/rng.h"
+#include "harness/graph/permute.h"
 #include "harness/graph/procedural.h"
 #include "harness/graph/triples.h"
 #include "harness/storage/exact.h"

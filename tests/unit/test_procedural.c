@@ -1,5 +1,6 @@
 /* The procedural graph against its own statement: degrees, lists, homophily, popularity, labels. Seeds are
  * fixed, the tolerances are several standard deviations of the sample. */
+#include "harness/graph/permute.h"
 #include "harness/graph/procedural.h"
 #include "tests/support/must.h"
 

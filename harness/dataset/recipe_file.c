@@ -1,0 +1,209 @@
+#include "harness/dataset/recipe_file.h"
+
+#include "harness/base/ini.h"
+#include "harness/storage/meta.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof((struct gnn_recipe_laws *)0)->checksum >= GNN_CHECKSUM_TEXT, "a checksum's text");
+
+#define ENTRY(word, kind, field, ...) GNN_OPTION(gnn_recipe_file, #word, kind, entry.field, __VA_ARGS__)
+#define LAWS(word, kind, field, ...) GNN_OPTION(gnn_recipe_file, #word, kind, laws.field, __VA_ARGS__)
+
+/* clang-format off */
+static const struct gnn_option table[] = {
+    GNN_OPTION(gnn_recipe_file, "name", TEXT, name, "", .help = "of the dataset"),
+    GNN_OPTION(gnn_recipe_file, "title", TEXT, title, "", .help = "for captions"),
+    ENTRY(nodes, U64, nodes, "8", .min = 8, .max = 4294967294.0, .help = "nodes"),
+    ENTRY(edges, U64, edges, "1", .min = 1, .max = 1e13, .help = "entries of all lists"),
+    ENTRY(dim, U32, dim, "128", .min = 1, .max = GNN_DIM_MAX, .help = "feature width"),
+    ENTRY(classes, U32, classes, "2", .min = 1, .max = 1e6, .help = "classes"),
+    ENTRY(train, U64, train, "1", .min = 1, .max = 4294967294.0, .help = "training nodes"),
+    ENTRY(valid, U64, valid, "1", .min = 0, .max = 4294967294.0, .help = "validation nodes"),
+    ENTRY(test, U64, test, "1", .min = 0, .max = 4294967294.0, .help = "test nodes"),
+    ENTRY(degree_exponent, F64, degree_exponent, "2.5", .min = 2.01, .max = 10, .help = "of lists without a law"),
+    ENTRY(popularity, F64, popularity, "0", .min = 0, .max = 4, .help = "Zipf exponent where there is no law"),
+    ENTRY(reach, F64, reach.share, "1", .min = 1e-6, .max = 1, .help = "share of the nodes"),
+    ENTRY(spread, F64, reach.spread, "1", .min = 1e-6, .max = 1, .help = "share of the IDs it lies among"),
+    ENTRY(empty, F64, reach.empty, "0", .min = 0, .max = 0.999, .help = "share of its lists"),
+    ENTRY(list_mean, F64, reach.list_mean, "0", .min = 0, .max = 1e6, .help = "of its other lists"),
+    ENTRY(train_empty, F64, reach.train_empty, "0", .min = 0, .max = 0.999, .help = "of the training nodes"),
+    ENTRY(train_mean, F64, reach.train_mean, "0", .min = 0, .max = 1e6, .help = "of their other lists"),
+    ENTRY(hub_shift, F64, reach.hub_shift, "0", .min = 0, .max = 1, .help = "share of the reach"),
+    ENTRY(coupling, F64, reach.coupling, "0", .min = -1, .max = 1, .help = "of degree and popularity"),
+    LAWS(homophily, F64, homophily, "0.7", .min = 0, .max = 1, .help = "share of edges inside a class"),
+    LAWS(label_noise, F64, label_noise, "0.1", .min = 0, .max = 1, .help = "share of wrong labels"),
+    {.name = NULL},
+};
+/* clang-format on */
+
+static const struct {
+    const char *section;
+    size_t offset;
+} laws[] = {{"degrees", offsetof(struct gnn_recipe_laws, degrees)},
+            {"train degrees", offsetof(struct gnn_recipe_laws, train_degrees)},
+            {"rest degrees", offsetof(struct gnn_recipe_laws, rest_degrees)},
+            {"popularity", offsetof(struct gnn_recipe_laws, popularity)}};
+enum { LAWS_COUNT = sizeof laws / sizeof laws[0] };
+
+/* ---- reading ---- */
+
+static enum gnn_status read_graph(const char *path, const struct gnn_ini_section *section, struct gnn_recipe_file *file,
+                                  struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < section->entry_count; i++) {
+        const struct gnn_ini_entry *const entry = &section->entries[i];
+        struct gnn_err cause = {0};
+        const enum gnn_status status = gnn_option_set(table, file, entry->key, entry->value, &cause);
+        if (status != GNN_OK)
+            return gnn_fail(err, status, "%s:%u: %s", path, entry->line, cause.message);
+    }
+    static const char *const needed[] = {"name", "nodes", "edges", "train"};
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+        if (gnn_ini_find(section, needed[i]) == NULL)
+            return gnn_fail(err, GNN_EUSAGE, "%s:%u: [graph] lacks the key \"%s\"", path, section->line, needed[i]);
+    return GNN_OK;
+}
+
+/* A finite number that is all of the text. */
+static bool parse_number(const char *text, double *out)
+{
+    char *end = NULL;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*out);
+}
+
+static enum gnn_status read_law(const char *path, const struct gnn_ini_section *section, struct gnn_rank_law *law,
+                                struct gnn_err *err)
+{
+    double upto = 0, mean = (double)UINT32_MAX;
+    if (section->entry_count == 0 || section->entry_count > GNN_LAW_POINTS_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "%s:%u: [%s] has %u lines, expected 1 to %d", path, section->line,
+                        section->name, section->entry_count, GNN_LAW_POINTS_MAX);
+    for (uint32_t i = 0; i < section->entry_count; i++) {
+        const struct gnn_ini_entry *const entry = &section->entries[i];
+        const double from = upto, above = mean;
+        if (!parse_number(entry->key, &upto) || !parse_number(entry->value, &mean) || upto <= from || upto > 1 ||
+            mean < 0 || mean > above)
+            return gnn_fail(err, GNN_EUSAGE,
+                            "%s:%u: \"%s = %s\": shares ascend to 1, and what they have on average falls, from above 0",
+                            path, entry->line, entry->key, entry->value);
+        law->upto[i] = upto;
+        law->mean[i] = mean;
+    }
+    law->count = section->entry_count;
+    if (upto == 1)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE, "%s:%u: [%s] ends at %g, expected 1", path, section->line, section->name, upto);
+}
+
+static enum gnn_status read_section(const char *path, const struct gnn_ini_section *section,
+                                    struct gnn_recipe_file *file, struct gnn_err *err)
+{
+    if (strcmp(section->name, "graph") == 0)
+        return read_graph(path, section, file, err);
+    for (size_t i = 0; i < LAWS_COUNT; i++)
+        if (strcmp(section->name, laws[i].section) == 0)
+            return read_law(path, section, (struct gnn_rank_law *)(void *)((char *)&file->laws + laws[i].offset), err);
+    return gnn_fail(
+        err, GNN_EUSAGE,
+        "%s:%u: a recipe has no section [%s]; it has graph, degrees, train degrees, rest degrees, popularity", path,
+        section->line, section->name);
+}
+
+static void point_to_own(struct gnn_recipe_file *file)
+{
+    file->entry.name = file->name;
+    file->entry.title = file->title;
+    file->entry.papers = "";
+    file->entry.note = "";
+    file->entry.laws = &file->laws;
+}
+
+/* The laws and figures that decide the graph, as a checksum. */
+static void sum_up(struct gnn_recipe_file *file)
+{
+    const struct gnn_rank_law *const all[] = {&file->laws.degrees, &file->laws.train_degrees, &file->laws.rest_degrees,
+                                              &file->laws.popularity};
+    double sums[LAWS_COUNT][2 * GNN_LAW_POINTS_MAX] = {{0}};
+    for (size_t i = 0; i < LAWS_COUNT; i++)
+        for (uint32_t k = 0; k < all[i]->count; k++) {
+            sums[i][2 * k] = all[i]->upto[k];
+            sums[i][2 * k + 1] = all[i]->mean[k];
+        }
+    char checksum[GNN_CHECKSUM_TEXT];
+    gnn_checksum_of(sums, sizeof sums, checksum);
+    memcpy(file->laws.checksum, checksum, sizeof checksum);
+}
+
+static enum gnn_status read_sections(const struct gnn_ini *ini, struct gnn_recipe_file *file, struct gnn_err *err)
+{
+    const char *const path = gnn_ini_name(ini);
+    const uint32_t sections = gnn_ini_section_count(ini);
+    gnn_option_defaults(table, file);
+    if (sections == 0 || gnn_ini_global(ini) != NULL || strcmp(gnn_ini_section(ini, 0)->name, "graph") != 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s: a recipe begins with the section [graph]", path);
+    for (uint32_t i = 0; i < sections; i++)
+        GNN_TRY(read_section(path, gnn_ini_section(ini, i), file, err));
+    return GNN_OK;
+}
+
+/* Takes the ini over. */
+static enum gnn_status read_ini(struct gnn_ini *ini, struct gnn_recipe_file **out, struct gnn_err *err)
+{
+    struct gnn_recipe_file *const file = calloc(1, sizeof *file);
+    const enum gnn_status status =
+        file == NULL ? gnn_fail(err, GNN_ENOMEM, "recipe %s", gnn_ini_name(ini)) : read_sections(ini, file, err);
+    gnn_ini_close(ini);
+    if (status != GNN_OK) {
+        free(file);
+        return status;
+    }
+    point_to_own(file);
+    sum_up(file);
+    *out = file;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_recipe_file_open(const char *path, struct gnn_recipe_file **out, struct gnn_err *err)
+{
+    struct gnn_ini *ini;
+    GNN_TRY(gnn_ini_open(path, &ini, err));
+    return read_ini(ini, out, err);
+}
+
+enum gnn_status gnn_recipe_file_parse(const char *name, const char *text, struct gnn_recipe_file **out,
+                                      struct gnn_err *err)
+{
+    struct gnn_ini *ini;
+    GNN_TRY(gnn_ini_parse(name, text, &ini, err));
+    return read_ini(ini, out, err);
+}
+
+/* ---- writing ---- */
+
+void gnn_recipe_file_write(const struct gnn_recipe_file *file, const char *comment, FILE *out)
+{
+    (void)fprintf(out, "; %s\n[graph]\n", comment);
+    for (const struct gnn_option *option = table; option->name != NULL; option++) {
+        char value[GNN_TEXT_MAX + 8];
+        gnn_option_format(option, file, value, sizeof value);
+        if (option->type == GNN_OPT_F64) /* digits beyond are noise of the graph it was read off */
+            (void)snprintf(value, sizeof value, "%.7g",
+                           *(const double *)(const void *)((const char *)file + option->offset));
+        (void)fprintf(out, "%s = %s\n", option->name, value);
+    }
+    for (size_t i = 0; i < LAWS_COUNT; i++) {
+        const struct gnn_rank_law *const law =
+            (const struct gnn_rank_law *)(const void *)((const char *)&file->laws + laws[i].offset);
+        if (law->count > 0)
+            (void)fprintf(out, "\n[%s]\n", laws[i].section);
+        for (uint32_t k = 0; k < law->count; k++)
+            (void)fprintf(out, "%.7g = %.7g\n", law->upto[k], law->mean[k]);
+    }
+}

@@ -1,0 +1,29 @@
+/* Bijections of [0, count) chosen by a key, computed where they are asked for: a Feistel network of four rounds over
+ * the next power of four, walked until inside. */
+#ifndef GNN_GRAPH_PERMUTE_H
+#define GNN_GRAPH_PERMUTE_H
+
+#include "harness/base/rng.h"
+
+enum { GNN_PERMUTE_ROUNDS = 4 };
+
+/* The image of index. */
+uint32_t gnn_permute(uint64_t key, uint32_t count, uint32_t index);
+/* The index that gnn_permute takes to `image`. */
+uint32_t gnn_permute_back(uint64_t key, uint32_t count, uint32_t image);
+
+/* The network's parts, for those that tabulate it: bits of a half, and what a round makes of the right half. */
+static inline unsigned gnn_permute_half_bits(uint32_t count)
+{
+    unsigned half = 1;
+    while (half < 16 && (UINT64_C(1) << (2 * half)) < count)
+        half++;
+    return half;
+}
+
+static inline uint32_t gnn_permute_round(uint64_t key, unsigned round, uint32_t right, uint32_t mask)
+{
+    return (uint32_t)(gnn_splitmix64_at(key + round, right) >> 32) & mask;
+}
+
+#endif

@@ -1,0 +1,365 @@
+#include "harness/graph/reach.h"
+
+#include "harness/base/rng.h"
+#include "harness/graph/class_groups.h"
+#include "harness/graph/permute.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    RUN = 4096,     /* least members of a run, of a class that has so many */
+    CELL_BITS = 10, /* of the table of popularity: cells of equal weight */
+    CELLS = 1 << CELL_BITS,
+    EXACT_RANKS = 64, /* ranks below it are drawn with their order among the runs: the hubs */
+    PRIMES = 8,
+    LONGEST = 4096, /* list, or 8 means */
+};
+
+/* Above 2 RUN, so that none divides a run's length. */
+static const uint32_t primes[PRIMES] = {1000003, 7368787, 15485863, 32452843, 49979687, 67867967, 86028121, 104395301};
+/* Above the number of runs of any class: orders them. */
+static const uint64_t run_prime = 2147483647;
+
+/* The members of a class. The first `longer` runs have length + 1 of them, the others length. */
+struct reach_class {
+    uint32_t members, runs, length, longer;
+    uint32_t turn;          /* of the runs' order */
+    uint32_t run_step;      /* run_prime mod runs */
+    uint32_t run_back;      /* its inverse */
+    uint32_t prime;         /* index of the map that gives popularity */
+    uint32_t step[2];       /* it, mod length and length + 1 */
+    uint32_t back[2];       /* their inverses */
+    uint32_t other_step[2]; /* another one, for degrees that do not go with it */
+};
+
+struct gnn_reach {
+    uint32_t count;
+    uint64_t step; /* IDs from interval to interval, of 2^32 */
+    uint64_t place_key, hub_key, degree_key, split_key;
+    struct gnn_class_groups groups;
+    struct reach_class *classes; /* (groups.count) */
+    double rank_at[CELLS + 1];   /* quantile below which members have the first i / CELLS of the weight */
+    uint32_t coupled_24bit;      /* of 2^24: members whose degree goes with their popularity */
+    bool reversed;               /* ... the other way round */
+    uint32_t train_count;        /* members whose lists are train_lists'; 0: none */
+    double edges;
+    struct gnn_degree_law lists, train_lists;
+};
+
+/* ---- members ---- */
+
+static inline uint64_t interval_of(const struct gnn_reach *r, uint64_t index)
+{
+    __extension__ typedef unsigned __int128 wide;
+    return (uint64_t)((wide)r->step * index >> 32);
+}
+
+gnn_node gnn_reach_node(const struct gnn_reach *r, uint32_t index)
+{
+    assert(index < r->count);
+    const uint64_t low = interval_of(r, index), width = interval_of(r, index + UINT64_C(1)) - low;
+    return (gnn_node)(low + gnn_below32((uint32_t)(gnn_splitmix64_at(r->place_key, index) >> 32), (uint32_t)width));
+}
+
+/* The interval that an ID lies in; count for those behind the last one. */
+static inline uint32_t interval_with(const struct gnn_reach *r, gnn_node node)
+{
+    uint64_t index = (uint64_t)((double)node * 0x1p32 / (double)r->step); /* right, or one off */
+    index = gnn_min_u64(index, r->count);
+    while (interval_of(r, index) > node)
+        index--;
+    while (index < r->count && interval_of(r, index + 1) <= node)
+        index++;
+    return (uint32_t)index;
+}
+
+uint32_t gnn_reach_index(const struct gnn_reach *r, gnn_node node)
+{
+    const uint32_t index = interval_with(r, node);
+    return index < r->count && gnn_reach_node(r, index) == node ? index : GNN_NODE_NONE;
+}
+
+uint32_t gnn_reach_from(const struct gnn_reach *r, gnn_node node)
+{
+    const uint32_t index = interval_with(r, node);
+    return index < r->count && gnn_reach_node(r, index) < node ? index + 1 : index;
+}
+
+uint32_t gnn_reach_count(const struct gnn_reach *r)
+{
+    return r->count;
+}
+
+uint32_t gnn_reach_class(const struct gnn_reach *r, uint32_t index)
+{
+    return gnn_class_of(&r->groups, index);
+}
+
+/* ---- runs ---- */
+
+static inline uint32_t run_start(const struct reach_class *c, uint32_t run)
+{
+    return run * c->length + gnn_min_u32(run, c->longer);
+}
+
+static inline bool is_longer(const struct reach_class *c, uint32_t run)
+{
+    return run < c->longer;
+}
+
+static inline uint32_t run_of(const struct reach_class *c, uint32_t member)
+{
+    const uint32_t in_longer = c->longer * (c->length + 1);
+    return member < in_longer ? member / (c->length + 1) : c->longer + (member - in_longer) / c->length;
+}
+
+/* Where ranks begin in a run; `map` tells the two maps apart. */
+static inline uint32_t offset_of(const struct gnn_reach *r, uint32_t class, uint32_t run, uint32_t map, uint32_t length)
+{
+    const uint64_t key = gnn_splitmix64_at(r->hub_key + map, (uint64_t) class << 32 | run);
+    return gnn_below32((uint32_t)(key >> 32), length);
+}
+
+static inline uint32_t order_of_run(const struct reach_class *c, uint32_t run)
+{
+    return (uint32_t)(((uint64_t)c->run_step * run + c->turn) % c->runs);
+}
+
+static inline uint32_t run_with_order(const struct reach_class *c, uint32_t order)
+{
+    return (uint32_t)((uint64_t)c->run_back * (order + c->runs - c->turn) % c->runs);
+}
+
+/* ---- degrees ---- */
+
+/* Quantile of a member in the falling order of degrees. */
+static double degree_rank(const struct gnn_reach *r, uint32_t index)
+{
+    const uint32_t class = gnn_reach_class(r, index), member = gnn_class_group(&r->groups, index);
+    const struct reach_class *const c = &r->classes[class];
+    assert(member < c->members);
+    const uint32_t run = run_of(c, member), place = member - run_start(c, run);
+    const bool longer = is_longer(c, run);
+    const uint32_t length = c->length + longer;
+    const bool coupled = (gnn_splitmix64_at(r->degree_key, index) & 0xffffff) < r->coupled_24bit;
+    const uint64_t step = coupled ? c->step[longer] : c->other_step[longer];
+    const uint32_t rank = (uint32_t)((step * place + offset_of(r, class, run, !coupled, length)) % length);
+    const double falling = (rank + (order_of_run(c, run) + 0.5) / c->runs) / length;
+    return coupled && r->reversed ? 1 - falling : falling;
+}
+
+static inline bool is_train(const struct gnn_reach *r, uint32_t index)
+{
+    return r->train_count > 0 && gnn_permute_back(r->split_key, r->count, index) < r->train_count;
+}
+
+uint32_t gnn_reach_degree(const struct gnn_reach *r, uint32_t index)
+{
+    const double rising = 1 - degree_rank(r, index);
+    const double scaled = fmin(fmax(rising * 0x1p32, 0), 0x1p32 - 1);
+    return gnn_degree_at(is_train(r, index) ? &r->train_lists : &r->lists, (uint32_t)scaled);
+}
+
+uint32_t gnn_reach_degree_max(const struct gnn_reach *r)
+{
+    return gnn_max_u32(r->lists.max, r->train_lists.max);
+}
+
+double gnn_reach_edges(const struct gnn_reach *r)
+{
+    return r->edges;
+}
+
+/* ---- sources ---- */
+
+static inline double draw_rank(const struct gnn_reach *r, uint32_t bits)
+{
+    const uint32_t cell = bits >> (32 - CELL_BITS);
+    const double part = (bits & ((1u << (32 - CELL_BITS)) - 1)) * (1.0 / (1u << (32 - CELL_BITS)));
+    return r->rank_at[cell] + part * (r->rank_at[cell + 1] - r->rank_at[cell]);
+}
+
+uint32_t gnn_reach_source(const struct gnn_reach *r, uint32_t own, uint32_t class, double place, uint32_t bits)
+{
+    const struct reach_class *const c = &r->classes[class];
+    const double rank = draw_rank(r, bits), in_run = rank * c->length;
+    assert(rank < 1);
+    const uint32_t run = in_run < EXACT_RANKS ? run_with_order(c, (uint32_t)((in_run - floor(in_run)) * c->runs))
+                                              : gnn_min_u32((uint32_t)(place * c->runs), c->runs - 1);
+    const bool longer = is_longer(c, run);
+    const uint32_t length = c->length + longer;
+    const uint32_t turned = (uint32_t)(rank * length) + length - offset_of(r, class, run, 0, length);
+    const uint32_t at = (uint32_t)((uint64_t)c->back[longer] * (turned % length) % length);
+    uint32_t member = run_start(c, run) + at;
+    uint64_t index = gnn_class_member(&r->groups, class, member);
+    if (index == own && c->members > 1) { /* step aside */
+        member = member + 1 < c->members ? member + 1 : 0;
+        index = gnn_class_member(&r->groups, class, member);
+    } else if (index == own) {
+        index = own > 0 ? own - 1 : 1;
+    }
+    assert(index < r->count);
+    return (uint32_t)index;
+}
+
+/* ---- open and close ---- */
+
+/* The inverse of a modulo m, which share no factor: the extended Euclid. 0 for m = 1. */
+static uint32_t inverse_mod(uint64_t a, uint64_t m)
+{
+    int64_t t = 0, next_t = 1, rest = (int64_t)m, next_rest = (int64_t)(a % m);
+    while (next_rest != 0) {
+        const int64_t quotient = rest / next_rest;
+        const int64_t t_after = t - quotient * next_t, rest_after = rest - quotient * next_rest;
+        t = next_t;
+        next_t = t_after;
+        rest = next_rest;
+        next_rest = rest_after;
+    }
+    return (uint32_t)(t < 0 ? t + (int64_t)m : t);
+}
+
+static struct reach_class class_of(const struct gnn_reach *r, uint32_t class)
+{
+    const uint32_t whole = r->count / r->groups.count;
+    struct reach_class c = {.members = whole};
+    c.members += gnn_class_member(&r->groups, class, whole) < r->count;
+    c.runs = gnn_max_u32(c.members / RUN, 1);
+    c.length = c.members / c.runs;
+    c.longer = c.members % c.runs;
+    c.turn = gnn_below32((uint32_t)(gnn_splitmix64_at(r->hub_key + 2, class) >> 32), c.runs);
+    c.run_step = (uint32_t)(run_prime % c.runs);
+    c.run_back = inverse_mod(run_prime, c.runs);
+    for (uint32_t longer = 0; longer < 2; longer++) {
+        const uint32_t length = c.length + longer, prime = primes[class % PRIMES];
+        c.step[longer] = prime % length;
+        c.back[longer] = inverse_mod(prime, length);
+        c.other_step[longer] = primes[(class + 3) % PRIMES] % length;
+    }
+    return c;
+}
+
+static enum gnn_status build_classes(struct gnn_reach *r, struct gnn_err *err)
+{
+    if (r->count / 2 < r->groups.count)
+        return gnn_fail(err, GNN_EUSAGE,
+                        "a reach of %" PRIu32 " nodes is too small for %" PRIu32 " classes: choose a larger scale",
+                        r->count, r->groups.count);
+    GNN_NEW(r->classes, r->groups.count, err, "table of %" PRIu32 " classes", r->groups.count);
+    for (uint32_t class = 0; class < r->groups.count; class ++)
+        r->classes[class] = class_of(r, class);
+    return GNN_OK;
+}
+
+/* The quantile up to which the first `weight` of (x + q)^-s lies. */
+static double power_rank(double weight, double s, double q)
+{
+    if (fabs(s - 1) < 1e-9)
+        return q * (pow((1 + q) / q, weight) - 1);
+    const double low = s < 1 && q == 0 ? 0 : pow(q, 1 - s), high = pow(1 + q, 1 - s);
+    return pow(low + weight * (high - low), 1 / (1 - s)) - q;
+}
+
+/* The same of a law that was read: mean weights by quantile. */
+static double read_rank(const struct gnn_rank_law *law, double weight)
+{
+    const double all = gnn_rank_law_mean(law);
+    double below = 0, from = 0;
+    for (uint32_t i = 0; i < law->count; i++) {
+        const double here = (law->upto[i] - from) * law->mean[i] / all;
+        if (here > 0 && below + here >= weight)
+            return from + (weight - below) / here * (law->upto[i] - from);
+        below += here;
+        from = law->upto[i];
+    }
+    return 1;
+}
+
+static void build_ranks(struct gnn_reach *r, const struct gnn_procedural_config *config)
+{
+    const struct gnn_rank_law *const read = config->reach.popularity;
+    for (uint32_t i = 0; i <= CELLS; i++) {
+        const double weight = (double)i / CELLS;
+        const double rank =
+            read != NULL ? read_rank(read, weight) : power_rank(weight, config->popularity, config->reach.hub_shift);
+        r->rank_at[i] = fmin(fmax(rank, 0), 1);
+    }
+    r->rank_at[0] = 0;
+    r->rank_at[CELLS] = 1;
+}
+
+/* The longest list: far above any fan-out, and the same at every scale, so that what a fan-out draws is too. */
+static uint32_t longest_list(const struct gnn_reach *r, double mean)
+{
+    return (uint32_t)fmin(fmin(fmax(LONGEST, 8 * mean), 1 << 20), r->count / 4.0);
+}
+
+static enum gnn_status build_lists(struct gnn_reach *r, const struct gnn_procedural_config *config, struct gnn_err *err)
+{
+    const struct gnn_reach_config *const c = &config->reach;
+    const double mean = c->list_mean > 0 ? c->list_mean : config->mean_degree / (1 - c->empty);
+    const bool own = c->train_mean > 0 || c->train_degrees != NULL;
+    const struct gnn_degree_config lists = {.mean = mean,
+                                            .exponent = config->degree_exponent,
+                                            .empty = c->empty,
+                                            .longest = longest_list(r, mean),
+                                            .node_count = config->node_count,
+                                            .read = c->degrees};
+    const struct gnn_degree_config train = {.mean = c->train_mean,
+                                            .exponent = config->degree_exponent,
+                                            .empty = c->train_empty,
+                                            .longest = longest_list(r, c->train_mean),
+                                            .node_count = config->node_count,
+                                            .read = c->train_degrees};
+    GNN_TRY(gnn_degree_law_open(&lists, &r->lists, err));
+    const double usual = c->degrees != NULL ? gnn_rank_law_mean(c->degrees) : mean * (1 - c->empty);
+    r->train_count = own ? c->train_count : 0;
+    r->edges = usual * (r->count - r->train_count);
+    if (!own)
+        return GNN_OK;
+    GNN_TRY(gnn_degree_law_open(&train, &r->train_lists, err));
+    const double theirs =
+        c->train_degrees != NULL ? gnn_rank_law_mean(c->train_degrees) : c->train_mean * (1 - c->train_empty);
+    r->edges += theirs * r->train_count;
+    return GNN_OK;
+}
+
+enum gnn_status gnn_reach_open(const struct gnn_procedural_config *config, struct gnn_reach **out, struct gnn_err *err)
+{
+    const struct gnn_reach_config *const c = &config->reach;
+    struct gnn_reach *r;
+    GNN_NEW(r, 1, err, "reach of a generated graph");
+    r->count = gnn_max_u32((uint32_t)(c->share * config->node_count + 0.5), 1);
+    r->count = gnn_min_u32(r->count, config->node_count);
+    const double span = fmax(floor(c->spread * config->node_count + 0.5), r->count);
+    r->step = (uint64_t)(span * 0x1p32) / r->count;
+    r->place_key = gnn_rng_fork(config->seed, "reach.place");
+    r->hub_key = gnn_rng_fork(config->seed, "reach.hub");
+    r->degree_key = gnn_rng_fork(config->seed, "reach.degree");
+    r->split_key = gnn_rng_fork(config->seed, "split");
+    r->groups = gnn_class_groups_of(gnn_rng_fork(config->seed, "reach.class"), config->class_count);
+    r->coupled_24bit = (uint32_t)(fabs(c->coupling) * 0x1p24);
+    r->reversed = c->coupling < 0;
+    build_ranks(r, config);
+    enum gnn_status status = GNN_OK;
+    if (c->split_count > r->count)
+        status = gnn_fail(err, GNN_EUSAGE,
+                          "%" PRIu32 " training, validation and test nodes do not fit into a reach of %" PRIu32,
+                          c->split_count, r->count);
+    GNN_NEXT(status, build_classes(r, err));
+    GNN_NEXT(status, build_lists(r, config, err));
+    return GNN_OPENED(status, r, out, gnn_reach_close);
+}
+
+void gnn_reach_close(struct gnn_reach *r)
+{
+    if (r == NULL)
+        return;
+    gnn_degree_law_close(&r->lists);
+    gnn_degree_law_close(&r->train_lists);
+    free(r->classes);
+    free(r);
+}
