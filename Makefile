@@ -122,6 +122,7 @@ $(GEN)/%.inc: %
 	@sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 $(BUILD)/harness/record/db.o: $(GEN)/results/schema.sql.inc
 $(BUILD)/harness/record/page.o: $(GEN)/page/report.css.inc $(GEN)/page/report.js.inc
+$(BUILD)/harness/stats/show.o: $(GEN)/plots/lines.gp.inc
 $(BUILD)/harness/record/plot.o: $(GEN)/plots/grouped_bars.gp.inc $(GEN)/plots/stacked_bars.gp.inc
 
 $(LIB): $(LIB_OBJ)

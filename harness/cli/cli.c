@@ -25,6 +25,7 @@ static const struct gnn_command commands[] = {
     {"doctor", "what this machine can do, and how to get what is missing", gnn_cmd_doctor},
     {"list", "systems, datasets, models, presets, profiles, params SYSTEM", gnn_cmd_list},
     {"prepare", "generate, import or check a dataset", gnn_cmd_prepare},
+    {"stats", "what a graph is like: lists, reach, rows a mini-batch, what caches catch", gnn_cmd_stats},
     {"run", "train one system on one dataset and record it", gnn_cmd_run},
     {"sweep", "run every cell of a job file", gnn_cmd_sweep},
     {"report", "tables and plots of recorded runs", gnn_cmd_report},

@@ -1,6 +1,7 @@
 /* Checks of a run's options against each other and against this build, before anything is opened. */
 #include "harness/run/config.h"
 
+#include "harness/dataset/prepare.h"
 #include "harness/record/record.h"
 #include "harness/run/fault_option.h"
 #include "harness/tensor/cuda/plugin.h"
@@ -79,6 +80,24 @@ static enum gnn_status check_measured(const struct gnn_run_config *config, const
                         "--fault device-slowdown: only a simulated device can be slowed; here use --device-iops or "
                         "--device-bps");
     return GNN_OK;
+}
+
+/* Options of a graph that this run computes. What the run itself says is not said twice. */
+static enum gnn_status check_generate(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    struct gnn_generate_options options;
+    if (config->generate[0] == '\0')
+        return GNN_OK;
+    if (!gnn_run_dataset_is_computed(config))
+        return gnn_fail(err, GNN_EUSAGE,
+                        "--generate is for a graph that is computed: --world simulated and a name of the registry; a "
+                        "prepared one has what `oocgnn prepare` gave it");
+    gnn_option_defaults(gnn_generate_table, &options);
+    const struct gnn_generate_options usual = options;
+    GNN_TRY(gnn_generate_set(&options, config->generate, err));
+    if (options.dim == usual.dim && options.id_width == usual.id_width)
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE, "--generate %s: say --dim and --id-bytes to the run", config->generate);
 }
 
 static enum gnn_status check_batches(const struct gnn_run_config *config, struct gnn_err *err)
@@ -201,6 +220,7 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
         return gnn_fail(err, GNN_EUSAGE, "--fault die-rank=%u: the last of --workers %u is %u", faults.die_rank,
                         config->workers, config->workers - 1);
     GNN_TRY(config->world == GNN_WORLD_SIMULATED ? check_simulated(config, err) : check_measured(config, &faults, err));
+    GNN_TRY(check_generate(config, err));
     GNN_TRY(check_batches(config, err));
     GNN_TRY(check_limits(config, err));
     return check_compute(config, err);

@@ -23,6 +23,7 @@ struct gnn_run_config {
     uint32_t scale_divisor;
     uint32_t dim; /* 0: the only one prepared */
     enum gnn_id_width id_width;
+    char generate[GNN_TEXT_MAX]; /* options of the generator for a computed graph, "name=value,..." */
 
     enum gnn_task_kind task;
     enum gnn_decoder decoder; /* from here to candidates: of GNN_TASK_LINK */

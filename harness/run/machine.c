@@ -258,6 +258,7 @@ static enum gnn_status open_synthetic(struct gnn_machine *m, struct gnn_err *err
     gnn_option_defaults(gnn_generate_table, &options);
     options.dim = m->config->dim;
     options.id_width = m->config->id_width;
+    GNN_TRY(gnn_generate_set(&options, m->config->generate, err));
     GNN_TRY(gnn_synthetic_open(m->world, m->config->dataset, &options, m->config->scale_divisor, &m->synthetic, err));
     const struct gnn_dataset *const d = gnn_synthetic_dataset(m->synthetic);
     GNN_TRY(gnn_world_simulated_add_file(m->inner, d->indices_path, gnn_synthetic_indices(m->synthetic), err));

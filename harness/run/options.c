@@ -41,6 +41,10 @@ const struct gnn_option gnn_run_options[] = {
     OPTION("id-bytes", CHOICE, id_width, "4", .unit = "bytes", .choices = gnn_id_width_words,
            .help = "neighbour IDs on disk to use: `indices`, or `indices-8` as most released systems store them"),
 
+    OPTION("generate", TEXT, generate, "", .unit = "A=B,C=D",
+           .help = "options of `oocgnn prepare` for a computed graph (simulated world, registry name): reach, spread "
+                   "and so on"),
+
     OPTION("task", CHOICE, task, "nodes", .choices = tasks,
            .help = "what is learned: nodes: classes of nodes from their features; link: edges of a knowledge graph, "
                    "with vectors of --dim (0 = 100) for its nodes"),

@@ -1,0 +1,131 @@
+#include "harness/stats/twin.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STEPS = 60 /* of a bisection */ };
+
+/* Share of nodes that are drawn at all, of those that are drawn so often on average, or are seeds. */
+static double met_share(double often, double seeds)
+{
+    return 1 - (1 - seeds) * exp(-often);
+}
+
+/* How often a node of the twin is to be drawn. In the graph every node of the reach is a seed or in a list of it; in
+ * the twin, whose lists are drawn, some are in none by chance. So the twin's reach gets more nodes, drawn less often,
+ * such that those that are met are as many as the graph's, and are met as often: l / met_share(l) = mean. */
+static double drawn_mean(double mean, double seeds)
+{
+    double low = 0, high = mean;
+    for (int step = 0; step < STEPS; step++) {
+        const double middle = (low + high) / 2;
+        *(middle / met_share(middle, seeds) < mean ? &low : &high) = middle;
+    }
+    return high;
+}
+
+/* Writes the law of how often a node is drawn, none of those in a list less often than `least`; returns how many nodes
+ * it speaks of, in multiples of the reach. */
+static double drawn_law(const struct gnn_rank_law *seen, double seeds, double least, struct gnn_rank_law *drawn)
+{
+    double nodes = 0, from = 0;
+    for (uint32_t i = 0; i < seen->count; i++) {
+        const double share = seen->upto[i] - from, mean = seen->mean[i];
+        double often = fmin(fmax(drawn_mean(mean, seeds), least), mean);
+        if (i > 0)
+            often = fmin(often, drawn->mean[i - 1]);
+        nodes += mean >= 1 ? share / met_share(often, seeds) : share;
+        drawn->upto[i] = nodes;
+        drawn->mean[i] = often;
+        from = seen->upto[i];
+    }
+    drawn->count = seen->count;
+    for (uint32_t i = 0; i < drawn->count; i++)
+        drawn->upto[i] /= nodes;
+    drawn->upto[drawn->count - 1] = 1;
+    return nodes;
+}
+
+/* The law whose reach fits among the nodes and comes nearest to the graph's; returns the reach. */
+static double fit_reach(const struct gnn_dataset *d, const struct gnn_stats *stats, struct gnn_rank_law *drawn)
+{
+    const struct gnn_rank_law *const seen = &stats->reach_sources.law;
+    const double all = stats->reach * d->node_count;
+    const double seeds = d->train.count > 0 ? fmin(d->train.count / all, 1) : 1;
+    double low = 0.1, high = 2; /* of the least */
+    if (drawn_law(seen, seeds, low, drawn) * stats->reach > 1) {
+        for (int step = 0; step < STEPS; step++) {
+            const double middle = (low + high) / 2;
+            *(drawn_law(seen, seeds, middle, drawn) * stats->reach > 1 ? &low : &high) = middle;
+        }
+        low = high;
+    }
+    return fmin(drawn_law(seen, seeds, low, drawn) * stats->reach, 1);
+}
+
+/* The share of the IDs among which a reach of this share lies, if it has part in so many of the windows of `rows` rows:
+ * spread (1 - (1 - reach / spread)^rows) grows with it. */
+static double fit_spread(double reach, double windows, double rows)
+{
+    double low = reach, high = 1;
+    if (rows < 1)
+        return 1;
+    for (int step = 0; step < STEPS; step++) {
+        const double middle = (low + high) / 2;
+        *(middle * (1 - pow(1 - fmin(reach / middle, 1), rows)) < windows ? &low : &high) = middle;
+    }
+    return high;
+}
+
+static void name_twin(const struct gnn_dataset *d, struct gnn_recipe_file *out)
+{
+    (void)snprintf(out->name, sizeof out->name, "%.*s-twin", GNN_NAME_MAX - 8, d->name);
+    (void)snprintf(out->title, sizeof out->title, "the statistics of %s", d->name);
+    out->entry.name = out->name;
+    out->entry.title = out->title;
+    out->entry.papers = "";
+    out->entry.note = "";
+    out->entry.laws = &out->laws;
+}
+
+static void copy_counts(const struct gnn_dataset *d, struct gnn_recipe_file *out)
+{
+    struct gnn_registry_entry *const e = &out->entry;
+    e->nodes = d->node_count;
+    e->edges = d->edge_count;
+    e->dim = d->dim;
+    e->classes = gnn_max_u32(d->class_count, 1);
+    e->degree_exponent = 2.5; /* of no list: all have laws that were read */
+    e->train = d->train.count;
+    e->valid = gnn_max_u32(d->valid.count, 1);
+    e->test = gnn_max_u32(d->test.count, 1);
+    if (d->train.count == 0) /* every node was a seed */
+        e->train = d->node_count - e->valid - e->test;
+}
+
+enum gnn_status gnn_twin_of(const struct gnn_dataset *dataset, const struct gnn_stats *stats, uint64_t window_bytes,
+                            struct gnn_recipe_file *out, struct gnn_err *err)
+{
+    *out = (struct gnn_recipe_file){.laws = {.label_noise = 0}};
+    if (isnan(stats->reach) || stats->reach_sources.law.count == 0)
+        return gnn_fail(err, GNN_EUSAGE, "a recipe takes the lists' statistics: walk them");
+    name_twin(dataset, out);
+    copy_counts(dataset, out);
+    struct gnn_registry_reach *const reach = &out->entry.reach;
+    reach->share = fit_reach(dataset, stats, &out->laws.popularity);
+    reach->spread = fit_spread(stats->reach, (double)stats->windows_reached / (double)stats->windows,
+                               (double)window_bytes / dataset->row_bytes);
+    reach->spread = fmax(reach->spread, reach->share);
+    reach->coupling = stats->coupling;
+    const uint64_t splits = out->entry.train + out->entry.valid + out->entry.test;
+    reach->share = fmin(fmax(reach->share, ((double)splits + 1) / dataset->node_count), 1);
+    out->laws.homophily = isnan(stats->same_class) ? 0 : stats->same_class;
+    out->laws.train_degrees = stats->train_lists.law;
+    out->laws.degrees = stats->reach_lists.law;
+    if (out->laws.degrees.count == 0)
+        out->laws.degrees = stats->train_lists.law;
+    out->laws.rest_degrees = stats->rest_lists.law;
+    return GNN_OK;
+}
