@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A results page says what its data say: the generated part of results/systems.md is what results/systems.csv gives, and the
-# sentences of scripts/systems_table.py follow from the numbers. Closes with cmocka's summary lines.
+# sentences of scripts/systems_table.py follow from the numbers; likewise results/diskgnn.md, its CSV file and diskgnn_tables.py. Closes with cmocka's summary lines.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 passed=0
@@ -67,6 +67,11 @@ verdict "a second model" $?
 if [ -e results/systems.csv ]; then
     scripts/systems_table.py --check
     verdict "results/systems.md" $?
+fi
+
+if [ -e results/diskgnn.csv ]; then
+    scripts/diskgnn_tables.py --check
+    verdict "results/diskgnn.md" $?
 fi
 
 echo "[  PASSED  ] $passed test(s)."
