@@ -272,18 +272,36 @@ static void pause_core(void)
 #endif
 }
 
-/* Looks until at least `min` completions are there. Polled I/O (iopoll) only completes inside the kernel, so its owner
- * looks from there. */
+/* Looks until at least `min` completions are there. */
 static enum gnn_status spin(struct uring *u, uint32_t min, struct gnn_err *err)
 {
-    if (u->config.iopoll)
-        return enter(u, min, err);
     while (io_uring_cq_ready(&u->kernel) < min) {
         if (io_uring_sq_ready(&u->kernel) > 0 && !u->config.sqpoll)
             GNN_TRY(submitted(io_uring_submit(&u->kernel), err)); /* what an earlier submission could not hand over */
         pause_core();
     }
     return GNN_OK;
+}
+
+/* Polled I/O (iopoll) only completes inside the kernel, and the kernel does not poll while completions wait to be
+ * taken: asked for several at once, it would come back with the first for ever. */
+static enum gnn_status poll_completions(struct gnn_world *w, struct uring *u, uint32_t min, uint32_t max,
+                                        struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
+{
+    struct gnn_thread *const self = measured_self(measured_of(w));
+    const uint64_t start_ns = measured_now_ns(w);
+    enum gnn_status status = GNN_OK;
+    *got = take_completions(u, max, out);
+    if (min == 0 && *got == 0) {
+        status = enter(u, 0, err);
+        *got = take_completions(u, max, out);
+    }
+    while (status == GNN_OK && *got < gnn_min_u32(min, max)) {
+        status = enter(u, 1, err);
+        *got += take_completions(u, max - *got, out + *got);
+    }
+    self->wait_ns[GNN_WAIT_IO] += measured_now_ns(w) - start_ns;
+    return status;
 }
 
 static enum gnn_status uring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
@@ -294,6 +312,8 @@ static enum gnn_status uring_wait(struct gnn_world *w, struct gnn_ring *ring, ui
     assert(min <= u->in_flight);
     if (u->in_flight == 0 || max == 0)
         return GNN_OK;
+    if (u->config.iopoll)
+        return poll_completions(w, u, min, max, out, got, err);
     const uint32_t ready = io_uring_cq_ready(&u->kernel);
     if (ready < min) {
         struct gnn_thread *self = measured_self(measured_of(w));
@@ -301,7 +321,7 @@ static enum gnn_status uring_wait(struct gnn_world *w, struct gnn_ring *ring, ui
         const enum gnn_status status = u->config.spin ? spin(u, min, err) : enter(u, min, err);
         self->wait_ns[GNN_WAIT_IO] += measured_now_ns(w) - start_ns;
         GNN_TRY(status);
-    } else if (ready == 0 && (!u->config.spin || u->config.iopoll || io_uring_sq_ready(&u->kernel) > 0)) {
+    } else if (ready == 0 && (!u->config.spin || io_uring_sq_ready(&u->kernel) > 0)) {
         GNN_TRY(enter(u, 0, err));
     }
     *got = take_completions(u, max, out);
