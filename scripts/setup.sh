@@ -14,7 +14,7 @@ declare -A packages=(
     [bench]="fio sqlite3"
     [lint]="clang clang-tidy clang-format cppcheck shellcheck"
     [fuzz]="clang"
-    [mutate]="python3-venv binutils"
+    [mutate]="python3-venv"
     [gate]="valgrind"
     [browser]="chromium"
 )
