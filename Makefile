@@ -9,6 +9,7 @@
 #   make kills           runs of every system killed at random moments: N= kills, SEED= of the first
 #   make fuzz            libFuzzer over every parser, T= seconds each, TARGETS= some of tests/fuzz/corpus, JOBS= at a time
 #   make mutate          changes a line of the sources at a time and asks the quick suite: MUTATE= passes options
+#   make test-vm         the distribution's kernel in an emulated machine with NVMe drives: VM= passes parts and --out FILE
 #   make test-gpu        what only a GPU can show, under eight minutes; skipped with a message where there is none
 #   make bench-gpu       a GPU's rates, training steps against their roofline and PyTorch, transfers, an epoch's floors
 #   make gpu-bundle      build/gpu-bundle, which runs both on a GPU machine that has neither source nor packages
@@ -82,7 +83,7 @@ STAND_IN := $(if $(SANITIZE),,$(BUILD)/tests/support/stand_in_cuda.so)
 # What sums between several of it, in NCCL's place.
 STUB_NCCL := $(BUILD)/tests/gpu/stub_nccl.so
 
-.PHONY: FORCE all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long faults kills fuzz mutate bench agree test-gpu bench-gpu gpu-bundle install format lint lint-c
+.PHONY: FORCE all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long faults kills fuzz mutate test-vm bench agree test-gpu bench-gpu gpu-bundle install format lint lint-c
 .SECONDARY:
 
 all: $(BIN) $(PLUGIN)
@@ -241,6 +242,11 @@ mutate:
 	    build/mutate/python/bin/pip install --quiet --disable-pip-version-check --no-deps $(MUTATOR); }
 	@build/mutate/python/bin/python scripts/mutate.py $(MUTATE)
 
+# Skipped, with a message, where qemu and the others cannot be had.
+test-vm: setup-test
+	@scripts/setup.sh vm || true
+	@MAKE='$(MAKE)' scripts/vm/run.sh $(VM)
+
 bench:
 	@scripts/setup.sh build bench
 	@$(MAKE) --no-print-directory -s -j2 bench-bin
@@ -290,7 +296,7 @@ format:
 lint:
 	@scripts/setup.sh build test lint
 	@$(MAKE) --no-print-directory -s -j2 CC=clang WERROR=1 tests bench-bin
-	shellcheck scripts/*.sh tests/style/*.sh tests/gpu/*.sh .ci/run
+	shellcheck scripts/*.sh scripts/vm/*.sh tests/style/*.sh tests/gpu/*.sh .ci/run
 	@$(MAKE) --no-print-directory -s -j2 CC=clang lint-c
 
 TIDY := $(LIB_SRC:%.c=$(BUILD)/%.tidy) $(BUILD)/harness/main.tidy
