@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 enum { PATH_BYTES = 1024, ARGUMENTS_MAX = 160, GO_BYTES = 128 }; /* two GO an epoch */
-#define HOT_SHARE 0.01 /* of all instructions: from there on a function is a hot loop */
 
 /* ---- children ---- */
 
@@ -290,7 +289,7 @@ static enum gnn_status read_counts(const char *path, const char *program, struct
     FILE *const in = fopen(path, "re");
     if (in == NULL)
         return gnn_fail(err, GNN_EIO, "%s: %s", path, strerror(errno));
-    const enum gnn_status status = gnn_callgrind_read(in, path, own, HOT_SHARE, &facts->instructions, err);
+    const enum gnn_status status = gnn_callgrind_read(in, path, own, &facts->instructions, err);
     (void)fclose(in);
     return status;
 }

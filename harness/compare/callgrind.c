@@ -2,7 +2,6 @@
 
 #include "harness/base/grow.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -165,6 +164,7 @@ static enum gnn_status take_line(struct reader *r, char *line, struct gnn_err *e
         return resolve(&r->objects, line + 4, &name, err);
     else if (starts(line, "fn=")) {
         GNN_TRY(resolve(&r->functions, line + 3, &name, err));
+        name[strcspn(name, "'")] = '\0'; /* "f'2": f inside f */
         return enter(r, name, err);
     } else if (starts(line, "ob=")) {
         GNN_TRY(resolve(&r->objects, line + 3, &name, err));
@@ -182,13 +182,13 @@ static enum gnn_status put(struct gnn_kv_list *out, const char *name, uint64_t c
     return gnn_kv_setf(out, err, name, "%" PRIu64, count + earlier);
 }
 
-static enum gnn_status put_all(const struct reader *r, double share, struct gnn_kv_list *out, struct gnn_err *err)
+static enum gnn_status put_all(const struct reader *r, struct gnn_kv_list *out, struct gnn_err *err)
 {
     if (r->total == 0)
         return gnn_fail(err, GNN_EFORMAT, "%s: no instruction of %s in it", r->name, r->program);
     GNN_TRY(put(out, "total", r->total, err));
     for (uint32_t i = 0; i < r->count; i++)
-        if ((double)r->counts[i].count >= share * (double)r->total)
+        if (r->counts[i].count > 0)
             GNN_TRY(put(out, r->counts[i].name, r->counts[i].count, err));
     return GNN_OK;
 }
@@ -214,13 +214,12 @@ static void free_names(struct names *names)
     free(names->of);
 }
 
-enum gnn_status gnn_callgrind_read(FILE *in, const char *name, const char *program, double share,
-                                   struct gnn_kv_list *out, struct gnn_err *err)
+enum gnn_status gnn_callgrind_read(FILE *in, const char *name, const char *program, struct gnn_kv_list *out,
+                                   struct gnn_err *err)
 {
     struct reader r = {.name = name, .program = program, .positions = 1};
-    assert(share >= 0);
     enum gnn_status status = read_lines(&r, in, err);
-    GNN_NEXT(status, put_all(&r, share, out, err));
+    GNN_NEXT(status, put_all(&r, out, err));
     for (uint32_t i = 0; i < r.count; i++)
         free(r.counts[i].name);
     free(r.counts);

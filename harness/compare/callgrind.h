@@ -10,10 +10,10 @@
 #include <stdio.h>
 
 /* Sums up the file `in` (named `name` in messages) for the object whose path ends with `program`, and puts into out
- * "total" and every function with at least `share` (0.01) of it, by name; functions of one name in several files count
- * as one. Counts of several files add up when out holds earlier ones. GNN_EFORMAT: no such file, or nothing of the
+ * "total" and every function by name; functions of one name in several files count as one, and so do the levels of a
+ * recursion. Counts of several files add up when out holds earlier ones. GNN_EFORMAT: no such file, or nothing of the
  * program in it. */
-GNN_MUST_CHECK enum gnn_status gnn_callgrind_read(FILE *in, const char *name, const char *program, double share,
+GNN_MUST_CHECK enum gnn_status gnn_callgrind_read(FILE *in, const char *name, const char *program,
                                                   struct gnn_kv_list *out, struct gnn_err *err);
 
 #endif

@@ -139,7 +139,8 @@ enum gnn_status gnn_compare_instructions(const struct gnn_facts *base, const str
         const struct gnn_kv *const value = &base->instructions.items[i];
         const char *const now = gnn_kv_get(&head->instructions, value->key);
         double before, after;
-        if (now == NULL || value->value == NULL || !number_of(value->value, &before) || !number_of(now, &after))
+        if (now == NULL || !gnn_facts_is_hot(base, value) || !number_of(value->value, &before) ||
+            !number_of(now, &after))
             continue;
         out->functions++;
         const double allowed = tolerance * before + 0.5; /* counts are whole */

@@ -45,7 +45,8 @@ void gnn_changes_clear(struct gnn_changes *changes);
 GNN_MUST_CHECK enum gnn_status gnn_compare_exact(const struct gnn_facts *base, const struct gnn_facts *head,
                                                  struct gnn_changes *out, struct gnn_err *err);
 
-/* tolerance: a share, 0.005. Functions that only one of them names are seen in "total" alone. */
+/* Compares the total and base's hot loops. tolerance: a share, 0.005. Functions that only one of them names are seen in
+ * "total" alone. */
 GNN_MUST_CHECK enum gnn_status gnn_compare_instructions(const struct gnn_facts *base, const struct gnn_facts *head,
                                                         double tolerance, struct gnn_changes *out, struct gnn_err *err);
 

@@ -168,6 +168,12 @@ enum gnn_status gnn_facts_add(struct gnn_facts *facts, const json_t *run, struct
     return status;
 }
 
+bool gnn_facts_is_hot(const struct gnn_facts *base, const struct gnn_kv *count)
+{
+    const char *const total = gnn_kv_get(&base->instructions, "total");
+    return total != NULL && count->value != NULL && strtod(count->value, NULL) >= GNN_HOT_SHARE * strtod(total, NULL);
+}
+
 void gnn_facts_clear(struct gnn_facts *facts)
 {
     for (uint32_t i = 0; i < facts->count; i++)

@@ -11,6 +11,9 @@
 
 enum { GNN_CELL_LABEL_BYTES = 160 };
 
+/* A function with at least this share of all instructions is a hot loop. */
+#define GNN_HOT_SHARE 0.01
+
 struct gnn_cell {
     char label[GNN_CELL_LABEL_BYTES]; /* system, and the options in which the cells of its set differ */
     uint32_t runs;                    /* of this configuration */
@@ -26,7 +29,7 @@ struct gnn_facts {
     struct gnn_cell *cells;
     uint32_t count, room;
     uint32_t other_builds;           /* runs of a database that were left out: another build's */
-    struct gnn_kv_list instructions; /* "total", and each function with 1 % of it or more */
+    struct gnn_kv_list instructions; /* "total", and functions; of a baseline file the hot ones */
     char no_instructions[256];       /* why there are none; "" not asked for */
 };
 
@@ -45,6 +48,9 @@ void gnn_facts_label(struct gnn_facts *facts);
 /* The first cell from `taken` (one flag a cell) left over whose options agree with these wherever both know one: builds
  * may have options that others lack. facts->count: none. */
 uint32_t gnn_facts_find(const struct gnn_facts *facts, const struct gnn_kv_list *config, const bool *taken);
+
+/* Whether the count of instructions, of base's, belongs to the total or a hot loop. */
+bool gnn_facts_is_hot(const struct gnn_facts *base, const struct gnn_kv *count);
 
 void gnn_facts_clear(struct gnn_facts *facts); /* leaves it empty */
 
