@@ -57,7 +57,7 @@ TEST_SRC := $(wildcard tests/unit/test_*.c tests/op/test_*.c tests/golden/test_*
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 DOUBLE_TEST_SRC := $(wildcard tests/double/test_*.c)
 DOUBLE_TEST_BIN := $(DOUBLE_TEST_SRC:%.c=$(BUILD)/%)
-SCRIPT_TESTS := $(wildcard tests/style/test_*.sh tests/gpu/test_*.sh)
+SCRIPT_TESTS := $(wildcard tests/style/test_*.sh tests/gpu/test_*.sh tests/slurm/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 GPU_BIN := $(BUILD)/tests/gpu/bench_gpu $(filter $(BUILD)/tests/gpu/%,$(TEST_BIN))
@@ -296,7 +296,7 @@ format:
 lint:
 	@scripts/setup.sh build test lint
 	@$(MAKE) --no-print-directory -s -j2 CC=clang WERROR=1 tests bench-bin
-	shellcheck scripts/*.sh scripts/vm/*.sh tests/style/*.sh tests/gpu/*.sh .ci/run
+	shellcheck scripts/*.sh scripts/vm/*.sh scripts/slurm/*.sh tests/style/*.sh tests/gpu/*.sh tests/slurm/*.sh .ci/run
 	@$(MAKE) --no-print-directory -s -j2 CC=clang lint-c
 
 TIDY := $(LIB_SRC:%.c=$(BUILD)/%.tidy) $(BUILD)/harness/main.tidy

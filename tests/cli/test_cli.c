@@ -105,6 +105,7 @@ static const struct wrong wrongs[] = {
     {"report seven", 2, "seven"},
     {"sweep", 2, "which job file?"},
     {"sweep /nonexistent.ini", 2, "/nonexistent.ini"},
+    {"merge all.db", 2, "which databases?"},
     {"doctor --jsn", 2, "did you mean \"json\""},
 };
 
@@ -158,6 +159,7 @@ static void help_and_lists(void **state)
         {"prepare --help", "--drop-duplicates"},
         {"report --help", "--plot"},
         {"sweep --help", "--resume"},
+        {"merge --help", "INTO FROM"},
         {"doctor --help", "--json"},
         {"list systems", "gnndrive"},
         {"list datasets", "papers100m"},

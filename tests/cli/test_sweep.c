@@ -1,5 +1,5 @@
 /* Sweeps from outside: what is done is passed over, failures too; several at a time give the same records; datasets are
- * prepared. */
+ * prepared; databases are joined. */
 #include "tests/support/must.h"
 #include "tests/support/process.h"
 
@@ -180,6 +180,27 @@ static void missing_datasets_are_prepared(void **state)
     process_free(&r);
 }
 
+static void databases_are_joined(void **state)
+{
+    const struct place *const p = *state;
+    write_job(p, "[a]\nsystem = null | pygplus\n");
+    expect_sweep(p, "--json --cell 1", 0, 1, "");
+    struct process_result r = process_shell(
+        "cd %s; O=$OLDPWD/%s; [ -x $O ] || O=%s; $O sweep job.ini --cell 2 --db two.db --json >/dev/null 2>&1; $O "
+        "merge "
+        "all.db runs.db two.db; $O merge all.db two.db runs.db; $O report --last 9 --json --db all.db | grep -c "
+        "batch_digest; $O merge all.db all.db; $O merge all.db; $O merge all.db nothing.db; $O sweep job.ini --resume "
+        "--json --db all.db | wc -l",
+        p->dir, process_program(), process_program());
+    if (strcmp(r.out,
+               "2 runs added, 0 known, 0 unfinished left out\n0 runs added, 2 known, 0 unfinished left out\n2\n0\n") !=
+            0 ||
+        strstr(r.err, "into itself") == NULL || strstr(r.err, "which databases?") == NULL ||
+        strstr(r.err, "nothing.db") == NULL)
+        fail_msg("%s%s", r.out, r.err);
+    process_free(&r);
+}
+
 static void a_cell_that_is_not_there_is_refused(void **state)
 {
     const struct place *const p = *state;
@@ -196,6 +217,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(several_at_a_time_are_the_same_runs, make_place, remove_place),
         cmocka_unit_test_setup_teardown(a_signal_ends_all_of_it, make_place, remove_place),
         cmocka_unit_test_setup_teardown(missing_datasets_are_prepared, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(databases_are_joined, make_place, remove_place),
         cmocka_unit_test_setup_teardown(a_cell_that_is_not_there_is_refused, make_place, remove_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
