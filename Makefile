@@ -125,6 +125,7 @@ $(BUILD)/harness/record/db.o: $(GEN)/results/schema.sql.inc
 $(BUILD)/harness/record/page.o: $(GEN)/page/report.css.inc $(GEN)/page/report.js.inc
 $(BUILD)/harness/stats/show.o: $(GEN)/plots/lines.gp.inc
 $(BUILD)/harness/record/plot.o: $(GEN)/plots/grouped_bars.gp.inc $(GEN)/plots/stacked_bars.gp.inc
+$(BUILD)/harness/figure/draw.o: $(GEN)/plots/figure_bars.gp.inc $(GEN)/plots/figure_lines.gp.inc
 
 $(LIB): $(LIB_OBJ)
 	@mkdir -p $(@D)
@@ -281,6 +282,10 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/gate/gpu
 	install -m 644 $(wildcard workloads/gate/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/gate/
 	install -m 644 $(wildcard workloads/gate/gpu/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/gate/gpu/
+	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common $(DESTDIR)$(PREFIX)/share/oocgnn/published
+	install -m 644 $(wildcard plots/figures/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/
+	install -m 644 $(wildcard plots/figures/common/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/figures/common/
+	install -m 644 $(wildcard results/published/*.csv) $(DESTDIR)$(PREFIX)/share/oocgnn/published/
 	install -d $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs
 	install -m 644 $(wildcard workloads/hardware/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/
 	install -m 644 $(wildcard workloads/hardware/costs/*.ini) $(DESTDIR)$(PREFIX)/share/oocgnn/hardware/costs/

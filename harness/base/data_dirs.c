@@ -57,8 +57,9 @@ static void offer(struct gnn_data_dirs *out, uint32_t *count, const char *path)
     ++*count;
 }
 
-/* The user's own folder `own` ("" or a sub-folder), then `kind` of the source tree and of the installation. */
-static void find_dirs(const char *own, const char *kind, struct gnn_data_dirs *out)
+/* The user's own folder `own` ("" or a sub-folder), then the folder `tree` of the source tree and `kind` of the
+ * installation. */
+static void find_dirs(const char *own, const char *tree, const char *kind, struct gnn_data_dirs *out)
 {
     char executable[GNN_DATA_DIR_BYTES], path[GNN_DATA_DIR_BYTES], wanted[GNN_NAME_MAX];
     uint32_t count = 0;
@@ -72,9 +73,8 @@ static void find_dirs(const char *own, const char *kind, struct gnn_data_dirs *o
     executable[length] = '\0';
     char above[GNN_DATA_DIR_BYTES];
     memcpy(above, executable, (size_t)length + 1);
-    (void)snprintf(wanted, sizeof wanted, "workloads/%s", kind);
     while (climb(above)) {
-        if (!join(path, above, wanted) || !gnn_is_dir(path))
+        if (!join(path, above, tree) || !gnn_is_dir(path))
             continue;
         offer(out, &count, path);
         break;
@@ -87,17 +87,27 @@ static void find_dirs(const char *own, const char *kind, struct gnn_data_dirs *o
 
 void gnn_data_dirs(struct gnn_data_dirs *out)
 {
-    find_dirs("", "hardware", out);
+    find_dirs("", "workloads/hardware", "hardware", out);
 }
 
 void gnn_preset_dirs(struct gnn_data_dirs *out)
 {
-    find_dirs("presets", "presets", out);
+    find_dirs("presets", "workloads/presets", "presets", out);
+}
+
+void gnn_figure_dirs(struct gnn_data_dirs *out)
+{
+    find_dirs("figures", "plots/figures", "figures", out);
+}
+
+void gnn_published_dirs(struct gnn_data_dirs *out)
+{
+    find_dirs("published", "results/published", "published", out);
 }
 
 void gnn_gate_dirs(struct gnn_data_dirs *out)
 {
-    find_dirs("gate", "gate", out);
+    find_dirs("gate", "workloads/gate", "gate", out);
 }
 
 static int is_ini(const struct dirent *entry)

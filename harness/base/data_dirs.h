@@ -1,7 +1,9 @@
-/* Where the program's own data files are: hardware profiles, presets and the jobs of the regression gate. Looked for in
- * this order (KIND: "hardware", "presets" or "gate"):
- *   1  $XDG_DATA_HOME/oocgnn, or $HOME/.local/share/oocgnn: what `oocgnn calibrate` wrote; its folders presets/, gate/
- *   2  workloads/KIND in a folder above the executable: the source tree it was built in
+/* Where the program's own data files are: hardware profiles, presets, the jobs of the regression gate, figures and
+ * published numbers. Looked for in this order (KIND: "hardware", "presets", "gate", "figures" or "published"):
+ *   1  $XDG_DATA_HOME/oocgnn, or $HOME/.local/share/oocgnn: what `oocgnn calibrate` wrote; its folders presets/, gate/,
+ *      figures/ and published/
+ *   2  workloads/KIND, plots/figures or results/published in a folder above the executable: the source tree it was
+ *      built in
  *   3  ../share/oocgnn/KIND beside the executable's folder: an installation
  * The user's own come first, so that a file there replaces one of the same name. */
 #ifndef GNN_BASE_DATA_DIRS_H
@@ -20,6 +22,8 @@ struct gnn_data_dirs {
 void gnn_data_dirs(struct gnn_data_dirs *out); /* hardware profiles */
 void gnn_preset_dirs(struct gnn_data_dirs *out);
 void gnn_gate_dirs(struct gnn_data_dirs *out); /* job files of `oocgnn compare` */
+void gnn_figure_dirs(struct gnn_data_dirs *out);
+void gnn_published_dirs(struct gnn_data_dirs *out);
 
 /* Calls fn with every .ini file of the NULL-terminated dirs, in their order and by name within one; `name` is the
  * file's without its folder and .ini. GNN_EIO when a folder cannot be read; one that is not there is skipped. */

@@ -28,6 +28,7 @@ static const struct gnn_command commands[] = {
     {"stats", "what a graph is like: lists, reach, rows a mini-batch, what caches catch", gnn_cmd_stats},
     {"run", "train one system on one dataset and record it", gnn_cmd_run},
     {"sweep", "run every cell of a job file", gnn_cmd_sweep},
+    {"figure", "a paper's figure by its name: run, drawn, checked", gnn_cmd_figure},
     {"merge", "join databases of runs", gnn_cmd_merge},
     {"report", "tables and plots of recorded runs", gnn_cmd_report},
     {"baseline", "keep what a build or a database says, for later comparisons", gnn_cmd_baseline},

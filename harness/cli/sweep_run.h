@@ -1,4 +1,4 @@
-/* Running the cells of a job file. */
+/* Running the cells of a job file: for `oocgnn sweep` and `oocgnn figure`. */
 #ifndef GNN_CLI_SWEEP_RUN_H
 #define GNN_CLI_SWEEP_RUN_H
 

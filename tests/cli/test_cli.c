@@ -106,6 +106,8 @@ static const struct wrong wrongs[] = {
     {"sweep", 2, "which job file?"},
     {"sweep /nonexistent.ini", 2, "/nonexistent.ini"},
     {"merge all.db", 2, "which databases?"},
+    {"figure", 2, "name some, or --all"},
+    {"figure --list --scale 3", 2, "3"},
     {"doctor --jsn", 2, "did you mean \"json\""},
 };
 
@@ -160,6 +162,7 @@ static void help_and_lists(void **state)
         {"report --help", "--plot"},
         {"sweep --help", "--resume"},
         {"merge --help", "INTO FROM"},
+        {"figure --help", "--check"},
         {"doctor --help", "--json"},
         {"list systems", "gnndrive"},
         {"list datasets", "papers100m"},

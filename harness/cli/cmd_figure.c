@@ -1,0 +1,376 @@
+/* oocgnn figure: a paper's figure by its name. Runs what is missing, draws, prints the table, says what holds. */
+#include "harness/base/data_dirs.h"
+#include "harness/base/log.h"
+#include "harness/base/near_miss.h"
+#include "harness/base/units.h"
+#include "harness/cli/args.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/sweep_run.h"
+#include "harness/figure/figure.h"
+#include "harness/figure/show.h"
+#include "harness/figure/values.h"
+#include "harness/record/summary.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { IDS_MAX = 128, PATH_BYTES = GNN_DATA_DIR_BYTES + GNN_TEXT_MAX, PAPERS_MAX = 16, CAPTION_BYTES = 1200 };
+
+struct figure_config {
+    bool list, all, check, run, any_build;
+    enum gnn_world_kind world;
+    uint32_t repeat, jobs;
+    char scale[GNN_TEXT_MAX], db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX], out_dir[GNN_TEXT_MAX];
+};
+_Static_assert(sizeof(enum gnn_world_kind) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
+
+static const char *const worlds[] = {[GNN_WORLD_MEASURED] = "measured", [GNN_WORLD_SIMULATED] = "simulated", NULL};
+
+/* What stands for "not given". */
+#define OF_THE_FIGURE "as the figure says"
+
+#define OPTION(...) GNN_OPTION(figure_config, __VA_ARGS__)
+
+/* clang-format off */
+static const struct gnn_option figure_table[] = {
+    OPTION("list", BOOL, list, "no", .help = "every figure and table of the papers, and what there is of it"),
+    OPTION("all", BOOL, all, "no", .help = "every figure that can be had"),
+    OPTION("check", BOOL, check, "no",
+           .help = "run and draw nothing: what holds of what is recorded; with --all a summary"),
+    OPTION("run", BOOL, run, "yes", .help = "run the cells that are missing"),
+    OPTION("world", CHOICE, world, "simulated", .choices = worlds,
+           .help = "the paper's machine as a profile, or this one with the paper's accelerator as a model"),
+    OPTION("scale", TEXT, scale, OF_THE_FIGURE, .unit = "1/K",
+           .help = "of the dataset; memory, batch and the preset's figures are divided too. Most are at scale 1"),
+    OPTION("repeat", U32, repeat, "1", .min = 1, .max = 64, .unit = "TIMES", .help = "runs of each cell"),
+    OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "CELLS",
+           .help = "simulated cells that run at a time"),
+    OPTION("any-build", BOOL, any_build, "no", .help = "take recorded runs of other builds too"),
+    OPTION("db", TEXT, db, "figures.db", .unit = "FILE", .help = "database of the cells"),
+    OPTION("data", TEXT, data_dir, "data", .unit = "DIR", .help = "directory of the datasets of the measured world"),
+    OPTION("out", TEXT, out_dir, "figures", .unit = "DIR", .help = "directory of pictures and CSV files"),
+    {.name = NULL},
+};
+/* clang-format on */
+
+/* A figure's file. */
+struct found {
+    char id[GNN_NAME_MAX], path[PATH_BYTES];
+    struct gnn_figure_about about;
+};
+
+/* What is known of the figures of one paper. */
+struct paper {
+    char name[GNN_FIGURE_LINE];
+    uint32_t figures, missing;
+    struct gnn_figure_verdicts verdicts;
+};
+
+struct figures {
+    struct figure_config config;
+    const char *wanted[IDS_MAX];
+    uint32_t wanted_count;
+    struct found *found; /* (IDS_MAX) */
+    uint32_t found_count;
+    struct paper papers[PAPERS_MAX];
+    uint32_t paper_count;
+    struct gnn_tolerances tolerances;
+    uint32_t scale_divisor; /* 0: each figure's own */
+    struct gnn_err err;     /* of a file that was looked at */
+};
+
+/* ---- files ---- */
+
+static void note_file(void *ctx, const char *path, const char *name)
+{
+    struct figures *const f = ctx;
+    if (strcmp(name, "tolerances") == 0 || f->found_count == IDS_MAX || f->err.status != GNN_OK)
+        return;
+    for (uint32_t i = 0; i < f->found_count; i++)
+        if (strcmp(f->found[i].id, name) == 0)
+            return; /* the user's own replaces ours */
+    struct found *const found = &f->found[f->found_count];
+    (void)snprintf(found->id, sizeof found->id, "%s", name);
+    (void)snprintf(found->path, sizeof found->path, "%s", path);
+    if (gnn_figure_about(path, &found->about, &f->err) == GNN_OK)
+        f->found_count++;
+}
+
+static enum gnn_status find_files(struct figures *f, struct gnn_err *err)
+{
+    struct gnn_data_dirs dirs;
+    char path[PATH_BYTES];
+    gnn_figure_dirs(&dirs);
+    GNN_NEW(f->found, IDS_MAX, err, "the list of figures");
+    GNN_TRY(gnn_data_files(dirs.dirs, note_file, f, err));
+    if (f->err.status != GNN_OK)
+        return gnn_fail(err, f->err.status, "%s", f->err.message);
+    for (const char *const *dir = dirs.dirs; *dir != NULL; dir++) {
+        (void)snprintf(path, sizeof path, "%s/tolerances.ini", *dir);
+        if (access(path, F_OK) == 0)
+            return gnn_tolerances_open(path, &f->tolerances, err);
+    }
+    return gnn_fail(err, GNN_ENOENT, "no figures found: they are in plots/figures of the source tree");
+}
+
+static enum gnn_status find_figure(const struct figures *f, const char *id, const struct found **out,
+                                   struct gnn_err *err)
+{
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, id);
+    for (uint32_t i = 0; i < f->found_count; i++) {
+        if (strcmp(f->found[i].id, id) == 0) {
+            *out = &f->found[i];
+            return GNN_OK;
+        }
+        gnn_near_miss_offer(&near, f->found[i].id);
+    }
+    return gnn_fail(err, GNN_EUSAGE, "no figure \"%s\"; `oocgnn figure --list` has them%s", id,
+                    gnn_near_miss_text(&near));
+}
+
+/* NULL: there are no published values of this paper. */
+static const char *find_published(const char *paper, char *path, size_t path_bytes)
+{
+    struct gnn_data_dirs dirs;
+    gnn_published_dirs(&dirs);
+    for (const char *const *dir = dirs.dirs; *dir != NULL; dir++) {
+        (void)snprintf(path, path_bytes, "%s/%s.csv", *dir, paper);
+        if (access(path, F_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
+static enum gnn_status open_figure(const struct figures *f, const struct found *found, struct gnn_paper_figure **out,
+                                   struct gnn_err *err)
+{
+    char published[PATH_BYTES];
+    const struct gnn_figure_setup setup = {.world = f->config.world,
+                                           .scale_divisor = f->scale_divisor,
+                                           .db = f->config.db,
+                                           .data_dir = f->config.data_dir,
+                                           .published_path =
+                                               find_published(found->about.paper, published, sizeof published)};
+    return gnn_figure_open(found->path, &setup, out, err);
+}
+
+/* ---- papers ---- */
+
+static struct paper *paper_of(struct figures *f, const char *name)
+{
+    for (uint32_t i = 0; i < f->paper_count; i++)
+        if (strcmp(f->papers[i].name, name) == 0)
+            return &f->papers[i];
+    struct paper *const paper = &f->papers[f->paper_count < PAPERS_MAX ? f->paper_count++ : PAPERS_MAX - 1];
+    (void)snprintf(paper->name, sizeof paper->name, "%s", name);
+    return paper;
+}
+
+/* Median and worst of log2(ours / published), the worst being the farthest from 0. */
+static void print_errors(struct gnn_figure_verdicts *verdicts)
+{
+    double worst = 0;
+    for (uint32_t i = 0; i < verdicts->ratio_count; i++)
+        worst = fabs(verdicts->errors[i]) > fabs(worst) ? verdicts->errors[i] : worst;
+    if (verdicts->ratio_count == 0)
+        (void)printf(" | 0 | | |\n");
+    else
+        (void)printf(" | %u | %+.2f | %+.2f |\n", verdicts->ratio_count,
+                     gnn_median(verdicts->errors, verdicts->ratio_count), worst);
+}
+
+static void print_summary(struct figures *f)
+{
+    (void)printf(
+        "\n| paper | figures | not to be had | hold | do not hold | not measurable | ratios | median log2(ours / "
+        "published) | worst |\n|---|---|---|---|---|---|---|---|---|\n");
+    for (uint32_t i = 0; i < f->paper_count; i++) {
+        struct paper *const paper = &f->papers[i];
+        (void)printf("| %s | %u | %u | %u | %u | %u", paper->name, paper->figures, paper->missing, paper->verdicts.held,
+                     paper->verdicts.failed, paper->verdicts.unmeasured);
+        print_errors(&paper->verdicts);
+    }
+}
+
+/* ---- one figure ---- */
+
+static int run_cells(const struct figures *f, const struct gnn_paper_figure *figure, bool *interrupted)
+{
+    const struct gnn_sweep_settings settings = {.repeat = f->config.repeat,
+                                                .jobs = f->config.jobs,
+                                                .resume = true,
+                                                .any_build = f->config.any_build,
+                                                .silent = true,
+                                                .keep_going = true,
+                                                .prepare = true};
+    return gnn_sweep_run(figure->job, &settings, interrupted);
+}
+
+static enum gnn_status show_figure(const struct figures *f, struct gnn_paper_figure *figure, struct gnn_err *err)
+{
+    char caption[CAPTION_BYTES];
+    struct gnn_err trouble = {0};
+    gnn_figure_table(figure, stdout);
+    gnn_figure_caption(figure, caption, sizeof caption);
+    (void)printf("\n%s\n\n", caption);
+    GNN_TRY(gnn_figure_csv(figure, f->config.out_dir, err));
+    const enum gnn_status drawn = gnn_figure_draw(figure, f->config.out_dir, &trouble);
+    if (drawn == GNN_ENOTSUP) { /* the numbers are there all the same */
+        gnn_log_warn("%s", trouble.message);
+        return GNN_OK;
+    }
+    return drawn == GNN_OK ? GNN_OK : gnn_fail(err, drawn, "%s", trouble.message);
+}
+
+static void print_heading(const struct found *found)
+{
+    (void)printf("## %s: %s (%s, %s)\n", found->id, found->about.title, found->about.paper, found->about.place);
+}
+
+/* Does what was asked with an opened figure; *exit_status is raised by cells that failed. */
+static enum gnn_status do_figure(struct figures *f, const struct found *found, struct gnn_paper_figure *figure,
+                                 int *exit_status, struct gnn_err *err)
+{
+    uint32_t cells, recorded;
+    if (f->config.run && !f->config.check) {
+        bool interrupted;
+        const int ran = run_cells(f, figure, &interrupted);
+        *exit_status = ran > *exit_status ? ran : *exit_status;
+        if (interrupted)
+            return gnn_fail(err, GNN_ECANCELLED, "%s: stopped; the same command goes on", found->id);
+    }
+    GNN_TRY(gnn_figure_load(figure, f->config.any_build, f->config.repeat, err));
+    gnn_figure_count(figure, &cells, &recorded);
+    print_heading(found);
+    (void)printf("\n%u of %u cells are recorded\n", recorded, cells);
+    if (!f->config.check && recorded > 0)
+        GNN_TRY(show_figure(f, figure, err));
+    GNN_TRY(gnn_figure_judge(figure, &f->tolerances, stdout, &paper_of(f, found->about.paper)->verdicts, err));
+    (void)putchar('\n');
+    (void)fflush(stdout);
+    return GNN_OK;
+}
+
+/* A figure that is not to be had is told with the reason; that is no failure among all of them. */
+static enum gnn_status make_figure(struct figures *f, const struct found *found, int *exit_status, struct gnn_err *err)
+{
+    struct gnn_paper_figure *figure;
+    struct paper *const paper = paper_of(f, found->about.paper);
+    paper->figures++;
+    if (found->about.missing[0] != '\0') {
+        paper->missing++;
+        if (!f->config.all)
+            return gnn_fail(err, GNN_ENOTSUP, "%s is not to be had: %s", found->id, found->about.missing);
+        print_heading(found);
+        (void)printf("\nnot to be had: %s\n\n", found->about.missing);
+        return GNN_OK;
+    }
+    GNN_TRY(open_figure(f, found, &figure, err));
+    const enum gnn_status status = do_figure(f, found, figure, exit_status, err);
+    gnn_figure_close(figure);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static enum gnn_status list_figure(const struct figures *f, const struct found *found, struct gnn_err *err)
+{
+    struct gnn_paper_figure *figure;
+    uint32_t cells, recorded;
+    if (found->about.missing[0] != '\0') {
+        (void)printf("%-20s %-12s %s\n", found->id, "-", found->about.missing);
+        return GNN_OK;
+    }
+    GNN_TRY(open_figure(f, found, &figure, err));
+    const enum gnn_status status = gnn_figure_load(figure, f->config.any_build, 1, err);
+    gnn_figure_count(figure, &cells, &recorded);
+    if (status == GNN_OK) {
+        char state[48];
+        (void)snprintf(state, sizeof state, "%u of %u", recorded, cells);
+        (void)printf("%-20s %-12s %s\n", found->id, state, found->about.title);
+    }
+    gnn_figure_close(figure);
+    return status;
+}
+
+static enum gnn_status list_all(const struct figures *f, struct gnn_err *err)
+{
+    (void)printf("%-20s %-12s %s\n", "figure", "cells there", "what it shows, or why it is not to be had");
+    for (uint32_t i = 0; i < f->found_count; i++)
+        GNN_TRY(list_figure(f, &f->found[i], err));
+    return GNN_OK;
+}
+
+/* One that fails does not keep the others from being made. */
+static enum gnn_status make_all(struct figures *f, int *exit_status, struct gnn_err *err)
+{
+    for (uint32_t i = 0; i < f->found_count; i++) {
+        struct gnn_err cause = {0};
+        const enum gnn_status status = make_figure(f, &f->found[i], exit_status, &cause);
+        if (status == GNN_ECANCELLED)
+            return gnn_fail(err, status, "%s", cause.message);
+        if (status != GNN_OK)
+            *exit_status = gnn_cli_failed(&cause);
+    }
+    print_summary(f);
+    return GNN_OK;
+}
+
+static enum gnn_status do_all(struct figures *f, int *exit_status, struct gnn_err *err)
+{
+    GNN_TRY(gnn_db_check_name(f->config.db, err));
+    if (strcmp(f->config.scale, OF_THE_FIGURE) != 0)
+        GNN_TRY(gnn_parse_scale(f->config.scale, &f->scale_divisor, err));
+    GNN_TRY(find_files(f, err));
+    if (f->config.list)
+        return list_all(f, err);
+    if (f->config.all && f->wanted_count == 0)
+        return make_all(f, exit_status, err);
+    if (f->wanted_count == 0 || f->config.all)
+        return gnn_fail(err, GNN_EUSAGE, "figure: name some, or --all of them; `oocgnn figure --list` has them");
+    for (uint32_t i = 0; i < f->wanted_count; i++) {
+        const struct found *found = NULL;
+        GNN_TRY(find_figure(f, f->wanted[i], &found, err));
+        GNN_TRY(make_figure(f, found, exit_status, err));
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status take_id(void *ctx, const char *word, struct gnn_err *err)
+{
+    struct figures *const f = ctx;
+    if (f->wanted_count == IDS_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "figure: more than %d at a time; --all makes all", IDS_MAX);
+    f->wanted[f->wanted_count++] = word;
+    return GNN_OK;
+}
+
+int gnn_cmd_figure(int argc, char **argv)
+{
+    static const struct gnn_command_line line = {
+        .usage = "usage: oocgnn figure ID... [OPTION...]\n       oocgnn figure --list | --all [OPTION...]\n\n"
+                 "Makes a paper's figure: runs the cells that are missing, prints the table, draws PNG, SVG and\n"
+                 "PDF with the CSV behind them, and says which of the paper's findings hold. Cut off, it goes on\n"
+                 "where it was.\n\n",
+        .table = figure_table,
+        .word = take_id};
+    struct gnn_err err = {0};
+    struct figures *const f = calloc(1, sizeof *f);
+    int exit_status;
+    if (f == NULL) {
+        (void)gnn_fail(&err, GNN_ENOMEM, "the figures");
+        return gnn_cli_failed(&err);
+    }
+    if (gnn_args_parse(&line, argc, argv, &f->config, f, &exit_status) && do_all(f, &exit_status, &err) != GNN_OK)
+        exit_status = gnn_cli_failed(&err);
+    for (uint32_t i = 0; i < f->paper_count; i++)
+        gnn_figure_verdicts_close(&f->papers[i].verdicts);
+    free(f->found);
+    free(f);
+    return exit_status;
+}

@@ -1,0 +1,250 @@
+/* From a figure's values to a data file and a script; the drawing is plots/figure_<chart>.gp's. */
+#include "harness/base/data_dirs.h"
+#include "harness/figure/axes.h"
+#include "harness/figure/show.h"
+#include "harness/figure/values.h"
+#include "harness/record/gnuplot.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+enum { PATH_BYTES = 1024, CAPTION_BYTES = 1200, PANELS_MAX = 64, LINE_CHARACTERS = 150, TIC_CHARACTERS = 40 };
+
+static const char bars_gp[] =
+#include "plots/figure_bars.gp.inc" /* made from plots/figure_bars.gp */
+    ;
+static const char lines_gp[] =
+#include "plots/figure_lines.gp.inc"
+    ;
+
+/* Okabe and Ito's palette: told apart by people with any kind of colour vision. */
+static const char *const palette[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
+                                      "#CC79A7", "#56B4E9", "#F0E442", "#999999"};
+enum { PALETTE = sizeof palette / sizeof *palette };
+
+/* Ends of the y axis: what is drawn lies between. */
+struct range {
+    double least, most;
+};
+
+static void widen(struct range *range, double value)
+{
+    if (!isfinite(value) || value <= 0)
+        return;
+    range->least = range->least == 0 ? value : fmin(range->least, value);
+    range->most = fmax(range->most, value);
+}
+
+/* Published times are drawn at the paper's own size alone: a scaled run's are no such thing. */
+static double published_at(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *at)
+{
+    const struct gnn_published_row *const row =
+        figure->scale_divisor == 1 ? gnn_figure_published(figure, 0, series, at) : NULL;
+    return row != NULL ? gnn_published_value(row) : (double)NAN;
+}
+
+static void put_point(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *at, FILE *data,
+                      struct range *range)
+{
+    const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[0], series, at);
+    const double published = published_at(figure, series, at);
+    if (value.state == GNN_VALUE_KNOWN)
+        (void)fprintf(data, "\t%.9g\t%.9g\t%.9g", value.median, value.least, value.most);
+    else
+        (void)fputs("\tNaN\tNaN\tNaN", data);
+    if (isfinite(published))
+        (void)fprintf(data, "\t%.9g", published);
+    else
+        (void)fputs("\tNaN", data);
+    (void)fprintf(data, "\t%s", value.state == GNN_VALUE_KNOWN || value.word[0] == '\0' ? " " : value.word);
+    widen(range, published);
+    if (value.state == GNN_VALUE_KNOWN) {
+        widen(range, value.least);
+        widen(range, value.most);
+    }
+}
+
+/* Whether any series has a cell at this combination of facets. */
+static bool has_panel(const struct gnn_paper_figure *figure, const uint32_t *facets)
+{
+    uint32_t at[GNN_AXES_MAX];
+    memcpy(at, facets, sizeof at);
+    for (uint32_t s = 0; s < figure->series_count; s++)
+        for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++)
+            if (gnn_figure_find(figure, s, at) != NULL)
+                return true;
+    return false;
+}
+
+static void name_panel(const struct gnn_paper_figure *figure, const uint32_t *at, char *name, size_t name_bytes)
+{
+    size_t used = 0;
+    name[0] = '\0';
+    for (uint32_t a = 1; a < figure->axis_count && used < name_bytes; a++)
+        if (figure->axes[a].count > 1)
+            used += (size_t)snprintf(name + used, name_bytes - used, "%s%s", used == 0 ? "" : ", ",
+                                     figure->axes[a].values[at[a]]);
+}
+
+struct panels {
+    uint32_t count;
+    char names[PANELS_MAX][2 * GNN_AXIS_VALUE_BYTES];
+    struct range range;
+};
+
+static enum gnn_status put_data(const struct gnn_paper_figure *figure, FILE *data, struct panels *panels,
+                                struct gnn_err *err)
+{
+    uint32_t at[GNN_AXES_MAX] = {0};
+    do {
+        if (!has_panel(figure, at))
+            continue;
+        if (panels->count == PANELS_MAX)
+            return gnn_fail(err, GNN_EUSAGE, "figure %s: more than %d panels", figure->id, PANELS_MAX);
+        name_panel(figure, at, panels->names[panels->count], sizeof panels->names[0]);
+        (void)fputs(panels->count > 0 ? "\n\n" : "", data);
+        panels->count++;
+        for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++) {
+            const char *const x = figure->axes[0].values[at[0]];
+            (void)fputs(x[0] != '\0' ? x : " ", data);
+            for (uint32_t s = 0; s < figure->series_count; s++)
+                put_point(figure, s, at, data, &panels->range);
+            (void)fputs("\t.\n", data); /* blanks at a line's end are no field to gnuplot */
+        }
+        at[0] = 0;
+    } while (gnn_axes_next(figure, 1, at));
+    return GNN_OK;
+}
+
+static void put_text(FILE *script, const char *name, const char *text)
+{
+    (void)fprintf(script, "%s = ", name);
+    gnn_gnuplot_string(script, text);
+    (void)fputc('\n', script);
+}
+
+/* Breaks the caption at blanks before the picture's edge. */
+static void wrap(char *text)
+{
+    size_t line = 0;
+    char *blank = NULL;
+    for (char *at = text; *at != '\0'; at++, line++) {
+        if (*at == ' ')
+            blank = at;
+        if (line >= LINE_CHARACTERS && blank != NULL) {
+            *blank = '\n';
+            line = (size_t)(at - blank);
+            blank = NULL;
+        }
+    }
+}
+
+/* The names of the values of x, turned where they would run into each other. */
+static void put_tics(const struct gnn_paper_figure *figure, FILE *script)
+{
+    const struct gnn_axis *const x = &figure->axes[0];
+    size_t characters = 0;
+    for (uint32_t i = 0; i < x->count; i++)
+        characters += strlen(x->values[i]);
+    (void)fprintf(script, "set xtics nomirror scale 0 %s (",
+                  characters > TIC_CHARACTERS ? "rotate by 25 right" : "norotate");
+    for (uint32_t i = 0; i < x->count; i++) {
+        (void)fputs(i > 0 ? ", " : "", script);
+        gnn_gnuplot_string(script, x->values[i]);
+        (void)fprintf(script, " %u", i);
+    }
+    (void)fputs(")\n", script);
+}
+
+static void put_names(const struct gnn_paper_figure *figure, const struct panels *panels, FILE *script)
+{
+    (void)fprintf(script, "series = %u\npanels = %u\nrows = %u\n", figure->series_count, panels->count,
+                  figure->axes[0].count);
+    (void)fprintf(script, "array names[%u]\narray colours[%u]\narray panel_names[%u]\n", figure->series_count,
+                  figure->series_count, panels->count);
+    for (uint32_t s = 0; s < figure->series_count; s++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "names[%u]", s + 1);
+        put_text(script, name, figure->series[s].name);
+        (void)snprintf(name, sizeof name, "colours[%u]", s + 1);
+        put_text(script, name, palette[s % PALETTE]);
+    }
+    for (uint32_t p = 0; p < panels->count; p++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "panel_names[%u]", p + 1);
+        put_text(script, name, panels->names[p]);
+    }
+}
+
+static void put_script(const struct gnn_paper_figure *figure, const struct panels *panels, FILE *script)
+{
+    char text[CAPTION_BYTES], data[GNN_NAME_MAX + 8];
+    const bool logarithmic = strcmp(figure->about.log, "yes") == 0;
+    const double most = panels->range.most > 0 ? panels->range.most : 1;
+    const double least = panels->range.least > 0 ? panels->range.least : most / 10;
+    (void)fprintf(script, "# Edit and run again: gnuplot %s.gp\n", figure->id);
+    (void)snprintf(data, sizeof data, "%s.dat", figure->id);
+    put_text(script, "data", data);
+    put_text(script, "base", figure->id);
+    (void)snprintf(text, sizeof text, "%s: %s", figure->id, figure->about.title);
+    put_text(script, "heading", text);
+    gnn_figure_caption(figure, text, sizeof text);
+    wrap(text);
+    put_text(script, "caption", text);
+    put_text(script, "xlabel", figure->about.x_label);
+    put_text(script, "ylabel", figure->about.y_label);
+    (void)fprintf(script, "logarithmic = %d\nbottom = %.9g\ntop = %.9g\n", logarithmic ? 1 : 0,
+                  logarithmic ? least / 2 : 0, logarithmic ? most * 2 : most * 1.12);
+    put_tics(figure, script);
+    put_names(figure, panels, script);
+    (void)fputs(strcmp(figure->about.chart, "lines") == 0 ? lines_gp : bars_gp, script);
+}
+
+static enum gnn_status open_part(const struct gnn_paper_figure *figure, const char *dir, const char *suffix, FILE **out,
+                                 struct gnn_err *err)
+{
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s.%s", dir, figure->id, suffix);
+    *out = fopen(path, "we");
+    if (*out == NULL)
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "%s: %s", path, strerror(errno));
+    return GNN_OK;
+}
+
+static enum gnn_status close_part(FILE *file, const struct gnn_paper_figure *figure, const char *suffix,
+                                  struct gnn_err *err)
+{
+    const bool bad = ferror(file) != 0;
+    if (fclose(file) != 0 || bad)
+        return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "%s.%s: %s", figure->id, suffix, strerror(errno));
+    return GNN_OK;
+}
+
+static enum gnn_status draw(const struct gnn_paper_figure *figure, const char *dir, struct panels *panels,
+                            struct gnn_err *err)
+{
+    FILE *file;
+    GNN_TRY(gnn_make_dirs(dir, err));
+    GNN_TRY(open_part(figure, dir, "dat", &file, err));
+    enum gnn_status status = put_data(figure, file, panels, err);
+    const enum gnn_status closed = close_part(file, figure, "dat", err);
+    GNN_NEXT(status, closed);
+    GNN_NEXT(status, open_part(figure, dir, "gp", &file, err));
+    GNN_TRY(status);
+    put_script(figure, panels, file);
+    GNN_TRY(close_part(file, figure, "gp", err));
+    return gnn_gnuplot_run(dir, figure->id, err);
+}
+
+enum gnn_status gnn_figure_draw(const struct gnn_paper_figure *figure, const char *dir, struct gnn_err *err)
+{
+    struct panels *panels;
+    if (strcmp(figure->about.chart, "table") == 0)
+        return GNN_OK;
+    GNN_NEW(panels, 1, err, "the panels of figure %s", figure->id);
+    const enum gnn_status status = draw(figure, dir, panels, err);
+    free(panels);
+    return status;
+}

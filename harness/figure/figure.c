@@ -1,0 +1,424 @@
+#include "harness/figure/figure.h"
+
+#include "harness/base/ini.h"
+#include "harness/base/near_miss.h"
+#include "harness/base/units.h"
+#include "harness/figure/metric.h"
+#include "harness/figure/values.h"
+#include "harness/run/machine.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const other_sections[] = {"figure", "holds", "reasons", NULL};
+static const char *const other_keys[] = {"published", "at", NULL};
+
+/* ---- [figure] ---- */
+
+static const struct {
+    const char *key;
+    size_t offset;
+} about_keys[] = {
+#define ABOUT(field)                                                                                                   \
+    {                                                                                                                  \
+#field, offsetof(struct gnn_figure_about, field)                                                               \
+    }
+    ABOUT(paper),       ABOUT(place),  ABOUT(title),   ABOUT(chart),   ABOUT(x),       ABOUT(x_keys),
+    ABOUT(published_x), ABOUT(facets), ABOUT(y),       ABOUT(x_label), ABOUT(y_label), ABOUT(log),
+    ABOUT(published),   ABOUT(note),   ABOUT(missing), ABOUT(scale),   ABOUT(scaled),
+#undef ABOUT
+};
+enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };
+
+static const struct gnn_ini_section *find_section(const struct gnn_ini *ini, const char *name)
+{
+    for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++)
+        if (strcmp(gnn_ini_section(ini, i)->name, name) == 0)
+            return gnn_ini_section(ini, i);
+    return NULL;
+}
+
+static enum gnn_status take_about(const struct gnn_ini *ini, const struct gnn_ini_entry *entry,
+                                  struct gnn_figure_about *out, struct gnn_err *err)
+{
+    struct gnn_near_miss near;
+    gnn_near_miss_start(&near, entry->key);
+    for (int i = 0; i < ABOUT_KEYS; i++) {
+        if (strcmp(about_keys[i].key, entry->key) == 0) {
+            (void)snprintf((char *)out + about_keys[i].offset, GNN_FIGURE_LINE, "%s", entry->value);
+            return GNN_OK;
+        }
+        gnn_near_miss_offer(&near, about_keys[i].key);
+    }
+    return gnn_fail(err, GNN_EUSAGE, "%s:%u: a figure has no key \"%s\"%s", gnn_ini_name(ini), entry->line, entry->key,
+                    gnn_near_miss_text(&near));
+}
+
+static enum gnn_status check_about(const struct gnn_ini *ini, const struct gnn_figure_about *about, struct gnn_err *err)
+{
+    static const char *const charts[] = {"bars", "lines", "table"};
+    bool drawn = about->missing[0] != '\0';
+    for (size_t i = 0; i < sizeof charts / sizeof *charts; i++)
+        drawn = drawn || strcmp(charts[i], about->chart) == 0;
+    if (about->paper[0] == '\0' || about->title[0] == '\0' || about->place[0] == '\0')
+        return gnn_fail(err, GNN_EUSAGE, "%s: [figure] needs paper, place and title", gnn_ini_name(ini));
+    if (!drawn)
+        return gnn_fail(err, GNN_EUSAGE, "%s: chart \"%s\" is none of bars, lines, table", gnn_ini_name(ini),
+                        about->chart);
+    if (about->missing[0] == '\0' && about->y[0] == '\0')
+        return gnn_fail(err, GNN_EUSAGE, "%s: [figure] has no y, a metric", gnn_ini_name(ini));
+    return GNN_OK;
+}
+
+static enum gnn_status read_about(const struct gnn_ini *ini, struct gnn_figure_about *out, struct gnn_err *err)
+{
+    const struct gnn_ini_section *const section = find_section(ini, "figure");
+    *out = (struct gnn_figure_about){.paper = ""};
+    if (section == NULL)
+        return gnn_fail(err, GNN_EUSAGE, "%s: a figure has a section [figure]", gnn_ini_name(ini));
+    for (uint32_t i = 0; i < section->entry_count; i++)
+        GNN_TRY(take_about(ini, &section->entries[i], out, err));
+    return check_about(ini, out, err);
+}
+
+enum gnn_status gnn_figure_about(const char *path, struct gnn_figure_about *out, struct gnn_err *err)
+{
+    struct gnn_ini *ini;
+    GNN_TRY(gnn_ini_open(path, &ini, err));
+    const enum gnn_status status = read_about(ini, out, err);
+    gnn_ini_close(ini);
+    return status;
+}
+
+/* ---- series, metrics, axes ---- */
+
+typedef enum gnn_status word_fn(struct gnn_paper_figure *figure, const char *word, struct gnn_err *err);
+
+/* Calls fn with each of a list's words. */
+static enum gnn_status each_word(const char *list, word_fn *fn, struct gnn_paper_figure *figure, struct gnn_err *err)
+{
+    char text[GNN_FIGURE_LINE];
+    char *rest = text;
+    (void)snprintf(text, sizeof text, "%s", list);
+    for (char *word = strsep(&rest, ", "); word != NULL; word = strsep(&rest, ", "))
+        if (word[0] != '\0')
+            GNN_TRY(fn(figure, word, err));
+    return GNN_OK;
+}
+
+static enum gnn_status add_metric(struct gnn_paper_figure *figure, const char *name, struct gnn_err *err)
+{
+    if (!gnn_metric_known(name))
+        return gnn_fail(err, GNN_EUSAGE, "figure %s: y: no metric \"%s\"", figure->id, name);
+    if (figure->metric_count == GNN_FIGURE_METRICS_MAX || strlen(name) >= GNN_NAME_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "figure %s: y: more than %d metrics", figure->id, GNN_FIGURE_METRICS_MAX);
+    (void)snprintf(figure->metrics[figure->metric_count++], GNN_NAME_MAX, "%s", name);
+    return GNN_OK;
+}
+
+static enum gnn_status add_published(struct gnn_paper_figure *figure, const char *name, struct gnn_err *err)
+{
+    if (figure->published_count == GNN_FIGURE_METRICS_MAX || strlen(name) >= GNN_NAME_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "figure %s: published: more than %d metrics", figure->id,
+                        GNN_FIGURE_METRICS_MAX);
+    (void)snprintf(figure->published_names[figure->published_count++], GNN_NAME_MAX, "%s", name);
+    return GNN_OK;
+}
+
+static enum gnn_status add_axis(struct gnn_paper_figure *figure, const char *key, struct gnn_err *err)
+{
+    if (figure->axis_count == GNN_AXES_MAX || strlen(key) >= GNN_NAME_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "figure %s: more than %d axes", figure->id, GNN_AXES_MAX);
+    (void)snprintf(figure->axes[figure->axis_count++].key, GNN_NAME_MAX, "%s", key);
+    return GNN_OK;
+}
+
+/* A section's name up to a comma. */
+static enum gnn_status add_series(struct gnn_paper_figure *figure, const char *section, const char *published,
+                                  uint32_t *out, struct gnn_err *err)
+{
+    char name[GNN_NAME_MAX];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(section, ","), section);
+    for (uint32_t i = 0; i < figure->series_count; i++)
+        if (strcmp(figure->series[i].name, name) == 0) {
+            *out = i;
+            return GNN_OK;
+        }
+    if (figure->series_count == GNN_FIGURE_SERIES_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "figure %s: more than %d series", figure->id, GNN_FIGURE_SERIES_MAX);
+    *out = figure->series_count;
+    struct gnn_figure_series *const series = &figure->series[figure->series_count];
+    (void)snprintf(series->name, sizeof series->name, "%s", name);
+    (void)snprintf(series->published, sizeof series->published, "%s", published);
+    figure->series_names[figure->series_count++] = series->name;
+    return GNN_OK;
+}
+
+/* Every section that is none of the figure's own is a series, in the order of the file. */
+static enum gnn_status read_series(struct gnn_paper_figure *figure, const struct gnn_ini *ini, struct gnn_err *err)
+{
+    uint32_t number;
+    for (uint32_t i = 0; i < gnn_ini_section_count(ini); i++) {
+        const struct gnn_ini_section *const section = gnn_ini_section(ini, i);
+        const struct gnn_ini_entry *const published = gnn_ini_find(section, "published");
+        bool other = false;
+        for (const char *const *name = other_sections; *name != NULL; name++)
+            other = other || strcmp(*name, section->name) == 0;
+        if (!other)
+            GNN_TRY(add_series(figure, section->name, published != NULL ? published->value : "", &number, err));
+    }
+    return GNN_OK;
+}
+
+/* What a cell has on an axis: the first of the keys that its case sets, as the file writes it; else the run's option of
+ * the first key's name, as it stands after defaults and preset. */
+static void value_on_axis(const struct gnn_job_cell *cell, const char *keys, char *text, size_t text_bytes)
+{
+    char names[GNN_FIGURE_LINE];
+    char *rest = names;
+    (void)snprintf(names, sizeof names, "%s", keys);
+    text[0] = '\0';
+    for (char *key = strsep(&rest, ", "); key != NULL; key = strsep(&rest, ", ")) {
+        const char *const chosen = key[0] != '\0' ? gnn_kv_get(&cell->choices, key) : NULL;
+        if (chosen != NULL) {
+            (void)snprintf(text, text_bytes, "%s", chosen);
+            return;
+        }
+    }
+    for (const struct gnn_option *o = gnn_run_options; o->name != NULL; o++)
+        if (strcmp(o->name, names) == 0) /* strsep has ended the first name */
+            gnn_option_format(o, &cell->config, text, text_bytes);
+}
+
+static enum gnn_status find_on_axis(struct gnn_paper_figure *figure, struct gnn_axis *axis, const char *value,
+                                    uint32_t *out, struct gnn_err *err)
+{
+    for (*out = 0; *out < axis->count; ++*out)
+        if (strcmp(axis->values[*out], value) == 0)
+            return GNN_OK;
+    if (axis->count == GNN_AXIS_VALUES_MAX || strlen(value) >= GNN_AXIS_VALUE_BYTES)
+        return gnn_fail(err, GNN_EUSAGE, "figure %s: %s: too many or too long values", figure->id, axis->key);
+    (void)snprintf(axis->values[axis->count++], GNN_AXIS_VALUE_BYTES, "%s", value);
+    return GNN_OK;
+}
+
+static enum gnn_status place_cell(struct gnn_paper_figure *figure, uint32_t number, struct gnn_err *err)
+{
+    char value[GNN_TEXT_MAX];
+    struct gnn_figure_cell *const cell = &figure->cells[number];
+    const struct gnn_job_cell *const job_cell = &figure->job->cells[number];
+    GNN_TRY(add_series(figure, job_cell->section, "", &cell->series, err));
+    figure->series[cell->series].has_cells = true;
+    for (uint32_t a = 0; a < figure->axis_count; a++) {
+        const bool own_keys = a == 0 && figure->about.x_keys[0] != '\0';
+        value_on_axis(job_cell, own_keys ? figure->about.x_keys : figure->axes[a].key, value, sizeof value);
+        GNN_TRY(find_on_axis(figure, &figure->axes[a], value, &cell->at[a], err));
+    }
+    return GNN_OK;
+}
+
+/* ---- scale and world ---- */
+
+static bool is_chosen(const struct gnn_job_cell *cell, const char *key)
+{
+    return gnn_kv_get(&cell->choices, key) != NULL;
+}
+
+/* Divides the parameters of systems that the figure names; a size of 0 means another thing and stays. */
+static enum gnn_status scale_parameters(struct gnn_job_cell *cell, const char *scaled, uint32_t divisor,
+                                        struct gnn_err *err)
+{
+    char names[GNN_FIGURE_LINE], text[GNN_TEXT_MAX];
+    char *rest = names;
+    (void)snprintf(names, sizeof names, "%s", scaled);
+    for (char *name = strsep(&rest, ", "); name != NULL; name = strsep(&rest, ", ")) {
+        uint64_t value;
+        if (name[0] == '\0' || !is_chosen(cell, name))
+            continue;
+        GNN_TRY(gnn_parse_bytes(gnn_kv_get(&cell->choices, name), &value, err));
+        if (value == 0)
+            continue;
+        (void)snprintf(text, sizeof text, "%s=%" PRIu64, name, gnn_max_u64(value / divisor, 1));
+        GNN_TRY(gnn_run_config_set(&cell->config, text, err));
+    }
+    return GNN_OK;
+}
+
+/* Divides what the file gives for scale 1, as a preset's are; never to 0, which would be no cap at all. */
+static void scale_down(struct gnn_job_cell *cell, uint32_t divisor)
+{
+    struct gnn_run_config *const c = &cell->config;
+    if (is_chosen(cell, "batch"))
+        c->batch_size = gnn_max_u32((uint32_t)(((uint64_t)c->batch_size + divisor / 2) / divisor), 1);
+    if (is_chosen(cell, "memory") && c->memory_bytes != 0)
+        c->memory_bytes = gnn_max_u64(gnn_round_down(c->memory_bytes / divisor, GNN_PAGE_BYTES), GNN_PAGE_BYTES);
+    if (is_chosen(cell, "swap"))
+        c->swap_bytes = gnn_round_down(c->swap_bytes / divisor, GNN_PAGE_BYTES);
+}
+
+/* Puts the cell on this machine: real storage, and training waits as long as the profile's compute would take. Whole
+ * epochs, of which the second counts. */
+static void measure(struct gnn_job_cell *cell)
+{
+    struct gnn_run_config *const c = &cell->config;
+    c->world = GNN_WORLD_MEASURED;
+    c->profile[0] = '\0';
+    c->batches = c->warmup = 0;
+    c->epochs = gnn_max_u32(c->epochs, 2);
+}
+
+static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_cell *cell, enum gnn_world_kind world)
+{
+    struct gnn_err cause = {0};
+    enum gnn_status status = GNN_OK;
+    if (cell->refusal[0] != '\0')
+        return;
+    if (figure->scale_divisor > 1) {
+        scale_down(cell, figure->scale_divisor);
+        status = scale_parameters(cell, figure->about.scaled, figure->scale_divisor, &cause);
+    }
+    if (world == GNN_WORLD_MEASURED)
+        measure(cell);
+    GNN_NEXT(status, gnn_run_config_check(&cell->config, &cause));
+    GNN_NEXT(status, gnn_machine_resolve(&cell->config, &cause));
+    if (status != GNN_OK)
+        (void)snprintf(cell->refusal, sizeof cell->refusal, "%s", cause.message);
+}
+
+static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *path,
+                                  const struct gnn_figure_setup *setup, struct gnn_err *err)
+{
+    char scale[32];
+    struct gnn_kv_list overrides = {0};
+    const struct gnn_job_options options = {.overrides = &overrides,
+                                            .other_sections = other_sections,
+                                            .other_keys = other_keys,
+                                            .keep_refused = true,
+                                            .pass_without_system = true};
+    (void)snprintf(scale, sizeof scale, "1/%u", figure->scale_divisor);
+    enum gnn_status status = gnn_kv_set(&overrides, "db", setup->db, err);
+    GNN_NEXT(status, gnn_kv_set(&overrides, "data", setup->data_dir, err));
+    GNN_NEXT(status, gnn_kv_set(&overrides, "scale", scale, err));
+    GNN_NEXT(status, gnn_job_open(path, &options, &figure->job, err));
+    gnn_kv_clear(&overrides);
+    GNN_TRY(status);
+    GNN_NEW(figure->cells, (size_t)figure->job->count + 1, err, "cells of %s", path);
+    for (uint32_t i = 0; i < figure->job->count; i++) {
+        set_up_cell(figure, &figure->job->cells[i], setup->world);
+        GNN_TRY(place_cell(figure, i, err));
+    }
+    return GNN_OK;
+}
+
+/* ---- predicates ---- */
+
+static enum gnn_status read_predicates(struct gnn_paper_figure *figure, const struct gnn_ini *ini, struct gnn_err *err)
+{
+    const struct gnn_ini_section *const holds = find_section(ini, "holds");
+    const struct gnn_ini_section *const reasons = find_section(ini, "reasons");
+    struct gnn_value_source source;
+    gnn_figure_values(figure, &source);
+    for (uint32_t i = 0; holds != NULL && i < holds->entry_count; i++) {
+        const struct gnn_ini_entry *const entry = &holds->entries[i];
+        const struct gnn_ini_entry *const reason = gnn_ini_find(reasons, entry->key);
+        struct gnn_err cause = {0};
+        if (figure->predicate_count == GNN_FIGURE_PREDICATES_MAX)
+            return gnn_fail(err, GNN_EUSAGE, "%s: more than %d predicates", gnn_ini_name(ini),
+                            GNN_FIGURE_PREDICATES_MAX);
+        struct gnn_figure_predicate *const predicate = &figure->predicates[figure->predicate_count++];
+        (void)snprintf(predicate->name, sizeof predicate->name, "%s", entry->key);
+        (void)snprintf(predicate->text, sizeof predicate->text, "%s", entry->value);
+        (void)snprintf(predicate->reason, sizeof predicate->reason, "%s", reason != NULL ? reason->value : "");
+        if (gnn_predicate_parse(predicate->text, &source, &predicate->parsed, &cause) != GNN_OK)
+            return gnn_fail(err, GNN_EUSAGE, "%s:%u: %s", gnn_ini_name(ini), entry->line, cause.message);
+    }
+    return GNN_OK;
+}
+
+/* ---- all ---- */
+
+static enum gnn_status choose_scale(struct gnn_paper_figure *figure, const struct gnn_figure_setup *setup,
+                                    struct gnn_err *err)
+{
+    figure->scale_divisor = setup->scale_divisor != 0 ? setup->scale_divisor : 1;
+    if (setup->scale_divisor != 0 || figure->about.scale[0] == '\0')
+        return GNN_OK;
+    return gnn_parse_scale(figure->about.scale, &figure->scale_divisor, err);
+}
+
+static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *path, const struct gnn_ini *ini,
+                                   const struct gnn_figure_setup *setup, struct gnn_err *err)
+{
+    GNN_TRY(read_about(ini, &figure->about, err));
+    if (figure->about.missing[0] != '\0')
+        return GNN_OK;
+    GNN_TRY(choose_scale(figure, setup, err));
+    GNN_TRY(each_word(figure->about.y, add_metric, figure, err));
+    GNN_TRY(each_word(figure->about.published, add_published, figure, err));
+    GNN_TRY(add_axis(figure, figure->about.x, err));
+    GNN_TRY(each_word(figure->about.facets, add_axis, figure, err));
+    GNN_TRY(read_series(figure, ini, err));
+    GNN_TRY(open_cells(figure, path, setup, err));
+    if (figure->job->count == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s: no series has a system, so there is nothing to show", path);
+    if (setup->published_path != NULL)
+        GNN_TRY(gnn_published_open(setup->published_path, &figure->published, err));
+    return read_predicates(figure, ini, err);
+}
+
+static void name_figure(struct gnn_paper_figure *figure, const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const name = slash != NULL ? slash + 1 : path;
+    const char *const dot = strrchr(name, '.');
+    (void)snprintf(figure->id, sizeof figure->id, "%.*s", (int)(dot != NULL ? dot - name : (ptrdiff_t)strlen(name)),
+                   name);
+}
+
+enum gnn_status gnn_figure_open(const char *path, const struct gnn_figure_setup *setup, struct gnn_paper_figure **out,
+                                struct gnn_err *err)
+{
+    struct gnn_paper_figure *figure;
+    struct gnn_ini *ini = NULL;
+    GNN_NEW(figure, 1, err, "figure %s", path);
+    name_figure(figure, path);
+    enum gnn_status status = gnn_ini_open(path, &ini, err);
+    GNN_NEXT(status, read_figure(figure, path, ini, setup, err));
+    gnn_ini_close(ini);
+    return GNN_OPENED(status, figure, out, gnn_figure_close);
+}
+
+void gnn_figure_close(struct gnn_paper_figure *figure)
+{
+    if (figure == NULL)
+        return;
+    for (uint32_t i = 0; figure->cells != NULL && i < figure->job->count; i++)
+        gnn_run_records_free(figure->cells[i].runs, figure->cells[i].run_count);
+    free(figure->cells);
+    gnn_job_close(figure->job);
+    gnn_published_close(&figure->published);
+    free(figure);
+}
+
+/* ---- tolerances ---- */
+
+enum gnn_status gnn_tolerances_open(const char *path, struct gnn_tolerances *out, struct gnn_err *err)
+{
+    struct gnn_ini *ini;
+    const struct {
+        const char *key;
+        double *value;
+    } wanted[] = {{"about", &out->about}, {"flat", &out->flat}, {"noise", &out->noise}};
+    GNN_TRY(gnn_ini_open(path, &ini, err));
+    enum gnn_status status = GNN_OK;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && status == GNN_OK; i++) {
+        const struct gnn_ini_entry *const entry = gnn_ini_find(find_section(ini, "tolerances"), wanted[i].key);
+        *wanted[i].value = entry != NULL ? strtod(entry->value, NULL) : 0;
+        if (!(*wanted[i].value >= 1))
+            status =
+                gnn_fail(err, GNN_EUSAGE, "%s: [tolerances] needs %s, a factor of at least 1", path, wanted[i].key);
+    }
+    gnn_ini_close(ini);
+    return status;
+}

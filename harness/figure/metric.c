@@ -1,0 +1,273 @@
+#include "harness/figure/metric.h"
+
+#include "harness/record/summary.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double second_ns = 1e9;
+static const double gib = 1024.0 * 1024 * 1024;
+
+/* A quantity of one epoch. */
+typedef double epoch_fn(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch);
+
+static double known(uint64_t value)
+{
+    return value == GNN_UNKNOWN ? (double)NAN : (double)value;
+}
+
+/* What counts of a part of an epoch are multiplied by: the whole epoch's mini-batches over those that ran. */
+static double whole_over_part(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    const char *const text = gnn_kv_get(&run->environment, "epoch.batches");
+    const double total = text == NULL ? (double)NAN : strtod(text, NULL);
+    const double ran = known(epoch->counters.batches);
+    if (gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH) == GNN_UNKNOWN)
+        return 1;
+    return ran > 0 ? total / ran : (double)NAN;
+}
+
+/* The median of an epoch's quantity over the epochs after the first, or of the first where it is alone. */
+static double of_later_epochs(const struct gnn_run_record *run, epoch_fn *fn)
+{
+    double *const values = calloc(run->epoch_count + 1, sizeof *values);
+    uint32_t count = 0;
+    for (uint32_t e = run->epoch_count > 1 ? 1 : 0; e < run->epoch_count && values != NULL; e++) {
+        const double value = fn(run, &run->epochs[e]);
+        if (isfinite(value))
+            values[count++] = value;
+    }
+    const double median = count > 0 ? gnn_median(values, count) : (double)NAN;
+    free(values);
+    return median;
+}
+
+/* ---- of an epoch ---- */
+
+static double epoch_seconds(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    (void)run;
+    return known(gnn_epoch_whole_ns(epoch)) / second_ns;
+}
+
+static double prepare_seconds(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    (void)run;
+    return known(epoch->prepare_ns) / second_ns;
+}
+
+static double prepare_share(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    return 100 * prepare_seconds(run, epoch) / epoch_seconds(run, epoch);
+}
+
+static double sampling_seconds(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    for (uint32_t i = 0; i < epoch->stage_count; i++) {
+        const struct gnn_record_stage *const stage = &epoch->stages[i];
+        if (strcmp(stage->stage, "sample") == 0)
+            return (known(stage->wall_ns) - known(stage->wait_queue_ns)) / known(stage->workers) / second_ns *
+                   whole_over_part(run, epoch);
+    }
+    return (double)NAN;
+}
+
+static double longest_wait(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    double longest = (double)NAN;
+    for (uint32_t i = 0; i < epoch->stage_count; i++)
+        longest = fmax(longest, known(epoch->stages[i].wait_io_ns) / known(epoch->stages[i].workers));
+    return longest / second_ns * whole_over_part(run, epoch);
+}
+
+static double read_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    return known(epoch->counters.device_read_bytes) / gib * whole_over_part(run, epoch);
+}
+
+static double reads(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    return known(epoch->counters.device_read_ios) * whole_over_part(run, epoch);
+}
+
+static double read_kib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    (void)run;
+    return known(epoch->counters.device_read_bytes) / known(epoch->counters.device_read_ios) / 1024;
+}
+
+static double asked_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    return known(epoch->counters.requested_bytes) / gib * whole_over_part(run, epoch);
+}
+
+static double asks(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    return known(epoch->counters.requested_ios) * whole_over_part(run, epoch);
+}
+
+static double written_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    return known(epoch->counters.device_write_bytes) / gib * whole_over_part(run, epoch);
+}
+
+static double hit_percent(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    (void)run;
+    return 100 * gnn_record_hit_ratio(&epoch->counters);
+}
+
+static double peak_gib(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    (void)run;
+    return known(epoch->counters.peak_memory_bytes) / gib;
+}
+
+static const struct {
+    const char *name;
+    epoch_fn *fn;
+} epoch_metrics[] = {
+    {"epoch_s", epoch_seconds},       {"prepare_s", prepare_seconds}, {"prepare_pct", prepare_share},
+    {"sampling_s", sampling_seconds}, {"read_gib", read_gib},         {"reads", reads},
+    {"read_kib", read_kib},           {"asked_gib", asked_gib},       {"asks", asks},
+    {"written_gib", written_gib},     {"disk_wait_s", longest_wait},  {"hit_pct", hit_percent},
+    {"peak_gib", peak_gib},
+};
+enum { EPOCH_METRICS = sizeof epoch_metrics / sizeof *epoch_metrics };
+
+/* ---- of a run ---- */
+
+static double first_epoch(const struct gnn_run_record *run)
+{
+    return run->epoch_count > 0 ? epoch_seconds(run, &run->epochs[0]) : (double)NAN;
+}
+
+static double gpu_busy(const struct gnn_run_record *run)
+{
+    uint64_t busy_ns, wall_ns;
+    return gnn_run_gpu_busy(run, &busy_ns, &wall_ns) ? 100 * (double)busy_ns / (double)wall_ns : (double)NAN;
+}
+
+static double accuracy(const struct gnn_run_record *run)
+{
+    return 100 * gnn_run_test_accuracy(run);
+}
+
+static double of_environment(const struct gnn_run_record *run, const char *key)
+{
+    const char *const text = gnn_kv_get(&run->environment, key);
+    return text == NULL ? (double)NAN : strtod(text, NULL);
+}
+
+static double open_seconds(const struct gnn_run_record *run)
+{
+    return of_environment(run, "system.open_ns") / second_ns;
+}
+
+static double nodes(const struct gnn_run_record *run)
+{
+    return of_environment(run, "dataset.nodes");
+}
+
+static double edges(const struct gnn_run_record *run)
+{
+    return of_environment(run, "dataset.edges");
+}
+
+static double dim(const struct gnn_run_record *run)
+{
+    return known(run->dim);
+}
+
+static double feature_gib(const struct gnn_run_record *run)
+{
+    return nodes(run) * dim(run) * sizeof(float) / gib;
+}
+
+static double total_gib(const struct gnn_run_record *run)
+{
+    return known(run->dataset_bytes) / gib;
+}
+
+static double topology_gib(const struct gnn_run_record *run)
+{
+    return total_gib(run) - feature_gib(run);
+}
+
+static double is_oom(const struct gnn_run_record *run)
+{
+    return run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM ? 1 : 0;
+}
+
+static double is_oot(const struct gnn_run_record *run)
+{
+    return run->status == GNN_RUN_OOT ? 1 : 0;
+}
+
+static const struct {
+    const char *name;
+    double (*fn)(const struct gnn_run_record *run);
+    bool of_end;
+} run_metrics[] = {
+    {"first_epoch_s", first_epoch, false},
+    {"open_s", open_seconds, false},
+    {"io_wait_pct", gnn_run_io_wait_pct, false},
+    {"gpu_busy_pct", gpu_busy, false},
+    {"accuracy_pct", accuracy, false},
+    {"mrr", gnn_run_test_mrr, false},
+    {"nodes", nodes, false},
+    {"edges", edges, false},
+    {"dim", dim, false},
+    {"feature_gib", feature_gib, false},
+    {"total_gib", total_gib, false},
+    {"topology_gib", topology_gib, false},
+    {"oom", is_oom, true},
+    {"oot", is_oot, true},
+};
+enum { RUN_METRICS = sizeof run_metrics / sizeof *run_metrics };
+
+/* ---- by name ---- */
+
+static const char own[] = "own.", first[] = "first.";
+
+static bool begins(const char *name, const char *prefix)
+{
+    return strncmp(name, prefix, strlen(prefix)) == 0 && name[strlen(prefix)] != '\0';
+}
+
+bool gnn_metric_known(const char *name)
+{
+    for (int i = 0; i < EPOCH_METRICS; i++)
+        if (strcmp(epoch_metrics[i].name, name) == 0)
+            return true;
+    for (int i = 0; i < RUN_METRICS; i++)
+        if (strcmp(run_metrics[i].name, name) == 0)
+            return true;
+    return begins(name, own) || begins(name, first);
+}
+
+bool gnn_metric_of_end(const char *name)
+{
+    for (int i = 0; i < RUN_METRICS; i++)
+        if (strcmp(run_metrics[i].name, name) == 0)
+            return run_metrics[i].of_end;
+    return false;
+}
+
+double gnn_metric_of(const struct gnn_run_record *run, const char *name)
+{
+    assert(gnn_metric_known(name));
+    for (int i = 0; i < RUN_METRICS; i++)
+        if (strcmp(run_metrics[i].name, name) == 0)
+            return run_metrics[i].of_end || !gnn_run_withholds_times(run) ? run_metrics[i].fn(run) : (double)NAN;
+    if (gnn_run_withholds_times(run) || run->status != GNN_RUN_OK || run->epoch_count == 0)
+        return (double)NAN;
+    for (int i = 0; i < EPOCH_METRICS; i++)
+        if (strcmp(epoch_metrics[i].name, name) == 0)
+            return of_later_epochs(run, epoch_metrics[i].fn);
+    if (begins(name, first))
+        return known(gnn_recorded_figure(&run->epochs[0], name + strlen(first)));
+    return known(gnn_recorded_figure(&run->epochs[run->epoch_count - 1], name + strlen(own)));
+}

@@ -1,0 +1,32 @@
+/* The quantities a figure can show of a run, by name: what stands on its y axis and in its predicates.
+ *
+ *   epoch_s          seconds of an epoch: the median of those after the first, or the first where it is alone; of a
+ *                    part of an epoch (--batches) what the whole would take
+ *   first_epoch_s    of the first
+ *   prepare_s        seconds of preparation inside that epoch (median of later epochs likewise)
+ *   prepare_pct      that as a share of the epoch
+ *   open_s           what the system took to open, its own files included
+ *   sampling_s       time one sampler spends on an epoch, waiting for the next stage left out
+ *   read_gib, reads  what the device delivered in an epoch, and in how many requests
+ *   asked_gib, asks  what was asked of storage by explicit reads
+ *   read_kib         mean size of a request to the device
+ *   written_gib      to the device
+ *   disk_wait_s      the longest time that a worker of a stage waited for storage
+ *   io_wait_pct, gpu_busy_pct, hit_pct, peak_gib, accuracy_pct, mrr
+ *   nodes, edges, dim, topology_gib, feature_gib, total_gib   of the dataset
+ *   oom, oot         1: the run ended so, 0: it did not
+ *   own.NAME         a system's own figure, of the last epoch; first.NAME: of the first */
+#ifndef GNN_FIGURE_METRIC_H
+#define GNN_FIGURE_METRIC_H
+
+#include "harness/record/record.h"
+
+bool gnn_metric_known(const char *name);
+
+/* Whether the metric is about how a run ended, and so has a value where there is no time. */
+bool gnn_metric_of_end(const char *name);
+
+/* The value of a run that is recorded; NAN: the run does not tell. The name is known. */
+double gnn_metric_of(const struct gnn_run_record *run, const char *name);
+
+#endif

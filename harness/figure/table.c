@@ -1,0 +1,280 @@
+#include "harness/base/data_dirs.h"
+#include "harness/base/ini.h"
+#include "harness/figure/axes.h"
+#include "harness/figure/show.h"
+#include "harness/figure/values.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum { PATH_BYTES = 1024, ASSUMED_MAX = 6, WORDS_MAX = 4 };
+
+/* ---- the table ---- */
+
+static void put_value(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, const uint32_t *at,
+                      FILE *out)
+{
+    const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[metric], series, at);
+    const struct gnn_published_row *const row = gnn_figure_published(figure, metric, series, at);
+    if (value.state != GNN_VALUE_KNOWN)
+        (void)fprintf(out, " %s", value.word);
+    else if (value.runs > 1)
+        (void)fprintf(out, " %.4g (%.4g to %.4g)", value.median, value.least, value.most);
+    else
+        (void)fprintf(out, " %.4g", value.median);
+    if (row != NULL)
+        (void)fprintf(out, " [%s]", row->value);
+    (void)fputs(" |", out);
+}
+
+/* Whether the figure or the paper has anything there. */
+static bool has_value(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *at)
+{
+    bool has = gnn_figure_find(figure, series, at) != NULL;
+    for (uint32_t m = 0; m < figure->metric_count && !has; m++)
+        has = gnn_figure_published(figure, m, series, at) != NULL;
+    return has;
+}
+
+/* Whether the series has anything at this combination of facets. */
+static bool has_line(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *facets)
+{
+    uint32_t at[GNN_AXES_MAX];
+    memcpy(at, facets, sizeof at);
+    for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++)
+        if (has_value(figure, series, at))
+            return true;
+    return false;
+}
+
+static void put_lines(const struct gnn_paper_figure *figure, uint32_t metric, uint32_t series, FILE *out)
+{
+    uint32_t at[GNN_AXES_MAX] = {0};
+    do {
+        if (!has_line(figure, series, at))
+            continue;
+        (void)fprintf(out, "| %s |", figure->series[series].name);
+        for (uint32_t a = 1; a < figure->axis_count; a++)
+            (void)fprintf(out, " %s |", figure->axes[a].values[at[a]]);
+        for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++)
+            put_value(figure, metric, series, at, out);
+        at[0] = 0;
+        (void)fputc('\n', out);
+    } while (gnn_axes_next(figure, 1, at));
+}
+
+void gnn_figure_table(const struct gnn_paper_figure *figure, FILE *out)
+{
+    const struct gnn_axis *const x = &figure->axes[0];
+    for (uint32_t m = 0; m < figure->metric_count; m++) {
+        (void)fprintf(out, "\n%s\n\n| series |", figure->metrics[m]);
+        for (uint32_t a = 1; a < figure->axis_count; a++)
+            (void)fprintf(out, " %s |", figure->axes[a].key);
+        for (uint32_t i = 0; i < x->count; i++)
+            (void)fprintf(out, " %s%s%s |", x->key, x->key[0] != '\0' ? "=" : "", x->values[i]);
+        (void)fputs("\n|", out);
+        for (uint32_t i = 0; i < figure->axis_count + x->count; i++)
+            (void)fputs("---|", out);
+        (void)fputc('\n', out);
+        for (uint32_t s = 0; s < figure->series_count; s++)
+            put_lines(figure, m, s, out);
+    }
+    if (figure->about.published[0] != '\0')
+        (void)fputs("\n[in brackets: as published]\n", out);
+}
+
+/* ---- CSV ---- */
+
+static void put_field(const char *text, char end, FILE *out)
+{
+    if (strpbrk(text, ",\"\n") == NULL) {
+        (void)fprintf(out, "%s%c", text, end);
+        return;
+    }
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++)
+        (void)fprintf(out, *text == '"' ? "\"%c" : "%c", *text);
+    (void)fprintf(out, "\"%c", end);
+}
+
+static void put_row(const struct gnn_paper_figure *figure, uint32_t series, const uint32_t *at, FILE *out)
+{
+    const struct gnn_figure_value drawn = gnn_figure_value_at(figure, figure->metrics[0], series, at);
+    put_field(figure->series[series].name, ',', out);
+    for (uint32_t a = 0; a < figure->axis_count; a++)
+        put_field(figure->axes[a].values[at[a]], ',', out);
+    put_field(drawn.state == GNN_VALUE_KNOWN ? "ok" : drawn.word, ',', out);
+    (void)fprintf(out, "%u,", drawn.runs);
+    for (uint32_t m = 0; m < figure->metric_count; m++) {
+        const struct gnn_figure_value value = gnn_figure_value_at(figure, figure->metrics[m], series, at);
+        const struct gnn_published_row *const row = gnn_figure_published(figure, m, series, at);
+        if (value.state == GNN_VALUE_KNOWN)
+            (void)fprintf(out, "%.9g,%.9g,%.9g,", value.median, value.least, value.most);
+        else
+            (void)fputs(",,,", out);
+        put_field(row != NULL ? row->value : "", ',', out);
+        put_field(row != NULL ? row->source : "", m + 1 < figure->metric_count ? ',' : '\n', out);
+    }
+}
+
+static void put_csv(const struct gnn_paper_figure *figure, FILE *out)
+{
+    (void)fputs("series,", out);
+    for (uint32_t a = 0; a < figure->axis_count; a++)
+        put_field(figure->axes[a].key[0] != '\0' ? figure->axes[a].key : "x", ',', out);
+    (void)fputs("status,runs,", out);
+    for (uint32_t m = 0; m < figure->metric_count; m++) {
+        const char *const name = figure->metrics[m];
+        (void)fprintf(out, "%s%s,%s_least,%s_most,%s_published,%s_source", m > 0 ? "," : "", name, name, name, name,
+                      name);
+    }
+    (void)fputc('\n', out);
+    for (uint32_t s = 0; s < figure->series_count; s++) {
+        uint32_t at[GNN_AXES_MAX] = {0};
+        do
+            if (has_value(figure, s, at))
+                put_row(figure, s, at, out);
+        while (gnn_axes_next(figure, 0, at));
+    }
+}
+
+enum gnn_status gnn_figure_csv(const struct gnn_paper_figure *figure, const char *dir, struct gnn_err *err)
+{
+    char path[PATH_BYTES];
+    GNN_TRY(gnn_make_dirs(dir, err));
+    (void)snprintf(path, sizeof path, "%s/%s.csv", dir, figure->id);
+    FILE *const file = fopen(path, "we");
+    if (file == NULL)
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "%s: %s", path, strerror(errno));
+    put_csv(figure, file);
+    const bool bad = ferror(file) != 0;
+    if (fclose(file) != 0 || bad)
+        return gnn_fail(err, errno == ENOSPC ? GNN_ENOSPC : GNN_EIO, "%s: %s", path, strerror(errno));
+    return GNN_OK;
+}
+
+/* ---- the caption ---- */
+
+struct caption {
+    char *text;
+    size_t bytes, used;
+};
+
+static void say(struct caption *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct caption *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (c->used < c->bytes) {
+        const int wrote = vsnprintf(c->text + c->used, c->bytes - c->used, format, args);
+        c->used += wrote > 0 ? (size_t)wrote : 0;
+    }
+    va_end(args);
+}
+
+/* Names the profile's figures that are assumed, those that its file marks so. */
+static void say_assumed(struct caption *c, const char *profile)
+{
+    char path[PATH_BYTES + GNN_NAME_MAX];
+    struct gnn_data_dirs found;
+    struct gnn_ini *ini = NULL;
+    uint32_t count = 0;
+    gnn_data_dirs(&found);
+    for (const char *const *dir = found.dirs; *dir != NULL && ini == NULL; dir++) {
+        (void)snprintf(path, sizeof path, "%s/%s.ini", *dir, profile);
+        (void)!gnn_ini_open(path, &ini, NULL);
+    }
+    for (uint32_t s = 0; ini != NULL && s < gnn_ini_section_count(ini); s++)
+        for (uint32_t i = 0; i < gnn_ini_section(ini, s)->entry_count; i++) {
+            const struct gnn_ini_entry *const entry = &gnn_ini_section(ini, s)->entries[i];
+            if (strstr(entry->value, " assumed") == NULL)
+                continue;
+            if (count < ASSUMED_MAX)
+                say(c, "%s%s.%s", count == 0 ? " (assumed there: " : ", ", gnn_ini_section(ini, s)->name, entry->key);
+            count++;
+        }
+    if (count > ASSUMED_MAX)
+        say(c, " and %u more", count - ASSUMED_MAX);
+    if (count > 0)
+        say(c, ")");
+    gnn_ini_close(ini);
+}
+
+typedef const char *text_fn(const struct gnn_run_record *run);
+
+/* Says the different texts that the recorded runs have for something, behind `lead`: "compute a and b"; nothing where
+ * they have none. */
+static void say_all(struct caption *c, const struct gnn_paper_figure *figure, const char *lead, text_fn *text_of)
+{
+    const char *told[WORDS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < figure->job->count; i++)
+        for (uint32_t r = 0; r < figure->cells[i].run_count; r++) {
+            const char *const text = text_of(&figure->cells[i].runs[r]);
+            bool known = text == NULL || text[0] == '\0' || count == WORDS_MAX;
+            for (uint32_t t = 0; t < count && !known; t++)
+                known = strcmp(told[t], text) == 0;
+            if (known)
+                continue;
+            say(c, "%s%s", count == 0 ? lead : " and ", text);
+            told[count++] = text;
+        }
+}
+
+static const char *compute_of(const struct gnn_run_record *run)
+{
+    return run->compute;
+}
+
+static const char *start_of(const struct gnn_run_record *run)
+{
+    return run->cold_observed == 1 ? "cold" : run->cold_observed == 0 ? "warm" : "";
+}
+
+static const char *build_of(const struct gnn_run_record *run)
+{
+    return gnn_kv_get(&run->environment, "build.revision");
+}
+
+static const struct gnn_run_record *any_run(const struct gnn_paper_figure *figure, uint32_t *most)
+{
+    const struct gnn_run_record *run = NULL;
+    *most = 0;
+    for (uint32_t i = 0; i < figure->job->count; i++) {
+        *most = gnn_max_u32(*most, figure->cells[i].run_count);
+        if (run == NULL && figure->cells[i].run_count > 0)
+            run = &figure->cells[i].runs[0];
+    }
+    return run;
+}
+
+void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes)
+{
+    struct caption c = {.text = text, .bytes = text_bytes};
+    uint32_t most;
+    const struct gnn_run_record *const run = any_run(figure, &most);
+    assert(text_bytes > 0);
+    text[0] = '\0';
+    if (run == NULL)
+        return;
+    say(&c, "%s world", run->world);
+    if (run->profile[0] != '\0') {
+        say(&c, ", profile %s", run->profile);
+        say_assumed(&c, run->profile);
+    }
+    say(&c, ", scale 1/%u", figure->scale_divisor);
+    say_all(&c, figure, ", compute ", compute_of);
+    say_all(&c, figure, ", start ", start_of);
+    say(&c, ", cap %s", run->cap_enforcement);
+    if (most > 1)
+        say(&c, ", median, least and most of at most %u runs a cell", most);
+    else
+        say(&c, ", one run a cell");
+    say_all(&c, figure, ", build ", build_of);
+    if (figure->about.published[0] != '\0')
+        say(&c, ". Published values from the paper: %s", figure->about.place);
+    say(&c, ".%s%s", figure->about.note[0] != '\0' ? " " : "", figure->about.note);
+}

@@ -1,0 +1,187 @@
+#include "harness/figure/values.h"
+
+#include "harness/figure/metric.h"
+#include "harness/record/summary.h"
+#include "harness/run/sweep/lookup.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { REPETITIONS_MAX = 64 };
+
+/* ---- loading ---- */
+
+static enum gnn_status load_cell(const struct gnn_run_config *config, bool any_build, uint32_t most,
+                                 struct gnn_figure_cell *cell, struct gnn_err *err)
+{
+    int64_t ids[REPETITIONS_MAX];
+    uint32_t count;
+    struct gnn_db *db;
+    GNN_TRY(gnn_sweep_find(config, any_build, gnn_min_u32(most, REPETITIONS_MAX), ids, &count, err));
+    gnn_run_records_free(cell->runs, cell->run_count);
+    cell->runs = NULL;
+    cell->run_count = 0;
+    if (count == 0)
+        return GNN_OK;
+    GNN_TRY(gnn_db_open(config->db, GNN_DB_READ, &db, err));
+    const enum gnn_status status = gnn_db_load_all(db, ids, count, &cell->runs, err);
+    gnn_db_close(db);
+    cell->run_count = status == GNN_OK ? count : 0;
+    return status;
+}
+
+enum gnn_status gnn_figure_load(struct gnn_paper_figure *figure, bool any_build, uint32_t most, struct gnn_err *err)
+{
+    assert(most > 0);
+    for (uint32_t i = 0; i < figure->job->count; i++)
+        if (figure->job->cells[i].refusal[0] == '\0')
+            GNN_TRY(load_cell(&figure->job->cells[i].config, any_build, most, &figure->cells[i], err));
+    return GNN_OK;
+}
+
+void gnn_figure_count(const struct gnn_paper_figure *figure, uint32_t *cells, uint32_t *recorded)
+{
+    *cells = *recorded = 0;
+    for (uint32_t i = 0; figure->job != NULL && i < figure->job->count; i++) {
+        if (figure->job->cells[i].refusal[0] != '\0')
+            continue;
+        ++*cells;
+        *recorded += figure->cells[i].run_count > 0 ? 1 : 0;
+    }
+}
+
+/* ---- values ---- */
+
+const struct gnn_figure_cell *gnn_figure_find(const struct gnn_paper_figure *figure, uint32_t series,
+                                              const uint32_t *at)
+{
+    for (uint32_t i = 0; i < figure->job->count; i++)
+        if (figure->cells[i].series == series && memcmp(figure->cells[i].at, at, figure->axis_count * sizeof *at) == 0)
+            return &figure->cells[i];
+    return NULL;
+}
+
+/* The word of a run without a number; NULL: it has one. */
+static const char *word_of(const struct gnn_run_record *run, enum gnn_value_state *state)
+{
+    *state = GNN_VALUE_WORD;
+    switch (run->status) {
+    case GNN_RUN_OOM:
+        return "OOM";
+    case GNN_RUN_GPU_OOM:
+        return "GPU OOM";
+    case GNN_RUN_OOT:
+        return "OOT";
+    case GNN_RUN_OK:
+        *state = gnn_run_withholds_times(run) ? GNN_VALUE_MISSING : GNN_VALUE_KNOWN;
+        return gnn_run_withholds_times(run) ? "invalid" : NULL;
+    default:
+        *state = GNN_VALUE_MISSING;
+        return "failed";
+    }
+}
+
+/* Median and spread of a metric over the repetitions that have it. */
+static struct gnn_figure_value over_runs(const struct gnn_figure_cell *cell, const char *metric)
+{
+    double values[REPETITIONS_MAX];
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < cell->run_count; r++) {
+        const double value = gnn_metric_of(&cell->runs[r], metric);
+        if (isfinite(value) && count < REPETITIONS_MAX)
+            values[count++] = value;
+    }
+    if (count == 0)
+        return (struct gnn_figure_value){.state = GNN_VALUE_MISSING, .word = "unknown"};
+    const double median = gnn_median(values, count); /* sorts */
+    return (struct gnn_figure_value){.state = GNN_VALUE_KNOWN,
+                                     .median = median,
+                                     .least = values[0],
+                                     .most = values[count - 1],
+                                     .runs = count,
+                                     .word = ""};
+}
+
+struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
+                                            const uint32_t *at)
+{
+    const struct gnn_figure_cell *const cell = gnn_figure_find(figure, series, at);
+    enum gnn_value_state state;
+    if (cell == NULL)
+        return (struct gnn_figure_value){.state = GNN_VALUE_NONE, .word = ""};
+    if (figure->job->cells[cell - figure->cells].refusal[0] != '\0')
+        return (struct gnn_figure_value){.state = GNN_VALUE_WORD, .word = "N/A"};
+    if (cell->run_count == 0)
+        return (struct gnn_figure_value){.state = GNN_VALUE_MISSING, .word = "not run"};
+    const char *const word = word_of(&cell->runs[cell->run_count - 1], &state);
+    if (word != NULL && !gnn_metric_of_end(metric))
+        return (struct gnn_figure_value){.state = state, .word = word};
+    return over_runs(cell, metric);
+}
+
+static enum gnn_value_state value(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
+{
+    const struct gnn_figure_value found = gnn_figure_value_at(ctx, metric, series, at);
+    if (found.state == GNN_VALUE_KNOWN)
+        *out = found.median;
+    return found.state;
+}
+
+void gnn_figure_values(struct gnn_paper_figure *figure, struct gnn_value_source *out)
+{
+    *out = (struct gnn_value_source){.axis_count = figure->axis_count,
+                                     .axes = figure->axes,
+                                     .series_count = figure->series_count,
+                                     .series = figure->series_names,
+                                     .has_metric = gnn_metric_known,
+                                     .value = value,
+                                     .ctx = figure};
+}
+
+/* ---- published ---- */
+
+/* Whether the row speaks of the series: "SYSTEM/VARIANT". */
+static bool is_of_series(const struct gnn_published_row *row, const char *published)
+{
+    const size_t length = strcspn(published, "/");
+    const char *const variant = published[length] == '/' ? published + length + 1 : "";
+    return strlen(row->system) == length && strncmp(row->system, published, length) == 0 &&
+           strcmp(row->variant, variant) == 0;
+}
+
+/* Whether the row speaks of this value of an axis. What its parameter does not name it says of no value, unless the
+ * axis has only one. */
+static bool is_at(const struct gnn_paper_figure *figure, const struct gnn_published_row *row, uint32_t a,
+                  const char *ours)
+{
+    const struct gnn_axis *const axis = &figure->axes[a];
+    char theirs[GNN_AXIS_VALUE_BYTES];
+    const char *const key = a == 0 && figure->about.published_x[0] != '\0' ? figure->about.published_x : axis->key;
+    if (strcmp(axis->key, "dataset") == 0)
+        return gnn_published_same_name(row->dataset, ours);
+    if (strcmp(axis->key, "model") == 0)
+        return gnn_published_same_name(row->model, ours);
+    if (!gnn_published_parameter(row, key, theirs, sizeof theirs))
+        return axis->count == 1;
+    return strcmp(theirs, ours) == 0;
+}
+
+const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figure *figure, uint32_t metric,
+                                                     uint32_t series, const uint32_t *at)
+{
+    const char *const name = figure->series[series].published, *const what = figure->published_names[metric];
+    assert(metric < GNN_FIGURE_METRICS_MAX);
+    if (name[0] == '\0' || what[0] == '\0' || strcmp(what, "-") == 0)
+        return NULL;
+    for (uint32_t i = 0; i < figure->published.count; i++) {
+        const struct gnn_published_row *const row = &figure->published.rows[i];
+        bool same = strcmp(row->figure_id, figure->id) == 0 && strcmp(row->metric, what) == 0 &&
+                    strcmp(row->relation, "exact") == 0 && is_of_series(row, name);
+        for (uint32_t a = 0; a < figure->axis_count && same; a++)
+            same = is_at(figure, row, a, figure->axes[a].values[at[a]]);
+        if (same)
+            return row;
+    }
+    return NULL;
+}

@@ -1,0 +1,35 @@
+/* The values of a figure's cells: from the records, beside what the paper printed. */
+#ifndef GNN_FIGURE_VALUES_H
+#define GNN_FIGURE_VALUES_H
+
+#include "harness/figure/figure.h"
+
+/* Loads the recorded repetitions of every cell, of this build or of any, at most `most` each. */
+GNN_MUST_CHECK enum gnn_status gnn_figure_load(struct gnn_paper_figure *figure, bool any_build, uint32_t most,
+                                               struct gnn_err *err);
+
+/* The figure as what predicates are about. It points into the figure. */
+void gnn_figure_values(struct gnn_paper_figure *figure, struct gnn_value_source *out);
+
+/* A metric of a series at one value of each axis, over the repetitions. */
+struct gnn_figure_value {
+    enum gnn_value_state state;
+    double median, least, most; /* known alone */
+    uint32_t runs;
+    const char *word; /* where there is no number: "OOM", "OOT", "N/A", "failed", "not run"; "": no such cell */
+};
+struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
+                                            const uint32_t *at);
+
+/* What the paper printed for one of the figure's metrics there: NULL, nothing. */
+const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figure *figure, uint32_t metric,
+                                                     uint32_t series, const uint32_t *at);
+
+/* The cell of a series at one value of each axis; NULL: none. */
+const struct gnn_figure_cell *gnn_figure_find(const struct gnn_paper_figure *figure, uint32_t series,
+                                              const uint32_t *at);
+
+/* How many cells there are to run (not those that are impossible), and how many of them are recorded. */
+void gnn_figure_count(const struct gnn_paper_figure *figure, uint32_t *cells, uint32_t *recorded);
+
+#endif

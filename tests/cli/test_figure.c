@@ -1,0 +1,181 @@
+/* A tiny figure from its file to its picture: cells are run once, the table, the CSV and the verdicts follow from the
+ * records, what cannot be had is told. */
+#include "tests/support/must.h"
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct place {
+    char *dir;
+    char prefix[1500]; /* of every command: whose files are looked at, where results go */
+};
+
+static void write_text(const struct place *p, const char *name, const char *text)
+{
+    char path[700];
+    (void)snprintf(path, sizeof path, "%s/%s", p->dir, name);
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int make_place(void **state)
+{
+    struct place *const p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    p->dir = process_temp_dir();
+    (void)snprintf(p->prefix, sizeof p->prefix,
+                   "export XDG_DATA_HOME=%s; cd /; O=%s/%s; [ -x $O ] || O=%s; DB='--db %s/f.db --out %s/out';", p->dir,
+                   getenv("PWD") != NULL ? getenv("PWD") : ".", process_program(), process_program(), p->dir, p->dir);
+    struct process_result r = process_shell("mkdir -p %s/oocgnn/figures %s/oocgnn/published", p->dir, p->dir);
+    assert_int_equal(r.exit_status, 0);
+    process_free(&r);
+    write_text(
+        p, "oocgnn/figures/tiny-fig1.ini",
+        "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\nbatch = 64000\nhidden = 16\n"
+        "fanout = 5,5\nevaluate = never\nepochs = 2\nmodel = sage\n[slow]\nsystem = pygplus\ndim = 64, 512\n[fast]\n"
+        "system = null\ndim = 64, 512\npublished = F\n[no]\nsystem = null\ntask = link\ndim = 64\n[peer]\npublished "
+        "= P/x\n[figure]\npaper = tiny\nplace = Figure 1\ntitle = A tiny figure\nchart = bars\nx = dim\nfacets = "
+        "dataset\ny = epoch_s, reads\nx_label = width\ny_label = seconds\nlog = yes\npublished = time\nscale = "
+        "1/4000\n[holds]\norder = epoch_s[fast] < epoch_s[slow]\nratio = epoch_s[slow, dim=512] / epoch_s[slow, "
+        "dim=64] ~ 1000\nopen = epoch_s[no] < 1\n[reasons]\nratio = nobody said so\n");
+    write_text(p, "oocgnn/figures/tiny-fig2.ini",
+               "[figure]\npaper = tiny\nplace = Figure 2\ntitle = None\nmissing = it needs a thing nobody has\n");
+    write_text(p, "oocgnn/published/tiny.csv",
+               "figure_id,system,variant,dataset,model,parameter,metric,value,unit,baseline,relation,source\n"
+               "tiny-fig1,F,,Papers100M,,dim=64,time,3.5,s,,exact,Table 9\n"
+               "tiny-fig1,P,x,Papers100M,,dim=512,time,OOM,s,,exact,Section 2\n");
+    *state = p;
+    return 0;
+}
+
+static int remove_place(void **state)
+{
+    struct place *const p = *state;
+    process_remove_tree(p->dir);
+    free(p->dir);
+    free(p);
+    return 0;
+}
+
+static struct process_result figure(const struct place *p, const char *words)
+{
+    return process_shell("%s $O figure %s $DB", p->prefix, words);
+}
+
+static void expect(const struct process_result *r, int exit_status, const char *const *parts)
+{
+    bool all = r->exit_status == exit_status;
+    for (; all && *parts != NULL; parts++)
+        all = strstr(r->out, *parts) != NULL || strstr(r->err, *parts) != NULL;
+    if (!all)
+        fail_msg("exit %d, expected %d and \"%s\":\n%s%s", r->exit_status, exit_status, *parts != NULL ? *parts : "",
+                 r->out, r->err);
+}
+
+static char *read_out(const struct place *p, const char *name)
+{
+    struct process_result r = process_shell("cat %s/out/%s", p->dir, name);
+    char *const text = strdup(r.out);
+    process_free(&r);
+    assert_non_null(text);
+    return text;
+}
+
+static void a_figure_from_file_to_picture(void **state)
+{
+    const struct place *const p = *state;
+    static const char *const first[] = {"4 runs made",
+                                        "4 of 4 cells are recorded",
+                                        "| fast | papers100m | ",
+                                        " [3.5] |",
+                                        "[OOM]",
+                                        "| no | papers100m | N/A |",
+                                        "profile gnndrive-paper (assumed there:",
+                                        "scale 1/4000",
+                                        "holds           order",
+                                        "DOES NOT HOLD   ratio",
+                                        "likely cause: nobody said so",
+                                        "not measurable  open",
+                                        NULL};
+    static const char *const again[] = {"0 runs made, 5 passed over", "holds           order", NULL};
+    struct process_result r = figure(p, "tiny-fig1 --jobs 2");
+    if (strstr(r.err, "gnuplot is not installed") != NULL)
+        leave_out("the picture: no gnuplot");
+    expect(&r, 0, first);
+    const bool drawn = strstr(r.err, "gnuplot") == NULL;
+    process_free(&r);
+    char *const csv = read_out(p, "tiny-fig1.csv");
+    assert_non_null(strstr(csv, "series,dim,dataset,status,runs,epoch_s,epoch_s_least,epoch_s_most,epoch_s_published,"
+                                "epoch_s_source,reads"));
+    assert_non_null(strstr(csv, "fast,64,papers100m,ok,1,"));
+    assert_non_null(strstr(csv, ",3.5,Table 9,"));
+    assert_non_null(strstr(csv, "peer,512,papers100m,,0,,,,OOM,Section 2,"));
+    free(csv);
+    r = process_shell("cd %s/out && for f in png svg pdf; do [ -s tiny-fig1.$f ] || echo no $f; done", p->dir);
+    if (drawn)
+        assert_string_equal(r.out, "");
+    process_free(&r);
+    r = figure(p, "tiny-fig1");
+    expect(&r, 0, again);
+    process_free(&r);
+}
+
+static void what_is_recorded_is_checked_and_listed(void **state)
+{
+    const struct place *const p = *state;
+    static const char *const nothing[] = {"0 of 4 cells are recorded", "not measurable  order", NULL};
+    static const char *const listed[] = {"tiny-fig1            0 of 4",
+                                         "tiny-fig2            -            it needs a thing", NULL};
+    static const char *const not_had[] = {"tiny-fig2 is not to be had: it needs a thing nobody has", NULL};
+    static const char *const unknown[] = {"no figure \"tiny-fig3\"", "did you mean", NULL};
+    static const char *const none[] = {"name some, or --all", NULL};
+    struct process_result r = figure(p, "tiny-fig1 --check");
+    expect(&r, 0, nothing);
+    process_free(&r);
+    r = figure(p, "--list");
+    expect(&r, 0, listed);
+    process_free(&r);
+    r = figure(p, "tiny-fig2");
+    expect(&r, 4, not_had);
+    process_free(&r);
+    r = figure(p, "tiny-fig3");
+    expect(&r, 2, unknown);
+    process_free(&r);
+    r = figure(p, "");
+    expect(&r, 2, none);
+    process_free(&r);
+}
+
+static void all_of_them_end_in_a_summary(void **state)
+{
+    const struct place *const p = *state;
+    static const char *const parts[] = {"| paper | figures |", "| tiny | 2 | 1 | 1 | 1 | 1 | 1 |",
+                                        "not to be had: it needs a thing nobody has", NULL};
+    struct process_result r = figure(p, "tiny-fig1");
+    process_free(&r);
+    r = figure(p, "--all --check --any-build");
+    expect(&r, 0, parts);
+    process_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_figure_from_file_to_picture, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(what_is_recorded_is_checked_and_listed, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(all_of_them_end_in_a_summary, make_place, remove_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+/* Predicates against values made by hand: what each form says, at every combination, and what has no say. */
+#include "harness/figure/predicate.h"
+#include "tests/support/must.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SERIES = 3, XS = 3, GRAPHS = 2 };
+
+/* In place of a number. */
+#define NONE (-1.0)
+#define WORD (-2.0)
+#define MISSING (-3.0)
+
+static const struct gnn_axis axes[] = {
+    {.key = "memory", .count = XS, .values = {"8G", "16G", "32G"}},
+    {.key = "graph", .count = GRAPHS, .values = {"small", "large"}},
+};
+static const char *const names[] = {"A", "B-GPU", "C d"};
+
+/* time[series][graph][memory] */
+static const double times[SERIES][GRAPHS][XS] = {
+    {{8, 4, 2}, {80, 40, 20}},
+    {{4, 2, 1}, {10, 10, 10}},
+    {{WORD, 6, 6}, {NONE, NONE, MISSING}},
+};
+
+static bool has_metric(const char *metric)
+{
+    return strcmp(metric, "time") == 0 || strcmp(metric, "own.x") == 0;
+}
+
+static enum gnn_value_state value(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)
+{
+    (void)ctx;
+    const double found = strcmp(metric, "time") == 0 ? times[series][at[1]][at[0]] : 5;
+    if (found < 0)
+        return found == NONE ? GNN_VALUE_NONE : found == WORD ? GNN_VALUE_WORD : GNN_VALUE_MISSING;
+    *out = found;
+    return GNN_VALUE_KNOWN;
+}
+
+static const struct gnn_value_source source = {
+    .axis_count = 2, .axes = axes, .series_count = SERIES, .series = names, .has_metric = has_metric, .value = value};
+static const struct gnn_tolerances tolerances = {.about = 1.25, .flat = 1.1, .noise = 1.02};
+
+static struct gnn_outcome judge(const char *text, gnn_judged_fn *fn, void *ctx)
+{
+    struct gnn_predicate *const predicate = malloc(sizeof *predicate);
+    struct gnn_outcome outcome;
+    struct gnn_err err = {0};
+    assert_non_null(predicate);
+    must(gnn_predicate_parse(text, &source, predicate, &err), &err);
+    gnn_predicate_judge(predicate, &source, &tolerances, fn, ctx, &outcome);
+    free(predicate);
+    return outcome;
+}
+
+static void each_form_says_what_it_says(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum gnn_verdict_of_predicate verdict;
+        uint32_t judged, held;
+    } cases[] = {
+        {"time[A, memory=8G, graph=small] = 8", GNN_HOLDS, 1, 1},
+        {"time[A, memory=8G, graph=small] = 8.1", GNN_HOLDS_NOT, 1, 0},
+        {"time[A, memory=8G, graph=small] / time[B-GPU, memory=8G, graph=small] ~ 2.4", GNN_HOLDS, 1, 1},
+        {"time[A, memory=8G, graph=small] / time[B-GPU, memory=8G, graph=small] ~ 1.6", GNN_HOLDS, 1, 1},
+        {"time[A, memory=8G, graph=small] / time[B-GPU, memory=8G, graph=small] ~ 2.51", GNN_HOLDS_NOT, 1, 0},
+        {"time[A, memory=8G, graph=small] / time[B-GPU, memory=8G, graph=small] ~ 1.59", GNN_HOLDS_NOT, 1, 0},
+        {"time[B-GPU] < time[A]", GNN_HOLDS, 6, 6}, /* every memory, every graph */
+        {"time[A, graph=small] < 5", GNN_HOLDS_NOT, 3, 2},
+        {"time[A, memory=32G] <= 20", GNN_HOLDS, 2, 2},
+        {"time[A, memory=32G] < 20", GNN_HOLDS_NOT, 2, 1},
+        {"1 < time[B-GPU, graph=large] < time[A, graph=large]", GNN_HOLDS, 3, 3},
+        {"10 >= time[B-GPU, graph=large] > 9", GNN_HOLDS, 3, 3},
+        {"max(time[A] / time[B-GPU]) = 8", GNN_HOLDS, 1, 1},
+        {"min(time[A] / time[B-GPU]) = 2", GNN_HOLDS, 1, 1},
+        {"mean(time[A, graph=small]) = (8 + 4 + 2) / 3", GNN_HOLDS, 1, 1},
+        {"max(time[A, graph=small]) - min(time[A, graph=small]) * 2 = 4", GNN_HOLDS, 1, 1},
+        {"falls(time[A])", GNN_HOLDS, 2, 2},
+        {"rises(time[A])", GNN_HOLDS_NOT, 2, 0},
+        {"rises(time[A, graph=large] / time[B-GPU, graph=large])", GNN_HOLDS_NOT, 1, 0},
+        {"flat(time[B-GPU, graph=large])", GNN_HOLDS, 1, 1},
+        {"flat(time[B-GPU])", GNN_HOLDS_NOT, 2, 1},
+        {"rises(time[B-GPU, graph=large])", GNN_HOLDS, 1, 1}, /* a flat curve does not fall */
+        {"argmin(time[A]) = 32G", GNN_HOLDS, 2, 2},
+        {"argmax(time[A]) = 8G", GNN_HOLDS, 2, 2},
+        {"argmin(time[A]) = 16G", GNN_HOLDS_NOT, 2, 0},
+        {"own.x[A] * 2 = 10", GNN_HOLDS, 6, 6},
+        {"2 + 3 * 4 - 6 / 2 = 11", GNN_HOLDS, 1, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct gnn_outcome outcome = judge(cases[i].text, NULL, NULL);
+        if (outcome.verdict != cases[i].verdict || outcome.judged != cases[i].judged || outcome.held != cases[i].held)
+            fail_msg("%s: verdict %d, %u of %u held", cases[i].text, (int)outcome.verdict, outcome.held,
+                     outcome.judged);
+    }
+}
+
+/* A cell that ended without a number, or that the figure does not have, has no say; one that was not run keeps the
+ * verdict open, unless another already spoke against it. */
+static void what_is_not_there_has_no_say(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum gnn_verdict_of_predicate verdict;
+        uint32_t judged, words, missing;
+    } cases[] = {
+        {"time[C d, graph=small] = 6", GNN_HOLDS, 2, 1, 0},
+        {"time[C d] = 6", GNN_NOT_MEASURABLE, 2, 1, 1},
+        {"time[C d] = 7", GNN_HOLDS_NOT, 2, 1, 1},
+        {"time[C d, memory=8G, graph=small] = 6", GNN_NOT_MEASURABLE, 0, 1, 0},
+        {"time[C d, memory=8G, graph=large] = 6", GNN_NOT_MEASURABLE, 0, 0, 0},
+        {"max(time[C d, graph=small]) = 6", GNN_HOLDS, 1, 0, 0},
+        {"max(time[C d]) = 6", GNN_NOT_MEASURABLE, 0, 0, 1},
+        {"time[A, graph=small] / (time[A, graph=small] - 8) = 1", GNN_HOLDS_NOT, 2, 1, 0}, /* 8 / 0 */
+        {"flat(time[C d, graph=small])", GNN_HOLDS, 1, 0, 0},
+        {"flat(time[A, memory=8G, graph=small])", GNN_HOLDS, 1, 0, 0},
+        {"argmin(time[C d, graph=small]) = 16G", GNN_HOLDS, 1, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct gnn_outcome outcome = judge(cases[i].text, NULL, NULL);
+        if (outcome.verdict != cases[i].verdict || outcome.judged != cases[i].judged ||
+            outcome.words != cases[i].words || outcome.missing != cases[i].missing)
+            fail_msg("%s: verdict %d, %u judged, %u words, %u missing", cases[i].text, (int)outcome.verdict,
+                     outcome.judged, outcome.words, outcome.missing);
+    }
+}
+
+static void note(void *ctx, const struct gnn_judged *judged)
+{
+    char *const text = ctx;
+    const size_t used = strlen(text);
+    (void)snprintf(text + used, 500 - used, "[%s: %g %g %s]", judged->where, judged->values[0],
+                   judged->count > 1 ? judged->values[1] : 0, judged->holds ? "yes" : "no");
+}
+
+static void every_combination_is_told(void **state)
+{
+    (void)state;
+    char text[500] = "";
+    (void)judge("time[A, memory=8G] / time[B-GPU, memory=8G] ~ 2", note, text);
+    assert_string_equal(text, "[graph=small: 2 2 yes][graph=large: 8 2 no]");
+    text[0] = '\0';
+    (void)judge("falls(time[A])", note, text);
+    assert_string_equal(text, "[graph=small: 0.5 0 yes][graph=large: 0.5 0 yes]");
+    text[0] = '\0';
+    (void)judge("max(time[A]) = 80", note, text);
+    assert_string_equal(text, "[: 80 80 yes]");
+}
+
+static void ratios_are_known_as_such(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool ratio;
+        double published;
+    } cases[] = {
+        {"time[A] / time[B-GPU] ~ 16.9", true, 16.9},
+        {"max(time[A] / time[B-GPU]) ~ 8", true, 8},
+        {"time[A] < 3", false, 0},
+        {"3 < time[A] ~ 4", false, 0},
+        {"time[A] ~ time[B-GPU]", false, 0},
+        {"flat(time[A])", false, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gnn_predicate *const predicate = malloc(sizeof *predicate);
+        struct gnn_err err = {0};
+        double published = 0;
+        assert_non_null(predicate);
+        must(gnn_predicate_parse(cases[i].text, &source, predicate, &err), &err);
+        assert_int_equal(gnn_predicate_is_ratio(predicate, &published), cases[i].ratio);
+        if (cases[i].ratio)
+            assert_float_equal(published, cases[i].published, 0);
+        free(predicate);
+    }
+}
+
+static void what_is_none_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        {"", "expected a number"},
+        {"time[A]", "expected a comparison"},
+        {"time[A] <", "expected a number"},
+        {"time[A] < 3 4", "expected the end"},
+        {"time[A < 3", "not closed"},
+        {"time[D] < 3", "no series \"D\""},
+        {"time[b-GPU] < 3", "did you mean"},
+        {"hours[A] < 3", "no metric \"hours\""},
+        {"time[A, memory=9G] < 3", "takes no value 9G"},
+        {"time[A, dim=9] < 3", "no axis \"dim\""},
+        {"time[A, memory] < 3", "not closed"},
+        {"median(time[A]) < 3", "no function \"median\""},
+        {"max(time[A] < 3", "expected )"},
+        {"falls(time[A]", "expected )"},
+        {"falls(time[A]) < 3", "expected the end"},
+        {"time < 3", "expected [ or ("},
+        {"-(2 - 5) = 3", "expected a number"},
+        {"((((((((((((((((((1)))))))))))))))))) = 1", "too deep"},
+        {"1 < 2 < 3 < 4 < 5 < 6 < 7", "expected the end"},
+        {"1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1 = 1", "too long"},
+    };
+    struct gnn_predicate *const predicate = malloc(sizeof *predicate);
+    assert_non_null(predicate);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gnn_err err = {0};
+        if (gnn_predicate_parse(cases[i].text, &source, predicate, &err) != GNN_EUSAGE ||
+            strstr(err.message, cases[i].part) == NULL)
+            fail_msg("%s: \"%s\" lacks \"%s\"", cases[i].text, err.message, cases[i].part);
+    }
+    free(predicate);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_form_says_what_it_says), cmocka_unit_test(what_is_not_there_has_no_say),
+        cmocka_unit_test(every_combination_is_told),   cmocka_unit_test(ratios_are_known_as_such),
+        cmocka_unit_test(what_is_none_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
