@@ -1,0 +1,317 @@
+/* The figures of plots/figures: each can be read, its cells made, its predicates parsed; what they say is printed
+ * stands among the published values. And what a figure's or a table's file may not be. */
+#include "harness/base/data_dirs.h"
+#include "harness/figure/figure.h"
+#include "harness/figure/metric.h"
+#include "harness/figure/values.h"
+#include "tests/support/fake_run.h"
+#include "tests/support/must.h"
+#include "tests/support/process.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- the files of the tree ---- */
+
+struct visit {
+    uint32_t figures, missing, cells, predicates, ratios;
+    char published[GNN_DATA_DIR_BYTES];
+};
+
+/* A published number of this figure. */
+static bool is_published(const struct gnn_paper_figure *figure, double number)
+{
+    for (uint32_t i = 0; i < figure->published.count; i++) {
+        const struct gnn_published_row *const row = &figure->published.rows[i];
+        const double value = gnn_published_value(row);
+        if (strcmp(row->figure_id, figure->id) == 0 && isfinite(value) && fabs(value - number) <= 1e-9 * number)
+            return true;
+    }
+    return false;
+}
+
+/* Numbers of ratios that no paper prints, because they are what its words say: alike is 1. */
+static bool is_plain(double number)
+{
+    return number == 1;
+}
+
+static void check_predicates(const struct gnn_paper_figure *figure, struct visit *visit)
+{
+    for (uint32_t i = 0; i < figure->predicate_count; i++) {
+        double number;
+        visit->predicates++;
+        if (!gnn_predicate_is_ratio(&figure->predicates[i].parsed, &number) || is_plain(number))
+            continue;
+        visit->ratios++;
+        if (!is_published(figure, number))
+            fail_msg("%s: %s: %g is not among the figure's published values", figure->id, figure->predicates[i].name,
+                     number);
+    }
+}
+
+static void visit_figure(void *ctx, const char *path, const char *name)
+{
+    struct visit *const visit = ctx;
+    struct gnn_paper_figure *figure = NULL;
+    struct gnn_figure_about about;
+    struct gnn_err err = {0};
+    char published[GNN_DATA_DIR_BYTES + GNN_FIGURE_LINE + 8];
+    if (strcmp(name, "tolerances") == 0)
+        return;
+    must(gnn_figure_about(path, &about, &err), &err);
+    visit->figures++;
+    if (about.missing[0] != '\0') {
+        visit->missing++;
+        return;
+    }
+    (void)snprintf(published, sizeof published, "%s/%s.csv", visit->published, about.paper);
+    for (int world = 0; world < 2; world++) {
+        const struct gnn_figure_setup setup = {.world = world == 0 ? GNN_WORLD_SIMULATED : GNN_WORLD_MEASURED,
+                                               .scale_divisor = world == 0 ? 0 : 100,
+                                               .db = "x.db",
+                                               .data_dir = "data",
+                                               .published_path = published};
+        must(gnn_figure_open(path, &setup, &figure, &err), &err);
+        assert_string_equal(figure->id, name);
+        for (uint32_t i = 0; i < figure->job->count; i++)
+            if (figure->job->cells[i].refusal[0] != '\0')
+                fail_msg("%s [%s]: %s", name, figure->job->cells[i].section, figure->job->cells[i].refusal);
+        if (world == 0)
+            check_predicates(figure, visit);
+        visit->cells += figure->job->count;
+        gnn_figure_close(figure);
+    }
+}
+
+static void every_figure_of_the_tree_is_one(void **state)
+{
+    (void)state;
+    struct gnn_data_dirs dirs, published;
+    struct gnn_tolerances tolerances;
+    struct gnn_err err = {0};
+    char path[GNN_DATA_DIR_BYTES + 32];
+    (void)setenv("XDG_DATA_HOME", "/nonexistent", 1);
+    gnn_figure_dirs(&dirs);
+    gnn_published_dirs(&published);
+    assert_non_null(dirs.dirs[0]);
+    assert_non_null(published.dirs[0]);
+    struct visit visit = {.figures = 0};
+    (void)snprintf(visit.published, sizeof visit.published, "%s", published.dirs[0]);
+    must(gnn_data_files(dirs.dirs, visit_figure, &visit, &err), &err);
+    assert_int_equal(visit.figures, 66);
+    assert_in_range(visit.missing, 0, 26);
+    assert_in_range(visit.ratios, 40, 1000);
+    (void)snprintf(path, sizeof path, "%s/tolerances.ini", dirs.dirs[0]);
+    must(gnn_tolerances_open(path, &tolerances, &err), &err);
+    assert_float_equal(tolerances.about, 1.25, 0); /* not widened to pass */
+    assert_float_equal(tolerances.flat, 1.15, 0);
+    assert_float_equal(tolerances.noise, 1.02, 0);
+}
+
+/* ---- metrics ---- */
+
+static void metrics_are_those_of_later_epochs(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    struct gnn_err err = {0};
+    fake_run(&run, "gnndrive", 10, 3, 1);
+    for (uint32_t e = 0; e < 3; e++)
+        run.epochs[e].wall_ns = (e + 1) * UINT64_C(1000000000);
+    assert_float_equal(gnn_metric_of(&run, "epoch_s"), 2.5, 1e-9);
+    assert_float_equal(gnn_metric_of(&run, "first_epoch_s"), 1, 1e-9);
+    run.epochs[2].prepare_ns = run.epochs[1].prepare_ns = 500000000;
+    assert_float_equal(gnn_metric_of(&run, "prepare_pct"), (float)20.8333333, 1e-5);
+    run.epoch_count = 1;
+    assert_float_equal(gnn_metric_of(&run, "epoch_s"), 1, 1e-9);
+    must(gnn_kv_set(&run.environment, "dataset.nodes", "1000", &err), &err);
+    run.dim = 256;
+    run.dataset_bytes = 1000 * 256 * 4 + 4096;
+    assert_float_equal(gnn_metric_of(&run, "topology_gib") * 1024 * 1024 * 1024, 4096, 1e-3);
+    assert_true(isnan(gnn_metric_of(&run, "own.no_such_figure")));
+    assert_float_equal(gnn_metric_of(&run, "oom"), 0, 0);
+    run.status = GNN_RUN_OOM;
+    assert_float_equal(gnn_metric_of(&run, "oom"), 1, 0);
+    assert_true(isnan(gnn_metric_of(&run, "epoch_s")));
+    assert_false(gnn_metric_known("epoch"));
+    assert_false(gnn_metric_known("own."));
+    gnn_run_record_free(&run);
+}
+
+/* What ran of a part of an epoch stands for the whole. */
+static void parts_are_told_as_wholes(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    struct gnn_err err = {0};
+    fake_run(&run, "gnndrive", 10, 1, 1);
+    struct gnn_record_epoch *const epoch = &run.epochs[0];
+    must(gnn_kv_set(&run.environment, "epoch.batches", "120", &err), &err);
+    epoch->counters.batches = 30;
+    epoch->counters.device_read_ios = 500;
+    epoch->stage_count = 1;
+    epoch->stages[0] = (struct gnn_record_stage){
+        .stage = "sample", .workers = 4, .wall_ns = UINT64_C(9000000000), .wait_queue_ns = UINT64_C(1000000000)};
+    epoch->figure_count = 0;
+    assert_float_equal(gnn_metric_of(&run, "reads"), 500, 0);
+    assert_float_equal(gnn_metric_of(&run, "sampling_s"), 2, 1e-9);
+    epoch->figures[epoch->figure_count++] =
+        (struct gnn_record_figure){.name = GNN_FIGURE_FULL_EPOCH, .value = UINT64_C(77000000000)};
+    assert_float_equal(gnn_metric_of(&run, "epoch_s"), 77, 1e-9);
+    assert_float_equal(gnn_metric_of(&run, "reads"), 2000, 0);
+    assert_float_equal(gnn_metric_of(&run, "sampling_s"), 8, 1e-9);
+    gnn_run_record_free(&run);
+}
+
+/* ---- files that are none ---- */
+
+static char *write_file(const char *dir, const char *name, const char *text)
+{
+    char *path = NULL;
+    assert_true(asprintf(&path, "%s/%s", dir, name) > 0);
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+#define CELLS "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = cora\n[A]\nsystem = null\ndim = 1, 2\n"
+#define ABOUT "[figure]\npaper = p\nplace = Figure 1\ntitle = t\nchart = bars\nx = dim\n"
+
+static void mistakes_are_named(void **state)
+{
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        {"[A]\nsystem = null\n", "has a section [figure]"},
+        {"[figure]\ntitle = t\n", "needs paper, place and title"},
+        {"[figure]\npaper = p\nplace = Figure 1\ntitle = t\nchart = pie\n", "chart \"pie\""},
+        {CELLS ABOUT, "has no y"},
+        {CELLS ABOUT "y = speed\n", "no metric \"speed\""},
+        {CELLS ABOUT "y = epoch_s\ntitel = u\n", "did you mean \"title\""},
+        {ABOUT "y = epoch_s\n", "nothing to show"},
+        {CELLS ABOUT "y = epoch_s\n[holds]\nfast = epoch_s[B] < 3\n",
+         "fig.ini:16: \"epoch_s[B] < 3\": the figure has no"},
+        {CELLS ABOUT "y = epoch_s\nscale = 2\n", "scale"},
+        {CELLS "memori = 3\n" ABOUT "y = epoch_s\n", "memori"},
+    };
+    const struct gnn_figure_setup setup = {.db = "x.db", .data_dir = "data"};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gnn_paper_figure *figure = NULL;
+        struct gnn_err err = {0};
+        char *const path = write_file(*state, "fig.ini", cases[i].text);
+        if (gnn_figure_open(path, &setup, &figure, &err) == GNN_OK || strstr(err.message, cases[i].part) == NULL)
+            fail_msg("case %zu: \"%s\" lacks \"%s\"", i, err.message, cases[i].part);
+        assert_null(figure);
+        free(path);
+    }
+    struct gnn_tolerances tolerances;
+    struct gnn_err err = {0};
+    char *const path = write_file(*state, "t.ini", "[tolerances]\nabout = 0.9\nflat = 2\nnoise = 2\n");
+    assert_int_equal(gnn_tolerances_open(path, &tolerances, &err), GNN_EUSAGE);
+    assert_non_null(strstr(err.message, "about"));
+    free(path);
+}
+
+#define HEADING "figure_id,system,variant,dataset,model,parameter,metric,value,unit,baseline,relation,source\n"
+
+static void published_values_are_read_and_found(void **state)
+{
+    struct gnn_published published;
+    struct gnn_err err = {0};
+    char value[32];
+    char *path =
+        write_file(*state, "p.csv",
+                   HEADING "f,S,GPU,Papers100M,GraphSAGE,\"dim=128;memory=32GB;fanout=10,10\",t,16.9,x,,exact,\"a "
+                           "\"\"b\"\"\"\nf,S,,,,memory=10%,t,OOM,x,,exact,c\n");
+    must(gnn_published_open(path, &published, &err), &err);
+    assert_int_equal(published.count, 2);
+    assert_float_equal(gnn_published_value(&published.rows[0]), 16.9, 0);
+    assert_true(isnan(gnn_published_value(&published.rows[1])));
+    assert_string_equal(published.rows[0].source, "a \"b\"");
+    assert_true(gnn_published_parameter(&published.rows[0], "memory", value, sizeof value));
+    assert_string_equal(value, "32G");
+    assert_true(gnn_published_parameter(&published.rows[0], "fanout", value, sizeof value));
+    assert_string_equal(value, "10,10");
+    assert_true(gnn_published_parameter(&published.rows[1], "memory", value, sizeof value));
+    assert_string_equal(value, "10");
+    assert_false(gnn_published_parameter(&published.rows[1], "dim", value, sizeof value));
+    assert_true(gnn_published_same_name("GraphSAGE", "sage"));
+    assert_true(gnn_published_same_name("Papers100M", "papers100m-sym"));
+    assert_true(gnn_published_same_name("MAG240M-Cites", "mag240m-cites"));
+    assert_true(gnn_published_same_name("", "anything"));
+    assert_false(gnn_published_same_name("MAG240M-Cites", "mag240m"));
+    assert_false(gnn_published_same_name("GAT", "gcn"));
+    gnn_published_close(&published);
+    free(path);
+    static const char *const bad[] = {"a,b\n", HEADING "f,S\n", HEADING "f,\"S,\n",
+                                      HEADING "1,2,3,4,5,6,7,8,9,10,11,12,13\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        err = (struct gnn_err){0};
+        path = write_file(*state, "p.csv", bad[i]);
+        assert_int_equal(gnn_published_open(path, &published, &err), GNN_EFORMAT);
+        assert_non_null(strstr(err.message, "p.csv:"));
+        free(path);
+    }
+}
+
+/* Sizes of the paper are divided by the scale, once; what a preset gives is divided by it already. */
+static void sizes_follow_the_scale(void **state)
+{
+    struct gnn_paper_figure *figure;
+    struct gnn_err err = {0};
+    char *const path =
+        write_file(*state, "fig.ini",
+                   "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\npreset = gnndrive\nmodel "
+                   "= sage\n[A]\n"
+                   "system = gnndrive\nmemory = 16G\ngnndrive.slots = 4000\n[B]\nsystem = pygplus\nbatch = 500\n" ABOUT
+                   "y = epoch_s\nscaled = gnndrive.slots\n");
+    const struct gnn_figure_setup setup = {
+        .scale_divisor = 100, .db = "x.db", .data_dir = "data", .world = GNN_WORLD_SIMULATED};
+    must(gnn_figure_open(path, &setup, &figure, &err), &err);
+    const struct gnn_run_config *const a = &figure->job->cells[0].config, *const b = &figure->job->cells[1].config;
+    assert_int_equal(a->memory_bytes, (UINT64_C(16) << 30) / 100 / 4096 * 4096);
+    assert_int_equal(a->batch_size, 10);
+    assert_string_equal(a->sets[a->set_count - 1], "gnndrive.slots=40");
+    assert_int_equal(b->batch_size, 5);
+    assert_int_equal(b->memory_bytes, (UINT64_C(32) << 30) / 100 / 4096 * 4096);
+    gnn_figure_close(figure);
+    gnn_figure_close(NULL);
+    free(path);
+}
+
+static int make_dir(void **state)
+{
+    *state = process_temp_dir();
+    return *state == NULL;
+}
+
+static int remove_dir(void **state)
+{
+    process_remove_tree(*state);
+    free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_figure_of_the_tree_is_one),
+        cmocka_unit_test(metrics_are_those_of_later_epochs),
+        cmocka_unit_test(parts_are_told_as_wholes),
+        cmocka_unit_test_setup_teardown(mistakes_are_named, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(published_values_are_read_and_found, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(sizes_follow_the_scale, make_dir, remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
