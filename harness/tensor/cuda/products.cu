@@ -8,8 +8,8 @@
 
 #include <nccl.h>
 static_assert(sizeof(struct gnn_nccl_name) == sizeof(ncclUniqueId), "a group's name");
-static_assert(GNN_NCCL_SUCCESS == ncclSuccess && GNN_NCCL_IN_PROGRESS == ncclInProgress, "results");
-static_assert(GNN_NCCL_FLOAT == ncclFloat32 && GNN_NCCL_SUM == ncclSum, "what is summed");
+static_assert(GNN_NCCL_SUCCESS == (int)ncclSuccess && GNN_NCCL_IN_PROGRESS == (int)ncclInProgress, "results");
+static_assert(GNN_NCCL_FLOAT == (int)ncclFloat32 && GNN_NCCL_SUM == (int)ncclSum, "what is summed");
 static_assert(offsetof(struct gnn_nccl_config, blocking) == offsetof(ncclConfig_t, blocking), "a configuration's head");
 #endif
 
