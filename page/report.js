@@ -159,7 +159,7 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
       out += `<line x1="${left}" x2="${width - 10}" y1="${y(most * i / 4)}" y2="${y(most * i / 4)}" stroke="var(--line)"/>` +
         `<text x="${left - 6}" y="${y(most * i / 4) + 4}" text-anchor="end">${shown(column, most * i / 4)}</text>`;
     for (let i = 0; i <= 5; i++)
-      out += `<text x="${x(end * i / 5)}" y="${height - 6}" text-anchor="middle">${shown("_ns", end * i / 5)}</text>`;
+      out += `<text x="${x(end * i / 5)}" y="${height - 6}" text-anchor="${i === 5 ? "end" : "middle"}">${i === 0 ? "0" : shown("_ns", end * i / 5)}</text>`;
     lists.forEach((run, i) => {
       let path = "", pen = "M";
       run.series[column].forEach((value, k) => {
