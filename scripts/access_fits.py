@@ -7,13 +7,9 @@
 
 Without an option: a table, generated beside published. Rows of a mini-batch are counted at scale 1, in --batches
 mini-batches; shares of accesses take whole epochs, at the largest scale whose epochs have no more than --accesses.
---solve looks for a recipe by the mean-field model below, which takes milliseconds where a count takes minutes, and prints
-it; the table is what says whether it is right. --scaling prints what caches of a share of the rows catch at several
-scales. Nothing here has seen a time.
-
-The model: a member of the reach at quantile x of popularity stands in lists c times, c Poisson around
-entries * p(x); a mini-batch draws a share r of the reach's entries and touches the member with 1 - exp(-r c). What a
-hop draws is the sum over what was touched of min(degree, fan-out).
+--solve goes on from a recipe of --fits to a better one, counting at --solve-scale, where the law is the same; the
+table is what says whether it is right. --scaling prints what caches of a share of the rows catch at several scales.
+Nothing here has seen a time.
 """
 import argparse
 import configparser
@@ -142,173 +138,59 @@ def scaling(options):
     return 0 if worst <= 0.03 else 1
 
 
-# ---- the model ----
+# ---- fitting ----
 
-
-class Degrees:
-    """A shifted power law of a given mean, in logarithmic bins, and a share of nothing."""
-
-    def __init__(self, mean, alpha, longest, empty):
-        self.empty, self.bins, x = empty, [], 1.0
-        while x <= longest:
-            end = max(x + 1, x * 1.15)
-            self.bins.append((x, min(end, longest + 1.0)))
-            x = end
-        self.lengths = [(a + b - 1) / 2 if b - a < 1.01 else math.sqrt(a * (b - 1)) for a, b in self.bins]
-        low, high = -0.49, 1e6
-        for _ in range(60):
-            shift = math.sqrt((low + 1) * (high + 1)) - 1
-            self.share = self.shares(shift, alpha)
-            if sum(p * d for p, d in zip(self.share, self.lengths)) < mean:
-                low = shift
-            else:
-                high = shift
-
-    def shares(self, shift, alpha):
-        weight = [(a - 0.5 + shift) ** (1 - alpha) - (b - 0.5 + shift) ** (1 - alpha) for a, b in self.bins]
-        return [w / sum(weight) for w in weight]
-
-    def drawn(self, fanout):
-        return (1 - self.empty) * sum(p * min(d, fanout) for p, d in zip(self.share, self.lengths))
-
-    def at(self, falling):
-        """The length at a quantile from the longest down."""
-        left = falling / (1 - self.empty)
-        for p, d in zip(reversed(self.share), reversed(self.lengths)):
-            left -= p
-            if left <= 0:
-                return d
-        return 0
-
-
-class Model:
-    def __init__(self, nodes, train, alpha, fit):
-        self.nodes, self.train, self.fit = nodes, train, fit
-        members = nodes * fit["reach"]
-        longest = max(4096, 8 * fit["list_mean"])
-        self.lists = Degrees(fit["list_mean"], alpha, longest, fit["empty"])
-        own = fit["train_mean"] > 0
-        self.train_lists = Degrees(fit["train_mean"], alpha, longest, fit["train_empty"]) if own else self.lists
-        s, q = fit["popularity"], fit["hub_shift"]
-        power = (lambda x: (x + q) ** (1 - s)) if abs(s - 1) > 1e-6 else (lambda x: math.log(x + q))
-        cuts = [0.0] + [1e-7 * 1.15**i for i in range(116) if 1e-7 * 1.15**i < 1] + [1.0]
-        self.bins = [(members * (b - a), (power(b) - power(a)) / (power(1) - power(0)) / (members * (b - a)),
-                      self.lists.at((a + b) / 2)) for a, b in zip(cuts, cuts[1:])]
-        usual = (1 - fit["empty"]) * fit["list_mean"]
-        theirs = (1 - fit["train_empty"]) * fit["train_mean"] if own else usual
-        # Lists of members that no list of another member holds are never read: the share of members that are met.
-        met = 1.0
-        for _ in range(40):
-            self.entries = usual * (members - train) * met + theirs * train
-            met = 1 - sum(n * math.exp(-self.entries * p) for n, p, _ in self.bins) / members
-
-    def draws(self, batch, fanout):
-        drawn = batch * self.train_lists.drawn(fanout[0])
-        coupled = self.fit["coupling"]
-        for width in fanout[1:]:
-            usual = self.lists.drawn(width)
-            drawn = drawn + batch * self.train_lists.drawn(width) + sum(
-                n * -math.expm1(-drawn * p) * (coupled * min(d, width) + (1 - coupled) * usual)
-                for n, p, d in self.bins)
-        return drawn
-
-    def rows(self, batch, fanout):
-        drawn = self.draws(batch, fanout)
-        return batch + sum(n * -math.expm1(-drawn * p) for n, p, _ in self.bins)
-
-    def times(self):
-        """Members by how many lists' entries they are."""
-        count = {}
-        for n, p, _ in self.bins:
-            mean = self.entries * p
-            if mean > 40:
-                count[mean] = count.get(mean, 0) + n
-                continue
-            share, c = math.exp(-mean), 0
-            while c < mean + 9 * math.sqrt(mean) + 9:
-                count[c] = count.get(c, 0) + n * share
-                c += 1
-                share *= mean / c
-        return count
-
-    def best(self, batch, fanout, share):
-        rate, count = self.draws(batch, fanout) / self.entries, self.times()
-        everything = sum(n * -math.expm1(-rate * c) for c, n in count.items())
-        left, got = share * self.nodes, 0.0
-        for c in sorted(count, reverse=True):
-            take = min(left, count[c])
-            got += take * -math.expm1(-rate * c)
-            left -= take
-        return got / everything
-
-    def next_epoch(self, batch, fanout):
-        rate, count, batches = self.draws(batch, fanout) / self.entries, self.times(), self.train / batch
-        everything = sum(n * -math.expm1(-rate * c) for c, n in count.items())
-        return sum(n * -math.expm1(-rate * c) * -math.expm1(-rate * c * batches) for c, n in count.items()) / everything
-
-
-NODES = {"papers100m": 111059956, "papers100m-sym": 111059956, "friendster-sym": 65608366, "mag240m": 244160499,
-         "igb260m": 269346174, "twitter": 41652230}
-ALPHA = {"twitter": 2.276, "friendster-sym": 3.38}
+# Edges of a node: a reach cannot hold more entries than the graph.
 MEAN = {"papers100m": 14.55, "papers100m-sym": 29.1, "friendster-sym": 55.06, "mag240m": 14.16, "igb260m": 14.83,
         "twitter": 35.25}
-# Where the search begins; what a dataset's direction says is not searched for (symmetric: list and popularity agree).
-START = {
-    "papers100m": dict(reach=0.10, empty=0.37, list_mean=12.2, train_empty=0.05, train_mean=26, hub_shift=0.011,
-                       popularity=1.65, coupling=0),
-    "papers100m-sym": dict(reach=0.5, empty=0, list_mean=45, train_empty=0, train_mean=50, hub_shift=0.006,
-                           popularity=1.5, coupling=0),
-    "friendster-sym": dict(reach=0.8, empty=0, list_mean=35, train_empty=0, train_mean=0, hub_shift=0.05,
-                           popularity=1.3, coupling=0),
-    "mag240m": dict(reach=0.5, empty=0, list_mean=30, train_empty=0, train_mean=40, hub_shift=0.006, popularity=1.4,
-                    coupling=0),
-    "igb260m": dict(reach=0.45, empty=0, list_mean=25, train_empty=0, train_mean=0, hub_shift=0.06, popularity=1.5,
-                    coupling=0),
-    "twitter": dict(reach=0.6, empty=0.2, list_mean=20, train_empty=0, train_mean=0, hub_shift=0.001, popularity=1.1,
-                    coupling=0),
-}
+FREE = ("list_mean", "reach", "hub_shift", "popularity")
 # Of MAG240M one figure is published: the law is that of the other graph that comes from MAG, the lists' mean is fitted.
 FREE_OF = {"mag240m": ("list_mean",)}
-FREE = ("reach", "list_mean", "hub_shift", "popularity")
-LIMITS = {"reach": (0.02, 1), "list_mean": (2, 200), "hub_shift": (1e-5, 0.3), "popularity": (0.2, 3)}
 
 
-def misfit(name, facts, fit):
-    for key, (low, high) in LIMITS.items():
-        if not low <= fit[key] <= high:
-            return 1e3
-    if (1 - fit["empty"]) * fit["list_mean"] * fit["reach"] > MEAN[name]:
-        return 1e3  # more entries in the reach than the graph has edges
-    model, sum_of = Model(NODES[name], TRAIN[name], ALPHA.get(name, 2.5), fit), 0.0
+def counted(name, divisor, facts, fit):
+    """What every fact's statistic is at this scale."""
+    text = ",".join(f"{key}={value:.6g}" for key, value in fit.items())
+    values, done = [], {}
     for fact in facts:
-        batch, fanout = int(fact["batch"]), [int(f) for f in fact["fanout"].split(",")]
-        wanted = float(fact["published"])
-        if fact["statistic"] == "rows":
-            sum_of += math.log(model.rows(batch, fanout) / wanted) ** 2
-        elif fact["statistic"] == "best":
-            sum_of += 4 * (model.best(batch, fanout, float(fact["share"])) - wanted) ** 2
-        else:
-            sum_of += 4 * (model.next_epoch(batch, fanout) - wanted) ** 2
-    return sum_of
+        key = (fact["batch"], fact["fanout"])
+        if key not in done:
+            same = [f for f in facts if (f["batch"], f["fanout"]) == key]
+            whole = any(f["statistic"] != "rows" for f in same)
+            done[key] = stats(name, divisor, *key, text, accesses=0, batches=0 if whole else 30,
+                              epochs=EPOCHS.get(name, 1) if whole else 1)
+        counts = done[key]
+        values.append(counts["rows"] * divisor if fact["statistic"] == "rows" else counts["next_epoch"]
+                      if fact["statistic"] == "next_epoch" else best_share(counts["row_accesses"], float(fact["share"])))
+    return values
+
+
+def misfit(name, divisor, facts, fit):
+    if fit["reach"] > 1 or fit["list_mean"] * (1 - fit["empty"]) * fit["reach"] > MEAN[name]:
+        return 1e3
+    return sum((1 if fact["statistic"] == "rows" else 4) * (value / float(fact["published"]) - 1) ** 2
+               for fact, value in zip(facts, counted(name, divisor, facts, fit)))
 
 
 def solve(options):
-    """One coordinate after the other, steps that shrink: the sum is smooth and has few coordinates."""
-    name, facts = options.solve, published([options.solve])
-    fit, step = dict(START[name]), 1.3
-    best = misfit(name, facts, fit)
-    while step > 1.005:
+    """One coordinate after the other, by counting, with steps that shrink."""
+    name, facts, divisor = options.solve, published([options.solve]), options.solve_scale
+    fit = {key: float(value) for key, value in (w.split("=") for w in read_fits(options.fits)[name].split(","))}
+    best, step = misfit(name, divisor, facts, fit), 1.25
+    while step > 1.02:
         moved = False
         for key in FREE_OF.get(name, FREE):
-            for factor in (step, 1 / step):
+            power = {"popularity": 0.5, "hub_shift": 2}.get(key, 1)
+            for factor in (step**power, step**-power):
                 trial = dict(fit, **{key: fit[key] * factor})
-                if key == "list_mean" and fit["train_mean"] > 0:
+                if key == "list_mean":
                     trial["train_mean"] = fit["train_mean"] * factor
-                value = misfit(name, facts, trial)
+                value = misfit(name, divisor, facts, trial)
                 if value < best:
                     best, fit, moved = value, trial, True
+                    break
+        print(f"; {math.sqrt(best / len(facts)):.4f}", flush=True)
         step = step if moved else math.sqrt(step)
-    print(f"; off by {100 * math.sqrt(best / len(facts)):.2f} % on average in the model")
     print(f"[{name}]")
     for key, value in fit.items():
         print(f"{key} = {value:.4g}")
@@ -324,6 +206,7 @@ def main():
     parser.add_argument("--batches", type=int, default=8)
     parser.add_argument("--within", type=float, default=0.05, help="difference beyond which the table fails")
     parser.add_argument("--solve", metavar="NAME")
+    parser.add_argument("--solve-scale", type=int, default=100, help="1/K: ten seeds a mini-batch and more")
     parser.add_argument("--scaling", metavar="NAME")
     parser.add_argument("--scales", default="10,100")
     options = parser.parse_args()
