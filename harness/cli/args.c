@@ -121,7 +121,7 @@ const atomic_bool *gnn_cli_stop_on_signals(void)
     const struct sigaction action = {.sa_handler = on_signal};
     struct sigaction now;
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (sigaction(taken[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+        if (taken[i] != SIGHUP || (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN))
             (void)sigaction(taken[i], &action, NULL);
     return &stop_requested;
 }
