@@ -52,7 +52,7 @@ struct gnn_command_line {
 GNN_MUST_CHECK bool gnn_args_parse(const struct gnn_command_line *line, int argc, char **argv, void *config, void *ctx,
                                    int *exit_status);
 
-/* From now on SIGINT, SIGTERM and SIGHUP set the flag that is returned, which work looks at. One that was ignored
+/* From now on SIGINT, SIGTERM and SIGHUP set the flag that is returned, which work looks at. A SIGHUP that was ignored
  * (nohup) stays ignored. */
 const atomic_bool *gnn_cli_stop_on_signals(void);
 
