@@ -109,7 +109,7 @@ static enum gnn_status measure(struct timing *t, struct gnn_changes *out, struct
 {
     struct gnn_ab_series *series;
     const uint32_t cells = t->jobs[0].count, count = cells * GNN_TIME_METRICS;
-    GNN_NEW(series, count, err, "pairs of %u times", count);
+    GNN_NEW(series, count + 1, err, "pairs of %u times", count);
     enum gnn_status status = gnn_ab_run(t->request->plan, cells, GNN_TIME_METRICS, observe, t, series, err);
     GNN_NEXT(status, write_samples(t, series, err));
     for (uint32_t i = 0; i < count && status == GNN_OK; i++)

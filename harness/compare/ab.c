@@ -140,7 +140,7 @@ static enum gnn_status confirm(const struct measuring *first, struct gnn_err *er
 {
     const uint32_t count = first->cells * first->metrics;
     struct gnn_ab_series *again;
-    GNN_NEW(again, count, err, "%u series of pairs", count);
+    GNN_NEW(again, count + 1, err, "%u series of pairs", count);
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
         again[i].verdict = first->series[i].verdict == GNN_AB_SLOWER ? GNN_AB_OPEN : GNN_AB_ABSENT;

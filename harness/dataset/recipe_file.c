@@ -132,7 +132,7 @@ static void sum_up(struct gnn_recipe_file *file)
                                               &file->laws.popularity};
     double sums[LAWS_COUNT][2 * GNN_LAW_POINTS_MAX] = {{0}};
     for (size_t i = 0; i < LAWS_COUNT; i++)
-        for (uint32_t k = 0; k < all[i]->count; k++) {
+        for (size_t k = 0; k < all[i]->count; k++) {
             sums[i][2 * k] = all[i]->upto[k];
             sums[i][2 * k + 1] = all[i]->mean[k];
         }

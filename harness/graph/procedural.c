@@ -398,8 +398,9 @@ static enum gnn_status outside_lists(const struct gnn_procedural *g, struct gnn_
     if (c->reach.rest_degrees == NULL)
         return GNN_OK;
     *read = *c->reach.rest_degrees;
+    const uint32_t quarter = c->node_count / 4;
     for (uint32_t i = 0; i < read->count; i++) /* a list has an interval of the IDs for each entry */
-        read->mean[i] = fmin(read->mean[i], c->node_count / 4 - 2.0);
+        read->mean[i] = fmin(read->mean[i], quarter - 2.0);
     lists->read = read;
     return GNN_OK;
 }

@@ -133,7 +133,7 @@ static void put_header(const struct names *names, FILE *out)
 {
     const struct gnn_table *const tables[] = {&gnn_table_runs, &gnn_table_counters};
     (void)fputs("run_id", out);
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
         for (uint32_t i = 0; i < tables[t]->column_count; i++)
             put_text(tables[t]->columns[i].name, out);
     (void)fputs(",hit_ratio,io_wait_pct,cpu_pct,test_accuracy,test_mrr,epochs,epoch_min_ns,epoch_p50_ns,epoch_p90_ns,"

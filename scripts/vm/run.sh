@@ -174,11 +174,12 @@ tests() {
 # The first boot puts a dataset on the drive and says which sectors hold its features; in the second one of them in 128
 # cannot be read.
 errors() {
-    local file rules="" sector
+    local file rules="" sector sectors
     file=$(blank errors 512M)
     attach ERRORS "$file"
     boot errors-prepare
-    for sector in $(sed -n 's/\r$//; s/^sectors //p' "$work/errors-prepare.told" | sed -n 1p); do
+    read -ra sectors < <(sed -n 's/\r$//; s/^sectors //p' "$work/errors-prepare.told")
+    for sector in "${sectors[@]}"; do
         rules+="${rules:+,}{\"event\":\"none\",\"iotype\":\"read\",\"errno\":5,\"sector\":$sector}"
     done
     [ -n "$rules" ] || { failed=1 && return; }

@@ -173,8 +173,8 @@ static enum gnn_status open_inputs(struct diskgnn *s, struct gnn_err *err)
         if (s->config->assembly == DISKGNN_ASSEMBLY_SCATTER)
             GNN_TRY(gnn_rows_reserve(&input->copy, gnn_max_u32(s->layout.partial_most, 1), err));
     }
-    GNN_TRY(open_words(s, "diskgnn numbers of rows", (uint64_t)lists * s->slots.inputs,
-                       s->most.nodes * sizeof(uint32_t), &s->list_memory, &step_bytes, err));
+    GNN_TRY(open_words(s, "diskgnn numbers of rows", lists * s->slots.inputs, s->most.nodes * sizeof(uint32_t),
+                       &s->list_memory, &step_bytes, err));
     for (uint32_t i = 0; i < s->slots.inputs; i++) {
         unsigned char *const own = (unsigned char *)s->list_memory + (uint64_t)lists * i * step_bytes;
         s->inputs[i].places = (uint32_t *)own;

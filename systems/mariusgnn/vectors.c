@@ -233,6 +233,7 @@ static enum gnn_status fill_tables(const struct marius_vectors *v, struct gnn_er
 static enum gnn_status open_table(struct marius_vectors *v, uint32_t table, unsigned flags, struct gnn_err *err)
 {
     static const char *const names[GNN_EMBEDDING_TABLES_MAX] = {"table0", "table1", "table2"};
+    assert(table < GNN_EMBEDDING_TABLES_MAX);
     struct marius_table *const t = &v->table[table];
     const uint32_t partitions = v->store->partitions;
     if (!v->kept)
