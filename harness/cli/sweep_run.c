@@ -202,8 +202,8 @@ static bool is_over(struct sweep *s)
     return s->ended;
 }
 
-/* Waits for the end of a child; its place among the children, or `jobs`: it was a process that a run of this one left,
- * or (somebody ignores SIGCHLD) nobody can be waited for, and all are taken for lost. */
+/* Waits for the end of a child and returns its place among the children. Returns `jobs` where the process was left by a
+ * run of this one, or where no child can be waited for because SIGCHLD is ignored: then all are taken for lost. */
 static uint32_t wait_for_one(struct sweep *s, int *status)
 {
     pid_t pid;

@@ -14,7 +14,7 @@ enum { GNN_AB_PAIRS_LEAST = 10, GNN_AB_METRICS_MAX = 4 };
 
 struct gnn_ab_plan {
     uint32_t pairs, pairs_max; /* of the first look and of the last: >= GNN_AB_PAIRS_LEAST, <= GNN_PAIRS_MAX */
-    double margin;             /* a slowdown up to here is nobody's business: 0.01 */
+    double margin;             /* a slowdown of at most this is not reported: 0.01 */
     double limit;              /* one from here on must not be missed: where the interval ends below, it is fine */
     double alpha;              /* chance of a wrong red, over all that is measured */
     uint64_t seed;             /* of the order within the pairs, and of the bootstrap */

@@ -250,9 +250,9 @@ static inline void gnn_thread_split(struct gnn_world *w, struct gnn_time_split *
     w->ops->thread_split(w, out);
 }
 
-/* What of the split nobody has named: wall less the core, the line for one and the waits. It grows where a thread
- * sleeps in a call that tells nobody. Below 0 after waits that spun, which are on a core and named too. Always 0 where
- * the kernel does not tell the line. */
+/* Returns the part of the split that no wait accounts for: wall less the time on a core, in line for one and in waits.
+ * It grows where a thread sleeps in a call that is not timed as a wait. Below 0 after waits that spun, which count as a
+ * wait and as time on a core. 0 where the kernel does not report the time in line. */
 static inline int64_t gnn_split_unnamed_ns(const struct gnn_time_split *split)
 {
     if (split->queued_ns == GNN_UNKNOWN)
