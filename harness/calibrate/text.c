@@ -232,6 +232,14 @@ static enum gnn_status check(const struct gnn_calibration *c, struct gnn_err *er
     return GNN_OK;
 }
 
+/* The release's first two numbers; a release without them names no kernel. */
+static void write_kernel(FILE *out, const char *release)
+{
+    unsigned major, minor;
+    if (sscanf(release, "%u.%u", &major, &minor) == 2 && major >= 4 && major <= 99 && minor <= 999)
+        (void)fprintf(out, "kernel = %u.%u stated: uname\n", major, minor);
+}
+
 enum gnn_status gnn_calibration_text(const struct gnn_calibration *c, char **text, struct gnn_err *err)
 {
     char *written = NULL;
@@ -244,6 +252,7 @@ enum gnn_status gnn_calibration_text(const struct gnn_calibration *c, char **tex
     write_head(out, c);
     (void)fprintf(out, "\n[machine]\nmachine_id = this\ntitle = %.60s, %.50s\n",
                   c->host[0] != '\0' ? c->host : "this machine", c->cpu_model);
+    write_kernel(out, c->kernel);
     (void)fprintf(out, "memory = %" PRIu64 " stated: MemTotal\n", c->memory_bytes);
     write_rows(out, c, "machine");
     write_storage(out, c);

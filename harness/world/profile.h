@@ -11,6 +11,7 @@
 #include "harness/world/world.h"
 
 enum { GNN_PROFILE_SIZES_MAX = 16, GNN_PROFILE_DEPTHS_MAX = 16 };
+enum { GNN_PROFILE_KERNEL = 6018 }; /* of a profile that names none: the last whose rules are modelled */
 
 /* One device under a closed loop: read_ps[s][d] is the time between two completions, in picoseconds, when `depth[d]`
  * reads of size_bytes[s] are kept in flight. Between grid points it is interpolated, beyond the largest size time is
@@ -75,6 +76,7 @@ struct gnn_profile {
     char machine_id[GNN_NAME_MAX]; /* what the `--profile` of a paper's machine is called */
     char title[128];               /* for people */
     char digest[40];               /* over the bytes of the file and its costs: stored with every run */
+    uint32_t kernel;               /* 1000 x major + minor of the Linux whose page cache rules hold */
     uint64_t memory_bytes;         /* the room of a run without a cap */
     uint64_t process_bytes;        /* code, libraries and heap of the harness itself, charged to the cap */
     struct gnn_profile_storage storage;

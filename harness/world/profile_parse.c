@@ -14,7 +14,18 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum unit { UNIT_COUNT, UNIT_BYTES, UNIT_PS, UNIT_NS, UNIT_RATE, UNIT_PER_S, UNIT_FLOPS, UNIT_HZ, UNIT_TEXT };
+enum unit {
+    UNIT_COUNT,
+    UNIT_BYTES,
+    UNIT_PS,
+    UNIT_NS,
+    UNIT_RATE,
+    UNIT_PER_S,
+    UNIT_FLOPS,
+    UNIT_HZ,
+    UNIT_VERSION,
+    UNIT_TEXT
+};
 
 /* Which profiles need the key. */
 enum need {
@@ -56,6 +67,7 @@ struct field {
 static const struct field fields[] = {
     {"machine", "machine_id", UNIT_TEXT, NEED_ALWAYS, PLACE(profile.machine_id), 0, 0},
     {"machine", "title", UNIT_TEXT, NEED_ALWAYS, PLACE(profile.title), 0, 0},
+    {"machine", "kernel", UNIT_VERSION, NEED_NEVER, PLACE(profile.kernel), 4000, 99999},
     {"machine", "memory", UNIT_BYTES, NEED_ALWAYS, PLACE(profile.memory_bytes), 1, BYTES_MAX},
     {"machine", "process", UNIT_BYTES, NEED_ALWAYS, PLACE(profile.process_bytes), 0, BYTES_MAX},
 
@@ -163,6 +175,7 @@ static const char *const unit_words[] = {
     [UNIT_PER_S] = "a rate as 98000/s, 98k/s or 1.5M/s",
     [UNIT_FLOPS] = "a rate in MFLOP/s, GFLOP/s or TFLOP/s",
     [UNIT_HZ] = "a clock in MHz or GHz",
+    [UNIT_VERSION] = "a kernel as 5.19",
     [UNIT_TEXT] = "a text",
 };
 
@@ -203,6 +216,26 @@ static bool parse_size(const char *text, size_t len, uint64_t *out)
     memcpy(copy, text, len);
     copy[len] = '\0';
     return gnn_parse_bytes(copy, out, NULL) == GNN_OK;
+}
+
+/* "5.19" into 5019. */
+static bool parse_version(const char *text, size_t len, uint64_t *out)
+{
+    const char *const point = memchr(text, '.', len);
+    uint64_t major, minor;
+    if (point == NULL || !parse_decimal(text, (size_t)(point - text), count_units, &major) ||
+        !parse_decimal(point + 1, len - (size_t)(point - text) - 1, count_units, &minor) || major > 99 || minor > 999)
+        return false;
+    *out = 1000 * major + minor;
+    return true;
+}
+
+/* text[0..len) in the unit of the field. */
+static bool parse_value(enum unit unit, const char *text, size_t len, uint64_t *out)
+{
+    if (unit == UNIT_BYTES)
+        return parse_size(text, len, out);
+    return unit == UNIT_VERSION ? parse_version(text, len, out) : parse_decimal(text, len, units_of[unit], out);
 }
 
 static enum gnn_status refuse(struct parse *p, const struct gnn_ini_entry *entry, const char *what)
@@ -250,9 +283,7 @@ static enum gnn_status parse_field(struct parse *p, const struct field *field, c
     size_t len;
     uint64_t value = 0;
     GNN_TRY(check_source(p, entry, &len));
-    const bool parsed = field->unit == UNIT_BYTES ? parse_size(entry->value, len, &value)
-                                                  : parse_decimal(entry->value, len, units_of[field->unit], &value);
-    if (!parsed)
+    if (!parse_value(field->unit, entry->value, len, &value))
         return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": %s = %s: expected %s", p->path, entry->line, entry->key,
                         entry->value, unit_words[field->unit]);
     if (value < field->min || value > field->max)
@@ -510,6 +541,7 @@ static enum gnn_status check_whole(struct parse *p)
     if (profile->host.bytes_per_s_shared < profile->host.bytes_per_s)
         return gnn_fail(p->err, GNN_EFORMAT, "%s: [host] bandwidth_shared is below the bandwidth of one core", p->path);
     profile->cpu.work_ps[GNN_WORK_CPU_NS] = 1000; /* by its definition */
+    profile->kernel = profile->kernel == 0 ? (uint32_t)GNN_PROFILE_KERNEL : profile->kernel;
     profile->host.present = true;
     profile->gpu.present = p->gpu_line != 0;
     profile->gpu.bytes_per_s_shared = profile->gpu.bytes_per_s;

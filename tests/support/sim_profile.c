@@ -53,6 +53,7 @@ void sim_profile_fill(struct gnn_profile *out)
     *out = (struct gnn_profile){.name = "round",
                                 .title = "a machine of round figures",
                                 .digest = "0",
+                                .kernel = GNN_PROFILE_KERNEL,
                                 .memory_bytes = UINT64_C(64) << 20,
                                 .process_bytes = UINT64_C(1) << 20};
     fill_storage(&out->storage);

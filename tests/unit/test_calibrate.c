@@ -234,6 +234,7 @@ static void test_grid_survives(void **state)
     assert_int_equal(b->depth_max, 128);
     assert_int_equal(b->devices, 1);
     assert_int_equal(b->readahead_bytes, 128 << 10);
+    assert_int_equal(p->kernel, 6001);
     gnn_profile_close(p);
     free(c);
 }

@@ -54,6 +54,7 @@ static void test_figures(void **state)
     assert_string_equal(p->machine_id, "toy");
     assert_string_equal(p->title, "A toy");
     assert_int_equal(p->memory_bytes, UINT64_C(8) << 30);
+    assert_int_equal(p->kernel, GNN_PROFILE_KERNEL); /* none is named */
     assert_int_equal(p->storage.devices, 2);
     assert_int_equal(p->storage.write_latency_ns, 40000);
     assert_int_equal(p->storage.write_iops, 20000);
@@ -109,6 +110,31 @@ static void test_grid_from_three_figures(void **state)
     assert_int_equal(p->storage.depth[6], 48); /* the deepest is in the grid */
     assert_false(p->gpu.present);
     gnn_profile_close(p);
+}
+
+static void test_the_kernel_is_a_version(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *figure;
+        uint32_t kernel; /* 0: refused */
+    } cases[] = {{"5.19 stated", 5019}, {"6.8 assumed: not stated", 6008},
+                 {"6.10 stated", 6010}, {"5.19", 0},
+                 {"5 stated", 0},       {"5.1x stated", 0},
+                 {".19 stated", 0},     {"5. stated", 0},
+                 {"2.6 stated", 0},     {"5.1000 stated", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[4096];
+        struct gnn_profile *p = NULL;
+        struct gnn_err err = {0};
+        (void)snprintf(text, sizeof text, "%skernel = %s\n[storage]\n%s%s%s%s%s", MACHINE, cases[i].figure, WRITES,
+                       CURVE, CPU, COSTS, HOST);
+        const enum gnn_status status = gnn_profile_parse("p.ini", text, &p, &err);
+        assert_int_equal(status, cases[i].kernel == 0 ? GNN_EFORMAT : GNN_OK);
+        if (status == GNN_OK)
+            assert_int_equal(p->kernel, cases[i].kernel);
+        gnn_profile_close(p);
+    }
 }
 
 static void test_grid_given(void **state)
@@ -356,6 +382,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_grid_from_three_figures),
+        cmocka_unit_test(test_the_kernel_is_a_version),
         cmocka_unit_test(test_grid_given),
         cmocka_unit_test(test_refusals_name_file_line_and_key),
         cmocka_unit_test(test_costs_scale_with_the_clock),

@@ -1,4 +1,5 @@
-/* Linux's page cache for one memory group, as of 6.18 without the multi-generational LRU.
+/* Linux's page cache for one memory group, as of 6.18 without the multi-generational LRU; of earlier kernels the rule of
+ * reading around too.
  *
  * Modelled, here and in page_lists.c
  *   two lists          new pages are inactive; a second read() of a page, or a second accessed bit seen by reclaim,
@@ -12,8 +13,12 @@
  *   reclaim in batches 32 pages or more, from 1/4096 of each list on, doubling
  *   late statistics    the two sizes and the refaults that reclaim judges by are those of the last sum (page_cache.h)
  *   kernel memory      a node of 64 pages' slots, and a page of 512 page-table entries, both charged to the group
- *   mappings           read-around of one window about the page while misses do not outnumber hits by 100; 16 aligned
- *                      pages get their entries by one fault
+ *   mappings           read-around of one window about the page while misses do not outnumber hits by 100 (mmap_miss of
+ *                      struct file_ra_state): a fault that finds its page absent is a miss, and every cached page among
+ *                      the 16 aligned ones that get their entries by one fault is a hit, on the retry of a miss too; so
+ *                      reading around goes on as long as a window brings pages in. Since 6.10 ("mm/filemap: don't
+ *                      decrease mmap_miss when folio has workingset flag") pages that thrash are no hits; under older
+ *                      kernels they are
  *   read()             first window, doubling, a marked page that starts the next window, small random reads as is
  *
  * Not modelled, with what it costs
@@ -23,7 +28,8 @@
  *   shadow shrinker    nodes that hold nothing but shadows are freed beyond an eighth of the cache's pages: a file of
  *                      more than eight times the room, read in sequence, loses refaults
  *   swap, dirty limits the groups have no swap; dirty pages are written when they are evicted or synced
- *   several openings   readahead state is the file's, not the handle's */
+ *   several openings   readahead state is the file's, not the handle's
+ *   a locked page      before 6.18 every further thread that faults on a page in flight is one more hit */
 #include "harness/world/simulated/page_cache.h"
 #include "harness/world/simulated/page_lists.h"
 
@@ -31,9 +37,11 @@
 #include <stdlib.h>
 
 enum {
-    MMAP_LOTSAMISS = 100,    /* misses beyond hits after which a mapping is not read around */
-    FAULT_AROUND_PAGES = 16, /* entries a minor fault makes at most */
-    SEGMENTS_MAX = 48,       /* a file that grows doubles */
+    KERNEL_LAST = 6018,
+    KERNEL_NO_HIT_BY_THRASHING = 6010, /* from here on a refault is no hit of a mapping */
+    MMAP_LOTSAMISS = 100,              /* misses beyond hits after which a mapping is not read around */
+    FAULT_AROUND_PAGES = 16,           /* entries a minor fault makes at most */
+    SEGMENTS_MAX = 48,                 /* a file that grows doubles */
     REQUEST_RANGES_MAX = 1 << 16,
 };
 
@@ -63,6 +71,7 @@ struct file {
 struct sim_page_cache {
     struct sim_page_lists lists;
     uint64_t window_pages; /* the device's readahead */
+    uint32_t kernel;       /* 1000 x major + minor */
     struct file *files;
     uint32_t file_count, file_capacity;
     struct sim_page_range reads[REQUEST_RANGES_MAX];
@@ -79,6 +88,7 @@ enum gnn_status sim_page_cache_open(uint64_t room_bytes, uint64_t readahead_byte
     struct sim_page_cache *cache;
     GNN_NEW(cache, 1, err, "page cache: %zu bytes", sizeof *cache);
     cache->window_pages = readahead_bytes / GNN_PAGE_BYTES;
+    cache->kernel = KERNEL_LAST;
     cache->lists.limit_bytes = room_bytes;
     *out = cache;
     return sim_page_lists_open(&cache->lists, err);
@@ -91,6 +101,11 @@ void sim_page_cache_close(struct sim_page_cache *cache)
     sim_page_lists_close(&cache->lists);
     free(cache->files);
     free(cache);
+}
+
+void sim_page_cache_set_kernel(struct sim_page_cache *cache, uint32_t kernel)
+{
+    cache->kernel = kernel;
 }
 
 void sim_page_cache_set_room(struct sim_page_cache *cache, uint64_t room_bytes)
@@ -375,20 +390,21 @@ void sim_page_cache_write(struct sim_page_cache *cache, uint32_t number, uint64_
 
 /* ---- faults: mm/filemap.c ---- */
 
-/* Entries for the cached pages of the 16 about `page`. The mapping's misses sink by those that are no thrashing ones.
- * Returns false when the page itself got none: it is marked. */
+/* Entries for the cached pages of the 16 about `page`. The mapping's misses sink by their number, of late without those
+ * that thrash. Returns false when the page itself got none: it is marked. */
 static bool fault_around(struct sim_page_cache *cache, struct file *file, uint64_t page, bool young)
 {
     const uint64_t start = gnn_round_down(page, FAULT_AROUND_PAGES);
     const uint64_t stop = gnn_min_u64(start + FAULT_AROUND_PAGES, file->pages);
     const uint32_t first = number_of(file, start);
+    const unsigned no_hit = cache->kernel >= KERNEL_NO_HIT_BY_THRASHING ? SIM_PAGE_WORKINGSET : 0;
     uint32_t found = 0;
     for (uint64_t i = 0; i < stop - start; i++) {
         const uint32_t at = first + (uint32_t)i;
         const uint8_t flags = cache->lists.flags[at];
         if ((flags & SIM_PAGE_CACHED) == 0 || (flags & SIM_PAGE_MARK) != 0)
             continue;
-        found += (flags & SIM_PAGE_WORKINGSET) == 0;
+        found += (flags & no_hit) == 0;
         if ((flags & SIM_PAGE_MAPPED) == 0)
             sim_page_map(&cache->lists, at, young);
     }

@@ -46,6 +46,10 @@ GNN_MUST_CHECK enum gnn_status sim_page_cache_open(uint64_t room_bytes, uint64_t
                                                    struct sim_page_cache **out, struct gnn_err *err);
 void sim_page_cache_close(struct sim_page_cache *cache); /* accepts NULL */
 
+/* Sets whose rules hold, as 1000 x major + minor; without it those of 6.18. What differs is said at the head of
+ * page_cache.c. */
+void sim_page_cache_set_kernel(struct sim_page_cache *cache, uint32_t kernel);
+
 /* Sets the room that the group's own memory leaves: pages are reclaimed at once when there is less room than pages. */
 void sim_page_cache_set_room(struct sim_page_cache *cache, uint64_t room_bytes);
 

@@ -38,6 +38,7 @@ static enum gnn_status open_parts(struct simulated *s, struct gnn_err *err)
     GNN_TRY(sim_executor_open(&executor, &s->executor, err));
     GNN_TRY(sim_device_open(&s->profile->storage, &s->device, err));
     GNN_TRY(sim_page_cache_open(0, s->profile->storage.readahead_bytes, &s->cache, err));
+    sim_page_cache_set_kernel(s->cache, s->profile->kernel);
     GNN_TRY(sim_memory_open(s, err)); /* gives the page cache its room */
     GNN_TRY(sim_files_open(s, err));
     return sim_cached_open(s, err);
