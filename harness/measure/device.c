@@ -87,6 +87,7 @@ static void find_numbers(const char *path, const struct stat *info, struct gnn_d
         return;
     struct stat source;
     out->minor = 0;
+    out->by_mount = true;
     if (found && mount.source[0] == '/' && stat(mount.source, &source) == 0 && S_ISBLK(source.st_mode)) {
         out->major = major(source.st_rdev);
         out->minor = minor(source.st_rdev);

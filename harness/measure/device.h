@@ -11,6 +11,7 @@ struct gnn_device_info {
     char scheduler[32];      /* the active one */
     char file_system[32];    /* "ext4" */
     bool in_memory;          /* the file system keeps files in memory alone: nothing there is ever cold */
+    bool by_mount;           /* the file system numbers its files itself (btrfs): its readahead is not the device's */
     char mount_options[256];
     uint64_t readahead_bytes; /* GNN_UNKNOWN if not told, as below */
     uint64_t logical_block_bytes;

@@ -207,6 +207,9 @@ static void say_storage(const struct gnn_run_record *run, char *text, size_t tex
         say(text, text_bytes, "buffered reads");
     if (strcmp(run->io_engine, "pool") == 0)
         say(text, text_bytes, "pread threads instead of io_uring");
+    const char *const readahead = gnn_kv_get(&run->config, "device-readahead");
+    if (readahead != NULL && readahead[0] != '\0')
+        say(text, text_bytes, "device readahead %s", readahead);
     if (run->device_bps != GNN_UNKNOWN)
         say(text, text_bytes, "disk limited to %s/s", gnn_format_bytes(run->device_bps, number, sizeof number));
     if (run->device_iops != GNN_UNKNOWN)

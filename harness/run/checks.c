@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define INTERVAL_MIN_NS UINT64_C(10000000)
+#define READAHEAD_MAX (UINT64_C(1) << 30)
 enum { BPS_MIN = 64 << 10, IOPS_MIN = 16 };
 
 /* What a GPU needs, and several: said now rather than after the dataset was opened. */
@@ -135,6 +136,15 @@ static enum gnn_status check_limits(const struct gnn_run_config *config, struct 
     return GNN_OK;
 }
 
+static enum gnn_status check_readahead(const struct gnn_run_config *config, struct gnn_err *err)
+{
+    uint64_t bytes;
+    if (!gnn_run_readahead(config, &bytes) || (bytes <= READAHEAD_MAX && bytes % GNN_PAGE_BYTES == 0))
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE, "--device-readahead %s: a multiple of 4K up to 1G (0 switches it off)",
+                    config->device_readahead);
+}
+
 static enum gnn_status check_workers(const struct gnn_run_config *config, const struct gnn_system *system,
                                      struct gnn_err *err)
 {
@@ -222,6 +232,7 @@ enum gnn_status gnn_run_config_check(const struct gnn_run_config *config, struct
     GNN_TRY(config->world == GNN_WORLD_SIMULATED ? check_simulated(config, err) : check_measured(config, &faults, err));
     GNN_TRY(check_generate(config, err));
     GNN_TRY(check_batches(config, err));
+    GNN_TRY(check_readahead(config, err));
     GNN_TRY(check_limits(config, err));
     return check_compute(config, err);
 }

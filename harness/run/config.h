@@ -62,6 +62,7 @@ struct gnn_run_config {
     uint64_t swap_bytes;
     enum gnn_cap_kind cap_kind;
     uint64_t device_bps, device_iops;
+    char device_readahead[GNN_TEXT_MAX]; /* gnn_run_readahead; "" = the device's own */
     bool cold;
     uint64_t time_limit_ns; /* 0 = none */
     enum gnn_evaluate evaluate;
@@ -93,6 +94,9 @@ uint32_t gnn_run_segments(const struct gnn_run_config *config);
 
 /* Width of features or vectors that the dataset is opened with: --dim, or what stands for it; 0: the only one there. */
 uint32_t gnn_run_dim(const struct gnn_run_config *config);
+
+/* Whether --device-readahead was given; *bytes: what, UINT64_MAX where it is no size. */
+bool gnn_run_readahead(const struct gnn_run_config *config, uint64_t *bytes);
 
 /* Mini-batches an epoch trains at most; 0 = all. */
 uint32_t gnn_run_max_batches(const struct gnn_run_config *config);

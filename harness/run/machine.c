@@ -28,7 +28,7 @@ struct gnn_machine {
     bool simulated;
     struct gnn_run_faults faults;
     struct gnn_profile *profile; /* of the machine; NULL in the measured world */
-    struct gnn_profile slowed;   /* the same with --fault device-slowdown applied */
+    struct gnn_profile slowed;   /* the same with --fault device-slowdown and --device-readahead applied */
     struct gnn_profile *compute; /* of --compute model:P; NULL without */
     struct gnn_world *inner, *faulty, *world;
     struct gnn_synthetic *synthetic;           /* a computed graph … */
@@ -152,6 +152,9 @@ static enum gnn_status open_simulated(struct gnn_machine *m, gnn_deadlock_fn *on
 {
     GNN_TRY(open_profile("--profile", m->config->profile, &m->profile, err));
     m->slowed = *m->profile;
+    uint64_t readahead_bytes;
+    if (gnn_run_readahead(m->config, &readahead_bytes))
+        m->slowed.storage.readahead_bytes = readahead_bytes;
     if (m->faults.device_slowdown != 1)
         slow_down(&m->slowed, m->faults.device_slowdown);
     const struct gnn_simulated_config config = {
@@ -484,6 +487,11 @@ void gnn_machine_usage(struct gnn_machine *m, struct gnn_machine_usage *out)
         simulated_usage(m, out);
     else
         measured_usage(out);
+}
+
+uint64_t gnn_machine_readahead(const struct gnn_machine *m)
+{
+    return m->profile == NULL ? GNN_UNKNOWN : m->slowed.storage.readahead_bytes;
 }
 
 const char *gnn_machine_profile_digest(const struct gnn_machine *m)

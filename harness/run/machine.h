@@ -47,6 +47,8 @@ uint64_t gnn_machine_process_bytes(const struct gnn_machine *machine);
 uint32_t gnn_machine_cores(const struct gnn_machine *machine);
 
 const char *gnn_machine_profile_digest(const struct gnn_machine *machine); /* "" without a profile */
+/* Readahead of the modelled device; GNN_UNKNOWN where the machine is this one. */
+uint64_t gnn_machine_readahead(const struct gnn_machine *machine);
 
 /* Replaces words that stand for something else: --compute auto, cpu and cuda of the simulated world become
  * model:PROFILE/cpu or /gpu. GNN_EUSAGE, GNN_ENOTSUP with a remedy. */

@@ -1,6 +1,7 @@
 /* The options of a run: one table for the parser, the help, the record, the job files and the worker's arguments. */
 #include "harness/run/config.h"
 
+#include "harness/base/units.h"
 #include "harness/dataset/prepare.h"
 
 #include <assert.h>
@@ -140,6 +141,10 @@ const struct gnn_option gnn_run_options[] = {
            .help = "throttle reads of the dataset's device; 0 = none"),
     OPTION("device-iops", U64, device_iops, "0", .unit = "reads/s", .max = UINT32_MAX,
            .help = "throttle reads of the dataset's device; 0 = none"), /* the kernel's limit */
+    OPTION("device-readahead", TEXT, device_readahead, "", .unit = "SIZE",
+           .help = "readahead of the dataset's device while the run lasts (needs root), or of the profile's: 0, 128K; "
+                   "empty: as it is",
+           .source = "Ginex' instructions: 0; Linux' default: 128K"),
     OPTION("cold", BOOL, cold, "yes",
            .help = "evict the dataset from the page cache before the run, and check that it is gone"),
     OPTION("time-limit", DURATION, time_limit_ns, "0", .unit = "TIME",
@@ -200,6 +205,16 @@ bool gnn_compute_is_cuda(const struct gnn_run_config *config, uint32_t *device)
     const unsigned long number = rest[0] == ':' ? strtoul(rest + 1, &end, 10) : 0;
     *device = (uint32_t)number;
     return rest[0] == '\0' || (rest[1] >= '0' && rest[1] <= '9' && *end == '\0' && number < 1024);
+}
+
+bool gnn_run_readahead(const struct gnn_run_config *config, uint64_t *bytes)
+{
+    *bytes = UINT64_MAX;
+    if (config->device_readahead[0] == '\0')
+        return false;
+    if (gnn_parse_bytes(config->device_readahead, bytes, NULL) != GNN_OK)
+        *bytes = UINT64_MAX;
+    return true;
 }
 
 uint32_t gnn_run_segments(const struct gnn_run_config *config)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -434,6 +435,75 @@ static void evaluation_is_not_in_the_peak(void **state)
     json_decref(run);
 }
 
+/* The device's readahead in bytes, as `doctor` finds it out; -1 where there is none to set. */
+static long long device_readahead(const struct tiny_runs *f, char *path, size_t path_bytes)
+{
+    const char *const more[] = {"--system", "null", "--evaluate", "never", NULL};
+    int exit_status;
+    json_t *const run = tiny_runs_json(f, more, &exit_status);
+    const json_t *const environment = json_object_get(run, "environment");
+    char device[64];
+    (void)snprintf(device, sizeof device, "%s", tiny_runs_text(environment, "device.name"));
+    const char *const text = tiny_runs_text(environment, "device.readahead_bytes");
+    const long long bytes = text[0] == '\0' ? -1 : strtoll(text, NULL, 10);
+    json_decref(run);
+    (void)snprintf(path, path_bytes, "/sys/block/%s/queue/read_ahead_kb", device);
+    return access(path, W_OK) == 0 ? bytes : -1;
+}
+
+static long long bytes_in(const char *path)
+{
+    long long kib = -1;
+    FILE *const file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lld", &kib), 1);
+    (void)fclose(file);
+    return kib * 1024;
+}
+
+static void wait_for_readahead(const char *path, long long bytes)
+{
+    for (int i = 0; i < 600 && bytes_in(path) != bytes; i++)
+        tiny_runs_nap(0.05);
+    assert_int_equal(bytes_in(path), bytes);
+}
+
+/* --device-readahead holds while the run lasts, and is gone however it ends: at its end, by Ctrl-C, by SIGKILL of its
+ * worker, by SIGKILL of everything that is it. */
+static void a_readahead_is_held_and_given_back(void **state)
+{
+    const struct tiny_runs *const f = *state;
+    char path[128], value[32];
+    const long long before = device_readahead(f, path, sizeof path), held = before + 4096;
+    if (before < 0)
+        skip_test("no block device whose readahead this user may set");
+    (void)snprintf(value, sizeof value, "%lld", held);
+    const char *const more[] = {"--system", "pygplus", "--device-readahead", value, "--evaluate", "never", NULL};
+    int exit_status;
+    json_t *run = tiny_runs_json(f, more, &exit_status);
+    const json_t *const environment = json_object_get(run, "environment");
+    assert_int_equal(exit_status, 0);
+    assert_string_equal(tiny_runs_text(environment, "device.readahead_bytes"), value);
+    assert_int_equal(strtoll(tiny_runs_text(environment, "device.readahead_before_bytes"), NULL, 10), before);
+    json_decref(run);
+    assert_int_equal(bytes_in(path), before);
+
+    const char *const endless[] = {"--system", "gnndrive", "--epochs", "100000", "--device-readahead", value, NULL};
+    for (int end = 0; end < 3; end++) {
+        const pid_t pid = tiny_runs_start_training(f, endless);
+        assert_int_equal(bytes_in(path), held);
+        if (end == 1) {
+            struct process_result killed = process_shell("pkill -KILL -P %d -f 'data=%s'", (int)pid, f->data);
+            assert_int_equal(killed.exit_status, 0);
+            process_free(&killed);
+        } else {
+            assert_int_equal(kill(pid, end == 0 ? SIGINT : SIGKILL), 0);
+        }
+        (void)process_wait(pid, 60);
+        wait_for_readahead(path, before);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +524,7 @@ int main(void)
         cmocka_unit_test(preparing_and_writing_are_told_apart),
         cmocka_unit_test(requests_on_demand_are_recorded),
         cmocka_unit_test(evaluation_is_not_in_the_peak),
+        cmocka_unit_test(a_readahead_is_held_and_given_back),
     };
     return cmocka_run_group_tests_name("run", tests, tiny_runs_set_up, tiny_runs_tear_down);
 }

@@ -4,9 +4,14 @@
  *
  * OOCGNN_TEST_ACCESSES=10 runs ten times the accesses: minutes, since each miss of a mapping with the kernel's
  * readahead reads the device's whole window. OOCGNN_TEST_TRACE=TEXT runs the traces with TEXT in their name. Skipped
- * where no group can be made. */
+ * where no group can be made.
+ *
+ * Traces with a window of their own hold the device's readahead at it meanwhile, and are left out where this user may
+ * not set it. */
 #include "harness/base/rng.h"
 #include "harness/confine/confine.h"
+#include "harness/confine/readahead.h"
+#include "harness/measure/device.h"
 #include "harness/world/simulated/page_cache.h"
 #include "tests/support/must.h"
 #include "tests/support/sanitizers.h"
@@ -48,38 +53,56 @@ struct trace {
     uint32_t touches;
     uint32_t sum_every; /* touches between two sums of the group's statistics */
     struct trace_file files[FILES_MAX];
+    uint32_t window; /* WINDOW(KiB); 0: as the device has it */
 };
 
+#define WINDOW(kib) ((kib) + 1)
+
 static const struct trace traces[] = {
-    {"uniform, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, UNIFORM, 1, 1}}},
-    {"skewed, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, SKEWED, 1, 1}}},
-    {"scan and hot set, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, SCAN_AND_HOT, 1, 1}}},
+    {"uniform, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, UNIFORM, 1, 1}}, 0},
+    {"skewed, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, SKEWED, 1, 1}}, 0},
+    {"scan and hot set, mapped random", 64, 60000, 2000, {{200, MAP_RANDOM, SCAN_AND_HOT, 1, 1}}, 0},
     {"topology and features, mapped random",
      80,
      80000,
      2000,
-     {{40, MAP_RANDOM, SKEWED, 3, 1}, {240, MAP_RANDOM, SKEWED, 2, 1}}},
-    {"uniform, mapped normal", 64, 250, 50, {{200, MAP_NORMAL, UNIFORM, 1, 1}}},
-    {"skewed, mapped normal", 64, 250, 50, {{200, MAP_NORMAL, SKEWED, 1, 1}}},
-    {"scan and hot set, mapped normal", 64, 250, 50, {{200, MAP_NORMAL, SCAN_AND_HOT, 1, 1}}},
+     {{40, MAP_RANDOM, SKEWED, 3, 1}, {240, MAP_RANDOM, SKEWED, 2, 1}},
+     0},
+    {"uniform, mapped normal", 64, 250, 50, {{200, MAP_NORMAL, UNIFORM, 1, 1}}, 0},
+    {"skewed, mapped normal", 64, 250, 50, {{200, MAP_NORMAL, SKEWED, 1, 1}}, 0},
+    {"scan and hot set, mapped normal", 64, 250, 50, {{200, MAP_NORMAL, SCAN_AND_HOT, 1, 1}}, 0},
     {"topology and features, mapped normal",
      80,
      250,
      50,
-     {{40, MAP_NORMAL, SKEWED, 3, 1}, {240, MAP_NORMAL, SKEWED, 2, 1}}},
-    {"uniform, read random", 64, 60000, 2000, {{200, READ_RANDOM, UNIFORM, 1, 1}}},
-    {"skewed, read random", 64, 60000, 2000, {{200, READ_RANDOM, SKEWED, 1, 1}}},
-    {"uniform, read normal", 64, 60000, 2000, {{200, READ_NORMAL, UNIFORM, 1, 1}}},
-    {"skewed, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SKEWED, 1, 1}}},
-    {"scan and hot set, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SCAN_AND_HOT, 1, 1}}},
-    {"scan, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SCAN, 1, 1}}},
-    {"uniform, read normal, 8 pages", 64, 20000, 1000, {{200, READ_NORMAL, UNIFORM, 1, 8}}},
-    {"skewed, read random, 3 pages", 64, 30000, 1000, {{200, READ_RANDOM, SKEWED, 1, 3}}},
+     {{40, MAP_NORMAL, SKEWED, 3, 1}, {240, MAP_NORMAL, SKEWED, 2, 1}},
+     0},
+    {"uniform, mapped, no readahead", 64, 60000, 2000, {{200, MAP_NORMAL, UNIFORM, 1, 1}}, WINDOW(0)},
+    {"skewed, mapped, no readahead", 64, 60000, 2000, {{200, MAP_NORMAL, SKEWED, 1, 1}}, WINDOW(0)},
+    {"uniform, mapped, 16 KiB", 64, 20000, 1000, {{200, MAP_NORMAL, UNIFORM, 1, 1}}, WINDOW(16)},
+    {"uniform, mapped, 128 KiB", 64, 5000, 500, {{200, MAP_NORMAL, UNIFORM, 1, 1}}, WINDOW(128)},
+    {"skewed, mapped, 128 KiB", 64, 5000, 500, {{200, MAP_NORMAL, SKEWED, 1, 1}}, WINDOW(128)},
+    {"topology and features, mapped, 128 KiB",
+     80,
+     5000,
+     500,
+     {{40, MAP_NORMAL, SKEWED, 3, 1}, {240, MAP_NORMAL, SKEWED, 2, 1}},
+     WINDOW(128)},
+    {"uniform, mapped, 1 MiB", 64, 1000, 100, {{200, MAP_NORMAL, UNIFORM, 1, 1}}, WINDOW(1024)},
+    {"uniform, read random", 64, 60000, 2000, {{200, READ_RANDOM, UNIFORM, 1, 1}}, 0},
+    {"skewed, read random", 64, 60000, 2000, {{200, READ_RANDOM, SKEWED, 1, 1}}, 0},
+    {"uniform, read normal", 64, 60000, 2000, {{200, READ_NORMAL, UNIFORM, 1, 1}}, 0},
+    {"skewed, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SKEWED, 1, 1}}, 0},
+    {"scan and hot set, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SCAN_AND_HOT, 1, 1}}, 0},
+    {"scan, read normal", 64, 60000, 2000, {{200, READ_NORMAL, SCAN, 1, 1}}, 0},
+    {"uniform, read normal, 8 pages", 64, 20000, 1000, {{200, READ_NORMAL, UNIFORM, 1, 8}}, 0},
+    {"skewed, read random, 3 pages", 64, 30000, 1000, {{200, READ_RANDOM, SKEWED, 1, 3}}, 0},
     {"mapped topology, features by read",
      80,
      80000,
      2000,
-     {{40, MAP_RANDOM, SKEWED, 3, 1}, {240, READ_NORMAL, SKEWED, 2, 1}}},
+     {{40, MAP_RANDOM, SKEWED, 3, 1}, {240, READ_NORMAL, SKEWED, 2, 1}},
+     0},
 };
 
 struct touch {
@@ -260,6 +283,23 @@ static double percent(uint64_t part, uint64_t whole)
     return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
 
+/* Sets the window of the device that the traces' files lie on; false: not permitted. */
+static bool hold_window(const struct trace *trace, struct gnn_readahead **held)
+{
+    struct gnn_device_info device;
+    struct gnn_err err = {0};
+    char path[GNN_READAHEAD_PATH];
+    *held = NULL;
+    if (trace->window == 0)
+        return true;
+    must(gnn_device_find(".", &device, &err), &err);
+    gnn_readahead_path(device.major, device.minor, path);
+    if (gnn_readahead_hold(path, (uint64_t)(trace->window - 1) * 1024, held, &err) == GNN_OK)
+        return true;
+    print_message("left out: %s: %s\n", trace->name, err.message);
+    return false;
+}
+
 static bool compare(const struct gnn_confine *confine, const struct trace *trace, uint32_t scale)
 {
     const uint32_t touches = trace->touches * scale;
@@ -268,8 +308,11 @@ static bool compare(const struct gnn_confine *confine, const struct trace *trace
     assert_true(shared != MAP_FAILED);
     fill(trace, shared->touch, touches);
     struct gnn_err err = {0};
+    struct gnn_readahead *held = NULL;
     struct gnn_cgroup *cgroup = NULL;
     const struct gnn_cgroup_config config = {.memory_bytes = (uint64_t)trace->cap_mib * MIB};
+    if (!hold_window(trace, &held))
+        return true;
     must(gnn_cgroup_create(confine, &config, &cgroup, &err), &err);
     const pid_t child = fork();
     if (child == 0) {
@@ -282,6 +325,7 @@ static bool compare(const struct gnn_confine *confine, const struct trace *trace
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     gnn_cgroup_close(cgroup);
+    gnn_readahead_release(held);
     uint64_t hits[FILES_MAX] = {0};
     run_model(trace, touches, shared, hits);
     bool close = true;

@@ -1,6 +1,7 @@
 #include "harness/run/supervisor/host.h"
 
 #include "harness/base/clock.h"
+#include "harness/confine/readahead.h"
 #include "harness/measure/device.h"
 #include "harness/measure/measure.h"
 #include "harness/measure/page_cache.h"
@@ -16,6 +17,7 @@ struct gnn_run_host {
     struct gnn_device_info device;
     struct gnn_confine confine;
     struct gnn_cgroup *cgroup;
+    struct gnn_readahead *readahead; /* NULL: the device keeps its own */
     struct gnn_probe *probe;
     uint64_t start_ns, next_probe_ns;
     struct gnn_sample last_sample;
@@ -46,6 +48,7 @@ void gnn_run_host_close(struct gnn_run_host *host)
         return;
     gnn_probe_close(host->probe);
     gnn_cgroup_close(host->cgroup);
+    gnn_readahead_release(host->readahead);
     free(host);
 }
 
@@ -89,6 +92,25 @@ static enum gnn_status make_group(struct gnn_run_host *host, struct gnn_run_reco
     return GNN_OK;
 }
 
+/* Sets the device's readahead, until the host is closed; the record has both values. */
+static enum gnn_status hold_readahead(struct gnn_run_host *host, struct gnn_run_record *run, struct gnn_err *err)
+{
+    char path[GNN_READAHEAD_PATH];
+    uint64_t bytes;
+    if (!gnn_run_readahead(host->config, &bytes))
+        return GNN_OK;
+    if (host->device.major == 0 || host->device.by_mount)
+        return gnn_fail(err, GNN_ENOTSUP,
+                        "--device-readahead: %s lies on %s, which does not read ahead as a block device says; keep the "
+                        "dataset on ext4 or XFS, or leave it out",
+                        host->dataset_dir, host->device.file_system);
+    gnn_readahead_path(host->device.major, host->device.minor, path);
+    GNN_TRY(gnn_readahead_hold(path, bytes, &host->readahead, err));
+    GNN_TRY(gnn_kv_setf(&run->environment, err, "device.readahead_bytes", "%" PRIu64, bytes));
+    return gnn_kv_setf(&run->environment, err, "device.readahead_before_bytes", "%" PRIu64,
+                       gnn_readahead_before(host->readahead));
+}
+
 static enum gnn_status start_cold(const struct gnn_run_host *host, struct gnn_run_record *run, struct gnn_err *err)
 {
     const bool cold = host->config->cold;
@@ -120,6 +142,7 @@ enum gnn_status gnn_run_host_prepare(struct gnn_run_host *host, struct gnn_run_r
         return GNN_OK;
     }
     GNN_TRY(make_group(host, run, err));
+    GNN_TRY(hold_readahead(host, run, err));
     return start_cold(host, run, err);
 }
 

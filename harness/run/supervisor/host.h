@@ -1,4 +1,5 @@
-/* What a run does to this machine and reads from it: the control group, the page cache at the start, the probes. A run
+/* What a run does to this machine and reads from it: the control group, the device's readahead, the page cache at the
+ * start, the probes. A run
  * on a modelled machine has no host: every function accepts NULL, then confines, evicts and reads nothing. */
 #ifndef GNN_RUN_HOST_H
 #define GNN_RUN_HOST_H
@@ -15,10 +16,11 @@ struct gnn_run_host;
 /* Finds the device below the dataset's directory. config outlives the host. */
 GNN_MUST_CHECK enum gnn_status gnn_run_host_open(const struct gnn_run_config *config, const char *dataset_dir,
                                                  struct gnn_run_host **out, struct gnn_err *err);
-void gnn_run_host_close(struct gnn_run_host *host); /* the group too */
+void gnn_run_host_close(struct gnn_run_host *host); /* the group too; the device has its readahead again */
 
-/* Makes the control group and evicts the dataset, as the configuration asks, and notes both in the record. A group
- * counts even where nothing is capped. GNN_EPERM, GNN_ENOTSUP: a cap, a throttle or a cold start cannot be had here. */
+/* Makes the control group, sets the device's readahead and evicts the dataset, as the configuration asks, and notes it
+ * in the record. A group counts even where nothing is capped. GNN_EPERM, GNN_ENOTSUP: a cap, a throttle, a readahead or
+ * a cold start cannot be had here. */
 GNN_MUST_CHECK enum gnn_status gnn_run_host_prepare(struct gnn_run_host *host, struct gnn_run_record *run,
                                                     struct gnn_err *err);
 

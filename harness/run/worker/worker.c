@@ -175,6 +175,7 @@ static void send_opened(const struct gnn_run_worker *w, uint64_t open_ns)
                                                            gnn_plan_in_flight_bytes(&w->plan),
                                        .plan_batches_bytes = gnn_plan_in_flight_bytes(&w->plan),
                                        .rules = w->rules,
+                                       .readahead_bytes = gnn_machine_readahead(w->machine),
                                        .open_ns = open_ns};
     opened->intent.batches = gnn_mul_bytes(opened->intent.batches, gnn_env_workers(&w->env)); /* of all ranks */
     opened->intent.seeds = gnn_mul_bytes(opened->intent.seeds, gnn_env_workers(&w->env));
