@@ -59,6 +59,7 @@ def parse_arguments():
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--part", action="append", default=[], metavar="SYSTEM=WARMUP+BATCHES",
                         help="extrapolate this system's epoch (not for systems that work in phases)")
+    parser.add_argument("--readahead", default="off", help="off: no mapping is read around; else the device's: 0, 128K (needs root)")
     parser.add_argument("--world", default="measured")
     parser.add_argument("--profile", default="this")
     parser.add_argument("--csv", default="results/systems.csv")
@@ -89,6 +90,10 @@ def command(a, cap, setting, row):
             "--db", os.path.join(a.keep, "runs.db"), "--json", "--quiet"] + words + MODELS[a.model]
     if system == "diskgnn":
         line += ["--set", f"diskgnn.prepare_dir={prepared_dir(a)}"]
+    if a.readahead != "off":
+        line += ["--device-readahead", a.readahead]
+    elif system in ("pygplus", "gnndrive", "ginex"):
+        line += ["--set", f"{system}.readahead=off"]
     if a.world == "simulated":
         line += ["--profile", a.profile, "--compute", "cpu"]
     if system in a.parts:
@@ -98,7 +103,8 @@ def command(a, cap, setting, row):
 
 
 def record_of(a, cap, setting, row, turn):
-    name = "-".join([a.scale, a.dim, a.world, cap, setting, row, a.parts.get(ROWS[row][0], a.epochs), str(turn)])
+    readahead = [] if a.readahead == "off" else [a.readahead]
+    name = "-".join([a.scale, a.dim, a.world] + readahead + [cap, setting, row, a.parts.get(ROWS[row][0], a.epochs), str(turn)])
     name += "" if a.model == "sage" else "-" + a.model
     path = os.path.join(a.keep, "".join(c if c.isalnum() or c in "-+" else "_" for c in name) + ".json")
     if os.path.exists(path):

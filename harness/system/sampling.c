@@ -6,6 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+const char *const gnn_map_advice_words[] = {[GNN_MAP_RANDOM] = "off", [GNN_MAP_NORMAL] = "kernel", NULL};
+_Static_assert(sizeof(enum gnn_map_advice) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
+
 struct lane {
     struct gnn_neighbour_source *source;
     struct gnn_sampler *sampler;

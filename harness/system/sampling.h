@@ -15,6 +15,8 @@
 
 struct gnn_sampling;
 
+extern const char *const gnn_map_advice_words[]; /* of a system's option `readahead`: off, kernel */
+
 struct gnn_sampling_config {
     uint32_t workers;
     enum gnn_map_advice advice; /* of the indices mapping */

@@ -37,6 +37,7 @@ struct ginex_config {
     uint64_t io_unit;
     enum ginex_list_read list_read;
     enum ginex_fill fill;
+    enum gnn_map_advice readahead; /* of the mapping that a fill faults on */
     enum ginex_replacement replacement;
     enum ginex_initial initial;
     bool overlap, overlap_caches;

@@ -88,7 +88,7 @@ static enum gnn_status open_features(struct ginex *s, struct gnn_err *err)
     if (s->config->fill != GINEX_FILL_MAPPED)
         return GNN_OK;
     GNN_TRY(gnn_dataset_file_open(s->env, GNN_DATASET_FEATURES, 0, &s->features_mapped, NULL, err));
-    return gnn_map_open(s->env->world, s->features_mapped, GNN_MAP_RANDOM, &s->features_map, err);
+    return gnn_map_open(s->env->world, s->features_mapped, s->config->readahead, &s->features_map, err);
 }
 
 static enum gnn_status open_training(struct ginex *s, struct gnn_err *err)

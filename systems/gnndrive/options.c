@@ -7,8 +7,6 @@ static const char *const meta_words[] = {"artifact", "compact", NULL};
 static const char *const order_words[] = {"global", "segments", NULL};
 static const char *const batch_words[] = {"bound", "product", NULL};
 static const char *const rank_buffer_words[] = {"shared", "own", NULL};
-static const char *const readahead_words[] = {"off", "kernel", NULL}; /* in the order of enum gnn_map_advice */
-
 static const char *const transfer_words[] = {"copies", "gather", NULL}; /* in the order of enum gnndrive_transfer */
 
 #define FIELD(name) offsetof(struct gnndrive_config, name)
@@ -76,9 +74,9 @@ const struct gnn_option gnndrive_options[] = {
     {.name = "coalesce", .type = GNN_OPT_BOOL, .offset = FIELD(coalesce), .def = "false",
      .help = "With a GPU: reads that complete together and lie side by side in both memories are one copy.",
      .source = "ours; paper section 4.2 and artifact: a copy each"},
-    {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "off", .choices = readahead_words,
-     .help = "Of the topology mapping. off: one fault reads one page; kernel: the default read-around.",
-     .source = "as PyG+ (Ginex artifact set-up)"},
+    {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "kernel",
+     .choices = gnn_map_advice_words, .help = "Of the topology mapping. kernel: nothing is advised, a fault reads around "
+     "as far as the device's readahead says; off: one fault reads one page.", .source = "artifact: no advice"},
     {.name = "rank_buffers", .type = GNN_OPT_CHOICE, .offset = FIELD(rank_buffers), .def = "shared",
      .choices = rank_buffer_words,
      .help = "--workers. shared: one staging buffer with GPUs, one feature buffer without, a part each; own: one each.",

@@ -1,7 +1,6 @@
 /* PyG+'s parameters. "Ginex artifact" in a source is the baseline released with Ginex. */
 #include "systems/pygplus/pygplus.h"
 
-static const char *const readahead_words[] = {"off", "kernel", NULL}; /* in the order of enum gnn_map_advice */
 static const char *const floyd_words[] = {"exact", "biased", NULL};
 
 #define FIELD(name) offsetof(struct pygplus_config, name)
@@ -19,9 +18,10 @@ const struct gnn_option pygplus_options[] = {
      .max = 128, .help = "Threads of the gather (A): the number of feature page faults in flight; 0 = 8 a core, at "
                          "most 128, as Ginex' gather.",
      .source = "Ginex artifact: 128; GNNDrive section 5: more than 2x physical cores"},
-    {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "off", .choices = readahead_words,
-     .help = "off: one fault reads one page (MADV_RANDOM on both mappings); kernel: the default read-around.",
-     .source = "Ginex artifact set-up: block readahead off"},
+    {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "kernel",
+     .choices = gnn_map_advice_words, .help = "kernel: nothing is advised, a fault reads around as far as the device's "
+     "readahead says; off: one fault reads one page (MADV_RANDOM on both mappings).",
+     .source = "Ginex and GNNDrive artifacts: no advice; Ginex' instructions set the device's readahead to 0"},
     {.name = "floyd", .type = GNN_OPT_CHOICE, .offset = FIELD(floyd), .def = "exact", .choices = floyd_words,
      .help = "biased: the released sampler's off-by-one, under which the last neighbours are drawn less often.",
      .source = "GNNDrive and Ginex artifacts: biased; papers: uniform"},

@@ -187,7 +187,7 @@ static uint64_t resident_pages(const struct fixture *f, const char *scale_dir, c
 
 /* ---- PyG+ ---- */
 
-/* The cap holds a third of the data: every epoch misses, and a miss reads one page. */
+/* The cap holds a third of the data: every epoch misses, and without readahead a miss reads one page. */
 static void a_page_fault_reads_one_page(void **state)
 {
     const struct fixture *const f = *state;
@@ -196,7 +196,9 @@ static void a_page_fault_reads_one_page(void **state)
     bool again = true;
     for (int k = 0; k < TRIES && again; k++) {
         json_decref(run);
-        run = run_generated(f, SMALL, "pygplus", WORDS("--batch", "32", "--fanout", "5,5", "--memory", "10M"));
+        run = run_generated(
+            f, SMALL, "pygplus",
+            WORDS("--batch", "32", "--fanout", "5,5", "--memory", "10M", "--set", "pygplus.readahead=off"));
         again = false;
         for (uint32_t e = 0; e < EPOCHS; e++)
             again = again || disturbed(counter(run, e, "device_read_bytes"), fault_bytes(run, e));
@@ -243,12 +245,14 @@ static void what_fits_is_read_once(void **state)
 
 /* ---- GNNDrive ---- */
 
-/* Feature reads bypass the page cache; what else comes from the device are the topology's page faults. */
+/* Feature reads bypass the page cache; what else comes from the device are the topology's page faults, of a page each
+ * without readahead. */
 static void device_bytes_are_the_requested_bytes(void **state)
 {
     const struct fixture *const f = *state;
     need_counts(f);
-    const char *const *const usual = WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M");
+    const char *const *const usual =
+        WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M", "--set", "gnndrive.readahead=off");
     json_t *run = NULL;
     bool again = true;
     for (int k = 0; k < TRIES && again; k++) {
@@ -324,8 +328,8 @@ static void the_charge_follows_the_plan(void **state)
 
 /* ---- Ginex ---- */
 
-/* Lists, traces, neighbour cache and rows are asked for one by one; a fill by page faults reads a page per row at most,
- * and nothing else is in the page cache. */
+/* Lists, traces, neighbour cache and rows are asked for one by one; a fill by page faults reads a page per row at most
+ * where nothing is read ahead, and nothing else is in the page cache. */
 static void ginex_reads_what_it_asks_for(void **state)
 {
     const struct fixture *const f = *state;
@@ -338,6 +342,7 @@ static void ginex_reads_what_it_asks_for(void **state)
             run = run_generated(f, SMALL, "ginex",
                                 WORDS("--batch", "32", "--fanout", "5,5", "--memory", "64M", "--set",
                                       "ginex.superbatch=4", "--set", "ginex.feature_cache=1M", "--set",
+                                      "ginex.readahead=off", "--set",
                                       direct ? "ginex.fill=direct" : "ginex.fill=mapped"));
             again = false;
             for (uint32_t e = 0; e < EPOCHS; e++)

@@ -282,7 +282,7 @@ static void test_golden_times(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct process_result r = process_shell(
             "%s run --system pygplus --task link --dataset kg --data %s --db %s --json --quiet --world simulated "
-            "--profile tests/golden/machine.ini " SMALL " %s",
+            "--profile tests/golden/machine.ini --set pygplus.readahead=off " SMALL " %s",
             process_program(), l->data, l->db, cases[c].more);
         json_t *const run = json_loads(r.out, 0, NULL);
         if (run == NULL)

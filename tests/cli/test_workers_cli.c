@@ -280,9 +280,10 @@ static void golden_times(void **state)
     };
     int different = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        json_t *const run = RUN(t, 0, "--workers", cases[c].workers, "--compute", cases[c].compute, "--batch", "8",
-                                "--dim", "100", "--set", "gnndrive.samplers=2", "--set", "gnndrive.extractors=2",
-                                "--world", "simulated", "--profile", "tests/golden/machine.ini");
+        json_t *const run =
+            RUN(t, 0, "--workers", cases[c].workers, "--compute", cases[c].compute, "--batch", "8", "--dim", "100",
+                "--set", "gnndrive.samplers=2", "--set", "gnndrive.extractors=2", "--set", "gnndrive.readahead=off",
+                "--world", "simulated", "--profile", "tests/golden/machine.ini");
         const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
         const json_int_t wall_ns = json_integer_value(json_object_get(epoch, "wall_ns"));
         const json_int_t reads = count_of(run, "device_read_ios");

@@ -52,7 +52,7 @@ static void test_digests_depend_on_nothing_but_the_workload(void **state)
     } cases[] = {
         {"pygplus", OPTIONS("workers=1", "prefetch=1", "gather_threads=1")},
         {"pygplus", OPTIONS("workers=2")},
-        {"pygplus", OPTIONS("workers=5", "prefetch=3", "gather_threads=16", "readahead=kernel")},
+        {"pygplus", OPTIONS("workers=5", "prefetch=3", "gather_threads=16", "readahead=off")},
         {"gnndrive", OPTIONS("io=buffered", "samplers=1", "extractors=1")},
         {"gnndrive", OPTIONS("io=buffered", "samplers=3", "extractors=3", "in_order=true")},
         {"gnndrive", OPTIONS("io=buffered", "samplers=4", "extractors=2", "depth=3")},
