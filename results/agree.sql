@@ -2,12 +2,14 @@
 -- (a system, what trains, a row width, a cap) and part of the run: the first epoch, which starts cold, and the later
 -- ones. Where there are several repetitions or later epochs the median one by time stands for all.
 
--- What a cell calls its system: sampling alone, RingSampler's way to read and threads, AGNES' workers.
+-- What a cell calls its system: sampling alone, RingSampler's way to read and threads, AGNES' workers, a readahead of the
+-- device that is not 0.
 create temp view called as
 select r.run_id, r.system || case o.value when 'true' then ' -only' else '' end || coalesce(' ' || i.value, '')
-       || coalesce(' ' || t.value || ' threads', '') as system
+       || coalesce(' ' || t.value || ' threads', '') || coalesce(' readahead ' || d.value, '') as system
 from runs r left join config o on o.run_id = r.run_id and o.key = 'sample-only'
      left join config i on i.run_id = r.run_id and i.key = 'ringsampler.io'
+     left join config d on d.run_id = r.run_id and d.key = 'device-readahead' and d.value not in ('', '0')
      left join config t on t.run_id = r.run_id and t.value <> '0' and
                            (t.key in ('ringsampler.threads', 'agnes.workers')
                             or t.key = 'pygplus.workers' and o.value = 'true');

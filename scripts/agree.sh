@@ -5,11 +5,13 @@
 #   scripts/agree.sh [--systems "pygplus gnndrive diskgnn"] [--dims "64 128 512"] [--caps "160M 320M 640M"] [--epochs 2]
 #                    [--repeats 1] [--batches 0] [--profile this] [--scale 1/100] [--trainers "cpu gpu"] [--out FILE]
 #                    [--stages] [--report] [--sampling "pygplus ringsampler+io=mapped"] [--threads "2 8"]
-#                    [--sampling-caps "60M 100M 160M"] [--workers "1 4 16"]
+#                    [--sampling-caps "60M 100M 160M"] [--workers "1 4 16"] [--readaheads "0 128K 1M"]
 # A word of --systems or --sampling is a system, and with +NAME=VALUE a parameter of it.
 # --sampling     cells of sampling alone (--sample-only), over --threads and caps about the size of the edge file, where
 #                it is decided what the page cache keeps; "" for none
 # --workers      AGNES over its worker threads, at 320M; "" for none
+# --readaheads   of the device: every cell with the first, PyG+ and GNNDrive at the first width with each of the others too;
+#                "" for as it is. Needs root; left as it is, with a message, where it cannot be set
 # --trainers     what trains: this machine's CPU and its GPU, or one of them. A GPU that is not there is left out with a
 #                message, and so is one that the profile does not have
 # --batches N    only the first N mini-batches of an epoch; 0: all
@@ -23,6 +25,7 @@ set -euo pipefail
 systems="pygplus gnndrive diskgnn" dims="64 128 512" caps="160M 320M 640M"
 sampling="pygplus ringsampler+io=buffered-random ringsampler+io=mapped ringsampler+io=direct"
 threads="2 8" sampling_caps="60M 100M 160M" workers="1 4 16"
+readaheads="0 128K 1M"
 epochs=2 repeats=1 batches=0 profile=this scale=1/100 trainers="cpu gpu" out="" stages=no report=no
 command="scripts/agree.sh"
 for word in "$@"; do command+=" $(printf '%q' "$word")"; done
@@ -38,6 +41,7 @@ while [ $# -gt 0 ]; do
     --threads) threads=$2 ;;
     --sampling-caps) sampling_caps=$2 ;;
     --workers) workers=$2 ;;
+    --readaheads) readaheads=$2 ;;
     --dims) dims=$2 ;;
     --caps) caps=$2 ;;
     --epochs) epochs=$2 ;;
@@ -61,6 +65,7 @@ run() { # world, system+name=value..., dim, cap, trainer, further options
     [ "$1" = simulated ] && world=(--world "$1" --profile "$profile" --compute "model:$profile/$5")
     IFS=+ read -ra words <<<"$2"
     for word in "${words[@]:1}"; do set+=(--set "${words[0]}.$word"); done
+    [ -z "$readahead" ] || set+=(--device-readahead "$readahead")
     "$oocgnn" run "${world[@]}" --system "${words[0]}" "${set[@]}" --dataset papers100m --scale "$scale" --data "$data" --preset gnndrive \
         --id-bytes 4 --dim "$3" --memory "$4" --epochs "$epochs" --max-batches "$batches" --evaluate never "${@:6}" --db "$db" --json \
         --quiet >/dev/null || echo "agree: $2, dim $3, $4, $5, $1: ended with status $?" >&2
@@ -71,6 +76,14 @@ cell() { # as run, without the world
     echo "agree: $*" >&2
     for ((i = 0; i < repeats; i++)); do run measured "$@"; done
     run simulated "$@"
+}
+
+# Why the device's readahead cannot be set; nothing where it can.
+readahead_refused() {
+    local seen
+    seen=$("$oocgnn" run --system null --dataset papers100m --scale "$scale" --data "$data" --max-batches 1 --evaluate never \
+        --device-readahead "$readahead" --db "$db.try" --json --quiet 2>&1 >/dev/null) || tail -n 1 <<<"$seen"
+    rm -f "$db.try"*
 }
 
 # Why no cell can be trained on a GPU; nothing where it can.
@@ -97,9 +110,14 @@ if [ "$report" = no ]; then
         trainers=${trainers/gpu/}
     fi
     rm -f "$db" "$db-wal" "$db-shm"
+    read -r readahead further <<<"$readaheads " || true
     for dim in $dims; do
         [ -f "$data/papers100m-${scale/\//_}/features-d$dim" ] ||
             "$oocgnn" prepare papers100m --scale "$scale" --dim "$dim" --data "$data" --quiet >/dev/null
+        if [ -n "$readahead" ] && why=$(readahead_refused) && [ -n "$why" ]; then
+            echo "agree: the device's readahead stays as it is: $why" >&2
+            readahead="" further=""
+        fi
         for cap in $caps; do
             for system in $systems; do
                 for trainer in $trainers; do
@@ -118,6 +136,11 @@ if [ "$report" = no ]; then
         done
     done
     for n in $workers; do cell "agnes+workers=$n" 128 320M cpu; done
+    for readahead in $further; do
+        for cap in $caps; do
+            for system in pygplus gnndrive; do cell "$system" "${dims%% *}" "$cap" cpu; done
+        done
+    done
 fi
 
 # Shows a view of results/agree.sql.
@@ -140,6 +163,8 @@ if [ -n "$out" ]; then
         echo "Written by \`$command\` on $(date -u +%Y-%m-%d). papers100m as generated, scale $scale, GNNDrive's preset, \`--evaluate never\`,"
         echo "$epochs epochs, $([ "$batches" = 0 ] && echo "all mini-batches" || echo "the first $batches mini-batches of each"); $repeats measured run(s) a cell, one simulated."
         echo "Profile: $(sqlite3 "$db" "select distinct 'digest ' || e.value from environment e where e.key = 'profile.digest'"), kernel $(uname -r)."
+        echo
+        echo "The device's readahead is ${readaheads%% *} in every row that does not name another."
         echo
         echo "\`first\` is the cold epoch, \`later\` the ones behind it. \`blocks\`: sampled nodes, edges and the digest over every block."
         echo "The percentages are simulated against measured; the device's are what the kernel counted for the control group."

@@ -32,7 +32,7 @@ if [ -n "$why" ]; then
 fi
 
 agree() { # plugin, profile
-    OOCGNN_CUDA_PLUGIN=$1 scripts/agree.sh --systems pygplus --scale 1/4000 --dims 16 --caps 96M --batches 2 --profile "$2" \
+    OOCGNN_CUDA_PLUGIN=$1 scripts/agree.sh --systems pygplus --scale 1/4000 --dims 16 --caps 96M --batches 2 --readaheads "" --profile "$2" \
         >"$dir/out" 2>&1
     [ $? -ne 2 ] # out of band is what made-up times are
 }
