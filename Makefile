@@ -60,6 +60,7 @@ DOUBLE_TEST_BIN := $(DOUBLE_TEST_SRC:%.c=$(BUILD)/%)
 SCRIPT_TESTS := $(wildcard tests/style/test_*.sh tests/gpu/test_*.sh tests/slurm/test_*.sh)
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
+BENCH_CXX := $(patsubst %.cc,$(BUILD)/%,$(wildcard tests/bench/bench_*.cc))
 GPU_BIN := $(BUILD)/tests/gpu/bench_gpu $(filter $(BUILD)/tests/gpu/%,$(TEST_BIN))
 GPU_TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,tests/gpu/device.c $(patsubst %,tests/gpu/bench_%.c,step reads transfer))
 
@@ -89,7 +90,7 @@ STUB_NCCL := $(BUILD)/tests/gpu/stub_nccl.so
 all: $(BIN) $(PLUGIN)
 tests: gpu-programs $(STUB_NCCL) $(TEST_BIN) $(DOUBLE_TEST_BIN)
 gpu-programs: $(BIN) $(PLUGIN) $(STAND_IN) $(GPU_BIN)
-bench-bin: $(BIN) $(BENCH_BIN)
+bench-bin: $(BIN) $(BENCH_BIN) $(BENCH_CXX)
 
 # The compiler and the libraries are looked for before anything is compiled: "liburing.h: No such file" names no package.
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
@@ -141,6 +142,10 @@ $(BUILD)/tests/double/test_%: $(BUILD)/double/tests/double/test_%.o $(DOUBLE_OBJ
 
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/tests/support/memory_source.o $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BENCH_CXX): $(BUILD)/%: %.cc | found
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS) -o $@ $<
 
 $(GPU_BIN): $(BUILD)/tests/gpu/%: $(BUILD)/tests/gpu/%.o $(GPU_TEST_OBJ) $(SUPPORT_OBJ) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka

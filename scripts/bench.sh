@@ -39,6 +39,9 @@ echo
 echo "== DiskGNN: packing under a cap of 320 MiB against fio's sequential bandwidth, batched against row by row"
 "$BENCH/bench_packing" --dir build/bench --oocgnn "$OOCGNN" --data "$DATA"
 echo
+echo "== GNNDrive's released containers, as costs/released.ini has them"
+"$BENCH/bench_containers"
+echo
 echo "== training: SAGE 3x256 against the SGEMM peak"
 "$BENCH/bench_train"
 echo

@@ -19,8 +19,8 @@ static const char *const told[] = {"dataset", "scale",      "dim",    "model", "
 /* Where a run is told, or what only chooses among repetitions; `preset` has set other options. */
 static const char *const ignored[] = {"db",   "json",   "quiet",  "trace-loss", "seed",
                                       "data", "preset", "system", "sample-only"};
-static const char *const environment[] = {"dataset.digest", "profile.digest", "build.revision", "build.compiler",
-                                          "build.flags"};
+static const char *const environment[] = {"dataset.digest", "profile.digest", "costs.digest",
+                                          "build.revision", "build.compiler", "build.flags"};
 
 static bool is_one_of(const char *key, const char *const *words, size_t count)
 {

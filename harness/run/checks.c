@@ -76,6 +76,9 @@ static enum gnn_status check_measured(const struct gnn_run_config *config, const
             "--profile %s: a profile belongs to --world simulated; for a modelled accelerator beside measured "
             "storage say --compute model:%s",
             config->profile, config->profile);
+    if (!gnn_run_costs_are_ideal(config))
+        return gnn_fail(err, GNN_EUSAGE, "--costs %s: of a simulated machine; add --world simulated, or leave it out",
+                        config->costs);
     if (faults->device_slowdown != 1)
         return gnn_fail(err, GNN_EUSAGE,
                         "--fault device-slowdown: only a simulated device can be slowed; here use --device-iops or "

@@ -51,6 +51,7 @@ struct gnn_run_config {
 
     enum gnn_world_kind world;
     char profile[GNN_TEXT_MAX];
+    char costs[GNN_TEXT_MAX]; /* "ideal", or a file of what released programs spend besides */
     char compute[GNN_TEXT_MAX];
     char fault[GNN_TEXT_MAX];     /* harness/run/fault_option.h; "" = none */
     enum gnn_precision precision; /* of a GPU's products */
@@ -94,6 +95,9 @@ uint32_t gnn_run_segments(const struct gnn_run_config *config);
 
 /* Width of features or vectors that the dataset is opened with: --dim, or what stands for it; 0: the only one there. */
 uint32_t gnn_run_dim(const struct gnn_run_config *config);
+
+/* Whether --costs adds nothing to those of the profile. */
+bool gnn_run_costs_are_ideal(const struct gnn_run_config *config);
 
 /* Whether --device-readahead was given; *bytes: what, UINT64_MAX where it is no size. */
 bool gnn_run_readahead(const struct gnn_run_config *config, uint64_t *bytes);

@@ -57,6 +57,24 @@ static enum gnn_status open_profile(const char *option, const char *name, struct
                     strcmp(name, "this") == 0 ? "`oocgnn calibrate` makes it" : "`oocgnn list profiles` has them all");
 }
 
+/* The same with the run's --costs in it. */
+static enum gnn_status open_charged(const struct gnn_run_config *config, const char *option, const char *name,
+                                    struct gnn_profile **out, struct gnn_err *err)
+{
+    struct gnn_data_dirs found;
+    struct gnn_err cause = {0};
+    GNN_TRY(open_profile(option, name, out, err));
+    if (gnn_run_costs_are_ideal(config))
+        return GNN_OK;
+    gnn_data_dirs(&found);
+    const enum gnn_status status = gnn_profile_add_costs(*out, config->costs, found.dirs, &cause);
+    if (status == GNN_OK)
+        return GNN_OK;
+    gnn_profile_close(*out);
+    *out = NULL;
+    return gnn_fail(err, status, "--costs: %s", cause.message);
+}
+
 /* "model:P/cpu" to P and false, "model:P/gpu" and "model:P" to P and true. */
 static void split_compute(const char *compute, char *profile, size_t profile_bytes, bool *gpu, bool *named)
 {
@@ -100,7 +118,7 @@ static enum gnn_status check_machine(const struct gnn_run_config *config, struct
                         "--world simulated needs --profile NAME; `oocgnn list profiles` has them, `oocgnn calibrate` "
                         "makes one of this machine");
     struct gnn_profile *opened;
-    GNN_TRY(open_profile("--profile", config->profile, &opened, err));
+    GNN_TRY(open_charged(config, "--profile", config->profile, &opened, err));
     const uint64_t memory_bytes = opened->memory_bytes;
     gnn_profile_close(opened);
     if (config->memory_bytes > memory_bytes)
@@ -150,7 +168,7 @@ static void slow_down(struct gnn_profile *profile, double factor)
 
 static enum gnn_status open_simulated(struct gnn_machine *m, gnn_deadlock_fn *on_deadlock, struct gnn_err *err)
 {
-    GNN_TRY(open_profile("--profile", m->config->profile, &m->profile, err));
+    GNN_TRY(open_charged(m->config, "--profile", m->config->profile, &m->profile, err));
     m->slowed = *m->profile;
     uint64_t readahead_bytes;
     if (gnn_run_readahead(m->config, &readahead_bytes))
@@ -432,7 +450,7 @@ enum gnn_status gnn_machine_tensor(struct gnn_machine *m, uint32_t rank, struct 
         bool named;
         split_compute(m->config->compute, name, sizeof name, &env.gpu, &named);
         if (m->compute == NULL)
-            GNN_TRY(open_profile("--compute model:", name, &m->compute, err));
+            GNN_TRY(open_charged(m->config, "--compute model:", name, &m->compute, err));
         env.same_device = same_device(m, rank);
         env.wait_until = tensor_wait_until;
         env.compute_ns = m->simulated ? simulated_compute_ns : measured_compute_ns;
@@ -487,6 +505,11 @@ void gnn_machine_usage(struct gnn_machine *m, struct gnn_machine_usage *out)
         simulated_usage(m, out);
     else
         measured_usage(out);
+}
+
+const char *gnn_machine_costs_digest(const struct gnn_machine *m)
+{
+    return m->profile != NULL ? m->profile->costs_digest : "";
 }
 
 uint64_t gnn_machine_readahead(const struct gnn_machine *m)

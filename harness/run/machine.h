@@ -47,6 +47,7 @@ uint64_t gnn_machine_process_bytes(const struct gnn_machine *machine);
 uint32_t gnn_machine_cores(const struct gnn_machine *machine);
 
 const char *gnn_machine_profile_digest(const struct gnn_machine *machine); /* "" without a profile */
+const char *gnn_machine_costs_digest(const struct gnn_machine *machine);   /* "" where costs are ideal */
 /* Readahead of the modelled device; GNN_UNKNOWN where the machine is this one. */
 uint64_t gnn_machine_readahead(const struct gnn_machine *machine);
 

@@ -115,6 +115,9 @@ const struct gnn_option gnn_run_options[] = {
     OPTION("world", CHOICE, world, "measured", .choices = worlds, .help = "this machine, or a profile's"),
     OPTION("profile", TEXT, profile, "", .unit = "NAME",
            .help = "hardware profile of a simulated world; `oocgnn list profiles` has them"),
+    OPTION("costs", TEXT, costs, "ideal", .unit = "ideal|released|FILE",
+           .help = "of a simulated machine: ideal: what the designs need; released: besides, what the papers' programs "
+                   "spend in their language and libraries (workloads/hardware/costs)"),
     OPTION("compute", TEXT, compute, "auto", .unit = "auto|cpu|ref|cuda[:N]|model:PROFILE[/cpu|/gpu]",
            .help = "tensor back-end: BLAS, the plain reference loops, or a profile's GPU or CPU as a model (training "
                    "waits as long as it would take, nothing is computed). auto: BLAS; in the simulated world the "
@@ -205,6 +208,11 @@ bool gnn_compute_is_cuda(const struct gnn_run_config *config, uint32_t *device)
     const unsigned long number = rest[0] == ':' ? strtoul(rest + 1, &end, 10) : 0;
     *device = (uint32_t)number;
     return rest[0] == '\0' || (rest[1] >= '0' && rest[1] <= '9' && *end == '\0' && number < 1024);
+}
+
+bool gnn_run_costs_are_ideal(const struct gnn_run_config *config)
+{
+    return strcmp(config->costs, "ideal") == 0;
 }
 
 bool gnn_run_readahead(const struct gnn_run_config *config, uint64_t *bytes)

@@ -165,6 +165,8 @@ enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, str
     GNN_TRY(gnn_kv_set(env, "dataset.digest", d->digest, err));
     if (opened->profile_digest[0] != '\0')
         GNN_TRY(gnn_kv_set(env, "profile.digest", opened->profile_digest, err));
+    if (opened->costs_digest[0] != '\0')
+        GNN_TRY(gnn_kv_set(env, "costs.digest", opened->costs_digest, err));
     if (opened->readahead_bytes != GNN_UNKNOWN)
         GNN_TRY(gnn_kv_setf(env, err, "device.readahead_bytes", "%" PRIu64, opened->readahead_bytes));
     GNN_TRY(gnn_kv_setf(env, err, "dataset.nodes", "%" PRIu32, d->node_count));

@@ -48,6 +48,7 @@ struct gnn_wire_opened {
     struct gnn_dataset dataset; /* its pointers are the worker's, and NULL here */
     struct gnn_intent intent;
     char profile_digest[40];  /* "" without a profile */
+    char costs_digest[40];    /* "" where costs are ideal */
     uint64_t readahead_bytes; /* of a modelled machine's device; GNN_UNKNOWN: the machine is this one */
     uint64_t plan_fixed_bytes, plan_batches_bytes;
     struct gnn_wire_rules rules;

@@ -57,6 +57,7 @@ struct gnn_sampler_config {
     uint32_t fanout[GNN_LAYERS_MAX]; /* from the seeds outward */
     bool floyd_biased;               /* the released samplers' off-by-one, to match traces (draw.h) */
     const gnn_node *original_id;     /* (node_count) for renumbered graphs, NULL = identity: RNG keys, digest */
+    bool framework; /* the released program draws with a framework's sampler: what an edge costs (GNN_WORK_*) */
 };
 
 struct gnn_sampler; /* one per thread */

@@ -204,8 +204,13 @@ static enum gnn_status localise(struct gnn_sampler *sampler, const struct hop *h
     return GNN_OK;
 }
 
-static void charge_hop(struct gnn_world *world, uint64_t edges)
+static void charge_hop(const struct gnn_sampler *sampler, uint64_t edges)
 {
+    struct gnn_world *const world = sampler->world;
+    if (sampler->config.framework) {
+        gnn_charge(world, GNN_WORK_FRAMEWORK_EDGE, edges);
+        return;
+    }
     gnn_charge(world, GNN_WORK_SAMPLED_EDGE, edges);
     gnn_charge(world, GNN_WORK_HASHED_ID, edges);
     gnn_charge(world, GNN_WORK_SORTED_KEY, edges);
@@ -221,7 +226,7 @@ static enum gnn_status run_hop(struct gnn_sampler *sampler, struct hop *hop, uin
     else
         GNN_TRY(ops->fetch(sampler->source, sampler->edge_offset, hop->edge_count, hop->col, err));
     GNN_TRY(localise(sampler, hop, digest, err));
-    charge_hop(sampler->world, hop->edge_count);
+    charge_hop(sampler, hop->edge_count);
     return GNN_OK;
 }
 

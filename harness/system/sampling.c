@@ -52,8 +52,10 @@ static enum gnn_status open_lane(struct gnn_sampling *s, uint32_t worker, struct
 {
     struct lane *const lane = &s->lanes[worker];
     const struct gnn_env *env = s->env;
-    struct gnn_sampler_config config = {
-        .seed = env->workload->seed, .layers = env->workload->layers, .floyd_biased = s->config.floyd_biased};
+    struct gnn_sampler_config config = {.seed = env->workload->seed,
+                                        .layers = env->workload->layers,
+                                        .floyd_biased = s->config.floyd_biased,
+                                        .framework = s->config.framework};
     memcpy(config.fanout, env->workload->fanout, sizeof config.fanout);
     if (s->config.open_source != NULL)
         GNN_TRY(s->config.open_source(s->config.open_source_ctx, worker, &lane->source, err));

@@ -21,6 +21,7 @@ struct gnn_sampling_config {
     uint32_t workers;
     enum gnn_map_advice advice; /* of the indices mapping */
     bool floyd_biased;
+    bool framework; /* as in gnn_sampler_config */
     /* GNNDrive's released order: worker w owns the w-th contiguous part of the training nodes and shuffles inside it
      * (`order` in systems/gnndrive/README.md). false: one permutation of all training nodes. */
     bool segments;

@@ -115,6 +115,29 @@ enum gnn_status gnn_profile_open(const char *name, const char *const *search_dir
     return find_machine(name, search_dirs, out, err);
 }
 
+static enum gnn_status add_costs_of(struct gnn_profile *profile, const char *path, struct gnn_err *err)
+{
+    char *text = NULL;
+    GNN_TRY(gnn_profile_read_text(path, &text, err));
+    const enum gnn_status status = gnn_profile_parse_costs(profile, path, text, err);
+    free(text);
+    return status;
+}
+
+enum gnn_status gnn_profile_add_costs(struct gnn_profile *profile, const char *name, const char *const *search_dirs,
+                                      struct gnn_err *err)
+{
+    if (strchr(name, '/') != NULL)
+        return add_costs_of(profile, name, err);
+    for (const char *const *dir = search_dirs; *dir != NULL; dir++) {
+        char path[PATH_BYTES];
+        const int wrote = snprintf(path, sizeof path, "%s/costs/%s.ini", *dir, name);
+        if (wrote >= 0 && (size_t)wrote < sizeof path && access(path, F_OK) == 0)
+            return add_costs_of(profile, path, err);
+    }
+    return gnn_fail(err, GNN_EUSAGE, "no costs \"%s\"; there are ideal and released, or a path with a '/'", name);
+}
+
 void gnn_profile_close(struct gnn_profile *profile)
 {
     free(profile);

@@ -32,7 +32,8 @@ struct gnn_profile_storage {
     uint64_t readahead_bytes; /* the kernel's window: read_ahead_kb */
 };
 
-/* What calls and work cost on one core. Charged picoseconds are per unit of enum gnn_work. */
+/* What calls and work cost on one core. Charged picoseconds are per unit of enum gnn_work; work that released programs
+ * alone do costs nothing until gnn_profile_add_costs. */
 struct gnn_profile_cpu {
     uint32_t cores;
     uint64_t work_ps[GNN_WORK_KINDS];
@@ -63,6 +64,13 @@ struct gnn_profile_compute {
     uint32_t devices;            /* GPUs, all alike, each with what stands above to itself */
 };
 
+/* What training takes in the papers' released programs, whose ops go through an interpreter and a framework. All zero
+ * where costs are ideal. */
+struct gnn_profile_framework {
+    uint64_t step_ns, step_edge_ps; /* on a GPU a training step takes at least step_ns + its edges x step_edge_ps */
+    uint64_t milli_cores;           /* on the CPU SGEMM goes at most as fast as on so many thousandths of a core */
+};
+
 struct gnn_profile_bus {
     uint64_t pinned_bytes_per_s;
     uint64_t pageable_bytes_per_s;
@@ -76,12 +84,15 @@ struct gnn_profile {
     char machine_id[GNN_NAME_MAX]; /* what the `--profile` of a paper's machine is called */
     char title[128];               /* for people */
     char digest[40];               /* over the bytes of the file and its costs: stored with every run */
+    char costs_digest[40];         /* of what gnn_profile_add_costs read; "": costs are ideal */
     uint32_t kernel;               /* 1000 x major + minor of the Linux whose page cache rules hold */
     uint64_t memory_bytes;         /* the room of a run without a cap */
     uint64_t process_bytes;        /* code, libraries and heap of the harness itself, charged to the cap */
+    uint64_t clock_hz;             /* of a core, nominal */
     struct gnn_profile_storage storage;
     struct gnn_profile_cpu cpu;
     struct gnn_profile_compute host, gpu;
+    struct gnn_profile_framework framework;
     struct gnn_profile_bus bus;
 };
 
@@ -96,6 +107,14 @@ void gnn_profile_close(struct gnn_profile *profile); /* accepts NULL */
  * where the file of `costs` is looked for. */
 GNN_MUST_CHECK enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn_profile **out,
                                                  struct gnn_err *err);
+
+/* Adds what released programs spend, read from a file of [released] costs, at the profile's clock: name is a path when
+ * it holds a '/', else costs/NAME.ini in one of search_dirs. Errors as of gnn_profile_open. */
+GNN_MUST_CHECK enum gnn_status gnn_profile_add_costs(struct gnn_profile *profile, const char *name,
+                                                     const char *const *search_dirs, struct gnn_err *err);
+/* The same over text; path stands in messages. */
+GNN_MUST_CHECK enum gnn_status gnn_profile_parse_costs(struct gnn_profile *profile, const char *path, const char *text,
+                                                       struct gnn_err *err);
 
 /* Calls fn for every profile of search_dirs, in order of directory and name; the strings live during the call. Files
  * that do not parse are passed over (opening them says why). A directory that is not there holds none. */

@@ -24,6 +24,7 @@ enum unit {
     UNIT_FLOPS,
     UNIT_HZ,
     UNIT_VERSION,
+    UNIT_CORES,
     UNIT_TEXT
 };
 
@@ -31,15 +32,16 @@ enum unit {
 enum need {
     NEED_ALWAYS,
     NEED_NEVER,
-    NEED_CURVE, /* unless the read grid is given */
-    NEED_COST,  /* unless a file of costs gives it */
-    NEED_GPU,   /* if [gpu] is there */
+    NEED_CURVE,    /* unless the read grid is given */
+    NEED_COST,     /* unless a file of costs gives it */
+    NEED_GPU,      /* if [gpu] is there */
+    NEED_RELEASED, /* of a file of [released] costs, which has nothing else */
 };
 
 /* The figures as they are read, before they become a profile. */
 struct draft {
     struct gnn_profile profile;
-    uint64_t clock_hz, read_latency_ps, read_iops, read_bytes_per_s;
+    uint64_t read_latency_ps, read_iops, read_bytes_per_s;
     char costs[GNN_NAME_MAX];
     char model[128];
 };
@@ -86,7 +88,7 @@ static const struct field fields[] = {
 
     {"cpu", "model", UNIT_TEXT, NEED_NEVER, PLACE(model), 0, 0},
     {"cpu", "cores", UNIT_COUNT, NEED_ALWAYS, IN_CPU(cores), 1, COUNT_MAX},
-    {"cpu", "clock", UNIT_HZ, NEED_ALWAYS, PLACE(clock_hz), 1000000, UINT64_C(100000000000)},
+    {"cpu", "clock", UNIT_HZ, NEED_ALWAYS, PLACE(profile.clock_hz), 1000000, UINT64_C(100000000000)},
     {"cpu", "costs", UNIT_TEXT, NEED_NEVER, PLACE(costs), 0, 0},
     {"cpu", "sampled_edge", UNIT_PS, NEED_COST, WORK(GNN_WORK_SAMPLED_EDGE), 0, SECOND_PS},
     {"cpu", "hashed_id", UNIT_PS, NEED_COST, WORK(GNN_WORK_HASHED_ID), 0, SECOND_PS},
@@ -126,17 +128,29 @@ static const struct field fields[] = {
     {"bus", "latency", UNIT_NS, NEED_GPU, PLACE(profile.bus.latency_ns), 0, SECOND_NS},
     {"bus", "link", UNIT_RATE, NEED_NEVER, PLACE(profile.bus.link_bytes_per_s), 1, RATE_MAX},
     {"bus", "link_latency", UNIT_NS, NEED_NEVER, PLACE(profile.bus.link_latency_ns), 0, SECOND_NS},
+
+    {"released", "clock", UNIT_HZ, NEED_RELEASED, PLACE(profile.clock_hz), 1000000, UINT64_C(100000000000)},
+    {"released", "framework_edge", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_FRAMEWORK_EDGE), 1, SECOND_PS},
+    {"released", "list_take", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_LIST_TAKE), 0, SECOND_PS},
+    {"released", "list_evict", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_LIST_EVICT), 0, SECOND_PS},
+    {"released", "list_put", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_LIST_PUT), 0, SECOND_PS},
+    {"released", "fresh_page", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_FRESH_PAGE), 0, SECOND_PS},
+    {"released", "process_start", UNIT_PS, NEED_RELEASED, WORK(GNN_WORK_PROCESS_START), 0, SECOND_PS},
+    {"released", "step", UNIT_NS, NEED_RELEASED, PLACE(profile.framework.step_ns), 0, SECOND_NS},
+    {"released", "step_edge", UNIT_PS, NEED_RELEASED, PLACE(profile.framework.step_edge_ps), 0, SECOND_PS},
+    {"released", "cpu_cores", UNIT_CORES, NEED_RELEASED, PLACE(profile.framework.milli_cores), 1, COUNT_MAX * 1000},
 };
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-static const char depths_key[] = "read_depths", grid_prefix[] = "read_us.";
+static const char depths_key[] = "read_depths", grid_prefix[] = "read_us.", released_section[] = "released";
 
 struct parse {
     const char *path; /* of the file being read: the profile's or that of its costs */
     struct draft draft;
     bool seen[FIELD_COUNT];
     uint32_t depths_line, gpu_line;
+    bool released;      /* the file is one of [released] costs */
     XXH3_state_t *hash; /* over the texts read */
     struct gnn_err *err;
 };
@@ -159,10 +173,11 @@ static const struct suffix per_s_units[] = {{"/s", 1}, {"k/s", 1000}, {"M/s", 10
 static const struct suffix flops_units[] = {
     {"MFLOP/s", 1000000}, {"GFLOP/s", SECOND_NS}, {"TFLOP/s", SECOND_PS}, {NULL, 0}};
 static const struct suffix hz_units[] = {{"MHz", 1000000}, {"GHz", SECOND_NS}, {NULL, 0}};
+static const struct suffix cores_units[] = {{"cores", 1000}, {NULL, 0}};
 
 static const struct suffix *const units_of[] = {
     [UNIT_COUNT] = count_units, [UNIT_PS] = ps_units,       [UNIT_NS] = ns_units, [UNIT_RATE] = rate_units,
-    [UNIT_PER_S] = per_s_units, [UNIT_FLOPS] = flops_units, [UNIT_HZ] = hz_units,
+    [UNIT_PER_S] = per_s_units, [UNIT_FLOPS] = flops_units, [UNIT_HZ] = hz_units, [UNIT_CORES] = cores_units,
 };
 
 /* What a message calls for. */
@@ -176,6 +191,7 @@ static const char *const unit_words[] = {
     [UNIT_FLOPS] = "a rate in MFLOP/s, GFLOP/s or TFLOP/s",
     [UNIT_HZ] = "a clock in MHz or GHz",
     [UNIT_VERSION] = "a kernel as 5.19",
+    [UNIT_CORES] = "a number of cores as 1.3cores",
     [UNIT_TEXT] = "a text",
 };
 
@@ -416,6 +432,13 @@ static enum gnn_status parse_entry(struct parse *p, const struct gnn_ini_section
 static enum gnn_status check_section(struct parse *p, const struct gnn_ini_section *section)
 {
     struct gnn_near_miss near;
+    if (p->released && strcmp(section->name, released_section) != 0)
+        return gnn_fail(p->err, GNN_EFORMAT, "%s:%" PRIu32 ": a file of --costs has a section [%s] alone", p->path,
+                        section->line, released_section);
+    if (!p->released && strcmp(section->name, released_section) == 0)
+        return gnn_fail(p->err, GNN_EFORMAT,
+                        "%s:%" PRIu32 ": [%s] does not belong into a profile: --costs names its file", p->path,
+                        section->line, released_section);
     gnn_near_miss_start(&near, section->name);
     for (uint32_t f = 0; f < FIELD_COUNT; f++) {
         if (strcmp(fields[f].section, section->name) == 0)
@@ -474,8 +497,8 @@ static enum gnn_status scale_costs(struct parse *p, const struct parse *from)
         assert(fields[f].bytes == sizeof value);
         assert(from->seen[f]);
         memcpy(&value, (const char *)&from->draft + fields[f].offset, sizeof value);
-        const unsigned __int128 cycles = (unsigned __int128)value * from->draft.clock_hz;
-        value = (uint64_t)((cycles + p->draft.clock_hz / 2) / p->draft.clock_hz);
+        const unsigned __int128 cycles = (unsigned __int128)value * from->draft.profile.clock_hz;
+        value = (uint64_t)((cycles + p->draft.profile.clock_hz / 2) / p->draft.profile.clock_hz);
         store(&p->draft, &fields[f], value);
         p->seen[f] = true;
     }
@@ -489,7 +512,7 @@ static enum gnn_status check_costs_only(const struct parse *p)
             strcmp(fields[f].key, "model") != 0)
             return gnn_fail(p->err, GNN_EFORMAT, "%s: [%s] %s does not belong into a file of costs", p->path,
                             fields[f].section, fields[f].key);
-    if (p->draft.clock_hz == 0)
+    if (p->draft.profile.clock_hz == 0)
         return gnn_fail(p->err, GNN_EFORMAT, "%s: [cpu] lacks the clock its costs were measured at", p->path);
     return GNN_OK;
 }
@@ -541,6 +564,9 @@ static enum gnn_status check_whole(struct parse *p)
     if (profile->host.bytes_per_s_shared < profile->host.bytes_per_s)
         return gnn_fail(p->err, GNN_EFORMAT, "%s: [host] bandwidth_shared is below the bandwidth of one core", p->path);
     profile->cpu.work_ps[GNN_WORK_CPU_NS] = 1000; /* by its definition */
+    profile->cpu.work_ps[GNN_WORK_FRAMEWORK_EDGE] = profile->cpu.work_ps[GNN_WORK_SAMPLED_EDGE] +
+                                                    profile->cpu.work_ps[GNN_WORK_HASHED_ID] +
+                                                    profile->cpu.work_ps[GNN_WORK_SORTED_KEY];
     profile->kernel = profile->kernel == 0 ? (uint32_t)GNN_PROFILE_KERNEL : profile->kernel;
     profile->host.present = true;
     profile->gpu.present = p->gpu_line != 0;
@@ -570,26 +596,67 @@ static enum gnn_status parse_all(struct parse *p, const char *text)
 {
     GNN_TRY(set_name(p));
     GNN_TRY(parse_text(p, text));
-    if (p->draft.clock_hz == 0)
+    if (p->draft.profile.clock_hz == 0)
         GNN_TRY(check_needs(p, NEED_ALWAYS));
     if (p->draft.costs[0] != '\0')
         GNN_TRY(parse_costs(p));
     return check_whole(p);
 }
 
+/* Ends the hash over everything that was read. */
+static void end_hash(struct parse *p, char digest[40])
+{
+    const XXH128_hash_t hash = XXH3_128bits_digest(p->hash);
+    (void)XXH3_freeState(p->hash);
+    (void)snprintf(digest, 40, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64, (uint64_t)hash.low64);
+}
+
+static enum gnn_status begin_hash(struct parse *p)
+{
+    p->hash = XXH3_createState();
+    if (p->hash == NULL)
+        return gnn_fail(p->err, GNN_ENOMEM, "%s: a hash's state", p->path);
+    (void)XXH3_128bits_reset(p->hash);
+    return GNN_OK;
+}
+
 enum gnn_status gnn_profile_parse(const char *path, const char *text, struct gnn_profile **out, struct gnn_err *err)
 {
-    struct parse p = {.path = path, .hash = XXH3_createState(), .err = err};
-    if (p.hash == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "%s: a hash's state", path);
-    (void)XXH3_128bits_reset(p.hash);
+    struct parse p = {.path = path, .err = err};
+    GNN_TRY(begin_hash(&p));
     const enum gnn_status status = parse_all(&p, text);
-    const XXH128_hash_t digest = XXH3_128bits_digest(p.hash);
-    (void)XXH3_freeState(p.hash);
+    end_hash(&p, p.draft.profile.digest);
     GNN_TRY(status);
-    (void)snprintf(p.draft.profile.digest, sizeof p.draft.profile.digest, "%016" PRIx64 "%016" PRIx64,
-                   (uint64_t)digest.high64, (uint64_t)digest.low64);
     GNN_NEW(*out, 1, err, "%s: %zu bytes", path, sizeof **out);
     **out = p.draft.profile;
+    return GNN_OK;
+}
+
+/* ---- [released] costs ---- */
+
+/* Puts the costs of work into the profile, as cycles: time is that of its own clock. */
+static void put_released(struct gnn_profile *profile, const struct gnn_profile *costs)
+{
+    static const enum gnn_work kinds[] = {GNN_WORK_FRAMEWORK_EDGE, GNN_WORK_LIST_TAKE,  GNN_WORK_LIST_EVICT,
+                                          GNN_WORK_LIST_PUT,       GNN_WORK_FRESH_PAGE, GNN_WORK_PROCESS_START};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const unsigned __int128 cycles = (unsigned __int128)costs->cpu.work_ps[kinds[k]] * costs->clock_hz;
+        profile->cpu.work_ps[kinds[k]] = (uint64_t)((cycles + profile->clock_hz / 2) / profile->clock_hz);
+    }
+    profile->framework = costs->framework;
+}
+
+enum gnn_status gnn_profile_parse_costs(struct gnn_profile *profile, const char *path, const char *text,
+                                        struct gnn_err *err)
+{
+    struct parse p = {.path = path, .released = true, .err = err};
+    assert(profile->clock_hz > 0);
+    GNN_TRY(begin_hash(&p));
+    enum gnn_status status = parse_text(&p, text);
+    GNN_NEXT(status, check_needs(&p, NEED_RELEASED));
+    end_hash(&p, p.draft.profile.costs_digest);
+    GNN_TRY(status);
+    put_released(profile, &p.draft.profile);
+    memcpy(profile->costs_digest, p.draft.profile.costs_digest, sizeof profile->costs_digest);
     return GNN_OK;
 }

@@ -119,7 +119,15 @@ enum gnn_work {
     GNN_WORK_SORTED_KEY,
     GNN_WORK_COPIED_BYTE,
     GNN_WORK_TABLE_ENTRY, /* one entry of a mapping table looked up or updated */
-    GNN_WORK_CPU_NS,      /* nanoseconds of one core that a model has computed already (tensor/modelled) */
+    /* What a released program does there in its language and libraries. Where costs are ideal the first is drawing,
+     * hashing and sorting an edge as above, and the others are nothing (profile.h, "released"). */
+    GNN_WORK_FRAMEWORK_EDGE, /* an edge drawn by a framework's sampler */
+    GNN_WORK_LIST_TAKE,      /* an entry found and taken out of a list in order of use: std::list, std::unordered_map */
+    GNN_WORK_LIST_EVICT,     /* the oldest entry of such a list taken, and its owner's table entry cleared */
+    GNN_WORK_LIST_PUT,       /* an entry put at its end */
+    GNN_WORK_FRESH_PAGE,     /* a page of memory that was just allocated, touched for the first time */
+    GNN_WORK_PROCESS_START,  /* a worker process forked from a process that holds a framework */
+    GNN_WORK_CPU_NS,         /* nanoseconds of one core that a model has computed already (tensor/modelled) */
     GNN_WORK_KINDS
 };
 

@@ -237,6 +237,7 @@ enum gnn_status ginex_cache_gather(void *ctx, uint32_t worker, uint32_t workers,
     assert(workers == cache->config.workers);
     gnn_team_share(job->count, worker, workers, &first, &end);
     gnn_charge(cache->world, GNN_WORK_TABLE_ENTRY, end - first);
+    gnn_charge(cache->world, GNN_WORK_FRESH_PAGE, (end - first) * row_bytes / GNN_PAGE_BYTES); /* its own a batch */
     for (uint64_t i = first; i < end; i++) {
         if (i + PREFETCH < end)
             __builtin_prefetch(&cache->table[job->nodes[i + PREFETCH]]);

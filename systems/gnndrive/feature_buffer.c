@@ -382,7 +382,8 @@ static void add_reference(struct entry *entry)
     entry->refs = (entry->refs + 1u) & REFS_MAX;
 }
 
-static void pin_row(struct gnndrive_buffer *fb, struct gnndrive_claim *claim, uint32_t position)
+/* Returns whether the row's slot was on the standby list. */
+static bool pin_row(struct gnndrive_buffer *fb, struct gnndrive_claim *claim, uint32_t position)
 {
     struct tables *const t = fb->tables;
     struct rank_state *const own = &t->rank[fb->rank];
@@ -390,8 +391,9 @@ static void pin_row(struct gnndrive_buffer *fb, struct gnndrive_claim *claim, ui
     assert(node < t->config.node_count);
     const uint32_t key = node / t->config.rows_per_slot;
     struct entry *entry = &t->map[key];
+    const bool standby = entry->ready && entry->refs == 0;
     if (entry->ready) {
-        if (entry->refs == 0)
+        if (standby)
             standby_unlink(t, entry->slot);
         claim->alias[position] = entry->slot * t->config.rows_per_slot + node % t->config.rows_per_slot;
         own->counts.ready_rows++;
@@ -410,6 +412,7 @@ static void pin_row(struct gnndrive_buffer *fb, struct gnndrive_claim *claim, ui
         }
     }
     add_reference(entry);
+    return standby;
 }
 
 void gnndrive_buffer_pin(struct gnndrive_buffer *fb, struct gnndrive_claim *claim)
@@ -421,10 +424,12 @@ void gnndrive_buffer_pin(struct gnndrive_buffer *fb, struct gnndrive_claim *clai
     *share = (struct share){.live = true};
     t->active++;
     t->rank[fb->rank].counts.rows += claim->node_count;
+    uint32_t taken = 0;
     for (uint32_t i = 0; i < claim->node_count; i++)
-        pin_row(fb, claim, i);
+        taken += pin_row(fb, claim, i);
     share->loads = claim->load_count;
     gnn_charge(t->world, GNN_WORK_TABLE_ENTRY, claim->node_count);
+    gnn_charge(t->world, GNN_WORK_LIST_TAKE, taken);
 }
 
 /* Evicts the owner of the least recently released slot and gives the slot to key. */
@@ -466,6 +471,7 @@ enum gnn_status gnndrive_buffer_take_slots(struct gnndrive_buffer *fb, struct gn
         taken++;
     }
     gnn_charge(t->world, GNN_WORK_TABLE_ENTRY, taken);
+    gnn_charge(t->world, GNN_WORK_LIST_EVICT, taken);
     return GNN_OK;
 }
 
@@ -534,6 +540,7 @@ void gnndrive_buffer_publish(struct gnndrive_buffer *fb, struct gnndrive_claim *
 static void unpin(struct gnndrive_buffer *fb, const gnn_node *nodes, uint32_t node_count)
 {
     struct tables *const t = fb->tables;
+    uint32_t put = 0;
     for (uint32_t i = 0; i < node_count; i++) {
         const uint32_t key = nodes[i] / t->config.rows_per_slot;
         struct entry *entry = &t->map[key];
@@ -541,6 +548,7 @@ static void unpin(struct gnndrive_buffer *fb, const gnn_node *nodes, uint32_t no
         entry->refs = (entry->refs - 1u) & REFS_MAX;
         if (entry->refs > 0 || entry->slot == NONE)
             continue;
+        put++;
         if (entry->ready) {
             standby_insert_after(t, t->standby[t->config.slots].prev, entry->slot);
         } else { /* abandoned before its row arrived: an empty slot, the first to be reused */
@@ -550,6 +558,7 @@ static void unpin(struct gnndrive_buffer *fb, const gnn_node *nodes, uint32_t no
         }
     }
     gnn_charge(t->world, GNN_WORK_TABLE_ENTRY, node_count);
+    gnn_charge(t->world, GNN_WORK_LIST_PUT, put);
     if (t->admitting) {
         assert(t->rank[fb->rank].admitted_nodes >= node_count);
         t->rank[fb->rank].admitted_nodes -= node_count;

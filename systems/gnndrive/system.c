@@ -38,6 +38,7 @@ static enum gnn_status open_sampling(struct gnndrive *s, struct gnn_err *err)
         .workers = s->config->samplers,
         .advice = s->config->readahead,
         .floyd_biased = s->env->floyd_biased,
+        .framework = true,
         .segments = s->config->order == GNNDRIVE_ORDER_SEGMENTS,
     };
     GNN_NEW(s->next_batch, s->config->samplers, err, "gnndrive: %" PRIu32 " samplers", s->config->samplers);

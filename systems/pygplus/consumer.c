@@ -52,6 +52,7 @@ static enum gnn_status gather_part(void *ctx, uint32_t worker, uint32_t workers,
     if (first == end)
         return GNN_OK;
     gnn_env_range(s->env, "read");
+    gnn_charge(s->env->world, GNN_WORK_FRESH_PAGE, (end - first) * row_bytes / GNN_PAGE_BYTES); /* its own a batch */
     const enum gnn_status status =
         gnn_map_gather_rows(s->env->world, s->features_map, row_bytes, view->nodes + first, end - first,
                             (char *)item->input->rows.data + first * row_bytes, row_bytes, err);
@@ -183,6 +184,7 @@ enum gnn_status pygplus_train_epoch(void *state, uint64_t epoch, struct gnn_epoc
     atomic_store(&s->outstanding, 0);
     atomic_store(&s->outstanding_peak, 0);
     s->gathered_rows = 0;
+    gnn_charge(s->env->world, GNN_WORK_PROCESS_START, s->config->workers); /* a loader's, made anew for each epoch */
     const enum gnn_status status = gnn_epoch_run(s->env, add_stages, s, out, err);
     fill_result(s, out);
     return status;

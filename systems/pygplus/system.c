@@ -54,6 +54,7 @@ static enum gnn_status open_samplers(struct pygplus *s, struct gnn_err *err)
         .workers = s->config->workers,
         .advice = s->config->readahead,
         .floyd_biased = env->floyd_biased || s->config->floyd == PYGPLUS_FLOYD_BIASED,
+        .framework = true,
     };
     if (pygplus_links(s))
         GNN_TRY(gnn_link_sampling_open(env, sampling.workers, sampling.advice, sampling.floyd_biased, &s->link_sampling,

@@ -93,6 +93,7 @@ static json_t *golden_run(const struct tiny_runs *t, const char *const *more, in
 #define GINEX "--system", "ginex", "--memory", "24M", SET("ginex.samplers=4"), SET("ginex.readahead=off")
 #define GINEX_MISSES                                                                                                   \
     "--system", "ginex", SET("ginex.feature_cache=1M"), SET("ginex.gather_threads=16"), SET("ginex.readahead=off")
+#define RELEASED "--costs", "tests/golden/costs.ini"
 #define AGNES "--system", "agnes", SET("agnes.hyperbatch=8")
 #define AGNES_BLOCKS                                                                                                   \
     "--system", "agnes", "--sample-only", SET("agnes.block=4K"), SET("agnes.graph_buffer=512K"),                       \
@@ -152,6 +153,11 @@ static void golden_times(void **state)
         {{GNNDRIVE, "--dim", "32", SET("gnndrive.coalesce=true")}, "69d702bd77b446b6", 28363832, 0, 4308},
         {{GNNDRIVE, "--dim", "32", SET("gnndrive.transfer=gather")}, "69d702bd77b446b6", 28351080, 0, 4308},
         {{GNNDRIVE, SET("gnndrive.io=buffered")}, "69d702bd77b446b6", 43914330, 0, 4486},
+        {{PYGPLUS, RELEASED}, "69d702bd77b446b6", 54410298, 0, 5003},
+        {{PYGPLUS, "--compute", "cpu", RELEASED}, "69d702bd77b446b6", 52840035, 0, 5181},
+        {{GNNDRIVE, RELEASED}, "69d702bd77b446b6", 40807567, 0, 5704},
+        {{GNNDRIVE, RELEASED, SET("gnndrive.serial_extract=true")}, "69d702bd77b446b6", 60210580, 0, 5704},
+        {{GINEX, RELEASED}, "69d702bd77b446b6", 41463475, 18145255, 2919},
         {{PYGPLUS, SET("pygplus.gather_threads=1")}, "69d702bd77b446b6", 410153599, 0, 4642},
         {{GINEX, SET("ginex.superbatch=8"), SET("ginex.fill=direct")}, "69d702bd77b446b6", 29767456, 24162664, 1416},
         {{GINEX, SET("ginex.superbatch=8"), SET("ginex.trace_io=direct")},
@@ -323,6 +329,9 @@ static void switches_take_their_time(void **state)
         double times;     /* more is at least so many times less */
     } pairs[] = {
         {{GINEX}, {GINEX, SET("ginex.overlap=false")}, "wall_ns", 1.02},
+        {{PYGPLUS}, {PYGPLUS, RELEASED}, "wall_ns", 1.02},
+        {{GNNDRIVE}, {GNNDRIVE, RELEASED}, "wall_ns", 1.02},
+        {{GINEX}, {GINEX, RELEASED}, "wall_ns", 1.02},
         {{GINEX_MISSES}, {GINEX_MISSES, SET("ginex.gather_threads=1")}, "wall_ns", 2},
         {{GINEX}, {GINEX, SET("ginex.superbatch=8")}, "wall_ns", 1.05},
         {{GINEX}, {GINEX, SET("ginex.superbatch=8")}, "prepare_ns", 1},
@@ -695,6 +704,8 @@ static void wrong_words(void **state)
         {{"--compute", "model:gnndrive-paper", "--trace-loss", "x", "--system", "null"}, 4, "no loss"},
         {{SIMULATED, "--dataset", "paper100m", "--system", "null", NULL}, 2, "papers100m"},
         {{SIMULATED, "--device-iops", "1000", "--system", "null", NULL}, 4, "device-slowdown"},
+        {{SIMULATED, "--costs", "relaesed", "--system", "null", NULL}, 2, "ideal and released"},
+        {{"--costs", "released", "--system", "null", NULL}, 2, "--world simulated"},
         {{SIMULATED, "--device-readahead", "100", "--system", "null", NULL}, 2, "a multiple of 4K"},
         {{SIMULATED, "--device-readahead", "2G", "--system", "null", NULL}, 2, "a multiple of 4K"},
         {{SIMULATED, "--device-readahead", "much", "--system", "null", NULL}, 2, "a multiple of 4K"},

@@ -352,6 +352,52 @@ static void test_blocks_cross_once_a_step(void **state)
     t->ops->close(t);
 }
 
+/* Where the profile has a framework's costs, a step lasts at least 1000 ns + 10 a edge: 1030 for three. Ops that take
+ * longer are not stretched, and without a step nothing is. */
+static void test_a_frameworks_step(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t reals, ends_ns; /* of a fill of 0.4 ns a real, launched at 100 */
+    } cases[] = {{250, 1030}, {2325, 1030}, {2500, 1100}};
+    struct gnn_profile profile = round_profile();
+    profile.framework = (struct gnn_profile_framework){.step_ns = 1000, .step_edge_ps = 10000, .milli_cores = 500};
+    const struct gnn_batch_view view = {.layer_count = 1, .seed_count = 2, .node_count = 3, .blocks = {block}};
+    const struct gnn_batch_lists lists = {&view, NULL, NULL};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct clock clock = {0};
+        struct gnn_tensor *const t = open_modelled(&clock, &profile, true, 1);
+        t->ops->step_begin(t, &lists);
+        t->ops->fill(t, NULL, cases[i].reals, 0);
+        t->ops->step_end(t);
+        t->ops->synchronize(t);
+        assert_int_equal(clock.now_ns, cases[i].ends_ns);
+        t->ops->fill(t, NULL, 250, 0);
+        t->ops->synchronize(t);
+        assert_int_equal(clock.now_ns, cases[i].ends_ns + 200);
+        t->ops->close(t);
+    }
+}
+
+/* ... and on the CPU products go as fast as half a core does, however many threads there are: 0.5 GFLOP/s. */
+static void test_a_frameworks_cpu(void **state)
+{
+    (void)state;
+    struct gnn_profile profile = round_profile();
+    const struct gnn_mat a = {NULL, 16, 32}, b = {NULL, 32, 16}, c = {NULL, 16, 16};
+    enum { FLOPS = 2 * 16 * 16 * 32, LAUNCH = 7 };
+    for (uint32_t threads = 1; threads <= 8; threads *= 8) {
+        for (int framework = 0; framework < 2; framework++) {
+            struct clock clock = {0};
+            profile.framework.milli_cores = framework == 1 ? 500 : 0;
+            struct gnn_tensor *const t = open_modelled(&clock, &profile, false, threads);
+            t->ops->gemm(t, false, false, 1, a, b, 0, c);
+            assert_int_equal(clock.now_ns, LAUNCH + (framework == 1 ? 2 * FLOPS : FLOPS / threads));
+            t->ops->close(t);
+        }
+    }
+}
+
 /* Lists that were staged cross in one pinned copy, beside the stream, and are not asked for again. */
 static void test_a_staged_batch_crosses_once_ahead(void **state)
 {
@@ -688,6 +734,8 @@ int main(void)
         cmocka_unit_test(test_two_ranks_share_a_gpu),
         cmocka_unit_test(test_copies_beside_the_stream),
         cmocka_unit_test(test_blocks_cross_once_a_step),
+        cmocka_unit_test(test_a_frameworks_step),
+        cmocka_unit_test(test_a_frameworks_cpu),
         cmocka_unit_test(test_a_staged_batch_crosses_once_ahead),
         cmocka_unit_test(test_shared_lists_cross_once),
         cmocka_unit_test(test_events_order_lanes_and_the_stream),

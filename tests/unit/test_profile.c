@@ -281,6 +281,72 @@ static void test_costs_scale_with_the_clock(void **state)
     remove_files(dir);
 }
 
+#define RELEASED                                                                                                       \
+    "[released]\nclock = 2.6GHz stated\nframework_edge = 200ns derived\nlist_take = 1.1us measured\n"                  \
+    "list_evict = 1.3us measured\nlist_put = 0.7us measured\nfresh_page = 500ns derived\n"                             \
+    "process_start = 20ms assumed\nstep = 2ms derived\nstep_edge = 40ns derived\ncpu_cores = 1.25cores derived\n"
+
+/* A profile has none of them; from their file they come as cycles, but for the GPU's step and the share of the CPU. */
+static void test_released_costs(void **state)
+{
+    (void)state;
+    struct gnn_profile *p =
+        parse("toy.ini",
+              MACHINE "[storage]\n" WRITES CURVE "[cpu]\ncores = 4 stated\nclock = 1.3GHz stated\n" COSTS HOST GPU BUS);
+    struct gnn_err err = {0};
+    const uint64_t *const ps = p->cpu.work_ps;
+    assert_int_equal(ps[GNN_WORK_FRAMEWORK_EDGE], 7000 + 8500 + 5000); /* drawn, hashed, sorted: nothing else */
+    assert_int_equal(ps[GNN_WORK_LIST_TAKE] + ps[GNN_WORK_LIST_EVICT] + ps[GNN_WORK_LIST_PUT], 0);
+    assert_int_equal(ps[GNN_WORK_FRESH_PAGE] + ps[GNN_WORK_PROCESS_START], 0);
+    assert_int_equal(p->framework.step_ns + p->framework.step_edge_ps + p->framework.milli_cores, 0);
+    assert_string_equal(p->costs_digest, "");
+    must(gnn_profile_parse_costs(p, "costs.ini", RELEASED, &err), &err);
+    assert_int_equal(ps[GNN_WORK_FRAMEWORK_EDGE], 400000);
+    assert_int_equal(ps[GNN_WORK_LIST_TAKE], 2200000);
+    assert_int_equal(ps[GNN_WORK_LIST_EVICT], 2600000);
+    assert_int_equal(ps[GNN_WORK_LIST_PUT], 1400000);
+    assert_int_equal(ps[GNN_WORK_FRESH_PAGE], 1000000);
+    assert_int_equal(ps[GNN_WORK_PROCESS_START], UINT64_C(40000000000));
+    assert_int_equal(ps[GNN_WORK_SAMPLED_EDGE], 7000);
+    assert_int_equal(p->framework.step_ns, 2000000);
+    assert_int_equal(p->framework.step_edge_ps, 40000);
+    assert_int_equal(p->framework.milli_cores, 1250);
+    assert_int_equal(strlen(p->costs_digest), 32);
+    gnn_profile_close(p);
+}
+
+static void test_released_costs_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *words[2];
+    } cases[] = {
+        {"[released]\nclock = 2.6GHz stated\n", {"c.ini", "framework_edge"}},
+        {RELEASED "[cpu]\ncores = 2 stated\n", {"c.ini:12:", "[released] alone"}},
+        {"[released]\nlist_take = 1us\n", {"c.ini:2:", "source"}},
+        {"[released]\ncpu_cores = 2 stated\n", {"c.ini:2:", "1.3cores"}},
+        {"[released]\nlist_takes = 1us stated\n", {"c.ini:2:", "list_take"}},
+    };
+    struct gnn_profile *const p = parse("toy.ini", GOOD);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gnn_err err = {0};
+        assert_int_equal(gnn_profile_parse_costs(p, "c.ini", cases[i].text, &err), GNN_EFORMAT);
+        for (size_t w = 0; w < 2; w++)
+            if (strstr(err.message, cases[i].words[w]) == NULL)
+                fail_msg("case %zu: no \"%s\" in: %s", i, cases[i].words[w], err.message);
+        assert_int_equal(p->cpu.work_ps[GNN_WORK_LIST_TAKE], 0); /* as it was */
+        assert_string_equal(p->costs_digest, "");
+    }
+    struct gnn_profile *none = NULL;
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_profile_parse("p.ini", GOOD RELEASED, &none, &err), GNN_EFORMAT);
+    assert_non_null(strstr(err.message, "--costs"));
+    assert_int_equal(gnn_profile_add_costs(p, "relaesed", shipped, &err), GNN_EUSAGE);
+    must(gnn_profile_add_costs(p, "released", shipped, &err), &err);
+    assert_true(p->cpu.work_ps[GNN_WORK_FRAMEWORK_EDGE] > 100000); /* several times what drawing takes here */
+    gnn_profile_close(p);
+}
+
 /* In the order of hardware.csv: every machine of the papers' tables. */
 static const char *const machines[] = {"gnndrive-main",        "gnndrive-multigpu",    "diskgnn-g5.48xlarge",
                                        "mariusgnn-p3.2xlarge", "mariusgnn-p3.8xlarge", "mariusgnn-p3.16xlarge",
@@ -386,6 +452,8 @@ int main(void)
         cmocka_unit_test(test_grid_given),
         cmocka_unit_test(test_refusals_name_file_line_and_key),
         cmocka_unit_test(test_costs_scale_with_the_clock),
+        cmocka_unit_test(test_released_costs),
+        cmocka_unit_test(test_released_costs_are_refused_by_name),
         cmocka_unit_test(test_every_machine_has_a_profile),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_digest_is_of_the_bytes),

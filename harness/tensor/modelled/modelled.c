@@ -75,7 +75,9 @@ struct modelled {
     const uint32_t *resident[BLOCKS_MAX]; /* columns of the blocks uploaded in this step */
     uint32_t resident_count;
     struct gnn_resident *in_use;
-    bool in_step, result_due; /* a step's loss crosses the bus when it is asked for */
+    struct gnn_profile_framework framework;
+    uint64_t step_start_ns, step_least_ns; /* of the step under way */
+    bool in_step, result_due;              /* a step's loss crosses the bus when it is asked for */
     struct region *regions;
     struct pin *pins;
     struct gnn_modelled_counts counts, taken; /* in all, and when take_times was last called */
@@ -109,6 +111,9 @@ static void set_roof(struct modelled *m, const struct gnn_profile *profile)
         .gemm_tile = m->env.gpu ? GPU_TILE : CPU_TILE,
     };
     m->bus = profile->bus;
+    m->framework = profile->framework;
+    if (!m->env.gpu && m->framework.milli_cores > 0)
+        m->roof.flops_per_s = gnn_min_u64(m->roof.flops_per_s, c->gemm_flops_per_s / 1000 * m->framework.milli_cores);
     m->launch_ns = c->launch_ns;
     m->core_bytes_per_s = profile->host.bytes_per_s;
     m->memory_limit_bytes = c->memory_bytes;
@@ -581,14 +586,30 @@ static void modelled_resident_use(struct gnn_tensor *t, struct gnn_resident *roo
 }
 
 /* A step is launched op by op: what a graph would save is not modelled. */
+/* A framework's step on a GPU has a length below which its launches do not come, however short the ops are. */
 static void modelled_step_begin(struct gnn_tensor *t, const struct gnn_batch_lists *lists)
 {
-    modelled_of(t)->in_step = true;
+    struct modelled *m = modelled_of(t);
+    uint64_t edges = 0;
+    m->in_step = true;
+    if (!m->env.gpu || (m->framework.step_ns == 0 && m->framework.step_edge_ps == 0))
+        return; /* the clock is not looked at either: that would let others run */
+    for (uint32_t k = 0; k < lists->view->layer_count; k++)
+        edges += lists->view->blocks[k].edge_count;
+    const uint64_t now_ns = now(m);
+    lock(m);
+    m->step_start_ns = gnn_max_u64(now_ns, m->device->stream_free_ns);
+    m->step_least_ns = m->framework.step_ns + gnn_mul_bytes(edges, m->framework.step_edge_ps) / 1000;
+    unlock(m);
 }
 
 static void modelled_step_end(struct gnn_tensor *t)
 {
-    modelled_of(t)->in_step = false;
+    struct modelled *m = modelled_of(t);
+    m->in_step = false;
+    lock(m);
+    m->device->stream_free_ns = gnn_max_u64(m->device->stream_free_ns, m->step_start_ns + m->step_least_ns);
+    unlock(m);
 }
 
 static void modelled_take_times(struct gnn_tensor *t, struct gnn_device_times *out)

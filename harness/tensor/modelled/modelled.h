@@ -14,6 +14,9 @@
  *                      the bus while the stream waits. A step's loss comes back with the next synchronize. Memory is
  *                      address space without pages, accounted against the profile: GNN_EGPU.
  *
+ * A profile with a framework's costs (struct gnn_profile_framework): a training step takes at least what its edges take
+ * there on a GPU; on the CPU products go no faster than they do there.
+ *
  * Values: nothing is read or written. softmax_nll gives loss = NAN and correct = 0, download gives zeros. Times are
  * integers of the profile's figures, the same on every machine. Any thread may call anything (extractors upload while
  * the trainer computes); one thread at a time uses a lane, one computes. */
