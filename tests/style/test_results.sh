@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A results page says what its data say: the generated part of results/systems.md is what results/systems.csv gives, and the
-# sentences of scripts/systems_table.py follow from the numbers; likewise results/diskgnn.md, its CSV file and diskgnn_tables.py. Closes with cmocka's summary lines.
+# A results page says what its data say: the generated parts of results/systems.md, results/diskgnn.md and results/ratios.md are
+# what their CSV files give, and the sentences of scripts/systems_table.py, diskgnn_tables.py and ratios.py follow from the
+# numbers. Closes with cmocka's summary lines.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 passed=0
@@ -63,6 +64,33 @@ says '| diskgnn | 320M | 5 | - | 0 | 8.5 | 512 | 1 | 1 | 0 | 80 | features 250 |
 verdict "what was prepared" $?
 says '### As each paper sets it, 1/100, GAT' && says '| mariusgnn | 320M | 50 | - | 0 | 30 | 700 |'
 verdict "a second model" $?
+
+# Two ratios, one of them twice too large in its own column, and a run that ended.
+{
+    python3 -c 'import sys; sys.path.insert(0, "scripts"); import ratios as r; print(",".join(r.FIELDS))'
+    echo '1/100,gnndrive-fig8:sage-pygplus,T(PyG+),16.9,exact,128K released,128K released,33.8,30,40,+1.00,3,2'
+    echo '1/100,gnndrive-fig8:sage-pygplus,T(PyG+),16.9,exact,128K released,0 ideal,2.1,2.1,2.1,-3.01,3,2'
+    echo '1/100,gnndrive-fig8:sage-ginex,T(Ginex),2.6,exact,128K released,128K released,oom,,,,3,2'
+    echo '1/100,agnes-fig8,T(No),622,up_to,128K released,128K released,155.5,155.5,155.5,-2.00,3,2'
+} >"$dir/ratios.csv"
+printf '%s\n' head '<!-- generated from ratios.csv: begin -->' old '<!-- generated from ratios.csv: end -->' tail >"$dir/page.md"
+compared() { scripts/ratios.py --csv "$dir/ratios.csv" --page "$dir/page.md" "$@"; }
+
+compared --check >/dev/null 2>&1
+verdict "a page of ratios that is not what the data give passed" $((1 - ($? != 0)))
+compared --write && compared --check
+verdict "a page of ratios that was just written did not pass" $?
+says '| gnndrive-fig8 | T(PyG+) | 16.9 | 2.1 (-3.01) | **33.8 (+1.00, 30-40)** |' && says '| gnndrive-fig8 | T(Ginex) | 2.6 |  | **oom** |' &&
+    says '| agnes-fig8 | T(No) | 622 (up to) |'
+verdict "cells of ratios" $?
+says 'The median of |log2| over the 2 ratios with a number, each in its own column, is **1.50**' && says '| 0 ideal | 1 of 1 | **3.01** | 0 |'
+verdict "figure of merit" $?
+says '(oom): ' && says '(-2.00): ' && ! grep -qF '(+1.00): ' "$dir/page.md"
+verdict "causes of what is further off than a factor of two" $?
+if [ -e results/ratios.md ]; then
+    scripts/ratios.py --check
+    verdict "results/ratios.md" $?
+fi
 
 if [ -e results/systems.csv ]; then
     scripts/systems_table.py --check
