@@ -275,7 +275,7 @@ void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_b
     if (run->profile[0] != '\0')
         say(text, text_bytes, "profile %s", run->profile);
     const char *const costs = gnn_kv_get(&run->config, "costs");
-    if (costs != NULL && strcmp(run->world, "simulated") == 0)
+    if (costs != NULL && run->profile[0] != '\0')
         say(text, text_bytes, "costs %s", costs);
     say_part(run, text, text_bytes);
     const char *const fault = gnn_kv_get(&run->config, "fault");

@@ -82,8 +82,9 @@ const struct gnn_option ginex_options[] = {
      .help = "Cold start of the feature cache: page faults by gather_threads, or direct reads of what lies together.",
      .source = "artifact lib/cache.py: mapped"},
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "kernel",
-     .choices = gnn_map_advice_words, .help = "Of a mapped fill. kernel: nothing is advised, a fault reads around as far "
-     "as the device's readahead says; off: one fault reads one page.",
+     .choices = gnn_map_advice_words,
+     .help = "Of a mapped fill. kernel: nothing is advised, a fault reads around as far as the device's readahead says; "
+             "off: one fault reads one page.",
      .source = "artifact lib/cache.py: no advice; its instructions set the device's readahead to 0"},
     {.name = "replacement", .type = GNN_OPT_CHOICE, .offset = FIELD(replacement), .def = "belady",
      .choices = replacement_words, .help = "Of the feature cache: optimal, least recently used, or none.",

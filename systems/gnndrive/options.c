@@ -75,8 +75,9 @@ const struct gnn_option gnndrive_options[] = {
      .help = "With a GPU: reads that complete together and lie side by side in both memories are one copy.",
      .source = "ours; paper section 4.2 and artifact: a copy each"},
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "kernel",
-     .choices = gnn_map_advice_words, .help = "Of the topology mapping. kernel: nothing is advised, a fault reads around "
-     "as far as the device's readahead says; off: one fault reads one page.", .source = "artifact: no advice"},
+     .choices = gnn_map_advice_words,
+     .help = "Of the topology mapping. kernel: nothing is advised, a fault reads around as far as the device's "
+             "readahead says; off: one fault reads one page.", .source = "artifact: no advice"},
     {.name = "rank_buffers", .type = GNN_OPT_CHOICE, .offset = FIELD(rank_buffers), .def = "shared",
      .choices = rank_buffer_words,
      .help = "--workers. shared: one staging buffer with GPUs, one feature buffer without, a part each; own: one each.",

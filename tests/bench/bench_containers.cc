@@ -1,8 +1,8 @@
-// What the containers of GNNDrive's released feature buffer cost: a mapping table of 16 bytes a node, and the slots that
-// no mini-batch needs in a std::list, oldest first, with a std::unordered_map from a slot to its place there.
+// What the containers of GNNDrive's released feature buffer cost: a mapping table of 16 bytes a node, and the slots
+// that no mini-batch needs in a std::list, oldest first, with a std::unordered_map from a slot to its place there.
 //
-//   bench_containers [NODES SLOTS ROWS HITS BATCHES]      default: 111 M nodes, 5 M slots, 126 k rows a mini-batch, 119.7 k
-//                                                         of them found, 8 mini-batches after one
+//   bench_containers [NODES SLOTS ROWS HITS BATCHES]
+//   default: 111 M nodes, 5 M slots, 126 k rows a mini-batch, 119.7 k of them found, 8 mini-batches after one
 //
 // Nanoseconds a row, of the median mini-batch: take: a found row's table entry looked up, its slot found in the map and
 // erased from both; evict: the oldest slot popped and erased, its owner's entry cleared, the new one's set; put: a slot

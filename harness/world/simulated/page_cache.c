@@ -1,5 +1,5 @@
-/* Linux's page cache for one memory group, as of 6.18 without the multi-generational LRU; of earlier kernels the rule of
- * reading around too.
+/* Linux's page cache for one memory group, as of 6.18 without the multi-generational LRU; the rule of reading around
+ * also as of earlier kernels.
  *
  * Modelled, here and in page_lists.c
  *   two lists          new pages are inactive; a second read() of a page, or a second accessed bit seen by reclaim,
