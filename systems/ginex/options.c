@@ -83,8 +83,8 @@ const struct gnn_option ginex_options[] = {
      .source = "artifact lib/cache.py: mapped"},
     {.name = "readahead", .type = GNN_OPT_CHOICE, .offset = FIELD(readahead), .def = "kernel",
      .choices = gnn_map_advice_words,
-     .help = "Of a mapped fill. kernel: nothing is advised, a fault reads around as far as the device's readahead says; "
-             "off: one fault reads one page.",
+     .help = "Of a mapped fill. kernel: nothing is advised, a fault reads around as far as the device's readahead "
+             "says; off: one fault reads one page.",
      .source = "artifact lib/cache.py: no advice; its instructions set the device's readahead to 0"},
     {.name = "replacement", .type = GNN_OPT_CHOICE, .offset = FIELD(replacement), .def = "belady",
      .choices = replacement_words, .help = "Of the feature cache: optimal, least recently used, or none.",

@@ -489,6 +489,37 @@ static void test_a_large_file_costs_nothing_until_touched(void **state)
     sim_page_cache_close(f.cache);
 }
 
+/* Touches of one page in 32, in any order, with too little room for them. The window's other page lies in the 16
+ * before, so that a page that comes in is the one hit of its fault; since 6.10 it is none when it thrashes, and the
+ * mapping is no longer read around. Before that it goes on. */
+static uint64_t read_around(uint32_t kernel, uint64_t *misses)
+{
+    enum { TOUCHES = 30000, PLACES = 1000, APART = 32 };
+    struct fixture f = open_cache(PLACES * 3 / 4, 2);
+    struct gnn_rng rng = gnn_rng_at(gnn_rng_fork(7, "reading around"));
+    f.file = add_file(f.cache, PLACES * APART);
+    sim_page_cache_set_kernel(f.cache, kernel);
+    for (uint32_t i = 0; i < TOUCHES; i++) {
+        (void)touch(&f, (uint64_t)APART * gnn_rng_below(&rng, PLACES), SIM_READAHEAD_NORMAL);
+        sim_page_cache_sum_statistics(f.cache);
+    }
+    const uint64_t pages = counts_of(&f).readahead;
+    *misses = counts_of(&f).major_faults;
+    sim_page_cache_close(f.cache);
+    return pages;
+}
+
+static void test_an_old_kernel_reads_around_for_ever(void **state)
+{
+    (void)state;
+    uint64_t misses, other;
+    const uint64_t old = read_around(5019, &misses), last = read_around(6018, &other);
+    assert_in_range(old, misses - 40, misses); /* the first page has none before it */
+    assert_int_equal(read_around(6009, &other), old);
+    assert_int_equal(read_around(6010, &other), last);
+    assert_true(old > 2 * last);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -510,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_files_grow),
         cmocka_unit_test(test_dirty_pages_are_written_once),
         cmocka_unit_test(test_any_order_of_calls_twice),
+        cmocka_unit_test(test_an_old_kernel_reads_around_for_ever),
         cmocka_unit_test(test_a_large_file_costs_nothing_until_touched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
