@@ -3,18 +3,24 @@
 
 Every published ratio between two things that can be run here is a row; a column is a readahead of the device (128K, Linux'
 default, which the papers' instructions leave, or 0, as Ginex' set it) and a file of costs (ideal or released). Every cell of
-a row is one `oocgnn run --world simulated`; a record that is there is not made again, so the command goes on where it was
-cut off. Writes results/ratios.csv and the generated part of results/ratios.md; `--write` writes that part from the CSV file
-alone, `--check` compares it (tests/style/test_results.sh). Nothing is tuned to a published number: those are read from
-results/published for the comparison alone.
+a row is one `oocgnn run --world simulated`. Writes results/ratios.csv and the generated part of results/ratios.md; `--write`
+writes that part from the CSV file alone, `--check` compares it (tests/style/test_results.sh). Nothing is tuned to a published
+number: those are read from results/published for the comparison alone.
 
-  scripts/ratios.py --scale 1/100 --jobs 2                                   # every row, four columns, three seeds
+A run's record is kept, and not made again as long as program, profiles, costs and presets are the same: cut off, or ended by
+--minutes, the command goes on from there. The first seed of every row comes first, so the tables are whole early; a row
+counts the seeds it has. Where the tree is worked in meanwhile, copy the program and say --oocgnn.
+
+  scripts/ratios.py --list                                                   # what there is to run, and how long it takes
+  nice -n 19 scripts/ratios.py --scale 1/100 --jobs 2                        # every row, four columns, three seeds
+  nice -n 19 scripts/ratios.py --seeds 1 --minutes 30                        # a part of it; the next start goes on
   scripts/ratios.py --figures gnndrive-fig8,gnndrive-table2 --scale 1/1 --seeds 1 --part pygplus=200+100 --part gnndrive=200+100
 """
 import argparse
 import concurrent.futures
 import csv
 import functools
+import glob
 import hashlib
 import json
 import math
@@ -24,12 +30,16 @@ import sys
 import time
 
 PUBLISHED = os.path.join(os.path.dirname(__file__), "../results/published")
+WORKLOADS = os.path.join(os.path.dirname(__file__), "../workloads")
+NOT_RUN = "not run"
 COLUMNS = {f"{readahead} {costs}": (readahead, costs) for readahead in ("0", "128K") for costs in ("ideal", "released")}
 RELEASED = "128K released"  # the column of a paper whose released instructions leave readahead as it is
 # What a released program does otherwise, beside what it spends.
 RELEASED_SETS = {"gnndrive": ["gnndrive.serial_extract=true"]}
 FIELDS = ["scale", "row", "what", "published", "relation", "belongs", "column", "ours", "low", "high", "log2", "seeds", "epochs"]
 PAGE = 4096
+# CPU seconds of a usual run at 1/100: what --list reckons with where no run like it is kept.
+USUAL_CPU_S = {"pygplus": 12, "ginex": 12, "gnndrive": 10, "mariusgnn": 10, "agnes": 10, "diskgnn": 10, "ringsampler": 10}
 
 
 def gib(number):
@@ -105,32 +115,61 @@ class Cell:
         return ["--epochs", a.epochs]
 
 
-def record_of(a, cell, column, seed):
-    words = cell.words(a, column, seed)
-    name = f"{cell.system}-{cell.dataset}-{hashlib.sha256(' '.join(words).encode()).hexdigest()[:16]}"
-    path = os.path.join(a.keep, name)
-    if os.path.exists(path + ".json"):
-        with open(path + ".json", encoding="utf-8") as source:
-            return json.load(source)
-    if a.no_run:
-        return {"status": "not run"}
-    line = [a.oocgnn, "run"] + words + ["--evaluate", "never", "--db", path + ".db", "--json", "--quiet"]
+def made_with(program):
+    """Digest of all that a record depends on besides its words: the program, and the files that it reads."""
+    digest = hashlib.sha256()
+    for path in [program] + sorted(glob.glob(os.path.join(WORKLOADS, "**/*.ini"), recursive=True)):
+        with open(path, "rb") as source:
+            digest.update(source.read())
+    return digest.hexdigest()
+
+
+def kept_path(a, cell, words):
+    name = hashlib.sha256(f"{a.made_with} {' '.join(words)}".encode()).hexdigest()[:16]
+    return os.path.join(a.keep, f"{cell.system}-{cell.dataset}-{name}")
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as source:
+        return json.load(source)
+
+
+def run_one(line, path):
+    """The record of a run, with the CPU time that it took here."""
     started = time.monotonic()
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    record = json.loads(done.stdout) if done.stdout.strip() else {"status": "refused", "reasons": done.stderr}
-    for suffix in (".db", ".db-wal", ".db-shm"):
+    with open(path + ".out", "wb") as out, open(path + ".err", "wb") as err, subprocess.Popen(line, stdout=out, stderr=err) as run:
+        _, wait_status, usage = os.wait4(run.pid, 0)
+        run.returncode = os.waitstatus_to_exitcode(wait_status)
+    if os.path.getsize(path + ".out") > 0:
+        record = read_json(path + ".out")
+    else:
+        with open(path + ".err", encoding="utf-8") as source:
+            record = {"status": "refused", "reasons": source.read()}
+    for suffix in (".out", ".err", ".db", ".db-wal", ".db-shm"):
         if os.path.exists(path + suffix):
             os.remove(path + suffix)
+    record.update(command=" ".join(line), host_cpu_s=usage.ru_utime + usage.ru_stime, host_wall_s=time.monotonic() - started)
+    return record
+
+
+def record_of(a, cell, column, seed):
+    words = cell.words(a, column, seed)
+    path = kept_path(a, cell, words)
+    if os.path.exists(path + ".json"):
+        return read_json(path + ".json")
+    if a.no_run or time.monotonic() > a.until:
+        return {"status": NOT_RUN}
+    record = run_one([a.oocgnn, "run"] + words + ["--evaluate", "never", "--db", path + ".db", "--json", "--quiet"], path)
     if record["status"] == "interrupted":
-        sys.exit("interrupted: start it again, it goes on from here")
-    record["command"] = " ".join(line)
+        a.until = 0
+        return {"status": NOT_RUN}
     if record["status"] in ("ok", "oom", "gpu_oom", "oot", "refused"):  # what failed otherwise is run again next time
         with open(path + ".new", "w", encoding="utf-8") as target:
             json.dump(record, target)
         os.replace(path + ".new", path + ".json")
     else:
         print(f"{record['status']}: {record['reasons']}\n  {record['command']}", file=sys.stderr, flush=True)
-    print(f"{column}, seed {seed}: {' '.join(words[:4])}: {record['status']}, {time.monotonic() - started:.0f} s", file=sys.stderr,
+    print(f"{column}, seed {seed}: {' '.join(words[:4])}: {record['status']}, CPU {record['host_cpu_s']:.0f} s", file=sys.stderr,
           flush=True)
     return record
 
@@ -400,17 +439,63 @@ LEFT_OUT = [
 
 # ---- all cells, then the rows ----
 
-def run_cells(a, rows):
-    """Runs every cell of every row, column and seed once; equal ones are run by whoever comes first."""
+def all_jobs(a, rows):
+    """Every cell of every row, column and seed once, the first seed of all rows first."""
     jobs = {}
-    for row in rows:
-        for column in a.columns:
-            for seed in a.seeds:
+    for seed in a.seeds:
+        for row in rows:
+            for column in a.columns:
                 for cell in row.cells:
-                    jobs[tuple(cell.words(a, column, seed))] = (cell, column, seed)
+                    jobs.setdefault(tuple(cell.words(a, column, seed)), (cell, column, seed))
+    return jobs
+
+
+def run_cells(a, rows):
+    jobs = all_jobs(a, rows)
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
         done = list(pool.map(lambda job: record_of(a, *job), jobs.values()))
     return dict(zip(jobs, done))
+
+
+class Estimate:
+    """CPU seconds of runs that are not there yet: the median of kept ones of the same system, dataset and length, whatever
+    program made them; of the same system; or a usual run's, by the scale."""
+
+    def __init__(self, a):
+        self.by_key = {}
+        for path in glob.glob(os.path.join(a.keep, "*.json")):
+            record = read_json(path)
+            for key in self.keys(record["command"].split()):
+                self.by_key.setdefault(key, []).append(record["host_cpu_s"])
+        self.divisor = int(a.scale.split("/")[1])
+
+    @staticmethod
+    def keys(words):
+        options = {word: value for word, value in zip(words, words[1:]) if word.startswith("--")}
+        system = options["--system"], options["--scale"]
+        return (system + tuple(options.get(o, "") for o in ("--dataset", "--dim", "--fanout", "--batches", "--epochs")), system)
+
+    def cpu_s(self, words):
+        for key in self.keys(words):
+            if key in self.by_key:
+                return median(self.by_key[key])
+        return USUAL_CPU_S[words[words.index("--system") + 1]] * 100 / self.divisor
+
+
+def list_jobs(a, rows):
+    """How many runs of each figure there are, are kept and are left, and the CPU time of those; a run counts for the first
+    figure that asks for it."""
+    estimate, seen, total = Estimate(a), set(), [0, 0, 0.0]
+    print(f"{'figure':<20}{'runs':>6}{'kept':>6}{'CPU minutes left':>18}")
+    for figure in dict.fromkeys(row.figure for row in rows):
+        jobs = all_jobs(a, [row for row in rows if row.figure == figure])
+        new = {words: job for words, job in jobs.items() if words not in seen}
+        seen.update(new)
+        left = [words for words, job in new.items() if not os.path.exists(kept_path(a, job[0], words) + ".json")]
+        minutes = sum(estimate.cpu_s(words) for words in left) / 60
+        print(f"{figure:<20}{len(new):>6}{len(new) - len(left):>6}{minutes:>18.1f}")
+        total = [total[0] + len(new), total[1] + len(new) - len(left), total[2] + minutes]
+    print(f"{'all':<20}{total[0]:>6}{total[1]:>6}{total[2]:>18.1f}")
 
 
 def median(values):
@@ -420,9 +505,12 @@ def median(values):
 
 
 def per_seed(a, row, column, records, seed):
-    """Our number, or the word for how the first run that has none ended. Of an "up to" the pairs that ended count."""
+    """Our number, or the word for how the first run that has none ended; NOT_RUN as long as one is to come. Of an "up to"
+    the pairs that ended count."""
     found = [records[tuple(cell.words(a, column, seed))] for cell in row.cells]
     bad = [r["status"] for r in found if r["status"] != "ok"]
+    if NOT_RUN in bad:
+        return NOT_RUN
     if row.relation == "up_to" and bad:
         pairs = [(x, y) for x, y in zip(found[::2], found[1::2]) if x["status"] == "ok" and y["status"] == "ok"]
         found, bad = [r for pair in pairs for r in pair], bad if not pairs else []
@@ -430,9 +518,12 @@ def per_seed(a, row, column, records, seed):
 
 
 def line_of(a, row, column, records):
-    values = [per_seed(a, row, column, records, seed) for seed in a.seeds]
+    """None: no seed has all its runs."""
+    values = [value for value in (per_seed(a, row, column, records, seed) for seed in a.seeds) if value != NOT_RUN]
+    if not values:
+        return None
     out = {"scale": a.scale, "row": row.name, "what": row.what, "published": f"{row.published:.3g}", "relation": row.relation,
-           "belongs": row.belongs, "column": column, "seeds": len(a.seeds), "low": "", "high": "", "log2": "",
+           "belongs": row.belongs, "column": column, "seeds": len(values), "low": "", "high": "", "log2": "",
            "epochs": "+".join(sorted(a.parts.values())) or a.epochs}
     words = [v for v in values if isinstance(v, str)]
     if words:
@@ -452,11 +543,9 @@ def read_csv(path):
         return list(csv.DictReader(source))
 
 
-def run_all(a):
-    os.makedirs(a.keep, exist_ok=True)
-    rows = all_rows(a)
+def run_all(a, rows):
     records = run_cells(a, rows)
-    mine = [line_of(a, row, column, records) for row in rows for column in a.columns]
+    mine = [line for line in (line_of(a, row, column, records) for row in rows for column in a.columns) if line]
     made = {(line["scale"], line["row"], line["column"]) for line in mine}
     others = [line for line in read_csv(a.csv) if (line["scale"], line["row"], line["column"]) not in made]
     order = [row.name for row in all_rows(argparse.Namespace(**{**vars(a), "figures": []}))]
@@ -575,7 +664,9 @@ def parse_arguments():
     parser.add_argument("--keep", default="build/ratios", help="records of the runs, one file each")
     parser.add_argument("--csv", default="results/ratios.csv")
     parser.add_argument("--page", default="results/ratios.md")
-    parser.add_argument("--no-run", action="store_true", help="take what records there are; the others are \"not run\"")
+    parser.add_argument("--no-run", action="store_true", help="take what records there are; rows that lack one stay as they are")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="start no run after so many")
+    parser.add_argument("--list", action="store_true", help="only say what is to be run and how long it takes; runs nothing")
     parser.add_argument("--write", action="store_true", help="only write the page from the CSV file")
     parser.add_argument("--check", action="store_true", help="only compare the page with the CSV file")
     a = parser.parse_args()
@@ -583,6 +674,7 @@ def parse_arguments():
     a.figures = [f for f in a.figures.split(",") if f]
     a.columns, a.seeds = a.columns.split(","), [int(s) for s in a.seeds.split(",")]
     a.agnes_datasets = a.agnes_datasets.split(",")
+    a.until = time.monotonic() + 60 * a.minutes
     unknown = [c for c in a.columns if c not in COLUMNS]
     if unknown:
         sys.exit(f"--columns {unknown[0]}: there are {', '.join(COLUMNS)}")
@@ -592,7 +684,13 @@ def parse_arguments():
 def main():
     a = parse_arguments()
     if not a.write and not a.check:
-        run_all(a)
+        os.makedirs(a.keep, exist_ok=True)
+        a.made_with = made_with(a.oocgnn)
+        rows = all_rows(a)
+        if a.list:
+            list_jobs(a, rows)
+            return
+        run_all(a, rows)
     a.figures = []
     before, after = rewritten(a)
     if a.check:
