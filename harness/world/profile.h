@@ -46,6 +46,8 @@ struct gnn_profile_cpu {
     uint64_t submit_ns;         /* each request handed to a ring, direct */
     uint64_t complete_ns;       /* each completion: interrupt and reaping */
     uint64_t buffered_page_ns;  /* each 4 KiB page a buffered read or write copies */
+    uint64_t ring_cached_ns;    /* a small buffered read of a ring that finds its page, besides calls; 0: not known */
+    uint64_t ring_missed_ns;    /* likewise, one that does not; its interrupt included, the device's time not */
     uint64_t lock_ns;           /* taking or leaving a free lock; a signal without a waiter */
     uint64_t wake_ns;           /* waking a sleeping thread: CPU time of the waker */
     uint64_t wake_latency_ns;   /* from the wake until the sleeper runs on an idle core */

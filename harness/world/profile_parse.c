@@ -34,6 +34,7 @@ enum need {
     NEED_NEVER,
     NEED_CURVE,    /* unless the read grid is given */
     NEED_COST,     /* unless a file of costs gives it */
+    NEED_SPARE,    /* a cost that no profile needs: without it a plainer model holds */
     NEED_GPU,      /* if [gpu] is there */
     NEED_RELEASED, /* of a file of [released] costs, which has nothing else */
 };
@@ -104,6 +105,8 @@ static const struct field fields[] = {
     {"cpu", "submit", UNIT_NS, NEED_COST, IN_CPU(submit_ns), 0, SECOND_NS},
     {"cpu", "complete", UNIT_NS, NEED_COST, IN_CPU(complete_ns), 0, SECOND_NS},
     {"cpu", "buffered_page", UNIT_NS, NEED_COST, IN_CPU(buffered_page_ns), 0, SECOND_NS},
+    {"cpu", "ring_cached_read", UNIT_NS, NEED_SPARE, IN_CPU(ring_cached_ns), 1, SECOND_NS},
+    {"cpu", "ring_missed_read", UNIT_NS, NEED_SPARE, IN_CPU(ring_missed_ns), 1, SECOND_NS},
     {"cpu", "lock", UNIT_NS, NEED_COST, IN_CPU(lock_ns), 0, SECOND_NS},
     {"cpu", "wake", UNIT_NS, NEED_COST, IN_CPU(wake_ns), 0, SECOND_NS},
     {"cpu", "wake_latency", UNIT_NS, NEED_COST, IN_CPU(wake_latency_ns), 0, SECOND_NS},
@@ -487,15 +490,19 @@ static enum gnn_status check_needs(struct parse *p, enum need need)
 
 /* ---- the file of costs ---- */
 
+static bool is_cost(const struct field *field)
+{
+    return field->need == NEED_COST || field->need == NEED_SPARE;
+}
+
 /* Turns costs measured at one clock into those of another: time is cycles. */
 static enum gnn_status scale_costs(struct parse *p, const struct parse *from)
 {
     for (uint32_t f = 0; f < FIELD_COUNT; f++) {
         uint64_t value;
-        if (fields[f].need != NEED_COST || p->seen[f])
-            continue;
+        if (!is_cost(&fields[f]) || p->seen[f] || !from->seen[f])
+            continue; /* a needed one that is not there was refused */
         assert(fields[f].bytes == sizeof value);
-        assert(from->seen[f]);
         memcpy(&value, (const char *)&from->draft + fields[f].offset, sizeof value);
         const unsigned __int128 cycles = (unsigned __int128)value * from->draft.profile.clock_hz;
         value = (uint64_t)((cycles + p->draft.profile.clock_hz / 2) / p->draft.profile.clock_hz);
@@ -508,7 +515,7 @@ static enum gnn_status scale_costs(struct parse *p, const struct parse *from)
 static enum gnn_status check_costs_only(const struct parse *p)
 {
     for (uint32_t f = 0; f < FIELD_COUNT; f++)
-        if (p->seen[f] && fields[f].need != NEED_COST && strcmp(fields[f].key, "clock") != 0 &&
+        if (p->seen[f] && !is_cost(&fields[f]) && strcmp(fields[f].key, "clock") != 0 &&
             strcmp(fields[f].key, "model") != 0)
             return gnn_fail(p->err, GNN_EFORMAT, "%s: [%s] %s does not belong into a file of costs", p->path,
                             fields[f].section, fields[f].key);

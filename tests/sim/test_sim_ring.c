@@ -87,6 +87,7 @@ static void free_calls(struct gnn_profile *profile)
     profile->cpu.syscall_ns = 0;
     profile->cpu.submit_ns = 0;
     profile->cpu.complete_ns = 0;
+    profile->cpu.ring_cached_ns = 0;
     profile->cpu.buffered_page_ns = 0;
     profile->cpu.lock_ns = 0;
     profile->cpu.wake_ns = 0;
@@ -430,6 +431,74 @@ static void test_cached_bytes_cost_no_interrupt(void **state)
     fixture_close(&f);
 }
 
+static void known_ring_reads(struct gnn_profile *profile)
+{
+    profile->cpu.ring_cached_ns = 700;
+    profile->cpu.ring_missed_ns = 6000;
+}
+
+/* Where the profile knows what a ring asks of a buffered read, that holds instead of what a call of pread would take:
+ * a call, the read, a look at a queue that holds it. */
+static void test_cached_reads_of_a_ring_have_their_price(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, known_ring_reads);
+    struct gnn_ring *const ring = open_ring(&f, &(struct gnn_ring_config){.depth = 4});
+    /* Its submission; the device, which is asked before; being woken; another call, for the wait; its completion. */
+    const uint64_t missed_ns = ns_of_four_bytes(&f, ring, 4096);
+    assert_int_equal(missed_ns, 1000 + 100000 + 5000 + 500);
+    for (uint64_t at = 4096; at < 8192; at += 1000)
+        assert_in_range(ns_of_four_bytes(&f, ring, at), 1000 + 700 + 20, 1000 + 700 + 20 + 1);
+    gnn_ring_close(f.world, ring);
+    fixture_close(&f);
+}
+
+/* The owner is busy for the whole of it, whether the page was there or not. */
+static void test_reads_of_a_ring_take_their_owner(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, known_ring_reads);
+    struct gnn_ring *const ring = open_ring(&f, &(struct gnn_ring_config){.depth = 4});
+    static const uint64_t cpu_ns[] = {1000 + 5500 + 1000 + 500, 1000 + 700 + 20};
+    for (int cached = 0; cached < 2; cached++) {
+        struct gnn_simulated_counts before, after;
+        (void)gnn_now_ns(f.world); /* what opening files took has passed */
+        gnn_world_simulated_counts(f.world, &before);
+        (void)ns_of_four_bytes(&f, ring, 4096);
+        gnn_world_simulated_counts(f.world, &after);
+        assert_in_range(after.cpu_busy_ns - before.cpu_busy_ns, cpu_ns[cached], cpu_ns[cached] + 1);
+    }
+    gnn_ring_close(f.world, ring);
+    fixture_close(&f);
+}
+
+/* The kernel's polling thread serves them one after the other, while the owner only looks. */
+static void test_the_polling_thread_serves_cached_reads(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, known_ring_reads);
+    struct gnn_ring *const ring = open_ring(&f, &(struct gnn_ring_config){.depth = 4, .sqpoll = true, .spin = true});
+    (void)ns_of_four_bytes(&f, ring, 4096);
+    uint32_t values[4], accepted, got;
+    struct gnn_read reads[4];
+    struct gnn_completion done[4];
+    for (uint32_t i = 0; i < 4; i++)
+        reads[i] = (struct gnn_read){
+            .file = f.numbers[0], .offset_bytes = 4096 + 4 * i, .dst = &values[i], .len_bytes = 4, .tag = i};
+    const uint64_t start_ns = gnn_now_ns(f.world);
+    assert_int_equal(gnn_ring_submit(f.world, ring, reads, 4, &accepted, NULL), GNN_OK);
+    assert_int_equal(accepted, 4);
+    assert_int_equal(gnn_now_ns(f.world), start_ns); /* nothing of the owner's */
+    assert_int_equal(gnn_ring_wait(f.world, ring, 4, 4, done, &got, NULL), GNN_OK);
+    assert_int_equal(got, 4);
+    assert_in_range(gnn_now_ns(f.world) - start_ns, 4 * 700, 4 * 700 + 1);
+    gnn_ring_close(f.world, ring);
+    fixture_close(&f);
+}
+
 /* A loop that only looks ends, whatever calls cost; nothing comes early. */
 static void test_looking_passes_time(void **state)
 {
@@ -699,6 +768,9 @@ int main(void)
         cmocka_unit_test(test_cpu_bounds_the_ring),
         cmocka_unit_test(test_sleep_and_spin),
         cmocka_unit_test(test_cached_bytes_cost_no_interrupt),
+        cmocka_unit_test(test_cached_reads_of_a_ring_have_their_price),
+        cmocka_unit_test(test_reads_of_a_ring_take_their_owner),
+        cmocka_unit_test(test_the_polling_thread_serves_cached_reads),
         cmocka_unit_test(test_looking_passes_time),
         cmocka_unit_test(test_min_and_max),
         cmocka_unit_test(test_pool_threads_bound_the_reads),

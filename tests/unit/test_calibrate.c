@@ -266,6 +266,8 @@ static void test_figures_survive(void **state)
         {GNN_FIGURE_SYSCALL, cpu->syscall_ns, 1},
         {GNN_FIGURE_SUBMIT, cpu->submit_ns, 1},
         {GNN_FIGURE_COMPLETE, cpu->complete_ns, 1},
+        {GNN_FIGURE_RING_CACHED_READ, cpu->ring_cached_ns, 1},
+        {GNN_FIGURE_RING_MISSED_READ, cpu->ring_missed_ns, 1},
         {GNN_FIGURE_BUFFERED_PAGE, cpu->buffered_page_ns, 1},
         {GNN_FIGURE_LOCK, cpu->lock_ns, 1},
         {GNN_FIGURE_WAKE, cpu->wake_ns, 1},

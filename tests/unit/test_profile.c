@@ -259,14 +259,19 @@ static void test_costs_scale_with_the_clock(void **state)
     assert_int_equal(p->cpu.work_ps[GNN_WORK_SAMPLED_EDGE], 14000);
     assert_int_equal(p->cpu.work_ps[GNN_WORK_COPIED_BYTE], 140);
     assert_int_equal(p->cpu.fault_minor_ns, 660);
-    assert_int_equal(p->cpu.lock_ns, 5); /* its own figure wins, unscaled */
+    assert_int_equal(p->cpu.lock_ns, 5);        /* its own figure wins, unscaled */
+    assert_int_equal(p->cpu.ring_cached_ns, 0); /* a cost nobody needs, given by nobody */
     char digest[sizeof p->digest];
     memcpy(digest, p->digest, sizeof digest);
     gnn_profile_close(p);
-    write_text(dir, "costs.ini", "[cpu]\nclock = 2.7GHz stated\n" COSTS);
+    write_text(dir, "costs.ini", "[cpu]\nclock = 2.7GHz stated\nring_cached_read = 650ns measured\n" COSTS);
     assert_int_equal(gnn_profile_open("toy", dirs, &p, &err), GNN_OK); /* by its machine_id */
     assert_string_not_equal(digest, p->digest);                        /* costs belong to it */
     assert_int_equal(p->cpu.work_ps[GNN_WORK_SAMPLED_EDGE], 14538);    /* 7 ns x 2.7 / 1.3, rounded */
+    assert_int_equal(p->cpu.ring_cached_ns, 1350);
+    assert_int_equal(p->cpu.ring_missed_ns, 0);
+    assert_int_equal(p->cpu.ring_cached_ns, 1350);
+    assert_int_equal(p->cpu.ring_missed_ns, 0);
     gnn_profile_close(p);
     static const char *const wrong[][2] = {{"[cpu]\n" COSTS, "clock"},
                                            {"[cpu]\nclock = 1GHz stated\nlock = 1ns stated\n", "sampled_edge"},

@@ -8,7 +8,8 @@
  * CPU time  a fault costs fault_minor_ns or fault_major_ns before its read is submitted, and readahead_page_ns for
  *           every further page it brings in; read() and write() cost gather_row_ns a call, for a place that is in no
  *           cache of the processor, buffered_page_ns a page, less what is not copied of it, and readahead_page_ns for
- *           each page brought in
+ *           each page brought in; through a ring ring_cached_ns or ring_missed_ns a read instead, for its call, its
+ *           first page and its first page brought in, where the profile knows them
  * Requests  a range is cut at 1 MiB, the pages of one bio (BIO_MAX_VECS); a thread waits for the piece of its page
  * Dirty     pages that reclaim evicts are written then, and a writer waits for those it pushed out, which is how a
  *           group that is full of dirty pages is slowed down to the device. Part of a page written is not read first */
@@ -194,33 +195,72 @@ static uint64_t pages_of(uint64_t offset_bytes, uint64_t len_bytes, uint64_t *fi
     return (offset_bytes + len_bytes - 1) / GNN_PAGE_BYTES - *first + 1;
 }
 
-/* buffered_page_ns holds the copy of a page, and the rest of what a page costs in a long read. A call for a few bytes
- * copies them alone, and finds page and bytes in no cache of the processor, like a row of a mapping. */
-static uint64_t buffered_ps(const struct gnn_profile_cpu *cpu, uint64_t pages, uint64_t bytes)
+/* buffered_page_ns holds the copy of a page, and the rest of what a page costs in a long read: here that rest for every
+ * page, and the copy of the bytes that are copied. */
+static uint64_t copied_ps(const struct gnn_profile_cpu *cpu, uint64_t pages, uint64_t bytes)
 {
     const uint64_t page_ps = cpu->buffered_page_ns * SIM_PS_PER_NS;
     const uint64_t byte_ps = gnn_min_u64(cpu->work_ps[GNN_WORK_COPIED_BYTE], page_ps / GNN_PAGE_BYTES);
-    return cpu->gather_row_ns * SIM_PS_PER_NS + pages * (page_ps - byte_ps * GNN_PAGE_BYTES) + bytes * byte_ps;
+    return pages * (page_ps - byte_ps * GNN_PAGE_BYTES) + bytes * byte_ps;
+}
+
+/* A call for a few bytes finds page and bytes in no cache of the processor, like a row of a mapping. */
+static uint64_t buffered_ps(const struct gnn_profile_cpu *cpu, uint64_t pages, uint64_t bytes)
+{
+    return cpu->gather_row_ns * SIM_PS_PER_NS + copied_ps(cpu, pages, bytes);
+}
+
+/* Has the missing pages of a range read, *brought_in of them. Returns when all are there: now_ns when all were. */
+static uint64_t read_range(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t first,
+                           uint64_t pages, uint64_t *brought_in)
+{
+    const uint32_t number = sim_inode_cache_number(file->inode);
+    struct sim_touch touch;
+    look_around(s, now_ns);
+    sim_page_cache_read(s->cache, number, first, pages, file->random ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL,
+                        &touch);
+    *brought_in = submit(s, file, now_ns, &touch);
+    uint64_t done_ns = now_ns;
+    for (uint64_t page = first; page < first + pages && s->cached->last_done_ns > done_ns; page++) {
+        const uint64_t page_ns = flight_done(s->cached, number, page, now_ns);
+        done_ns = gnn_max_u64(page_ns, done_ns);
+    }
+    return done_ns;
 }
 
 uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
                          uint64_t len_bytes, uint64_t *cpu_ps)
 {
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
-    const uint32_t number = sim_inode_cache_number(file->inode);
-    uint64_t first;
+    uint64_t first, brought_in;
     const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
-    struct sim_touch touch;
-    look_around(s, now_ns);
-    sim_page_cache_read(s->cache, number, first, pages, file->random ? SIM_READAHEAD_RANDOM : SIM_READAHEAD_NORMAL,
-                        &touch);
-    const uint64_t brought_in = submit(s, file, now_ns, &touch);
+    const uint64_t done_ns = read_range(s, file, now_ns, first, pages, &brought_in);
     *cpu_ps = buffered_ps(cpu, pages, len_bytes) + brought_in * cpu->readahead_page_ns * SIM_PS_PER_NS;
-    uint64_t done_ns = now_ns;
-    for (uint64_t page = first; page < first + pages && s->cached->last_done_ns > done_ns; page++) {
-        const uint64_t page_ns = flight_done(s->cached, number, page, now_ns);
-        done_ns = gnn_max_u64(page_ns, done_ns);
-    }
+    return done_ns;
+}
+
+/* What a read of a page through a ring takes before its completion is reaped, `more_ps` that of its further pages and
+ * bytes. The kernel serves one that finds its page while it is submitted; one that does not is tried, sends its page
+ * for, and is tried again when that has come. complete_ns of it is charged where its completion is reaped. */
+static uint64_t ring_ps(const struct gnn_profile_cpu *cpu, uint64_t brought_in, uint64_t more_ps)
+{
+    assert(cpu->ring_cached_ns > 0);
+    if (brought_in == 0)
+        return cpu->ring_cached_ns * SIM_PS_PER_NS + more_ps;
+    const uint64_t missed_ns = gnn_max_u64(cpu->ring_missed_ns, cpu->ring_cached_ns + cpu->complete_ns);
+    return (missed_ns - cpu->complete_ns + (brought_in - 1) * cpu->readahead_page_ns) * SIM_PS_PER_NS + more_ps;
+}
+
+uint64_t sim_cached_ring_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                              uint64_t len_bytes, uint64_t *cpu_ps)
+{
+    const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
+    if (cpu->ring_cached_ns == 0)
+        return sim_cached_read(s, file, now_ns, offset_bytes, len_bytes, cpu_ps);
+    uint64_t first, brought_in;
+    const uint64_t pages = pages_of(offset_bytes, len_bytes, &first);
+    const uint64_t done_ns = read_range(s, file, now_ns, first, pages, &brought_in);
+    *cpu_ps = ring_ps(cpu, brought_in, copied_ps(cpu, pages - 1, len_bytes));
     return done_ns;
 }
 

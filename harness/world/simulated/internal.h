@@ -63,6 +63,10 @@ void sim_cached_close(struct simulated *s);
  * there (now_ns when all were cached); *cpu_ps: CPU time of the call besides syscall_ns. */
 uint64_t sim_cached_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
                          uint64_t len_bytes, uint64_t *cpu_ps);
+/* Likewise a read that a ring submits: *cpu_ps is what it takes besides the ring's calls and, where it ends after
+ * now_ns, the reaping of an interrupt's completion. */
+uint64_t sim_cached_ring_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                              uint64_t len_bytes, uint64_t *cpu_ps);
 /* Writes likewise: pages become cached and dirty; they are written back when the file is synced or room runs out. */
 uint64_t sim_cached_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
                           uint64_t len_bytes, uint64_t *cpu_ps);

@@ -1,12 +1,13 @@
 /* Rings: io_uring as a model, without an event per read. A read is handed to the device (direct) or the page cache
  * (buffered) when it is submitted, which says at once when it will be done; waiting is looking at that time.
  *
- * CPU time, all of it the owner's: submit_ns for each direct read, what cached.c says for a buffered one, syscall_ns
- * for each eighth of the depth handed over (as the measured world does it) and for each wait that enters the kernel,
- * complete_ns for each completion; a buffered read that found its pages is complete when it is submitted, without an
- * interrupt, and costs a look. With sqpoll handing over costs no system call; the core of the kernel's polling
- * thread is not taken from the others. A wait that sleeps ends wake_latency_ns after the completion it waited for; spin
- * and iopoll wait on the core instead, without that latency. Registering files and buffers changes nothing.
+ * CPU time of the owner: submit_ns for each direct read, what cached.c says for a buffered one, syscall_ns for each
+ * eighth of the depth handed over (as the measured world does it) and for each wait that enters the kernel,
+ * complete_ns for each completion; a buffered read that found its pages is served while it is submitted, without an
+ * interrupt, and reaping it costs a look, which ring_cached_ns holds already. With sqpoll handing over costs no system
+ * call, and the kernel's polling thread serves buffered reads, one after the other; its core is not taken from the
+ * others. A wait that sleeps ends wake_latency_ns after the completion it waited for; spin and iopoll wait on the core
+ * instead, without that latency. Registering files and buffers changes nothing.
  *
  * A wait that only looks (min = 0) costs something in any profile, so that a loop of looks gets somewhere. */
 #include "harness/world/ring_engines.h"
@@ -34,10 +35,24 @@ struct uring {
     struct flight *flights; /* (depth) */
     uint32_t *free_flights; /* (depth) stack of indices */
     uint32_t free_count;
+    uint64_t poller_free_ns;         /* sqpoll: when the polling thread has served the last buffered read */
     struct sim_time_queue in_flight; /* value: index into flights; at most depth */
 };
 
 /* ---- submission ---- */
+
+/* Starts a read through the page cache; returns when it is done. *cpu_ps is the owner's CPU time. */
+static uint64_t start_buffered(struct simulated *s, struct uring *u, uint64_t now_ns, const struct gnn_read *read,
+                               uint64_t bytes, struct flight *flight, uint64_t *cpu_ps)
+{
+    const uint64_t done_ns = sim_cached_ring_read(s, read->file, now_ns, read->offset_bytes, bytes, cpu_ps);
+    flight->interrupted = done_ns > now_ns;
+    if (!u->config.sqpoll)
+        return done_ns;
+    u->poller_free_ns = gnn_max_u64(u->poller_free_ns, now_ns) + *cpu_ps / SIM_PS_PER_NS;
+    *cpu_ps = 0;
+    return gnn_max_u64(done_ns, u->poller_free_ns);
+}
 
 /* Starts one read at now_ns; returns its CPU time besides what the caller charged. */
 static uint64_t start_read(struct simulated *s, struct uring *u, uint64_t now_ns, const struct gnn_read *read)
@@ -45,11 +60,14 @@ static uint64_t start_read(struct simulated *s, struct uring *u, uint64_t now_ns
     assert(u->free_count > 0);
     assert(read->len_bytes <= INT32_MAX);
     const uint32_t slot = u->free_flights[--u->free_count];
+    struct flight *const flight = &u->flights[slot];
     const int64_t bytes = sim_file_readable(s, read->file, read->offset_bytes, read->dst, read->len_bytes);
     uint64_t cpu_ps = 0, done_ns = now_ns;
-    if (bytes > 0)
+    *flight = (struct flight){.read = *read, .result = (int32_t)bytes, .interrupted = bytes > 0};
+    if (bytes > 0 && read->file->direct)
         done_ns = sim_file_start_read(s, read->file, now_ns, read->offset_bytes, (uint64_t)bytes, &cpu_ps);
-    u->flights[slot] = (struct flight){.read = *read, .result = (int32_t)bytes, .interrupted = done_ns > now_ns};
+    else if (bytes > 0)
+        done_ns = start_buffered(s, u, now_ns, read, (uint64_t)bytes, flight, &cpu_ps);
     sim_time_queue_add(&u->in_flight, done_ns, slot);
     return cpu_ps;
 }
@@ -85,6 +103,13 @@ static enum gnn_status uring_submit(struct gnn_world *w, struct gnn_ring *ring, 
 
 /* ---- completion ---- */
 
+static uint64_t reaping_ps(const struct gnn_profile_cpu *cpu, const struct flight *flight)
+{
+    if (flight->interrupted)
+        return cpu->complete_ns * SIM_PS_PER_NS;
+    return cpu->ring_cached_ns > 0 && flight->result > 0 ? 0 : look_ps;
+}
+
 /* Takes the completions due by now, up to max. Here the bytes arrive. */
 static uint32_t take(struct simulated *s, struct uring *u, uint32_t max, struct gnn_completion *out)
 {
@@ -97,7 +122,7 @@ static uint32_t take(struct simulated *s, struct uring *u, uint32_t max, struct 
         const struct flight *const flight = &u->flights[slot];
         if (flight->result > 0)
             sim_file_fetch(s, flight->read.file, flight->read.offset_bytes, (uint32_t)flight->result, flight->read.dst);
-        cpu_ps += flight->interrupted ? s->profile->cpu.complete_ns * SIM_PS_PER_NS : look_ps;
+        cpu_ps += reaping_ps(&s->profile->cpu, flight);
         out[taken++] = (struct gnn_completion){.tag = flight->read.tag, .result = flight->result};
         u->free_flights[u->free_count++] = slot;
         sim_time_queue_drop(&u->in_flight);
