@@ -10,10 +10,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -57,6 +59,32 @@ static void look_at_kernel(struct doctor *d)
         find(d, "swap", GNN_VERDICT_NOTE, false,
              "capped runs forbid it unless --swap is given; swapoff -a rules it out altogether", "%s of swap",
              gnn_format_bytes((uint64_t)info.totalswap * info.mem_unit, memory, sizeof memory));
+}
+
+/* Adds the file name of a loaded library, links followed, as that carries the version. */
+static int add_library(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    struct gnn_finding *const f = ctx;
+    char *const path = realpath(info->dlpi_name, NULL);
+    (void)size;
+    if (path != NULL) { /* neither the program itself, which has no name, nor what the kernel maps */
+        const char *const slash = strrchr(path, '/');
+        const size_t length = strlen(f->text);
+        (void)snprintf(f->text + length, sizeof f->text - length, " %s", slash == NULL ? path : slash + 1);
+    }
+    free(path);
+    return 0;
+}
+
+/* What was loaded before the first line of the program ran: without one of these there would be no answer at all. */
+static void look_at_libraries(struct doctor *d)
+{
+    struct stat info;
+    char bytes[32] = "?";
+    if (stat("/proc/self/exe", &info) == 0)
+        (void)gnn_format_bytes((uint64_t)info.st_size, bytes, sizeof bytes);
+    find(d, "libraries", GNN_VERDICT_OK, true, "", "%s of program, with", bytes);
+    (void)dl_iterate_phdr(add_library, &d->out[d->count - 1]);
 }
 
 static void look_at_ring(struct doctor *d, enum gnn_ring_engine engine, const char *topic)
@@ -258,6 +286,7 @@ uint32_t gnn_doctor(const char *dir, struct gnn_finding *out)
     struct doctor d = {.dir = dir, .out = out};
     struct gnn_err err = {0};
     look_at_kernel(&d);
+    look_at_libraries(&d);
     if (gnn_world_measured_open(NULL, &d.world, &err) != GNN_OK) {
         find(&d, "world", GNN_VERDICT_MISSING, true, "", "%s", err.message);
         return d.count;

@@ -183,6 +183,19 @@ static void help_and_lists(void **state)
     }
 }
 
+static void doctor_names_every_library(void **state)
+{
+    (void)state;
+    process_expect(
+        process_shell("set -o pipefail; p=%s; line=$($p doctor | grep '^ok  *libraries ') || exit 1\n"
+                      "for file in $(ldd \"$p\" | sed -n 's/.*=> \\(\\/[^ ]*\\).*/\\1/p'); do\n"
+                      "    file=$(basename \"$(readlink -f \"$file\")\"); libraries+=$file\n"
+                      "    [[ \"$line \" = *\" $file \"* ]] || { echo \"$file is not in: $line\" >&2; exit 1; }\n"
+                      "done; [[ $libraries = *sqlite3*blas* ]] || { echo \"ldd: $libraries\" >&2; exit 1; }",
+                      process_program()),
+        0, "", "doctor's list against ldd's");
+}
+
 /* Reads a file of the source tree; the test runs in its root. NULL if it is not there. */
 static char *read_page(const char *path)
 {
@@ -299,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_input_gets_a_message),
         cmocka_unit_test(help_and_lists),
+        cmocka_unit_test(doctor_names_every_library),
         cmocka_unit_test(job_file_mistakes),
         cmocka_unit_test(pages_have_the_tables_of_the_program),
         cmocka_unit_test(a_directory_is_named_with_a_slash),
