@@ -194,12 +194,13 @@ static void value_on_axis(const struct gnn_job_cell *cell, const char *keys, cha
 static enum gnn_status find_on_axis(struct gnn_paper_figure *figure, struct gnn_axis *axis, const char *value,
                                     uint32_t *out, struct gnn_err *err)
 {
+    const size_t length = strlen(value);
     for (*out = 0; *out < axis->count; ++*out)
         if (strcmp(axis->values[*out], value) == 0)
             return GNN_OK;
-    if (axis->count == GNN_AXIS_VALUES_MAX || strlen(value) >= GNN_AXIS_VALUE_BYTES)
+    if (axis->count == GNN_AXIS_VALUES_MAX || length >= GNN_AXIS_VALUE_BYTES)
         return gnn_fail(err, GNN_EUSAGE, "figure %s: %s: too many or too long values", figure->id, axis->key);
-    (void)snprintf(axis->values[axis->count++], GNN_AXIS_VALUE_BYTES, "%s", value);
+    memcpy(axis->values[axis->count++], value, length + 1);
     return GNN_OK;
 }
 
