@@ -149,11 +149,18 @@ static uint64_t greatest_position(const struct positions *p)
     return x;
 }
 
-/* The set holds the next use of every row in the cache. */
-static uint64_t walk_belady(const struct gnn_accesses *a, const uint32_t *next, uint64_t size, struct positions *p)
+/* The set holds the next use of every row in the cache; it is empty again at the end. */
+static void walk_belady(const struct gnn_accesses *a, const uint32_t *next, uint64_t size, const uint64_t *ends,
+                        uint64_t *misses, struct positions *p)
 {
-    uint64_t hits = 0;
+    uint32_t part = 0;
+    uint64_t hits = 0, first = 0;
     for (uint64_t i = 0; i < a->count; i++) {
+        for (; i == ends[part]; part++) {
+            misses[part] = ends[part] - first - hits;
+            first = ends[part];
+            hits = 0;
+        }
         if ((p->words[0][i / 64] >> i % 64 & 1) != 0) {
             hits++;
             remove_position(p, i);
@@ -164,8 +171,8 @@ static uint64_t walk_belady(const struct gnn_accesses *a, const uint32_t *next, 
         if (p->members > size)
             remove_position(p, greatest_position(p));
     }
+    misses[part] = a->count - first - hits;
     assert(p->members == 0); /* every position that was kept has come */
-    return hits;
 }
 
 static void find_next_uses(const struct gnn_accesses *a, uint32_t *last, uint32_t *next)
@@ -195,12 +202,16 @@ static enum gnn_status open_positions(struct gnn_world *world, uint64_t count, s
     return GNN_OK;
 }
 
-enum gnn_status gnn_belady_hits(struct gnn_world *world, const struct gnn_accesses *accesses, const uint64_t *sizes,
-                                uint32_t size_count, uint64_t *hits, struct gnn_err *err)
+enum gnn_status gnn_belady_misses(struct gnn_world *world, const struct gnn_accesses *accesses, const uint64_t *sizes,
+                                  uint32_t size_count, const uint64_t *ends, uint32_t part_count, uint64_t *misses,
+                                  struct gnn_err *err)
 {
     assert(accesses->count < NEVER);
+    assert(part_count > 0);
+    assert(ends[part_count - 1] == accesses->count);
     void *last = NULL, *next = NULL, *memory = NULL;
     struct positions p = {.members = 0};
+    memset(misses, 0, (uint64_t)size_count * part_count * sizeof *misses);
     enum gnn_status status =
         gnn_mem_alloc(world, "last uses", (uint64_t)accesses->node_count * sizeof(uint32_t), GNN_MEM_PLAIN, &last, err);
     GNN_NEXT(status, gnn_mem_alloc(world, "next uses", gnn_max_u64(accesses->count, 1) * sizeof(uint32_t),
@@ -210,10 +221,19 @@ enum gnn_status gnn_belady_hits(struct gnn_world *world, const struct gnn_access
     gnn_mem_free(world, last);
     GNN_NEXT(status, open_positions(world, accesses->count, &p, &memory, err));
     for (uint32_t i = 0; i < size_count && status == GNN_OK; i++)
-        hits[i] = sizes[i] == 0 ? 0 : walk_belady(accesses, next, sizes[i], &p);
+        walk_belady(accesses, next, sizes[i], ends, misses + (uint64_t)i * part_count, &p);
     gnn_mem_free(world, memory);
     gnn_mem_free(world, next);
     return status;
+}
+
+enum gnn_status gnn_belady_hits(struct gnn_world *world, const struct gnn_accesses *accesses, const uint64_t *sizes,
+                                uint32_t size_count, uint64_t *hits, struct gnn_err *err)
+{
+    GNN_TRY(gnn_belady_misses(world, accesses, sizes, size_count, &accesses->count, 1, hits, err));
+    for (uint32_t i = 0; i < size_count; i++)
+        hits[i] = accesses->count - hits[i];
+    return GNN_OK;
 }
 
 /* ---- sorting ---- */

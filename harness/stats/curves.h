@@ -27,6 +27,14 @@ GNN_MUST_CHECK enum gnn_status gnn_belady_hits(struct gnn_world *world, const st
                                                const uint64_t *sizes, uint32_t size_count, uint64_t *hits,
                                                struct gnn_err *err);
 
+/* What the same caches of sizes[i] rows bring in, by part of the sequence: misses[i * part_count + p], the accesses of
+ * part p that find nothing. ends[p] is the position behind part p; ends ascend, the last one is count. Their sum is the
+ * least that any cache of that size brings in; a part's share is no bound of its own, since another cache may bring in
+ * less there and more elsewhere. */
+GNN_MUST_CHECK enum gnn_status gnn_belady_misses(struct gnn_world *world, const struct gnn_accesses *accesses,
+                                                 const uint64_t *sizes, uint32_t size_count, const uint64_t *ends,
+                                                 uint32_t part_count, uint64_t *misses, struct gnn_err *err);
+
 /* Sorts values (count) from the largest down; scratch (count). */
 void gnn_sort_falling(uint32_t *values, uint32_t *scratch, uint64_t count);
 

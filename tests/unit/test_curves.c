@@ -158,6 +158,59 @@ static void test_belady(void **state)
     assert_int_equal(hits[SIZES - 1], 0);
 }
 
+/* The rule in words once more, counting where rows come in. */
+static void plain_misses(const gnn_node *rows, const uint64_t *ends, uint32_t parts, uint64_t size, uint64_t *misses)
+{
+    for (uint32_t p = 0; p < parts; p++) {
+        const uint64_t before = p == 0 ? 0 : ends[p - 1];
+        misses[p] = ends[p] - before;
+    }
+    gnn_node held[64];
+    uint64_t count = 0;
+    for (uint32_t p = 0; p < parts; p++)
+        for (uint64_t i = p == 0 ? 0 : ends[p - 1]; i < ends[p]; i++) {
+            uint64_t at = 0, worst = 0, worst_next = 0;
+            while (at < count && held[at] != rows[i])
+                at++;
+            misses[p] -= at < count;
+            if (at == count)
+                held[count++] = rows[i];
+            for (uint64_t k = 0; k < count; k++) {
+                uint64_t next = i + 1;
+                while (next < ends[parts - 1] && rows[next] != held[k])
+                    next++;
+                worst = next > worst_next ? k : worst;
+                worst_next = next > worst_next ? next : worst_next;
+            }
+            if (count > size)
+                held[worst] = held[--count];
+        }
+}
+
+static void test_misses_by_part(void **state)
+{
+    struct gnn_world *const world = *state;
+    struct gnn_err err = {0};
+    struct gnn_rng rng = gnn_rng_at(test_seed() + 4);
+    enum { COUNT = 600, PARTS = 5 };
+    static const uint64_t few[] = {0, 3, 17}, ends[PARTS] = {0, 200, 200, 590, COUNT}; /* two parts are empty */
+    gnn_node rows[COUNT];
+    uint64_t misses[3 * PARTS], plain[PARTS], hits[3];
+    draw_accesses(&rng, rows, COUNT, 40);
+    const struct gnn_accesses accesses = {.rows = rows, .count = COUNT, .node_count = 40};
+    must(gnn_belady_misses(world, &accesses, few, 3, ends, PARTS, misses, &err), &err);
+    must(gnn_belady_hits(world, &accesses, few, 3, hits, &err), &err);
+    for (int s = 0; s < 3; s++) {
+        uint64_t sum = 0;
+        plain_misses(rows, ends, PARTS, few[s], plain);
+        for (int p = 0; p < PARTS; p++) {
+            assert_int_equal(misses[s * PARTS + p], plain[p]);
+            sum += misses[s * PARTS + p];
+        }
+        assert_int_equal(sum, COUNT - hits[s]);
+    }
+}
+
 static int falling(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -181,9 +234,8 @@ static void test_sort(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lru),
-        cmocka_unit_test(test_belady_is_the_best),
-        cmocka_unit_test(test_belady),
+        cmocka_unit_test(test_lru),    cmocka_unit_test(test_belady_is_the_best),
+        cmocka_unit_test(test_belady), cmocka_unit_test(test_misses_by_part),
         cmocka_unit_test(test_sort),
     };
     return cmocka_run_group_tests_name("curves", tests, measured_world_open, measured_world_close);
