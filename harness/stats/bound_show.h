@@ -1,0 +1,31 @@
+/* The bound for people and for programs. */
+#ifndef GNN_STATS_BOUND_SHOW_H
+#define GNN_STATS_BOUND_SHOW_H
+
+#include "harness/stats/bound.h"
+
+#include <stdio.h>
+
+/* What it is about. */
+struct gnn_bound_heading {
+    const struct gnn_dataset *dataset;
+    const struct gnn_row_trace_config *config;
+    const struct gnn_profile *profile; /* NULL: no device, so no seconds */
+};
+
+/* The bound at some sizes of memory. */
+struct gnn_bound {
+    const struct gnn_row_trace *trace;
+    const uint64_t *memory_bytes; /* (count); UINT64_MAX: all rows fit */
+    const uint64_t *rows;         /* (count x epochs), gnn_row_trace_least's */
+    uint32_t count;
+};
+
+/* Markdown. */
+void gnn_bound_text(const struct gnn_bound_heading *heading, const struct gnn_bound *bound, FILE *out);
+
+/* One JSON object on a line; null where nothing is known. GNN_ENOMEM. */
+GNN_MUST_CHECK enum gnn_status gnn_bound_json(const struct gnn_bound_heading *heading, const struct gnn_bound *bound,
+                                              FILE *out, struct gnn_err *err);
+
+#endif
