@@ -69,6 +69,11 @@ CREATE TABLE config ( -- every option after defaults, as the user would write it
 CREATE TABLE environment ( -- what the numbers depend on besides the configuration
     run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     key    TEXT NOT NULL, -- dotted: 'kernel.release', 'device.scheduler', 'build.revision'
+                          -- 'bound.bytes', where it was asked for (run --bound, `oocgnn bound RUN`): the least feature
+                          -- bytes that any exact system brings in for the run's mini-batches of all epochs, its cap, its
+                          -- swap and its GPU's memory being cache and empty at first. --json and --csv say it as
+                          -- bound_bytes, and as bound_ratio the run's rows_read, with the figure open_rows of the
+                          -- first epoch, in bytes over it
     value  TEXT,          -- NULL: this machine does not tell
     PRIMARY KEY (run_id, key)
 ) STRICT;

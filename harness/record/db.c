@@ -475,3 +475,20 @@ enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn_run_record *ru
     GNN_TRY(gnn_db_exec(db, "BEGIN IMMEDIATE", "finish a run in", err));
     return end_transaction(db, finish_rows(db, run, err), "finish a run in", err);
 }
+
+enum gnn_status gnn_db_set_environment(struct gnn_db *db, int64_t run_id, const char *key, const char *value,
+                                       struct gnn_err *err)
+{
+    sqlite3_stmt *statement;
+    GNN_TRY(gnn_db_prepare(db,
+                           "INSERT OR REPLACE INTO environment (run_id, key, value) SELECT run_id, ?, ? FROM runs "
+                           "WHERE run_id = ?",
+                           &statement, err));
+    (void)sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(statement, 2, value, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(statement, 3, run_id);
+    GNN_TRY(gnn_db_run(db, statement, "write to", err));
+    if (sqlite3_changes(db->handle) != 1)
+        return gnn_fail(err, GNN_ENOENT, "%s has no run %" PRId64, db->path, run_id);
+    return GNN_OK;
+}

@@ -98,13 +98,21 @@ static json_t *pairs_object(const struct gnn_kv_list *list)
     return if_whole(object, whole);
 }
 
+static bool add_bound(const struct gnn_run_record *run, json_t *object)
+{
+    const uint64_t bytes = gnn_run_bound_bytes(run);
+    const double ratio = gnn_run_bound_ratio(run);
+    return add(object, "bound_bytes", bytes == GNN_UNKNOWN ? json_null() : json_integer((json_int_t)bytes)) &&
+           add(object, "bound_ratio", isnan(ratio) ? json_null() : json_real(ratio));
+}
+
 static bool fill(const struct gnn_run_record *run, bool with_series, json_t *object)
 {
     const bool hide_times = gnn_run_withholds_times(run);
     struct gnn_record_stage stages[GNN_RECORD_STAGES_MAX];
     const uint32_t stage_count = gnn_run_stage_sums(run, stages);
     return add(object, "run_id", run->run_id == 0 ? json_null() : json_integer(run->run_id)) &&
-           gnn_table_json(&gnn_table_runs, run, hide_times, object) &&
+           gnn_table_json(&gnn_table_runs, run, hide_times, object) && add_bound(run, object) &&
            add(object, "epochs", epochs_array(run, hide_times)) &&
            add(object, "stages", row_array(&gnn_table_stages, stages, stage_count, hide_times)) &&
            add(object, "counters", counters_object(&run->counters)) &&

@@ -128,6 +128,10 @@ struct gnn_run_record {
 #define GNN_FIGURE_FULL_EPOCH_HIGH "full_epoch_high_ns"
 /* In an epoch, the time in which the device, or its model, had ops to do; absent where the host computes. */
 #define GNN_FIGURE_GPU_BUSY "gpu_busy_ns"
+/* Of a system that fills a cache when it opens: the rows, as a figure of its first epoch. */
+#define GNN_FIGURE_OPEN_ROWS "open_rows"
+/* In the environment: the bound of the run's mini-batches (results/schema.sql). */
+#define GNN_ENVIRONMENT_BOUND "bound.bytes"
 
 /* cap_enforcement of a cap that only the program's own allocations keep. */
 #define GNN_CAP_IN_PROGRAM "in-program"
@@ -177,6 +181,10 @@ GNN_MUST_CHECK enum gnn_status gnn_db_series(struct gnn_db *db, int64_t run_id, 
 /* Writes every column of the run's row and the whole run's counters; status is no longer "running". Epochs
  * and series are what gnn_db_epoch and gnn_db_series appended. */
 GNN_MUST_CHECK enum gnn_status gnn_db_finish(struct gnn_db *db, const struct gnn_run_record *run, struct gnn_err *err);
+
+/* Sets a key of a finished run's environment: what was found out about it later. GNN_ENOENT: no such run. */
+GNN_MUST_CHECK enum gnn_status gnn_db_set_environment(struct gnn_db *db, int64_t run_id, const char *key,
+                                                      const char *value, struct gnn_err *err);
 
 /* Reads everything back into a record the caller frees. GNN_ENOENT: no such run. */
 GNN_MUST_CHECK enum gnn_status gnn_db_load(struct gnn_db *db, int64_t run_id, struct gnn_run_record *out,

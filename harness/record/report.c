@@ -139,6 +139,16 @@ static void set_system(struct grid *grid, uint32_t column, const struct gnn_run_
              gnn_run_cap_not_enforced(run) ? " (cap not enforced)" : "");
 }
 
+enum { COLUMN_BOUND = 11 }; /* where a run has a bound */
+
+static bool any_bound(const struct gnn_run_record *runs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (isfinite(gnn_run_bound_ratio(&runs[i])))
+            return true;
+    return false;
+}
+
 static void set_run_row(struct grid *grid, const struct gnn_run_record *run)
 {
     char text[TEXT_BYTES];
@@ -161,13 +171,17 @@ static void set_run_row(struct grid *grid, const struct gnn_run_record *run)
         grid_set(grid, 10, "MRR %.4f", mrr);
     else
         grid_set(grid, 10, "%s", pct_text(100.0 * gnn_run_test_accuracy(run), "2", text));
+    if (grid->columns > COLUMN_BOUND)
+        grid_set(grid, COLUMN_BOUND, "%s", pct_text(gnn_run_bound_ratio(run), "2", text));
 }
 
 static void print_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
 {
-    static const char *const headings[] = {">run",        "system",       "dataset",        ">epoch s",
-                                           ">I/O wait %", ">CPU %",       ">disk read/run", ">I/Os/run",
-                                           ">asked/run",  ">peak memory", ">test acc %",    NULL};
+    const char *const headings[] = {
+        ">run",        "system",       "dataset",        ">epoch s",
+        ">I/O wait %", ">CPU %",       ">disk read/run", ">I/Os/run",
+        ">asked/run",  ">peak memory", ">test acc %",    any_bound(runs, count) ? ">rows read/bound" : NULL,
+        NULL};
     struct grid grid;
     if (!grid_open(&grid, count, headings)) {
         (void)fputs("out of memory for the table\n", out);

@@ -83,6 +83,28 @@ uint64_t gnn_recorded_figure(const struct gnn_record_epoch *epoch, const char *n
     return GNN_UNKNOWN;
 }
 
+uint64_t gnn_run_bound_bytes(const struct gnn_run_record *run)
+{
+    const char *const text = gnn_kv_get(&run->environment, GNN_ENVIRONMENT_BOUND);
+    uint64_t bytes = GNN_UNKNOWN;
+    return text != NULL && gnn_parse_u64(text, &bytes, NULL) == GNN_OK ? bytes : GNN_UNKNOWN;
+}
+
+double gnn_run_bound_ratio(const struct gnn_run_record *run)
+{
+    const uint64_t bound_bytes = gnn_run_bound_bytes(run);
+    uint64_t rows = 0;
+    if (bound_bytes == GNN_UNKNOWN || bound_bytes == 0 || run->dim == GNN_UNKNOWN || run->epoch_count == 0)
+        return (double)NAN;
+    const uint64_t open_rows = gnn_recorded_figure(&run->epochs[0], GNN_FIGURE_OPEN_ROWS);
+    for (uint32_t e = 0; e < run->epoch_count; e++)
+        add(&rows, run->epochs[e].counters.rows_read);
+    if (rows == GNN_UNKNOWN)
+        return (double)NAN;
+    rows += open_rows == GNN_UNKNOWN ? 0 : open_rows;
+    return (double)rows * (double)run->dim * sizeof(float) / (double)bound_bytes;
+}
+
 uint64_t gnn_epoch_whole_ns(const struct gnn_record_epoch *epoch)
 {
     const uint64_t full_ns = gnn_recorded_figure(epoch, GNN_FIGURE_FULL_EPOCH);

@@ -44,6 +44,14 @@ double gnn_run_test_mrr(const struct gnn_run_record *run);
 /* The last known test accuracy; NAN if none. */
 double gnn_run_test_accuracy(const struct gnn_run_record *run);
 
+/* The least feature bytes that any exact system brings in for the run's mini-batches in its memory, as environment
+ * 'bound.bytes' tells; GNN_UNKNOWN if nobody has counted them. */
+uint64_t gnn_run_bound_bytes(const struct gnn_run_record *run);
+
+/* The feature rows that storage delivered in all epochs, and those that were brought in before the first one, in bytes
+ * over that bound: 1 is as little as can be. NAN: no bound, or the system does not count rows. */
+double gnn_run_bound_ratio(const struct gnn_run_record *run);
+
 enum { GNN_CAPTION_BYTES = 512 };
 /* What a number of this run depends on: dataset, scale, model, world, cap, cold or warm, compute, throttle. */
 void gnn_run_caption(const struct gnn_run_record *run, char *text, size_t text_bytes);

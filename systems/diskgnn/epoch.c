@@ -242,6 +242,8 @@ static uint64_t amplification_permille(const struct diskgnn *s)
 static void report_preparation(struct diskgnn *s, struct gnn_epoch_result *out)
 {
     const bool first = !s->preparation_reported;
+    /* the caches are filled when the system opens: what comes in before the first epoch is told beside rows_read */
+    gnn_epoch_figure(out, "open_rows", first ? (uint64_t)s->layout.gpu_rows + s->layout.cpu_rows : 0);
     gnn_epoch_figure(out, "draw_prepare_ns", first ? s->sampled.prepare_ns : 0);
     gnn_epoch_figure(out, "search_prepare_ns", first ? s->layout.search_ns : 0);
     gnn_epoch_figure(out, "place_prepare_ns", first ? s->layout.place_ns : 0);
