@@ -26,6 +26,7 @@ static const struct gnn_command commands[] = {
     {"list", "systems, datasets, models, presets, profiles, params SYSTEM", gnn_cmd_list},
     {"prepare", "generate, import or check a dataset", gnn_cmd_prepare},
     {"stats", "what a graph is like: lists, reach, rows a mini-batch, what caches catch", gnn_cmd_stats},
+    {"bound", "the least that any exact system reads: of a workload, of recorded runs", gnn_cmd_bound},
     {"run", "train one system on one dataset and record it", gnn_cmd_run},
     {"sweep", "run every cell of a job file", gnn_cmd_sweep},
     {"figure", "a paper's figure by its name: run, drawn, checked", gnn_cmd_figure},

@@ -2,6 +2,7 @@
 
 #include "harness/base/log.h"
 #include "harness/cli/args.h"
+#include "harness/cli/bound_run.h"
 #include "harness/cli/cli.h"
 #include "harness/record/report.h"
 #include "harness/run/preset.h"
@@ -73,6 +74,20 @@ static int exit_of_run(const struct gnn_run_record *run)
     return gnn_cli_exit_of(run->failure);
 }
 
+/* Returns the exit status: the run's, or that of what kept its bound from being counted. */
+static int add_bound(const struct gnn_run_config *config, struct gnn_run_record *run, int exit_status)
+{
+    struct gnn_err err = {0};
+    char why[GNN_BOUND_WHY_BYTES];
+    if (run->status != GNN_RUN_OK)
+        return exit_status;
+    if (gnn_bound_of_run(run, config->db, &gnn_bound_room_usual, why, &err) != GNN_OK)
+        return gnn_cli_failed(&err);
+    if (why[0] != '\0' && !config->quiet)
+        gnn_log_info("no bound: %s", why);
+    return exit_status;
+}
+
 enum telling { TELL_TABLE, TELL_JSON, TELL_NOTHING };
 
 static int run_and_tell(const struct gnn_run_config *config, enum telling telling, enum gnn_run_status *end)
@@ -86,6 +101,8 @@ static int run_and_tell(const struct gnn_run_config *config, enum telling tellin
     exit_status = measured ? exit_of_run(&run) : GNN_EXIT_OK;
     if (!recorded)
         exit_status = gnn_cli_failed(&err);
+    else if (config->bound)
+        exit_status = add_bound(config, &run, exit_status);
     if (measured && telling == TELL_TABLE)
         gnn_report_runs(&run, 1, GNN_REPORT_TEXT, stdout);
     err = (struct gnn_err){0};

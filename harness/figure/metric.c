@@ -196,6 +196,16 @@ static double topology_gib(const struct gnn_run_record *run)
     return total_gib(run) - feature_gib(run);
 }
 
+static double bound_gib(const struct gnn_run_record *run)
+{
+    return run->epoch_count > 0 ? known(gnn_run_bound_bytes(run)) / gib / run->epoch_count : (double)NAN;
+}
+
+static double read_bound_ratio(const struct gnn_run_record *run)
+{
+    return known(run->counters.device_read_bytes) / known(gnn_run_bound_bytes(run));
+}
+
 static double is_oom(const struct gnn_run_record *run)
 {
     return run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM ? 1 : 0;
@@ -217,6 +227,9 @@ static const struct {
     {"gpu_busy_pct", gpu_busy, false},
     {"accuracy_pct", accuracy, false},
     {"mrr", gnn_run_test_mrr, false},
+    {"bound_gib", bound_gib, false},
+    {"bound_ratio", gnn_run_bound_ratio, false},
+    {"read_bound_ratio", read_bound_ratio, false},
     {"nodes", nodes, false},
     {"edges", edges, false},
     {"dim", dim, false},

@@ -13,6 +13,10 @@
  *   written_gib      to the device
  *   disk_wait_s      the longest time that a worker of a stage waited for storage
  *   io_wait_pct, gpu_busy_pct, hit_pct, peak_gib, accuracy_pct, mrr
+ *   bound_gib        the least feature bytes that any exact system brings in for the run's mini-batches, in the mean of
+ *                    its epochs (`oocgnn run --bound`)
+ *   bound_ratio      the feature bytes that the system brought in over that
+ *   read_bound_ratio what the device delivered in all epochs over that: topology and whole pages count
  *   nodes, edges, dim, topology_gib, feature_gib, total_gib   of the dataset
  *   oom, oot         1: the run ended so, 0: it did not
  *   own.NAME         a system's own figure, of the last epoch; first.NAME: of the first */

@@ -159,6 +159,9 @@ const struct gnn_option gnn_run_options[] = {
     OPTION("db", TEXT, db, "oocgnn.db", .unit = "FILE", .help = "SQLite file the run is recorded in"),
     OPTION("trace-loss", TEXT, trace_loss, "", .unit = "FILE",
            .help = "write epoch, batch, loss (exact bits) and correct of every step to this file"),
+    OPTION("bound", BOOL, bound, "no",
+           .help = "when the run is over, sample its mini-batches once more and record bound_ratio: the feature bytes "
+                   "it read over the least that any exact system reads (`oocgnn bound RUN` does it later)"),
     OPTION("json", BOOL, json, "no", .help = "print one JSON object on stdout instead of a table"),
     OPTION("quiet", BOOL, quiet, "no", .help = "no progress"),
     {.name = NULL},
