@@ -6,6 +6,7 @@
 
 #include "harness/pipeline/team.h"
 #include "harness/storage/stream.h"
+#include "harness/system/buffer.h"
 #include "harness/system/epoch.h"
 #include "harness/system/plan.h"
 #include "harness/system/system.h"
@@ -98,7 +99,9 @@ struct agnes_setup {
  * (AGNES, KDD 2026, sections 3.2 (2) and 3.3).
  *
  * Life     open -> per hyperbatch: begin, sampled hop by hop, seal, gathered, trained, clear -> close
- * Memory   4 bytes for each node of each mini-batch until clear; the spool's buffers until seal */
+ * Memory   4 bytes for each node of each mini-batch, and those of the hop before; the spool's buffers until seal. The
+ *          lists share two allocations, which the next hyperbatch has again: a mapping for each list at each hop had
+ *          the workers wait for each other inside the kernel */
 
 /* Where the block of one hop lies in the spool: row_start (dst_count + 1), then col (edge_count). */
 struct agnes_record {
@@ -117,6 +120,7 @@ struct agnes_batch {
     uint32_t number; /* in the epoch */
     uint32_t seed_count, count;
     agnes_node *nodes;                           /* (count) F_j while sampling, V_j afterwards; seeds first */
+    agnes_node *grown;                           /* (src_count of the last hop) where its next list goes */
     struct agnes_record records[GNN_LAYERS_MAX]; /* by hop - 1 */
 };
 
@@ -124,6 +128,8 @@ struct agnes_hyperbatch {
     const struct agnes_setup *setup;
     uint32_t first, count;                         /* mini-batches: number of the first in the epoch, how many */
     struct agnes_batch *batches;                   /* (H) */
+    struct gnn_buffer lists[2];                    /* of all mini-batches; a hop's list grows from one into the other */
+    uint32_t turn;                                 /* which of them the lists are in */
     uint32_t *positions;                           /* (H) nodes of each list, since the last lay */
     uint64_t *base;                                /* (H + 1) positions in the lists before j, since the last lay */
     struct gnn_stream_file *spool;                 /* NULL with --sample-only, where no blocks are read again */
@@ -141,10 +147,16 @@ GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_begin(struct agnes_hyperbatch *h
                                                       const struct gnn_batch_order *order, struct gnn_err *err);
 /* Numbers the positions of all lists, one list after another, as they are now: fills positions and base. */
 void agnes_hyperbatch_lay(struct agnes_hyperbatch *hyperbatch);
+/* Finds room for the lists of the next hop, src_count of record `hop` (from 1) each: fills grown. GNN_ENOMEM,
+ * GNN_ECAP. agnes_batch_grow then moves one list there; many threads, each another mini-batch. fresh (src_count -
+ * count): the nodes that come behind the list as it is. */
+GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_grow(struct agnes_hyperbatch *hyperbatch, uint32_t hop,
+                                                     struct gnn_err *err);
+void agnes_batch_grow(struct agnes_batch *batch, uint32_t hop, const agnes_node *fresh);
 /* Writes the rest of the spool; from now on it can be read. *written: of the whole spool. */
 GNN_MUST_CHECK enum gnn_status agnes_hyperbatch_seal(struct agnes_hyperbatch *hyperbatch,
                                                      struct gnn_stream_file_counters *written, struct gnn_err *err);
-/* Frees lists and spool, whatever state it is in. */
+/* Empties the lists and frees the spool, whatever state it is in. */
 void agnes_hyperbatch_clear(struct agnes_hyperbatch *hyperbatch);
 
 /* ---- an open system ---- */

@@ -2,12 +2,14 @@
 
 #include <inttypes.h>
 
+static const char list_name[] = "agnes node lists";
+
 enum gnn_status agnes_hyperbatch_open(const struct agnes_setup *setup, struct agnes_hyperbatch *out,
                                       struct gnn_err *err)
 {
     const uint32_t batches = setup->sizes.hyperbatch;
     assert(batches > 0);
-    *out = (struct agnes_hyperbatch){.setup = setup};
+    *out = (struct agnes_hyperbatch){.setup = setup, .lists = {{.name = list_name}, {.name = list_name}}};
     GNN_NEW(out->batches, batches, err, "agnes hyperbatch of %" PRIu32, batches);
     GNN_NEW(out->positions, batches, err, "agnes hyperbatch of %" PRIu32, batches);
     GNN_NEW(out->base, batches + UINT64_C(1), err, "agnes hyperbatch of %" PRIu32, batches);
@@ -19,6 +21,8 @@ void agnes_hyperbatch_close(struct agnes_hyperbatch *hyperbatch)
 {
     if (hyperbatch->batches != NULL)
         agnes_hyperbatch_clear(hyperbatch);
+    for (int i = 0; hyperbatch->setup != NULL && i < 2; i++)
+        gnn_buffer_close(hyperbatch->setup->env->world, &hyperbatch->lists[i]);
     free(hyperbatch->base);
     free(hyperbatch->positions);
     free(hyperbatch->batches);
@@ -34,10 +38,8 @@ void agnes_hyperbatch_clear(struct agnes_hyperbatch *hyperbatch)
     }
     gnn_stream_file_close(hyperbatch->spool);
     hyperbatch->spool = NULL;
-    for (uint32_t j = 0; j < setup->sizes.hyperbatch; j++) {
-        gnn_mem_free(setup->env->world, hyperbatch->batches[j].nodes);
+    for (uint32_t j = 0; j < setup->sizes.hyperbatch; j++)
         hyperbatch->batches[j] = (struct agnes_batch){0};
-    }
     hyperbatch->count = 0;
 }
 
@@ -46,16 +48,52 @@ void agnes_hyperbatch_clear(struct agnes_hyperbatch *hyperbatch)
 static enum gnn_status take_seeds(struct agnes_hyperbatch *hyperbatch, const struct gnn_batch_order *order,
                                   struct gnn_err *err)
 {
+    uint64_t seeds = 0, at = 0;
+    hyperbatch->turn = 0;
     for (uint32_t j = 0; j < hyperbatch->count; j++) {
         struct agnes_batch *const batch = &hyperbatch->batches[j];
         assert(batch->nodes == NULL);
         batch->number = hyperbatch->first + j;
-        const agnes_node *const seeds = gnn_batch_order_seeds(order, batch->number, &batch->seed_count);
+        (void)gnn_batch_order_seeds(order, batch->number, &batch->seed_count);
+        seeds += batch->seed_count;
+    }
+    GNN_TRY(gnn_buffer_reserve(order->env->world, &hyperbatch->lists[0], seeds * sizeof(agnes_node), err));
+    for (uint32_t j = 0; j < hyperbatch->count; j++) {
+        struct agnes_batch *const batch = &hyperbatch->batches[j];
+        batch->nodes = (agnes_node *)hyperbatch->lists[0].data + at;
         batch->count = batch->seed_count;
-        GNN_MEM_NEW(order->env->world, batch->nodes, batch->count, "agnes node lists", GNN_MEM_PLAIN, err);
-        memcpy(batch->nodes, seeds, batch->count * sizeof *seeds);
+        memcpy(batch->nodes, gnn_batch_order_seeds(order, batch->number, &batch->seed_count),
+               batch->count * sizeof *batch->nodes);
+        at += batch->count;
+    }
+    assert(at == seeds);
+    return GNN_OK;
+}
+
+enum gnn_status agnes_hyperbatch_grow(struct agnes_hyperbatch *hyperbatch, uint32_t hop, struct gnn_err *err)
+{
+    struct gnn_buffer *const other = &hyperbatch->lists[hyperbatch->turn ^ 1];
+    uint64_t nodes = 0;
+    for (uint32_t j = 0; j < hyperbatch->count; j++)
+        nodes += hyperbatch->batches[j].records[hop - 1].src_count;
+    GNN_TRY(gnn_buffer_reserve(hyperbatch->setup->env->world, other, nodes * sizeof(agnes_node), err));
+    hyperbatch->turn ^= 1;
+    agnes_node *at = other->data;
+    for (uint32_t j = 0; j < hyperbatch->count; j++) {
+        hyperbatch->batches[j].grown = at;
+        at += hyperbatch->batches[j].records[hop - 1].src_count;
     }
     return GNN_OK;
+}
+
+void agnes_batch_grow(struct agnes_batch *batch, uint32_t hop, const agnes_node *fresh)
+{
+    const uint32_t count = batch->records[hop - 1].src_count;
+    assert(count >= batch->count);
+    memcpy(batch->grown, batch->nodes, batch->count * sizeof *batch->nodes);
+    memcpy(batch->grown + batch->count, fresh, (count - batch->count) * sizeof *fresh);
+    batch->nodes = batch->grown;
+    batch->count = count;
 }
 
 static enum gnn_status open_spool(struct agnes_hyperbatch *hyperbatch, struct gnn_err *err)

@@ -33,7 +33,7 @@ struct agnes_sampling {
     /* of the hop being sampled: workers may look at it after the driver has left on a failure */
     struct agnes_hyperbatch *hyperbatch;
     uint32_t hop, fanout;           /* hops count from 1 */
-    struct gnn_buffer drawn;        /* (sum |F_j|, fanout) agnes_node: drawn neighbours; then local IDs, packed */
+    struct gnn_buffer drawn;        /* (sum |F_j|, fanout) agnes_node: drawn neighbours; see drawn_of */
     struct gnn_buffer drawn_counts; /* (sum |F_j|) bytes: how many were drawn */
 };
 
@@ -283,6 +283,12 @@ static enum gnn_status add_known(const struct agnes_batch *batch, struct workspa
     return GNN_OK;
 }
 
+/* Returns what was drawn for mini-batch j: (count, fanout), then packed local IDs, then the nodes they added. */
+static agnes_node *drawn_of(const struct agnes_sampling *sampling, uint64_t j)
+{
+    return (agnes_node *)sampling->drawn.data + sampling->hyperbatch->base[j] * sampling->fanout;
+}
+
 /* Gives the rows of mini-batch j local IDs, in place and packed: `col` never passes a row that is still to be read. */
 static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64_t j, struct workspace *space,
                                    struct gnn_err *err)
@@ -292,7 +298,7 @@ static enum gnn_status number_rows(const struct agnes_sampling *sampling, uint64
     const uint64_t layer_key = gnn_digest_layer_key(sampling->epoch, batch->number, layer),
                    base = sampling->hyperbatch->base[j];
     const uint8_t *const counts = (const uint8_t *)sampling->drawn_counts.data + base;
-    uint32_t *const col = (uint32_t *)sampling->drawn.data + base * sampling->fanout;
+    uint32_t *const col = drawn_of(sampling, j);
     uint64_t digest = 0;
     uint32_t edges = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -327,21 +333,6 @@ static enum gnn_status spool(struct gnn_stream *stream, struct agnes_record *rec
     return gnn_stream_append(stream, col, record->edge_count * (uint64_t)sizeof *col, err);
 }
 
-/* Puts the list of the next hop in the place of this one's. */
-static enum gnn_status grow_list(struct gnn_world *world, struct agnes_batch *batch, const struct workspace *space,
-                                 struct gnn_err *err)
-{
-    agnes_node *grown;
-    assert(space->map.count >= batch->count);
-    GNN_MEM_NEW(world, grown, space->map.count, "agnes node lists", GNN_MEM_PLAIN, err);
-    memcpy(grown, space->nodes, space->map.count * sizeof *grown);
-    gnn_mem_free(world, batch->nodes);
-    batch->nodes = grown;
-    batch->count = space->map.count;
-    gnn_charge(world, GNN_WORK_COPIED_BYTE, batch->count * (uint64_t)sizeof *grown);
-    return GNN_OK;
-}
-
 /* gnn_each_fn: mini-batch j. */
 static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct gnn_err *err)
 {
@@ -361,16 +352,32 @@ static enum gnn_status localise(void *ctx, uint32_t worker, uint64_t j, struct g
         .dst_count = batch->count, .edge_count = space->row_start[batch->count], .src_count = space->map.count};
     gnn_charge(world, GNN_WORK_HASHED_ID, batch->count + (uint64_t)record->edge_count);
     gnn_charge(world, GNN_WORK_SORTED_KEY, record->edge_count);
+    agnes_node *const drawn = drawn_of(sampling, j);
     struct gnn_stream *const stream = sampling->hyperbatch->streams[worker];
     if (stream != NULL)
-        GNN_TRY(spool(stream, record, space->row_start,
-                      (const uint32_t *)sampling->drawn.data + sampling->hyperbatch->base[j] * sampling->fanout, err));
+        GNN_TRY(spool(stream, record, space->row_start, drawn, err));
+    const uint64_t fresh = space->map.count - batch->count;
+    assert(fresh <= batch->count * (uint64_t)sampling->fanout);
+    memcpy(drawn, space->nodes + batch->count, fresh * sizeof *drawn); /* the rows are digested and spooled */
+    gnn_charge(world, GNN_WORK_COPIED_BYTE, fresh * sizeof *drawn);
     space->counters.sampled_edges += record->edge_count;
     if (sampling->hop == sampling->env->workload->layers) {
         space->counters.batches++;
         space->counters.sampled_nodes += space->map.count;
     }
-    return grow_list(world, batch, space, err);
+    return GNN_OK;
+}
+
+/* gnn_each_fn: the list of mini-batch j becomes that of the next hop. */
+static enum gnn_status grow_list(void *ctx, uint32_t worker, uint64_t j, struct gnn_err *err)
+{
+    (void)worker;
+    (void)err;
+    const struct agnes_sampling *const sampling = ctx;
+    struct agnes_batch *const batch = &sampling->hyperbatch->batches[j];
+    agnes_batch_grow(batch, sampling->hop, drawn_of(sampling, j));
+    gnn_charge(sampling->env->world, GNN_WORK_COPIED_BYTE, batch->count * (uint64_t)sizeof *batch->nodes);
+    return GNN_OK;
 }
 
 /* ---- a hyperbatch ---- */
@@ -390,7 +397,9 @@ static enum gnn_status sample_hop(struct agnes_sampling *sampling, struct gnn_er
                                sampling, err));
     GNN_TRY(
         agnes_block_reader_serve(sampling->reader, bucket->needed, bucket->needed_count, serve_block, sampling, err));
-    return gnn_team_each(sampling->team, hyperbatch->count, localise, sampling);
+    GNN_TRY(gnn_team_each(sampling->team, hyperbatch->count, localise, sampling));
+    GNN_TRY(agnes_hyperbatch_grow(hyperbatch, sampling->hop, err));
+    return gnn_team_each(sampling->team, hyperbatch->count, grow_list, sampling);
 }
 
 enum gnn_status agnes_sampling_run(struct agnes_sampling *sampling, struct agnes_hyperbatch *hyperbatch,

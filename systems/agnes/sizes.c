@@ -63,10 +63,9 @@ uint32_t agnes_block_bytes(const struct gnn_env *env, const struct agnes_config 
 
 /* ---- everything besides the two buffers ---- */
 
-/* Returns what grows with H: V_j, places of spilled rows, drawn neighbours, buckets. Buffers that grow take a sixteenth
- * more than is asked for, lists whole pages; a worker holds a list twice while it grows. */
-static uint64_t lists_bytes(const struct gnn_memory_plan *plan, const struct agnes_config *config,
-                            const struct agnes_sizes *sizes)
+/* Returns what grows with H: V_j, the lists of the hop before, places of spilled rows, drawn neighbours, buckets.
+ * Buffers that grow take a sixteenth more than is asked for. */
+static uint64_t lists_bytes(const struct gnn_memory_plan *plan, const struct agnes_sizes *sizes)
 {
     const struct gnn_workload *const load = plan->env->workload;
     const uint64_t h = sizes->hyperbatch, all = gnn_plan_nodes_of(plan, sizes->hyperbatch, load->layers);
@@ -77,8 +76,8 @@ static uint64_t lists_bytes(const struct gnn_memory_plan *plan, const struct agn
         drawn = gnn_max_u64(drawn, positions * (load->fanout[l] * sizeof(agnes_node) + 1));
         entries = gnn_max_u64(entries, positions * sizeof(struct agnes_entry));
     }
-    const uint64_t lists = sizes->alive * (all * sizeof(agnes_node) + h * GNN_PAGE_BYTES) +
-                           config->workers * (largest * sizeof(agnes_node) + GNN_PAGE_BYTES);
+    const uint64_t nodes = all + gnn_plan_nodes_of(plan, sizes->hyperbatch, load->layers - 1);
+    const uint64_t lists = sizes->alive * (nodes + nodes / 16) * sizeof(agnes_node);
     const uint64_t hop = drawn + drawn / 16 + entries;
     if (load->sample_only)
         return lists + hop;
@@ -135,7 +134,7 @@ static void add_parts(struct gnn_memory_plan *plan, const struct agnes_config *c
     const uint64_t staging =
         gnn_mul_bytes(sizes->row_sets, gnn_mul_bytes(sizes->hyperbatch + spares, sizes->block_bytes));
     const uint64_t pool = only ? 0 : sizes->pool_frames * (uint64_t)sizes->block_bytes;
-    gnn_plan_in_flight(plan, "lists of a hyperbatch", "agnes.hyperbatch", lists_bytes(plan, config, sizes))->phases =
+    gnn_plan_in_flight(plan, "lists of a hyperbatch", "agnes.hyperbatch", lists_bytes(plan, sizes))->phases =
         1 << AGNES_IN_EPOCHS;
     gnn_plan_part(plan, "staging buffers", "agnes.hyperbatch or agnes.block", staging)->phases = 1 << AGNES_IN_EPOCHS;
     gnn_plan_part(plan, "feature blocks in flight", "agnes.depth or agnes.block", pool)->phases = 1 << AGNES_IN_EPOCHS;
