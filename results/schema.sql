@@ -158,7 +158,7 @@ CREATE TABLE figures ( -- a system's own figures, summed over the epoch, and the
     PRIMARY KEY (run_id, epoch, name)
 ) STRICT;
 
-CREATE TABLE series ( -- one row an interval, sampled from outside the worker
+CREATE TABLE series ( -- one row an interval, sampled from outside the worker; of a simulated run on its own clock
     run_id                 INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     time_ns                INTEGER NOT NULL, -- end of the interval, since the start of the run
     interval_ns            INTEGER,

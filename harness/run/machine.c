@@ -5,6 +5,7 @@
 #include "harness/base/own_memory.h"
 #include "harness/dataset/synthetic.h"
 #include "harness/run/fault_option.h"
+#include "harness/run/virtual_series.h"
 #include "harness/tensor/cuda/plugin.h"
 #include "harness/tensor/group.h"
 #include "harness/tensor/modelled/modelled.h"
@@ -35,6 +36,7 @@ struct gnn_machine {
     struct gnn_dataset *dataset;               /* … or a prepared one */
     struct gnn_tensor *tensors[GNN_RANKS_MAX]; /* of the ranks that this process is */
     void *other_processes;                     /* simulated world: their bytes, held against the cap */
+    struct gnn_virtual_series *series;         /* simulated world: what it has done so far */
     _Atomic uint64_t debt_ns;                  /* measured world: modelled host time not slept yet */
 };
 
@@ -166,6 +168,52 @@ static void slow_down(struct gnn_profile *profile, double factor)
     st->write_iops = (uint64_t)((double)st->write_iops / factor) + 1;
 }
 
+/* Of all modelled GPUs, as far as the work they were given is done. */
+static uint64_t gpu_busy_ns(const struct gnn_machine *m, uint64_t now_ns)
+{
+    uint64_t busy_ns = 0;
+    for (uint32_t rank = 0; rank < m->config->workers; rank++) {
+        struct gnn_modelled_counts counts;
+        if (m->tensors[rank] == NULL)
+            continue;
+        gnn_modelled_counts(m->tensors[rank], &counts);
+        const uint64_t to_come_ns = counts.stream_free_ns > now_ns ? counts.stream_free_ns - now_ns : 0;
+        busy_ns += counts.busy_ns - gnn_min_u64(to_come_ns, counts.busy_ns);
+    }
+    return busy_ns;
+}
+
+/* The simulated world's on_tick. */
+static uint64_t take_reading(void *ctx, uint64_t now_ns)
+{
+    struct gnn_machine *const m = ctx;
+    struct gnn_simulated_counts counts;
+    gnn_world_simulated_glance(m->inner, &counts);
+    const struct gnn_virtual_reading reading = {.now_ns = now_ns,
+                                                .cpu_busy_ns = counts.cpu_busy_ns,
+                                                .io_sleep_ns = counts.io_sleep_ns,
+                                                .device_busy_ns = counts.device_busy_ns,
+                                                .read_bytes = counts.device_read_bytes,
+                                                .read_ios = counts.device_read_ios,
+                                                .write_bytes = counts.device_write_bytes,
+                                                .gpu_busy_ns =
+                                                    m->series->gpus > 0 ? gpu_busy_ns(m, now_ns) : GNN_UNKNOWN,
+                                                .major_faults = counts.page_major_faults,
+                                                .refaults = counts.pages_refaulted,
+                                                .anon_bytes = m->slowed.process_bytes + counts.charged_bytes,
+                                                .file_bytes = counts.cached_bytes};
+    return gnn_virtual_series_add(m->series, &reading);
+}
+
+uint32_t gnn_machine_series(const struct gnn_machine *m, uint32_t first, uint32_t max, struct gnn_series_point *out)
+{
+    const uint32_t count = m->series != NULL ? m->series->count : 0;
+    const uint32_t got = gnn_min_u32(max, count - gnn_min_u32(first, count));
+    for (uint32_t i = 0; i < got; i++)
+        gnn_virtual_series_point(m->series, first + i, &out[i]);
+    return got;
+}
+
 static enum gnn_status open_simulated(struct gnn_machine *m, gnn_deadlock_fn *on_deadlock, struct gnn_err *err)
 {
     GNN_TRY(open_charged(m->config, "--profile", m->config->profile, &m->profile, err));
@@ -175,8 +223,14 @@ static enum gnn_status open_simulated(struct gnn_machine *m, gnn_deadlock_fn *on
         m->slowed.storage.readahead_bytes = readahead_bytes;
     if (m->faults.device_slowdown != 1)
         slow_down(&m->slowed, m->faults.device_slowdown);
-    const struct gnn_simulated_config config = {
-        .profile = &m->slowed, .cap_bytes = m->config->memory_bytes, .on_deadlock = on_deadlock};
+    GNN_NEW(m->series, 1, err, "the run's time series");
+    m->series->cores = m->slowed.cpu.cores;
+    m->series->devices = m->slowed.storage.devices;
+    const struct gnn_simulated_config config = {.profile = &m->slowed,
+                                                .cap_bytes = m->config->memory_bytes,
+                                                .on_deadlock = on_deadlock,
+                                                .on_tick = take_reading,
+                                                .on_tick_ctx = m};
     return gnn_world_simulated_open(&config, &m->inner, err);
 }
 
@@ -252,6 +306,7 @@ void gnn_machine_close(struct gnn_machine *m)
         gnn_world_measured_close(m->inner);
     gnn_profile_close(m->compute);
     gnn_profile_close(m->profile);
+    free(m->series);
     free(m);
 }
 
@@ -456,7 +511,12 @@ enum gnn_status gnn_machine_tensor(struct gnn_machine *m, uint32_t rank, struct 
         env.compute_ns = m->simulated ? simulated_compute_ns : measured_compute_ns;
     }
     assert(m->tensors[rank] == NULL);
-    GNN_TRY(ops->open(&env, m->compute, &m->tensors[rank], err));
+    struct gnn_tensor *opened = NULL;
+    const enum gnn_status status = ops->open(&env, m->compute, &opened, err);
+    m->tensors[rank] = opened; /* not before: a reading of the series looks at what stands there */
+    GNN_TRY(status);
+    if (m->series != NULL && env.gpu && env.same_device == NULL)
+        m->series->gpus++;
     *out = m->tensors[rank];
     return GNN_OK;
 }

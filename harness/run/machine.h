@@ -39,6 +39,11 @@ void gnn_machine_forked(struct gnn_machine *machine);
 /* Reads what the run has used so far. */
 void gnn_machine_usage(struct gnn_machine *machine, struct gnn_machine_usage *out);
 
+/* Copies up to `max` intervals of a simulated run's time series, from the one numbered `first` on; returns how many
+ * there were. None in the measured world, which is looked at from outside. */
+uint32_t gnn_machine_series(const struct gnn_machine *machine, uint32_t first, uint32_t max,
+                            struct gnn_series_point *out);
+
 /* What the process itself takes of the cap: the profile's figure; in the measured world its anonymous memory and page
  * tables beside the world's allocations, as far as they are there by now, and a reserve for what comes. */
 uint64_t gnn_machine_process_bytes(const struct gnn_machine *machine);

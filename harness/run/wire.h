@@ -23,6 +23,7 @@ enum gnn_wire_type {
     GNN_WIRE_EPOCH_BEGIN,
     GNN_WIRE_EPOCH_END,
     GNN_WIRE_ACCURACY,
+    GNN_WIRE_SERIES,
     GNN_WIRE_DONE,
     GNN_WIRE_RANK_LOST,
     GNN_WIRE_ERROR
@@ -110,6 +111,14 @@ struct gnn_wire_accuracy {
     struct gnn_link_quality valid_links, test_links;
 };
 
+enum { GNN_WIRE_POINTS = 16 };
+
+/* Intervals of a simulated run's time series, told at its end. */
+struct gnn_wire_series {
+    uint32_t count;
+    struct gnn_series_point points[GNN_WIRE_POINTS];
+};
+
 struct gnn_wire_done {
     uint64_t model_hash; /* over every parameter's bits */
     uint64_t allocated_peak_bytes;
@@ -130,6 +139,7 @@ struct gnn_wire_message {
         struct gnn_wire_progress progress;
         struct gnn_wire_epoch epoch; /* EPOCH_BEGIN fills epoch.epoch only */
         struct gnn_wire_accuracy accuracy;
+        struct gnn_wire_series series;
         struct gnn_wire_done done;
         struct gnn_wire_rank_lost rank_lost;
         struct gnn_err error;

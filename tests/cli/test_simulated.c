@@ -71,6 +71,40 @@ static void the_same_run_gives_the_same_bytes(void **state)
         }
 }
 
+/* The time series is taken on the virtual clock: its intervals are the run from the start nearly to the end, and what
+ * they say was read is what the counters say. */
+static void the_series_is_the_whole_run(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const more[] = {"--system", "gnndrive", "--epochs", "2", "--evaluate", "never",
+                                       "--batch",  "2",        "--memory", "0", NULL};
+    int exit_status;
+    json_decref(simulate(t, more, &exit_status));
+    json_t *const run = tiny_runs_last(t); /* the run's own JSON has no series */
+    const json_t *const series = json_object_get(run, "series");
+    const double wall_ns = (double)whole(run, NULL, "wall_ns");
+    double end_ns = 0, read_bytes = 0, gpu_ns = 0;
+    assert_int_equal(exit_status, 0);
+    assert_in_range(json_array_size(series), 4, 256);
+    for (size_t i = 0; i < json_array_size(series); i++) {
+        const json_t *const point = json_array_get(series, i);
+        const double interval_ns = json_number_value(json_object_get(point, "interval_ns"));
+        end_ns += interval_ns;
+        read_bytes += json_number_value(json_object_get(point, "disk_read_bytes_per_s")) * interval_ns / 1e9;
+        gpu_ns += json_number_value(json_object_get(point, "gpu_busy_pct")) / 100 * interval_ns;
+        assert_true(json_number_value(json_object_get(point, "cpu_pct")) +
+                        json_number_value(json_object_get(point, "iowait_pct")) <=
+                    100.001);
+        assert_float_equal(json_number_value(json_object_get(point, "time_ns")), end_ns, 0.5);
+    }
+    assert_true(end_ns <= wall_ns);
+    assert_true(end_ns > 0.7 * wall_ns);
+    assert_true(read_bytes > 0.7 * (double)whole(run, "counters", "device_read_bytes"));
+    assert_true(read_bytes <= 1.001 * (double)whole(run, "counters", "device_read_bytes"));
+    assert_true(gpu_ns > 0);
+    json_decref(run);
+}
+
 static json_int_t first_epoch(const json_t *run, const char *key)
 {
     return whole(json_array_get(json_object_get(run, "epochs"), 0), NULL, key);
@@ -729,6 +763,7 @@ static void wrong_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_series_is_the_whole_run),
         cmocka_unit_test(the_same_run_gives_the_same_bytes),
         cmocka_unit_test(golden_times),
         cmocka_unit_test(what_the_gpu_did_is_recorded),

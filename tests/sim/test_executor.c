@@ -905,9 +905,103 @@ static void random_crowds_keep_the_rules(void **state)
     }
 }
 
+struct ticks {
+    uint64_t every_ns, last_ns, next_ns;
+    uint32_t count;
+    bool early;
+};
+
+static uint64_t on_tick(void *ctx, uint64_t now_ns)
+{
+    struct ticks *const ticks = ctx;
+    ticks->early = ticks->early || now_ns < ticks->next_ns || now_ns < ticks->last_ns;
+    ticks->count++;
+    ticks->last_ns = now_ns;
+    return ticks->next_ns = (now_ns / ticks->every_ns + 1) * ticks->every_ns;
+}
+
+/* Somebody who looks at the clock every so often changes not a nanosecond, and misses no time that the clock stood
+ * at. */
+static void ticks_are_seen_and_change_nothing(void **state)
+{
+    (void)state;
+    struct gnn_rng rng = gnn_rng_at(test_seed());
+    for (int round = 0; round < 10; round++) {
+        struct ticks ticks = {.every_ns = 1 + gnn_rng_below(&rng, 20000)};
+        struct sim_executor_config config = {.cores = 1 + (uint32_t)gnn_rng_below(&rng, 40),
+                                             .wake_ns = gnn_rng_below(&rng, 2000),
+                                             .wake_latency_ns = gnn_rng_below(&rng, 2) * 5000,
+                                             .spin_ns = gnn_rng_below(&rng, 2) * 700};
+        const uint64_t crowd_seed = gnn_rng_next(&rng);
+        const struct crowd_end plain = crowd_run(crowd_seed, &config);
+        config.on_tick = on_tick;
+        config.on_tick_ctx = &ticks;
+        const struct crowd_end ticked = crowd_run(crowd_seed, &config);
+        assert_int_equal(plain.hash, ticked.hash);
+        assert_int_equal(plain.end_ns, ticked.end_ns);
+        assert_false(ticks.early);
+        assert_true(ticks.next_ns > ticked.end_ns);
+    }
+}
+
+/* A thread that computes alone has its ticks on time: no event of another one stops it there. */
+static void a_lone_thread_is_ticked_too(void **state)
+{
+    (void)state;
+    struct ticks ticks = {.every_ns = 1000};
+    const struct sim_executor_config config = {.cores = 2, .on_tick = on_tick, .on_tick_ctx = &ticks};
+    struct sim_executor *ex;
+    struct gnn_err err = {0};
+    assert_int_equal(sim_executor_open(&config, &ex, &err), GNN_OK);
+    for (int i = 0; i < 1000; i++) {
+        sim_cpu(ex, 100 * SIM_PS_PER_NS);
+        sim_settle(ex);
+    }
+    assert_int_equal(sim_now(ex), 100000);
+    assert_int_equal(ticks.count, 101); /* the first at 100 ns, then at 1000, 2000 and so on */
+    assert_int_equal(ticks.last_ns, 100000);
+    sim_executor_close(ex);
+}
+
+struct sleeper {
+    struct sim_executor *ex;
+    uint64_t until_ns;
+    enum gnn_wait kind;
+};
+
+static void sleeper_main(void *arg)
+{
+    const struct sleeper *const sleeper = arg;
+    sim_sleep_until(WORLD(sleeper->ex), sleeper->until_ns, sleeper->kind);
+}
+
+/* Sleeps for I/O add up over threads, those under way included; others and spinning do not count. */
+static void sleeps_for_io_are_summed(void **state)
+{
+    (void)state;
+    const struct sim_executor_config config = {.cores = 4};
+    struct sim_executor *ex;
+    struct gnn_err err = {0};
+    assert_int_equal(sim_executor_open(&config, &ex, &err), GNN_OK);
+    struct sleeper sleepers[] = {{ex, 1000, GNN_WAIT_IO}, {ex, 5000, GNN_WAIT_IO}, {ex, 4000, GNN_WAIT_QUEUE}};
+    struct gnn_thread *threads[3];
+    for (int i = 0; i < 3; i++)
+        threads[i] = start(ex, "sleeper", sleeper_main, &sleepers[i]);
+    sim_sleep_until(WORLD(ex), 3000, GNN_WAIT_RESOURCE);
+    assert_int_equal(sim_io_sleep_ns(ex), 1000 + 3000);
+    sim_spin_until(ex, 6000, GNN_WAIT_IO);
+    assert_int_equal(sim_io_sleep_ns(ex), 1000 + 5000);
+    for (int i = 0; i < 3; i++)
+        sim_thread_join(WORLD(ex), threads[i]);
+    sim_executor_close(ex);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ticks_are_seen_and_change_nothing),
+        cmocka_unit_test(a_lone_thread_is_ticked_too),
+        cmocka_unit_test(sleeps_for_io_are_summed),
         cmocka_unit_test(cores_are_shared),
         cmocka_unit_test(remainders_and_quantum),
         cmocka_unit_test(small_steps_add_up),

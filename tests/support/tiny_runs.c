@@ -43,7 +43,7 @@ json_t *tiny_runs_json(const struct tiny_runs *t, const char *const *more, int *
 
 json_t *tiny_runs_last(const struct tiny_runs *t)
 {
-    const char *const argv[] = {process_program(), "report", "--last", "1", "--json", "--db", t->db, NULL};
+    const char *const argv[] = {process_program(), "report", "--last", "1", "--json", "--points", "--db", t->db, NULL};
     struct process_result r = process_run(argv);
     json_t *const run = json_loads(r.out, 0, NULL);
     if (run == NULL)

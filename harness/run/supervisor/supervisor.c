@@ -230,6 +230,15 @@ static void take_intent(struct supervision *s, const struct gnn_intent *intent)
     gnn_run_host_observe_opened(s->host, &s->intent, s->run);
 }
 
+static enum gnn_status take_series(struct supervision *s, const struct gnn_wire_series *series, struct gnn_err *err)
+{
+    assert(series->count <= GNN_WIRE_POINTS);
+    for (uint32_t i = 0; i < series->count; i++)
+        GNN_TRY(gnn_run_record_add_point(s->run, &series->points[i], err));
+    flush_series(s, SERIES_FLUSH_POINTS);
+    return GNN_OK;
+}
+
 static enum gnn_status take_message(struct supervision *s, const struct gnn_wire_message *m, struct gnn_err *err)
 {
     switch ((enum gnn_wire_type)m->type) {
@@ -253,6 +262,8 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
         gnn_record_fill_accuracy(&m->as.accuracy, &s->pending);
         gnn_run_progress_accuracy(&s->progress, &m->as.accuracy);
         return flush_epoch(s, err);
+    case GNN_WIRE_SERIES:
+        return take_series(s, &m->as.series, err);
     case GNN_WIRE_DONE:
         s->done = true;
         GNN_TRY(flush_epoch(s, err));

@@ -279,6 +279,20 @@ static enum gnn_status run_one(struct gnn_run_worker *w, struct gnn_err *err)
     return status;
 }
 
+/* Also of a run that ended badly: what it did until then may say why. */
+static void send_series(const struct gnn_run_worker *w)
+{
+    struct gnn_wire_message message = {0};
+    struct gnn_wire_series *const series = &message.as.series;
+    uint32_t sent = 0;
+    if (w->machine == NULL)
+        return;
+    while ((series->count = gnn_machine_series(w->machine, sent, GNN_WIRE_POINTS, series->points)) > 0) {
+        sent += series->count;
+        gnn_control_send(&message, GNN_WIRE_SERIES);
+    }
+}
+
 int gnn_worker_main(const struct gnn_run_config *config)
 {
     /* The supervisor decides when this process ends: not the terminal, and not after the supervisor's own death. */
@@ -296,6 +310,7 @@ int gnn_worker_main(const struct gnn_run_config *config)
         err = (struct gnn_err){0};
         status = gnn_fail(&err, GNN_ETIME, "the time limit of %.3g s passed", (double)config->time_limit_ns * 1e-9);
     }
+    send_series(w);
     if (status != GNN_OK)
         gnn_control_error(&err);
     close_worker(w);

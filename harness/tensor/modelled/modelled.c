@@ -180,6 +180,7 @@ void gnn_modelled_counts(struct gnn_tensor *t, struct gnn_modelled_counts *out)
     struct modelled *m = modelled_of(t);
     lock(m);
     *out = m->counts;
+    out->stream_free_ns = m->device->stream_free_ns;
     unlock(m);
 }
 

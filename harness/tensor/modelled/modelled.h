@@ -28,8 +28,9 @@
 /* Since open. On the CPU the bus is unused and memory is 0. */
 struct gnn_modelled_counts {
     uint64_t ops, launches;
-    uint64_t busy_ns;     /* of the GPU's stream, or of the core that computed */
-    uint64_t bus_busy_ns; /* copies in either direction */
+    uint64_t busy_ns;        /* of the GPU's stream, or of the core that computed */
+    uint64_t stream_free_ns; /* when the GPU will have done all that it was given */
+    uint64_t bus_busy_ns;    /* copies in either direction */
     uint64_t uploaded_bytes, downloaded_bytes;
     uint64_t memory_bytes, memory_peak_bytes; /* of the GPU */
     uint64_t pinned_bytes;                    /* of the host, registered now */

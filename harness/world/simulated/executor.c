@@ -10,7 +10,7 @@
  *
  * The horizon saves most of this work. It is the time of the next event, should the running thread compute until then.
  * Below it the running thread goes on without a look at the queues. An event that is added lowers the horizon; a switch
- * forgets it. */
+ * forgets it. The next tick is one more bound: what computes across it takes the long way, to the same nanosecond. */
 #include "harness/world/simulated/executor.h"
 
 #include "harness/world/simulated/executor_internal.h"
@@ -161,6 +161,8 @@ static void advance(struct sim_executor *ex, uint64_t to_ns, uint32_t threads)
         ex->service += dt_ns * SERVICE_PER_NS;
     else
         ex->service += mul_div(dt_ns, (uint64_t)ex->config.cores * SERVICE_PER_NS, threads, false);
+    if (to_ns >= ex->tick_ns)
+        ex->tick_ns = ex->config.on_tick(ex->config.on_tick_ctx, to_ns);
 }
 
 /* When the next timer fires or the next thread is done, if that many compute until then. */
@@ -289,7 +291,7 @@ static void settle_slowly(struct sim_executor *ex, uint64_t d_ns)
     const uint32_t threads = computing(ex) + 1;
     const uint64_t end_ns = ex->now_ns + time_for(ex, d_ns * SERVICE_PER_NS, threads);
     if (ex->ready.count == 0) {
-        ex->horizon_ns = next_event_ns(ex, threads);
+        ex->horizon_ns = gnn_min_u64(next_event_ns(ex, threads), ex->tick_ns);
         if (end_ns < ex->horizon_ns) {
             self->queued_ns += end_ns - ex->now_ns - d_ns;
             advance(ex, end_ns, threads);
@@ -337,7 +339,20 @@ uint64_t sim_busy_ns(const struct sim_executor *ex)
 
 /* ---- blocking and waking ---- */
 
-void sim_block(struct sim_executor *ex, enum sim_state state, const void *object, enum gnn_wait kind)
+uint64_t sim_io_sleep_ns(const struct sim_executor *ex)
+{
+    return ex->io_sleep_ns + ex->io_sleepers * (ex->now_ns - ex->io_since_ns);
+}
+
+static void count_io_sleepers(struct sim_executor *ex, bool one_more)
+{
+    ex->io_sleep_ns = sim_io_sleep_ns(ex);
+    ex->io_since_ns = ex->now_ns;
+    ex->io_sleepers = one_more ? ex->io_sleepers + 1 : ex->io_sleepers - 1;
+}
+
+/* As sim_block, asleep or on a core. */
+static void wait_as(struct sim_executor *ex, enum sim_state state, const void *object, enum gnn_wait kind)
 {
     struct gnn_thread *const self = ex->running;
     self->state = state;
@@ -348,6 +363,17 @@ void sim_block(struct sim_executor *ex, enum sim_state state, const void *object
     self->state = SIM_RUNNABLE;
     if (kind < GNN_WAIT_KINDS)
         self->wait_ns[kind] += ex->now_ns - self->since_ns;
+}
+
+void sim_block(struct sim_executor *ex, enum sim_state state, const void *object, enum gnn_wait kind)
+{
+    if (kind != GNN_WAIT_IO) {
+        wait_as(ex, state, object, kind);
+        return;
+    }
+    count_io_sleepers(ex, true);
+    wait_as(ex, state, object, kind);
+    count_io_sleepers(ex, false);
 }
 
 void sim_wake_at(struct sim_executor *ex, struct gnn_thread *thread, uint64_t deadline_ns)
@@ -394,7 +420,7 @@ void sim_spin(struct sim_executor *ex, enum sim_state state, const void *object,
     const uint64_t service = ex->service;
     sim_wake_at(ex, ex->running, deadline_ns);
     ex->spinning++;
-    sim_block(ex, state, object, kind);
+    wait_as(ex, state, object, kind);
     ex->spinning--;
     const uint64_t cpu_ns = (ex->service - service) / SERVICE_PER_NS;
     ex->running->cpu_ns += cpu_ns;
@@ -537,6 +563,7 @@ enum gnn_status sim_executor_open(const struct sim_executor_config *config, stru
         return gnn_fail(err, GNN_ENOMEM, "the simulated world's executor: %zu bytes", sizeof *ex);
     }
     ex->config = *config;
+    ex->tick_ns = config->on_tick != NULL ? 0 : UINT64_MAX;
     ex->host = pthread_self();
     ex->every_thread.kind = SIM_EVERY_THREAD;
     thread_name(&ex->main, "main");

@@ -25,11 +25,18 @@ static inline struct sim_executor *sim_executor_of(struct gnn_world *w)
 }
 GNN_WORLD_HOOKS(GNN_WORLD_HOOK_DECLARE, sim)
 
+/* Told when the clock has reached the time that the last call returned (the first: 0), between two events: it looks and
+ * changes nothing. Returns when it is to be called again, UINT64_MAX: never. A call may come late, by as much as the
+ * clock jumped. */
+typedef uint64_t sim_tick_fn(void *ctx, uint64_t now_ns);
+
 struct sim_executor_config {
     uint32_t cores;
     uint64_t lock_ns, wake_ns, wake_latency_ns, thread_start_ns; /* as in struct gnn_profile_cpu */
-    uint64_t spin_ns;  /* how long a thread looks at a mutex that is taken before it enters the kernel */
-    uint64_t futex_ns; /* entering the kernel for a mutex that is taken, or was while somebody wanted it */
+    uint64_t spin_ns;     /* how long a thread looks at a mutex that is taken before it enters the kernel */
+    uint64_t futex_ns;    /* entering the kernel for a mutex that is taken, or was while somebody wanted it */
+    sim_tick_fn *on_tick; /* NULL: none */
+    void *on_tick_ctx;
     void (*on_deadlock)(void *ctx, const char *report); /* as in struct gnn_simulated_config */
     void *on_deadlock_ctx;
 };
@@ -41,6 +48,8 @@ void sim_executor_close(struct sim_executor *ex); /* every thread was joined; ac
 /* The running thread's time as of its last scheduling point (nanoseconds since open). */
 uint64_t sim_now(const struct sim_executor *ex);
 uint64_t sim_busy_ns(const struct sim_executor *ex); /* CPU time over all cores */
+/* The time that threads have slept for I/O, summed over them, up to now; spinning is none. */
+uint64_t sim_io_sleep_ns(const struct sim_executor *ex);
 
 /* Adds CPU time to the running thread; it passes at the next scheduling point, at the latest after `quantum`. */
 void sim_cpu(struct sim_executor *ex, uint64_t ps);

@@ -79,8 +79,11 @@ struct sim_executor {
     uint64_t now_ns;
     uint64_t horizon_ns; /* until here, exclusive, the running thread may compute on; 0: not known */
     uint64_t service;    /* what each computing thread has received, in 1/1024 ns */
+    uint64_t tick_ns;    /* when on_tick is called next; UINT64_MAX: never */
     uint64_t busy_ns;
-    uint32_t spinning; /* threads that hold a core until a time, in `timers` */
+    uint64_t io_sleep_ns, io_since_ns; /* of all threads, up to io_since_ns */
+    uint32_t io_sleepers;              /* since then */
+    uint32_t spinning;                 /* threads that hold a core until a time, in `timers` */
     struct sim_heap ready, timers, computing;
     uint32_t heap_slots; /* of each heap: threads there may be */
     struct gnn_thread *running;

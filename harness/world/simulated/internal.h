@@ -40,8 +40,10 @@ bool sim_is_feature(const struct simulated *s, const void *ptr);
 bool sim_written_features(struct simulated *s, const void *ptr, uint64_t bytes);
 /* Charges what was touched of plain memory since the last look, if the time for the next has come. */
 void sim_memory_look(struct simulated *s, uint64_t now_ns);
-/* What is charged now, after a look, and with the page cache was at most; the process's own not included. */
-void sim_memory_charged(struct simulated *s, uint64_t *current_bytes, uint64_t *peak_bytes);
+/* Looks, and notes the peak. */
+void sim_memory_note(struct simulated *s);
+/* What was charged by the last look, and with the page cache was at most; the process's own not included. */
+void sim_memory_known(const struct simulated *s, uint64_t *current_bytes, uint64_t *peak_bytes);
 
 /* ---- files.c ---- */
 struct sim_inode; /* one file's bytes and place on the device; shared by its handles */

@@ -277,10 +277,14 @@ void sim_memory_look(struct simulated *s, uint64_t now_ns)
     memory->next_look_ns = now_ns + memory->look_every_ns;
 }
 
-void sim_memory_charged(struct simulated *s, uint64_t *current_bytes, uint64_t *peak_bytes)
+void sim_memory_note(struct simulated *s)
 {
     (void)look(s);
     note_peak(s);
+}
+
+void sim_memory_known(const struct simulated *s, uint64_t *current_bytes, uint64_t *peak_bytes)
+{
     *current_bytes = s->memory->touched_bytes;
     *peak_bytes = s->memory->charged_peak_bytes;
 }

@@ -34,7 +34,9 @@ static enum gnn_status open_parts(struct simulated *s, struct gnn_err *err)
                                                  .futex_ns = cpu->syscall_ns,
                                                  .thread_start_ns = cpu->thread_start_ns,
                                                  .on_deadlock = s->config.on_deadlock,
-                                                 .on_deadlock_ctx = s->config.on_deadlock_ctx};
+                                                 .on_deadlock_ctx = s->config.on_deadlock_ctx,
+                                                 .on_tick = s->config.on_tick,
+                                                 .on_tick_ctx = s->config.on_tick_ctx};
     GNN_TRY(sim_executor_open(&executor, &s->executor, err));
     GNN_TRY(sim_device_open(&s->profile->storage, &s->device, err));
     GNN_TRY(sim_page_cache_open(0, s->profile->storage.readahead_bytes, &s->cache, err));
@@ -71,13 +73,11 @@ void gnn_world_simulated_close(struct gnn_world *world)
     free(s);
 }
 
-void gnn_world_simulated_counts(struct gnn_world *world, struct gnn_simulated_counts *out)
+void gnn_world_simulated_glance(struct gnn_world *world, struct gnn_simulated_counts *out)
 {
-    struct simulated *const s = simulated_of(world);
+    const struct simulated *const s = simulated_of(world);
     struct sim_device_counts device;
     struct sim_page_cache_counts cache;
-    uint64_t charged_bytes, charged_peak_bytes;
-    sim_memory_charged(s, &charged_bytes, &charged_peak_bytes); /* may take room from the page cache */
     sim_device_counts(s->device, &device);
     sim_page_cache_counts(s->cache, &cache);
     *out = (struct gnn_simulated_counts){.device_read_bytes = device.read_bytes,
@@ -91,9 +91,16 @@ void gnn_world_simulated_counts(struct gnn_world *world, struct gnn_simulated_co
                                          .pages_refaulted = cache.refaulted,
                                          .pages_readahead = cache.readahead,
                                          .cached_bytes = cache.pages * GNN_PAGE_BYTES,
-                                         .charged_bytes = charged_bytes,
-                                         .charged_peak_bytes = charged_peak_bytes,
-                                         .cpu_busy_ns = sim_busy_ns(s->executor)};
+                                         .cpu_busy_ns = sim_busy_ns(s->executor),
+                                         .io_sleep_ns = sim_io_sleep_ns(s->executor),
+                                         .device_busy_ns = device.busy_ns};
+    sim_memory_known(s, &out->charged_bytes, &out->charged_peak_bytes);
+}
+
+void gnn_world_simulated_counts(struct gnn_world *world, struct gnn_simulated_counts *out)
+{
+    sim_memory_note(simulated_of(world)); /* may take room from the page cache */
+    gnn_world_simulated_glance(world, out);
 }
 
 enum gnn_status gnn_world_simulated_add_file(struct gnn_world *world, const char *path,

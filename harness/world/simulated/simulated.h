@@ -27,6 +27,10 @@ struct gnn_simulated_config {
      * Does not return. NULL: the report goes to stderr and the process aborts. */
     void (*on_deadlock)(void *ctx, const char *report);
     void *on_deadlock_ctx;
+    /* Told when the clock has reached the time that the last call returned (the first: 0); it may look with
+     * gnn_world_simulated_glance and must do nothing else with the world. NULL: nobody is. */
+    uint64_t (*on_tick)(void *ctx, uint64_t now_ns);
+    void *on_tick_ctx;
 };
 
 /* What the modelled machine did since the world opened. */
@@ -39,12 +43,16 @@ struct gnn_simulated_counts {
     /* The process's own not included: what was touched of the allocations, now; that and the page cache, at most. */
     uint64_t charged_bytes, charged_peak_bytes;
     uint64_t cpu_busy_ns; /* over all cores */
+    uint64_t io_sleep_ns; /* that threads slept for I/O, summed over them */
+    uint64_t device_busy_ns;
 };
 
 GNN_MUST_CHECK enum gnn_status gnn_world_simulated_open(const struct gnn_simulated_config *config,
                                                         struct gnn_world **out, struct gnn_err *err);
 void gnn_world_simulated_close(struct gnn_world *world); /* accepts NULL */
 void gnn_world_simulated_counts(struct gnn_world *world, struct gnn_simulated_counts *out);
+/* The same from outside: what was touched since the last look at memory is not counted yet, and nothing changes. */
+void gnn_world_simulated_glance(struct gnn_world *world, struct gnn_simulated_counts *out);
 
 /* Files that no disk holds. The path hides one on the host. GNN_EBUG when the path is registered already. */
 GNN_MUST_CHECK enum gnn_status gnn_world_simulated_add_file(struct gnn_world *world, const char *path,
