@@ -18,6 +18,18 @@ static const char bars_gp[] =
 static const char lines_gp[] =
 #include "plots/figure_lines.gp.inc"
     ;
+static const char heat_gp[] =
+#include "plots/figure_heat.gp.inc"
+    ;
+static const char cdf_gp[] =
+#include "plots/figure_cdf.gp.inc"
+    ;
+static const char time_gp[] =
+#include "plots/figure_time.gp.inc"
+    ;
+static const char accuracy_gp[] =
+#include "plots/figure_accuracy.gp.inc"
+    ;
 
 /* Okabe and Ito's palette: told apart by people with any kind of colour vision. */
 static const char *const palette[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
@@ -94,27 +106,166 @@ struct panels {
     struct range range;
 };
 
-static enum gnn_status put_data(const struct gnn_paper_figure *figure, FILE *data, struct panels *panels,
+/* Begins the next panel. */
+static enum gnn_status add_panel(const struct gnn_paper_figure *figure, const char *name, FILE *data,
+                                 struct panels *panels, struct gnn_err *err)
+{
+    if (panels->count == PANELS_MAX)
+        return gnn_fail(err, GNN_EUSAGE, "figure %s: more than %d panels", figure->id, PANELS_MAX);
+    (void)snprintf(panels->names[panels->count], sizeof panels->names[0], "%.*s", (int)sizeof panels->names[0] - 1,
+                   name);
+    (void)fputs(panels->count > 0 ? "\n\n" : "", data);
+    panels->count++;
+    return GNN_OK;
+}
+
+/* ---- data of each shape ---- */
+
+typedef enum gnn_status data_fn(const struct gnn_paper_figure *figure, uint32_t *facets, FILE *data,
+                                struct panels *panels, struct gnn_err *err);
+
+/* A line for each value of x. */
+static enum gnn_status put_over_x(const struct gnn_paper_figure *figure, uint32_t *at, FILE *data,
+                                  struct panels *panels, struct gnn_err *err)
+{
+    char name[sizeof panels->names[0]];
+    name_panel(figure, at, name, sizeof name);
+    GNN_TRY(add_panel(figure, name, data, panels, err));
+    for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++) {
+        const char *const x = figure->axes[0].values[at[0]];
+        (void)fputs(x[0] != '\0' ? x : " ", data);
+        for (uint32_t s = 0; s < figure->series_count; s++)
+            put_point(figure, s, at, data, &panels->range);
+        (void)fputs("\t.\n", data); /* blanks at a line's end are no field to gnuplot */
+    }
+    at[0] = 0;
+    return GNN_OK;
+}
+
+/* The share in a quantile's name: 0.9 of "own.latency_p90_ns"; 0: it is none of the figure's first metric's. */
+static double share_of(const struct gnn_paper_figure *figure, const char *metric)
+{
+    const char *at = strstr(metric, "_p");
+    double share = 0, place = 0.1;
+    if (at == NULL || strncmp(metric, figure->metrics[0], (size_t)(at - metric) + 2) != 0)
+        return 0;
+    for (at += 2; *at >= '0' && *at <= '9'; at++, place /= 10)
+        share += place * (*at - '0');
+    return share;
+}
+
+static void put_number(double value, FILE *data)
+{
+    if (isfinite(value))
+        (void)fprintf(data, "\t%.9g", value);
+    else
+        (void)fputs("\tNaN", data);
+}
+
+/* A line for each quantile: its share, then the value of each series, nanoseconds as seconds. */
+static enum gnn_status put_quantiles(const struct gnn_paper_figure *figure, uint32_t *at, FILE *data,
+                                     struct panels *panels, struct gnn_err *err)
+{
+    char name[sizeof panels->names[0]];
+    name_panel(figure, at, name, sizeof name);
+    GNN_TRY(add_panel(figure, name, data, panels, err));
+    for (uint32_t m = 0; m < figure->metric_count; m++) {
+        const char *const metric = figure->metrics[m];
+        const size_t length = strlen(metric);
+        const double share = share_of(figure, metric);
+        const double unit = length > 3 && strcmp(metric + length - 3, "_ns") == 0 ? 1e-9 : 1;
+        if (share == 0)
+            continue;
+        (void)fprintf(data, "%.9g", share);
+        for (uint32_t s = 0; s < figure->series_count; s++) {
+            const struct gnn_figure_value value = gnn_figure_value_at(figure, metric, s, at);
+            put_number(value.state == GNN_VALUE_KNOWN ? unit * value.median : (double)NAN, data);
+        }
+        (void)fputc('\n', data);
+    }
+    return GNN_OK;
+}
+
+/* The run whose course is drawn: the last that ended well. */
+static const struct gnn_run_record *run_of(const struct gnn_figure_cell *cell)
+{
+    for (uint32_t r = cell != NULL ? cell->run_count : 0; r-- > 0;)
+        if (cell->runs[r].status == GNN_RUN_OK)
+            return &cell->runs[r];
+    return NULL;
+}
+
+/* A panel a cell, in it a line an interval: its end in seconds, CPU, I/O wait, GPU. */
+static enum gnn_status put_course(const struct gnn_paper_figure *figure, uint32_t *at, FILE *data,
+                                  struct panels *panels, struct gnn_err *err)
+{
+    for (uint32_t s = 0; s < figure->series_count; s++)
+        for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++) {
+            char name[sizeof panels->names[0] + GNN_NAME_MAX + 2], facets[sizeof panels->names[0]];
+            const struct gnn_run_record *const run = run_of(gnn_figure_find(figure, s, at));
+            if (run == NULL || run->series_count == 0)
+                continue;
+            name_panel(figure, at, facets, sizeof facets);
+            (void)snprintf(name, sizeof name, "%s%s%s", figure->series[s].name, facets[0] != '\0' ? ", " : "", facets);
+            GNN_TRY(add_panel(figure, name, data, panels, err));
+            for (uint32_t i = 0; i < run->series_count; i++) {
+                const struct gnn_series_point *const point = &run->series[i];
+                (void)fprintf(data, "%.9g", (double)point->time_ns / 1e9);
+                put_number(point->cpu_pct, data);
+                put_number(point->iowait_pct, data);
+                put_number(point->gpu_busy_pct, data);
+                (void)fputc('\n', data);
+            }
+        }
+    at[0] = 0;
+    return GNN_OK;
+}
+
+/* A block a series: a line an epoch, when it ended in seconds and the accuracy then. */
+static enum gnn_status put_accuracy(const struct gnn_paper_figure *figure, uint32_t *at, FILE *data,
+                                    struct panels *panels, struct gnn_err *err)
+{
+    char name[sizeof panels->names[0]];
+    name_panel(figure, at, name, sizeof name);
+    GNN_TRY(add_panel(figure, name, data, panels, err));
+    for (uint32_t s = 0; s < figure->series_count; s++) {
+        struct gnn_figure_progress progress;
+        (void)fputs(s > 0 ? "\n\n" : "", data);
+        (void)fputs("NaN\tNaN\n", data); /* so that there is a block even without an epoch */
+        (void)gnn_figure_progress_begin(&progress, figure, s, at);
+        while (gnn_figure_progress_next(&progress)) {
+            (void)fprintf(data, "%.9g\t%.9g\n", progress.seconds, progress.accuracy_pct);
+            widen(&panels->range, progress.accuracy_pct);
+        }
+    }
+    return GNN_OK;
+}
+
+static const struct {
+    const char *chart, *script;
+    data_fn *put;
+} shapes[] = {
+    {"bars", bars_gp, put_over_x},  {"lines", lines_gp, put_over_x}, {"heat", heat_gp, put_over_x},
+    {"cdf", cdf_gp, put_quantiles}, {"time", time_gp, put_course},   {"accuracy", accuracy_gp, put_accuracy},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static int shape_of(const struct gnn_paper_figure *figure)
+{
+    for (int i = 0; i < SHAPES; i++)
+        if (strcmp(shapes[i].chart, figure->about.chart) == 0)
+            return i;
+    return -1; /* a table */
+}
+
+static enum gnn_status put_data(const struct gnn_paper_figure *figure, int shape, FILE *data, struct panels *panels,
                                 struct gnn_err *err)
 {
     uint32_t at[GNN_AXES_MAX] = {0};
-    do {
-        if (!has_panel(figure, at))
-            continue;
-        if (panels->count == PANELS_MAX)
-            return gnn_fail(err, GNN_EUSAGE, "figure %s: more than %d panels", figure->id, PANELS_MAX);
-        name_panel(figure, at, panels->names[panels->count], sizeof panels->names[0]);
-        (void)fputs(panels->count > 0 ? "\n\n" : "", data);
-        panels->count++;
-        for (at[0] = 0; at[0] < figure->axes[0].count; at[0]++) {
-            const char *const x = figure->axes[0].values[at[0]];
-            (void)fputs(x[0] != '\0' ? x : " ", data);
-            for (uint32_t s = 0; s < figure->series_count; s++)
-                put_point(figure, s, at, data, &panels->range);
-            (void)fputs("\t.\n", data); /* blanks at a line's end are no field to gnuplot */
-        }
-        at[0] = 0;
-    } while (gnn_axes_next(figure, 1, at));
+    do
+        if (has_panel(figure, at))
+            GNN_TRY(shapes[shape].put(figure, at, data, panels, err));
+    while (gnn_axes_next(figure, 1, at));
     return GNN_OK;
 }
 
@@ -178,7 +329,7 @@ static void put_names(const struct gnn_paper_figure *figure, const struct panels
     }
 }
 
-static void put_script(const struct gnn_paper_figure *figure, const struct panels *panels, FILE *script)
+static void put_script(const struct gnn_paper_figure *figure, int shape, const struct panels *panels, FILE *script)
 {
     char text[CAPTION_BYTES], data[GNN_NAME_MAX + 8];
     const bool logarithmic = strcmp(figure->about.log, "yes") == 0;
@@ -199,7 +350,7 @@ static void put_script(const struct gnn_paper_figure *figure, const struct panel
                   logarithmic ? least / 2 : 0, logarithmic ? most * 2 : most * 1.12);
     put_tics(figure, script);
     put_names(figure, panels, script);
-    (void)fputs(strcmp(figure->about.chart, "lines") == 0 ? lines_gp : bars_gp, script);
+    (void)fputs(shapes[shape].script, script);
 }
 
 static enum gnn_status open_part(const struct gnn_paper_figure *figure, const char *dir, const char *suffix, FILE **out,
@@ -222,29 +373,31 @@ static enum gnn_status close_part(FILE *file, const struct gnn_paper_figure *fig
     return GNN_OK;
 }
 
-static enum gnn_status draw(const struct gnn_paper_figure *figure, const char *dir, struct panels *panels,
+static enum gnn_status draw(const struct gnn_paper_figure *figure, int shape, const char *dir, struct panels *panels,
                             struct gnn_err *err)
 {
     FILE *file;
     GNN_TRY(gnn_make_dirs(dir, err));
     GNN_TRY(open_part(figure, dir, "dat", &file, err));
-    enum gnn_status status = put_data(figure, file, panels, err);
+    enum gnn_status status = put_data(figure, shape, file, panels, err);
     const enum gnn_status closed = close_part(file, figure, "dat", err);
     GNN_NEXT(status, closed);
     GNN_NEXT(status, open_part(figure, dir, "gp", &file, err));
     GNN_TRY(status);
-    put_script(figure, panels, file);
+    if (panels->count > 0)
+        put_script(figure, shape, panels, file);
     GNN_TRY(close_part(file, figure, "gp", err));
-    return gnn_gnuplot_run(dir, figure->id, err);
+    return panels->count > 0 ? gnn_gnuplot_run(dir, figure->id, err) : GNN_OK;
 }
 
 enum gnn_status gnn_figure_draw(const struct gnn_paper_figure *figure, const char *dir, struct gnn_err *err)
 {
     struct panels *panels;
-    if (strcmp(figure->about.chart, "table") == 0)
+    const int shape = shape_of(figure);
+    if (shape < 0)
         return GNN_OK;
     GNN_NEW(panels, 1, err, "the panels of figure %s", figure->id);
-    const enum gnn_status status = draw(figure, dir, panels, err);
+    const enum gnn_status status = draw(figure, shape, dir, panels, err);
     free(panels);
     return status;
 }

@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *const gnn_figure_charts[] = {"bars", "lines", "heat", "cdf", "time", "accuracy", "table", NULL};
 static const char *const other_sections[] = {"figure", "holds", "reasons", NULL};
-static const char *const other_keys[] = {"published", "at", NULL};
+static const char *const other_keys[] = {"published", "at", "trains", NULL};
 
 /* ---- [figure] ---- */
 
@@ -26,7 +27,7 @@ static const struct {
     }
     ABOUT(paper),       ABOUT(place),  ABOUT(title),   ABOUT(chart),   ABOUT(x),       ABOUT(x_keys),
     ABOUT(published_x), ABOUT(facets), ABOUT(y),       ABOUT(x_label), ABOUT(y_label), ABOUT(log),
-    ABOUT(published),   ABOUT(note),   ABOUT(missing), ABOUT(scale),   ABOUT(scaled),
+    ABOUT(published),   ABOUT(note),   ABOUT(missing), ABOUT(scale),   ABOUT(scaled),  ABOUT(target),
 #undef ABOUT
 };
 enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };
@@ -57,15 +58,14 @@ static enum gnn_status take_about(const struct gnn_ini *ini, const struct gnn_in
 
 static enum gnn_status check_about(const struct gnn_ini *ini, const struct gnn_figure_about *about, struct gnn_err *err)
 {
-    static const char *const charts[] = {"bars", "lines", "table"};
     bool drawn = about->missing[0] != '\0';
-    for (size_t i = 0; i < sizeof charts / sizeof *charts; i++)
-        drawn = drawn || strcmp(charts[i], about->chart) == 0;
+    for (const char *const *chart = gnn_figure_charts; *chart != NULL; chart++)
+        drawn = drawn || strcmp(*chart, about->chart) == 0;
     if (about->paper[0] == '\0' || about->title[0] == '\0' || about->place[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE, "%s: [figure] needs paper, place and title", gnn_ini_name(ini));
     if (!drawn)
-        return gnn_fail(err, GNN_EUSAGE, "%s: chart \"%s\" is none of bars, lines, table", gnn_ini_name(ini),
-                        about->chart);
+        return gnn_fail(err, GNN_EUSAGE, "%s: chart \"%s\" is none of bars, lines, heat, cdf, time, accuracy, table",
+                        gnn_ini_name(ini), about->chart);
     if (about->missing[0] == '\0' && about->y[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE, "%s: [figure] has no y, a metric", gnn_ini_name(ini));
     return GNN_OK;
@@ -204,6 +204,12 @@ static enum gnn_status find_on_axis(struct gnn_paper_figure *figure, struct gnn_
     return GNN_OK;
 }
 
+static bool trains(const struct gnn_job_cell *cell)
+{
+    const char *const text = gnn_kv_get(&cell->choices, "trains");
+    return text != NULL && strcmp(text, "yes") == 0;
+}
+
 static enum gnn_status place_cell(struct gnn_paper_figure *figure, uint32_t number, struct gnn_err *err)
 {
     char value[GNN_TEXT_MAX];
@@ -211,6 +217,7 @@ static enum gnn_status place_cell(struct gnn_paper_figure *figure, uint32_t numb
     const struct gnn_job_cell *const job_cell = &figure->job->cells[number];
     GNN_TRY(add_series(figure, job_cell->section, "", &cell->series, err));
     figure->series[cell->series].has_cells = true;
+    cell->trains = trains(job_cell);
     for (uint32_t a = 0; a < figure->axis_count; a++) {
         const bool own_keys = a == 0 && figure->about.x_keys[0] != '\0';
         value_on_axis(job_cell, own_keys ? figure->about.x_keys : figure->axes[a].key, value, sizeof value);
@@ -279,8 +286,10 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
         scale_down(cell, figure->scale_divisor);
         status = scale_parameters(cell, figure->about.scaled, figure->scale_divisor, &cause);
     }
-    if (world == GNN_WORLD_MEASURED)
+    if (world == GNN_WORLD_MEASURED || trains(cell))
         measure(cell);
+    if (trains(cell))
+        memcpy(cell->config.compute, "cpu", sizeof "cpu");
     GNN_NEXT(status, gnn_run_config_check(&cell->config, &cause));
     GNN_NEXT(status, gnn_machine_resolve(&cell->config, &cause));
     if (status != GNN_OK)

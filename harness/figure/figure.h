@@ -8,11 +8,15 @@
  *   [holds]              NAME = predicate (predicate.h), in the words of the paper
  *   [reasons]            NAME = why that predicate may not hold here
  *
- * Keys of [figure]: paper, place ("Figure 8"), title, chart (bars, lines, table), x and facets (keys of cells), x_keys
+ * Keys of [figure]: paper, place ("Figure 8"), title, chart (gnn_figure_charts), x and facets (keys of cells), x_keys
  * (where series set x by keys of their own), y (metrics, metric.h; the first is drawn), x_label, y_label, log (yes),
- * published (what each metric is called there, - for none), published_x (what x is called there), note, missing (why
+ * target, published (what each metric is called there, - for none), published_x (what x is called there), note, missing (why
  * there is no such figure here; then there are no cells), scale ("1/100": where none is asked for), scaled (parameters
  * of systems that are sizes of the paper's).
+ *
+ * A case with `trains = yes` computes in earnest, on this machine and its processors, whatever the world of the others:
+ * its series takes the accuracy of each epoch from there and everything else from its other case. `target` in [figure]
+ * is the accuracy, in percent, that target_s and target_epochs are about.
  *
  * Sizes are the paper's: at another scale memory, swap, batch and what `scaled` names are divided by it, as a preset's
  * are. `at = 10` in a case says where on the x axis it stands, if x_keys names `at`. */
@@ -24,14 +28,20 @@
 #include "harness/record/record.h"
 #include "harness/run/sweep/job_file.h"
 
-enum { GNN_FIGURE_SERIES_MAX = 16, GNN_FIGURE_METRICS_MAX = 6, GNN_FIGURE_PREDICATES_MAX = 24, GNN_FIGURE_LINE = 200 };
+enum { GNN_FIGURE_SERIES_MAX = 16, GNN_FIGURE_METRICS_MAX = 10, GNN_FIGURE_PREDICATES_MAX = 24, GNN_FIGURE_LINE = 200 };
+
+/* Shapes of pictures: "bars" and "lines" show the first metric over x, a panel for each combination of the facets;
+ * "heat" likewise, a row a series, its value a colour; "cdf" shows a distribution by its quantiles, metrics of y whose
+ * names hold _p50 and the like; "time" shows what processors and storage did over a run, a panel a cell; "accuracy" the
+ * accuracy after each epoch over the time until then; "table" no picture. Ends with NULL. */
+extern const char *const gnn_figure_charts[];
 
 struct gnn_figure_about {
     char paper[GNN_FIGURE_LINE], place[GNN_FIGURE_LINE], title[GNN_FIGURE_LINE], chart[GNN_FIGURE_LINE];
     char x[GNN_FIGURE_LINE], x_keys[GNN_FIGURE_LINE], facets[GNN_FIGURE_LINE], y[GNN_FIGURE_LINE];
     char x_label[GNN_FIGURE_LINE], y_label[GNN_FIGURE_LINE], log[GNN_FIGURE_LINE];
     char published[GNN_FIGURE_LINE], published_x[GNN_FIGURE_LINE], note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
-    char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE];
+    char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE], target[GNN_FIGURE_LINE];
 };
 
 struct gnn_figure_series {
@@ -42,6 +52,7 @@ struct gnn_figure_series {
 
 struct gnn_figure_cell {
     uint32_t series;
+    bool trains;
     uint32_t at[GNN_AXES_MAX];   /* of each axis */
     struct gnn_run_record *runs; /* repetitions that are recorded, oldest first */
     uint32_t run_count;

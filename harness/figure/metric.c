@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const double second_ns = 1e9;
-static const double gib = 1024.0 * 1024 * 1024;
+static const double gib = 1024.0 * 1024 * 1024, gb = 1e9;
 
 /* A quantity of one epoch. */
 typedef double epoch_fn(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch);
@@ -50,6 +50,11 @@ static double epoch_seconds(const struct gnn_run_record *run, const struct gnn_r
 {
     (void)run;
     return known(gnn_epoch_whole_ns(epoch)) / second_ns;
+}
+
+static double epoch_minutes(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
+{
+    return epoch_seconds(run, epoch) / 60;
 }
 
 static double prepare_seconds(const struct gnn_run_record *run, const struct gnn_record_epoch *epoch)
@@ -129,10 +134,19 @@ static const struct {
     const char *name;
     epoch_fn *fn;
 } epoch_metrics[] = {
-    {"epoch_s", epoch_seconds},       {"prepare_s", prepare_seconds}, {"prepare_pct", prepare_share},
-    {"sampling_s", sampling_seconds}, {"read_gib", read_gib},         {"reads", reads},
-    {"read_kib", read_kib},           {"asked_gib", asked_gib},       {"asks", asks},
-    {"written_gib", written_gib},     {"disk_wait_s", longest_wait},  {"hit_pct", hit_percent},
+    {"epoch_s", epoch_seconds},
+    {"epoch_min", epoch_minutes},
+    {"prepare_s", prepare_seconds},
+    {"prepare_pct", prepare_share},
+    {"sampling_s", sampling_seconds},
+    {"read_gib", read_gib},
+    {"reads", reads},
+    {"read_kib", read_kib},
+    {"asked_gib", asked_gib},
+    {"asks", asks},
+    {"written_gib", written_gib},
+    {"disk_wait_s", longest_wait},
+    {"hit_pct", hit_percent},
     {"peak_gib", peak_gib},
 };
 enum { EPOCH_METRICS = sizeof epoch_metrics / sizeof *epoch_metrics };
@@ -148,6 +162,71 @@ static double gpu_busy(const struct gnn_run_record *run)
 {
     uint64_t busy_ns, wall_ns;
     return gnn_run_gpu_busy(run, &busy_ns, &wall_ns) ? 100 * (double)busy_ns / (double)wall_ns : (double)NAN;
+}
+
+typedef double point_fn(const struct gnn_series_point *point);
+
+static double io_wait_of(const struct gnn_series_point *point)
+{
+    return point->iowait_pct;
+}
+
+static double cpu_of(const struct gnn_series_point *point)
+{
+    return point->cpu_pct;
+}
+
+static double gpu_of(const struct gnn_series_point *point)
+{
+    return point->gpu_busy_pct;
+}
+
+/* The mean over the intervals of the series in which I/O wait is at least that. */
+static double over_series(const struct gnn_run_record *run, point_fn *fn, double io_wait_least)
+{
+    double sum = 0, weight = 0;
+    for (uint32_t i = 0; i < run->series_count; i++) {
+        const struct gnn_series_point *const point = &run->series[i];
+        const double value = fn(point);
+        if (!isfinite(value) || point->interval_ns == GNN_UNKNOWN || !(point->iowait_pct >= io_wait_least))
+            continue;
+        sum += value * (double)point->interval_ns;
+        weight += (double)point->interval_ns;
+    }
+    return weight > 0 ? sum / weight : (double)NAN;
+}
+
+static double io_wait_mean(const struct gnn_run_record *run)
+{
+    return over_series(run, io_wait_of, 0);
+}
+
+static double cpu_mean(const struct gnn_run_record *run)
+{
+    return over_series(run, cpu_of, 0);
+}
+
+static double gpu_mean(const struct gnn_run_record *run)
+{
+    return over_series(run, gpu_of, 0);
+}
+
+static double fastest_reads(const struct gnn_run_record *run)
+{
+    double most = (double)NAN;
+    for (uint32_t i = 0; i < run->series_count; i++)
+        most = fmax(most, run->series[i].disk_read_bytes_per_s / gb);
+    return most;
+}
+
+static double cpu_in_waits(const struct gnn_run_record *run)
+{
+    return over_series(run, cpu_of, io_wait_mean(run));
+}
+
+static double gpu_in_waits(const struct gnn_run_record *run)
+{
+    return over_series(run, gpu_of, io_wait_mean(run));
 }
 
 static double accuracy(const struct gnn_run_record *run)
@@ -225,6 +304,12 @@ static const struct {
     {"open_s", open_seconds, false},
     {"io_wait_pct", gnn_run_io_wait_pct, false},
     {"gpu_busy_pct", gpu_busy, false},
+    {"series.cpu_pct", cpu_mean, false},
+    {"series.gpu_busy_pct", gpu_mean, false},
+    {"series.iowait_pct", io_wait_mean, false},
+    {"series.read_gbps", fastest_reads, false},
+    {"waits.cpu_pct", cpu_in_waits, false},
+    {"waits.gpu_busy_pct", gpu_in_waits, false},
     {"accuracy_pct", accuracy, false},
     {"mrr", gnn_run_test_mrr, false},
     {"bound_gib", bound_gib, false},
@@ -250,6 +335,11 @@ static bool begins(const char *name, const char *prefix)
     return strncmp(name, prefix, strlen(prefix)) == 0 && name[strlen(prefix)] != '\0';
 }
 
+static bool is_of_figure(const char *name)
+{
+    return strcmp(name, GNN_METRIC_TARGET_S) == 0 || strcmp(name, GNN_METRIC_TARGET_EPOCHS) == 0;
+}
+
 bool gnn_metric_known(const char *name)
 {
     for (int i = 0; i < EPOCH_METRICS; i++)
@@ -258,7 +348,7 @@ bool gnn_metric_known(const char *name)
     for (int i = 0; i < RUN_METRICS; i++)
         if (strcmp(run_metrics[i].name, name) == 0)
             return true;
-    return begins(name, own) || begins(name, first);
+    return begins(name, own) || begins(name, first) || is_of_figure(name);
 }
 
 bool gnn_metric_of_end(const char *name)
@@ -275,7 +365,7 @@ double gnn_metric_of(const struct gnn_run_record *run, const char *name)
     for (int i = 0; i < RUN_METRICS; i++)
         if (strcmp(run_metrics[i].name, name) == 0)
             return run_metrics[i].of_end || !gnn_run_withholds_times(run) ? run_metrics[i].fn(run) : (double)NAN;
-    if (gnn_run_withholds_times(run) || run->status != GNN_RUN_OK || run->epoch_count == 0)
+    if (gnn_run_withholds_times(run) || run->status != GNN_RUN_OK || run->epoch_count == 0 || is_of_figure(name))
         return (double)NAN;
     for (int i = 0; i < EPOCH_METRICS; i++)
         if (strcmp(epoch_metrics[i].name, name) == 0)

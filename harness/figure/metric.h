@@ -2,7 +2,7 @@
  *
  *   epoch_s          seconds of an epoch: the median of those after the first, or the first where it is alone; of a
  *                    part of an epoch (--batches) what the whole would take
- *   first_epoch_s    of the first
+ *   first_epoch_s    of the first; epoch_min is epoch_s in minutes
  *   prepare_s        seconds of preparation inside that epoch (median of later epochs likewise)
  *   prepare_pct      that as a share of the epoch
  *   open_s           what the system took to open, its own files included
@@ -19,11 +19,19 @@
  *   read_bound_ratio what the device delivered in all epochs over that: topology and whole pages count
  *   nodes, edges, dim, topology_gib, feature_gib, total_gib   of the dataset
  *   oom, oot         1: the run ended so, 0: it did not
+ *   series.cpu_pct, series.gpu_busy_pct, series.iowait_pct   means over the run's time series; waits.cpu_pct and
+ *                    waits.gpu_busy_pct over those of its intervals that have more I/O wait than the mean
+ *   target_s, target_epochs   until the accuracy of the figure's `target`, by the epoch time of the figure's world
+ *   series.read_gbps the most that the drives delivered in an interval of the series, GB a second
  *   own.NAME         a system's own figure, of the last epoch; first.NAME: of the first */
 #ifndef GNN_FIGURE_METRIC_H
 #define GNN_FIGURE_METRIC_H
 
 #include "harness/record/record.h"
+
+/* Of a figure, not of a run: gnn_metric_of knows no value of them. */
+#define GNN_METRIC_TARGET_S "target_s"
+#define GNN_METRIC_TARGET_EPOCHS "target_epochs"
 
 bool gnn_metric_known(const char *name);
 

@@ -53,13 +53,21 @@ void gnn_figure_count(const struct gnn_paper_figure *figure, uint32_t *cells, ui
 
 /* ---- values ---- */
 
+static const struct gnn_figure_cell *find_cell(const struct gnn_paper_figure *figure, bool trains, uint32_t series,
+                                               const uint32_t *at)
+{
+    for (uint32_t i = 0; i < figure->job->count; i++)
+        if (figure->cells[i].series == series && figure->cells[i].trains == trains &&
+            memcmp(figure->cells[i].at, at, figure->axis_count * sizeof *at) == 0)
+            return &figure->cells[i];
+    return NULL;
+}
+
 const struct gnn_figure_cell *gnn_figure_find(const struct gnn_paper_figure *figure, uint32_t series,
                                               const uint32_t *at)
 {
-    for (uint32_t i = 0; i < figure->job->count; i++)
-        if (figure->cells[i].series == series && memcmp(figure->cells[i].at, at, figure->axis_count * sizeof *at) == 0)
-            return &figure->cells[i];
-    return NULL;
+    const struct gnn_figure_cell *const cell = find_cell(figure, false, series, at);
+    return cell != NULL ? cell : find_cell(figure, true, series, at);
 }
 
 /* The word of a run without a number; NULL: it has one. */
@@ -103,10 +111,9 @@ static struct gnn_figure_value over_runs(const struct gnn_figure_cell *cell, con
                                      .word = ""};
 }
 
-struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
-                                            const uint32_t *at)
+static struct gnn_figure_value value_of(const struct gnn_paper_figure *figure, const char *metric,
+                                        const struct gnn_figure_cell *cell)
 {
-    const struct gnn_figure_cell *const cell = gnn_figure_find(figure, series, at);
     enum gnn_value_state state;
     if (cell == NULL)
         return (struct gnn_figure_value){.state = GNN_VALUE_NONE, .word = ""};
@@ -118,6 +125,59 @@ struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figur
     if (word != NULL && !gnn_metric_of_end(metric))
         return (struct gnn_figure_value){.state = state, .word = word};
     return over_runs(cell, metric);
+}
+
+/* ---- accuracy ---- */
+
+bool gnn_figure_progress_begin(struct gnn_figure_progress *progress, const struct gnn_paper_figure *figure,
+                               uint32_t series, const uint32_t *at)
+{
+    const struct gnn_figure_cell *const cell = find_cell(figure, true, series, at);
+    const struct gnn_figure_value epoch = value_of(figure, "epoch_s", gnn_figure_find(figure, series, at));
+    *progress = (struct gnn_figure_progress){.epoch_s = epoch.median};
+    if (cell == NULL || cell->run_count == 0 || epoch.state != GNN_VALUE_KNOWN)
+        return false;
+    progress->run = &cell->runs[cell->run_count - 1];
+    return progress->run->status == GNN_RUN_OK;
+}
+
+bool gnn_figure_progress_next(struct gnn_figure_progress *progress)
+{
+    if (progress->run == NULL || progress->epochs == progress->run->epoch_count)
+        return false;
+    progress->accuracy_pct = 100 * progress->run->epochs[progress->epochs].test_accuracy;
+    progress->epochs++;
+    progress->seconds = progress->epochs * progress->epoch_s;
+    return true;
+}
+
+/* The first epoch at whose end the accuracy is the figure's target. */
+static struct gnn_figure_value until_target(const struct gnn_paper_figure *figure, bool seconds, uint32_t series,
+                                            const uint32_t *at)
+{
+    struct gnn_figure_progress progress;
+    const double target_pct = strtod(figure->about.target, NULL);
+    const bool known = gnn_figure_progress_begin(&progress, figure, series, at);
+    while (known && gnn_figure_progress_next(&progress))
+        if (progress.accuracy_pct >= target_pct) {
+            const double value = seconds ? progress.seconds : progress.epochs;
+            return (struct gnn_figure_value){
+                .state = GNN_VALUE_KNOWN, .median = value, .least = value, .most = value, .runs = 1, .word = ""};
+        }
+    return (struct gnn_figure_value){.state = known ? GNN_VALUE_WORD : GNN_VALUE_MISSING,
+                                     .word = known ? "not reached" : "not run"};
+}
+
+struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figure, const char *metric, uint32_t series,
+                                            const uint32_t *at)
+{
+    const struct gnn_figure_cell *const training = find_cell(figure, true, series, at);
+    const bool seconds = strcmp(metric, GNN_METRIC_TARGET_S) == 0;
+    if (seconds || strcmp(metric, GNN_METRIC_TARGET_EPOCHS) == 0)
+        return until_target(figure, seconds, series, at);
+    if (training != NULL && strcmp(metric, "accuracy_pct") == 0)
+        return value_of(figure, metric, training);
+    return value_of(figure, metric, gnn_figure_find(figure, series, at));
 }
 
 static enum gnn_value_state value(void *ctx, const char *metric, uint32_t series, const uint32_t *at, double *out)

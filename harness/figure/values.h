@@ -25,7 +25,20 @@ struct gnn_figure_value gnn_figure_value_at(const struct gnn_paper_figure *figur
 const struct gnn_published_row *gnn_figure_published(const struct gnn_paper_figure *figure, uint32_t metric,
                                                      uint32_t series, const uint32_t *at);
 
-/* The cell of a series at one value of each axis; NULL: none. */
+/* The accuracy of a series after each epoch: of the case that trains, with the epoch time of the other. */
+struct gnn_figure_progress {
+    const struct gnn_run_record *run;
+    double epoch_s;
+    uint32_t epochs;              /* so far */
+    double seconds, accuracy_pct; /* at the end of the last of them */
+};
+/* Begins before the first epoch; false: there is none, and next says so too. */
+bool gnn_figure_progress_begin(struct gnn_figure_progress *progress, const struct gnn_paper_figure *figure,
+                               uint32_t series, const uint32_t *at);
+/* Goes to the next epoch; false: there is none. */
+bool gnn_figure_progress_next(struct gnn_figure_progress *progress);
+
+/* The cell of a series, that which trains only where there is no other, at one value of each axis; NULL: none. */
 const struct gnn_figure_cell *gnn_figure_find(const struct gnn_paper_figure *figure, uint32_t series,
                                               const uint32_t *at);
 

@@ -170,9 +170,88 @@ static void all_of_them_end_in_a_summary(void **state)
     process_free(&r);
 }
 
+#define TINY "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\nbatch = 16\nhidden = 16\n"
+#define ABOUT(number, chart) ABOUT_OVER(number, chart, "dataset")
+#define ABOUT_OVER(number, chart, x)                                                                                   \
+    "[figure]\npaper = tiny\nplace = Figure " number "\ntitle = T\nchart = " chart "\nx = " x "\nscale = 1/4000\n"
+
+/* The lines of a picture's data that hold numbers; a block's end counts as none. */
+static uint32_t data_lines(const struct place *p, const char *name)
+{
+    uint32_t count = 0;
+    char *const text = read_out(p, name), *rest = text;
+    for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n"))
+        count += line[0] >= '0' && line[0] <= '9' ? 1 : 0;
+    free(text);
+    return count;
+}
+
+/* Courses of runs, distributions, heat maps: what their data files hold, and that a picture came out. */
+static void shapes_of_other_kinds_are_drawn(void **state)
+{
+    const struct place *const p = *state;
+    static const char *const course[] = {"2 of 2 cells", "holds           waits", NULL};
+    static const char *const quantiles[] = {"1 of 1 cells", NULL};
+    static const char *const heat[] = {"4 of 4 cells", NULL};
+    write_text(
+        p, "oocgnn/figures/tiny-time.ini",
+        TINY "fanout = 5,5\nevaluate = never\nmodel = sage\n[a]\nsystem = pygplus\n[b]\nsystem = gnndrive\n" ABOUT(
+            "3", "time") "y = series.cpu_pct, series.iowait_pct, series.gpu_busy_pct, waits.cpu_pct, "
+                         "series.read_gbps\n[holds]\nwaits = series.cpu_pct[a] + series.iowait_pct[a] <= 100.001\n");
+    write_text(p, "oocgnn/figures/tiny-cdf.ini",
+               TINY "fanout = 5,5\nsample-only = yes\nepochs = 1\n[a]\nsystem = ringsampler\nringsampler.requests = "
+                    "50\n" ABOUT("4", "cdf") "y = own.stream_p10_ns, own.stream_p50_ns, own.stream_p999_ns, "
+                                             "own.latency_p50_ns\n");
+    write_text(p, "oocgnn/figures/tiny-heat.ini",
+               TINY "fanout = 5,5\nevaluate = never\nmodel = sage\ndim = 64, 128\n[a]\nsystem = pygplus\n[b]\nsystem = "
+                    "gnndrive\n" ABOUT_OVER("5", "heat", "dim") "y = epoch_s\n");
+    struct process_result r = figure(p, "tiny-time --jobs 2");
+    if (strstr(r.err, "gnuplot is not installed") != NULL)
+        leave_out("the pictures: no gnuplot");
+    expect(&r, 0, course);
+    process_free(&r);
+    r = figure(p, "tiny-cdf");
+    expect(&r, 0, quantiles);
+    process_free(&r);
+    r = figure(p, "tiny-heat --jobs 2");
+    expect(&r, 0, heat);
+    process_free(&r);
+    assert_in_range(data_lines(p, "tiny-time.dat"), 8, 512);
+    assert_int_equal(data_lines(p, "tiny-cdf.dat"), 3); /* the latency is another distribution */
+    assert_int_equal(data_lines(p, "tiny-heat.dat"), 2);
+    r = process_shell("cd %s/out && for s in time cdf heat; do [ -s tiny-$s.png ] || echo no $s; done", p->dir);
+    assert_string_equal(r.out, "");
+    process_free(&r);
+}
+
+/* Accuracy is of a run that trains on this machine, time of the figure's world; the second command trains no more. */
+static void accuracy_is_paired_with_modelled_time(void **state)
+{
+    const struct place *const p = *state;
+    static const char *const first[] = {"2 runs made", "2 of 2 cells", "holds           some",
+                                        "holds           in_time", NULL};
+    static const char *const again[] = {"0 runs made, 2 passed over", "holds           in_time", NULL};
+    write_text(
+        p, "oocgnn/figures/tiny-acc.ini",
+        TINY "fanout = 5,5\nmodel = sage\nepochs = 2\n[a]\nsystem = pygplus\nevaluate = never\n[a, accuracy]\n"
+             "system = pygplus\ntrains = yes\nevaluate = each\nmemory = 0\n" ABOUT(
+                 "6", "accuracy") "y = accuracy_pct, target_s, target_epochs, epoch_s\ntarget = 0\n[holds]\nsome = "
+                                  "accuracy_pct[a] >= 0\nin_time = target_s[a] / target_epochs[a] / epoch_s[a] = 1\n");
+    char words[800];
+    (void)snprintf(words, sizeof words, "tiny-acc --data %s/data", p->dir);
+    struct process_result r = figure(p, words);
+    expect(&r, 0, first);
+    process_free(&r);
+    r = figure(p, words);
+    expect(&r, 0, again);
+    process_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(shapes_of_other_kinds_are_drawn, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(accuracy_is_paired_with_modelled_time, make_place, remove_place),
         cmocka_unit_test_setup_teardown(a_figure_from_file_to_picture, make_place, remove_place),
         cmocka_unit_test_setup_teardown(what_is_recorded_is_checked_and_listed, make_place, remove_place),
         cmocka_unit_test_setup_teardown(all_of_them_end_in_a_summary, make_place, remove_place),
