@@ -20,6 +20,17 @@ enum gnn_status rs_on_demand_thread(struct ringsampler *s, uint32_t index, uint6
     return GNN_OK;
 }
 
+/* Enough of both distributions to draw them. */
+static const struct {
+    double share;
+    const char *request, *stream;
+} quantiles[] = {
+    {0.1, "latency_p10_ns", "stream_p10_ns"},     {0.25, "latency_p25_ns", "stream_p25_ns"},
+    {0.5, "latency_p50_ns", "stream_p50_ns"},     {0.75, "latency_p75_ns", "stream_p75_ns"},
+    {0.9, "latency_p90_ns", "stream_p90_ns"},     {0.99, "latency_p99_ns", "stream_p99_ns"},
+    {0.999, "latency_p999_ns", "stream_p999_ns"},
+};
+
 void rs_on_demand_result(const struct ringsampler *s, struct gnn_epoch_result *out)
 {
     struct rs_latencies all = {.request = {.count = 0}};
@@ -27,12 +38,10 @@ void rs_on_demand_result(const struct ringsampler *s, struct gnn_epoch_result *o
         gnn_histogram_merge(&all.request, &s->threads[i].latencies.request);
         gnn_histogram_merge(&all.stream, &s->threads[i].latencies.stream);
     }
-    gnn_epoch_figure(out, "latency_p50_ns", gnn_histogram_quantile(&all.request, 0.5));
-    gnn_epoch_figure(out, "latency_p90_ns", gnn_histogram_quantile(&all.request, 0.9));
-    gnn_epoch_figure(out, "latency_p99_ns", gnn_histogram_quantile(&all.request, 0.99));
-    gnn_epoch_figure(out, "latency_p999_ns", gnn_histogram_quantile(&all.request, 0.999));
+    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
+        gnn_epoch_figure(out, quantiles[i].request, gnn_histogram_quantile(&all.request, quantiles[i].share));
+        gnn_epoch_figure(out, quantiles[i].stream, gnn_histogram_quantile(&all.stream, quantiles[i].share));
+    }
     gnn_epoch_figure(out, "latency_max_ns", all.request.count > 0 ? all.request.max_ns : GNN_UNKNOWN);
-    gnn_epoch_figure(out, "stream_p50_ns", gnn_histogram_quantile(&all.stream, 0.5));
-    gnn_epoch_figure(out, "stream_p90_ns", gnn_histogram_quantile(&all.stream, 0.9));
     gnn_epoch_figure(out, "stream_max_ns", all.stream.count > 0 ? all.stream.max_ns : GNN_UNKNOWN);
 }

@@ -108,7 +108,7 @@ static const struct wrong wrongs[] = {
     {"merge all.db", 2, "which databases?"},
     {"figure", 2, "name some, or --all"},
     {"figure gnndrive-fig20", 2, "no figure \"gnndrive-fig20\""},
-    {"figure gnndrive-fig14", 4, "not to be had"},
+    {"figure agnes-fig7", 4, "not to be had"},
     {"figure --list --scale 3", 2, "3"},
     {"doctor --jsn", 2, "did you mean \"json\""},
 };

@@ -383,6 +383,31 @@ static void test_every_machine_has_a_profile(void **state)
     }
 }
 
+/* The same machine with more drives: nothing else differs, so that figures over drives compare drives. */
+static void test_more_drives_are_nothing_else(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"agnes-paper", "agnes-paper-2ssd", "agnes-paper-4ssd"};
+    struct gnn_profile *p[3];
+    struct gnn_err err = {0};
+    for (int i = 0; i < 3; i++)
+        must(gnn_profile_open(names[i], shipped, &p[i], &err), &err);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(p[i]->storage.devices, UINT32_C(1) << i);
+        p[i]->storage.devices = 1;
+        assert_memory_equal(&p[i]->storage.read_ps, &p[0]->storage.read_ps, sizeof p[0]->storage.read_ps);
+        assert_memory_equal(&p[i]->cpu, &p[0]->cpu, sizeof p[0]->cpu);
+        assert_memory_equal(&p[i]->gpu, &p[0]->gpu, sizeof p[0]->gpu);
+        assert_int_equal(p[i]->memory_bytes, p[0]->memory_bytes);
+        assert_int_equal(p[i]->process_bytes, p[0]->process_bytes);
+        assert_int_equal(p[i]->storage.write_latency_ns, p[0]->storage.write_latency_ns);
+        assert_int_equal(p[i]->storage.write_bytes_per_s, p[0]->storage.write_bytes_per_s);
+        assert_int_equal(p[i]->storage.readahead_bytes, p[0]->storage.readahead_bytes);
+    }
+    for (int i = 0; i < 3; i++)
+        gnn_profile_close(p[i]);
+}
+
 struct seen {
     uint32_t count;
     char last[256];
@@ -460,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_released_costs),
         cmocka_unit_test(test_released_costs_are_refused_by_name),
         cmocka_unit_test(test_every_machine_has_a_profile),
+        cmocka_unit_test(test_more_drives_are_nothing_else),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_digest_is_of_the_bytes),
     };
