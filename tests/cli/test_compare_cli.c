@@ -1,6 +1,7 @@
 /* The regression gate from outside: builds that got slower, read more, hit less or drew other blocks end it with status
  * 3, unchanged ones do not; what is accepted is kept. Builds with a planted change are scripts before the program. */
 #include "tests/support/must.h"
+#include "tests/support/place.h"
 #include "tests/support/process.h"
 
 #include <setjmp.h>
@@ -15,49 +16,26 @@
 #include <cmocka.h>
 
 struct gate {
-    char *dir;
-    char jobs[600], baseline[600], program[1200];
+    struct place *place;
+    const char *dir, *jobs, *program; /* of place; the jobs lie in its folder */
+    char baseline[600];
 };
-
-static void write_file(const char *path, mode_t mode, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void write_file(const char *path, mode_t mode, const char *format, ...)
-{
-    FILE *const out = fopen(path, "w");
-    va_list args;
-    assert_non_null(out);
-    va_start(args, format);
-    (void)vfprintf(out, format, args);
-    va_end(args);
-    assert_int_equal(fclose(out), 0);
-    assert_int_equal(chmod(path, mode), 0);
-}
-
-static const char cells[] = "[global]\ndataset = papers100m\nscale = 1/4000\ndim = 100\nworld = simulated\n"
-                            "profile = tests/golden/machine.ini\nbatch = 32\nfanout = 5,5\nhidden = 16\nepochs = 2\n"
-                            "evaluate = never\n";
 
 static int set_up(void **state)
 {
+    void *place;
     struct gate *const g = calloc(1, sizeof *g);
-    char path[800];
     assert_non_null(g);
-    g->dir = process_temp_dir();
-    (void)snprintf(g->jobs, sizeof g->jobs, "%s", g->dir);
+    (void)place_set_up(&place);
+    g->place = place;
+    g->dir = g->jobs = g->place->dir;
+    g->program = g->place->program;
     (void)snprintf(g->baseline, sizeof g->baseline, "%s/baseline.json", g->dir);
-    char *const absolute = realpath(process_program(), NULL);
-    assert_non_null(absolute);
-    (void)snprintf(g->program, sizeof g->program, "%s", absolute);
-    free(absolute);
-    (void)snprintf(path, sizeof path, "%s/exact.ini", g->dir);
-    write_file(path, 0644,
-               "%s[pygplus]\nsystem = pygplus\nmemory = 8M\n[ginex]\nsystem = ginex\nginex.feature_cache = 1M\n"
-               "ginex.samplers = 4\n",
-               cells);
-    (void)snprintf(path, sizeof path, "%s/instructions.ini", g->dir);
-    write_file(path, 0644, "%s[null]\nsystem = null\n", cells);
-    (void)snprintf(path, sizeof path, "%s/time.ini", g->dir);
-    write_file(path, 0644, "[one]\nsystem = null\ndataset = papers100m\n");
+    process_write_file(g->dir, "exact.ini", 0644, "%s",
+                       PLACE_CELLS("2") "[pygplus]\nsystem = pygplus\nmemory = 8M\n[ginex]\nsystem = ginex\n"
+                                        "ginex.feature_cache = 1M\nginex.samplers = 4\n");
+    process_write_file(g->dir, "instructions.ini", 0644, "%s", PLACE_CELLS("2") "[null]\nsystem = null\n");
+    process_write_file(g->dir, "time.ini", 0644, "[one]\nsystem = null\ndataset = papers100m\n");
     struct process_result r =
         process_shell("%s baseline %s %s --jobs %s --no-instructions", g->program, g->program, g->baseline, g->jobs);
     const bool ready = r.exit_status == 0;
@@ -71,16 +49,10 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct gate *const g = *state;
-    process_remove_tree(g->dir);
-    free(g->dir);
+    void *place = g->place;
+    (void)place_tear_down(&place);
     free(g);
     return 0;
-}
-
-static void shows(const char *text, const char *wanted)
-{
-    if (strstr(text, wanted) == NULL)
-        fail_msg("\"%s\" is missing in:\n%s", wanted, text);
 }
 
 /* ---- exact values ---- */
@@ -92,8 +64,8 @@ static void an_unchanged_build_is_green(void **state)
         process_shell("%s compare %s %s --jobs %s --no-instructions", g->program, g->baseline, g->program, g->jobs);
     if (r.exit_status != 0)
         fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
-    shows(r.out, "No regression: 0 red, 0 accepted, 0 noted");
-    shows(r.out, "exact values of 2 runs were compared");
+    must_show(r.out, "No regression: 0 red, 0 accepted, 0 noted");
+    must_show(r.out, "exact values of 2 runs were compared");
     process_free(&r);
 }
 
@@ -112,12 +84,12 @@ static void every_run_of_the_gate_ends_well(void **state)
 }
 
 /* The real program with an option more, which its record does not show. */
-static void plant(const struct gate *g, const char *path, const char *options, const char *hidden)
+static void plant(const struct gate *g, const char *name, const char *options, const char *hidden)
 {
-    write_file(path, 0755,
-               "#!/bin/bash\nset -o pipefail\n[ \"$1\" = run ] || exec %s \"$@\"\n"
-               "%s \"$@\" %s | sed 's/\"%s\":\"[^\"]*\",//'\n",
-               g->program, g->program, options, hidden);
+    process_write_file(g->dir, name, 0755,
+                       "#!/bin/bash\nset -o pipefail\n[ \"$1\" = run ] || exec %s \"$@\"\n"
+                       "%s \"$@\" %s | sed 's/\"%s\":\"[^\"]*\",//'\n",
+                       g->program, g->program, options, hidden);
 }
 
 static void a_planted_change_is_red(void **state)
@@ -134,13 +106,13 @@ static void a_planted_change_is_red(void **state)
     char build[800];
     (void)snprintf(build, sizeof build, "%s/planted", g->dir);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        plant(g, build, cases[i].options, cases[i].hidden);
+        plant(g, "planted", cases[i].options, cases[i].hidden);
         struct process_result r = process_shell("%s compare %s %s --jobs %s --no-instructions --rows 1000", g->program,
                                                 g->baseline, build, g->jobs);
         if (r.exit_status != 3)
             fail_msg("%s: exit %d: %s%s", cases[i].options, r.exit_status, r.out, r.err);
-        shows(r.out, "Regression: ");
-        shows(r.out, cases[i].shown);
+        must_show(r.out, "Regression: ");
+        must_show(r.out, cases[i].shown);
         process_free(&r);
     }
 }
@@ -152,20 +124,20 @@ static void an_accepted_change_is_kept(void **state)
     char build[800], kept[800];
     (void)snprintf(build, sizeof build, "%s/accepted-build", g->dir);
     (void)snprintf(kept, sizeof kept, "%s/accepted.json", g->dir);
-    plant(g, build, "--fault device-slowdown=1.03", "fault");
+    plant(g, "accepted-build", "--fault device-slowdown=1.03", "fault");
     const char *const against = "%s compare %s %s --jobs %s --no-instructions --accepted %s";
     struct process_result r =
         process_shell("%s compare %s %s --jobs %s --no-instructions --accepted %s --accept 'a slower disk'", g->program,
                       g->program, build, g->jobs, kept);
     if (r.exit_status != 0)
         fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
-    shows(r.out, "accepted: a slower disk");
+    must_show(r.out, "accepted: a slower disk");
     process_free(&r);
     r = process_shell(against, g->program, g->program, build, g->jobs, kept);
     assert_int_equal(r.exit_status, 0);
-    shows(r.out, "No regression: 0 red");
+    must_show(r.out, "No regression: 0 red");
     process_free(&r);
-    plant(g, build, "--fault device-slowdown=1.04", "fault");
+    plant(g, "accepted-build", "--fault device-slowdown=1.04", "fault");
     r = process_shell(against, g->program, g->program, build, g->jobs, kept);
     assert_int_equal(r.exit_status, 3);
     process_free(&r);
@@ -177,7 +149,7 @@ static void a_baseline_takes_what_is_accepted(void **state)
     char build[800], own[800];
     (void)snprintf(build, sizeof build, "%s/next-build", g->dir);
     (void)snprintf(own, sizeof own, "%s/own.json", g->dir);
-    plant(g, build, "--fault device-slowdown=1.03", "fault");
+    plant(g, "next-build", "--fault device-slowdown=1.03", "fault");
     struct process_result r = process_shell("cp %s %s && %s compare %s %s --jobs %s --no-instructions --accept because",
                                             g->baseline, own, g->program, own, build, g->jobs);
     if (r.exit_status != 0)
@@ -185,7 +157,7 @@ static void a_baseline_takes_what_is_accepted(void **state)
     process_free(&r);
     r = process_shell("%s compare %s %s --jobs %s --no-instructions", g->program, own, build, g->jobs);
     assert_int_equal(r.exit_status, 0);
-    shows(r.out, "0 red, 0 accepted");
+    must_show(r.out, "0 red, 0 accepted");
     process_free(&r);
     r = process_shell("grep -c '\"reason\": \"because\"' %s", own);
     assert_string_equal(r.out, "1\n");
@@ -201,7 +173,7 @@ static void databases_are_compared(void **state)
         g->dir, g->program);
     if (r.exit_status != 0)
         fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
-    shows(r.out, "exact values of 2 runs were compared");
+    must_show(r.out, "exact values of 2 runs were compared");
     process_free(&r);
     r = process_shell("%s run --system null --dataset papers100m --scale 1/4000 --dim 100 --world simulated --profile "
                       "tests/golden/machine.ini --db %s/c.db --quiet >%s/out && %s compare %s/a.db %s/c.db",
@@ -214,23 +186,23 @@ static void a_summary_is_appended(void **state)
     const struct gate *const g = *state;
     char build[800];
     (void)snprintf(build, sizeof build, "%s/summary-build", g->dir);
-    plant(g, build, "--seed 2", "seed");
+    plant(g, "summary-build", "--seed 2", "seed");
     struct process_result r =
         process_shell("echo before >%s/page.md; %s compare %s %s --jobs %s --no-instructions --summary "
                       "%s/page.md >%s/out; echo \"status $?\"; cat %s/page.md",
                       g->dir, g->program, g->baseline, build, g->jobs, g->dir, g->dir, g->dir);
-    shows(r.out, "status 3\nbefore\n## Regression: ");
-    shows(r.out, "### Exact values\n\n| | run | value | base | head | |\n");
+    must_show(r.out, "status 3\nbefore\n## Regression: ");
+    must_show(r.out, "### Exact values\n\n| | run | value | base | head | |\n");
     process_free(&r);
 }
 
 /* ---- measured time, with builds whose epochs take what the test says ---- */
 
 /* A build whose epochs take wall_ns and up to 1 % more. */
-static void fake_build(const struct gate *g, const char *path, const char *wall_ns)
+static void fake_build(const struct gate *g, const char *name, const char *wall_ns)
 {
-    write_file(
-        path, 0755,
+    process_write_file(
+        g->dir, name, 0755,
         "#!/bin/bash\ncase $1 in\n"
         "sweep) echo 'cell 1 [one]: oocgnn run --system=null --dataset=a b --set null.x=1' ;;\n"
         "run) [ \"$3\" = '--dataset=a b' ] && [ \"$4\" = --set=null.x=1 ] || exit 9\n"
@@ -253,27 +225,25 @@ static struct process_result time_of(const struct gate *g, const char *base, con
 static void times_are_judged_from_pairs(void **state)
 {
     const struct gate *const g = *state;
-    char path[800];
     static const char *const names[] = {"usual", "same", "slow"};
     static const char *const wall_ns[] = {"1000000000", "1000000000", "1030000000"};
     for (int i = 0; i < 3; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", g->dir, names[i]);
-        fake_build(g, path, wall_ns[i]);
+        fake_build(g, names[i], wall_ns[i]);
     }
     struct process_result r = time_of(g, "usual", "same");
     if (r.exit_status != 0)
         fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
-    shows(r.out, "2 times were measured in interleaved pairs; 0 without a verdict");
+    must_show(r.out, "2 times were measured in interleaved pairs; 0 without a verdict");
     process_free(&r);
     r = process_shell("wc -l <%s/samples.csv; head -1 %s/samples.csv", g->dir, g->dir);
-    shows(r.out, "21\ncell,metric,pair,first,base_ns,head_ns\n"); /* ten pairs of two metrics */
+    must_show(r.out, "21\ncell,metric,pair,first,base_ns,head_ns\n"); /* ten pairs of two metrics */
     process_free(&r);
     r = time_of(g, "usual", "slow");
     if (r.exit_status != 3)
         fail_msg("exit %d: %s%s", r.exit_status, r.out, r.err);
-    shows(r.out, "red      one epoch: ");
-    shows(r.out, "red      one GPU kernels: ");
-    shows(r.out, "slower, and again in pairs of its own: +");
+    must_show(r.out, "red      one epoch: ");
+    must_show(r.out, "red      one GPU kernels: ");
+    must_show(r.out, "slower, and again in pairs of its own: +");
     process_free(&r);
 }
 
@@ -325,7 +295,7 @@ static void wrong_usage(void **state)
                        cases[i].exit_status, cases[i].message, cases[i].arguments);
     struct process_result r = process_shell("mkdir %s/tmp; TMPDIR=%s/tmp %s compare %s %s; ls %s/tmp | wc -l", g->dir,
                                             g->dir, g->program, g->baseline, g->baseline, g->dir);
-    shows(r.out, "compared.\n");
+    must_show(r.out, "compared.\n");
     assert_non_null(strstr(r.out, "\n0\n")); /* nothing is left behind */
     process_free(&r);
 }

@@ -1,5 +1,6 @@
 /* `oocgnn report --html` and --csv from outside; the page in a browser, where one is installed. */
 #include "tests/support/must.h"
+#include "tests/support/place.h"
 #include "tests/support/process.h"
 
 #include <jansson.h>
@@ -14,44 +15,33 @@
 #include <cmocka.h>
 
 struct pages {
-    char *dir;
-    char shell[1600]; /* names for the commands below: P the program, D the folder, B the database */
+    struct place *place;
+    char shell[2600]; /* names for the commands below: P the program, D the folder, B the database */
 };
 
 static int set_up(void **state)
 {
+    void *place;
     struct pages *const p = calloc(1, sizeof *p);
     assert_non_null(p);
-    p->dir = process_temp_dir();
-    (void)snprintf(p->shell, sizeof p->shell, "P=%s D=%s B=%s/runs.db; ", process_program(), p->dir, p->dir);
-    struct process_result r =
-        process_shell("%s for s in 'pygplus --memory 8M' 'gnndrive --memory 12M' 'gnndrive --memory 12M --seed 2' "
-                      "'ginex --memory 1M'; do "
-                      "$P run --system $s --dataset papers100m --scale 1/4000 --dim 100 --world simulated --profile "
-                      "tests/golden/machine.ini --batch 32 --fanout 5,5 --hidden 16 --epochs 3 --db $B --quiet >$D/out "
-                      "|| exit 1; done",
-                      p->shell);
-    const bool ready = r.exit_status == 0;
-    if (!ready)
-        print_error("%s", r.err);
-    process_free(&r);
+    (void)place_set_up(&place);
+    p->place = place;
+    (void)snprintf(p->shell, sizeof p->shell, "P=%s D=%s B=%s; ", p->place->program, p->place->dir, p->place->db);
     *state = p;
-    return ready ? 0 : -1;
+    return place_run(p->place, PLACE_CELLS("3") "[pygplus]\nsystem = pygplus\nmemory = 8M\n"
+                                                "[gnndrive]\nsystem = gnndrive\nmemory = 12M\nseed = 1, 2\n"
+                                                "[ginex]\nsystem = ginex\nmemory = 1M\n")
+               ? 0
+               : -1;
 }
 
 static int tear_down(void **state)
 {
     struct pages *const p = *state;
-    process_remove_tree(p->dir);
-    free(p->dir);
+    void *place = p->place;
+    (void)place_tear_down(&place);
     free(p);
     return 0;
-}
-
-static void shows(const char *text, const char *wanted)
-{
-    if (strstr(text, wanted) == NULL)
-        fail_msg("\"%s\" is missing in:\n%.4000s", wanted, text);
 }
 
 static void a_page_is_written(void **state)
@@ -60,13 +50,13 @@ static void a_page_is_written(void **state)
     struct process_result r = process_shell("%s $P report --db $B --html $D/page.html && cat $D/page.html", p->shell);
     if (r.exit_status != 0)
         fail_msg("exit %d: %s", r.exit_status, r.err);
-    shows(r.out, "page.html\n<!DOCTYPE html>");
-    shows(r.out, "<tr data-run=\"1\">");
-    shows(r.out, "<tr data-run=\"4\">"); /* all of them, oom too */
-    shows(r.out, "<td class=\"bad\">oom</td>");
+    must_show(r.out, "page.html\n<!DOCTYPE html>");
+    must_show(r.out, "<tr data-run=\"1\">");
+    must_show(r.out, "<tr data-run=\"4\">"); /* all of them, oom too */
+    must_show(r.out, "<td class=\"bad\">oom</td>");
     process_free(&r);
     r = process_shell("%s $P report 2 3 --db $B --html $D/two.html && grep -c '<tr data-run' $D/two.html", p->shell);
-    shows(r.out, "two.html\n2\n");
+    must_show(r.out, "two.html\n2\n");
     process_free(&r);
 }
 
@@ -76,9 +66,9 @@ static void csv_is_printed(void **state)
     struct process_result r = process_shell("%s $P report --last 4 --db $B --csv", p->shell);
     if (r.exit_status != 0)
         fail_msg("exit %d: %s", r.exit_status, r.err);
-    shows(r.out, "run_id,status,valid,reasons,");
-    shows(r.out, ",epoch_p90_ns,");
-    shows(r.out, ",batch_p99_ns,");
+    must_show(r.out, "run_id,status,valid,reasons,");
+    must_show(r.out, ",epoch_p90_ns,");
+    must_show(r.out, ",batch_p99_ns,");
     int lines = 0;
     for (const char *at = r.out; (at = strstr(at, "\r\n")) != NULL; at += 2)
         lines++;
@@ -153,11 +143,11 @@ static void a_browser_shows_it(void **state)
         "%s $P report --db $B --html $D/page.html >$D/out; HOME=$D timeout 120 %s --headless --no-sandbox "
         "--disable-gpu --virtual-time-budget=5000 --dump-dom file://$D/page.html 2>$D/err",
         p->shell, browser);
-    shows(r.out, "data-ready=\"1\"");
+    must_show(r.out, "data-ready=\"1\"");
     assert_null(strstr(r.out, "data-error"));
-    shows(r.out, "What the stages' time went into");
-    shows(r.out, "4 of 4 runs");
-    shows(r.out, "values differ");
+    must_show(r.out, "What the stages' time went into");
+    must_show(r.out, "4 of 4 runs");
+    must_show(r.out, "values differ");
     process_free(&r);
 }
 

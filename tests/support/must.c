@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -11,6 +12,14 @@ void must_at(enum gnn_status status, const struct gnn_err *err, const char *file
     if (status == GNN_OK)
         return;
     print_error("%s: %s\n", gnn_status_name(status), err->message);
+    _fail(file, line);
+}
+
+void must_show_at(const char *text, const char *wanted, const char *file, int line)
+{
+    if (strstr(text, wanted) != NULL)
+        return;
+    print_error("\"%s\" is missing in:\n%.8000s\n", wanted, text);
     _fail(file, line);
 }
 

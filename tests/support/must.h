@@ -8,6 +8,10 @@
 #define must(status, err) must_at((status), (err), __FILE__, __LINE__)
 void must_at(enum gnn_status status, const struct gnn_err *err, const char *file, int line);
 
+/* Fails the test at the caller's line unless `wanted` stands somewhere in the text, which is shown. */
+#define must_show(text, wanted) must_show_at((text), (wanted), __FILE__, __LINE__)
+void must_show_at(const char *text, const char *wanted, const char *file, int line);
+
 /* Skips the test; the format says why. run_tests.sh shows the line under the program's row. */
 #define skip_test(...)                                                                                                 \
     do {                                                                                                               \

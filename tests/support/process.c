@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -136,6 +137,23 @@ char *process_temp_dir(void)
     char *const dir = strdup(mkdtemp(path) != NULL ? path : "");
     assert(dir != NULL && dir[0] != '\0');
     return dir;
+}
+
+void process_write_file(const char *dir, const char *name, mode_t mode, const char *format, ...)
+{
+    char path[1024];
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *const out = fopen(path, "we");
+    va_list args;
+    assert(out != NULL);
+    va_start(args, format);
+    const int length = vfprintf(out, format, args);
+    va_end(args);
+    const int closed = fclose(out);
+    assert(length >= 0);
+    assert(closed == 0);
+    const int changed = chmod(path, mode);
+    assert(changed == 0);
 }
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)

@@ -33,4 +33,8 @@ const char *process_program(void);
 char *process_temp_dir(void);
 void process_remove_tree(const char *path);
 
+/* Writes dir/name, with this mode whatever the umask; fails the test when it cannot. */
+void process_write_file(const char *dir, const char *name, mode_t mode, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 #endif

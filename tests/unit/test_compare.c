@@ -526,29 +526,24 @@ static char *told(const struct gnn_changes *changes, bool markdown, uint32_t row
     return text;
 }
 
-static void shows(const char *text, const char *wanted)
-{
-    if (strstr(text, wanted) == NULL)
-        fail_msg("\"%s\" is missing in:\n%s", wanted, text);
-}
-
 static void a_summary_says_what_was_looked_at(void **state)
 {
     (void)state;
     struct gnn_changes green = compared("simulated", nothing), red = compared("simulated", a_read_a_mini_batch);
     char *text = told(&green, false, 50);
-    shows(text, "No regression: 0 red, 0 accepted, 0 noted\nbase: base.json (aaa); head: build (revision unknown)\n");
-    shows(text, "exact values of 1 runs were compared.");
-    shows(text, "Left out: instruction counts: valgrind is not installed");
+    must_show(text,
+              "No regression: 0 red, 0 accepted, 0 noted\nbase: base.json (aaa); head: build (revision unknown)\n");
+    must_show(text, "exact values of 1 runs were compared.");
+    must_show(text, "Left out: instruction counts: valgrind is not installed");
     free(text);
     text = told(&red, false, 1);
-    shows(text, "Regression: 2 red");
-    shows(text, "  red      gnndrive epoch 0 requested_ios: 4600000 -> 4601208  +0.0263 %\n  and 1 more\n");
+    must_show(text, "Regression: 2 red");
+    must_show(text, "  red      gnndrive epoch 0 requested_ios: 4600000 -> 4601208  +0.0263 %\n  and 1 more\n");
     free(text);
     text = told(&red, true, 50);
-    shows(text, "## Regression: 2 red, 0 accepted, 0 noted\n");
-    shows(text, "### Exact values\n\n| | run | value | base | head | |\n|---|---|---|--:|--:|---|\n");
-    shows(text, "| red | gnndrive | epoch 1 requested\\_ios | 4600000 | 4601208 | +0.0263 % |\n");
+    must_show(text, "## Regression: 2 red, 0 accepted, 0 noted\n");
+    must_show(text, "### Exact values\n\n| | run | value | base | head | |\n|---|---|---|--:|--:|---|\n");
+    must_show(text, "| red | gnndrive | epoch 1 requested\\_ios | 4600000 | 4601208 | +0.0263 % |\n");
     free(text);
     gnn_changes_clear(&green);
     gnn_changes_clear(&red);

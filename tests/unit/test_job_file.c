@@ -106,16 +106,6 @@ static int remove_dir(void **state)
     return 0;
 }
 
-static void write_file(const char *dir, const char *name, const char *text)
-{
-    char path[700];
-    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *const file = fopen(path, "w");
-    assert_non_null(file);
-    (void)fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 static struct gnn_job *open_job(const char *dir, const struct gnn_job_options *options)
 {
     char path[700];
@@ -149,9 +139,10 @@ static void a_grid_is_every_combination(void **state)
                                         "[b] null 16 5",
                                         "[b] null 16 1000",
                                         NULL};
-    write_file(*state, "job.ini",
-               "[global]\ndataset = cora\nbatch = 10\n[a]\nsystem = null, pygplus\ndim = 32..64*2\n[b]\nsystem = "
-               "null\ndim = 16\nbatch = 5 | 1000\n");
+    process_write_file(
+        *state, "job.ini", 0644, "%s",
+        "[global]\ndataset = cora\nbatch = 10\n[a]\nsystem = null, pygplus\ndim = 32..64*2\n[b]\nsystem = "
+        "null\ndim = 16\nbatch = 5 | 1000\n");
     struct gnn_job *const job = open_job(*state, NULL);
     expect_cells(job, cells);
     assert_string_equal(gnn_kv_get(&job->cells[1].choices, "dim"), "64");
@@ -171,10 +162,11 @@ static void files_include_files(void **state)
     struct gnn_kv_list overrides = {0};
     struct gnn_err err = {0};
     const struct gnn_job_options options = {.other_keys = notes, .overrides = &overrides};
-    write_file(*state, "base.ini", "[global]\ndataset = cora\ndim = 4\nbatch = 9\n[base]\nsystem = null\n");
-    write_file(*state, "more.ini", "[global]\nbatch = 5\n");
-    write_file(
-        *state, "job.ini",
+    process_write_file(*state, "base.ini", 0644, "%s",
+                       "[global]\ndataset = cora\ndim = 4\nbatch = 9\n[base]\nsystem = null\n");
+    process_write_file(*state, "more.ini", 0644, "%s", "[global]\nbatch = 5\n");
+    process_write_file(
+        *state, "job.ini", 0644, "%s",
         "[global]\nbatch = 3\ninclude = base.ini\ndim = 8\nremark = a, b\n[mine]\nsystem = null\n[other]\nsystem "
         "= null\ninclude = more.ini\n");
     struct gnn_job *job = open_job(*state, &options);
@@ -209,7 +201,7 @@ static void mistakes_are_named(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct gnn_job *job = NULL;
         struct gnn_err err = {0};
-        write_file(*state, "job.ini", cases[i].text);
+        process_write_file(*state, "job.ini", 0644, "%s", cases[i].text);
         const enum gnn_status status = gnn_job_open(path, NULL, &job, &err);
         if (status == GNN_OK || strstr(err.message, cases[i].part) == NULL)
             fail_msg("case %zu: \"%s\" lacks \"%s\"", i, err.message, cases[i].part);
@@ -220,8 +212,9 @@ static void mistakes_are_named(void **state)
 static void what_cannot_be_run_is_kept_where_asked(void **state)
 {
     const struct gnn_job_options options = {.keep_refused = true, .pass_without_system = true};
-    write_file(*state, "job.ini",
-               "[global]\ndataset = cora\n[a]\nsystem = pygplus, null\ntask = nodes, link\n[published]\nbatch = 3\n");
+    process_write_file(
+        *state, "job.ini", 0644, "%s",
+        "[global]\ndataset = cora\n[a]\nsystem = pygplus, null\ntask = nodes, link\n[published]\nbatch = 3\n");
     struct gnn_job *const job = open_job(*state, &options);
     uint32_t refused = 0;
     assert_int_equal(job->count, 4);
@@ -240,8 +233,8 @@ static void repetitions_are_interleaved(void **state)
     uint32_t cells[6];
     struct gnn_sweep_order order;
     struct gnn_err err = {0};
-    write_file(*state, "job.ini",
-               "[global]\ndataset = cora\nbatch = 1, 2\n[x]\nsystem = null\n[y]\nsystem = pygplus, gnndrive\n");
+    process_write_file(*state, "job.ini", 0644, "%s",
+                       "[global]\ndataset = cora\nbatch = 1, 2\n[x]\nsystem = null\n[y]\nsystem = pygplus, gnndrive\n");
     struct gnn_job *const job =
         open_job(*state, NULL); /* null 1, null 2, pygplus and gnndrive of batch 1, of batch 2 */
     assert_int_equal(job->count, 6);

@@ -19,12 +19,6 @@
 
 #include <cmocka.h>
 
-static void shows(const char *text, const char *wanted)
-{
-    if (strstr(text, wanted) == NULL)
-        fail_msg("\"%s\" is missing in:\n%.4000s", wanted, text);
-}
-
 static void give_series(struct gnn_run_record *run, uint32_t points)
 {
     struct gnn_err err = {0};
@@ -131,11 +125,12 @@ static void a_page_is_whole_by_itself(void **state)
     assert_null(strstr(page, "https:"));
     assert_null(strstr(page, "src=\"/"));
     assert_null(strstr(page, "@import"));
-    shows(page, "<meta name=\"viewport\"");
-    shows(page, "prefers-color-scheme: dark");
-    shows(page, "@media print");
-    shows(page, "<tr data-run=\"42\"><td class=\"n\">42</td><td>gnndrive</td><td>papers100m sage</td><td>measured</td>"
-                "<td>ok</td><td class=\"n\">10</td>");
+    must_show(page, "<meta name=\"viewport\"");
+    must_show(page, "prefers-color-scheme: dark");
+    must_show(page, "@media print");
+    must_show(page,
+              "<tr data-run=\"42\"><td class=\"n\">42</td><td>gnndrive</td><td>papers100m sage</td><td>measured</td>"
+              "<td>ok</td><td class=\"n\">10</td>");
     json_t *const data = data_of(page);
     const json_t *const array = json_object_get(data, "runs");
     assert_int_equal(json_array_size(array), 2);
@@ -183,7 +178,7 @@ static void an_invalid_run_has_no_times(void **state)
     run.valid = 0;
     give_series(&run, 3);
     char *const page = page_of(&run, 1, "");
-    shows(page, "<td class=\"bad\">invalid</td><td class=\"n\">-</td>");
+    must_show(page, "<td class=\"bad\">invalid</td><td class=\"n\">-</td>");
     assert_null(strstr(page, "11500000000"));
     assert_null(strstr(page, "10000000000"));
     free(page);
@@ -202,7 +197,7 @@ static void names_are_text(void **state)
     must(gnn_kv_set(&run.config, "</script>", "<!--", &err), &err);
     char *const page = page_of(&run, 1, "");
     check_elements(page);
-    shows(page, "<td>&lt;/script&gt;&lt;script&gt;alert(1)// sage</td>");
+    must_show(page, "<td>&lt;/script&gt;&lt;script&gt;alert(1)// sage</td>");
     json_t *const data = data_of(page);
     const json_t *const kept = json_object_get(json_array_get(json_object_get(data, "runs"), 0), "run");
     assert_string_equal(json_string_value(json_object_get(kept, "dataset")), "</script><script>alert(1)//");
@@ -213,37 +208,27 @@ static void names_are_text(void **state)
 
 /* ---- figures ---- */
 
-static void write_file(const char *dir, const char *name, const char *text)
-{
-    char path[700];
-    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *const out = fopen(path, "w");
-    assert_non_null(out);
-    (void)fputs(text, out);
-    assert_int_equal(fclose(out), 0);
-}
-
 static void pictures_are_inside(void **state)
 {
     (void)state;
     char *const dir = process_temp_dir();
     struct gnn_run_record run;
     fake_run(&run, "gnndrive", 10, 1, 1);
-    write_file(dir, "fig-8.svg", "<svg/>");
-    write_file(dir, "fig-8.png", "png");
-    write_file(dir, "fig-8.csv", "x,\"y, and \"\"z\"\"\"\r\n1,<2>\n");
-    write_file(dir, "fig-8.txt", "caption & more");
-    write_file(dir, "table-2.csv", "a\n1\n");
-    write_file(dir, "fig-8.gp", "plot");
+    process_write_file(dir, "fig-8.svg", 0644, "%s", "<svg/>");
+    process_write_file(dir, "fig-8.png", 0644, "%s", "png");
+    process_write_file(dir, "fig-8.csv", 0644, "%s", "x,\"y, and \"\"z\"\"\"\r\n1,<2>\n");
+    process_write_file(dir, "fig-8.txt", 0644, "%s", "caption & more");
+    process_write_file(dir, "table-2.csv", 0644, "%s", "a\n1\n");
+    process_write_file(dir, "fig-8.gp", 0644, "%s", "plot");
     char *const page = page_of(&run, 1, dir);
     check_elements(page);
-    shows(page, "<figure id=\"figure-fig-8\">");
-    shows(page, "src=\"data:image/svg+xml;base64,PHN2Zy8+\"");
+    must_show(page, "<figure id=\"figure-fig-8\">");
+    must_show(page, "src=\"data:image/svg+xml;base64,PHN2Zy8+\"");
     assert_null(strstr(page, "image/png"));
-    shows(page, "<pre class=\"caption\">caption &amp; more</pre>");
-    shows(page, "download=\"fig-8.csv\" href=\"data:text/csv;base64,eCwieSwgYW5kICIieiIiIg0KMSw8Mj4K\"");
-    shows(page, "<tr><th>x</th><th>y, and &quot;z&quot;</th></tr>\n<tr><td>1</td><td>&lt;2&gt;</td></tr>");
-    shows(page, "<figure id=\"figure-table-2\">");
+    must_show(page, "<pre class=\"caption\">caption &amp; more</pre>");
+    must_show(page, "download=\"fig-8.csv\" href=\"data:text/csv;base64,eCwieSwgYW5kICIieiIiIg0KMSw8Mj4K\"");
+    must_show(page, "<tr><th>x</th><th>y, and &quot;z&quot;</th></tr>\n<tr><td>1</td><td>&lt;2&gt;</td></tr>");
+    must_show(page, "<figure id=\"figure-table-2\">");
     free(page);
     process_remove_tree(dir);
     struct gnn_err err = {0};

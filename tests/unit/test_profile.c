@@ -2,6 +2,7 @@
  * digests. */
 #include "harness/world/profile.h"
 #include "tests/support/must.h"
+#include "tests/support/process.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -217,16 +218,6 @@ static void test_refusals_name_file_line_and_key(void **state)
 
 /* ---- files ---- */
 
-static void write_text(const char *dir, const char *name, const char *text)
-{
-    char path[512];
-    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void remove_files(const char *dir)
 {
     DIR *open_dir = opendir(dir);
@@ -248,10 +239,11 @@ static void test_costs_scale_with_the_clock(void **state)
     const char *tmp = getenv("TMPDIR");
     (void)snprintf(dir, sizeof dir, "%.200s/oocgnn-profile-XXXXXX", tmp != NULL ? tmp : "/tmp");
     assert_non_null(mkdtemp(dir));
-    write_text(dir, "costs.ini", "[cpu]\nclock = 2.6GHz stated\n" COSTS);
-    write_text(dir, "slow.ini",
-               MACHINE "[storage]\n" WRITES CURVE "[cpu]\ncores = 1 stated\nclock = 1.3GHz stated\ncosts = costs.ini\n"
-                       "lock = 5ns measured\n" HOST);
+    process_write_file(dir, "costs.ini", 0644, "%s", "[cpu]\nclock = 2.6GHz stated\n" COSTS);
+    process_write_file(dir, "slow.ini", 0644, "%s",
+                       MACHINE "[storage]\n" WRITES CURVE
+                               "[cpu]\ncores = 1 stated\nclock = 1.3GHz stated\ncosts = costs.ini\n"
+                               "lock = 5ns measured\n" HOST);
     const char *const dirs[] = {"no-such-directory", dir, NULL};
     struct gnn_profile *p = NULL;
     struct gnn_err err = {0};
@@ -264,7 +256,8 @@ static void test_costs_scale_with_the_clock(void **state)
     char digest[sizeof p->digest];
     memcpy(digest, p->digest, sizeof digest);
     gnn_profile_close(p);
-    write_text(dir, "costs.ini", "[cpu]\nclock = 2.7GHz stated\nring_cached_read = 650ns measured\n" COSTS);
+    process_write_file(dir, "costs.ini", 0644, "%s",
+                       "[cpu]\nclock = 2.7GHz stated\nring_cached_read = 650ns measured\n" COSTS);
     assert_int_equal(gnn_profile_open("toy", dirs, &p, &err), GNN_OK); /* by its machine_id */
     assert_string_not_equal(digest, p->digest);                        /* costs belong to it */
     assert_int_equal(p->cpu.work_ps[GNN_WORK_SAMPLED_EDGE], 14538);    /* 7 ns x 2.7 / 1.3, rounded */
@@ -277,7 +270,7 @@ static void test_costs_scale_with_the_clock(void **state)
                                            {"[cpu]\nclock = 1GHz stated\nlock = 1ns stated\n", "sampled_edge"},
                                            {"[cpu]\nclock = 1GHz stated\ncores = 2 stated\n" COSTS, "cores"}};
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
-        write_text(dir, "costs.ini", wrong[w][0]);
+        process_write_file(dir, "costs.ini", 0644, "%s", wrong[w][0]);
         err = (struct gnn_err){0};
         assert_int_equal(gnn_profile_open("slow", dirs, &p, &err), GNN_EFORMAT);
         assert_non_null(strstr(err.message, "costs.ini"));

@@ -31,12 +31,6 @@ static char *report_text(const struct gnn_run_record *runs, uint32_t count, enum
     return text;
 }
 
-static void assert_shows(const char *text, const char *wanted)
-{
-    if (strstr(text, wanted) == NULL)
-        fail_msg("\"%s\" is missing in:\n%s", wanted, text);
-}
-
 static void give_figure(struct gnn_record_epoch *epoch, const char *name, uint64_t value)
 {
     struct gnn_record_figure *const figure = &epoch->figures[epoch->figure_count++];
@@ -54,18 +48,18 @@ static void table_of_a_comparison(void **state)
     runs[1].run_id = 42;
     char *text = report_text(runs, 2, GNN_REPORT_TEXT);
     /* 60 s * 1.15 for the first epoch; I/O wait (2 * 0.55 + 4 * 0.6) / 7 workers, and 3.5 / 8 rounded down */
-    assert_shows(text, " 41  pygplus   papers100m sage    69.00        50.0      -       18.0 GiB    4.70 M");
-    assert_shows(text, " 42  gnndrive  papers100m sage    11.50        43.7");
-    assert_shows(text, "61.00\n");
-    assert_shows(text, "     extract        4   69.00    10.0   60.0     20.0     0.0        0.0        10.0\n");
-    assert_shows(text, "from run 41: measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, "
-                       "fan-out 10,10,10, cap 320 MiB (cgroup-v1), cold start, compute cpu\n");
+    must_show(text, " 41  pygplus   papers100m sage    69.00        50.0      -       18.0 GiB    4.70 M");
+    must_show(text, " 42  gnndrive  papers100m sage    11.50        43.7");
+    must_show(text, "61.00\n");
+    must_show(text, "     extract        4   69.00    10.0   60.0     20.0     0.0        0.0        10.0\n");
+    must_show(text, "from run 41: measured world, papers100m, scale 1/100, dim 128, model sage, batch 10, "
+                    "fan-out 10,10,10, cap 320 MiB (cgroup-v1), cold start, compute cpu\n");
     assert_null(strstr(text, "from run 42")); /* the same */
     free(text);
     text = report_text(runs, 2, GNN_REPORT_MARKDOWN);
-    assert_shows(text, "| run | system   | dataset");
-    assert_shows(text, "| --: | -------- | ---");
-    assert_shows(text, "|  42 | gnndrive |");
+    must_show(text, "| run | system   | dataset");
+    must_show(text, "| --: | -------- | ---");
+    must_show(text, "|  42 | gnndrive |");
     free(text);
     text = report_text(runs, 0, GNN_REPORT_TEXT);
     assert_string_equal(text, "no runs\n");
@@ -85,8 +79,8 @@ static void the_gpu_has_a_row_of_its_own(void **state)
     free(text);
     give_figure(&run.epochs[0], GNN_FIGURE_GPU_BUSY, UINT64_C(4600000000)); /* of 11.5 s */
     text = report_text(&run, 1, GNN_REPORT_TEXT);
-    assert_shows(text, "GPU busy");
-    assert_shows(text, "4.60    40.0");
+    must_show(text, "GPU busy");
+    must_show(text, "4.60    40.0");
     free(text);
     run.valid = 0;
     run.status = GNN_RUN_INVALID;
@@ -116,8 +110,8 @@ static void words_instead_of_times(void **state)
         run.valid = cases[i].valid;
         gnn_run_record_reason(&run, "because");
         char *text = report_text(&run, 1, GNN_REPORT_TEXT);
-        assert_shows(text, cases[i].word);
-        assert_shows(text, "because");
+        must_show(text, cases[i].word);
+        must_show(text, "because");
         if (cases[i].valid == 0)
             assert_null(strstr(text, "28.7")); /* 25 s * 1.15 */
         free(text);
@@ -152,7 +146,7 @@ static void summaries(void **state)
     run.cap_bytes = GNN_UNKNOWN;
     char caption[GNN_CAPTION_BYTES];
     gnn_run_caption(&run, caption, sizeof caption);
-    assert_shows(caption, "no memory cap, warm start, disk limited to 100 MiB/s");
+    must_show(caption, "no memory cap, warm start, disk limited to 100 MiB/s");
     gnn_run_record_free(&run);
 }
 
@@ -266,8 +260,7 @@ static void systems_of_unlike_options_are_named(void **state)
     static const char *const named[] = {"gnndrive lr=0.003", "pygplus lr=0.5"};
     expect_series(runs, 3, named, 2);
     char *text = report_text(runs, 3, GNN_REPORT_TEXT);
-    assert_shows(text,
-                 "only those of one line repeat each other:\ngnndrive lr=0.003: run 1 2\npygplus lr=0.5: run 3\n");
+    must_show(text, "only those of one line repeat each other:\ngnndrive lr=0.003: run 1 2\npygplus lr=0.5: run 3\n");
     free(text);
     free_runs(runs, 3);
 }
@@ -359,7 +352,7 @@ static char *file_text(const struct pictures *place, const char *name)
 static void assert_file_shows(const struct pictures *place, const char *name, const char *wanted)
 {
     char *text = file_text(place, name);
-    assert_shows(text, wanted);
+    must_show(text, wanted);
     free(text);
 }
 
@@ -442,11 +435,11 @@ static void a_picture_of_two_worlds(void **state)
     char *text = file_text(place, "epoch-time.gp");
     for (char *c = text; (c = strstr(c, "\\n")) != NULL;)
         memcpy(c, " ", 1), memmove(c + 1, c + 2, strlen(c + 2) + 1); /* where lines are broken is free */
-    assert_shows(text, "\"papers100m, scale 1/100, dim 128, model sage, batch 10, fan-out 10,10,10, cap 320 MiB "
-                       "(cgroup-v1), cold start; pygplus: measured world, compute cpu; gnndrive: simulated world, "
-                       "compute model:agnes-paper/gpu, profile agnes-paper, epoch extrapolated from 50 mini-batches "
-                       "after 5, 95 % interval of the first epoch 22 to 24 s, counters and stages of those "
-                       "mini-batches alone. One run of each series.\"");
+    must_show(text, "\"papers100m, scale 1/100, dim 128, model sage, batch 10, fan-out 10,10,10, cap 320 MiB "
+                    "(cgroup-v1), cold start; pygplus: measured world, compute cpu; gnndrive: simulated world, "
+                    "compute model:agnes-paper/gpu, profile agnes-paper, epoch extrapolated from 50 mini-batches "
+                    "after 5, 95 % interval of the first epoch 22 to 24 s, counters and stages of those "
+                    "mini-batches alone. One run of each series.\"");
     free(text);
 }
 
@@ -480,7 +473,7 @@ static void names_are_data_for_gnuplot(void **state)
         char *const svg = file_text(place, "epoch-time.svg");
         assert_null(strstr(svg, "<script>"));
         if (i == 0)
-            assert_shows(svg, "`touch pwned`");
+            must_show(svg, "`touch pwned`");
         free(svg);
     }
 }
@@ -496,10 +489,10 @@ static void a_cap_that_nothing_enforced_is_marked(void **state)
     (void)snprintf(runs[0].cap_enforcement, sizeof runs[0].cap_enforcement, "in-program");
     fake_run(&runs[1], "gnndrive", 10, 1, 1);
     char *text = report_text(runs, 2, GNN_REPORT_TEXT);
-    assert_shows(text, "pygplus (cap not enforced)  papers100m sage ");
-    assert_shows(text, "  gnndrive                    papers100m sage ");
-    assert_shows(text, "cap 320 MiB (not enforced; the page cache has the whole machine)");
-    assert_shows(text, "had the whole machine's page cache: set it beside no other run\n");
+    must_show(text, "pygplus (cap not enforced)  papers100m sage ");
+    must_show(text, "  gnndrive                    papers100m sage ");
+    must_show(text, "cap 320 MiB (not enforced; the page cache has the whole machine)");
+    must_show(text, "had the whole machine's page cache: set it beside no other run\n");
     free(text);
     for (int i = 0; i < 2; i++)
         ids[i] = store(place->handle, &runs[i]);
@@ -535,13 +528,13 @@ static void nothing_to_draw_is_an_error(void **state)
     ids[1] = store(place->handle, &run);
     err = (struct gnn_err){0};
     assert_int_equal(plot(place, ids, 2, &err), GNN_EFORMAT);
-    assert_shows(err.message, "empty");
+    must_show(err.message, "empty");
     fake_run(&run, "pygplus", 60, 1, 1);
     run.epochs[0].stages[0].wait_lock_ns = GNN_UNKNOWN;
     ids[1] = store(place->handle, &run);
     err = (struct gnn_err){0};
     assert_int_equal(plot(place, ids, 2, &err), GNN_EFORMAT);
-    assert_shows(err.message, "wait: lock");
+    must_show(err.message, "wait: lock");
 }
 
 static void missing_gnuplot_is_told(void **state)
@@ -558,7 +551,7 @@ static void missing_gnuplot_is_told(void **state)
     assert_int_equal(setenv("PATH", saved, 1), 0);
     free(saved);
     assert_int_equal(status, GNN_ENOTSUP);
-    assert_shows(err.message, "gnuplot-nox");
+    must_show(err.message, "gnuplot-nox");
 }
 
 int main(void)
