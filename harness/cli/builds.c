@@ -131,7 +131,7 @@ enum gnn_status gnn_build_job_parse(const char *text, struct gnn_build_job *out,
         status = take_line(line, out, err);
     free(copy);
     if (status == GNN_OK && out->count == 0)
-        status = gnn_fail(err, GNN_EFORMAT, "no cell in the plan");
+        status = gnn_fail(err, GNN_EFORMAT, "no cell in the plan; is it a build of oocgnn?");
     if (status != GNN_OK)
         gnn_build_job_close(out);
     return status;
@@ -151,8 +151,9 @@ enum gnn_status gnn_build_job_open(const char *program, const char *job_file, co
     *out = (struct gnn_build_job){.count = 0};
     GNN_TRY(capture(argv, &text, &ended, err));
     struct gnn_err cause = {0};
-    enum gnn_status status = ended == 0 ? gnn_build_job_parse(text, out, &cause)
-                                        : gnn_fail(&cause, GNN_EIO, "it ended with status %d", WEXITSTATUS(ended));
+    enum gnn_status status =
+        ended == 0 ? gnn_build_job_parse(text, out, &cause)
+                   : gnn_fail(&cause, GNN_EIO, "it ended with status %d; is it a build of oocgnn?", WEXITSTATUS(ended));
     free(text);
     return status == GNN_OK ? GNN_OK
                             : gnn_fail(err, status, "%s sweep %s --dry-run: %s", program, job_file, cause.message);

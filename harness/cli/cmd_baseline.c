@@ -60,7 +60,7 @@ static enum gnn_status keep(const struct request *r, const char *dir, struct gnn
     json_t *accepted = NULL;
     GNN_TRY(gnn_gate_jobs(r->config.jobs, &jobs, err));
     enum gnn_status status = read_accepted(r->out, &accepted, err);
-    GNN_NEXT(status, gnn_operand_open(r->source, &source, err));
+    GNN_NEXT(status, gnn_operand_open("BUILD or DATABASE", r->source, &source, err));
     GNN_NEXT(status, gnn_operand_run(&source, &jobs, true, r->config.instructions, r->config.data, dir, err));
     GNN_NEXT(status, gnn_baseline_write(r->out, &source.facts, accepted, err));
     if (status == GNN_OK) {

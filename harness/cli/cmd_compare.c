@@ -133,7 +133,7 @@ static enum gnn_status read_accepted(struct request *r, struct gnn_err *err)
     if (access(path, F_OK) == 0)
         return gnn_baseline_read(path, NULL, &r->accepted, err);
     if (r->config.accept[0] == '\0')
-        return gnn_fail(err, GNN_ENOENT, "--accepted %s: no such file; --accept makes it", path);
+        return gnn_fail(err, GNN_ENOENT, "--accepted %s: no such file; --accept REASON makes it", path);
     r->accepted = json_array();
     return r->accepted != NULL ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "a list");
 }
@@ -176,10 +176,13 @@ static enum gnn_status tell(const struct request *r, struct gnn_err *err)
         return GNN_OK;
     FILE *const out = fopen(c->summary, "ae");
     if (out == NULL)
-        return gnn_fail(err, GNN_EIO, "--summary %s: %s", c->summary, strerror(errno));
+        return gnn_fail(err, GNN_EIO, "--summary %s: %s; name a file in a folder you may write", c->summary,
+                        strerror(errno));
     gnn_changes_print(&r->changes, &r->base.facts, &r->head.facts, true, c->rows, out);
     const bool failed = ferror(out) != 0;
-    return fclose(out) == 0 && !failed ? GNN_OK : gnn_fail(err, GNN_EIO, "--summary %s: cannot be written", c->summary);
+    return fclose(out) == 0 && !failed
+               ? GNN_OK
+               : gnn_fail(err, GNN_EIO, "--summary %s: cannot be written; is the disk full?", c->summary);
 }
 
 static enum gnn_status check(const struct request *r, struct gnn_err *err)
@@ -187,6 +190,9 @@ static enum gnn_status check(const struct request *r, struct gnn_err *err)
     const struct compare_config *const c = &r->config;
     if (!c->exact && !c->instructions && !c->time)
         return gnn_fail(err, GNN_EUSAGE, "compare: --no-exact and --no-instructions leave nothing; add --time");
+    if (c->samples[0] != '\0' && !c->time)
+        return gnn_fail(err, GNN_EUSAGE, "--samples %s: there are samples of measured times alone; add --time",
+                        c->samples);
     if (c->time && !are_builds(r))
         return gnn_fail(
             err, GNN_EUSAGE,
@@ -201,8 +207,8 @@ static enum gnn_status check(const struct request *r, struct gnn_err *err)
 
 static enum gnn_status compare(struct request *r, const char *dir, struct gnn_err *err)
 {
-    GNN_TRY(gnn_operand_open(r->paths[0], &r->base, err));
-    GNN_TRY(gnn_operand_open(r->paths[1], &r->head, err));
+    GNN_TRY(gnn_operand_open("BASE", r->paths[0], &r->base, err));
+    GNN_TRY(gnn_operand_open("HEAD", r->paths[1], &r->head, err));
     GNN_TRY(check(r, err));
     if (r->base.kind == GNN_OPERAND_BUILD || r->head.kind == GNN_OPERAND_BUILD)
         GNN_TRY(gnn_gate_jobs(r->config.jobs, &r->jobs, err));

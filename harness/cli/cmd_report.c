@@ -65,22 +65,30 @@ struct report {
 
 /* ---- options of runs ---- */
 
-/* Writes a value of an option of `oocgnn run`, or of a system's parameter, as the record has it; value NULL: only
- * checks that there is such an option. GNN_EUSAGE. */
-static enum gnn_status recorded_text(const char *name, const char *value, char text[GNN_TEXT_MAX], struct gnn_err *err)
+/* Finds the table of an option of `oocgnn run`, or of a system's parameter; *bytes of its owner's configuration. */
+static enum gnn_status find_options(const char *name, const struct gnn_option **options, size_t *bytes,
+                                    struct gnn_err *err)
 {
     const char *const dot = strchr(name, '.');
-    const struct gnn_option *options = gnn_run_options;
-    size_t bytes = sizeof(struct gnn_run_config);
-    if (dot != NULL) {
-        const struct gnn_system *system;
-        char owner[GNN_NAME_MAX];
-        (void)snprintf(owner, sizeof owner, "%.*s", (int)gnn_min_u64((uint64_t)(dot - name), GNN_NAME_MAX - 1), name);
-        GNN_TRY(gnn_system_find(owner, &system, err));
-        options = system->options;
-        bytes = system->config_bytes;
-    }
-    const char *const key = dot == NULL ? name : dot + 1;
+    *options = gnn_run_options;
+    *bytes = sizeof(struct gnn_run_config);
+    if (dot == NULL)
+        return GNN_OK;
+    const struct gnn_system *system;
+    char owner[GNN_NAME_MAX];
+    (void)snprintf(owner, sizeof owner, "%.*s", (int)gnn_min_u64((uint64_t)(dot - name), GNN_NAME_MAX - 1), name);
+    GNN_TRY(gnn_system_find(owner, &system, err));
+    *options = system->options;
+    *bytes = system->config_bytes;
+    return GNN_OK;
+}
+
+static enum gnn_status set_recorded(const char *name, const char *value, char text[GNN_TEXT_MAX], struct gnn_err *err)
+{
+    const struct gnn_option *options;
+    size_t bytes;
+    GNN_TRY(find_options(name, &options, &bytes, err));
+    const char *const dot = strchr(name, '.'), *const key = dot == NULL ? name : dot + 1;
     const struct gnn_option *option = options;
     while (option->name != NULL && strcmp(option->name, key) != 0)
         option++;
@@ -97,6 +105,18 @@ static enum gnn_status recorded_text(const char *name, const char *value, char t
     return status;
 }
 
+/* Writes a value of an option as the record has it; value NULL: only checks that there is such an option. `where`
+ * stands before what is wrong. GNN_EUSAGE. */
+static enum gnn_status recorded_text(const char *where, const char *name, const char *value, char text[GNN_TEXT_MAX],
+                                     struct gnn_err *err)
+{
+    struct gnn_err cause = {0};
+    const enum gnn_status status = set_recorded(name, value, text, &cause);
+    return status == GNN_OK ? GNN_OK
+                            : gnn_fail(err, status, "%s %s%s%s: %s; `oocgnn run --help` has the options", where, name,
+                                       value == NULL ? "" : "=", value == NULL ? "" : value, cause.message);
+}
+
 static enum gnn_status add_where(void *ctx, const char *word, struct gnn_err *err)
 {
     struct report *const r = ctx;
@@ -105,7 +125,7 @@ static enum gnn_status add_where(void *ctx, const char *word, struct gnn_err *er
     if (equals == NULL || equals == word || equals - word >= GNN_TEXT_MAX)
         return gnn_fail(err, GNN_EUSAGE, "--where %s: expected OPTION=VALUE, as in --where hidden=256", word);
     (void)snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
-    GNN_TRY(recorded_text(key, equals + 1, text, err));
+    GNN_TRY(recorded_text("--where", key, equals + 1, text, err));
     const bool whole = strcmp(key, "scale") == 0 && strcmp(text, "1/1") == 0;
     return gnn_kv_set(&r->choice.where, key, whole ? "1" : text, err);
 }
@@ -117,7 +137,7 @@ static enum gnn_status check_form(const struct report_config *c, struct gnn_err 
     if (forms > 1)
         return gnn_fail(err, GNN_EUSAGE, "report: one of --markdown, --json, --csv and --html at a time");
     if (c->figures[0] != '\0' && c->html[0] == '\0')
-        return gnn_fail(err, GNN_EUSAGE, "--figures goes with --html");
+        return gnn_fail(err, GNN_EUSAGE, "--figures %s: pictures go into a page; add --html FILE", c->figures);
     return GNN_OK;
 }
 
@@ -130,7 +150,7 @@ static enum gnn_status check_series(struct report *r, struct gnn_err *err)
         if (strcmp(name, beside[i]) == 0)
             return GNN_OK;
     char unused[GNN_TEXT_MAX];
-    return name[0] == '\0' ? GNN_OK : recorded_text(name, NULL, unused, err);
+    return name[0] == '\0' ? GNN_OK : recorded_text("--series", name, NULL, unused, err);
 }
 
 /* ---- the runs ---- */
@@ -147,7 +167,7 @@ static enum gnn_status add_run(void *ctx, const char *word, struct gnn_err *err)
         if (r->ids[i] == (int64_t)id)
             return GNN_OK; /* one run is no repetition of itself */
     if (r->count == RUNS_MAX)
-        return gnn_fail(err, GNN_EUSAGE, "report: more than %d runs", RUNS_MAX);
+        return gnn_fail(err, GNN_EUSAGE, "report: more than %d runs; name fewer, or --last %d", RUNS_MAX, RUNS_MAX);
     r->ids[r->count++] = (int64_t)id;
     return GNN_OK;
 }
@@ -166,7 +186,8 @@ static enum gnn_status choose_runs(struct report *r, struct gnn_db *db, struct g
         GNN_TRY(gnn_db_comparison(db, &r->choice, RUNS_MAX, r->ids, &r->count, err));
     return r->count > 0 ? GNN_OK
                         : gnn_fail(err, GNN_ENOENT, "%s holds no finished run%s", r->config.db,
-                                   chosen ? " with those values" : "");
+                                   chosen ? " with those values; `oocgnn report --last 20` shows what there is"
+                                          : "; `oocgnn run --db` makes one");
 }
 
 /* Writes the page beside its place first: a page that is there is whole. */
@@ -177,10 +198,10 @@ static enum gnn_status write_page(const struct report *r, const struct gnn_run_r
     (void)snprintf(beside, sizeof beside, "%s.new", path);
     FILE *const out = fopen(beside, "we");
     if (out == NULL)
-        return gnn_fail(err, GNN_EIO, "--html %s: %s", path, strerror(errno));
+        return gnn_fail(err, GNN_EIO, "--html %s: %s; name a file in a folder you may write", path, strerror(errno));
     enum gnn_status status = gnn_page_write(runs, r->count, gnn_build_revision(), r->config.figures, out, err);
     if ((fclose(out) != 0 || (status == GNN_OK && rename(beside, path) != 0)) && status == GNN_OK)
-        status = gnn_fail(err, GNN_EIO, "--html %s: cannot be written: %s", path, strerror(errno));
+        status = gnn_fail(err, GNN_EIO, "--html %s: cannot be written: %s; name another file", path, strerror(errno));
     if (status != GNN_OK)
         (void)unlink(beside);
     else

@@ -39,37 +39,50 @@ enum gnn_status gnn_gate_jobs(const char *dir, struct gnn_gate_jobs *out, struct
 
 /* ---- which of the three ---- */
 
-static enum gnn_status kind_of(const char *path, enum gnn_operand_kind *out, struct gnn_err *err)
+static const char kinds[] = "a build (a program), a database of runs, or a file of `oocgnn baseline`";
+
+/* Reads the first bytes of a file, which has some. `what` stands before its name where it has none. */
+static enum gnn_status read_head(const char *what, const char *path, char head[16], size_t *got, struct gnn_err *err)
 {
-    char head[16] = "";
     FILE *const file = fopen(path, "re");
     if (file == NULL)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM, "%s: %s", path, strerror(errno));
-    const size_t got = fread(head, 1, sizeof head, file);
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM, "%s \"%s\": %s; name %s", what, path,
+                        strerror(errno), kinds);
+    errno = 0;
+    *got = fread(head, 1, 16, file);
+    const int error = errno;
     (void)fclose(file);
+    return *got > 0 ? GNN_OK
+                    : gnn_fail(err, GNN_EUSAGE, "%s %s: %s; name %s", what, path,
+                               error == 0 ? "it is empty" : strerror(error), kinds);
+}
+
+static enum gnn_status kind_of(const char *what, const char *path, enum gnn_operand_kind *out, struct gnn_err *err)
+{
+    char head[16] = "";
+    size_t got = 0;
+    GNN_TRY(read_head(what, path, head, &got, err));
     const bool program = got >= 4 && (memcmp(head, "\177ELF", 4) == 0 || memcmp(head, "#!", 2) == 0);
     if (got == sizeof head && memcmp(head, "SQLite format 3", sizeof head) == 0)
         *out = GNN_OPERAND_DATABASE;
-    else if (got > 0 && head[0] == '{')
+    else if (head[0] == '{')
         *out = GNN_OPERAND_BASELINE;
     else if (program && strchr(path, '/') == NULL)
-        return gnn_fail(err, GNN_EUSAGE, "%s: say ./%s, if it is the program of that name in this folder", path, path);
+        return gnn_fail(err, GNN_EUSAGE, "%s %s: say ./%s, if it is the program of that name in this folder", what,
+                        path, path);
     else if (program && access(path, X_OK) == 0)
         *out = GNN_OPERAND_BUILD;
     else
-        return gnn_fail(
-            err, GNN_EUSAGE,
-            "%s: neither a database of runs, nor a baseline (oocgnn baseline writes one), nor a program that may be "
-            "started",
-            path);
+        return gnn_fail(err, GNN_EUSAGE, "%s %s: neither a database of runs, nor a baseline, nor a program%s; name %s",
+                        what, path, program ? " that may be started" : "", kinds);
     return GNN_OK;
 }
 
-enum gnn_status gnn_operand_open(const char *path, struct gnn_operand *out, struct gnn_err *err)
+enum gnn_status gnn_operand_open(const char *what, const char *path, struct gnn_operand *out, struct gnn_err *err)
 {
     *out = (struct gnn_operand){.path = path};
     (void)snprintf(out->facts.name, sizeof out->facts.name, "%s", path);
-    GNN_TRY(kind_of(path, &out->kind, err));
+    GNN_TRY(kind_of(what, path, &out->kind, err));
     if (out->kind == GNN_OPERAND_BASELINE)
         return gnn_baseline_read(path, &out->facts, &out->accepted, err);
     if (out->kind == GNN_OPERAND_DATABASE) {

@@ -24,8 +24,9 @@ struct gnn_gate_jobs {
 GNN_MUST_CHECK enum gnn_status gnn_gate_jobs(const char *dir, struct gnn_gate_jobs *out, struct gnn_err *err);
 
 /* Finds out by the first bytes which of the three it is; reads a database or a baseline, runs nothing. GNN_EUSAGE for
- * any other file. */
-GNN_MUST_CHECK enum gnn_status gnn_operand_open(const char *path, struct gnn_operand *out, struct gnn_err *err);
+ * any other file. what: "BASE" or "HEAD", for messages. */
+GNN_MUST_CHECK enum gnn_status gnn_operand_open(const char *what, const char *path, struct gnn_operand *out,
+                                                struct gnn_err *err);
 void gnn_operand_close(struct gnn_operand *operand); /* accepts a zeroed one */
 
 /* Lets a build run exact.ini, count instructions.ini, or both, into the operand's facts (nothing for the other kinds).

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { VERSION = 1, PATH_BYTES = 1024 };
@@ -53,12 +54,17 @@ static enum gnn_status read_facts(const char *path, const json_t *root, struct g
 static enum gnn_status load(const char *path, json_t **out, struct gnn_err *err)
 {
     json_error_t trouble;
-    if (access(path, R_OK) != 0)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM, "%s: %s; oocgnn baseline writes one", path,
+    struct stat info;
+    if (access(path, R_OK) != 0 || stat(path, &info) != 0)
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EPERM, "%s: %s; `oocgnn baseline` writes one", path,
                         strerror(errno));
+    if (!S_ISREG(info.st_mode) || info.st_size == 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s: %s, and no baseline; `oocgnn baseline` writes one", path,
+                        S_ISREG(info.st_mode) ? "an empty file" : "no plain file");
     *out = json_load_file(path, JSON_REJECT_DUPLICATES, &trouble);
     if (*out == NULL)
-        return gnn_fail(err, GNN_EFORMAT, "%s:%d: %s", path, trouble.line, trouble.text);
+        return gnn_fail(err, GNN_EFORMAT, "%s:%d: %s; name a file that `oocgnn baseline` wrote", path, trouble.line,
+                        trouble.text);
     const char *const format = json_string_value(json_object_get(*out, "format"));
     const json_int_t version = json_integer_value(json_object_get(*out, "version"));
     if (format != NULL && strcmp(format, FORMAT) == 0 && version == VERSION)
@@ -161,7 +167,8 @@ enum gnn_status gnn_baseline_write(const char *path, const struct gnn_facts *fac
         status = gnn_fail(err, GNN_ENOMEM, "the baseline %s", path);
     if (status == GNN_OK &&
         (json_dump_file(root, beside, JSON_INDENT(1) | JSON_PRESERVE_ORDER) != 0 || rename(beside, path) != 0)) {
-        status = gnn_fail(err, GNN_EIO, "%s: cannot be written: %s", path, strerror(errno));
+        status = gnn_fail(err, GNN_EIO, "%s: cannot be written: %s; name a file in a folder you may write", path,
+                          strerror(errno));
         (void)unlink(beside);
     }
     json_decref(root);

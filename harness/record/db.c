@@ -76,7 +76,7 @@ enum gnn_status gnn_db_fail(struct gnn_db *db, const char *what, struct gnn_err 
                         db->path);
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-        return gnn_fail(err, GNN_EFORMAT, "cannot %s %s: %s; choose another --db", what, db->path, text);
+        return gnn_fail(err, GNN_EFORMAT, "cannot %s %s: %s; choose another database", what, db->path, text);
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
@@ -134,13 +134,15 @@ static enum gnn_status check_schema(struct gnn_db *db, bool create, struct gnn_e
     if (create && application == 0 && version == 0 && objects == 0)
         return gnn_db_exec(db, schema_sql, "create", err);
     if (application == 0 && objects == 0)
-        return gnn_fail(err, GNN_ENOENT, "%s is empty: no run was ever recorded in it", db->path);
+        return gnn_fail(err, GNN_ENOENT, "%s is empty: no run was ever recorded in it; `oocgnn run --db` does",
+                        db->path);
     if (application != APPLICATION_ID)
-        return gnn_fail(err, GNN_EFORMAT, "%s is a database, but none of oocgnn's; choose another --db", db->path);
+        return gnn_fail(err, GNN_EFORMAT, "%s is a database, but none of oocgnn's; name one that `oocgnn run` wrote",
+                        db->path);
     if (version != GNN_SCHEMA_VERSION)
         return gnn_fail(err, GNN_EFORMAT,
                         "%s has schema version %" PRId64 ", this program reads version %d: use the program that wrote "
-                        "it, or choose another --db",
+                        "it, or choose another database",
                         db->path, version, GNN_SCHEMA_VERSION);
     return GNN_OK;
 }

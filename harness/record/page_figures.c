@@ -186,9 +186,13 @@ enum gnn_status gnn_page_figures(const char *dir, FILE *out, struct gnn_err *err
     struct dirent **entries = NULL;
     const int count = scandir(dir, &entries, is_figure, alphasort);
     if (count < 0)
-        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EIO, "--figures %s: %s", dir, strerror(errno));
+        return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EIO,
+                        "--figures %s: %s; name the folder that `oocgnn figure` wrote", dir, strerror(errno));
     enum gnn_status status = GNN_OK;
-    if (count > 0)
+    if (count == 0)
+        status = gnn_fail(err, GNN_ENOENT,
+                          "--figures %s: no picture and no CSV file there; `oocgnn figure` writes them", dir);
+    else
         (void)fputs("<section id=\"figures\"><h2>Figures</h2>\n", out);
     for (int i = 0; i < count; i++) {
         char name[NAME_MAX + 1];

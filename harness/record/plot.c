@@ -512,7 +512,7 @@ static enum gnn_status make_dir(const char *dir, struct gnn_err *err)
                     : denied                             ? GNN_EPERM
                     : errno == ENOSPC || errno == EDQUOT ? GNN_ENOSPC
                                                          : GNN_EIO,
-                    "--plot %s: %s", dir, strerror(errno));
+                    "--plot %s: %s; name a folder you may write", dir, strerror(errno));
 }
 
 enum gnn_status gnn_plot_comparison(const struct gnn_run_record *runs, uint32_t count, const char *out_dir,

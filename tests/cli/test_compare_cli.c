@@ -279,17 +279,31 @@ static void wrong_usage(void **state)
     } cases[] = {
         {"compare $B", 2, "expected BASE and HEAD"},
         {"compare $B $B $B", 2, "unexpected argument"},
-        {"compare $B nosuch.db", 2, "nosuch.db"},
+        {"compare nosuch.db $B", 2, "BASE \"nosuch.db\": No such file or directory; name a build"},
+        {"compare $B nosuch.db", 2, "HEAD \"nosuch.db\": No such file or directory; name a build"},
+        {"compare '' $B", 2, "BASE \"\": No such file"},
+        {"compare $D $B", 2, "Is a directory; name a build"},
+        {"compare $D/empty $B", 2, "it is empty; name a build"},
+        {"compare /bin/true $B", 1, "no cell in the plan; is it a build of oocgnn?"},
+        {"compare /bin/false $B", 1, "it ended with status 1; is it a build of oocgnn?"},
         {"compare $B README.md", 2, "neither a database of runs, nor a baseline"},
         {"compare $B $B --no-exact --no-instructions", 2, "add --time"},
         {"compare $B $P --time", 2, "two builds"},
         {"compare $P $P --accept why", 2, "--accepted FILE"},
         {"compare $B $B --accepted $D/nosuch.json", 2, "no such file"},
+        {"compare $B $B --accepted $D/empty", 2, "an empty file, and no baseline; `oocgnn baseline` writes one"},
+        {"compare $B $B --accepted $D", 2, "no plain file, and no baseline"},
+        {"compare $B $B --accepted README.md", 1, "name a file that `oocgnn baseline` wrote"},
+        {"compare $B $B --samples $D/samples.csv", 2, "add --time"},
+        {"compare $B $B --summary $D/no/page.md", 1, "name a file in a folder you may write"},
         {"compare $P $P --jobs $D/nosuch", 2, "no exact.ini"},
         {"compare $B $B --pairs 3", 2, "option pairs"},
         {"baseline $P", 2, "expected BUILD or DATABASE, and OUT"},
         {"baseline a b c", 2, "unexpected argument"},
+        {"baseline nosuch $D/new.json", 2, "BUILD or DATABASE \"nosuch\": No such file"},
+        {"baseline $B $D/no/new.json", 1, "name a file in a folder you may write"},
     };
+    process_write_file(g->dir, "empty", 0644, "%s", "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         process_expect(process_shell("B=%s P=%s D=%s; $P %s", g->baseline, g->program, g->dir, cases[i].arguments),
                        cases[i].exit_status, cases[i].message, cases[i].arguments);

@@ -116,12 +116,34 @@ static void mini_batches_have_percentiles(void **state)
 static void wrong_usage(void **state)
 {
     const struct pages *const p = *state;
-    process_expect(process_shell("%s $P report --db $B --csv --json", p->shell), 2, "one of --markdown", "two forms");
-    process_expect(process_shell("%s $P report --db $B --figures $D", p->shell), 2, "--html", "figures of nothing");
-    process_expect(process_shell("%s $P report --db $B --html $D/no/page.html", p->shell), 1, "--html",
-                   "no such folder");
-    process_expect(process_shell("%s $P report --db $B --html $D/x.html --figures $D/no", p->shell), 2, "--figures",
-                   "no such pictures");
+    static const struct {
+        const char *arguments; /* $B: the database, $D: the test's folder */
+        int exit_status;
+        const char *message;
+    } cases[] = {
+        {"--db $B --csv --json", 2, "one of --markdown"},
+        {"--db $B --figures $D", 2, "add --html"},
+        {"--db $B --html $D/no/page.html", 1, "No such file or directory; name a file in a folder you may write"},
+        {"--db $B --html $D", 1, "Is a directory; name another file"},
+        {"--db $B --html $D/x.html --figures $D/no", 2, "--figures"},
+        {"--db $B --html $D/x.html --figures $D/bare", 2, "no picture and no CSV file there; `oocgnn figure`"},
+        {"--db $B --plot $D/no/plots", 2, "No such file or directory; name a folder"},
+        {"--db $D/nosuch.db", 2, "no such database; --db names it"},
+        {"--db $D/empty", 2, "no run was ever recorded in it; `oocgnn run --db` does"},
+        {"--db $D", 2, "is a directory; name a file"},
+        {"--db README.md", 1, "file is not a database; choose another"},
+        {"99 --db $B", 2, "has no run 99; oocgnn report --last 20 lists the latest"},
+        {"x --db $B", 2, "\"x\" is no run's number; `oocgnn report --last 10` shows them"},
+        {"--db $B --where hidden=7", 2, "with those values; `oocgnn report --last 20` shows what there is"},
+        {"--db $B --where nosuch=7", 2, "--where nosuch=7: no option \"nosuch\""},
+        {"--db $B --where nosuch.x=7", 2, "--where nosuch.x=7: "},
+        {"--db $B --series nosuch", 2, "--series nosuch: no option \"nosuch\""},
+        {"--db $B --last 1000", 2, "is outside 0 to 256"},
+    };
+    process_write_file(p->place->dir, "empty", 0644, "%s", "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        process_expect(process_shell("%s mkdir -p $D/bare; $P report %s", p->shell, cases[i].arguments),
+                       cases[i].exit_status, cases[i].message, cases[i].arguments);
     struct process_result r = process_shell("%s ls $D | grep -c 'x.html'", p->shell);
     assert_string_equal(r.out, "0\n"); /* no half page */
     process_free(&r);
