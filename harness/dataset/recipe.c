@@ -39,7 +39,7 @@ const struct gnn_option gnn_generate_table[] = {
      .help = "distance of the class centroids over the noise; small values leave the answer to the neighbours"},
     {OPTION(reach), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
      .help = "share of the nodes that mini-batches ever see: a set, closed under neighbours, that holds all splits; "
-             "0 = none, -1 = the dataset's own"},
+             "0 = none, and Zipf's own popularity and the usual homophily with it, -1 = the dataset's own"},
     {OPTION(spread), .type = GNN_OPT_F64, .def = "-1", .min = -1, .max = 1,
      .help = "with a reach: share of the node IDs that it lies among, the first ones; 0 or 1 = all, -1 = the "
              "dataset's own"},
@@ -91,15 +91,16 @@ static void fill_in(struct gnn_generate_options *options, const struct gnn_regis
         options->dim = entry->dim;
     if (options->degree_exponent == 0)
         options->degree_exponent = entry->degree_exponent;
-    if (options->popularity < 0)
-        options->popularity = entry->popularity;
+    if (options->popularity < 0) /* a graph without a reach has no more than 1 */
+        options->popularity = options->reach == 0 ? fmin(entry->popularity, 1) : entry->popularity;
     if (options->locality < 0)
         options->locality = entry->locality;
     if (entry->laws != NULL) { /* read with the graph's other figures */
         options->homophily = entry->laws->homophily;
         options->label_noise = entry->laws->label_noise;
     }
-    const struct gnn_registry_reach *const own = &entry->reach;
+    static const struct gnn_registry_reach none = {0};
+    const struct gnn_registry_reach *const own = options->reach == 0 ? &none : &entry->reach; /* 0 = without its own */
     if (options->homophily < 0)
         options->homophily = own->homophily > 0 ? own->homophily : usual_homophily;
     double *const wanted[] = {&options->reach,       &options->spread,     &options->empty,    &options->list_mean,

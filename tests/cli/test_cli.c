@@ -34,7 +34,7 @@ static const struct wrong wrongs[] = {
     {"stats papers100m --generate reach", 2, "expected NAME=VALUE"},
     {"stats papers100m --generate rich=1", 2, "did you mean \"reach\""},
     {"stats papers100m --no-lists --recipe-from a.ini", 2, "leave --no-lists out"},
-    {"prepare papers100m --scale 1/10000 --empty 0.1 --out /proc/none", 2, "say --reach"},
+    {"prepare friendster --scale 1/10000 --empty 0.1 --out /proc/none", 2, "say --reach"},
     {"prepare twin --recipe nosuch.ini --out /proc/none", 2, "nosuch.ini"},
     {"run --system null --dataset papers100m --generate reach=0.1", 2, "for a graph that is computed"},
     {"run --system null --dataset papers100m --world simulated --profile gnndrive-paper --generate reach", 2,

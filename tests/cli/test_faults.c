@@ -499,19 +499,18 @@ static uint64_t figure_of(const json_t *run, const char *name)
     return (uint64_t)json_integer_value(json_object_get(figures, name));
 }
 
-/* Packing that lasts long enough to be cut off: a read at a time, or a partition at a time, with a file of how far it
- * is after each. */
+/* Packing that lasts long enough to be cut off: large mini-batches, a read at a time, or a partition at a time, with a
+ * file of how far it is after each. */
+#define PACKED "--system", "diskgnn", "--fanout", "10,10"
 static const struct slow_packing {
     const char *words[9];
     const char *begun; /* a file that is there from then on */
     bool kept;         /* what was packed is taken up */
 } slow_packings[] = {
-    {{"--system", "diskgnn", "--set", "diskgnn.packing=individual", "--set", "diskgnn.pack_depth=1", NULL},
+    {{PACKED, "--set", "diskgnn.packing=individual", "--set", "diskgnn.pack_depth=1", NULL},
      "*/diskgnn-*/*-cached.part",
      false},
-    {{"--system", "diskgnn", "--set", "diskgnn.checkpoint=1", "--set", "diskgnn.partitions=400", NULL},
-     "*/diskgnn-*/*-packing",
-     true},
+    {{PACKED, "--set", "diskgnn.checkpoint=1", "--set", "diskgnn.partitions=400", NULL}, "*/diskgnn-*/*-packing", true},
 };
 
 /* way 0: the supervisor is killed, 1: the worker, 2: Ctrl-C. */
@@ -540,7 +539,7 @@ static void cut_off(const struct tiny_runs *t, const struct slow_packing *slow, 
 static void a_preparation_is_resumed(void **state)
 {
     const struct tiny_runs *const t = *state;
-    static const char *const quick[] = {"--system", "diskgnn", "--epochs", "1", "--evaluate", "never", NULL};
+    static const char *const quick[] = {PACKED, "--epochs", "1", "--evaluate", "never", NULL};
     for (size_t s = 0; s < sizeof slow_packings / sizeof *slow_packings; s++)
         for (int way = 0; way < 3; way++) {
             cut_off(t, &slow_packings[s], way);

@@ -274,9 +274,9 @@ static void golden_times(void **state)
         const char *workers, *compute, *digest;
         json_int_t wall_ns, device_read_ios;
     } cases[] = {
-        {"1", "cuda", "6d23b7c656bc7a68", 44000895, 6365}, {"2", "cuda", "025d71d45467d884", 35415593, 6083},
-        {"1", "cpu", "6d23b7c656bc7a68", 44047560, 6365},  {"2", "cpu", "025d71d45467d884", 35191775, 5996},
-        {"4", "cpu", "6f8415a124918c5c", 31146892, 5739},
+        {"1", "cuda", "dde0f7b67affb8cc", 20035693, 1677}, {"2", "cuda", "f363fd996eb73273", 11973982, 1553},
+        {"1", "cpu", "dde0f7b67affb8cc", 20045536, 1677},  {"2", "cpu", "f363fd996eb73273", 12018050, 1530},
+        {"4", "cpu", "7f7d8dbb2a6fadaf", 10025618, 1569},
     };
     int different = 0;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {

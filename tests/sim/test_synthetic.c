@@ -21,13 +21,12 @@ static const struct {
     const char *name;
     uint32_t divisor, dim;
     uint64_t seed;
-    double popularity, locality;
+    double popularity, locality, reach;
     enum gnn_id_width id_width;
 } cases[] = {
-    {"papers100m", 2000, 0, 1, -1, -1, GNN_ID_WIDTH_4},
-    {"papers100m", 7001, 3, 9, 0.5, 0.6, GNN_ID_WIDTH_4},
-    {"papers100m", 7001, 3, 9, 0.5, 0.6, GNN_ID_WIDTH_8},
-    {"twitter", 3000, 8, 1, -1, -1, GNN_ID_WIDTH_4}, /* 35 edges a node, a heavier tail */
+    {"papers100m", 2000, 0, 1, -1, -1, -1, GNN_ID_WIDTH_4},  {"papers100m", 7001, 3, 9, 0.5, 0.6, 0, GNN_ID_WIDTH_4},
+    {"papers100m", 7001, 3, 9, 0.5, 0.6, 0, GNN_ID_WIDTH_8}, {"papers100m", 7001, 3, 9, 1.1, -1, 0.3, GNN_ID_WIDTH_8},
+    {"twitter", 3000, 8, 1, -1, -1, 0, GNN_ID_WIDTH_4}, /* 35 edges a node, a heavier tail */
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
@@ -50,6 +49,7 @@ static struct gnn_generate_options options_of(size_t i)
     options.dim = cases[i].dim;
     options.popularity = cases[i].popularity;
     options.locality = cases[i].locality;
+    options.reach = cases[i].reach;
     options.id_width = cases[i].id_width;
     return options;
 }
@@ -230,21 +230,23 @@ static void test_same_blocks(void **state)
 static void test_identity(void **state)
 {
     struct gnn_world *const world = *state;
-    struct gnn_generate_options options[8];
-    for (size_t i = 0; i < 8; i++)
+    enum { COUNT = 9 };
+    struct gnn_generate_options options[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
         gnn_option_defaults(gnn_generate_table, &options[i]);
     options[1].seed = 2;
     options[2].dim = 64;
     options[3].popularity = 0.25;
-    options[4].locality = 0.25;
+    options[4].spread = 0.25;
     options[5].label_noise = 0;
     options[6].threads = 7; /* does not change the graph */
     options[7].id_width = GNN_ID_WIDTH_8;
-    char digests[8][40];
-    for (size_t i = 0; i < 8; i++) {
+    options[8].reach = 0;
+    char digests[COUNT][40];
+    for (size_t i = 0; i < COUNT; i++) {
         struct gnn_synthetic *s = NULL;
         struct gnn_err err = {0};
-        must(gnn_synthetic_open(world, "papers100m", &options[i], 100000, &s, &err), &err);
+        must(gnn_synthetic_open(world, "papers100m", &options[i], 20000, &s, &err), &err);
         const struct gnn_dataset *const d = gnn_synthetic_dataset(s);
         (void)snprintf(digests[i], sizeof digests[i], "%s", d->digest);
         assert_int_equal(strncmp(d->digest, "procedural:", 11), 0);
@@ -253,13 +255,13 @@ static void test_identity(void **state)
         assert_int_equal(strncmp(d->features_path, d->dir, strlen(d->dir)), 0);
         gnn_synthetic_close(world, s);
     }
-    for (size_t i = 0; i < 8; i++)
+    for (size_t i = 0; i < COUNT; i++)
         for (size_t j = 0; j < i; j++)
             assert_true(i == 6 || j == 6 || strcmp(digests[i], digests[j]) != 0);
     assert_string_equal(digests[6], digests[0]);
     struct gnn_synthetic *s = NULL;
     struct gnn_err err = {0};
-    must(gnn_synthetic_open(world, "papers100m", NULL, 100000, &s, &err), &err);
+    must(gnn_synthetic_open(world, "papers100m", NULL, 20000, &s, &err), &err);
     assert_string_equal(gnn_synthetic_dataset(s)->digest, digests[0]);
     gnn_synthetic_close(world, s);
 }
@@ -277,7 +279,8 @@ static void test_refused(void **state)
         {"papers100m", 0, 0, 0, 1, GNN_EUSAGE, {"1/0"}},
         {"papers100m", 10000000, 0, 0, 1, GNN_EUSAGE, {"11 nodes", "scale"}},
         {"papers100m", 100, 20000, 0, 1, GNN_EUSAGE, {"20000", "16384"}},
-        {"papers100m", 100, 0, 0, 1.5, GNN_EUSAGE, {"popularity", "1.5"}},
+        {"friendster", 100, 0, 0, 1.5, GNN_EUSAGE, {"popularity", "1.5"}},
+        {"papers100m", 100000, 0, 0, 1, GNN_EUSAGE, {"reach of 211 nodes", "172 classes", "larger scale"}},
         {"papers100m", 100, 0, 9, 1, GNN_EUSAGE, {"levels 9", "kron"}},
         {"kron", 1, 0, 0, 1, GNN_EUSAGE, {"kron", "oocgnn prepare kron"}},
     };

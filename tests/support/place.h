@@ -20,7 +20,7 @@ bool place_run(const struct place *place, const char *sections);
 
 /* The [global] section of a job file whose runs take a moment: virtual time on the golden machine, a computed graph. */
 #define PLACE_CELLS(epochs)                                                                                            \
-    "[global]\ndataset = papers100m\nscale = 1/4000\ndim = 100\nworld = simulated\n"                                   \
+    "[global]\ndataset = papers100m\nscale = 1/4000\ngenerate = reach=0\ndim = 100\nworld = simulated\n"               \
     "profile = tests/golden/machine.ini\nbatch = 32\nfanout = 5,5\nhidden = 16\nevaluate = never\nepochs = " epochs    \
     "\n"
 
