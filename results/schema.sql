@@ -150,7 +150,8 @@ CREATE TABLE counters (
 ) STRICT;
 
 CREATE TABLE figures ( -- a system's own figures, summed over the epoch, and the harness's: among them batch_p50_ns,
-                       -- batch_p90_ns, batch_p99_ns and batch_max_ns, of the time from one training step's end to the next
+                       -- batch_p90_ns, batch_p99_ns and batch_max_ns, of the time from one training step's end to the next,
+                       -- and cpu_stolen_ns, what a hypervisor took from all cores
     run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     epoch  INTEGER NOT NULL,
     name   TEXT NOT NULL,

@@ -36,6 +36,7 @@ struct gnn_host_reading {
     uint64_t cpu_total_ns; /* over all CPUs, every state; steal included, guest not counted twice */
     uint64_t cpu_idle_ns;
     uint64_t cpu_iowait_ns;
+    uint64_t cpu_stolen_ns; /* over all CPUs: a hypervisor ran something else while a thread here was on its core */
     uint64_t worker_cpu_ns; /* user + system of the worker's process, its ended threads included */
     uint64_t worker_rss_bytes;
     uint64_t worker_major_faults;

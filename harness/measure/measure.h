@@ -26,6 +26,8 @@ GNN_MUST_CHECK enum gnn_status gnn_probe_open(const struct gnn_probe_config *con
                                               struct gnn_err *err);
 /* Whatever cannot be read is GNN_UNKNOWN or NAN: a probe never stops a run. */
 void gnn_probe_read(struct gnn_probe *probe, struct gnn_host_reading *out);
+/* Reads cpu_stolen_ns alone: /proc/stat and nothing else. GNN_UNKNOWN where it cannot be read. */
+uint64_t gnn_probe_stolen_ns(struct gnn_probe *probe);
 void gnn_probe_close(struct gnn_probe *probe); /* accepts NULL */
 
 /* The interval between two samples, as a row of the series. start_ns: CLOCK_MONOTONIC at the run's start. A counter

@@ -53,6 +53,14 @@ static void read_cpu(struct gnn_probe *probe, struct gnn_host_reading *out)
     out->cpu_total_ns = ticks.total * probe->ns_per_tick;
     out->cpu_idle_ns = ticks.idle * probe->ns_per_tick;
     out->cpu_iowait_ns = ticks.iowait * probe->ns_per_tick;
+    out->cpu_stolen_ns = ticks.steal * probe->ns_per_tick;
+}
+
+uint64_t gnn_probe_stolen_ns(struct gnn_probe *probe)
+{
+    struct gnn_host_reading cpu = {.cpu_stolen_ns = GNN_UNKNOWN};
+    read_cpu(probe, &cpu);
+    return cpu.cpu_stolen_ns;
 }
 
 static void read_worker(struct gnn_probe *probe, struct gnn_host_reading *out)

@@ -128,6 +128,8 @@ struct gnn_run_record {
 #define GNN_FIGURE_FULL_EPOCH_HIGH "full_epoch_high_ns"
 /* In an epoch, the time in which the device, or its model, had ops to do; absent where the host computes. */
 #define GNN_FIGURE_GPU_BUSY "gpu_busy_ns"
+/* In a measured epoch, the time that a hypervisor took from all cores; absent where the kernel does not tell. */
+#define GNN_FIGURE_STOLEN "cpu_stolen_ns"
 /* Of a system that fills a cache when it opens: the rows, as a figure of its first epoch. */
 #define GNN_FIGURE_OPEN_ROWS "open_rows"
 /* In the environment: the bound of the run's mini-batches (results/schema.sql). */

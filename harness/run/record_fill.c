@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Figures of an epoch that are the harness's own. */
-enum { OWN_FIGURES = 23 };
+enum { OWN_FIGURES = 24 };
 
 /* record/ does not know what a system is; here both sides' limits meet. */
 _Static_assert((int)GNN_RECORD_STAGES_MAX == (int)GNN_STAGES_MAX, "the record holds every stage of a pipeline");
@@ -301,7 +301,7 @@ void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_r
 }
 
 void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
-                           const struct gnn_group_reading *after, struct gnn_record_epoch *out)
+                           const struct gnn_group_reading *after, uint64_t stolen_ns, struct gnn_record_epoch *out)
 {
     const struct gnn_epoch_result *const r = &wire->result;
     gnn_record_epoch_unknown(out);
@@ -325,6 +325,8 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
         add_figure(out, "page_hits", wire->after.page_hits - wire->before.page_hits);
         add_figure(out, "page_misses", wire->after.page_misses - wire->before.page_misses);
     }
+    if (stolen_ns != GNN_UNKNOWN)
+        add_figure(out, GNN_FIGURE_STOLEN, stolen_ns);
     if (wire->has_device)
         add_device(out, &wire->device);
     if (wire->extrapolated)

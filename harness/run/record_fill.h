@@ -25,11 +25,12 @@ GNN_MUST_CHECK enum gnn_status gnn_record_fill_dataset(const struct gnn_run_conf
 GNN_MUST_CHECK enum gnn_status gnn_record_fill_opened(const struct gnn_wire_opened *opened, struct gnn_run_record *run,
                                                       struct gnn_err *err);
 
-/* Fills a finished epoch; before and after are the group's readings around it. */
-/* Accuracies, or the ranks of links. */
+/* Fills accuracies, or the ranks of links. */
 void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_record_epoch *out);
 
+/* Fills a finished epoch; before and after are the group's readings around it, stolen_ns what a hypervisor took from
+ * all cores between them (GNN_UNKNOWN: not told). */
 void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_group_reading *before,
-                           const struct gnn_group_reading *after, struct gnn_record_epoch *out);
+                           const struct gnn_group_reading *after, uint64_t stolen_ns, struct gnn_record_epoch *out);
 
 #endif

@@ -189,16 +189,19 @@ static bool device_within_epoch(const struct context *c)
 }
 
 /* Work is what was computed or stood in line for a core, as the kernel counted it. What is more is a wait that nobody
- * named. A tenth of the time is left to what the kernel's clocks leave out (interrupts, a hypervisor), and 20 ms a
- * worker to a stage that hardly ran. What a GPU's driver slept in its calls is a wait as well: the back-end looks. */
+ * named. A tenth of the time is left to what the kernel's clocks leave out (interrupts), and 20 ms a worker to a stage
+ * that hardly ran. What a hypervisor took is in neither clock of a thread: no stage lost more than all cores did. What
+ * a GPU's driver slept in its calls is a wait as well: the back-end looks. */
 static bool work_explained(const struct context *c)
 {
-    for (uint32_t i = 0; i < c->run->epoch_count; i++)
+    for (uint32_t i = 0; i < c->run->epoch_count; i++) {
+        const uint64_t stolen_ns = gnn_recorded_figure(&c->run->epochs[i], GNN_FIGURE_STOLEN);
         for (uint32_t s = 0; s < c->run->epochs[i].stage_count; s++) {
             const struct gnn_record_stage *const st = &c->run->epochs[i].stages[s];
             if (st->queued_ns == GNN_UNKNOWN || st->cpu_ns == GNN_UNKNOWN || st->work_ns == GNN_UNKNOWN)
                 continue;
-            const uint64_t seen_ns = gnn_add_bytes(st->cpu_ns, st->queued_ns);
+            const uint64_t known_ns = gnn_add_bytes(st->cpu_ns, st->queued_ns);
+            const uint64_t seen_ns = gnn_add_bytes(known_ns, stolen_ns == GNN_UNKNOWN ? 0 : stolen_ns);
             const uint64_t unseen_ns = st->wall_ns / 10 + gnn_mul_bytes(st->workers, 20000000);
             if (st->work_ns <= gnn_add_bytes(seen_ns, unseen_ns))
                 continue;
@@ -207,6 +210,7 @@ static bool work_explained(const struct context *c)
                           " ns in line for one: a wait was not counted",
                           i, st->stage, st->work_ns, st->cpu_ns, st->queued_ns);
         }
+    }
     return true;
 }
 

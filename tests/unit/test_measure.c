@@ -5,6 +5,7 @@
 #include "harness/measure/measure.h"
 #include "harness/measure/page_cache.h"
 #include "tests/support/must.h"
+#include "tests/support/process.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -85,6 +86,24 @@ static void diskstats(void **state)
     assert_int_equal(stats.busy_ms, 13748);
     assert_false(gnn_parse_diskstats(text, 8, 0, &stats));
     assert_false(gnn_parse_diskstats("254 0 vda 1 2\n", 254, 0, &stats));
+}
+
+/* One line of /proc of a machine that is not this one. */
+static void a_hypervisor_s_share_is_read(void **state)
+{
+    (void)state;
+    char *const root = process_temp_dir();
+    struct gnn_probe *probe;
+    struct gnn_err err = {0};
+    process_write_file(root, "stat", 0644, "%s", "cpu  10 0 20 70 5 1 2 42 0 0\n");
+    const struct gnn_probe_config config = {.proc_root = root};
+    must(gnn_probe_open(&config, &probe, &err), &err);
+    assert_int_equal(gnn_probe_stolen_ns(probe), UINT64_C(42) * 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+    process_write_file(root, "stat", 0644, "%s", "intr 5\n");
+    assert_true(gnn_probe_stolen_ns(probe) == GNN_UNKNOWN);
+    gnn_probe_close(probe);
+    process_remove_tree(root);
+    free(root);
 }
 
 static void intervals(void **state)
@@ -383,6 +402,7 @@ int main(void)
         cmocka_unit_test(pid_stat),
         cmocka_unit_test(pressure),
         cmocka_unit_test(diskstats),
+        cmocka_unit_test(a_hypervisor_s_share_is_read),
         cmocka_unit_test(intervals),
         cmocka_unit_test(probe_reads_this_machine),
         cmocka_unit_test(probe_survives_an_empty_proc),

@@ -203,6 +203,26 @@ static void wait_lost_beyond_the_tenth(struct fixture *f)
     fill_the_tenth(&f->run.epochs[0].stages[0], 1);
 }
 
+/* A hypervisor took 1 s, or so it says; the epoch before it is none of its. */
+static void give_stolen(struct gnn_record_epoch *epoch)
+{
+    struct gnn_record_figure *const figure = &epoch->figures[epoch->figure_count++];
+    (void)snprintf(figure->name, sizeof figure->name, "%s", GNN_FIGURE_STOLEN);
+    figure->value = 1000000000;
+}
+
+static void wait_lost_beyond_what_was_stolen(struct fixture *f)
+{
+    give_stolen(&f->run.epochs[0]);
+    fill_the_tenth(&f->run.epochs[0].stages[0], 1000000001);
+}
+
+static void stolen_in_another_epoch(struct fixture *f)
+{
+    give_stolen(&f->run.epochs[1]);
+    fill_the_tenth(&f->run.epochs[0].stages[0], 1);
+}
+
 static void wait_lost_beside_a_gpu(struct fixture *f)
 {
     wait_lost(f);
@@ -237,6 +257,8 @@ static const struct {
     {time_invented, "epoch 0 stage extract"},
     {wait_lost, "a wait was not counted"},
     {wait_lost_beyond_the_tenth, "a wait was not counted"},
+    {wait_lost_beyond_what_was_stolen, "a wait was not counted"},
+    {stolen_in_another_epoch, "a wait was not counted"},
     {wait_lost_beside_a_gpu, "a wait was not counted"},
     {no_stage, "no stage"},
     {gpu_beyond_the_epoch, "epoch 1: the GPU was busy for"},
@@ -346,6 +368,12 @@ static void in_line_for_a_core(struct fixture *f)
     fill_the_tenth(&f->run.epochs[0].stages[0], 0);
 }
 
+static void stolen(struct fixture *f)
+{
+    give_stolen(&f->run.epochs[0]);
+    fill_the_tenth(&f->run.epochs[0].stages[0], 1000000000);
+}
+
 static void no_clock_of_the_queue(struct fixture *f)
 {
     wait_lost(f);
@@ -356,9 +384,9 @@ static void sound_runs_pass(void **state)
 {
     (void)state;
     void (*const variants[])(struct fixture * f) = {
-        leave,       within_one_percent, gpu_all_the_epoch,  counters_lag,         buffered_reads,
-        mapped,      no_counting_group,  program_cap,        warm_by_wish,         sampling_alone,
-        max_batches, epochs_that_differ, in_line_for_a_core, no_clock_of_the_queue};
+        leave,       within_one_percent, gpu_all_the_epoch,  counters_lag, buffered_reads,
+        mapped,      no_counting_group,  program_cap,        warm_by_wish, sampling_alone,
+        max_batches, epochs_that_differ, in_line_for_a_core, stolen,       no_clock_of_the_queue};
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         struct fixture f;
         make_sound(&f);

@@ -161,6 +161,11 @@ void gnn_run_host_read_group(const struct gnn_run_host *host, struct gnn_group_r
         gnn_group_reading_unknown(out);
 }
 
+uint64_t gnn_run_host_stolen_ns(const struct gnn_run_host *host)
+{
+    return host == NULL || host->probe == NULL ? GNN_UNKNOWN : gnn_probe_stolen_ns(host->probe);
+}
+
 enum gnn_status gnn_run_host_watch(struct gnn_run_host *host, pid_t worker, uint64_t start_ns,
                                    struct gnn_run_record *run, struct gnn_err *err)
 {

@@ -36,6 +36,9 @@ void gnn_run_host_probe(struct gnn_run_host *host, struct gnn_series_point *out)
 
 /* The group's counters; all unknown without a group. */
 void gnn_run_host_read_group(const struct gnn_run_host *host, struct gnn_group_reading *out);
+/* What a hypervisor has taken from all cores so far; GNN_UNKNOWN before gnn_run_host_watch and where the kernel does
+ * not tell. */
+uint64_t gnn_run_host_stolen_ns(const struct gnn_run_host *host);
 
 /* Observes, before the first epoch, the files that the opened system says it reads: what open wrote must have left the
  * page cache again for the start to be cold. intent outlives the host. */

@@ -49,6 +49,7 @@ struct supervision {
     enum stop_cause cause;
     struct gnn_disturbance disturbance;
     struct gnn_group_reading epoch_start;
+    uint64_t epoch_start_stolen_ns;
     struct gnn_record_epoch pending; /* waits for its accuracy */
     bool has_pending;
     uint32_t series_flushed;
@@ -197,6 +198,7 @@ static enum gnn_status flush_epoch(struct supervision *s, struct gnn_err *err)
 static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
 {
     struct gnn_group_reading before = s->epoch_start, after;
+    const uint64_t stolen_ns = gnn_run_host_stolen_ns(s->host);
     if (wire->before.modelled_machine) {
         before = wire->before.group;
         after = wire->after.group;
@@ -205,7 +207,8 @@ static void end_epoch(struct supervision *s, const struct gnn_wire_epoch *wire)
         gnn_run_host_read_group(s->host, &after);
         gnn_disturbance_look(&s->disturbance, s->child.pid, after.limit_bytes, s->run);
     }
-    gnn_record_fill_epoch(wire, &before, &after, &s->pending);
+    gnn_record_fill_epoch(wire, &before, &after,
+                          stolen_ns == GNN_UNKNOWN ? GNN_UNKNOWN : stolen_ns - s->epoch_start_stolen_ns, &s->pending);
     if (wire->trained_otherwise && !s->facts.trained_otherwise) {
         s->facts.trained_otherwise = true;
         s->facts.trained_otherwise_epoch = wire->epoch;
@@ -252,6 +255,7 @@ static enum gnn_status take_message(struct supervision *s, const struct gnn_wire
     case GNN_WIRE_EPOCH_BEGIN:
         GNN_TRY(flush_epoch(s, err));
         gnn_run_host_read_group(s->host, &s->epoch_start);
+        s->epoch_start_stolen_ns = gnn_run_host_stolen_ns(s->host);
         let_go(s);
         return GNN_OK;
     case GNN_WIRE_EPOCH_END:
