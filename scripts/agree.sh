@@ -15,7 +15,8 @@
 # --trainers     what trains: this machine's CPU and its GPU, or one of them. A GPU that is not there is left out with a
 #                message, and so is one that the profile does not have
 # --batches N    only the first N mini-batches of an epoch; 0: all
-# --out FILE     writes the table there too, with the command that made it
+# --out FILE     writes the table there too, with the command that made it; what an older FILE says behind its line
+#                "<!-- generated: end -->" stays: read it again, it was written about other numbers
 # --stages       adds what each stage did in either world, in seconds
 # --report       runs nothing, shows what is in the database
 # The first epoch starts cold and is told apart from the later ones. Wants OOCGNN (the program), DATA (where datasets go),
@@ -157,6 +158,8 @@ table() {
 table
 if [ "$stages" = yes ]; then echo; ask shown_stages -markdown; fi
 if [ -n "$out" ]; then
+    marker="<!-- generated: end -->" kept=""
+    [ ! -f "$out" ] || kept=$(sed -n "/^$marker\$/,\$p" "$out")
     {
         echo "# Both worlds, the same runs"
         echo
@@ -170,6 +173,8 @@ if [ -n "$out" ]; then
         echo "The percentages are simulated against measured; the device's are what the kernel counted for the control group."
         echo
         table
+        echo
+        echo "${kept:-$marker}"
     } >"$out"
     echo "agree: $out" >&2
 fi
