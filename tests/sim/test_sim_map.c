@@ -289,13 +289,14 @@ static void test_feature_rows_cost_time_and_move_nothing(void **state)
 
 struct toucher {
     const struct fixture *f;
+    uint64_t page;
     uint64_t done_ns, wait_ns;
 };
 
-static void touch_page_nine(void *arg)
+static void touch_page(void *arg)
 {
     struct toucher *const t = arg;
-    gather_pages(t->f, 9, 1, 1);
+    gather_pages(t->f, t->page, 1, 1);
     t->done_ns = gnn_now_ns(t->f->world);
     t->wait_ns = io_wait_ns(t->f);
 }
@@ -310,8 +311,8 @@ static void test_threads_share_a_read(void **state)
     struct gnn_err err = {0};
     const uint64_t start_ns = gnn_now_ns(f.world);
     for (int i = 0; i < 3; i++) {
-        touchers[i] = (struct toucher){.f = &f};
-        assert_int_equal(gnn_thread_start(f.world, "toucher", touch_page_nine, &touchers[i], &threads[i], &err),
+        touchers[i] = (struct toucher){.f = &f, .page = 9};
+        assert_int_equal(gnn_thread_start(f.world, "toucher", touch_page, &touchers[i], &threads[i], &err),
                          GNN_OK);
     }
     for (int i = 0; i < 3; i++)
@@ -324,6 +325,34 @@ static void test_threads_share_a_read(void **state)
         assert_true(touchers[i].done_ns - touchers[0].done_ns <= ELEMENT);
     }
     close_fixture(&f);
+}
+
+/* Whoever touches a page of a window waits for the window's read, wherever in the file it begins. */
+static void test_threads_share_a_window(void **state)
+{
+    (void)state;
+    enum { WINDOW = 32, TOUCHERS = 5 };
+    for (uint64_t page = 16; page < 16 + 64; page += 3) {
+        struct fixture f;
+        open_fixture(&f, true, GNN_MAP_NORMAL, GNN_OPEN_READ);
+        const uint64_t pages[TOUCHERS] = {page, page - WINDOW / 2, page - 1, page + 1, page + WINDOW / 2 - 1};
+        struct toucher touchers[TOUCHERS];
+        struct gnn_thread *threads[TOUCHERS];
+        struct gnn_err err = {0};
+        const uint64_t start_ns = gnn_now_ns(f.world);
+        for (int i = 0; i < TOUCHERS; i++) {
+            touchers[i] = (struct toucher){.f = &f, .page = pages[i]};
+            assert_int_equal(gnn_thread_start(f.world, "toucher", touch_page, &touchers[i], &threads[i], &err), GNN_OK);
+        }
+        for (int i = 0; i < TOUCHERS; i++)
+            gnn_thread_join(f.world, threads[i]);
+        assert_int_equal(counts_of(&f).device_read_ios, 1);
+        for (int i = 0; i < TOUCHERS; i++) {
+            assert_true(touchers[i].done_ns >= start_ns + READ + WAKE);
+            assert_true(touchers[i].wait_ns > READ / 2);
+        }
+        close_fixture(&f);
+    }
 }
 
 /* A file of 4 MiB under a cap that leaves half of it: going round it, everything is read every time. */
@@ -476,6 +505,7 @@ int main(void)
         cmocka_unit_test(test_past_the_end),
         cmocka_unit_test(test_feature_rows_cost_time_and_move_nothing),
         cmocka_unit_test(test_threads_share_a_read),
+        cmocka_unit_test(test_threads_share_a_window),
         cmocka_unit_test(test_a_cap_makes_rounds_miss),
         cmocka_unit_test(test_what_is_touched_takes_room),
         cmocka_unit_test(test_buffered_reads),

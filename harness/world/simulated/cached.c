@@ -23,19 +23,22 @@ enum {
     FLIGHTS_MIN = 1024, /* slots; a power of two */
     RANGES_AT_ONCE = 64,
     FILE_SHIFT = 40,
+    BLOCK_PAGES = 64,
 };
 
 /* Reclaim sees the group's statistics as of their last reading; the harness's probes read them four times a second, the
  * kernel itself every two seconds. */
 static const uint64_t statistics_ns = UINT64_C(250000000);
 
+/* Pages of one block that one request reads. A block may have several; a page is in one at most. */
 struct flight {
-    uint64_t key; /* file and page, plus one; 0: free */
+    uint64_t key;   /* file and block, plus one; 0: free */
+    uint64_t pages; /* a bit each */
     uint64_t done_ns;
 };
 
 struct sim_cached {
-    struct flight *flights; /* (mask + 1) hash table, at most half full */
+    struct flight *flights; /* (mask + 1) hash table by key, open addressing, at most half full */
     uint64_t mask, count;
     uint64_t last_done_ns;    /* of everything in the table */
     uint64_t summed_ns;       /* when the statistics were summed up */
@@ -68,15 +71,26 @@ static uint64_t key_of(uint32_t file, uint64_t page)
 {
     assert(page >> FILE_SHIFT == 0);
     assert(file < UINT32_C(1) << (64 - FILE_SHIFT));
-    return ((uint64_t)file << FILE_SHIFT) + page + 1;
+    return ((uint64_t)file << FILE_SHIFT) + page / BLOCK_PAGES + 1;
 }
 
-static struct flight *find(const struct sim_cached *c, uint64_t key)
+static uint64_t slot_of(const struct sim_cached *c, uint64_t key)
 {
-    uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 20;
-    while (c->flights[at & c->mask].key != 0 && c->flights[at & c->mask].key != key)
-        at++;
-    return &c->flights[at & c->mask];
+    return (key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & c->mask;
+}
+
+static void put_flight(struct sim_cached *c, struct flight flight)
+{
+    uint64_t at = slot_of(c, flight.key);
+    while (c->flights[at].key != 0)
+        at = (at + 1) & c->mask;
+    c->flights[at] = flight;
+    c->count++;
+}
+
+static bool is_alive(const struct flight *flight, uint64_t now_ns)
+{
+    return flight->pages != 0 && flight->done_ns > now_ns;
 }
 
 /* Drops reads that are done; doubles the table when that does not help. Without host memory the table goes on
@@ -87,7 +101,7 @@ static void make_room(struct sim_cached *c, uint64_t now_ns)
     const uint64_t old_slots = c->mask + 1;
     uint64_t alive = 0;
     for (uint64_t i = 0; i < old_slots; i++)
-        alive += old[i].key != 0 && old[i].done_ns > now_ns;
+        alive += is_alive(&old[i], now_ns);
     const uint64_t slots = alive > old_slots / 4 ? 2 * old_slots : old_slots;
     assert(slots > 0);
     struct flight *const flights = calloc(slots, sizeof *flights);
@@ -97,20 +111,41 @@ static void make_room(struct sim_cached *c, uint64_t now_ns)
     }
     c->flights = flights;
     c->mask = slots - 1;
-    c->count = alive;
+    c->count = 0;
     for (uint64_t i = 0; i < old_slots; i++)
-        if (old[i].key != 0 && old[i].done_ns > now_ns)
-            *find(c, old[i].key) = old[i];
+        if (is_alive(&old[i], now_ns))
+            put_flight(c, old[i]);
     free(old);
 }
 
-static void add_flight(struct sim_cached *c, uint32_t file, uint64_t page, uint64_t now_ns, uint64_t done_ns)
+/* `pages` of one block. What flew there before counts no more: the last read of a page is waited for. */
+static void add_flight(struct sim_cached *c, struct flight flight, uint64_t now_ns)
 {
     if (2 * c->count > c->mask)
         make_room(c, now_ns);
-    struct flight *const flight = find(c, key_of(file, page));
-    c->count += flight->key == 0;
-    *flight = (struct flight){.key = key_of(file, page), .done_ns = done_ns};
+    struct flight *unused = NULL;
+    uint64_t at = slot_of(c, flight.key);
+    for (; c->flights[at].key != 0; at = (at + 1) & c->mask) {
+        if (c->flights[at].key != flight.key)
+            continue;
+        c->flights[at].pages &= ~flight.pages;
+        if (!is_alive(&c->flights[at], now_ns))
+            unused = &c->flights[at];
+    }
+    c->count += unused == NULL;
+    *(unused != NULL ? unused : &c->flights[at]) = flight;
+}
+
+static void add_flights(struct sim_cached *c, uint32_t file, uint64_t first, uint64_t pages, uint64_t now_ns,
+                        uint64_t done_ns)
+{
+    for (uint64_t page = first; page < first + pages;) {
+        const uint64_t at = page % BLOCK_PAGES;
+        const uint64_t count = gnn_min_u64(first + pages - page, BLOCK_PAGES - at);
+        const uint64_t bits = count == BLOCK_PAGES ? UINT64_MAX : (UINT64_C(1) << count) - 1;
+        add_flight(c, (struct flight){.key = key_of(file, page), .pages = bits << at, .done_ns = done_ns}, now_ns);
+        page += count;
+    }
     c->last_done_ns = gnn_max_u64(done_ns, c->last_done_ns);
 }
 
@@ -119,8 +154,11 @@ static uint64_t flight_done(const struct sim_cached *c, uint32_t file, uint64_t 
 {
     if (c->last_done_ns <= now_ns)
         return now_ns;
-    const struct flight *const flight = find(c, key_of(file, page));
-    return flight->key != 0 && flight->done_ns > now_ns ? flight->done_ns : now_ns;
+    const uint64_t key = key_of(file, page), bit = UINT64_C(1) << page % BLOCK_PAGES;
+    for (uint64_t at = slot_of(c, key); c->flights[at].key != 0; at = (at + 1) & c->mask)
+        if (c->flights[at].key == key && (c->flights[at].pages & bit) != 0)
+            return gnn_max_u64(c->flights[at].done_ns, now_ns);
+    return now_ns;
 }
 
 /* ---- the device ---- */
@@ -167,8 +205,7 @@ static uint64_t submit(struct simulated *s, const struct gnn_file *file, uint64_
             const uint64_t done_ns =
                 sim_device_read(s->device, now_ns, sim_inode_device_offset(file->inode, first * GNN_PAGE_BYTES),
                                 pages * GNN_PAGE_BYTES);
-            for (uint64_t page = first; page < first + pages; page++)
-                add_flight(s->cached, range->file, page, now_ns, done_ns);
+            add_flights(s->cached, range->file, first, pages, now_ns, done_ns);
         }
         brought_in += range->pages;
     }
