@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { WORD_PAGES = 64, LOOK_PAGES = 64 * WORD_PAGES };
@@ -60,19 +61,32 @@ uint64_t sim_touched_mark(struct sim_touched *touched, uint64_t first, uint64_t 
     return added;
 }
 
+/* The lowest bits of 64 bytes, the first one lowest: each product moves those of eight bytes to its top byte. */
+static uint64_t low_bits(const unsigned char *bytes)
+{
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < WORD_PAGES; i += 8) {
+        uint64_t eight;
+        memcpy(&eight, bytes + i, sizeof eight);
+        bits |= ((eight & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56) << i;
+    }
+    return bits;
+}
+
 /* Asks about up to LOOK_PAGES pages from a word's first on. */
 static uint64_t look_at(struct sim_touched *touched, unsigned char *base, uint64_t word, uint64_t pages)
 {
     unsigned char there[LOOK_PAGES];
+    const uint64_t words = gnn_div_up(pages, WORD_PAGES);
     uint64_t added = 0;
     assert(pages <= LOOK_PAGES);
     if (mincore(base + word * WORD_PAGES * GNN_PAGE_BYTES, pages * GNN_PAGE_BYTES, there) != 0)
         return 0; /* the host is out of memory for a moment: another look will tell */
-    for (uint64_t page = 0; page < pages; page++) {
-        uint64_t *const bits = &touched->bits[word + page / WORD_PAGES];
-        const uint64_t fresh = ((uint64_t)(there[page] & 1) << page % WORD_PAGES) & ~*bits;
-        *bits |= fresh;
-        added += fresh != 0;
+    memset(there + pages, 0, words * WORD_PAGES - pages);
+    for (uint64_t i = 0; i < words; i++) {
+        const uint64_t fresh = low_bits(there + i * WORD_PAGES) & ~touched->bits[word + i];
+        touched->bits[word + i] |= fresh;
+        added += (uint64_t)__builtin_popcountll(fresh);
     }
     return added;
 }
