@@ -36,6 +36,7 @@ COLUMNS = {f"{readahead} {costs}": (readahead, costs) for readahead in ("0", "12
 RELEASED = "128K released"  # the column of a paper whose released instructions leave readahead as it is
 # What a released program does otherwise, beside what it spends.
 RELEASED_SETS = {"gnndrive": ["gnndrive.serial_extract=true"]}
+AGNES_DATASETS = ["papers100m", "twitter", "friendster-agnes", "igb-medium"]
 FIELDS = ["scale", "row", "what", "published", "relation", "belongs", "column", "ours", "low", "high", "log2", "seeds", "epochs"]
 PAGE = 4096
 # CPU seconds of a usual run at 1/100: what --list reckons with where no run like it is kept.
@@ -124,9 +125,9 @@ def made_with(program):
     return digest.hexdigest()
 
 
-def kept_path(a, cell, words):
+def kept_path(a, words):
     name = hashlib.sha256(f"{a.made_with} {' '.join(words)}".encode()).hexdigest()[:16]
-    return os.path.join(a.keep, f"{cell.system}-{cell.dataset}-{name}")
+    return os.path.join(a.keep, f"{words[1]}-{words[3]}-{name}")
 
 
 def read_json(path):
@@ -152,14 +153,14 @@ def run_one(line, path):
     return record
 
 
-def record_of(a, cell, column, seed):
-    words = cell.words(a, column, seed)
-    path = kept_path(a, cell, words)
+def record_of(a, words, said):
+    """The record of a run, kept or made; NOT_RUN after --minutes or with --no-run."""
+    path = kept_path(a, words)
     if os.path.exists(path + ".json"):
         return read_json(path + ".json")
     if a.no_run or time.monotonic() > a.until:
         return {"status": NOT_RUN}
-    record = run_one([a.oocgnn, "run"] + words + ["--evaluate", "never", "--db", path + ".db", "--json", "--quiet"], path)
+    record = run_one([a.oocgnn, "run"] + list(words) + ["--evaluate", "never", "--db", path + ".db", "--json", "--quiet"], path)
     if record["status"] == "interrupted":
         a.until = 0
         return {"status": NOT_RUN}
@@ -169,8 +170,7 @@ def record_of(a, cell, column, seed):
         os.replace(path + ".new", path + ".json")
     else:
         print(f"{record['status']}: {record['reasons']}\n  {record['command']}", file=sys.stderr, flush=True)
-    print(f"{column}, seed {seed}: {' '.join(words[:4])}: {record['status']}, CPU {record['host_cpu_s']:.0f} s", file=sys.stderr,
-          flush=True)
+    print(f"{said}: {' '.join(words[:4])}: {record['status']}, CPU {record['host_cpu_s']:.0f} s", file=sys.stderr, flush=True)
     return record
 
 
@@ -440,20 +440,19 @@ LEFT_OUT = [
 # ---- all cells, then the rows ----
 
 def all_jobs(a, rows):
-    """Every cell of every row, column and seed once, the first seed of all rows first."""
+    """The words of every cell of every row, column and seed once, the first seed of all rows first, and what to say of it."""
     jobs = {}
     for seed in a.seeds:
         for row in rows:
             for column in a.columns:
                 for cell in row.cells:
-                    jobs.setdefault(tuple(cell.words(a, column, seed)), (cell, column, seed))
+                    jobs.setdefault(tuple(cell.words(a, column, seed)), f"{column}, seed {seed}")
     return jobs
 
 
-def run_cells(a, rows):
-    jobs = all_jobs(a, rows)
+def run_jobs(a, jobs):
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
-        done = list(pool.map(lambda job: record_of(a, *job), jobs.values()))
+        done = list(pool.map(lambda job: record_of(a, *job), jobs.items()))
     return dict(zip(jobs, done))
 
 
@@ -489,9 +488,9 @@ def list_jobs(a, rows):
     print(f"{'figure':<20}{'runs':>6}{'kept':>6}{'CPU minutes left':>18}")
     for figure in dict.fromkeys(row.figure for row in rows):
         jobs = all_jobs(a, [row for row in rows if row.figure == figure])
-        new = {words: job for words, job in jobs.items() if words not in seen}
+        new = [words for words in jobs if words not in seen]
         seen.update(new)
-        left = [words for words, job in new.items() if not os.path.exists(kept_path(a, job[0], words) + ".json")]
+        left = [words for words in new if not os.path.exists(kept_path(a, words) + ".json")]
         minutes = sum(estimate.cpu_s(words) for words in left) / 60
         print(f"{figure:<20}{len(new):>6}{len(new) - len(left):>6}{minutes:>18.1f}")
         total = [total[0] + len(new), total[1] + len(new) - len(left), total[2] + minutes]
@@ -504,10 +503,9 @@ def median(values):
     return values[half] if len(values) % 2 == 1 else (values[half - 1] + values[half]) / 2
 
 
-def per_seed(a, row, column, records, seed):
-    """Our number, or the word for how the first run that has none ended; NOT_RUN as long as one is to come. Of an "up to"
-    the pairs that ended count."""
-    found = [records[tuple(cell.words(a, column, seed))] for cell in row.cells]
+def value_of(row, found):
+    """Our number of the cells' records, or the word for how the first run that has none ended; NOT_RUN as long as one is to
+    come. Of an "up to" the pairs that ended count."""
     bad = [r["status"] for r in found if r["status"] != "ok"]
     if NOT_RUN in bad:
         return NOT_RUN
@@ -519,7 +517,8 @@ def per_seed(a, row, column, records, seed):
 
 def line_of(a, row, column, records):
     """None: no seed has all its runs."""
-    values = [value for value in (per_seed(a, row, column, records, seed) for seed in a.seeds) if value != NOT_RUN]
+    seeds = [value_of(row, [records[tuple(cell.words(a, column, seed))] for cell in row.cells]) for seed in a.seeds]
+    values = [value for value in seeds if value != NOT_RUN]
     if not values:
         return None
     out = {"scale": a.scale, "row": row.name, "what": row.what, "published": f"{row.published:.3g}", "relation": row.relation,
@@ -544,7 +543,7 @@ def read_csv(path):
 
 
 def run_all(a, rows):
-    records = run_cells(a, rows)
+    records = run_jobs(a, all_jobs(a, rows))
     mine = [line for line in (line_of(a, row, column, records) for row in rows for column in a.columns) if line]
     made = {(line["scale"], line["row"], line["column"]) for line in mine}
     others = [line for line in read_csv(a.csv) if (line["scale"], line["row"], line["column"]) not in made]
@@ -659,7 +658,7 @@ def parse_arguments():
     parser.add_argument("--epochs", default="2", help="of a run; the last counts")
     parser.add_argument("--part", action="append", default=[], metavar="SYSTEM=WARMUP+BATCHES",
                         help="extrapolate this system's epoch (not for systems that work in phases)")
-    parser.add_argument("--agnes-datasets", default="papers100m,twitter,friendster-agnes,igb-medium", help="with yahoo: Figure 9 too")
+    parser.add_argument("--agnes-datasets", default=",".join(AGNES_DATASETS), help="with yahoo: Figure 9 too")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--keep", default="build/ratios", help="records of the runs, one file each")
     parser.add_argument("--csv", default="results/ratios.csv")

@@ -6,13 +6,22 @@ For a pair of systems and a profile: the ratio of their epoch times as the profi
 the costs of the released programs and the profile's GPU, and every figure of those halved and doubled, whatever its source:
 none was measured on the paper's machine. Simulated, so the numbers are the same on any machine. Prints Markdown tables of
 the figures that move the ratio or an epoch by more than --least percent; --page rewrites results/sensitivity.md.
+
+--rows does it for rows of scripts/ratios.py instead, each in the column that it belongs to: assumed figures of its profiles,
+all figures of the released costs, the readahead. Its runs are kept as those of scripts/ratios.py.
+
+  scripts/sensitivity.py --rows gnndrive-fig8:sage-pygplus,gnndrive-table2:papers100m-Ginex --scale 1/100
+  nice -n 19 scripts/sensitivity.py --rows all --jobs 2
 """
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
 import sys
+
+import ratios
 
 PAIRS = [("pygplus", "gnndrive", "gnndrive-paper"), ("ginex", "agnes", "agnes-paper"), ("pygplus", "ginex", "agnes-paper")]
 HARDWARE = "workloads/hardware"
@@ -40,8 +49,9 @@ def plain(number):
     return f"{number:.6f}".rstrip("0").rstrip(".")
 
 
-def assumed(profile):
-    """(section, key, value, unit) of every assumed time or rate; costs at the profile's own clock, in nanoseconds."""
+def assumed(profile, unused=("gpu", "bus")):
+    """(section, key, value, unit) of every assumed time or rate; costs at the profile's own clock, in nanoseconds. Sections
+    that are not used are left out: without more words the CPU trains."""
     lines, section, found = lines_of(profile + ".ini"), "", []
     given = set()
     for line in lines:
@@ -50,7 +60,7 @@ def assumed(profile):
         match = FIGURE.match(line)
         if match:
             given.add(match.group(1))
-        if match and match.group(4) == "assumed" and section not in ("gpu", "bus"): # the CPU trains
+        if match and match.group(4) == "assumed" and section not in unused:
             found.append((section, match.group(1), float(match.group(2)), match.group(3)))
     for line in lines:
         costs = re.match(r"costs = (\S+)", line)
@@ -159,15 +169,91 @@ def released_table(a, slow, fast, profile):
     return table_of(a, f"{slow} / {fast} on {profile}, released costs", both("released"), figures)
 
 
+# ---- rows of ratios.py ----
+
+def replaced(words, option, value):
+    at = words.index(option) + 1
+    return words[:at] + [value] + words[at + 1:]
+
+
+def row_words(a, row, changes):
+    """Words of the row's cells with options changed: "--profile" from one name to a path, others to a value."""
+    out = []
+    for cell in row.cells:
+        words = cell.words(a, row.belongs, 1)
+        for option, value in changes.items():
+            if option == "--profile":
+                value = value[1] if cell.profile == value[0] else cell.profile
+            words = replaced(words, option, value)
+        out.append(tuple(words))
+    return out
+
+
+def row_figures(a, row):
+    """(how it is shown, {factor: words of the cells}) of every figure that the row rests on."""
+    unused = () if any(cell.compute == "cuda" for cell in row.cells) else ("gpu", "bus")
+    out = []
+    for profile in dict.fromkeys(cell.profile for cell in row.cells):
+        for section, key, value, unit in assumed(profile, unused):
+            out.append((f"`{key}` = {plain(value)} {unit}", {
+                factor: row_words(a, row, {"--profile": (profile, variant(a, profile, section, key, value * factor, unit))})
+                for factor in (0.5, 2)}))
+    if row.belongs.endswith("released"):
+        for key, value, unit in released_figures():
+            out.append((f"`{key}` = {plain(value)} {unit}", {
+                factor: row_words(a, row, {"--costs": released_variant(a, key, value * factor, unit)}) for factor in (0.5, 2)}))
+    if row.belongs.startswith("128K"):
+        out.append(("`readahead` = 128K", {factor: row_words(a, row, {"--device-readahead": f"{int(128 * factor)}K"})
+                                           for factor in (0.5, 2)}))
+    return out
+
+
+def row_table(a, row, figures, records):
+    base = ratios.value_of(row, [records[words] for words in row_words(a, row, {})])
+    lines, quiet = [], []
+    for shown, words_at in figures:
+        values = [ratios.value_of(row, [records[words] for words in words_at[factor]]) for factor in (0.5, 2)]
+        moved = [math.inf if isinstance(v, str) or isinstance(base, str) else abs(v / base - 1) for v in values]
+        if 100 * max(moved) >= a.least:
+            lines.append(f"| {shown} | " + " | ".join(v if isinstance(v, str) else f"{v:.3g}" for v in values) + " |")
+        else:
+            quiet.append(shown.split(" = ")[0])
+    said = base if isinstance(base, str) else f"{base:.3g}"
+    head = [f"## {row.name}", "", f"{row.what}; {row.belongs}, {a.scale}: **{said}**, published {row.published:.3g}.", "",
+            "| figure | halved | doubled |", "|---|---|---|"]
+    return "\n".join(head + lines + ["", f"Below {a.least:g} %: {', '.join(quiet)}."])
+
+
+def row_tables(a):
+    rows = [row for row in ratios.all_rows(a) if a.rows == ["all"] or row.name in a.rows]
+    unknown = set(a.rows) - {"all"} - {row.name for row in rows}
+    if unknown:
+        sys.exit(f"--rows {', '.join(sorted(unknown))}: scripts/ratios.py has no such row")
+    figures = {row.name: row_figures(a, row) for row in rows}
+    jobs = {}
+    for row in rows:
+        for words in row_words(a, row, {}) + [w for _, words_at in figures[row.name] for at in words_at.values() for w in at]:
+            jobs.setdefault(words, row.name)
+    records = ratios.run_jobs(a, jobs)
+    return [row_table(a, row, figures[row.name], records) for row in rows]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--oocgnn", default="build/gcc/oocgnn")
     parser.add_argument("--scale", default="1/500")
+    parser.add_argument("--rows", default="", help="rows of scripts/ratios.py, or all")
+    parser.add_argument("--jobs", type=int, default=1, help="with --rows: runs at a time")
     parser.add_argument("--least", type=float, default=2, help="percent by which a figure must move an epoch to be shown")
     parser.add_argument("--keep", default="build/sensitivity")
     parser.add_argument("--page", help="the page whose tables are rewritten")
     a = parser.parse_args()
     os.makedirs(a.keep, exist_ok=True)
+    if a.rows:
+        vars(a).update(rows=a.rows.split(","), figures=[], parts={}, epochs="2", no_run=False, until=math.inf,
+                       agnes_datasets=ratios.AGNES_DATASETS, made_with=ratios.made_with(a.oocgnn))
+        print("\n\n".join(row_tables(a)))
+        return
     tables = [ideal_table(a, *pair) for pair in PAIRS] + [released_table(a, *pair) for pair in PAIRS]
     text = "\n\n".join(tables) + "\n"
     print(text)

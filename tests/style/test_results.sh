@@ -89,11 +89,11 @@ says '(oom): ' && says '(-2.00): ' && ! grep -qF '(+1.00): ' "$dir/page.md"
 verdict "causes of what is further off than a factor of two" $?
 
 # Runs are kept: what was cut off goes on where it was, and another program's records do not count. PyG+ takes 40 s here, a
-# second seed 80 s, GNNDrive 4 s.
+# second seed 80 s, with 256 KiB of readahead 160 s, GNNDrive 4 s.
 cat >"$dir/oocgnn" <<'EOF'
 #!/usr/bin/env bash
 echo "$*" >>"${0%/*}/started"
-case $* in *"--system gnndrive"*) s=4 ;; *"--seed 2 "*) s=80 ;; *) s=40 ;; esac
+case $* in *pygplus*"--device-readahead 256K"*) s=160 ;; *"--system gnndrive"*) s=4 ;; *"--seed 2 "*) s=80 ;; *) s=40 ;; esac
 echo '{"status": "ok", "epochs": [{"wall_ns": '$s'000000000, "figures": {}}]}'
 EOF
 chmod +x "$dir/oocgnn"
@@ -117,6 +117,18 @@ verdict "what is kept is not run again" $?
 echo >>"$dir/oocgnn"
 nine --no-run && grep -q ',15,10,20,' "$dir/ratios.csv" && nine --seeds 1 --columns '128K released' && [ "$(ran)" -eq 2 ]
 verdict "another program's records do not count, and rows without any stay" $?
+
+# What a row rests on: here on the device's readahead alone.
+resting() { scripts/sensitivity.py --oocgnn "$dir/oocgnn" --keep "$dir/resting" --rows "$@" 2>"$dir/said"; }
+resting gnndrive-fig9:pygplus-8G >"$dir/rests" && grep -qF '**10**, published ' "$dir/rests" &&
+    grep -qF '| `readahead` = 128K | 10 | 40 |' "$dir/rests" && [ "$(grep -c '^| `' "$dir/rests")" -eq 1 ] &&
+    grep -q '^Below 2 %: .*`fault_major`.*`list_take`' "$dir/rests"
+verdict "what a row rests on" $?
+rm -f "$dir/started"
+resting gnndrive-fig9:pygplus-8G >"$dir/again" && [ "$(ran)" -eq 0 ] && cmp -s "$dir/rests" "$dir/again"
+verdict "runs of a row's figures are not kept" $?
+resting gnndrive-fig9:nothing >/dev/null
+verdict "a row that is not there passed" $((1 - ($? != 0)))
 
 if [ -e results/ratios.md ]; then
     scripts/ratios.py --check
