@@ -236,8 +236,7 @@ void gnn_recipe_indices(const struct gnn_recipe *recipe, const uint64_t *indptr,
 void gnn_recipe_labels(const struct gnn_recipe *recipe, gnn_node first, uint64_t count, int32_t *labels)
 {
     assert(first + count <= recipe->counts.nodes);
-    for (uint64_t i = 0; i < count; i++)
-        labels[i] = (int32_t)gnn_procedural_label(recipe->graph, (gnn_node)(first + i));
+    gnn_procedural_labels(recipe->graph, first, (uint32_t)count, (uint32_t *)labels); /* classes are fewer than 2^31 */
 }
 
 uint32_t gnn_recipe_split_count(const struct gnn_recipe *recipe, enum gnn_recipe_split split)

@@ -149,13 +149,33 @@ static uint32_t other_class(const struct gnn_procedural *g, uint32_t class, uint
     return other < class ? other : other + 1;
 }
 
-uint32_t gnn_procedural_label(const struct gnn_procedural *graph, gnn_node node)
+static inline uint32_t label_in(const struct gnn_procedural *graph, gnn_node node, uint32_t class)
 {
-    const uint32_t class = gnn_procedural_class(graph, node);
     const uint64_t draw = gnn_splitmix64_at(graph->label_key, node);
     if ((draw & 0xffffff) >= graph->label_noise_24bit)
         return class;
     return other_class(graph, class, (uint32_t)(draw >> 32));
+}
+
+uint32_t gnn_procedural_label(const struct gnn_procedural *graph, gnn_node node)
+{
+    return label_in(graph, node, gnn_procedural_class(graph, node));
+}
+
+void gnn_procedural_labels(const struct gnn_procedural *graph, gnn_node first, uint32_t count, uint32_t *labels)
+{
+    assert((uint64_t)first + count <= graph->config.node_count);
+    for (uint32_t i = 0; i < count; i++)
+        labels[i] = label_in(graph, first + i, gnn_class_of(&graph->groups, first + i));
+    if (graph->reach == NULL)
+        return;
+    const uint32_t members = gnn_reach_count(graph->reach);
+    for (uint32_t index = gnn_reach_from(graph->reach, first); index < members; index++) {
+        const gnn_node node = gnn_reach_node(graph->reach, index);
+        if (node - first >= count)
+            return;
+        labels[node - first] = label_in(graph, node, gnn_reach_class(graph->reach, index));
+    }
 }
 
 /* ---- neighbours ---- */

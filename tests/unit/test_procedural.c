@@ -192,6 +192,9 @@ static void test_classes_and_labels(void **state)
     uint32_t of_class[20] = {0}, noisy = 0;
     for (uint32_t v = 0; v < base.node_count; v++) {
         const uint32_t class = gnn_procedural_class(graph, v), label = gnn_procedural_label(graph, v);
+        uint32_t again;
+        gnn_procedural_labels(graph, v, 1, &again);
+        assert_int_equal(again, label);
         assert_true(class < 20 && label < 20);
         of_class[class]++;
         noisy += class != label;

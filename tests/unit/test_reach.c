@@ -90,9 +90,15 @@ static void test_closed(void **state)
     struct gnn_procedural *const graph = open_graph(&base);
     struct gnn_reach *const reach = open_reach(&base);
     uint32_t *const degrees = calloc(base.node_count, sizeof *degrees);
+    uint32_t *const labels = calloc(base.node_count, sizeof *labels);
     gnn_procedural_degrees(graph, 0, base.node_count, degrees);
+    for (gnn_node first = 0, count = 1; first < base.node_count; first += count, count = 3 * count) {
+        count = gnn_min_u32(count, base.node_count - first);
+        gnn_procedural_labels(graph, first, count, labels + first);
+    }
     for (gnn_node v = 0; v < base.node_count; v++) {
         assert_int_equal(degrees[v], gnn_procedural_degree(graph, v));
+        assert_int_equal(labels[v], gnn_procedural_label(graph, v));
         assert_true(degrees[v] <= gnn_procedural_degree_max(graph));
         const uint32_t index = gnn_reach_index(reach, v);
         if (index == GNN_NODE_NONE && v % 16 != 0)
@@ -111,6 +117,7 @@ static void test_closed(void **state)
     assert_int_equal(gnn_procedural_reach_count(graph), gnn_reach_count(reach));
     for (uint32_t i = 0; i < base.reach.split_count; i++)
         assert_int_not_equal(gnn_reach_index(reach, gnn_procedural_split_node(graph, i)), GNN_NODE_NONE);
+    free(labels);
     free(degrees);
     gnn_reach_close(reach);
     gnn_procedural_close(graph);
