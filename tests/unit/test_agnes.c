@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -1027,6 +1028,48 @@ static void test_the_lists_of_a_hyperbatch_are_planned(void **state)
     assert_true(held >= listed_more / 5); /* planned is what mini-batches may hold, held what these do */
 }
 
+static const struct gnn_world_ops *real_ops;
+static atomic_uint allocations;
+
+static enum gnn_status counted_alloc(struct gnn_world *w, const char *name, uint64_t bytes, unsigned flags, void **out,
+                                     struct gnn_err *err)
+{
+    atomic_fetch_add(&allocations, 1);
+    return real_ops->mem_alloc(w, name, bytes, flags, out, err);
+}
+
+/* Threads that map memory wait for each other where nobody counts it: a hop asks for memory a few times, however many
+ * mini-batches it has. */
+static void test_memory_is_not_asked_for_by_the_mini_batch(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct train_run run;
+    static const struct train_graph_config many = {
+        .nodes = 5000, .mean_degree = 12, .dim = 4, .classes = 5, .train = 4000, .seed = 11};
+    fixture_open(&f, .graph = &many);
+    train_run_init(&run, f.world, "agnes");
+    run.options = OPTIONS("io=buffered", "block=4K", "workers=4", "hyperbatch=1000");
+    must(train_run_open(&run, &f.graph), &run.err);
+    real_ops = f.world->ops;
+    struct gnn_world_ops counting = *real_ops;
+    counting.mem_alloc = counted_alloc;
+    f.world->ops = &counting;
+    const unsigned batches = many.train / BATCH;
+    unsigned asked[2];
+    for (uint64_t epoch = 0; epoch < 2; epoch++) {
+        atomic_store(&allocations, 0);
+        must(train_run_epoch(&run, epoch), &run.err);
+        asked[epoch] = atomic_load(&allocations);
+    }
+    f.world->ops = real_ops;
+    print_message("%u mini-batches: %u allocations, then %u\n", batches, asked[0], asked[1]);
+    assert_true(asked[0] < batches);
+    assert_true(asked[1] < batches);
+    train_run_close(&run);
+    fixture_close(&f);
+}
+
 static void test_refusals_name_the_parameter(void **state)
 {
     (void)state;
@@ -1084,6 +1127,7 @@ int main(void)
         cmocka_unit_test(test_the_automatic_hyperbatch_is_near_the_best),
         cmocka_unit_test(test_the_smallest_accepted_cap_is_kept),
         cmocka_unit_test(test_the_lists_of_a_hyperbatch_are_planned),
+        cmocka_unit_test(test_memory_is_not_asked_for_by_the_mini_batch),
         cmocka_unit_test(test_refusals_name_the_parameter),
     };
     alarm(300); /* a hang is a failure too */
