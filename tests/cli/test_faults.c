@@ -341,7 +341,8 @@ static void a_slow_device_is_slow(void **state)
                                 "never",    "--set",   "pygplus.readahead=off", NULL};
     int exit_status;
     json_t *const run = tiny_runs_json(t, more, &exit_status);
-    assert_int_equal(exit_status, 0);
+    if (exit_status != 0)
+        fail_msg("status %d, %s: %s", exit_status, tiny_runs_text(run, "status"), tiny_runs_text(run, "reasons"));
     const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
     const json_t *const counters = json_object_get(epoch, "counters");
     const double bytes = (double)json_integer_value(json_object_get(counters, "device_read_bytes"));
