@@ -207,6 +207,17 @@ struct piece {
     uint32_t end_bytes; /* beyond these, less than a sector at the end of an attached file */
 };
 
+/* Bytes from `at` on that one read may ask for: a block's worth where the next block follows in the file, as it does in
+ * a stream that is written alone, else those to the end of the block. */
+static uint64_t run_bytes(const struct gnn_stream *stream, uint64_t at)
+{
+    const uint64_t block_bytes = stream->owner->config.block_bytes, block = at / block_bytes;
+    assert(block < stream->block_count);
+    const bool follows =
+        block + 1 < stream->block_count && stream->block_offset[block + 1] == stream->block_offset[block] + block_bytes;
+    return follows ? block_bytes : block_bytes - at % block_bytes;
+}
+
 /* The piece of `span` that starts `done` bytes into it. */
 static struct piece piece_at(const struct gnn_span *span, uint64_t done, uint32_t align_bytes)
 {
@@ -216,10 +227,9 @@ static struct piece piece_at(const struct gnn_span *span, uint64_t done, uint32_
     assert(done < span->len_bytes);
     assert(at + left <= stream->flushed_bytes);
     if (stream->owner != NULL) {
-        const uint64_t block_bytes = stream->owner->config.block_bytes, in_block = at % block_bytes;
-        left = gnn_min_u64(left, block_bytes - in_block);
-        assert(at / block_bytes < stream->block_count);
-        return (struct piece){.file_offset_bytes = stream->block_offset[at / block_bytes] + in_block,
+        const uint64_t block_bytes = stream->owner->config.block_bytes;
+        left = gnn_min_u64(left, run_bytes(stream, at));
+        return (struct piece){.file_offset_bytes = stream->block_offset[at / block_bytes] + at % block_bytes,
                               .len_bytes = (uint32_t)gnn_round_up(left, GNN_PAGE_BYTES)};
     }
     left = gnn_min_u64(left, GNN_READER_LOAD_BYTES_MAX);

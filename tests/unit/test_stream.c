@@ -249,6 +249,53 @@ static void test_files_of_any_length_are_walked_whole(void **state)
         }
 }
 
+/* A span over the border of two blocks is one read where they lie one behind the other in the file, and two where
+ * another stream took the place between. */
+static void test_blocks_side_by_side_are_one_read(void **state)
+{
+    (void)state;
+    enum { BLOCK = 8192, BLOCKS = 6 };
+    static const uint64_t expected_ios[] = {1, 2}; /* alone; another block between each two */
+    for (uint32_t others = 0; others < 2; others++) {
+        struct fixture p;
+        struct gnn_stream_file *trace;
+        struct gnn_stream *streams[2];
+        static unsigned char data[BLOCK];
+        fixture_open(&p, .scratch = true);
+        const struct gnn_stream_file_config file = {.dir = p.scratch.dir, .block_bytes = BLOCK};
+        must(gnn_stream_file_open(p.world, &file, &trace, &p.err), &p.err);
+        for (uint32_t s = 0; s < 2; s++)
+            must(gnn_stream_open(trace, &streams[s], &p.err), &p.err);
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            for (uint32_t s = 0; s <= others; s++) {
+                memset(data, (int)(s * BLOCKS + b), sizeof data);
+                must(gnn_stream_append(streams[s], data, sizeof data, &p.err), &p.err);
+            }
+        const struct gnn_reader_config config = {.engine = GNN_RING_POOL,
+                                                 .depth = 8,
+                                                 .files = (struct gnn_file *[]){gnn_stream_file_handle(trace)},
+                                                 .file_count = 1};
+        struct gnn_reader *reader;
+        must(gnn_reader_open(p.world, &config, &reader, &p.err), &p.err);
+        void *dst = aligned_alloc(GNN_PAGE_BYTES, BLOCK);
+        assert_non_null(dst);
+        const struct gnn_span span = {.stream = streams[0], .offset_bytes = BLOCK / 2, .len_bytes = BLOCK};
+        must(gnn_stream_load(reader, &span, &dst, 1, &p.err), &p.err);
+        for (uint64_t i = 0; i < span.len_bytes; i++)
+            assert_int_equal(((unsigned char *)dst)[i], (BLOCK / 2 + i) / BLOCK);
+        struct gnn_reader_counters counters;
+        gnn_reader_counters(reader, &counters);
+        assert_int_equal(counters.requested_ios, expected_ios[others]);
+        assert_int_equal(counters.requested_bytes, span.len_bytes);
+        free(dst);
+        gnn_reader_close(reader);
+        for (uint32_t s = 0; s < 2; s++)
+            gnn_stream_close(streams[s]);
+        gnn_stream_file_close(trace);
+        close_empty(&p);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void test_a_full_disk_is_said_and_survived(void **state)
@@ -318,6 +365,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_goes_in_comes_out),
         cmocka_unit_test(test_files_of_any_length_are_walked_whole),
+        cmocka_unit_test(test_blocks_side_by_side_are_one_read),
         cmocka_unit_test(test_a_full_disk_is_said_and_survived),
         cmocka_unit_test(test_blocks_that_do_not_fit_are_refused),
         cmocka_unit_test(test_a_failed_read_is_an_error_not_a_hang),
