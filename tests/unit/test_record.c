@@ -275,6 +275,38 @@ static void one_hit_ratio(void **state)
     gnn_run_record_free(&run);
 }
 
+/* What came in, before the first epoch too, over the bound that somebody counted later. */
+static void a_bound_comes_later(void **state)
+{
+    struct gnn_db *db = open_db(*state, GNN_DB_WRITE);
+    struct gnn_run_record run, read;
+    struct gnn_err err = {0};
+    fake_run(&run, "diskgnn", 10, 2, 1);
+    run.dim = 128; /* rows of 512 bytes */
+    run.epochs[0].counters.rows_read = 70;
+    run.epochs[1].counters.rows_read = 30;
+    assert_int_equal(gnn_run_bound_bytes(&run), GNN_UNKNOWN);
+    assert_true(isnan(gnn_run_bound_ratio(&run)));
+    store(db, &run);
+    must(gnn_db_set_environment(db, run.run_id, GNN_ENVIRONMENT_BOUND, "1", &err), &err);
+    must(gnn_db_set_environment(db, run.run_id, GNN_ENVIRONMENT_BOUND, "25600", &err), &err); /* 50 rows */
+    must(gnn_db_load(db, run.run_id, &read, &err), &err);
+    assert_int_equal(gnn_run_bound_bytes(&read), 25600);
+    assert_true(gnn_run_bound_ratio(&read) == 2);
+    struct gnn_record_figure *const open_rows = &read.epochs[0].figures[read.epochs[0].figure_count++];
+    *open_rows = (struct gnn_record_figure){.name = GNN_FIGURE_OPEN_ROWS, .value = 25};
+    assert_true(gnn_run_bound_ratio(&read) == 2.5);
+    char *const text = json_text(&read);
+    assert_non_null(strstr(text, "\"bound_bytes\":25600,\"bound_ratio\":2.5"));
+    free(text);
+    read.epochs[1].counters.rows_read = GNN_UNKNOWN; /* a mapping counts no rows */
+    assert_true(isnan(gnn_run_bound_ratio(&read)));
+    assert_int_equal(gnn_db_set_environment(db, run.run_id + 1, GNN_ENVIRONMENT_BOUND, "1", &err), GNN_ENOENT);
+    gnn_run_record_free(&read);
+    gnn_run_record_free(&run);
+    gnn_db_close(db);
+}
+
 static void invalid_runs_show_no_times(void **state)
 {
     (void)state;
@@ -531,6 +563,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(schema_and_columns_agree, make_db_dir, remove_db_dir),
         cmocka_unit_test(json_has_the_promised_names),
         cmocka_unit_test(one_hit_ratio),
+        cmocka_unit_test_setup_teardown(a_bound_comes_later, make_db_dir, remove_db_dir),
         cmocka_unit_test(invalid_runs_show_no_times),
         cmocka_unit_test_setup_teardown(foreign_files_are_refused, make_db_dir, remove_db_dir),
         cmocka_unit_test_setup_teardown(writers_in_parallel, make_db_dir, remove_db_dir),
