@@ -466,6 +466,8 @@ static bool report(const struct bench *b, const struct plan *p, const struct cpu
         "Device: sweep %.2f + written %.2f + read back %.2f + lists %.2f + spool %.2f = %.2f s (limit %.2f); each "
         "load at random %.2f s.\n",
         p->sweep_s, p->write_s, p->back_s, p->lists_s, p->spool_s, p->device_s, b->options.device_s, p->direct_s);
+    (void)printf("It stays below the limit if reads and writes slow each other by up to %.2f times.\n",
+                 (b->options.device_s - p->lists_s - p->spool_s) / (p->sweep_s + p->write_s + p->back_s));
     (void)printf(
         "Processor: inspect %.2f + plan %.2f + distribute %.2f + requests (by the profile) %.2f = %.2f s (limit "
         "%.2f).\n%s\n",
