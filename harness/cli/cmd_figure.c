@@ -37,7 +37,7 @@ static const char *const worlds[] = {[GNN_WORLD_MEASURED] = "measured", [GNN_WOR
 
 /* clang-format off */
 static const struct gnn_option figure_table[] = {
-    OPTION("list", BOOL, list, "no", .help = "every figure and table of the papers, and what there is of it"),
+    OPTION("list", BOOL, list, "no", .help = "every figure and table of the papers, what there is of it, and the minutes that are left"),
     OPTION("all", BOOL, all, "no", .help = "every figure that can be had"),
     OPTION("check", BOOL, check, "no",
            .help = "run and draw nothing: what holds of what is recorded; with --all a summary"),
@@ -278,21 +278,38 @@ static enum gnn_status make_figure(struct figures *f, const struct found *found,
 
 /* ---- the command ---- */
 
-static enum gnn_status list_figure(const struct figures *f, const struct found *found, struct gnn_err *err)
+static void print_minutes(const struct gnn_figure_left *left, char *text, size_t text_bytes)
+{
+    if (left->cells == 0)
+        (void)snprintf(text, text_bytes, "-");
+    else if (left->unknown == left->cells)
+        (void)snprintf(text, text_bytes, "?");
+    else
+        (void)snprintf(text, text_bytes, "%.1f%s", left->minutes, left->unknown > 0 ? "+?" : "");
+}
+
+static enum gnn_status list_figure(const struct figures *f, const struct found *found, struct gnn_figure_left *total,
+                                   struct gnn_err *err)
 {
     struct gnn_paper_figure *figure;
+    struct gnn_figure_left left;
     uint32_t cells, recorded;
     if (found->about.missing[0] != '\0') {
-        (void)printf("%-20s %-12s %s\n", found->id, "-", found->about.missing);
+        (void)printf("%-20s %-12s %-8s %s\n", found->id, "-", "-", found->about.missing);
         return GNN_OK;
     }
     GNN_TRY(open_figure(f, found, &figure, err));
     const enum gnn_status status = gnn_figure_load(figure, f->config.any_build, 1, err);
     gnn_figure_count(figure, &cells, &recorded);
     if (status == GNN_OK) {
-        char state[48];
+        char state[48], minutes[32];
+        gnn_figure_left(figure, &left);
+        total->cells += left.cells;
+        total->unknown += left.unknown;
+        total->minutes += left.minutes;
+        print_minutes(&left, minutes, sizeof minutes);
         (void)snprintf(state, sizeof state, "%u of %u", recorded, cells);
-        (void)printf("%-20s %-12s %s\n", found->id, state, found->about.title);
+        (void)printf("%-20s %-12s %-8s %s\n", found->id, state, minutes, found->about.title);
     }
     gnn_figure_close(figure);
     return status;
@@ -300,9 +317,17 @@ static enum gnn_status list_figure(const struct figures *f, const struct found *
 
 static enum gnn_status list_all(const struct figures *f, struct gnn_err *err)
 {
-    (void)printf("%-20s %-12s %s\n", "figure", "cells there", "what it shows, or why it is not to be had");
+    struct gnn_figure_left total = {.cells = 0};
+    (void)printf("%-20s %-12s %-8s %s\n", "figure", "cells there", "minutes",
+                 "what it shows, or why it is not to be had");
     for (uint32_t i = 0; i < f->found_count; i++)
-        GNN_TRY(list_figure(f, &f->found[i], err));
+        GNN_TRY(list_figure(f, &f->found[i], &total, err));
+    (void)printf("\n%u cells to run: about %.0f minutes of a core", total.cells, total.minutes);
+    if (f->config.jobs > 1)
+        (void)printf(", %.0f with %u at a time", total.minutes / f->config.jobs, f->config.jobs);
+    if (total.unknown > 0)
+        (void)printf(", and %u cells of which nobody knows", total.unknown);
+    (void)putchar('\n');
     return GNN_OK;
 }
 

@@ -25,9 +25,9 @@ static const struct {
     {                                                                                                                  \
 #field, offsetof(struct gnn_figure_about, field)                                                               \
     }
-    ABOUT(paper),       ABOUT(place),  ABOUT(title),   ABOUT(chart),   ABOUT(x),       ABOUT(x_keys),
-    ABOUT(published_x), ABOUT(facets), ABOUT(y),       ABOUT(x_label), ABOUT(y_label), ABOUT(log),
-    ABOUT(published),   ABOUT(note),   ABOUT(missing), ABOUT(scale),   ABOUT(scaled),  ABOUT(target),
+    ABOUT(paper),   ABOUT(place), ABOUT(title),   ABOUT(chart),   ABOUT(x),       ABOUT(x_keys),    ABOUT(published_x),
+    ABOUT(facets),  ABOUT(y),     ABOUT(x_label), ABOUT(y_label), ABOUT(log),     ABOUT(published), ABOUT(note),
+    ABOUT(missing), ABOUT(scale), ABOUT(scaled),  ABOUT(target),  ABOUT(minutes),
 #undef ABOUT
 };
 enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };
@@ -352,6 +352,7 @@ static enum gnn_status choose_scale(struct gnn_paper_figure *figure, const struc
                                     struct gnn_err *err)
 {
     figure->scale_divisor = setup->scale_divisor != 0 ? setup->scale_divisor : 1;
+    figure->own_setup = setup->scale_divisor == 0 && setup->world == GNN_WORLD_SIMULATED;
     if (setup->scale_divisor != 0 || figure->about.scale[0] == '\0')
         return GNN_OK;
     return gnn_parse_scale(figure->about.scale, &figure->scale_divisor, err);

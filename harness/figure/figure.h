@@ -11,8 +11,9 @@
  * Keys of [figure]: paper, place ("Figure 8"), title, chart (gnn_figure_charts), x and facets (keys of cells), x_keys
  * (where series set x by keys of their own), y (metrics, metric.h; the first is drawn), x_label, y_label, log (yes),
  * target, published (what each metric is called there, - for none), published_x (what x is called there), note, missing
- * (why there is no such figure here; then there are no cells), scale ("1/100": where none is asked for), scaled
- * (parameters of systems that are sizes of the paper's).
+ * (why there is no such figure here; then there are no cells), minutes (of one core, what all cells take as the file has
+ * them: for an estimate before anything was run), scale ("1/100": where none is asked for), scaled (parameters of
+ * systems that are sizes of the paper's).
  *
  * A case with `trains = yes` computes in earnest, on this machine and its processors, whatever the world of the others:
  * its series takes the accuracy of each epoch from there and everything else from its other case. `target` in [figure]
@@ -42,6 +43,7 @@ struct gnn_figure_about {
     char x_label[GNN_FIGURE_LINE], y_label[GNN_FIGURE_LINE], log[GNN_FIGURE_LINE];
     char published[GNN_FIGURE_LINE], published_x[GNN_FIGURE_LINE], note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
     char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE], target[GNN_FIGURE_LINE];
+    char minutes[GNN_FIGURE_LINE];
 };
 
 struct gnn_figure_series {
@@ -80,6 +82,7 @@ struct gnn_paper_figure {
     uint32_t predicate_count;
     struct gnn_published published;
     uint32_t scale_divisor;
+    bool own_setup; /* the cells are as the file has them: in the simulated world, at the figure's own scale */
 };
 
 /* Where and at what size the cells are run. */

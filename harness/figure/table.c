@@ -229,6 +229,16 @@ static const char *compute_of(const struct gnn_run_record *run)
     return run->compute;
 }
 
+static const char *world_of(const struct gnn_run_record *run)
+{
+    return run->world;
+}
+
+static const char *profile_of(const struct gnn_run_record *run)
+{
+    return run->profile;
+}
+
 static const char *start_of(const struct gnn_run_record *run)
 {
     return run->cold_observed == 1 ? "cold" : run->cold_observed == 0 ? "warm" : "";
@@ -260,11 +270,11 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     text[0] = '\0';
     if (run == NULL)
         return;
-    say(&c, "%s world", run->world);
-    if (run->profile[0] != '\0') {
-        say(&c, ", profile %s", run->profile);
+    say_all(&c, figure, "", world_of);
+    say(&c, " world");
+    say_all(&c, figure, ", profile ", profile_of);
+    if (run->profile[0] != '\0')
         say_assumed(&c, run->profile);
-    }
     say(&c, ", scale 1/%u", figure->scale_divisor);
     say_all(&c, figure, ", compute ", compute_of);
     say_all(&c, figure, ", start ", start_of);

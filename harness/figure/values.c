@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { REPETITIONS_MAX = 64 };
@@ -48,6 +49,32 @@ void gnn_figure_count(const struct gnn_paper_figure *figure, uint32_t *cells, ui
             continue;
         ++*cells;
         *recorded += figure->cells[i].run_count > 0 ? 1 : 0;
+    }
+}
+
+/* Minutes of a cell by what the file says of all of them together; NAN: it says nothing of cells at this scale. */
+static double minutes_by_file(const struct gnn_paper_figure *figure)
+{
+    if (figure->about.minutes[0] == '\0' || !figure->own_setup)
+        return (double)NAN;
+    return strtod(figure->about.minutes, NULL) / figure->job->count;
+}
+
+void gnn_figure_left(const struct gnn_paper_figure *figure, struct gnn_figure_left *out)
+{
+    *out = (struct gnn_figure_left){.cells = 0};
+    for (uint32_t i = 0; i < figure->job->count; i++) {
+        struct gnn_run_cost cost = {.host_ns = GNN_UNKNOWN};
+        struct gnn_err ignored = {0}; /* an estimate is no reason to fail */
+        if (figure->job->cells[i].refusal[0] != '\0' || figure->cells[i].run_count > 0)
+            continue;
+        out->cells++;
+        (void)!gnn_sweep_cost(&figure->job->cells[i].config, &cost, &ignored);
+        const double minutes = cost.host_ns != GNN_UNKNOWN ? (double)cost.host_ns / 60e9 : minutes_by_file(figure);
+        if (isfinite(minutes))
+            out->minutes += minutes;
+        else
+            out->unknown++;
     }
 }
 

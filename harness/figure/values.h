@@ -45,4 +45,13 @@ const struct gnn_figure_cell *gnn_figure_find(const struct gnn_paper_figure *fig
 /* How many cells there are to run (not those that are impossible), and how many of them are recorded. */
 void gnn_figure_count(const struct gnn_paper_figure *figure, uint32_t *cells, uint32_t *recorded);
 
+/* What is left to run. */
+struct gnn_figure_left {
+    uint32_t cells;   /* that are not recorded */
+    uint32_t unknown; /* among them, of which nobody knows what they take */
+    double minutes;   /* of one core, all others: as earlier runs of them or like them took, else by the figure's
+                       * `minutes` */
+};
+void gnn_figure_left(const struct gnn_paper_figure *figure, struct gnn_figure_left *out);
+
 #endif

@@ -47,7 +47,8 @@ static int make_place(void **state)
         "fanout = 5,5\nevaluate = never\nepochs = 2\nmodel = sage\n[slow]\nsystem = pygplus\ndim = 64, 512\n[fast]\n"
         "system = null\ndim = 64, 512\npublished = F\n[no]\nsystem = null\ntask = link\ndim = 64\n[peer]\npublished "
         "= P/x\n[figure]\npaper = tiny\nplace = Figure 1\ntitle = A tiny figure\nchart = bars\nx = dim\nfacets = "
-        "dataset\ny = epoch_s, reads\nx_label = width\ny_label = seconds\nlog = yes\npublished = time\nscale = "
+        "dataset\ny = epoch_s, reads\nx_label = width\ny_label = seconds\nlog = yes\npublished = time\nminutes = "
+        "2.5\nscale = "
         "1/4000\n[holds]\norder = epoch_s[fast] < epoch_s[slow]\nratio = epoch_s[slow, dim=512] / epoch_s[slow, "
         "dim=64] ~ 1000\nopen = epoch_s[no] < 1\n[reasons]\nratio = nobody said so\n");
     write_text(p, "oocgnn/figures/tiny-fig2.ini",
@@ -136,15 +137,16 @@ static void what_is_recorded_is_checked_and_listed(void **state)
 {
     const struct place *const p = *state;
     static const char *const nothing[] = {"0 of 4 cells are recorded", "not measurable  order", NULL};
-    static const char *const listed[] = {"tiny-fig1            0 of 4",
-                                         "tiny-fig2            -            it needs a thing", NULL};
+    static const char *const listed[] = {"tiny-fig1            0 of 4       2.0      A tiny figure",
+                                         "tiny-fig2            -            -        it needs a thing",
+                                         "minutes of a core, ", NULL};
     static const char *const not_had[] = {"tiny-fig2 is not to be had: it needs a thing nobody has", NULL};
     static const char *const unknown[] = {"no figure \"tiny-fig3\"", "did you mean", NULL};
     static const char *const none[] = {"name some, or --all", NULL};
     struct process_result r = figure(p, "tiny-fig1 --check");
     expect(&r, 0, nothing);
     process_free(&r);
-    r = figure(p, "--list");
+    r = figure(p, "--list --jobs 2");
     expect(&r, 0, listed);
     process_free(&r);
     r = figure(p, "tiny-fig2");
