@@ -171,30 +171,57 @@ static struct paper *paper_of(struct figures *f, const char *name)
     return paper;
 }
 
-/* Median and worst of log2(ours / published), the worst being the farthest from 0. */
-static void print_errors(struct gnn_figure_verdicts *verdicts)
+/* log2(ours / published): 1 where ours is twice as large. */
+static double error_of(const struct gnn_figure_ratio *ratio)
 {
-    double worst = 0;
-    for (uint32_t i = 0; i < verdicts->ratio_count; i++)
-        worst = fabs(verdicts->errors[i]) > fabs(worst) ? verdicts->errors[i] : worst;
-    if (verdicts->ratio_count == 0)
-        (void)printf(" | 0 | | |\n");
-    else
-        (void)printf(" | %u | %+.2f | %+.2f |\n", verdicts->ratio_count,
-                     gnn_median(verdicts->errors, verdicts->ratio_count), worst);
+    return log2(ratio->ours / ratio->published);
 }
 
-static void print_summary(struct figures *f)
+/* Median and worst of the errors, the worst being the farthest from 0. */
+static enum gnn_status print_errors(const struct gnn_figure_verdicts *verdicts, struct gnn_err *err)
 {
+    double *errors, worst = 0;
+    if (verdicts->ratio_count == 0) {
+        (void)printf(" | 0 | | |\n");
+        return GNN_OK;
+    }
+    GNN_NEW(errors, verdicts->ratio_count, err, "the errors of %u ratios", verdicts->ratio_count);
+    for (uint32_t i = 0; i < verdicts->ratio_count; i++) {
+        errors[i] = error_of(&verdicts->ratios[i]);
+        worst = fabs(errors[i]) > fabs(worst) ? errors[i] : worst;
+    }
+    (void)printf(" | %u | %+.2f | %+.2f |\n", verdicts->ratio_count, gnn_median(errors, verdicts->ratio_count), worst);
+    free(errors);
+    return GNN_OK;
+}
+
+/* Every published ratio that is known here. */
+static void print_ratios(const struct figures *f)
+{
+    (void)printf("\n| figure | ratio | where | ours | published | log2 | holds | likely cause where not |\n"
+                 "|---|---|---|---|---|---|---|---|\n");
+    for (uint32_t i = 0; i < f->paper_count; i++)
+        for (uint32_t r = 0; r < f->papers[i].verdicts.ratio_count; r++) {
+            const struct gnn_figure_ratio *const ratio = &f->papers[i].verdicts.ratios[r];
+            (void)printf("| %s | %s | %s | %.3g | %.4g | %+.2f | %s | %s |\n", ratio->figure, ratio->predicate,
+                         ratio->where, ratio->ours, ratio->published, error_of(ratio), ratio->holds ? "yes" : "no",
+                         ratio->holds ? "" : ratio->reason);
+        }
+}
+
+static enum gnn_status print_summary(const struct figures *f, struct gnn_err *err)
+{
+    print_ratios(f);
     (void)printf(
         "\n| paper | figures | not to be had | hold | do not hold | not measurable | ratios | median log2(ours / "
         "published) | worst |\n|---|---|---|---|---|---|---|---|---|\n");
     for (uint32_t i = 0; i < f->paper_count; i++) {
-        struct paper *const paper = &f->papers[i];
+        const struct paper *const paper = &f->papers[i];
         (void)printf("| %s | %u | %u | %u | %u | %u", paper->name, paper->figures, paper->missing, paper->verdicts.held,
                      paper->verdicts.failed, paper->verdicts.unmeasured);
-        print_errors(&paper->verdicts);
+        GNN_TRY(print_errors(&paper->verdicts, err));
     }
+    return GNN_OK;
 }
 
 /* ---- one figure ---- */
@@ -342,8 +369,7 @@ static enum gnn_status make_all(struct figures *f, int *exit_status, struct gnn_
         if (status != GNN_OK)
             *exit_status = gnn_cli_failed(&cause);
     }
-    print_summary(f);
-    return GNN_OK;
+    return print_summary(f, err);
 }
 
 static enum gnn_status do_all(struct figures *f, int *exit_status, struct gnn_err *err)

@@ -9,6 +9,7 @@
 enum { LINES_MAX = 8 };
 
 struct telling {
+    const struct gnn_paper_figure *figure;
     const struct gnn_figure_predicate *predicate;
     FILE *out;
     struct gnn_figure_verdicts *sum;
@@ -16,16 +17,22 @@ struct telling {
     bool out_of_memory;
 };
 
-static void add_error(struct telling *t, double error)
+static void add_ratio(struct telling *t, const struct gnn_judged *judged, double published)
 {
-    double *const errors = gnn_grow(t->sum->errors, t->sum->ratio_count, &t->sum->room, sizeof *errors);
-    if (errors == NULL) {
+    struct gnn_figure_ratio *const ratios =
+        gnn_grow(t->sum->ratios, t->sum->ratio_count, &t->sum->room, sizeof *ratios);
+    if (ratios == NULL) {
         t->out_of_memory = true;
         return;
     }
-    t->sum->errors = errors;
+    t->sum->ratios = ratios;
     assert(t->sum->ratio_count < t->sum->room);
-    errors[t->sum->ratio_count++] = error;
+    struct gnn_figure_ratio *const ratio = &ratios[t->sum->ratio_count++];
+    *ratio = (struct gnn_figure_ratio){.ours = judged->values[0], .published = published, .holds = judged->holds};
+    (void)snprintf(ratio->figure, sizeof ratio->figure, "%s", t->figure->id);
+    (void)snprintf(ratio->predicate, sizeof ratio->predicate, "%s", t->predicate->name);
+    (void)snprintf(ratio->where, sizeof ratio->where, "%s", judged->where);
+    (void)snprintf(ratio->reason, sizeof ratio->reason, "%s", t->predicate->reason);
 }
 
 /* One combination: its operands with the signs between them. The first few are told, and all that do not hold. */
@@ -35,7 +42,7 @@ static void tell(void *ctx, const struct gnn_judged *judged)
     double published;
     const bool ratio = gnn_predicate_is_ratio(&t->predicate->parsed, &published) && judged->values[0] > 0;
     if (ratio)
-        add_error(t, log2(judged->values[0] / published));
+        add_ratio(t, judged, published);
     if (judged->holds && t->told >= LINES_MAX) {
         t->left_out++;
         return;
@@ -79,7 +86,7 @@ enum gnn_status gnn_figure_judge(struct gnn_paper_figure *figure, const struct g
     struct gnn_value_source source;
     gnn_figure_values(figure, &source);
     for (uint32_t i = 0; i < figure->predicate_count; i++) {
-        struct telling t = {.predicate = &figure->predicates[i], .out = out, .sum = sum};
+        struct telling t = {.figure = figure, .predicate = &figure->predicates[i], .out = out, .sum = sum};
         judge_one(&figure->predicates[i], &source, tolerances, &t);
         if (t.out_of_memory)
             return gnn_fail(err, GNN_ENOMEM, "the ratios of figure %s", figure->id);
@@ -89,6 +96,6 @@ enum gnn_status gnn_figure_judge(struct gnn_paper_figure *figure, const struct g
 
 void gnn_figure_verdicts_close(struct gnn_figure_verdicts *verdicts)
 {
-    free(verdicts->errors);
+    free(verdicts->ratios);
     *verdicts = (struct gnn_figure_verdicts){.held = 0};
 }

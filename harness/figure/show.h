@@ -22,12 +22,20 @@ GNN_MUST_CHECK enum gnn_status gnn_figure_draw(const struct gnn_paper_figure *fi
  * besides the axes. "" when nothing is recorded. */
 void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_t text_bytes);
 
+/* A published ratio that is known here. */
+struct gnn_figure_ratio {
+    char figure[GNN_NAME_MAX], predicate[GNN_NAME_MAX];
+    char where[256]; /* "dataset=twitter"; "" where nothing is free */
+    char reason[GNN_FIGURE_LINE];
+    double ours, published;
+    bool holds;
+};
+
 /* What a figure's predicates come to. */
 struct gnn_figure_verdicts {
     uint32_t held, failed, unmeasured;
-    uint32_t ratio_count; /* published ratios that are known here */
-    double *errors;       /* (ratio_count) log2 of ours over the published one; owned */
-    uint32_t room;
+    uint32_t ratio_count, room;
+    struct gnn_figure_ratio *ratios; /* (ratio_count) owned */
 };
 void gnn_figure_verdicts_close(struct gnn_figure_verdicts *verdicts); /* accepts a zeroed one */
 

@@ -239,6 +239,16 @@ static const char *profile_of(const struct gnn_run_record *run)
     return run->profile;
 }
 
+static const char *costs_of(const struct gnn_run_record *run)
+{
+    return run->profile[0] != '\0' ? gnn_kv_get(&run->config, "costs") : NULL;
+}
+
+static const char *readahead_of(const struct gnn_run_record *run)
+{
+    return gnn_kv_get(&run->environment, "device.readahead_bytes");
+}
+
 static const char *start_of(const struct gnn_run_record *run)
 {
     return run->cold_observed == 1 ? "cold" : run->cold_observed == 0 ? "warm" : "";
@@ -277,6 +287,8 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
         say_assumed(&c, run->profile);
     say(&c, ", scale 1/%u", figure->scale_divisor);
     say_all(&c, figure, ", compute ", compute_of);
+    say_all(&c, figure, ", costs ", costs_of);
+    say_all(&c, figure, ", bytes of device readahead ", readahead_of);
     say_all(&c, figure, ", start ", start_of);
     say(&c, ", cap %s", run->cap_enforcement);
     if (most > 1)
