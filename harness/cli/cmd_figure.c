@@ -24,7 +24,7 @@ struct figure_config {
     bool list, all, check, run, any_build;
     enum gnn_world_kind world;
     uint32_t repeat, jobs;
-    char scale[GNN_TEXT_MAX], db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX], out_dir[GNN_TEXT_MAX];
+    char scale[GNN_TEXT_MAX], fix[GNN_TEXT_MAX], db[GNN_TEXT_MAX], data_dir[GNN_TEXT_MAX], out_dir[GNN_TEXT_MAX];
 };
 _Static_assert(sizeof(enum gnn_world_kind) == sizeof(uint32_t), "GNN_OPT_CHOICE writes 32 bits");
 
@@ -46,6 +46,8 @@ static const struct gnn_option figure_table[] = {
            .help = "the paper's machine as a profile, or this one with the paper's accelerator as a model"),
     OPTION("scale", TEXT, scale, OF_THE_FIGURE, .unit = "1/K",
            .help = "of the dataset; memory, batch and the preset's figures are divided too. Most are at scale 1"),
+    OPTION("fix", TEXT, fix, "", .unit = "KEY=VALUE",
+           .help = "of every cell: a part of the figure, as with dataset=papers100m; findings about others are left out"),
     OPTION("repeat", U32, repeat, "1", .min = 1, .max = 64, .unit = "TIMES", .help = "runs of each cell"),
     OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "CELLS",
            .help = "simulated cells that run at a time"),
@@ -154,6 +156,7 @@ static enum gnn_status open_figure(const struct figures *f, const struct found *
                                            .scale_divisor = f->scale_divisor,
                                            .db = f->config.db,
                                            .data_dir = f->config.data_dir,
+                                           .fix = f->config.fix[0] != '\0' ? f->config.fix : NULL,
                                            .published_path =
                                                find_published(found->about.paper, published, sizeof published)};
     return gnn_figure_open(found->path, &setup, out, err);

@@ -296,6 +296,19 @@ static void set_up_cell(const struct gnn_paper_figure *figure, struct gnn_job_ce
         (void)snprintf(cell->refusal, sizeof cell->refusal, "%s", cause.message);
 }
 
+/* Puts "key=value" among the overrides. */
+static enum gnn_status fix_option(const char *fix, struct gnn_kv_list *overrides, struct gnn_err *err)
+{
+    char key[GNN_NAME_MAX];
+    const char *const sign = fix != NULL ? strchr(fix, '=') : NULL;
+    if (fix == NULL)
+        return GNN_OK;
+    if (sign == NULL || sign == fix || sign - fix >= (ptrdiff_t)sizeof key)
+        return gnn_fail(err, GNN_EUSAGE, "--fix %s: expected KEY=VALUE, as in dataset=twitter", fix);
+    (void)snprintf(key, sizeof key, "%.*s", (int)(sign - fix), fix);
+    return gnn_kv_set(overrides, key, sign + 1, err);
+}
+
 static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *path,
                                   const struct gnn_figure_setup *setup, struct gnn_err *err)
 {
@@ -310,6 +323,7 @@ static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *p
     enum gnn_status status = gnn_kv_set(&overrides, "db", setup->db, err);
     GNN_NEXT(status, gnn_kv_set(&overrides, "data", setup->data_dir, err));
     GNN_NEXT(status, gnn_kv_set(&overrides, "scale", scale, err));
+    GNN_NEXT(status, fix_option(setup->fix, &overrides, err));
     GNN_NEXT(status, gnn_job_open(path, &options, &figure->job, err));
     gnn_kv_clear(&overrides);
     GNN_TRY(status);
@@ -323,7 +337,8 @@ static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *p
 
 /* ---- predicates ---- */
 
-static enum gnn_status read_predicates(struct gnn_paper_figure *figure, const struct gnn_ini *ini, struct gnn_err *err)
+static enum gnn_status read_predicates(struct gnn_paper_figure *figure, const struct gnn_ini *ini, bool fixed,
+                                       struct gnn_err *err)
 {
     const struct gnn_ini_section *const holds = find_section(ini, "holds");
     const struct gnn_ini_section *const reasons = find_section(ini, "reasons");
@@ -340,7 +355,10 @@ static enum gnn_status read_predicates(struct gnn_paper_figure *figure, const st
         (void)snprintf(predicate->name, sizeof predicate->name, "%s", entry->key);
         (void)snprintf(predicate->text, sizeof predicate->text, "%s", entry->value);
         (void)snprintf(predicate->reason, sizeof predicate->reason, "%s", reason != NULL ? reason->value : "");
-        if (gnn_predicate_parse(predicate->text, &source, &predicate->parsed, &cause) != GNN_OK)
+        const enum gnn_status status = gnn_predicate_parse(predicate->text, &source, &predicate->parsed, &cause);
+        if (status != GNN_OK && fixed)
+            figure->predicate_count--;
+        else if (status != GNN_OK)
             return gnn_fail(err, GNN_EUSAGE, "%s:%u: %s", gnn_ini_name(ini), entry->line, cause.message);
     }
     return GNN_OK;
@@ -375,7 +393,7 @@ static enum gnn_status read_figure(struct gnn_paper_figure *figure, const char *
         return gnn_fail(err, GNN_EUSAGE, "%s: no series has a system, so there is nothing to show", path);
     if (setup->published_path != NULL)
         GNN_TRY(gnn_published_open(setup->published_path, &figure->published, err));
-    return read_predicates(figure, ini, err);
+    return read_predicates(figure, ini, setup->fix != NULL, err);
 }
 
 static void name_figure(struct gnn_paper_figure *figure, const char *path)

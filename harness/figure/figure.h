@@ -91,6 +91,7 @@ struct gnn_figure_setup {
     uint32_t scale_divisor;    /* 0: the figure's own, else 1 */
     const char *db, *data_dir;
     const char *published_path; /* of the paper's values; NULL: none */
+    const char *fix; /* "dataset=twitter": of every cell, and predicates of others are left out; NULL: none */
 };
 
 /* Reads the figure at path; its name is the file's. GNN_EUSAGE names the file and what is wrong with it. */

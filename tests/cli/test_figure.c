@@ -133,6 +133,41 @@ static void a_figure_from_file_to_picture(void **state)
     process_free(&r);
 }
 
+/* Cut off by Ctrl-C, a figure goes on where it was, and what was made is not made again. */
+static void a_figure_that_was_cut_goes_on(void **state)
+{
+    const struct place *const p = *state;
+    static const char *const rest[] = {"4 of 4 cells are recorded", NULL};
+    static const char *const nothing[] = {"0 runs made, 5 passed over", NULL};
+    struct process_result r = process_shell("%s timeout -s INT 0.3 $O figure tiny-fig1 $DB", p->prefix);
+    process_free(&r);
+    r = figure(p, "tiny-fig1");
+    expect(&r, 0, rest);
+    process_free(&r);
+    r = figure(p, "tiny-fig1");
+    expect(&r, 0, nothing);
+    process_free(&r);
+}
+
+/* A part of a figure is the same cells; findings about the others are left out. */
+static void a_part_of_a_figure_can_be_had(void **state)
+{
+    const struct place *const p = *state;
+    static const char *const part[] = {"2 runs made", "2 of 2 cells are recorded", "holds           order", NULL};
+    static const char *const wrong[] = {"expected KEY=VALUE", NULL};
+    struct process_result r = figure(p, "tiny-fig1 --fix dim=64");
+    expect(&r, 0, part);
+    assert_null(strstr(r.out, "ratio:")); /* of 512 and 64 */
+    process_free(&r);
+    r = figure(p, "tiny-fig1");
+    static const char *const others[] = {"2 runs made, 3 passed over", "4 of 4 cells are recorded", NULL};
+    expect(&r, 0, others);
+    process_free(&r);
+    r = figure(p, "tiny-fig1 --fix dim");
+    expect(&r, 2, wrong);
+    process_free(&r);
+}
+
 static void what_is_recorded_is_checked_and_listed(void **state)
 {
     const struct place *const p = *state;
@@ -261,6 +296,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(shapes_of_other_kinds_are_drawn, make_place, remove_place),
         cmocka_unit_test_setup_teardown(accuracy_is_paired_with_modelled_time, make_place, remove_place),
         cmocka_unit_test_setup_teardown(a_figure_from_file_to_picture, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_figure_that_was_cut_goes_on, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_part_of_a_figure_can_be_had, make_place, remove_place),
         cmocka_unit_test_setup_teardown(what_is_recorded_is_checked_and_listed, make_place, remove_place),
         cmocka_unit_test_setup_teardown(all_of_them_end_in_a_summary, make_place, remove_place),
     };
