@@ -253,6 +253,15 @@ static enum gnn_status scale_parameters(struct gnn_job_cell *cell, const char *s
     return GNN_OK;
 }
 
+/* A part of an epoch is what scale 1 leaves time for; elsewhere whole epochs are run, of which the second counts. */
+static void run_whole_epochs(struct gnn_run_config *c)
+{
+    if (c->batches == 0)
+        return;
+    c->batches = c->warmup = 0;
+    c->epochs = gnn_max_u32(c->epochs, 2);
+}
+
 /* Divides what the file gives for scale 1, as a preset's are; never to 0, which would be no cap at all. */
 static void scale_down(struct gnn_job_cell *cell, uint32_t divisor)
 {
@@ -263,6 +272,7 @@ static void scale_down(struct gnn_job_cell *cell, uint32_t divisor)
         c->memory_bytes = gnn_max_u64(gnn_round_down(c->memory_bytes / divisor, GNN_PAGE_BYTES), GNN_PAGE_BYTES);
     if (is_chosen(cell, "swap"))
         c->swap_bytes = gnn_round_down(c->swap_bytes / divisor, GNN_PAGE_BYTES);
+    run_whole_epochs(c);
 }
 
 /* Puts the cell on this machine: real storage, and training waits as long as the profile's compute would take. Whole
@@ -272,7 +282,7 @@ static void measure(struct gnn_job_cell *cell)
     struct gnn_run_config *const c = &cell->config;
     c->world = GNN_WORLD_MEASURED;
     c->profile[0] = '\0';
-    c->batches = c->warmup = 0;
+    run_whole_epochs(c);
     c->epochs = gnn_max_u32(c->epochs, 2);
 }
 

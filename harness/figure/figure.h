@@ -20,7 +20,8 @@
  * is the accuracy, in percent, that target_s and target_epochs are about.
  *
  * Sizes are the paper's: at another scale memory, swap, batch and what `scaled` names are divided by it, as a preset's
- * are. `at = 10` in a case says where on the x axis it stands, if x_keys names `at`. */
+ * are, and whole epochs are run where the file takes a part of one. `at = 10` in a case says where on the x axis it
+ * stands, if x_keys names `at`. */
 #ifndef GNN_FIGURE_FIGURE_H
 #define GNN_FIGURE_FIGURE_H
 

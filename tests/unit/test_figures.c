@@ -277,8 +277,8 @@ static void sizes_follow_the_scale(void **state)
         write_file(*state, "fig.ini",
                    "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = twitter\npreset = gnndrive\nmodel "
                    "= sage\n[A]\n"
-                   "system = gnndrive\nmemory = 16G\ngnndrive.slots = 4000\n[B]\nsystem = pygplus\nbatch = 500\n" ABOUT
-                   "y = epoch_s\nscaled = gnndrive.slots\n");
+                   "system = gnndrive\nmemory = 16G\ngnndrive.slots = 4000\n[B]\nsystem = pygplus\nbatch = 500\nepochs "
+                   "= 1\nwarmup = 20\nbatches = 40\n" ABOUT "y = epoch_s\nscaled = gnndrive.slots\n");
     const struct gnn_figure_setup setup = {
         .scale_divisor = 100, .db = "x.db", .data_dir = "data", .world = GNN_WORLD_SIMULATED};
     must(gnn_figure_open(path, &setup, &figure, &err), &err);
@@ -287,6 +287,8 @@ static void sizes_follow_the_scale(void **state)
     assert_int_equal(a->batch_size, 10);
     assert_string_equal(a->sets[a->set_count - 1], "gnndrive.slots=40");
     assert_int_equal(b->batch_size, 5);
+    assert_int_equal(b->batches, 0); /* a part of an epoch is for scale 1 */
+    assert_int_equal(b->epochs, 2);
     assert_int_equal(b->memory_bytes, (UINT64_C(32) << 30) / 100 / 4096 * 4096);
     gnn_figure_close(figure);
     gnn_figure_close(NULL);
