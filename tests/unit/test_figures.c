@@ -150,6 +150,31 @@ static void metrics_are_those_of_later_epochs(void **state)
     gnn_run_record_free(&run);
 }
 
+/* Means of the series go by the length of its intervals; those of its waits leave out where I/O wait is below the mean. */
+static void the_series_has_metrics(void **state)
+{
+    (void)state;
+    static const struct gnn_series_point points[] = {
+        {.interval_ns = 3000, .cpu_pct = 40, .iowait_pct = 10, .gpu_busy_pct = 80, .disk_read_bytes_per_s = 1e9},
+        {.interval_ns = 1000, .cpu_pct = 20, .iowait_pct = 50, .gpu_busy_pct = 0, .disk_read_bytes_per_s = 2.5e9},
+    };
+    struct gnn_run_record run;
+    struct gnn_err err = {0};
+    fake_run(&run, "gnndrive", 10, 1, 1);
+    run.series_count = 0;
+    assert_true(isnan(gnn_metric_of(&run, "series.cpu_pct")));
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++)
+        must(gnn_run_record_add_point(&run, &points[i], &err), &err);
+    assert_float_equal(gnn_metric_of(&run, "series.cpu_pct"), 35, 1e-9);
+    assert_float_equal(gnn_metric_of(&run, "series.iowait_pct"), 20, 1e-9);
+    assert_float_equal(gnn_metric_of(&run, "series.gpu_busy_pct"), 60, 1e-9);
+    assert_float_equal(gnn_metric_of(&run, "waits.cpu_pct"), 20, 1e-9);
+    assert_float_equal(gnn_metric_of(&run, "waits.gpu_busy_pct"), 0, 1e-9);
+    assert_float_equal(gnn_metric_of(&run, "series.read_gbps"), 2.5, 1e-9);
+    assert_true(isnan(gnn_metric_of(&run, "target_s"))); /* a figure's, not a run's */
+    gnn_run_record_free(&run);
+}
+
 /* What ran of a part of an epoch stands for the whole. */
 static void parts_are_told_as_wholes(void **state)
 {
@@ -313,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_figure_of_the_tree_is_one),
         cmocka_unit_test(metrics_are_those_of_later_epochs),
+        cmocka_unit_test(the_series_has_metrics),
         cmocka_unit_test(parts_are_told_as_wholes),
         cmocka_unit_test_setup_teardown(mistakes_are_named, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(published_values_are_read_and_found, make_dir, remove_dir),

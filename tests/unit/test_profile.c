@@ -396,6 +396,7 @@ static void test_more_drives_are_nothing_else(void **state)
         assert_int_equal(p[i]->storage.write_latency_ns, p[0]->storage.write_latency_ns);
         assert_int_equal(p[i]->storage.write_bytes_per_s, p[0]->storage.write_bytes_per_s);
         assert_int_equal(p[i]->storage.readahead_bytes, p[0]->storage.readahead_bytes);
+        assert_int_equal(p[i]->kernel, p[0]->kernel);
     }
     for (int i = 0; i < 3; i++)
         gnn_profile_close(p[i]);
