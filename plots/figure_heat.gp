@@ -15,7 +15,7 @@ set cbrange [(logarithmic ? bottom * 2 : 0):(logarithmic ? top / 2 : top)]
 set palette defined (0 '#f7fbff', 1 '#6baed6', 2 '#08306b')
 set xrange [-0.5:rows - 0.5]
 set yrange [series - 0.5:-0.5]
-set ytics nomirror scale 0
+set ytics nomirror scale 0 ('' 0)
 do for [i=1:series] { set ytics add (names[i] i - 1) }
 set border 0
 set xlabel xlabel
@@ -38,7 +38,7 @@ do for [t=1:3] {
         set title panel_names[p]
         unset key
         plot for [i=0:series-1] data index p-1 using ($0):(i):(0.49):(0.48):(column(2+5*i)) with boxxyerror linecolor palette notitle, \
-             for [i=0:series-1] data index p-1 using ($0):(i):(sprintf('%.3g', column(2+5*i))):(column(2+5*i) > middle ? 0xffffff : 0x000000) with labels textcolor rgb variable notitle, \
+             for [i=0:series-1] data index p-1 using ($0):(i):(column(2+5*i) == column(2+5*i) ? sprintf('%.3g', column(2+5*i)) : ''):(column(2+5*i) > middle ? 0xffffff : 0x000000) with labels font ',8' textcolor rgb variable notitle, \
              for [i=0:series-1] data index p-1 using ($0):(i):(stringcolumn(6+5*i)) with labels font ',8' notitle
         unset label 1
         unset label 2

@@ -10,7 +10,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { PATH_BYTES = 1024, CAPTION_BYTES = 1200, PANELS_MAX = 64, LINE_CHARACTERS = 150, TIC_CHARACTERS = 40 };
+enum {
+    PATH_BYTES = 1024,
+    CAPTION_BYTES = 1200,
+    PANELS_MAX = 64,
+    LINE_CHARACTERS = 150,
+    NARROW_CHARACTERS = 125,
+    TIC_CHARACTERS = 40
+};
 
 static const char bars_gp[] =
 #include "plots/figure_bars.gp.inc" /* made from plots/figure_bars.gp */
@@ -276,15 +283,16 @@ static void put_text(FILE *script, const char *name, const char *text)
     (void)fputc('\n', script);
 }
 
-/* Breaks the caption at blanks before the picture's edge. */
-static void wrap(char *text)
+/* Breaks the caption at blanks before the picture's edge, which is nearer with two columns of panels. */
+static void wrap(const struct panels *panels, char *text)
 {
+    const size_t most = panels->count == 2 || panels->count == 4 ? NARROW_CHARACTERS : LINE_CHARACTERS;
     size_t line = 0;
     char *blank = NULL;
     for (char *at = text; *at != '\0'; at++, line++) {
         if (*at == ' ')
             blank = at;
-        if (line >= LINE_CHARACTERS && blank != NULL) {
+        if (line >= most && blank != NULL) {
             *blank = '\n';
             line = (size_t)(at - blank);
             blank = NULL;
@@ -342,7 +350,7 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
     (void)snprintf(text, sizeof text, "%s: %s", figure->id, figure->about.title);
     put_text(script, "heading", text);
     gnn_figure_caption(figure, text, sizeof text);
-    wrap(text);
+    wrap(panels, text);
     put_text(script, "caption", text);
     put_text(script, "xlabel", figure->about.x_label);
     put_text(script, "ylabel", figure->about.y_label);
