@@ -37,7 +37,8 @@ static const char *const worlds[] = {[GNN_WORLD_MEASURED] = "measured", [GNN_WOR
 
 /* clang-format off */
 static const struct gnn_option figure_table[] = {
-    OPTION("list", BOOL, list, "no", .help = "every figure and table of the papers, what there is of it, and the minutes that are left"),
+    OPTION("list", BOOL, list, "no",
+           .help = "every figure and table of the papers, what there is of it, and the minutes that are left"),
     OPTION("all", BOOL, all, "no", .help = "every figure that can be had"),
     OPTION("check", BOOL, check, "no",
            .help = "run and draw nothing: what holds of what is recorded; with --all a summary"),
@@ -45,9 +46,10 @@ static const struct gnn_option figure_table[] = {
     OPTION("world", CHOICE, world, "simulated", .choices = worlds,
            .help = "the paper's machine as a profile, or this one with the paper's accelerator as a model"),
     OPTION("scale", TEXT, scale, OF_THE_FIGURE, .unit = "1/K",
-           .help = "of the dataset; memory, batch and the preset's figures are divided too. Most are at scale 1"),
+           .help = "of the dataset; memory, batch and the preset's figures are divided too"),
     OPTION("fix", TEXT, fix, "", .unit = "KEY=VALUE",
-           .help = "of every cell: a part of the figure, as with dataset=papers100m; findings about others are left out"),
+           .help = "of every cell: a part of the figure, as with dataset=papers100m; findings about others are left "
+                   "out"),
     OPTION("repeat", U32, repeat, "1", .min = 1, .max = 64, .unit = "TIMES", .help = "runs of each cell"),
     OPTION("jobs", U32, jobs, "1", .min = 1, .max = GNN_SWEEP_JOBS_MAX, .unit = "CELLS",
            .help = "simulated cells that run at a time"),

@@ -11,8 +11,8 @@
  * Keys of [figure]: paper, place ("Figure 8"), title, chart (gnn_figure_charts), x and facets (keys of cells), x_keys
  * (where series set x by keys of their own), y (metrics, metric.h; the first is drawn), x_label, y_label, log (yes),
  * target, published (what each metric is called there, - for none), published_x (what x is called there), note, missing
- * (why there is no such figure here; then there are no cells), minutes (of one core, what all cells take as the file has
- * them: for an estimate before anything was run), scale ("1/100": where none is asked for), scaled (parameters of
+ * (why there is no such figure here; then there are no cells), minutes (of one core, what all cells take as the file
+ * has them: for an estimate before anything was run), scale ("1/100": where none is asked for), scaled (parameters of
  * systems that are sizes of the paper's).
  *
  * A case with `trains = yes` computes in earnest, on this machine and its processors, whatever the world of the others:
