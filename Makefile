@@ -84,7 +84,7 @@ STAND_IN := $(if $(SANITIZE),,$(BUILD)/tests/support/stand_in_cuda.so)
 # What sums between several of it, in NCCL's place.
 STUB_NCCL := $(BUILD)/tests/gpu/stub_nccl.so
 
-.PHONY: FORCE all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long faults kills fuzz mutate test-vm bench agree test-gpu bench-gpu gpu-bundle install format lint lint-c
+.PHONY: FORCE all tests gpu-programs bench-bin found clean setup-build setup-test demo test run-tests test-long faults kills fuzz mutate test-vm bench bench-peers agree test-gpu bench-gpu gpu-bundle install format lint lint-c
 .SECONDARY:
 
 all: $(BIN) $(PLUGIN)
@@ -257,6 +257,13 @@ bench:
 	@scripts/setup.sh build bench
 	@$(MAKE) --no-print-directory -s -j2 bench-bin
 	@OOCGNN=$(BIN) BENCH=$(BUILD)/tests/bench DATA=$(DATA) scripts/bench.sh
+
+# Skipped, with a message, where no index answers.
+PEERS ?=
+bench-peers:
+	@scripts/setup.sh build bench peers
+	@$(MAKE) --no-print-directory -s -j2 bench-bin
+	@OOCGNN=$(BIN) BENCH=$(BUILD)/tests/bench DATA=$(DATA) PEERS_ASKED='$(PEERS)' scripts/bench_peers.sh --page results/peers.md $(PEERS)
 
 test-gpu bench-gpu: setup-test
 	@$(MAKE) --no-print-directory -s -j2 tests

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build, the tests and the demo need, by name, through apt, when it is missing and this may be done;
 # otherwise prints the command to type and ends with status 4. Installs nothing when nothing is missing.
-#   scripts/setup.sh GROUP...        groups: build demo test bench lint fuzz mutate gate browser vm
+#   scripts/setup.sh GROUP...        groups: build demo test bench lint fuzz mutate peers gate browser vm
 #   scripts/setup.sh check GROUP...  installs nothing and does not ask apt: looks for the compiler and, through pkg-config,
 #                                    for the libraries; prints in one line what it found, or what is missing
 # Reads CC (else gcc) and PKG_CONFIG (else pkg-config), as make does.
@@ -15,6 +15,7 @@ declare -A packages=(
     [lint]="clang clang-tidy clang-format cppcheck shellcheck"
     [fuzz]="clang"
     [mutate]="python3-venv"
+    [peers]="python3-venv gcc binutils"
     [vm]="qemu-system-x86 e2fsprogs cpio busybox-static"
     [gate]="valgrind"
     [browser]="chromium"
