@@ -1,13 +1,13 @@
-/* Our side of scripts/bench_peers.py: answers what it is asked, while the libraries it is compared with answer the same.
+/* Our side of scripts/bench_peers.py: answers what it is asked, as the libraries it is compared with do.
  *
  *   bench_peers sample DATASET FOLDER BATCH THREADS         mini-batches of fan-out 10,10,10, topology in memory
  *   bench_peers step DATASET FOLDER BATCH THREADS MODEL     training steps of MODEL (sage, gcn, gat), 3 x 256
  *   bench_peers group BYTES                                 a control group with a memory cap, as a run's
  *
- * DATASET is a prepared one. FOLDER gets what the others need to do the same: `seeds`, the nodes of the mini-batches one
- * after another (u32), or `batch0`, `batch1` ..., mini-batches that were sampled. Prints a line of JSON when ready. Then
- * a line "N" on standard input is answered by N mini-batches, and their times; they take turns, over and over. Of a
- * group, a line is the number of a process that is to live in it, and at the end of the input its peak is printed. */
+ * DATASET is a prepared one. FOLDER gets what the others need to do the same: `seeds`, the nodes of the mini-batches
+ * one after another (u32), or `batch0`, `batch1` ..., mini-batches that were sampled. Prints a line of JSON when ready.
+ * Then a line "N" on standard input is answered by N mini-batches, and their times; they take turns, over and over. Of
+ * a group, a line is the number of a process that is to live in it, and at the end of the input its peak is printed. */
 #include "harness/base/clock.h"
 #include "harness/confine/cgroup.h"
 #include "harness/model/model.h"
