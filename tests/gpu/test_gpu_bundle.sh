@@ -26,6 +26,12 @@ fi
 
 scripts/gpu_bundle.sh "$build" "$dir/bundle" >"$dir/out" 2>&1
 verdict "a bundle holds at most 60 MiB" $?
+if [ -f "$build/liboocgnn-cuda.so" ]; then
+    [ -s "$dir/bundle/bin/liboocgnn-cuda.so" ]
+    verdict "with the plugin in it" $?
+else
+    echo "left out: what the plugin adds to a bundle: it is not built here"
+fi
 mkdir "$dir/some where"
 mv "$dir/bundle" "$dir/some where/else"
 bundle="$dir/some where/else"
