@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # On a machine that lacks something `make` says what and how to get it, before it compiles anything; where everything is
-# there it says in one line what it builds with. It notices a new revision. Closes with cmocka's summary lines.
+# there it says in one line what it builds with. It notices a new revision, and runs under sanitizers what it runs without.
+# Closes with cmocka's summary lines.
 set -uo pipefail
 passed=0
 failed=0
@@ -55,6 +56,14 @@ echo '#define GNN_BUILD_REVISION "older"' >"$build/gen/build_revision.h"
 try "$build/gen/build_revision.h"
 [ "$status" -eq 0 ] && ! grep -q older "$build/gen/build_revision.h"
 verdict "the revision is looked at on every make" $?
+
+# Kernels have no compiler of their own there: as host C++ they are the sanitizers' too.
+output=$(make -s -n BUILD="$build" SANITIZE=address,undefined NVCC= run-tests 2>&1)
+missing=0
+for source in tests/op/test_*.c tests/unit/test_cuda_*.c tests/cli/test_cuda_*.c; do
+    grep -qF " $build/${source%.c} " <<<"$output " || { echo "missing: $source" && missing=1; }
+done
+verdict "the sanitizers' suite has every test of a back-end" "$missing"
 
 printf '[  PASSED  ] %d test(s).\n' "$passed"
 [ "$failed" -eq 0 ] || printf '[  FAILED  ] %d test(s), listed below:\n' "$failed"
