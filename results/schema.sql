@@ -151,7 +151,9 @@ CREATE TABLE counters (
 
 CREATE TABLE figures ( -- a system's own figures, summed over the epoch, and the harness's: among them batch_p50_ns,
                        -- batch_p90_ns, batch_p99_ns and batch_max_ns, of the time from one training step's end to the next,
-                       -- and cpu_stolen_ns, what a hypervisor took from all cores
+                       -- cpu_stolen_ns, what a hypervisor took from all cores,
+                       -- and read_p50_ns to read_max_ns (p999 too) of reads_timed reads of storage, each from the moment it
+                       -- was handed over until its thread saw it done; page faults of a mapping are none
     run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,
     epoch  INTEGER NOT NULL,
     name   TEXT NOT NULL,

@@ -3,16 +3,6 @@
 #include <assert.h>
 #include <math.h>
 
-/* Below GNN_HISTOGRAM_SUB every value has a bucket; above, the leading bit chooses 32 buckets and the next five bits
- * one of them. */
-static uint32_t bucket_of(uint64_t ns)
-{
-    if (ns < GNN_HISTOGRAM_SUB)
-        return (uint32_t)ns;
-    const uint32_t octave = 63 - (uint32_t)__builtin_clzll(ns); /* >= 5 */
-    return (octave - 4) * GNN_HISTOGRAM_SUB + (uint32_t)(ns >> (octave - 5)) % GNN_HISTOGRAM_SUB;
-}
-
 /* Returns the largest value of a bucket. */
 static uint64_t upper_ns(uint32_t bucket)
 {
@@ -23,21 +13,20 @@ static uint64_t upper_ns(uint32_t bucket)
     return lower + (UINT64_C(1) << shift) - 1;
 }
 
-void gnn_histogram_add(struct gnn_histogram *histogram, uint64_t ns)
-{
-    const uint32_t bucket = bucket_of(ns);
-    assert(bucket < GNN_HISTOGRAM_BUCKETS);
-    histogram->buckets[bucket]++;
-    histogram->count++;
-    histogram->max_ns = gnn_max_u64(histogram->max_ns, ns);
-}
-
 void gnn_histogram_merge(struct gnn_histogram *into, const struct gnn_histogram *from)
 {
     for (uint32_t i = 0; i < GNN_HISTOGRAM_BUCKETS; i++)
         into->buckets[i] += from->buckets[i];
     into->count += from->count;
     into->max_ns = gnn_max_u64(into->max_ns, from->max_ns);
+}
+
+void gnn_histogram_clear(struct gnn_histogram *histogram)
+{
+    for (uint32_t i = 0; i < GNN_HISTOGRAM_BUCKETS; i++)
+        if (histogram->buckets[i] != 0)
+            histogram->buckets[i] = 0;
+    histogram->count = histogram->max_ns = 0;
 }
 
 uint64_t gnn_histogram_quantile(const struct gnn_histogram *histogram, double share)
@@ -54,4 +43,14 @@ uint64_t gnn_histogram_quantile(const struct gnn_histogram *histogram, double sh
             return gnn_min_u64(upper_ns(i), histogram->max_ns);
     }
     return histogram->max_ns;
+}
+
+struct gnn_percentiles gnn_histogram_percentiles(const struct gnn_histogram *histogram)
+{
+    return (struct gnn_percentiles){.count = histogram->count,
+                                    .p50_ns = gnn_histogram_quantile(histogram, 0.5),
+                                    .p90_ns = gnn_histogram_quantile(histogram, 0.9),
+                                    .p99_ns = gnn_histogram_quantile(histogram, 0.99),
+                                    .p999_ns = gnn_histogram_quantile(histogram, 0.999),
+                                    .max_ns = gnn_histogram_quantile(histogram, 1)};
 }

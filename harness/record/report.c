@@ -257,6 +257,62 @@ static void print_stages(const struct gnn_run_record *runs, uint32_t count, enum
     free(grid.cells);
 }
 
+/* ---- distributions: of the last epoch's mini-batches, reads, requests ---- */
+
+/* Cuts "read_max_ns" to "read": whatever has a largest is the distribution of something. */
+static bool distribution_of(const char *figure, char base[GNN_NAME_MAX])
+{
+    const size_t length = strlen(figure), end = strlen("_max_ns");
+    if (length <= end || strcmp(figure + length - end, "_max_ns") != 0)
+        return false;
+    (void)snprintf(base, GNN_NAME_MAX, "%.*s", (int)(length - end), figure);
+    return true;
+}
+
+static void set_distribution_row(struct grid *grid, const struct gnn_run_record *run, const char *base, bool first)
+{
+    static const char *const ends[] = {"_p50_ns", "_p90_ns", "_p99_ns", "_p999_ns", "_max_ns"};
+    char text[TEXT_BYTES], name[GNN_NAME_MAX + 8];
+    grid->rows_used++;
+    if (first) {
+        grid_set(grid, 0, "%" PRId64, run->run_id);
+        set_system(grid, 1, run);
+    }
+    grid_set(grid, 2, "%s", base);
+    for (uint32_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        (void)snprintf(name, sizeof name, "%s%s", base, ends[i]);
+        const uint64_t ns = gnn_recorded_figure(&run->epochs[run->epoch_count - 1], name);
+        grid_set(grid, 3 + i, "%s", ns == GNN_UNKNOWN ? "-" : gnn_format_duration(ns, text, sizeof text));
+    }
+}
+
+static void print_distributions(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style,
+                                FILE *out)
+{
+    static const char *const headings[] = {">run", "system", "of", ">p50", ">p90", ">p99", ">p99.9", ">most", NULL};
+    struct grid grid;
+    if (!grid_open(&grid, count * GNN_RECORD_FIGURES_MAX, headings))
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool shown = runs[i].epoch_count > 0 && !gnn_run_withholds_times(&runs[i]);
+        const struct gnn_record_epoch *const last = shown ? &runs[i].epochs[runs[i].epoch_count - 1] : NULL;
+        const uint32_t before = grid.rows_used;
+        for (uint32_t f = 0; shown && f < last->figure_count; f++) {
+            char base[GNN_NAME_MAX];
+            if (distribution_of(last->figures[f].name, base))
+                set_distribution_row(&grid, &runs[i], base, grid.rows_used == before);
+        }
+    }
+    if (grid.rows_used > 1) {
+        (void)fputs(
+            "\nDistributions, last epoch: what took as long as this or less, of a mini-batch after the one before "
+            "it, of a read, of what else was timed\n\n",
+            out);
+        grid_print(&grid, style, out);
+    }
+    free(grid.cells);
+}
+
 /* ---- notes ---- */
 
 static void print_notes(const struct gnn_run_record *runs, uint32_t count, FILE *out)
@@ -321,6 +377,7 @@ void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn
     }
     print_runs(runs, count, style, out);
     print_stages(runs, count, style, out);
+    print_distributions(runs, count, style, out);
     print_notes(runs, count, out);
     print_series(runs, count, out);
 }

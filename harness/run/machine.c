@@ -6,6 +6,7 @@
 #include "harness/dataset/synthetic.h"
 #include "harness/run/fault_option.h"
 #include "harness/run/virtual_series.h"
+#include "harness/storage/read_times.h"
 #include "harness/tensor/cuda/plugin.h"
 #include "harness/tensor/group.h"
 #include "harness/tensor/modelled/modelled.h"
@@ -32,6 +33,7 @@ struct gnn_machine {
     struct gnn_profile slowed;   /* the same with --fault device-slowdown and --device-readahead applied */
     struct gnn_profile *compute; /* of --compute model:P; NULL without */
     struct gnn_world *inner, *faulty, *world;
+    struct gnn_read_times *read_times;         /* what world's reads are noted in */
     struct gnn_synthetic *synthetic;           /* a computed graph … */
     struct gnn_dataset *dataset;               /* … or a prepared one */
     struct gnn_tensor *tensors[GNN_RANKS_MAX]; /* of the ranks that this process is */
@@ -284,7 +286,10 @@ enum gnn_status gnn_machine_open(const struct gnn_run_config *config, gnn_deadlo
     m->config = config;
     m->simulated = config->world == GNN_WORLD_SIMULATED;
     *out = m;
-    return open_worlds(m, on_deadlock, err);
+    GNN_TRY(open_worlds(m, on_deadlock, err));
+    GNN_TRY(gnn_read_times_open(&m->read_times, err));
+    m->world->read_times = m->read_times;
+    return GNN_OK;
 }
 
 void gnn_machine_close(struct gnn_machine *m)
@@ -304,6 +309,7 @@ void gnn_machine_close(struct gnn_machine *m)
         gnn_world_simulated_close(m->inner);
     else
         gnn_world_measured_close(m->inner);
+    gnn_read_times_close(m->read_times);
     gnn_profile_close(m->compute);
     gnn_profile_close(m->profile);
     free(m->series);
@@ -313,6 +319,12 @@ void gnn_machine_close(struct gnn_machine *m)
 struct gnn_world *gnn_machine_world(struct gnn_machine *m)
 {
     return m->world;
+}
+
+void gnn_machine_read_times(struct gnn_machine *m, struct gnn_histogram *out)
+{
+    *out = (struct gnn_histogram){.count = 0};
+    gnn_read_times_take(m->read_times, out);
 }
 
 bool gnn_machine_ranks_are_processes(const struct gnn_machine *m)

@@ -3,6 +3,7 @@
 #ifndef GNN_RUN_MACHINE_H
 #define GNN_RUN_MACHINE_H
 
+#include "harness/base/histogram.h"
 #include "harness/run/config.h"
 #include "harness/run/wire.h"
 
@@ -43,6 +44,10 @@ void gnn_machine_usage(struct gnn_machine *machine, struct gnn_machine_usage *ou
  * there were. None in the measured world, which is looked at from outside. */
 uint32_t gnn_machine_series(const struct gnn_machine *machine, uint32_t first, uint32_t max,
                             struct gnn_series_point *out);
+
+/* Sets *out to how long the reads of storage took since this was asked last, those of every rank that is this process
+ * (storage/read_times.h). Nothing is read meanwhile. */
+void gnn_machine_read_times(struct gnn_machine *machine, struct gnn_histogram *out);
 
 /* What the process itself takes of the cap: the profile's figure; in the measured world its anonymous memory and page
  * tables beside the world's allocations, as far as they are there by now, and a reserve for what comes. */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Figures of an epoch that are the harness's own. */
-enum { OWN_FIGURES = 24 };
+enum { OWN_FIGURES = 30 };
 
 /* record/ does not know what a system is; here both sides' limits meet. */
 _Static_assert((int)GNN_RECORD_STAGES_MAX == (int)GNN_STAGES_MAX, "the record holds every stage of a pipeline");
@@ -273,13 +273,23 @@ static void add_device(struct gnn_record_epoch *out, const struct gnn_device_tim
     }
 }
 
-/* How long a mini-batch took after the one before it: what a mean of the epoch hides. */
-static void add_batches(struct gnn_record_epoch *out, const struct gnn_wire_epoch *wire)
+/* What a mean of the epoch hides: how long a mini-batch took after the one before it, and how long reads took. */
+static void add_distributions(struct gnn_record_epoch *out, const struct gnn_wire_epoch *wire)
 {
-    add_figure(out, "batch_p50_ns", wire->batch_p50_ns);
-    add_figure(out, "batch_p90_ns", wire->batch_p90_ns);
-    add_figure(out, "batch_p99_ns", wire->batch_p99_ns);
-    add_figure(out, "batch_max_ns", wire->batch_max_ns);
+    if (wire->batches.count > 0) {
+        add_figure(out, "batch_p50_ns", wire->batches.p50_ns);
+        add_figure(out, "batch_p90_ns", wire->batches.p90_ns);
+        add_figure(out, "batch_p99_ns", wire->batches.p99_ns);
+        add_figure(out, "batch_max_ns", wire->batches.max_ns);
+    }
+    if (wire->reads.count > 0) {
+        add_figure(out, "reads_timed", wire->reads.count);
+        add_figure(out, "read_p50_ns", wire->reads.p50_ns);
+        add_figure(out, "read_p90_ns", wire->reads.p90_ns);
+        add_figure(out, "read_p99_ns", wire->reads.p99_ns);
+        add_figure(out, "read_p999_ns", wire->reads.p999_ns);
+        add_figure(out, "read_max_ns", wire->reads.max_ns);
+    }
 }
 
 void gnn_record_fill_accuracy(const struct gnn_wire_accuracy *wire, struct gnn_record_epoch *out)
@@ -333,8 +343,7 @@ void gnn_record_fill_epoch(const struct gnn_wire_epoch *wire, const struct gnn_g
         add_extrapolation(out, &wire->full);
     if (wire->spots > 0)
         add_figure(out, "digest_spots", wire->spots);
-    if (wire->batch_max_ns != GNN_UNKNOWN)
-        add_batches(out, wire);
+    add_distributions(out, wire);
     if (after->anon_bytes != GNN_UNKNOWN)
         add_figure(out, "anon_bytes", after->anon_bytes);
     assert(out->figure_count <= OWN_FIGURES);

@@ -4,6 +4,7 @@
 #ifndef GNN_RUN_WIRE_H
 #define GNN_RUN_WIRE_H
 
+#include "harness/base/histogram.h"
 #include "harness/base/reading.h"
 #include "harness/oocgnn.h"
 #include "harness/system/intent.h"
@@ -87,12 +88,11 @@ struct gnn_wire_epoch {
     struct gnn_device_times device; /* of the epoch */
     bool has_values;                /* false: compute was modelled, there is no loss */
     bool extrapolated;
-    bool trained_otherwise;        /* the digests of the spots, sampled and trained, differ */
-    uint64_t spots;                /* mini-batches whose digest was compared (gnn_is_spot) */
-    struct gnn_extrapolation full; /* --batches: the whole epoch */
-    /* Percentiles of the time from one training step's end to the next one's, the first from the epoch's start; of rank
-     * 0. GNN_UNKNOWN without a step. */
-    uint64_t batch_p50_ns, batch_p90_ns, batch_p99_ns, batch_max_ns;
+    bool trained_otherwise;         /* the digests of the spots, sampled and trained, differ */
+    uint64_t spots;                 /* mini-batches whose digest was compared (gnn_is_spot) */
+    struct gnn_extrapolation full;  /* --batches: the whole epoch */
+    struct gnn_percentiles batches; /* from one training step's end to the next, the first from the start; of rank 0 */
+    struct gnn_percentiles reads;   /* how long reads of storage took, of all ranks (storage/read_times.h) */
     struct gnn_epoch_result result; /* names of figures are not valid here: see figure_names */
     char figure_names[GNN_FIGURES_MAX][GNN_NAME_MAX];
 };

@@ -1,5 +1,6 @@
 #include "harness/storage/exact.h"
 
+#include "harness/storage/read_times.h"
 #include "harness/storage/repeat.h"
 
 #include <assert.h>
@@ -83,8 +84,8 @@ enum gnn_status gnn_read_all(struct gnn_world *world, struct gnn_file *file, uin
     return gnn_read_window(world, file, offset_bytes, dst, len_bytes, len_bytes, err);
 }
 
-enum gnn_status gnn_read_window(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, void *dst,
-                                uint64_t len_bytes, uint64_t need_bytes, struct gnn_err *err)
+static enum gnn_status read_window(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, void *dst,
+                                   uint64_t len_bytes, uint64_t need_bytes, struct gnn_err *err)
 {
     assert(need_bytes <= len_bytes);
     struct transfer t = {
@@ -106,6 +107,16 @@ enum gnn_status gnn_read_window(struct gnn_world *world, struct gnn_file *file, 
             GNN_TRY(check_end(&t, at + (uint64_t)moved, err));
     }
     return GNN_OK;
+}
+
+enum gnn_status gnn_read_window(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, void *dst,
+                                uint64_t len_bytes, uint64_t need_bytes, struct gnn_err *err)
+{
+    if (world->read_times == NULL || len_bytes == 0)
+        return read_window(world, file, offset_bytes, dst, len_bytes, need_bytes, err);
+    const uint64_t start_ns = gnn_observed_ns(world);
+    GNN_TRY(read_window(world, file, offset_bytes, dst, len_bytes, need_bytes, err));
+    return gnn_read_times_note(world, gnn_observed_ns(world) - start_ns, err);
 }
 
 enum gnn_status gnn_write_all(struct gnn_world *world, struct gnn_file *file, uint64_t offset_bytes, const void *src,

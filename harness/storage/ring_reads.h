@@ -9,6 +9,7 @@
 #ifndef GNN_STORAGE_RING_READS_H
 #define GNN_STORAGE_RING_READS_H
 
+#include "harness/base/histogram.h"
 #include "harness/world/world.h"
 
 #include <assert.h>
@@ -51,6 +52,8 @@ struct gnn_ring_reads {
     uint32_t in_ring;
     struct gnn_completion *completions; /* (batch_max) */
     struct gnn_ring_counters counters;
+    struct gnn_histogram *times; /* of reads (read_times.h); NULL: they are not timed */
+    uint64_t *handed_ns;         /* (depth) the clock when a slot's read was handed over; NULL without times */
 };
 
 /* Bytes that open allocates. */

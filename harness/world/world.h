@@ -21,6 +21,7 @@ struct gnn_cond;
 struct gnn_file;
 struct gnn_map;
 struct gnn_ring;
+struct gnn_read_times;
 
 /* ---- time ---- */
 
@@ -139,6 +140,7 @@ struct gnn_world_ops {
     const char *name; /* "measured" or "simulated": the record's column */
 
     uint64_t (*now_ns)(struct gnn_world *w);
+    uint64_t (*observed_ns)(struct gnn_world *w);
     void (*sleep_until)(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wait kind);
 
     enum gnn_status (*thread_start)(struct gnn_world *w, const char *name, gnn_thread_fn *fn, void *arg,
@@ -206,6 +208,7 @@ struct gnn_world_ops {
 struct gnn_world {
     const struct gnn_world_ops *ops;
     void *state; /* the implementation's; a decorator (faults.h) has its inner world's, so that hooks can be copied */
+    struct gnn_read_times *read_times; /* optional: where storage/read_times.h notes how long reads took */
 };
 
 /* Every hook that a world serves by itself, for the two macros below; the other three are gnn_ring_engine_*. */
@@ -219,7 +222,8 @@ struct gnn_world {
     DO(prefix, file_path) DO(prefix, file_read) DO(prefix, file_write) DO(prefix, file_sync) DO(prefix, file_evict)    \
     DO(prefix, file_close) DO(prefix, file_rename) DO(prefix, file_remove) DO(prefix, dir_make) DO(prefix, map_open)   \
     DO(prefix, map_gather_ids) DO(prefix, map_gather_rows) DO(prefix, map_put_rows) DO(prefix, map_close)              \
-    DO(prefix, ring_open) DO(prefix, charge) DO(prefix, mem_touch) DO(prefix, file_lock)
+    DO(prefix, ring_open) DO(prefix, charge) DO(prefix, mem_touch) DO(prefix, file_lock)          \
+    DO(prefix, observed_ns)
 /* clang-format on */
 /* Declares prefix_hook, with the hook's type and contract; makes it the table's entry. */
 #define GNN_WORLD_HOOK_DECLARE(prefix, hook) __typeof__(*((struct gnn_world_ops *)0)->hook) prefix##_##hook;
@@ -231,6 +235,14 @@ struct gnn_world {
 static inline uint64_t gnn_now_ns(struct gnn_world *w)
 {
     return w->ops->now_ns(w);
+}
+
+/* Returns the clock for those who only watch. A system looks at it by gnn_now_ns, which in the simulated world is a
+ * point where other threads may run; this one changes nothing there: the caller's work that has not passed yet counts
+ * as if nobody disturbed it. */
+static inline uint64_t gnn_observed_ns(struct gnn_world *w)
+{
+    return w->ops->observed_ns(w);
 }
 
 /* Sleeps until the clock reads deadline_ns; the time slept counts as `kind`. */

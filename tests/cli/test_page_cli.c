@@ -69,6 +69,7 @@ static void csv_is_printed(void **state)
     must_show(r.out, "run_id,status,valid,reasons,");
     must_show(r.out, ",epoch_p90_ns,");
     must_show(r.out, ",batch_p99_ns,");
+    must_show(r.out, ",read_p99_ns,read_p999_ns,read_max_ns");
     int lines = 0;
     for (const char *at = r.out; (at = strstr(at, "\r\n")) != NULL; at += 2)
         lines++;

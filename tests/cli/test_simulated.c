@@ -371,6 +371,44 @@ static void what_the_gpu_did_is_recorded(void **state)
     assert_int_equal(different, 0);
 }
 
+/* How long reads took is in the record of an epoch, exact as all virtual time; a run that reads through mappings alone
+ * has no such figures. Renewed as golden_times is. */
+static void how_long_reads_took_is_recorded(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    static const char *const names[] = {"reads_timed", "read_p50_ns", "read_p99_ns", "read_p999_ns", "read_max_ns"};
+    static const struct {
+        const char *more[12];
+        json_int_t figures[sizeof names / sizeof *names]; /* -1: none */
+    } cases[] = {
+        {{PYGPLUS}, {-1, -1, -1, -1, -1}},
+        {{GNNDRIVE}, {5309, 1032191, 1671167, 1690862, 1690862}},
+        {{GNNDRIVE, "--io", "pool"}, {5309, 1245183, 2031615, 2555903, 2623198}},
+        {{GNNDRIVE, "--workers", "2"}, {5359, 1212415, 1898162, 1898162, 1898162}},
+        {{GINEX_MISSES}, {4029, 102399, 147455, 167935, 177553}},
+        {{RINGSAMPLER}, {6640, 499711, 925111, 925111, 925111}},
+        {{DISKGNN}, {30, 106495, 301970, 301970, 301970}},
+        {{AGNES_SMALL}, {5379, 112639, 360447, 409599, 423032}},
+        {{MARIUS}, {40, 303103, 5798394, 5798394, 5798394}},
+    };
+    int different = 0;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        int exit_status;
+        json_t *const run = golden_run(t, cases[c].more, &exit_status);
+        const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            const json_t *const figure = json_object_get(json_object_get(epoch, "figures"), names[i]);
+            const json_int_t got = figure == NULL ? -1 : json_integer_value(figure);
+            if (got != cases[c].figures[i])
+                print_error("case %zu: %s is now %lld (%s)\n", c, names[i], (long long)got,
+                            tiny_runs_text(run, "status"));
+            different += got != cases[c].figures[i];
+        }
+        json_decref(run);
+    }
+    assert_int_equal(different, 0);
+}
+
 /* A time of the first epoch, one of its figures, or a counter of the run. */
 static json_int_t of_first_epoch(const json_t *run, const char *what)
 {
@@ -796,6 +834,7 @@ int main(void)
         cmocka_unit_test(the_same_run_gives_the_same_bytes),
         cmocka_unit_test(golden_times),
         cmocka_unit_test(golden_times_of_a_reach),
+        cmocka_unit_test(how_long_reads_took_is_recorded),
         cmocka_unit_test(what_the_gpu_did_is_recorded),
         cmocka_unit_test(switches_take_their_time),
         cmocka_unit_test(more_workers_never_slow_agnes),

@@ -90,6 +90,35 @@ static void the_gpu_has_a_row_of_its_own(void **state)
     gnn_run_record_free(&run);
 }
 
+/* Whatever has a largest value is a distribution, of the last epoch; a run without a number shows none of its times. */
+static void what_was_timed_has_percentiles(void **state)
+{
+    (void)state;
+    struct gnn_run_record run;
+    fake_run(&run, "gnndrive", 10, 2, 1);
+    char *text = report_text(&run, 1, GNN_REPORT_TEXT);
+    assert_null(strstr(text, "Distributions"));
+    free(text);
+    give_figure(&run.epochs[0], "read_max_ns", 1); /* an earlier epoch's */
+    give_figure(&run.epochs[1], "read_p50_ns", 100000);
+    give_figure(&run.epochs[1], "read_p99_ns", 1500000);
+    give_figure(&run.epochs[1], "read_p999_ns", 2000000);
+    give_figure(&run.epochs[1], "read_max_ns", 2500000000);
+    give_figure(&run.epochs[1], "batch_max_ns", 30000000);
+    text = report_text(&run, 1, GNN_REPORT_TEXT);
+    must_show(text, "Distributions, last epoch: ");
+    must_show(text, "run  system    of        p50  p90      p99    p99.9     most\n");
+    must_show(text, "  0  gnndrive  read   100 us    -  1.50 ms  2.00 ms   2.50 s\n");
+    must_show(text, "               batch       -    -        -        -  30.0 ms\n");
+    free(text);
+    run.valid = 0;
+    run.status = GNN_RUN_INVALID;
+    text = report_text(&run, 1, GNN_REPORT_TEXT);
+    assert_null(strstr(text, "Distributions"));
+    free(text);
+    gnn_run_record_free(&run);
+}
+
 static void words_instead_of_times(void **state)
 {
     (void)state;
@@ -559,6 +588,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_of_a_comparison),
         cmocka_unit_test(the_gpu_has_a_row_of_its_own),
+        cmocka_unit_test(what_was_timed_has_percentiles),
         cmocka_unit_test(words_instead_of_times),
         cmocka_unit_test(summaries),
         cmocka_unit_test(unlike_runs_are_series_of_their_own),

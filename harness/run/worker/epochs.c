@@ -183,7 +183,7 @@ static void merge_device(struct gnn_device_times *sum, const struct gnn_device_t
 }
 
 /* Adds to rank 0's epoch what the others reported. */
-static void merge_reports(const struct gnn_run_worker *w, struct gnn_wire_epoch *e)
+static void merge_reports(struct gnn_run_worker *w, struct gnn_wire_epoch *e)
 {
     for (uint32_t rank = 1; rank < gnn_ranks_count(w->env.ranks); rank++) {
         const struct gnn_rank_report *const report = gnn_ranks_report(w->env.ranks, rank);
@@ -191,17 +191,20 @@ static void merge_reports(const struct gnn_run_worker *w, struct gnn_wire_epoch 
         e->after.cpu_ns += report->cpu_ns;
         e->after.major_faults += report->major_faults;
         merge_device(&e->device, &report->device);
+        gnn_histogram_merge(&w->reads, &report->reads);
         e->spots += report->spots;
         e->trained_otherwise = e->trained_otherwise || report->trained_otherwise;
     }
 }
 
 /* What a rank other than 0 leaves for it. */
-static void fill_report(const struct gnn_run_worker *w, struct gnn_wire_epoch *e)
+static void fill_report(struct gnn_run_worker *w, struct gnn_wire_epoch *e)
 {
     gnn_machine_usage(w->machine, &e->after);
     struct gnn_rank_report *const report = gnn_ranks_report(w->env.ranks, w->env.rank);
     compare_spots(w, e);
+    if (w->own_process)
+        gnn_machine_read_times(w->machine, &report->reads);
     report->result = e->result;
     report->device = e->device;
     report->spots = e->spots;
@@ -215,12 +218,11 @@ static void end_epoch(struct gnn_run_worker *w, uint64_t start_ns, struct gnn_wi
 {
     struct gnn_wire_epoch *const e = &message->as.epoch;
     compare_spots(w, e);
+    gnn_machine_read_times(w->machine, &w->reads);
     merge_reports(w, e);
     e->has_values = !gnn_compute_is_modelled(w->config);
-    e->batch_p50_ns = gnn_histogram_quantile(&w->between, 0.5);
-    e->batch_p90_ns = gnn_histogram_quantile(&w->between, 0.9);
-    e->batch_p99_ns = gnn_histogram_quantile(&w->between, 0.99);
-    e->batch_max_ns = w->between.count > 0 ? w->between.max_ns : GNN_UNKNOWN;
+    e->batches = gnn_histogram_percentiles(&w->between);
+    e->reads = gnn_histogram_percentiles(&w->reads);
     extrapolate(w, start_ns, e);
     assert(e->result.stage_count <= GNN_STAGES_MAX);
     assert(e->result.figure_count <= GNN_FIGURES_MAX);
@@ -250,6 +252,8 @@ static enum gnn_status train_epoch(struct gnn_run_worker *w, uint64_t epoch, str
 
     take_device_times(w, e); /* evaluation and open are not the epoch's */
     gnn_machine_usage(w->machine, &e->before);
+    if (w->env.rank == 0 || w->own_process) /* what was read outside of epochs is not theirs */
+        gnn_machine_read_times(w->machine, &w->reads);
     GNN_TRY(gnn_ranks_meet(w->env.ranks, err)); /* the supervisor has read the group's counters */
     const uint64_t start_ns = gnn_now_ns(w->world);
     w->between = (struct gnn_histogram){.count = 0};

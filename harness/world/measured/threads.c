@@ -19,6 +19,12 @@ uint64_t measured_now_ns(struct gnn_world *w)
     return gnn_host_now_ns();
 }
 
+uint64_t measured_observed_ns(struct gnn_world *w)
+{
+    (void)w;
+    return gnn_host_now_ns();
+}
+
 void measured_sleep_until(struct gnn_world *w, uint64_t deadline_ns, enum gnn_wait kind)
 {
     struct gnn_thread *self = measured_self(measured_of(w));

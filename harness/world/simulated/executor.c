@@ -332,6 +332,11 @@ uint64_t sim_now(const struct sim_executor *ex)
     return ex->now_ns;
 }
 
+uint64_t sim_pending_ns(const struct sim_executor *ex)
+{
+    return ex->running->pending_ps / SIM_PS_PER_NS;
+}
+
 uint64_t sim_busy_ns(const struct sim_executor *ex)
 {
     return ex->busy_ns;

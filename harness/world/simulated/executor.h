@@ -47,6 +47,8 @@ void sim_executor_close(struct sim_executor *ex); /* every thread was joined; ac
 
 /* The running thread's time as of its last scheduling point (nanoseconds since open). */
 uint64_t sim_now(const struct sim_executor *ex);
+/* CPU time of the running thread that has not passed yet. */
+uint64_t sim_pending_ns(const struct sim_executor *ex);
 uint64_t sim_busy_ns(const struct sim_executor *ex); /* CPU time over all cores */
 /* The time that threads have slept for I/O, summed over them, up to now; spinning is none. */
 uint64_t sim_io_sleep_ns(const struct sim_executor *ex);

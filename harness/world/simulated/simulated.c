@@ -15,6 +15,11 @@ uint64_t sim_now_ns(struct gnn_world *w)
     return sim_now(sim_executor_of(w));
 }
 
+uint64_t sim_observed_ns(struct gnn_world *w)
+{
+    return sim_now(sim_executor_of(w)) + sim_pending_ns(sim_executor_of(w));
+}
+
 static const struct gnn_world_ops simulated_ops = {.name = "simulated",
                                                    .ring_submit = gnn_ring_engine_submit,
                                                    .ring_wait = gnn_ring_engine_wait,
