@@ -12,6 +12,7 @@
 #include "harness/record/summary.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static const struct gnn_option figure_table[] = {
     OPTION("any-build", BOOL, any_build, "no", .help = "take recorded runs of other builds too"),
     OPTION("db", TEXT, db, "figures.db", .unit = "FILE", .help = "database of the cells"),
     OPTION("data", TEXT, data_dir, "data", .unit = "DIR", .help = "directory of the datasets of the measured world"),
-    OPTION("out", TEXT, out_dir, "figures", .unit = "DIR", .help = "directory of pictures and CSV files"),
+    OPTION("out", TEXT, out_dir, "figures", .unit = "DIR", .help = "directory of pictures, CSV files and captions"),
     {.name = NULL},
 };
 /* clang-format on */
@@ -259,6 +260,49 @@ static enum gnn_status show_figure(const struct figures *f, struct gnn_paper_fig
     return drawn == GNN_OK ? GNN_OK : gnn_fail(err, drawn, "%s", trouble.message);
 }
 
+/* Writes what is said of a figure to a Markdown file beside its picture, for the page of `oocgnn report --figures`:
+ * title, caption, and which of the paper's findings hold. */
+static enum gnn_status write_words(const struct figures *f, const struct found *found, const char *caption,
+                                   const char *findings, struct gnn_err *err)
+{
+    char path[PATH_BYTES];
+    GNN_TRY(gnn_make_dirs(f->config.out_dir, err));
+    (void)snprintf(path, sizeof path, "%s/%s.md", f->config.out_dir, found->id);
+    FILE *const out = fopen(path, "we");
+    if (out == NULL)
+        return gnn_fail(err, errno == EACCES ? GNN_EPERM : GNN_EIO, "%s: %s; --out names another folder", path,
+                        strerror(errno));
+    (void)fprintf(out, "%s (%s, %s)\n\n%s\n%s", found->about.title, found->about.paper, found->about.place, caption,
+                  findings);
+    const bool bad = ferror(out) != 0;
+    if (fclose(out) != 0 || bad)
+        return gnn_fail(err, GNN_EIO, "%s: cannot be written; is the disk full?", path);
+    return GNN_OK;
+}
+
+/* Prints which findings hold, and keeps that with the caption. */
+static enum gnn_status judge_figure(struct figures *f, const struct found *found, struct gnn_paper_figure *figure,
+                                    struct gnn_err *err)
+{
+    char caption[CAPTION_BYTES], *findings = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&findings, &bytes);
+    if (out == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "the findings of %s", found->id);
+    enum gnn_status status =
+        gnn_figure_judge(figure, &f->tolerances, out, &paper_of(f, found->about.paper)->verdicts, err);
+    if (fclose(out) != 0 && status == GNN_OK)
+        status = gnn_fail(err, GNN_ENOMEM, "the findings of %s", found->id);
+    if (status == GNN_OK) {
+        (void)fputs(findings, stdout);
+        gnn_figure_caption(figure, caption, sizeof caption);
+    }
+    if (status == GNN_OK && !f->config.check)
+        status = write_words(f, found, caption[0] != '\0' ? caption : "no cell is recorded", findings, err);
+    free(findings);
+    return status;
+}
+
 static void print_heading(const struct found *found)
 {
     (void)printf("## %s: %s (%s, %s)\n", found->id, found->about.title, found->about.paper, found->about.place);
@@ -282,7 +326,7 @@ static enum gnn_status do_figure(struct figures *f, const struct found *found, s
     (void)printf("\n%u of %u cells are recorded\n", recorded, cells);
     if (!f->config.check && recorded > 0)
         GNN_TRY(show_figure(f, figure, err));
-    GNN_TRY(gnn_figure_judge(figure, &f->tolerances, stdout, &paper_of(f, found->about.paper)->verdicts, err));
+    GNN_TRY(judge_figure(f, found, figure, err));
     (void)putchar('\n');
     (void)fflush(stdout);
     return GNN_OK;
@@ -300,7 +344,7 @@ static enum gnn_status make_figure(struct figures *f, const struct found *found,
             return gnn_fail(err, GNN_ENOTSUP, "%s is not to be had: %s", found->id, found->about.missing);
         print_heading(found);
         (void)printf("\nnot to be had: %s\n\n", found->about.missing);
-        return GNN_OK;
+        return f->config.check ? GNN_OK : write_words(f, found, "not to be had:", found->about.missing, err);
     }
     GNN_TRY(open_figure(f, found, &figure, err));
     const enum gnn_status status = do_figure(f, found, figure, exit_status, err);

@@ -125,7 +125,7 @@ static bool put_caption(const char *dir, const char *name, const char *ending, F
 
 static enum gnn_status put_figure(const char *dir, const char *name, const char *ending, FILE *out, struct gnn_err *err)
 {
-    const bool picture = strcmp(ending, ".csv") != 0;
+    const bool picture = strcmp(ending, ".csv") != 0 && strcmp(ending, ".md") != 0;
     size_t bytes = 0;
     char *const text = picture ? read_file(dir, name, ending, &bytes) : NULL;
     if (picture && text == NULL)
@@ -152,7 +152,7 @@ static enum gnn_status put_figure(const char *dir, const char *name, const char 
 
 /* ---- the folder ---- */
 
-static const char *const endings[] = {".svg", ".png", ".csv"}; /* the first that is there shows the figure */
+static const char *const endings[] = {".svg", ".png", ".csv", ".md"}; /* the first that is there shows the figure */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -191,7 +191,7 @@ enum gnn_status gnn_page_figures(const char *dir, FILE *out, struct gnn_err *err
     enum gnn_status status = GNN_OK;
     if (count == 0)
         status = gnn_fail(err, GNN_ENOENT,
-                          "--figures %s: no picture and no CSV file there; `oocgnn figure` writes them", dir);
+                          "--figures %s: no picture, CSV file or caption there; `oocgnn figure` writes them", dir);
     else
         (void)fputs("<section id=\"figures\"><h2>Figures</h2>\n", out);
     for (int i = 0; i < count; i++) {

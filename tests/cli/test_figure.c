@@ -124,6 +124,11 @@ static void a_figure_from_file_to_picture(void **state)
     assert_non_null(strstr(csv, ",3.5,Table 9,"));
     assert_non_null(strstr(csv, "peer,512,papers100m,,0,,,,OOM,Section 2,"));
     free(csv);
+    char *const words = read_out(p, "tiny-fig1" ".md");
+    assert_ptr_equal(strstr(words, "A tiny figure (tiny, Figure 1)\n\nsimulated world, "), words);
+    assert_non_null(strstr(words, "\n  holds           order: "));
+    assert_non_null(strstr(words, "\n  DOES NOT HOLD   ratio: "));
+    free(words);
     r = process_shell("cd %s/out && for f in png svg pdf; do [ -s tiny-fig1.$f ] || echo no $f; done", p->dir);
     if (drawn)
         assert_string_equal(r.out, "");
@@ -208,6 +213,11 @@ static void all_of_them_end_in_a_summary(void **state)
                                         NULL};
     struct process_result r = figure(p, "tiny-fig1");
     process_free(&r);
+    r = figure(p, "--all --no-run");
+    process_free(&r);
+    char *const words = read_out(p, "tiny-fig2" ".md");
+    assert_string_equal(words, "None (tiny, Figure 2)\n\nnot to be had:\nit needs a thing nobody has");
+    free(words);
     r = figure(p, "--all --check --any-build");
     expect(&r, 0, parts);
     process_free(&r);

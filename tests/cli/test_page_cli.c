@@ -127,7 +127,7 @@ static void wrong_usage(void **state)
         {"--db $B --html $D/no/page.html", 1, "No such file or directory; name a file in a folder you may write"},
         {"--db $B --html $D", 1, "Is a directory; name another file"},
         {"--db $B --html $D/x.html --figures $D/no", 2, "--figures"},
-        {"--db $B --html $D/x.html --figures $D/bare", 2, "no picture and no CSV file there; `oocgnn figure`"},
+        {"--db $B --html $D/x.html --figures $D/bare", 2, "no picture, CSV file or caption there; `oocgnn figure`"},
         {"--db $B --plot $D/no/plots", 2, "No such file or directory; name a folder"},
         {"--db $D/nosuch.db", 2, "no such database; --db names it"},
         {"--db $D/empty", 2, "no run was ever recorded in it; `oocgnn run --db` does"},

@@ -220,6 +220,7 @@ static void pictures_are_inside(void **state)
     process_write_file(dir, "fig-8.txt", 0644, "%s", "caption & more");
     process_write_file(dir, "table-2.csv", 0644, "%s", "a\n1\n");
     process_write_file(dir, "fig-8.gp", 0644, "%s", "plot");
+    process_write_file(dir, "fig-9" ".md", 0644, "%s", "not to be had:\nnobody has it");
     char *const page = page_of(&run, 1, dir);
     check_elements(page);
     must_show(page, "<figure id=\"figure-fig-8\">");
@@ -229,6 +230,8 @@ static void pictures_are_inside(void **state)
     must_show(page, "download=\"fig-8.csv\" href=\"data:text/csv;base64,eCwieSwgYW5kICIieiIiIg0KMSw8Mj4K\"");
     must_show(page, "<tr><th>x</th><th>y, and &quot;z&quot;</th></tr>\n<tr><td>1</td><td>&lt;2&gt;</td></tr>");
     must_show(page, "<figure id=\"figure-table-2\">");
+    must_show(page,
+              "<h3>fig-9</h3></figcaption>\n<pre class=\"caption\">not to be had:\nnobody has it</pre>\n</figure>");
     free(page);
     process_remove_tree(dir);
     struct gnn_err err = {0};
