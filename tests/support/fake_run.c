@@ -51,6 +51,14 @@ static void fake_counters(struct gnn_record_counters *counters, double share)
     counters->refaults = 0;
 }
 
+void fake_figure(struct gnn_record_epoch *epoch, const char *name, uint64_t value)
+{
+    assert(epoch->figure_count < GNN_RECORD_FIGURES_MAX);
+    struct gnn_record_figure *const figure = &epoch->figures[epoch->figure_count++];
+    set(figure->name, sizeof figure->name, name);
+    figure->value = value;
+}
+
 static void fake_epoch(struct gnn_run_record *run, double slow)
 {
     struct gnn_record_epoch epoch;
@@ -68,9 +76,7 @@ static void fake_epoch(struct gnn_run_record *run, double slow)
     fake_stage(&epoch, "train", 1, 0.3 * wall_s, 0, 0, wall_s);
     if (strcmp(run->system, "gnndrive") == 0)
         fake_stage(&epoch, "release", 1, 0.02 * wall_s, 0, 0, wall_s);
-    epoch.figure_count = 1;
-    set(epoch.figures[0].name, sizeof epoch.figures[0].name, "wait_list_rows");
-    epoch.figures[0].value = 17;
+    fake_figure(&epoch, "wait_list_rows", 17);
     struct gnn_err err = {0};
     const enum gnn_status status = gnn_run_record_add_epoch(run, &epoch, &err);
     assert(status == GNN_OK);

@@ -2,6 +2,7 @@
 #include "harness/record/csv.h"
 #include "harness/record/page.h"
 #include "harness/record/summary.h"
+#include "tests/support/browser.h"
 #include "tests/support/fake_run.h"
 #include "tests/support/must.h"
 #include "tests/support/process.h"
@@ -220,7 +221,10 @@ static void pictures_are_inside(void **state)
     process_write_file(dir, "fig-8.txt", 0644, "%s", "caption & more");
     process_write_file(dir, "table-2.csv", 0644, "%s", "a\n1\n");
     process_write_file(dir, "fig-8.gp", 0644, "%s", "plot");
-    process_write_file(dir, "fig-9" ".md", 0644, "%s", "not to be had:\nnobody has it");
+    process_write_file(dir,
+                       "fig-9"
+                       ".md",
+                       0644, "%s", "not to be had:\nnobody has it");
     char *const page = page_of(&run, 1, dir);
     check_elements(page);
     must_show(page, "<figure id=\"figure-fig-8\">");
@@ -241,6 +245,86 @@ static void pictures_are_inside(void **state)
     (void)fclose(out);
     free(dir);
     gnn_run_record_free(&run);
+}
+
+/* What a person does with the page, and in the document's attributes what it then shows. */
+static const char hands[] =
+    "<script>\n"
+    "const $ = id => document.getElementById(id);\n"
+    "const say = (name, value) => { document.documentElement.dataset[name] = value; };\n"
+    "const put = (element, value) => {\n"
+    "  if (element.type === 'checkbox') element.checked = value; else element.value = value;\n"
+    "  element.dispatchEvent(new Event('input', {bubbles: true}));\n"
+    "};\n"
+    "const listed = () => [...document.querySelectorAll('#runs tr[data-run]')].filter(row => row.offsetHeight > 0)"
+    ".map(row => row.dataset.run).join(' ') + ', ' + $('count').textContent;\n"
+    "const system = document.querySelector('select[name=system]');\n"
+    "put(system, 'gnndrive'); say('system', listed());\n"
+    "put($('search'), 'no such run'); say('none', listed());\n"
+    "put(system, ''); put($('search'), 'pygPLUS scale'); say('search', listed());\n"
+    "put($('search'), ''); say('all', listed());\n"
+    "document.querySelector('#runs tr[data-run=\"41\"] td').click();\n"
+    "say('clicked', $('one').value + ', ' + $('series').textContent);\n"
+    "put($('one'), '42'); put($('column'), 'memory_bytes');\n"
+    "const lines = () => [...document.querySelectorAll('#series path')].map(path => "
+    "path.getAttribute('d').split(/[ML]/)"
+    ".length - 1).join(' ');\n"
+    "say('series', lines());\n"
+    "const svg = document.querySelector('#series svg'), box = svg.getBoundingClientRect();\n"
+    "svg.dispatchEvent(new PointerEvent('pointermove', {clientX: box.left + box.width / 2, clientY: box.top + 50}));\n"
+    "say('cursor', $('cursor').getAttribute('visibility') + ', ' + document.querySelector('#series "
+    ".at').textContent);\n"
+    "put($('second'), '43'); put($('beside'), true); say('beside', lines());\n"
+    "put($('first'), '41'); put($('second'), '42');\n"
+    "say('difference', [...document.querySelectorAll('#difference tr')].map(row => row.textContent)"
+    ".find(line => line.startsWith('resultepoch_ns')));\n"
+    "put($('first'), '42'); say('same', $('difference').textContent);\n"
+    "</script>\n";
+
+/* Filters, search, a click, the time series of one and of two runs, its cursor, the difference of two runs. */
+static void a_browser_follows_the_hands(void **state)
+{
+    (void)state;
+    static const char *const shown[] = {
+        "data-system=\"43 42, 2 of 3 runs\"",
+        "data-none=\", 0 of 3 runs\"",
+        "data-search=\"41, 1 of 3 runs\"",
+        "data-all=\"43 42 41, 3 of 3 runs\"",
+        "data-clicked=\"41, This run has no time series: it was simulated, or too short.\"",
+        "data-series=\"10\"",
+        "data-cursor=\"visible, 1004 B at 1.25 s\"",
+        "data-beside=\"10 6\"",
+        "data-difference=\"resultepoch_ns69 s10 s-86 %\"",
+        "data-same=\"Choose two runs.\"",
+        "<td>read</td><td class=\"n\">-</td><td class=\"n\">100 us</td><td class=\"n\">-"
+        "</td><td class=\"n\">-</td><td class=\"n\">-</td><td class=\"n\">2.5 ms</td>"};
+    static const struct {
+        const char *system;
+        double slow;
+        uint32_t epochs, points;
+    } made[] = {{"pygplus", 60, 1, 0}, {"gnndrive", 10, 3, 10}, {"gnndrive", 11, 3, 6}};
+    struct gnn_run_record runs[3];
+    for (int i = 0; i < 3; i++) {
+        fake_run(&runs[i], made[i].system, made[i].slow, made[i].epochs, 1);
+        runs[i].run_id = 41 + i;
+        give_series(&runs[i], made[i].points);
+    }
+    fake_figure(&runs[1].epochs[2], "read_p50_ns", 100000);
+    fake_figure(&runs[1].epochs[2], "read_max_ns", 2500000);
+    char *const page = page_of(runs, 3, ""), *const dir = process_temp_dir();
+    process_write_file(dir, "page.html", 0644, "%s%s", page, hands);
+    struct process_result r = browser_load(dir, "page.html");
+    process_remove_tree(dir);
+    assert_string_equal(r.err, "");
+    assert_null(strstr(r.out, "data-error"));
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (strstr(r.out, shown[i]) == NULL)
+            fail_msg("%s is missing in %.1500s", shown[i], r.out);
+    process_free(&r);
+    free(page);
+    free(dir);
+    for (int i = 0; i < 3; i++)
+        gnn_run_record_free(&runs[i]);
 }
 
 static void a_page_that_is_too_large_is_refused(void **state)
@@ -337,9 +421,7 @@ static void csv_has_a_row_a_run(void **state)
     runs[0].run_id = 7;
     for (int i = 0; i < 2; i++) /* no comma in a text: field() cuts at every one */
         (void)snprintf(runs[i].fanout, sizeof runs[i].fanout, "10");
-    struct gnn_record_epoch *const last = &runs[0].epochs[2];
-    (void)snprintf(last->figures[last->figure_count].name, GNN_NAME_MAX, "latency_p99_ns");
-    last->figures[last->figure_count++].value = 4711;
+    fake_figure(&runs[0].epochs[2], "latency_p99_ns", 4711);
     runs[1].status = GNN_RUN_INVALID;
     runs[1].valid = 0;
     (void)snprintf(runs[0].profile, sizeof runs[0].profile, "=1+1");
@@ -374,6 +456,7 @@ int main(void)
         cmocka_unit_test(an_invalid_run_has_no_times),
         cmocka_unit_test(names_are_text),
         cmocka_unit_test(pictures_are_inside),
+        cmocka_unit_test(a_browser_follows_the_hands),
         cmocka_unit_test(a_page_that_is_too_large_is_refused),
         cmocka_unit_test(many_runs_fit),
         cmocka_unit_test(percentiles_by_hand),

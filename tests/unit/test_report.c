@@ -31,13 +31,6 @@ static char *report_text(const struct gnn_run_record *runs, uint32_t count, enum
     return text;
 }
 
-static void give_figure(struct gnn_record_epoch *epoch, const char *name, uint64_t value)
-{
-    struct gnn_record_figure *const figure = &epoch->figures[epoch->figure_count++];
-    (void)snprintf(figure->name, sizeof figure->name, "%s", name);
-    figure->value = value;
-}
-
 static void table_of_a_comparison(void **state)
 {
     (void)state;
@@ -77,7 +70,7 @@ static void the_gpu_has_a_row_of_its_own(void **state)
     char *text = report_text(&run, 1, GNN_REPORT_TEXT);
     assert_null(strstr(text, "GPU busy"));
     free(text);
-    give_figure(&run.epochs[0], GNN_FIGURE_GPU_BUSY, UINT64_C(4600000000)); /* of 11.5 s */
+    fake_figure(&run.epochs[0], GNN_FIGURE_GPU_BUSY, UINT64_C(4600000000)); /* of 11.5 s */
     text = report_text(&run, 1, GNN_REPORT_TEXT);
     must_show(text, "GPU busy");
     must_show(text, "4.60    40.0");
@@ -99,12 +92,12 @@ static void what_was_timed_has_percentiles(void **state)
     char *text = report_text(&run, 1, GNN_REPORT_TEXT);
     assert_null(strstr(text, "Distributions"));
     free(text);
-    give_figure(&run.epochs[0], "read_max_ns", 1); /* an earlier epoch's */
-    give_figure(&run.epochs[1], "read_p50_ns", 100000);
-    give_figure(&run.epochs[1], "read_p99_ns", 1500000);
-    give_figure(&run.epochs[1], "read_p999_ns", 2000000);
-    give_figure(&run.epochs[1], "read_max_ns", 2500000000);
-    give_figure(&run.epochs[1], "batch_max_ns", 30000000);
+    fake_figure(&run.epochs[0], "read_max_ns", 1); /* an earlier epoch's */
+    fake_figure(&run.epochs[1], "read_p50_ns", 100000);
+    fake_figure(&run.epochs[1], "read_p99_ns", 1500000);
+    fake_figure(&run.epochs[1], "read_p999_ns", 2000000);
+    fake_figure(&run.epochs[1], "read_max_ns", 2500000000);
+    fake_figure(&run.epochs[1], "batch_max_ns", 30000000);
     text = report_text(&run, 1, GNN_REPORT_TEXT);
     must_show(text, "Distributions, last epoch: ");
     must_show(text, "run  system    of        p50  p90      p99    p99.9     most\n");
@@ -452,11 +445,11 @@ static void a_picture_of_two_worlds(void **state)
     (void)snprintf(run.world, sizeof run.world, "simulated");
     (void)snprintf(run.profile, sizeof run.profile, "agnes-paper");
     (void)snprintf(run.compute, sizeof run.compute, "model:agnes-paper/gpu");
-    give_figure(&run.epochs[0], "full_epoch_ns", UINT64_C(23000000000));
-    give_figure(&run.epochs[0], "full_epoch_low_ns", UINT64_C(22000000000));
-    give_figure(&run.epochs[0], "full_epoch_high_ns", UINT64_C(24000000000));
-    give_figure(&run.epochs[0], "warmup_batches", 5);
-    give_figure(&run.epochs[0], "extrapolated_from_batches", 50);
+    fake_figure(&run.epochs[0], "full_epoch_ns", UINT64_C(23000000000));
+    fake_figure(&run.epochs[0], "full_epoch_low_ns", UINT64_C(22000000000));
+    fake_figure(&run.epochs[0], "full_epoch_high_ns", UINT64_C(24000000000));
+    fake_figure(&run.epochs[0], "warmup_batches", 5);
+    fake_figure(&run.epochs[0], "extrapolated_from_batches", 50);
     ids[1] = store(place->handle, &run);
     struct gnn_err err = {0};
     must(plot(place, ids, 2, &err), &err);

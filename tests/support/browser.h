@@ -1,0 +1,11 @@
+/* A page in headless Chromium, for tests that have to know whether its script runs. */
+#ifndef GNN_TESTS_BROWSER_H
+#define GNN_TESTS_BROWSER_H
+
+#include "tests/support/process.h"
+
+/* Loads dir/name and lets its script come to rest. out: the document as it then is; err: what the script threw or wrote
+ * to the console, a line each, "" when it was quiet. Skips the test where no Chromium is installed. */
+struct process_result browser_load(const char *dir, const char *name);
+
+#endif
