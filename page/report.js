@@ -3,6 +3,8 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const runs = data.runs;
+  for (const run of runs) // what all have alike stands there once
+    for (const part of ["config", "environment"]) run[part] = Object.assign({}, data.common[part], run[part]);
   const byId = new Map(runs.map(run => [String(run.id), run]));
   const $ = id => document.getElementById(id);
   const known = value => value !== null && value !== undefined && value !== "";
@@ -53,13 +55,14 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
   }
   const lines = [...groups.values()].map(group => ({group, times: ascending(group.map(run => run.derived.epoch_ns))}));
   const slowest = Math.max(1, ...lines.map(line => line.times.length ? median(line.times) : 0));
-  $("summary").innerHTML = table(["series", "runs", "median epoch", "least to most", "", "hit ratio", "peak memory"], lines.map(({group, times}) => [
+  const summary = table(["series", "runs", "median epoch", "least to most", "", "hit ratio", "peak memory"], lines.map(({group, times}) => [
     `<span title="${text(group[0].caption)}">${text(group[0].label)}</span>`, group.length,
     times.length ? shown("_ns", median(times)) : text([...new Set(group.map(run => run.run.status))].join(", ")),
     times.length > 1 ? shown("_ns", times[0]) + " to " + shown("_ns", times[times.length - 1]) : "-",
     times.length ? `<span class="bar" style="width:${(8 * median(times) / slowest).toFixed(2)}rem"></span>` : "",
     shown("hit_ratio", group[group.length - 1].derived.hit_ratio),
     shown("peak_memory_bytes", group[group.length - 1].counters.peak_memory_bytes)]));
+  $("summary").innerHTML = lines.length > 40 ? `<details><summary>${lines.length} series</summary>${summary}</details>` : summary;
 
   // ---- the list and its filters ----
   const rows = [...document.querySelectorAll("#runs tr[data-run]")];
@@ -149,7 +152,7 @@ window.onerror = message => { document.documentElement.dataset.error = String(me
     const column = $("column").value, chosen = [byId.get($("one").value)];
     if ($("beside").checked) chosen.push(byId.get($("second").value));
     const lists = chosen.filter(run => run.series[column] && run.series.time_ns);
-    if (!lists.length) { $("series").innerHTML = '<p class="soft">This run has no time series: it was simulated, or too short.</p>'; return; }
+    if (!lists.length) { $("series").innerHTML = '<p class="soft">This run has no time series: it was shorter than an interval.</p>'; return; }
     const width = 900, height = 300, left = 70, bottom = 24, top = 10;
     const end = Math.max(...lists.map(run => run.series.time_ns[run.series.time_ns.length - 1]));
     const most = Math.max(1e-9, ...lists.map(run => Math.max(...run.series[column].filter(known))));

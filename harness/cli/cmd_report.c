@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RUNS_MAX = 256 };
+enum { RUNS_MAX = 2048 }; /* the cells of all the papers' figures, and more */
 
 struct report_config {
     char db[GNN_TEXT_MAX], plot_dir[GNN_TEXT_MAX], series[GNN_TEXT_MAX], where[GNN_TEXT_MAX];
@@ -48,7 +48,7 @@ static const struct gnn_option report_table[] = {
            .help = "comma-separated values, a row a run, with the percentiles of what was timed"),
     OPTION("html", TEXT, html, "", .unit = "FILE",
            .help = "write one page that holds everything and needs nothing else: summary, runs, time series, the "
-                   "difference of two runs; of the last 256 runs where none are chosen"),
+                   "difference of two runs; of the last 2048 runs where none are chosen"),
     OPTION("figures", TEXT, figures, "", .unit = "DIR",
            .help = "with --html: the pictures of this folder too, with their CSV files and captions"),
     OPTION("points", BOOL, points, "no", .help = "with --json: the time series of the probes too"),

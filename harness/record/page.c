@@ -26,7 +26,7 @@ static const char list_head[] =
     "<label>system<select name=\"system\"></select></label><label>dataset<select name=\"dataset\"></select></label>"
     "<label>world<select name=\"world\"></select></label><label>status<select "
     "name=\"status\"></select></label></form>\n"
-    "<p class=\"soft\" id=\"count\"></p>\n<div class=\"wide\"><table id=\"runs\">\n"
+    "<p class=\"soft\" id=\"count\"></p>\n<div class=\"wide list\"><table id=\"runs\">\n"
     "<tr><th class=\"n\">run</th><th>system</th><th>dataset</th><th>world</th><th>status</th><th class=\"n\">epoch "
     "s</th>"
     "<th class=\"n\">I/O wait %</th><th class=\"n\">CPU %</th><th class=\"n\">hit ratio</th><th class=\"n\">disk "

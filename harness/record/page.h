@@ -23,7 +23,7 @@ GNN_MUST_CHECK enum gnn_status gnn_page_write(const struct gnn_run_record *runs,
 GNN_MUST_CHECK enum gnn_status gnn_page_data(const struct gnn_run_record *runs, uint32_t count, const char *revision,
                                              FILE *out, struct gnn_err *err);
 
-/* The section of the figures; nothing where the folder has none. */
+/* The section of the figures, with links to each; GNN_ENOENT where the folder has none. */
 GNN_MUST_CHECK enum gnn_status gnn_page_figures(const char *dir, FILE *out, struct gnn_err *err);
 
 /* Text between tags or in a quoted attribute. */

@@ -47,17 +47,67 @@ static json_t *row_object(const struct gnn_table *table, const void *row, bool h
     return if_whole(object, gnn_table_json(table, row, hide_times, object));
 }
 
-static json_t *pairs_object(const struct gnn_kv_list *list)
+/* Without what is in `common`. */
+static json_t *pairs_object(const struct gnn_kv_list *list, const json_t *common)
 {
     json_t *const object = json_object();
     bool whole = true;
     for (uint32_t i = 0; i < list->count && whole; i++) {
         const char *const value = list->items[i].value;
         json_t *const key = gnn_json_text(list->items[i].key); /* keys of another's database may be no UTF-8 */
-        whole = key != NULL && add(object, json_string_value(key), value == NULL ? json_null() : gnn_json_text(value));
+        whole =
+            key != NULL && (json_object_get(common, json_string_value(key)) != NULL ||
+                            add(object, json_string_value(key), value == NULL ? json_null() : gnn_json_text(value)));
         json_decref(key);
     }
     return if_whole(object, whole);
+}
+
+/* ---- what all runs have alike: told once, as a thousand runs of one machine repeat it ---- */
+
+typedef const struct gnn_kv_list *list_fn(const struct gnn_run_record *run);
+
+static const struct gnn_kv_list *config_of(const struct gnn_run_record *run)
+{
+    return &run->config;
+}
+
+static const struct gnn_kv_list *environment_of(const struct gnn_run_record *run)
+{
+    return &run->environment;
+}
+
+static bool is_common(const struct gnn_run_record *runs, uint32_t count, list_fn *list_of, const struct gnn_kv *pair)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        const char *const value = gnn_kv_get(list_of(&runs[i]), pair->key);
+        if (value == NULL || strcmp(value, pair->value) != 0)
+            return false;
+    }
+    return true;
+}
+
+static json_t *common_object(const struct gnn_run_record *runs, uint32_t count, list_fn *list_of)
+{
+    const struct gnn_kv_list *const first = list_of(&runs[0]);
+    json_t *const object = json_object();
+    bool whole = true;
+    for (uint32_t i = 0; i < first->count && whole; i++) {
+        const struct gnn_kv *const pair = &first->items[i];
+        if (pair->value == NULL || !is_common(runs, count, list_of, pair))
+            continue;
+        json_t *const key = gnn_json_text(pair->key);
+        whole = key != NULL && add(object, json_string_value(key), gnn_json_text(pair->value));
+        json_decref(key);
+    }
+    return if_whole(object, whole);
+}
+
+static json_t *common_objects(const struct gnn_run_record *runs, uint32_t count)
+{
+    json_t *const object = json_object();
+    return if_whole(object, add(object, "config", common_object(runs, count, config_of)) &&
+                                add(object, "environment", common_object(runs, count, environment_of)));
 }
 
 /* ---- epochs: an array a column ---- */
@@ -187,7 +237,8 @@ static json_t *derived_object(const struct gnn_run_record *run)
     return if_whole(object, whole);
 }
 
-static json_t *run_object(const struct gnn_run_record *run, const char *label, uint32_t points_max)
+static json_t *run_object(const struct gnn_run_record *run, const char *label, const json_t *common,
+                          uint32_t points_max)
 {
     const bool hide = gnn_run_withholds_times(run);
     char caption[GNN_CAPTION_BYTES];
@@ -200,8 +251,8 @@ static json_t *run_object(const struct gnn_run_record *run, const char *label, u
         add(object, "counters", row_object(&gnn_table_counters, &run->counters, hide)) &&
         add(object, "stages", stage_array(run, hide)) && add(object, "epochs", epoch_columns(run, hide)) &&
         add(object, "figures", hide ? json_object() : figure_columns(run)) &&
-        add(object, "config", pairs_object(&run->config)) &&
-        add(object, "environment", pairs_object(&run->environment)) &&
+        add(object, "config", pairs_object(&run->config, json_object_get(common, "config"))) &&
+        add(object, "environment", pairs_object(&run->environment, json_object_get(common, "environment"))) &&
         add(object, "series", series_columns(run, hide, points_max));
     return if_whole(object, whole);
 }
@@ -223,11 +274,13 @@ enum gnn_status gnn_page_data(const struct gnn_run_record *runs, uint32_t count,
     const uint32_t room = SERIES_BYTES_MAX / POINT_BYTES / count;
     const uint32_t points_max = gnn_max_u32(gnn_min_u32(room, POINTS_MAX), POINTS_LEAST);
     GNN_TRY(gnn_run_series_open(runs, count, &series, err));
-    json_t *const root = json_object(), *const array = json_array();
-    bool whole = true;
+    json_t *const root = json_object(), *const array = json_array(), *const common = common_objects(runs, count);
+    bool whole = common != NULL;
     for (uint32_t i = 0; i < count && whole; i++)
-        whole = json_array_append_new(array, run_object(&runs[i], series.labels[series.of[i]], points_max)) == 0;
-    whole = add(root, "revision", gnn_json_text(revision)) && add(root, "runs", array) && whole;
+        whole =
+            json_array_append_new(array, run_object(&runs[i], series.labels[series.of[i]], common, points_max)) == 0;
+    whole = add(root, "revision", gnn_json_text(revision)) && add(root, "common", common) && add(root, "runs", array) &&
+            whole;
     gnn_run_series_close(&series);
     enum gnn_status status = whole ? GNN_OK : gnn_fail(err, GNN_ENOMEM, "the data of %u runs", count);
     if (status == GNN_OK &&

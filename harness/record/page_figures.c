@@ -181,6 +181,49 @@ static bool shown_better(struct dirent *const *entries, int count, const char *n
     return false;
 }
 
+/* Cuts an entry's ending off, which *ending is set to. */
+static void name_of(const struct dirent *entry, char name[NAME_MAX + 1], const char **ending)
+{
+    *ending = strrchr(entry->d_name, '.');
+    (void)snprintf(name, NAME_MAX + 1, "%.*s", (int)(*ending - entry->d_name), entry->d_name);
+}
+
+/* Links to the figures, which may be many. */
+static void put_links(struct dirent *const *entries, int count, FILE *out)
+{
+    (void)fputs("<nav>", out);
+    for (int i = 0; i < count; i++) {
+        char name[NAME_MAX + 1];
+        const char *ending;
+        name_of(entries[i], name, &ending);
+        if (shown_better(entries, count, name, ending))
+            continue;
+        (void)fputs("<a href=\"#figure-", out);
+        gnn_page_text(name, out);
+        (void)fputs("\">", out);
+        gnn_page_text(name, out);
+        (void)fputs("</a> ", out);
+    }
+    (void)fputs("</nav>\n", out);
+}
+
+/* Puts every figure, behind links to them. */
+static enum gnn_status put_figures(const char *dir, struct dirent *const *entries, int count, FILE *out,
+                                   struct gnn_err *err)
+{
+    (void)fputs("<section id=\"figures\"><h2>Figures</h2>\n", out);
+    put_links(entries, count, out);
+    for (int i = 0; i < count; i++) {
+        char name[NAME_MAX + 1];
+        const char *ending;
+        name_of(entries[i], name, &ending);
+        if (!shown_better(entries, count, name, ending))
+            GNN_TRY(put_figure(dir, name, ending, out, err));
+    }
+    (void)fputs("</section>\n", out);
+    return GNN_OK;
+}
+
 enum gnn_status gnn_page_figures(const char *dir, FILE *out, struct gnn_err *err)
 {
     struct dirent **entries = NULL;
@@ -188,23 +231,12 @@ enum gnn_status gnn_page_figures(const char *dir, FILE *out, struct gnn_err *err
     if (count < 0)
         return gnn_fail(err, errno == ENOENT ? GNN_ENOENT : GNN_EIO,
                         "--figures %s: %s; name the folder that `oocgnn figure` wrote", dir, strerror(errno));
-    enum gnn_status status = GNN_OK;
-    if (count == 0)
-        status = gnn_fail(err, GNN_ENOENT,
-                          "--figures %s: no picture, CSV file or caption there; `oocgnn figure` writes them", dir);
-    else
-        (void)fputs("<section id=\"figures\"><h2>Figures</h2>\n", out);
-    for (int i = 0; i < count; i++) {
-        char name[NAME_MAX + 1];
-        const char *const ending = strrchr(entries[i]->d_name, '.');
-        (void)snprintf(name, sizeof name, "%.*s", (int)(ending - entries[i]->d_name), entries[i]->d_name);
-        if (status == GNN_OK && !shown_better(entries, count, name, ending))
-            status = put_figure(dir, name, ending, out, err);
-    }
+    const enum gnn_status status =
+        count > 0 ? put_figures(dir, entries, count, out, err)
+                  : gnn_fail(err, GNN_ENOENT,
+                             "--figures %s: no picture, CSV file or caption there; `oocgnn figure` writes them", dir);
     for (int i = 0; i < count; i++)
         free(entries[i]);
     free(entries);
-    if (count > 0)
-        (void)fputs("</section>\n", out);
     return status;
 }

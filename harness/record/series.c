@@ -110,6 +110,15 @@ static bool differ(const char *a, const char *b)
     return a != NULL && b != NULL && strcmp(a, b) != 0;
 }
 
+/* Returns what a list has for entry i of another one: at its place, as lists of one system do, or elsewhere. */
+static const char *counterpart(const struct gnn_kv_list *list, const struct gnn_kv_list *other, uint32_t i)
+{
+    const char *const key = other->items[i].key;
+    if (i < list->count && strcmp(list->items[i].key, key) == 0)
+        return list->items[i].value;
+    return gnn_kv_get(list, key);
+}
+
 static bool same_system(const struct gnn_run_record *a, const struct gnn_run_record *b)
 {
     return strcmp(a->system, b->system) == 0 && strcmp(a->variant, b->variant) == 0;
@@ -119,8 +128,7 @@ static bool same_system(const struct gnn_run_record *a, const struct gnn_run_rec
 static bool agree(const struct gnn_kv_list *a, const struct gnn_kv_list *b, const char *option)
 {
     for (uint32_t i = 0; i < a->count; i++)
-        if ((option == NULL || strcmp(a->items[i].key, option) != 0) &&
-            differ(a->items[i].value, gnn_kv_get(b, a->items[i].key)))
+        if ((option == NULL || strcmp(a->items[i].key, option) != 0) && differ(a->items[i].value, counterpart(b, a, i)))
             return false;
     return true;
 }
@@ -132,14 +140,40 @@ struct labelling {
     const struct gnn_kv_list *lists;
     const uint32_t *first; /* (series): the run that stands for each */
     uint32_t series;
+    struct gnn_kv_list varied; /* the keys of which two series have different values */
 };
 
-/* Whether the key has to stand in the label of series s. */
-static bool is_named(const struct labelling *l, uint32_t s, const char *key, const char *value)
+/* Fills varied: what is alike everywhere is in no label, and most is, of some thousand runs. */
+static enum gnn_status find_varied(struct labelling *l, struct gnn_err *err)
 {
+    struct gnn_kv_list seen = {.count = 0}; /* the first value of each key */
+    enum gnn_status status = GNN_OK;
+    for (uint32_t s = 0; s < l->series; s++) {
+        const struct gnn_kv_list *const list = &l->lists[l->first[s]];
+        for (uint32_t i = 0; i < list->count && status == GNN_OK; i++) {
+            const struct gnn_kv *const pair = &list->items[i];
+            const char *const before = gnn_kv_get(&seen, pair->key);
+            if (before == NULL)
+                status = gnn_kv_set(&seen, pair->key, pair->value, err);
+            else if (differ(before, pair->value) && gnn_kv_get(&l->varied, pair->key) == NULL)
+                status = gnn_kv_set(&l->varied, pair->key, "", err);
+        }
+    }
+    gnn_kv_clear(&seen);
+    return status;
+}
+
+/* Whether entry i of its list has to stand in the label of series s. */
+static bool is_named(const struct labelling *l, uint32_t s, uint32_t i)
+{
+    const struct gnn_kv_list *const list = &l->lists[l->first[s]];
+    const struct gnn_kv *const pair = &list->items[i];
+    if (pair->value == NULL || gnn_kv_get(&l->varied, pair->key) == NULL)
+        return false;
+    const bool is_told = IS_ONE_OF(pair->key, told);
     for (uint32_t other = 0; other < l->series; other++) {
         const bool own = same_system(&l->runs[l->first[s]], &l->runs[l->first[other]]);
-        if ((own || !IS_ONE_OF(key, told)) && differ(value, gnn_kv_get(&l->lists[l->first[other]], key)))
+        if ((own || !is_told) && differ(pair->value, counterpart(&l->lists[l->first[other]], list, i)))
             return true;
     }
     return false;
@@ -157,7 +191,7 @@ static void write_label(const struct labelling *l, uint32_t s, char label[GNN_SE
         const size_t own = strlen(run->system);
         /* The system's name stands before it already. */
         const bool short_key = strncmp(kv->key, run->system, own) == 0 && kv->key[own] == '.';
-        if (kv->value != NULL && is_named(l, s, kv->key, kv->value) && used < GNN_SERIES_LABEL_BYTES)
+        if (used < GNN_SERIES_LABEL_BYTES && is_named(l, s, i))
             used +=
                 (size_t)snprintf(label + used, GNN_SERIES_LABEL_BYTES - used, " %s=%.*s",
                                  kv->key + (short_key ? own + 1 : 0), digest ? DIGEST_SHOWN : VALUE_SHOWN, kv->value);
@@ -204,8 +238,10 @@ enum gnn_status gnn_run_series_open(const struct gnn_run_record *runs, uint32_t 
     GNN_NEXT(status, list_all(runs, count, lists, err));
     if (status == GNN_OK) {
         group(runs, count, lists, first, out);
-        status = label_all(out, &(struct labelling){.runs = runs, .lists = lists, .first = first, .series = out->count},
-                           err);
+        struct labelling l = {.runs = runs, .lists = lists, .first = first, .series = out->count};
+        status = find_varied(&l, err);
+        GNN_NEXT(status, label_all(out, &l, err));
+        gnn_kv_clear(&l.varied);
     }
     free_lists(lists, count);
     free(first);

@@ -140,7 +140,7 @@ static void wrong_usage(void **state)
         {"--db $B --where nosuch=7", 2, "--where nosuch=7: no option \"nosuch\""},
         {"--db $B --where nosuch.x=7", 2, "--where nosuch.x=7: "},
         {"--db $B --series nosuch", 2, "--series nosuch: no option \"nosuch\""},
-        {"--db $B --last 1000", 2, "is outside 0 to 256"},
+        {"--db $B --last 10000", 2, "is outside 0 to 2048"},
     };
     process_write_file(p->place->dir, "empty", 0644, "%s", "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -186,6 +186,41 @@ static void an_invalid_run_has_no_times(void **state)
     gnn_run_record_free(&run);
 }
 
+/* Options and machine that every run has alike stand in the page once; what one lacks or has otherwise, in each. */
+static void what_is_alike_is_told_once(void **state)
+{
+    (void)state;
+    struct gnn_run_record runs[3];
+    struct gnn_err err = {0};
+    static const char *const memory[] = {"8M", "8M", "16M"};
+    for (int i = 0; i < 3; i++) {
+        fake_run(&runs[i], "gnndrive", 10, 1, 1);
+        must(gnn_kv_set(&runs[i].config, "hidden", "256", &err), &err);
+        must(gnn_kv_set(&runs[i].config, "memory", memory[i], &err), &err);
+        must(gnn_kv_set(&runs[i].environment, "kernel.name", "Linux", &err), &err);
+        if (i < 2)
+            must(gnn_kv_set(&runs[i].environment, "disk.model", "virtual", &err), &err);
+    }
+    char *const page = page_of(runs, 3, "");
+    json_t *const data = data_of(page);
+    const json_t *const config = json_object_get(json_object_get(data, "common"), "config");
+    const json_t *const environment = json_object_get(json_object_get(data, "common"), "environment");
+    assert_string_equal(json_string_value(json_object_get(config, "hidden")), "256");
+    assert_null(json_object_get(config, "memory"));
+    assert_string_equal(json_string_value(json_object_get(environment, "kernel.name")), "Linux");
+    assert_null(json_object_get(environment, "disk.model"));
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *const run = json_array_get(json_object_get(data, "runs"), i);
+        assert_null(json_object_get(json_object_get(run, "config"), "hidden"));
+        assert_string_equal(json_string_value(json_object_get(json_object_get(run, "config"), "memory")), memory[i]);
+        assert_null(json_object_get(json_object_get(run, "environment"), "kernel.name"));
+        assert_int_equal(json_object_get(json_object_get(run, "environment"), "disk.model") != NULL, i < 2);
+        gnn_run_record_free(&runs[i]);
+    }
+    json_decref(data);
+    free(page);
+}
+
 /* Names come from files that others wrote. */
 static void names_are_text(void **state)
 {
@@ -227,6 +262,8 @@ static void pictures_are_inside(void **state)
                        0644, "%s", "not to be had:\nnobody has it");
     char *const page = page_of(&run, 1, dir);
     check_elements(page);
+    must_show(page, "<nav><a href=\"#figure-fig-8\">fig-8</a> <a href=\"#figure-fig-9\">fig-9</a> "
+                    "<a href=\"#figure-table-2\">table-2</a> </nav>");
     must_show(page, "<figure id=\"figure-fig-8\">");
     must_show(page, "src=\"data:image/svg+xml;base64,PHN2Zy8+\"");
     assert_null(strstr(page, "image/png"));
@@ -290,7 +327,7 @@ static void a_browser_follows_the_hands(void **state)
         "data-none=\", 0 of 3 runs\"",
         "data-search=\"41, 1 of 3 runs\"",
         "data-all=\"43 42 41, 3 of 3 runs\"",
-        "data-clicked=\"41, This run has no time series: it was simulated, or too short.\"",
+        "data-clicked=\"41, This run has no time series: it was shorter than an interval.\"",
         "data-series=\"10\"",
         "data-cursor=\"visible, 1004 B at 1.25 s\"",
         "data-beside=\"10 6\"",
@@ -349,22 +386,42 @@ static void a_page_that_is_too_large_is_refused(void **state)
     gnn_run_record_free(&run);
 }
 
-/* 256 runs with long series and many epochs. */
+/* As a machine and a workload would: most is alike. */
+static void give_pairs(struct gnn_run_record *run)
+{
+    struct gnn_err err = {0};
+    char key[32], value[32];
+    for (uint32_t i = 0; i < 80; i++) {
+        (void)snprintf(key, sizeof key, "option.number_%u", i);
+        (void)snprintf(value, sizeof value, "%s %u", i < 70 ? "as ever" : "of its own",
+                       i < 70 ? 7 : (unsigned)run->run_id);
+        must(gnn_kv_set(i % 2 == 0 ? &run->config : &run->environment, key, value, &err), &err);
+    }
+}
+
+/* So many runs with so many epochs and points each. */
+static void check_many(uint32_t count, uint32_t epochs, uint32_t points)
+{
+    struct gnn_run_record *const runs = calloc(count, sizeof *runs);
+    assert_non_null(runs);
+    for (uint32_t i = 0; i < count; i++) {
+        fake_run(&runs[i], i % 2 == 0 ? "gnndrive" : "ginex", 10, epochs, i);
+        runs[i].run_id = i + 1;
+        give_pairs(&runs[i]);
+        give_series(&runs[i], points);
+    }
+    char *const page = page_of(runs, count, "");
+    assert_true(strlen(page) < (UINT64_C(15) << 20)); /* the rest is for figures */
+    free(page);
+    gnn_run_records_free(runs, count);
+}
+
+/* Long measured runs, and the cells of all papers' figures. */
 static void many_runs_fit(void **state)
 {
     (void)state;
-    enum { RUNS = 256 };
-    struct gnn_run_record *const runs = calloc(RUNS, sizeof *runs);
-    assert_non_null(runs);
-    for (uint32_t i = 0; i < RUNS; i++) {
-        fake_run(&runs[i], i % 2 == 0 ? "gnndrive" : "ginex", 10, 10, i);
-        runs[i].run_id = i + 1;
-        give_series(&runs[i], 500);
-    }
-    char *const page = page_of(runs, RUNS, "");
-    assert_true(strlen(page) < (UINT64_C(20) << 20));
-    free(page);
-    gnn_run_records_free(runs, RUNS);
+    check_many(256, 10, 500);
+    check_many(1500, 2, 0);
 }
 
 /* ---- CSV ---- */
@@ -456,6 +513,7 @@ int main(void)
         cmocka_unit_test(an_invalid_run_has_no_times),
         cmocka_unit_test(names_are_text),
         cmocka_unit_test(pictures_are_inside),
+        cmocka_unit_test(what_is_alike_is_told_once),
         cmocka_unit_test(a_browser_follows_the_hands),
         cmocka_unit_test(a_page_that_is_too_large_is_refused),
         cmocka_unit_test(many_runs_fit),
