@@ -160,17 +160,51 @@ static void bash_completes(void **state)
     }
 }
 
-static void zsh_reads_it(void **state)
+static void need_zsh(void)
 {
-    (void)state;
     struct process_result r = process_shell("command -v zsh");
     const bool there = r.exit_status == 0;
     process_free(&r);
     if (!there)
         skip_test("no zsh here");
-    r = process_shell("%s completion zsh | zsh -n", process_program());
+}
+
+static void zsh_reads_it(void **state)
+{
+    (void)state;
+    need_zsh();
+    struct process_result r = process_shell("%s completion zsh | zsh -n", process_program());
     if (r.exit_status != 0)
         fail_msg("%s", r.err);
+    process_free(&r);
+}
+
+/* Types at a zsh in a terminal: words, a tab, and around what then stands there a command that writes it to a file. */
+static const char typist[] = "zmodload zsh/zpty; : >$1/out\n"
+                             "zpty shell zsh -f -i\n"
+                             "wait_for() { while (( $(wc -l <$1/out) < $2 )); do sleep 0.05; done; sleep 0.1 }\n"
+                             "zpty -w shell \"fpath=($1 \\$fpath); autoload -Uz compinit; compinit -u -d $1/dump; "
+                             "bindkey -e; print ready >>$1/out\"\n"
+                             "wait_for $1 1\n"
+                             "for (( i = 2; i <= $#; i++ )); do\n"
+                             "    zpty -n -w shell \"${@[i]}\"$'\\t'; sleep 0.2\n"
+                             "    zpty -w shell $'\\x01print -r -- \"\\x05\" >>'$1/out; wait_for $1 $i\n"
+                             "done\n";
+
+static void zsh_completes(void **state)
+{
+    (void)state;
+    need_zsh();
+    char *const dir = process_temp_dir();
+    process_write_file(dir, "typist.zsh", 0644, "%s", typist);
+    struct process_result r = process_shell(
+        "%s completion zsh >%s/_oocgnn; timeout 60 zsh -f %s/typist.zsh %s 'oocgnn compa' 'oocgnn run --memo' "
+        "'oocgnn run --system gnnd' 'oocgnn list prof' 'oocgnn report --ht' >%s/typed 2>&1; cat %s/out",
+        process_program(), dir, dir, dir, dir, dir);
+    process_remove_tree(dir);
+    free(dir);
+    assert_string_equal(r.out, "ready\noocgnn compare\noocgnn run --memory\noocgnn run --system gnndrive\n"
+                               "oocgnn list profiles\noocgnn report --html\n");
     process_free(&r);
 }
 
@@ -215,6 +249,7 @@ int main(void)
         cmocka_unit_test(groff_has_nothing_to_say),
         cmocka_unit_test(bash_completes),
         cmocka_unit_test(zsh_reads_it),
+        cmocka_unit_test(zsh_completes),
         cmocka_unit_test(wrong_usage),
         cmocka_unit_test(installed),
     };
