@@ -5,7 +5,7 @@
 # Both are built for one processor that valgrind knows (ARCH), so that instruction counts are of the same code everywhere.
 # What was accepted is in results/accepted.json; to accept: scripts/gate.sh REVISION --accept "why".
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd -P "$(dirname "$0")/.."
 
 [ $# -ge 1 ] || { echo "usage: scripts/gate.sh REVISION [OPTION of oocgnn compare...]" >&2; exit 2; }
 revision=$1
@@ -24,9 +24,12 @@ commit=$(git rev-parse --verify --quiet "$revision^{commit}") || {
     exit 2
 }
 mkdir -p "$work"
-if [ -d "$tree" ]; then
-    git -C "$tree" checkout --quiet --detach "$commit"
+# In a folder that is no working tree of its own (cut off while it was made, or copied with the clone) git would take the
+# clone around it for the one that is meant, and check the revision out there.
+if [ "$(git -C "$tree" rev-parse --show-toplevel 2>/dev/null)" = "$PWD/$tree" ]; then
+    git -C "$tree" checkout --quiet --force --detach "$commit"
 else
+    rm -rf "$tree"
     git worktree prune
     git worktree add --quiet --detach "$tree" "$commit"
 fi

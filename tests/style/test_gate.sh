@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# What carries the regression gate in CI, with a made-up clone and programs: which revision is built where, what is
+# compared, and that the verdict arrives. Closes with cmocka's summary lines.
+set -uo pipefail
+passed=0
+failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+gate=$PWD/scripts/gate.sh
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE # of the hook that runs this, perhaps
+
+verdict() { # name, 0 or 1
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "$1:"
+        cat "$dir/out"
+    fi
+}
+
+# A make whose programs say what they were told and end with VERDICT.
+mkdir "$dir/bin"
+cat >"$dir/bin/make" <<'MAKE'
+#!/usr/bin/env bash
+in=.
+while [ $# -gt 0 ]; do
+    [ "$1" != -C ] || in=$2
+    target=$1
+    shift
+done
+mkdir -p "$in/$(dirname "$target")"
+printf '#!/usr/bin/env bash\necho "$*"\nexit "${VERDICT:-0}"\n' >"$in/$target"
+chmod +x "$in/$target"
+MAKE
+chmod +x "$dir/bin/make"
+PATH=$dir/bin:$PATH
+
+clone=$dir/clone base=build/gate/base
+mkdir -p "$clone/scripts"
+cp "$gate" "$clone/scripts/"
+cd "$clone" || exit 1
+git init --quiet --initial-branch=main
+git config user.name nobody && git config user.email nobody@localhost
+echo build/ >.gitignore
+for revision in one two; do
+    echo $revision >revision
+    git add -A && git commit --quiet -m $revision
+done
+run() { scripts/gate.sh "$@" >"$dir/out" 2>&1; }
+told="compare $base/build/gate/oocgnn build/gate/head/oocgnn --accepted results/accepted.json"
+# The clone is as it was, and BASE is the revision that was named.
+untouched() { [ "$(git symbolic-ref HEAD)" = refs/heads/main ] && [ "$(cat revision) $(cat $base/revision)" = "two one" ]; }
+
+run HEAD~1 --summary page && [ "$(cat "$dir/out")" = "$told --summary page" ] && untouched
+verdict "the revision and the working tree are compared" $?
+VERDICT=3 run HEAD~1
+[ $? -eq 3 ]
+verdict "the verdict is the script's" $?
+run 0000000000000000000000000000000000000000 && untouched
+verdict "what GitHub calls the revision before the first push is the one before" $?
+run no-such-branch
+[ $? -eq 2 ] && grep -q 'no-such-branch is no commit of this clone; fetch it' "$dir/out"
+verdict "an unknown revision is told" $?
+run
+[ $? -eq 2 ] && grep -q '^usage: ' "$dir/out"
+verdict "no revision is told" $?
+echo edited >$base/revision
+run HEAD~1 && untouched
+verdict "what was changed in the folder of BASE is put right" $?
+rm -rf $base && mkdir -p $base && echo left >$base/left
+run HEAD~1 && untouched && [ ! -e $base/left ]
+verdict "a folder that is no working tree is made one, and the clone stays" $?
+
+printf '[  PASSED  ] %d test(s).\n' "$passed"
+[ "$failed" -eq 0 ] && exit 0
+printf '[  FAILED  ] %d test(s), listed below:\n' "$failed"
+exit 1
