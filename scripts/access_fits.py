@@ -2,13 +2,14 @@
 """The generated graphs beside what is published about the accesses of real ones (workloads/access.csv).
 
     scripts/access_fits.py [--fits FILE] [--only NAME,...] [--accesses N] [--batches N]
-    scripts/access_fits.py --solve NAME
+    scripts/access_fits.py --solve NAME --fits FILE
     scripts/access_fits.py --scaling NAME [--scales 1,10,100]
 
 Without an option: a table, generated beside published. Rows of a mini-batch are counted at scale 1, in --batches
 mini-batches; shares of accesses take whole epochs, at the largest scale whose epochs have no more than --accesses.
---solve goes on from a recipe of --fits to a better one, counting at --solve-scale, where the law is the same; the
-table is what says whether it is right. --scaling prints what caches of a share of the rows catch at several scales.
+--fits has recipes to count instead of the registry's own, a section each: [NAME] and options of the generator. --solve
+goes on from one of them to a better one, counting at --solve-scale, where the law is the same; the table is what says
+whether it is right. --scaling prints what caches of a share of the rows catch at several scales.
 Nothing here has seen a time.
 """
 import argparse
@@ -175,7 +176,10 @@ def misfit(name, divisor, facts, fit):
 def solve(options):
     """One coordinate after the other, by counting, with steps that shrink."""
     name, facts, divisor = options.solve, published([options.solve]), options.solve_scale
-    fit = {key: float(value) for key, value in (w.split("=") for w in read_fits(options.fits)[name].split(","))}
+    recipes = read_fits(options.fits)
+    if name not in recipes:
+        sys.exit(f"--solve {name}: --fits names a file whose section [{name}] is where the search begins")
+    fit = {key: float(value) for key, value in (w.split("=") for w in recipes[name].split(","))}
     best, step = misfit(name, divisor, facts, fit), 1.25
     while step > 1.02:
         moved = False
@@ -199,8 +203,7 @@ def solve(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fits", default=os.path.join(HERE, "..", "workloads", "fits.ini"),
-                        help="recipes to count instead of the registry's own")
+    parser.add_argument("--fits", default="", help="recipes to count instead of the registry's own")
     parser.add_argument("--only", type=lambda text: text.split(","), default=[], help="datasets")
     parser.add_argument("--accesses", type=int, default=200000000)
     parser.add_argument("--batches", type=int, default=8)

@@ -62,7 +62,7 @@ GNN_MUST_CHECK enum gnn_status gnn_registry_find(const char *name, const struct 
 /* What an entry holds at scale 1/divisor: every count divided alike, rounded to nearest, splits at least 1. */
 struct gnn_registry_counts {
     uint32_t nodes;
-    uint64_t edges; /* target; the generated count is within 1 % of it for 10^5 nodes and more */
+    uint64_t edges; /* target; the generated count is within 1 % of it for 10^6 nodes and more (no reach: 10^5) */
     uint32_t train, valid, test;
     uint64_t dataset_bytes; /* on disk, with features of width dim and IDs of 4 bytes */
 };
