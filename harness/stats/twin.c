@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { STEPS = 60 /* of a bisection */ };
@@ -79,6 +80,64 @@ static double fit_spread(double reach, double windows, double rows)
     return high;
 }
 
+struct piece {
+    double share, mean;
+};
+
+static int by_mean_falling(const void *a, const void *b)
+{
+    const double x = ((const struct piece *)a)->mean, y = ((const struct piece *)b)->mean;
+    return (x < y) - (x > y);
+}
+
+static uint32_t take_pieces(const struct gnn_rank_law *law, double weight, struct piece *out)
+{
+    double from = 0;
+    for (uint32_t i = 0; i < law->count; i++) {
+        out[i] = (struct piece){.share = (law->upto[i] - from) * weight, .mean = law->mean[i]};
+        from = law->upto[i];
+    }
+    return law->count;
+}
+
+/* The law of nodes of which a share `other` follows `b`, the rest `a`, at the places where a has steps. */
+static void mix_laws(const struct gnn_rank_law *a, const struct gnn_rank_law *b, double other, struct gnn_rank_law *out)
+{
+    struct piece pieces[2 * GNN_LAW_POINTS_MAX];
+    uint32_t count = take_pieces(a, 1 - other, pieces), at = 0;
+    count += take_pieces(b, other, pieces + count);
+    qsort(pieces, count, sizeof pieces[0], by_mean_falling);
+    double from = 0;
+    out->count = a->count;
+    for (uint32_t i = 0; i < a->count; i++) {
+        double left = a->upto[i] - from, sum = 0;
+        while (left > 0 && at < count) {
+            const double part = fmin(left, pieces[at].share);
+            sum += part * pieces[at].mean;
+            left -= part;
+            pieces[at].share -= part;
+            at += pieces[at].share <= 0;
+        }
+        out->upto[i] = a->upto[i];
+        out->mean[i] = sum / (a->upto[i] - from);
+        if (i > 0)
+            out->mean[i] = fmin(out->mean[i], out->mean[i - 1]);
+        from = a->upto[i];
+    }
+}
+
+/* How long the lists of the twin's reach are. It has more nodes than the graph's (drawn_mean); those are nodes that the
+ * graph does not reach, with lists of such. */
+static void fit_degrees(const struct gnn_stats *stats, double reached, struct gnn_recipe_laws *out)
+{
+    const struct gnn_spread *const own = &stats->reach_lists, *const rest = &stats->rest_lists;
+    const double others = fmin(reached - (double)own->nodes, (double)rest->nodes);
+    out->degrees = own->law.count > 0 ? own->law : stats->train_lists.law;
+    out->rest_degrees = rest->law;
+    if (own->law.count > 0 && rest->law.count > 0 && others > 0)
+        mix_laws(&own->law, &rest->law, others / ((double)own->nodes + others), &out->degrees);
+}
+
 static void name_twin(const struct gnn_dataset *d, struct gnn_recipe_file *out)
 {
     (void)snprintf(out->name, sizeof out->name, "%.*s-twin", GNN_NAME_MAX - 8, d->name);
@@ -123,9 +182,6 @@ enum gnn_status gnn_twin_of(const struct gnn_dataset *dataset, const struct gnn_
     reach->share = fmin(fmax(reach->share, ((double)splits + 1) / dataset->node_count), 1);
     out->laws.homophily = isnan(stats->same_class) ? 0 : stats->same_class;
     out->laws.train_degrees = stats->train_lists.law;
-    out->laws.degrees = stats->reach_lists.law;
-    if (out->laws.degrees.count == 0)
-        out->laws.degrees = stats->train_lists.law;
-    out->laws.rest_degrees = stats->rest_lists.law;
+    fit_degrees(stats, reach->share * dataset->node_count - (double)dataset->train.count, &out->laws);
     return GNN_OK;
 }

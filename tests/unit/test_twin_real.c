@@ -25,6 +25,8 @@ static const struct {
     {"tolokers", GNN_IMPORT_OGB, true, false},
     {"fb100-13schools", GNN_IMPORT_OGB, true, true},
     {"fb15k-237", GNN_IMPORT_TRIPLES, true, false},
+    {"soc-slashdot0902", GNN_IMPORT_SNAP, false, false}, /* a twin's reach takes nodes that the graph's has not */
+    {"amsterdam-museum", GNN_IMPORT_OGB, false, true},
 };
 
 static void import_graph(size_t i, const char *from, const char *dir)
