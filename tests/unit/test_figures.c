@@ -150,7 +150,7 @@ static void metrics_are_those_of_later_epochs(void **state)
     gnn_run_record_free(&run);
 }
 
-/* Means of the series go by the length of its intervals; those of its waits leave out where I/O wait is below the mean. */
+/* Means of the series go by the length of its intervals; those of waits leave out where I/O wait is below the mean. */
 static void the_series_has_metrics(void **state)
 {
     (void)state;
