@@ -40,7 +40,7 @@ AGNES_DATASETS = ["papers100m", "twitter", "friendster-agnes", "igb-medium"]
 FIELDS = ["scale", "row", "what", "published", "relation", "belongs", "column", "ours", "low", "high", "log2", "seeds", "epochs"]
 PAGE = 4096
 # CPU seconds of a usual run at 1/100: what --list reckons with where no run like it is kept.
-USUAL_CPU_S = {"pygplus": 12, "ginex": 12, "gnndrive": 10, "mariusgnn": 10, "agnes": 10, "diskgnn": 10, "ringsampler": 10}
+USUAL_CPU_S = {"pygplus": 4, "ginex": 5, "gnndrive": 2, "mariusgnn": 5, "agnes": 9, "diskgnn": 15, "ringsampler": 3}
 
 
 def gib(number):
