@@ -46,20 +46,20 @@ static char *output_of(char *const argv[])
     return NULL;
 }
 
-/* jobs[0].<direction>.<key>; fio may put notes before the opening brace. */
+/* jobs[0].<direction>.<key>, or jobs[0].<key> if direction is NULL; fio may put notes before the opening brace. */
 static bool figure_of(const char *text, const char *direction, const char *key, double *figure)
 {
     const char *const brace = strchr(text, '{');
     json_t *root = brace == NULL ? NULL : json_loads(brace, JSON_DISABLE_EOF_CHECK, NULL);
     const json_t *const job = json_array_get(json_object_get(root, "jobs"), 0);
-    const json_t *const value = json_object_get(json_object_get(job, direction), key);
+    const json_t *const value = json_object_get(direction == NULL ? job : json_object_get(job, direction), key);
     *figure = json_number_value(value);
     json_decref(root);
     return *figure > 0;
 }
 
 /* argv ends with NULL and asks for JSON. direction: "read" or "write"; key: "iops", "bw_bytes". */
-static bool fio_figure(const char *const *argv, const char *direction, const char *key, double *figure)
+static inline bool fio_figure(const char *const *argv, const char *direction, const char *key, double *figure)
 {
     char *const text = output_of((char *const *)argv);
     const bool found = text != NULL && figure_of(text, direction, key, figure);
