@@ -207,7 +207,7 @@ static struct rate best(const struct rate *values, uint32_t count)
 
 static enum gnn_status compare(struct bench *b, uint32_t bytes, uint32_t depth, struct gnn_err *err)
 {
-    struct rate ours[ROUNDS_MAX], theirs[ROUNDS_MAX];
+    struct rate ours[ROUNDS_MAX] = {{0}}, theirs[ROUNDS_MAX] = {{0}};
     for (uint32_t round = 0; round < b->rounds; round++) {
         GNN_TRY(measure_fio(b, bytes, depth, round, &theirs[round], err));
         GNN_TRY(measure_ours(b, bytes, depth, round, &ours[round], err));
