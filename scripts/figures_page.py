@@ -56,7 +56,7 @@ def page(figures, rest):
         values = "; ".join(v["values"][:3]) + (f" and {len(v['values']) - 3} more" if len(v["values"]) > 3 else "")
         cause = f" Likely cause: {v['cause']}." if v["cause"] else ""
         lines.append(f"* {f['id']}, {v['name']}: `{v['text']}`, here {values}.{cause}")
-    return "\n".join(lines + ([] if failed else ["Nothing."]) + ["", "## Ratios and sums", ""] + rest).rstrip() + "\n"
+    return "\n".join(lines + ([] if failed else ["Nothing that was run."]) + ["", "## Ratios and sums", ""] + rest).rstrip() + "\n"
 
 
 def main():
