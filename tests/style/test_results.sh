@@ -2,6 +2,7 @@
 # A results page says what its data say: the generated parts of results/systems.md, results/diskgnn.md and results/ratios.md are
 # what their CSV files give, and the sentences of scripts/systems_table.py, diskgnn_tables.py and ratios.py follow from the
 # numbers. Closes with cmocka's summary lines.
+# shellcheck disable=SC2016  # the backquotes are those of Markdown
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 passed=0
