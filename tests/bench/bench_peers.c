@@ -297,7 +297,8 @@ static enum gnn_status train(struct bench *bench, const char *model_name, struct
     if (config.kind == GNN_MODEL_KINDS)
         return gnn_fail(err, GNN_EUSAGE, "no model \"%s\"", model_name);
     const struct gnn_tensor_env env = {.threads = bench->threads, .alloc = plain_alloc, .free = plain_free};
-    struct minibatch batches[STEP_BATCHES] = {{NULL}};
+    struct minibatch batches[STEP_BATCHES];
+    memset(batches, 0, sizeof batches);
     struct gnn_neighbour_source *source = NULL;
     struct gnn_sampler *sampler = NULL;
     struct gnn_tensor *tensor = NULL;

@@ -333,8 +333,8 @@ static void a_browser_follows_the_hands(void **state)
         "data-beside=\"10 6\"",
         "data-difference=\"resultepoch_ns69 s10 s-86 %\"",
         "data-same=\"Choose two runs.\"",
-        "<td>read</td><td class=\"n\">-</td><td class=\"n\">100 us</td><td class=\"n\">-"
-        "</td><td class=\"n\">-</td><td class=\"n\">-</td><td class=\"n\">2.5 ms</td>"};
+        ("<td>read</td><td class=\"n\">-</td><td class=\"n\">100 us</td><td class=\"n\">-"
+         "</td><td class=\"n\">-</td><td class=\"n\">-</td><td class=\"n\">2.5 ms</td>")};
     static const struct {
         const char *system;
         double slow;
