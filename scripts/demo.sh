@@ -32,10 +32,9 @@ fi
 workload=(--dataset papers100m --scale "$scale" --data "$DATA" --preset gnndrive --batch 10 --lr 0.0005 --epochs 6 "${world[@]}")
 # Whatever this device's readahead is, a miss reads one page here: with a window of megabytes, as clouds set it, the first of the
 # two would take minutes an epoch.
-workload+=(--set pygplus.readahead=off --set gnndrive.readahead=off)
 for system in pygplus gnndrive; do
     echo "== $system, all stages" >&2
-    "$OOCGNN" run --system $system "${workload[@]}" --db "$db" >/dev/null
+    "$OOCGNN" run --system $system "${workload[@]}" --set $system.readahead=off --db "$db" >/dev/null
 done
 
 echo "== the comparison" >&2
