@@ -199,33 +199,48 @@ static enum gnn_status write_trace(struct bench *b, uint32_t block_bytes, struct
     return GNN_OK;
 }
 
+/* Multiplier of a permutation: spans in no order. A prime, so it serves any number of spans that it does not divide. */
+static const uint64_t scattered = UINT64_C(2654435761);
+
 struct spans {
     const struct gnn_stream *stream;
-    uint64_t next, count, bytes, order; /* order: 0 sequential, else a random permutation's multiplier */
+    uint64_t next, count, bytes, order; /* order: 0 sequential, else `scattered` */
 };
+
+static uint64_t place_of(uint64_t number, uint64_t count, uint64_t order)
+{
+    return order == 0 ? number : number * order % count;
+}
+
+static bool is_read(const struct kind *kind)
+{
+    return strcmp(kind->direction, "read") == 0;
+}
+
+static uint64_t order_of(const struct kind *kind)
+{
+    return strcmp(kind->rw, "randread") == 0 ? scattered : 0;
+}
 
 static bool next_span(void *ctx, struct gnn_span *out)
 {
     struct spans *s = ctx;
     if (s->next == s->count)
         return false;
-    const uint64_t place = s->order == 0 ? s->next : s->next * s->order % s->count;
-    s->next++;
+    const uint64_t place = place_of(s->next++, s->count, s->order);
     *out = (struct gnn_span){.stream = s->stream, .offset_bytes = place * s->bytes, .len_bytes = s->bytes};
     return true;
 }
 
 static enum gnn_status read_spans(struct bench *b, struct gnn_stream_file *trace, const struct gnn_stream *stream,
-                                  const struct kind *kind, bool random, double *rate, struct gnn_err *err)
+                                  const struct kind *kind, double *rate, struct gnn_err *err)
 {
     const struct gnn_span_reader_config config = {.engine = GNN_RING_URING,
                                                   .file = gnn_stream_file_handle(trace),
                                                   .depth = kind->depth + 1,
                                                   .span_bytes_max = kind->bytes};
-    struct spans spans = {.stream = stream,
-                          .count = file_bytes / kind->bytes,
-                          .bytes = kind->bytes,
-                          .order = random ? UINT64_C(2654435761) : 0};
+    struct spans spans = {
+        .stream = stream, .count = file_bytes / kind->bytes, .bytes = kind->bytes, .order = order_of(kind)};
     struct gnn_span_reader *reader;
     GNN_TRY(gnn_span_reader_open(b->world, &config, &reader, err));
     const uint64_t start_ns = gnn_now_ns(b->world);
@@ -242,7 +257,7 @@ static enum gnn_status read_spans(struct bench *b, struct gnn_stream_file *trace
 
 /* The same reads, as many at a time, each taken when it is there. */
 static enum gnn_status read_as_they_come(struct bench *b, struct gnn_stream_file *trace, const struct kind *kind,
-                                         double *rate, struct gnn_err *err)
+                                         uint64_t order, double *rate, struct gnn_err *err)
 {
     struct gnn_file *const file = gnn_stream_file_handle(trace);
     const struct gnn_reader_config config = {
@@ -261,7 +276,7 @@ static enum gnn_status read_as_they_come(struct bench *b, struct gnn_stream_file
     while (status == GNN_OK && taken < count) {
         for (uint32_t i = 0; i < got && submitted < count && status == GNN_OK; i++) {
             const struct gnn_load load = {.len_bytes = kind->bytes,
-                                          .offset_bytes = submitted++ * kind->bytes,
+                                          .offset_bytes = place_of(submitted++, count, order) * kind->bytes,
                                           .dst = (unsigned char *)memory + tags[i] * kind->bytes,
                                           .tag = tags[i]};
             status = gnn_reader_submit(reader, &load, 1, &accepted, err);
@@ -284,18 +299,13 @@ static double best(const double *values, uint32_t count)
     return most;
 }
 
-static bool has_an_order(const struct kind *kind)
-{
-    return strcmp(kind->rw, "read") == 0;
-}
-
 static void report(const struct bench *b, const struct kind *kind, const double *ours, const double *theirs,
                    const double *any_order)
 {
     const double fio = best(theirs, b->rounds), own = best(ours, b->rounds);
     printf("%-22s %7u B depth %2u: fio %7.0f MB/s, ours %7.0f MB/s, ratio %5.1f %%", kind->name, kind->bytes,
            kind->depth, fio * 1e-6, own * 1e-6, 100 * own / fio);
-    if (has_an_order(kind))
+    if (is_read(kind))
         printf(", in any order %5.1f %%", 100 * best(any_order, b->rounds) / fio);
     printf("%s\n", own < 0.9 * fio ? "  below the target of 90 %" : "");
     (void)fflush(stdout);
@@ -329,10 +339,9 @@ static enum gnn_status one_round(struct bench *b, uint32_t round, double ours[KI
         if (status == GNN_OK && k == 0)
             status = write_trace(b, kinds[k].bytes, &trace, &stream, &ours[k][round], err);
         else if (status == GNN_OK)
-            status =
-                read_spans(b, trace, stream, &kinds[k], strcmp(kinds[k].rw, "randread") == 0, &ours[k][round], err);
-        if (status == GNN_OK && has_an_order(&kinds[k]))
-            status = read_as_they_come(b, trace, &kinds[k], &any_order[k][round], err);
+            status = read_spans(b, trace, stream, &kinds[k], &ours[k][round], err);
+        if (status == GNN_OK && is_read(&kinds[k]))
+            status = read_as_they_come(b, trace, &kinds[k], order_of(&kinds[k]), &any_order[k][round], err);
     }
     gnn_stream_close(stream);
     gnn_stream_file_close(trace);
