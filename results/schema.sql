@@ -152,6 +152,9 @@ CREATE TABLE counters (
 CREATE TABLE figures ( -- a system's own figures, summed over the epoch, and the harness's: among them batch_p50_ns,
                        -- batch_p90_ns, batch_p99_ns and batch_max_ns, of the time from one training step's end to the next,
                        -- cpu_stolen_ns, what a hypervisor took from all cores,
+                       -- of a device, real or modelled, and of none where the host computes, gpu_busy_ns (its stream had work),
+                       -- gpu_copy_ns (of what crossed the bus, on the device's clock, gaps between copies left out, lanes added
+                       -- up), gpu_uploaded_bytes, gpu_downloaded_bytes and gpu_launches,
                        -- and read_p50_ns to read_max_ns (p999 too) of reads_timed reads of storage, each from the moment it
                        -- was handed over until its thread saw it done; page faults of a mapping are none
     run_id INTEGER NOT NULL REFERENCES runs (run_id) ON DELETE CASCADE,

@@ -106,10 +106,10 @@ static inline uint32_t gnn_place(uint32_t table, uint32_t row)
     return table << GNN_PLACE_ROW_BITS | row;
 }
 
-/* What a device did since it was asked last. Zero where the host computes. */
+/* What a device did since it was asked last. Zero where the host computes: its record has none of it. */
 struct gnn_device_times {
     uint64_t kernel_ns; /* from the first op after a synchronize to the last before the next: the stream was busy */
-    uint64_t copy_ns;   /* of copies in lanes */
+    uint64_t copy_ns;   /* of what crosses the bus outside of a step's graph, without gaps; lanes and stream added up */
     uint64_t uploaded_bytes, downloaded_bytes;
     uint64_t launches;
     uint64_t graph_steps, graph_builds; /* steps launched as one graph; of these, those that had to build it anew */
@@ -211,7 +211,7 @@ struct gnn_tensor_ops {
     void (*gather_rows)(struct gnn_tensor *t, gnn_real *out, const gnn_real *table, uint64_t row_stride,
                         const uint32_t *rows, uint32_t count, uint32_t cols);
     /* out[i] = the row that place[rows[i]] names; where that is GNN_PLACE_NONE, out[i] stays as it is. host_count of
-     * the rows lie in the host's memory: a modelled device charges the bus for them. */
+     * the rows lie in the host's memory: what crosses the bus. */
     void (*gather_placed)(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
                           const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count);
 

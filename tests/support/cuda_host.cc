@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/tensor/cuda/runtime.h"
+#include "harness/tensor/cuda/spans.h"
 
 extern "C" {
 #define _Noreturn [[noreturn]]
@@ -174,9 +175,29 @@ struct cuda_host_work {
     std::function<void()> run;
 };
 
+/* A point in a lane, with the time of the device when the lane came to it. */
+struct cuda_host_point {
+    uint32_t lane;
+    uint64_t given;             /* the lane's work before it */
+    uint64_t recorded, reached; /* how often */
+    uint64_t at_ns;
+};
+
+/* spans.h on the launcher: time passes by a nanosecond a byte copied and a kernel of a lane. */
+struct cuda_host_clock {
+    using event = cuda_host_point;
+    struct gnn_device *device;
+
+    void record(cuda_host_point *point, uint32_t lane);
+    bool passed(const cuda_host_point &point);
+    uint64_t ns_between(const cuda_host_point &begin, const cuda_host_point &end);
+};
+using cuda_host_spans = gnn_spans<cuda_host_clock>;
+
 struct cuda_host_lane {
     std::vector<cuda_host_work> given;
     uint64_t done;
+    cuda_host_spans copies;
 };
 
 struct gnn_event {
@@ -193,6 +214,8 @@ struct gnn_device {
     std::vector<cuda_host_work> captured;
     std::vector<const char *> graphs[GNN_STEP_GRAPHS]; /* by the names of their launches; empty: none */
     gnn_device_times times;
+    cuda_host_spans copies; /* of the stream */
+    uint64_t now_ns;
     gnn_err err;
     uint32_t events;
 };
@@ -251,13 +274,70 @@ static void not_captured(const gnn_device *d, const char *what)
         fail(what);
 }
 
+/* ---- times of copies ---- */
+
+void cuda_host_clock::record(cuda_host_point *point, uint32_t lane)
+{
+    gnn_device *const d = device;
+    const uint64_t turn = ++point->recorded;
+    give(d, lane, "time", [d, point, turn] {
+        if (point->recorded != turn)
+            return; /* recorded again since */
+        point->reached = turn;
+        point->at_ns = d->now_ns;
+    });
+    point->lane = lane;
+    point->given = lane == GNN_LANE_STREAM ? 0 : d->lanes[lane].given.size();
+}
+
+bool cuda_host_clock::passed(const cuda_host_point &point)
+{
+    return point.reached == point.recorded;
+}
+
+uint64_t cuda_host_clock::ns_between(const cuda_host_point &begin, const cuda_host_point &end)
+{
+    if (!passed(end))
+        catch_up(device, end.lane, end.given);
+    if (!passed(begin) || !passed(end) || end.at_ns < begin.at_ns)
+        fail("a span ends before it begins");
+    return end.at_ns - begin.at_ns;
+}
+
+static cuda_host_spans *copies_of(gnn_device *d, uint32_t lane)
+{
+    return lane == GNN_LANE_STREAM ? &d->copies : &d->lanes[lane].copies;
+}
+
+void gnn_device_copy_begin(struct gnn_device *d, uint32_t lane)
+{
+    ALONE;
+    cuda_host_clock clock = {d};
+    if (lane != GNN_LANE_STREAM || !d->capturing)
+        copies_of(d, lane)->copy_begin(clock, lane);
+}
+
+void gnn_device_copy_end(struct gnn_device *d, uint32_t lane)
+{
+    ALONE;
+    cuda_host_clock clock = {d};
+    if (lane == GNN_LANE_STREAM && d->capturing)
+        return;
+    copies_of(d, lane)->copy_end(clock, lane);
+    if (lane == GNN_LANE_STREAM)
+        d->copies.close();
+}
+
 void cuda_host_enqueue(gnn_device *d, uint32_t lane, const char *name, uint32_t blocks,
                        const std::function<void()> &kernel)
 {
     ALONE;
     doze("launch");
     d->times.launches++;
-    give(d, lane, name, [blocks, kernel] { cuda_host_launch(blocks, GNN_BLOCK_THREADS, kernel); });
+    give(d, lane, name, [d, blocks, kernel] {
+        cuda_host_launch(blocks, GNN_BLOCK_THREADS, kernel);
+        d->now_ns++;
+    });
 }
 
 enum gnn_status gnn_device_open(uint32_t number, enum gnn_precision precision, struct gnn_device **out,
@@ -369,7 +449,18 @@ static void give_copy(gnn_device *d, uint32_t lane, const char *name, void *dst,
 {
     if (nth(&cuda_host_fail_upload) && d->err.status == GNN_OK)
         (void)gnn_fail(&d->err, GNN_EIO, "%s: the test's device fails it", name);
-    give(d, lane, name, [dst, src, bytes] { std::memmove(dst, src, bytes); });
+    give(d, lane, name, [d, dst, src, bytes] {
+        std::memmove(dst, src, bytes);
+        d->now_ns += bytes;
+    });
+}
+
+/* Likewise over the bus, with its time. */
+static void give_crossing(gnn_device *d, uint32_t lane, const char *name, void *dst, const void *src, uint64_t bytes)
+{
+    gnn_device_copy_begin(d, lane);
+    give_copy(d, lane, name, dst, src, bytes);
+    gnn_device_copy_end(d, lane);
 }
 
 void gnn_device_upload(struct gnn_device *d, void *dst, const void *host_src, uint64_t bytes)
@@ -378,7 +469,7 @@ void gnn_device_upload(struct gnn_device *d, void *dst, const void *host_src, ui
     doze("upload");
     not_captured(d, "a copy that waits, in the midst of a captured step");
     gnn_device_count_upload(d, bytes);
-    give_copy(d, GNN_LANE_STREAM, "upload", dst, host_src, bytes);
+    give_crossing(d, GNN_LANE_STREAM, "upload", dst, host_src, bytes);
 }
 
 void gnn_device_upload_ordered(struct gnn_device *d, void *dst, const void *pinned_src, uint64_t bytes)
@@ -386,7 +477,7 @@ void gnn_device_upload_ordered(struct gnn_device *d, void *dst, const void *pinn
     ALONE;
     must_be_pinned(d, pinned_src, bytes);
     gnn_device_count_upload(d, bytes);
-    give_copy(d, GNN_LANE_STREAM, "upload of staged arrays", dst, pinned_src, bytes);
+    give_crossing(d, GNN_LANE_STREAM, "upload of staged arrays", dst, pinned_src, bytes);
 }
 
 void gnn_device_download(struct gnn_device *d, void *host_dst, const void *src, uint64_t bytes)
@@ -395,7 +486,7 @@ void gnn_device_download(struct gnn_device *d, void *host_dst, const void *src, 
     doze("download");
     not_captured(d, "a copy that waits, in the midst of a captured step");
     d->times.downloaded_bytes += bytes;
-    give_copy(d, GNN_LANE_STREAM, "download", host_dst, src, bytes);
+    give_crossing(d, GNN_LANE_STREAM, "download", host_dst, src, bytes);
 }
 
 void gnn_device_download_ordered(struct gnn_device *d, void *pinned_dst, const void *src, uint64_t bytes)
@@ -403,7 +494,7 @@ void gnn_device_download_ordered(struct gnn_device *d, void *pinned_dst, const v
     ALONE;
     must_be_pinned(d, pinned_dst, bytes);
     d->times.downloaded_bytes += bytes;
-    give_copy(d, GNN_LANE_STREAM, "download", pinned_dst, src, bytes);
+    give_crossing(d, GNN_LANE_STREAM, "download", pinned_dst, src, bytes);
 }
 
 void gnn_device_copy(struct gnn_device *d, void *dst, const void *src, uint64_t bytes)
@@ -417,7 +508,7 @@ void gnn_device_upload_lane(struct gnn_device *d, uint32_t lane, void *dst, cons
     doze("copy in a lane");
     must_be_pinned(d, host_src, bytes);
     gnn_device_count_upload(d, bytes);
-    give_copy(d, lane, "upload in a lane", dst, host_src, bytes);
+    give_crossing(d, lane, "upload in a lane", dst, host_src, bytes);
 }
 
 void gnn_device_count_upload(struct gnn_device *d, uint64_t bytes)
@@ -497,10 +588,15 @@ void gnn_device_event_await(struct gnn_device *d, struct gnn_event *event, uint3
 {
     ALONE;
     doze("event await");
-    if (lane == GNN_LANE_STREAM) /* lanes are other threads', and not captured */
+    const gnn_event point = *event; /* as it is now, though the event be recorded again */
+    if (lane == GNN_LANE_STREAM) {  /* lanes are other threads', and not captured */
         not_captured(d, "an event of another stream, in the midst of a captured step");
-    if (lane != event->lane) /* a lane is in order by itself */
         gnn_device_event_wait(d, event);
+        return;
+    }
+    d->lanes[lane].copies.close();
+    if (lane != point.lane && point.lane != GNN_LANE_STREAM) /* a lane is in order by itself, the stream runs at once */
+        give(d, lane, "event", [d, point] { catch_up(d, point.lane, point.count); });
 }
 
 bool gnn_device_capture(struct gnn_device *d)
@@ -555,13 +651,17 @@ void gnn_device_busy_begin(struct gnn_device *d)
     (void)d;
 }
 
-/* A nanosecond a launch: what is tested is that they arrive. */
+/* Kernels take a nanosecond a launch: what is tested is that they arrive. */
 void gnn_device_take_times(struct gnn_device *d, struct gnn_device_times *out)
 {
     ALONE;
     doze("times");
+    cuda_host_clock clock = {d};
     *out = d->times;
     out->kernel_ns = d->times.launches;
+    out->copy_ns = d->copies.take(clock);
+    for (cuda_host_lane &lane : d->lanes)
+        out->copy_ns += lane.copies.take(clock);
     d->times = {};
 }
 

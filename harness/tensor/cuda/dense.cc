@@ -43,15 +43,9 @@ static struct gnn_cuda_tables tables_of(const struct gnn_placement *placement, u
     return tables;
 }
 
-void cuda_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
-                        const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count)
+static void gather_placed(struct cuda_backend *b, gnn_real *out, const struct gnn_placement *placement,
+                          const uint32_t *numbers, uint32_t count, uint32_t cols)
 {
-    struct cuda_backend *b = cuda_backend_of(t);
-    (void)host_count;
-    cuda_begin_work(b);
-    const uint32_t *numbers = cuda_need_rows(b, rows, count);
-    if (numbers == NULL)
-        return;
     bool whole = false;
     const struct gnn_cuda_tables quads = tables_of(placement, 4, &whole);
     if (whole && cols % 4 == 0 && cuda_aligned16(out)) {
@@ -62,6 +56,25 @@ void cuda_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_pl
     const struct gnn_cuda_tables reals = tables_of(placement, 1, &whole);
     GNN_LAUNCH_WARPS(b->device, gnn_cuda_gather_placed<float>, count, out, reals, placement->place, numbers, count,
                      cols);
+}
+
+/* Rows that the kernel reads out of the host's memory cross the bus: its time is a copy's as well. */
+void cuda_gather_placed(struct gnn_tensor *t, gnn_real *out, const struct gnn_placement *placement,
+                        const uint32_t *rows, uint32_t count, uint32_t cols, uint32_t host_count)
+{
+    struct cuda_backend *b = cuda_backend_of(t);
+    cuda_begin_work(b);
+    const uint32_t *numbers = cuda_need_rows(b, rows, count);
+    if (numbers == NULL)
+        return;
+    if (host_count == 0) {
+        gather_placed(b, out, placement, numbers, count, cols);
+        return;
+    }
+    gnn_device_copy_begin(b->device, GNN_LANE_STREAM);
+    gather_placed(b, out, placement, numbers, count, cols);
+    gnn_device_copy_end(b->device, GNN_LANE_STREAM);
+    gnn_device_count_upload(b->device, host_count * (uint64_t)cols * sizeof *out);
 }
 
 /* Rows in 16-byte words where all lies on them, else in bytes of 4, else in single ones. */
@@ -80,6 +93,7 @@ void cuda_upload_rows(struct gnn_tensor *t, uint32_t lane, void *table, const ui
     struct gnn_device *d = b->device;
     assert(lane < GNN_LANES_MAX);
     const cuda_quick_call call(b);
+    gnn_device_copy_begin(d, lane);
     for (uint32_t done = 0; done < count;) {
         struct gnn_cuda_moves moves = {};
         moves.count = gnn_min_u32(count - done, GNN_CUDA_MOVES);
@@ -92,6 +106,7 @@ void cuda_upload_rows(struct gnn_tensor *t, uint32_t lane, void *table, const ui
             move_rows<unsigned char>(d, lane, table, &moves, host_rows, row_bytes);
         gnn_device_count_upload(d, moves.count * row_bytes);
     }
+    gnn_device_copy_end(d, lane);
 }
 
 void cuda_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a, struct gnn_mat b,

@@ -3,24 +3,27 @@
 #define GNN_TENSOR_CUDA_DEVICE_STATE_H
 
 #include "harness/tensor/cuda/runtime.h"
+#include "harness/tensor/cuda/spans.h"
 
 #include <cublas_v2.h>
 
 #include <atomic>
 #include <mutex>
 
-/* Two events with times around what is measured. */
-enum { GNN_SPANS = 8 };
-struct gnn_span_ring {
-    cudaEvent_t begin[GNN_SPANS], end[GNN_SPANS]; /* NULL: not made yet */
-    uint32_t first, count;                        /* closed and not yet read */
-    bool open;                                    /* begin[(first + count) % GNN_SPANS] was recorded */
-    uint64_t ns;                                  /* of those that were read */
+/* spans.h with CUDA's events; an event that is NULL is made when it is recorded first. */
+struct gnn_event_clock {
+    using event = cudaEvent_t;
+    struct gnn_device *device;
+
+    void record(cudaEvent_t *event, cudaStream_t stream);
+    bool passed(cudaEvent_t event);
+    uint64_t ns_between(cudaEvent_t begin, cudaEvent_t end);
 };
+using gnn_device_spans = gnn_spans<gnn_event_clock>;
 
 struct gnn_lane_state {
     cudaStream_t stream; /* NULL: not used yet */
-    struct gnn_span_ring spans;
+    gnn_device_spans copies;
 };
 
 struct gnn_event {
@@ -35,11 +38,12 @@ struct gnn_device {
     cublasHandle_t blas;
     cublasComputeType_t product;
     void *workspace;                         /* of cuBLAS: its own would be allocated in the midst of a captured step */
+    bool capturing;                          /* the compute stream's work is being recorded */
     cudaGraph_t recorded;                    /* a step, between end_capture and its launch */
     cudaGraphExec_t graphs[GNN_STEP_GRAPHS]; /* NULL: none */
-    struct gnn_span_ring busy;
+    gnn_device_spans busy, copies;           /* of the compute stream */
     std::atomic<uint64_t> uploaded_bytes, downloaded_bytes, launches;
-    std::mutex spans; /* of every ring: who asks for times is another thread */
+    std::mutex spans; /* of all of them: who asks for times is another thread */
     std::mutex mutex; /* of err: lanes are other threads' */
     struct gnn_err err;
 };
@@ -48,12 +52,8 @@ struct gnn_device {
 void gnn_device_keep(struct gnn_device *d, enum gnn_status status, const char *what, const char *why);
 void gnn_device_watch(struct gnn_device *d, cudaError_t error, const char *what);
 
-/* The stream of a lane or of the ops, without opening a span. The lane's thread. */
-cudaStream_t gnn_device_plain_stream(struct gnn_device *d, uint32_t lane);
-
-/* timeline.cu: a span of a stream begins unless one is open; ends if one is; rings are emptied and closed. */
-void gnn_device_span_begin(struct gnn_device *d, struct gnn_span_ring *ring, cudaStream_t stream);
-void gnn_device_span_end(struct gnn_device *d, struct gnn_span_ring *ring, cudaStream_t stream);
+/* timeline.cu */
+void gnn_device_busy_end(struct gnn_device *d);
 void gnn_device_timeline_close(struct gnn_device *d);
 
 /* products.cu */

@@ -165,11 +165,15 @@ void gnn_device_unpin(struct gnn_device *d, void *host)
 
 /* ---- copies ---- */
 
-static void copy(struct gnn_device *d, cudaStream_t stream, void *dst, const void *src, uint64_t bytes,
-                 cudaMemcpyKind kind, const char *what)
+/* Gives a copy to a lane or to the compute stream, with its time. */
+static void copy(struct gnn_device *d, uint32_t lane, void *dst, const void *src, uint64_t bytes, cudaMemcpyKind kind,
+                 const char *what)
 {
-    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device");
+    gnn_device_choose(d);
+    const cudaStream_t stream = gnn_device_stream(d, lane);
+    gnn_device_copy_begin(d, lane);
     gnn_device_watch(d, cudaMemcpyAsync(dst, src, bytes, kind, stream), what);
+    gnn_device_copy_end(d, lane);
 }
 
 void gnn_device_count_upload(struct gnn_device *d, uint64_t bytes)
@@ -186,7 +190,7 @@ void gnn_device_upload(struct gnn_device *d, void *dst, const void *host_src, ui
 void gnn_device_upload_ordered(struct gnn_device *d, void *dst, const void *pinned_src, uint64_t bytes)
 {
     gnn_device_count_upload(d, bytes);
-    copy(d, d->compute, dst, pinned_src, bytes, cudaMemcpyHostToDevice, "upload");
+    copy(d, GNN_LANE_STREAM, dst, pinned_src, bytes, cudaMemcpyHostToDevice, "upload");
 }
 
 void gnn_device_download(struct gnn_device *d, void *host_dst, const void *src, uint64_t bytes)
@@ -198,17 +202,18 @@ void gnn_device_download(struct gnn_device *d, void *host_dst, const void *src, 
 void gnn_device_download_ordered(struct gnn_device *d, void *pinned_dst, const void *src, uint64_t bytes)
 {
     d->downloaded_bytes.fetch_add(bytes, std::memory_order_relaxed);
-    copy(d, d->compute, pinned_dst, src, bytes, cudaMemcpyDeviceToHost, "download");
+    copy(d, GNN_LANE_STREAM, pinned_dst, src, bytes, cudaMemcpyDeviceToHost, "download");
 }
 
 void gnn_device_copy(struct gnn_device *d, void *dst, const void *src, uint64_t bytes)
 {
-    copy(d, d->compute, dst, src, bytes, cudaMemcpyDeviceToDevice, "copy on the device");
+    gnn_device_choose(d);
+    gnn_device_watch(d, cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, d->compute), "copy on the device");
 }
 
 void gnn_device_synchronize(struct gnn_device *d)
 {
-    gnn_device_span_end(d, &d->busy, d->compute);
+    gnn_device_busy_end(d);
     gnn_device_watch(d, cudaStreamSynchronize(d->compute), "kernels of a step");
 }
 
@@ -237,38 +242,27 @@ void *gnn_device_stream_of(struct gnn_device *d)
 /* ---- lanes ---- */
 
 /* A lane's stream is made by the thread that uses the lane. */
-cudaStream_t gnn_device_plain_stream(struct gnn_device *d, uint32_t lane)
+cudaStream_t gnn_device_stream(struct gnn_device *d, uint32_t lane)
 {
     if (lane == GNN_LANE_STREAM)
         return d->compute;
     assert(lane < GNN_LANES_MAX);
-    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device"); /* it belongs to the calling thread */
+    gnn_device_choose(d);
     struct gnn_lane_state *own = &d->lanes[lane];
     if (own->stream == NULL)
         gnn_device_watch(d, cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking), "a lane's stream");
     return own->stream;
 }
 
-cudaStream_t gnn_device_stream(struct gnn_device *d, uint32_t lane)
-{
-    const cudaStream_t stream = gnn_device_plain_stream(d, lane);
-    if (lane != GNN_LANE_STREAM)
-        gnn_device_span_begin(d, &d->lanes[lane].spans, stream);
-    return stream;
-}
-
 void gnn_device_upload_lane(struct gnn_device *d, uint32_t lane, void *dst, const void *host_src, uint64_t bytes)
 {
     gnn_device_count_upload(d, bytes);
-    copy(d, gnn_device_stream(d, lane), dst, host_src, bytes, cudaMemcpyHostToDevice, "upload in a lane");
+    copy(d, lane, dst, host_src, bytes, cudaMemcpyHostToDevice, "upload in a lane");
 }
 
 void gnn_device_wait_lane(struct gnn_device *d, uint32_t lane)
 {
     assert(lane < GNN_LANES_MAX);
-    struct gnn_lane_state *own = &d->lanes[lane];
-    if (own->stream == NULL)
-        return; /* nothing was given to it */
-    gnn_device_span_end(d, &own->spans, own->stream);
-    gnn_device_watch(d, cudaStreamSynchronize(own->stream), "uploads of a lane");
+    if (d->lanes[lane].stream != NULL) /* something was given to it */
+        gnn_device_watch(d, cudaStreamSynchronize(d->lanes[lane].stream), "uploads of a lane");
 }

@@ -43,7 +43,7 @@ void gnn_device_choose(struct gnn_device *d);
 
 /* Copies beside the compute stream, in order within a lane. */
 void gnn_device_upload_lane(struct gnn_device *d, uint32_t lane, void *dst, const void *host_src, uint64_t bytes);
-/* A kernel launched in a lane reads so much across the bus. */
+/* A kernel in a lane or in the stream reads so much across the bus. */
 void gnn_device_count_upload(struct gnn_device *d, uint64_t bytes);
 void gnn_device_wait_lane(struct gnn_device *d, uint32_t lane);
 
@@ -70,6 +70,10 @@ bool gnn_device_graph_update(struct gnn_device *d, uint32_t slot);
 void gnn_device_graph_build(struct gnn_device *d, uint32_t slot);
 void gnn_device_graph_launch(struct gnn_device *d, uint32_t slot);
 
+/* Around a copy, or a kernel that reads the host's memory, in a lane or in GNN_LANE_STREAM: copy_ns. What is recorded
+ * for a step is left out. The copies above are timed by themselves. */
+void gnn_device_copy_begin(struct gnn_device *d, uint32_t lane);
+void gnn_device_copy_end(struct gnn_device *d, uint32_t lane);
 /* The stream is busy from here to the next synchronize: kernel_ns. */
 void gnn_device_busy_begin(struct gnn_device *d);
 /* kernel_ns, copy_ns, launches and the bytes, since the last call. */

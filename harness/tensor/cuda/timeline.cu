@@ -31,15 +31,18 @@ void gnn_device_event_close(struct gnn_device *d, struct gnn_event *event)
 
 void gnn_device_event_record(struct gnn_device *d, struct gnn_event *event, uint32_t lane)
 {
-    const cudaStream_t stream = gnn_device_plain_stream(d, lane);
-    if (lane != GNN_LANE_STREAM)
-        gnn_device_span_end(d, &d->lanes[lane].spans, stream);
-    gnn_device_watch(d, cudaEventRecord(event->event, stream), "event");
+    gnn_device_watch(d, cudaEventRecord(event->event, gnn_device_stream(d, lane)), "event");
 }
 
+/* A lane that waits for another stream copies nothing meanwhile. */
 void gnn_device_event_await(struct gnn_device *d, struct gnn_event *event, uint32_t lane)
 {
-    gnn_device_watch(d, cudaStreamWaitEvent(gnn_device_plain_stream(d, lane), event->event, 0), "order of two streams");
+    const cudaStream_t stream = gnn_device_stream(d, lane);
+    if (lane != GNN_LANE_STREAM) {
+        const std::lock_guard<std::mutex> held(d->spans);
+        d->lanes[lane].copies.close();
+    }
+    gnn_device_watch(d, cudaStreamWaitEvent(stream, event->event, 0), "order of two streams");
 }
 
 void gnn_device_event_wait(struct gnn_device *d, struct gnn_event *event)
@@ -54,11 +57,13 @@ bool gnn_device_capture(struct gnn_device *d)
     const cudaError_t error = cudaStreamBeginCapture(d->compute, cudaStreamCaptureModeThreadLocal);
     if (error != cudaSuccess)
         (void)cudaGetLastError(); /* plain launches do as well */
-    return error == cudaSuccess;
+    d->capturing = error == cudaSuccess;
+    return d->capturing;
 }
 
 bool gnn_device_end_capture(struct gnn_device *d)
 {
+    d->capturing = false;
     gnn_device_watch(d, cudaStreamEndCapture(d->compute, &d->recorded), "capture of a step");
     return d->recorded != NULL;
 }
@@ -93,91 +98,100 @@ void gnn_device_graph_launch(struct gnn_device *d, uint32_t slot)
 
 /* ---- times ---- */
 
-/* Adds up the spans that have passed; with `all`, waits for them. */
-static void read_spans(struct gnn_device *d, struct gnn_span_ring *ring, bool all)
-{
-    while (ring->count > 0) {
-        const uint32_t at = ring->first;
-        if (!all && cudaEventQuery(ring->end[at]) == cudaErrorNotReady) {
-            (void)cudaGetLastError();
-            return;
-        }
-        float ms = 0;
-        gnn_device_watch(d, cudaEventSynchronize(ring->end[at]), "end of a span");
-        gnn_device_watch(d, cudaEventElapsedTime(&ms, ring->begin[at], ring->end[at]), "length of a span");
-        ring->ns += (uint64_t)((double)ms * 1e6);
-        ring->first = (at + 1) % GNN_SPANS;
-        ring->count--;
-    }
-}
-
-static void record_time(struct gnn_device *d, cudaEvent_t *event, cudaStream_t stream)
+void gnn_event_clock::record(cudaEvent_t *event, cudaStream_t stream)
 {
     if (*event == NULL)
-        gnn_device_watch(d, cudaEventCreate(event), "event with a time");
-    gnn_device_watch(d, cudaEventRecord(*event, stream), "event with a time");
+        gnn_device_watch(device, cudaEventCreate(event), "event with a time");
+    gnn_device_watch(device, cudaEventRecord(*event, stream), "event with a time");
 }
 
-void gnn_device_span_begin(struct gnn_device *d, struct gnn_span_ring *ring, cudaStream_t stream)
+bool gnn_event_clock::passed(cudaEvent_t event)
 {
-    const std::lock_guard<std::mutex> held(d->spans);
-    if (ring->open)
-        return;
-    read_spans(d, ring, ring->count == GNN_SPANS);
-    record_time(d, &ring->begin[(ring->first + ring->count) % GNN_SPANS], stream);
-    ring->open = true;
+    const cudaError_t error = cudaEventQuery(event);
+    if (error == cudaErrorNotReady)
+        (void)cudaGetLastError(); /* not sticky: it must not be taken for the next launch's */
+    return error != cudaErrorNotReady;
 }
 
-void gnn_device_span_end(struct gnn_device *d, struct gnn_span_ring *ring, cudaStream_t stream)
+uint64_t gnn_event_clock::ns_between(cudaEvent_t begin, cudaEvent_t end)
 {
-    const std::lock_guard<std::mutex> held(d->spans);
-    if (!ring->open)
+    float ms = 0;
+    gnn_device_watch(device, cudaEventSynchronize(end), "end of a span");
+    gnn_device_watch(device, cudaEventElapsedTime(&ms, begin, end), "length of a span");
+    return (uint64_t)((double)ms * 1e6);
+}
+
+static gnn_device_spans *copies_of(struct gnn_device *d, uint32_t lane)
+{
+    return lane == GNN_LANE_STREAM ? &d->copies : &d->lanes[lane].copies;
+}
+
+void gnn_device_copy_begin(struct gnn_device *d, uint32_t lane)
+{
+    gnn_event_clock clock = {d};
+    const cudaStream_t stream = gnn_device_stream(d, lane);
+    if (lane == GNN_LANE_STREAM && d->capturing)
         return;
-    record_time(d, &ring->end[(ring->first + ring->count) % GNN_SPANS], stream);
-    ring->open = false;
-    ring->count++;
+    const std::lock_guard<std::mutex> held(d->spans);
+    copies_of(d, lane)->copy_begin(clock, stream);
+}
+
+void gnn_device_copy_end(struct gnn_device *d, uint32_t lane)
+{
+    gnn_event_clock clock = {d};
+    const cudaStream_t stream = gnn_device_stream(d, lane);
+    if (lane == GNN_LANE_STREAM && d->capturing)
+        return;
+    const std::lock_guard<std::mutex> held(d->spans);
+    copies_of(d, lane)->copy_end(clock, stream);
+    if (lane == GNN_LANE_STREAM) /* kernels follow */
+        d->copies.close();
 }
 
 void gnn_device_busy_begin(struct gnn_device *d)
 {
-    gnn_device_watch(d, cudaSetDevice(d->number), "choice of the device"); /* it belongs to the calling thread */
-    gnn_device_span_begin(d, &d->busy, d->compute);
+    gnn_event_clock clock = {d};
+    gnn_device_choose(d);
+    const std::lock_guard<std::mutex> held(d->spans);
+    d->busy.start(clock, d->compute);
 }
 
-static uint64_t take_spans(struct gnn_device *d, struct gnn_span_ring *ring)
+void gnn_device_busy_end(struct gnn_device *d)
 {
-    read_spans(d, ring, false);
-    const uint64_t ns = ring->ns;
-    ring->ns = 0;
-    return ns;
+    gnn_event_clock clock = {d};
+    const std::lock_guard<std::mutex> held(d->spans);
+    d->busy.finish(clock, d->compute);
 }
 
 void gnn_device_take_times(struct gnn_device *d, struct gnn_device_times *out)
 {
+    gnn_event_clock clock = {d};
     const std::lock_guard<std::mutex> held(d->spans);
-    out->kernel_ns = take_spans(d, &d->busy);
+    out->kernel_ns = d->busy.take(clock);
+    out->copy_ns = d->copies.take(clock);
     for (struct gnn_lane_state &lane : d->lanes)
-        out->copy_ns += take_spans(d, &lane.spans);
+        out->copy_ns += lane.copies.take(clock);
     out->uploaded_bytes = d->uploaded_bytes.exchange(0);
     out->downloaded_bytes = d->downloaded_bytes.exchange(0);
     out->launches = d->launches.exchange(0);
 }
 
-static void close_ring(struct gnn_span_ring *ring)
+static void close_spans(const gnn_device_spans *spans)
 {
     for (uint32_t i = 0; i < GNN_SPANS; i++) {
-        if (ring->begin[i] != NULL)
-            (void)cudaEventDestroy(ring->begin[i]);
-        if (ring->end[i] != NULL)
-            (void)cudaEventDestroy(ring->end[i]);
+        if (spans->begins[i] != NULL)
+            (void)cudaEventDestroy(spans->begins[i]);
+        if (spans->ends[i] != NULL)
+            (void)cudaEventDestroy(spans->ends[i]);
     }
 }
 
 void gnn_device_timeline_close(struct gnn_device *d)
 {
-    close_ring(&d->busy);
-    for (struct gnn_lane_state &lane : d->lanes)
-        close_ring(&lane.spans);
+    close_spans(&d->busy);
+    close_spans(&d->copies);
+    for (const struct gnn_lane_state &lane : d->lanes)
+        close_spans(&lane.copies);
     for (cudaGraphExec_t graph : d->graphs)
         if (graph != NULL)
             (void)cudaGraphExecDestroy(graph);
