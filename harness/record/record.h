@@ -223,4 +223,10 @@ GNN_MUST_CHECK enum gnn_status gnn_db_comparison(struct gnn_db *db, const struct
 GNN_MUST_CHECK enum gnn_status gnn_run_json(const struct gnn_run_record *run, bool with_series, FILE *out,
                                             struct gnn_err *err);
 
+/* As GNN_FIGURE_GPU_BUSY, what crossed the bus: the device's time for it, summed over its lanes, without the gaps
+ * between copies, and the bytes. Of several GPUs, times are the busiest one's and bytes all's. */
+#define GNN_FIGURE_GPU_COPY "gpu_copy_ns"
+#define GNN_FIGURE_GPU_UPLOADED "gpu_uploaded_bytes"
+#define GNN_FIGURE_GPU_DOWNLOADED "gpu_downloaded_bytes"
+
 #endif

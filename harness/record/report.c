@@ -223,8 +223,8 @@ static void set_stage_row(struct grid *grid, const struct gnn_run_record *run, c
         set_share(grid, 5 + p, parts_ns[p], stage->wall_ns);
 }
 
-/* The device beside the stages: how long it had work in an epoch, and what share of the epoch that is. */
-static void set_gpu_row(struct grid *grid, const struct gnn_run_record *run)
+/* The device beside the stages: how long it had work in an epoch, and copies, and what share of the epoch that is. */
+static void set_gpu_rows(struct grid *grid, const struct gnn_run_record *run)
 {
     char text[TEXT_BYTES];
     uint64_t busy_ns, wall_ns;
@@ -234,6 +234,13 @@ static void set_gpu_row(struct grid *grid, const struct gnn_run_record *run)
     grid_set(grid, 2, "GPU busy");
     grid_set(grid, 4, "%s", time_text(busy_ns / run->epoch_count, text));
     set_share(grid, 5, busy_ns, wall_ns);
+    const uint64_t copy_ns = gnn_run_gpu_copies(run).copy_ns;
+    if (copy_ns == GNN_UNKNOWN)
+        return;
+    grid->rows_used++;
+    grid_set(grid, 2, "GPU copies");
+    grid_set(grid, 4, "%s", time_text(copy_ns / run->epoch_count, text));
+    set_share(grid, 5, copy_ns, wall_ns);
 }
 
 static void print_stages(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
@@ -241,17 +248,60 @@ static void print_stages(const struct gnn_run_record *runs, uint32_t count, enum
     static const char *const headings[] = {">run",   "system",   "stage",   ">workers",   ">time s",     ">work %",
                                            ">I/O %", ">queue %", ">lock %", ">compute %", ">resource %", NULL};
     struct grid grid;
-    if (!grid_open(&grid, count * (GNN_RECORD_STAGES_MAX + 1), headings))
+    if (!grid_open(&grid, count * (GNN_RECORD_STAGES_MAX + 2), headings))
         return;
     for (uint32_t i = 0; i < count; i++) {
         struct gnn_record_stage sums[GNN_RECORD_STAGES_MAX];
         const uint32_t stages = gnn_run_withholds_times(&runs[i]) ? 0 : gnn_run_stage_sums(&runs[i], sums);
         for (uint32_t s = 0; s < stages; s++)
             set_stage_row(&grid, &runs[i], &sums[s], s == 0);
-        set_gpu_row(&grid, &runs[i]);
+        set_gpu_rows(&grid, &runs[i]);
     }
     if (grid.rows_used > 1) {
         (void)fputs("\nStages: time of one worker in an epoch, and what it went into\n\n", out);
+        grid_print(&grid, style, out);
+    }
+    free(grid.cells);
+}
+
+/* ---- the GPU ---- */
+
+static uint64_t mean_of(uint64_t sum, uint32_t count)
+{
+    return sum == GNN_UNKNOWN ? sum : sum / count;
+}
+
+static void set_gpu_line(struct grid *grid, const struct gnn_run_record *run, uint64_t busy_ns, uint64_t wall_ns)
+{
+    char text[TEXT_BYTES];
+    const struct gnn_gpu_copies copies = gnn_run_gpu_copies(run);
+    const double rate = gnn_gpu_copy_rate(&copies);
+    grid->rows_used++;
+    grid_set(grid, 0, "%" PRId64, run->run_id);
+    set_system(grid, 1, run);
+    grid_set(grid, 2, "%s", time_text(mean_of(busy_ns, run->epoch_count), text));
+    set_share(grid, 3, busy_ns, wall_ns);
+    grid_set(grid, 4, "%s", time_text(mean_of(copies.copy_ns, run->epoch_count), text));
+    grid_set(grid, 5, "%s", bytes_text(mean_of(copies.uploaded_bytes, run->epoch_count), text));
+    grid_set(grid, 6, "%s", bytes_text(mean_of(copies.downloaded_bytes, run->epoch_count), text));
+    grid_set(grid, 7, "%s%s", bytes_text(isfinite(rate) ? (uint64_t)rate : GNN_UNKNOWN, text),
+             isfinite(rate) ? "/s" : "");
+}
+
+/* What the device did, real or modelled, of runs that had one. */
+static void print_gpu(const struct gnn_run_record *runs, uint32_t count, enum gnn_report_style style, FILE *out)
+{
+    static const char *const headings[] = {">run", "system", ">busy s", ">busy %", ">copies s",
+                                           ">up",  ">down",  ">rate",   NULL};
+    struct grid grid;
+    uint64_t busy_ns, wall_ns;
+    if (!grid_open(&grid, count, headings))
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        if (gnn_run_gpu_busy(&runs[i], &busy_ns, &wall_ns))
+            set_gpu_line(&grid, &runs[i], busy_ns, wall_ns);
+    if (grid.rows_used > 1) {
+        (void)fputs("\nGPU: mean of an epoch; the device's time for copies is summed over its lanes\n\n", out);
         grid_print(&grid, style, out);
     }
     free(grid.cells);
@@ -377,6 +427,7 @@ void gnn_report_runs(const struct gnn_run_record *runs, uint32_t count, enum gnn
     }
     print_runs(runs, count, style, out);
     print_stages(runs, count, style, out);
+    print_gpu(runs, count, style, out);
     print_distributions(runs, count, style, out);
     print_notes(runs, count, out);
     print_series(runs, count, out);

@@ -154,6 +154,27 @@ bool gnn_run_gpu_busy(const struct gnn_run_record *run, uint64_t *busy_ns, uint6
     return !gnn_run_withholds_times(run) && *busy_ns != GNN_UNKNOWN && *wall_ns != GNN_UNKNOWN && *wall_ns > 0;
 }
 
+struct gnn_gpu_copies gnn_run_gpu_copies(const struct gnn_run_record *run)
+{
+    struct gnn_gpu_copies sum = {0};
+    for (uint32_t e = 0; e < run->epoch_count; e++) {
+        const struct gnn_record_epoch *const epoch = &run->epochs[e];
+        add(&sum.copy_ns, gnn_recorded_figure(epoch, GNN_FIGURE_GPU_COPY));
+        add(&sum.uploaded_bytes, gnn_recorded_figure(epoch, GNN_FIGURE_GPU_UPLOADED));
+        add(&sum.downloaded_bytes, gnn_recorded_figure(epoch, GNN_FIGURE_GPU_DOWNLOADED));
+    }
+    return sum;
+}
+
+double gnn_gpu_copy_rate(const struct gnn_gpu_copies *copies)
+{
+    uint64_t bytes = copies->uploaded_bytes;
+    add(&bytes, copies->downloaded_bytes);
+    if (bytes == GNN_UNKNOWN || copies->copy_ns == GNN_UNKNOWN || copies->copy_ns == 0)
+        return (double)NAN;
+    return 1e9 * (double)bytes / (double)copies->copy_ns;
+}
+
 double gnn_run_cpu_pct(const struct gnn_run_record *run)
 {
     double sum = 0, weight = 0;

@@ -35,6 +35,15 @@ double gnn_run_io_wait_pct(const struct gnn_run_record *run);
 /* Sums the device's busy time over the epochs, and their wall time. False: the host computed, or times are withheld. */
 bool gnn_run_gpu_busy(const struct gnn_run_record *run, uint64_t *busy_ns, uint64_t *wall_ns);
 
+/* What crossed the bus to and from the device, over the epochs; GNN_UNKNOWN each where an epoch does not tell. */
+struct gnn_gpu_copies {
+    uint64_t copy_ns, uploaded_bytes, downloaded_bytes;
+};
+struct gnn_gpu_copies gnn_run_gpu_copies(const struct gnn_run_record *run);
+
+/* Bytes either way in a second of the device's time for them; NAN when unknown, or where nothing crossed. */
+double gnn_gpu_copy_rate(const struct gnn_gpu_copies *copies);
+
 /* Mean over the series, weighted by interval; NAN without one. */
 double gnn_run_cpu_pct(const struct gnn_run_record *run);
 

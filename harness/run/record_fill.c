@@ -263,9 +263,9 @@ static void add_extrapolation(struct gnn_record_epoch *out, const struct gnn_ext
 static void add_device(struct gnn_record_epoch *out, const struct gnn_device_times *device)
 {
     add_figure(out, GNN_FIGURE_GPU_BUSY, device->kernel_ns);
-    add_figure(out, "gpu_copy_ns", device->copy_ns);
-    add_figure(out, "gpu_uploaded_bytes", device->uploaded_bytes);
-    add_figure(out, "gpu_downloaded_bytes", device->downloaded_bytes);
+    add_figure(out, GNN_FIGURE_GPU_COPY, device->copy_ns);
+    add_figure(out, GNN_FIGURE_GPU_UPLOADED, device->uploaded_bytes);
+    add_figure(out, GNN_FIGURE_GPU_DOWNLOADED, device->downloaded_bytes);
     add_figure(out, "gpu_launches", device->launches);
     if (device->graph_steps > 0) {
         add_figure(out, "gpu_graph_steps", device->graph_steps);

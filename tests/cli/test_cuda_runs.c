@@ -210,6 +210,36 @@ static void links_are_learned_as_on_the_cpu(void **state)
     }
 }
 
+/* The figure of the first epoch; -1 where it has none. */
+static json_int_t figure_of(const json_t *run, const char *name)
+{
+    const json_t *const epoch = json_array_get(json_object_get(run, "epochs"), 0);
+    const json_t *const figure = json_object_get(json_object_get(epoch, "figures"), name);
+    return figure == NULL ? -1 : json_integer_value(figure);
+}
+
+/* What a device did is in the record and in the report; where the host computed there is none of it, and no zero. */
+static void what_the_device_did_is_told(void **state)
+{
+    static const char *const names[] = {"gpu_busy_ns", "gpu_copy_ns", "gpu_uploaded_bytes", "gpu_downloaded_bytes",
+                                        "gpu_launches"};
+    const struct tiny_runs *const t = *state;
+    for (int device = 0; device < 2; device++) {
+        json_t *const run = RUN(t, 0, "--compute", device ? "cuda" : "cpu", "--max-batches", "2");
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            const json_int_t value = figure_of(run, names[i]);
+            if (device ? value <= 0 : value != -1)
+                fail_msg("--compute %s: %s is %lld", device ? "cuda" : "cpu", names[i], (long long)value);
+        }
+        json_decref(run);
+        struct process_result r = process_shell("%s report --last 1 --db %s", process_program(), t->db);
+        assert_int_equal(r.exit_status, 0);
+        if ((strstr(r.out, "GPU: mean of an epoch") != NULL) != (device == 1))
+            fail_msg("%s", r.out);
+        process_free(&r);
+    }
+}
+
 static void doctor_finds_nccl(void **state)
 {
     (void)state;
@@ -232,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_failing_sum_ends_all_workers),
         cmocka_unit_test(a_killed_worker_ends_all_workers),
         cmocka_unit_test(links_are_learned_as_on_the_cpu),
+        cmocka_unit_test(what_the_device_did_is_told),
         cmocka_unit_test(doctor_finds_nccl),
     };
     char plugin[1024];

@@ -74,11 +74,22 @@ static void the_gpu_has_a_row_of_its_own(void **state)
     text = report_text(&run, 1, GNN_REPORT_TEXT);
     must_show(text, "GPU busy");
     must_show(text, "4.60    40.0");
+    must_show(text, "\nGPU: mean of an epoch");
+    must_show(text, "  0  gnndrive    4.60    40.0         -    -     -     -\n"); /* nobody told what it copied */
+    assert_null(strstr(text, "GPU copies"));
+    free(text);
+    fake_figure(&run.epochs[0], GNN_FIGURE_GPU_COPY, UINT64_C(2300000000));
+    fake_figure(&run.epochs[0], GNN_FIGURE_GPU_UPLOADED, UINT64_C(9) << 30);
+    fake_figure(&run.epochs[0], GNN_FIGURE_GPU_DOWNLOADED, UINT64_C(230) << 20);
+    text = report_text(&run, 1, GNN_REPORT_TEXT);
+    must_show(text, "GPU copies");
+    must_show(text, "2.30    20.0");
+    must_show(text, "  0  gnndrive    4.60    40.0      2.30  9.00 GiB  230 MiB  4.01 GiB/s\n");
     free(text);
     run.valid = 0;
     run.status = GNN_RUN_INVALID;
     text = report_text(&run, 1, GNN_REPORT_TEXT);
-    assert_null(strstr(text, "GPU busy"));
+    assert_null(strstr(text, "GPU"));
     free(text);
     gnn_run_record_free(&run);
 }
