@@ -250,4 +250,8 @@ def epoch(check):
                  target=EPOCH_TARGET, met=met, note=f"{run['counters']['batches'] // len(run['epochs'])} mini-batches")
     if busy_ns is not None:
         check.figure("GNNDrive's epoch: share in which the GPU is busy", 100 * busy_ns / 1e9 / wall, "%")
+    copy_ns, copied = (median_of(later, lambda e, k=key: e["figures"].get(k)) for key in ("gpu_copy_ns", "gpu_uploaded_bytes"))
+    if copy_ns and copied:
+        check.figure("GNNDrive's epoch: copies to the GPU, in a second of the device's time for them", copied / copy_ns, "GB/s",
+                     note="summed over the extractors' lanes, which share the bus")
     check.says("GNNDrive's epoch", "passed")

@@ -96,6 +96,20 @@ def compare(cpu, cuda, again):
     return ""
 
 
+def device_times(record):
+    """Empty if every epoch on a device tells how long it was busy, and copied how much; and none of the host's does."""
+    wanted = ("gpu_busy_ns", "gpu_copy_ns", "gpu_uploaded_bytes")
+    for epoch in record["epochs"]:
+        figures = epoch["figures"]
+        if record["compute"].startswith("cuda"):
+            missing = [name for name in wanted if not figures.get(name)]
+            if missing:
+                return f"epoch {epoch['epoch']} has no {', '.join(missing)}"
+        elif any(name in figures for name in wanted):
+            return f"epoch {epoch['epoch']} has figures of a device, and the host computed"
+    return ""
+
+
 def traced(check, name, run):
     """One run, which must be sound: (its losses and its digest, "") or (None, what is wrong). run(trace) makes it."""
     trace = os.path.join(check.work, name)
@@ -104,6 +118,9 @@ def traced(check, name, run):
         return None, f"ended with {status}: {last_lines(err)}"
     if not record["counters"]["batches"]:
         return None, "no mini-batch was trained"
+    untimed = device_times(record)
+    if untimed:
+        return None, untimed
     return (losses(trace), record["counters"]["batch_digest"]), ""
 
 
