@@ -69,6 +69,23 @@ verdict "tests that docs/invariants.md names and that are not there" \
         sort -u | sed 's/: / /' | while read -r file case; do
             grep -qE "\\b(test_)?${case:-main}" "tests/${file%/*}/test_${file#*/}.c" 2>/dev/null || echo "$file: $case"
         done)"
+# A row of the papers' mechanisms on a GPU (docs/design.md) names files with the functions that hold it: each file is
+# there and defines each function, no file stands without one, and every system has a row.
+# shellcheck disable=SC2016  # the backquotes are those of Markdown
+mechanisms=$(awk '/^\*\*The papers. mechanisms on a GPU\*\*/ { on = 1 } on && /^\|/ { rows = 1; print } rows && !/^\|/ { exit }' docs/design.md)
+# shellcheck disable=SC2016  # as above
+verdict "mechanisms on a GPU that are not where docs/design.md says" \
+    "$([ "$(grep -c '' <<<"$mechanisms")" -gt 20 ] || echo 'no table of them'
+        grep -oE '`[^` ]+/[^` ]+`(: `[a-z_0-9]+`(, `[a-z_0-9]+`)*)?' <<<"$mechanisms" | tr -d '`:,' | while read -r file functions; do
+            [ -n "$functions" ] || echo "$file: no function"
+            [ -f "$file" ] || echo "$file: no such file"
+            for name in $functions; do
+                grep -qE "^([_a-zA-Z][_a-zA-Z0-9 *]*[ *]|    (template <[^>]*> )?[a-z0-9_]+ )$name\\([^;]*\$" "$file" 2>/dev/null || echo "$file: no function $name"
+            done
+        done
+        git ls-files systems | awk -F/ 'NF == 3 && $2 != "null" { print $2 }' | sort -u | while read -r system; do
+            grep -q "systems/$system/" <<<"$mechanisms" || echo "$system: no row"
+        done)"
 verdict "a system without its README.md" \
     "$(for d in $(git ls-files systems | awk -F/ 'NF == 3 { print $2 }' | sort -u); do [ -f "systems/$d/README.md" ] || echo "$d"; done)"
 verdict "headers without a guard" "$(grep -L '^#ifndef [A-Z_]*_H$\|^#ifndef OOCGNN_H$' $(git ls-files '*.h') /dev/null | grep -v /dev/null)"
