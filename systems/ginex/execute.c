@@ -232,10 +232,12 @@ static enum gnn_status open_loaders(struct ginex_execution *x, struct gnn_pipeli
     return GNN_OK;
 }
 
+/* With a row for each node that it starts with: a superbatch that asks for fewer different rows than there is room for
+ * gets no more, as released (mmapped_features[indices]); change sets keep their number. */
 static enum gnn_status open_cache(struct ginex *s, struct gnn_err *err)
 {
     struct ginex_cache_config config = ginex_cache_settings(s->env, s->config);
-    config.rows = s->sizes.cache_rows;
+    config.rows = s->stored->initial_count;
     config.features = s->features;
     return ginex_cache_open(s->env->world, &config, &s->cache, err);
 }

@@ -17,7 +17,7 @@ struct ginex_cache;
 
 struct ginex_cache_config {
     uint32_t node_count;
-    uint32_t rows; /* C */
+    uint32_t rows; /* C at most */
     uint32_t row_bytes;
     uint32_t unit_bytes; /* of reads on a direct file: a power of two; 1 for a buffered one */
     uint32_t workers;    /* of the team */

@@ -58,7 +58,7 @@ struct ginex_sizes {
     uint32_t batches;      /* K */
     uint32_t superbatch;   /* SB, at most K */
     uint32_t superbatches; /* M */
-    uint32_t cache_rows;   /* C; 0 when sampling only */
+    uint32_t cache_rows;   /* C, what there is room for; 0 when sampling only */
     uint64_t neighbour_cache_bytes;
 };
 
@@ -108,6 +108,9 @@ GNN_MUST_CHECK enum gnn_status ginex_check_inspection(const struct ginex *s, con
                                                       struct gnn_err *err);
 /* Rows of the feature cache that are chosen by score at open; 0 when it starts with the first accesses. */
 uint32_t ginex_top_rows(const struct gnn_env *env, const struct ginex_config *config, const struct ginex_sizes *sizes);
+/* Rows of the feature cache of a superbatch that was sampled, at most: C, or its accesses. How many there are is known
+ * once pass 1 has listed what the cache starts with: C, or as many as the superbatch asks for different ones. */
+uint32_t ginex_rows_at_most(const struct ginex *s, const struct ginex_superbatch *sb);
 /* The feature cache's configuration, without rows and file. */
 struct ginex_cache_config ginex_cache_settings(const struct gnn_env *env, const struct ginex_config *config);
 

@@ -76,10 +76,11 @@ static enum gnn_status open_initial(struct ginex *s, struct gnn_err *err)
 {
     struct ginex_superbatch *const sb = s->stored;
     assert(sb->initial == NULL);
-    GNN_MEM_NEW(s->env->world, sb->initial, s->sizes.cache_rows, "ginex initial nodes", GNN_MEM_PLAIN, err);
+    const uint32_t rows = ginex_rows_at_most(s, sb);
+    GNN_MEM_NEW(s->env->world, sb->initial, rows, "ginex initial nodes", GNN_MEM_PLAIN, err);
     if (s->config->initial == GINEX_INITIAL_ACCESS)
         return GNN_OK;
-    assert(s->top.count <= s->sizes.cache_rows);
+    assert(s->top.count <= rows);
     sb->initial_count = s->top.count;
     gnn_mem_copy(s->env->world, sb->initial, s->top.node, s->top.count * sizeof *s->top.node);
     return GNN_OK;

@@ -14,10 +14,10 @@
 #include <inttypes.h>
 
 enum {
-    CAP_RESERVE = 16,         /* automatic caches leave 1/16 of the cap to the page cache */
-    NO_CAP_SHARE = 10,        /* without a cap: a tenth of the features, a tenth of the topology (DiskGNN's rule) */
-    FEATURE_SHARE = 75,       /* percent of the cap: 24 GB of 32 GB */
-    NEIGHBOUR_SHARE = 19      /* percent of the cap: 6 GB of 32 GB */
+    CAP_RESERVE = 16,    /* automatic caches leave 1/16 of the cap to the page cache */
+    NO_CAP_SHARE = 10,   /* without a cap: a tenth of the features, a tenth of the topology (DiskGNN's rule) */
+    FEATURE_SHARE = 75,  /* percent of the cap: 24 GB of 32 GB */
+    NEIGHBOUR_SHARE = 19 /* percent of the cap: 6 GB of 32 GB */
 };
 _Static_assert(FEATURE_SHARE <= 100, "a share");
 _Static_assert(NEIGHBOUR_SHARE <= 100, "a share");
@@ -237,13 +237,20 @@ uint32_t ginex_top_rows(const struct gnn_env *env, const struct ginex_config *co
     return config->initial == GINEX_INITIAL_SCORE && !env->workload->sample_only ? sizes->cache_rows : 0;
 }
 
+uint32_t ginex_rows_at_most(const struct ginex *s, const struct ginex_superbatch *sb)
+{
+    if (s->config->initial == GINEX_INITIAL_SCORE)
+        return s->sizes.cache_rows; /* it starts full */
+    return (uint32_t)gnn_min_u64(s->sizes.cache_rows, sb->accesses);
+}
+
 enum gnn_status ginex_check_inspection(const struct ginex *s, const struct ginex_superbatch *sb, struct gnn_err *err)
 {
     struct gnn_memory_plan plan;
     gnn_plan_begin(&plan, s->env);
     add_fixed(&plan, s->config);
     add_inspection(&plan, s->config, sb->count, sb->accesses, sb->nodes_max);
-    add_feature_cache(&plan, s->config, s->sizes.cache_rows);
+    add_feature_cache(&plan, s->config, ginex_rows_at_most(s, sb));
     add_neighbour_cache(&plan, s->sizes.neighbour_cache_bytes);
     return gnn_plan_check(&plan, " for the superbatch that was sampled", err);
 }

@@ -768,6 +768,63 @@ static void a_part_is_sized_as_the_whole(void **state)
     assert_int_equal(sizes[1], 5);
 }
 
+/* A record of Ginex with room for so many rows of 400 bytes in its feature cache; the address table takes 4 bytes a
+ * node. One batch at a time is sampled, in small blocks, so that the feature cache's phase is the largest, and no
+ * change sets are held beside it. */
+static json_t *ginex_with_rows(const struct tiny_runs *t, uint64_t nodes, uint64_t rows)
+{
+    char cache[64];
+    int exit_status;
+    (void)snprintf(cache, sizeof cache, "ginex.feature_cache=%llu", (unsigned long long)(4 * nodes + 400 * rows));
+    const char *const more[] = {"--system",
+                                "ginex",
+                                SET(cache),
+                                SET("ginex.cache_neighbours=false"),
+                                SET("ginex.samplers=1"),
+                                SET("ginex.trace_block=4K"),
+                                SET("ginex.replacement=static"),
+                                NULL};
+    json_t *const run = golden_run(t, more, &exit_status);
+    assert_int_equal(exit_status, 0);
+    return run;
+}
+
+static json_int_t figure(const json_t *run, const char *name)
+{
+    return whole(json_array_get(json_object_get(run, "epochs"), 0), "figures", name);
+}
+
+static json_int_t allocated(const json_t *run)
+{
+    return atoll(tiny_runs_text(json_object_get(run, "environment"), "memory.allocated_peak_bytes"));
+}
+
+/* A feature cache has min(C, distinct rows) rows: where there is room for more, nothing but the list of the first nodes
+ * (4 bytes each, an access each at most) is larger, and no nanosecond changes. */
+static void a_cache_holds_no_more_than_is_asked_for(void **state)
+{
+    const struct tiny_runs *const t = *state;
+    enum { NODES = 27765, FEWER = 1000, LIST = 4, ROW = 400, PAGE = 4096 };
+    json_t *const roomy = ginex_with_rows(t, NODES, NODES);
+    const json_int_t distinct = figure(roomy, "fill_rows");
+    assert_int_equal(figure(roomy, "superbatches"), 1);
+    assert_int_equal(figure(roomy, "cache_rows"), NODES);
+    assert_in_range(distinct, 2 * FEWER, NODES - 2 * FEWER);
+    json_t *const exact = ginex_with_rows(t, NODES, (uint64_t)distinct);
+    json_t *const small = ginex_with_rows(t, NODES, (uint64_t)distinct - FEWER);
+    assert_int_equal(figure(exact, "fill_rows"), distinct);
+    assert_int_equal(figure(exact, "cache_rows"), distinct);
+    assert_int_equal(whole(exact, "counters", "cache_misses"), 0);
+    assert_int_equal(first_epoch(exact, "wall_ns"), first_epoch(roomy, "wall_ns"));
+    assert_in_range(allocated(roomy) - allocated(exact), 0, (NODES - distinct) * LIST + PAGE);
+    assert_int_equal(figure(small, "fill_rows"), distinct - FEWER);
+    assert_true(whole(small, "counters", "cache_misses") > 0);
+    assert_in_range(allocated(exact) - allocated(small), FEWER * ROW - PAGE, FEWER * (ROW + LIST) + 2 * PAGE);
+    json_decref(small);
+    json_decref(exact);
+    json_decref(roomy);
+}
+
 /* A superbatch that asks for less than four times its feature cache measures the filling of it, and says so. */
 static void filling_alone_is_told(void **state)
 {
@@ -848,6 +905,7 @@ int main(void)
         cmocka_unit_test(a_part_of_an_epoch_in_phases),
         cmocka_unit_test(a_part_is_sized_as_the_whole),
         cmocka_unit_test(filling_alone_is_told),
+        cmocka_unit_test(a_cache_holds_no_more_than_is_asked_for),
         cmocka_unit_test(wrong_words),
     };
     return cmocka_run_group_tests(tests, tiny_runs_prepare, tiny_runs_tear_down);

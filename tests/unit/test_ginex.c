@@ -580,7 +580,7 @@ static void test_the_caches_share_their_memory_in_time(void **state)
     (void)state;
     struct train_graph_config config = usual;
     struct train_graph g;
-    config.dim = 256;
+    config.dim = 1024;
     config.nodes = 4000;
     config.mean_degree = 300;
     train_graph_open(&config, &g);
@@ -591,11 +591,11 @@ static void test_the_caches_share_their_memory_in_time(void **state)
         struct gnn_mem_usage usage;
         struct train_run run;
         init_run(&run, f.world,
-                 OPTIONS("io=buffered", "superbatch=2", "samplers=1", "feature_cache=5M", "neighbour_cache=8M",
+                 OPTIONS("io=buffered", "superbatch=13", "samplers=1", "feature_cache=5M", "neighbour_cache=8M",
                          "trace_block=4K", "id_readers=1", both ? "overlap_caches=true" : "overlap_caches=false"));
         run.check_rows = false;
         run.workload.batch_size = 4;
-        run.workload.max_batches = 6;
+        run.workload.max_batches = 39; /* three superbatches of some 400 rows of 4 KiB each */
         run.workload.fanout[0] = run.workload.fanout[1] = 2;
         must(train_run_open(&run, &g), &run.err);
         must(train_run_epoch(&run, 0), &run.err);
