@@ -33,6 +33,7 @@ struct reach_class {
     uint32_t step[2];       /* it, mod length and length + 1 */
     uint32_t back[2];       /* their inverses */
     uint32_t other_step[2]; /* another one, for degrees that do not go with it */
+    uint64_t magic[2];      /* division by length and length + 1: 2^64 over it, rounded up */
 };
 
 struct gnn_reach {
@@ -60,7 +61,9 @@ static inline uint64_t interval_of(const struct gnn_reach *r, uint64_t index)
 gnn_node gnn_reach_node(const struct gnn_reach *r, uint32_t index)
 {
     assert(index < r->count);
-    const uint64_t low = interval_of(r, index), width = interval_of(r, index + UINT64_C(1)) - low;
+    __extension__ typedef unsigned __int128 wide;
+    const wide at = (wide)r->step * index; /* interval_of() this one and the next */
+    const uint64_t low = (uint64_t)(at >> 32), width = (uint64_t)((at + r->step) >> 32) - low;
     return (gnn_node)(low + gnn_below32((uint32_t)(gnn_splitmix64_at(r->place_key, index) >> 32), (uint32_t)width));
 }
 
@@ -108,6 +111,15 @@ static inline uint32_t run_start(const struct reach_class *c, uint32_t run)
 static inline bool is_longer(const struct reach_class *c, uint32_t run)
 {
     return run < c->longer;
+}
+
+/* product mod the length of such a run: the product of two numbers below it has 32 bits. Exact for those (Lemire, Kaser
+ * and Kurz 2019, "Faster remainder by direct computation"). */
+static inline uint32_t mod_length(const struct reach_class *c, bool longer, uint32_t product)
+{
+    __extension__ typedef unsigned __int128 wide;
+    const uint32_t quotient = (uint32_t)(((wide)c->magic[longer] * product) >> 64);
+    return product - quotient * (c->length + longer);
 }
 
 static inline uint32_t run_of(const struct reach_class *c, uint32_t member)
@@ -187,12 +199,12 @@ uint32_t gnn_reach_source(const struct gnn_reach *r, uint32_t own, uint32_t clas
     const struct reach_class *const c = &r->classes[class];
     const double rank = draw_rank(r, bits), in_run = rank * c->length;
     assert(rank < 1);
-    const uint32_t run = in_run < EXACT_RANKS ? run_with_order(c, (uint32_t)((in_run - floor(in_run)) * c->runs))
+    const uint32_t run = in_run < EXACT_RANKS ? run_with_order(c, (uint32_t)((in_run - (uint32_t)in_run) * c->runs))
                                               : gnn_min_u32((uint32_t)(place * c->runs), c->runs - 1);
     const bool longer = is_longer(c, run);
     const uint32_t length = c->length + longer;
     const uint32_t turned = (uint32_t)(rank * length) + length - offset_of(r, class, run, 0, length);
-    const uint32_t at = (uint32_t)((uint64_t)c->back[longer] * (turned % length) % length);
+    const uint32_t at = mod_length(c, longer, c->back[longer] * (turned < length ? turned : turned - length));
     uint32_t member = run_start(c, run) + at;
     uint64_t index = gnn_class_member(&r->groups, class, member);
     if (index == own && c->members > 1) { /* step aside */
@@ -229,12 +241,14 @@ static struct reach_class class_of(const struct gnn_reach *r, uint32_t class)
     c.members += gnn_class_member(&r->groups, class, whole) < r->count;
     c.runs = gnn_max_u32(c.members / RUN, 1);
     c.length = c.members / c.runs;
+    assert(c.length < 2 * RUN); /* products of two positions have 32 bits */
     c.longer = c.members % c.runs;
     c.turn = gnn_below32((uint32_t)(gnn_splitmix64_at(r->hub_key + 2, class) >> 32), c.runs);
     c.run_step = (uint32_t)(run_prime % c.runs);
     c.run_back = inverse_mod(run_prime, c.runs);
     for (uint32_t longer = 0; longer < 2; longer++) {
         const uint32_t length = c.length + longer, prime = primes[class % PRIMES];
+        c.magic[longer] = UINT64_MAX / length + 1;
         c.step[longer] = prime % length;
         c.back[longer] = inverse_mod(prime, length);
         c.other_step[longer] = primes[(class + 3) % PRIMES] % length;
