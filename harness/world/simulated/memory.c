@@ -37,6 +37,8 @@ struct sim_memory {
     uint64_t touched_bytes;
     uint64_t charged_peak_bytes; /* touched, and page cache */
     uint64_t next_look_ns, look_every_ns;
+    bool faults_count;    /* the host tells them */
+    uint64_t faults_seen; /* when everything was looked at; UINT64_MAX: not known */
     struct ranges plain, features;
     struct range around_features; /* from the first to the end of the last: most addresses lie outside */
 };
@@ -138,6 +140,8 @@ enum gnn_status sim_memory_open(struct simulated *s, struct gnn_err *err)
                         (unsigned long long)s->profile->process_bytes, s->profile->name, (unsigned long long)cap_bytes);
     GNN_NEW(s->memory, 1, err, "the simulated world's memory accounts: %zu bytes", sizeof *s->memory);
     s->memory->cap_bytes = cap_bytes;
+    s->memory->faults_count = sim_touched_faults_count();
+    s->memory->faults_seen = UINT64_MAX;
     give_rest_to_cache(s);
     return GNN_OK;
 }
@@ -257,12 +261,19 @@ void sim_mem_usage(struct gnn_world *w, struct gnn_mem_usage *out)
 
 /* ---- what was touched ---- */
 
+/* Returns how many pages it found. Without a fault since the last look there are none. */
 static uint64_t look(struct simulated *s)
 {
-    struct ranges *const plain = &s->memory->plain;
+    struct sim_memory *const memory = s->memory;
+    struct ranges *const plain = &memory->plain;
+    const uint64_t faults = memory->faults_count ? sim_touched_faults() : UINT64_MAX;
+    if (faults != UINT64_MAX && faults == memory->faults_seen)
+        return 0;
     uint64_t pages = 0;
+    bool whole = true;
     for (uint32_t i = 0; i < plain->count; i++)
-        pages += sim_touched_look(&plain->items[i].touched, plain->items[i].base);
+        pages += sim_touched_look(&plain->items[i].touched, plain->items[i].base, &whole);
+    memory->faults_seen = whole ? faults : UINT64_MAX;
     charge_pages(s, pages);
     return pages;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 enum { WORD_PAGES = 64, LOOK_PAGES = 64 * WORD_PAGES };
 
@@ -74,14 +75,16 @@ static uint64_t low_bits(const unsigned char *bytes)
 }
 
 /* Asks about up to LOOK_PAGES pages from a word's first on. */
-static uint64_t look_at(struct sim_touched *touched, unsigned char *base, uint64_t word, uint64_t pages)
+static uint64_t look_at(struct sim_touched *touched, unsigned char *base, uint64_t word, uint64_t pages, bool *whole)
 {
     unsigned char there[LOOK_PAGES];
     const uint64_t words = gnn_div_up(pages, WORD_PAGES);
     uint64_t added = 0;
     assert(pages <= LOOK_PAGES);
-    if (mincore(base + word * WORD_PAGES * GNN_PAGE_BYTES, pages * GNN_PAGE_BYTES, there) != 0)
-        return 0; /* the host is out of memory for a moment: another look will tell */
+    if (mincore(base + word * WORD_PAGES * GNN_PAGE_BYTES, pages * GNN_PAGE_BYTES, there) != 0) {
+        *whole = false; /* the host is out of memory for a moment: another look will tell */
+        return 0;
+    }
     memset(there + pages, 0, words * WORD_PAGES - pages);
     for (uint64_t i = 0; i < words; i++) {
         const uint64_t fresh = low_bits(there + i * WORD_PAGES) & ~touched->bits[word + i];
@@ -91,7 +94,7 @@ static uint64_t look_at(struct sim_touched *touched, unsigned char *base, uint64
     return added;
 }
 
-uint64_t sim_touched_look(struct sim_touched *touched, unsigned char *base)
+uint64_t sim_touched_look(struct sim_touched *touched, unsigned char *base, bool *whole)
 {
     const uint64_t words = touched->bits == NULL ? 0 : word_count(touched);
     uint64_t added = 0;
@@ -104,11 +107,33 @@ uint64_t sim_touched_look(struct sim_touched *touched, unsigned char *base)
         while (end < words && end - word < LOOK_PAGES / WORD_PAGES && touched->bits[end] != UINT64_MAX)
             end++;
         const uint64_t left = touched->pages - word * WORD_PAGES;
-        added += look_at(touched, base, word, gnn_min_u64(left, (end - word) * WORD_PAGES));
+        added += look_at(touched, base, word, gnn_min_u64(left, (end - word) * WORD_PAGES), whole);
         word = end;
     }
     touched->count += added;
     if (added > 0 && touched->count == touched->pages)
         sim_touched_close(touched);
     return added;
+}
+
+/* ---- faults ---- */
+
+uint64_t sim_touched_faults(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return UINT64_MAX;
+    return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+}
+
+bool sim_touched_faults_count(void)
+{
+    unsigned char *const page = mmap(NULL, GNN_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return false;
+    const uint64_t before = sim_touched_faults();
+    *(volatile unsigned char *)page = 1;
+    const uint64_t after = sim_touched_faults();
+    (void)munmap(page, GNN_PAGE_BYTES);
+    return before != UINT64_MAX && after != UINT64_MAX && after > before;
 }
