@@ -378,6 +378,8 @@ uint64_t sim_cached_fault(struct simulated *s, const struct gnn_file *file, enum
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
     const uint32_t number = sim_inode_cache_number(file->inode);
     const bool cached = sim_page_cache_holds(s->cache, number, page);
+    if (!cached && advice != GNN_MAP_RANDOM)
+        sim_page_cache_prefetch_window(s->cache, number, page); /* others run first */
     sim_cpu(s->executor, (cached ? cpu->fault_minor_ns : cpu->fault_major_ns) * SIM_PS_PER_NS);
     sim_settle(s->executor);
     const uint64_t now_ns = sim_now(s->executor);

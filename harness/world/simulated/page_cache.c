@@ -43,6 +43,8 @@ enum {
     FAULT_AROUND_PAGES = 16,           /* entries a minor fault makes at most */
     SEGMENTS_MAX = 48,                 /* a file that grows doubles */
     REQUEST_RANGES_MAX = 1 << 16,
+    WINDOW_PREFETCH_PAGES = 64, /* of a window: what is further off comes by itself, line after line */
+    LINE_PLACES = 16,           /* of struct sim_page_lists, in a line of the host's caches */
 };
 
 #define PAGE_NONE UINT64_MAX
@@ -471,6 +473,19 @@ void sim_page_cache_prefetch(const struct sim_page_cache *cache, uint32_t number
     const uint32_t at = number_of(file_at(cache, number), page);
     __builtin_prefetch(&cache->lists.flags[at], 1);
     __builtin_prefetch(&cache->lists.place[at], 1);
+}
+
+void sim_page_cache_prefetch_window(const struct sim_page_cache *cache, uint32_t number, uint64_t page)
+{
+    assert(page < file_at(cache, number)->pages);
+    const uint32_t at = number_of(file_at(cache, number), page);
+    const uint32_t half = (uint32_t)gnn_min_u64(cache->window_pages / 2, WINDOW_PREFETCH_PAGES / 2);
+    const uint32_t first = at - gnn_min_u32(at, half), end = at + half; /* a little of another file does no harm */
+    __builtin_prefetch(&cache->lists.flags[first], 1);
+    __builtin_prefetch(&cache->lists.flags[end], 1);
+    for (uint32_t i = first; i < end; i += LINE_PLACES)
+        __builtin_prefetch(&cache->lists.place[i], 1);
+    __builtin_prefetch(&cache->lists.place[end], 1);
 }
 
 void sim_page_cache_touch(struct sim_page_cache *cache, uint32_t number, uint64_t page, enum sim_readahead readahead,

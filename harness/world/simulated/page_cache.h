@@ -76,6 +76,8 @@ void sim_page_cache_write(struct sim_page_cache *cache, uint32_t file, uint64_t 
 bool sim_page_cache_hit(struct sim_page_cache *cache, uint32_t file, uint64_t page, enum sim_readahead readahead);
 /* Brings the bookkeeping of a page that will be touched soon into the host's caches. Inside the file. */
 void sim_page_cache_prefetch(const struct sim_page_cache *cache, uint32_t file, uint64_t page);
+/* The same of the window that a fault on an absent page brings in about it. */
+void sim_page_cache_prefetch_window(const struct sim_page_cache *cache, uint32_t file, uint64_t page);
 /* Removes the file's page-table entries; the pages stay. */
 void sim_page_cache_unmap(struct sim_page_cache *cache, uint32_t file);
 
