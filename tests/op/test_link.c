@@ -101,20 +101,21 @@ static void test_an_edge_is_no_negative_of_itself(void **state)
     }
 }
 
-/* state + g^2, then lr g / (sqrt(state) + eps); twice. A gradient of 0 moves nothing. */
+/* state + g^2, then lr g / (sqrt(state) + eps); twice. A gradient of 0 moves nothing, one of eps goes half the way. */
 static void test_adagrad_by_hand(void **state)
 {
     (void)state;
     for (size_t b = 0; b < 2; b++) {
         struct toy_memory memory = {0};
         struct gnn_tensor *const t = toy_tensor_open(backends[b], &memory, 1);
-        gnn_real value[3] = {1, 1, 1}, sums[3] = {0, 9, 0};
-        static const gnn_real grad[3] = {2, -4, 0};
-        gnn_optimizer_step(t, GNN_OPTIMIZER_ADAGRAD, 0.1, 1, value, grad, sums, 3);
+        gnn_real value[4] = {1, 1, 1, 1}, sums[4] = {0, 9, 0, 0};
+        static const gnn_real grad[4] = {2, -4, 0, 1e-10f};
+        gnn_optimizer_step(t, GNN_OPTIMIZER_ADAGRAD, 0.1, 1, value, grad, sums, 4);
         assert_near(value[0], 0.9, 1e-6);  /* 1 - 0.1 * 2 / 2 */
         assert_near(value[1], 1.08, 1e-6); /* 1 + 0.1 * 4 / 5 */
         assert_near(value[2], 1, 0);
-        gnn_optimizer_step(t, GNN_OPTIMIZER_ADAGRAD, 0.1, 2, value, grad, sums, 3);
+        assert_near(value[3], 0.95, 1e-6);
+        gnn_optimizer_step(t, GNN_OPTIMIZER_ADAGRAD, 0.1, 2, value, grad, sums, 4);
         assert_near(value[0], 0.9 - 0.2 / sqrt(8), 1e-6);
         assert_near(sums[1], 41, 1e-5);
         assert_near(sums[2], 0, 0);
@@ -122,20 +123,24 @@ static void test_adagrad_by_hand(void **state)
     }
 }
 
-/* The first step of Adam is lr in the gradient's direction. */
+/* The first step of Adam is lr in the gradient's direction, for a gradient of eps half of that; 0 moves nothing. */
 static void test_adam_by_hand(void **state)
 {
     (void)state;
-    struct toy_memory memory = {0};
-    struct gnn_tensor *const t = toy_tensor_open(&gnn_tensor_ref, &memory, 1);
-    gnn_real value[2] = {1, 1}, moments[4] = {0};
-    static const gnn_real grad[2] = {3, -0.5f};
-    gnn_optimizer_step(t, GNN_OPTIMIZER_ADAM, 0.01, 1, value, grad, moments, 2);
-    assert_near(value[0], 0.99, 1e-5);
-    assert_near(value[1], 1.01, 1e-5);
-    assert_near(moments[0], 0.3, 1e-6);
-    assert_near(moments[2], 0.009, 1e-6);
-    t->ops->close(t);
+    for (size_t b = 0; b < 2; b++) {
+        struct toy_memory memory = {0};
+        struct gnn_tensor *const t = toy_tensor_open(backends[b], &memory, 1);
+        gnn_real value[4] = {1, 1, 1, 1}, moments[8] = {0};
+        static const gnn_real grad[4] = {3, -0.5f, 0, 1e-8f};
+        gnn_optimizer_step(t, GNN_OPTIMIZER_ADAM, 0.01, 1, value, grad, moments, 4);
+        assert_near(value[0], 0.99, 1e-5);
+        assert_near(value[1], 1.01, 1e-5);
+        assert_near(value[2], 1, 0);
+        assert_near(value[3], 0.995, 1e-5);
+        assert_near(moments[0], 0.3, 1e-6);
+        assert_near(moments[4], 0.009, 1e-6);
+        t->ops->close(t);
+    }
 }
 
 /* Relations begin as what changes nothing: every decoder scores by the vectors alone. */
@@ -260,14 +265,14 @@ static void test_ties_count_against(void **state)
     assert_int_equal(gnn_rank_count(scores, 6, 1), 4); /* 2, both 1 and what is no number */
     assert_int_equal(gnn_rank_count(scores, 5, 3), 0);
     assert_int_equal(gnn_rank_count(scores, 5, NAN), 5);
-    gnn_ranking_add(&r, 1);
-    gnn_ranking_add(&r, 2);
-    gnn_ranking_add(&r, 4);
-    gnn_ranking_add(&r, 20);
-    assert_near(gnn_ranking_mrr(&r), (1 + 0.5 + 0.25 + 0.05) / 4, 1e-12);
+    static const uint64_t ranks[8] = {1, 2, 3, 4, 5, 10, 11, 20}; /* both sides of 1, 3 and 10 */
+    for (size_t i = 0; i < 8; i++)
+        gnn_ranking_add(&r, ranks[i]);
+    assert_near(gnn_ranking_mrr(&r), (1 + 0.5 + 1.0 / 3 + 0.25 + 0.2 + 0.1 + 1.0 / 11 + 0.05) / 8, 1e-12);
+    assert_int_equal(r.queries, 8);
     assert_int_equal(r.hits_1, 1);
-    assert_int_equal(r.hits_3, 2);
-    assert_int_equal(r.hits_10, 3);
+    assert_int_equal(r.hits_3, 3);
+    assert_int_equal(r.hits_10, 6);
 }
 
 int main(void)

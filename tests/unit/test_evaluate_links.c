@@ -3,6 +3,7 @@
 #include "harness/dataset/prepare.h"
 #include "harness/graph/triples.h"
 #include "harness/run/worker/evaluate_links.h"
+#include "harness/sample/link_batch.h"
 #include "harness/world/measured/measured.h"
 #include "tests/support/data_files.h"
 #include "tests/support/device_tensor.h"
@@ -20,7 +21,7 @@
 
 #include <cmocka.h>
 
-enum { NODES = 30, RELATIONS = 3, DIM = 4, EDGES = 200, HELD = 25 };
+enum { NODES = 30, RELATIONS = 3, DIM = 4, EDGES = 200, HELD = 25, CANDIDATES = 500 };
 
 /* Vectors of small whole numbers, so that scores are exact and ties are many. */
 static gnn_real vectors[NODES * DIM];
@@ -48,8 +49,15 @@ static void write_split(const char *in, const char *name, struct gnn_rng *rng, u
 
 struct plain {
     double filtered, raw;
-    uint64_t first;
+    uint64_t hits[3]; /* filtered ranks up to 1, 3 and 10 */
 };
+
+static void count_hits(struct plain *sum, uint64_t rank)
+{
+    static const uint64_t borders[3] = {1, 3, 10};
+    for (int k = 0; k < 3; k++)
+        sum->hits[k] += rank <= borders[k];
+}
 
 static bool is_known(struct gnn_triple *const splits[3], const struct gnn_dataset *d, const struct gnn_triple *edge)
 {
@@ -82,9 +90,52 @@ static struct plain rank_plainly(const struct gnn_link_config *config, gnn_real 
             }
             sum.raw += 1 / (double)raw;
             sum.filtered += 1 / (double)filtered;
-            sum.first += filtered == 1;
+            count_hits(&sum, filtered);
         }
     return sum;
+}
+
+/* The same among the candidates of a batch that holds the whole split: half of them ends of its edges, and an end of
+ * the very edge does not count. 500 of 30 nodes: every rank is many times as deep. */
+static struct plain rank_among_sampled(struct gnn_world *world, const struct gnn_link_config *config,
+                                       gnn_real relations[2][RELATIONS * DIM], const struct gnn_dataset *d,
+                                       const struct gnn_triple *edges, int split, uint64_t seed)
+{
+    const struct gnn_negative_config draws = {
+        .seed = gnn_rng_fork(seed, "evaluate"), .count = CANDIDATES, .chunks = 1, .degree_share = 0.5};
+    const uint32_t count = d->triple_count[split];
+    struct gnn_link_batch *batch = NULL;
+    struct gnn_err err = {0};
+    struct plain sum = {0};
+    uint32_t left_out = 0;
+    must(gnn_link_batch_open(world, &draws, NODES, count, &batch, &err), &err);
+    must(gnn_link_batch_fill(batch, 0, 0, edges, count, NULL, 0, &err), &err);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t side = 0; side < 2; side++) {
+            const gnn_real *const a = vectors + (side == 1 ? edges[i].source : edges[i].target) * DIM;
+            const gnn_real *const r = relations[1 - side] + edges[i].relation * DIM;
+            const gnn_node answer = side == 1 ? edges[i].target : edges[i].source;
+            const double mine = link_score(config, a, r, vectors + answer * DIM);
+            uint64_t rank = 1;
+            for (uint32_t j = 0; j < CANDIDATES; j++) {
+                const gnn_node x = batch->nodes[batch->view.negative[side][j]];
+                const bool own = batch->view.own[side][j] == i;
+                left_out += own;
+                rank += !own && link_score(config, a, r, vectors + x * DIM) >= mine;
+            }
+            sum.filtered += 1 / (double)rank;
+            count_hits(&sum, rank);
+        }
+    gnn_link_batch_close(batch);
+    assert_true(left_out > 0);
+    return sum;
+}
+
+static void check_hits(const struct gnn_link_quality *found, const struct plain *plain, double queries)
+{
+    const double hits[3] = {found->hits_1, found->hits_3, found->hits_10};
+    for (int k = 0; k < 3; k++)
+        assert_true(fabs(hits[k] - (double)plain->hits[k] / queries) < 1e-12);
 }
 
 static void check_decoder(struct gnn_world *world, const struct gnn_dataset *d, enum gnn_decoder decoder,
@@ -110,15 +161,16 @@ static void check_decoder(struct gnn_world *world, const struct gnn_dataset *d, 
     for (int s = 0; s < 3; s++)
         must(gnn_triples_load(world, d, (enum gnn_triple_split)s, &splits[s], &err), &err);
     must(gnn_evaluate_links(&env, &system, NULL, 0, &quality[0], &quality[1], &err), &err);
-    must(gnn_evaluate_links(&env, &system, NULL, 500, &sampled[0], &sampled[1], &err), &err);
+    must(gnn_evaluate_links(&env, &system, NULL, CANDIDATES, &sampled[0], &sampled[1], &err), &err);
     for (int s = 0; s < 2; s++) {
         const struct plain plain = rank_plainly(&config, relations, d, splits, 1 + s);
         const double queries = 2.0 * d->triple_count[1 + s];
         assert_true(fabs(quality[s].mrr - plain.filtered / queries) < 1e-12);
         assert_true(fabs(quality[s].raw_mrr - plain.raw / queries) < 1e-12);
-        assert_true(fabs(quality[s].hits_1 - (double)plain.first / queries) < 1e-12);
-        /* 500 of 30 nodes: every rank is many times as deep. */
-        assert_true(sampled[s].mrr > 0 && sampled[s].mrr < quality[s].raw_mrr);
+        check_hits(&quality[s], &plain, queries);
+        const struct plain among = rank_among_sampled(world, &config, relations, d, splits[1 + s], 1 + s, load.seed);
+        assert_true(fabs(sampled[s].mrr - among.filtered / queries) < 1e-12);
+        check_hits(&sampled[s], &among, queries);
         assert_true(isnan(sampled[s].raw_mrr));
     }
     for (int s = 0; s < 3; s++)

@@ -42,6 +42,16 @@ static void test_every_edge_once_an_epoch(void **state)
     }
 }
 
+/* Whether an edge outside the chunk that begins at first has this row as its end. */
+static bool ends_elsewhere(const struct gnn_link_view *v, uint32_t side, uint32_t row, uint32_t first)
+{
+    for (uint32_t i = 0; i < v->edge_count; i++)
+        if ((i < first || i >= first + v->chunk_edges) && v->end[side][i] == row)
+            return true;
+    return false;
+}
+
+/* What is an end of an edge of the same chunk says of which; nothing else does. */
 static void check_lists(const struct gnn_link_batch *b, const struct gnn_triple *edges, uint32_t count,
                         double degree_share)
 {
@@ -61,9 +71,13 @@ static void check_lists(const struct gnn_link_batch *b, const struct gnn_triple 
         for (uint32_t j = 0; j < gnn_link_chunks(v) * COUNT; j++) {
             const uint32_t own = v->own[side][j], first = j / COUNT * v->chunk_edges;
             assert_true(v->negative[side][j] < v->node_count);
-            of_edges += j % COUNT >= COUNT - gnn_negative_from_edges(&b->config);
-            if (own == GNN_NODE_NONE)
+            const bool of_edge = j % COUNT >= COUNT - gnn_negative_from_edges(&b->config);
+            of_edges += of_edge;
+            if (own == GNN_NODE_NONE) {
+                assert_true(!of_edge || ends_elsewhere(v, side, v->negative[side][j], first));
                 continue;
+            }
+            assert_true(of_edge);
             masked++;
             assert_true(first + own < count && own < v->chunk_edges);
             assert_int_equal(v->negative[side][j], v->end[side][first + own]);

@@ -193,6 +193,19 @@ static uint32_t *check_assignment(const struct marius_order *order, const uint32
     return size;
 }
 
+/* The greedy assignment: no state before the bucket's own holds both of its ends. */
+static void check_first(const struct marius_order *order, const uint32_t *state_of)
+{
+    const uint32_t p = order->partitions, slots = marius_order_slots(order);
+    for (uint32_t s = 0; s < order->states; s++)
+        for (uint32_t i = 0; i < slots; i++)
+            for (uint32_t j = 0; j < slots; j++) {
+                const uint32_t from = marius_order_partition(order, s, i), to = marius_order_partition(order, s, j);
+                if (from != MARIUS_NONE && to != MARIUS_NONE)
+                    assert_true(state_of[(size_t)from * p + to] <= s);
+            }
+}
+
 static double bias_of(struct fresh *f, uint32_t partitions, uint32_t group, uint32_t places,
                       enum marius_assignment assignment, uint32_t *least, uint32_t *most)
 {
@@ -204,6 +217,8 @@ static double bias_of(struct fresh *f, uint32_t partitions, uint32_t group, uint
     memset(state_of, 0xff, (size_t)partitions * partitions * sizeof *state_of);
     must(marius_assign_buckets(&order, assignment, &f->rng, state_of, &f->err), &f->err);
     uint32_t *const size = check_assignment(&order, state_of);
+    if (assignment == MARIUS_ASSIGN_GREEDY)
+        check_first(&order, state_of);
     uint64_t all = 0;
     *least = UINT32_MAX;
     *most = 0;
