@@ -1,191 +1,193 @@
 #!/usr/bin/env python3
-"""Golden vectors for link prediction: decoder, loss, sparse Adagrad and SparseAdam, in plain Python and float64.
+"""Golden vectors for link prediction: decoders, loss, gradients, sparse Adagrad and SparseAdam, by PyTorch in float64.
 
-Nothing here follows the C code: scores are written edge by edge from the papers' formulas, relations of ComplEx are
-Python's complex numbers, and gradients come from complex steps, f'(x) = Im f(x + ih) / h with h = 1e-30, which is exact
-to rounding because every formula is analytic. So no derivative is written down anywhere. (PyTorch is not needed; where
-it is at hand, `--torch` recomputes loss and gradients with autograd and compares.) Inputs are rounded to float32 first.
+Nothing here follows the C code: an edge and a candidate are scored one at a time by the papers' formulas (ComplEx with
+torch's complex numbers), the loss of an edge is torch's cross entropy, gradients come from autograd, and the optimisers
+are torch.optim's. Node vectors are a torch.nn.Embedding(sparse=True), so that its gradient holds the rows that a step
+looked up, once for each time: torch brings together what repeats, and leaves alone the moments of all other rows.
+Relations are plain parameters, updated whole. Inputs are rounded to float32 first.
 
-    python3 tests/golden/make_golden_link.py [--torch] [DIRECTORY]     writes link_*.bin there (default: beside it)
+    python3 tests/golden/make_golden_link.py [DIRECTORY]        writes link_*.bin there (default: beside this script)
+
+Every step has edges and negatives of its own: rows come, stay away and come again. A seed is taken where all that
+happens, and where float32 can be told from a mistake: see well_conditioned.
+
+torch.optim.SparseAdam adds eps to the root before its correction, torch.optim.Adam and the C code after it, so that a
+step of the vectors differs by less than eps / (|g| sqrt(0.001)), 3e-7 / |g| of itself. It gets 1e-12 here.
 
 Layout, little-endian (tests/golden/test_golden_link.c reads it):
   char magic[8] = "GNNLINK\\0"; u32 version, decoder, optimizer, dim, relations, nodes, edges, chunk_edges, negatives,
-  steps; f64 lr; u32 source[edges], target[edges], relation[edges];
-  per side (0: in the source's place, 1: in the target's): u32 negative[chunks * negatives], own[chunks * negatives];
-  f32 h[nodes][dim]; f32 relations of (s, r)[relations][dim], of the inverse[relations][dim];
-  f64 loss[steps], each before its step; f64 gradient of h of the first step; f64 h, (s, r), inverse after the last.
+  steps; f64 lr; char generator[96];
+  f32 vectors[nodes][dim]; f32 relations of (s, r)[relations][dim], of the inverse[relations][dim];
+  per step: u32 source[edges], target[edges], relation[edges];
+    per side (0: in the source's place, 1: in the target's): u32 negative[chunks * negatives], own[chunks * negatives];
+    per side: f64 score[edges] of the edges, score[edges][negatives] of their chunk's negatives, masked ones too;
+    f64 loss, then its gradient: vectors, (s, r), inverse;
+  after the last: f64 vectors, (s, r), inverse; f64 moments of the vectors, one table after another.
 """
-import cmath
 import os
 import random
 import struct
 import sys
 
+import torch
+import torch.nn.functional as F
+
+VERSION, STEPS, LR = 2, 5, 0.1
 DISTMULT, COMPLEX, TRANSE = 0, 1, 2
 ADAM, ADAGRAD = 0, 1
 NONE = 0xFFFFFFFF
-VERSION, STEPS, LR = 1, 3, 0.1
 CASES = {
     "link_distmult": (DISTMULT, ADAGRAD),
     "link_complex": (COMPLEX, ADAGRAD),
     "link_transe": (TRANSE, ADAGRAD),
     "link_distmult_adam": (DISTMULT, ADAM),
+    "link_complex_adam": (COMPLEX, ADAM),
+    "link_transe_adam": (TRANSE, ADAM),
 }
-DIM, RELATIONS, NODES, EDGES, CHUNK, NEGATIVES = 6, 3, 9, 7, 3, 5
+DIM, RELATIONS, NODES, EDGES, CHUNK, NEGATIVES = 6, 3, 24, 7, 3, 5
+CHUNKS = -(-EDGES // CHUNK)
 
 
-def float32(x):
-    return struct.unpack("<f", struct.pack("<f", x))[0]
+def float32(rng, rows):
+    values = [[rng.uniform(-1, 1) for _ in range(DIM)] for _ in range(rows)]
+    return torch.tensor(values, dtype=torch.float32).to(torch.float64)
+
+
+def as_complex(row):
+    return torch.complex(row[:DIM // 2], row[DIM // 2:])
 
 
 def score(decoder, a, r, x):
-    """The rows may hold complex numbers: a step of 1e-30 in the imaginary direction, no more."""
     if decoder == DISTMULT:
-        return sum(u * v * w for u, v, w in zip(a, r, x))
+        return (a * r * x).sum()
     if decoder == TRANSE:
-        return -cmath.sqrt(sum((u + v - w) ** 2 for u, v, w in zip(a, r, x)))
-    half = len(a) // 2
-    total = 0
-    for c in range(half):  # Re(a r conj(x)), written with real and imaginary parts as numbers of their own
-        real, imaginary = a[c] * r[c] - a[c + half] * r[c + half], a[c] * r[c + half] + a[c + half] * r[c]
-        total += real * x[c] + imaginary * x[c + half]
-    return total
+        return -torch.linalg.vector_norm(a + r - x)
+    return (as_complex(a) * as_complex(r) * as_complex(x).conj()).sum().real
 
 
-def loss(case, h, relations):
-    total = 0
-    for side in (0, 1):
-        for i, edge in enumerate(case["edges"]):
-            asks, answers, r = edge[1 - side], edge[side], relations[1 - side][edge[2]]
-            chunk = i // CHUNK
-            scores = [score(case["decoder"], h[asks], r, h[answers])]
-            for j in range(chunk * NEGATIVES, (chunk + 1) * NEGATIVES):
-                if case["own"][side][j] != i % CHUNK:
-                    scores.append(score(case["decoder"], h[asks], r, h[case["negative"][side][j]]))
-            top = max(s.real for s in map(complex, scores))
-            total += top + cmath.log(sum(cmath.exp(s - top) for s in scores)) - scores[0]
-    return total
-
-
-def gradient(case, h, relations, table):
-    """d loss / d every entry of `table`, which is one of h and the relations."""
-    out = []
-    for row in table:
-        for c in range(len(row)):
-            kept = row[c]
-            row[c] = complex(kept, 1e-30)
-            out.append(loss(case, h, relations).imag / 1e-30)
-            row[c] = kept
-    return out
-
-
-def step(optimizer, table, grad, state, number, touched):
-    """Adagrad, or SparseAdam: rows that no edge touched keep their moments and values."""
-    for i, row in enumerate(table):
-        if optimizer == ADAM and i not in touched:
-            continue
-        for c in range(len(row)):
-            g, k = grad[i * DIM + c], i * DIM + c
-            if optimizer == ADAGRAD:
-                state[0][k] += g * g
-                row[c] -= LR * g / (state[0][k] ** 0.5 + 1e-10)
-            else:
-                state[0][k] = 0.9 * state[0][k] + 0.1 * g
-                state[1][k] = 0.999 * state[1][k] + 0.001 * g * g
-                m, v = state[0][k] / (1 - 0.9 ** number), state[1][k] / (1 - 0.999 ** number)
-                row[c] -= LR * m / (v ** 0.5 + 1e-8)
-
-
-def make_case(rng, decoder):
+def make_step(rng):
+    """Edges, and their chunks' negatives: two uniform ones, then ends of the mini-batch's edges on that side, each with
+    the edge of this chunk that it must not be compared with. Nobody meets the last node."""
     edges = [(rng.randrange(NODES - 1), rng.randrange(NODES - 1), rng.randrange(RELATIONS)) for _ in range(EDGES)]
-    chunks = -(-EDGES // CHUNK)
     negative, own = ([], []), ([], [])
     for side in (0, 1):
-        for j in range(chunks * NEGATIVES):
+        for j in range(CHUNKS * NEGATIVES):
             edge, chunk = rng.randrange(EDGES), j // NEGATIVES
             of_edge = j % NEGATIVES >= 2
             negative[side].append(edges[edge][side] if of_edge else rng.randrange(NODES - 1))
             own[side].append(edge % CHUNK if of_edge and edge // CHUNK == chunk else NONE)
-    return dict(decoder=decoder, edges=edges, negative=negative, own=own)
+    return dict(edges=edges, negative=negative, own=own)
 
 
-def table(rng, rows):
-    return [[float32(rng.uniform(-1, 1)) for _ in range(DIM)] for _ in range(rows)]
-
-
-def compare_with_torch(case, h, relations, first_loss, first_grad):
-    import torch
-
-
-    t = [torch.tensor(row, dtype=torch.float64, requires_grad=True) for row in h]
-    r = [[torch.tensor(row, dtype=torch.float64) for row in side] for side in relations]
-
-    def one(a, rel, x):
-        if case["decoder"] == DISTMULT:
-            return (a * rel * x).sum()
-        if case["decoder"] == TRANSE:
-            return -torch.linalg.vector_norm(a + rel - x)
-        half = DIM // 2
-        return (torch.complex(a[:half], a[half:]) * torch.complex(rel[:half], rel[half:]) *
-                torch.complex(x[:half], x[half:]).conj()).sum().real
-
-    total = torch.zeros((), dtype=torch.float64)
+def forward(decoder, step, vectors, relations):
+    """The loss, and the scores by side: of the edges, of their negatives. (s, r) asks for targets with the first table
+    of relations, (d, r) for sources with the second."""
+    loss, positive, candidate = 0, ([], []), ([], [])
     for side in (0, 1):
-        for i, edge in enumerate(case["edges"]):
-            rel, chunk = r[1 - side][edge[2]], i // CHUNK
-            scores = [one(t[edge[1 - side]], rel, t[edge[side]])]
-            for j in range(chunk * NEGATIVES, (chunk + 1) * NEGATIVES):
-                if case["own"][side][j] != i % CHUNK:
-                    scores.append(one(t[edge[1 - side]], rel, t[case["negative"][side][j]]))
-            total = total + torch.logsumexp(torch.stack(scores), 0) - scores[0]
-    total.backward()
-    grad = [g for row in t for g in (row.grad if row.grad is not None else torch.zeros(DIM)).tolist()]
-    assert abs(total.item() - first_loss) < 1e-10 * first_loss
-    assert max(abs(a - b) for a, b in zip(grad, first_grad)) < 1e-10
+        for i, edge in enumerate(step["edges"]):
+            first = i // CHUNK * NEGATIVES
+            rows = [edge[1 - side], edge[side]] + step["negative"][side][first:first + NEGATIVES]
+            looked_up = vectors(torch.tensor(rows))
+            r = relations[1 - side][edge[2]]
+            scores = torch.stack([score(decoder, looked_up[0], r, x) for x in looked_up[1:]])
+            kept = [0] + [1 + j for j in range(NEGATIVES) if step["own"][side][first + j] != i % CHUNK]
+            loss = loss + F.cross_entropy(scores[kept][None], torch.tensor([0]), reduction="sum")
+            positive[side].append(scores[0].item())
+            candidate[side].extend(scores[1:].tolist())
+    return loss, positive, candidate
 
 
-def write_case(path, decoder, optimizer, seed, with_torch):
+def make_optimizers(optimizer, vectors, relations):
+    if optimizer == ADAGRAD:
+        return [torch.optim.Adagrad(p, lr=LR, eps=1e-10) for p in (vectors.parameters(), relations)]
+    return [torch.optim.SparseAdam(vectors.parameters(), lr=LR, eps=1e-12),
+            torch.optim.Adam(relations, lr=LR, eps=1e-8)]
+
+
+def moments(optimizer, vectors, of_vectors):
+    """A row that no step looked up has none."""
+    state = of_vectors.state[vectors.weight]
+    names = ["sum"] if optimizer == ADAGRAD else ["exp_avg", "exp_avg_sq"]
+    return [state[name].to_dense() for name in names]
+
+
+def gradients(vectors, relations):
+    return [vectors.weight.grad.to_dense().clone()] + [r.grad.clone() for r in relations]
+
+
+def well_conditioned(grads):
+    """The first step of both optimisers is lr in the gradient's direction, however short it is: an entry that float32
+    rounding could push across zero says nothing about the code."""
+    for g in grads:
+        entries = g.abs()[g != 0]
+        if entries.min() < 1e-3 * entries.max():
+            return False
+    return True
+
+
+def rows_come_and_go(steps):
+    """Whether some row is in steps 1 and 3 and not in 2, and every step has a node twice among the ends of its
+    edges."""
+    ends = [[n for e in s["edges"] for n in e[:2]] for s in steps]
+    met = [set(e) | set(s["negative"][0]) | set(s["negative"][1]) for e, s in zip(ends, steps)]
+    return bool(met[0] & met[2] - met[1]) and all(len(set(e)) < len(e) for e in ends)
+
+
+def write(f, kind, *values):
+    """Numbers, in tensors, lists of any depth, or alone."""
+    for value in values:
+        flat = torch.as_tensor(value, dtype=torch.float64).flatten().tolist()
+        f.write(struct.pack(f"<{len(flat)}{kind}", *(int(x) if kind == "I" else x for x in flat)))
+
+
+def write_case(path, decoder, optimizer, seed):
     rng = random.Random(seed)
-    case = make_case(rng, decoder)
-    h, relations = table(rng, NODES), (table(rng, RELATIONS), table(rng, RELATIONS))
-    start = [[row[:] for row in t] for t in (h, *relations)]
-    states = [([0.0] * (len(t) * DIM), [0.0] * (len(t) * DIM)) for t in (h, *relations)]
-    touched = {n for e in case["edges"] for n in e[:2]} | {n for side in case["negative"] for n in side}
-    everything = set(range(RELATIONS))
-    losses, first = [], None
-    for number in range(1, STEPS + 1):
-        losses.append(loss(case, h, relations).real)
-        grads = [gradient(case, h, relations, t) for t in (h, *relations)]
-        if first is None:
-            first = grads[0]
-            if with_torch:
-                compare_with_torch(case, h, relations, losses[0], first)
-        for t, g, s, rows in zip((h, *relations), grads, states, (touched, everything, everything)):
-            step(optimizer, t, g, s, number, rows)
+    steps = [make_step(rng) for _ in range(STEPS)]
+    start = [float32(rng, rows) for rows in (NODES, RELATIONS, RELATIONS)]
+    vectors = torch.nn.Embedding.from_pretrained(start[0].clone(), freeze=False, sparse=True)
+    relations = [torch.nn.Parameter(s.clone()) for s in start[1:]]
+    optimizers = make_optimizers(optimizer, vectors, relations)
+    if not rows_come_and_go(steps):
+        return False
+    results = []
+    for step in steps:
+        for o in optimizers:
+            o.zero_grad()
+        loss, positive, candidate = forward(decoder, step, vectors, relations)
+        loss.backward()
+        grads = gradients(vectors, relations)
+        if not well_conditioned(grads):
+            return False
+        results.append((positive, candidate, loss.item(), grads))
+        for o in optimizers:
+            o.step()
+    generator = f"make_golden_link.py seed {seed}, torch {torch.__version__}, float64".encode()
     with open(path, "wb") as f:
         f.write(b"GNNLINK\0")
-        f.write(struct.pack("<10Id", VERSION, decoder, optimizer, DIM, RELATIONS, NODES, EDGES, CHUNK, NEGATIVES, STEPS,
-                            LR))
-        for column in (0, 1, 2):
-            f.write(struct.pack(f"<{EDGES}I", *(e[column] for e in case["edges"])))
-        for side in (0, 1):
-            f.write(struct.pack(f"<{len(case['negative'][side])}I", *case["negative"][side]))
-            f.write(struct.pack(f"<{len(case['own'][side])}I", *case["own"][side]))
-        for t in start:
-            f.write(struct.pack(f"<{len(t) * DIM}f", *(x for row in t for x in row)))
-        f.write(struct.pack(f"<{STEPS}d", *losses))
-        f.write(struct.pack(f"<{len(first)}d", *first))
-        for t in (h, *relations):
-            f.write(struct.pack(f"<{len(t) * DIM}d", *(x for row in t for x in row)))
+        write(f, "I", VERSION, decoder, optimizer, DIM, RELATIONS, NODES, EDGES, CHUNK, NEGATIVES, STEPS)
+        write(f, "d", LR)
+        f.write(struct.pack("<96s", generator))
+        write(f, "f", *start)
+        for step, (positive, candidate, loss, grads) in zip(steps, results):
+            write(f, "I", *([e[column] for e in step["edges"]] for column in range(3)))
+            for side in (0, 1):
+                write(f, "I", step["negative"][side], step["own"][side])
+            for side in (0, 1):
+                write(f, "d", positive[side], candidate[side])
+            write(f, "d", loss, *grads)
+        write(f, "d", vectors.weight.detach(), *(r.detach() for r in relations))
+        write(f, "d", *moments(optimizer, vectors, optimizers[0]))
+    return True
 
 
 def main():
-    arguments = [a for a in sys.argv[1:] if a != "--torch"]
-    directory = arguments[0] if arguments else os.path.dirname(os.path.abspath(__file__))
+    directory = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
     for number, (name, (decoder, optimizer)) in enumerate(CASES.items()):
-        path = os.path.join(directory, name + ".bin")
-        write_case(path, decoder, optimizer, 900 + number, "--torch" in sys.argv)
-        print(f"{path}: seed {900 + number}")
+        path, seed = os.path.join(directory, name + ".bin"), 900 + number
+        while not write_case(path, decoder, optimizer, seed):
+            seed += 100
+        print(f"{path}: seed {seed}")
 
 
 if __name__ == "__main__":
