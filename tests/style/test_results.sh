@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A results page says what its data say: the generated parts of results/systems.md, results/diskgnn.md and results/ratios.md are
-# what their CSV files give, and the sentences of scripts/systems_table.py, diskgnn_tables.py and ratios.py follow from the
-# numbers. Closes with cmocka's summary lines.
+# A results page says what its data say: the generated parts of results/systems.md, results/diskgnn.md, results/marius.md and
+# results/ratios.md are what their CSV files give, and the sentences of scripts/systems_table.py, diskgnn_tables.py,
+# marius_tables.py and ratios.py follow from the numbers. Closes with cmocka's summary lines.
 # shellcheck disable=SC2016  # the backquotes are those of Markdown
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -65,6 +65,45 @@ says '| diskgnn | 320M | 5 | - | 0 | 8.5 | 512 | 1 | 1 | 0 | 80 | features 250 |
 verdict "what was prepared" $?
 says '### As each paper sets it, 1/100, GAT' && says '| mariusgnn | 320M | 50 | - | 0 | 30 | 700 |'
 verdict "a second model" $?
+
+# Epochs in memory and from the disk, as printed but for the size of a mini-batch; a run that ended without a number; a depth.
+{
+    echo 'part,scale,row,column,value'
+    for cell in 'mem timed_s 4.62' 'mem epoch_s 5' 'mem nodes 1000' 'mem edges 9' 'mem capacity 8' 'mem partitions 8' 'mem read_gb 0' \
+        'disk timed_s 4.98' 'disk epoch_s 8' 'disk nodes 1100' 'disk edges 9' 'disk capacity 4' 'disk partitions 8' 'disk read_gb 3'; do
+        read -r variant column value <<<"$cell"
+        echo "table3,1/10,Papers100M $variant,$column,$value"
+    done
+    printf 'table3,1/10,%s,status,%s\n' 'Papers100M mem' ok 'Papers100M disk' ok 'MAG240M-Cites disk' gpu_oom
+    printf 'table6,1/10,1,%s\n' status,ok load_ms,1.5 gpu_ms,40 nodes,12100 edges,13000
+} >"$dir/marius.csv"
+printf '%s\n' head '<!-- generated from marius.csv: begin -->' old '<!-- generated from marius.csv: end -->' tail >"$dir/page.md"
+marius() { scripts/marius_tables.py --csv "$dir/marius.csv" --page "$dir/page.md" --oocgnn "$dir/oocgnn" --keep "$dir/marius" "$@" >/dev/null; }
+
+marius --check 2>/dev/null
+verdict "a page of MariusGNN that is not what the data give passed" $((1 - ($? != 0)))
+marius --write && marius --check
+verdict "a page of MariusGNN that was just written did not pass" $?
+says '| Papers100M | disk | P3.2xLarge | 1/10 | 4 of 8 | 1100 | 9 | 8 | 4.98 | 3 | 49.8 | 0.042 | 49.8 | 0.04 |' &&
+    says '| MAG240M-Cites | disk | P3.2xLarge | 1/10 | gpu_oom |'
+verdict "times and costs of epochs" $?
+says 'slower than in memory (1.08 of its time): 1.08, at 1/10. **holds**.' && says 'and 3.7 times cheaper: 3.7 times. **holds**.' &&
+    says '1.10 of the nodes. **does not hold**' && says 'MAG240M-Cites, disk against memory: **not measured**' &&
+    says 'GPU time by depth: ours over printed 10.00. **does not hold**' && says 'Nodes by depth: ours over printed 1.01. **holds**'
+verdict "findings of MariusGNN" $?
+cat >"$dir/oocgnn" <<'EOF'
+#!/usr/bin/env bash
+echo "$*" >>"${0%/*}/started"
+echo '{"status": "ok", "epochs": [{"wall_ns": 20000000000, "figures": {"full_epoch_ns": 100000000000, "timed_ns": 15000000000, "partitions": 4,
+"capacity": 2, "one_hop_edges": 50}, "counters": {"requested_bytes": 0, "batches": 10, "sampled_nodes": 70}, "stages": [{"stage": "load", "work_ns": 10}]}]}'
+EOF
+chmod +x "$dir/oocgnn"
+marius --parts table3 --rows 'Papers100M disk' --scale 1/2 2>/dev/null && grep -qx 'table3,1/2,Papers100M disk,timed_s,95' "$dir/marius.csv" &&
+    grep -q -- '--profile mariusgnn-paper --memory 30720M ' "$dir/started" && grep -q '^table3,1/10,Papers100M disk,timed_s,4.98$' "$dir/marius.csv"
+verdict "a part of an epoch, at a scale of its own" $?
+rm -f "$dir/started"
+marius --parts table3 --rows 'Papers100M disk' --scale 1/2 && [ ! -e "$dir/started" ]
+verdict "what is kept of MariusGNN is not run again" $?
 
 # Two ratios, one of them twice too large in its own column, and a run that ended.
 {
@@ -184,6 +223,11 @@ fi
 if [ -e results/diskgnn.csv ]; then
     scripts/diskgnn_tables.py --check
     verdict "results/diskgnn.md" $?
+fi
+
+if [ -e results/marius.csv ]; then
+    scripts/marius_tables.py --check
+    verdict "results/marius.md" $?
 fi
 
 echo "[  PASSED  ] $passed test(s)."
