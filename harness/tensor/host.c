@@ -23,6 +23,9 @@ enum gnn_status gnn_host_open(const struct gnn_tensor_ops *ops, const struct gnn
 
 void gnn_host_close(struct gnn_tensor *t)
 {
+    const struct gnn_host_tensor *const host = (struct gnn_host_tensor *)t;
+    if (host != NULL && host->own != NULL)
+        host->close_own(t);
     free(t);
 }
 

@@ -7,6 +7,8 @@
 struct gnn_host_tensor {
     struct gnn_tensor base;
     struct gnn_tensor_env env;
+    void *own;                               /* what a back-end keeps beside it; NULL: nothing */
+    void (*close_own)(struct gnn_tensor *t); /* called where own is not NULL */
 };
 
 GNN_MUST_CHECK enum gnn_status gnn_host_open(const struct gnn_tensor_ops *ops, const struct gnn_tensor_env *env,

@@ -654,6 +654,37 @@ void op_cases_same_bits(const struct gnn_tensor_ops *table)
     }
 }
 
+/* Products are BLAS's: it may cut a sum where it likes, and under the thread sanitizer its threads look like races. */
+static bool is_a_product(const struct op_case *op)
+{
+    return op->run == run_gemm || op->run == run_gemm_inner_zero || op->run == run_link_distances;
+}
+
+void op_cases_same_bits_on_threads(const struct gnn_tensor_ops *table)
+{
+    /* rows enough for loops to be shared, of even and odd lengths; one with repeated sources */
+    static const struct shape wide[] = {{600, 1500, 128, 2, {0, 10}, false}, {520, 2100, 67, 3, {1, 9}, true}};
+    static const uint32_t threads[] = {1, 2, 3, 5};
+    for (const struct op_case *op = ops; op < ops + OPS; op++)
+        for (uint32_t s = 0; s < sizeof wide / sizeof *wide; s++)
+            for (uint32_t variant = 0; variant < op->variants && !is_a_product(op); variant++) {
+                struct op_run run[4];
+                for (uint32_t r = 0; r < 4; r++) {
+                    struct toy_memory memory = {0};
+                    struct gnn_tensor *t = toy_tensor_open(table, &memory, threads[r]);
+                    run_once(&run[r], t, op, &wide[s], variant);
+                    t->ops->close(t);
+                    assert_int_equal(memory.current_bytes, 0);
+                }
+                for (uint32_t r = 1; r < 4; r++)
+                    if (!same_bits(&run[0], &run[r]) || run[0].exact != run[r].exact)
+                        fail_msg("%s on %s, shape %u, variant %u: %u threads give other bits than one", op->name,
+                                 table->name, s, variant, threads[r]);
+                for (uint32_t r = 0; r < 4; r++)
+                    run_free(&run[r]);
+            }
+}
+
 void op_cases_pass_nan_on(const struct gnn_tensor_ops *table)
 {
     enum { ROWS = 3, COLS = 5, COUNT = ROWS * COLS, BAD = 7 };

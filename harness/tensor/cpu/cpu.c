@@ -1,8 +1,7 @@
-/* BLAS for the products, vector loops for the rest. */
+/* BLAS for the products, vector loops on a few threads for the rest. */
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/link.h"
 #include "harness/tensor/host.h"
-#include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
 
 #include <assert.h>
@@ -35,13 +34,39 @@ static enum gnn_status make_buffers(uint32_t threads, struct gnn_err *err)
     return GNN_OK;
 }
 
+static void close_state(struct gnn_tensor *t)
+{
+    struct gnn_cpu_state *const state = gnn_cpu_state(t);
+    gnn_share_close(state->share);
+    gnn_host_free(t, state->transpose.data);
+    gnn_host_free(t, state->sums.data);
+    free(state);
+}
+
 /* The thread count of OpenBLAS belongs to the process: the back-end opened last decides. */
-static enum gnn_status cpu_open(const struct gnn_tensor_env *env, const struct gnn_profile *profile,
-                                struct gnn_tensor **out, struct gnn_err *err)
+enum gnn_status gnn_cpu_open(const struct gnn_tensor_env *env, gnn_share_start *start, struct gnn_tensor **out,
+                             struct gnn_err *err)
 {
     openblas_set_num_threads((int)env->threads);
     GNN_TRY(make_buffers(env->threads, err));
-    return gnn_host_open(&gnn_tensor_cpu, env, out, err);
+    struct gnn_tensor *t;
+    GNN_TRY(gnn_host_open(&gnn_tensor_cpu, env, &t, err));
+    struct gnn_cpu_state *const state = calloc(1, sizeof *state);
+    if (state == NULL) {
+        gnn_host_close(t);
+        return gnn_fail(err, GNN_ENOMEM, "tensor back-end \"cpu\"");
+    }
+    state->threads = env->threads;
+    ((struct gnn_host_tensor *)t)->own = state;
+    ((struct gnn_host_tensor *)t)->close_own = close_state;
+    const enum gnn_status status = gnn_share_open(env->threads, start, &state->share, err);
+    return GNN_OPENED(status, t, out, gnn_host_close);
+}
+
+static enum gnn_status cpu_open(const struct gnn_tensor_env *env, const struct gnn_profile *profile,
+                                struct gnn_tensor **out, struct gnn_err *err)
+{
+    return gnn_cpu_open(env, pthread_create, out, err);
 }
 
 static void cpu_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a,
@@ -57,12 +82,11 @@ static void cpu_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real 
 }
 
 #define HOST(op) .op = gnn_host_##op,
-#define REF(op) .op = gnn_ref_##op,
 #define CPU(op) .op = gnn_cpu_##op,
 
 /* clang-format off */
 const struct gnn_tensor_ops gnn_tensor_cpu = {
     .name = "cpu", .open = cpu_open, .gemm = cpu_gemm, .link = &gnn_cpu_link,
-    GNN_TENSOR_MEMORY_OPS(HOST) GNN_TENSOR_PLAIN_OPS(REF) GNN_TENSOR_TUNED_OPS(CPU)
+    GNN_TENSOR_MEMORY_OPS(HOST) GNN_TENSOR_PLAIN_OPS(CPU) GNN_TENSOR_TUNED_OPS(CPU)
 };
 /* clang-format on */

@@ -1,16 +1,26 @@
 /* The CPU back-end's own ops; the rest of its table are the reference loops, where the compiler vectorises those as
- * well as anything. All loops but BLAS run on the calling thread: in a pipeline the other cores sample and extract. */
+ * well as anything. Loops over many rows are shared among the back-end's threads (share.h), a product among those of
+ * BLAS; small ones stay on the calling thread.
+ *
+ * Bits: a loop's result is the same for any number of threads. A product's is BLAS's affair. */
 #ifndef GNN_TENSOR_CPU_H
 #define GNN_TENSOR_CPU_H
 
+#include "harness/tensor/cpu/state.h"
+#include "harness/tensor/cpu/transpose.h"
 #include "harness/tensor/tensor.h"
 
 /* An op takes what the table hands to it, needed or not. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define GNN_CPU_OP(op) GNN_TENSOR_OP(op) gnn_cpu_##op;
+GNN_TENSOR_PLAIN_OPS(GNN_CPU_OP)
 GNN_TENSOR_TUNED_OPS(GNN_CPU_OP)
 #undef GNN_CPU_OP
+
+/* Opens a back-end whose threads are started by `start`; the table's open is this with pthread_create. */
+GNN_MUST_CHECK enum gnn_status gnn_cpu_open(const struct gnn_tensor_env *env, gnn_share_start *start,
+                                            struct gnn_tensor **out, struct gnn_err *err);
 
 /* What one row of a sparse product reads. Row k is x + col[k] * stride, its weight weight[k * weight_stride]; weight
  * NULL: all 1. */
@@ -25,5 +35,19 @@ struct gnn_cpu_rows {
 
 /* out (cols) = the weighted sum of the rows, in their order. */
 void gnn_cpu_sum_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows);
+
+/* Fetches the rows of x that come next after those of target i. */
+static inline void gnn_cpu_prefetch_edges(const struct gnn_block *b, uint32_t i, struct gnn_mat x)
+{
+    const uint64_t end = gnn_min_u64(UINT64_C(0) + b->row_start[i + 1] + GNN_PREFETCH_ROWS, b->edge_count);
+    for (uint64_t e = UINT64_C(0) + b->row_start[i] + GNN_PREFETCH_ROWS; e < end; e++)
+        gnn_prefetch_row(x.data + (uint64_t)b->col[e] * x.cols, x.cols);
+}
+
+/* The bytes of `cols` floats for each of `edges` edges and each of `rows` rows, a row: what a loop over rows moves. */
+static inline uint64_t gnn_cpu_row_bytes(uint64_t edges, uint64_t rows, uint64_t cols)
+{
+    return rows == 0 ? 0 : (edges + rows) * cols / rows * sizeof(float);
+}
 
 #endif

@@ -11,20 +11,35 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a mask word's low 16 bits belong to its first element");
 _Static_assert(GNN_CHUNK % 4 == 0, "chunks start on a mask word");
 
-void gnn_cpu_column_sum(struct gnn_tensor *t, float *out, struct gnn_mat z)
+/* ---- sums over rows ---- */
+
+enum { SUM_ROWS = 64 }; /* summed in float before the double total: keeps rounding independent of the row count */
+
+/* part (cols) = the sum of rows start and the next, SUM_ROWS at most, over cols columns from `first`. */
+static void sum_rows(float *restrict part, struct gnn_mat z, uint32_t start, uint32_t first, uint32_t cols)
 {
-    enum { ROWS = 64 }; /* summed in float before the double total: keeps rounding independent of the row count */
+    const uint32_t count = gnn_min_u32(z.rows - start, SUM_ROWS);
+    memset(part, 0, cols * sizeof *part);
+    for (uint32_t i = start; i < start + count; i++) {
+        const float *restrict row = gnn_mat_row(z, i) + first;
+        for (uint32_t c = 0; c < cols; c++)
+            part[c] += row[c];
+    }
+}
+
+/* parts: the sums that sum_range left; NULL: none, they are made here. */
+static void add_parts(float *out, struct gnn_mat z, const float *parts)
+{
     for (uint32_t first = 0; first < z.cols; first += GNN_CHUNK) {
         const uint32_t cols = gnn_min_u32(z.cols - first, GNN_CHUNK);
         double total[GNN_CHUNK] = {0};
-        for (uint32_t start = 0; start < z.rows; start += ROWS) {
-            const uint32_t end = z.rows - start < ROWS ? z.rows : start + ROWS;
-            float part[GNN_CHUNK] = {0};
-            for (uint32_t i = start; i < end; i++) {
-                const float *row = gnn_mat_row(z, i) + first;
-                for (uint32_t c = 0; c < cols; c++)
-                    part[c] += row[c];
-            }
+        for (uint32_t start = 0; start < z.rows; start += SUM_ROWS) {
+            float made[GNN_CHUNK];
+            const float *part = made;
+            if (parts == NULL)
+                sum_rows(made, z, start, first, cols);
+            else
+                part = parts + (uint64_t)(start / SUM_ROWS) * z.cols + first;
             for (uint32_t c = 0; c < cols; c++)
                 total[c] += (double)part[c];
         }
@@ -32,6 +47,35 @@ void gnn_cpu_column_sum(struct gnn_tensor *t, float *out, struct gnn_mat z)
             out[first + c] = (float)total[c];
     }
 }
+
+struct column_sum {
+    struct gnn_mat z;
+    float *parts; /* (blocks of SUM_ROWS rows, cols) */
+};
+
+static void sum_range(const void *loop, uint64_t first, uint64_t end)
+{
+    const struct column_sum *const l = loop;
+    for (uint64_t block = first; block < end; block++)
+        sum_rows(l->parts + block * l->z.cols, l->z, (uint32_t)(block * SUM_ROWS), 0, l->z.cols);
+}
+
+/* Threads sum blocks of rows, the caller adds these up in their order: as on one thread, which needs no memory. */
+void gnn_cpu_column_sum(struct gnn_tensor *t, float *out, struct gnn_mat z)
+{
+    const uint64_t blocks = gnn_div_up(z.rows, SUM_ROWS), row_bytes = z.cols * sizeof *out;
+    struct gnn_cpu_state *const state = gnn_cpu_state(t);
+    if (gnn_cpu_threads(t) == 1 || z.rows * row_bytes < GNN_SHARE_LOOP_BYTES ||
+        !gnn_cpu_reserve(t, &state->sums, blocks * row_bytes)) {
+        add_parts(out, z, NULL);
+        return;
+    }
+    const struct column_sum loop = {.z = z, .parts = state->sums.data};
+    gnn_cpu_share(t, blocks, SUM_ROWS * row_bytes, sum_range, &loop);
+    add_parts(out, z, loop.parts);
+}
+
+/* ---- a layer's epilogue ---- */
 
 /* Dropout as a loop sees it: a threshold of 0 keeps everything, whatever the bits. */
 struct mask {
@@ -75,25 +119,39 @@ __attribute__((always_inline)) static inline void activate_chunk(enum gnn_activa
     }
 }
 
-void gnn_cpu_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const float *bias,
-                      const struct gnn_dropout *drop)
+struct epilogue {
+    enum gnn_activation act;
+    struct gnn_mat z, y;
+    const float *bias;
+    const struct gnn_dropout *drop;
+};
+
+static void activate_rows(const void *loop, uint64_t first_row, uint64_t end)
 {
     static const float no_bias[GNN_CHUNK];
+    const struct epilogue l = *(const struct epilogue *)loop;
     struct mask mask;
-    mask_open(&mask, drop);
-    for (uint32_t i = 0; i < z.rows; i++)
-        for (uint32_t first = 0; first < z.cols; first += GNN_CHUNK) {
-            const uint32_t cols = gnn_min_u32(z.cols - first, GNN_CHUNK);
-            float *row = gnn_mat_row(z, i) + first;
-            const float *add = bias != NULL ? bias + first : no_bias;
-            mask_draw(&mask, z.cols, i, first, cols);
-            if (act == GNN_ACT_RELU)
+    mask_open(&mask, l.drop);
+    for (uint32_t i = (uint32_t)first_row; i < end; i++)
+        for (uint32_t first = 0; first < l.z.cols; first += GNN_CHUNK) {
+            const uint32_t cols = gnn_min_u32(l.z.cols - first, GNN_CHUNK);
+            float *row = gnn_mat_row(l.z, i) + first;
+            const float *add = l.bias != NULL ? l.bias + first : no_bias;
+            mask_draw(&mask, l.z.cols, i, first, cols);
+            if (l.act == GNN_ACT_RELU)
                 activate_chunk(GNN_ACT_RELU, row, add, &mask, cols);
-            else if (act == GNN_ACT_ELU)
+            else if (l.act == GNN_ACT_ELU)
                 activate_chunk(GNN_ACT_ELU, row, add, &mask, cols);
             else
                 activate_chunk(GNN_ACT_NONE, row, add, &mask, cols);
         }
+}
+
+void gnn_cpu_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const float *bias,
+                      const struct gnn_dropout *drop)
+{
+    const struct epilogue loop = {.act = act, .z = z, .bias = bias, .drop = drop};
+    gnn_cpu_share(t, z.rows, 2 * z.cols * sizeof *z.data, activate_rows, &loop);
 }
 
 /* A positive output was kept and passed the ReLU; everything else has no gradient: the mask is not needed. */
@@ -116,25 +174,34 @@ static void smooth_back_chunk(enum gnn_activation act, float *restrict dy, const
     }
 }
 
+static void activate_back_rows(const void *loop, uint64_t first_row, uint64_t end)
+{
+    const struct epilogue l = *(const struct epilogue *)loop;
+    struct mask mask;
+    mask_open(&mask, l.drop);
+    if (l.act == GNN_ACT_RELU) {
+        relu_back(gnn_mat_row(l.z, first_row), gnn_mat_row(l.y, first_row), (end - first_row) * l.z.cols, mask.scale);
+        return;
+    }
+    for (uint32_t i = (uint32_t)first_row; i < end; i++)
+        for (uint32_t first = 0; first < l.z.cols; first += GNN_CHUNK) {
+            const uint32_t cols = gnn_min_u32(l.z.cols - first, GNN_CHUNK);
+            mask_draw(&mask, l.z.cols, i, first, cols);
+            smooth_back_chunk(l.act, gnn_mat_row(l.z, i) + first, gnn_mat_row(l.y, i) + first, &mask, cols);
+        }
+}
+
 void gnn_cpu_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
                            const struct gnn_dropout *drop)
 {
     gnn_same_shape(dy, y);
-    struct mask mask;
-    mask_open(&mask, drop);
-    if (act == GNN_ACT_RELU) {
-        relu_back(dy.data, y.data, (uint64_t)dy.rows * dy.cols, mask.scale);
+    if (act == GNN_ACT_NONE && gnn_dropout_threshold(drop->rate) == 0)
         return;
-    }
-    if (act == GNN_ACT_NONE && mask.threshold == 0)
-        return;
-    for (uint32_t i = 0; i < dy.rows; i++)
-        for (uint32_t first = 0; first < dy.cols; first += GNN_CHUNK) {
-            const uint32_t cols = gnn_min_u32(dy.cols - first, GNN_CHUNK);
-            mask_draw(&mask, dy.cols, i, first, cols);
-            smooth_back_chunk(act, gnn_mat_row(dy, i) + first, gnn_mat_row(y, i) + first, &mask, cols);
-        }
+    const struct epilogue loop = {.act = act, .z = dy, .y = y, .drop = drop};
+    gnn_cpu_share(t, dy.rows, 3 * dy.cols * sizeof *dy.data, activate_back_rows, &loop);
 }
+
+/* ---- the loss ---- */
 
 /* The first index of the largest element. */
 static uint32_t row_argmax(const float *row, uint32_t cols)
@@ -145,6 +212,7 @@ static uint32_t row_argmax(const float *row, uint32_t cols)
     return best;
 }
 
+/* A row for each seed and no more: on the calling thread, whose sum of the rows' losses has one order. */
 void gnn_cpu_softmax_nll(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
                          uint32_t *correct)
 {

@@ -8,9 +8,11 @@
 #include <string.h>
 
 enum {
-    GNN_LANES = 16,      /* partial sums of a reduction */
-    GNN_CHUNK = 256,     /* columns handled with on-stack scratch */
-    GNN_LINE_FLOATS = 16 /* floats in a cache line */
+    GNN_LANES = 16,        /* partial sums of a reduction */
+    GNN_CHUNK = 256,       /* columns handled with on-stack scratch */
+    GNN_PREFETCH_ROWS = 8, /* rows between the one that is added and the one that is fetched */
+    GNN_LINE_FLOATS = 16,  /* floats in a cache line */
+    GNN_LINE_BYTES = GNN_LINE_FLOATS * 4
 };
 
 /* exp(x) = scale + scale * less, with scale a power of two and less = exp(r) - 1, |r| <= ln(2) / 2. Relative error

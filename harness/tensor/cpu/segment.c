@@ -1,11 +1,9 @@
-/* Sparse rows: gathers and scatters of whole feature rows. Memory bound, so the next rows are prefetched while the
- * current ones are added. Backward passes scatter in row order on one thread: deterministic without a transpose. */
+/* Sparse rows: gathers of whole feature rows. Memory bound, so the next rows are prefetched while the current ones are
+ * added. Backward passes gather too, by source (transpose.h); a small block's rows are scattered, in the same order. */
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/cpu/lanes.h"
 #include "harness/tensor/ref/ref.h"
 #include "harness/tensor/shapes.h"
-
-enum { PREFETCH_ROWS = 8 };
 
 static void copy_scaled(float *restrict out, float w, const float *restrict x, uint64_t cols)
 {
@@ -44,12 +42,6 @@ void gnn_cpu_sum_rows(float *out, uint64_t cols, const struct gnn_cpu_rows *rows
                       cols);
 }
 
-static void prefetch_edges(const struct gnn_block *b, uint32_t start, uint32_t end, struct gnn_mat x)
-{
-    for (uint32_t e = start + PREFETCH_ROWS; e < end + PREFETCH_ROWS && e < b->edge_count; e++)
-        gnn_prefetch_row(gnn_mat_row(x, b->col[e]), x.cols);
-}
-
 static void row_max(float *restrict out, uint32_t *restrict argmax, const struct gnn_block *b, uint32_t i,
                     struct gnn_mat x)
 {
@@ -69,42 +61,62 @@ static void row_max(float *restrict out, uint32_t *restrict argmax, const struct
     }
 }
 
-void gnn_cpu_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
-                            struct gnn_mat x, uint32_t *argmax)
+struct reduce {
+    enum gnn_reduce kind;
+    struct gnn_mat out, x;
+    struct gnn_block block;
+    uint32_t *argmax;
+};
+
+static void reduce_rows(const void *loop, uint64_t first, uint64_t end)
 {
-    gnn_segment_shapes(out, b, x);
-    for (uint32_t i = 0; i < b->dst_count; i++) {
-        const uint32_t start = b->row_start[i], degree = b->row_start[i + 1] - start;
-        float *row = gnn_mat_row(out, i);
-        prefetch_edges(b, start, start + degree, x);
-        if (kind == GNN_REDUCE_MAX) {
-            row_max(row, argmax + (uint64_t)i * out.cols, b, i, x);
+    const struct reduce l = *(const struct reduce *)loop;
+    for (uint32_t i = (uint32_t)first; i < end; i++) {
+        const uint32_t start = l.block.row_start[i], degree = l.block.row_start[i + 1] - start;
+        float *row = gnn_mat_row(l.out, i);
+        gnn_cpu_prefetch_edges(&l.block, i, l.x);
+        if (l.kind == GNN_REDUCE_MAX) {
+            row_max(row, l.argmax + (uint64_t)i * l.out.cols, &l.block, i, l.x);
             continue;
         }
-        const struct gnn_cpu_rows rows = {.x = x.data, .stride = x.cols, .col = b->col + start, .count = degree};
-        gnn_cpu_sum_rows(row, x.cols, &rows);
-        if (kind == GNN_REDUCE_MEAN && degree > 0) {
+        const struct gnn_cpu_rows rows = {
+            .x = l.x.data, .stride = l.x.cols, .col = l.block.col + start, .count = degree};
+        gnn_cpu_sum_rows(row, l.x.cols, &rows);
+        if (l.kind == GNN_REDUCE_MEAN && degree > 0) {
             const float scale = 1 / (float)degree;
-            for (uint32_t c = 0; c < x.cols; c++)
+            for (uint32_t c = 0; c < l.x.cols; c++)
                 row[c] *= scale;
         }
     }
 }
 
-void gnn_cpu_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
-                                 const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
+void gnn_cpu_segment_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
+                            struct gnn_mat x, uint32_t *argmax)
 {
-    if (kind == GNN_REDUCE_MAX) {
-        gnn_ref_segment_reduce_back(t, kind, dx, b, dout, argmax);
-        return;
-    }
-    gnn_segment_shapes(dout, b, dx);
-    for (uint32_t i = 0; i < b->dst_count; i++) {
-        const uint32_t start = b->row_start[i], end = b->row_start[i + 1];
-        const float scale = kind == GNN_REDUCE_MEAN ? 1 / (float)(end - start) : 1;
-        prefetch_edges(b, start, end, dx);
-        for (uint32_t e = start; e < end; e++)
-            gnn_lane_axpy(gnn_mat_row(dx, b->col[e]), scale, gnn_mat_row(dout, i), dx.cols);
+    gnn_segment_shapes(out, b, x);
+    const struct reduce loop = {.kind = kind, .out = out, .x = x, .block = *b, .argmax = argmax};
+    gnn_cpu_share(t, b->dst_count, gnn_cpu_row_bytes(b->edge_count, b->dst_count, x.cols), reduce_rows, &loop);
+}
+
+struct product {
+    struct gnn_mat out, x;
+    struct gnn_block block;
+    const float *weight;
+};
+
+static void product_rows(const void *loop, uint64_t first, uint64_t end)
+{
+    const struct product l = *(const struct product *)loop;
+    for (uint32_t i = (uint32_t)first; i < end; i++) {
+        const uint32_t start = l.block.row_start[i], degree = l.block.row_start[i + 1] - start;
+        const struct gnn_cpu_rows rows = {.x = l.x.data,
+                                          .stride = l.x.cols,
+                                          .col = l.block.col + start,
+                                          .count = degree,
+                                          .weight = l.weight + start,
+                                          .weight_stride = 1};
+        gnn_cpu_prefetch_edges(&l.block, i, l.x);
+        gnn_cpu_sum_rows(gnn_mat_row(l.out, i), l.x.cols, &rows);
     }
 }
 
@@ -112,27 +124,125 @@ void gnn_cpu_spmm(struct gnn_tensor *t, struct gnn_mat out, const struct gnn_blo
                   struct gnn_mat x)
 {
     gnn_segment_shapes(out, b, x);
+    const struct product loop = {.out = out, .x = x, .block = *b, .weight = weight};
+    gnn_cpu_share(t, b->dst_count, gnn_cpu_row_bytes(b->edge_count, b->dst_count, x.cols), product_rows, &loop);
+}
+
+/* ---- backward: dx_j += sum of w_ij dout_i over the targets of j ---- */
+
+/* A weight is one of the row's, 1 for a sum, or the edge's own. */
+struct weights {
+    bool mean;
+    const float *edge; /* NULL: of the row */
+};
+
+static float row_weight(const struct weights *w, uint32_t degree)
+{
+    return w->mean ? 1 / (float)degree : 1;
+}
+
+static void scatter(struct gnn_mat dx, const struct gnn_block *b, struct gnn_mat dout, const struct weights *w)
+{
     for (uint32_t i = 0; i < b->dst_count; i++) {
-        const uint32_t start = b->row_start[i], degree = b->row_start[i + 1] - start;
-        const struct gnn_cpu_rows rows = {.x = x.data,
-                                          .stride = x.cols,
-                                          .col = b->col + start,
-                                          .count = degree,
-                                          .weight = weight + start,
-                                          .weight_stride = 1};
-        prefetch_edges(b, start, start + degree, x);
-        gnn_cpu_sum_rows(gnn_mat_row(out, i), x.cols, &rows);
+        const uint32_t start = b->row_start[i], end = b->row_start[i + 1];
+        const float of_row = row_weight(w, end - start);
+        gnn_cpu_prefetch_edges(b, i, dx);
+        for (uint32_t e = start; e < end; e++)
+            gnn_lane_axpy(gnn_mat_row(dx, b->col[e]), w->edge != NULL ? w->edge[e] : of_row, gnn_mat_row(dout, i),
+                          dx.cols);
     }
+}
+
+static void place_edges(const struct gnn_cpu_transpose *by_source, const struct gnn_block *b, const struct weights *w)
+{
+    for (uint32_t i = 0; i < b->dst_count; i++) {
+        const uint32_t start = b->row_start[i], end = b->row_start[i + 1];
+        const float of_row = row_weight(w, end - start);
+        for (uint32_t e = start; e < end; e++)
+            *gnn_cpu_transpose_next(by_source, b->col[e]) =
+                (struct gnn_cpu_edge){.target = i, .of.weight = w->edge != NULL ? w->edge[e] : of_row};
+    }
+}
+
+struct gather {
+    struct gnn_mat dx, dout;
+    struct gnn_cpu_transpose by_source;
+};
+
+/* As add_four, on top of what is there. */
+static void add_edges(float *restrict out, const struct gnn_cpu_edge *edge, uint32_t count, struct gnn_mat x)
+{
+    uint32_t k = 0;
+    for (; k + 4 <= count; k += 4) {
+        const float *row[4];
+        float four[4];
+        for (uint32_t l = 0; l < 4; l++) {
+            row[l] = gnn_mat_row(x, edge[k + l].target);
+            four[l] = edge[k + l].of.weight;
+        }
+        add_four(out, four, row, x.cols);
+    }
+    for (; k < count; k++)
+        gnn_lane_axpy(out, edge[k].of.weight, gnn_mat_row(x, edge[k].target), x.cols);
+}
+
+static void gather_sources(const void *loop, uint64_t first, uint64_t end)
+{
+    const struct gather l = *(const struct gather *)loop;
+    for (uint32_t j = (uint32_t)first; j < end; j++) {
+        const uint32_t start = l.by_source.start[j], count = l.by_source.start[j + 1] - start;
+        gnn_cpu_prefetch_targets(&l.by_source, start, count, l.dout);
+        add_edges(gnn_mat_row(l.dx, j), l.by_source.edge + start, count, l.dout);
+    }
+}
+
+static void add_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, struct gnn_mat dout,
+                     const struct weights *w)
+{
+    struct gather loop = {.dx = dx, .dout = dout};
+    gnn_segment_shapes(dout, b, dx);
+    if ((uint64_t)b->edge_count * dx.cols * sizeof(float) < GNN_SHARE_LOOP_BYTES ||
+        !gnn_cpu_transpose_begin(t, b, false, &loop.by_source)) {
+        scatter(dx, b, dout, w);
+        return;
+    }
+    place_edges(&loop.by_source, b, w);
+    gnn_cpu_share(t, b->src_count, gnn_cpu_row_bytes(b->edge_count, b->src_count, dx.cols), gather_sources, &loop);
+}
+
+struct max_back {
+    struct gnn_mat dx, dout;
+    const uint32_t *argmax;
+};
+
+/* Of some of the columns: every source's winners stand anywhere. */
+static void max_back_columns(const void *loop, uint64_t first, uint64_t end)
+{
+    const struct max_back l = *(const struct max_back *)loop;
+    const uint32_t columns = gnn_min_u32((uint32_t)end * GNN_LINE_FLOATS, l.dx.cols);
+    for (uint32_t i = 0; i < l.dout.rows; i++)
+        for (uint32_t c = (uint32_t)first * GNN_LINE_FLOATS; c < columns; c++) {
+            const uint32_t winner = l.argmax[(uint64_t)i * l.dout.cols + c];
+            if (winner != GNN_NODE_NONE)
+                gnn_mat_row(l.dx, winner)[c] += gnn_mat_row(l.dout, i)[c];
+        }
+}
+
+void gnn_cpu_segment_reduce_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx,
+                                 const struct gnn_block *b, struct gnn_mat dout, const uint32_t *argmax)
+{
+    if (kind != GNN_REDUCE_MAX) {
+        add_back(t, dx, b, dout, &(struct weights){.mean = kind == GNN_REDUCE_MEAN});
+        return;
+    }
+    gnn_segment_shapes(dout, b, dx);
+    const struct max_back loop = {.dx = dx, .dout = dout, .argmax = argmax};
+    gnn_cpu_share(t, gnn_div_up(dx.cols, GNN_LINE_FLOATS), UINT64_C(3) * dout.rows * GNN_LINE_BYTES, max_back_columns,
+                  &loop);
 }
 
 void gnn_cpu_spmm_back(struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const float *weight,
                        struct gnn_mat dout)
 {
-    gnn_segment_shapes(dout, b, dx);
-    for (uint32_t i = 0; i < b->dst_count; i++) {
-        const uint32_t start = b->row_start[i], end = b->row_start[i + 1];
-        prefetch_edges(b, start, end, dx);
-        for (uint32_t e = start; e < end; e++)
-            gnn_lane_axpy(gnn_mat_row(dx, b->col[e]), weight[e], gnn_mat_row(dout, i), dx.cols);
-    }
+    add_back(t, dx, b, dout, &(struct weights){.edge = weight});
 }
