@@ -1,12 +1,13 @@
-/* GFLOP/s of a training step of SAGE 3 x 256 against this machine's SGEMM peak, measured in
+/* GFLOP/s of a training step of a 3 x 256 model against this machine's SGEMM peak, measured in
  * the same run with the same threads; then where the step's time goes, op by op.
  *
- *   bench_train [threads [seconds per case]]
+ *   bench_train [threads [seconds per case [sage|gcn|gat [batch]]]]
  *
- * Blocks are synthetic: fan-out 10,10,10 from the seeds, sources drawn uniformly from a node set as large as
- * papers100M at 1/100, so that the sizes of the hops are those of the built-in graph. Floating-point
- * operations are counted as in the papers: 4 Tg in out forward per layer, twice that backward (once in
- * layer 0), plus the aggregation's additions. */
+ * Without a model SAGE at batches of 10 and 1000. Blocks are synthetic: fan-out 10,10,10 from the seeds, sources drawn
+ * uniformly from a node set as large as papers100M at 1/100, so that the sizes of the hops are those of the built-in
+ * graph. Floating-point operations are counted as in the papers: a product's forward once, backward twice (once
+ * in layer 0 where the input wants no gradient), plus the aggregation's additions; softmax and epilogues count as
+ * nothing. GAT has 4 heads of 64 channels. */
 #include "harness/base/rng.h"
 #include "harness/model/model.h"
 #include "harness/tensor/tensor.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { DIM = 128, HIDDEN = 256, CLASSES = 172, LAYERS = 3, FANOUT = 10, NODES = 1110600 };
+enum { DIM = 128, HIDDEN = 256, HEADS = 4, CLASSES = 172, LAYERS = 3, FANOUT = 10, NODES = 1110600 };
 
 static double now_s(void)
 {
@@ -94,37 +95,79 @@ struct flops {
     double gemm, aggregate;
 };
 
-static struct flops count_flops(const struct gnn_batch_view *view)
+/* Products of `in` and `out` columns forward, for the parameters, and for the input except in layer 0. */
+static double product_flops(uint32_t layer, double rows, double in, double out)
+{
+    return 2 * rows * in * out * (layer > 0 ? 3 : 2);
+}
+
+static struct flops count_flops(enum gnn_model_kind kind, const struct gnn_batch_view *view)
 {
     struct flops flops = {0};
     for (uint32_t k = 0; k < LAYERS; k++) {
-        const double in = k == 0 ? DIM : HIDDEN, out = k + 1 == LAYERS ? CLASSES : HIDDEN;
-        const double product = 4.0 * view->blocks[k].dst_count * in * out;
-        flops.gemm += k == 0 ? 2 * product : 3 * product;
-        flops.aggregate += (double)view->blocks[k].edge_count * in * (k == 0 ? 1 : 2);
+        const struct gnn_block *b = &view->blocks[k];
+        const double in = k == 0 ? DIM : HIDDEN, out = k + 1 == LAYERS ? CLASSES : HIDDEN, edges = b->edge_count;
+        if (kind == GNN_MODEL_SAGE) {
+            flops.gemm += product_flops(k, 2.0 * b->dst_count, in, out);
+            flops.aggregate += edges * in * (k == 0 ? 1 : 2);
+        } else if (kind == GNN_MODEL_GCN) {
+            flops.gemm += product_flops(k, b->src_count, in, out);
+            flops.aggregate += 2 * edges * out * 2;
+        } else { /* sums forward and backward, and the products of attention's gradient, over edges and self-loops */
+            const double width = k + 1 == LAYERS ? HEADS * CLASSES : HIDDEN, slots = edges + b->dst_count;
+            flops.gemm += product_flops(k, b->src_count, in, width);
+            flops.gemm += product_flops(k, b->dst_count, in, out);
+            flops.aggregate += 2 * slots * width * 3;
+        }
     }
     return flops;
 }
 
 /* ---- a back-end that times every op ---- */
 
-enum op {
-    OP_GEMM,
-    OP_MEAN,
-    OP_MEAN_BACK,
-    OP_ACTIVATE,
-    OP_ACTIVATE_BACK,
-    OP_COLUMN_SUM,
-    OP_FILL,
-    OP_LOSS,
-    OP_ADAM,
-    OPS
-};
-static const char *const op_names[OPS] = {"gemm",     "segment mean",  "segment mean back",
-                                          "activate", "activate back", "column sum",
-                                          "fill",     "softmax + nll", "adam"};
+/* X(op, its arguments' declarations, its arguments): an op is the CPU's op between two looks at the clock. */
+/* clang-format off */
+#define TIMED_OPS(X) \
+    X(gemm, (struct gnn_tensor *t, bool ta, bool tb, gnn_real alpha, struct gnn_mat a, struct gnn_mat b, \
+             gnn_real beta, struct gnn_mat c), (cpu, ta, tb, alpha, a, b, beta, c)) \
+    X(segment_reduce, (struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b, \
+                       struct gnn_mat x, uint32_t *argmax), (cpu, kind, out, b, x, argmax)) \
+    X(segment_reduce_back, (struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx, const struct gnn_block *b, \
+                            struct gnn_mat dout, const uint32_t *argmax), (cpu, kind, dx, b, dout, argmax)) \
+    X(gcn_weights, (struct gnn_tensor *t, enum gnn_gcn_norm norm, gnn_real *weight, gnn_real *sum, \
+                    const struct gnn_block *b), (cpu, norm, weight, sum, b)) \
+    X(spmm, (struct gnn_tensor *t, struct gnn_mat out, const struct gnn_block *b, const gnn_real *weight, \
+             struct gnn_mat x), (cpu, out, b, weight, x)) \
+    X(spmm_back, (struct gnn_tensor *t, struct gnn_mat dx, const struct gnn_block *b, const gnn_real *weight, \
+                  struct gnn_mat dout), (cpu, dx, b, weight, dout)) \
+    X(gat_scores, (struct gnn_tensor *t, const struct gnn_attention *att), (cpu, att)) \
+    X(gat_softmax, (struct gnn_tensor *t, const struct gnn_attention *att, const struct gnn_block *b), (cpu, att, b)) \
+    X(gat_attend, (struct gnn_tensor *t, struct gnn_mat out, const struct gnn_attention *att, \
+                   const struct gnn_block *b), (cpu, out, att, b)) \
+    X(gat_back, (struct gnn_tensor *t, const struct gnn_attention_grad *grad, const struct gnn_attention *att, \
+                 const struct gnn_block *b, struct gnn_mat dout), (cpu, grad, att, b, dout)) \
+    X(head_mean, (struct gnn_tensor *t, struct gnn_mat out, struct gnn_mat x, uint32_t heads), (cpu, out, x, heads)) \
+    X(head_mean_back, (struct gnn_tensor *t, struct gnn_mat dx, struct gnn_mat dout, uint32_t heads), \
+      (cpu, dx, dout, heads)) \
+    X(add_bias, (struct gnn_tensor *t, struct gnn_mat z, const gnn_real *bias), (cpu, z, bias)) \
+    X(activate, (struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias, \
+                 const struct gnn_dropout *drop), (cpu, act, z, bias, drop)) \
+    X(activate_back, (struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y, \
+                      const struct gnn_dropout *drop), (cpu, act, dy, y, drop)) \
+    X(column_sum, (struct gnn_tensor *t, gnn_real *out, struct gnn_mat z), (cpu, out, z)) \
+    X(fill, (struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value), (cpu, dst, count, value)) \
+    X(softmax_nll, (struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss, \
+                    uint32_t *correct), (cpu, logits, labels, loss, correct)) \
+    X(adam, (struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v, uint64_t count, \
+             const struct gnn_adam *adam), (cpu, param, grad, m, v, count, adam))
 
-/* Wraps the CPU table: an op is the CPU's op between two looks at the clock. */
+#define OP_NUMBER(op, declarations, arguments) OP_##op,
+enum op { TIMED_OPS(OP_NUMBER) OPS };
+#define OP_NAME(op, declarations, arguments) #op,
+static const char *const op_names[OPS] = {TIMED_OPS(OP_NAME)};
+/* clang-format on */
+
+/* Wraps the CPU table. */
 struct timed {
     struct gnn_tensor base;
     struct gnn_tensor *cpu;
@@ -137,75 +180,15 @@ static struct timed *timed_of(struct gnn_tensor *t)
     return (struct timed *)t;
 }
 
-static void timed_gemm(struct gnn_tensor *t, bool trans_a, bool trans_b, gnn_real alpha, struct gnn_mat a,
-                       struct gnn_mat b, gnn_real beta, struct gnn_mat c)
-{
-    const double start = now_s();
-    gnn_tensor_cpu.gemm(timed_of(t)->cpu, trans_a, trans_b, alpha, a, b, beta, c);
-    timed_of(t)->seconds[OP_GEMM] += now_s() - start;
-}
-
-static void timed_mean(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat out, const struct gnn_block *b,
-                       struct gnn_mat x, uint32_t *argmax)
-{
-    const double start = now_s();
-    gnn_tensor_cpu.segment_reduce(timed_of(t)->cpu, kind, out, b, x, argmax);
-    timed_of(t)->seconds[OP_MEAN] += now_s() - start;
-}
-
-static void timed_mean_back(struct gnn_tensor *t, enum gnn_reduce kind, struct gnn_mat dx, const struct gnn_block *b,
-                            struct gnn_mat dout, const uint32_t *argmax)
-{
-    const double start = now_s();
-    gnn_tensor_cpu.segment_reduce_back(timed_of(t)->cpu, kind, dx, b, dout, argmax);
-    timed_of(t)->seconds[OP_MEAN_BACK] += now_s() - start;
-}
-
-static void timed_activate(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat z, const gnn_real *bias,
-                           const struct gnn_dropout *drop)
-{
-    const double start = now_s();
-    gnn_tensor_cpu.activate(timed_of(t)->cpu, act, z, bias, drop);
-    timed_of(t)->seconds[OP_ACTIVATE] += now_s() - start;
-}
-
-static void timed_activate_back(struct gnn_tensor *t, enum gnn_activation act, struct gnn_mat dy, struct gnn_mat y,
-                                const struct gnn_dropout *drop)
-{
-    const double start = now_s();
-    gnn_tensor_cpu.activate_back(timed_of(t)->cpu, act, dy, y, drop);
-    timed_of(t)->seconds[OP_ACTIVATE_BACK] += now_s() - start;
-}
-
-static void timed_column_sum(struct gnn_tensor *t, gnn_real *out, struct gnn_mat z)
-{
-    const double start = now_s();
-    gnn_tensor_cpu.column_sum(timed_of(t)->cpu, out, z);
-    timed_of(t)->seconds[OP_COLUMN_SUM] += now_s() - start;
-}
-
-static void timed_fill(struct gnn_tensor *t, gnn_real *dst, uint64_t count, gnn_real value)
-{
-    const double start = now_s();
-    gnn_tensor_cpu.fill(timed_of(t)->cpu, dst, count, value);
-    timed_of(t)->seconds[OP_FILL] += now_s() - start;
-}
-
-static void timed_loss(struct gnn_tensor *t, struct gnn_mat logits, const int32_t *labels, double *loss,
-                       uint32_t *correct)
-{
-    const double start = now_s();
-    gnn_tensor_cpu.softmax_nll(timed_of(t)->cpu, logits, labels, loss, correct);
-    timed_of(t)->seconds[OP_LOSS] += now_s() - start;
-}
-
-static void timed_adam(struct gnn_tensor *t, gnn_real *param, const gnn_real *grad, gnn_real *m, gnn_real *v,
-                       uint64_t count, const struct gnn_adam *adam)
-{
-    const double start = now_s();
-    gnn_tensor_cpu.adam(timed_of(t)->cpu, param, grad, m, v, count, adam);
-    timed_of(t)->seconds[OP_ADAM] += now_s() - start;
-}
+#define TIMED_OP(op, declarations, arguments)                                                                          \
+    static void timed_##op declarations                                                                                \
+    {                                                                                                                  \
+        struct gnn_tensor *const cpu = timed_of(t)->cpu;                                                               \
+        const double start = now_s();                                                                                  \
+        gnn_tensor_cpu.op arguments;                                                                                   \
+        timed_of(t)->seconds[OP_##op] += now_s() - start;                                                              \
+    }
+TIMED_OPS(TIMED_OP)
 
 static enum gnn_status timed_alloc(struct gnn_tensor *t, const char *name, uint64_t bytes, void **out,
                                    struct gnn_err *err)
@@ -240,15 +223,9 @@ static void timed_open(struct timed *timed, uint32_t threads)
     timed->base.ops = &timed->table;
     timed->table.alloc = timed_alloc;
     timed->table.free = timed_free;
-    timed->table.gemm = timed_gemm;
-    timed->table.segment_reduce = timed_mean;
-    timed->table.segment_reduce_back = timed_mean_back;
-    timed->table.activate = timed_activate;
-    timed->table.activate_back = timed_activate_back;
-    timed->table.column_sum = timed_column_sum;
-    timed->table.fill = timed_fill;
-    timed->table.softmax_nll = timed_loss;
-    timed->table.adam = timed_adam;
+#define SET_OP(op, declarations, arguments) timed->table.op = timed_##op;
+    TIMED_OPS(SET_OP)
+#undef SET_OP
 }
 
 /* ---- measuring ---- */
@@ -278,36 +255,40 @@ static double sgemm_peak_flops(uint32_t threads)
     return 2.0 * N * N * N / best_s;
 }
 
-static void print_case(const struct gnn_batch_view *view, const struct timed *timed, double total_s, uint32_t steps,
-                       double best_s, double peak)
+static void print_case(enum gnn_model_kind kind, const struct gnn_batch_view *view, const struct timed *timed,
+                       double total_s, uint32_t steps, double best_s, double peak)
 {
-    const struct flops flops = count_flops(view);
-    (void)printf("batch %u: %u nodes, %u edges in the outermost block, %u steps\n", view->seed_count, view->node_count,
-                 view->blocks[0].edge_count, steps);
+    const struct flops flops = count_flops(kind, view);
+    (void)printf("%s, batch %u: %u nodes, %u edges in the outermost block, %u steps\n", gnn_model_names[kind],
+                 view->seed_count, view->node_count, view->blocks[0].edge_count, steps);
     const double rate = (flops.gemm + flops.aggregate) / best_s;
     (void)printf("  step %.3f ms (best; mean %.3f), %.2f GFLOP, %.1f GFLOP/s = %.1f %% of the SGEMM peak\n",
                  best_s * 1e3, total_s / steps * 1e3, (flops.gemm + flops.aggregate) * 1e-9, rate * 1e-9,
                  100 * rate / peak);
     double rest = total_s;
     for (uint32_t op = 0; op < OPS; op++) {
-        (void)printf("  %-18s %9.3f ms %5.1f %%", op_names[op], timed->seconds[op] / steps * 1e3,
+        if (timed->seconds[op] == 0)
+            continue;
+        (void)printf("  %-20s %9.3f ms %5.1f %%", op_names[op], timed->seconds[op] / steps * 1e3,
                      100 * timed->seconds[op] / total_s);
-        if (op == OP_GEMM)
+        if (op == OP_gemm)
             (void)printf("   %.1f GFLOP/s", flops.gemm * steps / timed->seconds[op] * 1e-9);
         (void)printf("\n");
         rest -= timed->seconds[op];
     }
-    (void)printf("  %-18s %9.3f ms %5.1f %%\n", "rest", rest / steps * 1e3, 100 * rest / total_s);
+    (void)printf("  %-20s %9.3f ms %5.1f %%\n", "rest", rest / steps * 1e3, 100 * rest / total_s);
 }
 
-static void bench_case(uint32_t seeds, uint32_t threads, double seconds)
+static void bench_case(enum gnn_model_kind kind, uint32_t seeds, uint32_t threads, double seconds)
 {
     struct timed timed;
     timed_open(&timed, threads);
-    const struct gnn_model_config config = {.kind = GNN_MODEL_SAGE,
+    const struct gnn_model_config config = {.kind = kind,
                                             .layers = LAYERS,
                                             .in_dim = DIM,
                                             .hidden = HIDDEN,
+                                            .heads = HEADS,
+                                            .gat_width_total = true,
                                             .classes = CLASSES,
                                             .dropout = 0.5,
                                             .lr = 0.003};
@@ -341,7 +322,7 @@ static void bench_case(uint32_t seeds, uint32_t threads, double seconds)
     }
     const double peak_after = sgemm_peak_flops(threads);
     (void)printf("SGEMM peak %.1f GFLOP/s (%.1f after) with %u threads\n", peak * 1e-9, peak_after * 1e-9, threads);
-    print_case(&view, &timed, total_s, steps, best_s, peak > peak_after ? peak : peak_after);
+    print_case(kind, &view, &timed, total_s, steps, best_s, peak > peak_after ? peak : peak_after);
     gnn_model_close(model);
     gnn_tensor_cpu.close(timed.cpu);
     free_batch(&view);
@@ -349,15 +330,26 @@ static void bench_case(uint32_t seeds, uint32_t threads, double seconds)
     free(labels);
 }
 
+static int model_of(const char *name)
+{
+    for (int kind = 0; kind < GNN_MODEL_KINDS; kind++)
+        if (strcmp(gnn_model_names[kind], name) == 0)
+            return kind;
+    return -1;
+}
+
 int main(int argc, char **argv)
 {
     const long threads = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
     const double seconds = argc > 2 ? strtod(argv[2], NULL) : 3;
-    if (threads < 1 || threads > 1024 || !(seconds > 0)) {
-        (void)fprintf(stderr, "usage: bench_train [threads [seconds per case]]\n");
+    const int kind = argc > 3 ? model_of(argv[3]) : GNN_MODEL_SAGE;
+    const long batch = argc > 4 ? strtol(argv[4], NULL, 10) : 10;
+    if (threads < 1 || threads > 1024 || !(seconds > 0) || kind < 0 || batch < 1 || batch > NODES) {
+        (void)fprintf(stderr, "usage: bench_train [threads [seconds per case [sage|gcn|gat [batch]]]]\n");
         return 2;
     }
-    bench_case(10, (uint32_t)threads, seconds);
-    bench_case(1000, (uint32_t)threads, seconds);
+    bench_case((enum gnn_model_kind)kind, (uint32_t)batch, (uint32_t)threads, seconds);
+    if (argc <= 4)
+        bench_case((enum gnn_model_kind)kind, 1000, (uint32_t)threads, seconds);
     return 0;
 }
