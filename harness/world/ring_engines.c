@@ -1,12 +1,22 @@
-/* The thread-pool engine: a fixed number of threads of the world that read one after the other, for machines that
- * forbid io_uring; asked for by name (--io pool). The pool's threads serve one ring. Their own splits are read by no
- * one: what they spend is the owner's wait. In the simulated world their system calls, wake-ups and page copies take
+/* The thread-pool engine: a fixed number of threads of the world that read and write one after the other, for machines
+ * that forbid io_uring; asked for by name (--io pool). The pool's threads serve one ring. Their own splits are read by
+ * no one: what they spend is the owner's wait. In the simulated world their system calls, wake-ups and page copies take
  * their own cores' time, and the locks between them cost what locks cost in the profile. */
 #include "harness/world/ring_engines.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+
+/* A read, or a write of what memory holds. */
+struct job {
+    struct gnn_file *file;
+    uint64_t offset_bytes;
+    void *memory;
+    uint32_t len_bytes;
+    bool write;
+    uint64_t tag;
+};
 
 struct pool {
     struct gnn_ring ring;
@@ -16,12 +26,12 @@ struct pool {
     bool spin;
     uint32_t in_flight; /* owner's: handed over and not yet taken back */
     struct gnn_mutex *lock;
-    struct gnn_cond *work; /* something to read, or stopping */
+    struct gnn_cond *work; /* something to do, or stopping */
     struct gnn_cond *done; /* enough completions for the owner */
     bool stopping;
-    uint32_t wanted;        /* completions the sleeping owner waits for; 0: awake */
-    struct gnn_read *reads; /* ring buffers of depth entries each */
-    uint64_t read_head, read_tail;
+    uint32_t wanted;  /* completions the sleeping owner waits for; 0: awake */
+    struct job *jobs; /* ring buffers of depth entries each */
+    uint64_t job_head, job_tail;
     struct gnn_completion *completions;
     uint64_t completion_head;
     atomic_uint_fast64_t completed; /* tail of completions: written under the lock, a spinning owner reads without */
@@ -31,13 +41,14 @@ struct pool {
 
 /* ---- the pool's threads ---- */
 
-static int32_t read_once(struct gnn_world *w, const struct gnn_read *read)
+static int32_t do_once(struct gnn_world *w, const struct job *job)
 {
     int64_t moved;
     do {
-        moved = gnn_file_read(w, read->file, read->offset_bytes, read->dst, read->len_bytes);
+        moved = job->write ? gnn_file_write(w, job->file, job->offset_bytes, job->memory, job->len_bytes)
+                           : gnn_file_read(w, job->file, job->offset_bytes, job->memory, job->len_bytes);
     } while (moved == -EINTR);
-    assert(moved <= (int64_t)read->len_bytes);
+    assert(moved <= (int64_t)job->len_bytes);
     return (int32_t)moved;
 }
 
@@ -47,17 +58,17 @@ static void pool_main(void *arg)
     struct gnn_world *const w = pool->world;
     gnn_mutex_lock(w, pool->lock);
     for (;;) {
-        while (pool->read_head == pool->read_tail && !pool->stopping)
+        while (pool->job_head == pool->job_tail && !pool->stopping)
             (void)gnn_cond_wait(w, pool->work, pool->lock, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
-        if (pool->read_head == pool->read_tail)
+        if (pool->job_head == pool->job_tail)
             break;
-        const struct gnn_read read = pool->reads[pool->read_head++ % pool->depth];
+        const struct job job = pool->jobs[pool->job_head++ % pool->depth];
         gnn_mutex_unlock(w, pool->lock);
-        const int32_t result = read_once(w, &read);
+        const int32_t result = do_once(w, &job);
         gnn_mutex_lock(w, pool->lock);
         const uint64_t tail = atomic_load(&pool->completed);
         assert(tail - pool->completion_head < pool->depth);
-        pool->completions[tail % pool->depth] = (struct gnn_completion){.tag = read.tag, .result = result};
+        pool->completions[tail % pool->depth] = (struct gnn_completion){.tag = job.tag, .result = result};
         atomic_store(&pool->completed, tail + 1);
         if (pool->wanted != 0 && tail + 1 - pool->completion_head >= pool->wanted)
             gnn_cond_signal(w, pool->done);
@@ -67,25 +78,60 @@ static void pool_main(void *arg)
 
 /* ---- submit, wait ---- */
 
-static enum gnn_status pool_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
-                                   uint32_t count, uint32_t *accepted, struct gnn_err *err)
+/* How many of a batch fit into the depth. */
+static uint32_t room_for(const struct pool *pool, uint32_t count)
 {
-    (void)err;
-    struct pool *const pool = (struct pool *)ring;
     assert(pool->in_flight <= pool->depth);
-    const uint32_t taken = gnn_min_u32(count, pool->depth - pool->in_flight);
-    *accepted = taken;
-    if (taken == 0)
-        return GNN_OK;
-    pool->engines->lock(w, pool->lock);
-    for (uint32_t i = 0; i < taken; i++)
-        pool->reads[pool->read_tail++ % pool->depth] = reads[i];
+    return gnn_min_u32(count, pool->depth - pool->in_flight);
+}
+
+/* Wakes threads for the `taken` jobs that were added under the lock, and leaves it. */
+static void added(struct gnn_world *w, struct pool *pool, uint32_t taken)
+{
     if (taken == 1)
         gnn_cond_signal(w, pool->work);
     else
         gnn_cond_broadcast(w, pool->work);
     gnn_mutex_unlock(w, pool->lock);
     pool->in_flight += taken;
+}
+
+static enum gnn_status pool_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
+                                   uint32_t count, uint32_t *accepted, struct gnn_err *err)
+{
+    (void)err;
+    struct pool *const pool = (struct pool *)ring;
+    *accepted = room_for(pool, count);
+    if (*accepted == 0)
+        return GNN_OK;
+    pool->engines->lock(w, pool->lock);
+    for (uint32_t i = 0; i < *accepted; i++)
+        pool->jobs[pool->job_tail++ % pool->depth] = (struct job){.file = reads[i].file,
+                                                                  .offset_bytes = reads[i].offset_bytes,
+                                                                  .memory = reads[i].dst,
+                                                                  .len_bytes = reads[i].len_bytes,
+                                                                  .tag = reads[i].tag};
+    added(w, pool, *accepted);
+    return GNN_OK;
+}
+
+static enum gnn_status pool_submit_writes(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_write *writes,
+                                          uint32_t count, uint32_t *accepted, struct gnn_err *err)
+{
+    (void)err;
+    struct pool *const pool = (struct pool *)ring;
+    *accepted = room_for(pool, count);
+    if (*accepted == 0)
+        return GNN_OK;
+    pool->engines->lock(w, pool->lock);
+    for (uint32_t i = 0; i < *accepted; i++)
+        pool->jobs[pool->job_tail++ % pool->depth] = (struct job){.file = writes[i].file,
+                                                                  .offset_bytes = writes[i].offset_bytes,
+                                                                  .memory = (void *)writes[i].src, /* only read */
+                                                                  .len_bytes = writes[i].len_bytes,
+                                                                  .write = true,
+                                                                  .tag = writes[i].tag};
+    added(w, pool, *accepted);
     return GNN_OK;
 }
 
@@ -136,17 +182,18 @@ static void pool_close(struct gnn_world *w, struct gnn_ring *ring)
     gnn_cond_close(w, pool->work);
     gnn_mutex_close(w, pool->lock);
     free(pool->completions);
-    free(pool->reads);
+    free(pool->jobs);
     free(pool);
 }
 
-static const struct gnn_ring_ops pool_ops = {.submit = pool_submit, .wait = pool_wait, .close = pool_close};
+static const struct gnn_ring_ops pool_ops = {
+    .submit = pool_submit, .submit_writes = pool_submit_writes, .wait = pool_wait, .close = pool_close};
 
 static enum gnn_status pool_start(struct pool *pool, uint32_t threads, struct gnn_err *err)
 {
     assert(threads >= 1);
     assert(threads <= GNN_RING_POOL_THREADS_MAX);
-    GNN_NEW(pool->reads, pool->depth, err, "read pool: %u reads", pool->depth);
+    GNN_NEW(pool->jobs, pool->depth, err, "read pool: %u reads", pool->depth);
     GNN_NEW(pool->completions, pool->depth, err, "read pool: %u completions", pool->depth);
     GNN_TRY(gnn_mutex_open(pool->world, &pool->lock, err));
     GNN_TRY(gnn_cond_open(pool->world, &pool->work, err));
@@ -199,6 +246,13 @@ enum gnn_status gnn_ring_engine_submit(struct gnn_world *w, struct gnn_ring *rin
                                        uint32_t count, uint32_t *accepted, struct gnn_err *err)
 {
     return ring->ops->submit(w, ring, reads, count, accepted, err);
+}
+
+enum gnn_status gnn_ring_engine_submit_writes(struct gnn_world *w, struct gnn_ring *ring,
+                                              const struct gnn_write *writes, uint32_t count, uint32_t *accepted,
+                                              struct gnn_err *err)
+{
+    return ring->ops->submit_writes(w, ring, writes, count, accepted, err);
 }
 
 enum gnn_status gnn_ring_engine_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,

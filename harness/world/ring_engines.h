@@ -14,6 +14,8 @@ enum { GNN_RING_DEPTH_MAX = 8192, GNN_RING_POOL_THREADS_MAX = 64 };
 struct gnn_ring_ops {
     enum gnn_status (*submit)(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads, uint32_t count,
                               uint32_t *accepted, struct gnn_err *err);
+    enum gnn_status (*submit_writes)(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_write *writes,
+                                     uint32_t count, uint32_t *accepted, struct gnn_err *err);
     enum gnn_status (*wait)(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
                             struct gnn_completion *out, uint32_t *got, struct gnn_err *err);
     void (*close)(struct gnn_world *w, struct gnn_ring *ring);
@@ -45,6 +47,9 @@ GNN_MUST_CHECK enum gnn_status gnn_ring_engine_open(struct gnn_world *w, const s
 /* The hooks of the world's table: hand on to the engine. */
 enum gnn_status gnn_ring_engine_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
                                        uint32_t count, uint32_t *accepted, struct gnn_err *err);
+enum gnn_status gnn_ring_engine_submit_writes(struct gnn_world *w, struct gnn_ring *ring,
+                                              const struct gnn_write *writes, uint32_t count, uint32_t *accepted,
+                                              struct gnn_err *err);
 enum gnn_status gnn_ring_engine_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
                                      struct gnn_completion *out, uint32_t *got, struct gnn_err *err);
 void gnn_ring_engine_close(struct gnn_world *w, struct gnn_ring *ring); /* accepts NULL */

@@ -86,7 +86,7 @@ enum gnn_ring_engine { GNN_RING_URING, GNN_RING_POOL };
 
 struct gnn_ring_config {
     enum gnn_ring_engine engine; /* asked for by name; a world that lacks it says GNN_ENOTSUP */
-    uint32_t depth;              /* reads in flight at most */
+    uint32_t depth;              /* reads and writes in flight at most */
     uint32_t pool_threads;       /* GNN_RING_POOL: 0 = depth, at most 64 */
     bool sqpoll;                 /* kernel thread polls the submission queue */
     bool iopoll;                 /* completions are polled; needs a device that can */
@@ -94,7 +94,7 @@ struct gnn_ring_config {
                 * it costs CPU time and no wake-up (it still counts as GNN_WAIT_IO) */
     struct gnn_file *const *register_files; /* optional: registered with the ring where that exists */
     uint32_t register_file_count;
-    void *register_buffer; /* optional: one memory range the reads land in */
+    void *register_buffer; /* optional: one memory range the reads land in and the writes come from */
     uint64_t register_buffer_bytes;
 };
 
@@ -105,6 +105,14 @@ struct gnn_read {
     uint32_t len_bytes;
     uint32_t need_bytes; /* for storage/ring_reads.h, no ring looks at it: of len_bytes, how many must arrive */
     uint64_t tag;        /* comes back with the completion */
+};
+
+struct gnn_write {
+    struct gnn_file *file; /* open for writing */
+    uint64_t offset_bytes;
+    const void *src;
+    uint32_t len_bytes;
+    uint64_t tag; /* as of a read: the two share a ring's completions */
 };
 
 struct gnn_completion {
@@ -198,6 +206,8 @@ struct gnn_world_ops {
                                  struct gnn_err *err);
     enum gnn_status (*ring_submit)(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
                                    uint32_t count, uint32_t *accepted, struct gnn_err *err);
+    enum gnn_status (*ring_submit_writes)(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_write *writes,
+                                          uint32_t count, uint32_t *accepted, struct gnn_err *err);
     enum gnn_status (*ring_wait)(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
                                  struct gnn_completion *out, uint32_t *got, struct gnn_err *err);
     void (*ring_close)(struct gnn_world *w, struct gnn_ring *ring);
@@ -211,7 +221,7 @@ struct gnn_world {
     struct gnn_read_times *read_times; /* optional: where storage/read_times.h notes how long reads took */
 };
 
-/* Every hook that a world serves by itself, for the two macros below; the other three are gnn_ring_engine_*. */
+/* Every hook that a world serves by itself, for the two macros below; the other four are gnn_ring_engine_*. */
 /* clang-format off */
 #define GNN_WORLD_HOOKS(DO, prefix) \
     DO(prefix, now_ns) DO(prefix, sleep_until) DO(prefix, thread_start) DO(prefix, thread_join)                        \
@@ -502,7 +512,7 @@ static inline void gnn_map_close(struct gnn_world *w, struct gnn_map *map)
     w->ops->map_close(w, map);
 }
 
-/* ---- rings: asynchronous reads. Owner only: one thread submits to and waits on a ring ---- */
+/* ---- rings: asynchronous reads and writes. Owner only: one thread submits to and waits on a ring ---- */
 
 static inline enum gnn_status gnn_ring_open(struct gnn_world *w, const struct gnn_ring_config *config,
                                             struct gnn_ring **out, struct gnn_err *err)
@@ -518,6 +528,21 @@ static inline enum gnn_status gnn_ring_submit(struct gnn_world *w, struct gnn_ri
     return w->ops->ring_submit(w, ring, reads, count, accepted, err);
 }
 
+/* Likewise writes, on the same ring and within the same depth. Files open DIRECT want offset, length and src in
+ * multiples of gnn_file_align, as reads do; what breaks that rule completes with -EINVAL, a file that is not open for
+ * writing with -EBADF. Bytes belong to the ring, and the file stays open, until the completion came back; it says how
+ * many were written, and storage/ring_reads.h has the rest written again.
+ *
+ * What is in flight has no order: a read of a range that a write in flight covers brings old bytes or new ones. A write
+ * that completed is read by every read submitted after, as with gnn_file_write; that it outlives the machine's power is
+ * gnn_file_sync's to say. */
+static inline enum gnn_status gnn_ring_submit_writes(struct gnn_world *w, struct gnn_ring *ring,
+                                                     const struct gnn_write *writes, uint32_t count, uint32_t *accepted,
+                                                     struct gnn_err *err)
+{
+    return w->ops->ring_submit_writes(w, ring, writes, count, accepted, err);
+}
+
 /* Takes up to `max` completions, sleeping (GNN_WAIT_IO) until `min` are there; min = 0 only looks. */
 static inline enum gnn_status gnn_ring_wait(struct gnn_world *w, struct gnn_ring *ring, uint32_t min, uint32_t max,
                                             struct gnn_completion *out, uint32_t *got, struct gnn_err *err)
@@ -525,7 +550,7 @@ static inline enum gnn_status gnn_ring_wait(struct gnn_world *w, struct gnn_ring
     return w->ops->ring_wait(w, ring, min, max, out, got, err);
 }
 
-/* Waits for everything in flight, then frees. */
+/* Waits for everything in flight, writes too, then frees. */
 static inline void gnn_ring_close(struct gnn_world *w, struct gnn_ring *ring)
 {
     w->ops->ring_close(w, ring);

@@ -17,6 +17,7 @@ void measured_charge(struct gnn_world *w, enum gnn_work kind, uint64_t count)
 
 static const struct gnn_world_ops measured_ops = {.name = "measured",
                                                   .ring_submit = gnn_ring_engine_submit,
+                                                  .ring_submit_writes = gnn_ring_engine_submit_writes,
                                                   .ring_wait = gnn_ring_engine_wait,
                                                   .ring_close = gnn_ring_engine_close,
                                                   GNN_WORLD_HOOKS(GNN_WORLD_HOOK_ENTRY, measured)};

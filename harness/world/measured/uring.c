@@ -80,15 +80,17 @@ static int setup_kernel(struct uring *u)
     return rc;
 }
 
-static enum gnn_status probe_read(struct uring *u, struct gnn_err *err)
+static enum gnn_status probe_operations(struct uring *u, struct gnn_err *err)
 {
+    static const int needed[] = {IORING_OP_READ, IORING_OP_READ_FIXED, IORING_OP_WRITE, IORING_OP_WRITE_FIXED};
     struct io_uring_probe *probe = io_uring_get_probe_ring(&u->kernel);
-    const bool has_read = probe != NULL && io_uring_opcode_supported(probe, IORING_OP_READ) &&
-                          io_uring_opcode_supported(probe, IORING_OP_READ_FIXED);
+    bool has_all = probe != NULL;
+    for (size_t i = 0; has_all && i < sizeof needed / sizeof needed[0]; i++)
+        has_all = io_uring_opcode_supported(probe, needed[i]) != 0;
     io_uring_free_probe(probe);
-    if (!has_read)
+    if (!has_all)
         return gnn_fail(err, GNN_ENOTSUP,
-                        "io_uring: this kernel's has no read operation (Linux 5.6 brought it); use "
+                        "io_uring: this kernel's has no read and write operations (Linux 5.6 brought them); use "
                         "the thread-pool engine: --io pool");
     return GNN_OK;
 }
@@ -130,44 +132,68 @@ static enum gnn_status uring_setup(struct uring *u, struct gnn_err *err)
     const int rc = setup_kernel(u);
     if (rc < 0)
         return setup_failed(&u->config, -rc, err);
-    GNN_TRY(probe_read(u, err));
+    GNN_TRY(probe_operations(u, err));
     GNN_TRY(register_files(u, err));
     return register_buffer(u, err);
 }
 
 /* ---- submission ---- */
 
-/* Index of the registered piece that holds the whole read, or -1. */
-static int fixed_buffer_of(const struct uring *u, const struct gnn_read *read)
+/* Index of the registered piece that holds all of memory[0 .. len_bytes), or -1. */
+static int fixed_buffer_of(const struct uring *u, const void *memory, uint32_t len_bytes)
 {
     const uintptr_t base = (uintptr_t)u->config.register_buffer;
-    const uintptr_t dst = (uintptr_t)read->dst;
-    if (dst < base || dst - base >= u->config.register_buffer_bytes ||
-        read->len_bytes > u->config.register_buffer_bytes - (dst - base))
+    const uintptr_t at = (uintptr_t)memory;
+    if (u->config.register_buffer_bytes == 0 || at < base || at - base >= u->config.register_buffer_bytes ||
+        len_bytes > u->config.register_buffer_bytes - (at - base))
         return -1;
-    const uint64_t first = (dst - base) / fixed_buffer_bytes_max;
-    const uint64_t last = (dst - base + read->len_bytes - 1) / fixed_buffer_bytes_max;
+    const uint64_t first = (at - base) / fixed_buffer_bytes_max;
+    const uint64_t last = (at - base + len_bytes - 1) / fixed_buffer_bytes_max;
     return first == last ? (int)first : -1;
 }
 
-static void prepare_read(const struct uring *u, struct io_uring_sqe *sqe, const struct gnn_read *read)
+/* Returns what the kernel knows the file by; *flags says whether that is its registered index. */
+static int descriptor_of(const struct uring *u, const struct gnn_file *file, unsigned *flags)
 {
-    int fd = read->file->fd;
-    unsigned flags = 0;
+    *flags = 0;
     for (uint32_t i = 0; i < u->config.register_file_count; i++) {
-        if (u->fixed_files[i] == read->file) {
-            fd = (int)i;
-            flags = IOSQE_FIXED_FILE;
-            break;
+        if (u->fixed_files[i] == file) {
+            *flags = IOSQE_FIXED_FILE;
+            return (int)i;
         }
     }
-    const int buffer = u->config.register_buffer_bytes == 0 ? -1 : fixed_buffer_of(u, read);
+    return file->fd;
+}
+
+/* Fills an entry of the submission queue for one of a batch. */
+typedef void prepare_fn(const struct uring *u, struct io_uring_sqe *sqe, const void *batch, uint32_t i);
+
+static void prepare_read(const struct uring *u, struct io_uring_sqe *sqe, const void *batch, uint32_t i)
+{
+    const struct gnn_read *const read = (const struct gnn_read *)batch + i;
+    unsigned flags;
+    const int fd = descriptor_of(u, read->file, &flags);
+    const int buffer = fixed_buffer_of(u, read->dst, read->len_bytes);
     if (buffer >= 0)
         io_uring_prep_read_fixed(sqe, fd, read->dst, read->len_bytes, read->offset_bytes, buffer);
     else
         io_uring_prep_read(sqe, fd, read->dst, read->len_bytes, read->offset_bytes);
     io_uring_sqe_set_flags(sqe, flags);
     sqe->user_data = read->tag;
+}
+
+static void prepare_write(const struct uring *u, struct io_uring_sqe *sqe, const void *batch, uint32_t i)
+{
+    const struct gnn_write *const write = (const struct gnn_write *)batch + i;
+    unsigned flags;
+    const int fd = descriptor_of(u, write->file, &flags);
+    const int buffer = fixed_buffer_of(u, write->src, write->len_bytes);
+    if (buffer >= 0)
+        io_uring_prep_write_fixed(sqe, fd, write->src, write->len_bytes, write->offset_bytes, buffer);
+    else
+        io_uring_prep_write(sqe, fd, write->src, write->len_bytes, write->offset_bytes);
+    io_uring_sqe_set_flags(sqe, flags);
+    sqe->user_data = write->tag;
 }
 
 /* Returns whether the kernel call may be repeated: what it could not take now stays in the submission queue for the
@@ -198,22 +224,21 @@ static int submit_timed(struct gnn_world *w, struct uring *u)
 static enum gnn_status submitted(int rc, struct gnn_err *err)
 {
     if (rc < 0 && !try_again(rc))
-        return gnn_fail(err, GNN_EIO, "io_uring: submitting reads: %s", strerror(-rc));
+        return gnn_fail(err, GNN_EIO, "io_uring: submitting reads or writes: %s", strerror(-rc));
     return GNN_OK;
 }
 
-/* Hands the prepared reads to the kernel. */
+/* Hands what is prepared to the kernel. */
 static enum gnn_status flush(struct gnn_world *w, struct uring *u, struct gnn_err *err)
 {
     return submitted(submit_timed(w, u), err);
 }
 
-/* A long batch goes over in eighths of the depth: the device works on the first reads while the rest is prepared.
+/* A long batch goes over in eighths of the depth: the device works on the first ones while the rest is prepared.
  * Handed over whole, a refilled ring leaves the device idle in between (at depth 32, 15 % fewer reads per second). */
-static enum gnn_status uring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
+static enum gnn_status submit_batch(struct gnn_world *w, struct uring *u, prepare_fn *prepare, const void *batch,
                                     uint32_t count, uint32_t *accepted, struct gnn_err *err)
 {
-    struct uring *u = (struct uring *)ring;
     assert(u->in_flight <= u->config.depth);
     const uint32_t room = u->config.depth - u->in_flight;
     const uint32_t wanted = gnn_min_u32(count, room);
@@ -223,13 +248,25 @@ static enum gnn_status uring_submit(struct gnn_world *w, struct gnn_ring *ring, 
         struct io_uring_sqe *sqe = io_uring_get_sqe(&u->kernel);
         if (sqe == NULL)
             break; /* the polling thread has not fetched the last ones yet */
-        prepare_read(u, sqe, &reads[*accepted]);
+        prepare(u, sqe, batch, *accepted);
         u->in_flight++;
         ++*accepted;
         if (*accepted % step == 0)
             GNN_TRY(flush(w, u, err));
     }
     return *accepted % step == 0 ? GNN_OK : flush(w, u, err);
+}
+
+static enum gnn_status uring_submit(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_read *reads,
+                                    uint32_t count, uint32_t *accepted, struct gnn_err *err)
+{
+    return submit_batch(w, (struct uring *)ring, prepare_read, reads, count, accepted, err);
+}
+
+static enum gnn_status uring_submit_writes(struct gnn_world *w, struct gnn_ring *ring, const struct gnn_write *writes,
+                                           uint32_t count, uint32_t *accepted, struct gnn_err *err)
+{
+    return submit_batch(w, (struct uring *)ring, prepare_write, writes, count, accepted, err);
 }
 
 /* ---- completion ---- */
@@ -257,7 +294,7 @@ static enum gnn_status enter(struct uring *u, uint32_t min, struct gnn_err *err)
     do {
         const int rc = min == 0 ? io_uring_submit(&u->kernel) : io_uring_submit_and_wait(&u->kernel, min);
         if (rc < 0 && !try_again(rc))
-            return gnn_fail(err, GNN_EIO, "io_uring: waiting for %u reads: %s", min, strerror(-rc));
+            return gnn_fail(err, GNN_EIO, "io_uring: waiting for %u completions: %s", min, strerror(-rc));
     } while (io_uring_cq_ready(&u->kernel) < min);
     return GNN_OK;
 }
@@ -338,14 +375,15 @@ static void uring_close(struct gnn_world *w, struct gnn_ring *ring)
         struct gnn_completion dropped[64];
         uint32_t got;
         if (uring_wait(w, ring, 1, 64, dropped, &got, NULL) != GNN_OK)
-            break; /* the kernel ends the reads still in flight with the ring */
+            break; /* the kernel ends what is still in flight with the ring */
     }
     if (u->kernel_ready)
         io_uring_queue_exit(&u->kernel);
     free(u);
 }
 
-static const struct gnn_ring_ops uring_ops = {.submit = uring_submit, .wait = uring_wait, .close = uring_close};
+static const struct gnn_ring_ops uring_ops = {
+    .submit = uring_submit, .submit_writes = uring_submit_writes, .wait = uring_wait, .close = uring_close};
 
 static enum gnn_status uring_open(struct gnn_world *w, const struct gnn_ring_config *config, struct gnn_ring **out,
                                   struct gnn_err *err)

@@ -365,9 +365,8 @@ int64_t sim_file_read(struct gnn_world *w, struct gnn_file *file, uint64_t offse
 
 /* ---- writing ---- */
 
-/* Returns the bytes that will be written, or a negated errno. */
-static int64_t writable_bytes(const struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes,
-                              const void *src, uint64_t len_bytes)
+int64_t sim_file_writable(const struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes,
+                          const void *src, uint64_t len_bytes)
 {
     if (!file->writable)
         return -EBADF;
@@ -379,16 +378,25 @@ static int64_t writable_bytes(const struct simulated *s, const struct gnn_file *
     return (int64_t)bytes;
 }
 
-/* The bytes and the size, at once. */
-static bool store(struct simulated *s, struct sim_inode *inode, uint64_t offset_bytes, uint64_t len_bytes,
-                  const void *src)
+bool sim_file_store(struct simulated *s, struct gnn_file *file, uint64_t offset_bytes, uint64_t len_bytes,
+                    const void *src)
 {
+    struct sim_inode *const inode = file->inode;
     const uint64_t old_bytes = inode->size_bytes;
     if (!sim_inode_store(inode, offset_bytes, len_bytes, sim_is_feature(s, src) ? NULL : src))
         return false;
     if (!inode->has_cache_number || inode->size_bytes == old_bytes)
         return true;
     return sim_page_cache_grow_file(s->cache, inode->cache_number, inode->size_bytes, NULL) == GNN_OK;
+}
+
+uint64_t sim_file_start_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                              uint64_t len_bytes, uint64_t *cpu_ps)
+{
+    if (!file->direct)
+        return sim_cached_write(s, file, now_ns, offset_bytes, len_bytes, cpu_ps);
+    *cpu_ps = 0;
+    return sim_device_write(s->device, now_ns, sim_inode_device_offset(file->inode, offset_bytes), len_bytes);
 }
 
 int64_t sim_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offset_bytes, const void *src,
@@ -398,20 +406,17 @@ int64_t sim_file_write(struct gnn_world *w, struct gnn_file *file, uint64_t offs
     const struct gnn_profile_cpu *const cpu = &s->profile->cpu;
     const uint64_t submit_ns = file->direct ? cpu->submit_ns : 0;
     sim_cpu(s->executor, (cpu->syscall_ns + submit_ns) * SIM_PS_PER_NS);
-    const int64_t bytes = writable_bytes(s, file, offset_bytes, src, len_bytes);
+    const int64_t bytes = sim_file_writable(s, file, offset_bytes, src, len_bytes);
     if (bytes <= 0)
         return bytes;
-    if (!store(s, file->inode, offset_bytes, (uint64_t)bytes, src))
+    if (!sim_file_store(s, file, offset_bytes, (uint64_t)bytes, src))
         return -ENOMEM;
     sim_settle(s->executor);
-    const uint64_t now_ns = sim_now(s->executor);
-    uint64_t cpu_ps = cpu->complete_ns * SIM_PS_PER_NS;
+    uint64_t cpu_ps;
     const uint64_t done_ns =
-        file->direct
-            ? sim_device_write(s->device, now_ns, sim_inode_device_offset(file->inode, offset_bytes), (uint64_t)bytes)
-            : sim_cached_write(s, file, now_ns, offset_bytes, (uint64_t)bytes, &cpu_ps);
+        sim_file_start_write(s, file, sim_now(s->executor), offset_bytes, (uint64_t)bytes, &cpu_ps);
     wait_until(s, done_ns);
-    sim_cpu(s->executor, cpu_ps);
+    sim_cpu(s->executor, file->direct ? cpu->complete_ns * SIM_PS_PER_NS : cpu_ps);
     return bytes;
 }
 

@@ -21,4 +21,17 @@ int64_t sim_file_readable(const struct simulated *s, const struct gnn_file *file
 uint64_t sim_file_start_read(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
                              uint64_t len_bytes, uint64_t *cpu_ps);
 
+/* Returns the bytes a write moves, as Linux answers it: -EBADF where the file is not open for writing, -EINVAL where
+ * direct I/O is not aligned, -EFBIG beyond what a file here may hold. */
+int64_t sim_file_writable(const struct simulated *s, const struct gnn_file *file, uint64_t offset_bytes,
+                          const void *src, uint64_t len_bytes);
+/* Keeps the bytes of such a write, or their absence for feature memory, and the file's new size. Takes no virtual time.
+ * false: out of host memory. */
+GNN_MUST_CHECK bool sim_file_store(struct simulated *s, struct gnn_file *file, uint64_t offset_bytes,
+                                   uint64_t len_bytes, const void *src);
+/* Hands such a write (len_bytes > 0; buffered: stored already) to the device or the page cache. Returns when it is
+ * done; *cpu_ps: CPU time of the caller that the page cache asks for, 0 when direct. */
+uint64_t sim_file_start_write(struct simulated *s, const struct gnn_file *file, uint64_t now_ns, uint64_t offset_bytes,
+                              uint64_t len_bytes, uint64_t *cpu_ps);
+
 #endif

@@ -22,6 +22,7 @@ uint64_t sim_observed_ns(struct gnn_world *w)
 
 static const struct gnn_world_ops simulated_ops = {.name = "simulated",
                                                    .ring_submit = gnn_ring_engine_submit,
+                                                   .ring_submit_writes = gnn_ring_engine_submit_writes,
                                                    .ring_wait = gnn_ring_engine_wait,
                                                    .ring_close = gnn_ring_engine_close,
                                                    GNN_WORLD_HOOKS(GNN_WORLD_HOOK_ENTRY, sim)};
