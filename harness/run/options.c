@@ -124,7 +124,8 @@ const struct gnn_option gnn_run_options[] = {
                    "profile's GPU, or its CPU if it has none"),
     OPTION("fault", TEXT, fault, "", .unit = "KEY=VALUE,...",
            .help = "what is to go wrong, for tests: seed, eio-at, eio, again, short, slow, slow-by, shuffle, enospc, "
-                   "enospc-after, short-write, alloc-at, alloc, device-slowdown, die-at-batch"),
+                   "enospc-after, short-write, eio-write-at, eio-write, again-write, slow-write, alloc-at, alloc, "
+                   "device-slowdown, die-at-batch"),
     OPTION("precision", CHOICE, precision, "fp32", .choices = precisions,
            .help = "of the products of --compute cuda: their inputs are rounded to it, sums stay in fp32"),
     OPTION("step-graphs", BOOL, step_graphs, "yes",

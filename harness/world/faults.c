@@ -15,9 +15,10 @@ struct faulty {
     struct gnn_world_ops ops;
     struct gnn_world *inner;
     struct gnn_fault_plan plan;
-    atomic_uint repeats[REPEAT_COUNTERS]; /* how often a read came before, by the hash of its key */
+    atomic_uint repeats[REPEAT_COUNTERS]; /* how often an operation came before, by its key's hash */
     atomic_uint_fast64_t reads, eio, again, shortened, slow;
-    atomic_uint_fast64_t written_bytes, writes_refused, writes_shortened;
+    atomic_uint_fast64_t writes, written_bytes; /* of the disk: written, or on their way through a ring */
+    atomic_uint_fast64_t writes_refused, writes_shortened, writes_eio, writes_again, writes_slow;
     atomic_uint_fast64_t allocs, allocs_refused;
 };
 
@@ -34,8 +35,8 @@ static struct gnn_world *inner_of(struct gnn_world *w)
 /* ---- decisions ---- */
 
 struct verdict {
-    int error;          /* a negated errno instead of the read, or 0 */
-    uint64_t len_bytes; /* to read: the whole, or less */
+    int error;          /* a negated errno instead of the operation, or 0 */
+    uint64_t len_bytes; /* to move: the whole, or less */
     bool slow;
 };
 
@@ -86,6 +87,65 @@ static struct verdict judge_read(struct faulty *f, const struct gnn_file *file, 
     return verdict;
 }
 
+/* Takes len_bytes of the disk; false where so many do not fit any more. */
+static bool take_room(struct faulty *f, uint64_t len_bytes)
+{
+    const uint64_t before = atomic_fetch_add(&f->written_bytes, len_bytes);
+    if (!f->plan.write_enospc || before + len_bytes <= f->plan.write_enospc_after_bytes)
+        return true;
+    atomic_fetch_sub(&f->written_bytes, len_bytes);
+    return false;
+}
+
+/* The failure of a write by `draw`, or 0: errors come after the share of short writes. */
+static int write_error(struct faulty *f, double draw, struct gnn_rng *rng)
+{
+    const bool is_nth = atomic_fetch_add(&f->writes, 1) + 1 == f->plan.write_eio_at;
+    const double shortened = f->plan.write_short_probability;
+    const double eio = shortened + f->plan.write_eio_probability;
+    if (is_nth || (draw >= shortened && draw < eio)) {
+        atomic_fetch_add(&f->writes_eio, 1);
+        return -EIO;
+    }
+    if (draw >= eio && draw < eio + f->plan.write_again_probability) {
+        atomic_fetch_add(&f->writes_again, 1);
+        return gnn_rng_below(rng, 2) == 0 ? -EAGAIN : -EINTR;
+    }
+    return 0;
+}
+
+/* Of a write that goes through, verdict.len_bytes are taken of the disk. */
+static struct verdict judge_write(struct faulty *f, const struct gnn_file *file, uint64_t offset_bytes,
+                                  uint64_t len_bytes)
+{
+    struct verdict verdict = {.len_bytes = len_bytes};
+    struct gnn_rng rng = draws_of(f, file, offset_bytes, len_bytes);
+    const double draw = gnn_rng_unit(&rng);
+    verdict.error = write_error(f, draw, &rng);
+    if (verdict.error == 0 && !take_room(f, len_bytes)) {
+        verdict.error = -ENOSPC;
+        atomic_fetch_add(&f->writes_refused, 1);
+    }
+    if (verdict.error == 0 && len_bytes > 0 && draw < f->plan.write_short_probability) {
+        verdict.len_bytes = part_of(f, file, len_bytes, &rng);
+        atomic_fetch_add(&f->writes_shortened, verdict.len_bytes < len_bytes);
+        atomic_fetch_sub(&f->written_bytes, len_bytes - verdict.len_bytes);
+    }
+    if (gnn_rng_unit(&rng) < f->plan.write_slow_probability) {
+        verdict.slow = true;
+        atomic_fetch_add(&f->writes_slow, 1);
+    }
+    return verdict;
+}
+
+/* Gives back what a write took of the disk and did not write. */
+static void give_back(struct faulty *f, uint64_t taken_bytes, int64_t moved)
+{
+    const uint64_t written = moved > 0 ? (uint64_t)moved : 0;
+    assert(written <= taken_bytes);
+    atomic_fetch_sub(&f->written_bytes, taken_bytes - written);
+}
+
 static void be_slow(struct faulty *f)
 {
     gnn_sleep_until(f->inner, gnn_now_ns(f->inner) + f->plan.slow_ns, GNN_WAIT_IO);
@@ -107,19 +167,13 @@ static int64_t faulty_file_write(struct gnn_world *w, struct gnn_file *file, uin
                                  uint64_t len_bytes)
 {
     struct faulty *f = faulty_of(w);
-    struct gnn_rng rng = draws_of(f, file, offset_bytes, len_bytes);
-    if (f->plan.write_enospc && atomic_load(&f->written_bytes) + len_bytes > f->plan.write_enospc_after_bytes) {
-        atomic_fetch_add(&f->writes_refused, 1);
-        return -ENOSPC;
-    }
-    uint64_t part = len_bytes;
-    if (len_bytes > 0 && gnn_rng_unit(&rng) < f->plan.write_short_probability) {
-        part = part_of(f, file, len_bytes, &rng);
-        atomic_fetch_add(&f->writes_shortened, part < len_bytes);
-    }
-    const int64_t moved = gnn_file_write(f->inner, file, offset_bytes, src, part);
-    if (moved > 0)
-        atomic_fetch_add(&f->written_bytes, (uint64_t)moved);
+    const struct verdict verdict = judge_write(f, file, offset_bytes, len_bytes);
+    if (verdict.slow)
+        be_slow(f);
+    if (verdict.error != 0)
+        return verdict.error;
+    const int64_t moved = gnn_file_write(f->inner, file, offset_bytes, src, verdict.len_bytes);
+    give_back(f, verdict.len_bytes, moved);
     return moved;
 }
 
@@ -212,10 +266,11 @@ static enum gnn_status faulty_map_put_rows(struct gnn_world *w, struct gnn_map *
 
 enum slot_state { SLOT_FREE, SLOT_IN_INNER, SLOT_HELD };
 
-/* One read handed over; the inner ring's tag is its index. */
+/* One read or write handed over; the inner ring's tag is its index. */
 struct slot {
     enum slot_state state;
     int32_t result;
+    uint32_t taken_bytes; /* of the disk, by a write on its way */
     uint64_t tag;
     uint64_t due_ns; /* held: leaves not before */
 };
@@ -257,20 +312,26 @@ static enum gnn_status faulty_ring_open(struct gnn_world *w, const struct gnn_ri
     return status;
 }
 
+/* Fills a slot; *held where a failure was injected in the operation's place, which then waits there to be taken. */
+static void fill_slot(struct faulty *f, struct faulty_ring *ring, struct slot *slot, const struct verdict *verdict,
+                      uint64_t tag, bool *held)
+{
+    const uint64_t due_ns = verdict->slow ? gnn_now_ns(f->inner) + f->plan.slow_ns : 0;
+    *held = verdict->error != 0;
+    *slot = (struct slot){
+        .tag = tag, .due_ns = due_ns, .result = verdict->error, .state = *held ? SLOT_HELD : SLOT_IN_INNER};
+    ring->held += *held ? 1 : 0;
+}
+
 /* Hands one read to the inner ring, or holds the failure injected in its place. *taken: it has left the caller. */
 static enum gnn_status submit_one(struct faulty *f, struct faulty_ring *ring, const struct gnn_read *read,
                                   uint32_t index, bool *taken, struct gnn_err *err)
 {
     const struct verdict verdict = judge_read(f, read->file, read->offset_bytes, read->len_bytes);
-    const uint64_t due_ns = verdict.slow ? gnn_now_ns(f->inner) + f->plan.slow_ns : 0;
     struct slot *slot = &ring->slots[index];
-    *slot = (struct slot){.tag = read->tag, .due_ns = due_ns, .result = verdict.error};
-    *taken = true;
-    if (verdict.error != 0) {
-        slot->state = SLOT_HELD;
-        ring->held++;
+    fill_slot(f, ring, slot, &verdict, read->tag, taken);
+    if (*taken)
         return GNN_OK;
-    }
     struct gnn_read passed = *read;
     passed.tag = index;
     passed.len_bytes = (uint32_t)verdict.len_bytes;
@@ -279,6 +340,29 @@ static enum gnn_status submit_one(struct faulty *f, struct faulty_ring *ring, co
     *taken = accepted == 1;
     slot->state = *taken ? SLOT_IN_INNER : SLOT_FREE;
     ring->in_inner += accepted;
+    return status;
+}
+
+/* As submit_one. */
+static enum gnn_status submit_one_write(struct faulty *f, struct faulty_ring *ring, const struct gnn_write *write,
+                                        uint32_t index, bool *taken, struct gnn_err *err)
+{
+    const struct verdict verdict = judge_write(f, write->file, write->offset_bytes, write->len_bytes);
+    struct slot *slot = &ring->slots[index];
+    fill_slot(f, ring, slot, &verdict, write->tag, taken);
+    if (*taken)
+        return GNN_OK;
+    struct gnn_write passed = *write;
+    passed.tag = index;
+    passed.len_bytes = (uint32_t)verdict.len_bytes;
+    slot->taken_bytes = passed.len_bytes;
+    uint32_t accepted = 0;
+    const enum gnn_status status = gnn_ring_submit_writes(f->inner, ring->inner, &passed, 1, &accepted, err);
+    *taken = accepted == 1;
+    slot->state = *taken ? SLOT_IN_INNER : SLOT_FREE;
+    ring->in_inner += accepted;
+    if (!*taken)
+        give_back(f, slot->taken_bytes, 0);
     return status;
 }
 
@@ -292,6 +376,24 @@ static enum gnn_status faulty_ring_submit(struct gnn_world *w, struct gnn_ring *
             continue;
         bool taken;
         GNN_TRY(submit_one(faulty_of(w), ring, &reads[*accepted], index, &taken, err));
+        if (!taken)
+            break;
+        ++*accepted;
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status faulty_ring_submit_writes(struct gnn_world *w, struct gnn_ring *handle,
+                                                 const struct gnn_write *writes, uint32_t count, uint32_t *accepted,
+                                                 struct gnn_err *err)
+{
+    struct faulty_ring *ring = (struct faulty_ring *)handle;
+    *accepted = 0;
+    for (uint32_t index = 0; index < ring->depth && *accepted < count; index++) {
+        if (ring->slots[index].state != SLOT_FREE)
+            continue;
+        bool taken;
+        GNN_TRY(submit_one_write(faulty_of(w), ring, &writes[*accepted], index, &taken, err));
         if (!taken)
             break;
         ++*accepted;
@@ -313,6 +415,8 @@ static enum gnn_status collect(struct faulty *f, struct faulty_ring *ring, uint3
         assert(slot->state == SLOT_IN_INNER);
         slot->state = SLOT_HELD;
         slot->result = completions[i].result;
+        if (slot->taken_bytes > 0)
+            give_back(f, slot->taken_bytes, slot->result);
     }
     ring->in_inner -= got;
     ring->held += got;
@@ -385,6 +489,7 @@ enum gnn_status gnn_world_faulty_open(struct gnn_world *inner, const struct gnn_
     f->ops.map_close = faulty_map_close;
     f->ops.ring_open = faulty_ring_open;
     f->ops.ring_submit = faulty_ring_submit;
+    f->ops.ring_submit_writes = faulty_ring_submit_writes;
     f->ops.ring_wait = faulty_ring_wait;
     f->ops.ring_close = faulty_ring_close;
     f->base = (struct gnn_world){.ops = &f->ops, .state = inner->state};
@@ -407,7 +512,11 @@ void gnn_world_faulty_counts(struct gnn_world *world, struct gnn_fault_counts *o
                                      .again = atomic_load(&f->again),
                                      .shortened = atomic_load(&f->shortened),
                                      .slow = atomic_load(&f->slow),
+                                     .writes = atomic_load(&f->writes),
                                      .writes_refused = atomic_load(&f->writes_refused),
                                      .writes_shortened = atomic_load(&f->writes_shortened),
+                                     .writes_eio = atomic_load(&f->writes_eio),
+                                     .writes_again = atomic_load(&f->writes_again),
+                                     .writes_slow = atomic_load(&f->writes_slow),
                                      .allocs_refused = atomic_load(&f->allocs_refused)};
 }

@@ -11,17 +11,21 @@
  *   read slow       the drive collects garbage or retries: the read completes, slow_ns late at least.
  *   reordering      completions leave a ring in another order than that of the submissions, as any device may do.
  *   write ENOSPC    the disk holds so many written bytes and no more: a write that would pass them is refused whole.
- *   write short     part of the bytes is written, as just before the disk is full.
+ *   write EIO       a sector cannot be written: nothing was; at the n-th write, or by chance.
+ *   write EAGAIN    as of a read: nothing was written, it may be repeated.
+ *   write short     part of the bytes is written, as just before the disk is full; whole sectors on a direct file.
+ *   write slow      as of a read.
  *   alloc           gnn_mem_alloc fails as malloc would; at the n-th, or by chance.
  * Never injected: wrong bytes with a good status (a disk's own checksums catch them), lost writes, a crash between two
  * writes, and failures of threads, locks or opens.
  *
- * What happens to a read depends on the seed, the file's base name, the offset and length, and on how often that same
- * read came before; not on threads or time. So the same seed injects the same faults into the same reads, and a read
- * that is repeated gets a new draw. The faults "at the n-th" count over all threads.
+ * What happens to a read or write depends on the seed, the file's base name, the offset and length, and on how often
+ * the same one came before; not on threads or time. So the same seed injects the same faults into the same operations,
+ * and one that is repeated gets a new draw. The faults "at the n-th" count over all threads.
  *
  * Files, threads, locks and memory are the inner world's own: handles of either world work in the other. Rings and
- * mappings opened here are used here. A gather through a mapping counts as one read at its first element. */
+ * mappings opened here are used here. A gather through a mapping counts as one read at its first element. Writes of a
+ * ring take their bytes of the disk when they are submitted, and give back what was not written. */
 #ifndef GNN_WORLD_FAULTS_H
 #define GNN_WORLD_FAULTS_H
 
@@ -40,7 +44,11 @@ struct gnn_fault_plan {
     uint64_t write_enospc_after_bytes; /* this many bytes fit on the "disk"; then ENOSPC */
     bool write_enospc;                 /* enables the line above (0 bytes are a plan too) */
     double write_short_probability;
-    uint64_t alloc_fail_at; /* the n-th gnn_mem_alloc fails with GNN_ENOMEM, counted from 1 */
+    uint64_t write_eio_at; /* the n-th write fails with EIO, counted from 1 */
+    double write_eio_probability;
+    double write_again_probability; /* EAGAIN or EINTR, nothing is written */
+    double write_slow_probability;  /* it completes, at least slow_ns late */
+    uint64_t alloc_fail_at;         /* the n-th gnn_mem_alloc fails with GNN_ENOMEM, counted from 1 */
     double alloc_fail_probability;
 };
 
@@ -48,7 +56,9 @@ struct gnn_fault_plan {
 struct gnn_fault_counts {
     uint64_t reads; /* seen */
     uint64_t eio, again, shortened, slow;
-    uint64_t writes_refused, writes_shortened;
+    uint64_t writes;                           /* seen */
+    uint64_t writes_refused, writes_shortened; /* refused: ENOSPC */
+    uint64_t writes_eio, writes_again, writes_slow;
     uint64_t allocs_refused;
 };
 

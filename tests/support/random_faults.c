@@ -28,6 +28,7 @@ enum {
     VALUES_EVERY = 8, /* runs, one is made in the measured world, where rows have values */
     SLOW_NS_MAX = 100000,
     READS_TYPICAL = 400,
+    WRITES_TYPICAL = 60,
     ALLOCATIONS_TYPICAL = 60,
 };
 
@@ -228,6 +229,12 @@ static void draw_plan(uint64_t seed, struct gnn_rng *rng, struct gnn_run_faults 
         p->write_enospc_after_bytes = of_any_size(rng, 1 << 20);
     if (one_in(rng, 5))
         p->write_short_probability = 0.6 * gnn_rng_unit(rng);
+    if (one_in(rng, 8))
+        p->write_eio_at = of_any_size(rng, WRITES_TYPICAL);
+    if (one_in(rng, 6))
+        p->write_again_probability = 0.5 * gnn_rng_unit(rng);
+    if (one_in(rng, 6))
+        p->write_slow_probability = gnn_rng_unit(rng);
     if (one_in(rng, 6))
         p->alloc_fail_at = of_any_size(rng, ALLOCATIONS_TYPICAL);
     if (one_in(rng, 16))
@@ -312,7 +319,7 @@ static bool was_injected(const char *system, enum gnn_status status, const struc
 {
     switch (status) {
     case GNN_EIO:
-        return after->eio > before->eio;
+        return after->eio > before->eio || after->writes_eio > before->writes_eio;
     case GNN_ENOMEM:
         return after->allocs_refused > before->allocs_refused;
     case GNN_ENOSPC:
@@ -331,12 +338,11 @@ static void judge(struct outcome *out, const char *what, const struct train_run 
 {
     const struct gnn_fault_counts *const after = &out->counts;
     const struct gnn_err *const err = &run->err;
-    const bool hard = after->eio > before->eio || after->allocs_refused > before->allocs_refused ||
-                      after->writes_refused > before->writes_refused;
+    const uint64_t writes = after->writes_refused - before->writes_refused + after->writes_eio - before->writes_eio;
+    const bool hard = after->eio > before->eio || after->allocs_refused > before->allocs_refused || writes > 0;
     if (status == GNN_OK && hard)
         note(out, "%s is ok, but %" PRIu64 " reads, %" PRIu64 " writes and %" PRIu64 " allocations had failed", what,
-             after->eio - before->eio, after->writes_refused - before->writes_refused,
-             after->allocs_refused - before->allocs_refused);
+             after->eio - before->eio, writes, after->allocs_refused - before->allocs_refused);
     if (status == GNN_OK)
         return;
     if (err->message[0] == '\0')
@@ -508,7 +514,9 @@ static void compare(struct outcome *out, const struct outcome *plain)
 
 static bool anything(const struct gnn_fault_counts *n)
 {
-    return n->eio + n->again + n->shortened + n->slow + n->writes_refused + n->writes_shortened + n->allocs_refused > 0;
+    return n->eio + n->again + n->shortened + n->slow + n->writes_refused + n->writes_shortened + n->writes_eio +
+               n->writes_again + n->writes_slow + n->allocs_refused >
+           0;
 }
 
 /* In the measured world a delay is one: it is kept short. */
