@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const uint64_t full_ring_pause_ns = UINT64_C(5000); /* the kernel's polling thread fetches meanwhile */
 
@@ -69,22 +70,40 @@ void gnn_ring_reads_close(struct gnn_ring_reads *reads)
 
 /* ---- submission ---- */
 
-/* Hands batch[0 .. count), whose tags are slots, to the ring; pauses where it has no room for a moment. */
+/* Notes what the ring took of a batch; pauses where it had no room for a moment. */
+static enum gnn_status note_taken(struct gnn_ring_reads *reads, enum gnn_status status, uint32_t accepted)
+{
+    reads->in_ring += accepted;
+    assert(reads->in_ring <= reads->config.ring.depth);
+    GNN_TRY(status);
+    if (accepted == 0)
+        gnn_sleep_until(reads->world, gnn_now_ns(reads->world) + full_ring_pause_ns, GNN_WAIT_IO);
+    reads->counters.in_flight_peak = gnn_max_u64(reads->counters.in_flight_peak, reads->in_ring);
+    return GNN_OK;
+}
+
+/* Hands batch[0 .. count), whose tags are slots, to the ring. */
 static enum gnn_status hand_over(struct gnn_ring_reads *reads, const struct gnn_read *batch, uint32_t count,
                                  struct gnn_err *err)
 {
-    for (uint32_t done = 0; done < count;) {
-        uint32_t accepted = 0;
+    for (uint32_t done = 0, accepted = 0; done < count; done += accepted) {
+        accepted = 0;
         const enum gnn_status status =
             gnn_ring_submit(reads->world, reads->ring, batch + done, count - done, &accepted, err);
-        done += accepted;
-        reads->in_ring += accepted;
-        assert(reads->in_ring <= reads->config.ring.depth);
-        GNN_TRY(status);
-        if (accepted == 0)
-            gnn_sleep_until(reads->world, gnn_now_ns(reads->world) + full_ring_pause_ns, GNN_WAIT_IO);
+        GNN_TRY(note_taken(reads, status, accepted));
     }
-    reads->counters.in_flight_peak = gnn_max_u64(reads->counters.in_flight_peak, reads->in_ring);
+    return GNN_OK;
+}
+
+static enum gnn_status hand_over_writes(struct gnn_ring_reads *reads, const struct gnn_write *batch, uint32_t count,
+                                        struct gnn_err *err)
+{
+    for (uint32_t done = 0, accepted = 0; done < count; done += accepted) {
+        accepted = 0;
+        const enum gnn_status status =
+            gnn_ring_submit_writes(reads->world, reads->ring, batch + done, count - done, &accepted, err);
+        GNN_TRY(note_taken(reads, status, accepted));
+    }
     return GNN_OK;
 }
 
@@ -109,31 +128,80 @@ enum gnn_status gnn_ring_reads_submit(struct gnn_ring_reads *reads, struct gnn_r
     return hand_over(reads, wanted, count, err);
 }
 
+enum gnn_status gnn_ring_reads_submit_writes(struct gnn_ring_reads *reads, struct gnn_write *wanted, uint32_t count,
+                                             struct gnn_err *err)
+{
+    assert(count > 0);
+    assert(count <= reads->free_count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert(wanted[i].len_bytes > 0);
+        const uint32_t index = gnn_ring_reads_next_slot(reads, i);
+        const struct gnn_read kept = {.file = wanted[i].file,
+                                      .offset_bytes = wanted[i].offset_bytes,
+                                      .dst = (void *)wanted[i].src,
+                                      .len_bytes = wanted[i].len_bytes,
+                                      .need_bytes = wanted[i].len_bytes,
+                                      .tag = wanted[i].tag};
+        reads->slots[index] = (struct gnn_ring_slot){.read = kept, .write = true};
+        wanted[i].tag = index;
+        reads->counters.write_bytes += wanted[i].len_bytes;
+    }
+    reads->free_count -= count; /* after an error the drain frees them all */
+    reads->counters.write_ios += count;
+    return hand_over_writes(reads, wanted, count, err);
+}
+
 /* ---- completion ---- */
 
-/* Reports a read with its file, position and `why`. */
-static enum gnn_status read_failed(const struct gnn_ring_reads *reads, const struct gnn_read *read,
+/* Reports a read or write with its file, position and `why`. */
+static enum gnn_status slot_failed(const struct gnn_ring_reads *reads, const struct gnn_ring_slot *slot,
                                    enum gnn_status status, const char *why, struct gnn_err *err)
 {
+    const struct gnn_read *const read = &slot->read;
     char entry[64] = "";
     if (reads->config.entry_name != NULL)
         (void)snprintf(entry, sizeof entry, " (%s %" PRIu64 ")", reads->config.entry_name,
                        read->offset_bytes / reads->config.entry_bytes);
-    return gnn_fail(err, status, "%s: read of %" PRIu32 " bytes at offset %" PRIu64 "%s: %s",
-                    gnn_file_path(reads->world, read->file), read->len_bytes, read->offset_bytes, entry, why);
+    return gnn_fail(err, status, "%s: %s of %" PRIu32 " bytes at offset %" PRIu64 "%s: %s",
+                    gnn_file_path(reads->world, read->file), slot->write ? "write" : "read", read->len_bytes,
+                    read->offset_bytes, entry, why);
 }
 
-/* Decides about a read of which fewer bytes came than must arrive: fails, or moves it on to what is missing. Its repeat
- * starts on an alignment unit, so bytes beyond the last whole one are read again. */
+/* Reports a write by its errno. The kernel says EINVAL where direct I/O is off its alignment. */
+static enum gnn_status write_failed(const struct gnn_ring_reads *reads, const struct gnn_ring_slot *slot, int error,
+                                    struct gnn_err *err)
+{
+    const struct gnn_read *const write = &slot->read;
+    struct gnn_file_info info;
+    char why[96];
+    if (error == ENOSPC || error == EDQUOT) {
+        (void)snprintf(why, sizeof why, "%s; free some space or choose another directory", strerror(error));
+        return slot_failed(reads, slot, GNN_ENOSPC, why, err);
+    }
+    gnn_file_info(reads->world, write->file, &info);
+    if (error == EINVAL &&
+        (write->offset_bytes % info.offset_align_bytes != 0 || write->len_bytes % info.offset_align_bytes != 0 ||
+         (uintptr_t)write->dst % info.mem_align_bytes != 0)) {
+        (void)snprintf(why, sizeof why, "direct I/O needs multiples of %" PRIu32, gnn_file_align(&info));
+        return slot_failed(reads, slot, GNN_EUSAGE, why, err);
+    }
+    return slot_failed(reads, slot, GNN_EIO, gnn_io_reason(error), err);
+}
+
+/* Decides about a read or write of which fewer bytes were moved than must be: fails, or moves it on to what is missing.
+ * Its repeat starts on an alignment unit, so bytes beyond the last whole one are moved again. */
 static enum gnn_status resume_short(struct gnn_ring_reads *reads, struct gnn_ring_slot *slot, uint32_t arrived_bytes,
                                     struct gnn_err *err)
 {
     struct gnn_read *const read = &slot->read;
     assert(arrived_bytes < read->need_bytes);
     if (reads->config.short_reads == GNN_SHORT_FAILS)
-        return read_failed(reads, read, GNN_ESHORT, "fewer bytes came than were asked for", err);
-    if (arrived_bytes == 0)
-        return read_failed(reads, read, GNN_ESHORT, "the file ends before it did when it was opened", err);
+        return slot_failed(reads, slot, GNN_ESHORT,
+                           slot->write ? "fewer bytes were written than were handed over"
+                                       : "fewer bytes came than were asked for",
+                           err);
+    if (arrived_bytes == 0 && !slot->write)
+        return slot_failed(reads, slot, GNN_ESHORT, "the file ends before it did when it was opened", err);
     struct gnn_file_info info;
     gnn_file_info(reads->world, read->file, &info);
     const uint32_t kept =
@@ -145,10 +213,10 @@ static enum gnn_status resume_short(struct gnn_ring_reads *reads, struct gnn_rin
     assert(read->need_bytes > 0);
     return gnn_may_repeat(reads->world, &slot->repeats, kept > 0)
                ? GNN_OK
-               : read_failed(reads, read, GNN_EIO, "it stays short", err);
+               : slot_failed(reads, slot, GNN_EIO, "it stays short", err);
 }
 
-/* Compares one result with what was asked. *complete = false: the read goes to the ring again. */
+/* Compares one result with what was asked. *complete = false: it goes to the ring again. */
 static enum gnn_status judge(struct gnn_ring_reads *reads, struct gnn_ring_slot *slot, int32_t result, bool *complete,
                              struct gnn_err *err)
 {
@@ -160,25 +228,33 @@ static enum gnn_status judge(struct gnn_ring_reads *reads, struct gnn_ring_slot 
     if (result >= 0)
         return resume_short(reads, slot, (uint32_t)result, err);
     const bool transient = result == -EAGAIN || result == -EINTR;
-    return transient && gnn_may_repeat(reads->world, &slot->repeats, false)
-               ? GNN_OK
-               : read_failed(reads, &slot->read, GNN_EIO, gnn_io_reason(-result), err);
+    if (transient && gnn_may_repeat(reads->world, &slot->repeats, false))
+        return GNN_OK;
+    return slot->write ? write_failed(reads, slot, -result, err)
+                       : slot_failed(reads, slot, GNN_EIO, gnn_io_reason(-result), err);
 }
 
-static enum gnn_status repeat_read(struct gnn_ring_reads *reads, uint32_t index, struct gnn_err *err)
+static enum gnn_status repeat(struct gnn_ring_reads *reads, uint32_t index, struct gnn_err *err)
 {
     struct gnn_read again = reads->slots[index].read;
     again.tag = index;
     reads->counters.repeated_ios++;
-    return hand_over(reads, &again, 1, err);
+    if (!reads->slots[index].write)
+        return hand_over(reads, &again, 1, err);
+    const struct gnn_write write = {.file = again.file,
+                                    .offset_bytes = again.offset_bytes,
+                                    .src = again.dst,
+                                    .len_bytes = again.len_bytes,
+                                    .tag = index};
+    return hand_over_writes(reads, &write, 1, err);
 }
 
-/* Takes a read that succeeded or failed for good. */
+/* Takes what succeeded or failed for good. */
 static void release(struct gnn_ring_reads *reads, uint32_t index, uint64_t now_ns)
 {
     reads->free_slots[reads->free_count++] = index;
     reads->counters.completed++;
-    if (reads->times != NULL)
+    if (reads->times != NULL && !reads->slots[index].write)
         gnn_histogram_add(reads->times, now_ns - reads->handed_ns[index]);
 }
 
@@ -195,7 +271,7 @@ static enum gnn_status settle(struct gnn_ring_reads *reads, uint32_t count, uint
         bool complete;
         enum gnn_status status = judge(reads, slot, reads->completions[i].result, &complete, err);
         if (status == GNN_OK && !complete) {
-            status = repeat_read(reads, index, err);
+            status = repeat(reads, index, err);
         } else {
             release(reads, index, now_ns);
         }
