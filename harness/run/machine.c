@@ -168,6 +168,11 @@ static void slow_down(struct gnn_profile *profile, double factor)
     st->write_latency_ns = (uint64_t)((double)st->write_latency_ns * factor);
     st->write_bytes_per_s = (uint64_t)((double)st->write_bytes_per_s / factor) + 1;
     st->write_iops = (uint64_t)((double)st->write_iops / factor) + 1;
+    if (st->mixed_bytes_per_s > 0)
+        st->mixed_bytes_per_s = (uint64_t)((double)st->mixed_bytes_per_s / factor) + 1;
+    if (st->write_sustained_bytes_per_s > 0)
+        st->write_sustained_bytes_per_s =
+            gnn_min_u64((uint64_t)((double)st->write_sustained_bytes_per_s / factor) + 1, st->write_bytes_per_s);
 }
 
 /* Of all modelled GPUs, as far as the work they were given is done. */

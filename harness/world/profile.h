@@ -29,8 +29,17 @@ struct gnn_profile_storage {
     uint64_t write_latency_ns;
     uint64_t write_bytes_per_s; /* of one device */
     uint64_t write_iops;
-    uint64_t readahead_bytes; /* the kernel's window: read_ahead_kb */
+    uint64_t mixed_bytes_per_s;           /* of one device: read and written together, see below; 0: not known */
+    uint64_t write_sustained_bytes_per_s; /* of one device that has taken write_burst_bytes; 0: as write_bytes_per_s */
+    uint64_t write_burst_bytes;           /* of one device at rest: written before it falls to that */
+    uint64_t readahead_bytes;             /* the kernel's window: read_ahead_kb */
 };
+
+/* mixed_bytes_per_s is that of a closed loop of GNN_MIXED_BYTES requests, kept deep, of whose bytes
+ * GNN_MIXED_READ_PERCENT are read and the others written. It says how far the two disturb each other, or go side by
+ * side: without it they take turns, each at its own figures, which is (7/10 / reads' rate + 3/10 / writes' rate) a
+ * byte. */
+enum { GNN_MIXED_BYTES = 131072, GNN_MIXED_READ_PERCENT = 70 };
 
 /* What calls and work cost on one core. Charged picoseconds are per unit of enum gnn_work; work that released programs
  * alone do costs nothing until gnn_profile_add_costs. */

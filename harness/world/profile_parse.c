@@ -85,6 +85,9 @@ static const struct field fields[] = {
     {"storage", "write_latency", UNIT_NS, NEED_ALWAYS, IN_STORAGE(write_latency_ns), 1, SECOND_NS},
     {"storage", "write_iops", UNIT_PER_S, NEED_ALWAYS, IN_STORAGE(write_iops), 1, SECOND_NS},
     {"storage", "write_bandwidth", UNIT_RATE, NEED_ALWAYS, IN_STORAGE(write_bytes_per_s), 1, RATE_MAX},
+    {"storage", "mixed_bandwidth", UNIT_RATE, NEED_NEVER, IN_STORAGE(mixed_bytes_per_s), 1000000, RATE_MAX},
+    {"storage", "write_sustained", UNIT_RATE, NEED_NEVER, IN_STORAGE(write_sustained_bytes_per_s), 1000, RATE_MAX},
+    {"storage", "write_burst", UNIT_BYTES, NEED_NEVER, IN_STORAGE(write_burst_bytes), 1, BYTES_MAX},
     {"storage", "readahead", UNIT_BYTES, NEED_ALWAYS, IN_STORAGE(readahead_bytes), 0, UINT64_C(1) << 30},
 
     {"cpu", "model", UNIT_TEXT, NEED_NEVER, PLACE(model), 0, 0},
@@ -553,6 +556,12 @@ static enum gnn_status check_storage(struct parse *p)
     if ((storage->sector_bytes & (storage->sector_bytes - 1)) != 0 ||
         storage->stripe_bytes % storage->sector_bytes != 0)
         return gnn_fail(p->err, GNN_EFORMAT, "%s: [storage] sector is a power of two, and stripe a multiple of it",
+                        p->path);
+    if ((storage->write_sustained_bytes_per_s == 0) != (storage->write_burst_bytes == 0) ||
+        storage->write_sustained_bytes_per_s > storage->write_bytes_per_s)
+        return gnn_fail(p->err, GNN_EFORMAT,
+                        "%s: [storage] write_sustained and write_burst stand together, and the first is at most "
+                        "write_bandwidth",
                         p->path);
     if (p->depths_line == 0) {
         GNN_TRY(check_needs(p, NEED_CURVE));

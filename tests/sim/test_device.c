@@ -490,12 +490,130 @@ static void test_writes(void **state)
     }
 }
 
+/* A closed loop of reads and writes of 128 KiB, `read_percent` of them reads: bytes a second. */
+static double mixed_rate(const struct gnn_profile_storage *g, uint32_t read_percent, uint32_t depth)
+{
+    enum { COUNT = 40000, SIZE_BYTES = 131072 };
+    struct sim_device *device = open_device(g);
+    struct gnn_rng rng = gnn_rng_at(read_percent);
+    uint64_t done_ns[LOOP_DEPTH_MAX] = {0}, now_ns = 0, start_ns = 0;
+    for (uint32_t i = 0; i < 2 * COUNT; i++) {
+        uint32_t first = 0;
+        for (uint32_t k = 1; k < depth; k++)
+            first = done_ns[k] < done_ns[first] ? k : first;
+        now_ns = done_ns[first];
+        start_ns = i == COUNT ? now_ns : start_ns;
+        const uint64_t offset_bytes = gnn_rng_below(&rng, 1 << 16) * SIZE_BYTES;
+        done_ns[first] = gnn_rng_below(&rng, 100) < read_percent
+                             ? sim_device_read(device, now_ns, offset_bytes, SIZE_BYTES)
+                             : sim_device_write(device, now_ns, offset_bytes, SIZE_BYTES);
+    }
+    sim_device_close(device);
+    return (double)COUNT * SIZE_BYTES / (double)(now_ns - start_ns) * 1e9;
+}
+
+/* Of 128 KiB, p percent read, each kind alone at its own rate. */
+static double turns_rate(double p)
+{
+    return 1 / (p / 100 / 3.2e9 + (1 - p / 100) / 1.6e9);
+}
+
+/* Without a figure reads and writes take turns, in any mixture. */
+static void test_reads_and_writes_take_turns(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    for (uint32_t percent = 0; percent <= 100; percent += 10)
+        check_close(mixed_rate(&g, percent, 64), turns_rate(percent), 0.03, "a mixture", 131072, percent);
+}
+
+/* A closed loop of 70 % reads shows the profile's own mixed figure, from side by side (3.2 GB/s / 0.7) to much in each
+ * other's way; either kind alone is what it was, and mixtures between lie between. */
+static void test_the_mixed_figure_comes_out(void **state)
+{
+    (void)state;
+    static const uint64_t rates[] = {800000000, 1500000000, 2461538462, 3500000000, 4571428571};
+    struct gnn_profile_storage g;
+    double previous[11] = {0};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        fill_nvme(&g);
+        g.mixed_bytes_per_s = rates[i];
+        check_close(mixed_rate(&g, 70, 64), (double)rates[i], 0.05, "the mixture", 131072, 64);
+        check_close(mixed_rate(&g, 100, 64), 3.2e9, 0.01, "reads alone", 131072, 64);
+        check_close(mixed_rate(&g, 0, 64), 1.6e9, 0.01, "writes alone", 131072, 64);
+        for (uint32_t p = 1; p < 10; p++) { /* the more of the one, the more of any */
+            const double rate = mixed_rate(&g, 10 * p, 64);
+            assert_true(rate > previous[p] * 0.999);
+            previous[p] = rate;
+        }
+    }
+    g.mixed_bytes_per_s = 100 * rates[4]; /* more than the two side by side reach counts as that */
+    check_close(mixed_rate(&g, 70, 64), (double)rates[4], 0.05, "the mixture", 131072, 64);
+    fill_nvme(&g);
+    g.mixed_bytes_per_s = rates[0];
+    check_grid(&g);
+}
+
+/* Nothing of a mixture stays when one of the kinds has ended: a burst of reads goes at full speed. */
+static void test_a_mixture_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    enum { BURST = 200, SIZE_BYTES = 131072 };
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    g.mixed_bytes_per_s = 800000000;
+    struct sim_device *device = open_device(&g);
+    uint64_t end_ns = 0, last_ns = 0;
+    for (uint64_t i = 0; i < 2 * BURST; i++) {
+        const uint64_t done_ns = i % 2 == 0 ? sim_device_read(device, 0, i * SIZE_BYTES, SIZE_BYTES)
+                                            : sim_device_write(device, 0, i * SIZE_BYTES, SIZE_BYTES);
+        end_ns = done_ns > end_ns ? done_ns : end_ns;
+    }
+    for (uint64_t i = 0; i < BURST; i++)
+        last_ns = sim_device_read(device, end_ns, i * SIZE_BYTES, SIZE_BYTES);
+    check_close((double)(last_ns - end_ns), BURST * SIZE_BYTES / 3.2, 0.01, "burst of reads", SIZE_BYTES, BURST);
+    sim_device_close(device);
+}
+
+/* Full speed until the cache is full, what it can keep up after that; full speed again after a rest. */
+static void test_a_device_falls_to_its_sustained_rate(void **state)
+{
+    (void)state;
+    struct gnn_profile_storage g;
+    fill_nvme(&g);
+    g.write_bytes_per_s = 500000000;
+    g.write_sustained_bytes_per_s = 100000000;
+    g.write_burst_bytes = 1000000;
+    struct sim_device *device = open_device(&g);
+    for (uint64_t i = 1; i <= 20; i++) { /* 100 kB each: 200 us, then 1 ms */
+        const uint64_t done_ns = sim_device_write(device, 0, i * mib, 100000);
+        const uint64_t turn_ns = i <= 10 ? i * 200000 : 2000000 + (i - 10) * 1000000;
+        assert_int_equal(done_ns, i == 1 ? 220000 : turn_ns);
+    }
+    /* Reads are as fast as beside any writes: their latency, when there is nothing else any more. */
+    assert_int_equal(sim_device_read(device, 12000000, 0, 4096) - 12000000, (g.read_ps[3][0] + 999) / 1000);
+    /* Ten writes' worth of bytes at 100 MB/s, less what they take to write, and it is at rest; longer is no better. */
+    static const uint64_t starts_ns[] = {12000000 + 8000000, 90000000};
+    for (int turn = 0; turn < 2; turn++)
+        for (uint64_t i = 1; i <= 11; i++) {
+            const uint64_t done_ns = sim_device_write(device, starts_ns[turn], i * mib, 100000) - starts_ns[turn];
+            assert_int_equal(done_ns, i == 1 ? 220000 : i <= 10 ? i * 200000 : 3000000);
+        }
+    sim_device_close(device);
+    g.write_sustained_bytes_per_s = 1; /* whatever a slowed device comes to */
+    g.write_burst_bytes = UINT64_C(1) << 56;
+    device = open_device(&g);
+    assert_int_equal(sim_device_write(device, 0, 0, 100000), 220000);
+    sim_device_close(device);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
     struct gnn_profile_storage good;
     fill_nvme(&good);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         struct gnn_profile_storage g = good;
         switch (i) {
         case 0:
@@ -518,6 +636,9 @@ static void test_refusals(void **state)
             break;
         case 6:
             g.write_bytes_per_s = 0;
+            break;
+        case 7:
+            g.write_sustained_bytes_per_s = g.write_bytes_per_s + 1;
             break;
         default:
             g.size_count = 0;
@@ -546,6 +667,10 @@ int main(void)
         cmocka_unit_test(test_raid0_cuts_at_stripes),
         cmocka_unit_test(test_mixtures_conserve_bandwidth),
         cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_reads_and_writes_take_turns),
+        cmocka_unit_test(test_the_mixed_figure_comes_out),
+        cmocka_unit_test(test_a_mixture_leaves_nothing_behind),
+        cmocka_unit_test(test_a_device_falls_to_its_sustained_rate),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("device", tests, NULL, NULL);

@@ -155,6 +155,23 @@ static void test_grid_given(void **state)
     gnn_profile_close(p);
 }
 
+/* What a device does with reads beside writes, and written to for long, may be left out. */
+static void test_mixed_and_sustained_figures(void **state)
+{
+    (void)state;
+    struct gnn_profile *p = parse("p.ini", MACHINE "[storage]\n" WRITES CURVE CPU COSTS HOST);
+    assert_int_equal(p->storage.mixed_bytes_per_s, 0);
+    assert_int_equal(p->storage.write_sustained_bytes_per_s, 0);
+    assert_int_equal(p->storage.write_burst_bytes, 0);
+    gnn_profile_close(p);
+    p = parse("p.ini", MACHINE "[storage]\nmixed_bandwidth = 300MB/s measured\nwrite_sustained = 90MB/s datasheet\n"
+                               "write_burst = 42G datasheet\n" WRITES CURVE CPU COSTS HOST);
+    assert_int_equal(p->storage.mixed_bytes_per_s, 300000000);
+    assert_int_equal(p->storage.write_sustained_bytes_per_s, 90000000);
+    assert_int_equal(p->storage.write_burst_bytes, UINT64_C(42) << 30);
+    gnn_profile_close(p);
+}
+
 /* ---- refusals ---- */
 
 static void test_refusals_name_file_line_and_key(void **state)
@@ -193,6 +210,12 @@ static void test_refusals_name_file_line_and_key(void **state)
          {"p.ini:9:", "above"}},
         {MACHINE "[storage]\n" WRITES "read_depths = 1 stated\n" CPU COSTS HOST, {"p.ini:15:", "read_us.SIZE"}},
         {MACHINE "[storage]\n" WRITES CPU COSTS HOST, {"p.ini:", "read_latency"}},
+        {MACHINE "[storage]\nmixed_bandwidth = 900kB/s stated\n", {"p.ini:7:", "mixed_bandwidth", "too small"}},
+        {MACHINE "[storage]\nwrite_burst = 1G stated\n" WRITES CURVE CPU COSTS HOST, {"p.ini:", "stand together"}},
+        {MACHINE "[storage]\nwrite_sustained = 1MB/s stated\n" WRITES CURVE CPU COSTS HOST,
+         {"p.ini:", "stand together"}},
+        {MACHINE "[storage]\nwrite_sustained = 401MB/s stated\nwrite_burst = 1G stated\n" WRITES CURVE CPU COSTS HOST,
+         {"p.ini:", "write_bandwidth"}},
         {MACHINE "[storage]\n" WRITES CURVE CPU HOST, {"p.ini:", "sampled_edge"}},
         {MACHINE "[storage]\n" WRITES CURVE CPU COSTS, {"p.ini:", "[host] lacks gemm"}},
         {MACHINE "[storage]\n" WRITES CURVE CPU COSTS HOST GPU, {"p.ini:", "[bus] lacks pinned"}},
@@ -474,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_grid_from_three_figures),
         cmocka_unit_test(test_the_kernel_is_a_version),
         cmocka_unit_test(test_grid_given),
+        cmocka_unit_test(test_mixed_and_sustained_figures),
         cmocka_unit_test(test_refusals_name_file_line_and_key),
         cmocka_unit_test(test_costs_scale_with_the_clock),
         cmocka_unit_test(test_released_costs),

@@ -16,7 +16,15 @@
  *          moved on by g, unless that lies further off than (n + 1) x g: large requests do not hold a small one up for
  *          longer than its fair share of the device. Where all sizes are equal f keeps to the gate by itself, but for
  *          that part of a request.
- * A write  takes write_latency + bytes / bandwidth, behind the same gate, with g = max(1 / IOPS, bytes / bandwidth). */
+ * A write  takes write_latency + bytes / bandwidth, behind the same gate, with g = max(1 / IOPS, bytes / bandwidth).
+ * Mixture  Reads that take r of a device's time and writes that take w, each alone, take r + w + c x min(r, w)
+ *          together: c = 0 they take turns, c = -1 they go side by side (a full-duplex drive), c > 0 they disturb each
+ *          other. c is what makes the profile's mixed figure come out, 0 without one, at least -1; either kind alone is
+ *          what it was. Request by request, while some of the other kind are in flight: g grows by
+ *          g x c x min(s, 1 - s), s the share of writes in the device's work of late.
+ * Burst    A device that has a sustained rate takes writes into a cache that empties at that rate. While there is room
+ *          g is as above; a write that finds none waits for as much as it brings: g = bytes / sustained rate then. The
+ *          room is such that write_burst bytes go at full speed from rest: burst x (1 - sustained / bandwidth). */
 #include "harness/world/simulated/device.h"
 
 #include "harness/world/simulated/time_queue.h"
@@ -24,7 +32,8 @@
 #include <assert.h>
 
 enum { SHAPES = 256, IN_FLIGHT_START = 256 };
-static const uint64_t ps_per_ns = 1000, ps_per_s = UINT64_C(1000000000000);
+static const uint64_t ps_per_ns = 1000, ps_per_s = UINT64_C(1000000000000), million = 1000000;
+static const uint64_t of_late_ps = UINT64_C(20000000000); /* of work, between half of that and all */
 
 /* Reads of one size: computed once, then looked up. */
 struct shape {
@@ -34,8 +43,11 @@ struct shape {
 };
 
 struct member {
-    struct sim_time_queue in_flight; /* value: the request's weight */
-    uint64_t weight_ps;              /* of all in flight */
+    struct sim_time_queue in_flight;      /* value: twice the request's weight, one more for a write */
+    uint64_t weight_ps;                   /* of all in flight */
+    uint64_t write_weight_ps;             /* of the writes among them */
+    uint64_t late_read_ps, late_write_ps; /* weights of late, each alone; kept where a profile has a mixed figure */
+    uint64_t cache_empty_ps;              /* then all that was written so far has left the write cache */
     uint64_t gate_ps;
     uint64_t since_ns; /* the last one ended then, or the first came to an idle device */
     uint64_t busy_until_ns;
@@ -43,7 +55,9 @@ struct member {
 
 struct sim_device {
     struct gnn_profile_storage storage;
-    uint32_t depth_count; /* of the grid, up to depth_max */
+    uint32_t depth_count;    /* of the grid, up to depth_max */
+    int64_t mixed_ppm;       /* c, in millionths */
+    uint64_t cache_drain_ps; /* a full write cache takes so long to empty */
     uint64_t last_now_ns;
     struct shape shapes[SHAPES];
     struct member *members; /* (storage.devices) */
@@ -60,6 +74,21 @@ static uint64_t mul_div(uint64_t a, uint64_t b, uint64_t divisor)
     const unsigned __int128 quotient = (unsigned __int128)a * b / divisor;
     assert(quotient <= UINT64_MAX);
     return (uint64_t)quotient;
+}
+
+typedef unsigned __int128 wide;
+
+/* How long so many bytes take at that rate. */
+static wide bytes_ps(uint64_t bytes, uint64_t bytes_per_s)
+{
+    return (wide)bytes * ps_per_s / bytes_per_s;
+}
+
+/* At most ages, 53 days: whatever the figures of a slowed device come to. */
+static uint64_t at_most_ages(wide ps)
+{
+    static const uint64_t ages_ps = UINT64_MAX / 4;
+    return ps < ages_ps ? (uint64_t)ps : ages_ps;
 }
 
 /* The line through (x0, y0) and (x1, y1) at x in [x0, x1]. */
@@ -144,8 +173,11 @@ static void retire(struct member *m, uint64_t now_ns)
 {
     const struct sim_timed *first = sim_time_queue_first(&m->in_flight);
     while (first != NULL && first->time_ns <= now_ns) {
-        assert(m->weight_ps >= first->value);
-        m->weight_ps -= first->value;
+        const uint64_t weight_ps = first->value / 2, written_ps = first->value % 2 == 0 ? 0 : weight_ps;
+        assert(m->weight_ps >= weight_ps);
+        assert(m->write_weight_ps >= written_ps);
+        m->weight_ps -= weight_ps;
+        m->write_weight_ps -= written_ps;
         m->since_ns = first->time_ns;
         sim_time_queue_drop(&m->in_flight);
         first = sim_time_queue_first(&m->in_flight);
@@ -162,10 +194,30 @@ static uint64_t others_of(const struct member *m, uint64_t weight_ps)
     return gnn_min_u64(in_weight, n);
 }
 
+/* Notes a request; returns what it weighs beside those of the other kind. */
+static uint64_t mixed_weight_ps(const struct sim_device *device, struct member *m, uint64_t weight_ps, bool write)
+{
+    if (device->mixed_ppm == 0)
+        return weight_ps;
+    *(write ? &m->late_write_ps : &m->late_read_ps) += weight_ps;
+    if (m->late_read_ps + m->late_write_ps > of_late_ps) {
+        m->late_read_ps /= 2;
+        m->late_write_ps /= 2;
+    }
+    const uint64_t other_ps = write ? m->weight_ps - m->write_weight_ps : m->write_weight_ps;
+    const uint64_t late_ps = m->late_read_ps + m->late_write_ps;
+    if (other_ps == 0 || late_ps == 0)
+        return weight_ps;
+    const uint64_t disturbed_ps = mul_div(weight_ps, gnn_min_u64(m->late_read_ps, m->late_write_ps), late_ps);
+    return device->mixed_ppm < 0 ? weight_ps - mul_div(disturbed_ps, (uint64_t)-device->mixed_ppm, million)
+                                 : weight_ps + mul_div(disturbed_ps, (uint64_t)device->mixed_ppm, million);
+}
+
 /* Takes in a request that needs taken_ps at least: when it is done. */
 static uint64_t accept(struct sim_device *device, struct member *m, uint64_t now_ns, uint64_t taken_ps,
-                       uint64_t weight_ps)
+                       uint64_t alone_ps, bool write)
 {
+    const uint64_t weight_ps = mixed_weight_ps(device, m, alone_ps, write);
     const uint64_t now_ps = now_ns * ps_per_ns;
     m->gate_ps = gnn_max_u64(m->gate_ps, now_ps) + weight_ps;
     const uint64_t fair_ps = now_ps + (m->in_flight.count + 1) * weight_ps;
@@ -174,8 +226,9 @@ static uint64_t accept(struct sim_device *device, struct member *m, uint64_t now
     const uint64_t done_ns = (done_ps + ps_per_ns - 1) / ps_per_ns;
     if (m->in_flight.count == 0)
         m->since_ns = now_ns;
-    sim_time_queue_add(&m->in_flight, done_ns, weight_ps);
+    sim_time_queue_add(&m->in_flight, done_ns, 2 * weight_ps + (write ? 1 : 0));
     m->weight_ps += weight_ps;
+    m->write_weight_ps += write ? weight_ps : 0;
     if (done_ns > m->busy_until_ns) {
         device->counts.busy_ns += done_ns - gnn_max_u64(m->busy_until_ns, now_ns);
         m->busy_until_ns = done_ns;
@@ -204,7 +257,29 @@ static uint64_t read_member(struct sim_device *device, struct member *m, uint64_
     device->counts.read_ios++;
     retire(m, now_ns);
     const struct shape *shape = shape_of(device, len_bytes);
-    return accept(device, m, now_ns, read_takes_ps(device, m, now_ns, shape), shape->weight_ps);
+    return accept(device, m, now_ns, read_takes_ps(device, m, now_ns, shape), shape->weight_ps, false);
+}
+
+/* g of a write without a cache that fills. */
+static uint64_t write_weight_ps(const struct gnn_profile_storage *g, uint64_t len_bytes)
+{
+    const uint64_t transfer_ps = mul_div(len_bytes, ps_per_s, g->write_bytes_per_s);
+    const uint64_t io_ps = g->write_iops == 0 ? 0 : ps_per_s / g->write_iops;
+    return gnn_max_u64(transfer_ps, io_ps);
+}
+
+/* Puts a write into the device's cache when its turn comes: what it weighs there. */
+static uint64_t cached_weight_ps(const struct sim_device *device, struct member *m, uint64_t now_ns, uint64_t len_bytes,
+                                 uint64_t weight_ps)
+{
+    const struct gnn_profile_storage *const g = &device->storage;
+    if (g->write_sustained_bytes_per_s == 0)
+        return weight_ps;
+    const uint64_t begin_ps = gnn_max_u64(m->gate_ps, now_ns * ps_per_ns);
+    const uint64_t drain_ps = at_most_ages(bytes_ps(len_bytes, g->write_sustained_bytes_per_s));
+    m->cache_empty_ps = gnn_max_u64(m->cache_empty_ps, begin_ps) + drain_ps;
+    const uint64_t filled_ps = m->cache_empty_ps - begin_ps;
+    return filled_ps > device->cache_drain_ps ? gnn_max_u64(weight_ps, filled_ps - device->cache_drain_ps) : weight_ps;
 }
 
 static uint64_t write_member(struct sim_device *device, struct member *m, uint64_t now_ns, uint64_t len_bytes)
@@ -214,9 +289,8 @@ static uint64_t write_member(struct sim_device *device, struct member *m, uint64
     retire(m, now_ns);
     const struct gnn_profile_storage *g = &device->storage;
     const uint64_t transfer_ps = mul_div(len_bytes, ps_per_s, g->write_bytes_per_s);
-    const uint64_t io_ps = g->write_iops == 0 ? 0 : ps_per_s / g->write_iops;
-    return accept(device, m, now_ns, g->write_latency_ns * ps_per_ns + transfer_ps,
-                  transfer_ps > io_ps ? transfer_ps : io_ps);
+    const uint64_t weight_ps = cached_weight_ps(device, m, now_ns, len_bytes, write_weight_ps(g, len_bytes));
+    return accept(device, m, now_ns, g->write_latency_ns * ps_per_ns + transfer_ps, weight_ps, true);
 }
 
 /* ---- RAID-0 ---- */
@@ -266,7 +340,8 @@ void sim_device_counts(const struct sim_device *device, struct sim_device_counts
 static enum gnn_status check_axes(const struct gnn_profile_storage *g, struct gnn_err *err)
 {
     bool sound = g->devices > 0 && g->stripe_bytes > 0 && g->depth_max > 0 && g->write_bytes_per_s > 0 &&
-                 g->size_count > 0 && g->size_count <= GNN_PROFILE_SIZES_MAX && g->depth_count > 0 &&
+                 g->write_sustained_bytes_per_s <= g->write_bytes_per_s && g->size_count > 0 &&
+                 g->size_count <= GNN_PROFILE_SIZES_MAX && g->depth_count > 0 &&
                  g->depth_count <= GNN_PROFILE_DEPTHS_MAX && g->depth[0] == 1 && g->size_bytes[0] > 0;
     for (uint32_t s = 1; sound && s < g->size_count; s++)
         sound = g->size_bytes[s] > g->size_bytes[s - 1];
@@ -275,7 +350,7 @@ static enum gnn_status check_axes(const struct gnn_profile_storage *g, struct gn
     if (!sound)
         return gnn_fail(err, GNN_EFORMAT,
                         "storage of the profile: devices, stripe, depths, sizes and write bandwidth are positive, "
-                        "sizes and depths ascend, the first depth is 1");
+                        "sizes and depths ascend, the first depth is 1, the sustained write rate is no higher");
     for (uint32_t s = 0; s < g->size_count; s++)
         for (uint32_t d = 0; d < g->depth_count; d++)
             if (g->read_ps[s][d] == 0)
@@ -303,6 +378,31 @@ static void cut_depths(struct sim_device *device)
     device->depth_count++;
 }
 
+/* c from the profile's mixed figure. */
+static int64_t mixed_ppm_of(struct sim_device *device)
+{
+    const struct gnn_profile_storage *const g = &device->storage;
+    if (g->mixed_bytes_per_s == 0)
+        return 0;
+    const uint64_t read_ps = shape_of(device, GNN_MIXED_BYTES)->weight_ps * GNN_MIXED_READ_PERCENT / 100;
+    const uint64_t write_ps = write_weight_ps(g, GNN_MIXED_BYTES) * (100 - GNN_MIXED_READ_PERCENT) / 100;
+    const uint64_t together_ps = mul_div(GNN_MIXED_BYTES, ps_per_s, g->mixed_bytes_per_s);
+    const uint64_t lesser_ps = gnn_max_u64(gnn_min_u64(read_ps, write_ps), 1);
+    if (together_ps >= read_ps + write_ps)
+        return (int64_t)mul_div(together_ps - read_ps - write_ps, million, lesser_ps);
+    const uint64_t saved_ppm = mul_div(read_ps + write_ps - together_ps, million, lesser_ps);
+    return -(int64_t)gnn_min_u64(saved_ppm, million);
+}
+
+/* How long the write cache takes to empty when it is full. */
+static uint64_t cache_drain_ps_of(const struct gnn_profile_storage *g)
+{
+    if (g->write_sustained_bytes_per_s == 0)
+        return 0;
+    return at_most_ages(bytes_ps(g->write_burst_bytes, g->write_sustained_bytes_per_s) -
+                        bytes_ps(g->write_burst_bytes, g->write_bytes_per_s));
+}
+
 enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struct sim_device **out, struct gnn_err *err)
 {
     *out = NULL;
@@ -312,6 +412,8 @@ enum gnn_status sim_device_open(const struct gnn_profile_storage *storage, struc
     *out = device;
     device->storage = *storage;
     cut_depths(device);
+    device->mixed_ppm = mixed_ppm_of(device);
+    device->cache_drain_ps = cache_drain_ps_of(storage);
     GNN_NEW(device->members, storage->devices, err, "storage device of %u members", storage->devices);
     for (uint32_t i = 0; i < storage->devices; i++)
         if (!sim_time_queue_open(&device->members[i].in_flight, IN_FLIGHT_START))

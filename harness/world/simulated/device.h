@@ -5,7 +5,9 @@
  * A request that arrives as the k-th in flight completes no earlier than arrival + k x read_ps(size, k), which is what
  * a closed loop of depth k shows for its latency (Little's law). In a mixture of sizes smaller requests count for less
  * than one, and a request completes no earlier than the device, at full speed, could have served all that came before
- * it; except that small ones pass large ones at their fair share of the device. So a closed loop of any depth
+ * it; except that small ones pass large ones at their fair share of the device. Writes are in the same queue with their
+ * own figures; how reads and writes get on with each other, and what a device does that is written to for long, are the
+ * profile's mixed and sustained figures, where it has them. So a closed loop of any depth
  * reproduces the profile's grid, an idle device answers after its latency, a burst drains at the device's full speed
  * and no mixture exceeds it. The arithmetic stands at the head of device.c.
  *
