@@ -22,6 +22,7 @@ enum gnn_figure_id {
     GNN_FIGURE_WRITE_LATENCY,
     GNN_FIGURE_WRITE_IOPS,
     GNN_FIGURE_WRITE_BANDWIDTH,
+    GNN_FIGURE_MIXED_BANDWIDTH,
     GNN_FIGURE_CLOCK,
     GNN_FIGURE_SAMPLED_EDGE,
     GNN_FIGURE_HASHED_ID,
@@ -51,6 +52,14 @@ enum gnn_figure_id {
     GNN_FIGURE_COUNT
 };
 
+/* Writing in sequence without a pause (sustained.h). */
+struct gnn_sustained {
+    double written_bytes; /* in all */
+    bool falls;           /* it became slower: the two below */
+    double bytes_per_s;   /* to this */
+    double burst_bytes;   /* after so many */
+};
+
 struct gnn_calibration {
     char date[32], host[64], kernel[128], cpu_model[128], device_model[128], file_system[64], fio_version[32],
         fio_engine[16], load[64];
@@ -60,6 +69,7 @@ struct gnn_calibration {
     struct gnn_profile_storage storage; /* sizes, depths, read_ps; sector, readahead */
     double read_spread[GNN_PROFILE_SIZES_MAX][GNN_PROFILE_DEPTHS_MAX];
     double sequential_read_bytes_per_s;
+    struct gnn_sustained sustained;
     struct gnn_figure figure[GNN_FIGURE_COUNT];
     bool gpu_present;      /* what follows gpu_missing is filled */
     char gpu_missing[256]; /* else: why there is no [gpu] */

@@ -42,8 +42,9 @@ static enum gnn_status parse_job(const json_t *from, struct gnn_fio_job *out, st
     GNN_TRY(number_of(write, name, "bw_bytes", &out->write_bytes_per_s, err));
     /* With its clock reads reduced fio leaves the latency out, or 0. */
     out->write_latency_ns = json_number_value(json_object_get(json_object_get(write, "lat_ns"), "mean"));
-    if (out->write_latency_ns < 0)
-        return gnn_fail(err, GNN_EFORMAT, "fio: job \"%s\": a negative latency in its report", name);
+    out->write_bytes = json_number_value(json_object_get(write, "io_bytes"));
+    if (out->write_latency_ns < 0 || out->write_bytes < 0)
+        return gnn_fail(err, GNN_EFORMAT, "fio: job \"%s\": a negative latency or amount in its report", name);
     return GNN_OK;
 }
 

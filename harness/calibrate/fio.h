@@ -11,6 +11,7 @@ struct gnn_fio_job {
     char name[GNN_NAME_MAX];
     double read_iops, read_bytes_per_s;
     double write_iops, write_bytes_per_s, write_latency_ns; /* mean, from submission to completion */
+    double write_bytes;                                     /* in all; 0 where the report does not say */
 };
 
 struct gnn_fio_report {

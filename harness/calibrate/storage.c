@@ -3,6 +3,7 @@
  * meets one reading of a point and not all of them. */
 #include "harness/calibrate/fio.h"
 #include "harness/calibrate/internal.h"
+#include "harness/calibrate/sustained.h"
 #include "harness/measure/device.h"
 
 #include <assert.h>
@@ -148,21 +149,21 @@ static void keep_grid(struct gnn_calibration *out, struct grid *grid, uint32_t p
         }
 }
 
-/* ---- writes, and reads in order ---- */
+/* ---- writes, mixtures, and reads in order ---- */
 
-static const struct gnn_fio_job *job_named(const struct gnn_fio_report *report, const char *name)
+/* What is written over: a file of this program's own, written before, as reads of unwritten extents never reach the
+ * device. */
+static const char *written_path(const struct gnn_bench *b, char path[GNN_BENCH_PATH_BYTES + 16])
 {
-    for (uint32_t i = 0; i < report->count; i++)
-        if (strcmp(report->jobs[i].name, name) == 0)
-            return &report->jobs[i];
-    return NULL;
+    (void)snprintf(path, GNN_BENCH_PATH_BYTES + 16, "%s/written", b->scratch);
+    return b->data_given ? path : b->data;
 }
 
 static enum gnn_status stream_once(void *ctx, double *values, struct gnn_err *err)
 {
     struct gnn_bench *const b = ctx;
     char written[GNN_BENCH_PATH_BYTES + 16];
-    (void)snprintf(written, sizeof written, "%s/written", b->scratch);
+    const char *const mixed_path = written_path(b, written);
     const uint32_t runtime_ms = b->config->quick ? 30 : 500;
     struct gnn_fio_report *report;
     GNN_NEW(report, 1, err, "calibrate: fio's report: %zu bytes", sizeof *report);
@@ -174,19 +175,24 @@ static enum gnn_status stream_once(void *ctx, double *values, struct gnn_err *er
                       "iodepth=1\n"
                       "[iops]\nstonewall\nfilename=%s\nrw=randwrite\nnorandommap=1\nbs=4k\niodepth=32\n"
                       "[bandwidth]\nstonewall\nfilename=%s\nrw=write\nbs=1m\niodepth=8\n"
+                      "[mixed]\nstonewall\nfilename=%s\nrw=randrw\nrwmixread=%d\nnorandommap=1\nbs=%d\niodepth=32\n"
                       "[sequential]\nstonewall\nrw=read\nbs=1m\niodepth=8\nsize=%" PRIu64 "\n",
                       b->data_bytes < (64U << 20) ? b->data_bytes : (64U << 20), runtime_ms, written, written, written,
-                      b->data_bytes);
+                      mixed_path, GNN_MIXED_READ_PERCENT, GNN_MIXED_BYTES, b->data_bytes);
     const enum gnn_status status = job_run(b, file, report, err);
-    const struct gnn_fio_job *const latency = job_named(report, "latency"), *const iops = job_named(report, "iops"),
-                                    *const bandwidth = job_named(report, "bandwidth"),
-                                    *const sequential = job_named(report, "sequential");
-    const bool whole = status == GNN_OK && latency != NULL && iops != NULL && bandwidth != NULL && sequential != NULL;
+    const struct gnn_fio_job *const latency = gnn_fio_job_named(report, "latency");
+    const struct gnn_fio_job *const iops = gnn_fio_job_named(report, "iops");
+    const struct gnn_fio_job *const bandwidth = gnn_fio_job_named(report, "bandwidth");
+    const struct gnn_fio_job *const mixed = gnn_fio_job_named(report, "mixed");
+    const struct gnn_fio_job *const sequential = gnn_fio_job_named(report, "sequential");
+    const bool whole =
+        status == GNN_OK && latency != NULL && iops != NULL && bandwidth != NULL && mixed != NULL && sequential != NULL;
     if (whole) {
         values[0] = latency->write_latency_ns;
         values[1] = iops->write_iops;
         values[2] = bandwidth->write_bytes_per_s;
-        values[3] = sequential->read_bytes_per_s;
+        values[3] = mixed->read_bytes_per_s + mixed->write_bytes_per_s;
+        values[4] = sequential->read_bytes_per_s;
     }
     free(report);
     if (status == GNN_OK && !whole)
@@ -196,11 +202,40 @@ static enum gnn_status stream_once(void *ctx, double *values, struct gnn_err *er
 
 static enum gnn_status measure_streams(struct gnn_bench *b, struct gnn_err *err)
 {
-    struct gnn_figure figures[4];
-    GNN_TRY(gnn_figures_measure(stream_once, b, b->config->quick ? 1 : 3, 4, figures, err));
-    memcpy(&b->out->figure[GNN_FIGURE_WRITE_LATENCY], figures, 3 * sizeof *figures);
-    b->out->sequential_read_bytes_per_s = figures[3].value;
+    struct gnn_figure figures[5];
+    GNN_TRY(gnn_figures_measure(stream_once, b, b->config->quick ? 1 : 3, 5, figures, err));
+    memcpy(&b->out->figure[GNN_FIGURE_WRITE_LATENCY], figures, 4 * sizeof *figures);
+    b->out->sequential_read_bytes_per_s = figures[4].value;
     return GNN_OK;
+}
+
+/* Twenty seconds of writing in order, in pieces: long enough for a small write cache or a volume's credits, not for
+ * every drive's. Comes last of what asks the device for its speed. */
+static enum gnn_status sustained_pieces(struct gnn_bench *b, struct gnn_fio_report *report, struct gnn_err *err)
+{
+    char written[GNN_BENCH_PATH_BYTES + 16];
+    FILE *const file = job_open(b);
+    if (file != NULL) {
+        (void)fprintf(file,
+                      "allow_file_create=1\nfilename=%s\nrw=write\nbs=1m\niodepth=8\nsize=%" PRIu64
+                      "\ntime_based=1\nruntime=%ums\n",
+                      written_path(b, written), b->data_given ? UINT64_C(64) << 20 : b->data_bytes,
+                      b->config->quick ? 30U : 2000U);
+        for (uint32_t i = 0; i < GNN_SUSTAINED_PIECES; i++)
+            (void)fprintf(file, "[piece%u]\nstonewall\n", i);
+    }
+    return job_run(b, file, report, err);
+}
+
+static enum gnn_status measure_sustained(struct gnn_bench *b, struct gnn_err *err)
+{
+    struct gnn_fio_report *report;
+    GNN_NEW(report, 1, err, "calibrate: fio's report: %zu bytes", sizeof *report);
+    enum gnn_status status = sustained_pieces(b, report, err);
+    const double full_bytes_per_s = b->out->figure[GNN_FIGURE_WRITE_BANDWIDTH].value;
+    GNN_NEXT(status, gnn_sustained_of(report, full_bytes_per_s, &b->out->sustained, err));
+    free(report);
+    return status;
 }
 
 /* ---- the whole ---- */
@@ -244,5 +279,7 @@ enum gnn_status gnn_bench_storage(struct gnn_bench *b, struct gnn_err *err)
             : read_grid(b, grid, report, err);
     free(report);
     free(grid);
-    return status == GNN_OK ? measure_streams(b, err) : status;
+    GNN_NEXT(status, measure_streams(b, err));
+    GNN_NEXT(status, measure_sustained(b, err));
+    return status;
 }

@@ -24,6 +24,8 @@ static const struct row rows[] = {
     {GNN_FIGURE_WRITE_LATENCY, SHAPE_NS, "storage", "write_latency", "fio randwrite, 4 KiB, direct, depth 1"},
     {GNN_FIGURE_WRITE_IOPS, SHAPE_PER_S, "storage", "write_iops", "fio randwrite, 4 KiB, direct, depth 32"},
     {GNN_FIGURE_WRITE_BANDWIDTH, SHAPE_MB_PER_S, "storage", "write_bandwidth", "fio write, 1 MiB, direct, depth 8"},
+    {GNN_FIGURE_MIXED_BANDWIDTH, SHAPE_MB_PER_S, "storage", "mixed_bandwidth",
+     "fio randrw, 70 % read, 128 KiB, direct, depth 32, both together"},
     {GNN_FIGURE_CLOCK, SHAPE_MHZ, "cpu", "clock", "additions that need one another, one a cycle"},
     {GNN_FIGURE_SAMPLED_EDGE, SHAPE_PS, "cpu", "sampled_edge",
      "the sampler, batch 10, fanout 10,10,10, without fetching, hashing, sorting"},
@@ -132,6 +134,19 @@ static void write_grid(FILE *out, const struct gnn_profile_storage *storage)
     }
 }
 
+/* Only of a device that became slower: for one that did not they say nothing. */
+static void write_sustained(FILE *out, const struct gnn_sustained *sustained)
+{
+    const double mib = sustained->burst_bytes / (1 << 20);
+    if (sustained->falls && round(mib) >= 1 && round(sustained->bytes_per_s * 1e-6) >= 1)
+        (void)fprintf(out,
+                      "write_sustained = %.0fMB/s measured: fio write, 1 MiB, direct, depth 8, the last 6 of 20 s\n"
+                      "write_burst = %.0fM measured: likewise, what went at full speed before\n",
+                      floor(sustained->bytes_per_s * 1e-6), mib);
+    else
+        (void)fprintf(out, "; writing in order kept its rate over %.1f GB\n", sustained->written_bytes * 1e-9);
+}
+
 static void write_storage(FILE *out, const struct gnn_calibration *c)
 {
     const struct gnn_profile_storage *const storage = &c->storage;
@@ -145,6 +160,7 @@ static void write_storage(FILE *out, const struct gnn_calibration *c)
                   storage->depth_max);
     write_grid(out, storage);
     write_rows(out, c, "storage");
+    write_sustained(out, &c->sustained);
     (void)fputs("readahead = ", out);
     write_size(out, storage->readahead_bytes);
     (void)fputs(" stated: read_ahead_kb of the kernel\n", out);

@@ -266,8 +266,8 @@ static inline void fuzz_fio(const unsigned char *data, size_t len)
         assert(report->count >= 1 && report->count <= GNN_FIO_JOBS_MAX && strlen(report->version) > 0);
         for (uint32_t i = 0; i < report->count; i++) {
             const struct gnn_fio_job *const job = &report->jobs[i];
-            const double figures[] = {job->read_iops, job->read_bytes_per_s, job->write_iops, job->write_bytes_per_s,
-                                      job->write_latency_ns};
+            const double figures[] = {job->read_iops,         job->read_bytes_per_s, job->write_iops,
+                                      job->write_bytes_per_s, job->write_latency_ns, job->write_bytes};
             for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
                 assert(isfinite(figures[f]) && figures[f] >= 0);
         }

@@ -3,6 +3,7 @@
 #include "harness/calibrate/busy.h"
 #include "harness/calibrate/calibrate.h"
 #include "harness/calibrate/fio.h"
+#include "harness/calibrate/sustained.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -96,6 +97,94 @@ static void test_bad_fio_reports(void **state)
                      bad_reports[i].status, bad_reports[i].message);
     }
     free(r);
+}
+
+/* ---- mixtures, and writing for long ---- */
+
+/* A job of both kinds, as fio 3.33 prints it. */
+static const char mixed_report[] =
+    "{ \"fio version\" : \"fio-3.33\", \"jobs\" : [\n"
+    "    { \"jobname\" : \"mixed\", \"error\" : 0,\n"
+    "      \"read\" : { \"io_bytes\" : 734003200, \"bw_bytes\" : 366818190, \"iops\" : 2798.6 },\n"
+    "      \"write\" : { \"io_bytes\" : 314572800, \"bw_bytes\" : 157207796, \"iops\" : 1199.4,\n"
+    "                    \"lat_ns\" : { \"mean\" : 8012345.5 } } } ] }";
+
+static void test_a_mixed_report(void **state)
+{
+    (void)state;
+    struct gnn_fio_report *const r = malloc(sizeof *r);
+    struct gnn_err err = {0};
+    assert_non_null(r);
+    assert_int_equal(gnn_fio_parse(mixed_report, r, &err), GNN_OK);
+    const struct gnn_fio_job *const mixed = gnn_fio_job_named(r, "mixed");
+    assert_non_null(mixed);
+    assert_null(gnn_fio_job_named(r, "mix"));
+    assert_true(mixed->read_bytes_per_s == 366818190.0 && mixed->write_bytes_per_s == 157207796.0);
+    assert_true(mixed->write_bytes == 314572800.0);
+    free(r);
+}
+
+/* Pieces of two seconds each, at these MB/s, as a report of fio's; the text is to be freed. */
+static char *pieces_text(const double *mb_per_s, uint32_t count)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    (void)fprintf(out, "{ \"fio version\" : \"fio-3.33\", \"jobs\" : [");
+    for (uint32_t i = 0; i < count; i++)
+        (void)fprintf(out,
+                      "%s{ \"jobname\" : \"piece%u\", \"read\" : { \"iops\" : 0, \"bw_bytes\" : 0 }, \"write\" : "
+                      "{ \"iops\" : %.0f, \"bw_bytes\" : %.0f, \"io_bytes\" : %.0f } }",
+                      i == 0 ? "" : ",", i, mb_per_s[i] / 1.048576, 1e6 * mb_per_s[i], 2e6 * mb_per_s[i]);
+    (void)fprintf(out, "] }");
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static enum gnn_status sustained(const double *mb_per_s, uint32_t count, double full, struct gnn_sustained *out)
+{
+    struct gnn_fio_report *const r = malloc(sizeof *r);
+    char *const text = pieces_text(mb_per_s, count);
+    assert_non_null(r);
+    assert_int_equal(gnn_fio_parse(text, r, NULL), GNN_OK);
+    const enum gnn_status status = gnn_sustained_of(r, full, out, NULL);
+    free(text);
+    free(r);
+    return status;
+}
+
+/* 3.3 GB at 500 MB/s, then 100: three pieces whole, 0.6 s of the fourth. */
+static void test_a_device_that_falls(void **state)
+{
+    (void)state;
+    static const double rates[] = {500, 500, 500, 220, 100, 100, 100, 100, 100, 100};
+    struct gnn_sustained s;
+    assert_int_equal(sustained(rates, 10, 500e6, &s), GNN_OK);
+    assert_true(s.falls);
+    assert_true(fabs(s.bytes_per_s - 100e6) < 1);
+    assert_true(fabs(s.burst_bytes - 3.3e9) < 1e3);
+    assert_true(fabs(s.written_bytes - 4.64e9) < 1);
+    assert_int_equal(sustained(rates, 10, 90e6, &s), GNN_OK); /* no more than what it writes for a moment */
+    assert_true(s.bytes_per_s == 90e6);
+    assert_int_equal(sustained(rates, 9, 500e6, &s), GNN_EFORMAT);
+    static const double stuck[] = {500, 500, 500, 0, 100, 100, 100, 100, 100, 100};
+    assert_int_equal(sustained(stuck, 10, 500e6, &s), GNN_EFORMAT);
+}
+
+/* A tenth up and down, or one slow piece, is no fall. */
+static void test_a_device_that_keeps_its_rate(void **state)
+{
+    (void)state;
+    static const double rates[][10] = {{500, 500, 500, 500, 500, 500, 500, 500, 500, 500},
+                                       {500, 450, 540, 510, 470, 460, 530, 450, 410, 480},
+                                       {500, 500, 90, 500, 500, 500, 500, 100, 500, 500}};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        struct gnn_sustained s;
+        assert_int_equal(sustained(rates[i], 10, 500e6, &s), GNN_OK);
+        assert_false(s.falls);
+        assert_true(s.bytes_per_s == 0 && s.burst_bytes == 0);
+    }
 }
 
 /* ---- figures ---- */
@@ -194,8 +283,8 @@ static struct gnn_calibration *some_calibration(void)
         c->figure[i] = (struct gnn_figure){.value = 1001 + i, .spread = i % 3 * 0.2};
     c->figure[GNN_FIGURE_PROCESS].value = 3 << 20;
     static const enum gnn_figure_id rates[] = {
-        GNN_FIGURE_WRITE_BANDWIDTH,  GNN_FIGURE_CLOCK,      GNN_FIGURE_GEMM, GNN_FIGURE_BANDWIDTH,
-        GNN_FIGURE_BANDWIDTH_SHARED, GNN_FIGURE_HOST_GATHER};
+        GNN_FIGURE_WRITE_BANDWIDTH, GNN_FIGURE_MIXED_BANDWIDTH,  GNN_FIGURE_CLOCK,      GNN_FIGURE_GEMM,
+        GNN_FIGURE_BANDWIDTH,       GNN_FIGURE_BANDWIDTH_SHARED, GNN_FIGURE_HOST_GATHER};
     for (uint32_t i = 0; i < sizeof rates / sizeof *rates; i++)
         c->figure[rates[i]].value *= 1e6;
     return c;
@@ -253,6 +342,7 @@ static void test_figures_survive(void **state)
         {GNN_FIGURE_WRITE_LATENCY, p->storage.write_latency_ns, 1},
         {GNN_FIGURE_WRITE_IOPS, p->storage.write_iops, 1},
         {GNN_FIGURE_WRITE_BANDWIDTH, p->storage.write_bytes_per_s, 1},
+        {GNN_FIGURE_MIXED_BANDWIDTH, p->storage.mixed_bytes_per_s, 1},
         {GNN_FIGURE_SAMPLED_EDGE, cpu->work_ps[GNN_WORK_SAMPLED_EDGE], 1000},
         {GNN_FIGURE_HASHED_ID, cpu->work_ps[GNN_WORK_HASHED_ID], 1000},
         {GNN_FIGURE_SORTED_KEY, cpu->work_ps[GNN_WORK_SORTED_KEY], 1000},
@@ -287,6 +377,29 @@ static void test_figures_survive(void **state)
     assert_int_equal(p->memory_bytes, c->memory_bytes);
     assert_string_equal(p->name, "this");
     assert_false(p->gpu.present);
+    gnn_profile_close(p);
+    free(c);
+}
+
+/* A device that fell has its two figures in the profile; of one that did not, the text says how much it was written. */
+static void test_a_sustained_rate_survives(void **state)
+{
+    (void)state;
+    struct gnn_calibration *const c = some_calibration();
+    c->sustained = (struct gnn_sustained){.written_bytes = 4.64e9};
+    struct gnn_profile *p = through_text(c);
+    assert_int_equal(p->storage.write_sustained_bytes_per_s, 0);
+    assert_int_equal(p->storage.write_burst_bytes, 0);
+    gnn_profile_close(p);
+    char *text = NULL;
+    assert_int_equal(gnn_calibration_text(c, &text, NULL), GNN_OK);
+    assert_non_null(strstr(text, "kept its rate over 4.6 GB"));
+    free(text);
+    c->sustained = (struct gnn_sustained){
+        .written_bytes = 4.64e9, .falls = true, .bytes_per_s = 100.7e6, .burst_bytes = 3.25 * 1024 * 1024 * 1024};
+    p = through_text(c);
+    assert_int_equal(p->storage.write_sustained_bytes_per_s, 100000000);
+    assert_int_equal(p->storage.write_burst_bytes, UINT64_C(3328) << 20);
     gnn_profile_close(p);
     free(c);
 }
@@ -395,11 +508,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fio_report),
         cmocka_unit_test(test_bad_fio_reports),
+        cmocka_unit_test(test_a_mixed_report),
+        cmocka_unit_test(test_a_device_that_falls),
+        cmocka_unit_test(test_a_device_that_keeps_its_rate),
         cmocka_unit_test(test_median_and_spread),
         cmocka_unit_test(test_repetitions),
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_grid_survives),
         cmocka_unit_test(test_figures_survive),
+        cmocka_unit_test(test_a_sustained_rate_survives),
         cmocka_unit_test(test_a_gpu_survives),
         cmocka_unit_test(test_text_tells_noise),
         cmocka_unit_test(test_text_refuses_nonsense),
