@@ -142,9 +142,9 @@ const struct gnn_option gnn_run_options[] = {
            .help = "who enforces --memory: the kernel (page cache included), or the program over its own allocations "
                    "alone"),
     OPTION("device-bps", BYTES, device_bps, "0", .unit = "bytes/s",
-           .help = "throttle reads of the dataset's device; 0 = none"),
+           .help = "throttle reads and writes of the dataset's device, each; 0 = none"),
     OPTION("device-iops", U64, device_iops, "0", .unit = "reads/s", .max = UINT32_MAX,
-           .help = "throttle reads of the dataset's device; 0 = none"), /* the kernel's limit */
+           .help = "throttle reads and writes of the dataset's device, each; 0 = none"), /* the kernel's limit */
     OPTION("device-readahead", TEXT, device_readahead, "", .unit = "SIZE",
            .help = "readahead of the dataset's device while the run lasts (needs root), or of the profile's: 0, 128K; "
                    "empty: as it is",

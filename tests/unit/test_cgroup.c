@@ -3,6 +3,7 @@
 #include "harness/confine/confine.h"
 #include "harness/confine/group_file.h"
 #include "harness/measure/device.h"
+#include "harness/world/measured/measured.h"
 #include "tests/support/must.h"
 #include "tests/support/sanitizers.h"
 
@@ -239,10 +240,49 @@ static void cached_file_is_charged_and_reads_are_counted(void **state)
     (void)close(fd);
 }
 
-/* 4 MiB at 8 MiB/s take half a second, at the disk's own speed a few milliseconds. */
-static void throttle_slows_direct_reads(void **state)
+/* Moves 4 MiB of fd; returns whether all of it was moved. */
+typedef bool move_fn(int fd, unsigned char *block);
+
+static bool read_directly(int fd, unsigned char *block)
 {
-    (void)state;
+    return pread(fd, block, 4 * MIB, 0) == 4 * MIB;
+}
+
+static bool write_directly(int fd, unsigned char *block)
+{
+    return pwrite(fd, block, 4 * MIB, 0) == 4 * MIB;
+}
+
+/* The same by a ring of the measured world, which has the group of the thread that hands over. */
+static bool write_by_ring(int fd, unsigned char *block)
+{
+    char path[64];
+    struct gnn_world *world;
+    struct gnn_file *file;
+    struct gnn_ring *ring;
+    struct gnn_write writes[4];
+    struct gnn_completion done[4];
+    uint32_t accepted = 0, got = 0;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (gnn_world_measured_open(NULL, &world, NULL) != GNN_OK ||
+        gnn_file_open(world, path, GNN_OPEN_WRITE | GNN_OPEN_DIRECT, &file, NULL) != GNN_OK ||
+        gnn_ring_open(world, &(struct gnn_ring_config){.depth = 4}, &ring, NULL) != GNN_OK)
+        return false;
+    for (uint64_t i = 0; i < 4; i++)
+        writes[i] = (struct gnn_write){.file = file, .offset_bytes = i * MIB, .src = block + i * MIB, .len_bytes = MIB};
+    bool ok = gnn_ring_submit_writes(world, ring, writes, 4, &accepted, NULL) == GNN_OK && accepted == 4 &&
+              gnn_ring_wait(world, ring, 4, 4, done, &got, NULL) == GNN_OK && got == 4;
+    for (int i = 0; i < 4; i++)
+        ok = ok && done[i].result == MIB;
+    gnn_ring_close(world, ring);
+    gnn_file_close(world, file);
+    gnn_world_measured_close(world);
+    return ok;
+}
+
+/* 4 MiB at 8 MiB/s take half a second, at the disk's own speed a few milliseconds. */
+static void throttle_slows(move_fn *move)
+{
     const struct gnn_confine confine = detect_or_skip();
     struct gnn_device_info device;
     struct gnn_err err = {0};
@@ -267,7 +307,7 @@ static void throttle_slows_direct_reads(void **state)
         (void)clock_gettime(CLOCK_MONOTONIC, &start);
         const pid_t child = fork();
         if (child == 0)
-            _exit(gnn_cgroup_enter(cgroup) == 0 && pread(fd, block, 4 * MIB, 0) == 4 * MIB ? 0 : 1);
+            _exit(gnn_cgroup_enter(cgroup) == 0 && move(fd, block) ? 0 : 1);
         int status = 1;
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
@@ -284,6 +324,24 @@ static void throttle_slows_direct_reads(void **state)
     (void)close(fd);
 }
 
+static void throttle_slows_direct_reads(void **state)
+{
+    (void)state;
+    throttle_slows(read_directly);
+}
+
+static void throttle_slows_direct_writes(void **state)
+{
+    (void)state;
+    throttle_slows(write_directly);
+}
+
+static void throttle_slows_writes_of_a_ring(void **state)
+{
+    (void)state;
+    throttle_slows(write_by_ring);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +353,8 @@ int main(void)
         cmocka_unit_test(dead_owners_are_reclaimed),
         cmocka_unit_test(cached_file_is_charged_and_reads_are_counted),
         cmocka_unit_test(throttle_slows_direct_reads),
+        cmocka_unit_test(throttle_slows_direct_writes),
+        cmocka_unit_test(throttle_slows_writes_of_a_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
