@@ -1,8 +1,8 @@
 #include "harness/calibrate/calibrate.h"
 
-#include "harness/base/plain_text.h"
 #include "harness/base/text_file.h"
 #include "harness/calibrate/internal.h"
+#include "harness/fio/fio.h"
 #include "harness/measure/environment.h"
 #include "harness/world/measured/measured.h"
 
@@ -61,14 +61,7 @@ static enum gnn_status choose_places(struct gnn_bench *b, struct gnn_err *err)
     struct stat info;
     char dir[GNN_BENCH_PATH_BYTES];
     const char *const device = b->config->device;
-    /* Between them fio sees several files, variables, arithmetic or comments. */
-    const char *const odd = strpbrk(device, ":$`;#\"'\\");
-    if (odd != NULL || !gnn_text_is_plain(device) || device[0] == ' ' || device[strlen(device) - 1] == ' ')
-        return gnn_fail(err, GNN_EUSAGE,
-                        "--device %s: fio gives a meaning to %s%.*s%s in a path: name it through a link without such "
-                        "characters",
-                        device, odd != NULL ? "'" : "blanks and control characters", odd != NULL ? 1 : 0,
-                        odd != NULL ? odd : "", odd != NULL ? "'" : "");
+    GNN_TRY(gnn_fio_check_path("--device", device, err));
     if (stat(device, &info) != 0)
         return gnn_fail(err, GNN_ENOENT, "--device %s: %s", device, strerror(errno));
     if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))

@@ -1,9 +1,9 @@
 /* The storage device, by fio: the time between two completions of random direct reads at every size and depth. Each
  * point is read several times, the whole grid through before it starts again, so that a disturbance of some seconds
  * meets one reading of a point and not all of them. */
-#include "harness/calibrate/fio.h"
 #include "harness/calibrate/internal.h"
 #include "harness/calibrate/sustained.h"
+#include "harness/fio/fio.h"
 #include "harness/measure/device.h"
 
 #include <assert.h>

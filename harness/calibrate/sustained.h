@@ -3,7 +3,7 @@
 #define GNN_CALIBRATE_SUSTAINED_H
 
 #include "harness/calibrate/calibrate.h"
-#include "harness/calibrate/fio.h"
+#include "harness/fio/fio.h"
 
 enum { GNN_SUSTAINED_PIECES = 10 };
 

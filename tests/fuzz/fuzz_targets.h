@@ -6,12 +6,12 @@
 
 #include "harness/base/ini.h"
 #include "harness/base/units.h"
-#include "harness/calibrate/fio.h"
 #include "harness/cli/commands.h"
 #include "harness/dataset/edges.h"
 #include "harness/dataset/prepare.h"
 #include "harness/dataset/recipe_file.h"
 #include "harness/dataset/triples.h"
+#include "harness/fio/fio.h"
 #include "harness/run/fault_option.h"
 #include "harness/storage/meta.h"
 #include "harness/world/profile.h"
@@ -266,8 +266,9 @@ static inline void fuzz_fio(const unsigned char *data, size_t len)
         assert(report->count >= 1 && report->count <= GNN_FIO_JOBS_MAX && strlen(report->version) > 0);
         for (uint32_t i = 0; i < report->count; i++) {
             const struct gnn_fio_job *const job = &report->jobs[i];
-            const double figures[] = {job->read_iops,         job->read_bytes_per_s, job->write_iops,
-                                      job->write_bytes_per_s, job->write_latency_ns, job->write_bytes};
+            const double figures[] = {job->read_iops,  job->read_bytes_per_s,  job->read_latency_ns,
+                                      job->write_iops, job->write_bytes_per_s, job->write_latency_ns,
+                                      job->write_bytes};
             for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
                 assert(isfinite(figures[f]) && figures[f] >= 0);
         }

@@ -2,8 +2,8 @@
  * check of the simulated device. */
 #include "harness/calibrate/busy.h"
 #include "harness/calibrate/calibrate.h"
-#include "harness/calibrate/fio.h"
 #include "harness/calibrate/sustained.h"
+#include "harness/fio/fio.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -49,10 +49,12 @@ static void test_fio_report(void **state)
     assert_string_equal(r->jobs[0].name, "d16");
     assert_true(fabs(r->jobs[0].read_iops - 80850.117882) < 1e-6);
     assert_true(r->jobs[0].read_bytes_per_s == 331200000.0);
+    assert_true(r->jobs[0].read_latency_ns == 197500.25);
     assert_true(r->jobs[0].write_iops == 0 && r->jobs[0].write_latency_ns == 0);
     assert_string_equal(r->jobs[1].name, "latency");
     assert_true(fabs(r->jobs[1].write_latency_ns - 45100.5) < 1e-6);
     assert_true(fabs(r->jobs[1].write_iops - 21484.5) < 1e-6);
+    assert_true(r->jobs[1].read_latency_ns == 0);
     free(r);
 }
 
@@ -78,6 +80,9 @@ static const struct {
      GNN_EFORMAT, "\"a\": no iops"},
     {JOBS("{ \"jobname\" : \"a\", \"read\" : { \"iops\" : -1, \"bw_bytes\" : 1 }, \"write\" : " SIDE " }"), GNN_EFORMAT,
      "\"a\": no iops"},
+    {JOBS("{ \"jobname\" : \"a\", \"read\" : { \"iops\" : 1, \"bw_bytes\" : 1, \"lat_ns\" : { \"mean\" : -1 } }, "
+          "\"write\" : " SIDE " }"),
+     GNN_EFORMAT, "negative latency"},
     {JOBS("{ \"jobname\" : \"a\", \"error\" : 28, \"read\" : " SIDE ", \"write\" : " SIDE " }"), GNN_ENOSPC,
      "\"a\" failed"},
     {JOBS("{ \"jobname\" : \"a\", \"error\" : 5, \"read\" : " SIDE ", \"write\" : " SIDE " }"), GNN_EIO,

@@ -1,6 +1,9 @@
-#include "harness/calibrate/fio.h"
+#include "harness/fio/fio.h"
+
+#include "harness/base/plain_text.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -25,6 +28,15 @@ static enum gnn_status number_of(const json_t *object, const char *job, const ch
     return GNN_OK;
 }
 
+/* With its clock reads reduced fio leaves the latency out, or 0. */
+static enum gnn_status latency_of(const json_t *direction, const char *job, double *out, struct gnn_err *err)
+{
+    *out = json_number_value(json_object_get(json_object_get(direction, "lat_ns"), "mean"));
+    if (*out < 0)
+        return gnn_fail(err, GNN_EFORMAT, "fio: job \"%s\": a negative latency in its report", job);
+    return GNN_OK;
+}
+
 static enum gnn_status parse_job(const json_t *from, struct gnn_fio_job *out, struct gnn_err *err)
 {
     const char *const name = json_string_value(json_object_get(from, "jobname"));
@@ -40,12 +52,11 @@ static enum gnn_status parse_job(const json_t *from, struct gnn_fio_job *out, st
     GNN_TRY(number_of(read, name, "bw_bytes", &out->read_bytes_per_s, err));
     GNN_TRY(number_of(write, name, "iops", &out->write_iops, err));
     GNN_TRY(number_of(write, name, "bw_bytes", &out->write_bytes_per_s, err));
-    /* With its clock reads reduced fio leaves the latency out, or 0. */
-    out->write_latency_ns = json_number_value(json_object_get(json_object_get(write, "lat_ns"), "mean"));
+    GNN_TRY(latency_of(read, name, &out->read_latency_ns, err));
+    GNN_TRY(latency_of(write, name, &out->write_latency_ns, err));
     out->write_bytes = json_number_value(json_object_get(write, "io_bytes"));
-    if (out->write_latency_ns < 0 || out->write_bytes < 0)
-        return gnn_fail(err, GNN_EFORMAT, "fio: job \"%s\": a negative latency or amount in its report", name);
-    return GNN_OK;
+    return out->write_bytes >= 0 ? GNN_OK
+                                 : gnn_fail(err, GNN_EFORMAT, "fio: job \"%s\": a negative amount in its report", name);
 }
 
 static enum gnn_status parse_root(const json_t *root, struct gnn_fio_report *out, struct gnn_err *err)
@@ -134,29 +145,68 @@ static void last_words(const char *text, char *out, size_t out_bytes)
     (void)snprintf(out, out_bytes, "%.*s", (int)(end - begin), text + begin);
 }
 
+/* Runs fio with argv and gives everything that it printed, to be freed. */
+static enum gnn_status run(const char *const *argv, char **text, struct gnn_err *err)
+{
+    pid_t child = 0;
+    FILE *from = NULL;
+    int exit_status = 0;
+    *text = NULL;
+    const int rc = start((char *const *)argv, &child, &from);
+    if (rc == ENOENT)
+        return gnn_fail(err, GNN_ENOTSUP, "fio is not there; install it: apt-get install fio");
+    if (rc != 0 || from == NULL)
+        return gnn_fail(err, GNN_ENOTSUP, "fio does not start: %s", strerror(rc != 0 ? rc : errno));
+    char *const printed = collect(child, from, &exit_status);
+    if (printed == NULL)
+        return gnn_fail(err, GNN_ENOMEM, "the text of fio's report");
+    if (WIFEXITED(exit_status) && WEXITSTATUS(exit_status) == 0) {
+        *text = printed;
+        return GNN_OK;
+    }
+    char words[256];
+    last_words(printed, words, sizeof words);
+    free(printed);
+    if (WIFSIGNALED(exit_status))
+        return gnn_fail(err, GNN_ECANCELLED, "fio was ended by signal %d", WTERMSIG(exit_status));
+    return gnn_fail(err, GNN_ENOTSUP, "fio ended with status %d: %s", WEXITSTATUS(exit_status), words);
+}
+
 enum gnn_status gnn_fio_run(const char *job_file, struct gnn_fio_report *out, struct gnn_err *err)
 {
     const char *const argv[] = {"fio", "--output-format=json", job_file, NULL};
-    pid_t child = 0;
-    FILE *from = NULL;
-    const int rc = start((char *const *)argv, &child, &from);
-    if (rc == ENOENT)
-        return gnn_fail(err, GNN_ENOTSUP, "calibrate: fio is not there; install it: apt-get install fio");
-    if (rc != 0 || from == NULL)
-        return gnn_fail(err, GNN_ENOTSUP, "calibrate: fio does not start: %s", strerror(rc != 0 ? rc : errno));
-    int exit_status = 0;
-    char *const text = collect(child, from, &exit_status);
-    if (text == NULL)
-        return gnn_fail(err, GNN_ENOMEM, "calibrate: the text of fio's report");
-    enum gnn_status status = GNN_OK;
-    if (WIFSIGNALED(exit_status)) {
-        status = gnn_fail(err, GNN_ECANCELLED, "calibrate: fio was ended by signal %d", WTERMSIG(exit_status));
-    } else if (WEXITSTATUS(exit_status) != 0) {
-        char words[256];
-        last_words(text, words, sizeof words);
-        status = gnn_fail(err, GNN_ENOTSUP, "calibrate: fio ended with status %d: %s", WEXITSTATUS(exit_status), words);
-    }
-    GNN_NEXT(status, gnn_fio_parse(text, out, err));
+    char *text;
+    GNN_TRY(run(argv, &text, err));
+    const enum gnn_status status = gnn_fio_parse(text, out, err);
     free(text);
     return status;
+}
+
+enum gnn_status gnn_fio_version(char *version, size_t version_bytes, struct gnn_err *err)
+{
+    static const char begin[] = "fio-";
+    const char *const argv[] = {"fio", "--version", NULL};
+    char *text, shown[64];
+    assert(version_bytes > sizeof begin);
+    GNN_TRY(run(argv, &text, err));
+    (void)snprintf(version, version_bytes, "%.*s", (int)strcspn(text, "\r\n"), text);
+    free(text);
+    if (strncmp(version, begin, strlen(begin)) == 0 && isdigit((unsigned char)version[strlen(begin)]))
+        return GNN_OK;
+    return gnn_fail(err, GNN_ENOTSUP,
+                    "the fio in $PATH is another program: `fio --version` says \"%s\", expected fio-3.33 or the like; "
+                    "install it: apt-get install fio",
+                    gnn_text_plain(version, shown, sizeof shown));
+}
+
+enum gnn_status gnn_fio_check_path(const char *what, const char *path, struct gnn_err *err)
+{
+    const char *const odd = strpbrk(path, ":$`;#\"'\\");
+    const size_t length = strlen(path);
+    if (odd == NULL && length > 0 && gnn_text_is_plain(path) && path[0] != ' ' && path[length - 1] != ' ')
+        return GNN_OK;
+    return gnn_fail(err, GNN_EUSAGE,
+                    "%s %s: fio gives a meaning to %s%.*s%s in a path: name it through a link without such characters",
+                    what, path, odd != NULL ? "'" : "blanks and control characters", odd != NULL ? 1 : 0,
+                    odd != NULL ? odd : "", odd != NULL ? "'" : "");
 }
