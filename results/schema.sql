@@ -17,7 +17,8 @@ CREATE TABLE runs (
     finished_unix_ns      INTEGER, -- of the last write to this row; NULL while running
     wall_ns               INTEGER, -- the worker's life: opening and evaluation included
 
-    system                TEXT,    -- what ran: a folder under systems/
+    system                TEXT,    -- what ran: a folder under systems/; fio: reads of a device for a figure, with
+                                   -- read_bytes_per_s, reads_per_s and read_latency_ns among the figures
     dataset               TEXT,    -- registry name or directory name
     scale                 TEXT,    -- '1' or '1/K' of the paper's dataset
     dim                   INTEGER, -- floats in a feature row

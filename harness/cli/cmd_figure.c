@@ -7,6 +7,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/sweep_run.h"
 #include "harness/figure/figure.h"
+#include "harness/figure/fio_cells.h"
 #include "harness/figure/show.h"
 #include "harness/figure/values.h"
 #include "harness/record/summary.h"
@@ -232,8 +233,35 @@ static enum gnn_status print_summary(const struct figures *f, struct gnn_err *er
 
 /* ---- one figure ---- */
 
-static int run_cells(const struct figures *f, const struct gnn_paper_figure *figure, bool *interrupted)
+static void raise_to(int exit_status, int *worst)
 {
+    *worst = exit_status > *worst ? exit_status : *worst;
+}
+
+static enum gnn_status stopped(const struct gnn_paper_figure *figure, struct gnn_err *err)
+{
+    return gnn_fail(err, GNN_ECANCELLED, "%s: stopped; the same command goes on", figure->id);
+}
+
+/* Without fio there is nothing to show: the error says how to get it. */
+static enum gnn_status run_by_fio(const struct figures *f, const struct gnn_paper_figure *figure, int *exit_status,
+                                  struct gnn_err *err)
+{
+    struct gnn_err cause = {0};
+    struct gnn_fio_ran ran;
+    const enum gnn_status status =
+        gnn_fio_cells_run(figure, f->config.repeat, gnn_cli_stop_on_signals(), &ran, &cause);
+    raise_to(ran.failed > 0 ? GNN_EXIT_FAILED : GNN_EXIT_OK, exit_status);
+    if (status == GNN_ECANCELLED)
+        return stopped(figure, err);
+    return status == GNN_OK ? GNN_OK : gnn_fail(err, status, "%s: %s", figure->id, cause.message);
+}
+
+/* Runs what is missing; *exit_status is raised by cells that failed. */
+static enum gnn_status run_cells(const struct figures *f, const struct gnn_paper_figure *figure, int *exit_status,
+                                 struct gnn_err *err)
+{
+    bool interrupted;
     const struct gnn_sweep_settings settings = {.repeat = f->config.repeat,
                                                 .jobs = f->config.jobs,
                                                 .resume = true,
@@ -241,7 +269,10 @@ static int run_cells(const struct figures *f, const struct gnn_paper_figure *fig
                                                 .silent = true,
                                                 .keep_going = true,
                                                 .prepare = true};
-    return gnn_sweep_run(figure->job, &settings, interrupted);
+    if (figure->by_fio)
+        return run_by_fio(f, figure, exit_status, err);
+    raise_to(gnn_sweep_run(figure->job, &settings, &interrupted), exit_status);
+    return interrupted ? stopped(figure, err) : GNN_OK;
 }
 
 static enum gnn_status show_figure(const struct figures *f, struct gnn_paper_figure *figure, struct gnn_err *err)
@@ -313,13 +344,8 @@ static enum gnn_status do_figure(struct figures *f, const struct found *found, s
                                  int *exit_status, struct gnn_err *err)
 {
     uint32_t cells, recorded;
-    if (f->config.run && !f->config.check) {
-        bool interrupted;
-        const int ran = run_cells(f, figure, &interrupted);
-        *exit_status = ran > *exit_status ? ran : *exit_status;
-        if (interrupted)
-            return gnn_fail(err, GNN_ECANCELLED, "%s: stopped; the same command goes on", found->id);
-    }
+    if (f->config.run && !f->config.check)
+        GNN_TRY(run_cells(f, figure, exit_status, err));
     GNN_TRY(gnn_figure_load(figure, f->config.any_build, f->config.repeat, err));
     gnn_figure_count(figure, &cells, &recorded);
     print_heading(found);

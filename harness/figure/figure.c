@@ -3,6 +3,7 @@
 #include "harness/base/ini.h"
 #include "harness/base/near_miss.h"
 #include "harness/base/units.h"
+#include "harness/figure/fio_cells.h"
 #include "harness/figure/metric.h"
 #include "harness/figure/values.h"
 #include "harness/run/machine.h"
@@ -13,7 +14,7 @@
 
 const char *const gnn_figure_charts[] = {"bars", "lines", "heat", "cdf", "time", "accuracy", "table", NULL};
 static const char *const other_sections[] = {"figure", "holds", "reasons", NULL};
-static const char *const other_keys[] = {"published", "at", "trains", NULL};
+static const char *const other_keys[] = {GNN_FIGURE_OWN_KEYS, NULL};
 
 /* ---- [figure] ---- */
 
@@ -25,9 +26,10 @@ static const struct {
     {                                                                                                                  \
 #field, offsetof(struct gnn_figure_about, field)                                                               \
     }
-    ABOUT(paper),   ABOUT(place), ABOUT(title),   ABOUT(chart),   ABOUT(x),       ABOUT(x_keys),    ABOUT(published_x),
-    ABOUT(facets),  ABOUT(y),     ABOUT(x_label), ABOUT(y_label), ABOUT(log),     ABOUT(published), ABOUT(note),
-    ABOUT(missing), ABOUT(scale), ABOUT(scaled),  ABOUT(target),  ABOUT(minutes),
+    ABOUT(paper),   ABOUT(place),       ABOUT(title),     ABOUT(chart),   ABOUT(x),
+    ABOUT(x_keys),  ABOUT(published_x), ABOUT(facets),    ABOUT(y),       ABOUT(x_label),
+    ABOUT(y_label), ABOUT(log),         ABOUT(published), ABOUT(note),    ABOUT(missing),
+    ABOUT(scale),   ABOUT(scaled),      ABOUT(target),    ABOUT(minutes), ABOUT(measured_by),
 #undef ABOUT
 };
 enum { ABOUT_KEYS = sizeof about_keys / sizeof *about_keys };
@@ -66,6 +68,9 @@ static enum gnn_status check_about(const struct gnn_ini *ini, const struct gnn_f
     if (!drawn)
         return gnn_fail(err, GNN_EUSAGE, "%s: chart \"%s\" is none of bars, lines, heat, cdf, time, accuracy, table",
                         gnn_ini_name(ini), about->chart);
+    if (about->measured_by[0] != '\0' && strcmp(about->measured_by, "fio") != 0)
+        return gnn_fail(err, GNN_EUSAGE, "%s: measured_by \"%s\": only fio measures figures besides the systems",
+                        gnn_ini_name(ini), about->measured_by);
     if (about->missing[0] == '\0' && about->y[0] == '\0')
         return gnn_fail(err, GNN_EUSAGE, "%s: [figure] has no y, a metric", gnn_ini_name(ini));
     return GNN_OK;
@@ -319,27 +324,38 @@ static enum gnn_status fix_option(const char *fix, struct gnn_kv_list *overrides
     return gnn_kv_set(overrides, key, sign + 1, err);
 }
 
+/* Puts where runs go and how large they are over what the file says. */
+static enum gnn_status place_options(const struct gnn_paper_figure *figure, const struct gnn_figure_setup *setup,
+                                     struct gnn_kv_list *overrides, struct gnn_err *err)
+{
+    char scale[32];
+    (void)snprintf(scale, sizeof scale, "1/%u", figure->scale_divisor);
+    GNN_TRY(gnn_kv_set(overrides, "db", setup->db, err));
+    GNN_TRY(gnn_kv_set(overrides, "data", setup->data_dir, err));
+    return gnn_kv_set(overrides, "scale", scale, err);
+}
+
 static enum gnn_status open_cells(struct gnn_paper_figure *figure, const char *path,
                                   const struct gnn_figure_setup *setup, struct gnn_err *err)
 {
-    char scale[32];
     struct gnn_kv_list overrides = {0};
     const struct gnn_job_options options = {.overrides = &overrides,
                                             .other_sections = other_sections,
                                             .other_keys = other_keys,
                                             .keep_refused = true,
-                                            .pass_without_system = true};
-    (void)snprintf(scale, sizeof scale, "1/%u", figure->scale_divisor);
-    enum gnn_status status = gnn_kv_set(&overrides, "db", setup->db, err);
-    GNN_NEXT(status, gnn_kv_set(&overrides, "data", setup->data_dir, err));
-    GNN_NEXT(status, gnn_kv_set(&overrides, "scale", scale, err));
+                                            .foreign_keys = figure->by_fio,
+                                            .pass_without_system = !figure->by_fio};
+    enum gnn_status status = figure->by_fio ? GNN_OK : place_options(figure, setup, &overrides, err);
     GNN_NEXT(status, fix_option(setup->fix, &overrides, err));
     GNN_NEXT(status, gnn_job_open(path, &options, &figure->job, err));
     gnn_kv_clear(&overrides);
     GNN_TRY(status);
     GNN_NEW(figure->cells, (size_t)figure->job->count + 1, err, "cells of %s", path);
     for (uint32_t i = 0; i < figure->job->count; i++) {
-        set_up_cell(figure, &figure->job->cells[i], setup->world);
+        if (figure->by_fio)
+            gnn_fio_cell_set_up(figure, setup, &figure->job->cells[i]);
+        else
+            set_up_cell(figure, &figure->job->cells[i], setup->world);
         GNN_TRY(place_cell(figure, i, err));
     }
     return GNN_OK;
@@ -380,7 +396,8 @@ static enum gnn_status choose_scale(struct gnn_paper_figure *figure, const struc
                                     struct gnn_err *err)
 {
     figure->scale_divisor = setup->scale_divisor != 0 ? setup->scale_divisor : 1;
-    figure->own_setup = setup->scale_divisor == 0 && setup->world == GNN_WORLD_SIMULATED;
+    figure->by_fio = figure->about.measured_by[0] != '\0';
+    figure->own_setup = setup->scale_divisor == 0 && (figure->by_fio || setup->world == GNN_WORLD_SIMULATED);
     if (setup->scale_divisor != 0 || figure->about.scale[0] == '\0')
         return GNN_OK;
     return gnn_parse_scale(figure->about.scale, &figure->scale_divisor, err);

@@ -13,7 +13,11 @@
  * target, published (what each metric is called there, - for none), published_x (what x is called there), note, missing
  * (why there is no such figure here; then there are no cells), minutes (of one core, what all cells take as the file
  * has them: for an estimate before anything was run), scale ("1/100": where none is asked for), scaled (parameters of
- * systems that are sizes of the paper's).
+ * systems that are sizes of the paper's), measured_by (fio: see below).
+ *
+ * With `measured_by = fio` a case is a job of fio's and no run of a system: its keys are fio's own, several values of
+ * one stand between bars, and what is read is a file that it writes first (fio_cells.h). It is measured on this
+ * machine, whatever the world of others.
  *
  * A case with `trains = yes` computes in earnest, on this machine and its processors, whatever the world of the others:
  * its series takes the accuracy of each epoch from there and everything else from its other case. `target` in [figure]
@@ -37,6 +41,8 @@ enum { GNN_FIGURE_SERIES_MAX = 16, GNN_FIGURE_METRICS_MAX = 10, GNN_FIGURE_PREDI
  * names hold _p50 and the like; "time" shows what processors and storage did over a run, a panel a cell; "accuracy" the
  * accuracy after each epoch over the time until then; "table" no picture. Ends with NULL. */
 extern const char *const gnn_figure_charts[];
+/* Keys of a case that are the figure's own, no option of what runs it. */
+#define GNN_FIGURE_OWN_KEYS "published", "at", "trains"
 
 struct gnn_figure_about {
     char paper[GNN_FIGURE_LINE], place[GNN_FIGURE_LINE], title[GNN_FIGURE_LINE], chart[GNN_FIGURE_LINE];
@@ -44,7 +50,7 @@ struct gnn_figure_about {
     char x_label[GNN_FIGURE_LINE], y_label[GNN_FIGURE_LINE], log[GNN_FIGURE_LINE];
     char published[GNN_FIGURE_LINE], published_x[GNN_FIGURE_LINE], note[GNN_FIGURE_LINE], missing[GNN_FIGURE_LINE];
     char scale[GNN_FIGURE_LINE], scaled[GNN_FIGURE_LINE], target[GNN_FIGURE_LINE];
-    char minutes[GNN_FIGURE_LINE];
+    char minutes[GNN_FIGURE_LINE], measured_by[GNN_FIGURE_LINE];
 };
 
 struct gnn_figure_series {
@@ -83,7 +89,8 @@ struct gnn_paper_figure {
     uint32_t predicate_count;
     struct gnn_published published;
     uint32_t scale_divisor;
-    bool own_setup; /* the cells are as the file has them: in the simulated world, at the figure's own scale */
+    bool own_setup; /* the cells are as the file has them: in their own world, at the figure's own scale */
+    bool by_fio;    /* cells are jobs of fio's (fio_cells.h): of their run configurations db and data_dir alone count */
 };
 
 /* Where and at what size the cells are run. */

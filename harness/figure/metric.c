@@ -1,5 +1,6 @@
 #include "harness/figure/metric.h"
 
+#include "harness/figure/fio_cells.h"
 #include "harness/record/summary.h"
 
 #include <assert.h>
@@ -285,6 +286,22 @@ static double read_bound_ratio(const struct gnn_run_record *run)
     return known(run->counters.device_read_bytes) / known(gnn_run_bound_bytes(run));
 }
 
+/* A figure of the one epoch that stands for what fio told. */
+static double of_fio(const struct gnn_run_record *run, const char *name)
+{
+    return run->epoch_count > 0 ? known(gnn_recorded_figure(&run->epochs[0], name)) : (double)NAN;
+}
+
+static double fio_read_mbps(const struct gnn_run_record *run)
+{
+    return of_fio(run, GNN_FIO_READ_RATE) / 1e6;
+}
+
+static double fio_read_us(const struct gnn_run_record *run)
+{
+    return of_fio(run, GNN_FIO_READ_LATENCY) / 1e3;
+}
+
 static double is_oom(const struct gnn_run_record *run)
 {
     return run->status == GNN_RUN_OOM || run->status == GNN_RUN_GPU_OOM ? 1 : 0;
@@ -321,6 +338,8 @@ static const struct {
     {"feature_gib", feature_gib, false},
     {"total_gib", total_gib, false},
     {"topology_gib", topology_gib, false},
+    {"fio.read_mbps", fio_read_mbps, false},
+    {"fio.read_us", fio_read_us, false},
     {"oom", is_oom, true},
     {"oot", is_oot, true},
 };

@@ -23,6 +23,7 @@
  *                    waits.gpu_busy_pct over those of its intervals that have more I/O wait than the mean
  *   target_s, target_epochs   until the accuracy of the figure's `target`, by the epoch time of the figure's world
  *   series.read_gbps the most that the drives delivered in an interval of the series, GB a second
+ *   fio.read_mbps, fio.read_us   of fio's reads (fio_cells.h): MB a second; the mean from submission to completion
  *   own.NAME         a system's own figure, of the last epoch; first.NAME: of the first */
 #ifndef GNN_FIGURE_METRIC_H
 #define GNN_FIGURE_METRIC_H

@@ -259,6 +259,16 @@ static const char *build_of(const struct gnn_run_record *run)
     return gnn_kv_get(&run->environment, "build.revision");
 }
 
+static const char *fio_of(const struct gnn_run_record *run)
+{
+    return gnn_kv_get(&run->environment, "fio.version");
+}
+
+static const char *read_size_of(const struct gnn_run_record *run)
+{
+    return fio_of(run) != NULL ? gnn_kv_get(&run->config, "bs") : NULL;
+}
+
 static const struct gnn_run_record *any_run(const struct gnn_paper_figure *figure, uint32_t *most)
 {
     const struct gnn_run_record *run = NULL;
@@ -286,6 +296,8 @@ void gnn_figure_caption(const struct gnn_paper_figure *figure, char *text, size_
     if (run->profile[0] != '\0')
         say_assumed(&c, run->profile);
     say(&c, ", scale 1/%u", figure->scale_divisor);
+    say_all(&c, figure, ", ", fio_of);
+    say_all(&c, figure, ", bytes a read ", read_size_of);
     say_all(&c, figure, ", compute ", compute_of);
     say_all(&c, figure, ", costs ", costs_of);
     say_all(&c, figure, ", bytes of device readahead ", readahead_of);

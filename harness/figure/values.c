@@ -1,5 +1,6 @@
 #include "harness/figure/values.h"
 
+#include "harness/figure/fio_cells.h"
 #include "harness/figure/metric.h"
 #include "harness/record/summary.h"
 #include "harness/run/sweep/lookup.h"
@@ -13,13 +14,17 @@ enum { REPETITIONS_MAX = 64 };
 
 /* ---- loading ---- */
 
-static enum gnn_status load_cell(const struct gnn_run_config *config, bool any_build, uint32_t most,
-                                 struct gnn_figure_cell *cell, struct gnn_err *err)
+static enum gnn_status load_cell(struct gnn_paper_figure *figure, uint32_t number, bool any_build, uint32_t most,
+                                 struct gnn_err *err)
 {
+    const struct gnn_run_config *const config = &figure->job->cells[number].config;
+    struct gnn_figure_cell *const cell = &figure->cells[number];
+    const uint32_t max = gnn_min_u32(most, REPETITIONS_MAX);
     int64_t ids[REPETITIONS_MAX];
     uint32_t count;
     struct gnn_db *db;
-    GNN_TRY(gnn_sweep_find(config, any_build, gnn_min_u32(most, REPETITIONS_MAX), ids, &count, err));
+    GNN_TRY(figure->by_fio ? gnn_fio_cell_find(figure, number, max, ids, &count, err)
+                           : gnn_sweep_find(config, any_build, max, ids, &count, err));
     gnn_run_records_free(cell->runs, cell->run_count);
     cell->runs = NULL;
     cell->run_count = 0;
@@ -37,7 +42,7 @@ enum gnn_status gnn_figure_load(struct gnn_paper_figure *figure, bool any_build,
     assert(most > 0);
     for (uint32_t i = 0; i < figure->job->count; i++)
         if (figure->job->cells[i].refusal[0] == '\0')
-            GNN_TRY(load_cell(&figure->job->cells[i].config, any_build, most, &figure->cells[i], err));
+            GNN_TRY(load_cell(figure, i, any_build, most, err));
     return GNN_OK;
 }
 
@@ -69,7 +74,8 @@ void gnn_figure_left(const struct gnn_paper_figure *figure, struct gnn_figure_le
         if (figure->job->cells[i].refusal[0] != '\0' || figure->cells[i].run_count > 0)
             continue;
         out->cells++;
-        (void)!gnn_sweep_cost(&figure->job->cells[i].config, &cost, &ignored);
+        (void)!(figure->by_fio ? gnn_fio_cell_cost(figure, i, &cost, &ignored)
+                               : gnn_sweep_cost(&figure->job->cells[i].config, &cost, &ignored));
         const double minutes = cost.host_ns != GNN_UNKNOWN ? (double)cost.host_ns / 60e9 : minutes_by_file(figure);
         if (isfinite(minutes))
             out->minutes += minutes;

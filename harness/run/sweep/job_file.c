@@ -116,7 +116,7 @@ static enum gnn_status put_key(struct reading *r, const char *name, const char *
             strlen(value) < GNN_TEXT_MAX ? GNN_OK : gnn_fail(&cause, GNN_EUSAGE, "%s: the value is too long", name);
         (void)snprintf(key->values.of[0], GNN_TEXT_MAX, "%s", value);
     } else {
-        status = gnn_grid_values(gnn_grid_option(name), value, &key->values, &cause);
+        status = gnn_grid_values(r->options->foreign_keys ? NULL : gnn_grid_option(name), value, &key->values, &cause);
     }
     if (status != GNN_OK && file != NULL)
         return gnn_fail(err, status, "%s:%u: %s: %s", file, line, name, cause.message);
@@ -191,6 +191,8 @@ static enum gnn_status fill_config(const struct reading *r, const uint32_t *choi
                                    struct gnn_err *err)
 {
     gnn_run_config_defaults(config);
+    if (r->options->foreign_keys)
+        return GNN_OK;
     for (int pass = 0; pass < 3; pass++)
         for (uint32_t i = 0; i < r->key_count; i++) {
             const struct key *const key = &r->keys[i];
@@ -230,7 +232,7 @@ static enum gnn_status add_cell(struct reading *r, const char *section, const ui
     for (uint32_t i = 0; i < r->key_count; i++)
         GNN_TRY(gnn_kv_set(&cell->choices, r->keys[i].name, r->keys[i].values.of[choice[i]], err));
     struct gnn_err cause = {0};
-    const enum gnn_status status = check_config(&cell->config, &cause);
+    const enum gnn_status status = r->options->foreign_keys ? GNN_OK : check_config(&cell->config, &cause);
     if (status == GNN_OK)
         return GNN_OK;
     if (!r->options->keep_refused)

@@ -31,6 +31,7 @@ struct gnn_job_options {
     const char *const *other_keys;       /* that are no options: kept among the choices alone */
     bool keep_refused;                   /* a combination that cannot be run is a cell with its refusal, no error */
     bool pass_without_system;            /* a case that names no system is none */
+    bool foreign_keys; /* keys are another program's: kept among the choices alone, and only bars part their values */
 };
 
 /* Reads the file and makes every combination, the last key turning fastest. GNN_EUSAGE names file, line or case, and

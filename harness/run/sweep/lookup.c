@@ -20,43 +20,57 @@ static struct gnn_wanted_run wanted_run(const struct gnn_run_config *config, con
 }
 
 /* *db is NULL where no database is. */
-static enum gnn_status open_database(const struct gnn_run_config *config, struct gnn_db **db, struct gnn_err *err)
+static enum gnn_status open_database(const char *path, struct gnn_db **db, struct gnn_err *err)
 {
     struct gnn_err trouble = {0};
     *db = NULL;
-    const enum gnn_status status = gnn_db_open(config->db, GNN_DB_READ, db, &trouble);
+    const enum gnn_status status = gnn_db_open(path, GNN_DB_READ, db, &trouble);
     if (status == GNN_OK || status == GNN_ENOENT)
         return GNN_OK;
     return gnn_fail(err, status, "--resume: %s", trouble.message);
+}
+
+enum gnn_status gnn_wanted_find(const char *path, const struct gnn_wanted_run *wanted, uint32_t max, int64_t *ids,
+                                uint32_t *count, struct gnn_err *err)
+{
+    struct gnn_db *db;
+    *count = 0;
+    GNN_TRY(open_database(path, &db, err));
+    if (db == NULL)
+        return GNN_OK;
+    const enum gnn_status status = gnn_db_find_done(db, wanted, max, ids, count, err);
+    gnn_db_close(db);
+    return status;
+}
+
+enum gnn_status gnn_wanted_cost(const char *path, const struct gnn_wanted_run *wanted, struct gnn_run_cost *out,
+                                struct gnn_err *err)
+{
+    struct gnn_db *db;
+    *out = (struct gnn_run_cost){.host_ns = GNN_UNKNOWN};
+    GNN_TRY(open_database(path, &db, err));
+    if (db == NULL)
+        return GNN_OK;
+    const enum gnn_status status = gnn_db_cost(db, wanted, out, err);
+    gnn_db_close(db);
+    return status;
 }
 
 enum gnn_status gnn_sweep_find(const struct gnn_run_config *config, bool any_build, uint32_t max, int64_t *ids,
                                uint32_t *count, struct gnn_err *err)
 {
     char identity[GNN_CHECKSUM_TEXT];
-    struct gnn_db *db;
     *count = 0;
     GNN_TRY(gnn_run_identity(config, GNN_IDENTITY_RUN, identity, err));
-    GNN_TRY(open_database(config, &db, err));
-    if (db == NULL)
-        return GNN_OK;
     const struct gnn_wanted_run wanted = wanted_run(config, identity, any_build);
-    const enum gnn_status status = gnn_db_find_done(db, &wanted, max, ids, count, err);
-    gnn_db_close(db);
-    return status;
+    return gnn_wanted_find(config->db, &wanted, max, ids, count, err);
 }
 
 enum gnn_status gnn_sweep_cost(const struct gnn_run_config *config, struct gnn_run_cost *out, struct gnn_err *err)
 {
     char identity[GNN_CHECKSUM_TEXT];
-    struct gnn_db *db;
     *out = (struct gnn_run_cost){.host_ns = GNN_UNKNOWN};
     GNN_TRY(gnn_run_identity(config, GNN_IDENTITY_RUN, identity, err));
-    GNN_TRY(open_database(config, &db, err));
-    if (db == NULL)
-        return GNN_OK;
     const struct gnn_wanted_run wanted = wanted_run(config, identity, true);
-    const enum gnn_status status = gnn_db_cost(db, &wanted, out, err);
-    gnn_db_close(db);
-    return status;
+    return gnn_wanted_cost(config->db, &wanted, out, err);
 }

@@ -13,4 +13,10 @@ GNN_MUST_CHECK enum gnn_status gnn_sweep_find(const struct gnn_run_config *confi
 GNN_MUST_CHECK enum gnn_status gnn_sweep_cost(const struct gnn_run_config *config, struct gnn_run_cost *out,
                                               struct gnn_err *err);
 
+/* The same of what is no system's run, in the database at path. */
+GNN_MUST_CHECK enum gnn_status gnn_wanted_find(const char *path, const struct gnn_wanted_run *wanted, uint32_t max,
+                                               int64_t *ids, uint32_t *count, struct gnn_err *err);
+GNN_MUST_CHECK enum gnn_status gnn_wanted_cost(const char *path, const struct gnn_wanted_run *wanted,
+                                               struct gnn_run_cost *out, struct gnn_err *err);
+
 #endif
