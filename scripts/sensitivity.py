@@ -10,8 +10,13 @@ the figures that move the ratio or an epoch by more than --least percent; --page
 --rows does it for rows of scripts/ratios.py instead, each in the column that it belongs to: assumed figures of its profiles,
 all figures of the released costs, the readahead. Its runs are kept as those of scripts/ratios.py.
 
+--figure does it for the published ratios of a paper's figure (`oocgnn figure ID`): assumed figures of the profiles that its
+file names. It takes as long as the figure, twice for every assumed figure (--list tells them): for small figures, or at a
+small --scale. Its cells are kept; cut off, it goes on where it was.
+
   scripts/sensitivity.py --rows gnndrive-fig8:sage-pygplus,gnndrive-table2:papers100m-Ginex --scale 1/100
   nice -n 19 scripts/sensitivity.py --rows all --jobs 2
+  scripts/sensitivity.py --figure agnes-fig8 --scale 1/1000
 """
 import argparse
 import json
@@ -75,10 +80,13 @@ def assumed(profile, unused=("gpu", "bus")):
     return found
 
 
-def variant(a, profile, section, key, value, unit):
-    """Writes the profile with one figure changed; returns its path."""
-    path = os.path.join(a.keep, f"{profile}-{key}-{plain(value)}.ini")
-    figure = f"{key} = {plain(round(value) if unit == 'ns' else value)}{unit} assumed: changed by scripts/sensitivity.py"
+def changed_figure(key, value, unit):
+    return f"{key} = {plain(round(value) if unit == 'ns' else value)}{unit} assumed: changed by scripts/sensitivity.py"
+
+
+def changed_profile(folder, name, profile, section, key, value, unit):
+    """Writes the profile with one figure changed to a file of that name; returns its path."""
+    figure = changed_figure(key, value, unit)
     out, now, there = [], "", any(line.startswith(f"{key} =") for line in lines_of(profile + ".ini"))
     for line in lines_of(profile + ".ini"):
         if line.startswith("["):
@@ -86,11 +94,24 @@ def variant(a, profile, section, key, value, unit):
         if now == section and line.startswith(f"{key} ="):
             line = figure
         if line.startswith("costs ="):
-            line = f"costs = {os.path.relpath(HARDWARE, a.keep)}/{line.split()[2]}"
+            line = f"costs = {os.path.relpath(HARDWARE, folder)}/{line.split()[2]}"
         out.append(line)
         if not there and line == f"[{section}]":
             out.append(figure)
-    return written(a, os.path.basename(path), out)
+    return written(folder, name, out)
+
+
+def variant(a, profile, section, key, value, unit):
+    return changed_profile(a.keep, f"{profile}-{key}-{plain(value)}.ini", profile, section, key, value, unit)
+
+
+def home_variant(a, profile, section, key, value, unit):
+    """A folder whose profile of the same name has the figure changed: as XDG_DATA_HOME it comes before ours."""
+    home = os.path.join(a.keep, f"{profile}-{section}-{key}-{plain(value)}")
+    folder = os.path.join(home, "oocgnn")
+    os.makedirs(folder, exist_ok=True)
+    changed_profile(folder, profile + ".ini", profile, section, key, value, unit)
+    return os.path.abspath(home)
 
 
 def epoch_s(a, system, profile, costs="ideal", readahead=None):
@@ -109,8 +130,8 @@ def epoch_s(a, system, profile, costs="ideal", readahead=None):
     return record["epochs"][-1]["wall_ns"] * 1e-9
 
 
-def written(a, name, lines):
-    path = os.path.join(a.keep, name)
+def written(folder, name, lines):
+    path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     return path
@@ -123,28 +144,40 @@ def released_figures():
 
 
 def released_variant(a, key, value, unit):
-    figure = f"{key} = {plain(round(value) if unit == 'ns' else value)}{unit} assumed: changed by scripts/sensitivity.py"
-    return written(a, f"released-{key}-{plain(value)}.ini",
+    figure = changed_figure(key, value, unit)
+    return written(a.keep, f"released-{key}-{plain(value)}.ini",
                    [figure if line.startswith(f"{key} =") else line for line in lines_of(RELEASED)])
 
 
-def table_of(a, heading, base, figures):
-    """figures: (how it is shown, a function from a factor to both epoch times)."""
+def table(a, heading, said, figures, each=""):
+    """figures: (how it is shown, what is told of it halved and doubled, by how much the most of that moved)."""
     rows, quiet = [], []
-    for shown, times_at in figures:
-        cells, moved = [], 0.0
-        for factor in (0.5, 2):
-            times = times_at(factor)
-            moved = max([moved] + [abs(t / b - 1) for t, b in zip(times, base)])
-            cells.append(f"{times[0] / times[1]:.2f} ({times[0] / base[0]:.2f}, {times[1] / base[1]:.2f})")
-        if 100 * moved >= a.least:
-            rows.append(f"| {shown} | {cells[0]} | {cells[1]} |")
-        else:
+    for shown, cells, moved in figures:
+        if 100 * moved < a.least:
             quiet.append(shown.split(" = ")[0])
+        else:
+            rows.append(f"| {shown} | {cells[0]} | {cells[1]} |")
         print(f"{heading}, {shown}: {cells}", file=sys.stderr)
-    lines = [f"## {heading}", "", f"Epoch times {base[0]:.3g} and {base[1]:.3g} s, ratio **{base[0] / base[1]:.2f}**.", "",
-             "| figure | halved: ratio (epochs) | doubled: ratio (epochs) |", "|---|---|---|"] + rows
-    return "\n".join(lines + ["", f"Below {a.least:g} %: {', '.join(quiet)}."])
+    lines = [f"## {heading}", "", said, "", f"| figure | halved{each} | doubled{each} |", "|---|---|---|"] + rows
+    return "\n".join(lines + ["", f"Below {a.least:g} %: {', '.join(quiet) or 'none'}."])
+
+
+def ratio_figure(shown, base, values):
+    """A figure as table() takes it, of one ratio; a word in a number's place ("oom") moves it by more than any number."""
+    moved = [math.inf if isinstance(v, str) or isinstance(base, str) else abs(v / base - 1) for v in values]
+    return shown, [v if isinstance(v, str) else f"{v:.3g}" for v in values], max(moved)
+
+
+def times_figure(shown, base, times_at):
+    """Likewise of two epoch times, which a function makes from a factor: their ratio, and what became of each."""
+    both = [times_at(factor) for factor in (0.5, 2)]
+    cells = [f"{slow / fast:.2f} ({slow / base[0]:.2f}, {fast / base[1]:.2f})" for slow, fast in both]
+    return shown, cells, max(abs(t / b - 1) for times in both for t, b in zip(times, base))
+
+
+def times_table(a, heading, base, figures):
+    return table(a, heading, f"Epoch times {base[0]:.3g} and {base[1]:.3g} s, ratio **{base[0] / base[1]:.2f}**.",
+                 (times_figure(shown, base, times_at) for shown, times_at in figures), ": ratio (epochs)")
 
 
 def ideal_table(a, slow, fast, profile):
@@ -156,7 +189,7 @@ def ideal_table(a, slow, fast, profile):
     figures = [(f"`{key}` = {plain(value)} {unit}", changed(section, key, value, unit))
                for section, key, value, unit in assumed(profile)]
     figures.append(("`readahead` = 128K", lambda factor: both(profile, readahead=f"{int(128 * factor)}K")))
-    return table_of(a, f"{slow} / {fast} on {profile}", both(profile), figures)
+    return times_table(a, f"{slow} / {fast} on {profile}", both(profile), figures)
 
 
 def released_table(a, slow, fast, profile):
@@ -166,7 +199,7 @@ def released_table(a, slow, fast, profile):
     def changed(key, value, unit):
         return lambda factor: both(released_variant(a, key, value * factor, unit))
     figures = [(f"`{key}` = {plain(value)} {unit}", changed(key, value, unit)) for key, value, unit in released_figures()]
-    return table_of(a, f"{slow} / {fast} on {profile}, released costs", both("released"), figures)
+    return times_table(a, f"{slow} / {fast} on {profile}, released costs", both("released"), figures)
 
 
 # ---- rows of ratios.py ----
@@ -210,18 +243,11 @@ def row_figures(a, row):
 
 def row_table(a, row, figures, records):
     base = ratios.value_of(row, [records[words] for words in row_words(a, row, {})])
-    lines, quiet = [], []
-    for shown, words_at in figures:
-        values = [ratios.value_of(row, [records[words] for words in words_at[factor]]) for factor in (0.5, 2)]
-        moved = [math.inf if isinstance(v, str) or isinstance(base, str) else abs(v / base - 1) for v in values]
-        if 100 * max(moved) >= a.least:
-            lines.append(f"| {shown} | " + " | ".join(v if isinstance(v, str) else f"{v:.3g}" for v in values) + " |")
-        else:
-            quiet.append(shown.split(" = ")[0])
+    def value_at(words):
+        return ratios.value_of(row, [records[w] for w in words])
     said = base if isinstance(base, str) else f"{base:.3g}"
-    head = [f"## {row.name}", "", f"{row.what}; {row.belongs}, {a.scale}: **{said}**, published {row.published:.3g}.", "",
-            "| figure | halved | doubled |", "|---|---|---|"]
-    return "\n".join(head + lines + ["", f"Below {a.least:g} %: {', '.join(quiet)}."])
+    return table(a, row.name, f"{row.what}; {row.belongs}, {a.scale}: **{said}**, published {row.published:.3g}.",
+                 [ratio_figure(shown, base, [value_at(words_at[factor]) for factor in (0.5, 2)]) for shown, words_at in figures])
 
 
 def row_tables(a):
@@ -238,17 +264,84 @@ def row_tables(a):
     return [row_table(a, row, figures[row.name], records) for row in rows]
 
 
+# ---- a paper's figure ----
+
+RATIO = re.compile(r"^ {6}(?:(.*): )?([0-9.e+-]+) ~ ([0-9.e+-]+) \(log2")
+PREDICATE = re.compile(r"^ {2}(?:holds|DOES NOT HOLD|not measurable) +(\w+): ")
+
+
+def profiles_of(path, seen=()):
+    """The profiles that a figure's file names, and those of the files it includes."""
+    found = []
+    with open(path, encoding="utf-8") as source:
+        for line in source:
+            words = line.split(";")[0].split("=")
+            key, value = words[0].strip(), words[-1].strip()
+            if key == "include":
+                for name in value.replace(",", " ").split():
+                    if name not in seen:
+                        found += profiles_of(os.path.join(os.path.dirname(path), name), seen + (name,))
+            if key == "profile":
+                found += [name.strip() for name in value.split(",")]
+    return list(dict.fromkeys(found))
+
+
+def figure_changes(a):
+    """(profile, section, key, value, unit) of everything assumed that the figure rests on."""
+    return [(profile, *figure) for profile in profiles_of(f"plots/figures/{a.figure}.ini") for figure in assumed(profile, ())]
+
+
+def figure_ratios(a, home):
+    """{(predicate, where): (ours, published)} of the figure, with the profiles of home before ours."""
+    env = dict(os.environ)
+    if home:
+        env["XDG_DATA_HOME"] = home
+    line = [a.oocgnn, "figure", a.figure, "--db", os.path.join(a.keep, "figures.db"), "--out", os.path.join(a.keep, "out"),
+            "--jobs", str(a.jobs)]
+    line += ["--scale", a.scale] if a.scale else []
+    made = subprocess.run(line, capture_output=True, text=True, check=False, env=env)
+    if made.returncode not in (0, 1, 4):
+        sys.exit(f"{' '.join(line)}\n{made.stderr[-2000:]}")
+    found, name = {}, ""
+    for text in made.stdout.splitlines():
+        predicate, ratio = PREDICATE.match(text), RATIO.match(text)
+        name = predicate.group(1) if predicate else name
+        if ratio:
+            found[name, ratio.group(1) or ""] = (float(ratio.group(2)), float(ratio.group(3)))
+    return found
+
+
+def figure_tables(a):
+    base, rests = figure_ratios(a, None), []
+    for profile, section, key, value, unit in figure_changes(a):
+        both = [figure_ratios(a, home_variant(a, profile, section, key, value * factor, unit)) for factor in (0.5, 2)]
+        rests.append((f"`{section}.{key}` = {plain(value)} {unit} ({profile})", both))
+    return [table(a, f"{a.figure}, {name}", f"{where + ': ' if where else ''}**{ours:.3g}**, published {published:g}.",
+                  [ratio_figure(shown, ours, [other.get((name, where), ("-",))[0] for other in both]) for shown, both in rests])
+            for (name, where), (ours, published) in base.items()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--oocgnn", default="build/gcc/oocgnn")
-    parser.add_argument("--scale", default="1/500")
+    parser.add_argument("--scale", help="else 1/500, and of a figure its own")
     parser.add_argument("--rows", default="", help="rows of scripts/ratios.py, or all")
-    parser.add_argument("--jobs", type=int, default=1, help="with --rows: runs at a time")
+    parser.add_argument("--figure", metavar="ID", help="one of `oocgnn figure --list`")
+    parser.add_argument("--list", action="store_true", help="with --figure: only what is assumed")
+    parser.add_argument("--jobs", type=int, default=1, help="with --rows or --figure: runs at a time")
     parser.add_argument("--least", type=float, default=2, help="percent by which a figure must move an epoch to be shown")
     parser.add_argument("--keep", default="build/sensitivity")
     parser.add_argument("--page", help="the page whose tables are rewritten")
     a = parser.parse_args()
+    if a.figure and a.list:
+        for profile, section, key, value, unit in figure_changes(a):
+            print(f"{profile}: [{section}] {key} = {plain(value)} {unit}")
+        return
     os.makedirs(a.keep, exist_ok=True)
+    if a.figure:
+        print("\n\n".join(figure_tables(a)))
+        return
+    a.scale = a.scale or "1/500"
     if a.rows:
         vars(a).update(rows=a.rows.split(","), figures=[], parts={}, epochs="2", no_run=False, until=math.inf,
                        agnes_datasets=ratios.AGNES_DATASETS, made_with=ratios.made_with(a.oocgnn))
