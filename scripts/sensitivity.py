@@ -243,6 +243,7 @@ def row_figures(a, row):
 
 def row_table(a, row, figures, records):
     base = ratios.value_of(row, [records[words] for words in row_words(a, row, {})])
+
     def value_at(words):
         return ratios.value_of(row, [records[w] for w in words])
     said = base if isinstance(base, str) else f"{base:.3g}"

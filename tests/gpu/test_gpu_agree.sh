@@ -1,23 +1,11 @@
 #!/usr/bin/env bash
 # Cells that a GPU trains in `make agree`: left out with the reason where there is none, and beside the CPU's where there
 # is one (the stand-in, whose times mean nothing). Closes with cmocka's summary lines.
-set -uo pipefail
-passed=0
-failed=0
+# shellcheck source=tests/support/verdict.sh
+. "$(dirname "$0")/../support/verdict.sh"
+evidence=("$dir/out")
 export OOCGNN=${OOCGNN:-build/gcc/oocgnn}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 export DATA=$dir/data DB=$dir/agree.db
-
-verdict() { # name, status of what must hold
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $1"
-        cat "$dir/out"
-    fi
-}
 
 stand_in=$(dirname "$OOCGNN")/tests/support/stand_in_cuda.so
 why=""
@@ -26,9 +14,7 @@ command -v sqlite3 >/dev/null || why="no sqlite3 program"
 "$OOCGNN" doctor --data "$dir" >"$dir/doctor" # not a pipe: grep -q leaves it, and the writer dies of that
 grep -q '^ok *memory cap' "$dir/doctor" || why="no writable memory control group"
 if [ -n "$why" ]; then
-    echo "skip: $why"
-    echo "[  SKIPPED ] 3 test(s)"
-    exit 0
+    skip_all "$why" 3
 fi
 
 agree() { # plugin, profile
@@ -55,7 +41,4 @@ if [ -n "$profile" ]; then
     verdict "a profile without a GPU leaves them out too" $?
 fi
 
-printf '[==========] %d test(s) run.\n' $((passed + failed))
-[ "$passed" -gt 0 ] && printf '[  PASSED  ] %d test(s).\n' "$passed"
-[ "$failed" -gt 0 ] && printf '[  FAILED  ] %d test(s).\n' "$failed"
-[ "$failed" -eq 0 ]
+finish

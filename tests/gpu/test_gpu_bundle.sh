@@ -1,27 +1,13 @@
 #!/usr/bin/env bash
 # A bundle of this build, unpacked elsewhere, under an empty environment: it needs neither the source tree nor packages.
 # Closes with cmocka's summary lines.
-set -uo pipefail
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-verdict() { # name, status of what must hold
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $1"
-        tail -n 40 "$dir/out"
-    fi
-}
+# shellcheck source=tests/support/verdict.sh
+. "$(dirname "$0")/../support/verdict.sh"
+evidence=("$dir/out")
 
 build=$(dirname "${OOCGNN:-build/gcc/oocgnn}")
 if [ ! -f "$build/tests/support/stand_in_cuda.so" ]; then
-    echo "skip: the stand-in is not built under sanitizers"
-    echo "[  SKIPPED ] 4 test(s)"
-    exit 0
+    skip_all "the stand-in is not built under sanitizers" 4
 fi
 
 scripts/gpu_bundle.sh "$build" "$dir/bundle" >"$dir/out" 2>&1
@@ -52,7 +38,4 @@ there --stand-in --only golden,faults --report "$dir/report.json" && there --val
     grep -q '"source": "bundle"' "$dir/report.json" && ! grep -qF "$PWD" "$dir/report.json"
 verdict "what needs no GPU runs, and nothing of the source tree is named" $?
 
-printf '[==========] %d test(s) run.\n' $((passed + failed))
-[ "$passed" -gt 0 ] && printf '[  PASSED  ] %d test(s).\n' "$passed"
-[ "$failed" -gt 0 ] && printf '[  FAILED  ] %d test(s).\n' "$failed"
-[ "$failed" -eq 0 ]
+finish

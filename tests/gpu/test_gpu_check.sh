@@ -1,23 +1,11 @@
 #!/usr/bin/env bash
 # scripts/gpu_check.sh without a GPU: what it says when there is none, the whole of it on the stand-in, a report that is
 # valid however the check ended. Closes with cmocka's summary lines.
-set -uo pipefail
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=tests/support/verdict.sh
+. "$(dirname "$0")/../support/verdict.sh"
+evidence=("$dir/out")
 export TMPDIR=$dir
 export CUDA_VISIBLE_DEVICES="" # on a GPU machine too, this is about none
-
-verdict() { # name, status of what must hold
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $1"
-        tail -n 40 "$dir/out"
-    fi
-}
 
 check() { # words of gpu_check.sh
     scripts/gpu_check.sh "$@" >"$dir/out" 2>&1
@@ -33,9 +21,7 @@ part() { # report, part: its verdict
 
 stand_in=$(dirname "${OOCGNN:-build/gcc/oocgnn}")/tests/support/stand_in_cuda.so
 if [ ! -f "$stand_in" ]; then
-    echo "skip: the stand-in is not built under sanitizers"
-    echo "[  SKIPPED ] 8 test(s)"
-    exit 0
+    skip_all "the stand-in is not built under sanitizers" 8
 fi
 
 check --only test --report "$dir/none.json" && [ "$(wc -l <"$dir/out")" -eq 1 ] && grep -q '^gpu_check: skipped' "$dir/out" &&
@@ -95,7 +81,4 @@ check --only nonsense
 [ $? -eq 2 ] && grep -q 'no part nonsense' "$dir/out"
 verdict "a part that is none is wrong usage" $?
 
-printf '[==========] %d test(s) run.\n' $((passed + failed))
-[ "$passed" -gt 0 ] && printf '[  PASSED  ] %d test(s).\n' "$passed"
-[ "$failed" -gt 0 ] && printf '[  FAILED  ] %d test(s).\n' "$failed"
-[ "$failed" -eq 0 ]
+finish

@@ -1,22 +1,10 @@
 #!/usr/bin/env bash
 # What `oocgnn doctor` says about driver, plugin, cuBLAS and device, and what a run records of a GPU: libraries of that
 # name, made here, stand in for NVML and a missing cuBLAS. Closes with cmocka's summary lines.
-set -uo pipefail
-passed=0
-failed=0
+# shellcheck source=tests/support/verdict.sh
+. "$(dirname "$0")/../support/verdict.sh"
+evidence=("$dir/out")
 oocgnn=${OOCGNN:-build/gcc/oocgnn}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-verdict() { # name, status of what must hold
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $1"
-        cat "$dir/out"
-    fi
-}
 
 says() { # verdict, topic, words
     grep -qE "^$1 +$2 +.*$3" "$dir/out"
@@ -24,9 +12,7 @@ says() { # verdict, topic, words
 
 stand_in=$(dirname "$oocgnn")/tests/support/stand_in_cuda.so
 if [ ! -f "$stand_in" ]; then
-    echo "skip: the stand-in is not built under sanitizers"
-    echo "[  SKIPPED ] 4 test(s)"
-    exit 0
+    skip_all "the stand-in is not built under sanitizers" 4
 fi
 
 OOCGNN_CUDA_PLUGIN=/nonexistent.so "$oocgnn" doctor --data "$dir" >"$dir/out"
@@ -73,7 +59,4 @@ sys.exit(f"the series holds {rows}" if rows != [(61.0, 4096, 250.0, 2048000.0, 3
 ASK
 verdict "a run's series holds utilisation, memory, power and PCIe" $?
 
-printf '[==========] %d test(s) run.\n' $((passed + failed))
-[ "$passed" -gt 0 ] && printf '[  PASSED  ] %d test(s).\n' "$passed"
-[ "$failed" -gt 0 ] && printf '[  FAILED  ] %d test(s).\n' "$failed"
-[ "$failed" -eq 0 ]
+finish

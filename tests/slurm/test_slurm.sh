@@ -1,23 +1,11 @@
 #!/usr/bin/env bash
 # scripts/slurm against a stand-in of sbatch that runs an array's tasks one after another. Closes with cmocka's summary
 # lines.
-set -uo pipefail
+# shellcheck source=tests/support/verdict.sh
+. "$(dirname "$0")/../support/verdict.sh"
 cd "$(dirname "$0")/../.." || exit 1
 OOCGNN=$(realpath "${OOCGNN:-build/gcc/oocgnn}")
 export OOCGNN
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-verdict() { # name, 0 or 1
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "$1"
-    fi
-}
 
 cat >"$dir/job.ini" <<'JOB'
 [global]
@@ -67,5 +55,4 @@ verdict "a job file that is none was submitted" $((1 - ($? != 0)))
 scripts/slurm/submit.sh >/dev/null 2>&1
 verdict "no arguments were taken" $((1 - ($? == 2)))
 
-echo "[  PASSED  ] $passed test(s)."
-[ "$failed" -eq 0 ] || { echo "[  FAILED  ] $failed test(s), listed below:"; exit 1; }
+finish

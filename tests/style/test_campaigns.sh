@@ -1,21 +1,9 @@
 #!/usr/bin/env bash
 # What carries the campaigns of tests/README.md, with made-up programs and verdicts: that they go on where they were
 # stopped, and lose nothing that was found. Closes with cmocka's summary lines.
-set -uo pipefail
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-verdict() { # name, 0 or 1
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "$1:"
-        cat "$dir/out" "$dir/calls" 2>/dev/null
-    fi
-}
+# shellcheck source=tests/support/verdict.sh
+. "$(dirname "$0")/../support/verdict.sh"
+evidence=("$dir/out" "$dir/calls")
 
 # ---- scripts/fuzz.sh ----
 
@@ -92,6 +80,4 @@ PYTHON
     verdict "tests of the folder come first, then the fastest, those from outside last; none that does not reach the line" $?
 fi
 
-printf '[  PASSED  ] %d test(s).\n' "$passed"
-[ "$failed" -eq 0 ] || printf '[  FAILED  ] %d test(s), listed below:\n' "$failed"
-[ "$failed" -eq 0 ]
+finish

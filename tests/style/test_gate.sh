@@ -1,23 +1,11 @@
 #!/usr/bin/env bash
 # What carries the regression gate in CI, with a made-up clone and programs: which revision is built where, what is
 # compared, and that the verdict arrives. Closes with cmocka's summary lines.
-set -uo pipefail
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=tests/support/verdict.sh
+. "$(dirname "$0")/../support/verdict.sh"
+evidence=("$dir/out")
 gate=$PWD/scripts/gate.sh
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE # of the hook that runs this, perhaps
-
-verdict() { # name, 0 or 1
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "$1:"
-        cat "$dir/out"
-    fi
-}
 
 # A make whose programs say what they were told and end with VERDICT.
 mkdir "$dir/bin"
@@ -72,7 +60,4 @@ rm -rf $base && mkdir -p $base && echo left >$base/left
 run HEAD~1 && untouched && [ ! -e $base/left ]
 verdict "a folder that is no working tree is made one, and the clone stays" $?
 
-printf '[  PASSED  ] %d test(s).\n' "$passed"
-[ "$failed" -eq 0 ] && exit 0
-printf '[  FAILED  ] %d test(s), listed below:\n' "$failed"
-exit 1
+finish

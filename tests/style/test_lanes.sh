@@ -1,23 +1,11 @@
 #!/usr/bin/env bash
 # scripts/run_tests.sh with made-up programs: what may run beside what, rows in the order of the arguments, no failure lost,
 # nothing left behind; and tests/lanes.txt against the tests that there are. Closes with cmocka's summary lines.
-set -uo pipefail
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=tests/support/verdict.sh
+. "$(dirname "$0")/../support/verdict.sh"
+evidence=("$dir/out")
 export TEST_LANES_FILE=$dir/lanes.txt
 unset TEST_LIMIT_S
-
-verdict() { # name, 0 or 1
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "$1:"
-        cat "$dir/out"
-    fi
-}
 
 # program FOLDER/NAME BODY: tells when it begins and ends, and runs BODY in between.
 program() {
@@ -112,6 +100,4 @@ done <tests/lanes.txt >"$dir/out"
 [ ! -s "$dir/out" ]
 verdict "tests/lanes.txt" $?
 
-printf '[  PASSED  ] %d test(s).\n' "$passed"
-[ "$failed" -eq 0 ] || printf '[  FAILED  ] %d test(s), listed below:\n' "$failed"
-[ "$failed" -eq 0 ]
+finish

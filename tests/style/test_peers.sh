@@ -2,21 +2,9 @@
 # scripts/bench_peers.sh and .py without the libraries: stand-ins answer in their place, each with a speed of its own, and the
 # page says what follows from these; where no package index answers, the command is skipped and says so. Closes with
 # cmocka's summary lines.
-set -uo pipefail
+# shellcheck source=tests/support/verdict.sh
+. "$(dirname "$0")/../support/verdict.sh"
 cd "$(dirname "$0")/../.." || exit 1
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-verdict() { # name, 0 or 1
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "$1"
-    fi
-}
 
 if ! python3 -c '' 2>/dev/null; then
     echo "left out: no python3 here, which scripts/bench_peers.py needs"
@@ -94,5 +82,4 @@ else
     echo "left out: python3 makes no environments here (python3-venv)"
 fi
 
-echo "[  PASSED  ] $passed test(s)."
-[ "$failed" -eq 0 ] || { echo "[  FAILED  ] $failed test(s), listed below:"; exit 1; }
+finish

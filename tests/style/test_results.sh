@@ -3,21 +3,9 @@
 # results/ratios.md are what their CSV files give, and the sentences of scripts/systems_table.py, diskgnn_tables.py,
 # marius_tables.py and ratios.py follow from the numbers. Closes with cmocka's summary lines.
 # shellcheck disable=SC2016  # the backquotes are those of Markdown
-set -uo pipefail
+# shellcheck source=tests/support/verdict.sh
+. "$(dirname "$0")/../support/verdict.sh"
 cd "$(dirname "$0")/../.." || exit 1
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-verdict() { # name, 0 or 1
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "$1"
-    fi
-}
 
 if ! python3 -c '' 2>/dev/null; then
     echo "left out: no python3 here, which scripts/systems_table.py needs"
@@ -231,5 +219,4 @@ if [ -e results/marius.csv ]; then
     verdict "results/marius.md" $?
 fi
 
-echo "[  PASSED  ] $passed test(s)."
-[ "$failed" -eq 0 ] || { echo "[  FAILED  ] $failed test(s), listed below:"; exit 1; }
+finish
