@@ -42,46 +42,15 @@ static int set_up(void **state)
     return tiny_runs_set_up(state);
 }
 
-/* A run of GNNDrive on the stand-in, or of what `more` says. */
-static json_t *run_with(const struct tiny_runs *t, int exit_status, const char *const *more)
-{
-    const char *words[48] = {"--system", "gnndrive", "--batch", "8",     "--evaluate",
-                             "never",    "--epochs", "1",       "--set", "gnndrive.in_order=yes"};
-    size_t count = 10;
-    while (*more != NULL && count < 47)
-        words[count++] = *more++;
-    words[count] = NULL;
-    int status;
-    json_t *const run = tiny_runs_json(t, words, &status);
-    if (status != exit_status) {
-        char *const reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
-        fail_msg("exit %d, expected %d: %s", status, exit_status, reasons);
-    }
-    return run;
-}
-#define RUN(t, exit_status, ...) run_with((t), (exit_status), (const char *const[]){__VA_ARGS__, NULL})
+/* A run of GNNDrive on the stand-in, or of what the words say. */
+static const char *const usual[] = {"--system", "gnndrive", "--batch", "8",     "--evaluate",
+                                    "never",    "--epochs", "1",       "--set", "gnndrive.in_order=yes",
+                                    NULL};
+#define RUN(t, exit_status, ...) tiny_runs_must((t), (exit_status), usual, (const char *const[]){__VA_ARGS__, NULL})
 
-static void expect_reason(json_t *run, const char *part)
+static void expect_failure(json_t *run, const char *part)
 {
-    char *const reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
-    assert_string_equal(tiny_runs_text(run, "status"), "failed");
-    if (strstr(reasons, part) == NULL)
-        fail_msg("no \"%s\" in %s", part, reasons);
-    free(reasons);
-    json_decref(run);
-}
-
-static uint32_t read_losses(const char *path, double *losses)
-{
-    FILE *const file = fopen(path, "r");
-    uint32_t count = 0;
-    unsigned long epoch, batch;
-    unsigned correct;
-    assert_non_null(file);
-    while (count < STEPS_MAX && fscanf(file, "%lu %lu %la %u", &epoch, &batch, &losses[count], &correct) == 4)
-        count++;
-    assert_int_equal(fclose(file), 0);
-    return count;
+    tiny_runs_expect_reason(run, "failed", part);
 }
 
 /* Losses of `workers` on that back-end. */
@@ -93,7 +62,7 @@ static void train(const struct tiny_runs *t, const char *workers, const char *co
         RUN(t, 0, "--workers", workers, "--compute", compute, "--max-batches", "4", "--trace-loss", trace);
     assert_string_equal(tiny_runs_text(run, "status"), "ok");
     json_decref(run);
-    assert_int_equal(read_losses(trace, losses), BATCHES);
+    assert_int_equal(tiny_runs_losses(trace, losses, STEPS_MAX), BATCHES);
 }
 
 /* Each step's loss is that of the CPU's workers, whose gradients meet in shared memory; and the same bits again. */
@@ -132,8 +101,8 @@ static void without_nccl_several_are_refused(void **state)
 static void a_gpu_each(void **state)
 {
     set("OOCGNN_STAND_IN_DEVICES", "1");
-    expect_reason(RUN(*state, 4, "--workers", "2", "--compute", "cuda"),
-                  "worker 1 of 2: --compute cuda:1: there are devices 0 to 0");
+    expect_failure(RUN(*state, 4, "--workers", "2", "--compute", "cuda"),
+                   "worker 1 of 2: --compute cuda:1: there are devices 0 to 0");
     set("OOCGNN_STAND_IN_DEVICES", "4");
 }
 
@@ -142,10 +111,10 @@ static void a_failing_sum_ends_all_workers(void **state)
 {
     const struct tiny_runs *const t = *state;
     set("STUB_NCCL_FAILS", "sum:1:3");
-    expect_reason(RUN(t, 1, "--workers", "2", "--compute", "cuda"),
-                  "worker 1 of 2: NCCL: sum of the gradients: made-up system error");
+    expect_failure(RUN(t, 1, "--workers", "2", "--compute", "cuda"),
+                   "worker 1 of 2: NCCL: sum of the gradients: made-up system error");
     set("STUB_NCCL_FAILS", "init:1:1");
-    expect_reason(RUN(t, 1, "--workers", "2", "--compute", "cuda"), "worker 1 of 2: NCCL: joining the group");
+    expect_failure(RUN(t, 1, "--workers", "2", "--compute", "cuda"), "worker 1 of 2: NCCL: joining the group");
     assert_int_equal(unsetenv("STUB_NCCL_FAILS"), 0);
     assert_false(tiny_runs_worker_left(t));
 }
@@ -153,8 +122,8 @@ static void a_failing_sum_ends_all_workers(void **state)
 static void a_killed_worker_ends_all_workers(void **state)
 {
     const struct tiny_runs *const t = *state;
-    expect_reason(RUN(t, 1, "--workers", "2", "--compute", "cuda", "--fault", "die-at-batch=3,die-rank=1"),
-                  "worker 1 of 2 died of signal 9");
+    expect_failure(RUN(t, 1, "--workers", "2", "--compute", "cuda", "--fault", "die-at-batch=3,die-rank=1"),
+                   "worker 1 of 2 died of signal 9");
     assert_false(tiny_runs_worker_left(t));
 }
 
@@ -182,7 +151,7 @@ static double learn(const struct tiny_runs *t, const char *compute, const char *
     const double mrr = number_of(run, "test_mrr");
     json_decref(run);
     process_free(&r);
-    assert_int_equal(read_losses(trace, losses), BATCHES);
+    assert_int_equal(tiny_runs_losses(trace, losses, STEPS_MAX), BATCHES);
     return mrr;
 }
 

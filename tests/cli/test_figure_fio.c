@@ -1,6 +1,6 @@
 /* A figure that fio measures, with a stand-in for fio that notes what it is told and prints numbers that follow from
  * it: 1 MB/s and 2 us for each thread, direct reads half a MB/s more. */
-#include "tests/support/figure_place.h"
+#include "tests/support/figures.h"
 #include "tests/support/must.h"
 
 #include <setjmp.h>
@@ -44,9 +44,9 @@
 
 static int make_place(void **state)
 {
-    if (figure_place_make(state) != 0)
+    if (figures_set_up(state) != 0)
         return 1;
-    struct figure_place *const p = *state;
+    struct place *const p = *state;
     struct process_result r = process_shell("mkdir %s/bin", p->dir);
     process_free(&r);
     process_write_file(p->dir, "bin/fio", 0755, "%s", STAND_IN);
@@ -62,12 +62,19 @@ static int make_place(void **state)
     return 0;
 }
 
-/* The words of a command with the stand-in first in $PATH. */
-static void expect(const struct figure_place *p, const char *words, int exit_status, const char *const *parts)
+/* Runs it with the stand-in first in $PATH. */
+static struct process_result with_fio(const struct place *p, const char *before, const char *words)
 {
-    struct process_result r =
-        process_shell("%s PATH=%s/bin:$PATH $O figure --data %s/data %s $DB", p->prefix, p->dir, p->dir, words);
-    figure_check(&r, exit_status, parts);
+    char front[900], all[900];
+    (void)snprintf(front, sizeof front, "PATH=%s/bin:$PATH %s", p->dir, before);
+    (void)snprintf(all, sizeof all, "--data %s/data %s", p->dir, words);
+    return figure_run(p, front, all);
+}
+
+static void expect(const struct place *p, const char *words, int exit_status, const char *const *parts)
+{
+    struct process_result r = with_fio(p, "", words);
+    process_expect_all(&r, exit_status, parts);
     process_free(&r);
 }
 
@@ -80,14 +87,14 @@ static void shell(const char *command, const char *dir, const char *out)
 
 static void fio_reads_what_the_file_says(void **state)
 {
-    const struct figure_place *const p = *state;
+    const struct place *const p = *state;
     expect(p, "--list", 0, PARTS("tiny-fio             0 of 4       3.0      Reads"));
     expect(p, "tiny-fio", 0,
            PARTS("4 runs made, 0 passed over, 0 failed", "4 of 4 cells are recorded", "| buffered | 1 | 4 |",
                  "| direct | 1.5 | 4.5 |", "| direct | 2 | 8 |",
                  "measured world, scale 1/1000, fio-3.99, bytes a read 1 and ", "holds           rises",
                  "holds           four", "DOES NOT HOLD   more", "likely cause: made up"));
-    char *const csv = figure_read(p, "out/tiny-fio.csv");
+    char *const csv = figure_read(p, "tiny-fio.csv");
     assert_non_null(strstr(csv, "series,numjobs,status,runs,fio.read_mbps"));
     assert_non_null(strstr(csv, "\ndirect,4,ok,1,4.5,4.5,4.5,"));
     free(csv);
@@ -100,7 +107,7 @@ static void fio_reads_what_the_file_says(void **state)
 /* Also where the other figure gives their keys in another order, and without any fio. */
 static void what_is_recorded_is_not_read_again(void **state)
 {
-    const struct figure_place *const p = *state;
+    const struct place *const p = *state;
     expect(p, "tiny-fio --fix numjobs=4", 0, PARTS("2 runs made, 0 passed over", "2 of 2 cells"));
     expect(p, "tiny-fio", 0, PARTS("2 runs made, 2 passed over", "4 of 4 cells"));
     shell("rm bin/fio", p->dir, "");
@@ -114,10 +121,9 @@ static void what_is_recorded_is_not_read_again(void **state)
 
 static void without_fio_the_remedy_is_told(void **state)
 {
-    const struct figure_place *const p = *state;
-    struct process_result r =
-        process_shell("%s PATH=/nonexistent $O figure tiny-fio --data %s/data $DB", p->prefix, p->dir);
-    figure_check(&r, 4, PARTS("tiny-fio: fio is not there; install it: apt-get install fio"));
+    const struct place *const p = *state;
+    struct process_result r = figure_run(p, "PATH=/nonexistent", "tiny-fio --data data");
+    process_expect_all(&r, 4, PARTS("tiny-fio: fio is not there; install it: apt-get install fio"));
     process_free(&r);
     process_write_file(p->dir, "bin/fio", 0755, "#!/bin/sh\necho 'fio, find in order 2.1'\n");
     expect(p, "tiny-fio", 4, PARTS("the fio in $PATH is another program", "\"fio, find in order 2.1\""));
@@ -127,7 +133,7 @@ static void without_fio_the_remedy_is_told(void **state)
 /* A job that fails is recorded as such and told; the others are made, and the next command makes it alone. */
 static void a_job_that_fails_is_passed_over(void **state)
 {
-    const struct figure_place *const p = *state;
+    const struct place *const p = *state;
     shell("touch fails", p->dir, "");
     expect(p, "tiny-fio", 1,
            PARTS("2 runs made, 0 passed over, 2 failed", "fio ended with status 1: fio: engine libfoo not loadable",
@@ -143,12 +149,10 @@ static void a_job_that_fails_is_passed_over(void **state)
 /* Ctrl-C leaves no half file, and the same command goes on. */
 static void stopped_it_goes_on(void **state)
 {
-    const struct figure_place *const p = *state;
+    const struct place *const p = *state;
     shell("touch slow", p->dir, "");
-    struct process_result r = process_shell("%s PATH=%s/bin:$PATH timeout -s INT 1 $O figure tiny-fio --data "
-                                            "%s/data $DB",
-                                            p->prefix, p->dir, p->dir);
-    figure_check(&r, 124, PARTS("tiny-fio: stopped; the same command goes on"));
+    struct process_result r = with_fio(p, "timeout -s INT 1", "tiny-fio");
+    process_expect_all(&r, 124, PARTS("tiny-fio: stopped; the same command goes on"));
     process_free(&r);
     shell("rm slow; ls data/fio | grep -v part", p->dir, "");
     expect(p, "tiny-fio", 0, PARTS("4 runs made", "4 of 4 cells are recorded"));
@@ -157,7 +161,7 @@ static void stopped_it_goes_on(void **state)
 
 static void what_fio_cannot_do_is_refused(void **state)
 {
-    const struct figure_place *const p = *state;
+    const struct place *const p = *state;
     figure_write(p, "tiny-none", "[global]\nrw = randread\n" CASES FIGURE("3", "fio.read_us"));
     expect(p, "tiny-none", 0, PARTS("is not possible: fio is to be told a size"));
     expect(p, "tiny-fio --data a:b", 2, PARTS("fio gives a meaning to ':' in a path"));
@@ -166,12 +170,12 @@ static void what_fio_cannot_do_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(fio_reads_what_the_file_says, make_place, figure_place_remove),
-        cmocka_unit_test_setup_teardown(what_is_recorded_is_not_read_again, make_place, figure_place_remove),
-        cmocka_unit_test_setup_teardown(without_fio_the_remedy_is_told, make_place, figure_place_remove),
-        cmocka_unit_test_setup_teardown(a_job_that_fails_is_passed_over, make_place, figure_place_remove),
-        cmocka_unit_test_setup_teardown(stopped_it_goes_on, make_place, figure_place_remove),
-        cmocka_unit_test_setup_teardown(what_fio_cannot_do_is_refused, make_place, figure_place_remove),
+        cmocka_unit_test_setup_teardown(fio_reads_what_the_file_says, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_recorded_is_not_read_again, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(without_fio_the_remedy_is_told, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_job_that_fails_is_passed_over, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(stopped_it_goes_on, make_place, place_tear_down),
+        cmocka_unit_test_setup_teardown(what_fio_cannot_do_is_refused, make_place, place_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

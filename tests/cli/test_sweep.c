@@ -1,6 +1,7 @@
 /* Sweeps from outside: what is done is passed over, failures too; several at a time give the same records; datasets are
  * prepared; databases are joined. */
 #include "tests/support/must.h"
+#include "tests/support/place.h"
 #include "tests/support/process.h"
 
 #include <setjmp.h>
@@ -15,46 +16,19 @@
 
 #include <cmocka.h>
 
-struct place {
-    char *dir;
-    char job[700];
-};
-
-static int make_place(void **state)
-{
-    struct place *const p = calloc(1, sizeof *p);
-    assert_non_null(p);
-    p->dir = process_temp_dir();
-    (void)snprintf(p->job, sizeof p->job, "%s/job.ini", p->dir);
-    *state = p;
-    return 0;
-}
-
-static int remove_place(void **state)
-{
-    struct place *const p = *state;
-    process_remove_tree(p->dir);
-    free(p->dir);
-    free(p);
-    return 0;
-}
-
 /* A small simulated workload; `rest` follows. */
 static void write_job(const struct place *p, const char *rest)
 {
-    FILE *const file = fopen(p->job, "w");
-    assert_non_null(file);
-    (void)fprintf(
-        file,
+    process_write_file(
+        p->dir, "job.ini", 0644,
         "[global]\nworld = simulated\nprofile = gnndrive-paper\ndataset = papers100m\nscale = 1/4000\nbatch = 32\n"
-        "hidden = 16\nfanout = 5,5\nevaluate = never\ndata = %s/data\ndb = %s/runs.db\n%s",
-        p->dir, p->dir, rest);
-    assert_int_equal(fclose(file), 0);
+        "hidden = 16\nfanout = 5,5\nevaluate = never\ndata = %s/data\ndb = %s\n%s",
+        p->dir, p->db, rest);
 }
 
 static struct process_result sweep(const struct place *p, const char *options)
 {
-    return process_shell("%s sweep %s %s", process_program(), p->job, options);
+    return process_shell("%s sweep %s/job.ini %s", p->program, p->dir, options);
 }
 
 static int lines(const char *text)
@@ -77,7 +51,7 @@ static void expect_sweep(const struct place *p, const char *options, int exit_st
 
 static void expect_plan(const struct place *p, const char *options, const char *part)
 {
-    struct process_result r = process_shell("%s sweep %s --dry-run %s", process_program(), p->job, options);
+    struct process_result r = process_shell("%s sweep %s/job.ini --dry-run %s", p->program, p->dir, options);
     if (r.exit_status != 0 || strstr(r.out, part) == NULL)
         fail_msg("plan %s: exit %d, no \"%s\":\n%s%s", options, r.exit_status, part, r.out, r.err);
     process_free(&r);
@@ -110,10 +84,10 @@ static void what_is_done_is_known_by_all_that_it_is(void **state)
     expect_sweep(p, "--json --resume", 0, 1, "");
     write_job(p, "[n]\nsystem = null\nquiet = yes\n");
     expect_sweep(p, "--json --resume", 0, 0, "");
-    struct process_result r = process_shell("type sqlite3 >/dev/null || exit 127; sqlite3 %s/runs.db \"UPDATE "
+    struct process_result r = process_shell("type sqlite3 >/dev/null || exit 127; sqlite3 %s \"UPDATE "
                                             "environment SET value = 'another' WHERE key = "
                                             "'build.revision'\"",
-                                            p->dir);
+                                            p->db);
     if (r.exit_status == 127)
         skip_test("no sqlite3");
     assert_int_equal(r.exit_status, 0);
@@ -125,10 +99,11 @@ static void what_is_done_is_known_by_all_that_it_is(void **state)
 /* The records of a sweep without what belongs to this machine's clock, sorted. */
 static char *records(const struct place *p, const char *options)
 {
-    struct process_result r = process_shell(
-        "type jq >/dev/null || exit 127; %s sweep %s %s --json --db %s/other.db 2>/dev/null | jq -cS '[.system, .dim, "
-        ".wall_ns, .epochs[0].wall_ns, .epochs[0].counters.batch_digest]' | sort; rm %s/other.db*",
-        process_program(), p->job, options, p->dir, p->dir);
+    struct process_result r =
+        process_shell("type jq >/dev/null || exit 127; %s sweep %s/job.ini %s --json --db %s/other.db 2>/dev/null | jq "
+                      "-cS '[.system, .dim, "
+                      ".wall_ns, .epochs[0].wall_ns, .epochs[0].counters.batch_digest]' | sort; rm %s/other.db*",
+                      p->program, p->dir, options, p->dir, p->dir);
     if (r.exit_status == 127)
         skip_test("no jq");
     char *const text = strdup(r.out);
@@ -156,11 +131,12 @@ static void a_signal_ends_all_of_it(void **state)
 {
     const struct place *const p = *state;
     write_job(p, "[a]\nsystem = pygplus | gnndrive\nepochs = 100000\n");
-    struct process_result r = process_shell("%s sweep %s --jobs 2 --json & S=$!; for i in {1..300}; do [ $(pgrep -f "
-                                            "'[e]pochs=100000.*%s/runs' | wc -l) -ge 2 ] "
-                                            "&& break; sleep 0.1; done; kill -TERM $S; wait $S; echo exit $?; sleep "
-                                            "0.2; pgrep -fc '[e]pochs=100000.*%s/runs'",
-                                            process_program(), p->job, p->dir, p->dir);
+    struct process_result r =
+        process_shell("%s sweep %s/job.ini --jobs 2 --json & S=$!; for i in {1..300}; do [ $(pgrep -f "
+                      "'[e]pochs=100000.*%s/runs' | wc -l) -ge 2 ] "
+                      "&& break; sleep 0.1; done; kill -TERM $S; wait $S; echo exit $?; sleep "
+                      "0.2; pgrep -fc '[e]pochs=100000.*%s/runs'",
+                      p->program, p->dir, p->dir, p->dir);
     if (strstr(r.out, "exit 1\n0\n") == NULL)
         fail_msg("%s%s", r.out, r.err);
     process_free(&r);
@@ -186,12 +162,12 @@ static void databases_are_joined(void **state)
     write_job(p, "[a]\nsystem = null | pygplus\n");
     expect_sweep(p, "--json --cell 1", 0, 1, "");
     struct process_result r = process_shell(
-        "cd %s; O=$OLDPWD/%s; [ -x $O ] || O=%s; $O sweep job.ini --cell 2 --db two.db --json >/dev/null 2>&1; $O "
+        "cd %s; O=%s; $O sweep job.ini --cell 2 --db two.db --json >/dev/null 2>&1; $O "
         "merge "
         "all.db runs.db two.db; $O merge all.db two.db runs.db; $O report --last 9 --json --db all.db | grep -c "
         "batch_digest; $O merge all.db all.db; $O merge all.db; $O merge all.db nothing.db; $O sweep job.ini --resume "
         "--json --db all.db | wc -l",
-        p->dir, process_program(), process_program());
+        p->dir, p->program);
     if (strcmp(r.out,
                "2 runs added, 0 known, 0 unfinished left out\n0 runs added, 2 known, 0 unfinished left out\n2\n0\n") !=
             0 ||
@@ -212,13 +188,13 @@ static void a_cell_that_is_not_there_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(failures_are_passed_over, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(what_is_done_is_known_by_all_that_it_is, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(several_at_a_time_are_the_same_runs, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(a_signal_ends_all_of_it, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(missing_datasets_are_prepared, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(databases_are_joined, make_place, remove_place),
-        cmocka_unit_test_setup_teardown(a_cell_that_is_not_there_is_refused, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(failures_are_passed_over, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_done_is_known_by_all_that_it_is, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(several_at_a_time_are_the_same_runs, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_signal_ends_all_of_it, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(missing_datasets_are_prepared, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(databases_are_joined, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(a_cell_that_is_not_there_is_refused, place_set_up, place_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

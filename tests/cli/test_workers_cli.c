@@ -17,32 +17,8 @@
 
 enum { STEPS_MAX = 64 };
 
-static json_t *run_with(const struct tiny_runs *t, int exit_status, const char *const *more)
-{
-    const char *words[48] = {"--system", "gnndrive"};
-    size_t count = 2;
-    while (*more != NULL && count < 47)
-        words[count++] = *more++;
-    words[count] = NULL;
-    int status;
-    json_t *const run = tiny_runs_json(t, words, &status);
-    if (status != exit_status) {
-        char *const reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
-        fail_msg("exit %d, expected %d: %s", status, exit_status, reasons);
-    }
-    return run;
-}
-#define RUN(t, exit_status, ...) run_with((t), (exit_status), (const char *const[]){__VA_ARGS__, NULL})
-
-static void expect_reason(json_t *run, const char *status, const char *part)
-{
-    char *const reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
-    assert_string_equal(tiny_runs_text(run, "status"), status);
-    if (strstr(reasons, part) == NULL)
-        fail_msg("no \"%s\" in %s", part, reasons);
-    free(reasons);
-    json_decref(run);
-}
+static const char *const gnndrive[] = {"--system", "gnndrive", NULL};
+#define RUN(t, exit_status, ...) tiny_runs_must((t), (exit_status), gnndrive, (const char *const[]){__VA_ARGS__, NULL})
 
 static void expect_nothing_left(const struct tiny_runs *t)
 {
@@ -50,19 +26,6 @@ static void expect_nothing_left(const struct tiny_runs *t)
 }
 
 /* ---- what is trained ---- */
-
-static uint32_t read_losses(const char *path, double *losses)
-{
-    FILE *const file = fopen(path, "r");
-    uint32_t count = 0;
-    unsigned long epoch, batch;
-    unsigned correct;
-    assert_non_null(file);
-    while (count < STEPS_MAX && fscanf(file, "%lu %lu %la %u", &epoch, &batch, &losses[count], &correct) == 4)
-        count++;
-    assert_int_equal(fclose(file), 0);
-    return count;
-}
 
 static void losses_equal_those_of_one_process(void **state)
 {
@@ -77,7 +40,7 @@ static void losses_equal_those_of_one_process(void **state)
                                 "3", "--dropout", "0", "--set", "gnndrive.in_order=yes", "--trace-loss", trace);
         assert_string_equal(tiny_runs_text(run, "status"), "ok");
         assert_string_equal(tiny_runs_text(json_object_get(run, "config"), "workers"), workers[w]);
-        steps[w] = read_losses(trace, losses[w]);
+        steps[w] = tiny_runs_losses(trace, losses[w], STEPS_MAX);
         json_decref(run);
         assert_int_equal(steps[w], steps[0]);
         for (uint32_t k = 0; k < steps[w]; k++)
@@ -158,15 +121,16 @@ static void what_cannot_be_is_refused_by_name(void **state)
     REFUSED(t, 2, "gnndrive.order=global", "--system", "gnndrive", "--workers", "2", "--set",
             "gnndrive.order=segments");
     /* Told by the worker: the run exists. */
-    expect_reason(RUN(t, 2, "--workers", "8", "--set", "gnndrive.extractors=40"), "failed", "lower --workers");
+    tiny_runs_expect_reason(RUN(t, 2, "--workers", "8", "--set", "gnndrive.extractors=40"), "failed",
+                            "lower --workers");
 }
 
 /* The plan is of all workers together, and says what makes it less. */
 static void the_cap_is_for_all_of_them(void **state)
 {
     const struct tiny_runs *const t = *state;
-    expect_reason(RUN(t, 0, "--workers", "4", "--memory", "1M", "--cap", "program"), "oom", "--workers");
-    expect_reason(
+    tiny_runs_expect_reason(RUN(t, 0, "--workers", "4", "--memory", "1M", "--cap", "program"), "oom", "--workers");
+    tiny_runs_expect_reason(
         RUN(t, 0, "--workers", "4", "--memory", "20M", "--world", "simulated", "--profile", "gnndrive-multigpu"), "oom",
         "the other workers' processes");
 }
@@ -180,8 +144,8 @@ static void a_killed_worker_ends_the_run(void **state)
                                          "die-at-batch=7,die-rank=3"};
     static const char *const words[] = {"signal 9", "worker 1 of 4 died of signal 9", "worker 3 of 4 died of signal 9"};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        expect_reason(RUN(t, 1, "--workers", "4", "--batch", "8", "--epochs", "20", "--fault", faults[i]), "failed",
-                      words[i]);
+        tiny_runs_expect_reason(RUN(t, 1, "--workers", "4", "--batch", "8", "--epochs", "20", "--fault", faults[i]),
+                                "failed", words[i]);
         expect_nothing_left(t);
     }
 }
@@ -189,8 +153,8 @@ static void a_killed_worker_ends_the_run(void **state)
 static void a_worker_that_cannot_read_ends_the_run(void **state)
 {
     const struct tiny_runs *const t = *state;
-    expect_reason(RUN(t, 1, "--workers", "4", "--batch", "8", "--epochs", "4", "--fault", "eio-at=400"), "failed",
-                  " of 4: ");
+    tiny_runs_expect_reason(RUN(t, 1, "--workers", "4", "--batch", "8", "--epochs", "4", "--fault", "eio-at=400"),
+                            "failed", " of 4: ");
     expect_nothing_left(t);
 }
 
@@ -233,7 +197,7 @@ static void kill_campaign(void **state)
         tiny_runs_nap(0.02 * i);
         assert_int_equal(kill(pids[i % 3], i < 6 ? SIGKILL : SIGABRT), 0);
         assert_int_equal(process_wait(supervisor, 60), 1);
-        expect_reason(tiny_runs_last(t), "failed", i < 6 ? "signal 9" : "signal 6");
+        tiny_runs_expect_reason(tiny_runs_last(t), "failed", i < 6 ? "signal 9" : "signal 6");
         expect_nothing_left(t);
     }
 }
@@ -247,12 +211,12 @@ static void interrupt_time_limit_and_dead_supervisor(void **state)
     tiny_runs_nap(0.2);
     assert_int_equal(kill(interrupted, SIGINT), 0);
     assert_int_equal(process_wait(interrupted, 60), 1);
-    expect_reason(tiny_runs_last(t), "interrupted", "user");
+    tiny_runs_expect_reason(tiny_runs_last(t), "interrupted", "user");
     expect_nothing_left(t);
 
     const pid_t late = start_endless(t, "600ms");
     assert_int_equal(process_wait(late, 60), 0);
-    expect_reason(tiny_runs_last(t), "oot", "time limit");
+    tiny_runs_expect_reason(tiny_runs_last(t), "oot", "time limit");
     expect_nothing_left(t);
 
     const pid_t killed = start_endless(t, "60s");

@@ -7,6 +7,7 @@
 #include "harness/tensor/cpu/cpu.h"
 #include "harness/tensor/modelled/modelled.h"
 #include "tests/support/must.h"
+#include "tests/support/system_run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,31 +62,6 @@ void link_run_init(struct link_run *run, struct gnn_world *world, const char *sy
     run->model_config = (struct gnn_model_config){.kind = GNN_MODEL_SAGE, .hidden = 8, .heads = 2, .seed = 8};
 }
 
-static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
-{
-    return gnn_mem_alloc(ctx, name, bytes, GNN_MEM_FEATURES, out, err);
-}
-
-static void tensor_free(void *ctx, void *ptr)
-{
-    gnn_mem_free(ctx, ptr);
-}
-
-static uint64_t tensor_now_ns(void *ctx)
-{
-    return gnn_now_ns(ctx);
-}
-
-static void tensor_wait_until(void *ctx, uint64_t deadline_ns)
-{
-    gnn_sleep_until(ctx, deadline_ns, GNN_WAIT_COMPUTE);
-}
-
-static void tensor_compute_ns(void *ctx, uint64_t ns)
-{
-    gnn_charge(ctx, GNN_WORK_CPU_NS, ns);
-}
-
 static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step)
 {
     struct link_run *const run = ctx;
@@ -100,20 +76,8 @@ static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct 
 
 static void configure(struct link_run *run)
 {
-    for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++)
-        if (strcmp((*s)->name, run->system) == 0)
-            run->table = *s;
-    assert_non_null(run->table);
-    run->config = calloc(1, run->table->config_bytes);
-    assert_non_null(run->config);
-    gnn_option_defaults(run->table->options, run->config);
-    for (const char *const *o = run->options; o != NULL && *o != NULL; o++) {
-        char name[64];
-        const char *const equals = strchr(*o, '=');
-        assert_non_null(equals);
-        (void)snprintf(name, sizeof name, "%.*s", (int)(equals - *o), *o);
-        must(gnn_option_set(run->table->options, run->config, name, equals + 1, &run->err), &run->err);
-    }
+    run->table = system_find(run->system);
+    run->config = system_configure(run->table, run->options);
     run->model_config.layers = run->workload.layers;
     run->model_config.in_dim = run->model_config.classes = run->dataset->dim;
     run->model_config.lr = run->link_config.lr;
@@ -142,13 +106,7 @@ enum gnn_status link_run_plan(struct link_run *run, struct gnn_memory_plan *plan
 
 enum gnn_status link_run_open(struct link_run *run)
 {
-    const struct gnn_tensor_env tensor = {.threads = 1,
-                                          .alloc = tensor_alloc,
-                                          .free = tensor_free,
-                                          .now_ns = tensor_now_ns,
-                                          .wait_until = tensor_wait_until,
-                                          .compute_ns = tensor_compute_ns,
-                                          .ctx = run->world};
+    const struct gnn_tensor_env tensor = system_tensor_env(run->world);
     const struct gnn_tensor_ops *const ops = run->modelled != NULL ? &gnn_tensor_modelled : &gnn_tensor_cpu;
     configure(run);
     GNN_TRY(ops->open(&tensor, run->modelled, &run->env.tensor, &run->err));
@@ -182,11 +140,7 @@ void link_run_vectors(struct link_run *run, gnn_real *out)
 
 uint64_t link_run_figure(const struct link_run *run, const char *name)
 {
-    for (uint32_t i = 0; i < run->result.figure_count; i++)
-        if (strcmp(run->result.figures[i].name, name) == 0)
-            return run->result.figures[i].value;
-    fail_msg("no figure %s", name);
-    return 0;
+    return system_figure(&run->result, name);
 }
 
 void link_run_close(struct link_run *run)

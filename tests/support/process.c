@@ -100,6 +100,16 @@ void process_expect(struct process_result r, int exit_status, const char *part, 
     process_free(&r);
 }
 
+void process_expect_all(const struct process_result *r, int exit_status, const char *const *parts)
+{
+    const char *const *part = parts;
+    while (*part != NULL && (strstr(r->out, *part) != NULL || strstr(r->err, *part) != NULL))
+        part++;
+    if (r->exit_status != exit_status || *part != NULL)
+        fail_msg("exit %d, expected %d and \"%s\" in:\n%s%s", r->exit_status, exit_status, *part != NULL ? *part : "",
+                 r->out, r->err);
+}
+
 pid_t process_start(const char *const *argv)
 {
     const int null_fd = open("/dev/null", O_WRONLY);

@@ -19,6 +19,9 @@ void process_free(struct process_result *result);
 struct process_result process_shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Fails the test, with what was printed, unless r ended so and said `part` on stderr; frees r. */
 void process_expect(struct process_result r, int exit_status, const char *part, const char *what);
+/* Fails the test, with what was printed, unless r ended so and holds each of the parts, on stdout or stderr. The list
+ * ends with NULL. */
+void process_expect_all(const struct process_result *r, int exit_status, const char *const *parts);
 
 /* Starts argv in the background, output to /dev/null; reap with process_wait. */
 pid_t process_start(const char *const *argv);

@@ -41,6 +41,48 @@ json_t *tiny_runs_json(const struct tiny_runs *t, const char *const *more, int *
     return run;
 }
 
+json_t *tiny_runs_must(const struct tiny_runs *t, int exit_status, const char *const *first, const char *const *more)
+{
+    const char *words[TINY_ARGUMENTS_MAX];
+    size_t count = 0;
+    int status;
+    while (*first != NULL && count < TINY_ARGUMENTS_MAX - 1)
+        words[count++] = *first++;
+    while (*more != NULL && count < TINY_ARGUMENTS_MAX - 1)
+        words[count++] = *more++;
+    assert_null(*more);
+    words[count] = NULL;
+    json_t *const run = tiny_runs_json(t, words, &status);
+    if (status != exit_status) {
+        char *const reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
+        fail_msg("exit %d, expected %d: %s", status, exit_status, reasons);
+    }
+    return run;
+}
+
+void tiny_runs_expect_reason(json_t *run, const char *status, const char *part)
+{
+    char *const reasons = json_dumps(json_object_get(run, "reasons"), JSON_ENCODE_ANY);
+    assert_string_equal(tiny_runs_text(run, "status"), status);
+    if (strstr(reasons, part) == NULL)
+        fail_msg("no \"%s\" in %s", part, reasons);
+    free(reasons);
+    json_decref(run);
+}
+
+uint32_t tiny_runs_losses(const char *path, double *losses, uint32_t max)
+{
+    FILE *const file = fopen(path, "r");
+    uint32_t count = 0;
+    unsigned long epoch, batch;
+    unsigned correct;
+    assert_non_null(file);
+    while (count < max && fscanf(file, "%lu %lu %la %u", &epoch, &batch, &losses[count], &correct) == 4)
+        count++;
+    assert_int_equal(fclose(file), 0);
+    return count;
+}
+
 json_t *tiny_runs_last(const struct tiny_runs *t)
 {
     const char *const argv[] = {process_program(), "report", "--last", "1", "--json", "--points", "--db", t->db, NULL};

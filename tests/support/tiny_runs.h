@@ -30,6 +30,15 @@ void tiny_runs_arguments(const struct tiny_runs *t, const char *const *more, con
 /* Runs to the end; the JSON object of the record, which must be there. The caller decrefs it. */
 json_t *tiny_runs_json(const struct tiny_runs *t, const char *const *more, int *exit_status);
 
+/* The same of a run that must end so: words of `first`, then of `more`, both NULL-terminated. */
+json_t *tiny_runs_must(const struct tiny_runs *t, int exit_status, const char *const *first, const char *const *more);
+
+/* Fails the test unless the run's status is that and its reasons hold the part; decrefs it. */
+void tiny_runs_expect_reason(json_t *run, const char *status, const char *part);
+
+/* Reads the losses that --trace-loss wrote, at most max; returns how many. */
+uint32_t tiny_runs_losses(const char *path, double *losses, uint32_t max);
+
 /* The newest run in the database. */
 json_t *tiny_runs_last(const struct tiny_runs *t);
 

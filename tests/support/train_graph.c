@@ -4,6 +4,7 @@
 #include "harness/base/rng.h"
 #include "harness/system/intent.h"
 #include "tests/support/device_tensor.h"
+#include "tests/support/system_run.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -180,31 +181,6 @@ static void watched_reduce(struct gnn_tensor *t, enum gnn_reduce kind, struct gn
     back_end(run)->segment_reduce(t, kind, out, b, x, argmax);
 }
 
-static enum gnn_status tensor_alloc(void *ctx, const char *name, uint64_t bytes, void **out, struct gnn_err *err)
-{
-    return gnn_mem_alloc(ctx, name, bytes, GNN_MEM_FEATURES, out, err);
-}
-
-static void tensor_free(void *ctx, void *ptr)
-{
-    gnn_mem_free(ctx, ptr);
-}
-
-static uint64_t tensor_now_ns(void *ctx)
-{
-    return gnn_now_ns(ctx);
-}
-
-static void tensor_wait_until(void *ctx, uint64_t deadline_ns)
-{
-    gnn_sleep_until(ctx, deadline_ns, GNN_WAIT_COMPUTE);
-}
-
-static void tensor_compute_ns(void *ctx, uint64_t ns)
-{
-    gnn_charge(ctx, GNN_WORK_CPU_NS, ns);
-}
-
 static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct gnn_step_result *step)
 {
     struct train_run *run = ctx;
@@ -227,29 +203,10 @@ static void on_step(void *ctx, const struct gnn_batch_view *batch, const struct 
         atomic_store(&run->stop, true);
 }
 
-static const struct gnn_system *find_system(const char *name)
-{
-    for (const struct gnn_system *const *s = gnn_systems; *s != NULL; s++)
-        if (strcmp((*s)->name, name) == 0)
-            return *s;
-    fail_msg("no system %s", name);
-    return NULL;
-}
-
 static enum gnn_status configure(struct train_run *run, const struct train_graph *graph)
 {
-    run->table = find_system(run->system);
-    run->config = calloc(1, run->table->config_bytes);
-    assert_non_null(run->config);
-    gnn_option_defaults(run->table->options, run->config);
-    for (const char *const *o = run->options; o != NULL && *o != NULL; o++) {
-        char name[64];
-        const char *equals = strchr(*o, '=');
-        assert_non_null(equals);
-        (void)snprintf(name, sizeof name, "%.*s", (int)(equals - *o), *o);
-        if (gnn_option_set(run->table->options, run->config, name, equals + 1, &run->err) != GNN_OK)
-            fail_msg("%s", run->err.message);
-    }
+    run->table = system_find(run->system);
+    run->config = system_configure(run->table, run->options);
     run->model_config.layers = run->workload.layers;
     run->model_config.in_dim = graph->dataset.dim;
     run->model_config.classes = graph->dataset.class_count;
@@ -298,15 +255,9 @@ enum gnn_status train_run_open(struct train_run *run, const struct train_graph *
     run->needed = calloc(graph->dataset.node_count, sizeof *run->needed);
     assert_true(run->seen != NULL && run->needed != NULL);
     if (!run->workload.sample_only) {
-        const struct gnn_tensor_env env = {.threads = 1,
-                                           .graphs = true,
-                                           .alloc = tensor_alloc,
-                                           .free = tensor_free,
-                                           .gpu = run->modelled != NULL && run->device,
-                                           .now_ns = tensor_now_ns,
-                                           .wait_until = tensor_wait_until,
-                                           .compute_ns = tensor_compute_ns,
-                                           .ctx = run->world};
+        struct gnn_tensor_env env = system_tensor_env(run->world);
+        env.graphs = true;
+        env.gpu = run->modelled != NULL && run->device;
         GNN_TRY(back_end(run)->open(&env, run->modelled, &run->env.tensor, &run->err));
         run->ops = *back_end(run);
         if (run->model_config.kind == GNN_MODEL_SAGE)
@@ -388,9 +339,5 @@ void train_run_each_seed_once(const struct train_run *run)
 
 uint64_t train_run_extra(const struct train_run *run, const char *name)
 {
-    for (uint32_t i = 0; i < run->result.figure_count; i++)
-        if (strcmp(run->result.figures[i].name, name) == 0)
-            return run->result.figures[i].value;
-    fail_msg("%s reports no %s", run->system, name);
-    return 0;
+    return system_figure(&run->result, name);
 }
