@@ -1,4 +1,5 @@
 /* oocgnn figure: a paper's figure by its name. Runs what is missing, draws, prints the table, says what holds. */
+#include "harness/base/clock.h"
 #include "harness/base/data_dirs.h"
 #include "harness/base/log.h"
 #include "harness/base/near_miss.h"
@@ -67,6 +68,8 @@ static const struct gnn_option figure_table[] = {
 struct found {
     char id[GNN_NAME_MAX], path[PATH_BYTES];
     struct gnn_figure_about about;
+    struct gnn_figure_left left;
+    char trouble[GNN_ERR_MAX]; /* why it is not whole; "" */
 };
 
 /* What is known of the figures of one paper. */
@@ -123,8 +126,7 @@ static enum gnn_status find_files(struct figures *f, struct gnn_err *err)
     return gnn_fail(err, GNN_ENOENT, "no figures found: they are in plots/figures of the source tree");
 }
 
-static enum gnn_status find_figure(const struct figures *f, const char *id, const struct found **out,
-                                   struct gnn_err *err)
+static enum gnn_status find_figure(const struct figures *f, const char *id, struct found **out, struct gnn_err *err)
 {
     struct gnn_near_miss near;
     gnn_near_miss_start(&near, id);
@@ -249,8 +251,7 @@ static enum gnn_status run_by_fio(const struct figures *f, const struct gnn_pape
 {
     struct gnn_err cause = {0};
     struct gnn_fio_ran ran;
-    const enum gnn_status status =
-        gnn_fio_cells_run(figure, f->config.repeat, gnn_cli_stop_on_signals(), &ran, &cause);
+    const enum gnn_status status = gnn_fio_cells_run(figure, f->config.repeat, gnn_cli_stop_on_signals(), &ran, &cause);
     raise_to(ran.failed > 0 ? GNN_EXIT_FAILED : GNN_EXIT_OK, exit_status);
     if (status == GNN_ECANCELLED)
         return stopped(figure, err);
@@ -339,8 +340,26 @@ static void print_heading(const struct found *found)
     (void)printf("## %s: %s (%s, %s)\n", found->id, found->about.title, found->about.paper, found->about.place);
 }
 
+/* Notes why a figure is not whole. */
+static void note_gaps(const struct gnn_paper_figure *figure, struct found *found)
+{
+    uint32_t cells, recorded, refused = 0;
+    const char *why = "";
+    gnn_figure_count(figure, &cells, &recorded);
+    for (uint32_t i = 0; i < figure->job->count; i++)
+        if (figure->job->cells[i].refusal[0] != '\0') {
+            why = refused == 0 ? figure->job->cells[i].refusal : why;
+            refused++;
+        }
+    if (recorded < cells)
+        (void)snprintf(found->trouble, sizeof found->trouble, "%u of %u cells are recorded", recorded, cells);
+    else if (refused > 0)
+        (void)snprintf(found->trouble, sizeof found->trouble, "%u of %u cells cannot be run: %.600s", refused,
+                       figure->job->count, why);
+}
+
 /* Does what was asked with an opened figure; *exit_status is raised by cells that failed. */
-static enum gnn_status do_figure(struct figures *f, const struct found *found, struct gnn_paper_figure *figure,
+static enum gnn_status do_figure(struct figures *f, struct found *found, struct gnn_paper_figure *figure,
                                  int *exit_status, struct gnn_err *err)
 {
     uint32_t cells, recorded;
@@ -348,6 +367,7 @@ static enum gnn_status do_figure(struct figures *f, const struct found *found, s
         GNN_TRY(run_cells(f, figure, exit_status, err));
     GNN_TRY(gnn_figure_load(figure, f->config.any_build, f->config.repeat, err));
     gnn_figure_count(figure, &cells, &recorded);
+    note_gaps(figure, found);
     print_heading(found);
     (void)printf("\n%u of %u cells are recorded\n", recorded, cells);
     if (!f->config.check && recorded > 0)
@@ -358,19 +378,24 @@ static enum gnn_status do_figure(struct figures *f, const struct found *found, s
     return GNN_OK;
 }
 
-/* A figure that is not to be had is told with the reason; that is no failure among all of them. */
-static enum gnn_status make_figure(struct figures *f, const struct found *found, int *exit_status, struct gnn_err *err)
+/* Tells a figure that is not to be had with the reason: no failure among all of them. */
+static enum gnn_status pass_over(struct figures *f, struct found *found, const char *why, struct gnn_err *err)
+{
+    paper_of(f, found->about.paper)->missing++;
+    (void)snprintf(found->trouble, sizeof found->trouble, "%s", why);
+    print_heading(found);
+    (void)printf("\nnot to be had: %s\n\n", why);
+    return f->config.check ? GNN_OK : write_words(f, found, "not to be had:", why, err);
+}
+
+static enum gnn_status make_figure(struct figures *f, struct found *found, int *exit_status, struct gnn_err *err)
 {
     struct gnn_paper_figure *figure;
-    struct paper *const paper = paper_of(f, found->about.paper);
-    paper->figures++;
+    paper_of(f, found->about.paper)->figures++;
     if (found->about.missing[0] != '\0') {
-        paper->missing++;
         if (!f->config.all)
             return gnn_fail(err, GNN_ENOTSUP, "%s is not to be had: %s", found->id, found->about.missing);
-        print_heading(found);
-        (void)printf("\nnot to be had: %s\n\n", found->about.missing);
-        return f->config.check ? GNN_OK : write_words(f, found, "not to be had:", found->about.missing, err);
+        return pass_over(f, found, found->about.missing, err);
     }
     GNN_TRY(open_figure(f, found, &figure, err));
     const enum gnn_status status = do_figure(f, found, figure, exit_status, err);
@@ -390,61 +415,140 @@ static void print_minutes(const struct gnn_figure_left *left, char *text, size_t
         (void)snprintf(text, text_bytes, "%.1f%s", left->minutes, left->unknown > 0 ? "+?" : "");
 }
 
-static enum gnn_status list_figure(const struct figures *f, const struct found *found, struct gnn_figure_left *total,
-                                   struct gnn_err *err)
+/* Looks what is recorded of a figure, and notes what is left to run. */
+static enum gnn_status look_at(const struct figures *f, struct found *found, uint32_t *cells, uint32_t *recorded,
+                               struct gnn_err *err)
 {
     struct gnn_paper_figure *figure;
-    struct gnn_figure_left left;
-    uint32_t cells, recorded;
-    if (found->about.missing[0] != '\0') {
-        (void)printf("%-20s %-12s %-8s %s\n", found->id, "-", "-", found->about.missing);
-        return GNN_OK;
-    }
     GNN_TRY(open_figure(f, found, &figure, err));
     const enum gnn_status status = gnn_figure_load(figure, f->config.any_build, 1, err);
-    gnn_figure_count(figure, &cells, &recorded);
-    if (status == GNN_OK) {
-        char state[48], minutes[32];
-        gnn_figure_left(figure, &left);
-        total->cells += left.cells;
-        total->unknown += left.unknown;
-        total->minutes += left.minutes;
-        print_minutes(&left, minutes, sizeof minutes);
-        (void)snprintf(state, sizeof state, "%u of %u", recorded, cells);
-        (void)printf("%-20s %-12s %-8s %s\n", found->id, state, minutes, found->about.title);
-    }
+    gnn_figure_count(figure, cells, recorded);
+    if (status == GNN_OK)
+        gnn_figure_left(figure, &found->left);
     gnn_figure_close(figure);
     return status;
 }
 
-static enum gnn_status list_all(const struct figures *f, struct gnn_err *err)
+static enum gnn_status list_figure(const struct figures *f, struct found *found, struct gnn_err *err)
 {
-    struct gnn_figure_left total = {.cells = 0};
-    (void)printf("%-20s %-12s %-8s %s\n", "figure", "cells there", "minutes",
-                 "what it shows, or why it is not to be had");
-    for (uint32_t i = 0; i < f->found_count; i++)
-        GNN_TRY(list_figure(f, &f->found[i], &total, err));
-    (void)printf("\n%u cells to run: about %.0f minutes of a core", total.cells, total.minutes);
-    if (f->config.jobs > 1)
-        (void)printf(", %.0f with %u at a time", total.minutes / f->config.jobs, f->config.jobs);
-    if (total.unknown > 0)
-        (void)printf(", and %u cells of which nobody knows", total.unknown);
-    (void)putchar('\n');
+    uint32_t cells, recorded;
+    char state[48], minutes[32];
+    if (found->about.missing[0] != '\0') {
+        (void)printf("%-20s %-12s %-8s %s\n", found->id, "-", "-", found->about.missing);
+        return GNN_OK;
+    }
+    GNN_TRY(look_at(f, found, &cells, &recorded, err));
+    print_minutes(&found->left, minutes, sizeof minutes);
+    (void)snprintf(state, sizeof state, "%u of %u", recorded, cells);
+    (void)printf("%-20s %-12s %-8s %s\n", found->id, state, minutes, found->about.title);
     return GNN_OK;
 }
 
-/* One that fails does not keep the others from being made. */
-static enum gnn_status make_all(struct figures *f, int *exit_status, struct gnn_err *err)
+/* What all figures from `first` on will take, as a sentence. A cell of which nothing is known is taken for `a_cell`
+ * minutes; NAN: nobody knows. */
+static const char *say_left(const struct figures *f, uint32_t first, double a_cell, char *text, size_t text_bytes)
+{
+    struct gnn_figure_left total = {.cells = 0};
+    char beside[64] = "", unknown[80] = "";
+    for (uint32_t i = first; i < f->found_count; i++) {
+        total.cells += f->found[i].left.cells;
+        total.unknown += f->found[i].left.unknown;
+        total.minutes += f->found[i].left.minutes;
+    }
+    if (total.unknown > 0)
+        (void)snprintf(unknown, sizeof unknown,
+                       isfinite(a_cell) ? ", %u cells of it as long as the cells until here"
+                                        : ", and %u cells of which nobody knows",
+                       total.unknown);
+    total.minutes += isfinite(a_cell) ? total.unknown * a_cell : 0;
+    if (f->config.jobs > 1)
+        (void)snprintf(beside, sizeof beside, ", %.0f with %u at a time", total.minutes / f->config.jobs,
+                       f->config.jobs);
+    (void)snprintf(text, text_bytes, "%u cells to run: about %.0f minutes of a core%s%s", total.cells, total.minutes,
+                   beside, unknown);
+    return text;
+}
+
+static enum gnn_status list_all(const struct figures *f, struct gnn_err *err)
+{
+    char text[200];
+    (void)printf("%-20s %-12s %-8s %s\n", "figure", "cells there", "minutes",
+                 "what it shows, or why it is not to be had");
+    for (uint32_t i = 0; i < f->found_count; i++)
+        GNN_TRY(list_figure(f, &f->found[i], err));
+    (void)printf("\n%s\n", say_left(f, 0, (double)NAN, text, sizeof text));
+    return GNN_OK;
+}
+
+/* Finds out what all figures will take; one that cannot be read is told when its turn comes. */
+static void plan_all(const struct figures *f)
 {
     for (uint32_t i = 0; i < f->found_count; i++) {
-        struct gnn_err cause = {0};
-        const enum gnn_status status = make_figure(f, &f->found[i], exit_status, &cause);
-        if (status == GNN_ECANCELLED)
-            return gnn_fail(err, status, "%s", cause.message);
-        if (status != GNN_OK)
-            *exit_status = gnn_cli_failed(&cause);
+        uint32_t cells, recorded;
+        struct gnn_err ignored = {0};
+        if (f->found[i].about.missing[0] == '\0')
+            (void)!look_at(f, &f->found[i], &cells, &recorded, &ignored);
     }
-    return print_summary(f, err);
+}
+
+/* What is not there, or not whole, and why. */
+static void print_gaps(const struct figures *f)
+{
+    uint32_t gaps = 0;
+    for (uint32_t i = 0; i < f->found_count; i++) {
+        if (f->found[i].trouble[0] == '\0')
+            continue;
+        if (gaps++ == 0)
+            (void)printf("\n| not whole | why |\n|---|---|\n");
+        (void)printf("| %s | %s |\n", f->found[i].id, f->found[i].trouble);
+    }
+}
+
+/* Makes one of all: what this machine lacks for it is told as what is not to be had, and another failure keeps no other
+ * figure from being made. Only an interruption is an error. */
+static enum gnn_status make_one_of_all(struct figures *f, struct found *found, int *exit_status, struct gnn_err *err)
+{
+    struct gnn_err cause = {0};
+    enum gnn_status status = make_figure(f, found, exit_status, &cause);
+    if (status == GNN_ECANCELLED)
+        return gnn_fail(err, status, "%s", cause.message);
+    if (status == GNN_ENOTSUP) {
+        struct gnn_err why = cause;
+        cause = (struct gnn_err){.status = GNN_OK};
+        status = pass_over(f, found, why.message, &cause);
+    }
+    if (status != GNN_OK) {
+        (void)snprintf(found->trouble, sizeof found->trouble, "%s", cause.message);
+        raise_to(gnn_cli_failed(&cause), exit_status);
+    }
+    return GNN_OK;
+}
+
+/* The mean of what cells took that were run since; NAN: none was. */
+static double minutes_of_a_cell(const struct figures *f, uint64_t start_ns, uint32_t cells)
+{
+    const double minutes = (double)(gnn_host_now_ns() - start_ns) / 60e9;
+    return cells > 0 ? minutes * f->config.jobs / cells : (double)NAN;
+}
+
+static enum gnn_status make_all(struct figures *f, int *exit_status, struct gnn_err *err)
+{
+    const bool runs = f->config.run && !f->config.check;
+    uint32_t cells = 0; /* until here */
+    char text[200];
+    if (runs)
+        plan_all(f);
+    const uint64_t start_ns = gnn_host_now_ns();
+    for (uint32_t i = 0; i < f->found_count; i++) {
+        if (runs && f->found[i].about.missing[0] == '\0')
+            gnn_log_info("figure %u of %u, %s; %s", i + 1, f->found_count, f->found[i].id,
+                         say_left(f, i, minutes_of_a_cell(f, start_ns, cells), text, sizeof text));
+        GNN_TRY(make_one_of_all(f, &f->found[i], exit_status, err));
+        cells += f->found[i].left.cells;
+    }
+    GNN_TRY(print_summary(f, err));
+    print_gaps(f);
+    return GNN_OK;
 }
 
 static enum gnn_status do_all(struct figures *f, int *exit_status, struct gnn_err *err)
@@ -460,7 +564,7 @@ static enum gnn_status do_all(struct figures *f, int *exit_status, struct gnn_er
     if (f->wanted_count == 0 || f->config.all)
         return gnn_fail(err, GNN_EUSAGE, "figure: name some, or --all of them; `oocgnn figure --list` has them");
     for (uint32_t i = 0; i < f->wanted_count; i++) {
-        const struct found *found = NULL;
+        struct found *found = NULL;
         GNN_TRY(find_figure(f, f->wanted[i], &found, err));
         GNN_TRY(make_figure(f, found, exit_status, err));
     }
