@@ -6,6 +6,7 @@
 #   panels, panel_names   number of panels, their titles;   rows  values of x, whose names are set as tics of the x axis
 #   series, names, colours
 #   base, heading, caption, xlabel, ylabel: texts;   logarithmic 0 or 1;   bottom, top: ends of the y axis
+#   published 1 where a published value is drawn, else 0
 
 set encoding utf8
 set datafile missing 'NaN'
@@ -30,7 +31,7 @@ do for [t=1:3] {
     set output base.'.'.suffixes[t]
     set label 2 heading at screen 0.5,1 - 22.0 / high center font ',13'
     set label 1 caption at screen 0.01,70.0 / high left font ',8' textcolor rgb '#555555'
-    set key at screen 0.5,1 - 40.0 / high center top horizontal Left reverse maxrows 2 samplen 1.5 spacing 1.1 width 1
+    set key at screen 0.5,1 - 40.0 / high center top horizontal Left reverse maxrows (series + published > 4 ? 2 : 1) samplen 1.5 spacing 1.1 width 1
     set multiplot layout down,across margins 85.0 / wide,1 - 20.0 / wide,160.0 / high,1 - 140.0 / high spacing 60.0 / wide,110.0 / high
     do for [p=1:panels] {
         set title panel_names[p]
@@ -40,7 +41,7 @@ do for [t=1:3] {
              for [i=0:series-1] data index p-1 using ($0):(column(5+5*i)) with points notitle pointtype 12 pointsize 1.8 linewidth 2 linecolor rgb colours[i+1], \
              for [i=0:series-1] data index p-1 using ($0):(foot(i)):(stringcolumn(6+5*i)) with labels font ',8' textcolor rgb colours[i+1] notitle, \
              for [i=1:series] NaN with linespoints title names[i] pointtype 7 linewidth 2 linecolor rgb colours[i], \
-             NaN with points title 'published' pointtype 12 pointsize 1.8 linewidth 2 linecolor rgb '#000000'
+             NaN with points title (published ? 'published' : '') pointtype 12 pointsize 1.8 linewidth 2 linecolor rgb '#000000'
         unset label 1
         unset label 2
         unset key

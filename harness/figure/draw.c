@@ -46,6 +46,7 @@ enum { PALETTE = sizeof palette / sizeof *palette };
 /* Ends of the y axis: what is drawn lies between. */
 struct range {
     double least, most;
+    bool published; /* a value of the paper's is drawn */
 };
 
 static void widen(struct range *range, double value)
@@ -79,6 +80,7 @@ static void put_point(const struct gnn_paper_figure *figure, uint32_t series, co
         (void)fputs("\tNaN", data);
     (void)fprintf(data, "\t%s", value.state == GNN_VALUE_KNOWN || value.word[0] == '\0' ? " " : value.word);
     widen(range, published);
+    range->published = range->published || isfinite(published);
     if (value.state == GNN_VALUE_KNOWN) {
         widen(range, value.least);
         widen(range, value.most);
@@ -354,8 +356,8 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
     put_text(script, "caption", text);
     put_text(script, "xlabel", figure->about.x_label);
     put_text(script, "ylabel", figure->about.y_label);
-    (void)fprintf(script, "logarithmic = %d\nbottom = %.9g\ntop = %.9g\n", logarithmic ? 1 : 0,
-                  logarithmic ? least / 2 : 0, logarithmic ? most * 2 : most * 1.12);
+    (void)fprintf(script, "logarithmic = %d\nbottom = %.9g\ntop = %.9g\npublished = %d\n", logarithmic ? 1 : 0,
+                  logarithmic ? least / 2 : 0, logarithmic ? most * 2 : most * 1.12, panels->range.published ? 1 : 0);
     put_tics(figure, script);
     put_names(figure, panels, script);
     (void)fputs(shapes[shape].script, script);
