@@ -5,6 +5,7 @@
 #              epoch, the first NaN: seconds until its end, the accuracy then in percent
 #   series, names, colours;   panels, panel_names: their number and titles
 #   base, heading, caption, xlabel, ylabel: texts;   logarithmic 0 or 1;   bottom, top: ends of the y axis
+#   drawn 0 where no epoch has an accuracy, so that there is nothing to take a logarithm of
 
 set encoding utf8
 set datafile missing 'NaN'
@@ -15,7 +16,7 @@ set xtics autofreq nomirror
 set grid linetype 1 linecolor rgb '#dddddd' linewidth 1
 set border 3
 set xlabel xlabel
-if (logarithmic) { set logscale x } else { set xrange [0:*] }
+if (logarithmic && drawn) { set logscale x } else { set xrange [0:*] }
 set format x '%g'
 across = panels < 4 ? panels : int(ceil(sqrt(panels)))
 down = int(ceil(real(panels) / across))

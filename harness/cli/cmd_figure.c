@@ -500,7 +500,7 @@ static void print_gaps(const struct figures *f)
             continue;
         if (gaps++ == 0)
             (void)printf("\n| not whole | why |\n|---|---|\n");
-        (void)printf("| %s | %s |\n", f->found[i].id, f->found[i].trouble);
+        (void)printf("| %s | %.*s |\n", f->found[i].id, (int)strcspn(f->found[i].trouble, "\n"), f->found[i].trouble);
     }
 }
 

@@ -356,8 +356,9 @@ static void put_script(const struct gnn_paper_figure *figure, int shape, const s
     put_text(script, "caption", text);
     put_text(script, "xlabel", figure->about.x_label);
     put_text(script, "ylabel", figure->about.y_label);
-    (void)fprintf(script, "logarithmic = %d\nbottom = %.9g\ntop = %.9g\npublished = %d\n", logarithmic ? 1 : 0,
-                  logarithmic ? least / 2 : 0, logarithmic ? most * 2 : most * 1.12, panels->range.published ? 1 : 0);
+    (void)fprintf(script, "logarithmic = %d\nbottom = %.9g\ntop = %.9g\npublished = %d\ndrawn = %d\n",
+                  logarithmic ? 1 : 0, logarithmic ? least / 2 : 0, logarithmic ? most * 2 : most * 1.12,
+                  panels->range.published ? 1 : 0, panels->range.most > 0 ? 1 : 0);
     put_tics(figure, script);
     put_names(figure, panels, script);
     (void)fputs(shapes[shape].script, script);

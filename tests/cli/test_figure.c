@@ -221,14 +221,18 @@ static void shapes_of_other_kinds_are_drawn(void **state)
                  TINY
                  "fanout = 5,5\nevaluate = never\nmodel = sage\ndim = 64, 128\n[a]\nsystem = pygplus\n[b]\nsystem = "
                  "gnndrive\n" ABOUT_OVER("5", "heat", "dim") "y = epoch_s\n");
+    figure_write(p, "tiny-none", /* no epoch has an accuracy: nothing to take a logarithm of */
+                 TINY "fanout = 5,5\nevaluate = never\nmodel = sage\n[a]\nsystem = null\n" ABOUT(
+                     "6", "accuracy") "y = accuracy_pct\nlog = yes\n");
     const bool drawn = expect_drawn(p, "tiny-time --jobs 2", PARTS("2 of 2 cells", "holds           waits"));
     figure_expect(p, "tiny-cdf", 0, PARTS("1 of 1 cells"));
     figure_expect(p, "tiny-heat --jobs 2", 0, PARTS("4 of 4 cells"));
+    figure_expect(p, "tiny-none", 0, PARTS("1 of 1 cells"));
     assert_in_range(data_lines(p, "tiny-time.dat"), 8, 512);
     assert_int_equal(data_lines(p, "tiny-cdf.dat"), 3); /* the latency is another distribution */
     assert_int_equal(data_lines(p, "tiny-heat.dat"), 2);
     if (drawn)
-        expect_pictures(p, "tiny-time tiny-cdf tiny-heat", "png");
+        expect_pictures(p, "tiny-time tiny-cdf tiny-heat tiny-none", "png");
 }
 
 /* Accuracy is of a run that trains on this machine, time of the figure's world; the second command trains no more. */
