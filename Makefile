@@ -313,7 +313,7 @@ format:
 lint:
 	@scripts/setup.sh build test lint
 	@$(MAKE) --no-print-directory -s -j2 CC=clang WERROR=1 tests bench-bin
-	shellcheck scripts/*.sh scripts/vm/*.sh scripts/slurm/*.sh tests/style/*.sh tests/gpu/*.sh tests/slurm/*.sh .ci/run
+	shellcheck -x scripts/*.sh scripts/vm/*.sh scripts/slurm/*.sh tests/style/*.sh tests/gpu/*.sh tests/slurm/*.sh tests/support/*.sh .ci/run
 	@$(MAKE) --no-print-directory -s -j2 CC=clang lint-c
 
 TIDY := $(LIB_SRC:%.c=$(BUILD)/%.tidy) $(BUILD)/harness/main.tidy
