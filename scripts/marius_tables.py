@@ -11,7 +11,7 @@ says of each with whether it holds here. Cells of another scale stay. `--write` 
 `--check` compares it (tests/style/test_results.sh).
 
   scripts/marius_tables.py DIR                                        # at 1/100; DIR: FB15k-237's train.txt, valid.txt, test.txt
-  scripts/marius_tables.py --parts table3 --scale 1/1 --rows disk     # at the paper's size; 40 GB in TMPDIR, 20 GB of memory
+  scripts/marius_tables.py --parts table3 --scale 1/1 --rows disk     # at the paper's size: not run yet, hours and tens of GB
 """
 import argparse
 import csv
