@@ -10,7 +10,7 @@ The cells go to results/diskgnn.csv, from which the generated part of results/di
 the paper says of each with whether it holds here. `--write` writes that part from the CSV file alone, `--check`
 compares it (tests/style/test_results.sh).
 
-  scripts/diskgnn_tables.py                                          # at 1/100: a quarter of an hour of one core
+  scripts/diskgnn_tables.py                                          # at 1/100: five minutes of one core
   scripts/diskgnn_tables.py --parts table1,fig14 --scale 1/1         # hours, and 25 GB for graph samples in TMPDIR
 """
 import argparse
