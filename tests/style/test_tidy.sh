@@ -88,6 +88,14 @@ verdict "mechanisms on a GPU that are not where docs/design.md says" \
         done)"
 verdict "a system without its README.md" \
     "$(for d in $(git ls-files systems | awk -F/ 'NF == 3 { print $2 }' | sort -u); do [ -f "systems/$d/README.md" ] || echo "$d"; done)"
+# A line that a named mutant replaces stands in its file, or the mutant no longer tries anything.
+verdict "mutants in tests/mutants.txt whose line is not in their file" \
+    "$(while IFS= read -r line; do
+        case $line in
+        '* '*) file=${line#\* * } && file=${file%%:*} ;;
+        '- '*) grep -qF -- "${line#- }" "$file" || echo "$file: ${line#- }" ;;
+        esac
+    done < <(sed -n '/^\* /,$p' tests/mutants.txt))"
 verdict "headers without a guard" "$(grep -L '^#ifndef [A-Z_]*_H$\|^#ifndef OOCGNN_H$' $(git ls-files '*.h') /dev/null | grep -v /dev/null)"
 
 # Functions over 70 lines, as a ratchet: the list may only shrink.
