@@ -117,8 +117,8 @@ void cuda_resident_use(struct gnn_tensor *t, struct gnn_resident *room)
     assert(!b->capturing);
     if (room != NULL)
         cuda_event_await(t, room->landed, GNN_LANE_STREAM);
-    else if (b->in_use != NULL)
-        cuda_event_record(t, b->in_use->read, GNN_LANE_STREAM);
+    else if (struct gnn_resident *const used = b->in_use)
+        cuda_event_record(t, used->read, GNN_LANE_STREAM);
     b->in_use = room;
 }
 
@@ -213,8 +213,9 @@ void cuda_forget_demanded(struct cuda_backend *b)
 
 const int32_t *cuda_need_labels(struct cuda_backend *b, const int32_t *host, uint32_t count)
 {
-    if (b->in_use != NULL && b->in_use->host_labels == host)
-        return b->in_use->labels;
+    const struct gnn_resident *used = b->in_use;
+    if (used != NULL && used->host_labels == host)
+        return used->labels;
     if (b->in_step && b->on_demand.host_labels == host)
         return b->on_demand.labels;
     if (!cuda_reserve(b, &b->labels, "labels", count * (uint64_t)sizeof *host))
@@ -227,8 +228,9 @@ const int32_t *cuda_need_labels(struct cuda_backend *b, const int32_t *host, uin
 
 const uint32_t *cuda_need_rows(struct cuda_backend *b, const uint32_t *host, uint32_t count)
 {
-    if (b->in_use != NULL && b->in_use->host_rows == host)
-        return b->in_use->rows;
+    const struct gnn_resident *used = b->in_use;
+    if (used != NULL && used->host_rows == host)
+        return used->rows;
     if (!cuda_reserve(b, &b->rows, "row numbers", count * (uint64_t)sizeof *host))
         return NULL;
     cuda_send(b, b->rows.data, host, count * (uint64_t)sizeof *host);

@@ -108,7 +108,7 @@ struct cuda_backend {
     struct cuda_pool pool;
     struct gnn_resident on_demand; /* lists that nobody staged, until the next synchronize */
     struct cuda_scratch demanded[GNN_LAYERS_MAX];
-    struct gnn_resident *in_use;
+    std::atomic<struct gnn_resident *> in_use; /* the computing thread's; lanes compare with it in asserts */
     struct cuda_scratch rows, labels, partial, losses, sort;
     struct cuda_scratch sides, scatter, link_loss; /* link.cc */
     struct cuda_pinned staging;                    /* for what goes up in the stream's order, one after the other */
