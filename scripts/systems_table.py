@@ -371,17 +371,21 @@ def generated(lines):
         runs = sorted({line["runs"] for line in here})
         kinds = sorted({line["cap_kind"] for line in here})
         out += [f"## papers100m at {at}", "",
-                f"{', '.join(sorted({line['machine'] for line in here}))}; caps enforced by {', '.join(kinds)}; medians of "
-                f"{' or '.join(runs)} runs, interleaved over the systems, spread in brackets."]
+                f"{', '.join(sorted({line['machine'] for line in here}))}; caps enforced by {', '.join(kinds)}; " +
+                ("one run a cell." if runs == ["1"] else
+                 f"medians of {' or '.join(runs)} runs, interleaved over the systems, spread in brackets.")]
         if any(line["part"] for line in here):
             out += ["\"of W+B batches\": the epoch extrapolated from B mini-batches after a warm-up of W; its counts are those of "
                     "the W+B, in proportion of time, its stages' seconds those of the W+B."]
         for setting in TITLES:
             out += ["", f"### {TITLES[setting]}, {at}", ""] + table(here, scale, setting)
-        out += ["", f"### Order and ratios, {at}", "",
-                "Fastest first; \"not apart from it\": the spreads of the two overlap.", ""]
-        out += [s for setting in TITLES for cap in caps(here, scale)
-                if (s := order_sentence(here, scale, cap, setting)) is not None]
+        out += ["", f"### Order and ratios, {at}", ""]
+        if runs == ["1"]:
+            out += ["One run a cell has no spread: no order follows from it, and a ratio near 1 says nothing."]
+        else:
+            out += ["Fastest first; \"not apart from it\": the spreads of the two overlap.", ""]
+            out += [s for setting in TITLES for cap in caps(here, scale)
+                    if (s := order_sentence(here, scale, cap, setting)) is not None]
         out += [""] + ratios(here, scale)
         out += ["", f"### Where the time goes, {at}", "",
                 "Seconds of one worker of each stage, and the two largest parts of them.", ""]
