@@ -445,7 +445,7 @@ static enum gnn_status list_figure(const struct figures *f, struct found *found,
 }
 
 /* What all figures from `first` on will take, as a sentence. A cell of which nothing is known is taken for `a_cell`
- * minutes; NAN: nobody knows. */
+ * minutes; NAN: there is no estimate. */
 static const char *say_left(const struct figures *f, uint32_t first, double a_cell, char *text, size_t text_bytes)
 {
     struct gnn_figure_left total = {.cells = 0};
@@ -458,7 +458,7 @@ static const char *say_left(const struct figures *f, uint32_t first, double a_ce
     if (total.unknown > 0)
         (void)snprintf(unknown, sizeof unknown,
                        isfinite(a_cell) ? ", %u cells of it as long as the cells until here"
-                                        : ", and %u cells of which nobody knows",
+                                        : ", and %u cells without an estimate",
                        total.unknown);
     total.minutes += isfinite(a_cell) ? total.unknown * a_cell : 0;
     if (f->config.jobs > 1)

@@ -48,7 +48,7 @@ void gnn_figure_count(const struct gnn_paper_figure *figure, uint32_t *cells, ui
 /* What is left to run. */
 struct gnn_figure_left {
     uint32_t cells;   /* that are not recorded */
-    uint32_t unknown; /* among them, of which nobody knows what they take */
+    uint32_t unknown; /* among them, without an estimate of what they take */
     double minutes;   /* of one core, all others: as earlier runs of them or like them took, else by the figure's
                        * `minutes` */
 };

@@ -15,7 +15,7 @@
 
 enum { ROWS_MAX = 4096, GATHERS_MAX = 64, BATCH_ROWS_MAX = 512, DIM = 128 };
 
-/* A gather that nobody knows to be over. */
+/* A gather that is not known to be over. */
 struct gather {
     bool open;
     const struct gnn_event *event; /* behind it; NULL: none yet */

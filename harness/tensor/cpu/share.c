@@ -15,7 +15,7 @@ struct gnn_share {
     gnn_share_fn *fn;
     const void *loop;
     uint64_t items, range;
-    _Atomic uint64_t next;   /* first item that nobody took */
+    _Atomic uint64_t next;   /* first item that no thread took */
     _Atomic uint32_t joined; /* threads of the pool inside the loop; grows under the mutex */
     uint32_t started;
     pthread_t thread[];
@@ -93,7 +93,7 @@ void gnn_share_close(struct gnn_share *s)
     free(s);
 }
 
-/* Lets the pool join, works, and lets nobody join any more. The last ranges end within microseconds of each other, so
+/* Lets the pool join, works, and closes the loop to others. The last ranges end within microseconds of each other, so
  * the caller stays on its core for them: a sleep would cost more, and would be a wait that no clock names. */
 static void run_shared(struct gnn_share *s, uint64_t items, uint64_t range, gnn_share_fn *fn, const void *loop)
 {
