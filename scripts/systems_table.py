@@ -9,6 +9,7 @@ compares it (tests/style/test_results.sh).
   scripts/systems_table.py                                          # 1/100, 320M and 80M: half an hour
   scripts/systems_table.py --scale 1/10 --caps 3200M,800M --epochs 1 --part pygplus=100+100 --part gnndrive=100+100
   scripts/systems_table.py --model gat --epochs 1 --repeat 1        # the same for GNNDrive's GAT
+  scripts/systems_table.py --model gat-gpu ...                      # GAT again; training waits as long as the paper's GPU would take
 
 DiskGNN prepares in every run, in a directory below --keep that is removed after it: what is prepared at 1/10 for one cap
 is some 10 GB. MariusGNN's store is made by its first run, in the dataset's directory, and is the same for all caps.
@@ -35,7 +36,9 @@ ROWS = {
 }
 PRESETS = {"paper": "gnndrive", "equal": "equal-memory"}
 TITLES = {"paper": "As each paper sets it", "equal": "Equal memory"}
-MODELS = {"sage": [], "gat": ["--model", "gat", "--fanout", "10,10,5"]}  # GNNDrive, section 5
+GAT = ["--model", "gat", "--fanout", "10,10,5"]  # GNNDrive, section 5
+MODELS = {"sage": [], "gat": GAT, "gat-gpu": GAT + ["--compute", "model:gnndrive-paper/gpu"]}
+MODEL_TITLES = {"sage": "", "gat": ", GAT", "gat-gpu": ", GAT, a modelled GPU"}
 ASIDE = (LAYOUT, "ringsampler (sampling)")  # not ranked, and not in the second table
 THREADS = {"pygplus": ["workers", "gather_threads"], "ginex": ["samplers", "gather_threads"],
            "gnndrive": ["samplers", "extractors"], "agnes": ["workers"], "ringsampler": ["threads"], "diskgnn": ["samplers", "rings"], "mariusgnn": ["loaders"]}
@@ -367,13 +370,16 @@ def generated(lines):
     out = []
     for scale, model in dict.fromkeys((line["scale"], line["model"]) for line in lines):
         here = [line for line in lines if (line["scale"], line["model"]) == (scale, model)]
-        at = scale if model == "sage" else f"{scale}, {model.upper()}"
+        at = scale + MODEL_TITLES[model]
         runs = sorted({line["runs"] for line in here})
         kinds = sorted({line["cap_kind"] for line in here})
         out += [f"## papers100m at {at}", "",
                 f"{', '.join(sorted({line['machine'] for line in here}))}; caps enforced by {', '.join(kinds)}; " +
                 ("one run a cell." if runs == ["1"] else
                  f"medians of {' or '.join(runs)} runs, interleaved over the systems, spread in brackets.")]
+        if model == "gat-gpu":
+            out += ["", "Reads, copies and sampling are this machine's; instead of training, a thread waits as long as the modelled GPU of GNNDrive's "
+                    "machine would take (`--compute model:gnndrive-paper/gpu`)."]
         if any(line["part"] for line in here):
             out += ["\"of W+B batches\": the epoch extrapolated from B mini-batches after a warm-up of W; its counts are those of "
                     "the W+B, in proportion of time, its stages' seconds those of the W+B."]
