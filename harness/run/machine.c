@@ -29,9 +29,10 @@ struct gnn_machine {
     const struct gnn_run_config *config;
     bool simulated;
     struct gnn_run_faults faults;
-    struct gnn_profile *profile; /* of the machine; NULL in the measured world */
-    struct gnn_profile slowed;   /* the same with --fault device-slowdown and --device-readahead applied */
-    struct gnn_profile *compute; /* of --compute model:P; NULL without */
+    struct gnn_profile *profile;    /* of the machine; NULL in the measured world */
+    struct gnn_profile slowed;      /* the same with --fault device-slowdown and --device-readahead applied */
+    struct gnn_profile *compute;    /* of --compute model:P; NULL without */
+    struct gnn_profile *calibrated; /* `this`, of the measured world; NULL: not calibrated */
     struct gnn_world *inner, *faulty, *world;
     struct gnn_read_times *read_times;         /* what world's reads are noted in */
     struct gnn_synthetic *synthetic;           /* a computed graph … */
@@ -268,6 +269,15 @@ static uint64_t allocation_limit(const struct gnn_run_config *config)
     return room_bytes > own_bytes ? room_bytes - own_bytes : 1;
 }
 
+/* What `oocgnn calibrate` found here, if anybody asked it. */
+static void open_calibrated(struct gnn_machine *m)
+{
+    struct gnn_data_dirs found;
+    gnn_data_dirs(&found);
+    if (!m->simulated && gnn_profile_open("this", found.dirs, &m->calibrated, NULL) != GNN_OK)
+        m->calibrated = NULL;
+}
+
 static enum gnn_status open_worlds(struct gnn_machine *m, gnn_deadlock_fn *on_deadlock, struct gnn_err *err)
 {
     GNN_TRY(gnn_faults_parse(m->config->fault, &m->faults, err));
@@ -291,6 +301,7 @@ enum gnn_status gnn_machine_open(const struct gnn_run_config *config, gnn_deadlo
     m->config = config;
     m->simulated = config->world == GNN_WORLD_SIMULATED;
     *out = m;
+    open_calibrated(m);
     GNN_TRY(open_worlds(m, on_deadlock, err));
     GNN_TRY(gnn_read_times_open(&m->read_times, err));
     m->world->read_times = m->read_times;
@@ -315,6 +326,7 @@ void gnn_machine_close(struct gnn_machine *m)
     else
         gnn_world_measured_close(m->inner);
     gnn_read_times_close(m->read_times);
+    gnn_profile_close(m->calibrated);
     gnn_profile_close(m->compute);
     gnn_profile_close(m->profile);
     free(m->series);
@@ -592,6 +604,13 @@ const char *gnn_machine_costs_digest(const struct gnn_machine *m)
 uint64_t gnn_machine_readahead(const struct gnn_machine *m)
 {
     return m->profile == NULL ? GNN_UNKNOWN : m->slowed.storage.readahead_bytes;
+}
+
+const struct gnn_profile_storage *gnn_machine_storage(const struct gnn_machine *m)
+{
+    if (m->simulated)
+        return &m->slowed.storage;
+    return m->calibrated != NULL ? &m->calibrated->storage : NULL;
 }
 
 const char *gnn_machine_profile_digest(const struct gnn_machine *m)

@@ -56,6 +56,10 @@ uint64_t gnn_machine_process_bytes(const struct gnn_machine *machine);
 /* Cores of the world: of the profile, or those this process may run on. */
 uint32_t gnn_machine_cores(const struct gnn_machine *machine);
 
+/* Figures of the storage device: the profile's; in the measured world those of `oocgnn calibrate`. NULL: there are
+ * none. */
+const struct gnn_profile_storage *gnn_machine_storage(const struct gnn_machine *machine);
+
 const char *gnn_machine_profile_digest(const struct gnn_machine *machine); /* "" without a profile */
 const char *gnn_machine_costs_digest(const struct gnn_machine *machine);   /* "" where costs are ideal */
 /* Readahead of the modelled device; GNN_UNKNOWN where the machine is this one. */

@@ -45,6 +45,8 @@ struct gnn_workload {
     uint32_t workers, segments;
 };
 
+struct gnn_profile_storage; /* harness/world/profile.h */
+
 /* Everything a system may touch. Owned by the harness, constant for the run, outlives the system. */
 struct gnn_env {
     struct gnn_world *world;
@@ -55,7 +57,8 @@ struct gnn_env {
     const struct gnn_model_config *model_config;
     struct gnn_link *link; /* GNN_TASK_LINK: the decoder; as model */
     const struct gnn_link_config *link_config;
-    enum gnn_ring_engine io_engine; /* --io uring|pool */
+    enum gnn_ring_engine io_engine;            /* --io uring|pool */
+    const struct gnn_profile_storage *storage; /* figures of the device that the data lies on; NULL: not known */
     bool floyd_biased;
     uint32_t cores;         /* of the world: those this process may run on, or the profile's; a rank's share of them */
     uint64_t cap_bytes;     /* 0 = none */
