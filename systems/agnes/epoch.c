@@ -9,17 +9,17 @@
  * so nothing waits in a circle. */
 #include "systems/agnes/agnes.h"
 
+#include "harness/pipeline/progress.h"
 #include "systems/agnes/rows.h"
 #include "systems/agnes/stages.h"
 
 /* How many hyperbatches have passed each stage. */
-struct progress {
-    struct gnn_mutex *mutex;
-    struct gnn_cond *cond;
-    uint32_t sampled, gathered;
-    uint32_t stepped; /* the last mini-batch was trained */
-    uint32_t trained; /* and its lists, spool and rows are free */
-    bool cancelled;
+enum passed {
+    SAMPLED,
+    GATHERED,
+    STEPPED, /* the last mini-batch was trained */
+    TRAINED, /* and its lists, spool and rows are free */
+    COUNTS
 };
 
 struct epoch {
@@ -27,7 +27,7 @@ struct epoch {
     const struct gnn_env *env;
     uint32_t hyperbatches; /* of the epoch */
     uint32_t ahead;        /* hyperbatches that sampling and gathering may run ahead of training, besides their own */
-    struct progress progress;
+    struct gnn_progress *progress;
     struct gnn_queue *full_buffers; /* spill=async: staging buffers to write */
     struct gnn_queue *free_inputs, *assembled;
     uint64_t trained_rows, spool_write_bytes, spool_writes;
@@ -44,31 +44,6 @@ static const struct agnes_row_set *rows_of(const struct epoch *e, uint32_t h)
     return &e->agnes->row_sets[h % e->agnes->setup.sizes.row_sets];
 }
 
-/* ---- progress ---- */
-
-/* Sleeps until `wanted` hyperbatches have passed a stage; wanted <= 0 returns at once. GNN_ECANCELLED. */
-static enum gnn_status wait_for(struct epoch *e, const uint32_t *passed, int64_t wanted)
-{
-    struct gnn_world *const world = e->env->world;
-    struct progress *const progress = &e->progress;
-    gnn_mutex_lock(world, progress->mutex);
-    while (!progress->cancelled && (int64_t)*passed < wanted)
-        (void)gnn_cond_wait(world, progress->cond, progress->mutex, GNN_NO_DEADLINE, GNN_WAIT_QUEUE);
-    const bool cancelled = progress->cancelled;
-    gnn_mutex_unlock(world, progress->mutex);
-    return cancelled ? GNN_ECANCELLED : GNN_OK;
-}
-
-static void count_one(struct epoch *e, uint32_t *passed)
-{
-    struct gnn_world *const world = e->env->world;
-    gnn_mutex_lock(world, e->progress.mutex);
-    assert(*passed < e->hyperbatches);
-    ++*passed;
-    gnn_cond_broadcast(world, e->progress.cond);
-    gnn_mutex_unlock(world, e->progress.mutex);
-}
-
 /* ---- sampling ---- */
 
 static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
@@ -77,7 +52,7 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
     for (uint32_t h = 0; h < e->hyperbatches; h++) {
         struct agnes_hyperbatch *const hyperbatch = hyperbatch_of(e, h);
         struct gnn_stream_file_counters written;
-        GNN_TRY(wait_for(e, &e->progress.trained, (int64_t)h - 1 - e->ahead));
+        GNN_TRY(gnn_progress_wait(e->progress, TRAINED, (int64_t)h - 1 - e->ahead));
         GNN_TRY(agnes_hyperbatch_begin(hyperbatch, h, &e->agnes->order, err));
         GNN_TRY(agnes_sampling_run(e->agnes->sampling, hyperbatch, err));
         GNN_TRY(agnes_hyperbatch_seal(hyperbatch, &written, err));
@@ -86,9 +61,9 @@ static enum gnn_status sample_stage(void *ctx, struct gnn_worker *worker, struct
         worker->items += hyperbatch->count;
         if (e->env->workload->sample_only) {
             agnes_hyperbatch_clear(hyperbatch);
-            count_one(e, &e->progress.trained);
+            gnn_progress_add(e->progress, TRAINED);
         }
-        count_one(e, &e->progress.sampled);
+        gnn_progress_add(e->progress, SAMPLED);
     }
     gnn_team_done(e->agnes->sampling_team);
     return GNN_OK;
@@ -100,11 +75,11 @@ static enum gnn_status gather_stage(void *ctx, struct gnn_worker *worker, struct
 {
     struct epoch *const e = ctx;
     for (uint32_t h = 0; h < e->hyperbatches; h++) {
-        GNN_TRY(wait_for(e, &e->progress.sampled, (int64_t)h + 1));
-        GNN_TRY(wait_for(e, &e->progress.trained, (int64_t)h - e->ahead));
+        GNN_TRY(gnn_progress_wait(e->progress, SAMPLED, (int64_t)h + 1));
+        GNN_TRY(gnn_progress_wait(e->progress, TRAINED, (int64_t)h - e->ahead));
         GNN_TRY(agnes_gathering_run(e->agnes->gathering, hyperbatch_of(e, h), rows_of(e, h), err));
         worker->items += hyperbatch_of(e, h)->count;
-        count_one(e, &e->progress.gathered);
+        gnn_progress_add(e->progress, GATHERED);
     }
     gnn_team_done(e->agnes->gathering_team);
     if (e->full_buffers != NULL)
@@ -152,13 +127,13 @@ static enum gnn_status assemble_stage(void *ctx, struct gnn_worker *worker, stru
 {
     struct epoch *const e = ctx;
     for (uint32_t h = 0; h < e->hyperbatches; h++) {
-        GNN_TRY(wait_for(e, &e->progress.gathered, (int64_t)h + 1));
+        GNN_TRY(gnn_progress_wait(e->progress, GATHERED, (int64_t)h + 1));
         if (e->ahead == 0) /* the round's other half */
-            GNN_TRY(wait_for(e, &e->progress.sampled, gnn_min_u32(h + 2, e->hyperbatches)));
+            GNN_TRY(gnn_progress_wait(e->progress, SAMPLED, gnn_min_u32(h + 2, e->hyperbatches)));
         GNN_TRY(assemble_hyperbatch(e, h, worker, err));
         agnes_hyperbatch_clear(hyperbatch_of(e, h));
-        GNN_TRY(wait_for(e, &e->progress.stepped, (int64_t)h + 1));
-        count_one(e, &e->progress.trained);
+        GNN_TRY(gnn_progress_wait(e->progress, STEPPED, (int64_t)h + 1));
+        gnn_progress_add(e->progress, TRAINED);
     }
     gnn_queue_done(e->assembled);
     return GNN_OK;
@@ -180,21 +155,11 @@ static enum gnn_status train_stage(void *ctx, struct gnn_worker *worker, struct 
         worker->items++;
         GNN_TRY(gnn_queue_push(e->free_inputs, popped));
         if (last)
-            count_one(e, &e->progress.stepped);
+            gnn_progress_add(e->progress, STEPPED);
     }
 }
 
 /* ---- the pipeline ---- */
-
-static void cancel(void *target)
-{
-    struct epoch *const e = target;
-    struct gnn_world *const world = e->env->world;
-    gnn_mutex_lock(world, e->progress.mutex);
-    e->progress.cancelled = true;
-    gnn_cond_broadcast(world, e->progress.cond);
-    gnn_mutex_unlock(world, e->progress.mutex);
-}
 
 static enum gnn_status open_queues(struct epoch *e, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
@@ -216,10 +181,8 @@ static enum gnn_status open_queues(struct epoch *e, struct gnn_pipeline *pipelin
 static enum gnn_status add_stages(void *ctx, struct gnn_pipeline *pipeline, struct gnn_err *err)
 {
     struct epoch *const e = ctx;
-    struct gnn_world *const world = e->env->world;
-    GNN_TRY(gnn_mutex_open(world, &e->progress.mutex, err));
-    GNN_TRY(gnn_cond_open(world, &e->progress.cond, err));
-    GNN_TRY(gnn_pipeline_on_cancel(pipeline, cancel, e, err));
+    GNN_TRY(gnn_progress_open(e->env->world, COUNTS, &e->progress, err));
+    GNN_TRY(gnn_progress_join(e->progress, pipeline, err));
     GNN_TRY(gnn_pipeline_stage(pipeline, "sample", 1, sample_stage, e, err));
     GNN_TRY(gnn_team_stage(e->agnes->sampling_team, pipeline, "sample-work", err));
     if (e->env->workload->sample_only)
@@ -331,8 +294,7 @@ enum gnn_status agnes_epoch(void *state, uint64_t epoch, struct gnn_epoch_result
                       .ahead = agnes->setup.config->overlap == AGNES_OVERLAP_FULL ? 1 : 0};
     begin(agnes, epoch);
     const enum gnn_status status = gnn_epoch_run(e.env, add_stages, &e, out, err);
-    gnn_cond_close(e.env->world, e.progress.cond);
-    gnn_mutex_close(e.env->world, e.progress.mutex);
+    gnn_progress_close(e.progress);
     report(&e, out);
     for (uint32_t i = 0; i < sizes->alive; i++) /* what a failed epoch left */
         agnes_hyperbatch_clear(&agnes->hyperbatches[i]);

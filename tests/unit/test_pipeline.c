@@ -2,6 +2,7 @@
  * split. */
 #include "harness/base/rng.h"
 #include "harness/pipeline/pipeline.h"
+#include "harness/pipeline/progress.h"
 #include "tests/support/measured_world.h"
 #include "tests/support/must.h"
 #include "tests/support/seed.h"
@@ -632,6 +633,65 @@ static void reorder_window_holds(void **state)
     gnn_reorder_close(NULL);
 }
 
+/* ---- progress: two stages of pieces, the second one behind, the first at most two ahead ---- */
+
+enum { AHEAD_FIRST, AHEAD_SECOND, AHEAD_COUNTS, PIECES = 50 };
+
+struct pieces {
+    struct gnn_progress *progress;
+    uint32_t fail_at;
+};
+
+static enum gnn_status go_first(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct pieces *const p = ctx;
+    for (int64_t k = 0; k < PIECES; k++) {
+        GNN_TRY(gnn_progress_wait(p->progress, AHEAD_SECOND, k - 1));
+        assert_in_range(gnn_progress_count(p->progress, AHEAD_SECOND) + 2, k + 1, k + 2);
+        if (k == p->fail_at)
+            return gnn_fail(err, GNN_EIO, "piece %d", (int)k);
+        nap(worker->world, MS / 50, GNN_WAIT_IO);
+        gnn_progress_add(p->progress, AHEAD_FIRST);
+    }
+    return GNN_OK;
+}
+
+static enum gnn_status go_second(void *ctx, struct gnn_worker *worker, struct gnn_err *err)
+{
+    struct pieces *const p = ctx;
+    (void)err;
+    for (int64_t k = 0; k < PIECES; k++) {
+        GNN_TRY(gnn_progress_wait(p->progress, AHEAD_FIRST, k + 1));
+        assert_true(gnn_progress_count(p->progress, AHEAD_FIRST) >= (uint64_t)k + 1);
+        nap(worker->world, MS / 50, GNN_WAIT_IO);
+        gnn_progress_add(p->progress, AHEAD_SECOND);
+    }
+    return GNN_OK;
+}
+
+static void progress_keeps_stages_apart(void **state)
+{
+    static const uint32_t fail_at[] = {PIECES, 7, PIECES}; /* the second run stops both, the third runs again */
+    struct pieces pieces = {0};
+    struct gnn_err err = {0};
+    assert_int_equal(gnn_progress_open(*state, AHEAD_COUNTS, &pieces.progress, &err), GNN_OK);
+    for (int run = 0; run < 3; run++) {
+        struct gnn_pipeline *pipeline = NULL;
+        pieces.fail_at = fail_at[run];
+        gnn_progress_clear(pieces.progress);
+        assert_int_equal(gnn_pipeline_open(*state, &pipeline, &err), GNN_OK);
+        assert_int_equal(gnn_progress_join(pieces.progress, pipeline, &err), GNN_OK);
+        assert_int_equal(gnn_pipeline_stage(pipeline, "first", 1, go_first, &pieces, &err), GNN_OK);
+        assert_int_equal(gnn_pipeline_stage(pipeline, "second", 1, go_second, &pieces, &err), GNN_OK);
+        assert_int_equal(gnn_pipeline_run(pipeline, &err), run == 1 ? GNN_EIO : GNN_OK);
+        assert_int_equal(gnn_progress_count(pieces.progress, AHEAD_FIRST), run == 1 ? 7 : PIECES);
+        err = (struct gnn_err){0};
+        gnn_pipeline_close(pipeline);
+    }
+    gnn_progress_close(pieces.progress);
+    gnn_progress_close(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest measured[] = {
@@ -647,6 +707,7 @@ int main(void)
         cmocka_unit_test(sleeps_land_in_their_kind),
         cmocka_unit_test(reorder_window_holds),
         cmocka_unit_test(reorder_with_many_takers),
+        cmocka_unit_test(progress_keeps_stages_apart),
         cmocka_unit_test(stress),
     };
     /* The same on a virtual clock; sleeps_land_in_their_kind uses the host's (tests/sim has its counterpart). */
@@ -662,6 +723,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_does_not_start),
         cmocka_unit_test(reorder_window_holds),
         cmocka_unit_test(reorder_with_many_takers),
+        cmocka_unit_test(progress_keeps_stages_apart),
         cmocka_unit_test(stress),
     };
     (void)alarm(120); /* a worker that nobody wakes is a failure, not a wait */
